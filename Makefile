@@ -1,0 +1,164 @@
+# textmill: one Makefile, no configure. `make help` lists the targets.
+
+VERSION = 0.1.0
+MODE ?= release
+PREFIX ?= /usr/local
+PROGRAM_PREFIX ?=
+
+CC ?= gcc
+PACKAGES = libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libutf8proc libedit
+PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+
+WARN = -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla
+MODE_release = -O2 -g
+MODE_debug = -O0 -g3
+MODE_asan = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+MODE_tsan = -O1 -g -fsanitize=thread
+MODE_cov = -O0 -g --coverage
+MODE_FLAGS = $(MODE_$(MODE))
+$(if $(MODE_FLAGS),,$(error MODE=$(MODE) is none of release debug asan tsan cov))
+
+CFLAGS ?=
+ALL_CFLAGS = -std=gnu11 $(WARN) $(MODE_FLAGS) -pthread $(CFLAGS)
+ALL_CPPFLAGS = -I. -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
+ALL_LDFLAGS = $(MODE_FLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
+LIBS = $(PKG_LIBS) -ldl -lm
+
+B = build/$(MODE)
+PROGRAMS = wikiprep tokenize tfwrite train evaluate generate
+MAIN_wikiprep = wikiprep/wikiprep
+MAIN_tokenize = tokenizer/tokenize
+MAIN_tfwrite = tfrecord/tfwrite
+MAIN_train = train/train
+MAIN_evaluate = eval/evaluate
+MAIN_generate = generate/generate
+MAINS = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).c)
+
+FOLDERS = common wikiprep tokenizer tfrecord model train eval generate
+SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
+LIB = $(B)/libtextmill.a
+LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES)))
+BINARIES = $(PROGRAMS:%=$(B)/bin/%)
+
+.PHONY: all demo test check-unit check-golden check-docs check-fuzz check-faults check-learning \
+        check-peers fuzz bench lint format install uninstall clean help
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(BINARIES) bin ## build the programs into bin/
+
+# bin/ is the release build's: what README, man pages and the demo call.
+bin: | $(B)/bin
+	@[ "$(MODE)" != release ] || ln -sfn $(B)/bin bin
+
+$(B)/bin:
+	@mkdir -p $@
+
+# Objects depend on the flags that made them.
+$(B)/flags: FORCE
+	@mkdir -p $(B)
+	@echo '$(CC) $(VERSION) $(ALL_CFLAGS) $(ALL_CPPFLAGS)' | cmp -s - $@ || \
+	 echo '$(CC) $(VERSION) $(ALL_CFLAGS) $(ALL_CPPFLAGS)' > $@
+.PHONY: FORCE
+FORCE:
+
+$(B)/obj/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
+
+# The kernels are loops that the compiler vectorises.
+$(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)
+$(B)/obj/common/tool.o: EXTRA = -DTEXTMILL_VERSION='"$(VERSION)"' -DTEXTMILL_FLAGS='"$(ALL_CFLAGS)"'
+
+$(LIB): $(LIB_OBJECTS)
+	@rm -f $@
+	ar rcs $@ $^
+
+define program_rule
+$(B)/bin/$(1): $(B)/obj/$(MAIN_$(1)).o $(LIB) | $(B)/bin
+	$(CC) $(ALL_LDFLAGS) $$^ $(LIBS) -o $$@
+endef
+$(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
+
+-include $(LIB_OBJECTS:.o=.d) $(MAINS:%.c=$(B)/obj/%.d)
+
+# ---- the bundled sample: a small encyclopedia, page by page in tests/data/encyclopedia ----------
+
+SAMPLE = build/encyclopedia.xml.bz2
+$(SAMPLE): scripts/make-dump $(wildcard tests/data/encyclopedia/*.wiki)
+	@mkdir -p $(@D)
+	scripts/make-dump tests/data/encyclopedia | bzip2 -c > $@
+
+demo: all $(SAMPLE) ## the whole pipeline, from a dump to generated text (DUMP=file.xml.bz2)
+	scripts/run-demo $(or $(DUMP),$(SAMPLE))
+
+# ---- tests --------------------------------------------------------------------------------------
+
+test: all ## everything that needs neither the network nor ../shared
+	tests/run-all
+
+UNIT_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/*.c))
+$(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
+	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -lcriterion -o $@
+-include $(UNIT_OBJECTS:.o=.d)
+
+check-unit: $(B)/bin/check-unit $(SAMPLE) ## unit tests (Criterion)
+	ASAN_OPTIONS=abort_on_error=1 $< -j2
+
+check-golden: all $(SAMPLE) ## programs against expected output, with one thread and with four
+	tests/golden/run
+
+check-docs: all $(SAMPLE) ## help equals the man pages; examples in README and man pages run
+	tests/docs/run
+
+# Every fuzz target replays its corpus in the tests; `make fuzz` lets libFuzzer look for more.
+FUZZ = $(patsubst tests/fuzz/%.c,%,$(filter-out tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)))
+$(B)/bin/replay-%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/replay.o $(LIB) | $(B)/bin
+	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+check-fuzz: $(FUZZ:%=$(B)/bin/replay-%) ## replay the fuzzing corpora
+	tests/fuzz/run $(B)/bin
+FUZZ_SECONDS ?= 60
+fuzz: ## fuzz every parser with libFuzzer (needs clang), FUZZ_SECONDS each
+	tests/fuzz/fuzz $(FUZZ_SECONDS) $(FUZZ)
+
+check-faults: all $(SAMPLE) $(B)/faults.so ## the n-th read, write or close fails
+	tests/faults/run $(B)/faults.so
+$(B)/faults.so: tests/faults/faults.c
+	@mkdir -p $(@D)
+	$(CC) $(WARN) -O2 -shared -fPIC $< -o $@ -ldl
+
+check-learning: all ## a tiny model learns; a resumed run equals an uninterrupted one
+	tests/learning/run
+
+check-peers: all ## compare with Hugging Face, PyTorch, TensorFlow readers, where installed
+	tests/peers/run
+
+bench: all ## measure against peers, where installed
+	tests/bench/run
+
+# ---- house --------------------------------------------------------------------------------------
+
+lint: ## include rules, banned functions, shell scripts
+	scripts/lint
+
+format: ## lay out the C sources with clang-format
+	clang-format -i $(SOURCES) $(foreach f,$(FOLDERS),$(wildcard $(f)/*.h)) $(wildcard tests/*/*.c)
+
+MAN = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).1)
+install: all ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids clashes of names
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	for p in $(PROGRAMS); do \
+	    install -m 755 $(B)/bin/$$p $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)$$p || exit 1; done
+	for m in $(MAN); do install -m 644 $$m \
+	    $(DESTDIR)$(PREFIX)/share/man/man1/$(PROGRAM_PREFIX)$$(basename $$m) || exit 1; done
+
+uninstall: ## what install put there
+	for p in $(PROGRAMS); do rm -f $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)$$p \
+	    $(DESTDIR)$(PREFIX)/share/man/man1/$(PROGRAM_PREFIX)$$p.1; done
+
+clean: ## all that was built
+	rm -rf build bin
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile

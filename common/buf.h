@@ -1,0 +1,42 @@
+/*
+ * buf.h - a growable string of bytes.
+ *
+ *     struct buf b = BUF_INIT;
+ *     buf_addf(&b, "%d documents", n);
+ *     ...b.data, b.len...            data[len] is always NUL, also when empty
+ *     buf_release(&b);
+ *
+ * Reuse one buffer with buf_clear: it keeps its memory, so the steady state allocates nothing.
+ */
+#ifndef TEXTMILL_BUF_H
+#define TEXTMILL_BUF_H
+
+#include <stddef.h>
+
+struct buf {
+    char *data;
+    size_t len;
+    size_t cap; /* bytes allocated; 0 while data is the shared empty string */
+};
+
+extern char buf_empty[1];
+#define BUF_INIT { buf_empty, 0, 0 }
+
+void buf_init(struct buf *b);
+void buf_release(struct buf *b);                    /* frees; b is empty and usable again */
+char *buf_detach(struct buf *b);                    /* the caller owns the string; b is empty */
+
+void buf_reserve(struct buf *b, size_t more);       /* room for `more` bytes after len */
+void buf_clear(struct buf *b);
+void buf_truncate(struct buf *b, size_t len);       /* len <= b->len */
+
+void buf_add(struct buf *b, const void *bytes, size_t n);
+void buf_adds(struct buf *b, const char *s);
+void buf_addc(struct buf *b, int c);
+void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_add_utf8(struct buf *b, unsigned code_point);      /* U+FFFD for what is no scalar value */
+
+/* Drops spaces, tabs, CR and LF at the end. */
+void buf_rtrim(struct buf *b);
+
+#endif

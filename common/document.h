@@ -1,0 +1,56 @@
+/*
+ * document.h - the document stream: what wikiprep writes and tokenize reads.
+ *
+ * WikiExtractor's format, so that other tools work on it:
+ *
+ *     <!-- textmill documents 1 sentences=0 -->
+ *     <doc id="12" url="https://…?curid=12" title="Moon">
+ *     Moon
+ *
+ *     The Moon is …
+ *
+ *     </doc>
+ *     <!-- end documents=1 -->
+ *
+ * Inside, & < > are written as entities (in attributes " too), so that the marks are
+ * unambiguous. The first line promises the last: a stream that has the one and not the other is
+ * torn. Files without either, such as WikiExtractor's own, are read as they are.
+ * With sentences=1 each line is a sentence and a blank line ends a paragraph.
+ */
+#ifndef TEXTMILL_DOCUMENT_H
+#define TEXTMILL_DOCUMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/file.h"
+
+struct document {
+    struct buf id, url, title; /* as in the attributes, unescaped; empty when absent */
+    struct buf text;           /* the lines after the title and its blank line; no LF at the end */
+};
+
+#define DOCUMENT_INIT { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT }
+void document_release(struct document *d);
+
+/* ---- writing (each appends to `out`) ------------------------------------------------------ */
+
+void document_put_begin(struct buf *out, int sentences);
+void document_put(struct buf *out, const struct document *d); /* from <doc to </doc> */
+void document_put_end(struct buf *out, uint64_t documents);
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+struct document_reader {
+    struct input *in;   /* borrowed */
+    int promised;       /* the first line was there, so the last must be */
+    int sentences;      /* from the first line */
+    uint64_t documents; /* read so far */
+    uint64_t offset;    /* of the current document */
+};
+
+void document_open(struct document_reader *r, struct input *in);
+int document_read(struct document_reader *r, struct document *d); /* 1, 0 at the end, -1 */
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * err.h - the error of the current thread, as a sentence.
+ *
+ * A function that fails returns -1 (a constructor NULL) and leaves one line that says what
+ * failed, and where: file, record, byte offset. Lower case, no full stop, the failure first:
+ *
+ *     return err_set("cannot open '%s': %s", path, strerror(errno));
+ *
+ * Only a main prints it. Each thread has its own line; pool.h carries a worker's to its caller.
+ */
+#ifndef TEXTMILL_ERR_H
+#define TEXTMILL_ERR_H
+
+/* Replaces the thread's error. Returns -1, always. */
+int err_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Puts context in front of the thread's error: "<context>: <error>". Returns -1, always. */
+int err_in(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The thread's error; "" when there was none. Valid until the next err_ call of the thread. */
+const char *err_get(void);
+
+/* A usage error: as err_set, but the main exits with status 2. */
+int err_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* 1 when the thread's last error came from err_usage. */
+int err_is_usage(void);
+
+#endif

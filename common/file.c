@@ -1,0 +1,394 @@
+#include "common/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+enum { CHUNK = 256 * 1024 };
+
+static int is_std(const char *path)
+{
+    return !strcmp(path, "-");
+}
+
+/* ---- whole files ------------------------------------------------------------------------ */
+
+int file_read(const char *path, struct buf *out)
+{
+    struct input in;
+    if (input_open(&in, path) < 0)
+        return -1;
+    int64_t n;
+    while ((n = input_peek(&in, 1)) > 0) {
+        buf_add(out, in.data + in.begin, (size_t)n);
+        input_skip(&in, (size_t)n);
+    }
+    input_close(&in);
+    return n < 0 ? -1 : 0;
+}
+
+int file_exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+int file_is_dir(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int file_size(const char *path, uint64_t *bytes)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return err_set("cannot stat '%s': %s", path, strerror(errno));
+    *bytes = (uint64_t)st.st_size;
+    return 0;
+}
+
+int file_mkdirs(const char *path)
+{
+    char *copy = mem_strdup(path);
+    int failed = 0;
+    for (char *p = copy + 1; !failed && *copy; p++) {
+        if (*p && *p != '/')
+            continue;
+        char c = *p;
+        *p = '\0';
+        failed = mkdir(copy, 0777) < 0 && errno != EEXIST;
+        *p = c;
+        if (!c)
+            break;
+    }
+    free(copy);
+    if (failed || !file_is_dir(path))
+        return err_set("cannot make folder '%s': %s", path, strerror(failed ? errno : ENOTDIR));
+    return 0;
+}
+
+void file_join(struct buf *out, const char *dir, const char *name)
+{
+    buf_clear(out);
+    size_t n = strlen(dir);
+    buf_addf(out, "%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int ends_with(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), m = strlen(suffix);
+    return n >= m && !strcmp(s + n - m, suffix);
+}
+
+int file_list(struct file_names *out, const char *dir, const char *suffix)
+{
+    *out = (struct file_names){ 0 };
+    DIR *d = opendir(dir);
+    if (!d)
+        return err_set("cannot open folder '%s': %s", dir, strerror(errno));
+    for (struct dirent *e; (e = readdir(d));) {
+        if (e->d_name[0] == '.' || !ends_with(e->d_name, suffix))
+            continue;
+        mem_grow(out->names, out->cap, out->count + 1);
+        out->names[out->count++] = mem_strdup(e->d_name);
+    }
+    closedir(d);
+    if (out->count)
+        qsort(out->names, out->count, sizeof *out->names, by_name);
+    return 0;
+}
+
+void file_names_free(struct file_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->names[i]);
+    free(names->names);
+    *names = (struct file_names){ 0 };
+}
+
+int file_map(struct file_map *map, const char *path)
+{
+    *map = (struct file_map){ 0 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0)
+        return err_set("cannot open '%s': %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return err_set("cannot map '%s': not a regular file", path);
+    }
+    map->bytes = (uint64_t)st.st_size;
+    if (map->bytes) {
+        void *p = mmap(NULL, map->bytes, PROT_READ, MAP_SHARED, fd, 0);
+        if (p == MAP_FAILED) {
+            err_set("cannot map '%s': %s", path, strerror(errno));
+            close(fd);
+            map->bytes = 0;
+            return -1;
+        }
+        map->data = p;
+    }
+    close(fd);
+    return 0;
+}
+
+void file_unmap(struct file_map *map)
+{
+    if (map->data)
+        munmap((void *)(uintptr_t)map->data, map->bytes);
+    *map = (struct file_map){ 0 };
+}
+
+/* ---- sequential input ------------------------------------------------------------------- */
+
+int input_open(struct input *in, const char *path)
+{
+    *in = (struct input){ .fd = 0 };
+    if (!is_std(path)) {
+        in->fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (in->fd < 0)
+            return err_set("cannot open '%s': %s", path, strerror(errno));
+    }
+    in->path = mem_strdup(is_std(path) ? "<stdin>" : path);
+    return 0;
+}
+
+void input_close(struct input *in)
+{
+    if (in->path && in->fd > 0)
+        close(in->fd);
+    free(in->path);
+    free(in->data);
+    *in = (struct input){ 0 };
+}
+
+/* Reads once more; 1, 0 at the end, -1. */
+static int fill(struct input *in)
+{
+    if (in->begin && in->begin == in->end)
+        in->begin = in->end = 0;
+    if (in->cap - in->end < CHUNK / 2 && in->begin > in->cap / 2) {
+        memmove(in->data, in->data + in->begin, in->end - in->begin);
+        in->end -= in->begin;
+        in->begin = 0;
+    }
+    mem_grow(in->data, in->cap, in->end + CHUNK);
+    ssize_t n;
+    do
+        n = read(in->fd, in->data + in->end, in->cap - in->end);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_set("cannot read '%s' at byte %llu: %s", in->path,
+                       (unsigned long long)(in->offset + in->end - in->begin), strerror(errno));
+    in->end += (size_t)n;
+    in->eof = !n;
+    return n > 0;
+}
+
+int64_t input_peek(struct input *in, size_t want)
+{
+    while (in->end - in->begin < want && !in->eof)
+        if (fill(in) < 0)
+            return -1;
+    return (int64_t)(in->end - in->begin);
+}
+
+void input_skip(struct input *in, size_t n)
+{
+    in->begin += n;
+    in->offset += n;
+}
+
+int input_line(struct input *in, char **line, size_t *len)
+{
+    size_t seen = 0;
+    for (;;) {
+        char *start = in->data ? in->data + in->begin : NULL;
+        size_t there = in->end - in->begin;
+        char *lf = there > seen ? memchr(start + seen, '\n', there - seen) : NULL;
+        if (lf || in->eof) {
+            if (!lf && !there)
+                return 0;
+            *line = start;
+            *len = lf ? (size_t)(lf - start) : there;
+            input_skip(in, *len + (lf != NULL));
+            return 1;
+        }
+        seen = there;
+        if (fill(in) < 0)
+            return -1;
+    }
+}
+
+/* ---- output under a temporary name ------------------------------------------------------- */
+
+int output_open(struct output *out, const char *path)
+{
+    *out = (struct output){ .fd = 1 };
+    if (!is_std(path)) {
+        struct buf temp = BUF_INIT;
+        buf_addf(&temp, "%s.tmp-%ld", path, (long)getpid());
+        out->fd = open(temp.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (out->fd < 0) {
+            err_set("cannot create '%s': %s", temp.data, strerror(errno));
+            buf_release(&temp);
+            *out = (struct output){ 0 };
+            return -1;
+        }
+        out->temp = buf_detach(&temp);
+    }
+    out->path = mem_strdup(is_std(path) ? "<stdout>" : path);
+    out->data = mem_alloc(CHUNK);
+    return 0;
+}
+
+static int write_all(struct output *out, const char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t w = write(out->fd, bytes, n);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w < 0) {
+            out->failed = 1;
+            return err_set("cannot write '%s': %s", out->path, strerror(errno));
+        }
+        bytes += w;
+        n -= (size_t)w;
+    }
+    return 0;
+}
+
+int output_flush(struct output *out)
+{
+    if (out->failed)
+        return err_set("cannot write '%s': an earlier write failed", out->path);
+    size_t n = out->len;
+    out->len = 0;
+    return write_all(out, out->data, n);
+}
+
+int output_write(struct output *out, const void *bytes, size_t n)
+{
+    out->offset += n;
+    if (out->len + n > CHUNK && output_flush(out) < 0)
+        return -1;
+    if (n >= CHUNK)
+        return out->failed ? -1 : write_all(out, bytes, n);
+    memcpy(out->data + out->len, bytes, n);
+    out->len += n;
+    return 0;
+}
+
+static void output_free(struct output *out)
+{
+    free(out->path);
+    free(out->temp);
+    free(out->data);
+    *out = (struct output){ 0 };
+}
+
+int output_close(struct output *out)
+{
+    if (output_flush(out) < 0)
+        goto fail;
+    if (out->temp) {
+        if (fsync(out->fd) < 0 && errno != EINVAL && errno != EROFS) {
+            err_set("cannot write '%s': %s", out->path, strerror(errno));
+            goto fail;
+        }
+        int fd = out->fd;
+        out->fd = -1;
+        if (close(fd) < 0) {
+            err_set("cannot close '%s': %s", out->path, strerror(errno));
+            goto fail;
+        }
+        if (rename(out->temp, out->path) < 0) {
+            err_set("cannot rename '%s' to '%s': %s", out->temp, out->path, strerror(errno));
+            goto fail;
+        }
+    }
+    output_free(out);
+    return 0;
+fail:
+    output_abandon(out);
+    return -1;
+}
+
+void output_abandon(struct output *out)
+{
+    if (!out->path)
+        return;
+    if (out->temp) {
+        if (out->fd >= 0)
+            close(out->fd);
+        unlink(out->temp);
+    }
+    output_free(out);
+}
+
+int file_write(const char *path, const void *bytes, size_t n)
+{
+    struct output out;
+    if (output_open(&out, path) < 0)
+        return -1;
+    if (output_write(&out, bytes, n) < 0) {
+        output_abandon(&out);
+        return -1;
+    }
+    return output_close(&out);
+}
+
+int file_sync_dir(const char *path)
+{
+    char *dir = mem_strdup(path);
+    char *slash = strrchr(dir, '/');
+    if (slash && slash != dir)
+        *slash = '\0';
+    int fd = open(slash ? (slash == dir ? "/" : dir) : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(dir);
+    if (fd < 0)
+        return err_set("cannot open the folder of '%s': %s", path, strerror(errno));
+    int failed = fsync(fd) < 0 && errno != EINVAL && errno != EROFS;
+    close(fd);
+    return failed ? err_set("cannot sync the folder of '%s': %s", path, strerror(errno)) : 0;
+}
+
+int file_remove_tree(const char *dir)
+{
+    if (!file_is_dir(dir)) {
+        if (unlink(dir) < 0 && errno != ENOENT)
+            return err_set("cannot remove '%s': %s", dir, strerror(errno));
+        return 0;
+    }
+    DIR *d = opendir(dir);
+    if (!d)
+        return err_set("cannot open folder '%s': %s", dir, strerror(errno));
+    int failed = 0;
+    struct buf path = BUF_INIT;
+    for (struct dirent *e; !failed && (e = readdir(d));) {
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+            continue;
+        file_join(&path, dir, e->d_name);
+        failed = file_remove_tree(path.data) < 0;
+    }
+    closedir(d);
+    buf_release(&path);
+    if (!failed && rmdir(dir) < 0)
+        failed = err_set("cannot remove '%s': %s", dir, strerror(errno)) < 0;
+    return failed ? -1 : 0;
+}

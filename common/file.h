@@ -1,0 +1,92 @@
+/*
+ * file.h - whole files, line input, memory maps, folders, and output that appears when complete.
+ *
+ * A path "-" is stdin or stdout where a function says so. Errors name the path.
+ */
+#ifndef TEXTMILL_FILE_H
+#define TEXTMILL_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+/* ---- whole files ------------------------------------------------------------------------ */
+
+int file_read(const char *path, struct buf *out);              /* appends; "-" is stdin */
+int file_exists(const char *path);
+int file_is_dir(const char *path);
+int file_size(const char *path, uint64_t *bytes);
+int file_mkdirs(const char *path);                             /* as mkdir -p */
+void file_join(struct buf *out, const char *dir, const char *name); /* replaces out */
+
+/* Names in `dir` that end in `suffix` ("" for all), sorted by byte; hidden names left out.
+ * file_names_free frees them. */
+struct file_names {
+    char **names;
+    size_t count, cap;
+};
+int file_list(struct file_names *out, const char *dir, const char *suffix);
+void file_names_free(struct file_names *names);
+
+/* A read-only map. The file must not shrink while it is mapped. */
+struct file_map {
+    const unsigned char *data;
+    uint64_t bytes;
+};
+int file_map(struct file_map *map, const char *path);
+void file_unmap(struct file_map *map);
+
+/* ---- sequential input ------------------------------------------------------------------- */
+
+/* Buffered reading that knows its offset. Not for two threads at once. */
+struct input {
+    char *path; /* "<stdin>" for "-" */
+    int fd;
+    char *data; /* bytes read and not yet given out are data[begin..end) */
+    size_t begin, end, cap;
+    uint64_t offset; /* of data[begin] in the input */
+    int eof;
+};
+int input_open(struct input *in, const char *path);
+void input_close(struct input *in);
+
+/* At least `want` bytes at data+begin unless the input ends before: returns how many there
+ * are, or -1. They stay where they are until the next input_ call. */
+int64_t input_peek(struct input *in, size_t want);
+void input_skip(struct input *in, size_t n); /* n <= bytes there */
+
+/* The next line without its LF (a CR stays): 1, 0 at the end, -1. Valid until the next call.
+ * A last line without LF counts. Any length. */
+int input_line(struct input *in, char **line, size_t *len);
+
+/* ---- output under a temporary name --------------------------------------------------------- */
+
+/* Written to "<path>.tmp-<pid>" beside `path`, and renamed when output_close finds every write,
+ * the flush and the fsync well; after output_abandon, or when the process dies, nothing stands
+ * under `path`. "-" is stdout: no temporary, no rename, and output_close flushes it.
+ * Errors stick: after a failed write every call fails. */
+struct output {
+    char *path, *temp; /* temp: NULL for stdout */
+    int fd;
+    char *data;
+    size_t len;
+    uint64_t offset; /* bytes given to output_write so far */
+    int failed;
+};
+int output_open(struct output *out, const char *path);
+int output_write(struct output *out, const void *bytes, size_t n);
+int output_flush(struct output *out);
+int output_close(struct output *out);    /* flush, fsync, close, rename; frees. -1: nothing published */
+void output_abandon(struct output *out); /* drop without publishing; fine on a zeroed struct */
+
+/* Writes a small file whole, in the same way. */
+int file_write(const char *path, const void *bytes, size_t n);
+
+/* fsync of the folder that holds `path`, so that a rename in it survives a power cut. */
+int file_sync_dir(const char *path);
+
+/* Removes a folder's files and the folder; folders in it too. Missing is fine. */
+int file_remove_tree(const char *dir);
+
+#endif

@@ -1,0 +1,152 @@
+#include "common/js.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+
+static json_t *value(const struct js *v)
+{
+    return (json_t *)(uintptr_t)v;
+}
+
+static struct js *wrap(json_t *v)
+{
+    return (struct js *)v;
+}
+
+struct js *js_parse(const char *text, size_t n, const char *name)
+{
+    json_error_t error;
+    json_t *root =
+        json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+    if (!root)
+        err_set("%s: bad JSON at byte %d (line %d): %s", name, error.position, error.line,
+                error.text);
+    return wrap(root);
+}
+
+struct js *js_load(const char *path)
+{
+    struct buf text = BUF_INIT;
+    struct js *root = NULL;
+    if (file_read(path, &text) == 0)
+        root = js_parse(text.data, text.len, path);
+    buf_release(&text);
+    return root;
+}
+
+void js_free(struct js *root)
+{
+    json_decref(value(root));
+}
+
+int js_is_object(const struct js *v)
+{
+    return json_is_object(value(v));
+}
+
+int js_is_array(const struct js *v)
+{
+    return json_is_array(value(v));
+}
+
+int js_is_null(const struct js *v)
+{
+    return json_is_null(value(v));
+}
+
+const struct js *js_get(const struct js *object, const char *key)
+{
+    return wrap(json_object_get(value(object), key));
+}
+
+const struct js *js_at(const struct js *array, size_t i)
+{
+    return wrap(json_array_get(value(array), i));
+}
+
+size_t js_count(const struct js *v)
+{
+    return js_is_array(v) ? json_array_size(value(v)) : json_object_size(value(v));
+}
+
+void *js_first(const struct js *object)
+{
+    return json_object_iter(value(object));
+}
+
+void *js_next(const struct js *object, void *it)
+{
+    return json_object_iter_next(value(object), it);
+}
+
+const char *js_key(void *it, size_t *len)
+{
+    const char *key = json_object_iter_key(it);
+    if (len)
+        *len = strlen(key); /* jansson refuses NUL in keys */
+    return key;
+}
+
+const struct js *js_value(void *it)
+{
+    return wrap(json_object_iter_value(it));
+}
+
+const char *js_text(const struct js *v, size_t *len)
+{
+    if (!json_is_string(value(v)))
+        return NULL;
+    if (len)
+        *len = json_string_length(value(v));
+    return json_string_value(value(v));
+}
+
+int js_real(const struct js *v, double *out)
+{
+    if (!json_is_number(value(v)))
+        return -1;
+    *out = json_number_value(value(v));
+    return 0;
+}
+
+int js_int(const struct js *v, int64_t *out)
+{
+    if (!json_is_integer(value(v)))
+        return -1;
+    *out = json_integer_value(value(v));
+    return 0;
+}
+
+int js_bool(const struct js *v, int *out)
+{
+    if (!json_is_boolean(value(v)))
+        return -1;
+    *out = json_is_true(value(v));
+    return 0;
+}
+
+void js_quote(struct buf *out, const char *s, size_t n)
+{
+    static const char *const named[] = { ['"'] = "\\\"", ['\\'] = "\\\\", ['\n'] = "\\n",
+                                         ['\r'] = "\\r", ['\t'] = "\\t", ['\b'] = "\\b",
+                                         ['\f'] = "\\f" };
+    buf_addc(out, '"');
+    size_t plain = 0; /* start of the bytes not yet copied */
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        const char *name = c < sizeof named / sizeof *named ? named[c] : NULL;
+        if (!name && c >= 0x20)
+            continue;
+        buf_add(out, s + plain, i - plain);
+        if (name)
+            buf_adds(out, name);
+        else
+            buf_addf(out, "\\u%04x", c);
+        plain = i + 1;
+    }
+    buf_add(out, s + plain, n - plain);
+    buf_addc(out, '"');
+}

@@ -1,0 +1,44 @@
+/*
+ * js.h - JSON, read through jansson (RFC 8259; duplicate keys are errors, \u0000 is allowed).
+ *
+ * Values belong to the tree and live until js_free of its root. A lookup that fails returns
+ * NULL, and every accessor takes NULL, so that paths can be followed without checks between.
+ */
+#ifndef TEXTMILL_JS_H
+#define TEXTMILL_JS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+struct js;
+
+/* `name` stands in the error, with line and byte offset. Freed with js_free. */
+struct js *js_parse(const char *text, size_t n, const char *name);
+struct js *js_load(const char *path);
+void js_free(struct js *root);
+
+int js_is_object(const struct js *v);
+int js_is_array(const struct js *v);
+int js_is_null(const struct js *v); /* JSON null; not a missing value */
+
+const struct js *js_get(const struct js *object, const char *key);
+const struct js *js_at(const struct js *array, size_t i);
+size_t js_count(const struct js *v); /* elements of an array, members of an object, else 0 */
+
+/* Walks an object in the file's order: for (void *it = js_first(o); it; it = js_next(o, it)). */
+void *js_first(const struct js *object);
+void *js_next(const struct js *object, void *it);
+const char *js_key(void *it, size_t *len);
+const struct js *js_value(void *it);
+
+const char *js_text(const struct js *v, size_t *len); /* NULL if no string; len may be NULL */
+int js_real(const struct js *v, double *out);         /* 0, or -1 if no number */
+int js_int(const struct js *v, int64_t *out);         /* 0, or -1 if no integer */
+int js_bool(const struct js *v, int *out);            /* 0, or -1 if neither true nor false */
+
+/* Appends s[0..n) as a JSON string with its quotes; bytes of valid UTF-8 stay as they are. */
+void js_quote(struct buf *out, const char *s, size_t n);
+
+#endif

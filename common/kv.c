@@ -1,0 +1,88 @@
+#include "common/kv.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+void kv_release(struct kv *kv)
+{
+    for (size_t i = 0; i < kv->count; i++) {
+        free(kv->pairs[i].key);
+        free(kv->pairs[i].value);
+    }
+    free(kv->pairs);
+    *kv = (struct kv)KV_INIT;
+}
+
+static void add(struct kv *kv, char *key, char *value)
+{
+    mem_grow(kv->pairs, kv->cap, kv->count + 1);
+    kv->pairs[kv->count++] = (struct kv_pair){ key, value };
+}
+
+void kv_add(struct kv *kv, const char *key, const char *value)
+{
+    add(kv, mem_strdup(key), mem_strdup(value));
+}
+
+void kv_addf(struct kv *kv, const char *key, const char *format, ...)
+{
+    char value[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(value, sizeof value, format, args);
+    va_end(args);
+    kv_add(kv, key, value);
+}
+
+const char *kv_get(const struct kv *kv, const char *key)
+{
+    for (size_t i = 0; i < kv->count; i++)
+        if (!strcmp(kv->pairs[i].key, key))
+            return kv->pairs[i].value;
+    return NULL;
+}
+
+int kv_get_u64(const struct kv *kv, const char *key, uint64_t *value)
+{
+    const char *s = kv_get(kv, key);
+    if (!s)
+        return err_set("'%s' is missing", key);
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(s, &end, 10);
+    if (errno || end == s || *end || *s == '-')
+        return err_set("'%s=%s' is not a number", key, s);
+    *value = v;
+    return 0;
+}
+
+int kv_parse(struct kv *kv, const char *text, size_t n)
+{
+    size_t line = 1;
+    for (size_t at = 0; at < n; line++) {
+        const char *start = text + at;
+        const char *lf = memchr(start, '\n', n - at);
+        size_t len = lf ? (size_t)(lf - start) : n - at;
+        at += len + 1;
+        if (!len)
+            continue;
+        const char *eq = memchr(start, '=', len);
+        if (!eq || eq == start)
+            return err_set("line %zu is not key=value", line);
+        size_t klen = (size_t)(eq - start);
+        add(kv, mem_strndup(start, klen), mem_strndup(eq + 1, len - klen - 1));
+    }
+    return 0;
+}
+
+void kv_print(const struct kv *kv, struct buf *out)
+{
+    for (size_t i = 0; i < kv->count; i++)
+        buf_addf(out, "%s=%s\n", kv->pairs[i].key, kv->pairs[i].value);
+}

@@ -1,0 +1,38 @@
+/*
+ * kv.h - key=value lines: what stream headers, manifests and shard lists are written in.
+ *
+ * One pair a line; a key may occur more than once (pg= lines). Keys have no '=' and no line
+ * end; values no line end. Order is kept.
+ */
+#ifndef TEXTMILL_KV_H
+#define TEXTMILL_KV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+struct kv_pair {
+    char *key, *value;
+};
+
+struct kv {
+    struct kv_pair *pairs;
+    size_t count, cap;
+};
+
+#define KV_INIT { NULL, 0, 0 }
+
+void kv_release(struct kv *kv);
+void kv_add(struct kv *kv, const char *key, const char *value);
+void kv_addf(struct kv *kv, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+const char *kv_get(const struct kv *kv, const char *key);              /* the first, or NULL */
+int kv_get_u64(const struct kv *kv, const char *key, uint64_t *value); /* -1: absent or no number */
+
+/* Parses text[0..n); -1 with an error that names the line. */
+int kv_parse(struct kv *kv, const char *text, size_t n);
+void kv_print(const struct kv *kv, struct buf *out);
+
+#endif

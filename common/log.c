@@ -1,0 +1,147 @@
+#include "common/log.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+int log_level;
+int log_progress = -1;
+
+static const char *name = "textmill";
+static int line_shown; /* a progress line stands on the terminal */
+
+static void clear_line(void)
+{
+    if (line_shown)
+        fputs("\r\033[K", stderr);
+    line_shown = 0;
+}
+
+static void say(const char *kind, const char *format, va_list args)
+{
+    char text[2048];
+    vsnprintf(text, sizeof text, format, args);
+    clear_line();
+    fprintf(stderr, "%s: %s%s\n", name, kind, text);
+}
+
+void log_name(const char *program)
+{
+    name = program;
+}
+
+#define LOG_FUNCTION(function, level, kind)                                                     \
+    void function(const char *format, ...)                                                      \
+    {                                                                                           \
+        va_list args;                                                                           \
+        va_start(args, format);                                                                 \
+        if (log_level >= (level))                                                               \
+            say(kind, format, args);                                                            \
+        va_end(args);                                                                           \
+    }
+
+LOG_FUNCTION(log_error, -1, "error: ")
+LOG_FUNCTION(log_warn, 0, "warning: ")
+LOG_FUNCTION(log_info, 0, "")
+LOG_FUNCTION(log_detail, 1, "")
+
+char *log_count(char text[32], uint64_t n)
+{
+    char digits[32];
+    int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), at = 0;
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+    return text;
+}
+
+char *log_bytes(char text[32], uint64_t bytes)
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    double v = (double)bytes;
+    int u = 0;
+    for (; v >= 1024 && u < 4; u++)
+        v /= 1024;
+    snprintf(text, 32, u ? "%.1f %s" : "%.0f %s", v, units[u]);
+    return text;
+}
+
+double log_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- progress --------------------------------------------------------------------------- */
+
+static struct {
+    const char *unit;
+    uint64_t total;
+    double began, shown;
+    int on;
+} progress;
+
+static volatile sig_atomic_t requested;
+
+void progress_begin(const char *unit, uint64_t total)
+{
+    progress.unit = unit;
+    progress.total = total;
+    progress.began = log_seconds();
+    progress.shown = progress.began + 0.8; /* so that the first line comes after 1 s */
+    progress.on = log_progress < 0 ? log_level >= 0 && isatty(2) : log_progress;
+}
+
+static void put_time(char text[32], double s)
+{
+    if (s < 3600)
+        snprintf(text, 32, "%d:%02d", (int)s / 60, (int)s % 60);
+    else
+        snprintf(text, 32, "%d:%02d:%02d", (int)(s / 3600), (int)s / 60 % 60, (int)s % 60);
+}
+
+static void show(uint64_t done, double now)
+{
+    char count[32], rate[32], left[32];
+    double elapsed = now - progress.began, per_second = elapsed > 0 ? (double)done / elapsed : 0;
+    clear_line();
+    fprintf(stderr, "%s: %s %s, %s/s", name, log_count(count, done), progress.unit,
+            log_count(rate, (uint64_t)per_second));
+    if (progress.total && done && done <= progress.total) {
+        put_time(left, (double)(progress.total - done) / per_second);
+        fprintf(stderr, ", %.1f %%, %s left", 100.0 * (double)done / (double)progress.total, left);
+    }
+    line_shown = progress.on;
+    fputs(progress.on ? "" : "\n", stderr);
+    fflush(stderr);
+}
+
+void progress_to(uint64_t done)
+{
+    if (!requested && !progress.on)
+        return;
+    double now = log_seconds();
+    if (!requested && now - progress.shown < 0.2)
+        return;
+    requested = 0;
+    progress.shown = now;
+    show(done, now);
+}
+
+void progress_end(void)
+{
+    clear_line();
+    fflush(stderr);
+    progress.on = 0;
+}
+
+void progress_request(void)
+{
+    requested = 1;
+}

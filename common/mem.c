@@ -1,0 +1,58 @@
+#include "common/mem.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *checked(void *p, size_t bytes)
+{
+    if (p || !bytes)
+        return p;
+    fprintf(stderr, "out of memory: %zu bytes wanted\n", bytes);
+    exit(1);
+}
+
+static size_t product(size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        checked(NULL, SIZE_MAX);
+    return bytes;
+}
+
+void *mem_alloc(size_t bytes)
+{
+    return checked(malloc(bytes ? bytes : 1), bytes);
+}
+
+void *mem_zalloc(size_t count, size_t size)
+{
+    size_t bytes = product(count, size);
+    return checked(calloc(1, bytes ? bytes : 1), bytes);
+}
+
+void *mem_resize(void *p, size_t count, size_t size)
+{
+    size_t bytes = product(count, size);
+    return checked(realloc(p, bytes ? bytes : 1), bytes);
+}
+
+void *mem_aligned(size_t count, size_t size)
+{
+    size_t bytes = (product(count, size) + 63) & ~(size_t)63; /* aligned_alloc wants a multiple */
+    return checked(aligned_alloc(64, bytes ? bytes : 64), bytes);
+}
+
+char *mem_strdup(const char *s)
+{
+    return mem_strndup(s, strlen(s));
+}
+
+char *mem_strndup(const char *s, size_t n)
+{
+    char *copy = mem_alloc(n + 1);
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    return copy;
+}

@@ -1,0 +1,463 @@
+#include "common/opt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+void opts_init(struct opts *o)
+{
+    *o = (struct opts){ 0 };
+}
+
+void opts_add(struct opts *o, const struct opt *table)
+{
+    for (; table->name || table->help; table++) {
+        o->table = mem_resize(o->table, o->count + 1, sizeof *o->table);
+        o->given = mem_resize(o->given, o->count + 1, 1);
+        o->given[o->count] = 0;
+        o->table[o->count++] = *table;
+    }
+}
+
+void opts_release(struct opts *o)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (o->table[i].type == OPT_LIST && o->table[i].name)
+            free(((struct opt_list *)o->table[i].to)->items);
+    for (size_t i = 0; i < o->kept_count; i++)
+        free(o->kept[i]);
+    free(o->kept);
+    free(o->table);
+    free(o->given);
+    *o = (struct opts){ 0 };
+}
+
+/* ---- values ----------------------------------------------------------------------------- */
+
+static int in_bounds(const struct opt *p, double v)
+{
+    return (p->min == 0 && p->max == 0) || (v >= p->min && v <= p->max);
+}
+
+static int out_of_bounds(const struct opt *p, const char *value)
+{
+    return err_usage("--%s %s is out of bounds (%g to %g)", p->name, value, p->min, p->max);
+}
+
+/* A number with an optional K, M, G. Integers are read as such, so that 2^53+1 stays exact. */
+static int parse_number(const char *s, double kilo, double *real, int64_t *integer)
+{
+    char *end;
+    errno = 0;
+    *real = strtod(s, &end);
+    if (end == s || errno == ERANGE)
+        return -1;
+    char *int_end;
+    errno = 0;
+    *integer = strtoll(s, &int_end, 10);
+    int exact = int_end == end && !errno;
+    double unit = 1;
+    const char *units = "KMG", *u = *end ? strchr(units, *end & ~0x20) : NULL;
+    if (u) {
+        for (const char *k = units; k <= u; k++)
+            unit *= kilo;
+        end++;
+    }
+    if (*end)
+        return -1;
+    *real *= unit;
+    if (exact && !__builtin_mul_overflow(*integer, (int64_t)unit, integer))
+        return 0;
+    *integer = (int64_t)(*real > -9e18 && *real < 9e18 ? *real : 0);
+    return (double)*integer == *real ? 0 : 1; /* 1: a real number, not an integer */
+}
+
+static int word_index(const char *words, const char *value)
+{
+    size_t n = strlen(value);
+    for (int i = 0; words; i++) {
+        const char *bar = strchr(words, '|');
+        if ((bar ? (size_t)(bar - words) : strlen(words)) == n && !memcmp(words, value, n))
+            return i;
+        words = bar ? bar + 1 : NULL;
+    }
+    return -1;
+}
+
+static int set_flag(const struct opt *p, const char *value)
+{
+    static const char *const yes[] = { "true", "yes", "on", "1" };
+    static const char *const no[] = { "false", "no", "off", "0" };
+    for (int i = 0; i < 4; i++) {
+        if (!strcmp(value, yes[i]) || !strcmp(value, no[i])) {
+            *(int *)p->to = !strcmp(value, yes[i]);
+            return 0;
+        }
+    }
+    return err_usage("--%s wants true or false, not '%s'", p->name, value);
+}
+
+static void list_add(struct opt_list *list, const char *value)
+{
+    mem_grow(list->items, list->cap, list->count + 1);
+    list->items[list->count++] = value;
+}
+
+/* `value` outlives the table. */
+static int set(const struct opt *p, const char *value)
+{
+    double real;
+    int64_t integer;
+    int kind;
+    switch (p->type) {
+    case OPT_FLAG:
+        return set_flag(p, value);
+    case OPT_INT:
+    case OPT_SIZE:
+        kind = parse_number(value, p->type == OPT_SIZE ? 1024 : 1000, &real, &integer);
+        if (kind || (p->type == OPT_SIZE && integer < 0))
+            return err_usage("--%s wants a whole number, not '%s'", p->name, value);
+        if (!in_bounds(p, real))
+            return out_of_bounds(p, value);
+        *(int64_t *)p->to = integer;
+        return 0;
+    case OPT_REAL:
+        if (parse_number(value, 1000, &real, &integer) < 0)
+            return err_usage("--%s wants a number, not '%s'", p->name, value);
+        if (!in_bounds(p, real))
+            return out_of_bounds(p, value);
+        *(double *)p->to = real;
+        return 0;
+    case OPT_TEXT:
+        *(const char **)p->to = value;
+        return 0;
+    case OPT_CHOICE: {
+        int i = word_index(p->arg, value);
+        if (i < 0)
+            return err_usage("--%s wants %s, not '%s'", p->name, p->arg, value);
+        *(int *)p->to = i;
+        return 0;
+    }
+    case OPT_LIST:
+        list_add(p->to, value);
+        return 0;
+    }
+    return 0;
+}
+
+/* ---- the command line ------------------------------------------------------------------- */
+
+static int same_name(const char *a, const char *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((a[i] == '_' ? '-' : a[i]) != (b[i] == '_' ? '-' : b[i]))
+            return 0;
+    return !a[n];
+}
+
+static struct opt *find_name(const struct opts *o, const char *name, size_t n)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (o->table[i].name && same_name(o->table[i].name, name, n))
+            return &o->table[i];
+    return NULL;
+}
+
+static struct opt *find_letter(const struct opts *o, char letter)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (o->table[i].name && o->table[i].letter == letter)
+            return &o->table[i];
+    return NULL;
+}
+
+/* Levenshtein distance of short names. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[64], n = strlen(b);
+    if (n >= 64)
+        return 64;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t swap = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            size_t edit = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = swap < edit ? swap : edit;
+        }
+    }
+    return row[n];
+}
+
+static int unknown(const struct opts *o, const char *what, const char *name, const char *where)
+{
+    const char *best = NULL;
+    size_t least = 4; /* further than this is no misspelling */
+    for (size_t i = 0; i < o->count; i++) {
+        size_t d = o->table[i].name ? distance(name, o->table[i].name) : 64;
+        if (d < least) {
+            least = d;
+            best = o->table[i].name;
+        }
+    }
+    return best ? err_usage("%sunknown %s '%s' (did you mean '%s'?)", where, what, name, best)
+                : err_usage("%sunknown %s '%s'", where, what, name);
+}
+
+static void mark_given(struct opts *o, const struct opt *p)
+{
+    o->given[p - o->table] = 1;
+}
+
+static const char *keep(struct opts *o, const char *s)
+{
+    mem_grow(o->kept, o->kept_cap, o->kept_count + 1);
+    return o->kept[o->kept_count++] = mem_strdup(s);
+}
+
+/* One --name[=value]; *next is the following argument or NULL. Returns how many of the
+ * arguments it used (1 or 2), or -1. */
+static int parse_long(struct opts *o, const char *arg, const char *next)
+{
+    const char *eq = strchr(arg, '=');
+    size_t n = eq ? (size_t)(eq - arg) : strlen(arg);
+    const struct opt *p = find_name(o, arg, n);
+    int negated = 0;
+    if (!p && !eq && !strncmp(arg, "no-", 3)) {
+        p = find_name(o, arg + 3, n - 3);
+        negated = 1;
+    }
+    if (!p || (negated && p->type != OPT_FLAG))
+        return unknown(o, "option", arg, "");
+    mark_given(o, p);
+    if (p->type == OPT_FLAG && !eq) {
+        *(int *)p->to = !negated;
+        return 1;
+    }
+    if (!eq && !next)
+        return err_usage("--%s wants a value", p->name);
+    if (set(p, eq ? eq + 1 : next) < 0)
+        return -1;
+    return eq ? 1 : 2;
+}
+
+/* A cluster of letters: -qv, -ofile, -o file. */
+static int parse_short(struct opts *o, const char *arg, const char *next)
+{
+    for (; *arg; arg++) {
+        const struct opt *p = find_letter(o, *arg);
+        if (!p)
+            return err_usage("unknown option '-%c'", *arg);
+        mark_given(o, p);
+        if (p->type == OPT_FLAG) {
+            *(int *)p->to = 1;
+            continue;
+        }
+        if (!arg[1] && !next)
+            return err_usage("-%c wants a value", *arg);
+        if (set(p, arg[1] ? arg + 1 : next) < 0)
+            return -1;
+        return arg[1] ? 1 : 2;
+    }
+    return 1;
+}
+
+int opts_parse(struct opts *o, int argc, char **argv)
+{
+    int operands = 0;
+    for (int i = 0; i < argc;) {
+        char *arg = argv[i];
+        const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+        int used = 1;
+        if (!strcmp(arg, "--")) {
+            while (++i < argc)
+                argv[operands++] = argv[i];
+            break;
+        }
+        if (arg[0] == '-' && arg[1] == '-')
+            used = parse_long(o, arg + 2, next);
+        else if (arg[0] == '-' && arg[1])
+            used = parse_short(o, arg + 1, next);
+        else
+            argv[operands++] = arg;
+        if (used < 0)
+            return -1;
+        i += used;
+    }
+    return operands;
+}
+
+int opts_given(const struct opts *o, const char *name)
+{
+    const struct opt *p = find_name(o, name, strlen(name));
+    return p && o->given[p - o->table];
+}
+
+/* ---- the configuration file -------------------------------------------------------------- */
+
+static int set_list(struct opts *o, const struct opt *p, const char *values)
+{
+    ((struct opt_list *)p->to)->count = 0;
+    for (const char *s = keep(o, values); *s;) {
+        char *comma = strchr(s, ',');
+        if (comma)
+            *comma = '\0';
+        list_add(p->to, s);
+        s = comma ? comma + 1 : s + strlen(s);
+    }
+    return 0;
+}
+
+int opts_set(struct opts *o, const char *key, const char *value, const char *where)
+{
+    const struct opt *p = find_name(o, key, strlen(key));
+    if (!p)
+        return unknown(o, "key", key, where);
+    if (o->given[p - o->table])
+        return 0;
+    int result = p->type == OPT_LIST ? set_list(o, p, value) : set(p, keep(o, value));
+    return result < 0 ? err_usage("%s%s", where, err_get()) : 0;
+}
+
+int opts_load(struct opts *o, const struct yaml *y, const char *path)
+{
+    struct buf where = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < y->count && !result; i++) {
+        const char *dot = strrchr(y->items[i].key, '.');
+        buf_clear(&where);
+        buf_addf(&where, "%s:%d: ", path, y->items[i].line);
+        result = opts_set(o, dot ? dot + 1 : y->items[i].key, y->items[i].value, where.data);
+    }
+    buf_release(&where);
+    return result < 0 ? err_set("%s", err_get()) : 0; /* the file is bad, not the usage */
+}
+
+/* ---- help and values --------------------------------------------------------------------- */
+
+static void put_word(struct buf *out, const char *words, int index)
+{
+    while (index-- > 0 && strchr(words, '|'))
+        words = strchr(words, '|') + 1;
+    buf_add(out, words, strcspn(words, "|"));
+}
+
+static void put_size(struct buf *out, uint64_t v)
+{
+    const char *unit = "";
+    static const char *const units[] = { "K", "M", "G" };
+    for (int i = 0; i < 3 && v && v % 1024 == 0; i++, v /= 1024)
+        unit = units[i];
+    buf_addf(out, "%llu%s", (unsigned long long)v, unit);
+}
+
+static void put_value(struct buf *out, const struct opt *p)
+{
+    const struct opt_list *list;
+    switch (p->type) {
+    case OPT_FLAG:
+        buf_adds(out, *(int *)p->to ? "true" : "false");
+        break;
+    case OPT_INT:
+        buf_addf(out, "%lld", (long long)*(int64_t *)p->to);
+        break;
+    case OPT_SIZE:
+        put_size(out, *(uint64_t *)p->to);
+        break;
+    case OPT_REAL:
+        buf_addf(out, "%.10g", *(double *)p->to);
+        break;
+    case OPT_TEXT:
+        buf_adds(out, *(const char **)p->to ? *(const char **)p->to : "");
+        break;
+    case OPT_CHOICE:
+        put_word(out, p->arg, *(int *)p->to);
+        break;
+    case OPT_LIST:
+        list = p->to;
+        for (size_t i = 0; i < list->count; i++)
+            buf_addf(out, "%s%s", i ? "," : "", list->items[i]);
+        break;
+    }
+}
+
+static int has_default(const struct opt *p)
+{
+    if (p->type == OPT_FLAG)
+        return *(int *)p->to;
+    if (p->type == OPT_TEXT)
+        return *(const char **)p->to != NULL;
+    return p->type != OPT_LIST;
+}
+
+void opts_help(const struct opts *o, struct buf *out)
+{
+    struct buf left = BUF_INIT;
+    for (size_t i = 0; i < o->count; i++) {
+        const struct opt *p = &o->table[i];
+        if (!p->name) {
+            buf_addf(out, "\n%s\n", p->help);
+            continue;
+        }
+        buf_clear(&left);
+        if (p->letter)
+            buf_addf(&left, "  -%c, --%s", p->letter, p->name);
+        else
+            buf_addf(&left, "      --%s", p->name);
+        if (p->type != OPT_FLAG)
+            buf_addf(&left, " %s", p->arg);
+        buf_addf(out, left.len < 30 ? "%-30s  %s" : "%s\n                                %s",
+                 left.data, p->help);
+        if (has_default(p)) {
+            buf_adds(out, " [");
+            put_value(out, p);
+            buf_adds(out, "]");
+        }
+        buf_addc(out, '\n');
+    }
+    buf_release(&left);
+}
+
+static void put_yaml_text(struct buf *out, const char *s)
+{
+    buf_addc(out, '\'');
+    for (; *s; s++)
+        buf_adds(out, (char[]){ *s, *s == '\'' ? '\'' : '\0', '\0' });
+    buf_addc(out, '\'');
+}
+
+void opts_print(const struct opts *o, struct buf *out)
+{
+    struct buf value = BUF_INIT;
+    for (size_t i = 0; i < o->count; i++) {
+        const struct opt *p = &o->table[i];
+        if (!p->name || (p->type == OPT_TEXT && !*(const char **)p->to) ||
+            (p->type == OPT_LIST && !((struct opt_list *)p->to)->count))
+            continue;
+        buf_addf(out, "%s: ", p->name);
+        buf_clear(&value);
+        put_value(&value, p);
+        if (p->type == OPT_TEXT)
+            put_yaml_text(out, value.data);
+        else if (p->type == OPT_LIST) {
+            buf_addc(out, '[');
+            const struct opt_list *list = p->to;
+            for (size_t k = 0; k < list->count; k++) {
+                buf_adds(out, k ? ", " : "");
+                put_yaml_text(out, list->items[k]);
+            }
+            buf_addc(out, ']');
+        } else {
+            buf_adds(out, value.data);
+        }
+        buf_addc(out, '\n');
+    }
+    buf_release(&value);
+}

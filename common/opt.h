@@ -1,0 +1,80 @@
+/*
+ * opt.h - one option table feeds the command line, the configuration file, help and bounds.
+ *
+ *     static const char *output = "-";
+ *     static int64_t steps = 1000;
+ *     static const struct opt options[] = {
+ *         { 'o', "output", OPT_TEXT, &output, "FILE", "where to write" },
+ *         { 0, "steps", OPT_INT, &steps, "N", "optimizer steps", 1, 1e9 },
+ *         { 0 },
+ *     };
+ *
+ * The default is what the variable holds before parsing; help prints it. In a configuration
+ * file the key is the option's name, with '_' or '-'; sections only group keys for the reader.
+ * Numbers take K, M, G: powers of 1000 for OPT_INT, of 1024 for OPT_SIZE.
+ */
+#ifndef TEXTMILL_OPT_H
+#define TEXTMILL_OPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/yaml.h"
+
+enum opt_type {
+    OPT_FLAG,   /* int: --name is 1, --no-name 0; in a file true or false */
+    OPT_INT,    /* int64_t */
+    OPT_SIZE,   /* uint64_t, bytes */
+    OPT_REAL,   /* double */
+    OPT_TEXT,   /* const char *; NULL: none */
+    OPT_CHOICE, /* int: the index of the word in `arg`, which is "one|two|three" */
+    OPT_LIST,   /* struct opt_list: may be given more than once; in a file a list */
+};
+
+struct opt_list {
+    const char **items;
+    size_t count, cap;
+};
+
+struct opt {
+    char letter;          /* 0: none */
+    const char *name;     /* NULL with help: a heading; NULL without: the table's end */
+    enum opt_type type;
+    void *to;
+    const char *arg;      /* what stands for the value in help; the words of OPT_CHOICE */
+    const char *help;
+    double min, max;      /* bounds of a number; both 0: none */
+};
+
+/* A table in use. */
+struct opts {
+    struct opt *table; /* copy, in the order of help */
+    char *given;       /* per option: set on the command line */
+    size_t count;
+    char **kept;       /* strings that came from files */
+    size_t kept_count, kept_cap;
+};
+
+void opts_init(struct opts *o);
+void opts_add(struct opts *o, const struct opt *table);
+void opts_release(struct opts *o);
+
+/* Parses argv[0..argc) (no program name), moves operands to its front, returns how many there
+ * are, or -1 with a usage error. "--" ends options; "-" is an operand. */
+int opts_parse(struct opts *o, int argc, char **argv);
+
+/* Sets one option as a configuration file would; `where` goes in front of an error. An option
+ * that was given on the command line keeps its value. */
+int opts_set(struct opts *o, const char *key, const char *value, const char *where);
+
+/* Sets all keys of a file. Unknown keys are errors that name the nearest option. */
+int opts_load(struct opts *o, const struct yaml *y, const char *path);
+
+/* 1 when the option was given on the command line. */
+int opts_given(const struct opts *o, const char *name);
+
+void opts_help(const struct opts *o, struct buf *out);
+void opts_print(const struct opts *o, struct buf *out); /* the values in force, as YAML */
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * pool.h - threads: a pool for loops, and an ordered read/work/write pipeline for streams.
+ */
+#ifndef TEXTMILL_POOL_H
+#define TEXTMILL_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- pool: the same function on every thread ------------------------------------------------ */
+
+/* The caller is thread 0; the others wait, at first spinning (a kernel's next loop comes within
+ * microseconds), then asleep. One caller at a time. */
+struct pool;
+
+struct pool *pool_new(int threads); /* threads >= 1 */
+void pool_free(struct pool *p);
+int pool_threads(const struct pool *p);
+
+/* Calls fn(ctx, t) for t in 0..threads-1, at once, and returns when all are done. */
+void pool_run(struct pool *p, void (*fn)(void *ctx, int thread), void *ctx);
+
+/* Calls fn(ctx, begin, end, thread) over pieces of [0, n) that differ in size by at most
+ * `grain`; piece bounds are multiples of `grain` (n excepted) and depend on n, grain and the
+ * number of threads alone, so that sums per thread are reproducible. */
+void pool_for(struct pool *p, int64_t n, int64_t grain,
+              void (*fn)(void *ctx, int64_t begin, int64_t end, int thread), void *ctx);
+
+/* Calls fn(ctx, i, thread) for each i in [0, n), taken in order by whichever thread is free. */
+void pool_each(struct pool *p, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx);
+
+/* ---- pipeline: read in order, work in any order, write in order ------------------------------ */
+
+/* `read` fills an item: 1, 0 at the end, -1. `work` and `write` return 0 or -1. read and write
+ * are never called by two threads at once, and see the items in the order read; so what is
+ * written does not depend on `threads`. The first error (in item order) ends the run, and its
+ * message is the caller's. */
+struct pipeline {
+    int (*read)(void *ctx, void *item);
+    int (*work)(void *ctx, void *item);
+    int (*write)(void *ctx, void *item);
+    void *ctx;
+    void **items; /* the caller's, at least one; 2 a thread or more keeps all busy */
+    int item_count;
+};
+int pipeline_run(const struct pipeline *p, int threads);
+
+/* Processors this process may run on. */
+int pool_cpus(void);
+
+#endif

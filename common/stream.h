@@ -1,0 +1,69 @@
+/*
+ * stream.h - the token stream: what tokenize writes and tfwrite reads.
+ *
+ * A sequence of frames: 8 lower-case hex digits of payload length, then the payload. The first
+ * frame is a key=value header (kv.h):
+ *
+ *     textmill=tokens 1       kind and version of the stream
+ *     dtype=u16               u16 or u32, width of an id
+ *     vocabulary=50257        number of ids
+ *     checksum=9f0c…          of the vocabulary (hex; equal checksums mean equal ids)
+ *     end_of_text=50256       absent when the vocabulary has none
+ *     sentences=1             1 when the frames carry sentence ends
+ *     pg=tokenize …           one line a tool, in the order they ran
+ *
+ * Each further frame is one document: u32 S; u32 ends[S], the token index after each sentence
+ * (S = 0 without sentences); then the ids, all little-endian. A frame of length zero is the end
+ * mark. What stops before it is torn: the maker died, and the stream is an error, not a shorter
+ * data set.
+ */
+#ifndef TEXTMILL_STREAM_H
+#define TEXTMILL_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/file.h"
+#include "common/kv.h"
+
+enum { STREAM_FRAME_MAX = 1 << 30 }; /* bytes of a payload; longer ones are refused */
+
+struct stream_writer {
+    struct output *out; /* borrowed */
+    int width;          /* bytes an id: 2 or 4 */
+    struct buf frame;
+};
+
+/* `header` holds all of the lines above; dtype decides the width. */
+int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header);
+int stream_write(struct stream_writer *w, const uint32_t *ids, size_t n,
+                 const uint32_t *sentence_ends, size_t sentences);
+int stream_end(struct stream_writer *w); /* writes the end mark; does not close `out` */
+void stream_writer_release(struct stream_writer *w);
+
+/* One document's payload as a frame, appended to `frame`, for those who make frames on several
+ * threads; write them in order with output_write. */
+int stream_frame(struct buf *frame, int width, const uint32_t *ids, size_t n,
+                 const uint32_t *sentence_ends, size_t sentences);
+
+struct stream_document {
+    uint32_t *ids, *sentence_ends; /* the reader's, until the next call */
+    size_t count, sentences;
+};
+
+struct stream_reader {
+    struct input *in; /* borrowed */
+    struct kv header;
+    int width;
+    uint64_t vocabulary; /* ids are checked against it */
+    uint64_t documents;  /* read so far */
+    struct stream_document document;
+    size_t ids_cap, ends_cap;
+};
+
+int stream_open(struct stream_reader *r, struct input *in); /* reads and checks the header */
+int stream_read(struct stream_reader *r);                   /* 1 (r->document), 0 at the end mark, -1 */
+void stream_reader_release(struct stream_reader *r);
+
+#endif

@@ -1,0 +1,285 @@
+#include "common/tool.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/pool.h"
+
+int64_t tool_threads;
+int64_t tool_seed = 1234;
+
+static struct opts opts;
+static struct buf provenance = BUF_INIT;
+static struct {
+    const char *name;
+    uint64_t n;
+} counts[8];
+
+static int want_help, want_version, verbose, quiet, want_config, progress_on = -1;
+static const char *config_path;
+static struct opt_list settings;
+
+static const struct opt threads_options[] = {
+    { 't', "threads", OPT_INT, &tool_threads, "N", "threads to use", 1, 1024 },
+    { 0 },
+};
+static const struct opt seed_options[] = {
+    { 0, "seed", OPT_INT, &tool_seed, "N", "seed of all random choices", 0, 9e15 },
+    { 0 },
+};
+static const struct opt config_options[] = {
+    { 'c', "config", OPT_TEXT, &config_path, "FILE", "read options from a YAML file", 0, 0 },
+    { 0, "set", OPT_LIST, &settings, "KEY=VALUE", "set one option, as in a file", 0, 0 },
+    { 0, "print-config", OPT_FLAG, &want_config, NULL, "print the options in force and stop", 0, 0 },
+    { 0 },
+};
+static const struct opt progress_options[] = {
+    { 0, "progress", OPT_FLAG, &progress_on, NULL, "show progress even if stderr is no terminal", 0, 0 },
+    { 0 },
+};
+static const struct opt common_options[] = {
+    { 'v', "verbose", OPT_FLAG, &verbose, NULL, "say more", 0, 0 },
+    { 'q', "quiet", OPT_FLAG, &quiet, NULL, "say nothing but errors", 0, 0 },
+    { 'h', "help", OPT_FLAG, &want_help, NULL, "print this and stop", 0, 0 },
+    { 'V', "version", OPT_FLAG, &want_version, NULL, "print the version and stop; with -v more", 0, 0 },
+    { 0 },
+};
+
+static void add_options(const struct tool_command *c)
+{
+    opts_init(&opts);
+    if (c->options)
+        opts_add(&opts, c->options);
+    opts_add(&opts, (const struct opt[]){ { .help = "Common options:" }, { 0 } });
+    if (c->common & TOOL_CONFIG)
+        opts_add(&opts, config_options);
+    if (c->common & TOOL_THREADS)
+        opts_add(&opts, threads_options);
+    if (c->common & TOOL_SEED)
+        opts_add(&opts, seed_options);
+    if (c->common & TOOL_PROGRESS)
+        opts_add(&opts, progress_options);
+    opts_add(&opts, common_options);
+}
+
+/* ---- help and version -------------------------------------------------------------------- */
+
+static void add_usage(struct buf *out, const struct tool *t, const struct tool_command *c)
+{
+    buf_addf(out, "%s%s%s [options]%s%s\n", t->name, c->name ? " " : "", c->name ? c->name : "",
+             *c->args ? " " : "", c->args);
+}
+
+static void print_help(const struct tool *t, const struct tool_command *c)
+{
+    struct buf out = BUF_INIT;
+    buf_adds(&out, "usage: ");
+    add_usage(&out, t, c);
+    if (c == t->commands)
+        for (const struct tool_command *other = c + 1; other->run; other++) {
+            buf_adds(&out, "       ");
+            add_usage(&out, t, other);
+        }
+    buf_addf(&out, "\n%s\n", c->summary);
+    opts_help(&opts, &out);
+    if (c == t->commands && t->commands[1].run)
+        buf_addf(&out, "\n'%s COMMAND --help' tells of a command.\n", t->name);
+    if (c == t->commands && t->examples)
+        buf_addf(&out, "\nExamples:\n%s", t->examples);
+    fputs(out.data, stdout);
+    buf_release(&out);
+}
+
+static void print_version(const struct tool *t)
+{
+    printf("%s (textmill) %s\n", t->name, TEXTMILL_VERSION);
+    if (!verbose)
+        return;
+    printf("compiler: %s\nflags: %s\n", __VERSION__, TEXTMILL_FLAGS);
+    if (t->version_detail)
+        fputs(t->version_detail(), stdout);
+}
+
+/* ---- the last line ------------------------------------------------------------------------ */
+
+void tool_count(const char *name, uint64_t n)
+{
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (!counts[i].name)
+            counts[i].name = name;
+        if (counts[i].name == name || !strcmp(counts[i].name, name)) {
+            counts[i].n += n;
+            return;
+        }
+    }
+}
+
+static double seconds(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+static void print_last_line(double began)
+{
+    struct buf line = BUF_INIT;
+    char text[32];
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i].name; i++)
+        buf_addf(&line, "%s %s, ", log_count(text, counts[i].n), counts[i].name);
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    log_info("%swall %.2f s, cpu %.2f s, peak memory %s", line.data, log_seconds() - began,
+             seconds(use.ru_utime) + seconds(use.ru_stime),
+             log_bytes(text, (uint64_t)use.ru_maxrss * 1024));
+    buf_release(&line);
+}
+
+/* ---- main --------------------------------------------------------------------------------- */
+
+static void on_usr1(int signal)
+{
+    (void)signal;
+    progress_request();
+}
+
+static const struct tool_command *find_command(const struct tool *t, const char *word)
+{
+    for (const struct tool_command *c = t->commands; c->run; c++)
+        if (c->name && word && !strcmp(c->name, word))
+            return c;
+    return t->commands;
+}
+
+static int apply_settings(void)
+{
+    if (config_path && tool_load_config(config_path) < 0)
+        return -1;
+    for (size_t i = 0; i < settings.count; i++) {
+        const char *eq = strchr(settings.items[i], '=');
+        if (!eq)
+            return err_usage("--set wants KEY=VALUE, not '%s'", settings.items[i]);
+        char *key = mem_strndup(settings.items[i], (size_t)(eq - settings.items[i]));
+        int result = opts_set(&opts, key, eq + 1, "--set: ");
+        free(key);
+        if (result < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int run_command(const struct tool_command *c, int argc, char **argv)
+{
+    if (want_config && argc == 1 && tool_load_config(argv[0]) < 0)
+        return -1; /* a program whose operand is its configuration */
+    if (apply_settings() < 0)
+        return -1;
+    if (want_config) {
+        struct buf out = BUF_INIT;
+        tool_print_config(&out);
+        fputs(out.data, stdout);
+        buf_release(&out);
+        return 0;
+    }
+    if (argc < c->min_args)
+        return err_usage("too few operands: %s is wanted", c->args);
+    if (c->max_args >= 0 && argc > c->max_args)
+        return err_usage("too many operands: '%s'", argv[c->max_args]);
+    return c->run(argc, argv);
+}
+
+int tool_main(const struct tool *t, int argc, char **argv)
+{
+    double began = log_seconds();
+    log_name(t->name);
+    signal(SIGUSR1, on_usr1);
+    tool_threads = pool_cpus();
+    buf_addf(&provenance, "%s %s", t->name, TEXTMILL_VERSION);
+    for (int i = 1; i < argc; i++)
+        buf_addf(&provenance, " %s", argv[i]);
+    for (size_t i = 0; i < provenance.len; i++)
+        if (provenance.data[i] == '\n')
+            provenance.data[i] = ' ';
+
+    const struct tool_command *c = find_command(t, argc > 1 ? argv[1] : NULL);
+    int skip = c->name ? 2 : 1;
+    add_options(c);
+    int n = opts_parse(&opts, argc - skip, argv + skip);
+    log_level = quiet ? -1 : verbose;
+    log_progress = progress_on;
+    int result = 0, stop = n >= 0 && (want_help || want_version);
+    if (n < 0) {
+        result = -1;
+    } else if (want_help) {
+        print_help(t, c);
+    } else if (want_version) {
+        print_version(t);
+    } else {
+        result = run_command(c, n, argv + skip);
+    }
+    progress_end();
+    if (!result && (fflush(stdout) || ferror(stdout)))
+        result = err_set("cannot write '<stdout>'");
+    if (result < 0) {
+        log_error("%s%s", err_get(), err_is_usage() ? " (see --help)" : "");
+    } else if (!stop && !want_config) {
+        print_last_line(began);
+    }
+    opts_release(&opts);
+    buf_release(&provenance);
+    return !result ? 0 : err_is_usage() ? 2 : 1;
+}
+
+int tool_load_config(const char *path)
+{
+    struct yaml y;
+    if (yaml_load(&y, path) < 0)
+        return -1;
+    int result = opts_load(&opts, &y, path);
+    yaml_release(&y);
+    return result;
+}
+
+void tool_print_config(struct buf *out)
+{
+    static const char *const not_settings[] = { "config:", "set:", "print-config:", "help:",
+                                                "version:", "progress:" };
+    struct buf all = BUF_INIT;
+    opts_print(&opts, &all);
+    for (char *line = all.data; *line;) {
+        size_t n = strcspn(line, "\n") + 1;
+        int skip = 0;
+        for (size_t i = 0; i < sizeof not_settings / sizeof *not_settings; i++)
+            skip |= !strncmp(line, not_settings[i], strlen(not_settings[i]));
+        if (!skip)
+            buf_add(out, line, n);
+        line += n;
+    }
+    buf_release(&all);
+}
+
+int tool_given(const char *option)
+{
+    return opts_given(&opts, option);
+}
+
+const char *tool_provenance(void)
+{
+    return provenance.data;
+}
+
+int tool_binary_stdin(void)
+{
+    return isatty(0) ? err_usage("refusing to read binary from a terminal") : 0;
+}
+
+int tool_binary_stdout(void)
+{
+    return isatty(1) ? err_usage("refusing to write binary to a terminal") : 0;
+}

@@ -1,0 +1,65 @@
+/*
+ * tool.h - what all programs share: commands, common options, help, exit status, the last line.
+ *
+ *     int main(int argc, char **argv) { return tool_main(&tool, argc, argv); }
+ *
+ * Exit status: 0 done, 1 failed, 2 wrong usage. stdout carries results only; the last line on
+ * stderr says what was done, wall and processor time and peak memory (not with -q).
+ */
+#ifndef TEXTMILL_TOOL_H
+#define TEXTMILL_TOOL_H
+
+#include <stdint.h>
+
+#include "common/opt.h"
+
+/* The common options a command takes, beside -h -V -v -q. */
+enum {
+    TOOL_THREADS = 1,  /* -t/--threads */
+    TOOL_SEED = 2,     /* --seed */
+    TOOL_CONFIG = 4,   /* -c/--config, --set, --print-config */
+    TOOL_PROGRESS = 8, /* --progress, --no-progress */
+};
+
+struct tool_command {
+    const char *name;    /* NULL: the program itself */
+    const char *args;    /* operands as in usage: "[FILE...]" */
+    const char *summary; /* one sentence */
+    const struct opt *options;
+    unsigned common;           /* TOOL_ bits */
+    int min_args, max_args;    /* operands; max -1: any number */
+    int (*run)(int argc, char **argv); /* 0, or -1 with the error set */
+};
+
+struct tool {
+    const char *name;
+    const char *summary;
+    const char *examples;               /* shown at the end of --help; may be NULL */
+    const struct tool_command *commands; /* ends with run == NULL; the one without name first */
+    const char *(*version_detail)(void); /* more lines for -V -v; may be NULL */
+};
+
+int tool_main(const struct tool *t, int argc, char **argv);
+
+/* In force once run is called. */
+extern int64_t tool_threads; /* default: the processors there are */
+extern int64_t tool_seed;    /* default 1234 */
+
+/* Applies a configuration file, for options not given on the command line. */
+int tool_load_config(const char *path);
+
+/* The options in force, as YAML. */
+void tool_print_config(struct buf *out);
+int tool_given(const char *option);
+
+/* Adds to a counter of the last line; at most 8 names, borrowed. */
+void tool_count(const char *name, uint64_t n);
+
+/* "program version command-line", for pg= lines. */
+const char *tool_provenance(void);
+
+/* Refuses binary from or to a terminal: -1 with a usage error. */
+int tool_binary_stdin(void);
+int tool_binary_stdout(void);
+
+#endif

@@ -1,0 +1,170 @@
+#include "common/yaml.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+
+struct walk {
+    yaml_document_t *doc;
+    struct yaml *out;
+    const char *name;
+    int depth;
+};
+
+static struct yaml_item *find(struct yaml *y, const char *key)
+{
+    for (size_t i = 0; i < y->count; i++)
+        if (!strcmp(y->items[i].key, key))
+            return &y->items[i];
+    return NULL;
+}
+
+static const char *scalar(const yaml_node_t *n)
+{
+    return n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
+}
+
+static int line_of(const yaml_node_t *n)
+{
+    return (int)n->start_mark.line + 1;
+}
+
+/* A merged value never replaces one that is there (YAML merge key type, 2005). */
+static int put(struct walk *w, const char *key, const char *value, int line, int merged)
+{
+    if (find(w->out, key))
+        return merged ? 0 : err_set("%s:%d: key '%s' is given twice", w->name, line, key);
+    mem_grow(w->out->items, w->out->cap, w->out->count + 1);
+    w->out->items[w->out->count++] = (struct yaml_item){ mem_strdup(key), mem_strdup(value), line };
+    return 0;
+}
+
+static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
+{
+    for (const yaml_node_item_t *i = sequence->data.sequence.items.start;
+         i < sequence->data.sequence.items.top; i++) {
+        const yaml_node_t *n = yaml_document_get_node(w->doc, *i);
+        if (!scalar(n))
+            return err_set("%s:%d: a list holds something that is no plain value", w->name,
+                           line_of(n));
+        buf_addf(out, "%s%s", out->len ? "," : "", scalar(n));
+    }
+    return 0;
+}
+
+static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int merged);
+
+static int merge(struct walk *w, const yaml_node_t *value, const char *prefix)
+{
+    if (value->type == YAML_MAPPING_NODE)
+        return map(w, value, prefix, 1);
+    if (value->type != YAML_SEQUENCE_NODE)
+        return err_set("%s:%d: '<<' wants a mapping", w->name, line_of(value));
+    for (const yaml_node_item_t *i = value->data.sequence.items.start;
+         i < value->data.sequence.items.top; i++)
+        if (map(w, yaml_document_get_node(w->doc, *i), prefix, 1) < 0)
+            return -1;
+    return 0;
+}
+
+static int pair(struct walk *w, const char *key, const yaml_node_t *value, int line, int merged)
+{
+    if (value->type == YAML_MAPPING_NODE)
+        return map(w, value, key, merged);
+    if (scalar(value))
+        return put(w, key, scalar(value), line, merged);
+    struct buf list = BUF_INIT;
+    int result = join(w, value, &list);
+    if (!result)
+        result = put(w, key, list.data, line, merged);
+    buf_release(&list);
+    return result;
+}
+
+/* Two passes, so that a key written out wins over a merged one wherever '<<' stands. */
+static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int merged)
+{
+    if (node->type != YAML_MAPPING_NODE)
+        return err_set("%s:%d: a mapping is wanted here", w->name, line_of(node));
+    if (++w->depth > 16)
+        return err_set("%s:%d: nested too deeply", w->name, line_of(node));
+    int result = 0;
+    struct buf key = BUF_INIT;
+    for (int pass = 0; pass < 2 && !result; pass++) {
+        for (const yaml_node_pair_t *p = node->data.mapping.pairs.start;
+             p < node->data.mapping.pairs.top && !result; p++) {
+            const yaml_node_t *k = yaml_document_get_node(w->doc, p->key);
+            const yaml_node_t *v = yaml_document_get_node(w->doc, p->value);
+            if (!scalar(k)) {
+                result = err_set("%s:%d: a key is no plain value", w->name, line_of(k));
+                break;
+            }
+            int is_merge = !strcmp(scalar(k), "<<");
+            if (is_merge != pass)
+                continue;
+            buf_clear(&key);
+            buf_addf(&key, "%s%s%s", prefix, *prefix ? "." : "", scalar(k));
+            result = pass ? merge(w, v, prefix) : pair(w, key.data, v, line_of(k), merged);
+        }
+    }
+    buf_release(&key);
+    w->depth--;
+    return result;
+}
+
+int yaml_parse(struct yaml *y, const char *text, size_t n, const char *name)
+{
+    *y = (struct yaml){ 0 };
+    yaml_parser_t parser;
+    yaml_document_t doc;
+    if (!yaml_parser_initialize(&parser))
+        return err_set("%s: cannot start the YAML parser", name);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
+    if (!yaml_parser_load(&parser, &doc)) {
+        err_set("%s:%zu: bad YAML: %s", name, parser.problem_mark.line + 1,
+                parser.problem ? parser.problem : "unreadable");
+        yaml_parser_delete(&parser);
+        return -1;
+    }
+    struct walk w = { .doc = &doc, .out = y, .name = name };
+    const yaml_node_t *root = yaml_document_get_root_node(&doc);
+    int result = root ? map(&w, root, "", 0) : 0;
+    yaml_document_delete(&doc);
+    yaml_parser_delete(&parser);
+    if (result < 0)
+        yaml_release(y);
+    return result;
+}
+
+int yaml_load(struct yaml *y, const char *path)
+{
+    struct buf text = BUF_INIT;
+    *y = (struct yaml){ 0 };
+    int result = file_read(path, &text);
+    if (!result)
+        result = yaml_parse(y, text.data, text.len, path);
+    buf_release(&text);
+    return result;
+}
+
+void yaml_release(struct yaml *y)
+{
+    for (size_t i = 0; i < y->count; i++) {
+        free(y->items[i].key);
+        free(y->items[i].value);
+    }
+    free(y->items);
+    *y = (struct yaml){ 0 };
+}
+
+const char *yaml_get(const struct yaml *y, const char *key)
+{
+    struct yaml_item *item = find((struct yaml *)(uintptr_t)y, key);
+    return item ? item->value : NULL;
+}

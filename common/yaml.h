@@ -1,0 +1,28 @@
+/*
+ * yaml.h - a YAML configuration as a flat list of key = value.
+ *
+ * Read through libyaml: mappings of scalars, sections (a mapping in a mapping; its keys are
+ * "section.key"), sequences of scalars (values joined by ","), anchors, aliases and merge keys
+ * ("<<"). Every value remembers its line, for errors. Duplicate keys are errors.
+ */
+#ifndef TEXTMILL_YAML_H
+#define TEXTMILL_YAML_H
+
+#include <stddef.h>
+
+struct yaml_item {
+    char *key, *value;
+    int line; /* from 1 */
+};
+
+struct yaml {
+    struct yaml_item *items;
+    size_t count, cap;
+};
+
+int yaml_load(struct yaml *y, const char *path);
+int yaml_parse(struct yaml *y, const char *text, size_t n, const char *name);
+void yaml_release(struct yaml *y);
+const char *yaml_get(const struct yaml *y, const char *key);
+
+#endif

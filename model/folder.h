@@ -1,0 +1,25 @@
+/*
+ * folder.h - model folders as Hugging Face has them: config.json, model.safetensors (or its
+ * split form with model.safetensors.index.json) and the tokenizer's files.
+ */
+#ifndef TEXTMILL_FOLDER_H
+#define TEXTMILL_FOLDER_H
+
+#include "model/model.h"
+
+/* Reads DIR/config.json of a GPT-2 model (model_type "gpt2"). Other kinds are errors. */
+int folder_read_config(struct model_config *config, const char *dir);
+
+/* Opens DIR: reads the config, initialises *m, and loads all tensors into one array a block
+ * (blocks[b], ops_buffer memory, allocated here: m->tensors.blocks of them). f32, f16 and bf16
+ * files are read; names with and without the "transformer." prefix. A missing tensor, one of
+ * another shape, and one that is too much are errors that name it; buffers that the model makes
+ * itself (attn.bias, attn.masked_bias) and a tied lm_head.weight are passed over. */
+int folder_load(struct model *m, struct ops *o, float ***blocks, const char *dir);
+void folder_free_blocks(struct model *m, struct ops *o, float **blocks);
+
+/* Writes config.json and model.safetensors (f32) into DIR, which is made if need be.
+ * end_of_text: its id, or -1. */
+int folder_save(const struct model *m, float *const *blocks, const char *dir, int64_t end_of_text);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * model.h - a model as the engine sees it: a tensor table and the forward and backward of its
+ * three kinds of block, for one micro-batch.
+ *
+ *     x[0] = embedding(ids);  x[l+1] = layer(l, x[l]);  loss = head(x[L], labels)
+ *
+ * gpt.c fills a struct model for GPT-2 and GPT-3; bert.c will for BERT. The engine owns all
+ * memory: parameters and gradients of a block are one array each, laid out by the tensor table;
+ * activations are rows of B*T*C floats. A block function touches nothing else.
+ *
+ * Randomness (dropout) comes from batch->key folded with layer and place (rng.h), so that a
+ * recomputed forward sees equal masks.
+ */
+#ifndef TEXTMILL_MODEL_H
+#define TEXTMILL_MODEL_H
+
+#include <stdint.h>
+
+#include "model/ops.h"
+#include "model/tensor.h"
+
+enum { MODEL_IGNORE = -100 }; /* a label that does not count */
+
+struct model_config {
+    int64_t layers;    /* L */
+    int64_t width;     /* C */
+    int64_t heads;     /* NH; divides C */
+    int64_t inner;     /* width of the MLP, 4*C */
+    int64_t positions; /* longest sequence */
+    int64_t vocabulary;
+    double epsilon; /* of layer norm */
+    double embedding_dropout, attention_dropout, residual_dropout;
+    double init_std;
+};
+
+/* One micro-batch of B sequences of T tokens. */
+struct batch {
+    int64_t B, T;
+    const uint32_t *ids;   /* [B,T] */
+    const int32_t *labels; /* [B,T], MODEL_IGNORE where none */
+    uint64_t key;          /* of dropout: (seed, step, micro-batch) folded */
+    int training;          /* 0: no dropout */
+};
+
+struct model {
+    struct model_config config;
+    struct tensor_table tensors;
+
+    /* Floats that one layer keeps from forward for backward, beside its input row. */
+    int64_t (*layer_cache)(const struct model *m, int64_t B, int64_t T);
+
+    /* x[B*T,C] is set. w: the embedding block's parameters. */
+    void (*embedding_fwd)(const struct model *m, struct ops *o, float *x, const float *w,
+                          const struct batch *b);
+    /* dw is added to, from dx[B*T,C], which is destroyed. */
+    void (*embedding_bwd)(const struct model *m, struct ops *o, float *dw, float *dx,
+                          const struct batch *b);
+
+    /* y[B*T,C] is set from x[B*T,C]; y and x differ. cache: layer_cache floats, or NULL when no
+     * backward will follow (evaluation). */
+    void (*layer_fwd)(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
+                      const float *w, float *cache, const struct batch *b);
+    /* dx holds the gradient in y and is set to the gradient in x. dw is added to. cache as
+     * layer_fwd left it for the same x; it is scratch afterwards. */
+    void (*layer_bwd)(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
+                      const float *x, const float *w, float *cache, const struct batch *b);
+
+    /* losses[B*T] is set to the negative log-likelihood (nats) of each label, 0 where ignored;
+     * returns their sum. correct, if not NULL: [B*T] set to 1 where the label is the argmax.
+     * w: the head block; tied: the embedding block (the decoder is tied to it). */
+    double (*head_fwd)(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
+                       const float *x, const float *w, const float *tied, const struct batch *b);
+    /* The same, and the gradients of scale * (sum of losses): dx is set; dw and dtied added to. */
+    double (*head_fwd_bwd)(const struct model *m, struct ops *o, float *dx, float *dw, float *dtied,
+                           const float *x, const float *w, const float *tied, double scale,
+                           const struct batch *b);
+};
+
+/* GPT-2 and GPT-3 (gpt.c): checks the config (heads divide width, ...) and fills *m.
+ * -1 with an error. */
+int model_init_gpt(struct model *m, const struct model_config *config);
+void model_release(struct model *m);
+
+/* FLOPs of training on one token of a sequence of T, forward and backward, causal attention
+ * counted once: 6*(12*L*C^2 + V*C) + 6*L*T*C. */
+double model_flops_per_token(const struct model_config *c, int64_t T);
+
+#endif

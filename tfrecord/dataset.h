@@ -1,0 +1,35 @@
+/*
+ * dataset.h - sequences of equal length out of shards, by number: what train and evaluate read.
+ *
+ * Paths are TFRecord files (feature input_ids), folders of *.tfrecord, or Megatron prefixes
+ * (PREFIX.bin and PREFIX.idx, with or without the ending). TFRecord: one sequence a record,
+ * longer records are cut to `length`, shorter ones are errors. Megatron: all tokens end to end,
+ * sequence i being tokens [i*(length-1), i*(length-1) + length), so that each begins with the
+ * last token of the one before.
+ *
+ * Files are memory-mapped and found by index; nothing is read before it is asked for, and both
+ * CRCs of a record are checked on every read. Reading is safe from several threads.
+ */
+#ifndef TEXTMILL_DATASET_H
+#define TEXTMILL_DATASET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dataset;
+
+/* `length` counts the label too: sequence length + 1. NULL with an error that names the file. */
+struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length);
+void dataset_close(struct dataset *d);
+
+uint64_t dataset_count(const struct dataset *d);  /* sequences */
+uint64_t dataset_tokens(const struct dataset *d); /* count * (length - 1): labels to learn from */
+
+/* Of the vocabulary that made the data, from the manifest beside the shards; 0: not known. */
+uint64_t dataset_checksum(const struct dataset *d);
+uint64_t dataset_vocabulary(const struct dataset *d);
+
+/* Fills ids[0..length). -1 with file, record and offset. */
+int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * tokenizer.h - text to token ids and back: the door to this folder for the other programs.
+ *
+ *     struct tokenizer *t = tokenizer_load("gpt2/");
+ *     struct encoder *e = encoder_new(t);
+ *     struct ids ids = { 0 };
+ *     encoder_encode(e, text, n, TOKENIZER_ORDINARY, &ids);
+ *     tokenizer_decode(t, ids.data, ids.count, &out);
+ *
+ * A tokenizer does not change once loaded and is shared by threads; an encoder holds the
+ * scratch of one thread. The ids of a text depend on the text alone.
+ */
+#ifndef TEXTMILL_TOKENIZER_H
+#define TEXTMILL_TOKENIZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+struct tokenizer;
+struct encoder;
+
+struct ids {
+    uint32_t *data;
+    size_t count, cap;
+};
+void ids_add(struct ids *ids, uint32_t id);
+void ids_release(struct ids *ids);
+
+enum tokenizer_special {
+    TOKENIZER_ORDINARY, /* "<|endoftext|>" in the text is text */
+    TOKENIZER_SPECIAL,  /* the special tokens' spellings in the text become their ids */
+};
+
+/* `path`: a tokenizer.json, a .tiktoken file, a vocab.json with merges.txt beside it (also
+ * NAME-vocab.json with NAME-merges.txt), or a folder with one of these. NULL with an error that
+ * names file and line or byte. */
+struct tokenizer *tokenizer_load(const char *path);
+void tokenizer_free(struct tokenizer *t);
+
+/* Writes tokenizer.json, vocab.json, merges.txt, vocab.tiktoken and tokenizer_config.json into
+ * `dir`, so that Hugging Face's AutoTokenizer and tiktoken load it. */
+int tokenizer_save(const struct tokenizer *t, const char *dir);
+
+uint32_t tokenizer_size(const struct tokenizer *t);        /* ids are below this */
+int64_t tokenizer_end_of_text(const struct tokenizer *t);  /* -1: none */
+uint64_t tokenizer_checksum(const struct tokenizer *t);    /* of ids and their bytes */
+
+/* The bytes of a token, not NUL-ended; NULL if id is out of range or a hole. */
+const char *tokenizer_token(const struct tokenizer *t, uint32_t id, size_t *len);
+/* The id of exactly these bytes, -1 if none. */
+int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n);
+
+/* Appends the tokens' bytes, which need not be valid UTF-8. -1 on an id out of range. */
+int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out);
+
+struct encoder *encoder_new(const struct tokenizer *t); /* t borrowed */
+void encoder_free(struct encoder *e);
+
+/* Appends the ids of text[0..n). Invalid UTF-8 becomes U+FFFD per maximal subpart, as Python's
+ * errors="replace" does. -1 with an error only when the text cannot be encoded (a vocabulary
+ * without some byte). */
+int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
+                   struct ids *out);
+
+#endif
