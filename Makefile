@@ -98,7 +98,8 @@ demo: all $(SAMPLE) ## the whole pipeline, from a dump to generated text (DUMP=f
 test: all ## everything that needs neither the network nor ../shared
 	tests/run-all
 
-UNIT_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/unit/*.c))
+UNIT = $(wildcard tests/unit/*.c)
+UNIT_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(UNIT))
 $(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -lcriterion -o $@
 -include $(UNIT_OBJECTS:.o=.d)
