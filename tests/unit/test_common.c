@@ -1,0 +1,505 @@
+/* The common library: what every program leans on. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/document.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "common/kv.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/opt.h"
+#include "common/pool.h"
+#include "common/rng.h"
+#include "common/stream.h"
+#include "common/yaml.h"
+
+/* A file of the test's own, with this content. */
+static char *temp_file(const void *bytes, size_t n)
+{
+    char *path = mem_strdup("/tmp/textmill-test-XXXXXX");
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
+    close(fd);
+    return path;
+}
+
+static void drop(char *path)
+{
+    unlink(path);
+    free(path);
+}
+
+static void expect_error(const char *part)
+{
+    cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
+}
+
+Test(err, context_goes_in_front)
+{
+    cr_expect_eq(err_set("no space"), -1);
+    cr_expect_eq(err_in("file '%s'", "a"), -1);
+    cr_expect_str_eq(err_get(), "file 'a': no space");
+    err_set("again: %s", err_get());
+    cr_expect_str_eq(err_get(), "again: file 'a': no space");
+    cr_expect_not(err_is_usage());
+    err_usage("x");
+    cr_expect(err_is_usage());
+}
+
+Test(buf, grows_and_keeps_its_nul)
+{
+    struct buf b = BUF_INIT;
+    cr_expect_str_eq(b.data, "");
+    for (int i = 0; i < 1000; i++)
+        buf_addf(&b, "%d,", i);
+    cr_expect_eq(b.len, 3890);
+    cr_expect_eq(strlen(b.data), b.len);
+    buf_truncate(&b, 3);
+    cr_expect_str_eq(b.data, "0,1");
+    buf_adds(&b, " \r\n");
+    buf_rtrim(&b);
+    cr_expect_str_eq(b.data, "0,1");
+    buf_release(&b);
+    buf_add_utf8(&b, 0xE9);
+    buf_add_utf8(&b, 0x20AC);
+    buf_add_utf8(&b, 0x1F600);
+    buf_add_utf8(&b, 0xD800);
+    cr_expect_str_eq(b.data, "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD");
+    buf_release(&b);
+}
+
+Test(kv, round_trip_and_errors)
+{
+    struct kv kv = KV_INIT;
+    const char *text = "a=1\npg=x y\npg=z=w\nempty=\n";
+    cr_assert_eq(kv_parse(&kv, text, strlen(text)), 0);
+    uint64_t v;
+    cr_expect(!kv_get_u64(&kv, "a", &v) && v == 1);
+    cr_expect_eq(kv_get_u64(&kv, "pg", &v), -1);
+    cr_expect_str_eq(kv_get(&kv, "empty"), "");
+    struct buf out = BUF_INIT;
+    kv_print(&kv, &out);
+    cr_expect_str_eq(out.data, text);
+    kv_release(&kv);
+    cr_expect_eq(kv_parse(&kv, "a=1\nb\n", 6), -1);
+    expect_error("line 2");
+    kv_release(&kv);
+    buf_release(&out);
+}
+
+Test(js, reads_and_names_the_byte)
+{
+    const char *text = "{\"a\": [1, 2.5, \"x\\u0000y\", true, null]}";
+    struct js *root = js_parse(text, strlen(text), "t");
+    const struct js *a = js_get(root, "a");
+    int64_t i;
+    double r;
+    int b;
+    size_t n;
+    cr_expect_eq(js_count(a), 5);
+    cr_expect(!js_int(js_at(a, 0), &i) && i == 1);
+    cr_expect(!js_real(js_at(a, 1), &r) && r == 2.5);
+    cr_expect(!memcmp(js_text(js_at(a, 2), &n), "x\0y", 3) && n == 3);
+    cr_expect(!js_bool(js_at(a, 3), &b) && b == 1);
+    cr_expect(js_is_null(js_at(a, 4)) && !js_is_null(js_at(a, 9)));
+    cr_expect_null(js_text(js_get(js_get(root, "no"), "path"), NULL));
+    js_free(root);
+    cr_expect_null(js_parse("{\"a\": 1, \"a\": 2}", 16, "dup"));
+    expect_error("dup: bad JSON at byte");
+    struct buf out = BUF_INIT;
+    js_quote(&out, "a\"\\\n\x01\xC3\xA9", 7);
+    cr_expect_str_eq(out.data, "\"a\\\"\\\\\\n\\u0001\xC3\xA9\"");
+    buf_release(&out);
+}
+
+Test(yaml, sections_lists_anchors_and_merge_keys)
+{
+    const char *text = "base: &base {layers: 2, width: 8}\n"
+                       "model:\n  <<: *base\n  width: 16\n"
+                       "data: [a, b]\n";
+    struct yaml y;
+    cr_assert_eq(yaml_parse(&y, text, strlen(text), "t.yaml"), 0, "%s", err_get());
+    cr_expect_str_eq(yaml_get(&y, "model.width"), "16");
+    cr_expect_str_eq(yaml_get(&y, "model.layers"), "2");
+    cr_expect_str_eq(yaml_get(&y, "data"), "a,b");
+    cr_expect_null(yaml_get(&y, "none"));
+    yaml_release(&y);
+    cr_expect_eq(yaml_parse(&y, "a: 1\na: 2\n", 10, "t.yaml"), -1);
+    expect_error("t.yaml:2: key 'a' is given twice");
+    cr_expect_eq(yaml_parse(&y, "a: [1\n", 6, "t.yaml"), -1);
+    expect_error("t.yaml:");
+}
+
+static int flag, choice;
+static int64_t number = 5;
+static uint64_t size;
+static double real;
+static const char *text_option;
+static struct opt_list list;
+static const struct opt table[] = {
+    { 'f', "flag", OPT_FLAG, &flag, NULL, "a flag", 0, 0 },
+    { 'n', "number", OPT_INT, &number, "N", "a number", 1, 1e6 },
+    { 0, "size-limit", OPT_SIZE, &size, "SIZE", "a size", 0, 0 },
+    { 0, "real", OPT_REAL, &real, "X", "a real", 0, 0 },
+    { 'o', "output", OPT_TEXT, &text_option, "FILE", "a text", 0, 0 },
+    { 0, "choice", OPT_CHOICE, &choice, "one|two", "a choice", 0, 0 },
+    { 0, "list", OPT_LIST, &list, "ITEM", "a list", 0, 0 },
+    { 0 },
+};
+
+static int parse(struct opts *o, const char *line)
+{
+    static char copy[256];
+    static char *argv[32];
+    int argc = 0;
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *save, *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save))
+        argv[argc++] = word;
+    return opts_parse(o, argc, argv);
+}
+
+Test(opt, command_line)
+{
+    struct opts o;
+    opts_init(&o);
+    opts_add(&o, table);
+    cr_expect_eq(parse(&o, "x -fn 2K --size_limit=3M y --real 1e-3 -oout --choice two --list a --list b -- -z"), 3);
+    cr_expect(flag && number == 2000 && size == 3 << 20 && real == 1e-3 && choice == 1);
+    cr_expect_str_eq(text_option, "out");
+    cr_expect(list.count == 2 && opts_given(&o, "flag"));
+    cr_expect(parse(&o, "--no-flag") == 0 && !flag);
+    cr_expect_eq(parse(&o, "--nmber 3"), -1);
+    expect_error("did you mean 'number'");
+    cr_expect_eq(parse(&o, "--number 0"), -1);
+    expect_error("out of bounds");
+    cr_expect_eq(parse(&o, "--number 1.5"), -1);
+    cr_expect_eq(parse(&o, "--number"), -1);
+    cr_expect_eq(parse(&o, "--choice three"), -1);
+    cr_expect_eq(parse(&o, "--size-limit -1"), -1);
+    cr_expect(err_is_usage());
+    opts_release(&o);
+}
+
+Test(opt, file_gives_way_to_the_command_line)
+{
+    struct opts o;
+    opts_init(&o);
+    opts_add(&o, table);
+    cr_assert_eq(parse(&o, "-n 7"), 0);
+    const char *text = "section:\n  number: 9\n  real: 2\nsize_limit: 4K\nlist: [p, q]\n";
+    struct yaml y;
+    cr_assert_eq(yaml_parse(&y, text, strlen(text), "c"), 0);
+    cr_assert_eq(opts_load(&o, &y, "c"), 0, "%s", err_get());
+    yaml_release(&y);
+    cr_expect(number == 7 && real == 2 && size == 4096 && list.count == 2);
+    struct buf out = BUF_INIT;
+    opts_print(&o, &out);
+    cr_expect(strstr(out.data, "number: 7\n") && strstr(out.data, "list: ['p', 'q']\n"));
+    buf_clear(&out);
+    opts_help(&o, &out);
+    cr_expect(strstr(out.data, "  -n, --number N"));
+    yaml_parse(&y, "a: 1\nnumbr: 3\n", 14, "c");
+    cr_expect_eq(opts_load(&o, &y, "c"), -1);
+    expect_error("c:1: unknown key 'a'");
+    cr_expect_not(err_is_usage());
+    yaml_release(&y);
+    buf_release(&out);
+    opts_release(&o);
+}
+
+Test(file, lines_of_any_length_and_offsets)
+{
+    struct buf text = BUF_INIT;
+    for (int i = 0; i < 600000; i++)
+        buf_addc(&text, 'a');
+    buf_adds(&text, "\n\nlast");
+    char *path = temp_file(text.data, text.len), *line;
+    struct input in;
+    size_t n;
+    cr_assert_eq(input_open(&in, path), 0);
+    cr_expect(input_line(&in, &line, &n) == 1 && n == 600000);
+    cr_expect(input_line(&in, &line, &n) == 1 && n == 0 && in.offset == 600002);
+    cr_expect(input_line(&in, &line, &n) == 1 && n == 4 && !memcmp(line, "last", 4));
+    cr_expect_eq(input_line(&in, &line, &n), 0);
+    input_close(&in);
+    drop(path);
+    buf_release(&text);
+    cr_expect_eq(input_open(&in, "/nonexistent/x"), -1);
+    expect_error("cannot open '/nonexistent/x'");
+}
+
+Test(file, output_appears_when_complete)
+{
+    char dir[] = "/tmp/textmill-test-XXXXXX";
+    cr_assert(mkdtemp(dir));
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, "out");
+    struct output out;
+    cr_assert_eq(output_open(&out, path.data), 0);
+    for (int i = 0; i < 100000; i++)
+        cr_assert_eq(output_write(&out, "0123456789", 10), 0);
+    cr_expect_not(file_exists(path.data));
+    output_abandon(&out);
+    struct file_names names;
+    cr_expect(!file_list(&names, dir, "") && names.count == 0);
+    cr_assert_eq(file_write(path.data, "x", 1), 0);
+    struct file_map map;
+    cr_expect(!file_map(&map, path.data) && map.bytes == 1 && map.data[0] == 'x');
+    file_unmap(&map);
+    cr_expect_eq(file_remove_tree(dir), 0);
+    cr_expect_not(file_exists(dir));
+    buf_release(&path);
+}
+
+static void count_range(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    unsigned char *seen = ctx;
+    for (int64_t i = begin; i < end; i++)
+        seen[i]++;
+}
+
+static void count_each(void *ctx, int64_t i, int thread)
+{
+    count_range(ctx, i, i + 1, thread);
+}
+
+Test(pool, every_index_once)
+{
+    for (int threads = 1; threads <= 5; threads += 2) {
+        struct pool *p = pool_new(threads);
+        for (int64_t n = 0; n < 200; n += 7) {
+            unsigned char seen[200] = { 0 };
+            pool_for(p, n, 16, count_range, seen);
+            pool_each(p, n, count_each, seen);
+            for (int64_t i = 0; i < 200; i++)
+                cr_assert_eq(seen[i], i < n ? 2 : 0, "%d threads, n %d, i %d", threads, (int)n, (int)i);
+        }
+        pool_free(p);
+    }
+}
+
+struct squares {
+    int next, limit, fail_at;
+    struct buf out;
+};
+
+static int read_number(void *ctx, void *item)
+{
+    struct squares *s = ctx;
+    *(int *)item = s->next++;
+    return *(int *)item < s->limit;
+}
+
+static int square(void *ctx, void *item)
+{
+    struct squares *s = ctx;
+    int *v = item;
+    if (*v == s->fail_at)
+        return err_set("item %d is bad", *v);
+    if (*v % 3 == 0)
+        usleep(200); /* finish out of order */
+    *v *= *v;
+    return 0;
+}
+
+static int print_number(void *ctx, void *item)
+{
+    buf_addf(&((struct squares *)ctx)->out, "%d ", *(int *)item);
+    return 0;
+}
+
+static int run_squares(struct squares *s, int threads)
+{
+    int storage[8];
+    void *items[8];
+    for (int i = 0; i < 8; i++)
+        items[i] = &storage[i];
+    struct pipeline p = { read_number, square, print_number, s, items, 8 };
+    return pipeline_run(&p, threads);
+}
+
+Test(pipeline, order_does_not_depend_on_threads)
+{
+    struct buf first = BUF_INIT;
+    for (int threads = 1; threads <= 4; threads++) {
+        struct squares s = { .limit = 200, .fail_at = -1 };
+        buf_init(&s.out);
+        cr_assert_eq(run_squares(&s, threads), 0);
+        if (threads == 1)
+            buf_adds(&first, s.out.data);
+        cr_expect_str_eq(s.out.data, first.data);
+        buf_release(&s.out);
+    }
+    buf_release(&first);
+}
+
+Test(pipeline, what_precedes_an_error_is_written)
+{
+    for (int threads = 1; threads <= 4; threads++) {
+        struct squares s = { .limit = 200, .fail_at = 5 };
+        buf_init(&s.out);
+        cr_assert_eq(run_squares(&s, threads), -1);
+        cr_expect_str_eq(err_get(), "item 5 is bad");
+        cr_expect_str_eq(s.out.data, "0 1 4 9 16 ");
+        buf_release(&s.out);
+    }
+}
+
+Test(rng, sequence_equals_random_access_and_is_even)
+{
+    struct rng r = { rng_key(0, 42), 0 };
+    double sum = 0, squares = 0;
+    for (uint64_t i = 0; i < 1000; i++)
+        cr_assert_eq(rng_next(&r), rng_at(rng_key(0, 42), i));
+    for (int i = 0; i < 100000; i++) {
+        double x = rng_normal(&r);
+        sum += x;
+        squares += x * x;
+    }
+    cr_expect_float_eq(sum / 1e5, 0, 0.02);
+    cr_expect_float_eq(squares / 1e5, 1, 0.03);
+    int counts[7] = { 0 };
+    for (int i = 0; i < 70000; i++)
+        counts[rng_below(&r, 7)]++;
+    for (int i = 0; i < 7; i++)
+        cr_expect(counts[i] > 9500 && counts[i] < 10500);
+}
+
+static struct buf token_stream(int end)
+{
+    char *path = temp_file("", 0);
+    struct output out;
+    struct stream_writer w;
+    struct kv header = KV_INIT;
+    const char *text = "textmill=tokens 1\ndtype=u16\nvocabulary=300\n";
+    kv_parse(&header, text, strlen(text));
+    output_open(&out, path);
+    cr_assert_eq(stream_begin(&w, &out, &header), 0);
+    cr_assert_eq(stream_write(&w, (uint32_t[]){ 1, 2, 299 }, 3, (uint32_t[]){ 2, 3 }, 2), 0);
+    cr_assert_eq(stream_write(&w, NULL, 0, NULL, 0), 0);
+    if (end)
+        stream_end(&w);
+    stream_writer_release(&w);
+    cr_assert_eq(output_close(&out), 0);
+    struct buf bytes = BUF_INIT;
+    file_read(path, &bytes);
+    kv_release(&header);
+    drop(path);
+    return bytes;
+}
+
+/* Reads a token stream to its end: documents read, or -1. */
+static int read_tokens(const struct buf *bytes)
+{
+    char *path = temp_file(bytes->data, bytes->len);
+    struct input in;
+    struct stream_reader r;
+    int got = -1, n = 0;
+    input_open(&in, path);
+    if (!stream_open(&r, &in))
+        while ((got = stream_read(&r)) > 0)
+            if (++n == 1)
+                cr_expect(r.document.count == 3 && r.document.ids[2] == 299 &&
+                          r.document.sentences == 2 && r.document.sentence_ends[0] == 2);
+    stream_reader_release(&r);
+    input_close(&in);
+    drop(path);
+    return got < 0 ? -1 : n;
+}
+
+Test(stream, round_trip)
+{
+    struct buf bytes = token_stream(1);
+    cr_expect_eq(read_tokens(&bytes), 2);
+    buf_release(&bytes);
+}
+
+Test(stream, any_cut_is_an_error)
+{
+    struct buf bytes = token_stream(1);
+    for (size_t n = 0; n < bytes.len; n++) {
+        struct buf cut = { bytes.data, n, 0 };
+        cr_assert_eq(read_tokens(&cut), -1, "cut at %zu of %zu", n, bytes.len);
+    }
+    buf_release(&bytes);
+}
+
+Test(stream, wrong_kind_and_wrong_ids)
+{
+    struct buf bytes = token_stream(1);
+    char *at = strstr(bytes.data, "tokens");
+    memcpy(at, "tokenz", 6);
+    cr_expect_eq(read_tokens(&bytes), -1);
+    expect_error("not of tokens");
+    buf_release(&bytes);
+    struct buf prose = BUF_INIT;
+    buf_adds(&prose, "<doc id=\"1\">");
+    cr_expect_eq(read_tokens(&prose), -1);
+    expect_error("not a token stream");
+    buf_release(&prose);
+}
+
+static struct buf document_stream(void)
+{
+    struct document d = DOCUMENT_INIT;
+    struct buf out = BUF_INIT;
+    document_put_begin(&out, 1);
+    buf_adds(&d.id, "12");
+    buf_adds(&d.title, "A \"b\" & <c>");
+    buf_adds(&d.text, "One < two.\n\n</doc> is text; so is <doc>.");
+    document_put(&out, &d);
+    buf_clear(&d.text);
+    document_put(&out, &d);
+    document_put_end(&out, 2);
+    document_release(&d);
+    return out;
+}
+
+static int read_documents(const struct buf *bytes)
+{
+    char *path = temp_file(bytes->data, bytes->len);
+    struct input in;
+    struct document_reader r;
+    struct document d = DOCUMENT_INIT;
+    int got, n = 0;
+    input_open(&in, path);
+    document_open(&r, &in);
+    while ((got = document_read(&r, &d)) > 0)
+        if (++n == 1) {
+            cr_expect_str_eq(d.title.data, "A \"b\" & <c>");
+            cr_expect_str_eq(d.text.data, "One < two.\n\n</doc> is text; so is <doc>.");
+            cr_expect(r.sentences && !strcmp(d.id.data, "12"));
+        }
+    document_release(&d);
+    input_close(&in);
+    drop(path);
+    return got < 0 ? -1 : n;
+}
+
+Test(document, round_trip_and_cuts)
+{
+    struct buf bytes = document_stream();
+    cr_expect_eq(read_documents(&bytes), 2);
+    size_t first = strcspn(bytes.data, "\n") + 1;
+    for (size_t n = first; n < bytes.len - 5; n++) { /* "-->" and LF may lack */
+        struct buf cut = { bytes.data, n, 0 };
+        cr_assert_eq(read_documents(&cut), -1, "cut at %zu of %zu", n, bytes.len);
+    }
+    buf_release(&bytes);
+}
+
+Test(log, numbers_for_people)
+{
+    char text[32];
+    cr_expect_str_eq(log_count(text, 1234567), "1,234,567");
+    cr_expect_str_eq(log_count(text, 12), "12");
+    cr_expect_str_eq(log_bytes(text, 1536), "1.5 KiB");
+}
