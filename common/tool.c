@@ -176,8 +176,8 @@ static int apply_settings(void)
 
 static int run_command(const struct tool_command *c, int argc, char **argv)
 {
-    if (want_config && argc == 1 && tool_load_config(argv[0]) < 0)
-        return -1; /* a program whose operand is its configuration */
+    if ((c->common & TOOL_CONFIG_OPERAND) && argc && tool_load_config(argv[0]) < 0)
+        return -1;
     if (apply_settings() < 0)
         return -1;
     if (want_config) {

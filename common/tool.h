@@ -19,6 +19,7 @@ enum {
     TOOL_SEED = 2,     /* --seed */
     TOOL_CONFIG = 4,   /* -c/--config, --set, --print-config */
     TOOL_PROGRESS = 8, /* --progress, --no-progress */
+    TOOL_CONFIG_OPERAND = 16, /* the first operand is a configuration file, read before --set */
 };
 
 struct tool_command {
