@@ -1,0 +1,86 @@
+#define _GNU_SOURCE /* memmem */
+#include "eval/detokenize.h"
+
+#include <string.h>
+
+#include "eval/whitespace.h"
+
+struct rule {
+    const char *from, *to;
+};
+
+/* str.replace(): from the left, without overlap. `spare` is scratch. */
+static void replace(struct buf *text, struct buf *spare, const struct rule *rule)
+{
+    size_t width = strlen(rule->from);
+    const char *at = text->data, *end = text->data + text->len, *hit;
+    buf_clear(spare);
+    while ((hit = memmem(at, (size_t)(end - at), rule->from, width))) {
+        buf_add(spare, at, (size_t)(hit - at));
+        buf_adds(spare, rule->to);
+        at = hit + width;
+    }
+    buf_add(spare, at, (size_t)(end - at));
+    struct buf keep = *text;
+    *text = *spare;
+    *spare = keep;
+}
+
+static void replace_all(struct buf *text, struct buf *spare, const struct rule *rules)
+{
+    for (; rules->from; rules++)
+        replace(text, spare, rules);
+}
+
+/* Drops the white space just inside each opener and the next closer. */
+static void tighten(struct buf *text, struct buf *spare, char open, char close)
+{
+    const char *at = text->data, *end = text->data + text->len, *left, *right;
+    buf_clear(spare);
+    while ((left = memchr(at, open, (size_t)(end - at))) &&
+           (right = memchr(left + 1, close, (size_t)(end - left - 1)))) {
+        struct span inner = whitespace_strip(left + 1, (size_t)(right - left - 1));
+        buf_add(spare, at, (size_t)(left + 1 - at));
+        buf_add(spare, inner.s, inner.n);
+        buf_addc(spare, close);
+        at = right + 1;
+    }
+    buf_add(spare, at, (size_t)(end - at));
+    struct buf keep = *text;
+    *text = *spare;
+    *spare = keep;
+}
+
+void detokenize_wiki(struct buf *text)
+{
+    static const struct rule before[] = {
+        { "s '", "s'" },    { " @-@ ", "-" }, { " @,@ ", "," }, { " @.@ ", "." }, { " : ", ": " },
+        { " ; ", "; " },    { " . ", ". " },  { " ! ", "! " },  { " ? ", "? " },  { " , ", ", " },
+        { NULL, NULL },
+    };
+    static const char pairs[][2] = {
+        { '(', ')' }, { '[', ']' }, { '{', '}' }, { '"', '"' }, { '\'', '\'' },
+    };
+    static const struct rule after[] = {
+        { "= = = =", "====" }, { "= = =", "===" }, { "= =", "==" },  { " ° ", "°" },
+        { " \n", "\n" },       { "\n ", "\n" },    { " N ", " 1 " }, { " 's", "'s" },
+        { NULL, NULL },
+    };
+    struct buf spare = BUF_INIT;
+    replace_all(text, &spare, before);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        tighten(text, &spare, pairs[i][0], pairs[i][1]);
+    replace_all(text, &spare, after);
+    buf_release(&spare);
+}
+
+void detokenize_ptb(struct buf *text)
+{
+    static const struct rule rules[] = {
+        { " '", "'" },    { " \n", "\n" }, { "\n ", "\n" }, { " n't", "n't" },
+        { " N ", "1 " },  { "$ 1", "$1" }, { "# 1", "#1" }, { NULL, NULL },
+    };
+    struct buf spare = BUF_INIT;
+    replace_all(text, &spare, rules);
+    buf_release(&spare);
+}

@@ -1,0 +1,62 @@
+#include "eval/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/js.h"
+
+static void add_key(struct report *r, const char *key)
+{
+    if (r->json) {
+        buf_adds(&r->text, r->text.len ? ", " : "{");
+        js_quote(&r->text, key, strlen(key));
+        buf_adds(&r->text, ": ");
+    } else {
+        buf_addf(&r->text, "%s%s=", r->text.len ? "\n" : "", key);
+    }
+}
+
+void report_text(struct report *r, const char *key, const char *value)
+{
+    add_key(r, key);
+    if (r->json)
+        js_quote(&r->text, value, strlen(value));
+    else
+        buf_adds(&r->text, value);
+}
+
+void report_count(struct report *r, const char *key, uint64_t value)
+{
+    add_key(r, key);
+    buf_addf(&r->text, "%llu", (unsigned long long)value);
+}
+
+void report_real(struct report *r, const char *key, double value)
+{
+    add_key(r, key);
+    buf_addf(&r->text, "%.6g", value);
+}
+
+void report_exact(struct report *r, const char *key, double value)
+{
+    char digits[32];
+    for (int n = 15; n <= 17; n++) {
+        snprintf(digits, sizeof digits, "%.*g", n, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    add_key(r, key);
+    buf_adds(&r->text, digits);
+}
+
+const char *report_end(struct report *r)
+{
+    buf_adds(&r->text, r->json ? "}\n" : "\n");
+    return r->text.data;
+}
+
+void report_release(struct report *r)
+{
+    buf_release(&r->text);
+}

@@ -1,0 +1,26 @@
+/*
+ * report.h - a result: key=value lines, or a JSON object on one line.
+ */
+#ifndef TEXTMILL_REPORT_H
+#define TEXTMILL_REPORT_H
+
+#include <stdint.h>
+
+#include "common/buf.h"
+
+struct report {
+    int json;
+    struct buf text;
+};
+#define REPORT_INIT(json) { json, BUF_INIT }
+
+void report_text(struct report *r, const char *key, const char *value);
+void report_count(struct report *r, const char *key, uint64_t value);
+void report_real(struct report *r, const char *key, double value);  /* 6 significant digits */
+void report_exact(struct report *r, const char *key, double value); /* as many as tell it apart */
+
+/* The finished text, ending in a line end; valid until report_release. */
+const char *report_end(struct report *r);
+void report_release(struct report *r);
+
+#endif

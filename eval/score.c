@@ -1,0 +1,142 @@
+#include "eval/score.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+int scorer_init(struct scorer *s, const char *dir, int threads, int64_t rows)
+{
+    *s = (struct scorer){ 0 };
+    s->ops = ops_new(threads);
+    if (!s->ops || folder_load(&s->model, s->ops, &s->blocks, dir) < 0) {
+        ops_free(s->ops);
+        *s = (struct scorer){ 0 };
+        return -1;
+    }
+    const struct model_config *c = &s->model.config;
+    s->rows = rows > c->positions ? rows : c->positions;
+    s->x = ops_buffer(s->ops, s->rows * c->width);
+    s->y = ops_buffer(s->ops, s->rows * c->width);
+    s->ids = mem_zalloc((size_t)s->rows, sizeof *s->ids);
+    s->labels = mem_zalloc((size_t)s->rows, sizeof *s->labels);
+    s->losses = mem_zalloc((size_t)s->rows, sizeof *s->losses);
+    s->right = mem_zalloc((size_t)s->rows, sizeof *s->right);
+    return 0;
+}
+
+void scorer_release(struct scorer *s)
+{
+    if (!s->ops)
+        return;
+    int64_t floats = s->rows * s->model.config.width;
+    ops_buffer_free(s->ops, s->x, floats);
+    ops_buffer_free(s->ops, s->y, floats);
+    free(s->ids);
+    free(s->labels);
+    free(s->losses);
+    free(s->right);
+    folder_free_blocks(&s->model, s->ops, s->blocks);
+    model_release(&s->model);
+    ops_free(s->ops);
+    *s = (struct scorer){ 0 };
+}
+
+static int check(const struct scorer *s, const struct window *w)
+{
+    const struct model_config *c = &s->model.config;
+    if (w->count - 1 > c->positions)
+        return err_set("a window of %lld tokens is longer than the model's %lld positions",
+                       (long long)w->count - 1, (long long)c->positions);
+    for (int64_t i = 0; i < w->count; i++)
+        if (w->ids[i] >= c->vocabulary)
+            return err_set("token %u is not in the model's vocabulary of %lld", w->ids[i],
+                           (long long)c->vocabulary);
+    return 0;
+}
+
+/* The inputs of w[0..B) as rows of T tokens. */
+static void fill_ids(struct scorer *s, const struct window *w, size_t B, int64_t T)
+{
+    memset(s->ids, 0, B * (size_t)T * sizeof *s->ids);
+    for (size_t b = 0; b < B; b++)
+        memcpy(s->ids + (int64_t)b * T, w[b].ids, (size_t)(w[b].count - 1) * sizeof *s->ids);
+}
+
+/* Copies the rows that scored targets are predicted from out of x, one after the other into y,
+ * with their labels. Returns how many. */
+static int64_t gather(struct scorer *s, const struct window *w, size_t B, int64_t T)
+{
+    int64_t C = s->model.config.width, n = 0;
+    for (size_t b = 0; b < B; b++) {
+        int64_t first = w[b].count - w[b].scored; /* the first scored target */
+        memcpy(s->y + n * C, s->x + ((int64_t)b * T + first - 1) * C,
+               (size_t)(w[b].scored * C) * sizeof *s->y);
+        for (int64_t i = first; i < w[b].count; i++)
+            s->labels[n++] = (int32_t)w[b].ids[i];
+    }
+    return n;
+}
+
+static void run_layers(struct scorer *s, const struct batch *batch)
+{
+    const struct model *m = &s->model;
+    m->embedding_fwd(m, s->ops, s->x, s->blocks[0], batch);
+    for (int64_t l = 0; l < m->config.layers; l++) {
+        m->layer_fwd(m, s->ops, l, s->y, s->x, s->blocks[l + 1], NULL, batch);
+        float *swap = s->x;
+        s->x = s->y;
+        s->y = swap;
+    }
+}
+
+/* Windows that fit side by side. */
+static void run(struct scorer *s, struct window *w, size_t B, int64_t T)
+{
+    const struct model *m = &s->model;
+    struct batch batch = { .B = (int64_t)B, .T = T, .ids = s->ids };
+    fill_ids(s, w, B, T);
+    run_layers(s, &batch);
+
+    int64_t rows = gather(s, w, B, T), at = 0;
+    struct batch targets = { .B = 1, .T = rows, .ids = s->ids, .labels = s->labels };
+    m->head_fwd(m, s->ops, s->losses, s->right, s->y, s->blocks[m->config.layers + 1],
+                s->blocks[0], &targets);
+    for (size_t b = 0; b < B; b++) {
+        w[b].loss = 0;
+        w[b].right = 0;
+        for (int64_t i = 0; i < w[b].scored; i++, at++) {
+            w[b].loss += s->losses[at];
+            w[b].right += s->right[at];
+        }
+        w[b].last_right = s->right[at - 1];
+    }
+}
+
+int score_windows(struct scorer *s, struct window *w, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (check(s, &w[i]) < 0)
+            return -1;
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        int64_t T = 0;
+        for (end = begin; end < n; end++) {
+            int64_t longer = w[end].count - 1 > T ? w[end].count - 1 : T;
+            if (end > begin && longer * (int64_t)(end - begin + 1) > s->rows)
+                break;
+            T = longer;
+        }
+        run(s, w + begin, end - begin, T);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(w[i].loss))
+            return err_set("the model's loss is %f: are its parameters finite?", w[i].loss);
+    return 0;
+}
+
+double score_perplexity(double loss)
+{
+    return exp(loss < 20 ? loss : 20);
+}

@@ -1,0 +1,36 @@
+#include "eval/shards.h"
+
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d, int64_t length,
+                 uint64_t sequences, void (*progress)(uint64_t done))
+{
+    uint64_t group = (uint64_t)(s->rows / length); /* sequences side by side */
+    uint32_t *ids = mem_zalloc(group * (uint64_t)(length + 1), sizeof *ids);
+    struct window *w = mem_zalloc(group, sizeof *w);
+    int result = 0;
+    *score = (struct shards_score){ 0 };
+    while (!result && score->sequences < sequences) {
+        uint64_t n = sequences - score->sequences < group ? sequences - score->sequences : group;
+        for (uint64_t i = 0; i < n && !result; i++) {
+            uint32_t *at = ids + i * (uint64_t)(length + 1);
+            w[i] = (struct window){ .ids = at, .count = length + 1, .scored = length };
+            result = dataset_read(d, score->sequences + i, at);
+        }
+        if (!result && score_windows(s, w, n) < 0)
+            result = err_in("sequences from %llu on", (unsigned long long)score->sequences);
+        for (uint64_t i = 0; i < n && !result; i++) {
+            score->nll += w[i].loss;
+            score->right += (uint64_t)w[i].right;
+        }
+        score->sequences += n;
+        score->targets += n * (uint64_t)length;
+        progress(score->targets);
+    }
+    free(ids);
+    free(w);
+    return result;
+}
