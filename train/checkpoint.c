@@ -1,0 +1,323 @@
+#include "train/checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/kv.h"
+#include "common/mem.h"
+#include "model/folder.h"
+#include "tfrecord/crc32c.h"
+
+static const char unfinished[] = ".tmp";
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+/* The step of "step-000100", -1 for another name. */
+static int64_t step_of_name(const char *name)
+{
+    if (strncmp(name, "step-", 5))
+        return -1;
+    char *end;
+    errno = 0;
+    long long step = strtoll(name + 5, &end, 10);
+    return errno || end == name + 5 || *end || step < 0 ? -1 : step;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    int64_t x = step_of_name(*(char *const *)a), y = step_of_name(*(char *const *)b);
+    return (x > y) - (x < y);
+}
+
+static int ends_with(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), m = strlen(suffix);
+    return n >= m && !strcmp(s + n - m, suffix);
+}
+
+/* Checkpoints in order of step; what killed runs left is removed. */
+static int list(const char *folder, struct file_names *out)
+{
+    *out = (struct file_names){ 0 };
+    if (!file_is_dir(folder))
+        return 0;
+    struct file_names all;
+    if (file_list(&all, folder, "") < 0)
+        return -1;
+    struct buf path = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < all.count && !result; i++) {
+        file_join(&path, folder, all.names[i]);
+        if (ends_with(all.names[i], unfinished))
+            result = file_remove_tree(path.data);
+        else if (step_of_name(all.names[i]) >= 0 && file_is_dir(path.data)) {
+            mem_grow(out->names, out->cap, out->count + 1);
+            out->names[out->count++] = mem_strdup(all.names[i]);
+        }
+    }
+    file_names_free(&all);
+    buf_release(&path);
+    if (out->count)
+        qsort(out->names, out->count, sizeof *out->names, by_step);
+    return result;
+}
+
+int checkpoint_latest(const char *out, struct buf *path)
+{
+    struct buf folder = BUF_INIT;
+    struct file_names names;
+    file_join(&folder, out, "checkpoints");
+    int result = list(folder.data, &names);
+    if (!result && names.count) {
+        file_join(path, folder.data, names.names[names.count - 1]);
+        result = 1;
+    }
+    file_names_free(&names);
+    buf_release(&folder);
+    return result;
+}
+
+int checkpoint_prune(const char *out, int64_t keep)
+{
+    struct buf folder = BUF_INIT, path = BUF_INIT;
+    struct file_names names;
+    file_join(&folder, out, "checkpoints");
+    int result = list(folder.data, &names);
+    for (size_t i = 0; !result && keep > 0 && i + (size_t)keep < names.count; i++) {
+        file_join(&path, folder.data, names.names[i]);
+        result = file_remove_tree(path.data);
+    }
+    file_names_free(&names);
+    buf_release(&folder);
+    buf_release(&path);
+    return result;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+static int write_moments(const char *path, const struct store *s)
+{
+    struct output out;
+    if (output_open(&out, path) < 0)
+        return -1;
+    int result = 0;
+    for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++) {
+        float *const *arrays = store_all(s, kind);
+        for (size_t i = 0; i < s->tensors->count && !result; i++) {
+            const struct tensor *row = &s->tensors->rows[i];
+            result = output_write(&out, arrays[row->block] + row->offset,
+                                  (size_t)tensor_elements(row) * sizeof(float));
+        }
+    }
+    if (result < 0) {
+        output_abandon(&out);
+        return -1;
+    }
+    return output_close(&out);
+}
+
+static int sum_file(const char *path, uint64_t *bytes, uint32_t *crc)
+{
+    struct file_map map;
+    if (file_map(&map, path) < 0)
+        return -1;
+    *bytes = map.bytes;
+    *crc = crc32c(0, map.data, map.bytes);
+    file_unmap(&map);
+    return 0;
+}
+
+/* One file= line for each file in `dir`/`sub`. */
+static int add_sums(struct kv *state, const char *dir, const char *sub)
+{
+    struct buf folder = BUF_INIT, path = BUF_INIT;
+    struct file_names names;
+    file_join(&folder, dir, sub);
+    int result = file_list(&names, folder.data, "");
+    for (size_t i = 0; !result && i < names.count; i++) {
+        uint64_t bytes;
+        uint32_t crc;
+        file_join(&path, folder.data, names.names[i]);
+        if (file_is_dir(path.data))
+            continue;
+        result = sum_file(path.data, &bytes, &crc);
+        if (!result)
+            kv_addf(state, "file", "%s%s %" PRIu64 " %08x", sub, names.names[i], bytes, crc);
+    }
+    file_names_free(&names);
+    buf_release(&folder);
+    buf_release(&path);
+    return result;
+}
+
+static int write_state(const char *dir, const struct checkpoint *c)
+{
+    struct kv state = KV_INIT;
+    kv_add(&state, "textmill", "checkpoint 1");
+    kv_addf(&state, "step", "%" PRId64, c->step);
+    kv_addf(&state, "position", "%" PRIu64, c->position);
+    kv_addf(&state, "sequences", "%" PRIu64, c->sequences);
+    kv_addf(&state, "milliseconds", "%.0f", c->seconds * 1e3);
+    int result = add_sums(&state, dir, "");
+    if (!result)
+        result = add_sums(&state, dir, "training/");
+    struct buf text = BUF_INIT, path = BUF_INIT;
+    kv_print(&state, &text);
+    file_join(&path, dir, "training/state");
+    if (!result)
+        result = file_write(path.data, text.data, text.len);
+    kv_release(&state);
+    buf_release(&text);
+    buf_release(&path);
+    return result;
+}
+
+static int write_folder(const char *dir, const struct checkpoint *c, const struct model *m,
+                        const struct store *s, const struct tokenizer *tokenizer,
+                        const char *config)
+{
+    int64_t end = tokenizer ? tokenizer_end_of_text(tokenizer) : -1;
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, "training");
+    int result = file_mkdirs(path.data);
+    if (!result)
+        result = folder_save(m, store_all(s, STORE_PARAMETERS), dir, end);
+    if (!result && tokenizer)
+        result = tokenizer_save(tokenizer, dir);
+    file_join(&path, dir, "training/moments");
+    if (!result)
+        result = write_moments(path.data, s);
+    file_join(&path, dir, "training/config.yaml");
+    if (!result)
+        result = file_write(path.data, config, strlen(config));
+    if (!result)
+        result = write_state(dir, c);
+    if (!result)
+        result = file_sync_dir(path.data); /* the names in training/ */
+    file_join(&path, dir, "training");
+    if (!result)
+        result = file_sync_dir(path.data); /* the names in dir */
+    buf_release(&path);
+    return result;
+}
+
+int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
+                    const struct store *s, const struct tokenizer *tokenizer, const char *config)
+{
+    struct buf path = BUF_INIT, temp = BUF_INIT;
+    buf_addf(&path, "%s/checkpoints/step-%06" PRId64, out, c->step);
+    buf_addf(&temp, "%s%s", path.data, unfinished);
+    int result = 0;
+    if (!file_is_dir(path.data)) {
+        result = file_remove_tree(temp.data);
+        if (!result)
+            result = write_folder(temp.data, c, m, s, tokenizer, config);
+        if (!result && rename(temp.data, path.data) < 0)
+            result = err_set("cannot rename '%s' to '%s': %s", temp.data, path.data,
+                             strerror(errno));
+        if (!result)
+            result = file_sync_dir(path.data);
+    }
+    buf_release(&path);
+    buf_release(&temp);
+    return result < 0 ? err_in("checkpoint of step %" PRId64 " is not saved", c->step) : 0;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+/* Checks one file against its line "NAME BYTES CRC32C". */
+static int check_file(const char *dir, const char *line)
+{
+    char name[256];
+    uint64_t want_bytes, bytes;
+    uint32_t want_crc, crc;
+    if (sscanf(line, "%255s %" SCNu64 " %" SCNx32, name, &want_bytes, &want_crc) != 3)
+        return err_set("'file=%s' is not NAME BYTES CRC32C", line);
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, name);
+    int result = sum_file(path.data, &bytes, &crc);
+    if (!result && bytes != want_bytes)
+        result = err_set("'%s' is damaged: it has %" PRIu64 " bytes and should have %" PRIu64,
+                         path.data, bytes, want_bytes);
+    if (!result && crc != want_crc)
+        result = err_set("'%s' is damaged: its checksum is %08x and should be %08x", path.data,
+                         crc, want_crc);
+    buf_release(&path);
+    return result;
+}
+
+static int parse_state(const char *dir, const struct kv *state, struct checkpoint *c)
+{
+    const char *kind = kv_get(state, "textmill");
+    uint64_t step, milliseconds;
+    if (!kind || strcmp(kind, "checkpoint 1"))
+        return err_set("not a checkpoint of this program");
+    if (kv_get_u64(state, "step", &step) < 0 || kv_get_u64(state, "position", &c->position) < 0 ||
+        kv_get_u64(state, "sequences", &c->sequences) < 0 ||
+        kv_get_u64(state, "milliseconds", &milliseconds) < 0)
+        return -1;
+    c->step = (int64_t)step;
+    c->seconds = (double)milliseconds * 1e-3;
+    int files = 0;
+    for (size_t i = 0; i < state->count; i++) {
+        if (strcmp(state->pairs[i].key, "file"))
+            continue;
+        files++;
+        if (check_file(dir, state->pairs[i].value) < 0)
+            return -1;
+    }
+    return files ? 0 : err_set("no file is listed");
+}
+
+int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config)
+{
+    struct buf name = BUF_INIT, text = BUF_INIT;
+    struct kv state = KV_INIT;
+    file_join(&name, path, "training/state");
+    int result = file_read(name.data, &text);
+    if (!result)
+        result = kv_parse(&state, text.data, text.len);
+    if (!result)
+        result = parse_state(path, &state, c);
+    if (result < 0)
+        err_in("checkpoint '%s'", path);
+    file_join(&name, path, "training/config.yaml");
+    if (!result)
+        result = file_read(name.data, config);
+    kv_release(&state);
+    buf_release(&name);
+    buf_release(&text);
+    return result;
+}
+
+int checkpoint_load_moments(const char *path, struct store *s)
+{
+    struct buf name = BUF_INIT;
+    struct file_map map;
+    file_join(&name, path, "training/moments");
+    int result = file_map(&map, name.data);
+    uint64_t want = (uint64_t)tensor_parameters(s->tensors) * 2 * sizeof(float);
+    if (!result && map.bytes != want)
+        result = err_set("'%s' has %" PRIu64 " bytes, but this model wants %" PRIu64, name.data,
+                         map.bytes, want);
+    const unsigned char *from = map.data;
+    for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2 && !result; kind++) {
+        float *const *arrays = store_all(s, kind);
+        for (size_t i = 0; i < s->tensors->count; i++) {
+            const struct tensor *row = &s->tensors->rows[i];
+            size_t bytes = (size_t)tensor_elements(row) * sizeof(float);
+            memcpy(arrays[row->block] + row->offset, from, bytes);
+            from += bytes;
+        }
+    }
+    file_unmap(&map);
+    buf_release(&name);
+    return result;
+}

@@ -1,0 +1,51 @@
+/*
+ * checkpoint.h - a training run on disk, to go on from.
+ *
+ * OUT/checkpoints/step-000100/ is a model folder (model/folder.h, with the tokenizer's files)
+ * and beside it
+ *
+ *     training/moments      AdamW's first moments of all tensors in the table's order, then the
+ *                           second ones: f32, little-endian, no padding
+ *     training/config.yaml  the configuration that made it
+ *     training/state        key=value: step, position (samples used), seconds, sequences (of the
+ *                           data set; 0 generated), and one line file=NAME BYTES CRC32C a file
+ *
+ * Everything random comes from counters (rng.h), so step and position are the whole random
+ * state. A checkpoint is written under another name, synced, and renamed: the ones that can be
+ * seen are complete, whatever happens. Every file is checked against `state` before it is used.
+ */
+#ifndef TEXTMILL_CHECKPOINT_H
+#define TEXTMILL_CHECKPOINT_H
+
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "model/model.h"
+#include "tokenizer/tokenizer.h"
+#include "train/store.h"
+
+struct checkpoint {
+    int64_t step;       /* updates done */
+    uint64_t position;  /* samples used */
+    uint64_t sequences; /* in the data set */
+    double seconds;     /* of training, over all runs */
+};
+
+/* Saves OUT/checkpoints/step-N. `tokenizer` may be NULL. A checkpoint of that step that is
+ * there already is left as it is. */
+int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
+                    const struct store *s, const struct tokenizer *tokenizer, const char *config);
+
+/* The latest by number: 1 and its path, 0 when there is none. Removes what killed runs left. */
+int checkpoint_latest(const char *out, struct buf *path);
+
+/* Checks all files of the checkpoint and reads its state and configuration. */
+int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config);
+
+/* The two moments into the store. */
+int checkpoint_load_moments(const char *path, struct store *s);
+
+/* Removes all but the last `keep` checkpoints; 0 keeps all. */
+int checkpoint_prune(const char *out, int64_t keep);
+
+#endif

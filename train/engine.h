@@ -1,0 +1,72 @@
+/*
+ * engine.h - the program of a training step.
+ *
+ * A step learns from A micro-batches of B sequences. They are taken in groups of G, and within
+ * a group phase by phase, every micro-batch of the group before the next phase:
+ *
+ *     embedding forward            x[0]
+ *     layer 0 .. L-1 forward       x[l+1] from x[l]
+ *     head forward and backward    losses; dx; the tied table's gradient
+ *     layer L-1 .. 0 backward      dx in place; with recomputation the layer's forward again
+ *     embedding backward
+ *
+ * after which the gradients in the store are those of the mean loss over the labels of the
+ * whole global batch. A block's arrays are fetched once a phase, so that G is how often a
+ * weight that comes from far away is used; G = 1 is the usual loop over micro-batches. The
+ * gradients of layers and head are the same bits for any G; the tied table's are the same sum
+ * in another order.
+ *
+ * Activations: x has (L+1) G rows and dx G rows of B T C floats; what layers keep between
+ * forward and backward is L G caches without recomputation, one with it. Recomputed forwards
+ * are the same bits (dropout comes from counters), hence so are the gradients.
+ */
+#ifndef TEXTMILL_ENGINE_H
+#define TEXTMILL_ENGINE_H
+
+#include <stdint.h>
+
+#include "model/model.h"
+#include "train/batches.h"
+#include "train/comm.h"
+#include "train/store.h"
+
+enum recompute { RECOMPUTE_NONE, RECOMPUTE_LAYER };
+#define RECOMPUTE_WORDS "none|layer" /* in the order of the enum */
+
+struct engine_config {
+    int64_t B, T, A, G; /* A: of this rank; G <= A */
+    enum recompute recompute;
+    uint64_t seed; /* of dropout */
+};
+
+struct engine {
+    struct engine_config config;
+    const struct model *model; /* these four borrowed */
+    struct ops *ops;
+    struct store *store;
+    struct comm *comm;
+    float **x;     /* [L+1][G] rows */
+    float **dx;    /* [G] rows */
+    float **cache; /* [L][G], or one */
+    float *losses; /* [B,T] */
+};
+
+void engine_open(struct engine *e, const struct engine_config *config, const struct model *m,
+                 struct ops *o, struct store *s, struct comm *c);
+void engine_close(struct engine *e); /* fine on a zeroed struct */
+
+/* Gradients of step number `step` (from 0) into the store, replacing what stands there. Returns
+ * the mean loss in nats a label. */
+double engine_step(struct engine *e, int64_t step, const struct step_batch *batch);
+
+/* Sum of the losses of `b`, without dropout; *labels grows by how many count. b->B <= B. */
+double engine_evaluate(struct engine *e, const struct batch *b, int64_t *labels);
+
+/* What engine_open will allocate, in bytes. */
+struct engine_memory {
+    uint64_t x, dx, cache;
+};
+void engine_memory(struct engine_memory *out, const struct engine_config *config,
+                   const struct model *m);
+
+#endif

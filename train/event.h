@@ -1,0 +1,35 @@
+/*
+ * event.h - TensorBoard event files.
+ *
+ * An event file is a TFRecord file whose records are tensorflow.Event messages (tensorflow's
+ * core/util/event.proto): wall_time (1, double), step (2, int64), and either file_version
+ * (3, "brain.Event:2": the first record) or summary (5) with values {tag (1), simple_value (2)}.
+ */
+#ifndef TEXTMILL_EVENT_H
+#define TEXTMILL_EVENT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/buf.h"
+
+struct event_writer {
+    char *path;
+    FILE *file;
+    struct buf message, summary, record;
+};
+
+struct event_scalar {
+    const char *tag;
+    double value;
+};
+
+/* Opens `path` to append. What stands there beyond `step`, or is torn, is cut off; step 0
+ * starts afresh. */
+int event_open(struct event_writer *e, const char *path, int64_t step);
+
+int event_write(struct event_writer *e, int64_t step, const struct event_scalar *scalars, size_t n);
+int event_sync(struct event_writer *e);  /* all on the disk */
+int event_close(struct event_writer *e); /* fine on a zeroed struct */
+
+#endif

@@ -1,0 +1,134 @@
+#include "train/metrics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "common/mem.h"
+
+static void keep(struct metrics *m, const struct metrics_point *p)
+{
+    mem_grow(m->points, m->cap, m->count + 1);
+    m->points[m->count++] = *p;
+}
+
+/* ---- reading back ----------------------------------------------------------------------------- */
+
+static double real(const struct js *o, const char *key)
+{
+    double v;
+    return js_real(js_get(o, key), &v) < 0 ? NAN : v;
+}
+
+/* One line; -1 when it is no point, as the last line of a killed run may be. */
+static int parse_point(const char *line, size_t n, struct metrics_point *p)
+{
+    struct js *o = js_parse(line, n, "metrics");
+    int64_t tokens = 0;
+    if (!o)
+        return -1;
+    int result = js_int(js_get(o, "step"), &p->step);
+    js_int(js_get(o, "tokens"), &tokens);
+    p->loss = real(o, "loss");
+    p->validation = real(o, "validation_loss");
+    p->rate = real(o, "learning_rate");
+    p->norm = real(o, "gradient_norm");
+    p->tokens = (uint64_t)tokens;
+    p->seconds = real(o, "seconds");
+    p->tokens_per_second = real(o, "tokens_per_second");
+    js_free(o);
+    return result;
+}
+
+/* Reads the points up to `step` and leaves only their lines in the file. */
+static int rewind_to(struct metrics *m, int64_t step)
+{
+    struct buf text = BUF_INIT, kept = BUF_INIT;
+    if (step > 0 && file_exists(m->path) && file_read(m->path, &text) < 0)
+        return -1;
+    for (char *line = text.data, *lf; (lf = strchr(line, '\n')); line = lf + 1) {
+        struct metrics_point p;
+        if (parse_point(line, (size_t)(lf - line), &p) < 0 || p.step > step)
+            break;
+        keep(m, &p);
+        buf_add(&kept, line, (size_t)(lf - line) + 1);
+    }
+    int result = file_write(m->path, kept.data, kept.len);
+    buf_release(&text);
+    buf_release(&kept);
+    return result;
+}
+
+int metrics_open(struct metrics *m, const char *dir, int64_t step)
+{
+    *m = (struct metrics){ 0 };
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, "metrics.jsonl");
+    m->path = mem_strdup(path.data);
+    int result = rewind_to(m, step);
+    if (!result && !(m->file = fopen(m->path, "ae")))
+        result = err_set("cannot open '%s': %s", m->path, strerror(errno));
+    file_join(&path, dir, "events.out.tfevents.textmill");
+    if (!result)
+        result = event_open(&m->events, path.data, step);
+    buf_release(&path);
+    return result;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+static int add_line(struct metrics *m, const struct metrics_point *p)
+{
+    fprintf(m->file,
+            "{\"step\":%lld,\"loss\":%.10g,\"learning_rate\":%.10g,\"gradient_norm\":%.10g,"
+            "\"tokens\":%llu,\"seconds\":%.3f,\"tokens_per_second\":%.1f",
+            (long long)p->step, p->loss, p->rate, p->norm, (unsigned long long)p->tokens,
+            p->seconds, p->tokens_per_second);
+    if (!isnan(p->validation))
+        fprintf(m->file, ",\"validation_loss\":%.10g", p->validation);
+    fputs("}\n", m->file);
+    if (fflush(m->file) || ferror(m->file))
+        return err_set("cannot write '%s': %s", m->path, strerror(errno));
+    return 0;
+}
+
+int metrics_add(struct metrics *m, const struct metrics_point *p)
+{
+    struct event_scalar scalars[] = {
+        { "loss/train", p->loss },
+        { "learning_rate", p->rate },
+        { "gradient_norm", p->norm },
+        { "tokens_per_second", p->tokens_per_second },
+        { "loss/validation", p->validation },
+    };
+    keep(m, p);
+    if (add_line(m, p) < 0)
+        return -1;
+    return event_write(&m->events, p->step, scalars, isnan(p->validation) ? 4 : 5);
+}
+
+int metrics_sync(struct metrics *m)
+{
+    if (fflush(m->file) || fsync(fileno(m->file)) < 0)
+        return err_set("cannot write '%s': %s", m->path, strerror(errno));
+    return event_sync(&m->events);
+}
+
+int metrics_close(struct metrics *m)
+{
+    int result = 0;
+    if (m->file && fclose(m->file))
+        result = err_set("cannot close '%s': %s", m->path, strerror(errno));
+    if (event_close(&m->events) < 0)
+        result = -1;
+    free(m->points);
+    free(m->path);
+    *m = (struct metrics){ 0 };
+    return result;
+}

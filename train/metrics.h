@@ -1,0 +1,47 @@
+/*
+ * metrics.h - what a run measured, in memory, in metrics.jsonl and in a TensorBoard file.
+ *
+ * metrics.jsonl has one object a line:
+ *
+ *     {"step":100,"loss":4.123,"learning_rate":6e-04,"gradient_norm":0.9,"tokens":409600,
+ *      "seconds":61.5,"tokens_per_second":6700,"validation_loss":4.2}
+ *
+ * step counts updates done; loss is that of the update's global batch, before the update, in
+ * nats a label; gradient_norm is before clipping; tokens and seconds count from step 0, over
+ * all resumed runs; tokens_per_second is since the line before; validation_loss stands where it
+ * was measured (after the update).
+ */
+#ifndef TEXTMILL_METRICS_H
+#define TEXTMILL_METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "train/event.h"
+
+struct metrics_point {
+    int64_t step;
+    double loss, validation; /* validation: NAN where not measured */
+    double rate, norm;
+    uint64_t tokens;
+    double seconds, tokens_per_second;
+};
+
+struct metrics {
+    struct metrics_point *points;
+    size_t count, cap;
+    char *path;
+    FILE *file;
+    struct event_writer events;
+};
+
+/* Opens the files in folder `dir` to go on after `step`: points beyond it are dropped from the
+ * files, the others are read back. Step 0 starts afresh. */
+int metrics_open(struct metrics *m, const char *dir, int64_t step);
+
+int metrics_add(struct metrics *m, const struct metrics_point *p);
+int metrics_sync(struct metrics *m);  /* all on the disk */
+int metrics_close(struct metrics *m); /* fine on a zeroed struct */
+
+#endif
