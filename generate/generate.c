@@ -1,0 +1,227 @@
+/* generate - text from a model, as it is made. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "common/log.h"
+#include "common/tool.h"
+#include "generate/generator.h"
+#include "generate/prompt.h"
+
+static const char *model_dir, *vocab;
+static struct opt_list prompts, stops;
+static int json, echo = 1;
+static int64_t samples = 1;
+static struct generator g = {
+    .length = 128,
+    .sampler = { .temperature = 1, .top_k = 40, .top_p = 1, .repetition_penalty = 1 },
+};
+
+/* ---- output ------------------------------------------------------------------------------- */
+
+static void print_news(struct generation *one)
+{
+    size_t n;
+    const char *news = text_news(&one->text, &n);
+    if (n && !json) {
+        fwrite(news, 1, n, stdout);
+        fflush(stdout);
+    }
+}
+
+static void print_json(const struct generation *one, const char *prompt, size_t n)
+{
+    struct buf line = BUF_INIT;
+    buf_adds(&line, "{\"prompt\": ");
+    js_quote(&line, prompt, n);
+    buf_adds(&line, ", \"text\": ");
+    js_quote(&line, one->text.all.data, one->text.all.len);
+    buf_addf(&line, ", \"finish\": \"%s\", \"prompt_tokens\": %zu, \"ids\": [",
+             finish_name(one->finish), g.prompt.count);
+    for (size_t i = g.prompt.count; i < one->ids.count; i++)
+        buf_addf(&line, "%s%u", i > g.prompt.count ? ", " : "", one->ids.data[i]);
+    buf_adds(&line, "]}\n");
+    fputs(line.data, stdout);
+    fflush(stdout);
+    buf_release(&line);
+}
+
+static void say_latency(const struct generation *one, double seconds)
+{
+    size_t n = one->ids.count - g.prompt.count;
+    log_info("prompt: %zu tokens in %.1f ms; made: %zu tokens, %.2f ms each, %.1f tokens/s (%s)",
+             g.prompt.count, 1e3 * g.prompt_seconds, n, 1e3 * seconds / (double)n,
+             (double)n / seconds, finish_name(one->finish));
+    if (one->finish == FINISH_POSITIONS)
+        log_warn("stopped early: all %lld positions of the model are used",
+                 (long long)g.model.config.positions);
+    tool_count("tokens", n);
+}
+
+/* ---- one prompt --------------------------------------------------------------------------- */
+
+static int run_sample(struct generation *one, const char *prompt, size_t n, uint64_t key)
+{
+    int more = 1;
+    double began = log_seconds();
+    generation_begin(&g, one, key);
+    if (echo && !json)
+        fwrite(prompt, 1, n, stdout);
+    while (more > 0) {
+        more = generation_step(&g, one);
+        if (prompt_interrupted && more > 0) {
+            one->finish = FINISH_INTERRUPT;
+            text_end(&one->text);
+            more = 0;
+        }
+        if (more >= 0)
+            print_news(one);
+    }
+    if (json && !more)
+        print_json(one, prompt, n);
+    else if (!json)
+        puts("");
+    fflush(stdout);
+    if (!more)
+        say_latency(one, log_seconds() - began);
+    return more;
+}
+
+/* Each sample has its own random numbers, whatever was made before it. */
+static int run_prompt(const char *prompt, size_t n, uint64_t number)
+{
+    struct generation one = { 0 };
+    uint64_t key = rng_key(rng_key(0, (uint64_t)tool_seed), number);
+    int result = generator_prompt(&g, prompt, n);
+    for (int64_t i = 0; i < samples && !result; i++) {
+        if (!json && (number || i))
+            puts("---");
+        result = run_sample(&one, prompt, n, rng_key(key, (uint64_t)i));
+        if (one.finish == FINISH_INTERRUPT)
+            break;
+    }
+    generation_release(&one);
+    return result;
+}
+
+/* ---- where prompts come from ---------------------------------------------------------------- */
+
+static int run_lines(void)
+{
+    struct prompt *p = prompt_open("Input: ");
+    const char *line;
+    size_t n;
+    uint64_t number = 0;
+    int more;
+    if (!p)
+        return -1;
+    while ((more = prompt_read(p, &line, &n)) > 0) {
+        if (!n)
+            continue;
+        if (run_prompt(line, n, number++) == 0)
+            continue;
+        if (!prompt_interactive(p)) {
+            more = -1;
+            break;
+        }
+        log_warn("%s", err_get()); /* ask again */
+    }
+    if (prompt_interactive(p))
+        fputc('\n', stderr); /* the shell's prompt begins a line */
+    prompt_close(p);
+    return more;
+}
+
+/* "-": all of stdin is one prompt; the line end that closes it is not part of it. */
+static int run_operand(const char *prompt, uint64_t number)
+{
+    struct buf text = BUF_INIT;
+    int result = 0;
+    if (strcmp(prompt, "-")) {
+        buf_adds(&text, prompt);
+    } else {
+        result = file_read("-", &text);
+        if (text.len && text.data[text.len - 1] == '\n')
+            buf_truncate(&text, text.len - 1);
+    }
+    if (!result)
+        result = run_prompt(text.data, text.len, number);
+    buf_release(&text);
+    return result;
+}
+
+static int check_options(void)
+{
+    if (!model_dir)
+        return err_usage("--model is wanted");
+    if (g.sampler.top_p <= 0)
+        return err_usage("--top-p wants a probability above 0");
+    if (g.sampler.repetition_penalty <= 0)
+        return err_usage("--repetition-penalty wants a number above 0");
+    for (size_t i = 0; i < stops.count; i++)
+        if (!*stops.items[i])
+            return err_usage("--stop wants a text");
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    if (check_options() < 0)
+        return -1;
+    g.stops = stops.items;
+    g.stop_count = stops.count;
+    int result = generator_load(&g, model_dir, vocab, (int)tool_threads);
+    uint64_t number = 0;
+    for (size_t i = 0; i < prompts.count && !result; i++)
+        result = run_prompt(prompts.items[i], strlen(prompts.items[i]), number++);
+    for (int i = 0; i < argc && !result; i++)
+        result = run_operand(argv[i], number++);
+    if (!result && !number)
+        result = run_lines();
+    generator_release(&g);
+    return result;
+}
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+static const struct opt options[] = {
+    { 'm', "model", OPT_TEXT, &model_dir, "DIR", "the model's folder", 0, 0 },
+    { 0, "vocab", OPT_TEXT, &vocab, "PATH", "the tokenizer, if not in the model's folder", 0, 0 },
+    { 'p', "prompt", OPT_LIST, &prompts, "TEXT", "text to go on from, as an operand", 0, 0 },
+    { 'n', "length", OPT_INT, &g.length, "N", "tokens to make at most", 1, 1e9 },
+    { 0, "samples", OPT_INT, &samples, "N", "texts to make for each prompt", 1, 1e9 },
+    { 0, "stop", OPT_LIST, &stops, "TEXT", "end before this text", 0, 0 },
+    { 0, "echo", OPT_FLAG, &echo, NULL, "print the prompt before what follows it", 0, 0 },
+    { 0, "json", OPT_FLAG, &json, NULL, "print JSON, an object a text", 0, 0 },
+    { 0, NULL, OPT_FLAG, NULL, NULL, "Choice of the next token:", 0, 0 },
+    { 'T', "temperature", OPT_REAL, &g.sampler.temperature, "X",
+      "below 1 prefers the probable; 0: always the most probable", 0, 1e6 },
+    { 'k', "top-k", OPT_INT, &g.sampler.top_k, "N", "the N most probable only; 0: all", 0, 1e9 },
+    { 0, "top-p", OPT_REAL, &g.sampler.top_p, "X",
+      "the most probable that reach probability X together", 0, 1 },
+    { 0, "repetition-penalty", OPT_REAL, &g.sampler.repetition_penalty, "X",
+      "above 1 makes tokens that occurred less probable", 0, 1e6 },
+    { 0 },
+};
+
+static const struct tool_command commands[] = {
+    { NULL, "[PROMPT...]", "Continue a text. Without PROMPT each line of stdin is one.", options,
+      TOOL_THREADS | TOOL_SEED, 0, -1, run },
+    { 0 },
+};
+
+static const struct tool tool = {
+    .name = "generate",
+    .summary = "text from a model",
+    .examples = "  generate --model model --prompt 'The Moon is'\n"
+                "  generate --model model --temperature 0 --length 20 'The Moon is'\n"
+                "  generate --model model                        asks for prompts\n",
+    .commands = commands,
+};
+
+int main(int argc, char **argv)
+{
+    return tool_main(&tool, argc, argv);
+}

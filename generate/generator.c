@@ -1,0 +1,153 @@
+#include "generate/generator.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "common/mem.h"
+
+/* ---- loading ------------------------------------------------------------------------------ */
+
+static int load_model(struct generator *g, const char *dir, int threads)
+{
+    g->ops = ops_new(threads);
+    if (!g->ops || folder_load(&g->model, g->ops, &g->blocks, dir) < 0)
+        return -1;
+    if (cache_init(&g->cache, &g->model, g->ops, g->blocks) < 0)
+        return err_in("%s", dir);
+    g->prompt_logits = mem_zalloc((size_t)g->model.config.vocabulary, sizeof *g->prompt_logits);
+    return 0;
+}
+
+int generator_load(struct generator *g, const char *dir, const char *vocab, int threads)
+{
+    const char *from = vocab ? vocab : dir;
+    g->tokenizer = tokenizer_load(from);
+    if (!g->tokenizer || load_model(g, dir, threads) < 0)
+        return -1;
+    g->encoder = encoder_new(g->tokenizer);
+    if (tokenizer_size(g->tokenizer) > g->model.config.vocabulary)
+        return err_set("vocabulary and model differ: '%s' has %u tokens, '%s' knows %lld", from,
+                       tokenizer_size(g->tokenizer), dir, (long long)g->model.config.vocabulary);
+    return 0;
+}
+
+void generator_release(struct generator *g)
+{
+    sampler_release(&g->sampler);
+    cache_release(&g->cache);
+    if (g->blocks) {
+        folder_free_blocks(&g->model, g->ops, g->blocks);
+        model_release(&g->model);
+    }
+    if (g->ops)
+        ops_free(g->ops);
+    if (g->encoder)
+        encoder_free(g->encoder);
+    if (g->tokenizer)
+        tokenizer_free(g->tokenizer);
+    ids_release(&g->prompt);
+    free(g->prompt_logits);
+}
+
+/* ---- the prompt --------------------------------------------------------------------------- */
+
+static int encode_prompt(struct generator *g, const char *text, size_t n)
+{
+    int64_t end_of_text = tokenizer_end_of_text(g->tokenizer);
+    g->prompt.count = 0;
+    if (encoder_encode(g->encoder, text, n, TOKENIZER_ORDINARY, &g->prompt) < 0)
+        return err_in("prompt");
+    if (!g->prompt.count && end_of_text < 0)
+        return err_set("the prompt is empty, and the vocabulary has no end-of-text token to start from");
+    if (!g->prompt.count)
+        ids_add(&g->prompt, (uint32_t)end_of_text);
+    if ((int64_t)g->prompt.count > g->model.config.positions)
+        return err_set("the prompt has %zu tokens, the model %lld positions", g->prompt.count,
+                       (long long)g->model.config.positions);
+    return 0;
+}
+
+int generator_prompt(struct generator *g, const char *text, size_t n)
+{
+    if (encode_prompt(g, text, n) < 0)
+        return -1;
+    double began = log_seconds();
+    cache_truncate(&g->cache, 0);
+    float *logits = cache_forward(&g->cache, g->prompt.data, (int64_t)g->prompt.count);
+    if (!logits)
+        return -1;
+    memcpy(g->prompt_logits, logits, (size_t)g->model.config.vocabulary * sizeof *logits);
+    g->prompt_seconds = log_seconds() - began;
+    return 0;
+}
+
+/* ---- generation --------------------------------------------------------------------------- */
+
+void generation_begin(struct generator *g, struct generation *one, uint64_t key)
+{
+    generation_release(one);
+    one->rng = (struct rng){ .key = key };
+    text_init(&one->text, g->stops, g->stop_count);
+    for (size_t i = 0; i < g->prompt.count; i++)
+        ids_add(&one->ids, g->prompt.data[i]);
+    cache_truncate(&g->cache, (int64_t)g->prompt.count);
+    memcpy(g->cache.logits, g->prompt_logits,
+           (size_t)g->model.config.vocabulary * sizeof *g->prompt_logits);
+    one->logits = g->cache.logits;
+}
+
+void generation_release(struct generation *one)
+{
+    ids_release(&one->ids);
+    text_release(&one->text);
+    *one = (struct generation){ 0 };
+}
+
+/* The next token into the ids and the text, and whether it ends the generation. */
+static int choose(struct generator *g, struct generation *one)
+{
+    /* A model may have more ids than its tokenizer, to make their number round. */
+    int64_t V = tokenizer_size(g->tokenizer);
+    uint32_t id = sampler_next(&g->sampler, one->logits, V, one->ids.data, one->ids.count, &one->rng);
+    if (!isfinite(one->logits[id]))
+        return err_set("the model's logits are %f: are its parameters finite?", one->logits[id]);
+    ids_add(&one->ids, id);
+    if (id == tokenizer_end_of_text(g->tokenizer)) {
+        one->finish = FINISH_END_OF_TEXT;
+        return 0;
+    }
+    size_t n;
+    const char *bytes = tokenizer_token(g->tokenizer, id, &n);
+    if (bytes)
+        text_add(&one->text, bytes, n);
+    if (one->text.stopped)
+        one->finish = FINISH_STOP;
+    else if ((int64_t)(one->ids.count - g->prompt.count) == g->length)
+        one->finish = FINISH_LENGTH;
+    else if (g->cache.used == g->model.config.positions)
+        one->finish = FINISH_POSITIONS;
+    return 0;
+}
+
+int generation_step(struct generator *g, struct generation *one)
+{
+    if (!one->logits && !(one->logits = cache_forward(&g->cache, &one->ids.data[one->ids.count - 1], 1)))
+        return -1;
+    if (choose(g, one) < 0)
+        return -1;
+    one->logits = NULL;
+    if (!one->finish)
+        return 1;
+    text_end(&one->text);
+    return 0;
+}
+
+const char *finish_name(enum finish finish)
+{
+    static const char *const names[] = { "", "length", "stop", "end-of-text", "positions",
+                                         "interrupt" };
+    return names[finish];
+}

@@ -1,0 +1,78 @@
+/*
+ * generator.h - a model that writes: a prompt goes in, tokens come out one by one.
+ *
+ *     generator_load(&g, "model/", NULL, threads);
+ *     generator_prompt(&g, "The Moon is", 11);           runs the prompt through the model
+ *     generation_begin(&g, &one, key);                   any number of times for one prompt
+ *     while ((more = generation_step(&g, &one)) > 0)
+ *         ... text_news(&one.text, &n) ...
+ *     ... text_news once more, one.finish says why it ended ...
+ *
+ * The text of a generation depends on model, prompt, sampler, limits and key alone.
+ */
+#ifndef TEXTMILL_GENERATOR_H
+#define TEXTMILL_GENERATOR_H
+
+#include <stdint.h>
+
+#include "generate/cache.h"
+#include "generate/sample.h"
+#include "generate/text.h"
+#include "model/folder.h"
+#include "tokenizer/tokenizer.h"
+
+struct generator {
+    struct sampler sampler;   /* the caller sets its four numbers */
+    int64_t length;           /* tokens to make at most */
+    const char *const *stops; /* texts that end a generation, borrowed; none is empty */
+    size_t stop_count;
+
+    struct tokenizer *tokenizer;
+    struct encoder *encoder;
+    struct ops *ops;
+    struct model model;
+    float **blocks;
+    struct cache cache;
+
+    struct ids prompt;
+    float *prompt_logits; /* of what follows the prompt, [V] */
+    double prompt_seconds;
+};
+
+/* Loads the model folder `dir`, and the tokenizer from `vocab` or, if NULL, from `dir`. The
+ * members that the caller sets are left alone. */
+int generator_load(struct generator *g, const char *dir, const char *vocab, int threads);
+void generator_release(struct generator *g);
+
+/* Takes a prompt. An empty one is the end-of-text token, after which a model begins a text.
+ * -1 when it has more tokens than the model has positions. */
+int generator_prompt(struct generator *g, const char *text, size_t n);
+
+enum finish {
+    FINISH_NOT,         /* goes on */
+    FINISH_LENGTH,      /* as many tokens as were asked for */
+    FINISH_STOP,        /* a stop text */
+    FINISH_END_OF_TEXT, /* the model ended the text */
+    FINISH_POSITIONS,   /* the model's positions are used up */
+    FINISH_INTERRUPT,   /* the caller broke off; set by it */
+};
+
+struct generation {
+    struct ids ids; /* the prompt's and the new ones */
+    struct text text;
+    struct rng rng;
+    enum finish finish;
+    float *logits; /* the cache's, or NULL at first */
+};
+
+/* *one is zeroed or of an earlier use. `key` names the sequence of random numbers. */
+void generation_begin(struct generator *g, struct generation *one, uint64_t key);
+void generation_release(struct generation *one);
+
+/* Makes the next token: 1, 0 when that was the last, -1. */
+int generation_step(struct generator *g, struct generation *one);
+
+/* "length", "stop", "end-of-text", "positions", "interrupt". */
+const char *finish_name(enum finish finish);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * prompt.h - prompts, a line each: from a person at a terminal, with editing and history, or
+ * from a pipe or file on stdin.
+ *
+ * At a terminal Ctrl-C is caught from prompt_open on: while a line is read it ends the input,
+ * as Ctrl-D does; at other times it sets prompt_interrupted, for the work in hand to look at.
+ */
+#ifndef TEXTMILL_PROMPT_H
+#define TEXTMILL_PROMPT_H
+
+#include <signal.h>
+#include <stddef.h>
+
+struct prompt;
+
+/* `ask` stands in front of the line at a terminal (on stderr: stdout is for results); borrowed. */
+struct prompt *prompt_open(const char *ask);
+void prompt_close(struct prompt *p);
+int prompt_interactive(const struct prompt *p); /* 1: a terminal */
+
+/* The next line without its line end, valid until the next call: 1, 0 at the end, -1. */
+int prompt_read(struct prompt *p, const char **line, size_t *n);
+
+extern volatile sig_atomic_t prompt_interrupted; /* set by Ctrl-C; the reader clears it */
+
+#endif

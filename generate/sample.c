@@ -1,0 +1,166 @@
+#include "generate/sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+void sampler_release(struct sampler *s)
+{
+    free(s->candidates);
+    free(s->weights);
+    free(s->seen);
+    s->candidates = NULL;
+    s->weights = NULL;
+    s->seen = NULL;
+    s->size = 0;
+}
+
+static void make_room(struct sampler *s, int64_t V)
+{
+    if (V <= s->size)
+        return;
+    sampler_release(s);
+    s->candidates = mem_zalloc((size_t)V, sizeof *s->candidates);
+    s->weights = mem_zalloc((size_t)V, sizeof *s->weights);
+    s->seen = mem_zalloc((size_t)V, 1);
+    s->size = V;
+}
+
+/* Each distinct token once, however often it occurred. */
+static void penalize(struct sampler *s, float *logits, const uint32_t *ids, size_t n)
+{
+    float penalty = (float)s->repetition_penalty;
+    if (penalty == 1)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        float *l = &logits[ids[i]];
+        if (!s->seen[ids[i]])
+            *l = *l > 0 ? *l / penalty : *l * penalty;
+        s->seen[ids[i]] = 1;
+    }
+    for (size_t i = 0; i < n; i++)
+        s->seen[ids[i]] = 0;
+}
+
+static uint32_t largest(const float *logits, int64_t V)
+{
+    uint32_t best = 0;
+    for (int64_t i = 1; i < V; i++)
+        if (logits[i] > logits[best])
+            best = (uint32_t)i;
+    return best;
+}
+
+/* ---- top k -------------------------------------------------------------------------------- */
+
+/* The k-th largest of the candidates' logits (Hoare's quickselect, on a copy of the order). */
+static float kth_logit(struct candidate *c, int64_t n, int64_t k)
+{
+    int64_t left = 0, right = n - 1;
+    while (left < right) {
+        float pivot = c[left + (right - left) / 2].logit;
+        int64_t i = left, j = right;
+        while (i <= j) {
+            while (c[i].logit > pivot)
+                i++;
+            while (c[j].logit < pivot)
+                j--;
+            if (i <= j) {
+                struct candidate swap = c[i];
+                c[i++] = c[j];
+                c[j--] = swap;
+            }
+        }
+        if (k - 1 <= j)
+            right = j;
+        else if (k - 1 >= i)
+            left = i;
+        else
+            break;
+    }
+    return c[k - 1].logit;
+}
+
+/* Fills the candidates in the order of their ids. */
+static int64_t keep_above(struct candidate *c, const float *logits, int64_t V, float least)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < V; i++)
+        if (logits[i] >= least)
+            c[n++] = (struct candidate){ logits[i], (uint32_t)i };
+    return n;
+}
+
+/* ---- top p -------------------------------------------------------------------------------- */
+
+static int by_logit(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    if (x->logit != y->logit)
+        return x->logit > y->logit ? -1 : 1;
+    return x->id < y->id ? -1 : 1;
+}
+
+/* weights = exp((logit - largest) / temperature); returns their sum. */
+static double weigh(struct sampler *s, int64_t n)
+{
+    double most = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = s->candidates[i].logit > most ? s->candidates[i].logit : most;
+    for (int64_t i = 0; i < n; i++)
+        sum += s->weights[i] = exp((s->candidates[i].logit - most) / s->temperature);
+    return sum;
+}
+
+/* Tokens less probable than (1-p)/n sum to less than 1-p together, so that the others reach p
+ * without them: only those others are sorted. */
+static int64_t keep_nucleus(struct sampler *s, int64_t n)
+{
+    double sum = weigh(s, n), least = sum * (1 - s->top_p) / (double)n, reached = 0;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (s->weights[i] >= least)
+            s->candidates[kept++] = s->candidates[i];
+    qsort(s->candidates, (size_t)kept, sizeof *s->candidates, by_logit);
+    weigh(s, kept);
+    for (int64_t i = 0; i < kept; i++)
+        if ((reached += s->weights[i]) >= s->top_p * sum)
+            return i + 1;
+    return kept;
+}
+
+/* ---- the choice --------------------------------------------------------------------------- */
+
+int64_t sampler_candidates(struct sampler *s, float *logits, int64_t V, const uint32_t *ids,
+                           size_t n)
+{
+    make_room(s, V);
+    penalize(s, logits, ids, n);
+    int64_t count = keep_above(s->candidates, logits, V, -INFINITY);
+    if (s->top_k && s->top_k < count)
+        count = keep_above(s->candidates, logits, V, kth_logit(s->candidates, count, s->top_k));
+    if (s->top_p < 1)
+        count = keep_nucleus(s, count);
+    weigh(s, count);
+    return count;
+}
+
+uint32_t sampler_next(struct sampler *s, float *logits, int64_t V, const uint32_t *ids, size_t n,
+                      struct rng *rng)
+{
+    make_room(s, V);
+    if (s->temperature == 0) {
+        penalize(s, logits, ids, n);
+        return largest(logits, V);
+    }
+    int64_t count = sampler_candidates(s, logits, V, ids, n), i;
+    double sum = 0;
+    for (i = 0; i < count; i++)
+        sum += s->weights[i];
+    double point = rng_real(rng) * sum;
+    for (i = 0; i < count - 1 && point >= s->weights[i]; i++)
+        point -= s->weights[i];
+    return s->candidates[i].id;
+}

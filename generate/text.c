@@ -1,0 +1,106 @@
+#define _GNU_SOURCE /* memmem */
+#include "generate/text.h"
+
+#include <string.h>
+
+#include "tokenizer/unicode.h"
+
+void text_init(struct text *t, const char *const *stops, size_t stop_count)
+{
+    *t = (struct text){ .stops = stops, .stop_count = stop_count, .all = BUF_INIT, .raw = BUF_INIT };
+}
+
+void text_release(struct text *t)
+{
+    buf_release(&t->all);
+    buf_release(&t->raw);
+}
+
+/* ---- characters --------------------------------------------------------------------------- */
+
+/* Whether s[0..n) lacks only continuation bytes. The ranges that some lead bytes allow for the
+ * second byte all hold 0x80 or 0xBF, so one of the two completes it. */
+static int is_unfinished(const char *s, size_t n)
+{
+    unsigned char lead = (unsigned char)*s, c[4];
+    size_t width = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
+    if (n >= width)
+        return 0;
+    memcpy(c, s, n);
+    memset(c + n, 0x80, width - n);
+    if (utf8_valid((char *)c, width) == width)
+        return 1;
+    memset(c + n, 0xBF, width - n);
+    return utf8_valid((char *)c, width) == width;
+}
+
+/* Bytes at the end that may become a character. */
+static size_t unfinished(const char *s, size_t n)
+{
+    for (size_t tail = 1; tail <= 3 && tail <= n; tail++)
+        if (((unsigned char)s[n - tail] & 0xC0) != 0x80)
+            return is_unfinished(s + n - tail, tail) ? tail : 0;
+    return 0;
+}
+
+/* ---- stop texts --------------------------------------------------------------------------- */
+
+/* Cuts the text at the first stop text in it; text before `from` has been searched. */
+static void find_stop(struct text *t, size_t from)
+{
+    for (size_t i = 0; i < t->stop_count; i++) {
+        size_t width = strlen(t->stops[i]), begin = from >= width ? from - width + 1 : 0;
+        if (begin >= t->all.len)
+            continue;
+        char *hit = memmem(t->all.data + begin, t->all.len - begin, t->stops[i], width);
+        if (!hit)
+            continue;
+        t->stopped = 1;
+        buf_truncate(&t->all, (size_t)(hit - t->all.data));
+    }
+}
+
+/* Bytes at the end that a stop text begins with. */
+static size_t maybe_stop(const struct text *t)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < t->stop_count; i++) {
+        size_t width = strlen(t->stops[i]);
+        for (size_t n = width - 1; n > most; n--)
+            if (n <= t->all.len && !memcmp(t->all.data + t->all.len - n, t->stops[i], n))
+                most = n;
+    }
+    return most;
+}
+
+/* ---- flow --------------------------------------------------------------------------------- */
+
+void text_add(struct text *t, const char *bytes, size_t n)
+{
+    if (t->stopped)
+        return;
+    size_t searched = t->all.len;
+    buf_add(&t->raw, bytes, n);
+    size_t tail = unfinished(t->raw.data, t->raw.len), whole = t->raw.len - tail;
+    utf8_repair(&t->all, t->raw.data, whole);
+    memmove(t->raw.data, t->raw.data + whole, tail);
+    buf_truncate(&t->raw, tail);
+    find_stop(t, searched);
+}
+
+void text_end(struct text *t)
+{
+    if (!t->stopped)
+        utf8_repair(&t->all, t->raw.data, t->raw.len);
+    buf_clear(&t->raw);
+    t->stop_count = 0;
+}
+
+const char *text_news(struct text *t, size_t *n)
+{
+    const char *news = t->all.data + t->told;
+    size_t certain = t->all.len - (t->stopped ? 0 : maybe_stop(t));
+    *n = certain > t->told ? certain - t->told : 0;
+    t->told += *n;
+    return news;
+}
