@@ -1,0 +1,424 @@
+#include "train/loop.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "model/folder.h"
+#include "train/batches.h"
+#include "train/checkpoint.h"
+#include "train/metrics.h"
+#include "train/report.h"
+
+struct loop {
+    struct plan *plan;
+    const struct settings *settings;
+    const char *config; /* text */
+    struct ops *ops;
+    struct comm comm;
+    struct store store;
+    struct engine engine;
+    struct batches *batches;
+    struct metrics metrics;
+    struct checkpoint at;   /* where the run stands */
+    double began;           /* clock at seconds 0 of the whole training */
+    double logged_seconds;  /* of the last log line */
+    uint64_t logged_tokens;
+    uint32_t *ids;          /* [B,T] of a validation batch */
+    int32_t *labels;
+};
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_stop(int number)
+{
+    stop_signal = number;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = { .sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND };
+    stop_signal = 0;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static uint64_t tokens_done(const struct loop *l)
+{
+    return (uint64_t)l->at.step * (uint64_t)plan_tokens_per_step(l->plan);
+}
+
+/* ---- starting and resuming ------------------------------------------------------------------------ */
+
+/* What the settings of a resumed run may be. */
+static int is_word(const char *key, const char *words)
+{
+    size_t n = strlen(key);
+    for (const char *w = words; *w; w += strcspn(w, " ") + (w[strcspn(w, " ")] == ' '))
+        if (strcspn(w, " ") == n && !memcmp(w, key, n))
+            return 1;
+    return 0;
+}
+
+static const char fixed_keys[] = /* another value would be another training */
+    "layers width heads inner positions vocabulary sequence-length seed";
+static const char free_keys[] = /* no influence on the weights, or compared in another way */
+    "output data validation vocab start-from save-every keep log-every validate-every "
+    "validation-batches group recompute";
+
+/* Compares one line "key: value" of the checkpoint's configuration with the present one. */
+static int compare_setting(const char *line, size_t n, const char *now)
+{
+    size_t key_len = strcspn(line, ":");
+    if (key_len >= n)
+        return 0;
+    char key[64];
+    snprintf(key, sizeof key, "%.*s", (int)key_len, line);
+    if (is_word(key, free_keys))
+        return 0;
+    struct buf start = BUF_INIT;
+    buf_addf(&start, "\n%s: ", key);
+    const char *other = !strncmp(now, start.data + 1, start.len - 1) ? now : strstr(now, start.data);
+    other = other ? other + (*other == '\n') : "";
+    buf_release(&start);
+    size_t other_len = strcspn(other, "\n");
+    if (other_len == n && !memcmp(other, line, n))
+        return 0;
+    size_t skip = key_len + 2;
+    const char *new_value = other_len > skip ? other + skip : "unset";
+    int new_len = (int)strcspn(new_value, "\n");
+    int old_len = n > skip ? (int)(n - skip) : 0;
+    if (is_word(key, fixed_keys))
+        return err_set("cannot resume with another %s: it was %.*s and is %.*s now", key, old_len,
+                       line + skip, new_len, new_value);
+    log_warn("%s was %.*s and is %.*s now", key, old_len, line + skip, new_len, new_value);
+    return 0;
+}
+
+static int compare_settings(const char *then, const char *now)
+{
+    for (const char *line = then; *line;) {
+        size_t n = strcspn(line, "\n");
+        if (compare_setting(line, n, now) < 0)
+            return -1;
+        line += n + (line[n] == '\n');
+    }
+    return 0;
+}
+
+/* A folder that holds a run is not silently written over. */
+static int refuse_old_run(const char *out)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, out, "metrics.jsonl");
+    int there = file_exists(path.data) || checkpoint_latest(out, &path) > 0;
+    buf_release(&path);
+    return there ? err_set("'%s' holds a training run: give --resume to go on with it, or another "
+                           "--output", out)
+                 : 0;
+}
+
+/* The weights of a model folder, which must have the plan's shapes. */
+static int load_weights(struct loop *l, const char *dir, float ***blocks)
+{
+    struct model loaded;
+    if (folder_load(&loaded, l->ops, blocks, dir) < 0)
+        return -1;
+    const struct model_config *a = &loaded.config, *b = &l->plan->model.config;
+    int same = a->layers == b->layers && a->width == b->width && a->heads == b->heads &&
+               a->inner == b->inner && a->positions == b->positions &&
+               a->vocabulary == b->vocabulary;
+    if (!same) {
+        folder_free_blocks(&loaded, l->ops, *blocks);
+        *blocks = NULL;
+        err_set("the model in '%s' has other sizes than this training", dir);
+    }
+    model_release(&loaded);
+    return same ? 0 : -1;
+}
+
+static int resume(struct loop *l, const char *path)
+{
+    struct buf config = BUF_INIT;
+    int result = checkpoint_read(path, &l->at, &config);
+    if (!result)
+        result = compare_settings(config.data, l->config);
+    buf_release(&config);
+    if (result < 0)
+        return -1;
+    uint64_t sequences = l->plan->data ? dataset_count(l->plan->data) : 0;
+    if (l->at.sequences != sequences)
+        return err_set("cannot resume with other data: it had %" PRIu64 " sequences and has %" PRIu64
+                       " now", l->at.sequences, sequences);
+    float **blocks;
+    if (load_weights(l, path, &blocks) < 0)
+        return -1;
+    store_open(&l->store, l->ops, &l->plan->model.tensors, blocks, 0);
+    if (checkpoint_load_moments(path, &l->store) < 0)
+        return -1;
+    log_info("resuming from '%s'", path);
+    return 0;
+}
+
+static int start(struct loop *l)
+{
+    const char *from = l->settings->start_from;
+    float **blocks = NULL;
+    if (from && load_weights(l, from, &blocks) < 0)
+        return -1;
+    store_open(&l->store, l->ops, &l->plan->model.tensors, blocks, l->plan->engine.seed);
+    l->at.sequences = l->plan->data ? dataset_count(l->plan->data) : 0;
+    return 0;
+}
+
+/* Finds out where to begin, and sets weights and moments. */
+static int start_or_resume(struct loop *l)
+{
+    const char *out = l->settings->output;
+    if (!l->settings->resume)
+        return refuse_old_run(out) < 0 ? -1 : start(l);
+    struct buf path = BUF_INIT;
+    int found = checkpoint_latest(out, &path), result = found;
+    if (!found) {
+        log_info("no checkpoint in '%s': starting at step 0", out);
+        result = start(l);
+    } else if (found > 0) {
+        result = resume(l, path.data);
+    }
+    buf_release(&path);
+    return result;
+}
+
+static int open_loop(struct loop *l, int threads)
+{
+    struct plan *p = l->plan;
+    struct buf path = BUF_INIT;
+    comm_init(&l->comm);
+    if (!(l->ops = ops_new(threads)) || start_or_resume(l) < 0)
+        return -1;
+    engine_open(&l->engine, &p->engine, &p->model, l->ops, &l->store, &l->comm);
+    struct batches_config bc = { .data = p->data, .seed = p->engine.seed,
+                                 .vocabulary = p->model.config.vocabulary, .B = p->engine.B,
+                                 .T = p->engine.T, .A = p->engine.A,
+                                 .rank = l->comm.rank[COMM_DATA], .ranks = l->comm.size[COMM_DATA] };
+    if (!(l->batches = batches_new(&bc, l->at.position)))
+        return -1;
+    size_t tokens = (size_t)(p->engine.B * p->engine.T);
+    l->ids = mem_zalloc(tokens, sizeof *l->ids);
+    l->labels = mem_zalloc(tokens, sizeof *l->labels);
+    int result = file_mkdirs(l->settings->output);
+    file_join(&path, l->settings->output, "config.yaml");
+    if (!result)
+        result = file_write(path.data, l->config, strlen(l->config));
+    if (!result)
+        result = metrics_open(&l->metrics, l->settings->output, l->at.step);
+    buf_release(&path);
+    l->began = log_seconds() - l->at.seconds;
+    l->logged_seconds = l->at.seconds;
+    l->logged_tokens = tokens_done(l);
+    return result;
+}
+
+static int close_loop(struct loop *l)
+{
+    batches_free(l->batches);
+    int result = metrics_close(&l->metrics);
+    engine_close(&l->engine);
+    store_close(&l->store);
+    if (l->ops)
+        ops_free(l->ops);
+    free(l->ids);
+    free(l->labels);
+    return result;
+}
+
+/* ---- what happens beside a step --------------------------------------------------------------------- */
+
+/* Mean loss over the first sequences of the validation data, in their order. */
+static int validate(struct loop *l, double *loss)
+{
+    struct dataset *d = l->plan->validation;
+    int64_t B = l->plan->engine.B, T = l->plan->engine.T, labels = 0;
+    int64_t n = (int64_t)dataset_count(d), most = l->settings->validation_batches * B;
+    n = most && most < n ? most : n;
+    double sum = 0;
+    for (int64_t i = 0; i < n; i += B) {
+        struct batch b = { .B = n - i < B ? n - i : B, .T = T, .ids = l->ids, .labels = l->labels };
+        for (int64_t r = 0; r < b.B; r++)
+            if (batches_read(d, (uint64_t)(i + r), T, l->plan->model.config.vocabulary,
+                             l->ids + r * T, l->labels + r * T) < 0)
+                return -1;
+        sum += engine_evaluate(&l->engine, &b, &labels);
+    }
+    *loss = labels ? sum / (double)labels : NAN;
+    return 0;
+}
+
+static void put_left(char text[32], double s)
+{
+    long n = lround(s);
+    if (n < 3600)
+        snprintf(text, 32, "%ld:%02ld", n / 60, n % 60);
+    else
+        snprintf(text, 32, "%ld:%02ld:%02ld", n / 3600, n / 60 % 60, n % 60);
+}
+
+static void say(const struct loop *l, const struct metrics_point *p)
+{
+    char validation[48] = "", left[32];
+    if (!isnan(p->validation))
+        snprintf(validation, sizeof validation, "  val %.4f", p->validation);
+    double flops = model_flops_per_token(&l->plan->model.config, l->plan->engine.T);
+    double to_go = (double)(l->plan->steps - p->step) * (double)plan_tokens_per_step(l->plan);
+    put_left(left, p->tokens_per_second > 0 ? to_go / p->tokens_per_second : 0);
+    log_info("step %" PRId64 "/%" PRId64 "  loss %.4f%s  lr %.2e  norm %.3f  %.0f tok/s  "
+             "%.1f GFLOP/s  %s left", p->step, l->plan->steps, p->loss, validation, p->rate,
+             p->norm, p->tokens_per_second, p->tokens_per_second * flops * 1e-9, left);
+}
+
+/* One line of metrics; validation NAN where not measured. */
+static int report_step(struct loop *l, double loss, double validation, double rate, double norm)
+{
+    double seconds = log_seconds() - l->began, passed = seconds - l->logged_seconds;
+    uint64_t tokens = tokens_done(l);
+    struct metrics_point p = {
+        .step = l->at.step, .loss = loss, .validation = validation, .rate = rate, .norm = norm,
+        .tokens = tokens, .seconds = seconds,
+        .tokens_per_second = passed > 0 ? (double)(tokens - l->logged_tokens) / passed : 0,
+    };
+    l->logged_seconds = seconds;
+    l->logged_tokens = tokens;
+    say(l, &p);
+    return metrics_add(&l->metrics, &p);
+}
+
+static int save(struct loop *l)
+{
+    l->at.seconds = log_seconds() - l->began;
+    if (metrics_sync(&l->metrics) < 0 ||
+        checkpoint_save(l->settings->output, &l->at, &l->plan->model, &l->store,
+                        l->plan->tokenizer, l->config) < 0)
+        return -1;
+    log_detail("saved checkpoint of step %" PRId64, l->at.step);
+    return checkpoint_prune(l->settings->output, l->settings->keep);
+}
+
+static int write_report(struct loop *l)
+{
+    struct buf path = BUF_INIT, title = BUF_INIT;
+    const struct model_config *c = &l->plan->model.config;
+    buf_addf(&title, "GPT, %" PRId64 " layers of width %" PRId64 ", %" PRId64 " heads", c->layers,
+             c->width, c->heads);
+    struct report r = {
+        .title = title.data, .config = l->config, .steps = l->plan->steps,
+        .parameters = tensor_parameters(&l->plan->model.tensors),
+        .flops_per_token = model_flops_per_token(c, l->plan->engine.T),
+        .machine = ops_describe(l->ops),
+    };
+    file_join(&path, l->settings->output, "report.html");
+    int result = report_write(path.data, &r, &l->metrics);
+    buf_release(&path);
+    buf_release(&title);
+    return result;
+}
+
+static int write_model(struct loop *l)
+{
+    const struct tokenizer *t = l->plan->tokenizer;
+    const char *out = l->settings->output;
+    if (t && tokenizer_save(t, out) < 0)
+        return -1;
+    return folder_save(&l->plan->model, store_all(&l->store, STORE_PARAMETERS), out,
+                       t ? tokenizer_end_of_text(t) : -1);
+}
+
+/* ---- the loop ----------------------------------------------------------------------------------------- */
+
+static int due(int64_t step, int64_t every, int64_t last)
+{
+    return step == last || (every && step % every == 0);
+}
+
+/* One update and what is due after it. */
+static int step(struct loop *l)
+{
+    const struct settings *s = l->settings;
+    int64_t t = l->at.step, last = l->plan->steps;
+    struct step_batch batch;
+    if (batches_next(l->batches, &batch) < 0)
+        return -1;
+    double rate = schedule_rate(&l->plan->schedule, t);
+    double loss = engine_step(&l->engine, t, &batch);
+    double norm = optimizer_norm(&l->store, &l->comm);
+    if (!isfinite(loss) || !isfinite(norm))
+        return err_set("training diverged at step %" PRId64 ": loss %g, gradient norm %g", t + 1,
+                       loss, norm);
+    optimizer_update(&l->plan->optimizer, &l->store, norm, rate, t + 1);
+    l->at.step = t + 1;
+    l->at.position += (uint64_t)plan_sequences_per_step(l->plan);
+
+    double validation = NAN;
+    int validated = l->plan->validation && due(t + 1, s->validate_every, last);
+    if (validated && validate(l, &validation) < 0)
+        return -1;
+    if ((validated || t == 0 || due(t + 1, s->log_every, last)) &&
+        report_step(l, loss, validation, rate, norm) < 0)
+        return -1;
+    if (s->save_every && due(t + 1, s->save_every, last))
+        return save(l) < 0 ? -1 : write_report(l);
+    return 0;
+}
+
+static int run(struct loop *l)
+{
+    int64_t first = l->at.step, last = l->plan->steps;
+    progress_begin("steps", (uint64_t)(last > first ? last - first : 0));
+    while (l->at.step < last && !stop_signal) {
+        if (step(l) < 0)
+            return -1;
+        progress_to((uint64_t)(l->at.step - first));
+    }
+    progress_end();
+    if (l->at.step < last) {
+        if (save(l) < 0)
+            return -1;
+        log_info("stopped by %s after step %" PRId64 ", which is saved; --resume goes on from there",
+                 stop_signal == SIGINT ? "SIGINT" : "SIGTERM", l->at.step);
+        return 0;
+    }
+    return write_model(l);
+}
+
+int loop_run(struct plan *p, const char *config, int threads, struct loop_result *result)
+{
+    struct loop l = { .plan = p, .settings = p->settings, .config = config };
+    catch_signals();
+    int failed = open_loop(&l, threads) < 0;
+    if (!failed) {
+        char parameters[32];
+        log_info("%s parameters, %s", log_count(parameters,
+                 (uint64_t)tensor_parameters(&p->model.tensors)), ops_describe(l.ops));
+        uint64_t tokens = tokens_done(&l);
+        int64_t first = l.at.step;
+        failed = run(&l) < 0;
+        result->steps = l.at.step - first;
+        result->tokens = tokens_done(&l) - tokens;
+        /* also of a run that diverged; its own error is the one to tell then */
+        if (failed) {
+            char error[1024];
+            snprintf(error, sizeof error, "%s", err_get());
+            write_report(&l);
+            err_set("%s", error);
+        } else {
+            failed = write_report(&l) < 0;
+        }
+    }
+    return close_loop(&l) < 0 || failed ? -1 : 0;
+}

@@ -1,0 +1,29 @@
+/*
+ * loop.h - the training run: steps, validation, log lines, checkpoints, and the files of OUT.
+ *
+ *     OUT/config.yaml                    the configuration in force
+ *     OUT/metrics.jsonl                  metrics.h
+ *     OUT/events.out.tfevents.textmill   event.h
+ *     OUT/report.html                    report.h
+ *     OUT/checkpoints/step-000100/       checkpoint.h
+ *     OUT/config.json model.safetensors  the finished model, with the tokenizer's files:
+ *                                        written when the last step is done, and not before
+ *
+ * SIGINT and SIGTERM let the step end, save a checkpoint and return; a second one kills.
+ */
+#ifndef TEXTMILL_LOOP_H
+#define TEXTMILL_LOOP_H
+
+#include <stdint.h>
+
+#include "train/plan.h"
+
+struct loop_result {
+    int64_t steps; /* done by this run */
+    uint64_t tokens;
+};
+
+/* `config`: the text of config.yaml, without `resume`. */
+int loop_run(struct plan *p, const char *config, int threads, struct loop_result *result);
+
+#endif

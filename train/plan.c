@@ -1,0 +1,330 @@
+#include "train/plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "model/folder.h"
+
+const struct settings settings_default = {
+    .layers = 12, .width = 768, .heads = 12,
+    .epsilon = 1e-5, .init_std = 0.02,
+    .micro_batch_size = 4, .group = 1,
+    .learning_rate = 6e-4, .minimum_learning_rate = 6e-5, .warmup = 0.01,
+    .beta1 = 0.9, .beta2 = 0.95, .adam_epsilon = 1e-8, .weight_decay = 0.1, .clip = 1,
+    .save_every = 500, .keep = 2, .validate_every = 100, .validation_batches = 0, .log_every = 10,
+};
+
+/* ---- tokenizer ---------------------------------------------------------------------------------- */
+
+/* 1 when a folder holds a tokenizer's files. */
+static int has_tokenizer(const char *dir)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, "tokenizer.json");
+    int there = file_exists(path.data);
+    file_join(&path, dir, "vocab.json");
+    there |= file_exists(path.data);
+    buf_release(&path);
+    return there;
+}
+
+/* --vocab, or else the one that lies in the model folder to start from. */
+static int load_tokenizer(struct plan *p)
+{
+    struct settings *s = p->settings;
+    const char *path = s->vocab;
+    if (!path && s->start_from && has_tokenizer(s->start_from))
+        path = s->start_from;
+    if (!path)
+        return 0;
+    p->tokenizer = tokenizer_load(path);
+    return p->tokenizer ? 0 : -1;
+}
+
+/* ---- data --------------------------------------------------------------------------------------- */
+
+static int is_generated(const struct settings *s)
+{
+    for (size_t i = 0; i < s->data.count; i++)
+        if (!strcmp(s->data.items[i], "generated"))
+            return 1;
+    return 0;
+}
+
+static int check_checksum(const struct plan *p, const struct dataset *d, const char *what)
+{
+    uint64_t data = dataset_checksum(d), own = p->tokenizer ? tokenizer_checksum(p->tokenizer) : 0;
+    if (!p->tokenizer || !data || data == own)
+        return 0;
+    return err_set("vocabularies differ: %s was made with the one of checksum %016" PRIx64
+                   ", the tokenizer's is %016" PRIx64, what, data, own);
+}
+
+static struct dataset *open_data(const struct plan *p, const struct opt_list *paths,
+                                 const char *what)
+{
+    uint32_t length = (uint32_t)p->engine.T + 1;
+    struct dataset *d = dataset_open(paths->items, paths->count, length);
+    if (d && !dataset_count(d)) {
+        err_set("%s of '%s' has not one sequence of %u tokens", what, paths->items[0], length);
+        dataset_close(d);
+        return NULL;
+    }
+    if (d && check_checksum(p, d, what) < 0) {
+        dataset_close(d);
+        return NULL;
+    }
+    return d;
+}
+
+static int open_all_data(struct plan *p, int want_data)
+{
+    const struct settings *s = p->settings;
+    if (is_generated(s) && s->data.count > 1)
+        return err_set("generated data cannot be mixed with files");
+    if (!s->data.count && want_data)
+        return err_usage("no data: give --data PATH or --data generated");
+    if (s->data.count && !is_generated(s) && !(p->data = open_data(p, &s->data, "the data")))
+        return -1;
+    if (s->validation.count &&
+        !(p->validation = open_data(p, &s->validation, "the validation data")))
+        return -1;
+    return 0;
+}
+
+/* ---- the model ---------------------------------------------------------------------------------- */
+
+static int sequence_length(struct plan *p)
+{
+    struct settings *s = p->settings;
+    if (!s->sequence_length && !s->positions)
+        s->positions = s->sequence_length = 1024;
+    else if (!s->sequence_length)
+        s->sequence_length = s->positions;
+    else if (!s->positions)
+        s->positions = s->sequence_length;
+    if (s->sequence_length > s->positions)
+        return err_set("sequence-length %" PRId64 " is longer than the model's positions, %" PRId64,
+                       s->sequence_length, s->positions);
+    p->engine.T = s->sequence_length;
+    return 0;
+}
+
+static int vocabulary(struct plan *p)
+{
+    struct settings *s = p->settings;
+    int64_t tokenizer = p->tokenizer ? tokenizer_size(p->tokenizer) : 0;
+    int64_t data = p->data ? (int64_t)dataset_vocabulary(p->data) : 0;
+    if (!s->vocabulary)
+        s->vocabulary = tokenizer ? tokenizer : data;
+    if (!s->vocabulary)
+        return err_set("vocabulary is not known: give --vocabulary N or --vocab DIR");
+    if (s->vocabulary < tokenizer)
+        return err_set("vocabulary %" PRId64 " is less than the tokenizer's %" PRId64,
+                       s->vocabulary, tokenizer);
+    if (s->vocabulary < data)
+        return err_set("vocabulary %" PRId64 " is less than the data's %" PRId64, s->vocabulary,
+                       data);
+    return 0;
+}
+
+/* A setting that the model folder decides: another value that somebody set is an error. */
+static int take(int64_t *setting, int64_t unset, int64_t from_folder, const char *name)
+{
+    if (*setting != unset && *setting != from_folder)
+        return err_set("%s %" PRId64 " is not that of the model to start from, %" PRId64, name,
+                       *setting, from_folder);
+    *setting = from_folder;
+    return 0;
+}
+
+static int take_from_folder(struct settings *s)
+{
+    const struct settings *d = &settings_default;
+    struct model_config c;
+    if (folder_read_config(&c, s->start_from) < 0)
+        return -1;
+    if (take(&s->layers, d->layers, c.layers, "layers") < 0 ||
+        take(&s->width, d->width, c.width, "width") < 0 ||
+        take(&s->heads, d->heads, c.heads, "heads") < 0 ||
+        take(&s->inner, d->inner, c.inner, "inner") < 0 ||
+        take(&s->positions, d->positions, c.positions, "positions") < 0 ||
+        take(&s->vocabulary, d->vocabulary, c.vocabulary, "vocabulary") < 0)
+        return -1;
+    s->epsilon = c.epsilon;
+    return 0;
+}
+
+static int make_model(struct plan *p)
+{
+    struct settings *s = p->settings;
+    if (!s->inner)
+        s->inner = 4 * s->width;
+    struct model_config c = {
+        .layers = s->layers, .width = s->width, .heads = s->heads, .inner = s->inner,
+        .positions = s->positions, .vocabulary = s->vocabulary, .epsilon = s->epsilon,
+        .embedding_dropout = s->dropout, .attention_dropout = s->dropout,
+        .residual_dropout = s->dropout, .init_std = s->init_std,
+    };
+    return model_init_gpt(&p->model, &c);
+}
+
+/* ---- arithmetic --------------------------------------------------------------------------------- */
+
+static int batch_arithmetic(struct plan *p)
+{
+    struct settings *s = p->settings;
+    if (!s->global_batch_size)
+        s->global_batch_size = s->micro_batch_size;
+    if (s->global_batch_size % s->micro_batch_size)
+        return err_set("global-batch-size %" PRId64 " is not a multiple of micro-batch-size %" PRId64,
+                       s->global_batch_size, s->micro_batch_size);
+    p->engine.B = s->micro_batch_size;
+    p->engine.A = s->global_batch_size / s->micro_batch_size;
+    if (s->group > p->engine.A)
+        return err_set("group %" PRId64 " is more than the %" PRId64 " micro-batches of a step",
+                       s->group, p->engine.A);
+    p->engine.G = s->group ? s->group : p->engine.A;
+    return 0;
+}
+
+static int count_steps(struct plan *p)
+{
+    struct settings *s = p->settings;
+    if (s->steps && s->epochs > 0)
+        return err_set("steps %" PRId64 " and epochs %g are both given", s->steps, s->epochs);
+    p->steps = s->steps;
+    if (p->steps)
+        return 0;
+    if (!p->data)
+        return is_generated(s) ? err_set("generated data has no epochs: give --steps N") : 0;
+    double epochs = s->epochs > 0 ? s->epochs : 1, n = (double)dataset_count(p->data);
+    p->steps = (int64_t)floor(epochs * n / (double)s->global_batch_size);
+    if (!p->steps)
+        return err_set("%g epochs of %.0f sequences are less than one global batch of %" PRId64,
+                       epochs, n, s->global_batch_size);
+    s->steps = p->steps;
+    s->epochs = 0;
+    return 0;
+}
+
+static int make_schedule(struct plan *p)
+{
+    const struct settings *s = p->settings;
+    p->optimizer = (struct optimizer){ s->beta1, s->beta2, s->adam_epsilon, s->weight_decay,
+                                       s->clip };
+    if (!p->steps)
+        return 0;
+    return schedule_init(&p->schedule, (enum schedule_kind)s->schedule, s->learning_rate,
+                         s->minimum_learning_rate, p->steps, s->warmup);
+}
+
+int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
+{
+    *p = (struct plan){ .settings = s };
+    p->engine.seed = seed;
+    p->engine.recompute = (enum recompute)s->recompute;
+    if (s->start_from && take_from_folder(s) < 0)
+        return -1;
+    if (sequence_length(p) < 0 || batch_arithmetic(p) < 0 || load_tokenizer(p) < 0 ||
+        open_all_data(p, want_data) < 0 || vocabulary(p) < 0 || make_model(p) < 0 ||
+        count_steps(p) < 0)
+        return -1;
+    return make_schedule(p);
+}
+
+void plan_release(struct plan *p)
+{
+    model_release(&p->model);
+    if (p->tokenizer)
+        tokenizer_free(p->tokenizer);
+    if (p->data)
+        dataset_close(p->data);
+    if (p->validation)
+        dataset_close(p->validation);
+    *p = (struct plan){ 0 };
+}
+
+int64_t plan_sequences_per_step(const struct plan *p)
+{
+    return p->settings->global_batch_size;
+}
+
+int64_t plan_tokens_per_step(const struct plan *p)
+{
+    return p->settings->global_batch_size * p->engine.T;
+}
+
+/* ---- the dry run -------------------------------------------------------------------------------- */
+
+static void put_int(struct buf *out, const char *key, uint64_t value)
+{
+    buf_addf(out, "%s=%" PRIu64 "\n", key, value);
+}
+
+static void print_model(const struct plan *p, struct buf *out)
+{
+    const struct model_config *c = &p->model.config;
+    put_int(out, "layers", (uint64_t)c->layers);
+    put_int(out, "width", (uint64_t)c->width);
+    put_int(out, "heads", (uint64_t)c->heads);
+    put_int(out, "inner", (uint64_t)c->inner);
+    put_int(out, "positions", (uint64_t)c->positions);
+    put_int(out, "vocabulary", (uint64_t)c->vocabulary);
+    put_int(out, "parameters", (uint64_t)tensor_parameters(&p->model.tensors));
+}
+
+static void print_steps(const struct plan *p, struct buf *out)
+{
+    double tokens = (double)plan_tokens_per_step(p);
+    double flops = model_flops_per_token(&p->model.config, p->engine.T);
+    put_int(out, "sequence_length", (uint64_t)p->engine.T);
+    put_int(out, "micro_batch_size", (uint64_t)p->engine.B);
+    put_int(out, "accumulation", (uint64_t)p->engine.A);
+    put_int(out, "global_batch_size", (uint64_t)plan_sequences_per_step(p));
+    put_int(out, "tokens_per_step", (uint64_t)tokens);
+    buf_addf(out, "flops_per_token=%.0f\nflops_per_step=%.0f\n", flops, flops * tokens);
+    if (!p->steps)
+        return;
+    put_int(out, "steps", (uint64_t)p->steps);
+    put_int(out, "warmup_steps", (uint64_t)p->schedule.warmup);
+    buf_addf(out, "tokens=%.0f\nflops=%.6g\n", tokens * (double)p->steps,
+             flops * tokens * (double)p->steps);
+}
+
+static void print_memory(const struct plan *p, struct buf *out)
+{
+    struct engine_memory e;
+    engine_memory(&e, &p->engine, &p->model);
+    uint64_t kind = store_bytes(&p->model.tensors);
+    uint64_t batches = 2 * (uint64_t)plan_tokens_per_step(p) * (sizeof(uint32_t) + sizeof(int32_t));
+    put_int(out, "memory_parameters_bytes", kind);
+    put_int(out, "memory_gradients_bytes", kind);
+    put_int(out, "memory_moments_bytes", 2 * kind);
+    put_int(out, "memory_x_bytes", e.x);
+    put_int(out, "memory_dx_bytes", e.dx);
+    put_int(out, "memory_layer_caches_bytes", e.cache);
+    put_int(out, "memory_batches_bytes", batches);
+    put_int(out, "memory_bytes", 4 * kind + e.x + e.dx + e.cache + batches);
+}
+
+void plan_print(const struct plan *p, struct buf *out)
+{
+    print_model(p, out);
+    print_steps(p, out);
+    print_memory(p, out);
+    if (p->data) {
+        put_int(out, "training_sequences", dataset_count(p->data));
+        put_int(out, "training_tokens", dataset_tokens(p->data));
+        if (p->steps)
+            buf_addf(out, "epochs=%.4f\n", (double)p->steps * (double)plan_sequences_per_step(p) /
+                                               (double)dataset_count(p->data));
+    }
+    if (p->validation) {
+        put_int(out, "validation_sequences", dataset_count(p->validation));
+        put_int(out, "validation_tokens", dataset_tokens(p->validation));
+    }
+}

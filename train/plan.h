@@ -1,0 +1,66 @@
+/*
+ * plan.h - all that is decided about a run before any large memory is touched.
+ *
+ * Settings are what the options say, 0 or NULL where they leave something open. plan_make reads
+ * the tokenizer, the model folder's config and the data's indexes, fills in what was open (in
+ * the settings too, so that the configuration that is saved is the one in force), and checks
+ * that it all fits together. plan_print is `train --dry-run`.
+ */
+#ifndef TEXTMILL_PLAN_H
+#define TEXTMILL_PLAN_H
+
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/opt.h"
+#include "model/model.h"
+#include "tfrecord/dataset.h"
+#include "tokenizer/tokenizer.h"
+#include "train/engine.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+
+struct settings {
+    int64_t layers, width, heads, inner, positions, vocabulary;
+    double epsilon, dropout, init_std;
+    const char *start_from, *vocab;
+    struct opt_list data, validation;
+    int64_t sequence_length, micro_batch_size, global_batch_size, group;
+    int recompute; /* enum recompute */
+    int64_t steps;
+    double epochs;
+    double learning_rate, minimum_learning_rate, warmup;
+    int schedule; /* enum schedule_kind */
+    double beta1, beta2, adam_epsilon, weight_decay, clip;
+    const char *output;
+    int64_t save_every, keep, validate_every, validation_batches, log_every;
+    int resume;
+};
+
+/* What an option holds when nothing sets it. */
+extern const struct settings settings_default;
+
+struct plan {
+    struct settings *settings; /* borrowed */
+    struct model model;
+    struct tokenizer *tokenizer;       /* NULL: none */
+    struct dataset *data, *validation; /* data NULL: generated, or (to print a plan) none */
+    struct engine_config engine;
+    struct schedule schedule;
+    struct optimizer optimizer;
+    int64_t steps; /* 0: not known, for want of data */
+};
+
+/* `seed`: of everything. want_data: a plan without data is an error. The plan is the caller's
+ * to release, also after an error. */
+int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data);
+void plan_release(struct plan *p);
+
+/* key=value lines: sizes, arithmetic, memory. */
+void plan_print(const struct plan *p, struct buf *out);
+
+/* Sequences of a global batch, and tokens to learn from in it. */
+int64_t plan_sequences_per_step(const struct plan *p);
+int64_t plan_tokens_per_step(const struct plan *p);
+
+#endif

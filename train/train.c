@@ -1,0 +1,170 @@
+/*
+ * train - trains a GPT from shards of tokens: options and wiring. What is decided before memory
+ * is touched is in plan.c, the run in loop.c, the program of a step in engine.c.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/tool.h"
+#include "train/loop.h"
+#include "train/plan.h"
+
+static struct settings s;
+static int dry_run;
+
+#define UP 1e15 /* no bound above */
+
+static const struct opt options[] = {
+    { .help = "Model:" },
+    { 0, "layers", OPT_INT, &s.layers, "N", "layers", 1, 1e6 },
+    { 0, "width", OPT_INT, &s.width, "N", "width of a layer", 1, 1e6 },
+    { 0, "heads", OPT_INT, &s.heads, "N", "attention heads; they divide the width", 1, 1e6 },
+    { 0, "inner", OPT_INT, &s.inner, "N", "width inside the MLP; 0: 4 times the width", 0, 1e7 },
+    { 0, "positions", OPT_INT, &s.positions, "N",
+      "longest sequence; 0: the sequence length", 0, 1e7 },
+    { 0, "vocabulary", OPT_INT, &s.vocabulary, "N",
+      "number of ids; 0: the tokenizer's or the data's", 0, 2147483647 },
+    { 0, "epsilon", OPT_REAL, &s.epsilon, "X", "of the layer norms", 1e-12, 1 },
+    { 0, "dropout", OPT_REAL, &s.dropout, "P",
+      "of embeddings, attention and both residual branches", 0, 0.99 },
+    { 0, "init-std", OPT_REAL, &s.init_std, "X", "standard deviation of the first weights", 0, 1 },
+    { 0, "start-from", OPT_TEXT, &s.start_from, "DIR",
+      "begin with the weights of a model folder, at step 0", 0, 0 },
+
+    { .help = "Data:" },
+    { 0, "data", OPT_LIST, &s.data, "PATH",
+      "train on it: a folder, a .tfrecord, a Megatron prefix, or the word generated", 0, 0 },
+    { 0, "validation", OPT_LIST, &s.validation, "PATH", "validate on it", 0, 0 },
+    { 0, "vocab", OPT_TEXT, &s.vocab, "DIR", "the tokenizer, saved with the model", 0, 0 },
+    { 0, "sequence-length", OPT_INT, &s.sequence_length, "N",
+      "tokens of a sequence; 0: the positions, or 1024", 0, 1e7 },
+
+    { .help = "Training:" },
+    { 0, "micro-batch-size", OPT_INT, &s.micro_batch_size, "N", "sequences at a time", 1, 1e6 },
+    { 0, "global-batch-size", OPT_INT, &s.global_batch_size, "N",
+      "sequences of an update; 0: one micro-batch", 0, 1e9 },
+    { 0, "group", OPT_INT, &s.group, "N",
+      "micro-batches that go through a layer before the next layer; 0: all of an update", 0, 1e9 },
+    { 0, "recompute", OPT_CHOICE, &s.recompute, RECOMPUTE_WORDS,
+      "what backward computes again instead of keeping it", 0, 0 },
+    { 0, "steps", OPT_INT, &s.steps, "N", "updates; 0: by --epochs", 0, UP },
+    { 0, "epochs", OPT_REAL, &s.epochs, "X",
+      "times through the data, when no steps are given; 0: once", 0, 1e9 },
+    { 0, "learning-rate", OPT_REAL, &s.learning_rate, "X", "the highest", 0, 1e3 },
+    { 0, "minimum-learning-rate", OPT_REAL, &s.minimum_learning_rate, "X",
+      "where the schedule ends", 0, 1e3 },
+    { 0, "schedule", OPT_CHOICE, &s.schedule, SCHEDULE_WORDS, "the way there", 0, 0 },
+    { 0, "warmup", OPT_REAL, &s.warmup, "X", "updates to the highest rate; below 1: a share", 0, UP },
+    { 0, "beta1", OPT_REAL, &s.beta1, "X", "decay of AdamW's first moment", 0, 0.999999 },
+    { 0, "beta2", OPT_REAL, &s.beta2, "X", "of the second", 0, 0.999999999 },
+    { 0, "adam-epsilon", OPT_REAL, &s.adam_epsilon, "X", "of AdamW", 1e-30, 1 },
+    { 0, "weight-decay", OPT_REAL, &s.weight_decay, "X", "of matrices", 0, 1e3 },
+    { 0, "clip", OPT_REAL, &s.clip, "X", "greatest norm of the gradient; 0: any", 0, 1e9 },
+
+    { .help = "Output:" },
+    { 'o', "output", OPT_TEXT, &s.output, "DIR", "the model folder, with metrics and checkpoints", 0, 0 },
+    { 0, "save-every", OPT_INT, &s.save_every, "N",
+      "updates between checkpoints; 0: save only on a signal", 0, UP },
+    { 0, "keep", OPT_INT, &s.keep, "N", "checkpoints to keep; 0: all", 0, UP },
+    { 0, "validate-every", OPT_INT, &s.validate_every, "N",
+      "updates between validations; 0: at the end only", 0, UP },
+    { 0, "validation-batches", OPT_INT, &s.validation_batches, "N",
+      "micro-batches of a validation; 0: all data", 0, UP },
+    { 0, "log-every", OPT_INT, &s.log_every, "N", "updates between log lines; 0: first and last", 0, UP },
+    { 0, "resume", OPT_FLAG, &s.resume, NULL, "go on from the latest checkpoint in the output", 0, 0 },
+    { 0, "dry-run", OPT_FLAG, &dry_run, NULL,
+      "print sizes, arithmetic and memory, and stop", 0, 0 },
+    { 0 },
+};
+
+/* The configuration in force, without what says how this one run is started. */
+static void effective_config(struct buf *out)
+{
+    static const char *const not_kept[] = { "resume:", "dry-run:", "verbose:", "quiet:" };
+    struct buf all = BUF_INIT;
+    tool_print_config(&all);
+    for (const char *line = all.data; *line;) {
+        size_t n = strcspn(line, "\n") + 1;
+        int skip = 0;
+        for (size_t i = 0; i < sizeof not_kept / sizeof *not_kept; i++)
+            skip |= !strncmp(line, not_kept[i], strlen(not_kept[i]));
+        if (!skip)
+            buf_add(out, line, n);
+        line += n;
+    }
+    buf_release(&all);
+}
+
+/* `train --resume -o DIR` needs no other word: DIR has the configuration. */
+static int load_own_config(int operands)
+{
+    if (!s.resume || !s.output || operands || tool_given("config") || tool_given("set"))
+        return 0;
+    struct buf path = BUF_INIT;
+    file_join(&path, s.output, "config.yaml");
+    int result = file_exists(path.data) ? tool_load_config(path.data) : 0;
+    buf_release(&path);
+    return result;
+}
+
+static int train(struct plan *p)
+{
+    struct buf config = BUF_INIT;
+    struct loop_result done = { 0 };
+    effective_config(&config);
+    int result = loop_run(p, config.data, (int)tool_threads, &done);
+    tool_count("steps", (uint64_t)done.steps);
+    tool_count("tokens", done.tokens);
+    buf_release(&config);
+    return result;
+}
+
+static int print_plan(const struct plan *p)
+{
+    struct buf out = BUF_INIT;
+    plan_print(p, &out);
+    fputs(out.data, stdout);
+    buf_release(&out);
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    (void)argv; /* the configuration: tool.c has read it */
+    struct plan p;
+    if (load_own_config(argc) < 0)
+        return -1;
+    if (!s.output && !dry_run)
+        return err_usage("no output: give --output DIR");
+    int result = plan_make(&p, &s, (uint64_t)tool_seed, !dry_run);
+    if (!result)
+        result = dry_run ? print_plan(&p) : train(&p);
+    plan_release(&p);
+    return result;
+}
+
+static const struct tool_command commands[] = {
+    { NULL, "[CONFIG.yaml]", "Train a GPT on shards of tokens.", options,
+      TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND, 0, 1, run },
+    { 0 },
+};
+
+static const struct tool tool = {
+    .name = "train",
+    .summary = "Train a GPT on shards of tokens.",
+    .examples =
+        "  train --data shards --vocab vocab --layers 4 --width 128 --heads 4 \\\n"
+        "      --sequence-length 64 --steps 1000 -o model\n"
+        "  train --resume -o model\n"
+        "  train configs/gpt3-175b.yaml --dry-run\n",
+    .commands = commands,
+};
+
+int main(int argc, char **argv)
+{
+    s = settings_default;
+    return tool_main(&tool, argc, argv);
+}
