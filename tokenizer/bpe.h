@@ -1,0 +1,45 @@
+/*
+ * bpe.h - byte pair encoding of one piece of text.
+ *
+ * Every byte is a token; then, as long as some neighbouring pair is in the list of merges, the
+ * pair that comes first in the list is replaced, leftmost first (Sennrich, Haddow, Birch, "Neural
+ * machine translation of rare words with subword units", ACL 2016; over bytes: Radford et al.,
+ * "Language models are unsupervised multitask learners", 2019).
+ *
+ * Short pieces search for the least rank; long ones keep a heap, so that n bytes cost
+ * O(n log n), however long the piece, without recursion.
+ */
+#ifndef TEXTMILL_BPE_H
+#define TEXTMILL_BPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tokenizer/tokenizer.h"
+
+struct bpe_merge {
+    uint32_t left, right, id; /* ids of the two tokens and of the one that replaces them */
+};
+
+struct bpe;
+
+/* `byte_ids[b]` is the id of byte b, -1 for none; merges in order of rank, copied. A pair that
+ * occurs twice has its last rank. */
+struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count);
+void bpe_free(struct bpe *b);
+
+/* One thread's memory for long pieces. Starts as zeroes. */
+struct bpe_scratch {
+    uint32_t *ids, *prev, *next, *ranks;
+    size_t cap;
+    uint64_t *heap;
+    size_t heap_count, heap_cap;
+};
+void bpe_scratch_release(struct bpe_scratch *s);
+
+/* Appends the ids of piece[0..n). -1 with an error: a byte that has no token, or a piece of 4 GiB
+ * or more. */
+int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *piece, size_t n,
+               struct ids *out);
+
+#endif

@@ -1,0 +1,319 @@
+#include "tokenizer/files.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "common/mem.h"
+
+const char end_of_text_name[] = "<|endoftext|>";
+
+/* ---- vocab.json ---------------------------------------------------------------------------- */
+
+/* One entry of a vocabulary: a name in the byte alphabet, except for end-of-text. */
+static int put_named(struct vocabulary *v, const char *token, size_t n, const struct js *value,
+                     struct buf *bytes)
+{
+    int64_t id;
+    if (js_int(value, &id) < 0)
+        return err_set("token '%s' has no whole number for an id", token);
+    if (n == strlen(end_of_text_name) && !memcmp(token, end_of_text_name, n)) {
+        struct added_token end = { .id = (uint32_t)id, .special = 1 };
+        if (vocabulary_put(v, id, token, n, TOKEN_ADDED) < 0)
+            return -1;
+        vocabulary_add(v, &end);
+        v->end_of_text = id;
+        return 0;
+    }
+    buf_clear(bytes);
+    if (alphabet_decode(bytes, token, n) < 0)
+        return err_set("token '%s' has a character that stands for no byte", token);
+    return vocabulary_put(v, id, bytes->data, bytes->len, TOKEN_MODEL);
+}
+
+int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    struct js *root = js_parse(text, n, name);
+    if (!root)
+        return -1;
+    struct buf bytes = BUF_INIT;
+    int result = js_is_object(root) ? 0 : err_set("%s: no object of tokens", name);
+    for (void *it = js_first(root); it && !result; it = js_next(root, it)) {
+        size_t len;
+        const char *token = js_key(it, &len);
+        if (put_named(v, token, len, js_value(it), &bytes) < 0)
+            result = err_in("%s", name);
+    }
+    if (!result && vocabulary_check(v) < 0)
+        result = err_in("%s", name);
+    buf_release(&bytes);
+    js_free(root);
+    return result;
+}
+
+/* ---- merges.txt ---------------------------------------------------------------------------- */
+
+/* The id of a name in the byte alphabet. */
+static int64_t find_named(const struct vocabulary *v, const char *token, size_t n,
+                          struct buf *bytes)
+{
+    buf_clear(bytes);
+    int64_t id = -1;
+    if (alphabet_decode(bytes, token, n) == 0)
+        id = vocabulary_find(v, bytes->data, bytes->len);
+    return id >= 0 ? id : err_set("'%.*s' is no token", (int)n, token);
+}
+
+int merge_named(struct vocabulary *v, const char *left, size_t left_len, const char *right,
+                size_t right_len)
+{
+    struct buf bytes = BUF_INIT, joined = BUF_INIT;
+    int64_t a = find_named(v, left, left_len, &bytes), b = -1, id = -1;
+    buf_add(&joined, bytes.data, bytes.len);
+    if (a >= 0)
+        b = find_named(v, right, right_len, &bytes);
+    buf_add(&joined, bytes.data, bytes.len);
+    if (b >= 0) {
+        id = vocabulary_find(v, joined.data, joined.len);
+        if (id < 0)
+            err_set("'%.*s' and '%.*s' merge to what is no token", (int)left_len, left,
+                    (int)right_len, right);
+        else
+            vocabulary_merge(v, (uint32_t)a, (uint32_t)b, (uint32_t)id);
+    }
+    buf_release(&bytes);
+    buf_release(&joined);
+    return id < 0 ? -1 : 0;
+}
+
+int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    uint64_t number = 0;
+    for (size_t at = 0, next; at < n; at = next) {
+        const char *line = text + at, *lf = memchr(line, '\n', n - at);
+        size_t len = lf ? (size_t)(lf - line) : n - at;
+        next = at + len + 1;
+        number++;
+        while (len && line[len - 1] == '\r')
+            len--;
+        if (!len || (number == 1 && len >= 8 && !memcmp(line, "#version", 8)))
+            continue;
+        const char *space = memchr(line, ' ', len);
+        size_t left = space ? (size_t)(space - line) : 0;
+        if (!left || left + 1 == len || memchr(space + 1, ' ', len - left - 1))
+            return err_set("%s: line %" PRIu64 " is not a merge of two tokens", name, number);
+        if (merge_named(v, line, left, space + 1, len - left - 1) < 0)
+            return err_in("%s: line %" PRIu64, name, number);
+    }
+    return 0;
+}
+
+/* ---- .tiktoken ----------------------------------------------------------------------------- */
+
+static int base64_digit(char c)
+{
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
+}
+
+/* Appends the bytes of padded base64; -1 for anything else (no error set). */
+static int base64_decode(struct buf *out, const char *s, size_t n)
+{
+    if (!n || n % 4)
+        return -1;
+    for (size_t i = 0; i < n; i += 4) {
+        int pad = i + 4 < n ? 0 : (s[i + 3] == '=') + (s[i + 3] == '=' && s[i + 2] == '=');
+        uint32_t bits = 0;
+        for (size_t k = 0; k < 4; k++) {
+            int digit = (int)k >= 4 - pad ? 0 : base64_digit(s[i + k]);
+            if (digit < 0)
+                return -1;
+            bits = bits << 6 | (uint32_t)digit;
+        }
+        for (int k = 0; k < 3 - pad; k++)
+            buf_addc(out, (int)(bits >> (16 - 8 * k) & 0xFF));
+        if (pad && bits & ((1u << 8 * pad) - 1))
+            return -1;
+    }
+    return 0;
+}
+
+static int put_rank(struct vocabulary *v, const char *line, size_t len, struct buf *bytes)
+{
+    const char *space = memchr(line, ' ', len);
+    size_t digits = space ? len - (size_t)(space - line) - 1 : 0;
+    int64_t rank = 0;
+    buf_clear(bytes);
+    if (!space || base64_decode(bytes, line, (size_t)(space - line)) < 0)
+        return err_set("bad base64");
+    if (!digits || digits > 9)
+        return err_set("no rank");
+    for (size_t i = 0; i < digits; i++) {
+        if (space[1 + i] < '0' || space[1 + i] > '9')
+            return err_set("no rank");
+        rank = 10 * rank + (space[1 + i] - '0');
+    }
+    return vocabulary_put(v, rank, bytes->data, bytes->len, TOKEN_MODEL);
+}
+
+/* Files of ranks do not say by which pattern they were made; these were made by another. */
+static int check_foreign(const struct vocabulary *v)
+{
+    static const struct {
+        uint32_t count;
+        const char *name;
+    } known[] = { { 100256, "cl100k_base" }, { 199998, "o200k_base" } };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (v->count == known[i].count)
+            return err_set("%s splits text by another pattern than GPT-2's: load its "
+                           "tokenizer.json",
+                           known[i].name);
+    return 0;
+}
+
+static int put_end_of_text(struct vocabulary *v)
+{
+    uint32_t id = 0;
+    while (id < v->count && v->tokens[id].kind != TOKEN_HOLE)
+        id++;
+    if (vocabulary_put(v, id, end_of_text_name, strlen(end_of_text_name), TOKEN_ADDED) < 0)
+        return -1;
+    vocabulary_add(v, &(struct added_token){ .id = id, .special = 1 });
+    v->end_of_text = id;
+    return 0;
+}
+
+int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    struct buf bytes = BUF_INIT;
+    uint64_t number = 0;
+    int result = 0;
+    for (size_t at = 0, next; at < n && !result; at = next) {
+        const char *line = text + at, *lf = memchr(line, '\n', n - at);
+        size_t len = lf ? (size_t)(lf - line) : n - at;
+        next = at + len + 1;
+        number++;
+        while (len && line[len - 1] == '\r')
+            len--;
+        if (len && put_rank(v, line, len, &bytes) < 0)
+            result = err_in("%s: line %" PRIu64, name, number);
+    }
+    buf_release(&bytes);
+    if (!result && !v->count)
+        result = err_set("%s: no tokens", name);
+    if (!result && (check_foreign(v) < 0 || put_end_of_text(v) < 0 || vocabulary_check(v) < 0 ||
+                    vocabulary_derive_merges(v) < 0))
+        result = err_in("%s", name);
+    return result;
+}
+
+/* ---- which form ---------------------------------------------------------------------------- */
+
+static int ends_in(const char *path, const char *suffix)
+{
+    size_t n = strlen(path), k = strlen(suffix);
+    return n >= k && !strcmp(path + n - k, suffix);
+}
+
+static int read_text(const char *path, struct buf *text)
+{
+    static const char lfs[] = "version https://git-lfs.github.com/spec/";
+    buf_clear(text);
+    if (file_read(path, text) < 0)
+        return -1;
+    if (text->len >= strlen(lfs) && !memcmp(text->data, lfs, strlen(lfs)))
+        return err_set("'%s' is a git-lfs pointer, not the file itself", path);
+    return 0;
+}
+
+/* vocab.json at `path`, and merges.txt where its name says. */
+static int load_pair(struct vocabulary *v, const char *path, struct buf *text)
+{
+    struct buf merges = BUF_INIT;
+    buf_add(&merges, path, strlen(path) - strlen("vocab.json"));
+    buf_adds(&merges, "merges.txt");
+    int result = -1;
+    if (!file_exists(merges.data))
+        err_set("'%s' has no '%s' beside it", path, merges.data);
+    else if (read_text(path, text) == 0 &&
+             vocab_json_parse(v, text->data, text->len, path) == 0 &&
+             read_text(merges.data, text) == 0)
+        result = merges_parse(v, text->data, text->len, merges.data);
+    buf_release(&merges);
+    return result < 0 ? -1 : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+}
+
+static int load_file(struct vocabulary *v, const char *path, struct buf *text)
+{
+    if (ends_in(path, "vocab.json"))
+        return load_pair(v, path, text);
+    if (read_text(path, text) < 0)
+        return -1;
+    if (ends_in(path, ".json"))
+        return tokenizer_json_parse(v, text->data, text->len, path);
+    if (ends_in(path, ".tiktoken")) {
+        if (tiktoken_parse(v, text->data, text->len, path) < 0)
+            return -1;
+        return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+    }
+    return err_set("'%s' is no vocabulary: give a tokenizer.json, a vocab.json with its "
+                   "merges.txt, a .tiktoken file, or a folder with one of them",
+                   path);
+}
+
+/* The only file in `dir` whose name ends in `suffix`: 1, 0 for none, -1 for several. */
+static int find_one(struct buf *path, const char *dir, const char *suffix)
+{
+    struct file_names names = { 0 };
+    if (file_list(&names, dir, suffix) < 0)
+        return -1;
+    int found = names.count > 0;
+    if (names.count > 1)
+        found = err_set("'%s' has several vocabularies: '%s' and '%s'", dir, names.names[0],
+                        names.names[1]);
+    else if (found)
+        file_join(path, dir, names.names[0]);
+    file_names_free(&names);
+    return found;
+}
+
+static int find_in_folder(struct buf *path, const char *dir)
+{
+    static const char *const names[] = { "tokenizer.json", "vocab.json" };
+    static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        file_join(path, dir, names[i]);
+        if (file_exists(path->data))
+            return 0;
+    }
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        int found = find_one(path, dir, suffixes[i]);
+        if (found)
+            return found < 0 ? -1 : 0;
+    }
+    return err_set("'%s' has no vocabulary: neither tokenizer.json nor vocab.json nor a .tiktoken "
+                   "file",
+                   dir);
+}
+
+int vocabulary_load(struct vocabulary *v, const char *path)
+{
+    struct buf text = BUF_INIT, file = BUF_INIT;
+    vocabulary_init(v);
+    buf_adds(&file, path);
+    int result = file_is_dir(path) ? find_in_folder(&file, path) : 0;
+    if (!result)
+        result = load_file(v, file.data, &text);
+    buf_release(&text);
+    buf_release(&file);
+    if (result < 0)
+        vocabulary_release(v);
+    return result;
+}

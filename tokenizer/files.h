@@ -1,0 +1,47 @@
+/*
+ * files.h - vocabulary files, read and written.
+ *
+ * tokenizer.json (Hugging Face tokenizers): the byte-level BPE family. Read: model BPE with
+ *   either spelling of merges; pre_tokenizer ByteLevel, or a Sequence of Split (behaviour
+ *   Isolated) and ByteLevel; added_tokens. truncation, padding and post_processor say how batches
+ *   are made, not which ids a text has, and are not used. Whatever would change the ids and is
+ *   not supported is an error that names it.
+ * vocab.json, merges.txt (GPT-2): tokens in the byte alphabet; one merge a line in order of rank,
+ *   the first line may be "#version: ..." and CR or a blank last line do no harm. The token
+ *   "<|endoftext|>" is special.
+ * .tiktoken: a line a token, base64(bytes) SP rank. Ranks are ids; "<|endoftext|>" gets the
+ *   least id that the file leaves out (50256 for GPT-2). GPT-2's pattern is taken.
+ */
+#ifndef TEXTMILL_TOKENIZER_FILES_H
+#define TEXTMILL_TOKENIZER_FILES_H
+
+#include "tokenizer/vocabulary.h"
+
+extern const char end_of_text_name[]; /* "<|endoftext|>" */
+
+/* Any of the forms, or a folder with one: see tokenizer_load. `v` is initialised here, and
+ * released again on failure. */
+int vocabulary_load(struct vocabulary *v, const char *path);
+
+/* Each fills an initialised vocabulary from a text; `name` stands in errors. The second takes the
+ * tokens of vocab.json, the third adds the merges to them. */
+int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+
+/* One merge of two names in the byte alphabet. -1: a name is no token, or their join is none. */
+int merge_named(struct vocabulary *v, const char *left, size_t left_len, const char *right,
+                size_t right_len);
+
+/* Appends a token as a JSON string: in the byte alphabet, added tokens as they are. */
+void token_print(const struct vocabulary *v, uint32_t id, struct buf *out);
+
+/* Writes tokenizer.json, tokenizer_config.json, vocab.json, merges.txt and, where ranks alone say
+ * the same, vocab.tiktoken into `dir`, which is made if missing. */
+int vocabulary_save(const struct vocabulary *v, const char *dir);
+
+/* The text of tokenizer.json, for those who keep it elsewhere. */
+void tokenizer_json_print(const struct vocabulary *v, struct buf *out);
+
+#endif

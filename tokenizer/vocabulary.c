@@ -1,0 +1,258 @@
+#include "tokenizer/vocabulary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "tokenizer/unicode.h"
+
+#define NONE UINT32_MAX
+
+enum { DERIVED_MAX = 1024 }; /* bytes of a token whose merge is derived */
+
+void vocabulary_init(struct vocabulary *v)
+{
+    *v = (struct vocabulary){ .blob = BUF_INIT, .end_of_text = -1 };
+}
+
+void vocabulary_release(struct vocabulary *v)
+{
+    free(v->tokens);
+    buf_release(&v->blob);
+    free(v->slots);
+    free(v->merges);
+    free(v->added);
+    splitter_release(&v->splitter);
+    vocabulary_init(v);
+}
+
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+static uint64_t hash_bytes(const char *bytes, size_t n)
+{
+    uint64_t h = 0xCBF29CE484222325u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)bytes[i]) * 0x100000001B3u;
+    return h ^ h >> 29;
+}
+
+/* The slot that holds these bytes, or the free one where they belong. */
+static uint32_t *find_slot(const struct vocabulary *v, const char *bytes, size_t n)
+{
+    uint64_t i = hash_bytes(bytes, n) & v->slot_mask;
+    for (; v->slots[i] != NONE; i = (i + 1) & v->slot_mask) {
+        const struct vocabulary_token *t = &v->tokens[v->slots[i]];
+        if (t->len == n && !memcmp(v->blob.data + t->at, bytes, n))
+            break;
+    }
+    return &v->slots[i];
+}
+
+static void grow_slots(struct vocabulary *v)
+{
+    uint32_t *old = v->slots;
+    uint64_t old_count = old ? v->slot_mask + 1 : 0, count = old ? 2 * old_count : 1024;
+    v->slots = mem_alloc(count * sizeof *v->slots);
+    memset(v->slots, 0xFF, count * sizeof *v->slots);
+    v->slot_mask = count - 1;
+    for (uint64_t i = 0; i < old_count; i++) {
+        if (old[i] == NONE)
+            continue;
+        const struct vocabulary_token *t = &v->tokens[old[i]];
+        *find_slot(v, v->blob.data + t->at, t->len) = old[i];
+    }
+    free(old);
+}
+
+int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n)
+{
+    uint32_t id = v->slots ? *find_slot(v, bytes, n) : NONE;
+    return id == NONE ? -1 : (int64_t)id;
+}
+
+const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n)
+{
+    if (id >= v->count || v->tokens[id].kind == TOKEN_HOLE)
+        return NULL;
+    *n = v->tokens[id].len;
+    return v->blob.data + v->tokens[id].at;
+}
+
+/* Room for ids below `count`; the new ones are holes. */
+static void grow_tokens(struct vocabulary *v, uint32_t count)
+{
+    mem_grow(v->tokens, v->tokens_cap, count);
+    for (; v->count < count; v->count++)
+        v->tokens[v->count] = (struct vocabulary_token){ .kind = TOKEN_HOLE };
+}
+
+int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n,
+                   enum token_kind kind)
+{
+    if (id < 0 || id >= VOCABULARY_MAX)
+        return err_set("token id %lld is not below %d", (long long)id, VOCABULARY_MAX);
+    if (n > UINT32_MAX / 2)
+        return err_set("token %lld of %zu bytes is too long", (long long)id, n);
+    if (4 * (uint64_t)v->slots_used >= 2 * v->slot_mask)
+        grow_slots(v);
+    uint32_t *slot = find_slot(v, bytes, n);
+    if (kind == TOKEN_ADDED && *slot == (uint32_t)id) {
+        v->tokens[id].kind = TOKEN_ADDED;
+        return 0;
+    }
+    if (kind == TOKEN_MODEL && *slot != NONE && v->tokens[*slot].kind == TOKEN_MODEL)
+        return err_set("ids %u and %lld are the same token", *slot, (long long)id);
+    if (id < v->count && v->tokens[id].kind != TOKEN_HOLE)
+        return err_set("id %lld is given to two tokens", (long long)id);
+    grow_tokens(v, (uint32_t)id + 1 > v->count ? (uint32_t)id + 1 : v->count);
+    v->tokens[id] =
+        (struct vocabulary_token){ .at = v->blob.len, .len = (uint32_t)n, .kind = kind };
+    buf_add(&v->blob, bytes, n);
+    v->slots_used += *slot == NONE;
+    if (*slot == NONE || kind == TOKEN_MODEL)
+        *slot = (uint32_t)id;
+    return 0;
+}
+
+void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id)
+{
+    mem_grow(v->merges, v->merges_cap, v->merge_count + 1);
+    v->merges[v->merge_count++] = (struct bpe_merge){ left, right, id };
+}
+
+void vocabulary_add(struct vocabulary *v, const struct added_token *a)
+{
+    mem_grow(v->added, v->added_cap, v->added_count + 1);
+    v->added[v->added_count++] = *a;
+}
+
+int vocabulary_check(const struct vocabulary *v)
+{
+    if (!v->count)
+        return err_set("the vocabulary is empty");
+    for (uint32_t id = 0; id < v->count; id++)
+        if (v->tokens[id].kind == TOKEN_HOLE)
+            return err_set("id %u has no token, though the vocabulary goes up to %u", id,
+                           v->count - 1);
+    return 0;
+}
+
+void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256])
+{
+    for (int i = 0; i < 256; i++) {
+        char c = (char)i;
+        int64_t id = vocabulary_find(v, &c, 1);
+        byte_ids[i] = id >= 0 && v->tokens[id].kind == TOKEN_MODEL ? id : -1;
+    }
+}
+
+/* ---- merges from ranks --------------------------------------------------------------------- */
+
+/* Reduces bytes[0..n) by merging the neighbours whose joined token has the least id below
+ * `limit`, leftmost first. ends[k] is where part k ends. Returns the number of parts. */
+static size_t reduce(const struct vocabulary *v, const char *bytes, size_t n, int64_t limit,
+                     size_t *ends)
+{
+    size_t parts = n;
+    for (size_t i = 0; i < n; i++)
+        ends[i] = i + 1;
+    for (;;) {
+        int64_t least = limit;
+        size_t at = 0;
+        for (size_t i = 0; i + 1 < parts; i++) {
+            size_t begin = i ? ends[i - 1] : 0;
+            int64_t id = vocabulary_find(v, bytes + begin, ends[i + 1] - begin);
+            if (id >= 0 && id < least && v->tokens[id].kind == TOKEN_MODEL) {
+                least = id;
+                at = i;
+            }
+        }
+        if (least == limit)
+            return parts;
+        memmove(ends + at, ends + at + 1, (parts - at - 1) * sizeof *ends);
+        parts--;
+    }
+}
+
+int vocabulary_derive_merges(struct vocabulary *v)
+{
+    size_t *ends = NULL, cap = 0;
+    int result = 0;
+    v->merge_count = 0;
+    for (uint32_t id = 0; id < v->count && !result; id++) {
+        const struct vocabulary_token *t = &v->tokens[id];
+        if (t->kind != TOKEN_MODEL || t->len < 2)
+            continue;
+        const char *bytes = v->blob.data + t->at;
+        mem_grow(ends, cap, t->len);
+        if (t->len > DERIVED_MAX) {
+            result = err_set("token %u of %u bytes is too long", id, t->len);
+            break;
+        }
+        if (reduce(v, bytes, t->len, id, ends) != 2) {
+            result = err_set("token %u is no merge of two tokens of lower rank", id);
+            break;
+        }
+        int64_t left = vocabulary_find(v, bytes, ends[0]);
+        int64_t right = vocabulary_find(v, bytes + ends[0], t->len - ends[0]);
+        if (left < 0 || right < 0)
+            result = err_set("token %u has a byte that is no token", id);
+        else
+            vocabulary_merge(v, (uint32_t)left, (uint32_t)right, id);
+    }
+    free(ends);
+    return result;
+}
+
+/* ---- the byte alphabet ---------------------------------------------------------------------- */
+
+enum { SHIFTED = 68, FIRST_SHIFTED = 0x100 };
+
+static int prints(unsigned b)
+{
+    return (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
+}
+
+unsigned alphabet_char(unsigned char byte)
+{
+    unsigned before = 0;
+    if (prints(byte))
+        return byte;
+    for (unsigned b = 0; b < byte; b++)
+        before += !prints(b);
+    return FIRST_SHIFTED + before;
+}
+
+/* The byte that a character stands for, or -1. */
+static int alphabet_byte(unsigned c)
+{
+    if (c < FIRST_SHIFTED)
+        return prints(c) ? (int)c : -1;
+    if (c >= FIRST_SHIFTED + SHIFTED)
+        return -1;
+    unsigned k = c - FIRST_SHIFTED; /* the k-th that does not print: 0-32, 127-160, 173 */
+    return (int)(k <= 32 ? k : k <= 66 ? 127 + (k - 33) : 173);
+}
+
+void alphabet_encode(struct buf *out, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        buf_add_utf8(out, alphabet_char((unsigned char)bytes[i]));
+}
+
+int alphabet_decode(struct buf *out, const char *text, size_t n)
+{
+    size_t before = out->len, len;
+    if (utf8_valid(text, n) != n)
+        return -1;
+    for (size_t i = 0; i < n; i += len) {
+        int byte = alphabet_byte(utf8_get((const unsigned char *)text + i, &len));
+        if (byte < 0) {
+            buf_truncate(out, before);
+            return -1;
+        }
+        buf_addc(out, byte);
+    }
+    return 0;
+}

@@ -1,0 +1,94 @@
+/*
+ * vocabulary.h - what a vocabulary file says, as plain data: between the files (files.h), the
+ * learner (learn.h) and the tokenizer that is compiled from it.
+ *
+ *     tokens   id -> bytes; ids have no holes once vocabulary_check has passed
+ *     merges   pairs of ids and what they become, in order of rank
+ *     added    tokens that are cut out of the text before anything else
+ *     splitter how the text is cut into pieces
+ */
+#ifndef TEXTMILL_VOCABULARY_H
+#define TEXTMILL_VOCABULARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "tokenizer/bpe.h"
+#include "tokenizer/pretokenize.h"
+
+enum { VOCABULARY_MAX = 1 << 24 }; /* ids; the word cache packs a count above them */
+
+enum token_kind { TOKEN_HOLE, TOKEN_MODEL, TOKEN_ADDED };
+
+struct vocabulary_token {
+    size_t at; /* its bytes are blob.data[at..at+len) */
+    uint32_t len;
+    enum token_kind kind;
+};
+
+/* As in tokenizer.json; content is the token's bytes. */
+struct added_token {
+    uint32_t id;
+    int special;        /* recognised only where the caller asks for special tokens */
+    int lstrip, rstrip; /* swallows white space before, behind */
+    int normalized;     /* looked for after the others */
+};
+
+struct vocabulary {
+    struct vocabulary_token *tokens;
+    uint32_t count; /* ids are below this */
+    size_t tokens_cap;
+    struct buf blob;
+    uint32_t *slots; /* hash table of ids by bytes; UINT32_MAX: free */
+    uint64_t slot_mask;
+    uint32_t slots_used;
+
+    struct bpe_merge *merges;
+    size_t merge_count, merges_cap;
+    struct added_token *added;
+    size_t added_count, added_cap;
+
+    struct splitter splitter;
+    int prefix_space;  /* a text that does not begin with a space gets one */
+    int ignore_merges; /* a piece that is a token is that token, whatever the merges say */
+    int64_t end_of_text; /* -1: none */
+};
+
+void vocabulary_init(struct vocabulary *v);
+void vocabulary_release(struct vocabulary *v);
+
+/* -1: id out of bounds or taken, or a model token with the bytes of another. An added token may
+ * repeat what the model has under the same id, or the bytes of a model token under its own: then
+ * vocabulary_find gives the model's. */
+int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n,
+                   enum token_kind kind);
+int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n); /* -1: none */
+const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n);
+void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id);
+void vocabulary_add(struct vocabulary *v, const struct added_token *a);
+
+/* -1 if an id below count has no token. */
+int vocabulary_check(const struct vocabulary *v);
+
+/* Derives the merges from the ids' order, as a file of ranks means it: each token of two bytes
+ * or more is the merge of the two parts to which merging by lower ids reduces it. -1 when a token
+ * does not reduce to two. */
+int vocabulary_derive_merges(struct vocabulary *v);
+
+/* The id of each byte as a token of the model, -1 for none. */
+void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256]);
+
+/* The tokenizer that v describes; v is taken and left empty. */
+struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v);
+
+/* ---- the byte alphabet: a byte as a printable character ------------------------------------ */
+
+/* GPT-2's files write byte b as the character of code point b where that prints (33-126, 161-172,
+ * 174-255) and the other 68 bytes, in order, as U+0100, U+0101, ... */
+unsigned alphabet_char(unsigned char byte);
+void alphabet_encode(struct buf *out, const char *bytes, size_t n); /* appends UTF-8 */
+/* Appends bytes; -1 (out unchanged, no error set) when a character stands for no byte. */
+int alphabet_decode(struct buf *out, const char *text, size_t n);
+
+#endif
