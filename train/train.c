@@ -137,6 +137,10 @@ static int run(int argc, char **argv)
     struct plan p;
     if (load_own_config(argc) < 0)
         return -1;
+    if (tool_given("epochs") && !tool_given("steps")) /* the command line wins over the file */
+        s.steps = 0;
+    if (tool_given("steps") && !tool_given("epochs"))
+        s.epochs = 0;
     if (!s.output && !dry_run)
         return err_usage("no output: give --output DIR");
     int result = plan_make(&p, &s, (uint64_t)tool_seed, !dry_run);

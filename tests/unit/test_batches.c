@@ -1,0 +1,124 @@
+#include <criterion/criterion.h>
+#include <string.h>
+#include <stdlib.h>
+
+#include "common/mem.h"
+#include "train/batches.h"
+
+Test(batches, permutation_takes_each_place_once)
+{
+    for (uint64_t n = 1; n <= 300; n += n < 20 ? 1 : 37) {
+        unsigned char *seen = mem_zalloc(n, 1);
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t j = batches_permute(99, i, n);
+            cr_assert_lt(j, n);
+            cr_assert_eq(seen[j]++, 0, "n=%lu: %lu twice", (unsigned long)n, (unsigned long)j);
+        }
+        free(seen);
+    }
+}
+
+Test(batches, permutation_depends_on_the_key_and_mixes)
+{
+    enum { N = 1000 };
+    int same_place = 0, kept_order = 0, equal_keys = 0;
+    for (uint64_t i = 0; i < N; i++) {
+        uint64_t j = batches_permute(1, i, N);
+        same_place += j == i;
+        equal_keys += j == batches_permute(2, i, N);
+        kept_order += i && j == batches_permute(1, i - 1, N) + 1;
+    }
+    /* each is about 1 on average for random permutations */
+    cr_assert_lt(same_place, 10);
+    cr_assert_lt(equal_keys, 10);
+    cr_assert_lt(kept_order, 10);
+}
+
+Test(batches, permutation_spreads_evenly)
+{
+    enum { N = 1 << 14 };
+    double sum[4] = { 0 };
+    for (uint64_t i = 0; i < N; i++)
+        sum[i / (N / 4)] += (double)batches_permute(7, i, N);
+    for (int q = 0; q < 4; q++) { /* mean of N/4 uniform numbers: sigma = N / sqrt(12 N / 4) */
+        double mean = sum[q] / (N / 4.0), sigma = N / 3.4641 / 64;
+        cr_assert_float_eq(mean, N / 2.0, 5 * sigma, "quarter %d: mean %g", q, mean);
+    }
+}
+
+Test(batches, permutation_of_a_huge_set_stays_in_range)
+{
+    uint64_t n = (UINT64_C(1) << 40) + 12345;
+    for (uint64_t i = n - 100; i < n; i++)
+        cr_assert_lt(batches_permute(3, i, n), n);
+}
+
+static struct batches_config generated(int64_t B, int64_t A)
+{
+    return (struct batches_config){ .seed = 5, .vocabulary = 100, .B = B, .T = 7, .A = A,
+                                    .ranks = 1 };
+}
+
+Test(batches, labels_are_the_ids_one_place_on)
+{
+    struct batches_config c = generated(3, 2);
+    struct batches *b = batches_new(&c, 0);
+    struct step_batch s;
+    cr_assert_eq(batches_next(b, &s), 0);
+    for (int r = 0; r < 6; r++)
+        for (int t = 0; t < 7; t++) {
+            cr_assert_lt(s.ids[r * 7 + t], 100);
+            if (t < 6)
+                cr_assert_eq((uint32_t)s.labels[r * 7 + t], s.ids[r * 7 + t + 1]);
+        }
+    batches_free(b);
+}
+
+/* The samples do not depend on how they are cut into micro-batches, steps or runs. */
+Test(batches, samples_are_numbered_for_ever)
+{
+    enum { STEPS = 5, TOKENS = 6 * 7 };
+    uint32_t all[STEPS][TOKENS];
+    struct batches_config c = generated(3, 2), d = generated(1, 6);
+    struct batches *b = batches_new(&c, 0), *e = batches_new(&d, 0);
+    struct step_batch s;
+    for (int k = 0; k < STEPS; k++) {
+        cr_assert_eq(batches_next(b, &s), 0);
+        memcpy(all[k], s.ids, sizeof all[k]);
+        cr_assert_eq(batches_next(e, &s), 0);
+        cr_assert_arr_eq(s.ids, all[k], sizeof all[k]);
+    }
+    batches_free(b);
+    batches_free(e);
+    b = batches_new(&c, 3 * 6); /* as after a resume */
+    cr_assert_eq(batches_next(b, &s), 0);
+    cr_assert_arr_eq(s.ids, all[3], sizeof all[3]);
+    cr_assert_eq(batches_next(b, &s), 0);
+    cr_assert_arr_eq(s.ids, all[4], sizeof all[4]);
+    batches_free(b);
+}
+
+Test(batches, ranks_share_the_samples_of_one_process)
+{
+    struct batches_config one = generated(2, 4), half = generated(2, 2);
+    half.ranks = 2;
+    struct batches *b = batches_new(&one, 0);
+    struct step_batch s, part;
+    cr_assert_eq(batches_next(b, &s), 0);
+    for (int rank = 0; rank < 2; rank++) {
+        half.rank = rank;
+        struct batches *h = batches_new(&half, 0);
+        cr_assert_eq(batches_next(h, &part), 0);
+        for (int m = 0; m < 2; m++)
+            cr_assert_arr_eq(part.ids + m * 14, s.ids + (m * 2 + rank) * 14, 14 * sizeof *s.ids);
+        batches_free(h);
+    }
+    batches_free(b);
+}
+
+Test(batches, freeing_early_does_not_hang)
+{
+    struct batches_config c = generated(3, 2);
+    batches_free(batches_new(&c, 0));
+    batches_free(NULL);
+}
