@@ -1,0 +1,201 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "train/engine.h"
+
+/* A tiny model and eight sequences of random ids; what differs is how a step goes over them. */
+
+enum { L = 3, C = 32, NH = 4, T = 12, V = 50, SEQUENCES = 8 };
+
+struct rig {
+    struct model model;
+    struct ops *ops;
+    struct store store;
+    struct comm comm;
+    struct engine engine;
+    struct step_batch batch;
+    struct batches *batches;
+};
+
+static void open_rig(struct rig *r, int64_t B, int64_t G, enum recompute recompute, double dropout)
+{
+    struct model_config c = { .layers = L, .width = C, .heads = NH, .inner = 4 * C, .positions = T,
+                              .vocabulary = V, .epsilon = 1e-5, .embedding_dropout = dropout,
+                              .attention_dropout = dropout, .residual_dropout = dropout,
+                              .init_std = 0.1 };
+    struct engine_config e = { .B = B, .T = T, .A = SEQUENCES / B, .G = G, .recompute = recompute,
+                               .seed = 3 };
+    struct batches_config b = { .seed = 3, .vocabulary = V, .B = B, .T = T, .A = SEQUENCES / B,
+                                .ranks = 1 };
+    cr_assert_eq(model_init_gpt(&r->model, &c), 0, "%s", err_get());
+    cr_assert((r->ops = ops_new(2)), "%s", err_get());
+    store_open(&r->store, r->ops, &r->model.tensors, NULL, 7);
+    comm_init(&r->comm);
+    engine_open(&r->engine, &e, &r->model, r->ops, &r->store, &r->comm);
+    r->batches = batches_new(&b, 0);
+    cr_assert_eq(batches_next(r->batches, &r->batch), 0);
+}
+
+static void close_rig(struct rig *r)
+{
+    batches_free(r->batches);
+    engine_close(&r->engine);
+    store_close(&r->store);
+    ops_free(r->ops);
+    model_release(&r->model);
+}
+
+/* The greatest difference of two runs' gradients, relative to the greatest gradient; block -1:
+ * all blocks. */
+static double difference(const struct rig *a, const struct rig *b, int block)
+{
+    double most = 0, size = 0;
+    for (size_t i = 0; i < a->model.tensors.count; i++) {
+        const struct tensor *row = &a->model.tensors.rows[i];
+        if (block >= 0 && row->block != block)
+            continue;
+        const float *x = a->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
+        const float *y = b->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
+        for (int64_t k = 0; k < tensor_elements(row); k++) {
+            most = fmax(most, fabs((double)x[k] - y[k]));
+            size = fmax(size, fabs((double)x[k]));
+        }
+    }
+    cr_assert_gt(size, 0);
+    return most / size;
+}
+
+Test(engine, recomputation_gives_the_same_bits_with_dropout)
+{
+    struct rig a, b;
+    open_rig(&a, 2, 1, RECOMPUTE_NONE, 0.2);
+    open_rig(&b, 2, 1, RECOMPUTE_LAYER, 0.2);
+    double x = engine_step(&a.engine, 5, &a.batch), y = engine_step(&b.engine, 5, &b.batch);
+    cr_assert_eq(x, y);
+    cr_assert_eq(difference(&a, &b, -1), 0);
+    close_rig(&a);
+    close_rig(&b);
+}
+
+Test(engine, groups_give_the_same_gradients)
+{
+    for (int64_t G = 2; G <= 4; G++) { /* 3 leaves a last group of one */
+        for (int recompute = 0; recompute < 2; recompute++) {
+            struct rig a, b;
+            open_rig(&a, 2, 1, RECOMPUTE_NONE, 0.2);
+            open_rig(&b, 2, G, (enum recompute)recompute, 0.2);
+            double x = engine_step(&a.engine, 0, &a.batch), y = engine_step(&b.engine, 0, &b.batch);
+            cr_assert_float_eq(x, y, 1e-12);
+            for (int block = 1; block <= L + 1; block++)
+                cr_assert_eq(difference(&a, &b, block), 0, "block %d", block);
+            cr_assert_lt(difference(&a, &b, 0), 1e-6); /* the same sum in another order */
+            close_rig(&a);
+            close_rig(&b);
+        }
+    }
+}
+
+Test(engine, accumulation_equals_one_large_batch)
+{
+    struct rig a, b;
+    open_rig(&a, 8, 1, RECOMPUTE_NONE, 0);
+    open_rig(&b, 1, 1, RECOMPUTE_NONE, 0);
+    double x = engine_step(&a.engine, 0, &a.batch), y = engine_step(&b.engine, 0, &b.batch);
+    cr_assert_float_eq(x, y, 1e-6);
+    cr_assert_lt(difference(&a, &b, -1), 2e-6);
+    close_rig(&a);
+    close_rig(&b);
+}
+
+Test(engine, a_step_replaces_the_gradients_before_it)
+{
+    struct rig a, b;
+    open_rig(&a, 4, 1, RECOMPUTE_NONE, 0);
+    open_rig(&b, 4, 1, RECOMPUTE_NONE, 0);
+    engine_step(&a.engine, 0, &a.batch);
+    engine_step(&a.engine, 0, &a.batch);
+    engine_step(&b.engine, 0, &b.batch);
+    cr_assert_eq(difference(&a, &b, -1), 0);
+    close_rig(&a);
+    close_rig(&b);
+}
+
+Test(engine, dropout_differs_from_step_to_step_and_between_micro_batches)
+{
+    struct rig a;
+    open_rig(&a, 4, 1, RECOMPUTE_NONE, 0.3);
+    double x = engine_step(&a.engine, 0, &a.batch), y = engine_step(&a.engine, 1, &a.batch);
+    cr_assert_neq(x, y);
+    cr_assert_eq(engine_step(&a.engine, 0, &a.batch), x);
+    close_rig(&a);
+}
+
+/* Labels that do not count are neither in the loss nor in the mean. */
+Test(engine, loss_is_the_mean_over_counted_labels)
+{
+    struct rig a;
+    open_rig(&a, 2, 1, RECOMPUTE_NONE, 0);
+    double sum = 0;
+    int64_t labels = 0;
+    for (int i = 0; i < SEQUENCES * T; i++)
+        if (i < 5 * T || i % 3)
+            a.batch.labels[i] = MODEL_IGNORE;
+    for (int m = 0; m < SEQUENCES / 2; m++) {
+        struct batch b = { .B = 2, .T = T, .ids = a.batch.ids + m * 2 * T,
+                           .labels = a.batch.labels + m * 2 * T };
+        sum += engine_evaluate(&a.engine, &b, &labels);
+    }
+    cr_assert_eq(labels, T); /* every third of 3 T places */
+    cr_assert_float_eq(engine_step(&a.engine, 0, &a.batch), sum / T, 1e-5);
+    close_rig(&a);
+}
+
+Test(engine, first_loss_is_near_that_of_a_uniform_guess)
+{
+    struct rig a;
+    open_rig(&a, 8, 1, RECOMPUTE_NONE, 0);
+    cr_assert_float_eq(engine_step(&a.engine, 0, &a.batch), log(V), 0.5);
+    close_rig(&a);
+}
+
+Test(engine, memory_is_what_is_planned)
+{
+    struct rig a;
+    struct engine_memory none, layer;
+    open_rig(&a, 2, 4, RECOMPUTE_NONE, 0);
+    struct engine_config c = a.engine.config;
+    engine_memory(&none, &c, &a.model);
+    c.recompute = RECOMPUTE_LAYER;
+    engine_memory(&layer, &c, &a.model);
+    cr_assert_eq(none.x, (L + 1) * 4 * 2 * T * C * sizeof(float));
+    cr_assert_eq(none.dx, 4 * 2 * T * C * sizeof(float));
+    cr_assert_eq(none.cache, layer.cache * L * 4);
+    close_rig(&a);
+}
+
+Test(store, everything_fetched_is_released)
+{
+    struct rig a;
+    open_rig(&a, 2, 2, RECOMPUTE_LAYER, 0);
+    engine_step(&a.engine, 0, &a.batch);
+    cr_assert_eq(a.store.fetched, 0);
+    close_rig(&a);
+}
+
+Test(store, first_weights_depend_on_the_seed_alone)
+{
+    struct rig a;
+    struct store other;
+    open_rig(&a, 2, 2, RECOMPUTE_NONE, 0);
+    struct ops *one = ops_new(1);
+    store_open(&other, one, &a.model.tensors, NULL, 7);
+    for (int b = 0; b < a.model.tensors.blocks; b++)
+        cr_assert_arr_eq(other.arrays[STORE_PARAMETERS][b], a.store.arrays[STORE_PARAMETERS][b],
+                         (size_t)a.model.tensors.block_size[b] * sizeof(float));
+    store_close(&other);
+    ops_free(one);
+    close_rig(&a);
+}
