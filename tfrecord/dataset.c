@@ -1,0 +1,313 @@
+#include "tfrecord/dataset.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "tfrecord/example.h"
+#include "tfrecord/index.h"
+#include "tfrecord/manifest.h"
+#include "tfrecord/megatron.h"
+#include "tfrecord/record.h"
+
+typedef unsigned long long ull;
+
+static const char FEATURE[] = "input_ids";
+
+/* One TFRecord file or Megatron pair; sequences [first, first + count) of the data set. */
+struct source {
+    char *path;
+    uint64_t first, count;
+    struct file_map map; /* TFRecord */
+    struct record_index index;
+    struct megatron megatron; /* prefix NULL: TFRecord */
+};
+
+struct dataset {
+    struct source *sources;
+    size_t count, cap;
+    uint32_t length;
+    uint64_t sequences, checksum, vocabulary;
+};
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+static struct source *add_source(struct dataset *d, const char *path)
+{
+    mem_grow(d->sources, d->cap, d->count + 1);
+    struct source *s = &d->sources[d->count++];
+    *s = (struct source){ .path = mem_strdup(path), .first = d->sequences };
+    return s;
+}
+
+/* All data must come from one vocabulary, as far as manifests tell. */
+static int take_vocabulary(struct dataset *d, const struct manifest *m, const char *path)
+{
+    if (m->checksum && d->checksum && m->checksum != d->checksum)
+        return err_set("%s: made with another vocabulary (checksum %016llx) than the data before "
+                       "it (%016llx)",
+                       path, (ull)m->checksum, (ull)d->checksum);
+    if (m->checksum)
+        d->checksum = m->checksum;
+    if (m->vocabulary > d->vocabulary)
+        d->vocabulary = m->vocabulary;
+    return 0;
+}
+
+/* Where records are: by the index file when it fits the file, else by the lengths in it. */
+static int open_tfrecord(struct dataset *d, const char *path)
+{
+    struct source *s = add_source(d, path);
+    if (file_map(&s->map, path) < 0)
+        return -1;
+    struct buf index = BUF_INIT;
+    index_path(&index, path);
+    int result = index_load(&s->index, index.data, s->map.bytes);
+    if (result < 0)
+        result = index_scan(&s->index, &s->map, path, 0);
+    buf_release(&index);
+    s->count = s->index.count;
+    d->sequences += s->count;
+    return result;
+}
+
+static int open_megatron(struct dataset *d, const char *prefix)
+{
+    struct source *s = add_source(d, prefix);
+    struct buf path = BUF_INIT;
+    struct manifest m;
+    buf_addf(&path, "%s.manifest", prefix);
+    int result = megatron_open(&s->megatron, prefix);
+    int there = result < 0 ? 0 : manifest_load(&m, path.data);
+    if (there > 0) {
+        result = take_vocabulary(d, &m, path.data);
+        manifest_release(&m);
+    }
+    buf_release(&path);
+    if (result < 0 || there < 0)
+        return -1;
+    s->count = s->megatron.tokens ? (s->megatron.tokens - 1) / (d->length - 1) : 0;
+    d->sequences += s->count;
+    return 0;
+}
+
+/* A file by itself: the manifest beside it counts when it lists the file. */
+static int open_file(struct dataset *d, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct buf manifest = BUF_INIT;
+    struct manifest m;
+    buf_add(&manifest, path, (size_t)(name - path));
+    buf_adds(&manifest, "manifest");
+    int result = 0, there = manifest_load(&m, manifest.data);
+    if (there > 0) {
+        if (manifest_find(&m, name))
+            result = take_vocabulary(d, &m, manifest.data);
+        manifest_release(&m);
+    }
+    buf_release(&manifest);
+    return result < 0 || there < 0 ? -1 : open_tfrecord(d, path);
+}
+
+/* A folder that tfwrite has not finished has no manifest, and a work folder in it. */
+static int check_finished(const char *dir)
+{
+    struct file_names all;
+    int result = file_list(&all, dir, "");
+    for (size_t i = 0; i < all.count && !result; i++)
+        if (!strncmp(all.names[i], "tfwrite.tmp-", 12))
+            result = err_set("%s: unfinished: a tfwrite runs there or was killed", dir);
+    file_names_free(&all);
+    return result;
+}
+
+/* The files are those that the manifest lists, in size too. */
+static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
+{
+    struct buf path = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < m->count && !result; i++) {
+        uint64_t bytes;
+        file_join(&path, dir, m->shards[i].name);
+        result = file_size(path.data, &bytes);
+        if (!result && bytes != m->shards[i].bytes)
+            result = err_set("%s: %llu bytes, its manifest says %llu", path.data, (ull)bytes,
+                             (ull)m->shards[i].bytes);
+    }
+    for (size_t i = 0; i < files->count && !result; i++)
+        if (!manifest_find(m, files->names[i]))
+            result = err_set("%s/%s: not in the folder's manifest", dir, files->names[i]);
+    buf_release(&path);
+    return result;
+}
+
+static int open_folder(struct dataset *d, const char *dir)
+{
+    struct file_names files;
+    struct manifest m;
+    struct buf path = BUF_INIT;
+    if (file_list(&files, dir, ".tfrecord") < 0)
+        return -1;
+    file_join(&path, dir, "manifest");
+    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+    if (there == 0)
+        result = check_finished(dir);
+    if (there > 0) {
+        result = take_vocabulary(d, &m, path.data);
+        if (!result)
+            result = check_listed(&m, dir, &files);
+        manifest_release(&m);
+    }
+    if (!result && !files.count)
+        result = err_set("%s: no *.tfrecord in this folder", dir);
+    for (size_t i = 0; i < files.count && !result; i++) {
+        file_join(&path, dir, files.names[i]);
+        result = open_tfrecord(d, path.data);
+    }
+    buf_release(&path);
+    file_names_free(&files);
+    return result;
+}
+
+static int open_path(struct dataset *d, const char *path)
+{
+    if (file_is_dir(path))
+        return open_folder(d, path);
+    struct buf prefix = BUF_INIT;
+    int result =
+        megatron_prefix(&prefix, path) ? open_megatron(d, prefix.data) : open_file(d, path);
+    buf_release(&prefix);
+    return result;
+}
+
+struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length)
+{
+    assert(length >= 2);
+    struct dataset *d = mem_zalloc(1, sizeof *d);
+    d->length = length;
+    for (size_t i = 0; i < count; i++) {
+        if (open_path(d, paths[i]) < 0) {
+            dataset_close(d);
+            return NULL;
+        }
+    }
+    return d;
+}
+
+void dataset_close(struct dataset *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->count; i++) {
+        struct source *s = &d->sources[i];
+        free(s->path);
+        file_unmap(&s->map);
+        index_release(&s->index);
+        megatron_close(&s->megatron);
+    }
+    free(d->sources);
+    free(d);
+}
+
+uint64_t dataset_count(const struct dataset *d)
+{
+    return d->sequences;
+}
+
+uint64_t dataset_tokens(const struct dataset *d)
+{
+    return d->sequences * (d->length - 1);
+}
+
+uint64_t dataset_checksum(const struct dataset *d)
+{
+    return d->checksum;
+}
+
+uint64_t dataset_vocabulary(const struct dataset *d)
+{
+    return d->vocabulary;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static const struct source *find_source(const struct dataset *d, uint64_t i)
+{
+    size_t low = 0, high = d->count; /* the answer is in [low, high) */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (d->sources[middle].first <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &d->sources[low];
+}
+
+/* How many ids the feature has, the first `length` of which go to `ids`; -1. */
+static int64_t take_ids(const struct feature_view *f, uint32_t length, uint32_t *ids)
+{
+    struct feature_reader r;
+    int64_t values[512], n = 0, got;
+    feature_open(&r, f);
+    while ((got = feature_ints(&r, values, sizeof values / sizeof *values)) > 0) {
+        for (int64_t k = 0; k < got && n < length; k++, n++) {
+            if (values[k] < 0 || values[k] > UINT32_MAX)
+                return err_set("%s[%lld] is %lld, no token id", FEATURE, (long long)n,
+                               (long long)values[k]);
+            ids[n] = (uint32_t)values[k];
+        }
+        if (n == length)
+            return n;
+    }
+    return got < 0 ? -1 : n;
+}
+
+static int decode(const struct dataset *d, const struct record *r, uint32_t *ids)
+{
+    struct feature_view f;
+    int found = example_find(r->data, r->bytes, FEATURE, &f);
+    if (found < 0)
+        return -1;
+    if (!found || f.kind != FEATURE_INTS)
+        return err_set(found ? "feature %s is no list of integers" : "has no feature %s", FEATURE);
+    int64_t n = take_ids(&f, d->length, ids);
+    if (n >= 0 && n < d->length)
+        return err_set("has %lld ids, %u are wanted (sequence length %u and the last label)",
+                       (long long)n, d->length, d->length - 1);
+    return n < 0 ? -1 : 0;
+}
+
+static int check_ids(const struct dataset *d, const uint32_t *ids)
+{
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < d->length; k++)
+        most = ids[k] > most ? ids[k] : most;
+    if (d->vocabulary && most >= d->vocabulary)
+        return err_set("has id %u, the vocabulary %llu", most, (ull)d->vocabulary);
+    return 0;
+}
+
+int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids)
+{
+    assert(i < d->sequences);
+    const struct source *s = find_source(d, i);
+    i -= s->first;
+    if (s->megatron.prefix) {
+        uint64_t first = i * (d->length - 1);
+        if (megatron_read(&s->megatron, first, d->length, ids) < 0)
+            return -1;
+        return check_ids(d, ids) < 0 ? err_in("%s.bin: sequence %llu at byte %llu", s->path, (ull)i,
+                                              (ull)first * (ull)s->megatron.width)
+                                     : 0;
+    }
+    struct record r;
+    uint64_t offset = s->index.offsets[i];
+    if (record_read(&s->map, offset, &r) < 0 || decode(d, &r, ids) < 0 || check_ids(d, ids) < 0)
+        return record_where(s->path, i, offset);
+    return 0;
+}

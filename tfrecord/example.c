@@ -1,0 +1,407 @@
+#include "tfrecord/example.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "tfrecord/le.h"
+
+enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+enum { VARINT_MAX = 10 };
+
+/* The scalar wire type of each kind of list, when it is not packed. */
+static const enum wire scalar_wire[] = {
+    [FEATURE_BYTES] = WIRE_BYTES, [FEATURE_FLOATS] = WIRE_32, [FEATURE_INTS] = WIRE_VARINT
+};
+
+/* ---- varints ------------------------------------------------------------------------------ */
+
+/* A varint is seven bits a byte, low bits first, the eighth bit saying that more follow. Eight
+ * such bytes fit a register, and their 56 bits are spread or gathered in three steps. */
+static inline uint64_t spread7(uint64_t v)
+{
+    v = (v & 0x000000000FFFFFFF) | (v & 0x00FFFFFFF0000000) << 4;
+    v = (v & 0x00003FFF00003FFF) | (v & 0x0FFFC0000FFFC000) << 2;
+    return (v & 0x007F007F007F007F) | (v & 0x3F803F803F803F80) << 1;
+}
+
+static inline uint64_t gather7(uint64_t v)
+{
+    v = (v & 0x007F007F007F007F) | (v & 0x7F007F007F007F00) >> 1;
+    v = (v & 0x00003FFF00003FFF) | (v & 0x3FFF00003FFF0000) >> 2;
+    return (v & 0x000000000FFFFFFF) | (v & 0x0FFFFFFF00000000) >> 4;
+}
+
+static inline size_t varint_bytes(uint64_t v)
+{
+    return (size_t)((63 - __builtin_clzll(v | 1)) * 9 + 73) / 64;
+}
+
+/* Writes at `p`, where 10 bytes are free; returns the end. */
+static inline unsigned char *put_varint(unsigned char *p, uint64_t v)
+{
+    if (v >> 56) {
+        for (; v >= 0x80; v >>= 7)
+            *p++ = (unsigned char)(v | 0x80);
+        *p++ = (unsigned char)v;
+        return p;
+    }
+    size_t n = varint_bytes(v);
+    uint64_t more = 0x8080808080808080u & (((uint64_t)1 << (8 * (n - 1))) - 1);
+    le_put_u64(p, spread7(v) | more);
+    return p + n;
+}
+
+/* Reads one varint; NULL when it is cut or has no end. */
+static const unsigned char *get_varint(const unsigned char *p, const unsigned char *end,
+                                       uint64_t *v)
+{
+    *v = 0;
+    for (int i = 0; i < VARINT_MAX && p < end; i++, p++) {
+        *v |= (uint64_t)(*p & 0x7F) << (7 * i);
+        if (*p < 0x80)
+            return p + 1;
+    }
+    return NULL;
+}
+
+/* Reads up to `max` varints of a run, adding to *n; returns where it stopped, NULL on a bad one.
+ * Each load of eight bytes gives all values that end in it. */
+static const unsigned char *get_varints(const unsigned char *p, const unsigned char *end,
+                                        int64_t *values, size_t max, size_t *n)
+{
+    size_t got = *n;
+    while (got < max && p < end) {
+        uint64_t x = end - p >= 8 ? le_u64(p) : ~(uint64_t)0;
+        uint64_t stops = ~x & 0x8080808080808080u;
+        if (!stops) { /* near the end, or a value of nine or ten bytes */
+            uint64_t v;
+            p = get_varint(p, end, &v);
+            if (!p)
+                return NULL;
+            values[got++] = (int64_t)v;
+            continue;
+        }
+        do {
+            int top = __builtin_ctzll(stops); /* highest bit of the value's last byte */
+            values[got++] = (int64_t)gather7(x & (((uint64_t)1 << top) - 1));
+            x = x >> top >> 1;
+            stops = stops >> top >> 1;
+            p += top / 8 + 1;
+        } while (stops && got < max);
+    }
+    *n = got;
+    return p;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+/* Lengths of nested messages stand before them, so sizes are added up from the inside. */
+struct sizes {
+    size_t packed, list, feature, entry;
+};
+
+static size_t delimited(size_t n)
+{
+    return 1 + varint_bytes(n) + n;
+}
+
+static size_t values_bytes(const struct feature *f)
+{
+    size_t n = 0;
+    if (f->kind == FEATURE_FLOATS)
+        return 4 * f->count;
+    for (size_t i = 0; i < f->count; i++)
+        n += f->kind == FEATURE_INTS ? varint_bytes((uint64_t)((const int64_t *)f->values)[i])
+                                     : delimited(((const struct feature_text *)f->values)[i].len);
+    return n;
+}
+
+static struct sizes measure(const struct feature *f)
+{
+    struct sizes s = { .packed = values_bytes(f) };
+    s.list = f->kind == FEATURE_BYTES || !f->count ? s.packed : delimited(s.packed);
+    s.feature = f->kind == FEATURE_NONE ? 0 : delimited(s.list);
+    s.entry = delimited(strlen(f->name)) + delimited(s.feature);
+    return s;
+}
+
+static unsigned char *put_tag(unsigned char *p, unsigned number, size_t n)
+{
+    *p++ = (unsigned char)(number << 3 | WIRE_BYTES);
+    return put_varint(p, n);
+}
+
+static unsigned char *put_bytes(unsigned char *p, unsigned number, const char *bytes, size_t n)
+{
+    p = put_tag(p, number, n);
+    memcpy(p, bytes, n);
+    return p + n;
+}
+
+static unsigned char *put_values(unsigned char *p, const struct feature *f, size_t packed)
+{
+    if (f->kind != FEATURE_BYTES && f->count)
+        p = put_tag(p, 1, packed);
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->kind == FEATURE_INTS) {
+            p = put_varint(p, (uint64_t)((const int64_t *)f->values)[i]);
+        } else if (f->kind == FEATURE_FLOATS) {
+            uint32_t bits;
+            memcpy(&bits, (const float *)f->values + i, 4);
+            le_put_u32(p, bits);
+            p += 4;
+        } else {
+            const struct feature_text *t = (const struct feature_text *)f->values + i;
+            p = put_bytes(p, 1, t->data, t->len);
+        }
+    }
+    return p;
+}
+
+static unsigned char *put_feature(unsigned char *p, const struct feature *f)
+{
+    struct sizes s = measure(f);
+    p = put_tag(p, 1, s.entry);
+    p = put_bytes(p, 1, f->name, strlen(f->name));
+    p = put_tag(p, 2, s.feature);
+    if (f->kind == FEATURE_NONE)
+        return p;
+    p = put_tag(p, f->kind, s.list);
+    return put_values(p, f, s.packed);
+}
+
+/* The feature whose name comes next after `name` (NULL: the first). */
+static const struct feature *following(const struct feature *features, size_t n, const char *name)
+{
+    const struct feature *best = NULL;
+    for (const struct feature *f = features; f < features + n; f++)
+        if ((!name || strcmp(f->name, name) > 0) && (!best || strcmp(f->name, best->name) < 0))
+            best = f;
+    return best;
+}
+
+void example_encode(struct buf *out, const struct feature *features, size_t n)
+{
+    size_t total = 0, written = 0;
+    for (size_t i = 0; i < n; i++)
+        total += delimited(measure(&features[i]).entry);
+    buf_reserve(out, delimited(total) + VARINT_MAX);
+    unsigned char *begin = (unsigned char *)out->data + out->len;
+    unsigned char *p = put_tag(begin, 1, total);
+    const char *name = NULL;
+    for (const struct feature *f; (f = following(features, n, name)); name = f->name, written++)
+        p = put_feature(p, f);
+    assert(written == n && (size_t)(p - begin) == delimited(total));
+    out->len += (size_t)(p - begin);
+    out->data[out->len] = '\0';
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+struct field {
+    uint64_t number;
+    enum wire wire;
+    const unsigned char *data, *end; /* the value's bytes, without their length */
+};
+
+static int malformed(void)
+{
+    return err_set("not a tf.Example: malformed protocol buffer");
+}
+
+/* Takes the next field off [*p, end): 1, 0 at the end, -1. */
+static int next_field(const unsigned char **p, const unsigned char *end, struct field *f)
+{
+    uint64_t tag, n = 0;
+    if (*p == end)
+        return 0;
+    const unsigned char *at = get_varint(*p, end, &tag);
+    if (!at || !(tag >> 3))
+        return malformed();
+    f->number = tag >> 3;
+    f->wire = tag & 7;
+    f->data = at;
+    switch (f->wire) {
+    case WIRE_VARINT:
+        at = get_varint(at, end, &n);
+        if (!at)
+            return malformed();
+        n = (uint64_t)(at - f->data);
+        break;
+    case WIRE_BYTES:
+        f->data = get_varint(at, end, &n);
+        break;
+    case WIRE_64:
+        n = 8;
+        break;
+    case WIRE_32:
+        n = 4;
+        break;
+    default:
+        return malformed(); /* groups, which no version of tf.Example had */
+    }
+    if (!f->data || n > (uint64_t)(end - f->data))
+        return malformed();
+    *p = f->end = f->data + n;
+    return 1;
+}
+
+void example_open(struct example_reader *r, const void *data, size_t n)
+{
+    static const unsigned char nothing[1];
+    const unsigned char *p = n ? data : nothing;
+    *r = (struct example_reader){ p, p, p + n, p, p };
+}
+
+/* Which list the Feature holds. */
+static int find_kind(struct feature_view *v)
+{
+    struct field f;
+    int result;
+    v->kind = FEATURE_NONE;
+    for (const unsigned char *p = v->data; (result = next_field(&p, v->end, &f)) > 0;) {
+        if (f.wire != WIRE_BYTES || f.number > FEATURE_INTS)
+            continue;
+        if (v->kind && v->kind != (enum feature_kind)f.number)
+            return err_set("feature '%.*s' has lists of two kinds",
+                           (int)(v->name_len < 64 ? v->name_len : 64), v->name);
+        v->kind = (enum feature_kind)f.number;
+    }
+    return result;
+}
+
+/* A map entry; what it lacks is empty. */
+static int read_entry(const struct field *entry, struct feature_view *v)
+{
+    struct field f;
+    int result, values = 0;
+    *v = (struct feature_view){ "", 0, FEATURE_NONE, entry->end, entry->end };
+    for (const unsigned char *p = entry->data; (result = next_field(&p, entry->end, &f)) > 0;) {
+        if (f.wire == WIRE_BYTES && f.number == 1) {
+            v->name = (const char *)f.data;
+            v->name_len = (size_t)(f.end - f.data);
+        } else if (f.wire == WIRE_BYTES && f.number == 2) {
+            if (values++)
+                return malformed(); /* two values of one entry would have to be merged */
+            v->data = f.data;
+            v->end = f.end;
+        }
+    }
+    return result < 0 ? -1 : find_kind(v);
+}
+
+int example_next(struct example_reader *r, struct feature_view *v)
+{
+    struct field f;
+    int result;
+    for (;;) {
+        while ((result = next_field(&r->features, r->last, &f)) > 0)
+            if (f.number == 1 && f.wire == WIRE_BYTES)
+                return read_entry(&f, v) < 0 ? -1 : 1;
+        if (result == 0)
+            result = next_field(&r->p, r->end, &f);
+        if (result <= 0)
+            return result;
+        if (f.number == 1 && f.wire == WIRE_BYTES) {
+            r->features = f.data;
+            r->last = f.end;
+        }
+    }
+}
+
+int example_find(const void *data, size_t n, const char *name, struct feature_view *found)
+{
+    struct example_reader r;
+    struct feature_view v;
+    int result, there = 0;
+    size_t len = strlen(name);
+    for (example_open(&r, data, n); (result = example_next(&r, &v)) > 0;) {
+        if (v.name_len == len && !memcmp(v.name, name, len)) {
+            *found = v;
+            there = 1;
+        }
+    }
+    return result < 0 ? -1 : there;
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+void feature_open(struct feature_reader *r, const struct feature_view *f)
+{
+    *r = (struct feature_reader){ .p = f->data, .end = f->end, .kind = f->kind };
+}
+
+/* Goes to the next run of values, which may be empty: 1, 0 at the end, -1. */
+static int next_run(struct feature_reader *r)
+{
+    struct field f;
+    int result;
+    for (;;) {
+        while ((result = next_field(&r->list, r->last, &f)) > 0) {
+            if (f.number != 1 || (f.wire != scalar_wire[r->kind] && f.wire != WIRE_BYTES))
+                continue;
+            r->run = f.data;
+            r->run_end = f.end;
+            return 1;
+        }
+        if (result == 0)
+            result = next_field(&r->p, r->end, &f);
+        if (result <= 0)
+            return result;
+        if (f.number == r->kind && f.wire == WIRE_BYTES) {
+            r->list = f.data;
+            r->last = f.end;
+        }
+    }
+}
+
+int64_t feature_ints(struct feature_reader *r, int64_t *values, size_t max)
+{
+    assert(r->kind == FEATURE_INTS);
+    size_t n = 0;
+    while (n < max) {
+        if (r->run == r->run_end) {
+            int more = next_run(r);
+            if (more < 0)
+                return -1;
+            if (!more)
+                break;
+        }
+        r->run = get_varints(r->run, r->run_end, values, max, &n);
+        if (!r->run)
+            return malformed();
+    }
+    return (int64_t)n;
+}
+
+int64_t feature_floats(struct feature_reader *r, float *values, size_t max)
+{
+    assert(r->kind == FEATURE_FLOATS);
+    size_t n = 0;
+    while (n < max) {
+        if (r->run == r->run_end) {
+            int more = next_run(r);
+            if (more < 0)
+                return -1;
+            if (!more)
+                break;
+        }
+        if ((r->run_end - r->run) % 4)
+            return malformed();
+        for (; n < max && r->run < r->run_end; r->run += 4) {
+            uint32_t bits = le_u32(r->run);
+            memcpy(values + n++, &bits, 4);
+        }
+    }
+    return (int64_t)n;
+}
+
+int feature_bytes(struct feature_reader *r, struct feature_text *value)
+{
+    assert(r->kind == FEATURE_BYTES);
+    int more = next_run(r);
+    if (more > 0)
+        *value = (struct feature_text){ (const char *)r->run, (size_t)(r->run_end - r->run) };
+    return more;
+}

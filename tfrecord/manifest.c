@@ -1,0 +1,146 @@
+#include "tfrecord/manifest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "tfrecord/crc32c.h"
+
+static const char KIND[] = "shards 1";
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+void manifest_release(struct manifest *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        free(m->shards[i].name);
+    free(m->shards);
+    kv_release(&m->kv);
+    *m = (struct manifest){ 0 };
+}
+
+/* The end of the name that a shard line begins with; names may have spaces. */
+static size_t name_length(const char *line)
+{
+    const char *end = NULL;
+    for (const char *p = line; (p = strstr(p, " records=")); p++)
+        end = p;
+    return end ? (size_t)(end - line) : 0;
+}
+
+/* A file in the manifest's own folder, and nowhere else. */
+static int is_plain(const char *name, size_t n)
+{
+    return n && !memchr(name, '/', n) && strncmp(name, "..", n) != 0;
+}
+
+static int add_shard(struct manifest *m, const char *line)
+{
+    struct manifest_shard s = { 0 };
+    size_t n = name_length(line);
+    int end = -1;
+    if (!is_plain(line, n) ||
+        sscanf(line + n, " records=%" SCNu64 " bytes=%" SCNu64 " crc32c=%8" SCNx32 "%n", &s.records,
+               &s.bytes, &s.crc, &end) != 3 ||
+        line[n + (size_t)end])
+        return err_set("'shard=%s' is malformed", line);
+    mem_grow(m->shards, m->cap, m->count + 1);
+    s.name = mem_strndup(line, n);
+    m->shards[m->count++] = s;
+    return 0;
+}
+
+static int parse(struct manifest *m, const struct buf *text)
+{
+    if (kv_parse(&m->kv, text->data, text->len) < 0)
+        return -1;
+    const char *kind = kv_get(&m->kv, "textmill");
+    if (!kind || strcmp(kind, KIND))
+        return err_set("textmill=%s, not %s", kind ? kind : "", KIND);
+    for (size_t i = 0; i < m->kv.count; i++)
+        if (!strcmp(m->kv.pairs[i].key, "shard") && add_shard(m, m->kv.pairs[i].value) < 0)
+            return -1;
+    if (kv_get_u64(&m->kv, "records", &m->records) < 0 ||
+        (kv_get(&m->kv, "vocabulary") && kv_get_u64(&m->kv, "vocabulary", &m->vocabulary) < 0))
+        return -1;
+    const char *checksum = kv_get(&m->kv, "checksum");
+    m->checksum = checksum ? strtoull(checksum, NULL, 16) : 0;
+    return 0;
+}
+
+int manifest_load(struct manifest *m, const char *path)
+{
+    *m = (struct manifest){ .kv = KV_INIT };
+    if (!file_exists(path))
+        return 0;
+    struct buf text = BUF_INIT;
+    int result = file_read(path, &text);
+    if (!result && parse(m, &text) < 0)
+        result = err_in("%s: not a manifest of shards", path);
+    buf_release(&text);
+    if (result < 0)
+        manifest_release(m);
+    return result < 0 ? -1 : 1;
+}
+
+const struct manifest_shard *manifest_find(const struct manifest *m, const char *name)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (!strcmp(m->shards[i].name, name))
+            return &m->shards[i];
+    return NULL;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+int shard_open(struct shard *s, const char *dir, const char *name)
+{
+    struct buf path = BUF_INIT;
+    *s = (struct shard){ 0 };
+    file_join(&path, dir, name);
+    int result = output_open(&s->out, path.data);
+    buf_release(&path);
+    if (!result)
+        s->name = mem_strdup(name);
+    return result;
+}
+
+int shard_write(struct shard *s, const void *bytes, size_t n)
+{
+    s->crc = crc32c(s->crc, bytes, n);
+    s->bytes += n;
+    return output_write(&s->out, bytes, n);
+}
+
+int shard_close(struct shard *s)
+{
+    return output_close(&s->out);
+}
+
+void shard_release(struct shard *s)
+{
+    output_abandon(&s->out);
+    free(s->name);
+    *s = (struct shard){ 0 };
+}
+
+void manifest_add_shard(struct kv *kv, const struct shard *s)
+{
+    struct buf line = BUF_INIT;
+    buf_addf(&line, "%s records=%" PRIu64 " bytes=%" PRIu64 " crc32c=%08" PRIx32, s->name,
+             s->records, s->bytes, s->crc);
+    kv_add(kv, "shard", line.data);
+    buf_release(&line);
+}
+
+int manifest_write(const struct kv *kv, const char *path)
+{
+    struct buf text = BUF_INIT;
+    kv_print(kv, &text);
+    int result = file_write(path, text.data, text.len);
+    buf_release(&text);
+    return result;
+}

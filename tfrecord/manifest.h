@@ -1,0 +1,63 @@
+/*
+ * manifest.h - what a run of tfwrite wrote: key=value lines beside the files.
+ *
+ *     textmill=shards 1
+ *     layout=gpt
+ *     sequence_length=1024
+ *     records=5120                in all files
+ *     tokens=5244013              of the documents joined, end-of-text included
+ *     vocabulary=50257
+ *     checksum=9f0c…              of the vocabulary, in hex
+ *     end_of_text=50256
+ *     shard=data-00000-of-00004.tfrecord records=1280 bytes=2666112 crc32c=1c291ca3
+ *     pg=tokenize …               one line a tool, in the order they ran
+ *
+ * It is called `manifest` in a folder of shards and PREFIX.manifest beside a Megatron pair. It
+ * appears last: where it stands, the files that it lists are complete.
+ */
+#ifndef TEXTMILL_MANIFEST_H
+#define TEXTMILL_MANIFEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/file.h"
+#include "common/kv.h"
+
+struct manifest_shard {
+    char *name; /* in the manifest's folder */
+    uint64_t records, bytes;
+    uint32_t crc; /* CRC32C of the whole file */
+};
+
+struct manifest {
+    struct kv kv;
+    struct manifest_shard *shards;
+    size_t count, cap;
+    uint64_t records, vocabulary, checksum; /* 0 when not said */
+};
+
+/* 1, 0 when there is no such file, -1 when it is no manifest. */
+int manifest_load(struct manifest *m, const char *path);
+void manifest_release(struct manifest *m);
+const struct manifest_shard *manifest_find(const struct manifest *m, const char *name);
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+/* A file that a manifest will list: counted and summed while it is written. */
+struct shard {
+    struct output out;
+    char *name; /* NULL: not open */
+    uint64_t records, bytes;
+    uint32_t crc;
+};
+
+int shard_open(struct shard *s, const char *dir, const char *name);
+int shard_write(struct shard *s, const void *bytes, size_t n); /* records are the caller's count */
+int shard_close(struct shard *s);                              /* publishes within `dir` */
+void shard_release(struct shard *s);                           /* drops what is not closed */
+
+void manifest_add_shard(struct kv *kv, const struct shard *s);
+int manifest_write(const struct kv *kv, const char *path);
+
+#endif

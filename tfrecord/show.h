@@ -1,0 +1,24 @@
+/*
+ * show.h - records as JSON lines.
+ *
+ *     {"input_ids":[464,1290,…],"weights":[1,0.5],"source":["wiki"]}
+ *
+ * Names in byte order. Floats have as many digits as tell them apart; not-a-number and the
+ * infinities, which JSON has not, are null. Bytes that are no UTF-8 become {"hex":"ff00"}. A
+ * Megatron sequence is {"input_ids":[…]}.
+ */
+#ifndef TEXTMILL_SHOW_H
+#define TEXTMILL_SHOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+/* Appends a tf.Example with its line end. -1 when it is none; `out` is then as before. */
+int show_example(struct buf *out, const void *data, size_t n);
+
+/* Appends the line of a list of ids. */
+void show_ids(struct buf *out, const uint32_t *ids, size_t n);
+
+#endif

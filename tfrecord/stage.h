@@ -1,0 +1,41 @@
+/*
+ * stage.h - a set of files that appears together or not at all.
+ *
+ * While a run works, its files are in a work folder inside the output folder, so that moving
+ * them costs nothing and a full or read-only disk shows early:
+ *
+ *     DIR/tfwrite.tmp-4711/data-00000-of-00004.tfrecord …
+ *
+ * stage_publish moves what the manifest lists, then the manifest: where a manifest stands, all
+ * is there. A run that is killed leaves its work folder and perhaps files that no manifest in
+ * DIR lists; the next run finds the folder unlocked (flock: the lock dies with its process),
+ * removes both, and starts over.
+ */
+#ifndef TEXTMILL_STAGE_H
+#define TEXTMILL_STAGE_H
+
+#include "common/buf.h"
+
+struct stage {
+    char *dir;  /* the output folder */
+    char *work; /* the folder in it */
+    int lock;   /* descriptor of the work folder, locked */
+    int made;   /* `dir` did not exist before */
+};
+
+/* Makes `dir` and the work folder "<name>.tmp-<pid>" in it, after clearing away those of runs
+ * that died. -1 when a living run works there under the same name. */
+int stage_open(struct stage *s, const char *dir, const char *name);
+
+/* Moves the files listed in <work>/<folder>/<manifest> to <dir>/<folder>, with the index files
+ * of TFRecords, and then the manifest; files of the manifest that stood there before go first.
+ * `folder` is "" for the output folder itself. After an error nothing new stands there. */
+int stage_publish(struct stage *s, const char *folder, const char *manifest);
+
+/* Removes the files that `dir`/`manifest` lists, and it. Fine when there is none. */
+int stage_forget(const char *dir, const char *manifest);
+
+/* Removes the work folder; after an error also `dir`, if stage_open made it and it is empty. */
+void stage_close(struct stage *s, int failed);
+
+#endif

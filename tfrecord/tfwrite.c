@@ -1,0 +1,633 @@
+/*
+ * tfwrite - token streams to training data: TFRecord shards or a Megatron pair; also index,
+ * verify and show for files of these formats.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/stream.h"
+#include "common/tool.h"
+#include "tfrecord/corpus.h"
+#include "tfrecord/crc32c.h"
+#include "tfrecord/index.h"
+#include "tfrecord/manifest.h"
+#include "tfrecord/megatron.h"
+#include "tfrecord/record.h"
+#include "tfrecord/show.h"
+#include "tfrecord/stage.h"
+#include "tfrecord/verify.h"
+#include "tfrecord/windows.h"
+
+enum layout { LAYOUT_GPT, LAYOUT_MEGATRON };
+enum remainder { REMAINDER_DROP, REMAINDER_PAD };
+
+static const char *output;
+static int layout, remainder_kind, force, append_eod = 1, shuffle = 1;
+static int64_t sequence_length = 128, stride, shards = 4;
+static double validation;
+
+/* ---- the stream --------------------------------------------------------------------------- */
+
+/* What comes in: documents without the end-of-text that some tokenizers put behind them, so
+ * that each can be given exactly one. */
+struct source {
+    struct input in;
+    struct stream_reader stream;
+    int64_t end_of_text; /* -1: none */
+    uint32_t *ids;       /* of the document, with room for one more */
+    size_t count, cap;
+    uint64_t documents, tokens; /* not empty ones; as they came */
+};
+
+static int open_source(struct source *s, const char *path)
+{
+    *s = (struct source){ .end_of_text = -1 };
+    if (!strcmp(path, "-") && tool_binary_stdin() < 0)
+        return -1;
+    if (input_open(&s->in, path) < 0 || stream_open(&s->stream, &s->in) < 0)
+        return -1;
+    uint64_t id;
+    if (!kv_get(&s->stream.header, "end_of_text"))
+        return 0;
+    if (kv_get_u64(&s->stream.header, "end_of_text", &id) < 0)
+        return err_in("%s", s->in.path);
+    if (id >= s->stream.vocabulary)
+        return err_set("%s: end_of_text=%" PRIu64 " is not below vocabulary=%" PRIu64, s->in.path,
+                       id, s->stream.vocabulary);
+    s->end_of_text = (int64_t)id;
+    return 0;
+}
+
+static void close_source(struct source *s)
+{
+    stream_reader_release(&s->stream);
+    input_close(&s->in);
+    free(s->ids);
+}
+
+/* After the end mark nothing may follow: two streams end to end would lose the second. */
+static int check_end(struct source *s)
+{
+    int64_t more = input_peek(&s->in, 1);
+    if (more > 0)
+        return err_set("%s: data after the end mark, at byte %" PRIu64 ": give one stream",
+                       s->in.path, s->in.offset);
+    return more < 0 ? -1 : 0;
+}
+
+/* The next document that has tokens: 1, 0 at the end mark, -1. */
+static int next_document(struct source *s)
+{
+    const struct stream_document *d = &s->stream.document;
+    for (;;) {
+        int result = stream_read(&s->stream);
+        if (result <= 0)
+            return result < 0 ? -1 : check_end(s);
+        size_t n = d->count;
+        while (n && d->ids[n - 1] == s->end_of_text)
+            n--;
+        if (!n)
+            continue;
+        mem_grow(s->ids, s->cap, n + 1);
+        memcpy(s->ids, d->ids, n * sizeof *s->ids);
+        s->count = n;
+        s->documents++;
+        s->tokens += n;
+        progress_to(s->documents);
+        return 1;
+    }
+}
+
+static int want_end_of_text(const struct source *s, const char *what)
+{
+    if (s->end_of_text < 0)
+        return err_set("%s: its vocabulary has no end-of-text, which %s", s->in.path, what);
+    return 0;
+}
+
+/* What every manifest says of where the data comes from. */
+static void describe(struct kv *m, const struct source *s)
+{
+    static const char *const copied[] = { "vocabulary", "checksum", "end_of_text" };
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
+        const char *value = kv_get(&s->stream.header, copied[i]);
+        if (value)
+            kv_add(m, copied[i], value);
+    }
+}
+
+static void add_provenance(struct kv *m, const struct source *s)
+{
+    const struct kv *header = &s->stream.header;
+    for (size_t i = 0; i < header->count; i++)
+        if (!strcmp(header->pairs[i].key, "pg"))
+            kv_add(m, "pg", header->pairs[i].value);
+    kv_add(m, "pg", tool_provenance());
+}
+
+/* ---- layout gpt --------------------------------------------------------------------------- */
+
+static void written(uint64_t records)
+{
+    progress_to(records);
+}
+
+static struct windows make_windows(const struct source *s)
+{
+    return (struct windows){
+        .sequence_length = (uint32_t)sequence_length,
+        .stride = (uint64_t)(stride ? stride : sequence_length),
+        .pad = remainder_kind == REMAINDER_PAD,
+        .keep_order = !shuffle,
+        .end_of_text = s->end_of_text,
+        .seed = (uint64_t)tool_seed,
+        .shards = (uint32_t)shards,
+        .threads = (int)tool_threads,
+        .written = written,
+    };
+}
+
+/* Writes a part's shards and manifest into the work folder. */
+static int write_part(const struct source *s, const struct windows *w, const struct corpus_part *p,
+                      const char *dir, const char *name)
+{
+    struct kv m = KV_INIT;
+    struct buf path = BUF_INIT;
+    uint64_t records = windows_count(w, p);
+    file_join(&path, dir, "manifest");
+    kv_add(&m, "textmill", "shards 1");
+    kv_add(&m, "layout", "gpt");
+    kv_add(&m, "part", name);
+    if (validation > 0)
+        kv_addf(&m, "validation", "%g", validation);
+    kv_addf(&m, "sequence_length", "%u", w->sequence_length);
+    kv_addf(&m, "stride", "%" PRIu64, w->stride);
+    kv_add(&m, "remainder", w->pad ? "pad" : "drop");
+    kv_add(&m, "shuffle", w->keep_order ? "false" : "true");
+    kv_addf(&m, "seed", "%" PRIu64, w->seed);
+    kv_addf(&m, "documents", "%zu", p->count);
+    kv_addf(&m, "tokens", "%" PRIu64, p->tokens);
+    kv_addf(&m, "records", "%" PRIu64, records);
+    describe(&m, s);
+    int result = file_mkdirs(dir);
+    progress_begin("records", records);
+    if (!result)
+        result = windows_write(w, p, dir, &m);
+    progress_end();
+    add_provenance(&m, s);
+    if (!result)
+        result = manifest_write(&m, path.data);
+    if (!result)
+        tool_count("records", records);
+    kv_release(&m);
+    buf_release(&path);
+    return result;
+}
+
+static int too_small(const struct source *s, const struct windows *w, const char *part)
+{
+    return err_set("%s: %" PRIu64 " documents with %" PRIu64 " tokens are too few%s: no record of "
+                   "%u tokens and a label",
+                   s->in.path, s->documents, s->tokens, part, w->sequence_length);
+}
+
+/* Reads all documents, deals them out and writes both parts into the work folder. */
+static int write_gpt(struct source *s, struct corpus *c, const char *work)
+{
+    struct windows w = make_windows(s);
+    struct corpus_part held, rest;
+    struct buf dir = BUF_INIT;
+    int result;
+    progress_begin("documents", 0);
+    while ((result = next_document(s)) > 0) {
+        s->ids[s->count] = (uint32_t)s->end_of_text;
+        if (corpus_add(c, s->ids, s->count + 1) < 0)
+            return -1;
+    }
+    progress_end();
+    if (result < 0 || corpus_map(c) < 0)
+        return -1;
+    uint64_t least = validation > 0 ? (uint64_t)w.sequence_length + 1 : 0;
+    corpus_split(c, w.seed, validation, least, w.keep_order, &held, &rest);
+    if (!windows_count(&w, &rest))
+        return too_small(s, &w, validation > 0 ? " for two parts" : "");
+    if (validation > 0 && !windows_count(&w, &held))
+        return too_small(s, &w, " for validation");
+    file_join(&dir, work, "validation");
+    if (validation > 0)
+        result = write_part(s, &w, &held, dir.data, "validation");
+    if (!result)
+        result = write_part(s, &w, &rest, work, validation > 0 ? "train" : "all");
+    buf_release(&dir);
+    return result;
+}
+
+/* Refuses to replace what is finished without --force, and to add to what is not ours ever. */
+static int check_folder(const char *dir)
+{
+    struct file_names files;
+    struct manifest m;
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, "manifest");
+    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+    if (there > 0 && !force)
+        result = err_set("'%s' holds a finished data set (--force replaces it)", dir);
+    if (!result && file_is_dir(dir) && file_list(&files, dir, ".tfrecord") == 0) {
+        for (size_t i = 0; i < files.count && !result; i++)
+            if (!there || !manifest_find(&m, files.names[i]))
+                result = err_set("'%s' has '%s', which no manifest lists: choose another folder",
+                                 dir, files.names[i]);
+        file_names_free(&files);
+    }
+    if (there > 0)
+        manifest_release(&m);
+    buf_release(&path);
+    return result;
+}
+
+/* The old data set goes, then the new one appears: the validation part, and last the manifest
+ * of the folder itself. */
+static int publish_gpt(struct stage *stage, const char *held)
+{
+    if (stage_forget(stage->dir, "manifest") < 0 || stage_forget(held, "manifest") < 0)
+        return -1;
+    if (file_is_dir(held))
+        rmdir(held); /* if nothing of the user's is in it */
+    if (validation > 0 && stage_publish(stage, "validation", "manifest") < 0)
+        return -1;
+    if (stage_publish(stage, "", "manifest") == 0)
+        return 0;
+    char *why = mem_strdup(err_get());
+    stage_forget(held, "manifest");
+    rmdir(held);
+    err_set("%s", why);
+    free(why);
+    return -1;
+}
+
+static int run_gpt(struct source *s)
+{
+    struct stage stage;
+    struct corpus c = { .bytes = BUF_INIT };
+    struct buf path = BUF_INIT;
+    if (want_end_of_text(s, "the gpt layout puts between documents") < 0 ||
+        stage_open(&stage, output, "tfwrite") < 0)
+        return -1;
+    int result = check_folder(output);
+    file_join(&path, output, "validation");
+    if (!result)
+        result = check_folder(path.data);
+    file_join(&path, stage.work, "tokens");
+    if (!result)
+        result = corpus_open(&c, path.data, s->stream.width);
+    if (!result)
+        result = write_gpt(s, &c, stage.work);
+    file_join(&path, output, "validation");
+    if (!result)
+        result = publish_gpt(&stage, path.data);
+    corpus_release(&c);
+    stage_close(&stage, result < 0);
+    buf_release(&path);
+    return result;
+}
+
+/* ---- layout megatron ---------------------------------------------------------------------- */
+
+/* One sequence a sentence, or one a document; end-of-text belongs to the last. */
+static int add_document(struct megatron_writer *w, struct source *s)
+{
+    const struct stream_document *d = &s->stream.document;
+    size_t begin = 0, n = s->count;
+    for (size_t i = 0; i < d->sentences; i++) {
+        size_t end = d->sentence_ends[i];
+        if (end >= n)
+            break; /* the last one takes what is left */
+        if (end > begin && megatron_add(w, s->ids + begin, end - begin) < 0)
+            return -1;
+        begin = end;
+    }
+    if (append_eod)
+        s->ids[n++] = (uint32_t)s->end_of_text;
+    if (megatron_add(w, s->ids + begin, n - begin) < 0)
+        return -1;
+    megatron_end_document(w);
+    return 0;
+}
+
+static int write_megatron(struct source *s, struct megatron_writer *w, const char *path)
+{
+    int result;
+    progress_begin("documents", 0);
+    while ((result = next_document(s)) > 0)
+        if (add_document(w, s) < 0)
+            return -1;
+    progress_end();
+    if (!result && !s->documents)
+        result = err_set("%s: no documents", s->in.path);
+    if (result < 0 || megatron_finish(w) < 0)
+        return -1;
+    struct kv m = KV_INIT;
+    kv_add(&m, "textmill", "shards 1");
+    kv_add(&m, "layout", "megatron");
+    kv_addf(&m, "documents", "%" PRIu64, s->documents);
+    kv_addf(&m, "tokens", "%" PRIu64, w->bin.bytes / (uint64_t)w->width);
+    kv_addf(&m, "records", "%zu", w->sequences);
+    describe(&m, s);
+    manifest_add_shard(&m, &w->bin);
+    manifest_add_shard(&m, &w->idx);
+    add_provenance(&m, s);
+    result = manifest_write(&m, path);
+    kv_release(&m);
+    tool_count("sequences", w->sequences);
+    return result;
+}
+
+static int check_pair(const char *prefix)
+{
+    static const char *const endings[] = { ".bin", ".idx", ".manifest" };
+    struct buf path = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < 3 && !result && !force; i++) {
+        buf_clear(&path);
+        buf_addf(&path, "%s%s", prefix, endings[i]);
+        if (file_exists(path.data))
+            result = err_set("'%s' exists (--force replaces it)", path.data);
+    }
+    buf_release(&path);
+    return result;
+}
+
+/* An index by itself must not stand beside another's tokens, not for a moment. */
+static int publish_megatron(struct stage *stage, const char *manifest)
+{
+    struct buf path = BUF_INIT;
+    buf_addf(&path, "%s.idx", output);
+    int result = stage_forget(stage->dir, manifest);
+    if (!result)
+        result = file_remove_tree(path.data);
+    if (!result)
+        result = stage_publish(stage, "", manifest);
+    buf_release(&path);
+    return result;
+}
+
+static int run_megatron(struct source *s)
+{
+    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
+    struct buf dir = BUF_INIT, manifest = BUF_INIT, path = BUF_INIT;
+    struct megatron_writer w = { .bytes = BUF_INIT };
+    struct stage stage;
+    if (!*name || file_is_dir(output))
+        return err_usage("--output %s is a folder; the megatron layout wants a prefix, such as %s",
+                         output, "data/corpus");
+    if (append_eod && want_end_of_text(s, "--append-eod wants") < 0)
+        return -1;
+    buf_add(&dir, output, (size_t)(name - output));
+    buf_addf(&manifest, "%s.manifest", name);
+    int result = stage_open(&stage, dir.len ? dir.data : ".", name);
+    if (!result) {
+        result = check_pair(output);
+        file_join(&path, stage.work, manifest.data);
+        if (!result)
+            result = megatron_create(&w, stage.work, name, s->stream.vocabulary);
+        if (!result)
+            result = write_megatron(s, &w, path.data);
+        if (!result)
+            result = publish_megatron(&stage, manifest.data);
+        megatron_release(&w);
+        stage_close(&stage, result < 0);
+    }
+    buf_release(&dir);
+    buf_release(&manifest);
+    buf_release(&path);
+    return result;
+}
+
+/* ---- commands ----------------------------------------------------------------------------- */
+
+/* An option of the other layout would be ignored, so it is an error. */
+static int check_options(void)
+{
+    static const char *const of_gpt[] = { "sequence-length", "stride",     "shards", "remainder",
+                                          "shuffle",         "validation", "seed" };
+    if (!output)
+        return err_usage("--output is wanted: a folder, or a prefix with --layout megatron");
+    if (layout == LAYOUT_GPT && tool_given("append-eod"))
+        return err_usage("--append-eod goes with --layout megatron");
+    for (size_t i = 0; layout == LAYOUT_MEGATRON && i < sizeof of_gpt / sizeof *of_gpt; i++)
+        if (tool_given(of_gpt[i]))
+            return err_usage("--%s does not go with --layout megatron", of_gpt[i]);
+    return 0;
+}
+
+static int run_write(int argc, char **argv)
+{
+    struct source s;
+    if (check_options() < 0)
+        return -1;
+    int result = open_source(&s, argc ? argv[0] : "-");
+    if (!result)
+        result = layout == LAYOUT_GPT ? run_gpt(&s) : run_megatron(&s);
+    tool_count("documents", s.documents);
+    tool_count("tokens", s.tokens);
+    close_source(&s);
+    return result;
+}
+
+static int index_file(const char *path, const char *to)
+{
+    struct file_map map;
+    struct record_index index;
+    struct output out = { 0 };
+    struct buf line = BUF_INIT;
+    if (file_map(&map, path) < 0)
+        return -1;
+    int result = index_scan(&index, &map, path, 1);
+    if (!result)
+        result = output_open(&out, to);
+    for (uint64_t i = 0; i < index.count && !result; i++) {
+        uint64_t end = i + 1 < index.count ? index.offsets[i + 1] : map.bytes;
+        buf_clear(&line);
+        index_line(&line, index.offsets[i], end - index.offsets[i]);
+        result = output_write(&out, line.data, line.len);
+    }
+    tool_count("records", index.count);
+    tool_count("bytes", map.bytes);
+    if (!result)
+        result = output_close(&out);
+    output_abandon(&out);
+    index_release(&index);
+    file_unmap(&map);
+    buf_release(&line);
+    return result;
+}
+
+static int run_index(int argc, char **argv)
+{
+    struct buf path = BUF_INIT;
+    int result = 0;
+    if (output && argc > 1)
+        return err_usage("--output goes with one FILE");
+    for (int i = 0; i < argc && !result; i++) {
+        index_path(&path, argv[i]);
+        result = index_file(argv[i], output ? output : path.data);
+    }
+    buf_release(&path);
+    return result;
+}
+
+static void print_good(const char *line)
+{
+    puts(line);
+}
+
+static void print_bad(const char *error)
+{
+    fflush(stdout);
+    log_error("%s", error);
+}
+
+static int run_verify(int argc, char **argv)
+{
+    struct verify v = { .good = print_good, .bad = print_bad };
+    for (int i = 0; i < argc; i++)
+        verify_path(&v, argv[i]);
+    tool_count("files", v.files);
+    tool_count("bytes", v.bytes);
+    return v.failed ? err_set("%" PRIu64 " of %" PRIu64 " files are bad", v.failed, v.files) : 0;
+}
+
+static int64_t limit;
+
+static int show_tfrecord(const char *path)
+{
+    struct file_map map;
+    struct record r;
+    struct buf line = BUF_INIT;
+    uint64_t offset = 0, n = 0;
+    if (file_map(&map, path) < 0)
+        return -1;
+    int result = record_not_compressed(&map, path);
+    for (; !result && (!limit || n < (uint64_t)limit); n++) {
+        int more = record_read(&map, offset, &r);
+        if (!more)
+            break;
+        buf_clear(&line);
+        if (more < 0 || show_example(&line, r.data, r.bytes) < 0) {
+            result = record_where(path, n, offset);
+            break;
+        }
+        fwrite(line.data, 1, line.len, stdout);
+        offset = record_end(&r);
+    }
+    tool_count("records", n);
+    buf_release(&line);
+    file_unmap(&map);
+    return result;
+}
+
+static int show_megatron(const char *prefix)
+{
+    struct megatron m;
+    struct buf line = BUF_INIT;
+    uint32_t *ids = NULL;
+    size_t cap = 0;
+    uint64_t n = 0, first;
+    int result = megatron_open(&m, prefix);
+    for (; !result && n < m.sequences && (!limit || n < (uint64_t)limit); n++) {
+        uint32_t count = megatron_sequence(&m, n, &first);
+        mem_grow(ids, cap, count + 1);
+        result = megatron_read(&m, first, count, ids);
+        if (result)
+            break;
+        buf_clear(&line);
+        show_ids(&line, ids, count);
+        fwrite(line.data, 1, line.len, stdout);
+    }
+    tool_count("sequences", n);
+    free(ids);
+    buf_release(&line);
+    megatron_close(&m);
+    return result;
+}
+
+static int run_show(int argc, char **argv)
+{
+    struct buf prefix = BUF_INIT;
+    (void)argc;
+    int result =
+        megatron_prefix(&prefix, argv[0]) ? show_megatron(prefix.data) : show_tfrecord(argv[0]);
+    buf_release(&prefix);
+    return result;
+}
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+static const struct opt write_options[] = {
+    { 'o', "output", OPT_TEXT, &output, "DIR", "folder of the shards; a PREFIX for megatron", 0,
+      0 },
+    { 0, "layout", OPT_CHOICE, &layout, "gpt|megatron", "what to write", 0, 0 },
+    { 0, "force", OPT_FLAG, &force, NULL, "replace a finished data set", 0, 0 },
+    { .help = "Layout gpt:" },
+    { 0, "sequence-length", OPT_INT, &sequence_length, "N", "records have N + 1 ids", 1, 1 << 24 },
+    { 0, "stride", OPT_INT, &stride, "N", "from one record to the next; 0: sequence length", 0,
+      1e15 },
+    { 0, "remainder", OPT_CHOICE, &remainder_kind, "drop|pad", "the last, shorter piece", 0, 0 },
+    { 0, "shards", OPT_INT, &shards, "N", "files to write, at most", 1, 99999 },
+    { 0, "shuffle", OPT_FLAG, &shuffle, NULL, "shuffle documents and records; or --no-shuffle", 0,
+      0 },
+    { 0, "validation", OPT_REAL, &validation, "SHARE", "hold out a share into DIR/validation", 0,
+      0.9 },
+    { .help = "Layout megatron:" },
+    { 0, "append-eod", OPT_FLAG, &append_eod, NULL, "end documents with end-of-text", 0, 0 },
+    { 0 },
+};
+static const struct opt index_options[] = {
+    { 'o', "output", OPT_TEXT, &output, "FILE", "where to write, with one FILE; - is stdout", 0,
+      0 },
+    { 0 },
+};
+static const struct opt show_options[] = {
+    { 'n', "limit", OPT_INT, &limit, "N", "records to show; 0: all", 0, 9e15 },
+    { 0 },
+};
+
+static const struct tool_command commands[] = {
+    { NULL, "[FILE]", "Write a token stream as training data.", write_options,
+      TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS, 0, 1, run_write },
+    { "index", "FILE...", "Write the index of TFRecord files, as tfrecord2idx does.", index_options,
+      0, 1, -1, run_index },
+    { "verify", "FILE|DIR...", "Check checksums, indexes and manifests.", NULL, 0, 1, -1,
+      run_verify },
+    { "show", "FILE", "Print records as JSON lines.", show_options, 0, 1, 1, run_show },
+    { 0 },
+};
+
+static const char *detail(void)
+{
+    static char text[64];
+    snprintf(text, sizeof text, "crc32c: %s\n", crc32c_path());
+    return text;
+}
+
+static const struct tool tool = {
+    .name = "tfwrite",
+    .summary = "Token streams to training data.",
+    .examples = "  wikiprep dump.xml.bz2 | tokenize --vocab gpt2 | tfwrite -o shards\n"
+                "  tfwrite --layout megatron -o corpus corpus.tokens\n"
+                "  tfwrite verify shards\n",
+    .commands = commands,
+    .version_detail = detail,
+};
+
+int main(int argc, char **argv)
+{
+    return tool_main(&tool, argc, argv);
+}

@@ -1,0 +1,243 @@
+#include "tfrecord/verify.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "tfrecord/crc32c.h"
+#include "tfrecord/index.h"
+#include "tfrecord/manifest.h"
+#include "tfrecord/megatron.h"
+#include "tfrecord/record.h"
+
+static void good(struct verify *v, const char *line)
+{
+    v->files++;
+    v->good(line);
+}
+
+static void bad(struct verify *v)
+{
+    v->files++;
+    v->failed++;
+    v->bad(err_get());
+}
+
+/* What the manifest says of the file; nothing, if it does not list it. */
+static int check_listing(const struct manifest *m, const char *path, uint64_t records,
+                         const struct file_map *map)
+{
+    const char *slash = strrchr(path, '/');
+    const struct manifest_shard *s = m ? manifest_find(m, slash ? slash + 1 : path) : NULL;
+    if (!s)
+        return 0;
+    if (s->bytes != map->bytes || s->records != records)
+        return err_set("%s: %" PRIu64 " records, %" PRIu64 " bytes; its manifest says %" PRIu64
+                       ", %" PRIu64,
+                       path, records, map->bytes, s->records, s->bytes);
+    uint32_t crc = crc32c(0, map->data, map->bytes);
+    if (s->crc != crc)
+        return err_set("%s: checksum of the file is %08x, its manifest says %08x", path, crc,
+                       s->crc);
+    return 0;
+}
+
+/* The manifest in the folder of `path`, called `name` or, with name NULL, <path>.manifest. */
+static int load_manifest(struct manifest *m, const char *path, const char *name)
+{
+    struct buf file = BUF_INIT;
+    const char *slash = strrchr(path, '/');
+    if (name)
+        buf_addf(&file, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name);
+    else
+        buf_addf(&file, "%s.manifest", path);
+    int there = manifest_load(m, file.data);
+    buf_release(&file);
+    return there;
+}
+
+/* ---- TFRecord ----------------------------------------------------------------------------- */
+
+/* 1 when an index file is there and right, 0 when there is none, -1. */
+static int check_index(const struct record_index *found, const char *path, uint64_t bytes)
+{
+    struct buf file = BUF_INIT;
+    struct record_index said = { 0 };
+    index_path(&file, path);
+    int result = file_exists(file.data);
+    if (result && index_load(&said, file.data, bytes) < 0)
+        result = -1;
+    if (result > 0 && said.count != found->count)
+        result = err_set("%s: %" PRIu64 " lines for %" PRIu64 " records", file.data, said.count,
+                         found->count);
+    for (uint64_t i = 0; result > 0 && i < said.count; i++)
+        if (said.offsets[i] != found->offsets[i])
+            result =
+                err_set("%s: line %" PRIu64 " says byte %" PRIu64 ", the record is at %" PRIu64,
+                        file.data, i + 1, said.offsets[i], found->offsets[i]);
+    index_release(&said);
+    buf_release(&file);
+    return result;
+}
+
+static void verify_tfrecord(struct verify *v, const char *path, const struct manifest *m)
+{
+    struct file_map map;
+    struct record_index index = { 0 };
+    struct buf line = BUF_INIT;
+    int indexed = -1;
+    if (file_map(&map, path) < 0 || index_scan(&index, &map, path, 1) < 0 ||
+        (indexed = check_index(&index, path, map.bytes)) < 0 ||
+        check_listing(m, path, index.count, &map) < 0) {
+        bad(v);
+    } else {
+        buf_addf(&line, "%s: ok, %" PRIu64 " records, %" PRIu64 " bytes%s", path, index.count,
+                 map.bytes, indexed ? ", index" : "");
+        good(v, line.data);
+    }
+    v->bytes += map.bytes;
+    index_release(&index);
+    file_unmap(&map);
+    buf_release(&line);
+}
+
+/* ---- Megatron ----------------------------------------------------------------------------- */
+
+static int check_pair(const struct megatron *pair, const char *prefix, const struct manifest *m)
+{
+    struct buf path = BUF_INIT;
+    buf_addf(&path, "%s.bin", prefix);
+    int result = check_listing(m, path.data, pair->sequences, &pair->bin);
+    buf_truncate(&path, path.len - 4);
+    buf_adds(&path, ".idx");
+    if (!result)
+        result = check_listing(m, path.data, pair->sequences, &pair->idx);
+    buf_release(&path);
+    return result;
+}
+
+static void verify_megatron(struct verify *v, const char *prefix)
+{
+    struct megatron pair;
+    struct manifest m;
+    struct buf line = BUF_INIT;
+    int there = load_manifest(&m, prefix, NULL);
+    if (there < 0) {
+        bad(v);
+    } else if (megatron_open(&pair, prefix) < 0) {
+        bad(v);
+    } else {
+        if (check_pair(&pair, prefix, there ? &m : NULL) < 0) {
+            bad(v);
+        } else {
+            buf_addf(&line,
+                     "%s.idx: ok, %" PRIu64 " sequences, %" PRIu64 " documents, %" PRIu64
+                     " tokens, %" PRIu64 " bytes",
+                     prefix, pair.sequences, pair.documents, pair.tokens, pair.bin.bytes);
+            good(v, line.data);
+        }
+        v->bytes += pair.bin.bytes;
+        megatron_close(&pair);
+    }
+    if (there > 0)
+        manifest_release(&m);
+    buf_release(&line);
+}
+
+/* ---- folders ------------------------------------------------------------------------------ */
+
+/* Each listed file is there, each file is listed, and the records add up. */
+static int check_manifest(const struct manifest *m, const char *path, const char *dir,
+                          const struct file_names *files)
+{
+    struct buf file = BUF_INIT;
+    uint64_t records = 0;
+    int result = 0;
+    for (size_t i = 0; i < m->count && !result; i++) {
+        file_join(&file, dir, m->shards[i].name);
+        records += m->shards[i].records;
+        if (!file_exists(file.data))
+            result = err_set("%s: missing, but its manifest lists it", file.data);
+    }
+    for (size_t i = 0; i < files->count && !result; i++)
+        if (!manifest_find(m, files->names[i]))
+            result = err_set("%s/%s: not in the folder's manifest", dir, files->names[i]);
+    if (!result && records != m->records)
+        result = err_set("%s: says %" PRIu64 " records, its files have %" PRIu64, path, m->records,
+                         records);
+    buf_release(&file);
+    return result;
+}
+
+static void verify_shards(struct verify *v, const char *dir, const struct file_names *files)
+{
+    struct buf path = BUF_INIT, line = BUF_INIT;
+    struct manifest m;
+    file_join(&path, dir, "manifest");
+    int there = manifest_load(&m, path.data);
+    if (there < 0) {
+        bad(v);
+    } else if (there && check_manifest(&m, path.data, dir, files) < 0) {
+        bad(v);
+    } else if (there) {
+        buf_addf(&line, "%s: ok, %zu files, %" PRIu64 " records", path.data, m.count, m.records);
+        good(v, line.data);
+    }
+    for (size_t i = 0; i < files->count; i++) {
+        file_join(&path, dir, files->names[i]);
+        verify_tfrecord(v, path.data, there > 0 ? &m : NULL);
+    }
+    if (there > 0)
+        manifest_release(&m);
+    buf_release(&path);
+    buf_release(&line);
+}
+
+static void verify_folder(struct verify *v, const char *dir)
+{
+    struct file_names shards = { 0 }, pairs = { 0 };
+    struct buf path = BUF_INIT;
+    uint64_t before = v->files;
+    if (file_list(&shards, dir, ".tfrecord") < 0 || file_list(&pairs, dir, ".idx") < 0) {
+        bad(v);
+    } else {
+        verify_shards(v, dir, &shards);
+        for (size_t i = 0; i < pairs.count; i++) {
+            file_join(&path, dir, pairs.names[i]);
+            buf_truncate(&path, path.len - 4);
+            verify_megatron(v, path.data);
+        }
+        file_join(&path, dir, "validation");
+        if (file_is_dir(path.data))
+            verify_folder(v, path.data);
+        if (v->files == before) {
+            err_set("%s: nothing to verify in this folder", dir);
+            bad(v);
+        }
+    }
+    file_names_free(&shards);
+    file_names_free(&pairs);
+    buf_release(&path);
+}
+
+void verify_path(struct verify *v, const char *path)
+{
+    struct buf prefix = BUF_INIT;
+    struct manifest m;
+    if (file_is_dir(path)) {
+        verify_folder(v, path);
+    } else if (megatron_prefix(&prefix, path)) {
+        verify_megatron(v, prefix.data);
+    } else {
+        int there = load_manifest(&m, path, "manifest");
+        if (there < 0)
+            bad(v);
+        else
+            verify_tfrecord(v, path, there ? &m : NULL);
+        if (there > 0)
+            manifest_release(&m);
+    }
+    buf_release(&prefix);
+}

@@ -1,0 +1,175 @@
+#include "tfrecord/windows.h"
+
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/pool.h"
+#include "common/rng.h"
+#include "tfrecord/example.h"
+#include "tfrecord/index.h"
+#include "tfrecord/manifest.h"
+#include "tfrecord/record.h"
+
+enum { KEY_WINDOWS = 2 }; /* names this shuffle among those of one seed */
+
+uint64_t windows_count(const struct windows *w, const struct corpus_part *p)
+{
+    uint64_t length = (uint64_t)w->sequence_length + 1;
+    uint64_t whole = p->tokens < length ? 0 : (p->tokens - length) / w->stride + 1;
+    uint64_t covered = whole ? (whole - 1) * w->stride + length : 0;
+    /* A piece needs a token to read and one to predict, and the latter must be a new one. */
+    int piece = p->tokens > covered && p->tokens > whole * w->stride + 1;
+    return whole + (w->pad && piece);
+}
+
+/* The writing of one part, shared by its threads. */
+struct job {
+    const struct windows *w;
+    const struct corpus_part *part;
+    const char *dir;
+    uint64_t *order; /* NULL: as they are */
+    uint64_t count;
+    uint32_t shards;
+    struct shard *done; /* [shards] */
+    char **errors;      /* [shards]; NULL where all went well */
+    uint64_t written;   /* by all threads */
+};
+
+/* A thread's working memory for one shard. */
+struct bench {
+    struct shard shard;
+    struct output index;
+    int64_t *ids;
+    struct buf message, frame, line;
+};
+
+static void cut(const struct job *j, uint64_t window, int64_t *ids)
+{
+    uint64_t at = window * j->w->stride, left = j->part->tokens - at;
+    size_t length = (size_t)j->w->sequence_length + 1, n = left < length ? (size_t)left : length;
+    corpus_read(j->part, at, n, ids);
+    for (; n < length; n++)
+        ids[n] = j->w->end_of_text;
+}
+
+static int put_window(const struct job *j, struct bench *b, uint64_t window)
+{
+    size_t length = (size_t)j->w->sequence_length + 1;
+    struct feature feature = { "input_ids", FEATURE_INTS, b->ids, length };
+    cut(j, window, b->ids);
+    buf_clear(&b->message);
+    buf_clear(&b->frame);
+    buf_clear(&b->line);
+    example_encode(&b->message, &feature, 1);
+    record_frame(&b->frame, b->message.data, b->message.len);
+    index_line(&b->line, b->shard.bytes, b->frame.len);
+    b->shard.records++;
+    if (shard_write(&b->shard, b->frame.data, b->frame.len) < 0)
+        return -1;
+    return output_write(&b->index, b->line.data, b->line.len);
+}
+
+static int put_windows(struct job *j, struct bench *b, uint64_t begin, uint64_t end, int thread)
+{
+    enum { REPORT = 256 };
+    for (uint64_t i = begin; i < end; i++) {
+        if (put_window(j, b, j->order ? j->order[i] : i) < 0)
+            return -1;
+        if ((i - begin) % REPORT == REPORT - 1) {
+            uint64_t n = __atomic_add_fetch(&j->written, REPORT, __ATOMIC_RELAXED);
+            if (!thread && j->w->written)
+                j->w->written(n);
+        }
+    }
+    return 0;
+}
+
+static int open_bench(const struct job *j, struct bench *b, uint32_t shard)
+{
+    struct buf name = BUF_INIT, data = BUF_INIT, index = BUF_INIT;
+    *b = (struct bench){ .message = BUF_INIT, .frame = BUF_INIT, .line = BUF_INIT };
+    b->ids = mem_zalloc((size_t)j->w->sequence_length + 1, sizeof *b->ids);
+    buf_addf(&name, "data-%05u-of-%05u.tfrecord", shard, j->shards);
+    file_join(&data, j->dir, name.data);
+    index_path(&index, data.data);
+    int result = shard_open(&b->shard, j->dir, name.data);
+    if (!result)
+        result = output_open(&b->index, index.data);
+    buf_release(&name);
+    buf_release(&data);
+    buf_release(&index);
+    return result;
+}
+
+static void release_bench(struct bench *b)
+{
+    shard_release(&b->shard);
+    output_abandon(&b->index);
+    buf_release(&b->message);
+    buf_release(&b->frame);
+    buf_release(&b->line);
+    free(b->ids);
+}
+
+static void write_shard(void *ctx, int64_t shard, int thread)
+{
+    struct job *j = ctx;
+    struct bench b;
+    uint64_t n = j->count, begin = n / j->shards * (uint64_t)shard, rest = n % j->shards;
+    begin += (uint64_t)shard < rest ? (uint64_t)shard : rest;
+    uint64_t end = begin + n / j->shards + ((uint64_t)shard < rest);
+    if (open_bench(j, &b, (uint32_t)shard) < 0 || put_windows(j, &b, begin, end, thread) < 0 ||
+        shard_close(&b.shard) < 0 || output_close(&b.index) < 0) {
+        j->errors[shard] = mem_strdup(err_get());
+    } else {
+        j->done[shard] = b.shard;
+        b.shard.name = NULL;
+    }
+    release_bench(&b);
+}
+
+static uint64_t *make_order(const struct windows *w, uint64_t count)
+{
+    if (w->keep_order)
+        return NULL;
+    uint64_t *order = mem_zalloc(count, sizeof *order);
+    struct rng r = { rng_key(rng_key(0, w->seed), KEY_WINDOWS), 0 };
+    for (uint64_t i = 0; i < count; i++)
+        order[i] = i;
+    rng_shuffle(&r, order, count);
+    return order;
+}
+
+/* Lists the shards in the manifest, or takes the first error. */
+static int gather(struct job *j, struct kv *manifest)
+{
+    int result = 0;
+    for (uint32_t i = 0; i < j->shards; i++) {
+        if (j->errors[i] && !result)
+            result = err_set("%s", j->errors[i]);
+        if (!result)
+            manifest_add_shard(manifest, &j->done[i]);
+        free(j->done[i].name);
+        free(j->errors[i]);
+    }
+    return result;
+}
+
+int windows_write(const struct windows *w, const struct corpus_part *p, const char *dir,
+                  struct kv *manifest)
+{
+    struct job j = { .w = w, .part = p, .dir = dir, .count = windows_count(w, p) };
+    j.shards = j.count < w->shards ? (uint32_t)j.count : w->shards;
+    j.order = make_order(w, j.count);
+    j.done = mem_zalloc(j.shards, sizeof *j.done);
+    j.errors = mem_zalloc(j.shards, sizeof *j.errors);
+    struct pool *pool = pool_new(w->threads);
+    pool_each(pool, j.shards, write_shard, &j);
+    pool_free(pool);
+    int result = gather(&j, manifest);
+    free(j.order);
+    free(j.done);
+    free(j.errors);
+    return result;
+}
