@@ -1,21 +1,21 @@
 #include "train/checkpoint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/err.h"
 #include "common/file.h"
 #include "common/kv.h"
 #include "common/mem.h"
 #include "model/folder.h"
+#include "model/safetensors.h"
 #include "tfrecord/crc32c.h"
 
-static const char unfinished[] = ".tmp";
+static const char unfinished[] = ".tmp"; /* at the end of a folder's name */
+static const char moments_name[] = "training/optimizer.safetensors";
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
@@ -102,25 +102,54 @@ int checkpoint_prune(const char *out, int64_t keep)
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
+/* The rows of optimizer.safetensors: both moments of all tensors. The names are the caller's to
+ * free. */
+static struct safetensor *moment_rows(const struct tensor_table *t)
+{
+    struct safetensor *rows = mem_zalloc(2 * t->count, sizeof *rows);
+    for (size_t i = 0; i < 2 * t->count; i++) {
+        const struct tensor *from = &t->rows[i % t->count];
+        struct buf name = BUF_INIT;
+        buf_addf(&name, "%s.%s", from->name, i < t->count ? "moment1" : "moment2");
+        rows[i].name = buf_detach(&name);
+        rows[i].rank = from->rank;
+        for (int k = 0; k < from->rank; k++)
+            rows[i].shape[k] = from->shape[k];
+    }
+    return rows;
+}
+
+static void free_rows(struct safetensor *rows, const struct tensor_table *t)
+{
+    for (size_t i = 0; i < 2 * t->count; i++)
+        free(rows[i].name);
+    free(rows);
+}
+
+/* Where the store has row i of moment_rows. */
+static float *moment_of(const struct store *s, size_t i)
+{
+    const struct tensor *row = &s->tensors->rows[i % s->tensors->count];
+    enum store_kind kind = i < s->tensors->count ? STORE_MOMENT1 : STORE_MOMENT2;
+    return store_all(s, kind)[row->block] + row->offset;
+}
+
 static int write_moments(const char *path, const struct store *s)
 {
-    struct output out;
-    if (output_open(&out, path) < 0)
-        return -1;
-    int result = 0;
-    for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++) {
-        float *const *arrays = store_all(s, kind);
-        for (size_t i = 0; i < s->tensors->count && !result; i++) {
-            const struct tensor *row = &s->tensors->rows[i];
-            result = output_write(&out, arrays[row->block] + row->offset,
-                                  (size_t)tensor_elements(row) * sizeof(float));
-        }
+    struct safetensors_writer w;
+    struct safetensor *rows = moment_rows(s->tensors);
+    size_t n = s->tensors->count;
+    int result = safetensors_create(&w, path, rows, 2 * n);
+    if (!result) {
+        for (size_t i = 0; i < 2 * n && !result; i++)
+            result = safetensors_write(&w, moment_of(s, i), tensor_elements(&s->tensors->rows[i % n]));
+        if (!result)
+            result = safetensors_finish(&w);
+        else
+            safetensors_abandon(&w);
     }
-    if (result < 0) {
-        output_abandon(&out);
-        return -1;
-    }
-    return output_close(&out);
+    free_rows(rows, s->tensors);
+    return result;
 }
 
 static int sum_file(const char *path, uint64_t *bytes, uint32_t *crc)
@@ -191,7 +220,7 @@ static int write_folder(const char *dir, const struct checkpoint *c, const struc
         result = folder_save(m, store_all(s, STORE_PARAMETERS), dir, end);
     if (!result && tokenizer)
         result = tokenizer_save(tokenizer, dir);
-    file_join(&path, dir, "training/moments");
+    file_join(&path, dir, moments_name);
     if (!result)
         result = write_moments(path.data, s);
     file_join(&path, dir, "training/config.yaml");
@@ -300,24 +329,23 @@ int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config)
 int checkpoint_load_moments(const char *path, struct store *s)
 {
     struct buf name = BUF_INIT;
-    struct file_map map;
-    file_join(&name, path, "training/moments");
-    int result = file_map(&map, name.data);
-    uint64_t want = (uint64_t)tensor_parameters(s->tensors) * 2 * sizeof(float);
-    if (!result && map.bytes != want)
-        result = err_set("'%s' has %" PRIu64 " bytes, but this model wants %" PRIu64, name.data,
-                         map.bytes, want);
-    const unsigned char *from = map.data;
-    for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2 && !result; kind++) {
-        float *const *arrays = store_all(s, kind);
-        for (size_t i = 0; i < s->tensors->count; i++) {
-            const struct tensor *row = &s->tensors->rows[i];
-            size_t bytes = (size_t)tensor_elements(row) * sizeof(float);
-            memcpy(arrays[row->block] + row->offset, from, bytes);
-            from += bytes;
+    struct safetensors file;
+    file_join(&name, path, moments_name);
+    int result = safetensors_open(&file, name.data);
+    if (!result) {
+        struct safetensor *rows = moment_rows(s->tensors);
+        for (size_t i = 0; i < 2 * s->tensors->count && !result; i++) {
+            const struct safetensor *t = safetensors_find(&file, rows[i].name);
+            int64_t want = tensor_elements(&s->tensors->rows[i % s->tensors->count]);
+            if (!t || t->elements != want)
+                result = err_set("'%s': tensor '%s' is %s", name.data, rows[i].name,
+                                 t ? "of another size" : "missing");
+            else
+                result = safetensors_read(&file, t, moment_of(s, i));
         }
+        free_rows(rows, s->tensors);
+        safetensors_close(&file);
     }
-    file_unmap(&map);
     buf_release(&name);
     return result;
 }

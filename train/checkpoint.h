@@ -4,11 +4,11 @@
  * OUT/checkpoints/step-000100/ is a model folder (model/folder.h, with the tokenizer's files)
  * and beside it
  *
- *     training/moments      AdamW's first moments of all tensors in the table's order, then the
- *                           second ones: f32, little-endian, no padding
- *     training/config.yaml  the configuration that made it
- *     training/state        key=value: step, position (samples used), seconds, sequences (of the
- *                           data set; 0 generated), and one line file=NAME BYTES CRC32C a file
+ *     training/optimizer.safetensors  AdamW's moments: NAME.moment1 and NAME.moment2 a tensor
+ *     training/config.yaml            the configuration that made it
+ *     training/state                  key=value: step, position (samples used), milliseconds,
+ *                                     sequences (of the data set; 0 generated), and a line
+ *                                     file=NAME BYTES CRC32C for each file
  *
  * Everything random comes from counters (rng.h), so step and position are the whole random
  * state. A checkpoint is written under another name, synced, and renamed: the ones that can be

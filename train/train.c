@@ -135,6 +135,10 @@ static int run(int argc, char **argv)
 {
     (void)argv; /* the configuration: tool.c has read it */
     struct plan p;
+    if (s.vocab && !*s.vocab) /* how a command line takes back what a file says */
+        s.vocab = NULL;
+    if (s.start_from && !*s.start_from)
+        s.start_from = NULL;
     if (load_own_config(argc) < 0)
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line wins over the file */
