@@ -26,32 +26,112 @@ const char *ops_describe(const struct ops *o); /* e.g. "OpenBLAS 0.3.21 SkylakeX
 float *ops_buffer(struct ops *o, int64_t floats);
 void ops_buffer_free(struct ops *o, float *buffer, int64_t floats);
 
-/* ---- maps ------------------------------------------------------------------------------- */
+/* Scratch for the caller of the kernels, at least `floats`, aligned, not zeroed: grown once and
+ * kept. Valid until the next call; no kernel uses it. */
+float *ops_scratch(struct ops *o, int64_t floats);
+
+/* A dropout mask: element i is kept with probability 1 - rate and then divided by it, as the
+ * counter-based sequence `key` says (rng.h): equal for any number of threads, and when it is
+ * made again. rate 0 is none. */
+struct ops_dropout {
+    uint64_t key;
+    double rate;
+};
+
+/* ---- matrix products ---------------------------------------------------------------------- */
+
+/* C[M,N] = alpha * op(A)[M,K] op(B)[K,N] + beta * C, where op transposes a stored [K,M] or [N,K]
+ * if asked; lda, ldb, ldc are row strides. All threads share the work. */
+struct ops_matmul {
+    int a_transposed, b_transposed;
+    int64_t M, N, K, lda, ldb, ldc;
+    float alpha, beta;
+};
+void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
+                const struct ops_matmul *shape);
 
 /* y[N,O] = x[N,I] w[I,O] + bias[O]; bias may be NULL. Any N: few rows are streamed, not given
  * to the matrix library. */
 void ops_linear_fwd(struct ops *o, float *y, const float *x, const float *w, const float *bias,
                     int64_t N, int64_t I, int64_t O);
 
+/* dx[N,I] = dy w^T, dw[I,O] += x^T dy, dbias[O] += column sums of dy. dx or dbias may
+ * be NULL. */
+void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
+                    const float *x, const float *w, int64_t N, int64_t I, int64_t O);
+
+/* y[N,O] = base[N,O] + dropout(x[N,I] w[I,O] + bias[O]): the end of a residual branch. y is
+ * not base. Its backward is ops_dropout_bwd, then ops_linear_bwd. */
+void ops_residual_fwd(struct ops *o, float *y, const float *base, const float *x, const float *w,
+                      const float *bias, int64_t N, int64_t I, int64_t O, struct ops_dropout drop);
+
+/* ---- maps of rows and elements ------------------------------------------------------------ */
+
+/* x[b,t,C] = dropout(table[ids[b,t]] + positions[t]); ids are below the table's rows. */
+void ops_embedding_fwd(struct ops *o, float *x, const uint32_t *ids, const float *table,
+                       const float *positions, int64_t B, int64_t T, int64_t C,
+                       struct ops_dropout drop);
+/* dtable and dpositions are added to; dx is destroyed. */
+void ops_embedding_bwd(struct ops *o, float *dtable, float *dpositions, float *dx,
+                       const uint32_t *ids, int64_t B, int64_t T, int64_t C,
+                       struct ops_dropout drop);
+
 /* y[N,C] = (x - mean) * rstd * gain + bias per row (Ba, Kiros, Hinton 2016). mean and rstd [N]
  * are kept for backward; both may be NULL. */
 void ops_layernorm_fwd(struct ops *o, float *y, float *mean, float *rstd, const float *x,
                        const float *gain, const float *bias, int64_t N, int64_t C, double epsilon);
+/* dx = base + the gradient in x; base (the gradient that comes by the residual) may be NULL or
+ * dx. dgain and dbias are added to. */
+void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, const float *base,
+                       const float *dy, const float *x, const float *gain, const float *mean,
+                       const float *rstd, int64_t N, int64_t C);
 
 /* The tanh form of GELU (Hendrycks and Gimpel 2016). y may be x. */
 void ops_gelu_fwd(struct ops *o, float *y, const float *x, int64_t n);
+/* In place: d, the gradient in y, becomes that in x; x becomes y. */
+void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t n);
+
+/* dx = mask * dy; dx may be dy. */
+void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n,
+                     struct ops_dropout drop);
 
 void ops_add(struct ops *o, float *y, const float *x, int64_t n); /* y += x */
 
-/* logits[N,V] = x[N,C] table[V,C]^T. */
-void ops_logits(struct ops *o, float *logits, const float *x, const float *table, int64_t N,
-                int64_t V, int64_t C);
+/* ---- attention ---------------------------------------------------------------------------- */
+
+/* Causal attention: per head y = dropout(softmax(q k^T / sqrt(HS))) v, each position over itself
+ * and those before it (Vaswani et al. 2017). qkv[B,T,3C] holds queries, keys, values side by
+ * side; y[B,T,C]. In blocks with an online softmax, so that memory grows with T and not T^2;
+ * lse[B,NH,T], the log of each softmax's sum, is all that backward needs beside qkv and y
+ * (Dao et al. 2022). lse may be NULL. */
+void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, int64_t B, int64_t T,
+                       int64_t NH, int64_t HS, struct ops_dropout drop);
+/* dqkv[B,T,3C] is set. */
+void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float *qkv,
+                       const float *y, const float *lse, int64_t B, int64_t T, int64_t NH,
+                       int64_t HS, struct ops_dropout drop);
 
 /* Causal attention of N new positions over `past` cached ones and themselves. qkv[N,3C] holds
  * queries, keys, values side by side; the new keys and values are appended to keys[.,C] and
  * values[.,C] at row `past`. y[N,C] is set. */
 void ops_attention_cached(struct ops *o, float *y, float *keys, float *values, const float *qkv,
                           int64_t past, int64_t N, int64_t NH, int64_t HS);
+
+/* ---- the tied decoder ----------------------------------------------------------------------- */
+
+/* logits[N,V] = x[N,C] table[V,C]^T. */
+void ops_logits(struct ops *o, float *logits, const float *x, const float *table, int64_t N,
+                int64_t V, int64_t C);
+
+/* losses[N] = -log softmax(x table^T)[label] in nats, 0 where the label is negative (ignored);
+ * returns their sum. correct[N] (may be NULL) is 1 where the label is the argmax. Logits exist
+ * for a chunk of rows at a time. */
+double ops_loss_fwd(struct ops *o, float *losses, unsigned char *correct, const float *x,
+                    const float *table, const int32_t *labels, int64_t N, int64_t V, int64_t C);
+/* The same, and the gradients of scale * sum: dx[N,C] is set, dtable[V,C] is added to. */
+double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x,
+                        const float *table, const int32_t *labels, double scale, int64_t N,
+                        int64_t V, int64_t C);
 
 /* ---- the optimizer's part ------------------------------------------------------------------- */
 

@@ -1,0 +1,33 @@
+/*
+ * context.h - what struct ops holds; for the files that implement ops.h.
+ */
+#ifndef TEXTMILL_CONTEXT_H
+#define TEXTMILL_CONTEXT_H
+
+#include "common/pool.h"
+#include "model/kernels.h"
+#include "model/ops.h"
+
+struct arena {
+    float *data;
+    int64_t floats;
+};
+
+struct ops {
+    int threads;
+    struct pool *pool;
+    const struct kernels *k;
+    struct arena scratch; /* the caller's: ops_scratch */
+    struct arena work;    /* the kernels' own */
+    char description[160];
+};
+
+/* The kernels' scratch, at least `floats`: grown once and kept. */
+float *ops_work(struct ops *o, int64_t floats);
+
+/* Rows of C floats that make a piece of work worth a thread. */
+int64_t ops_row_grain(int64_t C);
+
+struct kernel_mask ops_mask(struct ops_dropout drop);
+
+#endif

@@ -1,0 +1,340 @@
+/* GPT-2 and GPT-3: pre-layer-norm decoder blocks with learned positions and a tied decoder
+ * (Radford et al. 2019; Brown et al. 2020). Weights of linear maps are stored [in, out], as
+ * Hugging Face's Conv1D has them. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/rng.h"
+#include "model/model.h"
+
+/* Where a dropout mask is used; folded with the layer into its key. */
+enum place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP };
+
+static struct ops_dropout dropout_at(const struct batch *b, double rate, int64_t layer,
+                                     enum place place)
+{
+    uint64_t key = rng_key(rng_key(b->key, (uint64_t)layer), place);
+    return (struct ops_dropout){ key, b->training ? rate : 0 };
+}
+
+/* ---- the tensor table --------------------------------------------------------------------- */
+
+/* Rows of the blocks, in the order of the table. */
+enum { WTE, WPE };
+enum { LN1_GAIN, LN1_BIAS, QKV, QKV_BIAS, OUT, OUT_BIAS, LN2_GAIN, LN2_BIAS, FC, FC_BIAS, PROJ,
+       PROJ_BIAS, LAYER_TENSORS };
+enum { LNF_GAIN, LNF_BIAS };
+
+/* Weight decay is for matrices (the embeddings too), not for biases and gains. The maps that end
+ * a residual branch start smaller, for there are 2L of them on one stream. */
+static void add_layer(struct tensor_table *t, const struct model_config *c, int64_t layer)
+{
+    float std = (float)c->init_std, end_std = (float)(c->init_std / sqrt(2.0 * (double)c->layers));
+    int64_t C = c->width;
+    const struct {
+        const char *name;
+        int64_t rows, columns;
+        enum tensor_init init;
+        float std;
+        enum tensor_split split;
+    } rows[LAYER_TENSORS] = {
+        [LN1_GAIN] = { "ln_1.weight", C, 0, INIT_ONE, 0, SPLIT_NONE },
+        [LN1_BIAS] = { "ln_1.bias", C, 0, INIT_ZERO, 0, SPLIT_NONE },
+        [QKV] = { "attn.c_attn.weight", C, 3 * C, INIT_NORMAL, std, SPLIT_COLUMNS },
+        [QKV_BIAS] = { "attn.c_attn.bias", 3 * C, 0, INIT_ZERO, 0, SPLIT_COLUMNS },
+        [OUT] = { "attn.c_proj.weight", C, C, INIT_NORMAL, end_std, SPLIT_ROWS },
+        [OUT_BIAS] = { "attn.c_proj.bias", C, 0, INIT_ZERO, 0, SPLIT_NONE },
+        [LN2_GAIN] = { "ln_2.weight", C, 0, INIT_ONE, 0, SPLIT_NONE },
+        [LN2_BIAS] = { "ln_2.bias", C, 0, INIT_ZERO, 0, SPLIT_NONE },
+        [FC] = { "mlp.c_fc.weight", C, c->inner, INIT_NORMAL, std, SPLIT_COLUMNS },
+        [FC_BIAS] = { "mlp.c_fc.bias", c->inner, 0, INIT_ZERO, 0, SPLIT_COLUMNS },
+        [PROJ] = { "mlp.c_proj.weight", c->inner, C, INIT_NORMAL, end_std, SPLIT_ROWS },
+        [PROJ_BIAS] = { "mlp.c_proj.bias", C, 0, INIT_ZERO, 0, SPLIT_NONE },
+    };
+    for (int i = 0; i < LAYER_TENSORS; i++) {
+        char name[TENSOR_NAME];
+        snprintf(name, sizeof name, "h.%lld.%s", (long long)layer, rows[i].name);
+        tensor_add(t, (int)layer + 1, name, rows[i].rows, rows[i].columns, rows[i].init,
+                   rows[i].std, rows[i].columns != 0, rows[i].split);
+    }
+}
+
+static void add_tensors(struct tensor_table *t, const struct model_config *c)
+{
+    float std = (float)c->init_std;
+    int head = (int)c->layers + 1;
+    tensor_add(t, 0, "wte.weight", c->vocabulary, c->width, INIT_NORMAL, std, 1, SPLIT_ROWS);
+    tensor_add(t, 0, "wpe.weight", c->positions, c->width, INIT_NORMAL, std, 1, SPLIT_NONE);
+    for (int64_t layer = 0; layer < c->layers; layer++)
+        add_layer(t, c, layer);
+    tensor_add(t, head, "ln_f.weight", c->width, 0, INIT_ONE, 0, 0, SPLIT_NONE);
+    tensor_add(t, head, "ln_f.bias", c->width, 0, INIT_ZERO, 0, 0, SPLIT_NONE);
+}
+
+/* Tensor i of a block that starts at `block`; layer 0 speaks for all. */
+static int64_t layer_offset(const struct model *m, int i)
+{
+    return m->tensors.rows[WPE + 1 + i].offset;
+}
+
+struct layer {
+    const float *w[LAYER_TENSORS];
+};
+
+static struct layer layer_weights(const struct model *m, const float *w)
+{
+    struct layer l;
+    for (int i = 0; i < LAYER_TENSORS; i++)
+        l.w[i] = w + layer_offset(m, i);
+    return l;
+}
+
+/* ---- embedding ---------------------------------------------------------------------------- */
+
+static void embedding_fwd(const struct model *m, struct ops *o, float *x, const float *w,
+                          const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    ops_embedding_fwd(o, x, b->ids, w, w + m->tensors.rows[WPE].offset, b->B, b->T, c->width,
+                      dropout_at(b, c->embedding_dropout, 0, PLACE_EMBEDDING));
+}
+
+static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float *dx,
+                          const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    ops_embedding_bwd(o, dw, dw + m->tensors.rows[WPE].offset, dx, b->ids, b->B, b->T, c->width,
+                      dropout_at(b, c->embedding_dropout, 0, PLACE_EMBEDDING));
+}
+
+/* ---- layer -------------------------------------------------------------------------------- */
+
+/* What forward leaves for backward. Outputs of the norms and of GELU are cheaper to make again
+ * than to keep. */
+struct cache {
+    float *qkv;      /* [N,3C] */
+    float *attended; /* [N,C] what the heads found */
+    float *middle;   /* [N,C] the residual stream between attention and MLP */
+    float *inner;    /* [N,I] before GELU */
+    float *mean1, *rstd1, *mean2, *rstd2; /* [N] */
+    float *lse;      /* [B,NH,T] */
+};
+
+/* Lays the cache out at `p`; returns its floats. */
+static int64_t lay_out(struct cache *k, float *p, const struct model_config *c, int64_t N)
+{
+    float **const parts[] = { &k->qkv, &k->attended, &k->middle, &k->inner, &k->mean1,
+                              &k->rstd1, &k->mean2, &k->rstd2, &k->lse };
+    const int64_t widths[] = { 3 * c->width, c->width, c->width, c->inner, 1, 1, 1, 1, c->heads };
+    int64_t floats = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        *parts[i] = p ? p + floats : NULL;
+        floats += (N * widths[i] + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
+    }
+    return floats;
+}
+
+static int64_t layer_cache(const struct model *m, int64_t B, int64_t T)
+{
+    struct cache unused;
+    return lay_out(&unused, NULL, &m->config, B * T);
+}
+
+static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
+                      const float *w, float *cache, const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    const int64_t N = b->B * b->T, C = c->width, I = c->inner;
+    const struct layer l = layer_weights(m, w);
+    struct cache k;
+    int64_t cached = cache ? 0 : layer_cache(m, b->B, b->T);
+    float *scratch = ops_scratch(o, cached + N * (I > C ? I : C));
+    lay_out(&k, cache ? cache : scratch, c, N);
+    float *normed = scratch + cached, *active = normed; /* the one is done when the other begins */
+
+    ops_layernorm_fwd(o, normed, k.mean1, k.rstd1, x, l.w[LN1_GAIN], l.w[LN1_BIAS], N, C,
+                      c->epsilon);
+    ops_linear_fwd(o, k.qkv, normed, l.w[QKV], l.w[QKV_BIAS], N, C, 3 * C);
+    ops_attention_fwd(o, k.attended, k.lse, k.qkv, b->B, b->T, c->heads, C / c->heads,
+                      dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
+    ops_residual_fwd(o, k.middle, x, k.attended, l.w[OUT], l.w[OUT_BIAS], N, C, C,
+                     dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
+
+    ops_layernorm_fwd(o, normed, k.mean2, k.rstd2, k.middle, l.w[LN2_GAIN], l.w[LN2_BIAS], N, C,
+                      c->epsilon);
+    ops_linear_fwd(o, k.inner, normed, l.w[FC], l.w[FC_BIAS], N, C, I);
+    ops_gelu_fwd(o, active, k.inner, N * I);
+    ops_residual_fwd(o, y, k.middle, active, l.w[PROJ], l.w[PROJ_BIAS], N, I, C,
+                     dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
+}
+
+/* The gradient that enters a residual branch: dx itself where nothing was dropped. */
+static const float *branch_gradient(struct ops *o, float *masked, const float *dx, int64_t n,
+                                    struct ops_dropout drop)
+{
+    if (drop.rate == 0)
+        return dx;
+    ops_dropout_bwd(o, masked, dx, n, drop);
+    return masked;
+}
+
+/* Scratch of a layer's backward. */
+struct gradients {
+    float *wide;   /* [N, max(I,3C)] */
+    float *normed; /* [N,C] a norm's output, made again */
+    float *narrow; /* [N,C] the gradient in it */
+    float *masked; /* [N,C] what dropout lets through of dx */
+};
+
+static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
+                    const struct layer *l, const struct cache *k, const struct gradients *g,
+                    const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    const int64_t N = b->B * b->T, C = c->width, I = c->inner;
+    const float *dy = branch_gradient(o, g->masked, dx, N * C,
+                                      dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
+    float *dwp = dw + layer_offset(m, PROJ), *dbp = dw + layer_offset(m, PROJ_BIAS);
+    ops_matmul(o, g->wide, dy, l->w[PROJ],
+               &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C,
+                                     .ldc = I, .alpha = 1 });
+    ops_gelu_bwd(o, g->wide, k->inner, N * I); /* inner is now GELU's output */
+    ops_linear_bwd(o, NULL, dwp, dbp, dy, k->inner, l->w[PROJ], N, I, C);
+    ops_layernorm_fwd(o, g->normed, NULL, NULL, k->middle, l->w[LN2_GAIN], l->w[LN2_BIAS], N, C,
+                      c->epsilon);
+    ops_linear_bwd(o, g->narrow, dw + layer_offset(m, FC), dw + layer_offset(m, FC_BIAS), g->wide,
+                   g->normed, l->w[FC], N, C, I);
+    ops_layernorm_bwd(o, dx, dw + layer_offset(m, LN2_GAIN), dw + layer_offset(m, LN2_BIAS), dx,
+                      g->narrow, k->middle, l->w[LN2_GAIN], k->mean2, k->rstd2, N, C);
+}
+
+static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
+                          const float *x, const struct layer *l, const struct cache *k,
+                          const struct gradients *g, const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    const int64_t N = b->B * b->T, C = c->width;
+    const float *dy = branch_gradient(o, g->masked, dx, N * C,
+                                      dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
+    ops_linear_bwd(o, g->narrow, dw + layer_offset(m, OUT), dw + layer_offset(m, OUT_BIAS), dy,
+                   k->attended, l->w[OUT], N, C, C);
+    ops_attention_bwd(o, g->wide, g->narrow, k->qkv, k->attended, k->lse, b->B, b->T, c->heads,
+                      C / c->heads,
+                      dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
+    ops_layernorm_fwd(o, g->normed, NULL, NULL, x, l->w[LN1_GAIN], l->w[LN1_BIAS], N, C,
+                      c->epsilon);
+    ops_linear_bwd(o, g->narrow, dw + layer_offset(m, QKV), dw + layer_offset(m, QKV_BIAS), g->wide,
+                   g->normed, l->w[QKV], N, C, 3 * C);
+    ops_layernorm_bwd(o, dx, dw + layer_offset(m, LN1_GAIN), dw + layer_offset(m, LN1_BIAS), dx,
+                      g->narrow, x, l->w[LN1_GAIN], k->mean1, k->rstd1, N, C);
+}
+
+static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
+                      const float *x, const float *w, float *cache, const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    const int64_t N = b->B * b->T, C = c->width, wide = c->inner > 3 * C ? c->inner : 3 * C;
+    const struct layer l = layer_weights(m, w);
+    struct cache k;
+    lay_out(&k, cache, c, N);
+    float *p = ops_scratch(o, N * (wide + 3 * C));
+    struct gradients g = { p, p + N * wide, p + N * (wide + C), p + N * (wide + 2 * C) };
+    mlp_bwd(m, o, layer, dx, dw, &l, &k, &g, b);
+    attention_bwd(m, o, layer, dx, dw, x, &l, &k, &g, b);
+}
+
+/* ---- head --------------------------------------------------------------------------------- */
+
+static double head_fwd(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
+                       const float *x, const float *w, const float *tied, const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    const int64_t N = b->B * b->T, C = c->width, bias = m->tensors.rows[m->tensors.count - 1].offset;
+    float *normed = ops_scratch(o, N * C);
+    ops_layernorm_fwd(o, normed, NULL, NULL, x, w, w + bias, N, C, c->epsilon);
+    return ops_loss_fwd(o, losses, correct, normed, tied, b->labels, N, c->vocabulary, C);
+}
+
+static double head_fwd_bwd(const struct model *m, struct ops *o, float *dx, float *dw, float *dtied,
+                           const float *x, const float *w, const float *tied, double scale,
+                           const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    const int64_t N = b->B * b->T, C = c->width, bias = m->tensors.rows[m->tensors.count - 1].offset;
+    float *normed = ops_scratch(o, N * (2 * C + 2));
+    float *dnormed = normed + N * C, *mean = dnormed + N * C, *rstd = mean + N;
+    ops_layernorm_fwd(o, normed, mean, rstd, x, w, w + bias, N, C, c->epsilon);
+    double loss = ops_loss_fwd_bwd(o, dnormed, dtied, normed, tied, b->labels, scale, N,
+                                   c->vocabulary, C);
+    ops_layernorm_bwd(o, dx, dw, dw + bias, NULL, dnormed, x, w, mean, rstd, N, C);
+    return loss;
+}
+
+/* ---- the model ---------------------------------------------------------------------------- */
+
+static int check_count(const char *name, int64_t value, int64_t most)
+{
+    if (value < 1 || value > most)
+        return err_set("bad model configuration: %s is %lld, must be from 1 to %lld", name,
+                       (long long)value, (long long)most);
+    return 0;
+}
+
+static int check_rate(const char *name, double value)
+{
+    if (!(value >= 0 && value < 1))
+        return err_set("bad model configuration: %s is %g, must be at least 0 and below 1", name,
+                       value);
+    return 0;
+}
+
+static int check_config(const struct model_config *c)
+{
+    if (check_count("layers", c->layers, 10000) < 0 ||
+        check_count("width", c->width, 1 << 20) < 0 || check_count("heads", c->heads, 1 << 20) < 0 ||
+        check_count("inner width", c->inner, 1 << 24) < 0 ||
+        check_count("positions", c->positions, 1 << 24) < 0 ||
+        check_count("vocabulary", c->vocabulary, 1 << 24) < 0 ||
+        check_rate("embedding dropout", c->embedding_dropout) < 0 ||
+        check_rate("attention dropout", c->attention_dropout) < 0 ||
+        check_rate("residual dropout", c->residual_dropout) < 0)
+        return -1;
+    if (c->width % c->heads)
+        return err_set("bad model configuration: %lld heads do not divide a width of %lld",
+                       (long long)c->heads, (long long)c->width);
+    if (!(c->epsilon > 0 && c->epsilon < 1))
+        return err_set("bad model configuration: epsilon of layer norm is %g, must be above 0 and "
+                       "below 1", c->epsilon);
+    if (!(c->init_std >= 0 && c->init_std < INFINITY))
+        return err_set("bad model configuration: standard deviation of the weights is %g, must be "
+                       "at least 0", c->init_std);
+    return 0;
+}
+
+int model_init_gpt(struct model *m, const struct model_config *config)
+{
+    *m = (struct model){ 0 };
+    if (check_config(config) < 0)
+        return -1;
+    *m = (struct model){ .config = *config, .layer_cache = layer_cache,
+                         .embedding_fwd = embedding_fwd, .embedding_bwd = embedding_bwd,
+                         .layer_fwd = layer_fwd, .layer_bwd = layer_bwd, .head_fwd = head_fwd,
+                         .head_fwd_bwd = head_fwd_bwd };
+    add_tensors(&m->tensors, config);
+    return 0;
+}
+
+void model_release(struct model *m)
+{
+    tensor_release(&m->tensors);
+    *m = (struct model){ 0 };
+}
+
+double model_flops_per_token(const struct model_config *c, int64_t T)
+{
+    double L = (double)c->layers, C = (double)c->width, V = (double)c->vocabulary;
+    return 6 * (12 * L * C * C + V * C) + 6 * L * (double)T * C;
+}

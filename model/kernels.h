@@ -1,0 +1,102 @@
+/*
+ * kernels.h - the inner loops of ops.h, for one thread, on rows and ranges.
+ *
+ * kernels.inc is written once, in vectors of WIDTH floats, and compiled for each instruction set
+ * by kernels_avx512.c, kernels_avx2.c and kernels_plain.c; kernels_choose picks at run time.
+ * Sums run over KERNEL_LANES fixed lanes whatever WIDTH is, and the lanes are added as a tree,
+ * so that instruction sets differ by the rounding of a fused multiply-add and no more.
+ *
+ * Nothing here allocates, starts threads, or needs alignment. Lengths may be any.
+ */
+#ifndef TEXTMILL_KERNELS_H
+#define TEXTMILL_KERNELS_H
+
+#include <stdint.h>
+
+#include "model/ops.h"
+
+enum {
+    KERNEL_LANES = 64, /* of a sum */
+    KERNEL_ROWS = 4,   /* most rows of the streaming products below */
+};
+
+/* A dropout mask as a kernel sees it: element i is kept when the i-th 32-bit number of the
+ * sequence `key` is at least `threshold`, and then multiplied by `scale`. Two numbers come from
+ * one rng_at, the low half first; `first`, the index of a range's first element, is even. */
+struct kernel_mask {
+    uint64_t key;
+    uint32_t threshold; /* 0: keep all, scale is 1 */
+    float scale;
+};
+
+/* A block of attention scores S[rows,keys] with row stride ld. Row r sees its first
+ * visible + r keys. Element (r, k) of the dropout mask has the index first + r*stride + k. */
+struct kernel_scores {
+    int64_t ld, rows, keys, visible;
+    struct kernel_mask mask;
+    uint64_t first, stride;
+};
+
+struct kernels {
+    const char *name;
+
+    void (*add)(float *y, const float *x, int64_t n);                     /* y += x */
+    void (*sum)(float *y, const float *a, const float *b, int64_t n);     /* y = a + b */
+    void (*scale)(float *y, float factor, int64_t n);                     /* y *= factor */
+    float (*dot)(const float *x, const float *y, int64_t n);
+    double (*sum_squares)(const float *x, int64_t n);
+    void (*adamw)(float *w, float *m, float *v, const float *gradient, int64_t n,
+                  const struct ops_adamw *h);
+
+    void (*gelu_fwd)(float *y, const float *x, int64_t n);
+    /* d: the gradient in y becomes that in x; x becomes y. */
+    void (*gelu_bwd)(float *d, float *x, int64_t n);
+
+    /* y = base + mask * x; base may be NULL (zero) or y, x may be y. */
+    void (*dropout)(float *y, const float *base, const float *x, int64_t n,
+                    const struct kernel_mask *mask, uint64_t first);
+
+    /* One row; mean and rstd are set. */
+    void (*layernorm_fwd)(float *y, float *mean, float *rstd, const float *x, const float *gain,
+                          const float *bias, int64_t C, double epsilon);
+    /* One row: dx = base + gradient; base may be NULL or dx. */
+    void (*layernorm_bwd)(float *dx, const float *base, const float *dy, const float *x,
+                          const float *gain, float mean, float rstd, int64_t C);
+    /* Columns of [rows,ld] arrays: dgain and dbias [n] are added to. */
+    void (*layernorm_gains)(float *dgain, float *dbias, const float *dy, const float *x,
+                            const float *mean, const float *rstd, int64_t ld, int64_t rows,
+                            int64_t n);
+    /* out[n] += sum of the rows of x[rows,ld]. */
+    void (*column_sums)(float *out, const float *x, int64_t ld, int64_t rows, int64_t n);
+
+    /* y[r,0..n) += sum over i of x[r,i] w[i,0..n), r < rows <= KERNEL_ROWS. */
+    void (*stream_columns)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
+                           const float *w, int64_t ldw, int64_t I, int64_t n);
+    /* y[r,v] = x[r,.] . w[v,.], r < rows <= KERNEL_ROWS, v < n. */
+    void (*stream_rows)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
+                        const float *w, int64_t ldw, int64_t C, int64_t n);
+
+    /* One step of the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022): scores
+     * become exp(score - max) after dropout, 0 where unseen; max[rows] and sum[rows] are the
+     * running maximum and (undropped) sum; shrink[rows] is set to what earlier results are to be
+     * multiplied by. */
+    void (*softmax_online)(float *scores, float *max, float *sum, float *shrink,
+                           const struct kernel_scores *s);
+    /* P = exp(scores - lse), 0 where unseen; scores become dropout(P), and dP (the gradient in
+     * dropout(P)) becomes the gradient in the scores, P * (mask * dP - dot). */
+    void (*softmax_bwd)(float *scores, float *dP, const float *lse, const float *dot,
+                        const struct kernel_scores *s);
+    /* One query: scores[n] become probabilities. */
+    void (*softmax)(float *scores, int64_t n);
+
+    /* One row of logits: returns -log softmax[label]; *correct is 1 where no logit is above the
+     * label's. With gradient, logits become scale * (softmax - onehot). */
+    double (*cross_entropy)(float *logits, unsigned char *correct, int64_t V, int64_t label,
+                            int gradient, float scale);
+};
+
+extern const struct kernels kernels_avx512, kernels_avx2, kernels_plain;
+
+const struct kernels *kernels_choose(void);
+
+#endif

@@ -1,0 +1,362 @@
+#include "model/ops.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/mem.h"
+#include "model/blas.h"
+#include "model/context.h"
+
+enum {
+    GRAIN = 8192,         /* floats of an element-wise loop that are worth a thread */
+    COLUMN_GRAIN = 64,    /* columns of a sum over rows: a multiple of a cache line */
+    SUM_BLOCK = 1 << 16,  /* floats of sum_squares that are summed at once */
+    MAP_FLOATS = 1 << 18, /* buffers from here on are mapped, with huge pages where there are any */
+};
+
+/* ---- the context -------------------------------------------------------------------------- */
+
+struct ops *ops_new(int threads)
+{
+    if (blas_load() < 0)
+        return NULL;
+    struct ops *o = mem_zalloc(1, sizeof *o);
+    o->threads = threads < 1 ? 1 : threads;
+    o->pool = pool_new(o->threads);
+    o->k = kernels_choose();
+    snprintf(o->description, sizeof o->description, "%s, %s", blas_describe(), o->k->name);
+    return o;
+}
+
+void ops_free(struct ops *o)
+{
+    if (!o)
+        return;
+    ops_buffer_free(o, o->scratch.data, o->scratch.floats);
+    ops_buffer_free(o, o->work.data, o->work.floats);
+    pool_free(o->pool);
+    free(o);
+}
+
+int ops_threads(const struct ops *o)
+{
+    return o->threads;
+}
+
+const char *ops_describe(const struct ops *o)
+{
+    return o->description;
+}
+
+/* ---- buffers ------------------------------------------------------------------------------ */
+
+/* Fresh memory of a map is zero, but the first touch of a page costs more than anything that is
+ * later done with it: the threads share that, too. */
+static float *map_buffer(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) {
+        fprintf(stderr, "out of memory: %zu bytes wanted\n", bytes);
+        exit(1);
+    }
+    madvise(p, bytes, MADV_HUGEPAGE);
+    return p;
+}
+
+float *ops_buffer(struct ops *o, int64_t floats)
+{
+    assert(floats >= 0);
+    float *p = floats < MAP_FLOATS ? mem_aligned((size_t)floats, sizeof *p)
+                                   : map_buffer((size_t)floats * sizeof *p);
+    ops_zero(o, p, floats);
+    return p;
+}
+
+void ops_buffer_free(struct ops *o, float *buffer, int64_t floats)
+{
+    (void)o;
+    if (floats < MAP_FLOATS)
+        free(buffer);
+    else if (buffer)
+        munmap(buffer, (size_t)floats * sizeof *buffer);
+}
+
+static float *arena_at_least(struct ops *o, struct arena *a, int64_t floats)
+{
+    if (a->floats < floats) {
+        ops_buffer_free(o, a->data, a->floats);
+        a->data = ops_buffer(o, floats);
+        a->floats = floats;
+    }
+    return a->data;
+}
+
+float *ops_scratch(struct ops *o, int64_t floats)
+{
+    return arena_at_least(o, &o->scratch, floats);
+}
+
+float *ops_work(struct ops *o, int64_t floats)
+{
+    return arena_at_least(o, &o->work, floats);
+}
+
+int64_t ops_row_grain(int64_t C)
+{
+    return C >= GRAIN ? 1 : GRAIN / C;
+}
+
+/* ---- element by element ------------------------------------------------------------------- */
+
+/* The arguments of a loop over elements. */
+struct map {
+    const struct kernels *k;
+    float *y, *x;
+    const float *in;
+    struct kernel_mask mask;
+};
+
+static void zero_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct map *m = ctx;
+    memset(m->y + begin, 0, (size_t)(end - begin) * sizeof *m->y);
+}
+
+void ops_zero(struct ops *o, float *x, int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, zero_part, &(struct map){ .y = x });
+}
+
+static void add_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct map *m = ctx;
+    m->k->add(m->y + begin, m->in + begin, end - begin);
+}
+
+void ops_add(struct ops *o, float *y, const float *x, int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, add_part, &(struct map){ .k = o->k, .y = y, .in = x });
+}
+
+static void gelu_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct map *m = ctx;
+    m->k->gelu_fwd(m->y + begin, m->in + begin, end - begin);
+}
+
+void ops_gelu_fwd(struct ops *o, float *y, const float *x, int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, gelu_fwd_part, &(struct map){ .k = o->k, .y = y, .in = x });
+}
+
+static void gelu_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct map *m = ctx;
+    m->k->gelu_bwd(m->y + begin, m->x + begin, end - begin);
+}
+
+void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, gelu_bwd_part, &(struct map){ .k = o->k, .y = d, .x = x });
+}
+
+/* ---- dropout ------------------------------------------------------------------------------ */
+
+struct kernel_mask ops_mask(struct ops_dropout drop)
+{
+    assert(drop.rate >= 0 && drop.rate < 1);
+    uint32_t threshold = (uint32_t)(drop.rate * 0x1p32);
+    return (struct kernel_mask){ drop.key, threshold, threshold ? (float)(1 / (1 - drop.rate)) : 1 };
+}
+
+static void dropout_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct map *m = ctx;
+    m->k->dropout(m->y + begin, NULL, m->in + begin, end - begin, &m->mask, (uint64_t)begin);
+}
+
+void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n, struct ops_dropout drop)
+{
+    struct map m = { .k = o->k, .y = dx, .in = dy, .mask = ops_mask(drop) };
+    if (m.mask.threshold)
+        pool_for(o->pool, n, GRAIN, dropout_part, &m);
+    else if (dx != dy)
+        memcpy(dx, dy, (size_t)n * sizeof *dx);
+}
+
+/* ---- layer norm --------------------------------------------------------------------------- */
+
+struct layernorm {
+    const struct kernels *k;
+    float *y, *mean, *rstd;         /* forward */
+    float *dx, *dgain, *dbias;      /* backward */
+    const float *base, *dy, *m, *r; /* m, r: mean and rstd, read */
+    const float *x, *gain, *bias;
+    int64_t N, C;
+    double epsilon;
+};
+
+static void layernorm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct layernorm *l = ctx;
+    float mean, rstd;
+    for (int64_t n = begin; n < end; n++) {
+        l->k->layernorm_fwd(l->y + n * l->C, &mean, &rstd, l->x + n * l->C, l->gain, l->bias, l->C,
+                            l->epsilon);
+        if (l->mean)
+            l->mean[n] = mean;
+        if (l->rstd)
+            l->rstd[n] = rstd;
+    }
+}
+
+void ops_layernorm_fwd(struct ops *o, float *y, float *mean, float *rstd, const float *x,
+                       const float *gain, const float *bias, int64_t N, int64_t C, double epsilon)
+{
+    struct layernorm l = { .k = o->k, .y = y, .mean = mean, .rstd = rstd, .x = x, .gain = gain,
+                           .bias = bias, .N = N, .C = C, .epsilon = epsilon };
+    pool_for(o->pool, N, ops_row_grain(C), layernorm_fwd_rows, &l);
+}
+
+static void layernorm_gain_columns(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct layernorm *l = ctx;
+    l->k->layernorm_gains(l->dgain + begin, l->dbias + begin, l->dy + begin, l->x + begin, l->m,
+                          l->r, l->C, l->N, end - begin);
+}
+
+static void layernorm_bwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct layernorm *l = ctx;
+    for (int64_t n = begin; n < end; n++) {
+        const float *base = l->base ? l->base + n * l->C : NULL;
+        l->k->layernorm_bwd(l->dx + n * l->C, base, l->dy + n * l->C, l->x + n * l->C, l->gain,
+                            l->m[n], l->r[n], l->C);
+    }
+}
+
+void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, const float *base,
+                       const float *dy, const float *x, const float *gain, const float *mean,
+                       const float *rstd, int64_t N, int64_t C)
+{
+    struct layernorm l = { .k = o->k, .dx = dx, .dgain = dgain, .dbias = dbias, .base = base,
+                           .dy = dy, .x = x, .gain = gain, .m = mean, .r = rstd, .N = N, .C = C };
+    pool_for(o->pool, C, COLUMN_GRAIN, layernorm_gain_columns, &l);
+    pool_for(o->pool, N, ops_row_grain(C), layernorm_bwd_rows, &l);
+}
+
+/* ---- embedding ---------------------------------------------------------------------------- */
+
+struct embedding {
+    const struct kernels *k;
+    float *x, *dtable, *dpositions;
+    const float *table, *positions, *dx;
+    const uint32_t *ids;
+    int64_t T, C, N;
+    struct kernel_mask mask;
+};
+
+static void embedding_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct embedding *e = ctx;
+    for (int64_t n = begin; n < end; n++)
+        e->k->sum(e->x + n * e->C, e->table + (int64_t)e->ids[n] * e->C,
+                  e->positions + n % e->T * e->C, e->C);
+}
+
+void ops_embedding_fwd(struct ops *o, float *x, const uint32_t *ids, const float *table,
+                       const float *positions, int64_t B, int64_t T, int64_t C,
+                       struct ops_dropout drop)
+{
+    struct embedding e = { .k = o->k, .x = x, .ids = ids, .table = table, .positions = positions,
+                           .T = T, .C = C };
+    pool_for(o->pool, B * T, ops_row_grain(C), embedding_fwd_rows, &e);
+    ops_dropout_bwd(o, x, x, B * T * C, drop); /* a mask multiplies x and dx alike */
+}
+
+/* A thread has columns of its own, so that rows of equal ids do not meet, and are added in order. */
+static void embedding_bwd_columns(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct embedding *e = ctx;
+    for (int64_t n = 0; n < e->N; n++) {
+        const float *dx = e->dx + n * e->C + begin;
+        e->k->add(e->dtable + (int64_t)e->ids[n] * e->C + begin, dx, end - begin);
+        e->k->add(e->dpositions + n % e->T * e->C + begin, dx, end - begin);
+    }
+}
+
+void ops_embedding_bwd(struct ops *o, float *dtable, float *dpositions, float *dx,
+                       const uint32_t *ids, int64_t B, int64_t T, int64_t C,
+                       struct ops_dropout drop)
+{
+    struct embedding e = { .k = o->k, .dtable = dtable, .dpositions = dpositions, .dx = dx,
+                           .ids = ids, .T = T, .C = C, .N = B * T };
+    ops_dropout_bwd(o, dx, dx, B * T * C, drop);
+    pool_for(o->pool, C, COLUMN_GRAIN, embedding_bwd_columns, &e);
+}
+
+/* ---- the optimizer's part ------------------------------------------------------------------- */
+
+struct squares {
+    const struct kernels *k;
+    const float *x;
+    double *blocks;
+    int64_t n;
+};
+
+static void squares_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct squares *s = ctx;
+    for (int64_t b = begin; b < end; b++) {
+        int64_t first = b * SUM_BLOCK, rest = s->n - first;
+        s->blocks[b] = s->k->sum_squares(s->x + first, rest < SUM_BLOCK ? rest : SUM_BLOCK);
+    }
+}
+
+/* Blocks of one size, whatever the number of threads: the sum has one order. */
+double ops_sum_squares(struct ops *o, const float *x, int64_t n)
+{
+    int64_t blocks = (n + SUM_BLOCK - 1) / SUM_BLOCK;
+    struct squares s = { .k = o->k, .x = x, .n = n };
+    s.blocks = (double *)(void *)ops_work(o, 2 * blocks);
+    pool_for(o->pool, blocks, 1, squares_part, &s);
+    double total = 0;
+    for (int64_t b = 0; b < blocks; b++)
+        total += s.blocks[b];
+    return total;
+}
+
+struct adamw {
+    const struct kernels *k;
+    float *w, *m, *v;
+    const float *gradient;
+    const struct ops_adamw *h;
+};
+
+static void adamw_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct adamw *a = ctx;
+    a->k->adamw(a->w + begin, a->m + begin, a->v + begin, a->gradient + begin, end - begin, a->h);
+}
+
+void ops_adamw(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
+               const struct ops_adamw *h)
+{
+    struct adamw a = { o->k, w, m, v, gradient, h };
+    pool_for(o->pool, n, GRAIN, adamw_part, &a);
+}

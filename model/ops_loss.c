@@ -1,0 +1,131 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "model/context.h"
+
+/* Rows whose logits exist at one time. More rows read and write the table less often. */
+enum { CHUNK = 1024 };
+
+struct loss {
+    const struct kernels *k;
+    float *losses, *dx; /* all rows; dx may be NULL */
+    unsigned char *correct;
+    const float *x, *table;
+    float *dtable;
+    const int32_t *labels;
+    float scale;
+    int64_t N, V, C;
+
+    /* the chunk: `rows` rows that have a label, by their index */
+    int64_t rows, ld;
+    int64_t *index;
+    float *logits, *x_rows, *dx_rows;
+};
+
+static void gather_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct loss *l = ctx;
+    for (int64_t r = begin; r < end; r++)
+        memcpy(l->x_rows + r * l->C, l->x + l->index[r] * l->C, (size_t)l->C * sizeof(float));
+}
+
+static void scatter_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct loss *l = ctx;
+    for (int64_t r = begin; r < end; r++)
+        memcpy(l->dx + l->index[r] * l->C, l->dx_rows + r * l->C, (size_t)l->C * sizeof(float));
+}
+
+static void cross_entropy_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct loss *l = ctx;
+    for (int64_t r = begin; r < end; r++) {
+        int64_t n = l->index[r];
+        l->losses[n] = (float)l->k->cross_entropy(l->logits + r * l->ld,
+                                                  l->correct ? l->correct + n : NULL, l->V,
+                                                  l->labels[n], l->dx != NULL, l->scale);
+    }
+}
+
+static void chunk_loss(struct ops *o, struct loss *l)
+{
+    pool_for(o->pool, l->rows, ops_row_grain(l->C), gather_rows, l);
+    ops_matmul(o, l->logits, l->x_rows, l->table,
+               &(struct ops_matmul){ .b_transposed = 1, .M = l->rows, .N = l->V, .K = l->C,
+                                     .lda = l->C, .ldb = l->C, .ldc = l->ld, .alpha = 1 });
+    pool_for(o->pool, l->rows, 1, cross_entropy_rows, l);
+    if (!l->dx)
+        return;
+    ops_matmul(o, l->dx_rows, l->logits, l->table,
+               &(struct ops_matmul){ .M = l->rows, .N = l->C, .K = l->V, .lda = l->ld,
+                                     .ldb = l->C, .ldc = l->C, .alpha = 1 });
+    ops_matmul(o, l->dtable, l->logits, l->x_rows,
+               &(struct ops_matmul){ .a_transposed = 1, .M = l->V, .N = l->C, .K = l->rows,
+                                     .lda = l->ld, .ldb = l->C, .ldc = l->C, .alpha = 1,
+                                     .beta = 1 });
+    pool_for(o->pool, l->rows, ops_row_grain(l->C), scatter_rows, l);
+}
+
+/* Rows without a label have neither logits nor gradient. */
+static int64_t labelled_rows(int64_t *index, const struct loss *l)
+{
+    int64_t count = 0;
+    for (int64_t n = 0; n < l->N; n++) {
+        if (l->labels[n] >= 0) {
+            index[count++] = n;
+            continue;
+        }
+        l->losses[n] = 0;
+        if (l->correct)
+            l->correct[n] = 0;
+        if (l->dx)
+            memset(l->dx + n * l->C, 0, (size_t)l->C * sizeof *l->dx);
+    }
+    return count;
+}
+
+static double run_chunks(struct ops *o, struct loss *l)
+{
+    int64_t *index = mem_alloc((size_t)l->N * sizeof *index);
+    int64_t count = labelled_rows(index, l), chunks = (count + CHUNK - 1) / CHUNK;
+    int64_t rows = chunks ? (count + chunks - 1) / chunks : 0; /* of equal size */
+    l->ld = (l->V + 15) / 16 * 16;
+    l->logits = ops_work(o, rows * (l->ld + 2 * l->C));
+    l->x_rows = l->logits + rows * l->ld;
+    l->dx_rows = l->x_rows + rows * l->C;
+    for (int64_t begin = 0; begin < count; begin += rows) {
+        l->index = index + begin;
+        l->rows = count - begin < rows ? count - begin : rows;
+        chunk_loss(o, l);
+    }
+    double sum = 0;
+    for (int64_t n = 0; n < l->N; n++)
+        sum += l->losses[n];
+    free(index);
+    return sum;
+}
+
+double ops_loss_fwd(struct ops *o, float *losses, unsigned char *correct, const float *x,
+                    const float *table, const int32_t *labels, int64_t N, int64_t V, int64_t C)
+{
+    struct loss l = { .k = o->k, .losses = losses, .correct = correct, .x = x, .table = table,
+                      .labels = labels, .N = N, .V = V, .C = C };
+    return run_chunks(o, &l);
+}
+
+double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x,
+                        const float *table, const int32_t *labels, double scale, int64_t N,
+                        int64_t V, int64_t C)
+{
+    float *losses = mem_alloc((size_t)N * sizeof *losses);
+    struct loss l = { .k = o->k, .losses = losses, .dx = dx, .x = x, .table = table,
+                      .dtable = dtable, .labels = labels, .scale = (float)scale, .N = N, .V = V,
+                      .C = C };
+    double sum = run_chunks(o, &l);
+    free(losses);
+    return sum;
+}

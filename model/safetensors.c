@@ -1,0 +1,398 @@
+#include "model/safetensors.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/js.h"
+#include "common/mem.h"
+
+static const struct {
+    const char *name;
+    int bytes;
+} dtypes[] = {
+    { "F32", 4 },  { "F16", 2 },     { "BF16", 2 },    { "F64", 8 }, { "I64", 8 }, { "I32", 4 },
+    { "I16", 2 },  { "I8", 1 },      { "U64", 8 },     { "U32", 4 }, { "U16", 2 }, { "U8", 1 },
+    { "BOOL", 1 }, { "F8_E4M3", 1 }, { "F8_E5M2", 1 },
+};
+
+/* ---- the header --------------------------------------------------------------------------- */
+
+/* Bytes of an element, 0 for an unknown type. *name is set to the static spelling. */
+static int dtype_bytes(const char *text, const char **name)
+{
+    for (size_t i = 0; text && i < sizeof dtypes / sizeof *dtypes; i++) {
+        if (!strcmp(text, dtypes[i].name)) {
+            *name = dtypes[i].name;
+            return dtypes[i].bytes;
+        }
+    }
+    return 0;
+}
+
+static int read_shape(struct safetensor *t, const struct js *shape, const char *path)
+{
+    if (!js_is_array(shape) || js_count(shape) > SAFETENSORS_RANK)
+        return err_set("%s: bad shape of tensor '%s': not a list of at most %d numbers", path,
+                       t->name, SAFETENSORS_RANK);
+    t->rank = (int)js_count(shape);
+    t->elements = 1;
+    for (int i = 0; i < t->rank; i++) {
+        if (js_int(js_at(shape, (size_t)i), &t->shape[i]) < 0 || t->shape[i] < 0 ||
+            __builtin_mul_overflow(t->elements, t->shape[i], &t->elements))
+            return err_set("%s: bad shape of tensor '%s'", path, t->name);
+    }
+    return 0;
+}
+
+static int read_entry(struct safetensor *t, const struct js *entry, const char *path,
+                      uint64_t data_bytes)
+{
+    const char *dtype = js_text(js_get(entry, "dtype"), NULL);
+    int width = dtype_bytes(dtype, &t->dtype);
+    if (!width)
+        return err_set("%s: unknown dtype '%s' of tensor '%s'", path, dtype ? dtype : "", t->name);
+    if (read_shape(t, js_get(entry, "shape"), path) < 0)
+        return -1;
+    const struct js *offsets = js_get(entry, "data_offsets");
+    int64_t begin, end;
+    if (js_count(offsets) != 2 || js_int(js_at(offsets, 0), &begin) < 0 ||
+        js_int(js_at(offsets, 1), &end) < 0 || begin < 0 || end < begin)
+        return err_set("%s: bad data_offsets of tensor '%s'", path, t->name);
+    if ((uint64_t)end > data_bytes)
+        return err_set("%s: truncated: tensor '%s' ends at byte %lld of %llu bytes of data", path,
+                       t->name, (long long)end, (unsigned long long)data_bytes);
+    int64_t bytes;
+    if (__builtin_mul_overflow(t->elements, width, &bytes) || bytes != end - begin)
+        return err_set("%s: shape of tensor '%s' does not fit its %lld bytes", path, t->name,
+                       (long long)(end - begin));
+    t->offset = (uint64_t)begin;
+    t->bytes = (uint64_t)bytes;
+    return 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct safetensor *s = a, *t = b;
+    if (s->offset != t->offset)
+        return s->offset < t->offset ? -1 : 1;
+    return s->bytes < t->bytes ? -1 : s->bytes > t->bytes;
+}
+
+/* No hole, no overlap, nothing behind the last; offsets become those in the file. */
+static int check_cover(struct safetensors *s, uint64_t data_begin, uint64_t data_bytes)
+{
+    if (s->count)
+        qsort(s->tensors, s->count, sizeof *s->tensors, by_offset);
+    uint64_t at = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        struct safetensor *t = &s->tensors[i];
+        if (t->offset != at)
+            return err_set("%s: %s before tensor '%s', at byte %llu of the data", s->path,
+                           t->offset > at ? "hole" : "overlap", t->name,
+                           (unsigned long long)t->offset);
+        at += t->bytes;
+        t->offset += data_begin;
+    }
+    if (at != data_bytes)
+        return err_set("%s: %llu bytes behind the last tensor", s->path,
+                       (unsigned long long)(data_bytes - at));
+    return 0;
+}
+
+static int read_header(struct safetensors *s, const struct js *root, uint64_t data_begin)
+{
+    uint64_t data_bytes = s->map.bytes - data_begin;
+    if (!js_is_object(root))
+        return err_set("%s: bad header: not a JSON object", s->path);
+    for (void *it = js_first(root); it; it = js_next(root, it)) {
+        size_t len;
+        const char *name = js_key(it, &len);
+        if (!strcmp(name, "__metadata__"))
+            continue;
+        mem_grow(s->tensors, s->cap, s->count + 1);
+        struct safetensor *t = &s->tensors[s->count++];
+        *t = (struct safetensor){ .name = mem_strndup(name, len) };
+        if (read_entry(t, js_value(it), s->path, data_bytes) < 0)
+            return -1;
+    }
+    return check_cover(s, data_begin, data_bytes);
+}
+
+/* ---- one file ----------------------------------------------------------------------------- */
+
+static uint64_t read_u64(const unsigned char *p)
+{
+    uint64_t x = 0;
+    for (int i = 8; i--;)
+        x = x << 8 | p[i];
+    return x;
+}
+
+static int read_map(struct safetensors *s)
+{
+    if (s->map.bytes < 8)
+        return err_set("%s: truncated: %llu bytes, not even the header's length", s->path,
+                       (unsigned long long)s->map.bytes);
+    uint64_t n = read_u64(s->map.data);
+    if (n > SAFETENSORS_HEADER_MAX)
+        return err_set("%s: bad header length %llu, the limit is %d: no safetensors file?", s->path,
+                       (unsigned long long)n, SAFETENSORS_HEADER_MAX);
+    if (n > s->map.bytes - 8)
+        return err_set("%s: truncated: header of %llu bytes in a file of %llu", s->path,
+                       (unsigned long long)n, (unsigned long long)s->map.bytes);
+    struct js *root = js_parse((const char *)s->map.data + 8, n, s->path);
+    if (!root)
+        return -1;
+    int failed = read_header(s, root, 8 + n);
+    js_free(root);
+    return failed;
+}
+
+static void free_tensors(struct safetensors *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->tensors[i].name);
+    free(s->tensors);
+    free(s->path);
+    *s = (struct safetensors){ 0 };
+}
+
+int safetensors_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name)
+{
+    *s = (struct safetensors){ .path = mem_strdup(name), .map = { bytes, n } };
+    if (read_map(s) == 0)
+        return 0;
+    free_tensors(s);
+    return -1;
+}
+
+int safetensors_open(struct safetensors *s, const char *path)
+{
+    struct file_map map;
+    *s = (struct safetensors){ 0 };
+    if (file_map(&map, path) < 0)
+        return -1;
+    if (safetensors_parse(s, map.data, map.bytes, path) == 0)
+        return 0;
+    file_unmap(&map);
+    return -1;
+}
+
+void safetensors_close(struct safetensors *s)
+{
+    if (s->map.data)
+        file_unmap(&s->map);
+    free_tensors(s);
+}
+
+const struct safetensor *safetensors_find(const struct safetensors *s, const char *name)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (!strcmp(s->tensors[i].name, name))
+            return &s->tensors[i];
+    return NULL;
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+static float from_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* IEEE 754 binary16. Subnormal numbers are m * 2^-24. */
+static float from_half(uint32_t h)
+{
+    uint32_t sign = (h & 0x8000) << 16, exponent = h >> 10 & 31, m = h & 1023;
+    if (exponent == 0)
+        return from_bits(sign) + (sign ? -(float)m : (float)m) * 0x1p-24f;
+    if (exponent == 31)
+        return from_bits(sign | 0x7F800000 | m << 13);
+    return from_bits(sign | (exponent + 112) << 23 | m << 13);
+}
+
+int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out)
+{
+    const unsigned char *p = s->map.data + t->offset;
+    if (!strcmp(t->dtype, "F32")) {
+        for (int64_t i = 0; i < t->elements; i++, p += 4)
+            out[i] = from_bits((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+                               (uint32_t)p[3] << 24);
+    } else if (!strcmp(t->dtype, "BF16")) {
+        for (int64_t i = 0; i < t->elements; i++, p += 2)
+            out[i] = from_bits((uint32_t)p[0] << 16 | (uint32_t)p[1] << 24);
+    } else if (!strcmp(t->dtype, "F16")) {
+        for (int64_t i = 0; i < t->elements; i++, p += 2)
+            out[i] = from_half((uint32_t)p[0] | (uint32_t)p[1] << 8);
+    } else {
+        return err_set("%s: tensor '%s' is %s; only F32, F16 and BF16 are read", s->path, t->name,
+                       t->dtype);
+    }
+    return 0;
+}
+
+/* ---- a folder ----------------------------------------------------------------------------- */
+
+/* The file of that name, opened when it is met for the first time. Its index, or -1. */
+static int file_of(struct safetensors_set *set, const char *dir, const char *name)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, name);
+    int found = -1;
+    for (size_t i = 0; i < set->count && found < 0; i++)
+        if (!strcmp(set->files[i].path, path.data))
+            found = (int)i;
+    if (found < 0) {
+        struct safetensors s;
+        if (safetensors_open(&s, path.data) == 0) {
+            mem_grow(set->files, set->cap, set->count + 1);
+            found = (int)set->count;
+            set->files[set->count++] = s;
+        }
+    }
+    buf_release(&path);
+    return found;
+}
+
+/* Every tensor of the index is in the file that it names, and the files hold no other. */
+static int open_index(struct safetensors_set *set, const char *dir, const char *index_path,
+                      const struct js *map)
+{
+    if (!js_is_object(map))
+        return err_set("%s: bad index: no weight_map", index_path);
+    for (void *it = js_first(map); it; it = js_next(map, it)) {
+        const char *tensor = js_key(it, NULL), *name = js_text(js_value(it), NULL);
+        if (!name || !*name || strchr(name, '/'))
+            return err_set("%s: bad file name of tensor '%s'", index_path, tensor);
+        int file = file_of(set, dir, name);
+        if (file < 0)
+            return -1;
+        if (!safetensors_find(&set->files[file], tensor))
+            return err_set("%s: no tensor '%s', which the index places there",
+                           set->files[file].path, tensor);
+    }
+    size_t tensors = 0;
+    for (size_t i = 0; i < set->count; i++)
+        tensors += set->files[i].count;
+    if (tensors != js_count(map))
+        return err_set("%s: bad index: the files hold %zu tensors, it lists %zu", index_path,
+                       tensors, js_count(map));
+    return 0;
+}
+
+int safetensors_open_folder(struct safetensors_set *set, const char *dir)
+{
+    *set = (struct safetensors_set){ 0 };
+    struct buf path = BUF_INIT;
+    int failed;
+    file_join(&path, dir, "model.safetensors");
+    if (file_exists(path.data)) {
+        failed = file_of(set, dir, "model.safetensors") < 0;
+    } else {
+        file_join(&path, dir, "model.safetensors.index.json");
+        struct js *root = NULL;
+        if (file_exists(path.data))
+            root = js_load(path.data);
+        else
+            err_set("no model.safetensors and no model.safetensors.index.json in '%s'", dir);
+        failed = !root || open_index(set, dir, path.data, js_get(root, "weight_map")) < 0;
+        js_free(root);
+    }
+    buf_release(&path);
+    if (failed)
+        safetensors_close_set(set);
+    return failed ? -1 : 0;
+}
+
+void safetensors_close_set(struct safetensors_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        safetensors_close(&set->files[i]);
+    free(set->files);
+    *set = (struct safetensors_set){ 0 };
+}
+
+const struct safetensor *safetensors_find_in(const struct safetensors_set *set, const char *name,
+                                             const struct safetensors **file)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct safetensor *t = safetensors_find(&set->files[i], name);
+        if (t) {
+            *file = &set->files[i];
+            return t;
+        }
+    }
+    return NULL;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static uint64_t add_entry(struct buf *header, const struct safetensor *t, uint64_t begin)
+{
+    uint64_t bytes = sizeof(float);
+    buf_adds(header, ",");
+    js_quote(header, t->name, strlen(t->name));
+    buf_adds(header, ":{\"dtype\":\"F32\",\"shape\":[");
+    for (int i = 0; i < t->rank; i++) {
+        bytes *= (uint64_t)t->shape[i];
+        buf_addf(header, "%s%lld", i ? "," : "", (long long)t->shape[i]);
+    }
+    buf_addf(header, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,
+             (unsigned long long)(begin + bytes));
+    return begin + bytes;
+}
+
+int safetensors_create(struct safetensors_writer *w, const char *path,
+                       const struct safetensor *tensors, size_t count)
+{
+    struct buf header = BUF_INIT;
+    uint64_t data_bytes = 0;
+    *w = (struct safetensors_writer){ 0 };
+    buf_adds(&header, "{\"__metadata__\":{\"format\":\"pt\"}");
+    for (size_t i = 0; i < count; i++)
+        data_bytes = add_entry(&header, &tensors[i], data_bytes);
+    buf_addc(&header, '}');
+    while (header.len % 8) /* the data stands at a multiple of 8 */
+        buf_addc(&header, ' ');
+    unsigned char length[8];
+    for (int i = 0; i < 8; i++)
+        length[i] = (unsigned char)(header.len >> 8 * i);
+    w->expected = 8 + header.len + data_bytes;
+    int failed = output_open(&w->out, path) < 0 || output_write(&w->out, length, 8) < 0 ||
+                 output_write(&w->out, header.data, header.len) < 0;
+    buf_release(&header);
+    if (failed)
+        safetensors_abandon(w);
+    return failed ? -1 : 0;
+}
+
+int safetensors_write(struct safetensors_writer *w, const float *data, int64_t n)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return output_write(&w->out, data, (size_t)n * sizeof *data);
+#else
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &data[i], sizeof bits);
+        bits = __builtin_bswap32(bits);
+        if (output_write(&w->out, &bits, sizeof bits) < 0)
+            return -1;
+    }
+    return 0;
+#endif
+}
+
+int safetensors_finish(struct safetensors_writer *w)
+{
+    assert(w->out.failed || w->out.offset == w->expected);
+    return output_close(&w->out);
+}
+
+void safetensors_abandon(struct safetensors_writer *w)
+{
+    output_abandon(&w->out);
+}
