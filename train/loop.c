@@ -15,7 +15,7 @@
 #include "train/batches.h"
 #include "train/checkpoint.h"
 #include "train/metrics.h"
-#include "train/report.h"
+#include "train/page.h"
 
 struct loop {
     struct plan *plan;
@@ -316,14 +316,14 @@ static int write_report(struct loop *l)
     const struct model_config *c = &l->plan->model.config;
     buf_addf(&title, "GPT, %" PRId64 " layers of width %" PRId64 ", %" PRId64 " heads", c->layers,
              c->width, c->heads);
-    struct report r = {
+    struct page page = {
         .title = title.data, .config = l->config, .steps = l->plan->steps,
         .parameters = tensor_parameters(&l->plan->model.tensors),
         .flops_per_token = model_flops_per_token(c, l->plan->engine.T),
         .machine = ops_describe(l->ops),
     };
     file_join(&path, l->settings->output, "report.html");
-    int result = report_write(path.data, &r, &l->metrics);
+    int result = page_write(path.data, &page, &l->metrics);
     buf_release(&path);
     buf_release(&title);
     return result;

@@ -4,7 +4,7 @@
  *     OUT/config.yaml                    the configuration in force
  *     OUT/metrics.jsonl                  metrics.h
  *     OUT/events.out.tfevents.textmill   event.h
- *     OUT/report.html                    report.h
+ *     OUT/report.html                    page.h
  *     OUT/checkpoints/step-000100/       checkpoint.h
  *     OUT/config.json model.safetensors  the finished model, with the tokenizer's files:
  *                                        written when the last step is done, and not before

@@ -1,18 +1,18 @@
 /*
- * report.h - report.html: the run on one page, for people.
+ * page.h - report.html: the run on one page, for people.
  *
  * Self-contained HTML with inline SVG: a summary, the curves of loss, learning rate, gradient
  * norm and throughput, and the configuration. Curves of many points are thinned to the least
  * and the greatest value of each stretch, so that no spike is lost.
  */
-#ifndef TEXTMILL_REPORT_H
-#define TEXTMILL_REPORT_H
+#ifndef TEXTMILL_PAGE_H
+#define TEXTMILL_PAGE_H
 
 #include <stdint.h>
 
 #include "train/metrics.h"
 
-struct report {
+struct page {
     const char *title;
     const char *config;   /* YAML, as written to config.yaml */
     int64_t steps;        /* of the whole training */
@@ -22,6 +22,6 @@ struct report {
 };
 
 /* -1 with an error. With no points nothing is written. */
-int report_write(const char *path, const struct report *r, const struct metrics *m);
+int page_write(const char *path, const struct page *p, const struct metrics *m);
 
 #endif

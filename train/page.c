@@ -1,4 +1,4 @@
-#include "train/report.h"
+#include "train/page.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -264,7 +264,7 @@ static void put_chart(struct buf *out, const char *title, struct series *s, size
     buf_adds(out, "</svg></section>\n");
 }
 
-static void put_charts(struct buf *out, const struct report *r, const struct metrics *m)
+static void put_charts(struct buf *out, const struct page *p, const struct metrics *m)
 {
     struct series loss[3] = { { .name = "training", .colour = "#a9c9ee", .width = 1 },
                               { .name = "training, smoothed", .colour = "#1f6fc5", .width = 2 },
@@ -272,7 +272,7 @@ static void put_charts(struct buf *out, const struct report *r, const struct met
     collect(&loss[0], m, LOSS);
     smooth(&loss[1], &loss[0]);
     collect(&loss[2], m, VALIDATION);
-    put_chart(out, "Loss (nats per token)", loss, 3, r->steps, 0);
+    put_chart(out, "Loss (nats per token)", loss, 3, p->steps, 0);
     static const struct {
         const char *title, *colour;
         enum value value;
@@ -282,7 +282,7 @@ static void put_charts(struct buf *out, const struct report *r, const struct met
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct series s = { .colour = others[i].colour, .width = 1.5 };
         collect(&s, m, others[i].value);
-        put_chart(out, others[i].title, &s, 1, r->steps, 1);
+        put_chart(out, others[i].title, &s, 1, p->steps, 1);
     }
 }
 
@@ -302,7 +302,7 @@ static void put_loss_card(struct buf *out, double loss, int64_t step, const char
     put_card(out, value, name);
 }
 
-static void put_summary(struct buf *out, const struct report *r, const struct metrics *m)
+static void put_summary(struct buf *out, const struct page *p, const struct metrics *m)
 {
     const struct metrics_point *last = &m->points[m->count - 1], *validated = NULL, *best = NULL;
     for (size_t i = 0; i < m->count; i++) {
@@ -318,14 +318,14 @@ static void put_summary(struct buf *out, const struct report *r, const struct me
         put_loss_card(out, validated->validation, validated->step, "validation loss");
     if (best && best != validated)
         put_loss_card(out, best->validation, best->step, "best validation");
-    snprintf(value, sizeof value, "%lld of %lld", (long long)last->step, (long long)r->steps);
+    snprintf(value, sizeof value, "%lld of %lld", (long long)last->step, (long long)p->steps);
     put_card(out, value, "updates");
-    put_card(out, log_count(count, (uint64_t)r->parameters), "parameters");
+    put_card(out, log_count(count, (uint64_t)p->parameters), "parameters");
     put_card(out, log_count(count, last->tokens), "tokens seen");
     double speed = last->seconds > 0 ? (double)last->tokens / last->seconds : 0;
     snprintf(value, sizeof value, "%s/s", log_count(count, (uint64_t)speed));
     put_card(out, value, "tokens, mean");
-    snprintf(value, sizeof value, "%.1f GFLOP/s", speed * r->flops_per_token * 1e-9);
+    snprintf(value, sizeof value, "%.1f GFLOP/s", speed * p->flops_per_token * 1e-9);
     put_card(out, value, "model arithmetic, mean");
     long s = lround(last->seconds);
     snprintf(value, sizeof value, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
@@ -352,24 +352,24 @@ static void put_config(struct buf *out, const char *config)
     buf_adds(out, "</div></section>\n");
 }
 
-int report_write(const char *path, const struct report *r, const struct metrics *m)
+int page_write(const char *path, const struct page *p, const struct metrics *m)
 {
     if (!m->count)
         return 0;
     struct buf page = BUF_INIT;
     buf_adds(&page, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                     "<meta name=\"viewport\" content=\"width=device-width\"><title>");
-    escape(&page, r->title, strlen(r->title));
+    escape(&page, p->title, strlen(p->title));
     buf_addf(&page, "</title><style>%s</style></head>\n<body><main><h1>", style);
-    escape(&page, r->title, strlen(r->title));
+    escape(&page, p->title, strlen(p->title));
     buf_adds(&page, "</h1><p class=\"sub\">Training run on ");
-    escape(&page, r->machine, strlen(r->machine));
+    escape(&page, p->machine, strlen(p->machine));
     buf_adds(&page, "</p>\n");
     put_summary(&page, r, m);
     buf_adds(&page, "<div class=\"grid\">\n");
     put_charts(&page, r, m);
     buf_adds(&page, "</div>\n");
-    put_config(&page, r->config);
+    put_config(&page, p->config);
     buf_adds(&page, "</main></body></html>\n");
     int result = file_write(path, page.data, page.len);
     buf_release(&page);
