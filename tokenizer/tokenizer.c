@@ -359,3 +359,8 @@ int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer
     }
     return encode_pass(e, text, n, special, 0, out);
 }
+
+void encoder_repair(struct buf *out, const char *text, size_t n)
+{
+    utf8_repair(out, text, n);
+}

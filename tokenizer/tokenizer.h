@@ -64,4 +64,7 @@ void encoder_free(struct encoder *e);
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out);
 
+/* Appends the text as encoder_encode reads it: with U+FFFD for what is not UTF-8. */
+void encoder_repair(struct buf *out, const char *text, size_t n);
+
 #endif

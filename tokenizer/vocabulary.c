@@ -207,7 +207,7 @@ int vocabulary_derive_merges(struct vocabulary *v)
 
 /* ---- the byte alphabet ---------------------------------------------------------------------- */
 
-enum { SHIFTED = 68, FIRST_SHIFTED = 0x100 };
+enum { FIRST_SHIFTED = 0x100 };
 
 static int prints(unsigned b)
 {
@@ -229,7 +229,7 @@ static int alphabet_byte(unsigned c)
 {
     if (c < FIRST_SHIFTED)
         return prints(c) ? (int)c : -1;
-    if (c >= FIRST_SHIFTED + SHIFTED)
+    if (c >= ALPHABET_LIMIT)
         return -1;
     unsigned k = c - FIRST_SHIFTED; /* the k-th that does not print: 0-32, 127-160, 173 */
     return (int)(k <= 32 ? k : k <= 66 ? 127 + (k - 33) : 173);

@@ -1,0 +1,39 @@
+/*
+ * source.h - the texts that tokenize reads: files, folders and stdin as one row of documents.
+ *
+ *     documents   the document stream of wikiprep, or files of WikiExtractor (common/document.h)
+ *     jsonl       a line a document: a JSON object with a string "text"; blank lines are skipped
+ *     text        a file is one document, with every byte of it
+ *     lines       a line is one document, without its line end (LF or CR LF)
+ *
+ * A folder stands for all files in it and in its folders, in order of their names.
+ */
+#ifndef TEXTMILL_SOURCE_H
+#define TEXTMILL_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+enum source_format {
+    SOURCE_AUTO, /* per file, by how it begins: <doc or wikiprep's mark; {"; else text */
+    SOURCE_DOCUMENTS,
+    SOURCE_JSONL,
+    SOURCE_TEXT,
+    SOURCE_LINES,
+};
+
+struct source;
+
+/* No paths: stdin. With `text_by_line` a file of text is not one document but one a line, each
+ * with its line end. NULL with an error when a folder cannot be read. */
+struct source *source_open(char *const *paths, int count, enum source_format format,
+                           int text_by_line);
+void source_close(struct source *s);
+
+/* Appends the next document's text: 1, 0 at the end, -1. *sentences: its lines are sentences and
+ * blank lines end paragraphs. */
+int source_read(struct source *s, struct buf *text, int *sentences);
+
+#endif
