@@ -365,9 +365,9 @@ int page_write(const char *path, const struct page *p, const struct metrics *m)
     buf_adds(&page, "</h1><p class=\"sub\">Training run on ");
     escape(&page, p->machine, strlen(p->machine));
     buf_adds(&page, "</p>\n");
-    put_summary(&page, r, m);
+    put_summary(&page, p, m);
     buf_adds(&page, "<div class=\"grid\">\n");
-    put_charts(&page, r, m);
+    put_charts(&page, p, m);
     buf_adds(&page, "</div>\n");
     put_config(&page, p->config);
     buf_adds(&page, "</main></body></html>\n");
