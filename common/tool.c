@@ -194,18 +194,37 @@ static int run_command(const struct tool_command *c, int argc, char **argv)
     return c->run(argc, argv);
 }
 
+/* How many words of argv, from this one on, say the number of threads: no result depends on it, so
+ * no output may name it. */
+static int threads_words(const char *word)
+{
+    if (!strcmp(word, "-t") || !strcmp(word, "--threads"))
+        return 2;
+    return !strncmp(word, "--threads=", 10) || (!strncmp(word, "-t", 2) && word[2] <= '9');
+}
+
+static void set_provenance(const struct tool *t, int argc, char **argv)
+{
+    buf_addf(&provenance, "%s %s", t->name, TEXTMILL_VERSION);
+    for (int i = 1, skip; i < argc; i += skip) {
+        skip = threads_words(argv[i]);
+        if (!skip) {
+            buf_addf(&provenance, " %s", argv[i]);
+            skip = 1;
+        }
+    }
+    for (size_t i = 0; i < provenance.len; i++)
+        if (provenance.data[i] == '\n')
+            provenance.data[i] = ' ';
+}
+
 int tool_main(const struct tool *t, int argc, char **argv)
 {
     double began = log_seconds();
     log_name(t->name);
     signal(SIGUSR1, on_usr1);
     tool_threads = pool_cpus();
-    buf_addf(&provenance, "%s %s", t->name, TEXTMILL_VERSION);
-    for (int i = 1; i < argc; i++)
-        buf_addf(&provenance, " %s", argv[i]);
-    for (size_t i = 0; i < provenance.len; i++)
-        if (provenance.data[i] == '\n')
-            provenance.data[i] = ' ';
+    set_provenance(t, argc, argv);
 
     const struct tool_command *c = find_command(t, argc > 1 ? argv[1] : NULL);
     int skip = c->name ? 2 : 1;

@@ -56,7 +56,7 @@ int tool_given(const char *option);
 /* Adds to a counter of the last line; at most 8 names, borrowed. */
 void tool_count(const char *name, uint64_t n);
 
-/* "program version command-line", for pg= lines. */
+/* "program version command-line", for pg= lines; without -t, as no result depends on it. */
 const char *tool_provenance(void);
 
 /* Refuses binary from or to a terminal: -1 with a usage error. */
