@@ -1,0 +1,156 @@
+/* gpt COMMAND DIR ...: what tests/peers/model.py asks of model/.
+ *
+ *   gpt logits DIR IDS OUT      reads u32 IDS (one sequence), writes f32 logits [T,V] to OUT
+ *   gpt gradients DIR IDS B T OUT  reads B*(T+1) u32, writes the mean loss and the gradients of all
+ *                               tensors, in table order, as f32 to OUT
+ *   gpt create DIR L C NH P V SEED  saves a model with initial weights
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "model/folder.h"
+
+struct net {
+    struct ops *o;
+    struct model m;
+    float **w;
+};
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Logits of one sequence, from forward and the norm and decoder of the head. */
+static int logits(struct net *n, const char *ids_path, const char *out_path)
+{
+    struct buf ids = BUF_INIT;
+    if (file_read(ids_path, &ids) < 0)
+        return -1;
+    const struct model_config *c = &n->m.config;
+    int64_t T = (int64_t)ids.len / 4, V = c->vocabulary, C = c->width;
+    struct batch b = { .B = 1, .T = T, .ids = (const uint32_t *)(const void *)ids.data };
+    float *x = ops_buffer(n->o, T * C), *y = ops_buffer(n->o, T * C), *out = ops_buffer(n->o, T * V);
+    n->m.embedding_fwd(&n->m, n->o, x, n->w[0], &b);
+    for (int64_t l = 0; l < c->layers; l++) {
+        n->m.layer_fwd(&n->m, n->o, l, y, x, n->w[l + 1], NULL, &b);
+        float *swap = x;
+        x = y;
+        y = swap;
+    }
+    const float *head = n->w[c->layers + 1];
+    const struct tensor *bias = tensor_find(&n->m.tensors, "ln_f.bias");
+    ops_layernorm_fwd(n->o, y, NULL, NULL, x, head, head + bias->offset, T, C, c->epsilon);
+    ops_logits(n->o, out, y, n->w[0], T, V, C);
+    int failed = file_write(out_path, out, (size_t)(T * V) * sizeof *out);
+    ops_buffer_free(n->o, out, T * V);
+    ops_buffer_free(n->o, x, T * C);
+    ops_buffer_free(n->o, y, T * C);
+    buf_release(&ids);
+    return failed;
+}
+
+static void write_gradients(const struct net *n, float *const *g, float loss, struct buf *out)
+{
+    buf_add(out, &loss, sizeof loss);
+    for (size_t i = 0; i < n->m.tensors.count; i++) {
+        const struct tensor *row = &n->m.tensors.rows[i];
+        buf_add(out, g[row->block] + row->offset, (size_t)tensor_elements(row) * sizeof(float));
+    }
+}
+
+static float **zero_blocks(struct net *n)
+{
+    float **g = mem_zalloc((size_t)n->m.tensors.blocks, sizeof *g);
+    for (int b = 0; b < n->m.tensors.blocks; b++)
+        g[b] = ops_buffer(n->o, n->m.tensors.block_size[b]);
+    return g;
+}
+
+static float forward_backward(struct net *n, float **g, const struct batch *b)
+{
+    const struct model *m = &n->m;
+    int64_t L = m->config.layers, N = b->B * b->T, C = m->config.width;
+    int64_t size = m->layer_cache(m, b->B, b->T);
+    float *x = ops_buffer(n->o, (L + 1) * N * C), *cache = ops_buffer(n->o, larger(L, 1) * size);
+    float *dx = ops_buffer(n->o, N * C);
+    m->embedding_fwd(m, n->o, x, n->w[0], b);
+    for (int64_t l = 0; l < L; l++)
+        m->layer_fwd(m, n->o, l, x + (l + 1) * N * C, x + l * N * C, n->w[l + 1], cache + l * size, b);
+    double loss = m->head_fwd_bwd(m, n->o, dx, g[L + 1], g[0], x + L * N * C, n->w[L + 1], n->w[0],
+                                  1.0 / (double)N, b);
+    for (int64_t l = L; l-- > 0;)
+        m->layer_bwd(m, n->o, l, dx, g[l + 1], x + l * N * C, n->w[l + 1], cache + l * size, b);
+    m->embedding_bwd(m, n->o, g[0], dx, b);
+    ops_buffer_free(n->o, x, (L + 1) * N * C);
+    ops_buffer_free(n->o, cache, larger(L, 1) * size);
+    ops_buffer_free(n->o, dx, N * C);
+    return (float)(loss / (double)N);
+}
+
+static int gradients(struct net *n, const char *ids_path, int64_t B, int64_t T, const char *out_path)
+{
+    struct buf file = BUF_INIT, out = BUF_INIT;
+    if (file_read(ids_path, &file) < 0)
+        return -1;
+    if ((int64_t)file.len != 4 * B * (T + 1))
+        return err_set("%s: %zu bytes, not B*(T+1) ids", ids_path, file.len);
+    uint32_t *ids = mem_alloc((size_t)(B * T) * sizeof *ids);
+    int32_t *labels = mem_alloc((size_t)(B * T) * sizeof *labels);
+    for (int64_t i = 0; i < B; i++) {
+        memcpy(ids + i * T, file.data + 4 * i * (T + 1), (size_t)T * 4);
+        memcpy(labels + i * T, file.data + 4 * (i * (T + 1) + 1), (size_t)T * 4);
+    }
+    float **g = zero_blocks(n);
+    struct batch b = { .B = B, .T = T, .ids = ids, .labels = labels };
+    write_gradients(n, g, forward_backward(n, g, &b), &out);
+    int failed = file_write(out_path, out.data, out.len);
+    folder_free_blocks(&n->m, n->o, g);
+    free(ids);
+    free(labels);
+    buf_release(&out);
+    buf_release(&file);
+    return failed;
+}
+
+static int create(struct net *n, const char *dir, char **argv)
+{
+    struct model_config c = { .layers = atoll(argv[0]), .width = atoll(argv[1]),
+                              .heads = atoll(argv[2]), .positions = atoll(argv[3]),
+                              .vocabulary = atoll(argv[4]), .epsilon = 1e-5, .init_std = 0.2 };
+    c.inner = 4 * c.width;
+    if (model_init_gpt(&n->m, &c) < 0)
+        return -1;
+    n->w = zero_blocks(n);
+    for (size_t i = 0; i < n->m.tensors.count; i++) {
+        const struct tensor *row = &n->m.tensors.rows[i];
+        tensor_initialise(row, (uint64_t)atoll(argv[5]), n->w[row->block] + row->offset);
+    }
+    return folder_save(&n->m, n->w, dir, c.vocabulary - 1);
+}
+
+int main(int argc, char **argv)
+{
+    struct net n = { .o = ops_new(2) };
+    int failed = n.o ? 0 : -1;
+    if (failed == 0 && argc == 9 && !strcmp(argv[1], "create"))
+        failed = create(&n, argv[2], argv + 3);
+    else if (failed == 0 && argc == 5 && !strcmp(argv[1], "logits"))
+        failed = folder_load(&n.m, n.o, &n.w, argv[2]) < 0 || logits(&n, argv[3], argv[4]) < 0;
+    else if (failed == 0 && argc == 7 && !strcmp(argv[1], "gradients"))
+        failed = folder_load(&n.m, n.o, &n.w, argv[2]) < 0 ||
+                 gradients(&n, argv[3], atoll(argv[4]), atoll(argv[5]), argv[6]) < 0;
+    else if (failed == 0)
+        failed = err_set("usage: see the head of gpt.c");
+    if (failed)
+        fprintf(stderr, "gpt: %s\n", err_get());
+    folder_free_blocks(&n.m, n.o, n.w);
+    model_release(&n.m);
+    ops_free(n.o);
+    return failed ? 1 : 0;
+}
