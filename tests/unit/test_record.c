@@ -1,0 +1,182 @@
+/* TFRecord framing and index files: damage at every place is found, and named. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "tfrecord/crc32c.h"
+#include "tfrecord/index.h"
+#include "tfrecord/le.h"
+#include "tfrecord/record.h"
+
+static void expect_error(const char *part)
+{
+    cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
+}
+
+static struct file_map as_map(const struct buf *b)
+{
+    return (struct file_map){ (const unsigned char *)b->data, b->len };
+}
+
+/* Three records: "first", "", and 1000 bytes of x. */
+static struct buf three_records(void)
+{
+    struct buf file = BUF_INIT, x = BUF_INIT;
+    for (int i = 0; i < 1000; i++)
+        buf_addc(&x, 'x');
+    record_frame(&file, "first", 5);
+    record_frame(&file, "", 0);
+    record_frame(&file, x.data, x.len);
+    buf_release(&x);
+    return file;
+}
+
+Test(record, framing_is_tensorflows)
+{
+    struct buf b = BUF_INIT;
+    record_frame(&b, "", 0);
+    cr_assert_eq(b.len, 16);
+    cr_expect_eq(memcmp(b.data, "\0\0\0\0\0\0\0\0\x29\x03\x98\x07\xd8\xea\x82\xa2", 16), 0);
+    buf_release(&b);
+}
+
+Test(record, reads_what_was_framed)
+{
+    struct buf b = three_records();
+    struct file_map map = as_map(&b);
+    struct record r;
+    cr_assert_eq(record_read(&map, 0, &r), 1);
+    cr_expect(r.bytes == 5 && !memcmp(r.data, "first", 5));
+    cr_assert_eq(record_read(&map, record_end(&r), &r), 1);
+    cr_expect(r.bytes == 0 && r.offset == 21);
+    cr_assert_eq(record_read(&map, record_end(&r), &r), 1);
+    cr_expect(r.bytes == 1000);
+    cr_expect_eq(record_read(&map, record_end(&r), &r), 0);
+    cr_expect_eq(record_read(&map, b.len + 1, &r), -1);
+    buf_release(&b);
+}
+
+Test(record, every_flipped_bit_is_found)
+{
+    struct buf b = three_records();
+    struct file_map map = as_map(&b);
+    struct record_index index;
+    for (size_t i = 0; i < b.len; i++) {
+        for (int bit = 0; bit < 8; bit++) {
+            b.data[i] ^= (char)(1 << bit);
+            cr_assert_eq(index_scan(&index, &map, "f", 1), -1, "bit %d of byte %zu", bit, i);
+            b.data[i] ^= (char)(1 << bit);
+        }
+    }
+    buf_release(&b);
+}
+
+Test(record, every_truncation_is_found)
+{
+    struct buf b = three_records();
+    struct record_index index;
+    for (size_t n = 0; n <= b.len; n++) {
+        struct file_map map = { (const unsigned char *)b.data, n };
+        int whole = n == 0 || n == 21 || n == 37 || n == b.len;
+        cr_assert_eq(index_scan(&index, &map, "f", 0), whole ? 0 : -1, "%zu bytes", n);
+        if (!whole)
+            expect_error("cut short");
+        index_release(&index);
+    }
+    buf_release(&b);
+}
+
+Test(record, errors_name_file_record_and_byte)
+{
+    struct buf b = three_records();
+    struct file_map map = as_map(&b);
+    struct record_index index;
+    b.data[37 + 12 + 500] ^= 1;
+    cr_expect_eq(index_scan(&index, &map, "some.tfrecord", 1), -1);
+    expect_error("some.tfrecord: record 2 at byte 37: data is damaged");
+    cr_expect_eq(index_scan(&index, &map, "some.tfrecord", 0), 0, "lengths alone are right");
+    index_release(&index);
+    b.data[21] ^= 1;
+    cr_expect_eq(index_scan(&index, &map, "some.tfrecord", 0), -1);
+    expect_error("some.tfrecord: record 1 at byte 21: length is damaged");
+    buf_release(&b);
+}
+
+Test(record, absurd_lengths_are_refused)
+{
+    static const uint64_t lengths[] = { (uint64_t)1 << 60, UINT64_MAX, UINT64_MAX - 15,
+                                        (uint64_t)1 << 63, 5 };
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        unsigned char bytes[20] = { 0 };
+        struct file_map map = { bytes, sizeof bytes };
+        struct record r;
+        le_put_u64(bytes, lengths[i]);
+        le_put_u32(bytes + 8, crc32c_mask(crc32c(0, bytes, 8)));
+        cr_expect_eq(record_read(&map, 0, &r), -1);
+        expect_error("cut short: record of");
+    }
+}
+
+Test(record, compressed_files_are_told)
+{
+    unsigned char gzip[30] = { 0x1F, 0x8B, 8 }, zlib[30] = { 0x78, 0x9C };
+    struct file_map map = { gzip, sizeof gzip };
+    cr_expect_eq(record_not_compressed(&map, "f"), -1);
+    expect_error("f: compressed as a whole (gzip)");
+    map.data = zlib;
+    cr_expect_eq(record_not_compressed(&map, "f"), -1);
+    expect_error("(zlib)");
+    struct buf b = three_records();
+    map = as_map(&b);
+    cr_expect_eq(record_not_compressed(&map, "f"), 0);
+    buf_release(&b);
+}
+
+static int load(struct record_index *index, const char *text, uint64_t bytes)
+{
+    char path[] = "/tmp/textmill-index-XXXXXX";
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+    int result = index_load(index, path, bytes);
+    unlink(path);
+    return result;
+}
+
+Test(index, reads_lines_that_cover_the_file)
+{
+    struct record_index index;
+    cr_assert_eq(load(&index, "0 21\n21 16\n37 1016\n", 1053), 0);
+    cr_expect(index.count == 3 && index.offsets[2] == 37);
+    index_release(&index);
+    cr_expect_eq(load(&index, "", 0), 0);
+}
+
+Test(index, refuses_lines_that_do_not)
+{
+    static const char *const bad[] = {
+        "0 21\n21 16\n37 1015\n", "0 21\n21 16\n", "0 21\n22 16\n", "0 21\n21 15\n", "0 21",
+        "0 21\n21\n", "0  21\n", "x\n", "-1 5\n", "0 99999999999999999999999\n",
+        "18446744073709551615 21\n", "0 21\r\n", "0 1053\n1053 16\n",
+    };
+    struct record_index index;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        cr_expect_eq(load(&index, bad[i], 1053), -1, "'%s' is accepted", bad[i]);
+}
+
+Test(index, names)
+{
+    struct buf path = BUF_INIT;
+    index_path(&path, "a/b.tfrecord");
+    cr_expect_str_eq(path.data, "a/b.index");
+    index_path(&path, "a/train-00000");
+    cr_expect_str_eq(path.data, "a/train-00000.index");
+    index_path(&path, ".tfrecord");
+    cr_expect_str_eq(path.data, ".tfrecord.index");
+    buf_release(&path);
+}
