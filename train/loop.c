@@ -1,11 +1,15 @@
 #include "train/loop.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "common/file.h"
@@ -33,6 +37,7 @@ struct loop {
     uint64_t logged_tokens;
     uint32_t *ids;          /* [B,T] of a validation batch */
     int32_t *labels;
+    int lock;               /* of the output folder; -1: none */
 };
 
 static volatile sig_atomic_t stop_signal;
@@ -110,6 +115,18 @@ static int compare_settings(const char *then, const char *now)
             return -1;
         line += n + (line[n] == '\n');
     }
+    return 0;
+}
+
+/* Two runs in one folder would tear each other's files. A file system without locks has none. */
+static int lock_folder(struct loop *l)
+{
+    const char *out = l->settings->output;
+    if (file_mkdirs(out) < 0)
+        return -1;
+    l->lock = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (l->lock >= 0 && flock(l->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return err_set("another training is running in '%s'", out);
     return 0;
 }
 
@@ -201,7 +218,7 @@ static int open_loop(struct loop *l, int threads)
     struct plan *p = l->plan;
     struct buf path = BUF_INIT;
     comm_init(&l->comm);
-    if (!(l->ops = ops_new(threads)) || start_or_resume(l) < 0)
+    if (lock_folder(l) < 0 || !(l->ops = ops_new(threads)) || start_or_resume(l) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->model, l->ops, &l->store, &l->comm);
     struct batches_config bc = { .data = p->data, .seed = p->engine.seed,
@@ -213,10 +230,8 @@ static int open_loop(struct loop *l, int threads)
     size_t tokens = (size_t)(p->engine.B * p->engine.T);
     l->ids = mem_zalloc(tokens, sizeof *l->ids);
     l->labels = mem_zalloc(tokens, sizeof *l->labels);
-    int result = file_mkdirs(l->settings->output);
     file_join(&path, l->settings->output, "config.yaml");
-    if (!result)
-        result = file_write(path.data, l->config, strlen(l->config));
+    int result = file_write(path.data, l->config, strlen(l->config));
     if (!result)
         result = metrics_open(&l->metrics, l->settings->output, l->at.step);
     buf_release(&path);
@@ -236,6 +251,8 @@ static int close_loop(struct loop *l)
         ops_free(l->ops);
     free(l->ids);
     free(l->labels);
+    if (l->lock >= 0)
+        close(l->lock);
     return result;
 }
 
@@ -398,7 +415,7 @@ static int run(struct loop *l)
 
 int loop_run(struct plan *p, const char *config, int threads, struct loop_result *result)
 {
-    struct loop l = { .plan = p, .settings = p->settings, .config = config };
+    struct loop l = { .plan = p, .settings = p->settings, .config = config, .lock = -1 };
     catch_signals();
     int failed = open_loop(&l, threads) < 0;
     if (!failed) {
