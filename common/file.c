@@ -307,7 +307,7 @@ int output_close(struct output *out)
     if (output_flush(out) < 0)
         goto fail;
     if (out->temp) {
-        if (fsync(out->fd) < 0 && errno != EINVAL && errno != EROFS) {
+        if (!out->lazy && fsync(out->fd) < 0 && errno != EINVAL && errno != EROFS) {
             err_set("cannot write '%s': %s", out->path, strerror(errno));
             goto fail;
         }

@@ -73,6 +73,7 @@ struct output {
     size_t len;
     uint64_t offset; /* bytes given to output_write so far */
     int failed;
+    int lazy; /* set by the caller: no fsync at the close, since a whole tree is synced later */
 };
 int output_open(struct output *out, const char *path);
 int output_write(struct output *out, const void *bytes, size_t n);

@@ -1,0 +1,67 @@
+/*
+ * dump.h - pages of a MediaWiki XML export.
+ *
+ * Reads any version of the export format (0.1 to 0.11), packed or not (unpack.h), in any encoding
+ * and layout that XML allows, with libxml2's push parser: nothing but the page at hand is kept.
+ *
+ *     <mediawiki xml:lang="en">
+ *       <siteinfo> <base>… <namespaces> <namespace key="6">File</namespace> …
+ *       <page> <title>… <ns>0</ns> <id>12</id> <redirect title="…"/>
+ *         <revision> <id>345</id> <timestamp>… <model>wikitext</model> <text>…
+ *
+ * Of a page with several revisions the one with the latest timestamp counts (of equals the last).
+ * Where <ns> is missing, as before version 0.6, the title's prefix decides; where <redirect> is,
+ * the text does. A document type is refused, so that no entity can be declared.
+ */
+#ifndef TEXTMILL_DUMP_H
+#define TEXTMILL_DUMP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+struct dump_namespace {
+    int key;
+    char *name; /* in the wiki's language; "" for articles */
+};
+
+struct dump_site {
+    struct buf name, base, lang; /* sitename; the main page's address; xml:lang of the export */
+    struct dump_namespace *namespaces;
+    size_t count, cap;
+};
+
+struct dump_page {
+    struct buf title, id, revid, timestamp, model, text;
+    int ns;
+    int redirect;
+    int too_long; /* the text was longer than the limit and is left out */
+};
+
+#define DUMP_PAGE_INIT                                                                          \
+    { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, 0, 0, 0 }
+void dump_page_release(struct dump_page *p);
+
+struct dump;
+
+/* "-" is stdin. Texts of more than max_text_bytes are left out. NULL with the error set. */
+struct dump *dump_open(const char *path, size_t max_text_bytes);
+void dump_close(struct dump *d);
+
+/* The next page, into the caller's buffers: 1, 0 at the end, -1. What is wrong with a file (cut
+ * short, damaged, no export at all) is reported after the last whole page before it. */
+int dump_read(struct dump *d, struct dump_page *page);
+
+/* What <siteinfo> said; whole once a page was read. */
+const struct dump_site *dump_site(const struct dump *d);
+
+/* The namespace that `name` names in this wiki or, in any wiki, in English: 1 and *key, or 0.
+ * Case, and '_' for a space, do not matter. */
+int dump_namespace(const struct dump_site *site, const char *name, size_t n, int *key);
+
+/* Bytes read: of the file, and of XML. */
+uint64_t dump_packed_bytes(const struct dump *d);
+uint64_t dump_xml_bytes(const struct dump *d);
+
+#endif

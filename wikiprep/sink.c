@@ -1,0 +1,251 @@
+#define _GNU_SOURCE /* syncfs */
+#include "wikiprep/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/js.h"
+#include "common/mem.h"
+
+enum { FILES_A_FOLDER = 100 };
+
+static const char MANIFEST[] = "manifest";
+
+/* ---- documents --------------------------------------------------------------------------- */
+
+/* As WikiExtractor writes it: one object a line, ids as strings. */
+static void put_json(struct buf *out, const struct document *d, const char *revid)
+{
+    buf_adds(out, "{\"id\": ");
+    js_quote(out, d->id.data, d->id.len);
+    buf_adds(out, ", \"revid\": ");
+    js_quote(out, revid, strlen(revid));
+    buf_adds(out, ", \"url\": ");
+    js_quote(out, d->url.data, d->url.len);
+    buf_adds(out, ", \"title\": ");
+    js_quote(out, d->title.data, d->title.len);
+    buf_adds(out, ", \"text\": ");
+    js_quote(out, d->text.data, d->text.len);
+    buf_adds(out, "}\n");
+}
+
+void sink_format_document(struct buf *out, enum sink_format format, const struct document *d,
+                          const char *revid)
+{
+    if (format == SINK_JSON)
+        put_json(out, d, revid);
+    else
+        document_put(out, d);
+}
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+/* "AA", "AB", ... "ZZ", "AAA", ...: WikiExtractor's order, and what comes after its last. */
+static void folder_name(char name[16], uint64_t n)
+{
+    int letters = 2;
+    uint64_t names = 26 * 26;
+    while (n >= names) {
+        n -= names;
+        names *= 26;
+        letters++;
+    }
+    name[letters] = '\0';
+    for (int i = letters - 1; i >= 0; i--, n /= 26)
+        name[i] = (char)('A' + n % 26);
+}
+
+/* Marks part the documents' stream from other text; WikiExtractor's files have none, but its
+ * lines are no sentences either. */
+static int has_marks(const struct sink *s)
+{
+    return s->format == SINK_DOCUMENTS && (!s->dir || s->sentences);
+}
+
+static int begin_file(struct sink *s)
+{
+    if (s->dir) {
+        char folder[16];
+        folder_name(folder, s->files / FILES_A_FOLDER);
+        struct buf path = BUF_INIT;
+        buf_addf(&path, "%s/%s", s->temp, folder);
+        int result = s->files % FILES_A_FOLDER ? 0 : file_mkdirs(path.data);
+        buf_addf(&path, "/wiki_%02d", (int)(s->files % FILES_A_FOLDER));
+        if (!result)
+            result = output_open(&s->out, path.data);
+        buf_release(&path);
+        if (result < 0)
+            return -1;
+        s->out.lazy = 1; /* one sync for the whole tree, when it is whole */
+        s->files++;
+    } else if (output_open(&s->out, "-") < 0) {
+        return -1;
+    }
+    s->is_open = 1;
+    s->in_file = 0;
+    if (!has_marks(s))
+        return 0;
+    buf_clear(&s->piece);
+    document_put_begin(&s->piece, s->sentences);
+    return output_write(&s->out, s->piece.data, s->piece.len);
+}
+
+static int end_file(struct sink *s)
+{
+    if (has_marks(s)) {
+        buf_clear(&s->piece);
+        document_put_end(&s->piece, s->in_file);
+        if (output_write(&s->out, s->piece.data, s->piece.len) < 0)
+            return -1;
+    }
+    s->bytes += s->out.offset;
+    s->is_open = 0;
+    return output_close(&s->out);
+}
+
+int sink_write(struct sink *s, const struct buf *document)
+{
+    int full = s->is_open && s->dir && s->in_file &&
+               (!s->limit_bytes || s->out.offset + document->len > s->limit_bytes);
+    if (full && end_file(s) < 0)
+        return -1;
+    if (!s->is_open && begin_file(s) < 0)
+        return -1;
+    s->in_file++;
+    s->documents++;
+    return output_write(&s->out, document->data, document->len);
+}
+
+/* ---- the tree ---------------------------------------------------------------------------- */
+
+/* A folder in the way is fine when it is empty or a tree of ours. */
+static int check_target(const char *dir)
+{
+    if (!file_exists(dir))
+        return 0;
+    if (!file_is_dir(dir))
+        return err_set("cannot write to '%s': it is no folder", dir);
+    struct file_names names;
+    if (file_list(&names, dir, "") < 0)
+        return -1;
+    size_t count = names.count;
+    file_names_free(&names);
+    if (!count)
+        return 0;
+    struct buf text = BUF_INIT, path = BUF_INIT;
+    file_join(&path, dir, MANIFEST);
+    int ours = file_exists(path.data) && file_read(path.data, &text) == 0 &&
+               !strncmp(text.data, "textmill=documents ", 19);
+    buf_release(&text);
+    buf_release(&path);
+    return ours ? 0
+                : err_set("cannot write to '%s': it is not empty, and no tree of documents", dir);
+}
+
+int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
+              int sentences)
+{
+    *s = (struct sink){ .format = format, .sentences = sentences, .limit_bytes = limit_bytes };
+    buf_init(&s->piece);
+    if (!dir)
+        return begin_file(s);
+    if (check_target(dir) < 0)
+        return -1;
+    s->dir = mem_strdup(dir);
+    for (size_t n = strlen(dir); n > 1 && s->dir[n - 1] == '/'; n--)
+        s->dir[n - 1] = '\0';
+    struct buf temp = BUF_INIT;
+    buf_addf(&temp, "%s.tmp-%ld", s->dir, (long)getpid());
+    s->temp = buf_detach(&temp);
+    return file_mkdirs(s->temp);
+}
+
+static int write_manifest(struct sink *s, const struct kv *more)
+{
+    struct kv kv = KV_INIT;
+    kv_add(&kv, "textmill", "documents 1");
+    kv_add(&kv, "format", s->format == SINK_JSON ? "json" : "doc");
+    kv_addf(&kv, "sentences", "%d", s->sentences);
+    kv_addf(&kv, "files", "%" PRIu64, s->files);
+    kv_addf(&kv, "documents", "%" PRIu64, s->documents);
+    kv_addf(&kv, "bytes", "%" PRIu64, s->bytes);
+    for (size_t i = 0; i < more->count; i++)
+        kv_add(&kv, more->pairs[i].key, more->pairs[i].value);
+    struct buf text = BUF_INIT, path = BUF_INIT;
+    kv_print(&kv, &text);
+    file_join(&path, s->temp, MANIFEST);
+    int result = file_write(path.data, text.data, text.len);
+    buf_release(&text);
+    buf_release(&path);
+    kv_release(&kv);
+    return result;
+}
+
+static int sync_tree(const struct sink *s)
+{
+    int fd = open(s->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int failed = fd < 0 || syncfs(fd) < 0;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    return failed ? err_set("cannot sync '%s': %s", s->temp, strerror(why)) : 0;
+}
+
+/* Puts the tree in its place, and the one that was there out of the way first. */
+static int publish(struct sink *s)
+{
+    if (sync_tree(s) < 0)
+        return -1;
+    struct buf old = BUF_INIT;
+    buf_addf(&old, "%s.old-%ld", s->dir, (long)getpid());
+    int had_old = file_exists(s->dir), result = 0;
+    if (had_old && rename(s->dir, old.data) < 0)
+        result = err_set("cannot rename '%s': %s", s->dir, strerror(errno));
+    else if (rename(s->temp, s->dir) < 0)
+        result = err_set("cannot rename '%s' to '%s': %s", s->temp, s->dir, strerror(errno));
+    if (result < 0 && had_old && !file_exists(s->dir))
+        (void)!rename(old.data, s->dir);
+    if (!result && had_old)
+        result = file_remove_tree(old.data);
+    buf_release(&old);
+    return result < 0 ? -1 : file_sync_dir(s->dir);
+}
+
+static void release(struct sink *s)
+{
+    free(s->dir);
+    free(s->temp);
+    buf_release(&s->piece);
+    *s = (struct sink){ .piece = BUF_INIT };
+}
+
+int sink_close(struct sink *s, const struct kv *more)
+{
+    int result = s->is_open ? end_file(s) : 0;
+    if (s->dir && !result)
+        result = write_manifest(s, more) < 0 ? -1 : publish(s);
+    if (result < 0)
+        sink_abandon(s);
+    else
+        release(s);
+    return result;
+}
+
+/* The error that led here is the caller's: it outlives the clearing up. */
+void sink_abandon(struct sink *s)
+{
+    char *error = mem_strdup(err_get());
+    output_abandon(&s->out);
+    if (s->temp && file_exists(s->temp))
+        (void)file_remove_tree(s->temp);
+    if (*error)
+        err_set("%s", error);
+    free(error);
+    release(s);
+}

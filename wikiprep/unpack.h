@@ -1,0 +1,24 @@
+/*
+ * unpack.h - a compressed file as a stream of bytes.
+ *
+ * The format is recognised by content, never by name: plain, bzip2, gzip, xz, lzma, zstd, lz4,
+ * and archives that hold one file (7z, zip, tar). Reads through libarchive.
+ */
+#ifndef TEXTMILL_UNPACK_H
+#define TEXTMILL_UNPACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct unpack;
+
+struct unpack *unpack_open(const char *path); /* "-" is stdin; NULL with the error set */
+void unpack_close(struct unpack *u);
+
+/* Up to n bytes: how many, 0 at the end, -1. What came before an error was good. */
+int64_t unpack_read(struct unpack *u, void *bytes, size_t n);
+
+/* Bytes of the packed file that were read so far: for progress. */
+uint64_t unpack_packed(const struct unpack *u);
+
+#endif

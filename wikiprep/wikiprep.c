@@ -1,0 +1,349 @@
+/*
+ * wikiprep.c - from a Wikipedia dump to text.
+ *
+ * A pipeline: one thread at a time reads the dump, all clean pages, one at a time writes; in the
+ * order of the dump, so that the output does not depend on the number of threads.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/document.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/pool.h"
+#include "common/tool.h"
+#include "wikiprep/dump.h"
+#include "wikiprep/names.h"
+#include "wikiprep/sentence.h"
+#include "wikiprep/sink.h"
+#include "wikiprep/wikitext.h"
+
+enum { ITEMS_A_THREAD = 8, NAMESPACES_MAX = 64 };
+
+static const char *output_dir;
+static uint64_t file_bytes = 1 << 20;
+static uint64_t max_page_bytes = 64 << 20;
+static int json, sentences, lists = 1, headings = 1;
+static const char *namespace_list = "0";
+
+static const struct opt options[] = {
+    { 'o', "output", OPT_TEXT, &output_dir, "DIR", "write a tree of files, DIR/AA/wiki_00 …; - is stdout", 0, 0 },
+    { 'b', "bytes", OPT_SIZE, &file_bytes, "SIZE", "largest file of the tree; 0: one article a file", 0, 0 },
+    { 0, "json", OPT_FLAG, &json, NULL, "write JSON lines: id, revid, url, title, text", 0, 0 },
+    { 0, "sentences", OPT_FLAG, &sentences, NULL, "one sentence a line, a blank line after a paragraph", 0, 0 },
+    { 0, "namespaces", OPT_TEXT, &namespace_list, "LIST", "pages to take: numbers or names, comma between", 0, 0 },
+    { 0, "lists", OPT_FLAG, &lists, NULL, "keep the items of lists", 0, 0 },
+    { 0, "headings", OPT_FLAG, &headings, NULL, "keep the headings of sections", 0, 0 },
+    { 0, "max-page", OPT_SIZE, &max_page_bytes, "SIZE", "leave out pages with more wikitext than this", 1, 1e9 },
+    { 0 },
+};
+
+/* ---- one dump of those that are read -------------------------------------------------------- */
+
+struct source {
+    struct names *names;
+    char *base; /* of a page's address */
+    int namespaces[NAMESPACES_MAX];
+    int namespace_count;
+};
+
+/* A page on its way. */
+struct item {
+    struct dump_page page;
+    const struct source *source;
+    struct wikitext *cleaner;
+    struct document document;
+    struct buf text; /* before it is split into sentences */
+    struct buf bytes; /* as written; empty: nothing to write */
+};
+
+struct run {
+    char **paths;
+    int path_count, next_path;
+    struct dump *dump; /* the one being read */
+    struct source **sources;
+    size_t source_count, sources_cap;
+    struct sink sink;
+    uint64_t pages, redirects, empty, too_long, bytes; /* for the last line */
+    uint64_t packed_before; /* bytes of the dumps that are done */
+};
+
+static int add_namespace(struct source *s, const struct dump_site *site, const char *word, size_t n)
+{
+    char *end;
+    int key = (int)strtol(word, &end, 10);
+    int is_number = end == word + n && n;
+    if (!is_number && !dump_namespace(site, word, n, &key))
+        return err_usage("--namespaces: the wiki has no namespace '%.*s'", (int)n, word);
+    if (s->namespace_count == NAMESPACES_MAX)
+        return err_usage("--namespaces: more than %d of them", NAMESPACES_MAX);
+    s->namespaces[s->namespace_count++] = key;
+    return 0;
+}
+
+static int choose_namespaces(struct source *s, const struct dump_site *site)
+{
+    const char *word = namespace_list;
+    for (;; word++) {
+        size_t n = strcspn(word, ",");
+        if (add_namespace(s, site, word, n) < 0)
+            return -1;
+        word += n;
+        if (!*word)
+            return 0;
+    }
+}
+
+static void name_namespaces(struct names *names, const struct dump_site *site)
+{
+    for (size_t i = 0; i < site->count; i++) {
+        int key = site->namespaces[i].key;
+        enum names_kind kind = key == 6    ? NAMES_FILE
+                               : key == 14 ? NAMES_CATEGORY
+                               : key == -2 ? NAMES_MEDIA
+                                           : NAMES_PAGE;
+        names_add(names, site->namespaces[i].name, kind);
+    }
+}
+
+/* Learns from the site what its pages need; called when its first page is there. */
+static int add_source(struct run *r)
+{
+    const struct dump_site *site = dump_site(r->dump);
+    struct source *s = mem_zalloc(1, sizeof *s);
+    mem_grow(r->sources, r->sources_cap, r->source_count + 1);
+    r->sources[r->source_count++] = s;
+    s->names = names_new();
+    name_namespaces(s->names, site);
+    const char *slash = strrchr(site->base.data, '/');
+    s->base = mem_strndup(site->base.data, slash ? (size_t)(slash - site->base.data) : 0);
+    return choose_namespaces(s, site);
+}
+
+static void free_source(struct source *s)
+{
+    names_free(s->names);
+    free(s->base);
+    free(s);
+}
+
+/* ---- read --------------------------------------------------------------------------------- */
+
+static int next_dump(struct run *r)
+{
+    if (r->dump)
+        r->packed_before += dump_packed_bytes(r->dump);
+    dump_close(r->dump);
+    r->dump = NULL;
+    if (r->next_path == r->path_count)
+        return 0;
+    r->dump = dump_open(r->paths[r->next_path++], max_page_bytes);
+    return r->dump ? 1 : -1;
+}
+
+static int is_wanted(struct run *r, const struct source *s, const struct dump_page *p)
+{
+    int wanted = 0;
+    for (int i = 0; i < s->namespace_count; i++)
+        wanted |= s->namespaces[i] == p->ns;
+    if (!wanted || (p->model.len && strcmp(p->model.data, "wikitext")))
+        return 0;
+    r->redirects += p->redirect;
+    r->too_long += p->too_long;
+    if (p->too_long)
+        log_error("page '%s' (id %s) is left out: its text is longer than %llu bytes",
+                  p->title.data, p->id.data, (unsigned long long)max_page_bytes);
+    return !p->redirect && !p->too_long;
+}
+
+static int read_page(void *ctx, void *slot)
+{
+    struct run *r = ctx;
+    struct item *item = slot;
+    for (;;) {
+        int got = r->dump ? dump_read(r->dump, &item->page) : 0;
+        if (got < 0)
+            return -1;
+        if (!got) {
+            if ((got = next_dump(r)) <= 0)
+                return got;
+            continue;
+        }
+        int first = r->source_count < (size_t)r->next_path;
+        if (first && add_source(r) < 0)
+            return -1;
+        r->pages++;
+        progress_to(r->packed_before + dump_packed_bytes(r->dump));
+        item->source = r->sources[r->source_count - 1];
+        if (is_wanted(r, item->source, &item->page))
+            return 1;
+    }
+}
+
+/* ---- work --------------------------------------------------------------------------------- */
+
+static int clean_page(void *ctx, void *slot)
+{
+    (void)ctx;
+    struct item *item = slot;
+    struct document *d = &item->document;
+    const struct dump_page *p = &item->page;
+    buf_clear(&item->bytes);
+    wikitext_set_names(item->cleaner, item->source->names);
+    wikitext_clean(item->cleaner, p->text.data, p->text.len, sentences ? &item->text : &d->text);
+    if (sentences)
+        sentence_split_text(&d->text, item->text.data, item->text.len);
+    if (!d->text.len)
+        return 0;
+    buf_clear(&d->id);
+    buf_clear(&d->url);
+    buf_clear(&d->title);
+    buf_add(&d->id, p->id.data, p->id.len);
+    buf_add(&d->title, p->title.data, p->title.len);
+    buf_addf(&d->url, "%s?curid=%s", item->source->base, p->id.data);
+    sink_format_document(&item->bytes, json ? SINK_JSON : SINK_DOCUMENTS, d, p->revid.data);
+    return 0;
+}
+
+/* ---- write -------------------------------------------------------------------------------- */
+
+static int write_page(void *ctx, void *slot)
+{
+    struct run *r = ctx;
+    const struct item *item = slot;
+    if (!item->bytes.len) {
+        r->empty++;
+        return 0;
+    }
+    r->bytes += item->bytes.len;
+    return sink_write(&r->sink, &item->bytes);
+}
+
+/* ---- run ---------------------------------------------------------------------------------- */
+
+static struct item *new_item(void)
+{
+    struct item *item = mem_zalloc(1, sizeof *item);
+    const struct wikitext_options how = { .no_lists = !lists, .no_headings = !headings };
+    item->page = (struct dump_page)DUMP_PAGE_INIT;
+    item->document = (struct document)DOCUMENT_INIT;
+    item->cleaner = wikitext_new(NULL, &how);
+    buf_init(&item->text);
+    buf_init(&item->bytes);
+    return item;
+}
+
+static void free_item(struct item *item)
+{
+    dump_page_release(&item->page);
+    document_release(&item->document);
+    wikitext_free(item->cleaner);
+    buf_release(&item->text);
+    buf_release(&item->bytes);
+    free(item);
+}
+
+static int run_pipeline(struct run *r)
+{
+    int threads = (int)tool_threads, count = threads * ITEMS_A_THREAD;
+    struct item **items = mem_zalloc((size_t)count, sizeof *items);
+    for (int i = 0; i < count; i++)
+        items[i] = new_item();
+    struct pipeline p = { .read = read_page, .work = clean_page, .write = write_page,
+                          .ctx = r, .items = (void **)items, .item_count = count };
+    int result = pipeline_run(&p, threads);
+    for (int i = 0; i < count; i++)
+        free_item(items[i]);
+    free(items);
+    return result;
+}
+
+/* Bytes of all inputs, or 0 when one does not say. */
+static uint64_t input_bytes(int argc, char **argv)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < argc; i++) {
+        struct stat st;
+        if (!strcmp(argv[i], "-") || stat(argv[i], &st) < 0 || !S_ISREG(st.st_mode))
+            return 0;
+        sum += (uint64_t)st.st_size;
+    }
+    return sum;
+}
+
+static void report(const struct run *r)
+{
+    tool_count("pages", r->pages);
+    tool_count("documents", r->pages ? r->sink.documents : 0);
+    tool_count("bytes", r->bytes);
+    if (r->redirects)
+        tool_count("redirects left out", r->redirects);
+    if (r->empty)
+        tool_count("empty pages left out", r->empty);
+    if (r->too_long)
+        tool_count("long pages left out", r->too_long);
+}
+
+static int check_options(void)
+{
+    if (output_dir && !strcmp(output_dir, "-"))
+        output_dir = NULL;
+    if (tool_given("bytes") && !output_dir)
+        return err_usage("-b says how large the files of -o DIR are");
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    static char dash[] = "-", *standard_input[] = { dash };
+    if (check_options() < 0)
+        return -1;
+    if (!argc) {
+        argc = 1;
+        argv = standard_input;
+        if (tool_binary_stdin() < 0)
+            return -1;
+    }
+    struct run r = { .paths = argv, .path_count = argc };
+    progress_begin("bytes read", input_bytes(argc, argv));
+    int result = sink_open(&r.sink, output_dir, file_bytes, json ? SINK_JSON : SINK_DOCUMENTS,
+                           sentences);
+    if (!result)
+        result = run_pipeline(&r);
+    progress_end();
+    report(&r);
+    struct kv more = KV_INIT;
+    kv_add(&more, "pg", tool_provenance());
+    if (!result)
+        result = sink_close(&r.sink, &more);
+    else
+        sink_abandon(&r.sink);
+    kv_release(&more);
+    dump_close(r.dump);
+    for (size_t i = 0; i < r.source_count; i++)
+        free_source(r.sources[i]);
+    free(r.sources);
+    return result;
+}
+
+static const struct tool_command commands[] = {
+    { NULL, "[FILE...]", "Turns MediaWiki XML dumps, packed or not, into text.", options,
+      TOOL_THREADS | TOOL_PROGRESS, 0, -1, run },
+    { 0 },
+};
+
+static const struct tool tool = {
+    .name = "wikiprep",
+    .summary = "from a Wikipedia dump to text",
+    .examples = "  wikiprep enwiki.xml.bz2 | tokenize --vocab gpt2 | tfwrite -o shards/\n"
+                "  wikiprep -o text -b 100M enwiki.xml.bz2\n"
+                "  wikiprep --json --sentences dewiki.xml.7z > de.jsonl\n",
+    .commands = commands,
+};
+
+int main(int argc, char **argv)
+{
+    return tool_main(&tool, argc, argv);
+}

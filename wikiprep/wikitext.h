@@ -1,0 +1,54 @@
+/*
+ * wikitext.h - the text of a wiki page, without its markup.
+ *
+ * Dropped: templates, tables, references, comments, files, categories, links to other languages,
+ * formulas, galleries and other things that are not prose. Kept: paragraphs, headings (of sections
+ * that have text), list items, the labels of links, the content of formatting tags. A paragraph, a
+ * heading, a list item is one line. Where something was dropped from inside a sentence, spaces and
+ * punctuation are repaired: "Paris ({{IPA|…}}, x)" is "Paris (x)"; other text stays as it is.
+ *
+ * Markup that is not closed does not take the rest of the page with it: links end with their
+ * paragraph, references and templates with their line, tables at a blank line or heading.
+ */
+#ifndef TEXTMILL_WIKITEXT_H
+#define TEXTMILL_WIKITEXT_H
+
+#include <stddef.h>
+
+#include "common/buf.h"
+#include "wikiprep/names.h"
+
+/* A template call, {{name|first|key=second}}, innermost first: the arguments hold what the calls
+ * and links in them became. The strings are not terminated, and may contain markup.h's bytes. */
+struct wikitext_call {
+    const char *name;
+    size_t name_len;
+    const struct wikitext_argument {
+        const char *text; /* "key=second" whole: what is a key depends on the template */
+        size_t len;
+    } *arguments;
+    size_t count;
+};
+
+/* Appends to `out` what the call shows; 0 when it shows nothing or is not known. */
+typedef int (*wikitext_render)(void *ctx, const struct wikitext_call *call, struct buf *out);
+
+struct wikitext_options {
+    int no_lists, no_headings;
+    wikitext_render render; /* NULL: templates are dropped */
+    void *render_ctx;
+};
+
+/* Working memory for one thread. `names` is borrowed; options are copied. */
+struct wikitext;
+struct wikitext *wikitext_new(const struct names *names, const struct wikitext_options *options);
+void wikitext_free(struct wikitext *w);
+
+/* Another wiki's names from now on; borrowed. */
+void wikitext_set_names(struct wikitext *w, const struct names *names);
+
+/* Replaces `out` with the lines, LF between them and none at the end. Never fails; time is linear
+ * in n, whatever the text. Bytes that are no UTF-8 go through. */
+void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *out);
+
+#endif
