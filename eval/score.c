@@ -57,27 +57,29 @@ static int check(const struct scorer *s, const struct window *w)
     return 0;
 }
 
-/* The inputs of w[0..B) as rows of T tokens. */
-static void fill_ids(struct scorer *s, const struct window *w, size_t B, int64_t T)
+/* w[0..B) as rows of T: what the model sees, and the label of each place that is scored. */
+static void fill(struct scorer *s, const struct window *w, size_t B, int64_t T)
 {
     memset(s->ids, 0, B * (size_t)T * sizeof *s->ids);
-    for (size_t b = 0; b < B; b++)
-        memcpy(s->ids + (int64_t)b * T, w[b].ids, (size_t)(w[b].count - 1) * sizeof *s->ids);
+    for (int64_t i = 0; i < (int64_t)B * T; i++)
+        s->labels[i] = MODEL_IGNORE;
+    for (size_t b = 0; b < B; b++) {
+        int64_t row = (int64_t)b * T;
+        memcpy(s->ids + row, w[b].ids, (size_t)(w[b].count - 1) * sizeof *s->ids);
+        for (int64_t i = w[b].count - w[b].scored; i < w[b].count; i++)
+            s->labels[row + i - 1] = (int32_t)w[b].ids[i];
+    }
 }
 
-/* Copies the rows that scored targets are predicted from out of x, one after the other into y,
- * with their labels. Returns how many. */
-static int64_t gather(struct scorer *s, const struct window *w, size_t B, int64_t T)
+static void collect(const struct scorer *s, struct window *w, int64_t row)
 {
-    int64_t C = s->model.config.width, n = 0;
-    for (size_t b = 0; b < B; b++) {
-        int64_t first = w[b].count - w[b].scored; /* the first scored target */
-        memcpy(s->y + n * C, s->x + ((int64_t)b * T + first - 1) * C,
-               (size_t)(w[b].scored * C) * sizeof *s->y);
-        for (int64_t i = first; i < w[b].count; i++)
-            s->labels[n++] = (int32_t)w[b].ids[i];
+    w->loss = 0;
+    w->right = 0;
+    for (int64_t i = row + w->count - 1 - w->scored; i < row + w->count - 1; i++) {
+        w->loss += s->losses[i];
+        w->right += s->right[i];
     }
-    return n;
+    w->last_right = s->right[row + w->count - 2];
 }
 
 static void run_layers(struct scorer *s, const struct batch *batch)
@@ -96,23 +98,13 @@ static void run_layers(struct scorer *s, const struct batch *batch)
 static void run(struct scorer *s, struct window *w, size_t B, int64_t T)
 {
     const struct model *m = &s->model;
-    struct batch batch = { .B = (int64_t)B, .T = T, .ids = s->ids };
-    fill_ids(s, w, B, T);
+    struct batch batch = { .B = (int64_t)B, .T = T, .ids = s->ids, .labels = s->labels };
+    fill(s, w, B, T);
     run_layers(s, &batch);
-
-    int64_t rows = gather(s, w, B, T), at = 0;
-    struct batch targets = { .B = 1, .T = rows, .ids = s->ids, .labels = s->labels };
-    m->head_fwd(m, s->ops, s->losses, s->right, s->y, s->blocks[m->config.layers + 1],
-                s->blocks[0], &targets);
-    for (size_t b = 0; b < B; b++) {
-        w[b].loss = 0;
-        w[b].right = 0;
-        for (int64_t i = 0; i < w[b].scored; i++, at++) {
-            w[b].loss += s->losses[at];
-            w[b].right += s->right[at];
-        }
-        w[b].last_right = s->right[at - 1];
-    }
+    m->head_fwd(m, s->ops, s->losses, s->right, s->x, s->blocks[m->config.layers + 1],
+                s->blocks[0], &batch);
+    for (size_t b = 0; b < B; b++)
+        collect(s, &w[b], (int64_t)b * T);
 }
 
 int score_windows(struct scorer *s, struct window *w, size_t n)

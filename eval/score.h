@@ -8,7 +8,7 @@
  *     right = how many scored t[i] are the model's first choice
  *
  * Windows are run side by side, padded at the end to the longest: attention looks back only, so
- * padding changes nothing. The vocabulary's logits are computed for scored targets alone.
+ * padding changes nothing.
  */
 #ifndef TEXTMILL_SCORE_H
 #define TEXTMILL_SCORE_H
@@ -32,12 +32,12 @@ struct scorer {
     struct ops *ops;
     struct model model;
     float **blocks;
-    int64_t rows;              /* tokens run at a time: bounds the memory */
-    float *x, *y;              /* [rows,C] */
-    uint32_t *ids;             /* [rows] */
-    int32_t *labels;           /* [rows], of gathered targets */
-    float *losses;             /* [rows] */
-    unsigned char *right;      /* [rows] */
+    int64_t rows;  /* tokens run at a time: bounds the memory */
+    float *x, *y;  /* [rows,C] */
+    uint32_t *ids; /* this and the following [rows] */
+    int32_t *labels;
+    float *losses;
+    unsigned char *right;
 };
 
 /* Loads the model folder `dir`. `rows` is raised to hold one window of full length. */

@@ -1,0 +1,177 @@
+"""evaluate against PyTorch on a random GPT-2: the same losses over the same windows of WikiText, the same
+counts on LAMBADA by both rules, the same loss over Megatron data; and the detokenizer against its rules as
+regular expressions."""
+import json
+import math
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+try:
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import GPT2Config, GPT2LMHeadModel
+except ImportError:
+    sys.exit(77)
+DATA = os.environ["DATA"]
+if not os.path.isdir(os.path.join(DATA, "tokenizers")):
+    sys.exit(77)
+TOKENIZER = Tokenizer.from_file(os.path.join(DATA, "tokenizers", "gpt2-tokenizer.json"))
+POSITIONS = 96
+checks = failures = 0
+
+
+def expect(what, got, want, tolerance=0.0):
+    global checks, failures
+    checks += 1
+    if abs(got - want) > tolerance:
+        failures += 1
+        print(f"evaluate: {what}: {got}, not {want}")
+
+
+def model_folder(folder):
+    torch.manual_seed(4)
+    config = GPT2Config(n_layer=2, n_embd=48, n_head=3, n_positions=POSITIONS, initializer_range=0.15)
+    model = GPT2LMHeadModel(config).eval()
+    model.save_pretrained(folder)
+    shutil.copy(os.path.join(DATA, "tokenizers", "gpt2-vocab.json"), os.path.join(folder, "vocab.json"))
+    shutil.copy(os.path.join(DATA, "tokenizers", "gpt2-merges.txt"), os.path.join(folder, "merges.txt"))
+    return model
+
+
+def ours(*command):
+    out = subprocess.run(["evaluate", *command, "-q", "--json"], check=True, capture_output=True).stdout
+    return json.loads(out)
+
+
+def score(model, ids, scored):
+    """Sum of the losses of the last `scored` of ids, how many are the argmax, and whether the last is."""
+    with torch.no_grad():
+        logits = model(torch.tensor([ids[:-1]])).logits[0, -scored:].double()
+    labels = torch.tensor(ids[-scored:])
+    right = logits.argmax(-1) == labels
+    return torch.nn.functional.cross_entropy(logits, labels, reduction="sum").item(), int(right.sum()), bool(right[-1])
+
+
+# ---- WikiText ------------------------------------------------------------------------------------
+
+def detokenize(text):
+    text = text.replace("s '", "s'")
+    for mark in "-,.":
+        text = text.replace(f" @{mark}@ ", mark)
+    for mark in ":;.!?,":
+        text = text.replace(f" {mark} ", f"{mark} ")
+    for left, right in ("()", "[]", "{}", '""', "''"):
+        text = re.sub(rf"\{left}\s*([^\{right}]*?)\s*\{right}", rf"{left}\1{right}", text)
+    for before, after in (("= = = =", "===="), ("= = =", "==="), ("= =", "=="), (" \u00b0 ", "\u00b0"),
+                          (" \n", "\n"), ("\n ", "\n"), (" N ", " 1 "), (" 's", "'s")):
+        text = text.replace(before, after)
+    return text
+
+
+def wiki(model, folder, path):
+    text = open(path, encoding="utf-8", newline="").read()
+    ids = TOKENIZER.encode(detokenize(text)).ids
+    words = len(text.strip().split(" "))
+    for length, stride in ((96, 32), (96, 96), (50, 7), (64, 1)):
+        nll, right, done = 0.0, 0, 1
+        while done < len(ids):
+            begin = 0 if done == 1 else done + stride - 1 - length
+            window = ids[begin:begin + length + 1]
+            loss, hits, _ = score(model, window, begin + len(window) - done)
+            nll, right, done = nll + loss, right + hits, begin + len(window)
+        loss, ratio = nll / (len(ids) - 1), (len(ids) - 1) / (words - 1)
+        got = ours("wiki", "--model", folder, "--sequence-length", str(length), "--stride", str(stride), path)
+        at = f"wiki, length {length}, stride {stride}: "
+        expect(at + "tokens", got["tokens"], len(ids))
+        expect(at + "words", got["words"], words)
+        expect(at + "bytes", got["bytes"], len(text.encode()))
+        expect(at + "token ratio", got["token_ratio"], ratio)
+        expect(at + "loss", got["loss"], loss, 1e-4)
+        expect(at + "perplexity", math.log(got["perplexity"]), min(20, loss), 1e-4)
+        expect(at + "adjusted perplexity", math.log(got["adjusted_perplexity"]), min(20, loss * ratio), 1e-4)
+        expect(at + "bits per byte", got["bits_per_byte"], nll / math.log(2) / len(text.encode()), 1e-4)
+        expect(at + "accuracy", got["accuracy"], right / (len(ids) - 1), 1e-3)
+
+
+# ---- LAMBADA -------------------------------------------------------------------------------------
+
+def lambada(model, folder, path):
+    words = tokens = passages = 0
+    nll = 0.0
+    for line in open(path, encoding="utf-8"):
+        text = json.loads(line)["text"]
+        word = text.split()[-1]
+        context = text[:text.rfind(word)].strip()
+        label = TOKENIZER.encode(" " + word).ids
+        loss, right, _ = score(model, (TOKENIZER.encode(context).ids + label)[-POSITIONS - 1:], len(label))
+        _, _, last = score(model, TOKENIZER.encode(text.strip()).ids[-POSITIONS - 1:], 1)
+        words, tokens, nll, passages = words + (right == len(label)), tokens + last, nll + loss, passages + 1
+    got = ours("lmbd", "--model", folder, path)
+    expect("lambada, passages", got["passages"], passages)
+    expect("lambada, words right", got["right"], words)
+    expect("lambada, tokens right", got["token_right"], tokens)
+    expect("lambada, loss a word", got["loss"], nll / passages, 1e-3)
+    print(f"evaluate: LAMBADA {passages} passages, {words} words and {tokens} last tokens right")
+
+
+def best_piece(model, text, pattern, rank):
+    """The first of the tokens from the rank-th on, most probable first, whose text matches."""
+    with torch.no_grad():
+        logits = model(torch.tensor([TOKENIZER.encode(text).ids[-POSITIONS:]])).logits[0, -1]
+    pieces = (TOKENIZER.decode([t]) for t in logits.topk(3000).indices.tolist()[rank:])
+    return next((piece for piece in pieces if re.fullmatch(pattern, piece)), " none")
+
+
+def easy_lambada(model, source, path, count):
+    """Real passages, two of three with an end to the model's liking: a first choice or a later one, a word
+    of one token or a strange beginning whose end the model expects."""
+    with open(path, "w", encoding="utf-8") as out, open(source, encoding="utf-8") as lines:
+        for i, line in zip(range(count), lines):
+            text = json.loads(line)["text"]
+            context = TOKENIZER.decode(TOKENIZER.encode(text[:text.rfind(text.split()[-1])].strip()).ids[-POSITIONS + 8:])
+            if i % 3 == 0:
+                text = context + best_piece(model, context, " [A-Za-z]+", i % 2 * 10)
+            elif i % 3 == 1:
+                text = context + " Zq" + best_piece(model, context + " Zq", "[A-Za-z]+", 0)
+            out.write(json.dumps({"text": text}) + "\n")
+
+
+# ---- shards --------------------------------------------------------------------------------------
+
+def megatron(model, folder, prefix, length, count):
+    with open(prefix + ".idx", "rb") as f:
+        f.seek(17)
+        dtype = struct.unpack("B", f.read(1))[0]
+    kind, size = {4: ("i", 4), 8: ("H", 2)}[dtype]
+    with open(prefix + ".bin", "rb") as f:
+        ids = struct.unpack(f"<{count * length + 1}{kind}", f.read((count * length + 1) * size))
+    nll = right = 0
+    for i in range(count):
+        loss, hits, _ = score(model, list(ids[i * length:(i + 1) * length + 1]), length)
+        nll, right = nll + loss, right + hits
+    got = ours("shards", "--model", folder, "--sequence-length", str(length), "--limit", str(count), prefix)
+    expect("shards, sequences", got["sequences"], count)
+    expect("shards, tokens", got["tokens"], count * length)
+    expect("shards, loss", got["loss"], nll / (count * length), 1e-4)
+    expect("shards, accuracy", got["accuracy"], right / (count * length), 1e-3)
+
+
+with tempfile.TemporaryDirectory() as work:
+    reference = model_folder(work)
+    part = os.path.join(work, "part.tokens")
+    with open(os.path.join(DATA, "wikitext", "wikitext-103.valid.tokens"), encoding="utf-8") as f:
+        open(part, "w", encoding="utf-8").write(f.read(5000))
+    wiki(reference, work, part)
+    slice_path = os.path.join(work, "lambada.jsonl")
+    easy_lambada(reference, os.path.join(DATA, "lambada", "lambada_test.jsonl"), slice_path, 300)
+    lambada(reference, work, slice_path)
+    prefixes = [os.path.join(DATA, "megatron", n[:-4]) for n in sorted(os.listdir(os.path.join(DATA, "megatron"))) if n.endswith(".bin")]
+    for prefix in prefixes:
+        megatron(reference, work, prefix, 80, 25)
+print(f"evaluate: {checks} figures compared, {failures} differ")
+sys.exit(failures != 0)

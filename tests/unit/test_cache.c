@@ -1,0 +1,133 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "generate/cache.h"
+
+enum { POSITIONS = 40, VOCABULARY = 61 };
+
+struct fixture {
+    struct ops *ops;
+    struct model m;
+    float **blocks;
+    uint32_t ids[POSITIONS];
+};
+
+/* A random model with larger weights than training begins with, so that all of it matters. */
+static void make(struct fixture *f, int threads)
+{
+    struct model_config config = { .layers = 3, .width = 24, .heads = 3, .inner = 96,
+                                   .positions = POSITIONS, .vocabulary = VOCABULARY,
+                                   .epsilon = 1e-5, .init_std = .2 };
+    f->ops = ops_new(threads);
+    cr_assert(f->ops);
+    cr_assert_eq(model_init_gpt(&f->m, &config), 0);
+    f->blocks = calloc((size_t)f->m.tensors.blocks, sizeof *f->blocks);
+    for (int b = 0; b < f->m.tensors.blocks; b++)
+        f->blocks[b] = ops_buffer(f->ops, f->m.tensors.block_size[b]);
+    for (size_t i = 0; i < f->m.tensors.count; i++) {
+        struct tensor row = f->m.tensors.rows[i];
+        row.init = INIT_NORMAL; /* biases and gains too */
+        row.std = .2f;
+        tensor_initialise(&row, 5, f->blocks[row.block] + row.offset);
+    }
+    for (int i = 0; i < POSITIONS; i++)
+        f->ids[i] = (uint32_t)(i * i * 7 + 3) % VOCABULARY;
+}
+
+static void drop(struct fixture *f)
+{
+    for (int b = 0; b < f->m.tensors.blocks; b++)
+        ops_buffer_free(f->ops, f->blocks[b], f->m.tensors.block_size[b]);
+    free(f->blocks);
+    model_release(&f->m);
+    ops_free(f->ops);
+}
+
+static double nll(const float *logits, uint32_t id)
+{
+    double sum = 0;
+    for (int i = 0; i < VOCABULARY; i++)
+        sum += exp((double)logits[i]);
+    return log(sum) - logits[id];
+}
+
+/* The loss of ids[i] after ids[0..i) by the forward that training uses. */
+static void uncached(struct fixture *f, float *losses)
+{
+    int32_t labels[POSITIONS];
+    int64_t floats = POSITIONS * f->m.config.width;
+    float *x = ops_buffer(f->ops, floats), *y = ops_buffer(f->ops, floats);
+    struct batch b = { .B = 1, .T = POSITIONS, .ids = f->ids, .labels = labels };
+    for (int i = 0; i < POSITIONS; i++)
+        labels[i] = (int32_t)f->ids[(i + 1) % POSITIONS];
+    f->m.embedding_fwd(&f->m, f->ops, x, f->blocks[0], &b);
+    for (int l = 0; l < f->m.config.layers; l++) {
+        f->m.layer_fwd(&f->m, f->ops, l, y, x, f->blocks[l + 1], NULL, &b);
+        float *swap = x;
+        x = y;
+        y = swap;
+    }
+    f->m.head_fwd(&f->m, f->ops, losses, NULL, x, f->blocks[f->m.config.layers + 1], f->blocks[0], &b);
+    ops_buffer_free(f->ops, x, floats);
+    ops_buffer_free(f->ops, y, floats);
+}
+
+/* A token at a time, all at once, and in pieces of every size: the uncached losses. */
+Test(cache, equals_the_uncached_forward)
+{
+    for (int threads = 1; threads <= 3; threads += 2) {
+        struct fixture f;
+        struct cache c;
+        float want[POSITIONS];
+        make(&f, threads);
+        uncached(&f, want);
+        cr_assert_eq(cache_init(&c, &f.m, f.ops, f.blocks), 0);
+        for (int64_t piece = 1; piece <= POSITIONS; piece++) {
+            cache_truncate(&c, 0);
+            for (int64_t at = 0; at < POSITIONS; at += piece) {
+                int64_t n = POSITIONS - at < piece ? POSITIONS - at : piece;
+                float *logits = cache_forward(&c, f.ids + at, n);
+                cr_assert(logits);
+                double got = nll(logits, f.ids[(at + n) % POSITIONS]);
+                cr_expect_float_eq(got, want[at + n - 1], 2e-5, "pieces of %ld, position %ld: %g, not %g",
+                                   (long)piece, (long)(at + n - 1), got, want[at + n - 1]);
+            }
+        }
+        cache_release(&c);
+        drop(&f);
+    }
+}
+
+Test(cache, truncation_forgets)
+{
+    struct fixture f;
+    struct cache c;
+    make(&f, 1);
+    cr_assert_eq(cache_init(&c, &f.m, f.ops, f.blocks), 0);
+    double first = nll(cache_forward(&c, f.ids, 10), 1);
+    cr_assert(cache_forward(&c, f.ids + 20, 5));
+    cache_truncate(&c, 9);
+    double again = nll(cache_forward(&c, f.ids + 9, 1), 1);
+    cr_expect_float_eq(again, first, 2e-5);
+    cr_expect_eq(c.used, 10);
+    cache_release(&c);
+    drop(&f);
+}
+
+Test(cache, refuses_what_does_not_fit)
+{
+    struct fixture f;
+    struct cache c;
+    uint32_t bad = VOCABULARY;
+    make(&f, 1);
+    cr_assert_eq(cache_init(&c, &f.m, f.ops, f.blocks), 0);
+    cr_assert(cache_forward(&c, f.ids, POSITIONS));
+    cr_expect_null(cache_forward(&c, f.ids, 1));
+    cr_expect_eq(c.used, POSITIONS);
+    cache_truncate(&c, 0);
+    cr_expect_null(cache_forward(&c, &bad, 1));
+    cr_expect_eq(c.used, 0);
+    cache_release(&c);
+    drop(&f);
+}
