@@ -1,0 +1,862 @@
+/* Every kernel against a plain loop in double precision, for every instruction set that this
+ * processor has and for one and three threads; every backward against central differences of
+ * that loop. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "common/rng.h"
+#include "model/context.h"
+#include "model/ops.h"
+
+/* ---- contexts ----------------------------------------------------------------------------- */
+
+enum { SETS = 3 };
+
+static int processor_has(const struct kernels *k)
+{
+#if defined(__x86_64__)
+    if (k == &kernels_avx512)
+        return kernels_choose() == &kernels_avx512;
+    if (k == &kernels_avx2)
+        return kernels_choose() != &kernels_plain;
+#endif
+    return k == &kernels_plain;
+}
+
+/* Calls test(o) with each set of kernels, with one thread and with three. */
+static void in_all_contexts(void (*test)(struct ops *o))
+{
+    const struct kernels *sets[SETS] = {
+        &kernels_plain,
+#if defined(__x86_64__)
+        &kernels_avx2, &kernels_avx512,
+#endif
+    };
+    for (int threads = 1; threads <= 3; threads += 2) {
+        struct ops *o = ops_new(threads);
+        cr_assert_not_null(o);
+        for (int i = 0; i < SETS; i++) {
+            if (!sets[i] || !processor_has(sets[i]))
+                continue;
+            o->k = sets[i];
+            test(o);
+        }
+        ops_free(o);
+    }
+}
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+/* The same random numbers in both precisions. */
+struct numbers {
+    float *f;
+    double *d;
+    int64_t n;
+};
+
+static struct numbers numbers(int64_t n, uint64_t key, double scale)
+{
+    struct numbers x = { mem_aligned((size_t)n, sizeof(float)),
+                         mem_zalloc((size_t)n, sizeof(double)), n };
+    struct rng r = { key, 0 };
+    for (int64_t i = 0; i < n; i++) {
+        x.f[i] = (float)(scale * rng_normal(&r));
+        x.d[i] = x.f[i];
+    }
+    return x;
+}
+
+static void drop(struct numbers *x)
+{
+    free(x->f);
+    free(x->d);
+}
+
+static void check(const char *what, const float *ours, const double *reference, int64_t n,
+                  double tolerance)
+{
+    double largest = 1e-30;
+    for (int64_t i = 0; i < n; i++)
+        if (fabs(reference[i]) > largest)
+            largest = fabs(reference[i]);
+    for (int64_t i = 0; i < n; i++)
+        cr_assert(fabs(ours[i] - reference[i]) <= tolerance * largest,
+                  "%s[%lld] is %.9g, not %.9g", what, (long long)i, ours[i], reference[i]);
+}
+
+/* The gradient in x of loss(ctx), by central differences. */
+static void check_gradient(const char *what, const float *ours, struct numbers *x,
+                           double (*loss)(void *ctx), void *ctx)
+{
+    const double h = 1e-5;
+    double *gradient = mem_zalloc((size_t)x->n, sizeof *gradient);
+    for (int64_t i = 0; i < x->n; i++) {
+        double keep = x->d[i];
+        x->d[i] = keep + h;
+        double up = loss(ctx);
+        x->d[i] = keep - h;
+        gradient[i] = (up - loss(ctx)) / (2 * h);
+        x->d[i] = keep;
+    }
+    check(what, ours, gradient, x->n, 1e-4);
+    free(gradient);
+}
+
+static double inner_product(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* ---- products ----------------------------------------------------------------------------- */
+
+static void matmul_of(struct ops *o, int ta, int tb, int64_t M, int64_t N, int64_t K)
+{
+    int64_t lda = (ta ? M : K) + 3, ldb = (tb ? K : N) + 5, ldc = N + 2;
+    struct numbers a = numbers((ta ? K : M) * lda, 1, 1), b = numbers((tb ? N : K) * ldb, 2, 1);
+    struct numbers c = numbers(M * ldc, 3, 1);
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t n = 0; n < N; n++) {
+            double sum = 0;
+            for (int64_t k = 0; k < K; k++)
+                sum += a.d[ta ? k * lda + m : m * lda + k] * b.d[tb ? n * ldb + k : k * ldb + n];
+            c.d[m * ldc + n] = 0.5 * sum - 2 * c.d[m * ldc + n];
+        }
+    ops_matmul(o, c.f, a.f, b.f,
+               &(struct ops_matmul){ ta, tb, M, N, K, lda, ldb, ldc, 0.5f, -2 });
+    check("matmul", c.f, c.d, c.n, 2e-6); /* what stands between the rows is not touched */
+    drop(&a);
+    drop(&b);
+    drop(&c);
+}
+
+static void matmul_in(struct ops *o)
+{
+    const int64_t sizes[][3] = { { 1, 1, 1 },    { 3, 5, 7 },     { 17, 33, 20 }, { 64, 64, 64 },
+                                 { 100, 37, 65 }, { 31, 130, 129 }, { 5, 300, 41 } };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int form = 0; form < 4; form++)
+            matmul_of(o, form & 1, form >> 1, sizes[i][0], sizes[i][1], sizes[i][2]);
+}
+
+Test(ops, matmul)
+{
+    in_all_contexts(matmul_in);
+}
+
+struct linear {
+    struct numbers x, w, bias, dy, base;
+    int64_t N, I, O;
+};
+
+static void linear_reference(double *y, const struct linear *l, const double *base,
+                             const double *bias)
+{
+    for (int64_t n = 0; n < l->N; n++)
+        for (int64_t out = 0; out < l->O; out++) {
+            double sum = (bias ? bias[out] : 0) + (base ? base[n * l->O + out] : 0);
+            for (int64_t in = 0; in < l->I; in++)
+                sum += l->x.d[n * l->I + in] * l->w.d[in * l->O + out];
+            y[n * l->O + out] = sum;
+        }
+}
+
+static double linear_loss(void *ctx)
+{
+    struct linear *l = ctx;
+    double *y = mem_zalloc((size_t)(l->N * l->O), sizeof *y);
+    linear_reference(y, l, NULL, l->bias.d);
+    double loss = inner_product(y, l->dy.d, l->N * l->O);
+    free(y);
+    return loss;
+}
+
+static void check_linear_fwd(struct ops *o, struct linear *l)
+{
+    struct numbers y = numbers(l->N * l->O, 9, 1);
+    ops_linear_fwd(o, y.f, l->x.f, l->w.f, l->bias.f, l->N, l->I, l->O);
+    linear_reference(y.d, l, NULL, l->bias.d);
+    check("linear_fwd", y.f, y.d, y.n, 1e-6);
+    ops_linear_fwd(o, y.f, l->x.f, l->w.f, NULL, l->N, l->I, l->O);
+    linear_reference(y.d, l, NULL, NULL);
+    check("linear_fwd without bias", y.f, y.d, y.n, 1e-6);
+    ops_residual_fwd(o, y.f, l->base.f, l->x.f, l->w.f, l->bias.f, l->N, l->I, l->O,
+                     (struct ops_dropout){ 0 });
+    linear_reference(y.d, l, l->base.d, l->bias.d);
+    check("residual_fwd", y.f, y.d, y.n, 1e-6);
+    drop(&y);
+}
+
+/* Parameter gradients are added to: they begin at 1. */
+static void check_linear_bwd(struct ops *o, struct linear *l)
+{
+    struct numbers dx = numbers(l->x.n, 10, 1), dw = numbers(l->w.n, 11, 0);
+    struct numbers dbias = numbers(l->O, 12, 0);
+    for (int64_t i = 0; i < dw.n; i++)
+        dw.f[i] = 1;
+    for (int64_t i = 0; i < dbias.n; i++)
+        dbias.f[i] = 1;
+    ops_linear_bwd(o, dx.f, dw.f, dbias.f, l->dy.f, l->x.f, l->w.f, l->N, l->I, l->O);
+    for (int64_t i = 0; i < dw.n; i++)
+        dw.f[i] -= 1;
+    for (int64_t i = 0; i < dbias.n; i++)
+        dbias.f[i] -= 1;
+    check_gradient("linear dx", dx.f, &l->x, linear_loss, l);
+    check_gradient("linear dw", dw.f, &l->w, linear_loss, l);
+    check_gradient("linear dbias", dbias.f, &l->bias, linear_loss, l);
+    drop(&dx);
+    drop(&dw);
+    drop(&dbias);
+}
+
+static void linear_in(struct ops *o)
+{
+    for (int64_t N = 1; N <= 9; N += 2) {
+        struct linear l = { .N = N, .I = 19, .O = 70 };
+        l.x = numbers(l.N * l.I, 4, 1);
+        l.w = numbers(l.I * l.O, 5, 1);
+        l.bias = numbers(l.O, 6, 1);
+        l.dy = numbers(l.N * l.O, 7, 1);
+        l.base = numbers(l.N * l.O, 8, 1);
+        check_linear_fwd(o, &l);
+        if (N == 5)
+            check_linear_bwd(o, &l);
+        drop(&l.x);
+        drop(&l.w);
+        drop(&l.bias);
+        drop(&l.dy);
+        drop(&l.base);
+    }
+}
+
+Test(ops, linear)
+{
+    in_all_contexts(linear_in);
+}
+
+static void logits_in(struct ops *o)
+{
+    for (int64_t N = 1; N <= 6; N++) {
+        int64_t V = 301, C = 67;
+        struct numbers x = numbers(N * C, 1, 1), table = numbers(V * C, 2, 1);
+        struct numbers y = numbers(N * V, 3, 1);
+        for (int64_t n = 0; n < N; n++)
+            for (int64_t v = 0; v < V; v++)
+                y.d[n * V + v] = inner_product(x.d + n * C, table.d + v * C, C);
+        ops_logits(o, y.f, x.f, table.f, N, V, C);
+        check("logits", y.f, y.d, y.n, 1e-6);
+        drop(&x);
+        drop(&table);
+        drop(&y);
+    }
+}
+
+Test(ops, logits)
+{
+    in_all_contexts(logits_in);
+}
+
+/* ---- layer norm, GELU, sums ------------------------------------------------------------------- */
+
+struct norm {
+    struct numbers x, gain, bias, dy;
+    int64_t N, C;
+};
+
+static void norm_reference(double *y, const struct norm *l)
+{
+    for (int64_t n = 0; n < l->N; n++) {
+        const double *x = l->x.d + n * l->C;
+        double mean = 0, variance = 0;
+        for (int64_t i = 0; i < l->C; i++)
+            mean += x[i] / (double)l->C;
+        for (int64_t i = 0; i < l->C; i++)
+            variance += (x[i] - mean) * (x[i] - mean) / (double)l->C;
+        for (int64_t i = 0; i < l->C; i++)
+            y[n * l->C + i] = (x[i] - mean) / sqrt(variance + 1e-5) * l->gain.d[i] + l->bias.d[i];
+    }
+}
+
+static double norm_loss(void *ctx)
+{
+    struct norm *l = ctx;
+    double *y = mem_zalloc((size_t)(l->N * l->C), sizeof *y);
+    norm_reference(y, l);
+    double loss = inner_product(y, l->dy.d, l->N * l->C);
+    free(y);
+    return loss;
+}
+
+static void check_norm(struct ops *o, struct norm *l)
+{
+    struct numbers y = numbers(l->N * l->C, 5, 1), dx = numbers(l->N * l->C, 6, 1);
+    struct numbers dgain = numbers(l->C, 7, 0), dbias = numbers(l->C, 8, 0);
+    struct numbers mean = numbers(l->N, 9, 1), rstd = numbers(l->N, 9, 1);
+    ops_layernorm_fwd(o, y.f, mean.f, rstd.f, l->x.f, l->gain.f, l->bias.f, l->N, l->C, 1e-5);
+    norm_reference(y.d, l);
+    check("layernorm_fwd", y.f, y.d, y.n, 2e-6);
+    ops_layernorm_bwd(o, dx.f, dgain.f, dbias.f, NULL, l->dy.f, l->x.f, l->gain.f, mean.f, rstd.f,
+                      l->N, l->C);
+    check_gradient("layernorm dx", dx.f, &l->x, norm_loss, l);
+    check_gradient("layernorm dgain", dgain.f, &l->gain, norm_loss, l);
+    check_gradient("layernorm dbias", dbias.f, &l->bias, norm_loss, l);
+    for (int64_t i = 0; i < dx.n; i++) /* once more, onto a base */
+        dx.d[i] = (double)dx.f[i] + y.f[i];
+    ops_layernorm_bwd(o, y.f, dgain.f, dbias.f, y.f, l->dy.f, l->x.f, l->gain.f, mean.f, rstd.f,
+                      l->N, l->C);
+    check("layernorm dx onto base", y.f, dx.d, dx.n, 1e-6);
+    for (int64_t i = 0; i < dgain.n; i++)
+        dgain.f[i] /= 2;
+    check_gradient("layernorm dgain added", dgain.f, &l->gain, norm_loss, l);
+    drop(&y);
+    drop(&dx);
+    drop(&dgain);
+    drop(&dbias);
+    drop(&mean);
+    drop(&rstd);
+}
+
+static void norm_in(struct ops *o)
+{
+    const int64_t widths[] = { 1, 3, 16, 37, 64, 130 };
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        struct norm l = { .N = 5, .C = widths[i] };
+        l.x = numbers(l.N * l.C, 1, 2);
+        l.gain = numbers(l.C, 2, 1);
+        l.bias = numbers(l.C, 3, 1);
+        l.dy = numbers(l.N * l.C, 4, 1);
+        for (int64_t n = 0; n < l.x.n; n++)
+            l.x.d[n] = l.x.f[n] += 3; /* a mean that must be taken off */
+        if (l.C > 1)
+            check_norm(o, &l);
+        drop(&l.x);
+        drop(&l.gain);
+        drop(&l.bias);
+        drop(&l.dy);
+    }
+}
+
+Test(ops, layernorm)
+{
+    in_all_contexts(norm_in);
+}
+
+static double gelu(double x)
+{
+    return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+}
+
+static void gelu_in(struct ops *o)
+{
+    enum { N = 20011 };
+    struct numbers x = numbers(N, 1, 1), y = numbers(N, 2, 1), d = numbers(N, 3, 1);
+    for (int64_t i = 0; i < N; i++) { /* from -50 to 50, and the ends of the floats */
+        x.f[i] = (float)(i - N / 2) / 200;
+        if (i < 4)
+            x.f[i] = (float[]){ -1e30f, 1e10f, -1e-30f, -200 }[i];
+        x.d[i] = x.f[i];
+    }
+    ops_gelu_fwd(o, y.f, x.f, N);
+    for (int64_t i = 0; i < N; i++) {
+        double wanted = gelu(x.d[i]);
+        cr_assert(fabs(y.f[i] - wanted) <= 1e-6 * fabs(wanted) + 1e-7, "gelu(%g) is %g, not %g",
+                  x.f[i], y.f[i], wanted);
+    }
+    memcpy(d.d, x.d, N * sizeof *d.d);
+    for (int64_t i = 0; i < N; i++)
+        d.f[i] = 2;
+    ops_gelu_bwd(o, d.f, x.f, N);
+    for (int64_t i = 0; i < N; i++) {
+        double h = 1e-5 * (1 + fabs(d.d[i]));
+        double wanted = fabs(d.d[i]) > 1e6 ? (d.d[i] > 0) : (gelu(d.d[i] + h) - gelu(d.d[i] - h)) / (2 * h);
+        cr_assert_float_eq(d.f[i], 2 * wanted, 1e-5, "gelu'(%g) is %g, not %g", d.d[i], d.f[i] / 2,
+                           wanted);
+        cr_assert_float_eq(x.f[i], y.f[i], 1e-6 * fabs(y.f[i]));
+    }
+    drop(&x);
+    drop(&y);
+    drop(&d);
+}
+
+Test(ops, gelu)
+{
+    in_all_contexts(gelu_in);
+}
+
+static void sums_in(struct ops *o)
+{
+    enum { N = 200003 };
+    struct numbers x = numbers(N, 1, 1), y = numbers(N, 2, 1);
+    double wanted = inner_product(x.d, x.d, N), got = ops_sum_squares(o, x.f, N);
+    cr_assert_float_eq(got, wanted, 1e-10 * wanted);
+    cr_assert_eq(ops_sum_squares(o, x.f, 0), 0);
+    for (int64_t i = 0; i < N; i++)
+        y.d[i] += x.d[i];
+    ops_add(o, y.f, x.f, N);
+    check("add", y.f, y.d, N, 1e-6);
+    ops_zero(o, y.f + 1, N - 1);
+    cr_assert_float_eq(y.f[0], y.d[0], 1e-6);
+    for (int64_t i = 1; i < N; i++)
+        cr_assert_eq(y.f[i], 0);
+    drop(&x);
+    drop(&y);
+}
+
+Test(ops, sums)
+{
+    in_all_contexts(sums_in);
+}
+
+/* ---- AdamW -------------------------------------------------------------------------------- */
+
+static void adamw_in(struct ops *o)
+{
+    enum { N = 10007 };
+    struct numbers w = numbers(N, 1, 1), m = numbers(N, 2, 0.1), v = numbers(N, 3, 1);
+    struct numbers g = numbers(N, 4, 1);
+    struct ops_adamw h = { .rate = 0.01, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-3,
+                           .decay = 0.1, .gradient_scale = 0.5, .m_correction = 1.3,
+                           .v_correction = 2.5 };
+    for (int64_t i = 0; i < N; i++) {
+        v.d[i] = v.f[i] = fabsf(v.f[i]);
+        double gi = 0.5 * g.d[i];
+        m.d[i] = 0.9 * m.d[i] + 0.1 * gi;
+        v.d[i] = 0.95 * v.d[i] + 0.05 * gi * gi;
+        w.d[i] -= 0.01 * (m.d[i] * 1.3 / (sqrt(v.d[i] * 2.5) + 1e-3) + 0.1 * w.d[i]);
+    }
+    ops_adamw(o, w.f, m.f, v.f, g.f, N, &h);
+    check("adamw w", w.f, w.d, N, 1e-6);
+    check("adamw m", m.f, m.d, N, 1e-6);
+    check("adamw v", v.f, v.d, N, 1e-6);
+    drop(&w);
+    drop(&m);
+    drop(&v);
+    drop(&g);
+}
+
+Test(ops, adamw)
+{
+    in_all_contexts(adamw_in);
+}
+
+/* ---- dropout ------------------------------------------------------------------------------ */
+
+/* The mask as ops.h and kernels.h define it. */
+static double mask_at(struct ops_dropout d, uint64_t i)
+{
+    uint64_t pair = rng_at(d.key, i / 2);
+    uint32_t number = i % 2 ? (uint32_t)(pair >> 32) : (uint32_t)pair;
+    return number >= (uint32_t)(d.rate * 0x1p32) ? 1 / (1 - d.rate) : 0;
+}
+
+static void dropout_in(struct ops *o)
+{
+    enum { N = 100003 };
+    struct ops_dropout d = { 77, 0.3 };
+    struct numbers x = numbers(N, 1, 1), y = numbers(N, 2, 1);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < N; i++) {
+        y.d[i] = x.d[i] * mask_at(d, (uint64_t)i);
+        kept += mask_at(d, (uint64_t)i) != 0;
+    }
+    cr_assert(llabs(kept - (int64_t)(0.7 * N)) < 1000, "%lld kept", (long long)kept);
+    ops_dropout_bwd(o, y.f, x.f, N, d);
+    check("dropout", y.f, y.d, N, 1e-6);
+    ops_dropout_bwd(o, y.f, x.f, N, (struct ops_dropout){ 77, 0 });
+    check("no dropout", y.f, x.d, N, 0);
+    drop(&x);
+    drop(&y);
+}
+
+Test(ops, dropout)
+{
+    in_all_contexts(dropout_in);
+}
+
+static void residual_dropout_in(struct ops *o)
+{
+    struct linear l = { .N = 33, .I = 12, .O = 41 };
+    struct ops_dropout d = { 5, 0.2 };
+    l.x = numbers(l.N * l.I, 4, 1);
+    l.w = numbers(l.I * l.O, 5, 1);
+    l.bias = numbers(l.O, 6, 1);
+    l.base = numbers(l.N * l.O, 8, 1);
+    struct numbers y = numbers(l.N * l.O, 9, 1);
+    linear_reference(y.d, &l, NULL, l.bias.d);
+    for (int64_t i = 0; i < y.n; i++)
+        y.d[i] = l.base.d[i] + y.d[i] * mask_at(d, (uint64_t)i);
+    ops_residual_fwd(o, y.f, l.base.f, l.x.f, l.w.f, l.bias.f, l.N, l.I, l.O, d);
+    check("residual with dropout", y.f, y.d, y.n, 1e-6);
+    drop(&l.x);
+    drop(&l.w);
+    drop(&l.bias);
+    drop(&l.base);
+    drop(&y);
+}
+
+Test(ops, residual_dropout)
+{
+    in_all_contexts(residual_dropout_in);
+}
+
+/* ---- embedding ---------------------------------------------------------------------------- */
+
+static void embedding_in(struct ops *o)
+{
+    int64_t B = 3, T = 5, C = 70, V = 4, N = B * T;
+    struct ops_dropout d = { 9, 0.25 };
+    struct numbers x = numbers(N * C, 1, 1), table = numbers(V * C, 2, 1);
+    struct numbers positions = numbers(T * C, 3, 1), dx = numbers(N * C, 4, 1);
+    struct numbers dtable = numbers(V * C, 5, 1), dpositions = numbers(T * C, 6, 1);
+    uint32_t ids[15];
+    for (int64_t n = 0; n < N; n++) { /* ids meet again and again */
+        ids[n] = (uint32_t)(rng_at(1, (uint64_t)n) % (uint64_t)V);
+        for (int64_t c = 0; c < C; c++) {
+            int64_t i = n * C + c;
+            double mask = mask_at(d, (uint64_t)i);
+            x.d[i] = mask * (table.d[ids[n] * C + c] + positions.d[n % T * C + c]);
+            dtable.d[ids[n] * C + c] += mask * dx.d[i];
+            dpositions.d[n % T * C + c] += mask * dx.d[i];
+        }
+    }
+    ops_embedding_fwd(o, x.f, ids, table.f, positions.f, B, T, C, d);
+    check("embedding_fwd", x.f, x.d, x.n, 1e-6);
+    ops_embedding_bwd(o, dtable.f, dpositions.f, dx.f, ids, B, T, C, d);
+    check("embedding dtable", dtable.f, dtable.d, dtable.n, 1e-6);
+    check("embedding dpositions", dpositions.f, dpositions.d, dpositions.n, 1e-6);
+    drop(&x);
+    drop(&table);
+    drop(&positions);
+    drop(&dx);
+    drop(&dtable);
+    drop(&dpositions);
+}
+
+Test(ops, embedding)
+{
+    in_all_contexts(embedding_in);
+}
+
+/* ---- attention ---------------------------------------------------------------------------- */
+
+struct attention_case {
+    struct numbers qkv, dy;
+    int64_t B, T, NH, HS;
+    struct ops_dropout drop;
+};
+
+static void attention_query(double *y, double *lse, const struct attention_case *a, int64_t b,
+                            int64_t h, int64_t t, double *p)
+{
+    int64_t C = a->NH * a->HS;
+    const double *rows = a->qkv.d + b * a->T * 3 * C + h * a->HS;
+    uint64_t stride = (uint64_t)(a->T + 1) / 2 * 2, first = (uint64_t)((b * a->NH + h) * a->T + t);
+    double sum = 0;
+    for (int64_t k = 0; k <= t; k++) {
+        double s = inner_product(rows + t * 3 * C, rows + k * 3 * C + C, a->HS);
+        sum += p[k] = exp(s / sqrt((double)a->HS));
+    }
+    *lse = log(sum);
+    for (int64_t i = 0; i < a->HS; i++) {
+        double total = 0;
+        for (int64_t k = 0; k <= t; k++) {
+            double mask = a->drop.rate > 0 ? mask_at(a->drop, first * stride + (uint64_t)k) : 1;
+            total += p[k] / sum * mask * rows[k * 3 * C + 2 * C + i];
+        }
+        y[(b * a->T + t) * C + h * a->HS + i] = total;
+    }
+}
+
+static void attention_reference(double *y, double *lse, const struct attention_case *a)
+{
+    double *p = mem_zalloc((size_t)a->T, sizeof *p);
+    for (int64_t b = 0; b < a->B; b++)
+        for (int64_t h = 0; h < a->NH; h++)
+            for (int64_t t = 0; t < a->T; t++)
+                attention_query(y, &lse[(b * a->NH + h) * a->T + t], a, b, h, t, p);
+    free(p);
+}
+
+static double attention_loss(void *ctx)
+{
+    struct attention_case *a = ctx;
+    int64_t N = a->B * a->T, C = a->NH * a->HS;
+    double *y = mem_zalloc((size_t)(N * C), sizeof *y);
+    double *lse = mem_zalloc((size_t)(N * a->NH), sizeof *lse);
+    attention_reference(y, lse, a);
+    double loss = inner_product(y, a->dy.d, N * C);
+    free(y);
+    free(lse);
+    return loss;
+}
+
+static void attention_of(struct ops *o, struct attention_case a, int backward)
+{
+    int64_t N = a.B * a.T, C = a.NH * a.HS;
+    a.qkv = numbers(N * 3 * C, 1, 1);
+    a.dy = numbers(N * C, 2, 1);
+    struct numbers y = numbers(N * C, 3, 1), lse = numbers(N * a.NH, 4, 1);
+    struct numbers d = numbers(N * 3 * C, 5, 1);
+    attention_reference(y.d, lse.d, &a);
+    ops_attention_fwd(o, y.f, lse.f, a.qkv.f, a.B, a.T, a.NH, a.HS, a.drop);
+    check("attention_fwd", y.f, y.d, y.n, 3e-6);
+    check("attention lse", lse.f, lse.d, lse.n, 1e-6);
+    if (backward) {
+        ops_attention_bwd(o, d.f, a.dy.f, a.qkv.f, y.f, lse.f, a.B, a.T, a.NH, a.HS, a.drop);
+        check_gradient("attention dqkv", d.f, &a.qkv, attention_loss, &a);
+    }
+    drop(&a.qkv);
+    drop(&a.dy);
+    drop(&y);
+    drop(&lse);
+    drop(&d);
+}
+
+static void attention_in(struct ops *o)
+{
+    struct ops_dropout some = { 3, 0.25 };
+    attention_of(o, (struct attention_case){ .B = 1, .T = 1, .NH = 1, .HS = 4 }, 1);
+    attention_of(o, (struct attention_case){ .B = 2, .T = 9, .NH = 2, .HS = 5 }, 1);
+    attention_of(o, (struct attention_case){ .B = 2, .T = 9, .NH = 2, .HS = 5, .drop = some }, 1);
+    /* several blocks of queries and of keys */
+    attention_of(o, (struct attention_case){ .B = 1, .T = 700, .NH = 2, .HS = 6 }, 0);
+    attention_of(o, (struct attention_case){ .B = 1, .T = 651, .NH = 1, .HS = 6, .drop = some }, 0);
+}
+
+Test(ops, attention)
+{
+    in_all_contexts(attention_in);
+}
+
+/* The backward over several blocks: differences along one random direction. */
+static void attention_direction_in(struct ops *o)
+{
+    struct attention_case a = { .B = 1, .T = 600, .NH = 1, .HS = 4, .drop = { 3, 0.1 } };
+    int64_t n = a.T * 3 * a.HS;
+    a.qkv = numbers(n, 1, 1);
+    a.dy = numbers(a.T * a.HS, 2, 1);
+    struct numbers y = numbers(a.T * a.HS, 3, 1), lse = numbers(a.T, 4, 1);
+    struct numbers d = numbers(n, 5, 1), direction = numbers(n, 6, 1);
+    ops_attention_fwd(o, y.f, lse.f, a.qkv.f, 1, a.T, 1, a.HS, a.drop);
+    ops_attention_bwd(o, d.f, a.dy.f, a.qkv.f, y.f, lse.f, 1, a.T, 1, a.HS, a.drop);
+    double slope = 0, h = 1e-5;
+    for (int64_t i = 0; i < n; i++) {
+        slope += d.f[i] * direction.d[i];
+        a.qkv.d[i] += h * direction.d[i];
+    }
+    double up = attention_loss(&a);
+    for (int64_t i = 0; i < n; i++)
+        a.qkv.d[i] -= 2 * h * direction.d[i];
+    double wanted = (up - attention_loss(&a)) / (2 * h);
+    cr_assert_float_eq(slope, wanted, 1e-4 * fabs(wanted), "%.9g, not %.9g", slope, wanted);
+    drop(&a.qkv);
+    drop(&a.dy);
+    drop(&y);
+    drop(&lse);
+    drop(&d);
+    drop(&direction);
+}
+
+Test(ops, attention_direction)
+{
+    in_all_contexts(attention_direction_in);
+}
+
+/* Taken in pieces of any size, with a cache, attention gives what it gives at once. */
+static void attention_cached_in(struct ops *o)
+{
+    int64_t T = 150, NH = 3, HS = 10, C = NH * HS;
+    const int64_t pieces[] = { 7, 1, 4, 100, 1, 1, 2, 34 };
+    struct numbers qkv = numbers(T * 3 * C, 1, 1), whole = numbers(T * C, 2, 1);
+    struct numbers y = numbers(T * C, 3, 1), keys = numbers(T * C, 4, 1);
+    struct numbers values = numbers(T * C, 5, 1);
+    ops_attention_fwd(o, whole.f, NULL, qkv.f, 1, T, NH, HS, (struct ops_dropout){ 0 });
+    for (int64_t i = 0; i < whole.n; i++)
+        whole.d[i] = whole.f[i];
+    int64_t past = 0;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        ops_attention_cached(o, y.f + past * C, keys.f, values.f, qkv.f + past * 3 * C, past,
+                             pieces[i], NH, HS);
+        past += pieces[i];
+    }
+    cr_assert_eq(past, T);
+    check("attention_cached", y.f, whole.d, y.n, 1e-6);
+    for (int64_t t = 0; t < T; t++) {
+        cr_assert_eq(0, memcmp(keys.f + t * C, qkv.f + t * 3 * C + C, (size_t)C * 4));
+        cr_assert_eq(0, memcmp(values.f + t * C, qkv.f + t * 3 * C + 2 * C, (size_t)C * 4));
+    }
+    drop(&qkv);
+    drop(&whole);
+    drop(&y);
+    drop(&keys);
+    drop(&values);
+}
+
+Test(ops, attention_cached)
+{
+    in_all_contexts(attention_cached_in);
+}
+
+/* ---- loss --------------------------------------------------------------------------------- */
+
+struct loss_case {
+    struct numbers x, table;
+    int32_t *labels;
+    int64_t N, V, C;
+};
+
+static double loss_reference(const struct loss_case *l, double *losses, unsigned char *correct)
+{
+    double total = 0, *logits = mem_zalloc((size_t)l->V, sizeof *logits);
+    for (int64_t n = 0; n < l->N; n++) {
+        double sum = 0, top = -INFINITY;
+        for (int64_t v = 0; v < l->V; v++) {
+            logits[v] = inner_product(l->x.d + n * l->C, l->table.d + v * l->C, l->C);
+            top = logits[v] > top ? logits[v] : top;
+            sum += exp(logits[v]);
+        }
+        double loss = l->labels[n] < 0 ? 0 : log(sum) - logits[l->labels[n]];
+        if (losses)
+            losses[n] = loss;
+        if (correct)
+            correct[n] = l->labels[n] >= 0 && logits[l->labels[n]] == top;
+        total += loss;
+    }
+    free(logits);
+    return total;
+}
+
+static double third_of_loss(void *ctx)
+{
+    return loss_reference(ctx, NULL, NULL) / 3;
+}
+
+static struct loss_case loss_case(int64_t N, int64_t V, int64_t C)
+{
+    struct loss_case l = { numbers(N * C, 1, 1), numbers(V * C, 2, 0.5), NULL, N, V, C };
+    l.labels = mem_zalloc((size_t)N, sizeof *l.labels);
+    for (int64_t n = 0; n < N; n++) /* every third row has none */
+        l.labels[n] = n % 3 == 1 ? -100 : (int32_t)(rng_at(3, (uint64_t)n) % (uint64_t)V);
+    return l;
+}
+
+static void drop_case(struct loss_case *l)
+{
+    drop(&l->x);
+    drop(&l->table);
+    free(l->labels);
+}
+
+static void loss_fwd_of(struct ops *o, int64_t N, int64_t V, int64_t C)
+{
+    struct loss_case l = loss_case(N, V, C);
+    struct numbers losses = numbers(N, 4, 1);
+    unsigned char *correct = mem_zalloc((size_t)N, 1), *wanted = mem_zalloc((size_t)N, 1);
+    double sum = ops_loss_fwd(o, losses.f, correct, l.x.f, l.table.f, l.labels, N, V, C);
+    double reference = loss_reference(&l, losses.d, wanted);
+    cr_assert_float_eq(sum, reference, 1e-6 * reference);
+    check("losses", losses.f, losses.d, N, 1e-6);
+    cr_assert_eq(0, memcmp(correct, wanted, (size_t)N));
+    free(correct);
+    free(wanted);
+    drop(&losses);
+    drop_case(&l);
+}
+
+static void loss_in(struct ops *o)
+{
+    loss_fwd_of(o, 20, 131, 10);
+    loss_fwd_of(o, 1, 2, 3);
+    loss_fwd_of(o, 4000, 19, 4); /* several chunks */
+    struct loss_case l = loss_case(10, 77, 9);
+    struct numbers dx = numbers(l.x.n, 5, 1), dtable = numbers(l.table.n, 6, 0);
+    double sum = ops_loss_fwd_bwd(o, dx.f, dtable.f, l.x.f, l.table.f, l.labels, 1.0 / 3, l.N, l.V,
+                                  l.C);
+    cr_assert_float_eq(sum, loss_reference(&l, NULL, NULL), 1e-5 * sum);
+    check_gradient("loss dx", dx.f, &l.x, third_of_loss, &l);
+    check_gradient("loss dtable", dtable.f, &l.table, third_of_loss, &l);
+    drop(&dx);
+    drop(&dtable);
+    drop_case(&l);
+}
+
+Test(ops, loss)
+{
+    in_all_contexts(loss_in);
+}
+
+static void loss_without_labels_in(struct ops *o)
+{
+    struct loss_case l = loss_case(5, 7, 4);
+    struct numbers dx = numbers(l.x.n, 5, 1), dtable = numbers(l.table.n, 6, 0);
+    for (int64_t n = 0; n < l.N; n++)
+        l.labels[n] = -100;
+    cr_assert_eq(0, ops_loss_fwd_bwd(o, dx.f, dtable.f, l.x.f, l.table.f, l.labels, 1, 5, 7, 4));
+    for (int64_t i = 0; i < dx.n; i++)
+        cr_assert_eq(dx.f[i], 0);
+    for (int64_t i = 0; i < dtable.n; i++)
+        cr_assert_eq(dtable.f[i], 0);
+    drop(&dx);
+    drop(&dtable);
+    drop_case(&l);
+}
+
+Test(ops, loss_without_labels)
+{
+    in_all_contexts(loss_without_labels_in);
+}
+
+/* Large logits neither overflow nor lose the label. */
+Test(ops, loss_of_large_logits)
+{
+    struct ops *o = ops_new(1);
+    float x[2] = { 100, -100 }, table[6] = { 50, 0, 0, 50, -3, 1 }, losses[1];
+    int32_t label = 0;
+    unsigned char correct;
+    double sum = ops_loss_fwd(o, losses, &correct, x, table, &label, 1, 3, 2);
+    cr_assert_float_eq(sum, 0, 1e-6);
+    cr_assert(correct);
+    label = 1;
+    sum = ops_loss_fwd(o, losses, &correct, x, table, &label, 1, 3, 2);
+    cr_assert_float_eq(sum, 10000, 1e-2);
+    cr_assert_not(correct);
+    ops_free(o);
+}
+
+/* NaN is shown, not hidden. */
+Test(ops, nan_stays)
+{
+    struct ops *o = ops_new(1);
+    float x[20] = { [3] = NAN }, y[20];
+    ops_gelu_fwd(o, y, x, 20);
+    cr_assert(isnan(y[3]) && y[4] == 0);
+    cr_assert(isnan(ops_sum_squares(o, x, 20)));
+    ops_free(o);
+}
+
+/* ---- buffers ------------------------------------------------------------------------------ */
+
+Test(ops, buffers)
+{
+    struct ops *o = ops_new(2);
+    const int64_t sizes[] = { 0, 1, 1000, (1 << 18) - 1, 1 << 18, 3000001 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        float *p = ops_buffer(o, sizes[i]);
+        cr_assert_eq((uintptr_t)p % 64, 0);
+        for (int64_t n = 0; n < sizes[i]; n++)
+            cr_assert_eq(p[n], 0);
+        ops_buffer_free(o, p, sizes[i]);
+    }
+    float *scratch = ops_scratch(o, 1000);
+    scratch[999] = 1;
+    cr_assert_eq(ops_scratch(o, 500), scratch);
+    cr_assert_eq(ops_threads(o), 2);
+    cr_assert(strstr(ops_describe(o), "kernels"));
+    ops_free(o);
+}
