@@ -22,8 +22,23 @@ enum {
 /* ---- the part of the schema that matters ------------------------------------------------- */
 
 enum place {
-    ROOT, MEDIAWIKI, SITEINFO, SITENAME, BASE, NAMESPACES, NAMESPACE,
-    PAGE, TITLE, NS, ID, REDIRECT, REVISION, REVID, TIMESTAMP, MODEL, TEXT,
+    ROOT,
+    MEDIAWIKI,
+    SITEINFO,
+    SITENAME,
+    BASE,
+    NAMESPACES,
+    NAMESPACE,
+    PAGE,
+    TITLE,
+    NS,
+    ID,
+    REDIRECT,
+    REVISION,
+    REVID,
+    TIMESTAMP,
+    MODEL,
+    TEXT,
 };
 
 static const struct {
@@ -31,21 +46,31 @@ static const struct {
     const char *name;
     enum place to;
 } schema[] = {
-    { ROOT, "mediawiki", MEDIAWIKI },    { MEDIAWIKI, "siteinfo", SITEINFO },
-    { MEDIAWIKI, "page", PAGE },         { SITEINFO, "sitename", SITENAME },
-    { SITEINFO, "base", BASE },          { SITEINFO, "namespaces", NAMESPACES },
-    { NAMESPACES, "namespace", NAMESPACE }, { PAGE, "title", TITLE },
-    { PAGE, "ns", NS },                  { PAGE, "id", ID },
-    { PAGE, "redirect", REDIRECT },      { PAGE, "revision", REVISION },
-    { REVISION, "id", REVID },           { REVISION, "timestamp", TIMESTAMP },
-    { REVISION, "model", MODEL },        { REVISION, "text", TEXT },
+    { ROOT, "mediawiki", MEDIAWIKI },
+    { MEDIAWIKI, "siteinfo", SITEINFO },
+    { MEDIAWIKI, "page", PAGE },
+    { SITEINFO, "sitename", SITENAME },
+    { SITEINFO, "base", BASE },
+    { SITEINFO, "namespaces", NAMESPACES },
+    { NAMESPACES, "namespace", NAMESPACE },
+    { PAGE, "title", TITLE },
+    { PAGE, "ns", NS },
+    { PAGE, "id", ID },
+    { PAGE, "redirect", REDIRECT },
+    { PAGE, "revision", REVISION },
+    { REVISION, "id", REVID },
+    { REVISION, "timestamp", TIMESTAMP },
+    { REVISION, "model", MODEL },
+    { REVISION, "text", TEXT },
 };
 
 static const enum place parent[] = {
-    [MEDIAWIKI] = ROOT,      [SITEINFO] = MEDIAWIKI, [SITENAME] = SITEINFO, [BASE] = SITEINFO,
-    [NAMESPACES] = SITEINFO, [NAMESPACE] = NAMESPACES, [PAGE] = MEDIAWIKI,  [TITLE] = PAGE,
-    [NS] = PAGE,             [ID] = PAGE,            [REDIRECT] = PAGE,     [REVISION] = PAGE,
-    [REVID] = REVISION,      [TIMESTAMP] = REVISION, [MODEL] = REVISION,    [TEXT] = REVISION,
+    [MEDIAWIKI] = ROOT, [SITEINFO] = MEDIAWIKI,  [SITENAME] = SITEINFO,
+    [BASE] = SITEINFO,  [NAMESPACES] = SITEINFO, [NAMESPACE] = NAMESPACES,
+    [PAGE] = MEDIAWIKI, [TITLE] = PAGE,          [NS] = PAGE,
+    [ID] = PAGE,        [REDIRECT] = PAGE,       [REVISION] = PAGE,
+    [REVID] = REVISION, [TIMESTAMP] = REVISION,  [MODEL] = REVISION,
+    [TEXT] = REVISION,
 };
 
 struct dump {
@@ -54,14 +79,14 @@ struct dump {
     xmlParserCtxtPtr xml;
     struct dump_site site;
     size_t max_text;
-    uint64_t fed;      /* bytes of XML given to the parser */
-    uint64_t silence;  /* bytes given since its last event */
+    uint64_t fed;     /* bytes of XML given to the parser */
+    uint64_t silence; /* bytes given since its last event */
     enum place place;
-    unsigned skip;     /* depth inside an element that does not matter */
+    unsigned skip; /* depth inside an element that does not matter */
     int root_closed, ended;
-    char *error;       /* to be reported when the pages are given out */
+    char *error; /* to be reported when the pages are given out */
 
-    struct buf field;          /* text of the element at hand */
+    struct buf field; /* text of the element at hand */
     int namespace_key;
     struct dump_page page;     /* the page at hand, with its best revision so far */
     struct dump_page revision; /* the revision at hand */
@@ -111,14 +136,12 @@ static void stop(struct dump *d)
 /* ---- namespaces -------------------------------------------------------------------------- */
 
 static const struct dump_namespace english[] = {
-    { -2, "Media" },         { -1, "Special" },      { 1, "Talk" },
-    { 2, "User" },           { 3, "User talk" },     { 4, "Project" },
-    { 4, "Wikipedia" },      { 5, "Project talk" },  { 5, "Wikipedia talk" },
-    { 6, "File" },           { 6, "Image" },         { 7, "File talk" },
-    { 7, "Image talk" },     { 8, "MediaWiki" },     { 9, "MediaWiki talk" },
-    { 10, "Template" },      { 11, "Template talk" }, { 12, "Help" },
-    { 13, "Help talk" },     { 14, "Category" },     { 15, "Category talk" },
-    { 100, "Portal" },       { 101, "Portal talk" }, { 828, "Module" },
+    { -2, "Media" },         { -1, "Special" },  { 1, "Talk" },           { 2, "User" },
+    { 3, "User talk" },      { 4, "Project" },   { 4, "Wikipedia" },      { 5, "Project talk" },
+    { 5, "Wikipedia talk" }, { 6, "File" },      { 6, "Image" },          { 7, "File talk" },
+    { 7, "Image talk" },     { 8, "MediaWiki" }, { 9, "MediaWiki talk" }, { 10, "Template" },
+    { 11, "Template talk" }, { 12, "Help" },     { 13, "Help talk" },     { 14, "Category" },
+    { 15, "Category talk" }, { 100, "Portal" },  { 101, "Portal talk" },  { 828, "Module" },
     { 829, "Module talk" },
 };
 
@@ -168,8 +191,8 @@ static int is_redirect_text(const struct buf *text)
 static void end_revision(struct dump *d)
 {
     struct dump_page *r = &d->revision, *p = &d->page;
-    int better = !d->has_revision ||
-                 (!d->text_deleted && strcmp(r->timestamp.data, p->timestamp.data) >= 0);
+    int better =
+        !d->has_revision || (!d->text_deleted && strcmp(r->timestamp.data, p->timestamp.data) >= 0);
     if (better) {
         swap(&p->revid, &r->revid);
         swap(&p->timestamp, &r->timestamp);
@@ -272,7 +295,7 @@ static void add_namespace(struct dump *d)
     struct dump_site *s = &d->site;
     mem_grow(s->namespaces, s->cap, s->count + 1);
     s->namespaces[s->count++] =
-        (struct dump_namespace){ d->namespace_key, mem_strdup(d->field.data) };
+        (struct dump_namespace) { d->namespace_key, mem_strdup(d->field.data) };
 }
 
 static void leave(struct dump *d)
@@ -460,8 +483,8 @@ static int check_first(const struct dump *d, const char *s, size_t n)
         s += 3, n -= 3;
     while (n && memchr(" \t\r\n", *s, 4))
         s++, n--;
-    int utf16 = n >= 2 && (!memcmp(s, "\xFF\xFE", 2) || !memcmp(s, "\xFE\xFF", 2) ||
-                           !memcmp(s, "\0<", 2));
+    int utf16 =
+        n >= 2 && (!memcmp(s, "\xFF\xFE", 2) || !memcmp(s, "\xFE\xFF", 2) || !memcmp(s, "\0<", 2));
     if (!n || (*s != '<' && !utf16))
         return err_set("'%s' is not a MediaWiki export: it does not begin as XML", d->path);
     return 0;

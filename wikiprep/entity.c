@@ -7,6 +7,7 @@
 enum { NAME_MAX_BYTES = 14 };
 
 /* Sorted by byte. */
+/* clang-format off */
 static const struct named {
     char name[NAME_MAX_BYTES + 1];
     uint16_t code_point;
@@ -149,6 +150,7 @@ static const struct named {
     { "yucy", 0x44E }, { "yuml", 0xFF }, { "zacute", 0x17A }, { "zcaron", 0x17E }, { "zcy", 0x437 },
     { "zdot", 0x17C }, { "zeta", 0x3B6 }, { "zhcy", 0x436 }, { "zwj", 0x200D }, { "zwnj", 0x200C },
 };
+/* clang-format on */
 
 static int compare(const void *key, const void *item)
 {
@@ -164,7 +166,7 @@ static size_t read_number(const char *s, size_t n, unsigned *code_point)
     size_t first = i;
     for (; i < n && s[i] != ';'; i++) {
         unsigned c = (unsigned char)s[i];
-        unsigned digit = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' ? (c | 0x20) - 'a' + 10 : 99;
+        unsigned digit = c >= '0' && c <= '9' ? c - '0' : c >= 'A' ? (c | 0x20) - 'a' + 10 : 99;
         if (digit >= base)
             return 0;
         value = value * base + digit;

@@ -39,8 +39,8 @@ struct markup {
     struct buf *out;
     struct frame *stack;
     size_t depth, stack_cap;
-    size_t braces, links;   /* frames that are braces, and that are not */
-    size_t *pipes;          /* where the pipes of open calls are in the output */
+    size_t braces, links; /* frames that are braces, and that are not */
+    size_t *pipes;        /* where the pipes of open calls are in the output */
     size_t pipe_count, pipes_cap;
     struct wikitext_argument *arguments;
     size_t arguments_cap;
@@ -65,6 +65,7 @@ enum tag_kind {
 
 /* HTML that MediaWiki lets through, its own tags, and those of the common extensions; sorted.
  * Any other <word> is text, as it is for MediaWiki. */
+/* clang-format off */
 static const struct tag {
     const char *name;
     enum tag_kind kind;
@@ -104,6 +105,7 @@ static const struct tag {
     { "u", STRIP },          { "ul", BLOCK },          { "var", STRIP },
     { "wbr", STRIP },
 };
+/* clang-format on */
 enum { TAG_COUNT = sizeof tags / sizeof *tags, TAG_NAME_MAX = 16 };
 
 static int compare_tag(const void *key, const void *item)
@@ -195,7 +197,7 @@ static struct frame *push(struct markup *m, enum frame_kind kind)
 {
     mem_grow(m->stack, m->stack_cap, m->depth + 1);
     struct frame *f = &m->stack[m->depth++];
-    *f = (struct frame){ .kind = kind, .out = m->out->len, .pipes = m->pipe_count };
+    *f = (struct frame) { .kind = kind, .out = m->out->len, .pipes = m->pipe_count };
     m->braces += kind == BRACES;
     m->links += kind != BRACES;
     return f;
@@ -213,9 +215,9 @@ static void pop(struct markup *m)
 
 static int looks_like_file(const char *s, size_t n)
 {
-    static const char *const ends[] = { "jpg", "jpeg", "png", "svg", "gif", "ogg", "ogv", "oga",
-                                        "tif", "tiff", "pdf", "djvu", "mid", "webm", "webp",
-                                        "wav", "flac", "stl", "xcf", "mp3", "mpg", "opus" };
+    static const char *const ends[] = { "jpg",  "jpeg", "png", "svg",  "gif", "ogg",  "ogv",  "oga",
+                                        "tif",  "tiff", "pdf", "djvu", "mid", "webm", "webp", "wav",
+                                        "flac", "stl",  "xcf", "mp3",  "mpg", "opus" };
     while (n && (s[n - 1] == ' ' || s[n - 1] == '\n'))
         n--;
     const char *dot = memrchr(s, '.', n);
@@ -245,6 +247,14 @@ static int is_shown(enum names_kind kind)
     return kind == NAMES_NONE || kind == NAMES_PAGE || kind == NAMES_PROJECT;
 }
 
+static int is_blank(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!memchr(" \t\n\x0E\x12", s[i], 5))
+            return 0;
+    return 1;
+}
+
 /* A target as it is shown: without the colon in front, prefixes of other wikis, and '#'. */
 static void show_target(struct markup *m, size_t from)
 {
@@ -261,6 +271,8 @@ static void show_target(struct markup *m, size_t from)
     if (skip < n && s[skip] == '#')
         skip++;
     cut(m->out, from, from + skip);
+    if (is_blank(m->out->data + from, n - skip))
+        drop(m, from); /* [[ ]] */
 }
 
 /* The label of [[a:b (c)|]] is "b": without prefix, and without what tells titles apart. Also for
@@ -283,14 +295,6 @@ static void show_trick(struct markup *m, const struct frame *f)
     while (n && s[n - 1] == ' ')
         n--;
     put_literal(m, s, s + n, ' ');
-}
-
-static int is_blank(const char *s, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!memchr(" \t\n\x0E\x12", s[i], 5))
-            return 0;
-    return 1;
 }
 
 /* A pipe in the link on top. What is not shown stays in the output until the link is closed. */
@@ -318,15 +322,18 @@ static void close_link(struct markup *m)
         show_target(m, f.out);
     else if (is_blank(m->out->data + f.out, m->out->len - f.out))
         show_trick(m, &f);
+    if (m->out->len == f.out)
+        drop(m, f.out); /* [[|]] */
 }
 
 /* ---- addresses: [https://… label] --------------------------------------------------------- */
 
 static int is_address(const char *s, const char *end)
 {
-    static const char *const schemes[] = { "http://", "https://", "ftp://", "ftps://", "//",
-                                           "mailto:", "news:", "irc://", "ircs://", "git://",
-                                           "svn://", "sftp://", "tel:", "urn:", "geo:", "magnet:" };
+    static const char *const schemes[] = { "http://", "https://", "ftp://", "ftps://",
+                                           "//",      "mailto:",  "news:",  "irc://",
+                                           "ircs://", "git://",   "svn://", "sftp://",
+                                           "tel:",    "urn:",     "geo:",   "magnet:" };
     char begin[URL_NAME_MAX] = { 0 };
     size_t n = (size_t)(end - s) < sizeof begin - 1 ? (size_t)(end - s) : sizeof begin - 1;
     memcpy(begin, s, n);
@@ -367,7 +374,7 @@ static const char *close_url(struct markup *m, const char *s)
 
 static int is_variant_code(const char *s, size_t n)
 {
-    static const char *const families[] = { "zh", "sr", "kk", "ku", "gan", "tg", "uz", "crh",
+    static const char *const families[] = { "zh", "sr",  "kk",  "ku",  "gan", "tg",  "uz", "crh",
                                             "iu", "shi", "tly", "ban", "wuu", "mni", "en" };
     while (n && *s == ' ')
         s++, n--;
@@ -387,8 +394,8 @@ static void close_variant(struct markup *m)
     char *s = m->out->data + f.out + 2; /* behind "-{" */
     size_t n = m->out->len - f.out - 2;
     char *pipe = memchr(s, '|', n);
-    int hidden = pipe && (memchr(s, 'H', (size_t)(pipe - s)) || memchr(s, 'T', (size_t)(pipe - s)) ||
-                          memchr(s, '-', (size_t)(pipe - s)));
+    int hidden = pipe && (memchr(s, 'H', (size_t)(pipe - s)) ||
+                          memchr(s, 'T', (size_t)(pipe - s)) || memchr(s, '-', (size_t)(pipe - s)));
     if (hidden) {
         drop(m, f.out);
         return;
@@ -418,7 +425,7 @@ static void render(struct markup *m, size_t from, size_t first_pipe)
     for (size_t i = 0; i < count; i++) {
         size_t begin = m->pipes[first_pipe + i] + 1;
         size_t end = i + 1 < count ? m->pipes[first_pipe + i + 1] : m->out->len;
-        m->arguments[i] = (struct wikitext_argument){ base + begin, end - begin };
+        m->arguments[i] = (struct wikitext_argument) { base + begin, end - begin };
     }
     size_t name_end = count ? m->pipes[first_pipe] : m->out->len;
     struct wikitext_call call = { base + from, name_end - from, m->arguments, count };
@@ -461,9 +468,8 @@ static const char *on_open_brace(struct markup *m, const char *s)
         n++;
     if (n >= 2) {
         push(m, BRACES)->count = n;
-    } else if (s > m->text && s[-1] == '-' && m->out->len &&
-               m->out->data[m->out->len - 1] == '-' && !top_is(m, VARIANT) &&
-               m->links < LINKS_MAX) {
+    } else if (s > m->text && s[-1] == '-' && m->out->len && m->out->data[m->out->len - 1] == '-' &&
+               !top_is(m, VARIANT) && m->links < LINKS_MAX) {
         buf_truncate(m->out, m->out->len - 1);
         push(m, VARIANT);
         buf_adds(m->out, "-{");
@@ -812,19 +818,19 @@ static const char *on_control(struct markup *m, const char *s)
 }
 
 static const handler handlers[256] = {
-    ['\n'] = on_line_end,      ['&'] = on_reference_mark, ['<'] = on_tag,
-    ['['] = on_open_bracket,   [']'] = on_close_bracket,  ['{'] = on_open_brace,
-    ['}'] = on_close_brace,    ['|'] = on_pipe,           ['_'] = on_underscore,
-    [0] = on_control,          [1] = on_control,          [2] = on_control,
-    [3] = on_control,          [4] = on_control,          [5] = on_control,
-    [6] = on_control,          [7] = on_control,          [8] = on_control,
-    [11] = on_control,         [12] = on_control,         ['\r'] = on_control,
-    [14] = on_control,         [15] = on_control,         [16] = on_control,
-    [17] = on_control,         [18] = on_control,         [19] = on_control,
-    [20] = on_control,         [21] = on_control,         [22] = on_control,
-    [23] = on_control,         [24] = on_control,         [25] = on_control,
-    [26] = on_control,         [27] = on_control,         [28] = on_control,
-    [29] = on_control,         [30] = on_control,         [31] = on_control,
+    ['\n'] = on_line_end,    ['&'] = on_reference_mark, ['<'] = on_tag,
+    ['['] = on_open_bracket, [']'] = on_close_bracket,  ['{'] = on_open_brace,
+    ['}'] = on_close_brace,  ['|'] = on_pipe,           ['_'] = on_underscore,
+    [0] = on_control,        [1] = on_control,          [2] = on_control,
+    [3] = on_control,        [4] = on_control,          [5] = on_control,
+    [6] = on_control,        [7] = on_control,          [8] = on_control,
+    [11] = on_control,       [12] = on_control,         ['\r'] = on_control,
+    [14] = on_control,       [15] = on_control,         [16] = on_control,
+    [17] = on_control,       [18] = on_control,         [19] = on_control,
+    [20] = on_control,       [21] = on_control,         [22] = on_control,
+    [23] = on_control,       [24] = on_control,         [25] = on_control,
+    [26] = on_control,       [27] = on_control,         [28] = on_control,
+    [29] = on_control,       [30] = on_control,         [31] = on_control,
 };
 
 void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)

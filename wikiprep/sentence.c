@@ -12,10 +12,10 @@ enum class {
     CASELESS, /* a letter of a script without case */
     DIGIT,
     SPACE,
-    OPEN,  /* brackets and quotes that open, or may */
-    CLOSE, /* brackets and quotes that close, or may */
-    QUOTE, /* one that does either: " ' */
-    END,   /* . ! ? … and those of other scripts */
+    OPEN,     /* brackets and quotes that open, or may */
+    CLOSE,    /* brackets and quotes that close, or may */
+    QUOTE,    /* one that does either: " ' */
+    END,      /* . ! ? … and those of other scripts */
     FULL_END, /* of a script that has no spaces */
 };
 
@@ -44,6 +44,14 @@ static unsigned decode(const char *s, const char *end, size_t *len)
     }
 }
 
+static int one_of(unsigned c, const unsigned *list)
+{
+    for (; *list; list++)
+        if (*list == c)
+            return 1;
+    return 0;
+}
+
 static enum class class_of_ascii(unsigned c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -52,68 +60,60 @@ static enum class class_of_ascii(unsigned c)
         return LOWER;
     if (c >= '0' && c <= '9')
         return DIGIT;
-    switch (c) {
-    case ' ': case '\t':
-        return SPACE;
-    case '(': case '[': case '{':
-        return OPEN;
-    case ')': case ']': case '}':
-        return CLOSE;
-    case '"': case '\'':
-        return QUOTE;
-    case '.': case '!': case '?':
-        return END;
-    default:
-        return OTHER;
-    }
+    return c == ' ' || c == '\t'             ? SPACE
+           : c == '(' || c == '[' || c == '{' ? OPEN
+           : c == ')' || c == ']' || c == '}' ? CLOSE
+           : c == '"' || c == '\''            ? QUOTE
+           : c == '.' || c == '!' || c == '?' ? END
+                                              : OTHER;
+}
+
+/* Letters of the alphabets that have case, below U+2000; OTHER for the rest. */
+static enum class class_of_cased(unsigned c)
+{
+    if (c >= 0xC0 && c <= 0xFF)
+        return c == 0xD7 || c == 0xF7 ? OTHER : c <= 0xDE ? UPPER : LOWER;
+    if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E)) /* pairs that begin odd */
+        return c & 1 ? UPPER : LOWER;
+    if ((c >= 0x100 && c <= 0x17F) || (c >= 0x460 && c <= 0x52F) || (c >= 0x1E00 && c <= 0x1EFF))
+        return c & 1 ? LOWER : UPPER;
+    if (c >= 0x370 && c <= 0x3FF)
+        return c <= 0x3AB && c != 0x390 ? UPPER : LOWER;
+    if (c >= 0x400 && c <= 0x45F)
+        return c <= 0x42F ? UPPER : LOWER;
+    if (c >= 0x531 && c <= 0x587)
+        return c <= 0x556 ? UPPER : LOWER;
+    return OTHER;
 }
 
 static enum class class_of(unsigned c)
 {
+    static const unsigned open[] = { 0xA1,   0xAB,   0xBF,   0x2018, 0x201A, 0x201C, 0x201E, 0x2039,
+                                     0x3008, 0x300A, 0x300C, 0x300E, 0x3010, 0xFF08, 0 };
+    static const unsigned close[] = { 0xBB,   0x2019, 0x201D, 0x203A, 0x3009, 0x300B,
+                                      0x300D, 0x300F, 0x3011, 0xFF09, 0 };
+    static const unsigned end[] = { 0x589,  0x61F,  0x6D4,  0x964,  0x965,  0x104B, 0x1362, 0x17D4,
+                                    0x2026, 0x203C, 0x203D, 0x2047, 0x2048, 0x2049, 0 };
+    static const unsigned full_end[] = { 0x3002, 0xFF01, 0xFF1F, 0xFF61, 0 };
+    static const unsigned space[] = { 0xA0, 0x2009, 0x202F, 0x3000, 0 };
     if (c < 0x80)
         return class_of_ascii(c);
-    if (c < 0xC0)
-        return c == 0xA0 ? SPACE : c == 0xAB ? OPEN : c == 0xBB ? CLOSE : c == 0xA1 || c == 0xBF ? OPEN : OTHER;
-    if (c <= 0xDE)
-        return c == 0xD7 ? OTHER : UPPER;
-    if (c <= 0xFF)
-        return c == 0xF7 ? OTHER : LOWER;
-    if (c <= 0x17F) /* Latin Extended-A: pairs, in two phases */
-        return (c >= 0x139 && c <= 0x148) || c >= 0x179 ? (c & 1 ? UPPER : LOWER)
-                                                        : (c & 1 ? LOWER : UPPER);
-    if (c >= 0x370 && c <= 0x3FF)
-        return c <= 0x3AB && c != 0x390 ? UPPER : LOWER;
-    if (c >= 0x400 && c <= 0x42F)
-        return UPPER;
-    if (c >= 0x430 && c <= 0x45F)
-        return LOWER;
-    if (c >= 0x460 && c <= 0x52F)
-        return c & 1 ? LOWER : UPPER;
-    if (c >= 0x531 && c <= 0x556)
-        return UPPER;
-    if (c >= 0x561 && c <= 0x587)
-        return LOWER;
-    if (c >= 0x1E00 && c <= 0x1EFF)
-        return c & 1 ? LOWER : UPPER;
-    switch (c) {
-    case 0x2018: case 0x201C: case 0x201E: case 0x201A: case 0x2039:
-    case 0x300C: case 0x300E: case 0x300A: case 0x3008: case 0x3010: case 0xFF08:
+    enum class cased = class_of_cased(c);
+    if (cased != OTHER)
+        return cased;
+    if (c > 0x3040 && c < 0xFF00)
+        return CASELESS; /* Chinese, Japanese, Korean and what is alike */
+    if (one_of(c, open))
         return OPEN;
-    case 0x2019: case 0x201D: case 0x203A:
-    case 0x300D: case 0x300F: case 0x300B: case 0x3009: case 0x3011: case 0xFF09:
+    if (one_of(c, close))
         return CLOSE;
-    case 0x2026: case 0x203D: case 0x203C: case 0x2047: case 0x2048: case 0x2049:
-    case 0x0589: case 0x061F: case 0x06D4: case 0x0964: case 0x0965: case 0x1362: case 0x104B:
-    case 0x17D4:
+    if (one_of(c, end))
         return END;
-    case 0x3002: case 0xFF01: case 0xFF1F: case 0xFF61:
+    if (one_of(c, full_end))
         return FULL_END;
-    case 0x2009: case 0x202F: case 0x3000:
+    if (one_of(c, space))
         return SPACE;
-    }
-    if ((c >= 0x5BE && c < 0x1E00) || (c >= 0x1F00 && c < 0x2000) || c >= 0x3040)
-        return c >= 0xFF10 && c <= 0xFF19 ? DIGIT : CASELESS;
-    return OTHER;
+    return (c >= 0x5BE && c < 0x2000) || c >= 0x10000 ? CASELESS : OTHER;
 }
 
 static struct character at(const char *s, const char *end)
@@ -135,7 +135,7 @@ static int is_letter(enum class c)
 static struct character before(const char *begin, const char *s, const char *end)
 {
     if (s == begin)
-        return (struct character){ 0 };
+        return (struct character) { 0 };
     const char *p = s - 1;
     while (p > begin && ((unsigned char)*p & 0xC0) == 0x80)
         p--;
@@ -144,47 +144,46 @@ static struct character before(const char *begin, const char *s, const char *end
 
 /* ---- abbreviations ----------------------------------------------------------------------- */
 
-/* Those that something always follows: titles, "see", "number", "page", "volume". Lower case. */
+/* Sorted, in lower case. Those that something always follows: titles, "see", "born". */
 static const char *const never[] = {
-    "abb", "abs", "abt", "adj", "adm", "adv", "amb", "apdo", "appx", "art", "assoc", "attn", "av",
-    "ave", "bd", "bd", "bde", "bgen", "bldg", "blvd", "brig", "bros", "bzw", "c", "ca", "cap", "capt", "cdr",
-    "cf", "cfr", "cit", "cmdr", "cmsgt", "col", "comdr", "comp", "cpl", "cpt", "cllr", "dept", "dez",
-    "dgl", "dipl", "dir", "doct", "doz", "dr", "dra", "drs", "ed", "eds", "eg", "engr", "ens", "esp",
-    "eq", "ev", "evtl", "ex", "exc", "excl", "fig", "figs", "fr", "ft", "geb", "gem", "gen", "gest",
-    "ggf", "gov", "hist", "hl", "hon", "hosp", "hr", "hrsg", "ie", "ill", "incl", "ing", "inkl",
-    "insp", "jg", "kap", "kgl", "lat", "lic", "lieut", "lit", "lt", "ltcol", "ltgen", "maj", "max", "mdm", "med",
-    "messrs", "mfg", "mgr", "min", "mio", "mlle", "mm", "mme", "mons", "mr", "mrd", "mrs", "ms",
-    "msgr", "msgt", "mt", "mtn", "mts", "muhs", "näml", "no", "nos", "nr", "nrs", "num", "núm", "obs", "op",
-    "orig", "päd", "pag", "pág", "pers", "pfc", "phil", "pl", "pls", "pp", "prep", "pres", "prof",
-    "profs", "prov", "pseud", "pt", "pte", "pts", "publ", "pvt", "ref", "refs", "reg", "rep", "reps",
-    "resp", "ret", "rev", "revd", "rer", "rd", "sec", "sen", "sens", "sgt", "sig", "sog", "sq", "sr", "sra", "ss", "st",
-    "ste", "str", "supt", "surg", "tab", "trans", "transl", "univ", "usw", "vgl", "vd", "viz", "vol",
-    "vols", "vs", "wg", "wm", "zit", "zool", "z",
-    "г", "гг", "др", "им", "рис", "см", "стр", "ст", "т", "тыс", "ул", "напр", "пр", "род", "англ",
-    "нем", "лат", "фр", "греч", "проф", "акад", "ген", "св",
+    "abb",  "abs",   "abt",  "adj",   "adm",   "adv",  "amb",  "apdo",   "appx",  "assoc",  "attn",
+    "av",   "ave",   "bd",   "bde",   "bgen",  "bldg", "blvd", "brig",   "bros",  "bzw",    "ca",
+    "capt", "cdr",   "cf",   "cfr",   "cit",   "cllr", "cmdr", "col",    "comdr", "cpl",    "cpt",
+    "dept", "dgl",   "dipl", "doz",   "dr",    "dra",  "drs",  "ed",     "eds",   "engr",   "esp",
+    "evtl", "exc",   "excl", "fr",    "ft",    "geb",  "gen",  "gest",   "ggf",   "gov",    "hon",
+    "hosp", "hr",    "hrsg", "incl",  "ing",   "inkl", "insp", "jg",     "kap",   "kgl",    "lat",
+    "lic",  "lieut", "lt",   "ltcol", "ltgen", "maj",  "mdm",  "messrs", "mfg",   "mgr",    "mio",
+    "mlle", "mme",   "mons", "mr",    "mrd",   "mrs",  "ms",   "msgr",   "msgt",  "mt",     "mtn",
+    "mts",  "nr",    "nrs",  "núm",   "obs",   "orig", "pers", "pfc",    "phil",  "prep",   "pres",
+    "prof", "profs", "prov", "pseud", "pt",    "pte",  "pts",  "publ",   "pvt",   "pág",    "ref",
+    "refs", "reg",   "rep",  "reps",  "rer",   "resp", "rev",  "revd",   "sen",   "sens",   "sgt",
+    "sog",  "sq",    "sr",   "sra",   "st",    "ste",  "str",  "supt",   "surg",  "transl", "univ",
+    "usw",  "vgl",   "viz",  "vs",    "zit",   "zool", "акад", "англ",   "г",     "гг",     "ген",
+    "греч", "др",    "им",   "лат",   "напр",  "нем",  "пр",   "проф",   "рис",   "род",    "св",
+    "см",   "ст",    "стр",  "т",     "тыс",   "ул",   "фр",
+};
+
+/* Those that are abbreviations in front of a number, and else may be words: "no", "art". */
+static const char *const numbered[] = {
+    "art", "cap", "ch", "chap", "eq",  "fig", "figs", "ill", "lit",  "max", "min", "no",
+    "nos", "num", "op", "p",    "pag", "par", "pp",   "sec", "sect", "tab", "vol", "vols",
 };
 
 /* Those that may end a sentence. */
 static const char *const perhaps[] = {
-    "al", "approx", "apr", "aug", "avg", "bc", "bce", "bsc", "ce", "cie", "co", "corp", "ctr", "dec", "ecc", "esq",
-    "est", "etc", "feb", "fri", "hrs", "ib", "ibid", "inc", "jan", "jr", "jul", "jun", "ltd",
-    "mar", "mass", "md", "mi", "mon", "mph", "msc", "nov", "oct", "oz", "phd", "plc", "sat", "sep", "sept",
-    "sp", "spp", "subsp", "ssp", "sun", "thu", "thurs", "tue", "tues", "var", "wed", "wash", "yr", "yrs",
+    "al",  "approx", "apr", "aug",   "avg", "bsc",   "cie", "co",   "corp", "ctr",  "dec", "ecc",
+    "esq", "est",    "etc", "feb",   "fri", "hrs",   "ib",  "ibid", "inc",  "jan",  "jr",  "jul",
+    "jun", "ltd",    "md",  "mph",   "msc", "nov",   "oct", "oz",   "phd",  "plc",  "sep", "sept",
+    "sp",  "spp",    "ssp", "subsp", "thu", "thurs", "tue", "tues", "var",  "wash", "yr",  "yrs",
 };
 
-static int compare(const void *a, const void *b)
+static int compare(const void *key, const void *item)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return strcmp(key, *(const char *const *)item);
 }
 
-/* The tables are small, and looked into only behind a period; still, sort them once. */
-static int listed(const char *const *list, size_t count, const char *word)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!compare(&word, &list[i]))
-            return 1;
-    return 0;
-}
+#define LISTED(list, word)                                                                         \
+    (bsearch(word, list, sizeof list / sizeof *list, sizeof *list, compare) != NULL)
 
 enum abbreviation { NO_ABBREVIATION, MAY_END, NEVER_ENDS };
 
@@ -207,71 +206,75 @@ static size_t lower_word(char out[WORD_MAX_BYTES + 1], const char *s, size_t n)
 
 /* ---- a period ---------------------------------------------------------------------------- */
 
-/* What the word in front of the period at s says. */
-static enum abbreviation judge_word(const char *begin, const char *s, const char *end)
+static int is_number(struct character c)
+{
+    return c.class == DIGIT || (c.code < 0x80 && c.code && strchr("IVXLC", (int)c.code));
+}
+
+/* What the word in front of the period at s says; `next` begins what follows. */
+static enum abbreviation judge_word(const char *begin, const char *s, const char *next,
+                                    const char *end)
 {
     const char *word = s;
     int letters = 0, periods = 0, digits = 0;
     for (struct character c; (c = before(begin, word, end)).len; word -= c.len) {
-        if (c.class == SPACE || c.class == OPEN || c.class == QUOTE || c.code == '-' || c.code == '/' ||
-            c.code == 0x2013 || c.code == 0x2014 || c.code == 0x2019)
+        if (c.class == SPACE || c.class == OPEN || c.class == QUOTE || c.class == OTHER)
             break;
-        if (s - word > 3 * WORD_MAX_BYTES)
-            return NO_ABBREVIATION; /* a long word or an address */
+        if (c.class == CLOSE || s - word > 3 * WORD_MAX_BYTES)
+            return NO_ABBREVIATION; /* "(x)", a long word, an address */
         letters += is_letter(c.class);
-        periods += c.code == '.';
+        periods += c.class == END;
         digits += c.class == DIGIT;
     }
-    struct character first = at(word, end);
-    if (letters == 1 && !digits && !periods) /* an initial; "I" is a word */
-        return first.class == UPPER && first.code != 'I' ? NEVER_ENDS
-               : first.class == LOWER                    ? NEVER_ENDS
-                                                         : NO_ABBREVIATION;
-    if (periods && letters == periods + 1 && !digits) /* U.S. i.e. a.m. z.B. */
-        return first.class == UPPER ? MAY_END
-               : s - word == 3 && (!memcmp(word, "e.g", 3) || !memcmp(word, "i.e", 3) ||
-                                   !memcmp(word, "z.B", 3) || !memcmp(word, "d.h", 3))
+    if (digits)
+        return NO_ABBREVIATION;
+    if (letters == 1 && !periods) /* an initial or a unit; "I" is a word */
+        return *word == 'I' ? NO_ABBREVIATION : MAY_END;
+    char lower[WORD_MAX_BYTES + 1];
+    if (!lower_word(lower, word, (size_t)(s - word)))
+        return NO_ABBREVIATION;
+    if (periods && letters == periods + 1) /* U.S. a.m. e.g. */
+        return !strcmp(lower, "e.g") || !strcmp(lower, "i.e") || !strcmp(lower, "z.b") ||
+                       !strcmp(lower, "d.h")
                    ? NEVER_ENDS
                    : MAY_END;
-    char lower[WORD_MAX_BYTES + 1];
-    if (!lower_word(lower, word, (size_t)(s - word)) || digits)
-        return NO_ABBREVIATION;
-    if (listed(never, sizeof never / sizeof *never, lower))
+    if (LISTED(never, lower) || (is_number(at(next, end)) && LISTED(numbered, lower)))
         return NEVER_ENDS;
-    return listed(perhaps, sizeof perhaps / sizeof *perhaps, lower) ? MAY_END : NO_ABBREVIATION;
+    return LISTED(perhaps, lower) ? MAY_END : NO_ABBREVIATION;
 }
 
 /* Words that begin sentences far more often than they are part of a name. */
 static int is_starter(const char *s, const char *end)
 {
     static const char *const starters[] = {
-        "A", "After", "Although", "An", "And", "As", "At", "Because", "Before", "But", "By", "Der",
-        "Die", "Das", "During", "For", "From", "He", "Her", "His", "How", "However", "I", "If",
-        "Il", "In", "It", "Its", "La", "Le", "Many", "More", "Most", "No", "On", "One", "Other",
-        "Our", "She", "Since", "Some", "Such", "That", "The", "Their", "There", "These", "They",
-        "This", "Those", "Though", "Thus", "To", "Under", "Until", "Was", "We", "What", "When",
-        "Where", "While", "Who", "Why", "With", "You", "Your",
+        "A",     "After", "Although", "An",      "And",   "As",     "At",    "Because", "Before",
+        "But",   "By",    "Das",      "Der",     "Die",   "During", "For",   "From",    "He",
+        "Her",   "His",   "How",      "However", "I",     "If",     "Il",    "In",      "It",
+        "Its",   "La",    "Le",       "Many",    "More",  "Most",   "No",    "On",      "One",
+        "Other", "Our",   "She",      "Since",   "Some",  "Such",   "That",  "The",     "Their",
+        "There", "These", "They",     "This",    "Those", "Though", "Thus",  "To",      "Under",
+        "Until", "Was",   "We",       "What",    "When",  "Where",  "While", "Who",     "Why",
+        "With",  "You",   "Your",
     };
     size_t n = 0;
-    while (s + n < end && ((s[n] | 0x20) >= 'a') && ((s[n] | 0x20) <= 'z'))
+    while (s + n < end && (s[n] | 0x20) >= 'a' && (s[n] | 0x20) <= 'z')
         n++;
     char word[WORD_MAX_BYTES + 1];
-    if (!n || n > WORD_MAX_BYTES)
+    if (!n || n > WORD_MAX_BYTES || (s + n < end && s[n] == '.')) /* "A." is an initial */
         return 0;
     memcpy(word, s, n);
     word[n] = '\0';
-    return listed(starters, sizeof starters / sizeof *starters, word);
+    return LISTED(starters, word);
 }
 
-/* "3. Oktober", "12. století": a number with a period is an ordinal in many languages; in front
- * of a capital it is one when it is short and a month or name may follow. */
-static int is_ordinal(const char *begin, const char *s, const char *end)
+/* "1. Item": the number of an item. */
+static int is_item_number(const char *begin, const char *s, const char *end)
 {
     size_t digits = 0;
     const char *p = s;
     for (struct character c; (c = before(begin, p, end)).class == DIGIT; p -= c.len)
         digits++;
-    return digits && digits <= 2 && p == begin; /* "1. Item": a list's number */
+    return digits && digits <= 2 && p == begin;
 }
 
 /* Does the mark at s end a sentence, when the next begins at `next`? A space is between. */
@@ -284,16 +287,16 @@ static int ends(const char *begin, const char *s, const char *after, const char 
         p += c.len;
         c = at(p, end);
     }
-    if (c.class == LOWER)
+    if (c.class == LOWER || c.class == END)
         return 0;
     if (c.class == OTHER && p == next && c.code != '#' && c.code != '$')
         return c.code >= 0x80; /* a dash or comma goes on; a sign may begin */
     int closed = after > s + 1;
     if (*s != '.' || closed)
         return 1;
-    if (is_ordinal(begin, s, end))
+    if (is_item_number(begin, s, end))
         return 0;
-    enum abbreviation a = judge_word(begin, s, end);
+    enum abbreviation a = judge_word(begin, s, next, end);
     if (a == NEVER_ENDS)
         return 0;
     return a == NO_ABBREVIATION || is_starter(p, end);

@@ -29,14 +29,19 @@ static int json, sentences, lists = 1, headings = 1;
 static const char *namespace_list = "0";
 
 static const struct opt options[] = {
-    { 'o', "output", OPT_TEXT, &output_dir, "DIR", "write a tree of files, DIR/AA/wiki_00 …; - is stdout", 0, 0 },
-    { 'b', "bytes", OPT_SIZE, &file_bytes, "SIZE", "largest file of the tree; 0: one article a file", 0, 0 },
+    { 'o', "output", OPT_TEXT, &output_dir, "DIR",
+      "write a tree of files, DIR/AA/wiki_00 …; - is stdout", 0, 0 },
+    { 'b', "bytes", OPT_SIZE, &file_bytes, "SIZE",
+      "largest file of the tree; 0: one article a file", 0, 0 },
     { 0, "json", OPT_FLAG, &json, NULL, "write JSON lines: id, revid, url, title, text", 0, 0 },
-    { 0, "sentences", OPT_FLAG, &sentences, NULL, "one sentence a line, a blank line after a paragraph", 0, 0 },
-    { 0, "namespaces", OPT_TEXT, &namespace_list, "LIST", "pages to take: numbers or names, comma between", 0, 0 },
+    { 0, "sentences", OPT_FLAG, &sentences, NULL,
+      "one sentence a line, a blank line after a paragraph", 0, 0 },
+    { 0, "namespaces", OPT_TEXT, &namespace_list, "LIST",
+      "pages to take: numbers or names, comma between", 0, 0 },
     { 0, "lists", OPT_FLAG, &lists, NULL, "keep the items of lists", 0, 0 },
     { 0, "headings", OPT_FLAG, &headings, NULL, "keep the headings of sections", 0, 0 },
-    { 0, "max-page", OPT_SIZE, &max_page_bytes, "SIZE", "leave out pages with more wikitext than this", 1, 1e9 },
+    { 0, "max-page", OPT_SIZE, &max_page_bytes, "SIZE",
+      "leave out pages with more wikitext than this", 1, 1e9 },
     { 0 },
 };
 
@@ -55,7 +60,7 @@ struct item {
     const struct source *source;
     struct wikitext *cleaner;
     struct document document;
-    struct buf text; /* before it is split into sentences */
+    struct buf text;  /* before it is split into sentences */
     struct buf bytes; /* as written; empty: nothing to write */
 };
 
@@ -67,7 +72,7 @@ struct run {
     size_t source_count, sources_cap;
     struct sink sink;
     uint64_t pages, redirects, empty, too_long, bytes; /* for the last line */
-    uint64_t packed_before; /* bytes of the dumps that are done */
+    uint64_t packed_before;                            /* bytes of the dumps that are done */
 };
 
 static int add_namespace(struct source *s, const struct dump_site *site, const char *word, size_t n)
@@ -251,8 +256,12 @@ static int run_pipeline(struct run *r)
     struct item **items = mem_zalloc((size_t)count, sizeof *items);
     for (int i = 0; i < count; i++)
         items[i] = new_item();
-    struct pipeline p = { .read = read_page, .work = clean_page, .write = write_page,
-                          .ctx = r, .items = (void **)items, .item_count = count };
+    struct pipeline p = { .read = read_page,
+                          .work = clean_page,
+                          .write = write_page,
+                          .ctx = r,
+                          .items = (void **)items,
+                          .item_count = count };
     int result = pipeline_run(&p, threads);
     for (int i = 0; i < count; i++)
         free_item(items[i]);
@@ -308,8 +317,8 @@ static int run(int argc, char **argv)
     }
     struct run r = { .paths = argv, .path_count = argc };
     progress_begin("bytes read", input_bytes(argc, argv));
-    int result = sink_open(&r.sink, output_dir, file_bytes, json ? SINK_JSON : SINK_DOCUMENTS,
-                           sentences);
+    int result =
+        sink_open(&r.sink, output_dir, file_bytes, json ? SINK_JSON : SINK_DOCUMENTS, sentences);
     if (!result)
         result = run_pipeline(&r);
     progress_end();

@@ -19,19 +19,19 @@ struct extents {
     size_t count, cap;
     size_t *open; /* indices of those that are open, while they are looked for */
     size_t open_count, open_cap;
-    size_t next;  /* the first that the walk has not passed */
+    size_t next; /* the first that the walk has not passed */
 };
 
 struct wikitext {
     struct wikitext_options options;
     struct markup *markup;
-    struct buf marked;          /* what the first pass left */
-    struct buf line;            /* the paragraph at hand, over the lines that make it */
-    struct buf written;         /* and the lines that it became */
+    struct buf marked;               /* what the first pass left */
+    struct buf line;                 /* the paragraph at hand, over the lines that make it */
+    struct buf written;              /* and the lines that it became */
     struct buf headings[LEVELS + 1]; /* of sections that have no text yet */
     struct extents tables, html_tables;
     struct buf *out;
-    int in_broken_table;        /* 1: in one that is not closed; 2: behind a blank line in it */
+    int in_broken_table; /* 1: in one that is not closed; 2: behind a blank line in it */
 };
 
 struct wikitext *wikitext_new(const struct names *names, const struct wikitext_options *options)
@@ -76,7 +76,7 @@ static void open_extent(struct extents *e, size_t at)
     mem_grow(e->items, e->cap, e->count + 1);
     mem_grow(e->open, e->open_cap, e->open_count + 1);
     e->open[e->open_count++] = e->count;
-    e->items[e->count++] = (struct extent){ .begin = at };
+    e->items[e->count++] = (struct extent) { .begin = at };
 }
 
 static void close_extent(struct extents *e, size_t at)
@@ -208,9 +208,9 @@ static void add_without_quotes(struct buf *out, const char *s, const char *end)
 
 struct writer {
     struct buf *out;
-    size_t begin;  /* of the line */
-    int space;     /* a space is due before the next character */
-    int hole;      /* something was dropped just before */
+    size_t begin; /* of the line */
+    int space;    /* a space is due before the next character */
+    int hole;     /* something was dropped just before */
 };
 
 static int ends_with_one(const struct writer *w, const char *ascii, const char *const *wide)
@@ -516,7 +516,13 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
         end_paragraph(w);
         while (p < end && *p == '-')
             p++;
-        add_text(w, p, end);
+        if (p < end)
+            add_text(w, p, end);
+    } else if (end - p >= 2 && p[0] == '=' && p[1] == '=') { /* a heading that is not closed */
+        while (p < end && (*p == '=' || *p == ' '))
+            p++;
+        if (p < end)
+            add_text(w, p, end);
     } else {
         add_text(w, s, end);
     }
