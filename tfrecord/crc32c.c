@@ -13,10 +13,10 @@ static uint32_t by_byte[8][256], past_stripe[4][256];
 static uint32_t slice(uint32_t crc, const unsigned char *p, size_t n)
 {
     for (; n >= 8; p += 8, n -= 8) {
-        uint64_t x = le_u64(p) ^ crc;
-        crc = 0;
-        for (int k = 0; k < 8; k++)
-            crc ^= by_byte[7 - k][x >> (8 * k) & 0xFF];
+        uint32_t low = le_u32(p) ^ crc, high = le_u32(p + 4);
+        crc = by_byte[7][low & 0xFF] ^ by_byte[6][low >> 8 & 0xFF] ^ by_byte[5][low >> 16 & 0xFF] ^
+              by_byte[4][low >> 24] ^ by_byte[3][high & 0xFF] ^ by_byte[2][high >> 8 & 0xFF] ^
+              by_byte[1][high >> 16 & 0xFF] ^ by_byte[0][high >> 24];
     }
     while (n--)
         crc = crc >> 8 ^ by_byte[0][(crc ^ *p++) & 0xFF];

@@ -13,6 +13,7 @@
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"
 #include "tfrecord/record.h"
+#include "tfrecord/stage.h"
 
 typedef unsigned long long ull;
 
@@ -113,18 +114,6 @@ static int open_file(struct dataset *d, const char *path)
     return result < 0 || there < 0 ? -1 : open_tfrecord(d, path);
 }
 
-/* A folder that tfwrite has not finished has no manifest, and a work folder in it. */
-static int check_finished(const char *dir)
-{
-    struct file_names all;
-    int result = file_list(&all, dir, "");
-    for (size_t i = 0; i < all.count && !result; i++)
-        if (!strncmp(all.names[i], "tfwrite.tmp-", 12))
-            result = err_set("%s: unfinished: a tfwrite runs there or was killed", dir);
-    file_names_free(&all);
-    return result;
-}
-
 /* The files are those that the manifest lists, in size too. */
 static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
 {
@@ -155,7 +144,7 @@ static int open_folder(struct dataset *d, const char *dir)
     file_join(&path, dir, "manifest");
     int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
     if (there == 0)
-        result = check_finished(dir);
+        result = stage_check_finished(dir);
     if (there > 0) {
         result = take_vocabulary(d, &m, path.data);
         if (!result)
@@ -248,23 +237,37 @@ static const struct source *find_source(const struct dataset *d, uint64_t i)
     return &d->sources[low];
 }
 
+static int not_an_id(const int64_t *values, uint64_t at)
+{
+    while (*values >= 0 && *values <= UINT32_MAX) {
+        values++;
+        at++;
+    }
+    return err_set("%s[%llu] is %lld, no token id", FEATURE, (ull)at, (long long)*values);
+}
+
 /* How many ids the feature has, the first `length` of which go to `ids`; -1. */
 static int64_t take_ids(const struct feature_view *f, uint32_t length, uint32_t *ids)
 {
+    enum { PIECE = 512 };
     struct feature_reader r;
-    int64_t values[512], n = 0, got;
+    int64_t values[PIECE];
+    uint32_t n = 0;
     feature_open(&r, f);
-    while ((got = feature_ints(&r, values, sizeof values / sizeof *values)) > 0) {
-        for (int64_t k = 0; k < got && n < length; k++, n++) {
-            if (values[k] < 0 || values[k] > UINT32_MAX)
-                return err_set("%s[%lld] is %lld, no token id", FEATURE, (long long)n,
-                               (long long)values[k]);
-            ids[n] = (uint32_t)values[k];
+    while (n < length) {
+        int64_t got = feature_ints(&r, values, length - n < PIECE ? length - n : PIECE);
+        if (got <= 0)
+            return got < 0 ? -1 : (int64_t)n;
+        uint64_t all = 0;
+        for (int64_t k = 0; k < got; k++) {
+            ids[n + k] = (uint32_t)values[k];
+            all |= (uint64_t)values[k];
         }
-        if (n == length)
-            return n;
+        if (all > UINT32_MAX)
+            return not_an_id(values, n);
+        n += (uint32_t)got;
     }
-    return got < 0 ? -1 : n;
+    return n;
 }
 
 static int decode(const struct dataset *d, const struct record *r, uint32_t *ids)

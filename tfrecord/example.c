@@ -37,21 +37,6 @@ static inline size_t varint_bytes(uint64_t v)
     return (size_t)((63 - __builtin_clzll(v | 1)) * 9 + 73) / 64;
 }
 
-/* Writes at `p`, where 10 bytes are free; returns the end. */
-static inline unsigned char *put_varint(unsigned char *p, uint64_t v)
-{
-    if (v >> 56) {
-        for (; v >= 0x80; v >>= 7)
-            *p++ = (unsigned char)(v | 0x80);
-        *p++ = (unsigned char)v;
-        return p;
-    }
-    size_t n = varint_bytes(v);
-    uint64_t more = 0x8080808080808080u & (((uint64_t)1 << (8 * (n - 1))) - 1);
-    le_put_u64(p, spread7(v) | more);
-    return p + n;
-}
-
 /* Reads one varint; NULL when it is cut or has no end. */
 static const unsigned char *get_varint(const unsigned char *p, const unsigned char *end,
                                        uint64_t *v)
@@ -66,29 +51,28 @@ static const unsigned char *get_varint(const unsigned char *p, const unsigned ch
 }
 
 /* Reads up to `max` varints of a run, adding to *n; returns where it stopped, NULL on a bad one.
- * Each load of eight bytes gives all values that end in it. */
+ * A load of eight bytes holds two token ids, nearly always, which spares a branch on how many. */
 static const unsigned char *get_varints(const unsigned char *p, const unsigned char *end,
                                         int64_t *values, size_t max, size_t *n)
 {
     size_t got = *n;
     while (got < max && p < end) {
         uint64_t x = end - p >= 8 ? le_u64(p) : ~(uint64_t)0;
-        uint64_t stops = ~x & 0x8080808080808080u;
-        if (!stops) { /* near the end, or a value of nine or ten bytes */
+        uint64_t stops = ~x & 0x8080808080808080u, second = stops & (stops - 1);
+        if (stops && second && max - got >= 2) {
+            int a = __builtin_ctzll(stops),
+                b = __builtin_ctzll(second); /* top bits of last bytes */
+            values[got] = (int64_t)gather7(x & (((uint64_t)1 << a) - 1));
+            values[got + 1] = (int64_t)gather7(x >> (a + 1) & (((uint64_t)1 << (b - a - 1)) - 1));
+            got += 2;
+            p += b / 8 + 1;
+        } else { /* near the end, or long values */
             uint64_t v;
             p = get_varint(p, end, &v);
             if (!p)
                 return NULL;
             values[got++] = (int64_t)v;
-            continue;
         }
-        do {
-            int top = __builtin_ctzll(stops); /* highest bit of the value's last byte */
-            values[got++] = (int64_t)gather7(x & (((uint64_t)1 << top) - 1));
-            x = x >> top >> 1;
-            stops = stops >> top >> 1;
-            p += top / 8 + 1;
-        } while (stops && got < max);
     }
     *n = got;
     return p;
@@ -96,104 +80,100 @@ static const unsigned char *get_varints(const unsigned char *p, const unsigned c
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Lengths of nested messages stand before them, so sizes are added up from the inside. */
-struct sizes {
-    size_t packed, list, feature, entry;
-};
+/* Lengths stand before what they measure, so a message is written backwards, from the end of
+ * its space to the front: each function gets the place that its bytes must end at, and returns
+ * where they begin. Before that place there are always SLACK bytes to spare. */
+enum { SLACK = 8, HEADS_BYTES = 6 * (1 + VARINT_MAX) };
 
-static size_t delimited(size_t n)
+static inline unsigned char *put_varint(unsigned char *p, uint64_t v)
 {
-    return 1 + varint_bytes(n) + n;
+    size_t n = varint_bytes(v);
+    if (n > 8) {
+        for (size_t i = 0; i < n; i++)
+            p[i - n] = (unsigned char)(v >> (7 * i) | (i + 1 < n ? 0x80 : 0));
+        return p - n;
+    }
+    uint64_t more = 0x8080808080808080u & (((uint64_t)1 << (8 * (n - 1))) - 1);
+    le_put_u64(p - 8, (spread7(v) | more) << (64 - 8 * n));
+    return p - n;
 }
 
-static size_t values_bytes(const struct feature *f)
+/* The tag and length of a field whose value begins at `p` and ends at `end`. */
+static unsigned char *put_head(unsigned char *p, unsigned number, const unsigned char *end)
 {
-    size_t n = 0;
-    if (f->kind == FEATURE_FLOATS)
-        return 4 * f->count;
-    for (size_t i = 0; i < f->count; i++)
-        n += f->kind == FEATURE_INTS ? varint_bytes((uint64_t)((const int64_t *)f->values)[i])
-                                     : delimited(((const struct feature_text *)f->values)[i].len);
-    return n;
-}
-
-static struct sizes measure(const struct feature *f)
-{
-    struct sizes s = { .packed = values_bytes(f) };
-    s.list = f->kind == FEATURE_BYTES || !f->count ? s.packed : delimited(s.packed);
-    s.feature = f->kind == FEATURE_NONE ? 0 : delimited(s.list);
-    s.entry = delimited(strlen(f->name)) + delimited(s.feature);
-    return s;
-}
-
-static unsigned char *put_tag(unsigned char *p, unsigned number, size_t n)
-{
-    *p++ = (unsigned char)(number << 3 | WIRE_BYTES);
-    return put_varint(p, n);
+    p = put_varint(p, (uint64_t)(end - p));
+    *--p = (unsigned char)(number << 3 | WIRE_BYTES);
+    return p;
 }
 
 static unsigned char *put_bytes(unsigned char *p, unsigned number, const char *bytes, size_t n)
 {
-    p = put_tag(p, number, n);
-    memcpy(p, bytes, n);
-    return p + n;
+    unsigned char *end = p;
+    memcpy(p -= n, bytes, n);
+    return put_head(p, number, end);
 }
 
-static unsigned char *put_values(unsigned char *p, const struct feature *f, size_t packed)
+static unsigned char *put_list(unsigned char *p, const struct feature *f)
 {
-    if (f->kind != FEATURE_BYTES && f->count)
-        p = put_tag(p, 1, packed);
-    for (size_t i = 0; i < f->count; i++) {
+    unsigned char *end = p;
+    for (size_t i = f->count; i-- > 0;) {
         if (f->kind == FEATURE_INTS) {
             p = put_varint(p, (uint64_t)((const int64_t *)f->values)[i]);
         } else if (f->kind == FEATURE_FLOATS) {
             uint32_t bits;
             memcpy(&bits, (const float *)f->values + i, 4);
-            le_put_u32(p, bits);
-            p += 4;
+            le_put_u32(p -= 4, bits);
         } else {
             const struct feature_text *t = (const struct feature_text *)f->values + i;
             p = put_bytes(p, 1, t->data, t->len);
         }
     }
-    return p;
+    return f->kind == FEATURE_BYTES || !f->count ? p : put_head(p, 1, end);
 }
 
-static unsigned char *put_feature(unsigned char *p, const struct feature *f)
+static unsigned char *put_entry(unsigned char *p, const struct feature *f)
 {
-    struct sizes s = measure(f);
-    p = put_tag(p, 1, s.entry);
+    unsigned char *end = p;
+    if (f->kind != FEATURE_NONE)
+        p = put_head(put_list(p, f), f->kind, end);
+    p = put_head(p, 2, end);
     p = put_bytes(p, 1, f->name, strlen(f->name));
-    p = put_tag(p, 2, s.feature);
-    if (f->kind == FEATURE_NONE)
-        return p;
-    p = put_tag(p, f->kind, s.list);
-    return put_values(p, f, s.packed);
+    return put_head(p, 1, end);
 }
 
-/* The feature whose name comes next after `name` (NULL: the first). */
-static const struct feature *following(const struct feature *features, size_t n, const char *name)
+/* At least as much space as the feature takes. */
+static size_t most_bytes(const struct feature *f)
+{
+    size_t n = HEADS_BYTES + strlen(f->name) + f->count * (1 + VARINT_MAX);
+    for (size_t i = 0; f->kind == FEATURE_BYTES && i < f->count; i++)
+        n += ((const struct feature_text *)f->values)[i].len;
+    return n;
+}
+
+/* The feature whose name comes before `name` (NULL: the last). */
+static const struct feature *before(const struct feature *features, size_t n, const char *name)
 {
     const struct feature *best = NULL;
     for (const struct feature *f = features; f < features + n; f++)
-        if ((!name || strcmp(f->name, name) > 0) && (!best || strcmp(f->name, best->name) < 0))
+        if ((!name || strcmp(f->name, name) < 0) && (!best || strcmp(f->name, best->name) > 0))
             best = f;
     return best;
 }
 
 void example_encode(struct buf *out, const struct feature *features, size_t n)
 {
-    size_t total = 0, written = 0;
+    size_t most = SLACK + HEADS_BYTES, written = 0;
     for (size_t i = 0; i < n; i++)
-        total += delimited(measure(&features[i]).entry);
-    buf_reserve(out, delimited(total) + VARINT_MAX);
-    unsigned char *begin = (unsigned char *)out->data + out->len;
-    unsigned char *p = put_tag(begin, 1, total);
+        most += most_bytes(&features[i]);
+    buf_reserve(out, most);
+    unsigned char *end = (unsigned char *)out->data + out->len + most, *p = end;
     const char *name = NULL;
-    for (const struct feature *f; (f = following(features, n, name)); name = f->name, written++)
-        p = put_feature(p, f);
-    assert(written == n && (size_t)(p - begin) == delimited(total));
-    out->len += (size_t)(p - begin);
+    for (const struct feature *f; (f = before(features, n, name)); name = f->name, written++)
+        p = put_entry(p, f);
+    assert(written == n); /* no two alike */
+    p = put_head(p, 1, end);
+    memmove(out->data + out->len, p, (size_t)(end - p));
+    out->len += (size_t)(end - p);
     out->data[out->len] = '\0';
 }
 

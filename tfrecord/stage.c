@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
@@ -210,6 +211,18 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
     buf_release(&to);
     buf_release(&a);
     buf_release(&b);
+    return result;
+}
+
+int stage_check_finished(const char *dir)
+{
+    static const char work[] = STAGE_SHARDS ".tmp-";
+    struct file_names all;
+    int result = file_list(&all, dir, "");
+    for (size_t i = 0; i < all.count && !result; i++)
+        if (!strncmp(all.names[i], work, sizeof work - 1))
+            result = err_set("%s: unfinished: a tfwrite runs there or was killed", dir);
+    file_names_free(&all);
     return result;
 }
 

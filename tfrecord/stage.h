@@ -14,7 +14,8 @@
 #ifndef TEXTMILL_STAGE_H
 #define TEXTMILL_STAGE_H
 
-#include "common/buf.h"
+/* The name of the work folders in folders of shards, before their ".tmp-". */
+#define STAGE_SHARDS "tfwrite"
 
 struct stage {
     char *dir;  /* the output folder */
@@ -34,6 +35,10 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest);
 
 /* Removes the files that `dir`/`manifest` lists, and it. Fine when there is none. */
 int stage_forget(const char *dir, const char *manifest);
+
+/* For readers of a folder without a manifest: -1 when a work folder in it tells that the files
+ * beside it are not all there yet, or never will be. */
+int stage_check_finished(const char *dir);
 
 /* Removes the work folder; after an error also `dir`, if stage_open made it and it is empty. */
 void stage_close(struct stage *s, int failed);

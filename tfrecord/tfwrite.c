@@ -278,7 +278,7 @@ static int run_gpt(struct source *s)
     struct corpus c = { .bytes = BUF_INIT };
     struct buf path = BUF_INIT;
     if (want_end_of_text(s, "the gpt layout puts between documents") < 0 ||
-        stage_open(&stage, output, "tfwrite") < 0)
+        stage_open(&stage, output, STAGE_SHARDS) < 0)
         return -1;
     int result = check_folder(output);
     file_join(&path, output, "validation");

@@ -11,6 +11,7 @@
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"
 #include "tfrecord/record.h"
+#include "tfrecord/stage.h"
 
 static void good(struct verify *v, const char *line)
 {
@@ -177,7 +178,7 @@ static void verify_shards(struct verify *v, const char *dir, const struct file_n
     struct manifest m;
     file_join(&path, dir, "manifest");
     int there = manifest_load(&m, path.data);
-    if (there < 0) {
+    if (there < 0 || (!there && stage_check_finished(dir) < 0)) {
         bad(v);
     } else if (there && check_manifest(&m, path.data, dir, files) < 0) {
         bad(v);
