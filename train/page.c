@@ -17,7 +17,7 @@ static const char style[] =
     "background:#f5f7fa;margin:0;padding:32px}"
     "main{max-width:1440px;margin:auto}h1{font-size:24px;font-weight:600;margin:0 0 4px}"
     "h2{font-size:15px;font-weight:600;margin:0 0 8px}p.sub{color:#616e7c;margin:0 0 24px}"
-    ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(170px,1fr));gap:12px;"
+    ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:12px;"
     "margin-bottom:20px}"
     ".card,.panel{background:#fff;border:1px solid #e4e7eb;border-radius:8px;padding:14px 16px}"
     ".card b{display:block;font-size:20px;font-weight:600;font-variant-numeric:tabular-nums}"
@@ -27,10 +27,7 @@ static const char style[] =
     "svg{width:100%;height:auto;display:block}svg text{font:12px system-ui,sans-serif;fill:#616e7c}"
     ".key{float:right;font-size:13px;color:#616e7c}.key i{display:inline-block;width:18px;height:3px;"
     "border-radius:2px;margin:0 6px 3px 14px;vertical-align:middle}"
-    "table{border-collapse:collapse;columns:2;font-size:13px;width:100%}"
-    "td{padding:3px 24px 3px 0;border-bottom:1px solid #eef1f4;font-variant-numeric:tabular-nums}"
-    "td:first-child{color:#616e7c}.config{columns:3 280px;column-gap:32px}"
-    ".config table{columns:1}.config div{break-inside:avoid;display:flex;justify-content:"
+    ".config{columns:3 280px;column-gap:32px}.config div{break-inside:avoid;display:flex;justify-content:"
     "space-between;border-bottom:1px solid #eef1f4;padding:3px 0;font-size:13px}"
     ".config span{color:#616e7c;margin-right:12px}.config b{font-weight:500;text-align:right;"
     "overflow-wrap:anywhere}";
@@ -72,7 +69,7 @@ struct series {
 };
 
 struct frame {
-    double x0, x1, y0, y1; /* of the data */
+    double x0, x1, y0, y1, y_step; /* of the data */
 };
 
 /* Which number of a point a curve shows. */
@@ -109,16 +106,22 @@ static void collect(struct series *s, const struct metrics *m, enum value v)
     }
 }
 
-/* Exponential mean; the weight of a point falls to 1/e over a fiftieth of the curve. */
+/* Mean over a sixtieth of the curve to either side; less near its ends, so that they stay put. */
 static void smooth(struct series *out, const struct series *in)
 {
-    double weight = 50.0 / (double)in->count, mean = in->count ? in->points[0].y : 0;
+    double *sums = mem_zalloc(in->count + 1, sizeof *sums);
+    for (size_t i = 0; i < in->count; i++)
+        sums[i + 1] = sums[i] + in->points[i].y;
     out->count = in->count;
     out->points = mem_zalloc(in->count, sizeof *out->points);
     for (size_t i = 0; i < in->count; i++) {
-        mean += (in->points[i].y - mean) * (weight < 1 ? weight : 1);
-        out->points[i] = (struct xy){ in->points[i].x, mean };
+        size_t reach = in->count / 60, right = in->count - 1 - i;
+        reach = reach < i ? reach : i;
+        reach = reach < right ? reach : right;
+        double sum = sums[i + reach + 1] - sums[i - reach];
+        out->points[i] = (struct xy){ in->points[i].x, sum / (double)(2 * reach + 1) };
     }
+    free(sums);
 }
 
 /* The least and the greatest of each stretch, in the order of x. */
@@ -178,7 +181,7 @@ static double place_y(const struct frame *f, double y)
 
 static struct frame frame_of(const struct series *s, size_t n, int64_t steps, int from_zero)
 {
-    struct frame f = { 0, (double)(steps > 0 ? steps : 1), INFINITY, -INFINITY };
+    struct frame f = { 0, (double)(steps > 0 ? steps : 1), INFINITY, -INFINITY, 1 };
     for (size_t k = 0; k < n; k++)
         for (size_t i = 0; i < s[k].count; i++) {
             f.y0 = fmin(f.y0, s[k].points[i].y);
@@ -192,15 +195,15 @@ static struct frame frame_of(const struct series *s, size_t n, int64_t steps, in
         f.y0 = middle - half;
         f.y1 = middle + half;
     }
-    double step = tick_step(f.y1 - f.y0, 5);
-    f.y0 = floor(f.y0 / step + 1e-9) * step;
-    f.y1 = ceil(f.y1 / step - 1e-9) * step;
+    f.y_step = tick_step(f.y1 - f.y0, 5);
+    f.y0 = floor(f.y0 / f.y_step + 1e-9) * f.y_step;
+    f.y1 = ceil(f.y1 / f.y_step - 1e-9) * f.y_step;
     return f;
 }
 
 static void put_axes(struct buf *out, const struct frame *f)
 {
-    double step = tick_step(f->y1 - f->y0, 5);
+    double step = f->y_step;
     for (int i = 0; f->y0 + i * step <= f->y1 + step * 1e-6; i++) {
         double v = f->y0 + i * step, y = place_y(f, v);
         if (fabs(v) < step * 1e-6)

@@ -1,0 +1,166 @@
+"""Ten updates of a small GPT-2, here and in PyTorch: the same weights, data, order of the data,
+learning rates, weight decay and clipping. Losses, gradient norms and the final weights must agree;
+and TensorBoard must read our event file."""
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    import torch
+    from safetensors.torch import load_file
+    from transformers import GPT2Config, GPT2LMHeadModel
+except ImportError:
+    sys.exit(77)
+
+VOCABULARY, T, SEQUENCES, MICRO, GLOBAL, STEPS, SEED = 101, 24, 20, 2, 8, 10, 77
+PEAK, FLOOR, WARMUP, DECAY, CLIP, BETAS, EPSILON = 1e-2, 1e-3, 3, 0.1, 0.7, (0.9, 0.95), 1e-8
+M64 = (1 << 64) - 1
+
+
+# common/rng.h and train/batches.h, written down once more.
+def mix(z):
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & M64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & M64
+    return z ^ z >> 31
+
+
+def key(k, part):
+    return mix((k * 0x9E3779B97F4A7C15 + mix(part + 0x632BE59BD9B4E019 & M64)) & M64)
+
+
+def at(k, i):
+    return mix(k + (i + 1) * 0x9E3779B97F4A7C15 & M64)
+
+
+def permute(k, i, n):
+    half = ((n - 1).bit_length() + 1) // 2
+    mask = (1 << half) - 1
+    while True:
+        left, right = i >> half, i & mask
+        for turn in range(4):
+            left, right = right, left ^ at(key(k, turn), right) & mask
+        i = left << half | right
+        if i < n:
+            return i
+
+
+def sample(k):
+    return permute(key(key(key(0, SEED), 0x6F72646572), k // SEQUENCES), k % SEQUENCES, SEQUENCES)
+
+
+def rate(t):
+    if t < WARMUP:
+        return PEAK * (t + 1) / WARMUP
+    u = (t - WARMUP) / (STEPS - WARMUP)
+    return FLOOR + (PEAK - FLOOR) * 0.5 * (1 + math.cos(math.pi * u))
+
+
+def write_megatron(prefix, tokens):
+    """One document of all tokens; sequence i is tokens i*T .. i*T+T."""
+    tokens.astype("<u2").tofile(prefix + ".bin")
+    with open(prefix + ".idx", "wb") as f:
+        f.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, 1, 2))
+        f.write(struct.pack("<iqqq", len(tokens), 0, 0, 1))
+
+
+def train_peer(model, tokens):
+    matrices = [p for p in model.parameters() if p.dim() >= 2]
+    others = [p for p in model.parameters() if p.dim() < 2]
+    optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": DECAY},
+                                   {"params": others, "weight_decay": 0.0}],
+                                  lr=PEAK, betas=BETAS, eps=EPSILON)
+    losses, norms = [], []
+    for t in range(STEPS):
+        for group in optimizer.param_groups:
+            group["lr"] = rate(t)
+        rows = [sample(t * GLOBAL + i) * T for i in range(GLOBAL)]
+        batch = torch.tensor(np.stack([tokens[r:r + T + 1] for r in rows]).astype(np.int64))
+        logits = model(batch[:, :-1]).logits
+        loss = torch.nn.functional.cross_entropy(logits.reshape(-1, VOCABULARY), batch[:, 1:].reshape(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        norm = math.sqrt(sum(float((p.grad.double() ** 2).sum()) for p in model.parameters()))
+        for p in model.parameters():
+            p.grad *= CLIP / max(norm, CLIP)
+        optimizer.step()
+        losses.append(loss.item())
+        norms.append(norm)
+    return losses, norms
+
+
+def check(what, ours, theirs, tolerance):
+    worst = max(abs(a - b) / abs(b) for a, b in zip(ours, theirs))
+    print(f"{what}: greatest relative difference {worst:.1e} (allowed {tolerance:.0e})")
+    assert len(ours) == len(theirs) and worst <= tolerance, (ours, theirs)
+
+
+def check_weights(path, model, start):
+    """Differences are measured against how far training has moved the tensor. The keys' bias is left
+    out: a softmax does not see it, its gradient is rounding, and AdamW makes steps of that."""
+    ours = load_file(path)
+    worst = 0.0
+    for name, theirs in model.state_dict().items():
+        short = name.removeprefix("transformer.")
+        if short not in ours and name not in ours:
+            assert name == "lm_head.weight", name
+            continue
+        tensor = ours.get(short, ours.get(name))
+        difference, moved = tensor - theirs, theirs - start[name]
+        if name.endswith("attn.c_attn.bias"):
+            n = len(theirs) // 3
+            difference[n:2 * n] = 0
+        worst = max(worst, float(difference.norm() / moved.norm()))
+    print(f"weights: greatest difference {worst:.1e} of the way moved (allowed 1e-04)")
+    assert worst <= 1e-4
+
+
+def check_tensorboard(folder, losses):
+    try:
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    except ImportError:
+        print("SKIP tensorboard: not installed")
+        return
+    events = EventAccumulator(folder)
+    events.Reload()
+    scalars = events.Scalars("loss/train")
+    assert [e.step for e in scalars] == list(range(1, STEPS + 1))
+    assert np.allclose([e.value for e in scalars], losses, rtol=1e-6)
+    print("tensorboard: reads the event file")
+
+
+def main():
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    tokens = np.random.RandomState(3).zipf(1.3, SEQUENCES * T + 1) % VOCABULARY
+    model = GPT2LMHeadModel(GPT2Config(
+        vocab_size=VOCABULARY, n_positions=32, n_embd=48, n_layer=3, n_head=4, resid_pdrop=0.0,
+        embd_pdrop=0.0, attn_pdrop=0.0, initializer_range=0.1, bos_token_id=0, eos_token_id=0))
+    start = {k: v.clone() for k, v in model.state_dict().items()}
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        model.save_pretrained("start")
+        write_megatron("corpus", tokens)
+        subprocess.run(
+            ["train", "-q", "--start-from", "start", "--data", "corpus", "-o", "out", "--log-every", "1",
+             "--sequence-length", str(T), "--micro-batch-size", str(MICRO), "--global-batch-size", str(GLOBAL),
+             "--steps", str(STEPS), "--learning-rate", str(PEAK), "--minimum-learning-rate", str(FLOOR),
+             "--warmup", str(WARMUP), "--weight-decay", str(DECAY), "--clip", str(CLIP), "--beta1",
+             str(BETAS[0]), "--beta2", str(BETAS[1]), "--adam-epsilon", str(EPSILON), "--seed", str(SEED)],
+            check=True)
+        points = [json.loads(line) for line in open("out/metrics.jsonl")]
+        losses, norms = train_peer(model, tokens)
+        check("losses", [p["loss"] for p in points], losses, 1e-5)
+        check("gradient norms", [p["gradient_norm"] for p in points], norms, 1e-4)
+        check("learning rates", [p["learning_rate"] for p in points], [rate(t) for t in range(STEPS)], 1e-8)
+        check_weights("out/model.safetensors", model, start)
+        GPT2LMHeadModel.from_pretrained("out")
+        print("transformers: loads the model folder")
+        check_tensorboard("out", losses)
+
+
+main()

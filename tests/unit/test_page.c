@@ -1,0 +1,108 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "train/page.h"
+
+static char dir[] = "/tmp/textmill-page-XXXXXX";
+static char path[64];
+
+static void make_dir(void)
+{
+    cr_assert(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/report.html", dir);
+}
+
+static void remove_dir(void)
+{
+    file_remove_tree(dir);
+}
+
+TestSuite(page, .init = make_dir, .fini = remove_dir);
+
+/* A page of `count` points of a falling loss, as text. */
+static void make_page(struct buf *out, size_t count, double loss, const char *config)
+{
+    struct metrics m = { .count = count, .points = mem_zalloc(count + 1, sizeof *m.points) };
+    for (size_t i = 0; i < count; i++)
+        m.points[i] = (struct metrics_point){ .step = (int64_t)i + 1, .loss = loss / sqrt(i + 1.0),
+                                              .validation = i % 100 ? NAN : loss, .rate = 1e-3,
+                                              .norm = 1, .tokens = i, .seconds = (double)i,
+                                              .tokens_per_second = 1e4 };
+    struct page p = { .title = "A & B", .config = config, .steps = (int64_t)count,
+                      .parameters = 1234567, .flops_per_token = 1e6, .machine = "a <machine>" };
+    cr_assert_eq(page_write(path, &p, &m), 0, "%s", err_get());
+    buf_clear(out);
+    if (count)
+        cr_assert_eq(file_read(path, out), 0);
+    free(m.points);
+}
+
+static int count_of(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)); text += strlen(word))
+        n++;
+    return n;
+}
+
+/* Pages of one point, of a few and of very many have four charts, no resource from elsewhere and
+ * no number that is none; and do not grow without bound. */
+Test(page, stands_for_one_point_and_for_a_hundred_thousand)
+{
+    static const size_t counts[] = { 1, 2, 7, 601, 100000 };
+    struct buf page = BUF_INIT;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        make_page(&page, counts[i], 5, "layers: 2\n");
+        cr_assert_eq(count_of(page.data, "<svg"), 4);
+        cr_assert_eq(count_of(page.data, "<svg"), count_of(page.data, "</svg>"));
+        cr_assert_eq(count_of(page.data, "src="), 0);
+        cr_assert_eq(count_of(page.data, "href="), 0);
+        cr_assert_eq(count_of(page.data, "nan,"), 0);
+        cr_assert_eq(count_of(page.data, ",nan"), 0);
+        cr_assert_eq(count_of(page.data, "inf"), 0);
+        cr_assert_lt(page.len, 120000, "%zu points: %zu bytes", counts[i], page.len);
+    }
+    buf_release(&page);
+}
+
+Test(page, thinning_keeps_the_spike)
+{
+    struct buf page = BUF_INIT;
+    make_page(&page, 100000, 7.75, "");
+    cr_assert(strstr(page.data, ">8</text>")); /* the axis reaches over the first point */
+    char top[64];
+    snprintf(top, sizeof top, "points=\"%.1f,", 64 + 1 / 1e5 * 600);
+    cr_assert(strstr(page.data, top));
+    buf_release(&page);
+}
+
+Test(page, escapes_text)
+{
+    struct buf page = BUF_INIT;
+    make_page(&page, 3, 5, "output: '<b>&'\n");
+    cr_assert(strstr(page.data, "A &amp; B"));
+    cr_assert(strstr(page.data, "a &lt;machine&gt;"));
+    cr_assert(strstr(page.data, "&lt;b&gt;&amp;"));
+    buf_release(&page);
+}
+
+Test(page, survives_a_loss_that_is_no_number)
+{
+    struct buf page = BUF_INIT;
+    make_page(&page, 5, NAN, "");
+    cr_assert_eq(count_of(page.data, "<svg"), 4);
+    buf_release(&page);
+}
+
+Test(page, is_not_written_without_points)
+{
+    struct buf page = BUF_INIT;
+    make_page(&page, 0, 5, "");
+    cr_assert(!file_exists(path));
+    buf_release(&page);
+}
