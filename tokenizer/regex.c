@@ -1,9 +1,11 @@
+#define _GNU_SOURCE /* memmem */
 #include "tokenizer/regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/buf.h"
 #include "common/err.h"
@@ -30,21 +32,57 @@ static void translate(struct buf *out, const char *pattern, size_t n)
             if (c == 's' || c == 'S')
                 buf_adds(out, c == 's' ? "\\p{White_Space}" : "\\P{White_Space}");
             else
-                buf_addc(out, pattern[i - 1]), buf_addc(out, c);
+                buf_add(out, pattern + i - 1, 2);
         } else {
             buf_addc(out, pattern[i]);
         }
     }
 }
 
+/* An interval that is repeated, as {1,3}+: possessive for PCRE2, a loop around it for Ruby. */
+static int has_repeated_interval(const char *pattern, size_t n)
+{
+    for (size_t i = 2; i + 1 < n; i++) {
+        size_t k = i;
+        if (pattern[i] != '}' || pattern[i + 1] != '+')
+            continue;
+        while (k && strchr("0123456789,", pattern[k - 1]))
+            k--;
+        if (k && k < i && pattern[k - 1] == '{')
+            return 1;
+    }
+    return 0;
+}
+
+static int check_dialect(const char *pattern, size_t n)
+{
+    static const char *const differ[] = { "\\h", "\\H", "&&", "(?m" };
+    const char *found = has_repeated_interval(pattern, n) ? "{n,m}+" : NULL;
+    for (size_t i = 0; i < sizeof differ / sizeof *differ && !found; i++)
+        if (memmem(pattern, n, differ[i], strlen(differ[i])))
+            found = differ[i];
+    return found ? err_set("pattern '%.*s': %s is not supported", (int)n, pattern, found) : 0;
+}
+
+static pcre2_code *compile(const struct buf *text, int *code, PCRE2_SIZE *offset)
+{
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    pcre2_code *re = pcre2_compile((PCRE2_SPTR)text->data, text->len,
+                                   PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, code, offset, context);
+    pcre2_compile_context_free(context);
+    return re;
+}
+
 struct regex *regex_new(const char *pattern, size_t n)
 {
     struct buf text = BUF_INIT;
-    translate(&text, pattern, n);
     int code;
     PCRE2_SIZE offset;
-    pcre2_code *re = pcre2_compile((PCRE2_SPTR)text.data, text.len, PCRE2_UTF | PCRE2_UCP, &code,
-                                   &offset, NULL);
+    if (check_dialect(pattern, n) < 0)
+        return NULL;
+    translate(&text, pattern, n);
+    pcre2_code *re = compile(&text, &code, &offset);
     if (!re) {
         PCRE2_UCHAR why[128];
         pcre2_get_error_message(code, why, sizeof why);

@@ -2,8 +2,10 @@
  * regex.h - the regular expressions of tokenizer.json, through PCRE2 (compiled to machine code
  * where it can).
  *
- * \s and \S mean the 25 code points of White_Space, as in Hugging Face's tokenizers: PCRE2's own
- * \s takes U+180E too, or only ASCII. Other classes (\p{L}, \w, ...) are PCRE2's.
+ * They are written for Oniguruma in Ruby's dialect, and mean the same here: \s and \S go by the 25
+ * code points of White_Space (PCRE2's own \s takes U+180E too, or only ASCII); ^ and $ match at
+ * line ends; what the two read differently (\h, && in a class, (?m), an interval with a + behind
+ * it) is an error. Other classes (\p{L}, \w, ...) are as old as PCRE2's tables.
  */
 #ifndef TEXTMILL_REGEX_H
 #define TEXTMILL_REGEX_H
