@@ -22,8 +22,8 @@ int record_skim(const struct file_map *map, uint64_t offset, struct record *r)
                        crc);
     uint64_t bytes = le_u64(p);
     if (left < RECORD_FRAME_BYTES || bytes > left - RECORD_FRAME_BYTES)
-        return err_set("cut short: record of %llu bytes, file has %llu of them", (ull)bytes,
-                       (ull)(left - RECORD_HEAD_BYTES));
+        return err_set("cut short: record of %llu bytes and its checksum, file has %llu bytes more",
+                       (ull)bytes, (ull)(left - RECORD_HEAD_BYTES));
     *r = (struct record){ p + RECORD_HEAD_BYTES, bytes, offset };
     return 1;
 }
