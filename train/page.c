@@ -296,13 +296,10 @@ static void put_card(struct buf *out, const char *value, const char *name)
     buf_addf(out, "<div class=\"card\"><b>%s</b><span>%s</span></div>", value, name);
 }
 
-static void put_loss_card(struct buf *out, double loss, int64_t step, const char *what)
+static void put_loss_card(struct buf *out, double loss, const char *name)
 {
-    char value[48], name[96];
-    snprintf(value, sizeof value, "%.4f", loss);
-    snprintf(name, sizeof name, "%s, step %lld (perplexity %.4g)", what, (long long)step,
-             exp(loss));
-    put_card(out, value, name);
+    buf_addf(out, "<div class=\"card\"><b>%.4f</b><span>%s<br>perplexity %.4g</span></div>", loss,
+             name, exp(loss));
 }
 
 static void put_summary(struct buf *out, const struct page *p, const struct metrics *m)
@@ -316,20 +313,19 @@ static void put_summary(struct buf *out, const struct page *p, const struct metr
     }
     char value[96], count[32];
     buf_adds(out, "<div class=\"cards\">");
-    put_loss_card(out, last->loss, last->step, "training loss");
+    put_loss_card(out, last->loss, "training loss");
     if (validated)
-        put_loss_card(out, validated->validation, validated->step, "validation loss");
+        put_loss_card(out, validated->validation, "validation loss");
     if (best && best != validated)
-        put_loss_card(out, best->validation, best->step, "best validation");
+        put_loss_card(out, best->validation, "best validation loss");
     snprintf(value, sizeof value, "%lld of %lld", (long long)last->step, (long long)p->steps);
     put_card(out, value, "updates");
     put_card(out, log_count(count, (uint64_t)p->parameters), "parameters");
     put_card(out, log_count(count, last->tokens), "tokens seen");
     double speed = last->seconds > 0 ? (double)last->tokens / last->seconds : 0;
-    snprintf(value, sizeof value, "%s/s", log_count(count, (uint64_t)speed));
-    put_card(out, value, "tokens, mean");
-    snprintf(value, sizeof value, "%.1f GFLOP/s", speed * p->flops_per_token * 1e-9);
-    put_card(out, value, "model arithmetic, mean");
+    put_card(out, log_count(count, (uint64_t)speed), "tokens per second, mean");
+    snprintf(value, sizeof value, "%.1f", speed * p->flops_per_token * 1e-9);
+    put_card(out, value, "GFLOP/s, mean");
     long s = lround(last->seconds);
     snprintf(value, sizeof value, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
     put_card(out, value, "training time");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/mem.h"
+#include "common/pool.h"
 
 static float **new_arrays(struct ops *o, const struct tensor_table *t)
 {
@@ -11,6 +12,19 @@ static float **new_arrays(struct ops *o, const struct tensor_table *t)
     for (int b = 0; b < t->blocks; b++)
         arrays[b] = ops_buffer(o, t->block_size[b]);
     return arrays;
+}
+
+struct first_weights {
+    struct store *store;
+    uint64_t seed;
+};
+
+static void initialise_one(void *ctx, int64_t i, int thread)
+{
+    struct first_weights *f = ctx;
+    const struct tensor *row = &f->store->tensors->rows[i];
+    (void)thread;
+    tensor_initialise(row, f->seed, f->store->arrays[STORE_PARAMETERS][row->block] + row->offset);
 }
 
 void store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
@@ -24,10 +38,10 @@ void store_open(struct store *s, struct ops *o, const struct tensor_table *tenso
         s->arrays[STORE_PARAMETERS] = parameters;
         return;
     }
-    for (size_t i = 0; i < tensors->count; i++) {
-        const struct tensor *row = &tensors->rows[i];
-        tensor_initialise(row, seed, s->arrays[STORE_PARAMETERS][row->block] + row->offset);
-    }
+    struct first_weights f = { s, seed };
+    struct pool *pool = pool_new(ops_threads(o));
+    pool_each(pool, (int64_t)tensors->count, initialise_one, &f);
+    pool_free(pool);
 }
 
 void store_close(struct store *s)
