@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/dump.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <libxml/parser.h>
 #include <stdlib.h>
@@ -250,7 +249,7 @@ static void enter(struct dump *d, const xmlChar **attributes, int count)
         break;
     case NAMESPACE:
         value = attribute(attributes, count, "key", &n);
-        d->namespace_key = value ? atoi(value) : 0; /* a quote follows, so atoi stops */
+        d->namespace_key = value ? (int)strtol(value, NULL, 10) : 0; /* a quote ends it */
         break;
     case REDIRECT:
         d->has_redirect = 1;
@@ -315,7 +314,7 @@ static void leave(struct dump *d)
         swap(&p->title, &d->field);
         break;
     case NS:
-        p->ns = atoi(d->field.data);
+        p->ns = (int)strtol(d->field.data, NULL, 10);
         d->has_ns = 1;
         break;
     case ID:

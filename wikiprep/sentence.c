@@ -144,38 +144,39 @@ static struct character before(const char *begin, const char *s, const char *end
 
 /* ---- abbreviations ----------------------------------------------------------------------- */
 
+/* clang-format off */
 /* Sorted, in lower case. Those that something always follows: titles, "see", "born". */
 static const char *const never[] = {
-    "abb",  "abs",   "abt",  "adj",   "adm",   "adv",  "amb",  "apdo",   "appx",  "assoc",  "attn",
-    "av",   "ave",   "bd",   "bde",   "bgen",  "bldg", "blvd", "brig",   "bros",  "bzw",    "ca",
-    "capt", "cdr",   "cf",   "cfr",   "cit",   "cllr", "cmdr", "col",    "comdr", "cpl",    "cpt",
-    "dept", "dgl",   "dipl", "doz",   "dr",    "dra",  "drs",  "ed",     "eds",   "engr",   "esp",
-    "evtl", "exc",   "excl", "fr",    "ft",    "geb",  "gen",  "gest",   "ggf",   "gov",    "hon",
-    "hosp", "hr",    "hrsg", "incl",  "ing",   "inkl", "insp", "jg",     "kap",   "kgl",    "lat",
-    "lic",  "lieut", "lt",   "ltcol", "ltgen", "maj",  "mdm",  "messrs", "mfg",   "mgr",    "mio",
-    "mlle", "mme",   "mons", "mr",    "mrd",   "mrs",  "ms",   "msgr",   "msgt",  "mt",     "mtn",
-    "mts",  "nr",    "nrs",  "núm",   "obs",   "orig", "pers", "pfc",    "phil",  "prep",   "pres",
-    "prof", "profs", "prov", "pseud", "pt",    "pte",  "pts",  "publ",   "pvt",   "pág",    "ref",
-    "refs", "reg",   "rep",  "reps",  "rer",   "resp", "rev",  "revd",   "sen",   "sens",   "sgt",
-    "sog",  "sq",    "sr",   "sra",   "st",    "ste",  "str",  "supt",   "surg",  "transl", "univ",
-    "usw",  "vgl",   "viz",  "vs",    "zit",   "zool", "акад", "англ",   "г",     "гг",     "ген",
-    "греч", "др",    "им",   "лат",   "напр",  "нем",  "пр",   "проф",   "рис",   "род",    "св",
-    "см",   "ст",    "стр",  "т",     "тыс",   "ул",   "фр",
+    "abb", "abs", "abt", "adj", "adm", "adv", "amb", "apdo", "appx", "assoc", "attn", "av", "ave",
+    "bd", "bde", "bgen", "bldg", "blvd", "brig", "bros", "bzw", "ca", "capt", "cdr", "cf", "cfr",
+    "cit", "cllr", "cmdr", "col", "comdr", "cpl", "cpt", "dept", "dgl", "dipl", "doz", "dr", "dra",
+    "drs", "ed", "eds", "engr", "esp", "evtl", "exc", "excl", "fr", "ft", "geb", "gen", "gest",
+    "ggf", "gov", "hon", "hosp", "hr", "hrsg", "incl", "ing", "inkl", "insp", "jg", "kap", "kgl",
+    "lat", "lic", "lieut", "lt", "ltcol", "ltgen", "maj", "mdm", "messrs", "mfg", "mgr", "mio",
+    "mlle", "mme", "mons", "mr", "mrd", "mrs", "ms", "msgr", "msgt", "mt", "mtn", "mts", "nr",
+    "nrs", "núm", "obs", "orig", "pers", "pfc", "phil", "prep", "pres", "prof", "profs", "prov",
+    "pseud", "pt", "pte", "pts", "publ", "pvt", "pág", "ref", "refs", "reg", "rep", "reps", "rer",
+    "resp", "rev", "revd", "sen", "sens", "sgt", "sog", "sq", "sr", "sra", "st", "ste", "str",
+    "supt", "surg", "transl", "univ", "usw", "vgl", "viz", "vs", "zit", "zool", "акад",
+    "англ", "г", "гг", "ген", "греч", "др", "им", "лат", "напр", "нем",
+    "пр", "проф", "рис", "род", "св", "см", "ст", "стр", "т", "тыс",
+    "ул", "фр",
 };
 
 /* Those that are abbreviations in front of a number, and else may be words: "no", "art". */
 static const char *const numbered[] = {
-    "art", "cap", "ch", "chap", "eq",  "fig", "figs", "ill", "lit",  "max", "min", "no",
-    "nos", "num", "op", "p",    "pag", "par", "pp",   "sec", "sect", "tab", "vol", "vols",
+    "art", "cap", "ch", "chap", "eq", "fig", "figs", "ill", "lit", "max", "min", "no", "nos", "num",
+    "op", "p", "pag", "par", "pp", "sec", "sect", "tab", "vol", "vols",
 };
 
 /* Those that may end a sentence. */
 static const char *const perhaps[] = {
-    "al",  "approx", "apr", "aug",   "avg", "bsc",   "cie", "co",   "corp", "ctr",  "dec", "ecc",
-    "esq", "est",    "etc", "feb",   "fri", "hrs",   "ib",  "ibid", "inc",  "jan",  "jr",  "jul",
-    "jun", "ltd",    "md",  "mph",   "msc", "nov",   "oct", "oz",   "phd",  "plc",  "sep", "sept",
-    "sp",  "spp",    "ssp", "subsp", "thu", "thurs", "tue", "tues", "var",  "wash", "yr",  "yrs",
+    "al", "approx", "apr", "aug", "avg", "bsc", "cie", "co", "corp", "ctr", "dec", "ecc", "esq",
+    "est", "etc", "feb", "fri", "hrs", "ib", "ibid", "inc", "jan", "jr", "jul", "jun", "ltd", "md",
+    "mph", "msc", "nov", "oct", "oz", "phd", "plc", "sep", "sept", "sp", "spp", "ssp", "subsp",
+    "thu", "thurs", "tue", "tues", "var", "wash", "yr", "yrs",
 };
+/* clang-format on */
 
 static int compare(const void *key, const void *item)
 {
