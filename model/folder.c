@@ -1,5 +1,6 @@
 #include "model/folder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,16 +95,25 @@ static int read_config(struct model_config *c, const struct js *root, const char
     return 0;
 }
 
+int folder_parse_config(struct model_config *config, const char *text, size_t n, const char *name)
+{
+    *config = (struct model_config){ 0 };
+    struct js *root = js_parse(text, n, name);
+    int failed = !root || read_config(config, root, name) < 0;
+    js_free(root);
+    return failed ? -1 : 0;
+}
+
 int folder_read_config(struct model_config *config, const char *dir)
 {
-    struct buf path = BUF_INIT;
-    *config = (struct model_config){ 0 };
+    struct buf path = BUF_INIT, text = BUF_INIT;
     file_join(&path, dir, "config.json");
-    struct js *root = js_load(path.data);
-    int failed = !root || read_config(config, root, path.data) < 0;
-    js_free(root);
+    int failed = file_read(path.data, &text);
+    if (failed == 0)
+        failed = folder_parse_config(config, text.data, text.len, path.data);
+    buf_release(&text);
     buf_release(&path);
-    return failed ? -1 : 0;
+    return failed;
 }
 
 static void print_config(struct buf *out, const struct model_config *c, int64_t end_of_text)
@@ -158,8 +168,7 @@ static const struct safetensor *find_tensor(const struct safetensors_set *set, c
     if (t)
         return t;
     char prefixed[sizeof prefix + TENSOR_NAME];
-    memcpy(prefixed, prefix, sizeof prefix);
-    strcat(prefixed, name); /* shorter than TENSOR_NAME */
+    snprintf(prefixed, sizeof prefixed, "%s%s", prefix, name);
     return safetensors_find_in(set, prefixed, file);
 }
 

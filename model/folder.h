@@ -9,6 +9,8 @@
 
 /* Reads DIR/config.json of a GPT-2 model (model_type "gpt2"). Other kinds are errors. */
 int folder_read_config(struct model_config *config, const char *dir);
+/* The same from the file's text[n]; `name` stands in errors. */
+int folder_parse_config(struct model_config *config, const char *text, size_t n, const char *name);
 
 /* Opens DIR: reads the config, initialises *m, and loads all tensors into one array a block
  * (blocks[b], ops_buffer memory, allocated here: m->tensors.blocks of them). f32, f16 and bf16

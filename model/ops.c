@@ -14,7 +14,6 @@ enum {
     GRAIN = 8192,         /* floats of an element-wise loop that are worth a thread */
     COLUMN_GRAIN = 64,    /* columns of a sum over rows: a multiple of a cache line */
     SUM_BLOCK = 1 << 16,  /* floats of sum_squares that are summed at once */
-    MAP_FLOATS = 1 << 18, /* buffers from here on are mapped, with huge pages where there are any */
 };
 
 /* ---- the context -------------------------------------------------------------------------- */
@@ -53,24 +52,23 @@ const char *ops_describe(const struct ops *o)
 
 /* ---- buffers ------------------------------------------------------------------------------ */
 
-/* Fresh memory of a map is zero, but the first touch of a page costs more than anything that is
- * later done with it: the threads share that, too. */
-static float *map_buffer(size_t bytes)
+/* Huge pages where the system has them: the large matrices are read in long strides. */
+static void prefer_huge_pages(float *p, int64_t floats)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) {
-        fprintf(stderr, "out of memory: %zu bytes wanted\n", bytes);
-        exit(1);
-    }
-    madvise(p, bytes, MADV_HUGEPAGE);
-    return p;
+    const uintptr_t huge = 2 << 20;
+    uintptr_t begin = ((uintptr_t)p + huge - 1) / huge * huge;
+    uintptr_t end = (uintptr_t)(p + floats) / huge * huge;
+    if (begin < end)
+        madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* advice: it may fail */
 }
 
+/* The first touch of a page costs more than anything that is later done with it: the threads
+ * share that. */
 float *ops_buffer(struct ops *o, int64_t floats)
 {
     assert(floats >= 0);
-    float *p = floats < MAP_FLOATS ? mem_aligned((size_t)floats, sizeof *p)
-                                   : map_buffer((size_t)floats * sizeof *p);
+    float *p = mem_aligned((size_t)floats, sizeof *p);
+    prefer_huge_pages(p, floats);
     ops_zero(o, p, floats);
     return p;
 }
@@ -78,10 +76,8 @@ float *ops_buffer(struct ops *o, int64_t floats)
 void ops_buffer_free(struct ops *o, float *buffer, int64_t floats)
 {
     (void)o;
-    if (floats < MAP_FLOATS)
-        free(buffer);
-    else if (buffer)
-        munmap(buffer, (size_t)floats * sizeof *buffer);
+    (void)floats;
+    free(buffer);
 }
 
 static float *arena_at_least(struct ops *o, struct arena *a, int64_t floats)

@@ -1,0 +1,256 @@
+#define _GNU_SOURCE /* memmem */
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "model/folder.h"
+#include "model/safetensors.h"
+
+static char dir[] = "/tmp/folder-XXXXXX";
+
+static void make_dir(void)
+{
+    cr_assert_not_null(mkdtemp(dir));
+}
+
+static void remove_dir(void)
+{
+    file_remove_tree(dir);
+}
+
+TestSuite(folder, .init = make_dir, .fini = remove_dir);
+
+static const char *in_dir(const char *name)
+{
+    static char path[200];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static void write_text(const char *name, const char *text)
+{
+    cr_assert_eq(file_write(in_dir(name), text, strlen(text)), 0);
+}
+
+static const struct model_config small = { .layers = 2, .width = 12, .heads = 3, .inner = 30,
+                                           .positions = 9, .vocabulary = 17, .epsilon = 1e-6,
+                                           .embedding_dropout = 0.1, .attention_dropout = 0.25,
+                                           .residual_dropout = 0.3, .init_std = 0.05 };
+
+static void save_small(struct ops *o)
+{
+    struct model m;
+    float *blocks[4];
+    cr_assert_eq(model_init_gpt(&m, &small), 0);
+    for (int b = 0; b < 4; b++)
+        blocks[b] = ops_buffer(o, m.tensors.block_size[b]);
+    for (size_t i = 0; i < m.tensors.count; i++) {
+        const struct tensor *row = &m.tensors.rows[i];
+        tensor_initialise(row, 8, blocks[row->block] + row->offset);
+    }
+    cr_assert_eq(folder_save(&m, blocks, dir, 16), 0, "%s", err_get());
+    for (int b = 0; b < 4; b++)
+        ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
+    model_release(&m);
+}
+
+/* ---- what is saved is what is loaded ---------------------------------------------------------- */
+
+Test(folder, round_trip)
+{
+    struct ops *o = ops_new(1);
+    struct model m;
+    float **blocks;
+    save_small(o);
+    cr_assert_eq(folder_load(&m, o, &blocks, dir), 0, "%s", err_get());
+    cr_assert_eq(0, memcmp(&m.config, &small, sizeof small));
+    for (size_t i = 0; i < m.tensors.count; i++) {
+        const struct tensor *row = &m.tensors.rows[i];
+        int64_t n = tensor_elements(row);
+        float *wanted = mem_alloc((size_t)n * sizeof *wanted);
+        tensor_initialise(row, 8, wanted);
+        cr_assert_eq(0, memcmp(wanted, blocks[row->block] + row->offset, (size_t)n * sizeof *wanted));
+        free(wanted);
+    }
+    struct buf config = BUF_INIT;
+    file_read(in_dir("config.json"), &config);
+    cr_assert(strstr(config.data, "\"eos_token_id\": 16"));
+    buf_release(&config);
+    folder_free_blocks(&m, o, blocks);
+    model_release(&m);
+    ops_free(o);
+}
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+/* Rewrites model.safetensors with one tensor renamed (a name of the same length), or resized. */
+static void change_file(const char *from, const char *to)
+{
+    struct buf b = BUF_INIT;
+    cr_assert_eq(strlen(from), strlen(to));
+    file_read(in_dir("model.safetensors"), &b);
+    char *at = memmem(b.data, b.len, from, strlen(from));
+    cr_assert_not_null(at);
+    memcpy(at, to, strlen(to));
+    cr_assert_eq(file_write(in_dir("model.safetensors"), b.data, b.len), 0);
+    buf_release(&b);
+}
+
+static void load_refused(const char *words)
+{
+    struct ops *o = ops_new(1);
+    struct model m;
+    float **blocks;
+    cr_assert_eq(folder_load(&m, o, &blocks, dir), -1, "no error: %s", words);
+    cr_assert(strstr(err_get(), words), "%s", err_get());
+    cr_assert_null(blocks);
+    ops_free(o);
+}
+
+static void changed_refused(const char *from, const char *to, const char *words)
+{
+    struct ops *o = ops_new(1);
+    save_small(o);
+    ops_free(o);
+    change_file(from, to);
+    load_refused(words);
+}
+
+Test(folder, wrong_tensors)
+{
+    changed_refused("h.1.ln_2.bias", "h.1.ln_2.bibs", "no tensor 'h.1.ln_2.bias'");
+    changed_refused("[12,36]", "[36,12]",
+                    "h.0.attn.c_attn.weight' has shape [36,12], the config wants [12,36]");
+    changed_refused("\"F32\",\"shape\":[17,12]", "\"U32\",\"shape\":[17,12]", "is U32; only F32");
+}
+
+/* A file of one table row more, or with names of the original release. */
+static void write_variant(const char *prefix, const char *extra, float extra_value, int64_t rows)
+{
+    struct model m;
+    struct safetensors_writer w;
+    struct safetensor t[40] = { { 0 } };
+    size_t n = 0;
+    cr_assert_eq(model_init_gpt(&m, &small), 0);
+    for (; n < m.tensors.count; n++) {
+        const struct tensor *row = &m.tensors.rows[n];
+        struct buf name = BUF_INIT;
+        buf_addf(&name, "%s%s", prefix, row->name);
+        t[n] = (struct safetensor){ .name = buf_detach(&name), .rank = row->rank,
+                                    .shape = { row->shape[0], row->shape[1] } };
+    }
+    if (extra)
+        t[n++] = (struct safetensor){ .name = mem_strdup(extra), .rank = 2, .shape = { rows, 12 } };
+    cr_assert_eq(safetensors_create(&w, in_dir("model.safetensors"), t, n), 0);
+    for (size_t i = 0; i < n; i++) {
+        int64_t count = t[i].shape[0] * (t[i].rank == 2 ? t[i].shape[1] : 1);
+        float value = i < m.tensors.count ? (float)i : extra_value;
+        for (int64_t e = 0; e < count; e++)
+            cr_assert_eq(safetensors_write(&w, &value, 1), 0);
+        free(t[i].name);
+    }
+    cr_assert_eq(safetensors_finish(&w), 0);
+    model_release(&m);
+}
+
+static void load_accepted(void)
+{
+    struct ops *o = ops_new(1);
+    struct model m;
+    float **blocks;
+    cr_assert_eq(folder_load(&m, o, &blocks, dir), 0, "%s", err_get());
+    for (size_t i = 0; i < m.tensors.count; i++)
+        cr_assert_eq(blocks[m.tensors.rows[i].block][m.tensors.rows[i].offset], (float)i);
+    folder_free_blocks(&m, o, blocks);
+    model_release(&m);
+    ops_free(o);
+}
+
+Test(folder, names_and_extras)
+{
+    struct ops *o = ops_new(1);
+    save_small(o);
+    ops_free(o);
+    write_variant("", NULL, 0, 0);
+    load_accepted();
+    write_variant("transformer.", "transformer.h.0.attn.bias", 1, 4);
+    load_accepted();
+    write_variant("transformer.", "transformer.h.0.attn.masked_bias", 1, 1);
+    load_accepted();
+    write_variant("transformer.", "lm_head.weight", 0, 17); /* wte is all 0 as well: tied */
+    load_accepted();
+    write_variant("transformer.", "lm_head.weight", 1, 17);
+    load_refused("'lm_head.weight' differs from wte.weight");
+    write_variant("transformer.", "score.weight", 1, 2);
+    load_refused("tensor 'score.weight' is not part of the model");
+    write_variant("transformer.", "h.2.ln_1.weight", 1, 2);
+    load_refused("'h.2.ln_1.weight' is not part of the model");
+    write_variant("transformer.", "wte.weight", 0, 17);
+    load_refused("'wte.weight' is there twice");
+}
+
+/* Sizes of a config are not believed before the file has shown them. */
+Test(folder, absurd_sizes)
+{
+    struct ops *o = ops_new(1);
+    save_small(o);
+    ops_free(o);
+    write_text("config.json", "{\"model_type\":\"gpt2\",\"n_layer\":9999,\"n_embd\":1048576,"
+                              "\"n_head\":1,\"vocab_size\":16777216}");
+    load_refused("has shape [17,12], the config wants [16777216,1048576]");
+    write_text("config.json", "{\"model_type\":\"gpt2\",\"n_layer\":1000000000}");
+    load_refused("layers is 1000000000");
+    write_text("config.json", "{\"model_type\":\"gpt2\",\"n_embd\":9223372036854775807}");
+    load_refused("bad n_embd");
+}
+
+/* ---- config.json -------------------------------------------------------------------------- */
+
+Test(folder, config_defaults)
+{
+    struct model_config c;
+    write_text("config.json", "{\"model_type\":\"gpt2\",\"n_inner\":null}");
+    cr_assert_eq(folder_read_config(&c, dir), 0, "%s", err_get());
+    cr_assert(c.layers == 12 && c.width == 768 && c.heads == 12 && c.inner == 3072 &&
+              c.positions == 1024 && c.vocabulary == 50257 && c.epsilon == 1e-5 &&
+              c.residual_dropout == 0.1);
+}
+
+static void config_refused(const char *text, const char *words)
+{
+    struct model_config c;
+    write_text("config.json", text);
+    cr_assert_eq(folder_read_config(&c, dir), -1, "accepted: %s", text);
+    cr_assert(strstr(err_get(), words) && strstr(err_get(), "config.json"), "%s", err_get());
+}
+
+Test(folder, config_refuses_what_it_cannot_compute)
+{
+    config_refused("{", "bad JSON");
+    config_refused("[]", "unsupported model_type ''");
+    config_refused("{\"model_type\":\"llama\"}", "unsupported model_type 'llama'");
+    config_refused("{\"model_type\":\"gpt2\",\"activation_function\":\"gelu\"}",
+                   "unsupported activation_function 'gelu'");
+    config_refused("{\"model_type\":\"gpt2\",\"tie_word_embeddings\":false}",
+                   "unsupported tie_word_embeddings: false");
+    config_refused("{\"model_type\":\"gpt2\",\"scale_attn_by_inverse_layer_idx\":true}",
+                   "unsupported scale_attn_by_inverse_layer_idx: true");
+    config_refused("{\"model_type\":\"gpt2\",\"scale_attn_weights\":0}", "bad scale_attn_weights");
+    config_refused("{\"model_type\":\"gpt2\",\"quantization_config\":{}}", "quantization_config");
+    config_refused("{\"model_type\":\"gpt2\",\"n_layer\":\"12\"}", "bad n_layer: not an integer");
+    config_refused("{\"model_type\":\"gpt2\",\"embd_pdrop\":\"x\"}", "bad embd_pdrop: not a number");
+}
+
+Test(folder, nothing_there)
+{
+    load_refused("config.json");
+    write_text("config.json", "{\"model_type\":\"gpt2\"}");
+    load_refused("no model.safetensors");
+}
