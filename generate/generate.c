@@ -13,6 +13,7 @@
 static const char *model_dir, *vocab;
 static struct opt_list prompts, stops;
 static int json, echo = 1;
+static int asking; /* prompts come from a terminal, and stand between the texts there */
 static int64_t samples = 1;
 static struct generator g = {
     .length = 128,
@@ -51,7 +52,7 @@ static void print_json(const struct generation *one, const char *prompt, size_t 
 static void say_latency(const struct generation *one, double seconds)
 {
     size_t n = one->ids.count - g.prompt.count;
-    log_info("prompt: %zu tokens in %.1f ms; made: %zu tokens, %.2f ms each, %.1f tokens/s (%s)",
+    log_info("prompt: %zu tokens in %.3g ms; made: %zu tokens, %.3g ms each, %.4g tokens/s (%s)",
              g.prompt.count, 1e3 * g.prompt_seconds, n, 1e3 * seconds / (double)n,
              (double)n / seconds, finish_name(one->finish));
     if (one->finish == FINISH_POSITIONS)
@@ -89,14 +90,14 @@ static int run_sample(struct generation *one, const char *prompt, size_t n, uint
     return more;
 }
 
-/* Each sample has its own random numbers, whatever was made before it. */
+/* Prompt `number`, in all its samples. Each has its own random numbers, whatever was made before. */
 static int run_prompt(const char *prompt, size_t n, uint64_t number)
 {
     struct generation one = { 0 };
     uint64_t key = rng_key(rng_key(0, (uint64_t)tool_seed), number);
     int result = generator_prompt(&g, prompt, n);
     for (int64_t i = 0; i < samples && !result; i++) {
-        if (!json && (number || i))
+        if (!json && (i || (number && !asking)))
             puts("---");
         result = run_sample(&one, prompt, n, rng_key(key, (uint64_t)i));
         if (one.finish == FINISH_INTERRUPT)
@@ -117,18 +118,19 @@ static int run_lines(void)
     int more;
     if (!p)
         return -1;
+    asking = prompt_interactive(p);
     while ((more = prompt_read(p, &line, &n)) > 0) {
         if (!n)
             continue;
         if (run_prompt(line, n, number++) == 0)
             continue;
-        if (!prompt_interactive(p)) {
+        if (!asking) {
             more = -1;
             break;
         }
         log_warn("%s", err_get()); /* ask again */
     }
-    if (prompt_interactive(p))
+    if (asking)
         fputc('\n', stderr); /* the shell's prompt begins a line */
     prompt_close(p);
     return more;
