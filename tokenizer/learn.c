@@ -415,7 +415,8 @@ static void drop_repeated_merges(struct vocabulary *v, struct learner *l)
         seen[k] = 1;
     }
     v->merge_count -= kept;
-    memmove(v->merges, v->merges + kept, v->merge_count * sizeof *v->merges);
+    if (kept)
+        memmove(v->merges, v->merges + kept, v->merge_count * sizeof *v->merges);
     free(seen);
 }
 
