@@ -1,0 +1,165 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "eval/lambada.h"
+#include "eval/report.h"
+#include "eval/score.h"
+#include "eval/wiki.h"
+
+enum { POSITIONS = 12, VOCABULARY = 37, TOKENS = 101 };
+
+static char dir[] = "/tmp/test-score-XXXXXX";
+static struct scorer scorer;
+static uint32_t ids[TOKENS];
+
+/* A random model of small size, through a model folder as evaluate reads it. */
+static void make_model(void)
+{
+    struct model_config config = { .layers = 2, .width = 16, .heads = 2, .inner = 64,
+                                   .positions = POSITIONS, .vocabulary = VOCABULARY,
+                                   .epsilon = 1e-5, .init_std = .5 };
+    struct model m;
+    float *blocks[4];
+    struct ops *o = ops_new(1);
+    cr_assert(mkdtemp(dir) && o);
+    cr_assert_eq(model_init_gpt(&m, &config), 0);
+    for (int b = 0; b < m.tensors.blocks; b++)
+        blocks[b] = ops_buffer(o, m.tensors.block_size[b]);
+    for (size_t i = 0; i < m.tensors.count; i++)
+        tensor_initialise(&m.tensors.rows[i], 1, blocks[m.tensors.rows[i].block] + m.tensors.rows[i].offset);
+    cr_assert_eq(folder_save(&m, blocks, dir, -1), 0, "%s", err_get());
+    for (int b = 0; b < m.tensors.blocks; b++)
+        ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
+    model_release(&m);
+    ops_free(o);
+    for (int i = 0; i < TOKENS; i++)
+        ids[i] = (uint32_t)(i * i + i / 3) % VOCABULARY;
+}
+
+static void setup(void)
+{
+    make_model();
+    cr_assert_eq(scorer_init(&scorer, dir, 2, 40), 0, "%s", err_get());
+}
+
+static void teardown(void)
+{
+    scorer_release(&scorer);
+    file_remove_tree(dir);
+}
+
+TestSuite(score, .init = setup, .fini = teardown);
+
+/* The loss of ids[i] after ids[begin..i), alone. */
+static double loss_of(int64_t begin, int64_t i)
+{
+    struct window w = { .ids = ids + begin, .count = i - begin + 1, .scored = 1 };
+    cr_assert_eq(score_windows(&scorer, &w, 1), 0, "%s", err_get());
+    cr_assert_eq(w.right, w.last_right);
+    return w.loss;
+}
+
+Test(score, windows_side_by_side_equal_windows_alone)
+{
+    enum { N = 30 };
+    struct window w[N];
+    for (int i = 0; i < N; i++) {
+        int64_t count = 2 + i * 5 % POSITIONS;
+        w[i] = (struct window){ .ids = ids + i, .count = count, .scored = 1 + i % (count - 1) };
+    }
+    cr_assert_eq(score_windows(&scorer, w, N), 0);
+    for (int i = 0; i < N; i++) {
+        struct window alone = w[i];
+        double sum = 0;
+        cr_assert_eq(score_windows(&scorer, &alone, 1), 0);
+        cr_expect_float_eq(w[i].loss, alone.loss, 1e-4);
+        cr_expect_eq(w[i].right, alone.right);
+        cr_expect_eq(w[i].last_right, alone.last_right);
+        for (int64_t t = w[i].count - w[i].scored; t < w[i].count; t++)
+            sum += loss_of(i, i + t);
+        cr_expect_float_eq(w[i].loss, sum, 1e-4);
+    }
+}
+
+static uint64_t seen;
+static void see(uint64_t done)
+{
+    cr_expect_gt(done, seen);
+    seen = done;
+}
+
+/* Every stride scores each target once, with the context that the header promises. */
+Test(score, wiki_windows)
+{
+    struct wiki_text text = { .ids = { ids, TOKENS, 0 }, .bytes = 1, .words = 2 };
+    for (int64_t length = 1; length <= POSITIONS; length++)
+        for (int64_t stride = 1; stride <= length; stride += 1 + length / 4) {
+            struct wiki_score got;
+            double want = 0;
+            for (int64_t i = 1; i < TOKENS; i++) {
+                int64_t window = i <= length ? 0 : (i - length + stride - 1) / stride;
+                want += loss_of(window * stride, i);
+            }
+            seen = 0;
+            cr_assert_eq(wiki_score(&got, &scorer, &text, length, stride, see), 0);
+            cr_expect_eq(got.targets, TOKENS - 1);
+            cr_expect_eq(seen, TOKENS - 1);
+            cr_expect_float_eq(got.nll, want, 1e-2, "length %ld, stride %ld: %f, not %f", (long)length,
+                               (long)stride, got.nll, want);
+        }
+}
+
+Test(score, refuses_what_the_model_does_not_know)
+{
+    uint32_t bad[] = { 1, VOCABULARY };
+    struct window strange = { .ids = bad, .count = 2, .scored = 1 };
+    struct window longer = { .ids = ids, .count = POSITIONS + 2, .scored = 1 };
+    cr_expect_eq(score_windows(&scorer, &strange, 1), -1);
+    cr_expect(strstr(err_get(), "token 37"));
+    cr_expect_eq(score_windows(&scorer, &longer, 1), -1);
+    cr_expect(strstr(err_get(), "12 positions"));
+}
+
+Test(score_figures, perplexity)
+{
+    cr_expect_float_eq(score_perplexity(log(50257)), 50257, 1e-6);
+    cr_expect_float_eq(score_perplexity(21), exp(20), 1e-6);
+}
+
+Test(lambada, parse)
+{
+    struct buf text = BUF_INIT;
+    const char *line = "{\"x\": [1], \"text\": \"a \\u00e9\\n\\u0000b\"}";
+    cr_expect_eq(lambada_parse(line, strlen(line), "f:1", &text), 0);
+    cr_expect_eq(text.len, 7);
+    cr_expect(!memcmp(text.data, "a \xC3\xA9\n\0b", 7));
+    static const char *const bad[] = { "", "{", "[\"text\"]", "\"text\"", "{\"text\": 1}", "{\"text\": null}",
+                                       "{\"text\": \"a\"} x", "{\"text\": \"\xFF\"}" };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        cr_expect_eq(lambada_parse(bad[i], strlen(bad[i]), "file:7", &text), -1, "%s", bad[i]);
+        cr_expect(!strncmp(err_get(), "file:7: ", 8), "%s", err_get());
+    }
+    buf_release(&text);
+}
+
+Test(report, lines_and_json)
+{
+    for (int json = 0; json < 2; json++) {
+        struct report r = REPORT_INIT(json);
+        report_text(&r, "file", "a\"b");
+        report_count(&r, "n", 1ull << 60);
+        report_real(&r, "x", 1.0 / 3);
+        report_exact(&r, "y", 1.0 / 3);
+        report_exact(&r, "z", 2);
+        cr_expect_str_eq(report_end(&r),
+                         json ? "{\"file\": \"a\\\"b\", \"n\": 1152921504606846976, \"x\": 0.333333, "
+                                "\"y\": 0.3333333333333333, \"z\": 2}\n"
+                              : "file=a\"b\nn=1152921504606846976\nx=0.333333\ny=0.3333333333333333\nz=2\n");
+        report_release(&r);
+    }
+}
