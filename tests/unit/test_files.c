@@ -1,0 +1,319 @@
+/* Vocabulary files: what is refused, with which words, and that what is written reads back. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "tokenizer/files.h"
+#include "tokenizer/learn.h"
+
+typedef int parser(struct vocabulary *v, const char *text, size_t n, const char *name);
+
+/* The parser refuses the text with an error that begins so. */
+static void refuses(parser *parse, const char *text, const char *error)
+{
+    struct vocabulary v;
+    vocabulary_init(&v);
+    cr_assert_eq(parse(&v, text, strlen(text), "x"), -1, "%s", text);
+    cr_assert(!strncmp(err_get(), error, strlen(error)), "'%s', not '%s'", err_get(), error);
+    vocabulary_release(&v);
+}
+
+Test(files, vocab_json_that_is_none)
+{
+    refuses(vocab_json_parse, "", "x: bad JSON at byte 0");
+    refuses(vocab_json_parse, "{\"a\": 0, \"b\"", "x: bad JSON at byte 12 (line 1)");
+    refuses(vocab_json_parse, "{\"a\": 0,\n\"a\": 1}", "x: bad JSON at byte 12 (line 2): duplicate");
+    refuses(vocab_json_parse, "[]", "x: no object of tokens");
+    refuses(vocab_json_parse, "{}", "x: the vocabulary is empty");
+    refuses(vocab_json_parse, "{\"a\": \"0\"}", "x: token 'a' has no whole number for an id");
+    refuses(vocab_json_parse, "{\"a\": 0, \"b\": 0}", "x: id 0 is given to two tokens");
+    refuses(vocab_json_parse, "{\"a\": 0, \"b\": 2}", "x: id 1 has no token");
+    refuses(vocab_json_parse, "{\"a\": -1}", "x: token id -1 is not below");
+    refuses(vocab_json_parse, "{\"a\": 99999999999}", "x: token id 99999999999 is not below");
+    refuses(vocab_json_parse, "{\"a b\": 0}", "x: token 'a b' has a character that stands for no");
+}
+
+static int parse_with_merges(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    static const char vocab[] = "{\"a\":0,\"b\":1,\"c\":2,\"ab\":3,\"abc\":4,\"<|endoftext|>\":5}";
+    return vocab_json_parse(v, vocab, strlen(vocab), "vocab") < 0 ? -1
+                                                                  : merges_parse(v, text, n, name);
+}
+
+Test(files, merges_that_are_none)
+{
+    refuses(parse_with_merges, "a b\nab\n", "x: line 2 is not a merge of two tokens");
+    refuses(parse_with_merges, "#version: 0.2\na  b\n", "x: line 2 is not a merge of two tokens");
+    refuses(parse_with_merges, "a b c\n", "x: line 1 is not a merge");
+    refuses(parse_with_merges, " a\n", "x: line 1 is not a merge");
+    refuses(parse_with_merges, "a z\n", "x: line 1: 'z' is no token");
+    refuses(parse_with_merges, "a b\nb c\n", "x: line 2: 'b' and 'c' merge to what is no token");
+    refuses(parse_with_merges, "a \xFF\n", "x: line 1: '\xFF' is no token");
+}
+
+Test(files, merges_in_all_their_spellings)
+{
+    static const char *const texts[] = {
+        "#version: 0.2\na b\nab c\n", "a b\nab c\n", "a b\r\nab c\r\n", "a b\nab c\n\n", "a b\nab c",
+        "#version: 0.2\r\na b\r\nab c\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct vocabulary v;
+        vocabulary_init(&v);
+        cr_assert_eq(parse_with_merges(&v, texts[i], strlen(texts[i]), "x"), 0, "%s", err_get());
+        cr_assert_eq(v.merge_count, 2);
+        cr_assert(v.merges[1].left == 3 && v.merges[1].right == 2 && v.merges[1].id == 4);
+        cr_assert_eq(v.end_of_text, 5);
+        vocabulary_release(&v);
+    }
+}
+
+Test(files, ranks_that_are_none)
+{
+    refuses(tiktoken_parse, "", "x: no tokens");
+    refuses(tiktoken_parse, "YQ== 0\nYg= 1\n", "x: line 2: bad base64");
+    refuses(tiktoken_parse, "YQ==\n", "x: line 1: bad base64");
+    refuses(tiktoken_parse, "YR== 0\n", "x: line 1: bad base64");
+    refuses(tiktoken_parse, " 0\n", "x: line 1: bad base64");
+    refuses(tiktoken_parse, "YQ== \n", "x: line 1: no rank");
+    refuses(tiktoken_parse, "YQ== 0x\n", "x: line 1: no rank");
+    refuses(tiktoken_parse, "YQ== 99999999999\n", "x: line 1: no rank");
+    refuses(tiktoken_parse, "YQ== 0\nYg== 0\n", "x: line 2: id 0 is given to two tokens");
+    refuses(tiktoken_parse, "YQ== 0\nYQ== 1\n", "x: line 2: ids 0 and 1 are the same token");
+    refuses(tiktoken_parse, "YQ== 0\nYg== 4\n", "x: id 2 has no token");
+    refuses(tiktoken_parse, "YQ== 0\nYWJj 1\n", "x: token 1 is no merge of two tokens");
+    refuses(tiktoken_parse, "YQ== 0\nYWJj 1\nYg== 2\nYWI= 3\n", "x: token 1 is no merge");
+}
+
+Test(files, ranks_in_any_order_with_end_of_text_in_the_gap)
+{
+    static const char text[] = "YWI= 3\r\nYQ== 0\n\nYg== 1\n";
+    struct vocabulary v;
+    vocabulary_init(&v);
+    cr_assert_eq(tiktoken_parse(&v, text, strlen(text), "x"), 0, "%s", err_get());
+    cr_assert_eq(v.count, 4);
+    cr_assert_eq(v.end_of_text, 2);
+    cr_assert_eq(v.merge_count, 1);
+    vocabulary_release(&v);
+}
+
+/* ---- tokenizer.json --------------------------------------------------------------------------- */
+
+#define BYTE_LEVEL "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
+#define MODEL "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[\"a b\"]}"
+#define FILE_OF(pre, model, more) "{\"pre_tokenizer\":" pre ",\"model\":" model more "}"
+
+Test(files, tokenizer_json_that_is_not_supported)
+{
+    static const char *const cases[][2] = {
+        { "{}", "x: no model" },
+        { "{\"model\":{\"type\":\"WordPiece\"}}", "x: model 'WordPiece' is not supported" },
+        { FILE_OF("null", MODEL, ""), "x: pre_tokenizer without ByteLevel is not supported" },
+        { FILE_OF("{\"type\":\"Metaspace\"}", MODEL, ""), "x: pre_tokenizer 'Metaspace' is not" },
+        { FILE_OF("{\"type\":\"Sequence\",\"pretokenizers\":[" BYTE_LEVEL ",{\"type\":\"Digits\"}]}",
+                  MODEL, ""),
+          "x: pre_tokenizer 'Digits' after ByteLevel is not supported" },
+        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"},\"behavior\":\"Removed\"}", MODEL,
+                  ""),
+          "x: pre_tokenizer Split: behavior 'Removed' is not supported" },
+        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"},\"behavior\":\"Isolated\"}", MODEL,
+                  ""),
+          "x: bad pattern '(' at byte 1" },
+        { FILE_OF("{\"type\":\"Split\",\"behavior\":\"Isolated\"}", MODEL, ""),
+          "x: pre_tokenizer Split without a pattern" },
+        { FILE_OF(BYTE_LEVEL, MODEL, ",\"normalizer\":{\"type\":\"NFC\"}"),
+          "x: normalizer 'NFC' is not supported" },
+        { FILE_OF(BYTE_LEVEL, "{\"dropout\":0.1}", ""), "x: model.dropout is not supported" },
+        { FILE_OF(BYTE_LEVEL, "{\"byte_fallback\":true}", ""), "x: model.byte_fallback is not" },
+        { FILE_OF(BYTE_LEVEL, "{\"end_of_word_suffix\":\"</w>\"}", ""),
+          "x: model.end_of_word_suffix is not supported" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"b\":1},\"merges\":[[\"a\",\"b\"]]}", ""),
+          "x: model.merges: item 0: 'a' and 'b' merge to what is no token" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":[\"a\"]}", ""),
+          "x: model.merges: item 0 is not a pair of tokens" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":[[\"a\",\"b\",\"c\"]]}", ""),
+          "x: model.merges: item 0 is not a pair of tokens" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":{}}", ""),
+          "x: model.merges is no array" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}", ""),
+          "x: model.vocab: 'b': id 0 is given to two tokens" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":[],\"unk_token\":\"a\"}", ""),
+          "x: model.unk_token is not supported with a vocabulary that lacks byte 0x00" },
+        { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":3,\"content\":\"\"}]"),
+          "x: added_tokens: item 0 has no content or no id" },
+        { FILE_OF(BYTE_LEVEL, MODEL,
+                  ",\"added_tokens\":[{\"id\":3,\"content\":\"x\",\"single_word\":true}]"),
+          "x: added_tokens: single_word of 'x' is not supported" },
+        { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":4,\"content\":\"x\"}]"),
+          "x: id 3 has no token" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refuses(tokenizer_json_parse, cases[i][0], cases[i][1]);
+}
+
+static void round_trip(const char *text)
+{
+    struct vocabulary v, again;
+    struct buf first = BUF_INIT, second = BUF_INIT;
+    vocabulary_init(&v);
+    vocabulary_init(&again);
+    cr_assert_eq(tokenizer_json_parse(&v, text, strlen(text), "x"), 0, "%s", err_get());
+    tokenizer_json_print(&v, &first);
+    cr_assert_eq(tokenizer_json_parse(&again, first.data, first.len, "y"), 0, "%s", err_get());
+    tokenizer_json_print(&again, &second);
+    cr_assert_str_eq(first.data, second.data);
+    cr_assert_eq(again.count, v.count);
+    cr_assert_eq(again.added_count, v.added_count);
+    cr_assert_eq(again.splitter.count, v.splitter.count);
+    for (int i = 0; i < v.splitter.count; i++)
+        cr_assert_eq(again.splitter.rules[i].kind, v.splitter.rules[i].kind);
+    cr_assert(again.prefix_space == v.prefix_space && again.ignore_merges == v.ignore_merges);
+    vocabulary_release(&v);
+    vocabulary_release(&again);
+    buf_release(&first);
+    buf_release(&second);
+}
+
+Test(files, tokenizer_json_comes_back)
+{
+    round_trip(FILE_OF(BYTE_LEVEL, MODEL, ""));
+    round_trip(FILE_OF("{\"type\":\"ByteLevel\"}", MODEL, ",\"normalizer\":null"));
+    round_trip(FILE_OF("{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"use_regex\":false}", MODEL,
+                       ",\"added_tokens\":[{\"id\":3,\"content\":\"<\\\"x\\u0001>\",\"lstrip\":true,"
+                       "\"special\":true,\"normalized\":false}]"));
+    round_trip(FILE_OF("{\"type\":\"Sequence\",\"pretokenizers\":["
+                       "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\d|\\\\s+\"},"
+                       "\"behavior\":\"Isolated\"},"
+                       "{\"type\":\"Split\",\"pattern\":{\"String\":\"ab\"},\"behavior\":\"Isolated\"},"
+                       BYTE_LEVEL "]}",
+                       "{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]],"
+                       "\"ignore_merges\":true}",
+                       ""));
+}
+
+/* ---- folders ---------------------------------------------------------------------------------- */
+
+static void same_text(const char *a, const char *b)
+{
+    struct buf x = BUF_INIT, y = BUF_INIT;
+    cr_assert_eq(file_read(a, &x), 0, "%s", err_get());
+    cr_assert_eq(file_read(b, &y), 0, "%s", err_get());
+    cr_assert(x.len == y.len && !memcmp(x.data, y.data, x.len), "'%s' differs from '%s'", a, b);
+    buf_release(&x);
+    buf_release(&y);
+}
+
+/* What is written for GPT-2 is what its authors, Hugging Face and tiktoken publish. */
+Test(files, gpt2_is_written_as_published)
+{
+    const char *root = getenv("TEXTMILL_DATA");
+    char dir[] = "/tmp/test-files-XXXXXX";
+    static const char *const pairs[][2] = { { "merges.txt", "tokenizers/gpt2-merges.txt" },
+                                            { "vocab.tiktoken", "tokenizers/gpt2.tiktoken" } };
+    static const char *const forms[] = { "", "vocab.json", "vocab.tiktoken", "tokenizer.json" };
+    struct buf path = BUF_INIT, other = BUF_INIT;
+    root = root ? root : "../shared/data";
+    file_join(&path, root, "tokenizers/gpt2-vocab.json");
+    if (!file_exists(path.data))
+        cr_skip_test("%s is absent", path.data);
+    struct tokenizer *t = tokenizer_load(path.data);
+    cr_assert_not_null(t, "%s", err_get());
+    cr_assert_not_null(mkdtemp(dir));
+    cr_assert_eq(tokenizer_save(t, dir), 0, "%s", err_get());
+    for (size_t i = 0; i < 2; i++) {
+        file_join(&path, dir, pairs[i][0]);
+        file_join(&other, root, pairs[i][1]);
+        same_text(path.data, other.data);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        file_join(&path, dir, forms[i]);
+        struct tokenizer *again = tokenizer_load(path.data);
+        cr_assert_not_null(again, "%s", err_get());
+        cr_assert_eq(tokenizer_checksum(again), tokenizer_checksum(t));
+        cr_assert_eq(tokenizer_end_of_text(again), 50256);
+        tokenizer_free(again);
+    }
+    tokenizer_free(t);
+    file_remove_tree(dir);
+    buf_release(&path);
+    buf_release(&other);
+}
+
+/* Ranks alone cannot say that two merges make one token, so there is no file that says else. */
+Test(files, ranks_are_written_only_where_they_say_all)
+{
+    static const char text[] = FILE_OF(
+        BYTE_LEVEL,
+        "{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"ba\":3,\"aba\":4},"
+        "\"merges\":[\"a b\",\"b a\",\"ab a\",\"a ba\"]}",
+        ",\"added_tokens\":[{\"id\":5,\"content\":\"<|endoftext|>\",\"special\":true}]");
+    char dir[] = "/tmp/test-files-XXXXXX";
+    struct vocabulary v;
+    struct buf path = BUF_INIT;
+    vocabulary_init(&v);
+    cr_assert_eq(tokenizer_json_parse(&v, text, strlen(text), "x"), 0, "%s", err_get());
+    cr_assert_not_null(mkdtemp(dir));
+    cr_assert_eq(vocabulary_save(&v, dir), 0, "%s", err_get());
+    file_join(&path, dir, "vocab.tiktoken");
+    cr_assert(!file_exists(path.data));
+    file_join(&path, dir, "tokenizer.json");
+    cr_assert(file_exists(path.data));
+    v.merge_count = 3; /* without the second way to make "aba" they do */
+    cr_assert_eq(vocabulary_save(&v, dir), 0, "%s", err_get());
+    file_join(&path, dir, "vocab.tiktoken");
+    cr_assert(file_exists(path.data));
+    vocabulary_release(&v);
+    file_remove_tree(dir);
+    buf_release(&path);
+}
+
+static void refuses_path(const char *dir, const char *name, const char *error)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, name);
+    cr_assert_null(tokenizer_load(path.data));
+    cr_assert(strstr(err_get(), error), "'%s', not '%s'", err_get(), error);
+    buf_release(&path);
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, name);
+    cr_assert_eq(file_write(path.data, text, strlen(text)), 0, "%s", err_get());
+    buf_release(&path);
+}
+
+Test(files, folders_and_names)
+{
+    static const char vocab[] = "{\"a\":0,\"b\":1,\"ab\":2}";
+    char dir[] = "/tmp/test-files-XXXXXX";
+    cr_assert_not_null(mkdtemp(dir));
+    refuses_path(dir, "", "has no vocabulary");
+    refuses_path(dir, "none.json", "none.json'");
+    put(dir, "a-vocab.json", vocab);
+    refuses_path(dir, "", "has no '");
+    put(dir, "a-merges.txt", "a b\n");
+    struct tokenizer *t = tokenizer_load(dir);
+    cr_assert_not_null(t, "%s", err_get());
+    cr_assert_eq(tokenizer_end_of_text(t), -1);
+    struct encoder *e = encoder_new(t);
+    struct ids ids = { 0 };
+    cr_assert_eq(encoder_encode(e, "abba", 4, TOKENIZER_ORDINARY, &ids), 0);
+    cr_assert(ids.count == 3 && ids.data[0] == 2 && ids.data[1] == 1 && ids.data[2] == 0);
+    cr_assert_eq(encoder_encode(e, "abc", 3, TOKENIZER_ORDINARY, &ids), -1);
+    cr_assert(strstr(err_get(), "no token for byte 0x63"), "%s", err_get());
+    encoder_free(e);
+    tokenizer_free(t);
+    ids_release(&ids);
+    put(dir, "b-vocab.json", vocab);
+    refuses_path(dir, "", "has several vocabularies");
+    put(dir, "x.txt", vocab);
+    refuses_path(dir, "x.txt", "is no vocabulary");
+    put(dir, "big.tiktoken", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+    refuses_path(dir, "big.tiktoken", "is a git-lfs pointer");
+    file_remove_tree(dir);
+}
