@@ -33,8 +33,8 @@ struct loop {
     struct metrics metrics;
     struct checkpoint at;   /* where the run stands */
     double began;           /* clock at seconds 0 of the whole training */
-    double logged_seconds;  /* of the last log line */
-    uint64_t logged_tokens;
+    double busy;            /* seconds of updates since the last log line, */
+    int64_t logged_step;    /* which was this */
     uint32_t *ids;          /* [B,T] of a validation batch */
     int32_t *labels;
     int lock;               /* of the output folder; -1: none */
@@ -75,7 +75,7 @@ static int is_word(const char *key, const char *words)
 static const char fixed_keys[] = /* another value would be another training */
     "layers width heads inner positions vocabulary sequence-length seed";
 static const char free_keys[] = /* no influence on the weights, or compared in another way */
-    "output data validation vocab start-from save-every keep log-every validate-every "
+    "output data validation vocab start-from save save-every keep log-every validate-every "
     "validation-batches group recompute";
 
 /* Compares one line "key: value" of the checkpoint's configuration with the present one. */
@@ -236,8 +236,7 @@ static int open_loop(struct loop *l, int threads)
         result = metrics_open(&l->metrics, l->settings->output, l->at.step);
     buf_release(&path);
     l->began = log_seconds() - l->at.seconds;
-    l->logged_seconds = l->at.seconds;
-    l->logged_tokens = tokens_done(l);
+    l->logged_step = l->at.step;
     return result;
 }
 
@@ -303,15 +302,14 @@ static void say(const struct loop *l, const struct metrics_point *p)
 /* One line of metrics; validation NAN where not measured. */
 static int report_step(struct loop *l, double loss, double validation, double rate, double norm)
 {
-    double seconds = log_seconds() - l->began, passed = seconds - l->logged_seconds;
-    uint64_t tokens = tokens_done(l);
+    double seconds = l->busy / (double)(l->at.step - l->logged_step);
     struct metrics_point p = {
         .step = l->at.step, .loss = loss, .validation = validation, .rate = rate, .norm = norm,
-        .tokens = tokens, .seconds = seconds,
-        .tokens_per_second = passed > 0 ? (double)(tokens - l->logged_tokens) / passed : 0,
+        .tokens = tokens_done(l), .seconds = seconds, .elapsed = log_seconds() - l->began,
+        .tokens_per_second = seconds > 0 ? (double)plan_tokens_per_step(l->plan) / seconds : 0,
     };
-    l->logged_seconds = seconds;
-    l->logged_tokens = tokens;
+    l->busy = 0;
+    l->logged_step = l->at.step;
     say(l, &p);
     return metrics_add(&l->metrics, &p);
 }
@@ -369,6 +367,7 @@ static int step(struct loop *l)
     const struct settings *s = l->settings;
     int64_t t = l->at.step, last = l->plan->steps;
     struct step_batch batch;
+    double began = log_seconds();
     if (batches_next(l->batches, &batch) < 0)
         return -1;
     double rate = schedule_rate(&l->plan->schedule, t);
@@ -380,6 +379,7 @@ static int step(struct loop *l)
     optimizer_update(&l->plan->optimizer, &l->store, norm, rate, t + 1);
     l->at.step = t + 1;
     l->at.position += (uint64_t)plan_sequences_per_step(l->plan);
+    l->busy += log_seconds() - began;
 
     double validation = NAN;
     int validated = l->plan->validation && due(t + 1, s->validate_every, last);
@@ -388,7 +388,7 @@ static int step(struct loop *l)
     if ((validated || t == 0 || due(t + 1, s->log_every, last)) &&
         report_step(l, loss, validation, rate, norm) < 0)
         return -1;
-    if (s->save_every && due(t + 1, s->save_every, last))
+    if (s->save && s->save_every && due(t + 1, s->save_every, last))
         return save(l) < 0 ? -1 : write_report(l);
     return 0;
 }
@@ -404,13 +404,14 @@ static int run(struct loop *l)
     }
     progress_end();
     if (l->at.step < last) {
-        if (save(l) < 0)
+        if (l->settings->save && save(l) < 0)
             return -1;
-        log_info("stopped by %s after step %" PRId64 ", which is saved; --resume goes on from there",
-                 stop_signal == SIGINT ? "SIGINT" : "SIGTERM", l->at.step);
+        log_info("stopped by %s after step %" PRId64 "%s",
+                 stop_signal == SIGINT ? "SIGINT" : "SIGTERM", l->at.step,
+                 l->settings->save ? ", which is saved; --resume goes on from there" : "");
         return 0;
     }
-    return write_model(l);
+    return l->settings->save ? write_model(l) : 0;
 }
 
 int loop_run(struct plan *p, const char *config, int threads, struct loop_result *result)

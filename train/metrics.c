@@ -41,6 +41,7 @@ static int parse_point(const char *line, size_t n, struct metrics_point *p)
     p->norm = real(o, "gradient_norm");
     p->tokens = (uint64_t)tokens;
     p->seconds = real(o, "seconds");
+    p->elapsed = real(o, "elapsed_seconds");
     p->tokens_per_second = real(o, "tokens_per_second");
     js_free(o);
     return result;
@@ -87,9 +88,9 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
 {
     fprintf(m->file,
             "{\"step\":%lld,\"loss\":%.10g,\"learning_rate\":%.10g,\"gradient_norm\":%.10g,"
-            "\"tokens\":%llu,\"seconds\":%.3f,\"tokens_per_second\":%.1f",
+            "\"tokens\":%llu,\"seconds\":%.6f,\"elapsed_seconds\":%.3f,\"tokens_per_second\":%.1f",
             (long long)p->step, p->loss, p->rate, p->norm, (unsigned long long)p->tokens,
-            p->seconds, p->tokens_per_second);
+            p->seconds, p->elapsed, p->tokens_per_second);
     if (!isnan(p->validation))
         fprintf(m->file, ",\"validation_loss\":%.10g", p->validation);
     fputs("}\n", m->file);

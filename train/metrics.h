@@ -4,11 +4,12 @@
  * metrics.jsonl has one object a line:
  *
  *     {"step":100,"loss":4.123,"learning_rate":6e-04,"gradient_norm":0.9,"tokens":409600,
- *      "seconds":61.5,"tokens_per_second":6700,"validation_loss":4.2}
+ *      "seconds":0.611,"elapsed_seconds":61.5,"tokens_per_second":6703.8,"validation_loss":4.2}
  *
  * step counts updates done; loss is that of the update's global batch, before the update, in
- * nats a label; gradient_norm is before clipping; tokens and seconds count from step 0, over
- * all resumed runs; tokens_per_second is since the line before; validation_loss stands where it
+ * nats a label; gradient_norm is before clipping; tokens and elapsed_seconds count from step 0,
+ * over all resumed runs; seconds is the mean of an update since the line before, without
+ * validation and saving, and tokens_per_second follows from it; validation_loss stands where it
  * was measured (after the update).
  */
 #ifndef TEXTMILL_METRICS_H
@@ -25,7 +26,7 @@ struct metrics_point {
     double loss, validation; /* validation: NAN where not measured */
     double rate, norm;
     uint64_t tokens;
-    double seconds, tokens_per_second;
+    double seconds, elapsed, tokens_per_second;
 };
 
 struct metrics {

@@ -322,11 +322,11 @@ static void put_summary(struct buf *out, const struct page *p, const struct metr
     put_card(out, value, "updates");
     put_card(out, log_count(count, (uint64_t)p->parameters), "parameters");
     put_card(out, log_count(count, last->tokens), "tokens seen");
-    double speed = last->seconds > 0 ? (double)last->tokens / last->seconds : 0;
+    double speed = last->elapsed > 0 ? (double)last->tokens / last->elapsed : 0;
     put_card(out, log_count(count, (uint64_t)speed), "tokens per second, mean");
     snprintf(value, sizeof value, "%.1f", speed * p->flops_per_token * 1e-9);
     put_card(out, value, "GFLOP/s, mean");
-    long s = lround(last->seconds);
+    long s = lround(last->elapsed);
     snprintf(value, sizeof value, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
     put_card(out, value, "training time");
     buf_adds(out, "</div>\n");

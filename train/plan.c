@@ -14,7 +14,7 @@ const struct settings settings_default = {
     .micro_batch_size = 4, .group = 1,
     .learning_rate = 6e-4, .minimum_learning_rate = 6e-5, .warmup = 0.01,
     .beta1 = 0.9, .beta2 = 0.95, .adam_epsilon = 1e-8, .weight_decay = 0.1, .clip = 1,
-    .save_every = 500, .keep = 2, .validate_every = 100, .validation_batches = 0, .log_every = 10,
+    .save = 1, .save_every = 500, .keep = 2, .validate_every = 100, .validation_batches = 0, .log_every = 10,
 };
 
 /* ---- tokenizer ---------------------------------------------------------------------------------- */
@@ -191,7 +191,7 @@ static int batch_arithmetic(struct plan *p)
     return 0;
 }
 
-static int count_steps(struct plan *p)
+static int count_steps(struct plan *p, int want_data)
 {
     struct settings *s = p->settings;
     if (s->steps && s->epochs > 0)
@@ -200,7 +200,7 @@ static int count_steps(struct plan *p)
     if (p->steps)
         return 0;
     if (!p->data)
-        return is_generated(s) ? err_set("generated data has no epochs: give --steps N") : 0;
+        return want_data ? err_set("generated data has no epochs: give --steps N") : 0;
     double epochs = s->epochs > 0 ? s->epochs : 1, n = (double)dataset_count(p->data);
     p->steps = (int64_t)floor(epochs * n / (double)s->global_batch_size);
     if (!p->steps)
@@ -231,7 +231,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
         return -1;
     if (sequence_length(p) < 0 || batch_arithmetic(p) < 0 || load_tokenizer(p) < 0 ||
         open_all_data(p, want_data) < 0 || vocabulary(p) < 0 || make_model(p) < 0 ||
-        count_steps(p) < 0)
+        count_steps(p, want_data) < 0)
         return -1;
     return make_schedule(p);
 }

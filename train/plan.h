@@ -34,7 +34,7 @@ struct settings {
     double beta1, beta2, adam_epsilon, weight_decay, clip;
     const char *output;
     int64_t save_every, keep, validate_every, validation_batches, log_every;
-    int resume;
+    int save, resume;
 };
 
 /* What an option holds when nothing sets it. */

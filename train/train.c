@@ -66,6 +66,7 @@ static const struct opt options[] = {
 
     { .help = "Output:" },
     { 'o', "output", OPT_TEXT, &s.output, "DIR", "the model folder, with metrics and checkpoints", 0, 0 },
+    { 0, "save", OPT_FLAG, &s.save, NULL, "save checkpoints and the model; or --no-save", 0, 0 },
     { 0, "save-every", OPT_INT, &s.save_every, "N",
       "updates between checkpoints; 0: save only on a signal", 0, UP },
     { 0, "keep", OPT_INT, &s.keep, "N", "checkpoints to keep; 0: all", 0, UP },

@@ -95,7 +95,7 @@ static struct metrics_point point(int64_t step)
 {
     return (struct metrics_point){ .step = step, .loss = 2.5 / (double)step, .validation = NAN,
                                    .rate = 1e-3, .norm = 0.5, .tokens = (uint64_t)step * 100,
-                                   .seconds = 1, .tokens_per_second = 100 };
+                                   .seconds = 1, .elapsed = 2, .tokens_per_second = 100 };
 }
 
 static void add_points(struct metrics *m, int from, int to)
