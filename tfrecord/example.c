@@ -88,14 +88,15 @@ enum { SLACK = 8, HEADS_BYTES = 6 * (1 + VARINT_MAX) };
 static inline unsigned char *put_varint(unsigned char *p, uint64_t v)
 {
     size_t n = varint_bytes(v);
+    p -= n;
     if (n > 8) {
         for (size_t i = 0; i < n; i++)
-            p[i - n] = (unsigned char)(v >> (7 * i) | (i + 1 < n ? 0x80 : 0));
-        return p - n;
+            p[i] = (unsigned char)(v >> (7 * i) | (i + 1 < n ? 0x80 : 0));
+        return p;
     }
     uint64_t more = 0x8080808080808080u & (((uint64_t)1 << (8 * (n - 1))) - 1);
-    le_put_u64(p - 8, (spread7(v) | more) << (64 - 8 * n));
-    return p - n;
+    le_put_u64(p + n - 8, (spread7(v) | more) << (64 - 8 * n));
+    return p;
 }
 
 /* The tag and length of a field whose value begins at `p` and ends at `end`. */
