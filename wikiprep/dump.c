@@ -389,6 +389,11 @@ static void on_problem(void *ctx, xmlErrorPtr error)
     (void)ctx, (void)error; /* asked for afterwards: xmlCtxtGetLastError */
 }
 
+static void on_message(void *ctx, const char *format, ...)
+{
+    (void)ctx, (void)format; /* libxml2 would print some to stderr */
+}
+
 /* ---- life -------------------------------------------------------------------------------- */
 
 static xmlParserCtxtPtr new_parser(struct dump *d)
@@ -503,7 +508,7 @@ static int check_parser(struct dump *d)
     struct buf in = BUF_INIT;
     where(d, &in);
     int result = 0;
-    if (!d->xml->wellFormed) {
+    if (!d->xml->wellFormed || d->xml->disableSAX) {
         xmlErrorPtr e = xmlCtxtGetLastError(d->xml);
         struct buf why = BUF_INIT;
         buf_adds(&why, e && e->message ? e->message : "unknown reason");
@@ -539,6 +544,7 @@ static int check_end(struct dump *d)
 static void feed(struct dump *d)
 {
     char bytes[CHUNK];
+    xmlSetGenericErrorFunc(NULL, on_message); /* it is per thread, and each may come here */
     int64_t n = unpack_read(d->in, bytes, sizeof bytes);
     int failed = n < 0 || (!d->fed && check_first(d, bytes, (size_t)n) < 0);
     if (failed) {

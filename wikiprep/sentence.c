@@ -131,15 +131,17 @@ static int is_letter(enum class c)
     return c == UPPER || c == LOWER || c == CASELESS;
 }
 
-/* The character in front of s. */
-static struct character before(const char *begin, const char *s, const char *end)
+/* The character in front of s; bytes that are no UTF-8 make one, however many. */
+static struct character before(const char *begin, const char *s)
 {
     if (s == begin)
-        return (struct character) { 0 };
+        return (struct character){ 0 };
     const char *p = s - 1;
     while (p > begin && ((unsigned char)*p & 0xC0) == 0x80)
         p--;
-    return at(p, end);
+    struct character c = at(p, s);
+    c.len = (size_t)(s - p);
+    return c;
 }
 
 /* ---- abbreviations ----------------------------------------------------------------------- */
@@ -218,7 +220,7 @@ static enum abbreviation judge_word(const char *begin, const char *s, const char
 {
     const char *word = s;
     int letters = 0, periods = 0, digits = 0;
-    for (struct character c; (c = before(begin, word, end)).len; word -= c.len) {
+    for (struct character c; (c = before(begin, word)).len; word -= c.len) {
         if (c.class == SPACE || c.class == OPEN || c.class == QUOTE || c.class == OTHER)
             break;
         if (c.class == CLOSE || s - word > 3 * WORD_MAX_BYTES)
@@ -269,11 +271,11 @@ static int is_starter(const char *s, const char *end)
 }
 
 /* "1. Item": the number of an item. */
-static int is_item_number(const char *begin, const char *s, const char *end)
+static int is_item_number(const char *begin, const char *s)
 {
     size_t digits = 0;
     const char *p = s;
-    for (struct character c; (c = before(begin, p, end)).class == DIGIT; p -= c.len)
+    for (struct character c; (c = before(begin, p)).class == DIGIT; p -= c.len)
         digits++;
     return digits && digits <= 2 && p == begin;
 }
@@ -295,7 +297,7 @@ static int ends(const char *begin, const char *s, const char *after, const char 
     int closed = after > s + 1;
     if (*s != '.' || closed)
         return 1;
-    if (is_item_number(begin, s, end))
+    if (is_item_number(begin, s))
         return 0;
     enum abbreviation a = judge_word(begin, s, next, end);
     if (a == NEVER_ENDS)

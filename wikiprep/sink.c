@@ -237,10 +237,13 @@ int sink_close(struct sink *s, const struct kv *more)
     return result;
 }
 
-/* The error that led here is the caller's: it outlives the clearing up. */
+/* The error that led here is the caller's: it outlives the clearing up. What was written to a
+ * stream cannot be taken back, and whole documents are worth having; the end mark is missing. */
 void sink_abandon(struct sink *s)
 {
     char *error = mem_strdup(err_get());
+    if (s->is_open && !s->dir)
+        (void)output_flush(&s->out);
     output_abandon(&s->out);
     if (s->temp && file_exists(s->temp))
         (void)file_remove_tree(s->temp);

@@ -2,6 +2,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,13 @@ enum { BLOCK = 1 << 16 };
 static int fail(struct unpack *u, const char *doing)
 {
     const char *why = archive_error_string(u->archive);
+    int64_t at = archive_filter_bytes(u->archive, -1);
+    if (!why)
+        why = "unknown reason";
+    if (at < 0) /* not even begun */
+        return err_set("cannot %s '%s': %s", doing, u->name, why);
     return err_set("cannot %s '%s' at byte %" PRId64 " (%" PRIu64 " unpacked): %s", doing, u->name,
-                   archive_filter_bytes(u->archive, -1), u->given, why ? why : "unknown reason");
+                   at, u->given, why);
 }
 
 /* Filters and formats one by one: "all" would also take text for an mtree list, and start
@@ -49,7 +55,7 @@ static int next_file(struct unpack *u)
     struct archive_entry *entry;
     for (int got; (got = archive_read_next_header(u->archive, &entry)) != ARCHIVE_EOF;) {
         if (got < ARCHIVE_WARN)
-            return fail(u, "read");
+            return fail(u, "unpack");
         if (archive_entry_filetype(entry) == AE_IFREG)
             return 1;
     }
@@ -60,8 +66,9 @@ struct unpack *unpack_open(const char *path)
 {
     int is_stdin = !strcmp(path, "-");
     struct stat st;
-    if (!is_stdin && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        err_set("cannot read '%s': it is a folder", path);
+    errno = 0;
+    if (!is_stdin && (stat(path, &st) < 0 || S_ISDIR(st.st_mode))) {
+        err_set("cannot open '%s': %s", path, strerror(errno ? errno : EISDIR));
         return NULL;
     }
     struct unpack *u = mem_zalloc(1, sizeof *u);
@@ -75,7 +82,7 @@ struct unpack *unpack_open(const char *path)
     allow_formats(u->archive);
     int failed = 0;
     if (archive_read_open_filename(u->archive, is_stdin ? NULL : path, BLOCK) != ARCHIVE_OK)
-        failed = fail(u, "open");
+        failed = fail(u, "unpack");
     else
         failed = next_file(u);
     if (failed < 0) {

@@ -81,9 +81,9 @@ static int add_namespace(struct source *s, const struct dump_site *site, const c
     int key = (int)strtol(word, &end, 10);
     int is_number = end == word + n && n;
     if (!is_number && !dump_namespace(site, word, n, &key))
-        return err_usage("--namespaces: the wiki has no namespace '%.*s'", (int)n, word);
+        return err_set("--namespaces: the wiki has no namespace '%.*s'", (int)n, word);
     if (s->namespace_count == NAMESPACES_MAX)
-        return err_usage("--namespaces: more than %d of them", NAMESPACES_MAX);
+        return err_set("--namespaces: more than %d of them", NAMESPACES_MAX);
     s->namespaces[s->namespace_count++] = key;
     return 0;
 }

@@ -201,7 +201,7 @@ Test(dump, no_dump)
     cr_expect_null(dump_open("/nonexistent.xml", 1));
     cr_expect(strstr(err_get(), "/nonexistent.xml"));
     cr_expect_null(dump_open("/tmp", 1));
-    cr_expect(strstr(err_get(), "folder"));
+    cr_expect(strstr(err_get(), "directory"));
 }
 
 /* ---- the tree of files --------------------------------------------------------------------- */

@@ -1,0 +1,46 @@
+/* Any bytes as wikitext: cleaned with every option, then split into sentences. */
+#include <stdint.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "wikiprep/sentence.h"
+#include "wikiprep/wikitext.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int echo(void *ctx, const struct wikitext_call *call, struct buf *out)
+{
+    (void)ctx;
+    for (size_t i = 0; i < call->count; i++)
+        buf_add(out, call->arguments[i].text, call->arguments[i].len);
+    return (int)(call->name_len & 1);
+}
+
+static void check(const struct buf *text)
+{
+    for (size_t i = 0; i < text->len; i++) /* none of the bytes in between is left */
+        if ((unsigned char)text->data[i] < 0x20 && text->data[i] != '\n')
+            __builtin_trap();
+    if (text->len && text->data[text->len - 1] == '\n')
+        __builtin_trap();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct names *names;
+    static struct wikitext *cleaners[2];
+    static struct buf text = BUF_INIT, sentences = BUF_INIT;
+    if (!names) {
+        names = names_new();
+        cleaners[0] = wikitext_new(names, &(struct wikitext_options){ 0 });
+        cleaners[1] = wikitext_new(
+            names, &(struct wikitext_options){ .no_lists = 1, .no_headings = 1, .render = echo });
+    }
+    for (int i = 0; i < 2; i++) {
+        wikitext_clean(cleaners[i], (const char *)data, size, &text);
+        check(&text);
+        sentence_split_text(&sentences, text.data, text.len);
+        check(&sentences);
+    }
+    return 0;
+}
