@@ -391,7 +391,7 @@ static void put_value(struct buf *out, const struct opt *p)
 static int has_default(const struct opt *p)
 {
     if (p->type == OPT_FLAG)
-        return *(int *)p->to;
+        return *(int *)p->to == 1; /* -1: decided later */
     if (p->type == OPT_TEXT)
         return *(const char **)p->to != NULL;
     return p->type != OPT_LIST;
@@ -415,7 +415,7 @@ void opts_help(const struct opts *o, struct buf *out)
             buf_addf(&left, " %s", p->arg);
         buf_addf(out, left.len < 30 ? "%-30s  %s" : "%s\n                                %s",
                  left.data, p->help);
-        if (has_default(p)) {
+        if (has_default(p) && !o->given[i]) {
             buf_adds(out, " [");
             put_value(out, p);
             buf_adds(out, "]");
