@@ -51,10 +51,15 @@ static int check_model(const struct js *model)
     return 0;
 }
 
+/* 1: an added token under the id that the model gives it too; 0: no added token; -1: other id. */
 static int is_added(const struct vocabulary *v, int64_t id, const char *token, size_t n)
 {
-    return id >= 0 && id < v->count && v->tokens[id].kind == TOKEN_ADDED &&
-           v->tokens[id].len == n && !memcmp(v->blob.data + v->tokens[id].at, token, n);
+    int64_t added = vocabulary_find(v, token, n);
+    if (added < 0 || v->tokens[added].kind != TOKEN_ADDED)
+        return 0;
+    return added == id ? 1
+                       : err_set("model.vocab: '%s' has id %lld, as an added token %lld", token,
+                                 (long long)id, (long long)added);
 }
 
 /* Names that the byte alphabet does not spell may stand in the model when they are added tokens
@@ -67,11 +72,12 @@ static int read_vocab(struct vocabulary *v, const struct js *vocab)
         size_t n;
         const char *token = js_key(it, &n);
         int64_t id;
+        int added = 0;
         buf_clear(&bytes);
         if (js_int(js_value(it), &id) < 0)
             result = err_set("model.vocab: '%s' has no whole number for an id", token);
-        else if (is_added(v, id, token, n))
-            continue;
+        else if ((added = is_added(v, id, token, n)) != 0)
+            result = added < 0 ? -1 : 0;
         else if (alphabet_decode(&bytes, token, n) < 0)
             result = err_set("model.vocab: '%s' has a character that stands for no byte", token);
         else if (vocabulary_put(v, id, bytes.data, bytes.len, TOKEN_MODEL) < 0)
@@ -133,6 +139,8 @@ static int read_added(struct vocabulary *v, const struct js *list)
             return err_set("added_tokens: item %zu has no content or no id", i);
         if (flag(item, "single_word", 0))
             return err_set("added_tokens: single_word of '%s' is not supported", content);
+        if (vocabulary_find(v, content, n) >= 0)
+            return err_set("added_tokens: '%s' is there twice", content);
         if (vocabulary_put(v, id, content, n, TOKEN_ADDED) < 0)
             return err_in("added_tokens: '%s'", content);
         vocabulary_add(v, &(struct added_token){

@@ -149,6 +149,11 @@ Test(files, tokenizer_json_that_is_not_supported)
           "x: added_tokens: single_word of 'x' is not supported" },
         { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":4,\"content\":\"x\"}]"),
           "x: id 3 has no token" },
+        { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":3,\"content\":\"ab\"}]"),
+          "x: model.vocab: 'ab' has id 2, as an added token 3" },
+        { FILE_OF(BYTE_LEVEL, MODEL,
+                  ",\"added_tokens\":[{\"id\":3,\"content\":\"x\"},{\"id\":4,\"content\":\"x\"}]"),
+          "x: added_tokens: 'x' is there twice" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuses(tokenizer_json_parse, cases[i][0], cases[i][1]);
