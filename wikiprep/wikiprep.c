@@ -30,7 +30,7 @@ static const char *namespace_list = "0";
 
 static const struct opt options[] = {
     { 'o', "output", OPT_TEXT, &output_dir, "DIR",
-      "write a tree of files, DIR/AA/wiki_00 …; - is stdout", 0, 0 },
+      "write a tree of files, DIR/AA/wiki_00 ...", 0, 0 },
     { 'b', "bytes", OPT_SIZE, &file_bytes, "SIZE",
       "largest file of the tree; 0: one article a file", 0, 0 },
     { 0, "json", OPT_FLAG, &json, NULL, "write JSON lines: id, revid, url, title, text", 0, 0 },
