@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "generate/text.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "tokenizer/unicode.h"
@@ -45,19 +46,26 @@ static size_t unfinished(const char *s, size_t n)
 
 /* ---- stop texts --------------------------------------------------------------------------- */
 
-/* Cuts the text at the first stop text in it; text before `from` has been searched. */
+/* Cuts the text before the stop text that is first complete (of those that end at one place, the
+ * longest), which does not depend on the pieces. Text before `from` has been searched. */
 static void find_stop(struct text *t, size_t from)
 {
+    size_t best_begin = 0, best_end = SIZE_MAX;
     for (size_t i = 0; i < t->stop_count; i++) {
         size_t width = strlen(t->stops[i]), begin = from >= width ? from - width + 1 : 0;
-        if (begin >= t->all.len)
-            continue;
         char *hit = memmem(t->all.data + begin, t->all.len - begin, t->stops[i], width);
         if (!hit)
             continue;
-        t->stopped = 1;
-        buf_truncate(&t->all, (size_t)(hit - t->all.data));
+        begin = (size_t)(hit - t->all.data);
+        if (begin + width < best_end || (begin + width == best_end && begin < best_begin)) {
+            best_begin = begin;
+            best_end = begin + width;
+        }
     }
+    if (best_end == SIZE_MAX)
+        return;
+    t->stopped = 1;
+    buf_truncate(&t->all, best_begin);
 }
 
 /* Bytes at the end that a stop text begins with. */

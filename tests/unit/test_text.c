@@ -55,6 +55,11 @@ Test(text, stops)
     check(stops, 2, LIST("a EN"), LIST("a "), "EN");
     check(stops, 2, LIST("ab END \n\n c"), LIST("ab "), "");
     check(stops, 2, LIST("ab \n\n END c"), LIST("ab "), "");
+    const char *const crossing[] = { "abcd", "bc", "abc" }; /* "bc" and "abc" end first */
+    check(crossing, 3, LIST("xabcd"), LIST("x"), "");
+    check(crossing, 3, LIST("xa", "b", "c", "d"), LIST("x", "", "", ""), "");
+    check(crossing, 2, LIST("xabcd"), LIST("xa"), "");
+    check(crossing, 2, LIST("xab", "cd"), LIST("x", "a"), "");
 }
 
 /* However a text is cut into pieces, the same comes out, and never part of a stop text. */
