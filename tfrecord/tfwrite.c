@@ -12,11 +12,11 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/mem.h"
-#include "common/stream.h"
 #include "common/tool.h"
 #include "tfrecord/corpus.h"
 #include "tfrecord/crc32c.h"
 #include "tfrecord/index.h"
+#include "tfrecord/intake.h"
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"
 #include "tfrecord/record.h"
@@ -33,103 +33,10 @@ static int layout, remainder_kind, force, append_eod = 1, shuffle = 1;
 static int64_t sequence_length = 128, stride, shards = 4;
 static double validation;
 
-/* ---- the stream --------------------------------------------------------------------------- */
-
-/* What comes in: documents without the end-of-text that some tokenizers put behind them, so
- * that each can be given exactly one. */
-struct source {
-    struct input in;
-    struct stream_reader stream;
-    int64_t end_of_text; /* -1: none */
-    uint32_t *ids;       /* of the document, with room for one more */
-    size_t count, cap;
-    uint64_t documents, tokens; /* not empty ones; as they came */
-};
-
-static int open_source(struct source *s, const char *path)
+static int next_document(struct intake *s)
 {
-    *s = (struct source){ .end_of_text = -1 };
-    if (!strcmp(path, "-") && tool_binary_stdin() < 0)
-        return -1;
-    if (input_open(&s->in, path) < 0 || stream_open(&s->stream, &s->in) < 0)
-        return -1;
-    uint64_t id;
-    if (!kv_get(&s->stream.header, "end_of_text"))
-        return 0;
-    if (kv_get_u64(&s->stream.header, "end_of_text", &id) < 0)
-        return err_in("%s", s->in.path);
-    if (id >= s->stream.vocabulary)
-        return err_set("%s: end_of_text=%" PRIu64 " is not below vocabulary=%" PRIu64, s->in.path,
-                       id, s->stream.vocabulary);
-    s->end_of_text = (int64_t)id;
-    return 0;
-}
-
-static void close_source(struct source *s)
-{
-    stream_reader_release(&s->stream);
-    input_close(&s->in);
-    free(s->ids);
-}
-
-/* After the end mark nothing may follow: two streams end to end would lose the second. */
-static int check_end(struct source *s)
-{
-    int64_t more = input_peek(&s->in, 1);
-    if (more > 0)
-        return err_set("%s: data after the end mark, at byte %" PRIu64 ": give one stream",
-                       s->in.path, s->in.offset);
-    return more < 0 ? -1 : 0;
-}
-
-/* The next document that has tokens: 1, 0 at the end mark, -1. */
-static int next_document(struct source *s)
-{
-    const struct stream_document *d = &s->stream.document;
-    for (;;) {
-        int result = stream_read(&s->stream);
-        if (result <= 0)
-            return result < 0 ? -1 : check_end(s);
-        size_t n = d->count;
-        while (n && d->ids[n - 1] == s->end_of_text)
-            n--;
-        if (!n)
-            continue;
-        mem_grow(s->ids, s->cap, n + 1);
-        memcpy(s->ids, d->ids, n * sizeof *s->ids);
-        s->count = n;
-        s->documents++;
-        s->tokens += n;
-        progress_to(s->documents);
-        return 1;
-    }
-}
-
-static int want_end_of_text(const struct source *s, const char *what)
-{
-    if (s->end_of_text < 0)
-        return err_set("%s: its vocabulary has no end-of-text, which %s", s->in.path, what);
-    return 0;
-}
-
-/* What every manifest says of where the data comes from. */
-static void describe(struct kv *m, const struct source *s)
-{
-    static const char *const copied[] = { "vocabulary", "checksum", "end_of_text" };
-    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
-        const char *value = kv_get(&s->stream.header, copied[i]);
-        if (value)
-            kv_add(m, copied[i], value);
-    }
-}
-
-static void add_provenance(struct kv *m, const struct source *s)
-{
-    const struct kv *header = &s->stream.header;
-    for (size_t i = 0; i < header->count; i++)
-        if (!strcmp(header->pairs[i].key, "pg"))
-            kv_add(m, "pg", header->pairs[i].value);
-    kv_add(m, "pg", tool_provenance());
+    progress_to(s->documents);
+    return intake_next(s);
 }
 
 /* ---- layout gpt --------------------------------------------------------------------------- */
@@ -139,7 +46,7 @@ static void written(uint64_t records)
     progress_to(records);
 }
 
-static struct windows make_windows(const struct source *s)
+static struct windows make_windows(const struct intake *s)
 {
     return (struct windows){
         .sequence_length = (uint32_t)sequence_length,
@@ -155,7 +62,7 @@ static struct windows make_windows(const struct source *s)
 }
 
 /* Writes a part's shards and manifest into the work folder. */
-static int write_part(const struct source *s, const struct windows *w, const struct corpus_part *p,
+static int write_part(const struct intake *s, const struct windows *w, const struct corpus_part *p,
                       const char *dir, const char *name)
 {
     struct kv m = KV_INIT;
@@ -175,13 +82,13 @@ static int write_part(const struct source *s, const struct windows *w, const str
     kv_addf(&m, "documents", "%zu", p->count);
     kv_addf(&m, "tokens", "%" PRIu64, p->tokens);
     kv_addf(&m, "records", "%" PRIu64, records);
-    describe(&m, s);
+    intake_describe(s, &m);
     int result = file_mkdirs(dir);
     progress_begin("records", records);
     if (!result)
         result = windows_write(w, p, dir, &m);
     progress_end();
-    add_provenance(&m, s);
+    intake_provenance(s, &m, tool_provenance());
     if (!result)
         result = manifest_write(&m, path.data);
     if (!result)
@@ -191,7 +98,7 @@ static int write_part(const struct source *s, const struct windows *w, const str
     return result;
 }
 
-static int too_small(const struct source *s, const struct windows *w, const char *part)
+static int too_small(const struct intake *s, const struct windows *w, const char *part)
 {
     return err_set("%s: %" PRIu64 " documents with %" PRIu64 " tokens are too few%s: no record of "
                    "%u tokens and a label",
@@ -199,7 +106,7 @@ static int too_small(const struct source *s, const struct windows *w, const char
 }
 
 /* Reads all documents, deals them out and writes both parts into the work folder. */
-static int write_gpt(struct source *s, struct corpus *c, const char *work)
+static int write_gpt(struct intake *s, struct corpus *c, const char *work)
 {
     struct windows w = make_windows(s);
     struct corpus_part held, rest;
@@ -272,12 +179,12 @@ static int publish_gpt(struct stage *stage, const char *held)
     return -1;
 }
 
-static int run_gpt(struct source *s)
+static int run_gpt(struct intake *s)
 {
     struct stage stage;
     struct corpus c = { .bytes = BUF_INIT };
     struct buf path = BUF_INIT;
-    if (want_end_of_text(s, "the gpt layout puts between documents") < 0 ||
+    if (intake_want_end_of_text(s, "the gpt layout") < 0 ||
         stage_open(&stage, output, STAGE_SHARDS) < 0)
         return -1;
     int result = check_folder(output);
@@ -301,12 +208,11 @@ static int run_gpt(struct source *s)
 /* ---- layout megatron ---------------------------------------------------------------------- */
 
 /* One sequence a sentence, or one a document; end-of-text belongs to the last. */
-static int add_document(struct megatron_writer *w, struct source *s)
+static int add_document(struct megatron_writer *w, struct intake *s)
 {
-    const struct stream_document *d = &s->stream.document;
     size_t begin = 0, n = s->count;
-    for (size_t i = 0; i < d->sentences; i++) {
-        size_t end = d->sentence_ends[i];
+    for (size_t i = 0; i < s->sentences; i++) {
+        size_t end = s->sentence_ends[i];
         if (end >= n)
             break; /* the last one takes what is left */
         if (end > begin && megatron_add(w, s->ids + begin, end - begin) < 0)
@@ -321,7 +227,7 @@ static int add_document(struct megatron_writer *w, struct source *s)
     return 0;
 }
 
-static int write_megatron(struct source *s, struct megatron_writer *w, const char *path)
+static int write_megatron(struct intake *s, struct megatron_writer *w, const char *path)
 {
     int result;
     progress_begin("documents", 0);
@@ -339,10 +245,10 @@ static int write_megatron(struct source *s, struct megatron_writer *w, const cha
     kv_addf(&m, "documents", "%" PRIu64, s->documents);
     kv_addf(&m, "tokens", "%" PRIu64, w->bin.bytes / (uint64_t)w->width);
     kv_addf(&m, "records", "%zu", w->sequences);
-    describe(&m, s);
+    intake_describe(s, &m);
     manifest_add_shard(&m, &w->bin);
     manifest_add_shard(&m, &w->idx);
-    add_provenance(&m, s);
+    intake_provenance(s, &m, tool_provenance());
     result = manifest_write(&m, path);
     kv_release(&m);
     tool_count("sequences", w->sequences);
@@ -378,7 +284,7 @@ static int publish_megatron(struct stage *stage, const char *manifest)
     return result;
 }
 
-static int run_megatron(struct source *s)
+static int run_megatron(struct intake *s)
 {
     const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
     struct buf dir = BUF_INIT, manifest = BUF_INIT, path = BUF_INIT;
@@ -387,7 +293,7 @@ static int run_megatron(struct source *s)
     if (!*name || file_is_dir(output))
         return err_usage("--output %s is a folder; the megatron layout wants a prefix, such as %s",
                          output, "data/corpus");
-    if (append_eod && want_end_of_text(s, "--append-eod wants") < 0)
+    if (append_eod && intake_want_end_of_text(s, "--append-eod") < 0)
         return -1;
     buf_add(&dir, output, (size_t)(name - output));
     buf_addf(&manifest, "%s.manifest", name);
@@ -429,15 +335,15 @@ static int check_options(void)
 
 static int run_write(int argc, char **argv)
 {
-    struct source s;
-    if (check_options() < 0)
+    struct intake s;
+    const char *path = argc ? argv[0] : "-";
+    if (check_options() < 0 || (!strcmp(path, "-") && tool_binary_stdin() < 0) ||
+        intake_open(&s, path) < 0)
         return -1;
-    int result = open_source(&s, argc ? argv[0] : "-");
-    if (!result)
-        result = layout == LAYOUT_GPT ? run_gpt(&s) : run_megatron(&s);
+    int result = layout == LAYOUT_GPT ? run_gpt(&s) : run_megatron(&s);
     tool_count("documents", s.documents);
     tool_count("tokens", s.tokens);
-    close_source(&s);
+    intake_close(&s);
     return result;
 }
 
