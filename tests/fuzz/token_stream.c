@@ -16,7 +16,8 @@ static int read_all(struct stream_reader *s)
         for (size_t i = 0; i < d->count; i++)
             assert(d->ids[i] < s->vocabulary);
         for (size_t i = 0; i < d->sentences; i++)
-            assert(d->sentence_ends[i] <= d->count && (!i || d->sentence_ends[i - 1] <= d->sentence_ends[i]));
+            assert(d->sentence_ends[i] <= d->count &&
+                   (!i || d->sentence_ends[i - 1] <= d->sentence_ends[i]));
     }
     return result;
 }
