@@ -4,6 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "common/err.h"
 #include "common/mem.h"
@@ -88,10 +91,39 @@ static inline int class_at(const struct scanner *s, size_t i, size_t *len)
     return unicode_class(s->classes, utf8_get(s->text + i, len));
 }
 
+#if defined(__SSE2__)
+/* Past the ASCII letters at i, sixteen bytes at a step: words are short, and a loop over their bytes
+ * is one that the processor cannot foresee. */
+static inline size_t skip_letters(const struct scanner *s, size_t i)
+{
+    const __m128i to_lower = _mm_set1_epi8(0x20), from_a = _mm_set1_epi8(127 - 'z');
+    const __m128i below = _mm_set1_epi8(127 - 26);
+    for (; s->n - i >= 16; i += 16) {
+        __m128i c = _mm_loadu_si128((const __m128i *)(s->text + i));
+        __m128i shifted = _mm_add_epi8(_mm_or_si128(c, to_lower), from_a); /* 'z' becomes 127 */
+        unsigned letters = (unsigned)_mm_movemask_epi8(_mm_cmpgt_epi8(shifted, below));
+        if (letters != 0xFFFF)
+            return i + (size_t)__builtin_ctz(~letters);
+    }
+    return i;
+}
+#else
+static inline size_t skip_letters(const struct scanner *s, size_t i)
+{
+    (void)s;
+    return i;
+}
+#endif
+
 /* Where the run of `class` that reaches i ends. */
 static inline size_t run_end(const struct scanner *s, size_t i, int class)
 {
     size_t len;
+    if (class == L) {
+        i = skip_letters(s, i);
+        if (i < s->n && s->text[i] < 0x80 && ascii[s->text[i]] != L)
+            return i;
+    }
     while (i < s->n && class_at(s, i, &len) == class)
         i += len;
     return i;

@@ -97,38 +97,58 @@ static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-static int write_file(const char *dir, const char *name, const struct buf *text)
+static const struct form {
+    const char *name;
+    void (*print)(const struct vocabulary *v, struct buf *out);
+    int (*fits)(const struct vocabulary *v, const struct buf *text); /* NULL: always */
+} forms[] = {
+    { "vocab.tiktoken", tiktoken_print, tiktoken_says_all },
+    { "vocab.json", vocab_json_print, NULL },
+    { "merges.txt", merges_print, NULL },
+    { "tokenizer_config.json", config_print, NULL },
+    { "tokenizer.json", tokenizer_json_print, NULL }, /* last: who finds it finds all */
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static int remove_forms(const char *dir, struct buf *path)
 {
-    struct buf path = BUF_INIT;
-    file_join(&path, dir, name);
-    int result = file_write(path.data, text->data, text->len);
-    buf_release(&path);
+    for (int i = FORMS; i-- > 0;) {
+        file_join(path, dir, forms[i].name);
+        if (file_remove_tree(path->data) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_forms(const struct vocabulary *v, const char *dir, struct buf *path)
+{
+    struct buf text = BUF_INIT;
+    int result = 0;
+    for (int i = 0; i < FORMS && !result; i++) {
+        buf_clear(&text);
+        forms[i].print(v, &text);
+        file_join(path, dir, forms[i].name);
+        if (!forms[i].fits || forms[i].fits(v, &text))
+            result = file_write(path->data, text.data, text.len);
+    }
+    buf_release(&text);
     return result;
 }
 
+/* What an earlier vocabulary left in the folder goes first, and what was written goes when the
+ * rest fails: the files there are always of one vocabulary. */
 int vocabulary_save(const struct vocabulary *v, const char *dir)
 {
-    static const struct {
-        const char *name;
-        void (*print)(const struct vocabulary *v, struct buf *out);
-    } forms[] = {
-        { "vocab.json", vocab_json_print },
-        { "merges.txt", merges_print },
-        { "tokenizer_config.json", config_print },
-        { "tokenizer.json", tokenizer_json_print }, /* last: a folder that has it is complete */
-    };
-    struct buf text = BUF_INIT;
+    struct buf path = BUF_INIT, why = BUF_INIT;
     int result = file_mkdirs(dir);
-    if (!result) {
-        tiktoken_print(v, &text);
-        if (tiktoken_says_all(v, &text))
-            result = write_file(dir, "vocab.tiktoken", &text);
+    if (!result)
+        result = remove_forms(dir, &path);
+    if (!result && write_forms(v, dir, &path) < 0) {
+        buf_adds(&why, err_get());
+        remove_forms(dir, &path);
+        result = err_set("%s", why.data);
     }
-    for (size_t i = 0; i < sizeof forms / sizeof *forms && !result; i++) {
-        buf_clear(&text);
-        forms[i].print(v, &text);
-        result = write_file(dir, forms[i].name, &text);
-    }
-    buf_release(&text);
+    buf_release(&path);
+    buf_release(&why);
     return result;
 }

@@ -139,46 +139,95 @@ int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, s
 
 /* ---- the word cache -------------------------------------------------------------------------- */
 
-/* Words come again: most pieces of a text are found here with their ids. A piece of up to 15
- * bytes and 4 ids has an entry of half a cache line, in the one of two places of its bucket that
- * was used last or in the other; a new one drops the older. The size is fixed. */
-enum { CACHE_BUCKETS = 1 << 15, WORD_MAX = 15, WORD_IDS = 4, COUNT_SHIFT = 24 };
+/* Words come again: most pieces of a text are found here with their ids. There are two tables, one
+ * for pieces of less than 16 bytes and up to 4 ids, which is what most words are, and one for less
+ * than 32 bytes and up to 16 ids. An entry is the piece's bytes, zero-padded, the last one its
+ * length; then the ids, with their number above the first. A bucket has two entries, the newer in
+ * front; a new one drops the older. The sizes are fixed. */
+enum {
+    SHORT_BYTES = 16,
+    SHORT_IDS = 4,
+    SHORT_BUCKETS = 1 << 15,
+    LONG_BYTES = 32,
+    LONG_IDS = 16,
+    LONG_BUCKETS = 1 << 13,
+    COUNT_SHIFT = 24,
+    ID_MASK = (1 << COUNT_SHIFT) - 1,
+};
 
-struct word {
-    uint64_t key[2]; /* the bytes, zero-padded; the last byte is their number */
-    uint32_t ids[WORD_IDS]; /* the number of ids stands above the first */
+#define LAST_BYTE_SHIFT (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 56 : 0)
+
+struct short_word {
+    uint64_t key[SHORT_BYTES / 8];
+    uint32_t ids[SHORT_IDS];
+};
+
+struct long_word {
+    uint64_t key[LONG_BYTES / 8];
+    uint32_t ids[LONG_IDS];
 };
 
 struct encoder {
     const struct tokenizer *t;
     struct split *split;
     struct bpe_scratch scratch;
-    struct word (*cache)[2];
+    struct short_word (*short_words)[2];
+    struct long_word (*long_words)[2];
     struct buf repaired, prefixed;
     size_t ends[1024];
 };
 
-static inline void word_key(uint64_t key[2], const char *piece, size_t n)
+/* key[0..bytes) = piece[0..n), zeroes, n; n < bytes. `readable`: bytes from piece on that may be
+ * read. `bytes` is a constant where this is inlined. */
+static inline void word_key(uint64_t *key, size_t bytes, const char *piece, size_t n,
+                            size_t readable)
 {
-    unsigned char bytes[16] = { 0 };
-    memcpy(bytes, piece, n);
-    bytes[15] = (unsigned char)n;
-    memcpy(key, bytes, sizeof bytes);
+    static const unsigned char ones_then_zeroes[2 * LONG_BYTES] = {
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+    };
+    if (readable >= bytes) { /* no loop over n, which the processor could not foresee */
+        uint64_t mask[LONG_BYTES / 8];
+        memcpy(key, piece, bytes);
+        memcpy(mask, ones_then_zeroes + LONG_BYTES - n, bytes);
+        for (size_t i = 0; i < bytes / 8; i++)
+            key[i] &= mask[i];
+    } else {
+        memset(key, 0, bytes);
+        memcpy(key, piece, n);
+    }
+    key[bytes / 8 - 1] |= (uint64_t)n << LAST_BYTE_SHIFT;
 }
 
-static inline size_t word_bucket(const uint64_t key[2])
+static inline size_t key_hash(const uint64_t *key, size_t bytes)
 {
-    uint64_t h = (key[0] ^ key[1] * 0xD6E8FEB86659FD93u) * 0x9E3779B97F4A7C15u;
-    return (h ^ h >> 32) & (CACHE_BUCKETS - 1);
+    uint64_t h = 0;
+    for (size_t i = 0; i < bytes / 8; i++)
+        h = (h ^ key[i]) * 0x9E3779B97F4A7C15u;
+    return h ^ h >> 32;
 }
 
-static inline void emit_word(struct ids *out, const struct word *w)
+static inline int key_equal(const uint64_t *a, const uint64_t *b, size_t bytes)
 {
-    size_t count = w->ids[0] >> COUNT_SHIFT;
-    mem_grow(out->data, out->cap, out->count + WORD_IDS);
-    memcpy(out->data + out->count, w->ids, sizeof w->ids);
-    out->data[out->count] &= (1u << COUNT_SHIFT) - 1;
-    out->count += count;
+    uint64_t differ = 0;
+    for (size_t i = 0; i < bytes / 8; i++)
+        differ |= a[i] ^ b[i];
+    return !differ;
+}
+
+/* Copies all ids that an entry has room for; the next piece's go over those that are none. */
+static inline void emit_ids(struct ids *out, const uint32_t *ids, size_t room)
+{
+    mem_grow(out->data, out->cap, out->count + room);
+    memcpy(out->data + out->count, ids, room * sizeof *ids);
+    out->data[out->count] &= ID_MASK;
+    out->count += ids[0] >> COUNT_SHIFT;
+}
+
+static inline void keep_ids(uint32_t *entry, const uint32_t *ids, size_t count)
+{
+    memcpy(entry, ids, count * sizeof *ids);
+    entry[0] |= (uint32_t)count << COUNT_SHIFT;
 }
 
 static int encode_piece(struct encoder *e, const char *piece, size_t n, struct ids *out)
@@ -194,35 +243,59 @@ static int encode_piece(struct encoder *e, const char *piece, size_t n, struct i
     return bpe_encode(e->t->bpe, &e->scratch, piece, n, out);
 }
 
-static int encode_new_word(struct encoder *e, struct word bucket[2], const uint64_t key[2],
-                           const char *piece, size_t n, struct ids *out)
+static int encode_long_word(struct encoder *e, const char *piece, size_t n, size_t readable,
+                            struct ids *out)
 {
-    size_t before = out->count;
-    if (encode_piece(e, piece, n, out) < 0)
-        return -1;
-    size_t count = out->count - before;
-    if (count > WORD_IDS)
-        return 0;
-    bucket[1] = bucket[0];
-    struct word *w = &bucket[0];
-    memcpy(w->key, key, sizeof w->key);
-    memcpy(w->ids, out->data + before, count * sizeof *w->ids);
-    w->ids[0] |= (uint32_t)count << COUNT_SHIFT;
-    return 0;
-}
-
-static inline int encode_word(struct encoder *e, const char *piece, size_t n, struct ids *out)
-{
-    uint64_t key[2];
-    word_key(key, piece, n);
-    struct word *bucket = e->cache[word_bucket(key)];
+    uint64_t key[LONG_BYTES / 8];
+    word_key(key, LONG_BYTES, piece, n, readable);
+    struct long_word *bucket = e->long_words[key_hash(key, LONG_BYTES) & (LONG_BUCKETS - 1)];
     for (int i = 0; i < 2; i++) {
-        if (bucket[i].key[0] == key[0] && bucket[i].key[1] == key[1]) {
-            emit_word(out, &bucket[i]);
+        if (key_equal(bucket[i].key, key, LONG_BYTES)) {
+            emit_ids(out, bucket[i].ids, LONG_IDS);
             return 0;
         }
     }
-    return encode_new_word(e, bucket, key, piece, n, out);
+    size_t before = out->count;
+    if (encode_piece(e, piece, n, out) < 0)
+        return -1;
+    if (out->count - before <= LONG_IDS) {
+        bucket[1] = bucket[0];
+        memcpy(bucket[0].key, key, sizeof key);
+        keep_ids(bucket[0].ids, out->data + before, out->count - before);
+    }
+    return 0;
+}
+
+static int encode_new_word(struct encoder *e, struct short_word bucket[2], const uint64_t *key,
+                           const char *piece, size_t n, size_t readable, struct ids *out)
+{
+    size_t before = out->count;
+    if (encode_long_word(e, piece, n, readable, out) < 0)
+        return -1;
+    if (out->count - before <= SHORT_IDS) {
+        bucket[1] = bucket[0];
+        memcpy(bucket[0].key, key, SHORT_BYTES);
+        keep_ids(bucket[0].ids, out->data + before, out->count - before);
+    }
+    return 0;
+}
+
+static inline int encode_word(struct encoder *e, const char *piece, size_t n, size_t readable,
+                              struct ids *out)
+{
+    if (n >= SHORT_BYTES)
+        return n < LONG_BYTES ? encode_long_word(e, piece, n, readable, out)
+                              : encode_piece(e, piece, n, out);
+    uint64_t key[SHORT_BYTES / 8];
+    word_key(key, SHORT_BYTES, piece, n, readable);
+    struct short_word *bucket = e->short_words[key_hash(key, SHORT_BYTES) & (SHORT_BUCKETS - 1)];
+    for (int i = 0; i < 2; i++) {
+        if (key_equal(bucket[i].key, key, SHORT_BYTES)) {
+            emit_ids(out, bucket[i].ids, SHORT_IDS);
+            return 0;
+        }
+    }
+    return encode_new_word(e, bucket, key, piece, n, readable, out);
 }
 
 /* ---- encoding -------------------------------------------------------------------------------- */
@@ -232,8 +305,10 @@ struct encoder *encoder_new(const struct tokenizer *t)
     struct encoder *e = mem_zalloc(1, sizeof *e);
     e->t = t;
     e->split = split_new(&t->v.splitter);
-    e->cache = mem_aligned(CACHE_BUCKETS, sizeof *e->cache);
-    memset(e->cache, 0, CACHE_BUCKETS * sizeof *e->cache);
+    e->short_words = mem_aligned(SHORT_BUCKETS, sizeof *e->short_words);
+    memset(e->short_words, 0, SHORT_BUCKETS * sizeof *e->short_words);
+    e->long_words = mem_aligned(LONG_BUCKETS, sizeof *e->long_words);
+    memset(e->long_words, 0, LONG_BUCKETS * sizeof *e->long_words);
     buf_init(&e->repaired);
     buf_init(&e->prefixed);
     return e;
@@ -245,7 +320,8 @@ void encoder_free(struct encoder *e)
         return;
     split_free(e->split);
     bpe_scratch_release(&e->scratch);
-    free(e->cache);
+    free(e->short_words);
+    free(e->long_words);
     buf_release(&e->repaired);
     buf_release(&e->prefixed);
     free(e);
@@ -266,10 +342,7 @@ static int encode_plain(struct encoder *e, const char *text, size_t n, struct id
     int count;
     while ((count = split_next(e->split, e->ends, sizeof e->ends / sizeof *e->ends)) > 0) {
         for (int i = 0; i < count; begin = e->ends[i++]) {
-            size_t len = e->ends[i] - begin;
-            int result = len <= WORD_MAX ? encode_word(e, text + begin, len, out)
-                                         : encode_piece(e, text + begin, len, out);
-            if (result < 0)
+            if (encode_word(e, text + begin, e->ends[i] - begin, n - begin, out) < 0)
                 return err_in("at byte %zu of the text", begin);
         }
     }

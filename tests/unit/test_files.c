@@ -270,6 +270,9 @@ Test(files, ranks_are_written_only_where_they_say_all)
     cr_assert_eq(vocabulary_save(&v, dir), 0, "%s", err_get());
     file_join(&path, dir, "vocab.tiktoken");
     cr_assert(file_exists(path.data));
+    vocabulary_merge(&v, 0, 3, 4);
+    cr_assert_eq(vocabulary_save(&v, dir), 0, "%s", err_get());
+    cr_assert(!file_exists(path.data), "what an earlier vocabulary left is gone");
     vocabulary_release(&v);
     file_remove_tree(dir);
     buf_release(&path);
