@@ -176,6 +176,8 @@ static int run(int argc, char **argv)
     g.stop_count = stops.count;
     int result = generator_load(&g, model_dir, vocab, (int)tool_threads);
     uint64_t number = 0;
+    if (!result)
+        log_detail("%s", ops_describe(g.ops));
     for (size_t i = 0; i < prompts.count && !result; i++)
         result = run_prompt(prompts.items[i], strlen(prompts.items[i]), number++);
     for (int i = 0; i < argc && !result; i++)
