@@ -497,7 +497,7 @@ static int check_first(const struct dump *d, const char *s, size_t n)
 static void where(const struct dump *d, struct buf *out)
 {
     if (d->place >= PAGE && d->page.title.len)
-        buf_addf(out, " in page '%s'", d->page.title.data);
+        buf_addf(out, " in page '%.200s'", d->page.title.data);
 }
 
 /* Looks at what the parser made of the last bytes: -1 when it is stuck. */
@@ -513,8 +513,11 @@ static int check_parser(struct dump *d)
         struct buf why = BUF_INIT;
         buf_adds(&why, e && e->message ? e->message : "unknown reason");
         buf_rtrim(&why);
-        result = err_set("'%s': bad XML at byte %ld (line %d)%s: %s", d->path,
-                         xmlByteConsumed(d->xml), e ? e->line : 0, in.data, why.data);
+        for (char *lf = why.data; (lf = strchr(lf, '\n'));)
+            *lf = ' ';
+        long at = xmlByteConsumed(d->xml); /* 0 when the parser gave up its input */
+        result = err_set("'%s': bad XML at byte %" PRIu64 " (line %d)%s: %s", d->path,
+                         at > 0 ? (uint64_t)at : d->fed, e ? e->line : 0, in.data, why.data);
         buf_release(&why);
     } else if (d->silence > SILENCE_MAX) {
         result = err_set("'%s': a tag or comment before byte %" PRIu64 "%s is too long", d->path,

@@ -336,6 +336,8 @@ static int is_address(const char *s, const char *end)
                                            "tel:",    "urn:",     "geo:",   "magnet:" };
     char begin[URL_NAME_MAX] = { 0 };
     size_t n = (size_t)(end - s) < sizeof begin - 1 ? (size_t)(end - s) : sizeof begin - 1;
+    if (!n || (*s != '/' && !memchr(s, ':', n)))
+        return 0; /* most links */
     memcpy(begin, s, n);
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
         if (!strncasecmp(begin, schemes[i], strlen(schemes[i])))

@@ -52,15 +52,10 @@ static int one_of(unsigned c, const unsigned *list)
     return 0;
 }
 
-static enum class class_of_ascii(unsigned c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return UPPER;
-    if (c >= 'a' && c <= 'z')
-        return LOWER;
-    if (c >= '0' && c <= '9')
-        return DIGIT;
-    return c == ' ' || c == '\t'             ? SPACE
+static enum class class_of_ascii(unsigned c) {
+    if (c >= 'A' && c <= 'Z') return UPPER; if (c >= 'a' && c <= 'z') return LOWER;
+    if (c >= '0' && c <= '9') return DIGIT;
+    return c == ' ' || c == '\t'              ? SPACE
            : c == '(' || c == '[' || c == '{' ? OPEN
            : c == ')' || c == ']' || c == '}' ? CLOSE
            : c == '"' || c == '\''            ? QUOTE
@@ -69,50 +64,44 @@ static enum class class_of_ascii(unsigned c)
 }
 
 /* Letters of the alphabets that have case, below U+2000; OTHER for the rest. */
-static enum class class_of_cased(unsigned c)
-{
-    if (c >= 0xC0 && c <= 0xFF)
-        return c == 0xD7 || c == 0xF7 ? OTHER : c <= 0xDE ? UPPER : LOWER;
+static enum class class_of_cased(unsigned c) {
+    if (c >= 0xC0 && c <= 0xFF) return c == 0xD7 || c == 0xF7 ? OTHER
+    : c <= 0xDE                                               ? UPPER
+                                                              : LOWER;
     if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E)) /* pairs that begin odd */
-        return c & 1 ? UPPER : LOWER;
-    if ((c >= 0x100 && c <= 0x17F) || (c >= 0x460 && c <= 0x52F) || (c >= 0x1E00 && c <= 0x1EFF))
-        return c & 1 ? LOWER : UPPER;
-    if (c >= 0x370 && c <= 0x3FF)
-        return c <= 0x3AB && c != 0x390 ? UPPER : LOWER;
-    if (c >= 0x400 && c <= 0x45F)
-        return c <= 0x42F ? UPPER : LOWER;
-    if (c >= 0x531 && c <= 0x587)
-        return c <= 0x556 ? UPPER : LOWER;
+            return c &
+            1
+        ? UPPER
+        : LOWER;
+    if ((c >= 0x100 && c <= 0x17F) || (c >= 0x460 && c <= 0x52F) ||
+        (c >= 0x1E00 && c <= 0x1EFF)) return c &
+            1
+        ? LOWER
+        : UPPER;
+    if (c >= 0x370 && c <= 0x3FF) return c <= 0x3AB && c != 0x390 ? UPPER : LOWER;
+    if (c >= 0x400 && c <= 0x45F) return c <= 0x42F ? UPPER : LOWER;
+    if (c >= 0x531 && c <= 0x587) return c <= 0x556 ? UPPER : LOWER;
     return OTHER;
 }
 
-static enum class class_of(unsigned c)
-{
-    static const unsigned open[] = { 0xA1,   0xAB,   0xBF,   0x2018, 0x201A, 0x201C, 0x201E, 0x2039,
+static enum class class_of(unsigned c) {
+    static const unsigned open[] = { 0xA1, 0xAB, 0xBF, 0x2018, 0x201A, 0x201C, 0x201E, 0x2039,
                                      0x3008, 0x300A, 0x300C, 0x300E, 0x3010, 0xFF08, 0 };
-    static const unsigned close[] = { 0xBB,   0x2019, 0x201D, 0x203A, 0x3009, 0x300B,
-                                      0x300D, 0x300F, 0x3011, 0xFF09, 0 };
-    static const unsigned end[] = { 0x589,  0x61F,  0x6D4,  0x964,  0x965,  0x104B, 0x1362, 0x17D4,
+    static const unsigned close[] = { 0xBB, 0x2019, 0x201D, 0x203A, 0x3009, 0x300B, 0x300D, 0x300F,
+                                      0x3011, 0xFF09, 0 };
+    static const unsigned end[] = { 0x589, 0x61F, 0x6D4, 0x964, 0x965, 0x104B, 0x1362, 0x17D4,
                                     0x2026, 0x203C, 0x203D, 0x2047, 0x2048, 0x2049, 0 };
     static const unsigned full_end[] = { 0x3002, 0xFF01, 0xFF1F, 0xFF61, 0 };
     static const unsigned space[] = { 0xA0, 0x2009, 0x202F, 0x3000, 0 };
-    if (c < 0x80)
-        return class_of_ascii(c);
+    if (c < 0x80) return class_of_ascii(c);
     enum class cased = class_of_cased(c);
-    if (cased != OTHER)
-        return cased;
-    if (c > 0x3040 && c < 0xFF00)
-        return CASELESS; /* Chinese, Japanese, Korean and what is alike */
-    if (one_of(c, open))
-        return OPEN;
-    if (one_of(c, close))
-        return CLOSE;
-    if (one_of(c, end))
-        return END;
-    if (one_of(c, full_end))
-        return FULL_END;
-    if (one_of(c, space))
-        return SPACE;
+    if (cased != OTHER) return cased;
+    if (c > 0x3040 && c < 0xFF00) return CASELESS; /* Chinese, Japanese, Korean and what is alike */
+    if (one_of(c, open)) return OPEN;
+    if (one_of(c, close)) return CLOSE;
+    if (one_of(c, end)) return END;
+    if (one_of(c, full_end)) return FULL_END;
+    if (one_of(c, space)) return SPACE;
     return (c >= 0x5BE && c < 0x2000) || c >= 0x10000 ? CASELESS : OTHER;
 }
 
@@ -135,7 +124,7 @@ static int is_letter(enum class c)
 static struct character before(const char *begin, const char *s)
 {
     if (s == begin)
-        return (struct character){ 0 };
+        return (struct character) { 0 };
     const char *p = s - 1;
     while (p > begin && ((unsigned char)*p & 0xC0) == 0x80)
         p--;

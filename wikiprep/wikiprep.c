@@ -29,8 +29,8 @@ static int json, sentences, lists = 1, headings = 1;
 static const char *namespace_list = "0";
 
 static const struct opt options[] = {
-    { 'o', "output", OPT_TEXT, &output_dir, "DIR",
-      "write a tree of files, DIR/AA/wiki_00 ...", 0, 0 },
+    { 'o', "output", OPT_TEXT, &output_dir, "DIR", "write a tree of files, DIR/AA/wiki_00 ...", 0,
+      0 },
     { 'b', "bytes", OPT_SIZE, &file_bytes, "SIZE",
       "largest file of the tree; 0: one article a file", 0, 0 },
     { 0, "json", OPT_FLAG, &json, NULL, "write JSON lines: id, revid, url, title, text", 0, 0 },
@@ -49,7 +49,8 @@ static const struct opt options[] = {
 
 struct source {
     struct names *names;
-    char *base; /* of a page's address */
+    char *base;  /* of a page's address */
+    char *about; /* for the manifest */
     int namespaces[NAMESPACES_MAX];
     int namespace_count;
 };
@@ -71,8 +72,8 @@ struct run {
     struct source **sources;
     size_t source_count, sources_cap;
     struct sink sink;
-    uint64_t pages, redirects, empty, too_long, bytes; /* for the last line */
-    uint64_t packed_before;                            /* bytes of the dumps that are done */
+    uint64_t pages, redirects, empty, too_long, bytes, xml_bytes; /* for the last line */
+    uint64_t packed_before; /* bytes of the dumps that are done */
 };
 
 static int add_namespace(struct source *s, const struct dump_site *site, const char *word, size_t n)
@@ -123,6 +124,12 @@ static int add_source(struct run *r)
     s->names = names_new();
     name_namespaces(s->names, site);
     const char *slash = strrchr(site->base.data, '/');
+    struct buf about = BUF_INIT;
+    buf_addf(&about, "%s (%s) %s", site->name.data, site->lang.data, site->base.data);
+    for (size_t i = 0; i < about.len; i++)
+        if ((unsigned char)about.data[i] < ' ')
+            about.data[i] = ' ';
+    s->about = buf_detach(&about);
     s->base = mem_strndup(site->base.data, slash ? (size_t)(slash - site->base.data) : 0);
     return choose_namespaces(s, site);
 }
@@ -131,6 +138,7 @@ static void free_source(struct source *s)
 {
     names_free(s->names);
     free(s->base);
+    free(s->about);
     free(s);
 }
 
@@ -138,8 +146,10 @@ static void free_source(struct source *s)
 
 static int next_dump(struct run *r)
 {
-    if (r->dump)
+    if (r->dump) {
         r->packed_before += dump_packed_bytes(r->dump);
+        r->xml_bytes += dump_xml_bytes(r->dump);
+    }
     dump_close(r->dump);
     r->dump = NULL;
     if (r->next_path == r->path_count)
@@ -158,7 +168,7 @@ static int is_wanted(struct run *r, const struct source *s, const struct dump_pa
     r->redirects += p->redirect;
     r->too_long += p->too_long;
     if (p->too_long)
-        log_error("page '%s' (id %s) is left out: its text is longer than %llu bytes",
+        log_error("page '%.200s' (id %s) is left out: its text is longer than %llu bytes",
                   p->title.data, p->id.data, (unsigned long long)max_page_bytes);
     return !p->redirect && !p->too_long;
 }
@@ -284,9 +294,10 @@ static uint64_t input_bytes(int argc, char **argv)
 
 static void report(const struct run *r)
 {
+    tool_count("bytes of XML", r->xml_bytes);
     tool_count("pages", r->pages);
     tool_count("documents", r->pages ? r->sink.documents : 0);
-    tool_count("bytes", r->bytes);
+    tool_count("bytes of text", r->bytes);
     if (r->redirects)
         tool_count("redirects left out", r->redirects);
     if (r->empty)
@@ -324,6 +335,8 @@ static int run(int argc, char **argv)
     progress_end();
     report(&r);
     struct kv more = KV_INIT;
+    for (size_t i = 0; i < r.source_count; i++)
+        kv_add(&more, "site", r.sources[i]->about);
     kv_add(&more, "pg", tool_provenance());
     if (!result)
         result = sink_close(&r.sink, &more);

@@ -290,7 +290,7 @@ static int repair(struct writer *w, const char *s, const char *end)
     if (*s == '.' && (s + 1 == end || strchr(" \t\x0E\x0F\x12", s[1]))) {
         drop_commas(w);
         w->space = 0;
-        n = w->out->len > w->begin && w->out->data[w->out->len - 1] == '.';
+        n = w->out->len == w->begin || w->out->data[w->out->len - 1] == '.';
         w->hole = n;
         return n;
     }

@@ -251,6 +251,7 @@ Test(wikitext, holes_are_repaired)
     CHECK("東京（{{a}}）は", "東京は");
     CHECK("main() and f(, x) stay", "main() and f(, x) stay");
     CHECK("a\n* {{b}},\nc", "a\nc");
+    CHECK("* {{cite|a}}. See b.", "See b.");
 }
 
 /* ---- the template hook -------------------------------------------------------------------- */
