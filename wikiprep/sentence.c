@@ -5,7 +5,7 @@
 
 /* ---- characters -------------------------------------------------------------------------- */
 
-enum class {
+enum kind {
     OTHER,
     UPPER,
     LOWER,
@@ -22,7 +22,7 @@ enum class {
 struct character {
     unsigned code;
     size_t len;
-    enum class class;
+    enum kind kind;
 };
 
 static unsigned decode(const char *s, const char *end, size_t *len)
@@ -52,9 +52,14 @@ static int one_of(unsigned c, const unsigned *list)
     return 0;
 }
 
-static enum class class_of_ascii(unsigned c) {
-    if (c >= 'A' && c <= 'Z') return UPPER; if (c >= 'a' && c <= 'z') return LOWER;
-    if (c >= '0' && c <= '9') return DIGIT;
+static enum kind kind_of_ascii(unsigned c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return UPPER;
+    if (c >= 'a' && c <= 'z')
+        return LOWER;
+    if (c >= '0' && c <= '9')
+        return DIGIT;
     return c == ' ' || c == '\t'              ? SPACE
            : c == '(' || c == '[' || c == '{' ? OPEN
            : c == ')' || c == ']' || c == '}' ? CLOSE
@@ -64,44 +69,50 @@ static enum class class_of_ascii(unsigned c) {
 }
 
 /* Letters of the alphabets that have case, below U+2000; OTHER for the rest. */
-static enum class class_of_cased(unsigned c) {
-    if (c >= 0xC0 && c <= 0xFF) return c == 0xD7 || c == 0xF7 ? OTHER
-    : c <= 0xDE                                               ? UPPER
-                                                              : LOWER;
+static enum kind kind_of_cased(unsigned c)
+{
+    if (c >= 0xC0 && c <= 0xFF)
+        return c == 0xD7 || c == 0xF7 ? OTHER : c <= 0xDE ? UPPER : LOWER;
     if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E)) /* pairs that begin odd */
-            return c &
-            1
-        ? UPPER
-        : LOWER;
-    if ((c >= 0x100 && c <= 0x17F) || (c >= 0x460 && c <= 0x52F) ||
-        (c >= 0x1E00 && c <= 0x1EFF)) return c &
-            1
-        ? LOWER
-        : UPPER;
-    if (c >= 0x370 && c <= 0x3FF) return c <= 0x3AB && c != 0x390 ? UPPER : LOWER;
-    if (c >= 0x400 && c <= 0x45F) return c <= 0x42F ? UPPER : LOWER;
-    if (c >= 0x531 && c <= 0x587) return c <= 0x556 ? UPPER : LOWER;
+        return c & 1 ? UPPER : LOWER;
+    if ((c >= 0x100 && c <= 0x17F) || (c >= 0x460 && c <= 0x52F) || (c >= 0x1E00 && c <= 0x1EFF))
+        return c & 1 ? LOWER : UPPER;
+    if (c >= 0x370 && c <= 0x3FF)
+        return c <= 0x3AB && c != 0x390 ? UPPER : LOWER;
+    if (c >= 0x400 && c <= 0x45F)
+        return c <= 0x42F ? UPPER : LOWER;
+    if (c >= 0x531 && c <= 0x587)
+        return c <= 0x556 ? UPPER : LOWER;
     return OTHER;
 }
 
-static enum class class_of(unsigned c) {
-    static const unsigned open[] = { 0xA1, 0xAB, 0xBF, 0x2018, 0x201A, 0x201C, 0x201E, 0x2039,
+static enum kind kind_of(unsigned c)
+{
+    static const unsigned open[] = { 0xA1,   0xAB,   0xBF,   0x2018, 0x201A, 0x201C, 0x201E, 0x2039,
                                      0x3008, 0x300A, 0x300C, 0x300E, 0x3010, 0xFF08, 0 };
-    static const unsigned close[] = { 0xBB, 0x2019, 0x201D, 0x203A, 0x3009, 0x300B, 0x300D, 0x300F,
-                                      0x3011, 0xFF09, 0 };
-    static const unsigned end[] = { 0x589, 0x61F, 0x6D4, 0x964, 0x965, 0x104B, 0x1362, 0x17D4,
+    static const unsigned close[] = { 0xBB,   0x2019, 0x201D, 0x203A, 0x3009, 0x300B,
+                                      0x300D, 0x300F, 0x3011, 0xFF09, 0 };
+    static const unsigned end[] = { 0x589,  0x61F,  0x6D4,  0x964,  0x965,  0x104B, 0x1362, 0x17D4,
                                     0x2026, 0x203C, 0x203D, 0x2047, 0x2048, 0x2049, 0 };
     static const unsigned full_end[] = { 0x3002, 0xFF01, 0xFF1F, 0xFF61, 0 };
     static const unsigned space[] = { 0xA0, 0x2009, 0x202F, 0x3000, 0 };
-    if (c < 0x80) return class_of_ascii(c);
-    enum class cased = class_of_cased(c);
-    if (cased != OTHER) return cased;
-    if (c > 0x3040 && c < 0xFF00) return CASELESS; /* Chinese, Japanese, Korean and what is alike */
-    if (one_of(c, open)) return OPEN;
-    if (one_of(c, close)) return CLOSE;
-    if (one_of(c, end)) return END;
-    if (one_of(c, full_end)) return FULL_END;
-    if (one_of(c, space)) return SPACE;
+    if (c < 0x80)
+        return kind_of_ascii(c);
+    enum kind cased = kind_of_cased(c);
+    if (cased != OTHER)
+        return cased;
+    if (c > 0x3040 && c < 0xFF00)
+        return CASELESS; /* Chinese, Japanese, Korean and what is alike */
+    if (one_of(c, open))
+        return OPEN;
+    if (one_of(c, close))
+        return CLOSE;
+    if (one_of(c, end))
+        return END;
+    if (one_of(c, full_end))
+        return FULL_END;
+    if (one_of(c, space))
+        return SPACE;
     return (c >= 0x5BE && c < 0x2000) || c >= 0x10000 ? CASELESS : OTHER;
 }
 
@@ -110,12 +121,12 @@ static struct character at(const char *s, const char *end)
     struct character c = { 0 };
     if (s < end) {
         c.code = decode(s, end, &c.len);
-        c.class = class_of(c.code);
+        c.kind = kind_of(c.code);
     }
     return c;
 }
 
-static int is_letter(enum class c)
+static int is_letter(enum kind c)
 {
     return c == UPPER || c == LOWER || c == CASELESS;
 }
@@ -200,7 +211,7 @@ static size_t lower_word(char out[WORD_MAX_BYTES + 1], const char *s, size_t n)
 
 static int is_number(struct character c)
 {
-    return c.class == DIGIT || (c.code < 0x80 && c.code && strchr("IVXLC", (int)c.code));
+    return c.kind == DIGIT || (c.code < 0x80 && c.code && strchr("IVXLC", (int)c.code));
 }
 
 /* What the word in front of the period at s says; `next` begins what follows. */
@@ -210,13 +221,13 @@ static enum abbreviation judge_word(const char *begin, const char *s, const char
     const char *word = s;
     int letters = 0, periods = 0, digits = 0;
     for (struct character c; (c = before(begin, word)).len; word -= c.len) {
-        if (c.class == SPACE || c.class == OPEN || c.class == QUOTE || c.class == OTHER)
+        if (c.kind == SPACE || c.kind == OPEN || c.kind == QUOTE || c.kind == OTHER)
             break;
-        if (c.class == CLOSE || s - word > 3 * WORD_MAX_BYTES)
+        if (c.kind == CLOSE || s - word > 3 * WORD_MAX_BYTES)
             return NO_ABBREVIATION; /* "(x)", a long word, an address */
-        letters += is_letter(c.class);
-        periods += c.class == END;
-        digits += c.class == DIGIT;
+        letters += is_letter(c.kind);
+        periods += c.kind == END;
+        digits += c.kind == DIGIT;
     }
     if (digits)
         return NO_ABBREVIATION;
@@ -264,7 +275,7 @@ static int is_item_number(const char *begin, const char *s)
 {
     size_t digits = 0;
     const char *p = s;
-    for (struct character c; (c = before(begin, p)).class == DIGIT; p -= c.len)
+    for (struct character c; (c = before(begin, p)).kind == DIGIT; p -= c.len)
         digits++;
     return digits && digits <= 2 && p == begin;
 }
@@ -275,13 +286,13 @@ static int ends(const char *begin, const char *s, const char *after, const char 
 {
     const char *p = next;
     struct character c = at(p, end);
-    while (c.class == OPEN || c.class == QUOTE) {
+    while (c.kind == OPEN || c.kind == QUOTE) {
         p += c.len;
         c = at(p, end);
     }
-    if (c.class == LOWER || c.class == END)
+    if (c.kind == LOWER || c.kind == END)
         return 0;
-    if (c.class == OTHER && p == next && c.code != '#' && c.code != '$')
+    if (c.kind == OTHER && p == next && c.code != '#' && c.code != '$')
         return c.code >= 0x80; /* a dash or comma goes on; a sign may begin */
     int closed = after > s + 1;
     if (*s != '.' || closed)
@@ -315,9 +326,9 @@ static const char *skip_closing(const char *s, const char *end, int *full)
     *full = 0;
     for (;;) {
         struct character c = at(s, end);
-        if (c.class != END && c.class != FULL_END && c.class != CLOSE && c.class != QUOTE)
+        if (c.kind != END && c.kind != FULL_END && c.kind != CLOSE && c.kind != QUOTE)
             return s;
-        *full |= c.class == FULL_END;
+        *full |= c.kind == FULL_END;
         s += c.len;
     }
 }
@@ -327,13 +338,13 @@ void sentence_split(struct buf *out, const char *s, size_t n)
     const char *begin = s, *end = s + n;
     while (s < end) {
         struct character c = at(s, end);
-        if (c.class != END && c.class != FULL_END) {
+        if (c.kind != END && c.kind != FULL_END) {
             s += c.len;
             continue;
         }
         int full;
         const char *after = skip_closing(s, end, &full), *next = after;
-        while (next < end && at(next, end).class == SPACE)
+        while (next < end && at(next, end).kind == SPACE)
             next += at(next, end).len;
         int is_end = next < end && (full || (next > after && ends(begin, s, after, next, end)));
         s = after;
