@@ -303,14 +303,41 @@ static int find_in_folder(struct buf *path, const char *dir)
                    dir);
 }
 
+/* A model folder's tokenizer_config.json may name another token for the end of a text. */
+static int load_config(struct vocabulary *v, const char *dir)
+{
+    struct buf path = BUF_INIT;
+    struct js *root = NULL;
+    int result = 0;
+    file_join(&path, dir, "tokenizer_config.json");
+    if (file_exists(path.data)) {
+        root = js_load(path.data);
+        const struct js *eos = js_get(root, "eos_token");
+        size_t n;
+        const char *name = js_text(js_is_object(eos) ? js_get(eos, "content") : eos, &n);
+        int64_t id = name ? vocabulary_find(v, name, n) : -1;
+        if (!root)
+            result = -1;
+        else if (name && id < 0)
+            result = err_set("%s: eos_token '%s' is no token", path.data, name);
+        else if (name)
+            v->end_of_text = id;
+    }
+    js_free(root);
+    buf_release(&path);
+    return result;
+}
+
 int vocabulary_load(struct vocabulary *v, const char *path)
 {
     struct buf text = BUF_INIT, file = BUF_INIT;
     vocabulary_init(v);
     buf_adds(&file, path);
-    int result = file_is_dir(path) ? find_in_folder(&file, path) : 0;
+    int folder = file_is_dir(path), result = folder ? find_in_folder(&file, path) : 0;
     if (!result)
         result = load_file(v, file.data, &text);
+    if (!result && folder)
+        result = load_config(v, path);
     buf_release(&text);
     buf_release(&file);
     if (result < 0)

@@ -11,9 +11,11 @@
  *   "<|endoftext|>" is special.
  * .tiktoken: a line a token, base64(bytes) SP rank. Ranks are ids; "<|endoftext|>" gets the
  *   least id that the file leaves out (50256 for GPT-2). GPT-2's pattern is taken.
+ *
+ * In a folder, tokenizer_config.json's eos_token is the end of a text where it names one.
  */
-#ifndef TEXTMILL_TOKENIZER_FILES_H
-#define TEXTMILL_TOKENIZER_FILES_H
+#ifndef TEXTMILL_FILES_H
+#define TEXTMILL_FILES_H
 
 #include "tokenizer/vocabulary.h"
 

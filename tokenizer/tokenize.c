@@ -509,9 +509,10 @@ static const struct opt tokenize_options[] = {
 static const struct opt train_options[] = {
     { 'o', "output", OPT_TEXT, &folder_path, "DIR", "folder for the vocabulary's files", 0, 0 },
     { 0, "vocab-size", OPT_INT, &vocabulary_size, "N", "tokens, all told", 1, 1 << 24 },
-    { 0, "min-frequency", OPT_INT, &min_frequency, "N", "merge pairs that occur N times or more", 0, 1e15 },
-    { 0, "special", OPT_LIST, &special_tokens, "TOKEN", "special token, <|endoftext|> if none is given; '' for none", 0, 0 },
-    { 0, "alphabet", OPT_CHOICE, &alphabet, "bytes|seen", "start from all bytes, or those in the text", 0, 0 },
+    { 0, "min-frequency", OPT_INT, &min_frequency, "N", "merge pairs that occur so often", 0, 1e15 },
+    { 0, "special", OPT_LIST, &special_tokens, "TOKEN",
+      "special token, <|endoftext|> if none is given; '' for none", 0, 0 },
+    { 0, "alphabet", OPT_CHOICE, &alphabet, "bytes|seen", "all bytes, or those in the text", 0, 0 },
     { 0, "format", OPT_CHOICE, &format, FORMATS, "what the input is", 0, 0 },
     { 0 },
 };

@@ -317,6 +317,13 @@ Test(files, folders_and_names)
     encoder_free(e);
     tokenizer_free(t);
     ids_release(&ids);
+    put(dir, "tokenizer_config.json", "{\"eos_token\": {\"content\": \"ab\"}}");
+    t = tokenizer_load(dir);
+    cr_assert_not_null(t, "%s", err_get());
+    cr_assert_eq(tokenizer_end_of_text(t), 2);
+    tokenizer_free(t);
+    put(dir, "tokenizer_config.json", "{\"eos_token\": \"abc\"}");
+    refuses_path(dir, "", "eos_token 'abc' is no token");
     put(dir, "b-vocab.json", vocab);
     refuses_path(dir, "", "has several vocabularies");
     put(dir, "x.txt", vocab);
