@@ -18,9 +18,11 @@ static struct js *wrap(json_t *v)
 
 struct js *js_parse(const char *text, size_t n, const char *name)
 {
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY;
     json_error_t error;
-    json_t *root =
-        json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+    json_t *root = json_loadb(text, n, flags, &error);
+    if (!root && json_error_code(&error) == json_error_numeric_overflow)
+        root = json_loadb(text, n, flags | JSON_DECODE_INT_AS_REAL, &error);
     if (!root)
         err_set("%s: bad JSON at byte %d (line %d): %s", name, error.position, error.line,
                 error.text);
@@ -114,9 +116,14 @@ int js_real(const struct js *v, double *out)
 
 int js_int(const struct js *v, int64_t *out)
 {
-    if (!json_is_integer(value(v)))
+    const double exact = 9007199254740992; /* 2^53: whole doubles below are exact */
+    double real = json_real_value(value(v));
+    if (json_is_integer(value(v)))
+        *out = json_integer_value(value(v));
+    else if (json_is_real(value(v)) && real > -exact && real < exact && real == (double)(int64_t)real)
+        *out = (int64_t)real;
+    else
         return -1;
-    *out = json_integer_value(value(v));
     return 0;
 }
 
