@@ -85,14 +85,16 @@ static int add_passage(struct group *g, struct encoder *e, struct span passage, 
     if (encode_passage(g, e, text, context, word, &split, &whole) < 0)
         return -1;
     size_t end = g->ids.count;
+    const uint32_t *ids = g->ids.data;
     int same = end - whole == whole - begin &&
-               !memcmp(g->ids.data + begin, g->ids.data + whole, (end - whole) * sizeof *g->ids.data);
+               !memcmp(ids + begin, ids + whole, (end - whole) * sizeof *ids);
     if (same)
         g->ids.count = whole;
     else if (add_window(g, whole, end, 1, positions, RULE_TOKEN) < 0)
         return -1;
-    return add_window(g, begin, whole, (int64_t)(whole - split), positions,
-                      same ? RULE_BOTH : RULE_WORD) < 0 ? -1 : 1;
+    int result = add_window(g, begin, whole, (int64_t)(whole - split), positions,
+                            same ? RULE_BOTH : RULE_WORD);
+    return result < 0 ? -1 : 1;
 }
 
 static int by_length(const void *a, const void *b)

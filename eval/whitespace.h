@@ -15,8 +15,9 @@ struct span {
     size_t n;
 };
 
-size_t whitespace_at(const char *s, size_t n);     /* bytes of the white space s starts with, or 0 */
-size_t whitespace_before(const char *s, size_t n); /* bytes of the one s[0..n) ends with, or 0 */
+/* Bytes of the white space that s[0..n) begins with, or ends with; 0 if it does not. */
+size_t whitespace_at(const char *s, size_t n);
+size_t whitespace_before(const char *s, size_t n);
 
 struct span whitespace_strip(const char *s, size_t n); /* str.strip() */
 

@@ -9,6 +9,7 @@
 #include "common/tool.h"
 #include "generate/generator.h"
 #include "generate/prompt.h"
+#include "tokenizer/unicode.h"
 
 static const char *model_dir, *vocab;
 static struct opt_list prompts, stops;
@@ -34,9 +35,10 @@ static void print_news(struct generation *one)
 
 static void print_json(const struct generation *one, const char *prompt, size_t n)
 {
-    struct buf line = BUF_INIT;
+    struct buf line = BUF_INIT, valid = BUF_INIT;
+    utf8_repair(&valid, prompt, n);
     buf_adds(&line, "{\"prompt\": ");
-    js_quote(&line, prompt, n);
+    js_quote(&line, valid.data, valid.len);
     buf_adds(&line, ", \"text\": ");
     js_quote(&line, one->text.all.data, one->text.all.len);
     buf_addf(&line, ", \"finish\": \"%s\", \"prompt_tokens\": %zu, \"ids\": [",
@@ -47,14 +49,17 @@ static void print_json(const struct generation *one, const char *prompt, size_t 
     fputs(line.data, stdout);
     fflush(stdout);
     buf_release(&line);
+    buf_release(&valid);
 }
 
+/* The first token comes of the prompt's run; each further one takes a run of its own. */
 static void say_latency(const struct generation *one, double seconds)
 {
     size_t n = one->ids.count - g.prompt.count;
+    double each = seconds / (double)(n > 1 ? n - 1 : 1);
     log_info("prompt: %zu tokens in %.3g ms; made: %zu tokens, %.3g ms each, %.4g tokens/s (%s)",
-             g.prompt.count, 1e3 * g.prompt_seconds, n, 1e3 * seconds / (double)n,
-             (double)n / seconds, finish_name(one->finish));
+             g.prompt.count, 1e3 * g.prompt_seconds, n, 1e3 * each, 1 / each,
+             finish_name(one->finish));
     if (one->finish == FINISH_POSITIONS)
         log_warn("stopped early: all %lld positions of the model are used",
                  (long long)g.model.config.positions);
@@ -90,7 +95,7 @@ static int run_sample(struct generation *one, const char *prompt, size_t n, uint
     return more;
 }
 
-/* Prompt `number`, in all its samples. Each has its own random numbers, whatever was made before. */
+/* Prompt `number`, in all its samples, each with random numbers that depend on no other's. */
 static int run_prompt(const char *prompt, size_t n, uint64_t number)
 {
     struct generation one = { 0 };

@@ -61,7 +61,7 @@ static int encode_prompt(struct generator *g, const char *text, size_t n)
     if (encoder_encode(g->encoder, text, n, TOKENIZER_ORDINARY, &g->prompt) < 0)
         return err_in("prompt");
     if (!g->prompt.count && end_of_text < 0)
-        return err_set("the prompt is empty, and the vocabulary has no end-of-text token to start from");
+        return err_set("the prompt is empty, and the vocabulary has no end-of-text token");
     if (!g->prompt.count)
         ids_add(&g->prompt, (uint32_t)end_of_text);
     if ((int64_t)g->prompt.count > g->model.config.positions)
@@ -111,7 +111,9 @@ static int choose(struct generator *g, struct generation *one)
 {
     /* A model may have more ids than its tokenizer, to make their number round. */
     int64_t V = tokenizer_size(g->tokenizer);
-    uint32_t id = sampler_next(&g->sampler, one->logits, V, one->ids.data, one->ids.count, &one->rng);
+    const struct ids *so_far = &one->ids;
+    uint32_t id =
+        sampler_next(&g->sampler, one->logits, V, so_far->data, so_far->count, &one->rng);
     if (!isfinite(one->logits[id]))
         return err_set("the model's logits are %f: are its parameters finite?", one->logits[id]);
     ids_add(&one->ids, id);
@@ -134,9 +136,9 @@ static int choose(struct generator *g, struct generation *one)
 
 int generation_step(struct generator *g, struct generation *one)
 {
-    if (!one->logits && !(one->logits = cache_forward(&g->cache, &one->ids.data[one->ids.count - 1], 1)))
-        return -1;
-    if (choose(g, one) < 0)
+    if (!one->logits)
+        one->logits = cache_forward(&g->cache, &one->ids.data[one->ids.count - 1], 1);
+    if (!one->logits || choose(g, one) < 0)
         return -1;
     one->logits = NULL;
     if (!one->finish)

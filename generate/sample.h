@@ -27,9 +27,9 @@ struct candidate {
 };
 
 struct sampler {
-    double temperature; /* >= 0 */
-    int64_t top_k;      /* 0: all */
-    double top_p;       /* 1: all */
+    double temperature;        /* >= 0 */
+    int64_t top_k;             /* 0: all */
+    double top_p;              /* 1: all */
     double repetition_penalty; /* 1: none */
 
     /* scratch, [V] once used */

@@ -8,7 +8,9 @@
 
 void text_init(struct text *t, const char *const *stops, size_t stop_count)
 {
-    *t = (struct text){ .stops = stops, .stop_count = stop_count, .all = BUF_INIT, .raw = BUF_INIT };
+    *t = (struct text){ .stops = stops, .stop_count = stop_count };
+    buf_init(&t->all);
+    buf_init(&t->raw);
 }
 
 void text_release(struct text *t)
