@@ -62,7 +62,7 @@ static uint64_t tokens_done(const struct loop *l)
 
 /* ---- starting and resuming ------------------------------------------------------------------------ */
 
-/* What the settings of a resumed run may be. */
+/* 1 when `key` is one of the words, which single blanks part. */
 static int is_word(const char *key, const char *words)
 {
     size_t n = strlen(key);
