@@ -90,7 +90,7 @@ static int add_passage(struct group *g, struct encoder *e, struct span passage, 
                !memcmp(ids + begin, ids + whole, (end - whole) * sizeof *ids);
     if (same)
         g->ids.count = whole;
-    else if (add_window(g, whole, end, 1, positions, RULE_TOKEN) < 0)
+    else if (end - whole > 1 && add_window(g, whole, end, 1, positions, RULE_TOKEN) < 0)
         return -1;
     int result = add_window(g, begin, whole, (int64_t)(whole - split), positions,
                             same ? RULE_BOTH : RULE_WORD);
@@ -105,7 +105,8 @@ static int by_length(const void *a, const void *b)
     return x->at < y->at ? -1 : 1;
 }
 
-static int score_group(struct lambada_score *score, struct scorer *s, struct group *g)
+static int score_group(struct lambada_score *score, struct scorer *s, struct group *g,
+                       const char *path)
 {
     struct window w[2 * GROUP];
     qsort(g->entries, g->count, sizeof *g->entries, by_length);
@@ -114,7 +115,7 @@ static int score_group(struct lambada_score *score, struct scorer *s, struct gro
         w[i].ids = g->ids.data + g->entries[i].at;
     }
     if (score_windows(s, w, g->count) < 0)
-        return -1;
+        return err_in("%s", path);
     for (size_t i = 0; i < g->count; i++) {
         if (g->entries[i].rule & RULE_TOKEN)
             score->tokens_right += (uint64_t)w[i].last_right;
@@ -165,14 +166,14 @@ int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder 
         buf_clear(&name);
         buf_addf(&name, "%s:%llu", in.path, (unsigned long long)number);
         if (read_passage(score, g, e, s->model.config.positions, line, n, name.data) < 0 ||
-            (g->passages == GROUP && score_group(score, s, g) < 0)) {
+            (g->passages == GROUP && score_group(score, s, g, in.path) < 0)) {
             more = -1;
             break;
         }
         progress(score->passages);
     }
     if (!more && g->count)
-        more = score_group(score, s, g);
+        more = score_group(score, s, g, in.path);
     if (!more && !score->passages)
         more = err_set("nothing to score in '%s'", in.path);
     ids_release(&g->ids);

@@ -1,5 +1,6 @@
 #include "eval/score.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ void scorer_release(struct scorer *s)
 static int check(const struct scorer *s, const struct window *w)
 {
     const struct model_config *c = &s->model.config;
+    assert(w->scored >= 1 && w->scored < w->count);
     if (w->count - 1 > c->positions)
         return err_set("a window of %lld tokens is longer than the model's %lld positions",
                        (long long)w->count - 1, (long long)c->positions);
