@@ -19,11 +19,13 @@ struct ops {
     const struct kernels *k;
     struct arena scratch; /* the caller's: ops_scratch */
     struct arena work;    /* the kernels' own */
-    char description[160];
+    struct arena panels;  /* the matrix product's */
 };
 
 /* The kernels' scratch, at least `floats`: grown once and kept. */
 float *ops_work(struct ops *o, int64_t floats);
+
+float *ops_panels(struct ops *o, int64_t floats); /* likewise, for matrix products alone */
 
 /* Rows of C floats that make a piece of work worth a thread. */
 int64_t ops_row_grain(int64_t C);

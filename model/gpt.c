@@ -200,7 +200,7 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, float *
     float *dwp = dw + layer_offset(m, PROJ), *dbp = dw + layer_offset(m, PROJ_BIAS);
     ops_matmul(o, g->wide, dy, l->w[PROJ],
                &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C,
-                                     .ldc = I, .alpha = 1 });
+                                     .ldc = I });
     ops_gelu_bwd(o, g->wide, k->inner, N * I); /* inner is now GELU's output */
     ops_linear_bwd(o, NULL, dwp, dbp, dy, k->inner, l->w[PROJ], N, I, C);
     ops_layernorm_fwd(o, g->normed, NULL, NULL, k->middle, l->w[LN2_GAIN], l->w[LN2_BIAS], N, C,

@@ -29,16 +29,35 @@ struct kernel_mask {
     float scale;
 };
 
-/* A block of attention scores S[rows,keys] with row stride ld. Row r sees its first
- * visible + r keys. Element (r, k) of the dropout mask has the index first + r*stride + k. */
+/* A panel of attention scores: keys x tile_columns queries, so that all about a query happens in
+ * its lane. Query l sees the first visible + l keys. Element (key k, query l) of the dropout mask
+ * has the index first + l*stride + k; first and stride are even. */
 struct kernel_scores {
-    int64_t ld, rows, keys, visible;
+    int64_t keys, visible;
     struct kernel_mask mask;
     uint64_t first, stride;
 };
 
 struct kernels {
     const char *name;
+
+    /* ---- matrix products: C[M,N] (+)= A[M,K] B[K,N], from panels (Goto, van de Geijn 2008) */
+
+    /* A lies in panels of tile_rows rows, B in panels of tile_columns columns; a panel holds its
+     * K columns or rows one after the other, zeros where the matrix has ended. */
+    int tile_rows, tile_columns;
+    /* Panels of A[M,K], or of A stored transposed as [K,M], times alpha. */
+    void (*pack_rows)(float *panels, const float *A, int64_t ld, int transposed, int64_t M,
+                      int64_t K, float alpha);
+    /* Panels of B[K,N], or of B stored transposed as [N,K]. */
+    void (*pack_columns)(float *panels, const float *B, int64_t ld, int transposed, int64_t N,
+                         int64_t K);
+    /* With add, C is added to. The panels of A are a_depth >= K deep. The sum over K has one
+     * order, whatever M and N are. */
+    void (*multiply)(float *C, int64_t ldc, const float *A, int64_t a_depth, const float *B,
+                     int64_t M, int64_t N, int64_t K, int add);
+
+    /* ---- rows and elements */
 
     void (*add)(float *y, const float *x, int64_t n);                     /* y += x */
     void (*sum)(float *y, const float *a, const float *b, int64_t n);     /* y = a + b */
@@ -77,15 +96,18 @@ struct kernels {
                         const float *w, int64_t ldw, int64_t C, int64_t n);
 
     /* One step of the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022): scores
-     * become exp(score - max) after dropout, 0 where unseen; max[rows] and sum[rows] are the
-     * running maximum and (undropped) sum; shrink[rows] is set to what earlier results are to be
-     * multiplied by. */
-    void (*softmax_online)(float *scores, float *max, float *sum, float *shrink,
-                           const struct kernel_scores *s);
+     * become exp(score - max) after dropout, 0 where unseen; max and sum, a number a query, are the
+     * running maximum and (undropped) sum. y[HS] rows of a panel, what was found so far, shrink
+     * to the new maximum. */
+    void (*softmax_panel)(float *scores, float *max, float *sum, float *y, int64_t HS,
+                          const struct kernel_scores *s);
     /* P = exp(scores - lse), 0 where unseen; scores become dropout(P), and dP (the gradient in
      * dropout(P)) becomes the gradient in the scores, P * (mask * dP - dot). */
-    void (*softmax_bwd)(float *scores, float *dP, const float *lse, const float *dot,
-                        const struct kernel_scores *s);
+    void (*softmax_panel_bwd)(float *scores, float *dP, const float *lse, const float *dot,
+                              const struct kernel_scores *s);
+    /* y[l,i] = panel[i,l] * factors[l] for `rows` queries l; factors may be NULL. */
+    void (*unpack)(float *y, int64_t ldy, const float *panel, const float *factors, int64_t rows,
+                   int64_t HS);
     /* One query: scores[n] become probabilities. */
     void (*softmax)(float *scores, int64_t n);
 

@@ -1,13 +1,11 @@
 #include "model/ops.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "common/mem.h"
-#include "model/blas.h"
 #include "model/context.h"
 
 enum {
@@ -20,13 +18,10 @@ enum {
 
 struct ops *ops_new(int threads)
 {
-    if (blas_load() < 0)
-        return NULL;
     struct ops *o = mem_zalloc(1, sizeof *o);
     o->threads = threads < 1 ? 1 : threads;
     o->pool = pool_new(o->threads);
     o->k = kernels_choose();
-    snprintf(o->description, sizeof o->description, "%s, %s", blas_describe(), o->k->name);
     return o;
 }
 
@@ -36,6 +31,7 @@ void ops_free(struct ops *o)
         return;
     ops_buffer_free(o, o->scratch.data, o->scratch.floats);
     ops_buffer_free(o, o->work.data, o->work.floats);
+    ops_buffer_free(o, o->panels.data, o->panels.floats);
     pool_free(o->pool);
     free(o);
 }
@@ -47,7 +43,7 @@ int ops_threads(const struct ops *o)
 
 const char *ops_describe(const struct ops *o)
 {
-    return o->description;
+    return o->k->name;
 }
 
 /* ---- buffers ------------------------------------------------------------------------------ */
@@ -98,6 +94,11 @@ float *ops_scratch(struct ops *o, int64_t floats)
 float *ops_work(struct ops *o, int64_t floats)
 {
     return arena_at_least(o, &o->work, floats);
+}
+
+float *ops_panels(struct ops *o, int64_t floats)
+{
+    return arena_at_least(o, &o->panels, floats);
 }
 
 int64_t ops_row_grain(int64_t C)

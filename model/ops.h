@@ -7,7 +7,7 @@
  *
  * Arguments stand in the order outputs, inputs, parameters, dimensions. d<x> is the gradient in
  * x; gradients of parameters are added to, gradients of activations are set unless said.
- * The same inputs, context and number of threads give the same bits.
+ * The same inputs give the same bits on processors of one kind, with any number of threads.
  */
 #ifndef TEXTMILL_OPS_H
 #define TEXTMILL_OPS_H
@@ -15,12 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ops; /* threads, scratch memory, and the matrix kernels chosen for this processor */
+struct ops; /* threads, scratch memory, and the kernels chosen for this processor */
 
-struct ops *ops_new(int threads); /* NULL with an error when no matrix library is found */
+struct ops *ops_new(int threads);
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
-const char *ops_describe(const struct ops *o); /* e.g. "OpenBLAS 0.3.21 SkylakeX, AVX-512 kernels" */
+const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
 
 /* Zeroed, aligned to 64 bytes, touched in parallel by the context's threads. */
 float *ops_buffer(struct ops *o, int64_t floats);
@@ -40,18 +40,17 @@ struct ops_dropout {
 
 /* ---- matrix products ---------------------------------------------------------------------- */
 
-/* C[M,N] = alpha * op(A)[M,K] op(B)[K,N] + beta * C, where op transposes a stored [K,M] or [N,K]
- * if asked; lda, ldb, ldc are row strides. All threads share the work. */
+/* C[M,N] = op(A)[M,K] op(B)[K,N], or C += with add, where op transposes a stored [K,M] or [N,K]
+ * if asked; lda, ldb, ldc are row strides. All threads share the work; the same bits for any
+ * number of them. */
 struct ops_matmul {
-    int a_transposed, b_transposed;
+    int a_transposed, b_transposed, add;
     int64_t M, N, K, lda, ldb, ldc;
-    float alpha, beta;
 };
 void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
                 const struct ops_matmul *shape);
 
-/* y[N,O] = x[N,I] w[I,O] + bias[O]; bias may be NULL. Any N: few rows are streamed, not given
- * to the matrix library. */
+/* y[N,O] = x[N,I] w[I,O] + bias[O]; bias may be NULL. Any N: few rows are streamed. */
 void ops_linear_fwd(struct ops *o, float *y, const float *x, const float *w, const float *bias,
                     int64_t N, int64_t I, int64_t O);
 

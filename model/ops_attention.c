@@ -1,15 +1,20 @@
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "model/blas.h"
 #include "model/context.h"
 
-/* Scores exist for QUERIES x KEYS at a time; those and their gradients stay in a core's cache. */
-enum { QUERIES = 128, KEYS = 512 };
+/* Attention goes by panels of queries, as wide as a tile of the matrix product, against blocks of
+ * keys. Scores lie as S^T, a row a key and a lane a query, which is what the product S^T = K Q^T
+ * leaves and what y^T = V^T P^T takes: nothing is copied between the two, and the softmax of a
+ * query happens in its lane. K and V are packed once a head. */
+enum {
+    KEYS = 480,      /* of a block: a multiple of every tile_rows, and even for the masks */
+    LANES_MAX = 32,  /* most queries of a panel */
+};
 
-/* Heads lie side by side in the rows of all arrays. Queries are positions past .. past+N-1. */
+/* Heads lie side by side in the rows of all arrays. Queries are positions past .. past+N-1 of
+ * `positions` = past + N keys. */
 struct attention {
     const struct kernels *k;
     float *y, *lse;
@@ -24,16 +29,58 @@ struct attention {
     const float *dy, *y_in, *lse_in;
 };
 
-/* One head of one sequence: the arrays from its first row and column on. */
+/* One head of one sequence: the arrays from its first row and column on, and a thread's scratch. */
 struct head {
     const struct attention *a;
+    int64_t index; /* b*NH + h */
     float *y, *lse;
     const float *q, *keys, *values;
-    int64_t index; /* b*NH + h */
-    float *work;
     float *dq, *dkeys, *dvalues;
     const float *dy, *y_in, *lse_in;
+
+    float *k_rows;          /* panels of K / sqrt(HS), all keys */
+    float *v_rows;          /* panels of V (backward) */
+    float *turned;          /* panels of V^T, backward of K^T / sqrt(HS), a block of keys at a time */
+    float *scores, *dP;     /* [KEYS, lanes] */
+    float *found;           /* [HS, lanes] y^T, backward dq^T */
+    float *q_lanes, *dy_lanes;     /* panels of Q^T and dy^T */
+    float *q_columns, *dy_columns; /* panels of Q and dy */
+    float *score_rows;      /* panels of P^T or dS^T */
 };
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* Lays the scratch out at h->k_rows; returns its floats. */
+static int64_t lay_out(struct head *h, float *p, const struct attention *a)
+{
+    int64_t positions = round_up(a->past + a->N, KEYS), lanes = a->k->tile_columns, HS = a->HS;
+    int64_t tall = round_up(HS, a->k->tile_rows), wide = round_up(HS, lanes);
+    struct {
+        float **part;
+        int64_t floats;
+    } parts[] = {
+        { &h->k_rows, positions * HS },   { &h->turned, positions * tall },
+        { &h->scores, KEYS * lanes },     { &h->found, HS * lanes },
+        { &h->q_lanes, HS * lanes },      { &h->v_rows, positions * HS },
+        { &h->dP, KEYS * lanes },         { &h->dy_lanes, HS * lanes },
+        { &h->q_columns, wide * lanes },  { &h->dy_columns, wide * lanes },
+        { &h->score_rows, KEYS * lanes },
+    };
+    int64_t floats = 0, count = a->dq ? 11 : 5; /* the rest are backward's */
+    for (int64_t i = 0; i < count; i++) {
+        *parts[i].part = p + floats;
+        floats += round_up(parts[i].floats, 16);
+    }
+    return floats;
+}
 
 static struct head head_at(const struct attention *a, int64_t index, int thread)
 {
@@ -41,7 +88,8 @@ static struct head head_at(const struct attention *a, int64_t index, int thread)
     int64_t q = b * a->N * a->ldq + column, k = b * a->N * a->ldk + column;
     int64_t y = b * a->N * a->ldy + column;
     struct head h = { .a = a, .index = index, .q = a->q + q, .keys = a->keys + k,
-                      .values = a->values + k, .work = a->work + thread * a->work_floats };
+                      .values = a->values + k };
+    lay_out(&h, a->work + thread * a->work_floats, a);
     if (a->y)
         h.y = a->y + y;
     if (a->lse)
@@ -57,78 +105,95 @@ static struct head head_at(const struct attention *a, int64_t index, int thread)
     return h;
 }
 
-/* Queries q0 .. q0+rows-1 against keys k0 .. k0+keys-1. */
+static void run_heads(struct ops *o, struct attention *a,
+                      void (*fn)(void *ctx, int64_t index, int thread))
+{
+    a->work_floats = lay_out(&(struct head){ .a = a }, NULL, a);
+    a->work = ops_work(o, o->threads * a->work_floats);
+    pool_each(o->pool, a->B * a->NH, fn, a);
+}
+
+/* Queries q0 .. q0+queries-1 against keys k0 .. k0+keys-1. */
 struct block {
-    int64_t q0, rows, k0, keys;
+    int64_t q0, queries, k0, keys;
 };
 
 static struct kernel_scores block_scores(const struct head *h, const struct block *b)
 {
     const struct attention *a = h->a;
-    uint64_t stride = (uint64_t)(a->past + a->N + 1) & ~(uint64_t)1; /* masks come in pairs */
+    uint64_t stride = (uint64_t)round_up(a->past + a->N, 2); /* masks come in pairs */
     return (struct kernel_scores){
-        .ld = KEYS, .rows = b->rows, .keys = b->keys, .visible = a->past + b->q0 - b->k0 + 1,
-        .mask = a->mask, .stride = stride,
+        .keys = b->keys, .visible = a->past + b->q0 - b->k0 + 1, .mask = a->mask, .stride = stride,
         .first = (uint64_t)(h->index * a->N + b->q0) * stride + (uint64_t)b->k0,
     };
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* scores[rows,keys] = q k^T / sqrt(HS) */
-static void score(const struct head *h, float *scores, const struct block *b)
+/* Panels of the columns of x as rows, a block of keys at a time. */
+static void pack_turned(const struct head *h, const float *x, float factor)
 {
     const struct attention *a = h->a;
-    blas_gemm(BLAS_PLAIN, BLAS_TRANSPOSED, b->rows, b->keys, a->HS, 1 / sqrtf((float)a->HS),
-              h->q + b->q0 * a->ldq, a->ldq, h->keys + b->k0 * a->ldk, a->ldk, 0, scores, KEYS);
+    int64_t positions = a->past + a->N, tall = round_up(a->HS, a->k->tile_rows);
+    for (int64_t k0 = 0; k0 < positions; k0 += KEYS)
+        a->k->pack_rows(h->turned + k0 * tall, x + k0 * a->ldk, a->ldk, 1, a->HS,
+                        smaller(KEYS, positions - k0), factor);
+}
+
+/* out^T[HS,lanes] += turned[HS,keys] x[keys,lanes] */
+static void gather(const struct head *h, const float *x, const struct block *b)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->k->tile_columns, tall = round_up(a->HS, a->k->tile_rows);
+    int64_t depth = smaller(KEYS, a->past + a->N - b->k0); /* as pack_turned left it */
+    a->k->multiply(h->found, lanes, h->turned + b->k0 * tall, depth, x, a->HS, lanes, b->keys, 1);
+}
+
+/* out[keys,lanes] = rows[keys,HS] lanes^T, for panels of K or V and of Q^T or dy^T. */
+static void score(const struct head *h, float *out, const float *rows, const float *lanes,
+                  const struct block *b)
+{
+    const struct attention *a = h->a;
+    int64_t width = a->k->tile_columns;
+    a->k->multiply(out, width, rows + b->k0 * a->HS, a->HS, lanes, b->keys, width, a->HS,
+                   0);
 }
 
 /* ---- forward ------------------------------------------------------------------------------ */
 
-static void attend_queries(const struct head *h, int64_t q0, int64_t rows)
+static void attend_queries(const struct head *h, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;
-    float *scores = h->work, *max = scores + QUERIES * KEYS, *sum = max + QUERIES;
-    float *shrink = sum + QUERIES, *y = h->y + q0 * a->ldy;
-    for (int64_t r = 0; r < rows; r++) {
-        max[r] = -INFINITY;
-        sum[r] = 0;
+    int64_t lanes = a->k->tile_columns, end = a->past + q0 + queries;
+    float max[LANES_MAX], sum[LANES_MAX];
+    for (int64_t l = 0; l < lanes; l++) {
+        max[l] = -INFINITY;
+        sum[l] = 0;
     }
-    int64_t end = a->past + q0 + rows; /* keys that the last query sees */
+    memset(h->found, 0, (size_t)(a->HS * lanes) * sizeof *h->found);
+    a->k->pack_columns(h->q_lanes, h->q + q0 * a->ldq, a->ldq, 1, queries, a->HS);
     for (int64_t k0 = 0; k0 < end; k0 += KEYS) {
-        struct block b = { q0, rows, k0, smaller(KEYS, end - k0) };
+        struct block b = { q0, queries, k0, smaller(KEYS, end - k0) };
         struct kernel_scores s = block_scores(h, &b);
-        score(h, scores, &b);
-        a->k->softmax_online(scores, max, sum, shrink, &s);
-        for (int64_t r = 0; k0 && r < rows; r++)
-            if (shrink[r] != 1)
-                a->k->scale(y + r * a->ldy, shrink[r], a->HS);
-        blas_gemm(BLAS_PLAIN, BLAS_PLAIN, rows, a->HS, b.keys, 1, scores, KEYS,
-                  h->values + k0 * a->ldk, a->ldk, k0 ? 1 : 0, y, a->ldy);
+        score(h, h->scores, h->k_rows, h->q_lanes, &b);
+        a->k->softmax_panel(h->scores, max, sum, h->found, a->HS, &s);
+        gather(h, h->scores, &b);
     }
-    for (int64_t r = 0; r < rows; r++) {
-        a->k->scale(y + r * a->ldy, 1 / sum[r], a->HS);
+    for (int64_t l = 0; l < queries; l++) {
         if (h->lse)
-            h->lse[q0 + r] = max[r] + logf(sum[r]);
+            h->lse[q0 + l] = max[l] + logf(sum[l]);
+        sum[l] = 1 / sum[l];
     }
+    a->k->unpack(h->y + q0 * a->ldy, a->ldy, h->found, sum, queries, a->HS);
 }
 
 static void attend_head(void *ctx, int64_t index, int thread)
 {
     const struct attention *a = ctx;
     struct head h = head_at(a, index, thread);
-    for (int64_t q0 = 0; q0 < a->N; q0 += QUERIES)
-        attend_queries(&h, q0, smaller(QUERIES, a->N - q0));
-}
-
-static void attend_all(struct ops *o, struct attention *a)
-{
-    a->work_floats = QUERIES * KEYS + 3 * QUERIES;
-    a->work = ops_work(o, o->threads * a->work_floats);
-    pool_each(o->pool, a->B * a->NH, attend_head, a);
+    int64_t lanes = a->k->tile_columns;
+    a->k->pack_rows(h.k_rows, h.keys, a->ldk, 0, a->past + a->N, a->HS, 1 / sqrtf((float)a->HS));
+    pack_turned(&h, h.values, 1);
+    for (int64_t q0 = 0; q0 < a->N; q0 += lanes)
+        attend_queries(&h, q0, smaller(lanes, a->N - q0));
 }
 
 void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, int64_t B, int64_t T,
@@ -138,7 +203,7 @@ void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, in
     struct attention a = { .k = o->k, .y = y, .lse = lse, .q = qkv, .keys = qkv + C,
                            .values = qkv + 2 * C, .ldy = C, .ldq = 3 * C, .ldk = 3 * C, .B = B,
                            .N = T, .NH = NH, .HS = HS, .mask = ops_mask(drop) };
-    attend_all(o, &a);
+    run_heads(o, &a, attend_head);
 }
 
 /* ---- backward ----------------------------------------------------------------------------- */
@@ -149,42 +214,64 @@ static void clear_rows(float *x, int64_t ld, int64_t rows, int64_t n)
         memset(x + r * ld, 0, (size_t)n * sizeof *x);
 }
 
+/* out[keys,HS] += x^T[keys,queries] columns[queries,HS], where x is a panel of scores. */
+static void scatter(const struct head *h, float *out, const float *x, const float *columns,
+                    float factor, const struct block *b)
+{
+    const struct attention *a = h->a;
+    a->k->pack_rows(h->score_rows, x, a->k->tile_columns, 0, b->keys, b->queries, factor);
+    a->k->multiply(out + b->k0 * a->ldk, a->ldk, h->score_rows, b->queries, columns, b->keys, a->HS,
+                   b->queries, 1);
+}
+
 /* With P the dropped probabilities and dS the gradient in the scores:
- * dv += P^T dy, dq += dS k / sqrt(HS), dk += dS^T q / sqrt(HS). */
-static void block_bwd(const struct head *h, float *scores, float *dP, const float *dots,
+ * dv += P^T dy, dk += dS^T q / sqrt(HS), dq += dS k / sqrt(HS). */
+static void block_bwd(const struct head *h, const float *lse, const float *dots,
                       const struct block *b)
 {
     const struct attention *a = h->a;
     struct kernel_scores s = block_scores(h, b);
-    float factor = 1 / sqrtf((float)a->HS);
-    const float *dy = h->dy + b->q0 * a->ldy;
-    score(h, scores, b);
-    blas_gemm(BLAS_PLAIN, BLAS_TRANSPOSED, b->rows, b->keys, a->HS, 1, dy, a->ldy,
-              h->values + b->k0 * a->ldk, a->ldk, 0, dP, KEYS);
-    a->k->softmax_bwd(scores, dP, h->lse_in + b->q0, dots, &s);
-    blas_gemm(BLAS_TRANSPOSED, BLAS_PLAIN, b->keys, a->HS, b->rows, 1, scores, KEYS, dy, a->ldy, 1,
-              h->dvalues + b->k0 * a->ldk, a->ldk);
-    blas_gemm(BLAS_PLAIN, BLAS_PLAIN, b->rows, a->HS, b->keys, factor, dP, KEYS,
-              h->keys + b->k0 * a->ldk, a->ldk, b->k0 ? 1 : 0, h->dq + b->q0 * a->ldq, a->ldq);
-    blas_gemm(BLAS_TRANSPOSED, BLAS_PLAIN, b->keys, a->HS, b->rows, factor, dP, KEYS,
-              h->q + b->q0 * a->ldq, a->ldq, 1, h->dkeys + b->k0 * a->ldk, a->ldk);
+    score(h, h->scores, h->k_rows, h->q_lanes, b);
+    score(h, h->dP, h->v_rows, h->dy_lanes, b);
+    a->k->softmax_panel_bwd(h->scores, h->dP, lse, dots, &s);
+    scatter(h, h->dvalues, h->scores, h->dy_columns, 1, b);
+    scatter(h, h->dkeys, h->dP, h->q_columns, 1 / sqrtf((float)a->HS), b);
+    gather(h, h->dP, b);
+}
+
+static void attend_queries_bwd(const struct head *h, int64_t q0, int64_t queries)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->k->tile_columns, end = a->past + q0 + queries;
+    const float *q = h->q + q0 * a->ldq, *dy = h->dy + q0 * a->ldy, *y = h->y_in + q0 * a->ldy;
+    float lse[LANES_MAX] = { 0 }, dots[LANES_MAX] = { 0 };
+    for (int64_t l = 0; l < queries; l++) {
+        lse[l] = h->lse_in[q0 + l];
+        dots[l] = a->k->dot(dy + l * a->ldy, y + l * a->ldy, a->HS); /* the sum of P dP over keys */
+    }
+    memset(h->found, 0, (size_t)(a->HS * lanes) * sizeof *h->found);
+    a->k->pack_columns(h->q_lanes, q, a->ldq, 1, queries, a->HS);
+    a->k->pack_columns(h->dy_lanes, dy, a->ldy, 1, queries, a->HS);
+    a->k->pack_columns(h->q_columns, q, a->ldq, 0, a->HS, queries);
+    a->k->pack_columns(h->dy_columns, dy, a->ldy, 0, a->HS, queries);
+    for (int64_t k0 = 0; k0 < end; k0 += KEYS)
+        block_bwd(h, lse, dots, &(struct block){ q0, queries, k0, smaller(KEYS, end - k0) });
+    a->k->unpack(h->dq + q0 * a->ldq, a->ldq, h->found, NULL, queries, a->HS);
 }
 
 static void attend_head_bwd(void *ctx, int64_t index, int thread)
 {
     const struct attention *a = ctx;
     struct head h = head_at(a, index, thread);
-    float *scores = h.work, *dP = scores + QUERIES * KEYS, *dots = dP + QUERIES * KEYS;
+    int64_t lanes = a->k->tile_columns;
+    float factor = 1 / sqrtf((float)a->HS);
+    a->k->pack_rows(h.k_rows, h.keys, a->ldk, 0, a->N, a->HS, factor);
+    a->k->pack_rows(h.v_rows, h.values, a->ldk, 0, a->N, a->HS, 1);
+    pack_turned(&h, h.keys, factor);
     clear_rows(h.dkeys, a->ldk, a->N, a->HS);
     clear_rows(h.dvalues, a->ldk, a->N, a->HS);
-    for (int64_t q0 = 0; q0 < a->N; q0 += QUERIES) {
-        int64_t rows = smaller(QUERIES, a->N - q0), end = q0 + rows;
-        for (int64_t r = 0; r < rows; r++) /* the sum of P dP over keys is that of y dy */
-            dots[r] = a->k->dot(h.dy + (q0 + r) * a->ldy, h.y_in + (q0 + r) * a->ldy, a->HS);
-        for (int64_t k0 = 0; k0 < end; k0 += KEYS)
-            block_bwd(&h, scores, dP, dots,
-                      &(struct block){ q0, rows, k0, smaller(KEYS, end - k0) });
-    }
+    for (int64_t q0 = 0; q0 < a->N; q0 += lanes)
+        attend_queries_bwd(&h, q0, smaller(lanes, a->N - q0));
 }
 
 void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float *qkv,
@@ -196,9 +283,7 @@ void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float 
                            .ldq = 3 * C, .ldk = 3 * C, .B = B, .N = T, .NH = NH, .HS = HS,
                            .mask = ops_mask(drop), .dq = dqkv, .dkeys = dqkv + C,
                            .dvalues = dqkv + 2 * C, .dy = dy, .y_in = y, .lse_in = lse };
-    a.work_floats = 2 * QUERIES * KEYS + QUERIES;
-    a.work = ops_work(o, o->threads * a.work_floats);
-    pool_each(o->pool, B * NH, attend_head_bwd, &a);
+    run_heads(o, &a, attend_head_bwd);
 }
 
 /* ---- with a cache ------------------------------------------------------------------------- */
@@ -207,16 +292,17 @@ void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float 
 static void attend_head_streamed(void *ctx, int64_t index, int thread)
 {
     const struct attention *a = ctx;
-    struct head h = head_at(a, index, thread);
-    float factor = 1 / sqrtf((float)a->HS);
+    int64_t column = index * a->HS;
+    float *scores = a->work + thread * a->work_floats, factor = 1 / sqrtf((float)a->HS);
     for (int64_t i = 0; i < a->N; i++) {
         int64_t n = a->past + i + 1;
-        float *y = h.y + i * a->ldy;
-        a->k->stream_rows(h.work, n, h.q + i * a->ldq, a->ldq, 1, h.keys, a->ldk, a->HS, n);
-        a->k->scale(h.work, factor, n);
-        a->k->softmax(h.work, n);
+        float *y = a->y + i * a->ldy + column;
+        a->k->stream_rows(scores, n, a->q + i * a->ldq + column, a->ldq, 1, a->keys + column,
+                          a->ldk, a->HS, n);
+        a->k->scale(scores, factor, n);
+        a->k->softmax(scores, n);
         memset(y, 0, (size_t)a->HS * sizeof *y);
-        a->k->stream_columns(y, a->ldy, h.work, n, 1, h.values, a->ldk, n, a->HS);
+        a->k->stream_columns(y, a->ldy, scores, n, 1, a->values + column, a->ldk, n, a->HS);
     }
 }
 
@@ -233,10 +319,10 @@ void ops_attention_cached(struct ops *o, float *y, float *keys, float *values, c
                            .ldq = 3 * C, .ldk = C, .B = 1, .N = N, .past = past, .NH = NH, .HS = HS,
                            .mask = ops_mask((struct ops_dropout){ 0 }) };
     if (N > KERNEL_ROWS) {
-        attend_all(o, &a);
+        run_heads(o, &a, attend_head);
         return;
     }
-    a.work_floats = (past + N + 15) / 16 * 16;
+    a.work_floats = round_up(past + N, 16);
     a.work = ops_work(o, o->threads * a.work_floats);
     pool_each(o->pool, NH, attend_head_streamed, &a);
 }

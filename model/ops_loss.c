@@ -56,17 +56,16 @@ static void chunk_loss(struct ops *o, struct loss *l)
     pool_for(o->pool, l->rows, ops_row_grain(l->C), gather_rows, l);
     ops_matmul(o, l->logits, l->x_rows, l->table,
                &(struct ops_matmul){ .b_transposed = 1, .M = l->rows, .N = l->V, .K = l->C,
-                                     .lda = l->C, .ldb = l->C, .ldc = l->ld, .alpha = 1 });
+                                     .lda = l->C, .ldb = l->C, .ldc = l->ld });
     pool_for(o->pool, l->rows, 1, cross_entropy_rows, l);
     if (!l->dx)
         return;
     ops_matmul(o, l->dx_rows, l->logits, l->table,
                &(struct ops_matmul){ .M = l->rows, .N = l->C, .K = l->V, .lda = l->ld,
-                                     .ldb = l->C, .ldc = l->C, .alpha = 1 });
+                                     .ldb = l->C, .ldc = l->C });
     ops_matmul(o, l->dtable, l->logits, l->x_rows,
-               &(struct ops_matmul){ .a_transposed = 1, .M = l->V, .N = l->C, .K = l->rows,
-                                     .lda = l->ld, .ldb = l->C, .ldc = l->C, .alpha = 1,
-                                     .beta = 1 });
+               &(struct ops_matmul){ .a_transposed = 1, .add = 1, .M = l->V, .N = l->C,
+                                     .K = l->rows, .lda = l->ld, .ldb = l->C, .ldc = l->C });
     pool_for(o->pool, l->rows, ops_row_grain(l->C), scatter_rows, l);
 }
 

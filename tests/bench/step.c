@@ -103,7 +103,7 @@ static double median(double *x, int n)
     return x[n / 2];
 }
 
-/* The rate of the library's products at a size that suits it. */
+/* The rate of matrix products at a size that suits it. */
 static double matmul_rate(struct ops *o)
 {
     enum { N = 1536, TIMES = 7 };
@@ -111,8 +111,8 @@ static double matmul_rate(struct ops *o)
     double rate[TIMES];
     for (int i = 0; i < TIMES; i++) {
         double begin = log_seconds();
-        ops_matmul(o, c, a, b, &(struct ops_matmul){ .M = N, .N = N, .K = N, .lda = N, .ldb = N,
-                                                     .ldc = N, .alpha = 1 });
+        ops_matmul(o, c, a, b,
+                   &(struct ops_matmul){ .M = N, .N = N, .K = N, .lda = N, .ldb = N, .ldc = N });
         rate[i] = 2.0 * N * N * N / (log_seconds() - begin);
     }
     ops_buffer_free(o, a, N * N);
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
     double peak = matmul_rate(r.o), tokens = (double)(r.b.B * r.b.T);
     double time = median(total, iterations);
     double rate = model_flops_per_token(&c, r.b.T) * tokens / time;
-    printf("library=%s threads=%d B=%lld T=%lld loss=%.6f\n", ops_describe(r.o), ops_threads(r.o),
+    printf("kernels=\"%s\" threads=%d B=%lld T=%lld loss=%.6f\n", ops_describe(r.o), ops_threads(r.o),
            (long long)r.b.B, (long long)r.b.T, loss);
     printf("step_ms=%.1f forward_ms=%.1f head_ms=%.1f backward_ms=%.1f optimizer_ms=%.1f\n",
            1e3 * time, 1e3 * median(parts[0], iterations), 1e3 * median(parts[1], iterations),

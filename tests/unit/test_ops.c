@@ -116,7 +116,7 @@ static double inner_product(const double *a, const double *b, int64_t n)
 
 /* ---- products ----------------------------------------------------------------------------- */
 
-static void matmul_of(struct ops *o, int ta, int tb, int64_t M, int64_t N, int64_t K)
+static void matmul_of(struct ops *o, int ta, int tb, int add, int64_t M, int64_t N, int64_t K)
 {
     int64_t lda = (ta ? M : K) + 3, ldb = (tb ? K : N) + 5, ldc = N + 2;
     struct numbers a = numbers((ta ? K : M) * lda, 1, 1), b = numbers((tb ? N : K) * ldb, 2, 1);
@@ -126,10 +126,10 @@ static void matmul_of(struct ops *o, int ta, int tb, int64_t M, int64_t N, int64
             double sum = 0;
             for (int64_t k = 0; k < K; k++)
                 sum += a.d[ta ? k * lda + m : m * lda + k] * b.d[tb ? n * ldb + k : k * ldb + n];
-            c.d[m * ldc + n] = 0.5 * sum - 2 * c.d[m * ldc + n];
+            c.d[m * ldc + n] = sum + (add ? c.d[m * ldc + n] : 0);
         }
     ops_matmul(o, c.f, a.f, b.f,
-               &(struct ops_matmul){ ta, tb, M, N, K, lda, ldb, ldc, 0.5f, -2 });
+               &(struct ops_matmul){ ta, tb, add, M, N, K, lda, ldb, ldc });
     check("matmul", c.f, c.d, c.n, 2e-6); /* what stands between the rows is not touched */
     drop(&a);
     drop(&b);
@@ -139,10 +139,11 @@ static void matmul_of(struct ops *o, int ta, int tb, int64_t M, int64_t N, int64
 static void matmul_in(struct ops *o)
 {
     const int64_t sizes[][3] = { { 1, 1, 1 },    { 3, 5, 7 },     { 17, 33, 20 }, { 64, 64, 64 },
-                                 { 100, 37, 65 }, { 31, 130, 129 }, { 5, 300, 41 } };
+                                 { 100, 37, 65 }, { 31, 130, 129 }, { 5, 300, 41 }, { 13, 9, 800 }, { 400, 21, 30 },
+                                 { 3100, 7, 4 },  { 6, 3200, 390 } };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int form = 0; form < 4; form++)
-            matmul_of(o, form & 1, form >> 1, sizes[i][0], sizes[i][1], sizes[i][2]);
+        for (int form = 0; form < 8; form++)
+            matmul_of(o, form & 1, form >> 1 & 1, form >> 2, sizes[i][0], sizes[i][1], sizes[i][2]);
 }
 
 Test(ops, matmul)
@@ -624,7 +625,9 @@ static void attention_in(struct ops *o)
     attention_of(o, (struct attention_case){ .B = 1, .T = 1, .NH = 1, .HS = 4 }, 1);
     attention_of(o, (struct attention_case){ .B = 2, .T = 9, .NH = 2, .HS = 5 }, 1);
     attention_of(o, (struct attention_case){ .B = 2, .T = 9, .NH = 2, .HS = 5, .drop = some }, 1);
+    attention_of(o, (struct attention_case){ .B = 1, .T = 37, .NH = 1, .HS = 17, .drop = some }, 1);
     /* several blocks of queries and of keys */
+    attention_of(o, (struct attention_case){ .B = 1, .T = 531, .NH = 2, .HS = 70 }, 0);
     attention_of(o, (struct attention_case){ .B = 1, .T = 700, .NH = 2, .HS = 6 }, 0);
     attention_of(o, (struct attention_case){ .B = 1, .T = 651, .NH = 1, .HS = 6, .drop = some }, 0);
 }
@@ -637,7 +640,7 @@ Test(ops, attention)
 /* The backward over several blocks: differences along one random direction. */
 static void attention_direction_in(struct ops *o)
 {
-    struct attention_case a = { .B = 1, .T = 600, .NH = 1, .HS = 4, .drop = { 3, 0.1 } };
+    struct attention_case a = { .B = 1, .T = 600, .NH = 1, .HS = 20, .drop = { 3, 0.1 } };
     int64_t n = a.T * 3 * a.HS;
     a.qkv = numbers(n, 1, 1);
     a.dy = numbers(a.T * a.HS, 2, 1);

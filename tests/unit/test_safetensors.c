@@ -111,7 +111,7 @@ Test(safetensors, refuses_bad_headers)
     refused("{\"a\":5}", 0, "unknown dtype");
     refused("{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,8]}}", 8, "bad shape of tensor 'a'");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8, "bad shape");
-    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]}}", 8, "bad shape");
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2.5],\"data_offsets\":[0,8]}}", 8, "bad shape");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,8]}}", 8,
             "bad shape");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,8]}}", 8,
