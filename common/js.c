@@ -116,14 +116,9 @@ int js_real(const struct js *v, double *out)
 
 int js_int(const struct js *v, int64_t *out)
 {
-    const double exact = 9007199254740992; /* 2^53: whole doubles below are exact */
-    double real = json_real_value(value(v));
-    if (json_is_integer(value(v)))
-        *out = json_integer_value(value(v));
-    else if (json_is_real(value(v)) && real > -exact && real < exact && real == (double)(int64_t)real)
-        *out = (int64_t)real;
-    else
+    if (!json_is_integer(value(v)))
         return -1;
+    *out = json_integer_value(value(v));
     return 0;
 }
 

@@ -1,8 +1,7 @@
 /*
  * js.h - JSON, read through jansson (RFC 8259; duplicate keys are errors, \u0000 is allowed).
  *
- * A text with an integer beyond 64 bits (Hugging Face writes 1e30 as one) has its integers as reals;
- * js_int takes whole reals below 2^53.
+ * A text with an integer beyond 64 bits (Hugging Face writes 1e30 as one) has reals for integers.
  *
  * Values belong to the tree and live until js_free of its root. A lookup that fails returns
  * NULL, and every accessor takes NULL, so that paths can be followed without checks between.
@@ -38,7 +37,7 @@ const struct js *js_value(void *it);
 
 const char *js_text(const struct js *v, size_t *len); /* NULL if no string; len may be NULL */
 int js_real(const struct js *v, double *out);         /* 0, or -1 if no number */
-int js_int(const struct js *v, int64_t *out);         /* 0, or -1 if no whole number */
+int js_int(const struct js *v, int64_t *out);         /* 0, or -1 if no integer */
 int js_bool(const struct js *v, int *out);            /* 0, or -1 if neither true nor false */
 
 /* Appends s[0..n) as a JSON string with its quotes; bytes of valid UTF-8 stay as they are. */

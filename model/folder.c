@@ -337,13 +337,13 @@ int folder_save(const struct model *m, float *const *blocks, const char *dir, in
     struct buf path = BUF_INIT, config = BUF_INIT;
     int failed = file_mkdirs(dir);
     if (failed == 0) {
-        file_join(&path, dir, "model.safetensors");
-        failed = save_weights(m, blocks, path.data);
-    }
-    if (failed == 0) {
         print_config(&config, &m->config, end_of_text);
         file_join(&path, dir, "config.json");
         failed = file_write(path.data, config.data, config.len);
+    }
+    if (failed == 0) {
+        file_join(&path, dir, "model.safetensors");
+        failed = save_weights(m, blocks, path.data);
     }
     buf_release(&config);
     buf_release(&path);

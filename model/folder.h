@@ -20,7 +20,7 @@ int folder_parse_config(struct model_config *config, const char *text, size_t n,
 int folder_load(struct model *m, struct ops *o, float ***blocks, const char *dir);
 void folder_free_blocks(struct model *m, struct ops *o, float **blocks);
 
-/* Writes config.json and model.safetensors (f32) into DIR, which is made if need be.
+/* Writes config.json and, last, model.safetensors (f32) into DIR, which is made if need be.
  * end_of_text: its id, or -1. */
 int folder_save(const struct model *m, float *const *blocks, const char *dir, int64_t end_of_text);
 

@@ -409,8 +409,11 @@ static int run(struct loop *l)
         log_info("stopped by %s after step %" PRId64 "%s",
                  stop_signal == SIGINT ? "SIGINT" : "SIGTERM", l->at.step,
                  l->settings->save ? ", which is saved; --resume goes on from there" : "");
-        return 0;
+        return write_report(l);
     }
+    /* the model last: where it stands, all else does */
+    if (write_report(l) < 0 || metrics_close(&l->metrics) < 0)
+        return -1;
     return l->settings->save ? write_model(l) : 0;
 }
 
@@ -428,14 +431,11 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
         failed = run(&l) < 0;
         result->steps = l.at.step - first;
         result->tokens = tokens_done(&l) - tokens;
-        /* also of a run that diverged; its own error is the one to tell then */
-        if (failed) {
+        if (failed && l.metrics.file) { /* a report of a run that diverged, too; its error is the one to tell */
             char error[1024];
             snprintf(error, sizeof error, "%s", err_get());
             write_report(&l);
             err_set("%s", error);
-        } else {
-            failed = write_report(&l) < 0;
         }
     }
     return close_loop(&l) < 0 || failed ? -1 : 0;

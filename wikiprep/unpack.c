@@ -114,6 +114,8 @@ int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
     if (got)
         return got;
     u->ended = 1;
+    if (archive_errno(u->archive)) /* some filters take a failed read for the end of the data */
+        return fail(u, "unpack");
     int more = next_file(u);
     if (more > 0)
         return err_set("'%s' is an archive of several files: unpack it first", u->name);
