@@ -4,13 +4,16 @@
 
 #include "model/context.h"
 
+/* Panels of A are shared, in the last cache. A thread takes columns of C: it packs the columns of
+ * B for itself, a slice of the sum at a time, and multiplies the slice while it is in its own
+ * cache. So threads meet twice in a product of usual size. */
 enum {
-    BLOCK_DEPTH = 384,     /* most of K that is multiplied at once */
-    BLOCK_ROWS = 3072,     /* of A whose panels exist at once, and */
-    BLOCK_COLUMNS = 3072,  /* of B: both stay in the last cache */
-    UNIT_ROWS = 384,       /* of A that a thread multiplies at once: they stay in its own cache */
-    UNITS = 8,             /* pieces a thread, so that one that is held up is not waited for */
-    PACK_PANELS = 4,       /* panels that a thread packs at once */
+    SLICE = 384,           /* most of K that is multiplied at once */
+    A_FLOATS = 1 << 21,    /* of panels of A, about */
+    A_ROWS = 3072,         /* most rows of them: a multiple of every tile_rows */
+    CHUNK_PANELS = 2,      /* of B, that a thread takes */
+    CHUNKS = 3,            /* a thread, at least, so that one that is held up is not waited for */
+    PACK_PANELS = 8,       /* of A, that a thread packs at once */
     SMALL = 1 << 16,       /* multiplications below which threads do not pay */
     COLUMN_GRAIN = 64,     /* columns of a streamed product or of a bias gradient */
     STREAM_GRAIN = 256,    /* rows of the table in a streamed product of dots */
@@ -28,101 +31,91 @@ static int64_t pieces(int64_t n, int64_t size)
 
 /* ---- one product over all threads ----------------------------------------------------------- */
 
-/* A block: rows m0.., columns n0.., and of the sum the part k0... */
+/* Rows m0 .. m0+rows-1 of C, and of the sum the part from k0 to k1, in slices. */
 struct block {
     const struct kernels *k;
     const struct ops_matmul *s;
     float *C;
     const float *A, *B;
-    float *a_panels, *b_panels;
-    int64_t m0, n0, k0, rows, columns, depth;
-    int pack_a;             /* 0: the panels of A are those of the block before */
-    int64_t a_units;        /* of packing; those of B follow */
-    int64_t unit_columns, column_units;
+    int64_t m0, rows, k0, k1, slice;
+    float *a_panels;
+    int64_t a_slice; /* floats of a slice of them */
+    float *chunks;   /* a chunk of B a thread */
+    int64_t chunk_columns, chunk_floats;
+    int64_t row_parts, part_rows; /* where there are fewer chunks than threads, rows are cut, too */
+    int64_t packs;                /* units of packing a slice */
 };
-
-static void pack_a_unit(const struct block *b, int64_t unit)
-{
-    const struct ops_matmul *s = b->s;
-    int64_t height = PACK_PANELS * b->k->tile_rows, i = unit * height;
-    const float *from = s->a_transposed ? b->A + b->k0 * s->lda + b->m0 + i
-                                        : b->A + (b->m0 + i) * s->lda + b->k0;
-    b->k->pack_rows(b->a_panels + i * b->depth, from, s->lda, s->a_transposed,
-                    smaller(height, b->rows - i), b->depth, 1);
-}
-
-static void pack_b_unit(const struct block *b, int64_t unit)
-{
-    const struct ops_matmul *s = b->s;
-    int64_t width = PACK_PANELS * b->k->tile_columns, j = unit * width;
-    const float *from = s->b_transposed ? b->B + (b->n0 + j) * s->ldb + b->k0
-                                        : b->B + b->k0 * s->ldb + b->n0 + j;
-    b->k->pack_columns(b->b_panels + j * b->depth, from, s->ldb, s->b_transposed,
-                       smaller(width, b->columns - j), b->depth);
-}
 
 static void pack_unit(void *ctx, int64_t unit, int thread)
 {
     (void)thread;
     const struct block *b = ctx;
-    if (unit < b->a_units)
-        pack_a_unit(b, unit);
-    else
-        pack_b_unit(b, unit - b->a_units);
+    const struct ops_matmul *s = b->s;
+    int64_t height = PACK_PANELS * b->k->tile_rows, i = unit % b->packs * height;
+    int64_t slice = unit / b->packs, k = b->k0 + slice * b->slice, m = b->m0 + i;
+    int64_t depth = smaller(b->slice, b->k1 - k);
+    const float *from = s->a_transposed ? b->A + k * s->lda + m : b->A + m * s->lda + k;
+    b->k->pack_rows(b->a_panels + slice * b->a_slice + i * depth, from, s->lda, s->a_transposed,
+                    smaller(height, b->rows - i), depth, 1);
 }
 
 static void multiply_unit(void *ctx, int64_t unit, int thread)
 {
-    (void)thread;
     const struct block *b = ctx;
     const struct ops_matmul *s = b->s;
-    int64_t i = unit / b->column_units * UNIT_ROWS, j = unit % b->column_units * b->unit_columns;
-    b->k->multiply(b->C + (b->m0 + i) * s->ldc + b->n0 + j, s->ldc, b->a_panels + i * b->depth,
-                   b->depth, b->b_panels + j * b->depth, smaller(UNIT_ROWS, b->rows - i),
-                   smaller(b->unit_columns, b->columns - j), b->depth, s->add || b->k0);
+    int64_t i = unit % b->row_parts * b->part_rows, j = unit / b->row_parts * b->chunk_columns;
+    int64_t columns = smaller(b->chunk_columns, s->N - j), rows = smaller(b->part_rows, b->rows - i);
+    float *chunk = b->chunks + thread * b->chunk_floats, *C = b->C + (b->m0 + i) * s->ldc + j;
+    const float *a = b->a_panels;
+    if (rows <= 0)
+        return;
+    for (int64_t k = b->k0; k < b->k1; k += b->slice, a += b->a_slice) {
+        int64_t depth = smaller(b->slice, b->k1 - k);
+        const float *from = s->b_transposed ? b->B + j * s->ldb + k : b->B + k * s->ldb + j;
+        b->k->pack_columns(chunk, from, s->ldb, s->b_transposed, columns, depth);
+        b->k->multiply(C, s->ldc, a + i * depth, depth, chunk, rows, columns, depth, s->add || k);
+    }
 }
 
 static void multiply_block(struct ops *o, struct block *b, int threaded)
 {
-    int64_t tile = b->k->tile_columns, row_units = pieces(b->rows, UNIT_ROWS);
-    b->a_units = b->pack_a ? pieces(b->rows, PACK_PANELS * b->k->tile_rows) : 0;
-    int64_t units = b->a_units + pieces(b->columns, PACK_PANELS * tile);
-    int64_t wanted = pieces((int64_t)UNITS * o->threads, row_units);
-    b->unit_columns = pieces(pieces(b->columns, wanted), tile) * tile;
-    b->column_units = pieces(b->columns, b->unit_columns);
+    int64_t slices = pieces(b->k1 - b->k0, b->slice), chunks = pieces(b->s->N, b->chunk_columns);
+    b->packs = pieces(b->rows, PACK_PANELS * b->k->tile_rows);
+    b->row_parts = threaded ? pieces((int64_t)CHUNKS * o->threads, chunks) : 1;
+    b->part_rows = pieces(pieces(b->rows, b->row_parts), b->k->tile_rows) * b->k->tile_rows;
     if (threaded) {
-        pool_each(o->pool, units, pack_unit, b);
-        pool_each(o->pool, row_units * b->column_units, multiply_unit, b);
+        pool_each(o->pool, b->packs * slices, pack_unit, b);
+        pool_each(o->pool, chunks * b->row_parts, multiply_unit, b);
         return;
     }
-    for (int64_t i = 0; i < units; i++)
+    for (int64_t i = 0; i < b->packs * slices; i++)
         pack_unit(b, i, 0);
-    for (int64_t i = 0; i < row_units * b->column_units; i++)
+    for (int64_t i = 0; i < chunks; i++)
         multiply_unit(b, i, 0);
 }
 
-/* The sum over K goes in equal parts, so that the last is not a sliver. */
+/* The sum over K goes in equal slices, so that the last is not a sliver. */
 void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
                 const struct ops_matmul *shape)
 {
-    int64_t M = shape->M, N = shape->N, K = shape->K;
-    assert(M > 0 && N > 0 && K > 0);
-    int threaded = (double)M * (double)N * (double)K >= SMALL;
-    int64_t depth = pieces(K, pieces(K, BLOCK_DEPTH));
+    int64_t M = shape->M, K = shape->K;
+    assert(M > 0 && shape->N > 0 && K > 0);
+    int threaded = (double)M * (double)shape->N * (double)K >= SMALL;
     struct block b = { .k = o->k, .s = shape, .C = C, .A = A, .B = B };
-    int64_t a_floats = pieces((smaller(M, BLOCK_ROWS) + b.k->tile_rows) * depth, 16) * 16;
-    int64_t b_floats = (smaller(N, BLOCK_COLUMNS) + b.k->tile_columns) * depth;
-    b.a_panels = ops_panels(o, a_floats + b_floats);
-    b.b_panels = b.a_panels + a_floats;
-    for (b.m0 = 0; b.m0 < M; b.m0 += BLOCK_ROWS)
-        for (b.k0 = 0; b.k0 < K; b.k0 += depth)
-            for (b.n0 = 0; b.n0 < N; b.n0 += BLOCK_COLUMNS) {
-                b.rows = smaller(BLOCK_ROWS, M - b.m0);
-                b.depth = smaller(depth, K - b.k0);
-                b.columns = smaller(BLOCK_COLUMNS, N - b.n0);
-                b.pack_a = b.n0 == 0;
-                multiply_block(o, &b, threaded);
-            }
+    int64_t slices = pieces(K, SLICE), tile = b.k->tile_rows;
+    b.slice = pieces(K, slices);
+    b.a_slice = pieces(smaller(M, A_ROWS), tile) * tile * b.slice;
+    slices = smaller(slices, A_FLOATS / b.a_slice > 0 ? A_FLOATS / b.a_slice : 1);
+    b.chunk_columns = CHUNK_PANELS * b.k->tile_columns;
+    b.chunk_floats = pieces(b.chunk_columns * b.slice, 16) * 16;
+    b.chunks = ops_panels(o, o->threads * b.chunk_floats + slices * b.a_slice);
+    b.a_panels = b.chunks + o->threads * b.chunk_floats;
+    for (b.m0 = 0; b.m0 < M; b.m0 += A_ROWS)
+        for (b.k0 = 0; b.k0 < K; b.k0 = b.k1) {
+            b.rows = smaller(A_ROWS, M - b.m0);
+            b.k1 = smaller(b.k0 + slices * b.slice, K);
+            multiply_block(o, &b, threaded);
+        }
 }
 
 /* ---- few rows: w is streamed ---------------------------------------------------------------- */
