@@ -431,7 +431,7 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
         failed = run(&l) < 0;
         result->steps = l.at.step - first;
         result->tokens = tokens_done(&l) - tokens;
-        if (failed && l.metrics.file) { /* a report of a run that diverged, too; its error is the one to tell */
+        if (failed && l.metrics.file) { /* a report of a run that diverged, too; its error is told */
             char error[1024];
             snprintf(error, sizeof error, "%s", err_get());
             write_report(&l);
