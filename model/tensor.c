@@ -71,19 +71,62 @@ static uint64_t name_key(uint64_t seed, const char *name)
     return key;
 }
 
-/* Elements 2i and 2i+1 are the two normals that Box and Muller (1958) make of one pair of
- * uniform numbers, the i-th number's halves. */
+/* -log(u) of u = (bits + 1) / 2^32, in plain arithmetic that the compiler can vectorise: u is
+ * 2^e m with m from sqrt(1/2) to sqrt(2), and log m a polynomial (Cephes logf). */
+static inline float minus_log(uint32_t bits)
+{
+    union {
+        float f;
+        uint32_t u;
+    } x = { .f = ((float)(bits >> 8) + 1) * 0x1p-24f };
+    uint32_t shifted = x.u - 0x3F3504F3; /* sqrt(1/2) */
+    float e = (float)((int32_t)shifted >> 23);
+    x.u = (shifted & 0x7FFFFF) + 0x3F3504F3;
+    float m = x.f - 1, s = m * m, p = 7.0376836292e-2f;
+    p = p * m - 1.1514610310e-1f;
+    p = p * m + 1.1676998740e-1f;
+    p = p * m - 1.2420140846e-1f;
+    p = p * m + 1.4249322787e-1f;
+    p = p * m - 1.6668057665e-1f;
+    p = p * m + 2.0000714765e-1f;
+    p = p * m - 2.4999993993e-1f;
+    p = p * m + 3.3333331174e-1f;
+    return -(p * m * s - 0.5f * s + m + e * 0.69314718f);
+}
+
+/* sine of a quarter turn times x, and cosine, for x from -1/2 to 1/2 (Taylor). */
+static inline float quarter_sine(float x)
+{
+    float a = x * 1.57079633f, s = a * a;
+    return a * (1 + s * (-1.66666667e-1f + s * (8.3333333e-3f + s * -1.9841270e-4f)));
+}
+
+static inline float quarter_cosine(float x)
+{
+    float a = x * 1.57079633f, s = a * a;
+    return 1 + s * (-0.5f + s * (4.1666667e-2f + s * (-1.3888889e-3f + s * 2.4801587e-5f)));
+}
+
+/* The two normals that Box and Muller (1958) make of a pair of uniform numbers. */
+static inline void normal_pair(float *first, float *second, uint64_t bits, float std)
+{
+    float radius = std * sqrtf(2 * minus_log((uint32_t)bits));
+    int32_t turn = (int32_t)(bits >> 40); /* 24 bits; the upper two are the quarter */
+    int32_t quarter = (turn + (1 << 21)) >> 22;
+    float x = (float)(turn - (quarter << 22)) * 0x1p-22f;
+    float sine = quarter_sine(x), cosine = quarter_cosine(x);
+    float a = quarter & 1 ? sine : cosine, b = quarter & 1 ? cosine : sine;
+    *first = (quarter + 1) & 2 ? -radius * a : radius * a;
+    *second = quarter & 2 ? -radius * b : radius * b;
+}
+
 static void fill_normal(float *out, int64_t n, uint64_t key, float std)
 {
-    for (int64_t i = 0; i < n; i += 2) {
-        uint64_t bits = rng_at(key, (uint64_t)i / 2);
-        double u = ((double)(uint32_t)bits + 1) * 0x1p-32; /* (0, 1] */
-        double angle = (double)(bits >> 32) * (6.283185307179586 * 0x1p-32);
-        double radius = std * sqrt(-2 * log(u));
-        out[i] = (float)(radius * cos(angle));
-        if (i + 1 < n)
-            out[i + 1] = (float)(radius * sin(angle));
-    }
+    float unused;
+    for (int64_t i = 0; i < n / 2; i++)
+        normal_pair(&out[2 * i], &out[2 * i + 1], rng_at(key, (uint64_t)i), std);
+    if (n % 2)
+        normal_pair(&out[n - 1], &unused, rng_at(key, (uint64_t)(n / 2)), std);
 }
 
 void tensor_initialise(const struct tensor *row, uint64_t seed, float *out)
