@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 PROGRAM_PREFIX ?=
 
 CC ?= gcc
-PACKAGES = libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libutf8proc libedit
+PACKAGES = libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libedit
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 
@@ -23,7 +23,7 @@ CFLAGS ?=
 ALL_CFLAGS = -std=gnu11 $(WARN) $(MODE_FLAGS) -pthread $(CFLAGS)
 ALL_CPPFLAGS = -I. -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
 ALL_LDFLAGS = $(MODE_FLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
-LIBS = $(PKG_LIBS) -ldl -lm
+LIBS = $(PKG_LIBS) -lm
 
 B = build/$(MODE)
 PROGRAMS = wikiprep tokenize tfwrite train evaluate generate

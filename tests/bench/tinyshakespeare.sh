@@ -7,7 +7,7 @@ cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
 size=$(wc -c <"$text") cut=$((size * 9 / 10))
 head -c $cut "$text" >train.txt && tail -c +$((cut + 1)) "$text" >valid.txt
-tokenize train -q --vocab-size 65 --alphabet seen --special '' -o vocab "$text" || exit 1
+tokenize train -q --vocab-size 66 --alphabet seen -o vocab "$text" || exit 1
 for part in train valid; do
     stride=$([ $part = train ] && echo 8 || echo 64)
     tokenize -q --vocab vocab --format text $part.txt |
