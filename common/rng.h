@@ -36,6 +36,13 @@ static inline uint64_t rng_at(uint64_t key, uint64_t i)
     return rng_mix(key + (i + 1) * 0x9E3779B97F4A7C15u);
 }
 
+/* The key of the sequence that begins with the i-th number of `key`'s:
+ * rng_at(rng_from(key, i), j) is rng_at(key, i + j). */
+static inline uint64_t rng_from(uint64_t key, uint64_t i)
+{
+    return key + i * 0x9E3779B97F4A7C15u;
+}
+
 struct rng {
     uint64_t key, count;
 };
