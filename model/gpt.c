@@ -26,7 +26,6 @@ static struct ops_dropout dropout_at(const struct batch *b, double rate, int64_t
 enum { WTE, WPE };
 enum { LN1_GAIN, LN1_BIAS, QKV, QKV_BIAS, OUT, OUT_BIAS, LN2_GAIN, LN2_BIAS, FC, FC_BIAS, PROJ,
        PROJ_BIAS, LAYER_TENSORS };
-enum { LNF_GAIN, LNF_BIAS };
 
 /* Weight decay is for matrices (the embeddings too), not for biases and gains. The maps that end
  * a residual branch start smaller, for there are 2L of them on one stream. */
@@ -248,13 +247,18 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, float
 
 /* ---- head --------------------------------------------------------------------------------- */
 
+static int64_t head_bias(const struct model *m)
+{
+    return m->tensors.rows[m->tensors.count - 1].offset;
+}
+
 static double head_fwd(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
                        const float *x, const float *w, const float *tied, const struct batch *b)
 {
     const struct model_config *c = &m->config;
-    const int64_t N = b->B * b->T, C = c->width, bias = m->tensors.rows[m->tensors.count - 1].offset;
+    const int64_t N = b->B * b->T, C = c->width;
     float *normed = ops_scratch(o, N * C);
-    ops_layernorm_fwd(o, normed, NULL, NULL, x, w, w + bias, N, C, c->epsilon);
+    ops_layernorm_fwd(o, normed, NULL, NULL, x, w, w + head_bias(m), N, C, c->epsilon);
     return ops_loss_fwd(o, losses, correct, normed, tied, b->labels, N, c->vocabulary, C);
 }
 
@@ -263,7 +267,7 @@ static double head_fwd_bwd(const struct model *m, struct ops *o, float *dx, floa
                            const struct batch *b)
 {
     const struct model_config *c = &m->config;
-    const int64_t N = b->B * b->T, C = c->width, bias = m->tensors.rows[m->tensors.count - 1].offset;
+    const int64_t N = b->B * b->T, C = c->width, bias = head_bias(m);
     float *normed = ops_scratch(o, N * (2 * C + 2));
     float *dnormed = normed + N * C, *mean = dnormed + N * C, *rstd = mean + N;
     ops_layernorm_fwd(o, normed, mean, rstd, x, w, w + bias, N, C, c->epsilon);
@@ -294,7 +298,8 @@ static int check_rate(const char *name, double value)
 static int check_config(const struct model_config *c)
 {
     if (check_count("layers", c->layers, 10000) < 0 ||
-        check_count("width", c->width, 1 << 20) < 0 || check_count("heads", c->heads, 1 << 20) < 0 ||
+        check_count("width", c->width, 1 << 20) < 0 ||
+        check_count("heads", c->heads, 1 << 20) < 0 ||
         check_count("inner width", c->inner, 1 << 24) < 0 ||
         check_count("positions", c->positions, 1 << 24) < 0 ||
         check_count("vocabulary", c->vocabulary, 1 << 24) < 0 ||

@@ -14,7 +14,7 @@ enum {
     SUM_BLOCK = 1 << 16,  /* floats of sum_squares that are summed at once */
 };
 
-/* ---- the context -------------------------------------------------------------------------- */
+/* ---- the context ------------------------------------------------------------------------- */
 
 struct ops *ops_new(int threads)
 {
@@ -46,7 +46,7 @@ const char *ops_describe(const struct ops *o)
     return o->k->name;
 }
 
-/* ---- buffers ------------------------------------------------------------------------------ */
+/* ---- buffers ----------------------------------------------------------------------------- */
 
 /* Huge pages where the system has them: the large matrices are read in long strides. */
 static void prefer_huge_pages(float *p, int64_t floats)
@@ -106,7 +106,7 @@ int64_t ops_row_grain(int64_t C)
     return C >= GRAIN ? 1 : GRAIN / C;
 }
 
-/* ---- element by element ------------------------------------------------------------------- */
+/* ---- element by element ------------------------------------------------------------------ */
 
 /* The arguments of a loop over elements. */
 struct map {
@@ -164,13 +164,14 @@ void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t n)
     pool_for(o->pool, n, GRAIN, gelu_bwd_part, &(struct map){ .k = o->k, .y = d, .x = x });
 }
 
-/* ---- dropout ------------------------------------------------------------------------------ */
+/* ---- dropout ----------------------------------------------------------------------------- */
 
 struct kernel_mask ops_mask(struct ops_dropout drop)
 {
     assert(drop.rate >= 0 && drop.rate < 1);
     uint32_t threshold = (uint32_t)(drop.rate * 0x1p32);
-    return (struct kernel_mask){ drop.key, threshold, threshold ? (float)(1 / (1 - drop.rate)) : 1 };
+    float scale = threshold ? (float)(1 / (1 - drop.rate)) : 1;
+    return (struct kernel_mask){ drop.key, threshold, scale };
 }
 
 static void dropout_part(void *ctx, int64_t begin, int64_t end, int thread)
@@ -189,7 +190,7 @@ void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n, struc
         memcpy(dx, dy, (size_t)n * sizeof *dx);
 }
 
-/* ---- layer norm --------------------------------------------------------------------------- */
+/* ---- layer norm -------------------------------------------------------------------------- */
 
 struct layernorm {
     const struct kernels *k;
@@ -253,7 +254,7 @@ void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, con
     pool_for(o->pool, N, ops_row_grain(C), layernorm_bwd_rows, &l);
 }
 
-/* ---- embedding ---------------------------------------------------------------------------- */
+/* ---- embedding --------------------------------------------------------------------------- */
 
 struct embedding {
     const struct kernels *k;
@@ -283,7 +284,8 @@ void ops_embedding_fwd(struct ops *o, float *x, const uint32_t *ids, const float
     ops_dropout_bwd(o, x, x, B * T * C, drop); /* a mask multiplies x and dx alike */
 }
 
-/* A thread has columns of its own, so that rows of equal ids do not meet, and are added in order. */
+/* A thread has columns of its own, so that rows of equal ids do not meet and
+ * are added in order. */
 static void embedding_bwd_columns(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
@@ -305,7 +307,7 @@ void ops_embedding_bwd(struct ops *o, float *dtable, float *dpositions, float *d
     pool_for(o->pool, C, COLUMN_GRAIN, embedding_bwd_columns, &e);
 }
 
-/* ---- the optimizer's part ------------------------------------------------------------------- */
+/* ---- the optimizer's part ---------------------------------------------------------------- */
 
 struct squares {
     const struct kernels *k;

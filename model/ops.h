@@ -38,7 +38,7 @@ struct ops_dropout {
     double rate;
 };
 
-/* ---- matrix products ---------------------------------------------------------------------- */
+/* ---- matrix products --------------------------------------------------------------------- */
 
 /* C[M,N] = op(A)[M,K] op(B)[K,N], or C += with add, where op transposes a stored [K,M] or [N,K]
  * if asked; lda, ldb, ldc are row strides. All threads share the work; the same bits for any
@@ -64,7 +64,7 @@ void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const flo
 void ops_residual_fwd(struct ops *o, float *y, const float *base, const float *x, const float *w,
                       const float *bias, int64_t N, int64_t I, int64_t O, struct ops_dropout drop);
 
-/* ---- maps of rows and elements ------------------------------------------------------------ */
+/* ---- maps of rows and elements ----------------------------------------------------------- */
 
 /* x[b,t,C] = dropout(table[ids[b,t]] + positions[t]); ids are below the table's rows. */
 void ops_embedding_fwd(struct ops *o, float *x, const uint32_t *ids, const float *table,
@@ -96,7 +96,7 @@ void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n,
 
 void ops_add(struct ops *o, float *y, const float *x, int64_t n); /* y += x */
 
-/* ---- attention ---------------------------------------------------------------------------- */
+/* ---- attention --------------------------------------------------------------------------- */
 
 /* Causal attention: per head y = dropout(softmax(q k^T / sqrt(HS))) v, each position over itself
  * and those before it (Vaswani et al. 2017). qkv[B,T,3C] holds queries, keys, values side by
@@ -116,7 +116,7 @@ void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float 
 void ops_attention_cached(struct ops *o, float *y, float *keys, float *values, const float *qkv,
                           int64_t past, int64_t N, int64_t NH, int64_t HS);
 
-/* ---- the tied decoder ----------------------------------------------------------------------- */
+/* ---- the tied decoder -------------------------------------------------------------------- */
 
 /* logits[N,V] = x[N,C] table[V,C]^T. */
 void ops_logits(struct ops *o, float *logits, const float *x, const float *table, int64_t N,
@@ -132,7 +132,7 @@ double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x,
                         const float *table, const int32_t *labels, double scale, int64_t N,
                         int64_t V, int64_t C);
 
-/* ---- the optimizer's part ------------------------------------------------------------------- */
+/* ---- the optimizer's part ---------------------------------------------------------------- */
 
 void ops_zero(struct ops *o, float *x, int64_t n);
 double ops_sum_squares(struct ops *o, const float *x, int64_t n); /* f64 sums, fixed order */

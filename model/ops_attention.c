@@ -40,7 +40,7 @@ struct head {
 
     float *k_rows;          /* panels of K / sqrt(HS), all keys */
     float *v_rows;          /* panels of V (backward) */
-    float *turned;          /* panels of V^T, backward of K^T / sqrt(HS), a block of keys at a time */
+    float *turned;          /* panels of V^T, backward of K^T / sqrt(HS), block by block of keys */
     float *scores, *dP;     /* [KEYS, lanes] */
     float *found;           /* [HS, lanes] y^T, backward dq^T */
     float *q_lanes, *dy_lanes;     /* panels of Q^T and dy^T */

@@ -29,7 +29,7 @@ static int64_t pieces(int64_t n, int64_t size)
     return (n + size - 1) / size;
 }
 
-/* ---- one product over all threads ----------------------------------------------------------- */
+/* ---- one product over all threads -------------------------------------------------------- */
 
 /* Rows m0 .. m0+rows-1 of C, and of the sum the part from k0 to k1, in slices. */
 struct block {
@@ -64,7 +64,8 @@ static void multiply_unit(void *ctx, int64_t unit, int thread)
     const struct block *b = ctx;
     const struct ops_matmul *s = b->s;
     int64_t i = unit % b->row_parts * b->part_rows, j = unit / b->row_parts * b->chunk_columns;
-    int64_t columns = smaller(b->chunk_columns, s->N - j), rows = smaller(b->part_rows, b->rows - i);
+    int64_t columns = smaller(b->chunk_columns, s->N - j);
+    int64_t rows = smaller(b->part_rows, b->rows - i);
     float *chunk = b->chunks + thread * b->chunk_floats, *C = b->C + (b->m0 + i) * s->ldc + j;
     const float *a = b->a_panels;
     if (rows <= 0)
@@ -118,7 +119,7 @@ void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
         }
 }
 
-/* ---- few rows: w is streamed ---------------------------------------------------------------- */
+/* ---- few rows: w is streamed ------------------------------------------------------------- */
 
 struct streamed {
     const struct kernels *k;
@@ -143,7 +144,7 @@ static void stream_rows_part(void *ctx, int64_t begin, int64_t end, int thread)
                       end - begin);
 }
 
-/* ---- linear maps -------------------------------------------------------------------------- */
+/* ---- linear maps ------------------------------------------------------------------------- */
 
 /* Rows of y before the product is added to them: base + bias, either of which may be absent. */
 struct beginning {
@@ -216,7 +217,7 @@ void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const flo
         pool_for(o->pool, O, COLUMN_GRAIN, bias_bwd_columns, &b);
 }
 
-/* ---- residual branches -------------------------------------------------------------------- */
+/* ---- residual branches ------------------------------------------------------------------- */
 
 struct residual {
     const struct kernels *k;
@@ -245,7 +246,7 @@ void ops_residual_fwd(struct ops *o, float *y, const float *base, const float *x
         pool_for(o->pool, N, 2 * ops_row_grain(O), residual_rows, &r);
 }
 
-/* ---- the decoder -------------------------------------------------------------------------- */
+/* ---- the decoder ------------------------------------------------------------------------- */
 
 void ops_logits(struct ops *o, float *logits, const float *x, const float *table, int64_t N,
                 int64_t V, int64_t C)

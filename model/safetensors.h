@@ -31,7 +31,7 @@ struct safetensor {
     uint64_t offset, bytes; /* in the file */
 };
 
-/* ---- one file ----------------------------------------------------------------------------- */
+/* ---- one file ---------------------------------------------------------------------------- */
 
 struct safetensors {
     char *path;
@@ -51,7 +51,7 @@ const struct safetensor *safetensors_find(const struct safetensors *s, const cha
 /* out[elements] from F32, F16 or BF16. -1 with an error when it is of another type. */
 int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out);
 
-/* ---- a folder: model.safetensors, or the files of its index ------------------------------------ */
+/* ---- a folder: model.safetensors, or the files of its index ------------------------------ */
 
 struct safetensors_set {
     struct safetensors *files;
@@ -65,7 +65,7 @@ void safetensors_close_set(struct safetensors_set *set);
 const struct safetensor *safetensors_find_in(const struct safetensors_set *set, const char *name,
                                              const struct safetensors **file);
 
-/* ---- writing ------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------- */
 
 /* The header first, then the data of all tensors in order, in as many pieces as it likes. */
 struct safetensors_writer {

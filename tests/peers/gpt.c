@@ -35,7 +35,8 @@ static int logits(struct net *n, const char *ids_path, const char *out_path)
     const struct model_config *c = &n->m.config;
     int64_t T = (int64_t)ids.len / 4, V = c->vocabulary, C = c->width;
     struct batch b = { .B = 1, .T = T, .ids = (const uint32_t *)(const void *)ids.data };
-    float *x = ops_buffer(n->o, T * C), *y = ops_buffer(n->o, T * C), *out = ops_buffer(n->o, T * V);
+    float *x = ops_buffer(n->o, T * C), *y = ops_buffer(n->o, T * C);
+    float *out = ops_buffer(n->o, T * V);
     n->m.embedding_fwd(&n->m, n->o, x, n->w[0], &b);
     for (int64_t l = 0; l < c->layers; l++) {
         n->m.layer_fwd(&n->m, n->o, l, y, x, n->w[l + 1], NULL, &b);
@@ -81,7 +82,8 @@ static float forward_backward(struct net *n, float **g, const struct batch *b)
     float *dx = ops_buffer(n->o, N * C);
     m->embedding_fwd(m, n->o, x, n->w[0], b);
     for (int64_t l = 0; l < L; l++)
-        m->layer_fwd(m, n->o, l, x + (l + 1) * N * C, x + l * N * C, n->w[l + 1], cache + l * size, b);
+        m->layer_fwd(m, n->o, l, x + (l + 1) * N * C, x + l * N * C, n->w[l + 1], cache + l * size,
+                     b);
     double loss = m->head_fwd_bwd(m, n->o, dx, g[L + 1], g[0], x + L * N * C, n->w[L + 1], n->w[0],
                                   1.0 / (double)N, b);
     for (int64_t l = L; l-- > 0;)
@@ -93,7 +95,8 @@ static float forward_backward(struct net *n, float **g, const struct batch *b)
     return (float)(loss / (double)N);
 }
 
-static int gradients(struct net *n, const char *ids_path, int64_t B, int64_t T, const char *out_path)
+static int gradients(struct net *n, const char *ids_path, int64_t B, int64_t T,
+                     const char *out_path)
 {
     struct buf file = BUF_INIT, out = BUF_INIT;
     if (file_read(ids_path, &file) < 0)

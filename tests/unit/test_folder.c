@@ -61,7 +61,7 @@ static void save_small(struct ops *o)
     model_release(&m);
 }
 
-/* ---- what is saved is what is loaded ---------------------------------------------------------- */
+/* ---- what is saved is what is loaded ----------------------------------------------------- */
 
 Test(folder, round_trip)
 {
@@ -88,7 +88,7 @@ Test(folder, round_trip)
     ops_free(o);
 }
 
-/* ---- tensors ------------------------------------------------------------------------------ */
+/* ---- tensors ----------------------------------------------------------------------------- */
 
 /* Rewrites model.safetensors with one tensor renamed (a name of the same length), or resized. */
 static void change_file(const char *from, const char *to)
@@ -211,7 +211,7 @@ Test(folder, absurd_sizes)
     load_refused("bad n_embd");
 }
 
-/* ---- config.json -------------------------------------------------------------------------- */
+/* ---- config.json ------------------------------------------------------------------------- */
 
 Test(folder, config_defaults)
 {

@@ -93,7 +93,8 @@ static double backward(struct net *n, double scale)
     double loss = n->m.head_fwd_bwd(&n->m, n->o, n->dx, n->g[3], n->g[0], n->x[2], n->w[3], n->w[0],
                                     scale, &n->b);
     for (int l = 2; l-- > 0;)
-        n->m.layer_bwd(&n->m, n->o, l, n->dx, n->g[l + 1], n->x[l], n->w[l + 1], n->cache[l], &n->b);
+        n->m.layer_bwd(&n->m, n->o, l, n->dx, n->g[l + 1], n->x[l], n->w[l + 1], n->cache[l],
+                       &n->b);
     n->m.embedding_bwd(&n->m, n->o, n->g[0], n->dx, &n->b);
     return loss;
 }
@@ -117,8 +118,8 @@ static void check_tensor(struct net *n, const struct tensor *row, double scale)
     }
     memcpy(w, keep, (size_t)size * sizeof *keep);
     double slope = (change[0] - change[1]) / (2 * h);
-    cr_assert_float_eq(slope, squares, 0.01 * squares, "%s: slope %g, gradient %g", row->name, slope,
-                       squares);
+    cr_assert_float_eq(slope, squares, 0.01 * squares, "%s: slope %g, gradient %g", row->name,
+                       slope, squares);
     free(keep);
 }
 

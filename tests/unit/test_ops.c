@@ -12,7 +12,7 @@
 #include "model/context.h"
 #include "model/ops.h"
 
-/* ---- contexts ----------------------------------------------------------------------------- */
+/* ---- contexts ---------------------------------------------------------------------------- */
 
 enum { SETS = 3 };
 
@@ -49,7 +49,7 @@ static void in_all_contexts(void (*test)(struct ops *o))
     }
 }
 
-/* ---- numbers ------------------------------------------------------------------------------ */
+/* ---- numbers ----------------------------------------------------------------------------- */
 
 /* The same random numbers in both precisions. */
 struct numbers {
@@ -114,7 +114,7 @@ static double inner_product(const double *a, const double *b, int64_t n)
     return sum;
 }
 
-/* ---- products ----------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------- */
 
 static void matmul_of(struct ops *o, int ta, int tb, int add, int64_t M, int64_t N, int64_t K)
 {
@@ -139,8 +139,8 @@ static void matmul_of(struct ops *o, int ta, int tb, int add, int64_t M, int64_t
 static void matmul_in(struct ops *o)
 {
     const int64_t sizes[][3] = { { 1, 1, 1 },    { 3, 5, 7 },     { 17, 33, 20 }, { 64, 64, 64 },
-                                 { 100, 37, 65 }, { 31, 130, 129 }, { 5, 300, 41 }, { 13, 9, 800 }, { 400, 21, 30 },
-                                 { 3100, 7, 4 },  { 6, 3200, 390 } };
+                                 { 100, 37, 65 }, { 31, 130, 129 }, { 5, 300, 41 },
+                                 { 13, 9, 800 },  { 400, 21, 30 }, { 3100, 7, 4 },  { 6, 3200, 390 } };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int form = 0; form < 8; form++)
             matmul_of(o, form & 1, form >> 1 & 1, form >> 2, sizes[i][0], sizes[i][1], sizes[i][2]);
@@ -263,7 +263,7 @@ Test(ops, logits)
     in_all_contexts(logits_in);
 }
 
-/* ---- layer norm, GELU, sums ------------------------------------------------------------------- */
+/* ---- layer norm, GELU, sums -------------------------------------------------------------- */
 
 struct norm {
     struct numbers x, gain, bias, dy;
@@ -375,7 +375,8 @@ static void gelu_in(struct ops *o)
     ops_gelu_bwd(o, d.f, x.f, N);
     for (int64_t i = 0; i < N; i++) {
         double h = 1e-5 * (1 + fabs(d.d[i]));
-        double wanted = fabs(d.d[i]) > 1e6 ? (d.d[i] > 0) : (gelu(d.d[i] + h) - gelu(d.d[i] - h)) / (2 * h);
+        double slope = (gelu(d.d[i] + h) - gelu(d.d[i] - h)) / (2 * h);
+        double wanted = fabs(d.d[i]) > 1e6 ? (d.d[i] > 0) : slope;
         cr_assert_float_eq(d.f[i], 2 * wanted, 1e-5, "gelu'(%g) is %g, not %g", d.d[i], d.f[i] / 2,
                            wanted);
         cr_assert_float_eq(x.f[i], y.f[i], 1e-6 * fabs(y.f[i]));
@@ -414,7 +415,7 @@ Test(ops, sums)
     in_all_contexts(sums_in);
 }
 
-/* ---- AdamW -------------------------------------------------------------------------------- */
+/* ---- AdamW ------------------------------------------------------------------------------- */
 
 static void adamw_in(struct ops *o)
 {
@@ -446,7 +447,7 @@ Test(ops, adamw)
     in_all_contexts(adamw_in);
 }
 
-/* ---- dropout ------------------------------------------------------------------------------ */
+/* ---- dropout ----------------------------------------------------------------------------- */
 
 /* The mask as ops.h and kernels.h define it. */
 static double mask_at(struct ops_dropout d, uint64_t i)
@@ -506,7 +507,7 @@ Test(ops, residual_dropout)
     in_all_contexts(residual_dropout_in);
 }
 
-/* ---- embedding ---------------------------------------------------------------------------- */
+/* ---- embedding --------------------------------------------------------------------------- */
 
 static void embedding_in(struct ops *o)
 {
@@ -544,7 +545,7 @@ Test(ops, embedding)
     in_all_contexts(embedding_in);
 }
 
-/* ---- attention ---------------------------------------------------------------------------- */
+/* ---- attention --------------------------------------------------------------------------- */
 
 struct attention_case {
     struct numbers qkv, dy;
@@ -706,7 +707,7 @@ Test(ops, attention_cached)
     in_all_contexts(attention_cached_in);
 }
 
-/* ---- loss --------------------------------------------------------------------------------- */
+/* ---- loss -------------------------------------------------------------------------------- */
 
 struct loss_case {
     struct numbers x, table;
@@ -843,7 +844,7 @@ Test(ops, nan_stays)
     ops_free(o);
 }
 
-/* ---- buffers ------------------------------------------------------------------------------ */
+/* ---- buffers ----------------------------------------------------------------------------- */
 
 Test(ops, buffers)
 {
