@@ -156,6 +156,26 @@ struct linear {
     int64_t N, I, O;
 };
 
+/* Large enough that threads share all of its loops: the same bits from one thread as from four. */
+Test(ops, matmul_threads)
+{
+    enum { M = 700, N = 130, K = 900 };
+    struct numbers a = numbers(M * K, 1, 1), b = numbers(K * N, 2, 1);
+    float *c[2];
+    for (int i = 0; i < 2; i++) {
+        struct ops *o = ops_new(i ? 4 : 1);
+        c[i] = mem_aligned(M * N, sizeof **c);
+        ops_matmul(o, c[i], a.f, b.f,
+                   &(struct ops_matmul){ .M = M, .N = N, .K = K, .lda = K, .ldb = N, .ldc = N });
+        ops_free(o);
+    }
+    cr_assert_eq(0, memcmp(c[0], c[1], M * N * sizeof **c));
+    free(c[0]);
+    free(c[1]);
+    drop(&a);
+    drop(&b);
+}
+
 static void linear_reference(double *y, const struct linear *l, const double *base,
                              const double *bias)
 {
