@@ -95,6 +95,10 @@ demo: all $(SAMPLE) ## the whole pipeline, from a dump to generated text (DUMP=f
 
 # ---- tests --------------------------------------------------------------------------------------
 
+# The tests run this mode's programs; a finding of the sanitizers ends a program with a signal.
+export TEXTMILL_BIN ?= $(CURDIR)/$(B)/bin
+export ASAN_OPTIONS ?= abort_on_error=1
+
 test: all ## everything that needs neither the network nor ../shared
 	tests/run-all
 
@@ -105,7 +109,7 @@ $(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
 -include $(UNIT_OBJECTS:.o=.d)
 
 check-unit: $(B)/bin/check-unit $(SAMPLE) ## unit tests (Criterion)
-	ASAN_OPTIONS=abort_on_error=1 $< -j2
+	$< -j2
 
 check-golden: all $(SAMPLE) ## programs against expected output, with one thread and with four
 	tests/golden/run
