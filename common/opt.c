@@ -400,6 +400,8 @@ static int has_default(const struct opt *p)
 void opts_help(const struct opts *o, struct buf *out)
 {
     struct buf left = BUF_INIT;
+    if (o->count && o->table[0].name)
+        buf_adds(out, "\nOptions:\n");
     for (size_t i = 0; i < o->count; i++) {
         const struct opt *p = &o->table[i];
         if (!p->name) {

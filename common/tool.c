@@ -105,7 +105,7 @@ static void print_version(const struct tool *t)
         return;
     printf("compiler: %s\nflags: %s\n", __VERSION__, TEXTMILL_FLAGS);
     if (t->version_detail)
-        fputs(t->version_detail(), stdout);
+        puts(t->version_detail());
 }
 
 /* ---- the last line ------------------------------------------------------------------------ */

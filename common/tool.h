@@ -37,7 +37,7 @@ struct tool {
     const char *summary;
     const char *examples;               /* shown at the end of --help; may be NULL */
     const struct tool_command *commands; /* ends with run == NULL; the one without name first */
-    const char *(*version_detail)(void); /* more lines for -V -v; may be NULL */
+    const char *(*version_detail)(void); /* one more line for -V -v; may be NULL */
 };
 
 int tool_main(const struct tool *t, int argc, char **argv);

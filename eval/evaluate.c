@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/tool.h"
+#include "model/ops.h"
 #include "eval/lambada.h"
 #include "eval/report.h"
 #include "eval/shards.h"
@@ -290,6 +291,7 @@ static const struct tool tool = {
                 "  evaluate lmbd --model model lambada_test.jsonl\n"
                 "  evaluate shards --model model shards/validation\n",
     .commands = commands,
+    .version_detail = ops_kernels,
 };
 
 int main(int argc, char **argv)

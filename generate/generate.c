@@ -7,6 +7,7 @@
 #include "common/js.h"
 #include "common/log.h"
 #include "common/tool.h"
+#include "model/ops.h"
 #include "generate/generator.h"
 #include "generate/prompt.h"
 #include "tokenizer/unicode.h"
@@ -228,6 +229,7 @@ static const struct tool tool = {
                 "  generate --model model --temperature 0 --length 20 'The Moon is'\n"
                 "  generate --model model                        asks for prompts\n",
     .commands = commands,
+    .version_detail = ops_kernels,
 };
 
 int main(int argc, char **argv)

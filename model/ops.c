@@ -46,6 +46,11 @@ const char *ops_describe(const struct ops *o)
     return o->k->name;
 }
 
+const char *ops_kernels(void)
+{
+    return kernels_choose()->name;
+}
+
 /* ---- buffers ----------------------------------------------------------------------------- */
 
 /* Huge pages where the system has them: the large matrices are read in long strides. */

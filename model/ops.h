@@ -21,6 +21,7 @@ struct ops *ops_new(int threads);
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
 const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
+const char *ops_kernels(void);                    /* the same, before there is a context */
 
 /* Zeroed, aligned to 64 bytes, touched in parallel by the context's threads. */
 float *ops_buffer(struct ops *o, int64_t floats);

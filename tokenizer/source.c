@@ -115,6 +115,26 @@ static enum source_format guess(const char *path, const char *text, size_t n)
     return SOURCE_TEXT;
 }
 
+/* What would pass for text but is a mistake in the pipe. */
+static int refuse(const char *path, const char *text, size_t n)
+{
+    static const struct {
+        const char *magic, *what;
+    } others[] = { { "textmill=tokens", "a token stream: it has been tokenized" },
+                   { "<mediawiki", "a MediaWiki dump: it wants wikiprep first" },
+                   { "BZh", "packed: unpack it, or is it a dump for wikiprep?" },
+                   { "\x1f\x8b", "packed: unpack it, or is it a dump for wikiprep?" },
+                   { "\xfd" "7zXZ", "packed: unpack it, or is it a dump for wikiprep?" },
+                   { "\x28\xb5\x2f\xfd", "packed: unpack it, or is it a dump for wikiprep?" },
+                   { "7z\xbc\xaf", "packed: unpack it, or is it a dump for wikiprep?" } };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t skip = i ? 0 : 8; /* a frame begins with its length */
+        if (n > skip && begins(text + skip, n - skip, others[i].magic))
+            return err_set("%s: not text but %s", path, others[i].what);
+    }
+    return 0;
+}
+
 static int open_next(struct source *s)
 {
     if (input_open(&s->in, s->paths[s->next]) < 0)
@@ -123,9 +143,13 @@ static int open_next(struct source *s)
     int64_t n = input_peek(&s->in, LOOK_BYTES);
     if (n < 0)
         return -1;
+    const char *text = n ? s->in.data + s->in.begin : "";
     s->current = s->format;
-    if (s->format == SOURCE_AUTO)
-        s->current = guess(s->paths[s->next], n ? s->in.data + s->in.begin : "", (size_t)n);
+    if (s->format == SOURCE_AUTO) {
+        if (refuse(s->in.path, text, (size_t)n) < 0)
+            return -1;
+        s->current = guess(s->paths[s->next], text, (size_t)n);
+    }
     if (s->current == SOURCE_DOCUMENTS)
         document_open(&s->reader, &s->in);
     s->line = 0;

@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/tool.h"
+#include "model/ops.h"
 #include "train/loop.h"
 #include "train/plan.h"
 
@@ -170,6 +171,7 @@ static const struct tool tool = {
         "  train --resume -o model\n"
         "  train configs/gpt3-175b.yaml --dry-run\n",
     .commands = commands,
+    .version_detail = ops_kernels,
 };
 
 int main(int argc, char **argv)
