@@ -17,10 +17,17 @@ struct ops {
     int threads;
     struct pool *pool;
     const struct kernels *k;
+    enum ops_precision precision;
     struct arena scratch; /* the caller's: ops_scratch */
     struct arena work;    /* the kernels' own */
     struct arena panels;  /* the matrix product's */
 };
+
+/* The matrix products of the context's precision. */
+static inline const struct kernel_products *ops_products(const struct ops *o)
+{
+    return o->precision == OPS_BF16 ? &o->k->bf16 : &o->k->f32;
+}
 
 /* The kernels' scratch, at least `floats`: grown once and kept. */
 float *ops_work(struct ops *o, int64_t floats);

@@ -2,7 +2,8 @@
  * kernels.h - the inner loops of ops.h, for one thread, on rows and ranges.
  *
  * kernels.inc is written once, in vectors of WIDTH floats, and compiled for each instruction set
- * by kernels_avx512.c, kernels_avx2.c and kernels_plain.c; kernels_choose picks at run time.
+ * by kernels_avx512_bf16.c, kernels_avx512.c, kernels_avx2.c and kernels_plain.c; kernels_choose
+ * picks at run time.
  * Sums run over KERNEL_LANES fixed lanes whatever WIDTH is, and the lanes are added as a tree,
  * so that instruction sets differ by the rounding of a fused multiply-add and no more.
  *
@@ -38,24 +39,36 @@ struct kernel_scores {
     uint64_t first, stride;
 };
 
-struct kernels {
-    const char *name;
-
-    /* ---- matrix products: C[M,N] (+)= A[M,K] B[K,N], from panels (Goto, van de Geijn 2008) */
-
-    /* A lies in panels of tile_rows rows, B in panels of tile_columns columns; a panel holds its
-     * K columns or rows one after the other, zeros where the matrix has ended. */
-    int tile_rows, tile_columns;
+/* Matrix products C[M,N] (+)= A[M,K] B[K,N] from panels (Goto, van de Geijn 2008), in one
+ * precision. A lies in panels of tile_rows rows, B in panels of tile_columns columns. A panel is a
+ * pile of layers of so many floats, each `steps` steps of the sum over K: one step in f32, in bf16
+ * two, as the low and the high half of the float's bits. Zeros stand where the matrix has ended. */
+struct kernel_products {
+    int tile_rows, tile_columns, steps;
     /* Panels of A[M,K], or of A stored transposed as [K,M], times alpha. */
     void (*pack_rows)(float *panels, const float *A, int64_t ld, int transposed, int64_t M,
                       int64_t K, float alpha);
     /* Panels of B[K,N], or of B stored transposed as [N,K]. */
     void (*pack_columns)(float *panels, const float *B, int64_t ld, int transposed, int64_t N,
                          int64_t K);
-    /* With add, C is added to. The panels of A are a_depth >= K deep. The sum over K has one
-     * order, whatever M and N are. */
+    /* With add, C is added to. depth: layers of the panels of B; those of A have a_depth >= depth.
+     * The sum over K has one order, whatever M and N are. */
     void (*multiply)(float *C, int64_t ldc, const float *A, int64_t a_depth, const float *B,
-                     int64_t M, int64_t N, int64_t K, int add);
+                     int64_t M, int64_t N, int64_t depth, int add);
+};
+
+/* Layers of a panel with K steps of the sum. */
+static inline int64_t kernel_depth(const struct kernel_products *p, int64_t K)
+{
+    return (K + p->steps - 1) / p->steps;
+}
+
+struct kernels {
+    const char *name;
+
+    /* f32 products, and products of numbers rounded to bf16 while they are packed (to nearest,
+     * ties to even), with sums in f32. Panels are of equal size in both. */
+    struct kernel_products f32, bf16;
 
     /* ---- rows and elements */
 
@@ -117,7 +130,7 @@ struct kernels {
                             int gradient, float scale);
 };
 
-extern const struct kernels kernels_avx512, kernels_avx2, kernels_plain;
+extern const struct kernels kernels_avx512_bf16, kernels_avx512, kernels_avx2, kernels_plain;
 
 const struct kernels *kernels_choose(void);
 

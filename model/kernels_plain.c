@@ -9,7 +9,7 @@ const struct kernels *kernels_choose(void)
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return &kernels_avx512;
+        return __builtin_cpu_supports("avx512bf16") ? &kernels_avx512_bf16 : &kernels_avx512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return &kernels_avx2;
 #endif

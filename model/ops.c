@@ -36,6 +36,11 @@ void ops_free(struct ops *o)
     free(o);
 }
 
+void ops_set_precision(struct ops *o, enum ops_precision precision)
+{
+    o->precision = precision;
+}
+
 int ops_threads(const struct ops *o)
 {
     return o->threads;

@@ -20,6 +20,14 @@ struct ops; /* threads, scratch memory, and the kernels chosen for this processo
 struct ops *ops_new(int threads);
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
+
+/* Of matrix products, attention's among them. All arrays are f32 in either: with bf16 the factors
+ * of a product are rounded to bf16 (8 bits of significand, to nearest, ties to even) on their way
+ * into it, and sums are f32, which is twice as fast where the processor has AVX-512 BF16 and
+ * slower where it has not. Products of so few rows that memory bounds them stay f32. */
+enum ops_precision { OPS_F32, OPS_BF16 };
+#define OPS_PRECISION_WORDS "f32|bf16" /* in the order of the enum */
+void ops_set_precision(struct ops *o, enum ops_precision precision); /* f32 at first */
 const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
 const char *ops_kernels(void);                    /* the same, before there is a context */
 

@@ -6,8 +6,8 @@
 
 /* Attention goes by panels of queries, as wide as a tile of the matrix product, against blocks of
  * keys. Scores lie as S^T, a row a key and a lane a query, which is what the product S^T = K Q^T
- * leaves and what y^T = V^T P^T takes: nothing is copied between the two, and the softmax of a
- * query happens in its lane. K and V are packed once a head. */
+ * leaves and what y^T = V^T P^T takes: in f32 nothing is copied between the two, in bf16 they are
+ * rounded, and the softmax of a query happens in its lane. K and V are packed once a head. */
 enum {
     KEYS = 480,      /* of a block: a multiple of every tile_rows, and even for the masks */
     LANES_MAX = 32,  /* most queries of a panel */
@@ -17,6 +17,7 @@ enum {
  * `positions` = past + N keys. */
 struct attention {
     const struct kernels *k;
+    const struct kernel_products *p;
     float *y, *lse;
     const float *q, *keys, *values;
     int64_t ldy, ldq, ldk; /* row strides */
@@ -42,6 +43,7 @@ struct head {
     float *v_rows;          /* panels of V (backward) */
     float *turned;          /* panels of V^T, backward of K^T / sqrt(HS), block by block of keys */
     float *scores, *dP;     /* [KEYS, lanes] */
+    float *score_columns;   /* panel of P^T or dS^T in bf16 */
     float *found;           /* [HS, lanes] y^T, backward dq^T */
     float *q_lanes, *dy_lanes;     /* panels of Q^T and dy^T */
     float *q_columns, *dy_columns; /* panels of Q and dy */
@@ -61,20 +63,21 @@ static int64_t round_up(int64_t n, int64_t to)
 /* Lays the scratch out at h->k_rows; returns its floats. */
 static int64_t lay_out(struct head *h, float *p, const struct attention *a)
 {
-    int64_t positions = round_up(a->past + a->N, KEYS), lanes = a->k->tile_columns, HS = a->HS;
-    int64_t tall = round_up(HS, a->k->tile_rows), wide = round_up(HS, lanes);
+    int64_t positions = round_up(a->past + a->N, KEYS), lanes = a->p->tile_columns, HS = a->HS;
+    int64_t tall = round_up(HS, a->p->tile_rows), wide = round_up(HS, lanes);
     struct {
         float **part;
         int64_t floats;
     } parts[] = {
         { &h->k_rows, positions * HS },   { &h->turned, positions * tall },
         { &h->scores, KEYS * lanes },     { &h->found, HS * lanes },
-        { &h->q_lanes, HS * lanes },      { &h->v_rows, positions * HS },
-        { &h->dP, KEYS * lanes },         { &h->dy_lanes, HS * lanes },
-        { &h->q_columns, wide * lanes },  { &h->dy_columns, wide * lanes },
+        { &h->q_lanes, HS * lanes },      { &h->score_columns, KEYS * lanes },
+        { &h->v_rows, positions * HS },   { &h->dP, KEYS * lanes },
+        { &h->dy_lanes, HS * lanes },     { &h->q_columns, wide * lanes },
+        { &h->dy_columns, wide * lanes },
         { &h->score_rows, KEYS * lanes },
     };
-    int64_t floats = 0, count = a->dq ? 11 : 5; /* the rest are backward's */
+    int64_t floats = 0, count = a->dq ? 12 : 6; /* the rest are backward's */
     for (int64_t i = 0; i < count; i++) {
         *parts[i].part = p + floats;
         floats += round_up(parts[i].floats, 16);
@@ -132,19 +135,24 @@ static struct kernel_scores block_scores(const struct head *h, const struct bloc
 static void pack_turned(const struct head *h, const float *x, float factor)
 {
     const struct attention *a = h->a;
-    int64_t positions = a->past + a->N, tall = round_up(a->HS, a->k->tile_rows);
+    int64_t positions = a->past + a->N, tall = round_up(a->HS, a->p->tile_rows);
     for (int64_t k0 = 0; k0 < positions; k0 += KEYS)
-        a->k->pack_rows(h->turned + k0 * tall, x + k0 * a->ldk, a->ldk, 1, a->HS,
+        a->p->pack_rows(h->turned + k0 * tall, x + k0 * a->ldk, a->ldk, 1, a->HS,
                         smaller(KEYS, positions - k0), factor);
 }
 
-/* out^T[HS,lanes] += turned[HS,keys] x[keys,lanes] */
+/* out^T[HS,lanes] += turned[HS,keys] x[keys,lanes], where x is a panel in f32 as it stands. */
 static void gather(const struct head *h, const float *x, const struct block *b)
 {
     const struct attention *a = h->a;
-    int64_t lanes = a->k->tile_columns, tall = round_up(a->HS, a->k->tile_rows);
-    int64_t depth = smaller(KEYS, a->past + a->N - b->k0); /* as pack_turned left it */
-    a->k->multiply(h->found, lanes, h->turned + b->k0 * tall, depth, x, a->HS, lanes, b->keys, 1);
+    int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
+    int64_t packed = smaller(KEYS, a->past + a->N - b->k0); /* by pack_turned */
+    if (a->p->steps > 1) {
+        a->p->pack_columns(h->score_columns, x, lanes, 0, lanes, b->keys);
+        x = h->score_columns;
+    }
+    a->p->multiply(h->found, lanes, h->turned + b->k0 * tall, kernel_depth(a->p, packed), x, a->HS,
+                   lanes, kernel_depth(a->p, b->keys), 1);
 }
 
 /* out[keys,lanes] = rows[keys,HS] lanes^T, for panels of K or V and of Q^T or dy^T. */
@@ -152,9 +160,8 @@ static void score(const struct head *h, float *out, const float *rows, const flo
                   const struct block *b)
 {
     const struct attention *a = h->a;
-    int64_t width = a->k->tile_columns;
-    a->k->multiply(out, width, rows + b->k0 * a->HS, a->HS, lanes, b->keys, width, a->HS,
-                   0);
+    int64_t width = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
+    a->p->multiply(out, width, rows + b->k0 * depth, depth, lanes, b->keys, width, depth, 0);
 }
 
 /* ---- forward ------------------------------------------------------------------------------ */
@@ -162,14 +169,14 @@ static void score(const struct head *h, float *out, const float *rows, const flo
 static void attend_queries(const struct head *h, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;
-    int64_t lanes = a->k->tile_columns, end = a->past + q0 + queries;
+    int64_t lanes = a->p->tile_columns, end = a->past + q0 + queries;
     float max[LANES_MAX], sum[LANES_MAX];
     for (int64_t l = 0; l < lanes; l++) {
         max[l] = -INFINITY;
         sum[l] = 0;
     }
     memset(h->found, 0, (size_t)(a->HS * lanes) * sizeof *h->found);
-    a->k->pack_columns(h->q_lanes, h->q + q0 * a->ldq, a->ldq, 1, queries, a->HS);
+    a->p->pack_columns(h->q_lanes, h->q + q0 * a->ldq, a->ldq, 1, queries, a->HS);
     for (int64_t k0 = 0; k0 < end; k0 += KEYS) {
         struct block b = { q0, queries, k0, smaller(KEYS, end - k0) };
         struct kernel_scores s = block_scores(h, &b);
@@ -189,8 +196,8 @@ static void attend_head(void *ctx, int64_t index, int thread)
 {
     const struct attention *a = ctx;
     struct head h = head_at(a, index, thread);
-    int64_t lanes = a->k->tile_columns;
-    a->k->pack_rows(h.k_rows, h.keys, a->ldk, 0, a->past + a->N, a->HS, 1 / sqrtf((float)a->HS));
+    int64_t lanes = a->p->tile_columns;
+    a->p->pack_rows(h.k_rows, h.keys, a->ldk, 0, a->past + a->N, a->HS, 1 / sqrtf((float)a->HS));
     pack_turned(&h, h.values, 1);
     for (int64_t q0 = 0; q0 < a->N; q0 += lanes)
         attend_queries(&h, q0, smaller(lanes, a->N - q0));
@@ -200,7 +207,7 @@ void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, in
                        int64_t NH, int64_t HS, struct ops_dropout drop)
 {
     int64_t C = NH * HS;
-    struct attention a = { .k = o->k, .y = y, .lse = lse, .q = qkv, .keys = qkv + C,
+    struct attention a = { .k = o->k, .p = ops_products(o), .y = y, .lse = lse, .q = qkv, .keys = qkv + C,
                            .values = qkv + 2 * C, .ldy = C, .ldq = 3 * C, .ldk = 3 * C, .B = B,
                            .N = T, .NH = NH, .HS = HS, .mask = ops_mask(drop) };
     run_heads(o, &a, attend_head);
@@ -219,9 +226,10 @@ static void scatter(const struct head *h, float *out, const float *x, const floa
                     float factor, const struct block *b)
 {
     const struct attention *a = h->a;
-    a->k->pack_rows(h->score_rows, x, a->k->tile_columns, 0, b->keys, b->queries, factor);
-    a->k->multiply(out + b->k0 * a->ldk, a->ldk, h->score_rows, b->queries, columns, b->keys, a->HS,
-                   b->queries, 1);
+    a->p->pack_rows(h->score_rows, x, a->p->tile_columns, 0, b->keys, b->queries, factor);
+    int64_t depth = kernel_depth(a->p, b->queries);
+    a->p->multiply(out + b->k0 * a->ldk, a->ldk, h->score_rows, depth, columns, b->keys, a->HS,
+                   depth, 1);
 }
 
 /* With P the dropped probabilities and dS the gradient in the scores:
@@ -242,7 +250,7 @@ static void block_bwd(const struct head *h, const float *lse, const float *dots,
 static void attend_queries_bwd(const struct head *h, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;
-    int64_t lanes = a->k->tile_columns, end = a->past + q0 + queries;
+    int64_t lanes = a->p->tile_columns, end = a->past + q0 + queries;
     const float *q = h->q + q0 * a->ldq, *dy = h->dy + q0 * a->ldy, *y = h->y_in + q0 * a->ldy;
     float lse[LANES_MAX] = { 0 }, dots[LANES_MAX] = { 0 };
     for (int64_t l = 0; l < queries; l++) {
@@ -250,10 +258,10 @@ static void attend_queries_bwd(const struct head *h, int64_t q0, int64_t queries
         dots[l] = a->k->dot(dy + l * a->ldy, y + l * a->ldy, a->HS); /* the sum of P dP over keys */
     }
     memset(h->found, 0, (size_t)(a->HS * lanes) * sizeof *h->found);
-    a->k->pack_columns(h->q_lanes, q, a->ldq, 1, queries, a->HS);
-    a->k->pack_columns(h->dy_lanes, dy, a->ldy, 1, queries, a->HS);
-    a->k->pack_columns(h->q_columns, q, a->ldq, 0, a->HS, queries);
-    a->k->pack_columns(h->dy_columns, dy, a->ldy, 0, a->HS, queries);
+    a->p->pack_columns(h->q_lanes, q, a->ldq, 1, queries, a->HS);
+    a->p->pack_columns(h->dy_lanes, dy, a->ldy, 1, queries, a->HS);
+    a->p->pack_columns(h->q_columns, q, a->ldq, 0, a->HS, queries);
+    a->p->pack_columns(h->dy_columns, dy, a->ldy, 0, a->HS, queries);
     for (int64_t k0 = 0; k0 < end; k0 += KEYS)
         block_bwd(h, lse, dots, &(struct block){ q0, queries, k0, smaller(KEYS, end - k0) });
     a->k->unpack(h->dq + q0 * a->ldq, a->ldq, h->found, NULL, queries, a->HS);
@@ -263,10 +271,10 @@ static void attend_head_bwd(void *ctx, int64_t index, int thread)
 {
     const struct attention *a = ctx;
     struct head h = head_at(a, index, thread);
-    int64_t lanes = a->k->tile_columns;
+    int64_t lanes = a->p->tile_columns;
     float factor = 1 / sqrtf((float)a->HS);
-    a->k->pack_rows(h.k_rows, h.keys, a->ldk, 0, a->N, a->HS, factor);
-    a->k->pack_rows(h.v_rows, h.values, a->ldk, 0, a->N, a->HS, 1);
+    a->p->pack_rows(h.k_rows, h.keys, a->ldk, 0, a->N, a->HS, factor);
+    a->p->pack_rows(h.v_rows, h.values, a->ldk, 0, a->N, a->HS, 1);
     pack_turned(&h, h.keys, factor);
     clear_rows(h.dkeys, a->ldk, a->N, a->HS);
     clear_rows(h.dvalues, a->ldk, a->N, a->HS);
@@ -279,7 +287,7 @@ void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float 
                        int64_t HS, struct ops_dropout drop)
 {
     int64_t C = NH * HS;
-    struct attention a = { .k = o->k, .q = qkv, .keys = qkv + C, .values = qkv + 2 * C, .ldy = C,
+    struct attention a = { .k = o->k, .p = ops_products(o), .q = qkv, .keys = qkv + C, .values = qkv + 2 * C, .ldy = C,
                            .ldq = 3 * C, .ldk = 3 * C, .B = B, .N = T, .NH = NH, .HS = HS,
                            .mask = ops_mask(drop), .dq = dqkv, .dkeys = dqkv + C,
                            .dvalues = dqkv + 2 * C, .dy = dy, .y_in = y, .lse_in = lse };
@@ -315,7 +323,7 @@ void ops_attention_cached(struct ops *o, float *y, float *keys, float *values, c
         memcpy(keys + (past + i) * C, qkv + i * 3 * C + C, row_bytes);
         memcpy(values + (past + i) * C, qkv + i * 3 * C + 2 * C, row_bytes);
     }
-    struct attention a = { .k = o->k, .y = y, .q = qkv, .keys = keys, .values = values, .ldy = C,
+    struct attention a = { .k = o->k, .p = ops_products(o), .y = y, .q = qkv, .keys = keys, .values = values, .ldy = C,
                            .ldq = 3 * C, .ldk = C, .B = 1, .N = N, .past = past, .NH = NH, .HS = HS,
                            .mask = ops_mask((struct ops_dropout){ 0 }) };
     if (N > KERNEL_ROWS) {

@@ -8,7 +8,7 @@
  * B for itself, a slice of the sum at a time, and multiplies the slice while it is in its own
  * cache. So threads meet twice in a product of usual size. */
 enum {
-    SLICE = 384,           /* most of K that is multiplied at once */
+    SLICE = 384,           /* most layers of panels that are multiplied at once */
     A_FLOATS = 1 << 21,    /* of panels of A, about */
     A_ROWS = 3072,         /* most rows of them: a multiple of every tile_rows */
     CHUNK_PANELS = 2,      /* of B, that a thread takes */
@@ -33,7 +33,7 @@ static int64_t pieces(int64_t n, int64_t size)
 
 /* Rows m0 .. m0+rows-1 of C, and of the sum the part from k0 to k1, in slices. */
 struct block {
-    const struct kernels *k;
+    const struct kernel_products *p;
     const struct ops_matmul *s;
     float *C;
     const float *A, *B;
@@ -51,12 +51,12 @@ static void pack_unit(void *ctx, int64_t unit, int thread)
     (void)thread;
     const struct block *b = ctx;
     const struct ops_matmul *s = b->s;
-    int64_t height = PACK_PANELS * b->k->tile_rows, i = unit % b->packs * height;
+    int64_t height = PACK_PANELS * b->p->tile_rows, i = unit % b->packs * height;
     int64_t slice = unit / b->packs, k = b->k0 + slice * b->slice, m = b->m0 + i;
     int64_t depth = smaller(b->slice, b->k1 - k);
     const float *from = s->a_transposed ? b->A + k * s->lda + m : b->A + m * s->lda + k;
-    b->k->pack_rows(b->a_panels + slice * b->a_slice + i * depth, from, s->lda, s->a_transposed,
-                    smaller(height, b->rows - i), depth, 1);
+    b->p->pack_rows(b->a_panels + slice * b->a_slice + i * kernel_depth(b->p, depth), from, s->lda,
+                    s->a_transposed, smaller(height, b->rows - i), depth, 1);
 }
 
 static void multiply_unit(void *ctx, int64_t unit, int thread)
@@ -71,19 +71,19 @@ static void multiply_unit(void *ctx, int64_t unit, int thread)
     if (rows <= 0)
         return;
     for (int64_t k = b->k0; k < b->k1; k += b->slice, a += b->a_slice) {
-        int64_t depth = smaller(b->slice, b->k1 - k);
+        int64_t steps = smaller(b->slice, b->k1 - k), depth = kernel_depth(b->p, steps);
         const float *from = s->b_transposed ? b->B + j * s->ldb + k : b->B + k * s->ldb + j;
-        b->k->pack_columns(chunk, from, s->ldb, s->b_transposed, columns, depth);
-        b->k->multiply(C, s->ldc, a + i * depth, depth, chunk, rows, columns, depth, s->add || k);
+        b->p->pack_columns(chunk, from, s->ldb, s->b_transposed, columns, steps);
+        b->p->multiply(C, s->ldc, a + i * depth, depth, chunk, rows, columns, depth, s->add || k);
     }
 }
 
 static void multiply_block(struct ops *o, struct block *b, int threaded)
 {
     int64_t slices = pieces(b->k1 - b->k0, b->slice), chunks = pieces(b->s->N, b->chunk_columns);
-    b->packs = pieces(b->rows, PACK_PANELS * b->k->tile_rows);
+    b->packs = pieces(b->rows, PACK_PANELS * b->p->tile_rows);
     b->row_parts = threaded ? pieces((int64_t)CHUNKS * o->threads, chunks) : 1;
-    b->part_rows = pieces(pieces(b->rows, b->row_parts), b->k->tile_rows) * b->k->tile_rows;
+    b->part_rows = pieces(pieces(b->rows, b->row_parts), b->p->tile_rows) * b->p->tile_rows;
     if (threaded) {
         pool_each(o->pool, b->packs * slices, pack_unit, b);
         pool_each(o->pool, chunks * b->row_parts, multiply_unit, b);
@@ -102,13 +102,14 @@ void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
     int64_t M = shape->M, K = shape->K;
     assert(M > 0 && shape->N > 0 && K > 0);
     int threaded = (double)M * (double)shape->N * (double)K >= SMALL;
-    struct block b = { .k = o->k, .s = shape, .C = C, .A = A, .B = B };
-    int64_t slices = pieces(K, SLICE), tile = b.k->tile_rows;
-    b.slice = pieces(K, slices);
-    b.a_slice = pieces(smaller(M, A_ROWS), tile) * tile * b.slice;
+    struct block b = { .p = ops_products(o), .s = shape, .C = C, .A = A, .B = B };
+    int64_t layers = kernel_depth(b.p, K), slices = pieces(layers, SLICE), tile = b.p->tile_rows;
+    layers = pieces(layers, slices);
+    b.slice = layers * b.p->steps;
+    b.a_slice = pieces(smaller(M, A_ROWS), tile) * tile * layers;
     slices = smaller(slices, A_FLOATS / b.a_slice > 0 ? A_FLOATS / b.a_slice : 1);
-    b.chunk_columns = CHUNK_PANELS * b.k->tile_columns;
-    b.chunk_floats = pieces(b.chunk_columns * b.slice, 16) * 16;
+    b.chunk_columns = CHUNK_PANELS * b.p->tile_columns;
+    b.chunk_floats = pieces(b.chunk_columns * layers, 16) * 16;
     b.chunks = ops_panels(o, o->threads * b.chunk_floats + slices * b.a_slice);
     b.a_panels = b.chunks + o->threads * b.chunk_floats;
     for (b.m0 = 0; b.m0 < M; b.m0 += A_ROWS)

@@ -135,6 +135,8 @@ int main(int argc, char **argv)
     }
     const char *threads = getenv("THREADS");
     struct run r = { .o = ops_new(threads ? atoi(threads) : pool_cpus()) };
+    const char *precision = getenv("PRECISION");
+    ops_set_precision(r.o, precision && !strcmp(precision, "bf16") ? OPS_BF16 : OPS_F32);
     int iterations = (int)argument(argc, argv, 3, 5);
     struct model_config c = { .layers = argument(argc, argv, 4, 12),
                               .width = argument(argc, argv, 5, 768),
