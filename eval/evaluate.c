@@ -12,7 +12,7 @@
 #include "eval/wiki.h"
 
 static const char *model_dir, *vocab;
-static int json, dry_run, detokenizer = WIKI_WIKI;
+static int json, dry_run, precision, detokenizer = WIKI_WIKI;
 static int64_t length, stride = 32, batch_tokens = 4096, limit;
 
 /* ---- what the commands share -------------------------------------------------------------- */
@@ -49,6 +49,7 @@ static int load_model(void)
                          (long long)length, (long long)c->positions);
     if (!length)
         length = c->positions;
+    ops_set_precision(scorer.ops, (enum ops_precision)precision);
     log_detail("%s", ops_describe(scorer.ops));
     return 0;
 }
@@ -248,6 +249,9 @@ static int run_none(int argc, char **argv)
       0, 1e9 }
 #define BATCH                                                                                      \
     { 0, "batch-tokens", OPT_INT, &batch_tokens, "N", "tokens run at a time", 1, 1e9 }
+#define PRECISION                                                                                  \
+    { 0, "precision", OPT_CHOICE, &precision, OPS_PRECISION_WORDS,                                 \
+      "of the factors in matrix products", 0, 0 }
 #define JSON                                                                                       \
     { 0, "json", OPT_FLAG, &json, NULL, "print JSON, an object a line", 0, 0 }
 
@@ -259,16 +263,18 @@ static const struct opt wiki_options[] = {
     LENGTH,
     { 0, "stride", OPT_INT, &stride, "N", "tokens from a window's start to the next", 1, 1e9 },
     BATCH,
+    PRECISION,
     { 0, "dry-run", OPT_FLAG, &dry_run, NULL, "count tokens and words only; needs no model", 0, 0 },
     JSON,
     { 0 },
 };
-static const struct opt lmbd_options[] = { MODEL, VOCAB, BATCH, JSON, { 0 } };
+static const struct opt lmbd_options[] = { MODEL, VOCAB, BATCH, PRECISION, JSON, { 0 } };
 static const struct opt shards_options[] = {
     MODEL,
     LENGTH,
     { 0, "limit", OPT_INT, &limit, "N", "sequences to score at most; 0: all", 0, 9e15 },
     BATCH,
+    PRECISION,
     JSON,
     { 0 },
 };

@@ -14,7 +14,7 @@
 
 static const char *model_dir, *vocab;
 static struct opt_list prompts, stops;
-static int json, echo = 1;
+static int json, precision, echo = 1;
 static int asking; /* prompts come from a terminal, and stand between the texts there */
 static int64_t samples = 1;
 static struct generator g = {
@@ -182,8 +182,10 @@ static int run(int argc, char **argv)
     g.stop_count = stops.count;
     int result = generator_load(&g, model_dir, vocab, (int)tool_threads);
     uint64_t number = 0;
-    if (!result)
+    if (!result) {
+        ops_set_precision(g.ops, (enum ops_precision)precision);
         log_detail("%s", ops_describe(g.ops));
+    }
     for (size_t i = 0; i < prompts.count && !result; i++)
         result = run_prompt(prompts.items[i], strlen(prompts.items[i]), number++);
     for (int i = 0; i < argc && !result; i++)
@@ -205,6 +207,8 @@ static const struct opt options[] = {
     { 0, "stop", OPT_LIST, &stops, "TEXT", "end before this text", 0, 0 },
     { 0, "echo", OPT_FLAG, &echo, NULL, "print the prompt before what follows it", 0, 0 },
     { 0, "json", OPT_FLAG, &json, NULL, "print JSON, an object a text", 0, 0 },
+    { 0, "precision", OPT_CHOICE, &precision, OPS_PRECISION_WORDS,
+      "of the factors in the prompt's matrix products", 0, 0 },
     { 0, NULL, OPT_FLAG, NULL, NULL, "Choice of the next token:", 0, 0 },
     { 'T', "temperature", OPT_REAL, &g.sampler.temperature, "X",
       "below 1 prefers the probable; 0: always the most probable", 0, 1e6 },

@@ -207,9 +207,10 @@ void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, in
                        int64_t NH, int64_t HS, struct ops_dropout drop)
 {
     int64_t C = NH * HS;
-    struct attention a = { .k = o->k, .p = ops_products(o), .y = y, .lse = lse, .q = qkv, .keys = qkv + C,
-                           .values = qkv + 2 * C, .ldy = C, .ldq = 3 * C, .ldk = 3 * C, .B = B,
-                           .N = T, .NH = NH, .HS = HS, .mask = ops_mask(drop) };
+    struct attention a = { .k = o->k, .p = ops_products(o), .y = y, .lse = lse, .q = qkv,
+                           .keys = qkv + C, .values = qkv + 2 * C, .ldy = C, .ldq = 3 * C,
+                           .ldk = 3 * C, .B = B, .N = T, .NH = NH, .HS = HS,
+                           .mask = ops_mask(drop) };
     run_heads(o, &a, attend_head);
 }
 
@@ -287,10 +288,11 @@ void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float 
                        int64_t HS, struct ops_dropout drop)
 {
     int64_t C = NH * HS;
-    struct attention a = { .k = o->k, .p = ops_products(o), .q = qkv, .keys = qkv + C, .values = qkv + 2 * C, .ldy = C,
-                           .ldq = 3 * C, .ldk = 3 * C, .B = B, .N = T, .NH = NH, .HS = HS,
-                           .mask = ops_mask(drop), .dq = dqkv, .dkeys = dqkv + C,
-                           .dvalues = dqkv + 2 * C, .dy = dy, .y_in = y, .lse_in = lse };
+    struct attention a = { .k = o->k, .p = ops_products(o), .q = qkv, .keys = qkv + C,
+                           .values = qkv + 2 * C, .ldy = C, .ldq = 3 * C, .ldk = 3 * C, .B = B,
+                           .N = T, .NH = NH, .HS = HS, .mask = ops_mask(drop), .dq = dqkv,
+                           .dkeys = dqkv + C, .dvalues = dqkv + 2 * C, .dy = dy, .y_in = y,
+                           .lse_in = lse };
     run_heads(o, &a, attend_head_bwd);
 }
 
@@ -323,8 +325,9 @@ void ops_attention_cached(struct ops *o, float *y, float *keys, float *values, c
         memcpy(keys + (past + i) * C, qkv + i * 3 * C + C, row_bytes);
         memcpy(values + (past + i) * C, qkv + i * 3 * C + 2 * C, row_bytes);
     }
-    struct attention a = { .k = o->k, .p = ops_products(o), .y = y, .q = qkv, .keys = keys, .values = values, .ldy = C,
-                           .ldq = 3 * C, .ldk = C, .B = 1, .N = N, .past = past, .NH = NH, .HS = HS,
+    struct attention a = { .k = o->k, .p = ops_products(o), .y = y, .q = qkv, .keys = keys,
+                           .values = values, .ldy = C, .ldq = 3 * C, .ldk = C, .B = 1, .N = N,
+                           .past = past, .NH = NH, .HS = HS,
                            .mask = ops_mask((struct ops_dropout){ 0 }) };
     if (N > KERNEL_ROWS) {
         run_heads(o, &a, attend_head);

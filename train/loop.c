@@ -218,7 +218,9 @@ static int open_loop(struct loop *l, int threads)
     struct plan *p = l->plan;
     struct buf path = BUF_INIT;
     comm_init(&l->comm);
-    if (lock_folder(l) < 0 || !(l->ops = ops_new(threads)) || start_or_resume(l) < 0)
+    l->ops = ops_new(threads);
+    ops_set_precision(l->ops, (enum ops_precision)l->settings->precision);
+    if (lock_folder(l) < 0 || start_or_resume(l) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->model, l->ops, &l->store, &l->comm);
     struct batches_config bc = { .data = p->data, .seed = p->engine.seed,

@@ -27,6 +27,7 @@ struct settings {
     struct opt_list data, validation;
     int64_t sequence_length, micro_batch_size, global_batch_size, group;
     int recompute; /* enum recompute */
+    int precision; /* enum ops_precision */
     int64_t steps;
     double epochs;
     double learning_rate, minimum_learning_rate, warmup;

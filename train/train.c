@@ -51,6 +51,8 @@ static const struct opt options[] = {
       "micro-batches that go through a layer before the next layer; 0: all of an update", 0, 1e9 },
     { 0, "recompute", OPT_CHOICE, &s.recompute, RECOMPUTE_WORDS,
       "what backward computes again instead of keeping it", 0, 0 },
+    { 0, "precision", OPT_CHOICE, &s.precision, OPS_PRECISION_WORDS,
+      "of the factors in matrix products", 0, 0 },
     { 0, "steps", OPT_INT, &s.steps, "N", "updates; 0: by --epochs", 0, UP },
     { 0, "epochs", OPT_REAL, &s.epochs, "X",
       "times through the data, when no steps are given; 0: once", 0, 1e9 },

@@ -1,6 +1,7 @@
 /* step B T [ITERATIONS [LAYERS WIDTH HEADS VOCABULARY DROPOUT]]: times forward, backward and
  * AdamW of GPT-2 small (by default) on random tokens, beside the rate of plain matrix products in
- * the same process. Prints key=value; times are medians. */
+ * the same process; with PRECISION=bf16 in the environment, in bf16. Prints key=value; times are
+ * medians. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

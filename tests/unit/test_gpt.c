@@ -165,6 +165,31 @@ Test(gpt, gradients_accumulate)
     net_release(&twice);
 }
 
+/* Gradients by bf16 products are those by f32, as far as 8 bits show: a tensor's error is small
+ * beside its norm, and is not zero. */
+Test(gpt, gradients_in_bf16)
+{
+    struct net exact, coarse;
+    net_init(&exact, &small, 2);
+    net_init(&coarse, &small, 2);
+    ops_set_precision(coarse.o, OPS_BF16);
+    double loss = backward(&exact, 1), near = backward(&coarse, 1);
+    cr_assert_float_eq(near, loss, 0.005 * loss);
+    for (size_t i = 0; i < exact.m.tensors.count; i++) {
+        const struct tensor *row = &exact.m.tensors.rows[i];
+        double squares = 0, errors = 0;
+        for (int64_t k = row->offset; k < row->offset + tensor_elements(row); k++) {
+            double g = exact.g[row->block][k], e = coarse.g[row->block][k] - g;
+            squares += g * g;
+            errors += e * e;
+        }
+        double share = sqrt(errors / squares);
+        cr_assert(share > 1e-5 && share < 0.03, "%s: relative error %g", row->name, share);
+    }
+    net_release(&exact);
+    net_release(&coarse);
+}
+
 /* ---- dropout ------------------------------------------------------------------------------ */
 
 static struct model_config with_dropout(void)
@@ -223,14 +248,16 @@ Test(gpt, evaluation_equals_training_forward)
 }
 
 /* To the bit: every sum has one order. */
-Test(gpt, threads_do_not_matter)
+static void threads_do_not_matter(enum ops_precision precision)
 {
     struct model_config c = with_dropout();
     struct net one, other;
     net_init(&one, &c, 1);
+    ops_set_precision(one.o, precision);
     double loss = backward(&one, 1);
     for (int threads = 2; threads <= 5; threads++) {
         net_init(&other, &c, threads);
+        ops_set_precision(other.o, precision);
         double same = backward(&other, 1);
         cr_assert_eq(loss, same);
         for (int b = 0; b < 4; b++)
@@ -239,6 +266,12 @@ Test(gpt, threads_do_not_matter)
         net_release(&other);
     }
     net_release(&one);
+}
+
+Test(gpt, threads_do_not_matter)
+{
+    threads_do_not_matter(OPS_F32);
+    threads_do_not_matter(OPS_BF16);
 }
 
 Test(gpt, head_reports_each_position)

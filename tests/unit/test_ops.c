@@ -14,13 +14,15 @@
 
 /* ---- contexts ---------------------------------------------------------------------------- */
 
-enum { SETS = 3 };
+enum { SETS = 4 };
 
 static int processor_has(const struct kernels *k)
 {
 #if defined(__x86_64__)
+    if (k == &kernels_avx512_bf16)
+        return kernels_choose() == k;
     if (k == &kernels_avx512)
-        return kernels_choose() == &kernels_avx512;
+        return kernels_choose() == k || kernels_choose() == &kernels_avx512_bf16;
     if (k == &kernels_avx2)
         return kernels_choose() != &kernels_plain;
 #endif
@@ -28,17 +30,18 @@ static int processor_has(const struct kernels *k)
 }
 
 /* Calls test(o) with each set of kernels, with one thread and with three. */
-static void in_all_contexts(void (*test)(struct ops *o))
+static void in_contexts(enum ops_precision precision, void (*test)(struct ops *o))
 {
     const struct kernels *sets[SETS] = {
         &kernels_plain,
 #if defined(__x86_64__)
-        &kernels_avx2, &kernels_avx512,
+        &kernels_avx2, &kernels_avx512, &kernels_avx512_bf16,
 #endif
     };
     for (int threads = 1; threads <= 3; threads += 2) {
         struct ops *o = ops_new(threads);
         cr_assert_not_null(o);
+        ops_set_precision(o, precision);
         for (int i = 0; i < SETS; i++) {
             if (!sets[i] || !processor_has(sets[i]))
                 continue;
@@ -47,6 +50,17 @@ static void in_all_contexts(void (*test)(struct ops *o))
         }
         ops_free(o);
     }
+}
+
+static void in_all_contexts(void (*test)(struct ops *o))
+{
+    in_contexts(OPS_F32, test);
+}
+
+/* What is asked of results of more than one product: of f32, or of factors with 8 bits. */
+static double tolerance(const struct ops *o, double f32)
+{
+    return o->precision == OPS_BF16 ? 0.02 : f32;
 }
 
 /* ---- numbers ----------------------------------------------------------------------------- */
@@ -89,8 +103,8 @@ static void check(const char *what, const float *ours, const double *reference, 
 }
 
 /* The gradient in x of loss(ctx), by central differences. */
-static void check_gradient(const char *what, const float *ours, struct numbers *x,
-                           double (*loss)(void *ctx), void *ctx)
+static void check_gradient_to(double tolerated, const char *what, const float *ours,
+                              struct numbers *x, double (*loss)(void *ctx), void *ctx)
 {
     const double h = 1e-5;
     double *gradient = mem_zalloc((size_t)x->n, sizeof *gradient);
@@ -102,8 +116,14 @@ static void check_gradient(const char *what, const float *ours, struct numbers *
         gradient[i] = (up - loss(ctx)) / (2 * h);
         x->d[i] = keep;
     }
-    check(what, ours, gradient, x->n, 1e-4);
+    check(what, ours, gradient, x->n, tolerated);
     free(gradient);
+}
+
+static void check_gradient(const char *what, const float *ours, struct numbers *x,
+                           double (*loss)(void *ctx), void *ctx)
+{
+    check_gradient_to(1e-4, what, ours, x, loss, ctx);
 }
 
 static double inner_product(const double *a, const double *b, int64_t n)
@@ -116,11 +136,23 @@ static double inner_product(const double *a, const double *b, int64_t n)
 
 /* ---- products ---------------------------------------------------------------------------- */
 
+/* The nearest of the numbers with 8 bits of significand, ties to even. */
+static double as_bf16(double x)
+{
+    int exponent;
+    double fraction = frexp(x, &exponent);
+    return ldexp(rint(ldexp(fraction, 8)), exponent - 8);
+}
+
 static void matmul_of(struct ops *o, int ta, int tb, int add, int64_t M, int64_t N, int64_t K)
 {
     int64_t lda = (ta ? M : K) + 3, ldb = (tb ? K : N) + 5, ldc = N + 2;
     struct numbers a = numbers((ta ? K : M) * lda, 1, 1), b = numbers((tb ? N : K) * ldb, 2, 1);
     struct numbers c = numbers(M * ldc, 3, 1);
+    for (int64_t i = 0; i < a.n && o->precision == OPS_BF16; i++)
+        a.d[i] = as_bf16(a.d[i]);
+    for (int64_t i = 0; i < b.n && o->precision == OPS_BF16; i++)
+        b.d[i] = as_bf16(b.d[i]);
     for (int64_t m = 0; m < M; m++)
         for (int64_t n = 0; n < N; n++) {
             double sum = 0;
@@ -151,6 +183,47 @@ Test(ops, matmul)
     in_all_contexts(matmul_in);
 }
 
+/* The tolerance is f32's: products of bf16 are exact in f32, and sums are f32. */
+Test(ops, matmul_bf16)
+{
+    in_contexts(OPS_BF16, matmul_in);
+}
+
+static void bf16_rounding_in(struct ops *o)
+{
+    const struct {
+        float x, wanted;
+    } cases[] = {
+        { 1, 1 },
+        { 1 + 0x1p-8f, 1 },                /* ties go to even */
+        { 1 + 0x3p-8f, 1 + 0x1p-6f },
+        { 1 + 0x1.0002p-8f, 1 + 0x1p-7f }, /* above a tie */
+        { -1 - 0x1.0002p-8f, -1 - 0x1p-7f },
+        { 0x1.ffp127f, INFINITY },
+        { 0x1.fep127f, 0x1.fep127f },
+        { -INFINITY, -INFINITY },
+        { 0x1p-120f, 0x1p-120f },
+    };
+    const struct ops_matmul one = { .M = 1, .N = 1, .K = 1, .lda = 1, .ldb = 1, .ldc = 1 };
+    float unit = 1, y;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ops_matmul(o, &y, &cases[i].x, &unit, &one);
+        cr_assert_eq(y, cases[i].wanted, "%a becomes %a, not %a", cases[i].x, y, cases[i].wanted);
+        ops_matmul(o, &y, &unit, &cases[i].x, &one);
+        cr_assert_eq(y, cases[i].wanted, "%a becomes %a, not %a", cases[i].x, y, cases[i].wanted);
+    }
+    const uint32_t bits = 0x7f800001; /* a NaN whose 16 high bits alone are an infinity's */
+    float nan_;
+    memcpy(&nan_, &bits, sizeof nan_);
+    ops_matmul(o, &y, &nan_, &unit, &one);
+    cr_assert(isnan(y), "a NaN becomes %g", y);
+}
+
+Test(ops, bf16_rounding)
+{
+    in_contexts(OPS_BF16, bf16_rounding_in);
+}
+
 struct linear {
     struct numbers x, w, bias, dy, base;
     int64_t N, I, O;
@@ -161,17 +234,20 @@ Test(ops, matmul_threads)
 {
     enum { M = 700, N = 130, K = 900 };
     struct numbers a = numbers(M * K, 1, 1), b = numbers(K * N, 2, 1);
-    float *c[2];
-    for (int i = 0; i < 2; i++) {
-        struct ops *o = ops_new(i ? 4 : 1);
+    float *c[4];
+    for (int i = 0; i < 4; i++) {
+        struct ops *o = ops_new(i % 2 ? 4 : 1);
+        ops_set_precision(o, i / 2 ? OPS_BF16 : OPS_F32);
         c[i] = mem_aligned(M * N, sizeof **c);
         ops_matmul(o, c[i], a.f, b.f,
                    &(struct ops_matmul){ .M = M, .N = N, .K = K, .lda = K, .ldb = N, .ldc = N });
         ops_free(o);
     }
     cr_assert_eq(0, memcmp(c[0], c[1], M * N * sizeof **c));
-    free(c[0]);
-    free(c[1]);
+    cr_assert_eq(0, memcmp(c[2], c[3], M * N * sizeof **c));
+    cr_assert_neq(0, memcmp(c[0], c[2], M * N * sizeof **c));
+    for (int i = 0; i < 4; i++)
+        free(c[i]);
     drop(&a);
     drop(&b);
 }
@@ -627,11 +703,11 @@ static void attention_of(struct ops *o, struct attention_case a, int backward)
     struct numbers d = numbers(N * 3 * C, 5, 1);
     attention_reference(y.d, lse.d, &a);
     ops_attention_fwd(o, y.f, lse.f, a.qkv.f, a.B, a.T, a.NH, a.HS, a.drop);
-    check("attention_fwd", y.f, y.d, y.n, 3e-6);
-    check("attention lse", lse.f, lse.d, lse.n, 1e-6);
+    check("attention_fwd", y.f, y.d, y.n, tolerance(o, 3e-6));
+    check("attention lse", lse.f, lse.d, lse.n, tolerance(o, 1e-6));
     if (backward) {
         ops_attention_bwd(o, d.f, a.dy.f, a.qkv.f, y.f, lse.f, a.B, a.T, a.NH, a.HS, a.drop);
-        check_gradient("attention dqkv", d.f, &a.qkv, attention_loss, &a);
+        check_gradient_to(tolerance(o, 1e-4), "attention dqkv", d.f, &a.qkv, attention_loss, &a);
     }
     drop(&a.qkv);
     drop(&a.dy);
@@ -656,6 +732,7 @@ static void attention_in(struct ops *o)
 Test(ops, attention)
 {
     in_all_contexts(attention_in);
+    in_contexts(OPS_BF16, attention_in);
 }
 
 /* The backward over several blocks: differences along one random direction. */
@@ -678,7 +755,8 @@ static void attention_direction_in(struct ops *o)
     for (int64_t i = 0; i < n; i++)
         a.qkv.d[i] -= 2 * h * direction.d[i];
     double wanted = (up - attention_loss(&a)) / (2 * h);
-    cr_assert_float_eq(slope, wanted, 1e-4 * fabs(wanted), "%.9g, not %.9g", slope, wanted);
+    cr_assert_float_eq(slope, wanted, tolerance(o, 1e-4) * fabs(wanted), "%.9g, not %.9g", slope,
+                       wanted);
     drop(&a.qkv);
     drop(&a.dy);
     drop(&y);
@@ -690,6 +768,7 @@ static void attention_direction_in(struct ops *o)
 Test(ops, attention_direction)
 {
     in_all_contexts(attention_direction_in);
+    in_contexts(OPS_BF16, attention_direction_in);
 }
 
 /* Taken in pieces of any size, with a cache, attention gives what it gives at once. */
