@@ -156,4 +156,30 @@ struct ops_adamw {
 void ops_adamw(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
                const struct ops_adamw *h);
 
+/* Adam with weight decay as a part of the gradient, g = gradient_scale * gradient + decay*w
+ * (Kingma and Ba 2015); else as ops_adamw. */
+void ops_adam(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
+              const struct ops_adamw *h);
+
+/* LAMB (You et al. 2020): moments as ops_adamw, x = m*m_correction / (sqrt(v*v_correction) +
+ * epsilon) + decay*w, and w -= rate * |w|/|x| * x over the whole tensor; the ratio is 1 where a
+ * norm is 0. The gradient is overwritten with x. */
+void ops_lamb(struct ops *o, float *w, float *m, float *v, float *gradient, int64_t n,
+              const struct ops_adamw *h);
+
+/* With g = gradient_scale * gradient + decay*w: a = momentum*a + g, w -= rate * a; without a
+ * (NULL), w -= rate * g. */
+struct ops_sgd {
+    double rate, momentum, decay, gradient_scale;
+};
+void ops_sgd(struct ops *o, float *w, float *a, const float *gradient, int64_t n,
+             const struct ops_sgd *h);
+
+/* Muon (Jordan 2024) for a matrix w[R,C]: a = momentum*a + g, X = the g + momentum*a of Nesterov
+ * made nearly orthogonal by five steps of a Newton-Schulz iteration, and
+ * w -= rate * (0.2 sqrt(max(R,C)) X + decay*w): updates as large as AdamW's (Liu et al. 2025),
+ * so that its rates serve. The gradient is destroyed. */
+void ops_muon(struct ops *o, float *w, float *a, float *gradient, int64_t R, int64_t C,
+              const struct ops_sgd *h);
+
 #endif

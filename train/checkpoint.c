@@ -102,53 +102,61 @@ int checkpoint_prune(const char *out, int64_t keep)
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
-/* The rows of optimizer.safetensors: both moments of all tensors. The names are the caller's to
- * free. */
-static struct safetensor *moment_rows(const struct tensor_table *t)
+/* The tensors of optimizer.safetensors: the first moments of all that have one, then the second.
+ * Names are the caller's to free; where each stands in the store is in `data`. */
+struct moments {
+    struct safetensor *rows;
+    float **data;
+    size_t count;
+};
+
+static void moments_init(struct moments *m, const struct store *s)
 {
-    struct safetensor *rows = mem_zalloc(2 * t->count, sizeof *rows);
-    for (size_t i = 0; i < 2 * t->count; i++) {
-        const struct tensor *from = &t->rows[i % t->count];
-        struct buf name = BUF_INIT;
-        buf_addf(&name, "%s.%s", from->name, i < t->count ? "moment1" : "moment2");
-        rows[i].name = buf_detach(&name);
-        rows[i].rank = from->rank;
-        for (int k = 0; k < from->rank; k++)
-            rows[i].shape[k] = from->shape[k];
+    const struct tensor_table *t = s->tensors;
+    *m = (struct moments){ .rows = mem_zalloc(2 * t->count, sizeof *m->rows),
+                           .data = mem_zalloc(2 * t->count, sizeof *m->data) };
+    for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++) {
+        float *const *arrays = store_all(s, kind);
+        for (size_t i = 0; i < t->count; i++) {
+            const struct tensor *from = &t->rows[i];
+            struct buf name = BUF_INIT;
+            if (s->offset[kind][i] < 0)
+                continue;
+            buf_addf(&name, "%s.moment%d", from->name, kind - STORE_MOMENT1 + 1);
+            struct safetensor *row = &m->rows[m->count];
+            row->name = buf_detach(&name);
+            row->rank = from->rank;
+            row->elements = tensor_elements(from);
+            for (int k = 0; k < from->rank; k++)
+                row->shape[k] = from->shape[k];
+            m->data[m->count++] = arrays[from->block] + s->offset[kind][i];
+        }
     }
-    return rows;
 }
 
-static void free_rows(struct safetensor *rows, const struct tensor_table *t)
+static void moments_release(struct moments *m)
 {
-    for (size_t i = 0; i < 2 * t->count; i++)
-        free(rows[i].name);
-    free(rows);
-}
-
-/* Where the store has row i of moment_rows. */
-static float *moment_of(const struct store *s, size_t i)
-{
-    const struct tensor *row = &s->tensors->rows[i % s->tensors->count];
-    enum store_kind kind = i < s->tensors->count ? STORE_MOMENT1 : STORE_MOMENT2;
-    return store_all(s, kind)[row->block] + row->offset;
+    for (size_t i = 0; i < m->count; i++)
+        free(m->rows[i].name);
+    free(m->rows);
+    free(m->data);
 }
 
 static int write_moments(const char *path, const struct store *s)
 {
     struct safetensors_writer w;
-    struct safetensor *rows = moment_rows(s->tensors);
-    size_t n = s->tensors->count;
-    int result = safetensors_create(&w, path, rows, 2 * n);
+    struct moments m;
+    moments_init(&m, s);
+    int result = safetensors_create(&w, path, m.rows, m.count);
     if (!result) {
-        for (size_t i = 0; i < 2 * n && !result; i++)
-            result = safetensors_write(&w, moment_of(s, i), tensor_elements(&s->tensors->rows[i % n]));
+        for (size_t i = 0; i < m.count && !result; i++)
+            result = safetensors_write(&w, m.data[i], m.rows[i].elements);
         if (!result)
             result = safetensors_finish(&w);
         else
             safetensors_abandon(&w);
     }
-    free_rows(rows, s->tensors);
+    moments_release(&m);
     return result;
 }
 
@@ -333,17 +341,17 @@ int checkpoint_load_moments(const char *path, struct store *s)
     file_join(&name, path, moments_name);
     int result = safetensors_open(&file, name.data);
     if (!result) {
-        struct safetensor *rows = moment_rows(s->tensors);
-        for (size_t i = 0; i < 2 * s->tensors->count && !result; i++) {
-            const struct safetensor *t = safetensors_find(&file, rows[i].name);
-            int64_t want = tensor_elements(&s->tensors->rows[i % s->tensors->count]);
-            if (!t || t->elements != want)
-                result = err_set("'%s': tensor '%s' is %s", name.data, rows[i].name,
+        struct moments m;
+        moments_init(&m, s);
+        for (size_t i = 0; i < m.count && !result; i++) {
+            const struct safetensor *t = safetensors_find(&file, m.rows[i].name);
+            if (!t || t->elements != m.rows[i].elements)
+                result = err_set("'%s': tensor '%s' is %s", name.data, m.rows[i].name,
                                  t ? "of another size" : "missing");
             else
-                result = safetensors_read(&file, t, moment_of(s, i));
+                result = safetensors_read(&file, t, m.data[i]);
         }
-        free_rows(rows, s->tensors);
+        moments_release(&m);
         safetensors_close(&file);
     }
     buf_release(&name);

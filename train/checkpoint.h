@@ -4,7 +4,8 @@
  * OUT/checkpoints/step-000100/ is a model folder (model/folder.h, with the tokenizer's files)
  * and beside it
  *
- *     training/optimizer.safetensors  AdamW's moments: NAME.moment1 and NAME.moment2 a tensor
+ *     training/optimizer.safetensors  the optimizer's moments of each tensor:
+ *                                     NAME.moment1 and NAME.moment2, as far as it has them
  *     training/config.yaml            the configuration that made it
  *     training/state                  key=value: step, position (samples used), milliseconds,
  *                                     sequences (of the data set; 0 generated), and a line
@@ -42,7 +43,7 @@ int checkpoint_latest(const char *out, struct buf *path);
 /* Checks all files of the checkpoint and reads its state and configuration. */
 int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config);
 
-/* The two moments into the store. */
+/* The moments that the store has into it. */
 int checkpoint_load_moments(const char *path, struct store *s);
 
 /* Removes all but the last `keep` checkpoints; 0 keeps all. */

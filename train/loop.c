@@ -73,7 +73,7 @@ static int is_word(const char *key, const char *words)
 }
 
 static const char fixed_keys[] = /* another value would be another training */
-    "layers width heads inner positions vocabulary sequence-length seed";
+    "layers width heads inner positions vocabulary sequence-length optimizer seed";
 static const char free_keys[] = /* no influence on the weights, or compared in another way */
     "output data validation vocab start-from save save-every keep log-every validate-every "
     "validation-batches group recompute";
@@ -177,7 +177,7 @@ static int resume(struct loop *l, const char *path)
     float **blocks;
     if (load_weights(l, path, &blocks) < 0)
         return -1;
-    store_open(&l->store, l->ops, &l->plan->model.tensors, blocks, 0);
+    store_open(&l->store, l->ops, &l->plan->model.tensors, l->plan->moments, blocks, 0);
     if (checkpoint_load_moments(path, &l->store) < 0)
         return -1;
     log_info("resuming from '%s'", path);
@@ -190,7 +190,8 @@ static int start(struct loop *l)
     float **blocks = NULL;
     if (from && load_weights(l, from, &blocks) < 0)
         return -1;
-    store_open(&l->store, l->ops, &l->plan->model.tensors, blocks, l->plan->engine.seed);
+    store_open(&l->store, l->ops, &l->plan->model.tensors, l->plan->moments, blocks,
+               l->plan->engine.seed);
     l->at.sequences = l->plan->data ? dataset_count(l->plan->data) : 0;
     return 0;
 }

@@ -1,15 +1,26 @@
 /*
- * optimizer.h - AdamW over all blocks, after clipping by the global norm.
+ * optimizer.h - the update of all parameters, after clipping by the global norm.
  *
  * With g the mean gradient over the labels of the global batch, update t = 1, 2, ... does
  *
  *     norm = sqrt(sum of g^2 over all parameters)
  *     g   <- g * clip / max(norm, clip)             (clip 0: not at all)
- *     m   <- beta1 m + (1-beta1) g,   v <- beta2 v + (1-beta2) g^2
- *     w   <- w - rate * ( m/(1-beta1^t) / (sqrt(v/(1-beta2^t)) + epsilon) + decay w )
  *
- * (Loshchilov and Hutter 2019). decay is weight_decay for the tensors that the tensor table
- * marks (matrices) and 0 for the others (biases, norms). Checked in
+ * and then, where m and v are the moments m <- beta1 m + (1-beta1) g and
+ * v <- beta2 v + (1-beta2) g^2, and step = M / (sqrt(V) + epsilon) of M = m/(1-beta1^t) and
+ * V = v/(1-beta2^t), or of m and v as they are without bias correction:
+ *
+ *     adamw     w <- w - rate (step + decay w)              (Loshchilov and Hutter 2019)
+ *     adam      the same without decay; g has + decay w     (Kingma and Ba 2015)
+ *     lamb      x = step + decay w; w <- w - rate |w|/|x| x (You et al. 2020); the ratio is of the
+ *               tensor, and 1 where a norm is 0
+ *     nvlamb    lamb of g / max(norm, 1), whatever clip is
+ *     sgd       w <- w - rate (g + decay w)
+ *     momentum  a <- momentum a + g + decay w; w <- w - rate a
+ *     muon      for the layers' matrices, ops_muon (Jordan 2024); adamw for the rest
+ *
+ * decay is weight_decay for the tensors that the tensor table marks (matrices) and 0 for the
+ * others (biases, norms). Moments are kept only where the update has them. Checked in
  * tests/unit/test_optimizer.c and, against PyTorch, in tests/peers/train.py.
  */
 #ifndef TEXTMILL_OPTIMIZER_H
@@ -20,17 +31,33 @@
 #include "train/comm.h"
 #include "train/store.h"
 
-struct optimizer {
-    double beta1, beta2, epsilon, weight_decay, clip;
+enum optimizer_kind {
+    OPTIMIZER_ADAMW,
+    OPTIMIZER_ADAM,
+    OPTIMIZER_LAMB,
+    OPTIMIZER_NVLAMB,
+    OPTIMIZER_SGD,
+    OPTIMIZER_MOMENTUM,
+    OPTIMIZER_MUON
 };
+#define OPTIMIZER_WORDS "adamw|adam|lamb|nvlamb|sgd|momentum|muon" /* in the order of the enum */
+
+struct optimizer {
+    enum optimizer_kind kind;
+    int bias_correction;
+    double beta1, beta2, epsilon, momentum, weight_decay, clip;
+};
+
+/* How many moments it keeps of each tensor; [rows], the caller's to free. */
+unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_table *t);
 
 /* Of the gradients in the store; the sum over blocks is in block order. */
 double optimizer_norm(struct store *s, struct comm *c);
 
-/* What clipping multiplies the gradients by. */
+/* What clipping (and nvlamb) multiplies the gradients by. */
 double optimizer_clip_factor(const struct optimizer *a, double norm);
 
-/* Update number `t` (from 1) of all parameters. */
+/* Update number `t` (from 1) of all parameters. The gradients are used up. */
 void optimizer_update(const struct optimizer *a, struct store *s, double norm, double rate,
                       int64_t t);
 

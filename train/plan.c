@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
@@ -13,7 +14,9 @@ const struct settings settings_default = {
     .epsilon = 1e-5, .init_std = 0.02,
     .micro_batch_size = 4, .group = 1,
     .learning_rate = 6e-4, .minimum_learning_rate = 6e-5, .warmup = 0.01,
-    .beta1 = 0.9, .beta2 = 0.95, .adam_epsilon = 1e-8, .weight_decay = 0.1, .clip = 1,
+    .power = 1, .decay_rate = 0.05, .decay_steps = 500, .cooldown = 0.2,
+    .bias_correction = 1, .beta1 = 0.9, .beta2 = 0.95, .adam_epsilon = 1e-8, .momentum = 0.95,
+    .weight_decay = 0.1, .clip = 1,
     .save = 1, .save_every = 500, .keep = 2, .validate_every = 100, .validation_batches = 0, .log_every = 10,
 };
 
@@ -211,15 +214,34 @@ static int count_steps(struct plan *p, int want_data)
     return 0;
 }
 
+static void make_optimizer(struct plan *p)
+{
+    const struct settings *s = p->settings;
+    p->optimizer = (struct optimizer){
+        .kind = (enum optimizer_kind)s->optimizer, .bias_correction = s->bias_correction,
+        .beta1 = s->beta1, .beta2 = s->beta2, .epsilon = s->adam_epsilon, .momentum = s->momentum,
+        .weight_decay = s->weight_decay, .clip = s->clip,
+    };
+    p->moments = optimizer_moments(p->optimizer.kind, &p->model.tensors);
+}
+
 static int make_schedule(struct plan *p)
 {
     const struct settings *s = p->settings;
-    p->optimizer = (struct optimizer){ s->beta1, s->beta2, s->adam_epsilon, s->weight_decay,
-                                       s->clip };
+    struct schedule *h = &p->schedule;
     if (!p->steps)
         return 0;
-    return schedule_init(&p->schedule, (enum schedule_kind)s->schedule, s->learning_rate,
-                         s->minimum_learning_rate, p->steps, s->warmup);
+    if (schedule_init(h, (enum schedule_kind)s->schedule, s->learning_rate,
+                      s->minimum_learning_rate, p->steps, s->warmup) < 0)
+        return -1;
+    h->power = s->power;
+    h->decay_rate = s->decay_rate;
+    h->decay_steps = s->decay_steps;
+    if (h->kind == SCHEDULE_WSD)
+        return schedule_set_cooldown(h, s->cooldown);
+    if (h->kind == SCHEDULE_CUSTOM)
+        return schedule_set_points(h, s->rates.items, s->rates.count);
+    return s->rates.count ? err_set("rates are given, but the schedule is not custom") : 0;
 }
 
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
@@ -233,12 +255,15 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
         open_all_data(p, want_data) < 0 || vocabulary(p) < 0 || make_model(p) < 0 ||
         count_steps(p, want_data) < 0)
         return -1;
+    make_optimizer(p);
     return make_schedule(p);
 }
 
 void plan_release(struct plan *p)
 {
     model_release(&p->model);
+    schedule_release(&p->schedule);
+    free(p->moments);
     if (p->tokenizer)
         tokenizer_free(p->tokenizer);
     if (p->data)
@@ -299,16 +324,18 @@ static void print_memory(const struct plan *p, struct buf *out)
 {
     struct engine_memory e;
     engine_memory(&e, &p->engine, &p->model);
-    uint64_t kind = store_bytes(&p->model.tensors);
+    uint64_t bytes[STORE_KINDS], state = 0;
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        state += bytes[kind] = store_bytes(&p->model.tensors, p->moments, kind);
     uint64_t batches = 2 * (uint64_t)plan_tokens_per_step(p) * (sizeof(uint32_t) + sizeof(int32_t));
-    put_int(out, "memory_parameters_bytes", kind);
-    put_int(out, "memory_gradients_bytes", kind);
-    put_int(out, "memory_moments_bytes", 2 * kind);
+    put_int(out, "memory_parameters_bytes", bytes[STORE_PARAMETERS]);
+    put_int(out, "memory_gradients_bytes", bytes[STORE_GRADIENTS]);
+    put_int(out, "memory_moments_bytes", bytes[STORE_MOMENT1] + bytes[STORE_MOMENT2]);
     put_int(out, "memory_x_bytes", e.x);
     put_int(out, "memory_dx_bytes", e.dx);
     put_int(out, "memory_layer_caches_bytes", e.cache);
     put_int(out, "memory_batches_bytes", batches);
-    put_int(out, "memory_bytes", 4 * kind + e.x + e.dx + e.cache + batches);
+    put_int(out, "memory_bytes", state + e.x + e.dx + e.cache + batches);
 }
 
 void plan_print(const struct plan *p, struct buf *out)

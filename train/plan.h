@@ -32,7 +32,12 @@ struct settings {
     double epochs;
     double learning_rate, minimum_learning_rate, warmup;
     int schedule; /* enum schedule_kind */
-    double beta1, beta2, adam_epsilon, weight_decay, clip;
+    double power, decay_rate, cooldown;
+    int64_t decay_steps;
+    struct opt_list rates;
+    int optimizer; /* enum optimizer_kind */
+    int bias_correction;
+    double beta1, beta2, adam_epsilon, momentum, weight_decay, clip;
     const char *output;
     int64_t save_every, keep, validate_every, validation_batches, log_every;
     int save, resume;
@@ -49,6 +54,7 @@ struct plan {
     struct engine_config engine;
     struct schedule schedule;
     struct optimizer optimizer;
+    unsigned char *moments; /* optimizer_moments */
     int64_t steps; /* 0: not known, for want of data */
 };
 

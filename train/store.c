@@ -6,11 +6,29 @@
 #include "common/mem.h"
 #include "common/pool.h"
 
-static float **new_arrays(struct ops *o, const struct tensor_table *t)
+static int has(const unsigned char *moments, size_t row, enum store_kind kind)
 {
-    float **arrays = mem_zalloc((size_t)t->blocks, sizeof *arrays);
-    for (int b = 0; b < t->blocks; b++)
-        arrays[b] = ops_buffer(o, t->block_size[b]);
+    return kind < STORE_MOMENT1 || !moments || moments[row] > kind - STORE_MOMENT1;
+}
+
+/* Where the tensors of a kind stand: as the table says, without those that have none. */
+static void lay_out(int64_t *offset, int64_t *size, const struct tensor_table *t,
+                    const unsigned char *moments, enum store_kind kind)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tensor *row = &t->rows[i];
+        int64_t floats = tensor_elements(row);
+        offset[i] = has(moments, i, kind) ? size[row->block] : -1;
+        if (offset[i] >= 0)
+            size[row->block] += (floats + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
+    }
+}
+
+static float **new_arrays(struct ops *o, const int64_t *size, int blocks)
+{
+    float **arrays = mem_zalloc((size_t)blocks, sizeof *arrays);
+    for (int b = 0; b < blocks; b++)
+        arrays[b] = size[b] ? ops_buffer(o, size[b]) : NULL;
     return arrays;
 }
 
@@ -28,12 +46,16 @@ static void initialise_one(void *ctx, int64_t i, int thread)
 }
 
 void store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
-                float **parameters, uint64_t seed)
+                const unsigned char *moments, float **parameters, uint64_t seed)
 {
     *s = (struct store){ .ops = o, .tensors = tensors };
-    for (int kind = 0; kind < STORE_KINDS; kind++)
+    for (int kind = 0; kind < STORE_KINDS; kind++) {
+        s->offset[kind] = mem_zalloc(tensors->count, sizeof *s->offset[kind]);
+        s->size[kind] = mem_zalloc((size_t)tensors->blocks, sizeof *s->size[kind]);
+        lay_out(s->offset[kind], s->size[kind], tensors, moments, kind);
         if (kind != STORE_PARAMETERS || !parameters)
-            s->arrays[kind] = new_arrays(o, tensors);
+            s->arrays[kind] = new_arrays(o, s->size[kind], tensors->blocks);
+    }
     if (parameters) {
         s->arrays[STORE_PARAMETERS] = parameters;
         return;
@@ -48,8 +70,11 @@ void store_close(struct store *s)
 {
     for (int kind = 0; kind < STORE_KINDS && s->tensors; kind++) {
         for (int b = 0; b < s->tensors->blocks; b++)
-            ops_buffer_free(s->ops, s->arrays[kind][b], s->tensors->block_size[b]);
+            if (s->arrays[kind][b])
+                ops_buffer_free(s->ops, s->arrays[kind][b], s->size[kind][b]);
         free(s->arrays[kind]);
+        free(s->offset[kind]);
+        free(s->size[kind]);
     }
     *s = (struct store){ 0 };
 }
@@ -63,7 +88,7 @@ float *store_fetch(struct store *s, enum store_kind kind, int block)
 
 void store_release(struct store *s, enum store_kind kind, int block)
 {
-    assert(s->fetched > 0 && s->arrays[kind][block]);
+    assert(s->fetched > 0 && block >= 0 && block < s->tensors->blocks);
     (void)kind, (void)block;
     s->fetched--;
 }
@@ -74,10 +99,15 @@ float *const *store_all(const struct store *s, enum store_kind kind)
     return s->arrays[kind];
 }
 
-uint64_t store_bytes(const struct tensor_table *tensors)
+uint64_t store_bytes(const struct tensor_table *tensors, const unsigned char *moments,
+                     enum store_kind kind)
 {
-    uint64_t floats = 0;
+    int64_t *offset = mem_zalloc(tensors->count, sizeof *offset), floats = 0;
+    int64_t *size = mem_zalloc((size_t)tensors->blocks, sizeof *size);
+    lay_out(offset, size, tensors, moments, kind);
     for (int b = 0; b < tensors->blocks; b++)
-        floats += (uint64_t)tensors->block_size[b];
-    return floats * sizeof(float);
+        floats += size[b];
+    free(offset);
+    free(size);
+    return (uint64_t)floats * sizeof(float);
 }

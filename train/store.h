@@ -1,6 +1,7 @@
 /*
- * store.h - where a model's four arrays per block live: parameters, gradients, and the two
- * moments of AdamW, each laid out by the tensor table (model/tensor.h).
+ * store.h - where a model's arrays per block live: parameters, gradients, and the optimizer's
+ * moments. Parameters and gradients are laid out by the tensor table (model/tensor.h), moments
+ * likewise, but for the tensors that the optimizer keeps none of: these take no place.
  *
  * Whoever works on a block fetches its array, uses it, and releases it; between release and the
  * next fetch the array may be anywhere. Here all arrays stay in memory, so that fetch finds
@@ -21,13 +22,16 @@ struct store {
     struct ops *ops;                    /* borrowed */
     const struct tensor_table *tensors; /* borrowed */
     float **arrays[STORE_KINDS];        /* [blocks] each */
+    int64_t *offset[STORE_KINDS];       /* [rows]: of a tensor in its block's array; -1: none */
+    int64_t *size[STORE_KINDS];         /* [blocks]: floats */
     int fetched;                        /* arrays in use; 0 between steps */
 };
 
-/* All arrays zero, but parameters: `parameters` [blocks] is *taken* (arrays from ops_buffer, as
- * folder_load makes them); if NULL they are initialised from the seed. */
+/* moments[rows]: how many the optimizer has of each tensor, 0 to 2; NULL: 2. All arrays are zero,
+ * but parameters: `parameters` [blocks] is *taken* (arrays from ops_buffer, as folder_load makes
+ * them); if NULL they are initialised from the seed. */
 void store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
-                float **parameters, uint64_t seed);
+                const unsigned char *moments, float **parameters, uint64_t seed);
 void store_close(struct store *s); /* fine on a zeroed struct */
 
 float *store_fetch(struct store *s, enum store_kind kind, int block);
@@ -36,7 +40,8 @@ void store_release(struct store *s, enum store_kind kind, int block);
 /* All blocks' arrays of a kind at once, for saving; until the next fetch. */
 float *const *store_all(const struct store *s, enum store_kind kind);
 
-/* Bytes of one kind, padding included. */
-uint64_t store_bytes(const struct tensor_table *tensors);
+/* Bytes of one kind, padding included, with the same `moments`. */
+uint64_t store_bytes(const struct tensor_table *tensors, const unsigned char *moments,
+                     enum store_kind kind);
 
 #endif

@@ -32,7 +32,7 @@ static void open_rig(struct rig *r, int64_t B, int64_t G, enum recompute recompu
                                 .ranks = 1 };
     cr_assert_eq(model_init_gpt(&r->model, &c), 0, "%s", err_get());
     cr_assert((r->ops = ops_new(2)), "%s", err_get());
-    store_open(&r->store, r->ops, &r->model.tensors, NULL, 7);
+    store_open(&r->store, r->ops, &r->model.tensors, NULL, NULL, 7);
     comm_init(&r->comm);
     engine_open(&r->engine, &e, &r->model, r->ops, &r->store, &r->comm);
     r->batches = batches_new(&b, 0);
@@ -191,7 +191,7 @@ Test(store, first_weights_depend_on_the_seed_alone)
     struct store other;
     open_rig(&a, 2, 2, RECOMPUTE_NONE, 0);
     struct ops *one = ops_new(1);
-    store_open(&other, one, &a.model.tensors, NULL, 7);
+    store_open(&other, one, &a.model.tensors, NULL, NULL, 7);
     for (int b = 0; b < a.model.tensors.blocks; b++)
         cr_assert_arr_eq(other.arrays[STORE_PARAMETERS][b], a.store.arrays[STORE_PARAMETERS][b],
                          (size_t)a.model.tensors.block_size[b] * sizeof(float));

@@ -15,13 +15,15 @@ struct rig {
     float *w[2], *g[2];
 };
 
-static void open_rig(struct rig *r)
+static void open_rig(struct rig *r, enum optimizer_kind kind)
 {
     *r = (struct rig){ 0 };
     tensor_add(&r->table, 0, "matrix", 3, 5, INIT_ONE, 0, 1, SPLIT_NONE);
     tensor_add(&r->table, 1, "bias", 20, 0, INIT_ONE, 0, 0, SPLIT_NONE);
     cr_assert((r->ops = ops_new(2)), "%s", err_get());
-    store_open(&r->store, r->ops, &r->table, NULL, 1);
+    unsigned char *moments = optimizer_moments(kind, &r->table);
+    store_open(&r->store, r->ops, &r->table, moments, NULL, 1);
+    free(moments);
     comm_init(&r->comm);
     for (int b = 0; b < 2; b++) {
         r->w[b] = r->store.arrays[STORE_PARAMETERS][b];
@@ -47,7 +49,7 @@ static void set_gradients(struct rig *r, double step)
 Test(optimizer, norm_is_over_all_blocks)
 {
     struct rig r;
-    open_rig(&r);
+    open_rig(&r, OPTIMIZER_ADAMW);
     set_gradients(&r, 1);
     double sum = 0;
     for (int i = 0; i < 15; i++)
@@ -68,44 +70,237 @@ Test(optimizer, clips_only_what_is_longer)
     cr_assert_eq(optimizer_clip_factor(&a, 8), 1);
 }
 
-/* Against the equations, written out once more in f64. */
-Test(optimizer, updates_as_the_equations_say)
+/* ---- against the equations, written out once more in f64 ------------------------------------ */
+
+enum { MATRIX = 15, BIAS = 20, UPDATES = 5 };
+
+struct reference {
+    double w[BIAS], m[BIAS], v[BIAS];
+    int n;
+};
+
+static double length(const double *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+static void reference_adam(struct reference *r, const struct optimizer *a, const double *g,
+                           double decay, double rate, int t)
+{
+    double x[BIAS], m1 = a->bias_correction ? 1 - pow(a->beta1, t) : 1;
+    double v1 = a->bias_correction ? 1 - pow(a->beta2, t) : 1;
+    int lamb = a->kind == OPTIMIZER_LAMB || a->kind == OPTIMIZER_NVLAMB;
+    for (int i = 0; i < r->n; i++) {
+        double gi = g[i] + (a->kind == OPTIMIZER_ADAM ? decay * r->w[i] : 0);
+        r->m[i] = a->beta1 * r->m[i] + (1 - a->beta1) * gi;
+        r->v[i] = a->beta2 * r->v[i] + (1 - a->beta2) * gi * gi;
+        x[i] = r->m[i] / m1 / (sqrt(r->v[i] / v1) + a->epsilon);
+        x[i] += a->kind == OPTIMIZER_ADAM ? 0 : decay * r->w[i];
+    }
+    double ratio = lamb ? length(r->w, r->n) / length(x, r->n) : 1;
+    for (int i = 0; i < r->n; i++)
+        r->w[i] -= rate * ratio * x[i];
+}
+
+static void reference_sgd(struct reference *r, const struct optimizer *a, const double *g,
+                          double decay, double rate)
+{
+    double momentum = a->kind == OPTIMIZER_MOMENTUM ? a->momentum : 0;
+    for (int i = 0; i < r->n; i++) {
+        r->m[i] = momentum * r->m[i] + g[i] + decay * r->w[i];
+        r->w[i] -= rate * r->m[i];
+    }
+}
+
+/* Five updates of both tensors, against the reference. */
+static void check_updates(struct optimizer a)
 {
     struct rig r;
-    struct optimizer a = { 0.9, 0.95, 1e-8, 0.1, 0.5 };
-    double w[20], m[20] = { 0 }, v[20] = { 0 }, rate = 0.01;
-    open_rig(&r);
-    for (int block = 0; block < 2; block++) {
-        for (int i = 0; i < 20; i++)
-            w[i] = 1, m[i] = v[i] = 0;
-        store_close(&r.store);
-        store_open(&r.store, r.ops, &r.table, NULL, 1);
-        r.w[0] = r.store.arrays[STORE_PARAMETERS][0], r.w[1] = r.store.arrays[STORE_PARAMETERS][1];
-        r.g[0] = r.store.arrays[STORE_GRADIENTS][0], r.g[1] = r.store.arrays[STORE_GRADIENTS][1];
-        for (int t = 1; t <= 5; t++) {
-            set_gradients(&r, t);
-            double norm = optimizer_norm(&r.store, &r.comm);
-            cr_assert_gt(norm, a.clip);
-            for (int i = 0; i < (block ? 20 : 15); i++) {
-                double g = r.g[block][i] * a.clip / norm;
-                m[i] = 0.9 * m[i] + 0.1 * g;
-                v[i] = 0.95 * v[i] + 0.05 * g * g;
-                double step = m[i] / (1 - pow(0.9, t)) / (sqrt(v[i] / (1 - pow(0.95, t))) + 1e-8);
-                w[i] -= rate * (step + (block ? 0 : 0.1) * w[i]);
-            }
-            optimizer_update(&a, &r.store, norm, rate, t);
-        }
-        for (int i = 0; i < (block ? 20 : 15); i++)
-            cr_assert_float_eq(r.w[block][i], w[i], 2e-6, "%g is not %g", r.w[block][i], w[i]);
+    struct reference x[2] = { { .n = MATRIX }, { .n = BIAS } };
+    double rate = 0.01;
+    open_rig(&r, a.kind);
+    for (int i = 0; i < BIAS; i++) { /* neither all equal nor 0 */
+        x[0].w[i] = x[1].w[i] = 0.5 + 0.01 * i;
+        r.w[1][i] = (float)x[1].w[i];
+        if (i < MATRIX)
+            r.w[0][i] = (float)x[0].w[i];
     }
+    for (int t = 1; t <= UPDATES; t++) {
+        set_gradients(&r, t);
+        double norm = optimizer_norm(&r.store, &r.comm), longest = a.clip;
+        if (a.kind == OPTIMIZER_NVLAMB && (!longest || longest > 1))
+            longest = 1;
+        for (int b = 0; b < 2; b++) {
+            double g[BIAS], decay = b ? 0 : a.weight_decay;
+            for (int i = 0; i < x[b].n; i++)
+                g[i] = r.g[b][i] * (longest && norm > longest ? longest / norm : 1);
+            if (a.kind == OPTIMIZER_SGD || a.kind == OPTIMIZER_MOMENTUM)
+                reference_sgd(&x[b], &a, g, decay, rate);
+            else
+                reference_adam(&x[b], &a, g, decay, rate, t);
+        }
+        optimizer_update(&a, &r.store, norm, rate, t);
+    }
+    for (int b = 0; b < 2; b++)
+        for (int i = 0; i < x[b].n; i++)
+            cr_assert_float_eq(r.w[b][i], x[b].w[i], 1e-6, "tensor %d[%d] is %.9g, not %.9g", b, i,
+                               r.w[b][i], x[b].w[i]);
     close_rig(&r);
+}
+
+static struct optimizer an_optimizer(enum optimizer_kind kind)
+{
+    return (struct optimizer){ kind, 1, 0.9, 0.95, 1e-8, 0.9, 0.1, 0.5 };
+}
+
+Test(optimizer, adamw_with_and_without_bias_correction)
+{
+    struct optimizer a = an_optimizer(OPTIMIZER_ADAMW);
+    check_updates(a);
+    a.bias_correction = 0;
+    check_updates(a);
+}
+
+Test(optimizer, adam_decays_by_the_gradient)
+{
+    struct optimizer a = an_optimizer(OPTIMIZER_ADAM);
+    check_updates(a);
+    a.bias_correction = 0;
+    check_updates(a);
+}
+
+Test(optimizer, lamb_with_and_without_bias_correction)
+{
+    struct optimizer a = an_optimizer(OPTIMIZER_LAMB);
+    check_updates(a);
+    a.bias_correction = 0;
+    check_updates(a);
+}
+
+Test(optimizer, nvlamb_divides_by_the_norm_whatever_clip_is)
+{
+    struct optimizer a = an_optimizer(OPTIMIZER_NVLAMB);
+    a.epsilon = 0.1; /* or else the length of the gradient hardly matters */
+    check_updates(a);
+    a.clip = 0;
+    check_updates(a);
+    a.clip = 3;
+    check_updates(a);
+}
+
+Test(optimizer, sgd_and_momentum)
+{
+    check_updates(an_optimizer(OPTIMIZER_SGD));
+    check_updates(an_optimizer(OPTIMIZER_MOMENTUM));
+}
+
+/* LAMB's ratio is 1 where a norm is 0: a bias of zeros moves, zeros without gradient stay. */
+Test(optimizer, lamb_of_zeros_has_the_ratio_1)
+{
+    struct rig r;
+    struct optimizer a = an_optimizer(OPTIMIZER_LAMB);
+    open_rig(&r, a.kind);
+    set_gradients(&r, 1);
+    for (int i = 0; i < BIAS; i++)
+        r.w[1][i] = 0;
+    r.g[1][3] = 0;
+    optimizer_update(&a, &r.store, 1, 0.01, 1);
+    cr_assert_float_eq(r.w[1][0], -0.01, 1e-7); /* the first step of Adam is the rate */
+    cr_assert_eq(r.w[1][3], 0);
+    close_rig(&r);
+}
+
+/* ---- Muon -------------------------------------------------------------------------------------- */
+
+/* out[R,C] = a[R,K] b[K,C] */
+static void multiply(double *out, const double *a, const double *b, int R, int K, int C)
+{
+    for (int i = 0; i < R; i++)
+        for (int j = 0; j < C; j++) {
+            out[i * C + j] = 0;
+            for (int k = 0; k < K; k++)
+                out[i * C + j] += a[i * K + k] * b[k * C + j];
+        }
+}
+
+enum { SIDE = 40 };
+
+static void reference_muon(double *w, double *a, const double *g, const struct optimizer *o,
+                           double rate, int R, int C)
+{
+    static double X[SIDE * SIDE], T[SIDE * SIDE], A[SIDE * SIDE], AX[SIDE * SIDE], AAX[SIDE * SIDE];
+    for (int i = 0; i < R * C; i++) {
+        a[i] = o->momentum * a[i] + g[i];
+        X[i] = g[i] + o->momentum * a[i];
+    }
+    double norm = length(X, R * C);
+    for (int i = 0; i < R * C; i++)
+        X[i] /= norm;
+    for (int step = 0; step < 5; step++) {
+        for (int i = 0; i < R * C; i++)
+            T[i % C * R + i / C] = X[i];
+        multiply(A, X, T, R, C, R);
+        multiply(AX, A, X, R, R, C);
+        multiply(AAX, A, AX, R, R, C);
+        for (int i = 0; i < R * C; i++)
+            X[i] = 3.4445 * X[i] - 4.7750 * AX[i] + 2.0315 * AAX[i];
+    }
+    for (int i = 0; i < R * C; i++)
+        w[i] -= rate * (0.2 * sqrt(R > C ? R : C) * X[i] + o->weight_decay * w[i]);
+}
+
+static void check_muon(int R, int C)
+{
+    struct tensor_table t = { 0 };
+    struct store s;
+    struct ops *o = ops_new(2);
+    struct optimizer a = an_optimizer(OPTIMIZER_MUON);
+    static double w[SIDE * SIDE], m[SIDE * SIDE], g[SIDE * SIDE];
+    a.clip = 0;
+    tensor_add(&t, 0, "table", 7, 3, INIT_ONE, 0, 1, SPLIT_NONE);
+    tensor_add(&t, 1, "matrix", R, C, INIT_NORMAL, 0.5f, 1, SPLIT_NONE);
+    tensor_add(&t, 1, "bias", 9, 0, INIT_ONE, 0, 0, SPLIT_NONE);
+    tensor_add(&t, 2, "norm", 5, 0, INIT_ONE, 0, 0, SPLIT_NONE);
+    unsigned char *moments = optimizer_moments(a.kind, &t);
+    cr_assert(moments[0] == 2 && moments[1] == 1 && moments[2] == 2 && moments[3] == 2);
+    store_open(&s, o, &t, moments, NULL, 1);
+    cr_assert_eq(s.offset[STORE_MOMENT2][1], -1);
+    cr_assert_eq(s.offset[STORE_MOMENT2][2], 0); /* the matrix takes no place there */
+    float *wf = s.arrays[STORE_PARAMETERS][1], *gf = s.arrays[STORE_GRADIENTS][1];
+    for (int i = 0; i < R * C; i++)
+        w[i] = wf[i], m[i] = 0;
+    for (int step = 1; step <= 3; step++) {
+        for (int i = 0; i < R * C; i++)
+            g[i] = gf[i] = (float)sin(i * i + 3 * step);
+        gf[t.rows[2].offset] = 1;
+        optimizer_update(&a, &s, 1, 0.01, step);
+        reference_muon(w, m, g, &a, 0.01, R, C);
+    }
+    for (int i = 0; i < R * C; i++)
+        cr_assert_float_eq(wf[i], w[i], 2e-6, "%dx%d [%d]: %.9g is not %.9g", R, C, i, wf[i], w[i]);
+    cr_assert_float_eq(wf[t.rows[2].offset], 1 - 0.03, 1e-6); /* AdamW of a constant gradient */
+    cr_assert_float_eq(s.arrays[STORE_PARAMETERS][0][0], pow(1 - 0.001, 3), 1e-6);
+    store_close(&s);
+    tensor_release(&t);
+    free(moments);
+    ops_free(o);
+}
+
+Test(optimizer, muon_of_wide_tall_and_square_matrices)
+{
+    check_muon(12, 33);
+    check_muon(33, 12);
+    check_muon(17, 17);
 }
 
 Test(optimizer, zero_gradients_move_only_what_decays)
 {
     struct rig r;
-    struct optimizer a = { 0.9, 0.95, 1e-8, 0.1, 1 };
-    open_rig(&r);
+    struct optimizer a = { OPTIMIZER_ADAMW, 1, 0.9, 0.95, 1e-8, 0, 0.1, 1 };
+    open_rig(&r, OPTIMIZER_ADAMW);
     optimizer_update(&a, &r.store, 0, 0.01, 1);
     cr_assert_float_eq(r.w[0][3], 1 - 0.01 * 0.1, 1e-7);
     cr_assert_eq(r.w[1][3], 1);

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/err.h"
@@ -77,4 +78,106 @@ Test(schedule, warmup_may_take_the_whole_training)
     cr_assert_eq(schedule_init(&s, SCHEDULE_COSINE, 1, 0, 10, 10), 0);
     near(schedule_rate(&s, 9), 1);
     near(schedule_rate(&s, 10), 0);
+}
+
+/* ---- the other ways down: at 0, at the end of the warm-up, in the middle, at the end ---------- */
+
+Test(schedule, polynomial_is_a_power_of_linear)
+{
+    struct schedule s;
+    schedule_init(&s, SCHEDULE_POLYNOMIAL, 1.0, 0.1, 110, 10);
+    near(schedule_rate(&s, 60), 0.55); /* power 1 */
+    s.power = 2;
+    near(schedule_rate(&s, 0), 0.1);
+    near(schedule_rate(&s, 10), 1.0);
+    near(schedule_rate(&s, 60), 0.1 + 0.9 * 0.25);
+    near(schedule_rate(&s, 110), 0.1);
+}
+
+/* 4e-4, 128 updates of warm-up, a fall of exp(-0.051) each 512 */
+Test(schedule, exponential_falls_in_steps)
+{
+    struct schedule s;
+    schedule_init(&s, SCHEDULE_EXPONENTIAL, 4e-4, 1e-7, 20000, 128);
+    s.decay_rate = 0.051, s.decay_steps = 512;
+    near(schedule_rate(&s, 63), 2e-4);
+    near(schedule_rate(&s, 128), 4e-4);
+    near(schedule_rate(&s, 128 + 511), 4e-4);
+    near(schedule_rate(&s, 128 + 512), 4e-4 * exp(-0.051));
+    near(schedule_rate(&s, 128 + 10 * 512 + 7), 4e-4 * exp(-0.51));
+    s.decay_rate = 1;
+    near(schedule_rate(&s, 20000), 1e-7); /* no lower than the floor */
+}
+
+Test(schedule, wsd_is_stable_until_the_cooldown)
+{
+    struct schedule s;
+    schedule_init(&s, SCHEDULE_WSD, 1.0, 0.2, 100, 10);
+    cr_assert_eq(schedule_set_cooldown(&s, 0.2), 0);
+    near(schedule_rate(&s, 0), 0.1);
+    near(schedule_rate(&s, 10), 1.0);
+    near(schedule_rate(&s, 79), 1.0);
+    near(schedule_rate(&s, 80), 1.0);
+    near(schedule_rate(&s, 90), 0.6);
+    near(schedule_rate(&s, 99), 0.24);
+    near(schedule_rate(&s, 100), 0.2);
+    cr_assert_eq(schedule_set_cooldown(&s, 90), 0);
+    cr_assert_eq(schedule_set_cooldown(&s, 91), -1);
+    cr_assert(strstr(err_get(), "are longer than the training"));
+    cr_assert_eq(schedule_set_cooldown(&s, 1.5), -1);
+    cr_assert_eq(schedule_set_cooldown(&s, 0), 0);
+    near(schedule_rate(&s, 99), 1.0);
+}
+
+/* The tables that BERT was trained by: .009 at update 21, and a line to .00599729 at 2000 in
+ * stairs of 16. */
+Test(schedule, custom_takes_the_last_entry_of_its_table)
+{
+    struct schedule s;
+    const char *const base[] = { "0:0.00082", "10:4.9e-3", "21:.009", "208:0.0014" };
+    schedule_init(&s, SCHEDULE_CUSTOM, 1, 0, 300, 0);
+    cr_assert_eq(schedule_set_points(&s, base, 4), 0);
+    near(schedule_rate(&s, 0), 0.00082);
+    near(schedule_rate(&s, 9), 0.00082);
+    near(schedule_rate(&s, 20), 0.0049);
+    near(schedule_rate(&s, 21), 0.009);
+    near(schedule_rate(&s, 207), 0.009);
+    near(schedule_rate(&s, 300), 0.0014);
+
+    char text[126][40];
+    const char *large[126];
+    for (int i = 0; i < 126; i++) {
+        double rate = 1e-7 + (0.00599729 - 1e-7) * i / 125;
+        snprintf(text[i], sizeof text[i], "%d:%.17g", 16 * i, rate);
+        large[i] = text[i];
+    }
+    cr_assert_eq(schedule_set_points(&s, large, 126), 0);
+    near(schedule_rate(&s, 0), 1e-7);
+    near(schedule_rate(&s, 15), 1e-7);
+    near(schedule_rate(&s, 1999), 1e-7 + (0.00599729 - 1e-7) * 124 / 125);
+    near(schedule_rate(&s, 2000), 0.00599729);
+    near(schedule_rate(&s, 7008), 0.00599729);
+    schedule_release(&s);
+}
+
+Test(schedule, custom_refuses_what_is_no_table)
+{
+    static const struct {
+        const char *points[2], *error;
+    } cases[] = {
+        { { "0:1", "x:2" }, "'x:2' is not STEP:RATE" },
+        { { "0:1", "5" }, "'5' is not STEP:RATE" },
+        { { "0:1", "5:nan" }, "'5:nan' is not STEP:RATE" },
+        { { "0:1", "5:1e-3z" }, "is not STEP:RATE" },
+        { { "0:1", "0:2" }, "does not come after the one before it" },
+        { { "3:1", "5:2" }, "rate '3:1' is not that of step 0" },
+    };
+    struct schedule s;
+    schedule_init(&s, SCHEDULE_CUSTOM, 1, 0, 300, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_assert_eq(schedule_set_points(&s, cases[i].points, 2), -1);
+        cr_assert(strstr(err_get(), cases[i].error), "%s", err_get());
+    }
+    cr_assert_eq(schedule_set_points(&s, NULL, 0), -1);
+    schedule_release(&s);
 }

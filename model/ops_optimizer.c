@@ -1,0 +1,156 @@
+/*
+ * ops_optimizer.c - the optimizers beside AdamW (ops.h). All but Muon read and write each number
+ * once or twice, so that memory sets their pace.
+ */
+#include <math.h>
+
+#include "model/context.h"
+
+enum {
+    GRAIN = 8192,      /* floats that are worth a thread */
+    NEWTON_SCHULZ = 5, /* steps */
+};
+
+/* ---- Adam and LAMB -------------------------------------------------------------------------- */
+
+struct adam {
+    float *w, *m, *v;
+    const float *gradient;
+    float *direction; /* LAMB's x */
+    const struct ops_adamw *h;
+};
+
+/* The moments take in g; what stands is the step of Adam. */
+static inline float adam_step(float *m, float *v, float g, const struct ops_adamw *h)
+{
+    *m = (float)h->beta1 * *m + (float)(1 - h->beta1) * g;
+    *v = (float)h->beta2 * *v + (float)(1 - h->beta2) * g * g;
+    return *m * (float)h->m_correction / (sqrtf(*v * (float)h->v_correction) + (float)h->epsilon);
+}
+
+static void adam_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct adam *a = ctx;
+    const struct ops_adamw h = *a->h;
+    for (int64_t i = begin; i < end; i++) {
+        float g = (float)h.gradient_scale * a->gradient[i] + (float)h.decay * a->w[i];
+        a->w[i] -= (float)h.rate * adam_step(&a->m[i], &a->v[i], g, &h);
+    }
+}
+
+void ops_adam(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
+              const struct ops_adamw *h)
+{
+    struct adam a = { .w = w, .m = m, .v = v, .gradient = gradient, .h = h };
+    pool_for(o->pool, n, GRAIN, adam_part, &a);
+}
+
+static void direction_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct adam *a = ctx;
+    const struct ops_adamw h = *a->h;
+    for (int64_t i = begin; i < end; i++) {
+        float g = (float)h.gradient_scale * a->direction[i];
+        a->direction[i] = adam_step(&a->m[i], &a->v[i], g, &h) + (float)h.decay * a->w[i];
+    }
+}
+
+/* ---- y = y_scale y + x_scale x ---------------------------------------------------------------- */
+
+struct blend {
+    float *y;
+    const float *x;
+    float y_scale, x_scale;
+};
+
+static void blend_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct blend b = *(struct blend *)ctx;
+    for (int64_t i = begin; i < end; i++)
+        b.y[i] = b.y_scale * b.y[i] + b.x_scale * b.x[i];
+}
+
+static void blend(struct ops *o, float *y, double y_scale, const float *x, double x_scale,
+                  int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, blend_part,
+             &(struct blend){ y, x, (float)y_scale, (float)x_scale });
+}
+
+void ops_lamb(struct ops *o, float *w, float *m, float *v, float *gradient, int64_t n,
+              const struct ops_adamw *h)
+{
+    struct adam a = { .w = w, .m = m, .v = v, .direction = gradient, .h = h };
+    pool_for(o->pool, n, GRAIN, direction_part, &a);
+    double weight = sqrt(ops_sum_squares(o, w, n)), step = sqrt(ops_sum_squares(o, gradient, n));
+    double ratio = weight > 0 && step > 0 ? weight / step : 1;
+    blend(o, w, 1, gradient, -h->rate * ratio, n);
+}
+
+/* ---- SGD -------------------------------------------------------------------------------------- */
+
+struct sgd {
+    float *w, *a;
+    const float *gradient;
+    const struct ops_sgd *h;
+};
+
+static void sgd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct sgd *s = ctx;
+    const float rate = (float)s->h->rate, decay = (float)s->h->decay;
+    const float momentum = (float)s->h->momentum, scale = (float)s->h->gradient_scale;
+    for (int64_t i = begin; i < end; i++) {
+        float g = scale * s->gradient[i] + decay * s->w[i];
+        if (s->a)
+            g = s->a[i] = momentum * s->a[i] + g;
+        s->w[i] -= rate * g;
+    }
+}
+
+void ops_sgd(struct ops *o, float *w, float *a, const float *gradient, int64_t n,
+             const struct ops_sgd *h)
+{
+    pool_for(o->pool, n, GRAIN, sgd_part, &(struct sgd){ w, a, gradient, h });
+}
+
+/* ---- Muon ------------------------------------------------------------------------------------- */
+
+/* X[R,C] <- aX + (bA + cA^2) X with A = X X^T, or X (bA + cA^2) with A = X^T X, whichever A is
+ * the smaller: singular values s become a s + b s^3 + c s^5, which drives those in (0, 1] towards
+ * 1. The constants are Jordan's, for speed from below and not for a fixed point at 1. */
+static void newton_schulz(struct ops *o, float *X, int64_t R, int64_t C)
+{
+    const double a = 3.4445, b = -4.7750, c = 2.0315;
+    int tall = R > C;
+    int64_t n = tall ? C : R;
+    float *A = ops_work(o, 2 * n * n + R * C), *P = A + n * n, *Y = P + n * n;
+    struct ops_matmul gram = { .a_transposed = tall, .b_transposed = !tall, .M = n, .N = n,
+                               .K = tall ? R : C, .lda = C, .ldb = C, .ldc = n };
+    struct ops_matmul square = { .M = n, .N = n, .K = n, .lda = n, .ldb = n, .ldc = n };
+    struct ops_matmul apply = { .M = R, .N = C, .K = n, .lda = tall ? C : n, .ldb = tall ? n : C,
+                                .ldc = C };
+    for (int i = 0; i < NEWTON_SCHULZ; i++) {
+        ops_matmul(o, A, X, X, &gram);
+        ops_matmul(o, P, A, A, &square);
+        blend(o, P, c, A, b, n * n);
+        ops_matmul(o, Y, tall ? X : P, tall ? P : X, &apply);
+        blend(o, X, a, Y, 1, R * C);
+    }
+}
+
+void ops_muon(struct ops *o, float *w, float *a, float *gradient, int64_t R, int64_t C,
+              const struct ops_sgd *h)
+{
+    int64_t n = R * C;
+    blend(o, a, h->momentum, gradient, h->gradient_scale, n);
+    blend(o, gradient, h->gradient_scale, a, h->momentum, n);
+    double norm = sqrt(ops_sum_squares(o, gradient, n));
+    blend(o, gradient, 1 / (norm > 1e-30 ? norm : 1e-30), gradient, 0, n);
+    newton_schulz(o, gradient, R, C);
+    blend(o, w, 1 - h->rate * h->decay, gradient, -h->rate * 0.2 * sqrt((double)(R > C ? R : C)), n);
+}
