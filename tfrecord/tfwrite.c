@@ -1,6 +1,6 @@
 /*
- * tfwrite - token streams to training data: TFRecord shards or a Megatron pair; also index,
- * verify and show for files of these formats.
+ * tfwrite - token streams to training data: TFRecord shards of the layouts gpt, bert,
+ * bert-tf1 and bert-packed, or a Megatron pair; also index, verify and show for such files.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/tool.h"
+#include "tfrecord/bert_shards.h"
 #include "tfrecord/corpus.h"
 #include "tfrecord/crc32c.h"
 #include "tfrecord/index.h"
@@ -25,18 +26,26 @@
 #include "tfrecord/verify.h"
 #include "tfrecord/windows.h"
 
-enum layout { LAYOUT_GPT, LAYOUT_MEGATRON };
+enum layout { LAYOUT_GPT, LAYOUT_BERT, LAYOUT_BERT_TF1, LAYOUT_BERT_PACKED, LAYOUT_MEGATRON };
 enum remainder { REMAINDER_DROP, REMAINDER_PAD };
 
 static const char *output;
 static int layout, remainder_kind, force, append_eod = 1, shuffle = 1;
-static int64_t sequence_length = 128, stride, shards = 4;
+static int64_t sequence_length = 128, stride, shards = 4, seed = -1;
 static double validation;
+static int64_t mask_tokens = 20, duplication = 5, group;
+static double mlm_probability = 0.15, short_probability = 0.1;
+static const char *whole_words;
 
 static int next_document(struct intake *s)
 {
     progress_to(s->documents);
     return intake_next(s);
+}
+
+static uint64_t seed_or(uint64_t usual)
+{
+    return seed < 0 ? usual : (uint64_t)seed;
 }
 
 /* ---- layout gpt --------------------------------------------------------------------------- */
@@ -48,13 +57,13 @@ static void written(uint64_t records)
 
 static struct windows make_windows(const struct intake *s)
 {
-    return (struct windows){
+    return (struct windows) {
         .sequence_length = (uint32_t)sequence_length,
         .stride = (uint64_t)(stride ? stride : sequence_length),
         .pad = remainder_kind == REMAINDER_PAD,
         .keep_order = !shuffle,
         .end_of_text = s->end_of_text,
-        .seed = (uint64_t)tool_seed,
+        .seed = seed_or(1234),
         .shards = (uint32_t)shards,
         .threads = (int)tool_threads,
         .written = written,
@@ -161,7 +170,7 @@ static int check_folder(const char *dir)
 
 /* The old data set goes, then the new one appears: the validation part, and last the manifest
  * of the folder itself. */
-static int publish_gpt(struct stage *stage, const char *held)
+static int publish_shards(struct stage *stage, const char *held)
 {
     if (stage_forget(stage->dir, "manifest") < 0 || stage_forget(held, "manifest") < 0)
         return -1;
@@ -179,29 +188,115 @@ static int publish_gpt(struct stage *stage, const char *held)
     return -1;
 }
 
-static int run_gpt(struct intake *s)
+static int write_gpt_into(struct intake *s, const char *work)
 {
-    struct stage stage;
     struct corpus c = { .bytes = BUF_INIT };
     struct buf path = BUF_INIT;
-    if (intake_want_end_of_text(s, "the gpt layout") < 0 ||
+    file_join(&path, work, "tokens");
+    int result = corpus_open(&c, path.data, s->stream.width);
+    if (!result)
+        result = write_gpt(s, &c, work);
+    corpus_release(&c);
+    buf_release(&path);
+    return result;
+}
+
+/* ---- layouts bert, bert-tf1, bert-packed -------------------------------------------------- */
+
+static const char *const layout_names[] = { "gpt", "bert", "bert-tf1", "bert-packed", "megatron" };
+
+static struct bert_shards make_bert(void)
+{
+    return (struct bert_shards) {
+        .layout = (enum bert_layout)(layout - LAYOUT_BERT),
+        .recipe = { .sequence_length = (uint32_t)sequence_length,
+                    .mask_tokens = (uint32_t)mask_tokens,
+                    .passes = (uint32_t)duplication,
+                    .mlm = mlm_probability,
+                    .short_sequence = short_probability,
+                    .seed = seed_or(1984) },
+        .words = whole_words,
+        .group = (uint64_t)group,
+        .shards = (uint32_t)shards,
+        .threads = (int)tool_threads,
+        .written = written,
+    };
+}
+
+static void describe_bert(const struct bert_shards *b, struct kv *m)
+{
+    kv_addf(m, "mask_tokens", "%u", b->recipe.mask_tokens);
+    kv_addf(m, "mlm_probability", "%g", b->recipe.mlm);
+    kv_addf(m, "short_sequence_probability", "%g", b->recipe.short_sequence);
+    kv_addf(m, "duplication_factor", "%u", b->recipe.passes);
+    kv_add(m, "whole_word_masking", b->words ? "true" : "false");
+    kv_addf(m, "group", "%" PRIu64, b->group);
+    kv_addf(m, "seed", "%" PRIu64, b->recipe.seed);
+    kv_addf(m, "documents", "%" PRIu64, b->documents);
+    kv_addf(m, "sequences", "%" PRIu64, b->sequences);
+    kv_addf(m, "tokens", "%" PRIu64, b->tokens);
+    kv_addf(m, "records", "%" PRIu64, b->records);
+}
+
+/* What packing is for: the share of places that have a token, and how many rows it spares. */
+static void tell_efficiency(const struct bert_shards *b, struct kv *m)
+{
+    double places = (double)b->records * b->recipe.sequence_length;
+    double share = (double)b->tokens / places, factor = (double)b->sequences / (double)b->records;
+    kv_addf(m, "efficiency", "%.4f", share);
+    kv_addf(m, "packing_factor", "%.4f", factor);
+    log_info("%" PRIu64 " sequences in %" PRIu64 " rows: %.4f a row, %.2f%% of places used",
+             b->sequences, b->records, factor, 100 * share);
+}
+
+static int write_bert(struct intake *s, const char *work)
+{
+    struct bert_shards b = make_bert();
+    struct kv m = KV_INIT, files = KV_INIT;
+    struct buf path = BUF_INIT;
+    file_join(&path, work, "manifest");
+    progress_begin("records", 0);
+    int result = bert_shards_write(&b, s, work, &files);
+    progress_end();
+    if (!result) {
+        kv_add(&m, "textmill", "shards 1");
+        kv_add(&m, "layout", layout_names[layout]);
+        kv_addf(&m, "sequence_length", "%u", b.recipe.sequence_length);
+        describe_bert(&b, &m);
+        if (layout == LAYOUT_BERT_PACKED)
+            tell_efficiency(&b, &m);
+        intake_describe(s, &m);
+        for (size_t i = 0; i < files.count; i++)
+            kv_add(&m, files.pairs[i].key, files.pairs[i].value);
+        intake_provenance(s, &m, tool_provenance());
+        result = manifest_write(&m, path.data);
+        tool_count("records", b.records);
+    }
+    kv_release(&m);
+    kv_release(&files);
+    buf_release(&path);
+    return result;
+}
+
+/* ---- a folder of shards ------------------------------------------------------------------- */
+
+static int run_shards(struct intake *s)
+{
+    struct stage stage;
+    struct buf held = BUF_INIT;
+    if ((layout == LAYOUT_GPT && intake_want_end_of_text(s, "the gpt layout") < 0) ||
         stage_open(&stage, output, STAGE_SHARDS) < 0)
         return -1;
+    file_join(&held, output, "validation");
     int result = check_folder(output);
-    file_join(&path, output, "validation");
     if (!result)
-        result = check_folder(path.data);
-    file_join(&path, stage.work, "tokens");
+        result = check_folder(held.data);
     if (!result)
-        result = corpus_open(&c, path.data, s->stream.width);
+        result = layout == LAYOUT_GPT ? write_gpt_into(s, stage.work) : write_bert(s, stage.work);
     if (!result)
-        result = write_gpt(s, &c, stage.work);
-    file_join(&path, output, "validation");
-    if (!result)
-        result = publish_gpt(&stage, path.data);
-    corpus_release(&c);
+        result = publish_shards(&stage, held.data);
     stage_close(&stage, result < 0);
-    buf_release(&path);
+    buf_release(&held);
     return result;
 }
 
@@ -318,18 +413,50 @@ static int run_megatron(struct intake *s)
 
 /* ---- commands ----------------------------------------------------------------------------- */
 
-/* An option of the other layout would be ignored, so it is an error. */
+/* Which layouts an option goes with, a bit each; what others would ignore is an error. */
+enum {
+    FOR_GPT = 1 << LAYOUT_GPT,
+    FOR_BERT = 1 << LAYOUT_BERT | 1 << LAYOUT_BERT_TF1 | 1 << LAYOUT_BERT_PACKED,
+    FOR_MEGATRON = 1 << LAYOUT_MEGATRON,
+};
+static const struct {
+    const char *option;
+    unsigned layouts;
+} goes_with[] = {
+    { "sequence-length", FOR_GPT | FOR_BERT },
+    { "stride", FOR_GPT },
+    { "shards", FOR_GPT | FOR_BERT },
+    { "remainder", FOR_GPT },
+    { "shuffle", FOR_GPT },
+    { "validation", FOR_GPT },
+    { "seed", FOR_GPT | FOR_BERT },
+    { "mask-tokens", FOR_BERT },
+    { "mlm-probability", FOR_BERT },
+    { "short-sequence-probability", FOR_BERT },
+    { "duplication-factor", FOR_BERT },
+    { "whole-word-masking", FOR_BERT },
+    { "group", FOR_BERT },
+    { "append-eod", FOR_MEGATRON },
+};
+
 static int check_options(void)
 {
-    static const char *const of_gpt[] = { "sequence-length", "stride",     "shards", "remainder",
-                                          "shuffle",         "validation", "seed" };
     if (!output)
         return err_usage("--output is wanted: a folder, or a prefix with --layout megatron");
-    if (layout == LAYOUT_GPT && tool_given("append-eod"))
-        return err_usage("--append-eod goes with --layout megatron");
-    for (size_t i = 0; layout == LAYOUT_MEGATRON && i < sizeof of_gpt / sizeof *of_gpt; i++)
-        if (tool_given(of_gpt[i]))
-            return err_usage("--%s does not go with --layout megatron", of_gpt[i]);
+    for (size_t i = 0; i < sizeof goes_with / sizeof *goes_with; i++)
+        if (tool_given(goes_with[i].option) && !(goes_with[i].layouts >> layout & 1))
+            return err_usage("--%s does not go with --layout %s", goes_with[i].option,
+                             layout_names[layout]);
+    if (!(FOR_BERT >> layout & 1))
+        return 0;
+    if (sequence_length < 5 || mask_tokens > sequence_length - 3)
+        return err_usage("--sequence-length %" PRId64
+                         " is too short: 5 at least, and --mask-tokens "
+                         "and 3 more",
+                         sequence_length);
+    if (layout == LAYOUT_BERT_TF1 && whole_words)
+        return err_usage("--whole-word-masking does not go with --layout bert-tf1, which wants "
+                         "--mask-tokens masked in full sequences");
     return 0;
 }
 
@@ -340,7 +467,7 @@ static int run_write(int argc, char **argv)
     if (check_options() < 0 || (!strcmp(path, "-") && tool_binary_stdin() < 0) ||
         intake_open(&s, path) < 0)
         return -1;
-    int result = layout == LAYOUT_GPT ? run_gpt(&s) : run_megatron(&s);
+    int result = layout == LAYOUT_MEGATRON ? run_megatron(&s) : run_shards(&s);
     tool_count("documents", s.documents);
     tool_count("tokens", s.tokens);
     intake_close(&s);
@@ -479,18 +606,31 @@ static int run_show(int argc, char **argv)
 static const struct opt write_options[] = {
     { 'o', "output", OPT_TEXT, &output, "DIR", "folder of the shards; a PREFIX for megatron", 0,
       0 },
-    { 0, "layout", OPT_CHOICE, &layout, "gpt|megatron", "what to write", 0, 0 },
+    { 0, "layout", OPT_CHOICE, &layout, "gpt|bert|bert-tf1|bert-packed|megatron", "what to write",
+      0, 0 },
     { 0, "force", OPT_FLAG, &force, NULL, "replace a finished data set", 0, 0 },
+    { .help = "Layouts other than megatron:" },
+    { 0, "sequence-length", OPT_INT, &sequence_length, "N", "tokens; gpt records have one more", 1,
+      1 << 24 },
+    { 0, "shards", OPT_INT, &shards, "N", "files to write; gpt: at most", 1, 99999 },
+    { 0, "seed", OPT_INT, &seed, "N", "of all random choices; -1: gpt 1234, bert 1984", -1, 9e15 },
     { .help = "Layout gpt:" },
-    { 0, "sequence-length", OPT_INT, &sequence_length, "N", "records have N + 1 ids", 1, 1 << 24 },
     { 0, "stride", OPT_INT, &stride, "N", "from one record to the next; 0: sequence length", 0,
       1e15 },
     { 0, "remainder", OPT_CHOICE, &remainder_kind, "drop|pad", "the last, shorter piece", 0, 0 },
-    { 0, "shards", OPT_INT, &shards, "N", "files to write, at most", 1, 99999 },
     { 0, "shuffle", OPT_FLAG, &shuffle, NULL, "shuffle documents and records; or --no-shuffle", 0,
       0 },
     { 0, "validation", OPT_REAL, &validation, "SHARE", "hold out a share into DIR/validation", 0,
       0.9 },
+    { .help = "Layouts bert, bert-tf1, bert-packed:" },
+    { 0, "mask-tokens", OPT_INT, &mask_tokens, "N", "most tokens to predict", 1, 1 << 24 },
+    { 0, "mlm-probability", OPT_REAL, &mlm_probability, "P", "share of tokens to predict", 0, 1 },
+    { 0, "short-sequence-probability", OPT_REAL, &short_probability, "P",
+      "of documents cut into shorter sequences", 0, 1 },
+    { 0, "duplication-factor", OPT_INT, &duplication, "N", "passes over the documents", 1, 1000 },
+    { 0, "whole-word-masking", OPT_TEXT, &whole_words, "FILE", "mask whole words; FILE: vocab.txt",
+      0, 0 },
+    { 0, "group", OPT_INT, &group, "N", "documents to mix and shuffle at a time; 0: all", 0, 4e9 },
     { .help = "Layout megatron:" },
     { 0, "append-eod", OPT_FLAG, &append_eod, NULL, "end documents with end-of-text", 0, 0 },
     { 0 },
@@ -507,7 +647,7 @@ static const struct opt show_options[] = {
 
 static const struct tool_command commands[] = {
     { NULL, "[FILE]", "Write a token stream as training data.", write_options,
-      TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS, 0, 1, run_write },
+      TOOL_THREADS | TOOL_CONFIG | TOOL_PROGRESS, 0, 1, run_write },
     { "index", "FILE...", "Write the index of TFRecord files, as tfrecord2idx does.", index_options,
       0, 1, -1, run_index },
     { "verify", "FILE|DIR...", "Check checksums, indexes and manifests.", NULL, 0, 1, -1,

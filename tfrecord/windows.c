@@ -7,9 +7,8 @@
 #include "common/pool.h"
 #include "common/rng.h"
 #include "tfrecord/example.h"
-#include "tfrecord/index.h"
 #include "tfrecord/manifest.h"
-#include "tfrecord/record.h"
+#include "tfrecord/record_shard.h"
 
 enum { KEY_WINDOWS = 2 }; /* names this shuffle among those of one seed */
 
@@ -38,10 +37,9 @@ struct job {
 
 /* A thread's working memory for one shard. */
 struct bench {
-    struct shard shard;
-    struct output index;
+    struct record_shard shard;
     int64_t *ids;
-    struct buf message, frame, line;
+    struct buf message;
 };
 
 static void cut(const struct job *j, uint64_t window, int64_t *ids)
@@ -59,15 +57,8 @@ static int put_window(const struct job *j, struct bench *b, uint64_t window)
     struct feature feature = { "input_ids", FEATURE_INTS, b->ids, length };
     cut(j, window, b->ids);
     buf_clear(&b->message);
-    buf_clear(&b->frame);
-    buf_clear(&b->line);
     example_encode(&b->message, &feature, 1);
-    record_frame(&b->frame, b->message.data, b->message.len);
-    index_line(&b->line, b->shard.bytes, b->frame.len);
-    b->shard.records++;
-    if (shard_write(&b->shard, b->frame.data, b->frame.len) < 0)
-        return -1;
-    return output_write(&b->index, b->line.data, b->line.len);
+    return record_shard_put(&b->shard, b->message.data, b->message.len);
 }
 
 static int put_windows(struct job *j, struct bench *b, uint64_t begin, uint64_t end, int thread)
@@ -87,28 +78,15 @@ static int put_windows(struct job *j, struct bench *b, uint64_t begin, uint64_t 
 
 static int open_bench(const struct job *j, struct bench *b, uint32_t shard)
 {
-    struct buf name = BUF_INIT, data = BUF_INIT, index = BUF_INIT;
-    *b = (struct bench){ .message = BUF_INIT, .frame = BUF_INIT, .line = BUF_INIT };
+    b->message = (struct buf)BUF_INIT;
     b->ids = mem_zalloc((size_t)j->w->sequence_length + 1, sizeof *b->ids);
-    buf_addf(&name, "data-%05u-of-%05u.tfrecord", shard, j->shards);
-    file_join(&data, j->dir, name.data);
-    index_path(&index, data.data);
-    int result = shard_open(&b->shard, j->dir, name.data);
-    if (!result)
-        result = output_open(&b->index, index.data);
-    buf_release(&name);
-    buf_release(&data);
-    buf_release(&index);
-    return result;
+    return record_shard_open(&b->shard, j->dir, shard, j->shards);
 }
 
 static void release_bench(struct bench *b)
 {
-    shard_release(&b->shard);
-    output_abandon(&b->index);
+    record_shard_release(&b->shard);
     buf_release(&b->message);
-    buf_release(&b->frame);
-    buf_release(&b->line);
     free(b->ids);
 }
 
@@ -120,11 +98,11 @@ static void write_shard(void *ctx, int64_t shard, int thread)
     begin += (uint64_t)shard < rest ? (uint64_t)shard : rest;
     uint64_t end = begin + n / j->shards + ((uint64_t)shard < rest);
     if (open_bench(j, &b, (uint32_t)shard) < 0 || put_windows(j, &b, begin, end, thread) < 0 ||
-        shard_close(&b.shard) < 0 || output_close(&b.index) < 0) {
+        record_shard_close(&b.shard) < 0) {
         j->errors[shard] = mem_strdup(err_get());
     } else {
-        j->done[shard] = b.shard;
-        b.shard.name = NULL;
+        j->done[shard] = b.shard.data;
+        b.shard.data.name = NULL;
     }
     release_bench(&b);
 }
