@@ -24,7 +24,7 @@ int record_skim(const struct file_map *map, uint64_t offset, struct record *r)
     if (left < RECORD_FRAME_BYTES || bytes > left - RECORD_FRAME_BYTES)
         return err_set("cut short: record of %llu bytes and its checksum, file has %llu bytes more",
                        (ull)bytes, (ull)(left - RECORD_HEAD_BYTES));
-    *r = (struct record){ p + RECORD_HEAD_BYTES, bytes, offset };
+    *r = (struct record) { p + RECORD_HEAD_BYTES, bytes, offset };
     return 1;
 }
 
@@ -37,6 +37,17 @@ int record_read(const struct file_map *map, uint64_t offset, struct record *r)
     if (crc != stored)
         return err_set("data is damaged: its checksum is %08x and should be %08x", stored, crc);
     return 1;
+}
+
+uint64_t record_after(const struct file_map *map, uint64_t offset)
+{
+    struct record r;
+    if (record_skim(map, offset, &r) > 0)
+        return record_end(&r);
+    for (offset++; offset < map->bytes; offset++)
+        if (record_read(map, offset, &r) > 0)
+            return offset;
+    return map->bytes;
 }
 
 void record_frame(struct buf *out, const void *data, size_t n)

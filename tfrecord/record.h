@@ -39,6 +39,10 @@ int record_read(const struct file_map *map, uint64_t offset, struct record *r);
 /* The same without reading the data: its CRC is not checked. For finding where records are. */
 int record_skim(const struct file_map *map, uint64_t offset, struct record *r);
 
+/* Where to go on after the record at `offset` that record_read refused: at its end, if only its
+ * data is damaged, else where the next good record begins, or at the end of the file. */
+uint64_t record_after(const struct file_map *map, uint64_t offset);
+
 /* Appends data[0..n) as one framed record. */
 void record_frame(struct buf *out, const void *data, size_t n);
 

@@ -1,6 +1,7 @@
 /*
  * tfwrite - token streams to training data: TFRecord shards of the layouts gpt, bert,
- * bert-tf1 and bert-packed, or a Megatron pair; also index, verify and show for such files.
+ * bert-tf1 and bert-packed, or a Megatron pair; also index, verify,
+ * repair and show for such files.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"
 #include "tfrecord/record.h"
+#include "tfrecord/repair.h"
 #include "tfrecord/show.h"
 #include "tfrecord/stage.h"
 #include "tfrecord/verify.h"
@@ -537,6 +539,20 @@ static int run_verify(int argc, char **argv)
     return v.failed ? err_set("%" PRIu64 " of %" PRIu64 " files are bad", v.failed, v.files) : 0;
 }
 
+static int run_repair(int argc, char **argv)
+{
+    struct repair r = { .told = print_bad };
+    (void)argc;
+    if (!output)
+        return err_usage("--output is wanted: a file for the good records");
+    if (repair_file(&r, argv[0], output) < 0)
+        return -1;
+    printf("%s: %" PRIu64 " records of %s, without %" PRIu64 " bad ones of %" PRIu64 " bytes\n",
+           output, r.good, argv[0], r.bad, r.lost_bytes);
+    tool_count("records", r.good);
+    return 0;
+}
+
 static int64_t limit;
 
 static int show_tfrecord(const char *path)
@@ -640,6 +656,10 @@ static const struct opt index_options[] = {
       0 },
     { 0 },
 };
+static const struct opt repair_options[] = {
+    { 'o', "output", OPT_TEXT, &output, "FILE", "where to write the good records", 0, 0 },
+    { 0 },
+};
 static const struct opt show_options[] = {
     { 'n', "limit", OPT_INT, &limit, "N", "records to show; 0: all", 0, 9e15 },
     { 0 },
@@ -652,6 +672,8 @@ static const struct tool_command commands[] = {
       0, 1, -1, run_index },
     { "verify", "FILE|DIR...", "Check checksums, indexes and manifests.", NULL, 0, 1, -1,
       run_verify },
+    { "repair", "FILE", "Write the good records of a damaged TFRecord file.", repair_options, 0, 1,
+      1, run_repair },
     { "show", "FILE", "Print records as JSON lines.", show_options, 0, 1, 1, run_show },
     { 0 },
 };

@@ -11,6 +11,7 @@
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"
 #include "tfrecord/record.h"
+#include "tfrecord/repair.h"
 #include "tfrecord/stage.h"
 
 static void good(struct verify *v, const char *line)
@@ -83,15 +84,29 @@ static int check_index(const struct record_index *found, const char *path, uint6
     return result;
 }
 
+/* A file with bad records: each is told, and how many there are. */
+static void tell_bad_records(struct verify *v, const struct file_map *map, const char *path)
+{
+    struct repair r = { .told = v->bad };
+    repair_count(&r, map, path);
+    err_set("%s: %" PRIu64 " bad records, %" PRIu64 " good: %" PRIu64 " of %" PRIu64
+            " bytes lost (tfwrite repair keeps the others)",
+            path, r.bad, r.good, r.lost_bytes, map->bytes);
+    bad(v);
+}
+
 static void verify_tfrecord(struct verify *v, const char *path, const struct manifest *m)
 {
     struct file_map map;
     struct record_index index = { 0 };
     struct buf line = BUF_INIT;
     int indexed = -1;
-    if (file_map(&map, path) < 0 || index_scan(&index, &map, path, 1) < 0 ||
-        (indexed = check_index(&index, path, map.bytes)) < 0 ||
-        check_listing(m, path, index.count, &map) < 0) {
+    if (file_map(&map, path) < 0 || record_not_compressed(&map, path) < 0) {
+        bad(v);
+    } else if (index_scan(&index, &map, path, 1) < 0) {
+        tell_bad_records(v, &map, path);
+    } else if ((indexed = check_index(&index, path, map.bytes)) < 0 ||
+               check_listing(m, path, index.count, &map) < 0) {
         bad(v);
     } else {
         buf_addf(&line, "%s: ok, %" PRIu64 " records, %" PRIu64 " bytes%s", path, index.count,

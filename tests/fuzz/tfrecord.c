@@ -11,6 +11,7 @@
 #include "tfrecord/index.h"
 #include "tfrecord/le.h"
 #include "tfrecord/record.h"
+#include "tfrecord/repair.h"
 
 static void mend(unsigned char *p, size_t n)
 {
@@ -36,6 +37,19 @@ static void check(const struct record_index *index, const struct file_map *map)
         end = record_end(&r);
     }
     assert(end == map->bytes);
+}
+
+/* Good and bad records together are the file, and it has no bad ones if and only if it scans. */
+static void count_good(const struct file_map *map)
+{
+    struct record_index index;
+    struct repair r = { 0 };
+    repair_count(&r, map, "fuzz");
+    assert(r.lost_bytes <= map->bytes && !r.bad == !r.lost_bytes);
+    if (record_not_compressed(map, "fuzz") == 0) {
+        assert(!r.bad == (index_scan(&index, map, "fuzz", 1) == 0));
+        index_release(&index);
+    }
 }
 
 static void load_index(const uint8_t *text, size_t n, uint64_t bytes)
@@ -74,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 check(&index, &map);
             index_release(&index);
         }
+        count_good(&map);
         mend(file, n);
     }
     load_index(data + 1, text, n);

@@ -12,6 +12,7 @@
 #include "tfrecord/index.h"
 #include "tfrecord/le.h"
 #include "tfrecord/record.h"
+#include "tfrecord/repair.h"
 
 static void expect_error(const char *part)
 {
@@ -20,7 +21,7 @@ static void expect_error(const char *part)
 
 static struct file_map as_map(const struct buf *b)
 {
-    return (struct file_map){ (const unsigned char *)b->data, b->len };
+    return (struct file_map) { (const unsigned char *)b->data, b->len };
 }
 
 /* Three records: "first", "", and 1000 bytes of x. */
@@ -160,9 +161,19 @@ Test(index, reads_lines_that_cover_the_file)
 Test(index, refuses_lines_that_do_not)
 {
     static const char *const bad[] = {
-        "0 21\n21 16\n37 1015\n", "0 21\n21 16\n", "0 21\n22 16\n", "0 21\n21 15\n", "0 21",
-        "0 21\n21\n", "0  21\n", "x\n", "-1 5\n", "0 99999999999999999999999\n",
-        "18446744073709551615 21\n", "0 21\r\n", "0 1053\n1053 16\n",
+        "0 21\n21 16\n37 1015\n",
+        "0 21\n21 16\n",
+        "0 21\n22 16\n",
+        "0 21\n21 15\n",
+        "0 21",
+        "0 21\n21\n",
+        "0  21\n",
+        "x\n",
+        "-1 5\n",
+        "0 99999999999999999999999\n",
+        "18446744073709551615 21\n",
+        "0 21\r\n",
+        "0 1053\n1053 16\n",
     };
     struct record_index index;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -179,4 +190,26 @@ Test(index, names)
     index_path(&path, ".tfrecord");
     cr_expect_str_eq(path.data, ".tfrecord.index");
     buf_release(&path);
+}
+
+/* Whatever single byte is damaged, and wherever the file is cut, all other records are found. */
+Test(record, goes_on_after_damage)
+{
+    struct buf b = three_records();
+    uint64_t starts[] = { 0, 21, 37, b.len };
+    for (size_t i = 0; i < b.len; i++) {
+        struct file_map map = as_map(&b);
+        struct repair r = { 0 };
+        size_t hit = i < 21 ? 0 : i < 37 ? 1 : 2;
+        b.data[i] ^= 1;
+        repair_count(&r, &map, "f");
+        b.data[i] ^= 1;
+        cr_assert(r.good == 2 && r.bad == 1, "byte %zu: %d good", i, (int)r.good);
+        cr_assert_eq(r.lost_bytes, starts[hit + 1] - starts[hit]);
+        map = (struct file_map) { (const unsigned char *)b.data, i };
+        r = (struct repair) { 0 };
+        repair_count(&r, &map, "f");
+        cr_assert(r.good == hit && r.bad == (i != starts[hit]), "cut at %zu", i);
+    }
+    buf_release(&b);
 }
