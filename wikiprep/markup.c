@@ -440,6 +440,21 @@ static void render(struct markup *m, size_t from, size_t first_pipe)
     }
 }
 
+/* {{!}} is the pipe that parts no arguments, but a link's target from its label. */
+static void put_pipe(struct markup *m, size_t from)
+{
+    buf_truncate(m->out, from);
+    if (top_is(m, LINK) && !top(m)->piped)
+        on_link_pipe(m, m->text + top(m)->source);
+    else
+        put(m, '|');
+}
+
+static int is_pipe(const struct markup *m, size_t from)
+{
+    return m->out->len == from + 1 && m->out->data[from] == '!';
+}
+
 /* Closes two or three of the braces on top: a call or a parameter. */
 static size_t close_braces(struct markup *m, size_t closing)
 {
@@ -453,13 +468,16 @@ static size_t close_braces(struct markup *m, size_t closing)
         f = NULL;
     }
     size_t first_pipe = f ? f->pipes : m->stack[m->depth].pipes;
-    if (matched == 2 && m->options->render && m->braces <= RENDER_MAX)
+    int pipe = matched == 2 && is_pipe(m, from);
+    if (!pipe && matched == 2 && m->options->render && m->braces <= RENDER_MAX)
         render(m, from, first_pipe);
-    else
+    else if (!pipe)
         drop(m, from);
     m->pipe_count = first_pipe;
     if (f && !f->count)
         pop(m);
+    if (pipe)
+        put_pipe(m, from);
     return matched;
 }
 

@@ -18,6 +18,7 @@
 #include "wikiprep/names.h"
 #include "wikiprep/sentence.h"
 #include "wikiprep/sink.h"
+#include "wikiprep/template.h"
 #include "wikiprep/wikitext.h"
 
 enum { ITEMS_A_THREAD = 8, NAMESPACES_MAX = 64 };
@@ -25,7 +26,7 @@ enum { ITEMS_A_THREAD = 8, NAMESPACES_MAX = 64 };
 static const char *output_dir;
 static uint64_t file_bytes = 1 << 20;
 static uint64_t max_page_bytes = 64 << 20;
-static int json, sentences, lists = 1, headings = 1;
+static int json, sentences, lists = 1, headings = 1, hatnotes;
 static const char *namespace_list = "0";
 
 static const struct opt options[] = {
@@ -40,6 +41,8 @@ static const struct opt options[] = {
       "pages to take: numbers or names, comma between", 0, 0 },
     { 0, "lists", OPT_FLAG, &lists, NULL, "keep the items of lists", 0, 0 },
     { 0, "headings", OPT_FLAG, &headings, NULL, "keep the headings of sections", 0, 0 },
+    { 0, "hatnotes", OPT_FLAG, &hatnotes, NULL,
+      "keep notes such as \"Main article: Moon\" and \"See also: Sun\"", 0, 0 },
     { 0, "max-page", OPT_SIZE, &max_page_bytes, "SIZE",
       "leave out pages with more wikitext than this", 1, 1e9 },
     { 0 },
@@ -50,6 +53,7 @@ static const struct opt options[] = {
 struct source {
     struct names *names;
     char *base;  /* of a page's address */
+    char *lang;  /* the code of the wiki's language */
     char *about; /* for the manifest */
     int namespaces[NAMESPACES_MAX];
     int namespace_count;
@@ -60,6 +64,7 @@ struct item {
     struct dump_page page;
     const struct source *source;
     struct wikitext *cleaner;
+    struct template_page templates; /* what the cleaner's templates know of the page */
     struct document document;
     struct buf text;  /* before it is split into sentences */
     struct buf bytes; /* as written; empty: nothing to write */
@@ -130,6 +135,7 @@ static int add_source(struct run *r)
         if ((unsigned char)about.data[i] < ' ')
             about.data[i] = ' ';
     s->about = buf_detach(&about);
+    s->lang = mem_strdup(site->lang.data);
     s->base = mem_strndup(site->base.data, slash ? (size_t)(slash - site->base.data) : 0);
     return choose_namespaces(s, site);
 }
@@ -139,6 +145,7 @@ static void free_source(struct source *s)
     names_free(s->names);
     free(s->base);
     free(s->about);
+    free(s->lang);
     free(s);
 }
 
@@ -207,6 +214,8 @@ static int clean_page(void *ctx, void *slot)
     const struct dump_page *p = &item->page;
     buf_clear(&item->bytes);
     wikitext_set_names(item->cleaner, item->source->names);
+    item->templates.lang = item->source->lang;
+    item->templates.title = p->title.data;
     wikitext_clean(item->cleaner, p->text.data, p->text.len, sentences ? &item->text : &d->text);
     if (sentences)
         sentence_split_text(&d->text, item->text.data, item->text.len);
@@ -241,7 +250,11 @@ static int write_page(void *ctx, void *slot)
 static struct item *new_item(void)
 {
     struct item *item = mem_zalloc(1, sizeof *item);
-    const struct wikitext_options how = { .no_lists = !lists, .no_headings = !headings };
+    const struct wikitext_options how = { .no_lists = !lists,
+                                          .no_headings = !headings,
+                                          .render = template_render,
+                                          .render_ctx = &item->templates };
+    item->templates.hatnotes = hatnotes;
     item->page = (struct dump_page)DUMP_PAGE_INIT;
     item->document = (struct document)DOCUMENT_INIT;
     item->cleaner = wikitext_new(NULL, &how);

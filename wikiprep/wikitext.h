@@ -1,7 +1,7 @@
 /*
  * wikitext.h - the text of a wiki page, without its markup.
  *
- * Dropped: templates, tables, references, comments, files, categories, links to other languages,
+ * Dropped: templates but for those that are rendered (template.h), tables, references, comments, files, categories, links to other languages,
  * formulas, galleries and other things that are not prose. Kept: paragraphs, headings (of sections
  * that have text), list items, the labels of links, the content of formatting tags. A paragraph, a
  * heading, a list item is one line. Where something was dropped from inside a sentence, spaces and
@@ -30,7 +30,8 @@ struct wikitext_call {
     size_t count;
 };
 
-/* Appends to `out` what the call shows; 0 when it shows nothing or is not known. */
+/* Appends to `out` what the call shows; 0 when it shows nothing or is not known. {{!}} is not asked
+ * for: it is a pipe. */
 typedef int (*wikitext_render)(void *ctx, const struct wikitext_call *call, struct buf *out);
 
 struct wikitext_options {

@@ -1,0 +1,17 @@
+#!/bin/bash
+# wikiprep-quality: leftover markup, holes and recovered template text on the shared dumps, by our own
+# meter (wikiprep-quality.py says how each is counted).
+W=$DATA/wiki
+[ -d "$W" ] || { echo "SKIP wikiprep-quality: no $W"; exit 0; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+measure() {
+    echo "wikiprep-quality $1"
+    "${@:2}" >"$work/dump.xml"
+    wikiprep -q "$work/dump.xml" >"$work/text" 2>"$work/err" # the Japanese dump is cut short
+    "$TEXTMILL_PYTHON" wikiprep-quality.py "$work/dump.xml" "$work/text" | sed 's/^/  /'
+}
+measure English bzip2 -dc "$W/enwiki-p10p30302-shortened.xml.bz2"
+measure Italian gzip -dc "$W/itwiki-small.xml.gz"
+measure Japanese xz -dc "$W/jawiki-truncated-100k.xml.xz"
+measure Latgalian cat "$W/smallwiki.xml"

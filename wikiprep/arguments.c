@@ -1,0 +1,114 @@
+#include "wikiprep/arguments.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "wikiprep/markup.h"
+
+static int is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == MARKUP_HOLE || c == MARKUP_EMPTY ||
+           c == MARKUP_BREAK;
+}
+
+struct span span_trim(const char *s, size_t n)
+{
+    while (n && is_space(*s))
+        s++, n--;
+    while (n && is_space(s[n - 1]))
+        n--;
+    return (struct span) { s, n };
+}
+
+int span_is(struct span s, const char *text)
+{
+    return s.n == strlen(text) && !strncasecmp(s.s, text, s.n);
+}
+
+int span_in(struct span s, const char *words)
+{
+    for (const char *w = words; s.n && *w; w += strspn(w, "|")) {
+        size_t n = strcspn(w, "|");
+        if (n == s.n && !strncasecmp(w, s.s, n))
+            return 1;
+        w += n;
+    }
+    return 0;
+}
+
+int span_number(struct span s, int *value)
+{
+    int v = 0;
+    if (!s.n || s.n > 9)
+        return 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.s[i] < '0' || s.s[i] > '9')
+            return 0;
+        v = v * 10 + s.s[i] - '0';
+    }
+    *value = v;
+    return 1;
+}
+
+void span_put(struct span s, struct buf *out)
+{
+    buf_add(out, s.s, s.n);
+}
+
+static void place(struct arguments *a, int at, struct span value)
+{
+    if (at < 1 || at > ARGUMENTS_PLACES)
+        return;
+    while (a->count < at)
+        a->at[++a->count] = (struct span) { NULL, 0 };
+    a->at[at] = value;
+}
+
+void arguments_read(struct arguments *a, const struct wikitext_call *call)
+{
+    int next = 1;
+    a->count = a->named_count = 0;
+    for (size_t i = 0; i < call->count; i++) {
+        const char *s = call->arguments[i].text;
+        size_t n = call->arguments[i].len;
+        const char *equals = n ? memchr(s, '=', n) : NULL;
+        struct span key = equals ? span_trim(s, (size_t)(equals - s)) : (struct span) { NULL, 0 };
+        struct span value =
+            equals ? span_trim(equals + 1, (size_t)(s + n - equals - 1)) : span_trim(s, n);
+        int at = next;
+        if (!equals) {
+            next += next <= ARGUMENTS_PLACES;
+            place(a, at, value);
+        } else if (span_number(key, &at)) {
+            place(a, at, value);
+        } else if (a->named_count < ARGUMENTS_NAMES) {
+            a->named[a->named_count].key = key;
+            a->named[a->named_count++].value = value;
+        }
+    }
+}
+
+struct span arguments_at(const struct arguments *a, int at)
+{
+    return at >= 1 && at <= a->count ? a->at[at] : (struct span) { NULL, 0 };
+}
+
+struct span arguments_any(const struct arguments *a, const char *keys)
+{
+    for (const char *k = keys; *k; k += strspn(k, "|")) {
+        size_t n = strcspn(k, "|");
+        int at;
+        if (span_number((struct span) { k, n }, &at) && arguments_at(a, at).n)
+            return arguments_at(a, at);
+        for (int i = a->named_count; i-- > 0;)
+            if (a->named[i].value.n && a->named[i].key.n == n && !memcmp(a->named[i].key.s, k, n))
+                return a->named[i].value;
+        k += n;
+    }
+    return (struct span) { NULL, 0 };
+}
+
+int arguments_yes(const struct arguments *a, const char *key)
+{
+    return span_in(arguments_any(a, key), "yes|y|on|1|true");
+}

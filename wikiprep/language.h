@@ -1,0 +1,13 @@
+/*
+ * language.h - names of languages, as templates show them: "Russian: водка", "ロシア語: водка".
+ */
+#ifndef TEXTMILL_LANGUAGE_H
+#define TEXTMILL_LANGUAGE_H
+
+#include <stddef.h>
+
+/* The name of the language with this code (ISO 639, or Wikipedia's), in the language of the wiki
+ * (English where that is not known); NULL when the code is not known. */
+const char *language_name(const char *code, size_t n, const char *wiki);
+
+#endif
