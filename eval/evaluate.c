@@ -1,4 +1,4 @@
-/* evaluate - how well a model predicts: WikiText perplexity, LAMBADA, training data. */
+/* evaluate - how well a model predicts: WikiText perplexity, LAMBADA, training data, SQuAD. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,10 +9,14 @@
 #include "eval/lambada.h"
 #include "eval/report.h"
 #include "eval/shards.h"
+#include "eval/squad_metric.h"
 #include "eval/wiki.h"
 
 static const char *model_dir, *vocab;
 static int json, dry_run, precision, detokenizer = WIKI_WIKI;
+static const char *predictions_path, *na_prob_path;
+static int rules;
+static double na_threshold = 1;
 static int64_t length, stride = 32, batch_tokens = 4096, limit;
 
 /* ---- what the commands share -------------------------------------------------------------- */
@@ -232,12 +236,103 @@ static int run_shards(int argc, char **argv)
     return result;
 }
 
+/* ---- squad -------------------------------------------------------------------------------- */
+
+enum { RULES_AUTO, RULES_1_1, RULES_2_0 };
+
+static void report_figures(struct report *r, const char *prefix, const struct squad_figures *f)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%sexact", prefix);
+    report_exact(r, key, f->exact);
+    snprintf(key, sizeof key, "%sf1", prefix);
+    report_exact(r, key, f->f1);
+    snprintf(key, sizeof key, "%stotal", prefix);
+    report_count(r, key, f->total);
+}
+
+static void report_squad_data(struct report *r, const char *path, const struct squad *s)
+{
+    report_text(r, "file", path);
+    report_count(r, "paragraphs", s->paragraph_count);
+    report_count(r, "questions", s->question_count);
+    report_count(r, "unanswerable", s->unanswerable);
+    report_count(r, "repeated_ids", s->repeated_ids);
+    report_count(r, "empty_paragraphs", s->empty_paragraphs);
+    report_count(r, "answers_in_place", s->fits[SQUAD_IN_PLACE]);
+    report_count(r, "answers_by_utf16", s->fits[SQUAD_UTF16]);
+    report_count(r, "answers_by_bytes", s->fits[SQUAD_BYTES]);
+    report_count(r, "answers_moved", s->fits[SQUAD_MOVED]);
+    report_count(r, "answers_nowhere", s->fits[SQUAD_NOWHERE]);
+    tool_count("questions", s->question_count);
+}
+
+static void report_squad(struct report *r, const struct squad_score *score, int v2)
+{
+    report_count(r, "missing", score->missing);
+    report_count(r, "unknown", score->unknown);
+    if (!v2) {
+        report_exact(r, "exact_match", score->all.exact);
+        report_exact(r, "f1", score->all.f1);
+        return;
+    }
+    report_figures(r, "", &score->all);
+    if (score->has_answer.total)
+        report_figures(r, "HasAns_", &score->has_answer);
+    if (score->no_answer.total)
+        report_figures(r, "NoAns_", &score->no_answer);
+    if (na_prob_path) {
+        report_exact(r, "best_exact", score->best_exact.score);
+        report_exact(r, "best_exact_thresh", score->best_exact.threshold);
+        report_exact(r, "best_f1", score->best_f1.score);
+        report_exact(r, "best_f1_thresh", score->best_f1.threshold);
+    }
+}
+
+static int score_predictions(struct squad_score *score, const struct squad *s, int v2)
+{
+    struct js *predictions = js_load(predictions_path), *no_answer = NULL;
+    int result = predictions ? 0 : -1;
+    if (!result && na_prob_path && !(no_answer = js_load(na_prob_path)))
+        result = -1;
+    if (!result && v2)
+        result = squad_score_v2(score, s, predictions, predictions_path, no_answer, na_threshold);
+    else if (!result)
+        result = squad_score_v1(score, s, predictions, predictions_path);
+    js_free(predictions);
+    js_free(no_answer);
+    return result;
+}
+
+static int run_squad(int argc, char **argv)
+{
+    (void)argc;
+    struct squad s;
+    struct squad_score score;
+    if (!predictions_path)
+        return err_usage("--predictions is wanted");
+    if (squad_read(&s, argv[0]) < 0)
+        return -1;
+    int v2 = rules == RULES_2_0 || (rules == RULES_AUTO && s.marks_impossible);
+    int result = na_prob_path && !v2 ? err_usage("--na-prob is for SQuAD 2.0 (--rules 2.0)")
+                                     : score_predictions(&score, &s, v2);
+    if (!result) {
+        struct report r = REPORT_INIT(json);
+        report_squad_data(&r, argv[0], &s);
+        report_text(&r, "rules", v2 ? "2.0" : "1.1");
+        report_squad(&r, &score, v2);
+        print_report(&r);
+    }
+    squad_release(&s);
+    return result;
+}
+
 /* ---- options ------------------------------------------------------------------------------ */
 
 static int run_none(int argc, char **argv)
 {
-    return argc ? err_usage("unknown command '%s': wiki, lmbd or shards is wanted", argv[0])
-                : err_usage("a command is wanted: wiki, lmbd or shards");
+    return argc ? err_usage("unknown command '%s': wiki, lmbd, shards or squad is wanted", argv[0])
+                : err_usage("a command is wanted: wiki, lmbd, shards or squad");
 }
 
 #define MODEL                                                                                      \
@@ -278,6 +373,16 @@ static const struct opt shards_options[] = {
     JSON,
     { 0 },
 };
+static const struct opt squad_options[] = {
+    { 'p', "predictions", OPT_TEXT, &predictions_path, "FILE", "answers by id (JSON)", 0, 0 },
+    { 0, "rules", OPT_CHOICE, &rules, "auto|1.1|2.0", "whose figures; auto: by the data", 0, 0 },
+    { 0, "na-prob", OPT_TEXT, &na_prob_path, "FILE", "probability of no answer, by id (JSON)", 0,
+      0 },
+    { 0, "na-threshold", OPT_REAL, &na_threshold, "P", "above it a question counts as unanswered",
+      -1e9, 1e9 },
+    JSON,
+    { 0 },
+};
 
 static const struct tool_command commands[] = {
     { NULL, "COMMAND", "Measure how well a model predicts text.", NULL, 0, 0, -1, run_none },
@@ -287,6 +392,8 @@ static const struct tool_command commands[] = {
       lmbd_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_lmbd },
     { "shards", "DATA...", "Loss over training data: TFRecord shards or Megatron files.",
       shards_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_shards },
+    { "squad", "FILE", "SQuAD: exact match and F1 of predicted answers, 1.1 and 2.0.",
+      squad_options, 0, 1, 1, run_squad },
     { 0 },
 };
 
@@ -295,7 +402,8 @@ static const struct tool tool = {
     .summary = "how well a model predicts",
     .examples = "  evaluate wiki --model model wiki.test.tokens\n"
                 "  evaluate lmbd --model model lambada_test.jsonl\n"
-                "  evaluate shards --model model shards/validation\n",
+                "  evaluate shards --model model shards/validation\n"
+                "  evaluate squad --predictions predictions.json dev-v1.1.json\n",
     .commands = commands,
     .version_detail = ops_kernels,
 };

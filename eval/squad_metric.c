@@ -1,0 +1,357 @@
+#include "eval/squad_metric.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "eval/lower.h"
+#include "eval/whitespace.h"
+#include "tokenizer/unicode.h"
+
+/* ---- normalised texts ----------------------------------------------------------------------- */
+
+static int is_punctuation(char c)
+{
+    return c && strchr("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", c);
+}
+
+static void remove_punctuation(struct buf *b)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < b->len; i++)
+        if (!is_punctuation(b->data[i]))
+            b->data[kept++] = b->data[i];
+    buf_truncate(b, kept);
+}
+
+/* Bytes of the word characters (letters and numbers; '_' is gone by now) that s begins with. */
+static size_t word_length(const char *s, size_t n)
+{
+    const uint8_t *classes = unicode_classes();
+    size_t i = 0, len;
+    for (; i < n; i += len) {
+        enum unicode_class c = unicode_class(classes, utf8_get((const unsigned char *)s + i, &len));
+        if (c != UNICODE_LETTER && c != UNICODE_NUMBER)
+            break;
+    }
+    return i;
+}
+
+static int is_article(const char *s, size_t n)
+{
+    return (n == 1 && *s == 'a') || (n == 2 && !memcmp(s, "an", 2)) ||
+           (n == 3 && !memcmp(s, "the", 3));
+}
+
+void squad_normalise(struct buf *out, const char *s, size_t n)
+{
+    struct buf lower = BUF_INIT;
+    size_t start = out->len, len;
+    int gap = 0; /* white space or an article since the last character */
+    lower_add(&lower, s, n);
+    remove_punctuation(&lower);
+    for (size_t i = 0; i < lower.len; i += len) {
+        const char *p = lower.data + i;
+        size_t left = lower.len - i;
+        if ((len = whitespace_at(p, left))) {
+            gap = 1;
+        } else if ((len = word_length(p, left)) && is_article(p, len)) {
+            gap = 1;
+        } else {
+            if (!len)
+                utf8_get((const unsigned char *)p, &len);
+            if (gap && out->len > start)
+                buf_addc(out, ' ');
+            buf_add(out, p, len);
+            gap = 0;
+        }
+    }
+    buf_release(&lower);
+}
+
+/* ---- F1 ------------------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    const struct span *p = a, *q = b;
+    int order = memcmp(p->s, q->s, p->n < q->n ? p->n : q->n);
+    return order ? order : (p->n > q->n) - (p->n < q->n);
+}
+
+/* The words of a normalised text, sorted; to be freed. */
+static struct span *sorted_words(const char *s, size_t n, size_t *count)
+{
+    struct span *words = NULL;
+    size_t cap = 0;
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *space = memchr(s + i, ' ', n - i);
+        size_t len = space ? (size_t)(space - s) - i : n - i;
+        mem_grow(words, cap, *count + 1);
+        words[(*count)++] = (struct span){ s + i, len };
+        i += len;
+    }
+    if (*count)
+        qsort(words, *count, sizeof *words, by_text);
+    return words;
+}
+
+double squad_f1(const char *gold, size_t gold_n, const char *text, size_t n)
+{
+    size_t g, t, same = 0, i = 0, j = 0;
+    struct span *gold_words = sorted_words(gold, gold_n, &g);
+    struct span *words = sorted_words(text, n, &t);
+    while (i < g && j < t) {
+        int order = by_text(&gold_words[i], &words[j]);
+        same += !order;
+        i += order <= 0;
+        j += order >= 0;
+    }
+    free(gold_words);
+    free(words);
+    if (!same)
+        return 0;
+    double precision = (double)same / (double)t, recall = (double)same / (double)g;
+    return 2 * precision * recall / (precision + recall);
+}
+
+/* ---- one question --------------------------------------------------------------------------- */
+
+struct raw {
+    double exact, f1;
+    int predicted, answerable, empty; /* empty: the prediction is "" */
+    double no_answer;
+};
+
+/* Of two normalised texts; keeps the best. */
+static void compare(struct raw *r, const struct buf *gold, const struct buf *prediction, int v2)
+{
+    double exact = gold->len == prediction->len && !memcmp(gold->data, prediction->data, gold->len);
+    double f1 = squad_f1(gold->data, gold->len, prediction->data, prediction->len);
+    if (v2 && (!gold->len || !prediction->len))
+        f1 = exact; /* "no answer" is right or wrong as a whole */
+    if (exact > r->exact)
+        r->exact = exact;
+    if (f1 > r->f1)
+        r->f1 = f1;
+}
+
+static void compare_all(struct raw *r, const struct squad *s, const struct squad_question *q,
+                        const struct buf *prediction, int v2)
+{
+    struct buf gold = BUF_INIT;
+    size_t compared = 0;
+    for (size_t i = 0; i < q->answers; i++) {
+        struct squad_text text = s->answers[q->answer + i].text;
+        buf_clear(&gold);
+        squad_normalise(&gold, text.s, text.n);
+        if (v2 && !gold.len)
+            continue;
+        compare(r, &gold, prediction, v2);
+        compared++;
+    }
+    buf_clear(&gold);
+    if (v2 && !compared)
+        compare(r, &gold, prediction, v2);
+    buf_release(&gold);
+}
+
+/* Fills in r; a question without prediction leaves it 0. */
+static int score_question(struct raw *r, const struct squad *s, const struct squad_question *q,
+                          const struct js *predictions, const char *name, int v2)
+{
+    size_t n;
+    const struct js *v = js_get(predictions, q->id);
+    *r = (struct raw){ .answerable = q->answers > 0, .predicted = v != NULL };
+    if (!v)
+        return 0;
+    const char *text = js_text(v, &n);
+    if (!text)
+        return err_set("%s: the prediction of '%s' is no string", name, q->id);
+    struct buf prediction = BUF_INIT;
+    squad_normalise(&prediction, text, n);
+    r->empty = !n;
+    compare_all(r, s, q, &prediction, v2);
+    buf_release(&prediction);
+    return 0;
+}
+
+static size_t count_unknown(const struct squad *s, const struct js *predictions)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < s->question_count; i++)
+        known += s->questions[i].same_id == i && js_get(predictions, s->questions[i].id);
+    return js_count(predictions) - known;
+}
+
+static int check_predictions(const struct squad *s, const struct js *predictions, const char *name)
+{
+    if (!js_is_object(predictions))
+        return err_set("%s: predictions are an object of ids and texts", name);
+    return s->question_count ? 0 : err_set("nothing to score: the data has no questions");
+}
+
+int squad_score_v1(struct squad_score *score, const struct squad *s, const struct js *predictions,
+                   const char *name)
+{
+    double exact = 0, f1 = 0;
+    if (check_predictions(s, predictions, name) < 0)
+        return -1;
+    *score = (struct squad_score){ .unknown = count_unknown(s, predictions) };
+    for (size_t i = 0; i < s->question_count; i++) {
+        struct raw r;
+        const struct squad_question *q = &s->questions[i];
+        if (!q->answers)
+            return err_set("question '%s' has no answer: is this SQuAD 2.0?", q->id);
+        if (score_question(&r, s, q, predictions, name, 0) < 0)
+            return -1;
+        score->missing += !r.predicted;
+        exact += r.exact;
+        f1 += r.f1;
+    }
+    double n = (double)s->question_count;
+    score->all = (struct squad_figures){ 100 * exact / n, 100 * f1 / n, s->question_count };
+    return 0;
+}
+
+/* ---- 2.0 ------------------------------------------------------------------------------------ */
+
+enum which { ALL, HAS_ANSWER, NO_ANSWER };
+
+/* What the questions of a kind score if those above the threshold are taken as unanswered. */
+static struct squad_figures figures(const struct raw *raw, size_t n, double threshold,
+                                    enum which which)
+{
+    struct squad_figures sum = { 0 };
+    for (size_t i = 0; i < n; i++) {
+        const struct raw *r = &raw[i];
+        if (!r->predicted || (which != ALL && r->answerable != (which == HAS_ANSWER)))
+            continue;
+        int silent = r->no_answer > threshold;
+        sum.exact += silent ? !r->answerable : r->exact;
+        sum.f1 += silent ? !r->answerable : r->f1;
+        sum.total++;
+    }
+    if (sum.total) {
+        sum.exact = 100 * sum.exact / (double)sum.total;
+        sum.f1 = 100 * sum.f1 / (double)sum.total;
+    }
+    return sum;
+}
+
+struct ranked {
+    double no_answer;
+    size_t position; /* in the file of probabilities: sorting keeps this order */
+    const struct raw *raw;
+};
+
+static int by_probability(const void *a, const void *b)
+{
+    const struct ranked *p = a, *q = b;
+    if (p->no_answer != q->no_answer)
+        return p->no_answer > q->no_answer ? 1 : -1;
+    return (p->position > q->position) - (p->position < q->position);
+}
+
+/* Starts from no answer at all, and answers the questions from the surest on. */
+static struct squad_threshold best_threshold(const struct ranked *ranked, size_t n,
+                                             size_t unanswerable, int f1)
+{
+    double score = (double)unanswerable;
+    struct squad_threshold best = { score, 0 };
+    for (size_t i = 0; i < n; i++) {
+        const struct raw *r = ranked[i].raw;
+        if (r->answerable)
+            score += f1 ? r->f1 : r->exact;
+        else
+            score -= !r->empty;
+        if (score > best.score)
+            best = (struct squad_threshold){ score, ranked[i].no_answer };
+    }
+    best.score = 100 * best.score / (double)n;
+    return best;
+}
+
+struct position {
+    const char *id;
+    size_t at;
+};
+
+static int by_position_id(const void *a, const void *b)
+{
+    return strcmp(((const struct position *)a)->id, ((const struct position *)b)->id);
+}
+
+/* The ids of an object in order of name, with their places in the file; to be freed. */
+static struct position *positions(const struct js *object)
+{
+    size_t n = 0;
+    struct position *out = mem_alloc(js_count(object) * sizeof *out);
+    for (void *it = js_first(object); it; it = js_next(object, it), n++)
+        out[n] = (struct position){ js_key(it, NULL), n };
+    qsort(out, n, sizeof *out, by_position_id);
+    return out;
+}
+
+static void best_thresholds(struct squad_score *score, const struct squad *s, const struct raw *raw,
+                            const struct js *no_answer)
+{
+    size_t n = 0, unanswerable = 0;
+    struct ranked *ranked = mem_alloc(s->question_count * sizeof *ranked);
+    struct position *order = positions(no_answer);
+    for (size_t i = 0; i < s->question_count; i++) {
+        const struct squad_question *q = &s->questions[i];
+        if (q->same_id != i)
+            continue;
+        unanswerable += !raw[i].answerable;
+        if (!raw[i].predicted)
+            continue;
+        const struct position *p = bsearch(&(struct position){ q->id, 0 }, order,
+                                           js_count(no_answer), sizeof *p, by_position_id);
+        ranked[n++] = (struct ranked){ raw[i].no_answer, p->at, &raw[i] };
+    }
+    qsort(ranked, n, sizeof *ranked, by_probability);
+    score->best_exact = best_threshold(ranked, n, unanswerable, 0);
+    score->best_f1 = best_threshold(ranked, n, unanswerable, 1);
+    free(order);
+    free(ranked);
+}
+
+/* raw[i] of each question whose id is its first; repeated ids take the place of the first. */
+static int score_all(struct raw *raw, const struct squad *s, const struct js *predictions,
+                     const char *name, const struct js *no_answer)
+{
+    for (size_t i = 0; i < s->question_count; i++) {
+        const struct squad_question *q = &s->questions[i];
+        struct raw *r = &raw[q->same_id];
+        if (score_question(r, s, q, predictions, name, 1) < 0)
+            return -1;
+        if (no_answer && r->predicted && js_real(js_get(no_answer, q->id), &r->no_answer) < 0)
+            return err_set("no probability of no answer is given for '%s'", q->id);
+    }
+    return 0;
+}
+
+int squad_score_v2(struct squad_score *score, const struct squad *s, const struct js *predictions,
+                   const char *name, const struct js *no_answer, double threshold)
+{
+    if (check_predictions(s, predictions, name) < 0)
+        return -1;
+    struct raw *raw = mem_zalloc(s->question_count, sizeof *raw);
+    *score = (struct squad_score){ .unknown = count_unknown(s, predictions) };
+    int result = score_all(raw, s, predictions, name, no_answer);
+    for (size_t i = 0; i < s->question_count; i++)
+        score->missing += s->questions[i].same_id == i && !raw[i].predicted;
+    if (!result) {
+        score->all = figures(raw, s->question_count, threshold, ALL);
+        score->has_answer = figures(raw, s->question_count, threshold, HAS_ANSWER);
+        score->no_answer = figures(raw, s->question_count, threshold, NO_ANSWER);
+    }
+    if (!result && !score->all.total)
+        result = err_set("%s: nothing to score: no question is predicted", name);
+    if (!result && no_answer)
+        best_thresholds(score, s, raw, no_answer);
+    free(raw);
+    return result;
+}
