@@ -9,6 +9,7 @@
  *     vocabulary=50257        number of ids
  *     checksum=9f0c…          of the vocabulary (hex; equal checksums mean equal ids)
  *     end_of_text=50256       absent when the vocabulary has none
+ *     pad= unk= cls= sep= mask=  ids of BERT's special tokens; absent without them
  *     sentences=1             1 when the frames carry sentence ends
  *     pg=tokenize …           one line a tool, in the order they ran
  *

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "tokenizer/files.h"
 
 #include <inttypes.h>
@@ -250,6 +251,19 @@ static int load_pair(struct vocabulary *v, const char *path, struct buf *text)
     return result < 0 ? -1 : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
 }
 
+/* Whether some line is "[UNK]", as in each vocabulary of BERT's. */
+static int is_vocab_txt(const struct buf *text)
+{
+    static const char line[] = "\n[UNK]";
+    const char *at = text->data, *end = text->data + text->len;
+    if (text->len >= 5 && !memcmp(at, line + 1, 5) && (text->len == 5 || strchr("\r\n", at[5])))
+        return 1;
+    while ((at = memmem(at, (size_t)(end - at), line, 6)) && (at += 6) != end)
+        if (*at == '\n' || *at == '\r')
+            return 1;
+    return at == end;
+}
+
 static int load_file(struct vocabulary *v, const char *path, struct buf *text)
 {
     if (ends_in(path, "vocab.json"))
@@ -263,8 +277,11 @@ static int load_file(struct vocabulary *v, const char *path, struct buf *text)
             return -1;
         return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
     }
+    if (is_vocab_txt(text))
+        return vocab_txt_parse(v, text->data, text->len, path);
     return err_set("'%s' is no vocabulary: give a tokenizer.json, a vocab.json with its "
-                   "merges.txt, a .tiktoken file, or a folder with one of them",
+                   "merges.txt, a .tiktoken file, a vocab.txt with a line [UNK], or a folder with "
+                   "one of them",
                    path);
 }
 
@@ -286,8 +303,9 @@ static int find_one(struct buf *path, const char *dir, const char *suffix)
 
 static int find_in_folder(struct buf *path, const char *dir)
 {
-    static const char *const names[] = { "tokenizer.json", "vocab.json" };
-    static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken" };
+    static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
+    static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken",
+                                            "vocab.txt" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         file_join(path, dir, names[i]);
         if (file_exists(path->data))
@@ -298,13 +316,14 @@ static int find_in_folder(struct buf *path, const char *dir)
         if (found)
             return found < 0 ? -1 : 0;
     }
-    return err_set("'%s' has no vocabulary: neither tokenizer.json nor vocab.json nor a .tiktoken "
-                   "file",
+    return err_set("'%s' has no vocabulary: neither tokenizer.json nor vocab.json, a .tiktoken "
+                   "file or vocab.txt",
                    dir);
 }
 
-/* A model folder's tokenizer_config.json may name another token for the end of a text. */
-static int load_config(struct vocabulary *v, const char *dir)
+/* A model folder's tokenizer_config.json may name another token for the end of a text, and says of a
+ * vocab.txt whether it is for lower case. */
+static int load_config(struct vocabulary *v, const char *dir, int from_txt)
 {
     struct buf path = BUF_INIT;
     struct js *root = NULL;
@@ -322,13 +341,30 @@ static int load_config(struct vocabulary *v, const char *dir)
             result = err_set("%s: eos_token '%s' is no token", path.data, name);
         else if (name)
             v->end_of_text = id;
+        int lowercase;
+        if (from_txt && js_bool(js_get(root, "do_lower_case"), &lowercase) == 0)
+            v->rules.lowercase = v->rules.strip_accents = lowercase;
     }
     js_free(root);
     buf_release(&path);
     return result;
 }
 
-int vocabulary_load(struct vocabulary *v, const char *path)
+/* Google's reference knows no strip_accents apart from lower case, and longer words. */
+static void apply_options(struct vocabulary *v, const struct tokenizer_options *o)
+{
+    enum { GOOGLE_MAX_CHARS = 200 };
+    if (v->model != VOCABULARY_WORDPIECE)
+        return;
+    if (o->letters != TOKENIZER_CASE_AUTO)
+        v->rules.lowercase = v->rules.strip_accents = o->letters == TOKENIZER_UNCASED;
+    if (o->google_rules) {
+        v->rules = (struct bert_rules){ 1, 1, v->rules.lowercase, v->rules.lowercase, 1 };
+        v->max_chars = GOOGLE_MAX_CHARS;
+    }
+}
+
+int vocabulary_load(struct vocabulary *v, const char *path, const struct tokenizer_options *o)
 {
     struct buf text = BUF_INIT, file = BUF_INIT;
     vocabulary_init(v);
@@ -337,7 +373,9 @@ int vocabulary_load(struct vocabulary *v, const char *path)
     if (!result)
         result = load_file(v, file.data, &text);
     if (!result && folder)
-        result = load_config(v, path);
+        result = load_config(v, path, ends_in(file.data, "vocab.txt"));
+    if (!result)
+        apply_options(v, o);
     buf_release(&text);
     buf_release(&file);
     if (result < 0)

@@ -1,14 +1,16 @@
 /*
  * files.h - vocabulary files, read and written.
  *
- * tokenizer.json (Hugging Face tokenizers): the byte-level BPE family. Read: model BPE with
- *   either spelling of merges; pre_tokenizer ByteLevel, or a Sequence of Split (behaviour
- *   Isolated) and ByteLevel; added_tokens. truncation, padding and post_processor say how batches
- *   are made, not which ids a text has, and are not used. Whatever would change the ids and is
+ * tokenizer.json (Hugging Face tokenizers): the byte-level BPE family and BERT's. Read: model BPE
+ *   with either spelling of merges; pre_tokenizer ByteLevel, or a Sequence of Split (behaviour
+ *   Isolated) and ByteLevel; added_tokens. Model WordPiece with BertNormalizer,
+ *   BertPreTokenizer, and the post_processors TemplateProcessing and BertProcessing. truncation
+ *   and padding say how batches are made and are not used. Whatever would change the ids and is
  *   not supported is an error that names it.
  * vocab.json, merges.txt (GPT-2): tokens in the byte alphabet; one merge a line in order of rank,
  *   the first line may be "#version: ..." and CR or a blank last line do no harm. The token
  *   "<|endoftext|>" is special.
+ * vocab.txt (BERT): a token a line, the line's number is its id. Known by its line "[UNK]".
  * .tiktoken: a line a token, base64(bytes) SP rank. Ranks are ids; "<|endoftext|>" gets the
  *   least id that the file leaves out (50256 for GPT-2). GPT-2's pattern is taken.
  *
@@ -19,11 +21,13 @@
 
 #include "tokenizer/vocabulary.h"
 
+struct js;
+
 extern const char end_of_text_name[]; /* "<|endoftext|>" */
 
 /* Any of the forms, or a folder with one: see tokenizer_load. `v` is initialised here, and
  * released again on failure. */
-int vocabulary_load(struct vocabulary *v, const char *path);
+int vocabulary_load(struct vocabulary *v, const char *path, const struct tokenizer_options *o);
 
 /* Each fills an initialised vocabulary from a text; `name` stands in errors. The second takes the
  * tokens of vocab.json, the third adds the merges to them. */
@@ -31,6 +35,19 @@ int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const
 int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+
+/* BERT's vocab.txt; the rules are Hugging Face's, upper case is kept where a token has some. */
+int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+
+/* Finds [PAD] [UNK] [CLS] [SEP] [MASK] among the tokens; -1 where [UNK] is none. */
+int bert_roles(struct vocabulary *v);
+void bert_templates(struct vocabulary *v); /* [CLS] A [SEP], [CLS] A [SEP] B [SEP] */
+extern const char *const bert_role_names[TOKENIZER_ROLES];
+void vocab_txt_print(const struct vocabulary *v, struct buf *out);
+
+/* WordPiece in tokenizer.json: all but the added tokens, which are read and written before. */
+int wordpiece_json_read(struct vocabulary *v, const struct js *root);
+void wordpiece_json_print(const struct vocabulary *v, struct buf *out);
 
 /* One merge of two names in the byte alphabet. -1: a name is no token, or their join is none. */
 int merge_named(struct vocabulary *v, const char *left, size_t left_len, const char *right,

@@ -36,10 +36,30 @@ static void merges_print(const struct vocabulary *v, struct buf *out)
     }
 }
 
+static void bert_config_print(const struct vocabulary *v, struct buf *out)
+{
+    static const char *const keys[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
+    buf_addf(out, "{\n  \"tokenizer_class\": \"BertTokenizer\",\n  \"do_lower_case\": %s",
+             v->rules.lowercase ? "true" : "false");
+    for (int i = 0; i < TOKENIZER_ROLES; i++) {
+        size_t n = 0;
+        if (v->roles[i] < 0)
+            continue;
+        const char *bytes = vocabulary_bytes(v, (uint32_t)v->roles[i], &n);
+        buf_addf(out, ",\n  \"%s_token\": ", keys[i]);
+        js_quote(out, bytes, n);
+    }
+    buf_adds(out, ",\n  \"model_max_length\": 512\n}\n");
+}
+
 /* Hugging Face's GPT2Tokenizer is this pattern with these special tokens; whatever else goes by
  * tokenizer.json alone. */
 static void config_print(const struct vocabulary *v, struct buf *out)
 {
+    if (v->model == VOCABULARY_WORDPIECE) {
+        bert_config_print(v, out);
+        return;
+    }
     int gpt2 = splitter_is_gpt2(&v->splitter) && v->end_of_text >= 0 && !v->ignore_merges;
     buf_addf(out, "{\n  \"tokenizer_class\": \"%s\",\n  \"add_prefix_space\": %s",
              gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
@@ -101,12 +121,14 @@ static const struct form {
     const char *name;
     void (*print)(const struct vocabulary *v, struct buf *out);
     int (*fits)(const struct vocabulary *v, const struct buf *text); /* NULL: always */
+    unsigned models; /* a bit for each that has it */
 } forms[] = {
-    { "vocab.tiktoken", tiktoken_print, tiktoken_says_all },
-    { "vocab.json", vocab_json_print, NULL },
-    { "merges.txt", merges_print, NULL },
-    { "tokenizer_config.json", config_print, NULL },
-    { "tokenizer.json", tokenizer_json_print, NULL }, /* last: who finds it finds all */
+    { "vocab.tiktoken", tiktoken_print, tiktoken_says_all, 1 << VOCABULARY_BPE },
+    { "vocab.json", vocab_json_print, NULL, 1 << VOCABULARY_BPE },
+    { "merges.txt", merges_print, NULL, 1 << VOCABULARY_BPE },
+    { "vocab.txt", vocab_txt_print, NULL, 1 << VOCABULARY_WORDPIECE },
+    { "tokenizer_config.json", config_print, NULL, ~0u },
+    { "tokenizer.json", tokenizer_json_print, NULL, ~0u }, /* last: who finds it finds all */
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
@@ -125,6 +147,8 @@ static int write_forms(const struct vocabulary *v, const char *dir, struct buf *
     struct buf text = BUF_INIT;
     int result = 0;
     for (int i = 0; i < FORMS && !result; i++) {
+        if (!(forms[i].models >> v->model & 1))
+            continue;
         buf_clear(&text);
         forms[i].print(v, &text);
         file_join(path, dir, forms[i].name);

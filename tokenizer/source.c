@@ -198,6 +198,31 @@ static int read_line(struct source *s, struct buf *text)
     return 1;
 }
 
+static int is_blank(const char *line, size_t n)
+{
+    while (n && (line[n - 1] == ' ' || line[n - 1] == '\t' || line[n - 1] == '\r'))
+        n--;
+    return !n;
+}
+
+/* The lines up to a blank one, with LF between them. */
+static int read_sentences(struct source *s, struct buf *text)
+{
+    char *line;
+    size_t n, before = text->len;
+    int got;
+    while ((got = input_line(&s->in, &line, &n)) > 0) {
+        if (is_blank(line, n) && text->len > before)
+            break;
+        if (is_blank(line, n))
+            continue;
+        if (text->len > before)
+            buf_addc(text, '\n');
+        buf_add(text, line, line[n - 1] == '\r' ? n - 1 : n);
+    }
+    return got < 0 ? -1 : text->len > before;
+}
+
 /* The whole file; an empty one is no document. */
 static int read_file(struct source *s, struct buf *text)
 {
@@ -227,6 +252,10 @@ static int read_open(struct source *s, struct buf *text, int *sentences)
         return read_document(s, text, sentences);
     if (s->current == SOURCE_JSONL)
         return read_json(s, text);
+    if (s->current == SOURCE_SENTENCES) {
+        *sentences = 1;
+        return read_sentences(s, text);
+    }
     if (s->current == SOURCE_LINES || s->text_by_line)
         return read_line(s, text);
     return read_file(s, text);

@@ -5,6 +5,7 @@
  *     jsonl       a line a document: a JSON object with a string "text"; blank lines are skipped
  *     text        a file is one document, with every byte of it
  *     lines       a line is one document, without its line end (LF or CR LF)
+ *     sentences   a line is a sentence, and a blank line stands between documents
  *
  * A folder stands for all files in it and in its folders, in order of their names.
  */
@@ -22,6 +23,7 @@ enum source_format {
     SOURCE_JSONL,
     SOURCE_TEXT,
     SOURCE_LINES,
+    SOURCE_SENTENCES,
 };
 
 struct source;

@@ -18,10 +18,10 @@
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/vocabulary.h"
 
-#define FORMATS "auto|documents|jsonl|text|lines"
+#define FORMATS "auto|documents|jsonl|text|lines|sentences"
 
 static const char *vocabulary_path, *output_path = "-";
-static int format, special, as_ids;
+static int format, special, as_ids, wrap, rules, letters;
 
 /* What goes through a pipeline at once: some documents, and what becomes of them. */
 enum { BATCH_BYTES = 256 << 10, BATCH_DOCUMENTS = 4096 };
@@ -33,7 +33,7 @@ struct batch {
     int sentences;
     struct buf out;
     uint64_t tokens;
-    struct ids ids, sentence_ends;
+    struct ids ids, wrapped, types, sentence_ends;
     struct buf repaired;
 };
 
@@ -43,6 +43,8 @@ static void batch_free(struct batch *b)
     buf_release(&b->out);
     buf_release(&b->repaired);
     ids_release(&b->ids);
+    ids_release(&b->wrapped);
+    ids_release(&b->types);
     ids_release(&b->sentence_ends);
     free(b->ends);
     free(b);
@@ -154,11 +156,28 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
     return 0;
 }
 
-static void print_ids(struct batch *b)
+/* With WordPiece no token crosses a line end, so each line is encoded by itself. A sentence without
+ * any token is none, as in the reference's instances. */
+static int encode_lines(struct encoder *e, struct batch *b, const char *text, size_t n)
+{
+    for (size_t at = 0, next; at < n; at = next) {
+        const char *lf = memchr(text + at, '\n', n - at);
+        size_t len = lf ? (size_t)(lf - text) - at : n - at, before = b->ids.count;
+        next = at + len + 1;
+        if (encoder_encode(e, text + at, len, special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY,
+                           &b->ids) < 0)
+            return -1;
+        if (b->ids.count > before)
+            ids_add(&b->sentence_ends, (uint32_t)b->ids.count);
+    }
+    return 0;
+}
+
+static void print_ids(struct batch *b, const struct ids *ids)
 {
     char digits[12];
-    for (size_t i = 0; i < b->ids.count; i++) {
-        int n = snprintf(digits, sizeof digits, i ? " %" PRIu32 : "%" PRIu32, b->ids.data[i]);
+    for (size_t i = 0; i < ids->count; i++) {
+        int n = snprintf(digits, sizeof digits, i ? " %" PRIu32 : "%" PRIu32, ids->data[i]);
         buf_add(&b->out, digits, (size_t)n);
     }
     buf_addc(&b->out, '\n');
@@ -167,21 +186,27 @@ static void print_ids(struct batch *b)
 static int encode_document(struct encoding *c, struct encoder *e, struct batch *b,
                            const char *text, size_t n)
 {
+    int by_line = b->sentences && !as_ids && tokenizer_is_wordpiece(c->t);
     b->ids.count = b->sentence_ends.count = 0;
-    if (b->sentences && !as_ids) {
+    if (b->sentences && !as_ids && !by_line) {
         buf_clear(&b->repaired);
         encoder_repair(&b->repaired, text, n);
         text = b->repaired.data;
         n = b->repaired.len;
     }
-    if (encoder_encode(e, text, n, special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY, &b->ids) < 0)
+    if (by_line ? encode_lines(e, b, text, n) < 0
+                : encoder_encode(e, text, n, special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY,
+                                 &b->ids) < 0)
         return -1;
     b->tokens += b->ids.count;
     if (as_ids) {
-        print_ids(b);
+        b->wrapped.count = b->types.count = 0;
+        if (wrap)
+            tokenizer_assemble(c->t, &b->ids, NULL, &b->wrapped, &b->types);
+        print_ids(b, wrap ? &b->wrapped : &b->ids);
         return 0;
     }
-    if (b->sentences && find_sentences(c->t, b, text, n) < 0)
+    if (b->sentences && !by_line && find_sentences(c->t, b, text, n) < 0)
         return -1;
     return stream_frame(&b->out, c->width, b->ids.data, b->ids.count, b->sentence_ends.data,
                         b->sentence_ends.count);
@@ -203,6 +228,7 @@ static int encoding_work(void *ctx, void *item)
 
 static int write_header(struct encoding *c)
 {
+    static const char *const roles[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
     struct kv header = KV_INIT;
     if (c->begun++ || as_ids)
         return 0;
@@ -212,6 +238,9 @@ static int write_header(struct encoding *c)
     kv_addf(&header, "checksum", "%016" PRIx64, tokenizer_checksum(c->t));
     if (tokenizer_end_of_text(c->t) >= 0)
         kv_addf(&header, "end_of_text", "%" PRId64, tokenizer_end_of_text(c->t));
+    for (int i = 0; i < TOKENIZER_ROLES; i++)
+        if (tokenizer_role(c->t, (enum tokenizer_role)i) >= 0)
+            kv_addf(&header, roles[i], "%" PRId64, tokenizer_role(c->t, (enum tokenizer_role)i));
     kv_addf(&header, "sentences", "%d", c->sentences > 0);
     kv_add(&header, "pg", tool_provenance());
     int result = stream_begin(&c->writer, &c->out, &header);
@@ -248,9 +277,12 @@ static int run_tokenize(int argc, char **argv)
     struct encoding c = { .sentences = -1 };
     if (!vocabulary_path)
         return err_usage("--vocab is wanted: a vocabulary file, or a folder with one");
+    if (wrap && !as_ids)
+        return err_usage("--wrap goes with --ids: a token stream has no special tokens");
     if (!strcmp(output_path, "-") && !as_ids && tool_binary_stdout() < 0)
         return -1;
-    if (!(c.t = tokenizer_load(vocabulary_path)))
+    struct tokenizer_options how = { .google_rules = rules, .letters = (unsigned)letters };
+    if (!(c.t = tokenizer_load_with(vocabulary_path, &how)))
         return -1;
     c.width = tokenizer_size(c.t) <= 1 << 16 ? 2 : 4;
     c.idle = mem_zalloc((size_t)tool_threads, sizeof *c.idle);
@@ -388,6 +420,8 @@ static int run_train(int argc, char **argv)
 
 /* ---- tokenize decode -------------------------------------------------------------------------- */
 
+static int skip_special;
+
 /* One line of decimal ids. */
 static int parse_ids(struct ids *ids, const char *line, size_t n, uint64_t number)
 {
@@ -411,7 +445,7 @@ static int write_text(struct output *out, const struct tokenizer *t, const uint3
                       struct buf *text)
 {
     buf_clear(text);
-    if (tokenizer_decode(t, ids, n, text) < 0)
+    if ((skip_special ? tokenizer_decode_text : tokenizer_decode)(t, ids, n, text) < 0)
         return -1;
     buf_addc(text, '\n');
     tool_count("documents", 1);
@@ -502,6 +536,9 @@ static const struct opt tokenize_options[] = {
     { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
     { 0, "format", OPT_CHOICE, &format, FORMATS, "what the input is", 0, 0 },
     { 0, "special", OPT_FLAG, &special, NULL, "recognise special tokens in the text", 0, 0 },
+    { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0, 0 },
+    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0, 0 },
+    { 0, "wrap", OPT_FLAG, &wrap, NULL, "with --ids: put [CLS] and [SEP] about each document", 0, 0 },
     { 0, "ids", OPT_FLAG, &as_ids, NULL, "write a line of decimal ids a document", 0, 0 },
     { 0 },
 };
@@ -520,6 +557,7 @@ static const struct opt train_options[] = {
 static const struct opt decode_options[] = {
     { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0, 0 },
     { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
+    { 0, "skip-special", OPT_FLAG, &skip_special, NULL, "leave special tokens out", 0, 0 },
     { 0, "ids", OPT_FLAG, &as_ids, NULL, "read lines of decimal ids, not a token stream", 0, 0 },
     { 0 },
 };

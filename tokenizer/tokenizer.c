@@ -9,10 +9,13 @@
 #include "tokenizer/files.h"
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/unicode.h"
+#include "tokenizer/wordpiece.h"
 
 struct tokenizer {
     struct vocabulary v;
-    struct bpe *bpe;
+    struct bpe *bpe;              /* one or the other */
+    struct wordpiece *wordpiece;
+    struct normalizer *normalizer;
     uint64_t checksum;
     /* Per kind of encoding and pass over the text: the added tokens looked for, and the bytes
      * with which one begins. */
@@ -67,20 +70,31 @@ static void collect_added(struct tokenizer *t)
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
 {
     struct tokenizer *t = mem_zalloc(1, sizeof *t);
-    int64_t byte_ids[256];
     t->v = *v;
     vocabulary_init(v);
-    vocabulary_byte_ids(&t->v, byte_ids);
-    t->bpe = bpe_new(byte_ids, t->v.merges, t->v.merge_count);
+    if (t->v.model == VOCABULARY_WORDPIECE) {
+        t->normalizer = normalizer_new(&t->v.rules);
+        t->wordpiece = wordpiece_new(&t->v, (uint32_t)t->v.roles[TOKENIZER_UNKNOWN],
+                                     t->v.max_chars);
+    } else {
+        int64_t byte_ids[256];
+        vocabulary_byte_ids(&t->v, byte_ids);
+        t->bpe = bpe_new(byte_ids, t->v.merges, t->v.merge_count);
+    }
     t->checksum = checksum(&t->v);
     collect_added(t);
     return t;
 }
 
-struct tokenizer *tokenizer_load(const char *path)
+struct tokenizer *tokenizer_load_with(const char *path, const struct tokenizer_options *o)
 {
     struct vocabulary v;
-    return vocabulary_load(&v, path) < 0 ? NULL : tokenizer_from_vocabulary(&v);
+    return vocabulary_load(&v, path, o) < 0 ? NULL : tokenizer_from_vocabulary(&v);
+}
+
+struct tokenizer *tokenizer_load(const char *path)
+{
+    return tokenizer_load_with(path, &(struct tokenizer_options){ 0 });
 }
 
 void tokenizer_free(struct tokenizer *t)
@@ -90,6 +104,8 @@ void tokenizer_free(struct tokenizer *t)
     for (int i = 0; i < 4; i++)
         free(t->added[i / 2][i % 2].items);
     bpe_free(t->bpe);
+    wordpiece_free(t->wordpiece);
+    normalizer_free(t->normalizer);
     vocabulary_release(&t->v);
     free(t);
 }
@@ -124,17 +140,100 @@ int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n)
     return vocabulary_find(&t->v, bytes, n);
 }
 
-int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
+int tokenizer_is_wordpiece(const struct tokenizer *t)
 {
+    return t->v.model == VOCABULARY_WORDPIECE;
+}
+
+int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role)
+{
+    return t->v.roles[role];
+}
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+static int begins(const char *text, size_t n, const char *with, size_t len)
+{
+    return n >= len && !memcmp(text, with, len);
+}
+
+/* A word's piece as Hugging Face's WordPiece decoder writes it, token by token: no space before
+ * . ? ! , and n't, 'm, 's, 've, 're. */
+static void put_word(const struct vocabulary *v, int first, const char *bytes, size_t n,
+                     struct buf *out)
+{
+    static const char *const close[] = { ".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re" };
+    int closes = 0;
+    if (!first && begins(bytes, n, wordpiece_prefix, 2)) {
+        buf_add(out, bytes + 2, n - 2);
+        return;
+    }
+    for (size_t i = 0; i < sizeof close / sizeof *close && v->cleanup; i++)
+        closes |= begins(bytes, n, close[i], strlen(close[i]));
+    if (!first && !closes)
+        buf_addc(out, ' ');
+    buf_add(out, bytes, n);
+}
+
+static int is_special(const struct vocabulary *v, uint32_t id)
+{
+    if (v->tokens[id].kind != TOKEN_ADDED)
+        return 0;
+    for (size_t i = 0; i < v->added_count; i++)
+        if (v->added[i].id == id)
+            return v->added[i].special;
+    return 0;
+}
+
+static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
+                  struct buf *out)
+{
+    const struct vocabulary *v = &t->v;
+    int first = 1;
     for (size_t i = 0; i < n; i++) {
         size_t len;
-        const char *bytes = vocabulary_bytes(&t->v, ids[i], &len);
+        const char *bytes = vocabulary_bytes(v, ids[i], &len);
         if (!bytes)
             return err_set("id %u at place %zu is not in the vocabulary of %u", ids[i], i,
-                           t->v.count);
-        buf_add(out, bytes, len);
+                           v->count);
+        if (skip && is_special(v, ids[i]))
+            continue;
+        if (t->wordpiece)
+            put_word(v, first, bytes, len, out);
+        else
+            buf_add(out, bytes, len);
+        first = 0;
     }
     return 0;
+}
+
+int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
+{
+    return decode(t, ids, n, 0, out);
+}
+
+int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t n,
+                          struct buf *out)
+{
+    return decode(t, ids, n, 1, out);
+}
+
+/* ---- special tokens about a text -------------------------------------------------------------- */
+
+void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,
+                        struct ids *out, struct ids *types)
+{
+    const struct template *form = b ? &t->v.pair : &t->v.single;
+    for (size_t i = 0; i < form->count; i++) {
+        const struct template_part *p = &form->parts[i];
+        uint32_t token = (uint32_t)p->id;
+        const struct ids one = { &token, 1, 1 };
+        const struct ids *ids = p->id == TEMPLATE_A ? a : p->id == TEMPLATE_B ? b : &one;
+        for (size_t k = 0; k < ids->count; k++) {
+            ids_add(out, ids->data[k]);
+            ids_add(types, p->type);
+        }
+    }
 }
 
 /* ---- the word cache -------------------------------------------------------------------------- */
@@ -169,7 +268,8 @@ struct long_word {
 
 struct encoder {
     const struct tokenizer *t;
-    struct split *split;
+    struct split *split; /* one or the other */
+    struct words *words;
     struct bpe_scratch scratch;
     struct short_word (*short_words)[2];
     struct long_word (*long_words)[2];
@@ -233,6 +333,10 @@ static inline void keep_ids(uint32_t *entry, const uint32_t *ids, size_t count)
 static int encode_piece(struct encoder *e, const char *piece, size_t n, struct ids *out)
 {
     const struct vocabulary *v = &e->t->v;
+    if (e->t->wordpiece) {
+        wordpiece_encode(e->t->wordpiece, piece, n, out);
+        return 0;
+    }
     if (v->ignore_merges) {
         int64_t id = vocabulary_find(v, piece, n);
         if (id >= 0 && v->tokens[id].kind == TOKEN_MODEL) {
@@ -304,7 +408,10 @@ struct encoder *encoder_new(const struct tokenizer *t)
 {
     struct encoder *e = mem_zalloc(1, sizeof *e);
     e->t = t;
-    e->split = split_new(&t->v.splitter);
+    if (t->wordpiece)
+        e->words = words_new(t->normalizer);
+    else
+        e->split = split_new(&t->v.splitter);
     e->short_words = mem_aligned(SHORT_BUCKETS, sizeof *e->short_words);
     memset(e->short_words, 0, SHORT_BUCKETS * sizeof *e->short_words);
     e->long_words = mem_aligned(LONG_BUCKETS, sizeof *e->long_words);
@@ -319,6 +426,7 @@ void encoder_free(struct encoder *e)
     if (!e)
         return;
     split_free(e->split);
+    words_free(e->words);
     bpe_scratch_release(&e->scratch);
     free(e->short_words);
     free(e->long_words);
@@ -327,9 +435,25 @@ void encoder_free(struct encoder *e)
     free(e);
 }
 
+enum { READABLE = 64, WORDS_MAX = 1 << 30 }; /* bytes behind a word of BERT's; of its text */
+
+static int encode_words(struct encoder *e, const char *text, size_t n, struct ids *out)
+{
+    struct word_list list;
+    words_begin(e->words, text, n);
+    while (words_next(e->words, &list))
+        for (size_t i = 0; i < list.count; i++)
+            if (encode_word(e, list.text + list.begins[i], list.ends[i] - list.begins[i],
+                            READABLE, out) < 0)
+                return -1;
+    return 0;
+}
+
 /* Text without added tokens. */
 static int encode_plain(struct encoder *e, const char *text, size_t n, struct ids *out)
 {
+    if (e->words)
+        return encode_words(e, text, n, out);
     if (e->t->v.prefix_space && n && text[0] != ' ') {
         buf_clear(&e->prefixed);
         buf_addc(&e->prefixed, ' ');
@@ -430,6 +554,8 @@ int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer
         text = e->repaired.data;
         n = e->repaired.len;
     }
+    if (e->words && n > WORDS_MAX)
+        return err_set("a document of %zu bytes is too long for WordPiece", n);
     return encode_pass(e, text, n, special, 0, out);
 }
 

@@ -33,27 +33,50 @@ enum tokenizer_special {
     TOKENIZER_SPECIAL,  /* the special tokens' spellings in the text become their ids */
 };
 
+/* What BERT's special tokens are for. */
+enum tokenizer_role {
+    TOKENIZER_PAD,
+    TOKENIZER_UNKNOWN,
+    TOKENIZER_CLS,
+    TOKENIZER_SEP,
+    TOKENIZER_MASK,
+    TOKENIZER_ROLES,
+};
+
+/* How to read what a WordPiece vocabulary does not say itself. Zeroes: as found. */
+struct tokenizer_options {
+    int google_rules; /* Google's reference instead of Hugging Face's: see normalize.h */
+    enum { TOKENIZER_CASE_AUTO, TOKENIZER_UNCASED, TOKENIZER_CASED } letters;
+};
+
 /* `path`: a tokenizer.json, a .tiktoken file, a vocab.json with merges.txt beside it (also
- * NAME-vocab.json with NAME-merges.txt), or a folder with one of these. NULL with an error that
- * names file and line or byte. */
+ * NAME-vocab.json with NAME-merges.txt), BERT's vocab.txt, or a folder with one of these. NULL
+ * with an error that names file and line or byte. */
 struct tokenizer *tokenizer_load(const char *path);
+struct tokenizer *tokenizer_load_with(const char *path, const struct tokenizer_options *o);
 void tokenizer_free(struct tokenizer *t);
 
-/* Writes tokenizer.json, vocab.json, merges.txt, vocab.tiktoken and tokenizer_config.json into
- * `dir`, so that Hugging Face's AutoTokenizer and tiktoken load it. */
+/* Writes tokenizer.json, tokenizer_config.json and vocab.json, merges.txt, vocab.tiktoken, or for
+ * WordPiece vocab.txt, into `dir`, so that Hugging Face's AutoTokenizer and tiktoken load it. */
 int tokenizer_save(const struct tokenizer *t, const char *dir);
 
 uint32_t tokenizer_size(const struct tokenizer *t);        /* ids are below this */
 int64_t tokenizer_end_of_text(const struct tokenizer *t);  /* -1: none */
 uint64_t tokenizer_checksum(const struct tokenizer *t);    /* of ids and their bytes */
+int tokenizer_is_wordpiece(const struct tokenizer *t);     /* else byte-level BPE */
+int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role); /* -1: none */
 
 /* The bytes of a token, not NUL-ended; NULL if id is out of range or a hole. */
 const char *tokenizer_token(const struct tokenizer *t, uint32_t id, size_t *len);
 /* The id of exactly these bytes, -1 if none. */
 int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n);
 
-/* Appends the tokens' bytes, which need not be valid UTF-8. -1 on an id out of range. */
+/* Appends the tokens' bytes, which need not be valid UTF-8; with WordPiece a space before each that
+ * begins a word, as Hugging Face's decoder does. -1 on an id out of range. */
 int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out);
+/* The same without the special tokens. */
+int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t n,
+                          struct buf *out);
 
 struct encoder *encoder_new(const struct tokenizer *t); /* t borrowed */
 void encoder_free(struct encoder *e);
@@ -63,6 +86,11 @@ void encoder_free(struct encoder *e);
  * without some byte). */
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out);
+
+/* Appends a text's ids with the special tokens that the vocabulary puts around it, and the type of
+ * each; b NULL: one text, else two. `a` and `b` are ids as encoder_encode gives them. */
+void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,
+                        struct ids *out, struct ids *types);
 
 /* Appends the text as encoder_encode reads it: with U+FFFD for what is not UTF-8. */
 void encoder_repair(struct buf *out, const char *text, size_t n);

@@ -38,7 +38,7 @@ static int check_model(const struct js *model)
     static const char *const affixes[] = { "continuing_subword_prefix", "end_of_word_suffix" };
     double dropout;
     if (!text_is(js_get(model, "type"), "BPE") && js_get(model, "type"))
-        return err_set("model '%s' is not supported: only byte-level BPE is", type_of(model));
+        return err_set("model '%s' is not supported: only byte-level BPE and WordPiece are", type_of(model));
     for (size_t i = 0; i < 2; i++) {
         const struct js *affix = js_get(model, affixes[i]);
         if (is_set(affix) && !text_is(affix, ""))
@@ -214,6 +214,8 @@ static int read_root(struct vocabulary *v, const struct js *root)
     int byte_level = 0;
     if (!js_is_object(model))
         return err_set("no model: not a tokenizer.json");
+    if (text_is(js_get(model, "type"), "WordPiece"))
+        return read_added(v, js_get(root, "added_tokens")) < 0 ? -1 : wordpiece_json_read(v, root);
     if (check_model(model) < 0 || check_normalizer(js_get(root, "normalizer")) < 0)
         return -1;
     const struct js *pre = js_get(root, "pre_tokenizer");
@@ -339,6 +341,11 @@ void tokenizer_json_print(const struct vocabulary *v, struct buf *out)
     buf_adds(out, "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n"
                   "  \"padding\": null,\n");
     print_added(v, out);
+    if (v->model == VOCABULARY_WORDPIECE) {
+        wordpiece_json_print(v, out);
+        buf_adds(out, "}\n");
+        return;
+    }
     buf_adds(out, "  \"normalizer\": null,\n");
     print_pre_tokenizer(v, out);
     buf_adds(out, "  \"post_processor\": ");

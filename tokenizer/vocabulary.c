@@ -14,6 +14,10 @@ enum { DERIVED_MAX = 1024 }; /* bytes of a token whose merge is derived */
 void vocabulary_init(struct vocabulary *v)
 {
     *v = (struct vocabulary){ .blob = BUF_INIT, .end_of_text = -1 };
+    for (int i = 0; i < TOKENIZER_ROLES; i++)
+        v->roles[i] = -1;
+    v->single = (struct template){ { { TEMPLATE_A, 0 } }, 1 };
+    v->pair = (struct template){ { { TEMPLATE_A, 0 }, { TEMPLATE_B, 1 } }, 2 };
 }
 
 void vocabulary_release(struct vocabulary *v)

@@ -6,6 +6,12 @@
  *     merges   pairs of ids and what they become, in order of rank
  *     added    tokens that are cut out of the text before anything else
  *     splitter how the text is cut into pieces
+ *
+ * A WordPiece vocabulary has no merges and no splitter; instead
+ *
+ *     rules    how the text becomes words
+ *     roles    the tokens that stand for something: [UNK], [CLS] ...
+ *     single, pair  what is put around a text, and around two
  */
 #ifndef TEXTMILL_VOCABULARY_H
 #define TEXTMILL_VOCABULARY_H
@@ -15,6 +21,7 @@
 
 #include "common/buf.h"
 #include "tokenizer/bpe.h"
+#include "tokenizer/normalize.h"
 #include "tokenizer/pretokenize.h"
 
 enum { VOCABULARY_MAX = 1 << 24 }; /* ids; the word cache packs a count above them */
@@ -35,7 +42,22 @@ struct added_token {
     int normalized;     /* looked for after the others */
 };
 
+enum vocabulary_model { VOCABULARY_BPE, VOCABULARY_WORDPIECE };
+
+/* One part of what a text becomes with its special tokens about it. */
+struct template_part {
+    int64_t id; /* a token's, or one of the below */
+    uint32_t type;
+};
+enum { TEMPLATE_A = -1, TEMPLATE_B = -2, TEMPLATE_MAX = 16 };
+
+struct template {
+    struct template_part parts[TEMPLATE_MAX];
+    size_t count;
+};
+
 struct vocabulary {
+    enum vocabulary_model model;
     struct vocabulary_token *tokens;
     uint32_t count; /* ids are below this */
     size_t tokens_cap;
@@ -53,6 +75,12 @@ struct vocabulary {
     int prefix_space;  /* a text that does not begin with a space gets one */
     int ignore_merges; /* a piece that is a token is that token, whatever the merges say */
     int64_t end_of_text; /* -1: none */
+
+    struct bert_rules rules;
+    uint32_t max_chars; /* of a word that is cut into pieces; longer ones are unknown */
+    int cleanup;        /* decoding leaves out the space before some punctuation */
+    int64_t roles[TOKENIZER_ROLES];  /* ids; -1: none */
+    struct template single, pair;
 };
 
 void vocabulary_init(struct vocabulary *v);

@@ -110,7 +110,7 @@ Test(files, tokenizer_json_that_is_not_supported)
 {
     static const char *const cases[][2] = {
         { "{}", "x: no model" },
-        { "{\"model\":{\"type\":\"WordPiece\"}}", "x: model 'WordPiece' is not supported" },
+        { "{\"model\":{\"type\":\"Unigram\"}}", "x: model 'Unigram' is not supported" },
         { FILE_OF("null", MODEL, ""), "x: pre_tokenizer without ByteLevel is not supported" },
         { FILE_OF("{\"type\":\"Metaspace\"}", MODEL, ""), "x: pre_tokenizer 'Metaspace' is not" },
         { FILE_OF("{\"type\":\"Sequence\",\"pretokenizers\":[" BYTE_LEVEL ",{\"type\":\"Digits\"}]}",

@@ -1,0 +1,71 @@
+/*
+ * normalize.h - BERT's words: the text is cleaned and lower-cased, and cut at white space and
+ * punctuation, in one pass.
+ *
+ * Hugging Face's rules, character by character: what is a control or private (general category
+ * "Other", but for TAB LF CR) goes; a Chinese character is a word of its own; with strip_accents
+ * the character is decomposed (NFD) and its non-spacing marks go; with lowercase what is left
+ * becomes lower case; then white space ends a word, and each punctuation is one.
+ *
+ * Google's reference (tokenization.py) differs: tables of Unicode 14 where Hugging Face's are of
+ * about version 8; private characters stay; lower case comes first, and a sigma that ends a word
+ * is a final one; Chinese characters from U+2B820 on stand apart too, not only from U+2B920.
+ *
+ * scripts/make-bert-tables made the tables.
+ */
+#ifndef TEXTMILL_NORMALIZE_H
+#define TEXTMILL_NORMALIZE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tokenizer/unicode.h"
+
+struct bert_rules {
+    int clean_text, chinese_chars, strip_accents, lowercase; /* as BertNormalizer names them */
+    int google;                                              /* the reference's rules */
+};
+
+struct normalizer;
+struct normalizer *normalizer_new(const struct bert_rules *rules);
+void normalizer_free(struct normalizer *n);
+
+/* A walk over the words of one text; belongs to one thread and may be used again. */
+struct words;
+struct words *words_new(const struct normalizer *n); /* n borrowed */
+void words_free(struct words *w);
+void words_begin(struct words *w, const char *text, size_t n); /* valid UTF-8, borrowed */
+
+/* Where the next words stand. They are good until the next call, and at least 64 more bytes may
+ * be read behind each. Any number of calls before the last may give none. */
+struct word_list {
+    const char *text;
+    const uint32_t *begins, *ends; /* word i is text[begins[i]..ends[i]) */
+    size_t count;
+};
+int words_next(struct words *w, struct word_list *list); /* 1, 0 at the end of the text */
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+/* Code points first, first + step, ..., last have lower case delta away. */
+struct lower_run {
+    uint32_t first, last;
+    int32_t delta;
+    uint32_t step;
+};
+struct decomposition {
+    uint32_t from, to[4]; /* zero-padded */
+};
+struct combining_run {
+    uint32_t first, last, class;
+};
+
+extern const struct unicode_range hf_controls[], hf_punctuation[], hf_marks[];
+extern const struct unicode_range google_controls[], google_punctuation[], google_marks[];
+extern const struct unicode_range google_cased[], google_case_ignorable[];
+extern const struct lower_run unicode_lower[], unicode_lower_later[]; /* version 14; after it */
+extern const struct decomposition unicode_decompositions[];
+extern const struct unicode_range decomposed_later[]; /* of these, those Hugging Face leaves */
+extern const struct combining_run unicode_combining[];
+
+#endif
