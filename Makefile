@@ -105,7 +105,7 @@ test: all ## everything that needs neither the network nor ../shared
 UNIT = $(wildcard tests/unit/*.c)
 UNIT_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(UNIT))
 $(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
-	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -lcriterion -o $@
+	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -lcriterion -lbz2 -o $@
 -include $(UNIT_OBJECTS:.o=.d)
 
 check-unit: $(B)/bin/check-unit $(SAMPLE) ## unit tests (Criterion)
@@ -121,7 +121,7 @@ check-docs: all $(SAMPLE) ## help equals the man pages; examples in README and m
 FUZZ = $(patsubst tests/fuzz/%.c,%,$(filter-out tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)))
 $(B)/obj/tests/%.o: EXTRA = -Wno-missing-prototypes
 $(B)/bin/replay-%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/replay.o $(LIB) | $(B)/bin
-	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -lbz2 -o $@
 check-fuzz: $(FUZZ:%=$(B)/bin/replay-%) ## replay the fuzzing corpora
 	tests/fuzz/run $(B)/bin
 FUZZ_SECONDS ?= 60

@@ -20,7 +20,7 @@ int pool_cpus(void)
     return n > 0 ? n : 1;
 }
 
-static void start_thread(pthread_t *id, void *(*main)(void *), void *arg)
+void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg)
 {
     int failed = pthread_create(id, NULL, main, arg);
     if (failed) {
@@ -99,7 +99,7 @@ struct pool *pool_new(int threads)
     for (int t = 1; t < p->threads; t++) {
         struct worker *w = mem_alloc(sizeof *w);
         *w = (struct worker){ p, t };
-        start_thread(&p->ids[t], worker_main, w);
+        pool_start_thread(&p->ids[t], worker_main, w);
     }
     return p;
 }
@@ -309,7 +309,7 @@ int pipeline_run(const struct pipeline *p, int threads)
     pthread_cond_init(&f.changed, NULL);
     pthread_t *ids = mem_zalloc((size_t)threads + 1, sizeof *ids);
     for (int t = 1; t < threads; t++)
-        start_thread(&ids[t], flow_main, &f);
+        pool_start_thread(&ids[t], flow_main, &f);
     flow_main(&f);
     for (int t = 1; t < threads; t++)
         pthread_join(ids[t], NULL);

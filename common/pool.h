@@ -4,6 +4,7 @@
 #ifndef TEXTMILL_POOL_H
 #define TEXTMILL_POOL_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,9 @@ struct pipeline {
     int item_count;
 };
 int pipeline_run(const struct pipeline *p, int threads);
+
+/* A thread of one's own; the program ends where there is none to have. */
+void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg);
 
 /* Processors this process may run on. */
 int pool_cpus(void);

@@ -414,7 +414,7 @@ static xmlParserCtxtPtr new_parser(struct dump *d)
     return xml;
 }
 
-struct dump *dump_open(const char *path, size_t max_text_bytes)
+struct dump *dump_open(const char *path, size_t max_text_bytes, int threads)
 {
     struct dump *d = mem_zalloc(1, sizeof *d);
     d->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
@@ -424,7 +424,7 @@ struct dump *dump_open(const char *path, size_t max_text_bytes)
     buf_init(&d->site.base);
     buf_init(&d->site.lang);
     d->page = d->revision = (struct dump_page)DUMP_PAGE_INIT;
-    d->in = unpack_open(path);
+    d->in = unpack_open(path, threads);
     if (d->in && !(d->xml = new_parser(d)))
         err_set("cannot start the XML parser");
     if (!d->xml) {

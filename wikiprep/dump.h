@@ -45,8 +45,9 @@ void dump_page_release(struct dump_page *p);
 
 struct dump;
 
-/* "-" is stdin. Texts of more than max_text_bytes are left out. NULL with the error set. */
-struct dump *dump_open(const char *path, size_t max_text_bytes);
+/* "-" is stdin; up to `threads` unpack it (bunzip.h). Texts of more than max_text_bytes are left
+ * out. NULL with the error set. */
+struct dump *dump_open(const char *path, size_t max_text_bytes, int threads);
 void dump_close(struct dump *d);
 
 /* The next page, into the caller's buffers: 1, 0 at the end, -1. What is wrong with a file (cut

@@ -3,22 +3,85 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "wikiprep/bunzip.h"
 
+enum { BLOCK = 1 << 16, TAR_BLOCK = 512, MAGIC_BYTES = 10 };
+
+/* Bytes that were read to recognise a format: [begin, end) wait to be used. */
+struct ahead {
+    unsigned char *bytes;
+    size_t begin, end;
+};
+
+/* file -> (bunzip ->) (libarchive ->) bytes */
 struct unpack {
-    struct archive *archive;
-    char *name;     /* for errors */
-    uint64_t given; /* bytes so far */
+    char *name; /* for errors */
+    int fd;
+    struct bunzip *bunzip;   /* when the file is bzip2 */
+    struct archive *archive; /* when it is not, or holds a tar archive */
+    struct ahead packed, plain;
+    uint64_t got, given; /* bytes read from the file; from the archive */
     int ended;
 };
 
-enum { BLOCK = 1 << 16 };
+static size_t take_ahead(struct ahead *a, void *bytes, size_t n)
+{
+    if (n > a->end - a->begin)
+        n = a->end - a->begin;
+    memcpy(bytes, a->bytes + a->begin, n);
+    a->begin += n;
+    return n;
+}
+
+/* ---- the file ----------------------------------------------------------------------------- */
+
+static int64_t read_file(struct unpack *u, void *bytes, size_t n)
+{
+    ssize_t got;
+    do
+        got = read(u->fd, bytes, n);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return err_set("cannot read '%s' at byte %" PRIu64 ": %s", u->name, u->got,
+                       strerror(errno));
+    u->got += (uint64_t)got;
+    return got;
+}
+
+static int64_t pull_packed(void *ctx, void *bytes, size_t n)
+{
+    struct unpack *u = ctx;
+    size_t there = take_ahead(&u->packed, bytes, n);
+    return there ? (int64_t)there : read_file(u, bytes, n);
+}
+
+/* ---- bzip2 ---------------------------------------------------------------------------------- */
+
+static int64_t pull_plain(struct unpack *u, void *bytes, size_t n)
+{
+    size_t there = take_ahead(&u->plain, bytes, n);
+    return there ? (int64_t)there : bunzip_read(u->bunzip, bytes, n);
+}
+
+/* Whether the unpacked bytes begin as a tar archive does. An error there comes again. */
+static int holds_tar(struct unpack *u)
+{
+    struct ahead *a = &u->plain;
+    for (int64_t got = 1; got > 0 && a->end < TAR_BLOCK; a->end += got > 0 ? (size_t)got : 0)
+        got = bunzip_read(u->bunzip, a->bytes + a->end, TAR_BLOCK - a->end);
+    return a->end == TAR_BLOCK && !memcmp(a->bytes + 257, "ustar", 5);
+}
+
+/* ---- libarchive ----------------------------------------------------------------------------- */
 
 static int fail(struct unpack *u, const char *doing)
 {
@@ -62,51 +125,58 @@ static int next_file(struct unpack *u)
     return 0;
 }
 
-struct unpack *unpack_open(const char *path)
+static la_ssize_t give_archive(struct archive *a, void *ctx, const void **bytes)
 {
-    int is_stdin = !strcmp(path, "-");
-    struct stat st;
-    errno = 0;
-    if (!is_stdin && (stat(path, &st) < 0 || S_ISDIR(st.st_mode))) {
-        err_set("cannot open '%s': %s", path, strerror(errno ? errno : EISDIR));
-        return NULL;
+    struct unpack *u = ctx;
+    struct ahead *from = u->bunzip ? &u->plain : &u->packed;
+    if (from->begin == from->end) {
+        int64_t got = u->bunzip ? bunzip_read(u->bunzip, from->bytes, BLOCK)
+                                : read_file(u, from->bytes, BLOCK);
+        if (got < 0) {
+            archive_set_error(a, EIO, "%s", err_get());
+            return -1;
+        }
+        from->begin = 0;
+        from->end = (size_t)got;
     }
-    struct unpack *u = mem_zalloc(1, sizeof *u);
-    u->name = mem_strdup(is_stdin ? "<stdin>" : path);
+    *bytes = from->bytes + from->begin;
+    la_ssize_t n = (la_ssize_t)(from->end - from->begin);
+    from->begin = from->end;
+    return n;
+}
+
+/* A 7z archive's list of files stands at its end. */
+static la_int64_t seek_archive(struct archive *a, void *ctx, la_int64_t offset, int whence)
+{
+    struct unpack *u = ctx;
+    off_t at = lseek(u->fd, offset, whence);
+    if (at < 0) {
+        archive_set_error(a, errno, "cannot seek: %s", strerror(errno));
+        return ARCHIVE_FATAL;
+    }
+    u->packed.begin = u->packed.end;
+    return at;
+}
+
+static int open_archive(struct unpack *u)
+{
     u->archive = archive_read_new();
-    if (!u->archive) {
-        err_set("cannot read '%s': out of memory", path);
-        unpack_close(u);
-        return NULL;
-    }
+    if (!u->archive)
+        return err_set("cannot read '%s': out of memory", u->name);
     allow_formats(u->archive);
-    int failed = 0;
-    if (archive_read_open_filename(u->archive, is_stdin ? NULL : path, BLOCK) != ARCHIVE_OK)
-        failed = fail(u, "unpack");
-    else
-        failed = next_file(u);
-    if (failed < 0) {
-        unpack_close(u);
-        return NULL;
-    }
-    u->ended = !failed;
-    return u;
+    archive_read_set_read_callback(u->archive, give_archive);
+    if (!u->bunzip && lseek(u->fd, 0, SEEK_CUR) >= 0)
+        archive_read_set_seek_callback(u->archive, seek_archive);
+    archive_read_set_callback_data(u->archive, u);
+    if (archive_read_open1(u->archive) != ARCHIVE_OK)
+        return fail(u, "unpack");
+    int more = next_file(u);
+    u->ended = !more;
+    return more < 0 ? -1 : 0;
 }
 
-void unpack_close(struct unpack *u)
+static int64_t read_archive(struct unpack *u, void *bytes, size_t n)
 {
-    if (!u)
-        return;
-    if (u->archive)
-        archive_read_free(u->archive);
-    free(u->name);
-    free(u);
-}
-
-int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
-{
-    if (u->ended)
-        return 0;
     la_ssize_t got = archive_read_data(u->archive, bytes, n);
     if (got < 0)
         return fail(u, "unpack");
@@ -122,7 +192,67 @@ int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
     return more;
 }
 
+/* ---- both ------------------------------------------------------------------------------------ */
+
+/* Looks at the first bytes of the file, and at the first unpacked ones. */
+static int recognise(struct unpack *u, int threads)
+{
+    struct ahead *a = &u->packed;
+    for (int64_t got = 1; got && a->end < MAGIC_BYTES; a->end += (size_t)got)
+        if ((got = read_file(u, a->bytes + a->end, BLOCK - a->end)) < 0)
+            return -1;
+    if (!bunzip_recognises(a->bytes, a->end))
+        return open_archive(u);
+    u->bunzip = bunzip_new(u->name, pull_packed, u, threads);
+    return holds_tar(u) ? open_archive(u) : 0;
+}
+
+struct unpack *unpack_open(const char *path, int threads)
+{
+    int is_stdin = !strcmp(path, "-");
+    struct stat st;
+    errno = 0;
+    if (!is_stdin && (stat(path, &st) < 0 || S_ISDIR(st.st_mode))) {
+        err_set("cannot open '%s': %s", path, strerror(errno ? errno : EISDIR));
+        return NULL;
+    }
+    struct unpack *u = mem_zalloc(1, sizeof *u);
+    u->name = mem_strdup(is_stdin ? "<stdin>" : path);
+    u->packed.bytes = mem_alloc(BLOCK);
+    u->plain.bytes = mem_alloc(BLOCK);
+    u->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int failed = u->fd < 0 ? err_set("cannot open '%s': %s", path, strerror(errno))
+                           : recognise(u, threads);
+    if (failed < 0) {
+        unpack_close(u);
+        return NULL;
+    }
+    return u;
+}
+
+void unpack_close(struct unpack *u)
+{
+    if (!u)
+        return;
+    bunzip_free(u->bunzip);
+    if (u->archive)
+        archive_read_free(u->archive);
+    if (u->fd > STDIN_FILENO)
+        close(u->fd);
+    free(u->packed.bytes);
+    free(u->plain.bytes);
+    free(u->name);
+    free(u);
+}
+
+int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
+{
+    if (u->ended)
+        return 0;
+    return u->archive ? read_archive(u, bytes, n) : pull_plain(u, bytes, n);
+}
+
 uint64_t unpack_packed(const struct unpack *u)
 {
-    return (uint64_t)archive_filter_bytes(u->archive, -1);
+    return u->bunzip ? bunzip_packed(u->bunzip) : u->got;
 }

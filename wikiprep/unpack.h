@@ -2,7 +2,8 @@
  * unpack.h - a compressed file as a stream of bytes.
  *
  * The format is recognised by content, never by name: plain, bzip2, gzip, xz, lzma, zstd, lz4,
- * and archives that hold one file (7z, zip, tar). Reads through libarchive.
+ * and archives that hold one file (7z, zip, tar). bzip2, which dumps are published in, goes
+ * through bunzip.h, on all cores; the rest through libarchive.
  */
 #ifndef TEXTMILL_UNPACK_H
 #define TEXTMILL_UNPACK_H
@@ -12,7 +13,8 @@
 
 struct unpack;
 
-struct unpack *unpack_open(const char *path); /* "-" is stdin; NULL with the error set */
+/* "-" is stdin; NULL with the error set. */
+struct unpack *unpack_open(const char *path, int threads);
 void unpack_close(struct unpack *u);
 
 /* Up to n bytes: how many, 0 at the end, -1. What came before an error was good. */

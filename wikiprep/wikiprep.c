@@ -161,7 +161,7 @@ static int next_dump(struct run *r)
     r->dump = NULL;
     if (r->next_path == r->path_count)
         return 0;
-    r->dump = dump_open(r->paths[r->next_path++], max_page_bytes);
+    r->dump = dump_open(r->paths[r->next_path++], max_page_bytes, (int)tool_threads);
     return r->dump ? 1 : -1;
 }
 

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fd < 0 || write(fd, data, size) != (ssize_t)size)
         abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    struct dump *d = dump_open(path, 1 << 12);
+    struct dump *d = dump_open(path, 1 << 12, 1);
     struct dump_page page = DUMP_PAGE_INIT;
     int got = d ? 1 : -1;
     while (got > 0)

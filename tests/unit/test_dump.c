@@ -20,7 +20,7 @@ static struct dump *open_bytes(const char *xml, size_t n, size_t max)
     int fd = mkstemp(path);
     cr_assert(fd >= 0 && write(fd, xml, n) == (ssize_t)n);
     close(fd);
-    struct dump *d = dump_open(path, max);
+    struct dump *d = dump_open(path, max, 2);
     unlink(path);
     return d;
 }
@@ -198,9 +198,9 @@ Test(dump, no_dump)
     expect_error(open_text("plain text"), "does not begin as XML");
     expect_error(open_text("<!DOCTYPE m [<!ENTITY a 'b'>]><mediawiki>&a;</mediawiki>"),
                  "document type");
-    cr_expect_null(dump_open("/nonexistent.xml", 1));
+    cr_expect_null(dump_open("/nonexistent.xml", 1, 1));
     cr_expect(strstr(err_get(), "/nonexistent.xml"));
-    cr_expect_null(dump_open("/tmp", 1));
+    cr_expect_null(dump_open("/tmp", 1, 1));
     cr_expect(strstr(err_get(), "directory"));
 }
 

@@ -1,0 +1,328 @@
+#include <bzlib.h>
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "wikiprep/bunzip.h"
+#include "wikiprep/bzblock.h"
+
+/* ---- tools ------------------------------------------------------------------------------- */
+
+struct source {
+    const struct buf *packed;
+    size_t at, step;
+};
+
+static int64_t pull(void *ctx, void *bytes, size_t n)
+{
+    struct source *s = ctx;
+    size_t left = s->packed->len - s->at;
+    n = n < s->step ? n : s->step;
+    n = n < left ? n : left;
+    memcpy(bytes, s->packed->data + s->at, n);
+    s->at += n;
+    return (int64_t)n;
+}
+
+/* Everything up to the end (0) or an error (-1). */
+static int unpack(struct buf *out, const struct buf *packed, size_t step, int threads)
+{
+    struct source source = { packed, 0, step };
+    struct bunzip *b = bunzip_new("test.bz2", pull, &source, threads);
+    char bytes[999];
+    int64_t n;
+    buf_clear(out);
+    while ((n = bunzip_read(b, bytes, sizeof bytes)) > 0)
+        buf_add(out, bytes, (size_t)n);
+    bunzip_free(b);
+    return (int)n;
+}
+
+static void pack(struct buf *out, const struct buf *text, int level)
+{
+    unsigned n = (unsigned)(text->len + text->len / 50 + 1000);
+    buf_reserve(out, n);
+    int failed = BZ2_bzBuffToBuffCompress(out->data + out->len, &n, text->data,
+                                          (unsigned)text->len, level, 0, 0);
+    cr_assert_eq(failed, BZ_OK);
+    out->len += n;
+}
+
+static void expect_same(const struct buf *packed, const struct buf *text, const char *what)
+{
+    struct buf out = BUF_INIT;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        cr_expect_eq(unpack(&out, packed, threads == 1 ? 7777 : SIZE_MAX, threads), 0, "%s: %s", what,
+                     err_get());
+        cr_expect(out.len == text->len && !memcmp(out.data, text->data, out.len),
+                  "%s: %zu bytes, not %zu, or others", what, out.len, text->len);
+    }
+    buf_release(&out);
+}
+
+static uint32_t number(uint32_t *state)
+{
+    return *state = *state * 1664525 + 1013904223;
+}
+
+static void add_words(struct buf *text, size_t bytes)
+{
+    uint32_t state = 1;
+    while (text->len < bytes)
+        buf_addf(text, "%s%u ", number(&state) >> 31 ? "the " : "word", number(&state) >> 22);
+}
+
+static void add_noise(struct buf *text, size_t bytes)
+{
+    uint32_t state = 7;
+    for (size_t i = 0; i < bytes; i++)
+        buf_addc(text, (int)(number(&state) >> 24));
+}
+
+static void add_runs(struct buf *text)
+{
+    for (int length = 1; length < 1100; length++)
+        for (int i = 0; i < length; i++)
+            buf_addc(text, length & 1 ? 'a' : 200);
+}
+
+/* ---- what bzip2 writes ---------------------------------------------------------------------- */
+
+Test(bunzip, every_level_and_kind_of_data)
+{
+    struct buf texts[6];
+    for (int i = 0; i < 6; i++)
+        buf_init(&texts[i]);
+    buf_adds(&texts[1], "x");
+    for (int i = 0; i < 2000000; i++)
+        buf_addc(&texts[2], 'x');
+    add_noise(&texts[3], 1000000);
+    add_words(&texts[4], 1000000);
+    add_runs(&texts[5]);
+    for (int i = 0; i < 6; i++) {
+        for (int level = 1; level <= 9; level += i < 2 || i == 4 ? 1 : 4) {
+            struct buf packed = BUF_INIT;
+            char what[40];
+            snprintf(what, sizeof what, "text %d, level %d", i, level);
+            pack(&packed, &texts[i], level);
+            expect_same(&packed, &texts[i], what);
+            buf_release(&packed);
+        }
+        buf_release(&texts[i]);
+    }
+}
+
+Test(bunzip, streams_in_a_row_with_zeros_between)
+{
+    struct buf text = BUF_INIT, all = BUF_INIT, packed = BUF_INIT, nothing = BUF_INIT;
+    add_words(&text, 150000);
+    for (int i = 0; i < 12; i++) {
+        pack(&packed, i % 3 == 1 ? &nothing : &text, 1 + i % 9);
+        if (i % 3 != 1)
+            buf_add(&all, text.data, text.len);
+        for (int zeros = 0; zeros < 100 * i; zeros++)
+            buf_addc(&packed, 0);
+    }
+    expect_same(&packed, &all, "streams");
+    buf_release(&text);
+    buf_release(&all);
+    buf_release(&packed);
+}
+
+Test(bunzip, recognises)
+{
+    cr_expect(bunzip_recognises("BZh91AY&SY", 10));
+    cr_expect(bunzip_recognises("BZh1\x17\x72\x45\x38\x50\x90", 10));
+    cr_expect(bunzip_recognises("BZh51AY", 7), "cut short");
+    cr_expect_not(bunzip_recognises("BZh01AY&SY", 10));
+    cr_expect_not(bunzip_recognises("BZh9 is how bzip2 begins", 24));
+    cr_expect_not(bunzip_recognises("BZ", 2));
+    cr_expect_not(bunzip_recognises("<mediawiki>", 11));
+}
+
+/* ---- what it does not ------------------------------------------------------------------------- */
+
+struct bit_writer {
+    struct buf bytes;
+    int count; /* bits in the last byte */
+};
+
+static void put(struct bit_writer *w, uint64_t value, int n)
+{
+    while (n--) {
+        if (w->count % 8 == 0)
+            buf_addc(&w->bytes, 0);
+        w->bytes.data[w->bytes.len - 1] |= (char)((value >> n & 1) << (7 - w->count++ % 8));
+    }
+}
+
+static unsigned bits(const struct buf *packed, uint64_t at, int n)
+{
+    unsigned v = 0;
+    for (; n--; at++)
+        v = v << 1 | ((unsigned char)packed->data[at / 8] >> (7 - at % 8) & 1);
+    return v;
+}
+
+/* Copies a stream of one block, and adds to its list of chosen codes `times` magics: bzip2 allows
+ * choices that no symbol needs, and as unary numbers they may be any bits without long runs of ones. */
+static void hide_magics(struct buf *out, const struct buf *packed, uint64_t magic, int times)
+{
+    uint64_t at = 32 + 48 + 32 + 1 + 24, end = 8 * (uint64_t)packed->len;
+    unsigned rows = bits(packed, at, 16);
+    at += 16 + 16 * (unsigned)__builtin_popcount(rows);
+    cr_assert_eq(bits(packed, at, 3), 6, "six codes, so that up to five ones are a number");
+    at += 3;
+    struct bit_writer w = { BUF_INIT, 0 };
+    for (uint64_t i = 0; i < at; i++)
+        put(&w, bits(packed, i, 1), 1);
+    unsigned choices = bits(packed, at, 15);
+    put(&w, choices + (unsigned)times * (unsigned)(49 - __builtin_popcountll(magic)), 15);
+    at += 15;
+    for (unsigned i = 0; i < choices; at++) {
+        put(&w, bits(packed, at, 1), 1);
+        i += !bits(packed, at, 1);
+    }
+    for (int i = 0; i < times; i++) {
+        put(&w, magic, 48);
+        put(&w, 0, 1);
+    }
+    while (end - at >= 80 && !(bits(packed, at, 24) == 0x177245 && bits(packed, at + 24, 24) == 0x385090))
+        put(&w, bits(packed, at++, 1), 1);
+    for (int i = 0; i < 80; i++)
+        put(&w, bits(packed, at++, 1), 1);
+    *out = w.bytes;
+}
+
+Test(bunzip, magics_inside_a_block_do_not_mislead)
+{
+    struct buf text = BUF_INIT, packed = BUF_INIT, twice = BUF_INIT;
+    add_words(&text, 60000);
+    pack(&packed, &text, 9);
+    buf_add(&twice, text.data, text.len);
+    buf_add(&twice, text.data, text.len);
+    const uint64_t magics[] = { BZBLOCK_BEGIN, BZBLOCK_STREAM_END };
+    for (int m = 0; m < 2; m++)
+        for (int times = 1; times <= 900; times *= 30) {
+            struct buf hidden = BUF_INIT;
+            hide_magics(&hidden, &packed, magics[m], times);
+            char out[70000];
+            unsigned n = sizeof out; /* bzip2 takes it, too */
+            cr_expect_eq(BZ2_bzBuffToBuffDecompress(out, &n, hidden.data, (unsigned)hidden.len, 0, 0),
+                         BZ_OK);
+            buf_add(&hidden, packed.data, packed.len);
+            expect_same(&hidden, &twice, m ? "ends" : "blocks");
+            buf_release(&hidden);
+        }
+    buf_release(&text);
+    buf_release(&packed);
+    buf_release(&twice);
+}
+
+static void expect_error(const struct buf *packed, const char *message)
+{
+    struct buf out = BUF_INIT;
+    cr_expect_eq(unpack(&out, packed, SIZE_MAX, 1), -1, "no error: %s", message);
+    cr_expect(strstr(err_get(), message), "'%s', not '%s'", err_get(), message);
+    buf_release(&out);
+}
+
+Test(bunzip, blocks_that_are_refused)
+{
+    struct buf text = BUF_INIT, packed = BUF_INIT;
+    add_words(&text, 250000);
+    pack(&packed, &text, 9);
+    packed.data[14] |= (char)0x80;
+    expect_error(&packed, "at byte 4 (0 unpacked): a randomised block");
+    packed.data[14] &= 0x7F;
+    packed.data[3] = '1';
+    expect_error(&packed, "longer than its stream's level");
+    packed.data[3] = '9';
+    packed.data[10] ^= 1;
+    expect_error(&packed, "at byte 4 (0 unpacked): damaged bzip2 block: its checksum");
+    packed.data[10] ^= 1;
+    packed.data[packed.len - 2] ^= 0x10;
+    expect_error(&packed, "the stream's checksum does not match");
+    packed.data[packed.len - 2] ^= 0x10;
+    buf_adds(&packed, "BZ");
+    expect_error(&packed, "truncated");
+    buf_adds(&packed, "p");
+    expect_error(&packed, "neither a bzip2 stream nor the end");
+    buf_release(&text);
+    buf_release(&packed);
+}
+
+/* Whatever happens to a file: what comes out is a beginning of the text, and all of it or an error. */
+static void expect_prefix(const struct buf *packed, const struct buf *text, size_t at)
+{
+    struct buf out = BUF_INIT;
+    int result = unpack(&out, packed, SIZE_MAX, 1);
+    cr_expect(out.len <= text->len && !memcmp(out.data, text->data, out.len), "other bytes: %zu", at);
+    cr_expect(result < 0 || out.len == text->len, "lost without an error: %zu", at);
+    buf_release(&out);
+}
+
+Test(bunzip, cut_and_damaged_everywhere)
+{
+    struct buf text = BUF_INIT, packed = BUF_INIT;
+    add_words(&text, 3000);
+    for (int i = 0; i < 3; i++)
+        pack(&packed, &text, 1);
+    size_t stream = packed.len / 3, part = text.len;
+    char *copy = buf_detach(&text);
+    for (int i = 0; i < 3; i++)
+        buf_add(&text, copy, part);
+    free(copy);
+    expect_same(&packed, &text, "whole");
+    for (size_t at = 0; at < packed.len; at++) {
+        packed.data[at] ^= (char)(1 << at % 8);
+        expect_prefix(&packed, &text, at);
+        packed.data[at] ^= (char)(1 << at % 8);
+    }
+    for (size_t whole = packed.len; --packed.len > 0;) {
+        struct buf out = BUF_INIT;
+        int result = unpack(&out, &packed, SIZE_MAX, 1);
+        int at_stream = packed.len % stream == 0 && packed.len < whole;
+        cr_expect_eq(result, at_stream ? 0 : -1, "cut at %zu", packed.len);
+        cr_expect_geq(out.len, packed.len / stream * part, "cut at %zu", packed.len);
+        buf_release(&out);
+    }
+    buf_release(&text);
+    buf_release(&packed);
+}
+
+/* ---- runs and magics ---------------------------------------------------------------------------- */
+
+Test(bzblock, finds_runs_wherever_they_are)
+{
+    uint8_t bytes[64];
+    for (size_t at = 0; at + 4 <= sizeof bytes; at++)
+        for (size_t from = 0; from <= at; from++) {
+            for (size_t i = 0; i < sizeof bytes; i++)
+                bytes[i] = (uint8_t)(i % 3);
+            memset(bytes + at, 9, 4);
+            cr_expect_eq(bzblock_next_run(bytes, from, sizeof bytes), at + 4);
+            cr_expect_eq(bzblock_next_run(bytes, from, at + 3), at + 3);
+        }
+}
+
+Test(bzblock, finds_magics_at_every_bit)
+{
+    const uint64_t magics[] = { BZBLOCK_BEGIN, BZBLOCK_STREAM_END };
+    for (int i = 0; i < 128; i++) {
+        struct bit_writer w = { BUF_INIT, 0 };
+        put(&w, 0, i / 2);
+        put(&w, magics[i % 2], 48);
+        uint64_t end = (uint64_t)w.count, magic;
+        put(&w, 0, 64 + 64 - i / 2);
+        const uint8_t *p = (const uint8_t *)w.bytes.data;
+        cr_expect_eq(bzblock_find(p, 0, end, &magic), i / 2);
+        cr_expect_eq(magic, magics[i % 2]);
+        cr_expect_eq(bzblock_find(p, (uint64_t)i / 2 + 1, end, &magic), UINT64_MAX);
+        cr_expect_eq(bzblock_find(p, 0, end - 1, &magic), UINT64_MAX);
+        buf_release(&w.bytes);
+    }
+}

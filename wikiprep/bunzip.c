@@ -1,0 +1,524 @@
+#include "wikiprep/bunzip.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/pool.h"
+#include "wikiprep/bzblock.h"
+
+enum {
+    PULL = 1 << 18,
+    PIECE_MAX = 1 << 22, /* bytes; the longest possible block has 2.3 MB */
+    PIECES_A_JOB = BZBLOCK_LANES
+};
+
+int bunzip_recognises(const void *bytes, size_t n)
+{
+    const uint8_t *p = bytes;
+    if (n < 5 || memcmp(p, "BZh", 3) || p[3] < '1' || p[3] > '9')
+        return 0;
+    static const uint8_t block[6] = { 0x31, 0x41, 0x59, 0x26, 0x53, 0x59 };
+    static const uint8_t end[6] = { 0x17, 0x72, 0x45, 0x38, 0x50, 0x90 };
+    size_t there = n - 4 < 6 ? n - 4 : 6;
+    return !memcmp(p + 4, block, there) || !memcmp(p + 4, end, there);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+enum piece_kind {
+    PIECE_BLOCK, /* begins with a block's magic */
+    PIECE_END,   /* with that of a stream's end */
+    PIECE_PLAIN  /* with neither: the file's first bytes, and the rest of what is too long */
+};
+
+/* Bits [begin, end) of the file. */
+struct piece {
+    enum piece_kind kind;
+    uint64_t begin, end;
+    uint8_t *packed; /* from the byte that holds bit `begin` */
+    size_t cap;
+    struct bzblock block; /* PIECE_BLOCK */
+    int done;
+};
+
+static uint64_t piece_offset(const struct piece *p) /* of packed[0] in the file */
+{
+    return p->begin / 8;
+}
+
+static size_t piece_bytes(const struct piece *p)
+{
+    return (size_t)((p->end + 7) / 8 - p->begin / 8);
+}
+
+/* Puts bytes from the piece's byte `at` on. */
+static void piece_put(struct piece *p, size_t at, const uint8_t *bytes, size_t n)
+{
+    mem_grow(p->packed, p->cap, at + n + BZBLOCK_SPARE);
+    memcpy(p->packed + at, bytes, n);
+    memset(p->packed + at + n, 0, BZBLOCK_SPARE);
+}
+
+static void piece_ready(struct piece *p)
+{
+    if (!p->block.bytes)
+        p->block.bytes = mem_alloc(BZBLOCK_MAX);
+    p->block.packed = p->packed;
+    p->block.begin = p->begin - 8 * piece_offset(p);
+    p->block.end = p->end - 8 * piece_offset(p);
+}
+
+static void piece_release(struct piece *p)
+{
+    free(p->packed);
+    free(p->block.bytes);
+}
+
+/* ---- cutting: one thread at a time ------------------------------------------------------------- */
+
+struct cutter {
+    int64_t (*pull)(void *ctx, void *bytes, size_t n);
+    void *ctx;
+    uint8_t *data; /* bytes [offset, offset + len) of the file */
+    size_t len, cap;
+    uint64_t offset;
+    uint64_t begin; /* bit of the file where the next piece begins, of this kind */
+    enum piece_kind kind;
+    int ended;
+    char *error;
+};
+
+/* Reads on: 0 at the end. A failed read ends the file, and is remembered. */
+static int pull_more(struct cutter *c)
+{
+    size_t used = (size_t)(c->begin / 8 - c->offset);
+    if (used) {
+        memmove(c->data, c->data + used, c->len - used);
+        c->len -= used;
+        c->offset += used;
+    }
+    mem_grow(c->data, c->cap, c->len + PULL + BZBLOCK_SPARE);
+    int64_t got = c->pull(c->ctx, c->data + c->len, PULL);
+    if (got <= 0) {
+        c->ended = 1;
+        if (got < 0)
+            c->error = mem_strdup(err_get());
+        return 0;
+    }
+    c->len += (size_t)got;
+    memset(c->data + c->len, 0, BZBLOCK_SPARE);
+    return 1;
+}
+
+/* Looks for the next magic behind bit `from` of the file, reading as far as a piece may reach:
+ * UINT64_MAX when there is none. */
+static uint64_t find_magic(struct cutter *c, uint64_t from, enum piece_kind *kind)
+{
+    for (;;) {
+        uint64_t origin = 8 * c->offset, end = origin + 8 * (uint64_t)c->len, magic;
+        uint64_t found = end > from ? bzblock_find(c->data, from - origin, end - origin, &magic)
+                                    : UINT64_MAX;
+        if (found != UINT64_MAX) {
+            *kind = magic == BZBLOCK_BEGIN ? PIECE_BLOCK : PIECE_END;
+            return found + origin;
+        }
+        if (end >= from + 48)
+            from = end - 47;
+        if (end - c->begin >= 8 * (uint64_t)PIECE_MAX || c->ended || !pull_more(c))
+            return UINT64_MAX;
+    }
+}
+
+/* The next piece: 1, or 0 when there are no more. */
+static int cut(struct cutter *c, struct piece *p)
+{
+    enum piece_kind next = PIECE_PLAIN;
+    uint64_t end = find_magic(c, c->begin + (c->kind != PIECE_PLAIN), &next);
+    if (end == c->begin) { /* plain, and no bytes of it */
+        c->kind = next;
+        end = find_magic(c, c->begin + 1, &next);
+    }
+    if (end == UINT64_MAX) {
+        next = PIECE_PLAIN;
+        end = 8 * (c->offset + c->len);
+        if (!c->ended) /* a magic may have begun */
+            end -= 48;
+    }
+    if (end == c->begin)
+        return 0;
+    p->kind = c->kind;
+    p->begin = c->begin;
+    p->end = end;
+    piece_put(p, 0, c->data + (c->begin / 8 - c->offset), piece_bytes(p));
+    piece_ready(p);
+    c->begin = end;
+    c->kind = next;
+    return 1;
+}
+
+/* ---- working: many threads --------------------------------------------------------------------- */
+
+struct bunzip {
+    const char *name;
+    struct cutter cutter;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t *helpers;
+    int helper_count, quit;
+    struct piece *ring; /* piece i is ring[i mod ring_count] */
+    uint64_t ring_count, taken, cut; /* pieces taken in order; cut off the file */
+    int cutting, ended;
+
+    /* Of the reader alone: */
+    struct bzblock_tables *tables;
+    struct piece piece;   /* the one at hand */
+    uint64_t at;          /* bit of the file: all before was understood */
+    int in_stream, level; /* behind a stream's header, and before its end */
+    uint32_t checksum;    /* of the stream's blocks */
+    size_t place, run;    /* in the block's bytes: the next; the next count of a run */
+    unsigned repeat;      /* of the byte before `place`, still to come */
+    int giving;           /* a block is being given out */
+    char *error;          /* to be reported when it is */
+    uint64_t given;
+};
+
+/* With the lock held, as await_piece: a thread can cut some pieces and decode them. */
+static int has_job(const struct bunzip *b)
+{
+    return !b->ended && !b->cutting && b->ring_count - (b->cut - b->taken) >= PIECES_A_JOB;
+}
+
+static void do_job(struct bunzip *b, struct bzblock_tables *tables)
+{
+    uint64_t first = b->cut;
+    int count = 0, blocks = 0;
+    b->cutting = 1;
+    pthread_mutex_unlock(&b->lock);
+    struct bzblock *work[PIECES_A_JOB];
+    struct piece *pieces[PIECES_A_JOB];
+    for (; count < PIECES_A_JOB; count++) {
+        pieces[count] = &b->ring[(first + (uint64_t)count) % b->ring_count];
+        if (!cut(&b->cutter, pieces[count]))
+            break;
+        pieces[count]->done = 0;
+        if (pieces[count]->kind == PIECE_BLOCK)
+            work[blocks++] = &pieces[count]->block;
+    }
+    pthread_mutex_lock(&b->lock);
+    b->cut += (uint64_t)count;
+    b->cutting = 0;
+    b->ended = count < PIECES_A_JOB;
+    pthread_cond_broadcast(&b->changed);
+    pthread_mutex_unlock(&b->lock);
+    if (blocks)
+        bzblock_decode(tables, work, blocks);
+    pthread_mutex_lock(&b->lock);
+    for (int i = 0; i < count; i++)
+        pieces[i]->done = 1;
+    pthread_cond_broadcast(&b->changed);
+}
+
+static void *help(void *arg)
+{
+    struct bunzip *b = arg;
+    struct bzblock_tables *tables = bzblock_tables_new();
+    pthread_mutex_lock(&b->lock);
+    while (!b->quit && !b->ended) {
+        if (has_job(b))
+            do_job(b, tables);
+        else
+            pthread_cond_wait(&b->changed, &b->lock);
+    }
+    pthread_mutex_unlock(&b->lock);
+    bzblock_tables_free(tables);
+    return NULL;
+}
+
+/* The next piece, when it is done: NULL when there is none. Whoever waits, works. */
+static struct piece *await_piece(struct bunzip *b)
+{
+    struct piece *next = &b->ring[b->taken % b->ring_count];
+    for (;;) {
+        int there = b->cut > b->taken;
+        if (there && next->done)
+            return next;
+        if (!there && b->ended)
+            return NULL;
+        if (has_job(b))
+            do_job(b, b->tables);
+        else
+            pthread_cond_wait(&b->changed, &b->lock);
+    }
+}
+
+/* ---- reading: in order ------------------------------------------------------------------------- */
+
+static int fail_at(const struct bunzip *b, uint64_t bit, const char *why)
+{
+    return err_set("cannot unpack '%s' at byte %" PRIu64 " (%" PRIu64 " unpacked): %s", b->name,
+                   bit / 8, b->given, why);
+}
+
+static int fail_cut_short(const struct bunzip *b)
+{
+    if (b->cutter.error) /* it was not the end: reading failed */
+        return err_set("%s", b->cutter.error);
+    return fail_at(b, b->piece.end, "truncated bzip2 input");
+}
+
+/* Makes the next piece the one at hand: 1, 0 at the end of the file. */
+static int next_piece(struct bunzip *b)
+{
+    pthread_mutex_lock(&b->lock);
+    struct piece *next = await_piece(b);
+    if (next) {
+        struct piece keep = b->piece;
+        b->piece = *next;
+        *next = keep;
+        b->taken++;
+        pthread_cond_broadcast(&b->changed);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return next != NULL;
+}
+
+/* Joins the next piece to the one at hand: 1, 0 at the end of the file. */
+static int join_piece(struct bunzip *b)
+{
+    pthread_mutex_lock(&b->lock);
+    struct piece *p = &b->piece, *next = await_piece(b);
+    if (next) {
+        size_t at = (size_t)(piece_offset(next) - piece_offset(p));
+        p->end = next->end;
+        piece_put(p, at, next->packed, piece_bytes(next));
+        piece_ready(p);
+        b->taken++;
+        pthread_cond_broadcast(&b->changed);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return next != NULL;
+}
+
+/* Whether n more bits are there, joining pieces where a magic was data. */
+static int has_bits(struct bunzip *b, uint64_t n)
+{
+    while (b->piece.end - b->at < n)
+        if (!join_piece(b))
+            return 0;
+    return 1;
+}
+
+static uint32_t get(struct bunzip *b, int n)
+{
+    uint32_t v = bzblock_bits(b->piece.packed, b->at - 8 * piece_offset(&b->piece), n);
+    b->at += (uint64_t)n;
+    return v;
+}
+
+/* Between streams, at a byte: skips zeros and reads a header. 1, 0 at the end of the file, -1. */
+static int read_header(struct bunzip *b)
+{
+    uint64_t begin;
+    uint32_t byte;
+    do {
+        if (b->at == b->piece.end && !next_piece(b))
+            return b->cutter.error ? fail_cut_short(b) : 0;
+        begin = b->at;
+        if (!has_bits(b, 8))
+            return fail_cut_short(b);
+    } while (!(byte = get(b, 8)));
+    for (int i = 0; i < 4; i++) {
+        int fits = i < 3 ? byte == (uint8_t)"BZh"[i] : byte >= '1' && byte <= '9';
+        if (!fits)
+            return fail_at(b, begin, "neither a bzip2 stream nor the end of the file");
+        if (i < 3 && !has_bits(b, 8))
+            return fail_cut_short(b);
+        if (i < 3)
+            byte = get(b, 8);
+    }
+    b->level = (int)byte - '0';
+    b->in_stream = 1;
+    b->checksum = 0;
+    return 1;
+}
+
+static int end_stream(struct bunzip *b)
+{
+    uint64_t begin = b->at, end = (begin + 80 + 7) / 8 * 8;
+    if (!has_bits(b, end - begin))
+        return fail_cut_short(b);
+    b->at += 48;
+    if (get(b, 32) != b->checksum)
+        return fail_at(b, begin, "the stream's checksum does not match");
+    b->at = end;
+    b->in_stream = 0;
+    return 0;
+}
+
+/* Decodes the block that begins at b->at, if that was not done, with as many pieces as it needs: a
+ * magic was data. Joins ever more at once, so that a file full of them cannot take forever. */
+static int decode_here(struct bunzip *b)
+{
+    struct piece *p = &b->piece;
+    struct bzblock *block = &p->block;
+    int decoded = p->kind == PIECE_BLOCK && p->begin == b->at;
+    for (;;) {
+        if (!decoded) {
+            block->begin = b->at - 8 * piece_offset(p);
+            bzblock_decode(b->tables, &block, 1);
+        }
+        if (block->state != BZBLOCK_CUT)
+            return 0;
+        uint64_t had = p->end;
+        has_bits(b, 2 * (had - b->at));
+        if (p->end == had)
+            return fail_cut_short(b);
+        decoded = 0;
+    }
+}
+
+/* Makes the block that begins at b->at ready to be given out. */
+static int take_block(struct bunzip *b)
+{
+    struct bzblock *block = &b->piece.block;
+    if (decode_here(b) < 0)
+        return -1;
+    if (block->state == BZBLOCK_GOOD && block->count > 100000 * (size_t)b->level) {
+        block->state = BZBLOCK_BAD;
+        block->why = "damaged bzip2 block: it is longer than its stream's level allows";
+    }
+    if (block->state == BZBLOCK_BAD)
+        return fail_at(b, b->at, block->why);
+    b->checksum = (b->checksum << 1 | b->checksum >> 31) ^ block->crc;
+    b->at = block->after + 8 * piece_offset(&b->piece);
+    b->place = b->repeat = 0;
+    b->run = bzblock_next_run(block->bytes, 0, block->count);
+    b->giving = 1;
+    return 0;
+}
+
+/* Goes on to the next block: 1, 0 at the end of the file, -1. */
+static int next_block(struct bunzip *b)
+{
+    for (;;) {
+        int in_stream = b->in_stream ? 1 : read_header(b);
+        if (in_stream <= 0)
+            return in_stream;
+        if ((b->at == b->piece.end && !next_piece(b)) || !has_bits(b, 48))
+            return fail_cut_short(b);
+        uint64_t begin = b->at, magic = (uint64_t)get(b, 24) << 24;
+        magic |= get(b, 24);
+        b->at = begin;
+        if (magic == BZBLOCK_BEGIN)
+            return take_block(b) < 0 ? -1 : 1;
+        if (magic != BZBLOCK_STREAM_END)
+            return fail_at(b, begin, "neither a bzip2 block nor the end of a stream");
+        if (end_stream(b) < 0)
+            return -1;
+    }
+}
+
+/* Gives out bytes of the block at hand, runs expanded. */
+static size_t give(struct bunzip *b, uint8_t *out, size_t room)
+{
+    const struct bzblock *block = &b->piece.block;
+    const size_t whole = room;
+    while (room) {
+        size_t n = b->repeat ? b->repeat : b->run - b->place;
+        if (n > room)
+            n = room;
+        if (b->repeat) {
+            memset(out, block->bytes[b->place - 2], n);
+            b->repeat -= (unsigned)n;
+        } else {
+            memcpy(out, block->bytes + b->place, n);
+            b->place += n;
+        }
+        out += n;
+        room -= n;
+        if (b->repeat || b->place < b->run)
+            continue;
+        if (b->place == block->count) {
+            b->giving = 0;
+            break;
+        }
+        if (b->place == b->run) {
+            b->repeat = block->bytes[b->place++];
+            b->run = bzblock_next_run(block->bytes, b->place, block->count);
+        }
+    }
+    return whole - room;
+}
+
+int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n)
+{
+    size_t got = 0;
+    while (!got && n) {
+        if (b->error)
+            return err_set("%s", b->error);
+        if (b->giving) {
+            got = give(b, bytes, n);
+            b->given += got;
+            continue;
+        }
+        int more = next_block(b);
+        if (more < 0)
+            b->error = mem_strdup(err_get());
+        if (more <= 0)
+            return more;
+    }
+    return (int64_t)got;
+}
+
+uint64_t bunzip_packed(const struct bunzip *b)
+{
+    return b->at / 8;
+}
+
+/* ---- life -------------------------------------------------------------------------------------- */
+
+struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *bytes, size_t n),
+                          void *ctx, int threads)
+{
+    struct bunzip *b = mem_zalloc(1, sizeof *b);
+    b->name = name;
+    b->cutter = (struct cutter){ .pull = pull, .ctx = ctx, .kind = PIECE_PLAIN };
+    b->tables = bzblock_tables_new();
+    b->ring_count = (uint64_t)PIECES_A_JOB * 2 * (uint64_t)threads;
+    b->ring = mem_zalloc((size_t)b->ring_count, sizeof *b->ring);
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->changed, NULL);
+    b->helper_count = threads - 1;
+    b->helpers = mem_zalloc((size_t)threads, sizeof *b->helpers);
+    for (int i = 0; i < b->helper_count; i++)
+        pool_start_thread(&b->helpers[i], help, b);
+    return b;
+}
+
+void bunzip_free(struct bunzip *b)
+{
+    if (!b)
+        return;
+    pthread_mutex_lock(&b->lock);
+    b->quit = 1;
+    pthread_cond_broadcast(&b->changed);
+    pthread_mutex_unlock(&b->lock);
+    for (int i = 0; i < b->helper_count; i++)
+        pthread_join(b->helpers[i], NULL);
+    pthread_mutex_destroy(&b->lock);
+    pthread_cond_destroy(&b->changed);
+    for (uint64_t i = 0; i < b->ring_count; i++)
+        piece_release(&b->ring[i]);
+    piece_release(&b->piece);
+    bzblock_tables_free(b->tables);
+    free(b->cutter.data);
+    free(b->cutter.error);
+    free(b->error);
+    free(b->ring);
+    free(b->helpers);
+    free(b);
+}

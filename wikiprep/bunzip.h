@@ -1,0 +1,43 @@
+/*
+ * bunzip.h - bzip2 on all cores, as a stream of bytes.
+ *
+ * A bzip2 file is a sequence of streams, and a stream one of blocks that begin at any bit:
+ *
+ *     "BZh" level  block*  end-of-stream magic, checksum, zero bits up to a byte
+ *
+ * Nothing says where blocks begin but their magic number (bzblock.h). The packed bytes are cut
+ * before every magic, and the pieces are decoded side by side in the hope that each is a block.
+ * They are then taken in order: a block counts when it begins where the one before it ended. Where
+ * a magic turns out to be data, the pieces around it are joined and decoded again. So streams of
+ * one block and of thousands are equally fast, and no data can mislead.
+ *
+ * All CRCs are checked before a byte is given out. Zero bytes between and behind streams are
+ * skipped; anything else there is an error. After whatever error, what came before it was good.
+ *
+ * Memory: per thread some 30 MB, whatever the file says.
+ */
+#ifndef TEXTMILL_BUNZIP_H
+#define TEXTMILL_BUNZIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct bunzip;
+
+/* Whether n bytes of a file's beginning (14 are enough) are those of a bzip2 stream. */
+int bunzip_recognises(const void *bytes, size_t n);
+
+/* `pull` gives up to n more packed bytes: how many, 0 at the end, -1 with the error set. It is
+ * called by any thread, one at a time. `name` (borrowed) is for errors. With one thread all work
+ * is done inside bunzip_read; with more, threads - 1 others help whoever calls it. */
+struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *bytes, size_t n),
+                          void *ctx, int threads);
+void bunzip_free(struct bunzip *b);
+
+/* Up to n bytes: how many, 0 at the end, -1. */
+int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n);
+
+/* Packed bytes that were used so far. */
+uint64_t bunzip_packed(const struct bunzip *b);
+
+#endif
