@@ -27,7 +27,7 @@ int bunzip_recognises(const void *bytes, size_t n)
     return !memcmp(p + 4, block, there) || !memcmp(p + 4, end, there);
 }
 
-/* ---- pieces ---------------------------------------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------------------------- */
 
 enum piece_kind {
     PIECE_BLOCK, /* begins with a block's magic */
@@ -78,7 +78,7 @@ static void piece_release(struct piece *p)
     free(p->block.bytes);
 }
 
-/* ---- cutting: one thread at a time ------------------------------------------------------------- */
+/* ---- cutting: one thread at a time -------------------------------------------------------- */
 
 struct cutter {
     int64_t (*pull)(void *ctx, void *bytes, size_t n);
@@ -160,7 +160,7 @@ static int cut(struct cutter *c, struct piece *p)
     return 1;
 }
 
-/* ---- working: many threads --------------------------------------------------------------------- */
+/* ---- working: many threads ---------------------------------------------------------------- */
 
 struct bunzip {
     const char *name;
@@ -255,7 +255,7 @@ static struct piece *await_piece(struct bunzip *b)
     }
 }
 
-/* ---- reading: in order ------------------------------------------------------------------------- */
+/* ---- reading: in order -------------------------------------------------------------------- */
 
 static int fail_at(const struct bunzip *b, uint64_t bit, const char *why)
 {
@@ -479,7 +479,7 @@ uint64_t bunzip_packed(const struct bunzip *b)
     return b->at / 8;
 }
 
-/* ---- life -------------------------------------------------------------------------------------- */
+/* ---- life --------------------------------------------------------------------------------- */
 
 struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *bytes, size_t n),
                           void *ctx, int threads)

@@ -18,7 +18,7 @@ enum {
     SHIFT_MAX = 20   /* digits of a run's length */
 };
 
-/* ---- bits ---------------------------------------------------------------------------------- */
+/* ---- bits --------------------------------------------------------------------------------- */
 
 /* The next bits stand at the top of `bits`, at least `held` of them. */
 struct bits {
@@ -75,7 +75,7 @@ uint32_t bzblock_bits(const uint8_t *packed, uint64_t at, int n)
     return (uint32_t)(load_be64(packed + at / 8) << (at & 7) >> (64 - n));
 }
 
-/* ---- magic --------------------------------------------------------------------------------- */
+/* ---- magic -------------------------------------------------------------------------------- */
 
 /* A magic that begins s bits into a byte fills the two bytes behind that byte with known values:
  * bit s (8 + s for a stream's end) of second[x] & third[y] says that x and y may be those. */
@@ -121,7 +121,7 @@ uint64_t bzblock_find(const uint8_t *packed, uint64_t from, uint64_t to, uint64_
     return UINT64_MAX;
 }
 
-/* ---- the parts of a block ------------------------------------------------------------------- */
+/* ---- the parts of a block ----------------------------------------------------------------- */
 
 /* A canonical Huffman code. Words of up to FAST bits are looked up; for longer ones, `limit` is the
  * first word of each length that is too large, from the top of 32 bits. */
@@ -270,7 +270,7 @@ static unsigned long_word(const struct code *c, uint64_t bits)
     return 0;
 }
 
-/* ---- symbols -------------------------------------------------------------------------------- */
+/* ---- symbols ------------------------------------------------------------------------------ */
 
 /* A move-to-front list of bytes, whose first eight are in one register, the first lowest. */
 struct list {
@@ -309,7 +309,7 @@ static inline uint8_t to_front(struct list *l, unsigned place)
     return byte;
 }
 
-/* Reads the symbols of a block: its last column into b->bytes, and how often each byte is there. */
+/* Reads the symbols of a block: its last column into b->bytes, and how often each byte occurs. */
 static int read_symbols(struct bzblock *b, struct bits *input, const struct bzblock_tables *t,
                         int groups, const uint8_t *alphabet, int used, uint32_t *occurs)
 {
@@ -421,7 +421,7 @@ static int64_t read_block(struct bzblock_tables *t, struct bzblock *b, uint32_t 
     return begin;
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------- */
+/* ---- bytes -------------------------------------------------------------------------------- */
 
 static uint32_t crc_add(uint32_t crc, const uint8_t *p, size_t n)
 {
