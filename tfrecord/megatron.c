@@ -10,7 +10,8 @@
 typedef unsigned long long ull;
 
 enum { HEAD_BYTES = 34, MAGIC_BYTES = 9, DTYPE_I32 = 4, DTYPE_U16 = 8 };
-enum { U16_VOCABULARY = 65500 }; /* Megatron's own bound */
+static const uint64_t NO_BIN = UINT64_MAX; /* for the length of .bin: not known */
+enum { U16_VOCABULARY = 65500 };           /* Megatron's own bound */
 
 static const char MAGIC[MAGIC_BYTES] = "MMIDIDX\0";
 static const char LEGACY[] = "TNTIDX\0"; /* fairseq's format, of Megatron-LM before 2.0 */
@@ -75,9 +76,9 @@ static int check_head(struct megatron *m)
     return 0;
 }
 
-static int check_sequences(struct megatron *m)
+static int check_sequences(struct megatron *m, uint64_t bytes)
 {
-    uint64_t at = 0, bytes = m->bin.bytes;
+    uint64_t at = 0;
     for (uint64_t i = 0; i < m->sequences; i++) {
         int32_t size = (int32_t)le_u32(m->sizes + 4 * i);
         uint64_t pointer = le_u64(m->pointers + 8 * i);
@@ -91,7 +92,7 @@ static int check_sequences(struct megatron *m)
                            (ull)(at + (uint64_t)size * (uint64_t)m->width), (ull)bytes);
         at += (uint64_t)size * (uint64_t)m->width;
     }
-    if (at != bytes)
+    if (at != bytes && bytes != NO_BIN)
         return err_set("sequences end at byte %llu, .bin has %llu", (ull)at, (ull)bytes);
     m->tokens = at / (uint64_t)m->width;
     return 0;
@@ -112,20 +113,21 @@ static int check_documents(const struct megatron *m)
     return 0;
 }
 
-int megatron_open(struct megatron *m, const char *prefix)
+static int open_pair(struct megatron *m, const char *prefix, int with_bin)
 {
     struct buf path = BUF_INIT;
-    *m = (struct megatron){ .prefix = mem_strdup(prefix) };
+    *m = (struct megatron) { .prefix = mem_strdup(prefix) };
     buf_addf(&path, "%s.idx", prefix);
     int result = file_map(&m->idx, path.data);
     if (!result && check_head(m) < 0)
         result = err_in("%s", path.data);
-    if (!result) {
+    if (!result && with_bin) {
         buf_clear(&path);
         buf_addf(&path, "%s.bin", prefix);
         result = file_map(&m->bin, path.data);
     }
-    if (!result && (check_sequences(m) < 0 || check_documents(m) < 0))
+    if (!result &&
+        (check_sequences(m, with_bin ? m->bin.bytes : NO_BIN) < 0 || check_documents(m) < 0))
         result = err_in("%s.idx", prefix);
     buf_release(&path);
     if (result < 0)
@@ -133,12 +135,22 @@ int megatron_open(struct megatron *m, const char *prefix)
     return result;
 }
 
+int megatron_open(struct megatron *m, const char *prefix)
+{
+    return open_pair(m, prefix, 1);
+}
+
+int megatron_open_index(struct megatron *m, const char *prefix)
+{
+    return open_pair(m, prefix, 0);
+}
+
 void megatron_close(struct megatron *m)
 {
     file_unmap(&m->idx);
     file_unmap(&m->bin);
     free(m->prefix);
-    *m = (struct megatron){ 0 };
+    *m = (struct megatron) { 0 };
 }
 
 static int64_t token_at(const unsigned char *p, int dtype)
@@ -183,7 +195,7 @@ int megatron_create(struct megatron_writer *w, const char *dir, const char *name
                     uint64_t vocabulary)
 {
     struct buf file = BUF_INIT;
-    *w = (struct megatron_writer){ .width = vocabulary < U16_VOCABULARY ? 2 : 4,
+    *w = (struct megatron_writer) { .width = vocabulary < U16_VOCABULARY ? 2 : 4,
                                     .bytes = BUF_INIT };
     buf_addf(&file, "%s.bin", name);
     int result = shard_open(&w->bin, dir, file.data);
@@ -271,5 +283,5 @@ void megatron_release(struct megatron_writer *w)
     buf_release(&w->bytes);
     free(w->sizes);
     free(w->documents);
-    *w = (struct megatron_writer){ .bytes = BUF_INIT };
+    *w = (struct megatron_writer) { .bytes = BUF_INIT };
 }

@@ -45,6 +45,9 @@ struct megatron {
 int megatron_open(struct megatron *m, const char *prefix);
 void megatron_close(struct megatron *m);
 
+/* The same without .bin: for what only asks where sequences are. */
+int megatron_open_index(struct megatron *m, const char *prefix);
+
 /* Tokens of all documents end to end, [first, first + n), which must exist. -1 when an id is
  * negative or over 32 bits. Safe from several threads. */
 int megatron_read(const struct megatron *m, uint64_t first, size_t n, uint32_t *ids);

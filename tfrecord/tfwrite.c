@@ -1,7 +1,7 @@
 /*
  * tfwrite - token streams to training data: TFRecord shards of the layouts gpt, bert,
- * bert-tf1 and bert-packed, or a Megatron pair; also index, verify,
- * repair and show for such files.
+ * bert-tf1 and bert-packed, or a Megatron pair; also index,
+ * index-map, verify, repair and show for such files.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 #include "tfrecord/corpus.h"
 #include "tfrecord/crc32c.h"
 #include "tfrecord/index.h"
+#include "tfrecord/indexmap.h"
 #include "tfrecord/intake.h"
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"
@@ -553,6 +554,61 @@ static int run_repair(int argc, char **argv)
     return 0;
 }
 
+static int64_t samples, epochs, map_seed = 1234, map_length = 1024;
+static const char *split;
+static int part, wide;
+
+/* The names that Megatron's old versions look for, and those of programs that ask for epochs. */
+static void name_maps(struct buf *name, const char *prefix)
+{
+    static const char *const parts[] = { "train", "valid", "test" };
+    if (output)
+        buf_adds(name, output);
+    else if (samples)
+        buf_addf(name, "%s_%s_indexmap_%" PRId64 "ns_%" PRId64 "sl_%" PRId64 "s", prefix,
+                 parts[part], samples, map_length, map_seed);
+    else
+        buf_addf(name, "%s_indexmap_%" PRId64 "ns_%" PRId64 "sl_%" PRId64 "s", prefix, epochs,
+                 map_length, map_seed);
+}
+
+static int write_maps(const char *prefix)
+{
+    struct indexmap x = { .sequence_length = (uint32_t)map_length,
+                          .seed = (uint32_t)map_seed,
+                          .samples = (uint64_t)samples,
+                          .epochs = (uint64_t)epochs,
+                          .wide = wide };
+    struct megatron m;
+    struct buf name = BUF_INIT;
+    const char *shares = split ? split : samples ? "969,30,1" : "997,3,0";
+    if (megatron_open_index(&m, prefix) < 0)
+        return -1;
+    name_maps(&name, prefix);
+    int result = indexmap_split(&x, m.sequences, shares, part, !samples);
+    if (!result)
+        result = indexmap_write(&x, &m, name.data);
+    if (!result)
+        printf("%s: %" PRIu64 " samples, %" PRIu64 " epochs of %" PRIu64 " documents%s\n",
+               name.data, x.made, x.epochs, x.end - x.first, x.apart ? ", the last apart" : "");
+    tool_count("samples", x.made);
+    buf_release(&name);
+    megatron_close(&m);
+    return result;
+}
+
+static int run_index_map(int argc, char **argv)
+{
+    struct buf prefix = BUF_INIT;
+    (void)argc;
+    if (!samples == !epochs)
+        return err_usage("--samples or --epochs is wanted, one of them");
+    megatron_prefix(&prefix, argv[0]);
+    int result = write_maps(prefix.data);
+    buf_release(&prefix);
+    return result;
+}
+
 static int64_t limit;
 
 static int show_tfrecord(const char *path)
@@ -656,6 +712,17 @@ static const struct opt index_options[] = {
       0 },
     { 0 },
 };
+static const struct opt index_map_options[] = {
+    { 'o', "output", OPT_TEXT, &output, "NAME", "what the files' names begin with", 0, 0 },
+    { 0, "samples", OPT_INT, &samples, "N", "samples to make; 0: ask for epochs", 0, 4e9 },
+    { 0, "epochs", OPT_INT, &epochs, "N", "epochs to go through; 0: ask for samples", 0, 1e9 },
+    { 0, "sequence-length", OPT_INT, &map_length, "N", "samples have N + 1 tokens", 1, 1 << 24 },
+    { 0, "seed", OPT_INT, &map_seed, "N", "seed of both shuffles", 0, UINT32_MAX },
+    { 0, "split", OPT_TEXT, &split, "A,B,C", "shares of the three parts", 0, 0 },
+    { 0, "part", OPT_CHOICE, &part, "train|valid|test", "the part to map", 0, 0 },
+    { 0, "wide", OPT_FLAG, &wide, NULL, "sample_idx in 64 bits, as some versions have it", 0, 0 },
+    { 0 },
+};
 static const struct opt repair_options[] = {
     { 'o', "output", OPT_TEXT, &output, "FILE", "where to write the good records", 0, 0 },
     { 0 },
@@ -670,6 +737,8 @@ static const struct tool_command commands[] = {
       TOOL_THREADS | TOOL_CONFIG | TOOL_PROGRESS, 0, 1, run_write },
     { "index", "FILE...", "Write the index of TFRecord files, as tfrecord2idx does.", index_options,
       0, 1, -1, run_index },
+    { "index-map", "PREFIX", "Write the index maps of a Megatron pair.", index_map_options, 0, 1, 1,
+      run_index_map },
     { "verify", "FILE|DIR...", "Check checksums, indexes and manifests.", NULL, 0, 1, -1,
       run_verify },
     { "repair", "FILE", "Write the good records of a damaged TFRecord file.", repair_options, 0, 1,
