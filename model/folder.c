@@ -9,16 +9,21 @@
 #include "common/file.h"
 #include "common/js.h"
 #include "common/mem.h"
+#include "model/folder_config.h"
 #include "model/safetensors.h"
 
-/* Saved files carry the name of the submodule in GPT2LMHeadModel; OpenAI's own lack it. */
-static const char prefix[] = "transformer.";
+/* Files carry the name of the submodule that the tensor is of in the model with its heads, or, of
+ * that submodule alone (OpenAI's GPT-2, BertModel), lack it. Our table has it for BERT, where the
+ * heads' names are without one. */
+static const char *prefix_of(const struct model *m)
+{
+    return m->config.kind == MODEL_GPT ? "transformer." : "bert.";
+}
 
 /* ---- config.json -------------------------------------------------------------------------- */
 
-/* Absent keys have the defaults of Hugging Face's GPT2Config. null counts as absent. */
-static int read_count(int64_t *out, const struct js *root, const char *key, int64_t absent,
-                      const char *path)
+int config_count(int64_t *out, const struct js *root, const char *key, int64_t absent,
+                 const char *path)
 {
     const struct js *v = js_get(root, key);
     *out = absent;
@@ -27,8 +32,8 @@ static int read_count(int64_t *out, const struct js *root, const char *key, int6
     return 0;
 }
 
-static int read_real(double *out, const struct js *root, const char *key, double absent,
-                     const char *path)
+int config_real(double *out, const struct js *root, const char *key, double absent,
+                const char *path)
 {
     const struct js *v = js_get(root, key);
     *out = absent;
@@ -37,43 +42,44 @@ static int read_real(double *out, const struct js *root, const char *key, double
     return 0;
 }
 
+int config_switch(const struct js *root, const char *key, int wanted, const char *path)
+{
+    const struct js *v = js_get(root, key);
+    int value = wanted;
+    if (v && js_bool(v, &value) < 0)
+        return err_set("%s: bad %s: not true or false", path, key);
+    if (value != wanted)
+        return err_set("%s: unsupported %s: %s", path, key, value ? "true" : "false");
+    return 0;
+}
+
+/* GPT-2. Absent keys have the defaults of Hugging Face's GPT2Config. */
 static int read_numbers(struct model_config *c, const struct js *root, const char *path)
 {
-    if (read_count(&c->layers, root, "n_layer", 12, path) < 0 ||
-        read_count(&c->width, root, "n_embd", 768, path) < 0 ||
-        read_count(&c->heads, root, "n_head", 12, path) < 0 ||
-        read_count(&c->positions, root, "n_positions", 1024, path) < 0 ||
-        read_count(&c->vocabulary, root, "vocab_size", 50257, path) < 0 ||
-        read_real(&c->epsilon, root, "layer_norm_epsilon", 1e-5, path) < 0 ||
-        read_real(&c->embedding_dropout, root, "embd_pdrop", 0.1, path) < 0 ||
-        read_real(&c->attention_dropout, root, "attn_pdrop", 0.1, path) < 0 ||
-        read_real(&c->residual_dropout, root, "resid_pdrop", 0.1, path) < 0 ||
-        read_real(&c->init_std, root, "initializer_range", 0.02, path) < 0)
+    if (config_count(&c->layers, root, "n_layer", 12, path) < 0 ||
+        config_count(&c->width, root, "n_embd", 768, path) < 0 ||
+        config_count(&c->heads, root, "n_head", 12, path) < 0 ||
+        config_count(&c->positions, root, "n_positions", 1024, path) < 0 ||
+        config_count(&c->vocabulary, root, "vocab_size", 50257, path) < 0 ||
+        config_real(&c->epsilon, root, "layer_norm_epsilon", 1e-5, path) < 0 ||
+        config_real(&c->embedding_dropout, root, "embd_pdrop", 0.1, path) < 0 ||
+        config_real(&c->attention_dropout, root, "attn_pdrop", 0.1, path) < 0 ||
+        config_real(&c->residual_dropout, root, "resid_pdrop", 0.1, path) < 0 ||
+        config_real(&c->init_std, root, "initializer_range", 0.02, path) < 0)
         return -1;
     if (c->width < 1 || c->width > 1 << 20)
         return err_set("%s: bad n_embd %lld", path, (long long)c->width);
-    return read_count(&c->inner, root, "n_inner", 4 * c->width, path);
+    return config_count(&c->inner, root, "n_inner", 4 * c->width, path);
 }
 
 /* Variants of GPT-2 that compute something else. */
 static int check_variant(const struct js *root, const char *path)
 {
-    static const struct {
-        const char *key;
-        int wanted;
-    } switches[] = { { "tie_word_embeddings", 1 },
-                     { "scale_attn_weights", 1 },
-                     { "scale_attn_by_inverse_layer_idx", 0 },
-                     { "add_cross_attention", 0 } };
-    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
-        const struct js *v = js_get(root, switches[i].key);
-        int value = switches[i].wanted;
-        if (v && js_bool(v, &value) < 0)
-            return err_set("%s: bad %s: not true or false", path, switches[i].key);
-        if (value != switches[i].wanted)
-            return err_set("%s: unsupported %s: %s", path, switches[i].key,
-                           value ? "true" : "false");
-    }
+    if (config_switch(root, "tie_word_embeddings", 1, path) < 0 ||
+        config_switch(root, "scale_attn_weights", 1, path) < 0 ||
+        config_switch(root, "scale_attn_by_inverse_layer_idx", 0, path) < 0 ||
+        config_switch(root, "add_cross_attention", 0, path) < 0)
+        return -1;
     const struct js *v = js_get(root, "activation_function");
     const char *activation = v ? js_text(v, NULL) : "gelu_new";
     if (!activation || (strcmp(activation, "gelu_new") && strcmp(activation, "gelu_pytorch_tanh")))
@@ -85,35 +91,60 @@ static int check_variant(const struct js *root, const char *path)
     return 0;
 }
 
-static int read_config(struct model_config *c, const struct js *root, const char *path)
+static int read_gpt(struct model_config *c, const struct js *root, const char *path)
 {
-    const char *type = js_text(js_get(root, "model_type"), NULL);
-    if (!type || strcmp(type, "gpt2"))
-        return err_set("%s: unsupported model_type '%s', only gpt2", path, type ? type : "");
-    if (check_variant(root, path) < 0 || read_numbers(c, root, path) < 0)
-        return -1;
-    return 0;
+    return check_variant(root, path) < 0 || read_numbers(c, root, path) < 0 ? -1 : 0;
 }
 
-int folder_parse_config(struct model_config *config, const char *text, size_t n, const char *name)
+typedef int config_reader(struct model_config *c, const struct js *root, const char *path);
+
+static int parse_config(struct model_config *config, const char *type, config_reader *reader,
+                        const char *text, size_t n, const char *name)
 {
     *config = (struct model_config){ 0 };
     struct js *root = js_parse(text, n, name);
-    int failed = !root || read_config(config, root, name) < 0;
+    const char *is = js_text(js_get(root, "model_type"), NULL);
+    int failed = root ? 0 : -1;
+    if (root && (!is || strcmp(is, type)))
+        failed = err_set("%s: unsupported model_type '%s', only %s", name, is ? is : "", type);
+    else if (root)
+        failed = reader(config, root, name);
     js_free(root);
     return failed ? -1 : 0;
 }
 
-int folder_read_config(struct model_config *config, const char *dir)
+int folder_parse_config(struct model_config *config, const char *text, size_t n, const char *name)
+{
+    return parse_config(config, "gpt2", read_gpt, text, n, name);
+}
+
+int folder_parse_bert(struct model_config *config, const char *text, size_t n, const char *name)
+{
+    return parse_config(config, "bert", config_read_bert, text, n, name);
+}
+
+static int read_config(struct model_config *config, const char *dir,
+                       int (*parse)(struct model_config *config, const char *text, size_t n,
+                                    const char *name))
 {
     struct buf path = BUF_INIT, text = BUF_INIT;
     file_join(&path, dir, "config.json");
     int failed = file_read(path.data, &text);
     if (failed == 0)
-        failed = folder_parse_config(config, text.data, text.len, path.data);
+        failed = parse(config, text.data, text.len, path.data);
     buf_release(&text);
     buf_release(&path);
     return failed;
+}
+
+int folder_read_config(struct model_config *config, const char *dir)
+{
+    return read_config(config, dir, folder_parse_config);
+}
+
+int folder_read_bert(struct model_config *config, const char *dir)
+{
+    return read_config(config, dir, folder_parse_bert);
 }
 
 static void print_config(struct buf *out, const struct model_config *c, int64_t end_of_text)
@@ -156,47 +187,59 @@ void folder_free_blocks(struct model *m, struct ops *o, float **blocks)
     free(blocks);
 }
 
-static const char *without_prefix(const char *name)
+static const char *without_prefix(const struct model *m, const char *name)
 {
-    return strncmp(name, prefix, sizeof prefix - 1) ? name : name + sizeof prefix - 1;
+    const char *prefix = prefix_of(m);
+    size_t n = strlen(prefix);
+    return strncmp(name, prefix, n) ? name : name + n;
 }
 
-static const struct safetensor *find_tensor(const struct safetensors_set *set, const char *name,
+/* With and without the prefix. */
+static const struct safetensor *find_tensor(const struct model *m,
+                                            const struct safetensors_set *set, const char *name,
                                             const struct safetensors **file)
 {
-    const struct safetensor *t = safetensors_find_in(set, name, file);
+    const char *bare = without_prefix(m, name);
+    const struct safetensor *t = safetensors_find_in(set, bare, file);
     if (t)
         return t;
-    char prefixed[sizeof prefix + TENSOR_NAME];
-    snprintf(prefixed, sizeof prefixed, "%s%s", prefix, name);
+    char prefixed[2 * TENSOR_NAME];
+    snprintf(prefixed, sizeof prefixed, "%s%s", prefix_of(m), bare);
     return safetensors_find_in(set, prefixed, file);
+}
+
+static const struct tensor *find_row(const struct model *m, const char *name)
+{
+    const char *bare = without_prefix(m, name);
+    const struct tensor *row = tensor_find(&m->tensors, bare);
+    if (row)
+        return row;
+    char prefixed[2 * TENSOR_NAME];
+    snprintf(prefixed, sizeof prefixed, "%s%s", prefix_of(m), bare);
+    return tensor_find(&m->tensors, prefixed);
+}
+
+/* Dimension d of the row's tensor in a file. */
+static int64_t file_shape(const struct tensor *row, int d)
+{
+    return row->shape[row->transposed ? 1 - d : d];
 }
 
 static int check_shape(const struct safetensors *file, const struct safetensor *t,
                        const struct tensor *row)
 {
-    if (t->rank == row->rank && t->shape[0] == row->shape[0] &&
-        (t->rank == 1 || t->shape[1] == row->shape[1]))
+    if (t->rank == row->rank && t->shape[0] == file_shape(row, 0) &&
+        (t->rank == 1 || t->shape[1] == file_shape(row, 1)))
         return 0;
     struct buf shape = BUF_INIT;
     for (int i = 0; i < t->rank; i++)
         buf_addf(&shape, "%s%lld", i ? "," : "", (long long)t->shape[i]);
     err_set(row->rank == 1 ? "%s: tensor '%s' has shape [%s], the config wants [%lld]"
                            : "%s: tensor '%s' has shape [%s], the config wants [%lld,%lld]",
-            file->path, t->name, shape.data, (long long)row->shape[0], (long long)row->shape[1]);
+            file->path, t->name, shape.data, (long long)file_shape(row, 0),
+            (long long)(row->rank == 1 ? 0 : file_shape(row, 1)));
     buf_release(&shape);
     return -1;
-}
-
-/* The row's tensor, in the right shape; *file is where it is. NULL with an error. */
-static const struct safetensor *wanted_tensor(const struct safetensors_set *set,
-                                              const struct tensor *row,
-                                              const struct safetensors **file)
-{
-    const struct safetensor *t = find_tensor(set, row->name, file);
-    if (!t)
-        err_set("%s: no tensor '%s'", set->files[0].path, row->name);
-    return t && check_shape(*file, t, row) == 0 ? t : NULL;
 }
 
 static int ends_with(const char *name, const char *end)
@@ -205,76 +248,144 @@ static int ends_with(const char *name, const char *end)
     return n >= e && !strcmp(name + n - e, end);
 }
 
-/* What is in the files and not in the table: buffers that the model makes itself, and the decoder
- * where it is a copy of the embedding. */
-static int check_extra(const struct safetensors_set *set, const struct safetensors *file,
-                       const struct safetensor *t)
+static int begins_with(const char *name, const char *beginning)
 {
-    if (ends_with(t->name, ".attn.bias") || ends_with(t->name, ".attn.masked_bias"))
-        return 0;
-    if (!strcmp(t->name, "lm_head.weight")) {
-        const struct safetensors *other;
-        const struct safetensor *wte = find_tensor(set, "wte.weight", &other);
-        if (wte && wte->bytes == t->bytes &&
-            !memcmp(other->map.data + wte->offset, file->map.data + t->offset, t->bytes))
-            return 0;
-        return err_set("%s: tensor '%s' differs from wte.weight; untied decoders are unsupported",
-                       file->path, t->name);
-    }
-    return err_set("%s: tensor '%s' is not part of the model", file->path, t->name);
+    return !strncmp(name, beginning, strlen(beginning));
 }
 
-static int check_extras(const struct safetensors_set *set, const struct tensor_table *table)
+/* The tensor that the model takes for `name` as well; NULL if there is none. */
+static const char *tied_to(const struct model *m, const char *name)
+{
+    if (m->config.kind == MODEL_GPT)
+        return strcmp(name, "lm_head.weight") ? NULL : "wte.weight";
+    if (m->config.kind != MODEL_BERT_PRETRAINING)
+        return NULL;
+    if (!strcmp(name, "cls.predictions.decoder.weight"))
+        return "bert.embeddings.word_embeddings.weight";
+    return strcmp(name, "cls.predictions.decoder.bias") ? NULL : "cls.predictions.bias";
+}
+
+/* Buffers that the model makes itself, and of BERT the heads that are not asked for. */
+static int is_passed_over(const struct model *m, const char *name)
+{
+    if (m->config.kind == MODEL_GPT)
+        return ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias");
+    const char *bare = without_prefix(m, name);
+    return !strcmp(bare, "embeddings.position_ids") || begins_with(bare, "pooler.") ||
+           begins_with(bare, "cls.") || begins_with(bare, "qa_outputs.");
+}
+
+/* What is in the files and not in the table: a copy of what is tied, or passed over. */
+static int check_extra(const struct model *m, const struct safetensors_set *set,
+                       const struct safetensors *file, const struct safetensor *t)
+{
+    const char *tied = tied_to(m, t->name);
+    if (!tied) {
+        if (is_passed_over(m, t->name))
+            return 0;
+        return err_set("%s: tensor '%s' is not part of the model", file->path, t->name);
+    }
+    const struct safetensors *other;
+    const struct safetensor *first = find_tensor(m, set, tied, &other);
+    if (first && first->bytes == t->bytes &&
+        !memcmp(other->map.data + first->offset, file->map.data + t->offset, t->bytes))
+        return 0;
+    return err_set("%s: tensor '%s' differs from %s; untied decoders are unsupported", file->path,
+                   t->name, tied);
+}
+
+static int check_extras(const struct model *m, const struct safetensors_set *set)
 {
     for (size_t f = 0; f < set->count; f++) {
         const struct safetensors *file = &set->files[f];
         for (size_t i = 0; i < file->count; i++) {
             const struct safetensor *t = &file->tensors[i];
             const struct safetensors *first;
-            const char *name = without_prefix(t->name);
-            if (!tensor_find(table, name)) {
-                if (check_extra(set, file, t) < 0)
+            if (!find_row(m, t->name)) {
+                if (check_extra(m, set, file, t) < 0)
                     return -1;
-            } else if (find_tensor(set, name, &first) != t) {
-                return err_set("%s: tensor '%s' is there twice", file->path, name);
+            } else if (find_tensor(m, set, t->name, &first) != t) {
+                return err_set("%s: tensor '%s' is there twice", file->path,
+                               without_prefix(m, t->name));
             }
         }
     }
     return 0;
 }
 
+/* How loading treats tensors of the head that are not there: an error, or initial values. */
+struct absent {
+    int allowed;
+    uint64_t seed;
+    int made; /* how many got them */
+};
+
 /* The files hold the table's tensors in their shapes, and no others. */
-static int check_tensors(const struct safetensors_set *set, const struct tensor_table *table)
+static int check_tensors(const struct model *m, const struct safetensors_set *set,
+                         const struct absent *a)
 {
     const struct safetensors *file;
-    for (size_t i = 0; i < table->count; i++)
-        if (!wanted_tensor(set, &table->rows[i], &file))
+    for (size_t i = 0; i < m->tensors.count; i++) {
+        const struct tensor *row = &m->tensors.rows[i];
+        const struct safetensor *t = find_tensor(m, set, row->name, &file);
+        if (!t && (!a->allowed || row->block <= m->config.layers))
+            return err_set("%s: no tensor '%s'", set->files[0].path, row->name);
+        if (t && check_shape(file, t, row) < 0)
             return -1;
-    return check_extras(set, table);
+    }
+    return check_extras(m, set);
 }
 
-static int read_blocks(const struct model *m, float **blocks, const struct safetensors_set *set)
+/* to[columns,rows] from from[rows,columns]. */
+static void transpose(float *to, const float *from, int64_t rows, int64_t columns)
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++)
+            to[c * rows + r] = from[r * columns + c];
+}
+
+static int read_tensor(const struct safetensors *file, const struct safetensor *t,
+                       const struct tensor *row, float *out)
+{
+    if (!row->transposed)
+        return safetensors_read(file, t, out);
+    float *turned = mem_alloc((size_t)tensor_elements(row) * sizeof *turned);
+    int failed = safetensors_read(file, t, turned);
+    if (failed == 0)
+        transpose(out, turned, row->shape[1], row->shape[0]);
+    free(turned);
+    return failed;
+}
+
+static int read_blocks(const struct model *m, float **blocks, const struct safetensors_set *set,
+                       struct absent *a)
 {
     for (size_t i = 0; i < m->tensors.count; i++) {
         const struct tensor *row = &m->tensors.rows[i];
+        float *out = blocks[row->block] + row->offset;
         const struct safetensors *file;
-        const struct safetensor *t = wanted_tensor(set, row, &file);
-        if (!t || safetensors_read(file, t, blocks[row->block] + row->offset) < 0)
+        const struct safetensor *t = find_tensor(m, set, row->name, &file);
+        if (!t) {
+            tensor_initialise(row, a->seed, out);
+            a->made++;
+        } else if (read_tensor(file, t, row, out) < 0) {
             return -1;
+        }
     }
     return 0;
 }
 
 /* The config's sizes are believed, and memory taken, when the files have shown that they fit. */
-static int load_weights(struct model *m, struct ops *o, float ***blocks, const char *dir)
+static int load_weights(struct model *m, struct ops *o, float ***blocks, const char *dir,
+                        struct absent *a)
 {
     struct safetensors_set set;
     if (safetensors_open_folder(&set, dir) < 0)
         return -1;
-    int failed = check_tensors(&set, &m->tensors);
+    int failed = check_tensors(m, &set, a);
     if (failed == 0) {
         *blocks = allocate_blocks(o, &m->tensors);
-        failed = read_blocks(m, *blocks, &set);
+        failed = read_blocks(m, *blocks, &set, a);
         if (failed < 0) {
             folder_free_blocks(m, o, *blocks);
             *blocks = NULL;
@@ -287,19 +398,52 @@ static int load_weights(struct model *m, struct ops *o, float ***blocks, const c
 int folder_load(struct model *m, struct ops *o, float ***blocks, const char *dir)
 {
     struct model_config config;
+    struct absent none = { 0 };
     *blocks = NULL;
     *m = (struct model){ 0 };
     if (folder_read_config(&config, dir) < 0)
         return -1;
     if (model_init_gpt(m, &config) < 0)
         return err_in("%s/config.json", dir);
-    if (load_weights(m, o, blocks, dir) == 0)
+    if (load_weights(m, o, blocks, dir, &none) == 0)
         return 0;
     model_release(m);
     return -1;
 }
 
+int folder_load_bert(struct model *m, struct ops *o, float ***blocks, const char *dir,
+                     enum model_kind kind, uint64_t seed, int *made)
+{
+    struct model_config config;
+    struct absent absent = { made != NULL, seed, 0 };
+    *blocks = NULL;
+    *m = (struct model){ 0 };
+    if (folder_read_bert(&config, dir) < 0)
+        return -1;
+    config.kind = kind;
+    if (model_init_bert(m, &config) < 0)
+        return err_in("%s/config.json", dir);
+    if (load_weights(m, o, blocks, dir, &absent) < 0) {
+        model_release(m);
+        return -1;
+    }
+    if (made)
+        *made = absent.made;
+    return 0;
+}
+
 /* ---- saving ------------------------------------------------------------------------------- */
+
+static int write_tensor(struct safetensors_writer *w, const struct tensor *row, const float *data)
+{
+    if (!row->transposed)
+        return safetensors_write(w, data, tensor_elements(row));
+    float *turned = mem_alloc((size_t)tensor_elements(row) * sizeof *turned);
+    transpose(turned, data, row->shape[0], row->shape[1]);
+    int failed = safetensors_write(w, turned, tensor_elements(row));
+    free(turned);
+    return failed;
+}
 
 static int save_weights(const struct model *m, float *const *blocks, const char *path)
 {
@@ -309,17 +453,17 @@ static int save_weights(const struct model *m, float *const *blocks, const char 
     for (size_t i = 0; i < table->count; i++) {
         const struct tensor *row = &table->rows[i];
         buf_clear(&name);
-        buf_addf(&name, "%s%s", prefix, row->name);
+        buf_addf(&name, "%s%s", m->config.kind == MODEL_GPT ? prefix_of(m) : "", row->name);
         tensors[i].name = mem_strdup(name.data);
         tensors[i].rank = row->rank;
         for (int d = 0; d < row->rank; d++)
-            tensors[i].shape[d] = row->shape[d];
+            tensors[i].shape[d] = file_shape(row, d);
     }
     struct safetensors_writer w;
     int failed = safetensors_create(&w, path, tensors, table->count);
     for (size_t i = 0; i < table->count && failed == 0; i++) {
         const struct tensor *row = &table->rows[i];
-        failed = safetensors_write(&w, blocks[row->block] + row->offset, tensor_elements(row));
+        failed = write_tensor(&w, row, blocks[row->block] + row->offset);
         if (failed < 0)
             safetensors_abandon(&w);
     }
@@ -337,7 +481,10 @@ int folder_save(const struct model *m, float *const *blocks, const char *dir, in
     struct buf path = BUF_INIT, config = BUF_INIT;
     int failed = file_mkdirs(dir);
     if (failed == 0) {
-        print_config(&config, &m->config, end_of_text);
+        if (m->config.kind == MODEL_GPT)
+            print_config(&config, &m->config, end_of_text);
+        else
+            config_print_bert(&config, &m->config);
         file_join(&path, dir, "config.json");
         failed = file_write(path.data, config.data, config.len);
     }

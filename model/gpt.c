@@ -7,18 +7,11 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "common/rng.h"
+#include "model/block.h"
 #include "model/model.h"
 
 /* Where a dropout mask is used; folded with the layer into its key. */
 enum place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP };
-
-static struct ops_dropout dropout_at(const struct batch *b, double rate, int64_t layer,
-                                     enum place place)
-{
-    uint64_t key = rng_key(rng_key(b->key, (uint64_t)layer), place);
-    return (struct ops_dropout){ key, b->training ? rate : 0 };
-}
 
 /* ---- the tensor table --------------------------------------------------------------------- */
 
@@ -102,8 +95,9 @@ static void embedding_fwd(const struct model *m, struct ops *o, float *x, const 
 }
 
 static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float *dx,
-                          const struct batch *b)
+                          const float *w, const struct batch *b)
 {
+    (void)w;
     const struct model_config *c = &m->config;
     ops_embedding_bwd(o, dw, dw + m->tensors.rows[WPE].offset, dx, b->ids, b->B, b->T, c->width,
                       dropout_at(b, c->embedding_dropout, 0, PLACE_EMBEDDING));
@@ -168,16 +162,6 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float
     ops_gelu_fwd(o, active, k.inner, N * I);
     ops_residual_fwd(o, y, k.middle, active, l.w[PROJ], l.w[PROJ_BIAS], N, I, C,
                      dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
-}
-
-/* The gradient that enters a residual branch: dx itself where nothing was dropped. */
-static const float *branch_gradient(struct ops *o, float *masked, const float *dx, int64_t n,
-                                    struct ops_dropout drop)
-{
-    if (drop.rate == 0)
-        return dx;
-    ops_dropout_bwd(o, masked, dx, n, drop);
-    return masked;
 }
 
 /* Scratch of a layer's backward. */
@@ -295,7 +279,7 @@ static int check_rate(const char *name, double value)
     return 0;
 }
 
-static int check_config(const struct model_config *c)
+int model_check_config(const struct model_config *c)
 {
     if (check_count("layers", c->layers, 10000) < 0 ||
         check_count("width", c->width, 1 << 20) < 0 ||
@@ -322,7 +306,7 @@ static int check_config(const struct model_config *c)
 int model_init_gpt(struct model *m, const struct model_config *config)
 {
     *m = (struct model){ 0 };
-    if (check_config(config) < 0)
+    if (model_check_config(config) < 0)
         return -1;
     *m = (struct model){ .config = *config, .layer_cache = layer_cache,
                          .embedding_fwd = embedding_fwd, .embedding_bwd = embedding_bwd,

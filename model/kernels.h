@@ -83,6 +83,8 @@ struct kernels {
     void (*gelu_fwd)(float *y, const float *x, int64_t n);
     /* d: the gradient in y becomes that in x; x becomes y. */
     void (*gelu_bwd)(float *d, float *x, int64_t n);
+    void (*gelu_erf_fwd)(float *y, const float *x, int64_t n);
+    void (*gelu_erf_bwd)(float *d, float *x, int64_t n); /* as gelu_bwd */
 
     /* y = base + mask * x; base may be NULL (zero) or y, x may be y. */
     void (*dropout)(float *y, const float *base, const float *x, int64_t n,

@@ -4,8 +4,8 @@
  *
  *     x[0] = embedding(ids);  x[l+1] = layer(l, x[l]);  loss = head(x[L], labels)
  *
- * gpt.c fills a struct model for GPT-2 and GPT-3; bert.c will for BERT. The engine owns all
- * memory: parameters and gradients of a block are one array each, laid out by the tensor table;
+ * gpt.c fills a struct model for GPT-2 and GPT-3, bert.c for BERT. The engine owns all memory:
+ * parameters and gradients of a block are one array each, laid out by the tensor table;
  * activations are rows of B*T*C floats. A block function touches nothing else.
  *
  * Randomness (dropout) comes from batch->key folded with layer and place (rng.h), so that a
@@ -21,6 +21,13 @@
 
 enum { MODEL_IGNORE = -100 }; /* a label that does not count */
 
+enum model_kind {
+    MODEL_GPT,
+    MODEL_BERT,              /* the encoder alone: its head block is empty and has no functions */
+    MODEL_BERT_PRETRAINING,  /* with the heads for masked words and for the next sentence */
+    MODEL_BERT_QUESTIONS,    /* with the head for the first and last token of an answer */
+};
+
 struct model_config {
     int64_t layers;    /* L */
     int64_t width;     /* C */
@@ -31,6 +38,13 @@ struct model_config {
     double epsilon; /* of layer norm */
     double embedding_dropout, attention_dropout, residual_dropout;
     double init_std;
+
+    enum model_kind kind;
+    /* of BERT alone */
+    int64_t types;     /* segments that are told apart */
+    int gelu_tanh;     /* 1: GELU's tanh form; 0: as defined */
+    int dropout_first; /* 1: the embedding's dropout comes before its layer norm */
+    int bare_head;     /* 1: masked words are decoded as they are, without transform and bias */
 };
 
 /* One micro-batch of B sequences of T tokens. */
@@ -40,6 +54,14 @@ struct batch {
     const int32_t *labels; /* [B,T], MODEL_IGNORE where none */
     uint64_t key;          /* of dropout: (seed, step, micro-batch) folded */
     int training;          /* 0: no dropout */
+
+    /* of BERT alone */
+    const int64_t *lengths;   /* [B] real tokens, each from 1 to T; NULL: all T. Padding is never
+                               * computed: row r of the activations is the r-th real token. */
+    const uint32_t *segments; /* [B,T]; NULL: all 0 */
+    const int32_t *next;      /* [B] 0 the next sentence, 1 another, or MODEL_IGNORE; NULL: none */
+    double next_weight;       /* of a next-sentence loss beside a word's in the sum of losses */
+    const int32_t *starts, *ends; /* [B] of the answers; outside of the sequence: does not count */
 };
 
 struct model {
@@ -54,7 +76,7 @@ struct model {
                           const struct batch *b);
     /* dw is added to, from dx[B*T,C], which is destroyed. */
     void (*embedding_bwd)(const struct model *m, struct ops *o, float *dw, float *dx,
-                          const struct batch *b);
+                          const float *w, const struct batch *b);
 
     /* y[B*T,C] is set from x[B*T,C]; y and x differ. cache: layer_cache floats, or NULL when no
      * backward will follow (evaluation). */
@@ -67,7 +89,10 @@ struct model {
 
     /* losses[B*T] is set to the negative log-likelihood (nats) of each label, 0 where ignored;
      * returns their sum. correct, if not NULL: [B*T] set to 1 where the label is the argmax.
-     * w: the head block; tied: the embedding block (the decoder is tied to it). */
+     * w: the head block; tied: the embedding block (the decoder is tied to it).
+     * BERT in pre-training has [B] more of both, the next-sentence ones, whose losses count
+     * next_weight times in the sum; BERT for questions has [2,B] in all, the starts' and the
+     * ends', whose losses count half. */
     double (*head_fwd)(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
                        const float *x, const float *w, const float *tied, const struct batch *b);
     /* The same, and the gradients of scale * (sum of losses): dx is set; dw and dtied added to. */
@@ -79,7 +104,12 @@ struct model {
 /* GPT-2 and GPT-3 (gpt.c): checks the config (heads divide width, ...) and fills *m.
  * -1 with an error. */
 int model_init_gpt(struct model *m, const struct model_config *config);
+/* BERT (bert.c); config->kind says with which head. */
+int model_init_bert(struct model *m, const struct model_config *config);
 void model_release(struct model *m);
+
+/* What every kind demands of its config. -1 with an error. */
+int model_check_config(const struct model_config *c);
 
 /* FLOPs of training on one token of a sequence of T, forward and backward, causal attention
  * counted once: 6*(12*L*C^2 + V*C) + 6*L*T*C. */

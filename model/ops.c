@@ -174,6 +174,30 @@ void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t n)
     pool_for(o->pool, n, GRAIN, gelu_bwd_part, &(struct map){ .k = o->k, .y = d, .x = x });
 }
 
+static void gelu_erf_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct map *m = ctx;
+    m->k->gelu_erf_fwd(m->y + begin, m->in + begin, end - begin);
+}
+
+void ops_gelu_erf_fwd(struct ops *o, float *y, const float *x, int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, gelu_erf_fwd_part, &(struct map){ .k = o->k, .y = y, .in = x });
+}
+
+static void gelu_erf_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct map *m = ctx;
+    m->k->gelu_erf_bwd(m->y + begin, m->x + begin, end - begin);
+}
+
+void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, gelu_erf_bwd_part, &(struct map){ .k = o->k, .y = d, .x = x });
+}
+
 /* ---- dropout ----------------------------------------------------------------------------- */
 
 struct kernel_mask ops_mask(struct ops_dropout drop)

@@ -99,6 +99,10 @@ void ops_gelu_fwd(struct ops *o, float *y, const float *x, int64_t n);
 /* In place: d, the gradient in y, becomes that in x; x becomes y. */
 void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t n);
 
+/* GELU as defined, x times the normal distribution at x, to f32's precision. */
+void ops_gelu_erf_fwd(struct ops *o, float *y, const float *x, int64_t n);
+void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t n);
+
 /* dx = mask * dy; dx may be dy. */
 void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n,
                      struct ops_dropout drop);
@@ -140,6 +144,66 @@ double ops_loss_fwd(struct ops *o, float *losses, unsigned char *correct, const 
 double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x,
                         const float *table, const int32_t *labels, double scale, int64_t N,
                         int64_t V, int64_t C);
+
+/* The same with a bias[V] added to the logits; dbias[V] is added to. Either may be NULL. */
+double ops_biased_loss_fwd(struct ops *o, float *losses, unsigned char *correct, const float *x,
+                           const float *table, const float *bias, const int32_t *labels, int64_t N,
+                           int64_t V, int64_t C);
+double ops_biased_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, float *dbias,
+                               const float *x, const float *table, const float *bias,
+                               const int32_t *labels, double scale, int64_t N, int64_t V,
+                               int64_t C);
+
+/* ---- sequences without their padding ------------------------------------------------------ */
+
+/* B sequences of up to T tokens, of which only the real ones are rows: those of sequence b
+ * follow those of b-1. Arrays of tokens (ids, labels) stay [B,T]. */
+struct ops_rows {
+    int64_t B, T;
+    const int64_t *lengths; /* [B], each from 1 to T; NULL: all are T */
+};
+int64_t ops_rows_of(const struct ops_rows *rows, int64_t b);
+int64_t ops_rows_count(const struct ops_rows *rows);
+/* index[ops_rows_count] is set: where in [B,T] the token of each row stands. */
+void ops_rows_index(int64_t *index, const struct ops_rows *rows);
+
+/* x[row,C] = table[id] + positions[place in the sequence] + types[segment]; segments may be NULL:
+ * all 0. */
+void ops_embed_rows_fwd(struct ops *o, float *x, const uint32_t *ids, const uint32_t *segments,
+                        const float *table, const float *positions, const float *types,
+                        const struct ops_rows *rows, int64_t C);
+/* dtable, dpositions and dtypes are added to. */
+void ops_embed_rows_bwd(struct ops *o, float *dtable, float *dpositions, float *dtypes,
+                        const float *dx, const uint32_t *ids, const uint32_t *segments,
+                        const struct ops_rows *rows, int64_t C);
+
+/* Attention both ways, each position over all of its sequence: q, k, v, y [rows,C]; lse [rows*NH].
+ * The masks of a sequence depend on its number and not on the others' lengths. */
+void ops_attention_rows_fwd(struct ops *o, float *y, float *lse, const float *q, const float *k,
+                            const float *v, const struct ops_rows *rows, int64_t NH, int64_t HS,
+                            struct ops_dropout drop);
+/* dq, dk, dv are set. */
+void ops_attention_rows_bwd(struct ops *o, float *dq, float *dk, float *dv, const float *dy,
+                            const float *q, const float *k, const float *v, const float *y,
+                            const float *lse, const struct ops_rows *rows, int64_t NH, int64_t HS,
+                            struct ops_dropout drop);
+
+/* ---- small heads ------------------------------------------------------------------------- */
+
+/* y[i] = x[index[i]], rows of C. */
+void ops_gather_rows(struct ops *o, float *y, const float *x, const int64_t *index, int64_t n,
+                     int64_t C);
+/* y[index[i]] += x[i]; no index stands twice. */
+void ops_scatter_rows(struct ops *o, float *y, const float *x, const int64_t *index, int64_t n,
+                      int64_t C);
+
+void ops_tanh_fwd(struct ops *o, float *x, int64_t n);                  /* in place */
+void ops_tanh_bwd(struct ops *o, float *d, const float *y, int64_t n);  /* d *= 1 - y^2 */
+
+/* As ops_loss_fwd for logits[N,V] that are there already, which become exponentials; with
+ * gradient those of scale * sum (0 where ignored). losses may be NULL. */
+double ops_cross_entropy(struct ops *o, float *losses, unsigned char *correct, float *logits,
+                         const int32_t *labels, int gradient, double scale, int64_t N, int64_t V);
 
 /* ---- the optimizer's part ---------------------------------------------------------------- */
 

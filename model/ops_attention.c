@@ -1,7 +1,10 @@
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/mem.h"
+#include "common/rng.h"
 #include "model/context.h"
 
 /* Attention goes by panels of queries, as wide as a tile of the matrix product, against blocks of
@@ -22,6 +25,7 @@ struct attention {
     const float *q, *keys, *values;
     int64_t ldy, ldq, ldk; /* row strides */
     int64_t B, N, past, NH, HS;
+    int both_ways; /* all queries see all keys; otherwise those up to themselves */
     struct kernel_mask mask;
     float *work;
     int64_t work_floats; /* a thread */
@@ -121,12 +125,19 @@ struct block {
     int64_t q0, queries, k0, keys;
 };
 
+/* Keys that the queries before q see, together. */
+static int64_t seen_before(const struct attention *a, int64_t q)
+{
+    return a->both_ways ? a->N : a->past + q;
+}
+
 static struct kernel_scores block_scores(const struct head *h, const struct block *b)
 {
     const struct attention *a = h->a;
     uint64_t stride = (uint64_t)round_up(a->past + a->N, 2); /* masks come in pairs */
     return (struct kernel_scores){
-        .keys = b->keys, .visible = a->past + b->q0 - b->k0 + 1, .mask = a->mask, .stride = stride,
+        .keys = b->keys, .mask = a->mask, .stride = stride,
+        .visible = a->both_ways ? b->keys : a->past + b->q0 - b->k0 + 1,
         .first = (uint64_t)(h->index * a->N + b->q0) * stride + (uint64_t)b->k0,
     };
 }
@@ -169,7 +180,7 @@ static void score(const struct head *h, float *out, const float *rows, const flo
 static void attend_queries(const struct head *h, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;
-    int64_t lanes = a->p->tile_columns, end = a->past + q0 + queries;
+    int64_t lanes = a->p->tile_columns, end = seen_before(a, q0 + queries);
     float max[LANES_MAX], sum[LANES_MAX];
     for (int64_t l = 0; l < lanes; l++) {
         max[l] = -INFINITY;
@@ -251,7 +262,7 @@ static void block_bwd(const struct head *h, const float *lse, const float *dots,
 static void attend_queries_bwd(const struct head *h, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;
-    int64_t lanes = a->p->tile_columns, end = a->past + q0 + queries;
+    int64_t lanes = a->p->tile_columns, end = seen_before(a, q0 + queries);
     const float *q = h->q + q0 * a->ldq, *dy = h->dy + q0 * a->ldy, *y = h->y_in + q0 * a->ldy;
     float lse[LANES_MAX] = { 0 }, dots[LANES_MAX] = { 0 };
     for (int64_t l = 0; l < queries; l++) {
@@ -294,6 +305,76 @@ void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float 
                            .dkeys = dqkv + C, .dvalues = dqkv + 2 * C, .dy = dy, .y_in = y,
                            .lse_in = lse };
     run_heads(o, &a, attend_head_bwd);
+}
+
+/* ---- both ways, without padding ----------------------------------------------------------- */
+
+/* Each sequence is an attention of its own: its rows, its length, its masks. */
+struct sequences {
+    struct attention *each;
+    int64_t NH;
+    void (*fn)(void *ctx, int64_t index, int thread);
+};
+
+static void attend_one(void *ctx, int64_t index, int thread)
+{
+    const struct sequences *s = ctx;
+    s->fn(&s->each[index / s->NH], index % s->NH, thread);
+}
+
+static void run_sequences(struct ops *o, const struct attention *all, const struct ops_rows *rows,
+                          struct ops_dropout drop,
+                          void (*fn)(void *ctx, int64_t index, int thread))
+{
+    struct attention *each = mem_alloc((size_t)rows->B * sizeof *each);
+    int64_t first = 0, longest = 0;
+    for (int64_t b = 0; b < rows->B; b++) {
+        struct attention *a = &each[b];
+        int64_t at = first * all->ldq, n = ops_rows_of(rows, b);
+        *a = *all;
+        a->N = n;
+        a->mask = ops_mask((struct ops_dropout){ rng_key(drop.key, (uint64_t)b), drop.rate });
+        a->q += at, a->keys += at, a->values += at;
+        a->y = all->y ? all->y + at : NULL;
+        a->lse = all->lse ? all->lse + first * all->NH : NULL;
+        if (all->dq) {
+            a->dq += at, a->dkeys += at, a->dvalues += at, a->dy += at, a->y_in += at;
+            a->lse_in += first * all->NH;
+        }
+        int64_t floats = lay_out(&(struct head){ .a = a }, NULL, a);
+        longest = floats > longest ? floats : longest;
+        first += n;
+    }
+    float *work = ops_work(o, o->threads * longest);
+    for (int64_t b = 0; b < rows->B; b++) {
+        each[b].work = work;
+        each[b].work_floats = longest;
+    }
+    pool_each(o->pool, rows->B * all->NH, attend_one, &(struct sequences){ each, all->NH, fn });
+    free(each);
+}
+
+void ops_attention_rows_fwd(struct ops *o, float *y, float *lse, const float *q, const float *k,
+                            const float *v, const struct ops_rows *rows, int64_t NH, int64_t HS,
+                            struct ops_dropout drop)
+{
+    int64_t C = NH * HS;
+    struct attention all = { .k = o->k, .p = ops_products(o), .y = y, .lse = lse, .q = q, .keys = k, .values = v,
+                             .ldy = C, .ldq = C, .ldk = C, .B = 1, .NH = NH, .HS = HS,
+                             .both_ways = 1 };
+    run_sequences(o, &all, rows, drop, attend_head);
+}
+
+void ops_attention_rows_bwd(struct ops *o, float *dq, float *dk, float *dv, const float *dy,
+                            const float *q, const float *k, const float *v, const float *y,
+                            const float *lse, const struct ops_rows *rows, int64_t NH, int64_t HS,
+                            struct ops_dropout drop)
+{
+    int64_t C = NH * HS;
+    struct attention all = { .k = o->k, .p = ops_products(o), .q = q, .keys = k, .values = v, .ldy = C, .ldq = C,
+                             .ldk = C, .B = 1, .NH = NH, .HS = HS, .both_ways = 1, .dq = dq,
+                             .dkeys = dk, .dvalues = dv, .dy = dy, .y_in = y, .lse_in = lse };
+    run_sequences(o, &all, rows, drop, attend_head_bwd);
 }
 
 /* ---- with a cache ------------------------------------------------------------------------- */

@@ -5,14 +5,17 @@
 #include "model/context.h"
 
 /* Rows whose logits exist at one time. More rows read and write the table less often. */
-enum { CHUNK = 1024 };
+enum {
+    CHUNK = 1024,
+    COLUMN_GRAIN = 64, /* columns of the bias's gradient */
+};
 
 struct loss {
     const struct kernels *k;
     float *losses, *dx; /* all rows; dx may be NULL */
     unsigned char *correct;
-    const float *x, *table;
-    float *dtable;
+    const float *x, *table, *bias; /* bias may be NULL */
+    float *dtable, *dbias;
     const int32_t *labels;
     float scale;
     int64_t N, V, C;
@@ -45,10 +48,19 @@ static void cross_entropy_rows(void *ctx, int64_t begin, int64_t end, int thread
     const struct loss *l = ctx;
     for (int64_t r = begin; r < end; r++) {
         int64_t n = l->index[r];
-        l->losses[n] = (float)l->k->cross_entropy(l->logits + r * l->ld,
-                                                  l->correct ? l->correct + n : NULL, l->V,
+        float *logits = l->logits + r * l->ld;
+        if (l->bias)
+            l->k->add(logits, l->bias, l->V);
+        l->losses[n] = (float)l->k->cross_entropy(logits, l->correct ? l->correct + n : NULL, l->V,
                                                   l->labels[n], l->dx != NULL, l->scale);
     }
+}
+
+static void bias_columns(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct loss *l = ctx;
+    l->k->column_sums(l->dbias + begin, l->logits + begin, l->ld, l->rows, end - begin);
 }
 
 static void chunk_loss(struct ops *o, struct loss *l)
@@ -66,6 +78,8 @@ static void chunk_loss(struct ops *o, struct loss *l)
     ops_matmul(o, l->dtable, l->logits, l->x_rows,
                &(struct ops_matmul){ .a_transposed = 1, .add = 1, .M = l->V, .N = l->C,
                                      .K = l->rows, .lda = l->ld, .ldb = l->C, .ldc = l->C });
+    if (l->dbias)
+        pool_for(o->pool, l->V, COLUMN_GRAIN, bias_columns, l);
     pool_for(o->pool, l->rows, ops_row_grain(l->C), scatter_rows, l);
 }
 
@@ -111,8 +125,15 @@ static double run_chunks(struct ops *o, struct loss *l)
 double ops_loss_fwd(struct ops *o, float *losses, unsigned char *correct, const float *x,
                     const float *table, const int32_t *labels, int64_t N, int64_t V, int64_t C)
 {
+    return ops_biased_loss_fwd(o, losses, correct, x, table, NULL, labels, N, V, C);
+}
+
+double ops_biased_loss_fwd(struct ops *o, float *losses, unsigned char *correct, const float *x,
+                           const float *table, const float *bias, const int32_t *labels, int64_t N,
+                           int64_t V, int64_t C)
+{
     struct loss l = { .k = o->k, .losses = losses, .correct = correct, .x = x, .table = table,
-                      .labels = labels, .N = N, .V = V, .C = C };
+                      .bias = bias, .labels = labels, .N = N, .V = V, .C = C };
     return run_chunks(o, &l);
 }
 
@@ -120,10 +141,17 @@ double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x,
                         const float *table, const int32_t *labels, double scale, int64_t N,
                         int64_t V, int64_t C)
 {
+    return ops_biased_loss_fwd_bwd(o, dx, dtable, NULL, x, table, NULL, labels, scale, N, V, C);
+}
+
+double ops_biased_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, float *dbias,
+                               const float *x, const float *table, const float *bias,
+                               const int32_t *labels, double scale, int64_t N, int64_t V, int64_t C)
+{
     float *losses = mem_alloc((size_t)N * sizeof *losses);
-    struct loss l = { .k = o->k, .losses = losses, .dx = dx, .x = x, .table = table,
-                      .dtable = dtable, .labels = labels, .scale = (float)scale, .N = N, .V = V,
-                      .C = C };
+    struct loss l = { .k = o->k, .losses = losses, .dx = dx, .x = x, .table = table, .bias = bias,
+                      .dtable = dtable, .dbias = dbias, .labels = labels, .scale = (float)scale,
+                      .N = N, .V = V, .C = C };
     double sum = run_chunks(o, &l);
     free(losses);
     return sum;

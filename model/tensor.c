@@ -9,8 +9,10 @@
 #include "common/mem.h"
 #include "common/rng.h"
 
-static void begin_block(struct tensor_table *t, int block)
+void tensor_block(struct tensor_table *t, int block)
 {
+    if (block < t->blocks)
+        return;
     assert(block == t->blocks);
     t->block_size = mem_resize(t->block_size, (size_t)block + 1, sizeof *t->block_size);
     t->block_size[block] = 0;
@@ -20,8 +22,7 @@ static void begin_block(struct tensor_table *t, int block)
 void tensor_add(struct tensor_table *t, int block, const char *name, int64_t rows, int64_t columns,
                 enum tensor_init init, float std, int decay, enum tensor_split split)
 {
-    if (block >= t->blocks)
-        begin_block(t, block);
+    tensor_block(t, block);
     assert(block == t->blocks - 1 && strlen(name) < TENSOR_NAME && rows > 0 && columns >= 0);
     mem_grow(t->rows, t->cap, t->count + 1);
     struct tensor *row = &t->rows[t->count++];

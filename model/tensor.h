@@ -27,6 +27,7 @@ struct tensor {
     float std; /* of INIT_NORMAL */
     int decay; /* 1: weight decay applies */
     enum tensor_split split;
+    int transposed; /* 1: files hold the transpose, [shape[1],shape[0]] */
     int block;
     int64_t offset; /* in floats, from the start of the block */
 };
@@ -37,6 +38,9 @@ struct tensor_table {
     int blocks;
     int64_t *block_size; /* floats a block, padding included; [blocks] */
 };
+
+/* Begins the next block, which may stay empty; fine if it has begun. */
+void tensor_block(struct tensor_table *t, int block);
 
 /* Adds a row to the last block or the next; shape[1] is 0 for rank 1. */
 void tensor_add(struct tensor_table *t, int block, const char *name, int64_t rows, int64_t columns,

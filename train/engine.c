@@ -147,10 +147,12 @@ static void layer_backward(struct group *g, int64_t l)
 static void embedding_backward(struct group *g)
 {
     struct engine *e = g->e;
+    const float *w = store_fetch(e->store, STORE_PARAMETERS, 0);
     float *dw = store_fetch(e->store, STORE_GRADIENTS, 0);
     for (int64_t i = 0; i < g->count; i++)
-        e->model->embedding_bwd(e->model, e->ops, dw, e->dx[i], &g->batches[i]);
+        e->model->embedding_bwd(e->model, e->ops, dw, e->dx[i], w, &g->batches[i]);
     store_release(e->store, STORE_GRADIENTS, 0);
+    store_release(e->store, STORE_PARAMETERS, 0);
 }
 
 static void run_group(struct group *g)

@@ -75,7 +75,7 @@ static double step(struct run *r, int t)
     double head = log_seconds();
     for (int64_t l = L; l-- > 0;)
         m->layer_bwd(m, r->o, l, r->dx, r->g[l + 1], r->x[l], r->w[l + 1], r->cache[l], &r->b);
-    m->embedding_bwd(m, r->o, r->g[0], r->dx, &r->b);
+    m->embedding_bwd(m, r->o, r->g[0], r->dx, r->w[0], &r->b);
     double backward = log_seconds();
     struct ops_adamw h = { 1e-4, 0.9, 0.999, 1e-8, 0, 1, 1, 1 };
     h.m_correction = 1 / (1 - __builtin_pow(h.beta1, t));

@@ -88,7 +88,7 @@ static float forward_backward(struct net *n, float **g, const struct batch *b)
                                   1.0 / (double)N, b);
     for (int64_t l = L; l-- > 0;)
         m->layer_bwd(m, n->o, l, dx, g[l + 1], x + l * N * C, n->w[l + 1], cache + l * size, b);
-    m->embedding_bwd(m, n->o, g[0], dx, b);
+    m->embedding_bwd(m, n->o, g[0], dx, n->w[0], b);
     ops_buffer_free(n->o, x, (L + 1) * N * C);
     ops_buffer_free(n->o, cache, larger(L, 1) * size);
     ops_buffer_free(n->o, dx, N * C);

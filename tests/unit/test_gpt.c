@@ -95,7 +95,7 @@ static double backward(struct net *n, double scale)
     for (int l = 2; l-- > 0;)
         n->m.layer_bwd(&n->m, n->o, l, n->dx, n->g[l + 1], n->x[l], n->w[l + 1], n->cache[l],
                        &n->b);
-    n->m.embedding_bwd(&n->m, n->o, n->g[0], n->dx, &n->b);
+    n->m.embedding_bwd(&n->m, n->o, n->g[0], n->dx, n->w[0], &n->b);
     return loss;
 }
 

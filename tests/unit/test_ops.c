@@ -449,7 +449,19 @@ static double gelu(double x)
     return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
 }
 
-static void gelu_in(struct ops *o)
+static double gelu_erf(double x)
+{
+    return 0.5 * x * erfc(-x / sqrt(2));
+}
+
+struct gelu_form {
+    double (*value)(double x);
+    void (*fwd)(struct ops *o, float *y, const float *x, int64_t n);
+    void (*bwd)(struct ops *o, float *d, float *x, int64_t n);
+    double near_zero; /* absolute error that is allowed */
+};
+
+static void check_gelu(struct ops *o, struct gelu_form form)
 {
     enum { N = 20011 };
     struct numbers x = numbers(N, 1, 1), y = numbers(N, 2, 1), d = numbers(N, 3, 1);
@@ -459,19 +471,19 @@ static void gelu_in(struct ops *o)
             x.f[i] = (float[]){ -1e30f, 1e10f, -1e-30f, -200 }[i];
         x.d[i] = x.f[i];
     }
-    ops_gelu_fwd(o, y.f, x.f, N);
+    form.fwd(o, y.f, x.f, N);
     for (int64_t i = 0; i < N; i++) {
-        double wanted = gelu(x.d[i]);
-        cr_assert(fabs(y.f[i] - wanted) <= 1e-6 * fabs(wanted) + 1e-7, "gelu(%g) is %g, not %g",
+        double wanted = form.value(x.d[i]);
+        cr_assert(fabs(y.f[i] - wanted) <= 1e-6 * fabs(wanted) + form.near_zero, "gelu(%g) is %g, not %g",
                   x.f[i], y.f[i], wanted);
     }
     memcpy(d.d, x.d, N * sizeof *d.d);
     for (int64_t i = 0; i < N; i++)
         d.f[i] = 2;
-    ops_gelu_bwd(o, d.f, x.f, N);
+    form.bwd(o, d.f, x.f, N);
     for (int64_t i = 0; i < N; i++) {
         double h = 1e-5 * (1 + fabs(d.d[i]));
-        double slope = (gelu(d.d[i] + h) - gelu(d.d[i] - h)) / (2 * h);
+        double slope = (form.value(d.d[i] + h) - form.value(d.d[i] - h)) / (2 * h);
         double wanted = fabs(d.d[i]) > 1e6 ? (d.d[i] > 0) : slope;
         cr_assert_float_eq(d.f[i], 2 * wanted, 1e-5, "gelu'(%g) is %g, not %g", d.d[i], d.f[i] / 2,
                            wanted);
@@ -480,6 +492,12 @@ static void gelu_in(struct ops *o)
     drop(&x);
     drop(&y);
     drop(&d);
+}
+
+static void gelu_in(struct ops *o)
+{
+    check_gelu(o, (struct gelu_form){ gelu, ops_gelu_fwd, ops_gelu_bwd, 1e-7 });
+    check_gelu(o, (struct gelu_form){ gelu_erf, ops_gelu_erf_fwd, ops_gelu_erf_bwd, 4e-7 });
 }
 
 Test(ops, gelu)
