@@ -359,9 +359,9 @@ void ops_attention_rows_fwd(struct ops *o, float *y, float *lse, const float *q,
                             struct ops_dropout drop)
 {
     int64_t C = NH * HS;
-    struct attention all = { .k = o->k, .p = ops_products(o), .y = y, .lse = lse, .q = q, .keys = k, .values = v,
-                             .ldy = C, .ldq = C, .ldk = C, .B = 1, .NH = NH, .HS = HS,
-                             .both_ways = 1 };
+    struct attention all = { .k = o->k, .p = ops_products(o), .y = y, .lse = lse, .q = q,
+                             .keys = k, .values = v, .ldy = C, .ldq = C, .ldk = C, .B = 1,
+                             .NH = NH, .HS = HS, .both_ways = 1 };
     run_sequences(o, &all, rows, drop, attend_head);
 }
 
@@ -371,9 +371,10 @@ void ops_attention_rows_bwd(struct ops *o, float *dq, float *dk, float *dv, cons
                             struct ops_dropout drop)
 {
     int64_t C = NH * HS;
-    struct attention all = { .k = o->k, .p = ops_products(o), .q = q, .keys = k, .values = v, .ldy = C, .ldq = C,
-                             .ldk = C, .B = 1, .NH = NH, .HS = HS, .both_ways = 1, .dq = dq,
-                             .dkeys = dk, .dvalues = dv, .dy = dy, .y_in = y, .lse_in = lse };
+    struct attention all = { .k = o->k, .p = ops_products(o), .q = q, .keys = k, .values = v,
+                             .ldy = C, .ldq = C, .ldk = C, .B = 1, .NH = NH, .HS = HS,
+                             .both_ways = 1, .dq = dq, .dkeys = dk, .dvalues = dv, .dy = dy,
+                             .y_in = y, .lse_in = lse };
     run_sequences(o, &all, rows, drop, attend_head_bwd);
 }
 
