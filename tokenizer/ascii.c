@@ -19,6 +19,7 @@ static inline void plain(struct ascii_masks *m, unsigned char *lower, const unsi
         all.digits |= c >= '0' && c <= '9' ? bit : 0;
         all.spaces |= c == ' ' || (c >= 9 && c <= 13) ? bit : 0;
         all.blanks |= c == ' ' ? bit : 0;
+        all.quotes |= c == '\'' ? bit : 0;
         all.controls |= (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F ? bit : 0;
         all.high |= c >= 0x80 ? bit : 0;
         if (lower)
@@ -54,6 +55,7 @@ AVX512 static inline void masks512(struct ascii_masks *m, __m512i c)
     m->letters = within512(_mm512_or_si512(c, _mm512_set1_epi8(0x20)), 'a', 26);
     m->digits = within512(c, '0', 10);
     m->blanks = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8(' '));
+    m->quotes = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8('\''));
     m->spaces = within512(c, 9, 5) | m->blanks;
     m->high = _mm512_movepi8_mask(c);
     m->controls = (within512(c, 0, 32) & ~within512(c, 9, 2)) |
@@ -102,6 +104,7 @@ AVX2 static inline void add256(struct ascii_masks *m, __m256i c, int shift)
     m->letters |= bits256(within256(folded, 'a', 26)) << shift;
     m->digits |= bits256(within256(c, '0', 10)) << shift;
     m->blanks |= bits256(blank) << shift;
+    m->quotes |= bits256(_mm256_cmpeq_epi8(c, _mm256_set1_epi8('\''))) << shift;
     m->spaces |= bits256(_mm256_or_si256(blank, within256(c, 9, 5))) << shift;
     m->controls |= bits256(control) << shift;
     m->high |= bits256(c) << shift;

@@ -14,6 +14,7 @@ struct ascii_masks {
     uint64_t letters, digits;
     uint64_t spaces;   /* TAB LF VT FF CR and space */
     uint64_t blanks;   /* the space alone */
+    uint64_t quotes;   /* ' */
     uint64_t controls; /* below 0x20 and 0x7F, but for TAB LF CR */
     uint64_t high;     /* 0x80 and above: no ASCII */
 };

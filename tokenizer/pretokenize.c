@@ -10,6 +10,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "tokenizer/ascii.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/unicode.h"
 
@@ -166,6 +167,31 @@ static inline size_t gpt2_piece(const struct scanner *s, size_t i)
     return run_end(s, word + len, class);
 }
 
+/* Where pieces begin in the 64 bytes from `at` on, which begin a piece themselves: a bit for each, of
+ * those that are certain. A run of letters, digits or others begins a piece, unless a space in
+ * front of it does; so do the first and the last of white space, the latter being the one that
+ * goes to the next piece. More than 64 bytes are left. */
+static uint64_t ascii_pieces(const struct scanner *s, size_t at)
+{
+    struct ascii_masks m;
+    ascii_classify(&m, s->text + at);
+    uint64_t others = ~(m.letters | m.digits | m.spaces | m.high);
+    uint64_t runs = (m.letters & ~(m.letters << 1)) | (m.digits & ~(m.digits << 1)) |
+                    (others & ~(others << 1));
+    uint64_t begins = (runs & ~(m.blanks << 1)) |
+                      (m.spaces & ~((m.spaces << 1) & (m.spaces >> 1)));
+    for (uint64_t quotes = m.quotes & begins; quotes; quotes &= quotes - 1) {
+        size_t i = (size_t)__builtin_ctzll(quotes), n = contraction(s, at + i);
+        if (n && i + 1 < ASCII_BLOCK)
+            begins &= ~((uint64_t)2 << i);
+        if (n && i + n < ASCII_BLOCK)
+            begins |= (uint64_t)1 << (i + n);
+    }
+    /* What a byte is depends on the next one, of which the last has none that is known. */
+    uint64_t known = m.high ? (m.high & -m.high) - 1 : ~(uint64_t)0;
+    return begins & known >> 1 & ~(uint64_t)1;
+}
+
 /* ---- the walk ------------------------------------------------------------------------------ */
 
 /* A rule's place: it cuts [begin, end), and the piece before `at` has been given out. */
@@ -266,8 +292,18 @@ static int gpt2_pieces(struct split *s, size_t *ends, int max)
 {
     size_t at = s->levels[0].at;
     int count = 0;
-    while (count < max && at < s->scanner.n)
-        ends[count++] = at = gpt2_piece(&s->scanner, at);
+    while (count < max && at < s->scanner.n) {
+        uint64_t begins = 0;
+        if (s->scanner.n - at > ASCII_BLOCK && max - count >= ASCII_BLOCK)
+            begins = ascii_pieces(&s->scanner, at);
+        if (!begins) {
+            ends[count++] = at = gpt2_piece(&s->scanner, at);
+            continue;
+        }
+        size_t block = at;
+        for (; begins; begins &= begins - 1)
+            ends[count++] = at = block + (size_t)__builtin_ctzll(begins);
+    }
     s->levels[0].at = at;
     return count;
 }

@@ -246,7 +246,7 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
 enum {
     SHORT_BYTES = 16,
     SHORT_IDS = 4,
-    SHORT_BUCKETS = 1 << 15,
+    SHORT_BUCKETS = 1 << 16,
     LONG_BYTES = 32,
     LONG_IDS = 16,
     LONG_BUCKETS = 1 << 13,
@@ -313,6 +313,20 @@ static inline int key_equal(const uint64_t *a, const uint64_t *b, size_t bytes)
     for (size_t i = 0; i < bytes / 8; i++)
         differ |= a[i] ^ b[i];
     return !differ;
+}
+
+typedef uint32_t short_ids __attribute__((vector_size(SHORT_IDS * sizeof(uint32_t))));
+
+/* The same for a short word, with room made before. */
+static inline void emit_short(struct ids *out, const uint32_t *ids)
+{
+    const short_ids mask = { ID_MASK, UINT32_MAX, UINT32_MAX, UINT32_MAX };
+    short_ids all;
+    memcpy(&all, ids, sizeof all);
+    size_t count = ids[0] >> COUNT_SHIFT;
+    all &= mask;
+    memcpy(out->data + out->count, &all, sizeof all);
+    out->count += count;
 }
 
 /* Copies all ids that an entry has room for; the next piece's go over those that are none. */
@@ -384,22 +398,57 @@ static int encode_new_word(struct encoder *e, struct short_word bucket[2], const
     return 0;
 }
 
-static inline int encode_word(struct encoder *e, const char *piece, size_t n, size_t readable,
-                              struct ids *out)
-{
-    if (n >= SHORT_BYTES)
-        return n < LONG_BYTES ? encode_long_word(e, piece, n, readable, out)
-                              : encode_piece(e, piece, n, out);
+/* A piece on its way through the cache: `bucket` is asked for some pieces before it is read. */
+struct probe {
     uint64_t key[SHORT_BYTES / 8];
-    word_key(key, SHORT_BYTES, piece, n, readable);
-    struct short_word *bucket = e->short_words[key_hash(key, SHORT_BYTES) & (SHORT_BUCKETS - 1)];
-    for (int i = 0; i < 2; i++) {
-        if (key_equal(bucket[i].key, key, SHORT_BYTES)) {
-            emit_ids(out, bucket[i].ids, SHORT_IDS);
-            return 0;
+    struct short_word *bucket; /* NULL: the piece is no short word */
+    const char *piece;
+    size_t n, readable;
+};
+
+enum { PROBES = 32 };
+
+static inline void probe_begin(struct encoder *e, struct probe *p, const char *piece, size_t n,
+                               size_t readable)
+{
+    p->piece = piece;
+    p->n = n;
+    p->readable = readable;
+    p->bucket = NULL;
+    if (n >= SHORT_BYTES)
+        return;
+    word_key(p->key, SHORT_BYTES, piece, n, readable);
+    p->bucket = e->short_words[key_hash(p->key, SHORT_BYTES) & (SHORT_BUCKETS - 1)];
+    __builtin_prefetch(p->bucket);
+}
+
+static int probe_miss(struct encoder *e, const struct probe *p, struct ids *out)
+{
+    int result = p->bucket ? encode_new_word(e, p->bucket, p->key, p->piece, p->n, p->readable, out)
+                 : p->n < LONG_BYTES ? encode_long_word(e, p->piece, p->n, p->readable, out)
+                                     : encode_piece(e, p->piece, p->n, out);
+    mem_grow(out->data, out->cap, out->count + PROBES * SHORT_IDS);
+    return result;
+}
+
+/* Appends the ids of the pieces in order. -1: probes[*done] has none. */
+static int probe_end(struct encoder *e, const struct probe *probes, size_t count, size_t *done,
+                     struct ids *out)
+{
+    mem_grow(out->data, out->cap, out->count + PROBES * SHORT_IDS);
+    for (size_t i = 0; i < count; i++) {
+        const struct probe *p = &probes[i];
+        const struct short_word *w = p->bucket;
+        if (w)
+            w += !key_equal(w->key, p->key, SHORT_BYTES);
+        if (w && key_equal(w->key, p->key, SHORT_BYTES)) {
+            emit_short(out, w->ids);
+        } else if (probe_miss(e, p, out) < 0) {
+            *done = i;
+            return -1;
         }
     }
-    return encode_new_word(e, bucket, key, piece, n, readable, out);
+    return 0;
 }
 
 /* ---- encoding -------------------------------------------------------------------------------- */
@@ -441,11 +490,17 @@ static int encode_words(struct encoder *e, const char *text, size_t n, struct id
 {
     struct word_list list;
     words_begin(e->words, text, n);
-    while (words_next(e->words, &list))
-        for (size_t i = 0; i < list.count; i++)
-            if (encode_word(e, list.text + list.begins[i], list.ends[i] - list.begins[i],
-                            READABLE, out) < 0)
+    struct probe probes[PROBES];
+    while (words_next(e->words, &list)) {
+        for (size_t i = 0, count, failed; i < list.count; i += count) {
+            count = list.count - i < PROBES ? list.count - i : PROBES;
+            for (size_t k = 0; k < count; k++)
+                probe_begin(e, &probes[k], list.text + list.begins[i + k],
+                            list.ends[i + k] - list.begins[i + k], READABLE);
+            if (probe_end(e, probes, count, &failed, out) < 0)
                 return -1;
+        }
+    }
     return 0;
 }
 
@@ -462,12 +517,16 @@ static int encode_plain(struct encoder *e, const char *text, size_t n, struct id
         n++;
     }
     split_begin(e->split, text, n);
-    size_t begin = 0;
+    struct probe probes[PROBES];
+    size_t begin = 0, failed = 0;
     int count;
     while ((count = split_next(e->split, e->ends, sizeof e->ends / sizeof *e->ends)) > 0) {
-        for (int i = 0; i < count; begin = e->ends[i++]) {
-            if (encode_word(e, text + begin, e->ends[i] - begin, n - begin, out) < 0)
-                return err_in("at byte %zu of the text", begin);
+        for (int i = 0; i < count;) {
+            size_t k = 0;
+            for (; k < PROBES && i < count; k++, begin = e->ends[i++])
+                probe_begin(e, &probes[k], text + begin, e->ends[i] - begin, n - begin);
+            if (probe_end(e, probes, k, &failed, out) < 0)
+                return err_in("at byte %zu of the text", (size_t)(probes[failed].piece - text));
         }
     }
     return count;

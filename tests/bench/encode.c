@@ -1,0 +1,74 @@
+/* encode VOCABULARY FILE...: MB/s of a fresh encoder ("cold"), of the same one again ("warm"), and of
+ * decoding, in processor time of one thread; the median of five. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "tokenizer/tokenizer.h"
+
+enum { RUNS = 5 };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double rate(double *seconds, size_t bytes)
+{
+    qsort(seconds, RUNS, sizeof *seconds, compare);
+    return 1e-6 * (double)bytes / seconds[RUNS / 2];
+}
+
+static int measure(const struct tokenizer *t, const struct buf *text)
+{
+    double cold[RUNS], warm[RUNS], back[RUNS];
+    struct ids ids = { 0 };
+    struct buf out = BUF_INIT;
+    for (int i = 0; i < RUNS; i++) {
+        struct encoder *e = encoder_new(t);
+        double begin = now();
+        for (int again = 0; again < 2; again++) {
+            ids.count = 0;
+            if (encoder_encode(e, text->data, text->len, TOKENIZER_ORDINARY, &ids) < 0)
+                return -1;
+            (again ? warm : cold)[i] = now() - begin;
+            begin = now();
+        }
+        buf_clear(&out);
+        if (tokenizer_decode(t, ids.data, ids.count, &out) < 0)
+            return -1;
+        back[i] = now() - begin;
+        encoder_free(e);
+    }
+    printf("cold=%.1f warm=%.1f decode=%.1f tokens=%zu\n", rate(cold, text->len),
+           rate(warm, text->len), rate(back, out.len), ids.count);
+    ids_release(&ids);
+    buf_release(&out);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct buf text = BUF_INIT;
+    struct tokenizer *t = argc > 1 ? tokenizer_load(argv[1]) : NULL;
+    int result = t ? 0 : -1;
+    for (int i = 2; i < argc && !result; i++)
+        result = file_read(argv[i], &text);
+    if (result < 0 || measure(t, &text) < 0) {
+        fprintf(stderr, "encode: %s\n", err_get());
+        return 1;
+    }
+    tokenizer_free(t);
+    buf_release(&text);
+    return 0;
+}
