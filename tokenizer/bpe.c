@@ -92,28 +92,50 @@ void bpe_free(struct bpe *b)
 
 /* ---- short pieces -------------------------------------------------------------------------- */
 
-/* ids[0..n) and ranks[i] of the pair (i, i+1); ranks[n-1] is NONE. */
-static size_t merge_short(const struct bpe *b, uint32_t *ids, uint32_t *ranks, size_t n)
+/* Ranks here have a sign, since that is how processors compare many at once. */
+#define NO_RANK INT32_MAX
+
+static inline int32_t signed_rank(uint32_t rank)
+{
+    return (int32_t)(rank & INT32_MAX);
+}
+
+enum { LANES = 4 };
+typedef int32_t lanes __attribute__((vector_size(LANES * sizeof(int32_t))));
+
+/* ranks[0..n), and as many more as fill the last step, which are NO_RANK. */
+static inline int32_t least_rank(const int32_t *ranks, size_t n)
+{
+    lanes least = { NO_RANK, NO_RANK, NO_RANK, NO_RANK }, next;
+    for (size_t i = 0; i < n; i += LANES) {
+        memcpy(&next, ranks + i, sizeof next);
+        lanes less = next < least;
+        least = (next & less) | (least & ~less);
+    }
+    int32_t result = least[0];
+    for (int i = 1; i < LANES; i++)
+        result = least[i] < result ? least[i] : result;
+    return result;
+}
+
+/* ids[0..n) and ranks[i] of the pair (i, i+1); from ranks[n-1] on they are NO_RANK. */
+static size_t merge_short(const struct bpe *b, uint32_t *ids, int32_t *ranks, size_t n)
 {
     for (;;) {
         size_t at = 0;
-        uint32_t least = ranks[0];
-        for (size_t i = 1; i + 1 < n; i++) {
-            if (ranks[i] < least) {
-                least = ranks[i];
-                at = i;
-            }
-        }
-        if (least == NONE)
+        int32_t least = least_rank(ranks, n);
+        if (least == NO_RANK)
             return n;
+        while (ranks[at] != least)
+            at++;
         ids[at] = find_pair(b, pair_key(ids[at], ids[at + 1]))->id;
         n--;
         memmove(ids + at + 1, ids + at + 2, (n - at - 1) * sizeof *ids);
         memmove(ranks + at, ranks + at + 1, (n - at) * sizeof *ranks);
         if (at)
-            ranks[at - 1] = pair_rank(b, ids[at - 1], ids[at]);
+            ranks[at - 1] = signed_rank(pair_rank(b, ids[at - 1], ids[at]));
         if (at + 1 < n)
-            ranks[at] = pair_rank(b, ids[at], ids[at + 1]);
+            ranks[at] = signed_rank(pair_rank(b, ids[at], ids[at + 1]));
     }
 }
 
@@ -246,11 +268,14 @@ int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *text, siz
         encode_long(b, s, piece, n, out);
         return 0;
     }
-    uint32_t ids[SHORT_PIECE], ranks[SHORT_PIECE];
+    uint32_t ids[SHORT_PIECE];
+    int32_t ranks[SHORT_PIECE + LANES];
     for (size_t i = 0; i < n; i++) {
         ids[i] = (uint32_t)b->byte_ids[piece[i]];
-        ranks[i] = i + 1 < n ? b->byte_ranks[piece[i]][piece[i + 1]] : NONE;
+        ranks[i] = i + 1 < n ? signed_rank(b->byte_ranks[piece[i]][piece[i + 1]]) : NO_RANK;
     }
+    for (size_t i = n; i < n + LANES; i++)
+        ranks[i] = NO_RANK;
     if (n > 1)
         n = merge_short(b, ids, ranks, n);
     mem_grow(out->data, out->cap, out->count + n);

@@ -185,17 +185,49 @@ static int is_special(const struct vocabulary *v, uint32_t id)
     return 0;
 }
 
+static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
+{
+    return err_set("id %u at place %zu is not in the vocabulary of %u", id, place, t->v.count);
+}
+
+/* The bytes of tokens behind one another; those of a short one without a loop over them. */
+static int decode_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
+{
+    enum { STEP = 16 };
+    const struct vocabulary *v = &t->v;
+    size_t all = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] >= v->count || v->tokens[ids[i]].kind == TOKEN_HOLE)
+            return bad_id(t, ids[i], i);
+        all += v->tokens[ids[i]].len;
+    }
+    buf_reserve(out, all + STEP);
+    for (size_t i = 0; i < n; i++) {
+        const struct vocabulary_token *token = &v->tokens[ids[i]];
+        const char *from = v->blob.data + token->at;
+        char *to = out->data + out->len;
+        if (token->len <= STEP && token->at + STEP <= v->blob.cap)
+            memcpy(to, from, STEP);
+        else
+            memcpy(to, from, token->len);
+        out->len += token->len;
+    }
+    out->data[out->len] = '\0';
+    return 0;
+}
+
 static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
                   struct buf *out)
 {
+    if (!skip && !t->wordpiece)
+        return decode_bytes(t, ids, n, out);
     const struct vocabulary *v = &t->v;
     int first = 1;
     for (size_t i = 0; i < n; i++) {
         size_t len;
         const char *bytes = vocabulary_bytes(v, ids[i], &len);
         if (!bytes)
-            return err_set("id %u at place %zu is not in the vocabulary of %u", ids[i], i,
-                           v->count);
+            return bad_id(t, ids[i], i);
         if (skip && is_special(v, ids[i]))
             continue;
         if (t->wordpiece)
@@ -249,7 +281,7 @@ enum {
     SHORT_BUCKETS = 1 << 16,
     LONG_BYTES = 32,
     LONG_IDS = 16,
-    LONG_BUCKETS = 1 << 13,
+    LONG_BUCKETS = 1 << 15,
     COUNT_SHIFT = 24,
     ID_MASK = (1 << COUNT_SHIFT) - 1,
 };
