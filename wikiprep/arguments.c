@@ -60,7 +60,7 @@ static void place(struct arguments *a, int at, struct span value)
     if (at < 1 || at > ARGUMENTS_PLACES)
         return;
     while (a->count < at)
-        a->at[++a->count] = (struct span) { NULL, 0 };
+        a->at[++a->count] = (struct span) { "", 0 };
     a->at[at] = value;
 }
 
@@ -72,7 +72,7 @@ void arguments_read(struct arguments *a, const struct wikitext_call *call)
         const char *s = call->arguments[i].text;
         size_t n = call->arguments[i].len;
         const char *equals = n ? memchr(s, '=', n) : NULL;
-        struct span key = equals ? span_trim(s, (size_t)(equals - s)) : (struct span) { NULL, 0 };
+        struct span key = span_trim(s, equals ? (size_t)(equals - s) : 0);
         struct span value =
             equals ? span_trim(equals + 1, (size_t)(s + n - equals - 1)) : span_trim(s, n);
         int at = next;
@@ -90,7 +90,7 @@ void arguments_read(struct arguments *a, const struct wikitext_call *call)
 
 struct span arguments_at(const struct arguments *a, int at)
 {
-    return at >= 1 && at <= a->count ? a->at[at] : (struct span) { NULL, 0 };
+    return at >= 1 && at <= a->count ? a->at[at] : (struct span) { "", 0 };
 }
 
 struct span arguments_any(const struct arguments *a, const char *keys)
@@ -105,7 +105,7 @@ struct span arguments_any(const struct arguments *a, const char *keys)
                 return a->named[i].value;
         k += n;
     }
-    return (struct span) { NULL, 0 };
+    return (struct span) { "", 0 };
 }
 
 int arguments_yes(const struct arguments *a, const char *key)

@@ -15,7 +15,7 @@
 
 struct span {
     const char *s;
-    size_t n; /* 0: empty, or not given */
+    size_t n;
 };
 
 enum { ARGUMENTS_PLACES = 200, ARGUMENTS_NAMES = 40 }; /* more are left out */

@@ -55,6 +55,7 @@ enum tag_kind {
     STRIP,   /* formatting: its content is text */
     BLOCK,   /* as STRIP, on lines of its own */
     DROP,    /* content is no wikitext, or no prose: formulas, music, maps, lists of pictures */
+    FORMULA, /* DROP, unless formulas are wanted */
     CODE,    /* DROP, unless it is inline, where it is part of a sentence */
     LITERAL, /* content is text without markup */
     PRE,     /* as LITERAL, on lines of its own */
@@ -73,8 +74,8 @@ static const struct tag {
     { "abbr", STRIP },       { "b", STRIP },           { "bdi", STRIP },
     { "bdo", STRIP },        { "big", STRIP },         { "blockquote", BLOCK },
     { "br", BLOCK },         { "caption", BLOCK },     { "categorytree", DROP },
-    { "ce", DROP },          { "center", BLOCK },      { "charinsert", DROP },
-    { "chart", DROP },       { "chem", DROP },         { "cite", STRIP },
+    { "ce", FORMULA },          { "center", BLOCK },      { "charinsert", DROP },
+    { "chart", DROP },       { "chem", FORMULA },         { "cite", STRIP },
     { "code", STRIP },       { "col", STRIP },         { "colgroup", STRIP },
     { "data", STRIP },       { "dd", BLOCK },          { "del", STRIP },
     { "dfn", STRIP },        { "div", BLOCK },         { "dl", BLOCK },
@@ -87,7 +88,7 @@ static const struct tag {
     { "inputbox", DROP },    { "ins", STRIP },         { "kbd", STRIP },
     { "langconvert", STRIP }, { "languages", STRIP },  { "li", BLOCK },
     { "link", STRIP },       { "mapframe", DROP },     { "maplink", DROP },
-    { "mark", STRIP },       { "math", DROP },         { "meta", STRIP },
+    { "mark", STRIP },       { "math", FORMULA },         { "meta", STRIP },
     { "noinclude", STRIP },  { "nowiki", LITERAL },    { "ol", BLOCK },
     { "onlyinclude", STRIP }, { "p", BLOCK },          { "phonos", DROP },
     { "poem", POEM },        { "pre", PRE },           { "q", STRIP },
@@ -684,7 +685,8 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
     if (!close)
         return s;
     int is_inline = tag->kind == CODE && memmem(attributes, (size_t)(s - attributes), "inline", 6);
-    if (is_inline || tag->kind == LITERAL) {
+    int is_formula = tag->kind == FORMULA && m->options->formulas;
+    if (is_inline || is_formula || tag->kind == LITERAL) {
         put(m, MARKUP_EMPTY);
         put_literal(m, s, close, ' ');
         put(m, MARKUP_EMPTY);

@@ -377,19 +377,20 @@ static int chinese(const struct call *c, const char *text, int n, struct buf *ou
 /* ---- pronunciation ----------------------------------------------------------------------------
  */
 
-/* "German pronunciation: [ˈbɛʁliːn]"; how: what the argument behind it says. */
-static int pronounced(const struct call *c, struct span code, struct span sound, struct span how,
-                      struct buf *out)
+/* "German pronunciation: [ˈbɛʁliːn]"; place: of the sound, with how it is introduced behind it. */
+static int pronounced(const struct call *c, struct span code, int place, struct buf *out)
 {
+    struct span sound = at(c, place), how = at(c, place + 1);
+    int has_how = c->a.count > place; /* an empty one leaves all introduction out */
     if (!sound.n)
         return 0;
     if (span_is(how, "pron"))
         buf_adds(out, "pronounced ");
     else if (span_is(how, "local"))
         buf_adds(out, "locally ");
-    else if (!how.s || span_is(how, "lang") || span_is(how, "lang2"))
+    else if (!has_how || span_in(how, "lang|lang2"))
         if (put_language(c, code.s, code.n, out))
-            buf_adds(out, how.s ? ": " : " pronunciation: ");
+            buf_adds(out, has_how ? ": " : " pronunciation: ");
     int bare = !strchr("[/", *sound.s);
     buf_adds(out, bare ? "[" : "");
     span_put(sound, out);
@@ -402,7 +403,7 @@ static int ipa(const struct call *c, const char *text, int n, struct buf *out)
     (void)text, (void)n;
     if (!at(c, 2).n || !language_name(at(c, 1).s, at(c, 1).n, ""))
         return put_span(at(c, 1), out);
-    return pronounced(c, at(c, 1), at(c, 2), at(c, 3), out);
+    return pronounced(c, at(c, 1), 2, out);
 }
 
 /* Japanese Wikipedia's {{IPA}} adds brackets, its {{ipa}} slashes. */
@@ -1245,10 +1246,7 @@ static int render_family(const struct call *c, size_t len, struct buf *out)
         return named_language(c, name + 5, len - 5, 1, out);
     }
     if (len > 4 && !memcmp(name, "ipa-", 4)) {
-        struct span code = { name + 4, len - 4 }, how = at(c, 2);
-        if (!how.s && c->a.count > 1)
-            how.s = "";
-        return pronounced(c, code, at(c, 1), how, out);
+        return pronounced(c, (struct span) { name + 4, len - 4 }, 1, out);
     }
     if (len > 4 && !memcmp(name, "vol-", 4))
         return put_span(at(c, 1), out);

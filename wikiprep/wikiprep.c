@@ -14,8 +14,10 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/tool.h"
+#include "wikiprep/disambiguation.h"
 #include "wikiprep/dump.h"
 #include "wikiprep/names.h"
+#include "wikiprep/section.h"
 #include "wikiprep/sentence.h"
 #include "wikiprep/sink.h"
 #include "wikiprep/template.h"
@@ -27,7 +29,9 @@ static const char *output_dir;
 static uint64_t file_bytes = 1 << 20;
 static uint64_t max_page_bytes = 64 << 20;
 static int json, sentences, lists = 1, headings = 1, hatnotes;
-static const char *namespace_list = "0";
+static const char *namespace_list = "0", *section_names, *unwanted_section_names;
+static int64_t min_length;
+static int formulas, filter_disambig;
 
 static const struct opt options[] = {
     { 'o', "output", OPT_TEXT, &output_dir, "DIR", "write a tree of files, DIR/AA/wiki_00 ...", 0,
@@ -41,6 +45,15 @@ static const struct opt options[] = {
       "pages to take: numbers or names, comma between", 0, 0 },
     { 0, "lists", OPT_FLAG, &lists, NULL, "keep the items of lists", 0, 0 },
     { 0, "headings", OPT_FLAG, &headings, NULL, "keep the headings of sections", 0, 0 },
+    { 0, "sections", OPT_TEXT, &section_names, "LIST",
+      "take these sections alone, by their headings; \"lead\" is the text before them", 0, 0 },
+    { 0, "discard-sections", OPT_TEXT, &unwanted_section_names, "LIST",
+      "leave out these sections; \"default\": references, links and their kin", 0, 0 },
+    { 0, "min-length", OPT_INT, &min_length, "N",
+      "leave out pages with fewer characters of text than this", 0, 1e9 },
+    { 0, "filter-disambig", OPT_FLAG, &filter_disambig, NULL,
+      "leave out pages that list what their title may mean", 0, 0 },
+    { 0, "math", OPT_CHOICE, &formulas, "drop|tex", "what becomes of formulas", 0, 0 },
     { 0, "hatnotes", OPT_FLAG, &hatnotes, NULL,
       "keep notes such as \"Main article: Moon\" and \"See also: Sun\"", 0, 0 },
     { 0, "max-page", OPT_SIZE, &max_page_bytes, "SIZE",
@@ -52,9 +65,10 @@ static const struct opt options[] = {
 
 struct source {
     struct names *names;
-    char *base;  /* of a page's address */
-    char *lang;  /* the code of the wiki's language */
-    char *about; /* for the manifest */
+    char *base;                             /* of a page's address */
+    char *lang;                             /* the code of the wiki's language */
+    struct section_list *wanted, *unwanted; /* NULL: all, none */
+    char *about;                            /* for the manifest */
     int namespaces[NAMESPACES_MAX];
     int namespace_count;
 };
@@ -67,7 +81,8 @@ struct item {
     struct template_page templates; /* what the cleaner's templates know of the page */
     struct document document;
     struct buf text;  /* before it is split into sentences */
-    struct buf bytes; /* as written; empty: nothing to write */
+    struct buf bytes; /* as written; empty: nothing to write, because of: */
+    enum { NO_TEXT, TOO_SHORT, DISAMBIGUATION, REASONS } reason;
 };
 
 struct run {
@@ -77,7 +92,8 @@ struct run {
     struct source **sources;
     size_t source_count, sources_cap;
     struct sink sink;
-    uint64_t pages, redirects, empty, too_long, bytes, xml_bytes; /* for the last line */
+    uint64_t pages, redirects, too_long, bytes, xml_bytes; /* for the last line */
+    uint64_t left_out[REASONS];
     uint64_t packed_before; /* bytes of the dumps that are done */
 };
 
@@ -136,6 +152,10 @@ static int add_source(struct run *r)
             about.data[i] = ' ';
     s->about = buf_detach(&about);
     s->lang = mem_strdup(site->lang.data);
+    if (section_names)
+        s->wanted = section_list_new(section_names, s->lang);
+    if (unwanted_section_names)
+        s->unwanted = section_list_new(unwanted_section_names, s->lang);
     s->base = mem_strndup(site->base.data, slash ? (size_t)(slash - site->base.data) : 0);
     return choose_namespaces(s, site);
 }
@@ -146,6 +166,8 @@ static void free_source(struct source *s)
     free(s->base);
     free(s->about);
     free(s->lang);
+    section_list_free(s->wanted);
+    section_list_free(s->unwanted);
     free(s);
 }
 
@@ -206,6 +228,36 @@ static int read_page(void *ctx, void *slot)
 
 /* ---- work --------------------------------------------------------------------------------- */
 
+/* Of UTF-8. */
+static int64_t characters(const struct buf *text)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < text->len; i++)
+        n += ((unsigned char)text->data[i] & 0xC0) != 0x80;
+    return n;
+}
+
+/* The page's text into the item's document; 0 when the page is left out. */
+static int clean_text(struct item *item)
+{
+    const struct dump_page *p = &item->page;
+    struct buf *text = sentences ? &item->text : &item->document.text;
+    item->reason = DISAMBIGUATION;
+    if (filter_disambig && disambiguation_page(p->text.data, p->text.len))
+        return 0;
+    wikitext_set_names(item->cleaner, item->source->names);
+    wikitext_set_sections(item->cleaner, item->source->wanted, item->source->unwanted);
+    item->templates.lang = item->source->lang;
+    item->templates.title = p->title.data;
+    wikitext_clean(item->cleaner, p->text.data, p->text.len, text);
+    item->reason = text->len ? TOO_SHORT : NO_TEXT;
+    if (!text->len || (min_length && characters(text) < min_length))
+        return 0;
+    if (sentences)
+        sentence_split_text(&item->document.text, text->data, text->len);
+    return 1;
+}
+
 static int clean_page(void *ctx, void *slot)
 {
     (void)ctx;
@@ -213,13 +265,7 @@ static int clean_page(void *ctx, void *slot)
     struct document *d = &item->document;
     const struct dump_page *p = &item->page;
     buf_clear(&item->bytes);
-    wikitext_set_names(item->cleaner, item->source->names);
-    item->templates.lang = item->source->lang;
-    item->templates.title = p->title.data;
-    wikitext_clean(item->cleaner, p->text.data, p->text.len, sentences ? &item->text : &d->text);
-    if (sentences)
-        sentence_split_text(&d->text, item->text.data, item->text.len);
-    if (!d->text.len)
+    if (!clean_text(item))
         return 0;
     buf_clear(&d->id);
     buf_clear(&d->url);
@@ -238,7 +284,7 @@ static int write_page(void *ctx, void *slot)
     struct run *r = ctx;
     const struct item *item = slot;
     if (!item->bytes.len) {
-        r->empty++;
+        r->left_out[item->reason]++;
         return 0;
     }
     r->bytes += item->bytes.len;
@@ -252,6 +298,7 @@ static struct item *new_item(void)
     struct item *item = mem_zalloc(1, sizeof *item);
     const struct wikitext_options how = { .no_lists = !lists,
                                           .no_headings = !headings,
+                                          .formulas = formulas,
                                           .render = template_render,
                                           .render_ctx = &item->templates };
     item->templates.hatnotes = hatnotes;
@@ -313,8 +360,12 @@ static void report(const struct run *r)
     tool_count("bytes of text", r->bytes);
     if (r->redirects)
         tool_count("redirects left out", r->redirects);
-    if (r->empty)
-        tool_count("empty pages left out", r->empty);
+    if (r->left_out[NO_TEXT])
+        tool_count("empty pages left out", r->left_out[NO_TEXT]);
+    if (r->left_out[TOO_SHORT])
+        tool_count("short pages left out", r->left_out[TOO_SHORT]);
+    if (r->left_out[DISAMBIGUATION])
+        tool_count("disambiguation pages left out", r->left_out[DISAMBIGUATION]);
     if (r->too_long)
         tool_count("long pages left out", r->too_long);
 }

@@ -31,6 +31,9 @@ struct wikitext {
     struct buf headings[LEVELS + 1]; /* of sections that have no text yet */
     struct extents tables, html_tables;
     struct buf *out;
+    const struct section_list *wanted, *unwanted;
+    int wanted_level;    /* of the heading of the section that is wanted; 0: in none */
+    int unwanted_level;  /* likewise */
     int in_broken_table; /* 1: in one that is not closed; 2: behind a blank line in it */
 };
 
@@ -67,6 +70,13 @@ void wikitext_free(struct wikitext *w)
 void wikitext_set_names(struct wikitext *w, const struct names *names)
 {
     markup_set_names(w->markup, names);
+}
+
+void wikitext_set_sections(struct wikitext *w, const struct section_list *wanted,
+                           const struct section_list *unwanted)
+{
+    w->wanted = wanted;
+    w->unwanted = unwanted;
 }
 
 /* ---- tables ------------------------------------------------------------------------------ */
@@ -437,6 +447,27 @@ static int is_heading(const char *s, const char *end)
     return end - s >= 3 && *s == '=' && end[-1] == '=';
 }
 
+static int is_left_out(const struct wikitext *w)
+{
+    return w->unwanted_level || (w->wanted && !w->wanted_level);
+}
+
+/* A section begins with the heading s[0..n). */
+static void begin_section(struct wikitext *w, int level, const char *s, size_t n)
+{
+    if (level <= w->unwanted_level || !w->unwanted_level)
+        w->unwanted_level = w->unwanted && section_listed(w->unwanted, s, n) ? level : 0;
+    if (w->wanted && (level <= w->wanted_level || !w->wanted_level))
+        w->wanted_level = section_listed(w->wanted, s, n) ? level : 0;
+}
+
+/* The text in front of the first heading is a section by the name of "lead". */
+static void begin_page(struct wikitext *w)
+{
+    w->wanted_level = w->unwanted_level = 0;
+    begin_section(w, LEVELS + 1, SECTION_LEAD, strlen(SECTION_LEAD));
+}
+
 static void add_heading(struct wikitext *w, const char *s, const char *end)
 {
     int level = 0;
@@ -446,14 +477,16 @@ static void add_heading(struct wikitext *w, const char *s, const char *end)
     end_paragraph(w);
     for (int i = level; i <= LEVELS; i++)
         buf_clear(&w->headings[i]);
-    if (w->options.no_headings)
-        return;
     add_without_quotes(&w->line, s, end);
     for (size_t i = 0; i < w->line.len; i++)
         if (w->line.data[i] == MARKUP_BREAK)
             w->line.data[i] = ' ';
-    write_lines(&w->headings[level], w->line.data, w->line.data + w->line.len);
+    struct buf *heading = &w->headings[level];
+    write_lines(heading, w->line.data, w->line.data + w->line.len);
     buf_clear(&w->line);
+    begin_section(w, level, heading->data, heading->len - (heading->len > 0));
+    if (w->options.no_headings || is_left_out(w))
+        buf_clear(heading);
 }
 
 /* "; term : definition" reads "term: definition". */
@@ -500,7 +533,7 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
     int blank = p == end || trim_end(p, end) == p;
     if (w->in_broken_table && in_broken_table(w, blank ? end : p, end))
         return;
-    if (blank) {
+    if (blank || (is_left_out(w) && !(at_start && is_heading(p, end)))) {
         end_paragraph(w);
     } else if (!at_start) {
         add_text(w, s, end);
@@ -574,6 +607,7 @@ void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *
         buf_clear(&w->headings[i]);
     w->out = out;
     w->in_broken_table = 0;
+    begin_page(w);
     markup_strip(w->markup, text, n, &w->marked);
     find_tables(w);
     walk(w);

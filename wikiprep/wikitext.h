@@ -18,6 +18,7 @@
 
 #include "common/buf.h"
 #include "wikiprep/names.h"
+#include "wikiprep/section.h"
 
 /* A template call, {{name|first|key=second}}, innermost first: the arguments hold what the calls
  * and links in them became. The strings are not terminated, and may contain markup.h's bytes. */
@@ -37,6 +38,7 @@ typedef int (*wikitext_render)(void *ctx, const struct wikitext_call *call, stru
 
 struct wikitext_options {
     int no_lists, no_headings;
+    int formulas; /* <math> is its TeX */
     wikitext_render render; /* NULL: templates are dropped */
     void *render_ctx;
 };
@@ -48,6 +50,11 @@ void wikitext_free(struct wikitext *w);
 
 /* Another wiki's names from now on; borrowed. */
 void wikitext_set_names(struct wikitext *w, const struct names *names);
+
+/* Which sections to take, and to leave out, from now on; NULL: all, none; borrowed. Subsections go
+ * with theirs. */
+void wikitext_set_sections(struct wikitext *w, const struct section_list *wanted,
+                           const struct section_list *unwanted);
 
 /* Replaces `out` with the lines, LF between them and none at the end. Never fails; time is linear
  * in n, whatever the text. Bytes that are no UTF-8 go through. */

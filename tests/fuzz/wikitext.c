@@ -4,17 +4,10 @@
 
 #include "common/buf.h"
 #include "wikiprep/sentence.h"
+#include "wikiprep/template.h"
 #include "wikiprep/wikitext.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int echo(void *ctx, const struct wikitext_call *call, struct buf *out)
-{
-    (void)ctx;
-    for (size_t i = 0; i < call->count; i++)
-        buf_add(out, call->arguments[i].text, call->arguments[i].len);
-    return (int)(call->name_len & 1);
-}
 
 static void check(const struct buf *text)
 {
@@ -29,12 +22,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct names *names;
     static struct wikitext *cleaners[2];
+    static struct template_page page = { .lang = "en", .title = "Moon", .hatnotes = 1 };
     static struct buf text = BUF_INIT, sentences = BUF_INIT;
     if (!names) {
         names = names_new();
-        cleaners[0] = wikitext_new(names, &(struct wikitext_options){ 0 });
-        cleaners[1] = wikitext_new(
-            names, &(struct wikitext_options){ .no_lists = 1, .no_headings = 1, .render = echo });
+        cleaners[0] = wikitext_new(names, &(struct wikitext_options) { 0 });
+        cleaners[1] = wikitext_new(names, &(struct wikitext_options) { .no_lists = 1,
+                                                                       .no_headings = 1,
+                                                                       .render = template_render,
+                                                                       .render_ctx = &page });
     }
     for (int i = 0; i < 2; i++) {
         wikitext_clean(cleaners[i], (const char *)data, size, &text);

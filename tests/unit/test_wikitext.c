@@ -6,11 +6,14 @@
 
 #include "common/buf.h"
 #include "common/mem.h"
+#include "wikiprep/disambiguation.h"
 #include "wikiprep/entity.h"
 #include "wikiprep/names.h"
+#include "wikiprep/section.h"
 #include "wikiprep/wikitext.h"
 
 static struct wikitext_options how;
+static struct section_list *wanted, *unwanted;
 static struct buf out = BUF_INIT;
 
 static const char *clean_bytes(const char *text, size_t n)
@@ -19,6 +22,7 @@ static const char *clean_bytes(const char *text, size_t n)
     names_add(names, "Fails", NAMES_FILE);
     names_add(names, "Portal", NAMES_PAGE);
     struct wikitext *w = wikitext_new(names, &how);
+    wikitext_set_sections(w, wanted, unwanted);
     wikitext_clean(w, text, n, &out);
     wikitext_free(w);
     names_free(names);
@@ -252,6 +256,67 @@ Test(wikitext, holes_are_repaired)
     CHECK("main() and f(, x) stay", "main() and f(, x) stay");
     CHECK("a\n* {{b}},\nc", "a\nc");
     CHECK("* {{cite|a}}. See b.", "See b.");
+}
+
+Test(wikitext, formulas_by_option)
+{
+    CHECK("a <math>x^2</math> b", "a b");
+    how.formulas = 1;
+    CHECK("a <math>\\frac{1}{x|y} ''</math> b<chem>H2</chem>", "a \\frac{1}{x|y} '' bH2");
+    how.formulas = 0;
+}
+
+/* ---- sections ------------------------------------------------------------------------------ */
+
+static const char sections[] = "A.\n== B ==\nb\n=== C ===\nc\n{|\n|x\n|}\n== ''D'' ==\n* d\n"
+                               "=== E ===\n{{x}}e\n== References ==\nr\n=== F ===\nf\n== G ==\ng";
+
+Test(wikitext, unwanted_sections)
+{
+    unwanted = section_list_new("d,default", "en");
+    CHECK(sections, "A.\nB\nb\nC\nc\nG\ng");
+    section_list_free(unwanted);
+    unwanted = section_list_new("lead,C,G", "en");
+    CHECK(sections, "B\nb\nD\nd\nE\ne\nReferences\nr\nF\nf");
+    section_list_free(unwanted);
+    unwanted = section_list_new("default", "it");
+    CHECK("== Note ==\na\n== References ==\nb", "References\nb");
+    section_list_free(unwanted);
+    unwanted = NULL;
+}
+
+Test(wikitext, wanted_sections)
+{
+    wanted = section_list_new("lead,b", "en");
+    CHECK(sections, "A.\nB\nb\nC\nc");
+    section_list_free(wanted);
+    wanted = section_list_new("E", "en");
+    unwanted = section_list_new("C", "en");
+    CHECK(sections, "E\ne");
+    section_list_free(wanted);
+    wanted = section_list_new("B", "en");
+    CHECK(sections, "B\nb");
+    section_list_free(wanted);
+    section_list_free(unwanted);
+    wanted = unwanted = NULL;
+}
+
+/* ---- disambiguation ------------------------------------------------------------------------ */
+
+static int is_disambiguation(const char *text)
+{
+    return disambiguation_page(text, strlen(text));
+}
+
+Test(wikitext, disambiguation)
+{
+    cr_expect(is_disambiguation("'''A''' may be\n* B\n{{Disambiguation|geo}}"));
+    cr_expect(is_disambiguation("{{x}}{{ disambig }}"));
+    cr_expect(is_disambiguation("{{Aimai}}"));
+    cr_expect(is_disambiguation("a __DISAMBIG__"));
+    cr_expect_not(
+        is_disambiguation("{{other uses|a (disambiguation)}} {{disambiguated}} {{disambig"));
+    cr_expect_not(is_disambiguation(""));
 }
 
 /* ---- the template hook -------------------------------------------------------------------- */
