@@ -99,6 +99,34 @@ static inline unsigned char *put_varint(unsigned char *p, uint64_t v)
     return p;
 }
 
+/* Two numbers below 2^21, which token ids are: `a` stands first. One store serves both. */
+enum { SHORT_BITS = 21 };
+
+static inline unsigned char *put_short_pair(unsigned char *p, uint64_t a, uint64_t b)
+{
+    static const uint64_t more[] = { 0, 0, 0x80, 0x8080 };
+    size_t na = varint_bytes(a), nb = varint_bytes(b), n = na + nb; /* no branch: ids are random */
+    uint64_t both = a | b << 32;
+    both = (both & 0x0000007F0000007F) | (both & 0x00003F8000003F80) << 1 |
+           (both & 0x001FC000001FC000) << 2;
+    uint64_t first = (both & 0xFFFFFF) | more[na], second = both >> 32 | more[nb];
+    le_put_u64(p - 8, (first | second << (8 * na)) << (64 - 8 * n));
+    return p - n;
+}
+
+static unsigned char *put_ints(unsigned char *p, const int64_t *values, size_t n)
+{
+    while (n >= 2) {
+        uint64_t a = (uint64_t)values[n - 2], b = (uint64_t)values[n - 1];
+        if ((a | b) >> SHORT_BITS)
+            p = put_varint(put_varint(p, b), a);
+        else
+            p = put_short_pair(p, a, b);
+        n -= 2;
+    }
+    return n ? put_varint(p, (uint64_t)values[0]) : p;
+}
+
 /* The tag and length of a field whose value begins at `p` and ends at `end`. */
 static unsigned char *put_head(unsigned char *p, unsigned number, const unsigned char *end)
 {
@@ -117,10 +145,10 @@ static unsigned char *put_bytes(unsigned char *p, unsigned number, const char *b
 static unsigned char *put_list(unsigned char *p, const struct feature *f)
 {
     unsigned char *end = p;
-    for (size_t i = f->count; i-- > 0;) {
-        if (f->kind == FEATURE_INTS) {
-            p = put_varint(p, (uint64_t)((const int64_t *)f->values)[i]);
-        } else if (f->kind == FEATURE_FLOATS) {
+    if (f->kind == FEATURE_INTS)
+        p = put_ints(p, f->values, f->count);
+    for (size_t i = f->count; f->kind != FEATURE_INTS && i-- > 0;) {
+        if (f->kind == FEATURE_FLOATS) {
             uint32_t bits;
             memcpy(&bits, (const float *)f->values + i, 4);
             le_put_u32(p -= 4, bits);
@@ -232,7 +260,7 @@ void example_open(struct example_reader *r, const void *data, size_t n)
 {
     static const unsigned char nothing[1];
     const unsigned char *p = n ? data : nothing;
-    *r = (struct example_reader){ p, p, p + n, p, p };
+    *r = (struct example_reader) { p, p, p + n, p, p };
 }
 
 /* Which list the Feature holds. */
@@ -257,7 +285,7 @@ static int read_entry(const struct field *entry, struct feature_view *v)
 {
     struct field f;
     int result, values = 0;
-    *v = (struct feature_view){ "", 0, FEATURE_NONE, entry->end, entry->end };
+    *v = (struct feature_view) { "", 0, FEATURE_NONE, entry->end, entry->end };
     for (const unsigned char *p = entry->data; (result = next_field(&p, entry->end, &f)) > 0;) {
         if (f.wire == WIRE_BYTES && f.number == 1) {
             v->name = (const char *)f.data;
@@ -310,7 +338,7 @@ int example_find(const void *data, size_t n, const char *name, struct feature_vi
 
 void feature_open(struct feature_reader *r, const struct feature_view *f)
 {
-    *r = (struct feature_reader){ .p = f->data, .end = f->end, .kind = f->kind };
+    *r = (struct feature_reader) { .p = f->data, .end = f->end, .kind = f->kind };
 }
 
 /* Goes to the next run of values, which may be empty: 1, 0 at the end, -1. */
@@ -383,6 +411,6 @@ int feature_bytes(struct feature_reader *r, struct feature_text *value)
     assert(r->kind == FEATURE_BYTES);
     int more = next_run(r);
     if (more > 0)
-        *value = (struct feature_text){ (const char *)r->run, (size_t)(r->run_end - r->run) };
+        *value = (struct feature_text) { (const char *)r->run, (size_t)(r->run_end - r->run) };
     return more;
 }

@@ -30,7 +30,9 @@ static void expect_show(const void *message, size_t n, const char *want)
 Test(example, bytes_are_protocol_buffers)
 {
     static const int64_t ids[] = { 1, 300, -1 };
-    static const char want[] = "\x0a\x20\x0a\x1e\x0a\x09" "input_ids" "\x12\x11\x1a\x0f\x0a\x0d"
+    static const char want[] = "\x0a\x20\x0a\x1e\x0a\x09"
+                               "input_ids"
+                               "\x12\x11\x1a\x0f\x0a\x0d"
                                "\x01\xac\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
     struct feature f = { "input_ids", FEATURE_INTS, ids, 3 };
     struct buf out = BUF_INIT;
@@ -135,18 +137,18 @@ Test(example, malformed_messages_are_errors)
         const char *bytes;
         size_t n;
     } bad[] = {
-        { "\x0a", 1 },                                             /* no length */
-        { "\x0a\x05", 2 },                                         /* cut */
-        { "\x0a\x02\x0a\x05", 4 },                                 /* nested beyond its parent */
-        { "\x00\x00", 2 },                                         /* field 0 */
-        { "\x0b\x0c", 2 },                                         /* a group */
-        { "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11 },    /* varint without end */
+        { "\x0a", 1 },                                          /* no length */
+        { "\x0a\x05", 2 },                                      /* cut */
+        { "\x0a\x02\x0a\x05", 4 },                              /* nested beyond its parent */
+        { "\x00\x00", 2 },                                      /* field 0 */
+        { "\x0b\x0c", 2 },                                      /* a group */
+        { "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11 }, /* varint without end */
         { "\x0a\x0c\x0a\x0a\x0a\x01x\x12\x05\x1a\x03\x0a\x01\xff", 14 }, /* packed value cut */
         { "\x0a\x0b\x0a\x09\x0a\x01x\x12\x04\x12\x02\x0a\x00\x12", 14 },
-        { "\x0a\x0d\x0a\x0b\x0a\x01x\x12\x06\x12\x04\x0a\x02..", 15 },   /* half a float */
-        { "\x0a\x0b\x0a\x09\x0a\x01x\x12\x04\x12\x00\x1a\x00", 13 },     /* two kinds */
-        { "\x0a\x09\x0a\x07\x0a\x01x\x12\x00\x12\x00", 11 },             /* two values */
-        { "\x0a\x05\x0a\x03\x0a\x01\xff", 7 },                           /* name no UTF-8 */
+        { "\x0a\x0d\x0a\x0b\x0a\x01x\x12\x06\x12\x04\x0a\x02..", 15 }, /* half a float */
+        { "\x0a\x0b\x0a\x09\x0a\x01x\x12\x04\x12\x00\x1a\x00", 13 },   /* two kinds */
+        { "\x0a\x09\x0a\x07\x0a\x01x\x12\x00\x12\x00", 11 },           /* two values */
+        { "\x0a\x05\x0a\x03\x0a\x01\xff", 7 },                         /* name no UTF-8 */
     };
     struct buf out = BUF_INIT;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -178,9 +180,9 @@ static void check_round_trip(const struct record *r)
         int64_t count = v.kind == FEATURE_INTS ? feature_ints(&values, ints[n], 1024)
                                                : feature_floats(&values, floats[n], 1024);
         cr_assert(count > 0 && count < 1024);
-        features[n] = (struct feature){ names[n], v.kind, v.kind == FEATURE_INTS ? (void *)ints[n]
-                                                                               : floats[n],
-                                        (size_t)count };
+        features[n] = (struct feature) { names[n], v.kind,
+                                         v.kind == FEATURE_INTS ? (void *)ints[n] : floats[n],
+                                         (size_t)count };
     }
     struct buf ours = BUF_INIT, a = BUF_INIT, b = BUF_INIT;
     example_encode(&ours, features, n);
@@ -226,7 +228,43 @@ Test(show, floats_have_the_digits_they_need)
     struct feature f = { "f", FEATURE_FLOATS, floats, 6 };
     struct buf out = BUF_INIT;
     example_encode(&out, &f, 1);
-    expect_show(out.data, out.len,
-                "{\"f\":[0.33333334,1.4013e-45,null,null,3.4028235e+38,0.5]}\n");
+    expect_show(out.data, out.len, "{\"f\":[0.33333334,1.4013e-45,null,null,3.4028235e+38,0.5]}\n");
+    buf_release(&out);
+}
+
+static size_t plain_varint(unsigned char *out, uint64_t v)
+{
+    size_t n = 0;
+    for (; v >= 0x80; v >>= 7)
+        out[n++] = (unsigned char)(v | 0x80);
+    out[n++] = (unsigned char)v;
+    return n;
+}
+
+/* Every pair of numbers around the lengths' bounds, where two may share a store. */
+Test(example, pairs_are_the_varints_of_each)
+{
+    int64_t values[3 * 21 + 2];
+    size_t count = 0;
+    values[count++] = 0;
+    values[count++] = -1;
+    for (int bits = 7; bits <= 63; bits += 7)
+        for (int d = -1; d <= 1; d++)
+            values[count++] = (int64_t)(((uint64_t)1 << bits) + (uint64_t)d);
+    struct buf out = BUF_INIT;
+    for (size_t i = 0; i < count * count; i++) {
+        int64_t three[] = { values[i / count], values[i % count], 5 };
+        unsigned char want[30];
+        size_t n = plain_varint(want, (uint64_t)three[0]);
+        n += plain_varint(want + n, (uint64_t)three[1]);
+        for (size_t odd = 0; odd < 2; odd++) {
+            struct feature f = { "x", FEATURE_INTS, three, 2 + odd };
+            buf_clear(&out);
+            example_encode(&out, &f, 1);
+            want[n] = 5;
+            cr_assert_eq(memcmp(out.data + out.len - n - odd, want, n + odd), 0, "%lld %lld",
+                         (long long)three[0], (long long)three[1]);
+        }
+    }
     buf_release(&out);
 }
