@@ -92,17 +92,39 @@ static float *cache_of(const struct engine *e, int64_t l, int64_t i)
 static void embedding_forward(struct group *g)
 {
     struct engine *e = g->e;
-    const float *w = store_fetch(e->store, STORE_PARAMETERS, 0);
+    const float *w = store_view(e->store, STORE_PARAMETERS, 0);
+    store_expect(e->store, STORE_PARAMETERS, 1, MAPPED_READ);
     for (int64_t i = 0; i < g->count; i++)
         e->model->embedding_fwd(e->model, e->ops, *x_of(e, 0, i), w, &g->batches[i]);
     store_release(e->store, STORE_PARAMETERS, 0);
+}
+
+/* What follows on the forward pass of block `block`. */
+static void expect_forward(struct engine *e, int block, int training)
+{
+    int64_t L = e->model->config.layers;
+    store_expect(e->store, STORE_PARAMETERS, block + 1, MAPPED_READ);
+    if (block < L || !training)
+        return;
+    store_expect(e->store, STORE_PARAMETERS, 0, MAPPED_READ);
+    store_expect(e->store, STORE_GRADIENTS, (int)L + 1, MAPPED_WRITE);
+    store_expect(e->store, STORE_GRADIENTS, 0, MAPPED_WRITE);
+}
+
+/* What follows on the backward pass of block `block`, the head's too. */
+static void expect_backward(struct engine *e, int block)
+{
+    if (block > 1)
+        store_expect(e->store, STORE_PARAMETERS, block - 1, MAPPED_READ);
+    store_expect(e->store, STORE_GRADIENTS, block - 1, MAPPED_WRITE);
 }
 
 /* Layer l is block l+1 (tensor.h). */
 static void layer_forward(struct group *g, int64_t l)
 {
     struct engine *e = g->e;
-    const float *w = store_fetch(e->store, STORE_PARAMETERS, (int)l + 1);
+    const float *w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
+    expect_forward(e, (int)l + 1, 1);
     for (int64_t i = 0; i < g->count; i++)
         e->model->layer_fwd(e->model, e->ops, l, *x_of(e, l + 1, i), *x_of(e, l, i), w,
                             cache_of(e, l, i), &g->batches[i]);
@@ -114,10 +136,11 @@ static void head(struct group *g)
     struct engine *e = g->e;
     int64_t L = e->model->config.layers;
     int block = (int)L + 1;
-    const float *w = store_fetch(e->store, STORE_PARAMETERS, block);
-    const float *tied = store_fetch(e->store, STORE_PARAMETERS, 0);
+    const float *w = store_view(e->store, STORE_PARAMETERS, block);
+    const float *tied = store_view(e->store, STORE_PARAMETERS, 0);
     float *dw = store_fetch(e->store, STORE_GRADIENTS, block);
     float *dtied = store_fetch(e->store, STORE_GRADIENTS, 0);
+    expect_backward(e, block);
     for (int64_t i = 0; i < g->count; i++)
         g->loss += e->model->head_fwd_bwd(e->model, e->ops, e->dx[i], dw, dtied, *x_of(e, L, i), w,
                                           tied, g->scale, &g->batches[i]);
@@ -131,8 +154,9 @@ static void head(struct group *g)
 static void layer_backward(struct group *g, int64_t l)
 {
     struct engine *e = g->e;
-    const float *w = store_fetch(e->store, STORE_PARAMETERS, (int)l + 1);
+    const float *w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
     float *dw = store_fetch(e->store, STORE_GRADIENTS, (int)l + 1);
+    expect_backward(e, (int)l + 1);
     for (int64_t i = 0; i < g->count; i++) {
         float *x = *x_of(e, l, i), *cache = cache_of(e, l, i);
         if (e->config.recompute == RECOMPUTE_LAYER)
@@ -180,16 +204,14 @@ static int64_t count_labels(const int32_t *labels, int64_t n)
 static void zero_gradients(struct engine *e)
 {
     const struct tensor_table *t = e->store->tensors;
-    for (int b = 0; b < t->blocks; b++) {
-        ops_zero(e->ops, store_fetch(e->store, STORE_GRADIENTS, b), t->block_size[b]);
-        store_release(e->store, STORE_GRADIENTS, b);
-    }
+    for (int b = 0; b < t->blocks; b++)
+        store_zero(e->store, STORE_GRADIENTS, b);
 }
 
 static void sum_gradients(struct engine *e)
 {
     const struct tensor_table *t = e->store->tensors;
-    for (int b = 0; b < t->blocks; b++) {
+    for (int b = 0; b < t->blocks && e->comm->size[COMM_DATA] > 1; b++) {
         float *g = store_fetch(e->store, STORE_GRADIENTS, b);
         comm_sum(e->comm, COMM_DATA, g, t->block_size[b]);
         store_release(e->store, STORE_GRADIENTS, b);
@@ -233,17 +255,18 @@ double engine_evaluate(struct engine *e, const struct batch *b, int64_t *labels)
     int64_t L = m->config.layers;
     assert(b->B <= e->config.B && b->T == e->config.T && !b->training);
     float *x = *x_of(e, 0, 0), *y = *x_of(e, 1, 0);
-    const float *tied = store_fetch(e->store, STORE_PARAMETERS, 0);
+    const float *tied = store_view(e->store, STORE_PARAMETERS, 0);
     m->embedding_fwd(m, e->ops, x, tied, b);
     for (int64_t l = 0; l < L; l++) {
-        const float *w = store_fetch(e->store, STORE_PARAMETERS, (int)l + 1);
+        const float *w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
+        expect_forward(e, (int)l + 1, 0);
         m->layer_fwd(m, e->ops, l, y, x, w, NULL, b);
         store_release(e->store, STORE_PARAMETERS, (int)l + 1);
         float *swap = x;
         x = y;
         y = swap;
     }
-    const float *w = store_fetch(e->store, STORE_PARAMETERS, (int)L + 1);
+    const float *w = store_view(e->store, STORE_PARAMETERS, (int)L + 1);
     double sum = m->head_fwd(m, e->ops, e->losses, NULL, x, w, tied, b);
     store_release(e->store, STORE_PARAMETERS, (int)L + 1);
     store_release(e->store, STORE_PARAMETERS, 0);

@@ -76,7 +76,7 @@ static const char fixed_keys[] = /* another value would be another training */
     "layers width heads inner positions vocabulary sequence-length optimizer seed";
 static const char free_keys[] = /* no influence on the weights, or compared in another way */
     "output data validation vocab start-from save save-every keep log-every validate-every "
-    "validation-batches group recompute";
+    "validation-batches group recompute memmap-dir memory";
 
 /* Compares one line "key: value" of the checkpoint's configuration with the present one. */
 static int compare_setting(const char *line, size_t n, const char *now)
@@ -161,6 +161,12 @@ static int load_weights(struct loop *l, const char *dir, float ***blocks)
     return same ? 0 : -1;
 }
 
+static int open_store(struct loop *l, float **blocks)
+{
+    return store_open(&l->store, l->ops, &l->plan->model.tensors, &l->plan->store, blocks,
+                      l->plan->engine.seed);
+}
+
 static int resume(struct loop *l, const char *path)
 {
     struct buf config = BUF_INIT;
@@ -177,8 +183,7 @@ static int resume(struct loop *l, const char *path)
     float **blocks;
     if (load_weights(l, path, &blocks) < 0)
         return -1;
-    store_open(&l->store, l->ops, &l->plan->model.tensors, l->plan->moments, blocks, 0);
-    if (checkpoint_load_moments(path, &l->store) < 0)
+    if (open_store(l, blocks) < 0 || checkpoint_load_moments(path, &l->store) < 0)
         return -1;
     log_info("resuming from '%s'", path);
     return 0;
@@ -190,8 +195,8 @@ static int start(struct loop *l)
     float **blocks = NULL;
     if (from && load_weights(l, from, &blocks) < 0)
         return -1;
-    store_open(&l->store, l->ops, &l->plan->model.tensors, l->plan->moments, blocks,
-               l->plan->engine.seed);
+    if (open_store(l, blocks) < 0)
+        return -1;
     l->at.sequences = l->plan->data ? dataset_count(l->plan->data) : 0;
     return 0;
 }
@@ -380,6 +385,8 @@ static int step(struct loop *l)
         return err_set("training diverged at step %" PRId64 ": loss %g, gradient norm %g", t + 1,
                        loss, norm);
     optimizer_update(&l->plan->optimizer, &l->store, norm, rate, t + 1);
+    if (store_check(&l->store) < 0)
+        return -1;
     l->at.step = t + 1;
     l->at.position += (uint64_t)plan_sequences_per_step(l->plan);
     l->busy += log_seconds() - began;
@@ -420,6 +427,17 @@ static int run(struct loop *l)
     return l->settings->save ? write_model(l) : 0;
 }
 
+/* What the run has moved between memory and disk, and how long it waited for that. */
+static void say_traffic(const struct loop *l, double seconds)
+{
+    struct mapped_traffic t = store_traffic(&l->store);
+    char in[32], out[32];
+    if (l->store.mapped)
+        log_info("%s read from the disk, %s written, %.1f %% of the time waiting for it",
+                 log_bytes(in, t.read_bytes), log_bytes(out, t.written_bytes),
+                 seconds > 0 ? 100 * t.waited_seconds / seconds : 0);
+}
+
 int loop_run(struct plan *p, const char *config, int threads, struct loop_result *result)
 {
     struct loop l = { .plan = p, .settings = p->settings, .config = config, .lock = -1 };
@@ -431,7 +449,9 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
                  (uint64_t)tensor_parameters(&p->model.tensors)), ops_describe(l.ops));
         uint64_t tokens = tokens_done(&l);
         int64_t first = l.at.step;
+        double began = log_seconds();
         failed = run(&l) < 0;
+        say_traffic(&l, log_seconds() - began);
         result->steps = l.at.step - first;
         result->tokens = tokens_done(&l) - tokens;
         if (failed && l.metrics.file) { /* a report of a run that diverged, too; its error is told */

@@ -31,7 +31,8 @@ double optimizer_norm(struct store *s, struct comm *c)
 {
     double sum = 0;
     for (int b = 0; b < s->tensors->blocks; b++) {
-        float *g = store_fetch(s, STORE_GRADIENTS, b);
+        const float *g = store_view(s, STORE_GRADIENTS, b);
+        store_expect(s, STORE_GRADIENTS, b + 1, MAPPED_READ);
         sum += ops_sum_squares(s->ops, g, s->tensors->block_size[b]);
         store_release(s, STORE_GRADIENTS, b);
     }
@@ -88,6 +89,8 @@ static void update_block(const struct optimizer *a, struct store *s, int block,
     float *arrays[STORE_KINDS];
     for (int kind = 0; kind < STORE_KINDS; kind++)
         arrays[kind] = store_fetch(s, kind, block);
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        store_expect(s, kind, block + 1, MAPPED_WRITE);
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *row = &s->tensors->rows[i];
         if (row->block != block)

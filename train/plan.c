@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/log.h"
 #include "model/folder.h"
 
 const struct settings settings_default = {
@@ -244,6 +245,71 @@ static int make_schedule(struct plan *p)
     return s->rates.count ? err_set("rates are given, but the schedule is not custom") : 0;
 }
 
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+static uint64_t batch_bytes(const struct plan *p)
+{
+    return 2 * (uint64_t)plan_tokens_per_step(p) * (sizeof(uint32_t) + sizeof(int32_t));
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What the kernels and the model's functions take for themselves: the logits of a chunk of rows,
+ * the gradients inside a layer, the panels of a matrix product; and the program. */
+static uint64_t kernel_bytes(const struct plan *p)
+{
+    const struct model_config *c = &p->model.config;
+    int64_t N = p->engine.B * p->engine.T, rows = N < 1024 ? N : 1024;
+    int64_t logits = rows * (c->vocabulary + 2 * c->width);
+    int64_t inside = N * (larger(c->inner, 3 * c->width) + 3 * c->width);
+    int64_t panels = N * larger(smaller(c->vocabulary, 3072), smaller(c->inner, 3072));
+    panels = smaller(panels, 2 << 20) + (3 << 19); /* with the program */
+    if (p->validation)
+        inside = larger(inside, p->model.layer_cache(&p->model, p->engine.B, p->engine.T) +
+                                    N * larger(c->inner, c->width));
+    if (p->optimizer.kind == OPTIMIZER_MUON)
+        logits = larger(logits, (2 * c->width + larger(c->inner, 3 * c->width)) * c->width);
+    return (uint64_t)(logits + inside + panels) * sizeof(float);
+}
+
+/* All that is not the store's. */
+static uint64_t other_bytes(const struct plan *p)
+{
+    struct engine_memory e;
+    engine_memory(&e, &p->engine, &p->model);
+    return e.x + e.dx + e.cache + batch_bytes(p) + kernel_bytes(p);
+}
+
+static int too_small(const struct plan *p, uint64_t needed)
+{
+    char limit[32], need[32];
+    return err_set("training takes %s, which is more than --memory %s%s", log_bytes(need, needed),
+                   log_bytes(limit, p->settings->memory),
+                   p->store.dir ? "" : ": give --memmap-dir, or --recompute layer");
+}
+
+static int plan_store(struct plan *p)
+{
+    uint64_t limit = p->settings->memory, other = other_bytes(p);
+    p->store = (struct store_config){ .moments = p->moments, .dir = p->settings->memmap_dir };
+    if (limit && limit <= other)
+        return too_small(p, other);
+    if (limit)
+        p->store.memory_bytes = limit - other;
+    if (store_plan(&p->stored, &p->model.tensors, &p->store) < 0)
+        return -1;
+    uint64_t all = p->stored.memory_bytes + p->stored.window_bytes + other;
+    return limit && all > limit ? too_small(p, all) : 0;
+}
+
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
 {
     *p = (struct plan){ .settings = s };
@@ -256,7 +322,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
         count_steps(p, want_data) < 0)
         return -1;
     make_optimizer(p);
-    return make_schedule(p);
+    return plan_store(p) < 0 ? -1 : make_schedule(p);
 }
 
 void plan_release(struct plan *p)
@@ -322,20 +388,23 @@ static void print_steps(const struct plan *p, struct buf *out)
 
 static void print_memory(const struct plan *p, struct buf *out)
 {
+    const struct store_plan *t = &p->stored;
     struct engine_memory e;
     engine_memory(&e, &p->engine, &p->model);
-    uint64_t bytes[STORE_KINDS], state = 0;
-    for (int kind = 0; kind < STORE_KINDS; kind++)
-        state += bytes[kind] = store_bytes(&p->model.tensors, p->moments, kind);
-    uint64_t batches = 2 * (uint64_t)plan_tokens_per_step(p) * (sizeof(uint32_t) + sizeof(int32_t));
-    put_int(out, "memory_parameters_bytes", bytes[STORE_PARAMETERS]);
-    put_int(out, "memory_gradients_bytes", bytes[STORE_GRADIENTS]);
-    put_int(out, "memory_moments_bytes", bytes[STORE_MOMENT1] + bytes[STORE_MOMENT2]);
+    put_int(out, "memory_parameters_bytes", t->kind_bytes[STORE_PARAMETERS]);
+    put_int(out, "memory_gradients_bytes", t->kind_bytes[STORE_GRADIENTS]);
+    put_int(out, "memory_moments_bytes", t->kind_bytes[STORE_MOMENT1] + t->kind_bytes[STORE_MOMENT2]);
+    if (p->store.dir) {
+        put_int(out, "store_memory_bytes", t->memory_bytes);
+        put_int(out, "store_file_bytes", t->file_bytes);
+        put_int(out, "store_window_bytes", t->window_bytes);
+    }
     put_int(out, "memory_x_bytes", e.x);
     put_int(out, "memory_dx_bytes", e.dx);
     put_int(out, "memory_layer_caches_bytes", e.cache);
-    put_int(out, "memory_batches_bytes", batches);
-    put_int(out, "memory_bytes", state + e.x + e.dx + e.cache + batches);
+    put_int(out, "memory_batches_bytes", batch_bytes(p));
+    put_int(out, "memory_kernels_bytes", kernel_bytes(p));
+    put_int(out, "memory_bytes", t->memory_bytes + t->window_bytes + other_bytes(p));
 }
 
 void plan_print(const struct plan *p, struct buf *out)

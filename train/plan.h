@@ -38,6 +38,8 @@ struct settings {
     int optimizer; /* enum optimizer_kind */
     int bias_correction;
     double beta1, beta2, adam_epsilon, momentum, weight_decay, clip;
+    const char *memmap_dir;
+    uint64_t memory;
     const char *output;
     int64_t save_every, keep, validate_every, validation_batches, log_every;
     int save, resume;
@@ -55,6 +57,8 @@ struct plan {
     struct schedule schedule;
     struct optimizer optimizer;
     unsigned char *moments; /* optimizer_moments */
+    struct store_config store;
+    struct store_plan stored;
     int64_t steps; /* 0: not known, for want of data */
 };
 

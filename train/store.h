@@ -4,9 +4,10 @@
  * likewise, but for the tensors that the optimizer keeps none of: these take no place.
  *
  * Whoever works on a block fetches its array, uses it, and releases it; between release and the
- * next fetch the array may be anywhere. Here all arrays stay in memory, so that fetch finds
- * them and release has nothing to put back; the pairs mark the phases, and a store over
- * memory-mapped files needs nothing else from its callers.
+ * next fetch the array may be anywhere. All arrays are in memory, or some of them in a file
+ * (mapped.h) that gives and takes them phase by phase; which ones follows from how much memory
+ * the store may have. What is used most in a step stays in memory: first the embedding's
+ * parameters and gradients, then the gradients, parameters and moments of the other blocks.
  */
 #ifndef TEXTMILL_STORE_H
 #define TEXTMILL_STORE_H
@@ -15,6 +16,7 @@
 
 #include "model/ops.h"
 #include "model/tensor.h"
+#include "train/mapped.h"
 
 enum store_kind { STORE_PARAMETERS, STORE_GRADIENTS, STORE_MOMENT1, STORE_MOMENT2, STORE_KINDS };
 
@@ -24,24 +26,50 @@ struct store {
     float **arrays[STORE_KINDS];        /* [blocks] each */
     int64_t *offset[STORE_KINDS];       /* [rows]: of a tensor in its block's array; -1: none */
     int64_t *size[STORE_KINDS];         /* [blocks]: floats */
+    struct mapped *mapped;              /* array kind * blocks + block, or empty; NULL: no file */
     int fetched;                        /* arrays in use; 0 between steps */
 };
 
-/* moments[rows]: how many the optimizer has of each tensor, 0 to 2; NULL: 2. All arrays are zero,
- * but parameters: `parameters` [blocks] is *taken* (arrays from ops_buffer, as folder_load makes
- * them); if NULL they are initialised from the seed. */
-void store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
-                const unsigned char *moments, float **parameters, uint64_t seed);
+struct store_config {
+    const unsigned char *moments; /* [rows]: how many the optimizer has of each tensor, 0 to 2;
+                                   * NULL: 2 */
+    const char *dir;              /* for the file; NULL: all in memory */
+    uint64_t memory_bytes;        /* with dir: what the store may have; 0: as little as it can */
+};
+
+/* What lives where. */
+struct store_plan {
+    uint64_t kind_bytes[STORE_KINDS]; /* padding included */
+    uint64_t memory_bytes;            /* of arrays that stay in memory */
+    uint64_t file_bytes;              /* of the others */
+    uint64_t window_bytes;            /* most of these that is resident at a time */
+};
+/* -1 with an error when memory_bytes is less than any plan needs. */
+int store_plan(struct store_plan *p, const struct tensor_table *tensors,
+               const struct store_config *c);
+
+/* `config` NULL: all in memory. All arrays are zero, but parameters: `parameters` [blocks] is
+ * *taken* (arrays from ops_buffer, as folder_load makes them); if NULL they are initialised from
+ * the seed. */
+int store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
+               const struct store_config *config, float **parameters, uint64_t seed);
 void store_close(struct store *s); /* fine on a zeroed struct */
 
 float *store_fetch(struct store *s, enum store_kind kind, int block);
+const float *store_view(struct store *s, enum store_kind kind, int block); /* to read only */
 void store_release(struct store *s, enum store_kind kind, int block);
+
+/* A store_fetch or store_view of it comes soon: it may be read meanwhile. Blocks that there are
+ * not (-1, or beyond the last) are nothing. */
+void store_expect(struct store *s, enum store_kind kind, int block, enum mapped_use use);
+
+/* Sets an array, which is not in use, to zero. */
+void store_zero(struct store *s, enum store_kind kind, int block);
+
+int store_check(struct store *s); /* -1 with an error when the disk has failed */
+struct mapped_traffic store_traffic(const struct store *s); /* zero without a file */
 
 /* All blocks' arrays of a kind at once, for saving; until the next fetch. */
 float *const *store_all(const struct store *s, enum store_kind kind);
-
-/* Bytes of one kind, padding included, with the same `moments`. */
-uint64_t store_bytes(const struct tensor_table *tensors, const unsigned char *moments,
-                     enum store_kind kind);
 
 #endif

@@ -53,6 +53,10 @@ static const struct opt options[] = {
       "what backward computes again instead of keeping it", 0, 0 },
     { 0, "precision", OPT_CHOICE, &s.precision, OPS_PRECISION_WORDS,
       "of the factors in matrix products", 0, 0 },
+    { 0, "memmap-dir", OPT_TEXT, &s.memmap_dir, "DIR",
+      "keep what does not fit into --memory in a file here", 0, 0 },
+    { 0, "memory", OPT_SIZE, &s.memory, "BYTES",
+      "what training may take; 0: as little as it can, with --memmap-dir", 0, 0 },
     { 0, "steps", OPT_INT, &s.steps, "N", "updates; 0: by --epochs", 0, UP },
     { 0, "epochs", OPT_REAL, &s.epochs, "X",
       "times through the data, when no steps are given; 0: once", 0, 1e9 },
@@ -155,6 +159,8 @@ static int run(int argc, char **argv)
         s.vocab = NULL;
     if (s.start_from && !*s.start_from)
         s.start_from = NULL;
+    if (s.memmap_dir && !*s.memmap_dir)
+        s.memmap_dir = NULL;
     if (load_own_config(argc) < 0)
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line wins over the file */

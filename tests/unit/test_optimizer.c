@@ -22,7 +22,8 @@ static void open_rig(struct rig *r, enum optimizer_kind kind)
     tensor_add(&r->table, 1, "bias", 20, 0, INIT_ONE, 0, 0, SPLIT_NONE);
     cr_assert((r->ops = ops_new(2)), "%s", err_get());
     unsigned char *moments = optimizer_moments(kind, &r->table);
-    store_open(&r->store, r->ops, &r->table, moments, NULL, 1);
+    struct store_config c = { .moments = moments };
+    cr_assert_eq(store_open(&r->store, r->ops, &r->table, &c, NULL, 1), 0);
     free(moments);
     comm_init(&r->comm);
     for (int b = 0; b < 2; b++) {
@@ -266,7 +267,7 @@ static void check_muon(int R, int C)
     tensor_add(&t, 2, "norm", 5, 0, INIT_ONE, 0, 0, SPLIT_NONE);
     unsigned char *moments = optimizer_moments(a.kind, &t);
     cr_assert(moments[0] == 2 && moments[1] == 1 && moments[2] == 2 && moments[3] == 2);
-    store_open(&s, o, &t, moments, NULL, 1);
+    cr_assert_eq(store_open(&s, o, &t, &(struct store_config){ .moments = moments }, NULL, 1), 0);
     cr_assert_eq(s.offset[STORE_MOMENT2][1], -1);
     cr_assert_eq(s.offset[STORE_MOMENT2][2], 0); /* the matrix takes no place there */
     float *wf = s.arrays[STORE_PARAMETERS][1], *gf = s.arrays[STORE_GRADIENTS][1];

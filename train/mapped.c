@@ -1,0 +1,337 @@
+#define _GNU_SOURCE /* sync_file_range, fallocate */
+
+#include "train/mapped.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "common/mem.h"
+
+#ifndef MADV_POPULATE_READ /* Linux 5.14 */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { PAGE = 4096 }; /* or more: what is touched a page at a time */
+
+enum place { OUT, COMING, IN, LEAVING };
+
+struct array {
+    float *data;
+    size_t bytes;
+    off_t offset;
+    enum place place;
+    int users;
+    int changed; /* since it came */
+    int stored;  /* the file has it; else it is zero */
+    enum mapped_use use; /* that it comes for */
+};
+
+struct queue {
+    int *items; /* a ring; each array is in it once at most */
+    int first, count;
+};
+
+struct mapped {
+    int fd, count;
+    char *data;
+    size_t bytes;
+    uint64_t budget, resident;
+    struct array *arrays;
+    struct queue coming, leaving;
+    int departing; /* arrays that are leaving */
+    int error;     /* errno of the first write that failed */
+    struct mapped_traffic traffic;
+    pthread_t reader, writer;
+    int threads; /* started */
+    int quit;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+
+/* ---- queues ------------------------------------------------------------------------------------ */
+
+static void push(struct mapped *m, struct queue *q, int i)
+{
+    assert(q->count < m->count);
+    q->items[(q->first + q->count++) % m->count] = i;
+    pthread_cond_broadcast(&m->changed);
+}
+
+/* The next, when there is one; -1 at the end of all. Called and left with the lock held. */
+static int take(struct mapped *m, struct queue *q)
+{
+    while (!q->count && !m->quit)
+        pthread_cond_wait(&m->changed, &m->lock);
+    if (!q->count)
+        return -1;
+    int i = q->items[q->first];
+    q->first = (q->first + 1) % m->count;
+    q->count--;
+    return i;
+}
+
+/* ---- in and out -------------------------------------------------------------------------------- */
+
+/* Makes the pages present, and those to be written writable, in one call where there is one. */
+static void populate(struct array *a)
+{
+    int write = a->use == MAPPED_WRITE;
+    if (!madvise(a->data, a->bytes, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
+        return;
+    madvise(a->data, a->bytes, MADV_WILLNEED);
+    volatile char *p = (volatile char *)a->data;
+    for (size_t i = 0; i < a->bytes; i += PAGE) {
+        char byte = p[i];
+        if (write)
+            p[i] = byte;
+    }
+}
+
+/* Writes what has changed and waits for it; only clean pages leave the cache. 0 or an errno. */
+static int expel(struct mapped *m, struct array *a)
+{
+    const unsigned whole = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                           SYNC_FILE_RANGE_WAIT_AFTER;
+    int failed = a->changed && sync_file_range(m->fd, a->offset, (off_t)a->bytes, whole) < 0;
+    int error = failed ? errno : 0;
+    madvise(a->data, a->bytes, MADV_DONTNEED);
+    posix_fadvise(m->fd, a->offset, (off_t)a->bytes, POSIX_FADV_DONTNEED);
+    return error;
+}
+
+static void *read_ahead(void *arg)
+{
+    struct mapped *m = arg;
+    pthread_mutex_lock(&m->lock);
+    for (int i; (i = take(m, &m->coming)) >= 0;) {
+        struct array *a = &m->arrays[i];
+        pthread_mutex_unlock(&m->lock);
+        populate(a);
+        pthread_mutex_lock(&m->lock);
+        m->traffic.read_bytes += a->stored ? a->bytes : 0;
+        a->place = IN;
+        pthread_cond_broadcast(&m->changed);
+    }
+    pthread_mutex_unlock(&m->lock);
+    return NULL;
+}
+
+static void *write_behind(void *arg)
+{
+    struct mapped *m = arg;
+    pthread_mutex_lock(&m->lock);
+    for (int i; (i = take(m, &m->leaving)) >= 0;) {
+        struct array *a = &m->arrays[i];
+        pthread_mutex_unlock(&m->lock);
+        int error = expel(m, a);
+        pthread_mutex_lock(&m->lock);
+        m->error = m->error ? m->error : error;
+        m->departing--;
+        m->traffic.written_bytes += a->changed ? a->bytes : 0;
+        a->stored |= a->changed;
+        a->changed = 0;
+        a->place = OUT;
+        m->resident -= a->bytes;
+        pthread_cond_broadcast(&m->changed);
+    }
+    pthread_mutex_unlock(&m->lock);
+    return NULL;
+}
+
+/* ---- life cycle -------------------------------------------------------------------------------- */
+
+/* A file without a name, with all its room. */
+static int open_file(struct mapped *m, const char *dir)
+{
+    if (file_mkdirs(dir) < 0)
+        return -1;
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, "textmill-XXXXXX");
+    m->fd = mkstemp(path.data);
+    int result = m->fd < 0 ? err_set("cannot create '%s': %s", path.data, strerror(errno)) : 0;
+    if (!result)
+        unlink(path.data);
+    buf_release(&path);
+    if (result < 0)
+        return -1;
+    int failed = posix_fallocate(m->fd, 0, (off_t)m->bytes);
+    if (failed) {
+        char size[32];
+        return err_set("cannot reserve %s in '%s': %s", log_bytes(size, m->bytes), dir,
+                       strerror(failed));
+    }
+    m->data = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
+    if (m->data == MAP_FAILED) {
+        m->data = NULL;
+        return err_set("cannot map a file in '%s': %s", dir, strerror(errno));
+    }
+    return 0;
+}
+
+static int start_thread(struct mapped *m, pthread_t *thread, void *(*run)(void *))
+{
+    int failed = pthread_create(thread, NULL, run, m);
+    if (failed)
+        return err_set("cannot start a thread: %s", strerror(failed));
+    m->threads++;
+    return 0;
+}
+
+struct mapped *mapped_new(const char *dir, const int64_t *floats, int count, uint64_t budget_bytes)
+{
+    struct mapped *m = mem_zalloc(1, sizeof *m);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    m->fd = -1;
+    m->count = count;
+    m->budget = budget_bytes;
+    m->arrays = mem_zalloc((size_t)count, sizeof *m->arrays);
+    m->coming.items = mem_zalloc((size_t)count, sizeof(int));
+    m->leaving.items = mem_zalloc((size_t)count, sizeof(int));
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->changed, NULL);
+    for (int i = 0; i < count; i++) {
+        m->arrays[i].offset = (off_t)m->bytes;
+        m->arrays[i].bytes = ((size_t)floats[i] * sizeof(float) + page - 1) / page * page;
+        m->bytes += m->arrays[i].bytes;
+    }
+    int result = open_file(m, dir);
+    for (int i = 0; !result && i < count; i++)
+        m->arrays[i].data = (float *)(void *)(m->data + m->arrays[i].offset);
+    if (result < 0 || start_thread(m, &m->reader, read_ahead) < 0 ||
+        start_thread(m, &m->writer, write_behind) < 0) {
+        mapped_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void mapped_free(struct mapped *m)
+{
+    if (!m)
+        return;
+    pthread_mutex_lock(&m->lock);
+    m->quit = 1;
+    m->coming.count = m->leaving.count = 0; /* the file goes, too */
+    pthread_cond_broadcast(&m->changed);
+    pthread_mutex_unlock(&m->lock);
+    if (m->threads > 0)
+        pthread_join(m->reader, NULL);
+    if (m->threads > 1)
+        pthread_join(m->writer, NULL);
+    if (m->data)
+        munmap(m->data, m->bytes);
+    if (m->fd >= 0)
+        close(m->fd);
+    pthread_mutex_destroy(&m->lock);
+    pthread_cond_destroy(&m->changed);
+    free(m->coming.items);
+    free(m->leaving.items);
+    free(m->arrays);
+    free(m);
+}
+
+/* ---- use --------------------------------------------------------------------------------------- */
+
+static void summon(struct mapped *m, int i, enum mapped_use use)
+{
+    struct array *a = &m->arrays[i];
+    a->place = COMING;
+    a->use = use;
+    m->resident += a->bytes;
+    push(m, &m->coming, i);
+}
+
+void mapped_expect(struct mapped *m, int i, enum mapped_use use)
+{
+    struct array *a = &m->arrays[i];
+    pthread_mutex_lock(&m->lock);
+    if (a->bytes && a->place == OUT && m->resident + a->bytes <= m->budget)
+        summon(m, i, use);
+    pthread_mutex_unlock(&m->lock);
+}
+
+float *mapped_fetch(struct mapped *m, int i, enum mapped_use use)
+{
+    struct array *a = &m->arrays[i];
+    pthread_mutex_lock(&m->lock);
+    if (a->bytes && a->place != IN) {
+        double began = log_seconds();
+        while (a->place == LEAVING ||
+               (a->place == OUT && m->resident + a->bytes > m->budget && m->departing))
+            pthread_cond_wait(&m->changed, &m->lock);
+        if (a->place == OUT)
+            summon(m, i, use);
+        while (a->place != IN)
+            pthread_cond_wait(&m->changed, &m->lock);
+        m->traffic.waited_seconds += log_seconds() - began;
+    }
+    a->users++;
+    a->changed |= use == MAPPED_WRITE;
+    pthread_mutex_unlock(&m->lock);
+    return a->data;
+}
+
+void mapped_release(struct mapped *m, int i)
+{
+    struct array *a = &m->arrays[i];
+    pthread_mutex_lock(&m->lock);
+    assert(a->users > 0);
+    if (!--a->users && a->bytes) {
+        a->place = LEAVING;
+        m->departing++;
+        push(m, &m->leaving, i);
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
+void mapped_zero(struct mapped *m, int i)
+{
+    struct array *a = &m->arrays[i];
+    pthread_mutex_lock(&m->lock);
+    while (a->place == LEAVING || a->place == COMING)
+        pthread_cond_wait(&m->changed, &m->lock);
+    assert(!a->users);
+    int fresh = a->place == OUT && !a->stored;
+    pthread_mutex_unlock(&m->lock);
+    if (!a->bytes || fresh)
+        return;
+    if (a->place == OUT &&
+        !fallocate(m->fd, FALLOC_FL_ZERO_RANGE, a->offset, (off_t)a->bytes)) {
+        a->stored = 0; /* no thread looks at an array that is out */
+        return;
+    }
+    memset(mapped_fetch(m, i, MAPPED_WRITE), 0, a->bytes);
+    mapped_release(m, i);
+}
+
+float *mapped_data(const struct mapped *m, int i)
+{
+    return m->arrays[i].data;
+}
+
+int mapped_check(struct mapped *m)
+{
+    pthread_mutex_lock(&m->lock);
+    int error = m->error;
+    pthread_mutex_unlock(&m->lock);
+    return error ? err_set("cannot write the store's file: %s", strerror(error)) : 0;
+}
+
+struct mapped_traffic mapped_traffic(struct mapped *m)
+{
+    pthread_mutex_lock(&m->lock);
+    struct mapped_traffic t = m->traffic;
+    pthread_mutex_unlock(&m->lock);
+    return t;
+}
