@@ -14,5 +14,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             __builtin_trap();
         model_release(&m);
     }
+    if (folder_parse_bert(&config, (const char *)data, size, "fuzz") == 0 && config.layers < 100 &&
+        model_init_bert(&m, &config) == 0) {
+        if (tensor_parameters(&m.tensors) <= 0)
+            __builtin_trap();
+        model_release(&m);
+    }
     return 0;
 }

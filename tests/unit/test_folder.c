@@ -248,6 +248,108 @@ Test(folder, config_refuses_what_it_cannot_compute)
     config_refused("{\"model_type\":\"gpt2\",\"embd_pdrop\":\"x\"}", "bad embd_pdrop: not a number");
 }
 
+/* ---- BERT -------------------------------------------------------------------------------- */
+
+static const struct model_config bert = { .layers = 2, .width = 12, .heads = 3, .inner = 30,
+                                          .positions = 9, .vocabulary = 17, .epsilon = 1e-3,
+                                          .embedding_dropout = 0.3, .attention_dropout = 0.25,
+                                          .residual_dropout = 0.3, .init_std = 0.05,
+                                          .kind = MODEL_BERT_PRETRAINING, .types = 3,
+                                          .gelu_tanh = 1, .dropout_first = 1, .bare_head = 1 };
+
+static void save_bert(struct ops *o, enum model_kind kind)
+{
+    struct model m;
+    struct model_config c = bert;
+    float *blocks[4];
+    c.kind = kind;
+    cr_assert_eq(model_init_bert(&m, &c), 0);
+    for (int b = 0; b < 4; b++)
+        blocks[b] = ops_buffer(o, m.tensors.block_size[b]);
+    for (size_t i = 0; i < m.tensors.count; i++) {
+        const struct tensor *row = &m.tensors.rows[i];
+        tensor_initialise(row, 8, blocks[row->block] + row->offset);
+    }
+    cr_assert_eq(folder_save(&m, blocks, dir, -1), 0, "%s", err_get());
+    for (int b = 0; b < 4; b++)
+        ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
+    model_release(&m);
+}
+
+/* Every tensor has the values that seed 8 gives it: those loaded, and those made. */
+static void check_bert(struct ops *o, enum model_kind kind, int *made)
+{
+    struct model m;
+    float **blocks;
+    cr_assert_eq(folder_load_bert(&m, o, &blocks, dir, kind, 8, made), 0, "%s", err_get());
+    for (size_t i = 0; i < m.tensors.count; i++) {
+        const struct tensor *row = &m.tensors.rows[i];
+        size_t bytes = (size_t)tensor_elements(row) * sizeof(float);
+        float *wanted = mem_alloc(bytes);
+        tensor_initialise(row, 8, wanted);
+        cr_assert_eq(0, memcmp(wanted, blocks[row->block] + row->offset, bytes), "%s", row->name);
+        free(wanted);
+    }
+    folder_free_blocks(&m, o, blocks);
+    model_release(&m);
+}
+
+Test(folder, bert_round_trip)
+{
+    struct ops *o = ops_new(1);
+    struct model_config c;
+    struct model m;
+    float **blocks;
+    int made;
+    save_bert(o, MODEL_BERT_PRETRAINING);
+    cr_assert_eq(folder_read_bert(&c, dir), 0, "%s", err_get());
+    cr_assert_eq(0, memcmp(&c, &bert, sizeof bert));
+    check_bert(o, MODEL_BERT_PRETRAINING, NULL);
+    check_bert(o, MODEL_BERT, NULL); /* its heads are passed over */
+    check_bert(o, MODEL_BERT_QUESTIONS, &made);
+    cr_assert_eq(made, 2);
+    cr_assert_eq(folder_load_bert(&m, o, &blocks, dir, MODEL_BERT_QUESTIONS, 8, NULL), -1);
+    cr_assert(strstr(err_get(), "no tensor 'qa_outputs.weight'"), "%s", err_get());
+    save_bert(o, MODEL_BERT);
+    check_bert(o, MODEL_BERT_PRETRAINING, &made);
+    cr_assert_eq(made, 4);
+    change_file("bert.encoder.layer.1.output.dense.bias", "bert.encoder.layer.1.output.dense.bibs");
+    cr_assert_eq(folder_load_bert(&m, o, &blocks, dir, MODEL_BERT, 8, &made), -1);
+    cr_assert(strstr(err_get(), "no tensor 'bert.encoder.layer.1.output.dense.bias'"), "%s",
+              err_get());
+    load_refused("unsupported model_type 'bert', only gpt2"); /* a GPT is wanted */
+    ops_free(o);
+}
+
+static void bert_refused(const char *text, const char *words)
+{
+    struct model_config c;
+    write_text("config.json", text);
+    cr_assert_eq(folder_read_bert(&c, dir), -1, "accepted: %s", text);
+    cr_assert(strstr(err_get(), words) && strstr(err_get(), "config.json"), "%s", err_get());
+}
+
+Test(folder, bert_config)
+{
+    struct model_config c;
+    write_text("config.json", "{\"model_type\":\"bert\"}");
+    cr_assert_eq(folder_read_bert(&c, dir), 0, "%s", err_get());
+    cr_assert(c.kind == MODEL_BERT && c.layers == 12 && c.width == 768 && c.inner == 3072 &&
+              c.positions == 512 && c.vocabulary == 30522 && c.types == 2 && c.epsilon == 1e-12 &&
+              !c.gelu_tanh && !c.dropout_first && !c.bare_head && c.embedding_dropout == 0.1);
+    bert_refused("{\"model_type\":\"gpt2\"}", "unsupported model_type 'gpt2', only bert");
+    bert_refused("{\"model_type\":\"bert\",\"hidden_act\":\"relu\"}",
+                 "unsupported hidden_act 'relu'");
+    bert_refused("{\"model_type\":\"bert\",\"hidden_act\":1}", "bad hidden_act");
+    bert_refused("{\"model_type\":\"bert\",\"position_embedding_type\":\"relative_key\"}",
+                 "unsupported position_embedding_type 'relative_key'");
+    bert_refused("{\"model_type\":\"bert\",\"is_decoder\":true}", "unsupported is_decoder: true");
+    bert_refused("{\"model_type\":\"bert\",\"hidden_size\":\"a\"}",
+                 "bad hidden_size: not an integer");
+    bert_refused("{\"model_type\":\"bert\",\"bare_prediction_head\":2}",
+                 "bad bare_prediction_head: not true or false");
+}
+
 Test(folder, nothing_there)
 {
     load_refused("config.json");

@@ -824,6 +824,107 @@ Test(ops, attention_cached)
     in_all_contexts(attention_cached_in);
 }
 
+/* ---- attention both ways, without padding -------------------------------------------------- */
+
+struct rows_case {
+    struct numbers q, k, v, dy;
+    struct ops_rows rows;
+    int64_t NH, HS;
+    struct ops_dropout drop;
+};
+
+/* Query t of the sequence that starts at row `first` and has n rows, in head h. */
+static void rows_query(double *y, const struct rows_case *a, int64_t b, int64_t first, int64_t n,
+                       int64_t h, int64_t t, double *p)
+{
+    int64_t C = a->NH * a->HS, stride = (n + 1) / 2 * 2, at = first * C + h * a->HS;
+    struct ops_dropout drop = { rng_key(a->drop.key, (uint64_t)b), a->drop.rate };
+    double sum = 0;
+    for (int64_t k = 0; k < n; k++)
+        sum += p[k] = exp(inner_product(a->q.d + at + t * C, a->k.d + at + k * C, a->HS) /
+                          sqrt((double)a->HS));
+    for (int64_t i = 0; i < a->HS; i++)
+        y[at + t * C + i] = 0;
+    for (int64_t k = 0; k < n; k++) {
+        double mask = drop.rate > 0 ? mask_at(drop, (uint64_t)((h * n + t) * stride + k)) : 1;
+        for (int64_t i = 0; i < a->HS; i++)
+            y[at + t * C + i] += p[k] / sum * mask * a->v.d[at + k * C + i];
+    }
+}
+
+static double rows_loss(double *y, const struct rows_case *a)
+{
+    double *p = mem_zalloc((size_t)a->rows.T, sizeof *p);
+    int64_t first = 0;
+    for (int64_t b = 0; b < a->rows.B; first += ops_rows_of(&a->rows, b++))
+        for (int64_t h = 0; h < a->NH; h++)
+            for (int64_t t = 0; t < ops_rows_of(&a->rows, b); t++)
+                rows_query(y, a, b, first, ops_rows_of(&a->rows, b), h, t, p);
+    free(p);
+    return inner_product(y, a->dy.d, a->dy.n);
+}
+
+static void move(struct numbers *x, const struct numbers *direction, double h)
+{
+    for (int64_t i = 0; i < x->n; i++)
+        x->d[i] += h * direction->d[i];
+}
+
+/* Forward against plain loops; backward by differences along one random direction of each. */
+static void attention_rows_of(struct ops *o, struct rows_case a)
+{
+    const double h = 1e-5;
+    int64_t N = ops_rows_count(&a.rows), C = a.NH * a.HS;
+    a.dy = numbers(N * C, 4, 1);
+    struct numbers *inputs[3] = { &a.q, &a.k, &a.v }, d[3];
+    struct numbers y = numbers(N * C, 5, 1), lse = numbers(N * a.NH, 6, 1);
+    for (uint64_t i = 0; i < 3; i++) {
+        *inputs[i] = numbers(N * C, 1 + i, 1);
+        d[i] = numbers(N * C, 7 + i, 1);
+    }
+    rows_loss(y.d, &a);
+    ops_attention_rows_fwd(o, y.f, lse.f, a.q.f, a.k.f, a.v.f, &a.rows, a.NH, a.HS, a.drop);
+    check("attention_rows_fwd", y.f, y.d, y.n, 3e-6);
+    ops_attention_rows_bwd(o, d[0].f, d[1].f, d[2].f, a.dy.f, a.q.f, a.k.f, a.v.f, y.f, lse.f,
+                           &a.rows, a.NH, a.HS, a.drop);
+    for (int i = 0; i < 3; i++) {
+        double slope = 0;
+        for (int64_t e = 0; e < N * C; e++)
+            slope += d[i].f[e] * d[i].d[e];
+        move(inputs[i], &d[i], h);
+        double up = rows_loss(y.d, &a);
+        move(inputs[i], &d[i], -2 * h);
+        double wanted = (up - rows_loss(y.d, &a)) / (2 * h);
+        move(inputs[i], &d[i], h);
+        cr_assert_float_eq(slope, wanted, 2e-4 * fabs(wanted) + 1e-4, "input %d: %.9g, not %.9g", i,
+                           slope, wanted);
+    }
+    for (int i = 0; i < 3; i++) {
+        drop(inputs[i]);
+        drop(&d[i]);
+    }
+    drop(&a.dy);
+    drop(&y);
+    drop(&lse);
+}
+
+static void attention_rows_in(struct ops *o)
+{
+    const int64_t few[] = { 9, 1, 6 }, many[] = { 3, 531 }; /* many: several blocks of keys */
+    struct ops_dropout some = { 3, 0.25 };
+    attention_rows_of(o, (struct rows_case){ .rows = { 3, 9, few }, .NH = 2, .HS = 5 });
+    attention_rows_of(o, (struct rows_case){ .rows = { 3, 9, few }, .NH = 2, .HS = 5,
+                                             .drop = some });
+    attention_rows_of(o, (struct rows_case){ .rows = { 2, 33, NULL }, .NH = 1, .HS = 17 });
+    attention_rows_of(o, (struct rows_case){ .rows = { 2, 531, many }, .NH = 1, .HS = 6,
+                                             .drop = some });
+}
+
+Test(ops, attention_rows)
+{
+    in_all_contexts(attention_rows_in);
+}
+
 /* ---- loss -------------------------------------------------------------------------------- */
 
 struct loss_case {
@@ -948,6 +1049,44 @@ Test(ops, loss_of_large_logits)
     cr_assert_float_eq(sum, 10000, 1e-2);
     cr_assert_not(correct);
     ops_free(o);
+}
+
+/* A bias is a channel more of the table, where x is 1. */
+static void biased_loss_in(struct ops *o)
+{
+    enum { N = 10, V = 77, C = 9 };
+    struct loss_case l = loss_case(N, V, C);
+    struct numbers bias = numbers(V, 8, 1), dx = numbers(N * C, 5, 1), dbias = numbers(V, 6, 0);
+    struct numbers dtable = numbers(V * C, 6, 0), losses = numbers(N, 4, 1);
+    struct numbers x1 = numbers(N * (C + 1), 5, 1), table1 = numbers(V * (C + 1), 6, 1);
+    struct numbers dx1 = numbers(N * (C + 1), 5, 1), dtable1 = numbers(V * (C + 1), 6, 0);
+    for (int64_t i = 0; i < N * (C + 1); i++)
+        x1.f[i] = i % (C + 1) == C ? 1 : l.x.f[i / (C + 1) * C + i % (C + 1)];
+    for (int64_t i = 0; i < V * (C + 1); i++)
+        table1.f[i] = i % (C + 1) == C ? bias.f[i / (C + 1)]
+                                       : l.table.f[i / (C + 1) * C + i % (C + 1)];
+    double wanted = ops_loss_fwd_bwd(o, dx1.f, dtable1.f, x1.f, table1.f, l.labels, 0.5, N, V,
+                                     C + 1);
+    double sum = ops_biased_loss_fwd_bwd(o, dx.f, dtable.f, dbias.f, l.x.f, l.table.f, bias.f,
+                                         l.labels, 0.5, N, V, C);
+    cr_assert_float_eq(sum, wanted, 1e-5 * wanted);
+    sum = ops_biased_loss_fwd(o, losses.f, NULL, l.x.f, l.table.f, bias.f, l.labels, N, V, C);
+    cr_assert_float_eq(sum, wanted, 1e-5 * wanted);
+    for (int64_t v = 0; v < V; v++) {
+        cr_assert_float_eq(dbias.f[v], dtable1.f[v * (C + 1) + C], 1e-5);
+        cr_assert_float_eq(dtable.f[v * C], dtable1.f[v * (C + 1)], 1e-5);
+    }
+    for (int64_t n = 0; n < N; n++)
+        cr_assert_float_eq(dx.f[n * C], dx1.f[n * (C + 1)], 1e-5);
+    struct numbers *all[] = { &bias, &dx, &dbias, &dtable, &losses, &x1, &table1, &dx1, &dtable1 };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        drop(all[i]);
+    drop_case(&l);
+}
+
+Test(ops, biased_loss)
+{
+    in_all_contexts(biased_loss_in);
 }
 
 /* NaN is shown, not hidden. */
