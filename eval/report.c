@@ -38,7 +38,7 @@ void report_real(struct report *r, const char *key, double value)
     buf_addf(&r->text, "%.6g", value);
 }
 
-void report_exact(struct report *r, const char *key, double value)
+void report_digits(struct buf *out, double value)
 {
     char digits[32];
     for (int n = 15; n <= 17; n++) {
@@ -46,8 +46,13 @@ void report_exact(struct report *r, const char *key, double value)
         if (strtod(digits, NULL) == value)
             break;
     }
+    buf_adds(out, digits);
+}
+
+void report_exact(struct report *r, const char *key, double value)
+{
     add_key(r, key);
-    buf_adds(&r->text, digits);
+    report_digits(&r->text, value);
 }
 
 const char *report_end(struct report *r)

@@ -19,6 +19,9 @@ void report_count(struct report *r, const char *key, uint64_t value);
 void report_real(struct report *r, const char *key, double value);  /* 6 significant digits */
 void report_exact(struct report *r, const char *key, double value); /* as many as tell it apart */
 
+/* Appends the fewest digits that tell a finite number apart from all others. */
+void report_digits(struct buf *out, double value);
+
 /* The finished text, ending in a line end; valid until report_release. */
 const char *report_end(struct report *r);
 void report_release(struct report *r);

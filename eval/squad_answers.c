@@ -1,0 +1,272 @@
+#include "eval/squad_answers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "common/mem.h"
+#include "eval/report.h"
+
+enum { NO_ANSWER = UINT32_MAX };
+
+struct candidate {
+    double start, end;    /* logits */
+    struct squad_text text; /* a slice of the context */
+    uint32_t first, last;   /* tokens of the context; first NO_ANSWER: none, and the text is "" */
+    size_t order; /* of equal scores the earlier stands first */
+};
+
+struct candidates {
+    struct candidate *items;
+    size_t count, cap;
+    struct candidate none; /* no answer */
+};
+
+static void add_candidate(struct candidates *c, struct candidate item)
+{
+    mem_grow(c->items, c->cap, c->count + 1);
+    item.order = c->count;
+    c->items[c->count++] = item;
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const struct candidate *p = a, *q = b;
+    double x = p->start + p->end, y = q->start + q->end;
+    return x != y ? (x < y ? 1 : -1) : (p->order > q->order) - (p->order < q->order);
+}
+
+/* ---- candidates of a window ----------------------------------------------------------------- */
+
+/* The positions of the `wanted` largest of x[0..n), largest first. Returns how many there are. */
+static uint32_t best_positions(uint32_t *best, uint32_t wanted, const float *x, uint32_t n)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = count;
+        if (count == wanted && x[i] <= x[best[count - 1]])
+            continue;
+        count += count < wanted;
+        if (k == wanted)
+            k--;
+        for (; k && x[best[k - 1]] < x[i]; k--)
+            best[k] = best[k - 1];
+        best[k] = i;
+    }
+    return count;
+}
+
+static int check_logits(const float *x, uint32_t n, const char *id)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return err_set("question '%s': a logit is %g: are the model's parameters finite?", id,
+                           (double)x[i]);
+    return 0;
+}
+
+static void add_window(struct candidates *c, const struct squad_answer_rules *rules,
+                       const struct squad_windows *w, size_t window, const float *starts,
+                       const float *ends)
+{
+    uint32_t offset = squad_window_offset(w, window), stop = offset + w->items[window].count;
+    uint32_t *best = mem_alloc(2 * (size_t)rules->n_best * sizeof *best);
+    uint32_t *best_ends = best + rules->n_best;
+    uint32_t s = best_positions(best, rules->n_best, starts, stop + 1);
+    uint32_t e = best_positions(best_ends, rules->n_best, ends, stop + 1);
+    for (uint32_t i = 0; i < s; i++) {
+        uint32_t start = best[i], first = w->items[window].first + start - offset;
+        if (start < offset || start >= stop ||
+            (w->rules.google && !squad_window_counts(w, window, first)))
+            continue;
+        for (uint32_t j = 0; j < e; j++) {
+            uint32_t end = best_ends[j];
+            if (end >= start && end < stop && end - start < rules->max_tokens)
+                add_candidate(c, (struct candidate){ .start = starts[start], .end = ends[end],
+                                                     .first = first, .last = first + end - start });
+        }
+    }
+    free(best);
+}
+
+static int add_windows(struct candidates *c, const struct squad_answer_rules *rules,
+                       const struct squad_windows *w, size_t question, const float *starts,
+                       const float *ends)
+{
+    const char *id = w->squad->questions[question].id;
+    uint32_t length = w->rules.length;
+    c->none = (struct candidate){ .start = INFINITY, .first = NO_ANSWER, .text = { "", 0 } };
+    for (size_t i = w->of_question[question]; i < w->of_question[question + 1]; i++) {
+        uint32_t used = squad_window_offset(w, i) + w->items[i].count + 1;
+        if (check_logits(starts, used, id) < 0 || check_logits(ends, used, id) < 0)
+            return -1;
+        add_window(c, rules, w, i, starts, ends);
+        if ((double)starts[0] + ends[0] < c->none.start + c->none.end) {
+            c->none.start = starts[0];
+            c->none.end = ends[0];
+        }
+        starts += length;
+        ends += length;
+    }
+    if (rules->v2)
+        add_candidate(c, c->none);
+    return 0;
+}
+
+/* ---- the best of all windows ---------------------------------------------------------------- */
+
+static struct squad_text slice(const struct squad_windows *w, size_t question,
+                               const struct candidate *c)
+{
+    size_t paragraph = w->squad->questions[question].paragraph;
+    const struct squad_tokens *tokens = &w->contexts[paragraph];
+    struct squad_text context = w->squad->paragraphs[paragraph].context;
+    uint32_t begin = tokens->begins[c->first], end = tokens->ends[c->last];
+    size_t at = squad_bytes(context.s, context.n, begin);
+    size_t n = end > begin ? squad_bytes(context.s + at, context.n - at, end - begin) : 0;
+    return (struct squad_text){ context.s + at, n };
+}
+
+static int is_seen(const struct candidates *c, size_t kept, struct squad_text text)
+{
+    for (size_t i = 0; i < kept; i++)
+        if (c->items[i].text.n == text.n && !memcmp(c->items[i].text.s, text.s, text.n))
+            return 1;
+    return 0;
+}
+
+/* In front of the others. */
+static void put_filler(struct candidates *c)
+{
+    add_candidate(c, c->none);
+    memmove(c->items + 1, c->items, (c->count - 1) * sizeof *c->items);
+    c->items[0] = (struct candidate){ .text = { "empty", 5 } };
+}
+
+/* Keeps the best in order, with their texts, and in any case no answer if that may be one. */
+static void keep_best(struct candidates *c, const struct squad_answer_rules *rules,
+                      const struct squad_windows *w, size_t question)
+{
+    size_t kept = 0, texts = 0;
+    int none = 0;
+    if (c->count)
+        qsort(c->items, c->count, sizeof *c->items, by_score);
+    for (size_t i = 0; i < c->count && kept < rules->n_best; i++) {
+        struct candidate item = c->items[i];
+        if (item.first != NO_ANSWER)
+            item.text = slice(w, question, &item);
+        if (w->rules.google && is_seen(c, kept, item.text))
+            continue;
+        none |= item.first == NO_ANSWER;
+        texts += item.text.n > 0;
+        c->items[kept++] = item;
+    }
+    c->count = kept;
+    if (rules->v2 && !none && !(w->rules.google && is_seen(c, kept, c->none.text)))
+        add_candidate(c, c->none);
+    if (!texts)
+        put_filler(c);
+}
+
+/* ---- the files ------------------------------------------------------------------------------ */
+
+void squad_answers_init(struct squad_answers *a, const struct squad_answer_rules *rules)
+{
+    *a = (struct squad_answers){ *rules, BUF_INIT, BUF_INIT, BUF_INIT };
+    buf_addc(&a->predictions, '{');
+    buf_addc(&a->n_best, '{');
+    buf_addc(&a->null_odds, '{');
+}
+
+void squad_answers_release(struct squad_answers *a)
+{
+    buf_release(&a->predictions);
+    buf_release(&a->n_best);
+    buf_release(&a->null_odds);
+}
+
+static void put_key(struct buf *out, const char *id)
+{
+    buf_adds(out, out->len > 1 ? ",\n    " : "\n    ");
+    js_quote(out, id, strlen(id));
+    buf_adds(out, ": ");
+}
+
+static void put_number(struct buf *out, const char *key, double value)
+{
+    buf_addf(out, ", \"%s\": ", key);
+    report_digits(out, value);
+}
+
+static void put_n_best(struct buf *out, const struct candidates *c)
+{
+    double top = -INFINITY, sum = 0;
+    for (size_t i = 0; i < c->count; i++)
+        top = fmax(top, c->items[i].start + c->items[i].end);
+    for (size_t i = 0; i < c->count; i++)
+        sum += exp(c->items[i].start + c->items[i].end - top);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct candidate *item = &c->items[i];
+        buf_adds(out, i ? ",\n        {\"text\": " : "[\n        {\"text\": ");
+        js_quote(out, item->text.s, item->text.n);
+        put_number(out, "probability", exp(item->start + item->end - top) / sum);
+        put_number(out, "start_logit", item->start);
+        put_number(out, "end_logit", item->end);
+        buf_addc(out, '}');
+    }
+    buf_adds(out, "\n    ]");
+}
+
+static void put_answer(struct squad_answers *a, const char *id, const struct candidates *c)
+{
+    const struct candidate *best = c->items;
+    while (!best->text.n)
+        best++; /* there is one: keep_best sees to it */
+    double odds = c->none.start + c->none.end - best->start - best->end;
+    int silent = a->rules.v2 && odds > a->rules.null_threshold;
+    put_key(&a->predictions, id);
+    js_quote(&a->predictions, best->text.s, silent ? 0 : best->text.n);
+    put_key(&a->n_best, id);
+    put_n_best(&a->n_best, c);
+    put_key(&a->null_odds, id);
+    report_digits(&a->null_odds, odds);
+}
+
+int squad_answers_add(struct squad_answers *a, const struct squad_windows *w, size_t question,
+                      const float *starts, const float *ends)
+{
+    struct candidates c = { 0 };
+    const struct squad_question *q = &w->squad->questions[question];
+    if (q->same_id != question)
+        return 0;
+    int result = add_windows(&c, &a->rules, w, question, starts, ends);
+    if (!result) {
+        keep_best(&c, &a->rules, w, question);
+        put_answer(a, q->id, &c);
+    }
+    free(c.items);
+    return result;
+}
+
+static int save(const struct buf *text, const char *dir, const char *name)
+{
+    struct buf path = BUF_INIT, all = BUF_INIT;
+    file_join(&path, dir, name);
+    buf_add(&all, text->data, text->len);
+    buf_adds(&all, "\n}\n");
+    int result = file_write(path.data, all.data, all.len);
+    buf_release(&path);
+    buf_release(&all);
+    return result;
+}
+
+int squad_answers_save(struct squad_answers *a, const char *dir)
+{
+    if (file_mkdirs(dir) < 0 || save(&a->n_best, dir, "nbest_predictions.json") < 0 ||
+        (a->rules.v2 && save(&a->null_odds, dir, "null_odds.json") < 0))
+        return -1;
+    return save(&a->predictions, dir, "predictions.json");
+}
