@@ -1,49 +1,34 @@
 #include "eval/lower.h"
 
-#include "tokenizer/unicode.h"
+#include "tokenizer/normalize.h"
 
 enum { CAPITAL_I_DOT = 0x130, COMBINING_DOT = 0x307, CAPITAL_SIGMA = 0x3A3, SIGMA = 0x3C3,
        FINAL_SIGMA = 0x3C2 };
 
 static uint32_t lower_one(uint32_t c)
 {
-    size_t low = 0, high = lower_runs_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct lower_run *r = &lower_runs[middle];
-        if (c < r->first)
-            high = middle;
-        else if (c > r->last)
-            low = middle + 1;
-        else
-            return (c - r->first) % r->step ? c : c + (uint32_t)r->delta;
-    }
+    for (const struct lower_run *r = unicode_lower; r->first <= r->last && r->first <= c; r++)
+        if (c <= r->last && (c - r->first) % r->step == 0)
+            return c + (uint32_t)r->delta;
     return c;
 }
 
-static int is_in(const struct lower_range *ranges, size_t count, uint32_t c)
+static int is_in(const struct unicode_range *r, uint32_t c)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (c < ranges[middle].first)
-            high = middle;
-        else if (c > ranges[middle].last)
-            low = middle + 1;
-        else
+    for (; r->first <= r->last && r->first <= c; r++)
+        if (c <= r->last)
             return 1;
-    }
     return 0;
 }
 
 static int is_cased(uint32_t c)
 {
-    return is_in(lower_cased, lower_cased_count, c);
+    return is_in(google_cased, c);
 }
 
 static int is_ignored(uint32_t c)
 {
-    return is_in(lower_ignored, lower_ignored_count, c);
+    return is_in(google_case_ignorable, c);
 }
 
 /* Whether the nearest letter before s[at] that counts is cased. */
