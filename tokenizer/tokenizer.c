@@ -302,6 +302,8 @@ struct encoder {
     const struct tokenizer *t;
     struct split *split; /* one or the other */
     struct words *words;
+    struct words *letters; /* for places: the walk over one character, made when wanted */
+    struct ids sources;
     struct bpe_scratch scratch;
     struct short_word (*short_words)[2];
     struct long_word (*long_words)[2];
@@ -508,6 +510,8 @@ void encoder_free(struct encoder *e)
         return;
     split_free(e->split);
     words_free(e->words);
+    words_free(e->letters);
+    ids_release(&e->sources);
     bpe_scratch_release(&e->scratch);
     free(e->short_words);
     free(e->long_words);
@@ -648,6 +652,71 @@ int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer
     if (e->words && n > WORDS_MAX)
         return err_set("a document of %zu bytes is too long for WordPiece", n);
     return encode_pass(e, text, n, special, 0, out);
+}
+
+/* ---- places --------------------------------------------------------------------------------- */
+
+/* Of each byte of the text's words, the code point that it came from: what a character becomes
+ * has the same length alone as among others. */
+static void find_sources(struct encoder *e, const char *text, size_t n)
+{
+    struct word_list list;
+    size_t len;
+    uint32_t point = 0;
+    e->sources.count = 0;
+    if (!e->letters)
+        e->letters = words_new(e->t->normalizer);
+    for (size_t i = 0; i < n; i += len, point++) {
+        utf8_get((const unsigned char *)text + i, &len);
+        words_begin(e->letters, text + i, len);
+        while (words_next(e->letters, &list))
+            for (size_t k = 0; k < list.count; k++)
+                for (uint32_t b = list.begins[k]; b < list.ends[k]; b++)
+                    ids_add(&e->sources, point);
+    }
+}
+
+/* The places of a word's tokens; its n bytes came from sources[0..n). */
+static void put_places(const struct encoder *e, const uint32_t *ids, size_t count, size_t n,
+                       const uint32_t *sources, struct ids *begins, struct ids *ends)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t len = n; /* of the unknown token, which is all of its word */
+        if (ids[i] != (uint32_t)tokenizer_role(e->t, TOKENIZER_UNKNOWN)) {
+            tokenizer_token(e->t, ids[i], &len);
+            len -= i ? strlen(wordpiece_prefix) : 0;
+        }
+        ids_add(begins, sources[at]);
+        ids_add(ends, sources[at + len - 1] + 1);
+        at += len;
+    }
+}
+
+int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
+                          struct ids *begins, struct ids *ends)
+{
+    struct word_list list;
+    struct probe probe;
+    size_t at = 0, failed;
+    if (!e->words)
+        return err_set("places of tokens are known for WordPiece only");
+    if (n > WORDS_MAX || utf8_valid(text, n) != n)
+        return err_set("a text of %zu bytes is too long or not UTF-8", n);
+    find_sources(e, text, n);
+    words_begin(e->words, text, n);
+    while (words_next(e->words, &list)) {
+        for (size_t i = 0; i < list.count; i++) {
+            size_t before = out->count, bytes = list.ends[i] - list.begins[i];
+            probe_begin(e, &probe, list.text + list.begins[i], bytes, READABLE);
+            if (probe_end(e, &probe, 1, &failed, out) < 0)
+                return -1;
+            put_places(e, out->data + before, out->count - before, bytes, e->sources.data + at,
+                       begins, ends);
+            at += bytes;
+        }
+    }
+    return 0;
 }
 
 void encoder_repair(struct buf *out, const char *text, size_t n)

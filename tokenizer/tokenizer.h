@@ -87,6 +87,11 @@ void encoder_free(struct encoder *e);
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out);
 
+/* The same for WordPiece, and where each token stands: code points [begins[i], ends[i]) of the
+ * text, of which characters that the rules drop at its sides are no part. */
+int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
+                          struct ids *begins, struct ids *ends);
+
 /* Appends a text's ids with the special tokens that the vocabulary puts around it, and the type of
  * each; b NULL: one text, else two. `a` and `b` are ids as encoder_encode gives them. */
 void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,
