@@ -119,6 +119,7 @@ check-docs: all $(SAMPLE) ## help equals the man pages; examples in README and m
 
 # Every fuzz target replays its corpus in the tests; `make fuzz` lets libFuzzer look for more.
 FUZZ = $(patsubst tests/fuzz/%.c,%,$(filter-out tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)))
+-include $(FUZZ:%=$(B)/obj/tests/fuzz/%.d)
 $(B)/obj/tests/%.o: EXTRA = -Wno-missing-prototypes
 $(B)/bin/replay-%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/replay.o $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -lbz2 -o $@
