@@ -78,12 +78,14 @@ Test(template, other_wikis)
     CHECK("{{IPA|o̞}} {{ipa|u}} {{IPA2|/awo/}}", "[o̞] /u/ /awo/");
     CHECK("{{読み仮名|'''音楽家'''|おんがくか}} {{ISBN2|4-89562}}",
           "音楽家（おんがくか） ISBN 4-89562");
+    CHECK("{{要出典範囲|a|date=2021年}}{{いつ範囲|b|date=2020年}}", "ab");
     page = (struct template_page) { .lang = "it", .title = "Luna" };
     CHECK("25 {{m s.l.m.}}, {{M|61.000||km/h}}, {{exp|3,12|6}}",
           "25 m s.l.m., 61.000 km/h, 3,12×10⁶");
     CHECK("{{lang-en|Moon}} {{bandiera|Italia|nome}}{{bandiera|FRA}} {{formatnum:4000.5}}",
           "inglese: Moon Italia 4.000,5");
     CHECK("{{chiarire|prima|dove?}} {{tutto attaccato|620 nm}} {{cn|fatto}}", "prima 620 nm fatto");
+    CHECK("{{numero|188520}} {{maiuscoletto|sì}}", "188.520 sì");
     CHECK("{{q|Detto|Uno}}", "Detto\n— Uno");
 }
 
