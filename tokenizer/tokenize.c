@@ -16,12 +16,13 @@
 #include "tokenizer/regex.h"
 #include "tokenizer/source.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/unicode.h"
 #include "tokenizer/vocabulary.h"
 
 #define FORMATS "auto|documents|jsonl|text|lines|sentences"
 
 static const char *vocabulary_path, *output_path = "-";
-static int format, special, as_ids, wrap, rules, letters;
+static int format, special, as_ids, wrap, rules, letters, refuse_invalid;
 
 /* What goes through a pipeline at once: some documents, and what becomes of them. */
 enum { BATCH_BYTES = 256 << 10, BATCH_DOCUMENTS = 4096 };
@@ -30,6 +31,7 @@ struct batch {
     struct buf text;
     size_t *ends; /* document i is text[ends[i - 1]..ends[i]) */
     size_t count, ends_cap;
+    uint64_t first; /* document's number in the run, from 1 */
     int sentences;
     struct buf out;
     uint64_t tokens;
@@ -105,7 +107,7 @@ struct encoding {
     int sentences; /* -1: no document yet */
     int begun;     /* the header is written */
     int width;
-    uint64_t documents;
+    uint64_t read, documents;
     pthread_mutex_t lock;
     struct encoder **idle; /* encoders that no thread uses: the last used is taken first */
     int idle_count;
@@ -129,7 +131,11 @@ static void give_encoder(struct encoding *c, struct encoder *e)
 static int encoding_read(void *ctx, void *item)
 {
     struct encoding *c = ctx;
-    return batch_read(item, c->source, &c->sentences);
+    struct batch *b = item;
+    int got = batch_read(b, c->source, &c->sentences);
+    b->first = c->read + 1;
+    c->read += b->count;
+    return got;
 }
 
 /* Where sentences end: behind the first token that reaches past the line end, or line ends, behind
@@ -212,6 +218,15 @@ static int encode_document(struct encoding *c, struct encoder *e, struct batch *
                         b->sentence_ends.count);
 }
 
+/* --invalid error: refuses what is not UTF-8. */
+static int check_text(const char *text, size_t n, uint64_t number)
+{
+    size_t good = refuse_invalid ? utf8_valid(text, n) : n;
+    return good == n ? 0
+                     : err_set("document %" PRIu64 ": byte %zu of its text is not UTF-8 (0x%02X)",
+                               number, good, (unsigned char)text[good]);
+}
+
 static int encoding_work(void *ctx, void *item)
 {
     struct encoding *c = ctx;
@@ -220,8 +235,11 @@ static int encoding_work(void *ctx, void *item)
     int result = 0;
     buf_clear(&b->out);
     b->tokens = 0;
-    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++])
-        result = encode_document(c, e, b, b->text.data + at, b->ends[i] - at);
+    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
+        result = check_text(b->text.data + at, b->ends[i] - at, b->first + i);
+        if (!result)
+            result = encode_document(c, e, b, b->text.data + at, b->ends[i] - at);
+    }
     give_encoder(c, e);
     return result;
 }
@@ -536,6 +554,7 @@ static const struct opt tokenize_options[] = {
     { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
     { 0, "format", OPT_CHOICE, &format, FORMATS, "what the input is", 0, 0 },
     { 0, "special", OPT_FLAG, &special, NULL, "recognise special tokens in the text", 0, 0 },
+    { 0, "invalid", OPT_CHOICE, &refuse_invalid, "replace|error", "what bytes that are not UTF-8 are", 0, 0 },
     { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0, 0 },
     { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0, 0 },
     { 0, "wrap", OPT_FLAG, &wrap, NULL, "with --ids: put [CLS] and [SEP] about each document", 0, 0 },
