@@ -164,6 +164,14 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float
                      dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
 }
 
+/* How the gradients of a linear map begin. */
+static void (*linear_bwd(const struct batch *b))(struct ops *, float *, float *, float *,
+                                                 const float *, const float *, const float *,
+                                                 int64_t, int64_t, int64_t)
+{
+    return b->first ? ops_linear_bwd_first : ops_linear_bwd;
+}
+
 /* Scratch of a layer's backward. */
 struct gradients {
     float *wide;   /* [N, max(I,3C)] */
@@ -185,11 +193,11 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, float *
                &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C,
                                      .ldc = I });
     ops_gelu_bwd(o, g->wide, k->inner, N * I); /* inner is now GELU's output */
-    ops_linear_bwd(o, NULL, dwp, dbp, dy, k->inner, l->w[PROJ], N, I, C);
+    linear_bwd(b)(o, NULL, dwp, dbp, dy, k->inner, l->w[PROJ], N, I, C);
     ops_layernorm_fwd(o, g->normed, NULL, NULL, k->middle, l->w[LN2_GAIN], l->w[LN2_BIAS], N, C,
                       c->epsilon);
-    ops_linear_bwd(o, g->narrow, dw + layer_offset(m, FC), dw + layer_offset(m, FC_BIAS), g->wide,
-                   g->normed, l->w[FC], N, C, I);
+    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, FC), dw + layer_offset(m, FC_BIAS), g->wide,
+                  g->normed, l->w[FC], N, C, I);
     ops_layernorm_bwd(o, dx, dw + layer_offset(m, LN2_GAIN), dw + layer_offset(m, LN2_BIAS), dx,
                       g->narrow, k->middle, l->w[LN2_GAIN], k->mean2, k->rstd2, N, C);
 }
@@ -202,15 +210,15 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, f
     const int64_t N = b->B * b->T, C = c->width;
     const float *dy = branch_gradient(o, g->masked, dx, N * C,
                                       dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
-    ops_linear_bwd(o, g->narrow, dw + layer_offset(m, OUT), dw + layer_offset(m, OUT_BIAS), dy,
-                   k->attended, l->w[OUT], N, C, C);
+    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, OUT), dw + layer_offset(m, OUT_BIAS), dy,
+                  k->attended, l->w[OUT], N, C, C);
     ops_attention_bwd(o, g->wide, g->narrow, k->qkv, k->attended, k->lse, b->B, b->T, c->heads,
                       C / c->heads,
                       dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
     ops_layernorm_fwd(o, g->normed, NULL, NULL, x, l->w[LN1_GAIN], l->w[LN1_BIAS], N, C,
                       c->epsilon);
-    ops_linear_bwd(o, g->narrow, dw + layer_offset(m, QKV), dw + layer_offset(m, QKV_BIAS), g->wide,
-                   g->normed, l->w[QKV], N, C, 3 * C);
+    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, QKV), dw + layer_offset(m, QKV_BIAS), g->wide,
+                  g->normed, l->w[QKV], N, C, 3 * C);
     ops_layernorm_bwd(o, dx, dw + layer_offset(m, LN1_GAIN), dw + layer_offset(m, LN1_BIAS), dx,
                       g->narrow, x, l->w[LN1_GAIN], k->mean1, k->rstd1, N, C);
 }
@@ -225,6 +233,9 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, float
     lay_out(&k, cache, c, N);
     float *p = ops_scratch(o, N * (wide + 3 * C));
     struct gradients g = { p, p + N * wide, p + N * (wide + C), p + N * (wide + 2 * C) };
+    static const int norms[] = { LN1_GAIN, LN1_BIAS, LN2_GAIN, LN2_BIAS };
+    for (int i = 0; i < 4 && b->first; i++)
+        ops_zero(o, dw + layer_offset(m, norms[i]), C);
     mlp_bwd(m, o, layer, dx, dw, &l, &k, &g, b);
     attention_bwd(m, o, layer, dx, dw, x, &l, &k, &g, b);
 }
@@ -310,8 +321,8 @@ int model_init_gpt(struct model *m, const struct model_config *config)
         return -1;
     *m = (struct model){ .config = *config, .layer_cache = layer_cache,
                          .embedding_fwd = embedding_fwd, .embedding_bwd = embedding_bwd,
-                         .layer_fwd = layer_fwd, .layer_bwd = layer_bwd, .head_fwd = head_fwd,
-                         .head_fwd_bwd = head_fwd_bwd };
+                         .layer_fwd = layer_fwd, .layers_begin = 1, .layer_bwd = layer_bwd,
+                         .head_fwd = head_fwd, .head_fwd_bwd = head_fwd_bwd };
     add_tensors(&m->tensors, config);
     return 0;
 }

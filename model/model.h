@@ -54,6 +54,7 @@ struct batch {
     const int32_t *labels; /* [B,T], MODEL_IGNORE where none */
     uint64_t key;          /* of dropout: (seed, step, micro-batch) folded */
     int training;          /* 0: no dropout */
+    int first;             /* 1: a step's first; see layer_bwd */
 
     /* of BERT alone */
     const int64_t *lengths;   /* [B] real tokens, each from 1 to T; NULL: all T. Padding is never
@@ -82,8 +83,10 @@ struct model {
      * backward will follow (evaluation). */
     void (*layer_fwd)(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
                       const float *w, float *cache, const struct batch *b);
-    /* dx holds the gradient in y and is set to the gradient in x. dw is added to. cache as
+    /* dx holds the gradient in y and is set to the gradient in x. dw is added to; where b->first,
+     * and layers_begin says so, it is set, which saves the pass that would clear it. cache as
      * layer_fwd left it for the same x; it is scratch afterwards. */
+    int layers_begin;
     void (*layer_bwd)(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
                       const float *x, const float *w, float *cache, const struct batch *b);
 

@@ -67,6 +67,9 @@ void ops_linear_fwd(struct ops *o, float *y, const float *x, const float *w, con
  * be NULL. */
 void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
                     const float *x, const float *w, int64_t N, int64_t I, int64_t O);
+/* The same with dw and dbias set: what stood in them is not read. */
+void ops_linear_bwd_first(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
+                          const float *x, const float *w, int64_t N, int64_t I, int64_t O);
 
 /* y[N,O] = base[N,O] + dropout(x[N,I] w[I,O] + bias[O]): the end of a residual branch. y is
  * not base. Its backward is ops_dropout_bwd, then ops_linear_bwd. */

@@ -8,7 +8,7 @@
  * B for itself, a slice of the sum at a time, and multiplies the slice while it is in its own
  * cache. So threads meet twice in a product of usual size. */
 enum {
-    SLICE = 384,           /* most layers of panels that are multiplied at once */
+    SLICE = 768,           /* most layers of panels that are multiplied at once */
     A_FLOATS = 1 << 21,    /* of panels of A, about */
     A_ROWS = 3072,         /* most rows of them: a multiple of every tile_rows */
     CHUNK_PANELS = 2,      /* of B, that a thread takes */
@@ -205,17 +205,31 @@ static void bias_bwd_columns(void *ctx, int64_t begin, int64_t end, int thread)
     b->k->column_sums(b->dbias + begin, b->dy + begin, b->O, b->N, end - begin);
 }
 
-void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
-                    const float *x, const float *w, int64_t N, int64_t I, int64_t O)
+static void linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
+                       const float *x, const float *w, int64_t N, int64_t I, int64_t O, int add)
 {
     if (dx)
         ops_matmul(o, dx, dy, w, &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = O,
                                                        .lda = O, .ldb = O, .ldc = I });
-    ops_matmul(o, dw, x, dy, &(struct ops_matmul){ .a_transposed = 1, .add = 1, .M = I, .N = O,
+    ops_matmul(o, dw, x, dy, &(struct ops_matmul){ .a_transposed = 1, .add = add, .M = I, .N = O,
                                                    .K = N, .lda = I, .ldb = O, .ldc = O });
     struct bias_bwd b = { o->k, dbias, dy, N, O };
+    if (dbias && !add)
+        memset(dbias, 0, (size_t)O * sizeof *dbias);
     if (dbias)
         pool_for(o->pool, O, COLUMN_GRAIN, bias_bwd_columns, &b);
+}
+
+void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
+                    const float *x, const float *w, int64_t N, int64_t I, int64_t O)
+{
+    linear_bwd(o, dx, dw, dbias, dy, x, w, N, I, O, 1);
+}
+
+void ops_linear_bwd_first(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
+                          const float *x, const float *w, int64_t N, int64_t I, int64_t O)
+{
+    linear_bwd(o, dx, dw, dbias, dy, x, w, N, I, O, 0);
 }
 
 /* ---- residual branches ------------------------------------------------------------------- */

@@ -201,10 +201,12 @@ static int64_t count_labels(const int32_t *labels, int64_t n)
     return count;
 }
 
+/* But for layers that set them at the first micro-batch; a file that is zero need not be read. */
 static void zero_gradients(struct engine *e)
 {
     const struct tensor_table *t = e->store->tensors;
-    for (int b = 0; b < t->blocks; b++)
+    int layers = !e->model->layers_begin || e->store->mapped;
+    for (int b = 0; b < t->blocks; b += layers ? 1 : t->blocks - 1)
         store_zero(e->store, STORE_GRADIENTS, b);
 }
 
@@ -227,7 +229,8 @@ static struct batch micro_batch(const struct engine *e, int64_t step, const stru
     int64_t number = m * e->comm->size[COMM_DATA] + e->comm->rank[COMM_DATA];
     uint64_t key = rng_key(rng_key(rng_key(0, c->seed), KEY_DROPOUT), (uint64_t)step);
     return (struct batch){ .B = c->B, .T = c->T, .ids = s->ids + at, .labels = s->labels + at,
-                           .key = rng_key(key, (uint64_t)number), .training = 1 };
+                           .key = rng_key(key, (uint64_t)number), .training = 1,
+                           .first = !m };
 }
 
 double engine_step(struct engine *e, int64_t step, const struct step_batch *s)

@@ -82,7 +82,8 @@ static double step(struct run *r, int t)
     h.v_correction = 1 / (1 - __builtin_pow(h.beta2, t));
     for (int b = 0; b < m->tensors.blocks; b++) {
         ops_adamw(r->o, r->w[b], r->m1[b], r->m2[b], r->g[b], m->tensors.block_size[b], &h);
-        ops_zero(r->o, r->g[b], m->tensors.block_size[b]);
+        if (b == 0 || b > L)
+            ops_zero(r->o, r->g[b], m->tensors.block_size[b]);
     }
     double end = log_seconds();
     seconds[0] = forward - begin;
@@ -145,7 +146,8 @@ int main(int argc, char **argv)
                               .vocabulary = argument(argc, argv, 7, 50257),
                               .epsilon = 1e-5, .init_std = 0.02 };
     c.inner = 4 * c.width;
-    r.b = (struct batch){ .B = atoll(argv[1]), .T = atoll(argv[2]), .key = 1, .training = 1 };
+    r.b = (struct batch){ .B = atoll(argv[1]), .T = atoll(argv[2]), .key = 1, .training = 1,
+                          .first = 1 };
     c.positions = r.b.T < 1024 ? 1024 : r.b.T;
     c.embedding_dropout = c.attention_dropout = c.residual_dropout = argc > 8 ? atof(argv[8]) : 0;
     if (!r.o || iterations < 1 || iterations > 1000 || model_init_gpt(&r.m, &c) < 0) {

@@ -190,6 +190,28 @@ Test(gpt, gradients_in_bf16)
     net_release(&coarse);
 }
 
+/* A step's first backward does not see what stands in the layers' gradients. */
+Test(gpt, gradients_begin)
+{
+    struct net clean, dirty;
+    net_init(&clean, &small, 1);
+    net_init(&dirty, &small, 1);
+    backward(&clean, 1);
+    for (int b = 1; b <= 2; b++)
+        for (size_t i = 0; i < dirty.m.tensors.count; i++) {
+            const struct tensor *row = &dirty.m.tensors.rows[i];
+            for (int64_t k = 0; k < tensor_elements(row) && row->block == b; k++)
+                dirty.g[b][row->offset + k] = NAN;
+        }
+    dirty.b.first = 1;
+    backward(&dirty, 1);
+    for (int b = 0; b < 4; b++)
+        cr_assert_eq(0, memcmp(clean.g[b], dirty.g[b],
+                               (size_t)clean.m.tensors.block_size[b] * sizeof(float)));
+    net_release(&clean);
+    net_release(&dirty);
+}
+
 /* ---- dropout ------------------------------------------------------------------------------ */
 
 static struct model_config with_dropout(void)
