@@ -369,6 +369,17 @@ static int due(int64_t step, int64_t every, int64_t last)
     return step == last || (every && step % every == 0);
 }
 
+/* Says where it began: in a weight, or else in a gradient. */
+static int diverged(struct loop *l, double loss, double norm)
+{
+    const struct tensor *weight = optimizer_not_finite(&l->store, STORE_PARAMETERS), *bad = weight;
+    if (!bad)
+        bad = optimizer_not_finite(&l->store, STORE_GRADIENTS);
+    return err_set("training diverged at step %" PRId64 ": loss %g, gradient norm %g%s%s%s",
+                   l->at.step + 1, loss, norm, bad ? "; not finite: " : "",
+                   bad && !weight ? "the gradient of " : "", bad ? bad->name : "");
+}
+
 /* One update and what is due after it. */
 static int step(struct loop *l)
 {
@@ -382,8 +393,7 @@ static int step(struct loop *l)
     double loss = engine_step(&l->engine, t, &batch);
     double norm = optimizer_norm(&l->store, &l->comm);
     if (!isfinite(loss) || !isfinite(norm))
-        return err_set("training diverged at step %" PRId64 ": loss %g, gradient norm %g", t + 1,
-                       loss, norm);
+        return diverged(l, loss, norm);
     optimizer_update(&l->plan->optimizer, &l->store, norm, rate, t + 1);
     if (store_check(&l->store) < 0)
         return -1;

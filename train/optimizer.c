@@ -39,6 +39,21 @@ double optimizer_norm(struct store *s, struct comm *c)
     return sqrt(comm_sum_real(c, COMM_TENSOR, sum));
 }
 
+const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
+{
+    const struct tensor *found = NULL;
+    for (size_t i = 0; i < s->tensors->count && !found; i++) {
+        const struct tensor *row = &s->tensors->rows[i];
+        if (s->offset[kind][i] < 0)
+            continue;
+        const float *x = store_view(s, kind, row->block) + s->offset[kind][i];
+        if (!isfinite(ops_sum_squares(s->ops, x, tensor_elements(row))))
+            found = row;
+        store_release(s, kind, row->block);
+    }
+    return found;
+}
+
 double optimizer_clip_factor(const struct optimizer *a, double norm)
 {
     double longest = a->clip > 0 ? a->clip : INFINITY;

@@ -54,6 +54,10 @@ unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_t
 /* Of the gradients in the store; the sum over blocks is in block order. */
 double optimizer_norm(struct store *s, struct comm *c);
 
+/* The first tensor, in the order of the table, that `kind` has numbers in that are not finite;
+ * NULL: none. */
+const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind);
+
 /* What clipping (and nvlamb) multiplies the gradients by. */
 double optimizer_clip_factor(const struct optimizer *a, double norm);
 

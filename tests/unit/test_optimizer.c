@@ -61,6 +61,19 @@ Test(optimizer, norm_is_over_all_blocks)
     close_rig(&r);
 }
 
+Test(optimizer, names_the_tensor_that_is_not_finite)
+{
+    struct rig r;
+    open_rig(&r, OPTIMIZER_ADAMW);
+    cr_assert_null(optimizer_not_finite(&r.store, STORE_GRADIENTS));
+    r.g[1][19] = INFINITY;
+    cr_assert_str_eq(optimizer_not_finite(&r.store, STORE_GRADIENTS)->name, "bias");
+    r.g[0][0] = NAN;
+    cr_assert_str_eq(optimizer_not_finite(&r.store, STORE_GRADIENTS)->name, "matrix");
+    cr_assert_null(optimizer_not_finite(&r.store, STORE_PARAMETERS));
+    close_rig(&r);
+}
+
 Test(optimizer, clips_only_what_is_longer)
 {
     struct optimizer a = { .clip = 2 };
