@@ -139,7 +139,8 @@ static void pop_copy(struct wordpiece *w, uint32_t from)
 {
     uint32_t count = w->cells[from].pop_count;
     mem_grow(w->pool, w->pool_cap, w->pool_count + count);
-    memcpy(w->pool + w->pool_count, w->pool + w->cells[from].pops, count * sizeof *w->pool);
+    if (count)
+        memcpy(w->pool + w->pool_count, w->pool + w->cells[from].pops, count * sizeof *w->pool);
     w->pool_count += count;
 }
 
