@@ -255,7 +255,9 @@ static int read_code(struct bzblock *b, struct bits *in, struct code *c, int sym
         }
         lengths[s] = (uint8_t)length;
     }
-    return make_code(c, lengths, symbols) < 0 ? bad(b, "damaged bzip2 block: a code has too many words") : 0;
+    if (make_code(c, lengths, symbols) < 0)
+        return bad(b, "damaged bzip2 block: a code has too many words");
+    return 0;
 }
 
 /* A word longer than FAST bits: its symbol << 5 | length, or 0. */

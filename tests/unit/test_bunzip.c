@@ -55,8 +55,8 @@ static void expect_same(const struct buf *packed, const struct buf *text, const 
 {
     struct buf out = BUF_INIT;
     for (int threads = 1; threads <= 3; threads += 2) {
-        cr_expect_eq(unpack(&out, packed, threads == 1 ? 7777 : SIZE_MAX, threads), 0, "%s: %s", what,
-                     err_get());
+        cr_expect_eq(unpack(&out, packed, threads == 1 ? 7777 : SIZE_MAX, threads), 0,
+                     "%s: %s", what, err_get());
         cr_expect(out.len == text->len && !memcmp(out.data, text->data, out.len),
                   "%s: %zu bytes, not %zu, or others", what, out.len, text->len);
     }
@@ -168,7 +168,7 @@ static unsigned bits(const struct buf *packed, uint64_t at, int n)
 }
 
 /* Copies a stream of one block, and adds to its list of chosen codes `times` magics: bzip2 allows
- * choices that no symbol needs, and as unary numbers they may be any bits without long runs of ones. */
+ * choices that no symbol needs; unary numbers may be any bits without long runs of ones. */
 static void hide_magics(struct buf *out, const struct buf *packed, uint64_t magic, int times)
 {
     uint64_t at = 32 + 48 + 32 + 1 + 24, end = 8 * (uint64_t)packed->len;
@@ -190,7 +190,8 @@ static void hide_magics(struct buf *out, const struct buf *packed, uint64_t magi
         put(&w, magic, 48);
         put(&w, 0, 1);
     }
-    while (end - at >= 80 && !(bits(packed, at, 24) == 0x177245 && bits(packed, at + 24, 24) == 0x385090))
+    while (end - at >= 80 &&
+           !(bits(packed, at, 24) == 0x177245 && bits(packed, at + 24, 24) == 0x385090))
         put(&w, bits(packed, at++, 1), 1);
     for (int i = 0; i < 80; i++)
         put(&w, bits(packed, at++, 1), 1);
@@ -211,8 +212,8 @@ Test(bunzip, magics_inside_a_block_do_not_mislead)
             hide_magics(&hidden, &packed, magics[m], times);
             char out[70000];
             unsigned n = sizeof out; /* bzip2 takes it, too */
-            cr_expect_eq(BZ2_bzBuffToBuffDecompress(out, &n, hidden.data, (unsigned)hidden.len, 0, 0),
-                         BZ_OK);
+            cr_expect_eq(BZ2_bzBuffToBuffDecompress(out, &n, hidden.data, (unsigned)hidden.len,
+                                                    0, 0), BZ_OK);
             buf_add(&hidden, packed.data, packed.len);
             expect_same(&hidden, &twice, m ? "ends" : "blocks");
             buf_release(&hidden);
@@ -255,12 +256,13 @@ Test(bunzip, blocks_that_are_refused)
     buf_release(&packed);
 }
 
-/* Whatever happens to a file: what comes out is a beginning of the text, and all of it or an error. */
+/* Whatever happens to a file: what comes out begins the text, and is all of it or has an error. */
 static void expect_prefix(const struct buf *packed, const struct buf *text, size_t at)
 {
     struct buf out = BUF_INIT;
     int result = unpack(&out, packed, SIZE_MAX, 1);
-    cr_expect(out.len <= text->len && !memcmp(out.data, text->data, out.len), "other bytes: %zu", at);
+    cr_expect(out.len <= text->len && !memcmp(out.data, text->data, out.len),
+              "other bytes: %zu", at);
     cr_expect(result < 0 || out.len == text->len, "lost without an error: %zu", at);
     buf_release(&out);
 }
