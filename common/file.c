@@ -89,7 +89,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int ends_with(const char *s, const char *suffix)
+int file_ends_with(const char *s, const char *suffix)
 {
     size_t n = strlen(s), m = strlen(suffix);
     return n >= m && !strcmp(s + n - m, suffix);
@@ -102,7 +102,7 @@ int file_list(struct file_names *out, const char *dir, const char *suffix)
     if (!d)
         return err_set("cannot open folder '%s': %s", dir, strerror(errno));
     for (struct dirent *e; (e = readdir(d));) {
-        if (e->d_name[0] == '.' || !ends_with(e->d_name, suffix))
+        if (e->d_name[0] == '.' || !file_ends_with(e->d_name, suffix))
             continue;
         mem_grow(out->names, out->cap, out->count + 1);
         out->names[out->count++] = mem_strdup(e->d_name);

@@ -19,6 +19,7 @@ int file_is_dir(const char *path);
 int file_size(const char *path, uint64_t *bytes);
 int file_mkdirs(const char *path);                             /* as mkdir -p */
 void file_join(struct buf *out, const char *dir, const char *name); /* replaces out */
+int file_ends_with(const char *name, const char *suffix);
 
 /* Names in `dir` that end in `suffix` ("" for all), sorted by byte; hidden names left out.
  * file_names_free frees them. */

@@ -129,11 +129,6 @@ void pool_free(struct pool *p)
     free(p);
 }
 
-int pool_threads(const struct pool *p)
-{
-    return p->threads;
-}
-
 void pool_run(struct pool *p, void (*fn)(void *ctx, int thread), void *ctx)
 {
     if (p->threads == 1) {

@@ -16,7 +16,6 @@ struct pool;
 
 struct pool *pool_new(int threads); /* threads >= 1 */
 void pool_free(struct pool *p);
-int pool_threads(const struct pool *p);
 
 /* Calls fn(ctx, t) for t in 0..threads-1, at once, and returns when all are done. */
 void pool_run(struct pool *p, void (*fn)(void *ctx, int thread), void *ctx);

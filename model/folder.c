@@ -242,12 +242,6 @@ static int check_shape(const struct safetensors *file, const struct safetensor *
     return -1;
 }
 
-static int ends_with(const char *name, const char *end)
-{
-    size_t n = strlen(name), e = strlen(end);
-    return n >= e && !strcmp(name + n - e, end);
-}
-
 static int begins_with(const char *name, const char *beginning)
 {
     return !strncmp(name, beginning, strlen(beginning));
@@ -269,7 +263,7 @@ static const char *tied_to(const struct model *m, const char *name)
 static int is_passed_over(const struct model *m, const char *name)
 {
     if (m->config.kind == MODEL_GPT)
-        return ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias");
+        return file_ends_with(name, ".attn.bias") || file_ends_with(name, ".attn.masked_bias");
     const char *bare = without_prefix(m, name);
     return !strcmp(bare, "embeddings.position_ids") || begins_with(bare, "pooler.") ||
            begins_with(bare, "cls.") || begins_with(bare, "qa_outputs.");

@@ -217,12 +217,6 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
 
 /* ---- which form ---------------------------------------------------------------------------- */
 
-static int ends_in(const char *path, const char *suffix)
-{
-    size_t n = strlen(path), k = strlen(suffix);
-    return n >= k && !strcmp(path + n - k, suffix);
-}
-
 static int read_text(const char *path, struct buf *text)
 {
     static const char lfs[] = "version https://git-lfs.github.com/spec/";
@@ -266,13 +260,13 @@ static int is_vocab_txt(const struct buf *text)
 
 static int load_file(struct vocabulary *v, const char *path, struct buf *text)
 {
-    if (ends_in(path, "vocab.json"))
+    if (file_ends_with(path, "vocab.json"))
         return load_pair(v, path, text);
     if (read_text(path, text) < 0)
         return -1;
-    if (ends_in(path, ".json"))
+    if (file_ends_with(path, ".json"))
         return tokenizer_json_parse(v, text->data, text->len, path);
-    if (ends_in(path, ".tiktoken")) {
+    if (file_ends_with(path, ".tiktoken")) {
         if (tiktoken_parse(v, text->data, text->len, path) < 0)
             return -1;
         return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
@@ -373,7 +367,7 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
     if (!result)
         result = load_file(v, file.data, &text);
     if (!result && folder)
-        result = load_config(v, path, ends_in(file.data, "vocab.txt"));
+        result = load_config(v, path, file_ends_with(file.data, "vocab.txt"));
     if (!result)
         apply_options(v, o);
     buf_release(&text);

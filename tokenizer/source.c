@@ -97,12 +97,6 @@ static int begins(const char *text, size_t n, const char *with)
     return n >= strlen(with) && !memcmp(text, with, strlen(with));
 }
 
-static int ends_in(const char *path, const char *suffix)
-{
-    size_t n = strlen(path), k = strlen(suffix);
-    return n >= k && !strcmp(path + n - k, suffix);
-}
-
 static enum source_format guess(const char *path, const char *text, size_t n)
 {
     static const char blank[] = " \t\r\n";
@@ -110,7 +104,7 @@ static enum source_format guess(const char *path, const char *text, size_t n)
         text++;
     if (begins(text, n, "<!-- textmill documents ") || begins(text, n, "<doc "))
         return SOURCE_DOCUMENTS;
-    if (begins(text, n, "{\"") || begins(text, n, "{ \"") || ends_in(path, ".jsonl"))
+    if (begins(text, n, "{\"") || begins(text, n, "{ \"") || file_ends_with(path, ".jsonl"))
         return SOURCE_JSONL;
     return SOURCE_TEXT;
 }

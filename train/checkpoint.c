@@ -36,12 +36,6 @@ static int by_step(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int ends_with(const char *s, const char *suffix)
-{
-    size_t n = strlen(s), m = strlen(suffix);
-    return n >= m && !strcmp(s + n - m, suffix);
-}
-
 /* Checkpoints in order of step; what killed runs left is removed. */
 static int list(const char *folder, struct file_names *out)
 {
@@ -55,7 +49,7 @@ static int list(const char *folder, struct file_names *out)
     int result = 0;
     for (size_t i = 0; i < all.count && !result; i++) {
         file_join(&path, folder, all.names[i]);
-        if (ends_with(all.names[i], unfinished))
+        if (file_ends_with(all.names[i], unfinished))
             result = file_remove_tree(path.data);
         else if (step_of_name(all.names[i]) >= 0 && file_is_dir(path.data)) {
             mem_grow(out->names, out->cap, out->count + 1);
