@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 PROGRAM_PREFIX ?=
 
 CC ?= gcc
-PACKAGES = libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libedit
+PACKAGES = libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libedit zlib libzstd
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 

@@ -13,6 +13,7 @@
 
 #include "common/kv.h"
 #include "tfrecord/bert_record.h"
+#include "tfrecord/compress.h"
 #include "tfrecord/instances.h"
 #include "tfrecord/intake.h"
 
@@ -22,15 +23,16 @@ struct bert_shards {
     const char *words;              /* vocab.txt, to mask whole words; NULL: pieces */
     uint64_t group;                 /* documents; 0: all */
     uint32_t shards;
+    enum compression compression;
     int threads;
     void (*written)(uint64_t records); /* told now and then, by one thread at a time */
 
     uint64_t documents, records, sequences, tokens; /* made: the result */
 };
 
-/* Writes data-00000-of-0000N.tfrecord and so on, an index beside each, into `dir`, and adds the
- * shards to the manifest. Holds, for each thread and one more, a group and its instances: about
- * 4 + 8 * passes bytes a token. -1 also when there are fewer records than shards. */
+/* Writes data-00000-of-0000N.tfrecord and so on, an index beside each that is not compressed, into
+ * `dir`, and adds the shards to the manifest. Holds, for each thread and one more, a group and its
+ * instances: about 4 + 8 * passes bytes a token. -1 also when there are fewer records than shards. */
 int bert_shards_write(struct bert_shards *b, struct intake *s, const char *dir,
                       struct kv *manifest);
 

@@ -13,6 +13,7 @@
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"
 #include "tfrecord/record.h"
+#include "tfrecord/record_file.h"
 #include "tfrecord/stage.h"
 
 typedef unsigned long long ull;
@@ -23,7 +24,7 @@ static const char FEATURE[] = "input_ids";
 struct source {
     char *path;
     uint64_t first, count;
-    struct file_map map; /* TFRecord */
+    struct record_file file; /* TFRecord */
     struct record_index index;
     struct megatron megatron; /* prefix NULL: TFRecord */
 };
@@ -63,13 +64,13 @@ static int take_vocabulary(struct dataset *d, const struct manifest *m, const ch
 static int open_tfrecord(struct dataset *d, const char *path)
 {
     struct source *s = add_source(d, path);
-    if (file_map(&s->map, path) < 0)
+    if (record_file_open(&s->file, path) < 0)
         return -1;
     struct buf index = BUF_INIT;
     index_path(&index, path);
-    int result = index_load(&s->index, index.data, s->map.bytes);
+    int result = index_load(&s->index, index.data, s->file.records.bytes);
     if (result < 0)
-        result = index_scan(&s->index, &s->map, path, 0);
+        result = index_scan(&s->index, &s->file.records, path, 0);
     buf_release(&index);
     s->count = s->index.count;
     d->sequences += s->count;
@@ -194,7 +195,7 @@ void dataset_close(struct dataset *d)
     for (size_t i = 0; i < d->count; i++) {
         struct source *s = &d->sources[i];
         free(s->path);
-        file_unmap(&s->map);
+        record_file_close(&s->file);
         index_release(&s->index);
         megatron_close(&s->megatron);
     }
@@ -310,7 +311,7 @@ int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids)
     }
     struct record r;
     uint64_t offset = s->index.offsets[i];
-    if (record_read(&s->map, offset, &r) < 0 || decode(d, &r, ids) < 0 || check_ids(d, ids) < 0)
+    if (record_read(&s->file.records, offset, &r) < 0 || decode(d, &r, ids) < 0 || check_ids(d, ids) < 0)
         return record_where(s->path, i, offset);
     return 0;
 }

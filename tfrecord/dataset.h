@@ -8,7 +8,8 @@
  * last token of the one before.
  *
  * Files are memory-mapped and found by index; nothing is read before it is asked for, and both
- * CRCs of a record are checked on every read. Reading is safe from several threads.
+ * CRCs of a record are checked on every read. Compressed files are unpacked when they are opened
+ * (record_file.h). Reading is safe from several threads.
  */
 #ifndef TEXTMILL_DATASET_H
 #define TEXTMILL_DATASET_H

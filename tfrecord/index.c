@@ -38,8 +38,6 @@ static void add(struct record_index *index, uint64_t offset)
 int index_scan(struct record_index *index, const struct file_map *map, const char *path, int data)
 {
     *index = (struct record_index){ 0 };
-    if (record_not_compressed(map, path) < 0)
-        return -1;
     struct record r;
     uint64_t offset = 0;
     int result;

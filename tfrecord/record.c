@@ -66,17 +66,3 @@ int record_where(const char *path, uint64_t number, uint64_t offset)
 {
     return err_in("%s: record %llu at byte %llu", path, (ull)number, (ull)offset);
 }
-
-int record_not_compressed(const struct file_map *map, const char *path)
-{
-    struct record r;
-    if (map->bytes < 2 || record_skim(map, 0, &r) > 0)
-        return 0;
-    const unsigned char *p = map->data;
-    int gzip = p[0] == 0x1F && p[1] == 0x8B;
-    int zlib = p[0] == 0x78 && (p[0] << 8 | p[1]) % 31 == 0;
-    if (gzip || zlib)
-        return err_set("%s: compressed as a whole (%s): unpack it first", path,
-                       gzip ? "gzip" : "zlib");
-    return 0;
-}

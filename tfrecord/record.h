@@ -5,8 +5,8 @@
  *
  *     u64 length | u32 masked CRC32C of the 8 length bytes | data | u32 masked CRC32C of data
  *
- * little-endian. Reading is over a mapped file; both CRCs are checked before data is believed,
- * and a length is never more than the file has, whatever it says.
+ * little-endian. Reading is over a mapped file (record_file.h); both CRCs are checked before data is
+ * believed, and a length is never more than the file has, whatever it says.
  *
  * Errors say what is wrong with the record; the caller, who counts, puts file, record and byte
  * offset in front (record_where).
@@ -48,9 +48,5 @@ void record_frame(struct buf *out, const void *data, size_t n);
 
 /* Puts "<path>: record <number> at byte <offset>" in front of the error. Returns -1. */
 int record_where(const char *path, uint64_t number, uint64_t offset);
-
-/* -1 with a hint when the file begins as a gzip or zlib stream does and not as a record:
- * TensorFlow compresses whole files, framing included, and records have no place in those. */
-int record_not_compressed(const struct file_map *map, const char *path);
 
 #endif

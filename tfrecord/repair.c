@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "tfrecord/index.h"
 #include "tfrecord/record.h"
+#include "tfrecord/record_file.h"
 
 /* The next good record from *offset on: 1, or 0 at the end; what is not good is told and left out.
  */
@@ -57,19 +58,22 @@ static int copy_good(struct repair *r, const struct file_map *map, const char *p
 
 int repair_file(struct repair *r, const char *path, const char *to)
 {
-    struct file_map map;
+    struct record_file f;
     struct output out = { 0 }, index = { 0 };
     struct buf name = BUF_INIT;
-    if (file_map(&map, path) < 0)
-        return -1;
+    int whole = record_file_salvage(&f, path);
+    int result = whole < 0 ? -1 : 0;
+    if (!result && !whole && r->told)
+        r->told(err_get());
     index_path(&name, to);
-    int result = record_not_compressed(&map, path);
     if (!result)
         result = output_open(&out, to);
     if (!result)
         result = output_open(&index, name.data);
     if (!result)
-        result = copy_good(r, &map, path, &out, &index);
+        result = copy_good(r, &f.records, path, &out, &index);
+    if (!whole && !r->bad)
+        r->bad = 1; /* a damaged stream has lost one at least */
     if (!result)
         result = output_close(&out);
     if (!result)
@@ -77,6 +81,6 @@ int repair_file(struct repair *r, const char *path, const char *to)
     output_abandon(&out);
     output_abandon(&index);
     buf_release(&name);
-    file_unmap(&map);
+    record_file_close(&f);
     return result;
 }

@@ -15,7 +15,8 @@ struct repair {
     void (*told)(const char *error); /* of each bad one: names file, record and offset; or NULL */
 };
 
-/* Writes the good records of `path` to `to`, which may be the same, and the index beside it. */
+/* Writes the good records of `path` to `to`, which may be the same, and the index beside it. What
+ * was compressed is not any more. */
 int repair_file(struct repair *r, const char *path, const char *to);
 
 /* The same without writing: what repair_file would say. */

@@ -15,6 +15,7 @@
 #include "common/mem.h"
 #include "common/tool.h"
 #include "tfrecord/bert_shards.h"
+#include "tfrecord/compress.h"
 #include "tfrecord/corpus.h"
 #include "tfrecord/crc32c.h"
 #include "tfrecord/index.h"
@@ -23,6 +24,7 @@
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"
 #include "tfrecord/record.h"
+#include "tfrecord/record_file.h"
 #include "tfrecord/repair.h"
 #include "tfrecord/show.h"
 #include "tfrecord/stage.h"
@@ -33,7 +35,7 @@ enum layout { LAYOUT_GPT, LAYOUT_BERT, LAYOUT_BERT_TF1, LAYOUT_BERT_PACKED, LAYO
 enum remainder { REMAINDER_DROP, REMAINDER_PAD };
 
 static const char *output;
-static int layout, remainder_kind, force, append_eod = 1, shuffle = 1;
+static int layout, remainder_kind, compression, force, append_eod = 1, shuffle = 1;
 static int64_t sequence_length = 128, stride, shards = 4, seed = -1;
 static double validation;
 static int64_t mask_tokens = 20, duplication = 5, group;
@@ -49,6 +51,12 @@ static int next_document(struct intake *s)
 static uint64_t seed_or(uint64_t usual)
 {
     return seed < 0 ? usual : (uint64_t)seed;
+}
+
+static void describe_compression(struct kv *m)
+{
+    if (compression != COMPRESS_NONE)
+        kv_add(m, "compression", compress_name((enum compression)compression));
 }
 
 /* ---- layout gpt --------------------------------------------------------------------------- */
@@ -68,6 +76,7 @@ static struct windows make_windows(const struct intake *s)
         .end_of_text = s->end_of_text,
         .seed = seed_or(1234),
         .shards = (uint32_t)shards,
+        .compression = (enum compression)compression,
         .threads = (int)tool_threads,
         .written = written,
     };
@@ -91,6 +100,7 @@ static int write_part(const struct intake *s, const struct windows *w, const str
     kv_add(&m, "remainder", w->pad ? "pad" : "drop");
     kv_add(&m, "shuffle", w->keep_order ? "false" : "true");
     kv_addf(&m, "seed", "%" PRIu64, w->seed);
+    describe_compression(&m);
     kv_addf(&m, "documents", "%zu", p->count);
     kv_addf(&m, "tokens", "%" PRIu64, p->tokens);
     kv_addf(&m, "records", "%" PRIu64, records);
@@ -221,6 +231,7 @@ static struct bert_shards make_bert(void)
         .words = whole_words,
         .group = (uint64_t)group,
         .shards = (uint32_t)shards,
+        .compression = (enum compression)compression,
         .threads = (int)tool_threads,
         .written = written,
     };
@@ -235,6 +246,7 @@ static void describe_bert(const struct bert_shards *b, struct kv *m)
     kv_add(m, "whole_word_masking", b->words ? "true" : "false");
     kv_addf(m, "group", "%" PRIu64, b->group);
     kv_addf(m, "seed", "%" PRIu64, b->recipe.seed);
+    describe_compression(m);
     kv_addf(m, "documents", "%" PRIu64, b->documents);
     kv_addf(m, "sequences", "%" PRIu64, b->sequences);
     kv_addf(m, "tokens", "%" PRIu64, b->tokens);
@@ -429,6 +441,7 @@ static const struct {
     { "sequence-length", FOR_GPT | FOR_BERT },
     { "stride", FOR_GPT },
     { "shards", FOR_GPT | FOR_BERT },
+    { "compression", FOR_GPT | FOR_BERT },
     { "remainder", FOR_GPT },
     { "shuffle", FOR_GPT },
     { "validation", FOR_GPT },
@@ -477,31 +490,40 @@ static int run_write(int argc, char **argv)
     return result;
 }
 
-static int index_file(const char *path, const char *to)
+static int write_index(const struct record_index *index, uint64_t bytes, const char *to)
 {
-    struct file_map map;
-    struct record_index index;
     struct output out = { 0 };
     struct buf line = BUF_INIT;
-    if (file_map(&map, path) < 0)
-        return -1;
-    int result = index_scan(&index, &map, path, 1);
-    if (!result)
-        result = output_open(&out, to);
-    for (uint64_t i = 0; i < index.count && !result; i++) {
-        uint64_t end = i + 1 < index.count ? index.offsets[i + 1] : map.bytes;
+    int result = output_open(&out, to);
+    for (uint64_t i = 0; i < index->count && !result; i++) {
+        uint64_t end = i + 1 < index->count ? index->offsets[i + 1] : bytes;
         buf_clear(&line);
-        index_line(&line, index.offsets[i], end - index.offsets[i]);
+        index_line(&line, index->offsets[i], end - index->offsets[i]);
         result = output_write(&out, line.data, line.len);
     }
-    tool_count("records", index.count);
-    tool_count("bytes", map.bytes);
     if (!result)
         result = output_close(&out);
     output_abandon(&out);
-    index_release(&index);
-    file_unmap(&map);
     buf_release(&line);
+    return result;
+}
+
+static int index_file(const char *path, const char *to)
+{
+    struct record_file f;
+    struct record_index index = { 0 };
+    if (record_file_open(&f, path) < 0)
+        return -1;
+    int result = f.how == COMPRESS_NONE
+                     ? index_scan(&index, &f.records, path, 1)
+                     : err_set("%s: compressed as a whole (%s): its records have no places that an "
+                               "index could tell", path, compress_name(f.how));
+    if (!result)
+        result = write_index(&index, f.records.bytes, to);
+    tool_count("records", index.count);
+    tool_count("bytes", f.records.bytes);
+    index_release(&index);
+    record_file_close(&f);
     return result;
 }
 
@@ -613,15 +635,13 @@ static int64_t limit;
 
 static int show_tfrecord(const char *path)
 {
-    struct file_map map;
+    struct record_file f;
     struct record r;
     struct buf line = BUF_INIT;
     uint64_t offset = 0, n = 0;
-    if (file_map(&map, path) < 0)
-        return -1;
-    int result = record_not_compressed(&map, path);
+    int result = record_file_open(&f, path);
     for (; !result && (!limit || n < (uint64_t)limit); n++) {
-        int more = record_read(&map, offset, &r);
+        int more = record_read(&f.records, offset, &r);
         if (!more)
             break;
         buf_clear(&line);
@@ -634,7 +654,7 @@ static int show_tfrecord(const char *path)
     }
     tool_count("records", n);
     buf_release(&line);
-    file_unmap(&map);
+    record_file_close(&f);
     return result;
 }
 
@@ -685,6 +705,8 @@ static const struct opt write_options[] = {
     { 0, "sequence-length", OPT_INT, &sequence_length, "N", "tokens; gpt records have one more", 1,
       1 << 24 },
     { 0, "shards", OPT_INT, &shards, "N", "files to write; gpt: at most", 1, 99999 },
+    { 0, "compression", OPT_CHOICE, &compression, "none|gzip|zlib|zstd", "of each shard as a whole",
+      0, 0 },
     { 0, "seed", OPT_INT, &seed, "N", "of all random choices; -1: gpt 1234, bert 1984", -1, 9e15 },
     { .help = "Layout gpt:" },
     { 0, "stride", OPT_INT, &stride, "N", "from one record to the next; 0: sequence length", 0,

@@ -11,6 +11,7 @@
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"
 #include "tfrecord/record.h"
+#include "tfrecord/record_file.h"
 #include "tfrecord/repair.h"
 #include "tfrecord/stage.h"
 
@@ -95,28 +96,38 @@ static void tell_bad_records(struct verify *v, const struct file_map *map, const
     bad(v);
 }
 
+static void tell_good(struct verify *v, const char *path, const struct record_file *f,
+                      uint64_t records, int indexed)
+{
+    struct buf line = BUF_INIT;
+    buf_addf(&line, "%s: ok, %" PRIu64 " records, %" PRIu64 " bytes", path, records,
+             f->records.bytes);
+    if (f->how != COMPRESS_NONE)
+        buf_addf(&line, ", %" PRIu64 " as %s", f->packed.bytes, compress_name(f->how));
+    buf_adds(&line, indexed ? ", index" : "");
+    good(v, line.data);
+    buf_release(&line);
+}
+
 static void verify_tfrecord(struct verify *v, const char *path, const struct manifest *m)
 {
-    struct file_map map;
+    struct record_file f;
     struct record_index index = { 0 };
-    struct buf line = BUF_INIT;
     int indexed = -1;
-    if (file_map(&map, path) < 0 || record_not_compressed(&map, path) < 0) {
+    if (record_file_open(&f, path) < 0) {
         bad(v);
-    } else if (index_scan(&index, &map, path, 1) < 0) {
-        tell_bad_records(v, &map, path);
-    } else if ((indexed = check_index(&index, path, map.bytes)) < 0 ||
-               check_listing(m, path, index.count, &map) < 0) {
-        bad(v);
-    } else {
-        buf_addf(&line, "%s: ok, %" PRIu64 " records, %" PRIu64 " bytes%s", path, index.count,
-                 map.bytes, indexed ? ", index" : "");
-        good(v, line.data);
+        return;
     }
-    v->bytes += map.bytes;
+    if (index_scan(&index, &f.records, path, 1) < 0)
+        tell_bad_records(v, &f.records, path);
+    else if ((indexed = check_index(&index, path, f.records.bytes)) < 0 ||
+             check_listing(m, path, index.count, &f.packed) < 0)
+        bad(v);
+    else
+        tell_good(v, path, &f, index.count, indexed);
+    v->bytes += f.packed.bytes;
     index_release(&index);
-    file_unmap(&map);
-    buf_release(&line);
+    record_file_close(&f);
 }
 
 /* ---- Megatron ----------------------------------------------------------------------------- */

@@ -26,10 +26,9 @@ uint64_t windows_count(const struct windows *w, const struct corpus_part *p)
 struct job {
     const struct windows *w;
     const struct corpus_part *part;
-    const char *dir;
+    struct shard_set set;
     uint64_t *order; /* NULL: as they are */
     uint64_t count;
-    uint32_t shards;
     struct shard *done; /* [shards] */
     char **errors;      /* [shards]; NULL where all went well */
     uint64_t written;   /* by all threads */
@@ -80,7 +79,7 @@ static int open_bench(const struct job *j, struct bench *b, uint32_t shard)
 {
     b->message = (struct buf)BUF_INIT;
     b->ids = mem_zalloc((size_t)j->w->sequence_length + 1, sizeof *b->ids);
-    return record_shard_open(&b->shard, j->dir, shard, j->shards);
+    return record_shard_open(&b->shard, &j->set, shard);
 }
 
 static void release_bench(struct bench *b)
@@ -94,9 +93,10 @@ static void write_shard(void *ctx, int64_t shard, int thread)
 {
     struct job *j = ctx;
     struct bench b;
-    uint64_t n = j->count, begin = n / j->shards * (uint64_t)shard, rest = n % j->shards;
+    uint64_t n = j->count, shards = j->set.count;
+    uint64_t begin = n / shards * (uint64_t)shard, rest = n % shards;
     begin += (uint64_t)shard < rest ? (uint64_t)shard : rest;
-    uint64_t end = begin + n / j->shards + ((uint64_t)shard < rest);
+    uint64_t end = begin + n / shards + ((uint64_t)shard < rest);
     if (open_bench(j, &b, (uint32_t)shard) < 0 || put_windows(j, &b, begin, end, thread) < 0 ||
         record_shard_close(&b.shard) < 0) {
         j->errors[shard] = mem_strdup(err_get());
@@ -123,7 +123,7 @@ static uint64_t *make_order(const struct windows *w, uint64_t count)
 static int gather(struct job *j, struct kv *manifest)
 {
     int result = 0;
-    for (uint32_t i = 0; i < j->shards; i++) {
+    for (uint32_t i = 0; i < j->set.count; i++) {
         if (j->errors[i] && !result)
             result = err_set("%s", j->errors[i]);
         if (!result)
@@ -137,13 +137,14 @@ static int gather(struct job *j, struct kv *manifest)
 int windows_write(const struct windows *w, const struct corpus_part *p, const char *dir,
                   struct kv *manifest)
 {
-    struct job j = { .w = w, .part = p, .dir = dir, .count = windows_count(w, p) };
-    j.shards = j.count < w->shards ? (uint32_t)j.count : w->shards;
+    struct job j = { .w = w, .part = p, .count = windows_count(w, p) };
+    uint32_t shards = j.count < w->shards ? (uint32_t)j.count : w->shards;
+    j.set = (struct shard_set) { dir, shards, w->compression };
     j.order = make_order(w, j.count);
-    j.done = mem_zalloc(j.shards, sizeof *j.done);
-    j.errors = mem_zalloc(j.shards, sizeof *j.errors);
+    j.done = mem_zalloc(shards, sizeof *j.done);
+    j.errors = mem_zalloc(shards, sizeof *j.errors);
     struct pool *pool = pool_new(w->threads);
-    pool_each(pool, j.shards, write_shard, &j);
+    pool_each(pool, shards, write_shard, &j);
     pool_free(pool);
     int result = gather(&j, manifest);
     free(j.order);

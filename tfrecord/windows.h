@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "common/kv.h"
+#include "tfrecord/compress.h"
 #include "tfrecord/corpus.h"
 
 struct windows {
@@ -23,6 +24,7 @@ struct windows {
     int64_t end_of_text;
     uint64_t seed;
     uint32_t shards; /* at most; each has at least one record */
+    enum compression compression;
     int threads;
     void (*written)(uint64_t records); /* told now and then, by the calling thread */
 };
@@ -30,8 +32,9 @@ struct windows {
 /* Records that a part gives. */
 uint64_t windows_count(const struct windows *w, const struct corpus_part *p);
 
-/* Writes data-00000-of-0000N.tfrecord and so on, an index beside each, into `dir`, and adds the
- * shards to the manifest. Holds 8 bytes a window. The bytes do not depend on `threads`. */
+/* Writes data-00000-of-0000N.tfrecord and so on, an index beside each that is not compressed, into
+ * `dir`, and adds the shards to the manifest. Holds 8 bytes a window. The bytes do not depend on
+ * `threads`. */
 int windows_write(const struct windows *w, const struct corpus_part *p, const char *dir,
                   struct kv *manifest);
 

@@ -64,12 +64,14 @@ static int check_dialect(const char *pattern, size_t n)
     return found ? err_set("pattern '%.*s': %s is not supported", (int)n, pattern, found) : 0;
 }
 
+/* \C, half a character, is nothing that Ruby knows. */
 static pcre2_code *compile(const struct buf *text, int *code, PCRE2_SIZE *offset)
 {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
-    pcre2_code *re = pcre2_compile((PCRE2_SPTR)text->data, text->len,
-                                   PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, code, offset, context);
+    uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
+    pcre2_code *re =
+        pcre2_compile((PCRE2_SPTR)text->data, text->len, options, code, offset, context);
     pcre2_compile_context_free(context);
     return re;
 }

@@ -123,21 +123,6 @@ Test(record, absurd_lengths_are_refused)
     }
 }
 
-Test(record, compressed_files_are_told)
-{
-    unsigned char gzip[30] = { 0x1F, 0x8B, 8 }, zlib[30] = { 0x78, 0x9C };
-    struct file_map map = { gzip, sizeof gzip };
-    cr_expect_eq(record_not_compressed(&map, "f"), -1);
-    expect_error("f: compressed as a whole (gzip)");
-    map.data = zlib;
-    cr_expect_eq(record_not_compressed(&map, "f"), -1);
-    expect_error("(zlib)");
-    struct buf b = three_records();
-    map = as_map(&b);
-    cr_expect_eq(record_not_compressed(&map, "f"), 0);
-    buf_release(&b);
-}
-
 static int load(struct record_index *index, const char *text, uint64_t bytes)
 {
     char path[] = "/tmp/textmill-index-XXXXXX";
