@@ -21,7 +21,7 @@ static struct buf provenance = BUF_INIT;
 static struct {
     const char *name;
     uint64_t n;
-} counts[8];
+} counts[12];
 
 static int want_help, want_version, verbose, quiet, want_config, progress_on = -1;
 static const char *config_path;

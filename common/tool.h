@@ -53,7 +53,7 @@ int tool_load_config(const char *path);
 void tool_print_config(struct buf *out);
 int tool_given(const char *option);
 
-/* Adds to a counter of the last line; at most 8 names, borrowed. */
+/* Adds to a counter of the last line; at most 12 names, borrowed. */
 void tool_count(const char *name, uint64_t n);
 
 /* "program version command-line", for pg= lines; without -t, as no result depends on it. */

@@ -15,6 +15,8 @@
 enum {
     CHUNK = 1 << 16,
     FIELD_MAX = 1 << 16,  /* bytes of a title, an id, ... */
+    ENTITIES_MAX = 1000,
+    ENTITY_MAX = 1000, /* bytes of what one stands for */
     SILENCE_MAX = 1 << 26 /* bytes that may pass without an event: one tag or comment */
 };
 
@@ -26,6 +28,7 @@ enum place {
     SITEINFO,
     SITENAME,
     BASE,
+    CASE,
     NAMESPACES,
     NAMESPACE,
     PAGE,
@@ -50,6 +53,7 @@ static const struct {
     { MEDIAWIKI, "page", PAGE },
     { SITEINFO, "sitename", SITENAME },
     { SITEINFO, "base", BASE },
+    { SITEINFO, "case", CASE },
     { SITEINFO, "namespaces", NAMESPACES },
     { NAMESPACES, "namespace", NAMESPACE },
     { PAGE, "title", TITLE },
@@ -65,7 +69,7 @@ static const struct {
 
 static const enum place parent[] = {
     [MEDIAWIKI] = ROOT, [SITEINFO] = MEDIAWIKI,  [SITENAME] = SITEINFO,
-    [BASE] = SITEINFO,  [NAMESPACES] = SITEINFO, [NAMESPACE] = NAMESPACES,
+    [BASE] = SITEINFO,  [CASE] = SITEINFO,  [NAMESPACES] = SITEINFO, [NAMESPACE] = NAMESPACES,
     [PAGE] = MEDIAWIKI, [TITLE] = PAGE,          [NS] = PAGE,
     [ID] = PAGE,        [REDIRECT] = PAGE,       [REVISION] = PAGE,
     [REVID] = REVISION, [TIMESTAMP] = REVISION,  [MODEL] = REVISION,
@@ -84,6 +88,8 @@ struct dump {
     unsigned skip; /* depth inside an element that does not matter */
     int root_closed, ended;
     char *error; /* to be reported when the pages are given out */
+    struct entity **entities;
+    size_t entity_count, entities_cap;
 
     struct buf field; /* text of the element at hand */
     int namespace_key;
@@ -103,6 +109,7 @@ void dump_page_release(struct dump_page *p)
     buf_release(&p->timestamp);
     buf_release(&p->model);
     buf_release(&p->text);
+    buf_release(&p->target);
 }
 
 static void page_clear(struct dump_page *p)
@@ -113,6 +120,7 @@ static void page_clear(struct dump_page *p)
     buf_clear(&p->timestamp);
     buf_clear(&p->model);
     buf_clear(&p->text);
+    buf_clear(&p->target);
     p->ns = p->redirect = p->too_long = 0;
 }
 
@@ -187,6 +195,14 @@ static int is_redirect_text(const struct buf *text)
     return word > 1 && s[-1] == '#' && after[0] == '[' && after[1] == '[';
 }
 
+/* Where the redirect leads, when <redirect> did not say: the first link of the text. */
+static void find_target(struct dump_page *p, int capital)
+{
+    const char *open = strstr(p->text.data, "[[");
+    if (open)
+        names_add_title(&p->target, open + 2, strcspn(open + 2, "#|]\n"), capital);
+}
+
 static void end_revision(struct dump *d)
 {
     struct dump_page *r = &d->revision, *p = &d->page;
@@ -210,6 +226,8 @@ static void end_page(struct dump *d)
     if (!d->has_ns)
         p->ns = namespace_of_title(&d->site, &p->title);
     p->redirect = d->has_redirect || is_redirect_text(&p->text);
+    if (p->redirect && !p->target.len)
+        find_target(p, d->site.capital);
     if (d->head == d->tail)
         d->head = d->tail = 0;
     if (d->tail == d->cap) {
@@ -223,6 +241,12 @@ static void end_page(struct dump *d)
     *p = keep;
     page_clear(p);
     d->has_ns = d->has_revision = d->has_redirect = 0;
+}
+
+static void where(const struct dump *d, struct buf *out)
+{
+    if (d->place >= PAGE && d->page.title.len)
+        buf_addf(out, " in page '%.200s'", d->page.title.data);
 }
 
 /* ---- parser events ----------------------------------------------------------------------- */
@@ -253,6 +277,8 @@ static void enter(struct dump *d, const xmlChar **attributes, int count)
         break;
     case REDIRECT:
         d->has_redirect = 1;
+        if ((value = attribute(attributes, count, "title", &n)))
+            buf_add(&d->page.target, value, n);
         break;
     case TEXT:
         d->text_deleted = attribute(attributes, count, "deleted", &n) != NULL;
@@ -281,9 +307,8 @@ static void on_start(void *ctx, const xmlChar *name, const xmlChar *prefix, cons
             return;
         }
     if (d->place == ROOT) {
-        int html = !strcasecmp((const char *)name, "html");
-        err_set("'%s' is %s, not a MediaWiki export: its root element is <%.60s>", d->path,
-                html ? "an HTML page" : "other XML", (const char *)name);
+        err_set("'%s' is other XML, not a MediaWiki export: its root element is <%.60s>", d->path,
+                (const char *)name);
         stop(d);
     }
     d->skip = 1;
@@ -306,6 +331,9 @@ static void leave(struct dump *d)
         break;
     case BASE:
         swap(&d->site.base, &d->field);
+        break;
+    case CASE:
+        d->site.capital = strcmp(d->field.data, "case-sensitive") != 0;
         break;
     case NAMESPACE:
         add_namespace(d);
@@ -374,14 +402,66 @@ static void on_text(void *ctx, const xmlChar *text, int n)
     }
 }
 
-static void on_doctype(void *ctx, const xmlChar *name, const xmlChar *id, const xmlChar *system)
+/* ---- entities ---------------------------------------------------------------------------- */
+
+/* A document type may declare entities that stand for text. Those that contain markup or other
+ * entities, with which little XML can say very much, are not taken; nor are files. */
+struct entity {
+    xmlEntity xml;
+    xmlChar *name, *content;
+};
+
+static void on_entity(void *ctx, const xmlChar *name, int type, const xmlChar *id,
+                      const xmlChar *system, xmlChar *content)
 {
     (void)id, (void)system;
     struct dump *d = ctx;
-    int html = name && !strcasecmp((const char *)name, "html");
-    err_set("'%s' is %s, not a MediaWiki export: it has a document type", d->path,
-            html ? "an HTML page" : "other XML");
+    if (type != XML_INTERNAL_GENERAL_ENTITY || strpbrk((const char *)content, "&<") ||
+        strlen((const char *)content) > ENTITY_MAX || d->entity_count == ENTITIES_MAX)
+        return;
+    mem_grow(d->entities, d->entities_cap, d->entity_count + 1);
+    struct entity *e = mem_zalloc(1, sizeof *e);
+    d->entities[d->entity_count++] = e;
+    e->name = xmlStrdup(name);
+    e->content = xmlStrdup(content);
+    /* as one of XML's own, which the parser takes for plain text */
+    e->xml = (xmlEntity){ .type = XML_ENTITY_DECL,
+                          .etype = XML_INTERNAL_PREDEFINED_ENTITY,
+                          .name = e->name,
+                          .content = e->content,
+                          .length = (int)strlen((const char *)content) };
+}
+
+static xmlEntityPtr find_entity(void *ctx, const xmlChar *name)
+{
+    struct dump *d = ctx;
+    for (size_t i = 0; i < d->entity_count; i++)
+        if (xmlStrEqual(d->entities[i]->name, name))
+            return &d->entities[i]->xml;
+    return NULL;
+}
+
+static void free_entities(struct dump *d)
+{
+    for (size_t i = 0; i < d->entity_count; i++) {
+        xmlFree(d->entities[i]->name);
+        xmlFree(d->entities[i]->content);
+        xmlFree((void *)(uintptr_t)d->entities[i]->xml.orig); /* the parser's copy */
+        free(d->entities[i]);
+    }
+    free(d->entities);
+}
+
+/* The parser lets one pass that an external subset might declare. */
+static void on_unknown_entity(void *ctx, const xmlChar *name)
+{
+    struct dump *d = ctx;
+    struct buf in = BUF_INIT;
+    where(d, &in);
+    err_set("'%s': bad XML before byte %" PRIu64 "%s: entity '%.60s' is not declared", d->path,
+            d->fed, in.data, (const char *)name);
     stop(d);
+    buf_release(&in);
 }
 
 static void on_problem(void *ctx, xmlErrorPtr error)
@@ -405,12 +485,14 @@ static xmlParserCtxtPtr new_parser(struct dump *d)
         .characters = on_text,
         .cdataBlock = on_text,
         .ignorableWhitespace = on_text,
-        .internalSubset = on_doctype,
+        .entityDecl = on_entity,
+        .getEntity = find_entity,
+        .reference = on_unknown_entity,
         .serror = on_problem,
     };
     xmlParserCtxtPtr xml = xmlCreatePushParserCtxt(&events, d, NULL, 0, NULL);
     if (xml)
-        xmlCtxtUseOptions(xml, XML_PARSE_HUGE | XML_PARSE_NONET);
+        xmlCtxtUseOptions(xml, XML_PARSE_HUGE | XML_PARSE_NONET | XML_PARSE_NOENT);
     return xml;
 }
 
@@ -419,6 +501,7 @@ struct dump *dump_open(const char *path, size_t max_text_bytes, int threads)
     struct dump *d = mem_zalloc(1, sizeof *d);
     d->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
     d->max_text = max_text_bytes;
+    d->site.capital = 1;
     buf_init(&d->field);
     buf_init(&d->site.name);
     buf_init(&d->site.base);
@@ -438,8 +521,11 @@ void dump_close(struct dump *d)
 {
     if (!d)
         return;
-    if (d->xml)
+    if (d->xml) {
+        xmlFreeDoc(d->xml->myDoc); /* made for declarations */
         xmlFreeParserCtxt(d->xml);
+    }
+    free_entities(d);
     unpack_close(d->in);
     for (size_t i = 0; i < d->site.count; i++)
         free(d->site.namespaces[i].name);
@@ -487,17 +573,15 @@ static int check_first(const struct dump *d, const char *s, size_t n)
         s += 3, n -= 3;
     while (n && memchr(" \t\r\n", *s, 4))
         s++, n--;
+    static const char *const html[] = { "<!doctype html", "<html" };
+    for (int i = 0; i < 2; i++)
+        if (n >= strlen(html[i]) && !strncasecmp(s, html[i], strlen(html[i])))
+            return err_set("'%s' is an HTML page, not a MediaWiki export", d->path);
     int utf16 =
         n >= 2 && (!memcmp(s, "\xFF\xFE", 2) || !memcmp(s, "\xFE\xFF", 2) || !memcmp(s, "\0<", 2));
     if (!n || (*s != '<' && !utf16))
         return err_set("'%s' is not a MediaWiki export: it does not begin as XML", d->path);
     return 0;
-}
-
-static void where(const struct dump *d, struct buf *out)
-{
-    if (d->place >= PAGE && d->page.title.len)
-        buf_addf(out, " in page '%.200s'", d->page.title.data);
 }
 
 /* Looks at what the parser made of the last bytes: -1 when it is stuck. */

@@ -11,7 +11,7 @@
  *
  * Of a page with several revisions the one with the latest timestamp counts (of equals the last).
  * Where <ns> is missing, as before version 0.6, the title's prefix decides; where <redirect> is,
- * the text does. A document type is refused, so that no entity can be declared.
+ * the text does. Of a document type's entities those that stand for plain text are known.
  */
 #ifndef TEXTMILL_DUMP_H
 #define TEXTMILL_DUMP_H
@@ -28,19 +28,21 @@ struct dump_namespace {
 
 struct dump_site {
     struct buf name, base, lang; /* sitename; the main page's address; xml:lang of the export */
+    int capital;                 /* titles begin with a capital letter */
     struct dump_namespace *namespaces;
     size_t count, cap;
 };
 
 struct dump_page {
     struct buf title, id, revid, timestamp, model, text;
+    struct buf target; /* of a redirect: the title that it leads to */
     int ns;
     int redirect;
     int too_long; /* the text was longer than the limit and is left out */
 };
 
 #define DUMP_PAGE_INIT                                                                          \
-    { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, 0, 0, 0 }
+    { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, 0, 0, 0 }
 void dump_page_release(struct dump_page *p);
 
 struct dump;

@@ -311,12 +311,29 @@ static void on_link_pipe(struct markup *m, const char *s)
         put(m, '|');
 }
 
+/* Of "Category:Moons|Moon" the name, as a line. */
+static void add_category(struct markup *m, size_t from)
+{
+    struct buf *to = m->options->categories;
+    size_t begin = to->len;
+    char *s = strchr(m->out->data + from, ':') + 1;
+    size_t n = strcspn(s, "|");
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)s[i] < ' ')
+            s[i] = markup_plain[(unsigned char)s[i]] ? markup_plain[(unsigned char)s[i]] : ' ';
+    names_add_title(to, s, n, names_capital(m->names));
+    if (to->len > begin)
+        buf_addc(to, '\n');
+}
+
 static void close_link(struct markup *m)
 {
     struct frame f = *top(m);
     pop(m);
     if (!f.piped)
         f.names = classify(m, m->out->data + f.out, m->out->len - f.out);
+    if (f.names == NAMES_CATEGORY && m->options->categories)
+        add_category(m, f.out);
     if (!is_shown(f.names))
         drop(m, f.out);
     else if (!f.piped)
@@ -863,6 +880,8 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
     m->depth = m->braces = m->links = m->pipe_count = 0;
     m->in_poem = 0;
     memset(m->no_close, 0, TAG_COUNT);
+    if (m->options->categories)
+        buf_clear(m->options->categories);
     buf_clear(out);
     buf_reserve(out, n);
     for (const char *s = text; s < m->end;) {

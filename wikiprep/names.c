@@ -16,6 +16,7 @@ struct entry {
 struct names {
     struct entry *entries; /* open addressing; cap is a power of two */
     size_t count, cap;
+    int capital;
 };
 
 /* ---- folding ----------------------------------------------------------------------------- */
@@ -67,6 +68,46 @@ int names_equal(const char *a, size_t an, const char *b, size_t bn)
     char x[NAME_MAX_BYTES], y[NAME_MAX_BYTES];
     size_t n = fold(x, a, an);
     return n && n == fold(y, b, bn) && !memcmp(x, y, n);
+}
+
+/* Upper case of a title's first letter; of two bytes when that has the lower case we began with. */
+static void capitalise(unsigned char *s, size_t n)
+{
+    if (n && *s >= 'a' && *s <= 'z')
+        *s &= 0xDF;
+    if (n < 2 || (*s & 0xE0) != 0xC0)
+        return;
+    const unsigned c = (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu);
+    static const unsigned distances[] = { 32, 80, 1 };
+    for (size_t i = 0; i < sizeof distances / sizeof *distances; i++) {
+        unsigned upper = c - distances[i];
+        unsigned char pair[2] = { (unsigned char)(0xC0 | upper >> 6),
+                                  (unsigned char)(0x80 | (upper & 0x3F)) };
+        unsigned char lower[2] = { pair[0], pair[1] };
+        fold_pair(lower);
+        if (!memcmp(lower, s, 2)) {
+            memcpy(s, pair, 2);
+            return;
+        }
+    }
+}
+
+void names_add_title(struct buf *out, const char *s, size_t n, int capital)
+{
+    size_t begin = out->len;
+    int space = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (strchr(" _\t\r\n", s[i]) && s[i]) {
+            space = out->len > begin;
+            continue;
+        }
+        if (space)
+            buf_addc(out, ' ');
+        buf_addc(out, s[i]);
+        space = 0;
+    }
+    if (capital)
+        capitalise((unsigned char *)out->data + begin, out->len - begin);
 }
 
 /* ---- table ------------------------------------------------------------------------------- */
@@ -190,6 +231,7 @@ static void add_all(struct names *names, const char *list, enum names_kind kind)
 struct names *names_new(void)
 {
     struct names *names = mem_zalloc(1, sizeof *names);
+    names->capital = 1;
     names->cap = 2048;
     names->entries = mem_zalloc(names->cap, sizeof *names->entries);
     add_all(names, projects, NAMES_PROJECT);
@@ -199,6 +241,16 @@ struct names *names_new(void)
     add_all(names, files, NAMES_ALIAS);
     add_all(names, "file|image", NAMES_FILE);
     return names;
+}
+
+void names_set_capital(struct names *names, int capital)
+{
+    names->capital = capital;
+}
+
+int names_capital(const struct names *names)
+{
+    return names->capital;
 }
 
 void names_free(struct names *names)

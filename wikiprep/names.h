@@ -11,6 +11,8 @@
 
 #include <stddef.h>
 
+#include "common/buf.h"
+
 enum names_kind {
     NAMES_NONE,     /* no prefix: part of the title, as in [[Star Trek: Picard]] */
     NAMES_PAGE,     /* a namespace whose links are shown */
@@ -31,10 +33,18 @@ void names_free(struct names *names);
 /* Adds a name, or changes what it means. */
 void names_add(struct names *names, const char *name, enum names_kind kind);
 
+/* Whether titles begin with a capital letter; they do in a new one. */
+void names_set_capital(struct names *names, int capital);
+int names_capital(const struct names *names);
+
 /* Thread-safe once nothing is added any more. */
 enum names_kind names_find(const struct names *names, const char *prefix, size_t n);
 
 /* Equal but for case (Latin, Greek and Cyrillic), spaces around, and '_' for a space. */
 int names_equal(const char *a, size_t an, const char *b, size_t bn);
+
+/* Appends the title s[0..n) as MediaWiki stores it: '_' is a space, no spaces around or in a row,
+ * and, if the wiki has it so, the first letter upper-case (of the same alphabets). */
+void names_add_title(struct buf *out, const char *s, size_t n, int capital);
 
 #endif

@@ -10,39 +10,11 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "common/js.h"
 #include "common/mem.h"
 
 enum { FILES_A_FOLDER = 100 };
 
 static const char MANIFEST[] = "manifest";
-
-/* ---- documents --------------------------------------------------------------------------- */
-
-/* As WikiExtractor writes it: one object a line, ids as strings. */
-static void put_json(struct buf *out, const struct document *d, const char *revid)
-{
-    buf_adds(out, "{\"id\": ");
-    js_quote(out, d->id.data, d->id.len);
-    buf_adds(out, ", \"revid\": ");
-    js_quote(out, revid, strlen(revid));
-    buf_adds(out, ", \"url\": ");
-    js_quote(out, d->url.data, d->url.len);
-    buf_adds(out, ", \"title\": ");
-    js_quote(out, d->title.data, d->title.len);
-    buf_adds(out, ", \"text\": ");
-    js_quote(out, d->text.data, d->text.len);
-    buf_adds(out, "}\n");
-}
-
-void sink_format_document(struct buf *out, enum sink_format format, const struct document *d,
-                          const char *revid)
-{
-    if (format == SINK_JSON)
-        put_json(out, d, revid);
-    else
-        document_put(out, d);
-}
 
 /* ---- files ------------------------------------------------------------------------------- */
 

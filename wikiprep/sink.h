@@ -37,11 +37,7 @@ struct sink {
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
               int sentences);
 
-/* One document as its bytes, to be made on any thread. */
-void sink_format_document(struct buf *out, enum sink_format format, const struct document *d,
-                          const char *revid);
-
-/* Writes what sink_format_document made. */
+/* Writes a document: bytes that were made on any thread. */
 int sink_write(struct sink *s, const struct buf *document);
 
 /* Publishes; `more` lines go into the manifest. -1: nothing was published. */

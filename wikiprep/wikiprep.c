@@ -16,22 +16,23 @@
 #include "common/tool.h"
 #include "wikiprep/disambiguation.h"
 #include "wikiprep/dump.h"
-#include "wikiprep/names.h"
-#include "wikiprep/section.h"
+#include "wikiprep/record.h"
 #include "wikiprep/sentence.h"
 #include "wikiprep/sink.h"
+#include "wikiprep/site.h"
 #include "wikiprep/template.h"
 #include "wikiprep/wikitext.h"
 
-enum { ITEMS_A_THREAD = 8, NAMESPACES_MAX = 64 };
+enum { ITEMS_A_THREAD = 8 };
 
 static const char *output_dir;
 static uint64_t file_bytes = 1 << 20;
 static uint64_t max_page_bytes = 64 << 20;
 static int json, sentences, lists = 1, headings = 1, hatnotes;
-static const char *namespace_list = "0", *section_names, *unwanted_section_names;
+static const char *field_list = RECORD_FIELDS;
+static struct site_choice choice = { .namespaces = "0" };
 static int64_t min_length;
-static int formulas, filter_disambig;
+static int formulas, filter_disambig, redirects, strict;
 
 static const struct opt options[] = {
     { 'o', "output", OPT_TEXT, &output_dir, "DIR", "write a tree of files, DIR/AA/wiki_00 ...", 0,
@@ -39,137 +40,61 @@ static const struct opt options[] = {
     { 'b', "bytes", OPT_SIZE, &file_bytes, "SIZE",
       "largest file of the tree; 0: one article a file", 0, 0 },
     { 0, "json", OPT_FLAG, &json, NULL, "write JSON lines: id, revid, url, title, text", 0, 0 },
+    { 0, "fields", OPT_TEXT, &field_list, "LIST",
+      "of the JSON objects; also timestamp, namespace, categories", 0, 0 },
+    { 0, "redirects", OPT_FLAG, &redirects, NULL,
+      "with --json, write the redirects, too, and where they lead", 0, 0 },
     { 0, "sentences", OPT_FLAG, &sentences, NULL,
       "one sentence a line, a blank line after a paragraph", 0, 0 },
-    { 0, "namespaces", OPT_TEXT, &namespace_list, "LIST",
+    { 0, "namespaces", OPT_TEXT, &choice.namespaces, "LIST",
       "pages to take: numbers or names, comma between", 0, 0 },
     { 0, "lists", OPT_FLAG, &lists, NULL, "keep the items of lists", 0, 0 },
     { 0, "headings", OPT_FLAG, &headings, NULL, "keep the headings of sections", 0, 0 },
-    { 0, "sections", OPT_TEXT, &section_names, "LIST",
+    { 0, "sections", OPT_TEXT, &choice.sections, "LIST",
       "take these sections alone, by their headings; \"lead\" is the text before them", 0, 0 },
-    { 0, "discard-sections", OPT_TEXT, &unwanted_section_names, "LIST",
+    { 0, "discard-sections", OPT_TEXT, &choice.unwanted_sections, "LIST",
       "leave out these sections; \"default\": references, links and their kin", 0, 0 },
     { 0, "min-length", OPT_INT, &min_length, "N",
       "leave out pages with fewer characters of text than this", 0, 1e9 },
     { 0, "filter-disambig", OPT_FLAG, &filter_disambig, NULL,
       "leave out pages that list what their title may mean", 0, 0 },
+    { 0, "filter-category", OPT_LIST, &choice.categories, "NAME|@FILE",
+      "take the pages in this category, or in one of FILE; ^NAME: those that are not in it", 0, 0 },
     { 0, "math", OPT_CHOICE, &formulas, "drop|tex", "what becomes of formulas", 0, 0 },
     { 0, "hatnotes", OPT_FLAG, &hatnotes, NULL,
       "keep notes such as \"Main article: Moon\" and \"See also: Sun\"", 0, 0 },
     { 0, "max-page", OPT_SIZE, &max_page_bytes, "SIZE",
       "leave out pages with more wikitext than this", 1, 1e9 },
+    { 0, "strict", OPT_FLAG, &strict, NULL, "stop at the first page that cannot be read", 0, 0 },
     { 0 },
-};
-
-/* ---- one dump of those that are read -------------------------------------------------------- */
-
-struct source {
-    struct names *names;
-    char *base;                             /* of a page's address */
-    char *lang;                             /* the code of the wiki's language */
-    struct section_list *wanted, *unwanted; /* NULL: all, none */
-    char *about;                            /* for the manifest */
-    int namespaces[NAMESPACES_MAX];
-    int namespace_count;
 };
 
 /* A page on its way. */
 struct item {
     struct dump_page page;
-    const struct source *source;
+    const struct site *site;
     struct wikitext *cleaner;
     struct template_page templates; /* what the cleaner's templates know of the page */
     struct document document;
-    struct buf text;  /* before it is split into sentences */
-    struct buf bytes; /* as written; empty: nothing to write, because of: */
-    enum { NO_TEXT, TOO_SHORT, DISAMBIGUATION, REASONS } reason;
+    struct buf text;       /* before it is split into sentences */
+    struct buf categories; /* a line each */
+    struct buf bytes;      /* as written; empty: nothing to write, because of: */
+    enum { NO_TEXT, TOO_SHORT, DISAMBIGUATION, CATEGORY, REASONS } reason;
 };
 
 struct run {
     char **paths;
     int path_count, next_path;
     struct dump *dump; /* the one being read */
-    struct source **sources;
-    size_t source_count, sources_cap;
+    const struct site *site; /* its site, once a page was read */
+    struct site **sites;     /* those of the dumps so far */
+    size_t site_count, sites_cap;
+    struct record_layout layout;
     struct sink sink;
     uint64_t pages, redirects, too_long, bytes, xml_bytes; /* for the last line */
     uint64_t left_out[REASONS];
     uint64_t packed_before; /* bytes of the dumps that are done */
 };
-
-static int add_namespace(struct source *s, const struct dump_site *site, const char *word, size_t n)
-{
-    char *end;
-    int key = (int)strtol(word, &end, 10);
-    int is_number = end == word + n && n;
-    if (!is_number && !dump_namespace(site, word, n, &key))
-        return err_set("--namespaces: the wiki has no namespace '%.*s'", (int)n, word);
-    if (s->namespace_count == NAMESPACES_MAX)
-        return err_set("--namespaces: more than %d of them", NAMESPACES_MAX);
-    s->namespaces[s->namespace_count++] = key;
-    return 0;
-}
-
-static int choose_namespaces(struct source *s, const struct dump_site *site)
-{
-    const char *word = namespace_list;
-    for (;; word++) {
-        size_t n = strcspn(word, ",");
-        if (add_namespace(s, site, word, n) < 0)
-            return -1;
-        word += n;
-        if (!*word)
-            return 0;
-    }
-}
-
-static void name_namespaces(struct names *names, const struct dump_site *site)
-{
-    for (size_t i = 0; i < site->count; i++) {
-        int key = site->namespaces[i].key;
-        enum names_kind kind = key == 6    ? NAMES_FILE
-                               : key == 14 ? NAMES_CATEGORY
-                               : key == -2 ? NAMES_MEDIA
-                                           : NAMES_PAGE;
-        names_add(names, site->namespaces[i].name, kind);
-    }
-}
-
-/* Learns from the site what its pages need; called when its first page is there. */
-static int add_source(struct run *r)
-{
-    const struct dump_site *site = dump_site(r->dump);
-    struct source *s = mem_zalloc(1, sizeof *s);
-    mem_grow(r->sources, r->sources_cap, r->source_count + 1);
-    r->sources[r->source_count++] = s;
-    s->names = names_new();
-    name_namespaces(s->names, site);
-    const char *slash = strrchr(site->base.data, '/');
-    struct buf about = BUF_INIT;
-    buf_addf(&about, "%s (%s) %s", site->name.data, site->lang.data, site->base.data);
-    for (size_t i = 0; i < about.len; i++)
-        if ((unsigned char)about.data[i] < ' ')
-            about.data[i] = ' ';
-    s->about = buf_detach(&about);
-    s->lang = mem_strdup(site->lang.data);
-    if (section_names)
-        s->wanted = section_list_new(section_names, s->lang);
-    if (unwanted_section_names)
-        s->unwanted = section_list_new(unwanted_section_names, s->lang);
-    s->base = mem_strndup(site->base.data, slash ? (size_t)(slash - site->base.data) : 0);
-    return choose_namespaces(s, site);
-}
-
-static void free_source(struct source *s)
-{
-    names_free(s->names);
-    free(s->base);
-    free(s->about);
-    free(s->lang);
-    section_list_free(s->wanted);
-    section_list_free(s->unwanted);
-    free(s);
-}
 
 /* ---- read --------------------------------------------------------------------------------- */
 
@@ -181,25 +106,41 @@ static int next_dump(struct run *r)
     }
     dump_close(r->dump);
     r->dump = NULL;
+    r->site = NULL;
     if (r->next_path == r->path_count)
         return 0;
     r->dump = dump_open(r->paths[r->next_path++], max_page_bytes, (int)tool_threads);
     return r->dump ? 1 : -1;
 }
 
-static int is_wanted(struct run *r, const struct source *s, const struct dump_page *p)
+/* 1, 0, or -1 when the run is to stop. */
+static int is_wanted(struct run *r, const struct dump_page *p)
 {
-    int wanted = 0;
-    for (int i = 0; i < s->namespace_count; i++)
-        wanted |= s->namespaces[i] == p->ns;
-    if (!wanted || (p->model.len && strcmp(p->model.data, "wikitext")))
+    if (!site_takes_namespace(r->site, p->ns) || (p->model.len && strcmp(p->model.data, "wikitext")))
         return 0;
+    if (p->too_long) {
+        err_set("cannot read page '%.200s' (id %s): its text is longer than %llu bytes",
+                p->title.data, p->id.data, (unsigned long long)max_page_bytes);
+        if (strict)
+            return -1;
+        log_error("%s", err_get());
+        r->too_long++;
+        return 0;
+    }
     r->redirects += p->redirect;
-    r->too_long += p->too_long;
-    if (p->too_long)
-        log_error("page '%.200s' (id %s) is left out: its text is longer than %llu bytes",
-                  p->title.data, p->id.data, (unsigned long long)max_page_bytes);
-    return !p->redirect && !p->too_long;
+    return !p->redirect || redirects;
+}
+
+/* Learns from the site what its pages need; called when its first page is there. */
+static int add_site(struct run *r)
+{
+    struct site *site = site_new(dump_site(r->dump), &choice);
+    if (!site)
+        return -1;
+    mem_grow(r->sites, r->sites_cap, r->site_count + 1);
+    r->sites[r->site_count++] = site;
+    r->site = site;
+    return 0;
 }
 
 static int read_page(void *ctx, void *slot)
@@ -215,14 +156,13 @@ static int read_page(void *ctx, void *slot)
                 return got;
             continue;
         }
-        int first = r->source_count < (size_t)r->next_path;
-        if (first && add_source(r) < 0)
+        if (!r->site && add_site(r) < 0)
             return -1;
+        item->site = r->site;
         r->pages++;
         progress_to(r->packed_before + dump_packed_bytes(r->dump));
-        item->source = r->sources[r->source_count - 1];
-        if (is_wanted(r, item->source, &item->page))
-            return 1;
+        if ((got = is_wanted(r, &item->page)) != 0)
+            return got;
     }
 }
 
@@ -241,15 +181,23 @@ static int64_t characters(const struct buf *text)
 static int clean_text(struct item *item)
 {
     const struct dump_page *p = &item->page;
+    const struct site *site = item->site;
     struct buf *text = sentences ? &item->text : &item->document.text;
     item->reason = DISAMBIGUATION;
     if (filter_disambig && disambiguation_page(p->text.data, p->text.len))
         return 0;
-    wikitext_set_names(item->cleaner, item->source->names);
-    wikitext_set_sections(item->cleaner, item->source->wanted, item->source->unwanted);
-    item->templates.lang = item->source->lang;
+    wikitext_set_names(item->cleaner, site->names);
+    wikitext_set_sections(item->cleaner, site->wanted, site->unwanted);
+    item->templates.lang = site->lang;
     item->templates.title = p->title.data;
     wikitext_clean(item->cleaner, p->text.data, p->text.len, text);
+    item->reason = CATEGORY;
+    if (!site_takes_categories(site, item->categories.data))
+        return 0;
+    if (p->redirect) {
+        buf_clear(&item->document.text);
+        return 1;
+    }
     item->reason = text->len ? TOO_SHORT : NO_TEXT;
     if (!text->len || (min_length && characters(text) < min_length))
         return 0;
@@ -260,7 +208,7 @@ static int clean_text(struct item *item)
 
 static int clean_page(void *ctx, void *slot)
 {
-    (void)ctx;
+    const struct run *r = ctx;
     struct item *item = slot;
     struct document *d = &item->document;
     const struct dump_page *p = &item->page;
@@ -272,8 +220,11 @@ static int clean_page(void *ctx, void *slot)
     buf_clear(&d->title);
     buf_add(&d->id, p->id.data, p->id.len);
     buf_add(&d->title, p->title.data, p->title.len);
-    buf_addf(&d->url, "%s?curid=%s", item->source->base, p->id.data);
-    sink_format_document(&item->bytes, json ? SINK_JSON : SINK_DOCUMENTS, d, p->revid.data);
+    buf_addf(&d->url, "%s?curid=%s", item->site->base, p->id.data);
+    if (json)
+        record_put(&item->bytes, &r->layout, d, p, item->categories.data);
+    else
+        document_put(&item->bytes, d);
     return 0;
 }
 
@@ -300,12 +251,14 @@ static struct item *new_item(void)
                                           .no_headings = !headings,
                                           .formulas = formulas,
                                           .render = template_render,
-                                          .render_ctx = &item->templates };
+                                          .render_ctx = &item->templates,
+                                          .categories = &item->categories };
     item->templates.hatnotes = hatnotes;
     item->page = (struct dump_page)DUMP_PAGE_INIT;
     item->document = (struct document)DOCUMENT_INIT;
     item->cleaner = wikitext_new(NULL, &how);
     buf_init(&item->text);
+    buf_init(&item->categories);
     buf_init(&item->bytes);
     return item;
 }
@@ -316,6 +269,7 @@ static void free_item(struct item *item)
     document_release(&item->document);
     wikitext_free(item->cleaner);
     buf_release(&item->text);
+    buf_release(&item->categories);
     buf_release(&item->bytes);
     free(item);
 }
@@ -354,35 +308,65 @@ static uint64_t input_bytes(int argc, char **argv)
 
 static void report(const struct run *r)
 {
+    const struct {
+        const char *name;
+        uint64_t count;
+    } left_out[] = {
+        { "redirects left out", redirects ? 0 : r->redirects },
+        { "empty pages left out", r->left_out[NO_TEXT] },
+        { "short pages left out", r->left_out[TOO_SHORT] },
+        { "disambiguation pages left out", r->left_out[DISAMBIGUATION] },
+        { "pages of other categories left out", r->left_out[CATEGORY] },
+        { "long pages left out", r->too_long },
+    };
     tool_count("bytes of XML", r->xml_bytes);
     tool_count("pages", r->pages);
     tool_count("documents", r->pages ? r->sink.documents : 0);
     tool_count("bytes of text", r->bytes);
-    if (r->redirects)
-        tool_count("redirects left out", r->redirects);
-    if (r->left_out[NO_TEXT])
-        tool_count("empty pages left out", r->left_out[NO_TEXT]);
-    if (r->left_out[TOO_SHORT])
-        tool_count("short pages left out", r->left_out[TOO_SHORT]);
-    if (r->left_out[DISAMBIGUATION])
-        tool_count("disambiguation pages left out", r->left_out[DISAMBIGUATION]);
-    if (r->too_long)
-        tool_count("long pages left out", r->too_long);
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+        if (left_out[i].count)
+            tool_count(left_out[i].name, left_out[i].count);
 }
 
-static int check_options(void)
+static int check_options(struct run *r)
 {
     if (output_dir && !strcmp(output_dir, "-"))
         output_dir = NULL;
     if (tool_given("bytes") && !output_dir)
         return err_usage("-b says how large the files of -o DIR are");
-    return 0;
+    if (tool_given("fields") && !json)
+        return err_usage("--fields says what the objects of --json hold");
+    if (redirects && !json)
+        return err_usage("--redirects wants --json: redirects have no text");
+    return record_layout_parse(&r->layout, field_list);
+}
+
+static int finish(struct run *r, int result)
+{
+    struct kv more = KV_INIT;
+    for (size_t i = 0; i < r->site_count; i++)
+        kv_add(&more, "site", r->sites[i]->about);
+    kv_add(&more, "pg", tool_provenance());
+    if (!result)
+        result = sink_close(&r->sink, &more);
+    else
+        sink_abandon(&r->sink);
+    kv_release(&more);
+    dump_close(r->dump);
+    for (size_t i = 0; i < r->site_count; i++)
+        site_free(r->sites[i]);
+    free(r->sites);
+    if (!result && r->too_long)
+        result = err_set("all is written but the pages named above (%llu)",
+                         (unsigned long long)r->too_long);
+    return result;
 }
 
 static int run(int argc, char **argv)
 {
     static char dash[] = "-", *standard_input[] = { dash };
-    if (check_options() < 0)
+    struct run r = { 0 };
+    if (check_options(&r) < 0)
         return -1;
     if (!argc) {
         argc = 1;
@@ -390,7 +374,8 @@ static int run(int argc, char **argv)
         if (tool_binary_stdin() < 0)
             return -1;
     }
-    struct run r = { .paths = argv, .path_count = argc };
+    r.paths = argv;
+    r.path_count = argc;
     progress_begin("bytes read", input_bytes(argc, argv));
     int result =
         sink_open(&r.sink, output_dir, file_bytes, json ? SINK_JSON : SINK_DOCUMENTS, sentences);
@@ -398,20 +383,7 @@ static int run(int argc, char **argv)
         result = run_pipeline(&r);
     progress_end();
     report(&r);
-    struct kv more = KV_INIT;
-    for (size_t i = 0; i < r.source_count; i++)
-        kv_add(&more, "site", r.sources[i]->about);
-    kv_add(&more, "pg", tool_provenance());
-    if (!result)
-        result = sink_close(&r.sink, &more);
-    else
-        sink_abandon(&r.sink);
-    kv_release(&more);
-    dump_close(r.dump);
-    for (size_t i = 0; i < r.source_count; i++)
-        free_source(r.sources[i]);
-    free(r.sources);
-    return result;
+    return finish(&r, result);
 }
 
 static const struct tool_command commands[] = {

@@ -41,6 +41,7 @@ struct wikitext_options {
     int formulas; /* <math> is its TeX */
     wikitext_render render; /* NULL: templates are dropped */
     void *render_ctx;
+    struct buf *categories; /* borrowed: replaced by the page's, a line each; NULL: not wanted */
 };
 
 /* Working memory for one thread. `names` is borrowed; options are copied. */
