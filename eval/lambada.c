@@ -165,7 +165,7 @@ int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder 
     for (uint64_t number = 1; (more = input_line(&in, &line, &n)) > 0; number++) {
         buf_clear(&name);
         buf_addf(&name, "%s:%llu", in.path, (unsigned long long)number);
-        if (read_passage(score, g, e, s->model.config.positions, line, n, name.data) < 0 ||
+        if (read_passage(score, g, e, s->net.model.config.positions, line, n, name.data) < 0 ||
             (g->passages == GROUP && score_group(score, s, g, in.path) < 0)) {
             more = -1;
             break;

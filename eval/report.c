@@ -19,11 +19,18 @@ static void add_key(struct report *r, const char *key)
 
 void report_text(struct report *r, const char *key, const char *value)
 {
+    report_text_n(r, key, value, strlen(value));
+}
+
+void report_text_n(struct report *r, const char *key, const char *value, size_t n)
+{
     add_key(r, key);
-    if (r->json)
-        js_quote(&r->text, value, strlen(value));
-    else
-        buf_adds(&r->text, value);
+    if (r->json) {
+        js_quote(&r->text, value, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        buf_addc(&r->text, value[i] == '\n' || value[i] == '\r' ? ' ' : value[i]);
 }
 
 void report_count(struct report *r, const char *key, uint64_t value)

@@ -1,5 +1,7 @@
 /*
  * report.h - a result: key=value lines, or a JSON object on one line.
+ *
+ * In a line a value's line ends stand as blanks; JSON has them as they are.
  */
 #ifndef TEXTMILL_REPORT_H
 #define TEXTMILL_REPORT_H
@@ -15,6 +17,7 @@ struct report {
 #define REPORT_INIT(json) { json, BUF_INIT }
 
 void report_text(struct report *r, const char *key, const char *value);
+void report_text_n(struct report *r, const char *key, const char *value, size_t n);
 void report_count(struct report *r, const char *key, uint64_t value);
 void report_real(struct report *r, const char *key, double value);  /* 6 significant digits */
 void report_exact(struct report *r, const char *key, double value); /* as many as tell it apart */

@@ -11,43 +11,29 @@
 int scorer_init(struct scorer *s, const char *dir, int threads, int64_t rows)
 {
     *s = (struct scorer){ 0 };
-    s->ops = ops_new(threads);
-    if (!s->ops || folder_load(&s->model, s->ops, &s->blocks, dir) < 0) {
-        ops_free(s->ops);
-        *s = (struct scorer){ 0 };
+    if (network_open(&s->net, dir, MODEL_GPT, threads, rows) < 0)
         return -1;
-    }
-    const struct model_config *c = &s->model.config;
-    s->rows = rows > c->positions ? rows : c->positions;
-    s->x = ops_buffer(s->ops, s->rows * c->width);
-    s->y = ops_buffer(s->ops, s->rows * c->width);
-    s->ids = mem_zalloc((size_t)s->rows, sizeof *s->ids);
-    s->labels = mem_zalloc((size_t)s->rows, sizeof *s->labels);
-    s->losses = mem_zalloc((size_t)s->rows, sizeof *s->losses);
-    s->right = mem_zalloc((size_t)s->rows, sizeof *s->right);
+    size_t n = (size_t)s->net.rows;
+    s->ids = mem_zalloc(n, sizeof *s->ids);
+    s->labels = mem_zalloc(n, sizeof *s->labels);
+    s->losses = mem_zalloc(n, sizeof *s->losses);
+    s->right = mem_zalloc(n, sizeof *s->right);
     return 0;
 }
 
 void scorer_release(struct scorer *s)
 {
-    if (!s->ops)
-        return;
-    int64_t floats = s->rows * s->model.config.width;
-    ops_buffer_free(s->ops, s->x, floats);
-    ops_buffer_free(s->ops, s->y, floats);
     free(s->ids);
     free(s->labels);
     free(s->losses);
     free(s->right);
-    folder_free_blocks(&s->model, s->ops, s->blocks);
-    model_release(&s->model);
-    ops_free(s->ops);
+    network_close(&s->net);
     *s = (struct scorer){ 0 };
 }
 
 static int check(const struct scorer *s, const struct window *w)
 {
-    const struct model_config *c = &s->model.config;
+    const struct model_config *c = &s->net.model.config;
     assert(w->scored >= 1 && w->scored < w->count);
     if (w->count - 1 > c->positions)
         return err_set("a window of %lld tokens is longer than the model's %lld positions",
@@ -84,27 +70,14 @@ static void collect(const struct scorer *s, struct window *w, int64_t row)
     w->last_right = s->right[row + w->count - 2];
 }
 
-static void run_layers(struct scorer *s, const struct batch *batch)
-{
-    const struct model *m = &s->model;
-    m->embedding_fwd(m, s->ops, s->x, s->blocks[0], batch);
-    for (int64_t l = 0; l < m->config.layers; l++) {
-        m->layer_fwd(m, s->ops, l, s->y, s->x, s->blocks[l + 1], NULL, batch);
-        float *swap = s->x;
-        s->x = s->y;
-        s->y = swap;
-    }
-}
-
 /* Windows that fit side by side. */
 static void run(struct scorer *s, struct window *w, size_t B, int64_t T)
 {
-    const struct model *m = &s->model;
+    const struct model *m = &s->net.model;
     struct batch batch = { .B = (int64_t)B, .T = T, .ids = s->ids, .labels = s->labels };
     fill(s, w, B, T);
-    run_layers(s, &batch);
-    m->head_fwd(m, s->ops, s->losses, s->right, s->x, s->blocks[m->config.layers + 1],
-                s->blocks[0], &batch);
+    m->head_fwd(m, s->net.ops, s->losses, s->right, network_run(&s->net, &batch),
+                network_head(&s->net), network_embedding(&s->net), &batch);
     for (size_t b = 0; b < B; b++)
         collect(s, &w[b], (int64_t)b * T);
 }
@@ -118,7 +91,7 @@ int score_windows(struct scorer *s, struct window *w, size_t n)
         int64_t T = 0;
         for (end = begin; end < n; end++) {
             int64_t longer = w[end].count - 1 > T ? w[end].count - 1 : T;
-            if (end > begin && longer * (int64_t)(end - begin + 1) > s->rows)
+            if (end > begin && longer * (int64_t)(end - begin + 1) > s->net.rows)
                 break;
             T = longer;
         }

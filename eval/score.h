@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/folder.h"
+#include "eval/network.h"
 
 struct window {
     const uint32_t *ids; /* [count]; borrowed */
@@ -29,12 +29,8 @@ struct window {
 };
 
 struct scorer {
-    struct ops *ops;
-    struct model model;
-    float **blocks;
-    int64_t rows;  /* tokens run at a time: bounds the memory */
-    float *x, *y;  /* [rows,C] */
-    uint32_t *ids; /* this and the following [rows] */
+    struct network net; /* net.rows, the tokens run at a time, bounds the memory */
+    uint32_t *ids;      /* this and the following [net.rows] */
     int32_t *labels;
     float *losses;
     unsigned char *right;

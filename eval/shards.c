@@ -8,7 +8,7 @@
 int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d, int64_t length,
                  uint64_t sequences, void (*progress)(uint64_t done))
 {
-    uint64_t group = (uint64_t)(s->rows / length); /* sequences side by side */
+    uint64_t group = (uint64_t)(s->net.rows / length); /* sequences side by side */
     uint32_t *ids = mem_zalloc(group * (uint64_t)(length + 1), sizeof *ids);
     struct window *w = mem_zalloc(group, sizeof *w);
     int result = 0;

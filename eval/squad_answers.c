@@ -14,9 +14,11 @@ enum { NO_ANSWER = UINT32_MAX };
 
 struct candidate {
     double start, end;    /* logits */
-    struct squad_text text; /* a slice of the context */
-    uint32_t first, last;   /* tokens of the context; first NO_ANSWER: none, and the text is "" */
-    size_t order; /* of equal scores the earlier stands first */
+    uint32_t first, last; /* tokens of the context; first NO_ANSWER: none, and the text is "" */
+    size_t order;         /* of equal scores the earlier stands first */
+    struct squad_text text; /* a slice of the context, [from, to) in code points */
+    uint32_t from, to;
+    double probability;
 };
 
 struct candidates {
@@ -118,16 +120,16 @@ static int add_windows(struct candidates *c, const struct squad_answer_rules *ru
 
 /* ---- the best of all windows ---------------------------------------------------------------- */
 
-static struct squad_text slice(const struct squad_windows *w, size_t question,
-                               const struct candidate *c)
+static void slice(struct candidate *c, const struct squad_windows *w, size_t question)
 {
     size_t paragraph = w->squad->questions[question].paragraph;
     const struct squad_tokens *tokens = &w->contexts[paragraph];
     struct squad_text context = w->squad->paragraphs[paragraph].context;
-    uint32_t begin = tokens->begins[c->first], end = tokens->ends[c->last];
-    size_t at = squad_bytes(context.s, context.n, begin);
-    size_t n = end > begin ? squad_bytes(context.s + at, context.n - at, end - begin) : 0;
-    return (struct squad_text){ context.s + at, n };
+    c->from = tokens->begins.data[c->first];
+    c->to = tokens->ends.data[c->last];
+    size_t at = squad_bytes(context.s, context.n, c->from);
+    size_t n = c->to > c->from ? squad_bytes(context.s + at, context.n - at, c->to - c->from) : 0;
+    c->text = (struct squad_text){ context.s + at, n };
 }
 
 static int is_seen(const struct candidates *c, size_t kept, struct squad_text text)
@@ -143,7 +145,18 @@ static void put_filler(struct candidates *c)
 {
     add_candidate(c, c->none);
     memmove(c->items + 1, c->items, (c->count - 1) * sizeof *c->items);
-    c->items[0] = (struct candidate){ .text = { "empty", 5 } };
+    c->items[0] = (struct candidate){ .first = NO_ANSWER, .text = { "empty", 5 } };
+}
+
+static void softmax(struct candidates *c)
+{
+    double top = -INFINITY, sum = 0;
+    for (size_t i = 0; i < c->count; i++)
+        top = fmax(top, c->items[i].start + c->items[i].end);
+    for (size_t i = 0; i < c->count; i++)
+        sum += exp(c->items[i].start + c->items[i].end - top);
+    for (size_t i = 0; i < c->count; i++)
+        c->items[i].probability = exp(c->items[i].start + c->items[i].end - top) / sum;
 }
 
 /* Keeps the best in order, with their texts, and in any case no answer if that may be one. */
@@ -157,7 +170,7 @@ static void keep_best(struct candidates *c, const struct squad_answer_rules *rul
     for (size_t i = 0; i < c->count && kept < rules->n_best; i++) {
         struct candidate item = c->items[i];
         if (item.first != NO_ANSWER)
-            item.text = slice(w, question, &item);
+            slice(&item, w, question);
         if (w->rules.google && is_seen(c, kept, item.text))
             continue;
         none |= item.first == NO_ANSWER;
@@ -169,6 +182,52 @@ static void keep_best(struct candidates *c, const struct squad_answer_rules *rul
         add_candidate(c, c->none);
     if (!texts)
         put_filler(c);
+    softmax(c);
+}
+
+/* The candidates of a question; to be freed. */
+static int find(struct candidates *c, const struct squad_answer_rules *rules,
+                const struct squad_windows *w, size_t question, const float *starts,
+                const float *ends)
+{
+    *c = (struct candidates){ 0 };
+    if (add_windows(c, rules, w, question, starts, ends) < 0) {
+        free(c->items);
+        return -1;
+    }
+    keep_best(c, rules, w, question);
+    return 0;
+}
+
+/* The first with text: there is one, keep_best sees to it. */
+static const struct candidate *best_text(const struct candidates *c)
+{
+    const struct candidate *best = c->items;
+    while (!best->text.n)
+        best++;
+    return best;
+}
+
+static double null_odds(const struct candidates *c)
+{
+    const struct candidate *best = best_text(c);
+    return c->none.start + c->none.end - best->start - best->end;
+}
+
+int squad_answers_best(struct squad_best *best, const struct squad_answer_rules *rules,
+                       const struct squad_windows *w, size_t question, const float *starts,
+                       const float *ends)
+{
+    struct candidates c;
+    if (find(&c, rules, w, question, starts, ends) < 0)
+        return -1;
+    const struct candidate *item = best_text(&c);
+    *best = (struct squad_best){ .null_odds = null_odds(&c) };
+    if (item->first != NO_ANSWER && !(rules->v2 && best->null_odds > rules->null_threshold))
+        *best = (struct squad_best){ item->text, item->from, item->to, item->start + item->end,
+                                     item->probability, best->null_odds };
+    free(c.items);
+    return 0;
 }
 
 /* ---- the files ------------------------------------------------------------------------------ */
@@ -203,16 +262,11 @@ static void put_number(struct buf *out, const char *key, double value)
 
 static void put_n_best(struct buf *out, const struct candidates *c)
 {
-    double top = -INFINITY, sum = 0;
-    for (size_t i = 0; i < c->count; i++)
-        top = fmax(top, c->items[i].start + c->items[i].end);
-    for (size_t i = 0; i < c->count; i++)
-        sum += exp(c->items[i].start + c->items[i].end - top);
     for (size_t i = 0; i < c->count; i++) {
         const struct candidate *item = &c->items[i];
         buf_adds(out, i ? ",\n        {\"text\": " : "[\n        {\"text\": ");
         js_quote(out, item->text.s, item->text.n);
-        put_number(out, "probability", exp(item->start + item->end - top) / sum);
+        put_number(out, "probability", item->probability);
         put_number(out, "start_logit", item->start);
         put_number(out, "end_logit", item->end);
         buf_addc(out, '}');
@@ -222,10 +276,8 @@ static void put_n_best(struct buf *out, const struct candidates *c)
 
 static void put_answer(struct squad_answers *a, const char *id, const struct candidates *c)
 {
-    const struct candidate *best = c->items;
-    while (!best->text.n)
-        best++; /* there is one: keep_best sees to it */
-    double odds = c->none.start + c->none.end - best->start - best->end;
+    const struct candidate *best = best_text(c);
+    double odds = null_odds(c);
     int silent = a->rules.v2 && odds > a->rules.null_threshold;
     put_key(&a->predictions, id);
     js_quote(&a->predictions, best->text.s, silent ? 0 : best->text.n);
@@ -238,32 +290,34 @@ static void put_answer(struct squad_answers *a, const char *id, const struct can
 int squad_answers_add(struct squad_answers *a, const struct squad_windows *w, size_t question,
                       const float *starts, const float *ends)
 {
-    struct candidates c = { 0 };
+    struct candidates c;
     const struct squad_question *q = &w->squad->questions[question];
     if (q->same_id != question)
         return 0;
-    int result = add_windows(&c, &a->rules, w, question, starts, ends);
-    if (!result) {
-        keep_best(&c, &a->rules, w, question);
-        put_answer(a, q->id, &c);
-    }
+    if (find(&c, &a->rules, w, question, starts, ends) < 0)
+        return -1;
+    put_answer(a, q->id, &c);
     free(c.items);
-    return result;
+    return 0;
+}
+
+void squad_answers_end(struct squad_answers *a)
+{
+    buf_adds(&a->predictions, "\n}\n");
+    buf_adds(&a->n_best, "\n}\n");
+    buf_adds(&a->null_odds, "\n}\n");
 }
 
 static int save(const struct buf *text, const char *dir, const char *name)
 {
-    struct buf path = BUF_INIT, all = BUF_INIT;
+    struct buf path = BUF_INIT;
     file_join(&path, dir, name);
-    buf_add(&all, text->data, text->len);
-    buf_adds(&all, "\n}\n");
-    int result = file_write(path.data, all.data, all.len);
+    int result = file_write(path.data, text->data, text->len);
     buf_release(&path);
-    buf_release(&all);
     return result;
 }
 
-int squad_answers_save(struct squad_answers *a, const char *dir)
+int squad_answers_save(const struct squad_answers *a, const char *dir)
 {
     if (file_mkdirs(dir) < 0 || save(&a->n_best, dir, "nbest_predictions.json") < 0 ||
         (a->rules.v2 && save(&a->null_odds, dir, "null_odds.json") < 0))

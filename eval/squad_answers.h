@@ -27,7 +27,7 @@ struct squad_answer_rules {
     double null_threshold; /* usually 0 */
 };
 
-/* The texts of the three files, without the last brace. */
+/* The texts of the three files. */
 struct squad_answers {
     struct squad_answer_rules rules;
     struct buf predictions, n_best, null_odds;
@@ -42,7 +42,21 @@ void squad_answers_release(struct squad_answers *a);
 int squad_answers_add(struct squad_answers *a, const struct squad_windows *w, size_t question,
                       const float *starts, const float *ends);
 
-/* Writes the files into a folder, which is made. */
-int squad_answers_save(struct squad_answers *a, const char *dir);
+/* No more answers: the texts are whole. */
+void squad_answers_end(struct squad_answers *a);
+
+/* Writes the files into a folder, which is made; predictions.json last. */
+int squad_answers_save(const struct squad_answers *a, const char *dir);
+
+/* One answer, for those who want no files. */
+struct squad_best {
+    struct squad_text text; /* a slice of the context; "": there is none, and the next four are 0 */
+    uint32_t begin, end;    /* code points of the context */
+    double score, probability;
+    double null_odds;
+};
+int squad_answers_best(struct squad_best *best, const struct squad_answer_rules *rules,
+                       const struct squad_windows *w, size_t question, const float *starts,
+                       const float *ends);
 
 #endif

@@ -192,18 +192,24 @@ static int check_predictions(const struct squad *s, const struct js *predictions
     return s->question_count ? 0 : err_set("nothing to score: the data has no questions");
 }
 
+int squad_check_answered(const struct squad *s)
+{
+    for (size_t i = 0; i < s->question_count; i++)
+        if (!s->questions[i].answers)
+            return err_set("question '%s' has no answer: is this SQuAD 2.0?", s->questions[i].id);
+    return 0;
+}
+
 int squad_score_v1(struct squad_score *score, const struct squad *s, const struct js *predictions,
                    const char *name)
 {
     double exact = 0, f1 = 0;
-    if (check_predictions(s, predictions, name) < 0)
+    if (check_predictions(s, predictions, name) < 0 || squad_check_answered(s) < 0)
         return -1;
     *score = (struct squad_score){ .unknown = count_unknown(s, predictions) };
     for (size_t i = 0; i < s->question_count; i++) {
         struct raw r;
         const struct squad_question *q = &s->questions[i];
-        if (!q->answers)
-            return err_set("question '%s' has no answer: is this SQuAD 2.0?", q->id);
         if (score_question(&r, s, q, predictions, name, 0) < 0)
             return -1;
         score->missing += !r.predicted;

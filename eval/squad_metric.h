@@ -47,6 +47,9 @@ struct squad_score {
     struct squad_threshold best_exact, best_f1;  /* with probabilities only */
 };
 
+/* The rules 1.1 want an answer to each question. -1 with an error that names one without. */
+int squad_check_answered(const struct squad *s);
+
 /* predictions: {id: text}. -1 with an error: a prediction that is no string, a question without
  * answer, nothing to score. `name` is that of the predictions. */
 int squad_score_v1(struct squad_score *score, const struct squad *s, const struct js *predictions,

@@ -68,7 +68,7 @@ int wiki_score(struct wiki_score *score, struct scorer *s, const struct wiki_tex
                int64_t length, int64_t stride, void (*progress)(uint64_t done))
 {
     enum { GROUP = 64 };
-    int64_t n = (int64_t)text->ids.count, group = s->rows / length; /* windows side by side */
+    int64_t n = (int64_t)text->ids.count, group = s->net.rows / length; /* windows side by side */
     if (group > GROUP)
         group = GROUP;
     *score = (struct wiki_score){ .targets = (uint64_t)n - 1 };

@@ -6,10 +6,10 @@
 #include "common/file.h"
 #include "common/js.h"
 #include "common/log.h"
+#include "common/prompt.h"
 #include "common/tool.h"
 #include "model/ops.h"
 #include "generate/generator.h"
-#include "generate/prompt.h"
 #include "tokenizer/unicode.h"
 
 static const char *model_dir, *vocab;
@@ -117,7 +117,7 @@ static int run_prompt(const char *prompt, size_t n, uint64_t number)
 
 static int run_lines(void)
 {
-    struct prompt *p = prompt_open("Input: ");
+    struct prompt *p = prompt_open("generate", "Input: ");
     const char *line;
     size_t n;
     uint64_t number = 0;

@@ -254,7 +254,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float
     struct cache k;
     for (int i = 0; i < LAYER_TENSORS; i++)
         t[i] = w + layer_offset(m, i);
-    int64_t cached = cache ? 0 : layer_cache(m, b->B, b->T);
+    int64_t cached = cache ? 0 : lay_out(&k, NULL, c, N);
     float *scratch = ops_scratch(o, cached + N * (C + I));
     lay_out(&k, cache ? cache : scratch, c, N);
     float *middle = scratch + cached, *active = middle + N * C;

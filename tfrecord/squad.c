@@ -283,6 +283,15 @@ int squad_read(struct squad *s, const char *path)
     return result;
 }
 
+void squad_ask(struct squad *s, struct squad_text context, struct squad_text question)
+{
+    *s = (struct squad){ .paragraph_count = 1, .question_count = 1, .unanswerable = 1 };
+    s->paragraphs = mem_zalloc(1, sizeof *s->paragraphs);
+    s->questions = mem_zalloc(1, sizeof *s->questions);
+    s->paragraphs[0] = (struct squad_paragraph){ .context = context, .questions = 1 };
+    s->questions[0] = (struct squad_question){ .id = "", .text = question };
+}
+
 void squad_release(struct squad *s)
 {
     free(s->paragraphs);

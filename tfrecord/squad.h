@@ -76,6 +76,8 @@ struct squad {
 /* Reads a file ("-": stdin), or a text; `name` stands in errors. -1 with *s released. */
 int squad_read(struct squad *s, const char *path);
 int squad_parse(struct squad *s, const char *text, size_t n, const char *name);
+/* One question about one context, both borrowed. */
+void squad_ask(struct squad *s, struct squad_text context, struct squad_text question);
 void squad_release(struct squad *s);
 
 /* How many bytes the first `points` code points of s[0..n) take; n if there are fewer. */

@@ -8,24 +8,11 @@
 
 enum { MARKS = 3 }; /* [CLS] [SEP] [SEP] */
 
-void squad_tokens_add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t end)
-{
-    if (t->count == t->cap) {
-        t->cap = t->cap ? 2 * t->cap : 64;
-        t->ids = mem_resize(t->ids, t->cap, sizeof *t->ids);
-        t->begins = mem_resize(t->begins, t->cap, sizeof *t->begins);
-        t->ends = mem_resize(t->ends, t->cap, sizeof *t->ends);
-    }
-    t->ids[t->count] = id;
-    t->begins[t->count] = begin;
-    t->ends[t->count++] = end;
-}
-
 static void tokens_release(struct squad_tokens *t)
 {
-    free(t->ids);
-    free(t->begins);
-    free(t->ends);
+    ids_release(&t->ids);
+    ids_release(&t->begins);
+    ids_release(&t->ends);
 }
 
 /* ---- windows of a question ------------------------------------------------------------------ */
@@ -39,6 +26,8 @@ static uint32_t least_room(const struct squad_window_rules *r)
 static int check_rules(const struct squad_window_rules *r)
 {
     uint64_t least = (uint64_t)MARKS + r->question_tokens + least_room(r);
+    if (r->cls < 0 || r->sep < 0 || r->pad < 0)
+        return err_set("the vocabulary has no [%s]", r->cls < 0 ? "CLS" : r->sep < 0 ? "SEP" : "PAD");
     if (r->google && !r->stride)
         return err_set("a step of 0 tokens leads nowhere");
     if (r->length < least)
@@ -50,10 +39,10 @@ static int check_rules(const struct squad_window_rules *r)
 static void cut_question(struct squad_windows *w, struct squad_tokens *question)
 {
     const struct squad_window_rules *r = &w->rules;
-    uint64_t wanted = (uint64_t)question->count + MARKS + least_room(r);
-    if (question->count <= r->question_tokens || (!r->google && wanted <= r->length))
+    uint64_t wanted = (uint64_t)question->ids.count + MARKS + least_room(r);
+    if (question->ids.count <= r->question_tokens || (!r->google && wanted <= r->length))
         return;
-    question->count = r->question_tokens;
+    question->ids.count = r->question_tokens;
     w->cut_questions++;
 }
 
@@ -62,12 +51,12 @@ static void place_answer(struct squad_window *window, const struct squad_tokens 
                          const struct squad_answer *a, uint32_t offset)
 {
     uint32_t start = window->first, stop = window->first + window->count, end = stop;
-    if (!window->count || a->fit == SQUAD_NOWHERE || context->begins[start] > a->begin ||
-        context->ends[stop - 1] < a->end)
+    if (!window->count || a->fit == SQUAD_NOWHERE || context->begins.data[start] > a->begin ||
+        context->ends.data[stop - 1] < a->end)
         return;
-    while (start + 1 < stop && context->begins[start + 1] <= a->begin)
+    while (start + 1 < stop && context->begins.data[start + 1] <= a->begin)
         start++;
-    while (end > window->first + 1 && context->ends[end - 2] >= a->end)
+    while (end > window->first + 1 && context->ends.data[end - 2] >= a->end)
         end--;
     window->start = start - window->first + offset;
     window->end = end - 1 - window->first + offset;
@@ -78,9 +67,9 @@ static void add_windows(struct squad_windows *w, size_t q)
     const struct squad_window_rules *r = &w->rules;
     const struct squad_question *question = &w->squad->questions[q];
     const struct squad_tokens *context = &w->contexts[question->paragraph];
-    uint32_t offset = (uint32_t)w->questions[q].count + MARKS - 1, room = r->length - offset - 1;
+    uint32_t offset = (uint32_t)w->questions[q].ids.count + MARKS - 1, room = r->length - offset - 1;
     uint32_t step = r->google ? (r->stride < room ? r->stride : room) : room - r->stride;
-    uint32_t total = (uint32_t)context->count;
+    uint32_t total = (uint32_t)context->ids.count;
     for (uint32_t first = 0;; first += step) {
         uint32_t count = total - first < room ? total - first : room;
         mem_grow(w->items, w->cap, w->count + 1);
@@ -152,28 +141,28 @@ void squad_windows_release(struct squad_windows *w)
 
 uint32_t squad_window_offset(const struct squad_windows *w, size_t window)
 {
-    return (uint32_t)w->questions[w->items[window].question].count + MARKS - 1;
+    return (uint32_t)w->questions[w->items[window].question].ids.count + MARKS - 1;
 }
 
 uint32_t squad_window_row(const struct squad_windows *w, size_t window, uint32_t *ids,
-                          uint8_t *segments)
+                          uint32_t *segments)
 {
     const struct squad_window *item = &w->items[window];
     const struct squad_tokens *question = &w->questions[item->question];
     const struct squad_tokens *context =
         &w->contexts[w->squad->questions[item->question].paragraph];
     uint32_t offset = squad_window_offset(w, window), used = offset + item->count + 1;
-    ids[0] = w->rules.cls;
-    if (question->count)
-        memcpy(ids + 1, question->ids, question->count * sizeof *ids);
-    ids[offset - 1] = w->rules.sep;
+    ids[0] = (uint32_t)w->rules.cls;
+    if (question->ids.count)
+        memcpy(ids + 1, question->ids.data, question->ids.count * sizeof *ids);
+    ids[offset - 1] = (uint32_t)w->rules.sep;
     if (item->count)
-        memcpy(ids + offset, context->ids + item->first, item->count * sizeof *ids);
-    ids[used - 1] = w->rules.sep;
+        memcpy(ids + offset, context->ids.data + item->first, item->count * sizeof *ids);
+    ids[used - 1] = (uint32_t)w->rules.sep;
     for (uint32_t i = used; i < w->rules.length; i++)
-        ids[i] = w->rules.pad;
-    memset(segments, 0, w->rules.length);
-    memset(segments + offset, 1, used - offset);
+        ids[i] = (uint32_t)w->rules.pad;
+    for (uint32_t i = 0; i < w->rules.length; i++)
+        segments[i] = i >= offset && i < used;
     return used;
 }
 

@@ -27,13 +27,13 @@
 #ifndef TEXTMILL_SQUAD_WINDOWS_H
 #define TEXTMILL_SQUAD_WINDOWS_H
 
+#include "common/ids.h"
 #include "tfrecord/squad.h"
 
+/* Token i is code points [begins[i], ends[i]) of its text. */
 struct squad_tokens {
-    uint32_t *ids, *begins, *ends; /* token i is code points [begins[i], ends[i]) of its text */
-    size_t count, cap;
+    struct ids ids, begins, ends;
 };
-void squad_tokens_add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t end);
 
 /* Appends the tokens of a text, in order, without special ones. -1 with an error. */
 typedef int squad_encode(void *encoder, struct squad_text text, struct squad_tokens *out);
@@ -41,7 +41,7 @@ typedef int squad_encode(void *encoder, struct squad_text text, struct squad_tok
 struct squad_window_rules {
     int google;
     uint32_t length, stride, question_tokens; /* usually 384, 128, 64 */
-    uint32_t cls, sep, pad;
+    int64_t cls, sep, pad; /* ids; negative: the vocabulary has none, which is an error */
 };
 
 struct squad_window {
@@ -74,7 +74,7 @@ uint32_t squad_window_offset(const struct squad_windows *w, size_t window);
 
 /* Writes a window's row: rules.length ids and segments. Returns how many are no padding. */
 uint32_t squad_window_row(const struct squad_windows *w, size_t window, uint32_t *ids,
-                          uint8_t *segments);
+                          uint32_t *segments);
 
 /* Whether of all windows this has the most context of the context's token, which it holds. */
 int squad_window_counts(const struct squad_windows *w, size_t window, uint32_t token);

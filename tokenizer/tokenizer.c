@@ -26,18 +26,6 @@ struct tokenizer {
     } added[2][2];
 };
 
-void ids_add(struct ids *ids, uint32_t id)
-{
-    mem_grow(ids->data, ids->cap, ids->count + 1);
-    ids->data[ids->count++] = id;
-}
-
-void ids_release(struct ids *ids)
-{
-    free(ids->data);
-    *ids = (struct ids){ 0 };
-}
-
 /* ---- the tokenizer --------------------------------------------------------------------------- */
 
 static uint64_t checksum(const struct vocabulary *v)

@@ -17,16 +17,10 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "common/ids.h"
 
 struct tokenizer;
 struct encoder;
-
-struct ids {
-    uint32_t *data;
-    size_t count, cap;
-};
-void ids_add(struct ids *ids, uint32_t id);
-void ids_release(struct ids *ids);
 
 enum tokenizer_special {
     TOKENIZER_ORDINARY, /* "<|endoftext|>" in the text is text */

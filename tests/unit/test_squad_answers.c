@@ -9,6 +9,13 @@
 #include "common/js.h"
 #include "eval/squad_answers.h"
 
+static void add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t end)
+{
+    ids_add(&t->ids, id);
+    ids_add(&t->begins, begin);
+    ids_add(&t->ends, end);
+}
+
 /* Words between spaces, their places in code points. */
 static int encode(void *none, struct squad_text text, struct squad_tokens *out)
 {
@@ -19,7 +26,7 @@ static int encode(void *none, struct squad_text text, struct squad_tokens *out)
             continue;
         if (i == text.n || text.s[i] == ' ') {
             if (point > begin)
-                squad_tokens_add(out, point - begin, begin, point);
+                add(out, point - begin, begin, point);
             begin = point + 1;
         }
         point++;
@@ -64,6 +71,7 @@ static void answer(struct squad_answer_rules rules)
     squad_answers_init(&answers, &rules);
     cr_assert_eq(squad_answers_add(&answers, &windows, 0, starts, ends), 0, "%s", err_get());
     cr_assert_eq(squad_answers_add(&answers, &windows, 1, starts, ends), 0); /* the same id: nothing */
+    squad_answers_end(&answers);
     cr_assert_eq(squad_answers_save(&answers, dir), 0, "%s", err_get());
     predictions = load(dir, "predictions.json");
     n_best = load(dir, "nbest_predictions.json");

@@ -1,6 +1,6 @@
 /*
- * prompt.h - prompts, a line each: from a person at a terminal, with editing and history, or
- * from a pipe or file on stdin.
+ * prompt.h - lines of input: from a person at a terminal, with editing and history, or from a
+ * pipe or file on stdin.
  *
  * At a terminal Ctrl-C is caught from prompt_open on: while a line is read it ends the input,
  * as Ctrl-D does; at other times it sets prompt_interrupted, for the work in hand to look at.
@@ -13,8 +13,9 @@
 
 struct prompt;
 
-/* `ask` stands in front of the line at a terminal (on stderr: stdout is for results); borrowed. */
-struct prompt *prompt_open(const char *ask);
+/* `ask` stands in front of the line at a terminal (on stderr: stdout is for results); `program` is
+ * the name by which ~/.editrc knows it. Both borrowed. */
+struct prompt *prompt_open(const char *program, const char *ask);
 void prompt_close(struct prompt *p);
 int prompt_interactive(const struct prompt *p); /* 1: a terminal */
 

@@ -1,4 +1,4 @@
-#include "generate/prompt.h"
+#include "common/prompt.h"
 
 #include <histedit.h>
 #include <locale.h>
@@ -32,13 +32,13 @@ static char *ask(EditLine *edit)
     return (char *)(size_t)p->ask;
 }
 
-static void open_terminal(struct prompt *p)
+static void open_terminal(struct prompt *p, const char *program)
 {
     HistEvent event;
     struct sigaction action = { .sa_handler = on_interrupt }; /* reads end: no SA_RESTART */
     sigaction(SIGINT, &action, NULL);
     setlocale(LC_CTYPE, ""); /* the characters that are typed */
-    p->edit = el_init("generate", stdin, stderr, stderr);
+    p->edit = el_init(program, stdin, stderr, stderr);
     if (!p->edit)
         return;
     p->history = history_init();
@@ -51,12 +51,12 @@ static void open_terminal(struct prompt *p)
     el_source(p->edit, NULL); /* the user's ~/.editrc */
 }
 
-struct prompt *prompt_open(const char *text)
+struct prompt *prompt_open(const char *program, const char *text)
 {
     struct prompt *p = mem_zalloc(1, sizeof *p);
     p->ask = text;
     if (isatty(STDIN_FILENO))
-        open_terminal(p);
+        open_terminal(p, program);
     if (!p->edit && input_open(&p->in, "-") < 0) {
         free(p);
         return NULL;

@@ -1,0 +1,59 @@
+#include "eval/network.h"
+
+static int load(struct network *n, const char *dir, enum model_kind kind)
+{
+    return kind == MODEL_GPT ? folder_load(&n->model, n->ops, &n->blocks, dir)
+                             : folder_load_bert(&n->model, n->ops, &n->blocks, dir, kind, 0, NULL);
+}
+
+int network_open(struct network *n, const char *dir, enum model_kind kind, int threads,
+                 int64_t rows)
+{
+    *n = (struct network){ .ops = ops_new(threads) };
+    if (!n->ops || load(n, dir, kind) < 0) {
+        ops_free(n->ops);
+        *n = (struct network){ 0 };
+        return -1;
+    }
+    const struct model_config *c = &n->model.config;
+    n->rows = rows > c->positions ? rows : c->positions;
+    n->x = ops_buffer(n->ops, n->rows * c->width);
+    n->y = ops_buffer(n->ops, n->rows * c->width);
+    return 0;
+}
+
+void network_close(struct network *n)
+{
+    if (!n->ops)
+        return;
+    int64_t floats = n->rows * n->model.config.width;
+    ops_buffer_free(n->ops, n->x, floats);
+    ops_buffer_free(n->ops, n->y, floats);
+    folder_free_blocks(&n->model, n->ops, n->blocks);
+    model_release(&n->model);
+    ops_free(n->ops);
+    *n = (struct network){ 0 };
+}
+
+const float *network_run(struct network *n, const struct batch *b)
+{
+    const struct model *m = &n->model;
+    m->embedding_fwd(m, n->ops, n->x, n->blocks[0], b);
+    for (int64_t l = 0; l < m->config.layers; l++) {
+        m->layer_fwd(m, n->ops, l, n->y, n->x, n->blocks[l + 1], NULL, b);
+        float *swap = n->x;
+        n->x = n->y;
+        n->y = swap;
+    }
+    return n->x;
+}
+
+const float *network_head(const struct network *n)
+{
+    return n->blocks[n->model.config.layers + 1];
+}
+
+const float *network_embedding(const struct network *n)
+{
+    return n->blocks[0];
+}

@@ -1,0 +1,38 @@
+/*
+ * network.h - a model loaded from its folder, to be run forward over batches.
+ *
+ *     struct network n;
+ *     network_open(&n, "model", MODEL_GPT, threads, 4096);
+ *     const float *x = network_run(&n, &batch);    the last layer's output
+ *     network_close(&n);
+ */
+#ifndef TEXTMILL_NETWORK_H
+#define TEXTMILL_NETWORK_H
+
+#include <stdint.h>
+
+#include "model/folder.h"
+
+struct network {
+    struct ops *ops;
+    struct model model;
+    float **blocks;
+    int64_t rows; /* most tokens of a batch */
+    float *x, *y; /* [rows,C] */
+};
+
+/* Loads the model folder `dir`, whose model is of `kind`. `rows` is raised to hold one sequence of
+ * full length. */
+int network_open(struct network *n, const char *dir, enum model_kind kind, int threads,
+                 int64_t rows);
+void network_close(struct network *n); /* fine on a zeroed one */
+
+/* The output of the last layer [rows of b,C], valid until the next run. b has at most `rows` real
+ * tokens, and no more than the model has positions in a sequence. */
+const float *network_run(struct network *n, const struct batch *b);
+
+/* The parameters of the head, and of the embedding. */
+const float *network_head(const struct network *n);
+const float *network_embedding(const struct network *n);
+
+#endif

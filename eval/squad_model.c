@@ -1,0 +1,135 @@
+#include "eval/squad_model.h"
+
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "model/bert.h"
+
+int squad_model_open(struct squad_model *m, const char *dir, int threads, int64_t rows)
+{
+    *m = (struct squad_model){ 0 };
+    if (network_open(&m->net, dir, MODEL_BERT_QUESTIONS, threads, rows) < 0)
+        return -1;
+    m->logits = ops_buffer(m->net.ops, 2 * m->net.rows);
+    int64_t types = m->net.model.config.types;
+    if (types >= 2)
+        return 0;
+    squad_model_close(m);
+    return err_set("%s/config.json: type_vocab_size is %lld: question and context want 2", dir,
+                   (long long)types);
+}
+
+void squad_model_close(struct squad_model *m)
+{
+    if (m->logits)
+        ops_buffer_free(m->net.ops, m->logits, 2 * m->net.rows);
+    free(m->ids);
+    free(m->segments);
+    free(m->lengths);
+    network_close(&m->net);
+    *m = (struct squad_model){ 0 };
+}
+
+static int encode(void *e, struct squad_text text, struct squad_tokens *out)
+{
+    return encoder_encode_places(e, text.s, text.n, &out->ids, &out->begins, &out->ends);
+}
+
+int squad_model_windows(struct squad_windows *w, const struct squad *s,
+                        const struct squad_window_rules *rules, const struct tokenizer *t)
+{
+    struct encoder *e = encoder_new(t);
+    struct squad_window_rules r = *rules;
+    r.cls = tokenizer_role(t, TOKENIZER_CLS);
+    r.sep = tokenizer_role(t, TOKENIZER_SEP);
+    r.pad = tokenizer_role(t, TOKENIZER_PAD);
+    int result = squad_windows_make(w, s, &r, 0, encode, e);
+    encoder_free(e);
+    return result;
+}
+
+/* Takes windows from `first` on as long as they fit; returns the first that did not. */
+static size_t fill(struct squad_model *m, const struct squad_windows *w, size_t first, size_t end)
+{
+    const size_t T = w->rules.length;
+    int64_t rows = 0;
+    size_t i = first;
+    for (; i < end; i++) {
+        size_t n = i - first;
+        mem_grow(m->ids, m->ids_cap, (n + 1) * T);
+        mem_grow(m->segments, m->segments_cap, (n + 1) * T);
+        mem_grow(m->lengths, m->lengths_cap, n + 1);
+        m->lengths[n] = squad_window_row(w, i, m->ids + n * T, m->segments + n * T);
+        rows += m->lengths[n];
+        if (rows > m->net.rows)
+            break;
+    }
+    return i;
+}
+
+void squad_model_logits(struct squad_model *m, const struct squad_windows *w, size_t first,
+                        size_t count, float *starts, float *ends)
+{
+    const size_t T = w->rules.length;
+    for (size_t i = first, next; i < first + count; i = next) {
+        next = fill(m, w, i, first + count);
+        struct batch b = { .B = (int64_t)(next - i), .T = (int64_t)T, .ids = m->ids,
+                           .segments = m->segments, .lengths = m->lengths };
+        const float *x = network_run(&m->net, &b), *logit = m->logits;
+        bert_span_logits(&m->net.model, m->net.ops, m->logits, x, network_head(&m->net), &b);
+        for (size_t n = 0; n < next - i; n++)
+            for (int64_t t = 0; t < m->lengths[n]; t++, logit += 2) {
+                starts[(i - first + n) * T + (size_t)t] = logit[0];
+                ends[(i - first + n) * T + (size_t)t] = logit[1];
+            }
+    }
+}
+
+enum { GROUP_BATCHES = 16 };
+
+/* Questions from `q` on whose windows fill some batches; returns the one behind them. */
+static size_t group_of(const struct squad_model *m, const struct squad_windows *w, size_t q)
+{
+    int64_t tokens = 0;
+    for (; q < w->squad->question_count && tokens < GROUP_BATCHES * m->net.rows; q++)
+        for (size_t i = w->of_question[q]; i < w->of_question[q + 1]; i++)
+            tokens += squad_window_offset(w, i) + w->items[i].count + 1;
+    return q;
+}
+
+int squad_model_answer(struct squad_answers *a, struct squad_model *m,
+                       const struct squad_windows *w, void (*progress)(uint64_t done))
+{
+    const size_t T = w->rules.length;
+    float *starts = NULL, *ends = NULL;
+    size_t starts_cap = 0, ends_cap = 0;
+    int result = 0;
+    for (size_t q = 0, next; q < w->squad->question_count && !result; q = next) {
+        next = group_of(m, w, q);
+        size_t first = w->of_question[q], count = w->of_question[next] - first;
+        mem_grow(starts, starts_cap, count * T);
+        mem_grow(ends, ends_cap, count * T);
+        squad_model_logits(m, w, first, count, starts, ends);
+        for (size_t i = q; i < next && !result; i++) {
+            size_t at = (w->of_question[i] - first) * T;
+            result = squad_answers_add(a, w, i, starts + at, ends + at);
+        }
+        progress(w->of_question[next]);
+    }
+    free(starts);
+    free(ends);
+    return result;
+}
+
+int squad_model_best(struct squad_best *best, struct squad_model *m,
+                     const struct squad_answer_rules *rules, const struct squad_windows *w)
+{
+    size_t floats = w->count * w->rules.length;
+    float *starts = mem_alloc(floats * sizeof *starts), *ends = mem_alloc(floats * sizeof *ends);
+    squad_model_logits(m, w, 0, w->count, starts, ends);
+    int result = squad_answers_best(best, rules, w, 0, starts, ends);
+    free(starts);
+    free(ends);
+    return result;
+}
