@@ -365,6 +365,8 @@ struct picked {
     int64_t n;
     int64_t *rows, *tokens; /* in the activations, in [B,T] */
     int32_t *labels;
+    float *losses;          /* what the decoder makes of them */
+    unsigned char *correct;
 };
 
 static struct picked pick(const struct batch *b)
@@ -373,7 +375,8 @@ static struct picked pick(const struct batch *b)
     int64_t N = ops_rows_count(&rows);
     struct picked p = { 0, mem_alloc((size_t)N * sizeof *p.rows),
                         mem_alloc((size_t)N * sizeof *p.tokens),
-                        mem_alloc((size_t)N * sizeof *p.labels) };
+                        mem_alloc((size_t)N * sizeof *p.labels),
+                        mem_alloc((size_t)N * sizeof *p.losses), mem_alloc((size_t)N) };
     int64_t *tokens = p.rows; /* read before it is written: p.n <= row */
     ops_rows_index(tokens, &rows);
     for (int64_t row = 0; row < N; row++) {
@@ -392,6 +395,22 @@ static void picked_release(struct picked *p)
     free(p->rows);
     free(p->tokens);
     free(p->labels);
+    free(p->losses);
+    free(p->correct);
+}
+
+/* To the places [B,T] where the picked rows stand, and 0 elsewhere; either may be NULL. */
+static void spread(float *losses, unsigned char *correct, const struct picked *p,
+                   const struct batch *b)
+{
+    for (int64_t i = 0; i < b->B * b->T && losses; i++)
+        losses[i] = 0;
+    if (correct)
+        memset(correct, 0, (size_t)(b->B * b->T));
+    for (int64_t i = 0; i < p->n && losses; i++)
+        losses[p->tokens[i]] = p->losses[i];
+    for (int64_t i = 0; i < p->n && correct; i++)
+        correct[p->tokens[i]] = p->correct[i];
 }
 
 /* The way of picked rows to the decoder. Of a bare head all are the rows themselves. */
@@ -457,32 +476,21 @@ static double words_fwd(const struct model *m, struct ops *o, float *losses, uns
 {
     struct picked p = pick(b);
     double sum = 0;
-    for (int64_t i = 0; i < b->B * b->T; i++)
-        losses[i] = 0;
-    if (correct)
-        memset(correct, 0, (size_t)(b->B * b->T));
     if (p.n) {
-        float *found = mem_alloc((size_t)p.n * sizeof *found);
-        unsigned char *right = mem_alloc((size_t)p.n);
         struct transform t = transform_fwd(m, o, x, w, p.rows, p.n);
-        sum = ops_biased_loss_fwd(o, found, right, t.normed, tied, word_bias(m, w), p.labels, p.n,
-                                  m->config.vocabulary, m->config.width);
-        for (int64_t i = 0; i < p.n; i++) {
-            losses[p.tokens[i]] = found[i];
-            if (correct)
-                correct[p.tokens[i]] = right[i];
-        }
-        free(found);
-        free(right);
+        sum = ops_biased_loss_fwd(o, p.losses, p.correct, t.normed, tied, word_bias(m, w), p.labels,
+                                  p.n, m->config.vocabulary, m->config.width);
     }
+    spread(losses, correct, &p, b);
     picked_release(&p);
     return sum;
 }
 
 /* dx is added to. */
-static double words_fwd_bwd(const struct model *m, struct ops *o, float *dx, float *dw,
-                            float *dtied, const float *x, const float *w, const float *tied,
-                            double scale, const struct batch *b)
+static double words_fwd_bwd(const struct model *m, struct ops *o, float *losses,
+                            unsigned char *correct, float *dx, float *dw, float *dtied,
+                            const float *x, const float *w, const float *tied, double scale,
+                            const struct batch *b)
 {
     const int64_t C = m->config.width;
     struct picked p = pick(b);
@@ -490,10 +498,12 @@ static double words_fwd_bwd(const struct model *m, struct ops *o, float *dx, flo
     if (p.n) {
         struct transform t = transform_fwd(m, o, x, w, p.rows, p.n);
         float *dbias = m->config.bare_head ? NULL : dw + head_offset(m, WORD_BIAS);
-        sum = ops_biased_loss_fwd_bwd(o, t.d, dtied, dbias, t.normed, tied, word_bias(m, w),
-                                      p.labels, scale, p.n, m->config.vocabulary, C);
+        sum = ops_biased_loss_fwd_bwd(o, p.losses, p.correct, t.d, dtied, dbias, t.normed, tied,
+                                      word_bias(m, w), p.labels, scale, p.n, m->config.vocabulary,
+                                      C);
         ops_scatter_rows(o, dx, transform_bwd(m, o, dw, w, &t, p.n), p.rows, p.n, C);
     }
+    spread(losses, correct, &p, b);
     picked_release(&p);
     return sum;
 }
@@ -534,16 +544,20 @@ void bert_next_logits(const struct model *m, struct ops *o, float *logits, const
     free(f.rows);
 }
 
+static double no_next(float *losses, unsigned char *correct, const struct batch *b)
+{
+    for (int64_t i = 0; i < b->B && losses; i++)
+        losses[i] = 0;
+    if (correct)
+        memset(correct, 0, (size_t)b->B);
+    return 0;
+}
+
 static double next_fwd(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
                        const float *x, const float *w, const struct batch *b)
 {
-    if (!b->next) {
-        for (int64_t i = 0; i < b->B; i++)
-            losses[i] = 0;
-        if (correct)
-            memset(correct, 0, (size_t)b->B);
-        return 0;
-    }
+    if (!b->next)
+        return no_next(losses, correct, b);
     struct pooled f = pool_fwd(m, o, x, w, b);
     double sum = ops_cross_entropy(o, losses, correct, f.logits, b->next, 0, 0, b->B, 2);
     free(f.rows);
@@ -551,14 +565,15 @@ static double next_fwd(const struct model *m, struct ops *o, float *losses, unsi
 }
 
 /* dx is added to. */
-static double next_fwd_bwd(const struct model *m, struct ops *o, float *dx, float *dw,
-                           const float *x, const float *w, double scale, const struct batch *b)
+static double next_fwd_bwd(const struct model *m, struct ops *o, float *losses,
+                           unsigned char *correct, float *dx, float *dw, const float *x,
+                           const float *w, double scale, const struct batch *b)
 {
     const int64_t B = b->B, C = m->config.width;
     if (!b->next)
-        return 0;
+        return no_next(losses, correct, b);
     struct pooled f = pool_fwd(m, o, x, w, b);
-    double sum = ops_cross_entropy(o, NULL, NULL, f.logits, b->next, 1, scale, B, 2);
+    double sum = ops_cross_entropy(o, losses, correct, f.logits, b->next, 1, scale, B, 2);
     ops_linear_bwd(o, f.d, dw + head_offset(m, NEXT), dw + head_offset(m, NEXT_BIAS), f.logits,
                    f.pooled, w + head_offset(m, NEXT), B, C, 2);
     ops_tanh_bwd(o, f.d, f.pooled, B * C);
@@ -581,13 +596,18 @@ static double pretraining_fwd(const struct model *m, struct ops *o, float *losse
                                            x, w, b);
 }
 
-static double pretraining_fwd_bwd(const struct model *m, struct ops *o, float *dx, float *dw,
-                                  float *dtied, const float *x, const float *w, const float *tied,
-                                  double scale, const struct batch *b)
+static double pretraining_fwd_bwd(const struct model *m, struct ops *o, float *losses,
+                                  unsigned char *correct, float *dx, float *dw, float *dtied,
+                                  const float *x, const float *w, const float *tied, double scale,
+                                  const struct batch *b)
 {
+    int64_t words = b->B * b->T;
     ops_zero(o, dx, count_rows(b) * m->config.width);
-    double sum = words_fwd_bwd(m, o, dx, dw, dtied, x, w, tied, scale, b);
-    return sum + b->next_weight * next_fwd_bwd(m, o, dx, dw, x, w, scale * b->next_weight, b);
+    double sum = words_fwd_bwd(m, o, losses, correct, dx, dw, dtied, x, w, tied, scale, b);
+    return sum + b->next_weight *
+                     next_fwd_bwd(m, o, losses ? losses + words : NULL,
+                                  correct ? correct + words : NULL, dx, dw, x, w,
+                                  scale * b->next_weight, b);
 }
 
 /* ---- the head for questions --------------------------------------------------------------- */
@@ -642,22 +662,35 @@ static double questions_fwd(const struct model *m, struct ops *o, float *losses,
     return span_loss(o, losses, correct, logits, b, 0, 0);
 }
 
-static double questions_fwd_bwd(const struct model *m, struct ops *o, float *dx, float *dw,
-                                float *dtied, const float *x, const float *w, const float *tied,
-                                double scale, const struct batch *b)
+static double questions_fwd_bwd(const struct model *m, struct ops *o, float *losses,
+                                unsigned char *correct, float *dx, float *dw, float *dtied,
+                                const float *x, const float *w, const float *tied, double scale,
+                                const struct batch *b)
 {
     (void)dtied;
     (void)tied;
     const int64_t N = count_rows(b);
     float *logits = ops_scratch(o, 2 * N);
     bert_span_logits(m, o, logits, x, w, b);
-    double sum = span_loss(o, NULL, NULL, logits, b, 1, scale);
+    double sum = span_loss(o, losses, correct, logits, b, 1, scale);
     ops_linear_bwd(o, dx, dw + head_offset(m, SPAN), dw + head_offset(m, SPAN_BIAS), logits, x,
                    w + head_offset(m, SPAN), N, m->config.width, 2);
     return sum;
 }
 
 /* ---- the model ---------------------------------------------------------------------------- */
+
+static int64_t pretraining_labels(const int32_t **labels, const struct batch *b, int part)
+{
+    *labels = part ? b->next : b->labels;
+    return part ? b->B : b->B * b->T;
+}
+
+static int64_t questions_labels(const int32_t **labels, const struct batch *b, int part)
+{
+    *labels = part ? b->ends : b->starts;
+    return b->B;
+}
 
 int model_init_bert(struct model *m, const struct model_config *config)
 {
@@ -673,9 +706,17 @@ int model_init_bert(struct model *m, const struct model_config *config)
     if (config->kind == MODEL_BERT_PRETRAINING) {
         m->head_fwd = pretraining_fwd;
         m->head_fwd_bwd = pretraining_fwd_bwd;
+        m->parts = 2;
+        m->part[0] = (struct model_part){ "mlm", 1 };
+        m->part[1] = (struct model_part){ "nsp", 1 };
+        m->labels = pretraining_labels;
     } else if (config->kind == MODEL_BERT_QUESTIONS) {
         m->head_fwd = questions_fwd;
         m->head_fwd_bwd = questions_fwd_bwd;
+        m->parts = 2;
+        m->part[0] = (struct model_part){ "start", 0.5 };
+        m->part[1] = (struct model_part){ "end", 0.5 };
+        m->labels = questions_labels;
     }
     add_tensors(&m->tensors, config);
     return 0;

@@ -257,7 +257,8 @@ static double head_fwd(const struct model *m, struct ops *o, float *losses, unsi
     return ops_loss_fwd(o, losses, correct, normed, tied, b->labels, N, c->vocabulary, C);
 }
 
-static double head_fwd_bwd(const struct model *m, struct ops *o, float *dx, float *dw, float *dtied,
+static double head_fwd_bwd(const struct model *m, struct ops *o, float *losses,
+                           unsigned char *correct, float *dx, float *dw, float *dtied,
                            const float *x, const float *w, const float *tied, double scale,
                            const struct batch *b)
 {
@@ -266,52 +267,19 @@ static double head_fwd_bwd(const struct model *m, struct ops *o, float *dx, floa
     float *normed = ops_scratch(o, N * (2 * C + 2));
     float *dnormed = normed + N * C, *mean = dnormed + N * C, *rstd = mean + N;
     ops_layernorm_fwd(o, normed, mean, rstd, x, w, w + bias, N, C, c->epsilon);
-    double loss = ops_loss_fwd_bwd(o, dnormed, dtied, normed, tied, b->labels, scale, N,
-                                   c->vocabulary, C);
+    double loss = ops_biased_loss_fwd_bwd(o, losses, correct, dnormed, dtied, NULL, normed, tied,
+                                          NULL, b->labels, scale, N, c->vocabulary, C);
     ops_layernorm_bwd(o, dx, dw, dw + bias, NULL, dnormed, x, w, mean, rstd, N, C);
     return loss;
 }
 
 /* ---- the model ---------------------------------------------------------------------------- */
 
-static int check_count(const char *name, int64_t value, int64_t most)
+static int64_t labels(const int32_t **out, const struct batch *b, int part)
 {
-    if (value < 1 || value > most)
-        return err_set("bad model configuration: %s is %lld, must be from 1 to %lld", name,
-                       (long long)value, (long long)most);
-    return 0;
-}
-
-static int check_rate(const char *name, double value)
-{
-    if (!(value >= 0 && value < 1))
-        return err_set("bad model configuration: %s is %g, must be at least 0 and below 1", name,
-                       value);
-    return 0;
-}
-
-int model_check_config(const struct model_config *c)
-{
-    if (check_count("layers", c->layers, 10000) < 0 ||
-        check_count("width", c->width, 1 << 20) < 0 ||
-        check_count("heads", c->heads, 1 << 20) < 0 ||
-        check_count("inner width", c->inner, 1 << 24) < 0 ||
-        check_count("positions", c->positions, 1 << 24) < 0 ||
-        check_count("vocabulary", c->vocabulary, 1 << 24) < 0 ||
-        check_rate("embedding dropout", c->embedding_dropout) < 0 ||
-        check_rate("attention dropout", c->attention_dropout) < 0 ||
-        check_rate("residual dropout", c->residual_dropout) < 0)
-        return -1;
-    if (c->width % c->heads)
-        return err_set("bad model configuration: %lld heads do not divide a width of %lld",
-                       (long long)c->heads, (long long)c->width);
-    if (!(c->epsilon > 0 && c->epsilon < 1))
-        return err_set("bad model configuration: epsilon of layer norm is %g, must be above 0 and "
-                       "below 1", c->epsilon);
-    if (!(c->init_std >= 0 && c->init_std < INFINITY))
-        return err_set("bad model configuration: standard deviation of the weights is %g, must be "
-                       "at least 0", c->init_std);
-    return 0;
+    (void)part;
+    *out = b->labels;
+    return b->B * b->T;
 }
 
 int model_init_gpt(struct model *m, const struct model_config *config)
@@ -322,19 +290,8 @@ int model_init_gpt(struct model *m, const struct model_config *config)
     *m = (struct model){ .config = *config, .layer_cache = layer_cache,
                          .embedding_fwd = embedding_fwd, .embedding_bwd = embedding_bwd,
                          .layer_fwd = layer_fwd, .layers_begin = 1, .layer_bwd = layer_bwd,
-                         .head_fwd = head_fwd, .head_fwd_bwd = head_fwd_bwd };
+                         .head_fwd = head_fwd, .head_fwd_bwd = head_fwd_bwd,
+                         .parts = 1, .part = { { NULL, 1 } }, .labels = labels };
     add_tensors(&m->tensors, config);
     return 0;
-}
-
-void model_release(struct model *m)
-{
-    tensor_release(&m->tensors);
-    *m = (struct model){ 0 };
-}
-
-double model_flops_per_token(const struct model_config *c, int64_t T)
-{
-    double L = (double)c->layers, C = (double)c->width, V = (double)c->vocabulary;
-    return 6 * (12 * L * C * C + V * C) + 6 * L * (double)T * C;
 }

@@ -65,6 +65,14 @@ struct batch {
     const int32_t *starts, *ends; /* [B] of the answers; outside of the sequence: does not count */
 };
 
+enum { MODEL_PARTS = 2 };
+
+/* A loss is the sum of its parts, each of them `weight` times the mean over its own labels. */
+struct model_part {
+    const char *name; /* "mlm"; NULL of the only part */
+    double weight;
+};
+
 struct model {
     struct model_config config;
     struct tensor_table tensors;
@@ -95,13 +103,21 @@ struct model {
      * w: the head block; tied: the embedding block (the decoder is tied to it).
      * BERT in pre-training has [B] more of both, the next-sentence ones, whose losses count
      * next_weight times in the sum; BERT for questions has [2,B] in all, the starts' and the
-     * ends', whose losses count half. */
+     * ends', whose losses count half: part after part. */
     double (*head_fwd)(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
                        const float *x, const float *w, const float *tied, const struct batch *b);
-    /* The same, and the gradients of scale * (sum of losses): dx is set; dw and dtied added to. */
-    double (*head_fwd_bwd)(const struct model *m, struct ops *o, float *dx, float *dw, float *dtied,
+    /* The same, and the gradients of scale * (sum of losses): dx is set; dw and dtied added to.
+     * losses and correct are set or, both, NULL. */
+    double (*head_fwd_bwd)(const struct model *m, struct ops *o, float *losses,
+                           unsigned char *correct, float *dx, float *dw, float *dtied,
                            const float *x, const float *w, const float *tied, double scale,
                            const struct batch *b);
+
+    /* The parts of the loss, in the order of their losses, and the labels of one: *labels is set
+     * (NULL: none), how many places there are is returned. Negative ones do not count. */
+    int parts;
+    struct model_part part[MODEL_PARTS];
+    int64_t (*labels)(const int32_t **labels, const struct batch *b, int part);
 };
 
 /* GPT-2 and GPT-3 (gpt.c): checks the config (heads divide width, ...) and fills *m.
@@ -114,8 +130,10 @@ void model_release(struct model *m);
 /* What every kind demands of its config. -1 with an error. */
 int model_check_config(const struct model_config *c);
 
-/* FLOPs of training on one token of a sequence of T, forward and backward, causal attention
- * counted once: 6*(12*L*C^2 + V*C) + 6*L*T*C. */
-double model_flops_per_token(const struct model_config *c, int64_t T);
+/* FLOPs of training on one token of a sequence of T, forward and backward, with I the inner width
+ * and p the share of tokens that have a label: of GPT, causal attention counted once,
+ * 6*(L*(4*C^2 + 2*C*I) + V*C) + 6*L*T*C; of BERT in pre-training 6*(L*(4*C^2 + 2*C*I) +
+ * p*(V*C + C^2)) + 12*L*T*C, less the C^2 of a bare head; of the other BERTs without p's part. */
+double model_flops_per_token(const struct model_config *c, int64_t T, double p);
 
 #endif

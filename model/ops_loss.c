@@ -141,18 +141,20 @@ double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x,
                         const float *table, const int32_t *labels, double scale, int64_t N,
                         int64_t V, int64_t C)
 {
-    return ops_biased_loss_fwd_bwd(o, dx, dtable, NULL, x, table, NULL, labels, scale, N, V, C);
+    return ops_biased_loss_fwd_bwd(o, NULL, NULL, dx, dtable, NULL, x, table, NULL, labels, scale,
+                                   N, V, C);
 }
 
-double ops_biased_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, float *dbias,
-                               const float *x, const float *table, const float *bias,
-                               const int32_t *labels, double scale, int64_t N, int64_t V, int64_t C)
+double ops_biased_loss_fwd_bwd(struct ops *o, float *losses, unsigned char *correct, float *dx,
+                               float *dtable, float *dbias, const float *x, const float *table,
+                               const float *bias, const int32_t *labels, double scale, int64_t N,
+                               int64_t V, int64_t C)
 {
-    float *losses = mem_alloc((size_t)N * sizeof *losses);
-    struct loss l = { .k = o->k, .losses = losses, .dx = dx, .x = x, .table = table, .bias = bias,
-                      .dtable = dtable, .dbias = dbias, .labels = labels, .scale = (float)scale,
-                      .N = N, .V = V, .C = C };
+    float *own = losses ? NULL : mem_alloc((size_t)N * sizeof *own);
+    struct loss l = { .k = o->k, .losses = losses ? losses : own, .correct = correct, .dx = dx,
+                      .x = x, .table = table, .bias = bias, .dtable = dtable, .dbias = dbias,
+                      .labels = labels, .scale = (float)scale, .N = N, .V = V, .C = C };
     double sum = run_chunks(o, &l);
-    free(losses);
+    free(own);
     return sum;
 }

@@ -10,13 +10,13 @@
 #include "common/mem.h"
 #include "common/rng.h"
 
-/* Tell the uses of the seed apart. */
-enum { KEY_ORDER = 0x6f72646572, KEY_GENERATED = 0x67656e };
+enum { KEY_ORDER = 0x6f72646572 }; /* tells this use of the seed apart */
 
 enum { SLOTS = 2, ROUNDS = 4 };
 
 struct slot {
     struct step_batch batch;
+    struct sequences *sequences; /* [A], of the micro-batches */
     int full;
     char error[1024]; /* the reading thread's; "" if all is well */
 };
@@ -24,7 +24,6 @@ struct slot {
 struct batches {
     struct batches_config config;
     uint64_t position;    /* of the next step to be read */
-    uint32_t *sequence;   /* scratch of the reading thread: T+1 ids */
     struct slot slots[SLOTS];
     int reading, taking;  /* slot numbers */
     int taken;            /* the slot before `taking` is in the caller's hands */
@@ -57,71 +56,29 @@ uint64_t batches_permute(uint64_t key, uint64_t i, uint64_t n)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* ids[0..T] of one sequence as inputs and labels. */
-static void split(const uint32_t *sequence, int64_t T, uint32_t *ids, int32_t *labels)
+static int read_sample(const struct batches_config *c, uint64_t k, struct sequences *out)
 {
-    memcpy(ids, sequence, (size_t)T * sizeof *ids);
-    for (int64_t t = 0; t < T; t++)
-        labels[t] = (int32_t)sequence[t + 1];
-}
-
-static int check(const uint32_t *sequence, int64_t T, int64_t vocabulary, uint64_t i)
-{
-    for (int64_t t = 0; t <= T; t++)
-        if (sequence[t] >= vocabulary)
-            return err_set("sequence %llu of the data has id %u at place %lld, but the vocabulary "
-                           "has %lld", (unsigned long long)i, sequence[t], (long long)t,
-                           (long long)vocabulary);
-    return 0;
-}
-
-static int read_checked(struct dataset *data, uint64_t i, int64_t T, int64_t vocabulary,
-                        uint32_t *sequence)
-{
-    return dataset_read(data, i, sequence) < 0 ? -1 : check(sequence, T, vocabulary, i);
-}
-
-int batches_read(struct dataset *data, uint64_t i, int64_t T, int64_t vocabulary, uint32_t *ids,
-                 int32_t *labels)
-{
-    uint32_t *sequence = mem_alloc((size_t)(T + 1) * sizeof *sequence);
-    int result = read_checked(data, i, T, vocabulary, sequence);
-    if (!result)
-        split(sequence, T, ids, labels);
-    free(sequence);
-    return result;
-}
-
-static void generate(const struct batches_config *c, uint64_t k, uint32_t *sequence)
-{
-    struct rng r = { .key = rng_key(rng_key(rng_key(0, c->seed), KEY_GENERATED), k) };
-    for (int64_t t = 0; t <= c->T; t++)
-        sequence[t] = (uint32_t)rng_below(&r, (uint64_t)c->vocabulary);
-}
-
-static int read_sample(struct batches *b, uint64_t k)
-{
-    const struct batches_config *c = &b->config;
-    if (!c->data) {
-        generate(c, k, b->sequence);
-        return 0;
+    uint64_t n = c->samples->count;
+    if (n) {
+        uint64_t key = rng_key(rng_key(rng_key(0, c->seed), KEY_ORDER), k / n);
+        k = batches_permute(key, k % n, n);
     }
-    uint64_t n = dataset_count(c->data);
-    uint64_t key = rng_key(rng_key(rng_key(0, c->seed), KEY_ORDER), k / n);
-    return read_checked(c->data, batches_permute(key, k % n, n), c->T, c->vocabulary, b->sequence);
+    return c->samples->read(c->samples, k, out);
 }
 
-static int read_step(struct batches *b, struct step_batch *out)
+static int read_step(struct batches *b, struct slot *s)
 {
     const struct batches_config *c = &b->config;
+    s->batch.tokens = 0;
     for (int64_t m = 0; m < c->A; m++) {
+        struct sequences *sequences = &s->sequences[m];
         uint64_t first = b->position + (uint64_t)((m * c->ranks + c->rank) * c->B);
-        for (int64_t r = 0; r < c->B; r++) {
-            if (read_sample(b, first + (uint64_t)r) < 0)
+        sequences->count = 0;
+        for (int64_t r = 0; r < c->B; r++)
+            if (read_sample(c, first + (uint64_t)r, sequences) < 0)
                 return -1;
-            int64_t at = (m * c->B + r) * c->T;
-            split(b->sequence, c->T, out->ids + at, out->labels + at);
-        }
+        s->batch.micro[m] = sequences_batch(sequences);
+        s->batch.tokens += sequences_tokens(sequences);
     }
     b->position += (uint64_t)(c->A * c->ranks * c->B);
     return 0;
@@ -140,7 +97,7 @@ static void *read_ahead(void *arg)
         if (b->quit)
             break;
         pthread_mutex_unlock(&b->lock);
-        int failed = read_step(b, &s->batch) < 0;
+        int failed = read_step(b, s) < 0;
         snprintf(s->error, sizeof s->error, "%s", failed ? err_get() : "");
         pthread_mutex_lock(&b->lock);
         s->full = 1;
@@ -158,11 +115,21 @@ static void release(struct batches *b)
     pthread_mutex_destroy(&b->lock);
     pthread_cond_destroy(&b->changed);
     for (int i = 0; i < SLOTS; i++) {
-        free(b->slots[i].batch.ids);
-        free(b->slots[i].batch.labels);
+        for (int64_t m = 0; m < b->config.A; m++)
+            sequences_release(&b->slots[i].sequences[m]);
+        free(b->slots[i].sequences);
+        free(b->slots[i].batch.micro);
     }
-    free(b->sequence);
     free(b);
+}
+
+static void open_slot(struct slot *s, const struct batches_config *c)
+{
+    size_t A = (size_t)c->A;
+    s->sequences = mem_zalloc(A, sizeof *s->sequences);
+    s->batch.micro = mem_zalloc(A, sizeof *s->batch.micro);
+    for (int64_t m = 0; m < c->A; m++)
+        sequences_init(&s->sequences[m], c->B * c->samples->most, c->T, c->samples->encoder);
 }
 
 struct batches *batches_new(const struct batches_config *config, uint64_t position)
@@ -170,12 +137,8 @@ struct batches *batches_new(const struct batches_config *config, uint64_t positi
     struct batches *b = mem_zalloc(1, sizeof *b);
     b->config = *config;
     b->position = position;
-    b->sequence = mem_zalloc((size_t)config->T + 1, sizeof *b->sequence);
-    size_t tokens = (size_t)(config->A * config->B * config->T);
-    for (int i = 0; i < SLOTS; i++) {
-        b->slots[i].batch.ids = mem_zalloc(tokens, sizeof(uint32_t));
-        b->slots[i].batch.labels = mem_zalloc(tokens, sizeof(int32_t));
-    }
+    for (int i = 0; i < SLOTS; i++)
+        open_slot(&b->slots[i], config);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
     int failed = pthread_create(&b->thread, NULL, read_ahead, b);

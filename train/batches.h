@@ -1,36 +1,35 @@
 /*
- * batches.h - which sequences each step learns from.
+ * batches.h - which samples each step learns from.
  *
- * Training samples are numbered 0, 1, 2, ... for ever. Sample k is sequence
- * permutation(seed, epoch)(k mod n) of a data set of n sequences, in epoch k / n: every epoch
- * uses each sequence once, in its own order, and batches run on across the end of an epoch. The
+ * Training samples are numbered 0, 1, 2, ... for ever. Number k is sample
+ * permutation(seed, epoch)(k mod n) of a data set of n (samples.h), in epoch k / n: every epoch
+ * uses each once, in its own order, and batches run on across the end of an epoch. The
  * permutation is a Feistel network over [0, n) with cycle walking (Black and Rogaway 2002), so
- * any sample is found without a table, and a position in the data is one number.
+ * any sample is found without a table, and a position in the data is one number. Samples that are
+ * made have no end, and are taken as they are numbered.
  *
- * With A micro-batches a step, R data-parallel ranks and micro-batches of B sequences, row r of
- * micro-batch m on rank q is sample position + (m R + q) B + r.
- *
- * Generated data: sequence k is uniform random ids from (seed, k); there is no end.
+ * With A micro-batches a step, R data-parallel ranks and micro-batches of B samples, row r of
+ * micro-batch m on rank q is number position + (m R + q) B + r.
  */
 #ifndef TEXTMILL_BATCHES_H
 #define TEXTMILL_BATCHES_H
 
 #include <stdint.h>
 
-#include "tfrecord/dataset.h"
+#include "train/samples.h"
 
 struct batches_config {
-    struct dataset *data; /* borrowed; NULL: generated */
+    const struct samples *samples; /* borrowed */
     uint64_t seed;
-    int64_t vocabulary;   /* ids are checked against it */
-    int64_t B, T, A;      /* sequences, tokens, micro-batches a step on this rank */
-    int rank, ranks;      /* data parallel */
+    int64_t B, T, A; /* samples of a micro-batch, tokens of a sequence, micro-batches a step on
+                      * this rank */
+    int rank, ranks; /* data parallel */
 };
 
-/* The micro-batches of one step, [A,B,T]. */
+/* The micro-batches of one step. */
 struct step_batch {
-    uint32_t *ids;
-    int32_t *labels;
+    struct batch *micro; /* [A], without what the engine adds: key, training, first, next_weight */
+    int64_t tokens;      /* in all, without padding */
 };
 
 struct batches;
@@ -41,10 +40,6 @@ void batches_free(struct batches *b);
 
 /* The next step's; valid until the next call. -1 with file, record and offset. */
 int batches_next(struct batches *b, struct step_batch *out);
-
-/* Sequence `i` of `data` as ids[T] and labels[T], the ids one place on. */
-int batches_read(struct dataset *data, uint64_t i, int64_t T, int64_t vocabulary, uint32_t *ids,
-                 int32_t *labels);
 
 /* The place of i in a pseudo-random permutation of [0, n), i < n. */
 uint64_t batches_permute(uint64_t key, uint64_t i, uint64_t n);

@@ -1,6 +1,7 @@
 #include "train/engine.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "common/mem.h"
@@ -13,6 +14,12 @@ enum { KEY_DROPOUT = 0x64726f70 };
 static int64_t row_floats(const struct engine_config *c, const struct model *m)
 {
     return c->B * c->T * m->config.width;
+}
+
+/* Of a head: one a token and one a sequence, or two a sequence. */
+static int64_t most_labels(const struct engine_config *c)
+{
+    return c->most * (c->T + 1);
 }
 
 static int64_t caches(const struct engine_config *c, const struct model *m)
@@ -47,13 +54,14 @@ static void free_rows(struct ops *o, float **array, int64_t rows, int64_t floats
 void engine_open(struct engine *e, const struct engine_config *config, const struct model *m,
                  struct ops *o, struct store *s, struct comm *c)
 {
-    assert(config->G >= 1 && config->G <= config->A);
+    assert(config->G >= 1 && config->G <= config->A && config->most >= config->B);
     *e = (struct engine){ .config = *config, .model = m, .ops = o, .store = s, .comm = c };
     int64_t row = row_floats(config, m);
     e->x = new_rows(o, (m->config.layers + 1) * config->G, row);
     e->dx = new_rows(o, config->G, row);
     e->cache = new_rows(o, caches(config, m), m->layer_cache(m, config->B, config->T));
-    e->losses = ops_buffer(o, config->B * config->T);
+    e->losses = ops_buffer(o, most_labels(config));
+    e->correct = mem_zalloc((size_t)most_labels(config), 1);
 }
 
 void engine_close(struct engine *e)
@@ -65,8 +73,50 @@ void engine_close(struct engine *e)
     free_rows(e->ops, e->x, (e->model->config.layers + 1) * c->G, row);
     free_rows(e->ops, e->dx, c->G, row);
     free_rows(e->ops, e->cache, caches(c, e->model), e->model->layer_cache(e->model, c->B, c->T));
-    ops_buffer_free(e->ops, e->losses, c->B * c->T);
+    ops_buffer_free(e->ops, e->losses, most_labels(c));
+    free(e->correct);
     *e = (struct engine){ 0 };
+}
+
+/* ---- scores ---------------------------------------------------------------------------------- */
+
+/* A share of right answers says something where there are few: of words among all it would cost
+ * a look at each logit. */
+static unsigned char *correct_of(const struct engine *e)
+{
+    return e->model->parts > 1 ? e->correct : NULL;
+}
+
+/* What a head left in losses and correct. */
+static void add_score(const struct engine *e, struct engine_score *s, const struct batch *b)
+{
+    const float *losses = e->losses;
+    const unsigned char *correct = correct_of(e);
+    for (int p = 0; p < e->model->parts; p++) {
+        const int32_t *labels;
+        int64_t n = e->model->labels(&labels, b, p);
+        for (int64_t i = 0; i < n && labels; i++) {
+            if (labels[i] < 0)
+                continue;
+            s->part[p].loss += losses[i];
+            s->part[p].labels++;
+            s->part[p].correct += correct && correct[i];
+        }
+        losses += n;
+        correct += correct ? n : 0;
+    }
+}
+
+double engine_loss(const struct model *m, const struct engine_score *s)
+{
+    double loss = 0;
+    int64_t labels = 0;
+    for (int p = 0; p < m->parts; p++) {
+        labels += s->part[p].labels;
+        if (s->part[p].labels)
+            loss += m->part[p].weight * s->part[p].loss / (double)s->part[p].labels;
+    }
+    return labels ? loss : NAN;
 }
 
 /* ---- one group of micro-batches --------------------------------------------------------------- */
@@ -76,7 +126,7 @@ struct group {
     struct batch *batches; /* [count] */
     int64_t count;
     double scale; /* of the sum of losses */
-    double loss;  /* their sum so far */
+    struct engine_score *score;
 };
 
 static float **x_of(const struct engine *e, int64_t l, int64_t i)
@@ -141,9 +191,11 @@ static void head(struct group *g)
     float *dw = store_fetch(e->store, STORE_GRADIENTS, block);
     float *dtied = store_fetch(e->store, STORE_GRADIENTS, 0);
     expect_backward(e, block);
-    for (int64_t i = 0; i < g->count; i++)
-        g->loss += e->model->head_fwd_bwd(e->model, e->ops, e->dx[i], dw, dtied, *x_of(e, L, i), w,
-                                          tied, g->scale, &g->batches[i]);
+    for (int64_t i = 0; i < g->count; i++) {
+        e->model->head_fwd_bwd(e->model, e->ops, e->losses, correct_of(e), e->dx[i], dw, dtied,
+                               *x_of(e, L, i), w, tied, g->scale, &g->batches[i]);
+        add_score(e, g->score, &g->batches[i]);
+    }
     store_release(e->store, STORE_GRADIENTS, 0);
     store_release(e->store, STORE_GRADIENTS, block);
     store_release(e->store, STORE_PARAMETERS, 0);
@@ -193,12 +245,27 @@ static void run_group(struct group *g)
 
 /* ---- a step ----------------------------------------------------------------------------------- */
 
-static int64_t count_labels(const int32_t *labels, int64_t n)
+/* Of all ranks' micro-batches. */
+static double count_labels(const struct engine *e, const struct step_batch *s, int part)
 {
     int64_t count = 0;
-    for (int64_t i = 0; i < n; i++)
-        count += labels[i] != MODEL_IGNORE;
-    return count;
+    for (int64_t m = 0; m < e->config.A; m++) {
+        const int32_t *labels;
+        int64_t n = e->model->labels(&labels, &s->micro[m], part);
+        for (int64_t i = 0; i < n && labels; i++)
+            count += labels[i] >= 0;
+    }
+    return comm_sum_real(e->comm, COMM_DATA, (double)count);
+}
+
+/* So that each part counts by its mean: of the sum of losses, and of the second part in it. */
+static double weigh(const struct engine *e, const struct step_batch *s, double *next_weight)
+{
+    double first = count_labels(e, s, 0);
+    double second = e->model->parts > 1 ? count_labels(e, s, 1) : 0;
+    first = first > 0 ? first : 1;
+    *next_weight = second > 0 ? first / second : 0;
+    return 1 / first;
 }
 
 /* But for layers that set them at the first micro-batch; a file that is zero need not be read. */
@@ -222,41 +289,55 @@ static void sum_gradients(struct engine *e)
 
 /* Micro-batch m of this step, with its own dropout masks. */
 static struct batch micro_batch(const struct engine *e, int64_t step, const struct step_batch *s,
-                                int64_t m)
+                                int64_t m, double next_weight)
 {
-    const struct engine_config *c = &e->config;
-    int64_t at = m * c->B * c->T;
+    struct batch b = s->micro[m];
     int64_t number = m * e->comm->size[COMM_DATA] + e->comm->rank[COMM_DATA];
-    uint64_t key = rng_key(rng_key(rng_key(0, c->seed), KEY_DROPOUT), (uint64_t)step);
-    return (struct batch){ .B = c->B, .T = c->T, .ids = s->ids + at, .labels = s->labels + at,
-                           .key = rng_key(key, (uint64_t)number), .training = 1,
-                           .first = !m };
+    uint64_t key = rng_key(rng_key(rng_key(0, e->config.seed), KEY_DROPOUT), (uint64_t)step);
+    assert(b.B <= e->config.most && b.T == e->config.T);
+    b.key = rng_key(key, (uint64_t)number);
+    b.training = 1;
+    b.first = !m;
+    b.next_weight = next_weight;
+    return b;
 }
 
-double engine_step(struct engine *e, int64_t step, const struct step_batch *s)
+static void sum_score(struct engine *e, struct engine_score *s)
+{
+    for (int p = 0; p < e->model->parts; p++) {
+        double labels = (double)s->part[p].labels, correct = (double)s->part[p].correct;
+        s->part[p].loss = comm_sum_real(e->comm, COMM_DATA, s->part[p].loss);
+        s->part[p].labels = (int64_t)comm_sum_real(e->comm, COMM_DATA, labels);
+        s->part[p].correct = (int64_t)comm_sum_real(e->comm, COMM_DATA, correct);
+    }
+}
+
+double engine_step(struct engine *e, int64_t step, const struct step_batch *s,
+                   struct engine_score *score)
 {
     const struct engine_config *c = &e->config;
-    double labels = (double)count_labels(s->labels, c->A * c->B * c->T);
-    labels = comm_sum_real(e->comm, COMM_DATA, labels);
-    struct group g = { .e = e, .scale = labels ? 1 / labels : 0 };
+    double next_weight;
+    struct group g = { .e = e, .scale = weigh(e, s, &next_weight), .score = score };
     g.batches = mem_zalloc((size_t)c->G, sizeof *g.batches);
+    *score = (struct engine_score){ 0 };
     zero_gradients(e);
     for (int64_t m = 0; m < c->A; m += g.count) {
         g.count = c->A - m < c->G ? c->A - m : c->G;
         for (int64_t i = 0; i < g.count; i++)
-            g.batches[i] = micro_batch(e, step, s, m + i);
+            g.batches[i] = micro_batch(e, step, s, m + i, next_weight);
         run_group(&g);
     }
     free(g.batches);
     sum_gradients(e);
-    return comm_sum_real(e->comm, COMM_DATA, g.loss) * g.scale;
+    sum_score(e, score);
+    return engine_loss(e->model, score);
 }
 
-double engine_evaluate(struct engine *e, const struct batch *b, int64_t *labels)
+void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score)
 {
     const struct model *m = e->model;
     int64_t L = m->config.layers;
-    assert(b->B <= e->config.B && b->T == e->config.T && !b->training);
+    assert(b->B <= e->config.most && b->T == e->config.T && !b->training);
     float *x = *x_of(e, 0, 0), *y = *x_of(e, 1, 0);
     const float *tied = store_view(e->store, STORE_PARAMETERS, 0);
     m->embedding_fwd(m, e->ops, x, tied, b);
@@ -270,9 +351,8 @@ double engine_evaluate(struct engine *e, const struct batch *b, int64_t *labels)
         y = swap;
     }
     const float *w = store_view(e->store, STORE_PARAMETERS, (int)L + 1);
-    double sum = m->head_fwd(m, e->ops, e->losses, NULL, x, w, tied, b);
+    m->head_fwd(m, e->ops, e->losses, correct_of(e), x, w, tied, b);
     store_release(e->store, STORE_PARAMETERS, (int)L + 1);
     store_release(e->store, STORE_PARAMETERS, 0);
-    *labels += count_labels(b->labels, b->B * b->T);
-    return sum;
+    add_score(e, score, b);
 }

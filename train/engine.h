@@ -10,11 +10,11 @@
  *     layer L-1 .. 0 backward      dx in place; with recomputation the layer's forward again
  *     embedding backward
  *
- * after which the gradients in the store are those of the mean loss over the labels of the
- * whole global batch. A block's arrays are fetched once a phase, so that G is how often a
- * weight that comes from far away is used; G = 1 is the usual loop over micro-batches. The
- * gradients of layers and head are the same bits for any G; the tied table's are the same sum
- * in another order.
+ * after which the gradients in the store are those of the loss over the labels of the whole
+ * global batch: their mean, or the sum of its parts' means (model.h). A block's arrays are fetched
+ * once a phase, so that G is how often a weight that comes from far away is used; G = 1 is the
+ * usual loop over micro-batches. The gradients of layers and head are the same bits for any G;
+ * the tied table's are the same sum in another order.
  *
  * Activations: x has (L+1) G rows and dx G rows of B T C floats; what layers keep between
  * forward and backward is L G caches without recomputation, one with it. Recomputed forwards
@@ -35,6 +35,8 @@ enum recompute { RECOMPUTE_NONE, RECOMPUTE_LAYER };
 
 struct engine_config {
     int64_t B, T, A, G; /* A: of this rank; G <= A */
+    int64_t most;       /* sequences of a micro-batch: B, or more where rows of B T tokens hold
+                         * packed ones */
     enum recompute recompute;
     uint64_t seed; /* of dropout */
 };
@@ -48,19 +50,30 @@ struct engine {
     float **x;     /* [L+1][G] rows */
     float **dx;    /* [G] rows */
     float **cache; /* [L][G], or one */
-    float *losses; /* [B,T] */
+    float *losses; /* [most,T+1]: whatever labels a model has */
+    unsigned char *correct;
 };
+
+/* What the model made of some labels, by part of the loss. */
+struct engine_score {
+    struct {
+        double loss; /* sum, in nats */
+        int64_t labels, correct; /* correct: not counted where the loss has one part only */
+    } part[MODEL_PARTS];
+};
+double engine_loss(const struct model *m, const struct engine_score *s); /* NAN without labels */
 
 void engine_open(struct engine *e, const struct engine_config *config, const struct model *m,
                  struct ops *o, struct store *s, struct comm *c);
 void engine_close(struct engine *e); /* fine on a zeroed struct */
 
-/* Gradients of step number `step` (from 0) into the store, replacing what stands there. Returns
- * the mean loss in nats a label. */
-double engine_step(struct engine *e, int64_t step, const struct step_batch *batch);
+/* Gradients of step number `step` (from 0) into the store, replacing what stands there, and the
+ * score that they are of. Returns its loss. */
+double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
+                   struct engine_score *score);
 
-/* Sum of the losses of `b`, without dropout; *labels grows by how many count. b->B <= B. */
-double engine_evaluate(struct engine *e, const struct batch *b, int64_t *labels);
+/* Adds the score of `b`, without dropout. b->B <= most. */
+void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score);
 
 /* What engine_open will allocate, in bytes. */
 struct engine_memory {

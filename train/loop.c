@@ -35,8 +35,7 @@ struct loop {
     double began;           /* clock at seconds 0 of the whole training */
     double busy;            /* seconds of updates since the last log line, */
     int64_t logged_step;    /* which was this */
-    uint32_t *ids;          /* [B,T] of a validation batch */
-    int32_t *labels;
+    struct sequences validation; /* a micro-batch */
     int lock;               /* of the output folder; -1: none */
 };
 
@@ -142,11 +141,11 @@ static int refuse_old_run(const char *out)
                  : 0;
 }
 
-/* The weights of a model folder, which must have the plan's shapes. */
-static int load_weights(struct loop *l, const char *dir, float ***blocks)
+/* The weights of a model folder, which must have the plan's shapes; made: as task->load. */
+static int load_weights(struct loop *l, const char *dir, float ***blocks, int *made)
 {
     struct model loaded;
-    if (folder_load(&loaded, l->ops, blocks, dir) < 0)
+    if (l->plan->task->load(&loaded, l->ops, blocks, dir, l->plan->engine.seed, made) < 0)
         return -1;
     const struct model_config *a = &loaded.config, *b = &l->plan->model.config;
     int same = a->layers == b->layers && a->width == b->width && a->heads == b->heads &&
@@ -176,12 +175,12 @@ static int resume(struct loop *l, const char *path)
     buf_release(&config);
     if (result < 0)
         return -1;
-    uint64_t sequences = l->plan->data ? dataset_count(l->plan->data) : 0;
+    uint64_t sequences = l->plan->data->count;
     if (l->at.sequences != sequences)
         return err_set("cannot resume with other data: it had %" PRIu64 " sequences and has %" PRIu64
                        " now", l->at.sequences, sequences);
     float **blocks;
-    if (load_weights(l, path, &blocks) < 0)
+    if (load_weights(l, path, &blocks, NULL) < 0)
         return -1;
     if (open_store(l, blocks) < 0 || checkpoint_load_moments(path, &l->store) < 0)
         return -1;
@@ -193,11 +192,14 @@ static int start(struct loop *l)
 {
     const char *from = l->settings->start_from;
     float **blocks = NULL;
-    if (from && load_weights(l, from, &blocks) < 0)
+    int made = 0;
+    if (from && load_weights(l, from, &blocks, &made) < 0)
         return -1;
+    if (made)
+        log_info("%d tensors of the head are new", made);
     if (open_store(l, blocks) < 0)
         return -1;
-    l->at.sequences = l->plan->data ? dataset_count(l->plan->data) : 0;
+    l->at.sequences = l->plan->data->count;
     return 0;
 }
 
@@ -229,15 +231,14 @@ static int open_loop(struct loop *l, int threads)
     if (lock_folder(l) < 0 || start_or_resume(l) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->model, l->ops, &l->store, &l->comm);
-    struct batches_config bc = { .data = p->data, .seed = p->engine.seed,
-                                 .vocabulary = p->model.config.vocabulary, .B = p->engine.B,
-                                 .T = p->engine.T, .A = p->engine.A,
+    struct batches_config bc = { .samples = p->data, .seed = p->engine.seed,
+                                 .B = p->engine.B, .T = p->engine.T, .A = p->engine.A,
                                  .rank = l->comm.rank[COMM_DATA], .ranks = l->comm.size[COMM_DATA] };
     if (!(l->batches = batches_new(&bc, l->at.position)))
         return -1;
-    size_t tokens = (size_t)(p->engine.B * p->engine.T);
-    l->ids = mem_zalloc(tokens, sizeof *l->ids);
-    l->labels = mem_zalloc(tokens, sizeof *l->labels);
+    if (p->validation)
+        sequences_init(&l->validation, p->engine.B * p->validation->most, p->engine.T,
+                       p->validation->encoder);
     file_join(&path, l->settings->output, "config.yaml");
     int result = file_write(path.data, l->config, strlen(l->config));
     if (!result)
@@ -256,8 +257,7 @@ static int close_loop(struct loop *l)
     store_close(&l->store);
     if (l->ops)
         ops_free(l->ops);
-    free(l->ids);
-    free(l->labels);
+    sequences_release(&l->validation);
     if (l->lock >= 0)
         close(l->lock);
     return result;
@@ -265,23 +265,22 @@ static int close_loop(struct loop *l)
 
 /* ---- what happens beside a step --------------------------------------------------------------------- */
 
-/* Mean loss over the first sequences of the validation data, in their order. */
-static int validate(struct loop *l, double *loss)
+/* The score of the first samples of the validation data, in their order. */
+static int validate(struct loop *l, struct engine_score *score)
 {
-    struct dataset *d = l->plan->validation;
-    int64_t B = l->plan->engine.B, T = l->plan->engine.T, labels = 0;
-    int64_t n = (int64_t)dataset_count(d), most = l->settings->validation_batches * B;
+    const struct samples *d = l->plan->validation;
+    struct sequences *s = &l->validation;
+    uint64_t B = (uint64_t)l->plan->engine.B, n = d->count;
+    uint64_t most = (uint64_t)l->settings->validation_batches * B;
     n = most && most < n ? most : n;
-    double sum = 0;
-    for (int64_t i = 0; i < n; i += B) {
-        struct batch b = { .B = n - i < B ? n - i : B, .T = T, .ids = l->ids, .labels = l->labels };
-        for (int64_t r = 0; r < b.B; r++)
-            if (batches_read(d, (uint64_t)(i + r), T, l->plan->model.config.vocabulary,
-                             l->ids + r * T, l->labels + r * T) < 0)
+    for (uint64_t i = 0; i < n; i += B) {
+        s->count = 0;
+        for (uint64_t k = i; k < n && k < i + B; k++)
+            if (d->read(d, k, s) < 0)
                 return -1;
-        sum += engine_evaluate(&l->engine, &b, &labels);
+        struct batch b = sequences_batch(s);
+        engine_evaluate(&l->engine, &b, score);
     }
-    *loss = labels ? sum / (double)labels : NAN;
     return 0;
 }
 
@@ -299,7 +298,7 @@ static void say(const struct loop *l, const struct metrics_point *p)
     char validation[48] = "", left[32];
     if (!isnan(p->validation))
         snprintf(validation, sizeof validation, "  val %.4f", p->validation);
-    double flops = model_flops_per_token(&l->plan->model.config, l->plan->engine.T);
+    double flops = plan_flops_per_token(l->plan);
     double to_go = (double)(l->plan->steps - p->step) * (double)plan_tokens_per_step(l->plan);
     put_left(left, p->tokens_per_second > 0 ? to_go / p->tokens_per_second : 0);
     log_info("step %" PRId64 "/%" PRId64 "  loss %.4f%s  lr %.2e  norm %.3f  %.0f tok/s  "
@@ -307,12 +306,15 @@ static void say(const struct loop *l, const struct metrics_point *p)
              p->norm, p->tokens_per_second, p->tokens_per_second * flops * 1e-9, left);
 }
 
-/* One line of metrics; validation NAN where not measured. */
-static int report_step(struct loop *l, double loss, double validation, double rate, double norm)
+/* One line of metrics; validation is empty where not measured. */
+static int report_step(struct loop *l, const struct engine_score *score,
+                       const struct engine_score *validation, double rate, double norm)
 {
+    const struct model *m = &l->plan->model;
     double seconds = l->busy / (double)(l->at.step - l->logged_step);
     struct metrics_point p = {
-        .step = l->at.step, .loss = loss, .validation = validation, .rate = rate, .norm = norm,
+        .step = l->at.step, .loss = engine_loss(m, score),
+        .validation = engine_loss(m, validation), .rate = rate, .norm = norm,
         .tokens = tokens_done(l), .seconds = seconds, .elapsed = log_seconds() - l->began,
         .tokens_per_second = seconds > 0 ? (double)plan_tokens_per_step(l->plan) / seconds : 0,
     };
@@ -337,12 +339,12 @@ static int write_report(struct loop *l)
 {
     struct buf path = BUF_INIT, title = BUF_INIT;
     const struct model_config *c = &l->plan->model.config;
-    buf_addf(&title, "GPT, %" PRId64 " layers of width %" PRId64 ", %" PRId64 " heads", c->layers,
-             c->width, c->heads);
+    buf_addf(&title, "%s, %" PRId64 " layers of width %" PRId64 ", %" PRId64 " heads",
+             l->plan->task->title, c->layers, c->width, c->heads);
     struct page page = {
         .title = title.data, .config = l->config, .steps = l->plan->steps,
         .parameters = tensor_parameters(&l->plan->model.tensors),
-        .flops_per_token = model_flops_per_token(c, l->plan->engine.T),
+        .flops_per_token = plan_flops_per_token(l->plan),
         .machine = ops_describe(l->ops),
     };
     file_join(&path, l->settings->output, "report.html");
@@ -386,11 +388,12 @@ static int step(struct loop *l)
     const struct settings *s = l->settings;
     int64_t t = l->at.step, last = l->plan->steps;
     struct step_batch batch;
+    struct engine_score score, validation = { 0 };
     double began = log_seconds();
     if (batches_next(l->batches, &batch) < 0)
         return -1;
     double rate = schedule_rate(&l->plan->schedule, t);
-    double loss = engine_step(&l->engine, t, &batch);
+    double loss = engine_step(&l->engine, t, &batch, &score);
     double norm = optimizer_norm(&l->store, &l->comm);
     if (!isfinite(loss) || !isfinite(norm))
         return diverged(l, loss, norm);
@@ -398,15 +401,14 @@ static int step(struct loop *l)
     if (store_check(&l->store) < 0)
         return -1;
     l->at.step = t + 1;
-    l->at.position += (uint64_t)plan_sequences_per_step(l->plan);
+    l->at.position += (uint64_t)plan_samples_per_step(l->plan);
     l->busy += log_seconds() - began;
 
-    double validation = NAN;
     int validated = l->plan->validation && due(t + 1, s->validate_every, last);
     if (validated && validate(l, &validation) < 0)
         return -1;
     if ((validated || t == 0 || due(t + 1, s->log_every, last)) &&
-        report_step(l, loss, validation, rate, norm) < 0)
+        report_step(l, &score, &validation, rate, norm) < 0)
         return -1;
     if (s->save && s->save_every && due(t + 1, s->save_every, last))
         return save(l) < 0 ? -1 : write_report(l);

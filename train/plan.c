@@ -21,6 +21,16 @@ const struct settings settings_default = {
     .save = 1, .save_every = 500, .keep = 2, .validate_every = 100, .validation_batches = 0, .log_every = 10,
 };
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- tokenizer ---------------------------------------------------------------------------------- */
 
 /* 1 when a folder holds a tokenizer's files. */
@@ -30,6 +40,8 @@ static int has_tokenizer(const char *dir)
     file_join(&path, dir, "tokenizer.json");
     int there = file_exists(path.data);
     file_join(&path, dir, "vocab.json");
+    there |= file_exists(path.data);
+    file_join(&path, dir, "vocab.txt");
     there |= file_exists(path.data);
     buf_release(&path);
     return there;
@@ -58,30 +70,27 @@ static int is_generated(const struct settings *s)
     return 0;
 }
 
-static int check_checksum(const struct plan *p, const struct dataset *d, const char *what)
+static int check_checksum(const struct plan *p, const struct samples *d, const char *what)
 {
-    uint64_t data = dataset_checksum(d), own = p->tokenizer ? tokenizer_checksum(p->tokenizer) : 0;
-    if (!p->tokenizer || !data || data == own)
+    uint64_t own = p->tokenizer ? tokenizer_checksum(p->tokenizer) : 0;
+    if (!p->tokenizer || !d->checksum || d->checksum == own)
         return 0;
     return err_set("vocabularies differ: %s was made with the one of checksum %016" PRIx64
-                   ", the tokenizer's is %016" PRIx64, what, data, own);
+                   ", the tokenizer's is %016" PRIx64, what, d->checksum, own);
 }
 
-static struct dataset *open_data(const struct plan *p, const struct opt_list *paths,
-                                 const char *what)
+static struct samples_config samples_config(const struct plan *p)
 {
-    uint32_t length = (uint32_t)p->engine.T + 1;
-    struct dataset *d = dataset_open(paths->items, paths->count, length);
-    if (d && !dataset_count(d)) {
-        err_set("%s of '%s' has not one sequence of %u tokens", what, paths->items[0], length);
-        dataset_close(d);
-        return NULL;
-    }
-    if (d && check_checksum(p, d, what) < 0) {
-        dataset_close(d);
-        return NULL;
-    }
-    return d;
+    return (struct samples_config){ .T = p->engine.T, .seed = p->engine.seed,
+                                    .vocabulary = p->settings->vocabulary };
+}
+
+static int open_data(struct plan *p, struct samples **out, const struct opt_list *paths,
+                     const char *what)
+{
+    struct samples_config c = samples_config(p);
+    *out = p->task->open(&c, paths, what);
+    return *out ? check_checksum(p, *out, what) : -1;
 }
 
 static int open_all_data(struct plan *p, int want_data)
@@ -91,11 +100,26 @@ static int open_all_data(struct plan *p, int want_data)
         return err_set("generated data cannot be mixed with files");
     if (!s->data.count && want_data)
         return err_usage("no data: give --data PATH or --data generated");
-    if (s->data.count && !is_generated(s) && !(p->data = open_data(p, &s->data, "the data")))
+    if (s->data.count && !is_generated(s) && open_data(p, &p->data, &s->data, "the data") < 0)
         return -1;
-    if (s->validation.count &&
-        !(p->validation = open_data(p, &s->validation, "the validation data")))
+    return s->validation.count
+               ? open_data(p, &p->validation, &s->validation, "the validation data")
+               : 0;
+}
+
+/* When the vocabulary is known: that is what it has to be made of, or checked against. */
+static int make_data(struct plan *p)
+{
+    struct samples_config c = samples_config(p);
+    if (is_generated(p->settings) && !(p->data = p->task->make(&c)))
         return -1;
+    struct samples *all[] = { p->data, p->validation };
+    for (int i = 0; i < 2; i++) {
+        if (!all[i])
+            continue;
+        all[i]->ids = p->settings->vocabulary;
+        p->engine.most = larger(p->engine.most, p->engine.B * all[i]->most);
+    }
     return 0;
 }
 
@@ -105,7 +129,7 @@ static int sequence_length(struct plan *p)
 {
     struct settings *s = p->settings;
     if (!s->sequence_length && !s->positions)
-        s->positions = s->sequence_length = 1024;
+        s->positions = s->sequence_length = p->task->length;
     else if (!s->sequence_length)
         s->sequence_length = s->positions;
     else if (!s->positions)
@@ -121,7 +145,7 @@ static int vocabulary(struct plan *p)
 {
     struct settings *s = p->settings;
     int64_t tokenizer = p->tokenizer ? tokenizer_size(p->tokenizer) : 0;
-    int64_t data = p->data ? (int64_t)dataset_vocabulary(p->data) : 0;
+    int64_t data = p->data ? (int64_t)p->data->vocabulary : 0;
     if (!s->vocabulary)
         s->vocabulary = tokenizer ? tokenizer : data;
     if (!s->vocabulary)
@@ -145,11 +169,12 @@ static int take(int64_t *setting, int64_t unset, int64_t from_folder, const char
     return 0;
 }
 
-static int take_from_folder(struct settings *s)
+static int take_from_folder(const struct plan *p)
 {
+    struct settings *s = p->settings;
     const struct settings *d = &settings_default;
     struct model_config c;
-    if (folder_read_config(&c, s->start_from) < 0)
+    if (p->task->read_config(&c, s->start_from) < 0)
         return -1;
     if (take(&s->layers, d->layers, c.layers, "layers") < 0 ||
         take(&s->width, d->width, c.width, "width") < 0 ||
@@ -171,9 +196,9 @@ static int make_model(struct plan *p)
         .layers = s->layers, .width = s->width, .heads = s->heads, .inner = s->inner,
         .positions = s->positions, .vocabulary = s->vocabulary, .epsilon = s->epsilon,
         .embedding_dropout = s->dropout, .attention_dropout = s->dropout,
-        .residual_dropout = s->dropout, .init_std = s->init_std,
+        .residual_dropout = s->dropout, .init_std = s->init_std, .kind = p->task->model,
     };
-    return model_init_gpt(&p->model, &c);
+    return p->task->init(&p->model, &c);
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
@@ -186,7 +211,7 @@ static int batch_arithmetic(struct plan *p)
     if (s->global_batch_size % s->micro_batch_size)
         return err_set("global-batch-size %" PRId64 " is not a multiple of micro-batch-size %" PRId64,
                        s->global_batch_size, s->micro_batch_size);
-    p->engine.B = s->micro_batch_size;
+    p->engine.B = p->engine.most = s->micro_batch_size;
     p->engine.A = s->global_batch_size / s->micro_batch_size;
     if (s->group > p->engine.A)
         return err_set("group %" PRId64 " is more than the %" PRId64 " micro-batches of a step",
@@ -203,9 +228,9 @@ static int count_steps(struct plan *p, int want_data)
     p->steps = s->steps;
     if (p->steps)
         return 0;
-    if (!p->data)
+    if (!p->data || !p->data->count)
         return want_data ? err_set("generated data has no epochs: give --steps N") : 0;
-    double epochs = s->epochs > 0 ? s->epochs : 1, n = (double)dataset_count(p->data);
+    double epochs = s->epochs > 0 ? s->epochs : 1, n = (double)p->data->count;
     p->steps = (int64_t)floor(epochs * n / (double)s->global_batch_size);
     if (!p->steps)
         return err_set("%g epochs of %.0f sequences are less than one global batch of %" PRId64,
@@ -249,17 +274,8 @@ static int make_schedule(struct plan *p)
 
 static uint64_t batch_bytes(const struct plan *p)
 {
-    return 2 * (uint64_t)plan_tokens_per_step(p) * (sizeof(uint32_t) + sizeof(int32_t));
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
+    int encoder = p->task->model != MODEL_GPT;
+    return 2 * (uint64_t)p->engine.A * sequences_bytes(p->engine.most, p->engine.T, encoder);
 }
 
 /* What the kernels and the model's functions take for themselves: the logits of a chunk of rows,
@@ -312,14 +328,14 @@ static int plan_store(struct plan *p)
 
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
 {
-    *p = (struct plan){ .settings = s };
+    *p = (struct plan){ .settings = s, .task = task_of((enum task_kind)s->task) };
     p->engine.seed = seed;
     p->engine.recompute = (enum recompute)s->recompute;
-    if (s->start_from && take_from_folder(s) < 0)
+    if (s->start_from && take_from_folder(p) < 0)
         return -1;
     if (sequence_length(p) < 0 || batch_arithmetic(p) < 0 || load_tokenizer(p) < 0 ||
-        open_all_data(p, want_data) < 0 || vocabulary(p) < 0 || make_model(p) < 0 ||
-        count_steps(p, want_data) < 0)
+        open_all_data(p, want_data) < 0 || vocabulary(p) < 0 || make_data(p) < 0 ||
+        make_model(p) < 0 || count_steps(p, want_data) < 0)
         return -1;
     make_optimizer(p);
     return plan_store(p) < 0 ? -1 : make_schedule(p);
@@ -332,14 +348,12 @@ void plan_release(struct plan *p)
     free(p->moments);
     if (p->tokenizer)
         tokenizer_free(p->tokenizer);
-    if (p->data)
-        dataset_close(p->data);
-    if (p->validation)
-        dataset_close(p->validation);
+    samples_close(p->data);
+    samples_close(p->validation);
     *p = (struct plan){ 0 };
 }
 
-int64_t plan_sequences_per_step(const struct plan *p)
+int64_t plan_samples_per_step(const struct plan *p)
 {
     return p->settings->global_batch_size;
 }
@@ -347,6 +361,11 @@ int64_t plan_sequences_per_step(const struct plan *p)
 int64_t plan_tokens_per_step(const struct plan *p)
 {
     return p->settings->global_batch_size * p->engine.T;
+}
+
+double plan_flops_per_token(const struct plan *p)
+{
+    return model_flops_per_token(&p->model.config, p->engine.T, 1);
 }
 
 /* ---- the dry run -------------------------------------------------------------------------------- */
@@ -371,11 +390,11 @@ static void print_model(const struct plan *p, struct buf *out)
 static void print_steps(const struct plan *p, struct buf *out)
 {
     double tokens = (double)plan_tokens_per_step(p);
-    double flops = model_flops_per_token(&p->model.config, p->engine.T);
+    double flops = plan_flops_per_token(p);
     put_int(out, "sequence_length", (uint64_t)p->engine.T);
     put_int(out, "micro_batch_size", (uint64_t)p->engine.B);
     put_int(out, "accumulation", (uint64_t)p->engine.A);
-    put_int(out, "global_batch_size", (uint64_t)plan_sequences_per_step(p));
+    put_int(out, "global_batch_size", (uint64_t)plan_samples_per_step(p));
     put_int(out, "tokens_per_step", (uint64_t)tokens);
     buf_addf(out, "flops_per_token=%.0f\nflops_per_step=%.0f\n", flops, flops * tokens);
     if (!p->steps)
@@ -412,15 +431,15 @@ void plan_print(const struct plan *p, struct buf *out)
     print_model(p, out);
     print_steps(p, out);
     print_memory(p, out);
-    if (p->data) {
-        put_int(out, "training_sequences", dataset_count(p->data));
-        put_int(out, "training_tokens", dataset_tokens(p->data));
+    if (p->data && p->data->count) {
+        put_int(out, "training_sequences", p->data->count);
+        put_int(out, "training_tokens", p->data->tokens);
         if (p->steps)
-            buf_addf(out, "epochs=%.4f\n", (double)p->steps * (double)plan_sequences_per_step(p) /
-                                               (double)dataset_count(p->data));
+            buf_addf(out, "epochs=%.4f\n", (double)p->steps * (double)plan_samples_per_step(p) /
+                                               (double)p->data->count);
     }
     if (p->validation) {
-        put_int(out, "validation_sequences", dataset_count(p->validation));
-        put_int(out, "validation_tokens", dataset_tokens(p->validation));
+        put_int(out, "validation_sequences", p->validation->count);
+        put_int(out, "validation_tokens", p->validation->tokens);
     }
 }

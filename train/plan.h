@@ -14,13 +14,14 @@
 #include "common/buf.h"
 #include "common/opt.h"
 #include "model/model.h"
-#include "tfrecord/dataset.h"
 #include "tokenizer/tokenizer.h"
 #include "train/engine.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
+#include "train/task.h"
 
 struct settings {
+    int task; /* enum task_kind */
     int64_t layers, width, heads, inner, positions, vocabulary;
     double epsilon, dropout, init_std;
     const char *start_from, *vocab;
@@ -50,9 +51,10 @@ extern const struct settings settings_default;
 
 struct plan {
     struct settings *settings; /* borrowed */
+    const struct task *task;
     struct model model;
     struct tokenizer *tokenizer;       /* NULL: none */
-    struct dataset *data, *validation; /* data NULL: generated, or (to print a plan) none */
+    struct samples *data, *validation; /* NULL: none, of data only to print a plan */
     struct engine_config engine;
     struct schedule schedule;
     struct optimizer optimizer;
@@ -70,8 +72,11 @@ void plan_release(struct plan *p);
 /* key=value lines: sizes, arithmetic, memory. */
 void plan_print(const struct plan *p, struct buf *out);
 
-/* Sequences of a global batch, and tokens to learn from in it. */
-int64_t plan_sequences_per_step(const struct plan *p);
+/* Samples of a global batch, and places for tokens in it. */
+int64_t plan_samples_per_step(const struct plan *p);
 int64_t plan_tokens_per_step(const struct plan *p);
+
+/* Floating-point operations of training on one token. */
+double plan_flops_per_token(const struct plan *p);
 
 #endif

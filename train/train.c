@@ -20,6 +20,7 @@ static int dry_run;
 
 static const struct opt options[] = {
     { .help = "Model:" },
+    { 0, "task", OPT_CHOICE, &s.task, TASK_WORDS, "what is trained", 0, 0 },
     { 0, "layers", OPT_INT, &s.layers, "N", "layers", 1, 1e6 },
     { 0, "width", OPT_INT, &s.width, "N", "width of a layer", 1, 1e6 },
     { 0, "heads", OPT_INT, &s.heads, "N", "attention heads; they divide the width", 1, 1e6 },

@@ -70,8 +70,8 @@ static double step(struct run *r, int t)
     for (int64_t l = 0; l < L; l++)
         m->layer_fwd(m, r->o, l, r->x[l + 1], r->x[l], r->w[l + 1], r->cache[l], &r->b);
     double forward = log_seconds();
-    double loss = m->head_fwd_bwd(m, r->o, r->dx, r->g[L + 1], r->g[0], r->x[L], r->w[L + 1],
-                                  r->w[0], 1.0 / (double)N, &r->b);
+    double loss = m->head_fwd_bwd(m, r->o, NULL, NULL, r->dx, r->g[L + 1], r->g[0], r->x[L],
+                                  r->w[L + 1], r->w[0], 1.0 / (double)N, &r->b);
     double head = log_seconds();
     for (int64_t l = L; l-- > 0;)
         m->layer_bwd(m, r->o, l, r->dx, r->g[l + 1], r->x[l], r->w[l + 1], r->cache[l], &r->b);
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
     }
     double peak = matmul_rate(r.o), tokens = (double)(r.b.B * r.b.T);
     double time = median(total, iterations);
-    double rate = model_flops_per_token(&c, r.b.T) * tokens / time;
+    double rate = model_flops_per_token(&c, r.b.T, 1) * tokens / time;
     printf("kernels=\"%s\" threads=%d B=%lld T=%lld loss=%.6f\n", ops_describe(r.o),
            ops_threads(r.o), (long long)r.b.B, (long long)r.b.T, loss);
     printf("step_ms=%.1f forward_ms=%.1f head_ms=%.1f backward_ms=%.1f optimizer_ms=%.1f\n",

@@ -109,8 +109,8 @@ static float loss_and_gradients(struct net *n, float **g)
     float *dx = ops_buffer(n->o, step);
     double scale = weigh(n);
     forward(n, x, caches);
-    double loss = m->head_fwd_bwd(m, n->o, dx, g[L + 1], g[0], x + L * step, n->w[L + 1], n->w[0],
-                                  scale, &n->b);
+    double loss = m->head_fwd_bwd(m, n->o, NULL, NULL, dx, g[L + 1], g[0], x + L * step, n->w[L + 1],
+                                  n->w[0], scale, &n->b);
     for (int64_t l = L; l-- > 0;)
         m->layer_bwd(m, n->o, l, dx, g[l + 1], x + l * step, n->w[l + 1], caches + l * size, &n->b);
     m->embedding_bwd(m, n->o, g[0], dx, n->w[0], &n->b);

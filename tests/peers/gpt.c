@@ -84,8 +84,8 @@ static float forward_backward(struct net *n, float **g, const struct batch *b)
     for (int64_t l = 0; l < L; l++)
         m->layer_fwd(m, n->o, l, x + (l + 1) * N * C, x + l * N * C, n->w[l + 1], cache + l * size,
                      b);
-    double loss = m->head_fwd_bwd(m, n->o, dx, g[L + 1], g[0], x + L * N * C, n->w[L + 1], n->w[0],
-                                  1.0 / (double)N, b);
+    double loss = m->head_fwd_bwd(m, n->o, NULL, NULL, dx, g[L + 1], g[0], x + L * N * C,
+                                  n->w[L + 1], n->w[0], 1.0 / (double)N, b);
     for (int64_t l = L; l-- > 0;)
         m->layer_bwd(m, n->o, l, dx, g[l + 1], x + l * N * C, n->w[l + 1], cache + l * size, b);
     m->embedding_bwd(m, n->o, g[0], dx, n->w[0], b);

@@ -53,72 +53,97 @@ Test(batches, permutation_of_a_huge_set_stays_in_range)
         cr_assert_lt(batches_permute(3, i, n), n);
 }
 
-static struct batches_config generated(int64_t B, int64_t A)
+static struct samples *made(int64_t vocabulary)
 {
-    return (struct batches_config){ .seed = 5, .vocabulary = 100, .B = B, .T = 7, .A = A,
+    struct samples_config c = { .T = 7, .seed = 5, .vocabulary = vocabulary };
+    return samples_make_gpt(&c);
+}
+
+static struct batches_config generated(const struct samples *samples, int64_t B, int64_t A)
+{
+    return (struct batches_config){ .samples = samples, .seed = 5, .B = B, .T = 7, .A = A,
                                     .ranks = 1 };
 }
 
 Test(batches, labels_are_the_ids_one_place_on)
 {
-    struct batches_config c = generated(3, 2);
+    struct samples *samples = made(100);
+    struct batches_config c = generated(samples, 3, 2);
     struct batches *b = batches_new(&c, 0);
     struct step_batch s;
     cr_assert_eq(batches_next(b, &s), 0);
-    for (int r = 0; r < 6; r++)
-        for (int t = 0; t < 7; t++) {
-            cr_assert_lt(s.ids[r * 7 + t], 100);
-            if (t < 6)
-                cr_assert_eq((uint32_t)s.labels[r * 7 + t], s.ids[r * 7 + t + 1]);
+    cr_assert_eq(s.tokens, 2 * 3 * 7);
+    for (int m = 0; m < 2; m++) {
+        cr_assert_eq(s.micro[m].B, 3);
+        for (int i = 0; i < 3 * 7; i++) {
+            cr_assert_lt(s.micro[m].ids[i], 100);
+            if (i % 7 < 6)
+                cr_assert_eq((uint32_t)s.micro[m].labels[i], s.micro[m].ids[i + 1]);
         }
+    }
     batches_free(b);
+    samples_close(samples);
+}
+
+/* The ids of a step, micro-batch after micro-batch. */
+static void take_ids(uint32_t *out, struct batches *b, int64_t A)
+{
+    struct step_batch s;
+    cr_assert_eq(batches_next(b, &s), 0);
+    for (int64_t m = 0; m < A; out += s.micro[m].B * s.micro[m].T, m++)
+        memcpy(out, s.micro[m].ids, (size_t)(s.micro[m].B * s.micro[m].T) * sizeof *out);
 }
 
 /* The samples do not depend on how they are cut into micro-batches, steps or runs. */
 Test(batches, samples_are_numbered_for_ever)
 {
     enum { STEPS = 5, TOKENS = 6 * 7 };
-    uint32_t all[STEPS][TOKENS];
-    struct batches_config c = generated(3, 2), d = generated(1, 6);
+    uint32_t all[STEPS][TOKENS], ids[TOKENS];
+    struct samples *samples = made(100);
+    struct batches_config c = generated(samples, 3, 2), d = generated(samples, 1, 6);
     struct batches *b = batches_new(&c, 0), *e = batches_new(&d, 0);
-    struct step_batch s;
     for (int k = 0; k < STEPS; k++) {
-        cr_assert_eq(batches_next(b, &s), 0);
-        memcpy(all[k], s.ids, sizeof all[k]);
-        cr_assert_eq(batches_next(e, &s), 0);
-        cr_assert_arr_eq(s.ids, all[k], sizeof all[k]);
+        take_ids(all[k], b, 2);
+        take_ids(ids, e, 6);
+        cr_assert_arr_eq(ids, all[k], sizeof all[k]);
     }
     batches_free(b);
     batches_free(e);
     b = batches_new(&c, 3 * 6); /* as after a resume */
-    cr_assert_eq(batches_next(b, &s), 0);
-    cr_assert_arr_eq(s.ids, all[3], sizeof all[3]);
-    cr_assert_eq(batches_next(b, &s), 0);
-    cr_assert_arr_eq(s.ids, all[4], sizeof all[4]);
+    take_ids(ids, b, 2);
+    cr_assert_arr_eq(ids, all[3], sizeof all[3]);
+    take_ids(ids, b, 2);
+    cr_assert_arr_eq(ids, all[4], sizeof all[4]);
     batches_free(b);
+    samples_close(samples);
 }
 
 Test(batches, ranks_share_the_samples_of_one_process)
 {
-    struct batches_config one = generated(2, 4), half = generated(2, 2);
+    struct samples *samples = made(100);
+    struct batches_config one = generated(samples, 2, 4), half = generated(samples, 2, 2);
     half.ranks = 2;
+    uint32_t ids[4 * 14], part[2 * 14];
     struct batches *b = batches_new(&one, 0);
-    struct step_batch s, part;
-    cr_assert_eq(batches_next(b, &s), 0);
+    take_ids(ids, b, 4);
     for (int rank = 0; rank < 2; rank++) {
         half.rank = rank;
         struct batches *h = batches_new(&half, 0);
-        cr_assert_eq(batches_next(h, &part), 0);
+        take_ids(part, h, 2);
         for (int m = 0; m < 2; m++)
-            cr_assert_arr_eq(part.ids + m * 14, s.ids + (m * 2 + rank) * 14, 14 * sizeof *s.ids);
+            cr_assert_arr_eq(part + m * 14, ids + (m * 2 + rank) * 14, 14 * sizeof *ids);
         batches_free(h);
     }
     batches_free(b);
+    samples_close(samples);
 }
 
 Test(batches, freeing_early_does_not_hang)
 {
-    struct batches_config c = generated(3, 2);
+    struct samples *samples = made(100);
+    struct batches_config c = generated(samples, 3, 2);
     batches_free(batches_new(&c, 0));
     batches_free(NULL);
+    samples_close(samples);
+    samples_close(NULL);
 }

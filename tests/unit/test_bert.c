@@ -113,8 +113,8 @@ static double loss_of(struct net *n)
 static double backward(struct net *n, double scale)
 {
     forward(n, 1);
-    double loss = n->m.head_fwd_bwd(&n->m, n->o, n->dx, n->g[LAYERS + 1], n->g[0], n->x[LAYERS],
-                                    n->w[LAYERS + 1], n->w[0], scale, &n->b);
+    double loss = n->m.head_fwd_bwd(&n->m, n->o, NULL, NULL, n->dx, n->g[LAYERS + 1], n->g[0],
+                                    n->x[LAYERS], n->w[LAYERS + 1], n->w[0], scale, &n->b);
     for (int l = LAYERS; l-- > 0;)
         n->m.layer_bwd(&n->m, n->o, l, n->dx, n->g[l + 1], n->x[l], n->w[l + 1], n->cache[l],
                        &n->b);

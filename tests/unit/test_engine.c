@@ -17,7 +17,9 @@ struct rig {
     struct comm comm;
     struct engine engine;
     struct step_batch batch;
+    struct samples *samples;
     struct batches *batches;
+    struct engine_score score;
 };
 
 static void open_rig(struct rig *r, int64_t B, int64_t G, enum recompute recompute, double dropout)
@@ -26,10 +28,12 @@ static void open_rig(struct rig *r, int64_t B, int64_t G, enum recompute recompu
                               .vocabulary = V, .epsilon = 1e-5, .embedding_dropout = dropout,
                               .attention_dropout = dropout, .residual_dropout = dropout,
                               .init_std = 0.1 };
-    struct engine_config e = { .B = B, .T = T, .A = SEQUENCES / B, .G = G, .recompute = recompute,
-                               .seed = 3 };
-    struct batches_config b = { .seed = 3, .vocabulary = V, .B = B, .T = T, .A = SEQUENCES / B,
-                                .ranks = 1 };
+    struct engine_config e = { .B = B, .T = T, .A = SEQUENCES / B, .G = G, .most = B,
+                               .recompute = recompute, .seed = 3 };
+    struct samples_config made = { .T = T, .seed = 3, .vocabulary = V };
+    r->samples = samples_make_gpt(&made);
+    struct batches_config b = { .samples = r->samples, .seed = 3, .B = B, .T = T,
+                                .A = SEQUENCES / B, .ranks = 1 };
     cr_assert_eq(model_init_gpt(&r->model, &c), 0, "%s", err_get());
     cr_assert((r->ops = ops_new(2)), "%s", err_get());
     store_open(&r->store, r->ops, &r->model.tensors, NULL, NULL, 7);
@@ -39,9 +43,15 @@ static void open_rig(struct rig *r, int64_t B, int64_t G, enum recompute recompu
     cr_assert_eq(batches_next(r->batches, &r->batch), 0);
 }
 
+static double step(struct rig *r, int64_t number)
+{
+    return engine_step(&r->engine, number, &r->batch, &r->score);
+}
+
 static void close_rig(struct rig *r)
 {
     batches_free(r->batches);
+    samples_close(r->samples);
     engine_close(&r->engine);
     store_close(&r->store);
     ops_free(r->ops);
@@ -73,7 +83,7 @@ Test(engine, recomputation_gives_the_same_bits_with_dropout)
     struct rig a, b;
     open_rig(&a, 2, 1, RECOMPUTE_NONE, 0.2);
     open_rig(&b, 2, 1, RECOMPUTE_LAYER, 0.2);
-    double x = engine_step(&a.engine, 5, &a.batch), y = engine_step(&b.engine, 5, &b.batch);
+    double x = step(&a, 5), y = step(&b, 5);
     cr_assert_eq(x, y);
     cr_assert_eq(difference(&a, &b, -1), 0);
     close_rig(&a);
@@ -87,7 +97,7 @@ Test(engine, groups_give_the_same_gradients)
             struct rig a, b;
             open_rig(&a, 2, 1, RECOMPUTE_NONE, 0.2);
             open_rig(&b, 2, G, (enum recompute)recompute, 0.2);
-            double x = engine_step(&a.engine, 0, &a.batch), y = engine_step(&b.engine, 0, &b.batch);
+            double x = step(&a, 0), y = step(&b, 0);
             cr_assert_float_eq(x, y, 1e-12);
             for (int block = 1; block <= L + 1; block++)
                 cr_assert_eq(difference(&a, &b, block), 0, "block %d", block);
@@ -103,7 +113,7 @@ Test(engine, accumulation_equals_one_large_batch)
     struct rig a, b;
     open_rig(&a, 8, 1, RECOMPUTE_NONE, 0);
     open_rig(&b, 1, 1, RECOMPUTE_NONE, 0);
-    double x = engine_step(&a.engine, 0, &a.batch), y = engine_step(&b.engine, 0, &b.batch);
+    double x = step(&a, 0), y = step(&b, 0);
     cr_assert_float_eq(x, y, 1e-6);
     cr_assert_lt(difference(&a, &b, -1), 2e-6);
     close_rig(&a);
@@ -115,9 +125,9 @@ Test(engine, a_step_replaces_the_gradients_before_it)
     struct rig a, b;
     open_rig(&a, 4, 1, RECOMPUTE_NONE, 0);
     open_rig(&b, 4, 1, RECOMPUTE_NONE, 0);
-    engine_step(&a.engine, 0, &a.batch);
-    engine_step(&a.engine, 0, &a.batch);
-    engine_step(&b.engine, 0, &b.batch);
+    step(&a, 0);
+    step(&a, 0);
+    step(&b, 0);
     cr_assert_eq(difference(&a, &b, -1), 0);
     close_rig(&a);
     close_rig(&b);
@@ -127,9 +137,9 @@ Test(engine, dropout_differs_from_step_to_step_and_between_micro_batches)
 {
     struct rig a;
     open_rig(&a, 4, 1, RECOMPUTE_NONE, 0.3);
-    double x = engine_step(&a.engine, 0, &a.batch), y = engine_step(&a.engine, 1, &a.batch);
+    double x = step(&a, 0), y = step(&a, 1);
     cr_assert_neq(x, y);
-    cr_assert_eq(engine_step(&a.engine, 0, &a.batch), x);
+    cr_assert_eq(step(&a, 0), x);
     close_rig(&a);
 }
 
@@ -138,18 +148,18 @@ Test(engine, loss_is_the_mean_over_counted_labels)
 {
     struct rig a;
     open_rig(&a, 2, 1, RECOMPUTE_NONE, 0);
-    double sum = 0;
-    int64_t labels = 0;
-    for (int i = 0; i < SEQUENCES * T; i++)
-        if (i < 5 * T || i % 3)
-            a.batch.labels[i] = MODEL_IGNORE;
+    int32_t labels[SEQUENCES * T];
+    struct engine_score evaluated = { 0 };
     for (int m = 0; m < SEQUENCES / 2; m++) {
-        struct batch b = { .B = 2, .T = T, .ids = a.batch.ids + m * 2 * T,
-                           .labels = a.batch.labels + m * 2 * T };
-        sum += engine_evaluate(&a.engine, &b, &labels);
+        struct batch *b = &a.batch.micro[m];
+        for (int i = m * 2 * T; i < (m + 1) * 2 * T; i++)
+            labels[i] = i < 5 * T || i % 3 ? MODEL_IGNORE : b->labels[i - m * 2 * T];
+        b->labels = labels + m * 2 * T;
+        engine_evaluate(&a.engine, b, &evaluated);
     }
-    cr_assert_eq(labels, T); /* every third of 3 T places */
-    cr_assert_float_eq(engine_step(&a.engine, 0, &a.batch), sum / T, 1e-5);
+    cr_assert_eq(evaluated.part[0].labels, T); /* every third of 3 T places */
+    cr_assert_float_eq(step(&a, 0), evaluated.part[0].loss / T, 1e-5);
+    cr_assert_eq(a.score.part[0].labels, T);
     close_rig(&a);
 }
 
@@ -157,7 +167,7 @@ Test(engine, first_loss_is_near_that_of_a_uniform_guess)
 {
     struct rig a;
     open_rig(&a, 8, 1, RECOMPUTE_NONE, 0);
-    cr_assert_float_eq(engine_step(&a.engine, 0, &a.batch), log(V), 0.5);
+    cr_assert_float_eq(step(&a, 0), log(V), 0.5);
     close_rig(&a);
 }
 
@@ -180,7 +190,7 @@ Test(store, everything_fetched_is_released)
 {
     struct rig a;
     open_rig(&a, 2, 2, RECOMPUTE_LAYER, 0);
-    engine_step(&a.engine, 0, &a.batch);
+    step(&a, 0);
     cr_assert_eq(a.store.fetched, 0);
     close_rig(&a);
 }

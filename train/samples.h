@@ -1,0 +1,70 @@
+/*
+ * samples.h - what a model learns from, by number.
+ *
+ * A sample is what the data holds under one number: a sequence, or a row of several that are
+ * packed. Each kind of model and of data has its reader; who asks for sample i gets sequences.
+ */
+#ifndef TEXTMILL_SAMPLES_H
+#define TEXTMILL_SAMPLES_H
+
+#include <stdint.h>
+
+#include "common/opt.h"
+#include "model/model.h"
+
+/* Room for sequences of up to T tokens, and those that are there. */
+struct sequences {
+    int64_t T, room, count;
+    uint32_t *ids;   /* [room,T], and one more */
+    int32_t *labels; /* [room,T] */
+    /* for encoders, else NULL */
+    uint32_t *segments; /* [room,T] */
+    int64_t *lengths;   /* [room] */
+    int32_t *next, *starts, *ends; /* [room] */
+};
+
+/* Room for `room` sequences, the encoders' arrays too if asked. */
+void sequences_init(struct sequences *s, int64_t room, int64_t T, int encoder);
+void sequences_release(struct sequences *s);
+uint64_t sequences_bytes(int64_t room, int64_t T, int encoder);
+
+/* The next row, whose length is T, and of which an encoder's segments are 0, its labels
+ * MODEL_IGNORE. */
+int64_t sequences_add(struct sequences *s);
+
+/* All that are there, as a batch; borrows their arrays. */
+struct batch sequences_batch(const struct sequences *s);
+int64_t sequences_tokens(const struct sequences *s); /* without padding */
+
+struct samples {
+    uint64_t count;    /* 0: they are made, and there is one of every number */
+    int64_t most;      /* sequences in a sample */
+    int encoder;       /* 1: the sequences have an encoder's arrays */
+    uint64_t tokens;   /* places for tokens in all; 0: they are made */
+    uint64_t checksum; /* of the vocabulary that made them; 0: not known */
+    uint64_t vocabulary; /* its size; 0: not known */
+    int64_t ids;       /* the model's: an id that is not below is an error. Set before reading */
+
+    /* Adds the sequences of sample i. -1 with file, record and offset. */
+    int (*read)(const struct samples *s, uint64_t i, struct sequences *out);
+    void (*close)(struct samples *s);
+};
+
+/* What reading depends on. */
+struct samples_config {
+    int64_t T;           /* tokens of a sequence, at most */
+    int64_t mask_tokens; /* masked words of a sequence, at most (BERT) */
+    uint64_t seed;       /* of samples that are made */
+    int64_t vocabulary;  /* and their ids */
+};
+
+/* GPT: the ids of tfrecord/dataset.h and, as labels, the ids one place on; or uniform random ids
+ * from (seed, number). NULL with an error, which calls the data `what`. */
+struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
+                                 const char *what);
+struct samples *samples_make_gpt(const struct samples_config *c);
+
+/* Fine on NULL. */
+void samples_close(struct samples *s);
+
+#endif

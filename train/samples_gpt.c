@@ -1,0 +1,93 @@
+#include <assert.h>
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/rng.h"
+#include "tfrecord/dataset.h"
+#include "train/samples.h"
+
+enum { KEY_GENERATED = 0x67656e }; /* tells this use of the seed apart */
+
+struct gpt_samples {
+    struct samples samples; /* first: a pointer to it is one to this */
+    struct dataset *data;   /* NULL: made from */
+    uint64_t seed;
+};
+
+static int check(const struct samples *s, const uint32_t *sequence, int64_t T, uint64_t i)
+{
+    for (int64_t t = 0; t <= T; t++)
+        if (sequence[t] >= s->ids)
+            return err_set("sequence %llu of the data has id %u at place %lld, but the vocabulary "
+                           "has %lld", (unsigned long long)i, sequence[t], (long long)t,
+                           (long long)s->ids);
+    return 0;
+}
+
+/* The last label goes where the next sequence begins, which is written later. */
+static void label(struct sequences *out, int64_t row)
+{
+    const uint32_t *ids = out->ids + row * out->T;
+    for (int64_t t = 0; t < out->T; t++)
+        out->labels[row * out->T + t] = (int32_t)ids[t + 1];
+}
+
+static int read_shards(const struct samples *s, uint64_t i, struct sequences *out)
+{
+    const struct gpt_samples *g = (const struct gpt_samples *)s;
+    int64_t row = sequences_add(out);
+    uint32_t *ids = out->ids + row * out->T;
+    if (dataset_read(g->data, i, ids) < 0 || check(s, ids, out->T, i) < 0)
+        return -1;
+    label(out, row);
+    return 0;
+}
+
+static int make(const struct samples *s, uint64_t i, struct sequences *out)
+{
+    const struct gpt_samples *g = (const struct gpt_samples *)s;
+    struct rng r = { .key = rng_key(rng_key(rng_key(0, g->seed), KEY_GENERATED), i) };
+    int64_t row = sequences_add(out);
+    for (int64_t t = 0; t <= out->T; t++)
+        out->ids[row * out->T + t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
+    label(out, row);
+    return 0;
+}
+
+static void close_gpt(struct samples *s)
+{
+    struct gpt_samples *g = (struct gpt_samples *)s;
+    dataset_close(g->data);
+    free(g);
+}
+
+struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
+                                 const char *what)
+{
+    uint32_t length = (uint32_t)c->T + 1;
+    struct dataset *d = dataset_open(paths->items, paths->count, length);
+    if (d && !dataset_count(d)) {
+        err_set("%s of '%s' has not one sequence of %u tokens", what, paths->items[0], length);
+        dataset_close(d);
+        d = NULL;
+    }
+    if (!d)
+        return NULL;
+    struct gpt_samples *g = mem_zalloc(1, sizeof *g);
+    *g = (struct gpt_samples){ .data = d };
+    g->samples = (struct samples){ .count = dataset_count(d), .most = 1,
+                                   .tokens = dataset_tokens(d), .checksum = dataset_checksum(d),
+                                   .vocabulary = dataset_vocabulary(d), .read = read_shards,
+                                   .close = close_gpt };
+    return &g->samples;
+}
+
+struct samples *samples_make_gpt(const struct samples_config *c)
+{
+    struct gpt_samples *g = mem_zalloc(1, sizeof *g);
+    *g = (struct gpt_samples){ .seed = c->seed };
+    g->samples = (struct samples){ .most = 1, .ids = c->vocabulary, .read = make,
+                                   .close = close_gpt };
+    return &g->samples;
+}
