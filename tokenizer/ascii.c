@@ -22,6 +22,7 @@ static inline void plain(struct ascii_masks *m, unsigned char *lower, const unsi
         all.quotes |= c == '\'' ? bit : 0;
         all.controls |= (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F ? bit : 0;
         all.high |= c >= 0x80 ? bit : 0;
+        all.tails |= (c & 0xC0) == 0x80 ? bit : 0;
         if (lower)
             lower[i] = letter ? folded : c;
     }
@@ -38,10 +39,18 @@ static void lower_plain(struct ascii_masks *m, unsigned char *lower, const unsig
     plain(m, lower, text);
 }
 
+static size_t places_plain(size_t *to, uint64_t bits, size_t base)
+{
+    size_t count = 0;
+    for (; bits; bits &= bits - 1)
+        to[count++] = base + (size_t)__builtin_ctzll(bits);
+    return count;
+}
+
 #if defined(__x86_64__)
 /* ---- AVX-512 -------------------------------------------------------------------------------- */
 
-#define AVX512 __attribute__((target("avx512f,avx512bw")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt")))
 
 /* Bytes of c in [first, first + count). */
 AVX512 static inline uint64_t within512(__m512i c, char first, char count)
@@ -58,6 +67,7 @@ AVX512 static inline void masks512(struct ascii_masks *m, __m512i c)
     m->quotes = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8('\''));
     m->spaces = within512(c, 9, 5) | m->blanks;
     m->high = _mm512_movepi8_mask(c);
+    m->tails = _mm512_cmplt_epi8_mask(c, _mm512_set1_epi8((char)0xC0));
     m->controls = (within512(c, 0, 32) & ~within512(c, 9, 2)) |
                   _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8(0x7F));
     m->controls &= ~_mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8('\r'));
@@ -75,6 +85,26 @@ AVX512 static void lower_avx512(struct ascii_masks *m, unsigned char *lower,
     masks512(m, c);
     uint64_t capitals = within512(c, 'A', 26);
     _mm512_storeu_si512(lower, _mm512_mask_add_epi8(c, capitals, c, _mm512_set1_epi8(0x20)));
+}
+
+/* Eight places at a step; there are seldom more than 24. */
+AVX512 static size_t places_avx512(size_t *to, uint64_t bits, size_t base)
+{
+    enum { STEP = 8, USUAL = 24 };
+    static const uint8_t numbers[ASCII_BLOCK] = {
+        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+        44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63,
+    };
+    const __m512i bases = _mm512_set1_epi64((long long)base);
+    uint8_t places[ASCII_BLOCK];
+    size_t count = (size_t)__builtin_popcountll(bits);
+    _mm512_storeu_si512(places, _mm512_maskz_compress_epi8(bits, _mm512_loadu_si512(numbers)));
+    for (size_t i = 0; i < USUAL || i < count; i += STEP) {
+        __m512i wide = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(places + i)));
+        _mm512_storeu_si512(to + i, _mm512_add_epi64(wide, bases));
+    }
+    return count;
 }
 
 /* ---- AVX2 ----------------------------------------------------------------------------------- */
@@ -108,6 +138,7 @@ AVX2 static inline void add256(struct ascii_masks *m, __m256i c, int shift)
     m->spaces |= bits256(_mm256_or_si256(blank, within256(c, 9, 5))) << shift;
     m->controls |= bits256(control) << shift;
     m->high |= bits256(c) << shift;
+    m->tails |= bits256(_mm256_cmpgt_epi8(_mm256_set1_epi8((char)0xC0), c)) << shift;
 }
 
 AVX2 static void classify_avx2(struct ascii_masks *m, const unsigned char *text)
@@ -131,21 +162,30 @@ AVX2 static void lower_avx2(struct ascii_masks *m, unsigned char *lower, const u
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-static void choose(void)
+int ascii_use(enum ascii_level level)
 {
-    void (*classify)(struct ascii_masks *, const unsigned char *) = classify_plain;
-    void (*lower)(struct ascii_masks *, unsigned char *, const unsigned char *) = lower_plain;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512bw")) {
-        classify = classify_avx512;
-        lower = lower_avx512;
-    } else if (__builtin_cpu_supports("avx2")) {
-        classify = classify_avx2;
-        lower = lower_avx2;
+    int has_avx512 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2");
+    if (level == ASCII_AVX512 ? !has_avx512 : level == ASCII_AVX2 && !__builtin_cpu_supports("avx2"))
+        return -1;
+    if (level != ASCII_PLAIN) {
+        int wide = level == ASCII_AVX512;
+        __atomic_store_n(&ascii_classify, wide ? classify_avx512 : classify_avx2, __ATOMIC_RELAXED);
+        __atomic_store_n(&ascii_classify_lower, wide ? lower_avx512 : lower_avx2, __ATOMIC_RELAXED);
+        __atomic_store_n(&ascii_places, wide ? places_avx512 : places_plain, __ATOMIC_RELAXED);
+        return 0;
     }
 #endif
-    __atomic_store_n(&ascii_classify, classify, __ATOMIC_RELAXED);
-    __atomic_store_n(&ascii_classify_lower, lower, __ATOMIC_RELAXED);
+    __atomic_store_n(&ascii_classify, classify_plain, __ATOMIC_RELAXED);
+    __atomic_store_n(&ascii_classify_lower, lower_plain, __ATOMIC_RELAXED);
+    __atomic_store_n(&ascii_places, places_plain, __ATOMIC_RELAXED);
+    return level == ASCII_PLAIN ? 0 : -1;
+}
+
+static void choose(void)
+{
+    if (ascii_use(ASCII_AVX512) < 0 && ascii_use(ASCII_AVX2) < 0)
+        ascii_use(ASCII_PLAIN);
 }
 
 static void first_classify(struct ascii_masks *m, const unsigned char *text)
@@ -160,6 +200,13 @@ static void first_lower(struct ascii_masks *m, unsigned char *lower, const unsig
     ascii_classify_lower(m, lower, text);
 }
 
+static size_t first_places(size_t *to, uint64_t bits, size_t base)
+{
+    choose();
+    return ascii_places(to, bits, base);
+}
+
 void (*ascii_classify)(struct ascii_masks *m, const unsigned char *text) = first_classify;
 void (*ascii_classify_lower)(struct ascii_masks *m, unsigned char *lower,
                              const unsigned char *text) = first_lower;
+size_t (*ascii_places)(size_t *to, uint64_t bits, size_t base) = first_places;

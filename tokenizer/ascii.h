@@ -6,6 +6,7 @@
 #ifndef TEXTMILL_ASCII_H
 #define TEXTMILL_ASCII_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { ASCII_BLOCK = 64 };
@@ -17,6 +18,7 @@ struct ascii_masks {
     uint64_t quotes;   /* ' */
     uint64_t controls; /* below 0x20 and 0x7F, but for TAB LF CR */
     uint64_t high;     /* 0x80 and above: no ASCII */
+    uint64_t tails;    /* 0x80 to 0xBF: UTF-8's bytes behind a character's first */
 };
 
 /* Reads text[0..64). */
@@ -25,5 +27,13 @@ extern void (*ascii_classify)(struct ascii_masks *m, const unsigned char *text);
 /* The same, and lower[0..64) becomes the text with 'A'-'Z' as 'a'-'z'. */
 extern void (*ascii_classify_lower)(struct ascii_masks *m, unsigned char *lower,
                                     const unsigned char *text);
+
+/* Writes base + i for each bit i that is set, in rising order, and returns how many: to[] has room for
+ * 64, and any of it may be overwritten. */
+extern size_t (*ascii_places)(size_t *to, uint64_t bits, size_t base);
+
+/* For tests: goes by these instructions from now on. -1 if the processor has them not. */
+enum ascii_level { ASCII_PLAIN, ASCII_AVX2, ASCII_AVX512 };
+int ascii_use(enum ascii_level level);
 
 #endif

@@ -225,7 +225,7 @@ struct words {
     const unsigned char *text;
     size_t at, size;
     struct buf out; /* the chunk's words, and before them what has begun of one */
-    uint32_t *begins, *ends;
+    size_t *begins, *ends;
     size_t begun, ended, begins_cap, ends_cap; /* begun == ended + 1 inside a word */
     struct mark *marks; /* those that the output ends with */
     size_t mark_count, marks_cap, marks_end;
@@ -263,13 +263,13 @@ void words_begin(struct words *w, const char *text, size_t n)
 static inline void end_word(struct words *w)
 {
     if (w->begun > w->ended)
-        w->ends[w->ended++] = (uint32_t)w->out.len;
+        w->ends[w->ended++] = w->out.len;
 }
 
 static inline void put_part(struct words *w, const void *bytes, size_t n)
 {
     if (w->begun == w->ended)
-        w->begins[w->begun++] = (uint32_t)w->out.len;
+        w->begins[w->begun++] = w->out.len;
     memcpy(w->out.data + w->out.len, bytes, n);
     w->out.len += n;
 }
@@ -357,13 +357,6 @@ static inline size_t put_char(struct words *w)
     return len;
 }
 
-static inline size_t put_places(uint32_t *to, size_t count, uint64_t bits, size_t base)
-{
-    for (; bits; bits &= bits - 1)
-        to[count++] = (uint32_t)(base + (size_t)__builtin_ctzll(bits));
-    return count;
-}
-
 /* 64 bytes of ASCII without controls: 1, or 0 with nothing done. White space goes to the output
  * with the words, between them. */
 static inline int put_block(struct words *w)
@@ -382,8 +375,8 @@ static inline int put_block(struct words *w)
     uint64_t breaks = m.spaces | alone | alone << 1;
     uint64_t begins = ~m.spaces & (breaks | m.spaces << 1 | (inside ^ 1));
     uint64_t ends = (~m.spaces << 1 | inside) & breaks;
-    w->begun = put_places(w->begins, w->begun, begins, w->out.len);
-    w->ended = put_places(w->ends, w->ended, ends, w->out.len);
+    w->begun += ascii_places(w->begins + w->begun, begins, w->out.len);
+    w->ended += ascii_places(w->ends + w->ended, ends, w->out.len);
     w->out.len += ASCII_BLOCK;
     if (alone >> 63)
         end_word(w);
@@ -414,7 +407,7 @@ static void next_chunk(struct words *w)
         w->begins[0] = 0;
 }
 
-int words_next(struct words *w, struct word_list *list)
+int words_next(struct words *w, struct pieces *p)
 {
     if (w->at == w->size && w->begun == w->ended)
         return 0;
@@ -431,6 +424,6 @@ int words_next(struct words *w, struct word_list *list)
     }
     if (w->at == w->size)
         end_word(w);
-    *list = (struct word_list){ w->out.data, w->begins, w->ends, w->ended };
+    *p = (struct pieces){ w->out.data, w->out.len + SLACK_BYTES, w->begins, w->ends, w->ended };
     return 1;
 }

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tokenizer/pieces.h"
 #include "tokenizer/unicode.h"
 
 struct bert_rules {
@@ -36,14 +37,9 @@ struct words *words_new(const struct normalizer *n); /* n borrowed */
 void words_free(struct words *w);
 void words_begin(struct words *w, const char *text, size_t n); /* valid UTF-8, borrowed */
 
-/* Where the next words stand. They are good until the next call, and at least 64 more bytes may
- * be read behind each. Any number of calls before the last may give none. */
-struct word_list {
-    const char *text;
-    const uint32_t *begins, *ends; /* word i is text[begins[i]..ends[i]) */
-    size_t count;
-};
-int words_next(struct words *w, struct word_list *list); /* 1, 0 at the end of the text */
+/* The next words: good until the next call, and at least 64 more bytes may be read behind each. Any
+ * number of calls before the last may give none. */
+int words_next(struct words *w, struct pieces *p); /* 1, 0 at the end of the text */
 
 /* ---- tables --------------------------------------------------------------------------------- */
 

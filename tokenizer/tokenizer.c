@@ -9,6 +9,7 @@
 #include "tokenizer/files.h"
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/unicode.h"
+#include "tokenizer/wordcache.h"
 #include "tokenizer/wordpiece.h"
 
 struct tokenizer {
@@ -256,35 +257,9 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
     }
 }
 
-/* ---- the word cache -------------------------------------------------------------------------- */
+/* ---- encoding -------------------------------------------------------------------------------- */
 
-/* Words come again: most pieces of a text are found here with their ids. There are two tables, one
- * for pieces of less than 16 bytes and up to 4 ids, which is what most words are, and one for less
- * than 32 bytes and up to 16 ids. An entry is the piece's bytes, zero-padded, the last one its
- * length; then the ids, with their number above the first. A bucket has two entries, the newer in
- * front; a new one drops the older. The sizes are fixed. */
-enum {
-    SHORT_BYTES = 16,
-    SHORT_IDS = 4,
-    SHORT_BUCKETS = 1 << 16,
-    LONG_BYTES = 32,
-    LONG_IDS = 16,
-    LONG_BUCKETS = 1 << 15,
-    COUNT_SHIFT = 24,
-    ID_MASK = (1 << COUNT_SHIFT) - 1,
-};
-
-#define LAST_BYTE_SHIFT (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 56 : 0)
-
-struct short_word {
-    uint64_t key[SHORT_BYTES / 8];
-    uint32_t ids[SHORT_IDS];
-};
-
-struct long_word {
-    uint64_t key[LONG_BYTES / 8];
-    uint32_t ids[LONG_IDS];
-};
+enum { WORDS_MAX = 1 << 30 }; /* bytes of a text of BERT's */
 
 struct encoder {
     const struct tokenizer *t;
@@ -293,81 +268,14 @@ struct encoder {
     struct words *letters; /* for places: the walk over one character, made when wanted */
     struct ids sources;
     struct bpe_scratch scratch;
-    struct short_word (*short_words)[2];
-    struct long_word (*long_words)[2];
+    struct wordcache *cache;
     struct buf repaired, prefixed;
-    size_t ends[1024];
+    size_t bounds[1024]; /* of the pieces that follow one another */
 };
 
-/* key[0..bytes) = piece[0..n), zeroes, n; n < bytes. `readable`: bytes from piece on that may be
- * read. `bytes` is a constant where this is inlined. */
-static inline void word_key(uint64_t *key, size_t bytes, const char *piece, size_t n,
-                            size_t readable)
+static int encode_piece(void *ctx, const char *piece, size_t n, struct ids *out)
 {
-    static const unsigned char ones_then_zeroes[2 * LONG_BYTES] = {
-        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-    };
-    if (readable >= bytes) { /* no loop over n, which the processor could not foresee */
-        uint64_t mask[LONG_BYTES / 8];
-        memcpy(key, piece, bytes);
-        memcpy(mask, ones_then_zeroes + LONG_BYTES - n, bytes);
-        for (size_t i = 0; i < bytes / 8; i++)
-            key[i] &= mask[i];
-    } else {
-        memset(key, 0, bytes);
-        memcpy(key, piece, n);
-    }
-    key[bytes / 8 - 1] |= (uint64_t)n << LAST_BYTE_SHIFT;
-}
-
-static inline size_t key_hash(const uint64_t *key, size_t bytes)
-{
-    uint64_t h = 0;
-    for (size_t i = 0; i < bytes / 8; i++)
-        h = (h ^ key[i]) * 0x9E3779B97F4A7C15u;
-    return h ^ h >> 32;
-}
-
-static inline int key_equal(const uint64_t *a, const uint64_t *b, size_t bytes)
-{
-    uint64_t differ = 0;
-    for (size_t i = 0; i < bytes / 8; i++)
-        differ |= a[i] ^ b[i];
-    return !differ;
-}
-
-typedef uint32_t short_ids __attribute__((vector_size(SHORT_IDS * sizeof(uint32_t))));
-
-/* The same for a short word, with room made before. */
-static inline void emit_short(struct ids *out, const uint32_t *ids)
-{
-    const short_ids mask = { ID_MASK, UINT32_MAX, UINT32_MAX, UINT32_MAX };
-    short_ids all;
-    memcpy(&all, ids, sizeof all);
-    size_t count = ids[0] >> COUNT_SHIFT;
-    all &= mask;
-    memcpy(out->data + out->count, &all, sizeof all);
-    out->count += count;
-}
-
-/* Copies all ids that an entry has room for; the next piece's go over those that are none. */
-static inline void emit_ids(struct ids *out, const uint32_t *ids, size_t room)
-{
-    mem_grow(out->data, out->cap, out->count + room);
-    memcpy(out->data + out->count, ids, room * sizeof *ids);
-    out->data[out->count] &= ID_MASK;
-    out->count += ids[0] >> COUNT_SHIFT;
-}
-
-static inline void keep_ids(uint32_t *entry, const uint32_t *ids, size_t count)
-{
-    memcpy(entry, ids, count * sizeof *ids);
-    entry[0] |= (uint32_t)count << COUNT_SHIFT;
-}
-
-static int encode_piece(struct encoder *e, const char *piece, size_t n, struct ids *out)
-{
+    struct encoder *e = ctx;
     const struct vocabulary *v = &e->t->v;
     if (e->t->wordpiece) {
         wordpiece_encode(e->t->wordpiece, piece, n, out);
@@ -383,98 +291,6 @@ static int encode_piece(struct encoder *e, const char *piece, size_t n, struct i
     return bpe_encode(e->t->bpe, &e->scratch, piece, n, out);
 }
 
-static int encode_long_word(struct encoder *e, const char *piece, size_t n, size_t readable,
-                            struct ids *out)
-{
-    uint64_t key[LONG_BYTES / 8];
-    word_key(key, LONG_BYTES, piece, n, readable);
-    struct long_word *bucket = e->long_words[key_hash(key, LONG_BYTES) & (LONG_BUCKETS - 1)];
-    for (int i = 0; i < 2; i++) {
-        if (key_equal(bucket[i].key, key, LONG_BYTES)) {
-            emit_ids(out, bucket[i].ids, LONG_IDS);
-            return 0;
-        }
-    }
-    size_t before = out->count;
-    if (encode_piece(e, piece, n, out) < 0)
-        return -1;
-    if (out->count - before <= LONG_IDS) {
-        bucket[1] = bucket[0];
-        memcpy(bucket[0].key, key, sizeof key);
-        keep_ids(bucket[0].ids, out->data + before, out->count - before);
-    }
-    return 0;
-}
-
-static int encode_new_word(struct encoder *e, struct short_word bucket[2], const uint64_t *key,
-                           const char *piece, size_t n, size_t readable, struct ids *out)
-{
-    size_t before = out->count;
-    if (encode_long_word(e, piece, n, readable, out) < 0)
-        return -1;
-    if (out->count - before <= SHORT_IDS) {
-        bucket[1] = bucket[0];
-        memcpy(bucket[0].key, key, SHORT_BYTES);
-        keep_ids(bucket[0].ids, out->data + before, out->count - before);
-    }
-    return 0;
-}
-
-/* A piece on its way through the cache: `bucket` is asked for some pieces before it is read. */
-struct probe {
-    uint64_t key[SHORT_BYTES / 8];
-    struct short_word *bucket; /* NULL: the piece is no short word */
-    const char *piece;
-    size_t n, readable;
-};
-
-enum { PROBES = 32 };
-
-static inline void probe_begin(struct encoder *e, struct probe *p, const char *piece, size_t n,
-                               size_t readable)
-{
-    p->piece = piece;
-    p->n = n;
-    p->readable = readable;
-    p->bucket = NULL;
-    if (n >= SHORT_BYTES)
-        return;
-    word_key(p->key, SHORT_BYTES, piece, n, readable);
-    p->bucket = e->short_words[key_hash(p->key, SHORT_BYTES) & (SHORT_BUCKETS - 1)];
-    __builtin_prefetch(p->bucket);
-}
-
-static int probe_miss(struct encoder *e, const struct probe *p, struct ids *out)
-{
-    int result = p->bucket ? encode_new_word(e, p->bucket, p->key, p->piece, p->n, p->readable, out)
-                 : p->n < LONG_BYTES ? encode_long_word(e, p->piece, p->n, p->readable, out)
-                                     : encode_piece(e, p->piece, p->n, out);
-    mem_grow(out->data, out->cap, out->count + PROBES * SHORT_IDS);
-    return result;
-}
-
-/* Appends the ids of the pieces in order. -1: probes[*done] has none. */
-static int probe_end(struct encoder *e, const struct probe *probes, size_t count, size_t *done,
-                     struct ids *out)
-{
-    mem_grow(out->data, out->cap, out->count + PROBES * SHORT_IDS);
-    for (size_t i = 0; i < count; i++) {
-        const struct probe *p = &probes[i];
-        const struct short_word *w = p->bucket;
-        if (w)
-            w += !key_equal(w->key, p->key, SHORT_BYTES);
-        if (w && key_equal(w->key, p->key, SHORT_BYTES)) {
-            emit_short(out, w->ids);
-        } else if (probe_miss(e, p, out) < 0) {
-            *done = i;
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* ---- encoding -------------------------------------------------------------------------------- */
-
 struct encoder *encoder_new(const struct tokenizer *t)
 {
     struct encoder *e = mem_zalloc(1, sizeof *e);
@@ -483,10 +299,7 @@ struct encoder *encoder_new(const struct tokenizer *t)
         e->words = words_new(t->normalizer);
     else
         e->split = split_new(&t->v.splitter);
-    e->short_words = mem_aligned(SHORT_BUCKETS, sizeof *e->short_words);
-    memset(e->short_words, 0, SHORT_BUCKETS * sizeof *e->short_words);
-    e->long_words = mem_aligned(LONG_BUCKETS, sizeof *e->long_words);
-    memset(e->long_words, 0, LONG_BUCKETS * sizeof *e->long_words);
+    e->cache = wordcache_new(encode_piece, e);
     buf_init(&e->repaired);
     buf_init(&e->prefixed);
     return e;
@@ -501,31 +314,38 @@ void encoder_free(struct encoder *e)
     words_free(e->letters);
     ids_release(&e->sources);
     bpe_scratch_release(&e->scratch);
-    free(e->short_words);
-    free(e->long_words);
+    wordcache_free(e->cache);
     buf_release(&e->repaired);
     buf_release(&e->prefixed);
     free(e);
 }
 
-enum { READABLE = 64, WORDS_MAX = 1 << 30 }; /* bytes behind a word of BERT's; of its text */
-
 static int encode_words(struct encoder *e, const char *text, size_t n, struct ids *out)
 {
-    struct word_list list;
+    struct pieces p;
+    size_t failed;
     words_begin(e->words, text, n);
-    struct probe probes[PROBES];
-    while (words_next(e->words, &list)) {
-        for (size_t i = 0, count, failed; i < list.count; i += count) {
-            count = list.count - i < PROBES ? list.count - i : PROBES;
-            for (size_t k = 0; k < count; k++)
-                probe_begin(e, &probes[k], list.text + list.begins[i + k],
-                            list.ends[i + k] - list.begins[i + k], READABLE);
-            if (probe_end(e, probes, count, &failed, out) < 0)
-                return -1;
-        }
-    }
+    while (words_next(e->words, &p))
+        if (wordcache_encode(e->cache, &p, out, &failed) < 0)
+            return -1;
     return 0;
+}
+
+static int encode_pieces(struct encoder *e, const char *text, size_t n, struct ids *out)
+{
+    enum { MAX = sizeof e->bounds / sizeof *e->bounds - 1 };
+    struct pieces p = { .text = text, .readable = n, .begins = e->bounds, .ends = e->bounds + 1 };
+    size_t failed;
+    int count;
+    split_begin(e->split, text, n);
+    e->bounds[0] = 0;
+    while ((count = split_next(e->split, e->bounds + 1, MAX)) > 0) {
+        p.count = (size_t)count;
+        if (wordcache_encode(e->cache, &p, out, &failed) < 0)
+            return err_in("at byte %zu of the text", p.begins[failed]);
+        e->bounds[0] = e->bounds[count];
+    }
+    return count;
 }
 
 /* Text without added tokens. */
@@ -540,20 +360,7 @@ static int encode_plain(struct encoder *e, const char *text, size_t n, struct id
         text = e->prefixed.data;
         n++;
     }
-    split_begin(e->split, text, n);
-    struct probe probes[PROBES];
-    size_t begin = 0, failed = 0;
-    int count;
-    while ((count = split_next(e->split, e->ends, sizeof e->ends / sizeof *e->ends)) > 0) {
-        for (int i = 0; i < count;) {
-            size_t k = 0;
-            for (; k < PROBES && i < count; k++, begin = e->ends[i++])
-                probe_begin(e, &probes[k], text + begin, e->ends[i] - begin, n - begin);
-            if (probe_end(e, probes, k, &failed, out) < 0)
-                return err_in("at byte %zu of the text", (size_t)(probes[failed].piece - text));
-        }
-    }
-    return count;
+    return encode_pieces(e, text, n, out);
 }
 
 /* The longest token of the set that stands at text[at..n), or NULL. */
@@ -648,7 +455,7 @@ int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer
  * has the same length alone as among others. */
 static void find_sources(struct encoder *e, const char *text, size_t n)
 {
-    struct word_list list;
+    struct pieces p;
     size_t len;
     uint32_t point = 0;
     e->sources.count = 0;
@@ -657,9 +464,9 @@ static void find_sources(struct encoder *e, const char *text, size_t n)
     for (size_t i = 0; i < n; i += len, point++) {
         utf8_get((const unsigned char *)text + i, &len);
         words_begin(e->letters, text + i, len);
-        while (words_next(e->letters, &list))
-            for (size_t k = 0; k < list.count; k++)
-                for (uint32_t b = list.begins[k]; b < list.ends[k]; b++)
+        while (words_next(e->letters, &p))
+            for (size_t k = 0; k < p.count; k++)
+                for (size_t b = p.begins[k]; b < p.ends[k]; b++)
                     ids_add(&e->sources, point);
     }
 }
@@ -684,8 +491,7 @@ static void put_places(const struct encoder *e, const uint32_t *ids, size_t coun
 int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
                           struct ids *begins, struct ids *ends)
 {
-    struct word_list list;
-    struct probe probe;
+    struct pieces p;
     size_t at = 0, failed;
     if (!e->words)
         return err_set("places of tokens are known for WordPiece only");
@@ -693,11 +499,11 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct 
         return err_set("a text of %zu bytes is too long or not UTF-8", n);
     find_sources(e, text, n);
     words_begin(e->words, text, n);
-    while (words_next(e->words, &list)) {
-        for (size_t i = 0; i < list.count; i++) {
-            size_t before = out->count, bytes = list.ends[i] - list.begins[i];
-            probe_begin(e, &probe, list.text + list.begins[i], bytes, READABLE);
-            if (probe_end(e, &probe, 1, &failed, out) < 0)
+    while (words_next(e->words, &p)) {
+        for (size_t i = 0; i < p.count; i++) {
+            const struct pieces word = { p.text, p.readable, p.begins + i, p.ends + i, 1 };
+            size_t before = out->count, bytes = p.ends[i] - p.begins[i];
+            if (wordcache_encode(e->cache, &word, out, &failed) < 0)
                 return -1;
             put_places(e, out->data + before, out->count - before, bytes, e->sources.data + at,
                        begins, ends);

@@ -38,7 +38,7 @@ static void check(const struct vocabulary *v, const char *text, size_t n)
     struct words *w = words_new(rules);
     struct wordpiece *pieces = wordpiece_new(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], SIZE_MAX);
     struct ids want = { 0 }, got = { 0 };
-    struct word_list list;
+    struct pieces list;
     words_begin(w, text, n);
     while (words_next(w, &list))
         for (size_t i = 0; i < list.count; i++) {

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/rng.h"
+#include "tokenizer/ascii.h"
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/unicode.h"
@@ -176,11 +177,15 @@ Test(pretokenize, scanner_and_pcre2_cut_alike)
     cr_assert(!splitter_is_gpt2(&theirs));
     for (int i = 0; i < 20000; i++) {
         buf_clear(&text);
-        for (uint64_t n = rng_below(&r, 24); n; n--)
+        for (uint64_t n = rng_below(&r, i % 8 ? 24 : 240); n; n--)
             add_random(&text, &r, agree);
-        cut(&a, &ours, text.data, text.len, 64);
         cut(&b, &theirs, text.data, text.len, 5);
-        cr_assert_str_eq(a.data, b.data);
+        for (int level = ASCII_PLAIN; level <= ASCII_AVX512; level++) {
+            if (ascii_use((enum ascii_level)level) < 0)
+                continue;
+            cut(&a, &ours, text.data, text.len, i % 3 ? 64 : 7);
+            cr_assert_str_eq(a.data, b.data);
+        }
     }
     free(agree);
     splitter_release(&ours);
@@ -189,6 +194,36 @@ Test(pretokenize, scanner_and_pcre2_cut_alike)
     buf_release(&text);
     buf_release(&a);
     buf_release(&b);
+}
+
+/* ---- ascii.h ----------------------------------------------------------------------------------- */
+
+Test(ascii, all_instruction_sets_say_the_same)
+{
+    unsigned char text[ASCII_BLOCK], lower[2][ASCII_BLOCK];
+    size_t places[2][ASCII_BLOCK];
+    struct ascii_masks m[2];
+    struct rng r = { rng_key(0, 64), 0 };
+    for (int round = 0; round < 1000; round++) {
+        for (int i = 0; i < ASCII_BLOCK; i++)
+            text[i] = (unsigned char)(round < 4 ? 64 * round + i : (int)rng_below(&r, 256));
+        cr_assert_eq(ascii_use(ASCII_PLAIN), 0);
+        ascii_classify_lower(&m[0], lower[0], text);
+        ascii_classify(&m[1], text);
+        cr_assert(!memcmp(&m[0], &m[1], sizeof *m));
+        size_t count = ascii_places(places[0], m[0].letters, 1000);
+        cr_assert_eq(count, (size_t)__builtin_popcountll(m[0].letters));
+        for (int level = ASCII_AVX2; level <= ASCII_AVX512; level++) {
+            if (ascii_use((enum ascii_level)level) < 0)
+                continue;
+            ascii_classify(&m[1], text);
+            cr_assert(!memcmp(&m[0], &m[1], sizeof *m));
+            ascii_classify_lower(&m[1], lower[1], text);
+            cr_assert(!memcmp(&m[0], &m[1], sizeof *m) && !memcmp(lower[0], lower[1], sizeof *lower));
+            cr_assert_eq(ascii_places(places[1], m[0].letters, 1000), count);
+            cr_assert(!memcmp(places[0], places[1], count * sizeof **places));
+        }
+    }
 }
 
 /* ---- unicode.h --------------------------------------------------------------------------------- */

@@ -197,7 +197,7 @@ Test(wordpiece, decoding)
 /* The words of a text with a space between them. */
 static void join_words(struct words *w, const char *text, size_t n, struct buf *out)
 {
-    struct word_list list;
+    struct pieces list;
     buf_clear(out);
     words_begin(w, text, n);
     while (words_next(w, &list))
