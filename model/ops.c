@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "common/mem.h"
+#include "common/trace.h"
 #include "model/context.h"
 
 enum {
@@ -135,6 +136,7 @@ static void zero_part(void *ctx, int64_t begin, int64_t end, int thread)
 
 void ops_zero(struct ops *o, float *x, int64_t n)
 {
+    TRACE_KERNEL(0, 4.0 * n);
     pool_for(o->pool, n, GRAIN, zero_part, &(struct map){ .y = x });
 }
 
@@ -147,6 +149,7 @@ static void add_part(void *ctx, int64_t begin, int64_t end, int thread)
 
 void ops_add(struct ops *o, float *y, const float *x, int64_t n)
 {
+    TRACE_KERNEL(n, 12.0 * n);
     pool_for(o->pool, n, GRAIN, add_part, &(struct map){ .k = o->k, .y = y, .in = x });
 }
 
@@ -159,6 +162,7 @@ static void gelu_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
 
 void ops_gelu_fwd(struct ops *o, float *y, const float *x, int64_t n)
 {
+    TRACE_KERNEL(0, 8.0 * n);
     pool_for(o->pool, n, GRAIN, gelu_fwd_part, &(struct map){ .k = o->k, .y = y, .in = x });
 }
 
@@ -171,6 +175,7 @@ static void gelu_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
 
 void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t n)
 {
+    TRACE_KERNEL(0, 16.0 * n);
     pool_for(o->pool, n, GRAIN, gelu_bwd_part, &(struct map){ .k = o->k, .y = d, .x = x });
 }
 
@@ -183,6 +188,7 @@ static void gelu_erf_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
 
 void ops_gelu_erf_fwd(struct ops *o, float *y, const float *x, int64_t n)
 {
+    TRACE_KERNEL(0, 8.0 * n);
     pool_for(o->pool, n, GRAIN, gelu_erf_fwd_part, &(struct map){ .k = o->k, .y = y, .in = x });
 }
 
@@ -195,6 +201,7 @@ static void gelu_erf_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
 
 void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t n)
 {
+    TRACE_KERNEL(0, 16.0 * n);
     pool_for(o->pool, n, GRAIN, gelu_erf_bwd_part, &(struct map){ .k = o->k, .y = d, .x = x });
 }
 
@@ -217,6 +224,7 @@ static void dropout_part(void *ctx, int64_t begin, int64_t end, int thread)
 
 void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n, struct ops_dropout drop)
 {
+    TRACE_KERNEL(0, drop.rate > 0 ? 8.0 * n : 0);
     struct map m = { .k = o->k, .y = dx, .in = dy, .mask = ops_mask(drop) };
     if (m.mask.threshold)
         pool_for(o->pool, n, GRAIN, dropout_part, &m);
@@ -254,6 +262,7 @@ static void layernorm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread
 void ops_layernorm_fwd(struct ops *o, float *y, float *mean, float *rstd, const float *x,
                        const float *gain, const float *bias, int64_t N, int64_t C, double epsilon)
 {
+    TRACE_KERNEL(0, 8.0 * N * C);
     struct layernorm l = { .k = o->k, .y = y, .mean = mean, .rstd = rstd, .x = x, .gain = gain,
                            .bias = bias, .N = N, .C = C, .epsilon = epsilon };
     pool_for(o->pool, N, ops_row_grain(C), layernorm_fwd_rows, &l);
@@ -282,6 +291,7 @@ void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, con
                        const float *dy, const float *x, const float *gain, const float *mean,
                        const float *rstd, int64_t N, int64_t C)
 {
+    TRACE_KERNEL(0, 16.0 * N * C);
     struct layernorm l = { .k = o->k, .dx = dx, .dgain = dgain, .dbias = dbias, .base = base,
                            .dy = dy, .x = x, .gain = gain, .m = mean, .r = rstd, .N = N, .C = C };
     pool_for(o->pool, C, COLUMN_GRAIN, layernorm_gain_columns, &l);
@@ -312,6 +322,7 @@ void ops_embedding_fwd(struct ops *o, float *x, const uint32_t *ids, const float
                        const float *positions, int64_t B, int64_t T, int64_t C,
                        struct ops_dropout drop)
 {
+    TRACE_KERNEL(0, 12.0 * B * T * C);
     struct embedding e = { .k = o->k, .x = x, .ids = ids, .table = table, .positions = positions,
                            .T = T, .C = C };
     pool_for(o->pool, B * T, ops_row_grain(C), embedding_fwd_rows, &e);
@@ -335,6 +346,7 @@ void ops_embedding_bwd(struct ops *o, float *dtable, float *dpositions, float *d
                        const uint32_t *ids, int64_t B, int64_t T, int64_t C,
                        struct ops_dropout drop)
 {
+    TRACE_KERNEL(0, 12.0 * B * T * C);
     struct embedding e = { .k = o->k, .dtable = dtable, .dpositions = dpositions, .dx = dx,
                            .ids = ids, .T = T, .C = C, .N = B * T };
     ops_dropout_bwd(o, dx, dx, B * T * C, drop);
@@ -363,6 +375,7 @@ static void squares_part(void *ctx, int64_t begin, int64_t end, int thread)
 /* Blocks of one size, whatever the number of threads: the sum has one order. */
 double ops_sum_squares(struct ops *o, const float *x, int64_t n)
 {
+    TRACE_KERNEL(2.0 * n, 4.0 * n);
     int64_t blocks = (n + SUM_BLOCK - 1) / SUM_BLOCK;
     struct squares s = { .k = o->k, .x = x, .n = n };
     s.blocks = (double *)(void *)ops_work(o, 2 * blocks);
@@ -390,6 +403,7 @@ static void adamw_part(void *ctx, int64_t begin, int64_t end, int thread)
 void ops_adamw(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
                const struct ops_adamw *h)
 {
+    TRACE_KERNEL(0, 28.0 * n);
     struct adamw a = { o->k, w, m, v, gradient, h };
     pool_for(o->pool, n, GRAIN, adamw_part, &a);
 }

@@ -5,6 +5,7 @@
 
 #include "common/mem.h"
 #include "common/rng.h"
+#include "common/trace.h"
 #include "model/context.h"
 
 /* Attention goes by panels of queries, as wide as a tile of the matrix product, against blocks of
@@ -217,6 +218,7 @@ static void attend_head(void *ctx, int64_t index, int thread)
 void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, int64_t B, int64_t T,
                        int64_t NH, int64_t HS, struct ops_dropout drop)
 {
+    TRACE_KERNEL(2.0 * B * NH * T * (T + 1) * HS, 16.0 * B * T * NH * HS);
     int64_t C = NH * HS;
     struct attention a = { .k = o->k, .p = ops_products(o), .y = y, .lse = lse, .q = qkv,
                            .keys = qkv + C, .values = qkv + 2 * C, .ldy = C, .ldq = 3 * C,
@@ -298,6 +300,7 @@ void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float 
                        const float *y, const float *lse, int64_t B, int64_t T, int64_t NH,
                        int64_t HS, struct ops_dropout drop)
 {
+    TRACE_KERNEL(5.0 * B * NH * T * (T + 1) * HS, 36.0 * B * T * NH * HS);
     int64_t C = NH * HS;
     struct attention a = { .k = o->k, .p = ops_products(o), .q = qkv, .keys = qkv + C,
                            .values = qkv + 2 * C, .ldy = C, .ldq = 3 * C, .ldk = 3 * C, .B = B,
@@ -320,6 +323,15 @@ static void attend_one(void *ctx, int64_t index, int thread)
 {
     const struct sequences *s = ctx;
     s->fn(&s->each[index / s->NH], index % s->NH, thread);
+}
+
+/* How many pairs of a query and a key there are. */
+static double pairs(const struct ops_rows *rows)
+{
+    double sum = 0;
+    for (int64_t b = 0; b < rows->B; b++)
+        sum += (double)ops_rows_of(rows, b) * (double)ops_rows_of(rows, b);
+    return sum;
 }
 
 static void run_sequences(struct ops *o, const struct attention *all, const struct ops_rows *rows,
@@ -358,6 +370,7 @@ void ops_attention_rows_fwd(struct ops *o, float *y, float *lse, const float *q,
                             const float *v, const struct ops_rows *rows, int64_t NH, int64_t HS,
                             struct ops_dropout drop)
 {
+    TRACE_KERNEL(4.0 * pairs(rows) * NH * HS, 16.0 * ops_rows_count(rows) * NH * HS);
     int64_t C = NH * HS;
     struct attention all = { .k = o->k, .p = ops_products(o), .y = y, .lse = lse, .q = q,
                              .keys = k, .values = v, .ldy = C, .ldq = C, .ldk = C, .B = 1,
@@ -370,6 +383,7 @@ void ops_attention_rows_bwd(struct ops *o, float *dq, float *dk, float *dv, cons
                             const float *lse, const struct ops_rows *rows, int64_t NH, int64_t HS,
                             struct ops_dropout drop)
 {
+    TRACE_KERNEL(10.0 * pairs(rows) * NH * HS, 36.0 * ops_rows_count(rows) * NH * HS);
     int64_t C = NH * HS;
     struct attention all = { .k = o->k, .p = ops_products(o), .q = q, .keys = k, .values = v,
                              .ldy = C, .ldq = C, .ldk = C, .B = 1, .NH = NH, .HS = HS,
@@ -401,6 +415,7 @@ static void attend_head_streamed(void *ctx, int64_t index, int thread)
 void ops_attention_cached(struct ops *o, float *y, float *keys, float *values, const float *qkv,
                           int64_t past, int64_t N, int64_t NH, int64_t HS)
 {
+    TRACE_KERNEL(4.0 * N * (past + N) * NH * HS, 8.0 * (past + N) * NH * HS);
     int64_t C = NH * HS;
     size_t row_bytes = (size_t)C * sizeof *keys;
     for (int64_t i = 0; i < N; i++) {

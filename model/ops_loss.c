@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/trace.h"
 #include "model/context.h"
 
 /* Rows whose logits exist at one time. More rows read and write the table less often. */
@@ -132,6 +133,7 @@ double ops_biased_loss_fwd(struct ops *o, float *losses, unsigned char *correct,
                            const float *table, const float *bias, const int32_t *labels, int64_t N,
                            int64_t V, int64_t C)
 {
+    TRACE_KERNEL(0, 0);
     struct loss l = { .k = o->k, .losses = losses, .correct = correct, .x = x, .table = table,
                       .bias = bias, .labels = labels, .N = N, .V = V, .C = C };
     return run_chunks(o, &l);
@@ -150,6 +152,7 @@ double ops_biased_loss_fwd_bwd(struct ops *o, float *losses, unsigned char *corr
                                const float *bias, const int32_t *labels, double scale, int64_t N,
                                int64_t V, int64_t C)
 {
+    TRACE_KERNEL(0, 0);
     float *own = losses ? NULL : mem_alloc((size_t)N * sizeof *own);
     struct loss l = { .k = o->k, .losses = losses ? losses : own, .correct = correct, .dx = dx,
                       .x = x, .table = table, .bias = bias, .dtable = dtable, .dbias = dbias,

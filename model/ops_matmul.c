@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/trace.h"
 #include "model/context.h"
 
 /* Panels of A are shared, in the last cache. A thread takes columns of C: it packs the columns of
@@ -99,6 +100,8 @@ static void multiply_block(struct ops *o, struct block *b, int threaded)
 void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
                 const struct ops_matmul *shape)
 {
+    TRACE_KERNEL(2.0 * shape->M * shape->N * shape->K,
+                 4.0 * (shape->M * shape->K + shape->K * shape->N + shape->M * shape->N));
     int64_t M = shape->M, K = shape->K;
     assert(M > 0 && shape->N > 0 && K > 0);
     int threaded = (double)M * (double)shape->N * (double)K >= SMALL;
@@ -188,6 +191,7 @@ static void affine(struct ops *o, float *y, const float *base, const float *x, c
 void ops_linear_fwd(struct ops *o, float *y, const float *x, const float *w, const float *bias,
                     int64_t N, int64_t I, int64_t O)
 {
+    TRACE_KERNEL(0, 0);
     affine(o, y, NULL, x, w, bias, N, I, O);
 }
 
@@ -208,6 +212,7 @@ static void bias_bwd_columns(void *ctx, int64_t begin, int64_t end, int thread)
 static void linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
                        const float *x, const float *w, int64_t N, int64_t I, int64_t O, int add)
 {
+    TRACE("kernel", "ops_linear_bwd", -1, 0, 0);
     if (dx)
         ops_matmul(o, dx, dy, w, &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = O,
                                                        .lda = O, .ldb = O, .ldc = I });
@@ -254,6 +259,7 @@ static void residual_rows(void *ctx, int64_t begin, int64_t end, int thread)
 void ops_residual_fwd(struct ops *o, float *y, const float *base, const float *x, const float *w,
                       const float *bias, int64_t N, int64_t I, int64_t O, struct ops_dropout drop)
 {
+    TRACE_KERNEL(0, 0);
     assert(y != base);
     struct residual r = { o->k, y, base, O, ops_mask(drop) };
     affine(o, y, r.mask.threshold ? NULL : base, x, w, bias, N, I, O);
@@ -266,6 +272,7 @@ void ops_residual_fwd(struct ops *o, float *y, const float *base, const float *x
 void ops_logits(struct ops *o, float *logits, const float *x, const float *table, int64_t N,
                 int64_t V, int64_t C)
 {
+    TRACE_KERNEL(0, 0);
     if (N <= KERNEL_ROWS) {
         struct streamed s = { o->k, logits, x, table, N, C, V };
         pool_for(o->pool, V, STREAM_GRAIN, stream_rows_part, &s);

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "common/trace.h"
 #include "model/context.h"
 
 enum {
@@ -42,6 +43,7 @@ static void adam_part(void *ctx, int64_t begin, int64_t end, int thread)
 void ops_adam(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
               const struct ops_adamw *h)
 {
+    TRACE_KERNEL(0, 28.0 * n);
     struct adam a = { .w = w, .m = m, .v = v, .gradient = gradient, .h = h };
     pool_for(o->pool, n, GRAIN, adam_part, &a);
 }
@@ -83,6 +85,7 @@ static void blend(struct ops *o, float *y, double y_scale, const float *x, doubl
 void ops_lamb(struct ops *o, float *w, float *m, float *v, float *gradient, int64_t n,
               const struct ops_adamw *h)
 {
+    TRACE_KERNEL(0, 28.0 * n);
     struct adam a = { .w = w, .m = m, .v = v, .direction = gradient, .h = h };
     pool_for(o->pool, n, GRAIN, direction_part, &a);
     double weight = sqrt(ops_sum_squares(o, w, n)), step = sqrt(ops_sum_squares(o, gradient, n));
@@ -115,6 +118,7 @@ static void sgd_part(void *ctx, int64_t begin, int64_t end, int thread)
 void ops_sgd(struct ops *o, float *w, float *a, const float *gradient, int64_t n,
              const struct ops_sgd *h)
 {
+    TRACE_KERNEL(0, a ? 20.0 * n : 12.0 * n);
     pool_for(o->pool, n, GRAIN, sgd_part, &(struct sgd){ w, a, gradient, h });
 }
 
@@ -146,6 +150,7 @@ static void newton_schulz(struct ops *o, float *X, int64_t R, int64_t C)
 void ops_muon(struct ops *o, float *w, float *a, float *gradient, int64_t R, int64_t C,
               const struct ops_sgd *h)
 {
+    TRACE_KERNEL(0, 0);
     int64_t n = R * C;
     blend(o, a, h->momentum, gradient, h->gradient_scale, n);
     blend(o, gradient, h->gradient_scale, a, h->momentum, n);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/trace.h"
 #include "model/context.h"
 
 /* Sequences without their padding, and the small heads on some of their rows. */
@@ -85,6 +86,7 @@ void ops_embed_rows_fwd(struct ops *o, float *x, const uint32_t *ids, const uint
                         const float *table, const float *positions, const float *types,
                         const struct ops_rows *rows, int64_t C)
 {
+    TRACE_KERNEL(0, 16.0 * rows->B * rows->T * C);
     struct embedding e = { .k = o->k, .ids = ids, .segments = segments, .C = C, .x = x,
                            .table = table, .positions = positions, .types = types };
     index_rows(&e, rows);
@@ -96,6 +98,7 @@ void ops_embed_rows_bwd(struct ops *o, float *dtable, float *dpositions, float *
                         const float *dx, const uint32_t *ids, const uint32_t *segments,
                         const struct ops_rows *rows, int64_t C)
 {
+    TRACE_KERNEL(0, 16.0 * rows->B * rows->T * C);
     struct embedding e = { .k = o->k, .ids = ids, .segments = segments, .C = C, .dx = dx,
                            .dtable = dtable, .dpositions = dpositions, .dtypes = dtypes };
     index_rows(&e, rows);
@@ -124,6 +127,7 @@ static void gather_rows(void *ctx, int64_t begin, int64_t end, int thread)
 void ops_gather_rows(struct ops *o, float *y, const float *x, const int64_t *index, int64_t n,
                      int64_t C)
 {
+    TRACE_KERNEL(0, 8.0 * n * C);
     pool_for(o->pool, n, ops_row_grain(C), gather_rows, &(struct some){ o->k, y, x, index, C });
 }
 
@@ -138,6 +142,7 @@ static void scatter_rows(void *ctx, int64_t begin, int64_t end, int thread)
 void ops_scatter_rows(struct ops *o, float *y, const float *x, const int64_t *index, int64_t n,
                       int64_t C)
 {
+    TRACE_KERNEL(0, 12.0 * n * C);
     pool_for(o->pool, n, ops_row_grain(C), scatter_rows, &(struct some){ o->k, y, x, index, C });
 }
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,13 +79,47 @@ int checkpoint_latest(const char *out, struct buf *path)
     return result;
 }
 
+/* The validation loss that a checkpoint's state tells; INFINITY where it tells none. */
+static double validation_of(const char *folder, const char *name)
+{
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    struct kv state = KV_INIT;
+    double loss = INFINITY;
+    buf_addf(&path, "%s/%s/training/state", folder, name);
+    if (!file_read(path.data, &text) && !kv_parse(&state, text.data, text.len) &&
+        kv_get(&state, "validation"))
+        loss = strtod(kv_get(&state, "validation"), NULL);
+    kv_release(&state);
+    buf_release(&text);
+    buf_release(&path);
+    return loss;
+}
+
+/* The one of lowest validation loss, the latest of equals; none: names->count. */
+static size_t best_of(const char *folder, const struct file_names *names)
+{
+    size_t best = names->count;
+    double lowest = INFINITY;
+    for (size_t i = 0; i < names->count; i++) {
+        double loss = validation_of(folder, names->names[i]);
+        if (loss <= lowest && isfinite(loss)) {
+            best = i;
+            lowest = loss;
+        }
+    }
+    return best;
+}
+
 int checkpoint_prune(const char *out, int64_t keep)
 {
     struct buf folder = BUF_INIT, path = BUF_INIT;
     struct file_names names;
     file_join(&folder, out, "checkpoints");
     int result = list(folder.data, &names);
+    size_t best = result || !keep ? 0 : best_of(folder.data, &names);
     for (size_t i = 0; !result && keep > 0 && i + (size_t)keep < names.count; i++) {
+        if (i == best)
+            continue;
         file_join(&path, folder.data, names.names[i]);
         result = file_remove_tree(path.data);
     }
@@ -196,6 +231,8 @@ static int write_state(const char *dir, const struct checkpoint *c)
     kv_addf(&state, "position", "%" PRIu64, c->position);
     kv_addf(&state, "sequences", "%" PRIu64, c->sequences);
     kv_addf(&state, "milliseconds", "%.0f", c->seconds * 1e3);
+    if (isfinite(c->validation))
+        kv_addf(&state, "validation", "%.6f", c->validation);
     int result = add_sums(&state, dir, "");
     if (!result)
         result = add_sums(&state, dir, "training/");
@@ -296,6 +333,7 @@ static int parse_state(const char *dir, const struct kv *state, struct checkpoin
         return -1;
     c->step = (int64_t)step;
     c->seconds = (double)milliseconds * 1e-3;
+    c->validation = NAN;
     int files = 0;
     for (size_t i = 0; i < state->count; i++) {
         if (strcmp(state->pairs[i].key, "file"))

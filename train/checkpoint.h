@@ -8,7 +8,8 @@
  *                                     NAME.moment1 and NAME.moment2, as far as it has them
  *     training/config.yaml            the configuration that made it
  *     training/state                  key=value: step, position (samples used), milliseconds,
- *                                     sequences (of the data set; 0 generated), and a line
+ *                                     sequences (of the data set; 0 generated), validation (the
+ *                                     loss at that step, where it was measured), and a line
  *                                     file=NAME BYTES CRC32C for each file
  *
  * Everything random comes from counters (rng.h), so step and position are the whole random
@@ -30,6 +31,7 @@ struct checkpoint {
     uint64_t position;  /* samples used */
     uint64_t sequences; /* in the data set */
     double seconds;     /* of training, over all runs */
+    double validation;  /* loss at this step; NAN: not measured */
 };
 
 /* Saves OUT/checkpoints/step-N. `tokenizer` may be NULL. A checkpoint of that step that is
@@ -46,7 +48,8 @@ int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config);
 /* The moments that the store has into it. */
 int checkpoint_load_moments(const char *path, struct store *s);
 
-/* Removes all but the last `keep` checkpoints; 0 keeps all. */
+/* Removes all but the last `keep` checkpoints and the one of lowest validation loss; 0 keeps
+ * all. */
 int checkpoint_prune(const char *out, int64_t keep);
 
 #endif

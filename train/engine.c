@@ -6,6 +6,7 @@
 
 #include "common/mem.h"
 #include "common/rng.h"
+#include "common/trace.h"
 
 enum { KEY_DROPOUT = 0x64726f70 };
 
@@ -141,6 +142,7 @@ static float *cache_of(const struct engine *e, int64_t l, int64_t i)
 
 static void embedding_forward(struct group *g)
 {
+    TRACE_PHASE("embedding forward", -1);
     struct engine *e = g->e;
     const float *w = store_view(e->store, STORE_PARAMETERS, 0);
     store_expect(e->store, STORE_PARAMETERS, 1, MAPPED_READ);
@@ -172,6 +174,7 @@ static void expect_backward(struct engine *e, int block)
 /* Layer l is block l+1 (tensor.h). */
 static void layer_forward(struct group *g, int64_t l)
 {
+    TRACE_PHASE("layer forward", l);
     struct engine *e = g->e;
     const float *w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
     expect_forward(e, (int)l + 1, 1);
@@ -183,6 +186,7 @@ static void layer_forward(struct group *g, int64_t l)
 
 static void head(struct group *g)
 {
+    TRACE_PHASE("head", -1);
     struct engine *e = g->e;
     int64_t L = e->model->config.layers;
     int block = (int)L + 1;
@@ -205,6 +209,7 @@ static void head(struct group *g)
 /* x[l+1] is free by now: the recomputed forward writes there what stood there before. */
 static void layer_backward(struct group *g, int64_t l)
 {
+    TRACE_PHASE("layer backward", l);
     struct engine *e = g->e;
     const float *w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
     float *dw = store_fetch(e->store, STORE_GRADIENTS, (int)l + 1);
@@ -222,6 +227,7 @@ static void layer_backward(struct group *g, int64_t l)
 
 static void embedding_backward(struct group *g)
 {
+    TRACE_PHASE("embedding backward", -1);
     struct engine *e = g->e;
     const float *w = store_fetch(e->store, STORE_PARAMETERS, 0);
     float *dw = store_fetch(e->store, STORE_GRADIENTS, 0);

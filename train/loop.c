@@ -15,11 +15,15 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "common/trace.h"
 #include "model/folder.h"
 #include "train/batches.h"
 #include "train/checkpoint.h"
 #include "train/metrics.h"
 #include "train/page.h"
+#include "train/profile.h"
+
+enum { SKIPS = 10 }; /* updates in a row that cannot be taken: the weights are no good */
 
 struct loop {
     struct plan *plan;
@@ -35,6 +39,7 @@ struct loop {
     double began;           /* clock at seconds 0 of the whole training */
     double busy;            /* seconds of updates since the last log line, */
     int64_t logged_step;    /* which was this */
+    int skipped;            /* updates in a row that were skipped */
     struct sequences validation; /* a micro-batch */
     int lock;               /* of the output folder; -1: none */
 };
@@ -74,7 +79,7 @@ static int is_word(const char *key, const char *words)
 static const char fixed_keys[] = /* another value would be another training */
     "layers width heads inner positions vocabulary sequence-length optimizer seed";
 static const char free_keys[] = /* no influence on the weights, or compared in another way */
-    "output data validation vocab start-from save save-every keep log-every validate-every "
+    "profile output data validation vocab start-from save save-every keep log-every validate-every "
     "validation-batches group recompute memmap-dir memory";
 
 /* Compares one line "key: value" of the checkpoint's configuration with the present one. */
@@ -268,6 +273,7 @@ static int close_loop(struct loop *l)
 /* The score of the first samples of the validation data, in their order. */
 static int validate(struct loop *l, struct engine_score *score)
 {
+    TRACE_PHASE("validation", -1);
     const struct samples *d = l->plan->validation;
     struct sequences *s = &l->validation;
     uint64_t B = (uint64_t)l->plan->engine.B, n = d->count;
@@ -326,6 +332,7 @@ static int report_step(struct loop *l, const struct engine_score *score,
 
 static int save(struct loop *l)
 {
+    TRACE_PHASE("checkpoint", -1);
     l->at.seconds = log_seconds() - l->began;
     if (metrics_sync(&l->metrics) < 0 ||
         checkpoint_save(l->settings->output, &l->at, &l->plan->model, &l->store,
@@ -371,15 +378,31 @@ static int due(int64_t step, int64_t every, int64_t last)
     return step == last || (every && step % every == 0);
 }
 
-/* Says where it began: in a weight, or else in a gradient. */
+/* Says where it began: in a weight, or else in a gradient, and then the step may be skipped. */
 static int diverged(struct loop *l, double loss, double norm)
 {
     const struct tensor *weight = optimizer_not_finite(&l->store, STORE_PARAMETERS), *bad = weight;
     if (!bad)
         bad = optimizer_not_finite(&l->store, STORE_GRADIENTS);
-    return err_set("training diverged at step %" PRId64 ": loss %g, gradient norm %g%s%s%s",
-                   l->at.step + 1, loss, norm, bad ? "; not finite: " : "",
-                   bad && !weight ? "the gradient of " : "", bad ? bad->name : "");
+    err_set("training diverged at step %" PRId64 ": loss %g, gradient norm %g%s%s%s",
+            l->at.step + 1, loss, norm, bad ? "; not finite: " : "",
+            bad && !weight ? "the gradient of " : "", bad ? bad->name : "");
+    if (l->settings->on_divergence == DIVERGENCE_STOP || weight || ++l->skipped == SKIPS)
+        return -1;
+    log_warn("%s; this update is skipped", err_get());
+    return 0;
+}
+
+/* The weights take in the gradients, if these are numbers. */
+static int update(struct loop *l, double loss, double *norm, double rate)
+{
+    TRACE_PHASE("update", -1);
+    *norm = optimizer_norm(&l->store, &l->comm);
+    if (!isfinite(loss) || !isfinite(*norm))
+        return diverged(l, loss, *norm);
+    l->skipped = 0;
+    optimizer_update(&l->plan->optimizer, &l->store, *norm, rate, l->at.step + 1);
+    return store_check(&l->store);
 }
 
 /* One update and what is due after it. */
@@ -393,12 +416,8 @@ static int step(struct loop *l)
     if (batches_next(l->batches, &batch) < 0)
         return -1;
     double rate = schedule_rate(&l->plan->schedule, t);
-    double loss = engine_step(&l->engine, t, &batch, &score);
-    double norm = optimizer_norm(&l->store, &l->comm);
-    if (!isfinite(loss) || !isfinite(norm))
-        return diverged(l, loss, norm);
-    optimizer_update(&l->plan->optimizer, &l->store, norm, rate, t + 1);
-    if (store_check(&l->store) < 0)
+    double loss = engine_step(&l->engine, t, &batch, &score), norm;
+    if (update(l, loss, &norm, rate) < 0)
         return -1;
     l->at.step = t + 1;
     l->at.position += (uint64_t)plan_samples_per_step(l->plan);
@@ -407,6 +426,7 @@ static int step(struct loop *l)
     int validated = l->plan->validation && due(t + 1, s->validate_every, last);
     if (validated && validate(l, &validation) < 0)
         return -1;
+    l->at.validation = engine_loss(&l->plan->model, &validation);
     if ((validated || t == 0 || due(t + 1, s->log_every, last)) &&
         report_step(l, &score, &validation, rate, norm) < 0)
         return -1;
@@ -462,8 +482,14 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
         uint64_t tokens = tokens_done(&l);
         int64_t first = l.at.step;
         double began = log_seconds();
+        if (p->settings->profile)
+            profile_start();
         failed = run(&l) < 0;
-        say_traffic(&l, log_seconds() - began);
+        double seconds = log_seconds() - began;
+        say_traffic(&l, seconds);
+        if (!failed && p->settings->profile)
+            failed = profile_finish(p->settings->profile, l.ops,
+                                    (enum ops_precision)p->settings->precision, seconds) < 0;
         result->steps = l.at.step - first;
         result->tokens = tokens_done(&l) - tokens;
         if (failed && l.metrics.file) { /* a report of a run that diverged, too; its error is told */

@@ -16,6 +16,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "common/trace.h"
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
 #define MADV_POPULATE_READ 22
@@ -86,6 +87,7 @@ static int take(struct mapped *m, struct queue *q)
 /* Makes the pages present, and those to be written writable, in one call where there is one. */
 static void populate(struct array *a)
 {
+    TRACE("disk", "read", -1, 0, a->stored ? a->bytes : 0);
     int write = a->use == MAPPED_WRITE;
     if (!madvise(a->data, a->bytes, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
         return;
@@ -101,6 +103,7 @@ static void populate(struct array *a)
 /* Writes what has changed and waits for it; only clean pages leave the cache. 0 or an errno. */
 static int expel(struct mapped *m, struct array *a)
 {
+    TRACE("disk", "write", -1, 0, a->changed ? a->bytes : 0);
     const unsigned whole = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
                            SYNC_FILE_RANGE_WAIT_AFTER;
     int failed = a->changed && sync_file_range(m->fd, a->offset, (off_t)a->bytes, whole) < 0;
@@ -266,6 +269,7 @@ float *mapped_fetch(struct mapped *m, int i, enum mapped_use use)
     struct array *a = &m->arrays[i];
     pthread_mutex_lock(&m->lock);
     if (a->bytes && a->place != IN) {
+        TRACE("disk", "waiting for the disk", -1, 0, 0);
         double began = log_seconds();
         while (a->place == LEAVING ||
                (a->place == OUT && m->resident + a->bytes > m->budget && m->departing))

@@ -20,6 +20,9 @@
 #include "train/schedule.h"
 #include "train/task.h"
 
+enum divergence { DIVERGENCE_STOP, DIVERGENCE_SKIP };
+#define DIVERGENCE_WORDS "stop|skip" /* in the order of the enum */
+
 struct settings {
     int task; /* enum task_kind */
     int64_t layers, width, heads, inner, positions, vocabulary;
@@ -44,6 +47,8 @@ struct settings {
     const char *output;
     int64_t save_every, keep, validate_every, validation_batches, log_every;
     int save, resume;
+    int on_divergence; /* enum divergence */
+    const char *profile;
 };
 
 /* What an option holds when nothing sets it. */

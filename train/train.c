@@ -89,12 +89,16 @@ static const struct opt options[] = {
     { 0, "save", OPT_FLAG, &s.save, NULL, "save checkpoints and the model; or --no-save", 0, 0 },
     { 0, "save-every", OPT_INT, &s.save_every, "N",
       "updates between checkpoints; 0: save only on a signal", 0, UP },
-    { 0, "keep", OPT_INT, &s.keep, "N", "checkpoints to keep; 0: all", 0, UP },
+    { 0, "keep", OPT_INT, &s.keep, "N", "checkpoints to keep beside the best; 0: all", 0, UP },
     { 0, "validate-every", OPT_INT, &s.validate_every, "N",
       "updates between validations; 0: at the end only", 0, UP },
     { 0, "validation-batches", OPT_INT, &s.validation_batches, "N",
       "micro-batches of a validation; 0: all data", 0, UP },
     { 0, "log-every", OPT_INT, &s.log_every, "N", "updates between log lines; 0: first and last", 0, UP },
+    { 0, "on-divergence", OPT_CHOICE, &s.on_divergence, DIVERGENCE_WORDS,
+      "when a loss or gradient is no number: end the run, or go on without that update", 0, 0 },
+    { 0, "profile", OPT_TEXT, &s.profile, "FILE",
+      "say where the time goes, and write it as a trace for Perfetto or Chrome", 0, 0 },
     { 0, "resume", OPT_FLAG, &s.resume, NULL, "go on from the latest checkpoint in the output", 0, 0 },
     { 0, "dry-run", OPT_FLAG, &dry_run, NULL,
       "print sizes, arithmetic and memory, and stop", 0, 0 },
@@ -104,7 +108,7 @@ static const struct opt options[] = {
 /* The configuration in force, without what says how this one run is started. */
 static void effective_config(struct buf *out)
 {
-    static const char *const not_kept[] = { "resume:", "dry-run:", "verbose:", "quiet:" };
+    static const char *const not_kept[] = { "resume:", "dry-run:", "profile:", "verbose:", "quiet:" };
     struct buf all = BUF_INIT;
     tool_print_config(&all);
     for (const char *line = all.data; *line;) {

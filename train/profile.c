@@ -1,0 +1,97 @@
+#include "train/profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/trace.h"
+
+enum { SIDE = 2048, ROUNDS = 5, FAR = 1 << 26 }; /* FAR: floats beyond any cache */
+
+struct limits {
+    double products[2]; /* FLOP/s by precision */
+    double bytes;       /* a second */
+};
+
+static double best_product(struct ops *o, enum ops_precision precision, float *a)
+{
+    const int64_t n = SIDE;
+    double best = 0;
+    ops_set_precision(o, precision);
+    for (int i = 0; i < ROUNDS; i++) {
+        double began = log_seconds();
+        ops_matmul(o, a, a + n * n, a + 2 * n * n,
+                   &(struct ops_matmul){ .M = n, .N = n, .K = n, .lda = n, .ldb = n, .ldc = n });
+        double rate = 2.0 * (double)(n * n * n) / (log_seconds() - began);
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
+static struct limits measure(struct ops *o)
+{
+    struct limits l = { .bytes = 0 };
+    float *a = ops_buffer(o, FAR);
+    l.products[OPS_F32] = best_product(o, OPS_F32, a);
+    l.products[OPS_BF16] = best_product(o, OPS_BF16, a);
+    for (int i = 0; i < ROUNDS; i++) {
+        double began = log_seconds();
+        ops_add(o, a, a + FAR / 2, FAR / 2);
+        double rate = 12.0 * (FAR / 2) / (log_seconds() - began);
+        l.bytes = rate > l.bytes ? rate : l.bytes;
+    }
+    ops_buffer_free(o, a, FAR);
+    return l;
+}
+
+/* A kernel's time is its own, which add up; a phase's is all that happened in it. */
+static void say(const struct trace_sum *s, double seconds, double all, const struct limits *l,
+                double peak)
+{
+    char flops[64] = "", bytes[64] = "";
+    if (s->flops > 0 && seconds > 0)
+        snprintf(flops, sizeof flops, "%8.1f GFLOP/s %3.0f %%", s->flops / seconds * 1e-9,
+                 100 * s->flops / seconds / peak);
+    if (s->bytes > 0 && seconds > 0)
+        snprintf(bytes, sizeof bytes, "%7.2f GB/s %3.0f %%", s->bytes / seconds * 1e-9,
+                 100 * s->bytes / seconds / l->bytes);
+    log_info("%-24s %8" PRId64 " calls %9.3f s %5.1f %%  %22s  %17s", s->name, s->count, seconds,
+             all > 0 ? 100 * seconds / all : 0, flops, bytes);
+}
+
+static void say_kind(const char *kind, const struct trace_sum *sums, size_t count, double all,
+                     const struct limits *l, double peak)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(sums[i].kind, kind))
+            say(&sums[i], strcmp(kind, "kernel") ? sums[i].seconds : sums[i].own, all, l, peak);
+}
+
+void profile_start(void)
+{
+    trace_start();
+}
+
+int profile_finish(const char *path, struct ops *o, enum ops_precision precision, double seconds)
+{
+    char notes[256];
+    size_t count;
+    trace_on = 0; /* what follows is not the training's */
+    struct limits l = measure(o);
+    ops_set_precision(o, precision);
+    const struct trace_sum *sums = trace_sums(&count);
+    log_info("profile: this machine: %.1f GFLOP/s f32, %.1f bf16, %.2f GB/s; a kernel's time is "
+             "without those that it calls", l.products[OPS_F32] * 1e-9, l.products[OPS_BF16] * 1e-9,
+             l.bytes * 1e-9);
+    say_kind("kernel", sums, count, seconds, &l, l.products[precision]);
+    say_kind("phase", sums, count, seconds, &l, l.products[precision]);
+    say_kind("disk", sums, count, seconds, &l, l.products[precision]);
+    snprintf(notes, sizeof notes,
+             "\"GFLOP/s f32\": %.1f, \"GFLOP/s bf16\": %.1f, \"GB/s\": %.2f, \"kernels\": \"%s\"",
+             l.products[OPS_F32] * 1e-9, l.products[OPS_BF16] * 1e-9, l.bytes * 1e-9,
+             ops_describe(o));
+    int result = trace_write(path, notes);
+    trace_stop();
+    return result;
+}
