@@ -85,6 +85,16 @@ static int has_capitals(const char *token, size_t n)
     return 0;
 }
 
+void wordpiece_frame(struct vocabulary *v, int cased)
+{
+    v->model = VOCABULARY_WORDPIECE;
+    v->byte_level = 0;
+    memcpy(v->prefix, wordpiece_prefix, strlen(wordpiece_prefix) + 1);
+    v->rules = (struct bert_rules){ 1, 1, !cased, !cased, 0 };
+    v->max_chars = HF_MAX_CHARS;
+    v->cleanup = 1;
+}
+
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
     int cased = 0;
@@ -104,10 +114,7 @@ int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char
             vocabulary_add(v, &(struct added_token){ .id = (uint32_t)id, .special = 1 });
         cased |= has_capitals(line, len);
     }
-    v->model = VOCABULARY_WORDPIECE;
-    v->rules = (struct bert_rules){ 1, 1, !cased, !cased, 0 };
-    v->max_chars = HF_MAX_CHARS;
-    v->cleanup = 1;
+    wordpiece_frame(v, cased);
     if (bert_roles(v) < 0)
         return err_in("%s", name);
     bert_templates(v);
@@ -220,6 +227,8 @@ int wordpiece_json_read(struct vocabulary *v, const struct js *root)
     int64_t max_chars = HF_MAX_CHARS;
     const char *unknown = js_text(js_get(model, "unk_token"), &n);
     v->model = VOCABULARY_WORDPIECE;
+    v->byte_level = 0;
+    memcpy(v->prefix, wordpiece_prefix, strlen(wordpiece_prefix) + 1);
     prefix = js_get(model, "continuing_subword_prefix");
     if (prefix && !text_is(prefix, wordpiece_prefix))
         return err_set("model.continuing_subword_prefix is not '%s'", wordpiece_prefix);

@@ -223,17 +223,15 @@ static void merge_long(const struct bpe *b, struct bpe_scratch *s)
     }
 }
 
-static void encode_long(const struct bpe *b, struct bpe_scratch *s, const unsigned char *piece,
-                        size_t n, struct ids *out)
+/* s->ids[0..n) are the tokens. */
+static void encode_long(const struct bpe *b, struct bpe_scratch *s, size_t n, struct ids *out)
 {
-    scratch_reserve(s, n);
     mem_grow(s->heap, s->heap_cap, n);
     s->heap_count = 0;
     for (size_t i = 0; i < n; i++) {
-        s->ids[i] = (uint32_t)b->byte_ids[piece[i]];
         s->prev[i] = i ? (uint32_t)i - 1 : NONE;
         s->next[i] = i + 1 < n ? (uint32_t)i + 1 : NONE;
-        s->ranks[i] = i + 1 < n ? b->byte_ranks[piece[i]][piece[i + 1]] : NONE;
+        s->ranks[i] = i + 1 < n ? pair_rank(b, s->ids[i], s->ids[i + 1]) : NONE;
         if (s->ranks[i] != NONE)
             s->heap[s->heap_count++] = (uint64_t)s->ranks[i] << 32 | i;
     }
@@ -256,24 +254,10 @@ static int check_bytes(const struct bpe *b, const unsigned char *piece, size_t n
     return 0;
 }
 
-int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *text, size_t n,
-               struct ids *out)
+/* ids and ranks have room for SHORT_PIECE + LANES. */
+static void encode_short(const struct bpe *b, uint32_t *ids, int32_t *ranks, size_t n,
+                         struct ids *out)
 {
-    const unsigned char *piece = (const unsigned char *)text;
-    if (check_bytes(b, piece, n) < 0)
-        return -1;
-    if (n >= NONE)
-        return err_set("a piece of %zu bytes without a place to split is too long", n);
-    if (n > SHORT_PIECE) {
-        encode_long(b, s, piece, n, out);
-        return 0;
-    }
-    uint32_t ids[SHORT_PIECE];
-    int32_t ranks[SHORT_PIECE + LANES];
-    for (size_t i = 0; i < n; i++) {
-        ids[i] = (uint32_t)b->byte_ids[piece[i]];
-        ranks[i] = i + 1 < n ? signed_rank(b->byte_ranks[piece[i]][piece[i + 1]]) : NO_RANK;
-    }
     for (size_t i = n; i < n + LANES; i++)
         ranks[i] = NO_RANK;
     if (n > 1)
@@ -281,5 +265,50 @@ int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *text, siz
     mem_grow(out->data, out->cap, out->count + n);
     memcpy(out->data + out->count, ids, n * sizeof *ids);
     out->count += n;
+}
+
+int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *from, size_t n,
+                   struct ids *out)
+{
+    uint32_t ids[SHORT_PIECE];
+    int32_t ranks[SHORT_PIECE + LANES];
+    if (n >= NONE)
+        return err_set("a piece of %zu tokens without a place to split is too long", n);
+    if (n > SHORT_PIECE) {
+        scratch_reserve(s, n);
+        memcpy(s->ids, from, n * sizeof *from);
+        encode_long(b, s, n, out);
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = from[i];
+        ranks[i] = i + 1 < n ? signed_rank(pair_rank(b, from[i], from[i + 1])) : NO_RANK;
+    }
+    encode_short(b, ids, ranks, n, out);
+    return 0;
+}
+
+int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *text, size_t n,
+               struct ids *out)
+{
+    const unsigned char *piece = (const unsigned char *)text;
+    uint32_t ids[SHORT_PIECE];
+    int32_t ranks[SHORT_PIECE + LANES];
+    if (check_bytes(b, piece, n) < 0)
+        return -1;
+    if (n >= NONE)
+        return err_set("a piece of %zu bytes without a place to split is too long", n);
+    if (n > SHORT_PIECE) {
+        scratch_reserve(s, n);
+        for (size_t i = 0; i < n; i++)
+            s->ids[i] = (uint32_t)b->byte_ids[piece[i]];
+        encode_long(b, s, n, out);
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = (uint32_t)b->byte_ids[piece[i]];
+        ranks[i] = i + 1 < n ? signed_rank(b->byte_ranks[piece[i]][piece[i + 1]]) : NO_RANK;
+    }
+    encode_short(b, ids, ranks, n, out);
     return 0;
 }

@@ -37,6 +37,10 @@ struct bpe_scratch {
 };
 void bpe_scratch_release(struct bpe_scratch *s);
 
+/* Appends what ids[0..n) merge to, any tokens. -1 with an error: 2^32 ids or more. */
+int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *ids, size_t n,
+                   struct ids *out);
+
 /* Appends the ids of piece[0..n). -1 with an error: a byte that has no token, or a piece of 4 GiB
  * or more. */
 int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *piece, size_t n,

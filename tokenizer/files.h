@@ -39,6 +39,9 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
 /* BERT's vocab.txt; the rules are Hugging Face's, upper case is kept where a token has some. */
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
+/* A WordPiece vocabulary without tokens, with Hugging Face's rules. */
+void wordpiece_frame(struct vocabulary *v, int cased);
+
 /* Finds [PAD] [UNK] [CLS] [SEP] [MASK] among the tokens; -1 where [UNK] is none. */
 int bert_roles(struct vocabulary *v);
 void bert_templates(struct vocabulary *v); /* [CLS] A [SEP], [CLS] A [SEP] B [SEP] */

@@ -1,136 +1,14 @@
 #include "tokenizer/learn.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "common/mem.h"
-#include "tokenizer/files.h"
+#include "tokenizer/subword.h"
 #include "tokenizer/unicode.h"
 
 #define NONE UINT32_MAX
-
-/* ---- counting words ------------------------------------------------------------------------- */
-
-struct word {
-    size_t at; /* bytes.data[at..at+len) */
-    uint32_t len;
-    uint32_t hash;
-    uint64_t count;
-};
-
-struct word_counts {
-    struct splitter splitter;
-    struct split *split;
-    struct buf repaired, bytes;
-    struct word *words;
-    size_t count, cap;
-    uint32_t *slots; /* hash table of places in words; NONE: free */
-    size_t slot_mask;
-};
-
-struct word_counts *word_counts_new(void)
-{
-    enum { FIRST_SLOTS = 1 << 12 };
-    struct word_counts *w = mem_zalloc(1, sizeof *w);
-    buf_init(&w->repaired);
-    buf_init(&w->bytes);
-    splitter_add(&w->splitter, SPLIT_GPT2, NULL, 0);
-    w->split = split_new(&w->splitter);
-    w->slots = mem_alloc(FIRST_SLOTS * sizeof *w->slots);
-    memset(w->slots, 0xFF, FIRST_SLOTS * sizeof *w->slots);
-    w->slot_mask = FIRST_SLOTS - 1;
-    return w;
-}
-
-void word_counts_free(struct word_counts *w)
-{
-    if (!w)
-        return;
-    split_free(w->split);
-    splitter_release(&w->splitter);
-    buf_release(&w->repaired);
-    buf_release(&w->bytes);
-    free(w->words);
-    free(w->slots);
-    free(w);
-}
-
-uint64_t word_counts_words(const struct word_counts *w)
-{
-    return w->count;
-}
-
-static void grow_slots(struct word_counts *w)
-{
-    size_t slots = 2 * (w->slot_mask + 1);
-    w->slots = mem_resize(w->slots, slots, sizeof *w->slots);
-    memset(w->slots, 0xFF, slots * sizeof *w->slots);
-    w->slot_mask = slots - 1;
-    for (size_t k = 0; k < w->count; k++) {
-        size_t i = w->words[k].hash & w->slot_mask;
-        while (w->slots[i] != NONE)
-            i = (i + 1) & w->slot_mask;
-        w->slots[i] = (uint32_t)k;
-    }
-}
-
-static uint32_t hash_word(const char *word, size_t n)
-{
-    uint64_t h = n, part = 0;
-    for (; n >= 8; word += 8, n -= 8) {
-        memcpy(&part, word, 8);
-        h = (h ^ part) * 0x9E3779B97F4A7C15u;
-        h ^= h >> 32;
-    }
-    part = 0;
-    memcpy(&part, word, n);
-    h = (h ^ part) * 0x9E3779B97F4A7C15u;
-    return (uint32_t)(h >> 32);
-}
-
-static void add_word(struct word_counts *w, const char *word, size_t n, uint64_t count)
-{
-    uint32_t hash = hash_word(word, n);
-    size_t i = hash & w->slot_mask;
-    for (; w->slots[i] != NONE; i = (i + 1) & w->slot_mask) {
-        struct word *have = &w->words[w->slots[i]];
-        if (have->hash == hash && have->len == n && !memcmp(w->bytes.data + have->at, word, n)) {
-            have->count += count;
-            return;
-        }
-    }
-    assert(w->count < NONE && n < NONE);
-    mem_grow(w->words, w->cap, w->count + 1);
-    w->slots[i] = (uint32_t)w->count;
-    w->words[w->count++] = (struct word){ w->bytes.len, (uint32_t)n, hash, count };
-    buf_add(&w->bytes, word, n);
-    if (2 * w->count > w->slot_mask)
-        grow_slots(w);
-}
-
-void word_counts_add(struct word_counts *w, const char *text, size_t n)
-{
-    size_t ends[256], begin = 0;
-    if (utf8_valid(text, n) != n) {
-        buf_clear(&w->repaired);
-        utf8_repair(&w->repaired, text, n);
-        text = w->repaired.data;
-        n = w->repaired.len;
-    }
-    split_begin(w->split, text, n);
-    for (int count; (count = split_next(w->split, ends, 256)) > 0;)
-        for (int i = 0; i < count; begin = ends[i++])
-            add_word(w, text + begin, ends[i] - begin, 1);
-}
-
-void word_counts_merge(struct word_counts *into, const struct word_counts *from)
-{
-    for (size_t i = 0; i < from->count; i++)
-        add_word(into, from->bytes.data + from->words[i].at, from->words[i].len,
-                 from->words[i].count);
-}
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
 
@@ -158,13 +36,31 @@ struct symbols {
     uint32_t count;
 };
 
+/* Units by their code points: of characters their own, of bytes those of the byte alphabet. */
+struct alphabet {
+    uint64_t *counts;      /* how often each occurs; INITIAL: it is in the alphabet anyway */
+    uint32_t *first, *rest; /* ids at the begin of a word, and behind it; NONE */
+    uint32_t limit;        /* code points are below */
+};
+#define INITIAL UINT64_MAX
+
+/* A vocabulary from before, at work. */
+struct known {
+    struct subword *subword;
+    struct subword_scratch scratch;
+    struct ids ids;
+    struct buf word;
+    uint32_t max_chars;
+};
+
 struct learner {
     struct vocabulary *v;
     const struct learn_options *options;
     struct symbols *symbols; /* per word */
     uint32_t *symbol_pool;
-    const struct word *words;
+    const struct counted_word *words;
     size_t word_count;
+    struct alphabet *alphabet;
 
     struct pair *pairs;
     size_t pair_count, pairs_cap;
@@ -280,58 +176,230 @@ static void queue_touched(struct learner *l)
     l->touched_count = 0;
 }
 
-/* ---- learning ------------------------------------------------------------------------------- */
+/* ---- the alphabet --------------------------------------------------------------------------- */
 
-/* Ids for the special tokens and the alphabet. */
-static int begin_vocabulary(struct learner *l, const struct word_counts *words)
+/* The unit at p, and its bytes. */
+static uint32_t unit_at(const struct vocabulary *v, const char *p, size_t *len)
 {
+    if (!v->byte_level)
+        return utf8_get((const unsigned char *)p, len);
+    *len = 1;
+    return alphabet_char((unsigned char)*p);
+}
+
+static void count_units(struct learner *l, const struct counted_words *words)
+{
+    struct alphabet *a = l->alphabet;
+    size_t len;
+    for (size_t w = 0; w < words->count; w++) {
+        const struct counted_word *word = &words->words[w];
+        for (size_t i = 0; i < word->len; i += len) {
+            uint64_t *count = &a->counts[unit_at(l->v, words->bytes.data + word->at + i, &len)];
+            if (*count != INITIAL)
+                *count += word->count;
+        }
+    }
+}
+
+static void count_initial(struct learner *l)
+{
+    const char *text = l->options->initial ? l->options->initial : "";
+    size_t n = strlen(text), len;
+    for (size_t i = 0; i < n; i += len)
+        l->alphabet->counts[unit_at(l->v, text + i, &len)] = INITIAL;
+    for (int b = 0; b < 256 && l->v->byte_level && l->options->all_bytes; b++)
+        l->alphabet->counts[alphabet_char((unsigned char)b)] = INITIAL;
+}
+
+struct ranked_unit {
+    uint64_t count;
+    uint32_t unit;
+};
+
+/* The most frequent first, and the smaller code point first. */
+static int compare_units(const void *x, const void *y)
+{
+    const struct ranked_unit *a = x, *b = y;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return a->unit < b->unit ? -1 : a->unit > b->unit;
+}
+
+/* Forgets the least frequent units beyond the limit. */
+static void limit_alphabet(struct alphabet *a, size_t limit)
+{
+    struct ranked_unit *units = NULL;
+    size_t count = 0, cap = 0;
+    for (uint32_t c = 0; c < a->limit; c++) {
+        if (!a->counts[c])
+            continue;
+        mem_grow(units, cap, count + 1);
+        units[count++] = (struct ranked_unit){ a->counts[c], c };
+    }
+    if (count)
+        qsort(units, count, sizeof *units, compare_units);
+    for (size_t i = limit; i < count; i++)
+        if (units[i].count != INITIAL)
+            a->counts[units[i].unit] = 0;
+    free(units);
+}
+
+static void unit_name(const struct vocabulary *v, uint32_t unit, int rest, struct buf *name)
+{
+    buf_clear(name);
+    if (rest)
+        buf_adds(name, v->prefix);
+    size_t at = name->len;
+    buf_add_utf8(name, unit);
+    if (v->byte_level) {
+        struct buf byte = BUF_INIT;
+        alphabet_decode(&byte, name->data + at, name->len - at);
+        buf_truncate(name, at);
+        buf_add(name, byte.data, byte.len);
+        buf_release(&byte);
+    }
+}
+
+/* Gives the unit its id: the one it has, or the next. */
+static int put_unit(struct vocabulary *v, uint32_t unit, int rest, uint32_t *id)
+{
+    struct buf name = BUF_INIT;
+    unit_name(v, unit, rest, &name);
+    int64_t have = vocabulary_find(v, name.data, name.len);
+    if (have >= 0 && v->tokens[have].kind != TOKEN_MODEL)
+        have = -1;
+    *id = have >= 0 ? (uint32_t)have : v->count;
+    int result = have >= 0 ? 0 : vocabulary_put(v, v->count, name.data, name.len, TOKEN_MODEL);
+    buf_release(&name);
+    return result;
+}
+
+/* Units that begin with the prefix where they stand behind the first one of a word. */
+static int put_rest(struct learner *l, const struct counted_words *words)
+{
+    struct alphabet *a = l->alphabet;
+    unsigned char *seen = mem_zalloc(a->limit, 1);
+    int result = 0;
+    size_t len;
+    for (size_t w = 0; w < words->count; w++) {
+        const struct counted_word *word = &words->words[w];
+        const char *text = words->bytes.data + word->at;
+        for (size_t i = 0; i < word->len; i += len) {
+            uint32_t unit = unit_at(l->v, text + i, &len);
+            seen[unit] |= i > 0;
+        }
+    }
+    for (uint32_t c = 0; c < a->limit && !result; c++)
+        if (seen[c] && a->first[c] != NONE)
+            result = put_unit(l->v, c, 1, &a->rest[c]);
+    free(seen);
+    return result;
+}
+
+static int put_alphabet(struct learner *l, const struct counted_words *words)
+{
+    struct alphabet *a = l->alphabet;
     const struct learn_options *o = l->options;
-    unsigned char by_char[ALPHABET_LIMIT] = { 0 }; /* the byte that a character stands for */
-    int used[256] = { 0 };
-    for (size_t i = 0; i < o->special_count; i++) {
-        struct added_token a = { .id = (uint32_t)i, .special = 1 };
-        if (vocabulary_find(l->v, o->special[i], strlen(o->special[i])) >= 0)
-            return err_set("special token '%s' is given twice", o->special[i]);
-        if (vocabulary_put(l->v, (int64_t)i, o->special[i], strlen(o->special[i]), TOKEN_ADDED) < 0)
-            return err_in("special token '%s'", o->special[i]);
-        vocabulary_add(l->v, &a);
-    }
-    for (int b = 0; b < 256; b++)
-        used[b] = !o->seen_bytes_only;
-    for (size_t i = 0; i < words->bytes.len; i++)
-        used[(unsigned char)words->bytes.data[i]] = 1;
-    for (int b = 0; b < 256; b++)
-        by_char[alphabet_char((unsigned char)b)] = (unsigned char)b;
-    for (unsigned c = 0; c < ALPHABET_LIMIT; c++) {
-        char byte = (char)by_char[c];
-        if (alphabet_char((unsigned char)byte) == c && used[(unsigned char)byte] &&
-            vocabulary_put(l->v, l->v->count, &byte, 1, TOKEN_MODEL) < 0)
+    a->limit = l->v->byte_level ? ALPHABET_LIMIT : UNICODE_LIMIT;
+    a->counts = mem_zalloc(a->limit, sizeof *a->counts);
+    a->first = mem_alloc(a->limit * sizeof *a->first);
+    a->rest = mem_alloc(a->limit * sizeof *a->rest);
+    memset(a->first, 0xFF, a->limit * sizeof *a->first);
+    memset(a->rest, 0xFF, a->limit * sizeof *a->rest);
+    count_initial(l);
+    count_units(l, words);
+    if (o->alphabet_limit)
+        limit_alphabet(a, o->alphabet_limit);
+    for (uint32_t c = 0; c < a->limit; c++)
+        if (a->counts[c] && put_unit(l->v, c, 0, &a->first[c]) < 0)
             return -1;
-    }
-    if (l->v->count > o->vocabulary_size)
-        return err_set("a vocabulary of %u is too small: special tokens and alphabet are %u",
-                       o->vocabulary_size, l->v->count);
+    if (*l->v->prefix && put_rest(l, words) < 0)
+        return -1;
+    if (!*l->v->prefix)
+        memcpy(a->rest, a->first, a->limit * sizeof *a->rest);
     return 0;
 }
 
-/* Words as tokens of one byte, and all their pairs in the queue. */
-static void begin_words(struct learner *l, const struct word_counts *words)
+static int put_special(struct vocabulary *v, const struct learn_options *o)
 {
-    int64_t byte_ids[256];
-    vocabulary_byte_ids(l->v, byte_ids);
+    for (size_t i = 0; i < o->special_count; i++) {
+        struct added_token a = { .id = v->count, .special = 1 };
+        if (vocabulary_find(v, o->special[i], strlen(o->special[i])) >= 0)
+            return err_set("special token '%s' is given twice", o->special[i]);
+        if (vocabulary_put(v, v->count, o->special[i], strlen(o->special[i]), TOKEN_ADDED) < 0)
+            return err_in("special token '%s'", o->special[i]);
+        vocabulary_add(v, &a);
+    }
+    return 0;
+}
+
+/* Ids for the special tokens and the alphabet. */
+static int begin_vocabulary(struct learner *l, const struct counted_words *words)
+{
+    uint32_t before = l->v->count;
+    if (put_special(l->v, l->options) < 0 || put_alphabet(l, words) < 0)
+        return -1;
+    if (l->v->count <= l->options->vocabulary_size)
+        return 0;
+    if (before)
+        return err_set("a vocabulary of %u is too small: it has %u tokens already, and %u more for "
+                       "its alphabet",
+                       l->options->vocabulary_size, before, l->v->count - before);
+    return err_set("a vocabulary of %u is too small: special tokens and alphabet are %u",
+                   l->options->vocabulary_size, l->v->count);
+}
+
+/* ---- learning ------------------------------------------------------------------------------- */
+
+/* A word as units, without those that are not in the alphabet. */
+static void put_units(struct learner *l, const char *word, size_t n, struct symbols *s)
+{
+    size_t len;
+    for (size_t i = 0; i < n; i += len) {
+        uint32_t unit = unit_at(l->v, word + i, &len);
+        uint32_t id = (i ? l->alphabet->rest : l->alphabet->first)[unit];
+        if (id != NONE)
+            s->ids[s->count++] = id;
+    }
+}
+
+/* The tokens that the vocabulary had before cut the words into larger parts than units. */
+static int put_known(struct learner *l, struct known *k, const char *word, size_t n,
+                     struct symbols *s)
+{
+    size_t len;
+    buf_clear(&k->word);
+    k->ids.count = 0;
+    for (size_t i = 0; i < n; i += len)
+        if (l->alphabet->counts[unit_at(l->v, word + i, &len)])
+            buf_add(&k->word, word + i, len);
+    if (k->word.len && subword_encode(k->subword, &k->scratch, k->word.data, k->word.len, &k->ids) < 0)
+        return -1;
+    memcpy(s->ids, k->ids.data, k->ids.count * sizeof *s->ids);
+    s->count = (uint32_t)k->ids.count;
+    return 0;
+}
+
+/* Words as tokens, and all their pairs in the queue. */
+static int begin_words(struct learner *l, const struct counted_words *words, struct known *known)
+{
     l->words = words->words;
     l->word_count = words->count;
     l->symbol_pool = mem_alloc(words->bytes.len * sizeof *l->symbol_pool);
     l->symbols = mem_alloc(words->count * sizeof *l->symbols);
-    for (size_t i = 0; i < words->bytes.len; i++)
-        l->symbol_pool[i] = (uint32_t)byte_ids[(unsigned char)words->bytes.data[i]];
     for (uint32_t w = 0; w < words->count; w++) {
         struct symbols *s = &l->symbols[w];
-        *s = (struct symbols){ l->symbol_pool + words->words[w].at, words->words[w].len };
+        const char *word = words->bytes.data + words->words[w].at;
+        *s = (struct symbols){ l->symbol_pool + words->words[w].at, 0 };
+        if (!known)
+            put_units(l, word, words->words[w].len, s);
+        else if (put_known(l, known, word, words->words[w].len, s) < 0)
+            return -1;
         for (uint32_t i = 0; i + 1 < s->count; i++)
             count_pair(l, s->ids[i], s->ids[i + 1], w, 1);
     }
     queue_touched(l);
+    return 0;
 }
 
 /* Replaces the pair in one word. The pair's own count stays as it is: it is done with, unless
@@ -363,10 +431,14 @@ static void merge_in_word(struct learner *l, uint32_t w, uint32_t left, uint32_t
 static int64_t joined_id(struct learner *l, const struct pair *p)
 {
     struct buf bytes = BUF_INIT;
-    size_t n = 0;
+    size_t n = 0, prefix = strlen(l->v->prefix);
     const char *part = vocabulary_bytes(l->v, p->left, &n);
     buf_add(&bytes, part, n);
     part = vocabulary_bytes(l->v, p->right, &n);
+    if (n >= prefix && !memcmp(part, l->v->prefix, prefix)) {
+        part += prefix;
+        n -= prefix;
+    }
     buf_add(&bytes, part, n);
     int64_t id = vocabulary_find(l->v, bytes.data, bytes.len);
     if (id >= 0 && l->v->tokens[id].kind == TOKEN_ADDED)
@@ -391,7 +463,8 @@ static int merge_pairs(struct learner *l)
         int64_t id = -1;
         int enough = top.count >= 1 && (uint64_t)top.count >= l->options->min_frequency;
         if (enough && (id = joined_id(l, &p)) >= 0) {
-            vocabulary_merge(l->v, p.left, p.right, (uint32_t)id);
+            if (l->v->model == VOCABULARY_BPE)
+                vocabulary_merge(l->v, p.left, p.right, (uint32_t)id);
             for (uint32_t i = 0; i < top.places.count; i++)
                 merge_in_word(l, top.places.words[i], p.left, p.right, (uint32_t)id);
             queue_touched(l);
@@ -407,7 +480,7 @@ static int merge_pairs(struct learner *l)
 static void drop_repeated_merges(struct vocabulary *v, struct learner *l)
 {
     size_t kept = v->merge_count;
-    unsigned char *seen = mem_zalloc(l->pair_count + 1, 1);
+    unsigned char *seen = mem_zalloc(l->pair_count + v->merge_count + 1, 1);
     for (size_t i = v->merge_count; i-- > 0;) {
         uint32_t k = get_pair(l, v->merges[i].left, v->merges[i].right);
         if (!seen[k])
@@ -434,23 +507,50 @@ static void learner_release(struct learner *l)
     free(l->symbol_pool);
 }
 
-int learn(struct vocabulary *v, const struct word_counts *words, const struct learn_options *o)
+static void alphabet_release(struct alphabet *a)
 {
-    struct learner l = { .v = v, .options = o };
-    vocabulary_init(v);
-    int result = splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+    free(a->counts);
+    free(a->first);
+    free(a->rest);
+}
+
+/* What cuts words by the tokens that are there already. */
+static void known_begin(struct known *k, struct vocabulary *v)
+{
+    buf_init(&k->word);
+    k->max_chars = v->max_chars;
+    v->max_chars = UINT32_MAX; /* any word may be learned from */
+    k->subword = subword_new(v);
+}
+
+static void known_release(struct known *k, struct vocabulary *v)
+{
+    if (!k->subword)
+        return;
+    v->max_chars = k->max_chars;
+    subword_free(k->subword);
+    subword_scratch_release(&k->scratch);
+    ids_release(&k->ids);
+    buf_release(&k->word);
+}
+
+int learn(struct vocabulary *v, const struct counted_words *words, const struct learn_options *o)
+{
+    struct alphabet alphabet = { 0 };
+    struct known known = { 0 };
+    struct learner l = { .v = v, .options = o, .alphabet = &alphabet };
+    uint32_t before = v->count;
+    int result = begin_vocabulary(&l, words);
+    if (!result && before)
+        known_begin(&known, v);
     if (!result)
-        result = begin_vocabulary(&l, words);
-    if (!result) {
-        begin_words(&l, words);
+        result = begin_words(&l, words, before ? &known : NULL);
+    if (!result)
         result = merge_pairs(&l);
-    }
-    if (!result) {
+    if (!result)
         drop_repeated_merges(v, &l);
-        v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
-    }
+    known_release(&known, v);
+    alphabet_release(&alphabet);
     learner_release(&l);
-    if (result < 0)
-        vocabulary_release(v);
     return result;
 }

@@ -26,6 +26,8 @@ enum source_format {
     SOURCE_SENTENCES,
 };
 
+#define SOURCE_FORMATS "auto|documents|jsonl|text|lines|sentences"
+
 struct source;
 
 /* No paths: stdin. With `text_by_line` a file of text is not one document but one a line, each

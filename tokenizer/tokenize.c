@@ -1,101 +1,22 @@
 /* tokenize - text to token streams and back, and vocabularies from text. */
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "common/file.h"
 #include "common/log.h"
-#include "common/mem.h"
-#include "common/pool.h"
 #include "common/stream.h"
 #include "common/tool.h"
-#include "tokenizer/learn.h"
+#include "tokenizer/batch.h"
+#include "tokenizer/learn_command.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/source.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/vocabulary.h"
-
-#define FORMATS "auto|documents|jsonl|text|lines|sentences"
 
 static const char *vocabulary_path, *output_path = "-";
 static int format, special, as_ids, wrap, rules, letters, refuse_invalid;
-
-/* What goes through a pipeline at once: some documents, and what becomes of them. */
-enum { BATCH_BYTES = 256 << 10, BATCH_DOCUMENTS = 4096 };
-
-struct batch {
-    struct buf text;
-    size_t *ends; /* document i is text[ends[i - 1]..ends[i]) */
-    size_t count, ends_cap;
-    uint64_t first; /* document's number in the run, from 1 */
-    int sentences;
-    struct buf out;
-    uint64_t tokens;
-    struct ids ids, wrapped, types, sentence_ends;
-    struct buf repaired;
-};
-
-static void batch_free(struct batch *b)
-{
-    buf_release(&b->text);
-    buf_release(&b->out);
-    buf_release(&b->repaired);
-    ids_release(&b->ids);
-    ids_release(&b->wrapped);
-    ids_release(&b->types);
-    ids_release(&b->sentence_ends);
-    free(b->ends);
-    free(b);
-}
-
-static struct batch *batch_new(void)
-{
-    struct batch *b = mem_zalloc(1, sizeof *b);
-    buf_init(&b->text);
-    buf_init(&b->out);
-    buf_init(&b->repaired);
-    return b;
-}
-
-/* Fills a batch: 1, 0 at the end, -1. Documents with and without sentences do not mix. */
-static int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
-{
-    buf_clear(&b->text);
-    b->count = 0;
-    while (b->text.len < BATCH_BYTES && b->count < BATCH_DOCUMENTS) {
-        int sentences, got = source_read(source, &b->text, &sentences);
-        if (got < 0)
-            return -1;
-        if (!got)
-            break;
-        if (*sentences_so_far >= 0 && sentences != *sentences_so_far)
-            return err_set("documents with sentences=%d follow documents with sentences=%d",
-                           sentences, *sentences_so_far);
-        *sentences_so_far = b->sentences = sentences;
-        mem_grow(b->ends, b->ends_cap, b->count + 1);
-        b->ends[b->count++] = b->text.len;
-    }
-    return b->count > 0;
-}
-
-/* Runs `p`, which lacks its items, with batches for items. */
-static int run_batches(struct pipeline *p)
-{
-    int threads = (int)tool_threads;
-    p->item_count = threads > 1 ? 3 * threads : 1;
-    p->items = mem_zalloc((size_t)p->item_count, sizeof *p->items);
-    for (int i = 0; i < p->item_count; i++)
-        p->items[i] = batch_new();
-    int result = pipeline_run(p, threads);
-    for (int i = 0; i < p->item_count; i++)
-        batch_free(p->items[i]);
-    free(p->items);
-    return result;
-}
 
 /* ---- tokenize --------------------------------------------------------------------------------- */
 
@@ -108,25 +29,8 @@ struct encoding {
     int begun;     /* the header is written */
     int width;
     uint64_t read, documents;
-    pthread_mutex_t lock;
-    struct encoder **idle; /* encoders that no thread uses: the last used is taken first */
-    int idle_count;
+    struct idle encoders;
 };
-
-static struct encoder *take_encoder(struct encoding *c)
-{
-    pthread_mutex_lock(&c->lock);
-    struct encoder *e = c->idle_count ? c->idle[--c->idle_count] : NULL;
-    pthread_mutex_unlock(&c->lock);
-    return e ? e : encoder_new(c->t);
-}
-
-static void give_encoder(struct encoding *c, struct encoder *e)
-{
-    pthread_mutex_lock(&c->lock);
-    c->idle[c->idle_count++] = e;
-    pthread_mutex_unlock(&c->lock);
-}
 
 static int encoding_read(void *ctx, void *item)
 {
@@ -231,8 +135,10 @@ static int encoding_work(void *ctx, void *item)
 {
     struct encoding *c = ctx;
     struct batch *b = item;
-    struct encoder *e = take_encoder(c);
+    struct encoder *e = idle_take(&c->encoders);
     int result = 0;
+    if (!e)
+        e = encoder_new(c->t);
     buf_clear(&b->out);
     b->tokens = 0;
     for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
@@ -240,7 +146,7 @@ static int encoding_work(void *ctx, void *item)
         if (!result)
             result = encode_document(c, e, b, b->text.data + at, b->ends[i] - at);
     }
-    give_encoder(c, e);
+    idle_give(&c->encoders, e);
     return result;
 }
 
@@ -284,10 +190,15 @@ static int encode_all(struct encoding *c)
 {
     struct pipeline p = { encoding_read, encoding_work, encoding_write, c, NULL, 0 };
     progress_begin("documents", 0);
-    if (run_batches(&p) < 0 || write_header(c) < 0)
+    if (batch_run(&p, (int)tool_threads) < 0 || write_header(c) < 0)
         return -1;
     progress_end();
     return as_ids ? 0 : stream_end(&c->writer);
+}
+
+static void free_encoder(void *e)
+{
+    encoder_free(e);
 }
 
 static int run_tokenize(int argc, char **argv)
@@ -303,8 +214,7 @@ static int run_tokenize(int argc, char **argv)
     if (!(c.t = tokenizer_load_with(vocabulary_path, &how)))
         return -1;
     c.width = tokenizer_size(c.t) <= 1 << 16 ? 2 : 4;
-    c.idle = mem_zalloc((size_t)tool_threads, sizeof *c.idle);
-    pthread_mutex_init(&c.lock, NULL);
+    idle_init(&c.encoders);
     c.source = source_open(argv, argc, (enum source_format)format, 0);
     int result = c.source ? output_open(&c.out, output_path) : -1;
     if (!result) {
@@ -314,125 +224,10 @@ static int run_tokenize(int argc, char **argv)
         else
             result = output_close(&c.out);
     }
-    while (c.idle_count)
-        encoder_free(c.idle[--c.idle_count]);
-    free(c.idle);
-    pthread_mutex_destroy(&c.lock);
+    idle_release(&c.encoders, free_encoder);
     stream_writer_release(&c.writer);
     source_close(c.source);
     tokenizer_free(c.t);
-    return result;
-}
-
-/* ---- tokenize train --------------------------------------------------------------------------- */
-
-static const char *folder_path;
-static int64_t vocabulary_size = 30000, min_frequency = 2;
-static struct opt_list special_tokens;
-static int alphabet;
-
-struct counting {
-    struct source *source;
-    int sentences; /* not used, but not to be mixed */
-    uint64_t documents;
-    pthread_mutex_t lock;
-    struct word_counts **idle;
-    int idle_count;
-};
-
-static int counting_read(void *ctx, void *item)
-{
-    struct counting *c = ctx;
-    c->sentences = -1;
-    return batch_read(item, c->source, &c->sentences);
-}
-
-static int counting_work(void *ctx, void *item)
-{
-    struct counting *c = ctx;
-    struct batch *b = item;
-    pthread_mutex_lock(&c->lock);
-    struct word_counts *w = c->idle_count ? c->idle[--c->idle_count] : NULL;
-    pthread_mutex_unlock(&c->lock);
-    if (!w)
-        w = word_counts_new();
-    for (size_t i = 0, at = 0; i < b->count; at = b->ends[i++])
-        word_counts_add(w, b->text.data + at, b->ends[i] - at);
-    pthread_mutex_lock(&c->lock);
-    c->idle[c->idle_count++] = w;
-    pthread_mutex_unlock(&c->lock);
-    return 0;
-}
-
-static int counting_write(void *ctx, void *item)
-{
-    struct counting *c = ctx;
-    struct batch *b = item;
-    c->documents += b->count;
-    tool_count("texts", b->count);
-    tool_count("bytes", b->text.len);
-    progress_to(c->documents);
-    return 0;
-}
-
-/* The counts of all threads together; freed by the caller. */
-static struct word_counts *join_counts(struct counting *c)
-{
-    struct word_counts *all = c->idle_count ? c->idle[--c->idle_count] : word_counts_new();
-    while (c->idle_count) {
-        struct word_counts *w = c->idle[--c->idle_count];
-        word_counts_merge(all, w);
-        word_counts_free(w);
-    }
-    return all;
-}
-
-static int learn_and_save(const struct word_counts *words)
-{
-    static const char *end_of_text = "<|endoftext|>";
-    struct learn_options o = {
-        .vocabulary_size = (uint32_t)vocabulary_size,
-        .min_frequency = (uint64_t)min_frequency,
-        .special = special_tokens.count ? special_tokens.items : &end_of_text,
-        .special_count = special_tokens.count ? special_tokens.count : 1,
-        .seen_bytes_only = alphabet,
-    };
-    if (special_tokens.count == 1 && !*special_tokens.items[0])
-        o.special_count = 0;
-    struct vocabulary v;
-    if (learn(&v, words, &o) < 0)
-        return -1;
-    if (v.count < o.vocabulary_size)
-        log_warn("the text gives %" PRIu32 " tokens, not %" PRIu32, v.count, o.vocabulary_size);
-    tool_count("words", word_counts_words(words));
-    tool_count("tokens", v.count);
-    struct tokenizer *t = tokenizer_from_vocabulary(&v);
-    int result = tokenizer_save(t, folder_path);
-    tokenizer_free(t);
-    return result;
-}
-
-static int run_train(int argc, char **argv)
-{
-    if (!folder_path)
-        return err_usage("--output is wanted: the folder for the vocabulary");
-    for (size_t i = 0; i < special_tokens.count; i++)
-        if (!*special_tokens.items[i] && special_tokens.count > 1)
-            return err_usage("--special '' means none, and stands alone");
-    struct counting c = { .idle = mem_zalloc((size_t)tool_threads, sizeof *c.idle) };
-    struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0 };
-    pthread_mutex_init(&c.lock, NULL);
-    c.source = source_open(argv, argc, (enum source_format)format, 1);
-    progress_begin("texts", 0);
-    int result = c.source ? run_batches(&p) : -1;
-    progress_end();
-    struct word_counts *words = join_counts(&c);
-    if (!result)
-        result = learn_and_save(words);
-    word_counts_free(words);
-    source_close(c.source);
-    free(c.idle);
-    pthread_mutex_destroy(&c.lock);
     return result;
 }
 
@@ -552,24 +347,13 @@ static int run_decode(int argc, char **argv)
 static const struct opt tokenize_options[] = {
     { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0, 0 },
     { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
-    { 0, "format", OPT_CHOICE, &format, FORMATS, "what the input is", 0, 0 },
+    { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS, "what the input is", 0, 0 },
     { 0, "special", OPT_FLAG, &special, NULL, "recognise special tokens in the text", 0, 0 },
     { 0, "invalid", OPT_CHOICE, &refuse_invalid, "replace|error", "what bytes that are not UTF-8 are", 0, 0 },
     { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0, 0 },
     { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0, 0 },
     { 0, "wrap", OPT_FLAG, &wrap, NULL, "with --ids: put [CLS] and [SEP] about each document", 0, 0 },
     { 0, "ids", OPT_FLAG, &as_ids, NULL, "write a line of decimal ids a document", 0, 0 },
-    { 0 },
-};
-
-static const struct opt train_options[] = {
-    { 'o', "output", OPT_TEXT, &folder_path, "DIR", "folder for the vocabulary's files", 0, 0 },
-    { 0, "vocab-size", OPT_INT, &vocabulary_size, "N", "tokens, all told", 1, 1 << 24 },
-    { 0, "min-frequency", OPT_INT, &min_frequency, "N", "merge pairs that occur so often", 0, 1e15 },
-    { 0, "special", OPT_LIST, &special_tokens, "TOKEN",
-      "special token, <|endoftext|> if none is given; '' for none", 0, 0 },
-    { 0, "alphabet", OPT_CHOICE, &alphabet, "bytes|seen", "all bytes, or those in the text", 0, 0 },
-    { 0, "format", OPT_CHOICE, &format, FORMATS, "what the input is", 0, 0 },
     { 0 },
 };
 
@@ -584,8 +368,8 @@ static const struct opt decode_options[] = {
 static const struct tool_command commands[] = {
     { NULL, "[FILE...]", "Turns documents into a stream of token ids.", tokenize_options,
       TOOL_THREADS | TOOL_PROGRESS, 0, -1, run_tokenize },
-    { "train", "[FILE...]", "Learns a byte-level BPE vocabulary from text.", train_options,
-      TOOL_THREADS | TOOL_PROGRESS, 0, -1, run_train },
+    { "train", "[FILE...]", "Learns a vocabulary from text.", learn_command_options,
+      TOOL_THREADS | TOOL_PROGRESS, 0, -1, learn_command },
     { "decode", "[FILE]", "Turns a stream of token ids into text, a line end after each document.",
       decode_options, 0, 0, 1, run_decode },
     { 0 },

@@ -5,18 +5,17 @@
 
 #include "common/err.h"
 #include "common/mem.h"
-#include "tokenizer/bpe.h"
 #include "tokenizer/files.h"
 #include "tokenizer/pretokenize.h"
+#include "tokenizer/subword.h"
 #include "tokenizer/unicode.h"
 #include "tokenizer/wordcache.h"
 #include "tokenizer/wordpiece.h"
 
 struct tokenizer {
     struct vocabulary v;
-    struct bpe *bpe;              /* one or the other */
-    struct wordpiece *wordpiece;
-    struct normalizer *normalizer;
+    struct subword *subword;
+    struct normalizer *normalizer; /* NULL unless BERT's rules make the words */
     uint64_t checksum;
     /* Per kind of encoding and pass over the text: the added tokens looked for, and the bytes
      * with which one begins. */
@@ -61,18 +60,19 @@ struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
     struct tokenizer *t = mem_zalloc(1, sizeof *t);
     t->v = *v;
     vocabulary_init(v);
-    if (t->v.model == VOCABULARY_WORDPIECE) {
+    if (t->v.model == VOCABULARY_WORDPIECE)
         t->normalizer = normalizer_new(&t->v.rules);
-        t->wordpiece = wordpiece_new(&t->v, (uint32_t)t->v.roles[TOKENIZER_UNKNOWN],
-                                     t->v.max_chars);
-    } else {
-        int64_t byte_ids[256];
-        vocabulary_byte_ids(&t->v, byte_ids);
-        t->bpe = bpe_new(byte_ids, t->v.merges, t->v.merge_count);
-    }
+    t->subword = subword_new(&t->v);
     t->checksum = checksum(&t->v);
     collect_added(t);
     return t;
+}
+
+void tokenizer_into_vocabulary(struct tokenizer *t, struct vocabulary *v)
+{
+    *v = t->v;
+    vocabulary_init(&t->v);
+    tokenizer_free(t);
 }
 
 struct tokenizer *tokenizer_load_with(const char *path, const struct tokenizer_options *o)
@@ -92,8 +92,7 @@ void tokenizer_free(struct tokenizer *t)
         return;
     for (int i = 0; i < 4; i++)
         free(t->added[i / 2][i % 2].items);
-    bpe_free(t->bpe);
-    wordpiece_free(t->wordpiece);
+    subword_free(t->subword);
     normalizer_free(t->normalizer);
     vocabulary_release(&t->v);
     free(t);
@@ -208,7 +207,8 @@ static int decode_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n
 static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
                   struct buf *out)
 {
-    if (!skip && !t->wordpiece)
+    int wordpiece = t->v.model == VOCABULARY_WORDPIECE;
+    if (!skip && !wordpiece)
         return decode_bytes(t, ids, n, out);
     const struct vocabulary *v = &t->v;
     int first = 1;
@@ -219,7 +219,7 @@ static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int 
             return bad_id(t, ids[i], i);
         if (skip && is_special(v, ids[i]))
             continue;
-        if (t->wordpiece)
+        if (wordpiece)
             put_word(v, first, bytes, len, out);
         else
             buf_add(out, bytes, len);
@@ -267,35 +267,24 @@ struct encoder {
     struct words *words;
     struct words *letters; /* for places: the walk over one character, made when wanted */
     struct ids sources;
-    struct bpe_scratch scratch;
+    struct subword_scratch scratch;
     struct wordcache *cache;
     struct buf repaired, prefixed;
-    size_t bounds[1024]; /* of the pieces that follow one another */
+    struct pieces tiles; /* that follow one another */
+    size_t bounds[1024];
 };
 
 static int encode_piece(void *ctx, const char *piece, size_t n, struct ids *out)
 {
     struct encoder *e = ctx;
-    const struct vocabulary *v = &e->t->v;
-    if (e->t->wordpiece) {
-        wordpiece_encode(e->t->wordpiece, piece, n, out);
-        return 0;
-    }
-    if (v->ignore_merges) {
-        int64_t id = vocabulary_find(v, piece, n);
-        if (id >= 0 && v->tokens[id].kind == TOKEN_MODEL) {
-            ids_add(out, (uint32_t)id);
-            return 0;
-        }
-    }
-    return bpe_encode(e->t->bpe, &e->scratch, piece, n, out);
+    return subword_encode(e->t->subword, &e->scratch, piece, n, out);
 }
 
 struct encoder *encoder_new(const struct tokenizer *t)
 {
     struct encoder *e = mem_zalloc(1, sizeof *e);
     e->t = t;
-    if (t->wordpiece)
+    if (t->normalizer)
         e->words = words_new(t->normalizer);
     else
         e->split = split_new(&t->v.splitter);
@@ -313,54 +302,62 @@ void encoder_free(struct encoder *e)
     words_free(e->words);
     words_free(e->letters);
     ids_release(&e->sources);
-    bpe_scratch_release(&e->scratch);
+    subword_scratch_release(&e->scratch);
     wordcache_free(e->cache);
     buf_release(&e->repaired);
     buf_release(&e->prefixed);
     free(e);
 }
 
-static int encode_words(struct encoder *e, const char *text, size_t n, struct ids *out)
+static const char *with_prefix_space(struct encoder *e, const char *text, size_t *n)
 {
-    struct pieces p;
-    size_t failed;
-    words_begin(e->words, text, n);
-    while (words_next(e->words, &p))
-        if (wordcache_encode(e->cache, &p, out, &failed) < 0)
-            return -1;
-    return 0;
+    if (!e->t->v.prefix_space || !*n || text[0] == ' ')
+        return text;
+    buf_clear(&e->prefixed);
+    buf_addc(&e->prefixed, ' ');
+    buf_add(&e->prefixed, text, *n);
+    *n += 1;
+    return e->prefixed.data;
 }
 
-static int encode_pieces(struct encoder *e, const char *text, size_t n, struct ids *out)
+/* A walk over the pieces of a text without added tokens. */
+static void cut_begin(struct encoder *e, const char *text, size_t n)
+{
+    if (e->words) {
+        words_begin(e->words, text, n);
+        return;
+    }
+    text = with_prefix_space(e, text, &n);
+    e->tiles = (struct pieces){ .text = text, .readable = n, .begins = e->bounds,
+                                .ends = e->bounds + 1 };
+    e->bounds[0] = 0;
+    split_begin(e->split, text, n);
+}
+
+/* 1, 0 at the end, -1. */
+static int cut_next(struct encoder *e, struct pieces *p)
 {
     enum { MAX = sizeof e->bounds / sizeof *e->bounds - 1 };
-    struct pieces p = { .text = text, .readable = n, .begins = e->bounds, .ends = e->bounds + 1 };
-    size_t failed;
-    int count;
-    split_begin(e->split, text, n);
-    e->bounds[0] = 0;
-    while ((count = split_next(e->split, e->bounds + 1, MAX)) > 0) {
-        p.count = (size_t)count;
-        if (wordcache_encode(e->cache, &p, out, &failed) < 0)
-            return err_in("at byte %zu of the text", p.begins[failed]);
-        e->bounds[0] = e->bounds[count];
-    }
-    return count;
+    if (e->words)
+        return words_next(e->words, p);
+    e->bounds[0] = e->bounds[e->tiles.count];
+    int count = split_next(e->split, e->bounds + 1, MAX);
+    e->tiles.count = count > 0 ? (size_t)count : 0;
+    *p = e->tiles;
+    return count < 0 ? -1 : count > 0;
 }
 
 /* Text without added tokens. */
 static int encode_plain(struct encoder *e, const char *text, size_t n, struct ids *out)
 {
-    if (e->words)
-        return encode_words(e, text, n, out);
-    if (e->t->v.prefix_space && n && text[0] != ' ') {
-        buf_clear(&e->prefixed);
-        buf_addc(&e->prefixed, ' ');
-        buf_add(&e->prefixed, text, n);
-        text = e->prefixed.data;
-        n++;
-    }
-    return encode_pieces(e, text, n, out);
+    struct pieces p;
+    size_t failed;
+    int got;
+    cut_begin(e, text, n);
+    while ((got = cut_next(e, &p)) > 0)
+        if (wordcache_encode(e->cache, &p, out, &failed) < 0)
+            return err_in("at byte %zu of the text", p.begins[failed]);
+    return got;
 }
 
 /* The longest token of the set that stands at text[at..n), or NULL. */
@@ -435,18 +432,39 @@ static int encode_pass(struct encoder *e, const char *text, size_t n,
     return encode_pass(e, text + done, n - done, special, pass + 1, out);
 }
 
+/* Makes the text valid UTF-8; -1: it is too long. */
+static int check_text(struct encoder *e, const char **text, size_t *n)
+{
+    if (utf8_valid(*text, *n) != *n) {
+        buf_clear(&e->repaired);
+        utf8_repair(&e->repaired, *text, *n);
+        *text = e->repaired.data;
+        *n = e->repaired.len;
+    }
+    if (e->words && *n > WORDS_MAX)
+        return err_set("a document of %zu bytes is too long for WordPiece", *n);
+    return 0;
+}
+
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out)
 {
-    if (utf8_valid(text, n) != n) {
-        buf_clear(&e->repaired);
-        utf8_repair(&e->repaired, text, n);
-        text = e->repaired.data;
-        n = e->repaired.len;
-    }
-    if (e->words && n > WORDS_MAX)
-        return err_set("a document of %zu bytes is too long for WordPiece", n);
-    return encode_pass(e, text, n, special, 0, out);
+    return check_text(e, &text, &n) < 0 ? -1 : encode_pass(e, text, n, special, 0, out);
+}
+
+int encoder_pieces(struct encoder *e, const char *text, size_t n,
+                   int (*put)(void *ctx, const char *piece, size_t n), void *ctx)
+{
+    struct pieces p;
+    int got;
+    if (check_text(e, &text, &n) < 0)
+        return -1;
+    cut_begin(e, text, n);
+    while ((got = cut_next(e, &p)) > 0)
+        for (size_t i = 0; i < p.count; i++)
+            if (put(ctx, p.text + p.begins[i], p.ends[i] - p.begins[i]) < 0)
+                return -1;
+    return got;
 }
 
 /* ---- places --------------------------------------------------------------------------------- */

@@ -91,6 +91,11 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct 
 void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,
                         struct ids *out, struct ids *types);
 
+/* Hands the pieces of a text that would be encoded one by one to `put`, added tokens being text like
+ * any other. -1: what `put` returned, or an error as above. */
+int encoder_pieces(struct encoder *e, const char *text, size_t n,
+                   int (*put)(void *ctx, const char *piece, size_t n), void *ctx);
+
 /* Appends the text as encoder_encode reads it: with U+FFFD for what is not UTF-8. */
 void encoder_repair(struct buf *out, const char *text, size_t n);
 

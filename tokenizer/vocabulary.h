@@ -24,6 +24,7 @@
 #include "tokenizer/normalize.h"
 #include "tokenizer/pretokenize.h"
 
+enum { AFFIX_MAX = 32 }; /* bytes of a prefix or suffix, and a NUL */
 enum { VOCABULARY_MAX = 1 << 24 }; /* ids; the word cache packs a count above them */
 
 enum token_kind { TOKEN_HOLE, TOKEN_MODEL, TOKEN_ADDED };
@@ -74,6 +75,9 @@ struct vocabulary {
     struct splitter splitter;
     int prefix_space;  /* a text that does not begin with a space gets one */
     int ignore_merges; /* a piece that is a token is that token, whatever the merges say */
+    int byte_level;    /* tokens are of bytes; else of characters, and the below holds */
+    char prefix[AFFIX_MAX], suffix[AFFIX_MAX]; /* of tokens behind a piece's first; of its last */
+    int fuse_unknown, byte_fallback;           /* see subword.h */
     int64_t end_of_text; /* -1: none */
 
     struct bert_rules rules;
@@ -109,6 +113,9 @@ void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256]);
 
 /* The tokenizer that v describes; v is taken and left empty. */
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v);
+
+/* And back: t is freed; v, which is not initialised, is the caller's. */
+void tokenizer_into_vocabulary(struct tokenizer *t, struct vocabulary *v);
 
 /* ---- the byte alphabet: a byte as a printable character ------------------------------------ */
 

@@ -9,18 +9,31 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static int put_word(void *ctx, const char *word, size_t n)
+{
+    return word_counts_add(ctx, word, n, 1);
+}
+
 static struct tokenizer *make(void)
 {
     static const char text[] = "the cat's hat and the bat's mat, 12 12 123 -- the end of the "
                                "\xC3\xA9t\xC3\xA9 \xC3\xA9t\xC3\xA9\n\n\n\n    aaaa aaaa  ";
     const char *special[] = { "<|endoftext|>" };
-    struct learn_options o = { .vocabulary_size = 320, .special = special, .special_count = 1 };
-    struct word_counts *w = word_counts_new();
+    struct learn_options o = { .vocabulary_size = 320, .special = special, .special_count = 1,
+                               .all_bytes = 1 };
+    struct word_counts *w = word_counts_new(0, NULL);
+    struct counted_words words = COUNTED_WORDS_INIT;
     struct vocabulary v;
-    word_counts_add(w, text, strlen(text));
-    int result = learn(&v, w, &o);
-    assert(!result);
+    vocabulary_init(&v);
+    assert(splitter_add(&v.splitter, SPLIT_GPT2, NULL, 0) == 0);
+    struct tokenizer *frame = tokenizer_from_vocabulary(&v);
+    struct encoder *e = encoder_new(frame);
+    assert(encoder_pieces(e, text, strlen(text), put_word, w) == 0);
+    encoder_free(e);
+    tokenizer_into_vocabulary(frame, &v);
+    assert(word_counts_join(&words, &w, 1, 1) == 0 && learn(&v, &words, &o) == 0);
     word_counts_free(w);
+    counted_words_release(&words);
     return tokenizer_from_vocabulary(&v);
 }
 

@@ -1,4 +1,4 @@
-/* Merging, the list of merges derived from ranks, and learning, each against a plain version. */
+/* Merging, and the vocabulary that it goes by, each against a plain version. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "common/mem.h"
 #include "common/rng.h"
 #include "tokenizer/bpe.h"
-#include "tokenizer/learn.h"
 #include "tokenizer/vocabulary.h"
 
 /* Bytes are their own ids. */
@@ -173,151 +172,5 @@ Test(vocabulary, ids_and_bytes_are_given_once)
     cr_assert_eq(vocabulary_put(&v, 1, "b", 1, TOKEN_ADDED), 0);
     cr_assert_eq(vocabulary_find(&v, "b", 1), 2, "the model's token is found");
     cr_assert_eq(vocabulary_check(&v), 0);
-    vocabulary_release(&v);
-}
-
-/* ---- learning --------------------------------------------------------------------------------- */
-
-/* Counts all pairs of all words again for each merge. */
-static size_t learn_plainly(struct bpe_merge *merges, size_t max, const char *const *words,
-                            const uint64_t *counts, size_t n, const int64_t byte_ids[256],
-                            uint32_t next)
-{
-    static uint64_t pairs[256][256];
-    uint32_t tokens[8][64];
-    size_t len[8], made = 0;
-    for (size_t w = 0; w < n; w++)
-        for (len[w] = 0; words[w][len[w]]; len[w]++)
-            tokens[w][len[w]] = (uint32_t)byte_ids[(unsigned char)words[w][len[w]]];
-    for (; made < max; made++, next++) {
-        uint64_t most = 0;
-        uint32_t left = 0, right = 0;
-        memset(pairs, 0, sizeof pairs);
-        for (size_t w = 0; w < n; w++)
-            for (size_t i = 0; i + 1 < len[w]; i++)
-                pairs[tokens[w][i]][tokens[w][i + 1]] += counts[w];
-        for (uint32_t a = 0; a < next; a++)
-            for (uint32_t b = 0; b < next; b++)
-                if (pairs[a][b] > most) {
-                    most = pairs[a][b];
-                    left = a;
-                    right = b;
-                }
-        if (!most)
-            break;
-        merges[made] = (struct bpe_merge){ left, right, next };
-        for (size_t w = 0; w < n; w++)
-            for (size_t i = 0; i + 1 < len[w]; i++)
-                if (tokens[w][i] == left && tokens[w][i + 1] == right) {
-                    tokens[w][i] = next;
-                    memmove(tokens[w] + i + 1, tokens[w] + i + 2,
-                            (len[w] - i - 2) * sizeof **tokens);
-                    len[w]--;
-                }
-    }
-    return made;
-}
-
-Test(learn, merges_are_those_of_a_plain_count)
-{
-    static const char *const words[] = { "low", "lowerr", "newest", "widest", "weewe", "oolong" };
-    static const uint64_t counts[] = { 5, 2, 6, 3, 6, 1 };
-    const char *no_special[1] = { NULL };
-    struct learn_options o = { .vocabulary_size = 40, .special = no_special, .seen_bytes_only = 1 };
-    struct bpe_merge want[64];
-    struct word_counts *w = word_counts_new();
-    struct vocabulary v;
-    for (size_t i = 0; i < 6; i++)
-        for (uint64_t k = 0; k < counts[i]; k++)
-            word_counts_add(w, words[i], strlen(words[i]));
-    cr_assert_eq(word_counts_words(w), 6);
-    cr_assert_eq(learn(&v, w, &o), 0, "%s", err_get());
-    int64_t byte_ids[256];
-    vocabulary_byte_ids(&v, byte_ids);
-    uint32_t alphabet = v.count - (uint32_t)v.merge_count;
-    size_t made = learn_plainly(want, 40 - alphabet, words, counts, 6, byte_ids, alphabet);
-    cr_assert_gt(made, 10);
-    cr_assert_eq(v.merge_count, made);
-    cr_assert(!memcmp(v.merges, want, made * sizeof *want));
-    word_counts_free(w);
-    vocabulary_release(&v);
-}
-
-static void learn_text(struct vocabulary *v, const char *text, const struct learn_options *o,
-                       int expect)
-{
-    struct word_counts *w = word_counts_new();
-    word_counts_add(w, text, strlen(text));
-    cr_assert_eq(learn(v, w, o), expect, "%s", err_get());
-    word_counts_free(w);
-}
-
-Test(learn, special_tokens_then_alphabet_then_merges)
-{
-    const char *special[] = { "<|endoftext|>", "<pad>" };
-    struct learn_options o = { .vocabulary_size = 258, .special = special, .special_count = 2 };
-    struct vocabulary v;
-    learn_text(&v, "aa aa aa", &o, 0);
-    cr_assert_eq(v.count, 258);
-    cr_assert_eq(v.end_of_text, 0);
-    cr_assert_eq(vocabulary_find(&v, "<pad>", 5), 1);
-    cr_assert_eq(vocabulary_find(&v, "!", 1), 2);
-    cr_assert_eq(vocabulary_find(&v, "\0", 1), 2 + 188, "the first that does not print");
-    vocabulary_release(&v);
-    o.vocabulary_size = 259;
-    learn_text(&v, "aa aa aa", &o, 0);
-    cr_assert_eq(vocabulary_find(&v, "aa", 2), 258, "3 times, and before (space, a) by its ids");
-    vocabulary_release(&v);
-}
-
-Test(learn, too_small_and_colliding_are_errors)
-{
-    const char *special[] = { "ab", "ab" };
-    struct learn_options o = { .vocabulary_size = 100, .special = special, .special_count = 1 };
-    struct vocabulary v;
-    learn_text(&v, "ab ab", &o, -1);
-    cr_assert(strstr(err_get(), "too small"), "%s", err_get());
-    o.vocabulary_size = 300;
-    learn_text(&v, "ab ab", &o, -1);
-    cr_assert(strstr(err_get(), "is learned as well"), "%s", err_get());
-    o.special_count = 2;
-    learn_text(&v, "ab ab", &o, -1);
-    cr_assert(strstr(err_get(), "given twice"), "%s", err_get());
-}
-
-Test(learn, counting_in_parts_gives_the_same)
-{
-    const char *none[1] = { NULL };
-    struct learn_options o = { .vocabulary_size = 268, .special = none };
-    struct vocabulary one, two;
-    const char *a = "the cat sat on the mat", *b = " that the rat had";
-    struct word_counts *x = word_counts_new(), *y = word_counts_new();
-    word_counts_add(x, b, strlen(b));
-    word_counts_add(y, a, strlen(a));
-    word_counts_merge(x, y);
-    cr_assert_eq(learn(&one, x, &o), 0);
-    learn_text(&two, "the cat sat on the mat that the rat had", &o, 0);
-    cr_assert_eq(one.count, 268);
-    cr_assert(one.count == two.count && one.merge_count == two.merge_count &&
-              !memcmp(one.merges, two.merges, one.merge_count * sizeof *one.merges));
-    word_counts_free(x);
-    word_counts_free(y);
-    vocabulary_release(&one);
-    vocabulary_release(&two);
-}
-
-Test(vocabulary, merges_derived_from_ranks_are_those_learned)
-{
-    const char *none[1] = { NULL };
-    struct learn_options o = { .vocabulary_size = 290, .special = none };
-    struct vocabulary v;
-    learn_text(&v, "banana bandana ananas the banal cabana and the bananas", &o, 0);
-    size_t count = v.merge_count;
-    struct bpe_merge *learned = mem_alloc(count * sizeof *learned);
-    memcpy(learned, v.merges, count * sizeof *learned);
-    cr_assert_eq(vocabulary_derive_merges(&v), 0, "%s", err_get());
-    cr_assert_eq(v.merge_count, count);
-    cr_assert(!memcmp(learned, v.merges, count * sizeof *learned));
-    free(learned);
     vocabulary_release(&v);
 }

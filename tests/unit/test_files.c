@@ -7,7 +7,6 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "tokenizer/files.h"
-#include "tokenizer/learn.h"
 
 typedef int parser(struct vocabulary *v, const char *text, size_t n, const char *name);
 

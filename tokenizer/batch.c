@@ -1,0 +1,95 @@
+#include "tokenizer/batch.h"
+
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+enum { BATCH_BYTES = 256 << 10, BATCH_DOCUMENTS = 4096 };
+
+static void batch_free(struct batch *b)
+{
+    buf_release(&b->text);
+    buf_release(&b->out);
+    buf_release(&b->repaired);
+    ids_release(&b->ids);
+    ids_release(&b->wrapped);
+    ids_release(&b->types);
+    ids_release(&b->sentence_ends);
+    free(b->ends);
+    free(b);
+}
+
+static struct batch *batch_new(void)
+{
+    struct batch *b = mem_zalloc(1, sizeof *b);
+    buf_init(&b->text);
+    buf_init(&b->out);
+    buf_init(&b->repaired);
+    return b;
+}
+
+int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
+{
+    buf_clear(&b->text);
+    b->count = 0;
+    while (b->text.len < BATCH_BYTES && b->count < BATCH_DOCUMENTS) {
+        int sentences, got = source_read(source, &b->text, &sentences);
+        if (got < 0)
+            return -1;
+        if (!got)
+            break;
+        if (*sentences_so_far >= 0 && sentences != *sentences_so_far)
+            return err_set("documents with sentences=%d follow documents with sentences=%d",
+                           sentences, *sentences_so_far);
+        *sentences_so_far = b->sentences = sentences;
+        mem_grow(b->ends, b->ends_cap, b->count + 1);
+        b->ends[b->count++] = b->text.len;
+    }
+    return b->count > 0;
+}
+
+int batch_run(struct pipeline *p, int threads)
+{
+    p->item_count = threads > 1 ? 3 * threads : 1;
+    p->items = mem_zalloc((size_t)p->item_count, sizeof *p->items);
+    for (int i = 0; i < p->item_count; i++)
+        p->items[i] = batch_new();
+    int result = pipeline_run(p, threads);
+    for (int i = 0; i < p->item_count; i++)
+        batch_free(p->items[i]);
+    free(p->items);
+    return result;
+}
+
+/* ---- idle ------------------------------------------------------------------------------------- */
+
+void idle_init(struct idle *i)
+{
+    *i = (struct idle){ 0 };
+    pthread_mutex_init(&i->lock, NULL);
+}
+
+void idle_release(struct idle *i, void (*release)(void *item))
+{
+    while (i->count)
+        release(i->items[--i->count]);
+    free(i->items);
+    pthread_mutex_destroy(&i->lock);
+}
+
+void *idle_take(struct idle *i)
+{
+    pthread_mutex_lock(&i->lock);
+    void *item = i->count ? i->items[--i->count] : NULL;
+    pthread_mutex_unlock(&i->lock);
+    return item;
+}
+
+void idle_give(struct idle *i, void *item)
+{
+    pthread_mutex_lock(&i->lock);
+    mem_grow(i->items, i->cap, i->count + 1);
+    i->items[i->count++] = item;
+    pthread_mutex_unlock(&i->lock);
+}

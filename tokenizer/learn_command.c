@@ -1,0 +1,254 @@
+#include "tokenizer/learn_command.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/tool.h"
+#include "tokenizer/batch.h"
+#include "tokenizer/files.h"
+#include "tokenizer/learn.h"
+#include "tokenizer/source.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/wordpiece.h"
+
+static const char *folder_path, *from_path, *initial_alphabet, *temporary_folder;
+static int model, alphabet, letters, format;
+static int64_t vocabulary_size = 30000, min_frequency = 2, min_word_count = 1, alphabet_limit;
+static uint64_t memory_bytes = (uint64_t)2 << 30;
+static struct opt_list special_tokens;
+
+enum { ALPHABET_AUTO, ALPHABET_BYTES, ALPHABET_SEEN };
+
+const struct opt learn_command_options[] = {
+    { 'o', "output", OPT_TEXT, &folder_path, "DIR", "folder for the vocabulary's files", 0, 0 },
+    { 0, "model", OPT_CHOICE, &model, "bpe|wordpiece", "what to learn", 0, 0 },
+    { 0, "from", OPT_TEXT, &from_path, "PATH", "go on from this vocabulary; its ids stay", 0, 0 },
+    { 0, "vocab-size", OPT_INT, &vocabulary_size, "N", "tokens, all told", 1, 1 << 24 },
+    { 0, "min-frequency", OPT_INT, &min_frequency, "N", "merge pairs that occur so often", 0, 1e15 },
+    { 0, "special", OPT_LIST, &special_tokens, "TOKEN",
+      "special token, the model's own if none is given; '' for none", 0, 0 },
+    { 0, NULL, OPT_FLAG, NULL, NULL, "Alphabet and words", 0, 0 },
+    { 0, "alphabet", OPT_CHOICE, &alphabet, "auto|bytes|seen",
+      "of BPE: all bytes, or those in the text; auto: bytes", 0, 0 },
+    { 0, "alphabet-limit", OPT_INT, &alphabet_limit, "N", "keep the N most frequent ones; 0: all", 0,
+      1 << 24 },
+    { 0, "initial-alphabet", OPT_TEXT, &initial_alphabet, "TEXT", "characters to have in any case", 0, 0 },
+    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: keep upper case; auto: no", 0, 0 },
+    { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS, "what the input is", 0, 0 },
+    { 0, NULL, OPT_FLAG, NULL, NULL, "Memory", 0, 0 },
+    { 0, "memory", OPT_SIZE, &memory_bytes, "SIZE", "for counting words; then they go to files", 1 << 16,
+      1e15 },
+    { 0, "temporary-folder", OPT_TEXT, &temporary_folder, "DIR",
+      "where those are; default: $TMPDIR or /var/tmp", 0, 0 },
+    { 0, "min-word-count", OPT_INT, &min_word_count, "N", "forget words that occur less often", 1, 1e15 },
+    { 0 },
+};
+
+/* ---- counting --------------------------------------------------------------------------------- */
+
+/* One thread's. */
+struct counter {
+    struct encoder *encoder;
+    struct word_counts *words;
+};
+
+struct counting {
+    const struct tokenizer *t;
+    struct source *source;
+    int sentences; /* not used, but not to be mixed */
+    uint64_t documents;
+    struct idle counters;
+};
+
+static int counting_read(void *ctx, void *item)
+{
+    struct counting *c = ctx;
+    c->sentences = -1;
+    return batch_read(item, c->source, &c->sentences);
+}
+
+static int put_word(void *ctx, const char *word, size_t n)
+{
+    return word_counts_add(ctx, word, n, 1);
+}
+
+static const char *spill_folder(void)
+{
+    const char *folder = temporary_folder ? temporary_folder : getenv("TMPDIR");
+    return folder && *folder ? folder : "/var/tmp";
+}
+
+static int counting_work(void *ctx, void *item)
+{
+    struct counting *c = ctx;
+    struct batch *b = item;
+    struct counter *one = idle_take(&c->counters);
+    int result = 0;
+    if (!one) {
+        one = mem_alloc(sizeof *one);
+        one->encoder = encoder_new(c->t);
+        one->words = word_counts_new(memory_bytes / (uint64_t)tool_threads,
+                                     spill_folder());
+    }
+    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++])
+        result = encoder_pieces(one->encoder, b->text.data + at, b->ends[i] - at, put_word,
+                                one->words);
+    idle_give(&c->counters, one);
+    return result;
+}
+
+static int counting_write(void *ctx, void *item)
+{
+    struct counting *c = ctx;
+    struct batch *b = item;
+    c->documents += b->count;
+    tool_count("texts", b->count);
+    tool_count("bytes", b->text.len);
+    progress_to(c->documents);
+    return 0;
+}
+
+static void free_counter(void *item)
+{
+    struct counter *c = item;
+    encoder_free(c->encoder);
+    word_counts_free(c->words);
+    free(c);
+}
+
+static int join_counts(struct counting *c, struct counted_words *out)
+{
+    size_t count = c->counters.count;
+    struct word_counts **tables = mem_alloc((count + 1) * sizeof *tables);
+    for (size_t i = 0; i < count; i++) {
+        struct counter *one = c->counters.items[i];
+        tables[i] = one->words;
+    }
+    int result = word_counts_join(out, tables, count, (uint64_t)min_word_count);
+    free(tables);
+    return result;
+}
+
+static int count_words(const struct tokenizer *t, int argc, char **argv, struct counted_words *out)
+{
+    struct counting c = { .t = t, .source = source_open(argv, argc, (enum source_format)format, 1) };
+    struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0 };
+    idle_init(&c.counters);
+    progress_begin("texts", 0);
+    int result = c.source ? batch_run(&p, (int)tool_threads) : -1;
+    progress_end();
+    if (!result)
+        result = join_counts(&c, out);
+    idle_release(&c.counters, free_counter);
+    source_close(c.source);
+    return result;
+}
+
+/* ---- learning --------------------------------------------------------------------------------- */
+
+/* A vocabulary without tokens, that says how text is cut. */
+static int frame(struct vocabulary *v)
+{
+    vocabulary_init(v);
+    if (model == VOCABULARY_WORDPIECE) {
+        wordpiece_frame(v, letters == TOKENIZER_CASED);
+        return 0;
+    }
+    return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+}
+
+static struct tokenizer *begin(void)
+{
+    struct vocabulary v;
+    if (from_path)
+        return tokenizer_load(from_path);
+    return frame(&v) < 0 ? NULL : tokenizer_from_vocabulary(&v);
+}
+
+static struct learn_options options_for(const struct vocabulary *v)
+{
+    static const char *end_of_text[] = { end_of_text_name };
+    int wordpiece = v->model == VOCABULARY_WORDPIECE;
+    struct learn_options o = {
+        .vocabulary_size = (uint32_t)vocabulary_size,
+        .min_frequency = (uint64_t)min_frequency,
+        .special = special_tokens.items,
+        .special_count = special_tokens.count,
+        .all_bytes = alphabet != ALPHABET_SEEN,
+        .initial = initial_alphabet,
+        .alphabet_limit = (size_t)alphabet_limit,
+    };
+    if (special_tokens.count == 1 && !*special_tokens.items[0]) {
+        o.special_count = 0;
+    } else if (!special_tokens.count && !v->count) {
+        o.special = wordpiece ? (const char **)(uintptr_t)bert_role_names : end_of_text;
+        o.special_count = wordpiece ? TOKENIZER_ROLES : 1;
+    }
+    return o;
+}
+
+/* What of the tokens has a meaning. */
+static int name_roles(struct vocabulary *v)
+{
+    if (v->model != VOCABULARY_WORDPIECE) {
+        if (v->end_of_text < 0)
+            v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
+        return 0;
+    }
+    if (bert_roles(v) < 0)
+        return err_usage("WordPiece wants a special token '%s'",
+                         bert_role_names[TOKENIZER_UNKNOWN]);
+    if (!from_path)
+        bert_templates(v);
+    return 0;
+}
+
+static int learn_and_save(struct vocabulary *v, const struct counted_words *words)
+{
+    struct learn_options o = options_for(v);
+    if (learn(v, words, &o) < 0 || name_roles(v) < 0)
+        return -1;
+    if (v->count < o.vocabulary_size)
+        log_warn("the text gives %" PRIu32 " tokens, not %" PRIu32, v->count, o.vocabulary_size);
+    tool_count("words", words->count);
+    tool_count("tokens", v->count);
+    return vocabulary_save(v, folder_path);
+}
+
+static int check_usage(void)
+{
+    if (!folder_path)
+        return err_usage("--output is wanted: the folder for the vocabulary");
+    for (size_t i = 0; i < special_tokens.count; i++)
+        if (!*special_tokens.items[i] && special_tokens.count > 1)
+            return err_usage("--special '' means none, and stands alone");
+    if (from_path && (tool_given("model") || tool_given("case") || tool_given("alphabet")))
+        return err_usage("--model, --case and --alphabet do not go with --from, which decides them");
+    if (model == VOCABULARY_WORDPIECE && alphabet == ALPHABET_BYTES)
+        return err_usage("--alphabet bytes does not go with WordPiece, which is of characters");
+    if (model != VOCABULARY_WORDPIECE && tool_given("case"))
+        return err_usage("--case goes with --model wordpiece");
+    return 0;
+}
+
+int learn_command(int argc, char **argv)
+{
+    struct counted_words words = COUNTED_WORDS_INIT;
+    struct vocabulary v;
+    if (check_usage() < 0)
+        return -1;
+    struct tokenizer *t = begin();
+    if (!t)
+        return -1;
+    int result = count_words(t, argc, argv, &words);
+    tokenizer_into_vocabulary(t, &v);
+    if (!result)
+        result = learn_and_save(&v, &words);
+    vocabulary_release(&v);
+    counted_words_release(&words);
+    return result;
+}
