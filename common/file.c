@@ -329,6 +329,35 @@ fail:
     return -1;
 }
 
+int output_resume(struct output *out, const char *path, uint64_t bytes)
+{
+    struct buf temp = BUF_INIT;
+    *out = (struct output){ .fd = -1, .offset = bytes };
+    buf_addf(&temp, "%s.tmp-%ld", path, (long)getpid());
+    int result = rename(path, temp.data);
+    if (!result)
+        result = out->fd = open(temp.data, O_WRONLY | O_CLOEXEC);
+    if (result < 0 || ftruncate(out->fd, (off_t)bytes) < 0 || lseek(out->fd, 0, SEEK_END) < 0) {
+        err_set("cannot go on with '%s': %s", path, strerror(errno));
+        if (out->fd >= 0)
+            close(out->fd);
+        buf_release(&temp);
+        *out = (struct output){ 0 };
+        return -1;
+    }
+    out->temp = buf_detach(&temp);
+    out->path = mem_strdup(path);
+    out->data = mem_alloc(CHUNK);
+    return 0;
+}
+
+void output_leave(struct output *out)
+{
+    if (out->temp && !out->failed && output_flush(out) == 0)
+        rename(out->temp, out->path);
+    output_abandon(out);
+}
+
 void output_abandon(struct output *out)
 {
     if (!out->path)

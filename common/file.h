@@ -82,6 +82,12 @@ int output_flush(struct output *out);
 int output_close(struct output *out);    /* flush, fsync, close, rename; frees. -1: nothing published */
 void output_abandon(struct output *out); /* drop without publishing; fine on a zeroed struct */
 
+/* For work that is taken up again: output_resume goes on after the first `bytes` bytes of the file
+ * at `path`, which gets a temporary name; output_leave puts what was written so far under `path`,
+ * unfinished as it is (fine on a zeroed struct). Neither is for a `path` that readers look at. */
+int output_resume(struct output *out, const char *path, uint64_t bytes);
+void output_leave(struct output *out);
+
 /* Writes a small file whole, in the same way. */
 int file_write(const char *path, const void *bytes, size_t n);
 

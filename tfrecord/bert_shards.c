@@ -179,7 +179,7 @@ static int run_groups(struct job *j)
 static int write_shards(struct job *j, const char *dir, struct kv *manifest)
 {
     struct bert_shards *b = j->b;
-    struct shard_set set = { dir, b->shards, b->compression };
+    struct shard_set set = { dir, b->shards, b->compression, b->resume };
     int result = 0;
     for (uint32_t i = 0; i < b->shards && !result; i++)
         result = record_shard_open(&j->shards[i], &set, i);

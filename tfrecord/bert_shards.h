@@ -24,11 +24,18 @@ struct bert_shards {
     uint64_t group;                 /* documents; 0: all */
     uint32_t shards;
     enum compression compression;
+    int resume; /* go on with shards that are in the folder: what is there is held to this run */
     int threads;
     void (*written)(uint64_t records); /* told now and then, by one thread at a time */
 
     uint64_t documents, records, sequences, tokens; /* made: the result */
 };
+
+/* The share of places in rows that have a token: what packing is for. */
+static inline double bert_shards_efficiency(const struct bert_shards *b)
+{
+    return (double)b->tokens / ((double)b->records * b->recipe.sequence_length);
+}
 
 /* Writes data-00000-of-0000N.tfrecord and so on, an index beside each that is not compressed, into
  * `dir`, and adds the shards to the manifest. Holds, for each thread and one more, a group and its

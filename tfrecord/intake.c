@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "tfrecord/crc32c.h"
 
 static int read_end_of_text(struct intake *s)
 {
@@ -70,6 +71,8 @@ int intake_next(struct intake *s)
         s->sentences = d->sentences;
         s->documents++;
         s->tokens += n;
+        s->ids[n] = (uint32_t)n; /* in the room for one more */
+        s->crc = crc32c(s->crc, s->ids, (n + 1) * sizeof *s->ids);
         return 1;
     }
 }

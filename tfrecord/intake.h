@@ -21,6 +21,7 @@ struct intake {
     const uint32_t *sentence_ends; /* as they came: they may lie beyond `count` */
     size_t sentences;
     uint64_t documents, tokens; /* given out so far */
+    uint32_t crc;               /* CRC32C of those: lengths and ids, 4 bytes each */
 };
 
 int intake_open(struct intake *s, const char *path); /* "-" is stdin */

@@ -108,6 +108,19 @@ int shard_open(struct shard *s, const char *dir, const char *name)
     return result;
 }
 
+int shard_resume(struct shard *s, const char *dir, const char *name, uint64_t records,
+                 uint64_t bytes, uint32_t crc)
+{
+    struct buf path = BUF_INIT;
+    *s = (struct shard){ .records = records, .bytes = bytes, .crc = crc };
+    file_join(&path, dir, name);
+    int result = output_resume(&s->out, path.data, bytes);
+    buf_release(&path);
+    if (!result)
+        s->name = mem_strdup(name);
+    return result;
+}
+
 int shard_write(struct shard *s, const void *bytes, size_t n)
 {
     s->crc = crc32c(s->crc, bytes, n);

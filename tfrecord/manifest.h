@@ -53,6 +53,11 @@ struct shard {
 };
 
 int shard_open(struct shard *s, const char *dir, const char *name);
+
+/* Goes on with a file of an interrupted run, after so many records and bytes with this CRC32C. */
+int shard_resume(struct shard *s, const char *dir, const char *name, uint64_t records,
+                 uint64_t bytes, uint32_t crc);
+
 int shard_write(struct shard *s, const void *bytes, size_t n); /* records are the caller's count */
 int shard_close(struct shard *s);                              /* publishes within `dir` */
 void shard_release(struct shard *s);                           /* drops what is not closed */

@@ -85,13 +85,16 @@ int stage_forget(const char *dir, const char *manifest)
 /* ---- runs that died ----------------------------------------------------------------------- */
 
 /* Removes from `dir` what the dead run's manifest lists: its files, moved without it. Its
- * validation part was moved before them, with its manifest. */
+ * validation part was moved before them, with its manifest. Where a manifest stands in `dir`, it
+ * is an older set's, and nothing was moved yet. */
 static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
     struct buf path = BUF_INIT;
     struct manifest m;
+    file_join(&path, dir, manifest);
+    int published = file_exists(path.data);
     file_join(&path, work, manifest);
-    int there = manifest_load(&m, path.data), result = 0;
+    int there = published ? 0 : manifest_load(&m, path.data), result = 0;
     if (there > 0) {
         result = each_file(&m, dir, dir, act_remove);
         file_join(&path, dir, "validation");
@@ -129,13 +132,13 @@ static int clear_dead(const char *dir, const char *work)
     return result;
 }
 
-static int clear_all_dead(const char *dir, const char *prefix)
+static int clear_all_dead(const char *dir, const char *prefix, const char *own)
 {
     struct file_names all;
     struct buf work = BUF_INIT;
     int result = file_list(&all, dir, "");
     for (size_t i = 0; i < all.count && !result; i++) {
-        if (strncmp(all.names[i], prefix, strlen(prefix)))
+        if (strncmp(all.names[i], prefix, strlen(prefix)) || !strcmp(all.names[i], own))
             continue;
         file_join(&work, dir, all.names[i]);
         result = clear_dead(dir, work.data);
@@ -145,36 +148,259 @@ static int clear_all_dead(const char *dir, const char *prefix)
     return result;
 }
 
-/* ---- life cycle --------------------------------------------------------------------------- */
+/* ---- going on ----------------------------------------------------------------------------- */
 
-static int open_work(struct stage *s, const char *name)
+static int has_shards(const char *dir)
 {
-    struct buf prefix = BUF_INIT, path = BUF_INIT;
-    buf_addf(&prefix, "%s.tmp-", name);
-    int result = clear_all_dead(s->dir, prefix.data);
-    buf_addf(&prefix, "%ld", (long)getpid());
-    file_join(&path, s->dir, prefix.data);
-    if (!result) {
-        s->work = buf_detach(&path);
-        if (mkdir(s->work, 0777) < 0 ||
-            (s->lock = open(s->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-            result = err_set("cannot make folder '%s': %s", s->work, strerror(errno));
-        else
-            flock(s->lock, LOCK_EX | LOCK_NB); /* where locks are not to be had: without */
+    struct file_names all;
+    int there = 0;
+    if (!file_is_dir(dir) || file_list(&all, dir, "") < 0)
+        return 0;
+    for (size_t i = 0; i < all.count; i++)
+        there |= strstr(all.names[i], ".tfrecord") != NULL;
+    file_names_free(&all);
+    return there;
+}
+
+/* Whether there is something to go on with: a part that was begun, validation being the first, or
+ * a manifest, which is the last thing to go. */
+static int is_begun(const char *work)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, work, "manifest");
+    int there = file_exists(path.data) || has_shards(work);
+    file_join(&path, work, "validation");
+    there |= has_shards(path.data);
+    buf_release(&path);
+    return there;
+}
+
+/* Brings back the listed files that are in `from` and not in `to` any more; indexes are made again. */
+static int bring_back_files(const struct manifest *m, const char *from, const char *to)
+{
+    struct buf a = BUF_INIT, b = BUF_INIT;
+    int result = file_mkdirs(to);
+    for (size_t i = 0; i < m->count && !result; i++) {
+        file_join(&a, from, m->shards[i].name);
+        file_join(&b, to, m->shards[i].name);
+        if (file_exists(b.data) || !file_exists(a.data))
+            continue;
+        result = move_file(a.data, b.data);
+        index_path(&b, a.data);
+        if (!result)
+            result = remove_file(b.data);
     }
-    buf_release(&prefix);
+    buf_release(&a);
+    buf_release(&b);
+    return result;
+}
+
+/* Brings back what was published of the validation part. Its manifest, which is made again, is the
+ * last to go: it is in the work folder until all the files were moved. */
+static int bring_back_validation(const char *dir, const char *work)
+{
+    struct buf from = BUF_INIT, to = BUF_INIT, path = BUF_INIT;
+    struct manifest m;
+    file_join(&from, dir, "validation");
+    file_join(&to, work, "validation");
+    file_join(&path, to.data, "manifest");
+    if (!file_exists(path.data))
+        file_join(&path, from.data, "manifest");
+    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+    if (there > 0) {
+        result = bring_back_files(&m, from.data, to.data);
+        if (!result)
+            result = remove_file(path.data);
+        manifest_release(&m);
+    }
+    buf_release(&from);
+    buf_release(&to);
     buf_release(&path);
     return result;
 }
 
-int stage_open(struct stage *s, const char *dir, const char *name)
+/* The same for the whole set. Where the output folder has a manifest, nothing was moved yet; where
+ * the work folder has none, the set was not complete. */
+static int bring_back(const char *dir, const char *work)
 {
-    *s = (struct stage){ .dir = mem_strdup(dir), .lock = -1, .made = !file_exists(dir) };
+    struct buf path = BUF_INIT;
+    struct manifest m;
+    file_join(&path, dir, "manifest");
+    int published = file_exists(path.data);
+    file_join(&path, work, "manifest");
+    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+    if (there > 0) {
+        if (!published && kv_get(&m.kv, "validation"))
+            result = bring_back_validation(dir, work);
+        if (!published && !result)
+            result = bring_back_files(&m, dir, work);
+        if (!result)
+            result = remove_file(path.data);
+        manifest_release(&m);
+    }
+    buf_release(&path);
+    return result;
+}
+
+/* Shards under temporary names get their own; what else is temporary goes. */
+static int settle(const char *work)
+{
+    struct file_names all;
+    struct buf from = BUF_INIT, to = BUF_INIT;
+    if (!file_is_dir(work))
+        return 0;
+    int result = file_list(&all, work, "");
+    for (size_t i = 0; i < all.count && !result; i++) {
+        const char *temp = strstr(all.names[i], ".tmp-");
+        if (!temp)
+            continue;
+        file_join(&from, work, all.names[i]);
+        file_join(&to, work, all.names[i]);
+        buf_truncate(&to, to.len - strlen(temp));
+        if (file_ends_with(to.data, ".tfrecord") && !file_exists(to.data))
+            result = move_file(from.data, to.data);
+        else
+            result = remove_file(from.data);
+    }
+    buf_release(&from);
+    buf_release(&to);
+    file_names_free(&all);
+    return result;
+}
+
+/* Takes the dead run's folder `old` for one's own: 1, 0 when it is not dead or not begun, -1. */
+static int take_up(struct stage *s, const char *old)
+{
+    struct buf validation = BUF_INIT;
+    int fd = is_begun(old) ? open(old, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return 0;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+        close(fd);
+        return 0;
+    }
+    s->lock = fd;
+    file_join(&validation, s->work, "validation");
+    int result = strcmp(old, s->work) ? move_file(old, s->work) : 0;
+    if (!result)
+        result = bring_back(s->dir, s->work);
+    if (!result)
+        result = settle(s->work);
+    if (!result)
+        result = settle(validation.data);
+    buf_release(&validation);
+    return result < 0 ? -1 : 1;
+}
+
+static int take_one_up(struct stage *s, const char *prefix)
+{
+    struct file_names all;
+    struct buf old = BUF_INIT;
+    int result = file_list(&all, s->dir, "");
+    for (size_t i = 0; i < all.count && !result; i++) {
+        if (strncmp(all.names[i], prefix, strlen(prefix)))
+            continue;
+        file_join(&old, s->dir, all.names[i]);
+        result = take_up(s, old.data);
+    }
+    buf_release(&old);
+    file_names_free(&all);
+    return result;
+}
+
+static int other_plan(const struct stage *s, const char *key, const char *was, const char *is)
+{
+    return err_set("cannot go on in '%s': %s is %s, and was %s in the run that was interrupted "
+                   "(without --resume it starts over)",
+                   s->dir, key, is ? is : "not given", was ? was : "not given");
+}
+
+static int same_plan(const struct stage *s, const struct kv *old, const struct kv *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const char *was = kv_get(old, plan->pairs[i].key);
+        if (!was || strcmp(was, plan->pairs[i].value))
+            return other_plan(s, plan->pairs[i].key, was, plan->pairs[i].value);
+    }
+    for (size_t i = 0; i < old->count; i++)
+        if (!kv_get(plan, old->pairs[i].key))
+            return other_plan(s, old->pairs[i].key, old->pairs[i].value, NULL);
+    return 0;
+}
+
+int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
+{
+    struct buf dir = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
+    struct kv old = KV_INIT;
+    file_join(&dir, s->work, folder);
+    file_join(&path, dir.data, "plan");
+    int result = 0;
+    if (!file_exists(path.data)) {
+        kv_print(plan, &text);
+        result = file_write(path.data, text.data, text.len);
+    } else {
+        result = file_read(path.data, &text);
+        if (!result)
+            result = kv_parse(&old, text.data, text.len);
+        if (!result)
+            result = same_plan(s, &old, plan);
+    }
+    kv_release(&old);
+    buf_release(&dir);
+    buf_release(&path);
+    buf_release(&text);
+    return result;
+}
+
+/* ---- life cycle --------------------------------------------------------------------------- */
+
+static int make_work(struct stage *s)
+{
+    int failed = mkdir(s->work, 0777) < 0;
+    if (!failed)
+        s->lock = open(s->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (failed || s->lock < 0)
+        return err_set("cannot make folder '%s': %s", s->work, strerror(errno));
+    flock(s->lock, LOCK_EX | LOCK_NB); /* where locks are not to be had: without */
+    return 0;
+}
+
+static int open_work(struct stage *s, const char *name)
+{
+    struct buf prefix = BUF_INIT, own = BUF_INIT, path = BUF_INIT;
+    buf_addf(&prefix, "%s.tmp-", name);
+    buf_addf(&own, "%s%ld", prefix.data, (long)getpid());
+    file_join(&path, s->dir, own.data);
+    s->work = buf_detach(&path);
+    int taken = s->resume ? take_one_up(s, prefix.data) : 0;
+    int result = taken < 0 ? -1 : clear_all_dead(s->dir, prefix.data, taken ? own.data : "");
+    if (!result && !taken)
+        result = make_work(s);
+    buf_release(&prefix);
+    buf_release(&own);
+    return result;
+}
+
+static int open_stage(struct stage *s, const char *dir, const char *name, int resume)
+{
+    *s = (struct stage){
+        .dir = mem_strdup(dir), .lock = -1, .made = !file_exists(dir), .resume = resume
+    };
     if (file_mkdirs(dir) < 0 || open_work(s, name) < 0) {
         stage_close(s, 1);
         return -1;
     }
     return 0;
+}
+
+int stage_open(struct stage *s, const char *dir, const char *name)
+{
+    return open_stage(s, dir, name, 0);
+}
+
+int stage_resume(struct stage *s, const char *dir, const char *name)
+{
+    return open_stage(s, dir, name, 1);
 }
 
 int stage_publish(struct stage *s, const char *folder, const char *manifest)
@@ -229,7 +455,7 @@ int stage_check_finished(const char *dir)
 void stage_close(struct stage *s, int failed)
 {
     char *why = mem_strdup(err_get());
-    if (s->work)
+    if (s->work && s->lock >= 0 && !(failed && s->resume && is_begun(s->work)))
         file_remove_tree(s->work);
     if (s->lock >= 0)
         close(s->lock);

@@ -16,7 +16,6 @@
 #include "common/tool.h"
 #include "tfrecord/bert_shards.h"
 #include "tfrecord/compress.h"
-#include "tfrecord/corpus.h"
 #include "tfrecord/crc32c.h"
 #include "tfrecord/index.h"
 #include "tfrecord/indexmap.h"
@@ -26,49 +25,47 @@
 #include "tfrecord/record.h"
 #include "tfrecord/record_file.h"
 #include "tfrecord/repair.h"
+#include "tfrecord/shard_folder.h"
 #include "tfrecord/show.h"
 #include "tfrecord/stage.h"
 #include "tfrecord/verify.h"
-#include "tfrecord/windows.h"
 
 enum layout { LAYOUT_GPT, LAYOUT_BERT, LAYOUT_BERT_TF1, LAYOUT_BERT_PACKED, LAYOUT_MEGATRON };
 enum remainder { REMAINDER_DROP, REMAINDER_PAD };
 
 static const char *output;
-static int layout, remainder_kind, compression, force, append_eod = 1, shuffle = 1;
+static int layout, remainder_kind, compression, force, resume, append_eod = 1, shuffle = 1;
 static int64_t sequence_length = 128, stride, shards = 4, seed = -1;
 static double validation;
 static int64_t mask_tokens = 20, duplication = 5, group;
 static double mlm_probability = 0.15, short_probability = 0.1;
 static const char *whole_words;
 
-static int next_document(struct intake *s)
-{
-    progress_to(s->documents);
-    return intake_next(s);
-}
-
 static uint64_t seed_or(uint64_t usual)
 {
     return seed < 0 ? usual : (uint64_t)seed;
 }
 
-static void describe_compression(struct kv *m)
+/* ---- a folder of shards ------------------------------------------------------------------- */
+
+static const char *const layout_names[] = { "gpt", "bert", "bert-tf1", "bert-packed", "megatron" };
+
+static struct shard_folder make_folder(void)
 {
-    if (compression != COMPRESS_NONE)
-        kv_add(m, "compression", compress_name((enum compression)compression));
+    return (struct shard_folder) {
+        .dir = output,
+        .force = force,
+        .resume = resume,
+        .validation = validation,
+        .provenance = tool_provenance(),
+        .watch = { progress_begin, progress_to, progress_end },
+    };
 }
 
-/* ---- layout gpt --------------------------------------------------------------------------- */
-
-static void written(uint64_t records)
+static int run_gpt(struct intake *s)
 {
-    progress_to(records);
-}
-
-static struct windows make_windows(const struct intake *s)
-{
-    return (struct windows) {
+    struct shard_folder f = make_folder();
+    struct windows w = {
         .sequence_length = (uint32_t)sequence_length,
         .stride = (uint64_t)(stride ? stride : sequence_length),
         .pad = remainder_kind == REMAINDER_PAD,
@@ -77,150 +74,20 @@ static struct windows make_windows(const struct intake *s)
         .seed = seed_or(1234),
         .shards = (uint32_t)shards,
         .compression = (enum compression)compression,
+        .resume = resume,
         .threads = (int)tool_threads,
-        .written = written,
+        .written = progress_to,
     };
-}
-
-/* Writes a part's shards and manifest into the work folder. */
-static int write_part(const struct intake *s, const struct windows *w, const struct corpus_part *p,
-                      const char *dir, const char *name)
-{
-    struct kv m = KV_INIT;
-    struct buf path = BUF_INIT;
-    uint64_t records = windows_count(w, p);
-    file_join(&path, dir, "manifest");
-    kv_add(&m, "textmill", "shards 1");
-    kv_add(&m, "layout", "gpt");
-    kv_add(&m, "part", name);
-    if (validation > 0)
-        kv_addf(&m, "validation", "%g", validation);
-    kv_addf(&m, "sequence_length", "%u", w->sequence_length);
-    kv_addf(&m, "stride", "%" PRIu64, w->stride);
-    kv_add(&m, "remainder", w->pad ? "pad" : "drop");
-    kv_add(&m, "shuffle", w->keep_order ? "false" : "true");
-    kv_addf(&m, "seed", "%" PRIu64, w->seed);
-    describe_compression(&m);
-    kv_addf(&m, "documents", "%zu", p->count);
-    kv_addf(&m, "tokens", "%" PRIu64, p->tokens);
-    kv_addf(&m, "records", "%" PRIu64, records);
-    intake_describe(s, &m);
-    int result = file_mkdirs(dir);
-    progress_begin("records", records);
-    if (!result)
-        result = windows_write(w, p, dir, &m);
-    progress_end();
-    intake_provenance(s, &m, tool_provenance());
-    if (!result)
-        result = manifest_write(&m, path.data);
-    if (!result)
-        tool_count("records", records);
-    kv_release(&m);
-    buf_release(&path);
+    uint64_t records;
+    int result = shard_folder_gpt(&f, s, &w, &records);
+    tool_count("records", records);
     return result;
 }
 
-static int too_small(const struct intake *s, const struct windows *w, const char *part)
+static int run_bert(struct intake *s)
 {
-    return err_set("%s: %" PRIu64 " documents with %" PRIu64 " tokens are too few%s: no record of "
-                   "%u tokens and a label",
-                   s->in.path, s->documents, s->tokens, part, w->sequence_length);
-}
-
-/* Reads all documents, deals them out and writes both parts into the work folder. */
-static int write_gpt(struct intake *s, struct corpus *c, const char *work)
-{
-    struct windows w = make_windows(s);
-    struct corpus_part held, rest;
-    struct buf dir = BUF_INIT;
-    int result;
-    progress_begin("documents", 0);
-    while ((result = next_document(s)) > 0) {
-        s->ids[s->count] = (uint32_t)s->end_of_text;
-        if (corpus_add(c, s->ids, s->count + 1) < 0)
-            return -1;
-    }
-    progress_end();
-    if (result < 0 || corpus_map(c) < 0)
-        return -1;
-    uint64_t least = validation > 0 ? (uint64_t)w.sequence_length + 1 : 0;
-    corpus_split(c, w.seed, validation, least, w.keep_order, &held, &rest);
-    if (!windows_count(&w, &rest))
-        return too_small(s, &w, validation > 0 ? " for two parts" : "");
-    if (validation > 0 && !windows_count(&w, &held))
-        return too_small(s, &w, " for validation");
-    file_join(&dir, work, "validation");
-    if (validation > 0)
-        result = write_part(s, &w, &held, dir.data, "validation");
-    if (!result)
-        result = write_part(s, &w, &rest, work, validation > 0 ? "train" : "all");
-    buf_release(&dir);
-    return result;
-}
-
-/* Refuses to replace what is finished without --force, and to add to what is not ours ever. */
-static int check_folder(const char *dir)
-{
-    struct file_names files;
-    struct manifest m;
-    struct buf path = BUF_INIT;
-    file_join(&path, dir, "manifest");
-    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
-    if (there > 0 && !force)
-        result = err_set("'%s' holds a finished data set (--force replaces it)", dir);
-    if (!result && file_is_dir(dir) && file_list(&files, dir, ".tfrecord") == 0) {
-        for (size_t i = 0; i < files.count && !result; i++)
-            if (!there || !manifest_find(&m, files.names[i]))
-                result = err_set("'%s' has '%s', which no manifest lists: choose another folder",
-                                 dir, files.names[i]);
-        file_names_free(&files);
-    }
-    if (there > 0)
-        manifest_release(&m);
-    buf_release(&path);
-    return result;
-}
-
-/* The old data set goes, then the new one appears: the validation part, and last the manifest
- * of the folder itself. */
-static int publish_shards(struct stage *stage, const char *held)
-{
-    if (stage_forget(stage->dir, "manifest") < 0 || stage_forget(held, "manifest") < 0)
-        return -1;
-    if (file_is_dir(held))
-        rmdir(held); /* if nothing of the user's is in it */
-    if (validation > 0 && stage_publish(stage, "validation", "manifest") < 0)
-        return -1;
-    if (stage_publish(stage, "", "manifest") == 0)
-        return 0;
-    char *why = mem_strdup(err_get());
-    stage_forget(held, "manifest");
-    rmdir(held);
-    err_set("%s", why);
-    free(why);
-    return -1;
-}
-
-static int write_gpt_into(struct intake *s, const char *work)
-{
-    struct corpus c = { .bytes = BUF_INIT };
-    struct buf path = BUF_INIT;
-    file_join(&path, work, "tokens");
-    int result = corpus_open(&c, path.data, s->stream.width);
-    if (!result)
-        result = write_gpt(s, &c, work);
-    corpus_release(&c);
-    buf_release(&path);
-    return result;
-}
-
-/* ---- layouts bert, bert-tf1, bert-packed -------------------------------------------------- */
-
-static const char *const layout_names[] = { "gpt", "bert", "bert-tf1", "bert-packed", "megatron" };
-
-static struct bert_shards make_bert(void)
-{
-    return (struct bert_shards) {
+    struct shard_folder f = make_folder();
+    struct bert_shards b = {
         .layout = (enum bert_layout)(layout - LAYOUT_BERT),
         .recipe = { .sequence_length = (uint32_t)sequence_length,
                     .mask_tokens = (uint32_t)mask_tokens,
@@ -232,86 +99,16 @@ static struct bert_shards make_bert(void)
         .group = (uint64_t)group,
         .shards = (uint32_t)shards,
         .compression = (enum compression)compression,
+        .resume = resume,
         .threads = (int)tool_threads,
-        .written = written,
+        .written = progress_to,
     };
-}
-
-static void describe_bert(const struct bert_shards *b, struct kv *m)
-{
-    kv_addf(m, "mask_tokens", "%u", b->recipe.mask_tokens);
-    kv_addf(m, "mlm_probability", "%g", b->recipe.mlm);
-    kv_addf(m, "short_sequence_probability", "%g", b->recipe.short_sequence);
-    kv_addf(m, "duplication_factor", "%u", b->recipe.passes);
-    kv_add(m, "whole_word_masking", b->words ? "true" : "false");
-    kv_addf(m, "group", "%" PRIu64, b->group);
-    kv_addf(m, "seed", "%" PRIu64, b->recipe.seed);
-    describe_compression(m);
-    kv_addf(m, "documents", "%" PRIu64, b->documents);
-    kv_addf(m, "sequences", "%" PRIu64, b->sequences);
-    kv_addf(m, "tokens", "%" PRIu64, b->tokens);
-    kv_addf(m, "records", "%" PRIu64, b->records);
-}
-
-/* What packing is for: the share of places that have a token, and how many rows it spares. */
-static void tell_efficiency(const struct bert_shards *b, struct kv *m)
-{
-    double places = (double)b->records * b->recipe.sequence_length;
-    double share = (double)b->tokens / places, factor = (double)b->sequences / (double)b->records;
-    kv_addf(m, "efficiency", "%.4f", share);
-    kv_addf(m, "packing_factor", "%.4f", factor);
-    log_info("%" PRIu64 " sequences in %" PRIu64 " rows: %.4f a row, %.2f%% of places used",
-             b->sequences, b->records, factor, 100 * share);
-}
-
-static int write_bert(struct intake *s, const char *work)
-{
-    struct bert_shards b = make_bert();
-    struct kv m = KV_INIT, files = KV_INIT;
-    struct buf path = BUF_INIT;
-    file_join(&path, work, "manifest");
-    progress_begin("records", 0);
-    int result = bert_shards_write(&b, s, work, &files);
-    progress_end();
-    if (!result) {
-        kv_add(&m, "textmill", "shards 1");
-        kv_add(&m, "layout", layout_names[layout]);
-        kv_addf(&m, "sequence_length", "%u", b.recipe.sequence_length);
-        describe_bert(&b, &m);
-        if (layout == LAYOUT_BERT_PACKED)
-            tell_efficiency(&b, &m);
-        intake_describe(s, &m);
-        for (size_t i = 0; i < files.count; i++)
-            kv_add(&m, files.pairs[i].key, files.pairs[i].value);
-        intake_provenance(s, &m, tool_provenance());
-        result = manifest_write(&m, path.data);
-        tool_count("records", b.records);
-    }
-    kv_release(&m);
-    kv_release(&files);
-    buf_release(&path);
-    return result;
-}
-
-/* ---- a folder of shards ------------------------------------------------------------------- */
-
-static int run_shards(struct intake *s)
-{
-    struct stage stage;
-    struct buf held = BUF_INIT;
-    if ((layout == LAYOUT_GPT && intake_want_end_of_text(s, "the gpt layout") < 0) ||
-        stage_open(&stage, output, STAGE_SHARDS) < 0)
-        return -1;
-    file_join(&held, output, "validation");
-    int result = check_folder(output);
-    if (!result)
-        result = check_folder(held.data);
-    if (!result)
-        result = layout == LAYOUT_GPT ? write_gpt_into(s, stage.work) : write_bert(s, stage.work);
-    if (!result)
-        result = publish_shards(&stage, held.data);
-    stage_close(&stage, result < 0);
-    buf_release(&held);
+    int result = shard_folder_bert(&f, s, &b);
+    if (!result && b.layout == BERT_PACKED)
+        log_info("%" PRIu64 " sequences in %" PRIu64 " rows: %.4f a row, %.2f%% of places used",
+                 b.sequences, b.records, (double)b.sequences / (double)b.records,
+                 100 * bert_shards_efficiency(&b));
+    tool_count("records", b.records);
     return result;
 }
 
@@ -341,7 +138,7 @@ static int write_megatron(struct intake *s, struct megatron_writer *w, const cha
 {
     int result;
     progress_begin("documents", 0);
-    while ((result = next_document(s)) > 0)
+    for (; (result = intake_next(s)) > 0; progress_to(s->documents))
         if (add_document(w, s) < 0)
             return -1;
     progress_end();
@@ -442,6 +239,7 @@ static const struct {
     { "stride", FOR_GPT },
     { "shards", FOR_GPT | FOR_BERT },
     { "compression", FOR_GPT | FOR_BERT },
+    { "resume", FOR_GPT | FOR_BERT },
     { "remainder", FOR_GPT },
     { "shuffle", FOR_GPT },
     { "validation", FOR_GPT },
@@ -463,6 +261,10 @@ static int check_options(void)
         if (tool_given(goes_with[i].option) && !(goes_with[i].layouts >> layout & 1))
             return err_usage("--%s does not go with --layout %s", goes_with[i].option,
                              layout_names[layout]);
+    if (resume && compression != COMPRESS_NONE)
+        return err_usage("--resume does not go with --compression %s: what is packed as a whole "
+                         "cannot be gone on with",
+                         compress_name((enum compression)compression));
     if (!(FOR_BERT >> layout & 1))
         return 0;
     if (sequence_length < 5 || mask_tokens > sequence_length - 3)
@@ -483,7 +285,9 @@ static int run_write(int argc, char **argv)
     if (check_options() < 0 || (!strcmp(path, "-") && tool_binary_stdin() < 0) ||
         intake_open(&s, path) < 0)
         return -1;
-    int result = layout == LAYOUT_MEGATRON ? run_megatron(&s) : run_shards(&s);
+    int result = layout == LAYOUT_MEGATRON ? run_megatron(&s)
+                 : layout == LAYOUT_GPT    ? run_gpt(&s)
+                                           : run_bert(&s);
     tool_count("documents", s.documents);
     tool_count("tokens", s.tokens);
     intake_close(&s);
@@ -702,6 +506,7 @@ static const struct opt write_options[] = {
       0, 0 },
     { 0, "force", OPT_FLAG, &force, NULL, "replace a finished data set", 0, 0 },
     { .help = "Layouts other than megatron:" },
+    { 0, "resume", OPT_FLAG, &resume, NULL, "go on where a run was interrupted", 0, 0 },
     { 0, "sequence-length", OPT_INT, &sequence_length, "N", "tokens; gpt records have one more", 1,
       1 << 24 },
     { 0, "shards", OPT_INT, &shards, "N", "files to write; gpt: at most", 1, 99999 },

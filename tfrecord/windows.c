@@ -63,6 +63,7 @@ static int put_window(const struct job *j, struct bench *b, uint64_t window)
 static int put_windows(struct job *j, struct bench *b, uint64_t begin, uint64_t end, int thread)
 {
     enum { REPORT = 256 };
+    begin += record_shard_skip(&b->shard);
     for (uint64_t i = begin; i < end; i++) {
         if (put_window(j, b, j->order ? j->order[i] : i) < 0)
             return -1;
@@ -139,7 +140,7 @@ int windows_write(const struct windows *w, const struct corpus_part *p, const ch
 {
     struct job j = { .w = w, .part = p, .count = windows_count(w, p) };
     uint32_t shards = j.count < w->shards ? (uint32_t)j.count : w->shards;
-    j.set = (struct shard_set) { dir, shards, w->compression };
+    j.set = (struct shard_set) { dir, shards, w->compression, w->resume };
     j.order = make_order(w, j.count);
     j.done = mem_zalloc(shards, sizeof *j.done);
     j.errors = mem_zalloc(shards, sizeof *j.errors);

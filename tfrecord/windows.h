@@ -25,6 +25,7 @@ struct windows {
     uint64_t seed;
     uint32_t shards; /* at most; each has at least one record */
     enum compression compression;
+    int resume; /* go on with shards that are in the folder: those of the same windows */
     int threads;
     void (*written)(uint64_t records); /* told now and then, by the calling thread */
 };

@@ -1,12 +1,13 @@
 /*
  * faults.so, for LD_PRELOAD: the FAULT_AT-th call (from 1) of the kind FAULT_CALL (read, write,
- * close, fsync, rename) on a regular file or pipe of the program's own fails with ENOSPC or EIO. When the program
- * ends, the number of such calls is written to FAULT_COUNT, so that a test knows where to stop.
+ * close, fsync, rename) on a regular file or pipe of the program's own fails with ENOSPC or EIO; with
+ * FAULT_KILL set the program is killed there instead. When the program ends, the number of such calls is written to FAULT_COUNT, so that a test knows where to stop.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,11 @@ static int fails(const char *kind)
     if (!atomic_load(&on) || !which || strcmp(which, kind))
         return 0;
     long n = atomic_fetch_add(&calls, 1) + 1;
-    return at && n == strtol(at, NULL, 10);
+    if (!at || n != strtol(at, NULL, 10))
+        return 0;
+    if (getenv("FAULT_KILL"))
+        raise(SIGKILL);
+    return 1;
 }
 
 /* A program's own libraries and /proc are not its data. */
