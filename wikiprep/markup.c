@@ -62,6 +62,8 @@ enum tag_kind {
     POEM,    /* as BLOCK, and each line of it is a line */
     REF,
     TABLE,
+    ROW,  /* of a table, or its caption */
+    CELL,
 };
 
 /* HTML that MediaWiki lets through, its own tags, and those of the common extensions; sorted.
@@ -73,7 +75,7 @@ static const struct tag {
 } tags[] = {
     { "abbr", STRIP },       { "b", STRIP },           { "bdi", STRIP },
     { "bdo", STRIP },        { "big", STRIP },         { "blockquote", BLOCK },
-    { "br", BLOCK },         { "caption", BLOCK },     { "categorytree", DROP },
+    { "br", BLOCK },         { "caption", ROW },     { "categorytree", DROP },
     { "ce", FORMULA },          { "center", BLOCK },      { "charinsert", DROP },
     { "chart", DROP },       { "chem", FORMULA },         { "cite", STRIP },
     { "code", STRIP },       { "col", STRIP },         { "colgroup", STRIP },
@@ -99,9 +101,9 @@ static const struct tag {
     { "source", CODE },      { "span", STRIP },        { "strike", STRIP },
     { "strong", STRIP },     { "sub", STRIP },         { "sup", STRIP },
     { "syntaxhighlight", CODE }, { "table", TABLE },   { "tbody", BLOCK },
-    { "td", BLOCK },         { "templatedata", DROP }, { "templatestyles", DROP },
-    { "tfoot", BLOCK },      { "th", BLOCK },          { "thead", BLOCK },
-    { "time", STRIP },       { "timeline", DROP },     { "tr", BLOCK },
+    { "td", CELL },         { "templatedata", DROP }, { "templatestyles", DROP },
+    { "tfoot", BLOCK },      { "th", CELL },          { "thead", BLOCK },
+    { "time", STRIP },       { "timeline", DROP },     { "tr", ROW },
     { "translate", STRIP },  { "tt", STRIP },          { "tvar", STRIP },
     { "u", STRIP },          { "ul", BLOCK },          { "var", STRIP },
     { "wbr", STRIP },
@@ -734,6 +736,12 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
         return s;
     case TABLE:
         put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE);
+        return s;
+    case ROW:
+        put(m, m->options->tables ? MARKUP_ROW : MARKUP_BREAK);
+        return s;
+    case CELL:
+        put(m, m->options->tables ? MARKUP_CELL : MARKUP_BREAK);
         return s;
     case REF:
         put(m, MARKUP_HOLE);

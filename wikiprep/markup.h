@@ -23,6 +23,8 @@ enum {
     MARKUP_TABLE = 0x10,     /* <table> */
     MARKUP_TABLE_END = 0x11, /* </table> */
     MARKUP_EMPTY = 0x12,     /* nothing, but it parts what stands beside it */
+    MARKUP_CELL = 0x13,      /* <td>, <th>, where tables are wanted; else a new line */
+    MARKUP_ROW = 0x14,       /* <tr>, <caption>: likewise */
 };
 
 /* The character that a byte below 0x20 stands for, or 0. */

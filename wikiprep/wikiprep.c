@@ -32,7 +32,7 @@ static int json, sentences, lists = 1, headings = 1, hatnotes;
 static const char *field_list = RECORD_FIELDS;
 static struct site_choice choice = { .namespaces = "0" };
 static int64_t min_length;
-static int formulas, filter_disambig, redirects, strict;
+static int formulas, tables, filter_disambig, redirects, strict;
 
 static const struct opt options[] = {
     { 'o', "output", OPT_TEXT, &output_dir, "DIR", "write a tree of files, DIR/AA/wiki_00 ...", 0,
@@ -61,6 +61,8 @@ static const struct opt options[] = {
     { 0, "filter-category", OPT_LIST, &choice.categories, "NAME|@FILE",
       "take the pages in this category, or in one of FILE; ^NAME: those that are not in it", 0, 0 },
     { 0, "math", OPT_CHOICE, &formulas, "drop|tex", "what becomes of formulas", 0, 0 },
+    { 0, "tables", OPT_CHOICE, &tables, "drop|text",
+      "what becomes of tables: text is a line for each row", 0, 0 },
     { 0, "hatnotes", OPT_FLAG, &hatnotes, NULL,
       "keep notes such as \"Main article: Moon\" and \"See also: Sun\"", 0, 0 },
     { 0, "max-page", OPT_SIZE, &max_page_bytes, "SIZE",
@@ -250,6 +252,7 @@ static struct item *new_item(void)
     const struct wikitext_options how = { .no_lists = !lists,
                                           .no_headings = !headings,
                                           .formulas = formulas,
+                                          .tables = tables,
                                           .render = template_render,
                                           .render_ctx = &item->templates,
                                           .categories = &item->categories };

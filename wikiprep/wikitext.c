@@ -6,21 +6,9 @@
 
 #include "common/mem.h"
 #include "wikiprep/markup.h"
+#include "wikiprep/table.h"
 
 enum { LEVELS = 6 };
-
-/* A table's extent in the text: [begin, end); end 0: it is not closed. */
-struct extent {
-    size_t begin, end;
-};
-
-struct extents {
-    struct extent *items;
-    size_t count, cap;
-    size_t *open; /* indices of those that are open, while they are looked for */
-    size_t open_count, open_cap;
-    size_t next; /* the first that the walk has not passed */
-};
 
 struct wikitext {
     struct wikitext_options options;
@@ -29,7 +17,8 @@ struct wikitext {
     struct buf line;                 /* the paragraph at hand, over the lines that make it */
     struct buf written;              /* and the lines that it became */
     struct buf headings[LEVELS + 1]; /* of sections that have no text yet */
-    struct extents tables, html_tables;
+    struct table_extents tables, html_tables;
+    struct buf rows; /* of the table at hand */
     struct buf *out;
     const struct section_list *wanted, *unwanted;
     int wanted_level;    /* of the heading of the section that is wanted; 0: in none */
@@ -45,6 +34,7 @@ struct wikitext *wikitext_new(const struct names *names, const struct wikitext_o
     buf_init(&w->marked);
     buf_init(&w->line);
     buf_init(&w->written);
+    buf_init(&w->rows);
     for (int i = 0; i <= LEVELS; i++)
         buf_init(&w->headings[i]);
     return w;
@@ -60,10 +50,9 @@ void wikitext_free(struct wikitext *w)
     buf_release(&w->written);
     for (int i = 0; i <= LEVELS; i++)
         buf_release(&w->headings[i]);
-    free(w->tables.items);
-    free(w->tables.open);
-    free(w->html_tables.items);
-    free(w->html_tables.open);
+    table_extents_release(&w->tables);
+    table_extents_release(&w->html_tables);
+    buf_release(&w->rows);
     free(w);
 }
 
@@ -77,78 +66,6 @@ void wikitext_set_sections(struct wikitext *w, const struct section_list *wanted
 {
     w->wanted = wanted;
     w->unwanted = unwanted;
-}
-
-/* ---- tables ------------------------------------------------------------------------------ */
-
-static void open_extent(struct extents *e, size_t at)
-{
-    mem_grow(e->items, e->cap, e->count + 1);
-    mem_grow(e->open, e->open_cap, e->open_count + 1);
-    e->open[e->open_count++] = e->count;
-    e->items[e->count++] = (struct extent) { .begin = at };
-}
-
-static void close_extent(struct extents *e, size_t at)
-{
-    if (e->open_count)
-        e->items[e->open[--e->open_count]].end = at;
-}
-
-static void clear_extents(struct extents *e)
-{
-    e->count = e->open_count = e->next = 0;
-}
-
-/* Signs that may stand in front of a table on its line. */
-static size_t indent(const char *s, const char *end)
-{
-    const char *p = s;
-    while (p < end && memchr(" \t:*#\x0E\x0F\x12", *p, 8))
-        p++;
-    return (size_t)(p - s);
-}
-
-static void find_tables(struct wikitext *w)
-{
-    const char *base = w->marked.data, *end = base + w->marked.len;
-    clear_extents(&w->tables);
-    clear_extents(&w->html_tables);
-    if (memmem(base, w->marked.len, "{|", 2)) {
-        for (const char *s = base; s < end;) {
-            const char *lf = memchr(s, '\n', (size_t)(end - s));
-            const char *line_end = lf ? lf : end, *p = s + indent(s, line_end);
-            if (line_end - p >= 2 && p[0] == '{' && p[1] == '|')
-                open_extent(&w->tables, (size_t)(p - base));
-            else if (line_end - p >= 2 && p[0] == '|' && p[1] == '}')
-                close_extent(&w->tables, (size_t)(p + 2 - base));
-            s = line_end + 1;
-        }
-    }
-    if (!memchr(base, MARKUP_TABLE, w->marked.len))
-        return;
-    for (const char *s = base; s < end; s++) {
-        if (*s == MARKUP_TABLE)
-            open_extent(&w->html_tables, (size_t)(s - base));
-        else if (*s == MARKUP_TABLE_END)
-            close_extent(&w->html_tables, (size_t)(s + 1 - base));
-    }
-}
-
-/* The table that begins at `at`, or NULL. Asked for in rising order. */
-static const struct extent *table_at(struct extents *e, size_t at)
-{
-    while (e->next < e->count && e->items[e->next].begin < at)
-        e->next++;
-    return e->next < e->count && e->items[e->next].begin == at ? &e->items[e->next] : NULL;
-}
-
-/* The first closed <table> that begins in [from, to). */
-static const struct extent *html_table_in(struct extents *e, size_t from, size_t to)
-{
-    while (e->next < e->count && (e->items[e->next].begin < from || !e->items[e->next].end))
-        e->next++;
-    return e->next < e->count && e->items[e->next].begin < to ? &e->items[e->next] : NULL;
 }
 
 /* ---- quotes: '' and ''' ------------------------------------------------------------------- */
@@ -561,19 +478,30 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
     }
 }
 
+/* A closed table: its rows, a line each, if they are wanted. */
+static void on_table(struct wikitext *w, const struct table_extent *table)
+{
+    end_paragraph(w);
+    if (!w->options.tables || is_left_out(w))
+        return;
+    table_flatten(&w->rows, w->marked.data + table->begin, table->end - table->begin);
+    for (const char *s = w->rows.data, *lf; (lf = strchr(s, '\n')); s = lf + 1)
+        add_line(w, s, lf);
+}
+
 /* A line up to its end or to an HTML table in it; returns where the walk goes on. */
 static const char *on_piece(struct wikitext *w, const char *s, const char *end, int *at_start)
 {
     const char *base = w->marked.data;
-    const struct extent *table =
-        html_table_in(&w->html_tables, (size_t)(s - base), (size_t)(end - base));
+    const struct table_extent *table =
+        table_in(&w->html_tables, (size_t)(s - base), (size_t)(end - base));
     if (!table) {
         on_line(w, s, end, *at_start);
         *at_start = 1;
         return end < base + w->marked.len ? end + 1 : end;
     }
     on_line(w, s, base + table->begin, *at_start);
-    end_paragraph(w);
+    on_table(w, table);
     *at_start = 0;
     return base + table->end;
 }
@@ -585,13 +513,18 @@ static void walk(struct wikitext *w)
     for (const char *s = base; s < end;) {
         const char *lf = memchr(s, '\n', (size_t)(end - s));
         const char *line_end = lf ? lf : end;
-        const char *p = at_start ? s + indent(s, line_end) : s;
-        const struct extent *table = at_start ? table_at(&w->tables, (size_t)(p - base)) : NULL;
+        const char *p = at_start ? s + table_indent(s, line_end) : s;
+        const struct table_extent *table = at_start ? table_at(&w->tables, (size_t)(p - base)) : NULL;
+        if (table && table->end) {
+            on_table(w, table);
+            s = base + table->end;
+            at_start = 0;
+            continue;
+        }
         if (table) {
             end_paragraph(w);
-            w->in_broken_table |= !table->end;
-            s = table->end ? base + table->end : line_end + (lf != NULL);
-            at_start = !table->end;
+            w->in_broken_table = 1;
+            s = line_end + (lf != NULL);
             continue;
         }
         s = on_piece(w, s, line_end, &at_start);
@@ -609,7 +542,7 @@ void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *
     w->in_broken_table = 0;
     begin_page(w);
     markup_strip(w->markup, text, n, &w->marked);
-    find_tables(w);
+    table_find(&w->marked, &w->tables, &w->html_tables);
     walk(w);
     buf_rtrim(out);
 }

@@ -1,12 +1,12 @@
 /*
  * wikitext.h - the text of a wiki page, without its markup.
  *
- * Dropped: templates but for those that are rendered (template.h), tables, references, comments,
- * files, categories, links to other languages, formulas, galleries and other things that are not
- * prose. Kept: paragraphs, headings (of sections that have text), list items, the labels of links,
- * the content of formatting tags. A paragraph, a heading, a list item is one line. Where something
- * was dropped from inside a sentence, spaces and punctuation are repaired: "Paris ({{x}}, y)" is
- * "Paris (y)"; other text stays as it is.
+ * Dropped: templates but for those that are rendered (template.h), tables unless they are wanted,
+ * references, comments, files, categories, links to other languages, formulas, galleries and other
+ * things that are not prose. Kept: paragraphs, headings (of sections that have text), list items,
+ * the labels of links, the content of formatting tags. A paragraph, a heading, a list item is one
+ * line. Where something was dropped from inside a sentence, spaces and punctuation are repaired:
+ * "Paris ({{x}}, y)" is "Paris (y)"; other text stays as it is.
  *
  * Markup that is not closed does not take the rest of the page with it: links end with their
  * paragraph, references and templates with their line, tables at a blank line or heading.
@@ -39,6 +39,7 @@ typedef int (*wikitext_render)(void *ctx, const struct wikitext_call *call, stru
 struct wikitext_options {
     int no_lists, no_headings;
     int formulas; /* <math> is its TeX */
+    int tables;   /* each row is a line, with " | " between its cells */
     wikitext_render render; /* NULL: templates are dropped */
     void *render_ctx;
     struct buf *categories; /* borrowed: replaced by the page's, a line each; NULL: not wanted */

@@ -23,12 +23,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct names *names;
     static struct wikitext *cleaners[2];
     static struct template_page page = { .lang = "en", .title = "Moon", .hatnotes = 1 };
-    static struct buf text = BUF_INIT, sentences = BUF_INIT;
+    static struct buf text = BUF_INIT, sentences = BUF_INIT, categories = BUF_INIT;
     if (!names) {
         names = names_new();
         cleaners[0] = wikitext_new(names, &(struct wikitext_options) { 0 });
         cleaners[1] = wikitext_new(names, &(struct wikitext_options) { .no_lists = 1,
                                                                        .no_headings = 1,
+                                                                       .tables = 1,
+                                                                       .categories = &categories,
                                                                        .render = template_render,
                                                                        .render_ctx = &page });
     }
