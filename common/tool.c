@@ -25,6 +25,7 @@ static struct {
 
 static int want_help, want_version, verbose, quiet, want_config, progress_on = -1;
 static const char *config_path;
+static int (*translate)(struct yaml *y, const char *path);
 static struct opt_list settings;
 
 static const struct opt threads_options[] = {
@@ -157,6 +158,19 @@ static const struct tool_command *find_command(const struct tool *t, const char 
     return t->commands;
 }
 
+/* One KEY=VALUE, as a line of a file. */
+static int set_one(const char *setting, const char *eq)
+{
+    struct yaml_item item = { mem_strndup(setting, (size_t)(eq - setting)), mem_strdup(eq + 1), 1 };
+    struct yaml y = { .items = mem_alloc(sizeof item), .count = 1, .cap = 1 };
+    y.items[0] = item;
+    int result = translate ? translate(&y, "--set") : 0;
+    for (size_t i = 0; !result && i < y.count; i++)
+        result = opts_set(&opts, y.items[i].key, y.items[i].value, "--set: ");
+    yaml_release(&y);
+    return result;
+}
+
 static int apply_settings(void)
 {
     if (config_path && tool_load_config(config_path) < 0)
@@ -165,10 +179,7 @@ static int apply_settings(void)
         const char *eq = strchr(settings.items[i], '=');
         if (!eq)
             return err_usage("--set wants KEY=VALUE, not '%s'", settings.items[i]);
-        char *key = mem_strndup(settings.items[i], (size_t)(eq - settings.items[i]));
-        int result = opts_set(&opts, key, eq + 1, "--set: ");
-        free(key);
-        if (result < 0)
+        if (set_one(settings.items[i], eq) < 0)
             return -1;
     }
     return 0;
@@ -224,6 +235,7 @@ int tool_main(const struct tool *t, int argc, char **argv)
     log_name(t->name);
     signal(SIGUSR1, on_usr1);
     tool_threads = pool_cpus();
+    translate = t->translate;
     set_provenance(t, argc, argv);
 
     const struct tool_command *c = find_command(t, argc > 1 ? argv[1] : NULL);
@@ -260,7 +272,9 @@ int tool_load_config(const char *path)
     struct yaml y;
     if (yaml_load(&y, path) < 0)
         return -1;
-    int result = opts_load(&opts, &y, path);
+    int result = translate ? translate(&y, path) : 0;
+    if (!result)
+        result = opts_load(&opts, &y, path);
     yaml_release(&y);
     return result;
 }

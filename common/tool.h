@@ -38,6 +38,9 @@ struct tool {
     const char *examples;               /* shown at the end of --help; may be NULL */
     const struct tool_command *commands; /* ends with run == NULL; the one without name first */
     const char *(*version_detail)(void); /* one more line for -V -v; may be NULL */
+
+    /* Turns foreign keys of a configuration file into options; may be NULL. --set comes here, too. */
+    int (*translate)(struct yaml *y, const char *path);
 };
 
 int tool_main(const struct tool *t, int argc, char **argv);

@@ -10,6 +10,7 @@
 #include "common/file.h"
 #include "common/tool.h"
 #include "model/ops.h"
+#include "train/foreign.h"
 #include "train/loop.h"
 #include "train/plan.h"
 
@@ -196,6 +197,7 @@ static const struct tool tool = {
         "  train --resume -o model\n"
         "  train configs/gpt3-175b.yaml --dry-run\n",
     .commands = commands,
+    .translate = foreign_translate,
     .version_detail = ops_kernels,
 };
 
