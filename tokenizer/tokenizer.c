@@ -17,6 +17,8 @@ struct tokenizer {
     struct subword *subword;
     struct normalizer *normalizer; /* NULL unless BERT's rules make the words */
     uint64_t checksum;
+    uint32_t *whole; /* tokens that are what their own bytes are encoded as, in order of id */
+    size_t whole_count;
     /* Per kind of encoding and pass over the text: the added tokens looked for, and the bytes
      * with which one begins. */
     struct added_set {
@@ -55,6 +57,26 @@ static void collect_added(struct tokenizer *t)
     }
 }
 
+/* Most words of a text are tokens: an encoder knows them from the start. */
+static void find_whole(struct tokenizer *t)
+{
+    struct subword_scratch scratch = { 0 };
+    struct ids ids = { 0 };
+    t->whole = mem_alloc(t->v.count * sizeof *t->whole);
+    for (uint32_t id = 0; id < t->v.count; id++) {
+        size_t n = 0;
+        const char *bytes = vocabulary_bytes(&t->v, id, &n);
+        ids.count = 0;
+        if (n && t->v.tokens[id].kind == TOKEN_MODEL &&
+            (t->v.byte_level || utf8_valid(bytes, n) == n) &&
+            !subword_encode(t->subword, &scratch, bytes, n, &ids) && ids.count == 1 &&
+            ids.data[0] == id)
+            t->whole[t->whole_count++] = id;
+    }
+    ids_release(&ids);
+    subword_scratch_release(&scratch);
+}
+
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
 {
     struct tokenizer *t = mem_zalloc(1, sizeof *t);
@@ -65,6 +87,7 @@ struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
     t->subword = subword_new(&t->v);
     t->checksum = checksum(&t->v);
     collect_added(t);
+    find_whole(t);
     return t;
 }
 
@@ -92,6 +115,7 @@ void tokenizer_free(struct tokenizer *t)
         return;
     for (int i = 0; i < 4; i++)
         free(t->added[i / 2][i % 2].items);
+    free(t->whole);
     subword_free(t->subword);
     normalizer_free(t->normalizer);
     vocabulary_release(&t->v);
@@ -274,7 +298,7 @@ struct encoder {
     size_t bounds[1024];
 };
 
-static int encode_piece(void *ctx, const char *piece, size_t n, struct ids *out)
+static int encode_unknown(void *ctx, const char *piece, size_t n, struct ids *out)
 {
     struct encoder *e = ctx;
     return subword_encode(e->t->subword, &e->scratch, piece, n, out);
@@ -288,7 +312,12 @@ struct encoder *encoder_new(const struct tokenizer *t)
         e->words = words_new(t->normalizer);
     else
         e->split = split_new(&t->v.splitter);
-    e->cache = wordcache_new(encode_piece, e);
+    e->cache = wordcache_new(encode_unknown, e);
+    for (size_t i = t->whole_count; i--;) { /* the frequent ones, whose ids are low, come last */
+        size_t len;
+        const char *bytes = vocabulary_bytes(&t->v, t->whole[i], &len);
+        wordcache_put(e->cache, bytes, len, &t->whole[i], 1);
+    }
     buf_init(&e->repaired);
     buf_init(&e->prefixed);
     return e;
