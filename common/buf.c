@@ -114,7 +114,7 @@ void buf_add_utf8(struct buf *b, unsigned c)
 void buf_rtrim(struct buf *b)
 {
     size_t n = b->len;
-    while (n && strchr(" \t\r\n", b->data[n - 1]))
+    while (n && b->data[n - 1] && strchr(" \t\r\n", b->data[n - 1]))
         n--;
     buf_truncate(b, n);
 }

@@ -1,316 +1,334 @@
 #include "wikiprep/sentence.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- characters -------------------------------------------------------------------------- */
+#include "wikiprep/letter.h"
+#include "wikiprep/sentence_list.h"
 
-enum kind {
-    OTHER,
-    UPPER,
-    LOWER,
-    CASELESS, /* a letter of a script without case */
-    DIGIT,
-    SPACE,
-    OPEN,     /* brackets and quotes that open, or may */
-    CLOSE,    /* brackets and quotes that close, or may */
-    QUOTE,    /* one that does either: " ' */
-    END,      /* . ! ? … and those of other scripts */
-    FULL_END, /* of a script that has no spaces */
+enum {
+    NOTE_MAX_BYTES = 48, /* "[citation needed]" */
+    OPENING_MAX = 4,     /* quotes and brackets in front of a word */
+    SEGMENT_MAX = 3,     /* letters between the periods of an abbreviation: "Ph.D." */
 };
 
-struct character {
-    unsigned code;
-    size_t len;
-    enum kind kind;
+/* A mark that may end a sentence, and what is around it. */
+struct spot {
+    const struct sentence_model *model;
+    const char *begin; /* of the sentence */
+    const char *mark;
+    const char *after;                     /* of all that belongs to the mark */
+    const char *next;                      /* behind the spaces after that */
+    const char *end;                       /* of the paragraph */
+    int dots;                              /* "...": 3; so is one sign for all three */
+    int asks;                              /* has a mark other than periods */
+    int spaced;                            /* has spaces between its dots: ". . ." */
+    int full;                              /* has one that needs no space behind it */
+    int quoted, bracketed, squared, noted; /* is closed by " ) ] [12] */
 };
 
-static unsigned decode(const char *s, const char *end, size_t *len)
+/* ---- words ---------------------------------------------------------------------------------- */
+
+struct word {
+    const char *s;
+    size_t n;
+    int letters, digits, periods;
+    int longest; /* run of letters between periods */
+    struct letter before;
+};
+
+/* The word in front of s, with its inner periods. */
+static struct word word_before(const char *begin, const char *s)
 {
-    const unsigned char *u = (const unsigned char *)s;
-    size_t n = u[0] < 0x80 ? 1 : u[0] >= 0xF0 ? 4 : u[0] >= 0xE0 ? 3 : u[0] >= 0xC0 ? 2 : 1;
-    if (n > (size_t)(end - s))
-        n = 1;
-    *len = n;
-    switch (n) {
-    case 2:
-        return (u[0] & 0x1Fu) << 6 | (u[1] & 0x3Fu);
-    case 3:
-        return (u[0] & 0x0Fu) << 12 | (u[1] & 0x3Fu) << 6 | (u[2] & 0x3Fu);
-    case 4:
-        return (u[0] & 0x07u) << 18 | (u[1] & 0x3Fu) << 12 | (u[2] & 0x3Fu) << 6 | (u[3] & 0x3Fu);
-    default:
-        return u[0];
+    struct word w = { .s = s };
+    int run = 0;
+    for (;;) {
+        struct letter c = w.before = letter_before(begin, w.s);
+        if (!c.len || w.n > SENTENCE_WORD_MAX_BYTES)
+            break;
+        int counts = letter_is_alphabetic(c.kind) || c.kind == LETTER_DIGIT || c.code == '.' ||
+                     c.code == 0xB0 || c.code == 0xBA || c.code == 0xAA; /* n° nº nª */
+        if (!counts)
+            break;
+        run = letter_is_alphabetic(c.kind) ? run + 1 : 0;
+        w.longest = run > w.longest ? run : w.longest;
+        w.letters += letter_is_alphabetic(c.kind);
+        w.digits += c.kind == LETTER_DIGIT;
+        w.periods += c.code == '.';
+        w.s -= c.len;
+        w.n += c.len;
     }
+    return w;
 }
 
-static int one_of(unsigned c, const unsigned *list)
+/* The word at s: letters, with apostrophes between them. */
+static size_t word_at(const char *s, const char *end)
 {
-    for (; *list; list++)
-        if (*list == c)
+    const char *p = s;
+    while (p < end) {
+        struct letter c = letter_at(p, end);
+        int apostrophe = (c.code == '\'' || c.code == 0x2019) && p > s &&
+                         letter_is_alphabetic(letter_at(p + c.len, end).kind);
+        if (!letter_is_alphabetic(c.kind) && !apostrophe)
+            break;
+        p += c.len;
+    }
+    return (size_t)(p - s);
+}
+
+static unsigned kinds_of(const struct sentence_model *m, const char *s, size_t n)
+{
+    char lower[SENTENCE_WORD_MAX_BYTES];
+    if (n > sizeof lower)
+        return 0;
+    return sentence_model_word(m, lower, letter_lower(lower, s, n));
+}
+
+/* Does the capitalized word at s open sentences, rather than being a name? */
+static int is_opener(const struct sentence_model *m, const char *s, const char *end)
+{
+    size_t n = word_at(s, end);
+    if (s + n < end && s[n] == '.' && letter_at(s, end).len == n) /* "A." is an initial */
+        return 0;
+    if (kinds_of(m, s, n) & SENTENCE_OPENER)
+        return 1;
+    for (size_t i = 1; i < n; i++) /* "It's", "L'état" */
+        if (s[i] == '\'' || !memcmp(s + i, "\xE2\x80\x99", n - i < 3 ? n - i : 3))
+            return (kinds_of(m, s, i) & SENTENCE_OPENER) != 0;
+    return 0;
+}
+
+/* Does the model know the two words as one? */
+static int is_pair(const struct sentence_model *m, const struct word *w, const char *s,
+                   const char *end)
+{
+    size_t n = word_at(s, end);
+    char pair[SENTENCE_WORD_MAX_BYTES];
+    if (w->n + 1 + n > sizeof pair)
+        return 0;
+    size_t len = letter_lower(pair, w->s, w->n);
+    pair[len++] = ' ';
+    len += letter_lower(pair + len, s, n);
+    return (sentence_model_word(m, pair, len) & SENTENCE_PAIR) != 0;
+}
+
+static int is_capitals(const struct word *w)
+{
+    struct letter c;
+    for (const char *s = w->s, *end = s + w->n; s < end; s += c.len)
+        if ((c = letter_at(s, end)).kind != LETTER_UPPER)
+            return 0;
+    return 1;
+}
+
+static int is_roman(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strchr("IVXLC", s[i]))
+            return 0;
+    return n > 0;
+}
+
+/* A number behind an abbreviation: digits, or a Roman one; "I" alone is a word if it goes on. */
+static int is_number(const char *s, const char *end)
+{
+    size_t n = word_at(s, end);
+    if (!n)
+        return letter_at(s, end).kind == LETTER_DIGIT;
+    return is_roman(s, n) && !(n == 1 && *s == 'I' && s + 1 < end && s[1] == ' ');
+}
+
+/* ---- one mark ------------------------------------------------------------------------------- */
+
+enum verdict { GOES_ON, ENDS, ASK_NEXT };
+
+/* Abbreviations of one letter are known as they are written: "v." is one, "V." an initial. */
+static enum verdict judge_letter(const struct spot *p, const struct word *w, const char *next)
+{
+    if (w->before.code == '\'' || w->before.code == 0x2019) /* "Newton's." */
+        return ENDS;
+    unsigned kinds = sentence_model_word(p->model, w->s, w->n);
+    if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
+        return GOES_ON;
+    int small = letter_at(w->s, w->s + w->n).kind == LETTER_LOWER; /* a unit or a variable */
+    return small && !(kinds & SENTENCE_ABBREVIATION) ? ENDS : ASK_NEXT;
+}
+
+/* What the word in front of a period says. */
+static enum verdict judge_word(const struct spot *p, const struct word *w, const char *next)
+{
+    if (w->letters == 1 && !w->periods && !w->digits && letter_at(w->s, p->end).len == w->n)
+        return judge_letter(p, w, next);
+    unsigned kinds = kinds_of(p->model, w->s, w->n);
+    if (is_capitals(w)) /* "MS", "BP" */
+        kinds &= ~(unsigned)SENTENCE_TITLE;
+    if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
+        return GOES_ON;
+    int ordinals = sentence_model_has_ordinals(p->model);
+    if (w->digits)
+        return ordinals && w->digits <= 2 && !w->letters && !w->periods ? ASK_NEXT : ENDS;
+    if (w->periods && w->longest <= SEGMENT_MAX && *w->s != '.') /* U.S. a.m. Ph.D. */
+        return ASK_NEXT;
+    if (ordinals && is_roman(w->s, w->n))
+        return ASK_NEXT;
+    return kinds & SENTENCE_ABBREVIATION ? ASK_NEXT : ENDS;
+}
+
+/* "end.Next": a space that is missing, between a plain word and an opener. */
+static int lacks_space(const struct spot *p)
+{
+    if (p->dots != 1 || p->asks || p->after != p->mark + 1)
+        return 0;
+    struct word w = word_before(p->begin, p->mark);
+    if (w.periods || w.digits || w.letters < 2 || letter_at(w.s, p->end).kind != LETTER_LOWER ||
+        (w.before.len && w.before.kind != LETTER_SPACE))
+        return 0;
+    size_t n = word_at(p->after, p->end);
+    return n > 1 && p->after + n < p->end && p->after[n] == ' ' &&
+           letter_at(p->after, p->end).kind == LETTER_UPPER &&
+           letter_at(p->after + 1, p->end).kind == LETTER_LOWER &&
+           is_opener(p->model, p->after, p->end);
+}
+
+/* Japanese goes on behind a quotation with a particle: 「はい。」と言った。 */
+static int is_particle(const struct spot *p)
+{
+    static const unsigned particles[] = { 0x3068, 0x306E, 0x3092, 0x304C,
+                                          0x306F, 0x306B, 0x3067, 0x3082 };
+    unsigned c = p->quoted && p->next == p->after ? letter_at(p->next, p->end).code : 0;
+    for (size_t i = 0; i < sizeof particles / sizeof *particles; i++)
+        if (c == particles[i])
             return 1;
     return 0;
 }
 
-static enum kind kind_of_ascii(unsigned c)
+/* With an ellipsis, or a mark that is not a period, in front of the capitalized word or number at
+ * s. */
+static int ends_loudly(const struct spot *p, const char *s, enum letter_kind next)
 {
-    if (c >= 'A' && c <= 'Z')
-        return UPPER;
-    if (c >= 'a' && c <= 'z')
-        return LOWER;
-    if (c >= '0' && c <= '9')
-        return DIGIT;
-    return c == ' ' || c == '\t'              ? SPACE
-           : c == '(' || c == '[' || c == '{' ? OPEN
-           : c == ')' || c == ']' || c == '}' ? CLOSE
-           : c == '"' || c == '\''            ? QUOTE
-           : c == '.' || c == '!' || c == '?' ? END
-                                              : OTHER;
-}
-
-/* Letters of the alphabets that have case, below U+2000; OTHER for the rest. */
-static enum kind kind_of_cased(unsigned c)
-{
-    if (c >= 0xC0 && c <= 0xFF)
-        return c == 0xD7 || c == 0xF7 ? OTHER : c <= 0xDE ? UPPER : LOWER;
-    if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E)) /* pairs that begin odd */
-        return c & 1 ? UPPER : LOWER;
-    if ((c >= 0x100 && c <= 0x17F) || (c >= 0x460 && c <= 0x52F) || (c >= 0x1E00 && c <= 0x1EFF))
-        return c & 1 ? LOWER : UPPER;
-    if (c >= 0x370 && c <= 0x3FF)
-        return c <= 0x3AB && c != 0x390 ? UPPER : LOWER;
-    if (c >= 0x400 && c <= 0x45F)
-        return c <= 0x42F ? UPPER : LOWER;
-    if (c >= 0x531 && c <= 0x587)
-        return c <= 0x556 ? UPPER : LOWER;
-    return OTHER;
-}
-
-static enum kind kind_of(unsigned c)
-{
-    static const unsigned open[] = { 0xA1,   0xAB,   0xBF,   0x2018, 0x201A, 0x201C, 0x201E, 0x2039,
-                                     0x3008, 0x300A, 0x300C, 0x300E, 0x3010, 0xFF08, 0 };
-    static const unsigned close[] = { 0xBB,   0x2019, 0x201D, 0x203A, 0x3009, 0x300B,
-                                      0x300D, 0x300F, 0x3011, 0xFF09, 0 };
-    static const unsigned end[] = { 0x589,  0x61F,  0x6D4,  0x964,  0x965,  0x104B, 0x1362, 0x17D4,
-                                    0x2026, 0x203C, 0x203D, 0x2047, 0x2048, 0x2049, 0 };
-    static const unsigned full_end[] = { 0x3002, 0xFF01, 0xFF1F, 0xFF61, 0 };
-    static const unsigned space[] = { 0xA0, 0x2009, 0x202F, 0x3000, 0 };
-    if (c < 0x80)
-        return kind_of_ascii(c);
-    enum kind cased = kind_of_cased(c);
-    if (cased != OTHER)
-        return cased;
-    if (c > 0x3040 && c < 0xFF00)
-        return CASELESS; /* Chinese, Japanese, Korean and what is alike */
-    if (one_of(c, open))
-        return OPEN;
-    if (one_of(c, close))
-        return CLOSE;
-    if (one_of(c, end))
-        return END;
-    if (one_of(c, full_end))
-        return FULL_END;
-    if (one_of(c, space))
-        return SPACE;
-    return (c >= 0x5BE && c < 0x2000) || c >= 0x10000 ? CASELESS : OTHER;
-}
-
-static struct character at(const char *s, const char *end)
-{
-    struct character c = { 0 };
-    if (s < end) {
-        c.code = decode(s, end, &c.len);
-        c.kind = kind_of(c.code);
+    if (p->squared) /* "[...] The", "[which?] Moon" */
+        return is_opener(p->model, s, p->end);
+    if (p->asks) { /* "Yahoo!" */
+        struct word w = word_before(p->begin, p->mark);
+        int name = p->after == p->mark + 1 && w.n < SENTENCE_WORD_MAX_BYTES &&
+                   kinds_of(p->model, w.s, w.n + 1) & SENTENCE_ABBREVIATION;
+        return !name || is_opener(p->model, s, p->end);
     }
-    return c;
-}
-
-static int is_letter(enum kind c)
-{
-    return c == UPPER || c == LOWER || c == CASELESS;
-}
-
-/* The character in front of s; bytes that are no UTF-8 make one, however many. */
-static struct character before(const char *begin, const char *s)
-{
-    if (s == begin)
-        return (struct character) { 0 };
-    const char *p = s - 1;
-    while (p > begin && ((unsigned char)*p & 0xC0) == 0x80)
-        p--;
-    struct character c = at(p, s);
-    c.len = (size_t)(s - p);
-    return c;
-}
-
-/* ---- abbreviations ----------------------------------------------------------------------- */
-
-/* clang-format off */
-/* Sorted, in lower case. Those that something always follows: titles, "see", "born". */
-static const char *const never[] = {
-    "abb", "abs", "abt", "adj", "adm", "adv", "amb", "apdo", "appx", "assoc", "attn", "av", "ave",
-    "bd", "bde", "bgen", "bldg", "blvd", "brig", "bros", "bzw", "ca", "capt", "cdr", "cf", "cfr",
-    "cit", "cllr", "cmdr", "col", "comdr", "cpl", "cpt", "dept", "dgl", "dipl", "doz", "dr", "dra",
-    "drs", "ed", "eds", "engr", "esp", "evtl", "exc", "excl", "fr", "ft", "geb", "gen", "gest",
-    "ggf", "gov", "hon", "hosp", "hr", "hrsg", "incl", "ing", "inkl", "insp", "jg", "kap", "kgl",
-    "lat", "lic", "lieut", "lt", "ltcol", "ltgen", "maj", "mdm", "messrs", "mfg", "mgr", "mio",
-    "mlle", "mme", "mons", "mr", "mrd", "mrs", "ms", "msgr", "msgt", "mt", "mtn", "mts", "nr",
-    "nrs", "núm", "obs", "orig", "pers", "pfc", "phil", "prep", "pres", "prof", "profs", "prov",
-    "pseud", "pt", "pte", "pts", "publ", "pvt", "pág", "ref", "refs", "reg", "rep", "reps", "rer",
-    "resp", "rev", "revd", "sen", "sens", "sgt", "sog", "sq", "sr", "sra", "st", "ste", "str",
-    "supt", "surg", "transl", "univ", "usw", "vgl", "viz", "vs", "zit", "zool", "акад",
-    "англ", "г", "гг", "ген", "греч", "др", "им", "лат", "напр", "нем",
-    "пр", "проф", "рис", "род", "св", "см", "ст", "стр", "т", "тыс",
-    "ул", "фр",
-};
-
-/* Those that are abbreviations in front of a number, and else may be words: "no", "art". */
-static const char *const numbered[] = {
-    "art", "cap", "ch", "chap", "eq", "fig", "figs", "ill", "lit", "max", "min", "no", "nos", "num",
-    "op", "p", "pag", "par", "pp", "sec", "sect", "tab", "vol", "vols",
-};
-
-/* Those that may end a sentence. */
-static const char *const perhaps[] = {
-    "al", "approx", "apr", "aug", "avg", "bsc", "cie", "co", "corp", "ctr", "dec", "ecc", "esq",
-    "est", "etc", "feb", "fri", "hrs", "ib", "ibid", "inc", "jan", "jr", "jul", "jun", "ltd", "md",
-    "mph", "msc", "nov", "oct", "oz", "phd", "plc", "sep", "sept", "sp", "spp", "ssp", "subsp",
-    "thu", "thurs", "tue", "tues", "var", "wash", "yr", "yrs",
-};
-/* clang-format on */
-
-static int compare(const void *key, const void *item)
-{
-    return strcmp(key, *(const char *const *)item);
-}
-
-#define LISTED(list, word)                                                                         \
-    (bsearch(word, list, sizeof list / sizeof *list, sizeof *list, compare) != NULL)
-
-enum abbreviation { NO_ABBREVIATION, MAY_END, NEVER_ENDS };
-
-enum { WORD_MAX_BYTES = 16 };
-
-/* Lower case of the ASCII and two-byte letters that abbreviations are made of. */
-static size_t lower_word(char out[WORD_MAX_BYTES + 1], const char *s, size_t n)
-{
-    if (n > WORD_MAX_BYTES)
-        n = 0;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        out[i] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-        if (i && (unsigned char)s[i - 1] == 0xD0 && c >= 0x90 && c <= 0x9F)
-            out[i] = (char)(c + 0x20); /* Cyrillic А to П */
-    }
-    out[n] = '\0';
-    return n;
-}
-
-/* ---- a period ---------------------------------------------------------------------------- */
-
-static int is_number(struct character c)
-{
-    return c.kind == DIGIT || (c.code < 0x80 && c.code && strchr("IVXLC", (int)c.code));
-}
-
-/* What the word in front of the period at s says; `next` begins what follows. */
-static enum abbreviation judge_word(const char *begin, const char *s, const char *next,
-                                    const char *end)
-{
-    const char *word = s;
-    int letters = 0, periods = 0, digits = 0;
-    for (struct character c; (c = before(begin, word)).len; word -= c.len) {
-        if (c.kind == SPACE || c.kind == OPEN || c.kind == QUOTE || c.kind == OTHER)
-            break;
-        if (c.kind == CLOSE || s - word > 3 * WORD_MAX_BYTES)
-            return NO_ABBREVIATION; /* "(x)", a long word, an address */
-        letters += is_letter(c.kind);
-        periods += c.kind == END;
-        digits += c.kind == DIGIT;
-    }
-    if (digits)
-        return NO_ABBREVIATION;
-    if (letters == 1 && !periods) /* an initial or a unit; "I" is a word */
-        return *word == 'I' ? NO_ABBREVIATION : MAY_END;
-    char lower[WORD_MAX_BYTES + 1];
-    if (!lower_word(lower, word, (size_t)(s - word)))
-        return NO_ABBREVIATION;
-    if (periods && letters == periods + 1) /* U.S. a.m. e.g. */
-        return !strcmp(lower, "e.g") || !strcmp(lower, "i.e") || !strcmp(lower, "z.b") ||
-                       !strcmp(lower, "d.h")
-                   ? NEVER_ENDS
-                   : MAY_END;
-    if (LISTED(never, lower) || (is_number(at(next, end)) && LISTED(numbered, lower)))
-        return NEVER_ENDS;
-    return LISTED(perhaps, lower) ? MAY_END : NO_ABBREVIATION;
-}
-
-/* Words that begin sentences far more often than they are part of a name. */
-static int is_starter(const char *s, const char *end)
-{
-    static const char *const starters[] = {
-        "A",     "After", "Although", "An",      "And",   "As",     "At",    "Because", "Before",
-        "But",   "By",    "Das",      "Der",     "Die",   "During", "For",   "From",    "He",
-        "Her",   "His",   "How",      "However", "I",     "If",     "Il",    "In",      "It",
-        "Its",   "La",    "Le",       "Many",    "More",  "Most",   "No",    "On",      "One",
-        "Other", "Our",   "She",      "Since",   "Some",  "Such",   "That",  "The",     "Their",
-        "There", "These", "They",     "This",    "Those", "Though", "Thus",  "To",      "Under",
-        "Until", "Was",   "We",       "What",    "When",  "Where",  "While", "Who",     "Why",
-        "With",  "You",   "Your",
-    };
-    size_t n = 0;
-    while (s + n < end && (s[n] | 0x20) >= 'a' && (s[n] | 0x20) <= 'z')
-        n++;
-    char word[WORD_MAX_BYTES + 1];
-    if (!n || n > WORD_MAX_BYTES || (s + n < end && s[n] == '.')) /* "A." is an initial */
-        return 0;
-    memcpy(word, s, n);
-    word[n] = '\0';
-    return LISTED(starters, word);
-}
-
-/* "1. Item": the number of an item. */
-static int is_item_number(const char *begin, const char *s)
-{
-    size_t digits = 0;
-    const char *p = s;
-    for (struct character c; (c = before(begin, p)).kind == DIGIT; p -= c.len)
-        digits++;
-    return digits && digits <= 2 && p == begin;
-}
-
-/* Does the mark at s end a sentence, when the next begins at `next`? A space is between. */
-static int ends(const char *begin, const char *s, const char *after, const char *next,
-                const char *end)
-{
-    const char *p = next;
-    struct character c = at(p, end);
-    while (c.kind == OPEN || c.kind == QUOTE) {
-        p += c.len;
-        c = at(p, end);
-    }
-    if (c.kind == LOWER || c.kind == END)
-        return 0;
-    if (c.kind == OTHER && p == next && c.code != '#' && c.code != '$')
-        return c.code >= 0x80; /* a dash or comma goes on; a sign may begin */
-    int closed = after > s + 1;
-    if (*s != '.' || closed)
+    if (p->quoted || p->dots != 3)
         return 1;
-    if (is_item_number(begin, s))
-        return 0;
-    enum abbreviation a = judge_word(begin, s, next, end);
-    if (a == NEVER_ENDS)
-        return 0;
-    return a == NO_ABBREVIATION || is_starter(p, end);
+    int is_i = *s == 'I' && word_at(s, p->end) == 1; /* always capitalized: tells little */
+    return next != LETTER_DIGIT && !(is_i && p->spaced) && is_opener(p->model, s, p->end);
 }
 
-/* ---- paragraphs -------------------------------------------------------------------------- */
+/* Does the period end a sentence, in front of the capitalized word or number at s? */
+static int period_ends(const struct spot *p, const char *s, enum letter_kind next)
+{
+    struct word w = word_before(p->begin, p->mark);
+    if (!p->quoted && sentence_list_is_number(p->begin, p->mark))
+        return 0;
+    enum verdict v = judge_word(p, &w, s);
+    if (v != ASK_NEXT)
+        return v == ENDS;
+    return next != LETTER_DIGIT && is_opener(p->model, s, p->end) &&
+           !is_pair(p->model, &w, s, p->end);
+}
+
+static int ends(const struct spot *p)
+{
+    if (p->next == p->end)
+        return 0;
+    if (p->full)
+        return !is_particle(p);
+    if (p->next == p->after)
+        return lacks_space(p);
+    const char *s = p->next;
+    struct letter c = letter_at(s, p->end);
+    for (int i = 0; i < OPENING_MAX && (c.kind == LETTER_OPEN || c.kind == LETTER_QUOTE); i++) {
+        s += c.len;
+        c = letter_at(s, p->end);
+    }
+    if (c.kind == LETTER_LOWER && letter_at(s + c.len, p->end).kind == LETTER_UPPER)
+        c.kind = LETTER_UPPER; /* iPod, eBay */
+    switch (c.kind) {
+    case LETTER_UPPER:
+    case LETTER_CASELESS:
+    case LETTER_DIGIT:
+        if (p->noted)
+            return 1;
+        return p->dots == 1 && !p->asks ? period_ends(p, s, c.kind) : ends_loudly(p, s, c.kind);
+    case LETTER_OTHER: /* a sign may begin */
+        return s == p->next && (c.code >= 0x80 || c.code == '#' || c.code == '$');
+    default:
+        return 0;
+    }
+}
+
+/* ---- paragraphs -------------------------------------------------------------------------------
+ */
+
+/* Bytes that begin the marks of letter.h: END and FULL_END; '?' stands for the model's as well. */
+static const unsigned char may_mark[256] = {
+    ['.'] = 1,  ['!'] = 1,  ['?'] = 1,  [';'] = 1,  [0xCD] = 1, [0xD6] = 1, [0xD8] = 1,
+    [0xDB] = 1, [0xE0] = 1, [0xE1] = 1, [0xE2] = 1, [0xE3] = 1, [0xEF] = 1,
+};
+
+/* " . . ." goes on: a period with a space before and none of a word behind. */
+static size_t spaced_dot(const char *s, const char *end)
+{
+    if (end - s < 2 || s[0] != ' ' || s[1] != '.')
+        return 0;
+    struct letter c = letter_at(s + 2, end);
+    return letter_is_alphabetic(c.kind) || c.kind == LETTER_DIGIT ? 0 : 2;
+}
+
+/* "[12]", "[citation needed]": its bytes. */
+static size_t note_bytes(const char *s, const char *end)
+{
+    size_t max = end - s < NOTE_MAX_BYTES ? (size_t)(end - s) : NOTE_MAX_BYTES;
+    const char *close = *s == '[' ? memchr(s, ']', max) : NULL;
+    return close ? (size_t)(close + 1 - s) : 0;
+}
+
+/* Reads the mark at p->mark, and the marks, quotes, brackets and notes that follow it. */
+static void read_mark(struct spot *p)
+{
+    const char *s = p->mark;
+    p->dots = p->asks = p->spaced = p->full = p->quoted = p->bracketed = p->squared = p->noted = 0;
+    for (;;) {
+        struct letter c = letter_at(s, p->end);
+        size_t more = 0;
+        int closed = p->quoted || p->bracketed || p->squared || p->noted;
+        if (c.code == '.' || c.code == 0x2026)
+            p->dots += c.code == '.' ? 1 : 3;
+        else if (c.kind == LETTER_END || (s == p->mark && c.kind == LETTER_DASH))
+            p->asks = 1;
+        else if (c.kind == LETTER_FULL_END)
+            p->full = 1;
+        else if (c.code == ')' || c.code == ']')
+            *(c.code == ')' ? &p->bracketed : &p->squared) = 1;
+        else if (c.kind == LETTER_CLOSE || c.kind == LETTER_QUOTE)
+            p->quoted = 1;
+        else if (c.len && (more = note_bytes(s, p->end)))
+            p->noted = 1;
+        else if (!closed && p->dots && (more = spaced_dot(s, p->end))) {
+            p->dots++;
+            p->spaced = 1;
+        } else
+            break;
+        s += more ? more : c.len;
+    }
+    p->after = s;
+}
+
+static const char *skip_spaces(const char *s, const char *end)
+{
+    for (struct letter c; (c = letter_at(s, end)).kind == LETTER_SPACE; s += c.len)
+        ;
+    return s;
+}
 
 static void add_sentence(struct buf *out, const char *s, const char *end)
 {
-    while (s < end && *s == ' ')
-        s++;
+    s = skip_spaces(s, end);
     while (end > s && end[-1] == ' ')
         end--;
     if (s == end)
@@ -319,52 +337,50 @@ static void add_sentence(struct buf *out, const char *s, const char *end)
     buf_addc(out, '\n');
 }
 
-/* Behind the marks, quotes and brackets that follow the mark at s; *full when one needs no space
- * behind it. A straight quote closes if it does not stand behind a space. */
-static const char *skip_closing(const char *s, const char *end, int *full)
+static void split(const struct sentence_model *m, struct buf *out, const char *s, const char *end)
 {
-    *full = 0;
-    for (;;) {
-        struct character c = at(s, end);
-        if (c.kind != END && c.kind != FULL_END && c.kind != CLOSE && c.kind != QUOTE)
-            return s;
-        *full |= c.kind == FULL_END;
-        s += c.len;
-    }
-}
-
-void sentence_split(struct buf *out, const char *s, size_t n)
-{
-    const char *begin = s, *end = s + n;
-    while (s < end) {
-        struct character c = at(s, end);
-        if (c.kind != END && c.kind != FULL_END) {
+    struct spot p = { .model = m, .begin = s, .end = end };
+    while (s < p.end) {
+        if (!may_mark[(unsigned char)*s]) {
+            s++;
+            continue;
+        }
+        struct letter c = letter_at(s, p.end);
+        if (c.kind != LETTER_END && c.kind != LETTER_FULL_END && !sentence_model_asks(m, c.code)) {
             s += c.len;
             continue;
         }
-        int full;
-        const char *after = skip_closing(s, end, &full), *next = after;
-        while (next < end && at(next, end).kind == SPACE)
-            next += at(next, end).len;
-        int is_end = next < end && (full || (next > after && ends(begin, s, after, next, end)));
-        s = after;
-        if (is_end) {
-            add_sentence(out, begin, after);
-            begin = s = next;
+        p.mark = s;
+        read_mark(&p);
+        p.next = skip_spaces(p.after, p.end);
+        s = p.after;
+        if (ends(&p)) {
+            add_sentence(out, p.begin, p.after);
+            p.begin = s = p.next;
         }
     }
-    add_sentence(out, begin, end);
+    add_sentence(out, p.begin, p.end);
 }
 
-void sentence_split_text(struct buf *out, const char *s, size_t n)
+void sentence_split(const struct sentence_model *m, struct buf *out, const char *s, size_t n)
+{
+    const char *end = s + n;
+    while (s < end) {
+        const char *next = sentence_list_next(s, end);
+        split(m, out, s, next);
+        s = next;
+    }
+}
+
+void sentence_split_text(const struct sentence_model *m, struct buf *out, const char *s, size_t n)
 {
     const char *end = s + n;
     buf_clear(out);
     while (s < end) {
         const char *lf = memchr(s, '\n', (size_t)(end - s));
         const char *line_end = lf ? lf : end;
-        sentence_split(out, s, (size_t)(line_end - s));
-        if (out->len && out->len > 1 && out->data[out->len - 2] != '\n')
+        sentence_split(m, out, s, (size_t)(line_end - s));
+        if (out->len > 1 && out->data[out->len - 2] != '\n')
             buf_addc(out, '\n');
         s = line_end + 1;
     }

@@ -104,9 +104,13 @@ struct site *site_new(const struct dump_site *dump, const struct site_choice *ch
         s->wanted = section_list_new(choice->sections, s->lang);
     if (choice->unwanted_sections)
         s->unwanted = section_list_new(choice->unwanted_sections, s->lang);
+    if (choice->sentences)
+        s->model = sentence_model_new(s->lang);
     int failed = choose_namespaces(s, dump, choice->namespaces);
     for (size_t i = 0; i < choice->categories.count && !failed; i++)
         failed = nameset_each(choice->categories.items[i], add_category, s);
+    if (!failed && s->model && choice->sentence_model)
+        failed = sentence_model_read(s->model, choice->sentence_model);
     if (failed) {
         site_free(s);
         return NULL;
@@ -124,6 +128,7 @@ void site_free(struct site *s)
     free(s->about);
     section_list_free(s->wanted);
     section_list_free(s->unwanted);
+    sentence_model_free(s->model);
     free(s->namespaces);
     nameset_free(s->categories);
     nameset_free(s->unwanted_categories);

@@ -8,12 +8,15 @@
 #include "wikiprep/dump.h"
 #include "wikiprep/names.h"
 #include "wikiprep/section.h"
+#include "wikiprep/sentence_model.h"
 
 /* As the options say it; NULL and empty lists: no choice is made. */
 struct site_choice {
     const char *namespaces;                 /* numbers or names, commas between; NULL: all */
     const char *sections, *unwanted_sections; /* headings, commas between */
     struct opt_list categories;             /* names or "@FILE"s; '^' in front: not these */
+    int sentences;                          /* text is split into sentences: a model is wanted, */
+    const char *sentence_model;             /* with what this file says; NULL: with none */
 };
 
 struct site {
@@ -22,6 +25,7 @@ struct site {
     char *base;          /* what its pages' addresses begin with */
     char *about;         /* for the manifest */
     struct section_list *wanted, *unwanted; /* NULL: all, none */
+    struct sentence_model *model;           /* NULL: none is wanted */
 
     int *namespaces; /* NULL: all */
     size_t namespace_count, namespaces_cap;

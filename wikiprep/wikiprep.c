@@ -28,7 +28,7 @@ enum { ITEMS_A_THREAD = 8 };
 static const char *output_dir;
 static uint64_t file_bytes = 1 << 20;
 static uint64_t max_page_bytes = 64 << 20;
-static int json, sentences, lists = 1, headings = 1, hatnotes;
+static int json, lists = 1, headings = 1, hatnotes;
 static const char *field_list = RECORD_FIELDS;
 static struct site_choice choice = { .namespaces = "0" };
 static int64_t min_length;
@@ -44,8 +44,10 @@ static const struct opt options[] = {
       "of the JSON objects; also timestamp, namespace, categories", 0, 0 },
     { 0, "redirects", OPT_FLAG, &redirects, NULL,
       "with --json, write the redirects, too, and where they lead", 0, 0 },
-    { 0, "sentences", OPT_FLAG, &sentences, NULL,
+    { 0, "sentences", OPT_FLAG, &choice.sentences, NULL,
       "one sentence a line, a blank line after a paragraph", 0, 0 },
+    { 0, "sentence-model", OPT_TEXT, &choice.sentence_model, "FILE",
+      "more of the language's abbreviations and first words", 0, 0 },
     { 0, "namespaces", OPT_TEXT, &choice.namespaces, "LIST",
       "pages to take: numbers or names, comma between", 0, 0 },
     { 0, "lists", OPT_FLAG, &lists, NULL, "keep the items of lists", 0, 0 },
@@ -184,7 +186,7 @@ static int clean_text(struct item *item)
 {
     const struct dump_page *p = &item->page;
     const struct site *site = item->site;
-    struct buf *text = sentences ? &item->text : &item->document.text;
+    struct buf *text = choice.sentences ? &item->text : &item->document.text;
     item->reason = DISAMBIGUATION;
     if (filter_disambig && disambiguation_page(p->text.data, p->text.len))
         return 0;
@@ -203,8 +205,8 @@ static int clean_text(struct item *item)
     item->reason = text->len ? TOO_SHORT : NO_TEXT;
     if (!text->len || (min_length && characters(text) < min_length))
         return 0;
-    if (sentences)
-        sentence_split_text(&item->document.text, text->data, text->len);
+    if (choice.sentences)
+        sentence_split_text(item->site->model, &item->document.text, text->data, text->len);
     return 1;
 }
 
@@ -341,6 +343,8 @@ static int check_options(struct run *r)
         return err_usage("--fields says what the objects of --json hold");
     if (redirects && !json)
         return err_usage("--redirects wants --json: redirects have no text");
+    if (choice.sentence_model && !choice.sentences)
+        return err_usage("--sentence-model says how --sentences are found");
     return record_layout_parse(&r->layout, field_list);
 }
 
@@ -381,7 +385,8 @@ static int run(int argc, char **argv)
     r.path_count = argc;
     progress_begin("bytes read", input_bytes(argc, argv));
     int result =
-        sink_open(&r.sink, output_dir, file_bytes, json ? SINK_JSON : SINK_DOCUMENTS, sentences);
+        sink_open(&r.sink, output_dir, file_bytes, json ? SINK_JSON : SINK_DOCUMENTS,
+                  choice.sentences);
     if (!result)
         result = run_pipeline(&r);
     progress_end();

@@ -21,11 +21,13 @@ static void check(const struct buf *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct names *names;
+    static struct sentence_model *model;
     static struct wikitext *cleaners[2];
     static struct template_page page = { .lang = "en", .title = "Moon", .hatnotes = 1 };
     static struct buf text = BUF_INIT, sentences = BUF_INIT, categories = BUF_INIT;
     if (!names) {
         names = names_new();
+        model = sentence_model_new("en");
         cleaners[0] = wikitext_new(names, &(struct wikitext_options) { 0 });
         cleaners[1] = wikitext_new(names, &(struct wikitext_options) { .no_lists = 1,
                                                                        .no_headings = 1,
@@ -37,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < 2; i++) {
         wikitext_clean(cleaners[i], (const char *)data, size, &text);
         check(&text);
-        sentence_split_text(&sentences, text.data, text.len);
+        sentence_split_text(model, &sentences, text.data, text.len);
         check(&sentences);
     }
     return 0;

@@ -66,6 +66,9 @@ Test(buf, grows_and_keeps_its_nul)
     buf_adds(&b, " \r\n");
     buf_rtrim(&b);
     cr_expect_str_eq(b.data, "0,1");
+    buf_addc(&b, '\0'); /* is no space */
+    buf_rtrim(&b);
+    cr_expect_eq(b.len, 4);
     buf_release(&b);
     buf_add_utf8(&b, 0xE9);
     buf_add_utf8(&b, 0x20AC);
