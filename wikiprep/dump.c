@@ -169,6 +169,41 @@ int dump_namespace(const struct dump_site *site, const char *name, size_t n, int
            find_namespace(english, sizeof english / sizeof *english, name, n, key);
 }
 
+const char *dump_namespace_name(const struct dump_site *site, int key)
+{
+    for (size_t i = 0; i < site->count; i++)
+        if (site->namespaces[i].key == key)
+            return site->namespaces[i].name;
+    for (size_t i = 0; i < sizeof english / sizeof *english; i++)
+        if (english[i].key == key)
+            return english[i].name;
+    return "";
+}
+
+void dump_site_copy(struct dump_site *to, const struct dump_site *from)
+{
+    *to = (struct dump_site) { BUF_INIT, BUF_INIT, BUF_INIT, from->capital, NULL, 0, 0 };
+    buf_add(&to->name, from->name.data, from->name.len);
+    buf_add(&to->base, from->base.data, from->base.len);
+    buf_add(&to->lang, from->lang.data, from->lang.len);
+    mem_grow(to->namespaces, to->cap, from->count);
+    for (; to->count < from->count; to->count++) {
+        const struct dump_namespace *ns = &from->namespaces[to->count];
+        to->namespaces[to->count] = (struct dump_namespace) { ns->key, mem_strdup(ns->name) };
+    }
+}
+
+void dump_site_release(struct dump_site *site)
+{
+    for (size_t i = 0; i < site->count; i++)
+        free(site->namespaces[i].name);
+    free(site->namespaces);
+    buf_release(&site->name);
+    buf_release(&site->base);
+    buf_release(&site->lang);
+    *site = (struct dump_site) { BUF_INIT, BUF_INIT, BUF_INIT, 0, NULL, 0, 0 };
+}
+
 /* Exports before 0.6 do not say <ns>. */
 static int namespace_of_title(const struct dump_site *site, const struct buf *title)
 {
@@ -527,12 +562,7 @@ void dump_close(struct dump *d)
     }
     free_entities(d);
     unpack_close(d->in);
-    for (size_t i = 0; i < d->site.count; i++)
-        free(d->site.namespaces[i].name);
-    free(d->site.namespaces);
-    buf_release(&d->site.name);
-    buf_release(&d->site.base);
-    buf_release(&d->site.lang);
+    dump_site_release(&d->site);
     buf_release(&d->field);
     dump_page_release(&d->page);
     dump_page_release(&d->revision);

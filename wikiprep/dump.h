@@ -63,6 +63,13 @@ const struct dump_site *dump_site(const struct dump *d);
  * Case, and '_' for a space, do not matter. */
 int dump_namespace(const struct dump_site *site, const char *name, size_t n, int *key);
 
+/* The namespace's name in this wiki, or in English; "" for articles and where it has none. */
+const char *dump_namespace_name(const struct dump_site *site, int key);
+
+/* A copy of its own; and the end of one. */
+void dump_site_copy(struct dump_site *to, const struct dump_site *from);
+void dump_site_release(struct dump_site *site);
+
 /* Bytes read: of the file, and of XML. */
 uint64_t dump_packed_bytes(const struct dump *d);
 uint64_t dump_xml_bytes(const struct dump *d);

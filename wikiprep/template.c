@@ -1262,22 +1262,45 @@ static int render_family(const struct call *c, size_t len, struct buf *out)
     return 0;
 }
 
-int template_render(void *ctx, const struct wikitext_call *source, struct buf *out)
+/* Names of families are recognised by their beginnings. */
+static int may_be_family(const char *name, size_t len)
 {
-    const struct template_page *page = ctx;
-    char name[NAME_MAX_BYTES], local[NAME_MAX_BYTES + 16];
-    size_t len = fold(name, source->name, source->name_len);
-    if (!len)
-        return 0;
+    return memchr("livf", name[0], 4) || len <= 3;
+}
+
+/* The entry for a folded name, on this wiki. */
+static const struct entry *find_on(const struct template_page *page, const char *name)
+{
+    char local[NAME_MAX_BYTES + 16];
     const struct entry *e = NULL;
     if (strlen(page->lang) < 8 && strcmp(page->lang, "en")) {
         snprintf(local, sizeof local, "%s:%s", page->lang, name);
         e = find_entry(local);
     }
-    if (!e)
-        e = find_entry(name);
-    int family = !e && (memchr("livf", name[0], 4) || len <= 3);
-    if (!e && !family)
+    return e ? e : find_entry(name);
+}
+
+int template_known(const struct template_page *page, const char *s, size_t n)
+{
+    static const char *const families[] = { "lang-", "ipa-", "vol-", "formatnum:" };
+    char name[NAME_MAX_BYTES];
+    size_t len = fold(name, s, n);
+    const struct entry *e = len ? find_on(page, name) : NULL;
+    if (e)
+        return e->render == hatnote && !page->hatnotes ? 2 : 1;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (!strncmp(name, families[i], strlen(families[i])) && len)
+            return 1;
+    return len && len <= 3 && !strcmp(page->lang, "ja") && language_name(name, len, "");
+}
+
+int template_render(void *ctx, const struct wikitext_call *source, struct buf *out)
+{
+    const struct template_page *page = ctx;
+    char name[NAME_MAX_BYTES];
+    size_t len = fold(name, source->name, source->name_len);
+    const struct entry *e = len ? find_on(page, name) : NULL;
+    if (!e && (!len || !may_be_family(name, len)))
         return 0;
     struct call c;
     c.page = page;

@@ -10,12 +10,14 @@
 
 #include "common/document.h"
 #include "common/err.h"
+#include "common/file.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/tool.h"
 #include "wikiprep/disambiguation.h"
 #include "wikiprep/dump.h"
+#include "wikiprep/expand.h"
 #include "wikiprep/record.h"
 #include "wikiprep/sentence.h"
 #include "wikiprep/sink.h"
@@ -33,6 +35,7 @@ static const char *field_list = RECORD_FIELDS;
 static struct site_choice choice = { .namespaces = "0" };
 static int64_t min_length;
 static int formulas, tables, filter_disambig, redirects, strict;
+static const char *templates_path, *save_path;
 
 static const struct opt options[] = {
     { 'o', "output", OPT_TEXT, &output_dir, "DIR", "write a tree of files, DIR/AA/wiki_00 ...", 0,
@@ -67,6 +70,10 @@ static const struct opt options[] = {
       "what becomes of tables: text is a line for each row", 0, 0 },
     { 0, "hatnotes", OPT_FLAG, &hatnotes, NULL,
       "keep notes such as \"Main article: Moon\" and \"See also: Sun\"", 0, 0 },
+    { 0, "templates", OPT_TEXT, &templates_path, "FILE",
+      "expand templates, with the pages of this dump or of one that --save-templates wrote", 0, 0 },
+    { 0, "save-templates", OPT_TEXT, &save_path, "FILE",
+      "write the template pages of --templates here, for other runs", 0, 0 },
     { 0, "max-page", OPT_SIZE, &max_page_bytes, "SIZE",
       "leave out pages with more wikitext than this", 1, 1e9 },
     { 0, "strict", OPT_FLAG, &strict, NULL, "stop at the first page that cannot be read", 0, 0 },
@@ -79,6 +86,8 @@ struct item {
     const struct site *site;
     struct wikitext *cleaner;
     struct template_page templates; /* what the cleaner's templates know of the page */
+    struct expander *expander;      /* NULL: templates are not expanded */
+    struct buf expanded;
     struct document document;
     struct buf text;       /* before it is split into sentences */
     struct buf categories; /* a line each */
@@ -93,6 +102,7 @@ struct run {
     const struct site *site; /* its site, once a page was read */
     struct site **sites;     /* those of the dumps so far */
     size_t site_count, sites_cap;
+    struct library *library; /* NULL: templates are not expanded */
     struct record_layout layout;
     struct sink sink;
     uint64_t pages, redirects, too_long, bytes, xml_bytes; /* for the last line */
@@ -181,6 +191,22 @@ static int64_t characters(const struct buf *text)
     return n;
 }
 
+static enum expand_choice choose(void *ctx, const char *name, size_t n)
+{
+    static const enum expand_choice choices[] = { EXPAND_ALONE, EXPAND_FIRST, EXPAND_NOT };
+    return choices[template_known(ctx, name, n)];
+}
+
+/* The page's text with its templates expanded. */
+static const struct buf *expand(struct item *item)
+{
+    const struct dump_page *p = &item->page;
+    const struct expand_page page = { p->title.data, p->ns, p->id.data, p->revid.data,
+                                      p->timestamp.data };
+    expand_text(item->expander, &page, p->text.data, p->text.len, &item->expanded);
+    return &item->expanded;
+}
+
 /* The page's text into the item's document; 0 when the page is left out. */
 static int clean_text(struct item *item)
 {
@@ -194,7 +220,8 @@ static int clean_text(struct item *item)
     wikitext_set_sections(item->cleaner, site->wanted, site->unwanted);
     item->templates.lang = site->lang;
     item->templates.title = p->title.data;
-    wikitext_clean(item->cleaner, p->text.data, p->text.len, text);
+    const struct buf *source = item->expander ? expand(item) : &p->text;
+    wikitext_clean(item->cleaner, source->data, source->len, text);
     item->reason = CATEGORY;
     if (!site_takes_categories(site, item->categories.data))
         return 0;
@@ -248,7 +275,7 @@ static int write_page(void *ctx, void *slot)
 
 /* ---- run ---------------------------------------------------------------------------------- */
 
-static struct item *new_item(void)
+static struct item *new_item(struct library *library)
 {
     struct item *item = mem_zalloc(1, sizeof *item);
     const struct wikitext_options how = { .no_lists = !lists,
@@ -265,6 +292,10 @@ static struct item *new_item(void)
     buf_init(&item->text);
     buf_init(&item->categories);
     buf_init(&item->bytes);
+    buf_init(&item->expanded);
+    if (library)
+        item->expander =
+            expander_new(library, &(struct expand_options) { choose, &item->templates });
     return item;
 }
 
@@ -273,6 +304,8 @@ static void free_item(struct item *item)
     dump_page_release(&item->page);
     document_release(&item->document);
     wikitext_free(item->cleaner);
+    expander_free(item->expander);
+    buf_release(&item->expanded);
     buf_release(&item->text);
     buf_release(&item->categories);
     buf_release(&item->bytes);
@@ -284,7 +317,7 @@ static int run_pipeline(struct run *r)
     int threads = (int)tool_threads, count = threads * ITEMS_A_THREAD;
     struct item **items = mem_zalloc((size_t)count, sizeof *items);
     for (int i = 0; i < count; i++)
-        items[i] = new_item();
+        items[i] = new_item(r->library);
     struct pipeline p = { .read = read_page,
                           .work = clean_page,
                           .write = write_page,
@@ -333,6 +366,14 @@ static void report(const struct run *r)
             tool_count(left_out[i].name, left_out[i].count);
 }
 
+static int read_library(struct run *r)
+{
+    progress_begin("bytes of templates read", input_bytes(1, (char **)&templates_path));
+    r->library = library_read(templates_path, (int)tool_threads, save_path);
+    progress_end();
+    return r->library ? 0 : -1;
+}
+
 static int check_options(struct run *r)
 {
     if (output_dir && !strcmp(output_dir, "-"))
@@ -345,6 +386,8 @@ static int check_options(struct run *r)
         return err_usage("--redirects wants --json: redirects have no text");
     if (choice.sentence_model && !choice.sentences)
         return err_usage("--sentence-model says how --sentences are found");
+    if (save_path && !templates_path)
+        return err_usage("--save-templates saves the pages of --templates: give that too");
     return record_layout_parse(&r->layout, field_list);
 }
 
@@ -363,6 +406,7 @@ static int finish(struct run *r, int result)
     for (size_t i = 0; i < r->site_count; i++)
         site_free(r->sites[i]);
     free(r->sites);
+    library_free(r->library);
     if (!result && r->too_long)
         result = err_set("all is written but the pages named above (%llu)",
                          (unsigned long long)r->too_long);
@@ -383,6 +427,8 @@ static int run(int argc, char **argv)
     }
     r.paths = argv;
     r.path_count = argc;
+    if (templates_path && read_library(&r) < 0)
+        return -1;
     progress_begin("bytes read", input_bytes(argc, argv));
     int result =
         sink_open(&r.sink, output_dir, file_bytes, json ? SINK_JSON : SINK_DOCUMENTS,
@@ -394,9 +440,52 @@ static int run(int argc, char **argv)
     return finish(&r, result);
 }
 
+/* ---- wikiprep expand --------------------------------------------------------------------------- */
+
+static const char *page_title = "Page";
+
+static const struct opt expand_options[] = {
+    { 0, "templates", OPT_TEXT, &templates_path, "FILE",
+      "the template pages: a dump, or what --save-templates wrote", 0, 0 },
+    { 0, "title", OPT_TEXT, &page_title, "TITLE", "the title of the page that is expanded", 0, 0 },
+    { 0 },
+};
+
+static int expand_file(struct library *library, const char *path)
+{
+    struct buf text = BUF_INIT, expanded = BUF_INIT;
+    struct output out;
+    struct template_page native = { library_site(library)->lang.data, page_title, 1 };
+    struct expander *x = expander_new(library, &(struct expand_options) { choose, &native });
+    struct expand_page page = { page_title, 0, "", "", library_date(library) };
+    int result = file_read(path, &text);
+    if (!result) {
+        expand_text(x, &page, text.data, text.len, &expanded);
+        result = output_open(&out, "-");
+    }
+    if (!result)
+        result = output_write(&out, expanded.data, expanded.len) < 0 ? -1 : output_close(&out);
+    expander_free(x);
+    buf_release(&text);
+    buf_release(&expanded);
+    return result;
+}
+
+static int run_expand(int argc, char **argv)
+{
+    if (!templates_path)
+        return err_usage("--templates says whose templates are expanded");
+    struct library *library = library_read(templates_path, (int)tool_threads, NULL);
+    int result = library ? expand_file(library, argc ? argv[0] : "-") : -1;
+    library_free(library);
+    return result;
+}
+
 static const struct tool_command commands[] = {
     { NULL, "[FILE...]", "Turns MediaWiki XML dumps, packed or not, into text.", options,
       TOOL_THREADS | TOOL_PROGRESS, 0, -1, run },
+    { "expand", "[FILE]", "Prints wikitext with its templates expanded.", expand_options,
+      TOOL_THREADS, 0, 1, run_expand },
     { 0 },
 };
 

@@ -1,0 +1,58 @@
+#include "wikiprep/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+enum { CHUNK_BYTES = 1 << 16, ALIGN = 16 };
+
+struct arena_chunk {
+    struct arena_chunk *before;
+    size_t used, cap;
+    _Alignas(ALIGN) char bytes[];
+};
+
+void *arena_take(struct arena *a, size_t bytes)
+{
+    struct arena_chunk *c = a->chunk;
+    bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if (!c || c->cap - c->used < bytes) {
+        size_t cap = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        c = mem_alloc(sizeof *c + cap);
+        *c = (struct arena_chunk) { .before = a->chunk, .cap = cap };
+        a->chunk = c;
+    }
+    c->used += bytes;
+    return c->bytes + c->used - bytes;
+}
+
+char *arena_copy(struct arena *a, const char *s, size_t n)
+{
+    char *copy = arena_take(a, n + 1);
+    if (n)
+        memcpy(copy, s, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+void arena_reset(struct arena *a)
+{
+    struct arena_chunk *c = a->chunk;
+    while (c && c->before) {
+        struct arena_chunk *before = c->before;
+        free(c);
+        c = before;
+    }
+    if (c)
+        c->used = 0;
+    a->chunk = c;
+}
+
+void arena_release(struct arena *a)
+{
+    arena_reset(a);
+    free(a->chunk);
+    a->chunk = NULL;
+}

@@ -1,0 +1,637 @@
+#define _GNU_SOURCE
+#include "wikiprep/expand.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/mem.h"
+#include "wikiprep/expander.h"
+
+enum {
+    DEPTH_MAX = 100,           /* expansions in expansions, and templates in templates */
+    INCLUDED_MAX = 2048 << 10, /* bytes of templates, and of arguments, a page */
+    WORK_MAX = 32 << 20,       /* nodes visited, and bytes written / 16, a page */
+    MARKS_MAX = 999999,
+    OUT_MAX = 16 << 20 /* bytes that marks may become */
+};
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static int is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r' && c != '\f') || c == '\0';
+}
+
+struct span span_space_trim(struct span s)
+{
+    while (s.n && is_space(*s.s))
+        s.s++, s.n--;
+    while (s.n && is_space(s.s[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+void expand_put(struct expander *x, struct span s)
+{
+    x->work += s.n / 16;
+    buf_add(&x->out, s.s, s.n);
+}
+
+void expand_puts(struct expander *x, const char *s)
+{
+    buf_adds(&x->out, s);
+}
+
+static struct span from(const struct expander *x, size_t mark)
+{
+    return (struct span) { x->out.data + mark, x->out.len - mark };
+}
+
+/* Takes what was expanded since `mark` off the stack, into the arena. */
+static struct span take(struct expander *x, size_t mark)
+{
+    struct span s = from(x, mark);
+    s.s = arena_copy(&x->arena, s.s, s.n);
+    x->work += s.n / 16;
+    buf_truncate(&x->out, mark);
+    return s;
+}
+
+size_t expand_trim(struct expander *x, size_t mark)
+{
+    struct span s = span_space_trim(from(x, mark));
+    char *begin = x->out.data + mark;
+    if (s.s != begin)
+        memmove(begin, s.s, s.n);
+    buf_truncate(&x->out, mark + s.n);
+    return s.n;
+}
+
+static void insert_line_end(struct expander *x, size_t mark)
+{
+    buf_addc(&x->out, 0);
+    memmove(x->out.data + mark + 1, x->out.data + mark, x->out.len - 1 - mark);
+    x->out.data[mark] = '\n';
+}
+
+/* ---- marks --------------------------------------------------------------------------------- */
+
+void expand_keep(struct expander *x, struct span s)
+{
+    char mark[MARK_BYTES + 1];
+    x->special++;
+    if (x->kept_count > MARKS_MAX)
+        return;
+    mem_grow(x->kept, x->kept_cap, x->kept_count + 1);
+    x->kept[x->kept_count] = s;
+    snprintf(mark, sizeof mark, "%c%06u%c", MARK, (unsigned)x->kept_count++, MARK);
+    buf_add(&x->out, mark, MARK_BYTES);
+}
+
+/* The mark at s, if it is one: what it stands for. */
+static const struct span *mark_at(const struct expander *x, const char *s, size_t n)
+{
+    size_t i = 0;
+    if (n < MARK_BYTES || s[0] != MARK || s[MARK_BYTES - 1] != MARK)
+        return NULL;
+    for (int k = 1; k < MARK_BYTES - 1; k++) {
+        if (s[k] < '0' || s[k] > '9')
+            return NULL;
+        i = i * 10 + (size_t)(s[k] - '0');
+    }
+    return i < x->kept_count ? &x->kept[i] : NULL;
+}
+
+struct span expand_without_marks(struct expander *x, struct span s)
+{
+    if (!s.n || !memchr(s.s, MARK, s.n))
+        return s;
+    char *copy = arena_take(&x->arena, s.n + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < s.n;)
+        if (mark_at(x, s.s + i, s.n - i))
+            i += MARK_BYTES;
+        else
+            copy[len++] = s.s[i++];
+    copy[len] = '\0';
+    return (struct span) { copy, len };
+}
+
+/* Appends s with all marks resolved. A mark stands for older ones only, so this ends. */
+static void put_back(const struct expander *x, struct span s, size_t room, struct buf *out)
+{
+    while (s.n && out->len < room) {
+        const char *at = memchr(s.s, MARK, s.n);
+        size_t plain = at ? (size_t)(at - s.s) : s.n;
+        buf_add(out, s.s, plain);
+        s.s += plain, s.n -= plain;
+        const struct span *kept = at ? mark_at(x, s.s, s.n) : NULL;
+        if (kept && kept->n)
+            put_back(x, *kept, room, out);
+        else if (kept)
+            buf_adds(out, "<ref/>");
+        size_t skip = !at ? 0 : kept ? MARK_BYTES : 1;
+        s.s += skip, s.n -= skip;
+    }
+}
+
+void expand_error(struct expander *x, const char *why)
+{
+    expand_puts(x, "<strong class=\"error\">");
+    expand_puts(x, why);
+    expand_puts(x, "</strong>");
+}
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+static size_t hash(struct span s)
+{
+    size_t h = 5381;
+    for (size_t i = 0; i < s.n; i++)
+        h = h * 33 ^ (unsigned char)s.s[i];
+    return h ^ h >> 7;
+}
+
+static struct argument *find_argument(const struct frame *f, struct span name)
+{
+    if (!f->slots)
+        return NULL;
+    struct argument *a = f->slots[hash(name) & (f->slot_count - 1)];
+    while (a && (a->name.n != name.n || memcmp(a->name.s, name.s, name.n)))
+        a = a->next;
+    return a;
+}
+
+/* The last of those with the same name counts. */
+static void set_argument(struct expander *x, struct frame *f, struct span name,
+                         const struct node *part)
+{
+    struct argument *a = find_argument(f, name);
+    if (!a) {
+        struct argument **slot = &f->slots[hash(name) & (f->slot_count - 1)];
+        a = arena_take(&x->arena, sizeof *a);
+        *a = (struct argument) { .name = name, .next = *slot };
+        *slot = a;
+    }
+    a->part = part;
+}
+
+/* The nodes as a value: without copying where they are one text. */
+static struct span nodes_value(struct expander *x, const struct frame *f, const struct tree *t,
+                               uint32_t node)
+{
+    const struct node *only = node ? &t->nodes[node] : NULL;
+    if (!only)
+        return (struct span) { "", 0 };
+    if (only->kind == NODE_TEXT && !only->next)
+        return (struct span) { t->source + only->begin, only->end - only->begin };
+    size_t mark = x->out.len;
+    expand_nodes(x, f, t, node);
+    return take(x, mark);
+}
+
+static void set_arguments(struct expander *x, struct frame *f, const struct node *call)
+{
+    const struct tree *t = f->caller_tree;
+    uint32_t first = t->nodes[call->child].next;
+    size_t count = 0, place = 0;
+    for (uint32_t i = first; i; i = t->nodes[i].next)
+        count++;
+    f->argument_count = count;
+    if (!count)
+        return;
+    for (f->slot_count = 1; f->slot_count < count;)
+        f->slot_count *= 2;
+    f->slots = arena_take(&x->arena, f->slot_count * sizeof *f->slots);
+    memset(f->slots, 0, f->slot_count * sizeof *f->slots);
+    for (uint32_t i = first; i; i = t->nodes[i].next) {
+        const struct node *part = &t->nodes[i];
+        struct span name;
+        if (part->flags & NODE_NAMED) {
+            name = span_space_trim(nodes_value(x, f->caller, t, part->begin));
+        } else {
+            char number[24];
+            int n = snprintf(number, sizeof number, "%zu", ++place);
+            name = (struct span) { arena_copy(&x->arena, number, (size_t)n), (size_t)n };
+        }
+        set_argument(x, f, name, part);
+    }
+}
+
+int expand_parameter(struct expander *x, const struct frame *f, struct span name,
+                     struct span *value)
+{
+    struct argument *a = find_argument(f, name);
+    if (!a || a->state == ARGUMENT_BUSY)
+        return 0;
+    if (a->state == ARGUMENT_NEW) {
+        a->state = ARGUMENT_BUSY;
+        uint64_t special = x->special;
+        struct span s = nodes_value(x, f->caller, f->caller_tree, a->part->child);
+        (void)special;
+        a->value = a->part->flags & NODE_NAMED ? span_space_trim(s) : s;
+        a->state = x->failed ? ARGUMENT_NEW : ARGUMENT_DONE;
+    }
+    *value = a->value;
+    return 1;
+}
+
+/* {{{name|default}}} */
+static void expand_parameter_node(struct expander *x, const struct frame *f, const struct tree *t,
+                                  const struct node *node)
+{
+    const struct node *part = &t->nodes[node->child];
+    struct span name = nodes_value(x, f, t, part->child), value;
+    if (expand_parameter(x, f, span_space_trim(name), &value)) {
+        expand_put(x, value);
+    } else if (part->next) {
+        expand_part(x, f, t, &t->nodes[part->next]);
+    } else {
+        expand_puts(x, "{{{");
+        expand_put(x, name);
+        expand_puts(x, "}}}");
+    }
+}
+
+/* ---- calls that are left ---------------------------------------------------------------------- */
+
+/* Pipes of s outside of links become {{!}}, so that they part no arguments. */
+static void put_argument_text(struct expander *x, size_t begin)
+{
+    struct span s = from(x, begin);
+    if (!memchr(s.s, '|', s.n))
+        return;
+    s = take(x, begin);
+    int depth = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        int twice = i + 1 < s.n && s.s[i] == s.s[i + 1];
+        if (twice && (s.s[i] == '[' || s.s[i] == ']')) {
+            depth += s.s[i] == '[' ? 1 : -1;
+            buf_addc(&x->out, s.s[i++]);
+        }
+        if (s.s[i] == '|' && depth <= 0)
+            expand_puts(x, "{{!}}");
+        else
+            buf_addc(&x->out, s.s[i]);
+    }
+}
+
+/* The call with its arguments expanded, kept aside. */
+static void leave_call(struct expander *x, const struct frame *f, const struct tree *t,
+                       struct span name, uint32_t first)
+{
+    size_t mark = x->out.len, place = 0;
+    expand_puts(x, "{{");
+    expand_put(x, name);
+    for (uint32_t i = first; i; i = t->nodes[i].next) {
+        const struct node *part = &t->nodes[i];
+        expand_puts(x, "|");
+        size_t begin = x->out.len;
+        if (!(part->flags & NODE_NAMED)) {
+            expand_nodes(x, f, t, part->child);
+            place++;
+            if (memchr(x->out.data + begin, '=', x->out.len - begin)) {
+                struct span s = take(x, begin);
+                buf_addf(&x->out, "%zu=", place);
+                expand_put(x, s);
+            }
+        } else {
+            expand_part(x, f, t, part);
+        }
+        put_argument_text(x, begin);
+    }
+    expand_puts(x, "}}");
+    expand_keep(x, take(x, mark));
+}
+
+static enum expand_choice choose(const struct expander *x, struct span name)
+{
+    return x->options.choose ? x->options.choose(x->options.ctx, name.s, name.n) : EXPAND_ALONE;
+}
+
+static struct span page_name(const struct library_page *page)
+{
+    return (struct span) { page->title, strlen(page->title) };
+}
+
+void expand_fail(struct expander *x, const struct frame *f)
+{
+    for (const struct frame *outer = f; outer; outer = outer->caller)
+        if (outer->page && choose(x, page_name(outer->page)) != EXPAND_ALONE) {
+            x->failed = outer;
+            return;
+        }
+    expand_keep(x, (struct span) { "", 0 });
+}
+
+/* ---- calls of templates ----------------------------------------------------------------------- */
+
+static int is_within(const struct frame *f, const struct library_page *page)
+{
+    if (!(f->within & page->bit))
+        return 0;
+    for (; f; f = f->caller)
+        if (f->page == page)
+            return 1;
+    return 0;
+}
+
+/* The page's memo, if it may be used here: nothing that a bound forbids, and no loop. */
+static const struct library_memo *usable_memo(const struct expander *x, const struct frame *f)
+{
+    const struct library_memo *m = atomic_load_explicit(&f->page->memo, memory_order_acquire);
+    if (!m || f->argument_count || (m->within & f->caller->within) ||
+        x->depth + m->depth > DEPTH_MAX || x->work + m->work > WORK_MAX ||
+        x->included + m->included > INCLUDED_MAX)
+        return NULL;
+    return m;
+}
+
+static void expand_page(struct expander *x, struct frame *f)
+{
+    const struct library_memo *memo = usable_memo(x, f);
+    if (memo) {
+        buf_add(&x->out, memo->text, memo->n);
+        x->work += memo->work;
+        x->included += memo->included;
+        x->within |= memo->within;
+        if (x->depth + memo->depth > x->deepest)
+            x->deepest = x->depth + memo->depth;
+        return;
+    }
+    struct expander before = *x;
+    size_t mark = x->out.len;
+    x->within = f->page->bit;
+    x->deepest = x->depth;
+    const struct tree *t = library_tree(f->page, x->preprocessor);
+    expand_nodes(x, f, t, t->nodes[0].child);
+    if (!f->argument_count && x->special == before.special && !x->failed)
+        library_remember(x->library, f->page,
+                         (struct library_memo) { .text = x->out.data + mark,
+                                                 .n = x->out.len - mark,
+                                                 .depth = x->deepest - x->depth,
+                                                 .work = x->work - before.work,
+                                                 .included = x->included - before.included,
+                                                 .within = x->within });
+    x->within |= before.within;
+    if (before.deepest > x->deepest)
+        x->deepest = before.deepest;
+}
+
+/* 0 when the bounds on depth, loops or size forbid it; then a hole is shown. */
+static int call_page(struct expander *x, const struct frame *f, const struct tree *t,
+                     const struct node *call, struct library_page *page)
+{
+    size_t mark = x->out.len;
+    if (f->depth >= DEPTH_MAX || is_within(f, page)) {
+        expand_keep(x, (struct span) { "", 0 });
+        return 0;
+    }
+    struct frame *inner = arena_take(&x->arena, sizeof *inner);
+    *inner = (struct frame) { .caller = f,
+                              .caller_tree = t,
+                              .page = page,
+                              .depth = f->depth + 1,
+                              .within = f->within | page->bit };
+    set_arguments(x, inner, call);
+    if (!x->failed)
+        expand_page(x, inner);
+    if (x->failed == inner) {
+        x->failed = NULL;
+        buf_truncate(&x->out, mark);
+        leave_call(x, f, t, page_name(page), t->nodes[call->child].next);
+    }
+    x->included += x->out.len - mark;
+    if (x->included > INCLUDED_MAX) {
+        buf_truncate(&x->out, mark);
+        expand_keep(x, (struct span) { "", 0 });
+        return 0;
+    }
+    return 1;
+}
+
+static void call_template(struct expander *x, const struct frame *f, const struct tree *t,
+                          const struct node *call, struct span name)
+{
+    struct title *title = &x->scratch;
+    uint32_t first = t->nodes[call->child].next;
+    int readable = title_read(title, x->site, name.s, name.n, LIBRARY_TEMPLATES);
+    enum expand_choice choice =
+        readable && title->ns == LIBRARY_TEMPLATES
+            ? choose(x, (struct span) { title->text.data, title->text.len })
+            : EXPAND_ALONE;
+    struct library_page *page =
+        readable && choice != EXPAND_NOT ? library_find(x->library, title) : NULL;
+    if (page && choice == EXPAND_ALONE && choose(x, page_name(page)) == EXPAND_NOT) {
+        leave_call(x, f, t, page_name(page), first);
+    } else if (page) {
+        call_page(x, f, t, call, page);
+    } else if (choice != EXPAND_ALONE) {
+        struct span known = { title->text.data, title->text.len };
+        known.s = arena_copy(&x->arena, known.s, known.n);
+        leave_call(x, f, t, known, first);
+    } else {
+        expand_keep(x, (struct span) { "", 0 });
+    }
+}
+
+/* ---- calls of functions ----------------------------------------------------------------------- */
+
+static int call_function(struct expander *x, const struct frame *f, const struct tree *t,
+                         const struct node *call, struct span name)
+{
+    const char *colon = memchr(name.s, ':', name.n);
+    if (!colon)
+        return 0;
+    struct span function = { name.s, (size_t)(colon - name.s) };
+    struct function_call c = { .frame = f, .tree = t, .count = 1 };
+    c.first = span_space_trim((struct span) { colon + 1, name.n - function.n - 1 });
+    c.line_start = call->flags & NODE_LINE_START;
+    uint32_t first = t->nodes[call->child].next;
+    for (uint32_t i = first; i; i = t->nodes[i].next)
+        c.count++;
+    c.parts = arena_take(&x->arena, (size_t)c.count * sizeof *c.parts);
+    int k = 1;
+    for (uint32_t i = first; i; i = t->nodes[i].next)
+        c.parts[k++] = &t->nodes[i];
+    return function_run(x, function, &c);
+}
+
+void expand_argument(struct expander *x, const struct function_call *c, int i)
+{
+    size_t mark = x->out.len;
+    if (i == 0)
+        expand_put(x, c->first);
+    else if (i < c->count)
+        expand_part(x, c->frame, c->tree, c->parts[i]);
+    expand_trim(x, mark);
+}
+
+struct span expand_value(struct expander *x, const struct function_call *c, int i)
+{
+    if (i == 0)
+        return c->first;
+    size_t mark = x->out.len;
+    expand_argument(x, c, i);
+    return take(x, mark);
+}
+
+static int has_prefix(struct span s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return s.n >= n && !strncasecmp(s.s, prefix, n);
+}
+
+static void expand_call(struct expander *x, const struct frame *f, const struct tree *t,
+                        const struct node *call)
+{
+    const struct node *part = &t->nodes[call->child];
+    struct span name = span_space_trim(nodes_value(x, f, t, part->child));
+    size_t mark = x->out.len;
+    if (x->failed)
+        return;
+    if (has_prefix(name, "subst:")) { /* is done when a page is saved, not later */
+        expand_keep(x, (struct span) { "", 0 });
+        return;
+    }
+    if (has_prefix(name, "safesubst:"))
+        name = span_space_trim((struct span) { name.s + 10, name.n - 10 });
+    if ((part->next || !function_variable(x, name)) && !call_function(x, f, t, call, name))
+        call_template(x, f, t, call, name);
+    if (!(call->flags & NODE_LINE_START) && x->out.len > mark) {
+        const char *s = x->out.data + mark;
+        if (strchr(":;#*", *s) || (s[0] == '{' && s[1] == '|'))
+            insert_line_end(x, mark);
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------ */
+
+static void expand_tag(struct expander *x, const struct frame *f, const struct tree *t,
+                       const struct node *tag)
+{
+    const struct node *content = &t->nodes[tag->child];
+    struct span whole = { t->source + tag->begin, tag->end - tag->begin };
+    if (tag->flags & NODE_REFERENCE) {
+        expand_keep(x, (struct span) { "", 0 });
+    } else if ((tag->flags & NODE_POEM) && content->end > content->begin) {
+        struct tree inner = { 0 };
+        size_t mark = x->out.len;
+        preprocess(x->preprocessor, &inner, t->source + content->begin,
+                   content->end - content->begin, PREPROCESS_PAGE);
+        expand_puts(x, "<poem>");
+        expand_nodes(x, f, &inner, inner.nodes[0].child);
+        expand_puts(x, "</poem>");
+        tree_release(&inner);
+        expand_keep(x, take(x, mark));
+    } else {
+        expand_keep(x, whole);
+    }
+}
+
+/* Whether more may be done for this page. */
+static int may_work(struct expander *x)
+{
+    if (x->failed)
+        return 0;
+    if (x->depth <= DEPTH_MAX && ++x->work <= WORK_MAX)
+        return 1;
+    x->special++; /* what is cut short is no memo */
+    return 0;
+}
+
+void expand_nodes(struct expander *x, const struct frame *f, const struct tree *t, uint32_t node)
+{
+    x->depth++;
+    if (x->depth > x->deepest)
+        x->deepest = x->depth;
+    for (; node && may_work(x); node = t->nodes[node].next) {
+        const struct node *n = &t->nodes[node];
+        switch ((enum node_kind)n->kind) {
+        case NODE_TEXT:
+            expand_put(x, (struct span) { t->source + n->begin, n->end - n->begin });
+            break;
+        case NODE_CALL:
+            expand_call(x, f, t, n);
+            break;
+        case NODE_PARAMETER:
+            expand_parameter_node(x, f, t, n);
+            break;
+        case NODE_TAG:
+            expand_tag(x, f, t, n);
+            break;
+        case NODE_PART:
+            break;
+        }
+    }
+    x->depth--;
+}
+
+void expand_part(struct expander *x, const struct frame *f, const struct tree *t,
+                 const struct node *part)
+{
+    if (part->flags & NODE_NAMED) {
+        expand_nodes(x, f, t, part->begin);
+        expand_puts(x, "=");
+    }
+    expand_nodes(x, f, t, part->child);
+}
+
+/* ---- pages ------------------------------------------------------------------------------------ */
+
+void expand_text(struct expander *x, const struct expand_page *page, const char *text, size_t n,
+                 struct buf *out)
+{
+    struct frame f = { 0 };
+    buf_clear(out);
+    if (!memchr(text, '{', n) && !memchr(text, '<', n)) {
+        buf_add(out, text, n);
+        return;
+    }
+    arena_reset(&x->arena);
+    buf_clear(&x->out);
+    x->page = page;
+    x->kept_count = 0;
+    x->failed = NULL;
+    x->depth = x->deepest = 0;
+    x->work = x->within = x->special = 0;
+    x->included = 0;
+    size_t len = strlen(page->title);
+    if (!title_read(&x->title, x->site, page->title, len, 0)) {
+        buf_clear(&x->title.text);
+        buf_add(&x->title.text, page->title, len);
+    }
+    preprocess(x->preprocessor, &x->tree, text, n, PREPROCESS_PAGE);
+    x->depth = -1; /* the page itself is no expansion */
+    expand_nodes(x, &f, &x->tree, x->tree.nodes[0].child);
+    put_back(x, (struct span) { x->out.data, x->out.len }, x->out.len + n + OUT_MAX, out);
+}
+
+struct expander *expander_new(struct library *library, const struct expand_options *options)
+{
+    struct expander *x = mem_zalloc(1, sizeof *x);
+    x->library = library;
+    x->site = library_site(library);
+    x->options = *options;
+    x->preprocessor = preprocessor_new();
+    buf_init(&x->out);
+    buf_init(&x->title.text);
+    buf_init(&x->scratch.text);
+    return x;
+}
+
+void expander_free(struct expander *x)
+{
+    if (!x)
+        return;
+    preprocessor_free(x->preprocessor);
+    arena_release(&x->arena);
+    buf_release(&x->out);
+    buf_release(&x->title.text);
+    buf_release(&x->scratch.text);
+    tree_release(&x->tree);
+    free(x->kept);
+    free(x);
+}

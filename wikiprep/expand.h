@@ -1,0 +1,50 @@
+/*
+ * expand.h - wikitext with its templates expanded, as MediaWiki does it.
+ *
+ * Calls of templates are replaced by their pages, with arguments and defaults; parser functions
+ * ({{#if:…}}, {{lc:…}}) and magic words ({{PAGENAME}}) by what they give. Dates are the library's,
+ * so that the same input gives the same text on any day. Left as calls, for template.h to render:
+ * those of templates that the library does not have, or that need a Lua module which is not
+ * known, if there is a rendering. Others are dropped.
+ *
+ * References and comments are dropped first; other tags that hold no wikitext pass untouched.
+ *
+ * MediaWiki's bounds hold: depth, loops, and the size of what is included; and one on the work for
+ * a page. What is beyond them is dropped.
+ */
+#ifndef TEXTMILL_EXPAND_H
+#define TEXTMILL_EXPAND_H
+
+#include <stddef.h>
+
+#include "common/buf.h"
+#include "wikiprep/library.h"
+
+struct expand_page {
+    const char *title; /* with its namespace */
+    int ns;
+    const char *id, *revid, *timestamp; /* "" where they are not known */
+};
+
+/* How a call of the template is rendered without its page, if it is. */
+enum expand_choice {
+    EXPAND_ALONE,        /* it is not */
+    EXPAND_FIRST,        /* where expansion fails */
+    EXPAND_NOT,          /* always */
+};
+
+struct expand_options {
+    enum expand_choice (*choose)(void *ctx, const char *name, size_t n); /* NULL: EXPAND_ALONE */
+    void *ctx;
+};
+
+/* Working memory for one thread. `library` is borrowed; `options` is copied. */
+struct expander;
+struct expander *expander_new(struct library *library, const struct expand_options *options);
+void expander_free(struct expander *x);
+
+/* Replaces `out` by the text of the page, expanded. Never fails; time is bounded. */
+void expand_text(struct expander *x, const struct expand_page *page, const char *text, size_t n,
+                 struct buf *out);
+
+#endif

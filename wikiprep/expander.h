@@ -1,0 +1,119 @@
+/*
+ * expander.h - what expand.c shares with the parser functions; not for others.
+ *
+ * Everything expands to the end of x->out, which works as a stack: who wants a text as a value
+ * notes x->out.len, expands, looks, and truncates.
+ *
+ * What must not be touched by functions (content of <nowiki>, a call that is left) is kept aside;
+ * a mark stands for it in x->out: 0x01, six digits, 0x01.
+ */
+#ifndef TEXTMILL_EXPANDER_H
+#define TEXTMILL_EXPANDER_H
+
+#include "wikiprep/arena.h"
+#include "wikiprep/arguments.h"
+#include "wikiprep/expand.h"
+
+enum { MARK = 0x01, MARK_BYTES = 8 };
+
+struct argument {
+    struct span name;
+    const struct node *part;
+    struct argument *next; /* with the same hash */
+    enum { ARGUMENT_NEW, ARGUMENT_BUSY, ARGUMENT_DONE } state;
+    struct span value; /* when DONE */
+};
+
+/* A template that is being expanded, or the page. */
+struct frame {
+    const struct frame *caller; /* whose nodes the arguments are; NULL: the page */
+    const struct tree *caller_tree;
+    struct library_page *page; /* NULL: the page */
+    struct argument **slots;   /* a power of two; NULL without arguments */
+    size_t slot_count, argument_count;
+    int depth;
+    uint64_t within; /* bits of this page and its callers */
+};
+
+struct expander {
+    struct library *library;
+    const struct dump_site *site;
+    struct expand_options options;
+    struct preprocessor *preprocessor;
+    struct arena arena; /* of the page */
+    struct buf out;
+    struct tree tree; /* the page's */
+    const struct expand_page *page;
+    struct title title;   /* the page's */
+    struct title scratch; /* for functions */
+
+    struct span *kept; /* what marks stand for */
+    size_t kept_count, kept_cap;
+
+    const struct frame *failed; /* the frame that is to be left as a call, or NULL */
+    int depth;                  /* of expansions in expansions */
+    int deepest;
+    uint64_t work;              /* that was done for the page */
+    size_t included;            /* bytes of templates so far */
+    uint64_t within;            /* bits of templates since this was last cleared */
+    uint64_t special;           /* counts what depends on the page or its place */
+};
+
+/* A call of a function: {{name:first|second|…}}. */
+struct function_call {
+    const struct frame *frame;
+    const struct tree *tree;
+    struct span first;          /* what stands behind the colon, expanded and trimmed */
+    const struct node **parts;  /* the others: parts[1] is the second */
+    int count;                  /* with the first */
+    int line_start;
+};
+
+/* ---- expanding to the end of x->out --------------------------------------------------------- */
+
+/* A list of nodes, and a whole part, with its name if it has one. */
+void expand_nodes(struct expander *x, const struct frame *f, const struct tree *t, uint32_t node);
+void expand_part(struct expander *x, const struct frame *f, const struct tree *t,
+                 const struct node *part);
+
+/* The argument of a function, counted from 0, trimmed; nothing when it was not given. */
+void expand_argument(struct expander *x, const struct function_call *c, int i);
+
+/* The same as a value, in the arena. */
+struct span expand_value(struct expander *x, const struct function_call *c, int i);
+
+/* Leaves of x->out from `mark` on what is not space at its ends; the length. */
+size_t expand_trim(struct expander *x, size_t mark);
+
+/* Appends. */
+void expand_put(struct expander *x, struct span s);
+void expand_puts(struct expander *x, const char *s);
+
+/* Puts a mark for s, which is not copied. An empty s is a hole in the text. */
+void expand_keep(struct expander *x, struct span s);
+
+/* s without marks, in the arena unless it has none. */
+struct span expand_without_marks(struct expander *x, struct span s);
+
+/* What the function may not show, as MediaWiki has it: "<strong class="error">…</strong>". */
+void expand_error(struct expander *x, const char *why);
+
+/* A call that cannot be expanded, in a template that has a rendering: gives that up. Otherwise it
+ * shows a hole. */
+void expand_fail(struct expander *x, const struct frame *f);
+
+/* A template's argument of f by its name, as a value: 1, or 0 when it was not given. */
+int expand_parameter(struct expander *x, const struct frame *f, struct span name,
+                     struct span *value);
+
+/* ---- functions and magic words -------------------------------------------------------------- */
+
+/* {{NAME}}: 1 when there is such a word. */
+int function_variable(struct expander *x, struct span name);
+
+/* {{name:…}}: 1 when there is such a function and it gave something. */
+int function_run(struct expander *x, struct span name, const struct function_call *c);
+
+struct span span_space_trim(struct span s); /* PHP's trim */
+
+#endif

@@ -1,0 +1,402 @@
+#define _GNU_SOURCE /* memmem */
+#include <string.h>
+#include <strings.h>
+
+#include "wikiprep/functions.h"
+#include "wikiprep/letters.h"
+#include "wikiprep/number.h"
+
+enum { STRING_MAX = 1000 }; /* characters that the string functions take */
+
+static struct span value(struct expander *x, const struct function_call *c, int i)
+{
+    return expand_without_marks(x, expand_value(x, c, i));
+}
+
+/* ---- case ----------------------------------------------------------------------------------- */
+
+int function_case(struct expander *x, const struct function_call *c, int which)
+{
+    unsigned (*change)(unsigned) =
+        which == TEXT_LOWER || which == TEXT_LOWER_FIRST ? letter_lower : letter_upper;
+    struct span s = c->first;
+    size_t n = s.n;
+    unsigned first;
+    if (which >= TEXT_LOWER_FIRST && n)
+        n = letter_read(s.s, s.n, &first);
+    letter_put(&x->out, s.s, n, change);
+    expand_put(x, (struct span) { s.s + n, s.n - n });
+    return 1;
+}
+
+/* ---- padding -------------------------------------------------------------------------------- */
+
+int function_pad(struct expander *x, const struct function_call *c, int which)
+{
+    enum { LENGTH_MAX = 500 };
+    struct span s = c->first, length = expand_value(x, c, 1);
+    struct span fill = c->count > 2 ? value(x, c, 2) : (struct span) { "0", 1 };
+    int64_t want = number_integer(length);
+    want = want > LENGTH_MAX ? LENGTH_MAX : want;
+    int64_t missing = want - (int64_t)letter_count(s.s, s.n);
+    if (which == PAD_RIGHT)
+        expand_put(x, s);
+    for (size_t fill_count = letter_count(fill.s, fill.n); missing > 0 && fill_count;) {
+        size_t n = fill_count < (size_t)missing ? fill_count : (size_t)missing;
+        expand_put(x, (struct span) { fill.s, letter_offset(fill.s, fill.n, n) });
+        missing -= (int64_t)n;
+    }
+    if (which == PAD_LEFT)
+        expand_put(x, s);
+    return 1;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+int function_formatnum(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct number_style style = number_style(x->site->lang.data);
+    struct span how = expand_value(x, c, 1);
+    if (span_is(how, "R") || span_is(how, "RAW")) {
+        number_unformat(c->first, &style, &x->out);
+        return 1;
+    }
+    if (span_is(how, "NOSEP"))
+        style.group = "";
+    number_format(c->first, &style, &x->out);
+    return 1;
+}
+
+/* Which of the forms a language has for n, by CLDR's rules for whole numbers. */
+static int plural_form(const char *lang, double n, int forms)
+{
+    static const char none[] = "ja|zh|ko|vi|th|id|ms|lo|my|ka-x|bo|dz|jv|su|yo|ig|wuu|yue|gan|hak";
+    static const char russian[] = "ru|uk|be|sr|hr|bs|sh|rue|be-tarask";
+    struct span code = { lang, strlen(lang) };
+    long v = n < 1e9 ? (long)n : 1000000000;
+    long ten = v % 10, hundred = v % 100;
+    int whole = n == (double)v;
+    if (span_in(code, none))
+        return 0;
+    if (span_in(code, "fr|pt|pt-br|ff|hy|kab|ln|mg|oc|tl-x|wa|ak|am|bn|fa|hi|gu|kn|zu|ti"))
+        return n >= 0 && n < 2 ? 0 : 1;
+    if (span_in(code, russian) && forms > 2)
+        return !whole ? 2 : ten == 1 && hundred != 11 ? 0
+               : ten >= 2 && ten <= 4 && (hundred < 12 || hundred > 14) ? 1 : 2;
+    if (span_in(code, russian))
+        return whole && ten == 1 && hundred != 11 ? 0 : 1;
+    if (span_in(code, "pl"))
+        return v == 1 && whole ? 0
+               : ten >= 2 && ten <= 4 && (hundred < 12 || hundred > 14) ? 1 : 2;
+    if (span_in(code, "cs|sk"))
+        return v == 1 && whole ? 0 : v >= 2 && v <= 4 && whole ? 1 : 2;
+    if (span_in(code, "lt"))
+        return ten == 1 && (hundred < 11 || hundred > 19) ? 0
+               : ten >= 2 && (hundred < 11 || hundred > 19) ? 1 : 2;
+    if (span_in(code, "lv|ltg"))
+        return forms < 3 ? !(ten == 1 && hundred != 11)
+               : !ten || (hundred >= 11 && hundred <= 19) ? 0
+               : ten == 1 ? 1 : 2;
+    if (span_in(code, "ro|mo"))
+        return v == 1 && whole ? 0 : !whole || !v || (hundred >= 1 && hundred <= 19) ? 1 : 2;
+    if (span_in(code, "sl"))
+        return hundred == 1 ? 0 : hundred == 2 ? 1 : hundred == 3 || hundred == 4 ? 2 : 3;
+    return v == 1 && whole ? 0 : 1;
+}
+
+/* {{plural:n|one|more|12=a dozen}} */
+int function_plural(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct number n = { 0, 1 };
+    struct number_style style = number_style(x->site->lang.data);
+    struct buf plain = BUF_INIT;
+    number_unformat(c->first, &style, &plain);
+    if (!number_read((struct span) { plain.data, plain.len }, &n))
+        n.value = (double)number_integer((struct span) { plain.data, plain.len });
+    buf_release(&plain);
+    int forms = 0, index[64];
+    for (int i = 1; i < c->count && forms < 64; i++) {
+        struct number exact;
+        if (!(c->parts[i]->flags & NODE_NAMED)) {
+            index[forms++] = i;
+            continue;
+        }
+        size_t mark = x->out.len;
+        expand_nodes(x, c->frame, c->tree, c->parts[i]->begin);
+        struct span key = { x->out.data + mark, x->out.len - mark };
+        int is_exact = number_read(key, &exact) && exact.is_integer;
+        buf_truncate(&x->out, mark);
+        if (!is_exact) {
+            index[forms++] = i;
+        } else if (exact.value == n.value) {
+            expand_nodes(x, c->frame, c->tree, c->parts[i]->child);
+            expand_trim(x, mark);
+            return 1;
+        }
+    }
+    if (!forms)
+        return 1;
+    int form = plural_form(x->site->lang.data, n.value < 0 ? -n.value : n.value, forms);
+    expand_argument(x, c, index[form < forms ? form : forms - 1]);
+    return 1;
+}
+
+/* Nobody is known, so the form for that: the third, or the first. */
+int function_gender(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    expand_argument(x, c, c->count > 3 ? 3 : 1);
+    return 1;
+}
+
+int function_grammar(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    expand_argument(x, c, 1);
+    return 1;
+}
+
+/* ---- tags ----------------------------------------------------------------------------------- */
+
+/* {{#tag:name|content|attribute=value}}: the tag, kept aside; references are dropped. */
+int function_tag(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct buf b = BUF_INIT;
+    if (span_is(c->first, "ref")) {
+        expand_keep(x, (struct span) { "", 0 });
+        return 1;
+    }
+    struct span content = c->count > 1 ? expand_value(x, c, 1) : (struct span) { "", 0 };
+    letter_put(&b, c->first.s, c->first.n, letter_lower);
+    struct span name = { arena_copy(&x->arena, b.data, b.len), b.len };
+    buf_clear(&b);
+    buf_addf(&b, "<%.*s", (int)name.n, name.s);
+    for (int i = 2; i < c->count; i++) {
+        struct span attribute = expand_value(x, c, i);
+        buf_addc(&b, ' ');
+        buf_add(&b, attribute.s, attribute.n);
+    }
+    buf_addc(&b, '>');
+    buf_add(&b, content.s, content.n);
+    buf_addf(&b, "</%.*s>", (int)name.n, name.s);
+    expand_keep(x, (struct span) { arena_copy(&x->arena, b.data, b.len), b.len });
+    buf_release(&b);
+    return 1;
+}
+
+/* ---- strings -------------------------------------------------------------------------------- */
+
+static void too_long_error(struct expander *x)
+{
+    expand_error(x, "Error: String exceeds 1,000 character limit.");
+}
+
+/* 1, and an error shown, when one of the texts is too long. */
+static int too_long(struct expander *x, struct span a, struct span b)
+{
+    if (letter_count(a.s, a.n) < STRING_MAX && letter_count(b.s, b.n) < STRING_MAX)
+        return 0;
+    too_long_error(x);
+    return 1;
+}
+
+static struct span space_if_empty(struct span s)
+{
+    return s.n ? s : (struct span) { " ", 1 };
+}
+
+int function_len(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0);
+    buf_addf(&x->out, "%zu", letter_count(s.s, s.n));
+    return 1;
+}
+
+int function_pos(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
+    if (too_long(x, s, needle))
+        return 1;
+    int64_t skip = number_integer(expand_value(x, c, 2)), count = (int64_t)letter_count(s.s, s.n);
+    skip = skip < 0 ? skip + count : skip;
+    skip = skip < 0 ? 0 : skip > count ? count : skip;
+    size_t begin = letter_offset(s.s, s.n, (size_t)skip);
+    const char *at = memmem(s.s + begin, s.n - begin, needle.s, needle.n);
+    if (at)
+        buf_addf(&x->out, "%zu", letter_count(s.s, (size_t)(at - s.s)));
+    return 1;
+}
+
+int function_rpos(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
+    if (too_long(x, s, needle))
+        return 1;
+    long at = -1;
+    for (size_t i = 0; i + needle.n <= s.n; i++)
+        if (!memcmp(s.s + i, needle.s, needle.n))
+            at = (long)letter_count(s.s, i);
+    buf_addf(&x->out, "%ld", at);
+    return 1;
+}
+
+/* {{#sub:text|start|length}}; negative: from the end. */
+int function_sub(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0);
+    if (too_long(x, s, s))
+        return 1;
+    int64_t count = (int64_t)letter_count(s.s, s.n);
+    int64_t start = number_integer(expand_value(x, c, 1));
+    int64_t length = number_integer(expand_value(x, c, 2));
+    start = start < 0 ? start + count : start;
+    start = start < 0 ? 0 : start > count ? count : start;
+    int64_t end = length > 0 ? start + length : length < 0 ? count + length : count;
+    end = end > count ? count : end;
+    if (end <= start)
+        return 1;
+    size_t from = letter_offset(s.s, s.n, (size_t)start);
+    size_t to = letter_offset(s.s, s.n, (size_t)end);
+    expand_put(x, (struct span) { s.s + from, to - from });
+    return 1;
+}
+
+int function_count(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
+    if (too_long(x, s, needle))
+        return 1;
+    unsigned count = 0;
+    for (size_t i = 0; i + needle.n <= s.n;)
+        if (!memcmp(s.s + i, needle.s, needle.n))
+            count++, i += needle.n;
+        else
+            i++;
+    buf_addf(&x->out, "%u", count);
+    return 1;
+}
+
+int function_replace(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0), what = space_if_empty(value(x, c, 1)), with = value(x, c, 2);
+    if (too_long(x, s, what) || too_long(x, with, with))
+        return 1;
+    int64_t left = c->count > 3 ? number_integer(expand_value(x, c, 3)) : -1;
+    size_t mark = x->out.len;
+    for (size_t i = 0; i < s.n;)
+        if (left && s.n - i >= what.n && !memcmp(s.s + i, what.s, what.n)) {
+            expand_put(x, with);
+            i += what.n;
+            left -= left > 0;
+        } else {
+            buf_addc(&x->out, s.s[i++]);
+        }
+    if (letter_count(x->out.data + mark, x->out.len - mark) >= STRING_MAX) {
+        buf_truncate(&x->out, mark);
+        too_long_error(x);
+    }
+    return 1;
+}
+
+/* {{#explode:text|delimiter|position|limit}} */
+int function_explode(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0), by = space_if_empty(value(x, c, 1));
+    if (too_long(x, s, by))
+        return 1;
+    int64_t want = number_integer(expand_value(x, c, 2));
+    int64_t limit = number_integer(expand_value(x, c, 3));
+    struct span pieces[STRING_MAX + 1];
+    int64_t count = 0;
+    size_t begin = 0;
+    for (size_t i = 0; i + by.n <= s.n && (limit <= 0 || count + 1 < limit);)
+        if (!memcmp(s.s + i, by.s, by.n)) {
+            pieces[count++] = (struct span) { s.s + begin, i - begin };
+            begin = i += by.n;
+        } else {
+            i++;
+        }
+    pieces[count++] = (struct span) { s.s + begin, s.n - begin };
+    want = want < 0 ? want + count : want;
+    if (want >= 0 && want < count)
+        expand_put(x, pieces[want]);
+    return 1;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------ */
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int function_urldecode(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0);
+    if (too_long(x, s, s))
+        return 1;
+    for (size_t i = 0; i < s.n; i++) {
+        int high = s.s[i] == '%' && i + 2 < s.n ? hex(s.s[i + 1]) : -1;
+        int low = high >= 0 ? hex(s.s[i + 2]) : -1;
+        if (low >= 0) {
+            buf_addc(&x->out, high << 4 | low);
+            i += 2;
+        } else {
+            buf_addc(&x->out, s.s[i] == '+' ? ' ' : s.s[i]);
+        }
+    }
+    return 1;
+}
+
+void function_put_encoded(struct expander *x, struct span s, enum url_style style)
+{
+    const char *plain = style == URL_WIKI ? "-_.;@$!*(),/~:" : style == URL_PATH ? "-_.~" : "-_.";
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.s[i];
+        int letter = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+        if (c == ' ' && style != URL_PATH)
+            buf_addc(&x->out, style == URL_WIKI ? '_' : '+');
+        else if (c < 0x80 && (letter || (c && strchr(plain, c))))
+            buf_addc(&x->out, c);
+        else
+            buf_addf(&x->out, "%%%02X", c);
+    }
+}
+
+int function_urlencode(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span how = expand_value(x, c, 1), s = value(x, c, 0);
+    function_put_encoded(x, s, span_is(how, "WIKI")   ? URL_WIKI
+                               : span_is(how, "PATH") ? URL_PATH
+                                                      : URL_QUERY);
+    return 1;
+}
+
+int function_anchorencode(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0);
+    for (size_t i = 0; i < s.n; i++)
+        if (strchr(" \t\n_", s.s[i])) {
+            if (x->out.len && i && !strchr(" \t\n_", s.s[i - 1]))
+                buf_addc(&x->out, '_');
+        } else {
+            buf_addc(&x->out, s.s[i]);
+        }
+    return 1;
+}

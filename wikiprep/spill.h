@@ -1,0 +1,27 @@
+/*
+ * spill.h - bytes that are only added to, more than memory may hold.
+ *
+ * They stay in memory while they are few; then they go to a file without a name in $TMPDIR (or
+ * /tmp), which is mapped when all are there.
+ */
+#ifndef TEXTMILL_SPILL_H
+#define TEXTMILL_SPILL_H
+
+#include <stdint.h>
+
+#include "common/buf.h"
+
+struct spill {
+    int fd;         /* -1: all in `held` */
+    uint64_t bytes; /* added so far */
+    struct buf held;
+    const char *data; /* all of them, after spill_finish */
+    int mapped;
+};
+
+void spill_init(struct spill *s);
+int spill_add(struct spill *s, const void *bytes, size_t n);
+int spill_finish(struct spill *s); /* nothing may be added any more */
+void spill_release(struct spill *s);
+
+#endif
