@@ -3,7 +3,7 @@
 #include <strings.h>
 
 #include "wikiprep/functions.h"
-#include "wikiprep/letters.h"
+#include "wikiprep/codepoint.h"
 #include "wikiprep/number.h"
 
 enum { STRING_MAX = 1000 }; /* characters that the string functions take */
@@ -18,13 +18,13 @@ static struct span value(struct expander *x, const struct function_call *c, int 
 int function_case(struct expander *x, const struct function_call *c, int which)
 {
     unsigned (*change)(unsigned) =
-        which == TEXT_LOWER || which == TEXT_LOWER_FIRST ? letter_lower : letter_upper;
+        which == TEXT_LOWER || which == TEXT_LOWER_FIRST ? codepoint_lower : codepoint_upper;
     struct span s = c->first;
     size_t n = s.n;
     unsigned first;
     if (which >= TEXT_LOWER_FIRST && n)
-        n = letter_read(s.s, s.n, &first);
-    letter_put(&x->out, s.s, n, change);
+        n = codepoint_read(s.s, s.n, &first);
+    codepoint_put(&x->out, s.s, n, change);
     expand_put(x, (struct span) { s.s + n, s.n - n });
     return 1;
 }
@@ -38,12 +38,12 @@ int function_pad(struct expander *x, const struct function_call *c, int which)
     struct span fill = c->count > 2 ? value(x, c, 2) : (struct span) { "0", 1 };
     int64_t want = number_integer(length);
     want = want > LENGTH_MAX ? LENGTH_MAX : want;
-    int64_t missing = want - (int64_t)letter_count(s.s, s.n);
+    int64_t missing = want - (int64_t)codepoint_count(s.s, s.n);
     if (which == PAD_RIGHT)
         expand_put(x, s);
-    for (size_t fill_count = letter_count(fill.s, fill.n); missing > 0 && fill_count;) {
+    for (size_t fill_count = codepoint_count(fill.s, fill.n); missing > 0 && fill_count;) {
         size_t n = fill_count < (size_t)missing ? fill_count : (size_t)missing;
-        expand_put(x, (struct span) { fill.s, letter_offset(fill.s, fill.n, n) });
+        expand_put(x, (struct span) { fill.s, codepoint_offset(fill.s, fill.n, n) });
         missing -= (int64_t)n;
     }
     if (which == PAD_LEFT)
@@ -170,7 +170,7 @@ int function_tag(struct expander *x, const struct function_call *c, int which)
         return 1;
     }
     struct span content = c->count > 1 ? expand_value(x, c, 1) : (struct span) { "", 0 };
-    letter_put(&b, c->first.s, c->first.n, letter_lower);
+    codepoint_put(&b, c->first.s, c->first.n, codepoint_lower);
     struct span name = { arena_copy(&x->arena, b.data, b.len), b.len };
     buf_clear(&b);
     buf_addf(&b, "<%.*s", (int)name.n, name.s);
@@ -197,7 +197,7 @@ static void too_long_error(struct expander *x)
 /* 1, and an error shown, when one of the texts is too long. */
 static int too_long(struct expander *x, struct span a, struct span b)
 {
-    if (letter_count(a.s, a.n) < STRING_MAX && letter_count(b.s, b.n) < STRING_MAX)
+    if (codepoint_count(a.s, a.n) < STRING_MAX && codepoint_count(b.s, b.n) < STRING_MAX)
         return 0;
     too_long_error(x);
     return 1;
@@ -212,7 +212,7 @@ int function_len(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
     struct span s = value(x, c, 0);
-    buf_addf(&x->out, "%zu", letter_count(s.s, s.n));
+    buf_addf(&x->out, "%zu", codepoint_count(s.s, s.n));
     return 1;
 }
 
@@ -222,13 +222,13 @@ int function_pos(struct expander *x, const struct function_call *c, int which)
     struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
     if (too_long(x, s, needle))
         return 1;
-    int64_t skip = number_integer(expand_value(x, c, 2)), count = (int64_t)letter_count(s.s, s.n);
+    int64_t skip = number_integer(expand_value(x, c, 2)), count = (int64_t)codepoint_count(s.s, s.n);
     skip = skip < 0 ? skip + count : skip;
     skip = skip < 0 ? 0 : skip > count ? count : skip;
-    size_t begin = letter_offset(s.s, s.n, (size_t)skip);
+    size_t begin = codepoint_offset(s.s, s.n, (size_t)skip);
     const char *at = memmem(s.s + begin, s.n - begin, needle.s, needle.n);
     if (at)
-        buf_addf(&x->out, "%zu", letter_count(s.s, (size_t)(at - s.s)));
+        buf_addf(&x->out, "%zu", codepoint_count(s.s, (size_t)(at - s.s)));
     return 1;
 }
 
@@ -241,7 +241,7 @@ int function_rpos(struct expander *x, const struct function_call *c, int which)
     long at = -1;
     for (size_t i = 0; i + needle.n <= s.n; i++)
         if (!memcmp(s.s + i, needle.s, needle.n))
-            at = (long)letter_count(s.s, i);
+            at = (long)codepoint_count(s.s, i);
     buf_addf(&x->out, "%ld", at);
     return 1;
 }
@@ -253,7 +253,7 @@ int function_sub(struct expander *x, const struct function_call *c, int which)
     struct span s = value(x, c, 0);
     if (too_long(x, s, s))
         return 1;
-    int64_t count = (int64_t)letter_count(s.s, s.n);
+    int64_t count = (int64_t)codepoint_count(s.s, s.n);
     int64_t start = number_integer(expand_value(x, c, 1));
     int64_t length = number_integer(expand_value(x, c, 2));
     start = start < 0 ? start + count : start;
@@ -262,8 +262,8 @@ int function_sub(struct expander *x, const struct function_call *c, int which)
     end = end > count ? count : end;
     if (end <= start)
         return 1;
-    size_t from = letter_offset(s.s, s.n, (size_t)start);
-    size_t to = letter_offset(s.s, s.n, (size_t)end);
+    size_t from = codepoint_offset(s.s, s.n, (size_t)start);
+    size_t to = codepoint_offset(s.s, s.n, (size_t)end);
     expand_put(x, (struct span) { s.s + from, to - from });
     return 1;
 }
@@ -300,7 +300,7 @@ int function_replace(struct expander *x, const struct function_call *c, int whic
         } else {
             buf_addc(&x->out, s.s[i++]);
         }
-    if (letter_count(x->out.data + mark, x->out.len - mark) >= STRING_MAX) {
+    if (codepoint_count(x->out.data + mark, x->out.len - mark) >= STRING_MAX) {
         buf_truncate(&x->out, mark);
         too_long_error(x);
     }

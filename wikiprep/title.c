@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "wikiprep/entity.h"
-#include "wikiprep/letters.h"
+#include "wikiprep/codepoint.h"
 
 enum { TITLE_MAX_BYTES = 255 };
 
@@ -30,7 +30,7 @@ static int clean(struct buf *out, const char *s, size_t n)
         unsigned c;
         size_t len = s[i] == '&' ? entity_read(s + i, n - i, &c) : 0;
         if (!len)
-            len = letter_read(s + i, n - i, &c);
+            len = codepoint_read(s + i, n - i, &c);
         i += len;
         if (c < 0x20 || c == 0x7F || (c < 0x80 && strchr("<>[]|{}", (int)c)))
             return 0;
@@ -58,8 +58,8 @@ static void raise_first(struct buf *text)
     unsigned c;
     if (!text->len)
         return;
-    size_t len = letter_read(text->data, text->len, &c);
-    unsigned upper = letter_upper(c);
+    size_t len = codepoint_read(text->data, text->len, &c);
+    unsigned upper = codepoint_upper(c);
     if (upper == c || (len == 1 && c >= 0x80))
         return;
     struct buf raised = BUF_INIT;

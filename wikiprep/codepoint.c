@@ -1,5 +1,5 @@
 /* The tables are made from UnicodeData.txt, version 14.0.0: the mappings of one letter to one. */
-#include "wikiprep/letters.h"
+#include "wikiprep/codepoint.h"
 
 /* Every `step`-th letter of [first, last] and its other case lie `delta` apart. */
 struct run {
@@ -154,21 +154,21 @@ static unsigned map(const struct run *runs, size_t count, unsigned c)
     return (unsigned)((int)c + r->delta);
 }
 
-unsigned letter_upper(unsigned c)
+unsigned codepoint_upper(unsigned c)
 {
     if (c < 0x80)
         return c >= 'a' && c <= 'z' ? c - 0x20 : c;
     return map(uppers, sizeof uppers / sizeof *uppers, c);
 }
 
-unsigned letter_lower(unsigned c)
+unsigned codepoint_lower(unsigned c)
 {
     if (c < 0x80)
         return c >= 'A' && c <= 'Z' ? c + 0x20 : c;
     return map(lowers, sizeof lowers / sizeof *lowers, c);
 }
 
-size_t letter_read(const char *s, size_t n, unsigned *c)
+size_t codepoint_read(const char *s, size_t n, unsigned *c)
 {
     unsigned char first = (unsigned char)*s;
     size_t len = first < 0xC2 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 1;
@@ -183,11 +183,11 @@ size_t letter_read(const char *s, size_t n, unsigned *c)
     return len;
 }
 
-void letter_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned))
+void codepoint_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned))
 {
     for (size_t i = 0, len; i < n; i += len) {
         unsigned c;
-        len = letter_read(s + i, n - i, &c);
+        len = codepoint_read(s + i, n - i, &c);
         if (len == 1 && c >= 0x80)
             buf_addc(out, (int)c); /* no UTF-8 */
         else
@@ -195,7 +195,7 @@ void letter_put(struct buf *out, const char *s, size_t n, unsigned (*change)(uns
     }
 }
 
-size_t letter_count(const char *s, size_t n)
+size_t codepoint_count(const char *s, size_t n)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
@@ -203,10 +203,10 @@ size_t letter_count(const char *s, size_t n)
     return count;
 }
 
-size_t letter_offset(const char *s, size_t n, size_t count)
+size_t codepoint_offset(const char *s, size_t n, size_t count)
 {
     size_t i = 0;
     for (unsigned c; i < n && count; count--)
-        i += letter_read(s + i, n - i, &c);
+        i += codepoint_read(s + i, n - i, &c);
     return i;
 }
