@@ -8,6 +8,7 @@
 int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d, int64_t length,
                  uint64_t sequences, void (*progress)(uint64_t done))
 {
+    uint64_t vocabulary = (uint64_t)s->net.model.config.vocabulary;
     uint64_t group = (uint64_t)(s->net.rows / length); /* sequences side by side */
     uint32_t *ids = mem_zalloc(group * (uint64_t)(length + 1), sizeof *ids);
     struct window *w = mem_zalloc(group, sizeof *w);
@@ -19,6 +20,8 @@ int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d
             uint32_t *at = ids + i * (uint64_t)(length + 1);
             w[i] = (struct window){ .ids = at, .count = length + 1, .scored = length };
             result = dataset_read(d, score->sequences + i, at);
+            if (!result)
+                result = dataset_check(d, score->sequences + i, at, vocabulary);
         }
         if (!result && score_windows(s, w, n) < 0)
             result = err_in("sequences from %llu on", (unsigned long long)score->sequences);

@@ -33,8 +33,84 @@ struct dataset {
     struct source *sources;
     size_t count, cap;
     uint32_t length;
+    int64_t record_length; /* ids of each TFRecord; 0: none read yet */
     uint64_t sequences, checksum, vocabulary;
 };
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+static int not_an_id(const int64_t *values, uint64_t at)
+{
+    while (*values >= 0 && *values <= UINT32_MAX) {
+        values++;
+        at++;
+    }
+    return err_set("%s[%llu] is %lld, no token id", FEATURE, (ull)at, (long long)*values);
+}
+
+/* How many ids the feature has, the first `length` of which go to `ids`; -1. */
+static int64_t take_ids(const struct feature_view *f, uint32_t length, uint32_t *ids)
+{
+    enum { PIECE = 512 };
+    struct feature_reader r;
+    int64_t values[PIECE], got;
+    uint64_t n = 0;
+    feature_open(&r, f);
+    while ((got = feature_ints(&r, values, PIECE)) > 0) {
+        uint64_t all = 0, take = n < length ? length - n : 0;
+        for (int64_t k = 0; k < got; k++)
+            all |= (uint64_t)values[k];
+        if (all > UINT32_MAX)
+            return not_an_id(values, n);
+        for (uint64_t k = 0; k < take && k < (uint64_t)got; k++)
+            ids[n + k] = (uint32_t)values[k];
+        n += (uint64_t)got;
+    }
+    return got < 0 ? -1 : (int64_t)n;
+}
+
+static int64_t decode(const struct record *r, uint32_t length, uint32_t *ids)
+{
+    struct feature_view f;
+    int found = example_find(r->data, r->bytes, FEATURE, &f);
+    if (found < 0)
+        return -1;
+    if (!found || f.kind != FEATURE_INTS)
+        return err_set(found ? "feature %s is no list of integers" : "has no feature %s", FEATURE);
+    int64_t n = take_ids(&f, length, ids);
+    if (n >= 0 && n < length)
+        return err_set("has %lld ids, %u are wanted (sequence length %u and the last label)",
+                       (long long)n, length, length - 1);
+    return n;
+}
+
+/* The first `length` ids of a file's record, and how many it has; -1. */
+static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, uint32_t *ids)
+{
+    struct record r;
+    if (record_read(&s->file.records, index_at(&s->index, i), &r) <= 0)
+        return -1;
+    return decode(&r, length, ids);
+}
+
+/* All records of a data set have as many ids as its first: others were cut in another way. */
+static int check_length(const struct dataset *d, int64_t n)
+{
+    if (n >= 0 && n != d->record_length)
+        return err_set("has %lld ids, the records before it %lld: data of two lengths",
+                       (long long)n, (long long)d->record_length);
+    return n < 0 ? -1 : 0;
+}
+
+static int check_first(struct dataset *d, const struct source *s)
+{
+    uint32_t *ids = mem_alloc(d->length * sizeof *ids);
+    int64_t n = read_record(s, 0, d->length, ids);
+    free(ids);
+    if (!d->record_length)
+        d->record_length = n;
+    return check_length(d, n) < 0 ? record_where(s->path, 0, 0) : 0;
+}
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
@@ -74,7 +150,7 @@ static int open_tfrecord(struct dataset *d, const char *path)
     buf_release(&index);
     s->count = s->index.count;
     d->sequences += s->count;
-    return result;
+    return !result && s->count ? check_first(d, s) : result;
 }
 
 static int open_megatron(struct dataset *d, const char *prefix)
@@ -238,80 +314,37 @@ static const struct source *find_source(const struct dataset *d, uint64_t i)
     return &d->sources[low];
 }
 
-static int not_an_id(const int64_t *values, uint64_t at)
+/* Where sequence i of the data set is. */
+static int where(const struct dataset *d, uint64_t i)
 {
-    while (*values >= 0 && *values <= UINT32_MAX) {
-        values++;
-        at++;
-    }
-    return err_set("%s[%llu] is %lld, no token id", FEATURE, (ull)at, (long long)*values);
-}
-
-/* How many ids the feature has, the first `length` of which go to `ids`; -1. */
-static int64_t take_ids(const struct feature_view *f, uint32_t length, uint32_t *ids)
-{
-    enum { PIECE = 512 };
-    struct feature_reader r;
-    int64_t values[PIECE];
-    uint32_t n = 0;
-    feature_open(&r, f);
-    while (n < length) {
-        int64_t got = feature_ints(&r, values, length - n < PIECE ? length - n : PIECE);
-        if (got <= 0)
-            return got < 0 ? -1 : (int64_t)n;
-        uint64_t all = 0;
-        for (int64_t k = 0; k < got; k++) {
-            ids[n + k] = (uint32_t)values[k];
-            all |= (uint64_t)values[k];
-        }
-        if (all > UINT32_MAX)
-            return not_an_id(values, n);
-        n += (uint32_t)got;
-    }
-    return n;
-}
-
-static int decode(const struct dataset *d, const struct record *r, uint32_t *ids)
-{
-    struct feature_view f;
-    int found = example_find(r->data, r->bytes, FEATURE, &f);
-    if (found < 0)
-        return -1;
-    if (!found || f.kind != FEATURE_INTS)
-        return err_set(found ? "feature %s is no list of integers" : "has no feature %s", FEATURE);
-    int64_t n = take_ids(&f, d->length, ids);
-    if (n >= 0 && n < d->length)
-        return err_set("has %lld ids, %u are wanted (sequence length %u and the last label)",
-                       (long long)n, d->length, d->length - 1);
-    return n < 0 ? -1 : 0;
-}
-
-static int check_ids(const struct dataset *d, const uint32_t *ids)
-{
-    uint32_t most = 0;
-    for (uint32_t k = 0; k < d->length; k++)
-        most = ids[k] > most ? ids[k] : most;
-    if (d->vocabulary && most >= d->vocabulary)
-        return err_set("has id %u, the vocabulary %llu", most, (ull)d->vocabulary);
-    return 0;
+    const struct source *s = find_source(d, i);
+    i -= s->first;
+    if (s->megatron.prefix)
+        return err_in("%s.bin: sequence %llu at byte %llu", s->path, (ull)i,
+                      (ull)i * (d->length - 1) * (ull)s->megatron.width);
+    return record_where(s->path, i, index_at(&s->index, i));
 }
 
 int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids)
 {
     assert(i < d->sequences);
     const struct source *s = find_source(d, i);
-    i -= s->first;
-    if (s->megatron.prefix) {
-        uint64_t first = i * (d->length - 1);
-        if (megatron_read(&s->megatron, first, d->length, ids) < 0)
-            return -1;
-        return check_ids(d, ids) < 0 ? err_in("%s.bin: sequence %llu at byte %llu", s->path, (ull)i,
-                                              (ull)first * (ull)s->megatron.width)
-                                     : 0;
-    }
-    struct record r;
-    uint64_t offset = s->index.offsets[i];
-    if (record_read(&s->file.records, offset, &r) < 0 || decode(d, &r, ids) < 0 || check_ids(d, ids) < 0)
-        return record_where(s->path, i, offset);
-    return 0;
+    uint64_t first = (i - s->first) * (d->length - 1);
+    if (s->megatron.prefix && megatron_read(&s->megatron, first, d->length, ids) < 0)
+        return -1; /* which names the token */
+    if (!s->megatron.prefix &&
+        check_length(d, read_record(s, i - s->first, d->length, ids)) < 0)
+        return where(d, i);
+    return d->vocabulary ? dataset_check(d, i, ids, d->vocabulary) : 0;
+}
+
+int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint64_t vocabulary)
+{
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < d->length; k++)
+        most = ids[k] > most ? ids[k] : most;
+    if (most < vocabulary)
+        return 0;
+    err_set("has id %u, the vocabulary %llu", most, (ull)vocabulary);
+    return where(d, i);
 }

@@ -2,8 +2,8 @@
  * dataset.h - sequences of equal length out of shards, by number: what train and evaluate read.
  *
  * Paths are TFRecord files (feature input_ids), folders of *.tfrecord, or Megatron prefixes
- * (PREFIX.bin and PREFIX.idx, with or without the ending). TFRecord: one sequence a record,
- * longer records are cut to `length`, shorter ones are errors. Megatron: all tokens end to end,
+ * (PREFIX.bin and PREFIX.idx, with or without the ending). TFRecord: one sequence a record, cut to
+ * `length`; shorter ones are errors, and so are records of two lengths. Megatron: all tokens end to end,
  * sequence i being tokens [i*(length-1), i*(length-1) + length), so that each begins with the
  * last token of the one before.
  *
@@ -32,5 +32,9 @@ uint64_t dataset_vocabulary(const struct dataset *d);
 
 /* Fills ids[0..length). -1 with file, record and offset. */
 int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids);
+
+/* -1, with the same, when one of the ids that were read is not below `vocabulary`; the manifest's
+ * is checked when reading. */
+int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint64_t vocabulary);
 
 #endif

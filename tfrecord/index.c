@@ -5,15 +5,76 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "tfrecord/le.h"
 #include "tfrecord/record.h"
 
 typedef unsigned long long ull;
 
 void index_release(struct record_index *index)
 {
-    free(index->offsets);
+    free(index->blocks);
+    free(index->excesses);
     *index = (struct record_index){ 0 };
 }
+
+/* ---- in memory ---------------------------------------------------------------------------- */
+
+static int bytes_of(uint64_t v)
+{
+    return v ? (71 - __builtin_clzll(v)) / 8 : 0;
+}
+
+/* Packs the block that has become full. */
+static void pack(struct record_index *index)
+{
+    struct index_block *b = &index->blocks[index->count / INDEX_BLOCK - 1];
+    uint64_t most = b->least = index->last[0];
+    for (int i = 1; i < INDEX_BLOCK; i++) {
+        uint64_t size = index->last[i];
+        b->least = size < b->least ? size : b->least;
+        most = size > most ? size : most;
+    }
+    b->width = bytes_of(most - b->least);
+    b->at = index->excess_bytes;
+    size_t n = (size_t)b->width * INDEX_BLOCK;
+    mem_grow(index->excesses, index->excess_cap, index->excess_bytes + n + sizeof(uint64_t));
+    for (int i = 0; i < INDEX_BLOCK; i++)
+        le_put_u64(index->excesses + b->at + (size_t)i * (size_t)b->width,
+                   index->last[i] - b->least);
+    index->excess_bytes += n;
+}
+
+/* Adds a record; they lie end to end. */
+static void add(struct record_index *index, uint64_t offset, uint64_t bytes)
+{
+    size_t place = index->count % INDEX_BLOCK, block = index->count / INDEX_BLOCK;
+    if (!place) {
+        mem_grow(index->blocks, index->block_cap, block + 1);
+        index->blocks[block] = (struct index_block) { .offset = offset };
+    }
+    index->last[place] = bytes;
+    if (++index->count % INDEX_BLOCK == 0)
+        pack(index);
+}
+
+uint64_t index_at(const struct record_index *index, uint64_t i)
+{
+    const struct index_block *b = &index->blocks[i / INDEX_BLOCK];
+    uint64_t n = i % INDEX_BLOCK, sum = b->offset;
+    if (i / INDEX_BLOCK == index->count / INDEX_BLOCK) {
+        for (uint64_t k = 0; k < n; k++)
+            sum += index->last[k];
+        return sum;
+    }
+    sum += n * b->least;
+    uint64_t mask = b->width < 8 ? ((uint64_t)1 << (8 * b->width)) - 1 : UINT64_MAX;
+    const unsigned char *p = index->excesses + b->at;
+    for (uint64_t k = 0; b->width && k < n; k++, p += b->width)
+        sum += le_u64(p) & mask;
+    return sum;
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
 
 void index_path(struct buf *out, const char *path)
 {
@@ -29,12 +90,6 @@ void index_line(struct buf *out, uint64_t offset, uint64_t bytes)
     buf_addf(out, "%llu %llu\n", (ull)offset, (ull)bytes);
 }
 
-static void add(struct record_index *index, uint64_t offset)
-{
-    mem_grow(index->offsets, index->cap, index->count + 1);
-    index->offsets[index->count++] = offset;
-}
-
 int index_scan(struct record_index *index, const struct file_map *map, const char *path, int data)
 {
     *index = (struct record_index){ 0 };
@@ -42,7 +97,7 @@ int index_scan(struct record_index *index, const struct file_map *map, const cha
     uint64_t offset = 0;
     int result;
     while ((result = data ? record_read(map, offset, &r) : record_skim(map, offset, &r)) > 0) {
-        add(index, offset);
+        add(index, offset, record_end(&r) - offset);
         offset = record_end(&r);
     }
     if (result < 0) {
@@ -73,7 +128,7 @@ static int parse(struct record_index *index, const char *p, const char *end, uin
         if (offset != at || size < RECORD_FRAME_BYTES || size > bytes - at)
             return err_set("line %llu says %llu %llu, the file has %llu bytes and a record at %llu",
                            (ull)index->count + 1, (ull)offset, (ull)size, (ull)bytes, (ull)at);
-        add(index, offset);
+        add(index, offset, size);
         at += size;
     }
     if (at != bytes)

@@ -14,12 +14,31 @@
 #include "common/buf.h"
 #include "common/file.h"
 
+/*
+ * In memory a record takes one to two bytes, as a rule: of each 64 the first one's place is kept,
+ * and of all their size, as the excess over the least of them in as many bytes as the largest
+ * excess needs (Goldstein, Ramakrishnan and Shaft, "Compressing relations and indexes", 1998).
+ */
+enum { INDEX_BLOCK = 64 };
+
+struct index_block {
+    uint64_t offset;          /* of the first record's frame */
+    uint64_t least, at;       /* the least size; where the excesses begin */
+    int width;                /* bytes of an excess, 0 to 8 */
+};
+
 struct record_index {
-    uint64_t *offsets; /* of the frames */
-    uint64_t count, cap;
+    uint64_t count;
+    struct index_block *blocks;
+    unsigned char *excesses;
+    size_t block_cap, excess_bytes, excess_cap;
+    uint64_t last[INDEX_BLOCK]; /* sizes of the block that is not full */
 };
 
 void index_release(struct record_index *index);
+
+/* Where record i's frame begins, i < count. */
+uint64_t index_at(const struct record_index *index, uint64_t i);
 
 /* The index file's name for `path`; replaces out. */
 void index_path(struct buf *out, const char *path);

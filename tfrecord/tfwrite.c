@@ -299,10 +299,10 @@ static int write_index(const struct record_index *index, uint64_t bytes, const c
     struct output out = { 0 };
     struct buf line = BUF_INIT;
     int result = output_open(&out, to);
-    for (uint64_t i = 0; i < index->count && !result; i++) {
-        uint64_t end = i + 1 < index->count ? index->offsets[i + 1] : bytes;
+    for (uint64_t i = 0, at = 0, end; i < index->count && !result; i++, at = end) {
+        end = i + 1 < index->count ? index_at(index, i + 1) : bytes;
         buf_clear(&line);
-        index_line(&line, index->offsets[i], end - index->offsets[i]);
+        index_line(&line, at, end - at);
         result = output_write(&out, line.data, line.len);
     }
     if (!result)

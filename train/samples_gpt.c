@@ -15,16 +15,6 @@ struct gpt_samples {
     uint64_t seed;
 };
 
-static int check(const struct samples *s, const uint32_t *sequence, int64_t T, uint64_t i)
-{
-    for (int64_t t = 0; t <= T; t++)
-        if (sequence[t] >= s->ids)
-            return err_set("sequence %llu of the data has id %u at place %lld, but the vocabulary "
-                           "has %lld", (unsigned long long)i, sequence[t], (long long)t,
-                           (long long)s->ids);
-    return 0;
-}
-
 /* The last label goes where the next sequence begins, which is written later. */
 static void label(struct sequences *out, int64_t row)
 {
@@ -38,7 +28,7 @@ static int read_shards(const struct samples *s, uint64_t i, struct sequences *ou
     const struct gpt_samples *g = (const struct gpt_samples *)s;
     int64_t row = sequences_add(out);
     uint32_t *ids = out->ids + row * out->T;
-    if (dataset_read(g->data, i, ids) < 0 || check(s, ids, out->T, i) < 0)
+    if (dataset_read(g->data, i, ids) < 0 || dataset_check(g->data, i, ids, (uint64_t)s->ids) < 0)
         return -1;
     label(out, row);
     return 0;

@@ -33,7 +33,7 @@ static void check(const struct record_index *index, const struct file_map *map)
     uint64_t end = 0;
     for (uint64_t i = 0; i < index->count; i++) {
         struct record r;
-        assert(index->offsets[i] == end && record_skim(map, end, &r) == 1);
+        assert(index_at(index, i) == end && record_skim(map, end, &r) == 1);
         end = record_end(&r);
     }
     assert(end == map->bytes);
@@ -62,9 +62,9 @@ static void load_index(const uint8_t *text, size_t n, uint64_t bytes)
     fwrite(text, 1, n, f);
     fclose(f);
     if (index_load(&index, path, bytes) == 0) {
-        assert(!index.count == !bytes && (!index.count || index.offsets[0] == 0));
+        assert(!index.count == !bytes && (!index.count || index_at(&index, 0) == 0));
         for (uint64_t i = 1; i < index.count; i++)
-            assert(index.offsets[i] >= index.offsets[i - 1] + RECORD_FRAME_BYTES);
+            assert(index_at(&index, i) >= index_at(&index, i - 1) + RECORD_FRAME_BYTES);
         index_release(&index);
     }
     unlink(path);

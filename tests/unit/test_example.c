@@ -208,7 +208,7 @@ static void check_file(const char *name, uint64_t records)
     cr_assert_eq(index_scan(&index, &map, path.data, 1), 0, "%s", err_get());
     cr_expect_eq(index.count, records);
     for (uint64_t i = 0; i < index.count; i++) {
-        cr_assert_eq(record_read(&map, index.offsets[i], &r), 1);
+        cr_assert_eq(record_read(&map, index_at(&index, i), &r), 1);
         check_round_trip(&r);
     }
     index_release(&index);

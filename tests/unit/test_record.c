@@ -138,7 +138,7 @@ Test(index, reads_lines_that_cover_the_file)
 {
     struct record_index index;
     cr_assert_eq(load(&index, "0 21\n21 16\n37 1016\n", 1053), 0);
-    cr_expect(index.count == 3 && index.offsets[2] == 37);
+    cr_expect(index.count == 3 && index_at(&index, 2) == 37);
     index_release(&index);
     cr_expect_eq(load(&index, "", 0), 0);
 }
@@ -163,6 +163,38 @@ Test(index, refuses_lines_that_do_not)
     struct record_index index;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         cr_expect_eq(load(&index, bad[i], 1053), -1, "'%s' is accepted", bad[i]);
+}
+
+/* Any sizes, in any order, and few bytes for those that are alike. */
+Test(index, holds_places_in_little_memory)
+{
+    enum { MANY = 100000 };
+    struct buf text = BUF_INIT;
+    uint64_t *places = calloc(MANY, sizeof *places), at = 0, state = 1;
+    for (int kind = 0; kind < 4; kind++) {
+        struct record_index index;
+        buf_clear(&text);
+        at = 0;
+        for (int i = 0; i < MANY; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            uint64_t size = kind == 0   ? 2000
+                            : kind == 1 ? 2000 + (state >> 56)
+                            : kind == 2 ? 16 + (state >> 33)
+                                        : 16 + (state >> 33 >> (state >> 58) / 2);
+            places[i] = at;
+            index_line(&text, at, size);
+            at += size;
+        }
+        cr_assert_eq(load(&index, text.data, at), 0, "%s", err_get());
+        cr_assert_eq(index.count, MANY);
+        for (int i = 0; i < MANY; i++)
+            cr_assert_eq(index_at(&index, (uint64_t)i), places[i], "kind %d, record %d", kind, i);
+        if (kind < 2)
+            cr_expect_lt(index.excess_bytes + MANY / INDEX_BLOCK * sizeof *index.blocks, 2 * MANY);
+        index_release(&index);
+    }
+    free(places);
+    buf_release(&text);
 }
 
 Test(index, names)
