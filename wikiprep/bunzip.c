@@ -164,6 +164,7 @@ static int cut(struct cutter *c, struct piece *p)
 
 struct bunzip {
     const char *name;
+    uint64_t (*place_of)(void *ctx, uint64_t offset); /* NULL: offsets are the file's */
     struct cutter cutter;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -259,8 +260,9 @@ static struct piece *await_piece(struct bunzip *b)
 
 static int fail_at(const struct bunzip *b, uint64_t bit, const char *why)
 {
-    return err_set("cannot unpack '%s' at byte %" PRIu64 " (%" PRIu64 " unpacked): %s", b->name,
-                   bit / 8, b->given, why);
+    uint64_t at = b->place_of ? b->place_of(b->cutter.ctx, bit / 8) : bit / 8;
+    return err_set("cannot unpack '%s' at byte %" PRIu64 " (%" PRIu64 " unpacked): %s", b->name, at,
+                   b->given, why);
 }
 
 static int fail_cut_short(const struct bunzip *b)
@@ -497,6 +499,11 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
     for (int i = 0; i < b->helper_count; i++)
         pool_start_thread(&b->helpers[i], help, b);
     return b;
+}
+
+void bunzip_set_places(struct bunzip *b, uint64_t (*place)(void *ctx, uint64_t offset))
+{
+    b->place_of = place;
 }
 
 void bunzip_free(struct bunzip *b)

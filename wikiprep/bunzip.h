@@ -34,6 +34,9 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
                           void *ctx, int threads);
 void bunzip_free(struct bunzip *b);
 
+/* `place` tells errors where in the file the pulled byte `offset` is, where those are not the same. */
+void bunzip_set_places(struct bunzip *b, uint64_t (*place)(void *ctx, uint64_t offset));
+
 /* Up to n bytes: how many, 0 at the end, -1. */
 int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n);
 

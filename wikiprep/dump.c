@@ -10,7 +10,6 @@
 #include "common/err.h"
 #include "common/mem.h"
 #include "wikiprep/names.h"
-#include "wikiprep/unpack.h"
 
 enum {
     CHUNK = 1 << 16,
@@ -79,6 +78,7 @@ static const enum place parent[] = {
 struct dump {
     char *path;
     struct unpack *in;
+    struct unpack_range *ranges; /* NULL: all of it */
     xmlParserCtxtPtr xml;
     struct dump_site site;
     size_t max_text;
@@ -531,8 +531,10 @@ static xmlParserCtxtPtr new_parser(struct dump *d)
     return xml;
 }
 
-struct dump *dump_open(const char *path, size_t max_text_bytes, int threads)
+static struct dump *open_dump(const char *path, struct unpack *in, size_t max_text_bytes)
 {
+    if (!in)
+        return NULL;
     struct dump *d = mem_zalloc(1, sizeof *d);
     d->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
     d->max_text = max_text_bytes;
@@ -542,13 +544,30 @@ struct dump *dump_open(const char *path, size_t max_text_bytes, int threads)
     buf_init(&d->site.base);
     buf_init(&d->site.lang);
     d->page = d->revision = (struct dump_page)DUMP_PAGE_INIT;
-    d->in = unpack_open(path, threads);
-    if (d->in && !(d->xml = new_parser(d)))
-        err_set("cannot start the XML parser");
+    d->in = in;
+    d->xml = new_parser(d);
     if (!d->xml) {
+        err_set("cannot start the XML parser");
         dump_close(d);
         return NULL;
     }
+    return d;
+}
+
+struct dump *dump_open(const char *path, size_t max_text_bytes, int threads)
+{
+    return open_dump(path, unpack_open(path, threads), max_text_bytes);
+}
+
+struct dump *dump_open_ranges(const char *path, struct unpack_range *ranges, size_t count,
+                              size_t max_text_bytes, int threads)
+{
+    struct unpack *in = unpack_open_ranges(path, ranges, count, threads);
+    struct dump *d = open_dump(path, in, max_text_bytes);
+    if (d)
+        d->ranges = ranges;
+    else
+        free(ranges);
     return d;
 }
 
@@ -570,6 +589,7 @@ void dump_close(struct dump *d)
         dump_page_release(&d->pages[i]);
     free(d->pages);
     free(d->error);
+    free(d->ranges);
     free(d->path);
     free(d);
 }
@@ -646,7 +666,9 @@ static int check_end(struct dump *d)
 {
     struct buf in = BUF_INIT;
     where(d, &in);
-    xmlParseChunk(d->xml, NULL, 0, 1);
+    static const char close[] = "</mediawiki>"; /* it stands in a stream of its own */
+    int is_part = d->ranges && d->place == MEDIAWIKI;
+    xmlParseChunk(d->xml, close, is_part ? (int)sizeof close - 1 : 0, 1);
     int result = 0;
     if (!d->root_closed)
         result = err_set("'%s' is cut short: the XML ends at byte %" PRIu64 "%s", d->path, d->fed,

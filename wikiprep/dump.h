@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "wikiprep/unpack.h"
 
 struct dump_namespace {
     int key;
@@ -51,6 +52,11 @@ struct dump;
  * out. NULL with the error set. */
 struct dump *dump_open(const char *path, size_t max_text_bytes, int threads);
 void dump_close(struct dump *d);
+
+/* Some streams of a multistream dump: the first, which has <siteinfo>, and streams of pages, as
+ * pages_locate finds them. `ranges` is taken. */
+struct dump *dump_open_ranges(const char *path, struct unpack_range *ranges, size_t count,
+                              size_t max_text_bytes, int threads);
 
 /* The next page, into the caller's buffers: 1, 0 at the end, -1. What is wrong with a file (cut
  * short, damaged, no export at all) is reported after the last whole page before it. */

@@ -31,6 +31,9 @@ struct unpack {
     struct ahead packed, plain;
     uint64_t got, given; /* bytes read from the file; from the archive */
     int ended;
+    const struct unpack_range *ranges; /* NULL: the whole file */
+    size_t range, range_count;         /* the range at hand */
+    uint64_t at;                       /* how far in it */
 };
 
 static size_t take_ahead(struct ahead *a, void *bytes, size_t n)
@@ -55,6 +58,36 @@ static int64_t read_file(struct unpack *u, void *bytes, size_t n)
                        strerror(errno));
     u->got += (uint64_t)got;
     return got;
+}
+
+static int64_t read_ranges(void *ctx, void *bytes, size_t n)
+{
+    struct unpack *u = ctx;
+    while (u->range < u->range_count && u->ranges[u->range].begin + u->at == u->ranges[u->range].end)
+        u->range++, u->at = 0;
+    if (u->range == u->range_count)
+        return 0;
+    const struct unpack_range *r = &u->ranges[u->range];
+    uint64_t left = r->end - r->begin - u->at;
+    if (lseek(u->fd, (off_t)(r->begin + u->at), SEEK_SET) < 0)
+        return err_set("cannot seek in '%s' to byte %" PRIu64 ": %s", u->name, r->begin + u->at,
+                       strerror(errno));
+    int64_t got = read_file(u, bytes, left < n ? (size_t)left : n);
+    u->at += got > 0 ? (uint64_t)got : 0;
+    return got;
+}
+
+/* Where in the file the ranges' byte `offset` is. */
+static uint64_t place_in_ranges(void *ctx, uint64_t offset)
+{
+    const struct unpack *u = ctx;
+    for (size_t i = 0; i < u->range_count; i++) {
+        uint64_t n = u->ranges[i].end - u->ranges[i].begin;
+        if (offset < n || i + 1 == u->range_count)
+            return u->ranges[i].begin + offset;
+        offset -= n;
+    }
+    return offset;
 }
 
 static int64_t pull_packed(void *ctx, void *bytes, size_t n)
@@ -207,7 +240,7 @@ static int recognise(struct unpack *u, int threads)
     return holds_tar(u) ? open_archive(u) : 0;
 }
 
-struct unpack *unpack_open(const char *path, int threads)
+static struct unpack *open_file(const char *path)
 {
     int is_stdin = !strcmp(path, "-");
     struct stat st;
@@ -221,12 +254,54 @@ struct unpack *unpack_open(const char *path, int threads)
     u->packed.bytes = mem_alloc(BLOCK);
     u->plain.bytes = mem_alloc(BLOCK);
     u->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    int failed = u->fd < 0 ? err_set("cannot open '%s': %s", path, strerror(errno))
-                           : recognise(u, threads);
-    if (failed < 0) {
+    if (u->fd < 0) {
+        err_set("cannot open '%s': %s", path, strerror(errno));
         unpack_close(u);
         return NULL;
     }
+    return u;
+}
+
+struct unpack *unpack_open(const char *path, int threads)
+{
+    struct unpack *u = open_file(path);
+    if (u && recognise(u, threads) < 0) {
+        unpack_close(u);
+        return NULL;
+    }
+    return u;
+}
+
+/* Does a stream begin where each range does? */
+static int check_ranges(struct unpack *u)
+{
+    for (size_t i = 0; i < u->range_count; i++) {
+        unsigned char magic[MAGIC_BYTES];
+        uint64_t begin = u->ranges[i].begin;
+        ssize_t n = pread(u->fd, magic, sizeof magic, (off_t)begin);
+        if (n < 0)
+            return err_set("cannot read '%s' at byte %" PRIu64 ": %s", u->name, begin,
+                           strerror(errno));
+        if (!bunzip_recognises(magic, (size_t)n))
+            return err_set("no bzip2 stream begins at byte %" PRIu64 " of '%s'", begin, u->name);
+    }
+    return 0;
+}
+
+struct unpack *unpack_open_ranges(const char *path, const struct unpack_range *ranges, size_t count,
+                                  int threads)
+{
+    struct unpack *u = open_file(path);
+    if (!u)
+        return NULL;
+    u->ranges = ranges;
+    u->range_count = count;
+    if (check_ranges(u) < 0) {
+        unpack_close(u);
+        return NULL;
+    }
+    u->bunzip = bunzip_new(u->name, read_ranges, u, threads);
+    bunzip_set_places(u->bunzip, place_in_ranges);
     return u;
 }
 

@@ -17,6 +17,14 @@ struct unpack;
 struct unpack *unpack_open(const char *path, int threads);
 void unpack_close(struct unpack *u);
 
+/* Some streams of a bzip2 file, as if it were those alone: bytes [begin, end), in rising order, of
+ * whole streams. `ranges` is borrowed. */
+struct unpack_range {
+    uint64_t begin, end;
+};
+struct unpack *unpack_open_ranges(const char *path, const struct unpack_range *ranges, size_t count,
+                                  int threads);
+
 /* Up to n bytes: how many, 0 at the end, -1. What came before an error was good. */
 int64_t unpack_read(struct unpack *u, void *bytes, size_t n);
 

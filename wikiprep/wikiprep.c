@@ -18,6 +18,7 @@
 #include "wikiprep/disambiguation.h"
 #include "wikiprep/dump.h"
 #include "wikiprep/expand.h"
+#include "wikiprep/pages.h"
 #include "wikiprep/record.h"
 #include "wikiprep/sentence.h"
 #include "wikiprep/sink.h"
@@ -33,6 +34,8 @@ static uint64_t max_page_bytes = 64 << 20;
 static int json, lists = 1, headings = 1, hatnotes;
 static const char *field_list = RECORD_FIELDS;
 static struct site_choice choice = { .namespaces = "0" };
+static struct opt_list page_names;
+static const char *index_path;
 static int64_t min_length;
 static int formulas, tables, filter_disambig, redirects, strict;
 static const char *templates_path, *save_path;
@@ -53,6 +56,10 @@ static const struct opt options[] = {
       "more of the language's abbreviations and first words", 0, 0 },
     { 0, "namespaces", OPT_TEXT, &choice.namespaces, "LIST",
       "pages to take: numbers or names, comma between", 0, 0 },
+    { 0, "pages", OPT_LIST, &page_names, "TITLE|ID|@FILE",
+      "take this page, or those of FILE, a line each, of any namespace", 0, 0 },
+    { 0, "index", OPT_TEXT, &index_path, "FILE",
+      "the multistream dump's index: read no more of it than --pages need", 0, 0 },
     { 0, "lists", OPT_FLAG, &lists, NULL, "keep the items of lists", 0, 0 },
     { 0, "headings", OPT_FLAG, &headings, NULL, "keep the headings of sections", 0, 0 },
     { 0, "sections", OPT_TEXT, &choice.sections, "LIST",
@@ -103,6 +110,7 @@ struct run {
     struct site **sites;     /* those of the dumps so far */
     size_t site_count, sites_cap;
     struct library *library; /* NULL: templates are not expanded */
+    struct pages *wanted_pages; /* NULL: all */
     struct record_layout layout;
     struct sink sink;
     uint64_t pages, redirects, too_long, bytes, xml_bytes; /* for the last line */
@@ -123,13 +131,31 @@ static int next_dump(struct run *r)
     r->site = NULL;
     if (r->next_path == r->path_count)
         return 0;
-    r->dump = dump_open(r->paths[r->next_path++], max_page_bytes, (int)tool_threads);
-    return r->dump ? 1 : -1;
+    const char *path = r->paths[r->next_path++];
+    if (!index_path) {
+        r->dump = dump_open(path, max_page_bytes, (int)tool_threads);
+        return r->dump ? 1 : -1;
+    }
+    struct unpack_range *ranges;
+    size_t count;
+    if (pages_locate(r->wanted_pages, index_path, path, &ranges, &count) < 0)
+        return -1;
+    r->dump = dump_open_ranges(path, ranges, count, max_page_bytes, (int)tool_threads);
+    return r->dump ? 1 : err_set("'%s' is not the index of '%s': %s", index_path, path, err_get());
+}
+
+static int check_pages_found(const struct run *r)
+{
+    if (!r->wanted_pages)
+        return 0;
+    return pages_check_found(r->wanted_pages, r->paths[r->path_count - 1]);
 }
 
 /* 1, 0, or -1 when the run is to stop. */
 static int is_wanted(struct run *r, const struct dump_page *p)
 {
+    if (r->wanted_pages && !pages_take(r->wanted_pages, p->id.data, p->title.data))
+        return 0;
     if (!site_takes_namespace(r->site, p->ns) || (p->model.len && strcmp(p->model.data, "wikitext")))
         return 0;
     if (p->too_long) {
@@ -166,8 +192,10 @@ static int read_page(void *ctx, void *slot)
         if (got < 0)
             return -1;
         if (!got) {
-            if ((got = next_dump(r)) <= 0)
-                return got;
+            if ((got = next_dump(r)) < 0)
+                return -1;
+            if (!got)
+                return check_pages_found(r);
             continue;
         }
         if (!r->site && add_site(r) < 0)
@@ -388,6 +416,10 @@ static int check_options(struct run *r)
         return err_usage("--sentence-model says how --sentences are found");
     if (save_path && !templates_path)
         return err_usage("--save-templates saves the pages of --templates: give that too");
+    if (index_path && (!page_names.count || r->path_count != 1 || !strcmp(r->paths[0], "-")))
+        return err_usage("--index wants --pages, and one FILE");
+    if (page_names.count && !tool_given("namespaces"))
+        choice.namespaces = NULL;
     return record_layout_parse(&r->layout, field_list);
 }
 
@@ -407,6 +439,7 @@ static int finish(struct run *r, int result)
         site_free(r->sites[i]);
     free(r->sites);
     library_free(r->library);
+    pages_free(r->wanted_pages);
     if (!result && r->too_long)
         result = err_set("all is written but the pages named above (%llu)",
                          (unsigned long long)r->too_long);
@@ -416,7 +449,7 @@ static int finish(struct run *r, int result)
 static int run(int argc, char **argv)
 {
     static char dash[] = "-", *standard_input[] = { dash };
-    struct run r = { 0 };
+    struct run r = { .paths = argv, .path_count = argc };
     if (check_options(&r) < 0)
         return -1;
     if (!argc) {
@@ -428,6 +461,8 @@ static int run(int argc, char **argv)
     r.paths = argv;
     r.path_count = argc;
     if (templates_path && read_library(&r) < 0)
+        return -1;
+    if (page_names.count && !(r.wanted_pages = pages_new(&page_names)))
         return -1;
     progress_begin("bytes read", input_bytes(argc, argv));
     int result =
