@@ -1,23 +1,56 @@
-"""tfrecord_peer.py FILE: MB a second of file, by processor time, that PyPI's tfrecord writes and reads."""
+"""tfrecord_peer.py tfrecord|tensorflow FILE: MB a second of file, by processor time, that the peer writes and
+reads, on one thread; three times. TensorFlow reads in batches, as fast as it can."""
 import itertools
 import os
 import sys
 import time
 
+os.environ.update(TF_CPP_MIN_LOG_LEVEL="3", TF_NUM_INTRAOP_THREADS="1", TF_NUM_INTEROP_THREADS="1")
 sys.path.pop(0)
-from tfrecord import reader, writer
+IDS, BATCH = 1025, 64
 
-path, count = sys.argv[1], 256
+
+def pypi():
+    from tfrecord import reader, writer
+
+    def write(rows):
+        out = writer.TFRecordWriter("out")
+        for row in rows:
+            out.write({"input_ids": (row, "int")})
+        out.close()
+
+    return write, lambda path: (r["input_ids"] for r in reader.tfrecord_loader(path, None)), 256
+
+
+def tensorflow():
+    import tensorflow as tf
+    train = tf.train
+    features = {"input_ids": tf.io.FixedLenFeature([IDS], tf.int64)}
+
+    def write(rows):
+        with tf.io.TFRecordWriter("out") as out:
+            for row in rows:
+                ids = train.Feature(int64_list=train.Int64List(value=row))
+                out.write(train.Example(features=train.Features(feature={"input_ids": ids})).SerializeToString())
+
+    def read(path):
+        data = tf.data.TFRecordDataset(path).batch(BATCH).map(lambda r: tf.io.parse_example(r, features)["input_ids"])
+        options = tf.data.Options()
+        options.threading.private_threadpool_size = 1
+        for batch in data.with_options(options):
+            yield from batch.numpy()
+
+    return write, read, 4096
+
+
+write, read, count = {"tfrecord": pypi, "tensorflow": tensorflow}[sys.argv[1]]()
+rows = [[int(i) for i in ids] for ids in itertools.islice(read(sys.argv[2]), count)]
 for _ in range(3):
-    rows = [[int(i) for i in r["input_ids"]] for r in itertools.islice(reader.tfrecord_loader(path, None), count)]
     a = time.process_time()
-    w = writer.TFRecordWriter("out")
-    for row in rows:
-        w.write({"input_ids": (row, "int")})
-    w.close()
+    write(rows)
     b = time.process_time()
-    total = sum(len(r["input_ids"]) for r in reader.tfrecord_loader("out", None))
+    total = sum(len(ids) for ids in read("out"))
     c = time.process_time()
-    assert total == 1025 * len(rows)
+    assert total == IDS * len(rows)
     mb = os.path.getsize("out") * 1e-6
     print(f"{mb / (b - a):.1f} {mb / (c - b):.1f}")
