@@ -162,51 +162,10 @@ AVX2 static void lower_avx2(struct ascii_masks *m, unsigned char *lower, const u
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-int ascii_use(enum ascii_level level)
-{
+const struct ascii_functions ascii_functions[CPU_LEVELS] = {
+    [CPU_PLAIN] = { classify_plain, lower_plain, places_plain },
 #if defined(__x86_64__)
-    int has_avx512 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2");
-    if (level == ASCII_AVX512 ? !has_avx512 : level == ASCII_AVX2 && !__builtin_cpu_supports("avx2"))
-        return -1;
-    if (level != ASCII_PLAIN) {
-        int wide = level == ASCII_AVX512;
-        __atomic_store_n(&ascii_classify, wide ? classify_avx512 : classify_avx2, __ATOMIC_RELAXED);
-        __atomic_store_n(&ascii_classify_lower, wide ? lower_avx512 : lower_avx2, __ATOMIC_RELAXED);
-        __atomic_store_n(&ascii_places, wide ? places_avx512 : places_plain, __ATOMIC_RELAXED);
-        return 0;
-    }
+    [CPU_AVX2] = { classify_avx2, lower_avx2, places_plain },
+    [CPU_AVX512] = { classify_avx512, lower_avx512, places_avx512 },
 #endif
-    __atomic_store_n(&ascii_classify, classify_plain, __ATOMIC_RELAXED);
-    __atomic_store_n(&ascii_classify_lower, lower_plain, __ATOMIC_RELAXED);
-    __atomic_store_n(&ascii_places, places_plain, __ATOMIC_RELAXED);
-    return level == ASCII_PLAIN ? 0 : -1;
-}
-
-static void choose(void)
-{
-    if (ascii_use(ASCII_AVX512) < 0 && ascii_use(ASCII_AVX2) < 0)
-        ascii_use(ASCII_PLAIN);
-}
-
-static void first_classify(struct ascii_masks *m, const unsigned char *text)
-{
-    choose();
-    ascii_classify(m, text);
-}
-
-static void first_lower(struct ascii_masks *m, unsigned char *lower, const unsigned char *text)
-{
-    choose();
-    ascii_classify_lower(m, lower, text);
-}
-
-static size_t first_places(size_t *to, uint64_t bits, size_t base)
-{
-    choose();
-    return ascii_places(to, bits, base);
-}
-
-void (*ascii_classify)(struct ascii_masks *m, const unsigned char *text) = first_classify;
-void (*ascii_classify_lower)(struct ascii_masks *m, unsigned char *lower,
-                             const unsigned char *text) = first_lower;
-size_t (*ascii_places)(size_t *to, uint64_t bits, size_t base) = first_places;
+};

@@ -1,13 +1,15 @@
 /*
  * ascii.h - 64 bytes of text at a step, as bit masks: bit i of a mask is about byte i.
  *
- * AVX-512, AVX2 or plain C, whichever the processor has; chosen at the first call.
+ * AVX-512, AVX2 or plain C, whichever the processor has.
  */
 #ifndef TEXTMILL_ASCII_H
 #define TEXTMILL_ASCII_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "tokenizer/cpu.h"
 
 enum { ASCII_BLOCK = 64 };
 
@@ -21,19 +23,31 @@ struct ascii_masks {
     uint64_t tails;    /* 0x80 to 0xBF: UTF-8's bytes behind a character's first */
 };
 
+/* The functions below for each level of cpu.h. */
+extern const struct ascii_functions {
+    void (*classify)(struct ascii_masks *m, const unsigned char *text);
+    void (*classify_lower)(struct ascii_masks *m, unsigned char *lower, const unsigned char *text);
+    size_t (*places)(size_t *to, uint64_t bits, size_t base);
+} ascii_functions[CPU_LEVELS];
+
 /* Reads text[0..64). */
-extern void (*ascii_classify)(struct ascii_masks *m, const unsigned char *text);
+static inline void ascii_classify(struct ascii_masks *m, const unsigned char *text)
+{
+    ascii_functions[cpu_level()].classify(m, text);
+}
 
 /* The same, and lower[0..64) becomes the text with 'A'-'Z' as 'a'-'z'. */
-extern void (*ascii_classify_lower)(struct ascii_masks *m, unsigned char *lower,
-                                    const unsigned char *text);
+static inline void ascii_classify_lower(struct ascii_masks *m, unsigned char *lower,
+                                        const unsigned char *text)
+{
+    ascii_functions[cpu_level()].classify_lower(m, lower, text);
+}
 
 /* Writes base + i for each bit i that is set, in rising order, and returns how many: to[] has room for
  * 64, and any of it may be overwritten. */
-extern size_t (*ascii_places)(size_t *to, uint64_t bits, size_t base);
-
-/* For tests: goes by these instructions from now on. -1 if the processor has them not. */
-enum ascii_level { ASCII_PLAIN, ASCII_AVX2, ASCII_AVX512 };
-int ascii_use(enum ascii_level level);
+static inline size_t ascii_places(size_t *to, uint64_t bits, size_t base)
+{
+    return ascii_functions[cpu_level()].places(to, bits, base);
+}
 
 #endif

@@ -3,62 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "common/err.h"
 #include "common/mem.h"
+#include "tokenizer/cpu.h"
+#include "tokenizer/pairs.h"
 
-enum { SHORT_PIECE = 96, SCRATCH_KEPT = 1 << 20 }; /* bytes; elements */
-#define NONE UINT32_MAX
-
-/* rank and id of a pair: an open-addressing table, at most half full. */
-struct pair {
-    uint64_t key;  /* left << 32 | right; ~0: free */
-    uint32_t rank; /* place in the list of merges */
-    uint32_t id;
-};
+enum { SHORT_PIECE = 62, SCRATCH_KEPT = 1 << 20 }; /* tokens; elements */
+#define NONE PAIR_NONE
 
 struct bpe {
     int64_t byte_ids[256];
     int complete; /* every byte has an id */
-    struct pair *pairs;
-    uint64_t mask;
-    uint32_t byte_ranks[256][256]; /* of a pair of bytes, the piece's first step; NONE for none */
+    struct pairs pairs;
 };
-
-/* ---- pairs --------------------------------------------------------------------------------- */
-
-static inline uint64_t pair_key(uint32_t left, uint32_t right)
-{
-    return (uint64_t)left << 32 | right;
-}
-
-static inline uint64_t pair_slot(uint64_t key)
-{
-    uint64_t h = key * 0x9E3779B97F4A7C15u;
-    return h ^ h >> 32;
-}
-
-static inline struct pair *find_pair(const struct bpe *b, uint64_t key)
-{
-    uint64_t i = pair_slot(key) & b->mask;
-    while (b->pairs[i].key != key && b->pairs[i].key != UINT64_MAX)
-        i = (i + 1) & b->mask;
-    return &b->pairs[i];
-}
-
-static inline uint32_t pair_rank(const struct bpe *b, uint32_t left, uint32_t right)
-{
-    return find_pair(b, pair_key(left, right))->rank;
-}
-
-static void fill_byte_ranks(struct bpe *b)
-{
-    for (int x = 0; x < 256; x++)
-        for (int y = 0; y < 256; y++)
-            b->byte_ranks[x][y] = b->byte_ids[x] < 0 || b->byte_ids[y] < 0
-                                      ? NONE
-                                      : pair_rank(b, (uint32_t)b->byte_ids[x],
-                                                  (uint32_t)b->byte_ids[y]);
-}
 
 struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count)
 {
@@ -67,18 +28,7 @@ struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges,
     b->complete = 1;
     for (int i = 0; i < 256; i++)
         b->complete &= byte_ids[i] >= 0;
-    uint64_t slots = 16;
-    while (slots < 2 * (uint64_t)count)
-        slots *= 2;
-    b->mask = slots - 1;
-    b->pairs = mem_alloc(slots * sizeof *b->pairs);
-    for (uint64_t i = 0; i < slots; i++)
-        b->pairs[i] = (struct pair){ UINT64_MAX, NONE, NONE };
-    for (size_t i = 0; i < count; i++) {
-        uint64_t key = pair_key(merges[i].left, merges[i].right);
-        *find_pair(b, key) = (struct pair){ key, (uint32_t)i, merges[i].id };
-    }
-    fill_byte_ranks(b);
+    pairs_init(&b->pairs, merges, count);
     return b;
 }
 
@@ -86,57 +36,134 @@ void bpe_free(struct bpe *b)
 {
     if (!b)
         return;
-    free(b->pairs);
+    pairs_release(&b->pairs);
     free(b);
 }
 
 /* ---- short pieces -------------------------------------------------------------------------- */
 
-/* Ranks here have a sign, since that is how processors compare many at once. */
-#define NO_RANK INT32_MAX
+/* A short piece: places 1 to n, of which those in `alive` have tokens; a token's place is its first
+ * byte's. Places 0 and n + 1 have tokens that merge with nothing, so that no place is at an edge. */
+enum { PLACES = SHORT_PIECE + 2 };
 
-static inline int32_t signed_rank(uint32_t rank)
+struct short_piece {
+    uint64_t alive;
+    uint32_t ids[PLACES];
+    uint32_t merged[PLACES]; /* what the token and the next one merge to, where they do */
+};
+
+static inline int place_after(uint64_t alive, int place)
 {
-    return (int32_t)(rank & INT32_MAX);
+    return place + 1 + __builtin_ctzll(alive >> 1 >> place);
 }
 
-enum { LANES = 4 };
-typedef int32_t lanes __attribute__((vector_size(LANES * sizeof(int32_t))));
-
-/* ranks[0..n), and as many more as fill the last step, which are NO_RANK. */
-static inline int32_t least_rank(const int32_t *ranks, size_t n)
+static inline int place_before(uint64_t alive, int place)
 {
-    lanes least = { NO_RANK, NO_RANK, NO_RANK, NO_RANK }, next;
-    for (size_t i = 0; i < n; i += LANES) {
-        memcpy(&next, ranks + i, sizeof next);
-        lanes less = next < least;
-        least = (next & less) | (least & ~less);
-    }
-    int32_t result = least[0];
-    for (int i = 1; i < LANES; i++)
-        result = least[i] < result ? least[i] : result;
-    return result;
+    return 63 - __builtin_clzll(alive & (((uint64_t)1 << place) - 1));
 }
 
-/* ids[0..n) and ranks[i] of the pair (i, i+1); from ranks[n-1] on they are NO_RANK. */
-static size_t merge_short(const struct bpe *b, uint32_t *ids, int32_t *ranks, size_t n)
+static void short_begin(struct short_piece *s, const uint32_t *ids, size_t n)
 {
+    s->alive = UINT64_MAX;
+    s->ids[0] = s->ids[n + 1] = NONE;
+    memcpy(s->ids + 1, ids, n * sizeof *ids);
+}
+
+static size_t short_end(const struct short_piece *s, uint32_t *ids, size_t n)
+{
+    size_t count = 0;
+    uint64_t tokens = s->alive & (((uint64_t)1 << n) - 1) << 1;
+    for (; tokens; tokens &= tokens - 1)
+        ids[count++] = s->ids[__builtin_ctzll(tokens)];
+    return count;
+}
+
+static void merge_plain(const struct pairs *pairs, struct short_piece *s, size_t n)
+{
+    uint32_t ranks[PLACES];
+    for (size_t i = 0; i <= n; i++)
+        ranks[i] = pairs_find(pairs, s->ids[i], s->ids[i + 1], &s->merged[i]);
     for (;;) {
         size_t at = 0;
-        int32_t least = least_rank(ranks, n);
-        if (least == NO_RANK)
-            return n;
-        while (ranks[at] != least)
-            at++;
-        ids[at] = find_pair(b, pair_key(ids[at], ids[at + 1]))->id;
-        n--;
-        memmove(ids + at + 1, ids + at + 2, (n - at - 1) * sizeof *ids);
-        memmove(ranks + at, ranks + at + 1, (n - at) * sizeof *ranks);
-        if (at)
-            ranks[at - 1] = signed_rank(pair_rank(b, ids[at - 1], ids[at]));
-        if (at + 1 < n)
-            ranks[at] = signed_rank(pair_rank(b, ids[at], ids[at + 1]));
+        for (size_t i = 1; i < n; i++)
+            at = ranks[i] < ranks[at] ? i : at;
+        if (ranks[at] == NONE)
+            return;
+        int place = (int)at, gone = place_after(s->alive, place);
+        s->ids[place] = s->merged[place];
+        s->alive &= ~((uint64_t)1 << gone);
+        ranks[gone] = NONE;
+        int next = place_after(s->alive, place), before = place_before(s->alive, place);
+        ranks[place] = pairs_find(pairs, s->ids[place], s->ids[next], &s->merged[place]);
+        ranks[before] = pairs_find(pairs, s->ids[before], s->ids[place], &s->merged[before]);
     }
+}
+
+#if defined(__x86_64__)
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi,lzcnt,popcnt")))
+#define LANES 16
+
+/* The same with the ranks in `parts` registers, of which a place is a lane. */
+AVX512 __attribute__((always_inline)) static inline void
+merge_lanes(const struct pairs *pairs, struct short_piece *s, size_t n, int parts)
+{
+    __m512i ranks[PLACES / LANES];
+    uint32_t first[PLACES];
+    memset(first, 0xFF, (size_t)parts * LANES * sizeof *first);
+    for (size_t i = 1; i < n; i++)
+        first[i] = pairs_find(pairs, s->ids[i], s->ids[i + 1], &s->merged[i]);
+    for (int i = 0; i < parts; i++)
+        ranks[i] = _mm512_loadu_si512(first + LANES * i);
+    for (;;) {
+        __m512i low = ranks[0];
+        for (int i = 1; i < parts; i++)
+            low = _mm512_min_epu32(low, ranks[i]);
+        uint32_t least = _mm512_reduce_min_epu32(low);
+        if (least == NONE)
+            return;
+        uint64_t where = 0;
+        for (int i = 0; i < parts; i++)
+            where |= (uint64_t)_mm512_cmpeq_epi32_mask(ranks[i], _mm512_set1_epi32((int)least))
+                     << LANES * i;
+        int place = __builtin_ctzll(where), gone = place_after(s->alive, place);
+        uint32_t id = s->ids[place] = s->merged[place];
+        s->alive &= ~((uint64_t)1 << gone);
+        int next = place_after(s->alive, place), before = place_before(s->alive, place);
+        uint32_t here = pairs_find(pairs, id, s->ids[next], &s->merged[place]);
+        uint32_t there = pairs_find(pairs, s->ids[before], id, &s->merged[before]);
+        for (int i = 0; i < parts; i++) {
+            int base = LANES * i;
+            ranks[i] = _mm512_mask_set1_epi32(ranks[i], (__mmask16)((uint64_t)1 << gone >> base), -1);
+            ranks[i] = _mm512_mask_set1_epi32(ranks[i], (__mmask16)((uint64_t)1 << place >> base),
+                                              (int)here);
+            ranks[i] = _mm512_mask_set1_epi32(ranks[i], (__mmask16)((uint64_t)1 << before >> base),
+                                              (int)there);
+        }
+    }
+}
+
+AVX512 static void merge_avx512(const struct pairs *pairs, struct short_piece *s, size_t n)
+{
+    if (n < LANES)
+        merge_lanes(pairs, s, n, 1);
+    else if (n < 2 * LANES)
+        merge_lanes(pairs, s, n, 2);
+    else
+        merge_lanes(pairs, s, n, 4);
+}
+#endif
+
+static size_t merge_short(const struct pairs *pairs, uint32_t *ids, size_t n)
+{
+    struct short_piece s;
+    short_begin(&s, ids, n);
+#if defined(__x86_64__)
+    if (cpu_level() == CPU_AVX512)
+        merge_avx512(pairs, &s, n);
+    else
+#endif
+        merge_plain(pairs, &s, n);
+    return short_end(&s, ids, n);
 }
 
 /* ---- long pieces --------------------------------------------------------------------------- */
@@ -195,9 +222,15 @@ void bpe_scratch_release(struct bpe_scratch *s)
     *s = (struct bpe_scratch){ 0 };
 }
 
+static uint32_t rank_of(const struct bpe *b, uint32_t left, uint32_t right)
+{
+    uint32_t id;
+    return pairs_find(&b->pairs, left, right, &id);
+}
+
 static void set_rank(const struct bpe *b, struct bpe_scratch *s, uint32_t at)
 {
-    s->ranks[at] = s->next[at] == NONE ? NONE : pair_rank(b, s->ids[at], s->ids[s->next[at]]);
+    s->ranks[at] = s->next[at] == NONE ? NONE : rank_of(b, s->ids[at], s->ids[s->next[at]]);
     if (s->ranks[at] != NONE)
         heap_push(s, s->ranks[at], at);
 }
@@ -212,7 +245,7 @@ static void merge_long(const struct bpe *b, struct bpe_scratch *s)
         if (s->ranks[at] != top >> 32)
             continue;
         uint32_t gone = s->next[at];
-        s->ids[at] = find_pair(b, pair_key(s->ids[at], s->ids[gone]))->id;
+        pairs_find(&b->pairs, s->ids[at], s->ids[gone], &s->ids[at]);
         s->ranks[gone] = NONE;
         s->next[at] = s->next[gone];
         if (s->next[at] != NONE)
@@ -231,7 +264,7 @@ static void encode_long(const struct bpe *b, struct bpe_scratch *s, size_t n, st
     for (size_t i = 0; i < n; i++) {
         s->prev[i] = i ? (uint32_t)i - 1 : NONE;
         s->next[i] = i + 1 < n ? (uint32_t)i + 1 : NONE;
-        s->ranks[i] = i + 1 < n ? pair_rank(b, s->ids[i], s->ids[i + 1]) : NONE;
+        s->ranks[i] = i + 1 < n ? rank_of(b, s->ids[i], s->ids[i + 1]) : NONE;
         if (s->ranks[i] != NONE)
             s->heap[s->heap_count++] = (uint64_t)s->ranks[i] << 32 | i;
     }
@@ -254,24 +287,9 @@ static int check_bytes(const struct bpe *b, const unsigned char *piece, size_t n
     return 0;
 }
 
-/* ids and ranks have room for SHORT_PIECE + LANES. */
-static void encode_short(const struct bpe *b, uint32_t *ids, int32_t *ranks, size_t n,
-                         struct ids *out)
-{
-    for (size_t i = n; i < n + LANES; i++)
-        ranks[i] = NO_RANK;
-    if (n > 1)
-        n = merge_short(b, ids, ranks, n);
-    mem_grow(out->data, out->cap, out->count + n);
-    memcpy(out->data + out->count, ids, n * sizeof *ids);
-    out->count += n;
-}
-
 int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *from, size_t n,
                    struct ids *out)
 {
-    uint32_t ids[SHORT_PIECE];
-    int32_t ranks[SHORT_PIECE + LANES];
     if (n >= NONE)
         return err_set("a piece of %zu tokens without a place to split is too long", n);
     if (n > SHORT_PIECE) {
@@ -280,11 +298,9 @@ int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *f
         encode_long(b, s, n, out);
         return 0;
     }
-    for (size_t i = 0; i < n; i++) {
-        ids[i] = from[i];
-        ranks[i] = i + 1 < n ? signed_rank(pair_rank(b, from[i], from[i + 1])) : NO_RANK;
-    }
-    encode_short(b, ids, ranks, n, out);
+    mem_grow(out->data, out->cap, out->count + n);
+    memcpy(out->data + out->count, from, n * sizeof *from);
+    out->count += merge_short(&b->pairs, out->data + out->count, n);
     return 0;
 }
 
@@ -292,8 +308,6 @@ int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *text, siz
                struct ids *out)
 {
     const unsigned char *piece = (const unsigned char *)text;
-    uint32_t ids[SHORT_PIECE];
-    int32_t ranks[SHORT_PIECE + LANES];
     if (check_bytes(b, piece, n) < 0)
         return -1;
     if (n >= NONE)
@@ -305,10 +319,9 @@ int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *text, siz
         encode_long(b, s, n, out);
         return 0;
     }
-    for (size_t i = 0; i < n; i++) {
-        ids[i] = (uint32_t)b->byte_ids[piece[i]];
-        ranks[i] = i + 1 < n ? signed_rank(b->byte_ranks[piece[i]][piece[i + 1]]) : NO_RANK;
-    }
-    encode_short(b, ids, ranks, n, out);
+    mem_grow(out->data, out->cap, out->count + n);
+    for (size_t i = 0; i < n; i++)
+        out->data[out->count + i] = (uint32_t)b->byte_ids[piece[i]];
+    out->count += merge_short(&b->pairs, out->data + out->count, n);
     return 0;
 }

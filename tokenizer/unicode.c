@@ -72,9 +72,8 @@ static size_t utf8_length(const unsigned char *p, size_t n, size_t *bad)
     return want;
 }
 
-size_t utf8_valid(const char *text, size_t n)
+static size_t valid_by_character(const unsigned char *p, size_t n)
 {
-    const unsigned char *p = (const unsigned char *)text;
     size_t i = 0, bad;
     for (;;) {
         i += ascii_prefix(p + i, n - i);
@@ -87,6 +86,64 @@ size_t utf8_valid(const char *text, size_t n)
         if (i == n)
             return n;
     }
+}
+
+/* The same as an automaton, for text that is well-formed but for exceptions. A byte's row has, at the
+ * bit that is a state's number, the number of the next state: one shift a byte. */
+enum {
+    START = 0, /* between characters */
+    ERROR = 6,
+    TAIL_1 = 12, /* so many bytes 80-BF are to come */
+    TAIL_2 = 18,
+    TAIL_3 = 24,
+    AFTER_E0 = 30, /* A0-BF and another */
+    AFTER_ED = 36, /* 80-9F and another */
+    AFTER_F0 = 42, /* 90-BF and two more */
+    AFTER_F4 = 48, /* 80-8F and two more */
+};
+
+#define TO(from, state) ((uint64_t)(state) << (from))
+#define LEAD(state)                                                                             \
+    (TO(START, state) | TO(ERROR, ERROR) | TO(TAIL_1, ERROR) | TO(TAIL_2, ERROR) |              \
+     TO(TAIL_3, ERROR) | TO(AFTER_E0, ERROR) | TO(AFTER_ED, ERROR) | TO(AFTER_F0, ERROR) |      \
+     TO(AFTER_F4, ERROR))
+#define TAIL(e0, ed, f0, f4)                                                                    \
+    (TO(START, ERROR) | TO(ERROR, ERROR) | TO(TAIL_1, START) | TO(TAIL_2, TAIL_1) |             \
+     TO(TAIL_3, TAIL_2) | TO(AFTER_E0, e0) | TO(AFTER_ED, ed) | TO(AFTER_F0, f0) |              \
+     TO(AFTER_F4, f4))
+
+static const uint64_t rows[256] = {
+    [0x00 ... 0x7F] = LEAD(START),
+    [0x80 ... 0x8F] = TAIL(ERROR, TAIL_1, ERROR, TAIL_2),
+    [0x90 ... 0x9F] = TAIL(ERROR, TAIL_1, TAIL_2, ERROR),
+    [0xA0 ... 0xBF] = TAIL(TAIL_1, ERROR, TAIL_2, ERROR),
+    [0xC0 ... 0xC1] = LEAD(ERROR),
+    [0xC2 ... 0xDF] = LEAD(TAIL_1),
+    [0xE0] = LEAD(AFTER_E0),
+    [0xE1 ... 0xEC] = LEAD(TAIL_2),
+    [0xED] = LEAD(AFTER_ED),
+    [0xEE ... 0xEF] = LEAD(TAIL_2),
+    [0xF0] = LEAD(AFTER_F0),
+    [0xF1 ... 0xF3] = LEAD(TAIL_3),
+    [0xF4] = LEAD(AFTER_F4),
+    [0xF5 ... 0xFF] = LEAD(ERROR),
+};
+
+size_t utf8_valid(const char *text, size_t n)
+{
+    enum { STEP = 64, STATE_MASK = 63 };
+    const unsigned char *p = (const unsigned char *)text;
+    size_t i = 0, good = 0; /* text[0..good) are whole characters */
+    uint64_t state = START;
+    for (; n - i >= STEP && state != ERROR; i += STEP) {
+        if (state != START || ascii_prefix(p + i, STEP) < STEP)
+            for (size_t k = 0; k < STEP; k++)
+                state = rows[p[i + k]] >> (state & STATE_MASK);
+        state &= STATE_MASK;
+        if (state == START)
+            good = i + STEP;
+    }
+    return good + valid_by_character(p + good, n - good);
 }
 
 void utf8_repair(struct buf *out, const char *text, size_t n)

@@ -7,6 +7,8 @@
 #include "common/mem.h"
 #include "common/rng.h"
 #include "tokenizer/bpe.h"
+#include "tokenizer/cpu.h"
+#include "tokenizer/pairs.h"
 #include "tokenizer/vocabulary.h"
 
 /* Bytes are their own ids. */
@@ -75,20 +77,55 @@ Test(bpe, short_and_long_pieces_merge_as_defined)
         }
         struct bpe *b = bpe_new(byte_ids, merges, count);
         for (int i = 0; i < 20; i++) {
-            size_t n = 1 + rng_below(&r, i % 2 ? 20 : sizeof piece - 1);
+            static const size_t lengths[] = { 20, 66, sizeof piece - 1 };
+            size_t n = 1 + rng_below(&r, lengths[i % 3]);
             for (size_t k = 0; k < n; k++)
                 piece[k] = "abcd"[rng_below(&r, 4)];
             encode_plainly(&want, merges, count, piece, n);
-            got.count = 0;
-            cr_assert_eq(bpe_encode(b, &scratch, piece, n, &got), 0);
-            cr_assert_eq(got.count, want.count);
-            cr_assert(!memcmp(got.data, want.data, got.count * sizeof *got.data));
+            for (int level = CPU_PLAIN; level < CPU_LEVELS; level++) {
+                if (cpu_use((enum cpu_level)level) < 0)
+                    continue;
+                got.count = 0;
+                cr_assert_eq(bpe_encode(b, &scratch, piece, n, &got), 0);
+                cr_assert_eq(got.count, want.count);
+                cr_assert(!memcmp(got.data, want.data, got.count * sizeof *got.data));
+            }
         }
         bpe_free(b);
     }
     bpe_scratch_release(&scratch);
     ids_release(&want);
     ids_release(&got);
+}
+
+Test(pairs, every_merge_is_found_and_no_other)
+{
+    enum { MAX = 5000, IDS = 300 };
+    struct bpe_merge *merges = malloc(MAX * sizeof *merges);
+    uint32_t *last = malloc(IDS * IDS * sizeof *last), id;
+    struct rng r = { rng_key(0, 77), 0 };
+    static const size_t counts[] = { 0, 1, 2, 3, 10, 100, 1000, MAX };
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        struct pairs p;
+        memset(last, 0xFF, IDS * IDS * sizeof *last);
+        for (size_t i = 0; i < counts[k]; i++) { /* some pairs twice */
+            merges[i] = (struct bpe_merge){ (uint32_t)rng_below(&r, IDS),
+                                            (uint32_t)rng_below(&r, IDS), (uint32_t)i * 7 };
+            last[merges[i].left * IDS + merges[i].right] = (uint32_t)i;
+        }
+        pairs_init(&p, merges, counts[k]);
+        for (uint32_t a = 0; a < IDS; a++) {
+            for (uint32_t b = 0; b < IDS; b++) {
+                cr_assert_eq(pairs_find(&p, a, b, &id), last[a * IDS + b]);
+                cr_assert(last[a * IDS + b] == PAIR_NONE || id == last[a * IDS + b] * 7);
+            }
+            cr_assert_eq(pairs_find(&p, PAIR_NONE, a, &id), PAIR_NONE);
+            cr_assert_eq(pairs_find(&p, a, PAIR_NONE, &id), PAIR_NONE);
+        }
+        pairs_release(&p);
+    }
+    free(merges);
+    free(last);
 }
 
 Test(bpe, a_million_bytes_of_one_character, .timeout = 20)

@@ -180,8 +180,8 @@ Test(pretokenize, scanner_and_pcre2_cut_alike)
         for (uint64_t n = rng_below(&r, i % 8 ? 24 : 240); n; n--)
             add_random(&text, &r, agree);
         cut(&b, &theirs, text.data, text.len, 5);
-        for (int level = ASCII_PLAIN; level <= ASCII_AVX512; level++) {
-            if (ascii_use((enum ascii_level)level) < 0)
+        for (int level = CPU_PLAIN; level <= CPU_AVX512; level++) {
+            if (cpu_use((enum cpu_level)level) < 0)
                 continue;
             cut(&a, &ours, text.data, text.len, i % 3 ? 64 : 7);
             cr_assert_str_eq(a.data, b.data);
@@ -207,14 +207,14 @@ Test(ascii, all_instruction_sets_say_the_same)
     for (int round = 0; round < 1000; round++) {
         for (int i = 0; i < ASCII_BLOCK; i++)
             text[i] = (unsigned char)(round < 4 ? 64 * round + i : (int)rng_below(&r, 256));
-        cr_assert_eq(ascii_use(ASCII_PLAIN), 0);
+        cr_assert_eq(cpu_use(CPU_PLAIN), 0);
         ascii_classify_lower(&m[0], lower[0], text);
         ascii_classify(&m[1], text);
         cr_assert(!memcmp(&m[0], &m[1], sizeof *m));
         size_t count = ascii_places(places[0], m[0].letters, 1000);
         cr_assert_eq(count, (size_t)__builtin_popcountll(m[0].letters));
-        for (int level = ASCII_AVX2; level <= ASCII_AVX512; level++) {
-            if (ascii_use((enum ascii_level)level) < 0)
+        for (int level = CPU_AVX2; level <= CPU_AVX512; level++) {
+            if (cpu_use((enum cpu_level)level) < 0)
                 continue;
             ascii_classify(&m[1], text);
             cr_assert(!memcmp(&m[0], &m[1], sizeof *m));
@@ -304,6 +304,29 @@ Test(unicode, repair_replaces_maximal_subparts)
         cr_assert_str_eq(got.data, cases[i][1], "case %zu", i);
     }
     buf_release(&got);
+}
+
+/* A text of 64 bytes and more is read by another way than the characters of it one by one. */
+Test(unicode, long_texts_are_valid_as_far_as_their_characters_are)
+{
+    struct rng r = { rng_key(0, 8), 0 };
+    struct buf text = BUF_INIT;
+    static const unsigned limits[] = { 0x80, 0x800, 0x10000, UNICODE_LIMIT };
+    for (int round = 0; round < 20000; round++) {
+        buf_clear(&text);
+        while (text.len < 200)
+            buf_add_utf8(&text, (unsigned)rng_below(&r, limits[rng_below(&r, 4)]));
+        for (uint64_t k = rng_below(&r, 3); k; k--)
+            text.data[rng_below(&r, text.len)] ^= (char)(1 << rng_below(&r, 8));
+        size_t want = 0, len = 1, n = text.len - rng_below(&r, 4);
+        while (want < n && len) {
+            for (len = 4; len && (len > n - want || utf8_valid(text.data + want, len) < len);)
+                len--;
+            want += len;
+        }
+        cr_assert_eq(utf8_valid(text.data, n), want);
+    }
+    buf_release(&text);
 }
 
 Test(unicode, long_texts_find_their_first_bad_byte)
