@@ -112,7 +112,7 @@ static const struct foreign table[] = {
     { "max-cross-replica-sum-buffer-size", NULL, NULL, CHIP },
     { "custom-ops", NULL, NULL, CHIP },
     { "executable-cache-dir", NULL, NULL, "nothing is compiled when training starts" },
-    { "compile-only", NULL, NULL, "nothing is compiled when training starts; --dry-run plans without training" },
+    { "compile-only", NULL, NULL, "nothing is compiled when training starts; --dry-run plans only" },
     { "pipeline-schedule", NULL, NULL, PLACEMENT },
     { "hidden-layers-per-stage", NULL, NULL, PLACEMENT },
     { "embeddings-placement", NULL, NULL, PLACEMENT },
