@@ -10,6 +10,7 @@
 #include "common/file.h"
 #include "common/tool.h"
 #include "model/ops.h"
+#include "train/benchmark.h"
 #include "train/foreign.h"
 #include "train/loop.h"
 #include "train/plan.h"
@@ -182,9 +183,29 @@ static int run(int argc, char **argv)
     return result;
 }
 
+/* ---- train benchmark ------------------------------------------------------------------------- */
+
+static const char *spec = "configs/benchmarks.yaml", *json, *csv;
+static int list;
+
+static const struct opt benchmark_options[] = {
+    { 0, "spec", OPT_TEXT, &spec, "FILE", "where the benchmarks are described", 0, 0 },
+    { 0, "list", OPT_FLAG, &list, NULL, "say which there are, and stop", 0, 0 },
+    { 0, "json", OPT_TEXT, &json, "FILE", "write the results there", 0, 0 },
+    { 0, "csv", OPT_TEXT, &csv, "FILE", "write the results there", 0, 0 },
+    { 0 },
+};
+
+static int run_benchmarks(int argc, char **argv)
+{
+    return list ? benchmark_list(spec) : benchmark_run(spec, argv, argc, json, csv);
+}
+
 static const struct tool_command commands[] = {
     { NULL, "[CONFIG.yaml]", "Train a GPT on shards of tokens.", options,
       TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND, 0, 1, run },
+    { "benchmark", "[NAME...]", "Run named benchmarks, all or some, and print their figures.",
+      benchmark_options, 0, 0, -1, run_benchmarks },
     { 0 },
 };
 
@@ -195,7 +216,8 @@ static const struct tool tool = {
         "  train --data shards --vocab vocab --layers 4 --width 128 --heads 4 \\\n"
         "      --sequence-length 64 --steps 1000 -o model\n"
         "  train --resume -o model\n"
-        "  train configs/gpt3-175b.yaml --dry-run\n",
+        "  train configs/gpt3-175b.yaml --dry-run\n"
+        "  train benchmark --spec configs/benchmarks.yaml gpt2-small\n",
     .commands = commands,
     .translate = foreign_translate,
     .version_detail = ops_kernels,
