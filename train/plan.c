@@ -13,7 +13,7 @@
 const struct settings settings_default = {
     .layers = 12, .width = 768, .heads = 12,
     .epsilon = 1e-5, .init_std = 0.02,
-    .micro_batch_size = 4, .group = 1,
+    .stride = 128, .question_tokens = 64, .micro_batch_size = 4, .group = 1,
     .learning_rate = 6e-4, .minimum_learning_rate = 6e-5, .warmup = 0.01,
     .power = 1, .decay_rate = 0.05, .decay_steps = 500, .cooldown = 0.2,
     .bias_correction = 1, .beta1 = 0.9, .beta2 = 0.95, .adam_epsilon = 1e-8, .momentum = 0.95,
@@ -82,7 +82,10 @@ static int check_checksum(const struct plan *p, const struct samples *d, const c
 static struct samples_config samples_config(const struct plan *p)
 {
     return (struct samples_config){ .T = p->engine.T, .seed = p->engine.seed,
-                                    .vocabulary = p->settings->vocabulary };
+                                    .vocabulary = p->settings->vocabulary,
+                                    .tokenizer = p->tokenizer, .google = p->settings->google,
+                                    .stride = p->settings->stride,
+                                    .question_tokens = p->settings->question_tokens };
 }
 
 static int open_data(struct plan *p, struct samples **out, const struct opt_list *paths,
@@ -196,7 +199,7 @@ static int make_model(struct plan *p)
         .layers = s->layers, .width = s->width, .heads = s->heads, .inner = s->inner,
         .positions = s->positions, .vocabulary = s->vocabulary, .epsilon = s->epsilon,
         .embedding_dropout = s->dropout, .attention_dropout = s->dropout,
-        .residual_dropout = s->dropout, .init_std = s->init_std, .kind = p->task->model,
+        .residual_dropout = s->dropout, .init_std = s->init_std, .kind = p->task->model, .types = 2,
     };
     return p->task->init(&p->model, &c);
 }
@@ -426,6 +429,12 @@ static void print_memory(const struct plan *p, struct buf *out)
     put_int(out, "memory_bytes", t->memory_bytes + t->window_bytes + other_bytes(p));
 }
 
+static void describe(const struct samples *s, const char *begins, struct buf *out)
+{
+    if (s->describe)
+        s->describe(s, begins, out);
+}
+
 void plan_print(const struct plan *p, struct buf *out)
 {
     print_model(p, out);
@@ -434,6 +443,7 @@ void plan_print(const struct plan *p, struct buf *out)
     if (p->data && p->data->count) {
         put_int(out, "training_sequences", p->data->count);
         put_int(out, "training_tokens", p->data->tokens);
+        describe(p->data, "training_", out);
         if (p->steps)
             buf_addf(out, "epochs=%.4f\n", (double)p->steps * (double)plan_samples_per_step(p) /
                                                (double)p->data->count);
@@ -441,5 +451,6 @@ void plan_print(const struct plan *p, struct buf *out)
     if (p->validation) {
         put_int(out, "validation_sequences", p->validation->count);
         put_int(out, "validation_tokens", p->validation->tokens);
+        describe(p->validation, "validation_", out);
     }
 }

@@ -29,6 +29,8 @@ struct settings {
     double epsilon, dropout, init_std;
     const char *start_from, *vocab;
     struct opt_list data, validation;
+    int google; /* style */
+    int64_t stride, question_tokens;
     int64_t sequence_length, micro_batch_size, global_batch_size, group;
     int recompute; /* enum recompute */
     int precision; /* enum ops_precision */

@@ -11,6 +11,7 @@
 
 #include "common/opt.h"
 #include "model/model.h"
+#include "tokenizer/tokenizer.h"
 
 /* Room for sequences of up to T tokens, and those that are there. */
 struct sequences {
@@ -47,6 +48,8 @@ struct samples {
 
     /* Adds the sequences of sample i. -1 with file, record and offset. */
     int (*read)(const struct samples *s, uint64_t i, struct sequences *out);
+    /* Appends what is in the data, lines key=value, of which each key begins so; NULL: nothing. */
+    void (*describe)(const struct samples *s, const char *begins, struct buf *out);
     void (*close)(struct samples *s);
 };
 
@@ -56,6 +59,9 @@ struct samples_config {
     int64_t mask_tokens; /* masked words of a sequence, at most (BERT) */
     uint64_t seed;       /* of samples that are made */
     int64_t vocabulary;  /* and their ids */
+    const struct tokenizer *tokenizer;        /* of texts; NULL: none. Borrowed for the call */
+    int google;                               /* of SQuAD: squad_windows.h */
+    int64_t stride, question_tokens;
 };
 
 /* GPT: the ids of tfrecord/dataset.h and, as labels, the ids one place on; or uniform random ids
@@ -63,6 +69,11 @@ struct samples_config {
 struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
                                  const char *what);
 struct samples *samples_make_gpt(const struct samples_config *c);
+
+/* SQuAD: the windows of a file's questions, or random rows with answers. */
+struct samples *samples_open_squad(const struct samples_config *c, const struct opt_list *paths,
+                                   const char *what);
+struct samples *samples_make_squad(const struct samples_config *c);
 
 /* Fine on NULL. */
 void samples_close(struct samples *s);

@@ -11,10 +11,19 @@ static int load_gpt(struct model *m, struct ops *o, float ***blocks, const char 
     return folder_load(m, o, blocks, dir);
 }
 
+static int load_squad(struct model *m, struct ops *o, float ***blocks, const char *dir,
+                      uint64_t seed, int *made)
+{
+    return folder_load_bert(m, o, blocks, dir, MODEL_BERT_QUESTIONS, seed, made);
+}
+
 static const struct task tasks[] = {
     [TASK_GPT] = { .title = "GPT", .model = MODEL_GPT, .length = 1024, .init = model_init_gpt,
                    .read_config = folder_read_config, .load = load_gpt,
                    .open = samples_open_gpt, .make = samples_make_gpt },
+    [TASK_SQUAD] = { .title = "BERT for questions", .model = MODEL_BERT_QUESTIONS, .length = 384,
+                     .init = model_init_bert, .read_config = folder_read_bert, .load = load_squad,
+                     .open = samples_open_squad, .make = samples_make_squad },
 };
 
 const struct task *task_of(enum task_kind kind)

@@ -7,8 +7,8 @@
 
 #include "train/samples.h"
 
-enum task_kind { TASK_GPT };
-#define TASK_WORDS "gpt" /* in the order of the enum */
+enum task_kind { TASK_GPT, TASK_SQUAD };
+#define TASK_WORDS "gpt|squad" /* in the order of the enum */
 
 struct task {
     const char *title; /* of the model, in the report */

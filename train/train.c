@@ -4,10 +4,12 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/log.h"
 #include "common/tool.h"
 #include "model/ops.h"
 #include "train/benchmark.h"
@@ -17,6 +19,7 @@
 
 static struct settings s;
 static int dry_run;
+static struct opt_list train_file;
 
 #define UP 1e15 /* no bound above */
 
@@ -44,7 +47,14 @@ static const struct opt options[] = {
     { 0, "validation", OPT_LIST, &s.validation, "PATH", "validate on it", 0, 0 },
     { 0, "vocab", OPT_TEXT, &s.vocab, "DIR", "the tokenizer, saved with the model", 0, 0 },
     { 0, "sequence-length", OPT_INT, &s.sequence_length, "N",
-      "tokens of a sequence; 0: the positions, or 1024", 0, 1e7 },
+      "tokens of a sequence; 0: the positions, or 1024 (squad: 384)", 0, 1e7 },
+    { 0, "train-file", OPT_LIST, &train_file, "FILE", "the same as --data", 0, 0 },
+    { 0, "style", OPT_CHOICE, &s.google, "hf|google", "squad: how a context is cut into windows", 0,
+      0 },
+    { 0, "stride", OPT_INT, &s.stride, "N",
+      "squad: tokens that windows share (hf), or from one's start to the next's (google)", 0, 1e7 },
+    { 0, "question-tokens", OPT_INT, &s.question_tokens, "N",
+      "squad: a long question is cut to as many", 0, 1e7 },
 
     { .help = "Training:" },
     { 0, "micro-batch-size", OPT_INT, &s.micro_batch_size, "N", "sequences at a time", 1, 1e6 },
@@ -137,11 +147,27 @@ static int load_own_config(int operands)
     return result;
 }
 
+/* What is in the data, on one line. */
+static void say_data(const struct samples *data)
+{
+    struct buf line = BUF_INIT;
+    if (data->describe)
+        data->describe(data, "", &line);
+    for (size_t i = 0; i < line.len; i++)
+        if (line.data[i] == '\n')
+            line.data[i] = ' ';
+    buf_rtrim(&line);
+    if (line.len)
+        log_info("%s", line.data);
+    buf_release(&line);
+}
+
 static int train(struct plan *p)
 {
     struct buf config = BUF_INIT;
     struct loop_result done = { 0 };
     effective_config(&config);
+    say_data(p->data);
     int result = loop_run(p, config.data, (int)tool_threads, &done);
     tool_count("steps", (uint64_t)done.steps);
     tool_count("tokens", done.tokens);
@@ -158,6 +184,19 @@ static int print_plan(const struct plan *p)
     return 0;
 }
 
+/* --train-file is --data by another name, and is kept as such. */
+static int take_train_file(void)
+{
+    if (!train_file.count)
+        return 0;
+    if (tool_given("data"))
+        return err_usage("give --data or --train-file, not both");
+    free(s.data.items);
+    s.data = train_file;
+    train_file = (struct opt_list){ 0 };
+    return 0;
+}
+
 static int run(int argc, char **argv)
 {
     (void)argv; /* the configuration: tool.c has read it */
@@ -169,6 +208,8 @@ static int run(int argc, char **argv)
     if (s.memmap_dir && !*s.memmap_dir)
         s.memmap_dir = NULL;
     if (load_own_config(argc) < 0)
+        return -1;
+    if (take_train_file() < 0)
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line wins over the file */
         s.steps = 0;
