@@ -1,5 +1,6 @@
 #include "common/stream.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,14 @@ static const char KIND[] = "tokens 1";
 
 static void put_u32(char *at, uint32_t v)
 {
-    for (int i = 0; i < 4; i++)
-        at[i] = (char)(v >> (8 * i));
+    v = htole32(v);
+    memcpy(at, &v, sizeof v);
+}
+
+static void put_u16(char *at, uint32_t v)
+{
+    uint16_t low = htole16((uint16_t)v);
+    memcpy(at, &low, sizeof low);
 }
 
 static uint32_t get_u32(const unsigned char *at)
@@ -36,7 +43,10 @@ static int width_of(const struct kv *header)
 
 static void add_length(struct buf *frame, size_t n)
 {
-    buf_addf(frame, "%08zx", n);
+    char digits[LENGTH_DIGITS];
+    for (int i = LENGTH_DIGITS; i-- > 0; n >>= 4)
+        digits[i] = "0123456789abcdef"[n & 15];
+    buf_add(frame, digits, sizeof digits);
 }
 
 int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header)
@@ -65,14 +75,10 @@ int stream_frame(struct buf *frame, int width, const uint32_t *ids, size_t n,
     p += 4;
     for (size_t i = 0; i < sentences; i++, p += 4)
         put_u32(p, sentence_ends[i]);
-    for (size_t i = 0; i < n; i++, p += width) {
-        if (width == 4) {
-            put_u32(p, ids[i]);
-        } else {
-            p[0] = (char)ids[i];
-            p[1] = (char)(ids[i] >> 8);
-        }
-    }
+    for (size_t i = 0; i < n && width == 4; i++)
+        put_u32(p + 4 * i, ids[i]);
+    for (size_t i = 0; i < n && width == 2; i++)
+        put_u16(p + 2 * i, ids[i]);
     frame->len += bytes;
     frame->data[frame->len] = '\0';
     return 0;

@@ -73,15 +73,22 @@ void idle_init(struct idle *i)
 void idle_release(struct idle *i, void (*release)(void *item))
 {
     while (i->count)
-        release(i->items[--i->count]);
+        release(i->items[--i->count].item);
     free(i->items);
     pthread_mutex_destroy(&i->lock);
 }
 
 void *idle_take(struct idle *i)
 {
+    void *item = NULL;
     pthread_mutex_lock(&i->lock);
-    void *item = i->count ? i->items[--i->count] : NULL;
+    if (i->count) {
+        size_t k = i->count - 1;
+        while (k && !pthread_equal(i->items[k].last, pthread_self()))
+            k--;
+        item = i->items[k].item;
+        i->items[k] = i->items[--i->count];
+    }
     pthread_mutex_unlock(&i->lock);
     return item;
 }
@@ -90,6 +97,6 @@ void idle_give(struct idle *i, void *item)
 {
     pthread_mutex_lock(&i->lock);
     mem_grow(i->items, i->cap, i->count + 1);
-    i->items[i->count++] = item;
+    i->items[i->count++] = (struct idle_item){ item, pthread_self() };
     pthread_mutex_unlock(&i->lock);
 }

@@ -125,7 +125,7 @@ static int join_counts(struct counting *c, struct counted_words *out)
     size_t count = c->counters.count;
     struct word_counts **tables = mem_alloc((count + 1) * sizeof *tables);
     for (size_t i = 0; i < count; i++) {
-        struct counter *one = c->counters.items[i];
+        struct counter *one = c->counters.items[i].item;
         tables[i] = one->words;
     }
     int result = word_counts_join(out, tables, count, (uint64_t)min_word_count);
