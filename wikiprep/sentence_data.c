@@ -425,6 +425,23 @@ const struct sentence_data sentence_data[] = {
       "tre tutta tuttavia tutte tutti\n"
       "opener tutto un una uno un' va verso vi viene vengono\n"
     },
+    { "it",
+      "textmill sentences 1\n"
+      "abbreviation a.c a.s a.s.d aa.vv cfr cit d.c dr e.b ecc etc kap l'a l.a.i l.cost loc mr op "
+      "p pp\n"
+      "abbreviation s.l.m s.p.a s.s tr trad v voll\n"
+      "number ca n\n"
+      "opener ciò dopo durante egli esistono esso gli il in infatti inoltre l'edificio la le "
+      "negli nel\n"
+      "opener nonostante questa queste questi questo se secondo si tale tra tuttavia\n"
+    },
+    { "ltg",
+      "textmill sentences 1\n"
+      "abbreviation angl ct d dz g gs i.t.t j l latv lpp lt mln nūv pog pīv sak sast sv t tt\n"
+      "number apleicinī m padūmi rajonā solai solu teritorejis teritoreju\n"
+      "opener pošu pīvadumam\n"
+      "ordinals\n"
+    },
     { "nb",
       "textmill sentences 1\n"
       "title dr prof hr fru ca jf f.eks dvs d.v.s bl.a s.k eng lat pga mht evt inkl ekskl vs st\n"

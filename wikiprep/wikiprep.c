@@ -21,6 +21,7 @@
 #include "wikiprep/pages.h"
 #include "wikiprep/record.h"
 #include "wikiprep/sentence.h"
+#include "wikiprep/sentence_train.h"
 #include "wikiprep/sink.h"
 #include "wikiprep/site.h"
 #include "wikiprep/template.h"
@@ -31,6 +32,7 @@ enum { ITEMS_A_THREAD = 8 };
 static const char *output_dir;
 static uint64_t file_bytes = 1 << 20;
 static uint64_t max_page_bytes = 64 << 20;
+static const char *train_path;
 static int json, lists = 1, headings = 1, hatnotes;
 static const char *field_list = RECORD_FIELDS;
 static struct site_choice choice = { .namespaces = "0" };
@@ -54,6 +56,8 @@ static const struct opt options[] = {
       "one sentence a line, a blank line after a paragraph", 0, 0 },
     { 0, "sentence-model", OPT_TEXT, &choice.sentence_model, "FILE",
       "more of the language's abbreviations and first words", 0, 0 },
+    { 0, "train-sentences", OPT_TEXT, &train_path, "FILE",
+      "write no text: learn from it what --sentence-model takes", 0, 0 },
     { 0, "namespaces", OPT_TEXT, &choice.namespaces, "LIST",
       "pages to take: numbers or names, comma between", 0, 0 },
     { 0, "pages", OPT_LIST, &page_names, "TITLE|ID|@FILE",
@@ -113,7 +117,8 @@ struct run {
     struct pages *wanted_pages; /* NULL: all */
     struct record_layout layout;
     struct sink sink;
-    uint64_t pages, redirects, too_long, bytes, xml_bytes; /* for the last line */
+    struct sentence_trainer *trainer; /* NULL: text is written to the sink */
+    uint64_t pages, documents, redirects, too_long, bytes, xml_bytes; /* for the last line */
     uint64_t left_out[REASONS];
     uint64_t packed_before; /* bytes of the dumps that are done */
 };
@@ -274,6 +279,10 @@ static int clean_page(void *ctx, void *slot)
     buf_clear(&item->bytes);
     if (!clean_text(item))
         return 0;
+    if (r->trainer) {
+        buf_add(&item->bytes, d->text.data, d->text.len);
+        return 0;
+    }
     buf_clear(&d->id);
     buf_clear(&d->url);
     buf_clear(&d->title);
@@ -297,7 +306,12 @@ static int write_page(void *ctx, void *slot)
         r->left_out[item->reason]++;
         return 0;
     }
+    r->documents++;
     r->bytes += item->bytes.len;
+    if (r->trainer) {
+        sentence_trainer_add(r->trainer, item->bytes.data, item->bytes.len);
+        return 0;
+    }
     return sink_write(&r->sink, &item->bytes);
 }
 
@@ -387,7 +401,7 @@ static void report(const struct run *r)
     };
     tool_count("bytes of XML", r->xml_bytes);
     tool_count("pages", r->pages);
-    tool_count("documents", r->pages ? r->sink.documents : 0);
+    tool_count("documents", r->documents);
     tool_count("bytes of text", r->bytes);
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
         if (left_out[i].count)
@@ -414,6 +428,8 @@ static int check_options(struct run *r)
         return err_usage("--redirects wants --json: redirects have no text");
     if (choice.sentence_model && !choice.sentences)
         return err_usage("--sentence-model says how --sentences are found");
+    if (train_path && (output_dir || json || choice.sentences))
+        return err_usage("--train-sentences writes no text: -o, --json and --sentences say nothing");
     if (save_path && !templates_path)
         return err_usage("--save-templates saves the pages of --templates: give that too");
     if (index_path && (!page_names.count || r->path_count != 1 || !strcmp(r->paths[0], "-")))
@@ -423,16 +439,29 @@ static int check_options(struct run *r)
     return record_layout_parse(&r->layout, field_list);
 }
 
+static int write_model(const struct sentence_trainer *t)
+{
+    struct buf table = BUF_INIT;
+    int result = sentence_trainer_finish(t, &table);
+    if (!result)
+        result = file_write(train_path, table.data, table.len);
+    buf_release(&table);
+    return result;
+}
+
 static int finish(struct run *r, int result)
 {
     struct kv more = KV_INIT;
     for (size_t i = 0; i < r->site_count; i++)
         kv_add(&more, "site", r->sites[i]->about);
     kv_add(&more, "pg", tool_provenance());
-    if (!result)
+    if (r->trainer)
+        result = result ? result : write_model(r->trainer);
+    else if (!result)
         result = sink_close(&r->sink, &more);
     else
         sink_abandon(&r->sink);
+    sentence_trainer_free(r->trainer);
     kv_release(&more);
     dump_close(r->dump);
     for (size_t i = 0; i < r->site_count; i++)
@@ -465,9 +494,12 @@ static int run(int argc, char **argv)
     if (page_names.count && !(r.wanted_pages = pages_new(&page_names)))
         return -1;
     progress_begin("bytes read", input_bytes(argc, argv));
-    int result =
-        sink_open(&r.sink, output_dir, file_bytes, json ? SINK_JSON : SINK_DOCUMENTS,
-                  choice.sentences);
+    int result = 0;
+    if (train_path)
+        r.trainer = sentence_trainer_new();
+    else
+        result = sink_open(&r.sink, output_dir, file_bytes, json ? SINK_JSON : SINK_DOCUMENTS,
+                           choice.sentences);
     if (!result)
         result = run_pipeline(&r);
     progress_end();
@@ -516,11 +548,78 @@ static int run_expand(int argc, char **argv)
     return result;
 }
 
+/* ---- wikiprep sentences ------------------------------------------------------------------------ */
+
+static const char *language = "en";
+
+static const struct opt sentences_options[] = {
+    { 0, "language", OPT_TEXT, &language, "CODE", "the language of the text", 0, 0 },
+    { 0, "sentence-model", OPT_TEXT, &choice.sentence_model, "FILE",
+      "more of the language's abbreviations and first words", 0, 0 },
+    { 0, "train-sentences", OPT_TEXT, &train_path, "FILE",
+      "write no text: learn from it what --sentence-model takes", 0, 0 },
+    { 0 },
+};
+
+/* Each line of the file to the trainer, or its sentences and a blank line to `out`. */
+static int read_paragraphs(const char *path, const struct sentence_model *m,
+                           struct sentence_trainer *t, struct output *out)
+{
+    struct input in;
+    struct buf split = BUF_INIT;
+    char *line;
+    size_t n;
+    int got = input_open(&in, path);
+    if (got < 0)
+        return -1;
+    while ((got = input_line(&in, &line, &n)) > 0) {
+        tool_count("paragraphs", n > 0);
+        if (t) {
+            sentence_trainer_add(t, line, n);
+            continue;
+        }
+        buf_clear(&split);
+        sentence_split(m, &split, line, n);
+        if (split.len)
+            buf_addc(&split, '\n');
+        if (output_write(out, split.data, split.len) < 0) {
+            got = -1;
+            break;
+        }
+    }
+    input_close(&in);
+    buf_release(&split);
+    return got;
+}
+
+static int run_sentences(int argc, char **argv)
+{
+    struct output out = { 0 };
+    struct sentence_model *m = sentence_model_new(language);
+    struct sentence_trainer *t = train_path ? sentence_trainer_new() : NULL;
+    int result = choice.sentence_model ? sentence_model_read(m, choice.sentence_model) : 0;
+    if (!result && !t)
+        result = output_open(&out, "-");
+    for (int i = 0; i < argc + !argc && !result; i++)
+        result = read_paragraphs(argc ? argv[i] : "-", m, t, &out);
+    if (t)
+        result = result ? result : write_model(t);
+    else if (!result)
+        result = output_close(&out);
+    else
+        output_abandon(&out);
+    sentence_model_free(m);
+    sentence_trainer_free(t);
+    return result;
+}
+
 static const struct tool_command commands[] = {
     { NULL, "[FILE...]", "Turns MediaWiki XML dumps, packed or not, into text.", options,
       TOOL_THREADS | TOOL_PROGRESS, 0, -1, run },
     { "expand", "[FILE]", "Prints wikitext with its templates expanded.", expand_options,
       TOOL_THREADS, 0, 1, run_expand },
+    { "sentences", "[FILE...]", "Splits plain text, a paragraph a line, into sentences.",
+      sentences_options, 0, 0, -1, run_sentences },
     { 0 },
 };
 
