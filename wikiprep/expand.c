@@ -90,6 +90,11 @@ void expand_keep(struct expander *x, struct span s)
     buf_add(&x->out, mark, MARK_BYTES);
 }
 
+void expand_hole(struct expander *x)
+{
+    expand_keep(x, (struct span) { "", 0 });
+}
+
 /* The mark at s, if it is one: what it stands for. */
 static const struct span *mark_at(const struct expander *x, const char *s, size_t n)
 {
@@ -323,7 +328,7 @@ void expand_fail(struct expander *x, const struct frame *f)
             x->failed = outer;
             return;
         }
-    expand_keep(x, (struct span) { "", 0 });
+    expand_hole(x);
 }
 
 /* ---- calls of templates ----------------------------------------------------------------------- */
@@ -386,7 +391,8 @@ static int call_page(struct expander *x, const struct frame *f, const struct tre
 {
     size_t mark = x->out.len;
     if (f->depth >= DEPTH_MAX || is_within(f, page)) {
-        expand_keep(x, (struct span) { "", 0 });
+        x->special++;
+        expand_error(x, "Template loop");
         return 0;
     }
     struct frame *inner = arena_take(&x->arena, sizeof *inner);
@@ -406,18 +412,19 @@ static int call_page(struct expander *x, const struct frame *f, const struct tre
     x->included += x->out.len - mark;
     if (x->included > INCLUDED_MAX) {
         buf_truncate(&x->out, mark);
-        expand_keep(x, (struct span) { "", 0 });
+        expand_hole(x);
         return 0;
     }
     return 1;
 }
 
 static void call_template(struct expander *x, const struct frame *f, const struct tree *t,
-                          const struct node *call, struct span name)
+                          const struct node *call, struct span name, struct span spaced)
 {
     struct title *title = &x->scratch;
     uint32_t first = t->nodes[call->child].next;
-    int readable = title_read(title, x->site, name.s, name.n, LIBRARY_TEMPLATES);
+    int readable = title_read(title, x->site, name.s, name.n, LIBRARY_TEMPLATES) &&
+                   title->text.len;
     enum expand_choice choice =
         readable && title->ns == LIBRARY_TEMPLATES
             ? choose(x, (struct span) { title->text.data, title->text.len })
@@ -432,8 +439,16 @@ static void call_template(struct expander *x, const struct frame *f, const struc
         struct span known = { title->text.data, title->text.len };
         known.s = arena_copy(&x->arena, known.s, known.n);
         leave_call(x, f, t, known, first);
-    } else {
-        expand_keep(x, (struct span) { "", 0 });
+    } else if (readable) {
+        expand_hole(x);
+    } else { /* no call after all */
+        expand_puts(x, "{{");
+        expand_put(x, spaced);
+        for (uint32_t i = first; i; i = t->nodes[i].next) {
+            expand_puts(x, "|");
+            expand_part(x, f, t, &t->nodes[i]);
+        }
+        expand_puts(x, "}}");
     }
 }
 
@@ -478,6 +493,13 @@ struct span expand_value(struct expander *x, const struct function_call *c, int 
     return take(x, mark);
 }
 
+struct span expand_part_value(struct expander *x, const struct function_call *c, int i)
+{
+    size_t mark = x->out.len;
+    expand_part(x, c->frame, c->tree, c->parts[i]);
+    return take(x, mark);
+}
+
 static int has_prefix(struct span s, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -488,18 +510,18 @@ static void expand_call(struct expander *x, const struct frame *f, const struct 
                         const struct node *call)
 {
     const struct node *part = &t->nodes[call->child];
-    struct span name = span_space_trim(nodes_value(x, f, t, part->child));
+    struct span spaced = nodes_value(x, f, t, part->child), name = span_space_trim(spaced);
     size_t mark = x->out.len;
     if (x->failed)
         return;
     if (has_prefix(name, "subst:")) { /* is done when a page is saved, not later */
-        expand_keep(x, (struct span) { "", 0 });
+        expand_hole(x);
         return;
     }
     if (has_prefix(name, "safesubst:"))
         name = span_space_trim((struct span) { name.s + 10, name.n - 10 });
     if ((part->next || !function_variable(x, name)) && !call_function(x, f, t, call, name))
-        call_template(x, f, t, call, name);
+        call_template(x, f, t, call, name, spaced);
     if (!(call->flags & NODE_LINE_START) && x->out.len > mark) {
         const char *s = x->out.data + mark;
         if (strchr(":;#*", *s) || (s[0] == '{' && s[1] == '|'))
@@ -515,7 +537,7 @@ static void expand_tag(struct expander *x, const struct frame *f, const struct t
     const struct node *content = &t->nodes[tag->child];
     struct span whole = { t->source + tag->begin, tag->end - tag->begin };
     if (tag->flags & NODE_REFERENCE) {
-        expand_keep(x, (struct span) { "", 0 });
+        expand_hole(x);
     } else if ((tag->flags & NODE_POEM) && content->end > content->begin) {
         struct tree inner = { 0 };
         size_t mark = x->out.len;

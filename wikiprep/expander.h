@@ -82,6 +82,9 @@ void expand_argument(struct expander *x, const struct function_call *c, int i);
 /* The same as a value, in the arena. */
 struct span expand_value(struct expander *x, const struct function_call *c, int i);
 
+/* And not trimmed. */
+struct span expand_part_value(struct expander *x, const struct function_call *c, int i);
+
 /* Leaves of x->out from `mark` on what is not space at its ends; the length. */
 size_t expand_trim(struct expander *x, size_t mark);
 
@@ -89,8 +92,9 @@ size_t expand_trim(struct expander *x, size_t mark);
 void expand_put(struct expander *x, struct span s);
 void expand_puts(struct expander *x, const char *s);
 
-/* Puts a mark for s, which is not copied. An empty s is a hole in the text. */
+/* Puts a mark for s, which is not copied; and one for something that was dropped. */
 void expand_keep(struct expander *x, struct span s);
+void expand_hole(struct expander *x);
 
 /* s without marks, in the arena unless it has none. */
 struct span expand_without_marks(struct expander *x, struct span s);

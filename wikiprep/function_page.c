@@ -64,8 +64,7 @@ static void add_part(struct buf *out, const struct dump_site *site, const struct
     }
 }
 
-/* What could be markup becomes character references, as MediaWiki writes titles. */
-static void put_escaped(struct expander *x, struct span s)
+void function_put_escaped(struct expander *x, struct span s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.s[i];
@@ -84,7 +83,7 @@ void function_put_title(struct expander *x, const struct title *t, int part)
     if (part & TITLE_ENCODED)
         function_put_encoded(x, s, URL_WIKI);
     else
-        put_escaped(x, s);
+        function_put_escaped(x, s);
     buf_release(&b);
 }
 
@@ -139,8 +138,10 @@ int function_url(struct expander *x, const struct function_call *c, int which)
 {
     struct title *t = &x->scratch;
     struct span query = expand_value(x, c, 1), pages = page_base(x);
-    if (x->failed || !title_read(t, x->site, c->first.s, c->first.n, 0) || !t->text.len)
+    if (x->failed)
         return 1;
+    if (!title_read(t, x->site, c->first.s, c->first.n, 0) || !t->text.len)
+        return 0;
     size_t host = host_length(pages), scheme = 0;
     const char *colon = memchr(pages.s, ':', pages.n);
     if (which == URL_FULL && colon)

@@ -1,10 +1,12 @@
 #define _GNU_SOURCE /* memmem */
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
 #include "wikiprep/functions.h"
 #include "wikiprep/codepoint.h"
 #include "wikiprep/number.h"
+#include "wikiprep/plural.h"
 
 enum { STRING_MAX = 1000 }; /* characters that the string functions take */
 
@@ -63,46 +65,18 @@ int function_formatnum(struct expander *x, const struct function_call *c, int wh
         return 1;
     }
     if (span_is(how, "NOSEP"))
-        style.group = "";
+        style.group = "", style.point = ".";
     number_format(c->first, &style, &x->out);
     return 1;
 }
 
-/* Which of the forms a language has for n, by CLDR's rules for whole numbers. */
-static int plural_form(const char *lang, double n, int forms)
+/* "12=a dozen": a digit in front of '='. */
+static int is_exact_form(struct span s)
 {
-    static const char none[] = "ja|zh|ko|vi|th|id|ms|lo|my|ka-x|bo|dz|jv|su|yo|ig|wuu|yue|gan|hak";
-    static const char russian[] = "ru|uk|be|sr|hr|bs|sh|rue|be-tarask";
-    struct span code = { lang, strlen(lang) };
-    long v = n < 1e9 ? (long)n : 1000000000;
-    long ten = v % 10, hundred = v % 100;
-    int whole = n == (double)v;
-    if (span_in(code, none))
-        return 0;
-    if (span_in(code, "fr|pt|pt-br|ff|hy|kab|ln|mg|oc|tl-x|wa|ak|am|bn|fa|hi|gu|kn|zu|ti"))
-        return n >= 0 && n < 2 ? 0 : 1;
-    if (span_in(code, russian) && forms > 2)
-        return !whole ? 2 : ten == 1 && hundred != 11 ? 0
-               : ten >= 2 && ten <= 4 && (hundred < 12 || hundred > 14) ? 1 : 2;
-    if (span_in(code, russian))
-        return whole && ten == 1 && hundred != 11 ? 0 : 1;
-    if (span_in(code, "pl"))
-        return v == 1 && whole ? 0
-               : ten >= 2 && ten <= 4 && (hundred < 12 || hundred > 14) ? 1 : 2;
-    if (span_in(code, "cs|sk"))
-        return v == 1 && whole ? 0 : v >= 2 && v <= 4 && whole ? 1 : 2;
-    if (span_in(code, "lt"))
-        return ten == 1 && (hundred < 11 || hundred > 19) ? 0
-               : ten >= 2 && (hundred < 11 || hundred > 19) ? 1 : 2;
-    if (span_in(code, "lv|ltg"))
-        return forms < 3 ? !(ten == 1 && hundred != 11)
-               : !ten || (hundred >= 11 && hundred <= 19) ? 0
-               : ten == 1 ? 1 : 2;
-    if (span_in(code, "ro|mo"))
-        return v == 1 && whole ? 0 : !whole || !v || (hundred >= 1 && hundred <= 19) ? 1 : 2;
-    if (span_in(code, "sl"))
-        return hundred == 1 ? 0 : hundred == 2 ? 1 : hundred == 3 || hundred == 4 ? 2 : 3;
-    return v == 1 && whole ? 0 : 1;
+    for (size_t i = 1; i < s.n; i++)
+        if (s.s[i] == '=' && s.s[i - 1] >= '0' && s.s[i - 1] <= '9')
+            return 1;
+    return 0;
 }
 
 /* {{plural:n|one|more|12=a dozen}} */
@@ -116,30 +90,25 @@ int function_plural(struct expander *x, const struct function_call *c, int which
     if (!number_read((struct span) { plain.data, plain.len }, &n))
         n.value = (double)number_integer((struct span) { plain.data, plain.len });
     buf_release(&plain);
-    int forms = 0, index[64];
-    for (int i = 1; i < c->count && forms < 64; i++) {
-        struct number exact;
-        if (!(c->parts[i]->flags & NODE_NAMED)) {
-            index[forms++] = i;
+    enum { FORMS_MAX = 64 };
+    struct span forms[FORMS_MAX];
+    int count = 0;
+    for (int i = 1; i < c->count && count < FORMS_MAX; i++) {
+        struct span form = expand_value(x, c, i);
+        const char *equals = memchr(form.s, '=', form.n);
+        if (!is_exact_form(form)) {
+            forms[count++] = form;
             continue;
         }
-        size_t mark = x->out.len;
-        expand_nodes(x, c->frame, c->tree, c->parts[i]->begin);
-        struct span key = { x->out.data + mark, x->out.len - mark };
-        int is_exact = number_read(key, &exact) && exact.is_integer;
-        buf_truncate(&x->out, mark);
-        if (!is_exact) {
-            index[forms++] = i;
-        } else if (exact.value == n.value) {
-            expand_nodes(x, c->frame, c->tree, c->parts[i]->child);
-            expand_trim(x, mark);
+        struct span key = { form.s, (size_t)(equals - form.s) };
+        if (key.n == c->first.n && !memcmp(key.s, c->first.s, key.n)) {
+            expand_put(x, (struct span) { equals + 1, form.n - key.n - 1 });
             return 1;
         }
     }
-    if (!forms)
-        return 1;
-    int form = plural_form(x->site->lang.data, n.value < 0 ? -n.value : n.value, forms);
-    expand_argument(x, c, index[form < forms ? form : forms - 1]);
+    int form = plural_form(x->site->lang.data, fabs(n.value));
+    if (count)
+        expand_put(x, forms[form < count ? form : count - 1]);
     return 1;
 }
 
@@ -160,24 +129,41 @@ int function_grammar(struct expander *x, const struct function_call *c, int whic
 
 /* ---- tags ----------------------------------------------------------------------------------- */
 
+/* name="value", whether s has quotes or not. */
+static void put_attribute(struct buf *out, struct span s)
+{
+    const char *equals = memchr(s.s, '=', s.n);
+    struct span name = span_space_trim((struct span) { s.s, (size_t)(equals - s.s) });
+    struct span v = span_space_trim((struct span) { equals + 1, s.n - (size_t)(equals + 1 - s.s) });
+    if (v.n > 1 && strchr("\"'", *v.s) && v.s[v.n - 1] == *v.s)
+        v.s++, v.n -= 2;
+    buf_addc(out, ' ');
+    span_put(name, out);
+    buf_adds(out, "=\"");
+    span_put(v, out);
+    buf_addc(out, '"');
+}
+
 /* {{#tag:name|content|attribute=value}}: the tag, kept aside; references are dropped. */
 int function_tag(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
     struct buf b = BUF_INIT;
     if (span_is(c->first, "ref")) {
-        expand_keep(x, (struct span) { "", 0 });
+        expand_hole(x);
         return 1;
     }
-    struct span content = c->count > 1 ? expand_value(x, c, 1) : (struct span) { "", 0 };
+    struct span content = { "", 0 };
+    if (c->count > 1)
+        content = expand_part_value(x, c, 1);
     codepoint_put(&b, c->first.s, c->first.n, codepoint_lower);
     struct span name = { arena_copy(&x->arena, b.data, b.len), b.len };
     buf_clear(&b);
     buf_addf(&b, "<%.*s", (int)name.n, name.s);
     for (int i = 2; i < c->count; i++) {
         struct span attribute = expand_value(x, c, i);
-        buf_addc(&b, ' ');
-        buf_add(&b, attribute.s, attribute.n);
+        if (c->parts[i]->flags & NODE_NAMED)
+            put_attribute(&b, attribute);
     }
     buf_addc(&b, '>');
     buf_add(&b, content.s, content.n);
@@ -387,16 +373,65 @@ int function_urlencode(struct expander *x, const struct function_call *c, int wh
     return 1;
 }
 
+/* The label of a link at s, and how long the link is; 0: there is none. */
+static size_t link_label(struct span s, struct span *label)
+{
+    const char *end = s.n > 4 && !memcmp(s.s, "[[", 2) ? memmem(s.s, s.n, "]]", 2) : NULL;
+    if (!end)
+        return 0;
+    const char *bar = memchr(s.s, '|', (size_t)(end - s.s));
+    const char *from = bar ? bar + 1 : s.s + 2 + (s.s[2] == ':');
+    *label = (struct span) { from, (size_t)(end - from) };
+    return (size_t)(end + 2 - s.s);
+}
+
+/* As an attribute's value that cannot be taken for markup. */
+static void put_attribute_text(struct expander *x, const struct buf *b)
+{
+    for (size_t i = 0; i < b->len; i++) {
+        char c = b->data[i];
+        if (strchr("{}[]|", c))
+            buf_addf(&x->out, "&#%d;", c);
+        else if (c == '"' || c == '\'')
+            expand_puts(x, c == '"' ? "&quot;" : "&#039;");
+        else
+            buf_addc(&x->out, c);
+    }
+}
+
+static size_t read_blank(struct span s)
+{
+    return s.n >= 6 && !memcmp(s.s, "&nbsp;", 6) ? 6 : 0;
+}
+
 int function_anchorencode(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
-    struct span s = value(x, c, 0);
-    for (size_t i = 0; i < s.n; i++)
-        if (strchr(" \t\n_", s.s[i])) {
-            if (x->out.len && i && !strchr(" \t\n_", s.s[i - 1]))
-                buf_addc(&x->out, '_');
+    struct span s = value(x, c, 0), label;
+    struct buf anchor = BUF_INIT;
+    s = span_space_trim(s);
+    for (size_t n; s.n; s.s += n, s.n -= n) {
+        const char *tag_end = *s.s == '<' ? memchr(s.s, '>', s.n) : NULL;
+        n = 1;
+        if (tag_end) {
+            n = (size_t)(tag_end + 1 - s.s);
+        } else if (s.n > 1 && !memcmp(s.s, "''", 2)) {
+            while (n < s.n && s.s[n] == '\'')
+                n++;
+        } else if (strchr(" \t\n_", *s.s) || (n = read_blank(s))) {
+            if (anchor.len && anchor.data[anchor.len - 1] != '_')
+                buf_addc(&anchor, '_');
+            n += !n;
+        } else if ((n = link_label(s, &label))) {
+            span_put(label, &anchor);
         } else {
-            buf_addc(&x->out, s.s[i]);
+            buf_addc(&anchor, *s.s);
+            n = 1;
         }
+    }
+    while (anchor.len && anchor.data[anchor.len - 1] == '_')
+        buf_truncate(&anchor, anchor.len - 1);
+    put_attribute_text(x, &anchor);
+    buf_release(&anchor);
     return 1;
 }

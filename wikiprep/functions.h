@@ -75,6 +75,9 @@ enum title_part {
 };
 void function_put_title(struct expander *x, const struct title *t, int part);
 
+/* Appends s with character references for what could be markup, as MediaWiki writes titles. */
+void function_put_escaped(struct expander *x, struct span s);
+
 /* Appends s as it stands in an address: "%C3%A9"; `style`: what a space becomes. */
 enum url_style { URL_QUERY, URL_WIKI, URL_PATH };
 void function_put_encoded(struct expander *x, struct span s, enum url_style style);

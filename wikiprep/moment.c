@@ -574,9 +574,9 @@ static int week(const struct formatter *f, int64_t *year)
     return (int)((thursday - days_before(t.year, 1)) / 7) + 1;
 }
 
-static void put_all(struct formatter *f, const char *format)
+static struct span format_of(const char *s)
 {
-    moment_format(f->m, (struct span) { format, strlen(format) }, f->lang, f->out);
+    return (struct span) { s, strlen(s) };
 }
 
 static void put_date_code(struct formatter *f, char code)
@@ -624,8 +624,8 @@ static void put_time_code(struct formatter *f, char code)
     case 'P': buf_adds(f->out, "+00:00"); break;
     case 'Z':
     case 'I': buf_adds(f->out, "0"); break;
-    case 'c': put_all(f, "xNY-m-d\"T\"H:i:s+00:00"); break;
-    default: put_all(f, "D, d M Y H:i:s +0000"); break;
+    case 'c': moment_format(m, format_of("Y-m-d\"T\"H:i:s+00:00"), "en", f->out); break;
+    default: moment_format(m, format_of("D, d M Y H:i:s +0000"), "en", f->out); break;
     }
 }
 

@@ -128,7 +128,7 @@ void number_put(struct number n, struct buf *out)
         memmove(digits + 1, digits + 2, (size_t)(end - digits));
     if (text[0] == '-')
         buf_addc(out, '-');
-    if (exponent < -4 || exponent >= PRECISION + 1) {
+    if (exponent < -4 || exponent >= PRECISION) {
         buf_addf(out, "%c.%.*sE%c%d", digits[0], count > 1 ? count - 1 : 1,
                  count > 1 ? digits + 1 : "0", exponent < 0 ? '-' : '+', abs(exponent));
     } else if (exponent < 0) {
@@ -272,31 +272,66 @@ static size_t plain_number(struct span s)
     return has_digits ? i : 0;
 }
 
+/* s begins with a plain number of n bytes. */
+static void format_plain(struct span s, size_t n, const struct number_style *style, struct buf *out)
+{
+    size_t i = *s.s == '-', whole = 0;
+    if (i)
+        buf_adds(out, "−");
+    while (i + whole < n && is_digit(s.s[i + whole]))
+        whole++;
+    put_grouped(s.s + i, whole, style, out);
+    for (i += whole; i < n; i++)
+        if (s.s[i] == '.')
+            buf_adds(out, style->point);
+        else
+            put_digit(s.s[i], style, out);
+}
+
+/* A number with an exponent as a plain one. */
+static void write_out(struct span s, struct buf *out)
+{
+    struct number n;
+    if (!number_read(s, &n) || isinf(n.value)) {
+        buf_adds(out, n.value < 0 ? "-∞" : "∞");
+        return;
+    }
+    buf_addf(out, "%.10f", n.value);
+    while (out->data[out->len - 1] == '0')
+        buf_truncate(out, out->len - 1);
+    if (out->data[out->len - 1] == '.')
+        buf_truncate(out, out->len - 1);
+}
+
 void number_format(struct span s, const struct number_style *style, struct buf *out)
 {
+    struct buf plain = BUF_INIT;
+    struct number whole;
+    if (s.n && *s.s == '+' && number_read(s, &whole))
+        s.s++, s.n--;
     while (s.n) {
-        size_t n = plain_number(s), i = 0, whole = 0;
-        if (!n) {
+        size_t n = plain_number(s), e = n + 1;
+        if (n && e < s.n && (s.s[n] | 0x20) == 'e') {
+            e += s.s[e] == '-' || s.s[e] == '+';
+            if (e < s.n && is_digit(s.s[e])) {
+                while (e < s.n && is_digit(s.s[e]))
+                    e++;
+                buf_clear(&plain);
+                write_out((struct span) { s.s, e }, &plain);
+                struct span p = { plain.data, plain.len };
+                format_plain(p, p.n, style, out);
+                s.s += e, s.n -= e;
+                continue;
+            }
+        }
+        if (n)
+            format_plain(s, n, style, out);
+        else
             buf_addc(out, *s.s);
-            s.s++, s.n--;
-            continue;
-        }
-        if (*s.s == '-') {
-            buf_adds(out, "−");
-            i++;
-        }
-        while (i + whole < n && is_digit(s.s[i + whole]))
-            whole++;
-        put_grouped(s.s + i, whole, style, out);
-        if (!whole)
-            put_digit('0', style, out);
-        for (i += whole; i < n; i++)
-            if (s.s[i] == '.')
-                buf_adds(out, style->point);
-            else
-                put_digit(s.s[i], style, out);
+        n += !n;
         s.s += n, s.n -= n;
     }
+    buf_release(&plain);
 }
 
 /* The digit of the style at s, or -1. */

@@ -1,6 +1,6 @@
 #include "wikiprep/title.h"
 
-#include <stdint.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "wikiprep/entity.h"
@@ -45,6 +45,27 @@ static int clean(struct buf *out, const char *s, size_t n)
     return 1;
 }
 
+/* "%41" that is left would be read as what they stand for. */
+static int has_code(const struct buf *text)
+{
+    for (const char *s = text->data; (s = strchr(s, '%')); s++)
+        if (isxdigit((unsigned char)s[1]) && isxdigit((unsigned char)s[2]))
+            return 1;
+    return 0;
+}
+
+/* "./x", "a/../b": what a browser would make another path of. */
+static int has_dots(const struct buf *text)
+{
+    const char *s = text->data;
+    if (*s == '.') {
+        size_t dots = strspn(s, ".");
+        if (dots <= 2 && (!s[dots] || s[dots] == '/'))
+            return 1;
+    }
+    return strstr(s, "/./") || strstr(s, "/../");
+}
+
 static void drop_front(struct buf *b, size_t n)
 {
     while (n < b->len && b->data[n] == ' ')
@@ -87,7 +108,7 @@ int title_read(struct title *t, const struct dump_site *site, const char *s, siz
         section = memchr(section + 1, '#', (size_t)(s + n - section - 1));
     if (section)
         n = (size_t)(section - s);
-    if (!clean(text, s, n))
+    if (!clean(text, s, n) || has_code(text) || has_dots(text))
         return 0;
     const char *colon = memchr(text->data, ':', text->len);
     if (colon && colon > text->data &&
