@@ -25,6 +25,7 @@
 #include "wikiprep/sink.h"
 #include "wikiprep/site.h"
 #include "wikiprep/template.h"
+#include "wikiprep/visible.h"
 #include "wikiprep/wikitext.h"
 
 enum { ITEMS_A_THREAD = 8 };
@@ -237,6 +238,7 @@ static const struct buf *expand(struct item *item)
     const struct expand_page page = { p->title.data, p->ns, p->id.data, p->revid.data,
                                       p->timestamp.data };
     expand_text(item->expander, &page, p->text.data, p->text.len, &item->expanded);
+    visible_filter(&item->expanded);
     return &item->expanded;
 }
 
