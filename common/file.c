@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* O_TMPFILE, mkostemp */
 #include "common/file.h"
 
 #include <dirent.h>
@@ -152,6 +153,27 @@ void file_unmap(struct file_map *map)
     if (map->data)
         munmap((void *)(uintptr_t)map->data, map->bytes);
     *map = (struct file_map){ 0 };
+}
+
+const char *file_temporary_folder(void)
+{
+    const char *dir = getenv("TMPDIR");
+    return dir && *dir ? dir : "/var/tmp";
+}
+
+int file_nameless(const char *dir)
+{
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
+        struct buf path = BUF_INIT; /* a file system that knows no such files */
+        file_join(&path, dir, "textmill-XXXXXX");
+        fd = mkostemp(path.data, O_CLOEXEC);
+        if (fd >= 0)
+            unlink(path.data);
+        buf_release(&path);
+    }
+    return fd >= 0 ? fd
+                   : err_set("cannot make a temporary file in '%s': %s", dir, strerror(errno));
 }
 
 /* ---- sequential input ------------------------------------------------------------------- */

@@ -38,6 +38,12 @@ struct file_map {
 int file_map(struct file_map *map, const char *path);
 void file_unmap(struct file_map *map);
 
+/* The folder for temporary files: what TMPDIR says, else /var/tmp. */
+const char *file_temporary_folder(void);
+
+/* A file without a name in `dir`, to write and to read: its descriptor, or -1. */
+int file_nameless(const char *dir);
+
 /* ---- sequential input ------------------------------------------------------------------- */
 
 /* Buffered reading that knows its offset. Not for two threads at once. */

@@ -1,54 +1,25 @@
 #include "tfrecord/record_file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/buf.h"
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/spill.h"
 #include "tfrecord/record.h"
 
-/* A temporary file; the name goes when it is mapped. */
-struct spill {
-    int fd;
-    struct buf path;
+enum { HELD_MAX = 1 << 18 }; /* a data set may have thousands of small shards */
+
+struct unpacking {
+    struct spill *to;
     int failed; /* the disk, and not the stream */
 };
 
-static int spill_open(struct spill *s)
+static int put(void *ctx, const void *bytes, size_t n)
 {
-    const char *dir = getenv("TMPDIR");
-    file_join(&s->path, dir && *dir ? dir : "/tmp", "textmill-records-XXXXXX");
-    s->fd = mkstemp(s->path.data);
-    if (s->fd < 0)
-        return err_set("cannot create '%s': %s", s->path.data, strerror(errno));
-    return 0;
-}
-
-static int spill_put(void *ctx, const void *bytes, size_t n)
-{
-    struct spill *s = ctx;
-    for (ssize_t w; n; n -= (size_t)w, bytes = (const char *)bytes + w) {
-        do
-            w = write(s->fd, bytes, n);
-        while (w < 0 && errno == EINTR);
-        if (w < 0) {
-            s->failed = 1;
-            return err_set("cannot write '%s' (TMPDIR says where): %s", s->path.data,
-                           strerror(errno));
-        }
-    }
-    return 0;
-}
-
-static int spill_close(struct spill *s, struct file_map *map)
-{
-    int result = close(s->fd) < 0 ? err_set("cannot close '%s': %s", s->path.data, strerror(errno))
-                                  : file_map(map, s->path.data);
-    unlink(s->path.data);
-    return result;
+    struct unpacking *u = ctx;
+    u->failed = spill_add(u->to, bytes, n) < 0;
+    return u->failed ? -1 : 0;
 }
 
 /* Says which record a stream breaks in: the first one that is not whole in what came of it. */
@@ -67,16 +38,16 @@ static void name_record(const struct file_map *records, const char *path)
 /* 1; 0 with the error when the stream is damaged; -1. */
 static int unpack(struct record_file *f, const char *path)
 {
-    struct spill s = { .fd = -1, .path = BUF_INIT };
-    int result = spill_open(&s);
-    if (!result) {
-        int good = compress_unpack(f->how, f->packed.data, f->packed.bytes, spill_put, &s) == 0;
-        result = spill_close(&s, &f->records) < 0 || s.failed ? -1 : good;
-        if (!result)
-            name_record(&f->records, path);
-    }
-    buf_release(&s.path);
-    return result < 0 ? err_in("cannot unpack '%s'", path) : result;
+    struct spill *s = f->unpacked = mem_alloc(sizeof *s);
+    struct unpacking u = { s, 0 };
+    spill_init(s, HELD_MAX);
+    int good = compress_unpack(f->how, f->packed.data, f->packed.bytes, put, &u) == 0;
+    if (u.failed || spill_finish(s) < 0)
+        return err_in("cannot unpack '%s'", path);
+    f->records = (struct file_map) { (const unsigned char *)s->data, s->bytes };
+    if (!good)
+        name_record(&f->records, path);
+    return good;
 }
 
 int record_file_salvage(struct record_file *f, const char *path)
@@ -94,7 +65,6 @@ int record_file_salvage(struct record_file *f, const char *path)
     f->how = compress_recognise(f->packed.data, f->packed.bytes);
     if (f->how == COMPRESS_NONE)
         return 1;
-    f->records = (struct file_map) { 0 };
     return unpack(f, path);
 }
 
@@ -108,8 +78,9 @@ int record_file_open(struct record_file *f, const char *path)
 
 void record_file_close(struct record_file *f)
 {
-    if (f->how != COMPRESS_NONE)
-        file_unmap(&f->records);
+    if (f->unpacked)
+        spill_release(f->unpacked);
+    free(f->unpacked);
     file_unmap(&f->packed);
     *f = (struct record_file) { .how = COMPRESS_NONE };
 }

@@ -2,9 +2,8 @@
  * record_file.h - a TFRecord file to read records from (record.h), compressed or not.
  *
  * A plain file is mapped as it is. A compressed one has no places to go to, so it is unpacked when
- * it is opened, into a temporary file without a name in the folder that TMPDIR says (else /tmp),
- * and that is mapped: offsets of its records are offsets in what was unpacked, and memory does not
- * depend on its size.
+ * it is opened, into memory if it is small and else into a temporary file (spill.h): offsets of its
+ * records are offsets in what was unpacked, and memory does not depend on its size.
  */
 #ifndef TEXTMILL_RECORD_FILE_H
 #define TEXTMILL_RECORD_FILE_H
@@ -12,9 +11,12 @@
 #include "common/file.h"
 #include "tfrecord/compress.h"
 
+struct spill;
+
 struct record_file {
     struct file_map packed;  /* the file itself */
     enum compression how;    /* by its content */
+    struct spill *unpacked;  /* NULL: plain */
     struct file_map records; /* what records are read from: `packed`, or what was in it */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/file.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/tool.h"
@@ -78,8 +79,7 @@ static int put_word(void *ctx, const char *word, size_t n)
 
 static const char *spill_folder(void)
 {
-    const char *folder = temporary_folder ? temporary_folder : getenv("TMPDIR");
-    return folder && *folder ? folder : "/var/tmp";
+    return temporary_folder ? temporary_folder : file_temporary_folder();
 }
 
 static int counting_work(void *ctx, void *item)

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* O_TMPFILE, mkostemp */
+#define _GNU_SOURCE /* qsort_r */
 #include "tokenizer/word_counts.h"
 
 #include <assert.h>
@@ -103,22 +103,6 @@ static uint32_t hash_word(const char *word, size_t n)
 
 /* ---- runs, written -------------------------------------------------------------------------- */
 
-/* A file without a name in `folder`; -1 with an error. */
-static int open_nameless(const char *folder)
-{
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
-        struct buf path = BUF_INIT; /* a file system that knows no such files */
-        file_join(&path, folder, "words-XXXXXX");
-        fd = mkostemp(path.data, O_CLOEXEC);
-        if (fd >= 0)
-            unlink(path.data);
-        buf_release(&path);
-    }
-    return fd >= 0 ? fd : err_set("cannot make a temporary file in '%s': %s", folder,
-                                  strerror(errno));
-}
-
 static int write_all(int fd, const struct buf *bytes)
 {
     for (size_t done = 0; done < bytes->len;) {
@@ -196,7 +180,7 @@ static struct sort_key *sorted(struct counted_words *l)
 /* Writes the table as a run, and empties it. */
 static int spill(struct word_counts *w)
 {
-    struct run_writer run = { open_nameless(w->folder), BUF_INIT };
+    struct run_writer run = { file_nameless(w->folder), BUF_INIT };
     if (run.fd < 0)
         return -1;
     mem_grow(w->runs, w->runs_cap, w->run_count + 1);
@@ -422,7 +406,7 @@ static int merge_runs(const int *fds, size_t count, row_put *put, void *ctx)
 /* Merges the first FAN_IN runs into one, which goes behind the last. */
 static int merge_first(struct word_counts *w)
 {
-    struct run_writer run = { open_nameless(w->folder), BUF_INIT };
+    struct run_writer run = { file_nameless(w->folder), BUF_INIT };
     if (run.fd < 0)
         return -1;
     int result = merge_runs(w->runs, FAN_IN, run_put, &run);

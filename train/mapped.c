@@ -159,14 +159,8 @@ static int open_file(struct mapped *m, const char *dir)
 {
     if (file_mkdirs(dir) < 0)
         return -1;
-    struct buf path = BUF_INIT;
-    file_join(&path, dir, "textmill-XXXXXX");
-    m->fd = mkstemp(path.data);
-    int result = m->fd < 0 ? err_set("cannot create '%s': %s", path.data, strerror(errno)) : 0;
-    if (!result)
-        unlink(path.data);
-    buf_release(&path);
-    if (result < 0)
+    m->fd = file_nameless(dir);
+    if (m->fd < 0)
         return -1;
     int failed = posix_fallocate(m->fd, 0, (off_t)m->bytes);
     if (failed) {

@@ -8,10 +8,11 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "common/spill.h"
 #include "wikiprep/arena.h"
-#include "wikiprep/spill.h"
 
 enum {
+    HELD_MAX = 16 << 20, /* bytes of templates in memory */
     PAGE_MAX_BYTES = 8 << 20, /* MediaWiki's own limit is 2 MiB */
     MEMOS_MAX_BYTES = 64 << 20,
     MEMO_MAX_BYTES = 1 << 16,
@@ -217,7 +218,7 @@ struct library *library_read(const char *path, int threads, const char *save)
     struct library *l = mem_zalloc(1, sizeof *l);
     struct output out = { 0 };
     buf_init(&l->date);
-    spill_init(&l->texts);
+    spill_init(&l->texts, HELD_MAX);
     dump_site_release(&l->site); /* makes it empty */
     struct dump *d = dump_open(path, PAGE_MAX_BYTES, threads);
     int result = d ? 0 : -1;

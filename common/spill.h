@@ -1,8 +1,8 @@
 /*
  * spill.h - bytes that are only added to, more than memory may hold.
  *
- * They stay in memory while they are few; then they go to a file without a name in $TMPDIR (or
- * /tmp), which is mapped when all are there.
+ * They stay in memory while they are few; then they go to a file without a name in the folder for
+ * temporary files (file.h), which is mapped when all are there.
  */
 #ifndef TEXTMILL_SPILL_H
 #define TEXTMILL_SPILL_H
@@ -12,14 +12,15 @@
 #include "common/buf.h"
 
 struct spill {
-    int fd;         /* -1: all in `held` */
+    int fd;         /* while it is open; -1 before */
+    size_t most;    /* to hold in memory */
     uint64_t bytes; /* added so far */
     struct buf held;
     const char *data; /* all of them, after spill_finish */
     int mapped;
 };
 
-void spill_init(struct spill *s);
+void spill_init(struct spill *s, size_t most);
 int spill_add(struct spill *s, const void *bytes, size_t n);
 int spill_finish(struct spill *s); /* nothing may be added any more */
 void spill_release(struct spill *s);
