@@ -32,7 +32,7 @@ struct source {
 struct dataset {
     struct source *sources;
     size_t count, cap;
-    uint32_t length;
+    uint32_t length;       /* 0: records as they are */
     int64_t record_length; /* ids of each TFRecord; 0: none read yet */
     uint64_t sequences, checksum, vocabulary;
 };
@@ -155,6 +155,8 @@ static int open_tfrecord(struct dataset *d, const char *path)
 
 static int open_megatron(struct dataset *d, const char *prefix)
 {
+    if (!d->length)
+        return err_set("%s: is a Megatron pair, TFRecords are wanted", prefix);
     struct source *s = add_source(d, prefix);
     struct buf path = BUF_INIT;
     struct manifest m;
@@ -250,9 +252,8 @@ static int open_path(struct dataset *d, const char *path)
     return result;
 }
 
-struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length)
+static struct dataset *open_paths(const char *const *paths, size_t count, uint32_t length)
 {
-    assert(length >= 2);
     struct dataset *d = mem_zalloc(1, sizeof *d);
     d->length = length;
     for (size_t i = 0; i < count; i++) {
@@ -262,6 +263,17 @@ struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t le
         }
     }
     return d;
+}
+
+struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length)
+{
+    assert(length >= 2);
+    return open_paths(paths, count, length);
+}
+
+struct dataset *dataset_open_records(const char *const *paths, size_t count)
+{
+    return open_paths(paths, count, 0);
 }
 
 void dataset_close(struct dataset *d)
@@ -315,7 +327,7 @@ static const struct source *find_source(const struct dataset *d, uint64_t i)
 }
 
 /* Where sequence i of the data set is. */
-static int where(const struct dataset *d, uint64_t i)
+int dataset_where(const struct dataset *d, uint64_t i)
 {
     const struct source *s = find_source(d, i);
     i -= s->first;
@@ -334,7 +346,7 @@ int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids)
         return -1; /* which names the token */
     if (!s->megatron.prefix &&
         check_length(d, read_record(s, i - s->first, d->length, ids)) < 0)
-        return where(d, i);
+        return dataset_where(d, i);
     return d->vocabulary ? dataset_check(d, i, ids, d->vocabulary) : 0;
 }
 
@@ -346,5 +358,17 @@ int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint
     if (most < vocabulary)
         return 0;
     err_set("has id %u, the vocabulary %llu", most, (ull)vocabulary);
-    return where(d, i);
+    return dataset_where(d, i);
+}
+
+int dataset_record(const struct dataset *d, uint64_t i, const void **data, size_t *n)
+{
+    assert(i < d->sequences);
+    const struct source *s = find_source(d, i);
+    struct record r;
+    if (record_read(&s->file.records, index_at(&s->index, i - s->first), &r) < 0)
+        return dataset_where(d, i);
+    *data = r.data;
+    *n = r.bytes;
+    return 0;
 }

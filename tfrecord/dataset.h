@@ -21,9 +21,11 @@ struct dataset;
 
 /* `length` counts the label too: sequence length + 1. NULL with an error that names the file. */
 struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length);
+/* Of records of any kind; Megatron pairs have none. */
+struct dataset *dataset_open_records(const char *const *paths, size_t count);
 void dataset_close(struct dataset *d);
 
-uint64_t dataset_count(const struct dataset *d);  /* sequences */
+uint64_t dataset_count(const struct dataset *d);  /* sequences, or records */
 uint64_t dataset_tokens(const struct dataset *d); /* count * (length - 1): labels to learn from */
 
 /* Of the vocabulary that made the data, from the manifest beside the shards; 0: not known. */
@@ -36,5 +38,10 @@ int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids);
 /* -1, with the same, when one of the ids that were read is not below `vocabulary`; the manifest's
  * is checked when reading. */
 int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint64_t vocabulary);
+
+/* Record i, where it stands. -1 with file, record and offset. */
+int dataset_record(const struct dataset *d, uint64_t i, const void **data, size_t *n);
+/* Puts file, record and offset in front of the error about sequence or record i. Returns -1. */
+int dataset_where(const struct dataset *d, uint64_t i);
 
 #endif

@@ -229,6 +229,7 @@ static int write_state(const char *dir, const struct checkpoint *c)
     kv_add(&state, "textmill", "checkpoint 1");
     kv_addf(&state, "step", "%" PRId64, c->step);
     kv_addf(&state, "position", "%" PRIu64, c->position);
+    kv_addf(&state, "tokens", "%" PRIu64, c->tokens);
     kv_addf(&state, "sequences", "%" PRIu64, c->sequences);
     kv_addf(&state, "milliseconds", "%.0f", c->seconds * 1e3);
     if (isfinite(c->validation))
@@ -328,6 +329,7 @@ static int parse_state(const char *dir, const struct kv *state, struct checkpoin
     if (!kind || strcmp(kind, "checkpoint 1"))
         return err_set("not a checkpoint of this program");
     if (kv_get_u64(state, "step", &step) < 0 || kv_get_u64(state, "position", &c->position) < 0 ||
+        kv_get_u64(state, "tokens", &c->tokens) < 0 ||
         kv_get_u64(state, "sequences", &c->sequences) < 0 ||
         kv_get_u64(state, "milliseconds", &milliseconds) < 0)
         return -1;

@@ -7,9 +7,10 @@
  *     training/optimizer.safetensors  the optimizer's moments of each tensor:
  *                                     NAME.moment1 and NAME.moment2, as far as it has them
  *     training/config.yaml            the configuration that made it
- *     training/state                  key=value: step, position (samples used), milliseconds,
- *                                     sequences (of the data set; 0 generated), validation (the
- *                                     loss at that step, where it was measured), and a line
+ *     training/state                  key=value: step, position (samples used), tokens,
+ *                                     milliseconds, sequences (of the data set; 0 generated),
+ *                                     validation (the loss at that step, where it was measured),
+ *                                     and a line
  *                                     file=NAME BYTES CRC32C for each file
  *
  * Everything random comes from counters (rng.h), so step and position are the whole random
@@ -29,6 +30,7 @@
 struct checkpoint {
     int64_t step;       /* updates done */
     uint64_t position;  /* samples used */
+    uint64_t tokens;    /* seen, without padding */
     uint64_t sequences; /* in the data set */
     double seconds;     /* of training, over all runs */
     double validation;  /* loss at this step; NAN: not measured */

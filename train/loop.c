@@ -39,6 +39,7 @@ struct loop {
     double began;           /* clock at seconds 0 of the whole training */
     double busy;            /* seconds of updates since the last log line, */
     int64_t logged_step;    /* which was this */
+    uint64_t logged_tokens;
     int skipped;            /* updates in a row that were skipped */
     struct sequences validation; /* a micro-batch */
     int lock;               /* of the output folder; -1: none */
@@ -59,11 +60,6 @@ static void catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-static uint64_t tokens_done(const struct loop *l)
-{
-    return (uint64_t)l->at.step * (uint64_t)plan_tokens_per_step(l->plan);
-}
-
 /* ---- starting and resuming ------------------------------------------------------------------------ */
 
 /* 1 when `key` is one of the words, which single blanks part. */
@@ -77,7 +73,8 @@ static int is_word(const char *key, const char *words)
 }
 
 static const char fixed_keys[] = /* another value would be another training */
-    "layers width heads inner positions vocabulary sequence-length optimizer seed";
+    "task layers width heads inner positions vocabulary types gelu dropout-first bare-head "
+    "sequence-length mask-tokens optimizer seed";
 static const char free_keys[] = /* no influence on the weights, or compared in another way */
     "profile output data validation vocab start-from save save-every keep log-every validate-every "
     "validation-batches group recompute memmap-dir memory";
@@ -247,10 +244,12 @@ static int open_loop(struct loop *l, int threads)
     file_join(&path, l->settings->output, "config.yaml");
     int result = file_write(path.data, l->config, strlen(l->config));
     if (!result)
-        result = metrics_open(&l->metrics, l->settings->output, l->at.step);
+        result = metrics_open(&l->metrics, l->settings->output, l->at.step, p->model.part,
+                              p->model.parts);
     buf_release(&path);
     l->began = log_seconds() - l->at.seconds;
     l->logged_step = l->at.step;
+    l->logged_tokens = l->at.tokens;
     return result;
 }
 
@@ -299,17 +298,39 @@ static void put_left(char text[32], double s)
         snprintf(text, 32, "%ld:%02ld:%02ld", n / 3600, n / 60 % 60, n % 60);
 }
 
+/* "  mlm 7.4312 (12.3 %)" for each part, if there are several. */
+static void put_parts(struct buf *out, const struct model *m, const struct metrics_point *p)
+{
+    for (int i = 0; i < m->parts && m->parts > 1; i++)
+        buf_addf(out, "  %s %.4f (%.1f %%)", m->part[i].name, p->part[i][METRICS_LOSS],
+                 100 * p->part[i][METRICS_ACCURACY]);
+}
+
 static void say(const struct loop *l, const struct metrics_point *p)
 {
+    struct buf parts = BUF_INIT;
     char validation[48] = "", left[32];
     if (!isnan(p->validation))
         snprintf(validation, sizeof validation, "  val %.4f", p->validation);
     double flops = plan_flops_per_token(l->plan);
-    double to_go = (double)(l->plan->steps - p->step) * (double)plan_tokens_per_step(l->plan);
-    put_left(left, p->tokens_per_second > 0 ? to_go / p->tokens_per_second : 0);
-    log_info("step %" PRId64 "/%" PRId64 "  loss %.4f%s  lr %.2e  norm %.3f  %.0f tok/s  "
-             "%.1f GFLOP/s  %s left", p->step, l->plan->steps, p->loss, validation, p->rate,
-             p->norm, p->tokens_per_second, p->tokens_per_second * flops * 1e-9, left);
+    put_left(left, (double)(l->plan->steps - p->step) * p->seconds);
+    put_parts(&parts, &l->plan->model, p);
+    log_info("step %" PRId64 "/%" PRId64 "  loss %.4f%s%s  lr %.2e  norm %.3f  %.0f tok/s  "
+             "%.1f GFLOP/s  %s left", p->step, l->plan->steps, p->loss, parts.data, validation,
+             p->rate, p->norm, p->tokens_per_second, p->tokens_per_second * flops * 1e-9, left);
+    buf_release(&parts);
+}
+
+/* Means by part; NAN where there is no label. */
+static void take_score(struct metrics_point *p, const struct model *m,
+                       const struct engine_score *score, enum metrics_value first)
+{
+    for (int i = 0; i < METRICS_PARTS; i++) {
+        double labels = i < m->parts ? (double)score->part[i].labels : 0;
+        p->part[i][first + METRICS_LOSS] = labels > 0 ? score->part[i].loss / labels : NAN;
+        p->part[i][first + METRICS_ACCURACY] =
+            labels > 0 ? (double)score->part[i].correct / labels : NAN;
+    }
 }
 
 /* One line of metrics; validation is empty where not measured. */
@@ -318,14 +339,18 @@ static int report_step(struct loop *l, const struct engine_score *score,
 {
     const struct model *m = &l->plan->model;
     double seconds = l->busy / (double)(l->at.step - l->logged_step);
+    double tokens = (double)(l->at.tokens - l->logged_tokens);
     struct metrics_point p = {
         .step = l->at.step, .loss = engine_loss(m, score),
         .validation = engine_loss(m, validation), .rate = rate, .norm = norm,
-        .tokens = tokens_done(l), .seconds = seconds, .elapsed = log_seconds() - l->began,
-        .tokens_per_second = seconds > 0 ? (double)plan_tokens_per_step(l->plan) / seconds : 0,
+        .tokens = l->at.tokens, .seconds = seconds, .elapsed = log_seconds() - l->began,
+        .tokens_per_second = l->busy > 0 ? tokens / l->busy : 0,
     };
+    take_score(&p, m, score, METRICS_LOSS);
+    take_score(&p, m, validation, METRICS_VALIDATION);
     l->busy = 0;
     l->logged_step = l->at.step;
+    l->logged_tokens = l->at.tokens;
     say(l, &p);
     return metrics_add(&l->metrics, &p);
 }
@@ -421,6 +446,7 @@ static int step(struct loop *l)
         return -1;
     l->at.step = t + 1;
     l->at.position += (uint64_t)plan_samples_per_step(l->plan);
+    l->at.tokens += (uint64_t)comm_sum_real(&l->comm, COMM_DATA, (double)batch.tokens);
     l->busy += log_seconds() - began;
 
     int validated = l->plan->validation && due(t + 1, s->validate_every, last);
@@ -479,7 +505,7 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
         char parameters[32];
         log_info("%s parameters, %s", log_count(parameters,
                  (uint64_t)tensor_parameters(&p->model.tensors)), ops_describe(l.ops));
-        uint64_t tokens = tokens_done(&l);
+        uint64_t tokens = l.at.tokens;
         int64_t first = l.at.step;
         double began = log_seconds();
         if (p->settings->profile)
@@ -491,7 +517,7 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
             failed = profile_finish(p->settings->profile, l.ops,
                                     (enum ops_precision)p->settings->precision, seconds) < 0;
         result->steps = l.at.step - first;
-        result->tokens = tokens_done(&l) - tokens;
+        result->tokens = l.at.tokens - tokens;
         if (failed && l.metrics.file) { /* a report of a run that diverged, too; its error is told */
             char error[1024];
             snprintf(error, sizeof error, "%s", err_get());

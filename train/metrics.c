@@ -12,6 +12,24 @@
 #include "common/js.h"
 #include "common/mem.h"
 
+static const char *const prefixes[METRICS_VALUES] = { "", "", "validation_", "validation_" };
+
+static int is_accuracy(enum metrics_value v)
+{
+    return v % METRICS_VALIDATION == METRICS_ACCURACY;
+}
+
+void metrics_name(char out[64], const struct metrics *m, int i, enum metrics_value v)
+{
+    snprintf(out, 64, "%s%s_%s", prefixes[v], m->parts[i].name, is_accuracy(v) ? "accuracy" : "loss");
+}
+
+static void put_tag(char out[64], const struct metrics *m, int i, enum metrics_value v)
+{
+    snprintf(out, 64, "%s/%s%s", is_accuracy(v) ? "accuracy" : "loss", prefixes[v],
+             m->parts[i].name);
+}
+
 static void keep(struct metrics *m, const struct metrics_point *p)
 {
     mem_grow(m->points, m->cap, m->count + 1);
@@ -26,8 +44,22 @@ static double real(const struct js *o, const char *key)
     return js_real(js_get(o, key), &v) < 0 ? NAN : v;
 }
 
+static void parse_parts(const struct metrics *m, const struct js *o, struct metrics_point *p)
+{
+    char name[64];
+    for (int i = 0; i < METRICS_PARTS; i++)
+        for (int v = 0; v < METRICS_VALUES; v++) {
+            p->part[i][v] = NAN;
+            if (i >= m->part_count)
+                continue;
+            metrics_name(name, m, i, (enum metrics_value)v);
+            p->part[i][v] = real(o, name);
+        }
+}
+
 /* One line; -1 when it is no point, as the last line of a killed run may be. */
-static int parse_point(const char *line, size_t n, struct metrics_point *p)
+static int parse_point(const struct metrics *m, const char *line, size_t n,
+                       struct metrics_point *p)
 {
     struct js *o = js_parse(line, n, "metrics");
     int64_t tokens = 0;
@@ -43,6 +75,7 @@ static int parse_point(const char *line, size_t n, struct metrics_point *p)
     p->seconds = real(o, "seconds");
     p->elapsed = real(o, "elapsed_seconds");
     p->tokens_per_second = real(o, "tokens_per_second");
+    parse_parts(m, o, p);
     js_free(o);
     return result;
 }
@@ -55,7 +88,7 @@ static int rewind_to(struct metrics *m, int64_t step)
         return -1;
     for (char *line = text.data, *lf; (lf = strchr(line, '\n')); line = lf + 1) {
         struct metrics_point p;
-        if (parse_point(line, (size_t)(lf - line), &p) < 0 || p.step > step)
+        if (parse_point(m, line, (size_t)(lf - line), &p) < 0 || p.step > step)
             break;
         keep(m, &p);
         buf_add(&kept, line, (size_t)(lf - line) + 1);
@@ -66,9 +99,10 @@ static int rewind_to(struct metrics *m, int64_t step)
     return result;
 }
 
-int metrics_open(struct metrics *m, const char *dir, int64_t step)
+int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
+                 int count)
 {
-    *m = (struct metrics){ 0 };
+    *m = (struct metrics){ .parts = parts, .part_count = count > 1 ? count : 0 };
     struct buf path = BUF_INIT;
     file_join(&path, dir, "metrics.jsonl");
     m->path = mem_strdup(path.data);
@@ -86,6 +120,7 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step)
 
 static int add_line(struct metrics *m, const struct metrics_point *p)
 {
+    char name[64];
     fprintf(m->file,
             "{\"step\":%lld,\"loss\":%.10g,\"learning_rate\":%.10g,\"gradient_norm\":%.10g,"
             "\"tokens\":%llu,\"seconds\":%.6f,\"elapsed_seconds\":%.3f,\"tokens_per_second\":%.1f",
@@ -93,25 +128,46 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
             p->seconds, p->elapsed, p->tokens_per_second);
     if (!isnan(p->validation))
         fprintf(m->file, ",\"validation_loss\":%.10g", p->validation);
+    for (int i = 0; i < m->part_count; i++)
+        for (int v = 0; v < METRICS_VALUES; v++) {
+            metrics_name(name, m, i, (enum metrics_value)v);
+            if (!isnan(p->part[i][v]))
+                fprintf(m->file, ",\"%s\":%.10g", name, p->part[i][v]);
+        }
     fputs("}\n", m->file);
     if (fflush(m->file) || ferror(m->file))
         return err_set("cannot write '%s': %s", m->path, strerror(errno));
     return 0;
 }
 
-int metrics_add(struct metrics *m, const struct metrics_point *p)
+static int add_event(struct metrics *m, const struct metrics_point *p)
 {
-    struct event_scalar scalars[] = {
+    enum { MOST = 5 + METRICS_PARTS * METRICS_VALUES };
+    char tags[MOST][64];
+    size_t n = 4;
+    struct event_scalar scalars[MOST] = {
         { "loss/train", p->loss },
         { "learning_rate", p->rate },
         { "gradient_norm", p->norm },
         { "tokens_per_second", p->tokens_per_second },
-        { "loss/validation", p->validation },
     };
+    if (!isnan(p->validation))
+        scalars[n++] = (struct event_scalar){ "loss/validation", p->validation };
+    for (int i = 0; i < m->part_count; i++)
+        for (int v = 0; v < METRICS_VALUES; v++) {
+            if (isnan(p->part[i][v]))
+                continue;
+            put_tag(tags[n], m, i, (enum metrics_value)v);
+            scalars[n] = (struct event_scalar){ tags[n], p->part[i][v] };
+            n++;
+        }
+    return event_write(&m->events, p->step, scalars, n);
+}
+
+int metrics_add(struct metrics *m, const struct metrics_point *p)
+{
     keep(m, p);
-    if (add_line(m, p) < 0)
-        return -1;
-    return event_write(&m->events, p->step, scalars, isnan(p->validation) ? 4 : 5);
+    return add_line(m, p) < 0 ? -1 : add_event(m, p);
 }
 
 int metrics_sync(struct metrics *m)

@@ -10,7 +10,10 @@
  * nats a label; gradient_norm is before clipping; tokens and elapsed_seconds count from step 0,
  * over all resumed runs; seconds is the mean of an update since the line before, without
  * validation and saving, and tokens_per_second follows from it; validation_loss stands where it
- * was measured (after the update).
+ * was measured (after the update). A loss of several parts has each of them too, with the share of
+ * labels that were the most likely: "mlm_loss":7.4,"mlm_accuracy":0.12,"nsp_loss":0.69, ..., and
+ * "validation_mlm_loss":7.2, .... In the TensorBoard file these are loss/mlm, accuracy/mlm,
+ * loss/validation_mlm and accuracy/validation_mlm.
  */
 #ifndef TEXTMILL_METRICS_H
 #define TEXTMILL_METRICS_H
@@ -19,7 +22,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "model/model.h"
 #include "train/event.h"
+
+enum { METRICS_PARTS = MODEL_PARTS };
+
+/* What is known of a part. */
+enum metrics_value {
+    METRICS_LOSS,
+    METRICS_ACCURACY,
+    METRICS_VALIDATION, /* and its accuracy behind it */
+    METRICS_VALUES = METRICS_VALIDATION + 2
+};
 
 struct metrics_point {
     int64_t step;
@@ -27,6 +41,7 @@ struct metrics_point {
     double rate, norm;
     uint64_t tokens;
     double seconds, elapsed, tokens_per_second;
+    double part[METRICS_PARTS][METRICS_VALUES]; /* NAN where not measured */
 };
 
 struct metrics {
@@ -35,11 +50,18 @@ struct metrics {
     char *path;
     FILE *file;
     struct event_writer events;
+    const struct model_part *parts; /* borrowed */
+    int part_count;                 /* 0 where the loss is of one piece */
 };
 
 /* Opens the files in folder `dir` to go on after `step`: points beyond it are dropped from the
- * files, the others are read back. Step 0 starts afresh. */
-int metrics_open(struct metrics *m, const char *dir, int64_t step);
+ * files, the others are read back. Step 0 starts afresh. The loss has `count` parts; what there is
+ * of each is written where there are several. */
+int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
+                 int count);
+
+/* The name of part i's value in metrics.jsonl, as "mlm_loss". */
+void metrics_name(char out[64], const struct metrics *m, int i, enum metrics_value v);
 
 int metrics_add(struct metrics *m, const struct metrics_point *p);
 int metrics_sync(struct metrics *m);  /* all on the disk */

@@ -73,7 +73,7 @@ struct frame {
 };
 
 /* Which number of a point a curve shows. */
-enum value { LOSS, VALIDATION, RATE, NORM, SPEED };
+enum value { LOSS, VALIDATION, RATE, NORM, SPEED, PARTS }; /* PARTS + part * METRICS_VALUES + value */
 
 static double value_of(const struct metrics_point *p, enum value v)
 {
@@ -88,8 +88,9 @@ static double value_of(const struct metrics_point *p, enum value v)
         return p->norm;
     case SPEED:
         return p->tokens_per_second;
+    default:
+        return p->part[(v - PARTS) / METRICS_VALUES][(v - PARTS) % METRICS_VALUES];
     }
-    return NAN;
 }
 
 static void collect(struct series *s, const struct metrics *m, enum value v)
@@ -267,6 +268,27 @@ static void put_chart(struct buf *out, const char *title, struct series *s, size
     buf_adds(out, "</svg></section>\n");
 }
 
+/* One number of each part, as training and validation show it. */
+static void put_part_chart(struct buf *out, const char *title, const struct page *p,
+                           const struct metrics *m, enum metrics_value v)
+{
+    static const char *const colours[METRICS_PARTS][2] = { { "#1f6fc5", "#e8590c" },
+                                                           { "#2b8a3e", "#862e9c" } };
+    struct series s[2 * METRICS_PARTS];
+    char names[2 * METRICS_PARTS][64];
+    size_t n = 0;
+    for (int i = 0; i < m->part_count; i++)
+        for (int k = 0; k < 2; k++, n++) {
+            enum metrics_value value = (enum metrics_value)((int)v + k * METRICS_VALIDATION);
+            snprintf(names[n], sizeof names[n], "%s, %s", m->parts[i].name,
+                     k ? "validation" : "training");
+            s[n] = (struct series){ .name = names[n], .colour = colours[i][k],
+                                    .width = 1.5, .dots = k };
+            collect(&s[n], m, (enum value)(PARTS + i * METRICS_VALUES + (int)value));
+        }
+    put_chart(out, title, s, n, p->steps, v == METRICS_ACCURACY);
+}
+
 static void put_charts(struct buf *out, const struct page *p, const struct metrics *m)
 {
     struct series loss[3] = { { .name = "training", .colour = "#a9c9ee", .width = 1 },
@@ -275,7 +297,12 @@ static void put_charts(struct buf *out, const struct page *p, const struct metri
     collect(&loss[0], m, LOSS);
     smooth(&loss[1], &loss[0]);
     collect(&loss[2], m, VALIDATION);
-    put_chart(out, "Loss (nats per token)", loss, 3, p->steps, 0);
+    put_chart(out, m->part_count ? "Loss (nats, sum of its parts)" : "Loss (nats per token)", loss,
+              3, p->steps, 0);
+    if (m->part_count) {
+        put_part_chart(out, "Parts of the loss (nats per label)", p, m, METRICS_LOSS);
+        put_part_chart(out, "Share of labels that were right", p, m, METRICS_ACCURACY);
+    }
     static const struct {
         const char *title, *colour;
         enum value value;
@@ -296,10 +323,35 @@ static void put_card(struct buf *out, const char *value, const char *name)
     buf_addf(out, "<div class=\"card\"><b>%s</b><span>%s</span></div>", value, name);
 }
 
+static void put_part_cards(struct buf *out, const struct metrics *m, const struct metrics_point *p,
+                           enum metrics_value v, const char *of)
+{
+    for (int i = 0; i < m->part_count; i++)
+        buf_addf(out, "<div class=\"card\"><b>%.4f</b><span>%s loss, %s<br>%.1f %% right</span></div>",
+                 p->part[i][v + METRICS_LOSS], m->parts[i].name, of,
+                 100 * p->part[i][v + METRICS_ACCURACY]);
+}
+
 static void put_loss_card(struct buf *out, double loss, const char *name)
 {
     buf_addf(out, "<div class=\"card\"><b>%.4f</b><span>%s<br>perplexity %.4g</span></div>", loss,
              name, exp(loss));
+}
+
+static void put_losses(struct buf *out, const struct metrics *m, const struct metrics_point *last,
+                       const struct metrics_point *validated, const struct metrics_point *best)
+{
+    if (m->part_count) {
+        put_part_cards(out, m, last, METRICS_LOSS, "training");
+        if (validated)
+            put_part_cards(out, m, validated, METRICS_VALIDATION, "validation");
+        return;
+    }
+    put_loss_card(out, last->loss, "training loss");
+    if (validated)
+        put_loss_card(out, validated->validation, "validation loss");
+    if (best && best != validated)
+        put_loss_card(out, best->validation, "best validation loss");
 }
 
 static void put_summary(struct buf *out, const struct page *p, const struct metrics *m)
@@ -313,11 +365,7 @@ static void put_summary(struct buf *out, const struct page *p, const struct metr
     }
     char value[96], count[32];
     buf_adds(out, "<div class=\"cards\">");
-    put_loss_card(out, last->loss, "training loss");
-    if (validated)
-        put_loss_card(out, validated->validation, "validation loss");
-    if (best && best != validated)
-        put_loss_card(out, best->validation, "best validation loss");
+    put_losses(out, m, last, validated, best);
     snprintf(value, sizeof value, "%lld of %lld", (long long)last->step, (long long)p->steps);
     put_card(out, value, "updates");
     put_card(out, log_count(count, (uint64_t)p->parameters), "parameters");

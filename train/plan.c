@@ -12,7 +12,7 @@
 
 const struct settings settings_default = {
     .layers = 12, .width = 768, .heads = 12,
-    .epsilon = 1e-5, .init_std = 0.02,
+    .epsilon = 1e-5, .attention_dropout = -1, .init_std = 0.02, .types = 2,
     .stride = 128, .question_tokens = 64, .micro_batch_size = 4, .group = 1,
     .learning_rate = 6e-4, .minimum_learning_rate = 6e-5, .warmup = 0.01,
     .power = 1, .decay_rate = 0.05, .decay_steps = 500, .cooldown = 0.2,
@@ -81,7 +81,9 @@ static int check_checksum(const struct plan *p, const struct samples *d, const c
 
 static struct samples_config samples_config(const struct plan *p)
 {
-    return (struct samples_config){ .T = p->engine.T, .seed = p->engine.seed,
+    return (struct samples_config){ .T = p->engine.T,
+                                    .mask_tokens = p->settings->mask_tokens,
+                                    .seed = p->engine.seed,
                                     .vocabulary = p->settings->vocabulary,
                                     .tokenizer = p->tokenizer, .google = p->settings->google,
                                     .stride = p->settings->stride,
@@ -113,14 +115,19 @@ static int open_all_data(struct plan *p, int want_data)
 /* When the vocabulary is known: that is what it has to be made of, or checked against. */
 static int make_data(struct plan *p)
 {
+    struct settings *s = p->settings;
+    if (!s->mask_tokens && p->data)
+        s->mask_tokens = p->data->mask_tokens;
+    else if (!s->mask_tokens)
+        s->mask_tokens = (int64_t)ceil(p->task->masked * (double)p->engine.T);
     struct samples_config c = samples_config(p);
-    if (is_generated(p->settings) && !(p->data = p->task->make(&c)))
+    if (is_generated(s) && !(p->data = p->task->make(&c)))
         return -1;
     struct samples *all[] = { p->data, p->validation };
     for (int i = 0; i < 2; i++) {
         if (!all[i])
             continue;
-        all[i]->ids = p->settings->vocabulary;
+        all[i]->ids = s->vocabulary;
         p->engine.most = larger(p->engine.most, p->engine.B * all[i]->most);
     }
     return 0;
@@ -140,6 +147,9 @@ static int sequence_length(struct plan *p)
     if (s->sequence_length > s->positions)
         return err_set("sequence-length %" PRId64 " is longer than the model's positions, %" PRId64,
                        s->sequence_length, s->positions);
+    if (s->mask_tokens > s->sequence_length)
+        return err_set("mask-tokens %" PRId64 " is more than sequence-length %" PRId64,
+                       s->mask_tokens, s->sequence_length);
     p->engine.T = s->sequence_length;
     return 0;
 }
@@ -187,6 +197,32 @@ static int take_from_folder(const struct plan *p)
         take(&s->vocabulary, d->vocabulary, c.vocabulary, "vocabulary") < 0)
         return -1;
     s->epsilon = c.epsilon;
+    if (c.kind == MODEL_GPT)
+        return 0;
+    s->gelu_tanh = c.gelu_tanh;
+    s->dropout_first = c.dropout_first;
+    s->bare_head = c.bare_head;
+    return take(&s->types, d->types, c.types, "types");
+}
+
+/* What would be set and never looked at. */
+static int refuse_settings(const struct plan *p)
+{
+    const struct settings *s = p->settings, *d = &settings_default;
+    const struct {
+        const char *name;
+        int set, has; /* has: the task looks at it */
+    } some[] = {
+        { "types", s->types != d->types, p->task->model != MODEL_GPT },
+        { "gelu", s->gelu_tanh, p->task->model != MODEL_GPT },
+        { "dropout-first", s->dropout_first, p->task->model != MODEL_GPT },
+        { "bare-head", s->bare_head, p->task->model == MODEL_BERT_PRETRAINING },
+        { "mask-tokens", s->mask_tokens != 0, p->task->model == MODEL_BERT_PRETRAINING },
+    };
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        if (some[i].set && !some[i].has)
+            return err_set("%s is given, but nothing of the task %s looks at it", some[i].name,
+                           p->task->name);
     return 0;
 }
 
@@ -195,11 +231,14 @@ static int make_model(struct plan *p)
     struct settings *s = p->settings;
     if (!s->inner)
         s->inner = 4 * s->width;
+    double attention_dropout = s->attention_dropout < 0 ? s->dropout : s->attention_dropout;
     struct model_config c = {
         .layers = s->layers, .width = s->width, .heads = s->heads, .inner = s->inner,
         .positions = s->positions, .vocabulary = s->vocabulary, .epsilon = s->epsilon,
-        .embedding_dropout = s->dropout, .attention_dropout = s->dropout,
-        .residual_dropout = s->dropout, .init_std = s->init_std, .kind = p->task->model, .types = 2,
+        .embedding_dropout = s->dropout, .attention_dropout = attention_dropout,
+        .residual_dropout = s->dropout, .init_std = s->init_std, .kind = p->task->model,
+        .types = s->types, .gelu_tanh = s->gelu_tanh, .dropout_first = s->dropout_first,
+        .bare_head = s->bare_head,
     };
     return p->task->init(&p->model, &c);
 }
@@ -334,7 +373,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
     *p = (struct plan){ .settings = s, .task = task_of((enum task_kind)s->task) };
     p->engine.seed = seed;
     p->engine.recompute = (enum recompute)s->recompute;
-    if (s->start_from && take_from_folder(p) < 0)
+    if (refuse_settings(p) < 0 || (s->start_from && take_from_folder(p) < 0))
         return -1;
     if (sequence_length(p) < 0 || batch_arithmetic(p) < 0 || load_tokenizer(p) < 0 ||
         open_all_data(p, want_data) < 0 || vocabulary(p) < 0 || make_data(p) < 0 ||
@@ -368,7 +407,8 @@ int64_t plan_tokens_per_step(const struct plan *p)
 
 double plan_flops_per_token(const struct plan *p)
 {
-    return model_flops_per_token(&p->model.config, p->engine.T, 1);
+    double predicted = (double)p->settings->mask_tokens / (double)p->engine.T;
+    return model_flops_per_token(&p->model.config, p->engine.T, predicted);
 }
 
 /* ---- the dry run -------------------------------------------------------------------------------- */
@@ -395,6 +435,8 @@ static void print_steps(const struct plan *p, struct buf *out)
     double tokens = (double)plan_tokens_per_step(p);
     double flops = plan_flops_per_token(p);
     put_int(out, "sequence_length", (uint64_t)p->engine.T);
+    if (p->settings->mask_tokens)
+        put_int(out, "mask_tokens", (uint64_t)p->settings->mask_tokens);
     put_int(out, "micro_batch_size", (uint64_t)p->engine.B);
     put_int(out, "accumulation", (uint64_t)p->engine.A);
     put_int(out, "global_batch_size", (uint64_t)plan_samples_per_step(p));

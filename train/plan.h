@@ -26,12 +26,14 @@ enum divergence { DIVERGENCE_STOP, DIVERGENCE_SKIP };
 struct settings {
     int task; /* enum task_kind */
     int64_t layers, width, heads, inner, positions, vocabulary;
-    double epsilon, dropout, init_std;
+    double epsilon, dropout, attention_dropout, init_std;
+    int64_t types;                       /* these of BERT: see struct model_config */
+    int gelu_tanh, dropout_first, bare_head;
     const char *start_from, *vocab;
     struct opt_list data, validation;
     int google; /* style */
     int64_t stride, question_tokens;
-    int64_t sequence_length, micro_batch_size, global_batch_size, group;
+    int64_t sequence_length, mask_tokens, micro_batch_size, global_batch_size, group;
     int recompute; /* enum recompute */
     int precision; /* enum ops_precision */
     int64_t steps;

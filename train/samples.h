@@ -41,6 +41,7 @@ struct samples {
     uint64_t count;    /* 0: they are made, and there is one of every number */
     int64_t most;      /* sequences in a sample */
     int encoder;       /* 1: the sequences have an encoder's arrays */
+    int64_t mask_tokens; /* masked words of a sequence, at most; 0: not of that kind */
     uint64_t tokens;   /* places for tokens in all; 0: they are made */
     uint64_t checksum; /* of the vocabulary that made them; 0: not known */
     uint64_t vocabulary; /* its size; 0: not known */
@@ -56,7 +57,7 @@ struct samples {
 /* What reading depends on. */
 struct samples_config {
     int64_t T;           /* tokens of a sequence, at most */
-    int64_t mask_tokens; /* masked words of a sequence, at most (BERT) */
+    int64_t mask_tokens; /* masked words of a sequence, at most (BERT); 0: what the data has */
     uint64_t seed;       /* of samples that are made */
     int64_t vocabulary;  /* and their ids */
     const struct tokenizer *tokenizer;        /* of texts; NULL: none. Borrowed for the call */
@@ -69,6 +70,12 @@ struct samples_config {
 struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
                                  const char *what);
 struct samples *samples_make_gpt(const struct samples_config *c);
+
+/* BERT in pre-training: the records of tfrecord/bert_rows.h, all of the shape of the first, which
+ * must be T and mask_tokens; or pairs of random ids. */
+struct samples *samples_open_bert(const struct samples_config *c, const struct opt_list *paths,
+                                  const char *what);
+struct samples *samples_make_bert(const struct samples_config *c);
 
 /* SQuAD: the windows of a file's questions, or random rows with answers. */
 struct samples *samples_open_squad(const struct samples_config *c, const struct opt_list *paths,

@@ -7,13 +7,15 @@
 
 #include "train/samples.h"
 
-enum task_kind { TASK_GPT, TASK_SQUAD };
-#define TASK_WORDS "gpt|squad" /* in the order of the enum */
+enum task_kind { TASK_GPT, TASK_BERT, TASK_SQUAD };
+#define TASK_WORDS "gpt|bert|squad" /* in the order of the enum */
 
 struct task {
+    const char *name;  /* the word of TASK_WORDS */
     const char *title; /* of the model, in the report */
     enum model_kind model;
     int64_t length; /* tokens of a sequence when nothing says how many */
+    double masked;  /* words of made sequences that are masked, as a share of their length */
 
     int (*init)(struct model *m, const struct model_config *c);
 

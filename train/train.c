@@ -1,5 +1,5 @@
 /*
- * train - trains a GPT from shards of tokens: options and wiring. What is decided before memory
+ * train - trains a GPT or a BERT from shards of tokens: options and wiring. What is decided before memory
  * is touched is in plan.c, the run in loop.c, the program of a step in engine.c.
  */
 #include <inttypes.h>
@@ -37,7 +37,15 @@ static const struct opt options[] = {
     { 0, "epsilon", OPT_REAL, &s.epsilon, "X", "of the layer norms", 1e-12, 1 },
     { 0, "dropout", OPT_REAL, &s.dropout, "P",
       "of embeddings, attention and both residual branches", 0, 0.99 },
+    { 0, "attention-dropout", OPT_REAL, &s.attention_dropout, "P",
+      "of attention alone; -1: as --dropout", -1, 0.99 },
     { 0, "init-std", OPT_REAL, &s.init_std, "X", "standard deviation of the first weights", 0, 1 },
+    { 0, "types", OPT_INT, &s.types, "N", "segments that BERT tells apart", 2, 1e6 },
+    { 0, "gelu", OPT_CHOICE, &s.gelu_tanh, "exact|tanh", "form of BERT's GELU", 0, 0 },
+    { 0, "dropout-first", OPT_FLAG, &s.dropout_first, NULL,
+      "BERT's embedding has its dropout before its layer norm", 0, 0 },
+    { 0, "bare-head", OPT_FLAG, &s.bare_head, NULL,
+      "BERT predicts words without transform and bias", 0, 0 },
     { 0, "start-from", OPT_TEXT, &s.start_from, "DIR",
       "begin with the weights of a model folder, at step 0", 0, 0 },
 
@@ -47,7 +55,9 @@ static const struct opt options[] = {
     { 0, "validation", OPT_LIST, &s.validation, "PATH", "validate on it", 0, 0 },
     { 0, "vocab", OPT_TEXT, &s.vocab, "DIR", "the tokenizer, saved with the model", 0, 0 },
     { 0, "sequence-length", OPT_INT, &s.sequence_length, "N",
-      "tokens of a sequence; 0: the positions, or 1024 (squad: 384)", 0, 1e7 },
+      "tokens of a sequence; 0: the positions, or 1024 (bert: 128, squad: 384)", 0, 1e7 },
+    { 0, "mask-tokens", OPT_INT, &s.mask_tokens, "N",
+      "bert: masked words of a sequence, at most; 0: the data's", 0, 1e6 },
     { 0, "train-file", OPT_LIST, &train_file, "FILE", "the same as --data", 0, 0 },
     { 0, "style", OPT_CHOICE, &s.google, "hf|google", "squad: how a context is cut into windows", 0,
       0 },
@@ -243,7 +253,7 @@ static int run_benchmarks(int argc, char **argv)
 }
 
 static const struct tool_command commands[] = {
-    { NULL, "[CONFIG.yaml]", "Train a GPT on shards of tokens.", options,
+    { NULL, "[CONFIG.yaml]", "Train a GPT or a BERT on shards of tokens.", options,
       TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND, 0, 1, run },
     { "benchmark", "[NAME...]", "Run named benchmarks, all or some, and print their figures.",
       benchmark_options, 0, 0, -1, run_benchmarks },
@@ -252,7 +262,7 @@ static const struct tool_command commands[] = {
 
 static const struct tool tool = {
     .name = "train",
-    .summary = "Train a GPT on shards of tokens.",
+    .summary = "Train a GPT or a BERT on shards of tokens.",
     .examples =
         "  train --data shards --vocab vocab --layers 4 --width 128 --heads 4 \\\n"
         "      --sequence-length 64 --steps 1000 -o model\n"

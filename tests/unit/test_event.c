@@ -113,13 +113,13 @@ Test(metrics, resumed_file_equals_an_uninterrupted_one)
     snprintf(file, sizeof file, "%s/metrics.jsonl", dir);
     struct metrics m;
     struct buf whole = BUF_INIT, resumed = BUF_INIT;
-    cr_assert_eq(metrics_open(&m, dir, 0), 0, "%s", err_get());
+    cr_assert_eq(metrics_open(&m, dir, 0, NULL, 1), 0, "%s", err_get());
     add_points(&m, 1, 9);
     metrics_close(&m);
     cr_assert_eq(file_read(file, &whole), 0);
 
     cr_assert_eq(truncate(file, (off_t)whole.len - 5), 0); /* killed while writing */
-    cr_assert_eq(metrics_open(&m, dir, 4), 0);
+    cr_assert_eq(metrics_open(&m, dir, 4, NULL, 1), 0);
     cr_assert_eq(m.count, 4);
     cr_assert_float_eq(m.points[3].validation, 3, 0);
     cr_assert(isnan(m.points[2].validation));
