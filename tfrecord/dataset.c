@@ -150,7 +150,7 @@ static int open_tfrecord(struct dataset *d, const char *path)
     buf_release(&index);
     s->count = s->index.count;
     d->sequences += s->count;
-    return !result && s->count ? check_first(d, s) : result;
+    return !result && s->count && d->length ? check_first(d, s) : result;
 }
 
 static int open_megatron(struct dataset *d, const char *prefix)
