@@ -1,0 +1,31 @@
+#!/bin/bash
+# evaluate.sh [ROUNDS]: tokens a second of WikiText perplexity with GPT-2 small, windows of 1,024 side by side,
+# all cores, in f32 and with products in bf16: ours and PyTorch's in turn, medians. Ours is what 12 windows
+# more take than 2, so that loading the model is not counted; PyTorch's counts the forward passes alone.
+rounds=${1:-3}
+text=$DATA/wikitext/wikitext-2.valid.tokens
+[ -f "$text" ] || { echo "evaluate: skipped, no $text"; exit 0; }
+cd "$(mktemp -d)" || exit 1
+trap 'rm -rf "$PWD"' EXIT
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+train "$ROOT/configs/gpt2-small.yaml" -q --data generated --vocabulary 50257 --sequence-length 64 --positions 1024 --micro-batch-size 1 \
+    --global-batch-size 1 --steps 1 -o model >/dev/null || exit 1
+head -c 10000 "$text" >few
+head -c 69000 "$text" >many
+seconds() { # precision file
+    local began
+    began=$(date +%s.%N)
+    tokens=$(evaluate wiki -q --model model --vocab "$DATA/tokenizers/gpt2-tokenizer.json" --sequence-length 1024 --stride 1024 \
+        --precision "$1" --json "$2" | sed -nE 's/.*"tokens": *([0-9]+).*/\1/p')
+    echo "$began $(date +%s.%N)" | awk '{ printf "%.3f\n", $2 - $1 }'
+}
+for precision in f32 bf16; do
+    : >a && : >b
+    for ((r = 0; r < rounds; r++)); do
+        seconds $precision few >f && few=$tokens && seconds $precision many >m
+        paste f m | awk -v n=$((tokens - few)) '{ print n / ($2 - $1) }' >>a
+        "$TEXTMILL_PYTHON" "$ROOT/tests/bench/torch_evaluate.py" $precision 2>/dev/null >>b
+    done
+    echo "$(median <a) $(median <b)" | awk -v p=$precision '{ printf "GPT-2 small evaluation %s: textmill %.0f tok/s", p, $1
+        if ($2 > 0) printf ", PyTorch %.0f tok/s, ratio %.2fx", $2, $1 / $2; else printf " (PyTorch is not installed)"; print "" }'
+done
