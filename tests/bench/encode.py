@@ -16,6 +16,15 @@ if peer == "tiktoken":
     ranks = load_tiktoken_bpe(f"{folder}/gpt2.tiktoken")
     encode = tiktoken.Encoding("gpt2", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}).encode_ordinary
     parts = [text]
+elif peer == "tensorflow-text":
+    import tensorflow as tf
+    import tensorflow_text
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    vocabulary = open(f"{folder}/bert-base-uncased-vocab.txt", encoding="utf-8").read().splitlines()
+    encode = tensorflow_text.FastBertTokenizer(vocabulary, lower_case_nfd_strip_accents=True).tokenize
+    parts = [tf.constant(text.splitlines(keepends=True))]  # all in one call
 else:
     from tokenizers import Tokenizer
 
