@@ -164,27 +164,43 @@ int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role)
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-static int begins(const char *text, size_t n, const char *with, size_t len)
+static inline int begins(const char *text, size_t n, const char *with, size_t len)
 {
     return n >= len && !memcmp(text, with, len);
 }
 
-/* A word's piece as Hugging Face's WordPiece decoder writes it, token by token: no space before
- * . ? ! , and n't, 'm, 's, 've, 're. */
-static void put_word(const struct vocabulary *v, int first, const char *bytes, size_t n,
-                     struct buf *out)
+/* Whether no space stands before it: . ? ! , and n't, 'm, 's, 've, 're. */
+static inline int closes_up(const char *bytes, size_t n)
 {
-    static const char *const close[] = { ".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re" };
-    int closes = 0;
-    if (!first && begins(bytes, n, wordpiece_prefix, 2)) {
-        buf_add(out, bytes + 2, n - 2);
-        return;
+    switch (n ? bytes[0] : 0) {
+    case '.':
+    case '?':
+    case '!':
+    case ',':
+        return 1;
+    case 'n':
+        return begins(bytes, n, "n't", 3);
+    case '\'':
+        return begins(bytes, n, "'m", 2) || begins(bytes, n, "'s", 2) ||
+               begins(bytes, n, "'ve", 3) || begins(bytes, n, "'re", 3);
+    default:
+        return 0;
     }
-    for (size_t i = 0; i < sizeof close / sizeof *close && v->cleanup; i++)
-        closes |= begins(bytes, n, close[i], strlen(close[i]));
-    if (!first && !closes)
-        buf_addc(out, ' ');
-    buf_add(out, bytes, n);
+}
+
+/* A word's piece as Hugging Face's WordPiece decoder writes it, token by token. */
+static inline void put_word(const struct vocabulary *v, int first, const char *bytes, size_t n,
+                            struct buf *out)
+{
+    int continues = !first && begins(bytes, n, wordpiece_prefix, 2);
+    size_t left = continues ? 2 : 0;
+    if (out->cap < out->len + n + 2)
+        buf_reserve(out, n + 2);
+    out->data[out->len] = ' ';
+    out->len += !first && !continues && !(v->cleanup && closes_up(bytes, n));
+    memcpy(out->data + out->len, bytes + left, n - left);
+    out->len += n - left;
+    out->data[out->len] = '\0';
 }
 
 static int is_special(const struct vocabulary *v, uint32_t id)
