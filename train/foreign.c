@@ -42,11 +42,18 @@ static const struct foreign table[] = {
     { "attn-pdrop", "dropout", NULL, NULL },
     { "dropout-prob", "dropout", NULL, NULL },
     { "hidden-dropout-prob", "dropout", NULL, NULL },
+    { "attention-probs-dropout-prob", "attention-dropout", NULL, NULL },
+    { "type-vocab-size", "types", NULL, NULL },
+    { "hidden-act", "gelu", "gelu=exact gelu_new=tanh gelu_pytorch_tanh=tanh", NULL },
+    { "use-cls-layer", "bare-head", "true=false false=true", NULL },
     { "layer-norm-epsilon", "epsilon", NULL, NULL },
     { "layer-norm-eps", "epsilon", NULL, NULL },
     { "initializer-range", "init-std", NULL, NULL },
+    { "model-type", "task", "gpt2=gpt", NULL },
 
     /* training */
+    { "task", "task", "pretraining=bert", NULL },
+    { "max-predictions-per-seq", "mask-tokens", NULL, NULL },
     { "seq-length", "sequence-length", NULL, NULL },
     { "max-len", "sequence-length", NULL, NULL },
     { "batch-size", "micro-batch-size", NULL, NULL },
@@ -71,9 +78,7 @@ static const struct foreign table[] = {
 
     /* of a model's folder, and of no weight */
     { "activation-function", NULL, NULL, NULL },
-    { "hidden-act", NULL, NULL, NULL },
     { "architectures", NULL, NULL, NULL },
-    { "model-type", NULL, NULL, NULL },
     { "bos-token-id", NULL, NULL, NULL },
     { "eos-token-id", NULL, NULL, NULL },
     { "pad-token-id", NULL, NULL, NULL },
@@ -92,6 +97,10 @@ static const struct foreign table[] = {
     { "wandb", NULL, NULL, NULL },
     { "do-train", NULL, NULL, NULL },
     { "duplication-factor", NULL, NULL, NULL },
+
+    /* of a model that is not made here */
+    { "use-qkv-bias", NULL, NULL, "queries, keys and values have biases, as other programs expect" },
+    { "use-attention-projection-bias", NULL, NULL, "the projection has a bias, as other programs expect" },
 
     /* of one kind of machine */
     { "loss-scaling", NULL, NULL, F32 },
@@ -280,6 +289,9 @@ int foreign_translate(struct yaml *y, const char *path)
             micro = strtoll(y->items[i].value, NULL, 10);
         i += !gone;
     }
+    /* who masks words trains a BERT */
+    if (yaml_get(y, "mask-tokens") && !yaml_get(y, "task"))
+        add(y, "task", "bert", 1);
     if (line && (product < 1 || micro < 1))
         return err_set("%s:%d: micro-batches by the update need a batch size of at least 1", path, line);
     snprintf(global, sizeof global, "%" PRId64, product * micro);
