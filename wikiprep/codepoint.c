@@ -183,6 +183,23 @@ size_t codepoint_read(const char *s, size_t n, unsigned *c)
     return len;
 }
 
+/* Letters whose other case is more than one. */
+static const char *special(unsigned c, unsigned (*change)(unsigned))
+{
+    static const struct {
+        unsigned c;
+        const char *upper;
+    } uppers_of[] = { { 0xDF, "SS" },    { 0x149, "ʼN" },   { 0x1F0, "J̌" },    { 0x587, "ԵՒ" },
+                      { 0xFB00, "FF" },  { 0xFB01, "FI" },  { 0xFB02, "FL" },  { 0xFB03, "FFI" },
+                      { 0xFB04, "FFL" }, { 0xFB05, "ST" },  { 0xFB06, "ST" } };
+    if (change == codepoint_lower && c == 0x130)
+        return "i̇";
+    for (size_t i = 0; change == codepoint_upper && i < sizeof uppers_of / sizeof *uppers_of; i++)
+        if (uppers_of[i].c == c)
+            return uppers_of[i].upper;
+    return NULL;
+}
+
 void codepoint_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned))
 {
     for (size_t i = 0, len; i < n; i += len) {
@@ -190,6 +207,8 @@ void codepoint_put(struct buf *out, const char *s, size_t n, unsigned (*change)(
         len = codepoint_read(s + i, n - i, &c);
         if (len == 1 && c >= 0x80)
             buf_addc(out, (int)c); /* no UTF-8 */
+        else if (c >= 0x80 && special(c, change))
+            buf_adds(out, special(c, change));
         else
             buf_add_utf8(out, change(c));
     }

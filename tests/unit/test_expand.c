@@ -1,0 +1,495 @@
+/* Templates, parser functions and magic words, as MediaWiki expands them. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/spill.h"
+#include "wikiprep/expand.h"
+#include "wikiprep/expression.h"
+#include "wikiprep/moment.h"
+#include "wikiprep/number.h"
+#include "wikiprep/plural.h"
+#include "wikiprep/visible.h"
+
+static struct buf out = BUF_INIT;
+
+/* ---- a small wiki ----------------------------------------------------------------------------- */
+
+/* Titles and texts, in turns. */
+static struct library *make_library(const char *lang, const char *const *pages, const char *save)
+{
+    char path[] = "/tmp/textmill-test-XXXXXX";
+    struct buf xml = BUF_INIT;
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0);
+    buf_addf(&xml,
+             "<mediawiki xml:lang=\"%s\"><siteinfo><sitename>Wiki</sitename>"
+             "<base>https://x.example.org/wiki/Main_Page</base><case>first-letter</case><namespaces>"
+             "<namespace key=\"0\"/><namespace key=\"10\">Vorlage</namespace></namespaces></siteinfo>",
+             lang);
+    for (; *pages; pages += 2) {
+        buf_addf(&xml, "<page><title>%s</title><revision><timestamp>2011-04-09T01:02:03Z</timestamp>"
+                       "<text>",
+                 pages[0]);
+        for (const char *s = pages[1]; *s; s++)
+            if (*s == '<')
+                buf_adds(&xml, "&lt;");
+            else if (*s == '&')
+                buf_adds(&xml, "&amp;");
+            else
+                buf_addc(&xml, *s);
+        buf_adds(&xml, "</text></revision></page>");
+    }
+    buf_adds(&xml, "</mediawiki>");
+    cr_assert_eq(write(fd, xml.data, xml.len), (ssize_t)xml.len);
+    close(fd);
+    struct library *l = library_read(path, 2, save);
+    cr_assert(l, "%s", err_get());
+    unlink(path);
+    buf_release(&xml);
+    return l;
+}
+
+static const char *const wiki[] = {
+    "Vorlage:Show", "[{{{1}}}|{{{2|none}}}|{{{x|}}}]",
+    "Vorlage:Pass", "{{show|{{{1}}}|x={{{x}}}}}",
+    "Vorlage:Both", "{{{a|A}}}{{{b|{{{a|B}}}}}}",
+    "Vorlage:Moved", "#REDIRECT [[Vorlage:Show]]",
+    "Vorlage:Twice", "#WEITERLEITUNG [[Vorlage:Moved]]",
+    "Vorlage:Item", "* item",
+    "Vorlage:Hidden", "a<noinclude>b</noinclude><includeonly>c</includeonly>",
+    "Vorlage:Only", "a<onlyinclude>b</onlyinclude>c<onlyinclude>d</onlyinclude>e",
+    "Vorlage:Loop", "x{{Loop}}y",
+    "Vorlage:Circle", "{{circle2}}",
+    "Vorlage:Circle2", "{{#iferror:{{circle}}|caught|missed}}",
+    "Vorlage:Name", "{{PAGENAME}}",
+    "Vorlage:Kilo", "{{show|0123456789}}{{show|0123456789}}{{show|0123456789}}",
+    "Vorlage:Lua", "before {{#invoke:Nowhere|f}} after",
+    "Vorlage:Native", "before {{#invoke:Nowhere|f}} after",
+    "Vorlage:Outer", "<{{native|{{{1}}}}}>",
+    "Moon", "article",
+    NULL
+};
+
+static enum expand_choice choose(void *ctx, const char *name, size_t n)
+{
+    (void)ctx;
+    if (n == 6 && !memcmp(name, "Native", 6))
+        return EXPAND_FIRST;
+    return n == 4 && !memcmp(name, "Note", 4) ? EXPAND_NOT : EXPAND_ALONE;
+}
+
+static const char *expand_in(struct library *l, const char *title, const char *text)
+{
+    const struct expand_page page = { title, 0, "7", "77", "2010-12-31T23:59:58Z" };
+    struct expander *x = expander_new(l, &(struct expand_options) { .choose = choose });
+    expand_text(x, &page, text, strlen(text), &out);
+    expander_free(x);
+    return out.data;
+}
+
+static struct library *library;
+
+static void open_wiki(void)
+{
+    library = make_library("en", wiki, NULL);
+}
+
+static void close_wiki(void)
+{
+    library_free(library);
+}
+
+TestSuite(expand, .init = open_wiki, .fini = close_wiki);
+
+#define CHECK_ON(title, text, expected)                                                          \
+    cr_expect_str_eq(expand_in(library, title, text), expected, "%s: %s", text, out.data)
+#define CHECK(text, expected) CHECK_ON("Talk:Sun/core", text, expected)
+
+/* ---- templates --------------------------------------------------------------------------------- */
+
+Test(expand, arguments)
+{
+    CHECK("{{show|a}} {{Show| a |x= b }} {{ show\n|a|b}}", "[a|none|] [ a |none|b] [a|b|]");
+    CHECK("{{show|a|1=b}} {{show|1=a|b}} {{show|2=\n b \n|a=c=d}}", "[b|none|] [b|none|] [{{{1}}}|b|]");
+    CHECK("{{show|}} {{show|a=b}} {{show|<!-- x -->a}}", "[|none|] [{{{1}}}|none|] [a|none|]");
+    CHECK("{{show|[[a|b]]}} {{show|{{show|c|d}}}} {{show|<nowiki>|</nowiki>}}",
+          "[[[a|b]]|none|] [[c|d|]|none|] [<nowiki>|</nowiki>|none|]");
+    CHECK("{{pass|a|x=b}} {{pass}} {{both|b=c}} {{both|a=c}}",
+          "[a|none|b] [{{{1}}}|none|{{{x}}}] Ac cc");
+    CHECK("{{ {{#if:|pass|show}} |{{{1|z}}}}} {{show|a{{!}}b|{{=}}}}", "[z|none|] [a|b|=|]");
+}
+
+Test(expand, pages)
+{
+    CHECK("{{Vorlage:show|a}} {{template:Show|a}} {{moved|a}} {{:Moon}}",
+          "[a|none|] [a|none|] [a|none|] <ref/>");
+    CHECK("{{hidden}} {{only}} <noinclude>x</noinclude><includeonly>y</includeonly>", "ac bd x");
+    CHECK("a{{item}}\n{{item}} {{#if:x|: b}}", "a\n* item\n* item \n: b");
+    CHECK("{{twice|a}}", "\n#REDIRECT [[Vorlage:Show]]"); /* one redirect is followed, no more */
+}
+
+Test(expand, what_is_not_closed_is_text)
+{
+    CHECK("{{show|a", "{{show|a");
+    CHECK("{{show|[[a}} {{show|b}}", "{{show|[[a}} [b|none|]");
+    CHECK("{{{{{1|show}}}|a}}", "[a|none|]");
+    CHECK("{ {{show|a}} } {{{x {{show|b}}", "{ [a|none|] } {{{x [b|none|]");
+    CHECK("<ref>{{show|a}}</ref><!-- {{show|a}} --><pre>{{show|a}}</pre><ref>x",
+          "<ref/><pre>{{show|a}}</pre><ref>x");
+    CHECK("a\n<!-- b -->\nc<!-- d --> e\n <!-- f --> <!-- g --> \nh", "a\nc e\nh");
+    CHECK("{{show|a\n==b}}==\n}}", "[a\n==b}}==\n|none|]");
+}
+
+Test(expand, bounds)
+{
+    CHECK("{{loop}}", "x<strong class=\"error\">Template loop</strong>y");
+    CHECK("{{circle}}", "caught");
+    struct buf deep = BUF_INIT;
+    for (int i = 0; i < 5000; i++)
+        buf_adds(&deep, "{{#if:x|");
+    buf_adds(&deep, "y");
+    for (int i = 0; i < 5000; i++)
+        buf_adds(&deep, "}}");
+    expand_in(library, "A", deep.data);
+    cr_expect(out.len < 10);
+    buf_clear(&deep); /* 8 MiB of templates on a page, of which 2 are shown */
+    for (int i = 0; i < 80000; i++)
+        buf_adds(&deep, "{{kilo}}");
+    expand_in(library, "A", deep.data);
+    size_t shown = 0;
+    for (const char *s = out.data; (s = strstr(s, "012")); s++)
+        shown++;
+    cr_expect_eq(shown, 3 * ((2048 << 10) / 108), "%zu", shown);
+    buf_release(&deep);
+}
+
+Test(expand, what_needs_lua)
+{
+    CHECK("{{lua}}", "before <ref/> after");
+    CHECK("{{native|a|b=c}} {{outer|x{{!}}y}}", "{{Native|a|b=c}} <{{Native|x{{!}}y}}>");
+    CHECK("{{native|a=b{{=}}c|d{{=}}e}} {{note|a}} {{#if:{{nowhere}}|some|none}}",
+          "{{Native|a=b=c|1=d=e}} {{Note|a}} some");
+}
+
+Test(expand, what_is_remembered_depends_on_no_page)
+{
+    CHECK_ON("One", "{{name}}{{item}}{{name}}", "One\n* itemOne");
+    CHECK_ON("Two", "{{name}}{{item}}{{name}}", "Two\n* itemTwo");
+}
+
+/* ---- functions ---------------------------------------------------------------------------------- */
+
+Test(expand, conditions)
+{
+    CHECK("{{#if: a | b | c }}{{#if: | b | c }}{{#if:\n|b}}{{#if:a}}{{#IF:a|b=c}}", "bcb=c");
+    CHECK("{{#ifeq:01|1.0|y|n}}{{#ifeq:a|A|y|n}}{{#ifeq:1e3|1000|y|n}}{{#ifeq:&amp;|&#38;|y}}"
+          "{{#ifeq: | |y|n}}{{#ifeq:0|-0|y|n}}{{#ifeq:1x|1|y|n}}",
+          "ynyyyyn");
+    CHECK("{{#iferror:{{#expr:1/0}}|e|ok}} {{#iferror:a|e}} {{#iferror:a|e|f}} {{#iferror:{{#expr:x}}}}",
+          "e a f ");
+    CHECK("{{#ifexpr:1>0|y|n}}{{#ifexpr:|y|n}}{{#ifexpr:0|y|n}} {{#ifexist:moon|y|n}}{{#ifexist:x|y|n}}",
+          "ynn yn");
+    CHECK("{{#if:{{{1}}}|y|n}}{{#if:{{{1|}}}|y|n}}{{#if:<ref>a</ref>|y|n}}", "yny");
+}
+
+Test(expand, switches)
+{
+    CHECK("{{#switch:b|a=1|b|c=2|d=3}}{{#switch:x|a=1|b=2|3}}{{#switch:x|#default=4|a=1}}"
+          "{{#switch:x|a=1}}{{#switch:02|1=a|2=b}}",
+          "234b");
+    CHECK("{{#switch:x|a|#default|b=5|c=6}}{{#switch:|=7|a=8}}{{#switch: a | a = b = c }}", "57b = c");
+    CHECK("{{#switch:a|a=1|a=2}}{{#switch:b|a=1|#default=2|3}}{{#switch:c|c}}", "13c");
+}
+
+Test(expand, texts)
+{
+    CHECK("{{lc:ÀB}}{{uc:éß}}{{ucfirst:éa}}{{lcfirst:ÉA}}{{lc:A<nowiki>B</nowiki>}}",
+          "àbÉSSÉaéAa<nowiki>B</nowiki>");
+    CHECK("{{padleft:7|3}}{{padleft:7|3|ab}}{{padright:ā|3|-}}{{padleft:abc|2}}{{padleft:a|3|}}",
+          "007ab7ā--abca");
+    CHECK("{{#len:añb}}{{#pos:añb|b}}{{#pos:a|b}}{{#rpos:aXbX|X}}{{#rpos:a|b}}{{#count:aXbX|X}}",
+          "323-12");
+    CHECK("{{#sub:añbc|1}} {{#sub:añbc|-2|1}} {{#sub:añbc|1|-1}} {{#sub:abc|9}} {{#replace:a b||_}}",
+          "ñbc b ñb  a_b");
+    CHECK("{{#explode:a-b-c|-|1}}{{#explode:a-b-c|-|-1}}{{#explode:a-b-c|-|9}}{{#explode:a-b-c|-|1|2}}",
+          "bcb-c");
+    CHECK("{{urlencode:ä b&/}} {{urlencode:ä b&/|PATH}} {{urlencode:ä b&/|WIKI}} {{#urldecode:%41+b}}",
+          "%C3%A4+b%26%2F %C3%A4%20b%26%2F %C3%A4_b%26/ A b");
+    CHECK("{{anchorencode: [[a|b]]  ''c''<i>d</i> }} {{anchorencode:{{{x}}}}}",
+          "b_cd &#123;&#123;&#123;x&#125;&#125;&#125;");
+    CHECK("{{#tag:pre|a|b=c|d='e'}}{{#tag:ref|a}}<poem>{{show|a}}</poem>",
+          "<pre b=\"c\" d=\"e\">a</pre><ref/><poem>[a|none|]</poem>");
+}
+
+Test(expand, titles)
+{
+    CHECK("{{PAGENAME}} {{FULLPAGENAME}} {{BASEPAGENAME}} {{SUBPAGENAME}} {{ROOTPAGENAME}}",
+          "Sun/core Talk:Sun/core Sun core Sun");
+    CHECK("{{NAMESPACE}} {{NAMESPACENUMBER}} {{TALKPAGENAME}} {{SUBJECTPAGENAMEE}} {{SUBJECTSPACE}}",
+          "Talk 1 Talk:Sun/core Sun/core ");
+    CHECK("{{PAGENAME:vorlage:a_b}} {{NAMESPACE:template:a}} {{PAGENAME:O'Neil & [b}}{{PAGENAME:O'N}}",
+          "A b Vorlage O&#39;N");
+    CHECK("{{#titleparts:a/b/c|2}} {{#titleparts:a/b/c|1|2}} {{#titleparts:a/b/c|-1}} {{#titleparts:a/b||-1}}",
+          "A/b b A/b b");
+    CHECK("{{#rel2abs:../x}} {{#rel2abs:./x|a/b}} {{#rel2abs:/x|a}} {{#rel2abs:x}} {{#rel2abs:..|a/b}}",
+          "Talk:Sun/x a/b/x a/x x a");
+    CHECK("{{ns:10}} {{ns:template}} {{nse:11}} {{localurl:a b|c=d}} {{fullurl:A}} {{SERVERNAME}}",
+          "Vorlage Vorlage Template_talk /w/index.php?title=A_b&c=d //x.example.org/wiki/A x.example.org");
+    CHECK("{{SITENAME}} {{CONTENTLANGUAGE}} {{PAGEID}} {{REVISIONID}} {{REVISIONYEAR}} {{NUMBEROFARTICLES}}",
+          "Wiki en 7 77 2010 1");
+    CHECK("{{DEFAULTSORT:x}}{{DISPLAYTITLE:x}}{{Pagename|a}}{{#property:p1}}", "<ref/>");
+}
+
+Test(expand, dates_of_the_dump)
+{
+    CHECK("{{CURRENTYEAR}}-{{CURRENTMONTH}}-{{CURRENTDAY2}} {{CURRENTTIME}} {{CURRENTDAYNAME}} {{CURRENTWEEK}}",
+          "2011-04-09 01:02 Saturday 14");
+    CHECK("{{#time:j F Y}} {{#time:Y-m-d|+1 week}} {{#time:F|2011-05-01|de}} {{#time:x|bogus}}",
+          "9 April 2011 2011-04-16 Mai <strong class=\"error\">Error: Invalid time.</strong>");
+    CHECK("{{#time:Y|1999}} {{#time:H:i|1234}} {{LOCALTIMESTAMP}} {{CURRENTMONTHNAMEGEN}}",
+          "1999 00:00 20110409010203 April");
+}
+
+Test(expand, a_saved_library_is_the_same)
+{
+    char path[] = "/tmp/textmill-saved-XXXXXX";
+    close(mkstemp(path));
+    library_free(make_library("en", wiki, path));
+    struct library *saved = library_read(path, 1, NULL);
+    cr_assert(saved);
+    cr_expect_str_eq(expand_in(saved, "A", "{{show|a}} {{only}} {{SITENAME}} {{CURRENTYEAR}}"),
+                     "[a|none|] bd Wiki 2011");
+    library_free(saved);
+    unlink(path);
+}
+
+Test(library, errors)
+{
+    cr_expect_null(library_read("/nowhere/x.xml", 1, NULL));
+    cr_expect(strstr(err_get(), "/nowhere/x.xml"));
+    cr_expect_null(library_read("/dev/null", 1, NULL));
+    cr_expect_str_eq(err_get(), "'/dev/null' is empty");
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------ */
+
+static const char *evaluate(const char *s)
+{
+    buf_clear(&out);
+    expression_evaluate((struct span) { s, strlen(s) }, &out, NULL);
+    return out.data;
+}
+
+#define IS(text, expected) cr_expect_str_eq(evaluate(text), expected, "%s: %s", text, out.data)
+
+Test(expression, operators)
+{
+    IS("", "");
+    IS("1+2*3^2", "19");
+    IS("(1+2)*-3", "-9");
+    IS("1/3", "0.33333333333333");
+    IS("10 mod 3 + -7 mod 3", "0");
+    IS("7.5 fmod 2", "1.5");
+    IS("5 mod 3.7", "2");
+    IS("1.005 round 2", "1.01");
+    IS("2.5 round 0", "3");
+    IS("1234 round -2", "1200");
+    IS("3 > 2 > 1", "0");
+    IS("1 = 1.0 and 2 <> 3 or 0", "1");
+    IS("not 0 + 1", "2");
+    IS("trunc -1.5 + ceil 1.2 + floor 1.8 + abs -2", "4");
+    IS("1e3e2", "100000");
+    IS("pi", "3.1415926535898");
+    IS("e^0", "1");
+    IS("sqrt 9 + ln 1 + exp 0 + sin 0 + cos 0", "5");
+    IS("2 &gt; 1", "1");
+    IS("5 − 2", "3");
+    IS("1.2.3", "1.2");
+}
+
+Test(expression, numbers)
+{
+    IS("10^15", "1.0E+15");
+    IS("10^14", "1.0E+14");
+    IS("10^13", "10000000000000");
+    IS("123456789 * 1000", "123456789000");
+    IS("1e-5", "1.0E-5");
+    IS("0.0001", "0.0001");
+    IS("12.5e-7", "1.25E-6");
+    IS("0*-1", "-0");
+    IS("1e400", "INF");
+}
+
+Test(expression, errors)
+{
+    IS("1/0", "Expression error: Division by zero.");
+    IS("(1", "Expression error: Unclosed bracket.");
+    IS("1)", "Expression error: Unexpected closing bracket.");
+    IS("1 2", "Expression error: Unexpected number.");
+    IS("1+", "Expression error: Missing operand for +.");
+    IS("* 2", "Expression error: Unexpected * operator.");
+    IS("foo", "Expression error: Unrecognized word \"foo\".");
+    IS("1 & 2", "Expression error: Unrecognized punctuation character \"&\".");
+    IS("sqrt -1", "Expression error: In sqrt: result is not a number.");
+    struct buf deep = BUF_INIT;
+    for (int i = 0; i < 1000; i++)
+        buf_adds(&deep, "(");
+    IS(deep.data, "Expression error: Stack exhausted.");
+    buf_release(&deep);
+}
+
+static const char *format(const char *lang, const char *s)
+{
+    struct number_style style = number_style(lang);
+    buf_clear(&out);
+    number_format((struct span) { s, strlen(s) }, &style, &out);
+    return out.data;
+}
+
+#define FORMAT(lang, text, expected) cr_expect_str_eq(format(lang, text), expected, "%s", out.data)
+
+Test(number, styles)
+{
+    FORMAT("en", "-1234567.50", "−1,234,567.50");
+    FORMAT("en", "1234 and 999, 12.", "1,234 and 999, 12.");
+    FORMAT("de", "1234.5", "1.234,5");
+    FORMAT("es", "1234", "1234");
+    FORMAT("es", "12345", "12\xC2\xA0" "345");
+    FORMAT("hi", "1234567", "12,34,567");
+    FORMAT("fa", "1234.5", "۱٬۲۳۴٫۵");
+    FORMAT("ru", "+5", "5");
+    FORMAT("en", "1e5", "100,000");
+    FORMAT("lv", ".5", ",5");
+}
+
+Test(number, plural_forms)
+{
+    static const struct {
+        const char *lang;
+        double n;
+        int form;
+    } cases[] = { { "en", 1, 0 },  { "en", 0, 1 },   { "fr", 0, 0 }, { "fr", 1.5, 0 }, { "ja", 5, 0 },
+                  { "ru", 21, 0 }, { "ru", 23, 1 },  { "ru", 12, 2 }, { "pl", 22, 1 }, { "pl", 21, 2 },
+                  { "cs", 3, 1 },  { "lv", 0, 0 },   { "lv", 21, 1 }, { "lv", 11, 0 }, { "ar", 2, 2 },
+                  { "ar", 11, 4 }, { "sl", 103, 2 }, { "lt", 22, 1 }, { "ga", 9, 3 },  { "en", 1.5, 1 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(plural_form(cases[i].lang, cases[i].n), cases[i].form, "%s %g", cases[i].lang,
+                     cases[i].n);
+}
+
+/* ---- dates ---------------------------------------------------------------------------------------- */
+
+static const char *date(const char *s)
+{
+    const struct moment now = { 2011, 4, 9, 1, 2, 3 }; /* a Saturday */
+    static const char iso[] = "Y-m-d H:i:s";
+    struct moment m;
+    buf_clear(&out);
+    if (moment_read((struct span) { s, strlen(s) }, &now, &m))
+        moment_format(&m, (struct span) { iso, sizeof iso - 1 }, "en", &out);
+    return out.data;
+}
+
+#define DATE(text, expected) cr_expect_str_eq(date(text), expected, "%s: %s", text, out.data)
+
+Test(moment, dates)
+{
+    DATE("2001-02-03", "2001-02-03 00:00:00");
+    DATE("3 February 2001", "2001-02-03 00:00:00");
+    DATE("February 3rd, 2001 4:05 pm", "2001-02-03 16:05:00");
+    DATE("Feb 2001", "2001-02-01 00:00:00");
+    DATE("20010203040506", "2001-02-03 04:05:06");
+    DATE("2001-02-03T04:05:06Z", "2001-02-03 04:05:06");
+    DATE("2001-02-03 04:05 +02:00", "2001-02-03 02:05:00");
+    DATE("2/3/2001", "2001-02-03 00:00:00");
+    DATE("3.2.2001", "2001-02-03 00:00:00");
+    DATE("2001-02-31", "2001-03-03 00:00:00");
+    DATE("@86400", "1970-01-02 00:00:00");
+    DATE("Sat, 3 Feb 2001", "2001-02-03 00:00:00");
+    DATE("2001-Feb-03", "2001-02-03 00:00:00");
+}
+
+Test(moment, relative_to_now)
+{
+    DATE("now", "2011-04-09 01:02:03");
+    DATE("12:30", "2011-04-09 12:30:00");
+    DATE("tomorrow", "2011-04-10 00:00:00");
+    DATE("+1 month", "2011-05-09 01:02:03");
+    DATE("2 days ago", "2011-04-07 01:02:03");
+    DATE("last day of february 2012", "2012-02-29 00:00:00");
+    DATE("first day of next month", "2011-05-01 01:02:03");
+    DATE("monday", "2011-04-11 00:00:00");
+    DATE("2011-01-31 +1 month", "2011-03-03 00:00:00");
+    DATE("5 June", "2011-06-05 00:00:00");
+}
+
+Test(moment, no_dates)
+{
+    DATE("bogus", "");
+    DATE("2011-13-01", "");
+    DATE("25:61", "");
+    DATE("31 31 2000", "");
+    DATE("12345", "");
+}
+
+Test(moment, formats)
+{
+    const struct moment m = { 2009, 12, 31, 15, 4, 5 }; /* a Thursday */
+    static const char all[] = "d D j l N w z W o F m M n t L Y y a A g G h H i s U c xrY xnY \"Y\" \\Y e P";
+    buf_clear(&out);
+    moment_format(&m, (struct span) { all, sizeof all - 1 }, "en", &out);
+    cr_expect_str_eq(out.data, "31 Thu 31 Thursday 4 4 364 53 2009 December 12 Dec 12 31 0 2009 09 pm PM 3 15 "
+                               "03 15 04 05 1262271845 2009-12-31T15:04:05+00:00 MMIX 2009 Y Y UTC +00:00");
+    buf_clear(&out);
+    moment_format(&m, (struct span) { "j xg Y, l", 9 }, "ru", &out);
+    cr_expect_str_eq(out.data, "31 декабря 2009, четверг");
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------- */
+
+Test(visible, elements)
+{
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        { "a<span style=\"display:none\">b<span>c</span></span>d", "a<ref/>d" },
+        { "a<span style='color:red; display : none'>b</span>d", "a<ref/>d" },
+        { "a<div class=\"x metadata y\">b</div>d", "a<ref/>d" },
+        { "a<div class=\"metadatax\">b</div>d", "a<div class=\"metadatax\">b</div>d" },
+        { "a<span class=error>b", "a<span class=error>b" },
+        { "a<span class=\"error\" />b</span>", "a<span class=\"error\" />b</span>" },
+        { "<b class=\"noprint\">x</b><b class=\"noprint\">y</b>z<", "<ref/><ref/>z<" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf_clear(&out);
+        buf_adds(&out, cases[i].text);
+        visible_filter(&out);
+        cr_expect_str_eq(out.data, cases[i].expected, "%s", out.data);
+    }
+}
+
+Test(spill, small_and_large)
+{
+    static const size_t sizes[] = { 0, 10, 40 << 20 };
+    char piece[1 << 16];
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        struct spill s;
+        spill_init(&s, 1 << 20);
+        for (size_t done = 0; done < sizes[k];) {
+            size_t n = sizes[k] - done < sizeof piece ? sizes[k] - done : sizeof piece;
+            memset(piece, (int)(done >> 16) + 1, n);
+            cr_assert_eq(spill_add(&s, piece, n), 0);
+            done += n;
+        }
+        cr_assert_eq(spill_finish(&s), 0);
+        cr_expect_eq(s.bytes, sizes[k]);
+        for (size_t i = 0; i < sizes[k]; i += 4099)
+            cr_assert_eq((unsigned char)s.data[i], (unsigned char)((i >> 16) + 1), "byte %zu", i);
+        spill_release(&s);
+    }
+}
