@@ -19,7 +19,11 @@
 #include "common/file.h"
 #include "common/kv.h"
 
-enum sink_format { SINK_DOCUMENTS, SINK_JSON };
+enum sink_format {
+    SINK_DOCUMENTS,
+    SINK_JSON,
+    SINK_CLASSIC /* documents without the stream's first and last line */
+};
 
 struct sink {
     enum sink_format format;

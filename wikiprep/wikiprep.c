@@ -15,6 +15,7 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/tool.h"
+#include "wikiprep/classic.h"
 #include "wikiprep/disambiguation.h"
 #include "wikiprep/dump.h"
 #include "wikiprep/expand.h"
@@ -40,7 +41,7 @@ static struct site_choice choice = { .namespaces = "0" };
 static struct opt_list page_names;
 static const char *index_path;
 static int64_t min_length;
-static int formulas, tables, filter_disambig, redirects, strict;
+static int formulas, tables, filter_disambig, redirects, strict, wikiextractor;
 static const char *templates_path, *save_path;
 
 static const struct opt options[] = {
@@ -71,6 +72,8 @@ static const struct opt options[] = {
       "take these sections alone, by their headings; \"lead\" is the text before them", 0, 0 },
     { 0, "discard-sections", OPT_TEXT, &choice.unwanted_sections, "LIST",
       "leave out these sections; \"default\": references, links and their kin", 0, 0 },
+    { 0, "wikiextractor", OPT_FLAG, &wikiextractor, NULL,
+      "write what WikiExtractor 3 would", 0, 0 },
     { 0, "min-length", OPT_INT, &min_length, "N",
       "leave out pages with fewer characters of text than this", 0, 1e9 },
     { 0, "filter-disambig", OPT_FLAG, &filter_disambig, NULL,
@@ -97,11 +100,12 @@ struct item {
     struct dump_page page;
     const struct site *site;
     struct wikitext *cleaner;
+    struct classic *classic; /* NULL: the cleaner's text is wanted */
     struct template_page templates; /* what the cleaner's templates know of the page */
     struct expander *expander;      /* NULL: templates are not expanded */
     struct buf expanded;
     struct document document;
-    struct buf text;       /* before it is split into sentences */
+    struct buf text;       /* of the cleaner, when the document's is another */
     struct buf categories; /* a line each */
     struct buf bytes;      /* as written; empty: nothing to write, because of: */
     enum { NO_TEXT, TOO_SHORT, DISAMBIGUATION, CATEGORY, REASONS } reason;
@@ -247,7 +251,7 @@ static int clean_text(struct item *item)
 {
     const struct dump_page *p = &item->page;
     const struct site *site = item->site;
-    struct buf *text = choice.sentences ? &item->text : &item->document.text;
+    struct buf *text = choice.sentences || item->classic ? &item->text : &item->document.text;
     item->reason = DISAMBIGUATION;
     if (filter_disambig && disambiguation_page(p->text.data, p->text.len))
         return 0;
@@ -264,8 +268,12 @@ static int clean_text(struct item *item)
         buf_clear(&item->document.text);
         return 1;
     }
+    if (item->classic) {
+        text = &item->document.text;
+        classic_clean(item->classic, p->title.data, source->data, source->len, text);
+    }
     item->reason = text->len ? TOO_SHORT : NO_TEXT;
-    if (!text->len || (min_length && characters(text) < min_length))
+    if ((!text->len && !item->classic) || (min_length && characters(text) < min_length))
         return 0;
     if (choice.sentences)
         sentence_split_text(item->site->model, &item->document.text, text->data, text->len);
@@ -289,10 +297,15 @@ static int clean_page(void *ctx, void *slot)
     buf_clear(&d->url);
     buf_clear(&d->title);
     buf_add(&d->id, p->id.data, p->id.len);
-    buf_add(&d->title, p->title.data, p->title.len);
+    if (item->classic)
+        classic_put_title(&d->title, p->title.data, p->title.len);
+    else
+        buf_add(&d->title, p->title.data, p->title.len);
     buf_addf(&d->url, "%s?curid=%s", item->site->base, p->id.data);
     if (json)
         record_put(&item->bytes, &r->layout, d, p, item->categories.data);
+    else if (item->classic)
+        classic_put(&item->bytes, d);
     else
         document_put(&item->bytes, d);
     return 0;
@@ -337,6 +350,8 @@ static struct item *new_item(struct library *library)
     buf_init(&item->categories);
     buf_init(&item->bytes);
     buf_init(&item->expanded);
+    if (wikiextractor)
+        item->classic = classic_new();
     if (library)
         item->expander =
             expander_new(library, &(struct expand_options) { choose, &item->templates });
@@ -348,6 +363,7 @@ static void free_item(struct item *item)
     dump_page_release(&item->page);
     document_release(&item->document);
     wikitext_free(item->cleaner);
+    classic_free(item->classic);
     expander_free(item->expander);
     buf_release(&item->expanded);
     buf_release(&item->text);
@@ -418,6 +434,18 @@ static int read_library(struct run *r)
     return r->library ? 0 : -1;
 }
 
+/* WikiExtractor's text has no choices. */
+static int check_wikiextractor(void)
+{
+    static const char *const choices[] = { "sentences", "lists",  "headings", "sections",
+                                           "tables",    "math",   "hatnotes", "discard-sections",
+                                           "train-sentences" };
+    for (size_t i = 0; i < sizeof choices / sizeof *choices && wikiextractor; i++)
+        if (tool_given(choices[i]))
+            return err_usage("--wikiextractor and --%s do not go together", choices[i]);
+    return 0;
+}
+
 static int check_options(struct run *r)
 {
     if (output_dir && !strcmp(output_dir, "-"))
@@ -438,6 +466,8 @@ static int check_options(struct run *r)
         return err_usage("--index wants --pages, and one FILE");
     if (page_names.count && !tool_given("namespaces"))
         choice.namespaces = NULL;
+    if (check_wikiextractor() < 0)
+        return -1;
     return record_layout_parse(&r->layout, field_list);
 }
 
@@ -500,7 +530,10 @@ static int run(int argc, char **argv)
     if (train_path)
         r.trainer = sentence_trainer_new();
     else
-        result = sink_open(&r.sink, output_dir, file_bytes, json ? SINK_JSON : SINK_DOCUMENTS,
+        result = sink_open(&r.sink, output_dir, file_bytes,
+                           json            ? SINK_JSON
+                           : wikiextractor ? SINK_CLASSIC
+                                           : SINK_DOCUMENTS,
                            choice.sentences);
     if (!result)
         result = run_pipeline(&r);
