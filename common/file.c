@@ -259,22 +259,52 @@ int input_line(struct input *in, char **line, size_t *len)
 
 /* ---- output under a temporary name ------------------------------------------------------- */
 
+/* A device, a pipe or a socket is written to: nothing may take its place. */
+static int is_special(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+/* What stands at the end of a symbolic link is to be replaced, not the link. */
+static char *resolve(const char *path)
+{
+    struct stat st;
+    char *target = !lstat(path, &st) && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+    return target ? target : mem_strdup(path);
+}
+
+static int open_special(struct output *out, const char *path)
+{
+    *out = (struct output){ .fd = open(path, O_WRONLY | O_CLOEXEC) };
+    if (out->fd < 0)
+        return err_set("cannot open '%s': %s", path, strerror(errno));
+    out->path = mem_strdup(path);
+    out->data = mem_alloc(CHUNK);
+    return 0;
+}
+
 int output_open(struct output *out, const char *path)
 {
+    if (!is_std(path) && is_special(path))
+        return open_special(out, path);
     *out = (struct output){ .fd = 1 };
     if (!is_std(path)) {
         struct buf temp = BUF_INIT;
-        buf_addf(&temp, "%s.tmp-%ld", path, (long)getpid());
+        out->path = resolve(path);
+        buf_addf(&temp, "%s.tmp-%ld", out->path, (long)getpid());
         out->fd = open(temp.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         if (out->fd < 0) {
             err_set("cannot create '%s': %s", temp.data, strerror(errno));
             buf_release(&temp);
+            free(out->path);
             *out = (struct output){ 0 };
             return -1;
         }
         out->temp = buf_detach(&temp);
+    } else {
+        out->path = mem_strdup("<stdout>");
     }
-    out->path = mem_strdup(is_std(path) ? "<stdout>" : path);
     out->data = mem_alloc(CHUNK);
     return 0;
 }
@@ -343,6 +373,13 @@ int output_close(struct output *out)
             err_set("cannot rename '%s' to '%s': %s", out->temp, out->path, strerror(errno));
             goto fail;
         }
+    } else if (out->fd != 1) {
+        int fd = out->fd;
+        out->fd = 1;
+        if (close(fd) < 0) {
+            err_set("cannot close '%s': %s", out->path, strerror(errno));
+            goto fail;
+        }
     }
     output_free(out);
     return 0;
@@ -388,6 +425,8 @@ void output_abandon(struct output *out)
         if (out->fd >= 0)
             close(out->fd);
         unlink(out->temp);
+    } else if (out->fd != 1) {
+        close(out->fd);
     }
     output_free(out);
 }

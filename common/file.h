@@ -71,10 +71,11 @@ int input_line(struct input *in, char **line, size_t *len);
 
 /* Written to "<path>.tmp-<pid>" beside `path`, and renamed when output_close finds every write,
  * the flush and the fsync well; after output_abandon, or when the process dies, nothing stands
- * under `path`. "-" is stdout: no temporary, no rename, and output_close flushes it.
+ * under `path`. "-" is stdout: no temporary, no rename, and output_close flushes it; likewise what
+ * is no file, such as a device or a pipe. Behind a symbolic link the file it leads to is replaced.
  * Errors stick: after a failed write every call fails. */
 struct output {
-    char *path, *temp; /* temp: NULL for stdout */
+    char *path, *temp; /* temp: NULL for stdout and devices */
     int fd;
     char *data;
     size_t len;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/buf.h"
@@ -236,6 +237,35 @@ Test(file, lines_of_any_length_and_offsets)
     buf_release(&text);
     cr_expect_eq(input_open(&in, "/nonexistent/x"), -1);
     expect_error("cannot open '/nonexistent/x'");
+}
+
+/* Devices and pipes are written to, and never replaced; so are files behind symbolic links. */
+Test(file, output_replaces_no_device)
+{
+    char dir[] = "/tmp/textmill-device-XXXXXX", target[4] = "";
+    struct buf fifo = BUF_INIT, link = BUF_INIT, file = BUF_INIT, text = BUF_INIT;
+    cr_assert(mkdtemp(dir));
+    file_join(&fifo, dir, "fifo");
+    file_join(&link, dir, "link");
+    file_join(&file, dir, "file");
+    cr_assert_eq(mkfifo(fifo.data, 0600), 0);
+    int fd = open(fifo.data, O_RDWR);
+    cr_assert_eq(file_write(fifo.data, "abc", 3), 0, "%s", err_get());
+    cr_expect_eq(read(fd, target, 3), 3);
+    cr_expect_str_eq(target, "abc");
+    struct stat st;
+    cr_expect(!stat(fifo.data, &st) && S_ISFIFO(st.st_mode));
+    cr_assert_eq(file_write(file.data, "old", 3), 0);
+    cr_assert_eq(symlink("file", link.data), 0);
+    cr_assert_eq(file_write(link.data, "new", 3), 0, "%s", err_get());
+    cr_expect(!lstat(link.data, &st) && S_ISLNK(st.st_mode));
+    cr_expect(file_read(file.data, &text) == 0 && !strcmp(text.data, "new"));
+    close(fd);
+    file_remove_tree(dir);
+    buf_release(&fifo);
+    buf_release(&link);
+    buf_release(&file);
+    buf_release(&text);
 }
 
 Test(file, output_appears_when_complete)
