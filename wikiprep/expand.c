@@ -229,15 +229,12 @@ int expand_parameter(struct expander *x, const struct frame *f, struct span name
                      struct span *value)
 {
     struct argument *a = find_argument(f, name);
-    if (!a || a->state == ARGUMENT_BUSY)
+    if (!a)
         return 0;
-    if (a->state == ARGUMENT_NEW) {
-        a->state = ARGUMENT_BUSY;
-        uint64_t special = x->special;
+    if (!a->is_known) {
         struct span s = nodes_value(x, f->caller, f->caller_tree, a->part->child);
-        (void)special;
         a->value = a->part->flags & NODE_NAMED ? span_space_trim(s) : s;
-        a->state = x->failed ? ARGUMENT_NEW : ARGUMENT_DONE;
+        a->is_known = !x->failed;
     }
     *value = a->value;
     return 1;
@@ -354,46 +351,52 @@ static const struct library_memo *usable_memo(const struct expander *x, const st
     return m;
 }
 
+static void use_memo(struct expander *x, const struct library_memo *memo)
+{
+    buf_add(&x->out, memo->text, memo->n);
+    x->work += memo->work;
+    x->included += memo->included;
+    x->within |= memo->within;
+    if (x->depth + memo->depth > x->deepest)
+        x->deepest = x->depth + memo->depth;
+}
+
 static void expand_page(struct expander *x, struct frame *f)
 {
     const struct library_memo *memo = usable_memo(x, f);
     if (memo) {
-        buf_add(&x->out, memo->text, memo->n);
-        x->work += memo->work;
-        x->included += memo->included;
-        x->within |= memo->within;
-        if (x->depth + memo->depth > x->deepest)
-            x->deepest = x->depth + memo->depth;
+        use_memo(x, memo);
         return;
     }
-    struct expander before = *x;
-    size_t mark = x->out.len;
+    size_t mark = x->out.len, included = x->included;
+    uint64_t special = x->special, work = x->work, within = x->within;
+    int deepest = x->deepest;
     x->within = f->page->bit;
     x->deepest = x->depth;
     const struct tree *t = library_tree(f->page, x->preprocessor);
     expand_nodes(x, f, t, t->nodes[0].child);
-    if (!f->argument_count && x->special == before.special && !x->failed)
+    if (!f->argument_count && x->special == special && !x->failed)
         library_remember(x->library, f->page,
                          (struct library_memo) { .text = x->out.data + mark,
                                                  .n = x->out.len - mark,
                                                  .depth = x->deepest - x->depth,
-                                                 .work = x->work - before.work,
-                                                 .included = x->included - before.included,
+                                                 .work = x->work - work,
+                                                 .included = x->included - included,
                                                  .within = x->within });
-    x->within |= before.within;
-    if (before.deepest > x->deepest)
-        x->deepest = before.deepest;
+    x->within |= within;
+    if (deepest > x->deepest)
+        x->deepest = deepest;
 }
 
-/* 0 when the bounds on depth, loops or size forbid it; then a hole is shown. */
-static int call_page(struct expander *x, const struct frame *f, const struct tree *t,
+/* Where the bounds on depth, loops or size forbid it, an error is shown, or a hole. */
+static void call_page(struct expander *x, const struct frame *f, const struct tree *t,
                      const struct node *call, struct library_page *page)
 {
     size_t mark = x->out.len;
     if (f->depth >= DEPTH_MAX || is_within(f, page)) {
         x->special++;
         expand_error(x, "Template loop");
-        return 0;
+        return;
     }
     struct frame *inner = arena_take(&x->arena, sizeof *inner);
     *inner = (struct frame) { .caller = f,
@@ -413,9 +416,7 @@ static int call_page(struct expander *x, const struct frame *f, const struct tre
     if (x->included > INCLUDED_MAX) {
         buf_truncate(&x->out, mark);
         expand_hole(x);
-        return 0;
     }
-    return 1;
 }
 
 static void call_template(struct expander *x, const struct frame *f, const struct tree *t,
@@ -463,7 +464,6 @@ static int call_function(struct expander *x, const struct frame *f, const struct
     struct span function = { name.s, (size_t)(colon - name.s) };
     struct function_call c = { .frame = f, .tree = t, .count = 1 };
     c.first = span_space_trim((struct span) { colon + 1, name.n - function.n - 1 });
-    c.line_start = call->flags & NODE_LINE_START;
     uint32_t first = t->nodes[call->child].next;
     for (uint32_t i = first; i; i = t->nodes[i].next)
         c.count++;

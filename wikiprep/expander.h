@@ -20,8 +20,8 @@ struct argument {
     struct span name;
     const struct node *part;
     struct argument *next; /* with the same hash */
-    enum { ARGUMENT_NEW, ARGUMENT_BUSY, ARGUMENT_DONE } state;
-    struct span value; /* when DONE */
+    int is_known; /* it was asked for: */
+    struct span value;
 };
 
 /* A template that is being expanded, or the page. */
@@ -66,7 +66,6 @@ struct function_call {
     struct span first;          /* what stands behind the colon, expanded and trimmed */
     const struct node **parts;  /* the others: parts[1] is the second */
     int count;                  /* with the first */
-    int line_start;
 };
 
 /* ---- expanding to the end of x->out --------------------------------------------------------- */

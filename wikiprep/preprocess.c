@@ -36,16 +36,15 @@ struct part {
     uint32_t name_head, name_tail; /* before it */
     uint32_t equals;               /* where it is in the source */
     uint32_t pipe;                 /* where the part begins: its pipe */
-    uint32_t comment_end, visual_end;
-    uint8_t has_equals, has_comment;
+    uint8_t has_equals;
 };
 
 /* Something open. */
 struct open {
-    char sign;        /* '{', '[', '-' for "-{", '\n' for a heading */
+    char sign; /* '{', '[', '\n' for a heading */
     uint8_t line_start;
-    uint32_t count;   /* of its signs */
-    uint32_t start;   /* where the signs that are left begin */
+    uint32_t count; /* of its signs that are not closed yet */
+    uint32_t start; /* where they begin */
     size_t first_part;
 };
 
@@ -58,7 +57,8 @@ struct preprocessor {
     size_t depth, stack_cap;
     struct part *parts; /* of the page, then of all that is open */
     size_t part_count, parts_cap;
-    int no_more_gt, find_only, fake_line_start, variants;
+    int no_more_gt, fake_line_start;
+    int find_only; /* 1: up to the next <onlyinclude> nothing counts; 0: in one; -1: there is none */
     uint8_t no_close[TAG_ALL];
 };
 
@@ -172,19 +172,12 @@ static void on_line_start(struct preprocessor *p)
     while (count < HEADING_MAX && p->i + count < p->n && p->s[p->i + count] == '=')
         count++;
     const struct open *o = top(p);
-    int named = o && (o->sign == '{' || o->sign == '-') && p->part_count - o->first_part > 1 &&
-                !part(p)->has_equals;
+    int named = o && o->sign == '{' && p->part_count - o->first_part > 1 && !part(p)->has_equals;
     if (!count || (count == 1 && named))
         return; /* it looks like key=value */
     push(p, (struct open) { .sign = '\n', .start = (uint32_t)p->i, .count = (uint32_t)count });
     add_text(p, p->i, p->i + count);
     p->i += count;
-}
-
-/* The end of a heading's line: its nodes are text of what surrounds it, closed or not. */
-static void on_heading_end(struct preprocessor *p)
-{
-    break_top(p, 0);
 }
 
 /* ---- tags -------------------------------------------------------------------------------- */
@@ -395,6 +388,25 @@ static void close_braces(struct preprocessor *p, size_t matched)
     add_node(p, call);
 }
 
+/* The inner two brackets are closed: all is text, and outer ones stay open. */
+static void close_link(struct preprocessor *p)
+{
+    struct open o = *top(p);
+    struct part inside = p->parts[o.first_part];
+    p->depth--;
+    p->part_count = o.first_part;
+    o.count -= 2;
+    size_t inner = o.start + o.count;
+    if (o.count >= 2)
+        push(p, o);
+    else
+        add_text(p, o.start, inner);
+    add_text(p, inner, inner + 2);
+    append_list(p, part(p), inside.head, inside.tail);
+    add_text(p, p->i, p->i + 2);
+    p->i += 2;
+}
+
 static void on_close(struct preprocessor *p)
 {
     struct open *o = top(p);
@@ -408,23 +420,7 @@ static void on_close(struct preprocessor *p)
     } else if (close == '}') {
         close_braces(p, count > 3 ? 3 : count);
     } else {
-        struct open rest = *o;
-        uint32_t left = rest.count - 2;
-        o->start += left; /* the inner two brackets are closed: text */
-        size_t first = rest.first_part;
-        uint32_t open_at = o->start;
-        struct part inside = p->parts[first];
-        p->depth--;
-        p->part_count = first;
-        rest.count = left;
-        if (left >= 2)
-            push(p, rest);
-        else
-            add_text(p, rest.start, rest.start + left);
-        add_text(p, open_at, open_at + 2);
-        append_list(p, part(p), inside.head, inside.tail);
-        add_text(p, p->i, p->i + 2);
-        p->i += 2;
+        close_link(p);
     }
 }
 
@@ -445,7 +441,7 @@ static const uint8_t special[256] = {
     ['['] = 1, [']'] = 1, ['{'] = 1, ['}'] = 1, ['<'] = 1, ['|'] = 1, ['='] = 1, ['\n'] = 1,
 };
 
-/* Moves over text that nothing in needs a look. */
+/* Moves over text that needs no look. */
 static void skip_text(struct preprocessor *p)
 {
     size_t i = p->i;
@@ -464,7 +460,7 @@ static void on_sign(struct preprocessor *p)
         on_angle(p);
     } else if (c == '\n') {
         if (sign == '\n') {
-            on_heading_end(p);
+            break_top(p, 0); /* a heading, closed or not, is text; its line's end comes next */
         } else {
             add_text(p, p->i, p->i + 1);
             p->i++;
@@ -498,7 +494,7 @@ static int find_only(struct preprocessor *p)
 
 static void walk(struct preprocessor *p)
 {
-    if (!p->find_only || p->find_only < 0)
+    if (p->find_only < 0)
         on_line_start(p);
     while (p->i < p->n) {
         if (p->find_only > 0 && !find_only(p))
@@ -526,10 +522,9 @@ void preprocess(struct preprocessor *p, struct tree *tree, const char *source, s
     p->depth = p->part_count = tree->count = 0;
     p->no_more_gt = p->fake_line_start = 0;
     memset(p->no_close, 0, sizeof p->no_close);
-    p->find_only = mode == PREPROCESS_INCLUDED && memmem(source, n, "<onlyinclude>", 13) &&
-                           memmem(source, n, "</onlyinclude>", 14)
-                       ? 1
-                       : -1;
+    int only = mode == PREPROCESS_INCLUDED && memmem(source, n, "<onlyinclude>", 13) &&
+               memmem(source, n, "</onlyinclude>", 14);
+    p->find_only = only ? 1 : -1;
     new_node(p, NODE_PART, 0, n);
     push_part(p, 0);
     walk(p);
