@@ -29,6 +29,7 @@ struct bert_shards {
     void (*written)(uint64_t records); /* told now and then, by one thread at a time */
 
     uint64_t documents, records, sequences, tokens; /* made: the result */
+    uint64_t single; /* documents of one sentence, whose B are all of other documents */
 };
 
 /* The share of places in rows that have a token: what packing is for. */

@@ -3,8 +3,8 @@
  *
  * Paths are TFRecord files (feature input_ids), folders of *.tfrecord, or Megatron prefixes
  * (PREFIX.bin and PREFIX.idx, with or without the ending). TFRecord: one sequence a record, cut to
- * `length`; shorter ones are errors, and so are records of two lengths. Megatron: all tokens end to end,
- * sequence i being tokens [i*(length-1), i*(length-1) + length), so that each begins with the
+ * `length`; shorter ones are errors, and so are records of two lengths. Megatron: all tokens end to
+ * end, sequence i being tokens [i*(length-1), i*(length-1) + length), so that each begins with the
  * last token of the one before.
  *
  * Files are memory-mapped and found by index; nothing is read before it is asked for, and both
@@ -21,6 +21,7 @@ struct dataset;
 
 /* `length` counts the label too: sequence length + 1. NULL with an error that names the file. */
 struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length);
+
 /* Of records of any kind; Megatron pairs have none. */
 struct dataset *dataset_open_records(const char *const *paths, size_t count);
 void dataset_close(struct dataset *d);
@@ -41,6 +42,7 @@ int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint
 
 /* Record i, where it stands. -1 with file, record and offset. */
 int dataset_record(const struct dataset *d, uint64_t i, const void **data, size_t *n);
+
 /* Puts file, record and offset in front of the error about sequence or record i. Returns -1. */
 int dataset_where(const struct dataset *d, uint64_t i);
 

@@ -108,6 +108,9 @@ static int run_bert(struct intake *s)
         log_info("%" PRIu64 " sequences in %" PRIu64 " rows: %.4f a row, %.2f%% of places used",
                  b.sequences, b.records, (double)b.sequences / (double)b.records,
                  100 * bert_shards_efficiency(&b));
+    if (!result && b.single)
+        log_warn("%" PRIu64 " of %" PRIu64 " documents have one sentence only: what follows it is "
+                 "always another document's", b.single, b.documents);
     tool_count("records", b.records);
     return result;
 }
