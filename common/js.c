@@ -130,6 +130,17 @@ int js_bool(const struct js *v, int *out)
     return 0;
 }
 
+static int add_text(const char *text, size_t n, void *out)
+{
+    buf_add(out, text, n);
+    return 0;
+}
+
+void js_print(struct buf *out, const struct js *v)
+{
+    json_dump_callback(value(v), add_text, out, JSON_ENCODE_ANY);
+}
+
 void js_quote(struct buf *out, const char *s, size_t n)
 {
     static const char *const named[] = { ['"'] = "\\\"", ['\\'] = "\\\\", ['\n'] = "\\n",

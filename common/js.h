@@ -40,6 +40,9 @@ int js_real(const struct js *v, double *out);         /* 0, or -1 if no number *
 int js_int(const struct js *v, int64_t *out);         /* 0, or -1 if no integer */
 int js_bool(const struct js *v, int *out);            /* 0, or -1 if neither true nor false */
 
+/* Appends the value as JSON text, in one line. */
+void js_print(struct buf *out, const struct js *v);
+
 /* Appends s[0..n) as a JSON string with its quotes; bytes of valid UTF-8 stay as they are. */
 void js_quote(struct buf *out, const char *s, size_t n);
 

@@ -57,14 +57,17 @@ int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const cha
 
 /* ---- merges.txt ---------------------------------------------------------------------------- */
 
-/* The id of a name in the byte alphabet. */
+/* The id of a token as files spell it. */
 static int64_t find_named(const struct vocabulary *v, const char *token, size_t n,
                           struct buf *bytes)
 {
     buf_clear(bytes);
     int64_t id = -1;
-    if (alphabet_decode(bytes, token, n) == 0)
-        id = vocabulary_find(v, bytes->data, bytes->len);
+    if (!v->byte_level)
+        buf_add(bytes, token, n);
+    else if (alphabet_decode(bytes, token, n) < 0)
+        return err_set("'%.*s' is no token", (int)n, token);
+    id = vocabulary_find(v, bytes->data, bytes->len);
     return id >= 0 ? id : err_set("'%.*s' is no token", (int)n, token);
 }
 
@@ -76,7 +79,8 @@ int merge_named(struct vocabulary *v, const char *left, size_t left_len, const c
     buf_add(&joined, bytes.data, bytes.len);
     if (a >= 0)
         b = find_named(v, right, right_len, &bytes);
-    buf_add(&joined, bytes.data, bytes.len);
+    size_t prefix = strlen(v->prefix) < bytes.len ? strlen(v->prefix) : bytes.len;
+    buf_add(&joined, bytes.data + prefix, bytes.len - prefix);
     if (b >= 0) {
         id = vocabulary_find(v, joined.data, joined.len);
         if (id < 0)

@@ -1,12 +1,11 @@
 /*
  * files.h - vocabulary files, read and written.
  *
- * tokenizer.json (Hugging Face tokenizers): the byte-level BPE family and BERT's. Read: model BPE
- *   with either spelling of merges; pre_tokenizer ByteLevel, or a Sequence of Split (behaviour
- *   Isolated) and ByteLevel; added_tokens. Model WordPiece with BertNormalizer,
- *   BertPreTokenizer, and the post_processors TemplateProcessing and BertProcessing. truncation
- *   and padding say how batches are made and are not used. Whatever would change the ids and is
- *   not supported is an error that names it.
+ * tokenizer.json (Hugging Face tokenizers): model BPE, over bytes or over characters, with either
+ *   spelling of merges, and WordPiece; the normalizers, pre-tokenizers and decoders of steps.h and
+ *   decoder.h; the post-processors TemplateProcessing, BertProcessing and RobertaProcessing; added
+ *   tokens. truncation and padding say how batches are made and are not used. Whatever would change
+ *   the ids and is not supported is an error that names it.
  * vocab.json, merges.txt (GPT-2): tokens in the byte alphabet; one merge a line in order of rank,
  *   the first line may be "#version: ..." and CR or a blank last line do no harm. The token
  *   "<|endoftext|>" is special.
@@ -45,18 +44,24 @@ void wordpiece_frame(struct vocabulary *v, int cased);
 /* Finds [PAD] [UNK] [CLS] [SEP] [MASK] among the tokens; -1 where [UNK] is none. */
 int bert_roles(struct vocabulary *v);
 void bert_templates(struct vocabulary *v); /* [CLS] A [SEP], [CLS] A [SEP] B [SEP] */
+
+/* The post-processor of tokenizer.json. */
+int post_processor_read(struct vocabulary *v, const struct js *post);
+void templates_print(const struct vocabulary *v, struct buf *out);
 extern const char *const bert_role_names[TOKENIZER_ROLES];
 void vocab_txt_print(const struct vocabulary *v, struct buf *out);
 
-/* WordPiece in tokenizer.json: all but the added tokens, which are read and written before. */
+/* WordPiece in tokenizer.json: the model; the rest follows where the file has BERT's own. */
 int wordpiece_json_read(struct vocabulary *v, const struct js *root);
-void wordpiece_json_print(const struct vocabulary *v, struct buf *out);
+void wordpiece_json_print_model(const struct vocabulary *v, struct buf *out);
+void bert_normalizer_print(const struct vocabulary *v, struct buf *out);
+int bert_json_read(struct vocabulary *v, const struct js *normalizer);
 
-/* One merge of two names in the byte alphabet. -1: a name is no token, or their join is none. */
+/* One merge of two names, as files spell them. -1: a name is no token, or their join is none. */
 int merge_named(struct vocabulary *v, const char *left, size_t left_len, const char *right,
                 size_t right_len);
 
-/* Appends a token as a JSON string: in the byte alphabet, added tokens as they are. */
+/* Appends a token as a JSON string, as files spell it. */
 void token_print(const struct vocabulary *v, uint32_t id, struct buf *out);
 
 /* Writes tokenizer.json, tokenizer_config.json, vocab.json, merges.txt and, where ranks alone say

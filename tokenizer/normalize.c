@@ -54,15 +54,20 @@ static void put_ranges(struct normalizer *n, const struct unicode_range *r, uint
             n->table[c] = entry;
 }
 
-static int is_chinese(const struct normalizer *n, uint32_t c)
+int normalize_is_chinese(uint32_t c)
 {
     static const struct unicode_range hf[] = {
         { 0x3400, 0x4DBF },   { 0x4E00, 0x9FFF },   { 0xF900, 0xFAFF },   { 0x20000, 0x2A6DF },
         { 0x2A700, 0x2B73F }, { 0x2B740, 0x2B81F }, { 0x2B920, 0x2CEAF }, { 0x2F800, 0x2FA1F },
         { 1, 0 },
     };
+    return in_ranges(hf, c);
+}
+
+static int is_chinese(const struct normalizer *n, uint32_t c)
+{
     int google = n->rules.google && c >= 0x2B820 && c < 0x2B920;
-    return n->rules.chinese_chars && (google || in_ranges(hf, c));
+    return n->rules.chinese_chars && (google || normalize_is_chinese(c));
 }
 
 /* Neither table has the capital I with a dot, whose lower case is two characters. */

@@ -33,6 +33,8 @@ struct subword *subword_new(const struct vocabulary *v)
     }
     if (v->byte_level)
         vocabulary_byte_ids(v, byte_ids);
+    for (int b = 0; b < 256 && v->byte_level; b++)
+        byte_ids[b] = byte_ids[b] < 0 ? v->roles[TOKENIZER_UNKNOWN] : byte_ids[b];
     s->bpe = bpe_new(byte_ids, v->merges, v->merge_count);
     return s;
 }
@@ -58,7 +60,7 @@ void subword_scratch_release(struct subword_scratch *s)
 static int64_t find_token(const struct vocabulary *v, const char *bytes, size_t n)
 {
     int64_t id = vocabulary_find(v, bytes, n);
-    return id >= 0 && v->tokens[id].kind != TOKEN_HOLE ? id : -1;
+    return id >= 0 && v->tokens[id].in_model ? id : -1;
 }
 
 /* Adds the tokens of the bytes, if all have one. */
@@ -116,8 +118,8 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
         return 0;
     }
     if (v->ignore_merges) {
-        int64_t id = vocabulary_find(v, piece, n);
-        if (id >= 0 && (!v->byte_level || v->tokens[id].kind == TOKEN_MODEL)) {
+        int64_t id = find_token(v, piece, n);
+        if (id >= 0) {
             ids_add(out, (uint32_t)id);
             return 0;
         }

@@ -96,7 +96,7 @@ static void print_ids(struct batch *b, const struct ids *ids)
 static int encode_document(struct encoding *c, struct encoder *e, struct batch *b,
                            const char *text, size_t n)
 {
-    int by_line = b->sentences && !as_ids && tokenizer_is_wordpiece(c->t);
+    int by_line = b->sentences && !as_ids && !tokenizer_tiles(c->t);
     b->ids.count = b->sentence_ends.count = 0;
     if (b->sentences && !as_ids && !by_line) {
         buf_clear(&b->repaired);

@@ -5,6 +5,8 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "tokenizer/added.h"
+#include "tokenizer/decoder.h"
 #include "tokenizer/files.h"
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/subword.h"
@@ -19,13 +21,7 @@ struct tokenizer {
     uint64_t checksum;
     uint32_t *whole; /* tokens that are what their own bytes are encoded as, in order of id */
     size_t whole_count;
-    /* Per kind of encoding and pass over the text: the added tokens looked for, and the bytes
-     * with which one begins. */
-    struct added_set {
-        struct added_token *items;
-        size_t count;
-        unsigned char first[256];
-    } added[2][2];
+    struct added_set added[2]; /* what each pass over the text looks for */
 };
 
 /* ---- the tokenizer --------------------------------------------------------------------------- */
@@ -43,18 +39,26 @@ static uint64_t checksum(const struct vocabulary *v)
     return h;
 }
 
-/* Pass 0 looks for the tokens that are not "normalized", pass 1 for the others. */
-static void collect_added(struct tokenizer *t)
+/* Pass 0 looks for the tokens that are not "normalized", pass 1 for the others, as they are after
+ * normalization. */
+static int collect_added(struct tokenizer *t)
 {
-    for (size_t i = 0; i < t->v.added_count; i++) {
+    struct stepper *s = stepper_new(&t->v.normalizer, &t->v.pre_tokenizer);
+    struct buf text = BUF_INIT;
+    int result = 0, lost;
+    for (size_t i = 0; i < t->v.added_count && !result; i++) {
         const struct added_token *a = &t->v.added[i];
-        for (int special = a->special; special < 2; special++) {
-            struct added_set *set = &t->added[special][a->normalized];
-            set->items = mem_resize(set->items, set->count + 1, sizeof *set->items);
-            set->items[set->count++] = *a;
-            set->first[(unsigned char)t->v.blob.data[t->v.tokens[a->id].at]] = 1;
-        }
+        const char *content = t->v.blob.data + a->at;
+        buf_clear(&text);
+        if (a->normalized)
+            result = stepper_normalize(s, content, a->len, &text, &lost);
+        else
+            buf_add(&text, content, a->len);
+        added_put(&t->added[a->normalized], a, text.data, text.len);
     }
+    buf_release(&text);
+    stepper_free(s);
+    return result;
 }
 
 /* Most words of a text are tokens: an encoder knows them from the start. */
@@ -82,11 +86,14 @@ struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
     struct tokenizer *t = mem_zalloc(1, sizeof *t);
     t->v = *v;
     vocabulary_init(v);
-    if (t->v.model == VOCABULARY_WORDPIECE)
+    if (t->v.model == VOCABULARY_WORDPIECE && !t->v.general)
         t->normalizer = normalizer_new(&t->v.rules);
     t->subword = subword_new(&t->v);
     t->checksum = checksum(&t->v);
-    collect_added(t);
+    if (collect_added(t) < 0) {
+        tokenizer_free(t);
+        return NULL;
+    }
     find_whole(t);
     return t;
 }
@@ -113,8 +120,8 @@ void tokenizer_free(struct tokenizer *t)
 {
     if (!t)
         return;
-    for (int i = 0; i < 4; i++)
-        free(t->added[i / 2][i % 2].items);
+    added_release(&t->added[0]);
+    added_release(&t->added[1]);
     free(t->whole);
     subword_free(t->subword);
     normalizer_free(t->normalizer);
@@ -155,6 +162,11 @@ int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n)
 int tokenizer_is_wordpiece(const struct tokenizer *t)
 {
     return t->v.model == VOCABULARY_WORDPIECE;
+}
+
+int tokenizer_tiles(const struct tokenizer *t)
+{
+    return t->v.byte_level && !t->v.general;
 }
 
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role)
@@ -203,14 +215,19 @@ static inline void put_word(const struct vocabulary *v, int first, const char *b
     out->data[out->len] = '\0';
 }
 
+/* The added token of an id, or NULL. */
+static const struct added_token *find_added(const struct vocabulary *v, uint32_t id)
+{
+    for (size_t i = 0; i < v->added_count && v->tokens[id].is_added; i++)
+        if (v->added[i].id == id)
+            return &v->added[i];
+    return NULL;
+}
+
 static int is_special(const struct vocabulary *v, uint32_t id)
 {
-    if (v->tokens[id].kind != TOKEN_ADDED)
-        return 0;
-    for (size_t i = 0; i < v->added_count; i++)
-        if (v->added[i].id == id)
-            return v->added[i].special;
-    return 0;
+    const struct added_token *a = find_added(v, id);
+    return a && a->special;
 }
 
 static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
@@ -244,11 +261,39 @@ static int decode_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n
     return 0;
 }
 
+/* Through the steps of the vocabulary's decoder, which take names in the byte alphabet. */
+static int decode_names(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
+                        struct buf *out)
+{
+    const struct vocabulary *v = &t->v;
+    struct strings names = STRINGS_INIT;
+    struct buf name = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < n && !result; i++) {
+        size_t len;
+        const char *bytes = vocabulary_bytes(v, ids[i], &len);
+        if (!bytes)
+            result = bad_id(t, ids[i], i);
+        else if (!(skip && is_special(v, ids[i]))) {
+            buf_clear(&name);
+            vocabulary_name(v, ids[i], &name);
+            strings_add(&names, name.data, name.len);
+        }
+    }
+    if (!result)
+        result = decoder_run(v->decoder, &names, out);
+    strings_release(&names);
+    buf_release(&name);
+    return result;
+}
+
 static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
                   struct buf *out)
 {
     int wordpiece = t->v.model == VOCABULARY_WORDPIECE;
-    if (!skip && !wordpiece)
+    if (t->v.decoder)
+        return decode_names(t, ids, n, skip, out);
+    if (!skip && !wordpiece && !t->v.respelled)
         return decode_bytes(t, ids, n, out);
     const struct vocabulary *v = &t->v;
     int first = 1;
@@ -259,7 +304,10 @@ static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int 
             return bad_id(t, ids[i], i);
         if (skip && is_special(v, ids[i]))
             continue;
-        if (wordpiece)
+        const struct added_token *a = v->respelled ? find_added(v, ids[i]) : NULL;
+        if (a)
+            buf_add(out, v->blob.data + a->at, a->len);
+        else if (wordpiece)
             put_word(v, first, bytes, len, out);
         else
             buf_add(out, bytes, len);
@@ -305,11 +353,12 @@ struct encoder {
     const struct tokenizer *t;
     struct split *split; /* one or the other */
     struct words *words;
+    struct stepper *stepper;
     struct words *letters; /* for places: the walk over one character, made when wanted */
     struct ids sources;
     struct subword_scratch scratch;
     struct wordcache *cache;
-    struct buf repaired, prefixed;
+    struct buf repaired, prefixed, normalized;
     struct pieces tiles; /* that follow one another */
     size_t bounds[1024];
 };
@@ -324,7 +373,9 @@ struct encoder *encoder_new(const struct tokenizer *t)
 {
     struct encoder *e = mem_zalloc(1, sizeof *e);
     e->t = t;
-    if (t->normalizer)
+    if (t->v.general)
+        e->stepper = stepper_new(&t->v.normalizer, &t->v.pre_tokenizer);
+    else if (t->normalizer)
         e->words = words_new(t->normalizer);
     else
         e->split = split_new(&t->v.splitter);
@@ -336,6 +387,7 @@ struct encoder *encoder_new(const struct tokenizer *t)
     }
     buf_init(&e->repaired);
     buf_init(&e->prefixed);
+    buf_init(&e->normalized);
     return e;
 }
 
@@ -344,6 +396,7 @@ void encoder_free(struct encoder *e)
     if (!e)
         return;
     split_free(e->split);
+    stepper_free(e->stepper);
     words_free(e->words);
     words_free(e->letters);
     ids_release(&e->sources);
@@ -351,6 +404,7 @@ void encoder_free(struct encoder *e)
     wordcache_free(e->cache);
     buf_release(&e->repaired);
     buf_release(&e->prefixed);
+    buf_release(&e->normalized);
     free(e);
 }
 
@@ -365,18 +419,21 @@ static const char *with_prefix_space(struct encoder *e, const char *text, size_t
     return e->prefixed.data;
 }
 
-/* A walk over the pieces of a text without added tokens. */
-static void cut_begin(struct encoder *e, const char *text, size_t n)
+/* A walk over the pieces of a normalized text without added tokens. `first`: as for stepper_cut. */
+static int cut_begin(struct encoder *e, const char *text, size_t n, int first)
 {
+    if (e->stepper)
+        return stepper_cut(e->stepper, text, n, first, &e->tiles);
     if (e->words) {
         words_begin(e->words, text, n);
-        return;
+        return 0;
     }
     text = with_prefix_space(e, text, &n);
     e->tiles = (struct pieces){ .text = text, .readable = n, .begins = e->bounds,
                                 .ends = e->bounds + 1 };
     e->bounds[0] = 0;
     split_begin(e->split, text, n);
+    return 0;
 }
 
 /* 1, 0 at the end, -1. */
@@ -385,6 +442,11 @@ static int cut_next(struct encoder *e, struct pieces *p)
     enum { MAX = sizeof e->bounds / sizeof *e->bounds - 1 };
     if (e->words)
         return words_next(e->words, p);
+    if (e->stepper) { /* all at once */
+        *p = e->tiles;
+        e->tiles.count = 0;
+        return p->count > 0;
+    }
     e->bounds[0] = e->bounds[e->tiles.count];
     int count = split_next(e->split, e->bounds + 1, MAX);
     e->tiles.count = count > 0 ? (size_t)count : 0;
@@ -393,88 +455,52 @@ static int cut_next(struct encoder *e, struct pieces *p)
 }
 
 /* Text without added tokens. */
-static int encode_plain(struct encoder *e, const char *text, size_t n, struct ids *out)
+static int encode_plain(struct encoder *e, const char *text, size_t n, int first, struct ids *out)
 {
     struct pieces p;
     size_t failed;
-    int got;
-    cut_begin(e, text, n);
-    while ((got = cut_next(e, &p)) > 0)
-        if (wordcache_encode(e->cache, &p, out, &failed) < 0)
-            return err_in("at byte %zu of the text", p.begins[failed]);
+    int got = cut_begin(e, text, n, first);
+    while (!got && (got = cut_next(e, &p)) > 0)
+        got = wordcache_encode(e->cache, &p, out, &failed) < 0
+                  ? err_in("at byte %zu of the text", p.begins[failed])
+                  : 0;
     return got;
 }
 
-/* The longest token of the set that stands at text[at..n), or NULL. */
-static const struct added_token *added_at(const struct vocabulary *v, const struct added_set *set,
-                                          const char *text, size_t n, size_t at)
+/* The text that the second pass sees: e->normalized, or the text itself. */
+static int normalize(struct encoder *e, const char **text, size_t *n, int *first)
 {
-    const struct added_token *best = NULL;
-    size_t best_len = 0;
-    for (size_t i = 0; i < set->count; i++) {
-        const struct vocabulary_token *t = &v->tokens[set->items[i].id];
-        if (t->len > best_len && t->len <= n - at &&
-            !memcmp(v->blob.data + t->at, text + at, t->len)) {
-            best = &set->items[i];
-            best_len = t->len;
-        }
-    }
-    return best;
-}
-
-static int is_space_at(const char *text, size_t at, size_t *len)
-{
-    uint32_t c = utf8_get((const unsigned char *)text + at, len);
-    return unicode_class(unicode_classes(), c) == UNICODE_SPACE;
-}
-
-static size_t skip_spaces(const char *text, size_t n, size_t at)
-{
-    size_t len;
-    while (at < n && is_space_at(text, at, &len))
-        at += len;
-    return at;
-}
-
-/* Where the white space before `at` begins, not before `from`. */
-static size_t back_over_spaces(const char *text, size_t from, size_t at)
-{
-    while (at > from) {
-        size_t before = at - 1, len;
-        while (before > from && ((unsigned char)text[before] & 0xC0) == 0x80)
-            before--;
-        if (!is_space_at(text, before, &len))
-            break;
-        at = before;
-    }
-    return at;
+    int lost;
+    if (!e->stepper)
+        return 0;
+    buf_clear(&e->normalized);
+    if (stepper_normalize(e->stepper, *text, *n, &e->normalized, &lost) < 0)
+        return -1;
+    *text = e->normalized.data;
+    *n = e->normalized.len;
+    *first &= !lost;
+    return 0;
 }
 
 /* Cuts the added tokens of one pass out of the text, and hands what is between to the next. */
 static int encode_pass(struct encoder *e, const char *text, size_t n,
-                       enum tokenizer_special special, int pass, struct ids *out)
+                       enum tokenizer_special special, int pass, int first, struct ids *out)
 {
+    if (pass == 1 && normalize(e, &text, &n, &first) < 0)
+        return -1;
     if (pass == 2)
-        return encode_plain(e, text, n, out);
-    const struct vocabulary *v = &e->t->v;
-    const struct added_set *set = &e->t->added[special][pass];
-    size_t done = 0;
-    for (size_t at = 0; at < n && set->count;) {
-        const struct added_token *a = NULL;
-        if (set->first[(unsigned char)text[at]])
-            a = added_at(v, set, text, n, at);
-        if (!a) {
-            at++;
-            continue;
-        }
-        size_t begin = a->lstrip ? back_over_spaces(text, done, at) : at;
-        at += v->tokens[a->id].len;
-        if (encode_pass(e, text + done, begin - done, special, pass + 1, out) < 0)
+        return encode_plain(e, text, n, first, out);
+    struct added_walk w = { .text = text, .n = n };
+    while (added_next(&e->t->added[pass], &w, special == TOKENIZER_SPECIAL)) {
+        if (w.done < w.begin && encode_pass(e, text + w.done, w.begin - w.done, special, pass + 1,
+                                            first && !w.done, out) < 0)
             return -1;
-        ids_add(out, a->id);
-        done = at = a->rstrip ? skip_spaces(text, n, at) : at;
+        ids_add(out, w.id);
+        w.done = w.end;
     }
-    return encode_pass(e, text + done, n - done, special, pass + 1, out);
+    return w.done < n ? encode_pass(e, text + w.done, n - w.done, special, pass + 1,
+                                    first && !w.done, out)
+                      : 0;
 }
 
 /* Makes the text valid UTF-8; -1: it is too long. */
@@ -494,17 +520,17 @@ static int check_text(struct encoder *e, const char **text, size_t *n)
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out)
 {
-    return check_text(e, &text, &n) < 0 ? -1 : encode_pass(e, text, n, special, 0, out);
+    return check_text(e, &text, &n) < 0 ? -1 : encode_pass(e, text, n, special, 0, 1, out);
 }
 
 int encoder_pieces(struct encoder *e, const char *text, size_t n,
                    int (*put)(void *ctx, const char *piece, size_t n), void *ctx)
 {
     struct pieces p;
-    int got;
-    if (check_text(e, &text, &n) < 0)
+    int got, first = 1;
+    if (check_text(e, &text, &n) < 0 || normalize(e, &text, &n, &first) < 0 ||
+        cut_begin(e, text, n, first) < 0)
         return -1;
-    cut_begin(e, text, n);
     while ((got = cut_next(e, &p)) > 0)
         for (size_t i = 0; i < p.count; i++)
             if (put(ctx, p.text + p.begins[i], p.ends[i] - p.begins[i]) < 0)

@@ -5,7 +5,9 @@
 #include "common/err.h"
 #include "common/js.h"
 #include "common/mem.h"
+#include "tokenizer/decoder.h"
 #include "tokenizer/files.h"
+#include "tokenizer/wordpiece.h"
 
 static int text_is(const struct js *v, const char *word)
 {
@@ -33,33 +35,68 @@ static int is_set(const struct js *v)
 
 /* ---- model --------------------------------------------------------------------------------- */
 
-static int check_model(const struct js *model)
+static int read_affix(char to[AFFIX_MAX], const struct js *model, const char *key, int byte_level)
 {
-    static const char *const affixes[] = { "continuing_subword_prefix", "end_of_word_suffix" };
-    double dropout;
-    if (!text_is(js_get(model, "type"), "BPE") && js_get(model, "type"))
-        return err_set("model '%s' is not supported: only byte-level BPE and WordPiece are", type_of(model));
-    for (size_t i = 0; i < 2; i++) {
-        const struct js *affix = js_get(model, affixes[i]);
-        if (is_set(affix) && !text_is(affix, ""))
-            return err_set("model.%s is not supported", affixes[i]);
-    }
-    if (js_real(js_get(model, "dropout"), &dropout) == 0 && dropout > 0)
-        return err_set("model.dropout is not supported");
-    if (flag(model, "byte_fallback", 0))
-        return err_set("model.byte_fallback is not supported");
+    size_t n;
+    const char *text = js_text(js_get(model, key), &n);
+    if (!text || !n)
+        return 0;
+    if (byte_level)
+        return err_set("model.%s is not supported with ByteLevel", key);
+    if (n >= AFFIX_MAX)
+        return err_set("model.%s of %zu bytes is too long", key, n);
+    memcpy(to, text, n + 1);
     return 0;
 }
 
-/* 1: an added token under the id that the model gives it too; 0: no added token; -1: other id. */
-static int is_added(const struct vocabulary *v, int64_t id, const char *token, size_t n)
+static int read_bpe_options(struct vocabulary *v, const struct js *model)
 {
-    int64_t added = vocabulary_find(v, token, n);
-    if (added < 0 || v->tokens[added].kind != TOKEN_ADDED)
-        return 0;
-    return added == id ? 1
-                       : err_set("model.vocab: '%s' has id %lld, as an added token %lld", token,
-                                 (long long)id, (long long)added);
+    double dropout;
+    if (js_real(js_get(model, "dropout"), &dropout) == 0 && dropout > 0)
+        return err_set("model.dropout is not supported");
+    v->byte_fallback = flag(model, "byte_fallback", 0);
+    v->fuse_unknown = flag(model, "fuse_unk", 0);
+    v->ignore_merges = flag(model, "ignore_merges", 0);
+    if (v->byte_level && v->byte_fallback)
+        return err_set("model.byte_fallback is not supported with ByteLevel");
+    if (read_affix(v->prefix, model, "continuing_subword_prefix", v->byte_level) < 0)
+        return -1;
+    return read_affix(v->suffix, model, "end_of_word_suffix", v->byte_level);
+}
+
+/* An added token that the model has too. Its name may spell other bytes there: "\u00E9" is the
+ * character's two bytes in a text, and the byte 0xE9 in the byte alphabet. */
+static int read_added_again(struct vocabulary *v, int64_t id, int64_t added, const char *token,
+                            const struct buf *bytes)
+{
+    size_t n = 0;
+    if (id != added)
+        return err_set("model.vocab: '%s' has id %lld, as an added token %lld", token,
+                       (long long)id, (long long)added);
+    v->tokens[id].in_model = 1;
+    const char *content = vocabulary_bytes(v, (uint32_t)id, &n);
+    if (bytes->len && (n != bytes->len || memcmp(content, bytes->data, n) != 0))
+        vocabulary_respell(v, (uint32_t)id, bytes->data, bytes->len);
+    return 0;
+}
+
+static int read_token(struct vocabulary *v, const char *token, size_t n, const struct js *value,
+                      struct buf *bytes)
+{
+    int64_t id, added = vocabulary_find(v, token, n);
+    buf_clear(bytes);
+    if (js_int(value, &id) < 0)
+        return err_set("model.vocab: '%s' has no whole number for an id", token);
+    int spelled = !v->byte_level || alphabet_decode(bytes, token, n) == 0;
+    if (!v->byte_level)
+        buf_add(bytes, token, n);
+    if (added >= 0 && v->tokens[added].kind == TOKEN_ADDED)
+        return read_added_again(v, id, added, token, bytes);
+    if (!spelled)
+        return err_set("model.vocab: '%s' has a character that stands for no byte", token);
+    return vocabulary_put(v, id, bytes->data, bytes->len, TOKEN_MODEL) < 0
+               ? err_in("model.vocab: '%s'", token)
+               : 0;
 }
 
 /* Names that the byte alphabet does not spell may stand in the model when they are added tokens
@@ -71,17 +108,7 @@ static int read_vocab(struct vocabulary *v, const struct js *vocab)
     for (void *it = js_first(vocab); it && !result; it = js_next(vocab, it)) {
         size_t n;
         const char *token = js_key(it, &n);
-        int64_t id;
-        int added = 0;
-        buf_clear(&bytes);
-        if (js_int(js_value(it), &id) < 0)
-            result = err_set("model.vocab: '%s' has no whole number for an id", token);
-        else if ((added = is_added(v, id, token, n)) != 0)
-            result = added < 0 ? -1 : 0;
-        else if (alphabet_decode(&bytes, token, n) < 0)
-            result = err_set("model.vocab: '%s' has a character that stands for no byte", token);
-        else if (vocabulary_put(v, id, bytes.data, bytes.len, TOKEN_MODEL) < 0)
-            result = err_in("model.vocab: '%s'", token);
+        result = read_token(v, token, n, js_value(it), &bytes);
     }
     buf_release(&bytes);
     return result;
@@ -113,17 +140,38 @@ static int read_merges(struct vocabulary *v, const struct js *merges)
     return 0;
 }
 
-/* An unknown token would stand for bytes without one: fine where there are none. */
-static int check_unknown(const struct vocabulary *v, const struct js *model)
+static int lacks_bytes(const struct vocabulary *v)
 {
     int64_t byte_ids[256];
     vocabulary_byte_ids(v, byte_ids);
-    for (int i = 0; i < 256 && is_set(js_get(model, "unk_token")); i++)
+    for (int i = 0; i < 256; i++)
         if (byte_ids[i] < 0)
-            return err_set("model.unk_token is not supported with a vocabulary that lacks byte "
-                           "0x%02X",
-                           (unsigned)i);
+            return 1;
     return 0;
+}
+
+/* Where each byte has a token the unknown one is never wanted, and need not be there. */
+static int read_unknown(struct vocabulary *v, const struct js *model)
+{
+    size_t n;
+    const char *name = js_text(js_get(model, "unk_token"), &n);
+    if (!name || (v->byte_level && !lacks_bytes(v)))
+        return 0;
+    int64_t id = vocabulary_find(v, name, n);
+    if (id < 0 || !v->tokens[id].in_model)
+        return err_set("model.unk_token '%s' is no token of the model", name);
+    if (v->byte_level && v->fuse_unknown)
+        return err_set("model.fuse_unk is not supported with a vocabulary that lacks bytes");
+    v->roles[TOKENIZER_UNKNOWN] = id;
+    return 0;
+}
+
+static int read_bpe(struct vocabulary *v, const struct js *model)
+{
+    if (read_bpe_options(v, model) < 0 || read_vocab(v, js_get(model, "vocab")) < 0 ||
+        vocabulary_check(v) < 0 || read_merges(v, js_get(model, "merges")) < 0)
+        return -1;
+    return read_unknown(v, model);
 }
 
 /* ---- added tokens -------------------------------------------------------------------------- */
@@ -137,15 +185,15 @@ static int read_added(struct vocabulary *v, const struct js *list)
         int64_t id;
         if (!content || !n || js_int(js_get(item, "id"), &id) < 0)
             return err_set("added_tokens: item %zu has no content or no id", i);
-        if (flag(item, "single_word", 0))
-            return err_set("added_tokens: single_word of '%s' is not supported", content);
         if (vocabulary_find(v, content, n) >= 0)
             return err_set("added_tokens: '%s' is there twice", content);
         if (vocabulary_put(v, id, content, n, TOKEN_ADDED) < 0)
             return err_in("added_tokens: '%s'", content);
+        v->tokens[id].in_model = 0; /* until the model has it too */
         vocabulary_add(v, &(struct added_token){
                               .id = (uint32_t)id,
                               .special = flag(item, "special", 0),
+                              .single_word = flag(item, "single_word", 0),
                               .lstrip = flag(item, "lstrip", 0),
                               .rstrip = flag(item, "rstrip", 0),
                               .normalized = flag(item, "normalized", 1),
@@ -154,7 +202,27 @@ static int read_added(struct vocabulary *v, const struct js *list)
     return 0;
 }
 
-/* ---- pre-tokenization ----------------------------------------------------------------------- */
+/* ---- the text's way to the model ------------------------------------------------------------- */
+
+/* Whether a pre-tokenizer is a list of Splits whose pieces tile the text, and ByteLevel at its end. */
+static int only_splits(const struct js *step, int *splits, int *byte_level)
+{
+    const char *type = type_of(step);
+    if (*byte_level)
+        return 0;
+    if (!strcmp(type, "Sequence")) {
+        const struct js *steps = js_get(step, "pretokenizers");
+        for (size_t i = 0; i < js_count(steps); i++)
+            if (!only_splits(js_at(steps, i), splits, byte_level))
+                return 0;
+        return 1;
+    }
+    if (!strcmp(type, "Split"))
+        return text_is(js_get(step, "behavior"), "Isolated") && !flag(step, "invert", 0) &&
+               ++*splits < SPLIT_RULES_MAX;
+    *byte_level = !strcmp(type, "ByteLevel");
+    return *byte_level && !(*splits && flag(step, "add_prefix_space", 1));
+}
 
 static int read_split(struct vocabulary *v, const struct js *step)
 {
@@ -166,70 +234,129 @@ static int read_split(struct vocabulary *v, const struct js *step)
         text = js_text(js_get(pattern, "String"), &n);
         kind = SPLIT_STRING;
     }
-    if (!text)
-        return err_set("pre_tokenizer Split without a pattern");
-    const char *behavior = js_text(js_get(step, "behavior"), NULL);
-    if (!behavior || strcmp(behavior, "Isolated"))
-        return err_set("pre_tokenizer Split: behavior '%s' is not supported",
-                       behavior ? behavior : "?");
-    return splitter_add(&v->splitter, kind, text, n);
+    return text ? splitter_add(&v->splitter, kind, text, n)
+                : err_set("pre_tokenizer Split without a pattern");
 }
 
-static int read_pre_tokenizer(struct vocabulary *v, const struct js *step, int *byte_level)
+static int read_splits(struct vocabulary *v, const struct js *step)
 {
     const char *type = type_of(step);
-    if (*byte_level)
-        return err_set("pre_tokenizer '%s' after ByteLevel is not supported", type);
     if (!strcmp(type, "Sequence")) {
         const struct js *steps = js_get(step, "pretokenizers");
         for (size_t i = 0; i < js_count(steps); i++)
-            if (read_pre_tokenizer(v, js_at(steps, i), byte_level) < 0)
+            if (read_splits(v, js_at(steps, i)) < 0)
                 return -1;
         return 0;
     }
     if (!strcmp(type, "Split"))
         return read_split(v, step);
-    if (strcmp(type, "ByteLevel"))
-        return err_set("pre_tokenizer '%s' is not supported", type);
-    *byte_level = 1;
     v->prefix_space = flag(step, "add_prefix_space", 1);
-    if (v->prefix_space && v->splitter.count)
-        return err_set("pre_tokenizer ByteLevel: add_prefix_space after Split is not supported");
     return flag(step, "use_regex", 1) ? splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0) : 0;
 }
 
-static int check_normalizer(const struct js *normalizer)
+static int normalizes_nothing(const struct js *normalizer)
 {
-    if (!is_set(normalizer) || (!strcmp(type_of(normalizer), "Sequence") &&
-                                !js_count(js_get(normalizer, "normalizers"))))
+    return !is_set(normalizer) || (!strcmp(type_of(normalizer), "Sequence") &&
+                                   !js_count(js_get(normalizer, "normalizers")));
+}
+
+static void keep(struct vocabulary *v, enum component c, const struct js *value)
+{
+    struct buf text = BUF_INIT;
+    if (value)
+        js_print(&text, value);
+    else
+        buf_adds(&text, "null");
+    v->json[c] = buf_detach(&text);
+}
+
+static int read_general(struct vocabulary *v, const struct js *normalizer, const struct js *pre,
+                        int *byte_level)
+{
+    v->general = 1;
+    keep(v, NORMALIZER, normalizer);
+    keep(v, PRE_TOKENIZER, pre);
+    return steps_read_normalizer(&v->normalizer, normalizer) < 0
+               ? -1
+               : steps_read_pre_tokenizer(&v->pre_tokenizer, pre, byte_level);
+}
+
+/* How text is cut for BPE; with ByteLevel the model's tokens are of bytes. */
+static int read_way_to_bpe(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
+{
+    int splits = 0, byte_level = 0;
+    if (normalizes_nothing(normalizer) && is_set(pre) && only_splits(pre, &splits, &byte_level) &&
+        byte_level)
+        return read_splits(v, pre);
+    byte_level = 0;
+    int result = read_general(v, normalizer, pre, &byte_level);
+    v->byte_level = byte_level;
+    return result;
+}
+
+static int has_normalized(const struct vocabulary *v)
+{
+    for (size_t i = 0; i < v->added_count; i++)
+        if (v->added[i].normalized)
+            return 1;
+    return 0;
+}
+
+static int read_way_to_wordpiece(struct vocabulary *v, const struct js *normalizer,
+                                 const struct js *pre)
+{
+    int byte_level = 0;
+    wordpiece_frame(v, 0);
+    if ((!is_set(normalizer) || !strcmp(type_of(normalizer), "BertNormalizer")) &&
+        !strcmp(type_of(pre), "BertPreTokenizer") && !has_normalized(v))
+        return bert_json_read(v, normalizer);
+    if (read_general(v, normalizer, pre, &byte_level) < 0)
+        return -1;
+    return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with WordPiece") : 0;
+}
+
+/* The ways back that need no steps: bytes as they are, and BERT's words. */
+static int read_decoder(struct vocabulary *v, const struct js *value)
+{
+    const struct js *prefix = js_get(value, "prefix");
+    keep(v, DECODER, value);
+    if (v->byte_level && (!is_set(value) || !strcmp(type_of(value), "ByteLevel")))
         return 0;
-    return err_set("normalizer '%s' is not supported", type_of(normalizer));
+    if (v->model == VOCABULARY_WORDPIECE && !strcmp(type_of(value), "WordPiece") &&
+        (!prefix || text_is(prefix, wordpiece_prefix))) {
+        v->cleanup = flag(value, "cleanup", 1);
+        return 0;
+    }
+    return (v->decoder = decoder_new(value)) ? 0 : -1;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static int read_root(struct vocabulary *v, const struct js *root)
 {
-    const struct js *model = js_get(root, "model");
-    int byte_level = 0;
+    const struct js *model = js_get(root, "model"), *pre = js_get(root, "pre_tokenizer");
+    const struct js *normalizer = js_get(root, "normalizer"), *post = js_get(root, "post_processor");
     if (!js_is_object(model))
         return err_set("no model: not a tokenizer.json");
-    if (text_is(js_get(model, "type"), "WordPiece"))
-        return read_added(v, js_get(root, "added_tokens")) < 0 ? -1 : wordpiece_json_read(v, root);
-    if (check_model(model) < 0 || check_normalizer(js_get(root, "normalizer")) < 0)
+    int wordpiece = text_is(js_get(model, "type"), "WordPiece"), result;
+    if (!wordpiece && js_get(model, "type") && !text_is(js_get(model, "type"), "BPE"))
+        return err_set("model '%s' is not supported: only BPE and WordPiece are", type_of(model));
+    if (read_added(v, js_get(root, "added_tokens")) < 0)
         return -1;
-    const struct js *pre = js_get(root, "pre_tokenizer");
-    if (is_set(pre) && read_pre_tokenizer(v, pre, &byte_level) < 0)
+    result = wordpiece ? read_way_to_wordpiece(v, normalizer, pre)
+                       : read_way_to_bpe(v, normalizer, pre);
+    if (!result && wordpiece)
+        result = read_vocab(v, js_get(model, "vocab")) < 0 || vocabulary_check(v) < 0
+                     ? -1
+                     : wordpiece_json_read(v, root);
+    else if (!result)
+        result = read_bpe(v, model);
+    if (result < 0 || post_processor_read(v, post) < 0)
         return -1;
-    if (!byte_level)
-        return err_set("pre_tokenizer without ByteLevel is not supported");
-    if (read_added(v, js_get(root, "added_tokens")) < 0 ||
-        read_vocab(v, js_get(model, "vocab")) < 0 || vocabulary_check(v) < 0 ||
-        read_merges(v, js_get(model, "merges")) < 0 || check_unknown(v, model) < 0)
-        return -1;
-    v->ignore_merges = flag(model, "ignore_merges", 0);
-    v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
-    return 0;
+    if (!wordpiece)
+        v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
+    keep(v, POST_PROCESSOR, post);
+    return read_decoder(v, js_get(root, "decoder"));
 }
 
 int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
@@ -254,11 +381,9 @@ static void print_added(const struct vocabulary *v, struct buf *out)
     buf_adds(out, "  \"added_tokens\": [");
     for (size_t i = 0; i < v->added_count; i++) {
         const struct added_token *a = &v->added[i];
-        size_t n = 0;
-        const char *content = vocabulary_bytes(v, a->id, &n);
         buf_addf(out, "%s\n    {\"id\": %u, \"content\": ", i ? "," : "", a->id);
-        js_quote(out, content, n);
-        print_bool(out, "single_word", 0);
+        js_quote(out, v->blob.data + a->at, a->len);
+        print_bool(out, "single_word", a->single_word);
         print_bool(out, "lstrip", a->lstrip);
         print_bool(out, "rstrip", a->rstrip);
         print_bool(out, "normalized", a->normalized);
@@ -279,10 +404,12 @@ static void print_byte_level(struct buf *out, int prefix_space, int use_regex)
 
 static void print_pre_tokenizer(const struct vocabulary *v, struct buf *out)
 {
-    buf_adds(out, "  \"pre_tokenizer\": ");
+    if (v->model == VOCABULARY_WORDPIECE) {
+        buf_adds(out, "{\"type\": \"BertPreTokenizer\"}");
+        return;
+    }
     if (splitter_is_gpt2(&v->splitter) || !v->splitter.count) {
         print_byte_level(out, v->prefix_space, v->splitter.count);
-        buf_adds(out, ",\n");
         return;
     }
     buf_adds(out, "{\"type\": \"Sequence\", \"pretokenizers\": [");
@@ -296,36 +423,43 @@ static void print_pre_tokenizer(const struct vocabulary *v, struct buf *out)
     }
     buf_adds(out, "\n    ");
     print_byte_level(out, 0, 0);
-    buf_adds(out, "\n  ]},\n");
+    buf_adds(out, "\n  ]}");
 }
 
 void token_print(const struct vocabulary *v, uint32_t id, struct buf *out)
 {
     struct buf name = BUF_INIT;
-    size_t n = 0;
-    const char *bytes = vocabulary_bytes(v, id, &n);
-    if (v->tokens[id].kind == TOKEN_ADDED)
-        buf_add(&name, bytes, n);
-    else
-        alphabet_encode(&name, bytes, n);
+    vocabulary_name(v, id, &name);
     js_quote(out, name.data, name.len);
     buf_release(&name);
 }
 
-static void print_model(const struct vocabulary *v, struct buf *out)
+static void print_affix(struct buf *out, const char *key, const char *affix)
 {
-    buf_adds(out, "  \"model\": {\n    \"type\": \"BPE\", \"dropout\": null, "
-                  "\"unk_token\": null, \"continuing_subword_prefix\": null,\n"
-                  "    \"end_of_word_suffix\": null, \"fuse_unk\": false, "
-                  "\"byte_fallback\": false");
+    buf_addf(out, ", \"%s\": ", key);
+    if (*affix)
+        js_quote(out, affix, strlen(affix));
+    else
+        buf_adds(out, "null");
+}
+
+static void print_bpe(const struct vocabulary *v, struct buf *out)
+{
+    buf_adds(out, "    \"type\": \"BPE\", \"dropout\": null, \"unk_token\": ");
+    if (v->roles[TOKENIZER_UNKNOWN] >= 0)
+        token_print(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], out);
+    else
+        buf_adds(out, "null");
+    print_affix(out, "continuing_subword_prefix", v->prefix);
+    print_affix(out, "end_of_word_suffix", v->suffix);
+    print_bool(out, "fuse_unk", v->fuse_unknown);
+    print_bool(out, "byte_fallback", v->byte_fallback);
     print_bool(out, "ignore_merges", v->ignore_merges);
-    buf_adds(out, ",\n    \"vocab\": {");
-    for (uint32_t id = 0; id < v->count; id++) {
-        buf_adds(out, id ? ",\n      " : "\n      ");
-        token_print(v, id, out);
-        buf_addf(out, ": %u", id);
-    }
-    buf_adds(out, "\n    },\n    \"merges\": [");
+}
+
+static void print_merges(const struct vocabulary *v, struct buf *out)
+{
+    buf_adds(out, ",\n    \"merges\": [");
     for (size_t i = 0; i < v->merge_count; i++) {
         buf_adds(out, i ? ",\n      [" : "\n      [");
         token_print(v, v->merges[i].left, out);
@@ -333,26 +467,79 @@ static void print_model(const struct vocabulary *v, struct buf *out)
         token_print(v, v->merges[i].right, out);
         buf_addc(out, ']');
     }
-    buf_adds(out, v->merge_count ? "\n    ]\n  }\n" : "]\n  }\n");
+    buf_adds(out, v->merge_count ? "\n    ]" : "]");
+}
+
+static void print_model(const struct vocabulary *v, struct buf *out)
+{
+    const char *before = "\n      ";
+    buf_adds(out, "{\n");
+    (v->model == VOCABULARY_WORDPIECE ? wordpiece_json_print_model : print_bpe)(v, out);
+    buf_adds(out, ",\n    \"vocab\": {");
+    for (uint32_t id = 0; id < v->count; id++) {
+        if (!v->tokens[id].in_model)
+            continue;
+        buf_adds(out, before);
+        token_print(v, id, out);
+        buf_addf(out, ": %u", id);
+        before = ",\n      ";
+    }
+    buf_adds(out, "\n    }");
+    if (v->model == VOCABULARY_BPE)
+        print_merges(v, out);
+    buf_adds(out, "\n  }\n");
+}
+
+static void print_normalizer(const struct vocabulary *v, struct buf *out)
+{
+    if (v->model == VOCABULARY_WORDPIECE)
+        bert_normalizer_print(v, out);
+    else
+        buf_adds(out, "null");
+}
+
+static void print_post_processor(const struct vocabulary *v, struct buf *out)
+{
+    if (v->model == VOCABULARY_WORDPIECE)
+        templates_print(v, out);
+    else
+        print_byte_level(out, 1, 1);
+}
+
+static void print_decoder(const struct vocabulary *v, struct buf *out)
+{
+    if (v->model != VOCABULARY_WORDPIECE) {
+        print_byte_level(out, 1, 1);
+        return;
+    }
+    buf_addf(out, "{\"type\": \"WordPiece\", \"prefix\": \"%s\"", wordpiece_prefix);
+    print_bool(out, "cleanup", v->cleanup);
+    buf_addc(out, '}');
 }
 
 void tokenizer_json_print(const struct vocabulary *v, struct buf *out)
 {
+    static const struct {
+        const char *name;
+        void (*print)(const struct vocabulary *v, struct buf *out); /* where nothing was kept */
+    } components[COMPONENTS] = {
+        [NORMALIZER] = { "normalizer", print_normalizer },
+        [PRE_TOKENIZER] = { "pre_tokenizer", print_pre_tokenizer },
+        [POST_PROCESSOR] = { "post_processor", print_post_processor },
+        [DECODER] = { "decoder", print_decoder },
+    };
     buf_adds(out, "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n"
                   "  \"padding\": null,\n");
     print_added(v, out);
-    if (v->model == VOCABULARY_WORDPIECE) {
-        wordpiece_json_print(v, out);
-        buf_adds(out, "}\n");
-        return;
+    for (int i = 0; i < COMPONENTS; i++) {
+        buf_addf(out, "  \"%s\": ", components[i].name);
+        if (v->json[i])
+            buf_adds(out, v->json[i]);
+        else
+            components[i].print(v, out);
+        buf_adds(out, ",\n");
     }
-    buf_adds(out, "  \"normalizer\": null,\n");
-    print_pre_tokenizer(v, out);
-    buf_adds(out, "  \"post_processor\": ");
-    print_byte_level(out, 1, 1);
-    buf_adds(out, ",\n  \"decoder\": ");
-    print_byte_level(out, 1, 1);
-    buf_adds(out, ",\n");
+    buf_adds(out, "  \"model\": ");
     print_model(v, out);
     buf_adds(out, "}\n");
 }

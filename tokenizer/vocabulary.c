@@ -5,6 +5,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "tokenizer/decoder.h"
 #include "tokenizer/unicode.h"
 
 #define NONE UINT32_MAX
@@ -28,6 +29,11 @@ void vocabulary_release(struct vocabulary *v)
     free(v->merges);
     free(v->added);
     splitter_release(&v->splitter);
+    steps_release(&v->normalizer);
+    steps_release(&v->pre_tokenizer);
+    decoder_free(v->decoder);
+    for (int i = 0; i < COMPONENTS; i++)
+        free(v->json[i]);
     vocabulary_init(v);
 }
 
@@ -111,12 +117,23 @@ int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n
         return err_set("id %lld is given to two tokens", (long long)id);
     grow_tokens(v, (uint32_t)id + 1 > v->count ? (uint32_t)id + 1 : v->count);
     v->tokens[id] =
-        (struct vocabulary_token){ .at = v->blob.len, .len = (uint32_t)n, .kind = kind };
+        (struct vocabulary_token){ .at = v->blob.len, .len = (uint32_t)n, .kind = kind,
+                                      .in_model = 1 };
     buf_add(&v->blob, bytes, n);
     v->slots_used += *slot == NONE;
     if (*slot == NONE || kind == TOKEN_MODEL)
         *slot = (uint32_t)id;
     return 0;
+}
+
+void vocabulary_name(const struct vocabulary *v, uint32_t id, struct buf *out)
+{
+    size_t n = 0;
+    const char *bytes = vocabulary_bytes(v, id, &n);
+    if (v->tokens[id].kind == TOKEN_ADDED || !v->byte_level)
+        buf_add(out, bytes, n);
+    else
+        alphabet_encode(out, bytes, n);
 }
 
 void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id)
@@ -128,7 +145,25 @@ void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint3
 void vocabulary_add(struct vocabulary *v, const struct added_token *a)
 {
     mem_grow(v->added, v->added_cap, v->added_count + 1);
-    v->added[v->added_count++] = *a;
+    struct added_token *added = &v->added[v->added_count++];
+    *added = *a;
+    added->at = v->tokens[a->id].at;
+    added->len = v->tokens[a->id].len;
+    v->tokens[a->id].is_added = 1;
+}
+
+void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n)
+{
+    struct vocabulary_token *t = &v->tokens[id];
+    v->respelled = 1;
+    if (4 * (uint64_t)v->slots_used >= 2 * v->slot_mask)
+        grow_slots(v);
+    uint32_t *slot = find_slot(v, bytes, n);
+    v->slots_used += *slot == NONE;
+    *slot = id;
+    *t = (struct vocabulary_token){ .at = v->blob.len, .len = (uint32_t)n, .kind = TOKEN_MODEL,
+                                    .in_model = 1, .is_added = t->is_added };
+    buf_add(&v->blob, bytes, n);
 }
 
 int vocabulary_check(const struct vocabulary *v)

@@ -7,6 +7,8 @@
  *     added    tokens that are cut out of the text before anything else
  *     splitter how the text is cut into pieces
  *
+ * tokenizer.json may say all of that in other ways: then there are steps, and a decoder.
+ *
  * A WordPiece vocabulary has no merges and no splitter; instead
  *
  *     rules    how the text becomes words
@@ -23,6 +25,7 @@
 #include "tokenizer/bpe.h"
 #include "tokenizer/normalize.h"
 #include "tokenizer/pretokenize.h"
+#include "tokenizer/steps.h"
 
 enum { AFFIX_MAX = 32 }; /* bytes of a prefix or suffix, and a NUL */
 enum { VOCABULARY_MAX = 1 << 24 }; /* ids; the word cache packs a count above them */
@@ -33,14 +36,19 @@ struct vocabulary_token {
     size_t at; /* its bytes are blob.data[at..at+len) */
     uint32_t len;
     enum token_kind kind;
+    unsigned char in_model; /* it is not an added token alone */
+    unsigned char is_added;
 };
 
-/* As in tokenizer.json; content is the token's bytes. */
+/* As in tokenizer.json. */
 struct added_token {
     uint32_t id;
+    size_t at; /* its content is blob.data[at..at+len): the token's bytes, where it is no other's too */
+    uint32_t len;
     int special;        /* recognised only where the caller asks for special tokens */
+    int single_word;    /* not with letters, digits, marks or connectors at its sides */
     int lstrip, rstrip; /* swallows white space before, behind */
-    int normalized;     /* looked for after the others */
+    int normalized;     /* looked for after the others, in the normalized text */
 };
 
 enum vocabulary_model { VOCABULARY_BPE, VOCABULARY_WORDPIECE };
@@ -57,6 +65,11 @@ struct template {
     size_t count;
 };
 
+struct decoder;
+
+/* What a tokenizer.json says beside its model. */
+enum component { NORMALIZER, PRE_TOKENIZER, POST_PROCESSOR, DECODER, COMPONENTS };
+
 struct vocabulary {
     enum vocabulary_model model;
     struct vocabulary_token *tokens;
@@ -69,6 +82,7 @@ struct vocabulary {
 
     struct bpe_merge *merges;
     size_t merge_count, merges_cap;
+    int respelled; /* some token of the model has other bytes than the added one of its id */
     struct added_token *added;
     size_t added_count, added_cap;
 
@@ -79,6 +93,12 @@ struct vocabulary {
     char prefix[AFFIX_MAX], suffix[AFFIX_MAX]; /* of tokens behind a piece's first; of its last */
     int fuse_unknown, byte_fallback;           /* see subword.h */
     int64_t end_of_text; /* -1: none */
+
+    /* Where neither the splitter nor BERT's rules say how text is cut, these do. */
+    int general;
+    struct steps normalizer, pre_tokenizer;
+    struct decoder *decoder; /* NULL: bytes as they are, or BERT's words */
+    char *json[COMPONENTS];  /* as the file has it; NULL: follows from the rest */
 
     struct bert_rules rules;
     uint32_t max_chars; /* of a word that is cut into pieces; longer ones are unknown */
@@ -97,8 +117,13 @@ int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n
                    enum token_kind kind);
 int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n); /* -1: none */
 const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n);
+/* Appends how files spell it: in the byte alphabet where tokens are of bytes, but for added ones. */
+void vocabulary_name(const struct vocabulary *v, uint32_t id, struct buf *out);
 void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id);
-void vocabulary_add(struct vocabulary *v, const struct added_token *a);
+void vocabulary_add(struct vocabulary *v, const struct added_token *a); /* its content follows from id */
+
+/* The model's token of an id that an added token has too stands for other bytes than that one's. */
+void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n);
 
 /* -1 if an id below count has no token. */
 int vocabulary_check(const struct vocabulary *v);
@@ -111,7 +136,8 @@ int vocabulary_derive_merges(struct vocabulary *v);
 /* The id of each byte as a token of the model, -1 for none. */
 void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256]);
 
-/* The tokenizer that v describes; v is taken and left empty. */
+/* The tokenizer that v describes; v is taken and left empty. NULL: a pattern of its normalizer takes
+ * too much. */
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v);
 
 /* And back: t is freed; v, which is not initialised, is the caller's. */

@@ -195,7 +195,7 @@ struct wordpiece *wordpiece_new(const struct vocabulary *v, uint32_t unknown, si
     for (uint32_t id = 0; id < v->count; id++) {
         size_t n = 0;
         const char *bytes = vocabulary_bytes(v, id, &n);
-        if (bytes && n)
+        if (bytes && n && v->tokens[id].in_model)
             keys[count++] = (struct key){ (const unsigned char *)bytes, (uint32_t)n, id };
     }
     qsort(keys, count, sizeof *keys, compare_keys);

@@ -1,0 +1,303 @@
+"""tokenizer.json against tokenizers: each normalizer, pre-tokenizer, post-processor, decoder, option of BPE
+and kind of added token, as the package writes it, on real and on random text; and what we write of it."""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+try:
+    import tokenizers
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+except ImportError:
+    sys.exit(77)
+
+ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DATA = os.environ.get("DATA") or os.path.join(ROOT, "../shared/data")
+if not os.path.isdir(DATA):
+    sys.exit(77)
+checks = 0
+
+LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+          r"|\s*[\r\n]+|\s+(?!\S)|\s+")
+QWEN2 = LLAMA3.replace("{1,3}", "")
+O200K = "|".join([
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", r"\s*[\r\n]+", r"\s+(?!\S)", r"\s+"])
+DEEPSEEK = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+" \
+           "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
+
+
+def run(*args, data=None):
+    done = subprocess.run(["tokenize", *args, "-q"], input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr.decode()[-400:]
+    return done.stdout
+
+
+def our_ids(path, texts, *options):
+    lines = "".join(json.dumps({"text": t}) + "\n" for t in texts).encode()
+    out = run(*options, "--vocab", path, "--ids", "--format", "jsonl", data=lines).decode()
+    return [[int(i) for i in line.split()] for line in out.split("\n")[:-1]]
+
+
+def our_texts(path, ids, *options):
+    """One text after another: line ends are in them too."""
+    return run("decode", *options, "--vocab", path, "--ids",
+               data="".join(" ".join(map(str, i)) + "\n" for i in ids).encode())
+
+
+def same(what, texts, ours, theirs):
+    global checks
+    assert len(ours) == len(texts) == len(theirs), f"{what}: {len(ours)} of {len(texts)} documents"
+    for text, a, b in zip(texts, ours, theirs):
+        assert a == b, f"{what}: {text[:200]!r}: {a[:60]} here, {b[:60]} there"
+    checks += 1
+
+
+def compare(what, t, texts, folder):
+    path = os.path.join(folder, "tokenizer.json")
+    t.save(path)
+    for special in [False, True]:
+        t.encode_special_tokens = not special
+        expected = [e.ids for e in t.encode_batch(texts, add_special_tokens=False)]
+        same(f"{what}, special {special}", texts, our_ids(path, texts, *["--special"] * special), expected)
+    t.encode_special_tokens = True
+    wrapped = [e.ids for e in t.encode_batch(texts)]
+    same(f"{what}, wrapped", texts, our_ids(path, texts, "--wrap"), wrapped)
+    for skip in [False, True]:
+        theirs = "".join(t.decode(i, skip_special_tokens=skip) + "\n" for i in wrapped)
+        ours = our_texts(path, wrapped, *["--skip-special"] * skip)
+        ours = ours.decode(errors="replace")
+        assert ours == theirs, f"{what}, decoded: " + repr(next(
+            (wrapped[i], a, b) for i, (a, b) in enumerate(zip(ours.split("\n"), theirs.split("\n"))) if a != b))[:800]
+    globals()["checks"] += 1
+
+
+def random_texts(count, seed):
+    """Characters of all planes, white space, marks in any order, and what added tokens are made of."""
+    r = random.Random(seed)
+    parts = [" ", "  ", "\n", "\t", "\r\n", "\u00a0", "\u3000", "\u180e", "\u2028", "▁", "'s", "'S", "don't", "the", "The",
+             "THE", "1", "23", "4567", "!", "...", ", ", "_", "-", "é", "e\u0301", "\u0323\u0301", "\u0301\u0323", "ﬁ", "Å",
+             "Ⅷ", "²", "½", "日本", "한국", "각", "각", "🙂", "İ", "ǅ", "ß", "Σ", "ς", "\x00", "\x07", "\ufeff",
+             "\u200b", "\u0378", "\ufffd", "<mask>", "<s>", "</s>", "ten", "often", "abc", "[X]", "<unk>", "ſ", "K", "</w>"]
+    def one():
+        if r.random() < 0.7:
+            return r.choice(parts)
+        c = r.randrange(0x20, r.choice([0x80, 0x800, 0x10000, 0x110000]))
+        return "" if 0xD800 <= c < 0xE000 else chr(c)
+    return ["".join(one() for _ in range(r.randrange(0, 30))) for _ in range(count)]
+
+
+def real_texts(count):
+    texts = []
+    for name in ["alice.txt", "multilingual.txt"]:
+        with open(os.path.join(DATA, "text", name), encoding="utf-8", newline="") as f:
+            lines = f.read().split("\n")
+        texts += ["\n".join(lines[i:i + 3]) for i in range(0, len(lines), max(3, len(lines) // count))]
+    return texts
+
+
+def every_code_point(around=lambda c: f"a{c}b {c}{c} {c}1 A{c}"):
+    """Forty in a text, as texts cost more than what is in them."""
+    all = [around(chr(c)) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    return [" ".join(all[i:i + 40]) for i in range(0, len(all), 40)]
+
+
+def trained(trainer, model, texts, normalizer=None, pre_tokenizer=None):
+    t = Tokenizer(model)
+    t.normalizer, t.pre_tokenizer = normalizer, pre_tokenizer
+    t.train_from_iterator(texts, trainer)
+    return t
+
+
+def bytes_bpe(texts, pre, normalizer=None):
+    t = trained(tokenizers.trainers.BpeTrainer(vocab_size=1500, show_progress=False, special_tokens=["<s>", "</s>"],
+                                               initial_alphabet=pre_tokenizers.ByteLevel.alphabet()),
+                models.BPE(), texts, normalizer, pre)
+    t.decoder = decoders.ByteLevel()
+    return t
+
+
+def chars_bpe(texts, pre, normalizer=None, **options):
+    affix = {k: v for k, v in options.items() if k in ("continuing_subword_prefix", "end_of_word_suffix")}
+    special = ["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256) if options.get("byte_fallback")]
+    t = trained(tokenizers.trainers.BpeTrainer(vocab_size=1500, limit_alphabet=200, show_progress=False,
+                                               special_tokens=special, **affix),
+                models.BPE(**options), texts, normalizer, pre)
+    if options.get("byte_fallback"):  # these are tokens of the model, and not special
+        state = json.loads(t.to_str())
+        state["added_tokens"] = [a for a in state["added_tokens"] if not a["content"].startswith("<0x")]
+        t = Tokenizer.from_str(json.dumps(state))
+    return t
+
+
+def wordpiece(texts, normalizer, pre):
+    t = trained(tokenizers.trainers.WordPieceTrainer(vocab_size=1500, limit_alphabet=200, show_progress=False,
+                                                     special_tokens=["[UNK]", "<s>", "</s>"]),
+                models.WordPiece(unk_token="[UNK]"), texts, normalizer, pre)
+    t.decoder = decoders.WordPiece()
+    return t
+
+
+def check_normalizers(texts, folder):
+    n = normalizers
+    level = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    cases = [n.NFC(), n.NFD(), n.NFKC(), n.NFKD(), n.Lowercase(), n.StripAccents(), n.Nmt(), n.Strip(), n.Strip(True, False),
+             n.Strip(False, True), n.Prepend("x"), n.Replace("the", "a"), n.Replace(Regex(r"\s+"), " "), n.Replace("e", ""),
+             n.BertNormalizer(), n.BertNormalizer(strip_accents=False), n.BertNormalizer(False, False, True, False),
+             n.Sequence([n.NFD(), n.StripAccents(), n.Lowercase(), n.Strip()]), n.Sequence([])]
+    for case in cases:
+        t = bytes_bpe(texts[:300], level, case)
+        t.add_tokens(["the", AddedToken("TEN", normalized=True), AddedToken("é", normalized=True)])
+        compare(f"normalizer {case}", t, texts, folder)
+    points = every_code_point()
+    for case in [n.NFC(), n.NFD(), n.NFKC(), n.NFKD(), n.Lowercase(), n.StripAccents(), n.BertNormalizer(), n.Nmt()]:
+        compare(f"normalizer {case}, every code point", bytes_bpe(texts[:300], level, case), points, folder)
+
+
+def check_pre_tokenizers(texts, folder):
+    p = pre_tokenizers
+    level = p.ByteLevel(add_prefix_space=False, use_regex=False)
+    behaviors = ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
+    cases = [p.Split(pattern, behavior, invert) for pattern in ["th", Regex(r"\d"), Regex(r"[aeiou]+|\s")]
+             for behavior in behaviors for invert in [False, True]]
+    cases += [p.Punctuation(b) for b in behaviors]
+    cases += [p.Digits(True), p.Digits(False), p.Whitespace(), p.WhitespaceSplit(), p.BertPreTokenizer(),
+              p.CharDelimiterSplit("e"), p.Sequence([p.Whitespace(), p.Digits(True)])]
+    for i, case in enumerate(cases):
+        compare(f"pre-tokenizer {case}", bytes_bpe(texts[:300], p.Sequence([case, level])), texts, folder)
+        if i % 3 == 0:
+            compare(f"WordPiece, {case}", wordpiece(texts[:300], None, case), texts, folder)
+    spaced = p.Sequence([p.Split(Regex("[0-9]{1,3}"), "isolated"), p.ByteLevel(add_prefix_space=True)])
+    compare("a space in front of each piece", bytes_bpe(texts[:300], spaced), texts, folder)
+    points = every_code_point()
+    for case in [p.Punctuation(), p.Digits(True), p.Whitespace(), p.BertPreTokenizer()]:
+        compare(f"{case}, every code point", bytes_bpe(texts[:300], p.Sequence([case, level])), points, folder)
+
+
+def check_patterns(texts, folder):
+    p = pre_tokenizers
+    level = p.ByteLevel(add_prefix_space=False, use_regex=False)
+    points = every_code_point()
+    patterns = [LLAMA3, QWEN2, O200K, DEEPSEEK, r"\w+|\W+", r"\d|\D+", r"\b", r"[\w']+|[^\w\s]", r"\p{Lu}\p{Ll}*|\P{L}",
+                r"[^\P{N}a]+", r"\h+|[\H]", r"[\S\d]+"]
+    for pattern in patterns[:6] + patterns[7:]:
+        t = bytes_bpe(texts[:300], p.Sequence([p.Split(Regex(pattern), "isolated"), level]))
+        compare(f"pattern {pattern}", t, texts + points, folder)
+
+
+def check_metaspace(texts, folder):
+    p, n, d = pre_tokenizers, normalizers, decoders
+    for scheme in ["always", "first", "never"]:
+        for split in [True, False]:
+            pre = p.Metaspace("▁", scheme, split)
+            t = chars_bpe(texts[:300], pre, unk_token="<unk>")
+            t.decoder = d.Metaspace("▁", scheme, split)
+            t.add_special_tokens([AddedToken("<mask>", lstrip=True), "ten"])
+            compare(f"{pre}", t, texts, folder)
+    pre = p.Metaspace("▁", "first")
+    t = chars_bpe(texts[:300], pre, n.Sequence([n.Strip(), n.Replace("the", "")]), unk_token="<unk>")
+    compare("Metaspace behind Strip", t, texts, folder)
+
+
+def check_characters(texts, folder):
+    p, n, d = pre_tokenizers, normalizers, decoders
+    llama = n.Sequence([n.Prepend("▁"), n.Replace(" ", "▁")])
+    llama_decoder = d.Sequence([d.Replace("▁", " "), d.ByteFallback(), d.Fuse(), d.Strip(" ", 1, 0)])
+    t = chars_bpe(texts[:300], None, llama, unk_token="<unk>", fuse_unk=True, byte_fallback=True)
+    t.decoder = llama_decoder
+    compare("Llama 2", t, texts, folder)
+    t.post_processor = processors.TemplateProcessing("<s> $A", "<s> $A <s>:1 $B:1", [("<s>", t.token_to_id("<s>"))])
+    compare("Llama 2, wrapped", t, texts, folder)
+    for options in [{"unk_token": "<unk>"}, {"unk_token": "<unk>", "fuse_unk": True}, {}, {"byte_fallback": True},
+                    {"unk_token": "<unk>", "end_of_word_suffix": "</w>"}, {"unk_token": "<unk>", "ignore_merges": True},
+                    {"unk_token": "<unk>", "continuing_subword_prefix": "##"},
+                    {"unk_token": "<unk>", "continuing_subword_prefix": "@@", "end_of_word_suffix": "</w>", "fuse_unk": True}]:
+        t = chars_bpe(texts[:300], p.Whitespace(), n.NFC(), **options)
+        compare(f"BPE {options}", t, texts, folder)
+        t.decoder = d.BPEDecoder("</w>")
+        compare(f"BPE {options}, BPEDecoder", t, texts, folder)
+        t.decoder = d.CTC("<s>", "the", True)
+        compare(f"BPE {options}, CTC", t, texts, folder)
+
+
+def check_added(texts, folder):
+    p, n = pre_tokenizers, normalizers
+    for t in [bytes_bpe(texts[:300], p.ByteLevel()), wordpiece(texts[:300], n.BertNormalizer(), p.BertPreTokenizer()),
+              bytes_bpe(texts[:300], p.ByteLevel(), n.Lowercase())]:
+        t.add_special_tokens([AddedToken("<mask>", lstrip=True), AddedToken("[X]", rstrip=True, single_word=True), "often!"])
+        t.add_tokens(["don't", AddedToken("ten", normalized=False, single_word=True), AddedToken("é", lstrip=True, rstrip=True),
+                      AddedToken("THE", normalized=True), AddedToken("mask", single_word=True), AddedToken(" ab", rstrip=True)])
+        some = [x.replace("23", "often! ten").replace("日", " <mask> [X] ten_ ").replace("½", " often! ab c") for x in texts]
+        compare("added tokens", t, some, folder)
+        points = every_code_point(lambda c: f"{c}ten ten{c} é{c}[X]")
+        compare("single words, every code point", t, points, folder)
+
+
+def check_processors(texts, folder):
+    t = bytes_bpe(texts[:300], pre_tokenizers.ByteLevel())
+    s, e = t.token_to_id("<s>"), t.token_to_id("</s>")
+    level = processors.ByteLevel(trim_offsets=False)
+    template = processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> $B:1 </s>:1", [("<s>", s), ("</s>", e)])
+    for case in [processors.RobertaProcessing(("</s>", e), ("<s>", s)), processors.BertProcessing(("</s>", e), ("<s>", s)),
+                 level, template, processors.Sequence([level, template])]:
+        t.post_processor = case
+        compare(f"{case}", t, texts[:200], folder)
+
+
+def check_written(texts, folder):
+    """What `tokenize train --from` writes of such a file loads there, and gives the same ids."""
+    t = chars_bpe(texts[:300], pre_tokenizers.Metaspace(), normalizers.NFKC(), unk_token="<unk>")
+    t.decoder = decoders.Metaspace()
+    t.add_special_tokens(["<mask>"])
+    before, after = os.path.join(folder, "before.json"), os.path.join(folder, "after")
+    t.save(before)
+    run("train", "--from", before, "-o", after, "--vocab-size", "1900", os.path.join(DATA, "text/alice.txt"))
+    again = Tokenizer.from_file(os.path.join(after, "tokenizer.json"))
+    assert again.get_vocab_size() == 1900, again.get_vocab_size()
+    assert {k: again.get_vocab()[k] for k in t.get_vocab()} == t.get_vocab()
+    compare("grown vocabulary", again, texts, folder)
+
+
+def check_wordpiece_training(texts, folder):
+    """Learned here, and there as BPE over words whose characters behind the first are others."""
+    global checks
+    shift, size = 0x80000, 3000
+    for name, least in [("text/alice.txt", 1), ("text/multilingual.txt", 3)]:
+        file, out = os.path.join(DATA, name), os.path.join(folder, "learned")
+        run("train", "--model", "wordpiece", "--special", "[UNK]", "-o", out, "--vocab-size", str(size), "--min-frequency",
+            str(least), file)
+        with open(os.path.join(out, "vocab.txt"), encoding="utf-8") as f:
+            ours = f.read().split("\n")[:-1]
+        normalize, cut = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+        with open(file, encoding="utf-8", newline="") as f:
+            words = [w for line in f.read().split("\n") for w, _ in cut.pre_tokenize_str(normalize.normalize_str(line))]
+        rest = {c: chr(shift + ord(c)) for w in words for c in w}
+        t = Tokenizer(models.BPE())
+        t.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        t.train_from_iterator([w[0] + "".join(rest[c] for c in w[1:]) for w in words],
+                              tokenizers.trainers.BpeTrainer(vocab_size=size, min_frequency=least, special_tokens=["[UNK]"],
+                                                             initial_alphabet=list(rest), show_progress=False))
+        def spell(token):
+            plain = "".join(chr(ord(c) - shift) if ord(c) >= shift else c for c in token)
+            return plain if token == "[UNK]" or ord(token[0]) < shift else "##" + plain
+        theirs = [spell(k) for k, _ in sorted(t.get_vocab().items(), key=lambda x: x[1])]
+        assert ours == theirs, f"{name}: " + repr(next(x for x in zip(ours, theirs) if x[0] != x[1]))
+        checks += 1
+
+
+def main():
+    texts = real_texts(60) + random_texts(400, 5)
+    random.Random(3).shuffle(texts)
+    wanted = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        for check in [check_normalizers, check_pre_tokenizers, check_patterns, check_metaspace, check_characters, check_added,
+                      check_processors, check_written, check_wordpiece_training]:
+            if not wanted or check.__name__[6:] in wanted:
+                check(texts, folder)
+    print(f"tokenizer.json: {checks} comparisons over {len(texts)} texts")
+
+
+main()
