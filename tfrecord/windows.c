@@ -63,7 +63,12 @@ static int put_window(const struct job *j, struct bench *b, uint64_t window)
 static int put_windows(struct job *j, struct bench *b, uint64_t begin, uint64_t end, int thread)
 {
     enum { REPORT = 256 };
-    begin += record_shard_skip(&b->shard);
+    uint64_t kept = record_shard_skip(&b->shard);
+    if (kept > end - begin)
+        return err_set("%s: has %llu records of an interrupted run, and should have %llu",
+                       b->shard.data.name, (unsigned long long)kept,
+                       (unsigned long long)(end - begin));
+    begin += kept;
     for (uint64_t i = begin; i < end; i++) {
         if (put_window(j, b, j->order ? j->order[i] : i) < 0)
             return -1;
