@@ -4,7 +4,8 @@
 Three figures that need nothing but the dump and a WikiExtractor-like document stream:
 
     leftover   what looks like markup, per million characters
-    holes      "( ," and "()", and " ,", per million characters
+    holes      "( ," and "()", per million characters, but for those that the page has itself, with the
+               same characters around them; and " ,"
     recovered  share of the inline templates with visible text whose text is there: two words of
                context before, then the first words of the argument that shows, in that order;
                a label ("Russian:") may stand between
@@ -33,7 +34,7 @@ VISIBLE = {
 }
 CALL = re.compile(r'\{\{\s*([^{}|\n]+?)\s*\|([^{}]*)\}\}')
 WORD = re.compile(r'\w+')
-CONTEXT_MAX, LABEL_MAX = 16, 40  # characters
+CONTEXT_MAX, LABEL_MAX, HOLE_CONTEXT = 16, 40, 2  # characters
 
 
 def documents(path):
@@ -108,6 +109,13 @@ def visible(name, arguments):
     return key, None if flipped or hidden else text
 
 
+def holes(text, wikitext):
+    """Empty parentheses that the page's author did not write."""
+    found = [text[max(0, m.start() - HOLE_CONTEXT):m.end() + HOLE_CONTEXT] for m in EMPTY.finditer(text)]
+    return sum(all(line not in wikitext for line in around.split('\n') if EMPTY.search(line))
+               for around in found)
+
+
 def compact(words):
     return ''.join(words).replace(',', '').replace('_', '')
 
@@ -158,7 +166,10 @@ def main():
     hits, counts, missed = recovered(dump, texts)
     print('characters %d' % len(text))
     print('leftover/M %.2f %s' % (sum(left.values()) / million, dict(left)))
-    print('holes/M %.2f' % (len(EMPTY.findall(text)) / million))
+    sources = dict(pages(dump))
+    empty = sum(holes(t, sources.get(i, '')) for i, t in texts.items())
+    print('holes/M %.2f (%.2f with those that the pages have themselves)' %
+          (empty / million, len(EMPTY.findall(text)) / million))
     print('loose commas/M %.2f' % (len(LOOSE_COMMA.findall(text)) / million))
     if counts:
         print('recovered %.1f %% of %d' % (100 * sum(hits.values()) / sum(counts.values()),

@@ -1,8 +1,10 @@
 #!/bin/bash
-# wikiprep-quality: leftover markup, holes and recovered template text on the shared dumps, by our own
-# meter (wikiprep-quality.py says how each is counted).
+# wikiprep-quality: leftover markup, holes and recovered template text on the shared dumps, and the text that
+# other programs agree on, by our own meters (wikiprep-quality.py and wikiprep-recall.py say how each is
+# counted).
 W=$DATA/wiki
 [ -d "$W" ] || { echo "SKIP wikiprep-quality: no $W"; exit 0; }
+wikiextractor=$(dirname "$(command -v "$TEXTMILL_PYTHON")")/wikiextractor
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 measure() {
@@ -10,6 +12,11 @@ measure() {
     "${@:2}" >"$work/dump.xml"
     wikiprep -q "$work/dump.xml" >"$work/text" 2>"$work/err" # the Japanese dump is cut short
     "$TEXTMILL_PYTHON" wikiprep-quality.py "$work/dump.xml" "$work/text" | sed 's/^/  /'
+    if [ -x "$wikiextractor" ]; then
+        "$TEXTMILL_PYTHON" wikiprep-recall.py "$work/dump.xml" "$work/text" | sed 's/^/  /'
+    else
+        echo '  WikiExtractor is not installed: no recall'
+    fi
 }
 measure English bzip2 -dc "$W/enwiki-p10p30302-shortened.xml.bz2"
 measure Italian gzip -dc "$W/itwiki-small.xml.gz"
