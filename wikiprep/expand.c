@@ -197,10 +197,9 @@ static struct span nodes_value(struct expander *x, const struct frame *f, const 
     return take(x, mark);
 }
 
-static void set_arguments(struct expander *x, struct frame *f, const struct node *call)
+void expand_set_arguments(struct expander *x, struct frame *f, uint32_t first)
 {
     const struct tree *t = f->caller_tree;
-    uint32_t first = t->nodes[call->child].next;
     size_t count = 0, place = 0;
     for (uint32_t i = first; i; i = t->nodes[i].next)
         count++;
@@ -404,7 +403,7 @@ static void call_page(struct expander *x, const struct frame *f, const struct tr
                               .page = page,
                               .depth = f->depth + 1,
                               .within = f->within | page->bit };
-    set_arguments(x, inner, call);
+    expand_set_arguments(x, inner, t->nodes[call->child].next);
     if (!x->failed)
         expand_page(x, inner);
     if (x->failed == inner) {

@@ -105,6 +105,9 @@ void expand_error(struct expander *x, const char *why);
  * shows a hole. */
 void expand_fail(struct expander *x, const struct frame *f);
 
+/* Gives f the arguments that begin with a node of its caller_tree. */
+void expand_set_arguments(struct expander *x, struct frame *f, uint32_t first);
+
 /* A template's argument of f by its name, as a value: 1, or 0 when it was not given. */
 int expand_parameter(struct expander *x, const struct frame *f, struct span name,
                      struct span *value);

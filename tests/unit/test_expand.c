@@ -70,6 +70,7 @@ static const char *const wiki[] = {
     "Vorlage:Kilo", "{{show|0123456789}}{{show|0123456789}}{{show|0123456789}}",
     "Vorlage:Lua", "before {{#invoke:Nowhere|f}} after",
     "Vorlage:Native", "before {{#invoke:Nowhere|f}} after",
+    "Vorlage:Empty", "{{#invoke:If empty|main}}",
     "Vorlage:Outer", "<{{native|{{{1}}}}}>",
     "Moon", "article",
     NULL
@@ -174,6 +175,20 @@ Test(expand, what_needs_lua)
     CHECK("{{native|a|b=c}} {{outer|x{{!}}y}}", "{{Native|a|b=c}} <{{Native|x{{!}}y}}>");
     CHECK("{{native|a=b{{=}}c|d{{=}}e}} {{note|a}} {{#if:{{nowhere}}|some|none}}",
           "{{Native|a=b=c|1=d=e}} {{Note|a}} some");
+}
+
+Test(expand, modules_that_are_known)
+{
+    CHECK("{{#invoke:String|len| añb }}{{#invoke:String|len|s= añb }} {{#invoke:String|sub|abcdef|2|-2}}",
+          "53 bcde");
+    CHECK("{{#invoke:String|sublength|s=abcdef|i=2|len=3}} {{#invoke:String|find|abcabc|c|4}}", "cde 6");
+    CHECK("{{#invoke:String|replace|a.b.c|.|-|1}} {{#invoke:String|rep|ab|3}} {{#invoke:String|pos|abc|2}}",
+          "a-b.c ababab b");
+    CHECK("{{#iferror:{{#invoke:String|sub|abc|9}}|out of range}}", "out of range");
+    CHECK("{{#invoke:Math|max|1|5|3.5}} {{#invoke:Math|round|2.567|1}} {{#invoke:Math|average|1|2|6}}", "5 2.6 3");
+    CHECK("{{#invoke:If empty|main||b|c}}{{#invoke:Br separated entries|main|a||b}}", "ba<br />b");
+    CHECK("{{#invoke:Check for unknown parameters|check|x}}{{#invoke:String|match|a|b}}", "<ref/>");
+    CHECK("{{empty||c}}", "c"); /* the arguments of the template that calls */
 }
 
 Test(expand, what_is_remembered_depends_on_no_page)
