@@ -440,7 +440,7 @@ static void call_template(struct expander *x, const struct frame *f, const struc
         known.s = arena_copy(&x->arena, known.s, known.n);
         leave_call(x, f, t, known, first);
     } else if (readable) {
-        expand_hole(x);
+        expand_fail(x, f);
     } else { /* no call after all */
         expand_puts(x, "{{");
         expand_put(x, spaced);

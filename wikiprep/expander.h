@@ -101,8 +101,8 @@ struct span expand_without_marks(struct expander *x, struct span s);
 /* What the function may not show, as MediaWiki has it: "<strong class="error">…</strong>". */
 void expand_error(struct expander *x, const char *why);
 
-/* A call that cannot be expanded, in a template that has a rendering: gives that up. Otherwise it
- * shows a hole. */
+/* A call that cannot be expanded: the innermost template around it that has a rendering is given
+ * up for that. Where none has, it shows a hole. */
 void expand_fail(struct expander *x, const struct frame *f);
 
 /* Gives f the arguments that begin with a node of its caller_tree. */

@@ -428,6 +428,9 @@ static void report(const struct run *r)
 
 static int read_library(struct run *r)
 {
+    for (int i = 0; i < r->path_count; i++)
+        if (!strcmp(templates_path, "-") && !strcmp(r->paths[i], "-"))
+            return err_usage("standard input cannot be read twice: name a file for --templates");
     progress_begin("bytes of templates read", input_bytes(1, (char **)&templates_path));
     r->library = library_read(templates_path, (int)tool_threads, save_path);
     progress_end();

@@ -71,6 +71,9 @@ static const char *const wiki[] = {
     "Vorlage:Lua", "before {{#invoke:Nowhere|f}} after",
     "Vorlage:Native", "before {{#invoke:Nowhere|f}} after",
     "Vorlage:Empty", "{{#invoke:If empty|main}}",
+    "Vorlage:Partial", "{{native2|{{{1}}}}} {{{1}}}",
+    "Vorlage:Native2", "1 {{native2/{{{1}}}}} 2",
+    "Vorlage:Lua2", "{{nowhere}}",
     "Vorlage:Outer", "<{{native|{{{1}}}}}>",
     "Moon", "article",
     NULL
@@ -79,7 +82,7 @@ static const char *const wiki[] = {
 static enum expand_choice choose(void *ctx, const char *name, size_t n)
 {
     (void)ctx;
-    if (n == 6 && !memcmp(name, "Native", 6))
+    if ((n == 6 || n == 7) && !memcmp(name, "Native2", n))
         return EXPAND_FIRST;
     return n == 4 && !memcmp(name, "Note", 4) ? EXPAND_NOT : EXPAND_ALONE;
 }
@@ -173,6 +176,7 @@ Test(expand, what_needs_lua)
 {
     CHECK("{{lua}}", "before <ref/> after");
     CHECK("{{native|a|b=c}} {{outer|x{{!}}y}}", "{{Native|a|b=c}} <{{Native|x{{!}}y}}>");
+    CHECK("{{partial|a}} {{lua2}}", "{{Native2|a}} a <ref/>");
     CHECK("{{native|a=b{{=}}c|d{{=}}e}} {{note|a}} {{#if:{{nowhere}}|some|none}}",
           "{{Native|a=b=c|1=d=e}} {{Note|a}} some");
 }
