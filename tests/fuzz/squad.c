@@ -1,8 +1,10 @@
-/* A SQuAD file: places of answers are right, however they were given; normalising is done once. */
+/* A SQuAD file: places of answers are right, however they were given; normalising is done once; windows hold
+ * every token of their context, and one of them, by Google's custom, is the one that counts for it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "eval/squad_metric.h"
+#include "tfrecord/squad_windows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,6 +28,64 @@ static void check_normal(struct squad_text text)
     buf_release(&once);
 }
 
+/* A token a code point. */
+static int encode(void *none, struct squad_text text, struct squad_tokens *out)
+{
+    (void)none;
+    uint32_t point = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        if (((unsigned char)text.s[i] & 0xC0) == 0x80)
+            continue;
+        ids_add(&out->ids, (unsigned char)text.s[i]);
+        ids_add(&out->begins, point);
+        ids_add(&out->ends, ++point);
+    }
+    return 0;
+}
+
+static void check_answer_place(const struct squad_windows *w, const struct squad_window *item, uint32_t offset)
+{
+    const struct squad_question *q = &w->squad->questions[item->question];
+    if (!item->start && !item->end)
+        return;
+    const struct squad_answer *a = &w->squad->answers[q->answer];
+    if (item->start < offset || item->start > item->end || item->end >= offset + item->count ||
+        item->first + item->start - offset != a->begin || item->first + item->end - offset + 1 != a->end)
+        abort();
+}
+
+static void check_question(const struct squad_windows *w, size_t q)
+{
+    uint32_t ids[16], segments[16], total = (uint32_t)w->contexts[w->squad->questions[q].paragraph].ids.count;
+    for (uint32_t t = 0; t < total && w->of_question[q] < w->of_question[q + 1]; t++) {
+        int held = 0, counts = 0;
+        for (size_t i = w->of_question[q]; i < w->of_question[q + 1]; i++)
+            if (t >= w->items[i].first && t < w->items[i].first + w->items[i].count) {
+                held++;
+                counts += squad_window_counts(w, i, t);
+            }
+        if (!held || counts != 1)
+            abort();
+    }
+    for (size_t i = w->of_question[q]; i < w->of_question[q + 1]; i++) {
+        uint32_t used = squad_window_row(w, i, ids, segments), offset = squad_window_offset(w, i);
+        if (used > 16 || used != offset + w->items[i].count + 1 || segments[offset - 1] || !segments[used - 1])
+            abort();
+        check_answer_place(w, &w->items[i], offset);
+    }
+}
+
+static void check_windows(const struct squad *s, int google, int training)
+{
+    const struct squad_window_rules rules = { .google = google, .length = 16, .stride = 5, .question_tokens = 6 };
+    struct squad_windows w;
+    if (squad_windows_make(&w, s, &rules, training, encode, NULL) < 0)
+        abort();
+    for (size_t q = 0; q < s->question_count; q++)
+        check_question(&w, q);
+    squad_windows_release(&w);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct squad s;
@@ -39,6 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t a = 0; a < q->answers; a++)
             check_answer(s.paragraphs[q->paragraph].context, &s.answers[q->answer + a]);
     }
+    check_windows(&s, 0, 1);
+    check_windows(&s, 1, 0);
     squad_release(&s);
     return 0;
 }
