@@ -218,6 +218,10 @@ static int refuse_settings(const struct plan *p)
         { "dropout-first", s->dropout_first, p->task->model != MODEL_GPT },
         { "bare-head", s->bare_head, p->task->model == MODEL_BERT_PRETRAINING },
         { "mask-tokens", s->mask_tokens != 0, p->task->model == MODEL_BERT_PRETRAINING },
+        { "style", s->google, p->task->model == MODEL_BERT_QUESTIONS },
+        { "stride", s->stride != d->stride, p->task->model == MODEL_BERT_QUESTIONS },
+        { "question-tokens", s->question_tokens != d->question_tokens,
+          p->task->model == MODEL_BERT_QUESTIONS },
     };
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         if (some[i].set && !some[i].has)
