@@ -630,13 +630,20 @@ void expand_text(struct expander *x, const struct expand_page *page, const char 
     put_back(x, (struct span) { x->out.data, x->out.len }, x->out.len + n + OUT_MAX, out);
 }
 
+/* Whether the language is written in several scripts, between which MediaWiki converts. */
+static int has_variants(const struct dump_site *site)
+{
+    struct span code = { site->lang.data, site->lang.len };
+    return span_in(code, "zh|sr|sh|kk|ku|gan|tg|uz|crh|iu|shi|tly|ban|wuu|mni");
+}
+
 struct expander *expander_new(struct library *library, const struct expand_options *options)
 {
     struct expander *x = mem_zalloc(1, sizeof *x);
     x->library = library;
     x->site = library_site(library);
     x->options = *options;
-    x->preprocessor = preprocessor_new();
+    x->preprocessor = preprocessor_new(has_variants(x->site));
     buf_init(&x->out);
     buf_init(&x->title.text);
     buf_init(&x->scratch.text);

@@ -41,7 +41,7 @@ struct part {
 
 /* Something open. */
 struct open {
-    char sign; /* '{', '[', '\n' for a heading */
+    char sign; /* '{', '[', '-' for "-{", '\n' for a heading */
     uint8_t line_start;
     uint32_t count; /* of its signs that are not closed yet */
     uint32_t start; /* where they begin */
@@ -57,6 +57,7 @@ struct preprocessor {
     size_t depth, stack_cap;
     struct part *parts; /* of the page, then of all that is open */
     size_t part_count, parts_cap;
+    int variants; /* "-{" means something */
     int no_more_gt, fake_line_start;
     int find_only; /* 1: up to the next <onlyinclude> nothing counts; 0: in one; -1: there is none */
     uint8_t no_close[TAG_ALL];
@@ -424,6 +425,24 @@ static void on_close(struct preprocessor *p)
     }
 }
 
+/* "-{zh-hans:one;zh-hant:two}-" is text as well; braces and pipes inside belong to it. */
+static int on_variant(struct preprocessor *p)
+{
+    const char *s = p->s + p->i;
+    size_t left = p->n - p->i;
+    const struct open *o = top(p);
+    if (left > 1 && s[0] == '-' && s[1] == '{' && !(left > 2 && s[2] == '{')) {
+        push(p, (struct open) { .sign = '-', .start = (uint32_t)p->i, .count = 2 });
+    } else if (left > 1 && s[0] == '}' && s[1] == '-' && o && o->sign == '-') {
+        break_top(p, 2);
+        add_text(p, p->i, p->i + 2);
+    } else {
+        return 0;
+    }
+    p->i += 2;
+    return 1;
+}
+
 static void on_equals(struct preprocessor *p)
 {
     struct part *to = part(p);
@@ -438,7 +457,8 @@ static void on_equals(struct preprocessor *p)
 
 /* Signs that may mean something; which do depends on what is open. */
 static const uint8_t special[256] = {
-    ['['] = 1, [']'] = 1, ['{'] = 1, ['}'] = 1, ['<'] = 1, ['|'] = 1, ['='] = 1, ['\n'] = 1,
+    ['['] = 1, [']'] = 1, ['{'] = 1, ['}'] = 1, ['<'] = 1,
+    ['|'] = 1, ['='] = 1, ['-'] = 1, ['\n'] = 1,
 };
 
 /* Moves over text that needs no look. */
@@ -456,6 +476,8 @@ static void on_sign(struct preprocessor *p)
     const struct open *o = top(p);
     char c = p->s[p->i], sign = o ? o->sign : 0;
     int in_call = sign == '{';
+    if (p->variants && (c == '-' || c == '}') && on_variant(p))
+        return;
     if (c == '<') {
         on_angle(p);
     } else if (c == '\n') {
@@ -531,9 +553,11 @@ void preprocess(struct preprocessor *p, struct tree *tree, const char *source, s
     tree->nodes[0].child = part(p)->head;
 }
 
-struct preprocessor *preprocessor_new(void)
+struct preprocessor *preprocessor_new(int variants)
 {
-    return mem_zalloc(1, sizeof(struct preprocessor));
+    struct preprocessor *p = mem_zalloc(1, sizeof *p);
+    p->variants = variants;
+    return p;
 }
 
 void preprocessor_free(struct preprocessor *p)

@@ -50,9 +50,10 @@ enum preprocess_mode {
     PREPROCESS_INCLUDED, /* a page that another calls */
 };
 
-/* Working memory for one thread. */
+/* Working memory for one thread. `variants`: the wiki is in a language with several scripts, in which
+ * -{ … }- says how a word is written in each. */
 struct preprocessor;
-struct preprocessor *preprocessor_new(void);
+struct preprocessor *preprocessor_new(int variants);
 void preprocessor_free(struct preprocessor *p);
 
 /* Replaces the tree's nodes; source[0..n) is borrowed by it, n < 4 GiB. Time is linear in n. */

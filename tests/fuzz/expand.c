@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!library) {
         library = new_library();
         x = expander_new(library, &(struct expand_options) { .choose = choose });
-        p = preprocessor_new();
+        p = preprocessor_new(1);
     }
     const char *text = (const char *)data;
     preprocess(p, &tree, text, size, PREPROCESS_INCLUDED);

@@ -149,6 +149,15 @@ Test(expand, what_is_not_closed_is_text)
     CHECK("{{show|a\n==b}}==\n}}", "[a\n==b}}==\n|none|]");
 }
 
+Test(expand, words_in_several_scripts)
+{
+    struct library *zh = make_library("zh", wiki, NULL);
+    cr_expect_str_eq(expand_in(zh, "A", "{{show|-{A|zh:a}}b;x=c}-|d}} -{{{show|e}}}- {{show|-{f}}"),
+                     "[-{A|zh:a}}b;x=c}-|d|] -e- {{show|-{f}}");
+    cr_expect_str_eq(expand_in(library, "A", "{{show|-{A|b}-}}"), "[-{A|b}-|]");
+    library_free(zh);
+}
+
 Test(expand, bounds)
 {
     CHECK("{{loop}}", "x<strong class=\"error\">Template loop</strong>y");
