@@ -13,36 +13,10 @@ enum {
     DEPTH_MAX = 100,           /* expansions in expansions, and templates in templates */
     INCLUDED_MAX = 2048 << 10, /* bytes of templates, and of arguments, a page */
     WORK_MAX = 32 << 20,       /* nodes visited, and bytes written / 16, a page */
-    MARKS_MAX = 999999,
     OUT_MAX = 16 << 20 /* bytes that marks may become */
 };
 
-/* ---- text ---------------------------------------------------------------------------------- */
-
-static int is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r' && c != '\f') || c == '\0';
-}
-
-struct span span_space_trim(struct span s)
-{
-    while (s.n && is_space(*s.s))
-        s.s++, s.n--;
-    while (s.n && is_space(s.s[s.n - 1]))
-        s.n--;
-    return s;
-}
-
-void expand_put(struct expander *x, struct span s)
-{
-    x->work += s.n / 16;
-    buf_add(&x->out, s.s, s.n);
-}
-
-void expand_puts(struct expander *x, const char *s)
-{
-    buf_adds(&x->out, s);
-}
+/* ---- the stack ------------------------------------------------------------------------------- */
 
 static struct span from(const struct expander *x, size_t mark)
 {
@@ -59,94 +33,11 @@ static struct span take(struct expander *x, size_t mark)
     return s;
 }
 
-size_t expand_trim(struct expander *x, size_t mark)
-{
-    struct span s = span_space_trim(from(x, mark));
-    char *begin = x->out.data + mark;
-    if (s.s != begin)
-        memmove(begin, s.s, s.n);
-    buf_truncate(&x->out, mark + s.n);
-    return s.n;
-}
-
 static void insert_line_end(struct expander *x, size_t mark)
 {
     buf_addc(&x->out, 0);
     memmove(x->out.data + mark + 1, x->out.data + mark, x->out.len - 1 - mark);
     x->out.data[mark] = '\n';
-}
-
-/* ---- marks --------------------------------------------------------------------------------- */
-
-void expand_keep(struct expander *x, struct span s)
-{
-    char mark[MARK_BYTES + 1];
-    x->special++;
-    if (x->kept_count > MARKS_MAX)
-        return;
-    mem_grow(x->kept, x->kept_cap, x->kept_count + 1);
-    x->kept[x->kept_count] = s;
-    snprintf(mark, sizeof mark, "%c%06u%c", MARK, (unsigned)x->kept_count++, MARK);
-    buf_add(&x->out, mark, MARK_BYTES);
-}
-
-void expand_hole(struct expander *x)
-{
-    expand_keep(x, (struct span) { "", 0 });
-}
-
-/* The mark at s, if it is one: what it stands for. */
-static const struct span *mark_at(const struct expander *x, const char *s, size_t n)
-{
-    size_t i = 0;
-    if (n < MARK_BYTES || s[0] != MARK || s[MARK_BYTES - 1] != MARK)
-        return NULL;
-    for (int k = 1; k < MARK_BYTES - 1; k++) {
-        if (s[k] < '0' || s[k] > '9')
-            return NULL;
-        i = i * 10 + (size_t)(s[k] - '0');
-    }
-    return i < x->kept_count ? &x->kept[i] : NULL;
-}
-
-struct span expand_without_marks(struct expander *x, struct span s)
-{
-    if (!s.n || !memchr(s.s, MARK, s.n))
-        return s;
-    char *copy = arena_take(&x->arena, s.n + 1);
-    size_t len = 0;
-    for (size_t i = 0; i < s.n;)
-        if (mark_at(x, s.s + i, s.n - i))
-            i += MARK_BYTES;
-        else
-            copy[len++] = s.s[i++];
-    copy[len] = '\0';
-    return (struct span) { copy, len };
-}
-
-/* Appends s with all marks resolved. A mark stands for older ones only, so this ends. */
-static void put_back(const struct expander *x, struct span s, size_t room, struct buf *out)
-{
-    while (s.n && out->len < room) {
-        const char *at = memchr(s.s, MARK, s.n);
-        size_t plain = at ? (size_t)(at - s.s) : s.n;
-        buf_add(out, s.s, plain);
-        s.s += plain, s.n -= plain;
-        const struct span *kept = at ? mark_at(x, s.s, s.n) : NULL;
-        if (kept && kept->n)
-            put_back(x, *kept, room, out);
-        else if (kept)
-            buf_adds(out, "<ref/>");
-        size_t skip = !at ? 0 : kept ? MARK_BYTES : 1;
-        s.s += skip, s.n -= skip;
-    }
-}
-
-void expand_error(struct expander *x, const char *why)
-{
-    expand_puts(x, "<strong class=\"error\">");
-    expand_puts(x, why);
-    expand_puts(x, "</strong>");
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -627,7 +518,7 @@ void expand_text(struct expander *x, const struct expand_page *page, const char 
     preprocess(x->preprocessor, &x->tree, text, n, PREPROCESS_PAGE);
     x->depth = -1; /* the page itself is no expansion */
     expand_nodes(x, &f, &x->tree, x->tree.nodes[0].child);
-    put_back(x, (struct span) { x->out.data, x->out.len }, x->out.len + n + OUT_MAX, out);
+    expand_put_back(x, (struct span) { x->out.data, x->out.len }, x->out.len + n + OUT_MAX, out);
 }
 
 /* Whether the language is written in several scripts, between which MediaWiki converts. */

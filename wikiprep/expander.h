@@ -98,6 +98,10 @@ void expand_hole(struct expander *x);
 /* s without marks, in the arena unless it has none. */
 struct span expand_without_marks(struct expander *x, struct span s);
 
+/* Appends s to `out` with all marks resolved, up to `room` bytes. A mark stands for older ones only,
+ * so this ends. */
+void expand_put_back(const struct expander *x, struct span s, size_t room, struct buf *out);
+
 /* What the function may not show, as MediaWiki has it: "<strong class="error">…</strong>". */
 void expand_error(struct expander *x, const char *why);
 

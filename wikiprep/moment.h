@@ -22,6 +22,12 @@ struct moment {
 /* Reads s, relative to now: 1, or 0 when it is no date. */
 int moment_read(struct span s, const struct moment *now, struct moment *m);
 
+/* Days from 1970-01-01 to the first of a month, which may be any number of months away; how many
+ * days it has; the day of the week, from Sunday, that many days after 1970-01-01. */
+int64_t moment_days(int64_t year, int64_t month);
+int moment_days_in_month(int64_t year, int64_t month);
+int moment_weekday(int64_t days);
+
 /* Seconds since 1970, and back. */
 int64_t moment_seconds(const struct moment *m);
 void moment_from_seconds(int64_t seconds, struct moment *m);
