@@ -127,6 +127,13 @@ static inline size_t emit(uint32_t *to, const struct word *w)
     return w->ids[0] >> COUNT_SHIFT;
 }
 
+/* Entries 0 to n-1 of a bucket move on by one, over entry n. */
+static inline void push_down(struct word *bucket, int n)
+{
+    for (int i = n; i > 0; i--)
+        bucket[i] = bucket[i - 1];
+}
+
 /* Room in the ring for a record in one piece. */
 static uint64_t ring_take(struct wordcache *c, size_t units)
 {
@@ -153,7 +160,7 @@ static void put_word(struct wordcache *c, struct word *bucket, struct key k, con
         memcpy(record, ids, count * sizeof *ids);
         memcpy(record + count, piece, n);
     }
-    memmove(bucket + 1, bucket, (WAYS - 1) * sizeof *bucket);
+    push_down(bucket, WAYS - 1);
     bucket[0] = w;
 }
 
@@ -179,7 +186,7 @@ static const uint32_t *ids_elsewhere(const struct wordcache *c, const struct wor
 static void bring_to_front(struct word *bucket, int i)
 {
     struct word w = bucket[i];
-    memmove(bucket + 1, bucket, (size_t)i * sizeof *bucket);
+    push_down(bucket, i);
     bucket[0] = w;
 }
 
