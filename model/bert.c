@@ -284,6 +284,14 @@ static void add_input_gradient(struct ops *o, float *dx, const float *dy, const 
                                                    .K = O, .lda = O, .ldb = O, .ldc = I });
 }
 
+/* How the gradients of a linear map begin. */
+static void (*linear_bwd(const struct batch *b))(struct ops *, float *, float *, float *,
+                                                 const float *, const float *, const float *,
+                                                 int64_t, int64_t, int64_t)
+{
+    return b->first ? ops_linear_bwd_first : ops_linear_bwd;
+}
+
 /* Scratch of a layer's backward. */
 struct gradients {
     float *wide;   /* [N, max(I,3C)] */
@@ -308,12 +316,12 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, const f
                &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C,
                                      .ldc = I });
     gelu_bwd(m, o, g->wide, k->inner, N * I); /* inner is now GELU's output */
-    ops_linear_bwd(o, NULL, dw + layer_offset(m, PROJ), dw + layer_offset(m, PROJ_BIAS), dy,
-                   k->inner, proj, N, I, C);
+    linear_bwd(b)(o, NULL, dw + layer_offset(m, PROJ), dw + layer_offset(m, PROJ_BIAS), dy,
+                  k->inner, proj, N, I, C);
     ops_layernorm_fwd(o, g->middle, NULL, NULL, k->sum1, w + layer_offset(m, LN1_GAIN),
                       w + layer_offset(m, LN1_BIAS), N, C, c->epsilon);
-    ops_linear_bwd(o, NULL, dw + layer_offset(m, FC), dw + layer_offset(m, FC_BIAS), g->wide,
-                   g->middle, fc, N, C, I);
+    linear_bwd(b)(o, NULL, dw + layer_offset(m, FC), dw + layer_offset(m, FC_BIAS), g->wide,
+                  g->middle, fc, N, C, I);
     add_input_gradient(o, g->dsum, g->wide, fc, N, C, I);
 }
 
@@ -331,15 +339,15 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, f
                       g->dsum, k->sum1, w + layer_offset(m, LN1_GAIN), k->mean1, k->rstd1, N, C);
     const float *dy = branch_gradient(o, g->masked, dx, N * C,
                                       dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
-    ops_linear_bwd(o, dattended, dw + layer_offset(m, OUT), dw + layer_offset(m, OUT_BIAS), dy,
-                   k->attended, w + layer_offset(m, OUT), N, C, C);
+    linear_bwd(b)(o, dattended, dw + layer_offset(m, OUT), dw + layer_offset(m, OUT_BIAS), dy,
+                  k->attended, w + layer_offset(m, OUT), N, C, C);
     ops_attention_rows_bwd(o, d[0], d[1], d[2], dattended, k->q, k->k, k->v, k->attended, k->lse,
                            &rows, c->heads, C / c->heads,
                            dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
     for (int i = 0; i < 3; i++) {
         const float *map = w + layer_offset(m, QUERY + 2 * i);
-        ops_linear_bwd(o, NULL, dw + layer_offset(m, QUERY + 2 * i),
-                       dw + layer_offset(m, QUERY_BIAS + 2 * i), d[i], x, map, N, C, C);
+        linear_bwd(b)(o, NULL, dw + layer_offset(m, QUERY + 2 * i),
+                      dw + layer_offset(m, QUERY_BIAS + 2 * i), d[i], x, map, N, C, C);
         add_input_gradient(o, dx, d[i], map, N, C, C);
     }
 }
@@ -354,6 +362,9 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, float
     float *scratch = ops_scratch(o, N * (wide + 3 * C));
     struct gradients g = { scratch, scratch + N * wide, scratch + N * (wide + C),
                            scratch + N * (wide + 2 * C) };
+    static const int norms[] = { LN1_GAIN, LN1_BIAS, LN2_GAIN, LN2_BIAS };
+    for (int i = 0; i < 4 && b->first; i++)
+        ops_zero(o, dw + layer_offset(m, norms[i]), C);
     mlp_bwd(m, o, layer, dx, dw, w, &k, &g, b, N);
     attention_bwd(m, o, layer, dx, dw, x, w, &k, &g, b, N);
 }
@@ -702,7 +713,7 @@ int model_init_bert(struct model *m, const struct model_config *config)
                        (long long)config->types, 1 << 24);
     *m = (struct model){ .config = *config, .layer_cache = layer_cache,
                          .embedding_fwd = embedding_fwd, .embedding_bwd = embedding_bwd,
-                         .layer_fwd = layer_fwd, .layer_bwd = layer_bwd };
+                         .layer_fwd = layer_fwd, .layers_begin = 1, .layer_bwd = layer_bwd };
     if (config->kind == MODEL_BERT_PRETRAINING) {
         m->head_fwd = pretraining_fwd;
         m->head_fwd_bwd = pretraining_fwd_bwd;

@@ -111,6 +111,19 @@ Test(engine_bert, accumulation_equals_one_large_batch)
     close_rig(&b);
 }
 
+Test(engine_bert, a_step_replaces_the_gradients_before_it)
+{
+    struct rig a, b;
+    open_rig(&a, 3, RECOMPUTE_NONE, 0);
+    open_rig(&b, 3, RECOMPUTE_NONE, 0);
+    step(&a);
+    step(&a);
+    step(&b);
+    cr_assert_eq(difference(&a, &b), 0);
+    close_rig(&a);
+    close_rig(&b);
+}
+
 Test(engine_bert, recomputation_gives_the_same_bits_with_dropout)
 {
     struct rig a, b;

@@ -1,0 +1,35 @@
+#!/bin/bash
+# bert-small.sh [STEPS]: configs/bert-small.yaml on the text of WikiText-2, in rows of one sequence and in
+# packed rows that hold the same sequences: losses and accuracies on the validation text, and the time that
+# each took. A quarter of an hour each on two cores; fewer STEPS take less.
+steps=${1:-11000}
+text=$DATA/wikitext
+[ -f "$text/wikitext-2.train.tokens" ] || { echo "bert-small: skipped, no $text"; exit 0; }
+cd "$(mktemp -d)" || exit 1
+trap 'rm -rf "$PWD"' EXIT
+# A document a paragraph, a line a sentence; headings are left out.
+sentences() { sed -E '/^ *$|^ =/ d; s/ ([.!?]) /\1\n/g; s/$/\n/' "$1"; }
+sentences "$text/wikitext-2.train.tokens" >train.txt
+sentences "$text/wikitext-2.valid.tokens" >valid.txt
+tokenize train -q --model wordpiece --vocab-size 4096 --format sentences -o vocab train.txt || exit 1
+shards() { # FILE OPTIONS...
+    tokenize -q --vocab vocab --format sentences "$1.txt" | tfwrite -q --sequence-length 128 --mask-tokens 20 "${@:2}" || exit 1
+}
+shards valid --layout bert --duplication-factor 1 -o valid
+shards train --layout bert --duplication-factor 10 -o rows
+shards train --layout bert-packed --duplication-factor 10 -o packed
+records() { sed -n 's/^records=//p' "$1/manifest"; }
+value() { sed -nE "s/.*\"$2\": *([0-9.]+).*/\1/p" "$1/metrics.jsonl" | tail -1; }
+run() { # LAYOUT STEPS
+    local began end
+    began=$(date +%s.%N)
+    train "$ROOT/configs/bert-small.yaml" -q --data "$1" --validation valid --vocab vocab --steps "$2" -o "model-$1" >/dev/null || exit 1
+    end=$(date +%s.%N)
+    seconds=$(echo "$began $end" | awk '{ printf "%.1f", $2 - $1 }')
+    echo "BERT small, $1, $2 steps: $seconds s; masked words: loss $(value "model-$1" validation_mlm_loss)," \
+        "accuracy $(value "model-$1" validation_mlm_accuracy); next sentence: accuracy $(value "model-$1" validation_nsp_accuracy)"
+}
+run rows "$steps"
+unpacked=$seconds
+run packed $((steps * $(records packed) / $(records rows)))
+echo "$unpacked $seconds" | awk '{ printf "BERT small, packed rows: the same sequences in %.2f of the time\n", $2 / $1 }'
