@@ -109,11 +109,173 @@ static const struct language {
     { "yue", { "Cantonese" } }, { "za", { "Zhuang" } },
     { "zh", { "Chinese", "中国語", "cinese" } }, { "zu", { "Zulu" } },
 };
+
+/* The languages met most, in the languages of other wikis, as their templates write them in front of
+ * a word; "nb" and "nn" are "no". In the order of `met`. */
+static const char *const met[] = {
+    "ar", "cs", "de", "el", "en", "es", "fa", "fi", "fr", "grc", "he", "hi", "hu", "it", "ja",
+    "ko", "la", "nl", "pl", "pt", "ro", "ru", "sa", "sr", "sv", "tr", "uk", "vi", "zh",
+};
+enum { MET = sizeof met / sizeof *met };
+
+static const struct wiki {
+    const char *lang, *names[MET];
+} wikis[] = {
+    { "ar", {
+      "العربية", "التشيكية", "الألمانية", "اليونانية",
+      "الإنجليزية", "الإسبانية", "الفارسية", "الفنلندية",
+      "الفرنسية", "الإغريقية", "العبرية", "الهندية",
+      "المجرية", "الإيطالية", "اليابانية", "الكورية",
+      "اللاتينية", "الهولندية", "البولندية", "البرتغالية",
+      "الرومانية", "الروسية", "السنسكريتية", "الصربية",
+      "السويدية", "التركية", "الأوكرانية", "الفيتنامية",
+      "الصينية", } },
+    { "ca", {
+      "àrab", "txec", "alemany", "grec", "anglès", "espanyol", "persa", "finès", "francès",
+      "grec antic", "hebreu", "hindi", "hongarès", "italià", "japonès", "coreà", "llatí",
+      "neerlandès", "polonès", "portuguès", "romanès", "rus", "sànscrit", "serbi", "suec",
+      "turc", "ucraïnès", "vietnamita", "xinès", } },
+    { "cs", {
+      "arabsky", "česky", "německy", "řecky", "anglicky", "španělsky", "persky", "finsky",
+      "francouzsky", "starořecky", "hebrejsky", "hindsky", "maďarsky", "italsky", "japonsky",
+      "korejsky", "latinsky", "nizozemsky", "polsky", "portugalsky", "rumunsky", "rusky",
+      "sanskrtsky", "srbsky", "švédsky", "turecky", "ukrajinsky", "vietnamsky", "čínsky", } },
+    { "da", {
+      "arabisk", "tjekkisk", "tysk", "græsk", "engelsk", "spansk", "persisk", "finsk", "fransk",
+      "oldgræsk", "hebraisk", "hindi", "ungarsk", "italiensk", "japansk", "koreansk", "latin",
+      "nederlandsk", "polsk", "portugisisk", "rumænsk", "russisk", "sanskrit", "serbisk", "svensk",
+      "tyrkisk", "ukrainsk", "vietnamesisk", "kinesisk", } },
+    { "de", {
+      "arabisch", "tschechisch", "deutsch", "griechisch", "englisch", "spanisch", "persisch",
+      "finnisch", "französisch", "altgriechisch", "hebräisch", "hindi", "ungarisch",
+      "italienisch", "japanisch", "koreanisch", "lateinisch", "niederländisch", "polnisch",
+      "portugiesisch", "rumänisch", "russisch", "sanskrit", "serbisch", "schwedisch", "türkisch",
+      "ukrainisch", "vietnamesisch", "chinesisch", } },
+    { "es", {
+      "árabe", "checo", "alemán", "griego", "inglés", "español", "persa", "finés", "francés",
+      "griego antiguo", "hebreo", "hindi", "húngaro", "italiano", "japonés", "coreano", "latín",
+      "neerlandés", "polaco", "portugués", "rumano", "ruso", "sánscrito", "serbio", "sueco",
+      "turco", "ucraniano", "vietnamita", "chino", } },
+    { "fa", {
+      "عربی", "چکی", "آلمانی", "یونانی", "انگلیسی", "اسپانیایی",
+      "فارسی", "فنلاندی", "فرانسوی", "یونانی باستان", "عبری",
+      "هندی", "مجاری", "ایتالیایی", "ژاپنی", "کره‌ای", "لاتین",
+      "هلندی", "لهستانی", "پرتغالی", "رومانیایی", "روسی",
+      "سانسکریت", "صربی", "سوئدی", "ترکی استانبولی",
+      "اوکراینی", "ویتنامی", "چینی", } },
+    { "fi", {
+      "arabiaksi", "tšekiksi", "saksaksi", "kreikaksi", "englanniksi", "espanjaksi", "persiaksi",
+      "suomeksi", "ranskaksi", "muinaiskreikaksi", "hepreaksi", "hindiksi", "unkariksi",
+      "italiaksi", "japaniksi", "koreaksi", "latinaksi", "hollanniksi", "puolaksi", "portugaliksi",
+      "romaniaksi", "venäjäksi", "sanskritiksi", "serbiaksi", "ruotsiksi", "turkiksi",
+      "ukrainaksi", "vietnamiksi", "kiinaksi", } },
+    { "fr", {
+      "arabe", "tchèque", "allemand", "grec", "anglais", "espagnol", "persan", "finnois",
+      "français", "grec ancien", "hébreu", "hindi", "hongrois", "italien", "japonais", "coréen",
+      "latin", "néerlandais", "polonais", "portugais", "roumain", "russe", "sanskrit", "serbe",
+      "suédois", "turc", "ukrainien", "vietnamien", "chinois", } },
+    { "he", {
+      "ערבית", "צ'כית", "גרמנית", "יוונית", "אנגלית", "ספרדית",
+      "פרסית", "פינית", "צרפתית", "יוונית עתיקה", "עברית",
+      "הינדי", "הונגרית", "איטלקית", "יפנית", "קוריאנית",
+      "לטינית", "הולנדית", "פולנית", "פורטוגזית", "רומנית",
+      "רוסית", "סנסקריט", "סרבית", "שוודית", "טורקית",
+      "אוקראינית", "וייטנאמית", "סינית", } },
+    { "hu", {
+      "arabul", "csehül", "németül", "görögül", "angolul", "spanyolul", "perzsául",
+      "finnül", "franciául", "ógörögül", "héberül", "hindiül", "magyarul", "olaszul",
+      "japánul", "koreaiul", "latinul", "hollandul", "lengyelül", "portugálul", "románul",
+      "oroszul", "szanszkritül", "szerbül", "svédül", "törökül", "ukránul", "vietnámiul",
+      "kínaiul", } },
+    { "id", {
+      "Arab", "Ceko", "Jerman", "Yunani", "Inggris", "Spanyol", "Persia", "Suomi", "Prancis",
+      "Yunani Kuno", "Ibrani", "Hindi", "Hungaria", "Italia", "Jepang", "Korea", "Latin", "Belanda",
+      "Polandia", "Portugis", "Rumania", "Rusia", "Sanskerta", "Serbia", "Swedia", "Turki",
+      "Ukraina", "Vietnam", "Tionghoa", } },
+    { "ko", {
+      "아랍어", "체코어", "독일어", "그리스어", "영어", "스페인어",
+      "페르시아어", "핀란드어", "프랑스어", "고대 그리스어", "히브리어",
+      "힌디어", "헝가리어", "이탈리아어", "일본어", "한국어", "라틴어",
+      "네덜란드어", "폴란드어", "포르투갈어", "루마니아어", "러시아어",
+      "산스크리트어", "세르비아어", "스웨덴어", "튀르키예어",
+      "우크라이나어", "베트남어", "중국어", } },
+    { "nl", {
+      "Arabisch", "Tsjechisch", "Duits", "Grieks", "Engels", "Spaans", "Perzisch", "Fins", "Frans",
+      "Oudgrieks", "Hebreeuws", "Hindi", "Hongaars", "Italiaans", "Japans", "Koreaans", "Latijn",
+      "Nederlands", "Pools", "Portugees", "Roemeens", "Russisch", "Sanskriet", "Servisch", "Zweeds",
+      "Turks", "Oekraïens", "Vietnamees", "Chinees", } },
+    { "no", {
+      "arabisk", "tsjekkisk", "tysk", "gresk", "engelsk", "spansk", "persisk", "finsk", "fransk",
+      "gammelgresk", "hebraisk", "hindi", "ungarsk", "italiensk", "japansk", "koreansk", "latin",
+      "nederlandsk", "polsk", "portugisisk", "rumensk", "russisk", "sanskrit", "serbisk", "svensk",
+      "tyrkisk", "ukrainsk", "vietnamesisk", "kinesisk", } },
+    { "pl", {
+      "arab.", "czes.", "niem.", "gr.", "ang.", "hiszp.", "pers.", "fiń.", "fr.", "stgr.", "hebr.",
+      "hindi", "węg.", "wł.", "jap.", "kor.", "łac.", "niderl.", "pol.", "port.", "rum.", "ros.",
+      "sanskr.", "serb.", "szw.", "tur.", "ukr.", "wiet.", "chiń.", } },
+    { "pt", {
+      "árabe", "checo", "alemão", "grego", "inglês", "espanhol", "persa", "finlandês",
+      "francês", "grego antigo", "hebraico", "hindi", "húngaro", "italiano", "japonês",
+      "coreano", "latim", "neerlandês", "polonês", "português", "romeno", "russo", "sânscrito",
+      "sérvio", "sueco", "turco", "ucraniano", "vietnamita", "chinês", } },
+    { "ro", {
+      "arabă", "cehă", "germană", "greacă", "engleză", "spaniolă", "persană", "finlandeză",
+      "franceză", "greacă veche", "ebraică", "hindi", "maghiară", "italiană", "japoneză",
+      "coreeană", "latină", "neerlandeză", "poloneză", "portugheză", "română", "rusă",
+      "sanscrită", "sârbă", "suedeză", "turcă", "ucraineană", "vietnameză", "chineză", } },
+    { "ru", {
+      "араб.", "чеш.", "нем.", "греч.", "англ.", "исп.", "перс.",
+      "фин.", "фр.", "др.-греч.", "ивр.", "хинди", "венг.", "итал.",
+      "яп.", "кор.", "лат.", "нидерл.", "польск.", "порт.", "рум.",
+      "рус.", "санскр.", "серб.", "швед.", "тур.", "укр.", "вьетн.",
+      "кит.", } },
+    { "sv", {
+      "arabiska", "tjeckiska", "tyska", "grekiska", "engelska", "spanska", "persiska", "finska",
+      "franska", "klassisk grekiska", "hebreiska", "hindi", "ungerska", "italienska", "japanska",
+      "koreanska", "latin", "nederländska", "polska", "portugisiska", "rumänska", "ryska",
+      "sanskrit", "serbiska", "svenska", "turkiska", "ukrainska", "vietnamesiska", "kinesiska", } },
+    { "tr", {
+      "Arapça", "Çekçe", "Almanca", "Yunanca", "İngilizce", "İspanyolca", "Farsça", "Fince",
+      "Fransızca", "Grekçe", "İbranice", "Hintçe", "Macarca", "İtalyanca", "Japonca", "Korece",
+      "Latince", "Felemenkçe", "Lehçe", "Portekizce", "Rumence", "Rusça", "Sanskritçe",
+      "Sırpça", "İsveççe", "Türkçe", "Ukraynaca", "Vietnamca", "Çince", } },
+    { "uk", {
+      "араб.", "чес.", "нім.", "грец.", "англ.", "ісп.", "перс.",
+      "фін.", "фр.", "дав.-гр.", "івр.", "гінді", "угор.", "італ.",
+      "яп.", "кор.", "лат.", "нід.", "пол.", "порт.", "рум.", "рос.",
+      "санскр.", "серб.", "швед.", "тур.", "укр.", "в'єт.", "кит.", } },
+    { "vi", {
+      "tiếng Ả Rập", "tiếng Séc", "tiếng Đức", "tiếng Hy Lạp", "tiếng Anh",
+      "tiếng Tây Ban Nha", "tiếng Ba Tư", "tiếng Phần Lan", "tiếng Pháp",
+      "tiếng Hy Lạp cổ đại", "tiếng Hebrew", "tiếng Hindi", "tiếng Hungary",
+      "tiếng Ý", "tiếng Nhật", "tiếng Hàn", "tiếng Latinh", "tiếng Hà Lan",
+      "tiếng Ba Lan", "tiếng Bồ Đào Nha", "tiếng Rumani", "tiếng Nga", "tiếng Phạn",
+      "tiếng Serbia", "tiếng Thụy Điển", "tiếng Thổ Nhĩ Kỳ", "tiếng Ukraina",
+      "tiếng Việt", "tiếng Trung", } },
+    { "zh", {
+      "阿拉伯語", "捷克語", "德語", "希臘語", "英語", "西班牙語", "波斯語",
+      "芬蘭語", "法語", "古希臘語", "希伯來語", "印地語", "匈牙利語",
+      "義大利語", "日語", "韓語", "拉丁語", "荷蘭語", "波蘭語", "葡萄牙語",
+      "羅馬尼亞語", "俄語", "梵語", "塞爾維亞語", "瑞典語", "土耳其語",
+      "烏克蘭語", "越南語", "漢語", } },
+};
 /* clang-format on */
 
 static int compare(const void *key, const void *item)
 {
     return strcmp(key, ((const struct language *)item)->code);
+}
+
+/* The name in the language of a wiki that is in the second table; else NULL. */
+static const char *name_in(const char *wiki, const char *key)
+{
+    if (!strcmp(wiki, "nb") || !strcmp(wiki, "nn"))
+        wiki = "no";
+    for (size_t i = 0; i < sizeof wikis / sizeof *wikis; i++)
+        for (int k = 0; k < MET && !strcmp(wikis[i].lang, wiki); k++)
+            if (!strcmp(met[k], key))
+                return wikis[i].names[k];
+    return NULL;
 }
 
 const char *language_name(const char *code, size_t n, const char *wiki)
@@ -131,5 +293,6 @@ const char *language_name(const char *code, size_t n, const char *wiki)
     if (!l)
         return NULL;
     int in = !strcmp(wiki, "ja") ? JAPANESE : !strcmp(wiki, "it") ? ITALIAN : ENGLISH;
-    return l->names[in] ? l->names[in] : l->names[ENGLISH];
+    const char *name = in == ENGLISH ? name_in(wiki, key) : l->names[in];
+    return name ? name : l->names[ENGLISH];
 }

@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-/* The name of the language with this code (ISO 639, or Wikipedia's), in the language of the wiki
- * (English where that is not known); NULL when the code is not known. */
+/* The name of the language with this code (ISO 639, or Wikipedia's), in the language of the wiki:
+ * English where that is not known; shortened, "англ.", where its templates have it so. NULL when the
+ * code is not known. */
 const char *language_name(const char *code, size_t n, const char *wiki);
 
 #endif

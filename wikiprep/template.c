@@ -274,7 +274,7 @@ static int named_language(const struct call *c, const char *code, size_t code_le
         return 0;
     struct span label = any(c, "label|links");
     if (!span_in(label, "none|no") && put_language(c, code, code_len, out))
-        buf_adds(out, ": ");
+        buf_adds(out, out->data[out->len - 1] == '.' ? " " : ": "); /* "англ. Moon" */
     span_put(text, out);
     if (translit.n) {
         buf_adds(out, ", romanized: ");
