@@ -8,7 +8,7 @@ import tempfile
 import warnings
 
 warnings.filterwarnings("ignore")
-sys.path.pop(0)  # this file is called like the package
+sys.path.pop(0)  # other files here are called like packages
 try:
     import numpy as np
     import torch
