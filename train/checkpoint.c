@@ -80,34 +80,37 @@ int checkpoint_latest(const char *out, struct buf *path)
 }
 
 /* The validation loss that a checkpoint's state tells; INFINITY where it tells none. */
-static double validation_of(const char *folder, const char *name)
+static int validation_of(const char *folder, const char *name, double *loss)
 {
     struct buf path = BUF_INIT, text = BUF_INIT;
     struct kv state = KV_INIT;
-    double loss = INFINITY;
+    *loss = INFINITY;
     buf_addf(&path, "%s/%s/training/state", folder, name);
-    if (!file_read(path.data, &text) && !kv_parse(&state, text.data, text.len) &&
-        kv_get(&state, "validation"))
-        loss = strtod(kv_get(&state, "validation"), NULL);
+    int there = file_exists(path.data), result = there ? file_read(path.data, &text) : 0;
+    if (!result && there)
+        result = kv_parse(&state, text.data, text.len);
+    if (!result && kv_get(&state, "validation"))
+        *loss = strtod(kv_get(&state, "validation"), NULL);
     kv_release(&state);
     buf_release(&text);
     buf_release(&path);
-    return loss;
+    return result;
 }
 
 /* The one of lowest validation loss, the latest of equals; none: names->count. */
-static size_t best_of(const char *folder, const struct file_names *names)
+static int best_of(const char *folder, const struct file_names *names, size_t *best)
 {
-    size_t best = names->count;
-    double lowest = INFINITY;
+    double lowest = INFINITY, loss;
+    *best = names->count;
     for (size_t i = 0; i < names->count; i++) {
-        double loss = validation_of(folder, names->names[i]);
+        if (validation_of(folder, names->names[i], &loss) < 0)
+            return -1;
         if (loss <= lowest && isfinite(loss)) {
-            best = i;
+            *best = i;
             lowest = loss;
         }
     }
-    return best;
+    return 0;
 }
 
 int checkpoint_prune(const char *out, int64_t keep)
@@ -116,7 +119,9 @@ int checkpoint_prune(const char *out, int64_t keep)
     struct file_names names;
     file_join(&folder, out, "checkpoints");
     int result = list(folder.data, &names);
-    size_t best = result || !keep ? 0 : best_of(folder.data, &names);
+    size_t best = 0;
+    if (!result && keep > 0)
+        result = best_of(folder.data, &names, &best);
     for (size_t i = 0; !result && keep > 0 && i + (size_t)keep < names.count; i++) {
         if (i == best)
             continue;
