@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "tokenizer/regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -10,6 +9,8 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/mem.h"
+#include "tokenizer/classes.h"
+#include "tokenizer/dialect.h"
 
 enum { JIT_STACK_START = 32 << 10, JIT_STACK_MAX = 16 << 20 };
 
@@ -22,47 +23,6 @@ struct regex_scratch {
     pcre2_match_context *context;
     pcre2_jit_stack *stack;
 };
-
-/* \s and \S by their Unicode property, in classes too. */
-static void translate(struct buf *out, const char *pattern, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (pattern[i] == '\\' && i + 1 < n) {
-            char c = pattern[++i];
-            if (c == 's' || c == 'S')
-                buf_adds(out, c == 's' ? "\\p{White_Space}" : "\\P{White_Space}");
-            else
-                buf_add(out, pattern + i - 1, 2);
-        } else {
-            buf_addc(out, pattern[i]);
-        }
-    }
-}
-
-/* An interval that is repeated, as {1,3}+: possessive for PCRE2, a loop around it for Ruby. */
-static int has_repeated_interval(const char *pattern, size_t n)
-{
-    for (size_t i = 2; i + 1 < n; i++) {
-        size_t k = i;
-        if (pattern[i] != '}' || pattern[i + 1] != '+')
-            continue;
-        while (k && strchr("0123456789,", pattern[k - 1]))
-            k--;
-        if (k && k < i && pattern[k - 1] == '{')
-            return 1;
-    }
-    return 0;
-}
-
-static int check_dialect(const char *pattern, size_t n)
-{
-    static const char *const differ[] = { "\\h", "\\H", "&&", "(?m" };
-    const char *found = has_repeated_interval(pattern, n) ? "{n,m}+" : NULL;
-    for (size_t i = 0; i < sizeof differ / sizeof *differ && !found; i++)
-        if (memmem(pattern, n, differ[i], strlen(differ[i])))
-            found = differ[i];
-    return found ? err_set("pattern '%.*s': %s is not supported", (int)n, pattern, found) : 0;
-}
 
 /* \C, half a character, is nothing that Ruby knows. */
 static pcre2_code *compile(const struct buf *text, int *code, PCRE2_SIZE *offset)
@@ -81,14 +41,18 @@ struct regex *regex_new(const char *pattern, size_t n)
     struct buf text = BUF_INIT;
     int code;
     PCRE2_SIZE offset;
-    if (check_dialect(pattern, n) < 0)
+    if (dialect_translate(&text, pattern, n) < 0) {
+        buf_release(&text);
         return NULL;
-    translate(&text, pattern, n);
+    }
     pcre2_code *re = compile(&text, &code, &offset);
     if (!re) {
         PCRE2_UCHAR why[128];
         pcre2_get_error_message(code, why, sizeof why);
-        err_set("bad pattern '%s' at byte %zu: %s", text.data, (size_t)offset, (char *)why);
+        if (text.len == n)
+            err_set("bad pattern '%.*s' at byte %zu: %s", (int)n, pattern, (size_t)offset, (char *)why);
+        else
+            err_set("bad pattern '%.*s': %s", (int)n, pattern, (char *)why);
         buf_release(&text);
         return NULL;
     }
@@ -151,6 +115,34 @@ int regex_find(const struct regex *re, struct regex_scratch *s, const char *text
     *begin = bounds[0];
     *end = bounds[1];
     return 1;
+}
+
+int regex_class(struct classes_set *s, const char *base)
+{
+    struct buf text = BUF_INIT, all = BUF_INIT;
+    size_t begin, end, len, from = 0;
+    int code;
+    PCRE2_SIZE offset;
+    buf_addf(&text, "[%s]+", base);
+    struct regex re = { compile(&text, &code, &offset) };
+    buf_release(&text);
+    if (!re.code)
+        return -1;
+    pcre2_jit_compile(re.code, PCRE2_JIT_COMPLETE);
+    struct regex_scratch *scratch = regex_scratch_new();
+    for (uint32_t c = 0; c < UNICODE_LIMIT; c++)
+        if (c < 0xD800 || c >= 0xE000)
+            buf_add_utf8(&all, c);
+    memset(s, 0, sizeof *s);
+    for (; regex_find(&re, scratch, all.data, all.len, from, &begin, &end) > 0; from = end)
+        for (size_t i = begin; i < end; i += len) {
+            uint32_t c = utf8_get((const unsigned char *)all.data + i, &len);
+            s->bits[c >> 3] |= (uint8_t)(1 << (c & 7));
+        }
+    buf_release(&all);
+    regex_scratch_free(scratch);
+    pcre2_code_free(re.code);
+    return 0;
 }
 
 const char *regex_version(void)

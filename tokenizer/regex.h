@@ -2,10 +2,7 @@
  * regex.h - the regular expressions of tokenizer.json, through PCRE2 (compiled to machine code
  * where it can).
  *
- * They are written for Oniguruma in Ruby's dialect, and mean the same here: \s and \S go by the 25
- * code points of White_Space (PCRE2's own \s takes U+180E too, or only ASCII); ^ and $ match at
- * line ends; what the two read differently (\h, && in a class, (?m), an interval with a + behind
- * it) is an error. Other classes (\p{L}, \w, ...) are as old as PCRE2's tables.
+ * They are written for Oniguruma in Ruby's dialect, and mean the same here: see dialect.h.
  */
 #ifndef TEXTMILL_REGEX_H
 #define TEXTMILL_REGEX_H
@@ -27,6 +24,11 @@ void regex_scratch_free(struct regex_scratch *s);
  * takes too much memory or time. `text` is valid UTF-8. */
 int regex_find(const struct regex *re, struct regex_scratch *s, const char *text, size_t n,
                size_t from, size_t *begin, size_t *end);
+
+/* Fills `s` with the code points that PCRE2 has in a class, which is given as it stands in brackets. -1
+ * (no error set): it knows no such class. */
+struct classes_set;
+int regex_class(struct classes_set *s, const char *base);
 
 /* "PCRE2 10.42 ..., with JIT": for --version -v. */
 const char *regex_version(void);

@@ -56,7 +56,7 @@ static void bert_config_print(const struct vocabulary *v, struct buf *out)
  * tokenizer.json alone. */
 static void config_print(const struct vocabulary *v, struct buf *out)
 {
-    if (v->model == VOCABULARY_WORDPIECE) {
+    if (v->model == VOCABULARY_WORDPIECE && !v->general) {
         bert_config_print(v, out);
         return;
     }
@@ -105,7 +105,7 @@ static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
 {
     struct vocabulary again;
     vocabulary_init(&again);
-    int same = splitter_is_gpt2(&v->splitter) && !v->prefix_space && !v->ignore_merges &&
+    int same = splitter_is_gpt2(&v->splitter) && !v->general && !v->prefix_space && !v->ignore_merges &&
                tiktoken_parse(&again, text->data, text->len, "vocab.tiktoken") == 0 &&
                again.count == v->count && again.end_of_text == v->end_of_text &&
                again.added_count == v->added_count && again.merge_count == v->merge_count &&
@@ -117,6 +117,13 @@ static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
+/* The older forms do not say how text is cut: readers take GPT-2's way, or BERT's. */
+static int cuts_as_usual(const struct vocabulary *v, const struct buf *text)
+{
+    (void)text;
+    return !v->general;
+}
+
 static const struct form {
     const char *name;
     void (*print)(const struct vocabulary *v, struct buf *out);
@@ -124,9 +131,9 @@ static const struct form {
     unsigned models; /* a bit for each that has it */
 } forms[] = {
     { "vocab.tiktoken", tiktoken_print, tiktoken_says_all, 1 << VOCABULARY_BPE },
-    { "vocab.json", vocab_json_print, NULL, 1 << VOCABULARY_BPE },
-    { "merges.txt", merges_print, NULL, 1 << VOCABULARY_BPE },
-    { "vocab.txt", vocab_txt_print, NULL, 1 << VOCABULARY_WORDPIECE },
+    { "vocab.json", vocab_json_print, cuts_as_usual, 1 << VOCABULARY_BPE },
+    { "merges.txt", merges_print, cuts_as_usual, 1 << VOCABULARY_BPE },
+    { "vocab.txt", vocab_txt_print, cuts_as_usual, 1 << VOCABULARY_WORDPIECE },
     { "tokenizer_config.json", config_print, NULL, ~0u },
     { "tokenizer.json", tokenizer_json_print, NULL, ~0u }, /* last: who finds it finds all */
 };

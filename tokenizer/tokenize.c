@@ -12,6 +12,7 @@
 #include "tokenizer/learn_command.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/source.h"
+#include "tokenizer/stats_command.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/unicode.h"
 
@@ -370,6 +371,8 @@ static const struct tool_command commands[] = {
       TOOL_THREADS | TOOL_PROGRESS, 0, -1, run_tokenize },
     { "train", "[FILE...]", "Learns a vocabulary from text.", learn_command_options,
       TOOL_THREADS | TOOL_PROGRESS, 0, -1, learn_command },
+    { "stats", "[FILE...]", "Says how a vocabulary fits text.", stats_command_options,
+      TOOL_THREADS | TOOL_PROGRESS, 0, -1, stats_command },
     { "decode", "[FILE]", "Turns a stream of token ids into text, a line end after each document.",
       decode_options, 0, 0, 1, run_decode },
     { 0 },

@@ -293,7 +293,7 @@ static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int 
     int wordpiece = t->v.model == VOCABULARY_WORDPIECE;
     if (t->v.decoder)
         return decode_names(t, ids, n, skip, out);
-    if (!skip && !wordpiece && !t->v.respelled)
+    if (!skip && !wordpiece)
         return decode_bytes(t, ids, n, out);
     const struct vocabulary *v = &t->v;
     int first = 1;
@@ -304,10 +304,7 @@ static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int 
             return bad_id(t, ids[i], i);
         if (skip && is_special(v, ids[i]))
             continue;
-        const struct added_token *a = v->respelled ? find_added(v, ids[i]) : NULL;
-        if (a)
-            buf_add(out, v->blob.data + a->at, a->len);
-        else if (wordpiece)
+        if (wordpiece)
             put_word(v, first, bytes, len, out);
         else
             buf_add(out, bytes, len);

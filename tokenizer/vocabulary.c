@@ -155,7 +155,6 @@ void vocabulary_add(struct vocabulary *v, const struct added_token *a)
 void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n)
 {
     struct vocabulary_token *t = &v->tokens[id];
-    v->respelled = 1;
     if (4 * (uint64_t)v->slots_used >= 2 * v->slot_mask)
         grow_slots(v);
     uint32_t *slot = find_slot(v, bytes, n);

@@ -82,7 +82,6 @@ struct vocabulary {
 
     struct bpe_merge *merges;
     size_t merge_count, merges_cap;
-    int respelled; /* some token of the model has other bytes than the added one of its id */
     struct added_token *added;
     size_t added_count, added_cap;
 

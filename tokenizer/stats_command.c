@@ -1,0 +1,199 @@
+#include "tokenizer/stats_command.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/tool.h"
+#include "tokenizer/batch.h"
+#include "tokenizer/source.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/unicode.h"
+
+static const char *vocabulary_path, *output_path = "-";
+static int format, special, rules, letters;
+
+const struct opt stats_command_options[] = {
+    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0, 0 },
+    { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
+    { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS, "what the input is", 0, 0 },
+    { 0, "special", OPT_FLAG, &special, NULL, "recognise special tokens in the text", 0, 0 },
+    { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0, 0 },
+    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0, 0 },
+    { 0 },
+};
+
+enum { LENGTHS = 40 }; /* of documents, in powers of two: 0, 1, 2-3, 4-7, ... */
+
+struct stats {
+    const struct tokenizer *t;
+    struct source *source;
+    int sentences; /* not used, but not to be mixed */
+    struct idle encoders;
+    uint64_t documents, bytes, characters, words, tokens, longest;
+    uint64_t lengths[LENGTHS];
+    uint64_t *uses; /* of each id */
+};
+
+static int stats_read(void *ctx, void *item)
+{
+    struct stats *s = ctx;
+    s->sentences = -1;
+    return batch_read(item, s->source, &s->sentences);
+}
+
+/* The documents' ids go to b->ids, behind one another; where each ends, to b->sentence_ends. */
+static int stats_work(void *ctx, void *item)
+{
+    struct stats *s = ctx;
+    struct batch *b = item;
+    struct encoder *e = idle_take(&s->encoders);
+    int result = 0;
+    if (!e)
+        e = encoder_new(s->t);
+    b->ids.count = b->sentence_ends.count = 0;
+    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
+        result = encoder_encode(e, b->text.data + at, b->ends[i] - at,
+                                special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY, &b->ids);
+        ids_add(&b->sentence_ends, (uint32_t)b->ids.count);
+    }
+    idle_give(&s->encoders, e);
+    return result;
+}
+
+/* Characters, and words: what stands between white space. */
+static void count_text(struct stats *s, const char *text, size_t n)
+{
+    const uint8_t *classes = unicode_classes();
+    struct buf repaired = BUF_INIT;
+    int inside = 0;
+    size_t len;
+    if (utf8_valid(text, n) != n) {
+        utf8_repair(&repaired, text, n);
+        text = repaired.data;
+        n = repaired.len;
+    }
+    for (size_t i = 0; i < n; i += len) {
+        uint32_t c = utf8_get((const unsigned char *)text + i, &len);
+        int space = unicode_class(classes, c) == UNICODE_SPACE;
+        s->characters++;
+        s->words += !space && !inside;
+        inside = !space;
+    }
+    buf_release(&repaired);
+}
+
+static void count_length(struct stats *s, uint64_t tokens)
+{
+    int bits = tokens ? 64 - __builtin_clzll(tokens) : 0;
+    s->lengths[bits < LENGTHS ? bits : LENGTHS - 1]++;
+    s->longest = tokens > s->longest ? tokens : s->longest;
+}
+
+static int stats_write(void *ctx, void *item)
+{
+    struct stats *s = ctx;
+    struct batch *b = item;
+    for (size_t i = 0, at = 0, first = 0; i < b->count; i++) {
+        count_text(s, b->text.data + at, b->ends[i] - at);
+        count_length(s, b->sentence_ends.data[i] - first);
+        at = b->ends[i];
+        first = b->sentence_ends.data[i];
+    }
+    for (size_t i = 0; i < b->ids.count; i++)
+        s->uses[b->ids.data[i]]++;
+    s->documents += b->count;
+    s->bytes += b->text.len;
+    s->tokens += b->ids.count;
+    tool_count("documents", b->count);
+    tool_count("tokens", b->ids.count);
+    tool_count("bytes", b->text.len);
+    progress_to(s->documents);
+    return 0;
+}
+
+static void put_ratio(struct buf *out, const char *name, uint64_t a, uint64_t b)
+{
+    if (b)
+        buf_addf(out, "%s=%.4f\n", name, (double)a / (double)b);
+}
+
+static void print(const struct stats *s, struct buf *out)
+{
+    int64_t unknown = tokenizer_role(s->t, TOKENIZER_UNKNOWN);
+    uint64_t used = 0, unknowns = unknown < 0 ? 0 : s->uses[unknown];
+    for (uint32_t id = 0; id < tokenizer_size(s->t); id++)
+        used += s->uses[id] > 0;
+    buf_addf(out,
+             "documents=%" PRIu64 "\nbytes=%" PRIu64 "\ncharacters=%" PRIu64 "\nwords=%" PRIu64
+             "\ntokens=%" PRIu64 "\n",
+             s->documents, s->bytes, s->characters, s->words, s->tokens);
+    put_ratio(out, "tokens_per_word", s->tokens, s->words);
+    put_ratio(out, "bytes_per_token", s->bytes, s->tokens);
+    put_ratio(out, "characters_per_token", s->characters, s->tokens);
+    put_ratio(out, "tokens_per_document", s->tokens, s->documents);
+    if (unknown >= 0) {
+        buf_addf(out, "unknown=%" PRIu64 "\n", unknowns);
+        put_ratio(out, "unknown_share", unknowns, s->tokens);
+    }
+    buf_addf(out, "vocabulary=%" PRIu32 "\nvocabulary_used=%" PRIu64 "\nlongest=%" PRIu64 "\n",
+             tokenizer_size(s->t), used, s->longest);
+    for (int i = 0; i < LENGTHS; i++) {
+        uint64_t first = i ? (uint64_t)1 << (i - 1) : 0, last = i ? 2 * first - 1 : 0;
+        if (s->lengths[i])
+            buf_addf(out, "length_%" PRIu64 "-%" PRIu64 "=%" PRIu64 "\n", first, last,
+                     s->lengths[i]);
+    }
+}
+
+static void free_encoder(void *e)
+{
+    encoder_free(e);
+}
+
+static int count_all(struct stats *s, int argc, char **argv)
+{
+    struct pipeline p = { stats_read, stats_work, stats_write, s, NULL, 0 };
+    s->source = source_open(argv, argc, (enum source_format)format, 0);
+    s->uses = mem_zalloc((size_t)tokenizer_size(s->t) + 1, sizeof *s->uses);
+    idle_init(&s->encoders);
+    progress_begin("documents", 0);
+    int result = s->source ? batch_run(&p, (int)tool_threads) : -1;
+    progress_end();
+    idle_release(&s->encoders, free_encoder);
+    source_close(s->source);
+    return result;
+}
+
+int stats_command(int argc, char **argv)
+{
+    struct stats s = { 0 };
+    struct tokenizer_options how = { .google_rules = rules, .letters = (unsigned)letters };
+    struct output out;
+    struct buf text = BUF_INIT;
+    if (!vocabulary_path)
+        return err_usage("--vocab is wanted: a vocabulary file, or a folder with one");
+    struct tokenizer *t = tokenizer_load_with(vocabulary_path, &how);
+    if (!t)
+        return -1;
+    s.t = t;
+    int result = count_all(&s, argc, argv);
+    if (!result)
+        result = output_open(&out, output_path);
+    if (!result) {
+        print(&s, &text);
+        result = output_write(&out, text.data, text.len);
+        if (result < 0)
+            output_abandon(&out);
+        else
+            result = output_close(&out);
+    }
+    buf_release(&text);
+    free(s.uses);
+    tokenizer_free(t);
+    return result;
+}
