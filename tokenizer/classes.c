@@ -29,9 +29,12 @@ int classes_category(struct classes_set *s, const char *name, size_t n)
     return wanted ? 0 : -1;
 }
 
-void classes_word_set(struct classes_set *s)
+void classes_word_set(struct classes_set *s, int in_brackets)
 {
+    static const unsigned char alone[] = { 0xB2, 0xB3, 0xB9, 0xBC, 0xBD, 0xBE };
     memset(s, 0, sizeof *s);
     for (const struct unicode_range *r = classes_word; r->first <= r->last; r++)
         add(s, r->first, r->last);
+    for (size_t i = 0; i < sizeof alone && in_brackets; i++)
+        s->bits[alone[i] >> 3] &= (uint8_t)~(1 << (alone[i] & 7));
 }

@@ -32,7 +32,7 @@ static inline int classes_has(const struct classes_set *s, uint32_t c)
 /* Fills the set with a category, "Lu", or with all that begin with a letter, "L". -1 (no error set):
  * there is none of that name. */
 int classes_category(struct classes_set *s, const char *name, size_t n);
-void classes_word_set(struct classes_set *s); /* \w */
+void classes_word_set(struct classes_set *s, int in_brackets); /* \w; [\w] is smaller */
 
 /* ---- tables --------------------------------------------------------------------------------- */
 

@@ -12,8 +12,11 @@
 
 /* ---- classes ---------------------------------------------------------------------------------- */
 
-/* \w as Oniguruma has it, but for some symbols that are letters in a circle. */
+/* \w as Oniguruma has it in brackets, but for some symbols that are letters in a circle; and \w out of
+ * brackets, where some numbers of Latin-1 are in it as well: \w matches what [\w] does not. */
 static const char word_base[] = "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}";
+static const char lone_word_base[] =
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";
 
 /* A class as it is in our tables, and how it is written: what PCRE2 has of it, and what that lacks. */
 struct spelling {
@@ -31,8 +34,8 @@ static pthread_mutex_t spellings_lock = PTHREAD_MUTEX_INITIALIZER;
 static int find_ours(struct classes_set *s, const char *base)
 {
     size_t n = strlen(base);
-    if (!strcmp(base, word_base)) {
-        classes_word_set(s);
+    if (!strcmp(base, word_base) || !strcmp(base, lone_word_base)) {
+        classes_word_set(s, !strcmp(base, word_base));
         return 0;
     }
     return classes_category(s, base + 3, n - 4); /* \p{Lu} */
@@ -102,7 +105,7 @@ static void put_class(struct buf *out, const char *base, int complement, int ins
 static void put_boundary(struct buf *out, int complement)
 {
     struct buf word = BUF_INIT;
-    put_class(&word, word_base, 0, 0);
+    put_class(&word, lone_word_base, 0, 0);
     buf_addf(out, complement ? "(?:(?<=%s)(?=%s)|(?<!%s)(?!%s))" : "(?:(?<=%s)(?!%s)|(?<!%s)(?=%s))",
              word.data, word.data, word.data, word.data);
     buf_release(&word);
@@ -142,7 +145,7 @@ static size_t put_escape(struct buf *out, const char *p, size_t n, int inside)
     else if (c == 'd' || c == 'D')
         put_class(out, "\\p{Nd}", c == 'D', inside);
     else if (c == 'w' || c == 'W')
-        put_class(out, word_base, c == 'W', inside);
+        put_class(out, inside ? word_base : lone_word_base, c == 'W', inside);
     else if ((c == 'b' || c == 'B') && !inside)
         put_boundary(out, c == 'B');
     else if (c == 'h')

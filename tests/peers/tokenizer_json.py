@@ -187,7 +187,7 @@ def check_patterns(texts, folder):
     level = p.ByteLevel(add_prefix_space=False, use_regex=False)
     points = every_code_point()[::5]  # all would take minutes a pattern
     patterns = [LLAMA3, QWEN2, O200K, DEEPSEEK, r"\w+|\W+", r"\d|\D+", r"\B\w|\w\b", r"\p{Lu}\p{Ll}*|\P{L}",
-                r"[^\P{N}a]+", r"\h+|[\H]", r"[\S\d]+"]
+                r"[^\P{N}a]+", r"\h+|[\H]", r"[\S\d]+", r"[\w']+|[^\w\s]", r"[\W]+"]
     t = bytes_bpe(texts[:300], level)
     for pattern in patterns:
         t.pre_tokenizer = p.Sequence([p.Split(Regex(pattern), "isolated"), level])
