@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/js.h"
 #include "common/mem.h"
 #include "tokenizer/added.h"
 #include "tokenizer/decoder.h"
@@ -61,6 +62,51 @@ static int collect_added(struct tokenizer *t)
     return result;
 }
 
+/* The added token of an id as decoding has it, which is what is looked for; NULL. */
+static const struct added_item *find_item(const struct tokenizer *t, uint32_t id)
+{
+    for (int pass = 0; pass < 2 && t->v.tokens[id].is_added; pass++)
+        for (size_t i = 0; i < t->added[pass].count; i++)
+            if (t->added[pass].items[i].token.id == id)
+                return &t->added[pass].items[i];
+    return NULL;
+}
+
+/* Whether decoding by bytes gives what Hugging Face's decoder makes of the name: that takes it after
+ * normalization, and its characters for bytes where it has only such as are. */
+static int decodes_to_its_bytes(const struct vocabulary *v, const struct added_item *item)
+{
+    struct buf want = BUF_INIT;
+    size_t n = 0;
+    const char *bytes = vocabulary_bytes(v, item->token.id, &n);
+    if (!v->byte_level || alphabet_decode(&want, item->text, item->len) < 0)
+        buf_add(&want, item->text, item->len);
+    int same = n == want.len && !memcmp(bytes, want.data, n);
+    buf_release(&want);
+    return same;
+}
+
+/* Names that decode to others than their bytes need a decoder of steps. */
+static int settle_decoder(struct tokenizer *t)
+{
+    static const char *const ways[] = {
+        "{\"type\":\"ByteLevel\"}",
+        "{\"type\":\"WordPiece\",\"cleanup\":false}",
+        "{\"type\":\"WordPiece\",\"cleanup\":true}",
+    };
+    int same = 1;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < t->added[pass].count; i++)
+            same &= decodes_to_its_bytes(&t->v, &t->added[pass].items[i]);
+    if (same || t->v.decoder || !t->v.json[DECODER])
+        return 0;
+    const char *way = ways[t->v.byte_level ? 0 : t->v.cleanup ? 2 : 1];
+    struct js *value = js_parse(way, strlen(way), "decoder");
+    t->v.decoder = decoder_new(value);
+    js_free(value);
+    return t->v.decoder ? 0 : -1;
+}
+
 /* Most words of a text are tokens: an encoder knows them from the start. */
 static void find_whole(struct tokenizer *t)
 {
@@ -90,7 +136,7 @@ struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
         t->normalizer = normalizer_new(&t->v.rules);
     t->subword = subword_new(&t->v);
     t->checksum = checksum(&t->v);
-    if (collect_added(t) < 0) {
+    if (collect_added(t) < 0 || settle_decoder(t) < 0) {
         tokenizer_free(t);
         return NULL;
     }
@@ -275,8 +321,12 @@ static int decode_names(const struct tokenizer *t, const uint32_t *ids, size_t n
         if (!bytes)
             result = bad_id(t, ids[i], i);
         else if (!(skip && is_special(v, ids[i]))) {
+            const struct added_item *item = find_item(t, ids[i]);
             buf_clear(&name);
-            vocabulary_name(v, ids[i], &name);
+            if (item)
+                buf_add(&name, item->text, item->len);
+            else
+                vocabulary_name(v, ids[i], &name);
             strings_add(&names, name.data, name.len);
         }
     }

@@ -104,10 +104,12 @@ def real_texts(count):
     return texts
 
 
-def every_code_point(around=lambda c: f"a{c}b {c}{c} {c}1 A{c}"):
-    """Forty in a text, as texts cost more than what is in them."""
+def code_points(around=lambda c: f"a{c}b {c}{c} {c}1 A{c}"):
+    """Forty in a text, as texts cost more than what is in them: those below U+3000, and each fortieth text of others;
+    with all of them the whole takes an hour."""
     all = [around(chr(c)) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
-    return [" ".join(all[i:i + 40]) for i in range(0, len(all), 40)]
+    texts = [" ".join(all[i:i + 40]) for i in range(0, len(all), 40)]
+    return texts[:308] + texts[308::40]
 
 
 def trained(trainer, model, texts, normalizer=None, pre_tokenizer=None):
@@ -157,9 +159,9 @@ def check_normalizers(texts, folder):
         t = bytes_bpe(texts[:300], level, case)
         t.add_tokens(["the", AddedToken("TEN", normalized=True), AddedToken("日本", normalized=True)])
         compare(f"normalizer {case}", t, texts, folder)
-    points = every_code_point()
+    points = code_points()
     for case in [n.NFC(), n.NFD(), n.NFKC(), n.NFKD(), n.Lowercase(), n.StripAccents(), n.BertNormalizer(), n.Nmt()]:
-        compare(f"normalizer {case}, every code point", bytes_bpe(texts[:300], level, case), points, folder)
+        compare(f"normalizer {case}, code points", bytes_bpe(texts[:300], level, case), points, folder)
 
 
 def check_pre_tokenizers(texts, folder):
@@ -177,15 +179,15 @@ def check_pre_tokenizers(texts, folder):
             compare(f"WordPiece, {case}", wordpiece(texts[:300], None, case), texts, folder)
     spaced = p.Sequence([p.Split(Regex("[0-9]{1,3}"), "isolated"), p.ByteLevel(add_prefix_space=True)])
     compare("a space in front of each piece", bytes_bpe(texts[:300], spaced), texts, folder)
-    points = every_code_point()
+    points = code_points()
     for case in [p.Punctuation(), p.Digits(True), p.Whitespace(), p.BertPreTokenizer()]:
-        compare(f"{case}, every code point", bytes_bpe(texts[:300], p.Sequence([case, level])), points, folder)
+        compare(f"{case}, code points", bytes_bpe(texts[:300], p.Sequence([case, level])), points, folder)
 
 
 def check_patterns(texts, folder):
     p = pre_tokenizers
     level = p.ByteLevel(add_prefix_space=False, use_regex=False)
-    points = every_code_point()[::5]  # all would take minutes a pattern
+    points = code_points()
     patterns = [LLAMA3, QWEN2, O200K, DEEPSEEK, r"\w+|\W+", r"\d|\D+", r"\B\w|\w\b", r"\p{Lu}\p{Ll}*|\P{L}",
                 r"[^\P{N}a]+", r"\h+|[\H]", r"[\S\d]+", r"[\w']+|[^\w\s]", r"[\W]+"]
     t = bytes_bpe(texts[:300], level)
@@ -238,8 +240,8 @@ def check_added(texts, folder):
                       AddedToken("THE", normalized=True), AddedToken("mask", single_word=True), AddedToken(" ab", rstrip=True)])
         some = [x.replace("23", "often! ten").replace("日", " <mask> [X] ten_ ").replace("½", " often! ab c") for x in texts]
         compare("added tokens", t, some, folder)
-        points = every_code_point(lambda c: f"{c}ten ten{c} é{c}[X]")
-        compare("single words, every code point", t, points, folder)
+        points = code_points(lambda c: f"{c}ten ten{c} é{c}[X]")
+        compare("single words, code points", t, points, folder)
 
 
 def check_processors(texts, folder):
