@@ -1,30 +1,17 @@
-/* BERT: a post-layer-norm encoder with attention both ways, and its heads (Devlin et al. 2019).
+/* BERT: a post-layer-norm encoder with attention both ways (Devlin et al. 2019); its heads are in
+ * bert_pretraining.c and bert_questions.c.
  * Weights of linear maps are stored [in, out]; Hugging Face's files have the transpose, which
  * reading and writing turn. Padding is left out from the embedding on: all arrays hold the real
  * tokens alone. */
-#include "model/bert.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
-#include "common/mem.h"
+#include "model/bert_head.h"
 #include "model/block.h"
 
 /* Where a dropout mask is used; folded with the layer into its key. */
 enum place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP };
-
-static struct ops_rows rows_of(const struct batch *b)
-{
-    return (struct ops_rows){ b->B, b->T, b->lengths };
-}
-
-static int64_t count_rows(const struct batch *b)
-{
-    struct ops_rows rows = rows_of(b);
-    return ops_rows_count(&rows);
-}
 
 /* ---- the tensor table --------------------------------------------------------------------- */
 
@@ -32,37 +19,40 @@ static int64_t count_rows(const struct batch *b)
 enum { WORDS, POSITIONS, TYPES, EMBEDDING_GAIN, EMBEDDING_BIAS, EMBEDDING_TENSORS };
 enum { QUERY, QUERY_BIAS, KEY, KEY_BIAS, VALUE, VALUE_BIAS, OUT, OUT_BIAS, LN1_GAIN, LN1_BIAS, FC,
        FC_BIAS, PROJ, PROJ_BIAS, LN2_GAIN, LN2_BIAS, LAYER_TENSORS };
-/* of the head for pre-training; what follows NEXT_BIAS is absent from a bare one */
-enum { POOLER, POOLER_BIAS, NEXT, NEXT_BIAS, WORD_BIAS, TRANSFORM, TRANSFORM_BIAS, TRANSFORM_GAIN,
-       TRANSFORM_SHIFT };
-enum { SPAN, SPAN_BIAS };
 
-enum shape { VECTOR, TABLE, MAP }; /* a map's file is its transpose */
+/* Weight decay is for maps and tables (the embeddings), not for biases and gains. */
+static void add_table(struct model *m, const char *name, int64_t rows)
+{
+    tensor_add(&m->tensors, 0, name, rows, m->config.width, INIT_NORMAL, (float)m->config.init_std,
+               1, SPLIT_NONE);
+}
 
-static void add(struct tensor_table *t, int block, const char *name, int64_t rows, int64_t columns,
-                enum shape shape, float std)
+void bert_add_map(struct model *m, int block, const char *name, int64_t in, int64_t out)
+{
+    struct tensor_table *t = &m->tensors;
+    tensor_add(t, block, name, in, out, INIT_NORMAL, (float)m->config.init_std, 1, SPLIT_NONE);
+    t->rows[t->count - 1].transposed = 1;
+}
+
+void bert_add_vector(struct model *m, int block, const char *name, int64_t n)
 {
     int gain = strstr(name, "LayerNorm.weight") != NULL;
-    tensor_add(t, block, name, rows, columns,
-               shape == VECTOR ? (gain ? INIT_ONE : INIT_ZERO) : INIT_NORMAL,
-               shape == VECTOR ? 0 : std, shape != VECTOR, SPLIT_NONE);
-    t->rows[t->count - 1].transposed = shape == MAP;
+    tensor_add(&m->tensors, block, name, n, 0, gain ? INIT_ONE : INIT_ZERO, 0, 0, SPLIT_NONE);
 }
 
-static void add_embedding(struct tensor_table *t, const struct model_config *c)
+static void add_embedding(struct model *m)
 {
-    float std = (float)c->init_std;
-    int64_t C = c->width;
-    add(t, 0, "bert.embeddings.word_embeddings.weight", c->vocabulary, C, TABLE, std);
-    add(t, 0, "bert.embeddings.position_embeddings.weight", c->positions, C, TABLE, std);
-    add(t, 0, "bert.embeddings.token_type_embeddings.weight", c->types, C, TABLE, std);
-    add(t, 0, "bert.embeddings.LayerNorm.weight", C, 0, VECTOR, 0);
-    add(t, 0, "bert.embeddings.LayerNorm.bias", C, 0, VECTOR, 0);
+    const struct model_config *c = &m->config;
+    add_table(m, "bert.embeddings.word_embeddings.weight", c->vocabulary);
+    add_table(m, "bert.embeddings.position_embeddings.weight", c->positions);
+    add_table(m, "bert.embeddings.token_type_embeddings.weight", c->types);
+    bert_add_vector(m, 0, "bert.embeddings.LayerNorm.weight", c->width);
+    bert_add_vector(m, 0, "bert.embeddings.LayerNorm.bias", c->width);
 }
 
-static void add_layer(struct tensor_table *t, const struct model_config *c, int64_t layer)
+static void add_layer(struct model *m, int64_t layer)
 {
-    int64_t C = c->width, I = c->inner;
+    const int64_t C = m->config.width, I = m->config.inner;
     const struct {
         const char *name;
         int64_t rows, columns;
@@ -88,41 +78,10 @@ static void add_layer(struct tensor_table *t, const struct model_config *c, int6
         char name[TENSOR_NAME];
         snprintf(name, sizeof name, "bert.encoder.layer.%lld.%s", (long long)layer,
                  tensors[i].name);
-        add(t, (int)layer + 1, name, tensors[i].rows, tensors[i].columns,
-            tensors[i].columns ? MAP : VECTOR, (float)c->init_std);
-    }
-}
-
-static void add_pretraining(struct tensor_table *t, const struct model_config *c)
-{
-    float std = (float)c->init_std;
-    int64_t C = c->width;
-    int head = (int)c->layers + 1;
-    add(t, head, "bert.pooler.dense.weight", C, C, MAP, std);
-    add(t, head, "bert.pooler.dense.bias", C, 0, VECTOR, 0);
-    add(t, head, "cls.seq_relationship.weight", C, 2, MAP, std);
-    add(t, head, "cls.seq_relationship.bias", 2, 0, VECTOR, 0);
-    if (c->bare_head)
-        return;
-    add(t, head, "cls.predictions.bias", c->vocabulary, 0, VECTOR, 0);
-    add(t, head, "cls.predictions.transform.dense.weight", C, C, MAP, std);
-    add(t, head, "cls.predictions.transform.dense.bias", C, 0, VECTOR, 0);
-    add(t, head, "cls.predictions.transform.LayerNorm.weight", C, 0, VECTOR, 0);
-    add(t, head, "cls.predictions.transform.LayerNorm.bias", C, 0, VECTOR, 0);
-}
-
-static void add_tensors(struct tensor_table *t, const struct model_config *c)
-{
-    int head = (int)c->layers + 1;
-    add_embedding(t, c);
-    for (int64_t layer = 0; layer < c->layers; layer++)
-        add_layer(t, c, layer);
-    tensor_block(t, head);
-    if (c->kind == MODEL_BERT_PRETRAINING)
-        add_pretraining(t, c);
-    if (c->kind == MODEL_BERT_QUESTIONS) {
-        add(t, head, "qa_outputs.weight", c->width, 2, MAP, (float)c->init_std);
-        add(t, head, "qa_outputs.bias", 2, 0, VECTOR, 0);
+        if (tensors[i].columns)
+            bert_add_map(m, (int)layer + 1, name, tensors[i].rows, tensors[i].columns);
+        else
+            bert_add_vector(m, (int)layer + 1, name, tensors[i].rows);
     }
 }
 
@@ -137,7 +96,7 @@ static int64_t layer_offset(const struct model *m, int i)
     return m->tensors.rows[EMBEDDING_TENSORS + i].offset;
 }
 
-static int64_t head_offset(const struct model *m, int i)
+int64_t bert_head_offset(const struct model *m, int i)
 {
     return m->tensors.rows[EMBEDDING_TENSORS + m->config.layers * LAYER_TENSORS + i].offset;
 }
@@ -154,7 +113,7 @@ static void embedding_sum(const struct model *m, struct ops *o, float *sum, cons
                           const struct batch *b)
 {
     const struct model_config *c = &m->config;
-    struct ops_rows rows = rows_of(b);
+    struct ops_rows rows = bert_rows(b);
     int64_t n = ops_rows_count(&rows) * c->width;
     ops_embed_rows_fwd(o, sum, b->ids, b->segments, w + embedding_offset(m, WORDS),
                        w + embedding_offset(m, POSITIONS), w + embedding_offset(m, TYPES), &rows,
@@ -167,7 +126,7 @@ static void embedding_fwd(const struct model *m, struct ops *o, float *x, const 
                           const struct batch *b)
 {
     const struct model_config *c = &m->config;
-    const int64_t N = count_rows(b), C = c->width;
+    const int64_t N = bert_count_rows(b), C = c->width;
     float *sum = ops_scratch(o, N * C);
     embedding_sum(m, o, sum, w, b);
     ops_layernorm_fwd(o, x, NULL, NULL, sum, w + embedding_offset(m, EMBEDDING_GAIN),
@@ -180,7 +139,7 @@ static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float
                           const float *w, const struct batch *b)
 {
     const struct model_config *c = &m->config;
-    const struct ops_rows rows = rows_of(b);
+    const struct ops_rows rows = bert_rows(b);
     const int64_t N = ops_rows_count(&rows), C = c->width;
     const float *gain = w + embedding_offset(m, EMBEDDING_GAIN);
     float *sum = ops_scratch(o, N * (2 * C + 2)), *dsum = sum + N * C;
@@ -234,21 +193,11 @@ static int64_t layer_cache(const struct model *m, int64_t B, int64_t T)
     return lay_out(&unused, NULL, &m->config, B * T);
 }
 
-static void gelu_fwd(const struct model *m, struct ops *o, float *y, const float *x, int64_t n)
-{
-    (m->config.gelu_tanh ? ops_gelu_fwd : ops_gelu_erf_fwd)(o, y, x, n);
-}
-
-static void gelu_bwd(const struct model *m, struct ops *o, float *d, float *x, int64_t n)
-{
-    (m->config.gelu_tanh ? ops_gelu_bwd : ops_gelu_erf_bwd)(o, d, x, n);
-}
-
 static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
                       const float *w, float *cache, const struct batch *b)
 {
     const struct model_config *c = &m->config;
-    const struct ops_rows rows = rows_of(b);
+    const struct ops_rows rows = bert_rows(b);
     const int64_t N = ops_rows_count(&rows), C = c->width, I = c->inner;
     const float *t[LAYER_TENSORS];
     struct cache k;
@@ -270,7 +219,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float
                       c->epsilon);
 
     ops_linear_fwd(o, k.inner, middle, t[FC], t[FC_BIAS], N, C, I);
-    gelu_fwd(m, o, active, k.inner, N * I);
+    bert_gelu_fwd(m, o, active, k.inner, N * I);
     ops_residual_fwd(o, k.sum2, middle, active, t[PROJ], t[PROJ_BIAS], N, I, C,
                      dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
     ops_layernorm_fwd(o, y, k.mean2, k.rstd2, k.sum2, t[LN2_GAIN], t[LN2_BIAS], N, C, c->epsilon);
@@ -315,7 +264,7 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, const f
     ops_matmul(o, g->wide, dy, proj,
                &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C,
                                      .ldc = I });
-    gelu_bwd(m, o, g->wide, k->inner, N * I); /* inner is now GELU's output */
+    bert_gelu_bwd(m, o, g->wide, k->inner, N * I); /* inner is now GELU's output */
     linear_bwd(b)(o, NULL, dw + layer_offset(m, PROJ), dw + layer_offset(m, PROJ_BIAS), dy,
                   k->inner, proj, N, I, C);
     ops_layernorm_fwd(o, g->middle, NULL, NULL, k->sum1, w + layer_offset(m, LN1_GAIN),
@@ -331,7 +280,7 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, f
                           const struct gradients *g, const struct batch *b, int64_t N)
 {
     const struct model_config *c = &m->config;
-    const struct ops_rows rows = rows_of(b);
+    const struct ops_rows rows = bert_rows(b);
     const int64_t C = c->width;
     float *const d[3] = { g->wide, g->wide + N * C, g->wide + 2 * N * C };
     float *dattended = g->middle; /* the norm's output has done its work */
@@ -356,7 +305,7 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, float
                       const float *x, const float *w, float *cache, const struct batch *b)
 {
     const struct model_config *c = &m->config;
-    const int64_t N = count_rows(b), C = c->width, I = c->inner, wide = I > 3 * C ? I : 3 * C;
+    const int64_t N = bert_count_rows(b), C = c->width, I = c->inner, wide = I > 3 * C ? I : 3 * C;
     struct cache k;
     lay_out(&k, cache, c, N);
     float *scratch = ops_scratch(o, N * (wide + 3 * C));
@@ -369,339 +318,7 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, float
     attention_bwd(m, o, layer, dx, dw, x, w, &k, &g, b, N);
 }
 
-/* ---- masked words ------------------------------------------------------------------------- */
-
-/* The rows that have a label. */
-struct picked {
-    int64_t n;
-    int64_t *rows, *tokens; /* in the activations, in [B,T] */
-    int32_t *labels;
-    float *losses;          /* what the decoder makes of them */
-    unsigned char *correct;
-};
-
-static struct picked pick(const struct batch *b)
-{
-    struct ops_rows rows = rows_of(b);
-    int64_t N = ops_rows_count(&rows);
-    struct picked p = { 0, mem_alloc((size_t)N * sizeof *p.rows),
-                        mem_alloc((size_t)N * sizeof *p.tokens),
-                        mem_alloc((size_t)N * sizeof *p.labels),
-                        mem_alloc((size_t)N * sizeof *p.losses), mem_alloc((size_t)N) };
-    int64_t *tokens = p.rows; /* read before it is written: p.n <= row */
-    ops_rows_index(tokens, &rows);
-    for (int64_t row = 0; row < N; row++) {
-        int64_t token = tokens[row];
-        if (b->labels[token] < 0)
-            continue;
-        p.rows[p.n] = row;
-        p.tokens[p.n] = token;
-        p.labels[p.n++] = b->labels[token];
-    }
-    return p;
-}
-
-static void picked_release(struct picked *p)
-{
-    free(p->rows);
-    free(p->tokens);
-    free(p->labels);
-    free(p->losses);
-    free(p->correct);
-}
-
-/* To the places [B,T] where the picked rows stand, and 0 elsewhere; either may be NULL. */
-static void spread(float *losses, unsigned char *correct, const struct picked *p,
-                   const struct batch *b)
-{
-    for (int64_t i = 0; i < b->B * b->T && losses; i++)
-        losses[i] = 0;
-    if (correct)
-        memset(correct, 0, (size_t)(b->B * b->T));
-    for (int64_t i = 0; i < p->n && losses; i++)
-        losses[p->tokens[i]] = p->losses[i];
-    for (int64_t i = 0; i < p->n && correct; i++)
-        correct[p->tokens[i]] = p->correct[i];
-}
-
-/* The way of picked rows to the decoder. Of a bare head all are the rows themselves. */
-struct transform {
-    float *x, *dense, *active, *normed; /* [n,C] */
-    float *mean, *rstd;                 /* [n] */
-    float *d;                           /* [n,C] for a backward */
-};
-
-static struct transform transform_fwd(const struct model *m, struct ops *o, const float *x,
-                                      const float *w, const int64_t *index, int64_t n)
-{
-    const int64_t C = m->config.width;
-    float *p = ops_scratch(o, n * (5 * C + 2));
-    struct transform t = { p, p + n * C, p + 2 * n * C, p + 3 * n * C, p + 5 * n * C,
-                           p + 5 * n * C + n, p + 4 * n * C };
-    ops_gather_rows(o, t.x, x, index, n, C);
-    if (m->config.bare_head) {
-        t.normed = t.x;
-        return t;
-    }
-    ops_linear_fwd(o, t.dense, t.x, w + head_offset(m, TRANSFORM),
-                   w + head_offset(m, TRANSFORM_BIAS), n, C, C);
-    gelu_fwd(m, o, t.active, t.dense, n * C);
-    ops_layernorm_fwd(o, t.normed, t.mean, t.rstd, t.active, w + head_offset(m, TRANSFORM_GAIN),
-                      w + head_offset(m, TRANSFORM_SHIFT), n, C, m->config.epsilon);
-    return t;
-}
-
-/* From t->d, the gradient in t->normed, to the gradient in t->x, which is returned. */
-static const float *transform_bwd(const struct model *m, struct ops *o, float *dw, const float *w,
-                                  const struct transform *t, int64_t n)
-{
-    const int64_t C = m->config.width;
-    if (m->config.bare_head)
-        return t->d;
-    ops_layernorm_bwd(o, t->normed, dw + head_offset(m, TRANSFORM_GAIN),
-                      dw + head_offset(m, TRANSFORM_SHIFT), NULL, t->d, t->active,
-                      w + head_offset(m, TRANSFORM_GAIN), t->mean, t->rstd, n, C);
-    gelu_bwd(m, o, t->normed, t->dense, n * C);
-    ops_linear_bwd(o, t->d, dw + head_offset(m, TRANSFORM), dw + head_offset(m, TRANSFORM_BIAS),
-                   t->normed, t->x, w + head_offset(m, TRANSFORM), n, C, C);
-    return t->d;
-}
-
-static const float *word_bias(const struct model *m, const float *w)
-{
-    return m->config.bare_head ? NULL : w + head_offset(m, WORD_BIAS);
-}
-
-void bert_word_logits(const struct model *m, struct ops *o, float *logits, const float *x,
-                      const float *w, const float *tied, const int64_t *index, int64_t n)
-{
-    const int64_t V = m->config.vocabulary;
-    struct transform t = transform_fwd(m, o, x, w, index, n);
-    ops_logits(o, logits, t.normed, tied, n, V, m->config.width);
-    for (int64_t i = 0; i < n && !m->config.bare_head; i++)
-        ops_add(o, logits + i * V, word_bias(m, w), V);
-}
-
-static double words_fwd(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
-                        const float *x, const float *w, const float *tied, const struct batch *b)
-{
-    struct picked p = pick(b);
-    double sum = 0;
-    if (p.n) {
-        struct transform t = transform_fwd(m, o, x, w, p.rows, p.n);
-        sum = ops_biased_loss_fwd(o, p.losses, p.correct, t.normed, tied, word_bias(m, w), p.labels,
-                                  p.n, m->config.vocabulary, m->config.width);
-    }
-    spread(losses, correct, &p, b);
-    picked_release(&p);
-    return sum;
-}
-
-/* dx is added to. */
-static double words_fwd_bwd(const struct model *m, struct ops *o, float *losses,
-                            unsigned char *correct, float *dx, float *dw, float *dtied,
-                            const float *x, const float *w, const float *tied, double scale,
-                            const struct batch *b)
-{
-    const int64_t C = m->config.width;
-    struct picked p = pick(b);
-    double sum = 0;
-    if (p.n) {
-        struct transform t = transform_fwd(m, o, x, w, p.rows, p.n);
-        float *dbias = m->config.bare_head ? NULL : dw + head_offset(m, WORD_BIAS);
-        sum = ops_biased_loss_fwd_bwd(o, p.losses, p.correct, t.d, dtied, dbias, t.normed, tied,
-                                      word_bias(m, w), p.labels, scale, p.n, m->config.vocabulary,
-                                      C);
-        ops_scatter_rows(o, dx, transform_bwd(m, o, dw, w, &t, p.n), p.rows, p.n, C);
-    }
-    spread(losses, correct, &p, b);
-    picked_release(&p);
-    return sum;
-}
-
-/* ---- the next sentence -------------------------------------------------------------------- */
-
-/* The sequences' first tokens, [CLS]. */
-struct pooled {
-    int64_t *rows;
-    float *x, *pooled, *d; /* [B,C] */
-    float *logits;         /* [B,2] */
-};
-
-static struct pooled pool_fwd(const struct model *m, struct ops *o, const float *x, const float *w,
-                              const struct batch *b)
-{
-    const struct ops_rows rows = rows_of(b);
-    const int64_t B = b->B, C = m->config.width;
-    float *p = ops_scratch(o, B * (3 * C + 2));
-    struct pooled f = { mem_alloc((size_t)B * sizeof *f.rows), p, p + B * C, p + 2 * B * C,
-                        p + 3 * B * C };
-    for (int64_t i = 0, row = 0; i < B; row += ops_rows_of(&rows, i++))
-        f.rows[i] = row;
-    ops_gather_rows(o, f.x, x, f.rows, B, C);
-    ops_linear_fwd(o, f.pooled, f.x, w + head_offset(m, POOLER), w + head_offset(m, POOLER_BIAS), B,
-                   C, C);
-    ops_tanh_fwd(o, f.pooled, B * C);
-    ops_linear_fwd(o, f.logits, f.pooled, w + head_offset(m, NEXT), w + head_offset(m, NEXT_BIAS),
-                   B, C, 2);
-    return f;
-}
-
-void bert_next_logits(const struct model *m, struct ops *o, float *logits, const float *x,
-                      const float *w, const struct batch *b)
-{
-    struct pooled f = pool_fwd(m, o, x, w, b);
-    memcpy(logits, f.logits, (size_t)b->B * 2 * sizeof *logits);
-    free(f.rows);
-}
-
-static double no_next(float *losses, unsigned char *correct, const struct batch *b)
-{
-    for (int64_t i = 0; i < b->B && losses; i++)
-        losses[i] = 0;
-    if (correct)
-        memset(correct, 0, (size_t)b->B);
-    return 0;
-}
-
-static double next_fwd(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
-                       const float *x, const float *w, const struct batch *b)
-{
-    if (!b->next)
-        return no_next(losses, correct, b);
-    struct pooled f = pool_fwd(m, o, x, w, b);
-    double sum = ops_cross_entropy(o, losses, correct, f.logits, b->next, 0, 0, b->B, 2);
-    free(f.rows);
-    return sum;
-}
-
-/* dx is added to. */
-static double next_fwd_bwd(const struct model *m, struct ops *o, float *losses,
-                           unsigned char *correct, float *dx, float *dw, const float *x,
-                           const float *w, double scale, const struct batch *b)
-{
-    const int64_t B = b->B, C = m->config.width;
-    if (!b->next)
-        return no_next(losses, correct, b);
-    struct pooled f = pool_fwd(m, o, x, w, b);
-    double sum = ops_cross_entropy(o, losses, correct, f.logits, b->next, 1, scale, B, 2);
-    ops_linear_bwd(o, f.d, dw + head_offset(m, NEXT), dw + head_offset(m, NEXT_BIAS), f.logits,
-                   f.pooled, w + head_offset(m, NEXT), B, C, 2);
-    ops_tanh_bwd(o, f.d, f.pooled, B * C);
-    ops_linear_bwd(o, f.pooled, dw + head_offset(m, POOLER), dw + head_offset(m, POOLER_BIAS), f.d,
-                   f.x, w + head_offset(m, POOLER), B, C, C);
-    ops_scatter_rows(o, dx, f.pooled, f.rows, B, C);
-    free(f.rows);
-    return sum;
-}
-
-/* ---- the head for pre-training ------------------------------------------------------------ */
-
-static double pretraining_fwd(const struct model *m, struct ops *o, float *losses,
-                              unsigned char *correct, const float *x, const float *w,
-                              const float *tied, const struct batch *b)
-{
-    int64_t words = b->B * b->T;
-    double sum = words_fwd(m, o, losses, correct, x, w, tied, b);
-    return sum + b->next_weight * next_fwd(m, o, losses + words, correct ? correct + words : NULL,
-                                           x, w, b);
-}
-
-static double pretraining_fwd_bwd(const struct model *m, struct ops *o, float *losses,
-                                  unsigned char *correct, float *dx, float *dw, float *dtied,
-                                  const float *x, const float *w, const float *tied, double scale,
-                                  const struct batch *b)
-{
-    int64_t words = b->B * b->T;
-    ops_zero(o, dx, count_rows(b) * m->config.width);
-    double sum = words_fwd_bwd(m, o, losses, correct, dx, dw, dtied, x, w, tied, scale, b);
-    return sum + b->next_weight *
-                     next_fwd_bwd(m, o, losses ? losses + words : NULL,
-                                  correct ? correct + words : NULL, dx, dw, x, w,
-                                  scale * b->next_weight, b);
-}
-
-/* ---- the head for questions --------------------------------------------------------------- */
-
-void bert_span_logits(const struct model *m, struct ops *o, float *logits, const float *x,
-                      const float *w, const struct batch *b)
-{
-    ops_linear_fwd(o, logits, x, w + head_offset(m, SPAN), w + head_offset(m, SPAN_BIAS),
-                   count_rows(b), m->config.width, 2);
-}
-
-/* The softmax of a start (side 0) or an end (1) goes over one sequence: logits[n,2], of which one
- * column is used and, with gradient, replaced. */
-static double side_loss(struct ops *o, float *loss, unsigned char *correct, float *logits,
-                        int64_t n, int side, int32_t label, int gradient, double scale)
-{
-    float *column = mem_alloc((size_t)n * sizeof *column);
-    if (label >= n)
-        label = MODEL_IGNORE;
-    for (int64_t i = 0; i < n; i++)
-        column[i] = logits[2 * i + side];
-    double sum = ops_cross_entropy(o, loss, correct, column, &label, gradient, scale, 1, n);
-    for (int64_t i = 0; i < n && gradient; i++)
-        logits[2 * i + side] = column[i];
-    free(column);
-    return sum;
-}
-
-/* losses[2,B] and correct[2,B] may be NULL. */
-static double span_loss(struct ops *o, float *losses, unsigned char *correct, float *logits,
-                        const struct batch *b, int gradient, double scale)
-{
-    const struct ops_rows rows = rows_of(b);
-    double sum = 0;
-    for (int64_t i = 0, row = 0; i < b->B; row += ops_rows_of(&rows, i++))
-        for (int side = 0; side < 2; side++) {
-            int64_t at = side * b->B + i;
-            sum += side_loss(o, losses ? losses + at : NULL, correct ? correct + at : NULL,
-                             logits + 2 * row, ops_rows_of(&rows, i), side,
-                             (side ? b->ends : b->starts)[i], gradient, 0.5 * scale);
-        }
-    return 0.5 * sum;
-}
-
-static double questions_fwd(const struct model *m, struct ops *o, float *losses,
-                            unsigned char *correct, const float *x, const float *w,
-                            const float *tied, const struct batch *b)
-{
-    (void)tied;
-    float *logits = ops_scratch(o, 2 * count_rows(b));
-    bert_span_logits(m, o, logits, x, w, b);
-    return span_loss(o, losses, correct, logits, b, 0, 0);
-}
-
-static double questions_fwd_bwd(const struct model *m, struct ops *o, float *losses,
-                                unsigned char *correct, float *dx, float *dw, float *dtied,
-                                const float *x, const float *w, const float *tied, double scale,
-                                const struct batch *b)
-{
-    (void)dtied;
-    (void)tied;
-    const int64_t N = count_rows(b);
-    float *logits = ops_scratch(o, 2 * N);
-    bert_span_logits(m, o, logits, x, w, b);
-    double sum = span_loss(o, losses, correct, logits, b, 1, scale);
-    ops_linear_bwd(o, dx, dw + head_offset(m, SPAN), dw + head_offset(m, SPAN_BIAS), logits, x,
-                   w + head_offset(m, SPAN), N, m->config.width, 2);
-    return sum;
-}
-
 /* ---- the model ---------------------------------------------------------------------------- */
-
-static int64_t pretraining_labels(const int32_t **labels, const struct batch *b, int part)
-{
-    *labels = part ? b->next : b->labels;
-    return part ? b->B : b->B * b->T;
-}
-
-static int64_t questions_labels(const int32_t **labels, const struct batch *b, int part)
-{
-    *labels = part ? b->ends : b->starts;
-    return b->B;
-}
 
 int model_init_bert(struct model *m, const struct model_config *config)
 {
@@ -714,21 +331,13 @@ int model_init_bert(struct model *m, const struct model_config *config)
     *m = (struct model){ .config = *config, .layer_cache = layer_cache,
                          .embedding_fwd = embedding_fwd, .embedding_bwd = embedding_bwd,
                          .layer_fwd = layer_fwd, .layers_begin = 1, .layer_bwd = layer_bwd };
-    if (config->kind == MODEL_BERT_PRETRAINING) {
-        m->head_fwd = pretraining_fwd;
-        m->head_fwd_bwd = pretraining_fwd_bwd;
-        m->parts = 2;
-        m->part[0] = (struct model_part){ "mlm", 1 };
-        m->part[1] = (struct model_part){ "nsp", 1 };
-        m->labels = pretraining_labels;
-    } else if (config->kind == MODEL_BERT_QUESTIONS) {
-        m->head_fwd = questions_fwd;
-        m->head_fwd_bwd = questions_fwd_bwd;
-        m->parts = 2;
-        m->part[0] = (struct model_part){ "start", 0.5 };
-        m->part[1] = (struct model_part){ "end", 0.5 };
-        m->labels = questions_labels;
-    }
-    add_tensors(&m->tensors, config);
+    add_embedding(m);
+    for (int64_t layer = 0; layer < config->layers; layer++)
+        add_layer(m, layer);
+    tensor_block(&m->tensors, (int)config->layers + 1);
+    if (config->kind == MODEL_BERT_PRETRAINING)
+        bert_pretraining_init(m);
+    else if (config->kind == MODEL_BERT_QUESTIONS)
+        bert_questions_init(m);
     return 0;
 }
