@@ -176,15 +176,12 @@ struct cache {
 static int64_t lay_out(struct cache *k, float *p, const struct model_config *c, int64_t N)
 {
     const int64_t C = c->width;
-    float **const parts[] = { &k->q, &k->k, &k->v, &k->attended, &k->sum1, &k->inner, &k->sum2,
-                              &k->mean1, &k->rstd1, &k->mean2, &k->rstd2, &k->lse };
-    const int64_t widths[] = { C, C, C, C, C, c->inner, C, 1, 1, 1, 1, c->heads };
-    int64_t floats = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        *parts[i] = p ? p + floats : NULL;
-        floats += (N * widths[i] + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
-    }
-    return floats;
+    const struct cache_part parts[] = {
+        { &k->q, C }, { &k->k, C }, { &k->v, C }, { &k->attended, C }, { &k->sum1, C },
+        { &k->inner, c->inner }, { &k->sum2, C }, { &k->mean1, 1 }, { &k->rstd1, 1 },
+        { &k->mean2, 1 }, { &k->rstd2, 1 }, { &k->lse, c->heads },
+    };
+    return cache_lay_out(p, parts, sizeof parts / sizeof *parts, N);
 }
 
 static int64_t layer_cache(const struct model *m, int64_t B, int64_t T)
@@ -231,14 +228,6 @@ static void add_input_gradient(struct ops *o, float *dx, const float *dy, const 
 {
     ops_matmul(o, dx, dy, w, &(struct ops_matmul){ .b_transposed = 1, .add = 1, .M = N, .N = I,
                                                    .K = O, .lda = O, .ldb = O, .ldc = I });
-}
-
-/* How the gradients of a linear map begin. */
-static void (*linear_bwd(const struct batch *b))(struct ops *, float *, float *, float *,
-                                                 const float *, const float *, const float *,
-                                                 int64_t, int64_t, int64_t)
-{
-    return b->first ? ops_linear_bwd_first : ops_linear_bwd;
 }
 
 /* Scratch of a layer's backward. */

@@ -119,15 +119,13 @@ struct cache {
 /* Lays the cache out at `p`; returns its floats. */
 static int64_t lay_out(struct cache *k, float *p, const struct model_config *c, int64_t N)
 {
-    float **const parts[] = { &k->qkv, &k->attended, &k->middle, &k->inner, &k->mean1,
-                              &k->rstd1, &k->mean2, &k->rstd2, &k->lse };
-    const int64_t widths[] = { 3 * c->width, c->width, c->width, c->inner, 1, 1, 1, 1, c->heads };
-    int64_t floats = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        *parts[i] = p ? p + floats : NULL;
-        floats += (N * widths[i] + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
-    }
-    return floats;
+    const int64_t C = c->width;
+    const struct cache_part parts[] = {
+        { &k->qkv, 3 * C }, { &k->attended, C }, { &k->middle, C }, { &k->inner, c->inner },
+        { &k->mean1, 1 }, { &k->rstd1, 1 }, { &k->mean2, 1 }, { &k->rstd2, 1 },
+        { &k->lse, c->heads },
+    };
+    return cache_lay_out(p, parts, sizeof parts / sizeof *parts, N);
 }
 
 static int64_t layer_cache(const struct model *m, int64_t B, int64_t T)
@@ -162,14 +160,6 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float
     ops_gelu_fwd(o, active, k.inner, N * I);
     ops_residual_fwd(o, y, k.middle, active, l.w[PROJ], l.w[PROJ_BIAS], N, I, C,
                      dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
-}
-
-/* How the gradients of a linear map begin. */
-static void (*linear_bwd(const struct batch *b))(struct ops *, float *, float *, float *,
-                                                 const float *, const float *, const float *,
-                                                 int64_t, int64_t, int64_t)
-{
-    return b->first ? ops_linear_bwd_first : ops_linear_bwd;
 }
 
 /* Scratch of a layer's backward. */
