@@ -4,25 +4,19 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "train/engine.h"
+#include "tests/unit/rig.h"
 
 /* A tiny model and eight sequences of random ids; what differs is how a step goes over them. */
 
 enum { L = 3, C = 32, NH = 4, T = 12, V = 50, SEQUENCES = 8 };
 
-struct rig {
-    struct model model;
-    struct ops *ops;
-    struct store store;
-    struct comm comm;
-    struct engine engine;
-    struct step_batch batch;
+struct run {
+    struct rig rig;
     struct samples *samples;
     struct batches *batches;
-    struct engine_score score;
 };
 
-static void open_rig(struct rig *r, int64_t B, int64_t G, enum recompute recompute, double dropout)
+static void open_run(struct run *r, int64_t B, int64_t G, enum recompute recompute, double dropout)
 {
     struct model_config c = { .layers = L, .width = C, .heads = NH, .inner = 4 * C, .positions = T,
                               .vocabulary = V, .epsilon = 1e-5, .embedding_dropout = dropout,
@@ -34,178 +28,156 @@ static void open_rig(struct rig *r, int64_t B, int64_t G, enum recompute recompu
     r->samples = samples_make_gpt(&made);
     struct batches_config b = { .samples = r->samples, .seed = 3, .B = B, .T = T,
                                 .A = SEQUENCES / B, .ranks = 1 };
-    cr_assert_eq(model_init_gpt(&r->model, &c), 0, "%s", err_get());
-    cr_assert((r->ops = ops_new(2)), "%s", err_get());
-    store_open(&r->store, r->ops, &r->model.tensors, NULL, NULL, 7);
-    comm_init(&r->comm);
-    engine_open(&r->engine, &e, &r->model, r->ops, &r->store, &r->comm);
+    rig_open(&r->rig, &c, &e);
     r->batches = batches_new(&b, 0);
-    cr_assert_eq(batches_next(r->batches, &r->batch), 0);
+    cr_assert_eq(batches_next(r->batches, &r->rig.batch), 0);
 }
 
-static double step(struct rig *r, int64_t number)
-{
-    return engine_step(&r->engine, number, &r->batch, &r->score);
-}
-
-static void close_rig(struct rig *r)
+static void close_run(struct run *r)
 {
     batches_free(r->batches);
     samples_close(r->samples);
-    engine_close(&r->engine);
-    store_close(&r->store);
-    ops_free(r->ops);
-    model_release(&r->model);
+    rig_close(&r->rig);
 }
 
-/* The greatest difference of two runs' gradients, relative to the greatest gradient; block -1:
- * all blocks. */
-static double difference(const struct rig *a, const struct rig *b, int block)
+static double step(struct run *r, int64_t number)
 {
-    double most = 0, size = 0;
-    for (size_t i = 0; i < a->model.tensors.count; i++) {
-        const struct tensor *row = &a->model.tensors.rows[i];
-        if (block >= 0 && row->block != block)
-            continue;
-        const float *x = a->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
-        const float *y = b->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
-        for (int64_t k = 0; k < tensor_elements(row); k++) {
-            most = fmax(most, fabs((double)x[k] - y[k]));
-            size = fmax(size, fabs((double)x[k]));
-        }
-    }
-    cr_assert_gt(size, 0);
-    return most / size;
+    return rig_step(&r->rig, number);
+}
+
+static double difference(const struct run *a, const struct run *b, int block)
+{
+    return rig_difference(&a->rig, &b->rig, block);
 }
 
 Test(engine, recomputation_gives_the_same_bits_with_dropout)
 {
-    struct rig a, b;
-    open_rig(&a, 2, 1, RECOMPUTE_NONE, 0.2);
-    open_rig(&b, 2, 1, RECOMPUTE_LAYER, 0.2);
+    struct run a, b;
+    open_run(&a, 2, 1, RECOMPUTE_NONE, 0.2);
+    open_run(&b, 2, 1, RECOMPUTE_LAYER, 0.2);
     double x = step(&a, 5), y = step(&b, 5);
     cr_assert_eq(x, y);
     cr_assert_eq(difference(&a, &b, -1), 0);
-    close_rig(&a);
-    close_rig(&b);
+    close_run(&a);
+    close_run(&b);
 }
 
 Test(engine, groups_give_the_same_gradients)
 {
     for (int64_t G = 2; G <= 4; G++) { /* 3 leaves a last group of one */
         for (int recompute = 0; recompute < 2; recompute++) {
-            struct rig a, b;
-            open_rig(&a, 2, 1, RECOMPUTE_NONE, 0.2);
-            open_rig(&b, 2, G, (enum recompute)recompute, 0.2);
+            struct run a, b;
+            open_run(&a, 2, 1, RECOMPUTE_NONE, 0.2);
+            open_run(&b, 2, G, (enum recompute)recompute, 0.2);
             double x = step(&a, 0), y = step(&b, 0);
             cr_assert_float_eq(x, y, 1e-12);
             for (int block = 1; block <= L + 1; block++)
                 cr_assert_eq(difference(&a, &b, block), 0, "block %d", block);
             cr_assert_lt(difference(&a, &b, 0), 1e-6); /* the same sum in another order */
-            close_rig(&a);
-            close_rig(&b);
+            close_run(&a);
+            close_run(&b);
         }
     }
 }
 
 Test(engine, accumulation_equals_one_large_batch)
 {
-    struct rig a, b;
-    open_rig(&a, 8, 1, RECOMPUTE_NONE, 0);
-    open_rig(&b, 1, 1, RECOMPUTE_NONE, 0);
+    struct run a, b;
+    open_run(&a, 8, 1, RECOMPUTE_NONE, 0);
+    open_run(&b, 1, 1, RECOMPUTE_NONE, 0);
     double x = step(&a, 0), y = step(&b, 0);
     cr_assert_float_eq(x, y, 1e-6);
     cr_assert_lt(difference(&a, &b, -1), 2e-6);
-    close_rig(&a);
-    close_rig(&b);
+    close_run(&a);
+    close_run(&b);
 }
 
 Test(engine, a_step_replaces_the_gradients_before_it)
 {
-    struct rig a, b;
-    open_rig(&a, 4, 1, RECOMPUTE_NONE, 0);
-    open_rig(&b, 4, 1, RECOMPUTE_NONE, 0);
+    struct run a, b;
+    open_run(&a, 4, 1, RECOMPUTE_NONE, 0);
+    open_run(&b, 4, 1, RECOMPUTE_NONE, 0);
     step(&a, 0);
     step(&a, 0);
     step(&b, 0);
     cr_assert_eq(difference(&a, &b, -1), 0);
-    close_rig(&a);
-    close_rig(&b);
+    close_run(&a);
+    close_run(&b);
 }
 
 Test(engine, dropout_differs_from_step_to_step_and_between_micro_batches)
 {
-    struct rig a;
-    open_rig(&a, 4, 1, RECOMPUTE_NONE, 0.3);
+    struct run a;
+    open_run(&a, 4, 1, RECOMPUTE_NONE, 0.3);
     double x = step(&a, 0), y = step(&a, 1);
     cr_assert_neq(x, y);
     cr_assert_eq(step(&a, 0), x);
-    close_rig(&a);
+    close_run(&a);
 }
 
 /* Labels that do not count are neither in the loss nor in the mean. */
 Test(engine, loss_is_the_mean_over_counted_labels)
 {
-    struct rig a;
-    open_rig(&a, 2, 1, RECOMPUTE_NONE, 0);
+    struct run a;
+    open_run(&a, 2, 1, RECOMPUTE_NONE, 0);
     int32_t labels[SEQUENCES * T];
     struct engine_score evaluated = { 0 };
     for (int m = 0; m < SEQUENCES / 2; m++) {
-        struct batch *b = &a.batch.micro[m];
+        struct batch *b = &a.rig.batch.micro[m];
         for (int i = m * 2 * T; i < (m + 1) * 2 * T; i++)
             labels[i] = i < 5 * T || i % 3 ? MODEL_IGNORE : b->labels[i - m * 2 * T];
         b->labels = labels + m * 2 * T;
-        engine_evaluate(&a.engine, b, &evaluated);
+        engine_evaluate(&a.rig.engine, b, &evaluated);
     }
     cr_assert_eq(evaluated.part[0].labels, T); /* every third of 3 T places */
     cr_assert_float_eq(step(&a, 0), evaluated.part[0].loss / T, 1e-5);
-    cr_assert_eq(a.score.part[0].labels, T);
-    close_rig(&a);
+    cr_assert_eq(a.rig.score.part[0].labels, T);
+    close_run(&a);
 }
 
 Test(engine, first_loss_is_near_that_of_a_uniform_guess)
 {
-    struct rig a;
-    open_rig(&a, 8, 1, RECOMPUTE_NONE, 0);
+    struct run a;
+    open_run(&a, 8, 1, RECOMPUTE_NONE, 0);
     cr_assert_float_eq(step(&a, 0), log(V), 0.5);
-    close_rig(&a);
+    close_run(&a);
 }
 
 Test(engine, memory_is_what_is_planned)
 {
-    struct rig a;
+    struct run a;
     struct engine_memory none, layer;
-    open_rig(&a, 2, 4, RECOMPUTE_NONE, 0);
-    struct engine_config c = a.engine.config;
-    engine_memory(&none, &c, &a.model);
+    open_run(&a, 2, 4, RECOMPUTE_NONE, 0);
+    struct engine_config c = a.rig.engine.config;
+    engine_memory(&none, &c, &a.rig.model);
     c.recompute = RECOMPUTE_LAYER;
-    engine_memory(&layer, &c, &a.model);
+    engine_memory(&layer, &c, &a.rig.model);
     cr_assert_eq(none.x, (L + 1) * 4 * 2 * T * C * sizeof(float));
     cr_assert_eq(none.dx, 4 * 2 * T * C * sizeof(float));
     cr_assert_eq(none.cache, layer.cache * L * 4);
-    close_rig(&a);
+    close_run(&a);
 }
 
 Test(store, everything_fetched_is_released)
 {
-    struct rig a;
-    open_rig(&a, 2, 2, RECOMPUTE_LAYER, 0);
+    struct run a;
+    open_run(&a, 2, 2, RECOMPUTE_LAYER, 0);
     step(&a, 0);
-    cr_assert_eq(a.store.fetched, 0);
-    close_rig(&a);
+    cr_assert_eq(a.rig.store.fetched, 0);
+    close_run(&a);
 }
 
 Test(store, first_weights_depend_on_the_seed_alone)
 {
-    struct rig a;
+    struct run a;
     struct store other;
-    open_rig(&a, 2, 2, RECOMPUTE_NONE, 0);
+    open_run(&a, 2, 2, RECOMPUTE_NONE, 0);
     struct ops *one = ops_new(1);
-    store_open(&other, one, &a.model.tensors, NULL, NULL, 7);
-    for (int b = 0; b < a.model.tensors.blocks; b++)
-        cr_assert_arr_eq(other.arrays[STORE_PARAMETERS][b], a.store.arrays[STORE_PARAMETERS][b],
-                         (size_t)a.model.tensors.block_size[b] * sizeof(float));
+    store_open(&other, one, &a.rig.model.tensors, NULL, NULL, 7);
+    for (int b = 0; b < a.rig.model.tensors.blocks; b++)
+        cr_assert_arr_eq(other.arrays[STORE_PARAMETERS][b], a.rig.store.arrays[STORE_PARAMETERS][b],
+                         (size_t)a.rig.model.tensors.block_size[b] * sizeof(float));
     store_close(&other);
     ops_free(one);
-    close_rig(&a);
+    close_run(&a);
 }

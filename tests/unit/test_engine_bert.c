@@ -5,22 +5,17 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "train/engine.h"
+#include "tests/unit/rig.h"
 
 enum { L = 2, C = 32, T = 16, V = 60, M = 3, SEQUENCES = 6, ROOM = 8 };
 
-struct rig {
-    struct model model;
-    struct ops *ops;
-    struct store store;
-    struct comm comm;
-    struct engine engine;
+struct run {
+    struct rig rig;
     struct sequences sequences[SEQUENCES];
     struct batch micro[SEQUENCES];
-    struct engine_score score;
 };
 
-static void open_rig(struct rig *r, int64_t B, enum recompute recompute, double dropout)
+static void open_run(struct run *r, int64_t B, enum recompute recompute, double dropout)
 {
     struct model_config c = { .layers = L, .width = C, .heads = 4, .inner = 4 * C, .positions = T,
                               .vocabulary = V, .epsilon = 1e-5, .embedding_dropout = dropout,
@@ -29,11 +24,8 @@ static void open_rig(struct rig *r, int64_t B, enum recompute recompute, double 
     struct engine_config e = { .B = B, .T = T, .A = SEQUENCES / B, .G = 1, .most = ROOM,
                                .recompute = recompute, .seed = 3 };
     struct samples_config s = { .T = T, .mask_tokens = M, .seed = 3, .vocabulary = V };
-    *r = (struct rig){ .ops = ops_new(2) };
-    cr_assert_eq(model_init_bert(&r->model, &c), 0, "%s", err_get());
-    store_open(&r->store, r->ops, &r->model.tensors, NULL, NULL, 7);
-    comm_init(&r->comm);
-    engine_open(&r->engine, &e, &r->model, r->ops, &r->store, &r->comm);
+    *r = (struct run){ 0 };
+    rig_open(&r->rig, &c, &e);
     struct samples *made = samples_make_bert(&s);
     for (int64_t m = 0; m < e.A; m++) {
         struct sequences *q = &r->sequences[m];
@@ -47,125 +39,114 @@ static void open_rig(struct rig *r, int64_t B, enum recompute recompute, double 
         }
         r->micro[m] = sequences_batch(q);
     }
+    r->rig.batch.micro = r->micro;
     samples_close(made);
 }
 
-static void close_rig(struct rig *r)
+static void close_run(struct run *r)
 {
     for (int m = 0; m < SEQUENCES; m++)
         sequences_release(&r->sequences[m]);
-    engine_close(&r->engine);
-    store_close(&r->store);
-    ops_free(r->ops);
-    model_release(&r->model);
+    rig_close(&r->rig);
 }
 
-static double step(struct rig *r)
+static double step(struct run *r)
 {
-    struct step_batch batch = { .micro = r->micro };
-    return engine_step(&r->engine, 0, &batch, &r->score);
+    return rig_step(&r->rig, 0);
 }
 
-/* The greatest difference of gradients, relative to the greatest. */
-static double difference(const struct rig *a, const struct rig *b)
+static double difference(const struct run *a, const struct run *b)
 {
-    double most = 0, size = 0;
-    for (int k = 0; k < a->model.tensors.blocks; k++)
-        for (int64_t i = 0; i < a->model.tensors.block_size[k]; i++) {
-            double x = a->store.arrays[STORE_GRADIENTS][k][i];
-            most = fmax(most, fabs(x - b->store.arrays[STORE_GRADIENTS][k][i]));
-            size = fmax(size, fabs(x));
-        }
-    cr_assert_gt(size, 0);
-    return most / size;
+    return rig_difference(&a->rig, &b->rig, -1);
 }
 
 Test(engine_bert, loss_is_the_sum_of_two_means)
 {
-    struct rig a;
+    struct run a;
     struct engine_score evaluated = { 0 };
-    open_rig(&a, 3, RECOMPUTE_NONE, 0);
+    open_run(&a, 3, RECOMPUTE_NONE, 0);
     double loss = step(&a);
     for (int m = 0; m < 2; m++)
-        engine_evaluate(&a.engine, &a.micro[m], &evaluated);
+        engine_evaluate(&a.rig.engine, &a.micro[m], &evaluated);
     for (int p = 0; p < 2; p++) {
-        cr_assert_eq(evaluated.part[p].labels, a.score.part[p].labels);
-        cr_assert_eq(evaluated.part[p].correct, a.score.part[p].correct);
-        cr_assert_float_eq(evaluated.part[p].loss, a.score.part[p].loss, 1e-4);
+        cr_assert_eq(evaluated.part[p].labels, a.rig.score.part[p].labels);
+        cr_assert_eq(evaluated.part[p].correct, a.rig.score.part[p].correct);
+        cr_assert_float_eq(evaluated.part[p].loss, a.rig.score.part[p].loss, 1e-4);
     }
-    cr_assert_eq(a.score.part[1].labels, SEQUENCES);
-    cr_assert_float_eq(loss, a.score.part[0].loss / (double)a.score.part[0].labels +
-                                 a.score.part[1].loss / SEQUENCES, 1e-12);
+    cr_assert_eq(a.rig.score.part[1].labels, SEQUENCES);
+    cr_assert_float_eq(loss, a.rig.score.part[0].loss / (double)a.rig.score.part[0].labels +
+                                 a.rig.score.part[1].loss / SEQUENCES, 1e-12);
     cr_assert_float_eq(loss, log(V) + log(2), 0.7);
-    close_rig(&a);
+    close_run(&a);
 }
 
 Test(engine_bert, accumulation_equals_one_large_batch)
 {
-    struct rig a, b;
-    open_rig(&a, 6, RECOMPUTE_NONE, 0);
-    open_rig(&b, 1, RECOMPUTE_NONE, 0);
+    struct run a, b;
+    open_run(&a, 6, RECOMPUTE_NONE, 0);
+    open_run(&b, 1, RECOMPUTE_NONE, 0);
     cr_assert_float_eq(step(&a), step(&b), 1e-6);
     cr_assert_lt(difference(&a, &b), 5e-6);
-    close_rig(&a);
-    close_rig(&b);
+    close_run(&a);
+    close_run(&b);
 }
 
 Test(engine_bert, a_step_replaces_the_gradients_before_it)
 {
-    struct rig a, b;
-    open_rig(&a, 3, RECOMPUTE_NONE, 0);
-    open_rig(&b, 3, RECOMPUTE_NONE, 0);
+    struct run a, b;
+    open_run(&a, 3, RECOMPUTE_NONE, 0);
+    open_run(&b, 3, RECOMPUTE_NONE, 0);
     step(&a);
     step(&a);
     step(&b);
     cr_assert_eq(difference(&a, &b), 0);
-    close_rig(&a);
-    close_rig(&b);
+    close_run(&a);
+    close_run(&b);
 }
 
 Test(engine_bert, recomputation_gives_the_same_bits_with_dropout)
 {
-    struct rig a, b;
-    open_rig(&a, 2, RECOMPUTE_NONE, 0.2);
-    open_rig(&b, 2, RECOMPUTE_LAYER, 0.2);
+    struct run a, b;
+    open_run(&a, 2, RECOMPUTE_NONE, 0.2);
+    open_run(&b, 2, RECOMPUTE_LAYER, 0.2);
     cr_assert_eq(step(&a), step(&b));
     cr_assert_eq(difference(&a, &b), 0);
-    close_rig(&a);
-    close_rig(&b);
+    close_run(&a);
+    close_run(&b);
 }
 
 /* Whatever stands where no token is. */
 Test(engine_bert, padding_counts_for_nothing)
 {
-    struct rig a, b;
-    open_rig(&a, 3, RECOMPUTE_NONE, 0);
-    open_rig(&b, 3, RECOMPUTE_NONE, 0);
+    struct run a, b;
+    open_run(&a, 3, RECOMPUTE_NONE, 0);
+    open_run(&b, 3, RECOMPUTE_NONE, 0);
     for (int m = 0; m < 2; m++)
         for (int i = 0; i < 3; i++)
             for (int64_t t = b.sequences[m].lengths[i]; t < T; t++)
                 b.sequences[m].ids[i * T + t] = b.sequences[m].segments[i * T + t] = UINT32_MAX;
     cr_assert_eq(step(&a), step(&b));
     cr_assert_eq(difference(&a, &b), 0);
-    close_rig(&a);
-    close_rig(&b);
+    close_run(&a);
+    close_run(&b);
 }
 
 /* As packed rows make them: more sequences than a micro-batch has rows of T tokens. */
 Test(engine_bert, more_and_shorter_sequences_fit_where_their_tokens_do)
 {
-    struct rig a, b;
-    open_rig(&a, 6, RECOMPUTE_NONE, 0);
-    open_rig(&b, 6, RECOMPUTE_NONE, 0);
-    engine_close(&b.engine);
+    struct run a, b;
+    open_run(&a, 6, RECOMPUTE_NONE, 0);
+    open_run(&b, 6, RECOMPUTE_NONE, 0);
+    engine_close(&b.rig.engine);
     struct engine_config e = { .B = 5, .T = T, .A = 1, .G = 1, .most = 6, .seed = 3 };
-    engine_open(&b.engine, &e, &b.model, b.ops, &b.store, &b.comm); /* 81 tokens in rows for 80 */
+    /* 81 tokens in rows for 80 */
+    engine_open(&b.rig.engine, &e, &b.rig.model, b.rig.ops, &b.rig.store, &b.rig.comm);
     b.sequences[0].lengths[0]--;
     a.sequences[0].lengths[0]--;
     a.sequences[0].labels[T - 1] = b.sequences[0].labels[T - 1] = MODEL_IGNORE;
     cr_assert_eq(sequences_tokens(&b.sequences[0]), 80);
     cr_assert_float_eq(step(&a), step(&b), 1e-6);
     cr_assert_lt(difference(&a, &b), 5e-6);
-    close_rig(&a);
-    close_rig(&b);
+    close_run(&a);
+    close_run(&b);
 }

@@ -1,0 +1,253 @@
+#include "tests/unit/net.h"
+
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+static void initialise(struct net *n)
+{
+    for (size_t i = 0; i < n->m.tensors.count; i++) {
+        struct tensor row = n->m.tensors.rows[i];
+        float *w = n->w[row.block] + row.offset, mean = row.init == INIT_ONE;
+        row.init = INIT_NORMAL;
+        row.std = 0.3f;
+        tensor_initialise(&row, 3, w);
+        for (int64_t e = 0; e < tensor_elements(&row); e++)
+            w[e] += mean;
+    }
+}
+
+void net_init(struct net *n, const struct model_config *c, net_fill *fill, int threads)
+{
+    *n = (struct net){ .o = ops_new(threads) };
+    cr_assert_eq((c->kind == MODEL_GPT ? model_init_gpt : model_init_bert)(&n->m, c), 0, "%s",
+                 err_get());
+    cr_assert(c->layers == NET_LAYERS && c->width == NET_WIDTH);
+    cr_assert_eq(n->m.tensors.blocks, NET_BLOCKS);
+    fill(n);
+    cr_assert_leq(n->b.B * n->b.T, NET_TOKENS);
+    for (int i = 0; i < NET_BLOCKS; i++) {
+        n->w[i] = ops_buffer(n->o, n->m.tensors.block_size[i]);
+        n->g[i] = ops_buffer(n->o, n->m.tensors.block_size[i]);
+    }
+    initialise(n);
+    for (int i = 0; i <= NET_LAYERS; i++)
+        n->x[i] = ops_buffer(n->o, NET_TOKENS * NET_WIDTH);
+    for (int i = 0; i < NET_LAYERS; i++)
+        n->cache[i] = ops_buffer(n->o, n->m.layer_cache(&n->m, 1, NET_TOKENS));
+    n->dx = ops_buffer(n->o, NET_TOKENS * NET_WIDTH);
+}
+
+void net_release(struct net *n)
+{
+    for (int i = 0; i < NET_BLOCKS; i++) {
+        ops_buffer_free(n->o, n->w[i], n->m.tensors.block_size[i]);
+        ops_buffer_free(n->o, n->g[i], n->m.tensors.block_size[i]);
+    }
+    for (int i = 0; i <= NET_LAYERS; i++)
+        ops_buffer_free(n->o, n->x[i], NET_TOKENS * NET_WIDTH);
+    for (int i = 0; i < NET_LAYERS; i++)
+        ops_buffer_free(n->o, n->cache[i], n->m.layer_cache(&n->m, 1, NET_TOKENS));
+    ops_buffer_free(n->o, n->dx, NET_TOKENS * NET_WIDTH);
+    model_release(&n->m);
+    ops_free(n->o);
+}
+
+void net_forward(struct net *n, int keep)
+{
+    n->m.embedding_fwd(&n->m, n->o, n->x[0], n->w[0], &n->b);
+    for (int l = 0; l < NET_LAYERS; l++)
+        n->m.layer_fwd(&n->m, n->o, l, n->x[l + 1], n->x[l], n->w[l + 1],
+                       keep ? n->cache[l] : NULL, &n->b);
+}
+
+double net_head(struct net *n, float *losses, unsigned char *correct)
+{
+    return n->m.head_fwd(&n->m, n->o, losses, correct, n->x[NET_LAYERS], n->w[NET_LAYERS + 1],
+                         n->w[0], &n->b);
+}
+
+double net_loss(struct net *n)
+{
+    float losses[2 * NET_TOKENS];
+    net_forward(n, 0);
+    return net_head(n, losses, NULL);
+}
+
+double net_backward(struct net *n, double scale)
+{
+    net_forward(n, 1);
+    double loss = n->m.head_fwd_bwd(&n->m, n->o, NULL, NULL, n->dx, n->g[NET_LAYERS + 1], n->g[0],
+                                    n->x[NET_LAYERS], n->w[NET_LAYERS + 1], n->w[0], scale, &n->b);
+    for (int l = NET_LAYERS; l-- > 0;)
+        n->m.layer_bwd(&n->m, n->o, l, n->dx, n->g[l + 1], n->x[l], n->w[l + 1], n->cache[l],
+                       &n->b);
+    n->m.embedding_bwd(&n->m, n->o, n->g[0], n->dx, n->w[0], &n->b);
+    return loss;
+}
+
+/* What adds the same to all scores that a softmax sees: its gradient is 0. */
+static int adds_to_all(const struct net *n, const struct tensor *row)
+{
+    return strstr(row->name, "key.bias") ||
+           (n->m.config.kind == MODEL_BERT_QUESTIONS &&
+            (!strcmp(row->name, "qa_outputs.bias") ||
+             !strcmp(row->name, "bert.encoder.layer.1.output.LayerNorm.bias")));
+}
+
+/* One direction a tensor: the slope along the gradient itself, which f32 shows best. */
+static void check_tensor(struct net *n, const struct tensor *row, double scale)
+{
+    float *w = n->w[row->block] + row->offset, *g = n->g[row->block] + row->offset;
+    int64_t size = tensor_elements(row);
+    double squares = 0;
+    for (int64_t i = 0; i < size; i++)
+        squares += (double)g[i] * g[i];
+    if (adds_to_all(n, row)) {
+        cr_assert(squares < 1e-9, "%s: gradient %g", row->name, sqrt(squares));
+        return;
+    }
+    cr_assert(squares > 0, "no gradient in %s", row->name);
+    float *keep = mem_alloc((size_t)size * sizeof *keep);
+    memcpy(keep, w, (size_t)size * sizeof *keep);
+    double h = 0.004 / sqrt(squares), change[2];
+    for (int side = 0; side < 2; side++) {
+        for (int64_t i = 0; i < size; i++)
+            w[i] = keep[i] + (float)((side ? -h : h) * g[i]);
+        change[side] = net_loss(n) * scale;
+    }
+    memcpy(w, keep, (size_t)size * sizeof *keep);
+    double slope = (change[0] - change[1]) / (2 * h);
+    cr_assert_float_eq(slope, squares, 0.01 * squares, "%s: slope %g, gradient %g", row->name,
+                       slope, squares);
+    free(keep);
+}
+
+void net_check_gradients(const struct model_config *c, net_fill *fill)
+{
+    struct net n;
+    net_init(&n, c, fill, 2);
+    double loss = net_backward(&n, 0.5);
+    cr_assert(loss > 0);
+    cr_assert_float_eq(loss, net_loss(&n), 1e-4 * loss);
+    for (size_t i = 0; i < n.m.tensors.count; i++)
+        check_tensor(&n, &n.m.tensors.rows[i], 0.5);
+    net_release(&n);
+}
+
+void net_check_accumulation(const struct model_config *c, net_fill *fill)
+{
+    struct net once, twice;
+    net_init(&once, c, fill, 1);
+    net_init(&twice, c, fill, 1);
+    net_backward(&once, 1);
+    net_backward(&twice, 1);
+    net_backward(&twice, 1);
+    for (int b = 0; b < NET_BLOCKS; b++)
+        for (int64_t i = 0; i < once.m.tensors.block_size[b]; i++)
+            cr_assert_float_eq(twice.g[b][i], 2 * once.g[b][i], 1e-4);
+    net_release(&once);
+    net_release(&twice);
+}
+
+static void check_same_gradients(const struct net *a, const struct net *b)
+{
+    for (int i = 0; i < NET_BLOCKS; i++)
+        cr_assert_eq(0, memcmp(a->g[i], b->g[i],
+                               (size_t)a->m.tensors.block_size[i] * sizeof(float)));
+}
+
+void net_check_beginning(const struct model_config *c, net_fill *fill)
+{
+    struct net clean, dirty;
+    net_init(&clean, c, fill, 1);
+    net_init(&dirty, c, fill, 1);
+    net_backward(&clean, 1);
+    for (size_t i = 0; i < dirty.m.tensors.count; i++) {
+        const struct tensor *row = &dirty.m.tensors.rows[i];
+        int in_layer = row->block > 0 && row->block <= NET_LAYERS;
+        for (int64_t k = 0; k < tensor_elements(row) && in_layer; k++)
+            dirty.g[row->block][row->offset + k] = NAN;
+    }
+    dirty.b.first = 1;
+    net_backward(&dirty, 1);
+    check_same_gradients(&clean, &dirty);
+    net_release(&clean);
+    net_release(&dirty);
+}
+
+/* A tensor's error is small beside its norm, and is not zero. */
+void net_check_bf16(const struct model_config *c, net_fill *fill)
+{
+    struct net exact, coarse;
+    net_init(&exact, c, fill, 2);
+    net_init(&coarse, c, fill, 2);
+    ops_set_precision(coarse.o, OPS_BF16);
+    double loss = net_backward(&exact, 1), near = net_backward(&coarse, 1);
+    cr_assert_float_eq(near, loss, 0.005 * loss);
+    for (size_t i = 0; i < exact.m.tensors.count; i++) {
+        const struct tensor *row = &exact.m.tensors.rows[i];
+        double squares = 0, errors = 0;
+        for (int64_t k = row->offset; k < row->offset + tensor_elements(row); k++) {
+            double g = exact.g[row->block][k], e = coarse.g[row->block][k] - g;
+            squares += g * g;
+            errors += e * e;
+        }
+        double share = sqrt(errors / squares);
+        cr_assert(adds_to_all(&exact, row) || (share > 1e-5 && share < 0.05),
+                  "%s: relative error %g", row->name, share);
+    }
+    net_release(&exact);
+    net_release(&coarse);
+}
+
+void net_check_threads(const struct model_config *c, net_fill *fill, enum ops_precision precision)
+{
+    struct net one, other;
+    net_init(&one, c, fill, 1);
+    ops_set_precision(one.o, precision);
+    double loss = net_backward(&one, 1);
+    for (int threads = 2; threads <= 5; threads++) {
+        net_init(&other, c, fill, threads);
+        ops_set_precision(other.o, precision);
+        cr_assert_eq(loss, net_backward(&other, 1));
+        check_same_gradients(&one, &other);
+        net_release(&other);
+    }
+    net_release(&one);
+}
+
+void net_check_evaluation(const struct model_config *c, net_fill *fill)
+{
+    struct net n;
+    float kept[NET_TOKENS * NET_WIDTH];
+    net_init(&n, c, fill, 2);
+    net_forward(&n, 1);
+    memcpy(kept, n.x[NET_LAYERS], sizeof kept);
+    net_forward(&n, 0);
+    cr_assert_eq(0, memcmp(kept, n.x[NET_LAYERS], sizeof kept));
+    net_release(&n);
+}
+
+void net_check_dropout_key(const struct model_config *c, net_fill *fill)
+{
+    struct net n;
+    net_init(&n, c, fill, 1);
+    double first = net_loss(&n);
+    cr_assert_eq(first, net_loss(&n));
+    n.b.key++;
+    cr_assert_neq(first, net_loss(&n));
+    n.b.training = 0;
+    double plain = net_loss(&n);
+    n.b.key--;
+    cr_assert_eq(plain, net_loss(&n)); /* evaluation has none */
+    n.b.training = 1;
+    n.m.config.embedding_dropout = n.m.config.attention_dropout = n.m.config.residual_dropout = 0;
+    cr_assert_eq(plain, net_loss(&n));
+    net_release(&n);
+}

@@ -1,0 +1,49 @@
+#include "tests/unit/rig.h"
+
+#include <criterion/criterion.h>
+
+#include <math.h>
+
+#include "common/err.h"
+
+void rig_open(struct rig *r, const struct model_config *m, const struct engine_config *e)
+{
+    *r = (struct rig){ .ops = ops_new(2) };
+    cr_assert(r->ops, "%s", err_get());
+    cr_assert_eq((m->kind == MODEL_GPT ? model_init_gpt : model_init_bert)(&r->model, m), 0, "%s",
+                 err_get());
+    store_open(&r->store, r->ops, &r->model.tensors, NULL, NULL, 7);
+    comm_init(&r->comm);
+    engine_open(&r->engine, e, &r->model, r->ops, &r->store, &r->comm);
+}
+
+void rig_close(struct rig *r)
+{
+    engine_close(&r->engine);
+    store_close(&r->store);
+    ops_free(r->ops);
+    model_release(&r->model);
+}
+
+double rig_step(struct rig *r, int64_t number)
+{
+    return engine_step(&r->engine, number, &r->batch, &r->score);
+}
+
+double rig_difference(const struct rig *a, const struct rig *b, int block)
+{
+    double most = 0, size = 0;
+    for (size_t i = 0; i < a->model.tensors.count; i++) {
+        const struct tensor *row = &a->model.tensors.rows[i];
+        if (block >= 0 && row->block != block)
+            continue;
+        const float *x = a->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
+        const float *y = b->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
+        for (int64_t k = 0; k < tensor_elements(row); k++) {
+            most = fmax(most, fabs((double)x[k] - y[k]));
+            size = fmax(size, fabs((double)x[k]));
+        }
+    }
+    cr_assert_gt(size, 0);
+    return most / size;
+}
