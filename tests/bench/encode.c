@@ -1,33 +1,13 @@
 /* encode VOCABULARY FILE...: MB/s of a fresh encoder ("cold"), of the same one again ("warm"), and of
  * decoding, in processor time of one thread; the median of five. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "common/err.h"
 #include "common/file.h"
+#include "tests/bench/clock.h"
 #include "tokenizer/tokenizer.h"
 
 enum { RUNS = 5 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double rate(double *seconds, size_t bytes)
-{
-    qsort(seconds, RUNS, sizeof *seconds, compare);
-    return 1e-6 * (double)bytes / seconds[RUNS / 2];
-}
 
 static int measure(const struct tokenizer *t, const struct buf *text)
 {
@@ -50,8 +30,8 @@ static int measure(const struct tokenizer *t, const struct buf *text)
         back[i] = now() - begin;
         encoder_free(e);
     }
-    printf("cold=%.1f warm=%.1f decode=%.1f tokens=%zu\n", rate(cold, text->len),
-           rate(warm, text->len), rate(back, out.len), ids.count);
+    printf("cold=%.1f warm=%.1f decode=%.1f tokens=%zu\n", median_rate(cold, RUNS, text->len),
+           median_rate(warm, RUNS, text->len), median_rate(back, RUNS, out.len), ids.count);
     ids_release(&ids);
     buf_release(&out);
     return 0;

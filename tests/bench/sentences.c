@@ -2,27 +2,13 @@
  * behind each paragraph. On standard error the MB/s of splitting, in processor time of one thread; the
  * median of five rounds over the whole text. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "common/err.h"
 #include "common/file.h"
+#include "tests/bench/clock.h"
 #include "wikiprep/sentence.h"
 
 enum { RUNS = 5 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
 
 int main(int argc, char **argv)
 {
@@ -40,8 +26,7 @@ int main(int argc, char **argv)
     }
     fwrite(out.data, 1, out.len, stdout);
     printf("\n");
-    qsort(seconds, RUNS, sizeof *seconds, compare);
-    fprintf(stderr, "%.1f\n", 1e-6 * (double)text.len / seconds[RUNS / 2]);
+    fprintf(stderr, "%.1f\n", median_rate(seconds, RUNS, text.len));
     sentence_model_free(m);
     buf_release(&text);
     buf_release(&out);

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from lib.order import sample
+
 try:
     import numpy as np
     import torch
@@ -20,38 +22,6 @@ except ImportError:
 VOCABULARY, T, MASKED, SEQUENCES, MICRO, GLOBAL, STEPS, SEED = 90, 24, 4, 20, 2, 4, 50, 77
 PEAK, WARMUP, DECAY, CLIP, BETAS, EPSILON = 2e-3, 5, 0.01, 1.0, (0.9, 0.999), 1e-6
 CLS, SEP, MASK = 1, 2, 3
-M64 = (1 << 64) - 1
-
-
-# common/rng.h and train/batches.h, written down once more.
-def mix(z):
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & M64
-    z = (z ^ z >> 27) * 0x94D049BB133111EB & M64
-    return z ^ z >> 31
-
-
-def key(k, part):
-    return mix((k * 0x9E3779B97F4A7C15 + mix(part + 0x632BE59BD9B4E019 & M64)) & M64)
-
-
-def at(k, i):
-    return mix(k + (i + 1) * 0x9E3779B97F4A7C15 & M64)
-
-
-def permute(k, i, n):
-    half = ((n - 1).bit_length() + 1) // 2
-    mask = (1 << half) - 1
-    while True:
-        left, right = i >> half, i & mask
-        for turn in range(4):
-            left, right = right, left ^ at(key(k, turn), right) & mask
-        i = left << half | right
-        if i < n:
-            return i
-
-
-def sample(k):
-    return permute(key(key(key(0, SEED), 0x6F72646572), k // SEQUENCES), k % SEQUENCES, SEQUENCES)
 
 
 # A record of the layout bert: a tf.Example within the framing of a TFRecord.
@@ -165,7 +135,8 @@ def batch_of(sequences):
 def train_peer(model, sequences, optimizer):
     points = []
     for t in range(STEPS):
-        inputs, labels, following = batch_of([sequences[sample(t * GLOBAL + i)] for i in range(GLOBAL)])
+        rows = [sample(t * GLOBAL + i, SEQUENCES, SEED) for i in range(GLOBAL)]
+        inputs, labels, following = batch_of([sequences[row] for row in rows])
         out = model(**inputs)
         mlm = torch.nn.functional.cross_entropy(out.prediction_logits.reshape(-1, VOCABULARY), labels.reshape(-1))
         nsp = torch.nn.functional.cross_entropy(out.seq_relationship_logits, following)

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from lib.order import sample
+
 try:
     import numpy as np
     import torch
@@ -19,38 +21,6 @@ except ImportError:
 
 VOCABULARY, T, SEQUENCES, MICRO, GLOBAL, SEED = 101, 24, 20, 2, 8, 77
 PEAK, FLOOR, WARMUP, DECAY, CLIP, BETAS, EPSILON, MOMENTUM = 1e-2, 1e-3, 3, 0.1, 0.7, (0.9, 0.95), 1e-8, 0.9
-M64 = (1 << 64) - 1
-
-
-# common/rng.h and train/batches.h, written down once more.
-def mix(z):
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & M64
-    z = (z ^ z >> 27) * 0x94D049BB133111EB & M64
-    return z ^ z >> 31
-
-
-def key(k, part):
-    return mix((k * 0x9E3779B97F4A7C15 + mix(part + 0x632BE59BD9B4E019 & M64)) & M64)
-
-
-def at(k, i):
-    return mix(k + (i + 1) * 0x9E3779B97F4A7C15 & M64)
-
-
-def permute(k, i, n):
-    half = ((n - 1).bit_length() + 1) // 2
-    mask = (1 << half) - 1
-    while True:
-        left, right = i >> half, i & mask
-        for turn in range(4):
-            left, right = right, left ^ at(key(k, turn), right) & mask
-        i = left << half | right
-        if i < n:
-            return i
-
-
-def sample(k):
-    return permute(key(key(key(0, SEED), 0x6F72646572), k // SEQUENCES), k % SEQUENCES, SEQUENCES)
 
 
 def rate(t, steps):
@@ -92,7 +62,7 @@ def train_peer(model, tokens, optimizers, steps):
         for optimizer in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate(t, steps)
-        rows = [sample(t * GLOBAL + i) * T for i in range(GLOBAL)]
+        rows = [sample(t * GLOBAL + i, SEQUENCES, SEED) * T for i in range(GLOBAL)]
         batch = torch.tensor(np.stack([tokens[r:r + T + 1] for r in rows]).astype(np.int64))
         logits = model(batch[:, :-1]).logits
         loss = torch.nn.functional.cross_entropy(logits.reshape(-1, VOCABULARY), batch[:, 1:].reshape(-1))

@@ -1,0 +1,28 @@
+/* clock.h - processor time of one thread, and the median of what was measured. */
+#ifndef TEXTMILL_CLOCK_H
+#define TEXTMILL_CLOCK_H
+
+#include <stdlib.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Of `runs` runs over so many bytes: MB/s; seconds[] is sorted. */
+static double median_rate(double *seconds, size_t runs, size_t bytes)
+{
+    qsort(seconds, runs, sizeof *seconds, compare);
+    return 1e-6 * (double)bytes / seconds[runs / 2];
+}
+
+#endif

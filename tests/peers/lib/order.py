@@ -1,0 +1,34 @@
+"""The order in which training takes samples: common/rng.h and train/batches.h, written down once more."""
+
+M64 = (1 << 64) - 1
+
+
+def mix(z):
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & M64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & M64
+    return z ^ z >> 31
+
+
+def key(k, part):
+    return mix((k * 0x9E3779B97F4A7C15 + mix(part + 0x632BE59BD9B4E019 & M64)) & M64)
+
+
+def at(k, i):
+    return mix(k + (i + 1) * 0x9E3779B97F4A7C15 & M64)
+
+
+def permute(k, i, n):
+    half = ((n - 1).bit_length() + 1) // 2
+    mask = (1 << half) - 1
+    while True:
+        left, right = i >> half, i & mask
+        for turn in range(4):
+            left, right = right, left ^ at(key(k, turn), right) & mask
+        i = left << half | right
+        if i < n:
+            return i
+
+
+def sample(k, count, seed):
+    """The sample that stands at place k of a run over `count` samples, epoch after epoch."""
+    return permute(key(key(key(0, seed), 0x6F72646572), k // count), k % count, count)
