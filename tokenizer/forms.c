@@ -1,5 +1,6 @@
 #include "tokenizer/forms.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +9,12 @@
 #include "tokenizer/normalize.h"
 
 enum {
-    HANGUL = 0xAC00,
-    HANGUL_COUNT = 11172,
     JAMO_L = 0x1100,
     JAMO_V = 0x1161,
     JAMO_T = 0x11A7,
     L_COUNT = 19,
     V_COUNT = 21,
     T_COUNT = 28,
-    DOTTED_CAPITAL_I = 0x130,
 };
 
 /* ---- classes -------------------------------------------------------------------------------- */
@@ -58,12 +56,6 @@ struct points {
     size_t count, cap;
 };
 
-static void add_point(struct points *p, uint32_t c)
-{
-    mem_grow(p->data, p->cap, p->count + 1);
-    p->data[p->count++] = c;
-}
-
 static int compare_decompositions(const void *key, const void *item)
 {
     uint32_t a = *(const uint32_t *)key, b = ((const struct forms_decomposition *)item)->from;
@@ -81,21 +73,29 @@ static const struct forms_decomposition *find_decomposition(uint32_t c, int comp
     return d;
 }
 
+size_t forms_decompose(uint32_t parts[FORMS_PARTS_MAX], uint32_t c, int compatible)
+{
+    uint32_t syllable = c - FORMS_HANGUL;
+    if (syllable < FORMS_HANGUL_COUNT) {
+        parts[0] = JAMO_L + syllable / (V_COUNT * T_COUNT);
+        parts[1] = JAMO_V + syllable / T_COUNT % V_COUNT;
+        parts[2] = JAMO_T + syllable % T_COUNT;
+        return syllable % T_COUNT ? 3 : 2;
+    }
+    const struct forms_decomposition *d = c < 0xA0 ? NULL : find_decomposition(c, compatible);
+    if (!d) {
+        parts[0] = c;
+        return 1;
+    }
+    assert(d->len <= FORMS_PARTS_MAX);
+    memcpy(parts, forms_decomposition_points + d->at, d->len * sizeof *parts);
+    return d->len;
+}
+
 static void decompose(struct points *out, uint32_t c, int compatible)
 {
-    uint32_t syllable = c - HANGUL;
-    const struct forms_decomposition *d = c < 0xA0 ? NULL : find_decomposition(c, compatible);
-    if (syllable < HANGUL_COUNT) {
-        add_point(out, JAMO_L + syllable / (V_COUNT * T_COUNT));
-        add_point(out, JAMO_V + syllable / T_COUNT % V_COUNT);
-        if (syllable % T_COUNT)
-            add_point(out, JAMO_T + syllable % T_COUNT);
-    } else if (d) {
-        for (uint32_t i = 0; i < d->len; i++)
-            add_point(out, forms_decomposition_points[d->at + i]);
-    } else {
-        add_point(out, c);
-    }
+    mem_grow(out->data, out->cap, out->count + FORMS_PARTS_MAX);
+    out->count += forms_decompose(out->data + out->count, c, compatible);
 }
 
 /* Marks in the order of their classes, equal ones as they stand: sorting by insertion would take a
@@ -148,10 +148,11 @@ static int compare_composites(const void *key, const void *item)
 /* The character that the two make, 0 for none. */
 static uint32_t compose_pair(uint32_t first, uint32_t second)
 {
-    uint32_t l = first - JAMO_L, v = second - JAMO_V, syllable = first - HANGUL, t = second - JAMO_T;
+    uint32_t l = first - JAMO_L, v = second - JAMO_V, syllable = first - FORMS_HANGUL,
+             t = second - JAMO_T;
     if (l < L_COUNT && v < V_COUNT)
-        return HANGUL + (l * V_COUNT + v) * T_COUNT;
-    if (syllable < HANGUL_COUNT && syllable % T_COUNT == 0 && t && t < T_COUNT)
+        return FORMS_HANGUL + (l * V_COUNT + v) * T_COUNT;
+    if (syllable < FORMS_HANGUL_COUNT && syllable % T_COUNT == 0 && t && t < T_COUNT)
         return first + t;
     const struct forms_composite key = { first, second, 0 };
     const struct forms_composite *c = bsearch(&key, forms_composites, forms_composites_count,
@@ -205,14 +206,6 @@ void forms_normalize(struct buf *out, const char *text, size_t n, enum form form
 
 /* ---- lower case, marks, controls --------------------------------------------------------------- */
 
-static uint32_t lower_in(const struct lower_run *r, uint32_t c)
-{
-    for (; r->first <= r->last && r->first <= c; r++)
-        if (c <= r->last && (c - r->first) % r->step == 0)
-            return (uint32_t)((int32_t)c + r->delta);
-    return c;
-}
-
 void forms_lower(struct buf *out, const char *text, size_t n)
 {
     size_t len;
@@ -220,11 +213,10 @@ void forms_lower(struct buf *out, const char *text, size_t n)
         uint32_t c = utf8_get((const unsigned char *)text + i, &len);
         if (c < 0x80) {
             buf_addc(out, c >= 'A' && c <= 'Z' ? (int)c + 'a' - 'A' : (int)c);
-        } else if (c == DOTTED_CAPITAL_I) {
+        } else if (c == NORMALIZE_DOTTED_I) {
             buf_adds(out, "i\xCC\x87");
         } else {
-            uint32_t lower = lower_in(unicode_lower, c);
-            buf_add_utf8(out, lower == c ? lower_in(unicode_lower_later, c) : lower);
+            buf_add_utf8(out, normalize_lower(c, 0));
         }
     }
 }

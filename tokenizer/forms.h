@@ -19,6 +19,11 @@
 
 enum form { FORM_NFD, FORM_NFKD, FORM_NFC, FORM_NFKC };
 
+/* The full decomposition of a code point, canonical or by compatibility, into parts[]: how many, 1
+ * where it is itself. */
+enum { FORMS_PARTS_MAX = 18, FORMS_HANGUL = 0xAC00, FORMS_HANGUL_COUNT = 11172 };
+size_t forms_decompose(uint32_t parts[FORMS_PARTS_MAX], uint32_t code_point, int compatible);
+
 /* Each appends to `out` what becomes of text[0..n), which is valid UTF-8 and no part of `out`. */
 void forms_normalize(struct buf *out, const char *text, size_t n, enum form form);
 void forms_lower(struct buf *out, const char *text, size_t n);

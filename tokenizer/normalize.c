@@ -6,6 +6,7 @@
 #include "common/buf.h"
 #include "common/mem.h"
 #include "tokenizer/ascii.h"
+#include "tokenizer/forms.h"
 
 /* What becomes of a code point. In a table entry the kind stands in the lowest bits, and above it
  * the number that the comment names. */
@@ -29,12 +30,9 @@ struct normalizer {
 };
 
 enum {
-    HANGUL_FIRST = 0xAC00,
-    HANGUL_COUNT = 11172,
     CAPITAL_SIGMA = 0x3A3,
     SMALL_SIGMA = 0x3C3,
     FINAL_SIGMA = 0x3C2,
-    DOTTED_CAPITAL_I = 0x130,
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -70,7 +68,6 @@ static int is_chinese(const struct normalizer *n, uint32_t c)
     return n->rules.chinese_chars && (google || normalize_is_chinese(c));
 }
 
-/* Neither table has the capital I with a dot, whose lower case is two characters. */
 static uint32_t lower_in(const struct lower_run *r, uint32_t c)
 {
     for (; r->first <= r->last && r->first <= c; r++)
@@ -79,64 +76,45 @@ static uint32_t lower_in(const struct lower_run *r, uint32_t c)
     return c;
 }
 
+uint32_t normalize_lower(uint32_t c, int google)
+{
+    uint32_t lower = lower_in(unicode_lower, c);
+    return lower == c && !google ? lower_in(unicode_lower_later, c) : lower;
+}
+
 static uint32_t lower_of(const struct normalizer *n, uint32_t c)
 {
     if (!n->rules.lowercase)
         return c;
-    if (c == DOTTED_CAPITAL_I)
+    if (c == NORMALIZE_DOTTED_I)
         return 'i'; /* the dot is a mark, which goes */
-    uint32_t lower = lower_in(unicode_lower, c);
-    return lower == c && !n->rules.google ? lower_in(unicode_lower_later, c) : lower;
-}
-
-static int compare_decomposition(const void *key, const void *item)
-{
-    uint32_t a = *(const uint32_t *)key, b = ((const struct decomposition *)item)->from;
-    return a < b ? -1 : a > b;
-}
-
-static size_t decompositions(void)
-{
-    static const struct decomposition *const d = unicode_decompositions;
-    size_t count = 0;
-    while (d[count].from)
-        count++;
-    return count;
+    return normalize_lower(c, n->rules.google);
 }
 
 /* The canonical decomposition of c, itself if it has none. Returns the number of parts. */
-static int decompose(const struct normalizer *n, size_t count, uint32_t c, uint32_t parts[4])
+static size_t decompose(const struct normalizer *n, uint32_t c, uint32_t parts[FORMS_PARTS_MAX])
 {
-    enum { JAMO_L = 0x1100, JAMO_V = 0x1161, JAMO_T = 0x11A7, V_COUNT = 21, T_COUNT = 28 };
-    uint32_t syllable = c - HANGUL_FIRST;
     parts[0] = c;
     if (!n->rules.strip_accents)
         return 1;
-    if (syllable < HANGUL_COUNT) {
-        parts[0] = JAMO_L + syllable / (V_COUNT * T_COUNT);
-        parts[1] = JAMO_V + syllable / T_COUNT % V_COUNT;
-        parts[2] = JAMO_T + syllable % T_COUNT;
-        return parts[2] == JAMO_T ? 2 : 3;
+    for (const struct decomposition *d = google_decompositions; d->from && n->rules.google; d++) {
+        if (d->from == c) {
+            memcpy(parts, d->to, sizeof d->to);
+            return sizeof d->to / sizeof *d->to;
+        }
     }
-    const struct decomposition *d = bsearch(&c, unicode_decompositions, count, sizeof *d,
-                                            compare_decomposition);
-    if (!d || (!n->rules.google && in_ranges(decomposed_later, c)))
-        return 1;
-    int k = 0;
-    for (; k < 4 && d->to[k]; k++)
-        parts[k] = d->to[k];
-    return k;
+    return forms_decompose(parts, c, 0);
 }
 
 /* Sets the entry of a code point that is decomposed or becomes lower case. Marks, punctuation and
  * white space are in the table already. */
-static void put_mapped(struct normalizer *n, size_t count, uint32_t c)
+static void put_mapped(struct normalizer *n, uint32_t c)
 {
-    uint32_t parts[4], last = c;
+    uint32_t parts[FORMS_PARTS_MAX], last = c;
     size_t at = n->blob.len;
     int kept = 0, chinese = is_chinese(n, c);
-    int found = decompose(n, count, n->rules.google ? lower_of(n, c) : c, parts);
-    for (int i = 0; i < found; i++) {
+    size_t found = decompose(n, n->rules.google ? lower_of(n, c) : c, parts);
+    for (size_t i = 0; i < found; i++) {
         if ((n->table[parts[i]] & KIND_MASK) == DROP)
             continue;
         last = n->rules.google ? parts[i] : lower_of(n, parts[i]);
@@ -153,23 +131,30 @@ static void put_mapped(struct normalizer *n, size_t count, uint32_t c)
         n->table[c] = entry << KIND_BITS | (kind == ALONE || chinese ? MAP_ALONE : MAP);
 }
 
+static void put_decomposed(struct normalizer *n)
+{
+    for (size_t i = 0; i < forms_canonical_count; i++)
+        put_mapped(n, forms_canonical[i].from);
+    for (uint32_t i = 0; i < FORMS_HANGUL_COUNT; i++)
+        put_mapped(n, FORMS_HANGUL + i);
+    for (const struct decomposition *d = google_decompositions; d->from && n->rules.google; d++)
+        put_mapped(n, d->from);
+}
+
 static void put_maps(struct normalizer *n)
 {
     static const struct lower_run *const lowers[] = { unicode_lower, unicode_lower_later };
-    size_t count = decompositions();
-    for (size_t i = 0; i < count && n->rules.strip_accents; i++)
-        put_mapped(n, count, unicode_decompositions[i].from);
-    for (uint32_t i = 0; i < HANGUL_COUNT && n->rules.strip_accents; i++)
-        put_mapped(n, count, HANGUL_FIRST + i);
+    if (n->rules.strip_accents)
+        put_decomposed(n);
     for (int later = 0; later < 2 && n->rules.lowercase; later++)
         for (const struct lower_run *r = lowers[later]; r->first <= r->last; r++)
             for (uint32_t c = r->first; c <= r->last; c += r->step)
-                put_mapped(n, count, c);
+                put_mapped(n, c);
     if (!n->rules.lowercase)
         return;
     if (!n->rules.strip_accents) {
         static const char dotted[] = "i\xCC\x87";
-        n->table[DOTTED_CAPITAL_I] = (uint32_t)(n->blob.len << 8 | 3) << KIND_BITS | MAP;
+        n->table[NORMALIZE_DOTTED_I] = (uint32_t)(n->blob.len << 8 | 3) << KIND_BITS | MAP;
         buf_adds(&n->blob, dotted);
     }
     if (n->rules.google)

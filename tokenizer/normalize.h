@@ -30,6 +30,10 @@ struct bert_rules {
 /* Whether Hugging Face's rules make it a word of its own. */
 int normalize_is_chinese(uint32_t code_point);
 
+/* Lower case under either rules. That of the capital I with a dot is two characters: it stays. */
+enum { NORMALIZE_DOTTED_I = 0x130 };
+uint32_t normalize_lower(uint32_t code_point, int google);
+
 struct normalizer;
 struct normalizer *normalizer_new(const struct bert_rules *rules);
 void normalizer_free(struct normalizer *n);
@@ -53,7 +57,7 @@ struct lower_run {
     uint32_t step;
 };
 struct decomposition {
-    uint32_t from, to[4]; /* zero-padded */
+    uint32_t from, to[2];
 };
 struct combining_run {
     uint32_t first, last, class;
@@ -63,8 +67,7 @@ extern const struct unicode_range hf_controls[], hf_punctuation[], hf_marks[];
 extern const struct unicode_range google_controls[], google_punctuation[], google_marks[];
 extern const struct unicode_range google_cased[], google_case_ignorable[];
 extern const struct lower_run unicode_lower[], unicode_lower_later[]; /* version 14; after it */
-extern const struct decomposition unicode_decompositions[];
-extern const struct unicode_range decomposed_later[]; /* of these, those Hugging Face leaves */
+extern const struct decomposition google_decompositions[]; /* beside forms_canonical */
 extern const struct combining_run unicode_combining[];
 
 #endif
