@@ -1,0 +1,142 @@
+#include "wikiprep/show.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum { YEAR_MAX = 9999 };
+
+static const char *const months[] = { "January",   "February", "March",    "April",
+                                      "May",       "June",     "July",     "August",
+                                      "September", "October",  "November", "December" };
+
+static int month_of(struct span s)
+{
+    int m;
+    if (span_number(s, &m))
+        return m >= 1 && m <= 12 ? m : 0;
+    for (m = 1; m <= 12; m++)
+        if (span_is(s, months[m - 1]) || (s.n == 3 && !strncasecmp(s.s, months[m - 1], 3)))
+            return m;
+    return 0;
+}
+
+/* "4 July 1776", "July 4, 1776", "July 1776", "1776"; 0 when there is no year. */
+static int put_date(const struct call *c, int from, struct buf *out)
+{
+    int year, day = 0, month = month_of(call_at(c, from + 1));
+    if (!span_number(call_at(c, from), &year) || year > YEAR_MAX)
+        return 0;
+    if (month)
+        span_number(call_at(c, from + 2), &day);
+    struct span order = call_any(c, "df|mf");
+    int day_first = arguments_yes(&c->a, "df") || span_is(order, "dmy");
+    if (day && day_first)
+        buf_addf(out, "%d %s %d", day, months[month - 1], year);
+    else if (day)
+        buf_addf(out, "%s %d, %d", months[month - 1], day, year);
+    else if (month)
+        buf_addf(out, "%s %d", months[month - 1], year);
+    else
+        buf_addf(out, "%d", year);
+    return 1;
+}
+
+/* n: where the date of birth is, from which an age follows. */
+int show_date(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text;
+    if (!put_date(c, 1, out))
+        return show_span(call_at(c, 1), out);
+    int y1, y0, m0, d0, d1;
+    if (n && span_number(call_at(c, 1), &y1) && span_number(call_at(c, 4), &y0) && y1 >= y0) {
+        int m1 = month_of(call_at(c, 2)), has_days = span_number(call_at(c, 3), &d1);
+        m0 = month_of(call_at(c, 5));
+        has_days &= span_number(call_at(c, 6), &d0);
+        int early = m1 < m0 || (m1 == m0 && has_days && d1 < d0);
+        buf_addf(out, " (aged %d)", y1 - y0 - early);
+    }
+    return 1;
+}
+
+/* {{as of|2011|4|1|lc=y}} */
+int show_as_of(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    if (call_any(c, "alt").n)
+        return show_span(call_any(c, "alt"), out);
+    int lower = arguments_yes(&c->a, "lc"), since = arguments_yes(&c->a, "since");
+    size_t begin = out->len;
+    int american = span_in(call_any(c, "df"), "US|mdy|m");
+    if (!arguments_yes(&c->a, "bare"))
+        buf_adds(out, since ? (lower ? "since " : "Since ") : (lower ? "as of " : "As of "));
+    int year, day = 0, month = month_of(call_at(c, 2));
+    if (month && span_number(call_at(c, 1), &year)) {
+        span_number(call_at(c, 3), &day);
+        if (day && !american)
+            buf_addf(out, "%d ", day);
+        buf_adds(out, months[month - 1]);
+        if (day && american)
+            buf_addf(out, " %d,", day);
+        buf_addf(out, " %d", year);
+    } else if (!show_span(call_at(c, 1), out)) {
+        buf_truncate(out, begin);
+        return 0;
+    }
+    span_put(call_any(c, "post"), out);
+    return 1;
+}
+
+/* "c. 1900", "c. 1900 – c. 1910" */
+int show_circa(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)n;
+    if (!call_at(c, 1).n) {
+        buf_add(out, text, strlen(text) - 1);
+        return 1;
+    }
+    buf_adds(out, text);
+    span_put(call_at(c, 1), out);
+    if (call_at(c, 2).n) {
+        buf_adds(out, " – ");
+        buf_adds(out, text);
+        span_put(call_at(c, 2), out);
+    }
+    return 1;
+}
+
+int show_years(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)n;
+    if (!call_at(c, 1).n)
+        return 0;
+    buf_adds(out, text);
+    return show_join_from(c, 1, "–", out);
+}
+
+int show_marriage(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    struct span end = call_any(c, "end|reason"),
+                to = call_at(c, 3).n ? call_at(c, 3) : call_any(c, "()");
+    if (!show_span(call_at(c, 1), out))
+        return 0;
+    if (!call_at(c, 2).n)
+        return 1;
+    buf_adds(out, " (m. ");
+    span_put(call_at(c, 2), out);
+    if (to.n) {
+        int died = span_in(end, "w.|w|wid|wid.|widowed|widow|died|d.|d|death|his death|her death");
+        buf_adds(out, end.n ? "; " : "–");
+        if (died)
+            buf_adds(out, "died ");
+        else if (span_in(end, "div|div.|divorce|divorced"))
+            buf_adds(out, "div. ");
+        else if (span_in(end, "ann|ann.|annulled|annulment"))
+            buf_adds(out, "ann. ");
+        else if (span_in(end, "sep|sep.|separated"))
+            buf_adds(out, "sep. ");
+        span_put(to, out);
+    }
+    buf_addc(out, ')');
+    return 1;
+}
