@@ -11,6 +11,11 @@ static int is_space(char c)
            c == MARKUP_BREAK;
 }
 
+struct span span_of(const char *s)
+{
+    return (struct span) { s, strlen(s) };
+}
+
 struct span span_trim(const char *s, size_t n)
 {
     while (n && is_space(*s))

@@ -34,13 +34,13 @@ void arguments_read(struct arguments *a, const struct wikitext_call *call);
 /* Empty when it was not given. */
 struct span arguments_at(const struct arguments *a, int place);
 
-
 /* The first of these keys, with '|' between them, that has a value; "1" is the first place. */
 struct span arguments_any(const struct arguments *a, const char *keys);
 
 /* Whether the value says yes: "yes", "y", "on", "1", "true". */
 int arguments_yes(const struct arguments *a, const char *key);
 
+struct span span_of(const char *s); /* all of a string */
 struct span span_trim(const char *s, size_t n);
 int span_is(struct span s, const char *text); /* equal but for the case of ASCII letters */
 int span_in(struct span s, const char *words); /* one of words with '|' between; not empty */

@@ -120,7 +120,7 @@ static void add_category(struct markup *m, size_t from)
         buf_addc(to, '\n');
 }
 
-void markup_close_link(struct markup *m)
+static void close_link(struct markup *m)
 {
     struct frame f = *markup_top(m);
     markup_pop(m);
@@ -217,6 +217,6 @@ const char *markup_on_close_bracket(struct markup *m, const char *s)
     if (markup_top_is(m, VARIANT) && m->depth > 1 && m->stack[m->depth - 2].kind == LINK)
         markup_pop(m);
     if (markup_top_is(m, LINK))
-        markup_close_link(m);
+        close_link(m);
     return s + 2;
 }

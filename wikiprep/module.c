@@ -25,14 +25,9 @@ typedef int (*module)(struct module_call *m);
 
 /* ---- arguments ------------------------------------------------------------------------------------ */
 
-static struct span text(const char *s)
-{
-    return (struct span) { s, strlen(s) };
-}
-
 static int own(struct module_call *m, const char *name, struct span *value)
 {
-    return expand_parameter(m->x, &m->own, text(name), value);
+    return expand_parameter(m->x, &m->own, span_of(name), value);
 }
 
 /* By its name, or by its place among those without one: `place` counts on where it is by place. */
@@ -54,7 +49,7 @@ static int nth(struct module_call *m, int n, struct span *value)
     snprintf(number, sizeof number, "%d", n);
     if (m->own.argument_count)
         return own(m, number, value);
-    return expand_parameter(m->x, m->caller, text(number), value);
+    return expand_parameter(m->x, m->caller, span_of(number), value);
 }
 
 static int yes(struct span s, int otherwise)
@@ -309,9 +304,9 @@ static int separated(struct module_call *m)
 {
     struct span separator = { "", 0 };
     if (span_is(m->function, "br"))
-        separator = text("<br />");
+        separator = span_of("<br />");
     else if (span_is(m->function, "comma"))
-        separator = text(", ");
+        separator = span_of(", ");
     else
         own(m, "separator", &separator);
     join(m, "", "", separator);
@@ -320,13 +315,13 @@ static int separated(struct module_call *m)
 
 static int separated_br(struct module_call *m)
 {
-    join(m, "", "", text("<br />"));
+    join(m, "", "", span_of("<br />"));
     return 1;
 }
 
 static int separated_comma(struct module_call *m)
 {
-    join(m, "", "", text(", "));
+    join(m, "", "", span_of(", "));
     return 1;
 }
 
@@ -335,7 +330,7 @@ static int unbulleted(struct module_call *m)
     size_t mark = m->x->out.len;
     expand_puts(m->x, "<div class=\"plainlist\"><ul>");
     size_t begin = m->x->out.len;
-    join(m, "<li>", "</li>", text(""));
+    join(m, "<li>", "</li>", span_of(""));
     if (m->x->out.len > begin)
         expand_puts(m->x, "</ul></div>");
     else

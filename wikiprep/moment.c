@@ -109,11 +109,6 @@ static int week(const struct formatter *f, int64_t *year)
     return (int)((thursday - moment_days(t.year, 1)) / 7) + 1;
 }
 
-static struct span format_of(const char *s)
-{
-    return (struct span) { s, strlen(s) };
-}
-
 static void put_date_code(struct formatter *f, char code)
 {
     const struct moment *m = f->m;
@@ -159,8 +154,8 @@ static void put_time_code(struct formatter *f, char code)
     case 'P': buf_adds(f->out, "+00:00"); break;
     case 'Z':
     case 'I': buf_adds(f->out, "0"); break;
-    case 'c': moment_format(m, format_of("Y-m-d\"T\"H:i:s+00:00"), "en", f->out); break;
-    default: moment_format(m, format_of("D, d M Y H:i:s +0000"), "en", f->out); break;
+    case 'c': moment_format(m, span_of("Y-m-d\"T\"H:i:s+00:00"), "en", f->out); break;
+    default: moment_format(m, span_of("D, d M Y H:i:s +0000"), "en", f->out); break;
     }
 }
 
