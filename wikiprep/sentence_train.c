@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/file.h"
 #include "common/mem.h"
 #include "wikiprep/letter.h"
 #include "wikiprep/sentence_model.h"
@@ -338,4 +339,14 @@ int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out)
         buf_adds(out, "ordinals\n");
     free(types);
     return 0;
+}
+
+int sentence_trainer_write(const struct sentence_trainer *t, const char *path)
+{
+    struct buf table = BUF_INIT;
+    int result = sentence_trainer_finish(t, &table);
+    if (!result)
+        result = file_write(path, table.data, table.len);
+    buf_release(&table);
+    return result;
 }

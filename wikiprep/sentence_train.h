@@ -32,4 +32,7 @@ void sentence_trainer_add(struct sentence_trainer *t, const char *s, size_t n);
  * too little text to learn from. */
 int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out);
 
+/* The same, to a file. */
+int sentence_trainer_write(const struct sentence_trainer *t, const char *path);
+
 #endif

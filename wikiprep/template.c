@@ -72,18 +72,22 @@ static const struct show_entry *find_on(const struct template_page *page, const 
     return e ? e : show_find(name);
 }
 
-int template_known(const struct template_page *page, const char *s, size_t n)
+enum expand_choice template_choose(void *ctx, const char *s, size_t n)
 {
     static const char *const families[] = { "lang-", "ipa-", "vol-", "formatnum:" };
+    const struct template_page *page = ctx;
     char name[NAME_MAX_BYTES];
     size_t len = fold(name, s, n);
-    const struct show_entry *e = len ? find_on(page, name) : NULL;
+    if (!len)
+        return EXPAND_ALONE;
+    const struct show_entry *e = find_on(page, name);
     if (e)
-        return e->render == show_hatnote && !page->hatnotes ? 2 : 1;
+        return e->render == show_hatnote && !page->hatnotes ? EXPAND_NOT : EXPAND_FIRST;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (!strncmp(name, families[i], strlen(families[i])) && len)
-            return 1;
-    return len && len <= 3 && !strcmp(page->lang, "ja") && language_name(name, len, "");
+        if (!strncmp(name, families[i], strlen(families[i])))
+            return EXPAND_FIRST;
+    int is_language = len <= 3 && !strcmp(page->lang, "ja") && language_name(name, len, "");
+    return is_language ? EXPAND_FIRST : EXPAND_ALONE;
 }
 
 int template_render(void *ctx, const struct wikitext_call *source, struct buf *out)

@@ -10,6 +10,7 @@
 #ifndef TEXTMILL_TEMPLATE_H
 #define TEXTMILL_TEMPLATE_H
 
+#include "wikiprep/expand.h"
 #include "wikiprep/wikitext.h"
 
 struct template_page {
@@ -18,8 +19,8 @@ struct template_page {
     int hatnotes;      /* show "Main article: …" and its kin */
 };
 
-/* Whether the template with this name is in the table: 0; 1; 2: it is a note that is not wanted. */
-int template_known(const struct template_page *page, const char *name, size_t n);
+/* An expand_options.choose; ctx is a struct template_page. */
+enum expand_choice template_choose(void *ctx, const char *name, size_t n);
 
 /* A wikitext_render; ctx is a struct template_page. What it shows is never longer than the call
  * but for a constant and a few bytes an argument, so that calls in calls stay linear. */

@@ -19,10 +19,12 @@
 #include "wikiprep/disambiguation.h"
 #include "wikiprep/dump.h"
 #include "wikiprep/expand.h"
+#include "wikiprep/expand_command.h"
 #include "wikiprep/pages.h"
 #include "wikiprep/record.h"
 #include "wikiprep/sentence.h"
 #include "wikiprep/sentence_train.h"
+#include "wikiprep/sentences_command.h"
 #include "wikiprep/sink.h"
 #include "wikiprep/site.h"
 #include "wikiprep/template.h"
@@ -229,12 +231,6 @@ static int64_t characters(const struct buf *text)
     return n;
 }
 
-static enum expand_choice choose(void *ctx, const char *name, size_t n)
-{
-    static const enum expand_choice choices[] = { EXPAND_ALONE, EXPAND_FIRST, EXPAND_NOT };
-    return choices[template_known(ctx, name, n)];
-}
-
 /* The page's text with its templates expanded. */
 static const struct buf *expand(struct item *item)
 {
@@ -354,7 +350,7 @@ static struct item *new_item(struct library *library)
         item->classic = classic_new();
     if (library)
         item->expander =
-            expander_new(library, &(struct expand_options) { choose, &item->templates });
+            expander_new(library, &(struct expand_options) { template_choose, &item->templates });
     return item;
 }
 
@@ -474,16 +470,6 @@ static int check_options(struct run *r)
     return record_layout_parse(&r->layout, field_list);
 }
 
-static int write_model(const struct sentence_trainer *t)
-{
-    struct buf table = BUF_INIT;
-    int result = sentence_trainer_finish(t, &table);
-    if (!result)
-        result = file_write(train_path, table.data, table.len);
-    buf_release(&table);
-    return result;
-}
-
 static int finish(struct run *r, int result)
 {
     struct kv more = KV_INIT;
@@ -491,7 +477,7 @@ static int finish(struct run *r, int result)
         kv_add(&more, "site", r->sites[i]->about);
     kv_add(&more, "pg", tool_provenance());
     if (r->trainer)
-        result = result ? result : write_model(r->trainer);
+        result = result ? result : sentence_trainer_write(r->trainer, train_path);
     else if (!result)
         result = sink_close(&r->sink, &more);
     else
@@ -545,119 +531,13 @@ static int run(int argc, char **argv)
     return finish(&r, result);
 }
 
-/* ---- wikiprep expand --------------------------------------------------------------------------- */
-
-static const char *page_title = "Page";
-
-static const struct opt expand_options[] = {
-    { 0, "templates", OPT_TEXT, &templates_path, "FILE",
-      "the template pages: a dump, or what --save-templates wrote", 0, 0 },
-    { 0, "title", OPT_TEXT, &page_title, "TITLE", "the title of the page that is expanded", 0, 0 },
-    { 0 },
-};
-
-static int expand_file(struct library *library, const char *path)
-{
-    struct buf text = BUF_INIT, expanded = BUF_INIT;
-    struct output out;
-    struct template_page native = { library_site(library)->lang.data, page_title, 1 };
-    struct expander *x = expander_new(library, &(struct expand_options) { choose, &native });
-    struct expand_page page = { page_title, 0, "", "", library_date(library) };
-    int result = file_read(path, &text);
-    if (!result) {
-        expand_text(x, &page, text.data, text.len, &expanded);
-        result = output_open(&out, "-");
-    }
-    if (!result)
-        result = output_write(&out, expanded.data, expanded.len) < 0 ? -1 : output_close(&out);
-    expander_free(x);
-    buf_release(&text);
-    buf_release(&expanded);
-    return result;
-}
-
-static int run_expand(int argc, char **argv)
-{
-    if (!templates_path)
-        return err_usage("--templates says whose templates are expanded");
-    struct library *library = library_read(templates_path, (int)tool_threads, NULL);
-    int result = library ? expand_file(library, argc ? argv[0] : "-") : -1;
-    library_free(library);
-    return result;
-}
-
-/* ---- wikiprep sentences ------------------------------------------------------------------------ */
-
-static const char *language = "en";
-
-static const struct opt sentences_options[] = {
-    { 0, "language", OPT_TEXT, &language, "CODE", "the language of the text", 0, 0 },
-    { 0, "sentence-model", OPT_TEXT, &choice.sentence_model, "FILE",
-      "more of the language's abbreviations and first words", 0, 0 },
-    { 0, "train-sentences", OPT_TEXT, &train_path, "FILE",
-      "write no text: learn from it what --sentence-model takes", 0, 0 },
-    { 0 },
-};
-
-/* Each line of the file to the trainer, or its sentences and a blank line to `out`. */
-static int read_paragraphs(const char *path, const struct sentence_model *m,
-                           struct sentence_trainer *t, struct output *out)
-{
-    struct input in;
-    struct buf split = BUF_INIT;
-    char *line;
-    size_t n;
-    int got = input_open(&in, path);
-    if (got < 0)
-        return -1;
-    while ((got = input_line(&in, &line, &n)) > 0) {
-        tool_count("paragraphs", n > 0);
-        if (t) {
-            sentence_trainer_add(t, line, n);
-            continue;
-        }
-        buf_clear(&split);
-        sentence_split(m, &split, line, n);
-        if (split.len)
-            buf_addc(&split, '\n');
-        if (output_write(out, split.data, split.len) < 0) {
-            got = -1;
-            break;
-        }
-    }
-    input_close(&in);
-    buf_release(&split);
-    return got;
-}
-
-static int run_sentences(int argc, char **argv)
-{
-    struct output out = { 0 };
-    struct sentence_model *m = sentence_model_new(language);
-    struct sentence_trainer *t = train_path ? sentence_trainer_new() : NULL;
-    int result = choice.sentence_model ? sentence_model_read(m, choice.sentence_model) : 0;
-    if (!result && !t)
-        result = output_open(&out, "-");
-    for (int i = 0; i < argc + !argc && !result; i++)
-        result = read_paragraphs(argc ? argv[i] : "-", m, t, &out);
-    if (t)
-        result = result ? result : write_model(t);
-    else if (!result)
-        result = output_close(&out);
-    else
-        output_abandon(&out);
-    sentence_model_free(m);
-    sentence_trainer_free(t);
-    return result;
-}
-
 static const struct tool_command commands[] = {
     { NULL, "[FILE...]", "Turns MediaWiki XML dumps, packed or not, into text.", options,
       TOOL_THREADS | TOOL_PROGRESS, 0, -1, run },
-    { "expand", "[FILE]", "Prints wikitext with its templates expanded.", expand_options,
-      TOOL_THREADS, 0, 1, run_expand },
+    { "expand", "[FILE]", "Prints wikitext with its templates expanded.", expand_command_options,
+      TOOL_THREADS, 0, 1, expand_command },
     { "sentences", "[FILE...]", "Splits plain text, a paragraph a line, into sentences.",
-      sentences_options, 0, 0, -1, run_sentences },
+      sentences_command_options, 0, 0, -1, sentences_command },
     { 0 },
 };
 

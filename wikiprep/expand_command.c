@@ -1,0 +1,47 @@
+#include "wikiprep/expand_command.h"
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/tool.h"
+#include "wikiprep/expand.h"
+#include "wikiprep/template.h"
+
+static const char *templates_path;
+static const char *page_title = "Page";
+
+const struct opt expand_command_options[] = {
+    { 0, "templates", OPT_TEXT, &templates_path, "FILE",
+      "the template pages: a dump, or what --save-templates wrote", 0, 0 },
+    { 0, "title", OPT_TEXT, &page_title, "TITLE", "the title of the page that is expanded", 0, 0 },
+    { 0 },
+};
+
+static int expand_file(struct library *library, const char *path)
+{
+    struct buf text = BUF_INIT, expanded = BUF_INIT;
+    struct output out;
+    struct template_page native = { library_site(library)->lang.data, page_title, 1 };
+    struct expander *x = expander_new(library, &(struct expand_options) { template_choose, &native });
+    struct expand_page page = { page_title, 0, "", "", library_date(library) };
+    int result = file_read(path, &text);
+    if (!result) {
+        expand_text(x, &page, text.data, text.len, &expanded);
+        result = output_open(&out, "-");
+    }
+    if (!result)
+        result = output_write(&out, expanded.data, expanded.len) < 0 ? -1 : output_close(&out);
+    expander_free(x);
+    buf_release(&text);
+    buf_release(&expanded);
+    return result;
+}
+
+int expand_command(int argc, char **argv)
+{
+    if (!templates_path)
+        return err_usage("--templates says whose templates are expanded");
+    struct library *library = library_read(templates_path, (int)tool_threads, NULL);
+    int result = library ? expand_file(library, argc ? argv[0] : "-") : -1;
+    library_free(library);
+    return result;
+}
