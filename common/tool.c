@@ -267,16 +267,57 @@ int tool_main(const struct tool *t, int argc, char **argv)
     return !result ? 0 : err_is_usage() ? 2 : 1;
 }
 
-int tool_load_config(const char *path)
+/* ---- configuration files -------------------------------------------------------------------- */
+
+enum { BASES = 8 }; /* files that begin with another, and that one with another, ... */
+
+static int load_config(const char *path, int depth);
+
+/* "base: FILE": that file first, as seen from this one's folder; or several, one after the other. */
+static int load_bases(const char *path, const struct yaml_item *base, int depth)
+{
+    const char *slash = strrchr(path, '/');
+    struct buf file = BUF_INIT;
+    int result = 0;
+    if (depth == BASES)
+        return err_set("%s:%d: base after base: do they go in a circle?", path, base->line);
+    for (const char *name = base->value, *end; *name && !result; name = *end ? end + 1 : end) {
+        end = name + strcspn(name, ",");
+        buf_clear(&file);
+        if (slash && *name != '/')
+            buf_add(&file, path, (size_t)(slash + 1 - path));
+        buf_add(&file, name, (size_t)(end - name));
+        result = load_config(file.data, depth + 1);
+    }
+    buf_release(&file);
+    return result < 0 && !depth ? err_in("%s:%d: base", path, base->line) : result;
+}
+
+static int load_config(const char *path, int depth)
 {
     struct yaml y;
     if (yaml_load(&y, path) < 0)
         return -1;
-    int result = translate ? translate(&y, path) : 0;
+    int result = 0;
+    for (size_t i = 0; i < y.count && !result;) {
+        if (!strcmp(y.items[i].key, "base"))
+            result = load_bases(path, &y.items[i], depth);
+        if (!strcmp(y.items[i].key, "base") || y.items[i].key[0] == '.')
+            yaml_remove(&y, i);
+        else
+            i++;
+    }
+    if (!result && translate)
+        result = translate(&y, path);
     if (!result)
         result = opts_load(&opts, &y, path);
     yaml_release(&y);
     return result;
+}
+
+int tool_load_config(const char *path)
+{
+    return load_config(path, 0);
 }
 
 void tool_print_config(struct buf *out)

@@ -49,7 +49,9 @@ int tool_main(const struct tool *t, int argc, char **argv);
 extern int64_t tool_threads; /* default: the processors there are */
 extern int64_t tool_seed;    /* default 1234 */
 
-/* Applies a configuration file, for options not given on the command line. */
+/* Applies a configuration file, for options not given on the command line. Its "base" names one
+ * or several files to apply before it, which it may contradict; a section whose name begins with a
+ * dot is left out: a place for what others share by YAML's anchors. */
 int tool_load_config(const char *path);
 
 /* The options in force, as YAML. */

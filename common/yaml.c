@@ -153,12 +153,17 @@ int yaml_load(struct yaml *y, const char *path)
     return result;
 }
 
+void yaml_remove(struct yaml *y, size_t i)
+{
+    free(y->items[i].key);
+    free(y->items[i].value);
+    memmove(&y->items[i], &y->items[i + 1], (--y->count - i) * sizeof *y->items);
+}
+
 void yaml_release(struct yaml *y)
 {
-    for (size_t i = 0; i < y->count; i++) {
-        free(y->items[i].key);
-        free(y->items[i].value);
-    }
+    while (y->count)
+        yaml_remove(y, y->count - 1);
     free(y->items);
     *y = (struct yaml){ 0 };
 }

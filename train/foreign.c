@@ -192,13 +192,6 @@ static void translate_word(char **value, const char *words)
     }
 }
 
-static void drop(struct yaml *y, size_t i)
-{
-    free(y->items[i].key);
-    free(y->items[i].value);
-    memmove(&y->items[i], &y->items[i + 1], (--y->count - i) * sizeof *y->items);
-}
-
 /* What two names of one thing say must be the same; the second goes. 1 when it went. */
 static int merge(struct yaml *y, size_t i, const char *path)
 {
@@ -211,7 +204,7 @@ static int merge(struct yaml *y, size_t i, const char *path)
             (strcmp(a->value, b->value) && strtod(a->value, NULL) == 0))
             return err_set("%s:%d: %s is %s here and %s in line %d: it has one value in this program",
                            path, b->line, b->key, b->value, a->value, a->line);
-        drop(y, i);
+        yaml_remove(y, i);
         return 1;
     }
     return 0;
@@ -235,7 +228,7 @@ static int translate(struct yaml *y, size_t i, const char *key, const char *path
         return err_set("%s:%d: there is no '%s' here: %s", path, item->line, key, f->why);
     if (f->why)
         log_warn("%s:%d: '%s' is left out: %s", path, item->line, key, f->why);
-    drop(y, i);
+    yaml_remove(y, i);
     return 1;
 }
 
@@ -259,7 +252,7 @@ static void gather_rates(struct yaml *y)
         line = line ? line : y->items[i].line;
         buf_addf(&rates, "%s%s:%s", rates.len ? "," : "", y->items[i].key + sizeof section - 1,
                  y->items[i].value);
-        drop(y, i);
+        yaml_remove(y, i);
     }
     if (rates.len)
         add(y, "rates", rates.data, line);
@@ -277,12 +270,12 @@ int foreign_translate(struct yaml *y, const char *path)
         if (is_factor(key)) {
             product *= strtoll(y->items[i].value, NULL, 10);
             line = y->items[i].line;
-            drop(y, i);
+            yaml_remove(y, i);
             continue;
         }
         int gone = !strncmp(y->items[i].key, "task_specific_params.", 21);
         if (gone)
-            drop(y, i);
+            yaml_remove(y, i);
         else if ((gone = translate(y, i, key, path)) < 0)
             return -1;
         if (!gone && !strcmp(y->items[i].key, "micro-batch-size"))
