@@ -9,6 +9,12 @@
 
 enum { POSITION_PAD = 384 };
 
+const char *bert_layout_name(enum bert_layout layout)
+{
+    static const char *const names[] = { "bert", "bert-tf1", "bert-packed" };
+    return names[layout];
+}
+
 void bert_record_init(struct bert_record *r, enum bert_layout layout, uint32_t sequence_length,
                       uint32_t mask_tokens, uint32_t pad)
 {

@@ -31,6 +31,8 @@
 
 enum bert_layout { BERT_PLAIN, BERT_TF1, BERT_PACKED };
 
+const char *bert_layout_name(enum bert_layout layout); /* "bert-tf1" */
+
 struct bert_record {
     enum bert_layout layout;
     uint32_t sequence_length, mask_tokens, pad;

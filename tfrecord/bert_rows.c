@@ -96,7 +96,7 @@ static int64_t count_values(const struct feature_view *f)
     return n < 0 ? -1 : count;
 }
 
-static int find_layout(const void *data, size_t n, enum bert_layout *layout)
+static int find_layout(enum bert_layout *layout, const void *data, size_t n)
 {
     struct feature_view f;
     for (int i = 0; i < LAYOUTS; i++) {
@@ -105,8 +105,29 @@ static int find_layout(const void *data, size_t n, enum bert_layout *layout)
             return -1;
         *layout = (enum bert_layout)i;
         if (found)
-            return 0;
+            return 1;
     }
+    return 0;
+}
+
+int bert_layout_of(enum bert_layout *layout, const void *data, size_t n)
+{
+    struct feature_view f;
+    int found = find_layout(layout, data, n);
+    return found > 0 ? example_find(data, n, names[*layout][LABELS], &f) : found;
+}
+
+static int no_layout(const void *data, size_t n)
+{
+    struct feature_view f;
+    int ids = example_find(data, n, names[BERT_PLAIN][IDS], &f);
+    int labels = example_find(data, n, names[BERT_PLAIN][LABELS], &f);
+    if (ids < 0 || labels < 0)
+        return -1;
+    if (ids && !labels)
+        return err_set("is a sequence of the layout gpt, a row of %s, %s or %s is wanted",
+                       bert_layout_name(BERT_PLAIN), bert_layout_name(BERT_TF1),
+                       bert_layout_name(BERT_PACKED));
     return err_set("has none of the features %s, %s and %s, by which layouts are told apart",
                    names[0][mark[0]], names[1][mark[1]], names[2][mark[2]]);
 }
@@ -134,8 +155,9 @@ int bert_shape_of(struct bert_shape *s, const void *data, size_t n)
     enum { LONGEST = 1 << 20 };
     uint32_t labels;
     *s = (struct bert_shape){ .sequences = 1 };
-    if (find_layout(data, n, &s->layout) < 0)
-        return -1;
+    int found = find_layout(&s->layout, data, n);
+    if (found <= 0)
+        return found ? -1 : no_layout(data, n);
     const char *const *name = names[s->layout];
     if (shape_length(&s->sequence_length, data, n, name[IDS], LONGEST) < 0 ||
         shape_length(&labels, data, n, name[LABELS], LONGEST) < 0 ||

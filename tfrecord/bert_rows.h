@@ -20,6 +20,10 @@ struct bert_shape {
     uint32_t sequences; /* of a record, at most */
 };
 
+/* The layout of a tf.Example, by what stands in one layout alone and by words to predict: 1, 0 when
+ * it is of none, -1. */
+int bert_layout_of(enum bert_layout *layout, const void *data, size_t n);
+
 /* The layout of a tf.Example and the lengths of its lists: -1 when it is of none. */
 int bert_shape_of(struct bert_shape *shape, const void *data, size_t n);
 

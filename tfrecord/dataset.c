@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
+#include "tfrecord/bert_rows.h"
 #include "tfrecord/example.h"
 #include "tfrecord/index.h"
 #include "tfrecord/manifest.h"
@@ -93,6 +94,20 @@ static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, 
     return decode(&r, length, ids);
 }
 
+/* BERT's rows have input_ids too, of which some are masked. */
+static int check_kind(const struct source *s)
+{
+    enum bert_layout layout;
+    struct record r;
+    if (record_read(&s->file.records, index_at(&s->index, 0), &r) <= 0)
+        return -1;
+    int found = bert_layout_of(&layout, r.data, r.bytes);
+    if (found > 0)
+        return err_set("is a row of the layout %s, a sequence of the layout gpt is wanted",
+                       bert_layout_name(layout));
+    return found;
+}
+
 /* All records of a data set have as many ids as its first: others were cut in another way. */
 static int check_length(const struct dataset *d, int64_t n)
 {
@@ -104,6 +119,8 @@ static int check_length(const struct dataset *d, int64_t n)
 
 static int check_first(struct dataset *d, const struct source *s)
 {
+    if (check_kind(s) < 0)
+        return record_where(s->path, 0, 0);
     uint32_t *ids = mem_alloc(d->length * sizeof *ids);
     int64_t n = read_record(s, 0, d->length, ids);
     free(ids);
@@ -359,6 +376,12 @@ int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint
         return 0;
     err_set("has id %u, the vocabulary %llu", most, (ull)vocabulary);
     return dataset_where(d, i);
+}
+
+uint64_t dataset_next_file(const struct dataset *d, uint64_t i)
+{
+    const struct source *s = find_source(d, i);
+    return s->first + s->count;
 }
 
 int dataset_record(const struct dataset *d, uint64_t i, const void **data, size_t *n)

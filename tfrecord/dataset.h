@@ -3,9 +3,9 @@
  *
  * Paths are TFRecord files (feature input_ids), folders of *.tfrecord, or Megatron prefixes
  * (PREFIX.bin and PREFIX.idx, with or without the ending). TFRecord: one sequence a record, cut to
- * `length`; shorter ones are errors, and so are records of two lengths. Megatron: all tokens end to
- * end, sequence i being tokens [i*(length-1), i*(length-1) + length), so that each begins with the
- * last token of the one before.
+ * `length`; shorter ones are errors, and so are records of two lengths and rows of the bert
+ * layouts, which have input_ids too. Megatron: all tokens end to end, sequence i being tokens
+ * [i*(length-1), i*(length-1) + length), so that each begins with the last token of the one before.
  *
  * Files are memory-mapped and found by index; nothing is read before it is asked for, and both
  * CRCs of a record are checked on every read. Compressed files are unpacked when they are opened
@@ -39,6 +39,9 @@ int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids);
 /* -1, with the same, when one of the ids that were read is not below `vocabulary`; the manifest's
  * is checked when reading. */
 int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint64_t vocabulary);
+
+/* The first one behind the file that i is in; the last file's is dataset_count. */
+uint64_t dataset_next_file(const struct dataset *d, uint64_t i);
 
 /* Record i, where it stands. -1 with file, record and offset. */
 int dataset_record(const struct dataset *d, uint64_t i, const void **data, size_t *n);

@@ -149,9 +149,8 @@ static int write_gpt(struct work *k, const struct windows *w, uint64_t *records)
 
 static void describe_recipe(const struct bert_shards *b, struct kv *m)
 {
-    static const char *const names[] = { "bert", "bert-tf1", "bert-packed" };
     kv_add(m, "textmill", "shards 1");
-    kv_add(m, "layout", names[b->layout]);
+    kv_add(m, "layout", bert_layout_name(b->layout));
     kv_addf(m, "sequence_length", "%u", b->recipe.sequence_length);
     kv_addf(m, "mask_tokens", "%u", b->recipe.mask_tokens);
     kv_addf(m, "mlm_probability", "%g", b->recipe.mlm);

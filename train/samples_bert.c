@@ -84,16 +84,33 @@ static void close_bert(struct samples *s)
     free(b);
 }
 
-/* The first record says what all must be. */
+static int check_same(const struct bert_shape *is, const struct bert_shape *first)
+{
+    if (is->layout != first->layout)
+        return err_set("is of the layout %s, the rows before it of %s",
+                       bert_layout_name(is->layout), bert_layout_name(first->layout));
+    if (is->sequences != first->sequences)
+        return err_set("has room for %u sequences, the rows before it for %u", is->sequences,
+                       first->sequences);
+    return 0;
+}
+
+/* The first record says what all must be; of each other file the first is looked at, so that data
+ * of two kinds are found before training begins. */
 static int open_shape(struct bert_shape *shape, const struct dataset *d,
                       const struct samples_config *c)
 {
-    const void *data;
-    size_t n;
-    if (dataset_record(d, 0, &data, &n) < 0)
-        return -1;
-    if (bert_shape_of(shape, data, n) < 0 || check_shape(shape, c->T, c->mask_tokens) < 0)
-        return dataset_where(d, 0);
+    for (uint64_t i = 0; i < dataset_count(d); i = dataset_next_file(d, i)) {
+        struct bert_shape is;
+        const void *data;
+        size_t n;
+        if (dataset_record(d, i, &data, &n) < 0)
+            return -1;
+        if (bert_shape_of(&is, data, n) < 0 || check_shape(&is, c->T, c->mask_tokens) < 0 ||
+            (i && check_same(&is, shape) < 0))
+            return dataset_where(d, i);
+        *shape = i ? *shape : is;
+    }
     return 0;
 }
 
