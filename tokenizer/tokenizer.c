@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/hash.h"
 #include "common/js.h"
 #include "common/mem.h"
 #include "tokenizer/added.h"
@@ -27,15 +28,16 @@ struct tokenizer {
 
 /* ---- the tokenizer --------------------------------------------------------------------------- */
 
+/* Of length, in 4 bytes from the lowest, and bytes of each token. */
 static uint64_t checksum(const struct vocabulary *v)
 {
-    uint64_t h = 0xCBF29CE484222325u; /* FNV-1a over length and bytes of each token */
+    uint64_t h = HASH_START;
     for (uint32_t id = 0; id < v->count; id++) {
         const struct vocabulary_token *t = &v->tokens[id];
-        for (int i = 0; i < 32; i += 8)
-            h = (h ^ (t->len >> i & 0xFF)) * 0x100000001B3u;
-        for (uint32_t i = 0; i < t->len; i++)
-            h = (h ^ (unsigned char)v->blob.data[t->at + i]) * 0x100000001B3u;
+        const uint8_t len[] = { t->len & 0xFF, t->len >> 8 & 0xFF, t->len >> 16 & 0xFF,
+                                t->len >> 24 };
+        h = hash_more(h, len, sizeof len);
+        h = hash_more(h, v->blob.data + t->at, t->len);
     }
     return h;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/hash.h"
 #include "common/mem.h"
 #include "tokenizer/decoder.h"
 #include "tokenizer/unicode.h"
@@ -38,14 +39,6 @@ void vocabulary_release(struct vocabulary *v)
 }
 
 /* ---- tokens -------------------------------------------------------------------------------- */
-
-static uint64_t hash_bytes(const char *bytes, size_t n)
-{
-    uint64_t h = 0xCBF29CE484222325u; /* FNV-1a */
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)bytes[i]) * 0x100000001B3u;
-    return h ^ h >> 29;
-}
 
 /* The slot that holds these bytes, or the free one where they belong. */
 static uint32_t *find_slot(const struct vocabulary *v, const char *bytes, size_t n)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/hash.h"
 #include "common/mem.h"
 #include "wikiprep/expander.h"
 
@@ -42,19 +43,11 @@ static void insert_line_end(struct expander *x, size_t mark)
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-static size_t hash(struct span s)
-{
-    size_t h = 5381;
-    for (size_t i = 0; i < s.n; i++)
-        h = h * 33 ^ (unsigned char)s.s[i];
-    return h ^ h >> 7;
-}
-
 static struct argument *find_argument(const struct frame *f, struct span name)
 {
     if (!f->slots)
         return NULL;
-    struct argument *a = f->slots[hash(name) & (f->slot_count - 1)];
+    struct argument *a = f->slots[hash_bytes(name.s, name.n) & (f->slot_count - 1)];
     while (a && (a->name.n != name.n || memcmp(a->name.s, name.s, name.n)))
         a = a->next;
     return a;
@@ -66,7 +59,7 @@ static void set_argument(struct expander *x, struct frame *f, struct span name,
 {
     struct argument *a = find_argument(f, name);
     if (!a) {
-        struct argument **slot = &f->slots[hash(name) & (f->slot_count - 1)];
+        struct argument **slot = &f->slots[hash_bytes(name.s, name.n) & (f->slot_count - 1)];
         a = arena_take(&x->arena, sizeof *a);
         *a = (struct argument) { .name = name, .next = *slot };
         *slot = a;

@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/hash.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/spill.h"
@@ -35,10 +36,7 @@ struct library {
 
 static uint64_t hash(int ns, const char *s, size_t n)
 {
-    uint64_t h = 14695981039346656037u ^ (uint64_t)(unsigned)ns; /* FNV-1a */
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)s[i]) * 1099511628211u;
-    return h ^ h >> 29;
+    return hash_fold(hash_more(HASH_START ^ (unsigned)ns, s, n));
 }
 
 /* ---- pages as they are read -------------------------------------------------------------- */

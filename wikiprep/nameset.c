@@ -1,10 +1,10 @@
 #include "wikiprep/nameset.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/file.h"
+#include "common/hash.h"
 #include "common/mem.h"
 
 struct nameset {
@@ -36,10 +36,7 @@ void nameset_free(struct nameset *set)
 /* Where the name is, or would be. */
 static size_t *find(const struct nameset *set, const char *name, size_t n)
 {
-    uint64_t h = 14695981039346656037u; /* FNV-1a */
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)name[i]) * 1099511628211u;
-    size_t mask = set->cap - 1, i = (size_t)(h ^ h >> 32) & mask;
+    size_t mask = set->cap - 1, i = hash_bytes(name, n) & mask;
     for (; set->places[i]; i = (i + 1) & mask) {
         const char *other = set->names[set->places[i] - 1];
         if (!strncmp(other, name, n) && !other[n])

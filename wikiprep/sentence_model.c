@@ -7,6 +7,7 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "common/hash.h"
 #include "common/mem.h"
 
 static const char FIRST_LINE[] = "textmill sentences 1";
@@ -27,17 +28,9 @@ struct sentence_model {
 
 /* ---- a table of words ----------------------------------------------------------------------- */
 
-static size_t hash(const char *s, size_t n)
-{
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)s[i]) * 0x100000001b3u;
-    return (size_t)(h ^ h >> 29);
-}
-
 static struct slot *find(const struct sentence_model *m, const char *word, size_t n)
 {
-    size_t i = hash(word, n) & (m->cap - 1);
+    size_t i = hash_bytes(word, n) & (m->cap - 1);
     while (m->slots[i].place &&
            (m->slots[i].len != n || memcmp(m->words.data + m->slots[i].place - 1, word, n) != 0))
         i = (i + 1) & (m->cap - 1);

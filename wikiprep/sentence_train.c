@@ -8,6 +8,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/hash.h"
 #include "common/mem.h"
 #include "wikiprep/letter.h"
 #include "wikiprep/sentence_model.h"
@@ -54,10 +55,7 @@ struct sentence_trainer {
 
 static struct type *find(const struct sentence_trainer *t, const char *word, size_t n)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)word[i]) * 0x100000001b3u;
-    size_t i = (size_t)(h ^ h >> 29) & (t->cap - 1);
+    size_t i = hash_bytes(word, n) & (t->cap - 1);
     while (t->types[i].place && (t->types[i].len != n ||
                                  memcmp(t->words.data + t->types[i].place - 1, word, n) != 0))
         i = (i + 1) & (t->cap - 1);

@@ -11,6 +11,7 @@
 #include "common/document.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "common/hash.h"
 #include "common/js.h"
 #include "common/kv.h"
 #include "common/log.h"
@@ -77,6 +78,29 @@ Test(buf, grows_and_keeps_its_nul)
     buf_add_utf8(&b, 0xD800);
     cr_expect_str_eq(b.data, "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD");
     buf_release(&b);
+}
+
+Test(buf, utf8_of_every_length)
+{
+    struct buf b = BUF_INIT;
+    static const unsigned code_points[] = { 0x41, 0x7F, 0x80, 0x7FF, 0x800, 0xFFFF, 0x10000, 0x10FFFF };
+    for (size_t i = 0; i < sizeof code_points / sizeof *code_points; i++)
+        buf_add_utf8(&b, code_points[i]);
+    cr_expect_str_eq(b.data, "A\x7F\xC2\x80\u07FF\u0800\uFFFF\U00010000\U0010FFFF");
+    buf_clear(&b);
+    buf_add_utf8(&b, 0xD800);
+    buf_add_utf8(&b, 0x110000);
+    cr_expect_str_eq(b.data, "\uFFFD\uFFFD");
+    buf_release(&b);
+}
+
+/* The values that the algorithm's authors give. */
+Test(hash, fnv_1a)
+{
+    cr_expect_eq(hash_more(HASH_START, "", 0), 0xCBF29CE484222325u);
+    cr_expect_eq(hash_more(HASH_START, "a", 1), 0xAF63DC4C8601EC8Cu);
+    cr_expect_eq(hash_more(HASH_START, "foobar", 6), 0x85944171F73967E8u);
+    cr_expect_eq(hash_more(hash_more(HASH_START, "foo", 3), "bar", 3), 0x85944171F73967E8u);
 }
 
 Test(kv, round_trip_and_errors)
