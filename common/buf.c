@@ -90,25 +90,28 @@ void buf_addf(struct buf *b, const char *format, ...)
     va_end(again);
 }
 
-void buf_add_utf8(struct buf *b, unsigned c)
+size_t utf8_encode(char *out, unsigned c)
 {
     if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
         c = 0xFFFD;
     if (c < 0x80) {
-        buf_addc(b, (int)c);
-    } else if (c < 0x800) {
-        buf_addc(b, (int)(0xC0 | c >> 6));
-        buf_addc(b, (int)(0x80 | (c & 0x3F)));
-    } else if (c < 0x10000) {
-        buf_addc(b, (int)(0xE0 | c >> 12));
-        buf_addc(b, (int)(0x80 | (c >> 6 & 0x3F)));
-        buf_addc(b, (int)(0x80 | (c & 0x3F)));
-    } else {
-        buf_addc(b, (int)(0xF0 | c >> 18));
-        buf_addc(b, (int)(0x80 | (c >> 12 & 0x3F)));
-        buf_addc(b, (int)(0x80 | (c >> 6 & 0x3F)));
-        buf_addc(b, (int)(0x80 | (c & 0x3F)));
+        out[0] = (char)c;
+        return 1;
     }
+    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = n; --i; c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3F));
+    out[0] = (char)(0xF00 >> n | c);
+    return n;
+}
+
+void buf_add_utf8(struct buf *b, unsigned c)
+{
+    char bytes[4];
+    if (c < 0x80)
+        buf_addc(b, (int)c);
+    else
+        buf_add(b, bytes, utf8_encode(bytes, c));
 }
 
 void buf_rtrim(struct buf *b)

@@ -34,7 +34,10 @@ void buf_add(struct buf *b, const void *bytes, size_t n);
 void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, int c);
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void buf_add_utf8(struct buf *b, unsigned code_point);      /* U+FFFD for what is no scalar value */
+void buf_add_utf8(struct buf *b, unsigned code_point);
+
+/* Writes a code point, U+FFFD for what is no scalar value: the number of bytes, 1 to 4. */
+size_t utf8_encode(char *out, unsigned code_point);
 
 /* Drops spaces, tabs, CR and LF at the end. */
 void buf_rtrim(struct buf *b);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "wikiprep/classic.h"
+#include "wikiprep/codepoint.h"
 
 enum { LEVELS = 64 }; /* of headings; more '=' are as many */
 
@@ -62,24 +63,13 @@ static const unsigned marks[][2] = {
     { 0xFF5B, 0xFF65 }, { 0xFFE0, 0xFFFD }, { 0x1F000, 0x1F0FF }, { 0x1F10D, 0x1FBEF },
 };
 
-static unsigned code_point(const unsigned char *p, size_t n)
-{
-    unsigned c = n == 1 ? *p : *p & (0xFFu >> (n + 1));
-    for (size_t i = 1; i < n; i++)
-        c = c << 6 | (p[i] & 0x3F);
-    return c;
-}
-
 /* Whether the character at s is a letter, a digit or '_'; *n its bytes. */
 static int is_word(const char *s, const char *end, size_t *n)
 {
-    const unsigned char *p = (const unsigned char *)s;
-    *n = 1;
-    if (*p < 0x80)
-        return isalnum(*p) || *p == '_';
-    while (*n < 4 && s + *n < end && (p[*n] & 0xC0) == 0x80)
-        ++*n;
-    unsigned c = code_point(p, *n);
+    unsigned c;
+    *n = codepoint_read(s, (size_t)(end - s), &c);
+    if (c < 0x80)
+        return isalnum((int)c) || c == '_';
     size_t low = 0, high = sizeof marks / sizeof *marks;
     while (low < high) {
         size_t middle = (low + high) / 2;

@@ -168,19 +168,9 @@ unsigned codepoint_lower(unsigned c)
     return map(lowers, sizeof lowers / sizeof *lowers, c);
 }
 
-size_t codepoint_read(const char *s, size_t n, unsigned *c)
+unsigned codepoint_title(unsigned c)
 {
-    unsigned char first = (unsigned char)*s;
-    size_t len = first < 0xC2 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 1;
-    *c = len == 1 ? first : first & (0x7Fu >> len);
-    for (size_t i = 1; i < len; i++) {
-        if (i >= n || ((unsigned char)s[i] & 0xC0) != 0x80) {
-            *c = first;
-            return 1;
-        }
-        *c = *c << 6 | ((unsigned char)s[i] & 0x3F);
-    }
-    return len;
+    return c >= 0x10D0 && c <= 0x10FF ? c : codepoint_upper(c);
 }
 
 /* Letters whose other case is more than one. */

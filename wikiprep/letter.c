@@ -1,46 +1,7 @@
 #include "wikiprep/letter.h"
 
-/* ---- bytes ---------------------------------------------------------------------------------- */
-
-static unsigned decode(const char *s, const char *end, size_t *len)
-{
-    const unsigned char *u = (const unsigned char *)s;
-    size_t n = u[0] < 0xC2 ? 1 : u[0] < 0xE0 ? 2 : u[0] < 0xF0 ? 3 : u[0] < 0xF5 ? 4 : 1;
-    *len = 1;
-    if (n > (size_t)(end - s))
-        return u[0];
-    for (size_t i = 1; i < n; i++)
-        if ((u[i] & 0xC0) != 0x80)
-            return u[0];
-    *len = n;
-    switch (n) {
-    case 2:
-        return (u[0] & 0x1Fu) << 6 | (u[1] & 0x3Fu);
-    case 3:
-        return (u[0] & 0x0Fu) << 12 | (u[1] & 0x3Fu) << 6 | (u[2] & 0x3Fu);
-    case 4:
-        return (u[0] & 0x07u) << 18 | (u[1] & 0x3Fu) << 12 | (u[2] & 0x3Fu) << 6 | (u[3] & 0x3Fu);
-    default:
-        return u[0];
-    }
-}
-
-static size_t encode(char *out, unsigned c)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xC0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    out[0] = (char)(0xE0 | c >> 12);
-    out[1] = (char)(0x80 | (c >> 6 & 0x3F));
-    out[2] = (char)(0x80 | (c & 0x3F));
-    return 3;
-}
+#include "common/buf.h"
+#include "wikiprep/codepoint.h"
 
 /* ---- kinds ---------------------------------------------------------------------------------- */
 
@@ -144,7 +105,7 @@ struct letter letter_at(const char *s, const char *end)
 {
     struct letter c = { 0 };
     if (s < end) {
-        c.code = decode(s, end, &c.len);
+        c.len = codepoint_read(s, (size_t)(end - s), &c.code);
         c.kind = c.len == 1 && c.code >= 0x80 ? LETTER_OTHER : kind_of(c.code);
     }
     return c;
@@ -170,7 +131,7 @@ size_t letter_lower(char *out, const char *s, size_t n)
     while (s < end) {
         struct letter c = letter_at(s, end);
         if (c.kind == LETTER_UPPER)
-            written += encode(out + written, lower_of(c.code));
+            written += utf8_encode(out + written, lower_of(c.code));
         else
             for (size_t i = 0; i < c.len; i++)
                 out[written++] = s[i];

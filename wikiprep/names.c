@@ -1,10 +1,11 @@
 #include "wikiprep/names.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
 #include "common/mem.h"
+#include "wikiprep/codepoint.h"
 
 enum { NAME_MAX_BYTES = 96 }; /* a longer prefix is no namespace */
 
@@ -21,41 +22,23 @@ struct names {
 
 /* ---- folding ----------------------------------------------------------------------------- */
 
-/* Lower case of a two-byte UTF-8 character, in place, for the alphabets in which namespaces are
- * written and letters have case: Latin-1, Latin Extended-A, Greek, Cyrillic. */
-static void fold_pair(unsigned char *s)
-{
-    unsigned c = (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu);
-    if ((c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9) ||
-        (c >= 0x410 && c <= 0x42F))
-        c += 32;
-    else if (c >= 0x400 && c <= 0x40F)
-        c += 80;
-    else if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E))
-        c += c & 1;
-    else if ((c >= 0x100 && c <= 0x177) || (c >= 0x460 && c <= 0x4FF))
-        c |= 1;
-    s[0] = (unsigned char)(0xC0 | c >> 6);
-    s[1] = (unsigned char)(0x80 | (c & 0x3F));
-}
-
 /* Into out, with its NUL; 0 when the name is empty or too long. */
 static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
 {
     size_t len = 0;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
+    for (size_t i = 0, used; i < n; i += used) {
+        unsigned c;
+        used = codepoint_read(s + i, n - i, &c);
         if (c == '_' || c == '\t')
             c = ' ';
         if (c == ' ' && (!len || out[len - 1] == ' '))
             continue;
-        if (len + 2 >= NAME_MAX_BYTES)
+        if (len + 4 >= NAME_MAX_BYTES)
             return 0;
-        if (c >= 'A' && c <= 'Z')
-            c |= 0x20;
-        out[len++] = (char)c;
-        if (len > 1 && (c & 0xC0) == 0x80 && ((unsigned char)out[len - 2] & 0xE0) == 0xC0)
-            fold_pair((unsigned char *)out + len - 2);
+        if (used > 1 || c < 0x80)
+            len += utf8_encode(out + len, codepoint_lower(c));
+        else
+            out[len++] = (char)c; /* no UTF-8 */
     }
     if (len && out[len - 1] == ' ')
         len--;
@@ -70,55 +53,32 @@ int names_equal(const char *a, size_t an, const char *b, size_t bn)
     return n && n == fold(y, b, bn) && !memcmp(x, y, n);
 }
 
-/* Upper case of a title's first letter; of two bytes when that has the lower case we began with. */
-static void capitalise(unsigned char *s, size_t n)
-{
-    if (n && *s >= 'a' && *s <= 'z')
-        *s &= 0xDF;
-    if (n < 2 || (*s & 0xE0) != 0xC0)
-        return;
-    const unsigned c = (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu);
-    static const unsigned distances[] = { 32, 80, 1 };
-    for (size_t i = 0; i < sizeof distances / sizeof *distances; i++) {
-        unsigned upper = c - distances[i];
-        unsigned char pair[2] = { (unsigned char)(0xC0 | upper >> 6),
-                                  (unsigned char)(0x80 | (upper & 0x3F)) };
-        unsigned char lower[2] = { pair[0], pair[1] };
-        fold_pair(lower);
-        if (!memcmp(lower, s, 2)) {
-            memcpy(s, pair, 2);
-            return;
-        }
-    }
-}
-
 void names_add_title(struct buf *out, const char *s, size_t n, int capital)
 {
     size_t begin = out->len;
     int space = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0, used; i < n; i += used) {
+        unsigned c;
+        used = 1;
         if (strchr(" _\t\r\n", s[i]) && s[i]) {
             space = out->len > begin;
             continue;
         }
         if (space)
             buf_addc(out, ' ');
-        buf_addc(out, s[i]);
         space = 0;
+        if (capital && out->len == begin)
+            codepoint_put(out, s + i, used = codepoint_read(s + i, n - i, &c), codepoint_title);
+        else
+            buf_addc(out, s[i]);
     }
-    if (capital)
-        capitalise((unsigned char *)out->data + begin, out->len - begin);
 }
 
 /* ---- table ------------------------------------------------------------------------------- */
 
 static struct entry *find(const struct names *names, const char *key)
 {
-    uint64_t h = 14695981039346656037u; /* FNV-1a */
-    for (const char *s = key; *s; s++)
-        h = (h ^ (unsigned char)*s) * 1099511628211u;
-    size_t mask = names->cap - 1;
-    size_t i = (size_t)(h ^ h >> 32) & mask;
+    size_t mask = names->cap - 1, i = hash_bytes(key, strlen(key)) & mask;
     while (names->entries[i].key && strcmp(names->entries[i].key, key))
         i = (i + 1) & mask;
     return &names->entries[i];

@@ -40,11 +40,11 @@ int names_capital(const struct names *names);
 /* Thread-safe once nothing is added any more. */
 enum names_kind names_find(const struct names *names, const char *prefix, size_t n);
 
-/* Equal but for case (Latin, Greek and Cyrillic), spaces around, and '_' for a space. */
+/* Equal but for case, spaces around, and '_' for a space. */
 int names_equal(const char *a, size_t an, const char *b, size_t bn);
 
 /* Appends the title s[0..n) as MediaWiki stores it: '_' is a space, no spaces around or in a row,
- * and, if the wiki has it so, the first letter upper-case (of the same alphabets). */
+ * and, if the wiki has it so, the first letter upper-case. */
 void names_add_title(struct buf *out, const char *s, size_t n, int capital);
 
 #endif

@@ -80,11 +80,10 @@ static void raise_first(struct buf *text)
     if (!text->len)
         return;
     size_t len = codepoint_read(text->data, text->len, &c);
-    unsigned upper = codepoint_upper(c);
-    if (upper == c || (len == 1 && c >= 0x80))
+    if (codepoint_title(c) == c)
         return;
     struct buf raised = BUF_INIT;
-    buf_add_utf8(&raised, upper);
+    codepoint_put(&raised, text->data, len, codepoint_title);
     buf_add(&raised, text->data + len, text->len - len);
     buf_clear(text);
     buf_add(text, raised.data, raised.len);
