@@ -120,8 +120,8 @@ static uint64_t find_magic(struct cutter *c, uint64_t from, enum piece_kind *kin
 {
     for (;;) {
         uint64_t origin = 8 * c->offset, end = origin + 8 * (uint64_t)c->len, magic;
-        uint64_t found = end > from ? bzblock_find(c->data, from - origin, end - origin, &magic)
-                                    : UINT64_MAX;
+        uint64_t found =
+            end > from ? bzblock_find(c->data, from - origin, end - origin, &magic) : UINT64_MAX;
         if (found != UINT64_MAX) {
             *kind = magic == BZBLOCK_BEGIN ? PIECE_BLOCK : PIECE_END;
             return found + origin;
@@ -170,7 +170,7 @@ struct bunzip {
     pthread_cond_t changed;
     pthread_t *helpers;
     int helper_count, quit;
-    struct piece *ring; /* piece i is ring[i mod ring_count] */
+    struct piece *ring;              /* piece i is ring[i mod ring_count] */
     uint64_t ring_count, taken, cut; /* pieces taken in order; cut off the file */
     int cutting, ended;
 
@@ -179,11 +179,13 @@ struct bunzip {
     struct piece piece;   /* the one at hand */
     uint64_t at;          /* bit of the file: all before was understood */
     int in_stream, level; /* behind a stream's header, and before its end */
+    int resumed;          /* in the middle of the stream: its checksum cannot be told */
     uint32_t checksum;    /* of the stream's blocks */
     size_t place, run;    /* in the block's bytes: the next; the next count of a run */
     unsigned repeat;      /* of the byte before `place`, still to come */
     int giving;           /* a block is being given out */
     char *error;          /* to be reported when it is */
+    uint64_t damage;      /* the bit that it names */
     uint64_t given;
 };
 
@@ -258,14 +260,15 @@ static struct piece *await_piece(struct bunzip *b)
 
 /* ---- reading: in order -------------------------------------------------------------------- */
 
-static int fail_at(const struct bunzip *b, uint64_t bit, const char *why)
+static int fail_at(struct bunzip *b, uint64_t bit, const char *why)
 {
+    b->damage = bit;
     uint64_t at = b->place_of ? b->place_of(b->cutter.ctx, bit / 8) : bit / 8;
     return err_set("cannot unpack '%s' at byte %" PRIu64 " (%" PRIu64 " unpacked): %s", b->name, at,
                    b->given, why);
 }
 
-static int fail_cut_short(const struct bunzip *b)
+static int fail_cut_short(struct bunzip *b)
 {
     if (b->cutter.error) /* it was not the end: reading failed */
         return err_set("%s", b->cutter.error);
@@ -334,7 +337,7 @@ static int read_header(struct bunzip *b)
             return fail_cut_short(b);
     } while (!(byte = get(b, 8)));
     for (int i = 0; i < 4; i++) {
-        int fits = i < 3 ? byte == (uint8_t)"BZh"[i] : byte >= '1' && byte <= '9';
+        int fits = i < 3 ? byte == (uint8_t) "BZh"[i] : byte >= '1' && byte <= '9';
         if (!fits)
             return fail_at(b, begin, "neither a bzip2 stream nor the end of the file");
         if (i < 3 && !has_bits(b, 8))
@@ -344,6 +347,7 @@ static int read_header(struct bunzip *b)
     }
     b->level = (int)byte - '0';
     b->in_stream = 1;
+    b->resumed = 0;
     b->checksum = 0;
     return 1;
 }
@@ -354,11 +358,22 @@ static int end_stream(struct bunzip *b)
     if (!has_bits(b, end - begin))
         return fail_cut_short(b);
     b->at += 48;
-    if (get(b, 32) != b->checksum)
+    if (get(b, 32) != b->checksum && !b->resumed)
         return fail_at(b, begin, "the stream's checksum does not match");
     b->at = end;
     b->in_stream = 0;
     return 0;
+}
+
+/* The first magic at or behind a bit of the piece at hand: UINT64_MAX when there is none. */
+static uint64_t magic_behind(const struct bunzip *b, uint64_t from, uint64_t *magic)
+{
+    const struct piece *p = &b->piece;
+    uint64_t origin = 8 * piece_offset(p);
+    if (from >= p->end)
+        return UINT64_MAX;
+    uint64_t found = bzblock_find(p->packed, from - origin, p->end - origin, magic);
+    return found == UINT64_MAX ? found : found + origin;
 }
 
 /* Decodes the block that begins at b->at, if that was not done, with as many pieces as it needs: a
@@ -367,16 +382,20 @@ static int decode_here(struct bunzip *b)
 {
     struct piece *p = &b->piece;
     struct bzblock *block = &p->block;
+    uint64_t magic;
     int decoded = p->kind == PIECE_BLOCK && p->begin == b->at;
     for (;;) {
         if (!decoded) {
             block->begin = b->at - 8 * piece_offset(p);
+            block->end = p->end - 8 * piece_offset(p);
             bzblock_decode(b->tables, &block, 1);
         }
         if (block->state != BZBLOCK_CUT)
             return 0;
         uint64_t had = p->end;
         has_bits(b, 2 * (had - b->at));
+        if (p->end == had && magic_behind(b, b->at + 1, &magic) != UINT64_MAX)
+            return fail_at(b, b->at, "damaged bzip2 block: it has no end");
         if (p->end == had)
             return fail_cut_short(b);
         decoded = 0;
@@ -476,6 +495,50 @@ int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n)
     return (int64_t)got;
 }
 
+/* Whether the block whose magic is at a bit of the piece at hand is whole, up to the next magic. */
+static int is_whole(struct bunzip *b, uint64_t at)
+{
+    struct piece *p = &b->piece;
+    struct bzblock *block = &p->block;
+    uint64_t magic, next = magic_behind(b, at + 1, &magic);
+    piece_ready(p);
+    block->begin = at - 8 * piece_offset(p);
+    if (next != UINT64_MAX)
+        block->end = next - 8 * piece_offset(p);
+    bzblock_decode(b->tables, &block, 1);
+    return block->state == BZBLOCK_GOOD;
+}
+
+/* The first whole block at or behind a bit of the piece at hand: UINT64_MAX when there is none. */
+static uint64_t whole_block(struct bunzip *b, uint64_t from)
+{
+    for (uint64_t at, magic;; from = at + 1) {
+        at = magic_behind(b, from, &magic);
+        if (at == UINT64_MAX || (magic == BZBLOCK_BEGIN && is_whole(b, at)))
+            return at;
+    }
+}
+
+int bunzip_resume(struct bunzip *b)
+{
+    const struct piece *p = &b->piece;
+    if (!b->error || b->cutter.error)
+        return 0;
+    uint64_t at = whole_block(b, b->damage);
+    while (at == UINT64_MAX) {
+        if (!next_piece(b))
+            return 0;
+        if (p->kind == PIECE_BLOCK && p->block.state == BZBLOCK_GOOD)
+            at = p->begin;
+    }
+    b->at = at;
+    b->in_stream = b->resumed = 1;
+    b->level = BZBLOCK_MAX / 100000; /* whatever its stream's is */
+    free(b->error);
+    b->error = NULL;
+    return 1;
+}
+
 uint64_t bunzip_packed(const struct bunzip *b)
 {
     return b->at / 8;
@@ -488,7 +551,7 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
 {
     struct bunzip *b = mem_zalloc(1, sizeof *b);
     b->name = name;
-    b->cutter = (struct cutter){ .pull = pull, .ctx = ctx, .kind = PIECE_PLAIN };
+    b->cutter = (struct cutter) { .pull = pull, .ctx = ctx, .kind = PIECE_PLAIN };
     b->tables = bzblock_tables_new();
     b->ring_count = (uint64_t)PIECES_A_JOB * 2 * (uint64_t)threads;
     b->ring = mem_zalloc((size_t)b->ring_count, sizeof *b->ring);

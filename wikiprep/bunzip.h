@@ -12,7 +12,8 @@
  * one block and of thousands are equally fast, and no data can mislead.
  *
  * All CRCs are checked before a byte is given out. Zero bytes between and behind streams are
- * skipped; anything else there is an error. After whatever error, what came before it was good.
+ * skipped; anything else there is an error. After whatever error, what came before it was good, and
+ * reading may go on with the next block that is whole.
  *
  * Memory: per thread some 30 MB, whatever the file says.
  */
@@ -34,11 +35,17 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
                           void *ctx, int threads);
 void bunzip_free(struct bunzip *b);
 
-/* `place` tells errors where in the file the pulled byte `offset` is, where those are not the same. */
+/* `place` tells errors where in the file the pulled byte `offset` is, where those are not the same.
+ */
 void bunzip_set_places(struct bunzip *b, uint64_t (*place)(void *ctx, uint64_t offset));
 
 /* Up to n bytes: how many, 0 at the end, -1. */
 int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n);
+
+/* After an error: goes on at the next block that is whole, in whatever stream; 0 when there is
+ * none. What was lost before it cannot be told, nor can that stream's checksum; the block's own is
+ * right. Between two magics lies a block or none, so that damage is passed in linear time. */
+int bunzip_resume(struct bunzip *b);
 
 /* Packed bytes that were used so far. */
 uint64_t bunzip_packed(const struct bunzip *b);

@@ -9,310 +9,127 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "wikiprep/export.h"
 
 enum {
     CHUNK = 1 << 16,
-    FIELD_MAX = 1 << 16,  /* bytes of a title, an id, ... */
     ENTITIES_MAX = 1000,
-    ENTITY_MAX = 1000, /* bytes of what one stands for */
+    ENTITY_MAX = 1000,    /* bytes of what one stands for */
     SILENCE_MAX = 1 << 26 /* bytes that may pass without an event: one tag or comment */
-};
-
-/* ---- the part of the schema that matters ------------------------------------------------- */
-
-enum place {
-    ROOT,
-    MEDIAWIKI,
-    SITEINFO,
-    SITENAME,
-    BASE,
-    CASE,
-    NAMESPACES,
-    NAMESPACE,
-    PAGE,
-    TITLE,
-    NS,
-    ID,
-    REDIRECT,
-    REVISION,
-    REVID,
-    TIMESTAMP,
-    MODEL,
-    TEXT,
-};
-
-static const struct {
-    enum place in;
-    const char *name;
-    enum place to;
-} schema[] = {
-    { ROOT, "mediawiki", MEDIAWIKI },
-    { MEDIAWIKI, "siteinfo", SITEINFO },
-    { MEDIAWIKI, "page", PAGE },
-    { SITEINFO, "sitename", SITENAME },
-    { SITEINFO, "base", BASE },
-    { SITEINFO, "case", CASE },
-    { SITEINFO, "namespaces", NAMESPACES },
-    { NAMESPACES, "namespace", NAMESPACE },
-    { PAGE, "title", TITLE },
-    { PAGE, "ns", NS },
-    { PAGE, "id", ID },
-    { PAGE, "redirect", REDIRECT },
-    { PAGE, "revision", REVISION },
-    { REVISION, "id", REVID },
-    { REVISION, "timestamp", TIMESTAMP },
-    { REVISION, "model", MODEL },
-    { REVISION, "text", TEXT },
-};
-
-static const enum place parent[] = {
-    [MEDIAWIKI] = ROOT, [SITEINFO] = MEDIAWIKI,  [SITENAME] = SITEINFO,
-    [BASE] = SITEINFO,  [CASE] = SITEINFO,  [NAMESPACES] = SITEINFO, [NAMESPACE] = NAMESPACES,
-    [PAGE] = MEDIAWIKI, [TITLE] = PAGE,          [NS] = PAGE,
-    [ID] = PAGE,        [REDIRECT] = PAGE,       [REVISION] = PAGE,
-    [REVID] = REVISION, [TIMESTAMP] = REVISION,  [MODEL] = REVISION,
-    [TEXT] = REVISION,
 };
 
 struct dump {
     char *path;
     struct unpack *in;
     struct unpack_range *ranges; /* NULL: all of it */
+    struct export export;        /* what the parser's events make */
     xmlParserCtxtPtr xml;
-    struct dump_site site;
-    size_t max_text;
-    uint64_t fed;     /* bytes of XML given to the parser */
-    uint64_t silence; /* bytes given since its last event */
-    enum place place;
-    unsigned skip; /* depth inside an element that does not matter */
-    int root_closed, ended;
+    uint64_t fed;     /* bytes of XML read */
+    uint64_t silence; /* bytes given to the parser since its last event */
+    int ended;
     char *error; /* to be reported when the pages are given out */
     struct entity **entities;
     size_t entity_count, entities_cap;
 
-    struct buf field; /* text of the element at hand */
-    int namespace_key;
-    struct dump_page page;     /* the page at hand, with its best revision so far */
-    struct dump_page revision; /* the revision at hand */
-    int has_ns, has_revision, has_redirect, text_deleted;
-
-    struct dump_page *pages; /* whole pages that wait for dump_read: [head, tail) */
-    size_t head, tail, cap;
+    /* For going on behind damage: */
+    enum { FATAL, BAD_XML, HOLE } damage; /* what the error is; a HOLE is where bytes are missing */
+    int is_foreign;                       /* in another encoding than UTF-8 */
+    struct buf rest;                      /* bytes for the parser, once more: [used, len) */
+    size_t used;
+    int64_t origin; /* XML offset of what the parser got first */
+    uint64_t pages_cut;
 };
 
-static void swap(struct buf *a, struct buf *b)
+/* XML offset behind what the parser was given. */
+static uint64_t given(const struct dump *d)
 {
-    struct buf keep = *a;
-    *a = *b;
-    *b = keep;
+    return d->fed - (d->rest.len - d->used);
+}
+
+/* Bytes that the parser did not come to are kept: those that it was given last. */
+static void keep_rest(struct dump *d)
+{
+    const xmlParserInput *in = d->xml->input;
+    size_t left = in && in->cur < in->end ? (size_t)(in->end - in->cur) : 0;
+    if (left <= d->used) {
+        d->used -= left;
+        return;
+    }
+    buf_clear(&d->rest);
+    buf_add(&d->rest, in->cur, left);
+    d->used = 0;
 }
 
 /* Ends the parse; the thread's error is kept for when the pages before it are given out. */
 static void stop(struct dump *d)
 {
-    if (!d->error)
-        d->error = mem_strdup(err_get());
+    if (d->ended)
+        return;
+    d->error = mem_strdup(err_get());
+    d->damage = d->is_foreign || export_part(&d->export) == EXPORT_OUTSIDE ? FATAL : BAD_XML;
+    keep_rest(d);
     d->ended = 1;
     xmlStopParser(d->xml);
 }
 
-/* ---- pages ------------------------------------------------------------------------------- */
-
-static void end_revision(struct dump *d)
-{
-    struct dump_page *r = &d->revision, *p = &d->page;
-    int better =
-        !d->has_revision || (!d->text_deleted && strcmp(r->timestamp.data, p->timestamp.data) >= 0);
-    if (better) {
-        swap(&p->revid, &r->revid);
-        swap(&p->timestamp, &r->timestamp);
-        swap(&p->model, &r->model);
-        swap(&p->text, &r->text);
-        p->too_long = r->too_long;
-        d->has_revision = !d->text_deleted;
-    }
-    dump_page_clear(r);
-    d->text_deleted = 0;
-}
-
-static void end_page(struct dump *d)
-{
-    struct dump_page *p = &d->page;
-    if (!d->has_ns)
-        p->ns = dump_namespace_of(&d->site, &p->title);
-    p->redirect = dump_page_redirects(p, &d->site) || d->has_redirect;
-    if (d->head == d->tail)
-        d->head = d->tail = 0;
-    if (d->tail == d->cap) {
-        size_t old = d->cap;
-        mem_grow(d->pages, d->cap, d->tail + 16);
-        for (size_t i = old; i < d->cap; i++)
-            d->pages[i] = (struct dump_page)DUMP_PAGE_INIT;
-    }
-    struct dump_page keep = d->pages[d->tail];
-    d->pages[d->tail++] = *p;
-    *p = keep;
-    dump_page_clear(p);
-    d->has_ns = d->has_revision = d->has_redirect = 0;
-}
-
 static void where(const struct dump *d, struct buf *out)
 {
-    if (d->place >= PAGE && d->page.title.len)
-        buf_addf(out, " in page '%.200s'", d->page.title.data);
+    const char *title = export_title(&d->export);
+    if (title)
+        buf_addf(out, " in page '%.200s'", title);
 }
 
 /* ---- parser events ----------------------------------------------------------------------- */
 
-static const char *attribute(const xmlChar **attributes, int count, const char *name, size_t *len)
+/* libxml2 has five pointers an attribute: the first is its name, the last two are its value's ends.
+ */
+struct attributes {
+    const xmlChar **pointers;
+    int count;
+};
+
+static const char *attribute(const void *ctx, const char *name, size_t *len)
 {
-    for (int i = 0; i < count; i++)
-        if (!strcmp((const char *)attributes[5 * i], name)) {
-            const char *value = (const char *)attributes[5 * i + 3];
-            *len = (size_t)((const char *)attributes[5 * i + 4] - value);
+    const struct attributes *a = ctx;
+    for (int i = 0; i < a->count; i++)
+        if (!strcmp((const char *)a->pointers[5 * i], name)) {
+            const char *value = (const char *)a->pointers[5 * i + 3];
+            *len = (size_t)((const char *)a->pointers[5 * i + 4] - value);
             return value;
         }
     return NULL;
 }
 
-static void enter(struct dump *d, const xmlChar **attributes, int count)
-{
-    size_t n;
-    const char *value;
-    switch (d->place) {
-    case MEDIAWIKI:
-        if ((value = attribute(attributes, count, "lang", &n)))
-            buf_add(&d->site.lang, value, n);
-        break;
-    case NAMESPACE:
-        value = attribute(attributes, count, "key", &n);
-        d->namespace_key = value ? (int)strtol(value, NULL, 10) : 0; /* a quote ends it */
-        break;
-    case REDIRECT:
-        d->has_redirect = 1;
-        if ((value = attribute(attributes, count, "title", &n)))
-            buf_add(&d->page.target, value, n);
-        break;
-    case TEXT:
-        d->text_deleted = attribute(attributes, count, "deleted", &n) != NULL;
-        break;
-    default:
-        break;
-    }
-}
-
-static void on_start(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
+static void on_start(void *ctx, const xmlChar *name, const xmlChar *xml_prefix, const xmlChar *uri,
                      int namespace_count, const xmlChar **namespaces, int attribute_count,
                      int defaulted, const xmlChar **attributes)
 {
-    (void)prefix, (void)uri, (void)namespace_count, (void)namespaces, (void)defaulted;
+    (void)xml_prefix, (void)uri, (void)namespace_count, (void)namespaces, (void)defaulted;
     struct dump *d = ctx;
+    const struct attributes all = { attributes, attribute_count };
     d->silence = 0;
-    if (d->skip) {
-        d->skip++;
+    if (export_part(&d->export) == EXPORT_OUTSIDE)
+        d->is_foreign |= d->xml->input->buf->encoder != NULL;
+    if (export_enter(&d->export, (const char *)name, attribute, &all))
         return;
-    }
-    for (size_t i = 0; i < sizeof schema / sizeof *schema; i++)
-        if (schema[i].in == d->place && !strcmp(schema[i].name, (const char *)name)) {
-            d->place = schema[i].to;
-            buf_clear(&d->field);
-            enter(d, attributes, attribute_count);
-            return;
-        }
-    if (d->place == ROOT) {
-        err_set("'%s' is other XML, not a MediaWiki export: its root element is <%.60s>", d->path,
-                (const char *)name);
-        stop(d);
-    }
-    d->skip = 1;
+    err_set("'%s' is other XML, not a MediaWiki export: its root element is <%.60s>", d->path,
+            (const char *)name);
+    stop(d);
 }
 
-static void add_namespace(struct dump *d)
+static void on_end(void *ctx, const xmlChar *name, const xmlChar *xml_prefix, const xmlChar *uri)
 {
-    struct dump_site *s = &d->site;
-    mem_grow(s->namespaces, s->cap, s->count + 1);
-    s->namespaces[s->count++] =
-        (struct dump_namespace) { d->namespace_key, mem_strdup(d->field.data) };
-}
-
-static void leave(struct dump *d)
-{
-    struct dump_page *p = &d->page;
-    switch (d->place) {
-    case SITENAME:
-        swap(&d->site.name, &d->field);
-        break;
-    case BASE:
-        swap(&d->site.base, &d->field);
-        break;
-    case CASE:
-        d->site.capital = strcmp(d->field.data, "case-sensitive") != 0;
-        break;
-    case NAMESPACE:
-        add_namespace(d);
-        break;
-    case TITLE:
-        swap(&p->title, &d->field);
-        break;
-    case NS:
-        p->ns = (int)strtol(d->field.data, NULL, 10);
-        d->has_ns = 1;
-        break;
-    case ID:
-        swap(&p->id, &d->field);
-        break;
-    case REVID:
-        swap(&d->revision.revid, &d->field);
-        break;
-    case TIMESTAMP:
-        swap(&d->revision.timestamp, &d->field);
-        break;
-    case MODEL:
-        swap(&d->revision.model, &d->field);
-        break;
-    case REVISION:
-        end_revision(d);
-        break;
-    case PAGE:
-        end_page(d);
-        break;
-    case MEDIAWIKI:
-        d->root_closed = 1;
-        break;
-    default:
-        break;
-    }
-    d->place = parent[d->place];
-}
-
-static void on_end(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
-{
-    (void)name, (void)prefix, (void)uri;
+    (void)name, (void)xml_prefix, (void)uri;
     struct dump *d = ctx;
     d->silence = 0;
-    if (d->skip)
-        d->skip--;
-    else
-        leave(d);
+    export_leave(&d->export);
 }
 
 static void on_text(void *ctx, const xmlChar *text, int n)
 {
     struct dump *d = ctx;
     d->silence = 0;
-    if (d->skip)
-        return;
-    if (d->place == TEXT) {
-        struct dump_page *r = &d->revision;
-        if (r->text.len + (size_t)n > d->max_text) {
-            r->too_long = 1;
-            buf_clear(&r->text);
-        }
-        if (!r->too_long)
-            buf_add(&r->text, text, (size_t)n);
-    } else if (d->field.len + (size_t)n <= FIELD_MAX) {
-        buf_add(&d->field, text, (size_t)n);
-    }
+    export_text(&d->export, (const char *)text, (size_t)n);
 }
 
 /* ---- entities ---------------------------------------------------------------------------- */
@@ -338,11 +155,11 @@ static void on_entity(void *ctx, const xmlChar *name, int type, const xmlChar *i
     e->name = xmlStrdup(name);
     e->content = xmlStrdup(content);
     /* as one of XML's own, which the parser takes for plain text */
-    e->xml = (xmlEntity){ .type = XML_ENTITY_DECL,
-                          .etype = XML_INTERNAL_PREDEFINED_ENTITY,
-                          .name = e->name,
-                          .content = e->content,
-                          .length = (int)strlen((const char *)content) };
+    e->xml = (xmlEntity) { .type = XML_ENTITY_DECL,
+                           .etype = XML_INTERNAL_PREDEFINED_ENTITY,
+                           .name = e->name,
+                           .content = e->content,
+                           .length = (int)strlen((const char *)content) };
 }
 
 static xmlEntityPtr find_entity(void *ctx, const xmlChar *name)
@@ -372,7 +189,7 @@ static void on_unknown_entity(void *ctx, const xmlChar *name)
     struct buf in = BUF_INIT;
     where(d, &in);
     err_set("'%s': bad XML before byte %" PRIu64 "%s: entity '%.60s' is not declared", d->path,
-            d->fed, in.data, (const char *)name);
+            given(d), in.data, (const char *)name);
     stop(d);
     buf_release(&in);
 }
@@ -409,19 +226,22 @@ static xmlParserCtxtPtr new_parser(struct dump *d)
     return xml;
 }
 
+static void free_parser(struct dump *d)
+{
+    if (!d->xml)
+        return;
+    xmlFreeDoc(d->xml->myDoc); /* made for declarations */
+    xmlFreeParserCtxt(d->xml);
+}
+
 static struct dump *open_dump(const char *path, struct unpack *in, size_t max_text_bytes)
 {
     if (!in)
         return NULL;
     struct dump *d = mem_zalloc(1, sizeof *d);
     d->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
-    d->max_text = max_text_bytes;
-    d->site.capital = 1;
-    buf_init(&d->field);
-    buf_init(&d->site.name);
-    buf_init(&d->site.base);
-    buf_init(&d->site.lang);
-    d->page = d->revision = (struct dump_page)DUMP_PAGE_INIT;
+    export_init(&d->export, max_text_bytes);
+    buf_init(&d->rest);
     d->in = in;
     d->xml = new_parser(d);
     if (!d->xml) {
@@ -453,19 +273,11 @@ void dump_close(struct dump *d)
 {
     if (!d)
         return;
-    if (d->xml) {
-        xmlFreeDoc(d->xml->myDoc); /* made for declarations */
-        xmlFreeParserCtxt(d->xml);
-    }
+    free_parser(d);
     free_entities(d);
     unpack_close(d->in);
-    dump_site_release(&d->site);
-    buf_release(&d->field);
-    dump_page_release(&d->page);
-    dump_page_release(&d->revision);
-    for (size_t i = 0; i < d->cap; i++)
-        dump_page_release(&d->pages[i]);
-    free(d->pages);
+    export_release(&d->export);
+    buf_release(&d->rest);
     free(d->error);
     free(d->ranges);
     free(d->path);
@@ -474,7 +286,7 @@ void dump_close(struct dump *d)
 
 const struct dump_site *dump_site(const struct dump *d)
 {
-    return &d->site;
+    return &d->export.site;
 }
 
 uint64_t dump_packed_bytes(const struct dump *d)
@@ -485,6 +297,11 @@ uint64_t dump_packed_bytes(const struct dump *d)
 uint64_t dump_xml_bytes(const struct dump *d)
 {
     return d->fed;
+}
+
+uint64_t dump_pages_cut(const struct dump *d)
+{
+    return d->pages_cut;
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -528,12 +345,17 @@ static int check_parser(struct dump *d)
         for (char *lf = why.data; (lf = strchr(lf, '\n'));)
             *lf = ' ';
         long at = xmlByteConsumed(d->xml); /* 0 when the parser gave up its input */
-        result = err_set("'%s': bad XML at byte %" PRIu64 " (line %d)%s: %s", d->path,
-                         at > 0 ? (uint64_t)at : d->fed, e ? e->line : 0, in.data, why.data);
+        struct buf line = BUF_INIT;
+        if (e && !d->origin)
+            buf_addf(&line, " (line %d)", e->line);
+        result =
+            err_set("'%s': bad XML at byte %" PRIu64 "%s%s: %s", d->path,
+                    at > 0 ? (uint64_t)(d->origin + at) : given(d), line.data, in.data, why.data);
+        buf_release(&line);
         buf_release(&why);
     } else if (d->silence > SILENCE_MAX) {
         result = err_set("'%s': a tag or comment before byte %" PRIu64 "%s is too long", d->path,
-                         d->fed, in.data);
+                         given(d), in.data);
     }
     buf_release(&in);
     return result;
@@ -542,13 +364,16 @@ static int check_parser(struct dump *d)
 /* The end of the bytes: is it also the end of the XML? */
 static int check_end(struct dump *d)
 {
+    static const char close[] = "</mediawiki>"; /* it stands in a stream of its own */
     struct buf in = BUF_INIT;
     where(d, &in);
-    static const char close[] = "</mediawiki>"; /* it stands in a stream of its own */
-    int is_part = d->ranges && d->place == MEDIAWIKI;
+    int is_part = d->ranges && export_part(&d->export) == EXPORT_BETWEEN_PAGES;
     xmlParseChunk(d->xml, close, is_part ? (int)sizeof close - 1 : 0, 1);
-    int result = 0;
-    if (!d->root_closed)
+    const xmlParserInput *left = d->xml->input;
+    int is_cut = !d->export.is_closed &&
+                 !memmem(left->cur, (size_t)(left->end - left->cur), close, sizeof close - 1);
+    int result;
+    if (is_cut)
         result = err_set("'%s' is cut short: the XML ends at byte %" PRIu64 "%s", d->path, d->fed,
                          in.data);
     else
@@ -557,41 +382,138 @@ static int check_end(struct dump *d)
     return result;
 }
 
-/* Gives the parser one more piece. */
+/* Reading the file failed, or it is none to read. */
+static void fail(struct dump *d, int is_damaged)
+{
+    struct buf why = BUF_INIT;
+    const char *title = export_title(&d->export);
+    buf_addf(&why, title ? "%s, in page '%.200s'" : "%s", err_get(), title);
+    d->error = buf_detach(&why);
+    d->damage = is_damaged && !d->is_foreign ? HOLE : FATAL;
+    if (d->fed)
+        xmlParseChunk(d->xml, NULL, 0, 1); /* pages that it holds back */
+    d->ended = 1;
+}
+
+/* Gives the parser one more piece: what it was given before, or new bytes. */
 static void feed(struct dump *d)
 {
-    char bytes[CHUNK];
+    char fresh[CHUNK];
+    const char *bytes = fresh;
+    int64_t n = (int64_t)(d->rest.len - d->used);
     xmlSetGenericErrorFunc(NULL, on_message); /* it is per thread, and each may come here */
-    int64_t n = unpack_read(d->in, bytes, sizeof bytes);
-    int failed = n < 0 || (!d->fed && check_first(d, bytes, (size_t)n) < 0);
-    if (failed) {
-        d->error = mem_strdup(err_get());
-        if (d->fed)
-            xmlParseChunk(d->xml, NULL, 0, 1); /* pages that it holds back */
-        d->ended = 1;
-    } else if (!n) {
-        if (check_end(d) < 0)
-            stop(d);
-        d->ended = 1;
+    if (n > 0) {
+        bytes = d->rest.data + d->used;
+        n = n < CHUNK ? n : CHUNK;
+        d->used += (size_t)n;
     } else {
+        buf_clear(&d->rest);
+        d->used = 0;
+        n = unpack_read(d->in, fresh, sizeof fresh);
+        if (n < 0 || (!d->fed && check_first(d, fresh, (size_t)n) < 0)) {
+            fail(d, n < 0);
+            return;
+        }
         d->fed += (uint64_t)n;
-        d->silence += (uint64_t)n;
-        xmlParseChunk(d->xml, bytes, (int)n, 0);
-        if (check_parser(d) < 0)
-            stop(d);
     }
+    d->silence += (uint64_t)n;
+    if (n)
+        xmlParseChunk(d->xml, bytes, (int)n, 0);
+    if ((n ? check_parser(d) : check_end(d)) < 0)
+        stop(d);
+    d->ended |= !n;
 }
 
 int dump_read(struct dump *d, struct dump_page *page)
 {
-    while (d->head == d->tail && !d->ended)
+    while (!export_take(&d->export, page)) {
+        if (d->ended)
+            return d->error ? err_set("%s", d->error) : 0;
         feed(d);
-    if (d->head < d->tail) {
-        struct dump_page keep = *page;
-        *page = d->pages[d->head];
-        dump_page_clear(&keep);
-        d->pages[d->head++] = keep;
-        return 1;
     }
-    return d->error ? err_set("%s", d->error) : 0;
+    return 1;
+}
+
+/* ---- going on behind damage -------------------------------------------------------------- */
+
+/* The first <page in s[0..n): its offset, or n. */
+static size_t find_page(const char *s, size_t n)
+{
+    static const char tag[] = "<page";
+    const char *end = s + n;
+    for (const char *p = s; (p = memmem(p, (size_t)(end - p), tag, sizeof tag - 1)); p++)
+        if (end - p >= (ptrdiff_t)sizeof tag && memchr("> \t\r\n", p[sizeof tag - 1], 5))
+            return (size_t)(p - s);
+    return n;
+}
+
+/* Drops bytes in front of the next page: 1, 0 when there is none, -1 when reading failed. Tells
+ * whether a page's end was among them. */
+static int skip_to_page(struct dump *d, int *has_end)
+{
+    static const char end[] = "</page>";
+    const size_t tail = sizeof end - 2; /* a tag that is not whole */
+    struct buf *rest = &d->rest;
+    for (;;) {
+        const char *s = rest->data + d->used;
+        size_t n = rest->len - d->used, at = find_page(s, n);
+        *has_end |= memmem(s, at, end, sizeof end - 1) != NULL;
+        if (at < n) {
+            d->used += at;
+            return 1;
+        }
+        size_t keep = n < tail ? n : tail;
+        memmove(rest->data, rest->data + rest->len - keep, keep);
+        buf_truncate(rest, keep);
+        d->used = 0;
+        buf_reserve(rest, CHUNK);
+        int64_t got = unpack_read(d->in, rest->data + keep, CHUNK);
+        if (got <= 0)
+            return (int)got;
+        rest->len += (size_t)got;
+        rest->data[rest->len] = '\0';
+        d->fed += (uint64_t)got;
+    }
+}
+
+/* A parser that begins with the rest, inside an element as a dump's. */
+static void restart(struct dump *d)
+{
+    static const char root[] = "<mediawiki>";
+    free_parser(d);
+    d->xml = new_parser(d);
+    d->origin = (int64_t)given(d) - (int64_t)strlen(root);
+    d->silence = 0;
+    d->ended = !d->xml;
+    if (d->xml)
+        xmlParseChunk(d->xml, root, (int)strlen(root), 0);
+    else
+        d->error = mem_strdup("cannot start the XML parser");
+}
+
+int dump_resume(struct dump *d)
+{
+    if (!d->error || d->damage == FATAL || (d->damage == HOLE && !unpack_resume(d->in)))
+        return 0;
+    int in_page = export_part(&d->export) == EXPORT_IN_PAGE, has_end = 0;
+    if (d->damage == HOLE) {
+        buf_clear(&d->rest);
+        d->used = 0;
+    } else if (!in_page && d->used < d->rest.len) {
+        d->used++; /* the error may stand at a page's tag */
+    }
+    int got = skip_to_page(d, &has_end);
+    char *next_error = got < 0 ? mem_strdup(err_get()) : NULL;
+    err_set("%s", d->error);
+    if (!got)
+        return 0;
+    d->pages_cut += d->damage == HOLE ? (uint64_t)(in_page + has_end) : in_page || has_end;
+    free(d->error);
+    d->error = next_error;
+    export_restart(&d->export);
+    if (got > 0)
+        restart(d);
+    else
+        d->damage = HOLE;
+    return 1;
 }

@@ -4,11 +4,6 @@
  * Reads any version of the export format (0.1 to 0.11), packed or not (unpack.h), in any encoding
  * and layout that XML allows, with libxml2's push parser: nothing but the page at hand is kept.
  *
- *     <mediawiki xml:lang="en">
- *       <siteinfo> <base>… <namespaces> <namespace key="6">File</namespace> …
- *       <page> <title>… <ns>0</ns> <id>12</id> <redirect title="…"/>
- *         <revision> <id>345</id> <timestamp>… <model>wikitext</model> <text>…
- *
  * Of a page with several revisions the one with the latest timestamp counts (of equals the last).
  * Where <ns> is missing, as before version 0.6, the title's prefix decides; where <redirect> is,
  * the text does. Of a document type's entities those that stand for plain text are known.
@@ -37,6 +32,13 @@ struct dump *dump_open_ranges(const char *path, struct unpack_range *ranges, siz
 /* The next page, into the caller's buffers: 1, 0 at the end, -1. What is wrong with a file (cut
  * short, damaged, no export at all) is reported after the last whole page before it. */
 int dump_read(struct dump *d, struct dump_page *page);
+
+/* After -1: 1 when reading can go on with the next page behind the damage, be it bad XML (in UTF-8)
+ * or a bzip2 block that cannot be unpacked; 0 when there is none. The error stays set. */
+int dump_resume(struct dump *d);
+
+/* Pages so far of which damage left but a part: one end. */
+uint64_t dump_pages_cut(const struct dump *d);
 
 /* What <siteinfo> said; whole once a page was read. */
 const struct dump_site *dump_site(const struct dump *d);

@@ -327,6 +327,11 @@ int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
     return u->archive ? read_archive(u, bytes, n) : pull_plain(u, bytes, n);
 }
 
+int unpack_resume(struct unpack *u)
+{
+    return u->bunzip && !u->archive && bunzip_resume(u->bunzip);
+}
+
 uint64_t unpack_packed(const struct unpack *u)
 {
     return u->bunzip ? bunzip_packed(u->bunzip) : u->got;

@@ -28,6 +28,10 @@ struct unpack *unpack_open_ranges(const char *path, const struct unpack_range *r
 /* Up to n bytes: how many, 0 at the end, -1. What came before an error was good. */
 int64_t unpack_read(struct unpack *u, void *bytes, size_t n);
 
+/* After an error: 1 when the next bytes are those behind the damage, as of bzip2 they may be; 0
+ * when there are none. */
+int unpack_resume(struct unpack *u);
+
 /* Bytes of the packed file that were read so far: for progress. */
 uint64_t unpack_packed(const struct unpack *u);
 

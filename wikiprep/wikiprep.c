@@ -93,7 +93,8 @@ static const struct opt options[] = {
       "write the template pages of --templates here, for other runs", 0, 0 },
     { 0, "max-page", OPT_SIZE, &max_page_bytes, "SIZE",
       "leave out pages with more wikitext than this", 1, 1e9 },
-    { 0, "strict", OPT_FLAG, &strict, NULL, "stop at the first page that cannot be read", 0, 0 },
+    { 0, "strict", OPT_FLAG, &strict, NULL,
+      "stop at the first page that cannot be read, and at the first damage", 0, 0 },
     { 0 },
 };
 
@@ -126,6 +127,7 @@ struct run {
     struct sink sink;
     struct sentence_trainer *trainer; /* NULL: text is written to the sink */
     uint64_t pages, documents, redirects, too_long, bytes, xml_bytes; /* for the last line */
+    uint64_t damages, pages_cut;
     uint64_t left_out[REASONS];
     uint64_t packed_before; /* bytes of the dumps that are done */
 };
@@ -137,6 +139,7 @@ static int next_dump(struct run *r)
     if (r->dump) {
         r->packed_before += dump_packed_bytes(r->dump);
         r->xml_bytes += dump_xml_bytes(r->dump);
+        r->pages_cut += dump_pages_cut(r->dump);
     }
     dump_close(r->dump);
     r->dump = NULL;
@@ -195,14 +198,27 @@ static int add_site(struct run *r)
     return 0;
 }
 
+/* Of a damaged dump a stream gets all that can be read; a tree, or what is learned, must be whole. */
+static int pass_damage(struct run *r)
+{
+    if (strict || output_dir || r->trainer || !dump_resume(r->dump))
+        return -1;
+    log_error("%s", err_get());
+    r->damages++;
+    return 0;
+}
+
 static int read_page(void *ctx, void *slot)
 {
     struct run *r = ctx;
     struct item *item = slot;
     for (;;) {
         int got = r->dump ? dump_read(r->dump, &item->page) : 0;
-        if (got < 0)
-            return -1;
+        if (got < 0) {
+            if (pass_damage(r) < 0)
+                return -1;
+            continue;
+        }
         if (!got) {
             if ((got = next_dump(r)) < 0)
                 return -1;
@@ -412,6 +428,7 @@ static void report(const struct run *r)
         { "disambiguation pages left out", r->left_out[DISAMBIGUATION] },
         { "pages of other categories left out", r->left_out[CATEGORY] },
         { "long pages left out", r->too_long },
+        { "pages cut by damage", r->pages_cut },
     };
     tool_count("bytes of XML", r->xml_bytes);
     tool_count("pages", r->pages);
@@ -473,6 +490,9 @@ static int check_options(struct run *r)
 static int finish(struct run *r, int result)
 {
     struct kv more = KV_INIT;
+    if (!result && r->damages)
+        result = err_set("all is written but what the damage named above took (%llu)",
+                         (unsigned long long)r->damages);
     for (size_t i = 0; i < r->site_count; i++)
         kv_add(&more, "site", r->sites[i]->about);
     kv_add(&more, "pg", tool_provenance());

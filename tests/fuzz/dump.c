@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct dump *d = dump_open(path, 1 << 12, 1);
     struct dump_page page = DUMP_PAGE_INIT;
     int got = d ? 1 : -1;
-    while (got > 0)
+    while (got > 0 || (d && got < 0 && dump_resume(d)))
         got = dump_read(d, &page);
     if (got < 0 && !*err_get())
         abort(); /* an error without words */

@@ -132,6 +132,55 @@ Test(bunzip, streams_in_a_row_with_zeros_between)
     buf_release(&packed);
 }
 
+/* What a reader gets that goes on behind each error. */
+static int unpack_around(struct buf *out, const struct buf *packed, int threads)
+{
+    struct source source = { packed, 0, 9999 };
+    struct bunzip *b = bunzip_new("test.bz2", pull, &source, threads);
+    char bytes[999];
+    int64_t n;
+    int errors = 0;
+    buf_clear(out);
+    do {
+        while ((n = bunzip_read(b, bytes, sizeof bytes)) > 0)
+            buf_add(out, bytes, (size_t)n);
+        errors += n < 0;
+    } while (n < 0 && bunzip_resume(b));
+    cr_expect_not(bunzip_resume(b), "there is nothing more");
+    bunzip_free(b);
+    return errors;
+}
+
+/* Any one damaged byte costs the block that it is in, and no other. */
+Test(bunzip, goes_on_behind_damage)
+{
+    struct buf text = BUF_INIT, packed = BUF_INIT, out = BUF_INIT;
+    add_words(&text, 450000);
+    pack(&packed, &text, 1);
+    size_t one = packed.len, whole = 2 * text.len;
+    pack(&packed, &text, 9);
+    for (size_t at = 0; at < packed.len; at += packed.len / 23) {
+        packed.data[at] ^= 0x5A;
+        for (int threads = 1; threads <= 3; threads += 2) {
+            int errors = unpack_around(&out, &packed, threads);
+            size_t block = at < one ? 100000 : text.len, lost = whole - out.len;
+            cr_expect(errors > 0, "byte %zu", at);
+            cr_expect(out.len <= whole && lost <= block, "byte %zu: %zu bytes are lost", at, lost);
+            size_t before = 0, after = 0; /* the text on both sides of the hole */
+            while (before < out.len && out.data[before] == text.data[before % text.len])
+                before++;
+            while (after < out.len - before && out.data[out.len - 1 - after] ==
+                                                   text.data[(whole - 1 - after) % text.len])
+                after++;
+            cr_expect_eq(before + after, out.len, "byte %zu", at);
+        }
+        packed.data[at] ^= 0x5A;
+    }
+    buf_release(&text);
+    buf_release(&packed);
+    buf_release(&out);
+}
+
 Test(bunzip, recognises)
 {
     cr_expect(bunzip_recognises("BZh91AY&SY", 10));
