@@ -1,13 +1,12 @@
 #include "train/batches.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/pool.h"
 #include "common/rng.h"
 
 enum { KEY_ORDER = 0x6f72646572 }; /* tells this use of the seed apart */
@@ -141,12 +140,7 @@ struct batches *batches_new(const struct batches_config *config, uint64_t positi
         open_slot(&b->slots[i], config);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
-    int failed = pthread_create(&b->thread, NULL, read_ahead, b);
-    if (failed) {
-        release(b);
-        err_set("cannot start a thread: %s", strerror(failed));
-        return NULL;
-    }
+    pool_start_thread(&b->thread, read_ahead, b);
     return b;
 }
 

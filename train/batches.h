@@ -34,7 +34,7 @@ struct step_batch {
 
 struct batches;
 
-/* Starts reading at sample `position`; a thread reads one step ahead. NULL with an error. */
+/* Starts reading at sample `position`; a thread reads one step ahead. */
 struct batches *batches_new(const struct batches_config *config, uint64_t position);
 void batches_free(struct batches *b);
 

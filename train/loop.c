@@ -509,7 +509,7 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
         int64_t first = l.at.step;
         double began = log_seconds();
         if (p->settings->profile)
-            profile_start();
+            trace_start();
         failed = run(&l) < 0;
         double seconds = log_seconds() - began;
         say_traffic(&l, seconds);

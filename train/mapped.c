@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +15,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "common/pool.h"
 #include "common/trace.h"
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
@@ -54,7 +54,7 @@ struct mapped {
     int error;     /* errno of the first write that failed */
     struct mapped_traffic traffic;
     pthread_t reader, writer;
-    int threads; /* started */
+    int running; /* the two */
     int quit;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -176,15 +176,6 @@ static int open_file(struct mapped *m, const char *dir)
     return 0;
 }
 
-static int start_thread(struct mapped *m, pthread_t *thread, void *(*run)(void *))
-{
-    int failed = pthread_create(thread, NULL, run, m);
-    if (failed)
-        return err_set("cannot start a thread: %s", strerror(failed));
-    m->threads++;
-    return 0;
-}
-
 struct mapped *mapped_new(const char *dir, const int64_t *floats, int count, uint64_t budget_bytes)
 {
     struct mapped *m = mem_zalloc(1, sizeof *m);
@@ -205,11 +196,13 @@ struct mapped *mapped_new(const char *dir, const int64_t *floats, int count, uin
     int result = open_file(m, dir);
     for (int i = 0; !result && i < count; i++)
         m->arrays[i].data = (float *)(void *)(m->data + m->arrays[i].offset);
-    if (result < 0 || start_thread(m, &m->reader, read_ahead) < 0 ||
-        start_thread(m, &m->writer, write_behind) < 0) {
+    if (result < 0) {
         mapped_free(m);
         return NULL;
     }
+    pool_start_thread(&m->reader, read_ahead, m);
+    pool_start_thread(&m->writer, write_behind, m);
+    m->running = 1;
     return m;
 }
 
@@ -222,10 +215,10 @@ void mapped_free(struct mapped *m)
     m->coming.count = m->leaving.count = 0; /* the file goes, too */
     pthread_cond_broadcast(&m->changed);
     pthread_mutex_unlock(&m->lock);
-    if (m->threads > 0)
+    if (m->running) {
         pthread_join(m->reader, NULL);
-    if (m->threads > 1)
         pthread_join(m->writer, NULL);
+    }
     if (m->data)
         munmap(m->data, m->bytes);
     if (m->fd >= 0)

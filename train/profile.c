@@ -68,11 +68,6 @@ static void say_kind(const char *kind, const struct trace_sum *sums, size_t coun
             say(&sums[i], strcmp(kind, "kernel") ? sums[i].seconds : sums[i].own, all, l, peak);
 }
 
-void profile_start(void)
-{
-    trace_start();
-}
-
 int profile_finish(const char *path, struct ops *o, enum ops_precision precision, double seconds)
 {
     char notes[256];
