@@ -165,51 +165,75 @@ static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float
 struct cache {
     float *q, *k, *v; /* [N,C] */
     float *attended;  /* [N,C] what the heads found */
+    float *lse;       /* [N*NH] */
     float *sum1;      /* [N,C] before the norm after attention */
     float *inner;     /* [N,I] before GELU */
     float *sum2;      /* [N,C] before the norm after the MLP */
     float *mean1, *rstd1, *mean2, *rstd2; /* [N] */
-    float *lse;       /* [N*NH] */
 };
 
-/* Lays the cache out at `p`; returns its floats. */
-static int64_t lay_out(struct cache *k, float *p, const struct model_config *c, int64_t N)
+/* Lays the cache out at `at`; returns its floats, *attention (may be NULL) of them attention's. */
+static int64_t lay_out(struct cache *k, int64_t *attention, struct model_cache at,
+                       const struct model_config *c, int64_t N)
 {
     const int64_t C = c->width;
-    const struct cache_part parts[] = {
-        { &k->q, C }, { &k->k, C }, { &k->v, C }, { &k->attended, C }, { &k->sum1, C },
-        { &k->inner, c->inner }, { &k->sum2, C }, { &k->mean1, 1 }, { &k->rstd1, 1 },
-        { &k->mean2, 1 }, { &k->rstd2, 1 }, { &k->lse, c->heads },
+    const struct cache_part heads[] = {
+        { &k->q, C }, { &k->k, C }, { &k->v, C }, { &k->attended, C }, { &k->lse, c->heads },
     };
-    return cache_lay_out(p, parts, sizeof parts / sizeof *parts, N);
+    const struct cache_part rest[] = {
+        { &k->sum1, C }, { &k->inner, c->inner }, { &k->sum2, C }, { &k->mean1, 1 },
+        { &k->rstd1, 1 }, { &k->mean2, 1 }, { &k->rstd2, 1 },
+    };
+    int64_t floats = cache_lay_out(at.attention, heads, sizeof heads / sizeof *heads, N);
+    if (attention)
+        *attention = floats;
+    return floats + cache_lay_out(at.rest, rest, sizeof rest / sizeof *rest, N);
 }
 
-static int64_t layer_cache(const struct model *m, int64_t B, int64_t T)
+static int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t *attention)
 {
     struct cache unused;
-    return lay_out(&unused, NULL, &m->config, B * T);
+    return lay_out(&unused, attention, (struct model_cache){ 0 }, &m->config, B * T);
 }
 
-static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
-                      const float *w, float *cache, const struct batch *b)
+/* The layer as far as the heads. */
+static void attend(const struct model *m, struct ops *o, int64_t layer, const float *x,
+                   const float *w, const struct cache *k, const struct batch *b)
 {
     const struct model_config *c = &m->config;
     const struct ops_rows rows = bert_rows(b);
-    const int64_t N = ops_rows_count(&rows), C = c->width, I = c->inner;
+    const int64_t N = ops_rows_count(&rows), C = c->width;
+    float *const maps[3] = { k->q, k->k, k->v };
+    for (int i = 0; i < 3; i++)
+        ops_linear_fwd(o, maps[i], x, w + layer_offset(m, QUERY + 2 * i),
+                       w + layer_offset(m, QUERY_BIAS + 2 * i), N, C, C);
+    ops_attention_rows_fwd(o, k->attended, k->lse, k->q, k->k, k->v, &rows, c->heads, C / c->heads,
+                           dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
+}
+
+static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, const float *x,
+                          const float *w, struct model_cache cache, const struct batch *b)
+{
+    struct cache k;
+    lay_out(&k, NULL, cache, &m->config, bert_count_rows(b));
+    attend(m, o, layer, x, w, &k, b);
+}
+
+static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
+                      const float *w, struct model_cache cache, const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    const int64_t N = bert_count_rows(b), C = c->width, I = c->inner;
     const float *t[LAYER_TENSORS];
     struct cache k;
     for (int i = 0; i < LAYER_TENSORS; i++)
         t[i] = w + layer_offset(m, i);
-    int64_t cached = cache ? 0 : lay_out(&k, NULL, c, N);
+    int64_t cached = cache.rest ? 0 : layer_cache(m, 1, N, NULL);
     float *scratch = ops_scratch(o, cached + N * (C + I));
-    lay_out(&k, cache ? cache : scratch, c, N);
+    lay_out(&k, NULL, cached ? model_cache_in(m, scratch, 1, N) : cache, c, N);
     float *middle = scratch + cached, *active = middle + N * C;
 
-    ops_linear_fwd(o, k.q, x, t[QUERY], t[QUERY_BIAS], N, C, C);
-    ops_linear_fwd(o, k.k, x, t[KEY], t[KEY_BIAS], N, C, C);
-    ops_linear_fwd(o, k.v, x, t[VALUE], t[VALUE_BIAS], N, C, C);
-    ops_attention_rows_fwd(o, k.attended, k.lse, k.q, k.k, k.v, &rows, c->heads, C / c->heads,
-                           dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
+    attend(m, o, layer, x, w, &k, b);
     ops_residual_fwd(o, k.sum1, x, k.attended, t[OUT], t[OUT_BIAS], N, C, C,
                      dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
     ops_layernorm_fwd(o, middle, k.mean1, k.rstd1, k.sum1, t[LN1_GAIN], t[LN1_BIAS], N, C,
@@ -291,12 +315,13 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, f
 }
 
 static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
-                      const float *x, const float *w, float *cache, const struct batch *b)
+                      const float *x, const float *w, struct model_cache cache,
+                      const struct batch *b)
 {
     const struct model_config *c = &m->config;
     const int64_t N = bert_count_rows(b), C = c->width, I = c->inner, wide = I > 3 * C ? I : 3 * C;
     struct cache k;
-    lay_out(&k, cache, c, N);
+    lay_out(&k, NULL, cache, c, N);
     float *scratch = ops_scratch(o, N * (wide + 3 * C));
     struct gradients g = { scratch, scratch + N * wide, scratch + N * (wide + C),
                            scratch + N * (wide + 2 * C) };
@@ -319,7 +344,8 @@ int model_init_bert(struct model *m, const struct model_config *config)
                        (long long)config->types, 1 << 24);
     *m = (struct model){ .config = *config, .layer_cache = layer_cache,
                          .embedding_fwd = embedding_fwd, .embedding_bwd = embedding_bwd,
-                         .layer_fwd = layer_fwd, .layers_begin = 1, .layer_bwd = layer_bwd };
+                         .layer_fwd = layer_fwd, .attention_fwd = attention_fwd,
+                         .layers_begin = 1, .layer_bwd = layer_bwd };
     add_embedding(m);
     for (int64_t layer = 0; layer < config->layers; layer++)
         add_layer(m, layer);

@@ -110,47 +110,72 @@ static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float
 struct cache {
     float *qkv;      /* [N,3C] */
     float *attended; /* [N,C] what the heads found */
+    float *lse;      /* [B,NH,T] */
     float *middle;   /* [N,C] the residual stream between attention and MLP */
     float *inner;    /* [N,I] before GELU */
     float *mean1, *rstd1, *mean2, *rstd2; /* [N] */
-    float *lse;      /* [B,NH,T] */
 };
 
-/* Lays the cache out at `p`; returns its floats. */
-static int64_t lay_out(struct cache *k, float *p, const struct model_config *c, int64_t N)
+/* Lays the cache out at `at`; returns its floats, *attention (may be NULL) of them attention's. */
+static int64_t lay_out(struct cache *k, int64_t *attention, struct model_cache at,
+                       const struct model_config *c, int64_t N)
 {
-    const int64_t C = c->width;
-    const struct cache_part parts[] = {
-        { &k->qkv, 3 * C }, { &k->attended, C }, { &k->middle, C }, { &k->inner, c->inner },
-        { &k->mean1, 1 }, { &k->rstd1, 1 }, { &k->mean2, 1 }, { &k->rstd2, 1 },
-        { &k->lse, c->heads },
+    const struct cache_part heads[] = {
+        { &k->qkv, 3 * c->width }, { &k->attended, c->width }, { &k->lse, c->heads },
     };
-    return cache_lay_out(p, parts, sizeof parts / sizeof *parts, N);
+    const struct cache_part rest[] = {
+        { &k->middle, c->width }, { &k->inner, c->inner }, { &k->mean1, 1 }, { &k->rstd1, 1 },
+        { &k->mean2, 1 }, { &k->rstd2, 1 },
+    };
+    int64_t floats = cache_lay_out(at.attention, heads, sizeof heads / sizeof *heads, N);
+    if (attention)
+        *attention = floats;
+    return floats + cache_lay_out(at.rest, rest, sizeof rest / sizeof *rest, N);
 }
 
-static int64_t layer_cache(const struct model *m, int64_t B, int64_t T)
+static int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t *attention)
 {
     struct cache unused;
-    return lay_out(&unused, NULL, &m->config, B * T);
+    return lay_out(&unused, attention, (struct model_cache){ 0 }, &m->config, B * T);
+}
+
+/* The layer as far as the heads; normed[N,C] is scratch. */
+static void attend(const struct model *m, struct ops *o, int64_t layer, float *normed,
+                   const float *x, const struct layer *l, const struct cache *k,
+                   const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    const int64_t N = b->B * b->T, C = c->width;
+    ops_layernorm_fwd(o, normed, k->mean1, k->rstd1, x, l->w[LN1_GAIN], l->w[LN1_BIAS], N, C,
+                      c->epsilon);
+    ops_linear_fwd(o, k->qkv, normed, l->w[QKV], l->w[QKV_BIAS], N, C, 3 * C);
+    ops_attention_fwd(o, k->attended, k->lse, k->qkv, b->B, b->T, c->heads, C / c->heads,
+                      dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
+}
+
+static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, const float *x,
+                          const float *w, struct model_cache cache, const struct batch *b)
+{
+    const struct layer l = layer_weights(m, w);
+    const int64_t N = b->B * b->T;
+    struct cache k;
+    lay_out(&k, NULL, cache, &m->config, N);
+    attend(m, o, layer, ops_scratch(o, N * m->config.width), x, &l, &k, b);
 }
 
 static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
-                      const float *w, float *cache, const struct batch *b)
+                      const float *w, struct model_cache cache, const struct batch *b)
 {
     const struct model_config *c = &m->config;
     const int64_t N = b->B * b->T, C = c->width, I = c->inner;
     const struct layer l = layer_weights(m, w);
     struct cache k;
-    int64_t cached = cache ? 0 : layer_cache(m, b->B, b->T);
+    int64_t cached = cache.rest ? 0 : layer_cache(m, 1, N, NULL);
     float *scratch = ops_scratch(o, cached + N * (I > C ? I : C));
-    lay_out(&k, cache ? cache : scratch, c, N);
     float *normed = scratch + cached, *active = normed; /* the one is done when the other begins */
+    lay_out(&k, NULL, cached ? model_cache_in(m, scratch, 1, N) : cache, c, N);
 
-    ops_layernorm_fwd(o, normed, k.mean1, k.rstd1, x, l.w[LN1_GAIN], l.w[LN1_BIAS], N, C,
-                      c->epsilon);
-    ops_linear_fwd(o, k.qkv, normed, l.w[QKV], l.w[QKV_BIAS], N, C, 3 * C);
-    ops_attention_fwd(o, k.attended, k.lse, k.qkv, b->B, b->T, c->heads, C / c->heads,
-                      dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
+    attend(m, o, layer, normed, x, &l, &k, b);
     ops_residual_fwd(o, k.middle, x, k.attended, l.w[OUT], l.w[OUT_BIAS], N, C, C,
                      dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
 
@@ -214,13 +239,14 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, f
 }
 
 static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
-                      const float *x, const float *w, float *cache, const struct batch *b)
+                      const float *x, const float *w, struct model_cache cache,
+                      const struct batch *b)
 {
     const struct model_config *c = &m->config;
     const int64_t N = b->B * b->T, C = c->width, wide = c->inner > 3 * C ? c->inner : 3 * C;
     const struct layer l = layer_weights(m, w);
     struct cache k;
-    lay_out(&k, cache, c, N);
+    lay_out(&k, NULL, cache, c, N);
     float *p = ops_scratch(o, N * (wide + 3 * C));
     struct gradients g = { p, p + N * wide, p + N * (wide + C), p + N * (wide + 2 * C) };
     static const int norms[] = { LN1_GAIN, LN1_BIAS, LN2_GAIN, LN2_BIAS };
@@ -279,7 +305,8 @@ int model_init_gpt(struct model *m, const struct model_config *config)
         return -1;
     *m = (struct model){ .config = *config, .layer_cache = layer_cache,
                          .embedding_fwd = embedding_fwd, .embedding_bwd = embedding_bwd,
-                         .layer_fwd = layer_fwd, .layers_begin = 1, .layer_bwd = layer_bwd,
+                         .layer_fwd = layer_fwd, .attention_fwd = attention_fwd,
+                         .layers_begin = 1, .layer_bwd = layer_bwd,
                          .head_fwd = head_fwd, .head_fwd_bwd = head_fwd_bwd,
                          .parts = 1, .part = { { NULL, 1 } }, .labels = labels };
     add_tensors(&m->tensors, config);

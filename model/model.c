@@ -44,6 +44,13 @@ int model_check_config(const struct model_config *c)
     return 0;
 }
 
+struct model_cache model_cache_in(const struct model *m, float *array, int64_t B, int64_t T)
+{
+    int64_t attention;
+    m->layer_cache(m, B, T, &attention);
+    return array ? (struct model_cache){ array, array + attention } : (struct model_cache){ 0 };
+}
+
 void model_release(struct model *m)
 {
     tensor_release(&m->tensors);

@@ -73,12 +73,18 @@ struct model_part {
     double weight;
 };
 
+/* What a layer keeps from forward for backward: what attention made, and the rest. */
+struct model_cache {
+    float *attention, *rest;
+};
+
 struct model {
     struct model_config config;
     struct tensor_table tensors;
 
-    /* Floats that one layer keeps from forward for backward, beside its input row. */
-    int64_t (*layer_cache)(const struct model *m, int64_t B, int64_t T);
+    /* Floats that one layer keeps from forward for backward, beside its input row; *attention (may
+     * be NULL) of these are what attention_fwd makes. */
+    int64_t (*layer_cache)(const struct model *m, int64_t B, int64_t T, int64_t *attention);
 
     /* x[B*T,C] is set. w: the embedding block's parameters. */
     void (*embedding_fwd)(const struct model *m, struct ops *o, float *x, const float *w,
@@ -87,16 +93,20 @@ struct model {
     void (*embedding_bwd)(const struct model *m, struct ops *o, float *dw, float *dx,
                           const float *w, const struct batch *b);
 
-    /* y[B*T,C] is set from x[B*T,C]; y and x differ. cache: layer_cache floats, or NULL when no
-     * backward will follow (evaluation). */
+    /* y[B*T,C] is set from x[B*T,C]; y and x differ. cache: of NULLs when no backward will follow
+     * (evaluation). */
     void (*layer_fwd)(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
-                      const float *w, float *cache, const struct batch *b);
+                      const float *w, struct model_cache cache, const struct batch *b);
+    /* The part of layer_fwd that sets cache.attention, from x: the same bits again. */
+    void (*attention_fwd)(const struct model *m, struct ops *o, int64_t layer, const float *x,
+                          const float *w, struct model_cache cache, const struct batch *b);
     /* dx holds the gradient in y and is set to the gradient in x. dw is added to; where b->first,
      * and layers_begin says so, it is set, which saves the pass that would clear it. cache as
      * layer_fwd left it for the same x; it is scratch afterwards. */
     int layers_begin;
     void (*layer_bwd)(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
-                      const float *x, const float *w, float *cache, const struct batch *b);
+                      const float *x, const float *w, struct model_cache cache,
+                      const struct batch *b);
 
     /* losses[B*T] is set to the negative log-likelihood (nats) of each label, 0 where ignored;
      * returns their sum. correct, if not NULL: [B*T] set to 1 where the label is the argmax.
@@ -126,6 +136,9 @@ int model_init_gpt(struct model *m, const struct model_config *config);
 /* BERT (bert.c); config->kind says with which head. */
 int model_init_bert(struct model *m, const struct model_config *config);
 void model_release(struct model *m);
+
+/* The cache of a layer in one array of layer_cache floats; of NULLs in NULL. */
+struct model_cache model_cache_in(const struct model *m, float *array, int64_t B, int64_t T);
 
 /* What every kind demands of its config. -1 with an error. */
 int model_check_config(const struct model_config *c);

@@ -23,18 +23,27 @@ static int64_t most_labels(const struct engine_config *c)
     return c->most * (c->T + 1);
 }
 
-static int64_t caches(const struct engine_config *c, const struct model *m)
+/* The two parts of layers' caches: how many of each there are, and the floats of one. */
+struct caches {
+    int64_t attentions, attention_floats, rests, rest_floats;
+};
+
+static struct caches caches(const struct engine_config *c, const struct model *m)
 {
-    return c->recompute == RECOMPUTE_LAYER ? 1 : m->config.layers * c->G;
+    int64_t each = m->config.layers * c->G, attention;
+    int64_t floats = m->layer_cache(m, c->B, c->T, &attention);
+    return (struct caches){ c->recompute == RECOMPUTE_NONE ? each : 1, attention,
+                            c->recompute == RECOMPUTE_LAYER ? 1 : each, floats - attention };
 }
 
 void engine_memory(struct engine_memory *out, const struct engine_config *c, const struct model *m)
 {
     uint64_t row = (uint64_t)row_floats(c, m) * sizeof(float);
-    uint64_t cache = (uint64_t)m->layer_cache(m, c->B, c->T) * sizeof(float);
+    struct caches k = caches(c, m);
+    int64_t cache = k.attentions * k.attention_floats + k.rests * k.rest_floats;
     out->x = row * (uint64_t)((m->config.layers + 1) * c->G);
     out->dx = row * (uint64_t)c->G;
-    out->cache = cache * (uint64_t)caches(c, m);
+    out->cache = (uint64_t)cache * sizeof(float);
 }
 
 static float **new_rows(struct ops *o, int64_t rows, int64_t floats)
@@ -58,9 +67,11 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
     assert(config->G >= 1 && config->G <= config->A && config->most >= config->B);
     *e = (struct engine){ .config = *config, .model = m, .ops = o, .store = s, .comm = c };
     int64_t row = row_floats(config, m);
+    struct caches k = caches(config, m);
     e->x = new_rows(o, (m->config.layers + 1) * config->G, row);
     e->dx = new_rows(o, config->G, row);
-    e->cache = new_rows(o, caches(config, m), m->layer_cache(m, config->B, config->T));
+    e->attention = new_rows(o, k.attentions, k.attention_floats);
+    e->rest = new_rows(o, k.rests, k.rest_floats);
     e->losses = ops_buffer(o, most_labels(config));
     e->correct = mem_zalloc((size_t)most_labels(config), 1);
 }
@@ -70,10 +81,12 @@ void engine_close(struct engine *e)
     if (!e->model)
         return;
     const struct engine_config *c = &e->config;
+    struct caches k = caches(c, e->model);
     int64_t row = row_floats(c, e->model);
     free_rows(e->ops, e->x, (e->model->config.layers + 1) * c->G, row);
     free_rows(e->ops, e->dx, c->G, row);
-    free_rows(e->ops, e->cache, caches(c, e->model), e->model->layer_cache(e->model, c->B, c->T));
+    free_rows(e->ops, e->attention, k.attentions, k.attention_floats);
+    free_rows(e->ops, e->rest, k.rests, k.rest_floats);
     ops_buffer_free(e->ops, e->losses, most_labels(c));
     free(e->correct);
     *e = (struct engine){ 0 };
@@ -135,9 +148,12 @@ static float **x_of(const struct engine *e, int64_t l, int64_t i)
     return &e->x[l * e->config.G + i];
 }
 
-static float *cache_of(const struct engine *e, int64_t l, int64_t i)
+static struct model_cache cache_of(const struct engine *e, int64_t l, int64_t i)
 {
-    return e->cache[e->config.recompute == RECOMPUTE_LAYER ? 0 : l * e->config.G + i];
+    enum recompute again = e->config.recompute;
+    int64_t own = l * e->config.G + i;
+    return (struct model_cache){ e->attention[again == RECOMPUTE_NONE ? own : 0],
+                                 e->rest[again == RECOMPUTE_LAYER ? 0 : own] };
 }
 
 static void embedding_forward(struct group *g)
@@ -215,10 +231,13 @@ static void layer_backward(struct group *g, int64_t l)
     float *dw = store_fetch(e->store, STORE_GRADIENTS, (int)l + 1);
     expect_backward(e, (int)l + 1);
     for (int64_t i = 0; i < g->count; i++) {
-        float *x = *x_of(e, l, i), *cache = cache_of(e, l, i);
+        float *x = *x_of(e, l, i);
+        struct model_cache cache = cache_of(e, l, i);
         if (e->config.recompute == RECOMPUTE_LAYER)
             e->model->layer_fwd(e->model, e->ops, l, *x_of(e, l + 1, i), x, w, cache,
                                 &g->batches[i]);
+        else if (e->config.recompute == RECOMPUTE_ATTENTION)
+            e->model->attention_fwd(e->model, e->ops, l, x, w, cache, &g->batches[i]);
         e->model->layer_bwd(e->model, e->ops, l, e->dx[i], dw, x, w, cache, &g->batches[i]);
     }
     store_release(e->store, STORE_GRADIENTS, (int)l + 1);
@@ -350,7 +369,7 @@ void engine_evaluate(struct engine *e, const struct batch *b, struct engine_scor
     for (int64_t l = 0; l < L; l++) {
         const float *w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
         expect_forward(e, (int)l + 1, 0);
-        m->layer_fwd(m, e->ops, l, y, x, w, NULL, b);
+        m->layer_fwd(m, e->ops, l, y, x, w, (struct model_cache){ 0 }, b);
         store_release(e->store, STORE_PARAMETERS, (int)l + 1);
         float *swap = x;
         x = y;

@@ -17,8 +17,9 @@
  * the tied table's are the same sum in another order.
  *
  * Activations: x has (L+1) G rows and dx G rows of B T C floats; what layers keep between
- * forward and backward is L G caches without recomputation, one with it. Recomputed forwards
- * are the same bits (dropout comes from counters), hence so are the gradients.
+ * forward and backward is L G caches, or one of what is recomputed: of attention's part or of
+ * all. Recomputed forwards are the same bits (dropout comes from counters), hence so are the
+ * gradients.
  */
 #ifndef TEXTMILL_ENGINE_H
 #define TEXTMILL_ENGINE_H
@@ -30,8 +31,10 @@
 #include "train/comm.h"
 #include "train/store.h"
 
-enum recompute { RECOMPUTE_NONE, RECOMPUTE_LAYER };
-#define RECOMPUTE_WORDS "none|layer" /* in the order of the enum */
+/* What backward makes again: nothing; what attention made (queries, keys, values and what the
+ * heads found: nearly half of what a layer keeps, for a twelfth more arithmetic); or all. */
+enum recompute { RECOMPUTE_NONE, RECOMPUTE_ATTENTION, RECOMPUTE_LAYER };
+#define RECOMPUTE_WORDS "none|attention|layer" /* in the order of the enum */
 
 struct engine_config {
     int64_t B, T, A, G; /* A: of this rank; G <= A */
@@ -49,7 +52,7 @@ struct engine {
     struct comm *comm;
     float **x;     /* [L+1][G] rows */
     float **dx;    /* [G] rows */
-    float **cache; /* [L][G], or one */
+    float **attention, **rest; /* the two parts of caches: [L][G] of each, or one */
     float *losses; /* [most,T+1]: whatever labels a model has */
     unsigned char *correct;
 };

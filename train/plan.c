@@ -335,7 +335,7 @@ static uint64_t kernel_bytes(const struct plan *p)
     int64_t panels = N * larger(smaller(c->vocabulary, 3072), smaller(c->inner, 3072));
     panels = smaller(panels, 2 << 20) + (3 << 19); /* with the program */
     if (p->validation)
-        inside = larger(inside, p->model.layer_cache(&p->model, p->engine.B, p->engine.T) +
+        inside = larger(inside, p->model.layer_cache(&p->model, p->engine.B, p->engine.T, NULL) +
                                     N * larger(c->inner, c->width));
     if (p->optimizer.kind == OPTIMIZER_MUON)
         logits = larger(logits, (2 * c->width + larger(c->inner, 3 * c->width)) * c->width);

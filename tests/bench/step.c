@@ -49,7 +49,7 @@ static void set_up(struct run *r)
     for (int64_t l = 0; l <= c->layers; l++)
         r->x[l] = ops_buffer(r->o, N * c->width);
     for (int64_t l = 0; l < c->layers; l++)
-        r->cache[l] = ops_buffer(r->o, r->m.layer_cache(&r->m, r->b.B, r->b.T));
+        r->cache[l] = ops_buffer(r->o, r->m.layer_cache(&r->m, r->b.B, r->b.T, NULL));
     r->dx = ops_buffer(r->o, N * c->width);
     uint32_t *ids = mem_zalloc((size_t)N, sizeof *ids);
     int32_t *labels = mem_zalloc((size_t)N, sizeof *labels);
@@ -68,13 +68,15 @@ static double step(struct run *r, int t)
     double begin = log_seconds();
     m->embedding_fwd(m, r->o, r->x[0], r->w[0], &r->b);
     for (int64_t l = 0; l < L; l++)
-        m->layer_fwd(m, r->o, l, r->x[l + 1], r->x[l], r->w[l + 1], r->cache[l], &r->b);
+        m->layer_fwd(m, r->o, l, r->x[l + 1], r->x[l], r->w[l + 1],
+                     model_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->b);
     double forward = log_seconds();
     double loss = m->head_fwd_bwd(m, r->o, NULL, NULL, r->dx, r->g[L + 1], r->g[0], r->x[L],
                                   r->w[L + 1], r->w[0], 1.0 / (double)N, &r->b);
     double head = log_seconds();
     for (int64_t l = L; l-- > 0;)
-        m->layer_bwd(m, r->o, l, r->dx, r->g[l + 1], r->x[l], r->w[l + 1], r->cache[l], &r->b);
+        m->layer_bwd(m, r->o, l, r->dx, r->g[l + 1], r->x[l], r->w[l + 1],
+                     model_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->b);
     m->embedding_bwd(m, r->o, r->g[0], r->dx, r->w[0], &r->b);
     double backward = log_seconds();
     struct ops_adamw h = { 1e-4, 0.9, 0.999, 1e-8, 0, 1, 1, 1 };

@@ -54,11 +54,11 @@ static int read_batch(struct net *n, const char *path)
 static void forward(struct net *n, float *x, float *caches)
 {
     const struct model *m = &n->m;
-    int64_t step = n->b.B * n->b.T * m->config.width, size = m->layer_cache(m, n->b.B, n->b.T);
+    int64_t step = n->b.B * n->b.T * m->config.width, size = m->layer_cache(m, n->b.B, n->b.T, NULL);
     m->embedding_fwd(m, n->o, x, n->w[0], &n->b);
     for (int64_t l = 0; l < m->config.layers; l++)
         m->layer_fwd(m, n->o, l, x + (l + 1) * step, x + l * step, n->w[l + 1],
-                     caches ? caches + l * size : NULL, &n->b);
+                     model_cache_in(m, caches ? caches + l * size : NULL, n->b.B, n->b.T), &n->b);
 }
 
 static int logits(struct net *n, const char *path)
@@ -104,7 +104,7 @@ static float loss_and_gradients(struct net *n, float **g)
 {
     const struct model *m = &n->m;
     int64_t L = m->config.layers, step = n->b.B * n->b.T * m->config.width;
-    int64_t size = m->layer_cache(m, n->b.B, n->b.T);
+    int64_t size = m->layer_cache(m, n->b.B, n->b.T, NULL);
     float *x = ops_buffer(n->o, (L + 1) * step), *caches = ops_buffer(n->o, L * size);
     float *dx = ops_buffer(n->o, step);
     double scale = weigh(n);
@@ -112,7 +112,8 @@ static float loss_and_gradients(struct net *n, float **g)
     double loss = m->head_fwd_bwd(m, n->o, NULL, NULL, dx, g[L + 1], g[0], x + L * step, n->w[L + 1],
                                   n->w[0], scale, &n->b);
     for (int64_t l = L; l-- > 0;)
-        m->layer_bwd(m, n->o, l, dx, g[l + 1], x + l * step, n->w[l + 1], caches + l * size, &n->b);
+        m->layer_bwd(m, n->o, l, dx, g[l + 1], x + l * step, n->w[l + 1],
+                     model_cache_in(m, caches + l * size, n->b.B, n->b.T), &n->b);
     m->embedding_bwd(m, n->o, g[0], dx, n->w[0], &n->b);
     ops_buffer_free(n->o, x, (L + 1) * step);
     ops_buffer_free(n->o, caches, L * size);

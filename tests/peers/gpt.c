@@ -39,7 +39,8 @@ static int logits(struct net *n, const char *ids_path, const char *out_path)
     float *out = ops_buffer(n->o, T * V);
     n->m.embedding_fwd(&n->m, n->o, x, n->w[0], &b);
     for (int64_t l = 0; l < c->layers; l++) {
-        n->m.layer_fwd(&n->m, n->o, l, y, x, n->w[l + 1], NULL, &b);
+        n->m.layer_fwd(&n->m, n->o, l, y, x, n->w[l + 1],
+                       (struct model_cache){ 0 }, &b);
         float *swap = x;
         x = y;
         y = swap;
@@ -77,17 +78,18 @@ static float forward_backward(struct net *n, float **g, const struct batch *b)
 {
     const struct model *m = &n->m;
     int64_t L = m->config.layers, N = b->B * b->T, C = m->config.width;
-    int64_t size = m->layer_cache(m, b->B, b->T);
+    int64_t size = m->layer_cache(m, b->B, b->T, NULL);
     float *x = ops_buffer(n->o, (L + 1) * N * C), *cache = ops_buffer(n->o, larger(L, 1) * size);
     float *dx = ops_buffer(n->o, N * C);
     m->embedding_fwd(m, n->o, x, n->w[0], b);
     for (int64_t l = 0; l < L; l++)
-        m->layer_fwd(m, n->o, l, x + (l + 1) * N * C, x + l * N * C, n->w[l + 1], cache + l * size,
-                     b);
+        m->layer_fwd(m, n->o, l, x + (l + 1) * N * C, x + l * N * C, n->w[l + 1],
+                     model_cache_in(m, cache + l * size, b->B, b->T), b);
     double loss = m->head_fwd_bwd(m, n->o, NULL, NULL, dx, g[L + 1], g[0], x + L * N * C,
                                   n->w[L + 1], n->w[0], 1.0 / (double)N, b);
     for (int64_t l = L; l-- > 0;)
-        m->layer_bwd(m, n->o, l, dx, g[l + 1], x + l * N * C, n->w[l + 1], cache + l * size, b);
+        m->layer_bwd(m, n->o, l, dx, g[l + 1], x + l * N * C, n->w[l + 1],
+                     model_cache_in(m, cache + l * size, b->B, b->T), b);
     m->embedding_bwd(m, n->o, g[0], dx, n->w[0], b);
     ops_buffer_free(n->o, x, (L + 1) * N * C);
     ops_buffer_free(n->o, cache, larger(L, 1) * size);

@@ -39,7 +39,7 @@ void net_init(struct net *n, const struct model_config *c, net_fill *fill, int t
     for (int i = 0; i <= NET_LAYERS; i++)
         n->x[i] = ops_buffer(n->o, NET_TOKENS * NET_WIDTH);
     for (int i = 0; i < NET_LAYERS; i++)
-        n->cache[i] = ops_buffer(n->o, n->m.layer_cache(&n->m, 1, NET_TOKENS));
+        n->cache[i] = ops_buffer(n->o, n->m.layer_cache(&n->m, 1, NET_TOKENS, NULL));
     n->dx = ops_buffer(n->o, NET_TOKENS * NET_WIDTH);
 }
 
@@ -52,7 +52,7 @@ void net_release(struct net *n)
     for (int i = 0; i <= NET_LAYERS; i++)
         ops_buffer_free(n->o, n->x[i], NET_TOKENS * NET_WIDTH);
     for (int i = 0; i < NET_LAYERS; i++)
-        ops_buffer_free(n->o, n->cache[i], n->m.layer_cache(&n->m, 1, NET_TOKENS));
+        ops_buffer_free(n->o, n->cache[i], n->m.layer_cache(&n->m, 1, NET_TOKENS, NULL));
     ops_buffer_free(n->o, n->dx, NET_TOKENS * NET_WIDTH);
     model_release(&n->m);
     ops_free(n->o);
@@ -63,7 +63,7 @@ void net_forward(struct net *n, int keep)
     n->m.embedding_fwd(&n->m, n->o, n->x[0], n->w[0], &n->b);
     for (int l = 0; l < NET_LAYERS; l++)
         n->m.layer_fwd(&n->m, n->o, l, n->x[l + 1], n->x[l], n->w[l + 1],
-                       keep ? n->cache[l] : NULL, &n->b);
+                       model_cache_in(&n->m, keep ? n->cache[l] : NULL, 1, NET_TOKENS), &n->b);
 }
 
 double net_head(struct net *n, float *losses, unsigned char *correct)
@@ -85,8 +85,8 @@ double net_backward(struct net *n, double scale)
     double loss = n->m.head_fwd_bwd(&n->m, n->o, NULL, NULL, n->dx, n->g[NET_LAYERS + 1], n->g[0],
                                     n->x[NET_LAYERS], n->w[NET_LAYERS + 1], n->w[0], scale, &n->b);
     for (int l = NET_LAYERS; l-- > 0;)
-        n->m.layer_bwd(&n->m, n->o, l, n->dx, n->g[l + 1], n->x[l], n->w[l + 1], n->cache[l],
-                       &n->b);
+        n->m.layer_bwd(&n->m, n->o, l, n->dx, n->g[l + 1], n->x[l], n->w[l + 1],
+                       model_cache_in(&n->m, n->cache[l], 1, NET_TOKENS), &n->b);
     n->m.embedding_bwd(&n->m, n->o, n->g[0], n->dx, n->w[0], &n->b);
     return loss;
 }

@@ -63,7 +63,8 @@ static void uncached(struct fixture *f, float *losses)
         labels[i] = (int32_t)f->ids[(i + 1) % POSITIONS];
     f->m.embedding_fwd(&f->m, f->ops, x, f->blocks[0], &b);
     for (int l = 0; l < f->m.config.layers; l++) {
-        f->m.layer_fwd(&f->m, f->ops, l, y, x, f->blocks[l + 1], NULL, &b);
+        f->m.layer_fwd(&f->m, f->ops, l, y, x, f->blocks[l + 1],
+                       (struct model_cache){ 0 }, &b);
         float *swap = x;
         x = y;
         y = swap;

@@ -52,20 +52,22 @@ static double difference(const struct run *a, const struct run *b, int block)
 
 Test(engine, recomputation_gives_the_same_bits_with_dropout)
 {
-    struct run a, b;
-    open_run(&a, 2, 1, RECOMPUTE_NONE, 0.2);
-    open_run(&b, 2, 1, RECOMPUTE_LAYER, 0.2);
-    double x = step(&a, 5), y = step(&b, 5);
-    cr_assert_eq(x, y);
-    cr_assert_eq(difference(&a, &b, -1), 0);
-    close_run(&a);
-    close_run(&b);
+    for (int recompute = RECOMPUTE_ATTENTION; recompute <= RECOMPUTE_LAYER; recompute++) {
+        struct run a, b;
+        open_run(&a, 2, 1, RECOMPUTE_NONE, 0.2);
+        open_run(&b, 2, 1, (enum recompute)recompute, 0.2);
+        double x = step(&a, 5), y = step(&b, 5);
+        cr_assert_eq(x, y);
+        cr_assert_eq(difference(&a, &b, -1), 0);
+        close_run(&a);
+        close_run(&b);
+    }
 }
 
 Test(engine, groups_give_the_same_gradients)
 {
     for (int64_t G = 2; G <= 4; G++) { /* 3 leaves a last group of one */
-        for (int recompute = 0; recompute < 2; recompute++) {
+        for (int recompute = RECOMPUTE_NONE; recompute <= RECOMPUTE_LAYER; recompute++) {
             struct run a, b;
             open_run(&a, 2, 1, RECOMPUTE_NONE, 0.2);
             open_run(&b, 2, G, (enum recompute)recompute, 0.2);
@@ -146,15 +148,19 @@ Test(engine, first_loss_is_near_that_of_a_uniform_guess)
 Test(engine, memory_is_what_is_planned)
 {
     struct run a;
-    struct engine_memory none, layer;
+    struct engine_memory none, attention, layer;
     open_run(&a, 2, 4, RECOMPUTE_NONE, 0);
     struct engine_config c = a.rig.engine.config;
     engine_memory(&none, &c, &a.rig.model);
+    c.recompute = RECOMPUTE_ATTENTION;
+    engine_memory(&attention, &c, &a.rig.model);
     c.recompute = RECOMPUTE_LAYER;
     engine_memory(&layer, &c, &a.rig.model);
     cr_assert_eq(none.x, (L + 1) * 4 * 2 * T * C * sizeof(float));
     cr_assert_eq(none.dx, 4 * 2 * T * C * sizeof(float));
     cr_assert_eq(none.cache, layer.cache * L * 4);
+    uint64_t part = (4 * C + NH) * 2 * T * sizeof(float); /* q, k, v, found, and a sum a head */
+    cr_assert_eq(attention.cache, none.cache - (L * 4 - 1) * part);
     close_run(&a);
 }
 

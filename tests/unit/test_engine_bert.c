@@ -106,13 +106,15 @@ Test(engine_bert, a_step_replaces_the_gradients_before_it)
 
 Test(engine_bert, recomputation_gives_the_same_bits_with_dropout)
 {
-    struct run a, b;
-    open_run(&a, 2, RECOMPUTE_NONE, 0.2);
-    open_run(&b, 2, RECOMPUTE_LAYER, 0.2);
-    cr_assert_eq(step(&a), step(&b));
-    cr_assert_eq(difference(&a, &b), 0);
-    close_run(&a);
-    close_run(&b);
+    for (int recompute = RECOMPUTE_ATTENTION; recompute <= RECOMPUTE_LAYER; recompute++) {
+        struct run a, b;
+        open_run(&a, 2, RECOMPUTE_NONE, 0.2);
+        open_run(&b, 2, (enum recompute)recompute, 0.2);
+        cr_assert_eq(step(&a), step(&b));
+        cr_assert_eq(difference(&a, &b), 0);
+        close_run(&a);
+        close_run(&b);
+    }
 }
 
 /* Whatever stands where no token is. */
