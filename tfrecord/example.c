@@ -365,37 +365,31 @@ static int next_run(struct feature_reader *r)
     }
 }
 
+/* 1 where values are left in the run or a next run has come, 0 at the end, -1 for an error. */
+static int find_values(struct feature_reader *r)
+{
+    return r->run < r->run_end ? 1 : next_run(r);
+}
+
 int64_t feature_ints(struct feature_reader *r, int64_t *values, size_t max)
 {
     assert(r->kind == FEATURE_INTS);
     size_t n = 0;
-    while (n < max) {
-        if (r->run == r->run_end) {
-            int more = next_run(r);
-            if (more < 0)
-                return -1;
-            if (!more)
-                break;
-        }
+    int more = 1;
+    while (n < max && (more = find_values(r)) > 0) {
         r->run = get_varints(r->run, r->run_end, values, max, &n);
         if (!r->run)
             return malformed();
     }
-    return (int64_t)n;
+    return more < 0 ? -1 : (int64_t)n;
 }
 
 int64_t feature_floats(struct feature_reader *r, float *values, size_t max)
 {
     assert(r->kind == FEATURE_FLOATS);
     size_t n = 0;
-    while (n < max) {
-        if (r->run == r->run_end) {
-            int more = next_run(r);
-            if (more < 0)
-                return -1;
-            if (!more)
-                break;
-        }
+    int more = 1;
+    while (n < max && (more = find_values(r)) > 0) {
         if ((r->run_end - r->run) % 4)
             return malformed();
         for (; n < max && r->run < r->run_end; r->run += 4) {
@@ -403,7 +397,7 @@ int64_t feature_floats(struct feature_reader *r, float *values, size_t max)
             memcpy(values + n++, &bits, 4);
         }
     }
-    return (int64_t)n;
+    return more < 0 ? -1 : (int64_t)n;
 }
 
 int feature_bytes(struct feature_reader *r, struct feature_text *value)
