@@ -127,5 +127,7 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
     if (v->byte_level)
         return bpe_encode(s->bpe, &scratch->bpe, piece, n, out);
     put_characters(s, scratch, piece, n);
+    if (!scratch->ids.count) /* none is known, and there is no token for that */
+        return 0;
     return bpe_encode_ids(s->bpe, &scratch->bpe, scratch->ids.data, scratch->ids.count, out);
 }

@@ -34,8 +34,11 @@ static void match(const struct vocabulary *v, const char *word, size_t n, struct
 
 static void check(const struct vocabulary *v, const char *text, size_t n)
 {
-    struct normalizer *rules = normalizer_new(&v->rules);
-    struct words *w = words_new(rules);
+    static struct normalizer *rules[2]; /* uncased and cased: made once, as they take long */
+    struct normalizer **rule = &rules[!v->rules.lowercase];
+    if (!*rule)
+        *rule = normalizer_new(&v->rules);
+    struct words *w = words_new(*rule);
     struct wordpiece *pieces = wordpiece_new(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], SIZE_MAX);
     struct ids want = { 0 }, got = { 0 };
     struct pieces list;
@@ -54,7 +57,6 @@ static void check(const struct vocabulary *v, const char *text, size_t n)
     ids_release(&got);
     wordpiece_free(pieces);
     words_free(w);
-    normalizer_free(rules);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,0 +1,64 @@
+/* Patterns of a splitter, each up to a line end, then a NUL and a text: the pieces tile the text, none is
+ * empty, and they are the same one at a time. */
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tokenizer/pretokenize.h"
+#include "tokenizer/unicode.h"
+
+enum { MOST = 1 << 12 };
+
+/* The ends of the pieces: how many; -1: a pattern takes too much. */
+static int cut(struct split *s, const char *text, size_t n, int at_once, size_t *ends)
+{
+    int count = 0, got;
+    split_begin(s, text, n);
+    while ((got = split_next(s, ends + count, at_once)) > 0)
+        count += got;
+    return got < 0 ? -1 : count;
+}
+
+static void check(const struct splitter *rules, const char *text, size_t n)
+{
+    static size_t ends[2][MOST + 64];
+    struct split *s = split_new(rules);
+    int all = cut(s, text, n, 64, ends[0]), single = cut(s, text, n, 1, ends[1]);
+    assert(all == single);
+    assert(all <= 0 || !memcmp(ends[0], ends[1], (size_t)all * sizeof **ends));
+    for (int i = 0; i < all; i++)
+        assert(ends[0][i] > (i ? ends[0][i - 1] : 0));
+    assert(all < 0 || (all ? ends[0][all - 1] == n : !n));
+    split_free(s);
+}
+
+/* Each line is a rule: a string where it begins with '=', else a pattern. -1: one of them is none. */
+static int read_rules(struct splitter *rules, const char *text, size_t n)
+{
+    for (size_t at = 0, len; at < n; at += len + 1) {
+        const char *line = text + at, *end = memchr(line, '\n', n - at);
+        len = end ? (size_t)(end - line) : n - at;
+        int is_string = len && *line == '=';
+        if (splitter_add(rules, is_string ? SPLIT_STRING : SPLIT_PATTERN, line + is_string,
+                         len - (size_t)is_string) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const uint8_t *nul = size ? memchr(data, '\0', size) : NULL;
+    struct splitter rules = { 0 };
+    struct buf text = BUF_INIT;
+    size_t n = nul ? (size_t)(nul - data) : 0;
+    if (nul && utf8_valid((const char *)data, n) == n && read_rules(&rules, (const char *)data, n) == 0) {
+        utf8_repair(&text, (const char *)nul + 1, size - n - 1);
+        if (text.len <= MOST)
+            check(&rules, text.data, text.len);
+    }
+    splitter_release(&rules);
+    buf_release(&text);
+    return 0;
+}
