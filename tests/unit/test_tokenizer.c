@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
+#include "tokenizer/files.h"
 #include "tokenizer/tokenizer.h"
 
 static const char *data_path(struct buf *path, const char *name)
@@ -200,4 +201,63 @@ Test(tokenizer, wikitext_103_has_the_published_number_of_tokens)
     ids_release(&ids);
     encoder_free(e);
     tokenizer_free(t);
+}
+
+/* ---- added tokens ------------------------------------------------------------------------------ */
+
+static const char added_json[] =
+    "{\"added_tokens\": ["
+    "{\"id\": 3, \"content\": \"\u00E9\", \"normalized\": false},"
+    "{\"id\": 4, \"content\": \"TH\u00C9\", \"normalized\": true},"
+    "{\"id\": 5, \"content\": \"\u65E5\u00E9\", \"normalized\": false, \"special\": true},"
+    "{\"id\": 6, \"content\": \"A b\", \"normalized\": true},"
+    "{\"id\": 7, \"content\": \"Ab\", \"normalized\": false}],"
+    "\"normalizer\": %s, \"decoder\": {\"type\": \"ByteLevel\"},"
+    "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false},"
+    "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"\u0120\": 2}, \"merges\": []}}";
+
+static struct tokenizer *added_tokenizer(const char *normalizer)
+{
+    struct vocabulary v;
+    struct buf text = BUF_INIT;
+    vocabulary_init(&v);
+    buf_addf(&text, added_json, normalizer);
+    cr_assert_eq(tokenizer_json_parse(&v, text.data, text.len, "added"), 0, "%s", err_get());
+    buf_release(&text);
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    cr_assert_not_null(t, "%s", err_get());
+    return t;
+}
+
+/* The decoder takes a name for bytes where the byte alphabet spells it whole, and it takes names as the
+ * normalizer leaves them. The texts are Hugging Face's. */
+Test(tokenizer, added_tokens_decode_by_their_names)
+{
+    static const struct {
+        uint32_t ids[3];
+        size_t count;
+        const char *plain, *lower, *without_special;
+    } cases[] = {
+        { { 0, 3, 1 }, 3, "a\uFFFDb", "a\uFFFDb", "a\uFFFDb" },
+        { { 4 }, 1, "TH\uFFFD", "th\uFFFD", "th\uFFFD" },
+        { { 5, 2, 0 }, 3, "\u65E5\u00E9 a", "\u65E5\u00E9 a", " a" },
+        { { 6, 7 }, 2, "A bAb", "a bAb", "a bAb" },
+        { { 0, 1 }, 2, "ab", "ab", "ab" },
+    };
+    struct tokenizer *plain = added_tokenizer("null"), *lower = added_tokenizer("{\"type\": \"Lowercase\"}");
+    struct buf out = BUF_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf_clear(&out);
+        cr_assert_eq(tokenizer_decode(plain, cases[i].ids, cases[i].count, &out), 0);
+        cr_assert_str_eq(out.data, cases[i].plain, "case %zu: '%s'", i, out.data);
+        buf_clear(&out);
+        cr_assert_eq(tokenizer_decode(lower, cases[i].ids, cases[i].count, &out), 0);
+        cr_assert_str_eq(out.data, cases[i].lower, "case %zu: '%s'", i, out.data);
+        buf_clear(&out);
+        cr_assert_eq(tokenizer_decode_text(lower, cases[i].ids, cases[i].count, &out), 0);
+        cr_assert_str_eq(out.data, cases[i].without_special, "case %zu: '%s'", i, out.data);
+    }
+    buf_release(&out);
+    tokenizer_free(plain);
+    tokenizer_free(lower);
 }
