@@ -41,6 +41,9 @@ int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char
 /* A WordPiece vocabulary without tokens, with Hugging Face's rules. */
 void wordpiece_frame(struct vocabulary *v, int cased);
 
+/* One for BPE over characters, inside the words that Hugging Face's Whitespace cuts. */
+int characters_frame(struct vocabulary *v);
+
 /* Finds [PAD] [UNK] [CLS] [SEP] [MASK] among the tokens; -1 where [UNK] is none. */
 int bert_roles(struct vocabulary *v);
 void bert_templates(struct vocabulary *v); /* [CLS] A [SEP], [CLS] A [SEP] B [SEP] */

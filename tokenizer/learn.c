@@ -36,11 +36,20 @@ struct symbols {
     uint32_t count;
 };
 
+/* A unit's place in its word, and how it is spelled there: behind the first one with the prefix, as
+ * the last one with the suffix, where the vocabulary has these. */
+enum { BEHIND = 1, LAST = 2, SPELLINGS = 4 };
+
+static int spelling(const struct vocabulary *v, int place)
+{
+    return (*v->prefix ? place & BEHIND : 0) | (*v->suffix ? place & LAST : 0);
+}
+
 /* Units by their code points: of characters their own, of bytes those of the byte alphabet. */
 struct alphabet {
-    uint64_t *counts;      /* how often each occurs; INITIAL: it is in the alphabet anyway */
-    uint32_t *first, *rest; /* ids at the begin of a word, and behind it; NONE */
-    uint32_t limit;        /* code points are below */
+    uint64_t *counts; /* how often each occurs; INITIAL: it is in the alphabet anyway */
+    uint32_t *ids[SPELLINGS]; /* as each is spelled; NONE. NULL: no unit is spelled so */
+    uint32_t limit; /* code points are below */
 };
 #define INITIAL UINT64_MAX
 
@@ -51,6 +60,7 @@ struct known {
     struct ids ids;
     struct buf word;
     uint32_t max_chars;
+    int64_t unknown;
 };
 
 struct learner {
@@ -187,6 +197,11 @@ static uint32_t unit_at(const struct vocabulary *v, const char *p, size_t *len)
     return alphabet_char((unsigned char)*p);
 }
 
+static int place_of(size_t at, size_t len, size_t word_len)
+{
+    return (at ? BEHIND : 0) | (at + len == word_len ? LAST : 0);
+}
+
 static void count_units(struct learner *l, const struct counted_words *words)
 {
     struct alphabet *a = l->alphabet;
@@ -244,13 +259,15 @@ static void limit_alphabet(struct alphabet *a, size_t limit)
     free(units);
 }
 
-static void unit_name(const struct vocabulary *v, uint32_t unit, int rest, struct buf *name)
+static void unit_name(const struct vocabulary *v, uint32_t unit, int spelled, struct buf *name)
 {
     buf_clear(name);
-    if (rest)
+    if (spelled & BEHIND)
         buf_adds(name, v->prefix);
     size_t at = name->len;
     buf_add_utf8(name, unit);
+    if (spelled & LAST)
+        buf_adds(name, v->suffix);
     if (v->byte_level) {
         struct buf byte = BUF_INIT;
         alphabet_decode(&byte, name->data + at, name->len - at);
@@ -261,10 +278,10 @@ static void unit_name(const struct vocabulary *v, uint32_t unit, int rest, struc
 }
 
 /* Gives the unit its id: the one it has, or the next. */
-static int put_unit(struct vocabulary *v, uint32_t unit, int rest, uint32_t *id)
+static int put_unit(struct vocabulary *v, uint32_t unit, int spelled, uint32_t *id)
 {
     struct buf name = BUF_INIT;
-    unit_name(v, unit, rest, &name);
+    unit_name(v, unit, spelled, &name);
     int64_t have = vocabulary_find(v, name.data, name.len);
     if (have >= 0 && v->tokens[have].kind != TOKEN_MODEL)
         have = -1;
@@ -274,11 +291,11 @@ static int put_unit(struct vocabulary *v, uint32_t unit, int rest, uint32_t *id)
     return result;
 }
 
-/* Units that begin with the prefix where they stand behind the first one of a word. */
-static int put_rest(struct learner *l, const struct counted_words *words)
+/* The units that are in the alphabet, once more for each other way in which words spell them. */
+static int put_spellings(struct learner *l, const struct counted_words *words)
 {
     struct alphabet *a = l->alphabet;
-    unsigned char *seen = mem_zalloc(a->limit, 1);
+    unsigned char *seen = mem_zalloc(a->limit, 1); /* a bit a spelling */
     int result = 0;
     size_t len;
     for (size_t w = 0; w < words->count; w++) {
@@ -286,12 +303,13 @@ static int put_rest(struct learner *l, const struct counted_words *words)
         const char *text = words->bytes.data + word->at;
         for (size_t i = 0; i < word->len; i += len) {
             uint32_t unit = unit_at(l->v, text + i, &len);
-            seen[unit] |= i > 0;
+            seen[unit] |= (unsigned char)(1 << spelling(l->v, place_of(i, len, word->len)));
         }
     }
-    for (uint32_t c = 0; c < a->limit && !result; c++)
-        if (seen[c] && a->first[c] != NONE)
-            result = put_unit(l->v, c, 1, &a->rest[c]);
+    for (int s = 1; s < SPELLINGS; s++)
+        for (uint32_t c = 0; c < a->limit && !result; c++)
+            if (seen[c] >> s & 1 && a->ids[0][c] != NONE)
+                result = put_unit(l->v, c, s, &a->ids[s][c]);
     free(seen);
     return result;
 }
@@ -302,22 +320,20 @@ static int put_alphabet(struct learner *l, const struct counted_words *words)
     const struct learn_options *o = l->options;
     a->limit = l->v->byte_level ? ALPHABET_LIMIT : UNICODE_LIMIT;
     a->counts = mem_zalloc(a->limit, sizeof *a->counts);
-    a->first = mem_alloc(a->limit * sizeof *a->first);
-    a->rest = mem_alloc(a->limit * sizeof *a->rest);
-    memset(a->first, 0xFF, a->limit * sizeof *a->first);
-    memset(a->rest, 0xFF, a->limit * sizeof *a->rest);
+    for (int s = 0; s < SPELLINGS; s++) {
+        if (s != spelling(l->v, s))
+            continue;
+        a->ids[s] = mem_alloc(a->limit * sizeof **a->ids);
+        memset(a->ids[s], 0xFF, a->limit * sizeof **a->ids);
+    }
     count_initial(l);
     count_units(l, words);
     if (o->alphabet_limit)
         limit_alphabet(a, o->alphabet_limit);
     for (uint32_t c = 0; c < a->limit; c++)
-        if (a->counts[c] && put_unit(l->v, c, 0, &a->first[c]) < 0)
+        if (a->counts[c] && put_unit(l->v, c, 0, &a->ids[0][c]) < 0)
             return -1;
-    if (*l->v->prefix && put_rest(l, words) < 0)
-        return -1;
-    if (!*l->v->prefix)
-        memcpy(a->rest, a->first, a->limit * sizeof *a->rest);
-    return 0;
+    return spelling(l->v, BEHIND | LAST) ? put_spellings(l, words) : 0;
 }
 
 static int put_special(struct vocabulary *v, const struct learn_options *o)
@@ -357,7 +373,7 @@ static void put_units(struct learner *l, const char *word, size_t n, struct symb
     size_t len;
     for (size_t i = 0; i < n; i += len) {
         uint32_t unit = unit_at(l->v, word + i, &len);
-        uint32_t id = (i ? l->alphabet->rest : l->alphabet->first)[unit];
+        uint32_t id = l->alphabet->ids[spelling(l->v, place_of(i, len, n))][unit];
         if (id != NONE)
             s->ids[s->count++] = id;
     }
@@ -375,7 +391,8 @@ static int put_known(struct learner *l, struct known *k, const char *word, size_
             buf_add(&k->word, word + i, len);
     if (k->word.len && subword_encode(k->subword, &k->scratch, k->word.data, k->word.len, &k->ids) < 0)
         return -1;
-    memcpy(s->ids, k->ids.data, k->ids.count * sizeof *s->ids);
+    if (k->ids.count)
+        memcpy(s->ids, k->ids.data, k->ids.count * sizeof *s->ids);
     s->count = (uint32_t)k->ids.count;
     return 0;
 }
@@ -510,8 +527,8 @@ static void learner_release(struct learner *l)
 static void alphabet_release(struct alphabet *a)
 {
     free(a->counts);
-    free(a->first);
-    free(a->rest);
+    for (int s = 0; s < SPELLINGS; s++)
+        free(a->ids[s]);
 }
 
 /* What cuts words by the tokens that are there already. */
@@ -520,6 +537,9 @@ static void known_begin(struct known *k, struct vocabulary *v)
     buf_init(&k->word);
     k->max_chars = v->max_chars;
     v->max_chars = UINT32_MAX; /* any word may be learned from */
+    k->unknown = v->roles[TOKENIZER_UNKNOWN];
+    if (v->model == VOCABULARY_BPE)
+        v->roles[TOKENIZER_UNKNOWN] = -1; /* and from what is known of it */
     k->subword = subword_new(v);
 }
 
@@ -528,6 +548,7 @@ static void known_release(struct known *k, struct vocabulary *v)
     if (!k->subword)
         return;
     v->max_chars = k->max_chars;
+    v->roles[TOKENIZER_UNKNOWN] = k->unknown;
     subword_free(k->subword);
     subword_scratch_release(&k->scratch);
     ids_release(&k->ids);

@@ -11,7 +11,8 @@
  * WordPiece is learned the same way, as Hugging Face's WordPieceTrainer does: a character behind
  * the first of its word begins with "##". There the ids of these, which decide between equally
  * frequent pairs, depend on the order of a hash table and differ from run to run. Here they
- * follow the alphabet in the order of their code points, those that occur.
+ * follow the alphabet in the order of their code points, those that occur. So do, behind them,
+ * characters at the end of a word where the vocabulary has a suffix for these.
  */
 #ifndef TEXTMILL_LEARN_H
 #define TEXTMILL_LEARN_H

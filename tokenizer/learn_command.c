@@ -16,25 +16,29 @@
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/wordpiece.h"
 
-static const char *folder_path, *from_path, *initial_alphabet, *temporary_folder;
-static int model, alphabet, letters, format;
+static const char *folder_path, *from_path, *unknown_token, *initial_alphabet, *temporary_folder;
+static int model, units, alphabet, letters, format;
 static int64_t vocabulary_size = 30000, min_frequency = 2, min_word_count = 1, alphabet_limit;
 static uint64_t memory_bytes = (uint64_t)2 << 30;
 static struct opt_list special_tokens;
 
+enum { UNITS_BYTES, UNITS_CHARACTERS };
 enum { ALPHABET_AUTO, ALPHABET_BYTES, ALPHABET_SEEN };
 
 const struct opt learn_command_options[] = {
     { 'o', "output", OPT_TEXT, &folder_path, "DIR", "folder for the vocabulary's files", 0, 0 },
     { 0, "model", OPT_CHOICE, &model, "bpe|wordpiece", "what to learn", 0, 0 },
+    { 0, "units", OPT_CHOICE, &units, "bytes|characters", "of BPE: what tokens are made of", 0, 0 },
     { 0, "from", OPT_TEXT, &from_path, "PATH", "go on from this vocabulary; its ids stay", 0, 0 },
     { 0, "vocab-size", OPT_INT, &vocabulary_size, "N", "tokens, all told", 1, 1 << 24 },
     { 0, "min-frequency", OPT_INT, &min_frequency, "N", "merge pairs that occur so often", 0, 1e15 },
     { 0, "special", OPT_LIST, &special_tokens, "TOKEN",
       "special token, the model's own if none is given; '' for none", 0, 0 },
+    { 0, "unknown", OPT_TEXT, &unknown_token, "TOKEN",
+      "with characters: the one for those unknown; default: [UNK]", 0, 0 },
     { 0, NULL, OPT_FLAG, NULL, NULL, "Alphabet and words", 0, 0 },
     { 0, "alphabet", OPT_CHOICE, &alphabet, "auto|bytes|seen",
-      "of BPE: all bytes, or those in the text; auto: bytes", 0, 0 },
+      "of BPE: all bytes, or what the text has; auto: all, if of bytes", 0, 0 },
     { 0, "alphabet-limit", OPT_INT, &alphabet_limit, "N", "keep the N most frequent ones; 0: all", 0,
       1 << 24 },
     { 0, "initial-alphabet", OPT_TEXT, &initial_alphabet, "TEXT", "characters to have in any case", 0, 0 },
@@ -154,6 +158,8 @@ static int count_words(const struct tokenizer *t, int argc, char **argv, struct 
 static int frame(struct vocabulary *v)
 {
     vocabulary_init(v);
+    if (units == UNITS_CHARACTERS)
+        return characters_frame(v);
     if (model == VOCABULARY_WORDPIECE) {
         wordpiece_frame(v, letters == TOKENIZER_CASED);
         return 0;
@@ -169,26 +175,38 @@ static struct tokenizer *begin(void)
     return frame(&v) < 0 ? NULL : tokenizer_from_vocabulary(&v);
 }
 
+static const char *unknown_name(void)
+{
+    return unknown_token ? unknown_token : bert_role_names[TOKENIZER_UNKNOWN];
+}
+
 static struct learn_options options_for(const struct vocabulary *v)
 {
-    static const char *end_of_text[] = { end_of_text_name };
+    static const char *usual[] = { NULL, end_of_text_name };
+    usual[0] = unknown_name();
     int wordpiece = v->model == VOCABULARY_WORDPIECE;
     struct learn_options o = {
         .vocabulary_size = (uint32_t)vocabulary_size,
         .min_frequency = (uint64_t)min_frequency,
         .special = special_tokens.items,
         .special_count = special_tokens.count,
-        .all_bytes = alphabet != ALPHABET_SEEN,
+        .all_bytes = alphabet != ALPHABET_SEEN, /* of tokens of bytes */
         .initial = initial_alphabet,
         .alphabet_limit = (size_t)alphabet_limit,
     };
     if (special_tokens.count == 1 && !*special_tokens.items[0]) {
         o.special_count = 0;
     } else if (!special_tokens.count && !v->count) {
-        o.special = wordpiece ? (const char **)(uintptr_t)bert_role_names : end_of_text;
-        o.special_count = wordpiece ? TOKENIZER_ROLES : 1;
+        o.special = wordpiece ? (const char **)(uintptr_t)bert_role_names : usual + v->byte_level;
+        o.special_count = wordpiece ? TOKENIZER_ROLES : v->byte_level ? 1 : 2;
     }
     return o;
+}
+
+static int64_t find_special(const struct vocabulary *v, const char *name)
+{
+    int64_t id = vocabulary_find(v, name, strlen(name));
+    return id >= 0 && v->tokens[id].kind == TOKEN_ADDED ? id : -1;
 }
 
 /* What of the tokens has a meaning. */
@@ -197,6 +215,8 @@ static int name_roles(struct vocabulary *v)
     if (v->model != VOCABULARY_WORDPIECE) {
         if (v->end_of_text < 0)
             v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
+        if (!v->byte_level && !from_path)
+            v->roles[TOKENIZER_UNKNOWN] = find_special(v, unknown_name());
         return 0;
     }
     if (bert_roles(v) < 0)
@@ -219,15 +239,34 @@ static int learn_and_save(struct vocabulary *v, const struct counted_words *word
     return vocabulary_save(v, folder_path);
 }
 
-static int check_usage(void)
+static int check_special(void)
 {
-    if (!folder_path)
-        return err_usage("--output is wanted: the folder for the vocabulary");
-    for (size_t i = 0; i < special_tokens.count; i++)
+    int found = !special_tokens.count;
+    for (size_t i = 0; i < special_tokens.count; i++) {
         if (!*special_tokens.items[i] && special_tokens.count > 1)
             return err_usage("--special '' means none, and stands alone");
-    if (from_path && (tool_given("model") || tool_given("case") || tool_given("alphabet")))
-        return err_usage("--model, --case and --alphabet do not go with --from, which decides them");
+        found |= unknown_token && !strcmp(special_tokens.items[i], unknown_token);
+    }
+    if (unknown_token && units != UNITS_CHARACTERS)
+        return err_usage("--unknown goes with --units characters");
+    if (unknown_token && (!found || !*unknown_token))
+        return err_usage("--unknown '%s' is not among the special tokens", unknown_token);
+    return 0;
+}
+
+static int check_usage(void)
+{
+    static const char *const decided[] = { "model", "units", "unknown", "case", "alphabet" };
+    if (!folder_path)
+        return err_usage("--output is wanted: the folder for the vocabulary");
+    for (size_t i = 0; i < sizeof decided / sizeof *decided && from_path; i++)
+        if (tool_given(decided[i]))
+            return err_usage("--%s does not go with --from, which decides it", decided[i]);
+    if (check_special() < 0)
+        return -1;
+    if (units == UNITS_CHARACTERS && (model == VOCABULARY_WORDPIECE || alphabet == ALPHABET_BYTES))
+        return err_usage("--units characters goes with neither --model wordpiece, which is of them "
+                         "anyway, nor --alphabet bytes");
     if (model == VOCABULARY_WORDPIECE && alphabet == ALPHABET_BYTES)
         return err_usage("--alphabet bytes does not go with WordPiece, which is of characters");
     if (model != VOCABULARY_WORDPIECE && tool_given("case"))

@@ -64,10 +64,18 @@ static void config_print(const struct vocabulary *v, struct buf *out)
     buf_addf(out, "{\n  \"tokenizer_class\": \"%s\",\n  \"add_prefix_space\": %s",
              gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
              v->prefix_space ? "true" : "false");
-    static const char *const roles[] = { "bos_token", "eos_token", "unk_token" };
-    for (size_t i = 0; i < 3 && v->end_of_text >= 0; i++) {
-        buf_addf(out, ",\n  \"%s\": ", roles[i]);
-        token_print(v, (uint32_t)v->end_of_text, out);
+    int64_t unknown = v->roles[TOKENIZER_UNKNOWN];
+    const struct {
+        const char *role;
+        int64_t id;
+    } roles[] = { { "bos_token", v->end_of_text },
+                  { "eos_token", v->end_of_text },
+                  { "unk_token", unknown >= 0 ? unknown : v->end_of_text } };
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        if (roles[i].id < 0)
+            continue;
+        buf_addf(out, ",\n  \"%s\": ", roles[i].role);
+        token_print(v, (uint32_t)roles[i].id, out);
     }
     buf_adds(out, ",\n  \"clean_up_tokenization_spaces\": false,\n"
                   "  \"model_max_length\": 1000000000000000019884624838656\n}\n");

@@ -330,6 +330,16 @@ static int read_decoder(struct vocabulary *v, const struct js *value)
     return (v->decoder = decoder_new(value)) ? 0 : -1;
 }
 
+int characters_frame(struct vocabulary *v)
+{
+    static const char whitespace[] = "{\"type\":\"Whitespace\"}";
+    struct js *pre = js_parse(whitespace, sizeof whitespace - 1, "frame");
+    keep(v, POST_PROCESSOR, NULL);
+    int result = read_way_to_bpe(v, NULL, pre) < 0 ? -1 : read_decoder(v, NULL);
+    js_free(pre);
+    return result;
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static int read_root(struct vocabulary *v, const struct js *root)

@@ -192,6 +192,16 @@ Test(learn, an_alphabet_keeps_the_frequent_and_the_wanted)
     vocabulary_release(&v);
 }
 
+static void expect_tokens(const struct vocabulary *v, const char *const *want, uint32_t count)
+{
+    cr_assert_eq(v->count, count);
+    for (uint32_t id = 0; id < count; id++) {
+        size_t n = 0;
+        const char *token = vocabulary_bytes(v, id, &n);
+        cr_assert(n == strlen(want[id]) && !memcmp(token, want[id], n), "%u: %.*s", id, (int)n, token);
+    }
+}
+
 /* ---- WordPiece ---------------------------------------------------------------------------------- */
 
 Test(learn, wordpiece_has_first_characters_then_others_then_merges)
@@ -205,14 +215,35 @@ Test(learn, wordpiece_has_first_characters_then_others_then_merges)
     vocabulary_init(&v);
     wordpiece_frame(&v, 0);
     cr_assert_eq(learn(&v, &words, &o), 0, "%s", err_get());
-    cr_assert_eq(v.count, 8);
-    for (uint32_t id = 0; id < v.count; id++) {
-        size_t n = 0;
-        const char *token = vocabulary_bytes(&v, id, &n);
-        cr_assert(n == strlen(want[id]) && !memcmp(token, want[id], n), "%u: %.*s", id, (int)n, token);
-    }
+    expect_tokens(&v, want, 8);
     cr_assert_eq(v.merge_count, 0);
     counted_words_release(&words);
+    vocabulary_release(&v);
+}
+
+/* ---- characters ---------------------------------------------------------------------------------- */
+
+/* Letters as they stand alone, behind the first, at the end, and both. */
+Test(learn, characters_are_spelled_by_their_places)
+{
+    static const char *const want[] = { "a", "b", "\u00E9", "@b", "a.", "\u00E9.", "@a.", "@\u00E9.", "b\u00E9." };
+    static const char *const words[] = { "a", "ba", "b\u00E9", "b\u00E9", "ab\u00E9", "\u00E9" };
+    struct learn_options o = { .vocabulary_size = 9, .min_frequency = 2 };
+    struct word_counts *w = word_counts_new(0, NULL);
+    struct counted_words list = COUNTED_WORDS_INIT;
+    struct vocabulary v;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        word_counts_add(w, words[i], strlen(words[i]), 1);
+    cr_assert_eq(word_counts_join(&list, &w, 1, 1), 0);
+    vocabulary_init(&v);
+    cr_assert_eq(characters_frame(&v), 0, "%s", err_get());
+    strcpy(v.prefix, "@");
+    strcpy(v.suffix, ".");
+    cr_assert_eq(learn(&v, &list, &o), 0, "%s", err_get());
+    expect_tokens(&v, want, sizeof want / sizeof *want);
+    cr_assert_eq(v.merge_count, 1);
+    word_counts_free(w);
+    counted_words_release(&list);
     vocabulary_release(&v);
 }
 
