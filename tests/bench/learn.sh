@@ -1,0 +1,43 @@
+#!/bin/bash
+# learn.sh [MEGABYTES [ROUNDS]]: learning 30,000 tokens, wall clock, files included: on 12.9 MB of English with one
+# thread, ours and, in turn, Hugging Face's tokenizers, byte pairs and pairs of characters, medians; then ours on a
+# gigabyte, unless told, with two threads, and once more with words counted in 8 MiB, which must change nothing. The
+# text is WikiText-2 and books, over and over, with new words among them (corpus.c). Exits 1 where the merges differ
+# from the peer's, or with the memory.
+megabytes=${1:-1000} rounds=${2:-3}
+[ -d "$DATA/text" ] || { echo "learning: no $DATA"; exit 0; }
+cd "$(mktemp -d)" || exit 1
+trap 'rm -rf "$PWD"' EXIT
+# shellcheck disable=SC2046
+"${CC:-gcc}" -std=gnu11 -O2 -I"$ROOT" "$ROOT/tests/bench/corpus.c" "$ROOT/build/release/libtextmill.a" -o corpus \
+    $(pkg-config --libs libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson) -lm -lpthread || exit 1
+cat "$DATA"/wikitext/wikitext-2.train.tokens "$DATA"/text/{alice,moby_dick,tinyshakespeare,war_and_peace}.txt >base
+head -c 12900000 base >small
+./corpus "$megabytes" 1 base >large || exit 1
+TIMEFORMAT=%R status=0
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+ours() { tokenize train -q --vocab-size 30000 --units "$1" "${@:2}"; }
+theirs() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/learn.py" "$1" small theirs 2>/dev/null; }
+merges() { "$TEXTMILL_PYTHON" -c 'import json, sys; [print(*m) for m in json.load(open(sys.argv[1]))["model"]["merges"]]' "$1"; }
+for units in bytes characters; do
+    : >time-ours && : >time-theirs
+    for ((r = 0; r < rounds; r++)); do
+        { time ours $units -t 1 -o learned small || exit 1; } 2>>time-ours
+        theirs $units >>time-theirs
+    done
+    echo "$(median <time-ours) $(median <time-theirs)" | awk -v u=$units '{
+        printf "learning of 30,000 tokens of %s on 12.9 MB, one thread: %.2f s", u, $1
+        if ($2 > 0) printf "; tokenizers %.2f s, ratio %.1fx", $2, $2 / $1
+        else printf " (tokenizers is not installed)"; print "" }'
+    if [ -e theirs ]; then
+        cmp <(merges learned/tokenizer.json) <(merges theirs) || { echo "the merges differ" && status=1; }
+    fi
+done
+for units in bytes characters; do
+    { time tokenize train --vocab-size 30000 --units $units -t 2 -o learned large 2>said || exit 1; } 2>wall
+    echo "learning of 30,000 tokens of $units on $megabytes MB, two threads: $(tail -1 wall) s," \
+        "$(sed -n 's/.* \([0-9,]* words\).*\(peak .*\)/\1, \2/p' said)"
+    ours $units -t 2 --memory 8M -o again large || exit 1
+    diff -r learned again || { echo "another vocabulary with words counted in 8 MiB" && status=1; }
+done
+exit $status
