@@ -526,6 +526,7 @@ struct expander *expander_new(struct library *library, const struct expand_optio
     struct expander *x = mem_zalloc(1, sizeof *x);
     x->library = library;
     x->site = library_site(library);
+    x->magic = library_magic(library);
     x->options = *options;
     x->preprocessor = preprocessor_new(has_variants(x->site));
     buf_init(&x->out);

@@ -38,6 +38,7 @@ struct frame {
 struct expander {
     struct library *library;
     const struct dump_site *site;
+    const struct magic *magic;
     struct expand_options options;
     struct preprocessor *preprocessor;
     struct arena arena; /* of the page */

@@ -205,15 +205,27 @@ static int compare_word(const void *key, const void *item)
     return strcmp(key, ((const struct word *)item)->name);
 }
 
-int function_variable(struct expander *x, struct span name)
+static const struct word *find_english_word(const char *key)
+{
+    return bsearch(key, words, sizeof words / sizeof *words, sizeof *words, compare_word);
+}
+
+static const struct word *find_word(const struct expander *x, struct span name)
 {
     char key[NAME_MAX_BYTES];
-    if (!name.n || name.n >= sizeof key)
-        return 0;
-    memcpy(key, name.s, name.n);
-    key[name.n] = '\0';
-    const struct word *w =
-        bsearch(key, words, sizeof words / sizeof *words, sizeof *words, compare_word);
+    const struct word *w = NULL;
+    if (name.n && name.n < sizeof key) {
+        memcpy(key, name.s, name.n);
+        key[name.n] = '\0';
+        w = find_english_word(key);
+    }
+    const char *english = w ? NULL : magic_find(x->magic, name.s, name.n);
+    return english ? find_english_word(english) : w;
+}
+
+int function_variable(struct expander *x, struct span name)
+{
+    const struct word *w = find_word(x, name);
     if (!w)
         return 0;
     switch (w->kind) {
@@ -237,23 +249,31 @@ static int compare_function(const void *key, const void *item)
     return strcmp(key, ((const struct function *)item)->name);
 }
 
-static const struct function *find_function(const char *key)
+static const struct function *find_english(const char *key)
 {
     return bsearch(key, functions, sizeof functions / sizeof *functions, sizeof *functions,
                    compare_function);
 }
 
-int function_run(struct expander *x, struct span name, const struct function_call *c)
+static const struct function *find_function(const struct expander *x, struct span name)
 {
     char key[NAME_MAX_BYTES];
-    if (!name.n || name.n >= sizeof key)
-        return 0;
-    memcpy(key, name.s, name.n);
-    key[name.n] = '\0';
-    const struct function *f = find_function(key);
-    for (char *s = key; *s && !f; s++)
-        *s = *s >= 'A' && *s <= 'Z' ? (char)(*s | 0x20) : *s;
-    if (!f)
-        f = find_function(key);
+    const struct function *f = NULL;
+    if (name.n && name.n < sizeof key) {
+        memcpy(key, name.s, name.n);
+        key[name.n] = '\0';
+        f = find_english(key);
+        for (char *s = key; *s && !f; s++)
+            *s = *s >= 'A' && *s <= 'Z' ? (char)(*s | 0x20) : *s;
+        if (!f)
+            f = find_english(key);
+    }
+    const char *english = f ? NULL : magic_find(x->magic, name.s, name.n);
+    return english ? find_english(english) : f;
+}
+
+int function_run(struct expander *x, struct span name, const struct function_call *c)
+{
+    const struct function *f = find_function(x, name);
     return f && f->run(x, c, f->which);
 }

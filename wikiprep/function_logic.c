@@ -114,9 +114,12 @@ int function_expr(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-static int is_default(struct span s)
+static int is_default(const struct expander *x, struct span s)
 {
-    return span_is(s, "#default");
+    if (!s.n || *s.s != '#')
+        return 0;
+    const char *english = magic_find(x->magic, s.s, s.n);
+    return span_is(s, "#default") || (english && !strcmp(english, "#default"));
 }
 
 /* {{#switch: value | case | case = text | #default = text }}: cases without a text share the next
@@ -138,7 +141,7 @@ int function_switch(struct expander *x, const struct function_call *c, int which
                 struct span test = { x->out.data + mark, x->out.len - mark };
                 test = decoded(x, test);
                 found = number_equal(test, value);
-                if (!found && (found_default || is_default(test))) {
+                if (!found && (found_default || is_default(x, test))) {
                     otherwise = part->child;
                     has_default = 1;
                     found_default = 0;
@@ -155,7 +158,7 @@ int function_switch(struct expander *x, const struct function_call *c, int which
             last = expand_value(x, c, i);
             struct span test = decoded(x, last);
             found |= number_equal(test, value);
-            found_default |= !found && is_default(test);
+            found_default |= !found && is_default(x, test);
         }
     }
     size_t mark = x->out.len;

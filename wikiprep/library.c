@@ -21,6 +21,7 @@ enum {
 
 struct library {
     struct dump_site site;
+    struct magic *magic;
     struct buf date;
     struct arena titles;
     struct spill texts;
@@ -229,6 +230,7 @@ struct library *library_read(const char *path, int threads, const char *save)
     else if (save)
         output_abandon(&out);
     dump_close(d);
+    l->magic = magic_new(l->site.lang.data);
     if (!result)
         return l;
     library_free(l);
@@ -247,6 +249,7 @@ void library_free(struct library *l)
         free((void *)atomic_load(&l->pages[i].memo));
     }
     dump_site_release(&l->site);
+    magic_free(l->magic);
     buf_release(&l->date);
     arena_release(&l->titles);
     spill_release(&l->texts);
@@ -261,6 +264,11 @@ void library_free(struct library *l)
 const struct dump_site *library_site(const struct library *l)
 {
     return &l->site;
+}
+
+const struct magic *library_magic(const struct library *l)
+{
+    return l->magic;
 }
 
 const char *library_date(const struct library *l)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "wikiprep/dump.h"
+#include "wikiprep/magic.h"
 #include "wikiprep/preprocess.h"
 #include "wikiprep/title.h"
 
@@ -45,6 +46,9 @@ struct library *library_read(const char *path, int threads, const char *save);
 void library_free(struct library *l);
 
 const struct dump_site *library_site(const struct library *l);
+
+/* The magic words of the wiki's language. */
+const struct magic *library_magic(const struct library *l);
 
 /* The latest timestamp of the pages that were read: "2011-09-05T03:37:03Z". */
 const char *library_date(const struct library *l);

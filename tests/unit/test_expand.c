@@ -137,6 +137,30 @@ Test(expand, pages)
     CHECK("{{twice|a}}", "\n#REDIRECT [[Vorlage:Show]]"); /* one redirect is followed, no more */
 }
 
+/* Each language's own words, and English's; those of another language are templates that there are not. */
+Test(expand, words_of_other_languages)
+{
+    static const struct {
+        const char *lang, *text, *expected;
+    } cases[] = {
+        { "fr", "{{NOMPAGE}} {{PAGENAME}} {{#si: x|oui|non}} {{#SI=: a|b|oui|non}}", "Moon Moon oui non" },
+        { "fr", "{{#si=: a|b|oui|non}} {{#selon: x|y=1|#défaut=2}} {{MAJUS:é}} {{nompage}}", "non 2 É <ref/>" },
+        { "de", "{{SEITENNAME}} {{#wechsle: x|y=1|#standard=2}} {{klein:ÄB}} {{NOMPAGE}}", "Moon 2 äb <ref/>" },
+        { "es", "{{#si:|sí|no}} {{#según:a|a=1|2}} {{NOMBREDEPÁGINA}}", "no 1 Moon" },
+        { "ru", "{{НАЗВАНИЕ_СТРАНИЦЫ}} {{#Если:|да|нет}} {{ТЕКУЩИЙ_ГОД}}", "Moon нет 2011" },
+        { "he", "{{שם הדף}} {{#תנאי:1|כן|לא}}", "Moon כן" },
+        { "ja", "{{ページ名}} {{#もし:1|はい|いいえ}}", "Moon はい" },
+        { "zh", "{{页面名称}} {{#如果:1|是|否}}", "Moon 是" },
+        { "en", "{{NOMPAGE}}{{#si:1|2|3}}", "<ref/>{{#si:1|2|3}}" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct library *l = make_library(cases[i].lang, wiki, NULL);
+        cr_expect_str_eq(expand_in(l, "Moon", cases[i].text), cases[i].expected, "%s: %s: %s",
+                         cases[i].lang, cases[i].text, out.data);
+        library_free(l);
+    }
+}
+
 Test(expand, what_is_not_closed_is_text)
 {
     CHECK("{{show|a", "{{show|a");
