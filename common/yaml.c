@@ -10,6 +10,8 @@
 #include "common/file.h"
 #include "common/mem.h"
 
+enum { DEEPEST = 16 };
+
 struct walk {
     yaml_document_t *doc;
     struct yaml *out;
@@ -35,6 +37,11 @@ static int line_of(const yaml_node_t *n)
     return (int)n->start_mark.line + 1;
 }
 
+static int too_deep(const struct walk *w, const yaml_node_t *n)
+{
+    return err_set("%s:%d: nested too deeply", w->name, line_of(n));
+}
+
 /* A merged value never replaces one that is there (YAML merge key type, 2005). */
 static int put(struct walk *w, const char *key, const char *value, int line, int merged)
 {
@@ -45,16 +52,23 @@ static int put(struct walk *w, const char *key, const char *value, int line, int
     return 0;
 }
 
+/* The values of a list, and of the lists in it. */
 static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
 {
+    if (++w->depth > DEEPEST)
+        return too_deep(w, sequence);
     for (const yaml_node_item_t *i = sequence->data.sequence.items.start;
          i < sequence->data.sequence.items.top; i++) {
         const yaml_node_t *n = yaml_document_get_node(w->doc, *i);
-        if (!scalar(n))
+        if (n->type == YAML_MAPPING_NODE)
             return err_set("%s:%d: a list holds something that is no plain value", w->name,
                            line_of(n));
-        buf_addf(out, "%s%s", out->len ? "," : "", scalar(n));
+        if (scalar(n))
+            buf_addf(out, "%s%s", out->len ? "," : "", scalar(n));
+        else if (join(w, n, out) < 0)
+            return -1;
     }
+    w->depth--;
     return 0;
 }
 
@@ -92,8 +106,8 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
 {
     if (node->type != YAML_MAPPING_NODE)
         return err_set("%s:%d: a mapping is wanted here", w->name, line_of(node));
-    if (++w->depth > 16)
-        return err_set("%s:%d: nested too deeply", w->name, line_of(node));
+    if (++w->depth > DEEPEST)
+        return too_deep(w, node);
     int result = 0;
     struct buf key = BUF_INIT;
     for (int pass = 0; pass < 2 && !result; pass++) {

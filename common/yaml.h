@@ -2,8 +2,9 @@
  * yaml.h - a YAML configuration as a flat list of key = value.
  *
  * Read through libyaml: mappings of scalars, sections (a mapping in a mapping; its keys are
- * "section.key"), sequences of scalars (values joined by ","), anchors, aliases and merge keys
- * ("<<"). Every value remembers its line, for errors. Duplicate keys are errors.
+ * "section.key"), sequences of scalars and of such sequences (all values joined by ","), anchors,
+ * aliases and merge keys ("<<"). Every value remembers its line, for errors. Duplicate keys are
+ * errors.
  */
 #ifndef TEXTMILL_YAML_H
 #define TEXTMILL_YAML_H

@@ -12,16 +12,28 @@
 #include "common/mem.h"
 
 /* A key of theirs, in small letters and with '-'. `option`: what it is here; `words`: values of
- * theirs and of ours, "theirs=ours ...". Without an option it has no place: `why`, or nothing to
- * say (NULL). */
+ * theirs and of ours, "theirs=ours ...". Without an option it has no place: `words` are then the
+ * values that mean nothing, and `why` is what to say of any other; or of all, without words. */
 struct foreign {
     const char *key, *option, *words, *why;
 };
 
 #define F32 "sums here are f32, which small gradients do not leave: there is nothing to scale"
+#define NO_HALF "there is no half precision here: f32, or --precision bf16"
+#define ALWAYS_F32 "sums, weights and moments here are f32, which loses nothing"
 #define PLACEMENT "a model is in one memory here, not spread over the memories of many chips"
 #define CHIP "it tunes the compiler of one vendor's chip; here there is a processor and no such compiler"
 #define PARALLEL "processes, not a key, say how many train together"
+#define AT_ONCE "every update is seen at once: there is no device to wait for"
+#define STORE "--memmap-dir says what stays in memory"
+#define RECOMPUTE "--recompute says what backward computes again"
+#define CHUNKS "logits are always made in chunks here"
+#define COMPILE "nothing is compiled when training starts; --dry-run plans only"
+#define AHEAD "batches are read ahead by one thread, which suffices"
+#define NO_CORRECTION "lambnobiascorrection" /* an optimizer and a setting of it in one word */
+
+/* Of another model, which no file can want without meaning it. */
+static const char unmade[] = "no model is made so here";
 
 static const struct foreign table[] = {
     /* models */
@@ -34,12 +46,12 @@ static const struct foreign table[] = {
     { "n-inner", "inner", NULL, NULL },
     { "intermediate-size", "inner", NULL, NULL },
     { "n-positions", "positions", NULL, NULL },
-    { "n-ctx", "positions", NULL, NULL },
     { "max-position-embeddings", "positions", NULL, NULL },
+    { "max-positional-length", "positions", NULL, NULL },
     { "vocab-size", "vocabulary", NULL, NULL },
     { "resid-pdrop", "dropout", NULL, NULL },
     { "embd-pdrop", "dropout", NULL, NULL },
-    { "attn-pdrop", "dropout", NULL, NULL },
+    { "attn-pdrop", "attention-dropout", NULL, NULL },
     { "dropout-prob", "dropout", NULL, NULL },
     { "hidden-dropout-prob", "dropout", NULL, NULL },
     { "attention-probs-dropout-prob", "attention-dropout", NULL, NULL },
@@ -58,26 +70,58 @@ static const struct foreign table[] = {
     { "max-len", "sequence-length", NULL, NULL },
     { "batch-size", "micro-batch-size", NULL, NULL },
     { "base-learning-rate", "learning-rate", NULL, NULL },
+    { "maximum", "learning-rate", NULL, NULL },
     { "lr-schedule", "schedule",
       "polynomial_decay=polynomial natural_exponential=exponential", NULL },
     { "lr-warmup", "warmup", NULL, NULL },
-    { "optimiser", "optimizer", "lambnobiascorrection=lamb", NULL },
+    { "lr-warmup-steps", "warmup", NULL, NULL },
+    { "warmup-proportion", "warmup", NULL, NULL },
+    { "optimiser", "optimizer", NO_CORRECTION "=lamb", NULL },
+    { "optimizer", "optimizer", NO_CORRECTION "=lamb", NULL },
     { "optimiser-epsilon", "adam-epsilon", NULL, NULL },
     { "optimiser-beta1", "beta1", NULL, NULL },
     { "optimiser-beta2", "beta2", NULL, NULL },
     { "use-debiasing", "bias-correction", NULL, NULL },
+    { "weight-decay-rate", "weight-decay", NULL, NULL },
     { "training-steps", "steps", NULL, NULL },
+    { "num-train-steps", "steps", NULL, NULL },
+    { "num-epochs", "epochs", NULL, NULL },
     { "max-gradient-norm", "clip", NULL, NULL },
+    { "gradient-clipping", "clip", NULL, NULL },
+    { "random-seed", "seed", NULL, NULL },
     { "train-file", "data", NULL, NULL },
+    { "train-path", "data", NULL, NULL },
+    { "tfrecord-path", "data", NULL, NULL },
+    { "data-prefix", "data", NULL, NULL },
     { "input-files", "data", NULL, NULL },
     { "steps-per-ckpts", "save-every", NULL, NULL },
     { "checkpoint-steps", "save-every", NULL, NULL },
+    { "save-per-steps", "save-every", NULL, NULL },
     { "steps-per-logs", "log-every", NULL, NULL },
+    { "log-steps", "log-every", NULL, NULL },
     { "checkpoint-output-dir", "output", NULL, NULL },
+    { "checkpoint-path", "output", NULL, NULL },
+    { "save-model-path", "output", NULL, NULL },
+    { "save-path", "output", NULL, NULL },
     { "start-from-ckpt", "start-from", NULL, NULL },
+    { "init-checkpoint", "start-from", NULL, NULL },
+    { "checkpoint-input-dir", "start-from", NULL, NULL },
+    { "pretrained-checkpoint", "start-from", NULL, NULL },
+    { "resume-training-from-checkpoint", "resume", NULL, NULL },
 
-    /* of a model's folder, and of no weight */
-    { "activation-function", NULL, NULL, NULL },
+    /* of a model that is made in one way here */
+    { "activation-function", NULL, "gelu gelu_new gelu_pytorch_tanh", unmade },
+    { "position-embedding-type", NULL, "absolute", unmade },
+    { "tie-word-embeddings", NULL, "true", unmade },
+    { "add-cross-attention", NULL, "false", unmade },
+    { "is-decoder", NULL, "false", unmade },
+    { "scale-attn-weights", NULL, "true", unmade },
+    { "scale-attn-by-inverse-layer-idx", NULL, "false", unmade },
+    { "use-qkv-bias", NULL, "true", "queries, keys and values have biases, as other programs expect" },
+    { "use-attention-projection-bias", NULL, "true", "the projection has a bias, as other programs expect" },
+
+    /* that say nothing about a training */
+    { "n-ctx", NULL, NULL, NULL },
     { "architectures", NULL, NULL, NULL },
     { "bos-token-id", NULL, NULL, NULL },
     { "eos-token-id", NULL, NULL, NULL },
@@ -86,62 +130,145 @@ static const struct foreign table[] = {
     { "dtype", NULL, NULL, NULL },
     { "transformers-version", NULL, NULL, NULL },
     { "use-cache", NULL, NULL, NULL },
+    { "output-past", NULL, NULL, NULL },
+    { "gradient-checkpointing", NULL, NULL, NULL },
+    { "reorder-and-upcast-attn", NULL, NULL, NULL },
+    { "classifier-dropout", NULL, NULL, NULL },
     { "summary-activation", NULL, NULL, NULL },
     { "summary-first-dropout", NULL, NULL, NULL },
     { "summary-proj-to-labels", NULL, NULL, NULL },
     { "summary-type", NULL, NULL, NULL },
     { "summary-use-proj", NULL, NULL, NULL },
-    { "position-embedding-type", NULL, NULL, NULL },
-    { "tie-word-embeddings", NULL, NULL, NULL },
+    { "directionality", NULL, NULL, NULL },
+    { "pooler-fc-size", NULL, NULL, NULL },
+    { "pooler-num-attention-heads", NULL, NULL, NULL },
+    { "pooler-num-fc-layers", NULL, NULL, NULL },
+    { "pooler-size-per-head", NULL, NULL, NULL },
+    { "pooler-type", NULL, NULL, NULL },
+    { "name-or-path", NULL, NULL, NULL },
     { "name-suffix", NULL, NULL, NULL },
     { "wandb", NULL, NULL, NULL },
+    { "use-wandb", NULL, NULL, NULL },
+    { "no-logs", NULL, NULL, NULL },
+    { "log-dir", NULL, NULL, NULL },
+    { "steps-per-tensorboard", NULL, NULL, NULL },
+    { "checkpoint-model", NULL, NULL, NULL },
     { "do-train", NULL, NULL, NULL },
+    { "do-validation", NULL, NULL, NULL },
+    { "static-mask", NULL, NULL, NULL },
     { "duplication-factor", NULL, NULL, NULL },
+    { "duplicate-factor", NULL, NULL, NULL },
+    { "use-qkv-split", NULL, NULL, NULL },
 
-    /* of a model that is not made here */
-    { "use-qkv-bias", NULL, NULL, "queries, keys and values have biases, as other programs expect" },
-    { "use-attention-projection-bias", NULL, NULL, "the projection has a bias, as other programs expect" },
-
-    /* of one kind of machine */
+    /* of one kind of machine, or of one program */
+    { "precision", "precision", "32=f32 fp32=f32 16= 16.16= 16.32= fp16=", NO_HALF },
     { "loss-scaling", NULL, NULL, F32 },
     { "auto-loss-scaling", NULL, NULL, F32 },
-    { "stochastic-rounding", NULL, NULL, "weights and moments here are f32, which loses nothing" },
-    { "partials-type", NULL, NULL, "sums here are always f32" },
-    { "enable-half-partials", NULL, NULL, "sums here are always f32" },
-    { "increase-optimiser-precision", NULL, NULL, "updates here are always f32" },
-    { "device-iterations", NULL, NULL, "every update is seen at once: there is no device to wait for" },
-    { "batches-per-step", NULL, NULL, "every update is seen at once: there is no device to wait for" },
+    { "stochastic-rounding", NULL, NULL, ALWAYS_F32 },
+    { "partials-type", NULL, NULL, ALWAYS_F32 },
+    { "enable-half-partials", NULL, NULL, ALWAYS_F32 },
+    { "enable-half-first-order-momentum", NULL, NULL, ALWAYS_F32 },
+    { "increase-optimiser-precision", NULL, NULL, ALWAYS_F32 },
+    { "device-iterations", NULL, NULL, AT_ONCE },
+    { "batches-per-step", NULL, NULL, AT_ONCE },
     { "io-tiles", NULL, NULL, CHIP },
     { "available-memory-proportion", NULL, NULL, CHIP },
     { "matmul-proportion", NULL, NULL, CHIP },
     { "disable-graph-outlining", NULL, NULL, CHIP },
     { "outline-hidden-layers", NULL, NULL, CHIP },
-    { "fp-exceptions", NULL, NULL, "a loss that is no number ends the run in any case" },
+    { "no-outlining", NULL, NULL, CHIP },
     { "scheduler", NULL, NULL, CHIP },
     { "max-cross-replica-sum-buffer-size", NULL, NULL, CHIP },
     { "custom-ops", NULL, NULL, CHIP },
-    { "executable-cache-dir", NULL, NULL, "nothing is compiled when training starts" },
-    { "compile-only", NULL, NULL, "nothing is compiled when training starts; --dry-run plans only" },
+    { "code-load", NULL, NULL, CHIP },
+    { "remap-logit", NULL, NULL, CHIP },
+    { "fp-exceptions", NULL, NULL, "a loss that is no number ends the run in any case" },
+    { "executable-cache-dir", NULL, NULL, COMPILE },
+    { "compile-only", NULL, NULL, COMPILE },
     { "pipeline-schedule", NULL, NULL, PLACEMENT },
+    { "pipeline-stages", NULL, NULL, PLACEMENT },
+    { "device-mapping", NULL, NULL, PLACEMENT },
     { "hidden-layers-per-stage", NULL, NULL, PLACEMENT },
     { "embeddings-placement", NULL, NULL, PLACEMENT },
     { "layers-per-ipu", NULL, NULL, PLACEMENT },
     { "ipus-per-replica", NULL, NULL, PLACEMENT },
-    { "offload-weight-update-variables", NULL, NULL, "--memmap-dir says what stays in memory" },
-    { "optimizer-state-offchip", NULL, NULL, "--memmap-dir says what stays in memory" },
-    { "recomputation-mode", NULL, NULL, "--recompute says what backward computes again" },
-    { "xla-recompute", NULL, NULL, "--recompute says what backward computes again" },
-    { "logits-matmul-serialization-factor", NULL, NULL, "logits are always made in chunks here" },
-    { "embedding-serialization-factor", NULL, NULL, "logits are always made in chunks here" },
+    { "offload-weight-update-variables", NULL, NULL, STORE },
+    { "variable-offloading", NULL, NULL, STORE },
+    { "min-remote-tensor-size", NULL, NULL, STORE },
+    { "optimizer-state-offchip", NULL, NULL, STORE },
+    { "extended-memory", NULL, NULL, STORE },
+    { "recomputation-mode", NULL, NULL, RECOMPUTE },
+    { "enable-recomputation", NULL, NULL, RECOMPUTE },
+    { "recompute-checkpoint-every-layer", NULL, NULL, RECOMPUTE },
+    { "recompute-checkpoint-layers", NULL, NULL, RECOMPUTE },
+    { "xla-recompute", NULL, NULL, RECOMPUTE },
+    { "logits-matmul-serialization-factor", NULL, NULL, CHUNKS },
+    { "embedding-serialization-factor", NULL, NULL, CHUNKS },
+    { "matmul-serialize-factor", NULL, NULL, CHUNKS },
+    { "enable-sequence-serialized", NULL, NULL, CHUNKS },
+    { "serialized-seq-len", NULL, NULL, CHUNKS },
+    { "attention-serialisation", NULL, NULL, "attention is always computed in blocks of queries here" },
     { "reduction-type", NULL, NULL, "the loss here is the mean over the labels of the global batch" },
-    { "parallell-io-threads", NULL, NULL, "batches are read ahead by one thread, which suffices" },
+    { "lr-decay-steps", NULL, NULL, "a schedule ends with the training: give --steps" },
+    { "save-per-epochs", NULL, NULL, "--save-every counts updates" },
+    { "restoring", NULL, "false", "--resume goes on from the latest checkpoint of the output" },
+    { "restore-dir", NULL, NULL, "--resume goes on from the latest checkpoint of the output" },
+    { "restore-path", NULL, NULL, "--resume goes on from the latest checkpoint of the output" },
+    { "dataset", NULL, NULL, "--data names files, or is the word generated" },
+    { "synthetic-data", NULL, "false", "--data generated does that" },
+    { "generated-data", NULL, "false", "--data generated does that" },
+    { "packed-data", NULL, NULL, "the data itself says whether it is packed" },
+    { "packing-factor", NULL, NULL, "the data itself says whether it is packed" },
+    { "max-sequences-per-pack", NULL, NULL, "the data itself says whether it is packed" },
+    { "parallell-io-threads", NULL, NULL, AHEAD },
+    { "parallel-io-threads", NULL, NULL, AHEAD },
+    { "num-workers", NULL, NULL, AHEAD },
+    { "dataloader-workers", NULL, NULL, AHEAD },
+    { "async-dataloader", NULL, NULL, AHEAD },
     { "data-parallel", NULL, NULL, PARALLEL },
     { "tensor-parallel", NULL, NULL, PARALLEL },
+    { "tensor-parallel-1", NULL, NULL, PARALLEL },
+    { "tensor-parallel-2", NULL, NULL, PARALLEL },
     { "replication-factor", NULL, NULL, PARALLEL },
+    { "replicated-tensor-sharding", NULL, NULL, PARALLEL },
+    { "rts-activations", NULL, NULL, PARALLEL },
 };
 
 /* Micro-batches of an update that are taken one after the other, or at once on several chips. */
-static const char *const factors[] = { "pipeline-depth", "gradient-accumulation", "replicas" };
+static const char *const factors[] = { "pipeline-depth", "gradient-accumulation",
+                                       "gradient-accumulation-count", "replicas" };
+
+/* What the trainers on TensorFlow 1 take where their file, of the task "pretraining", is silent. */
+static const char *const silent[][2] = {
+    { "layers", "12" },          { "width", "768" },        { "heads", "12" },
+    { "positions", "512" },      { "vocabulary", "31528" }, { "types", "16" },
+    { "epsilon", "1e-3" },       { "gelu", "tanh" },        { "bare-head", "true" },
+    { "dropout", "0.1" },        { "attention-dropout", "0.1" },
+    { "sequence-length", "128" }, { "mask-tokens", "20" },
+    { "optimizer", "sgd" },      { "momentum", "0.984375" },
+    { "beta2", "0.999" },        { "adam-epsilon", "1e-4" }, { "bias-correction", "false" },
+    { "schedule", "exponential" }, { "learning-rate", "2e-5" }, { "minimum-learning-rate", "0" },
+    { "warmup", "0" },           { "clip", "0" },           { "weight-decay", "0" },
+    { "save-every", "10" },      { "log-every", "1" },
+};
+
+/* Keys of one file that are left out for one reason. */
+struct left_out {
+    const char *why;
+    struct buf keys;
+};
+
+/* A file on its way. */
+struct translation {
+    struct yaml *y;
+    const char *path;
+    int pretraining;         /* it is one of TensorFlow 1's, see `silent` */
+    int64_t product;         /* of the factors */
+    int factor_line;         /* of the last; 0: none */
+    int no_correction;       /* the line that says so; 0: none */
+    struct left_out *out;
+    size_t out_count, out_cap;
+};
 
 static const struct foreign *find(const char *key)
 {
@@ -159,11 +286,12 @@ static int is_factor(const char *key)
     return 0;
 }
 
-/* The last part of a key, in small letters and with '-'. */
+/* The last part of a key, in small letters and with '-', none of which begins it. */
 static void plain_key(char out[64], const char *key)
 {
     const char *dot = strrchr(key, '.');
-    snprintf(out, 64, "%s", dot ? dot + 1 : key);
+    key = dot ? dot + 1 : key;
+    snprintf(out, 64, "%s", key + strspn(key, "_"));
     for (char *c = out; *c; c++)
         *c = *c == '_' ? '-' : *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
 }
@@ -175,21 +303,20 @@ static void set_text(char **to, const char *text)
     *to = copy;
 }
 
-/* The value in small letters, and by `words`. */
-static void translate_word(char **value, const char *words)
+/* Whether `value` is one of the words "theirs theirs=ours ...": 1, with ours in `to` if there is an
+ * equals sign, or 0. */
+static int find_word(const char *words, const char *value, char to[32])
 {
-    for (char *c = *value; *c; c++)
-        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
-    size_t n = strlen(*value);
+    size_t n = strlen(value);
     for (const char *w = words; w && *w; w += strcspn(w, " "), w += *w == ' ') {
-        size_t theirs = strcspn(w, "="), all = strcspn(w, " ");
-        if (theirs != n || memcmp(w, *value, n))
+        size_t theirs = strcspn(w, "= "), all = strcspn(w, " ");
+        if (theirs != n || memcmp(w, value, n))
             continue;
-        char ours[32];
-        snprintf(ours, sizeof ours, "%.*s", (int)(all - theirs - 1), w + theirs + 1);
-        set_text(value, ours);
-        return;
+        snprintf(to, 32, "%.*s", w[theirs] == '=' ? (int)(all - theirs - 1) : (int)n,
+                 w + (w[theirs] == '=' ? theirs + 1 : 0));
+        return 1;
     }
+    return 0;
 }
 
 /* What two names of one thing say must be the same; the second goes. 1 when it went. */
@@ -210,26 +337,75 @@ static int merge(struct yaml *y, size_t i, const char *path)
     return 0;
 }
 
-/* Item i, whose key is none of ours: 1 when it went, 0, or -1. */
-static int translate(struct yaml *y, size_t i, const char *key, const char *path)
+/* Item i has no place: an error, unless it was written for another kind of machine. */
+static int leave_out(struct translation *t, size_t i, const char *key, const char *why)
 {
-    struct yaml_item *item = &y->items[i];
-    const struct foreign *f = find(key);
-    int null = !strcmp(item->value, "null") || !strcmp(item->value, "~");
-    if (!f)
-        return 0; /* an option of ours, or unknown: who reads the options says so */
-    if (f->option && !null) {
-        set_text(&item->key, f->option);
-        if (f->words || !strcmp(f->option, "optimizer"))
-            translate_word(&item->value, f->words);
-        return merge(y, i, path);
+    const struct yaml_item *item = &t->y->items[i];
+    size_t k = 0;
+    if (why == unmade)
+        return err_set("%s:%d: '%s' is %s: %s", t->path, item->line, key, item->value, why);
+    if (!file_ends_with(t->path, ".json"))
+        return err_set("%s:%d: there is no '%s' here: %s", t->path, item->line, key, why);
+    while (k < t->out_count && strcmp(t->out[k].why, why))
+        k++;
+    if (k == t->out_count) {
+        mem_grow(t->out, t->out_cap, t->out_count + 1);
+        t->out[t->out_count++] = (struct left_out){ .why = why, .keys = BUF_INIT };
     }
-    if (f->why && !file_ends_with(path, ".json"))
-        return err_set("%s:%d: there is no '%s' here: %s", path, item->line, key, f->why);
-    if (f->why)
-        log_warn("%s:%d: '%s' is left out: %s", path, item->line, key, f->why);
-    yaml_remove(y, i);
+    buf_addf(&t->out[k].keys, "%s%s", t->out[k].keys.len ? ", " : "", key);
+    yaml_remove(t->y, i);
     return 1;
+}
+
+/* Item i, whose key is in the table: 1 when it went, 0, or -1. */
+static int translate(struct translation *t, size_t i, const char *key, const struct foreign *f)
+{
+    struct yaml_item *item = &t->y->items[i];
+    char word[32];
+    int none = !*item->value || !strcmp(item->value, "null") || !strcmp(item->value, "~");
+    if (!none && f->words)
+        for (char *c = item->value; *c; c++)
+            *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
+    int known = !none && find_word(f->words, item->value, word);
+    if (known && !*word) /* a word for which there is none here */
+        return leave_out(t, i, key, f->why);
+    if (f->option && !none) {
+        if (!strcmp(item->value, NO_CORRECTION))
+            t->no_correction = item->line;
+        set_text(&item->key, f->option);
+        if (known)
+            set_text(&item->value, word);
+        return merge(t->y, i, t->path);
+    }
+    if (!none && !known && f->why)
+        return leave_out(t, i, key, f->why);
+    yaml_remove(t->y, i);
+    return 1;
+}
+
+/* Item i: 1 when it went, 0, or -1. */
+static int take(struct translation *t, size_t i)
+{
+    struct yaml_item *item = &t->y->items[i];
+    char key[64];
+    if (!strncmp(item->key, "task_specific_params.", 21)) {
+        yaml_remove(t->y, i);
+        return 1;
+    }
+    plain_key(key, item->key);
+    if (is_factor(key)) {
+        t->product *= strtoll(item->value, NULL, 10);
+        t->factor_line = item->line;
+        yaml_remove(t->y, i);
+        return 1;
+    }
+    if (t->pretraining && !strcmp(key, "epsilon")) /* they have none of the layer norms */
+        snprintf(key, sizeof key, "adam-epsilon");
+    const struct foreign *f = find(key);
+    if (f)
+        return translate(t, i, key, f);
+    set_text(&item->key, key); /* ours, or unknown: who reads the options says so */
+    return 0;
 }
 
 static void add(struct yaml *y, const char *key, const char *value, int line)
@@ -238,12 +414,13 @@ static void add(struct yaml *y, const char *key, const char *value, int line)
     y->items[y->count++] = (struct yaml_item){ mem_strdup(key), mem_strdup(value), line };
 }
 
-/* "lr_schedule_by_step": { "0": 1e-5, ... } becomes rates and the custom schedule. */
+/* "lr_schedule_by_step": { "0": 1e-5, ... } becomes rates, if the schedule looks at them. */
 static void gather_rates(struct yaml *y)
 {
     static const char section[] = "lr_schedule_by_step.";
+    const char *schedule = yaml_get(y, "lr_schedule");
+    int looks = !schedule || !strcmp(schedule, "custom"), line = 0;
     struct buf rates = BUF_INIT;
-    int line = 0;
     for (size_t i = 0; i < y->count;) {
         if (strncmp(y->items[i].key, section, sizeof section - 1)) {
             i++;
@@ -254,41 +431,78 @@ static void gather_rates(struct yaml *y)
                  y->items[i].value);
         yaml_remove(y, i);
     }
-    if (rates.len)
+    if (rates.len && looks)
         add(y, "rates", rates.data, line);
     buf_release(&rates);
 }
 
+/* The global batch, which they give as micro-batches and how many of them. */
+static int multiply(const struct translation *t)
+{
+    const char *micro = yaml_get(t->y, "micro-batch-size");
+    int64_t size = micro ? strtoll(micro, NULL, 10) : 0;
+    char global[32];
+    if (!t->factor_line)
+        return 0;
+    if (t->product < 1 || size < 1)
+        return err_set("%s:%d: micro-batches by the update need a batch size of at least 1", t->path,
+                       t->factor_line);
+    snprintf(global, sizeof global, "%" PRId64, t->product * size);
+    add(t->y, "global-batch-size", global, t->factor_line);
+    return 0;
+}
+
+static void set_default(struct yaml *y, const char *key, const char *value, int line)
+{
+    if (!yaml_get(y, key))
+        add(y, key, value, line);
+}
+
+/* What a file means that does not say it. */
+static void fill_in(const struct translation *t)
+{
+    struct yaml *y = t->y;
+    if (t->no_correction)
+        set_default(y, "bias-correction", "false", t->no_correction);
+    if (yaml_get(y, "mask-tokens") || yaml_get(y, "types")) /* only a BERT has them */
+        set_default(y, "task", "bert", 1);
+    for (size_t i = 0; i < sizeof silent / sizeof *silent && t->pretraining; i++)
+        set_default(y, silent[i][0], silent[i][1], 1);
+    if (t->pretraining && !yaml_get(y, "steps"))
+        set_default(y, "epochs", "300", 1);
+    const char *dropout = yaml_get(y, "dropout"), *attention = yaml_get(y, "attention-dropout");
+    for (size_t i = 0; i < y->count; i++) {
+        struct yaml_item *item = &y->items[i];
+        if (t->pretraining && !strcmp(item->key, "gelu"))
+            set_text(&item->value, "tanh"); /* their only form, whatever its name */
+        if (dropout && attention && !strcmp(item->key, "attention-dropout") &&
+            strtod(dropout, NULL) == strtod(attention, NULL))
+            yaml_remove(y, i--); /* as --dropout, so that this option changes both */
+    }
+}
+
+/* One line a reason. */
+static void say_left_out(struct translation *t)
+{
+    for (size_t i = 0; i < t->out_count; i++) {
+        log_warn("%s: left out %s: %s", t->path, t->out[i].keys.data, t->out[i].why);
+        buf_release(&t->out[i].keys);
+    }
+    free(t->out);
+}
+
 int foreign_translate(struct yaml *y, const char *path)
 {
-    char key[64], global[32];
-    int64_t product = 1, micro = 0;
-    int line = 0;
+    const char *task = yaml_get(y, "task");
+    struct translation t = { .y = y, .path = path, .product = 1,
+                             .pretraining = task && !strcmp(task, "pretraining") };
+    int result = 0;
     gather_rates(y);
-    for (size_t i = 0; i < y->count;) {
-        plain_key(key, y->items[i].key);
-        if (is_factor(key)) {
-            product *= strtoll(y->items[i].value, NULL, 10);
-            line = y->items[i].line;
-            yaml_remove(y, i);
-            continue;
-        }
-        int gone = !strncmp(y->items[i].key, "task_specific_params.", 21);
-        if (gone)
-            yaml_remove(y, i);
-        else if ((gone = translate(y, i, key, path)) < 0)
-            return -1;
-        if (!gone && !strcmp(y->items[i].key, "micro-batch-size"))
-            micro = strtoll(y->items[i].value, NULL, 10);
-        i += !gone;
-    }
-    /* who masks words trains a BERT */
-    if (yaml_get(y, "mask-tokens") && !yaml_get(y, "task"))
-        add(y, "task", "bert", 1);
-    if (line && (product < 1 || micro < 1))
-        return err_set("%s:%d: micro-batches by the update need a batch size of at least 1", path, line);
-    snprintf(global, sizeof global, "%" PRId64, product * micro);
-    if (line)
-        add(y, "global-batch-size", global, line);
+    for (size_t i = 0; i < y->count && result >= 0; i += result == 0)
+        result = take(&t, i);
+    say_left_out(&t);
+    if (result < 0 || multiply(&t) < 0)
+        return -1;
+    fill_in(&t);
     return 0;
 }
