@@ -26,27 +26,53 @@ static int put_line(struct record_shard *s, uint64_t offset, uint64_t bytes)
     return output_write(&s->index, s->line.data, s->line.len);
 }
 
-/* Finds the good records of the file at `path`, which the index gets, and goes on after them. */
+/* The file that is there: 1, 0 when it is none to go on with, as what is packed as a whole is good
+ * as a whole only; -1. */
+static int open_old(struct record_shard *s, enum compression how, const char *path)
+{
+    if (how != COMPRESS_NONE) {
+        int whole = record_file_salvage(&s->old, path);
+        return whole <= 0 ? whole : s->old.how == how;
+    }
+    if (file_map(&s->old.packed, path) < 0)
+        return -1;
+    s->old.records = s->old.packed;
+    return 1;
+}
+
+/* Counts the good records of the file, which the index gets. */
+static int find_kept(struct record_shard *s)
+{
+    struct record r;
+    for (; record_read(&s->old.records, s->kept_bytes, &r) > 0; s->kept_records++) {
+        if (!s->compress && put_line(s, s->kept_bytes, record_end(&r) - s->kept_bytes) < 0)
+            return -1;
+        s->kept_bytes = record_end(&r);
+    }
+    return 0;
+}
+
+/* Goes on after the good records of the file at `path`, or makes it anew. */
 static int keep(struct record_shard *s, const struct shard_set *set, const char *name,
                 const char *path)
 {
-    struct record r;
-    uint64_t bytes = 0;
-    if (file_map(&s->old, path) < 0)
+    int there = open_old(s, set->compression, path);
+    if (there < 0 || (there && find_kept(s) < 0))
         return -1;
-    for (; record_read(&s->old, bytes, &r) > 0; s->kept_records++, bytes = record_end(&r))
-        if (put_line(s, bytes, record_end(&r) - bytes) < 0)
-            return -1;
-    s->kept_bytes = bytes;
+    s->whole = there && s->compress && s->kept_bytes == s->old.records.bytes;
+    if (s->compress && !s->whole) {
+        s->kept_records = s->kept_bytes = 0;
+        return shard_open(&s->data, set->dir, name);
+    }
+    uint64_t bytes = s->whole ? s->old.packed.bytes : s->kept_bytes;
     return shard_resume(&s->data, set->dir, name, s->kept_records, bytes,
-                        crc32c(0, s->old.data, bytes));
+                        crc32c(0, s->old.packed.data, bytes));
 }
 
 int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number)
 {
     struct buf name = BUF_INIT, path = BUF_INIT;
     int result = 0;
-    assert(!set->resume || set->compression == COMPRESS_NONE);
     *s = (struct record_shard) {
         .resume = set->resume, .frame = BUF_INIT, .packed = BUF_INIT, .line = BUF_INIT
     };
@@ -85,7 +111,7 @@ static int compare(struct record_shard *s)
 {
     uint64_t left = s->kept_bytes - s->compared;
     if (s->frame.len > left ||
-        memcmp(s->old.data + s->compared, s->frame.data, s->frame.len) != 0)
+        memcmp(s->old.records.data + s->compared, s->frame.data, s->frame.len) != 0)
         return other_records(s);
     s->compared += s->frame.len;
     return 0;
@@ -111,6 +137,8 @@ int record_shard_put(struct record_shard *s, const void *message, size_t n)
     record_frame(&s->frame, message, n);
     if (s->compared < s->kept_bytes)
         return compare(s);
+    if (s->whole)
+        return other_records(s);
     s->data.records++;
     return s->compress ? put_packed(s) : put_plain(s);
 }
@@ -121,7 +149,7 @@ int record_shard_close(struct record_shard *s)
 {
     if (s->compared < s->kept_bytes)
         return other_records(s);
-    if (s->compress) {
+    if (s->compress && !s->whole) {
         buf_clear(&s->packed);
         compress_end(s->compress, &s->packed);
         if (shard_write(&s->data, s->packed.data, s->packed.len) < 0)
@@ -139,7 +167,7 @@ void record_shard_release(struct record_shard *s)
     shard_release(&s->data);
     output_abandon(&s->index);
     compress_free(s->compress);
-    file_unmap(&s->old);
+    record_file_close(&s->old);
     buf_release(&s->frame);
     buf_release(&s->packed);
     buf_release(&s->line);

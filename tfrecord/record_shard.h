@@ -11,13 +11,14 @@
 #include "common/file.h"
 #include "tfrecord/compress.h"
 #include "tfrecord/manifest.h"
+#include "tfrecord/record_file.h"
 
 /* The shards of a data set: where they are, how many, and how they are written. */
 struct shard_set {
     const char *dir;
     uint32_t count;
     enum compression compression;
-    int resume; /* go on with plain files that stand in `dir`; leave them there after an error */
+    int resume; /* go on with files that stand in `dir`; leave them there after an error */
 };
 
 struct record_shard {
@@ -25,14 +26,16 @@ struct record_shard {
     struct output index;       /* not open when compressed */
     struct compress *compress; /* NULL: plain */
     int resume;
-    struct file_map old; /* what was there: */
-    uint64_t kept_records, kept_bytes; /* its good records, */
+    struct record_file old; /* what was there: */
+    int whole;              /* a compressed file that is complete; */
+    uint64_t kept_records, kept_bytes; /* the good records, unpacked, */
     uint64_t compared;                 /* and how many bytes of them were put again */
     struct buf frame, packed, line;
 };
 
 /* Opens data-<number>-of-<count>.tfrecord in the set's folder. With `resume` the file there may be
- * cut short anywhere: its good records are kept, up to the first bad one. */
+ * cut short anywhere: its good records are kept, up to the first bad one. Of a compressed file all
+ * are kept, or it is made anew. */
 int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number);
 
 /* Puts the next record. Where one is kept it must be the same: -1 if it is not. */

@@ -27,7 +27,7 @@ struct shard_watch {
 struct shard_folder {
     const char *dir;
     int force;              /* replace a finished set */
-    int resume;             /* go on with an interrupted run; plain shards only */
+    int resume;             /* go on with an interrupted run */
     double validation;      /* gpt: the share to hold out; 0: none */
     const char *provenance; /* of this program, for the manifest */
     struct shard_watch watch;

@@ -264,10 +264,6 @@ static int check_options(void)
         if (tool_given(goes_with[i].option) && !(goes_with[i].layouts >> layout & 1))
             return err_usage("--%s does not go with --layout %s", goes_with[i].option,
                              layout_names[layout]);
-    if (resume && compression != COMPRESS_NONE)
-        return err_usage("--resume does not go with --compression %s: what is packed as a whole "
-                         "cannot be gone on with",
-                         compress_name((enum compression)compression));
     if (!(FOR_BERT >> layout & 1))
         return 0;
     if (sequence_length < 5 || mask_tokens > sequence_length - 3)
