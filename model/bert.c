@@ -250,8 +250,8 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float
 static void add_input_gradient(struct ops *o, float *dx, const float *dy, const float *w, int64_t N,
                                int64_t I, int64_t O)
 {
-    ops_matmul(o, dx, dy, w, &(struct ops_matmul){ .b_transposed = 1, .add = 1, .M = N, .N = I,
-                                                   .K = O, .lda = O, .ldb = O, .ldc = I });
+    ops_matmul(o, dx, dy, w, &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = O,
+                                                   .lda = O, .ldb = O, .ldc = I, .base = dx });
 }
 
 /* Scratch of a layer's backward. */

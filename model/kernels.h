@@ -39,10 +39,28 @@ struct kernel_scores {
     uint64_t first, stride;
 };
 
-/* Matrix products C[M,N] (+)= A[M,K] B[K,N] from panels (Goto, van de Geijn 2008), in one
- * precision. A lies in panels of tile_rows rows, B in panels of tile_columns columns. A panel is a
- * pile of layers of so many floats, each `steps` steps of the sum over K: one step in f32, in bf16
- * two, as the low and the high half of the float's bits. Zeros stand where the matrix has ended. */
+/* Memory that will be read soon: rows of so many floats, ld apart. */
+struct kernel_ahead {
+    const float *at;
+    int64_t rows, floats, ld;
+};
+
+/* C[M,N] = base + bias + A[M,K] B[K,N] from panels: those of B have `depth` layers, of A
+ * a_depth >= depth. Meanwhile it asks for what is ahead. */
+struct kernel_product {
+    float *C;
+    const float *base; /* rows as C's, and may be C; NULL: 0 */
+    const float *bias; /* [N], of each row; NULL: 0 */
+    int64_t ldc;
+    const float *A, *B;
+    int64_t a_depth, M, N, depth;
+    struct kernel_ahead ahead;
+};
+
+/* Matrix products from panels (Goto, van de Geijn 2008), in one precision. A lies in panels of
+ * tile_rows rows, B in panels of tile_columns columns. A panel is a pile of layers of so many
+ * floats, each `steps` steps of the sum over K: one step in f32, in bf16 two, as the low and the
+ * high half of the float's bits. Zeros stand where the matrix has ended. */
 struct kernel_products {
     int tile_rows, tile_columns, steps;
     /* Panels of A[M,K], or of A stored transposed as [K,M], times alpha. */
@@ -51,10 +69,8 @@ struct kernel_products {
     /* Panels of B[K,N], or of B stored transposed as [N,K]. */
     void (*pack_columns)(float *panels, const float *B, int64_t ld, int transposed, int64_t N,
                          int64_t K);
-    /* With add, C is added to. depth: layers of the panels of B; those of A have a_depth >= depth.
-     * The sum over K has one order, whatever M and N are. */
-    void (*multiply)(float *C, int64_t ldc, const float *A, int64_t a_depth, const float *B,
-                     int64_t M, int64_t N, int64_t depth, int add);
+    /* The sum over K has one order, whatever M and N are. */
+    void (*multiply)(const struct kernel_product *p);
 };
 
 /* Layers of a panel with K steps of the sum. */

@@ -49,12 +49,15 @@ struct ops_dropout {
 
 /* ---- matrix products --------------------------------------------------------------------- */
 
-/* C[M,N] = op(A)[M,K] op(B)[K,N], or C += with add, where op transposes a stored [K,M] or [N,K]
- * if asked; lda, ldb, ldc are row strides. All threads share the work; the same bits for any
+/* C[M,N] = base[M,N] + bias[N] + op(A)[M,K] op(B)[K,N], where op transposes a stored [K,M] or
+ * [N,K] if asked; lda, ldb, ldc are row strides. All threads share the work; the same bits for any
  * number of them. */
 struct ops_matmul {
-    int a_transposed, b_transposed, add;
+    int a_transposed, b_transposed;
     int64_t M, N, K, lda, ldb, ldc;
+    const float *base; /* rows ldc apart; C itself, so that the product is added; NULL: 0 */
+    const float *bias; /* NULL: 0 */
+    float *sums;       /* [N] += the sums of B's columns, B as it is stored; NULL: none */
 };
 void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
                 const struct ops_matmul *shape);

@@ -163,8 +163,10 @@ static void gather(const struct head *h, const float *x, const struct block *b)
         a->p->pack_columns(h->score_columns, x, lanes, 0, lanes, b->keys);
         x = h->score_columns;
     }
-    a->p->multiply(h->found, lanes, h->turned + b->k0 * tall, kernel_depth(a->p, packed), x, a->HS,
-                   lanes, kernel_depth(a->p, b->keys), 1);
+    a->p->multiply(&(struct kernel_product){
+        .C = h->found, .base = h->found, .ldc = lanes, .A = h->turned + b->k0 * tall, .B = x,
+        .a_depth = kernel_depth(a->p, packed), .M = a->HS, .N = lanes,
+        .depth = kernel_depth(a->p, b->keys) });
 }
 
 /* out[keys,lanes] = rows[keys,HS] lanes^T, for panels of K or V and of Q^T or dy^T. */
@@ -173,7 +175,9 @@ static void score(const struct head *h, float *out, const float *rows, const flo
 {
     const struct attention *a = h->a;
     int64_t width = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
-    a->p->multiply(out, width, rows + b->k0 * depth, depth, lanes, b->keys, width, depth, 0);
+    a->p->multiply(&(struct kernel_product){
+        .C = out, .ldc = width, .A = rows + b->k0 * depth, .B = lanes, .a_depth = depth,
+        .M = b->keys, .N = width, .depth = depth });
 }
 
 /* ---- forward ------------------------------------------------------------------------------ */
@@ -242,8 +246,10 @@ static void scatter(const struct head *h, float *out, const float *x, const floa
     const struct attention *a = h->a;
     a->p->pack_rows(h->score_rows, x, a->p->tile_columns, 0, b->keys, b->queries, factor);
     int64_t depth = kernel_depth(a->p, b->queries);
-    a->p->multiply(out + b->k0 * a->ldk, a->ldk, h->score_rows, depth, columns, b->keys, a->HS,
-                   depth, 1);
+    out += b->k0 * a->ldk;
+    a->p->multiply(&(struct kernel_product){
+        .C = out, .base = out, .ldc = a->ldk, .A = h->score_rows, .B = columns, .a_depth = depth,
+        .M = b->keys, .N = a->HS, .depth = depth });
 }
 
 /* With P the dropped probabilities and dS the gradient in the scores:

@@ -77,8 +77,8 @@ static void chunk_loss(struct ops *o, struct loss *l)
                &(struct ops_matmul){ .M = l->rows, .N = l->C, .K = l->V, .lda = l->ld,
                                      .ldb = l->C, .ldc = l->C });
     ops_matmul(o, l->dtable, l->logits, l->x_rows,
-               &(struct ops_matmul){ .a_transposed = 1, .add = 1, .M = l->V, .N = l->C,
-                                     .K = l->rows, .lda = l->ld, .ldb = l->C, .ldc = l->C });
+               &(struct ops_matmul){ .a_transposed = 1, .M = l->V, .N = l->C, .K = l->rows,
+                                     .lda = l->ld, .ldb = l->C, .ldc = l->C, .base = l->dtable });
     if (l->dbias)
         pool_for(o->pool, l->V, COLUMN_GRAIN, bias_columns, l);
     pool_for(o->pool, l->rows, ops_row_grain(l->C), scatter_rows, l);

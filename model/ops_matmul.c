@@ -16,7 +16,7 @@ enum {
     CHUNKS = 3,            /* a thread, at least, so that one that is held up is not waited for */
     PACK_PANELS = 8,       /* of A, that a thread packs at once */
     SMALL = 1 << 16,       /* multiplications below which threads do not pay */
-    COLUMN_GRAIN = 64,     /* columns of a streamed product or of a bias gradient */
+    COLUMN_GRAIN = 64,     /* columns of a streamed product */
     STREAM_GRAIN = 256,    /* rows of the table in a streamed product of dots */
 };
 
@@ -42,6 +42,8 @@ struct block {
     float *a_panels;
     int64_t a_slice; /* floats of a slice of them */
     float *chunks;   /* a chunk of B a thread */
+    int threads;
+    void (*column_sums)(float *, const float *, int64_t, int64_t, int64_t);
     int64_t chunk_columns, chunk_floats;
     int64_t row_parts, part_rows; /* where there are fewer chunks than threads, rows are cut, too */
     int64_t packs;                /* units of packing a slice */
@@ -60,22 +62,46 @@ static void pack_unit(void *ctx, int64_t unit, int thread)
                     s->a_transposed, smaller(height, b->rows - i), depth, 1);
 }
 
+/* What is packed for the chunk of columns at j and the slice at k. */
+static struct kernel_ahead columns_at(const struct block *b, int64_t j, int64_t k)
+{
+    const struct ops_matmul *s = b->s;
+    int64_t columns = smaller(b->chunk_columns, s->N - j), steps = smaller(b->slice, b->k1 - k);
+    if (s->b_transposed)
+        return (struct kernel_ahead){ b->B + j * s->ldb + k, columns, steps, s->ldb };
+    return (struct kernel_ahead){ b->B + k * s->ldb + j, steps, columns, s->ldb };
+}
+
+/* What this thread will pack when it is done with slice k of the unit: the next slice, or the first
+ * of what it will then most likely take. */
+static struct kernel_ahead after(const struct block *b, int64_t unit, int64_t k)
+{
+    int64_t j = (unit + b->threads) / b->row_parts * b->chunk_columns;
+    if (k + b->slice < b->k1)
+        return columns_at(b, unit / b->row_parts * b->chunk_columns, k + b->slice);
+    return j < b->s->N ? columns_at(b, j, b->k0) : (struct kernel_ahead){ .rows = 0 };
+}
+
 static void multiply_unit(void *ctx, int64_t unit, int thread)
 {
     const struct block *b = ctx;
     const struct ops_matmul *s = b->s;
     int64_t i = unit % b->row_parts * b->part_rows, j = unit / b->row_parts * b->chunk_columns;
-    int64_t columns = smaller(b->chunk_columns, s->N - j);
-    int64_t rows = smaller(b->part_rows, b->rows - i);
-    float *chunk = b->chunks + thread * b->chunk_floats, *C = b->C + (b->m0 + i) * s->ldc + j;
+    int64_t rows = smaller(b->part_rows, b->rows - i), columns = smaller(b->chunk_columns, s->N - j);
+    int64_t corner = (b->m0 + i) * s->ldc + j;
+    float *chunk = b->chunks + thread * b->chunk_floats, *C = b->C + corner;
     const float *a = b->a_panels;
-    if (rows <= 0)
-        return;
-    for (int64_t k = b->k0; k < b->k1; k += b->slice, a += b->a_slice) {
+    for (int64_t k = b->k0; k < b->k1 && rows > 0; k += b->slice, a += b->a_slice) {
+        const float *from = columns_at(b, j, k).at;
         int64_t steps = smaller(b->slice, b->k1 - k), depth = kernel_depth(b->p, steps);
-        const float *from = s->b_transposed ? b->B + j * s->ldb + k : b->B + k * s->ldb + j;
         b->p->pack_columns(chunk, from, s->ldb, s->b_transposed, columns, steps);
-        b->p->multiply(C, s->ldc, a + i * depth, depth, chunk, rows, columns, depth, s->add || k);
+        if (s->sums && !b->m0 && !i)
+            b->column_sums(s->sums + j, from, s->ldb, steps, columns);
+        b->p->multiply(&(struct kernel_product){
+            .C = C, .base = k ? C : s->base ? s->base + corner : NULL,
+            .bias = k || !s->bias ? NULL : s->bias + j, .ldc = s->ldc, .A = a + i * depth,
+            .B = chunk, .a_depth = depth, .M = rows, .N = columns, .depth = depth,
+            .ahead = after(b, unit, k) });
     }
 }
 
@@ -105,7 +131,8 @@ void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
     int64_t M = shape->M, K = shape->K;
     assert(M > 0 && shape->N > 0 && K > 0);
     int threaded = (double)M * (double)shape->N * (double)K >= SMALL;
-    struct block b = { .p = ops_products(o), .s = shape, .C = C, .A = A, .B = B };
+    struct block b = { .p = ops_products(o), .s = shape, .C = C, .A = A, .B = B,
+                       .threads = o->threads, .column_sums = o->k->column_sums };
     int64_t layers = kernel_depth(b.p, K), slices = pieces(layers, SLICE), tile = b.p->tile_rows;
     layers = pieces(layers, slices);
     b.slice = layers * b.p->steps;
@@ -150,7 +177,7 @@ static void stream_rows_part(void *ctx, int64_t begin, int64_t end, int thread)
 
 /* ---- linear maps ------------------------------------------------------------------------- */
 
-/* Rows of y before the product is added to them: base + bias, either of which may be absent. */
+/* Rows of y before a streamed product is added: base + bias, either of which may be absent. */
 struct beginning {
     const struct kernels *k;
     float *y;
@@ -177,15 +204,15 @@ static void begin_rows(void *ctx, int64_t begin, int64_t end, int thread)
 static void affine(struct ops *o, float *y, const float *base, const float *x, const float *w,
                    const float *bias, int64_t N, int64_t I, int64_t O)
 {
-    struct beginning b = { o->k, y, base, bias, O };
-    pool_for(o->pool, N, ops_row_grain(O), begin_rows, &b);
-    if (N <= KERNEL_ROWS) {
-        struct streamed s = { o->k, y, x, w, N, I, O };
-        pool_for(o->pool, O, COLUMN_GRAIN, stream_columns_part, &s);
+    if (N > KERNEL_ROWS) {
+        ops_matmul(o, y, x, w, &(struct ops_matmul){ .M = N, .N = O, .K = I, .lda = I, .ldb = O,
+                                                     .ldc = O, .base = base, .bias = bias });
         return;
     }
-    ops_matmul(o, y, x, w, &(struct ops_matmul){ .add = 1, .M = N, .N = O, .K = I, .lda = I,
-                                                 .ldb = O, .ldc = O });
+    struct beginning b = { o->k, y, base, bias, O };
+    struct streamed s = { o->k, y, x, w, N, I, O };
+    pool_for(o->pool, N, ops_row_grain(O), begin_rows, &b);
+    pool_for(o->pool, O, COLUMN_GRAIN, stream_columns_part, &s);
 }
 
 void ops_linear_fwd(struct ops *o, float *y, const float *x, const float *w, const float *bias,
@@ -195,20 +222,6 @@ void ops_linear_fwd(struct ops *o, float *y, const float *x, const float *w, con
     affine(o, y, NULL, x, w, bias, N, I, O);
 }
 
-struct bias_bwd {
-    const struct kernels *k;
-    float *dbias;
-    const float *dy;
-    int64_t N, O;
-};
-
-static void bias_bwd_columns(void *ctx, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const struct bias_bwd *b = ctx;
-    b->k->column_sums(b->dbias + begin, b->dy + begin, b->O, b->N, end - begin);
-}
-
 static void linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
                        const float *x, const float *w, int64_t N, int64_t I, int64_t O, int add)
 {
@@ -216,13 +229,11 @@ static void linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const 
     if (dx)
         ops_matmul(o, dx, dy, w, &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = O,
                                                        .lda = O, .ldb = O, .ldc = I });
-    ops_matmul(o, dw, x, dy, &(struct ops_matmul){ .a_transposed = 1, .add = add, .M = I, .N = O,
-                                                   .K = N, .lda = I, .ldb = O, .ldc = O });
-    struct bias_bwd b = { o->k, dbias, dy, N, O };
     if (dbias && !add)
         memset(dbias, 0, (size_t)O * sizeof *dbias);
-    if (dbias)
-        pool_for(o->pool, O, COLUMN_GRAIN, bias_bwd_columns, &b);
+    ops_matmul(o, dw, x, dy, &(struct ops_matmul){ .a_transposed = 1, .M = I, .N = O, .K = N,
+                                                   .lda = I, .ldb = O, .ldc = O,
+                                                   .base = add ? dw : NULL, .sums = dbias });
 }
 
 void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,

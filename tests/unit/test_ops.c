@@ -144,28 +144,42 @@ static double as_bf16(double x)
     return ldexp(rint(ldexp(fraction, 8)), exponent - 8);
 }
 
-static void matmul_of(struct ops *o, int ta, int tb, int add, int64_t M, int64_t N, int64_t K)
+/* What a product begins with. */
+enum { FROM_NOTHING, FROM_ITSELF, FROM_BASE_AND_BIAS, BEGINNINGS };
+
+static void matmul_of(struct ops *o, int ta, int tb, int from, int64_t M, int64_t N, int64_t K)
 {
     int64_t lda = (ta ? M : K) + 3, ldb = (tb ? K : N) + 5, ldc = N + 2;
     struct numbers a = numbers((ta ? K : M) * lda, 1, 1), b = numbers((tb ? N : K) * ldb, 2, 1);
-    struct numbers c = numbers(M * ldc, 3, 1);
+    struct numbers c = numbers(M * ldc, 3, 1), base = numbers(M * ldc, 4, 1);
+    struct numbers bias = numbers(N, 5, 1), sums = numbers(N, 6, 1);
+    for (int64_t n = 0; n < N && !tb; n++)
+        for (int64_t k = 0; k < K; k++)
+            sums.d[n] += b.d[k * ldb + n]; /* not rounded in any precision */
     for (int64_t i = 0; i < a.n && o->precision == OPS_BF16; i++)
         a.d[i] = as_bf16(a.d[i]);
     for (int64_t i = 0; i < b.n && o->precision == OPS_BF16; i++)
         b.d[i] = as_bf16(b.d[i]);
     for (int64_t m = 0; m < M; m++)
         for (int64_t n = 0; n < N; n++) {
-            double sum = 0;
+            double sum = from == FROM_ITSELF          ? c.d[m * ldc + n]
+                         : from == FROM_BASE_AND_BIAS ? base.d[m * ldc + n] + bias.d[n]
+                                                      : 0;
             for (int64_t k = 0; k < K; k++)
                 sum += a.d[ta ? k * lda + m : m * lda + k] * b.d[tb ? n * ldb + k : k * ldb + n];
-            c.d[m * ldc + n] = sum + (add ? c.d[m * ldc + n] : 0);
+            c.d[m * ldc + n] = sum;
         }
     ops_matmul(o, c.f, a.f, b.f,
-               &(struct ops_matmul){ ta, tb, add, M, N, K, lda, ldb, ldc });
+               &(struct ops_matmul){
+                   .a_transposed = ta, .b_transposed = tb, .M = M, .N = N, .K = K, .lda = lda,
+                   .ldb = ldb, .ldc = ldc,
+                   .base = from == FROM_ITSELF ? c.f : from == FROM_BASE_AND_BIAS ? base.f : NULL,
+                   .bias = from == FROM_BASE_AND_BIAS ? bias.f : NULL, .sums = tb ? NULL : sums.f });
     check("matmul", c.f, c.d, c.n, 2e-6); /* what stands between the rows is not touched */
-    drop(&a);
-    drop(&b);
-    drop(&c);
+    check("column sums", sums.f, sums.d, N, 4e-6);
+    struct numbers *all[] = { &a, &b, &c, &base, &bias, &sums };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        drop(all[i]);
 }
 
 static void matmul_in(struct ops *o)
@@ -174,8 +188,9 @@ static void matmul_in(struct ops *o)
                                  { 100, 37, 65 }, { 31, 130, 129 }, { 5, 300, 41 },
                                  { 13, 9, 800 },  { 400, 21, 30 }, { 3100, 7, 4 },  { 6, 3200, 390 } };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int form = 0; form < 8; form++)
-            matmul_of(o, form & 1, form >> 1 & 1, form >> 2, sizes[i][0], sizes[i][1], sizes[i][2]);
+        for (int from = 0; from < BEGINNINGS; from++)
+            for (int form = 0; form < 4; form++)
+                matmul_of(o, form & 1, form >> 1, from, sizes[i][0], sizes[i][1], sizes[i][2]);
 }
 
 Test(ops, matmul)
