@@ -10,17 +10,20 @@
 #include "common/mem.h"
 #include "common/tool.h"
 #include "tokenizer/batch.h"
+#include "tokenizer/id_rows.h"
 #include "tokenizer/source.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/unicode.h"
 
 static const char *vocabulary_path, *output_path = "-";
-static int format, special, rules, letters;
+static int format, special, from_tokens, from_ids, rules, letters;
 
 const struct opt stats_command_options[] = {
     { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0, 0 },
     { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
     { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS, "what the input is", 0, 0 },
+    { 0, "tokens", OPT_FLAG, &from_tokens, NULL, "the input is token streams, not text", 0, 0 },
+    { 0, "ids", OPT_FLAG, &from_ids, NULL, "the input is lines of decimal ids, not text", 0, 0 },
     { 0, "special", OPT_FLAG, &special, NULL, "recognise special tokens in the text", 0, 0 },
     { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0, 0 },
     { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0, 0 },
@@ -116,6 +119,51 @@ static int stats_write(void *ctx, void *item)
     return 0;
 }
 
+/* ---- ids for input: the text is what they decode to -------------------------------------------- */
+
+static int count_row(struct stats *s, const struct id_rows *rows, struct buf *text)
+{
+    buf_clear(text);
+    if (tokenizer_decode(s->t, rows->ids, rows->count, text) < 0)
+        return id_rows_where(rows);
+    count_text(s, text->data, text->len);
+    count_length(s, rows->count);
+    for (size_t i = 0; i < rows->count; i++)
+        s->uses[rows->ids[i]]++;
+    s->documents++;
+    s->bytes += text->len;
+    s->tokens += rows->count;
+    tool_count("documents", 1);
+    tool_count("tokens", rows->count);
+    progress_to(s->documents);
+    return 0;
+}
+
+static int count_rows(struct stats *s, const char *path)
+{
+    struct id_rows rows;
+    struct buf text = BUF_INIT;
+    int got;
+    if ((!strcmp(path, "-") && !from_ids && tool_binary_stdin() < 0) ||
+        id_rows_open(&rows, path, from_ids, s->t) < 0)
+        return -1;
+    while ((got = id_rows_next(&rows)) > 0 && (got = count_row(s, &rows, &text)) == 0)
+        ;
+    id_rows_close(&rows);
+    buf_release(&text);
+    return got;
+}
+
+static int count_files(struct stats *s, int argc, char **argv)
+{
+    int result = argc ? 0 : count_rows(s, "-");
+    for (int i = 0; i < argc && !result; i++)
+        result = count_rows(s, argv[i]);
+    return result;
+}
+
+/* ---- what there is to say ------------------------------------------------------------------------ */
+
 static void put_ratio(struct buf *out, const char *name, uint64_t a, uint64_t b)
 {
     if (b)
@@ -155,15 +203,12 @@ static void free_encoder(void *e)
     encoder_free(e);
 }
 
-static int count_all(struct stats *s, int argc, char **argv)
+static int count_texts(struct stats *s, int argc, char **argv)
 {
     struct pipeline p = { stats_read, stats_work, stats_write, s, NULL, 0 };
     s->source = source_open(argv, argc, (enum source_format)format, 0);
-    s->uses = mem_zalloc((size_t)tokenizer_size(s->t) + 1, sizeof *s->uses);
     idle_init(&s->encoders);
-    progress_begin("documents", 0);
     int result = s->source ? batch_run(&p, (int)tool_threads) : -1;
-    progress_end();
     idle_release(&s->encoders, free_encoder);
     source_close(s->source);
     return result;
@@ -177,11 +222,17 @@ int stats_command(int argc, char **argv)
     struct buf text = BUF_INIT;
     if (!vocabulary_path)
         return err_usage("--vocab is wanted: a vocabulary file, or a folder with one");
+    if ((from_tokens || from_ids) &&
+        ((from_tokens && from_ids) || special || tool_given("format")))
+        return err_usage("--tokens and --ids stand without each other, --format and --special");
     struct tokenizer *t = tokenizer_load_with(vocabulary_path, &how);
     if (!t)
         return -1;
     s.t = t;
-    int result = count_all(&s, argc, argv);
+    s.uses = mem_zalloc((size_t)tokenizer_size(t) + 1, sizeof *s.uses);
+    progress_begin("documents", 0);
+    int result = (from_tokens || from_ids ? count_files : count_texts)(&s, argc, argv);
+    progress_end();
     if (!result)
         result = output_open(&out, output_path);
     if (!result) {

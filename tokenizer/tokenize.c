@@ -9,6 +9,7 @@
 #include "common/stream.h"
 #include "common/tool.h"
 #include "tokenizer/batch.h"
+#include "tokenizer/id_rows.h"
 #include "tokenizer/learn_command.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/source.h"
@@ -236,25 +237,6 @@ static int run_tokenize(int argc, char **argv)
 
 static int skip_special;
 
-/* One line of decimal ids. */
-static int parse_ids(struct ids *ids, const char *line, size_t n, uint64_t number)
-{
-    ids->count = 0;
-    for (size_t i = 0; i < n;) {
-        uint64_t id = 0;
-        size_t begin = i;
-        for (; i < n && line[i] >= '0' && line[i] <= '9' && id <= UINT32_MAX; i++)
-            id = 10 * id + (uint64_t)(line[i] - '0');
-        if (i > begin && id <= UINT32_MAX)
-            ids_add(ids, (uint32_t)id);
-        if (i < n && (line[i] == ' ' || line[i] == '\t' || line[i] == '\r'))
-            i++;
-        else if (i < n)
-            return err_set("line %" PRIu64 " is not a list of ids", number);
-    }
-    return 0;
-}
-
 static int write_text(struct output *out, const struct tokenizer *t, const uint32_t *ids, size_t n,
                       struct buf *text)
 {
@@ -267,51 +249,15 @@ static int write_text(struct output *out, const struct tokenizer *t, const uint3
     return output_write(out, text->data, text->len);
 }
 
-static int decode_lines(struct input *in, struct output *out, const struct tokenizer *t)
+static int decode_rows(struct id_rows *rows, struct output *out, const struct tokenizer *t)
 {
-    struct ids ids = { 0 };
     struct buf text = BUF_INIT;
-    char *line;
-    size_t n;
     int got;
-    for (uint64_t number = 1; (got = input_line(in, &line, &n)) > 0; number++) {
-        if (parse_ids(&ids, line, n, number) < 0)
-            got = err_in("%s", in->path);
-        else if (write_text(out, t, ids.data, ids.count, &text) < 0)
-            got = err_in("%s: line %" PRIu64, in->path, number);
-        if (got < 0)
+    while ((got = id_rows_next(rows)) > 0)
+        if (write_text(out, t, rows->ids, rows->count, &text) < 0) {
+            got = id_rows_where(rows);
             break;
-    }
-    ids_release(&ids);
-    buf_release(&text);
-    return got;
-}
-
-static int check_vocabulary(const struct stream_reader *r, const struct tokenizer *t)
-{
-    char ours[17];
-    const char *theirs = kv_get(&r->header, "checksum");
-    snprintf(ours, sizeof ours, "%016" PRIx64, tokenizer_checksum(t));
-    if (theirs && strcmp(theirs, ours))
-        return err_set("%s: made with another vocabulary: checksum %s, not %s", r->in->path,
-                       theirs, ours);
-    return 0;
-}
-
-static int decode_stream(struct input *in, struct output *out, const struct tokenizer *t)
-{
-    struct stream_reader r;
-    struct buf text = BUF_INIT;
-    int got = stream_open(&r, in);
-    if (!got)
-        got = check_vocabulary(&r, t);
-    if (!got)
-        while ((got = stream_read(&r)) > 0)
-            if (write_text(out, t, r.document.ids, r.document.count, &text) < 0) {
-                got = err_in("%s: document %" PRIu64, in->path, r.documents - 1);
-                break;
-            }
-    stream_reader_release(&r);
+        }
     buf_release(&text);
     return got;
 }
@@ -319,26 +265,26 @@ static int decode_stream(struct input *in, struct output *out, const struct toke
 static int run_decode(int argc, char **argv)
 {
     const char *path = argc ? argv[0] : "-";
-    struct input in;
+    struct id_rows rows;
     struct output out;
     if (!vocabulary_path)
         return err_usage("--vocab is wanted: a vocabulary file, or a folder with one");
     if (!strcmp(path, "-") && !as_ids && tool_binary_stdin() < 0)
         return -1;
     struct tokenizer *t = tokenizer_load(vocabulary_path);
-    if (!t || input_open(&in, path) < 0) {
+    if (!t || id_rows_open(&rows, path, as_ids, t) < 0) {
         tokenizer_free(t);
         return -1;
     }
     int result = output_open(&out, output_path);
     if (!result) {
-        result = as_ids ? decode_lines(&in, &out, t) : decode_stream(&in, &out, t);
+        result = decode_rows(&rows, &out, t);
         if (result < 0)
             output_abandon(&out);
         else
             result = output_close(&out);
     }
-    input_close(&in);
+    id_rows_close(&rows);
     tokenizer_free(t);
     return result;
 }

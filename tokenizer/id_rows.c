@@ -1,0 +1,88 @@
+#include "tokenizer/id_rows.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/kv.h"
+
+static int check_vocabulary(const struct id_rows *r, const struct tokenizer *t)
+{
+    char ours[17];
+    const char *theirs = kv_get(&r->stream.header, "checksum");
+    snprintf(ours, sizeof ours, "%016" PRIx64, tokenizer_checksum(t));
+    if (theirs && strcmp(theirs, ours))
+        return err_set("%s: made with another vocabulary: checksum %s, not %s", r->in.path, theirs,
+                       ours);
+    return 0;
+}
+
+int id_rows_open(struct id_rows *r, const char *path, int lines, const struct tokenizer *t)
+{
+    *r = (struct id_rows){ .lines = lines };
+    if (input_open(&r->in, path) < 0)
+        return -1;
+    if (lines || (stream_open(&r->stream, &r->in) == 0 && check_vocabulary(r, t) == 0))
+        return 0;
+    id_rows_close(r);
+    return -1;
+}
+
+void id_rows_close(struct id_rows *r)
+{
+    if (!r->lines)
+        stream_reader_release(&r->stream);
+    ids_release(&r->line);
+    input_close(&r->in);
+}
+
+int id_rows_where(const struct id_rows *r)
+{
+    if (r->lines)
+        return err_in("%s: line %" PRIu64, r->in.path, r->number);
+    return err_in("%s: document %" PRIu64, r->in.path, r->number - 1);
+}
+
+/* One line of decimal ids. */
+static int parse(struct id_rows *r, const char *line, size_t n)
+{
+    r->line.count = 0;
+    for (size_t i = 0; i < n;) {
+        uint64_t id = 0;
+        size_t begin = i;
+        for (; i < n && line[i] >= '0' && line[i] <= '9' && id <= UINT32_MAX; i++)
+            id = 10 * id + (uint64_t)(line[i] - '0');
+        if (i > begin && id <= UINT32_MAX)
+            ids_add(&r->line, (uint32_t)id);
+        if (i < n && (line[i] == ' ' || line[i] == '\t' || line[i] == '\r'))
+            i++;
+        else if (i < n)
+            return err_set("%s: line %" PRIu64 " is not a list of ids", r->in.path, r->number);
+    }
+    return 1;
+}
+
+static int next_line(struct id_rows *r)
+{
+    char *line;
+    size_t n;
+    int got = input_line(&r->in, &line, &n);
+    r->number += got > 0;
+    if (got > 0)
+        got = parse(r, line, n);
+    r->ids = r->line.data;
+    r->count = r->line.count;
+    return got;
+}
+
+int id_rows_next(struct id_rows *r)
+{
+    if (r->lines)
+        return next_line(r);
+    int got = stream_read(&r->stream);
+    r->number = r->stream.documents;
+    r->ids = r->stream.document.ids;
+    r->count = r->stream.document.count;
+    return got;
+}
