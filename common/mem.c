@@ -1,9 +1,11 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include "common/mem.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void *checked(void *p, size_t bytes)
 {
@@ -38,10 +40,28 @@ void *mem_resize(void *p, size_t count, size_t size)
     return checked(realloc(p, bytes ? bytes : 1), bytes);
 }
 
+static void *aligned(size_t alignment, size_t bytes)
+{
+    size_t rounded = (bytes + alignment - 1) / alignment * alignment; /* as aligned_alloc wants it */
+    return checked(aligned_alloc(alignment, rounded ? rounded : alignment), bytes);
+}
+
 void *mem_aligned(size_t count, size_t size)
 {
-    size_t bytes = (product(count, size) + 63) & ~(size_t)63; /* aligned_alloc wants a multiple */
-    return checked(aligned_alloc(64, bytes ? bytes : 64), bytes);
+    return aligned(64, product(count, size));
+}
+
+void *mem_huge(size_t count, size_t size)
+{
+    const size_t huge = 2 << 20;
+    size_t bytes = product(count, size);
+    if (bytes < huge)
+        return mem_aligned(count, size);
+    void *p = aligned(huge, bytes);
+#ifdef MADV_HUGEPAGE
+    madvise(p, bytes / huge * huge, MADV_HUGEPAGE); /* advice: a refusal does no harm */
+#endif
+    return p;
 }
 
 char *mem_strdup(const char *s)

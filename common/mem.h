@@ -13,6 +13,7 @@ void *mem_alloc(size_t bytes);                             /* malloc; 0 bytes ar
 void *mem_zalloc(size_t count, size_t size);               /* calloc, overflow checked */
 void *mem_resize(void *p, size_t count, size_t size);      /* realloc, overflow checked */
 void *mem_aligned(size_t count, size_t size);              /* 64-byte aligned, uninitialised; free() */
+void *mem_huge(size_t count, size_t size);                 /* the same, on huge pages if there are any */
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);                /* n bytes and a NUL */
 

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "common/mem.h"
 #include "common/trace.h"
@@ -59,23 +58,12 @@ const char *ops_kernels(void)
 
 /* ---- buffers ----------------------------------------------------------------------------- */
 
-/* Huge pages where the system has them: the large matrices are read in long strides. */
-static void prefer_huge_pages(float *p, int64_t floats)
-{
-    const uintptr_t huge = 2 << 20;
-    uintptr_t begin = ((uintptr_t)p + huge - 1) / huge * huge;
-    uintptr_t end = (uintptr_t)(p + floats) / huge * huge;
-    if (begin < end)
-        madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* advice: it may fail */
-}
-
 /* The first touch of a page costs more than anything that is later done with it: the threads
  * share that. */
 float *ops_buffer(struct ops *o, int64_t floats)
 {
     assert(floats >= 0);
-    float *p = mem_aligned((size_t)floats, sizeof *p);
-    prefer_huge_pages(p, floats);
+    float *p = mem_huge((size_t)floats, sizeof *p); /* the large matrices are read in long strides */
     ops_zero(o, p, floats);
     return p;
 }

@@ -1,10 +1,8 @@
-#define _DEFAULT_SOURCE /* madvise */
 #include "wikiprep/bzblock.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "common/mem.h"
 
@@ -145,12 +143,7 @@ struct bzblock_tables *bzblock_tables_new(void)
     pthread_once(&once, make_tables);
     struct bzblock_tables *t = mem_alloc(sizeof *t);
     const size_t all = (size_t)BZBLOCK_LANES * BZBLOCK_MAX;
-    t->memory = mem_aligned(all, sizeof *t->memory);
-#ifdef MADV_HUGEPAGE /* fewer misses of the TLB; a refusal does no harm */
-    uintptr_t page = 4096, begin = ((uintptr_t)t->memory + page - 1) / page * page;
-    uintptr_t end = (uintptr_t)(t->memory + all) / page * page;
-    madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-#endif
+    t->memory = mem_huge(all, sizeof *t->memory); /* read at random */
     for (int i = 0; i < BZBLOCK_LANES; i++)
         t->follow[i] = t->memory + (size_t)i * BZBLOCK_MAX;
     t->unused = mem_alloc(BZBLOCK_MAX);
