@@ -3,14 +3,10 @@
 #include <string.h>
 
 #include "tokenizer/ascii.h"
+#include "tokenizer/classmasks.h"
 #include "tokenizer/unicode.h"
 
 enum { NO_CLASS = -1 };
-
-/* Of 64 bytes, those of each class; all bytes of a character have its class. */
-struct classes {
-    uint64_t letters, numbers, spaces;
-};
 
 void gpt2_begin(struct gpt2 *g, const char *text, size_t n)
 {
@@ -22,23 +18,28 @@ void gpt2_begin(struct gpt2 *g, const char *text, size_t n)
     };
 }
 
-static inline void add_bits(struct classes *c, int class, uint64_t bits)
+/* Tails get the class of what they belong to. */
+static inline uint64_t with_tails(uint64_t bits, uint64_t tails)
 {
-    c->letters |= class == UNICODE_LETTER ? bits : 0;
-    c->numbers |= class == UNICODE_NUMBER ? bits : 0;
-    c->spaces |= class == UNICODE_SPACE ? bits : 0;
+    enum { TAILS_MAX = 3 };
+    for (int i = 0; i < TAILS_MAX; i++)
+        bits |= bits << 1 & tails;
+    return bits;
 }
 
-/* What is not ASCII, character by character. */
-static void add_characters(const struct gpt2 *g, struct classes *c, const unsigned char *block,
-                           const struct ascii_masks *m)
+/* What is not ASCII; all bytes of a character have its class, also if it began in the last block. */
+static inline void add_characters(const struct gpt2 *g, struct class_masks *c,
+                                  const unsigned char *block, const struct ascii_masks *m)
 {
-    add_bits(c, g->last, m->tails & ~(m->tails + 1)); /* the last block's last character goes on */
-    for (uint64_t leads = m->high & ~m->tails; leads; leads &= leads - 1) {
-        size_t len, at = (size_t)__builtin_ctzll(leads);
-        int class = unicode_class(g->classes, utf8_get(block + at, &len));
-        add_bits(c, class, (((uint64_t)1 << len) - 1) << at);
-    }
+    uint64_t leads = m->high & ~m->tails, first = m->tails & 1;
+    c->letters |= g->last == UNICODE_LETTER ? first : 0;
+    c->numbers |= g->last == UNICODE_NUMBER ? first : 0;
+    c->spaces |= g->last == UNICODE_SPACE ? first : 0;
+    if (leads)
+        classmasks_add(c, g->classes, block, leads);
+    c->letters = with_tails(c->letters, m->tails);
+    c->numbers = with_tails(c->numbers, m->tails);
+    c->spaces = with_tails(c->spaces, m->tails);
 }
 
 /* Whether the first character that begins at `at` or later is white space; the text's end is as if. */
@@ -99,7 +100,7 @@ static inline void next_block(struct gpt2 *g)
     }
     struct ascii_masks m;
     ascii_classify(&m, block);
-    struct classes c = { m.letters, m.digits, m.spaces };
+    struct class_masks c = { m.letters, m.digits, m.spaces };
     if (m.high)
         add_characters(g, &c, block, &m);
     uint64_t others = ~(c.letters | c.numbers | c.spaces);
