@@ -11,6 +11,7 @@
 #include "common/mem.h"
 #include "tokenizer/cpu.h"
 #include "tokenizer/pairs.h"
+#include "tokenizer/starts.h"
 
 enum { SHORT_PIECE = 62, SCRATCH_KEPT = 1 << 20 }; /* tokens; elements */
 #define NONE PAIR_NONE
@@ -19,6 +20,7 @@ struct bpe {
     int64_t byte_ids[256];
     int complete; /* every byte has an id */
     struct pairs pairs;
+    struct starts *starts;
 };
 
 struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count)
@@ -29,6 +31,7 @@ struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges,
     for (int i = 0; i < 256; i++)
         b->complete &= byte_ids[i] >= 0;
     pairs_init(&b->pairs, merges, count);
+    b->starts = starts_new(byte_ids, &b->pairs, merges, count);
     return b;
 }
 
@@ -37,6 +40,7 @@ void bpe_free(struct bpe *b)
     if (!b)
         return;
     pairs_release(&b->pairs);
+    starts_free(b->starts);
     free(b);
 }
 
@@ -44,12 +48,14 @@ void bpe_free(struct bpe *b)
 
 /* A short piece: places 1 to n, of which those in `alive` have tokens; a token's place is its first
  * byte's. Places 0 and n + 1 have tokens that merge with nothing, so that no place is at an edge. */
-enum { PLACES = SHORT_PIECE + 2 };
+enum { PLACES = SHORT_PIECE + 2, LANES = 16, TOGETHER = 8 };
 
-struct short_piece {
-    uint64_t alive;
+struct bpe_short {
+    uint32_t ranks[PLACES]; /* of the token's pair with the next one; up to a whole row of lanes */
     uint32_t ids[PLACES];
-    uint32_t merged[PLACES]; /* what the token and the next one merge to, where they do */
+    uint32_t merged[PLACES]; /* what the pair merges to, if it does */
+    uint64_t alive;
+    size_t n;
 };
 
 static inline int place_after(uint64_t alive, int place)
@@ -62,108 +68,154 @@ static inline int place_before(uint64_t alive, int place)
     return 63 - __builtin_clzll(alive & (((uint64_t)1 << place) - 1));
 }
 
-static void short_begin(struct short_piece *s, const uint32_t *ids, size_t n)
+/* The tokens are s->ids[1..n]. */
+static void short_begin(const struct pairs *pairs, struct bpe_short *s, size_t n)
 {
+    size_t row = n < LANES ? LANES : PLACES;
     s->alive = UINT64_MAX;
+    s->n = n;
     s->ids[0] = s->ids[n + 1] = NONE;
-    memcpy(s->ids + 1, ids, n * sizeof *ids);
+    memset(s->ranks, 0xFF, row * sizeof *s->ranks);
+    for (size_t i = 1; i < n; i++)
+        s->ranks[i] = pairs_find(pairs, s->ids[i], s->ids[i + 1], &s->merged[i]);
 }
 
-static size_t short_end(const struct short_piece *s, uint32_t *ids, size_t n)
+static uint64_t short_tokens(const struct bpe_short *s)
 {
-    size_t count = 0;
-    uint64_t tokens = s->alive & (((uint64_t)1 << n) - 1) << 1;
-    for (; tokens; tokens &= tokens - 1)
-        ids[count++] = s->ids[__builtin_ctzll(tokens)];
-    return count;
+    return s->alive & (((uint64_t)1 << s->n) - 1) << 1;
 }
 
-static void merge_plain(const struct pairs *pairs, struct short_piece *s, size_t n)
+/* What a merge changes of the ranks; that at `gone` is none. */
+struct merged {
+    int place, gone, before;
+    uint32_t rank, rank_before;
+};
+
+/* The pair at a place becomes a token; without `merges`, where no pair does, all stays as it is. */
+__attribute__((always_inline)) static inline struct merged
+merge_at(const struct pairs *pairs, struct bpe_short *s, int place, int merges)
 {
-    uint32_t ranks[PLACES];
-    for (size_t i = 0; i <= n; i++)
-        ranks[i] = pairs_find(pairs, s->ids[i], s->ids[i + 1], &s->merged[i]);
+    struct merged m = { .place = place, .gone = place_after(s->alive, place) };
+    uint32_t id = merges ? s->merged[place] : s->ids[place];
+    s->ids[place] = id;
+    s->alive &= ~((uint64_t)merges << m.gone);
+    m.before = place_before(s->alive, place);
+    m.rank = pairs_find(pairs, id, s->ids[place_after(s->alive, place)], &s->merged[place]);
+    m.rank_before = pairs_find(pairs, s->ids[m.before], id, &s->merged[m.before]);
+    return m;
+}
+
+static void end_plain(const struct bpe_short *s, struct ids *out)
+{
+    for (uint64_t tokens = short_tokens(s); tokens; tokens &= tokens - 1)
+        out->data[out->count++] = s->ids[__builtin_ctzll(tokens)];
+}
+
+static void merge_plain(const struct pairs *pairs, struct bpe_short *s)
+{
     for (;;) {
-        size_t at = 0;
-        for (size_t i = 1; i < n; i++)
-            at = ranks[i] < ranks[at] ? i : at;
-        if (ranks[at] == NONE)
+        int least = 0;
+        for (size_t i = 1; i < s->n; i++)
+            least = s->ranks[i] < s->ranks[least] ? (int)i : least;
+        if (s->ranks[least] == NONE)
             return;
-        int place = (int)at, gone = place_after(s->alive, place);
-        s->ids[place] = s->merged[place];
-        s->alive &= ~((uint64_t)1 << gone);
-        ranks[gone] = NONE;
-        int next = place_after(s->alive, place), before = place_before(s->alive, place);
-        ranks[place] = pairs_find(pairs, s->ids[place], s->ids[next], &s->merged[place]);
-        ranks[before] = pairs_find(pairs, s->ids[before], s->ids[place], &s->merged[before]);
+        struct merged m = merge_at(pairs, s, least, 1);
+        s->ranks[m.gone] = NONE;
+        s->ranks[m.place] = m.rank;
+        s->ranks[m.before] = m.rank_before;
     }
 }
 
 #if defined(__x86_64__)
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi,lzcnt,popcnt")))
-#define LANES 16
 
-/* The same with the ranks in `parts` registers, of which a place is a lane. */
-AVX512 __attribute__((always_inline)) static inline void
-merge_lanes(const struct pairs *pairs, struct short_piece *s, size_t n, int parts)
+AVX512 static inline __m512i with_rank(__m512i ranks, int base, int place, uint32_t rank)
+{
+    __mmask16 lane = (__mmask16)((uint64_t)1 << place >> base);
+    return _mm512_mask_set1_epi32(ranks, lane, (int)rank);
+}
+
+/* One merge, with a place a lane, of `rows` registers; whether there was one to be done, without a
+ * branch on it. */
+AVX512 __attribute__((always_inline)) static inline int
+merge_least(const struct pairs *pairs, struct bpe_short *s, int rows)
 {
     __m512i ranks[PLACES / LANES];
-    uint32_t first[PLACES];
-    memset(first, 0xFF, (size_t)parts * LANES * sizeof *first);
-    for (size_t i = 1; i < n; i++)
-        first[i] = pairs_find(pairs, s->ids[i], s->ids[i + 1], &s->merged[i]);
-    for (int i = 0; i < parts; i++)
-        ranks[i] = _mm512_loadu_si512(first + LANES * i);
-    for (;;) {
-        __m512i low = ranks[0];
-        for (int i = 1; i < parts; i++)
-            low = _mm512_min_epu32(low, ranks[i]);
-        uint32_t least = _mm512_reduce_min_epu32(low);
-        if (least == NONE)
-            return;
-        uint64_t where = 0;
-        for (int i = 0; i < parts; i++)
-            where |= (uint64_t)_mm512_cmpeq_epi32_mask(ranks[i], _mm512_set1_epi32((int)least))
-                     << LANES * i;
-        int place = __builtin_ctzll(where), gone = place_after(s->alive, place);
-        uint32_t id = s->ids[place] = s->merged[place];
-        s->alive &= ~((uint64_t)1 << gone);
-        int next = place_after(s->alive, place), before = place_before(s->alive, place);
-        uint32_t here = pairs_find(pairs, id, s->ids[next], &s->merged[place]);
-        uint32_t there = pairs_find(pairs, s->ids[before], id, &s->merged[before]);
-        for (int i = 0; i < parts; i++) {
-            int base = LANES * i;
-            ranks[i] = _mm512_mask_set1_epi32(ranks[i], (__mmask16)((uint64_t)1 << gone >> base), -1);
-            ranks[i] = _mm512_mask_set1_epi32(ranks[i], (__mmask16)((uint64_t)1 << place >> base),
-                                              (int)here);
-            ranks[i] = _mm512_mask_set1_epi32(ranks[i], (__mmask16)((uint64_t)1 << before >> base),
-                                              (int)there);
-        }
+    for (int i = 0; i < rows; i++)
+        ranks[i] = _mm512_loadu_si512(s->ranks + LANES * i);
+    __m512i low = ranks[0];
+    for (int i = 1; i < rows; i++)
+        low = _mm512_min_epu32(low, ranks[i]);
+    uint32_t least = _mm512_reduce_min_epu32(low);
+    int merges = least != NONE;
+    uint64_t where = 0;
+    for (int i = 0; i < rows; i++)
+        where |= (uint64_t)_mm512_cmpeq_epi32_mask(ranks[i], _mm512_set1_epi32((int)least))
+                 << LANES * i;
+    struct merged m = merge_at(pairs, s, merges ? __builtin_ctzll(where) : 1, merges);
+    for (int i = 0; i < rows; i++) {
+        ranks[i] = with_rank(ranks[i], LANES * i, m.gone, NONE);
+        ranks[i] = with_rank(ranks[i], LANES * i, m.place, m.rank);
+        ranks[i] = with_rank(ranks[i], LANES * i, m.before, m.rank_before);
+        _mm512_storeu_si512(s->ranks + LANES * i, ranks[i]);
+    }
+    return merges;
+}
+
+/* Those of one row take turns: a merge waits for what the one before it looked up, but not for other
+ * pieces' merges. */
+AVX512 static void merge_avx512(const struct pairs *pairs, struct bpe_short *s, size_t count)
+{
+    struct bpe_short *small[TOGETHER];
+    size_t smalls = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (s[i].n < LANES)
+            small[smalls++] = &s[i];
+        else
+            while (merge_least(pairs, &s[i], PLACES / LANES))
+                ;
+    }
+    for (int merges = 1; merges;) {
+        merges = 0;
+        for (size_t i = 0; i < smalls; i++)
+            merges |= merge_least(pairs, small[i], 1);
     }
 }
 
-AVX512 static void merge_avx512(const struct pairs *pairs, struct short_piece *s, size_t n)
+AVX512 static void end_avx512(const struct bpe_short *s, struct ids *out)
 {
-    if (n < LANES)
-        merge_lanes(pairs, s, n, 1);
-    else if (n < 2 * LANES)
-        merge_lanes(pairs, s, n, 2);
-    else
-        merge_lanes(pairs, s, n, 4);
+    uint64_t tokens = short_tokens(s);
+    for (size_t at = 0; at <= s->n; at += LANES) {
+        __mmask16 lanes = (__mmask16)(tokens >> at);
+        __m512i ids = _mm512_maskz_compress_epi32(lanes, _mm512_loadu_si512(s->ids + at));
+        _mm512_storeu_si512(out->data + out->count, ids);
+        out->count += (size_t)_mm_popcnt_u32(lanes);
+    }
 }
 #endif
 
-static size_t merge_short(const struct pairs *pairs, uint32_t *ids, size_t n)
+static void merge_all(const struct pairs *pairs, struct bpe_short *s, size_t count)
 {
-    struct short_piece s;
-    short_begin(&s, ids, n);
 #if defined(__x86_64__)
-    if (cpu_level() == CPU_AVX512)
-        merge_avx512(pairs, &s, n);
-    else
+    if (cpu_level() == CPU_AVX512) {
+        merge_avx512(pairs, s, count);
+        return;
+    }
 #endif
-        merge_plain(pairs, &s, n);
-    return short_end(&s, ids, n);
+    for (size_t i = 0; i < count; i++)
+        merge_plain(pairs, &s[i]);
+}
+
+/* Appends a merged piece's tokens; out->data has room for PLACES. */
+static void append(const struct bpe_short *s, struct ids *out)
+{
+#if defined(__x86_64__)
+    if (cpu_level() == CPU_AVX512) {
+        end_avx512(s, out);
+        return;
+    }
+#endif
+    end_plain(s, out);
 }
 
 /* ---- long pieces --------------------------------------------------------------------------- */
@@ -219,6 +271,7 @@ void bpe_scratch_release(struct bpe_scratch *s)
     free(s->next);
     free(s->ranks);
     free(s->heap);
+    free(s->shorts);
     *s = (struct bpe_scratch){ 0 };
 }
 
@@ -277,19 +330,33 @@ static void encode_long(const struct bpe *b, struct bpe_scratch *s, size_t n, st
         bpe_scratch_release(s);
 }
 
-/* ---- a piece ------------------------------------------------------------------------------- */
+/* ---- pieces -------------------------------------------------------------------------------- */
 
-static int check_bytes(const struct bpe *b, const unsigned char *piece, size_t n)
+static struct bpe_short *shorts_of(struct bpe_scratch *s)
 {
-    for (size_t i = 0; i < n && !b->complete; i++)
-        if (b->byte_ids[piece[i]] < 0)
-            return err_set("the vocabulary has no token for byte 0x%02X", piece[i]);
-    return 0;
+    if (!s->shorts)
+        s->shorts = mem_aligned(TOGETHER, sizeof *s->shorts);
+    return s->shorts;
+}
+
+/* Merges the short pieces that wait, and appends their ids; ends[i] is where those of piece i end. */
+static void merge_waiting(const struct bpe *b, struct bpe_scratch *s, size_t count,
+                          struct ids *out, size_t *ends)
+{
+    mem_grow(out->data, out->cap, out->count + TOGETHER * PLACES);
+    merge_all(&b->pairs, s->shorts, count);
+    for (size_t i = 0; i < count; i++) {
+        append(&s->shorts[i], out);
+        ends[i] = out->count;
+    }
 }
 
 int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *from, size_t n,
                    struct ids *out)
 {
+    size_t end;
+    if (!n)
+        return 0;
     if (n >= NONE)
         return err_set("a piece of %zu tokens without a place to split is too long", n);
     if (n > SHORT_PIECE) {
@@ -298,30 +365,67 @@ int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *f
         encode_long(b, s, n, out);
         return 0;
     }
-    mem_grow(out->data, out->cap, out->count + n);
-    memcpy(out->data + out->count, from, n * sizeof *from);
-    out->count += merge_short(&b->pairs, out->data + out->count, n);
+    struct bpe_short *piece = shorts_of(s);
+    memcpy(piece->ids + 1, from, n * sizeof *from);
+    short_begin(&b->pairs, piece, n);
+    merge_waiting(b, s, 1, out, &end);
+    return 0;
+}
+
+static int check_piece(const struct bpe *b, const unsigned char *piece, size_t n)
+{
+    if (n >= NONE)
+        return err_set("a piece of %zu bytes without a place to split is too long", n);
+    for (size_t i = 0; i < n && !b->complete; i++)
+        if (b->byte_ids[piece[i]] < 0)
+            return err_set("the vocabulary has no token for byte 0x%02X", piece[i]);
+    return 0;
+}
+
+/* Puts a piece's first tokens into `to`, if they are few, else into s->ids: how many there are. */
+static size_t begin_piece(const struct bpe *b, struct bpe_scratch *s, struct bpe_short *to,
+                          const unsigned char *piece, size_t n)
+{
+    if (n <= SHORT_PIECE)
+        return starts_put(b->starts, to->ids + 1, piece, n);
+    scratch_reserve(s, n);
+    size_t count = starts_put(b->starts, s->ids, piece, n);
+    if (count <= SHORT_PIECE)
+        memcpy(to->ids + 1, s->ids, count * sizeof *s->ids);
+    return count;
+}
+
+int bpe_encode_all(const struct bpe *b, struct bpe_scratch *s, const struct pieces *p,
+                   struct ids *out, size_t *ends)
+{
+    size_t waiting = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        const unsigned char *piece = (const unsigned char *)p->text + p->begins[i];
+        size_t n = p->ends[i] - p->begins[i];
+        if (check_piece(b, piece, n) < 0)
+            return -1;
+        struct bpe_short *to = &shorts_of(s)[waiting];
+        size_t count = begin_piece(b, s, to, piece, n);
+        if (count <= SHORT_PIECE) {
+            short_begin(&b->pairs, to, count);
+            waiting++;
+        }
+        if (waiting == TOGETHER || count > SHORT_PIECE) {
+            merge_waiting(b, s, waiting, out, ends + i + (count <= SHORT_PIECE) - waiting);
+            waiting = 0;
+        }
+        if (count > SHORT_PIECE) {
+            encode_long(b, s, count, out);
+            ends[i] = out->count;
+        }
+    }
+    merge_waiting(b, s, waiting, out, ends + p->count - waiting);
     return 0;
 }
 
 int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *text, size_t n,
                struct ids *out)
 {
-    const unsigned char *piece = (const unsigned char *)text;
-    if (check_bytes(b, piece, n) < 0)
-        return -1;
-    if (n >= NONE)
-        return err_set("a piece of %zu bytes without a place to split is too long", n);
-    if (n > SHORT_PIECE) {
-        scratch_reserve(s, n);
-        for (size_t i = 0; i < n; i++)
-            s->ids[i] = (uint32_t)b->byte_ids[piece[i]];
-        encode_long(b, s, n, out);
-        return 0;
-    }
-    mem_grow(out->data, out->cap, out->count + n);
-    for (size_t i = 0; i < n; i++)
-        out->data[out->count + i] = (uint32_t)b->byte_ids[piece[i]];
-    out->count += merge_short(&b->pairs, out->data + out->count, n);
-    return 0;
+    size_t begin = 0, end;
+    return bpe_encode_all(b, s, &(struct pieces){ text, n, &begin, &n, 1 }, out, &end);
 }

@@ -6,8 +6,8 @@
  * machine translation of rare words with subword units", ACL 2016; over bytes: Radford et al.,
  * "Language models are unsupervised multitask learners", 2019).
  *
- * Short pieces search for the least rank; long ones keep a heap, so that n bytes cost
- * O(n log n), however long the piece, without recursion.
+ * Short pieces search for the least rank, several pieces in turn; long ones keep a heap, so that n bytes
+ * cost O(n log n), however long the piece, without recursion.
  */
 #ifndef TEXTMILL_BPE_H
 #define TEXTMILL_BPE_H
@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tokenizer/pieces.h"
 #include "tokenizer/tokenizer.h"
 
 struct bpe_merge {
@@ -28,8 +29,9 @@ struct bpe;
 struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count);
 void bpe_free(struct bpe *b);
 
-/* One thread's memory for long pieces. Starts as zeroes. */
+/* One thread's memory. Starts as zeroes. */
 struct bpe_scratch {
+    struct bpe_short *shorts; /* pieces that are merged together */
     uint32_t *ids, *prev, *next, *ranks;
     size_t cap;
     uint64_t *heap;
@@ -41,8 +43,12 @@ void bpe_scratch_release(struct bpe_scratch *s);
 int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *ids, size_t n,
                    struct ids *out);
 
-/* Appends the ids of piece[0..n). -1 with an error: a byte that has no token, or a piece of 4 GiB
- * or more. */
+/* Appends the ids of the pieces in order; those of piece i end at out->data[ends[i]]. -1 with an error:
+ * a byte that has no token, or a piece of 4 GiB or more. */
+int bpe_encode_all(const struct bpe *b, struct bpe_scratch *s, const struct pieces *p,
+                   struct ids *out, size_t *ends);
+
+/* The same of one piece. */
 int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *piece, size_t n,
                struct ids *out);
 

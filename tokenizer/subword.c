@@ -131,3 +131,16 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
         return 0;
     return bpe_encode_ids(s->bpe, &scratch->bpe, scratch->ids.data, scratch->ids.count, out);
 }
+
+int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
+                       const struct pieces *p, struct ids *out, size_t *ends)
+{
+    if (s->bpe && s->v->byte_level && !s->v->ignore_merges)
+        return bpe_encode_all(s->bpe, &scratch->bpe, p, out, ends);
+    for (size_t i = 0; i < p->count; i++) {
+        if (subword_encode(s, scratch, p->text + p->begins[i], p->ends[i] - p->begins[i], out) < 0)
+            return -1;
+        ends[i] = out->count;
+    }
+    return 0;
+}

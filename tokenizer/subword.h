@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "tokenizer/bpe.h"
+#include "tokenizer/pieces.h"
 #include "tokenizer/tokenizer.h"
 
 struct vocabulary;
@@ -33,5 +34,9 @@ void subword_scratch_release(struct subword_scratch *s);
  * an error: a byte that has no token, or a piece of 4 GiB or more. */
 int subword_encode(const struct subword *s, struct subword_scratch *scratch, const char *piece,
                    size_t n, struct ids *out);
+
+/* The same of pieces in order; the ids of piece i end at out->data[ends[i]]. */
+int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
+                       const struct pieces *p, struct ids *out, size_t *ends);
 
 #endif

@@ -412,10 +412,10 @@ struct encoder {
     size_t bounds[1024];
 };
 
-static int encode_unknown(void *ctx, const char *piece, size_t n, struct ids *out)
+static int encode_unknown(void *ctx, const struct pieces *p, struct ids *out, size_t *ends)
 {
     struct encoder *e = ctx;
-    return subword_encode(e->t->subword, &e->scratch, piece, n, out);
+    return subword_encode_all(e->t->subword, &e->scratch, p, out, ends);
 }
 
 struct encoder *encoder_new(const struct tokenizer *t)

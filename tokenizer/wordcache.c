@@ -16,7 +16,9 @@ enum {
     COUNT_SHIFT = 24,
     ID_MASK = (1 << COUNT_SHIFT) - 1,
     ELSEWHERE = 255, /* as a count: the ids stand in the ring */
+    FEW_IDS = 8, /* these are copied at once, whether there are so many or not */
     PROBES = 32,
+    MANY_MISSED = 3, /* of these: as many in the next ones are worth looking for */
 };
 
 struct word {
@@ -35,18 +37,17 @@ struct wordcache {
     struct word (*buckets)[WAYS];
     uint32_t *ring;
     uint64_t written; /* units, all told; of them the last RING_UNITS are there */
-    int (*encode)(void *ctx, const char *piece, size_t n, struct ids *out);
+    wordcache_encode_fn *encode;
     void *ctx;
+    struct ids fresh; /* of the pieces that were encoded last */
 };
 
-struct wordcache *wordcache_new(int (*encode)(void *ctx, const char *piece, size_t n,
-                                              struct ids *out),
-                                void *ctx)
+struct wordcache *wordcache_new(wordcache_encode_fn *encode, void *ctx)
 {
     struct wordcache *c = mem_zalloc(1, sizeof *c);
     size_t bytes = sizeof *c->buckets << BUCKETS_LOG;
-    c->buckets = memset(mem_aligned(1, bytes), 0, bytes);
-    c->ring = mem_alloc(RING_UNITS * sizeof *c->ring);
+    c->buckets = memset(mem_huge(1, bytes), 0, bytes);
+    c->ring = mem_huge(RING_UNITS + FEW_IDS, sizeof *c->ring);
     c->encode = encode;
     c->ctx = ctx;
     return c;
@@ -58,6 +59,7 @@ void wordcache_free(struct wordcache *c)
         return;
     free(c->buckets);
     free(c->ring);
+    ids_release(&c->fresh);
     free(c);
 }
 
@@ -114,17 +116,12 @@ static inline int has_key(const struct word *w, struct key k)
 
 /* ---- words ------------------------------------------------------------------------------------ */
 
-typedef uint32_t inline_ids __attribute__((vector_size(INLINE_IDS * sizeof(uint32_t))));
-
-/* Stores all ids there are room for; the next piece's go over those that are none. */
-static inline size_t emit(uint32_t *to, const struct word *w)
+/* The place of a key's entry in its bucket; WAYS: it has none. */
+static inline int find_way(const struct word *bucket, struct key k)
 {
-    const inline_ids mask = { ID_MASK, UINT32_MAX, UINT32_MAX, UINT32_MAX };
-    inline_ids ids;
-    memcpy(&ids, w->ids, sizeof ids);
-    ids &= mask;
-    memcpy(to, &ids, sizeof ids);
-    return w->ids[0] >> COUNT_SHIFT;
+    return __builtin_ctz((unsigned)(has_key(&bucket[0], k) | has_key(&bucket[1], k) << 1 |
+                                    has_key(&bucket[2], k) << 2 | has_key(&bucket[3], k) << 3 |
+                                    1 << WAYS));
 }
 
 /* Entries 0 to n-1 of a bucket move on by one, over entry n. */
@@ -154,11 +151,12 @@ static void put_word(struct wordcache *c, struct word *bucket, struct key k, con
         memcpy(w.ids, ids, count * sizeof *ids);
         w.ids[0] |= (uint32_t)count << COUNT_SHIFT;
     } else {
+        size_t bytes = n < KEY_BYTES ? 0 : n; /* a short piece stands in its key */
         w.elsewhere = (uint32_t)ELSEWHERE << COUNT_SHIFT | (uint32_t)count;
-        w.place = ring_take(c, count + (n + 3) / 4);
+        w.place = ring_take(c, count + (bytes + 3) / 4);
         uint32_t *record = c->ring + w.place % RING_UNITS;
         memcpy(record, ids, count * sizeof *ids);
-        memcpy(record + count, piece, n);
+        memcpy(record + count, piece, bytes);
     }
     push_down(bucket, WAYS - 1);
     bucket[0] = w;
@@ -171,15 +169,102 @@ void wordcache_put(struct wordcache *c, const char *piece, size_t n, const uint3
     put_word(c, bucket_of(c, k), k, piece, n, ids, count);
 }
 
-/* The ids of a word that stand in the ring; NULL if they are overwritten or another's. */
-static const uint32_t *ids_elsewhere(const struct wordcache *c, const struct word *w,
-                                     const char *piece, size_t n, size_t *count)
+/* Whether n bytes are the same; n >= KEY_BYTES. */
+static inline int same_bytes(const char *a, const char *b, size_t n)
+{
+    typedef uint64_t two __attribute__((vector_size(KEY_BYTES)));
+    two x, y, differ = { 0 };
+    for (size_t i = 0; i + KEY_BYTES < n; i += KEY_BYTES) {
+        memcpy(&x, a + i, sizeof x);
+        memcpy(&y, b + i, sizeof y);
+        differ |= x ^ y;
+    }
+    memcpy(&x, a + n - KEY_BYTES, sizeof x);
+    memcpy(&y, b + n - KEY_BYTES, sizeof y);
+    differ |= x ^ y;
+    return !(differ[0] | differ[1]);
+}
+
+/* Stores all ids that an entry has room for; the next piece's go over those that are none. Returns their
+ * number, or ELSEWHERE. */
+static inline size_t emit(uint32_t *to, const struct word *w)
+{
+    typedef uint32_t inline_ids __attribute__((vector_size(INLINE_IDS * sizeof(uint32_t))));
+    const inline_ids mask = { ID_MASK, UINT32_MAX, UINT32_MAX, UINT32_MAX };
+    inline_ids ids;
+    memcpy(&ids, w->ids, sizeof ids);
+    ids &= mask;
+    memcpy(to, &ids, sizeof ids);
+    return w->ids[0] >> COUNT_SHIFT;
+}
+
+/* The same for ids that stand in the ring: 0 if they are overwritten or another piece's. */
+static inline size_t emit_record(uint32_t *to, const struct wordcache *c, const struct word *w,
+                                 const char *piece, size_t n)
 {
     const uint32_t *record = c->ring + w->place % RING_UNITS;
-    *count = w->elsewhere & ID_MASK;
-    if (c->written - w->place > RING_UNITS || memcmp(record + *count, piece, n))
-        return NULL;
-    return record;
+    size_t count = w->elsewhere & ID_MASK;
+    if (c->written - w->place > RING_UNITS ||
+        (n >= KEY_BYTES && !same_bytes((const char *)(record + count), piece, n)))
+        return 0;
+    memcpy(to, record, FEW_IDS * sizeof *to);
+    if (count > FEW_IDS)
+        memcpy(to + FEW_IDS, record + FEW_IDS, (count - FEW_IDS) * sizeof *to);
+    return count;
+}
+
+/* ---- pieces ----------------------------------------------------------------------------------- */
+
+struct probe {
+    struct key key;
+    struct word *bucket;
+};
+
+/* Some pieces on their way: their buckets are asked for before any is read. */
+struct group {
+    struct wordcache *c;
+    const struct pieces *p;
+    size_t first, count; /* pieces of p */
+    size_t missed;       /* of them were not found */
+    int together;        /* once one is not found, to encode all such at once */
+    struct probe probes[PROBES];
+};
+
+/* `p` by value: what is stored here cannot change it. */
+static inline void probe_begin(struct group *g, struct pieces p, size_t i)
+{
+    size_t begin = p.begins[g->first + i], n = p.ends[g->first + i] - begin;
+    struct key key = n < KEY_BYTES ? short_key(p.text + begin, n, p.readable - begin)
+                                   : long_key(p.text + begin, n);
+    struct word *bucket = bucket_of(g->c, key);
+    __builtin_prefetch(bucket);
+    g->probes[i] = (struct probe){ key, bucket };
+}
+
+/* Makes all pieces known that are not, from one on. What cannot be encoded fails when it is its turn. */
+static void fill(struct group *g, size_t from)
+{
+    struct wordcache *c = g->c;
+    const struct probe *probes[PROBES];
+    size_t begins[PROBES], ends[PROBES], ids_ends[PROBES];
+    struct pieces missing = { g->p->text, g->p->readable, begins, ends, 0 };
+    g->together = 0;
+    for (size_t i = from; i < g->count; i++) { /* without a branch that nothing foretells */
+        size_t at = missing.count;
+        probes[at] = &g->probes[i];
+        begins[at] = g->p->begins[g->first + i];
+        ends[at] = g->p->ends[g->first + i];
+        missing.count += (ends[at] - begins[at] <= PIECE_BYTES_MAX) &
+                         (find_way(probes[at]->bucket, probes[at]->key) == WAYS);
+    }
+    g->missed += missing.count;
+    c->fresh.count = 0;
+    if (c->encode(c->ctx, &missing, &c->fresh, ids_ends) < 0)
+        return;
+    for (size_t i = 0, at = 0; i < missing.count; at = ids_ends[i++])
+        if (find_way(probes[i]->bucket, probes[i]->key) == WAYS)
+            put_word(c, probes[i]->bucket, probes[i]->key, g->p->text + begins[i],
+                     ends[i] - begins[i], c->fresh.data + at, ids_ends[i] - at);
 }
 
 /* Moves entry i of a bucket to the front, as the one used last. */
@@ -190,78 +275,58 @@ static void bring_to_front(struct word *bucket, int i)
     bucket[0] = w;
 }
 
-static void append(struct ids *out, const uint32_t *ids, size_t count)
+/* Appends the ids of piece i of the group, which are not in the first entries of its bucket. */
+static int encode_slowly(struct group *g, size_t i, struct ids *out)
 {
-    mem_grow(out->data, out->cap, out->count + count);
-    memcpy(out->data + out->count, ids, count * sizeof *ids);
-    out->count += count;
-}
-
-/* A piece whose ids are not at hand in the first entries of its bucket. */
-static int encode_slowly(struct wordcache *c, struct word *bucket, struct key k, const char *piece,
-                         size_t n, struct ids *out)
-{
-    size_t before = out->count, count;
-    int way = 0;
-    while (way < WAYS && !has_key(&bucket[way], k))
-        way++;
-    if (way < WAYS) {
-        bring_to_front(bucket, way);
-        uint32_t own[INLINE_IDS];
-        const uint32_t *ids = own;
-        if (bucket->ids[0] >> COUNT_SHIFT <= INLINE_IDS)
-            count = emit(own, bucket);
-        else
-            ids = ids_elsewhere(c, bucket, piece, n, &count);
-        if (ids) {
-            append(out, ids, count);
-            return 0;
-        }
+    struct wordcache *c = g->c;
+    const struct probe *probe = &g->probes[i];
+    size_t begin = g->p->begins[g->first + i], n = g->p->ends[g->first + i] - begin;
+    const char *piece = g->p->text + begin;
+    int way = find_way(probe->bucket, probe->key);
+    if (way == WAYS && g->together) {
+        fill(g, i);
+        way = find_way(probe->bucket, probe->key);
     }
-    if (c->encode(c->ctx, piece, n, out) < 0)
+    if (way < WAYS) {
+        bring_to_front(probe->bucket, way);
+        uint32_t *to = out->data + out->count;
+        size_t count = emit(to, probe->bucket);
+        count = count == ELSEWHERE ? emit_record(to, c, probe->bucket, piece, n) : count;
+        out->count += count;
+        if (count)
+            return 0;
+    }
+    g->missed++;
+    size_t before = out->count, zero = 0, end;
+    if (c->encode(c->ctx, &(struct pieces){ piece, n, &zero, &n, 1 }, out, &end) < 0)
         return -1;
-    put_word(c, bucket, k, piece, n, out->data + before, out->count - before);
+    put_word(c, probe->bucket, probe->key, piece, n, out->data + before, out->count - before);
     return 0;
 }
 
-/* ---- pieces ----------------------------------------------------------------------------------- */
-
-/* A piece on its way: its bucket is asked for some pieces before it is read. */
-struct probe {
-    struct key key;
-    struct word *bucket;
-};
-
-static inline void probe_begin(const struct wordcache *c, struct probe *probe,
-                               const struct pieces *p, size_t i)
+static int encode_group(struct group *g, struct pieces p, struct ids *out, size_t *failed)
 {
-    const char *piece = p->text + p->begins[i];
-    size_t n = p->ends[i] - p->begins[i];
-    probe->key = n < KEY_BYTES ? short_key(piece, n, p->readable - p->begins[i])
-                               : long_key(piece, n);
-    probe->bucket = bucket_of(c, probe->key);
-    __builtin_prefetch(probe->bucket);
-}
-
-/* Pieces i.. of the probes. -1: piece *failed has no ids. */
-static int probes_end(struct wordcache *c, const struct probe *probes, size_t count,
-                      const struct pieces *p, size_t first, struct ids *out, size_t *failed)
-{
-    enum { ROOM = PROBES * INLINE_IDS };
+    enum { ROOM = (PROBES + 1) * (PIECE_IDS_MAX + 1) };
     mem_grow(out->data, out->cap, out->count + ROOM);
     uint32_t *to = out->data + out->count;
+    size_t first = g->first, count = g->count;
     for (size_t i = 0; i < count; i++) {
-        const struct probe *probe = &probes[i];
+        const struct probe *probe = &g->probes[i];
         const struct word *w = probe->bucket;
         w += !has_key(w, probe->key);
-        if (has_key(w, probe->key) && w->ids[0] >> COUNT_SHIFT <= INLINE_IDS) {
+        int known = has_key(w, probe->key);
+        if (known && w->ids[0] >> COUNT_SHIFT <= INLINE_IDS) {
             to += emit(to, w);
             continue;
         }
-        size_t begin = p->begins[first + i], n = p->ends[first + i] - begin;
+        size_t begin = p.begins[first + i], n = p.ends[first + i] - begin;
+        size_t emitted = known ? emit_record(to, g->c, w, p.text + begin, n) : 0;
+        to += emitted;
+        if (emitted)
+            continue;
         out->count = (size_t)(to - out->data);
-        if (encode_slowly(c, probe->bucket, probe->key, p->text + begin, n, out) < 0) {
-            *failed = first + i;
+        if (encode_slowly(g, i, out) < 0) {
+            *failed = g->first + i;
             return -1;
         }
         mem_grow(out->data, out->cap, out->count + ROOM);
@@ -273,12 +338,17 @@ static int probes_end(struct wordcache *c, const struct probe *probes, size_t co
 
 int wordcache_encode(struct wordcache *c, const struct pieces *p, struct ids *out, size_t *failed)
 {
-    struct probe probes[PROBES];
-    for (size_t i = 0, count; i < p->count; i += count) {
-        count = p->count - i < PROBES ? p->count - i : PROBES;
-        for (size_t k = 0; k < count; k++)
-            probe_begin(c, &probes[k], p, i + k);
-        if (probes_end(c, probes, count, p, i, out, failed) < 0)
+    struct group g;
+    g.c = c;
+    g.p = p;
+    g.missed = 0;
+    for (g.first = 0; g.first < p->count; g.first += g.count) {
+        g.count = p->count - g.first < PROBES ? p->count - g.first : PROBES;
+        g.together = g.missed >= MANY_MISSED;
+        g.missed = 0;
+        for (size_t i = 0; i < g.count; i++)
+            probe_begin(&g, *p, i);
+        if (encode_group(&g, *p, out, failed) < 0)
             return -1;
     }
     return 0;

@@ -58,23 +58,43 @@ static size_t random_merges(struct bpe_merge *merges, struct rng *r, size_t coun
     return count;
 }
 
+static void shuffle(struct bpe_merge *merges, struct rng *r, size_t count)
+{
+    for (size_t i = count; i > 1; i--) {
+        size_t k = rng_below(r, i);
+        struct bpe_merge keep = merges[i - 1];
+        merges[i - 1] = merges[k];
+        merges[k] = keep;
+    }
+}
+
+static void expect_ids(const struct bpe *b, struct bpe_scratch *scratch, const char *piece, size_t n,
+                       const struct ids *want)
+{
+    struct ids got = { 0 };
+    for (int level = CPU_PLAIN; level < CPU_LEVELS; level++) {
+        if (cpu_use((enum cpu_level)level) < 0)
+            continue;
+        got.count = 0;
+        cr_assert_eq(bpe_encode(b, scratch, piece, n, &got), 0);
+        cr_assert_eq(got.count, want->count);
+        cr_assert(!memcmp(got.data, want->data, got.count * sizeof *got.data));
+    }
+    ids_release(&got);
+}
+
 Test(bpe, short_and_long_pieces_merge_as_defined)
 {
     struct rng r = { rng_key(0, 5), 0 };
     struct bpe_scratch scratch = { 0 };
     struct bpe_merge merges[40];
-    struct ids want = { 0 }, got = { 0 };
+    struct ids want = { 0 };
     int64_t byte_ids[256];
     char piece[400];
     identity(byte_ids);
     for (int round = 0; round < 300; round++) {
         size_t count = random_merges(merges, &r, 40);
-        for (size_t i = count; i > 1; i--) { /* ranks in any order */
-            size_t k = rng_below(&r, i);
-            struct bpe_merge keep = merges[i - 1];
-            merges[i - 1] = merges[k];
-            merges[k] = keep;
-        }
+        shuffle(merges, &r, count);
         struct bpe *b = bpe_new(byte_ids, merges, count);
         for (int i = 0; i < 20; i++) {
             static const size_t lengths[] = { 20, 66, sizeof piece - 1 };
@@ -82,17 +102,109 @@ Test(bpe, short_and_long_pieces_merge_as_defined)
             for (size_t k = 0; k < n; k++)
                 piece[k] = "abcd"[rng_below(&r, 4)];
             encode_plainly(&want, merges, count, piece, n);
-            for (int level = CPU_PLAIN; level < CPU_LEVELS; level++) {
-                if (cpu_use((enum cpu_level)level) < 0)
-                    continue;
-                got.count = 0;
-                cr_assert_eq(bpe_encode(b, &scratch, piece, n, &got), 0);
-                cr_assert_eq(got.count, want.count);
-                cr_assert(!memcmp(got.data, want.data, got.count * sizeof *got.data));
-            }
+            expect_ids(b, &scratch, piece, n, &want);
         }
         bpe_free(b);
     }
+    bpe_scratch_release(&scratch);
+    ids_release(&want);
+}
+
+/* Characters of one to four bytes and, now and then, a byte that is none. */
+static size_t random_characters(char *text, struct rng *r, size_t n)
+{
+    static const char *const characters[] = { " ", "a", "\xC3\xA9", "\xC3\xA8", "\xC2\xA9",
+                                              "\xE2\x82\xAC", "\xE2\x82\xA9", "\xF0\x9F\x98\x80" };
+    size_t at = 0;
+    for (;;) {
+        const char *c = characters[rng_below(r, 8)];
+        size_t len = strlen(c), from = rng_below(r, 10) ? 0 : rng_below(r, len);
+        if (at + len - from > n)
+            return at;
+        memcpy(text + at, c + from, len - from);
+        at += len - from;
+    }
+}
+
+/* Merges of neighbours in a text, as learning finds them. */
+static void merges_of_text(struct bpe_merge *merges, size_t count, const char *text, size_t n)
+{
+    struct rng r = { rng_key(0, 9), n + count };
+    struct ids ids = { 0 };
+    for (size_t i = 0; i < n; i++)
+        ids_add(&ids, (unsigned char)text[i]);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = rng_below(&r, ids.count - 1), kept = 0;
+        merges[i] = (struct bpe_merge){ ids.data[at], ids.data[at + 1], 256 + (uint32_t)i };
+        for (size_t k = 0; k < ids.count; k++, kept++) {
+            int here = k + 1 < ids.count && ids.data[k] == merges[i].left &&
+                       ids.data[k + 1] == merges[i].right;
+            ids.data[kept] = here ? merges[i].id : ids.data[k];
+            k += (size_t)here;
+        }
+        ids.count = kept;
+    }
+    ids_release(&ids);
+}
+
+Test(bpe, characters_of_several_bytes_merge_as_defined)
+{
+    enum { MERGES = 40, TEXT = 600 };
+    struct rng r = { rng_key(0, 6), 0 };
+    struct bpe_scratch scratch = { 0 };
+    struct bpe_merge merges[MERGES];
+    struct ids want = { 0 };
+    int64_t byte_ids[256];
+    char text[TEXT];
+    identity(byte_ids);
+    for (int round = 0; round < 300; round++) {
+        merges_of_text(merges, MERGES, text, random_characters(text, &r, TEXT));
+        if (round % 4 == 0)
+            shuffle(merges, &r, MERGES);
+        struct bpe *b = bpe_new(byte_ids, merges, MERGES);
+        for (int i = 0; i < 20; i++) {
+            size_t n = random_characters(text, &r, i % 3 ? 20 : 120);
+            encode_plainly(&want, merges, MERGES, text, n);
+            expect_ids(b, &scratch, text, n, &want);
+        }
+        bpe_free(b);
+    }
+    bpe_scratch_release(&scratch);
+    ids_release(&want);
+}
+
+/* Pieces that are merged in turn, short and long ones among one another. */
+Test(bpe, pieces_together_are_as_each_alone)
+{
+    enum { MERGES = 40, TEXT = 4000, PIECES = 50 };
+    struct rng r = { rng_key(0, 10), 0 };
+    struct bpe_scratch scratch = { 0 };
+    struct bpe_merge merges[MERGES];
+    struct ids want = { 0 }, got = { 0 };
+    int64_t byte_ids[256];
+    char text[TEXT];
+    size_t bounds[PIECES + 1] = { 0 }, ends[PIECES];
+    identity(byte_ids);
+    merges_of_text(merges, MERGES, text, random_characters(text, &r, TEXT));
+    struct bpe *b = bpe_new(byte_ids, merges, MERGES);
+    for (int level = CPU_PLAIN; level < CPU_LEVELS; level++) {
+        if (cpu_use((enum cpu_level)level) < 0)
+            continue;
+        for (int i = 0; i < PIECES; i++)
+            bounds[i + 1] = bounds[i] + 1 + rng_below(&r, rng_below(&r, 8) ? 12 : 200);
+        struct pieces p = { text, TEXT, bounds, bounds + 1, PIECES };
+        got.count = 0;
+        cr_assert_eq(bpe_encode_all(b, &scratch, &p, &got, ends), 0);
+        for (int i = 0; i < PIECES; i++) {
+            size_t begin = i ? ends[i - 1] : 0;
+            want.count = 0;
+            cr_assert_eq(bpe_encode(b, &scratch, text + bounds[i], bounds[i + 1] - bounds[i], &want), 0);
+            cr_assert_eq(ends[i] - begin, want.count);
+            cr_assert(!memcmp(got.data + begin, want.data, want.count * sizeof *want.data));
+        }
+        cr_assert_eq(ends[PIECES - 1], got.count);
+    }
+    bpe_free(b);
     bpe_scratch_release(&scratch);
     ids_release(&want);
     ids_release(&got);
