@@ -16,9 +16,9 @@ static struct js *wrap(json_t *v)
     return (struct js *)v;
 }
 
-struct js *js_parse(const char *text, size_t n, const char *name)
+static struct js *parse(const char *text, size_t n, const char *name, size_t duplicates)
 {
-    const size_t flags = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY;
+    const size_t flags = duplicates | JSON_ALLOW_NUL | JSON_DECODE_ANY;
     json_error_t error;
     json_t *root = json_loadb(text, n, flags, &error);
     if (!root && json_error_code(&error) == json_error_numeric_overflow)
@@ -29,14 +29,29 @@ struct js *js_parse(const char *text, size_t n, const char *name)
     return wrap(root);
 }
 
-struct js *js_load(const char *path)
+struct js *js_parse(const char *text, size_t n, const char *name)
+{
+    return parse(text, n, name, JSON_REJECT_DUPLICATES);
+}
+
+static struct js *load(const char *path, size_t duplicates)
 {
     struct buf text = BUF_INIT;
     struct js *root = NULL;
     if (file_read(path, &text) == 0)
-        root = js_parse(text.data, text.len, path);
+        root = parse(text.data, text.len, path, duplicates);
     buf_release(&text);
     return root;
+}
+
+struct js *js_load(const char *path)
+{
+    return load(path, JSON_REJECT_DUPLICATES);
+}
+
+struct js *js_load_last(const char *path)
+{
+    return load(path, 0);
 }
 
 void js_free(struct js *root)

@@ -19,6 +19,8 @@ struct js;
 /* `name` stands in the error, with line and byte offset. Freed with js_free. */
 struct js *js_parse(const char *text, size_t n, const char *name);
 struct js *js_load(const char *path);
+/* Of a key that stands twice the last value counts, in the first one's place: so Python reads. */
+struct js *js_load_last(const char *path);
 void js_free(struct js *root);
 
 int js_is_object(const struct js *v);
