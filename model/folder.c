@@ -10,15 +10,7 @@
 #include "common/js.h"
 #include "common/mem.h"
 #include "model/folder_config.h"
-#include "model/safetensors.h"
-
-/* Files carry the name of the submodule that the tensor is of in the model with its heads, or, of
- * that submodule alone (OpenAI's GPT-2, BertModel), lack it. Our table has it for BERT, where the
- * heads' names are without one. */
-static const char *prefix_of(const struct model *m)
-{
-    return m->config.kind == MODEL_GPT ? "transformer." : "bert.";
-}
+#include "model/folder_names.h"
 
 /* ---- config.json -------------------------------------------------------------------------- */
 
@@ -46,7 +38,7 @@ int config_switch(const struct js *root, const char *key, int wanted, const char
 {
     const struct js *v = js_get(root, key);
     int value = wanted;
-    if (v && js_bool(v, &value) < 0)
+    if (v && !js_is_null(v) && js_bool(v, &value) < 0)
         return err_set("%s: bad %s: not true or false", path, key);
     if (value != wanted)
         return err_set("%s: unsupported %s: %s", path, key, value ? "true" : "false");
@@ -98,13 +90,16 @@ static int read_gpt(struct model_config *c, const struct js *root, const char *p
 
 typedef int config_reader(struct model_config *c, const struct js *root, const char *path);
 
-static int parse_config(struct model_config *config, const char *type, config_reader *reader,
-                        const char *text, size_t n, const char *name)
+/* Configs older than model_type are known by a key that they have. */
+static int parse_config(struct model_config *config, const char *type, const char *sign,
+                        config_reader *reader, const char *text, size_t n, const char *name)
 {
     *config = (struct model_config){ 0 };
     struct js *root = js_parse(text, n, name);
     const char *is = js_text(js_get(root, "model_type"), NULL);
     int failed = root ? 0 : -1;
+    if (root && !is && js_get(root, sign))
+        is = type;
     if (root && (!is || strcmp(is, type)))
         failed = err_set("%s: unsupported model_type '%s', only %s", name, is ? is : "", type);
     else if (root)
@@ -115,12 +110,12 @@ static int parse_config(struct model_config *config, const char *type, config_re
 
 int folder_parse_config(struct model_config *config, const char *text, size_t n, const char *name)
 {
-    return parse_config(config, "gpt2", read_gpt, text, n, name);
+    return parse_config(config, "gpt2", "n_embd", read_gpt, text, n, name);
 }
 
 int folder_parse_bert(struct model_config *config, const char *text, size_t n, const char *name)
 {
-    return parse_config(config, "bert", config_read_bert, text, n, name);
+    return parse_config(config, "bert", "hidden_size", config_read_bert, text, n, name);
 }
 
 static int read_config(struct model_config *config, const char *dir,
@@ -187,38 +182,6 @@ void folder_free_blocks(struct model *m, struct ops *o, float **blocks)
     free(blocks);
 }
 
-static const char *without_prefix(const struct model *m, const char *name)
-{
-    const char *prefix = prefix_of(m);
-    size_t n = strlen(prefix);
-    return strncmp(name, prefix, n) ? name : name + n;
-}
-
-/* With and without the prefix. */
-static const struct safetensor *find_tensor(const struct model *m,
-                                            const struct safetensors_set *set, const char *name,
-                                            const struct safetensors **file)
-{
-    const char *bare = without_prefix(m, name);
-    const struct safetensor *t = safetensors_find_in(set, bare, file);
-    if (t)
-        return t;
-    char prefixed[2 * TENSOR_NAME];
-    snprintf(prefixed, sizeof prefixed, "%s%s", prefix_of(m), bare);
-    return safetensors_find_in(set, prefixed, file);
-}
-
-static const struct tensor *find_row(const struct model *m, const char *name)
-{
-    const char *bare = without_prefix(m, name);
-    const struct tensor *row = tensor_find(&m->tensors, bare);
-    if (row)
-        return row;
-    char prefixed[2 * TENSOR_NAME];
-    snprintf(prefixed, sizeof prefixed, "%s%s", prefix_of(m), bare);
-    return tensor_find(&m->tensors, prefixed);
-}
-
 /* Dimension d of the row's tensor in a file. */
 static int64_t file_shape(const struct tensor *row, int d)
 {
@@ -242,45 +205,18 @@ static int check_shape(const struct safetensors *file, const struct safetensor *
     return -1;
 }
 
-static int begins_with(const char *name, const char *beginning)
-{
-    return !strncmp(name, beginning, strlen(beginning));
-}
-
-/* The tensor that the model takes for `name` as well; NULL if there is none. */
-static const char *tied_to(const struct model *m, const char *name)
-{
-    if (m->config.kind == MODEL_GPT)
-        return strcmp(name, "lm_head.weight") ? NULL : "wte.weight";
-    if (m->config.kind != MODEL_BERT_PRETRAINING)
-        return NULL;
-    if (!strcmp(name, "cls.predictions.decoder.weight"))
-        return "bert.embeddings.word_embeddings.weight";
-    return strcmp(name, "cls.predictions.decoder.bias") ? NULL : "cls.predictions.bias";
-}
-
-/* Buffers that the model makes itself, and of BERT the heads that are not asked for. */
-static int is_passed_over(const struct model *m, const char *name)
-{
-    if (m->config.kind == MODEL_GPT)
-        return file_ends_with(name, ".attn.bias") || file_ends_with(name, ".attn.masked_bias");
-    const char *bare = without_prefix(m, name);
-    return !strcmp(bare, "embeddings.position_ids") || begins_with(bare, "pooler.") ||
-           begins_with(bare, "cls.") || begins_with(bare, "qa_outputs.");
-}
-
 /* What is in the files and not in the table: a copy of what is tied, or passed over. */
 static int check_extra(const struct model *m, const struct safetensors_set *set,
                        const struct safetensors *file, const struct safetensor *t)
 {
-    const char *tied = tied_to(m, t->name);
+    const char *tied = folder_names_tied_to(m, t->name);
     if (!tied) {
-        if (is_passed_over(m, t->name))
+        if (folder_names_passed_over(m, t->name))
             return 0;
         return err_set("%s: tensor '%s' is not part of the model", file->path, t->name);
     }
     const struct safetensors *other;
-    const struct safetensor *first = find_tensor(m, set, tied, &other);
+    const struct safetensor *first = folder_names_find(m, set, tied, &other);
     if (first && first->bytes == t->bytes &&
         !memcmp(other->map.data + first->offset, file->map.data + t->offset, t->bytes))
         return 0;
@@ -294,14 +230,15 @@ static int check_extras(const struct model *m, const struct safetensors_set *set
         const struct safetensors *file = &set->files[f];
         for (size_t i = 0; i < file->count; i++) {
             const struct safetensor *t = &file->tensors[i];
+            const struct tensor *row = folder_names_row(m, t->name);
             const struct safetensors *first;
-            if (!find_row(m, t->name)) {
-                if (check_extra(m, set, file, t) < 0)
-                    return -1;
-            } else if (find_tensor(m, set, t->name, &first) != t) {
-                return err_set("%s: tensor '%s' is there twice", file->path,
-                               without_prefix(m, t->name));
-            }
+            const struct safetensor *read =
+                row ? folder_names_find(m, set, row->name, &first) : NULL;
+            if (row && read != t)
+                return err_set("%s: tensor '%s' is there twice, as '%s' too", file->path, t->name,
+                               read->name);
+            if (!row && check_extra(m, set, file, t) < 0)
+                return -1;
         }
     }
     return 0;
@@ -321,7 +258,7 @@ static int check_tensors(const struct model *m, const struct safetensors_set *se
     const struct safetensors *file;
     for (size_t i = 0; i < m->tensors.count; i++) {
         const struct tensor *row = &m->tensors.rows[i];
-        const struct safetensor *t = find_tensor(m, set, row->name, &file);
+        const struct safetensor *t = folder_names_find(m, set, row->name, &file);
         if (!t && (!a->allowed || row->block <= m->config.layers))
             return err_set("%s: no tensor '%s'", set->files[0].path, row->name);
         if (t && check_shape(file, t, row) < 0)
@@ -358,7 +295,7 @@ static int read_blocks(const struct model *m, float **blocks, const struct safet
         const struct tensor *row = &m->tensors.rows[i];
         float *out = blocks[row->block] + row->offset;
         const struct safetensors *file;
-        const struct safetensor *t = find_tensor(m, set, row->name, &file);
+        const struct safetensor *t = folder_names_find(m, set, row->name, &file);
         if (!t) {
             tensor_initialise(row, a->seed, out);
             a->made++;
@@ -447,7 +384,8 @@ static int save_weights(const struct model *m, float *const *blocks, const char 
     for (size_t i = 0; i < table->count; i++) {
         const struct tensor *row = &table->rows[i];
         buf_clear(&name);
-        buf_addf(&name, "%s%s", m->config.kind == MODEL_GPT ? prefix_of(m) : "", row->name);
+        buf_addf(&name, "%s%s", m->config.kind == MODEL_GPT ? folder_names_prefix(m) : "",
+                 row->name);
         tensors[i].name = mem_strdup(name.data);
         tensors[i].rank = row->rank;
         for (int d = 0; d < row->rank; d++)

@@ -14,19 +14,19 @@ int folder_parse_config(struct model_config *config, const char *text, size_t n,
 
 /* Opens DIR: reads the config, initialises *m, and loads all tensors into one array a block
  * (blocks[b], ops_buffer memory, allocated here: m->tensors.blocks of them). f32, f16 and bf16
- * files are read; names with and without the "transformer." prefix. A missing tensor, one of
- * another shape, and one that is too much are errors that name it; buffers that the model makes
- * itself (attn.bias, attn.masked_bias) and a tied lm_head.weight are passed over. */
+ * files are read; names in all spellings of folder_names.h. A missing tensor, one of another shape,
+ * and one that is too much are errors that name it; buffers that the model makes itself
+ * (attn.bias, attn.masked_bias), heads for other tasks and a tied lm_head.weight are passed
+ * over. */
 int folder_load(struct model *m, struct ops *o, float ***blocks, const char *dir);
 
 /* The same for BERT (model_type "bert"), config->kind being what the config's architecture says:
  * BertForPreTraining, BertForQuestionAnswering, or for any other the encoder alone. */
 int folder_read_bert(struct model_config *config, const char *dir);
 int folder_parse_bert(struct model_config *config, const char *text, size_t n, const char *name);
-/* Loads a BERT with the head of `kind`. Names with and without the "bert." prefix; other heads, and
- * copies of tied tensors, are passed over. Tensors of the head that are not there are errors, or,
- * if made is not NULL, get initial values from the seed, and *made is how many did: so pre-training
- * leads to question answering. */
+/* Loads a BERT with the head of `kind`. Other heads, and copies of tied tensors, are passed over.
+ * Tensors of the head that are not there are errors, or, if made is not NULL, get initial values
+ * from the seed, and *made is how many did: so pre-training leads to question answering. */
 int folder_load_bert(struct model *m, struct ops *o, float ***blocks, const char *dir,
                      enum model_kind kind, uint64_t seed, int *made);
 void folder_free_blocks(struct model *m, struct ops *o, float **blocks);

@@ -48,7 +48,7 @@ static int read_flag(int *out, const struct js *root, const char *key, const cha
 {
     const struct js *v = js_get(root, key);
     *out = 0;
-    if (v && js_bool(v, out) < 0)
+    if (v && !js_is_null(v) && js_bool(v, out) < 0)
         return err_set("%s: bad %s: not true or false", path, key);
     return 0;
 }
@@ -59,7 +59,6 @@ int config_read_bert(struct model_config *c, const struct js *root, const char *
     if (read_activation(c, root, path) < 0 ||
         config_switch(root, "is_decoder", 0, path) < 0 ||
         config_switch(root, "add_cross_attention", 0, path) < 0 ||
-        config_switch(root, "tie_word_embeddings", 1, path) < 0 ||
         config_count(&c->layers, root, "num_hidden_layers", 12, path) < 0 ||
         config_count(&c->width, root, "hidden_size", 768, path) < 0 ||
         config_count(&c->heads, root, "num_attention_heads", 12, path) < 0 ||

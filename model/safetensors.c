@@ -284,6 +284,25 @@ static int open_index(struct safetensors_set *set, const char *dir, const char *
     return 0;
 }
 
+/* What stands there instead is named, with the way out. */
+static int no_weights(const char *dir)
+{
+    static const char *const others[] = { "pytorch_model.bin", "pytorch_model.bin.index.json",
+                                          "tf_model.h5", "flax_model.msgpack",
+                                          "bert_model.ckpt.index", "model.ckpt.index" };
+    struct buf path = BUF_INIT;
+    const char *other = NULL;
+    for (size_t i = 0; i < sizeof others / sizeof *others && !other; i++) {
+        file_join(&path, dir, others[i]);
+        other = file_exists(path.data) ? others[i] : NULL;
+    }
+    buf_release(&path);
+    if (other)
+        return err_set("no model.safetensors in '%s', only %s: transformers makes the one of the "
+                       "other (from_pretrained, then save_pretrained)", dir, other);
+    return err_set("no model.safetensors and no model.safetensors.index.json in '%s'", dir);
+}
+
 int safetensors_open_folder(struct safetensors_set *set, const char *dir)
 {
     *set = (struct safetensors_set){ 0 };
@@ -298,7 +317,7 @@ int safetensors_open_folder(struct safetensors_set *set, const char *dir)
         if (file_exists(path.data))
             root = js_load(path.data);
         else
-            err_set("no model.safetensors and no model.safetensors.index.json in '%s'", dir);
+            no_weights(dir);
         failed = !root || open_index(set, dir, path.data, js_get(root, "weight_map")) < 0;
         js_free(root);
     }

@@ -15,30 +15,15 @@ try:
 except ImportError:
     sys.exit(77)
 
-ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from lib.program import ROOT, build, close
+
 DATA = os.environ.get("DATA") or os.path.join(ROOT, "../shared/data")
-LIBRARY = os.environ.get("TEXTMILL_LIBRARY") or os.path.join(ROOT, "build/release/libtextmill.a")
+
 ENCODER, PRETRAINING, QUESTIONS = 1, 2, 3
 IGNORE = -100
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 torch.manual_seed(7)
-
-
-def build(folder):
-    program = os.path.join(folder, "bert")
-    libs = subprocess.check_output(["pkg-config", "--libs", "jansson"], text=True).split()
-    subprocess.check_call(["cc", "-std=gnu11", "-O2", "-I" + ROOT, os.path.join(ROOT, "tests/peers/bert.c"),
-                           LIBRARY, *libs, "-ldl", "-lm", "-lpthread", "-o", program])
-    return program
-
-
-def close(what, ours, theirs, tolerance=1e-4):
-    """Largest difference, relative to the largest value."""
-    ours, theirs = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
-    worst = float(np.abs(ours - theirs).max() / max(1e-30, float(np.abs(theirs).max())))
-    print(f"{what}: {worst:.1e} (at most {tolerance:.0e})")
-    assert worst <= tolerance, what
 
 
 def random_model(kind, **changes):
@@ -199,7 +184,7 @@ def shared_model(program, work):
 
 
 with tempfile.TemporaryDirectory() as scratch:
-    bert = build(scratch)
+    bert = build("bert", scratch)
     kinds_agree(bert, scratch)
     heads_change(bert, scratch)
     shared_model(bert, scratch)

@@ -14,25 +14,10 @@ try:
 except ImportError:
     sys.exit(77)
 
-ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LIBRARY = os.environ.get("TEXTMILL_LIBRARY") or os.path.join(ROOT, "build/release/libtextmill.a")
+from lib.program import build, close
+
 transformers.utils.logging.disable_progress_bar()
 torch.manual_seed(7)
-
-
-def build(folder):
-    program = os.path.join(folder, "gpt")
-    libs = subprocess.check_output(["pkg-config", "--libs", "jansson"], text=True).split()
-    subprocess.check_call(["cc", "-std=gnu11", "-O2", "-I" + ROOT, os.path.join(ROOT, "tests/peers/gpt.c"),
-                           LIBRARY, *libs, "-ldl", "-lm", "-lpthread", "-o", program])
-    return program
-
-
-def close(what, ours, theirs, tolerance):
-    """Largest difference, relative to the largest value."""
-    worst = float(np.abs(ours - theirs).max() / max(1e-30, float(np.abs(theirs).max())))
-    print(f"{what}: {worst:.1e} (at most {tolerance:.0e})")
-    assert worst <= tolerance, what
 
 
 def random_gpt2(**changes):
@@ -107,7 +92,7 @@ def gradients_agree(program, work, B, T, **changes):
 
 
 with tempfile.TemporaryDirectory() as scratch:
-    gpt = build(scratch)
+    gpt = build("gpt", scratch)
     theirs_loads_here(gpt, scratch)
     ours_loads_there(gpt, scratch)
     gradients_agree(gpt, scratch, 3, 37)

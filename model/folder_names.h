@@ -1,0 +1,33 @@
+/*
+ * folder_names.h - what tensors are called in the files of a model folder, beside their names in
+ * the tensor table.
+ *
+ * A name stands with or without the submodule that the tensor is of in the model with its heads:
+ * "transformer." (GPT-2), "bert.". BERT's norms have weight and bias or, as TensorFlow called them
+ * and the first converted models still do, gamma and beta.
+ */
+#ifndef TEXTMILL_FOLDER_NAMES_H
+#define TEXTMILL_FOLDER_NAMES_H
+
+#include "model/model.h"
+#include "model/safetensors.h"
+
+/* "transformer." or "bert.". */
+const char *folder_names_prefix(const struct model *m);
+
+/* The tensor of the files that the table calls `name`, however they spell it; NULL: none. *file is
+ * where it was found. */
+const struct safetensor *folder_names_find(const struct model *m, const struct safetensors_set *set,
+                                    const char *name, const struct safetensors **file);
+
+/* The row of the table that a file calls `name`; NULL: none. */
+const struct tensor *folder_names_row(const struct model *m, const char *name);
+
+/* The row's name that the model takes for a file's `name` as well; NULL if there is none. */
+const char *folder_names_tied_to(const struct model *m, const char *name);
+
+/* Whether a file's `name`, which no row has, is of no use to the model: buffers that it makes
+ * itself, and heads for other tasks. */
+int folder_names_passed_over(const struct model *m, const char *name);
+
+#endif

@@ -1,0 +1,214 @@
+"""Model folders in all the forms that Hugging Face's have had: each architecture over BERT and GPT-2, old
+names of norms, with and without prefix and buffers, split, f16 and bf16, tied copies written out. What
+loads gives the hidden states that transformers computes; what does not says why, by name."""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    import torch
+    import transformers
+    from safetensors.torch import load_file, save_file
+    from transformers import BertConfig, BertModel, GPT2Config, GPT2Model
+except ImportError:
+    sys.exit(77)
+
+from lib.program import build, close
+
+transformers.utils.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
+torch.manual_seed(3)
+BERTS = ["BertModel", "BertForPreTraining", "BertForMaskedLM", "BertForNextSentencePrediction",
+         "BertForSequenceClassification", "BertForTokenClassification", "BertForMultipleChoice",
+         "BertForQuestionAnswering"]
+GPTS = ["GPT2Model", "GPT2LMHeadModel", "GPT2DoubleHeadsModel", "GPT2ForSequenceClassification",
+        "GPT2ForTokenClassification", "GPT2ForQuestionAnswering"]
+ENCODER, PRETRAINING, QUESTIONS = 1, 2, 3
+V, C, T = 97, 48, 20
+
+
+def shaken(model):
+    with torch.no_grad():  # biases and gains away from 0 and 1
+        for p in model.parameters():
+            p.add_(torch.randn_like(p) * 0.05)
+    return model.eval()
+
+
+def random_bert(architecture):
+    return shaken(getattr(transformers, architecture)(BertConfig(
+        vocab_size=V, hidden_size=C, num_hidden_layers=2, num_attention_heads=4, intermediate_size=80,
+        max_position_embeddings=32, initializer_range=0.1)))
+
+
+def random_gpt(architecture):
+    return shaken(getattr(transformers, architecture)(GPT2Config(
+        vocab_size=V, n_embd=C, n_layer=2, n_head=4, n_positions=32, initializer_range=0.1, bos_token_id=0,
+        eos_token_id=0, pad_token_id=0)))
+
+
+def rewrite(folder, change):
+    """model.safetensors with its tensors as `change` makes them of a dictionary."""
+    path = os.path.join(folder, "model.safetensors")
+    tensors = change(dict(load_file(path)))
+    save_file({name: t.contiguous().clone() for name, t in tensors.items()}, path, {"format": "pt"})
+
+
+def reconfigure(folder, **changes):
+    path = os.path.join(folder, "config.json")
+    config = {**json.load(open(path)), **changes}
+    json.dump({k: v for k, v in config.items() if v != "absent"}, open(path, "w"))
+
+
+IDS = np.random.default_rng(4).integers(0, V, T).astype(np.uint32)
+
+
+def bert_states(program, folder, number=ENCODER):
+    with open(folder + ".batch", "wb") as f:
+        none = np.full(T, -100, np.int32)
+        for a in (np.array([1, T, T], np.int64), IDS, np.zeros(T, np.uint32), none, *3 * [none[:1]]):
+            f.write(a.tobytes())
+    subprocess.run([program, "logits", folder, str(number), folder + ".batch", folder + ".out"], check=True,
+                   stderr=subprocess.PIPE, text=True)
+    return np.fromfile(folder + ".out", np.float32)[:T * C].reshape(T, C)
+
+
+def gpt_logits(program, folder):
+    IDS.tofile(folder + ".ids")
+    subprocess.run([program, "logits", folder, folder + ".ids", folder + ".out"], check=True,
+                   stderr=subprocess.PIPE, text=True)
+    return np.fromfile(folder + ".out", np.float32).reshape(T, V)
+
+
+def theirs(model, kind):
+    """What the base model computes; of GPT-2 the logits of its tied decoder."""
+    base = model if isinstance(model, kind) else getattr(model, model.base_model_prefix)
+    with torch.no_grad():
+        hidden = base(torch.tensor(IDS.astype(np.int64))[None]).last_hidden_state[0].float()
+        return (hidden @ base.wte.weight.T.float() if kind is GPT2Model else hidden).numpy()
+
+
+def refused(what, words, run, *arguments):
+    try:
+        run(*arguments)
+    except subprocess.CalledProcessError as e:
+        assert all(word in e.stderr for word in words), (what, e.stderr)
+        print(f"{what}: refused, {e.stderr.strip().split(': ', 1)[-1]}")
+        return
+    raise AssertionError(f"{what}: not refused")
+
+
+OLD = [("LayerNorm.weight", "LayerNorm.gamma"), ("LayerNorm.bias", "LayerNorm.beta")]
+
+
+def old_names(tensors):
+    for new, old in OLD:
+        tensors = {name.replace(new, old): t for name, t in tensors.items()}
+    return tensors
+
+
+def without(prefix):
+    return lambda tensors: {name.removeprefix(prefix): t for name, t in tensors.items()}
+
+
+def plus(**more):
+    return lambda tensors: {**tensors, **{name.replace("__", "."): t for name, t in more.items()}}
+
+
+def every_architecture(program, work, names, make, kind, ours):
+    for architecture in names:
+        model, folder = make(architecture), os.path.join(work, architecture)
+        model.save_pretrained(folder)
+        close(architecture, ours(program, folder), theirs(model, kind))
+
+
+def every_precision(program, work, name, make, kind, ours):
+    for dtype in torch.float16, torch.bfloat16:
+        model = make(name).to(dtype)
+        folder = os.path.join(work, f"{name}-{dtype}")
+        model.save_pretrained(folder, max_shard_size="40KB")
+        assert os.path.exists(os.path.join(folder, "model.safetensors.index.json"))
+        close(f"{name}, {dtype}, split", ours(program, folder), theirs(model.float(), kind))
+
+
+def forms_of_bert(program, work):
+    model, folder = random_bert("BertForPreTraining"), os.path.join(work, "forms")
+    want = theirs(model, BertModel)
+    words = model.bert.embeddings.word_embeddings.weight.detach()
+    tied = plus(cls__predictions__decoder__weight=words,
+                cls__predictions__decoder__bias=model.cls.predictions.bias.detach())
+    untied = plus(cls__predictions__decoder__weight=words + 1)
+    buffers = plus(bert__embeddings__position_ids=torch.arange(32)[None],
+                   bert__embeddings__token_type_ids=torch.zeros(1, 32, dtype=torch.long))
+    for what, change in [("gamma and beta", old_names), ("without bert.", without("bert.")),
+                         ("gamma and beta without bert.", lambda t: without("bert.")(old_names(t))),
+                         ("buffers", buffers), ("a tied decoder", tied), ("all of it", lambda t: tied(buffers(old_names(t))))]:
+        model.save_pretrained(folder)
+        rewrite(folder, change)
+        for number in ENCODER, PRETRAINING:
+            close(f"BERT with {what}, {number}", bert_states(program, folder, number), want)
+    model.save_pretrained(folder)
+    rewrite(folder, untied)
+    reconfigure(folder, tie_word_embeddings=False)
+    close("BERT with an untied decoder, for questions", bert_states(program, folder), want)
+    refused("untied decoder", ["cls.predictions.decoder.weight", "untied"], bert_states, program, folder, PRETRAINING)
+    model.save_pretrained(folder)
+    rewrite(folder, lambda t: {**t, **old_names(t)})
+    refused("both names", ["' is there twice, as '"], bert_states, program, folder)
+    model.save_pretrained(folder)
+    reconfigure(folder, model_type="absent", architectures="absent", dtype="absent")
+    close("BERT without model_type", bert_states(program, folder), want)
+    for changes, named in [({"model_type": "roberta"}, "roberta"), ({"is_decoder": True}, "is_decoder"),
+                           ({"hidden_act": "silu"}, "silu"),
+                           ({"position_embedding_type": "relative_key"}, "relative_key")]:
+        model.save_pretrained(folder)
+        reconfigure(folder, **changes)
+        refused(str(changes), ["config.json", named], bert_states, program, folder)
+
+
+def forms_of_gpt(program, work):
+    model, folder = random_gpt("GPT2LMHeadModel"), os.path.join(work, "gpt-forms")
+    want = theirs(model, GPT2Model)
+    buffers = plus(transformer__h__0__attn__bias=torch.ones(1, 1, 32, 32, dtype=torch.uint8),
+                   transformer__h__1__attn__masked_bias=torch.tensor(-1e4))
+    tied = plus(lm_head__weight=model.transformer.wte.weight.detach())
+    untied = plus(lm_head__weight=model.transformer.wte.weight.detach() * 2)
+    for what, change in [("without transformer.", without("transformer.")), ("buffers", buffers),
+                         ("a tied lm_head", tied),
+                         ("all of it", lambda t: without("transformer.")(tied(buffers(t))))]:
+        model.save_pretrained(folder)
+        rewrite(folder, change)
+        close(f"GPT-2 with {what}", gpt_logits(program, folder), want)
+    model.save_pretrained(folder)
+    rewrite(folder, untied)
+    refused("untied lm_head", ["lm_head.weight", "untied"], gpt_logits, program, folder)
+    model.save_pretrained(folder)
+    reconfigure(folder, model_type="absent")
+    close("GPT-2 without model_type", gpt_logits(program, folder), want)
+
+
+def no_safetensors(bert, gpt, work):
+    for program, run, make in (bert, bert_states, random_bert("BertModel")), (gpt, gpt_logits, random_gpt("GPT2Model")):
+        folder = os.path.join(work, "pickled")
+        make.save_pretrained(folder)
+        path = os.path.join(folder, "model.safetensors")
+        torch.save(load_file(path), os.path.join(folder, "pytorch_model.bin"))
+        os.remove(path)
+        refused("pytorch_model.bin", ["pytorch_model.bin", "save_pretrained"], run, program, folder)
+        with open(path, "wb") as f:
+            f.write(struct.pack("<Q", 4) + b"{}  ")
+        refused("an empty file", ["no tensor '"], run, program, folder)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    bert, gpt = build("bert", scratch), build("gpt", scratch)
+    every_architecture(bert, scratch, BERTS, random_bert, BertModel, bert_states)
+    every_architecture(gpt, scratch, GPTS, random_gpt, GPT2Model, gpt_logits)
+    every_precision(bert, scratch, "BertForPreTraining", random_bert, BertModel, bert_states)
+    every_precision(gpt, scratch, "GPT2LMHeadModel", random_gpt, GPT2Model, gpt_logits)
+    forms_of_bert(bert, scratch)
+    forms_of_gpt(gpt, scratch)
+    no_safetensors(bert, gpt, scratch)
