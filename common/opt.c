@@ -26,8 +26,11 @@ void opts_add(struct opts *o, const struct opt *table)
 void opts_release(struct opts *o)
 {
     for (size_t i = 0; i < o->count; i++)
-        if (o->table[i].type == OPT_LIST && o->table[i].name)
-            free(((struct opt_list *)o->table[i].to)->items);
+        if (o->table[i].type == OPT_LIST && o->table[i].name) {
+            struct opt_list *list = o->table[i].to; /* perhaps of two options */
+            free(list->items);
+            *list = (struct opt_list){ 0 };
+        }
     for (size_t i = 0; i < o->kept_count; i++)
         free(o->kept[i]);
     free(o->kept);
@@ -101,7 +104,7 @@ static int set_flag(const struct opt *p, const char *value)
     return err_usage("--%s wants true or false, not '%s'", p->name, value);
 }
 
-static void list_add(struct opt_list *list, const char *value)
+void opt_list_add(struct opt_list *list, const char *value)
 {
     mem_grow(list->items, list->cap, list->count + 1);
     list->items[list->count++] = value;
@@ -143,7 +146,7 @@ static int set(const struct opt *p, const char *value)
         return 0;
     }
     case OPT_LIST:
-        list_add(p->to, value);
+        opt_list_add(p->to, value);
         return 0;
     }
     return 0;
@@ -309,7 +312,7 @@ static int set_list(struct opts *o, const struct opt *p, const char *values)
         char *comma = strchr(s, ',');
         if (comma)
             *comma = '\0';
-        list_add(p->to, s);
+        opt_list_add(p->to, s);
         s = comma ? comma + 1 : s + strlen(s);
     }
     return 0;

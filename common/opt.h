@@ -37,6 +37,8 @@ struct opt_list {
     size_t count, cap;
 };
 
+void opt_list_add(struct opt_list *list, const char *value); /* borrowed */
+
 struct opt {
     char letter;          /* 0: none */
     const char *name;     /* NULL with help: a heading; NULL without: the table's end */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/file.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/pool.h"
@@ -25,6 +26,7 @@ static struct {
 
 static int want_help, want_version, verbose, quiet, want_config, progress_on = -1;
 static const char *config_path;
+static int configured; /* by an operand */
 static int (*translate)(struct yaml *y, const char *path);
 static struct opt_list settings;
 
@@ -185,10 +187,21 @@ static int apply_settings(void)
     return 0;
 }
 
+static int is_config(const char *operand)
+{
+    return file_ends_with(operand, ".yaml") || file_ends_with(operand, ".yml") ||
+           file_ends_with(operand, ".json");
+}
+
 static int run_command(const struct tool_command *c, int argc, char **argv)
 {
-    if ((c->common & TOOL_CONFIG_OPERAND) && argc && tool_load_config(argv[0]) < 0)
-        return -1;
+    if ((c->common & TOOL_CONFIG_OPERAND) && argc && is_config(argv[0])) {
+        if (tool_load_config(argv[0]) < 0)
+            return -1;
+        configured = 1;
+        argc--;
+        argv++;
+    }
     if (apply_settings() < 0)
         return -1;
     if (want_config) {
@@ -336,6 +349,11 @@ void tool_print_config(struct buf *out)
         line += n;
     }
     buf_release(&all);
+}
+
+int tool_configured(void)
+{
+    return configured || config_path || settings.count;
 }
 
 int tool_given(const char *option)

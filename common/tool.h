@@ -19,7 +19,8 @@ enum {
     TOOL_SEED = 2,     /* --seed */
     TOOL_CONFIG = 4,   /* -c/--config, --set, --print-config */
     TOOL_PROGRESS = 8, /* --progress, --no-progress */
-    TOOL_CONFIG_OPERAND = 16, /* the first operand is a configuration file, read before --set */
+    TOOL_CONFIG_OPERAND = 16, /* a first operand that ends in .yaml, .yml or .json is a configuration
+                               * file: read before --set, and not passed on */
 };
 
 struct tool_command {
@@ -57,6 +58,7 @@ int tool_load_config(const char *path);
 /* The options in force, as YAML. */
 void tool_print_config(struct buf *out);
 int tool_given(const char *option);
+int tool_configured(void); /* by a file or by --set */
 
 /* Adds to a counter of the last line; at most 12 names, borrowed. */
 void tool_count(const char *name, uint64_t n);

@@ -1,6 +1,7 @@
 #include "tfrecord/dataset.h"
 
 #include <assert.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -258,14 +259,34 @@ static int open_folder(struct dataset *d, const char *dir)
     return result;
 }
 
+static int open_pattern(struct dataset *d, const char *pattern);
+
 static int open_path(struct dataset *d, const char *path)
 {
     if (file_is_dir(path))
         return open_folder(d, path);
     struct buf prefix = BUF_INIT;
-    int result =
-        megatron_prefix(&prefix, path) ? open_megatron(d, prefix.data) : open_file(d, path);
+    int result;
+    if (megatron_prefix(&prefix, path))
+        result = open_megatron(d, prefix.data);
+    else if (strpbrk(path, "*?[") && !file_exists(path))
+        result = open_pattern(d, path);
+    else
+        result = open_file(d, path);
     buf_release(&prefix);
+    return result;
+}
+
+/* All that match, in the order of their names. */
+static int open_pattern(struct dataset *d, const char *pattern)
+{
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found))
+        return err_set("nothing matches '%s'", pattern);
+    int result = 0;
+    for (size_t i = 0; i < found.gl_pathc && !result; i++)
+        result = open_path(d, found.gl_pathv[i]);
+    globfree(&found);
     return result;
 }
 

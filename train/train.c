@@ -19,7 +19,7 @@
 
 static struct settings s;
 static int dry_run;
-static struct opt_list train_file;
+static struct opt_list more_data;
 
 #define UP 1e15 /* no bound above */
 
@@ -58,7 +58,8 @@ static const struct opt options[] = {
       "tokens of a sequence; 0: the positions, or 1024 (bert: 128, squad: 384)", 0, 1e7 },
     { 0, "mask-tokens", OPT_INT, &s.mask_tokens, "N",
       "bert: masked words of a sequence, at most; 0: the data's", 0, 1e6 },
-    { 0, "train-file", OPT_LIST, &train_file, "FILE", "the same as --data", 0, 0 },
+    { 0, "train-file", OPT_LIST, &more_data, "FILE", "the same as --data", 0, 0 },
+    { 0, "input-files", OPT_LIST, &more_data, "FILE", "the same", 0, 0 },
     { 0, "style", OPT_CHOICE, &s.google, "hf|google", "squad: how a context is cut into windows", 0,
       0 },
     { 0, "stride", OPT_INT, &s.stride, "N",
@@ -146,9 +147,9 @@ static void effective_config(struct buf *out)
 }
 
 /* `train --resume -o DIR` needs no other word: DIR has the configuration. */
-static int load_own_config(int operands)
+static int load_own_config(void)
 {
-    if (!s.resume || !s.output || operands || tool_given("config") || tool_given("set"))
+    if (!s.resume || !s.output || tool_configured())
         return 0;
     struct buf path = BUF_INIT;
     file_join(&path, s.output, "config.yaml");
@@ -194,22 +195,24 @@ static int print_plan(const struct plan *p)
     return 0;
 }
 
-/* --train-file is --data by another name, and is kept as such. */
-static int take_train_file(void)
+/* The operands are data, and --train-file and --input-files are --data by other names. */
+static int take_data(char **operands, int count)
 {
-    if (!train_file.count)
+    if (more_data.count && tool_given("data"))
+        return err_usage("give --data or --train-file or --input-files, not two of them");
+    if (!count && !more_data.count)
         return 0;
-    if (tool_given("data"))
-        return err_usage("give --data or --train-file, not both");
-    free(s.data.items);
-    s.data = train_file;
-    train_file = (struct opt_list){ 0 };
+    if (!tool_given("data"))
+        s.data.count = 0; /* the configuration's */
+    for (size_t i = 0; i < more_data.count; i++)
+        opt_list_add(&s.data, more_data.items[i]);
+    for (int i = 0; i < count; i++)
+        opt_list_add(&s.data, operands[i]);
     return 0;
 }
 
 static int run(int argc, char **argv)
 {
-    (void)argv; /* the configuration: tool.c has read it */
     struct plan p;
     if (s.vocab && !*s.vocab) /* how a command line takes back what a file says */
         s.vocab = NULL;
@@ -217,9 +220,7 @@ static int run(int argc, char **argv)
         s.start_from = NULL;
     if (s.memmap_dir && !*s.memmap_dir)
         s.memmap_dir = NULL;
-    if (load_own_config(argc) < 0)
-        return -1;
-    if (take_train_file() < 0)
+    if (load_own_config() < 0 || take_data(argv, argc) < 0)
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line wins over the file */
         s.steps = 0;
@@ -253,8 +254,8 @@ static int run_benchmarks(int argc, char **argv)
 }
 
 static const struct tool_command commands[] = {
-    { NULL, "[CONFIG.yaml]", "Train a GPT or a BERT on shards of tokens.", options,
-      TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND, 0, 1, run },
+    { NULL, "[CONFIG.yaml] [DATA...]", "Train a GPT or a BERT on shards of tokens.", options,
+      TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND, 0, -1, run },
     { "benchmark", "[NAME...]", "Run named benchmarks, all or some, and print their figures.",
       benchmark_options, 0, 0, -1, run_benchmarks },
     { 0 },
