@@ -16,6 +16,12 @@
 
 enum { MARK = 0x01, MARK_BYTES = 8 };
 
+enum {
+    DEPTH_MAX = 100,           /* expansions in expansions, and templates in templates */
+    INCLUDED_MAX = 2048 << 10, /* bytes of templates, and of arguments, a page */
+    WORK_MAX = 32 << 20,       /* nodes visited, and bytes written / 16, a page */
+};
+
 struct argument {
     struct span name;
     const struct node *part;
@@ -75,6 +81,17 @@ struct function_call {
 void expand_nodes(struct expander *x, const struct frame *f, const struct tree *t, uint32_t node);
 void expand_part(struct expander *x, const struct frame *f, const struct tree *t,
                  const struct node *part);
+
+/* {{…}}: expand_call.c. */
+void expand_call(struct expander *x, const struct frame *f, const struct tree *t,
+                 const struct node *call);
+
+/* Takes what was expanded since `mark` off the stack, into the arena. */
+struct span expand_take(struct expander *x, size_t mark);
+
+/* A list of nodes as a value: without copying where they are one text. */
+struct span expand_nodes_value(struct expander *x, const struct frame *f, const struct tree *t,
+                               uint32_t node);
 
 /* The argument of a function, counted from 0, trimmed; nothing when it was not given. */
 void expand_argument(struct expander *x, const struct function_call *c, int i);
