@@ -216,7 +216,7 @@ void expand_text(struct expander *x, const struct expand_page *page, const char 
     x->failed = NULL;
     x->depth = x->deepest = 0;
     x->work = x->within = x->special = 0;
-    x->included = 0;
+    x->included = x->script_errors = 0;
     size_t len = strlen(page->title);
     if (!title_read(&x->title, x->site, page->title, len, 0)) {
         buf_clear(&x->title.text);

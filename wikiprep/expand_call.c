@@ -1,7 +1,9 @@
+#define _GNU_SOURCE /* memrchr */
 #include <string.h>
 #include <strings.h>
 
 #include "wikiprep/expander.h"
+#include "wikiprep/functions.h"
 
 /* ---- calls that are left ----------------------------------------------------------------------
  */
@@ -65,14 +67,20 @@ static struct span page_name(const struct library_page *page)
     return (struct span) { page->title, strlen(page->title) };
 }
 
-void expand_fail(struct expander *x, const struct frame *f)
+int expand_give_up(struct expander *x, const struct frame *f)
 {
     for (const struct frame *outer = f; outer; outer = outer->caller)
         if (outer->page && choose(x, page_name(outer->page)) != EXPAND_ALONE) {
             x->failed = outer;
-            return;
+            return 1;
         }
-    expand_hole(x);
+    return 0;
+}
+
+void expand_fail(struct expander *x, const struct frame *f)
+{
+    if (!expand_give_up(x, f))
+        expand_hole(x);
 }
 
 /* ---- calls of templates -----------------------------------------------------------------------
@@ -136,14 +144,30 @@ static void expand_page(struct expander *x, struct frame *f)
         x->deepest = deepest;
 }
 
+/* `page` is called by itself; NULL: too deep. */
+static void put_loop_error(struct expander *x, const struct library_page *page)
+{
+    x->special++;
+    expand_puts(x, "<span class=\"error\">Template ");
+    if (page) {
+        expand_puts(x, "loop detected: [[");
+        title_put_namespace(x->site, page->ns, &x->out);
+        expand_puts(x, page->ns ? ":" : "");
+        expand_put(x, page_name(page));
+        expand_puts(x, "]]");
+    } else {
+        buf_addf(&x->out, "recursion depth limit exceeded (%d)", DEPTH_MAX);
+    }
+    expand_puts(x, "</span>");
+}
+
 /* Where the bounds on depth, loops or size forbid it, an error is shown, or a hole. */
 static void call_page(struct expander *x, const struct frame *f, const struct tree *t,
                       const struct node *call, struct library_page *page)
 {
     size_t mark = x->out.len;
     if (f->depth >= DEPTH_MAX || is_within(f, page)) {
-        x->special++;
-        expand_error(x, "Template loop");
+        put_loop_error(x, f->depth >= DEPTH_MAX ? NULL : page);
         return;
     }
     struct frame *inner = arena_take(&x->arena, sizeof *inner);
@@ -167,11 +191,72 @@ static void call_page(struct expander *x, const struct frame *f, const struct tr
     }
 }
 
+/* "{{/Sub}}" and "{{../Beside}}" mean pages by their way from the one that is shown. */
+static struct span absolute(struct expander *x, struct span name)
+{
+    size_t up = 0;
+    if (!title_has_subpages(x->title.ns))
+        return name;
+    struct span rest = name;
+    while (rest.n >= 3 && !memcmp(rest.s, "../", 3))
+        rest.s += 3, rest.n -= 3, up++;
+    int below = rest.n && *rest.s == '/' && !up;
+    if (!below && !up)
+        return name;
+    x->special++;
+    while (rest.n && rest.s[rest.n - 1] == '/')
+        rest.n--;
+    while (below && rest.n && *rest.s == '/')
+        rest.s++, rest.n--;
+    size_t mark = x->out.len;
+    title_put(x->site, &x->title, &x->out);
+    for (; up; up--) {
+        const char *slash = memrchr(x->out.data + mark, '/', x->out.len - mark);
+        if (!slash)
+            break;
+        buf_truncate(&x->out, (size_t)(slash - x->out.data));
+    }
+    rest = span_space_trim(rest);
+    if (rest.n) {
+        expand_puts(x, "/");
+        expand_put(x, rest);
+    }
+    struct span full = expand_take(x, mark);
+    return up ? name : full; /* there is nothing above the top */
+}
+
+/* The call as it stands, but for what is inside it. */
+static void put_call(struct expander *x, const struct frame *f, const struct tree *t,
+                     struct span name, uint32_t first)
+{
+    expand_puts(x, "{{");
+    expand_put(x, name);
+    for (uint32_t i = first; i; i = t->nodes[i].next) {
+        expand_puts(x, "|");
+        expand_part(x, f, t, &t->nodes[i]);
+    }
+    expand_puts(x, "}}");
+}
+
+/* {{msgnw:page}}: the page's source, not as markup. */
+static void call_source(struct expander *x, const struct frame *f, struct span name)
+{
+    struct library_page *page = NULL;
+    if (title_read(&x->scratch, x->site, name.s, name.n, LIBRARY_TEMPLATES) &&
+        x->scratch.text.len)
+        page = library_find(x->library, &x->scratch);
+    if (page)
+        function_put_escaped(x, (struct span) { page->text, page->n });
+    else
+        expand_fail(x, f);
+}
+
 static void call_template(struct expander *x, const struct frame *f, const struct tree *t,
                           const struct node *call, struct span name, struct span spaced)
 {
     struct title *title = &x->scratch;
     uint32_t first = t->nodes[call->child].next;
+    name = absolute(x, name);
     int readable = title_read(title, x->site, name.s, name.n, LIBRARY_TEMPLATES) && title->text.len;
     enum expand_choice choice = readable && title->ns == LIBRARY_TEMPLATES
                                     ? choose(x, (struct span) { title->text.data, title->text.len })
@@ -189,13 +274,7 @@ static void call_template(struct expander *x, const struct frame *f, const struc
     } else if (readable) {
         expand_fail(x, f);
     } else { /* no call after all */
-        expand_puts(x, "{{");
-        expand_put(x, spaced);
-        for (uint32_t i = first; i; i = t->nodes[i].next) {
-            expand_puts(x, "|");
-            expand_part(x, f, t, &t->nodes[i]);
-        }
-        expand_puts(x, "}}");
+        put_call(x, f, t, spaced, first);
     }
 }
 
@@ -260,6 +339,15 @@ static int has_prefix(struct span s, const char *prefix)
     return s.n >= n && !strncasecmp(s.s, prefix, n);
 }
 
+static int drop_prefix(struct span *s, const char *prefix)
+{
+    if (!has_prefix(*s, prefix))
+        return 0;
+    size_t n = strlen(prefix);
+    *s = span_space_trim((struct span) { s->s + n, s->n - n });
+    return 1;
+}
+
 void expand_call(struct expander *x, const struct frame *f, const struct tree *t,
                  const struct node *call)
 {
@@ -269,13 +357,20 @@ void expand_call(struct expander *x, const struct frame *f, const struct tree *t
     if (x->failed)
         return;
     if (has_prefix(name, "subst:")) { /* is done when a page is saved, not later */
-        expand_hole(x);
+        put_call(x, f, t, spaced, part->next);
         return;
     }
-    if (has_prefix(name, "safesubst:"))
-        name = span_space_trim((struct span) { name.s + 10, name.n - 10 });
-    if ((part->next || !function_variable(x, name)) && !call_function(x, f, t, call, name))
-        call_template(x, f, t, call, name, spaced);
+    drop_prefix(&name, "safesubst:");
+    if (part->next || !function_variable(x, name)) {
+        int as_source = drop_prefix(&name, "msgnw:");
+        if (!as_source)
+            drop_prefix(&name, "msg:");
+        drop_prefix(&name, "raw:");
+        if (as_source)
+            call_source(x, f, name);
+        else if (!call_function(x, f, t, call, name))
+            call_template(x, f, t, call, name, spaced);
+    }
     if (!(call->flags & NODE_LINE_START) && x->out.len > mark) {
         const char *s = x->out.data + mark;
         if (strchr(":;#*", *s) || (s[0] == '{' && s[1] == '|'))

@@ -76,6 +76,15 @@ static const struct span *mark_at(const struct expander *x, const char *s, size_
     return i < x->kept_count ? &x->kept[i] : NULL;
 }
 
+struct span expand_next_mark(const struct expander *x, struct span s)
+{
+    const char *at = s.s, *end = s.s + s.n;
+    while (at < end && (at = memchr(at, MARK, (size_t)(end - at))) &&
+           !mark_at(x, at, (size_t)(end - at)))
+        at++;
+    return at && at < end ? (struct span) { at, MARK_BYTES } : (struct span) { end, 0 };
+}
+
 struct span expand_without_marks(struct expander *x, struct span s)
 {
     if (!s.n || !memchr(s.s, MARK, s.n))
@@ -108,9 +117,22 @@ void expand_put_back(const struct expander *x, struct span s, size_t room, struc
     }
 }
 
+void expand_put_html(struct expander *x, struct span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        switch (s.s[i]) {
+        case '&': expand_puts(x, "&amp;"); break;
+        case '<': expand_puts(x, "&lt;"); break;
+        case '>': expand_puts(x, "&gt;"); break;
+        case '"': expand_puts(x, "&quot;"); break;
+        case '\'': expand_puts(x, "&#039;"); break;
+        default: buf_addc(&x->out, s.s[i]); break;
+        }
+}
+
 void expand_error(struct expander *x, const char *why)
 {
     expand_puts(x, "<strong class=\"error\">");
-    expand_puts(x, why);
+    expand_put_html(x, span_of(why));
     expand_puts(x, "</strong>");
 }

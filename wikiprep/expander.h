@@ -64,6 +64,7 @@ struct expander {
     size_t included;            /* bytes of templates so far */
     uint64_t within;            /* bits of templates since this was last cleared */
     uint64_t special;           /* counts what depends on the page or its place */
+    unsigned script_errors;     /* of the page; each has a number */
 };
 
 /* A call of a function: {{name:first|second|…}}. */
@@ -113,6 +114,9 @@ void expand_puts(struct expander *x, const char *s);
 void expand_keep(struct expander *x, struct span s);
 void expand_hole(struct expander *x);
 
+/* The first mark in s; nothing, at its end, where there is none. */
+struct span expand_next_mark(const struct expander *x, struct span s);
+
 /* s without marks, in the arena unless it has none. */
 struct span expand_without_marks(struct expander *x, struct span s);
 
@@ -120,12 +124,18 @@ struct span expand_without_marks(struct expander *x, struct span s);
  * so this ends. */
 void expand_put_back(const struct expander *x, struct span s, size_t room, struct buf *out);
 
+/* Appends s as text of HTML. */
+void expand_put_html(struct expander *x, struct span s);
+
 /* What the function may not show, as MediaWiki has it: "<strong class="error">…</strong>". */
 void expand_error(struct expander *x, const char *why);
 
 /* A call that cannot be expanded: the innermost template around it that has a rendering is given
  * up for that. Where none has, it shows a hole. */
 void expand_fail(struct expander *x, const struct frame *f);
+
+/* The same but for the hole: whether a template is given up. */
+int expand_give_up(struct expander *x, const struct frame *f);
 
 /* Gives f the arguments that begin with a node of its caller_tree. */
 void expand_set_arguments(struct expander *x, struct frame *f, uint32_t first);

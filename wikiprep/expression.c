@@ -87,6 +87,13 @@ static int fail(struct machine *m, const char *what, const char *name)
     return -1;
 }
 
+/* The same for what is no error of syntax. */
+static int fail_value(struct machine *m, const char *what, const char *name, const char *why)
+{
+    buf_addf(m->out, "%s%s%s.", what, name, why);
+    return -1;
+}
+
 static int fail_operator(struct machine *m, const char *what, const char *name)
 {
     buf_addf(m->out, "Expression error: %s %s operator.", what, name);
@@ -118,9 +125,13 @@ static int push_operator(struct machine *m, enum operator op)
 
 /* ---- operations --------------------------------------------------------------------------- */
 
-static double to_integer(double v)
+/* PHP's (int): modulo 2^64 where it is too large. */
+static int64_t to_integer(double v)
 {
-    return fabs(v) < 9e18 ? trunc(v) : 0;
+    if (!isfinite(v))
+        return 0;
+    double rest = fmod(trunc(v), 0x1p64);
+    return (int64_t)(rest < 0 ? -(uint64_t)-rest : (uint64_t)rest);
 }
 
 static int apply_one(struct machine *m, enum operator op, struct number *a)
@@ -128,11 +139,11 @@ static int apply_one(struct machine *m, enum operator op, struct number *a)
     double v = a->value;
     int is_integer = 0;
     if ((op == ASIN || op == ACOS) && !(v >= -1 && v <= 1))
-        return fail(m, "Invalid argument for ", operators[op].name);
+        return fail_value(m, "Invalid argument for ", operators[op].name, ": < -1 or > 1");
     if (op == LN && v <= 0)
-        return fail(m, "Invalid argument for ", "ln: must be positive");
+        return fail_value(m, "Invalid argument for ", "ln", ": <= 0");
     if (op == SQRT && v < 0)
-        return fail(m, "In sqrt: result is not a number", "");
+        return fail_value(m, "In ", "sqrt", ": Result is not a number");
     switch (op) {
     case NEGATIVE: v = a->is_integer && v == 0 ? 0 : -v; is_integer = a->is_integer; break;
     case POSITIVE: is_integer = a->is_integer; break;
@@ -166,16 +177,20 @@ static int apply_two(struct machine *m, enum operator op, struct number *a, stru
     double x = a->value, y = b.value;
     int whole = a->is_integer && b.is_integer, truth = 1;
     double v;
-    if (op == MOD)
-        x = to_integer(x), y = to_integer(y);
-    if ((op == DIVIDE || op == MOD || op == FMOD) && y == 0)
-        return fail(m, "Division by zero", "");
+    if ((op == DIVIDE || op == FMOD) && y == 0)
+        return fail_value(m, "Division by zero", "", "");
     switch (op) {
     case EXPONENT: v = x * pow(10, y); truth = 0; break;
     case POWER: v = pow(x, y); truth = 0; break;
     case TIMES: v = x * y; truth = 0; break;
     case DIVIDE: v = x / y; truth = 0; break;
-    case MOD: v = fmod(x, y) + 0.0; break;
+    case MOD: {
+        int64_t left = to_integer(x), right = to_integer(y);
+        if (!right)
+            return fail_value(m, "Division by zero", "", "");
+        v = right == -1 ? 0 : (double)(left % right);
+        break;
+    }
     case FMOD: v = fmod(x, y); truth = whole = 0; break;
     case PLUS: v = x + y; truth = 0; break;
     case MINUS: v = x - y; truth = 0; break;

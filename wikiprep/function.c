@@ -6,6 +6,19 @@
 
 enum { NAME_MAX_BYTES = 32 };
 
+enum {
+    WIKI_NAME,
+    WIKI_LANGUAGE,
+    WIKI_SERVER,
+    WIKI_HOST,
+    WIKI_ARTICLES,
+    WIKI_PAGES,
+    PAGE_ID,
+    REVISION_ID
+};
+
+static int function_wiki_count(struct expander *x, const struct function_call *c, int which);
+
 /* ---- functions --------------------------------------------------------------------------------- */
 
 /* Sorted. In lower case: any case will do; in capitals: only these. */
@@ -17,9 +30,9 @@ static const struct function {
 } functions[] = {
     { "#assessment", function_nothing, 0 }, { "#babel", function_nothing, 0 },
     { "#categorytree", function_nothing, 0 }, { "#coordinates", function_nothing, 0 },
-    { "#count", function_count, 0 }, { "#dateformat", function_first, 0 },
+    { "#count", function_count, 0 }, { "#dateformat", function_formatdate, 0 },
     { "#explode", function_explode, 0 }, { "#expr", function_expr, 0 },
-    { "#formatdate", function_first, 0 }, { "#if", function_if, 0 },
+    { "#formatdate", function_formatdate, 0 }, { "#if", function_if, 0 },
     { "#ifeq", function_ifeq, 0 }, { "#iferror", function_iferror, 0 },
     { "#ifexist", function_ifexist, 0 }, { "#ifexpr", function_ifexpr, 0 },
     { "#invoke", function_invoke, 0 }, { "#language", function_language, 0 },
@@ -29,6 +42,7 @@ static const struct function {
     { "#rel2abs", function_rel2abs, 0 }, { "#replace", function_replace, 0 },
     { "#rpos", function_rpos, 0 }, { "#section", function_nothing, 0 },
     { "#section-h", function_nothing, 0 }, { "#section-x", function_nothing, 0 },
+    { "#special", function_special, 0 }, { "#speciale", function_special, 1 },
     { "#statements", function_nothing, 0 }, { "#sub", function_sub, 0 },
     { "#switch", function_switch, 0 }, { "#tag", function_tag, 0 }, { "#time", function_time, 0 },
     { "#timel", function_time, 0 }, { "#titleparts", function_titleparts, 0 },
@@ -46,8 +60,13 @@ static const struct function {
     { "NAMESPACE", function_title, TITLE_NAMESPACE },
     { "NAMESPACEE", function_title, TITLE_NAMESPACE | TITLE_ENCODED },
     { "NAMESPACENUMBER", function_title, TITLE_NAMESPACE_NUMBER },
-    { "NUMBERINGROUP", function_zero, 0 }, { "NUMINGROUP", function_zero, 0 },
-    { "PAGEID", function_nothing, 0 }, { "PAGENAME", function_title, TITLE_PAGE },
+    { "NUMBERINGROUP", function_zero, 0 }, { "NUMBEROFACTIVEUSERS", function_zero, 0 },
+    { "NUMBEROFADMINS", function_zero, 0 },
+    { "NUMBEROFARTICLES", function_wiki_count, WIKI_ARTICLES },
+    { "NUMBEROFEDITS", function_zero, 0 }, { "NUMBEROFFILES", function_zero, 0 },
+    { "NUMBEROFPAGES", function_wiki_count, WIKI_PAGES }, { "NUMBEROFUSERS", function_zero, 0 },
+    { "NUMINGROUP", function_zero, 0 },
+    { "PAGEID", function_zero, 0 }, { "PAGENAME", function_title, TITLE_PAGE },
     { "PAGENAMEE", function_title, TITLE_PAGE | TITLE_ENCODED },
     { "PAGESINCAT", function_zero, 0 }, { "PAGESINCATEGORY", function_zero, 0 },
     { "PAGESINNAMESPACE", function_zero, 0 }, { "PAGESINNS", function_zero, 0 },
@@ -65,11 +84,12 @@ static const struct function {
     { "TALKPAGENAMEE", function_title, TITLE_TALK | TITLE_ENCODED },
     { "TALKSPACE", function_title, TITLE_TALK_SPACE },
     { "TALKSPACEE", function_title, TITLE_TALK_SPACE | TITLE_ENCODED },
-    { "anchorencode", function_anchorencode, 0 }, { "canonicalurl", function_url, URL_CANONICAL },
+    { "anchorencode", function_anchorencode, 0 }, { "bidi", function_first, 0 },
+    { "canonicalurl", function_url, URL_CANONICAL },
     { "canonicalurle", function_url, URL_CANONICAL }, { "filepath", function_nothing, 0 },
     { "formatnum", function_formatnum, 0 }, { "fullurl", function_url, URL_FULL },
     { "fullurle", function_url, URL_FULL }, { "gender", function_gender, 0 },
-    { "grammar", function_grammar, 0 }, { "int", function_first, 0 },
+    { "grammar", function_grammar, 0 }, { "int", function_int, 0 },
     { "lc", function_case, TEXT_LOWER }, { "lcfirst", function_case, TEXT_LOWER_FIRST },
     { "localurl", function_url, URL_LOCAL }, { "localurle", function_url, URL_LOCAL },
     { "noexternallanglinks", function_nothing, 0 }, { "ns", function_ns, 0 },
@@ -83,8 +103,7 @@ static const struct function {
 
 enum word_kind { WORD_TEXT, WORD_TITLE, WORD_NOW, WORD_REVISION_TIME, WORD_WIKI };
 
-enum { WIKI_NAME, WIKI_LANGUAGE, WIKI_SERVER, WIKI_HOST, WIKI_ARTICLES, WIKI_PAGES, PAGE_ID, REVISION_ID };
-
+/* Sorted; likewise. */
 static const struct word {
     const char *name;
     enum word_kind kind;
@@ -94,7 +113,6 @@ static const struct word {
     { "!", WORD_TEXT, 0, "|" }, { "=", WORD_TEXT, 0, "=" },
     { "ARTICLEPAGENAME", WORD_TITLE, TITLE_SUBJECT, 0 },
     { "ARTICLEPAGENAMEE", WORD_TITLE, TITLE_SUBJECT | TITLE_ENCODED, 0 },
-    { "ARTICLEPATH", WORD_TEXT, 0, "/wiki/$1" },
     { "ARTICLESPACE", WORD_TITLE, TITLE_SUBJECT_SPACE, 0 },
     { "BASEPAGENAME", WORD_TITLE, TITLE_BASE, 0 },
     { "BASEPAGENAMEE", WORD_TITLE, TITLE_BASE | TITLE_ENCODED, 0 },
@@ -133,9 +151,7 @@ static const struct word {
     { "REVISIONUSER", WORD_TEXT, 0, "" }, { "REVISIONYEAR", WORD_REVISION_TIME, 0, "Y" },
     { "ROOTPAGENAME", WORD_TITLE, TITLE_ROOT, 0 },
     { "ROOTPAGENAMEE", WORD_TITLE, TITLE_ROOT | TITLE_ENCODED, 0 },
-    { "SCRIPTPATH", WORD_TEXT, 0, "/w" }, { "SERVER", WORD_WIKI, WIKI_SERVER, 0 },
-    { "SERVERNAME", WORD_WIKI, WIKI_HOST, 0 }, { "SITENAME", WORD_WIKI, WIKI_NAME, 0 },
-    { "STYLEPATH", WORD_TEXT, 0, "/w/skins" },
+    { "SITENAME", WORD_WIKI, WIKI_NAME, 0 },
     { "SUBJECTPAGENAME", WORD_TITLE, TITLE_SUBJECT, 0 },
     { "SUBJECTPAGENAMEE", WORD_TITLE, TITLE_SUBJECT | TITLE_ENCODED, 0 },
     { "SUBJECTSPACE", WORD_TITLE, TITLE_SUBJECT_SPACE, 0 },
@@ -146,7 +162,9 @@ static const struct word {
     { "TALKPAGENAMEE", WORD_TITLE, TITLE_TALK | TITLE_ENCODED, 0 },
     { "TALKSPACE", WORD_TITLE, TITLE_TALK_SPACE, 0 },
     { "TALKSPACEE", WORD_TITLE, TITLE_TALK_SPACE | TITLE_ENCODED, 0 },
-    { "noexternallanglinks", WORD_TEXT, 0, "" },
+    { "articlepath", WORD_TEXT, 0, "/wiki/$1" }, { "noexternallanglinks", WORD_TEXT, 0, "" },
+    { "scriptpath", WORD_TEXT, 0, "/w" }, { "server", WORD_WIKI, WIKI_SERVER, 0 },
+    { "servername", WORD_WIKI, WIKI_HOST, 0 }, { "stylepath", WORD_TEXT, 0, "/w/skins" },
 };
 /* clang-format on */
 
@@ -200,6 +218,17 @@ static void put_now(struct expander *x, const struct word *w)
     }
 }
 
+/* {{NUMBEROFARTICLES:R}} */
+static int function_wiki_count(struct expander *x, const struct function_call *c, int which)
+{
+    uint64_t n = which == WIKI_PAGES ? library_pages(x->library) : library_articles(x->library);
+    if (c->first.n == 1 && *c->first.s == 'R')
+        buf_addf(&x->out, "%llu", (unsigned long long)n);
+    else
+        put_count(x, n);
+    return 1;
+}
+
 static int compare_word(const void *key, const void *item)
 {
     return strcmp(key, ((const struct word *)item)->name);
@@ -210,15 +239,29 @@ static const struct word *find_english_word(const char *key)
     return bsearch(key, words, sizeof words / sizeof *words, sizeof *words, compare_word);
 }
 
+/* Copies the name, if it is not too long. */
+static int copy_name(char key[NAME_MAX_BYTES], struct span name)
+{
+    if (!name.n || name.n >= NAME_MAX_BYTES)
+        return 0;
+    memcpy(key, name.s, name.n);
+    key[name.n] = '\0';
+    return 1;
+}
+
+static char *lower(char *key)
+{
+    for (char *s = key; *s; s++)
+        *s = *s >= 'A' && *s <= 'Z' ? (char)(*s | 0x20) : *s;
+    return key;
+}
+
 static const struct word *find_word(const struct expander *x, struct span name)
 {
     char key[NAME_MAX_BYTES];
-    const struct word *w = NULL;
-    if (name.n && name.n < sizeof key) {
-        memcpy(key, name.s, name.n);
-        key[name.n] = '\0';
-        w = find_english_word(key);
-    }
+    const struct word *w = copy_name(key, name) ? find_english_word(key) : NULL;
+    if (!w && copy_name(key, name))
+        w = find_english_word(lower(key));
     const char *english = w ? NULL : magic_find(x->magic, name.s, name.n);
     return english ? find_english_word(english) : w;
 }
@@ -258,16 +301,9 @@ static const struct function *find_english(const char *key)
 static const struct function *find_function(const struct expander *x, struct span name)
 {
     char key[NAME_MAX_BYTES];
-    const struct function *f = NULL;
-    if (name.n && name.n < sizeof key) {
-        memcpy(key, name.s, name.n);
-        key[name.n] = '\0';
-        f = find_english(key);
-        for (char *s = key; *s && !f; s++)
-            *s = *s >= 'A' && *s <= 'Z' ? (char)(*s | 0x20) : *s;
-        if (!f)
-            f = find_english(key);
-    }
+    const struct function *f = copy_name(key, name) ? find_english(key) : NULL;
+    if (!f && copy_name(key, name))
+        f = find_english(lower(key));
     const char *english = f ? NULL : magic_find(x->magic, name.s, name.n);
     return english ? find_english(english) : f;
 }

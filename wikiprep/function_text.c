@@ -1,10 +1,12 @@
 #define _GNU_SOURCE /* memmem */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
-#include "wikiprep/functions.h"
 #include "wikiprep/codepoint.h"
+#include "wikiprep/entity.h"
+#include "wikiprep/functions.h"
 #include "wikiprep/number.h"
 #include "wikiprep/plural.h"
 
@@ -60,13 +62,22 @@ int function_formatnum(struct expander *x, const struct function_call *c, int wh
     (void)which;
     struct number_style style = number_style(x->site->lang.data);
     struct span how = expand_value(x, c, 1);
-    if (span_is(how, "R") || span_is(how, "RAW")) {
-        number_unformat(c->first, &style, &x->out);
-        return 1;
-    }
+    int raw = how.n == 1 && *how.s == 'R';
     if (span_is(how, "NOSEP"))
         style.group = "", style.point = ".";
-    number_format(c->first, &style, &x->out);
+    for (struct span rest = c->first; rest.n;) {
+        struct span mark = expand_next_mark(x, rest);
+        struct span plain = { rest.s, (size_t)(mark.s - rest.s) };
+        if (raw)
+            number_unformat(plain, &style, &x->out);
+        else if (span_in(plain, "INF|-INF") && isupper((unsigned char)plain.s[plain.n - 1]))
+            expand_puts(x, plain.n > 3 ? "−∞" : "∞");
+        else
+            number_format(plain, &style, &x->out);
+        expand_put(x, mark);
+        rest.n -= plain.n + mark.n;
+        rest.s = mark.s + mark.n;
+    }
     return 1;
 }
 
@@ -165,9 +176,13 @@ int function_tag(struct expander *x, const struct function_call *c, int which)
         if (c->parts[i]->flags & NODE_NAMED)
             put_attribute(&b, attribute);
     }
-    buf_addc(&b, '>');
-    buf_add(&b, content.s, content.n);
-    buf_addf(&b, "</%.*s>", (int)name.n, name.s);
+    if (c->count > 1) {
+        buf_addc(&b, '>');
+        buf_add(&b, content.s, content.n);
+        buf_addf(&b, "</%.*s>", (int)name.n, name.s);
+    } else {
+        buf_adds(&b, "/>");
+    }
     expand_keep(x, (struct span) { arena_copy(&x->arena, b.data, b.len), b.len });
     buf_release(&b);
     return 1;
@@ -329,12 +344,8 @@ static int hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-int function_urldecode(struct expander *x, const struct function_call *c, int which)
+void function_put_decoded(struct expander *x, struct span s)
 {
-    (void)which;
-    struct span s = value(x, c, 0);
-    if (too_long(x, s, s))
-        return 1;
     for (size_t i = 0; i < s.n; i++) {
         int high = s.s[i] == '%' && i + 2 < s.n ? hex(s.s[i + 1]) : -1;
         int low = high >= 0 ? hex(s.s[i + 2]) : -1;
@@ -345,6 +356,14 @@ int function_urldecode(struct expander *x, const struct function_call *c, int wh
             buf_addc(&x->out, s.s[i] == '+' ? ' ' : s.s[i]);
         }
     }
+}
+
+int function_urldecode(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0);
+    if (!too_long(x, s, s))
+        function_put_decoded(x, s);
     return 1;
 }
 
@@ -376,6 +395,14 @@ int function_urlencode(struct expander *x, const struct function_call *c, int wh
 /* The label of a link at s, and how long the link is; 0: there is none. */
 static size_t link_label(struct span s, struct span *label)
 {
+    const char *gap = s.n > 4 && *s.s == '[' && s.s[1] != '[' ? memchr(s.s, ' ', s.n) : NULL;
+    const char *close = gap && memmem(s.s, (size_t)(gap - s.s), "//", 2)
+                            ? memchr(gap, ']', (size_t)(s.s + s.n - gap))
+                            : NULL;
+    if (close) {
+        *label = (struct span) { gap + 1, (size_t)(close - gap - 1) };
+        return (size_t)(close + 1 - s.s);
+    }
     const char *end = s.n > 4 && !memcmp(s.s, "[[", 2) ? memmem(s.s, s.n, "]]", 2) : NULL;
     if (!end)
         return 0;
@@ -385,23 +412,34 @@ static size_t link_label(struct span s, struct span *label)
     return (size_t)(end + 2 - s.s);
 }
 
-/* As an attribute's value that cannot be taken for markup. */
+/* As an attribute's value that cannot be taken for markup, nor for encoded. */
 static void put_attribute_text(struct expander *x, const struct buf *b)
 {
     for (size_t i = 0; i < b->len; i++) {
         char c = b->data[i];
-        if (strchr("{}[]|", c))
+        if (c == '%' && hex(b->data[i + 1]) >= 0 && hex(b->data[i + 2]) >= 0)
+            expand_puts(x, "%25");
+        else if (strchr("{}[]|", c))
             buf_addf(&x->out, "&#%d;", c);
-        else if (c == '"' || c == '\'')
-            expand_puts(x, c == '"' ? "&quot;" : "&#039;");
         else
-            buf_addc(&x->out, c);
+            expand_put_html(x, (struct span) { &c, 1 });
     }
 }
 
-static size_t read_blank(struct span s)
+/* A character reference at s is read and put out: its length; a blank is left to others. */
+static size_t put_reference(struct span s, struct buf *out)
 {
-    return s.n >= 6 && !memcmp(s.s, "&nbsp;", 6) ? 6 : 0;
+    unsigned c;
+    size_t n = *s.s == '&' ? entity_read(s.s, s.n, &c) : 0;
+    if (!n)
+        return 0;
+    if (c == ' ' || c == 0xA0) {
+        if (out->len && out->data[out->len - 1] != '_')
+            buf_addc(out, '_');
+    } else {
+        buf_add_utf8(out, c);
+    }
+    return n;
 }
 
 int function_anchorencode(struct expander *x, const struct function_call *c, int which)
@@ -418,13 +456,12 @@ int function_anchorencode(struct expander *x, const struct function_call *c, int
         } else if (s.n > 1 && !memcmp(s.s, "''", 2)) {
             while (n < s.n && s.s[n] == '\'')
                 n++;
-        } else if (strchr(" \t\n_", *s.s) || (n = read_blank(s))) {
+        } else if (strchr(" \t\n_", *s.s)) {
             if (anchor.len && anchor.data[anchor.len - 1] != '_')
                 buf_addc(&anchor, '_');
-            n += !n;
         } else if ((n = link_label(s, &label))) {
             span_put(label, &anchor);
-        } else {
+        } else if (!(n = put_reference(s, &anchor))) {
             buf_addc(&anchor, *s.s);
             n = 1;
         }

@@ -49,10 +49,13 @@ int function_titleparts(struct expander *x, const struct function_call *c, int w
 int function_rel2abs(struct expander *x, const struct function_call *c, int which);
 int function_language(struct expander *x, const struct function_call *c, int which);
 int function_first(struct expander *x, const struct function_call *c, int which);
+int function_int(struct expander *x, const struct function_call *c, int which);
+int function_special(struct expander *x, const struct function_call *c, int which);
 int function_nothing(struct expander *x, const struct function_call *c, int which);
 int function_zero(struct expander *x, const struct function_call *c, int which);
 
 /* function_time.c */
+int function_formatdate(struct expander *x, const struct function_call *c, int which);
 int function_time(struct expander *x, const struct function_call *c, int which);
 
 /* module.c */
@@ -81,6 +84,9 @@ void function_put_escaped(struct expander *x, struct span s);
 /* Appends s as it stands in an address: "%C3%A9"; `style`: what a space becomes. */
 enum url_style { URL_QUERY, URL_WIKI, URL_PATH };
 void function_put_encoded(struct expander *x, struct span s, enum url_style style);
+
+/* And back: "%C3%A9" and '+'. */
+void function_put_decoded(struct expander *x, struct span s);
 
 /* {{CURRENTYEAR}} and its kin: a format of function_time.c, of the library's date. */
 void function_put_time(struct expander *x, const char *format, const char *timestamp);

@@ -278,6 +278,105 @@ static const char *name_in(const char *wiki, const char *key)
     return NULL;
 }
 
+/* ---- in themselves -------------------------------------------------------------------------- */
+
+/* Sorted by code. */
+/* clang-format off */
+static const struct own {
+    const char *code, *name;
+} owns[] = {
+    { "aa", "Qafár af" }, { "ab", "аԥсшәа" }, { "ace", "Acèh" }, { "af", "Afrikaans" },
+    { "ak", "Akan" }, { "als", "Alemannisch" }, { "am", "አማርኛ" }, { "an", "aragonés" },
+    { "ang", "Ænglisc" }, { "ar", "العربية" }, { "arc", "ܐܪܡܝܐ" }, { "arz", "مصرى" },
+    { "as", "অসমীয়া" }, { "ast", "asturianu" }, { "av", "авар" },
+    { "ay", "Aymar aru" }, { "az", "azərbaycanca" }, { "ba", "башҡортса" },
+    { "bar", "Boarisch" }, { "bat-smg", "žemaitėška" }, { "be", "беларуская" },
+    { "be-tarask", "беларуская (тарашкевіца)" }, { "bg", "български" },
+    { "bi", "Bislama" }, { "bm", "bamanankan" }, { "bn", "বাংলা" },
+    { "bo", "བོད་ཡིག" }, { "br", "brezhoneg" }, { "bs", "bosanski" }, { "ca", "català" },
+    { "cbk-zam", "Chavacano de Zamboanga" }, { "ce", "нохчийн" }, { "ceb", "Cebuano" },
+    { "ch", "Chamoru" }, { "chr", "ᏣᎳᎩ" }, { "ckb", "کوردی" }, { "co", "corsu" },
+    { "cr", "Nēhiyawēwin / ᓀᐦᐃᔭᐍᐏᐣ" }, { "crh", "qırımtatarca" },
+    { "cs", "čeština" }, { "csb", "kaszëbsczi" },
+    { "cu", "словѣньскъ / ⰔⰎⰑⰂⰡⰐⰠⰔⰍⰟ" }, { "cv", "чӑвашла" },
+    { "cy", "Cymraeg" }, { "da", "dansk" }, { "de", "Deutsch" },
+    { "de-at", "Österreichisches Deutsch" }, { "de-ch", "Schweizer Hochdeutsch" }, { "diq", "Zazaki" },
+    { "dsb", "dolnoserbski" }, { "dv", "ދިވެހިބަސް" }, { "dz", "ཇོང་ཁ" },
+    { "ee", "eʋegbe" }, { "el", "Ελληνικά" }, { "en", "English" },
+    { "en-gb", "British English" }, { "eo", "Esperanto" }, { "es", "español" }, { "et", "eesti" },
+    { "eu", "euskara" }, { "fa", "فارسی" }, { "ff", "Fulfulde" }, { "fi", "suomi" },
+    { "fiu-vro", "võro" }, { "fj", "Na Vosa Vakaviti" }, { "fo", "føroyskt" }, { "fr", "français" },
+    { "frp", "arpetan" }, { "fur", "furlan" }, { "fy", "Frysk" }, { "ga", "Gaeilge" },
+    { "gd", "Gàidhlig" }, { "gl", "galego" }, { "gn", "Avañe'ẽ" },
+    { "got", "𐌲𐌿𐍄𐌹𐍃𐌺" }, { "gsw", "Alemannisch" }, { "gu", "ગુજરાતી" },
+    { "gv", "Gaelg" }, { "ha", "Hausa" }, { "haw", "Hawaiʻi" }, { "he", "עברית" },
+    { "hi", "हिन्दी" }, { "hr", "hrvatski" }, { "hsb", "hornjoserbsce" },
+    { "ht", "Kreyòl ayisyen" }, { "hu", "magyar" }, { "hy", "հայերեն" },
+    { "ia", "interlingua" }, { "id", "Bahasa Indonesia" }, { "ie", "Interlingue" }, { "ig", "Igbo" },
+    { "ilo", "Ilokano" }, { "io", "Ido" }, { "is", "íslenska" }, { "it", "italiano" },
+    { "iu", "ᐃᓄᒃᑎᑐᑦ/inuktitut" }, { "ja", "日本語" }, { "jbo", "la .lojban." },
+    { "jv", "Jawa" }, { "ka", "ქართული" }, { "kaa", "Qaraqalpaqsha" },
+    { "kab", "Taqbaylit" }, { "kk", "қазақша" }, { "kl", "kalaallisut" },
+    { "km", "ភាសាខ្មែរ" }, { "kn", "ಕನ್ನಡ" }, { "ko", "한국어" },
+    { "krc", "къарачай-малкъар" }, { "ku", "kurdî" }, { "kv", "коми" },
+    { "kw", "kernowek" }, { "ky", "кыргызча" }, { "la", "Latina" }, { "lb", "Lëtzebuergesch" },
+    { "lez", "лезги" }, { "li", "Limburgs" }, { "lij", "Ligure" }, { "lmo", "lombard" },
+    { "ln", "lingála" }, { "lo", "ລາວ" }, { "lt", "lietuvių" }, { "ltg", "latgaļu" },
+    { "lv", "latviešu" }, { "map-bms", "Basa Banyumasan" }, { "mg", "Malagasy" }, { "mi", "Māori" },
+    { "min", "Minangkabau" }, { "mk", "македонски" }, { "ml", "മലയാളം" },
+    { "mn", "монгол" }, { "mr", "मराठी" }, { "ms", "Bahasa Melayu" }, { "mt", "Malti" },
+    { "mwl", "Mirandés" }, { "my", "မြန်မာဘာသာ" }, { "na", "Dorerin Naoero" },
+    { "nap", "Napulitano" }, { "nb", "norsk bokmål" }, { "nds", "Plattdüütsch" },
+    { "nds-nl", "Nedersaksies" }, { "ne", "नेपाली" }, { "nl", "Nederlands" },
+    { "nn", "norsk nynorsk" }, { "no", "norsk" }, { "nv", "Diné bizaad" }, { "ny", "Chi-Chewa" },
+    { "oc", "occitan" }, { "om", "Oromoo" }, { "or", "ଓଡ଼ିଆ" }, { "os", "ирон" },
+    { "pa", "ਪੰਜਾਬੀ" }, { "pl", "polski" }, { "pms", "Piemontèis" },
+    { "pnb", "پنجابی" }, { "ps", "پښتو" }, { "pt", "português" },
+    { "pt-br", "português do Brasil" }, { "qu", "Runa Simi" }, { "rm", "rumantsch" },
+    { "ro", "română" }, { "roa-rup", "armãneashti" }, { "roa-tara", "tarandíne" },
+    { "ru", "русский" }, { "rue", "русиньскый" }, { "rw", "Ikinyarwanda" },
+    { "sa", "संस्कृतम्" }, { "sah", "саха тыла" }, { "sc", "sardu" },
+    { "scn", "sicilianu" }, { "sco", "Scots" }, { "sd", "سنڌي" }, { "se", "davvisámegiella" },
+    { "sgs", "žemaitėška" }, { "sh", "srpskohrvatski / српскохрватски" },
+    { "si", "සිංහල" }, { "simple", "Simple English" }, { "sk", "slovenčina" },
+    { "sl", "slovenščina" }, { "sm", "Gagana Samoa" }, { "sn", "chiShona" }, { "so", "Soomaaliga" },
+    { "sq", "shqip" }, { "sr", "српски / srpski" }, { "ss", "SiSwati" }, { "st", "Sesotho" },
+    { "su", "Sunda" }, { "sv", "svenska" }, { "sw", "Kiswahili" }, { "szl", "ślůnski" },
+    { "ta", "தமிழ்" }, { "te", "తెలుగు" }, { "tet", "tetun" },
+    { "tg", "тоҷикӣ" }, { "th", "ไทย" }, { "ti", "ትግርኛ" }, { "tk", "Türkmençe" },
+    { "tl", "Tagalog" }, { "tn", "Setswana" }, { "to", "lea faka-Tonga" }, { "tr", "Türkçe" },
+    { "ts", "Xitsonga" }, { "tt", "татарча/tatarça" }, { "tw", "Twi" }, { "ty", "reo tahiti" },
+    { "udm", "удмурт" }, { "ug", "ئۇيغۇرچە / Uyghurche" },
+    { "uk", "українська" }, { "ur", "اردو" }, { "uz", "oʻzbekcha/ўзбекча" },
+    { "ve", "Tshivenda" }, { "vec", "vèneto" }, { "vep", "vepsän kel’" },
+    { "vi", "Tiếng Việt" }, { "vls", "West-Vlams" }, { "vo", "Volapük" }, { "vro", "võro" },
+    { "wa", "walon" }, { "war", "Winaray" }, { "wo", "Wolof" }, { "wuu", "吴语" },
+    { "xh", "isiXhosa" }, { "yi", "ייִדיש" }, { "yo", "Yorùbá" }, { "yue", "粵語" },
+    { "za", "Vahcuengh" }, { "zea", "Zeêuws" }, { "zh", "中文" }, { "zh-classical", "文言" },
+    { "zh-cn", "中文（中国大陆）" }, { "zh-hans", "中文（简体）" },
+    { "zh-hant", "中文（繁體）" }, { "zh-hk", "中文（香港）" },
+    { "zh-tw", "中文（臺灣）" }, { "zh-yue", "粵語" }, { "zu", "isiZulu" },
+};
+/* clang-format on */
+
+static int compare_own(const void *key, const void *item)
+{
+    return strcmp(key, ((const struct own *)item)->code);
+}
+
+const char *language_own_name(const char *code, size_t n)
+{
+    char key[CODE_MAX + 1];
+    if (n > CODE_MAX)
+        return NULL;
+    memcpy(key, code, n);
+    key[n] = '\0';
+    const struct own *o = bsearch(key, owns, sizeof owns / sizeof *owns, sizeof *owns, compare_own);
+    return o ? o->name : NULL;
+}
+
+/* ---- in the wiki's --------------------------------------------------------------------------- */
+
 const char *language_name(const char *code, size_t n, const char *wiki)
 {
     char key[CODE_MAX + 1];

@@ -11,4 +11,7 @@
  * code is not known. */
 const char *language_name(const char *code, size_t n, const char *wiki);
 
+/* Its name in itself: "Deutsch"; NULL when that is not known. */
+const char *language_own_name(const char *code, size_t n);
+
 #endif

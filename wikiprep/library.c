@@ -14,6 +14,8 @@
 
 enum {
     HELD_MAX = 16 << 20, /* bytes of templates in memory */
+    OTHERS_MAX = 16 << 20, /* bytes of pages that are not made to be called */
+    REDIRECTS_MAX = 2,
     PAGE_MAX_BYTES = 8 << 20, /* MediaWiki's own limit is 2 MiB */
     MEMOS_MAX_BYTES = 64 << 20,
     MEMO_MAX_BYTES = 1 << 16,
@@ -32,6 +34,7 @@ struct library {
     uint64_t *known; /* hashes of the titles of all pages, sorted */
     size_t known_count, known_cap;
     uint64_t articles;
+    uint64_t other_bytes; /* of kept pages that are not made to be called */
     _Atomic uint64_t memo_bytes;
 };
 
@@ -57,19 +60,43 @@ static struct title own_title(const struct library *l, const struct dump_page *p
     return t;
 }
 
+/* Whether the page is made to be called: a template, or one that says what of it is included. */
+static int is_callable(const struct dump_page *p)
+{
+    static const char *const marks[] = { "<onlyinclude>", "<includeonly>", "<noinclude>" };
+    if (p->ns == LIBRARY_TEMPLATES || p->ns == LIBRARY_MODULES)
+        return 1;
+    for (const char *s = p->text.data; (s = strstr(s, "include"));  s++)
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+            size_t before = (size_t)(strstr(marks[i], "include") - marks[i]);
+            if ((size_t)(s - p->text.data) >= before &&
+                !strncmp(s - before, marks[i], strlen(marks[i])))
+                return 1;
+        }
+    return 0;
+}
+
+/* A few others are kept: all of a small wiki. */
+static int is_kept(struct library *l, const struct dump_page *p)
+{
+    if (is_callable(p))
+        return 1;
+    l->other_bytes += p->text.len;
+    return l->other_bytes <= OTHERS_MAX;
+}
+
 static int add_page(struct library *l, const struct dump_page *p)
 {
     struct title t = own_title(l, p);
     mem_grow(l->known, l->known_cap, l->known_count + 1);
-    if (p->ns % 2 == 0) /* no talk */
-        l->known[l->known_count++] = hash(t.ns, t.text.data, t.text.len);
+    l->known[l->known_count++] = hash(t.ns, t.text.data, t.text.len);
     l->articles += p->ns == 0 && !p->redirect;
     if (strcmp(p->timestamp.data, l->date.data) > 0) {
         buf_clear(&l->date);
         buf_adds(&l->date, p->timestamp.data);
     }
     int result = 0;
-    if (p->ns == LIBRARY_TEMPLATES || p->ns == LIBRARY_MODULES) {
+    if (is_kept(l, p)) {
         mem_grow(l->pages, l->cap, l->count + 1);
         struct library_page *page = &l->pages[l->count++];
         memset(page, 0, sizeof *page);
@@ -194,8 +221,7 @@ static int take_page(struct library *l, const struct dump *d, const struct dump_
     progress_to(dump_packed_bytes(d));
     if (page->too_long)
         return 0;
-    if (out && (page->ns == LIBRARY_TEMPLATES || page->ns == LIBRARY_MODULES) &&
-        save_page(out, page) < 0)
+    if (out && is_callable(page) && save_page(out, page) < 0)
         return -1;
     return add_page(l, page);
 }
@@ -321,12 +347,17 @@ static int redirect_target(const struct library *l, const struct library_page *p
 struct library_page *library_find(const struct library *l, const struct title *t)
 {
     struct library_page *page = find(l, t);
-    if (!page || !page->n || !strchr("# \t\r\n", *page->text))
-        return page;
     struct title to = TITLE_INIT;
-    struct library_page *target = redirect_target(l, page, &to) ? find(l, &to) : NULL;
+    for (int i = 0; i < REDIRECTS_MAX && page; i++) {
+        int may_be_one = page->n && strchr("# \t\r\n", *page->text);
+        struct library_page *target =
+            may_be_one && redirect_target(l, page, &to) ? find(l, &to) : NULL;
+        if (!target)
+            break;
+        page = target;
+    }
     buf_release(&to.text);
-    return target ? target : page;
+    return page;
 }
 
 int library_exists(const struct library *l, const struct title *t)

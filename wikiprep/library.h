@@ -1,8 +1,9 @@
 /*
  * library.h - the template pages of a wiki, for those who expand calls of them.
  *
- * Read from an export: a whole dump, of which templates and modules are taken, or one of templates
- * alone. Their texts may be more than memory holds (spill.h); a template is parsed when it is
+ * Read from an export: a whole dump, of which templates and modules are taken, pages that say what
+ * of them is included, and the others of a small wiki; or an export of templates alone. Their texts
+ * may be more than memory holds (spill.h); a template is parsed when it is
  * first called, and the tree kept. Safe for any number of threads.
  */
 #ifndef TEXTMILL_LIBRARY_H
@@ -40,8 +41,8 @@ struct library_page {
 
 struct library;
 
-/* "-" is stdin. With `save` the pages are also written there, as an export. NULL with the error
- * set. */
+/* "-" is stdin. With `save` the pages that are made to be called are also written there, as an
+ * export. NULL with the error set. */
 struct library *library_read(const char *path, int threads, const char *save);
 void library_free(struct library *l);
 
@@ -57,7 +58,7 @@ const char *library_date(const struct library *l);
 uint64_t library_articles(const struct library *l);
 uint64_t library_pages(const struct library *l);
 
-/* The page, with redirects followed; NULL when there is none. */
+/* The page, with up to two redirects followed; NULL when there is none. */
 struct library_page *library_find(const struct library *l, const struct title *t);
 
 /* Whether there is a page with this title: 1, 0; what the export did not hold is not there. */

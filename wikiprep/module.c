@@ -397,6 +397,25 @@ static const struct {
     { "italic title", nothing },
 };
 
+static void put_script_error(struct expander *x, const char *why)
+{
+    x->special++;
+    buf_addf(&x->out,
+             "<strong class=\"error\"><span class=\"scribunto-error\" "
+             "id=\"mw-scribunto-error-%u\">Script error: ",
+             x->script_errors++);
+    expand_put_html(x, span_of(why));
+    expand_puts(x, "</span></strong>");
+}
+
+static void put_no_module(struct expander *x, struct span name)
+{
+    struct buf why = BUF_INIT;
+    buf_addf(&why, "No such module \"%.*s\".", (int)name.n, name.s);
+    put_script_error(x, why.data);
+    buf_release(&why);
+}
+
 int function_invoke(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
@@ -404,18 +423,30 @@ int function_invoke(struct expander *x, const struct function_call *c, int which
     struct module_call m = { .x = x, .caller = c->frame };
     m.own = (struct frame) { .caller = c->frame, .caller_tree = c->tree };
     if (c->count < 2) {
-        expand_error(x, "Script error: You must specify a function to call.");
+        put_script_error(x, "You must specify a function to call.");
         return 1;
     }
     m.function = expand_value(x, c, 1);
     if (c->count > 2)
         expand_set_arguments(x, &m.own, (uint32_t)(c->parts[2] - c->tree->nodes));
     size_t mark = x->out.len;
-    for (size_t i = 0; i < sizeof modules / sizeof *modules && !x->failed; i++)
-        if (span_is(name, modules[i].name) && modules[i].run(&m))
+    int is_there = 0;
+    for (size_t i = 0; i < sizeof modules / sizeof *modules && !x->failed; i++) {
+        if (!span_is(name, modules[i].name))
+            continue;
+        is_there = 1;
+        if (modules[i].run(&m))
             return 1;
+    }
     buf_truncate(&x->out, mark);
-    if (!x->failed)
+    if (x->failed)
+        return 1;
+    struct title *t = &x->scratch;
+    is_there |= title_read(t, x->site, name.s, name.n, LIBRARY_MODULES) && t->text.len &&
+                library_find(x->library, t);
+    if (is_there)
         expand_fail(x, c->frame);
+    else if (!expand_give_up(x, c->frame))
+        put_no_module(x, name);
     return 1;
 }

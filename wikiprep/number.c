@@ -84,6 +84,22 @@ int number_read(struct span s, struct number *n)
     return 1;
 }
 
+/* A number that fits 64 bits. */
+static int64_t exact(struct span s)
+{
+    char text[NUMBER_MAX_BYTES];
+    size_t n = s.n < sizeof text ? s.n : sizeof text - 1;
+    memcpy(text, s.s, n);
+    text[n] = '\0';
+    return strtoll(text, NULL, 10);
+}
+
+/* Whether a number is written as a whole one: "12", not "12.0". */
+static int is_whole(struct span s)
+{
+    return !memchr(s.s, '.', s.n) && !memchr(s.s, 'e', s.n) && !memchr(s.s, 'E', s.n);
+}
+
 int number_equal(struct span a, struct span b)
 {
     struct number x, y;
@@ -91,7 +107,11 @@ int number_equal(struct span a, struct span b)
         return 1;
     if (!a.n || !b.n || !number_read(a, &x) || !number_read(b, &y))
         return 0;
-    return x.value == y.value;
+    if (x.is_integer && y.is_integer)
+        return exact(a) == exact(b);
+    if ((is_whole(a) && !x.is_integer) || (is_whole(b) && !y.is_integer))
+        return 0; /* beyond 64 bits they are texts */
+    return x.value == y.value && isfinite(x.value);
 }
 
 int64_t number_integer(struct span s)

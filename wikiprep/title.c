@@ -122,6 +122,11 @@ int title_read(struct title *t, const struct dump_site *site, const char *s, siz
     return 1;
 }
 
+int title_has_subpages(int ns)
+{
+    return ns > 0 && ns != 6 && ns != 14; /* not articles, files and categories */
+}
+
 void title_put_namespace(const struct dump_site *site, int ns, struct buf *out)
 {
     const char *name = dump_namespace_name(site, ns);

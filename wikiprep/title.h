@@ -23,6 +23,9 @@ struct title {
 int title_read(struct title *t, const struct dump_site *site, const char *s, size_t n, int ns);
 
 /* Appends the namespace's name in this wiki ("" for articles), and the whole title. */
+/* Whether pages of the namespace have subpages, by MediaWiki's defaults. */
+int title_has_subpages(int ns);
+
 void title_put_namespace(const struct dump_site *site, int ns, struct buf *out);
 void title_put(const struct dump_site *site, const struct title *t, struct buf *out);
 
