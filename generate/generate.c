@@ -205,6 +205,8 @@ static const struct opt options[] = {
     { 'n', "length", OPT_INT, &g.length, "N", "tokens to make at most", 1, 1e9 },
     { 0, "samples", OPT_INT, &samples, "N", "texts to make for each prompt", 1, 1e9 },
     { 0, "stop", OPT_LIST, &stops, "TEXT", "end before this text", 0, 0 },
+    { 0, "slide", OPT_FLAG, &g.slide, NULL,
+      "go on when the model's positions are used up, forgetting what was first", 0, 0 },
     { 0, "echo", OPT_FLAG, &echo, NULL, "print the prompt before what follows it", 0, 0 },
     { 0, "json", OPT_FLAG, &json, NULL, "print JSON, an object a text", 0, 0 },
     { 0, "precision", OPT_CHOICE, &precision, OPS_PRECISION_WORDS,

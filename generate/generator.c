@@ -81,6 +81,7 @@ int generator_prompt(struct generator *g, const char *text, size_t n)
         return -1;
     memcpy(g->prompt_logits, logits, (size_t)g->model.config.vocabulary * sizeof *logits);
     g->prompt_seconds = log_seconds() - began;
+    g->prompt_lost = 0;
     return 0;
 }
 
@@ -93,6 +94,11 @@ void generation_begin(struct generator *g, struct generation *one, uint64_t key)
     text_init(&one->text, g->stops, g->stop_count);
     for (size_t i = 0; i < g->prompt.count; i++)
         ids_add(&one->ids, g->prompt.data[i]);
+    if (g->prompt_lost) {
+        cache_truncate(&g->cache, 0);
+        cache_forward(&g->cache, g->prompt.data, (int64_t)g->prompt.count);
+        g->prompt_lost = 0;
+    }
     cache_truncate(&g->cache, (int64_t)g->prompt.count);
     memcpy(g->cache.logits, g->prompt_logits,
            (size_t)g->model.config.vocabulary * sizeof *g->prompt_logits);
@@ -129,15 +135,27 @@ static int choose(struct generator *g, struct generation *one)
         one->finish = FINISH_STOP;
     else if ((int64_t)(one->ids.count - g->prompt.count) == g->length)
         one->finish = FINISH_LENGTH;
-    else if (g->cache.used == g->model.config.positions)
+    else if (g->cache.used == g->model.config.positions && !g->slide)
         one->finish = FINISH_POSITIONS;
     return 0;
+}
+
+/* The logits of what follows the last token. */
+static float *next_logits(struct generator *g, const struct generation *one)
+{
+    int64_t positions = g->model.config.positions, n = 1;
+    if (g->cache.used == positions) { /* sliding */
+        n = positions > 1 ? positions / 2 : 1;
+        cache_truncate(&g->cache, 0);
+        g->prompt_lost = 1;
+    }
+    return cache_forward(&g->cache, one->ids.data + one->ids.count - n, n);
 }
 
 int generation_step(struct generator *g, struct generation *one)
 {
     if (!one->logits)
-        one->logits = cache_forward(&g->cache, &one->ids.data[one->ids.count - 1], 1);
+        one->logits = next_logits(g, one);
     if (!one->logits || choose(g, one) < 0)
         return -1;
     one->logits = NULL;
