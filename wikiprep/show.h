@@ -30,14 +30,15 @@ static inline struct span call_any(const struct call *c, const char *keys)
 typedef int renderer(const struct call *c, const char *text, int n, struct buf *out);
 
 struct show_entry {
-    const char *name; /* folded to lower case; "it:m" is a name on the Italian wiki alone */
+    const char *name; /* folded to lower case */
     renderer *render;
     const char *text;
     int n;
 };
 
-/* The entry of exactly this name, or NULL. */
+/* The entry of exactly this name, or NULL; and of "fr:unité", a name on the French wiki alone. */
 const struct show_entry *show_find(const char *name);
+const struct show_entry *show_find_local(const char *name);
 
 /* show_text.c: arguments as they are, signs around them, places, quotations, notes */
 renderer show_say, show_nth, show_last, show_nth_line, show_join, show_list_inline,
@@ -69,7 +70,14 @@ renderer show_date, show_as_of, show_circa, show_years, show_marriage;
 renderer show_power, show_exp_it, show_fraction, show_grouped, show_val, show_misura, show_su,
     show_money, show_currency, show_ordinal, show_nuclide;
 
-/* Commas between thousands of a plain number; in Italian points. */
+/* s as an exponent: "⁻¹". */
+void show_superscript(struct span s, struct buf *out);
+
+/* The numbers in s as the page's language writes them: "1,000", "1.000", "1 000". */
 void show_grouped_span(const struct call *c, struct span s, struct buf *out);
+
+/* show_local.c: what some wikis have of their own; a pattern is "$1 m[, $2]" */
+renderer show_pattern, show_unit, show_day, show_height, show_siglo, show_language_mark,
+    show_language_of;
 
 #endif

@@ -3,7 +3,9 @@
 #include <ctype.h>
 #include <string.h>
 
-static void superscript(struct span s, struct buf *out)
+#include "wikiprep/number.h"
+
+void show_superscript(struct span s, struct buf *out)
 {
     static const char *const digits[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
     for (size_t i = 0; i < s.n; i++) {
@@ -21,7 +23,7 @@ static void superscript(struct span s, struct buf *out)
 static void times_ten(struct span exponent, struct buf *out)
 {
     buf_adds(out, "×10");
-    superscript(exponent, out);
+    show_superscript(exponent, out);
 }
 
 int show_power(const struct call *c, const char *text, int n, struct buf *out)
@@ -67,27 +69,10 @@ int show_fraction(const struct call *c, const char *text, int n, struct buf *out
     return show_span(call_at(c, count), out);
 }
 
-/* Commas between thousands of a plain number; in Italian points. */
 void show_grouped_span(const struct call *c, struct span s, struct buf *out)
 {
-    size_t begin = 0, digits;
-    int italian = !strcmp(c->page->lang, "it");
-    while (begin < s.n && !isdigit((unsigned char)s.s[begin]))
-        begin++;
-    for (digits = 0; begin + digits < s.n && isdigit((unsigned char)s.s[begin + digits]);)
-        digits++;
-    int plain = begin + digits == s.n || s.s[begin + digits] == '.';
-    buf_add(out, s.s, begin);
-    for (size_t i = 0; i < digits; i++) {
-        buf_addc(out, s.s[begin + i]);
-        if (plain && digits > 3 && i + 1 < digits && (digits - i - 1) % 3 == 0)
-            buf_addc(out, italian ? '.' : ',');
-    }
-    if (italian && plain && begin + digits < s.n) {
-        buf_addc(out, ',');
-        digits++;
-    }
-    buf_add(out, s.s + begin + digits, s.n - begin - digits);
+    const struct number_style style = number_style(c->page->lang);
+    number_format(s, &style, out);
 }
 
 int show_grouped(const struct call *c, const char *text, int n, struct buf *out)
@@ -121,7 +106,7 @@ int show_val(const struct call *c, const char *text, int n, struct buf *out)
         times_ten(e, out);
     else if (e.n) {
         buf_adds(out, "10");
-        superscript(e, out);
+        show_superscript(e, out);
     }
     span_put(call_any(c, "s"), out);
     if (unit.n) {

@@ -123,12 +123,10 @@ static const struct show_entry entries[] = {
     { "isbn-10", show_numbers, "ISBN ", 0 }, { "isbn-13", show_numbers, "ISBN ", 0 },
     { "isbn2", show_numbers, "ISBN ", 0 }, { "isbnt", show_numbers, "ISBN ", 0 },
     { "isotope", show_nuclide, NULL, 0 }, { "issn", show_numbers, "ISSN ", 0 },
-    { "it:citazione necessaria", show_nth, NULL, 1 }, { "it:cn", show_nth, NULL, 1 },
-    { "it:exp", show_exp_it, NULL, 0 }, { "it:m", show_misura, NULL, 0 },
-    { "it:maiuscoletto", show_nth, NULL, 1 }, { "it:numero", show_grouped, NULL, 1 },
-    { "it:q", show_quote, NULL, 0 }, { "it:ta", show_nth, NULL, 1 },
+
+
     { "italic", show_nth, NULL, 1 }, { "italics", show_nth, NULL, 1 }, { "j", show_nth, NULL, 1 },
-    { "ja:ipa", show_ipa_ja, NULL, 0 }, { "jis2004フォント", show_nth, NULL, 1 },
+    { "jis2004フォント", show_nth, NULL, 1 },
     { "jpy", show_money, "¥", 0 }, { "jpy yen", show_money, "¥", 0 },
     { "jstor", show_numbers, "JSTOR ", 0 }, { "kbd", show_nth, NULL, 1 },
     { "key", show_nth, NULL, 1 }, { "key press", show_nth, NULL, 1 },

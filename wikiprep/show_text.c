@@ -362,5 +362,6 @@ int show_hatnote(const struct call *c, const char *text, int n, struct buf *out)
 int show_convert(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text;
-    return convert_render(&c->a, n, out);
+    int english = !strcmp(c->page->lang, "en") || !strcmp(c->page->lang, "simple");
+    return convert_render(&c->a, n || !english, out); /* names of units are English */
 }

@@ -1,10 +1,10 @@
 #include "wikiprep/template.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "wikiprep/codepoint.h"
 #include "wikiprep/language.h"
 #include "wikiprep/show.h"
 
@@ -17,14 +17,15 @@ static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
     size_t len = 0;
     if (name.n > 9 && !strncasecmp(name.s, "template:", 9))
         name = span_trim(name.s + 9, name.n - 9);
-    for (size_t i = 0; i < name.n; i++) {
-        unsigned char c = (unsigned char)name.s[i];
-        c = c == '_' ? ' ' : c < 0x80 ? (unsigned char)tolower(c) : c;
+    for (size_t i = 0, used; i < name.n; i += used) {
+        unsigned c;
+        used = codepoint_read(name.s + i, name.n - i, &c);
+        c = c == '_' ? ' ' : codepoint_lower(c);
         if (c == ' ' && len && out[len - 1] == ' ')
             continue;
-        if (len == NAME_MAX_BYTES - 1)
+        if (len + 5 > NAME_MAX_BYTES)
             return 0;
-        out[len++] = (char)c;
+        len += utf8_encode(out + len, c);
     }
     out[len] = '\0';
     return len;
@@ -67,7 +68,7 @@ static const struct show_entry *find_on(const struct template_page *page, const 
     const struct show_entry *e = NULL;
     if (strlen(page->lang) < 8 && strcmp(page->lang, "en")) {
         snprintf(local, sizeof local, "%s:%s", page->lang, name);
-        e = show_find(local);
+        e = show_find_local(local);
     }
     return e ? e : show_find(name);
 }

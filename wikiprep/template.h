@@ -3,9 +3,9 @@
  *
  * A table of those that matter in articles, each with what MediaWiki shows for it, but for what
  * cannot be text: exponents are Unicode's superscripts (km²), subscripts plain figures (H2O). The
- * names are those of English Wikipedia, most of which other wikis have taken over, and those of
- * the Italian and Japanese. Templates that show nothing inside a sentence, or boxes beside it, are
- * not in the table, and nor is any other: they are dropped.
+ * names are those of English Wikipedia, most of which other wikis have taken over, and what larger
+ * wikis have of their own (show_local.c). Templates that show nothing inside a sentence, or boxes
+ * beside it, are not in the table, and nor is any other: they are dropped.
  */
 #ifndef TEXTMILL_TEMPLATE_H
 #define TEXTMILL_TEMPLATE_H

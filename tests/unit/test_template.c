@@ -83,10 +83,48 @@ Test(template, other_wikis)
     CHECK("25 {{m s.l.m.}}, {{M|61.000||km/h}}, {{exp|3,12|6}}",
           "25 m s.l.m., 61.000 km/h, 3,12×10⁶");
     CHECK("{{lang-en|Moon}} {{bandiera|Italia|nome}}{{bandiera|FRA}} {{formatnum:4000.5}}",
-          "inglese: Moon Italia 4.000,5");
+          "inglese: Moon Italia 4 000,5");
     CHECK("{{chiarire|prima|dove?}} {{tutto attaccato|620 nm}} {{cn|fatto}}", "prima 620 nm fatto");
-    CHECK("{{numero|188520}} {{maiuscoletto|sì}}", "188.520 sì");
+    CHECK("{{numero|188520}} {{maiuscoletto|sì}}", "188 520 sì");
     CHECK("{{q|Detto|Uno}}", "Detto\n— Uno");
+}
+
+/* Names that a template has on one wiki alone, and that mean something else elsewhere. */
+Test(template, local_names)
+{
+    static const struct {
+        const char *lang, *text, *shown;
+    } cases[] = {
+        { "fr", "{{s|XIX|e}}, {{-s|V|e}}, {{s2|XVIII|e|XIX|e}}, XX{{e}}",
+          "XIXe siècle, Ve siècle av. J.-C., XVIIIe et XIXe siècles, XXe" },
+        { "fr", "{{unité|5|kg/m|3}} {{Unité|1000000|km|2}} {{unité|10|m|s|-1}} {{heure|8|30}}",
+          "5 kg/m³ 1 000 000 km² 10 m s⁻¹ 8 h 30" },
+        { "fr", "{{date|1|janvier|2000}} {{date-|02|3|1999}} {{date-|avril 2019}}",
+          "1er janvier 2000 2 mars 1999 avril 2019" },
+        { "fr", "{{Lien|langue=en|trad=Moon|fr=Lune}} {{citation|mot}} {{M.|Dupont}} {{Mme}}",
+          "Lune « mot » M. Dupont Mme" },
+        { "de", "{{B|Gen|1|1}} {{Höhe|1234|DE-NHN|link=true}} {{\"|Wort}} {{formatnum:1234.5}}",
+          "Gen 1,1 1.234 m ü. NHN „Wort“ 1.234,5" },
+        { "de", "{{convert|10|km|mi}} {{Bruch|1|2}}", "10 km (6.2 mi) 1⁄2" },
+        { "es", "{{siglo|XIX||s}} {{siglo|V|a}} {{unidad|10|km}} {{fecha|1|2|2000}}",
+          "siglo XIX V a. C. 10 km 1 de febrero de 2000" },
+        { "ru", "{{нп5|Луна|луна|en|Moon}} {{Не переведено|Луна}} {{дробь|1|2}} {{удар|о}}",
+          "луна Луна 1⁄2 о́" },
+        { "uk", "{{Нп|Місяць|місяць|en|Moon}}", "місяць" },
+        { "pl", "{{j|en}} {{w języku|en|Moon}} {{jang|Moon}}", "(ang.) Moon ang. Moon" },
+        { "pt", "{{dtlink|1|1|2000}} {{PBPE|a|b}} {{séc|XIX}} {{ill|en|Moon|Lua}}",
+          "1 de janeiro de 2000 a (português brasileiro) ou b (português europeu) século XIX Lua" },
+        { "zh", "{{le|月球|Moon}} {{tsl|en|Moon|月球|月}} {{bd|1900年|1月1日|1980年|}}",
+          "月球 月 （1900年1月1日—1980年）" },
+        { "ko", "{{llang|en|Moon}} {{언어|en|Moon}}", "영어: Moon Moon" },
+        { "he", "{{אנג|Moon}}", "באנגלית: Moon" },
+        { "cs", "{{vjazyce2|en|Moon}} {{Cizojazyčně|en|Moon}}", "anglicky Moon Moon" },
+        { "en", "{{s|XIX|e}}{{le|a|b}}{{e|5}}", "×10⁵" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        page = (struct template_page) { .lang = cases[i].lang, .title = "Moon" };
+        CHECK(cases[i].text, cases[i].shown);
+    }
 }
 
 Test(template, pronunciation)
