@@ -122,6 +122,14 @@ void file_names_free(struct file_names *names)
     *names = (struct file_names){ 0 };
 }
 
+int file_check_pointer(const char *path, const void *bytes, size_t n)
+{
+    static const char first[] = "version https://git-lfs";
+    if (n < sizeof first - 1 || memcmp(bytes, first, sizeof first - 1) != 0)
+        return 0;
+    return err_set("'%s' is a git-lfs pointer, not the file it stands for", path);
+}
+
 int file_map(struct file_map *map, const char *path)
 {
     *map = (struct file_map){ 0 };

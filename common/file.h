@@ -38,6 +38,9 @@ struct file_map {
 int file_map(struct file_map *map, const char *path);
 void file_unmap(struct file_map *map);
 
+/* -1 with an error where the first bytes of a file are those of a git-lfs pointer. */
+int file_check_pointer(const char *path, const void *bytes, size_t n);
+
 /* The folder for temporary files: what TMPDIR says, else /var/tmp. */
 const char *file_temporary_folder(void);
 

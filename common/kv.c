@@ -72,6 +72,8 @@ int kv_parse(struct kv *kv, const char *text, size_t n)
         at += len + 1;
         if (!len)
             continue;
+        if (memchr(start, '\0', len))
+            return err_set("line %zu has a NUL byte", line);
         const char *eq = memchr(start, '=', len);
         if (!eq || eq == start)
             return err_set("line %zu is not key=value", line);

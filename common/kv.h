@@ -2,7 +2,7 @@
  * kv.h - key=value lines: what stream headers, manifests and shard lists are written in.
  *
  * One pair a line; a key may occur more than once (pg= lines). Keys have no '=' and no line
- * end; values no line end. Order is kept.
+ * end; values no line end; neither a NUL. Order is kept.
  */
 #ifndef TEXTMILL_KV_H
 #define TEXTMILL_KV_H

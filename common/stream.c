@@ -8,7 +8,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-enum { LENGTH_DIGITS = 8 };
+enum { LENGTH_DIGITS = 8, LOOK_BYTES = 64 };
 
 static const char KIND[] = "tokens 1";
 
@@ -142,7 +142,9 @@ int stream_open(struct stream_reader *r, struct input *in)
 {
     *r = (struct stream_reader){ .in = in, .header = KV_INIT };
     size_t n;
-    if (next_frame(r, &n) < 0)
+    int64_t there = input_peek(in, LOOK_BYTES);
+    if (there < 0 || file_check_pointer(in->path, in->data + in->begin, (size_t)there) < 0 ||
+        next_frame(r, &n) < 0)
         return -1;
     if (kv_parse(&r->header, in->data + in->begin, n) < 0)
         return err_in("%s: token stream header", in->path);

@@ -119,6 +119,8 @@ static int open_pair(struct megatron *m, const char *prefix, int with_bin)
     *m = (struct megatron) { .prefix = mem_strdup(prefix) };
     buf_addf(&path, "%s.idx", prefix);
     int result = file_map(&m->idx, path.data);
+    if (!result)
+        result = file_check_pointer(path.data, m->idx.data, m->idx.bytes);
     if (!result && check_head(m) < 0)
         result = err_in("%s", path.data);
     if (!result && with_bin) {

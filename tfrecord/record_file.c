@@ -52,7 +52,6 @@ static int unpack(struct record_file *f, const char *path)
 
 int record_file_salvage(struct record_file *f, const char *path)
 {
-    static const char lfs[] = "version https://git-lfs";
     struct record r;
     *f = (struct record_file) { .how = COMPRESS_NONE };
     if (file_map(&f->packed, path) < 0)
@@ -60,8 +59,8 @@ int record_file_salvage(struct record_file *f, const char *path)
     f->records = f->packed;
     if (record_skim(&f->packed, 0, &r) > 0)
         return 1;
-    if (f->packed.bytes >= sizeof lfs - 1 && !memcmp(f->packed.data, lfs, sizeof lfs - 1))
-        return err_set("'%s' is a git-lfs pointer, not the file it stands for", path);
+    if (file_check_pointer(path, f->packed.data, f->packed.bytes) < 0)
+        return -1;
     f->how = compress_recognise(f->packed.data, f->packed.bytes);
     if (f->how == COMPRESS_NONE)
         return 1;

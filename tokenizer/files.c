@@ -223,13 +223,8 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
 
 static int read_text(const char *path, struct buf *text)
 {
-    static const char lfs[] = "version https://git-lfs.github.com/spec/";
     buf_clear(text);
-    if (file_read(path, text) < 0)
-        return -1;
-    if (text->len >= strlen(lfs) && !memcmp(text->data, lfs, strlen(lfs)))
-        return err_set("'%s' is a git-lfs pointer, not the file itself", path);
-    return 0;
+    return file_read(path, text) < 0 ? -1 : file_check_pointer(path, text->data, text->len);
 }
 
 /* vocab.json at `path`, and merges.txt where its name says. */

@@ -138,6 +138,8 @@ static int open_next(struct source *s)
     if (n < 0)
         return -1;
     const char *text = n ? s->in.data + s->in.begin : "";
+    if (file_check_pointer(s->in.path, text, (size_t)n) < 0)
+        return -1;
     s->current = s->format;
     if (s->format == SOURCE_AUTO) {
         if (refuse(s->in.path, text, (size_t)n) < 0)

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "common/err.h"
+#include "common/file.h"
 #include "common/mem.h"
 #include "wikiprep/export.h"
 
@@ -311,9 +312,8 @@ static int check_first(const struct dump *d, const char *s, size_t n)
 {
     if (!n)
         return err_set("'%s' is empty", d->path);
-    static const char lfs[] = "version https://git-lfs";
-    if (n >= sizeof lfs - 1 && !memcmp(s, lfs, sizeof lfs - 1))
-        return err_set("'%s' is a git-lfs pointer, not the file it stands for", d->path);
+    if (file_check_pointer(d->path, s, n) < 0)
+        return -1;
     if (n >= 3 && !memcmp(s, "\xEF\xBB\xBF", 3))
         s += 3, n -= 3;
     while (n && memchr(" \t\r\n", *s, 4))
