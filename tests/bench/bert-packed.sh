@@ -1,0 +1,42 @@
+#!/bin/bash
+# bert-packed.sh [ROUNDS]: the same sequences in rows of one and in packed rows, half of them made short: how many
+# rows packing saves, and how much time of training (configs/bert-small.yaml) with micro-batches of 16 rows and of
+# one. In turn, medians. Padding costs neither of them arithmetic: packing saves updates of the weights, and makes
+# matrix products of a single row large enough to run at their full rate.
+rounds=${1:-3}
+text=$DATA/wikitext/wikitext-2.valid.tokens
+[ -f "$text" ] || { echo "bert-packed: skipped, no $text"; exit 0; }
+cd "$(mktemp -d)" || exit 1
+trap 'rm -rf "$PWD"' EXIT
+sed -E '/^ = [^=]/ { s/.*//; b }; /^ *$|^ =/ d; s/ +$//; s/ ([.!?]) /\1\n/g; s/ ([.!?])$/\1/' "$text" >text.txt
+tokenize train -q --model wordpiece --vocab-size 4096 --format sentences -o vocab text.txt || exit 1
+value() { sed -n "s/^$2=//p" "$1/manifest"; }
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+shards() { # LAYOUT LENGTH
+    tokenize -q --vocab vocab --format sentences text.txt |
+        tfwrite -q --layout "$1" --sequence-length "$2" --mask-tokens $(($2 * 20 / 128)) --duplication-factor 4 \
+            --short-sequence-probability 0.5 -o "$1-$2" || exit 1
+}
+run() { # LAYOUT LENGTH ROWS STEPS
+    rm -rf model
+    train "$ROOT/configs/bert-small.yaml" -q --data "$1-$2" --vocab vocab --positions "$2" --sequence-length "$2" \
+        --mask-tokens $(($2 * 20 / 128)) --micro-batch-size "$3" --global-batch-size "$3" --steps "$4" --validate-every 0 \
+        --no-save -o model >/dev/null || exit 1
+    sed -nE 's/.*"tokens_per_second": *([0-9.]+).*/\1/p' model/metrics.jsonl | tail -1 >>"$1-$2-$3.rate"
+}
+for length in 128 512; do
+    shards bert $length
+    shards bert-packed $length
+    rows=$(value bert-$length records) packed=$(value bert-packed-$length records)
+    for batch in 16 1; do
+        steps=$((64 * 128 / length * (batch > 1 ? 1 : 8)))
+        for ((r = 0; r < rounds; r++)); do
+            run bert $length $batch $steps
+            run bert-packed $length $batch $((steps * packed / rows))
+        done
+        echo "$rows $packed $(median <bert-$length-$batch.rate) $(median <bert-packed-$length-$batch.rate)" |
+            awk -v t=$length -v b=$batch '{
+                printf "BERT small, %.2f sequences in a row of %d, steps of %d: ", $1 / $2, t, b
+                printf "%.0f tokens/s, unpacked %.0f: the same sequences in %.2f of the time\n", $4, $3, $3 / $4 }'
+    done
+done
