@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -13,6 +11,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/pool.h"
+#include "common/usage.h"
 
 int64_t tool_threads;
 int64_t tool_seed = 1234;
@@ -125,22 +124,14 @@ void tool_count(const char *name, uint64_t n)
     }
 }
 
-static double seconds(struct timeval t)
-{
-    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
-}
-
 static void print_last_line(double began)
 {
     struct buf line = BUF_INIT;
     char text[32];
     for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i].name; i++)
         buf_addf(&line, "%s %s, ", log_count(text, counts[i].n), counts[i].name);
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
     log_info("%swall %.2f s, cpu %.2f s, peak memory %s", line.data, log_seconds() - began,
-             seconds(use.ru_utime) + seconds(use.ru_stime),
-             log_bytes(text, (uint64_t)use.ru_maxrss * 1024));
+             usage_cpu_seconds(), log_bytes(text, usage_peak_bytes()));
     buf_release(&line);
 }
 

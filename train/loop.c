@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/trace.h"
+#include "common/usage.h"
 #include "model/folder.h"
 #include "train/batches.h"
 #include "train/checkpoint.h"
@@ -371,13 +372,14 @@ static int write_report(struct loop *l)
 {
     struct buf path = BUF_INIT, title = BUF_INIT;
     const struct model_config *c = &l->plan->model.config;
-    buf_addf(&title, "%s, %" PRId64 " layers of width %" PRId64 ", %" PRId64 " heads",
-             l->plan->task->title, c->layers, c->width, c->heads);
+    buf_addf(&title, "%s, %" PRId64 " layer%s of width %" PRId64 ", %" PRId64 " head%s",
+             l->plan->task->title, c->layers, c->layers > 1 ? "s" : "", c->width, c->heads,
+             c->heads > 1 ? "s" : "");
     struct page page = {
         .title = title.data, .config = l->config, .steps = l->plan->steps,
         .parameters = tensor_parameters(&l->plan->model.tensors),
         .flops_per_token = plan_flops_per_token(l->plan),
-        .machine = ops_describe(l->ops),
+        .machine = ops_describe(l->ops), .peak_bytes = usage_peak_bytes(),
     };
     file_join(&path, l->settings->output, "report.html");
     int result = page_write(path.data, &page, &l->metrics);

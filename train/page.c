@@ -371,12 +371,14 @@ static void put_summary(struct buf *out, const struct page *p, const struct metr
     put_card(out, log_count(count, (uint64_t)p->parameters), "parameters");
     put_card(out, log_count(count, last->tokens), "tokens seen");
     double speed = last->elapsed > 0 ? (double)last->tokens / last->elapsed : 0;
-    put_card(out, log_count(count, (uint64_t)speed), "tokens per second, mean");
-    snprintf(value, sizeof value, "%.1f", speed * p->flops_per_token * 1e-9);
-    put_card(out, value, "GFLOP/s, mean");
+    snprintf(value, sizeof value, "tokens a second<br>%.1f GFLOP/s",
+             speed * p->flops_per_token * 1e-9);
+    put_card(out, log_count(count, (uint64_t)speed), value);
     long s = lround(last->elapsed);
     snprintf(value, sizeof value, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
     put_card(out, value, "training time");
+    if (p->peak_bytes)
+        put_card(out, log_bytes(count, p->peak_bytes), "peak memory");
     buf_adds(out, "</div>\n");
 }
 

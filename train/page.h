@@ -19,6 +19,7 @@ struct page {
     int64_t parameters;
     double flops_per_token;
     const char *machine;  /* ops_describe */
+    uint64_t peak_bytes;  /* of memory; 0: not known */
 };
 
 /* -1 with an error. With no points nothing is written. */

@@ -34,7 +34,8 @@ static void make_page(struct buf *out, size_t count, double loss, const char *co
                                               .norm = 1, .tokens = i, .elapsed = (double)i,
                                               .tokens_per_second = 1e4 };
     struct page p = { .title = "A & B", .config = config, .steps = (int64_t)count,
-                      .parameters = 1234567, .flops_per_token = 1e6, .machine = "a <machine>" };
+                      .parameters = 1234567, .flops_per_token = 1e6, .machine = "a <machine>",
+                      .peak_bytes = 3 << 20 };
     cr_assert_eq(page_write(path, &p, &m), 0, "%s", err_get());
     buf_clear(out);
     if (count)
@@ -65,6 +66,7 @@ Test(page, stands_for_one_point_and_for_a_hundred_thousand)
         cr_assert_eq(count_of(page.data, "nan,"), 0);
         cr_assert_eq(count_of(page.data, ",nan"), 0);
         cr_assert_eq(count_of(page.data, "inf"), 0);
+        cr_assert_eq(count_of(page.data, "<b>3.0 MiB</b>"), 1);
         cr_assert_lt(page.len, 120000, "%zu points: %zu bytes", counts[i], page.len);
     }
     buf_release(&page);

@@ -1,0 +1,12 @@
+/*
+ * usage.h - what the process has taken so far.
+ */
+#ifndef TEXTMILL_USAGE_H
+#define TEXTMILL_USAGE_H
+
+#include <stdint.h>
+
+double usage_cpu_seconds(void);    /* of all threads, in user and kernel */
+uint64_t usage_peak_bytes(void);   /* the most memory that was resident */
+
+#endif
