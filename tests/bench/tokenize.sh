@@ -2,8 +2,9 @@
 # tokenize.sh [ROUNDS]: encoding and decoding on one thread, ids in memory, processor time: ours and, in turn,
 # tiktoken (GPT-2's byte pairs), Hugging Face's tokenizers and TensorFlow Text's FastWordPiece (BERT's, from raw
 # text; from the Python that TEXTMILL_TF_PYTHON names); medians over the rounds. "Cold" is an encoder's first text,
-# "warm" the same text again. Then the programs, wall clock, from a file of lines: tokenize with two threads beside
-# one, with tfwrite behind it beside alone, and decode.
+# "warm" the same text again. Then the programs, wall clock, loading of the vocabulary included, on lines of text:
+# tokenize with one thread and with two, beside tiktoken on the same lines, from a file and from a pipe, with tfwrite
+# behind it, and decode.
 rounds=${1:-3}
 [ -d "$DATA/tokenizers" ] || { echo "GPT-2 and BERT encoding: no $DATA"; exit 0; }
 cd "$(mktemp -d)" || exit 1
@@ -14,23 +15,30 @@ ${CC:-cc} -O2 -I"$ROOT" "$ROOT/tests/bench/encode.c" "$ROOT/build/release/libtex
 cat "$DATA"/wikitext/wikitext-2.train.tokens >english
 cat "$DATA"/text/{alice,moby_dick,tinyshakespeare,war_and_peace}.txt >books
 cat "$DATA"/text/multilingual.txt >multilingual
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-field() { sed -n "s/.*$1=\([0-9.]*\).*/\1/p" ours | median; }
+median() { sort -n | awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : 0 }'; }
+field() { sed -n "s/.*$2=\([0-9.]*\).*/\1/p" "$1" | median; } # of the lines of a file
+encode_peer() { # peer, text, threads
+    local python=$TEXTMILL_PYTHON
+    [ "$1" != tensorflow-text ] || python=${TEXTMILL_TF_PYTHON:-$TEXTMILL_PYTHON}
+    "$python" "$ROOT/tests/bench/encode.py" "$1" "$DATA/tokenizers" "$2" ${3:+"$3"} 2>/dev/null
+}
 compare() { # what, our vocabulary, text, peers
-    : >ours && rm -f theirs-*
+    rm -f ours theirs-*
     for ((r = 0; r < rounds; r++)); do
         ./encode "$DATA/tokenizers/$2" "$3" >>ours || exit 1
-        for peer in "${@:4}"; do
-            python=$TEXTMILL_PYTHON
-            [ "$peer" != tensorflow-text ] || python=${TEXTMILL_TF_PYTHON:-$TEXTMILL_PYTHON}
-            "$python" "$ROOT/tests/bench/encode.py" "$peer" "$DATA/tokenizers" "$3" >>"theirs-$peer" 2>/dev/null
-        done
+        for peer in "${@:4}"; do encode_peer "$peer" "$3" >>"theirs-$peer"; done
     done
     for peer in "${@:4}"; do
-        echo "$(field cold) $(field warm) $(field decode) $(median <"theirs-$peer")" |
-            awk -v s="$1, $3" -v p="$peer" '{ printf "%s: %.0f MB/s cold, %.0f warm, decode %.0f", s, $1, $2, $3
-                if ($4 > 0) printf "; %s %.1f, ratio %.1fx cold, %.1fx warm", p, $4, $1 / $4, $2 / $4
-                else printf " (%s is not installed)", p; print "" }'
+        echo "$(field ours cold) $(field ours warm) $(field ours decode)" \
+            "$(field "theirs-$peer" encode) $(field "theirs-$peer" decode)" |
+            awk -v s="$1, $3" -v p="$peer" '{
+                printf "| %s | %.0f MB/s cold, %.0f warm, decoding %.0f | %s: ", s, $1, $2, $3, p
+                if (!$4) { print "not installed | |"; next }
+                printf "%.1f MB/s", $4
+                if ($5) printf ", decoding %.1f", $5
+                printf " | %.1fx, %.1fx", $1 / $4, $2 / $4
+                if ($5) printf ", %.1fx", $3 / $5
+                print " |" }'
     done
 }
 for text in english books multilingual; do
@@ -40,19 +48,28 @@ done
 
 for ((i = 0; i < 20; i++)); do cat english; done >long
 TIMEFORMAT=%R
-gpt2="$DATA/tokenizers/gpt2-tokenizer.json"
-one() { tokenize -q -t 1 --format lines --vocab "$gpt2" -o "${1:-/dev/null}" long; }
-two() { tokenize -q -t 2 --format lines --vocab "$gpt2" -o /dev/null long; }
-pipe() { one - | tfwrite -q --force -o shards; }
+gpt2="$DATA/tokenizers/gpt2-tokenizer.json" files=(long long long long)
+encode() { tokenize -q -t "$1" --format lines --vocab "$gpt2" -o "$2" "${@:3}"; }
+one() { encode 1 /dev/null "${files[@]}"; }
+two() { encode 2 /dev/null "${files[@]}"; }
+pipe() { cat "${files[@]}" | encode 1 /dev/null; }
+tfwrite_behind() { encode 1 - "${files[@]}" | tfwrite -q --force -o shards; }
 decode() { tokenize decode -q --vocab "$gpt2" -o /dev/null stream; }
-one stream
+encode 2 stream "${files[@]}"
 for ((r = 0; r < rounds; r++)); do
-    for what in one two pipe decode; do { time $what; } 2>>"time-$what"; done
+    for what in one two pipe tfwrite_behind decode; do { time $what; } 2>>"time-$what"; done
+    for threads in '' 1 2; do encode_peer tiktoken english $threads >>"tiktoken-$threads"; done
 done
-megabytes=$(($(stat -c %s long) / 1000000))
-for what in two pipe decode; do
-    echo "$megabytes $(median <time-one) $(median <time-$what)" | awk -v what=$what '{
-        if (what == "decode") printf "tokenize decode, %d MB: %.0f MB/s\n", $1, $1 / $3
-        else printf "tokenize, %d MB: %.0f MB/s with one thread, %.0f %s, ratio %.2fx\n", $1, $1 / $2, $1 / $3,
-            what == "two" ? "with two" : "with tfwrite behind it", $2 / $3 }'
-done
+row() { # what, how it was done, the peer, its MB/s
+    echo "$megabytes $(median <"time-$2") ${4:-0}" | awk -v what="$1" -v peer="$3" '{ ours = $1 / $2
+        printf "| %s, %d MB | %.0f MB/s | %s: ", what, $1, ours, peer
+        if ($3 > 0) printf "%.1f MB/s | %.2fx |\n", $3, ours / $3; else print "not installed | |" }'
+}
+rate() { echo "$megabytes $(median <"time-$1")" | awk '{ print $1 / $2 }'; }
+megabytes=$((4 * $(stat -c %s long) / 1000000))
+row 'tokenize, one thread' one tiktoken "$(field tiktoken-1 encode)"
+row 'tokenize, two threads' two 'tiktoken, two' "$(field tiktoken-2 encode)"
+row 'tokenize, two threads' two 'tokenize, one' "$(rate one)"
+row 'tokenize from a pipe, one thread' pipe 'from a file' "$(rate one)"
+row 'tokenize | tfwrite, one thread' tfwrite_behind 'tokenize alone' "$(rate one)"
+row 'tokenize decode' decode tiktoken "$(field tiktoken- decode)"
