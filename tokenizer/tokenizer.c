@@ -10,20 +10,14 @@
 #include "tokenizer/added.h"
 #include "tokenizer/decoder.h"
 #include "tokenizer/files.h"
-#include "tokenizer/pretokenize.h"
+#include "tokenizer/parts.h"
 #include "tokenizer/subword.h"
-#include "tokenizer/unicode.h"
-#include "tokenizer/wordcache.h"
+#include "tokenizer/utf8.h"
 #include "tokenizer/wordpiece.h"
 
-struct tokenizer {
-    struct vocabulary v;
-    struct subword *subword;
-    struct normalizer *normalizer; /* NULL unless BERT's rules make the words */
-    uint64_t checksum;
-    uint32_t *whole; /* tokens that are what their own bytes are encoded as, in order of id */
-    size_t whole_count;
-    struct added_set added[2]; /* what each pass over the text looks for */
+enum {
+    WHOLE_TOGETHER = 256, /* tokens that are encoded at once */
+    STEP = 16,            /* bytes of a token that are copied at once */
 };
 
 /* ---- the tokenizer --------------------------------------------------------------------------- */
@@ -109,24 +103,86 @@ static int settle_decoder(struct tokenizer *t)
     return t->v.decoder ? 0 : -1;
 }
 
+/* Of the tokens `ids`, whose bytes are the pieces, those that are encoded as themselves. */
+static void keep_whole(struct tokenizer *t, struct subword_scratch *scratch, struct pieces p,
+                       const uint32_t *ids)
+{
+    struct ids got = { 0 };
+    size_t ends[WHOLE_TOGETHER];
+    if (subword_encode_all(t->subword, scratch, &p, &got, ends) < 0) { /* one of them has no ids */
+        for (size_t i = 0; i < p.count && p.count > 1; i++) {
+            struct pieces one = { p.text, p.readable, p.begins + i, p.ends + i, 1 };
+            keep_whole(t, scratch, one, ids + i);
+        }
+    } else {
+        for (size_t i = 0, at = 0; i < p.count; at = ends[i++])
+            if (ends[i] - at == 1 && got.data[at] == ids[i])
+                t->whole[t->whole_count++] = ids[i];
+    }
+    ids_release(&got);
+}
+
 /* Most words of a text are tokens: an encoder knows them from the start. */
 static void find_whole(struct tokenizer *t)
 {
+    const struct vocabulary *v = &t->v;
     struct subword_scratch scratch = { 0 };
-    struct ids ids = { 0 };
-    t->whole = mem_alloc(t->v.count * sizeof *t->whole);
-    for (uint32_t id = 0; id < t->v.count; id++) {
-        size_t n = 0;
-        const char *bytes = vocabulary_bytes(&t->v, id, &n);
-        ids.count = 0;
-        if (n && t->v.tokens[id].kind == TOKEN_MODEL &&
-            (t->v.byte_level || utf8_valid(bytes, n) == n) &&
-            !subword_encode(t->subword, &scratch, bytes, n, &ids) && ids.count == 1 &&
-            ids.data[0] == id)
-            t->whole[t->whole_count++] = id;
+    size_t begins[WHOLE_TOGETHER], ends[WHOLE_TOGETHER];
+    uint32_t ids[WHOLE_TOGETHER];
+    struct pieces p = { v->blob.data, v->blob.len, begins, ends, 0 };
+    t->whole = mem_alloc(v->count * sizeof *t->whole);
+    for (uint32_t id = 0; id < v->count; id++) {
+        const struct vocabulary_token *token = &v->tokens[id];
+        const char *bytes = v->blob.data + token->at;
+        if (token->kind != TOKEN_MODEL || !token->len ||
+            !(v->byte_level || utf8_valid(bytes, token->len) == token->len))
+            continue;
+        ids[p.count] = id;
+        begins[p.count] = token->at;
+        ends[p.count++] = token->at + token->len;
+        if (p.count == WHOLE_TOGETHER) {
+            keep_whole(t, &scratch, p, ids);
+            p.count = 0;
+        }
     }
-    ids_release(&ids);
+    keep_whole(t, &scratch, p, ids);
     subword_scratch_release(&scratch);
+}
+
+/* How Hugging Face's WordPiece decoder joins a token to the one before it. */
+enum joint {
+    JOINT_SPACE,     /* with a space between them */
+    JOINT_NONE,      /* without */
+    JOINT_CONTINUES, /* without, and without its "##" */
+};
+
+static int begins(const char *text, size_t n, const char *with)
+{
+    return n >= strlen(with) && !memcmp(text, with, strlen(with));
+}
+
+/* What cleaning up puts no space before. */
+static int closes_up(const char *bytes, size_t n)
+{
+    static const char *const closing[] = { ".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re" };
+    for (size_t i = 0; i < sizeof closing / sizeof *closing; i++)
+        if (begins(bytes, n, closing[i]))
+            return 1;
+    return 0;
+}
+
+static void find_joints(struct tokenizer *t)
+{
+    const struct vocabulary *v = &t->v;
+    t->joints = mem_zalloc(v->count + 1, 1);
+    for (uint32_t id = 0; id < v->count; id++) {
+        size_t n = 0;
+        const char *bytes = vocabulary_bytes(v, id, &n);
+        if (bytes && begins(bytes, n, wordpiece_prefix))
+            t->joints[id] = JOINT_CONTINUES;
+        else if (bytes && v->cleanup && closes_up(bytes, n))
+            t->joints[id] = JOINT_NONE;
+    }
 }
 
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
@@ -143,6 +199,8 @@ struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
         return NULL;
     }
     find_whole(t);
+    if (t->v.model == VOCABULARY_WORDPIECE)
+        find_joints(t);
     return t;
 }
 
@@ -171,6 +229,7 @@ void tokenizer_free(struct tokenizer *t)
     added_release(&t->added[0]);
     added_release(&t->added[1]);
     free(t->whole);
+    free(t->joints);
     subword_free(t->subword);
     normalizer_free(t->normalizer);
     vocabulary_release(&t->v);
@@ -224,45 +283,6 @@ int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role)
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-static inline int begins(const char *text, size_t n, const char *with, size_t len)
-{
-    return n >= len && !memcmp(text, with, len);
-}
-
-/* Whether no space stands before it: . ? ! , and n't, 'm, 's, 've, 're. */
-static inline int closes_up(const char *bytes, size_t n)
-{
-    switch (n ? bytes[0] : 0) {
-    case '.':
-    case '?':
-    case '!':
-    case ',':
-        return 1;
-    case 'n':
-        return begins(bytes, n, "n't", 3);
-    case '\'':
-        return begins(bytes, n, "'m", 2) || begins(bytes, n, "'s", 2) ||
-               begins(bytes, n, "'ve", 3) || begins(bytes, n, "'re", 3);
-    default:
-        return 0;
-    }
-}
-
-/* A word's piece as Hugging Face's WordPiece decoder writes it, token by token. */
-static inline void put_word(const struct vocabulary *v, int first, const char *bytes, size_t n,
-                            struct buf *out)
-{
-    int continues = !first && begins(bytes, n, wordpiece_prefix, 2);
-    size_t left = continues ? 2 : 0;
-    if (out->cap < out->len + n + 2)
-        buf_reserve(out, n + 2);
-    out->data[out->len] = ' ';
-    out->len += !first && !continues && !(v->cleanup && closes_up(bytes, n));
-    memcpy(out->data + out->len, bytes + left, n - left);
-    out->len += n - left;
-    out->data[out->len] = '\0';
-}
-
 /* The added token of an id, or NULL. */
 static const struct added_token *find_added(const struct vocabulary *v, uint32_t id)
 {
@@ -283,29 +303,66 @@ static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
     return err_set("id %u at place %zu is not in the vocabulary of %u", id, place, t->v.count);
 }
 
-/* The bytes of tokens behind one another; those of a short one without a loop over them. */
-static int decode_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
+/* Room for the text of tokens and as many spaces, and to store short tokens whole steps at a time. */
+static int reserve_text(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {
-    enum { STEP = 16 };
     const struct vocabulary *v = &t->v;
-    size_t all = 0;
+    size_t all = n + STEP;
     for (size_t i = 0; i < n; i++) {
         if (ids[i] >= v->count || v->tokens[ids[i]].kind == TOKEN_HOLE)
             return bad_id(t, ids[i], i);
         all += v->tokens[ids[i]].len;
     }
-    buf_reserve(out, all + STEP);
+    buf_reserve(out, all);
+    return 0;
+}
+
+/* Stores a token from its byte `from` on; a short one without a loop over its bytes. */
+static inline char *put_token(char *to, const struct vocabulary *v,
+                              const struct vocabulary_token *token, size_t from)
+{
+    const char *bytes = v->blob.data + token->at + from;
+    size_t n = token->len - from;
+    if (n <= STEP && token->at + from + STEP <= v->blob.cap)
+        memcpy(to, bytes, STEP);
+    else
+        memcpy(to, bytes, n);
+    return to + n;
+}
+
+/* The bytes of tokens behind one another. */
+static int decode_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
+{
+    if (reserve_text(t, ids, n, out) < 0)
+        return -1;
+    char *to = out->data + out->len;
+    for (size_t i = 0; i < n; i++)
+        to = put_token(to, &t->v, &t->v.tokens[ids[i]], 0);
+    out->len = (size_t)(to - out->data);
+    *to = '\0';
+    return 0;
+}
+
+/* Words with a space between them, as Hugging Face's WordPiece decoder writes them. */
+static int decode_words(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
+                        struct buf *out)
+{
+    if (reserve_text(t, ids, n, out) < 0)
+        return -1;
+    char *begin = out->data + out->len, *to = begin;
+    int first = 1;
     for (size_t i = 0; i < n; i++) {
-        const struct vocabulary_token *token = &v->tokens[ids[i]];
-        const char *from = v->blob.data + token->at;
-        char *to = out->data + out->len;
-        if (token->len <= STEP && token->at + STEP <= v->blob.cap)
-            memcpy(to, from, STEP);
-        else
-            memcpy(to, from, token->len);
-        out->len += token->len;
+        if (skip && is_special(&t->v, ids[i]))
+            continue;
+        enum joint joint = first ? JOINT_NONE : (enum joint)t->joints[ids[i]];
+        *to = ' ';
+        to += joint == JOINT_SPACE;
+        to = put_token(to, &t->v, &t->v.tokens[ids[i]],
+                       joint == JOINT_CONTINUES ? WORDPIECE_PREFIX_BYTES : 0);
+        first = 0;
     }
-    out->data[out->len] = '\0';
+    out->len += (size_t)(to - begin);
+    *to = '\0';
     return 0;
 }
 
@@ -342,25 +399,20 @@ static int decode_names(const struct tokenizer *t, const uint32_t *ids, size_t n
 static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
                   struct buf *out)
 {
-    int wordpiece = t->v.model == VOCABULARY_WORDPIECE;
-    if (t->v.decoder)
-        return decode_names(t, ids, n, skip, out);
-    if (!skip && !wordpiece)
-        return decode_bytes(t, ids, n, out);
     const struct vocabulary *v = &t->v;
-    int first = 1;
+    if (v->decoder)
+        return decode_names(t, ids, n, skip, out);
+    if (v->model == VOCABULARY_WORDPIECE)
+        return decode_words(t, ids, n, skip, out);
+    if (!skip)
+        return decode_bytes(t, ids, n, out);
     for (size_t i = 0; i < n; i++) {
         size_t len;
         const char *bytes = vocabulary_bytes(v, ids[i], &len);
         if (!bytes)
             return bad_id(t, ids[i], i);
-        if (skip && is_special(v, ids[i]))
-            continue;
-        if (wordpiece)
-            put_word(v, first, bytes, len, out);
-        else
+        if (!is_special(v, ids[i]))
             buf_add(out, bytes, len);
-        first = 0;
     }
     return 0;
 }
@@ -392,266 +444,4 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
             ids_add(types, p->type);
         }
     }
-}
-
-/* ---- encoding -------------------------------------------------------------------------------- */
-
-enum { WORDS_MAX = 1 << 30 }; /* bytes of a text of BERT's */
-
-struct encoder {
-    const struct tokenizer *t;
-    struct split *split; /* one or the other */
-    struct words *words;
-    struct stepper *stepper;
-    struct words *letters; /* for places: the walk over one character, made when wanted */
-    struct ids sources;
-    struct subword_scratch scratch;
-    struct wordcache *cache;
-    struct buf repaired, prefixed, normalized;
-    struct pieces tiles; /* that follow one another */
-    size_t bounds[1024];
-};
-
-static int encode_unknown(void *ctx, const struct pieces *p, struct ids *out, size_t *ends)
-{
-    struct encoder *e = ctx;
-    return subword_encode_all(e->t->subword, &e->scratch, p, out, ends);
-}
-
-struct encoder *encoder_new(const struct tokenizer *t)
-{
-    struct encoder *e = mem_zalloc(1, sizeof *e);
-    e->t = t;
-    if (t->v.general)
-        e->stepper = stepper_new(&t->v.normalizer, &t->v.pre_tokenizer);
-    else if (t->normalizer)
-        e->words = words_new(t->normalizer);
-    else
-        e->split = split_new(&t->v.splitter);
-    e->cache = wordcache_new(encode_unknown, e);
-    for (size_t i = t->whole_count; i--;) { /* the frequent ones, whose ids are low, come last */
-        size_t len;
-        const char *bytes = vocabulary_bytes(&t->v, t->whole[i], &len);
-        wordcache_put(e->cache, bytes, len, &t->whole[i], 1);
-    }
-    buf_init(&e->repaired);
-    buf_init(&e->prefixed);
-    buf_init(&e->normalized);
-    return e;
-}
-
-void encoder_free(struct encoder *e)
-{
-    if (!e)
-        return;
-    split_free(e->split);
-    stepper_free(e->stepper);
-    words_free(e->words);
-    words_free(e->letters);
-    ids_release(&e->sources);
-    subword_scratch_release(&e->scratch);
-    wordcache_free(e->cache);
-    buf_release(&e->repaired);
-    buf_release(&e->prefixed);
-    buf_release(&e->normalized);
-    free(e);
-}
-
-static const char *with_prefix_space(struct encoder *e, const char *text, size_t *n)
-{
-    if (!e->t->v.prefix_space || !*n || text[0] == ' ')
-        return text;
-    buf_clear(&e->prefixed);
-    buf_addc(&e->prefixed, ' ');
-    buf_add(&e->prefixed, text, *n);
-    *n += 1;
-    return e->prefixed.data;
-}
-
-/* A walk over the pieces of a normalized text without added tokens. `first`: as for stepper_cut. */
-static int cut_begin(struct encoder *e, const char *text, size_t n, int first)
-{
-    if (e->stepper)
-        return stepper_cut(e->stepper, text, n, first, &e->tiles);
-    if (e->words) {
-        words_begin(e->words, text, n);
-        return 0;
-    }
-    text = with_prefix_space(e, text, &n);
-    e->tiles = (struct pieces){ .text = text, .readable = n, .begins = e->bounds,
-                                .ends = e->bounds + 1 };
-    e->bounds[0] = 0;
-    split_begin(e->split, text, n);
-    return 0;
-}
-
-/* 1, 0 at the end, -1. */
-static int cut_next(struct encoder *e, struct pieces *p)
-{
-    enum { MAX = sizeof e->bounds / sizeof *e->bounds - 1 };
-    if (e->words)
-        return words_next(e->words, p);
-    if (e->stepper) { /* all at once */
-        *p = e->tiles;
-        e->tiles.count = 0;
-        return p->count > 0;
-    }
-    e->bounds[0] = e->bounds[e->tiles.count];
-    int count = split_next(e->split, e->bounds + 1, MAX);
-    e->tiles.count = count > 0 ? (size_t)count : 0;
-    *p = e->tiles;
-    return count < 0 ? -1 : count > 0;
-}
-
-/* Text without added tokens. */
-static int encode_plain(struct encoder *e, const char *text, size_t n, int first, struct ids *out)
-{
-    struct pieces p;
-    size_t failed;
-    int got = cut_begin(e, text, n, first);
-    while (!got && (got = cut_next(e, &p)) > 0)
-        got = wordcache_encode(e->cache, &p, out, &failed) < 0
-                  ? err_in("at byte %zu of the text", p.begins[failed])
-                  : 0;
-    return got;
-}
-
-/* The text that the second pass sees: e->normalized, or the text itself. */
-static int normalize(struct encoder *e, const char **text, size_t *n, int *first)
-{
-    int lost;
-    if (!e->stepper)
-        return 0;
-    buf_clear(&e->normalized);
-    if (stepper_normalize(e->stepper, *text, *n, &e->normalized, &lost) < 0)
-        return -1;
-    *text = e->normalized.data;
-    *n = e->normalized.len;
-    *first &= !lost;
-    return 0;
-}
-
-/* Cuts the added tokens of one pass out of the text, and hands what is between to the next. */
-static int encode_pass(struct encoder *e, const char *text, size_t n,
-                       enum tokenizer_special special, int pass, int first, struct ids *out)
-{
-    if (pass == 1 && normalize(e, &text, &n, &first) < 0)
-        return -1;
-    if (pass == 2)
-        return encode_plain(e, text, n, first, out);
-    struct added_walk w = { .text = text, .n = n };
-    while (added_next(&e->t->added[pass], &w, special == TOKENIZER_SPECIAL)) {
-        if (w.done < w.begin && encode_pass(e, text + w.done, w.begin - w.done, special, pass + 1,
-                                            first && !w.done, out) < 0)
-            return -1;
-        ids_add(out, w.id);
-        w.done = w.end;
-    }
-    return w.done < n ? encode_pass(e, text + w.done, n - w.done, special, pass + 1,
-                                    first && !w.done, out)
-                      : 0;
-}
-
-/* Makes the text valid UTF-8; -1: it is too long. */
-static int check_text(struct encoder *e, const char **text, size_t *n)
-{
-    if (utf8_valid(*text, *n) != *n) {
-        buf_clear(&e->repaired);
-        utf8_repair(&e->repaired, *text, *n);
-        *text = e->repaired.data;
-        *n = e->repaired.len;
-    }
-    if (e->words && *n > WORDS_MAX)
-        return err_set("a document of %zu bytes is too long for WordPiece", *n);
-    return 0;
-}
-
-int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
-                   struct ids *out)
-{
-    return check_text(e, &text, &n) < 0 ? -1 : encode_pass(e, text, n, special, 0, 1, out);
-}
-
-int encoder_pieces(struct encoder *e, const char *text, size_t n,
-                   int (*put)(void *ctx, const char *piece, size_t n), void *ctx)
-{
-    struct pieces p;
-    int got, first = 1;
-    if (check_text(e, &text, &n) < 0 || normalize(e, &text, &n, &first) < 0 ||
-        cut_begin(e, text, n, first) < 0)
-        return -1;
-    while ((got = cut_next(e, &p)) > 0)
-        for (size_t i = 0; i < p.count; i++)
-            if (put(ctx, p.text + p.begins[i], p.ends[i] - p.begins[i]) < 0)
-                return -1;
-    return got;
-}
-
-/* ---- places --------------------------------------------------------------------------------- */
-
-/* Of each byte of the text's words, the code point that it came from: what a character becomes
- * has the same length alone as among others. */
-static void find_sources(struct encoder *e, const char *text, size_t n)
-{
-    struct pieces p;
-    size_t len;
-    uint32_t point = 0;
-    e->sources.count = 0;
-    if (!e->letters)
-        e->letters = words_new(e->t->normalizer);
-    for (size_t i = 0; i < n; i += len, point++) {
-        utf8_get((const unsigned char *)text + i, &len);
-        words_begin(e->letters, text + i, len);
-        while (words_next(e->letters, &p))
-            for (size_t k = 0; k < p.count; k++)
-                for (size_t b = p.begins[k]; b < p.ends[k]; b++)
-                    ids_add(&e->sources, point);
-    }
-}
-
-/* The places of a word's tokens; its n bytes came from sources[0..n). */
-static void put_places(const struct encoder *e, const uint32_t *ids, size_t count, size_t n,
-                       const uint32_t *sources, struct ids *begins, struct ids *ends)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t len = n; /* of the unknown token, which is all of its word */
-        if (ids[i] != (uint32_t)tokenizer_role(e->t, TOKENIZER_UNKNOWN)) {
-            tokenizer_token(e->t, ids[i], &len);
-            len -= i ? strlen(wordpiece_prefix) : 0;
-        }
-        ids_add(begins, sources[at]);
-        ids_add(ends, sources[at + len - 1] + 1);
-        at += len;
-    }
-}
-
-int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
-                          struct ids *begins, struct ids *ends)
-{
-    struct pieces p;
-    size_t at = 0, failed;
-    if (!e->words)
-        return err_set("places of tokens are known for WordPiece only");
-    if (n > WORDS_MAX || utf8_valid(text, n) != n)
-        return err_set("a text of %zu bytes is too long or not UTF-8", n);
-    find_sources(e, text, n);
-    words_begin(e->words, text, n);
-    while (words_next(e->words, &p)) {
-        for (size_t i = 0; i < p.count; i++) {
-            const struct pieces word = { p.text, p.readable, p.begins + i, p.ends + i, 1 };
-            size_t before = out->count, bytes = p.ends[i] - p.begins[i];
-            if (wordcache_encode(e->cache, &word, out, &failed) < 0)
-                return -1;
-            put_places(e, out->data + before, out->count - before, bytes, e->sources.data + at,
-                       begins, ends);
-            at += bytes;
-        }
-    }
-    return 0;
-}
-
-void encoder_repair(struct buf *out, const char *text, size_t n)
-{
-    utf8_repair(out, text, n);
 }

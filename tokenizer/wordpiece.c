@@ -9,7 +9,7 @@
 #define NONE UINT32_MAX
 
 const char wordpiece_prefix[] = "##";
-enum { PREFIX_BYTES = sizeof wordpiece_prefix - 1, ROOT = 0 };
+enum { PREFIX_BYTES = WORDPIECE_PREFIX_BYTES, ROOT = 0 };
 
 /* A trie in one array: the child of node u by byte c is cells[cells[u].base + c], if its parent is
  * u (Aoe's double array). A cell's place is its node's number. */

@@ -20,6 +20,7 @@ struct vocabulary;
 struct wordpiece;
 
 extern const char wordpiece_prefix[]; /* "##" */
+enum { WORDPIECE_PREFIX_BYTES = 2 };
 
 struct wordpiece *wordpiece_new(const struct vocabulary *v, uint32_t unknown, size_t max_chars);
 void wordpiece_free(struct wordpiece *w);

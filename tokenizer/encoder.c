@@ -1,0 +1,275 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "tokenizer/added.h"
+#include "tokenizer/parts.h"
+#include "tokenizer/pretokenize.h"
+#include "tokenizer/steps.h"
+#include "tokenizer/subword.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/utf8.h"
+#include "tokenizer/vocabulary.h"
+#include "tokenizer/wordcache.h"
+#include "tokenizer/wordpiece.h"
+
+enum { WORDS_MAX = 1 << 30 }; /* bytes of a text of BERT's */
+
+struct encoder {
+    const struct tokenizer *t;
+    struct split *split; /* one or the other */
+    struct words *words;
+    struct stepper *stepper;
+    struct words *letters; /* for places: the walk over one character, made when wanted */
+    struct ids sources;
+    struct subword_scratch scratch;
+    struct wordcache *cache;
+    struct buf repaired, prefixed, normalized;
+    struct pieces tiles; /* that follow one another */
+    size_t bounds[1024];
+};
+
+static int encode_unknown(void *ctx, const struct pieces *p, struct ids *out, size_t *ends)
+{
+    struct encoder *e = ctx;
+    return subword_encode_all(e->t->subword, &e->scratch, p, out, ends);
+}
+
+struct encoder *encoder_new(const struct tokenizer *t)
+{
+    struct encoder *e = mem_zalloc(1, sizeof *e);
+    e->t = t;
+    if (t->v.general)
+        e->stepper = stepper_new(&t->v.normalizer, &t->v.pre_tokenizer);
+    else if (t->normalizer)
+        e->words = words_new(t->normalizer);
+    else
+        e->split = split_new(&t->v.splitter);
+    e->cache = wordcache_new(encode_unknown, e);
+    for (size_t i = t->whole_count; i--;) { /* the frequent ones, whose ids are low, come last */
+        size_t len;
+        const char *bytes = vocabulary_bytes(&t->v, t->whole[i], &len);
+        wordcache_put(e->cache, bytes, len, &t->whole[i], 1);
+    }
+    buf_init(&e->repaired);
+    buf_init(&e->prefixed);
+    buf_init(&e->normalized);
+    return e;
+}
+
+void encoder_free(struct encoder *e)
+{
+    if (!e)
+        return;
+    split_free(e->split);
+    stepper_free(e->stepper);
+    words_free(e->words);
+    words_free(e->letters);
+    ids_release(&e->sources);
+    subword_scratch_release(&e->scratch);
+    wordcache_free(e->cache);
+    buf_release(&e->repaired);
+    buf_release(&e->prefixed);
+    buf_release(&e->normalized);
+    free(e);
+}
+
+static const char *with_prefix_space(struct encoder *e, const char *text, size_t *n)
+{
+    if (!e->t->v.prefix_space || !*n || text[0] == ' ')
+        return text;
+    buf_clear(&e->prefixed);
+    buf_addc(&e->prefixed, ' ');
+    buf_add(&e->prefixed, text, *n);
+    *n += 1;
+    return e->prefixed.data;
+}
+
+/* A walk over the pieces of a normalized text without added tokens. `first`: as for stepper_cut. */
+static int cut_begin(struct encoder *e, const char *text, size_t n, int first)
+{
+    if (e->stepper)
+        return stepper_cut(e->stepper, text, n, first, &e->tiles);
+    if (e->words) {
+        words_begin(e->words, text, n);
+        return 0;
+    }
+    text = with_prefix_space(e, text, &n);
+    e->tiles = (struct pieces){ .text = text, .readable = n, .begins = e->bounds,
+                                .ends = e->bounds + 1 };
+    e->bounds[0] = 0;
+    split_begin(e->split, text, n);
+    return 0;
+}
+
+/* 1, 0 at the end, -1. */
+static int cut_next(struct encoder *e, struct pieces *p)
+{
+    enum { MAX = sizeof e->bounds / sizeof *e->bounds - 1 };
+    if (e->words)
+        return words_next(e->words, p);
+    if (e->stepper) { /* all at once */
+        *p = e->tiles;
+        e->tiles.count = 0;
+        return p->count > 0;
+    }
+    e->bounds[0] = e->bounds[e->tiles.count];
+    int count = split_next(e->split, e->bounds + 1, MAX);
+    e->tiles.count = count > 0 ? (size_t)count : 0;
+    *p = e->tiles;
+    return count < 0 ? -1 : count > 0;
+}
+
+/* Text without added tokens. */
+static int encode_plain(struct encoder *e, const char *text, size_t n, int first, struct ids *out)
+{
+    struct pieces p;
+    size_t failed;
+    int got = cut_begin(e, text, n, first);
+    while (!got && (got = cut_next(e, &p)) > 0)
+        got = wordcache_encode(e->cache, &p, out, &failed) < 0
+                  ? err_in("at byte %zu of the text", p.begins[failed])
+                  : 0;
+    return got;
+}
+
+/* The text that the second pass sees: e->normalized, or the text itself. */
+static int normalize(struct encoder *e, const char **text, size_t *n, int *first)
+{
+    int lost;
+    if (!e->stepper)
+        return 0;
+    buf_clear(&e->normalized);
+    if (stepper_normalize(e->stepper, *text, *n, &e->normalized, &lost) < 0)
+        return -1;
+    *text = e->normalized.data;
+    *n = e->normalized.len;
+    *first &= !lost;
+    return 0;
+}
+
+/* Cuts the added tokens of one pass out of the text, and hands what is between to the next. */
+static int encode_pass(struct encoder *e, const char *text, size_t n,
+                       enum tokenizer_special special, int pass, int first, struct ids *out)
+{
+    if (pass == 1 && normalize(e, &text, &n, &first) < 0)
+        return -1;
+    if (pass == 2)
+        return encode_plain(e, text, n, first, out);
+    struct added_walk w = { .text = text, .n = n };
+    while (added_next(&e->t->added[pass], &w, special == TOKENIZER_SPECIAL)) {
+        if (w.done < w.begin && encode_pass(e, text + w.done, w.begin - w.done, special, pass + 1,
+                                            first && !w.done, out) < 0)
+            return -1;
+        ids_add(out, w.id);
+        w.done = w.end;
+    }
+    return w.done < n ? encode_pass(e, text + w.done, n - w.done, special, pass + 1,
+                                    first && !w.done, out)
+                      : 0;
+}
+
+/* Makes the text valid UTF-8; -1: it is too long. */
+static int check_text(struct encoder *e, const char **text, size_t *n)
+{
+    if (utf8_valid(*text, *n) != *n) {
+        buf_clear(&e->repaired);
+        utf8_repair(&e->repaired, *text, *n);
+        *text = e->repaired.data;
+        *n = e->repaired.len;
+    }
+    if (e->words && *n > WORDS_MAX)
+        return err_set("a document of %zu bytes is too long for WordPiece", *n);
+    return 0;
+}
+
+int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
+                   struct ids *out)
+{
+    return check_text(e, &text, &n) < 0 ? -1 : encode_pass(e, text, n, special, 0, 1, out);
+}
+
+int encoder_pieces(struct encoder *e, const char *text, size_t n,
+                   int (*put)(void *ctx, const char *piece, size_t n), void *ctx)
+{
+    struct pieces p;
+    int got, first = 1;
+    if (check_text(e, &text, &n) < 0 || normalize(e, &text, &n, &first) < 0 ||
+        cut_begin(e, text, n, first) < 0)
+        return -1;
+    while ((got = cut_next(e, &p)) > 0)
+        for (size_t i = 0; i < p.count; i++)
+            if (put(ctx, p.text + p.begins[i], p.ends[i] - p.begins[i]) < 0)
+                return -1;
+    return got;
+}
+
+/* ---- places --------------------------------------------------------------------------------- */
+
+/* Of each byte of the text's words, the code point that it came from: what a character becomes
+ * has the same length alone as among others. */
+static void find_sources(struct encoder *e, const char *text, size_t n)
+{
+    struct pieces p;
+    size_t len;
+    uint32_t point = 0;
+    e->sources.count = 0;
+    if (!e->letters)
+        e->letters = words_new(e->t->normalizer);
+    for (size_t i = 0; i < n; i += len, point++) {
+        utf8_get((const unsigned char *)text + i, &len);
+        words_begin(e->letters, text + i, len);
+        while (words_next(e->letters, &p))
+            for (size_t k = 0; k < p.count; k++)
+                for (size_t b = p.begins[k]; b < p.ends[k]; b++)
+                    ids_add(&e->sources, point);
+    }
+}
+
+/* The places of a word's tokens; its n bytes came from sources[0..n). */
+static void put_places(const struct encoder *e, const uint32_t *ids, size_t count, size_t n,
+                       const uint32_t *sources, struct ids *begins, struct ids *ends)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t len = n; /* of the unknown token, which is all of its word */
+        if (ids[i] != (uint32_t)tokenizer_role(e->t, TOKENIZER_UNKNOWN)) {
+            tokenizer_token(e->t, ids[i], &len);
+            len -= i ? strlen(wordpiece_prefix) : 0;
+        }
+        ids_add(begins, sources[at]);
+        ids_add(ends, sources[at + len - 1] + 1);
+        at += len;
+    }
+}
+
+int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
+                          struct ids *begins, struct ids *ends)
+{
+    struct pieces p;
+    size_t at = 0, failed;
+    if (!e->words)
+        return err_set("places of tokens are known for WordPiece only");
+    if (n > WORDS_MAX || utf8_valid(text, n) != n)
+        return err_set("a text of %zu bytes is too long or not UTF-8", n);
+    find_sources(e, text, n);
+    words_begin(e->words, text, n);
+    while (words_next(e->words, &p)) {
+        for (size_t i = 0; i < p.count; i++) {
+            const struct pieces word = { p.text, p.readable, p.begins + i, p.ends + i, 1 };
+            size_t before = out->count, bytes = p.ends[i] - p.begins[i];
+            if (wordcache_encode(e->cache, &word, out, &failed) < 0)
+                return -1;
+            put_places(e, out->data + before, out->count - before, bytes, e->sources.data + at,
+                       begins, ends);
+            at += bytes;
+        }
+    }
+    return 0;
+}
+
+void encoder_repair(struct buf *out, const char *text, size_t n)
+{
+    utf8_repair(out, text, n);
+}

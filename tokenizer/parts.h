@@ -1,0 +1,25 @@
+/*
+ * parts.h - what a tokenizer is made of: for tokenizer.c, which loads it and decodes, and encoder.c.
+ */
+#ifndef TEXTMILL_PARTS_H
+#define TEXTMILL_PARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tokenizer/added.h"
+#include "tokenizer/subword.h"
+#include "tokenizer/vocabulary.h"
+
+struct tokenizer {
+    struct vocabulary v;
+    struct subword *subword;
+    struct normalizer *normalizer; /* NULL unless BERT's rules make the words */
+    uint64_t checksum;
+    uint32_t *whole; /* tokens that are what their own bytes are encoded as, in order of id */
+    size_t whole_count;
+    struct added_set added[2]; /* what each pass over the text looks for */
+    uint8_t *joints;           /* WordPiece: of each token, enum joint */
+};
+
+#endif
