@@ -58,8 +58,8 @@ static void say_latency(const struct generation *one, double seconds)
 {
     size_t n = one->ids.count - g.prompt.count;
     double each = seconds / (double)(n > 1 ? n - 1 : 1);
-    log_info("prompt: %zu tokens in %.3g ms; made: %zu tokens, %.3g ms each, %.4g tokens/s (%s)",
-             g.prompt.count, 1e3 * g.prompt_seconds, n, 1e3 * each, 1 / each,
+    log_info("prompt: %zu tokens in %.3g ms; made: %zu tokens, %.3g ms each, %.*f tokens/s (%s)",
+             g.prompt.count, 1e3 * g.prompt_seconds, n, 1e3 * each, each > 0.01 ? 2 : 0, 1 / each,
              finish_name(one->finish));
     if (one->finish == FINISH_POSITIONS)
         log_warn("stopped early: all %lld positions of the model are used",
