@@ -74,15 +74,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort(); /* libbz2 can read it */
     if (whole && n == 0 && (want.len != got.len || memcmp(want.data, got.data, got.len)))
         abort();
+    size_t both = want.len < got.len ? want.len : got.len;
+    if (memcmp(want.data, got.data, both))
+        abort(); /* what comes before an error is the same, too */
     while (n < 0 && got.len < TEXT_MAX && bunzip_resume(b)) /* what is behind damage */
         do {
             buf_reserve(&got, 1 << 16);
             n = bunzip_read(b, got.data + got.len, 1 << 16);
             got.len += n > 0 ? (size_t)n : 0;
         } while (n > 0 && got.len < TEXT_MAX);
-    size_t both = want.len < got.len ? want.len : got.len;
-    if (memcmp(want.data, got.data, both))
-        abort(); /* what comes before an error is the same, too */
     bunzip_free(b);
     buf_release(&want);
     buf_release(&got);
