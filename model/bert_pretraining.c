@@ -7,6 +7,7 @@
 #include "common/mem.h"
 #include "model/bert.h"
 #include "model/bert_head.h"
+#include "model/block.h"
 
 /* Rows of the head's block; what follows NEXT_BIAS is absent from a bare one. */
 enum { POOLER, POOLER_BIAS, NEXT, NEXT_BIAS, WORD_BIAS, TRANSFORM, TRANSFORM_BIAS, TRANSFORM_GAIN,
@@ -174,9 +175,11 @@ static double words_fwd_bwd(const struct model *m, struct ops *o, float *losses,
         struct transform t = transform_fwd(m, o, x, w, p.rows, p.n);
         float *dbias = m->config.bare_head ? NULL : dw + bert_head_offset(m, WORD_BIAS);
         sum = ops_biased_loss_fwd_bwd(o, p.losses, p.correct, t.d, dtied, dbias, t.normed, tied,
-                                      word_bias(m, w), p.labels, scale, p.n, m->config.vocabulary,
-                                      C);
+                                      word_bias(m, w), p.labels, scale, b->first, p.n,
+                                      m->config.vocabulary, C);
         ops_scatter_rows(o, dx, transform_bwd(m, o, dw, w, &t, p.n), p.rows, p.n, C);
+    } else if (b->first) {
+        ops_zero(o, dtied, m->config.vocabulary * C);
     }
     spread(losses, correct, &p, b);
     picked_release(&p);
@@ -278,6 +281,7 @@ static double pretraining_fwd_bwd(const struct model *m, struct ops *o, float *l
                                   const struct batch *b)
 {
     int64_t words = b->B * b->T;
+    begin_head(m, o, dw, dtied, b);
     ops_zero(o, dx, bert_count_rows(b) * m->config.width);
     double sum = words_fwd_bwd(m, o, losses, correct, dx, dw, dtied, x, w, tied, scale, b);
     return sum + b->next_weight * next_fwd_bwd(m, o, losses ? losses + words : NULL,
@@ -294,6 +298,7 @@ static int64_t labels(const int32_t **out, const struct batch *b, int part)
 void bert_pretraining_init(struct model *m)
 {
     m->head_fwd = pretraining_fwd;
+    m->head_begins = 1;
     m->head_fwd_bwd = pretraining_fwd_bwd;
     m->parts = 2;
     m->part[0] = (struct model_part){ "mlm", 1 };

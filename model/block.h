@@ -53,4 +53,16 @@ static inline void (*linear_bwd(const struct batch *b))(struct ops *, float *, f
     return b->first ? ops_linear_bwd_first : ops_linear_bwd;
 }
 
+/* What is left to clear of the gradients of head and embedding at a step's first micro-batch: all
+ * but the table of words, the embedding's first tensor, which the loss sets. */
+static inline void begin_head(const struct model *m, struct ops *o, float *dw, float *dtied,
+                              const struct batch *b)
+{
+    int64_t table = m->config.vocabulary * m->config.width;
+    if (!b->first)
+        return;
+    ops_zero(o, dw, m->tensors.block_size[m->config.layers + 1]);
+    ops_zero(o, dtied + table, m->tensors.block_size[0] - table);
+}
+
 #endif

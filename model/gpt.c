@@ -282,9 +282,10 @@ static double head_fwd_bwd(const struct model *m, struct ops *o, float *losses,
     const int64_t N = b->B * b->T, C = c->width, bias = head_bias(m);
     float *normed = ops_scratch(o, N * (2 * C + 2));
     float *dnormed = normed + N * C, *mean = dnormed + N * C, *rstd = mean + N;
+    begin_head(m, o, dw, dtied, b);
     ops_layernorm_fwd(o, normed, mean, rstd, x, w, w + bias, N, C, c->epsilon);
     double loss = ops_biased_loss_fwd_bwd(o, losses, correct, dnormed, dtied, NULL, normed, tied,
-                                          NULL, b->labels, scale, N, c->vocabulary, C);
+                                          NULL, b->labels, scale, b->first, N, c->vocabulary, C);
     ops_layernorm_bwd(o, dx, dw, dw + bias, NULL, dnormed, x, w, mean, rstd, N, C);
     return loss;
 }
@@ -307,7 +308,7 @@ int model_init_gpt(struct model *m, const struct model_config *config)
                          .embedding_fwd = embedding_fwd, .embedding_bwd = embedding_bwd,
                          .layer_fwd = layer_fwd, .attention_fwd = attention_fwd,
                          .layers_begin = 1, .layer_bwd = layer_bwd,
-                         .head_fwd = head_fwd, .head_fwd_bwd = head_fwd_bwd,
+                         .head_fwd = head_fwd, .head_begins = 1, .head_fwd_bwd = head_fwd_bwd,
                          .parts = 1, .part = { { NULL, 1 } }, .labels = labels };
     add_tensors(&m->tensors, config);
     return 0;

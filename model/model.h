@@ -116,8 +116,10 @@ struct model {
      * ends', whose losses count half: part after part. */
     double (*head_fwd)(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
                        const float *x, const float *w, const float *tied, const struct batch *b);
-    /* The same, and the gradients of scale * (sum of losses): dx is set; dw and dtied added to.
-     * losses and correct are set or, both, NULL. */
+    /* The same, and the gradients of scale * (sum of losses): dx is set; dw and dtied are added to;
+     * where b->first, and head_begins says so, both blocks are set. losses and correct are set or,
+     * both, NULL. */
+    int head_begins;
     double (*head_fwd_bwd)(const struct model *m, struct ops *o, float *losses,
                            unsigned char *correct, float *dx, float *dw, float *dtied,
                            const float *x, const float *w, const float *tied, double scale,

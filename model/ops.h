@@ -152,14 +152,14 @@ double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x,
                         int64_t V, int64_t C);
 
 /* The same with a bias[V] added to the logits; dbias[V] is added to. Either may be NULL, and of the
- * second function losses and correct too. */
+ * second function losses and correct too; with first it sets dtable. */
 double ops_biased_loss_fwd(struct ops *o, float *losses, unsigned char *correct, const float *x,
                            const float *table, const float *bias, const int32_t *labels, int64_t N,
                            int64_t V, int64_t C);
 double ops_biased_loss_fwd_bwd(struct ops *o, float *losses, unsigned char *correct, float *dx,
                                float *dtable, float *dbias, const float *x, const float *table,
-                               const float *bias, const int32_t *labels, double scale, int64_t N,
-                               int64_t V, int64_t C);
+                               const float *bias, const int32_t *labels, double scale, int first,
+                               int64_t N, int64_t V, int64_t C);
 
 /* ---- sequences without their padding ------------------------------------------------------ */
 

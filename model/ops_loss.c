@@ -19,6 +19,7 @@ struct loss {
     float *dtable, *dbias;
     const int32_t *labels;
     float scale;
+    int first; /* dtable is set by the first chunk */
     int64_t N, V, C;
 
     /* the chunk: `rows` rows that have a label, by their index */
@@ -78,7 +79,9 @@ static void chunk_loss(struct ops *o, struct loss *l)
                                      .ldb = l->C, .ldc = l->C });
     ops_matmul(o, l->dtable, l->logits, l->x_rows,
                &(struct ops_matmul){ .a_transposed = 1, .M = l->V, .N = l->C, .K = l->rows,
-                                     .lda = l->ld, .ldb = l->C, .ldc = l->C, .base = l->dtable });
+                                     .lda = l->ld, .ldb = l->C, .ldc = l->C,
+                                     .base = l->first ? NULL : l->dtable });
+    l->first = 0;
     if (l->dbias)
         pool_for(o->pool, l->V, COLUMN_GRAIN, bias_columns, l);
     pool_for(o->pool, l->rows, ops_row_grain(l->C), scatter_rows, l);
@@ -144,20 +147,23 @@ double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x,
                         int64_t V, int64_t C)
 {
     return ops_biased_loss_fwd_bwd(o, NULL, NULL, dx, dtable, NULL, x, table, NULL, labels, scale,
-                                   N, V, C);
+                                   0, N, V, C);
 }
 
 double ops_biased_loss_fwd_bwd(struct ops *o, float *losses, unsigned char *correct, float *dx,
                                float *dtable, float *dbias, const float *x, const float *table,
-                               const float *bias, const int32_t *labels, double scale, int64_t N,
-                               int64_t V, int64_t C)
+                               const float *bias, const int32_t *labels, double scale, int first,
+                               int64_t N, int64_t V, int64_t C)
 {
     TRACE_KERNEL(0, 0);
     float *own = losses ? NULL : mem_alloc((size_t)N * sizeof *own);
     struct loss l = { .k = o->k, .losses = losses ? losses : own, .correct = correct, .dx = dx,
                       .x = x, .table = table, .bias = bias, .dtable = dtable, .dbias = dbias,
-                      .labels = labels, .scale = (float)scale, .N = N, .V = V, .C = C };
+                      .labels = labels, .scale = (float)scale, .first = first, .N = N, .V = V,
+                      .C = C };
     double sum = run_chunks(o, &l);
+    if (l.first) /* no row had a label */
+        ops_zero(o, dtable, V * C);
     free(own);
     return sum;
 }

@@ -293,13 +293,15 @@ static double weigh(const struct engine *e, const struct step_batch *s, double *
     return 1 / first;
 }
 
-/* But for layers that set them at the first micro-batch; a file that is zero need not be read. */
+/* But for blocks that set them at the first micro-batch; a file that is zero need not be read. */
 static void zero_gradients(struct engine *e)
 {
     const struct tensor_table *t = e->store->tensors;
-    int layers = !e->model->layers_begin || e->store->mapped;
-    for (int b = 0; b < t->blocks; b += layers ? 1 : t->blocks - 1)
-        store_zero(e->store, STORE_GRADIENTS, b);
+    for (int b = 0; b < t->blocks; b++) {
+        int in_a_layer = b > 0 && b < t->blocks - 1;
+        if (e->store->mapped || !(in_a_layer ? e->model->layers_begin : e->model->head_begins))
+            store_zero(e->store, STORE_GRADIENTS, b);
+    }
 }
 
 static void sum_gradients(struct engine *e)

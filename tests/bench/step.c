@@ -82,11 +82,8 @@ static double step(struct run *r, int t)
     struct ops_adamw h = { 1e-4, 0.9, 0.999, 1e-8, 0, 1, 1, 1 };
     h.m_correction = 1 / (1 - __builtin_pow(h.beta1, t));
     h.v_correction = 1 / (1 - __builtin_pow(h.beta2, t));
-    for (int b = 0; b < m->tensors.blocks; b++) {
+    for (int b = 0; b < m->tensors.blocks; b++)
         ops_adamw(r->o, r->w[b], r->m1[b], r->m2[b], r->g[b], m->tensors.block_size[b], &h);
-        if (b == 0 || b > L)
-            ops_zero(r->o, r->g[b], m->tensors.block_size[b]);
-    }
     double end = log_seconds();
     seconds[0] = forward - begin;
     seconds[1] = head - forward;

@@ -1072,7 +1072,8 @@ static void biased_loss_in(struct ops *o)
     enum { N = 10, V = 77, C = 9 };
     struct loss_case l = loss_case(N, V, C);
     struct numbers bias = numbers(V, 8, 1), dx = numbers(N * C, 5, 1), dbias = numbers(V, 6, 0);
-    struct numbers dtable = numbers(V * C, 6, 0), losses = numbers(N, 4, 1);
+    struct numbers dtable = numbers(V * C, 6, 1); /* is set */
+    struct numbers losses = numbers(N, 4, 1);
     struct numbers x1 = numbers(N * (C + 1), 5, 1), table1 = numbers(V * (C + 1), 6, 1);
     struct numbers dx1 = numbers(N * (C + 1), 5, 1), dtable1 = numbers(V * (C + 1), 6, 0);
     for (int64_t i = 0; i < N * (C + 1); i++)
@@ -1083,7 +1084,7 @@ static void biased_loss_in(struct ops *o)
     double wanted = ops_loss_fwd_bwd(o, dx1.f, dtable1.f, x1.f, table1.f, l.labels, 0.5, N, V,
                                      C + 1);
     double sum = ops_biased_loss_fwd_bwd(o, NULL, NULL, dx.f, dtable.f, dbias.f, l.x.f, l.table.f,
-                                         bias.f, l.labels, 0.5, N, V, C);
+                                         bias.f, l.labels, 0.5, 1, N, V, C);
     cr_assert_float_eq(sum, wanted, 1e-5 * wanted);
     sum = ops_biased_loss_fwd(o, losses.f, NULL, l.x.f, l.table.f, bias.f, l.labels, N, V, C);
     cr_assert_float_eq(sum, wanted, 1e-5 * wanted);
