@@ -51,6 +51,8 @@ static void add_layer(struct tensor_table *t, const struct model_config *c, int6
         snprintf(name, sizeof name, "h.%lld.%s", (long long)layer, rows[i].name);
         tensor_add(t, (int)layer + 1, name, rows[i].rows, rows[i].columns, rows[i].init,
                    rows[i].std, rows[i].columns != 0, rows[i].split);
+        if (i == QKV || i == QKV_BIAS)
+            t->rows[t->count - 1].maps = 3;
     }
 }
 

@@ -96,6 +96,10 @@ struct kernels {
     void (*adamw)(float *w, float *m, float *v, const float *gradient, int64_t n,
                   const struct ops_adamw *h);
 
+    /* Halves of a float's bits, the high one (ops.h); first is a multiple of 4. */
+    void (*from_bf16)(float *y, const uint16_t *x, int64_t n);
+    void (*round_bf16)(uint16_t *y, const float *x, int64_t n, uint64_t key, uint64_t first);
+
     void (*gelu_fwd)(float *y, const float *x, int64_t n);
     /* d: the gradient in y becomes that in x; x becomes y. */
     void (*gelu_bwd)(float *d, float *x, int64_t n);

@@ -141,6 +141,20 @@ void ops_add(struct ops *o, float *y, const float *x, int64_t n)
     pool_for(o->pool, n, GRAIN, add_part, &(struct map){ .k = o->k, .y = y, .in = x });
 }
 
+static void copy_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct map *m = ctx;
+    memcpy(m->y + begin, m->in + begin, (size_t)(end - begin) * sizeof *m->y);
+}
+
+void ops_copy(struct ops *o, float *y, const float *x, int64_t n)
+{
+    TRACE_KERNEL(0, 8.0 * n);
+    if (y != x)
+        pool_for(o->pool, n, GRAIN, copy_part, &(struct map){ .y = y, .in = x });
+}
+
 static void gelu_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
@@ -216,8 +230,8 @@ void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n, struc
     struct map m = { .k = o->k, .y = dx, .in = dy, .mask = ops_mask(drop) };
     if (m.mask.threshold)
         pool_for(o->pool, n, GRAIN, dropout_part, &m);
-    else if (dx != dy)
-        memcpy(dx, dy, (size_t)n * sizeof *dx);
+    else
+        ops_copy(o, dx, dy, n);
 }
 
 /* ---- layer norm -------------------------------------------------------------------------- */

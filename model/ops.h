@@ -113,7 +113,8 @@ void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t n);
 void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n,
                      struct ops_dropout drop);
 
-void ops_add(struct ops *o, float *y, const float *x, int64_t n); /* y += x */
+void ops_add(struct ops *o, float *y, const float *x, int64_t n);  /* y += x */
+void ops_copy(struct ops *o, float *y, const float *x, int64_t n); /* y = x; x may be y */
 
 /* ---- attention --------------------------------------------------------------------------- */
 
@@ -232,11 +233,37 @@ void ops_adamw(struct ops *o, float *w, float *m, float *v, const float *gradien
 void ops_adam(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
               const struct ops_adamw *h);
 
-/* LAMB (You et al. 2020): moments as ops_adamw, x = m*m_correction / (sqrt(v*v_correction) +
- * epsilon) + decay*w, and w -= rate * |w|/|x| * x over the whole tensor; the ratio is 1 where a
- * norm is 0. The gradient is overwritten with x. */
-void ops_lamb(struct ops *o, float *w, float *m, float *v, float *gradient, int64_t n,
-              const struct ops_adamw *h);
+/* LAMB (You et al. 2020) for w[R,C]: moments as ops_adamw, x = m*m_correction /
+ * (sqrt(v*v_correction) + epsilon) + decay*w, and w -= rate * min(|w|, cap)/|x| * x, the norms being
+ * those of each of `parts` equal shares of the columns; the ratio is 1 where a norm is 0. The
+ * gradient is overwritten with x. */
+enum { OPS_LAMB_PARTS = 3 };
+struct ops_lamb {
+    struct ops_adamw adam;
+    int64_t R, C;
+    int parts;
+    double cap; /* INFINITY: none */
+};
+void ops_lamb(struct ops *o, float *w, float *m, float *v, float *gradient,
+              const struct ops_lamb *h);
+
+/* Schedule-free AdamW (Defazio et al. 2024), with w the point y where gradients are taken: with
+ * g = gradient_scale * gradient, v = beta2*v + (1-beta2)*g^2 and
+ * d = g / (sqrt(v*v_correction) + epsilon) + decay*w,
+ * w = (1-share)*w + share*z - rate*(1 - beta1*(1-share))*d, z -= rate*d. */
+void ops_schedule_free(struct ops *o, float *w, float *z, float *v, const float *gradient,
+                       int64_t n, const struct ops_adamw *h, double share);
+
+/* y = y_scale*y + x_scale*x */
+void ops_blend(struct ops *o, float *y, double y_scale, const float *x, double x_scale, int64_t n);
+
+/* bf16, the high half of a float's bits, as state is stored: to floats, and back by stochastic
+ * rounding, up or down with a mean of x. Element i takes the bits from 16 (i mod 4) on of
+ * rng_at(key, i/4), i counting from `first`, a multiple of 4: equal for any number of threads. What
+ * is bf16 already stays as it is. */
+void ops_from_bf16(struct ops *o, float *y, const uint16_t *x, int64_t n);
+void ops_round_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n, uint64_t key,
+                    uint64_t first);
 
 /* With g = gradient_scale * gradient + decay*w: a = momentum*a + g, w -= rate * a; without a
  * (NULL), w -= rate * g. */

@@ -2,6 +2,7 @@
  * ops_optimizer.c - the optimizers beside AdamW (ops.h). All but Muon read and write each number
  * once or twice, so that memory sets their pace.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "common/trace.h"
@@ -12,7 +13,7 @@ enum {
     NEWTON_SCHULZ = 5, /* steps */
 };
 
-/* ---- Adam and LAMB -------------------------------------------------------------------------- */
+/* ---- Adam ----------------------------------------------------------------------------------- */
 
 struct adam {
     float *w, *m, *v;
@@ -48,17 +49,6 @@ void ops_adam(struct ops *o, float *w, float *m, float *v, const float *gradient
     pool_for(o->pool, n, GRAIN, adam_part, &a);
 }
 
-static void direction_part(void *ctx, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const struct adam *a = ctx;
-    const struct ops_adamw h = *a->h;
-    for (int64_t i = begin; i < end; i++) {
-        float g = (float)h.gradient_scale * a->direction[i];
-        a->direction[i] = adam_step(&a->m[i], &a->v[i], g, &h) + (float)h.decay * a->w[i];
-    }
-}
-
 /* ---- y = y_scale y + x_scale x ---------------------------------------------------------------- */
 
 struct blend {
@@ -75,22 +65,115 @@ static void blend_part(void *ctx, int64_t begin, int64_t end, int thread)
         b.y[i] = b.y_scale * b.y[i] + b.x_scale * b.x[i];
 }
 
-static void blend(struct ops *o, float *y, double y_scale, const float *x, double x_scale,
-                  int64_t n)
+void ops_blend(struct ops *o, float *y, double y_scale, const float *x, double x_scale, int64_t n)
 {
+    TRACE_KERNEL(0, 12.0 * n);
     pool_for(o->pool, n, GRAIN, blend_part,
              &(struct blend){ y, x, (float)y_scale, (float)x_scale });
 }
 
-void ops_lamb(struct ops *o, float *w, float *m, float *v, float *gradient, int64_t n,
-              const struct ops_adamw *h)
+/* ---- LAMB ------------------------------------------------------------------------------------ */
+
+static void direction_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct adam *a = ctx;
+    const struct ops_adamw h = *a->h;
+    for (int64_t i = begin; i < end; i++) {
+        float g = (float)h.gradient_scale * a->direction[i];
+        a->direction[i] = adam_step(&a->m[i], &a->v[i], g, &h) + (float)h.decay * a->w[i];
+    }
+}
+
+/* The squares of each row's parts, [row][part] pairs of w's and x's, and then the parts' steps. */
+struct lamb {
+    const struct kernels *k;
+    float *w;
+    const float *x;
+    double *squares;
+    float steps[OPS_LAMB_PARTS]; /* rate * ratio */
+    int64_t C;
+    int parts;
+};
+
+static void lamb_squares_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct lamb *l = ctx;
+    int64_t width = l->C / l->parts;
+    for (int64_t i = begin * l->parts; i < end * l->parts; i++) {
+        l->squares[2 * i] = l->k->sum_squares(l->w + i * width, width);
+        l->squares[2 * i + 1] = l->k->sum_squares(l->x + i * width, width);
+    }
+}
+
+static void lamb_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct lamb *l = ctx;
+    int64_t width = l->C / l->parts;
+    for (int64_t i = begin * l->parts; i < end * l->parts; i++)
+        for (int64_t k = i * width; k < (i + 1) * width; k++)
+            l->w[k] -= l->steps[i % l->parts] * l->x[k];
+}
+
+static double lamb_ratio(const struct lamb *l, int64_t R, int part, double cap)
+{
+    double weight = 0, step = 0;
+    for (int64_t r = 0; r < R; r++) {
+        weight += l->squares[2 * (r * l->parts + part)];
+        step += l->squares[2 * (r * l->parts + part) + 1];
+    }
+    return weight > 0 && step > 0 ? fmin(sqrt(weight), cap) / sqrt(step) : 1;
+}
+
+void ops_lamb(struct ops *o, float *w, float *m, float *v, float *gradient,
+              const struct ops_lamb *h)
+{
+    TRACE_KERNEL(0, 28.0 * h->R * h->C);
+    assert(h->parts >= 1 && h->parts <= OPS_LAMB_PARTS && h->C % h->parts == 0);
+    struct adam a = { .w = w, .m = m, .v = v, .direction = gradient, .h = &h->adam };
+    struct lamb l = { .k = o->k, .w = w, .x = gradient, .C = h->C, .parts = h->parts };
+    pool_for(o->pool, h->R * h->C, GRAIN, direction_part, &a);
+    l.squares = (double *)(void *)ops_work(o, 4 * h->R * h->parts);
+    pool_for(o->pool, h->R, ops_row_grain(h->C), lamb_squares_rows, &l);
+    for (int p = 0; p < h->parts; p++)
+        l.steps[p] = (float)(h->adam.rate * lamb_ratio(&l, h->R, p, h->cap));
+    pool_for(o->pool, h->R, ops_row_grain(h->C), lamb_rows, &l);
+}
+
+/* ---- schedule-free AdamW ---------------------------------------------------------------------- */
+
+struct schedule_free {
+    struct adam a; /* m is z */
+    float share;
+};
+
+static void schedule_free_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct schedule_free *s = ctx;
+    const struct adam a = s->a;
+    const struct ops_adamw h = *a.h;
+    const float beta2 = (float)h.beta2, rest2 = (float)(1 - h.beta2), share = s->share;
+    const float rate = (float)h.rate, decay = (float)h.decay;
+    const float inner = (float)(h.rate * (1 - h.beta1 * (1 - (double)share)));
+    for (int64_t i = begin; i < end; i++) {
+        float g = (float)h.gradient_scale * a.gradient[i];
+        a.v[i] = beta2 * a.v[i] + rest2 * g * g;
+        float d = g / (sqrtf(a.v[i] * (float)h.v_correction) + (float)h.epsilon) + decay * a.w[i];
+        a.w[i] = (1 - share) * a.w[i] + share * a.m[i] - inner * d;
+        a.m[i] -= rate * d;
+    }
+}
+
+void ops_schedule_free(struct ops *o, float *w, float *z, float *v, const float *gradient,
+                       int64_t n, const struct ops_adamw *h, double share)
 {
     TRACE_KERNEL(0, 28.0 * n);
-    struct adam a = { .w = w, .m = m, .v = v, .direction = gradient, .h = h };
-    pool_for(o->pool, n, GRAIN, direction_part, &a);
-    double weight = sqrt(ops_sum_squares(o, w, n)), step = sqrt(ops_sum_squares(o, gradient, n));
-    double ratio = weight > 0 && step > 0 ? weight / step : 1;
-    blend(o, w, 1, gradient, -h->rate * ratio, n);
+    struct schedule_free s = { { .w = w, .m = z, .v = v, .gradient = gradient, .h = h },
+                               (float)share };
+    pool_for(o->pool, n, GRAIN, schedule_free_part, &s);
 }
 
 /* ---- SGD -------------------------------------------------------------------------------------- */
@@ -141,9 +224,9 @@ static void newton_schulz(struct ops *o, float *X, int64_t R, int64_t C)
     for (int i = 0; i < NEWTON_SCHULZ; i++) {
         ops_matmul(o, A, X, X, &gram);
         ops_matmul(o, P, A, A, &square);
-        blend(o, P, c, A, b, n * n);
+        ops_blend(o, P, c, A, b, n * n);
         ops_matmul(o, Y, tall ? X : P, tall ? P : X, &apply);
-        blend(o, X, a, Y, 1, R * C);
+        ops_blend(o, X, a, Y, 1, R * C);
     }
 }
 
@@ -152,10 +235,50 @@ void ops_muon(struct ops *o, float *w, float *a, float *gradient, int64_t R, int
 {
     TRACE_KERNEL(0, 0);
     int64_t n = R * C;
-    blend(o, a, h->momentum, gradient, h->gradient_scale, n);
-    blend(o, gradient, h->gradient_scale, a, h->momentum, n);
+    ops_blend(o, a, h->momentum, gradient, h->gradient_scale, n);
+    ops_blend(o, gradient, h->gradient_scale, a, h->momentum, n);
     double norm = sqrt(ops_sum_squares(o, gradient, n));
-    blend(o, gradient, 1 / (norm > 1e-30 ? norm : 1e-30), gradient, 0, n);
+    ops_blend(o, gradient, 1 / (norm > 1e-30 ? norm : 1e-30), gradient, 0, n);
     newton_schulz(o, gradient, R, C);
-    blend(o, w, 1 - h->rate * h->decay, gradient, -h->rate * 0.2 * sqrt((double)(R > C ? R : C)), n);
+    ops_blend(o, w, 1 - h->rate * h->decay, gradient, -h->rate * 0.2 * sqrt((double)(R > C ? R : C)), n);
+}
+
+/* ---- bf16 ------------------------------------------------------------------------------------- */
+
+struct halves {
+    const struct kernels *k;
+    float *floats;
+    uint16_t *halves;
+    uint64_t key, first;
+};
+
+static void from_bf16_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct halves *h = ctx;
+    h->k->from_bf16(h->floats + begin, h->halves + begin, end - begin);
+}
+
+void ops_from_bf16(struct ops *o, float *y, const uint16_t *x, int64_t n)
+{
+    TRACE_KERNEL(0, 6.0 * n);
+    struct halves h = { .k = o->k, .floats = y, .halves = (uint16_t *)x };
+    pool_for(o->pool, n, GRAIN, from_bf16_part, &h);
+}
+
+static void round_bf16_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct halves *h = ctx;
+    h->k->round_bf16(h->halves + begin, h->floats + begin, end - begin, h->key,
+                     h->first + (uint64_t)begin);
+}
+
+void ops_round_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n, uint64_t key,
+                    uint64_t first)
+{
+    TRACE_KERNEL(0, 6.0 * n);
+    assert(first % 4 == 0);
+    struct halves h = { o->k, (float *)x, y, key, first };
+    pool_for(o->pool, n, GRAIN, round_bf16_part, &h);
 }

@@ -350,12 +350,17 @@ const struct safetensor *safetensors_find_in(const struct safetensors_set *set, 
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
+static size_t bytes_written(const char *dtype)
+{
+    return dtype && !strcmp(dtype, "BF16") ? 2 : 4;
+}
+
 static uint64_t add_entry(struct buf *header, const struct safetensor *t, uint64_t begin)
 {
-    uint64_t bytes = sizeof(float);
+    uint64_t bytes = bytes_written(t->dtype);
     buf_adds(header, ",");
     js_quote(header, t->name, strlen(t->name));
-    buf_adds(header, ":{\"dtype\":\"F32\",\"shape\":[");
+    buf_addf(header, ":{\"dtype\":\"%s\",\"shape\":[", bytes == 2 ? "BF16" : "F32");
     for (int i = 0; i < t->rank; i++) {
         bytes *= (uint64_t)t->shape[i];
         buf_addf(header, "%s%lld", i ? "," : "", (long long)t->shape[i]);
@@ -389,20 +394,32 @@ int safetensors_create(struct safetensors_writer *w, const char *path,
     return failed ? -1 : 0;
 }
 
-int safetensors_write(struct safetensors_writer *w, const float *data, int64_t n)
+/* Numbers of so many bytes each, little-endian. */
+static int write_numbers(struct safetensors_writer *w, const void *data, int64_t n, size_t bytes)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return output_write(&w->out, data, (size_t)n * sizeof *data);
+    return output_write(&w->out, data, (size_t)n * bytes);
 #else
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t bits;
-        memcpy(&bits, &data[i], sizeof bits);
-        bits = __builtin_bswap32(bits);
-        if (output_write(&w->out, &bits, sizeof bits) < 0)
+    const unsigned char *p = data;
+    for (int64_t i = 0; i < n; i++, p += bytes) {
+        unsigned char swapped[4];
+        for (size_t k = 0; k < bytes; k++)
+            swapped[k] = p[bytes - 1 - k];
+        if (output_write(&w->out, swapped, bytes) < 0)
             return -1;
     }
     return 0;
 #endif
+}
+
+int safetensors_write(struct safetensors_writer *w, const float *data, int64_t n)
+{
+    return write_numbers(w, data, n, sizeof *data);
+}
+
+int safetensors_write_bf16(struct safetensors_writer *w, const uint16_t *data, int64_t n)
+{
+    return write_numbers(w, data, n, sizeof *data);
 }
 
 int safetensors_finish(struct safetensors_writer *w)

@@ -73,10 +73,11 @@ struct safetensors_writer {
     uint64_t expected; /* bytes of the whole file */
 };
 
-/* Of each tensor name, rank and shape are read; all are F32. */
+/* Of each tensor name, rank, shape and dtype (F32 or BF16; NULL: F32) are read. */
 int safetensors_create(struct safetensors_writer *w, const char *path,
                        const struct safetensor *tensors, size_t count);
 int safetensors_write(struct safetensors_writer *w, const float *data, int64_t n);
+int safetensors_write_bf16(struct safetensors_writer *w, const uint16_t *data, int64_t n);
 int safetensors_finish(struct safetensors_writer *w); /* publishes the file */
 void safetensors_abandon(struct safetensors_writer *w);
 

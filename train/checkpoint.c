@@ -140,32 +140,39 @@ int checkpoint_prune(const char *out, int64_t keep)
  * Names are the caller's to free; where each stands in the store is in `data`. */
 struct moments {
     struct safetensor *rows;
-    float **data;
+    void **data; /* floats, or halves where the row is BF16 */
     size_t count;
 };
 
-static void moments_init(struct moments *m, const struct store *s)
+static void add_moment(struct moments *m, const struct tensor *from, const char *suffix,
+                       const char *dtype, void *data)
+{
+    struct buf name = BUF_INIT;
+    buf_addf(&name, "%s.%s", from->name, suffix);
+    struct safetensor *row = &m->rows[m->count];
+    *row = (struct safetensor){ .name = buf_detach(&name), .dtype = dtype, .rank = from->rank,
+                                .elements = tensor_elements(from) };
+    for (int k = 0; k < from->rank; k++)
+        row->shape[k] = from->shape[k];
+    m->data[m->count++] = data;
+}
+
+/* `point`: the kind of array that has it, or -1. */
+static void moments_init(struct moments *m, const struct store *s, int point)
 {
     const struct tensor_table *t = s->tensors;
-    *m = (struct moments){ .rows = mem_zalloc(2 * t->count, sizeof *m->rows),
-                           .data = mem_zalloc(2 * t->count, sizeof *m->data) };
-    for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++) {
-        float *const *arrays = store_all(s, kind);
+    *m = (struct moments){ .rows = mem_zalloc(3 * t->count, sizeof *m->rows),
+                           .data = mem_zalloc(3 * t->count, sizeof *m->data) };
+    for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++)
         for (size_t i = 0; i < t->count; i++) {
-            const struct tensor *from = &t->rows[i];
-            struct buf name = BUF_INIT;
-            if (s->offset[kind][i] < 0)
-                continue;
-            buf_addf(&name, "%s.moment%d", from->name, kind - STORE_MOMENT1 + 1);
-            struct safetensor *row = &m->rows[m->count];
-            row->name = buf_detach(&name);
-            row->rank = from->rank;
-            row->elements = tensor_elements(from);
-            for (int k = 0; k < from->rank; k++)
-                row->shape[k] = from->shape[k];
-            m->data[m->count++] = arrays[from->block] + s->offset[kind][i];
+            void *data = store_moment(s, kind, store_all(s, kind)[t->rows[i].block], i);
+            if (data)
+                add_moment(m, &t->rows[i], kind == STORE_MOMENT1 ? "moment1" : "moment2",
+                           s->half ? "BF16" : "F32", data);
         }
-    }
+    for (size_t i = 0; i < t->count && point >= 0; i++)
+        add_moment(m, &t->rows[i], "point", "F32",
+                   store_all(s, point)[t->rows[i].block] + t->rows[i].offset);
 }
 
 static void moments_release(struct moments *m)
@@ -176,15 +183,17 @@ static void moments_release(struct moments *m)
     free(m->data);
 }
 
-static int write_moments(const char *path, const struct store *s)
+static int write_moments(const char *path, const struct checkpoint *c, const struct store *s)
 {
     struct safetensors_writer w;
     struct moments m;
-    moments_init(&m, s);
+    moments_init(&m, s, c->rate_squares > 0 ? STORE_GRADIENTS : -1);
     int result = safetensors_create(&w, path, m.rows, m.count);
     if (!result) {
         for (size_t i = 0; i < m.count && !result; i++)
-            result = safetensors_write(&w, m.data[i], m.rows[i].elements);
+            result = !strcmp(m.rows[i].dtype, "F32")
+                         ? safetensors_write(&w, m.data[i], m.rows[i].elements)
+                         : safetensors_write_bf16(&w, m.data[i], m.rows[i].elements);
         if (!result)
             result = safetensors_finish(&w);
         else
@@ -239,6 +248,12 @@ static int write_state(const char *dir, const struct checkpoint *c)
     kv_addf(&state, "milliseconds", "%.0f", c->seconds * 1e3);
     if (isfinite(c->validation))
         kv_addf(&state, "validation", "%.6f", c->validation);
+    if (c->rate_squares > 0)
+        kv_addf(&state, "rate_squares", "%.17g", c->rate_squares);
+    if (c->loss_scale > 0) {
+        kv_addf(&state, "loss_scale", "%.17g", c->loss_scale);
+        kv_addf(&state, "scale_good", "%" PRId64, c->scale_good);
+    }
     int result = add_sums(&state, dir, "");
     if (!result)
         result = add_sums(&state, dir, "training/");
@@ -267,7 +282,7 @@ static int write_folder(const char *dir, const struct checkpoint *c, const struc
         result = tokenizer_save(tokenizer, dir);
     file_join(&path, dir, moments_name);
     if (!result)
-        result = write_moments(path.data, s);
+        result = write_moments(path.data, c, s);
     file_join(&path, dir, "training/config.yaml");
     if (!result)
         result = file_write(path.data, config, strlen(config));
@@ -327,6 +342,17 @@ static int check_file(const char *dir, const char *line)
     return result;
 }
 
+/* A number above 0, or 0 where there is none. */
+static int get_real(const struct kv *state, const char *key, double *out)
+{
+    const char *text = kv_get(state, key);
+    char *end = NULL;
+    *out = text ? strtod(text, &end) : 0;
+    if (text && (end == text || *end || !(*out > 0 && isfinite(*out))))
+        return err_set("'%s=%s' is no number above 0", key, text);
+    return 0;
+}
+
 static int parse_state(const char *dir, const struct kv *state, struct checkpoint *c)
 {
     const char *kind = kv_get(state, "textmill");
@@ -341,6 +367,15 @@ static int parse_state(const char *dir, const struct kv *state, struct checkpoin
     c->step = (int64_t)step;
     c->seconds = (double)milliseconds * 1e-3;
     c->validation = NAN;
+    if (get_real(state, "rate_squares", &c->rate_squares) < 0 ||
+        get_real(state, "loss_scale", &c->loss_scale) < 0)
+        return -1;
+    c->scale_good = 0;
+    if (c->loss_scale > 0) {
+        if (kv_get_u64(state, "scale_good", &step) < 0)
+            return -1;
+        c->scale_good = (int64_t)step;
+    }
     int files = 0;
     for (size_t i = 0; i < state->count; i++) {
         if (strcmp(state->pairs[i].key, "file"))
@@ -373,7 +408,20 @@ int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config)
     return result;
 }
 
-int checkpoint_load_moments(const char *path, struct store *s)
+/* Of halves what is BF16 stays as it is; what was F32 is rounded, as a first update would. */
+static int load_moment(const struct safetensors *file, const struct safetensor *from,
+                       const struct safetensor *to, void *data, struct store *s)
+{
+    if (!strcmp(to->dtype, "F32"))
+        return safetensors_read(file, from, data);
+    float *floats = ops_scratch(s->ops, to->elements);
+    if (safetensors_read(file, from, floats) < 0)
+        return -1;
+    ops_round_bf16(s->ops, data, floats, to->elements, 0, 0);
+    return 0;
+}
+
+int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s)
 {
     struct buf name = BUF_INIT;
     struct safetensors file;
@@ -381,14 +429,14 @@ int checkpoint_load_moments(const char *path, struct store *s)
     int result = safetensors_open(&file, name.data);
     if (!result) {
         struct moments m;
-        moments_init(&m, s);
+        moments_init(&m, s, c->rate_squares > 0 ? STORE_PARAMETERS : -1);
         for (size_t i = 0; i < m.count && !result; i++) {
             const struct safetensor *t = safetensors_find(&file, m.rows[i].name);
             if (!t || t->elements != m.rows[i].elements)
                 result = err_set("'%s': tensor '%s' is %s", name.data, m.rows[i].name,
                                  t ? "of another size" : "missing");
             else
-                result = safetensors_read(&file, t, m.data[i]);
+                result = load_moment(&file, t, &m.rows[i], m.data[i], s);
         }
         moments_release(&m);
         safetensors_close(&file);

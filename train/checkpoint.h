@@ -5,12 +5,15 @@
  * and beside it
  *
  *     training/optimizer.safetensors  the optimizer's moments of each tensor:
- *                                     NAME.moment1 and NAME.moment2, as far as it has them
+ *                                     NAME.moment1 and NAME.moment2, as far as it has them, F32
+ *                                     or BF16; of a schedule-free one also NAME.point, where
+ *                                     gradients are taken, the model being its weights
  *     training/config.yaml            the configuration that made it
  *     training/state                  key=value: step, position (samples used), tokens,
  *                                     milliseconds, sequences (of the data set; 0 generated),
  *                                     validation (the loss at that step, where it was measured),
- *                                     and a line
+ *                                     where there is one rate_squares, and loss_scale with
+ *                                     scale_good (updates since it has changed); and a line
  *                                     file=NAME BYTES CRC32C for each file
  *
  * Everything random comes from counters (rng.h), so step and position are the whole random
@@ -34,9 +37,13 @@ struct checkpoint {
     uint64_t sequences; /* in the data set */
     double seconds;     /* of training, over all runs */
     double validation;  /* loss at this step; NAN: not measured */
+    double rate_squares; /* of a schedule-free optimizer; 0: none */
+    double loss_scale;   /* automatic; 0: none */
+    int64_t scale_good;  /* updates since it has changed */
 };
 
-/* Saves OUT/checkpoints/step-N. `tokenizer` may be NULL. A checkpoint of that step that is
+/* Saves OUT/checkpoints/step-N. `tokenizer` may be NULL. Of a schedule-free optimizer the store has the
+ * model, and the point in its gradients (optimizer_to_model). A checkpoint of that step that is
  * there already is left as it is. */
 int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
                     const struct store *s, const struct tokenizer *tokenizer, const char *config);
@@ -47,8 +54,8 @@ int checkpoint_latest(const char *out, struct buf *path);
 /* Checks all files of the checkpoint and reads its state and configuration. */
 int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config);
 
-/* The moments that the store has into it. */
-int checkpoint_load_moments(const char *path, struct store *s);
+/* The moments that the store has, and the point of a schedule-free optimizer, into it. */
+int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s);
 
 /* Removes all but the last `keep` checkpoints and the one of lowest validation loss; 0 keeps
  * all. */

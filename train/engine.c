@@ -65,7 +65,8 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
                  struct ops *o, struct store *s, struct comm *c)
 {
     assert(config->G >= 1 && config->G <= config->A && config->most >= config->B);
-    *e = (struct engine){ .config = *config, .model = m, .ops = o, .store = s, .comm = c };
+    *e = (struct engine){ .config = *config, .model = m, .ops = o, .store = s, .comm = c,
+                          .loss_scale = 1 };
     int64_t row = row_floats(config, m);
     struct caches k = caches(config, m);
     e->x = new_rows(o, (m->config.layers + 1) * config->G, row);
@@ -248,7 +249,7 @@ static void embedding_backward(struct group *g)
 {
     TRACE_PHASE("embedding backward", -1);
     struct engine *e = g->e;
-    const float *w = store_fetch(e->store, STORE_PARAMETERS, 0);
+    const float *w = store_view(e->store, STORE_PARAMETERS, 0);
     float *dw = store_fetch(e->store, STORE_GRADIENTS, 0);
     for (int64_t i = 0; i < g->count; i++)
         e->model->embedding_bwd(e->model, e->ops, dw, e->dx[i], w, &g->batches[i]);
@@ -344,7 +345,8 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *s,
 {
     const struct engine_config *c = &e->config;
     double next_weight;
-    struct group g = { .e = e, .scale = weigh(e, s, &next_weight), .score = score };
+    struct group g = { .e = e, .scale = weigh(e, s, &next_weight) * e->loss_scale,
+                       .score = score };
     g.batches = mem_zalloc((size_t)c->G, sizeof *g.batches);
     *score = (struct engine_score){ 0 };
     zero_gradients(e);

@@ -50,6 +50,7 @@ struct engine {
     struct ops *ops;
     struct store *store;
     struct comm *comm;
+    double loss_scale; /* gradients are those of so many times the loss; 1 at first */
     float **x;     /* [L+1][G] rows */
     float **dx;    /* [G] rows */
     float **attention, **rest; /* the two parts of caches: [L][G] of each, or one */

@@ -171,6 +171,7 @@ static int open_store(struct loop *l, float **blocks)
 
 static int resume(struct loop *l, const char *path)
 {
+    struct plan *p = l->plan;
     struct buf config = BUF_INIT;
     int result = checkpoint_read(path, &l->at, &config);
     if (!result)
@@ -178,15 +179,20 @@ static int resume(struct loop *l, const char *path)
     buf_release(&config);
     if (result < 0)
         return -1;
-    uint64_t sequences = l->plan->data->count;
+    uint64_t sequences = p->data->count;
     if (l->at.sequences != sequences)
         return err_set("cannot resume with other data: it had %" PRIu64 " sequences and has %" PRIu64
                        " now", l->at.sequences, sequences);
     float **blocks;
     if (load_weights(l, path, &blocks, NULL) < 0)
         return -1;
-    if (open_store(l, blocks) < 0 || checkpoint_load_moments(path, &l->store) < 0)
+    if (open_store(l, blocks) < 0 || checkpoint_load_moments(path, &l->at, &l->store) < 0)
         return -1;
+    p->optimizer.rate_squares = l->at.rate_squares;
+    if (p->loss_scale.automatic && l->at.loss_scale > 0) {
+        p->loss_scale.scale = l->at.loss_scale;
+        p->loss_scale.good = l->at.scale_good;
+    }
     log_info("resuming from '%s'", path);
     return 0;
 }
@@ -271,9 +277,8 @@ static int close_loop(struct loop *l)
 /* ---- what happens beside a step --------------------------------------------------------------------- */
 
 /* The score of the first samples of the validation data, in their order. */
-static int validate(struct loop *l, struct engine_score *score)
+static int score_validation(struct loop *l, struct engine_score *score)
 {
-    TRACE_PHASE("validation", -1);
     const struct samples *d = l->plan->validation;
     struct sequences *s = &l->validation;
     uint64_t B = (uint64_t)l->plan->engine.B, n = d->count;
@@ -288,6 +293,15 @@ static int validate(struct loop *l, struct engine_score *score)
         engine_evaluate(&l->engine, &b, score);
     }
     return 0;
+}
+
+static int validate(struct loop *l, struct engine_score *score)
+{
+    TRACE_PHASE("validation", -1);
+    optimizer_to_model(&l->plan->optimizer, &l->store);
+    int result = score_validation(l, score);
+    optimizer_from_model(&l->plan->optimizer, &l->store);
+    return result;
 }
 
 static void put_left(char text[32], double s)
@@ -346,6 +360,7 @@ static int report_step(struct loop *l, const struct engine_score *score,
         .validation = engine_loss(m, validation), .rate = rate, .norm = norm,
         .tokens = l->at.tokens, .seconds = seconds, .elapsed = log_seconds() - l->began,
         .tokens_per_second = l->busy > 0 ? tokens / l->busy : 0,
+        .loss_scale = l->plan->loss_scale.automatic ? l->engine.loss_scale : 0,
     };
     take_score(&p, m, score, METRICS_LOSS);
     take_score(&p, m, validation, METRICS_VALIDATION);
@@ -359,10 +374,18 @@ static int report_step(struct loop *l, const struct engine_score *score,
 static int save(struct loop *l)
 {
     TRACE_PHASE("checkpoint", -1);
+    struct plan *p = l->plan;
     l->at.seconds = log_seconds() - l->began;
-    if (metrics_sync(&l->metrics) < 0 ||
-        checkpoint_save(l->settings->output, &l->at, &l->plan->model, &l->store,
-                        l->plan->tokenizer, l->config) < 0)
+    l->at.rate_squares = p->optimizer.rate_squares;
+    l->at.loss_scale = p->loss_scale.automatic ? p->loss_scale.scale : 0;
+    l->at.scale_good = p->loss_scale.good;
+    if (metrics_sync(&l->metrics) < 0)
+        return -1;
+    optimizer_to_model(&p->optimizer, &l->store);
+    int result = checkpoint_save(l->settings->output, &l->at, &p->model, &l->store, p->tokenizer,
+                                 l->config);
+    optimizer_from_model(&p->optimizer, &l->store);
+    if (result < 0)
         return -1;
     log_detail("saved checkpoint of step %" PRId64, l->at.step);
     return checkpoint_prune(l->settings->output, l->settings->keep);
@@ -394,6 +417,7 @@ static int write_model(struct loop *l)
     const char *out = l->settings->output;
     if (t && tokenizer_save(t, out) < 0)
         return -1;
+    optimizer_to_model(&l->plan->optimizer, &l->store); /* for good */
     return folder_save(&l->plan->model, store_all(&l->store, STORE_PARAMETERS), out,
                        t ? tokenizer_end_of_text(t) : -1);
 }
@@ -424,11 +448,20 @@ static int diverged(struct loop *l, double loss, double norm)
 static int update(struct loop *l, double loss, double *norm, double rate)
 {
     TRACE_PHASE("update", -1);
-    *norm = optimizer_norm(&l->store, &l->comm);
+    struct plan *p = l->plan;
+    struct loss_scale *s = &p->loss_scale;
+    *norm = optimizer_norm(&l->store, &l->comm) / s->scale;
+    if (isfinite(loss) && !isfinite(*norm) && loss_scale_overflowed(s)) {
+        log_detail("gradients overflow at step %" PRId64 ": its update is left out, and the loss "
+                   "scale is %g now", l->at.step + 1, s->scale);
+        return 0;
+    }
     if (!isfinite(loss) || !isfinite(*norm))
         return diverged(l, loss, *norm);
     l->skipped = 0;
-    optimizer_update(&l->plan->optimizer, &l->store, *norm, rate, l->at.step + 1);
+    p->optimizer.loss_scale = s->scale;
+    optimizer_update(&p->optimizer, &l->store, *norm, rate, l->at.step + 1);
+    loss_scale_passed(s);
     return store_check(&l->store);
 }
 
@@ -443,6 +476,7 @@ static int step(struct loop *l)
     if (batches_next(l->batches, &batch) < 0)
         return -1;
     double rate = schedule_rate(&l->plan->schedule, t);
+    l->engine.loss_scale = l->plan->loss_scale.scale;
     double loss = engine_step(&l->engine, t, &batch, &score), norm;
     if (update(l, loss, &norm, rate) < 0)
         return -1;

@@ -75,6 +75,7 @@ static int parse_point(const struct metrics *m, const char *line, size_t n,
     p->seconds = real(o, "seconds");
     p->elapsed = real(o, "elapsed_seconds");
     p->tokens_per_second = real(o, "tokens_per_second");
+    p->loss_scale = real(o, "loss_scale");
     parse_parts(m, o, p);
     js_free(o);
     return result;
@@ -118,16 +119,25 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
+/* JSON has no infinity and no NaN. */
+static const char *put_real(char text[32], double value)
+{
+    snprintf(text, 32, isfinite(value) ? "%.10g" : "null", value);
+    return text;
+}
+
 static int add_line(struct metrics *m, const struct metrics_point *p)
 {
-    char name[64];
+    char name[64], loss[32], norm[32];
     fprintf(m->file,
-            "{\"step\":%lld,\"loss\":%.10g,\"learning_rate\":%.10g,\"gradient_norm\":%.10g,"
+            "{\"step\":%lld,\"loss\":%s,\"learning_rate\":%.10g,\"gradient_norm\":%s,"
             "\"tokens\":%llu,\"seconds\":%.6f,\"elapsed_seconds\":%.3f,\"tokens_per_second\":%.1f",
-            (long long)p->step, p->loss, p->rate, p->norm, (unsigned long long)p->tokens,
-            p->seconds, p->elapsed, p->tokens_per_second);
+            (long long)p->step, put_real(loss, p->loss), p->rate, put_real(norm, p->norm),
+            (unsigned long long)p->tokens, p->seconds, p->elapsed, p->tokens_per_second);
     if (!isnan(p->validation))
         fprintf(m->file, ",\"validation_loss\":%.10g", p->validation);
+    if (p->loss_scale > 0)
+        fprintf(m->file, ",\"loss_scale\":%.10g", p->loss_scale);
     for (int i = 0; i < m->part_count; i++)
         for (int v = 0; v < METRICS_VALUES; v++) {
             metrics_name(name, m, i, (enum metrics_value)v);
@@ -142,7 +152,7 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
 
 static int add_event(struct metrics *m, const struct metrics_point *p)
 {
-    enum { MOST = 5 + METRICS_PARTS * METRICS_VALUES };
+    enum { MOST = 6 + METRICS_PARTS * METRICS_VALUES };
     char tags[MOST][64];
     size_t n = 4;
     struct event_scalar scalars[MOST] = {
@@ -153,6 +163,8 @@ static int add_event(struct metrics *m, const struct metrics_point *p)
     };
     if (!isnan(p->validation))
         scalars[n++] = (struct event_scalar){ "loss/validation", p->validation };
+    if (p->loss_scale > 0)
+        scalars[n++] = (struct event_scalar){ "loss_scale", p->loss_scale };
     for (int i = 0; i < m->part_count; i++)
         for (int v = 0; v < METRICS_VALUES; v++) {
             if (isnan(p->part[i][v]))

@@ -6,12 +6,13 @@
  *     {"step":100,"loss":4.123,"learning_rate":6e-04,"gradient_norm":0.9,"tokens":409600,
  *      "seconds":0.611,"elapsed_seconds":61.5,"tokens_per_second":6703.8,"validation_loss":4.2}
  *
- * step counts updates done; loss is that of the update's global batch, before the update, in
- * nats a label; gradient_norm is before clipping; tokens and elapsed_seconds count from step 0,
- * over all resumed runs; seconds is the mean of an update since the line before, without
- * validation and saving, and tokens_per_second follows from it; validation_loss stands where it
- * was measured (after the update). A loss of several parts has each of them too, with the share of
- * labels that were the most likely: "mlm_loss":7.4,"mlm_accuracy":0.12,"nsp_loss":0.69, ..., and
+ * step counts updates done; loss is that of the update's global batch, before the update, in nats
+ * a label; gradient_norm is before clipping; null stands for what is no number; tokens and
+ * elapsed_seconds count from step 0, over all resumed runs; seconds is the mean of an update since
+ * the line before, without validation and saving, and tokens_per_second follows from it;
+ * validation_loss stands where it was measured (after the update); loss_scale, of this update,
+ * where it is automatic. A loss of several parts has each of them too, with the share of labels
+ * that were the most likely: "mlm_loss":7.4,"mlm_accuracy":0.12,"nsp_loss":0.69, ..., and
  * "validation_mlm_loss":7.2, .... In the TensorBoard file these are loss/mlm, accuracy/mlm,
  * loss/validation_mlm and accuracy/validation_mlm.
  */
@@ -41,6 +42,7 @@ struct metrics_point {
     double rate, norm;
     uint64_t tokens;
     double seconds, elapsed, tokens_per_second;
+    double loss_scale; /* above 0 where it is automatic */
     double part[METRICS_PARTS][METRICS_VALUES]; /* NAN where not measured */
 };
 

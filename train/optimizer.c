@@ -3,6 +3,12 @@
 #include <math.h>
 
 #include "common/mem.h"
+#include "common/rng.h"
+
+enum { KEY_ROUNDING = 0x726f756e64 }; /* tells this use of the seed apart */
+
+enum { CHUNK = 1 << 17 }; /* moments that are floats at a time, where bf16 is kept: they stay in a
+                           * cache */
 
 /* What is done with one tensor. Muon is for the matrices between two layers' activations; a row
  * of an embedding table is a thing of its own. */
@@ -20,6 +26,7 @@ unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_t
     static const unsigned char count[] = {
         [OPTIMIZER_ADAMW] = 2, [OPTIMIZER_ADAM] = 2, [OPTIMIZER_LAMB] = 2, [OPTIMIZER_NVLAMB] = 2,
         [OPTIMIZER_SGD] = 0, [OPTIMIZER_MOMENTUM] = 1, [OPTIMIZER_MUON] = 1,
+        [OPTIMIZER_SCHEDULE_FREE] = 2,
     };
     unsigned char *moments = mem_zalloc(t->count, 1);
     for (size_t i = 0; i < t->count; i++)
@@ -62,26 +69,52 @@ double optimizer_clip_factor(const struct optimizer *a, double norm)
     return norm > longest ? longest / norm : 1;
 }
 
-/* One tensor's arrays; a moment that is not kept is NULL. */
+/* One tensor's arrays; a moment that is not kept is NULL; m and v may be of bf16 (store.h). */
 struct tensor_state {
     float *w, *g, *m, *v;
     int64_t n;
 };
 
-static void update_tensor(struct ops *o, enum optimizer_kind kind, const struct tensor *row,
-                          const struct tensor_state *x, const struct ops_adamw *h, double momentum)
+/* What all tensors of an update have in common. */
+struct update {
+    const struct optimizer *a;
+    struct store *store;
+    struct ops_adamw h; /* without decay */
+    double share;       /* schedule-free's c */
+    uint64_t key;       /* of rounding */
+};
+
+static void lamb(const struct update *u, const struct tensor *row, const struct tensor_state *x,
+                 const struct ops_adamw *h)
 {
-    struct ops_sgd sgd = { h->rate, momentum, h->decay, h->gradient_scale };
-    switch (kind) {
+    struct ops_lamb l = {
+        .adam = *h,
+        .R = row->rank == 2 ? row->shape[0] : 1,
+        .C = row->rank == 2 ? row->shape[1] : row->shape[0],
+        .parts = u->a->lamb_thirds ? row->maps : 1,
+        .cap = u->a->lamb_cap > 0 ? u->a->lamb_cap : INFINITY,
+    };
+    ops_lamb(u->store->ops, x->w, x->m, x->v, x->g, &l);
+}
+
+static void update_tensor(const struct update *u, const struct tensor *row,
+                          const struct tensor_state *x)
+{
+    const struct optimizer *a = u->a;
+    struct ops *o = u->store->ops;
+    struct ops_adamw h = u->h;
+    h.decay = row->decay ? a->weight_decay : 0;
+    struct ops_sgd sgd = { h.rate, a->momentum, h.decay, h.gradient_scale };
+    switch (kind_for(a->kind, u->store->tensors, row)) {
     case OPTIMIZER_ADAMW:
-        ops_adamw(o, x->w, x->m, x->v, x->g, x->n, h);
+        ops_adamw(o, x->w, x->m, x->v, x->g, x->n, &h);
         break;
     case OPTIMIZER_ADAM:
-        ops_adam(o, x->w, x->m, x->v, x->g, x->n, h);
+        ops_adam(o, x->w, x->m, x->v, x->g, x->n, &h);
         break;
     case OPTIMIZER_LAMB:
     case OPTIMIZER_NVLAMB:
-        ops_lamb(o, x->w, x->m, x->v, x->g, x->n, h);
+        lamb(u, row, x, &h);
         break;
     case OPTIMIZER_SGD:
     case OPTIMIZER_MOMENTUM:
@@ -90,17 +123,61 @@ static void update_tensor(struct ops *o, enum optimizer_kind kind, const struct 
     case OPTIMIZER_MUON:
         ops_muon(o, x->w, x->m, x->g, row->shape[0], row->shape[1], &sgd);
         break;
+    case OPTIMIZER_SCHEDULE_FREE:
+        ops_schedule_free(o, x->w, x->m, x->v, x->g, x->n, &h, u->share);
+        break;
     }
 }
 
-static float *at(float *array, int64_t offset)
+/* How much of a tensor is updated at a time where its moments are bf16: a chunk, or all that a
+ * norm or an orthogonalisation is of. */
+static int64_t piece_of(const struct optimizer *a, const struct tensor_table *t,
+                        const struct tensor *row)
 {
-    return offset < 0 ? NULL : array + offset;
+    enum optimizer_kind kind = kind_for(a->kind, t, row);
+    int whole = kind == OPTIMIZER_LAMB || kind == OPTIMIZER_NVLAMB || kind == OPTIMIZER_MUON;
+    int64_t n = tensor_elements(row);
+    return whole || n < CHUNK ? n : CHUNK;
 }
 
-static void update_block(const struct optimizer *a, struct store *s, int block,
-                         const struct ops_adamw *common)
+int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t, int half)
 {
+    int64_t most = 0;
+    for (size_t i = 0; i < t->count && half; i++) {
+        int64_t piece = piece_of(a, t, &t->rows[i]);
+        most = piece > most ? piece : most;
+    }
+    return 2 * most;
+}
+
+/* The same for moments that are kept as bf16. */
+static void update_halves(const struct update *u, const struct tensor *row,
+                          const struct tensor_state *x)
+{
+    uint16_t *m = (uint16_t *)(void *)x->m, *v = (uint16_t *)(void *)x->v;
+    struct ops *o = u->store->ops;
+    int64_t piece = piece_of(u->a, u->store->tensors, row);
+    uint64_t key = rng_key(u->key, (uint64_t)(row - u->store->tensors->rows));
+    float *scratch = ops_scratch(o, 2 * piece);
+    for (int64_t i = 0; i < x->n; i += piece) {
+        int64_t n = x->n - i < piece ? x->n - i : piece;
+        struct tensor_state part = { .w = x->w + i, .g = x->g + i, .m = m ? scratch : NULL,
+                                     .v = v ? scratch + piece : NULL, .n = n };
+        if (m)
+            ops_from_bf16(o, part.m, m + i, n);
+        if (v)
+            ops_from_bf16(o, part.v, v + i, n);
+        update_tensor(u, row, &part);
+        if (m)
+            ops_round_bf16(o, m + i, part.m, n, rng_key(key, 1), (uint64_t)i);
+        if (v)
+            ops_round_bf16(o, v + i, part.v, n, rng_key(key, 2), (uint64_t)i);
+    }
+}
+
+static void update_block(const struct update *u, int block)
+{
+    struct store *s = u->store;
     float *arrays[STORE_KINDS];
     for (int kind = 0; kind < STORE_KINDS; kind++)
         arrays[kind] = store_fetch(s, kind, block);
@@ -110,34 +187,103 @@ static void update_block(const struct optimizer *a, struct store *s, int block,
         const struct tensor *row = &s->tensors->rows[i];
         if (row->block != block)
             continue;
-        struct ops_adamw h = *common;
-        h.decay = row->decay ? a->weight_decay : 0;
         struct tensor_state x = {
             .w = arrays[STORE_PARAMETERS] + row->offset,
             .g = arrays[STORE_GRADIENTS] + row->offset,
-            .m = at(arrays[STORE_MOMENT1], s->offset[STORE_MOMENT1][i]),
-            .v = at(arrays[STORE_MOMENT2], s->offset[STORE_MOMENT2][i]),
+            .m = store_moment(s, STORE_MOMENT1, arrays[STORE_MOMENT1], i),
+            .v = store_moment(s, STORE_MOMENT2, arrays[STORE_MOMENT2], i),
             .n = tensor_elements(row),
         };
-        update_tensor(s->ops, kind_for(a->kind, s->tensors, row), row, &x, &h, a->momentum);
+        if (s->half)
+            update_halves(u, row, &x);
+        else
+            update_tensor(u, row, &x);
     }
     for (int kind = 0; kind < STORE_KINDS; kind++)
         store_release(s, kind, block);
 }
 
-void optimizer_update(const struct optimizer *a, struct store *s, double norm, double rate,
-                      int64_t t)
+/* Schedule-free's z begins where the weights do. */
+static void begin_average(const struct update *u)
+{
+    struct store *s = u->store;
+    for (size_t i = 0; i < s->tensors->count; i++) {
+        const struct tensor *row = &s->tensors->rows[i];
+        const float *w = store_view(s, STORE_PARAMETERS, row->block) + row->offset;
+        void *z = store_moment(s, STORE_MOMENT1, store_fetch(s, STORE_MOMENT1, row->block), i);
+        if (s->half)
+            ops_round_bf16(s->ops, z, w, tensor_elements(row), rng_key(u->key, i), 0);
+        else
+            ops_copy(s->ops, z, w, tensor_elements(row));
+        store_release(s, STORE_MOMENT1, row->block);
+        store_release(s, STORE_PARAMETERS, row->block);
+    }
+}
+
+void optimizer_update(struct optimizer *a, struct store *s, double norm, double rate, int64_t t)
 {
     int correct = a->bias_correction;
-    struct ops_adamw h = {
+    double loss_scale = a->loss_scale > 0 ? a->loss_scale : 1;
+    struct update u = { .a = a, .store = s, .h = {
         .rate = rate,
         .beta1 = a->beta1,
         .beta2 = a->beta2,
         .epsilon = a->epsilon,
-        .gradient_scale = optimizer_clip_factor(a, norm),
+        .gradient_scale = optimizer_clip_factor(a, norm) / loss_scale,
         .m_correction = correct ? 1 / (1 - pow(a->beta1, (double)t)) : 1,
         .v_correction = correct ? 1 / (1 - pow(a->beta2, (double)t)) : 1,
-    };
+    } };
+    u.key = rng_key(rng_key(rng_key(0, a->seed), KEY_ROUNDING), (uint64_t)t);
+    if (a->kind == OPTIMIZER_SCHEDULE_FREE) {
+        if (a->rate_squares == 0)
+            begin_average(&u);
+        a->rate_squares += rate * rate;
+        u.share = a->rate_squares > 0 ? rate * rate / a->rate_squares : 0;
+    }
     for (int b = 0; b < s->tensors->blocks; b++)
-        update_block(a, s, b, &h);
+        update_block(&u, b);
+}
+
+/* ---- schedule-free's two points ----------------------------------------------------------------- */
+
+/* x = (y - (1-beta1) z) / beta1 */
+static void model_of_block(const struct optimizer *a, struct store *s, int block, float *w)
+{
+    float *array = store_fetch(s, STORE_MOMENT1, block);
+    for (size_t i = 0; i < s->tensors->count; i++) {
+        const struct tensor *row = &s->tensors->rows[i];
+        int64_t size = row->block == block ? tensor_elements(row) : 0;
+        const void *z = store_moment(s, STORE_MOMENT1, array, i);
+        for (int64_t k = 0; k < size; k += CHUNK) {
+            int64_t n = size - k < CHUNK ? size - k : CHUNK;
+            float *chunk = s->half ? ops_scratch(s->ops, CHUNK) : NULL;
+            if (s->half)
+                ops_from_bf16(s->ops, chunk, (const uint16_t *)z + k, n);
+            ops_blend(s->ops, w + row->offset + k, 1 / a->beta1,
+                      s->half ? chunk : (const float *)z + k, -(1 - a->beta1) / a->beta1, n);
+        }
+    }
+    store_release(s, STORE_MOMENT1, block);
+}
+
+void optimizer_to_model(const struct optimizer *a, struct store *s)
+{
+    for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
+        float *w = store_fetch(s, STORE_PARAMETERS, b);
+        ops_copy(s->ops, store_fetch(s, STORE_GRADIENTS, b), w, s->tensors->block_size[b]);
+        if (a->rate_squares > 0) /* or else they are one */
+            model_of_block(a, s, b, w);
+        store_release(s, STORE_GRADIENTS, b);
+        store_release(s, STORE_PARAMETERS, b);
+    }
+}
+
+void optimizer_from_model(const struct optimizer *a, struct store *s)
+{
+    for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
+        ops_copy(s->ops, store_fetch(s, STORE_PARAMETERS, b), store_view(s, STORE_GRADIENTS, b),
+                 s->tensors->block_size[b]);
+        store_release(s, STORE_GRADIENTS, b);
+        store_release(s, STORE_PARAMETERS, b);
+    }
 }

@@ -12,15 +12,22 @@
  *
  *     adamw     w <- w - rate (step + decay w)              (Loshchilov and Hutter 2019)
  *     adam      the same without decay; g has + decay w     (Kingma and Ba 2015)
- *     lamb      x = step + decay w; w <- w - rate |w|/|x| x (You et al. 2020); the ratio is of the
- *               tensor, and 1 where a norm is 0
+ *     lamb      x = step + decay w; w <- w - rate min(|w|, cap)/|x| x (You et al. 2020); the ratio
+ *               is of the tensor, or of its thirds where it holds queries, keys and values side by
+ *               side and that is asked for; and 1 where a norm is 0
  *     nvlamb    lamb of g / max(norm, 1), whatever clip is
  *     sgd       w <- w - rate (g + decay w)
  *     momentum  a <- momentum a + g + decay w; w <- w - rate a
+ *     schedule-free  (Defazio et al. 2024) keeps z in place of m, and in w the point y between z
+ *               and the mean x of the z so far, where gradients are taken:
+ *               z <- z - rate d, d = g / (sqrt(V) + epsilon) + decay y; x <- (1-c) x + c z with
+ *               c = rate^2 / (sum of rate^2 so far); y = (1-beta1) z + beta1 x. x is the model.
  *     muon      for the layers' matrices, ops_muon (Jordan 2024); adamw for the rest
  *
  * decay is weight_decay for the tensors that the tensor table marks (matrices) and 0 for the
- * others (biases, norms). Moments are kept only where the update has them. Checked in
+ * others (biases, norms). Moments are kept only where the update has them; where the store keeps
+ * them as bf16 they are f32 in the update and then rounded stochastically, by random numbers of
+ * (seed, t, tensor, moment, place). Checked in
  * tests/unit/test_optimizer.c and, against PyTorch, in tests/peers/train.py.
  */
 #ifndef TEXTMILL_OPTIMIZER_H
@@ -38,14 +45,22 @@ enum optimizer_kind {
     OPTIMIZER_NVLAMB,
     OPTIMIZER_SGD,
     OPTIMIZER_MOMENTUM,
-    OPTIMIZER_MUON
+    OPTIMIZER_MUON,
+    OPTIMIZER_SCHEDULE_FREE
 };
-#define OPTIMIZER_WORDS "adamw|adam|lamb|nvlamb|sgd|momentum|muon" /* in the order of the enum */
+/* in the order of the enum */
+#define OPTIMIZER_WORDS "adamw|adam|lamb|nvlamb|sgd|momentum|muon|schedule-free"
 
 struct optimizer {
     enum optimizer_kind kind;
     int bias_correction;
     double beta1, beta2, epsilon, momentum, weight_decay, clip;
+    double lamb_cap; /* 0: none */
+    int lamb_thirds;
+    uint64_t seed; /* of rounding */
+
+    double loss_scale;   /* that the gradients are too large by; 0: 1 */
+    double rate_squares; /* of schedule-free: their sum so far */
 };
 
 /* How many moments it keeps of each tensor; [rows], the caller's to free. */
@@ -62,7 +77,14 @@ const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
 double optimizer_clip_factor(const struct optimizer *a, double norm);
 
 /* Update number `t` (from 1) of all parameters. The gradients are used up. */
-void optimizer_update(const struct optimizer *a, struct store *s, double norm, double rate,
-                      int64_t t);
+void optimizer_update(struct optimizer *a, struct store *s, double norm, double rate, int64_t t);
+
+/* Schedule-free alone, and nothing of the others: parameters become the model x, with the point y kept
+ * in the gradients; and y again. */
+void optimizer_to_model(const struct optimizer *a, struct store *s);
+void optimizer_from_model(const struct optimizer *a, struct store *s);
+
+/* Floats of scratch that an update takes beside the store. */
+int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t, int half);
 
 #endif

@@ -17,7 +17,7 @@ const struct settings settings_default = {
     .learning_rate = 6e-4, .minimum_learning_rate = 6e-5, .warmup = 0.01,
     .power = 1, .decay_rate = 0.05, .decay_steps = 500, .cooldown = 0.2,
     .bias_correction = 1, .beta1 = 0.9, .beta2 = 0.95, .adam_epsilon = 1e-8, .momentum = 0.95,
-    .weight_decay = 0.1, .clip = 1,
+    .weight_decay = 0.1, .clip = 1, .loss_scale = "1", .loss_scale_window = 2000,
     .save = 1, .save_every = 500, .keep = 2, .validate_every = 100, .validation_batches = 0, .log_every = 10,
 };
 
@@ -286,15 +286,19 @@ static int count_steps(struct plan *p, int want_data)
     return 0;
 }
 
-static void make_optimizer(struct plan *p)
+static int make_optimizer(struct plan *p)
 {
     const struct settings *s = p->settings;
     p->optimizer = (struct optimizer){
         .kind = (enum optimizer_kind)s->optimizer, .bias_correction = s->bias_correction,
         .beta1 = s->beta1, .beta2 = s->beta2, .epsilon = s->adam_epsilon, .momentum = s->momentum,
-        .weight_decay = s->weight_decay, .clip = s->clip,
+        .weight_decay = s->weight_decay, .clip = s->clip, .lamb_cap = s->lamb_cap,
+        .lamb_thirds = s->lamb_thirds, .seed = p->engine.seed,
     };
     p->moments = optimizer_moments(p->optimizer.kind, &p->model.tensors);
+    if (p->optimizer.kind == OPTIMIZER_SCHEDULE_FREE && !(s->beta1 > 0))
+        return err_set("schedule-free wants a beta1 above 0: it is the weight of the mean");
+    return loss_scale_parse(&p->loss_scale, s->loss_scale, s->loss_scale_window);
 }
 
 static int make_schedule(struct plan *p)
@@ -339,6 +343,8 @@ static uint64_t kernel_bytes(const struct plan *p)
                                     N * larger(c->inner, c->width));
     if (p->optimizer.kind == OPTIMIZER_MUON)
         logits = larger(logits, (2 * c->width + larger(c->inner, 3 * c->width)) * c->width);
+    int half = p->settings->state_precision == OPS_BF16;
+    inside = larger(inside, optimizer_scratch(&p->optimizer, &p->model.tensors, half));
     return (uint64_t)(logits + inside + panels) * sizeof(float);
 }
 
@@ -361,7 +367,8 @@ static int too_small(const struct plan *p, uint64_t needed)
 static int plan_store(struct plan *p)
 {
     uint64_t limit = p->settings->memory, other = other_bytes(p);
-    p->store = (struct store_config){ .moments = p->moments, .dir = p->settings->memmap_dir };
+    p->store = (struct store_config){ .moments = p->moments, .dir = p->settings->memmap_dir,
+                                      .half = p->settings->state_precision == OPS_BF16 };
     if (limit && limit <= other)
         return too_small(p, other);
     if (limit)
@@ -383,8 +390,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
         open_all_data(p, want_data) < 0 || vocabulary(p) < 0 || make_data(p) < 0 ||
         make_model(p) < 0 || count_steps(p, want_data) < 0)
         return -1;
-    make_optimizer(p);
-    return plan_store(p) < 0 ? -1 : make_schedule(p);
+    return make_optimizer(p) < 0 || plan_store(p) < 0 ? -1 : make_schedule(p);
 }
 
 void plan_release(struct plan *p)

@@ -16,6 +16,7 @@
 #include "model/model.h"
 #include "tokenizer/tokenizer.h"
 #include "train/engine.h"
+#include "train/loss_scale.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 #include "train/task.h"
@@ -35,7 +36,9 @@ struct settings {
     int64_t stride, question_tokens;
     int64_t sequence_length, mask_tokens, micro_batch_size, global_batch_size, group;
     int recompute; /* enum recompute */
-    int precision; /* enum ops_precision */
+    int precision, state_precision; /* enum ops_precision */
+    const char *loss_scale;
+    int64_t loss_scale_window;
     int64_t steps;
     double epochs;
     double learning_rate, minimum_learning_rate, warmup;
@@ -45,7 +48,8 @@ struct settings {
     struct opt_list rates;
     int optimizer; /* enum optimizer_kind */
     int bias_correction;
-    double beta1, beta2, adam_epsilon, momentum, weight_decay, clip;
+    double beta1, beta2, adam_epsilon, momentum, weight_decay, clip, lamb_cap;
+    int lamb_thirds;
     const char *memmap_dir;
     uint64_t memory;
     const char *output;
@@ -67,6 +71,7 @@ struct plan {
     struct engine_config engine;
     struct schedule schedule;
     struct optimizer optimizer;
+    struct loss_scale loss_scale;
     unsigned char *moments; /* optimizer_moments */
     struct store_config store;
     struct store_plan stored;

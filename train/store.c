@@ -18,15 +18,17 @@ static int has(const unsigned char *moments, size_t row, enum store_kind kind)
 
 /* Where the tensors of a kind stand: as the table says, without those that have none. */
 static void lay_out(int64_t *offset, int64_t *size, const struct tensor_table *t,
-                    const unsigned char *moments, enum store_kind kind)
+                    const struct store_config *c, enum store_kind kind)
 {
     for (size_t i = 0; i < t->count; i++) {
         const struct tensor *row = &t->rows[i];
         int64_t floats = tensor_elements(row);
-        offset[i] = has(moments, i, kind) ? size[row->block] : -1;
+        offset[i] = has(c->moments, i, kind) ? size[row->block] : -1;
         if (offset[i] >= 0)
             size[row->block] += (floats + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
     }
+    for (int b = 0; b < t->blocks && c->half && kind >= STORE_MOMENT1; b++)
+        size[b] /= 2;
 }
 
 /* Sizes of all arrays, and of them those that are in the file: [kind * blocks + block]. */
@@ -44,7 +46,7 @@ static void layout_init(struct layout *l, const struct tensor_table *t,
                           .in_file = mem_zalloc(arrays, sizeof *l->in_file), .blocks = t->blocks };
     for (int kind = 0; kind < STORE_KINDS; kind++) {
         l->offset[kind] = mem_zalloc(t->count, sizeof *l->offset[kind]);
-        lay_out(l->offset[kind], l->size + kind * t->blocks, t, c->moments, kind);
+        lay_out(l->offset[kind], l->size + kind * t->blocks, t, c, kind);
     }
     if (c->dir)
         memcpy(l->in_file, l->size, arrays * sizeof *l->size);
@@ -206,7 +208,7 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
     static const struct store_config in_memory;
     const struct store_config *c = config ? config : &in_memory;
     struct layout l;
-    *s = (struct store){ .ops = o, .tensors = tensors };
+    *s = (struct store){ .ops = o, .tensors = tensors, .half = c->half };
     int result = layout_make(&l, tensors, c);
     uint64_t window = window_bytes(&l);
     if (!result && window &&
@@ -274,6 +276,15 @@ void store_release(struct store *s, enum store_kind kind, int block)
     s->fetched--;
     if (is_mapped(s, kind, block))
         mapped_release(s->mapped, kind * s->tensors->blocks + block);
+}
+
+void *store_moment(const struct store *s, enum store_kind kind, float *array, size_t row)
+{
+    int64_t offset = s->offset[kind][row];
+    assert(kind >= STORE_MOMENT1);
+    if (offset < 0)
+        return NULL;
+    return s->half ? (void *)((uint16_t *)(void *)array + offset) : array + offset;
 }
 
 void store_expect(struct store *s, enum store_kind kind, int block, enum mapped_use use)

@@ -1,7 +1,8 @@
 /*
  * store.h - where a model's arrays per block live: parameters, gradients, and the optimizer's
  * moments. Parameters and gradients are laid out by the tensor table (model/tensor.h), moments
- * likewise, but for the tensors that the optimizer keeps none of: these take no place.
+ * likewise, but for the tensors that the optimizer keeps none of: these take no place. Moments may
+ * be bf16, for half the memory, traffic and disk.
  *
  * Whoever works on a block fetches its array, uses it, and releases it; between release and the
  * next fetch the array may be anywhere. All arrays are in memory, or some of them in a file
@@ -24,15 +25,18 @@ struct store {
     struct ops *ops;                    /* borrowed */
     const struct tensor_table *tensors; /* borrowed */
     float **arrays[STORE_KINDS];        /* [blocks] each */
-    int64_t *offset[STORE_KINDS];       /* [rows]: of a tensor in its block's array; -1: none */
+    int64_t *offset[STORE_KINDS];       /* [rows]: elements to a tensor in its block's array; -1:
+                                         * none */
     int64_t *size[STORE_KINDS];         /* [blocks]: floats */
     struct mapped *mapped;              /* array kind * blocks + block, or empty; NULL: no file */
     int fetched;                        /* arrays in use; 0 between steps */
+    int half;                           /* moments are bf16: two in the place of a float */
 };
 
 struct store_config {
     const unsigned char *moments; /* [rows]: how many the optimizer has of each tensor, 0 to 2;
                                    * NULL: 2 */
+    int half;                     /* moments are kept as bf16 */
     const char *dir;              /* for the file; NULL: all in memory */
     uint64_t memory_bytes;        /* with dir: what the store may have; 0: as little as it can */
 };
@@ -58,6 +62,10 @@ void store_close(struct store *s); /* fine on a zeroed struct */
 float *store_fetch(struct store *s, enum store_kind kind, int block);
 const float *store_view(struct store *s, enum store_kind kind, int block); /* to read only */
 void store_release(struct store *s, enum store_kind kind, int block);
+
+/* The moment of tensor `row` in its block's array, which is fetched: floats, or halves where the
+ * store has these; NULL: none. */
+void *store_moment(const struct store *s, enum store_kind kind, float *array, size_t row);
 
 /* A store_fetch or store_view of it comes soon: it may be read meanwhile. Blocks that there are
  * not (-1, or beyond the last) are nothing. */

@@ -576,6 +576,50 @@ Test(ops, adamw)
     in_all_contexts(adamw_in);
 }
 
+/* ---- bf16 as it is stored ----------------------------------------------------------------- */
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static void stored_bf16_in(struct ops *o)
+{
+    enum { N = 100003, FIRST = 4096 };
+    struct numbers x = numbers(N, 3, 1);
+    uint16_t *y = mem_alloc(N * sizeof *y), *again = mem_alloc(N * sizeof *y);
+    float *back = mem_alloc(N * sizeof *back);
+    double error = 0;
+    ops_round_bf16(o, y, x.f, N, 99, FIRST);
+    ops_from_bf16(o, back, y, N);
+    for (uint64_t i = 0; i < N; i++) {
+        uint32_t bits, share = (uint32_t)(rng_at(99, (FIRST + i) / 4) >> 16 * (i % 4)) & 0xffff;
+        memcpy(&bits, &x.f[i], sizeof bits);
+        cr_assert_eq(y[i], (uint16_t)((bits + share) >> 16), "%d", (int)i);
+        cr_assert_eq(back[i], float_of((uint32_t)y[i] << 16));
+        error += (double)back[i] - x.f[i];
+    }
+    cr_assert_lt(fabs(error) / N, 1e-5); /* numbers are of size 1, a step of theirs is 1/256 */
+    ops_round_bf16(o, again, back, N, 7, 0);
+    cr_assert_arr_eq(y, again, N * sizeof *y); /* what is bf16 stays */
+    const float odd[] = { INFINITY, -INFINITY, float_of(0x7f800001), float_of(0xffffffff), -0.0f };
+    ops_round_bf16(o, y, odd, 5, 1, 0);
+    ops_from_bf16(o, back, y, 5);
+    cr_assert(back[0] == INFINITY && back[1] == -INFINITY && isnan(back[2]) && isnan(back[3]));
+    cr_assert(back[4] == 0 && signbit(back[4]));
+    free(y);
+    free(again);
+    free(back);
+    drop(&x);
+}
+
+Test(ops, stored_bf16)
+{
+    in_all_contexts(stored_bf16_in);
+}
+
 /* ---- dropout ----------------------------------------------------------------------------- */
 
 /* The mask as ops.h and kernels.h define it. */

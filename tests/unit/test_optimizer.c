@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/err.h"
 #include "train/optimizer.h"
@@ -15,14 +16,14 @@ struct rig {
     float *w[2], *g[2];
 };
 
-static void open_rig(struct rig *r, enum optimizer_kind kind)
+static void open_rig_of(struct rig *r, enum optimizer_kind kind, int half, int threads)
 {
     *r = (struct rig){ 0 };
     tensor_add(&r->table, 0, "matrix", 3, 5, INIT_ONE, 0, 1, SPLIT_NONE);
     tensor_add(&r->table, 1, "bias", 20, 0, INIT_ONE, 0, 0, SPLIT_NONE);
-    cr_assert((r->ops = ops_new(2)), "%s", err_get());
+    cr_assert((r->ops = ops_new(threads)), "%s", err_get());
     unsigned char *moments = optimizer_moments(kind, &r->table);
-    struct store_config c = { .moments = moments };
+    struct store_config c = { .moments = moments, .half = half };
     cr_assert_eq(store_open(&r->store, r->ops, &r->table, &c, NULL, 1), 0);
     free(moments);
     comm_init(&r->comm);
@@ -30,6 +31,11 @@ static void open_rig(struct rig *r, enum optimizer_kind kind)
         r->w[b] = r->store.arrays[STORE_PARAMETERS][b];
         r->g[b] = r->store.arrays[STORE_GRADIENTS][b];
     }
+}
+
+static void open_rig(struct rig *r, enum optimizer_kind kind)
+{
+    open_rig_of(r, kind, 0, 2);
 }
 
 static void close_rig(struct rig *r)
@@ -89,8 +95,8 @@ Test(optimizer, clips_only_what_is_longer)
 enum { MATRIX = 15, BIAS = 20, UPDATES = 5 };
 
 struct reference {
-    double w[BIAS], m[BIAS], v[BIAS];
-    int n;
+    double w[BIAS], m[BIAS], v[BIAS], x[BIAS];
+    int n, columns, maps;
 };
 
 static double length(const double *x, int n)
@@ -114,9 +120,36 @@ static void reference_adam(struct reference *r, const struct optimizer *a, const
         x[i] = r->m[i] / m1 / (sqrt(r->v[i] / v1) + a->epsilon);
         x[i] += a->kind == OPTIMIZER_ADAM ? 0 : decay * r->w[i];
     }
-    double ratio = lamb ? length(r->w, r->n) / length(x, r->n) : 1;
-    for (int i = 0; i < r->n; i++)
-        r->w[i] -= rate * ratio * x[i];
+    for (int part = 0; part < r->maps; part++) { /* equal shares of the columns */
+        double weight = 0, step = 0;
+        for (int i = 0; i < r->n; i++) {
+            int mine = i % r->columns / (r->columns / r->maps) == part;
+            weight += mine ? r->w[i] * r->w[i] : 0;
+            step += mine ? x[i] * x[i] : 0;
+        }
+        weight = sqrt(weight);
+        if (a->lamb_cap > 0 && weight > a->lamb_cap)
+            weight = a->lamb_cap;
+        for (int i = 0; i < r->n; i++)
+            if (i % r->columns / (r->columns / r->maps) == part)
+                r->w[i] -= rate * (lamb ? weight / sqrt(step) : 1) * x[i];
+    }
+}
+
+/* The three sequences of the paper as they stand there. */
+static void reference_schedule_free(struct reference *r, const struct optimizer *a,
+                                    const double *g, double decay, double rate, int t)
+{
+    double c = 1.0 / t, v1 = a->bias_correction ? 1 - pow(a->beta2, t) : 1; /* of equal rates */
+    for (int i = 0; i < r->n; i++) {
+        double *x = &r->x[i], *y = &r->w[i], *z = &r->m[i];
+        if (t == 1)
+            *x = *z = *y;
+        r->v[i] = a->beta2 * r->v[i] + (1 - a->beta2) * g[i] * g[i];
+        *z -= rate * (g[i] / (sqrt(r->v[i] / v1) + a->epsilon) + decay * *y);
+        *x = (1 - c) * *x + c * *z;
+        *y = (1 - a->beta1) * *z + a->beta1 * *x;
+    }
 }
 
 static void reference_sgd(struct reference *r, const struct optimizer *a, const double *g,
@@ -129,13 +162,26 @@ static void reference_sgd(struct reference *r, const struct optimizer *a, const 
     }
 }
 
+static void check_weights(const struct rig *r, const struct reference *x, int model)
+{
+    for (int b = 0; b < 2; b++)
+        for (int i = 0; i < x[b].n; i++) {
+            double want = model ? x[b].x[i] : x[b].w[i];
+            cr_assert_float_eq(r->w[b][i], want, 1e-6, "tensor %d[%d] is %.9g, not %.9g", b, i,
+                               r->w[b][i], want);
+        }
+}
+
 /* Five updates of both tensors, against the reference. */
 static void check_updates(struct optimizer a)
 {
     struct rig r;
-    struct reference x[2] = { { .n = MATRIX }, { .n = BIAS } };
+    struct reference x[2] = { { .n = MATRIX, .columns = 5, .maps = 1 },
+                              { .n = BIAS, .columns = BIAS, .maps = 1 } };
     double rate = 0.01;
     open_rig(&r, a.kind);
+    if (a.lamb_thirds) /* of columns that two divide */
+        x[1].maps = r.table.rows[1].maps = 2;
     for (int i = 0; i < BIAS; i++) { /* neither all equal nor 0 */
         x[0].w[i] = x[1].w[i] = 0.5 + 0.01 * i;
         r.w[1][i] = (float)x[1].w[i];
@@ -151,23 +197,27 @@ static void check_updates(struct optimizer a)
             double g[BIAS], decay = b ? 0 : a.weight_decay;
             for (int i = 0; i < x[b].n; i++)
                 g[i] = r.g[b][i] * (longest && norm > longest ? longest / norm : 1);
-            if (a.kind == OPTIMIZER_SGD || a.kind == OPTIMIZER_MOMENTUM)
+            if (a.kind == OPTIMIZER_SCHEDULE_FREE)
+                reference_schedule_free(&x[b], &a, g, decay, rate, t);
+            else if (a.kind == OPTIMIZER_SGD || a.kind == OPTIMIZER_MOMENTUM)
                 reference_sgd(&x[b], &a, g, decay, rate);
             else
                 reference_adam(&x[b], &a, g, decay, rate, t);
         }
         optimizer_update(&a, &r.store, norm, rate, t);
     }
-    for (int b = 0; b < 2; b++)
-        for (int i = 0; i < x[b].n; i++)
-            cr_assert_float_eq(r.w[b][i], x[b].w[i], 1e-6, "tensor %d[%d] is %.9g, not %.9g", b, i,
-                               r.w[b][i], x[b].w[i]);
+    check_weights(&r, x, 0);
+    optimizer_to_model(&a, &r.store);
+    check_weights(&r, x, a.kind == OPTIMIZER_SCHEDULE_FREE);
+    optimizer_from_model(&a, &r.store);
+    check_weights(&r, x, 0);
     close_rig(&r);
 }
 
 static struct optimizer an_optimizer(enum optimizer_kind kind)
 {
-    return (struct optimizer){ kind, 1, 0.9, 0.95, 1e-8, 0.9, 0.1, 0.5 };
+    return (struct optimizer){ .kind = kind, .bias_correction = 1, .beta1 = 0.9, .beta2 = 0.95,
+                               .epsilon = 1e-8, .momentum = 0.9, .weight_decay = 0.1, .clip = 0.5 };
 }
 
 Test(optimizer, adamw_with_and_without_bias_correction)
@@ -192,6 +242,49 @@ Test(optimizer, lamb_with_and_without_bias_correction)
     check_updates(a);
     a.bias_correction = 0;
     check_updates(a);
+}
+
+Test(optimizer, lamb_with_a_cap_and_by_parts)
+{
+    struct optimizer a = an_optimizer(OPTIMIZER_LAMB);
+    a.lamb_cap = 1; /* the matrix has a norm of 2.2, the bias of 2.7 */
+    check_updates(a);
+    a.lamb_thirds = 1;
+    check_updates(a);
+    a.lamb_cap = 0;
+    check_updates(a);
+}
+
+Test(optimizer, schedule_free_has_two_points)
+{
+    struct optimizer a = an_optimizer(OPTIMIZER_SCHEDULE_FREE);
+    check_updates(a);
+    a.bias_correction = 0;
+    check_updates(a);
+}
+
+Test(optimizer, a_loss_scale_is_divided_out)
+{
+    for (int kind = OPTIMIZER_ADAMW; kind <= OPTIMIZER_SCHEDULE_FREE; kind++) {
+        struct rig plain, scaled;
+        struct optimizer a = an_optimizer((enum optimizer_kind)kind), b = a;
+        b.loss_scale = 4096;
+        open_rig(&plain, a.kind);
+        open_rig(&scaled, b.kind);
+        for (int t = 1; t <= UPDATES; t++) {
+            set_gradients(&plain, t);
+            for (int i = 0; i < BIAS; i++)
+                scaled.g[1][i] = plain.g[1][i] * 4096;
+            for (int i = 0; i < MATRIX; i++)
+                scaled.g[0][i] = plain.g[0][i] * 4096;
+            optimizer_update(&a, &plain.store, 3, 0.01, t);
+            optimizer_update(&b, &scaled.store, 3, 0.01, t);
+        }
+        cr_assert_arr_eq(plain.w[0], scaled.w[0], MATRIX * sizeof(float), "kind %d", kind);
+        cr_assert_arr_eq(plain.w[1], scaled.w[1], BIAS * sizeof(float), "kind %d", kind);
+        close_rig(&plain);
+        close_rig(&scaled);
+    }
 }
 
 Test(optimizer, nvlamb_divides_by_the_norm_whatever_clip_is)
@@ -313,10 +406,68 @@ Test(optimizer, muon_of_wide_tall_and_square_matrices)
 Test(optimizer, zero_gradients_move_only_what_decays)
 {
     struct rig r;
-    struct optimizer a = { OPTIMIZER_ADAMW, 1, 0.9, 0.95, 1e-8, 0, 0.1, 1 };
+    struct optimizer a = an_optimizer(OPTIMIZER_ADAMW);
     open_rig(&r, OPTIMIZER_ADAMW);
     optimizer_update(&a, &r.store, 0, 0.01, 1);
     cr_assert_float_eq(r.w[0][3], 1 - 0.01 * 0.1, 1e-7);
     cr_assert_eq(r.w[1][3], 1);
     close_rig(&r);
+}
+
+/* ---- moments of bf16 ------------------------------------------------------------------------------ */
+
+enum { MANY = 300000 }; /* more than a chunk */
+
+/* A vector's updates by one optimizer, with moments of f32 or bf16. */
+static void run_many(enum optimizer_kind kind, int half, int threads, float out[MANY])
+{
+    struct tensor_table t = { 0 };
+    struct store s;
+    struct ops *o = ops_new(threads);
+    struct optimizer a = an_optimizer(kind);
+    a.seed = 5;
+    tensor_add(&t, 0, "other", 3, 3, INIT_ONE, 0, 1, SPLIT_NONE);
+    tensor_add(&t, 1, "matrix", MANY / 100, 100, INIT_ONE, 0, 1, SPLIT_NONE);
+    tensor_add(&t, 2, "end", 3, 0, INIT_ONE, 0, 0, SPLIT_NONE);
+    unsigned char *moments = optimizer_moments(kind, &t);
+    struct store_config c = { .moments = moments, .half = half };
+    cr_assert_eq(store_open(&s, o, &t, &c, NULL, 1), 0);
+    for (int step = 1; step <= 3; step++) {
+        float *g = s.arrays[STORE_GRADIENTS][1];
+        for (int i = 0; i < MANY; i++)
+            g[i] = (float)sin(i * 0.37 + step) * 0.01f;
+        optimizer_update(&a, &s, 0.1, 0.01, step);
+    }
+    memcpy(out, s.arrays[STORE_PARAMETERS][1], MANY * sizeof *out);
+    store_close(&s);
+    tensor_release(&t);
+    free(moments);
+    ops_free(o);
+}
+
+/* Single weights differ by roundings, their mean hardly: those go both ways. */
+Test(optimizer, bf16_moments_are_right_in_the_mean_and_equal_for_any_threads)
+{
+    static float exact[MANY], half[MANY], other[MANY];
+    for (int kind = OPTIMIZER_ADAMW; kind <= OPTIMIZER_SCHEDULE_FREE; kind++) {
+        if (kind == OPTIMIZER_SGD) /* has none */
+            continue;
+        run_many((enum optimizer_kind)kind, 0, 1, exact);
+        run_many((enum optimizer_kind)kind, 1, 1, half);
+        run_many((enum optimizer_kind)kind, 1, 3, other);
+        cr_assert_arr_eq(half, other, sizeof half, "kind %d", kind);
+        double moved = 0, error = 0, bias = 0;
+        for (int i = 0; i < MANY; i++) {
+            moved += fabs(exact[i] - 1.0);
+            error += fabs((double)half[i] - exact[i]);
+            bias += (double)half[i] - exact[i];
+        }
+        double most = 0.02;
+        if (kind == OPTIMIZER_MUON) /* makes what is small large */
+            most = 0.1;
+        if (kind == OPTIMIZER_SCHEDULE_FREE) /* rounds z, which is as large as the weights */
+            most = 0.2;
+        cr_assert(error > 0 && error < most * moved, "kind %d: error %g of %g", kind, error, moved);
+        cr_assert_lt(fabs(bias), 0.001 * moved, "kind %d: bias %g of %g", kind, bias, moved);
+    }
 }
