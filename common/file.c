@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* O_TMPFILE, mkostemp */
+#define _GNU_SOURCE /* O_TMPFILE, mkostemp, F_SETPIPE_SZ */
 #include "common/file.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-enum { CHUNK = 256 * 1024 };
+enum { CHUNK = 256 * 1024, PIPE_BYTES = 1 << 20 };
 
 static int is_std(const char *path)
 {
@@ -194,6 +194,7 @@ int input_open(struct input *in, const char *path)
         if (in->fd < 0)
             return err_set("cannot open '%s': %s", path, strerror(errno));
     }
+    fcntl(in->fd, F_SETPIPE_SZ, PIPE_BYTES); /* fewer turns; what is no pipe refuses */
     in->path = mem_strdup(is_std(path) ? "<stdin>" : path);
     return 0;
 }
