@@ -176,7 +176,8 @@ static size_t put_x_code(struct formatter *f, struct span s)
         if (s.n > 2 && s.s[2] == 'Y')
             put_number(f, f->m->year - 1911, 1);
         return s.n > 2 ? 3 : 2;
-    default: buf_addc(f->out, 'x'); return 1;
+    case '\0': buf_addc(f->out, 'x'); return 1;
+    default: buf_addc(f->out, s.s[1]); break; /* none */
     }
     return 2;
 }

@@ -31,6 +31,17 @@ static int find_name(const char *const *names, int count, const char *s, size_t 
     return -1;
 }
 
+/* A month by its name or as "IV", from 1; 0: none. */
+static int find_month(const char *s, size_t n)
+{
+    static const char *const romans[] = { "i",   "ii",   "iii", "iv", "v",  "vi",
+                                          "vii", "viii", "ix",  "x",  "xi", "xii" };
+    for (int i = 0; i < 12; i++)
+        if (strlen(romans[i]) == n && !strncasecmp(romans[i], s, n))
+            return i + 1;
+    return find_name(month_names, 12, s, n) + 1;
+}
+
 static size_t digits(const struct reader *r, const char *s)
 {
     size_t n = 0;
@@ -122,16 +133,16 @@ static int read_time(struct reader *r, int64_t hour)
     return r->has_time = 1;
 }
 
-/* Behind a day and a month: a year, if there is one. */
-static int64_t read_year_behind(struct reader *r)
+/* Behind a day and a month, and one of these signs: a year, if there is one. */
+static int64_t read_year_behind(struct reader *r, const char *signs)
 {
     const char *before = r->s;
     int64_t year;
-    skip(r, " \t.,-/");
+    skip(r, signs);
     size_t n = digits(r, r->s);
-    if ((n == 4 && !(r->s + 4 < r->end && r->s[4] == ':')) || (n == 3 && r->s > before)) {
+    if (n && n <= 4 && r->s > before && !(r->s + n < r->end && r->s[n] == ':')) {
         take(r, 4, &year);
-        return year;
+        return whole_year(year, n);
     }
     r->s = before;
     return UNSET;
@@ -151,6 +162,7 @@ static void skip_ordinal(struct reader *r)
 static int read_month_first(struct reader *r, int month)
 {
     int64_t day, year;
+    const char *signs = r->s < r->end && *r->s == '-' ? "-" : " \t.,"; /* "Apr-09-2011" */
     skip(r, " \t.-");
     size_t n = digits(r, r->s);
     if (n == 4) {
@@ -165,7 +177,7 @@ static int read_month_first(struct reader *r, int month)
             return set_date(r, UNSET, month, 0);
         }
         skip_ordinal(r);
-        return set_date(r, read_year_behind(r), month, day);
+        return set_date(r, read_year_behind(r, signs), month, day);
     }
     return set_date(r, UNSET, month, 0);
 }
@@ -191,9 +203,28 @@ static int read_year_first(struct reader *r, int64_t year)
     return set_date(r, year, month, day);
 }
 
+/* "09.04.11" is a time, if it can be one. */
+static int read_time_with_points(struct reader *r, int64_t hour)
+{
+    int64_t minute, second;
+    const char *before = r->s++;
+    if (take(r, 2, &minute) && r->s < r->end && *r->s == '.' && ++r->s &&
+        take(r, 2, &second) == 2 && !is_digit_at(r, r->s) && hour < 25 && minute < 60 &&
+        second < 61 && !r->has_time) {
+        r->m.hour = (int)hour;
+        r->m.minute = (int)minute;
+        r->m.second = (int)second;
+        return r->has_time = 1;
+    }
+    r->s = before;
+    return 0;
+}
+
 /* A number of one or two digits was read, and a sign and another number follow. */
 static int read_short_date(struct reader *r, int64_t first)
 {
+    if (*r->s == '.' && read_time_with_points(r, first))
+        return 1;
     char sign = *r->s++;
     int64_t second, year = UNSET;
     size_t n;
@@ -201,6 +232,8 @@ static int read_short_date(struct reader *r, int64_t first)
     if (r->s < r->end && *r->s == sign && is_digit_at(r, r->s + 1)) {
         r->s++;
         n = take(r, 4, &year);
+        if (sign == '-' && n < 3) /* "11-04-09" */
+            return set_date(r, whole_year(first, 2), second, year);
         year = whole_year(year, n);
     }
     return sign == '/' ? set_date(r, year, first, second) : set_date(r, year, second, first);
@@ -229,6 +262,30 @@ static int read_digits_only(struct reader *r, size_t n)
     return r->has_time = hour < 25 && minute < 60 && second < 61;
 }
 
+/* "2011 April"; a time, "2011", where none was said before; a year. */
+static int read_four_digits(struct reader *r, int64_t v)
+{
+    const char *before = r->s;
+    skip(r, " \t.");
+    size_t word = letters(r, r->s);
+    int month = r->has_date ? 0 : find_month(r->s, word);
+    if (month) {
+        r->s += word;
+        return set_date(r, v, month, 1);
+    }
+    r->s = before;
+    if (!r->has_time && v / 100 < 25 && v % 100 < 60) {
+        r->m.hour = (int)(v / 100);
+        r->m.minute = (int)(v % 100);
+        r->m.second = 0;
+        return r->has_time = 1;
+    }
+    if (r->has_year)
+        return 0;
+    r->m.year = v;
+    return r->has_year = 1;
+}
+
 static int read_digits(struct reader *r)
 {
     int64_t v;
@@ -241,12 +298,8 @@ static int read_digits(struct reader *r)
     char next = r->s < r->end ? *r->s : '\0';
     if (n == 4 && (next == '-' || next == '/'))
         return read_year_first(r, v);
-    if (n == 4 && (r->has_date || r->has_time) && !r->has_year) {
-        r->m.year = v;
-        return r->has_year = 1;
-    }
     if (n == 4)
-        return 0;
+        return read_four_digits(r, v);
     if (next == ':')
         return read_time(r, v);
     if (next && strchr("/.-", next) && is_digit_at(r, r->s + 1))
@@ -255,10 +308,10 @@ static int read_digits(struct reader *r)
     const char *before = r->s;
     skip(r, " \t.-");
     size_t word = letters(r, r->s);
-    int month = find_name(month_names, 12, r->s, word);
-    if (month >= 0) {
+    int month = find_month(r->s, word);
+    if (month) {
         r->s += word;
-        return set_date(r, read_year_behind(r), month + 1, v);
+        return set_date(r, read_year_behind(r, " \t.-"), month, v);
     }
     r->s = before;
     return word == 2 && (r->s[word - 1] | 0x20) == 'm' ? read_time(r, v) : 0;
@@ -348,6 +401,24 @@ static int read_relative_word(struct reader *r, const char *s, size_t n)
     return (step || word_is(s, n, "this") || edge) && add_unit(r, edge == 1 ? 1 : step);
 }
 
+/* A zone by its name. */
+static int read_zone(struct reader *r, const char *s, size_t n)
+{
+    static const struct {
+        const char *name;
+        int minutes; /* east */
+    } zones[] = { { "utc", 0 },    { "gmt", 0 },    { "z", 0 },      { "wet", 0 },    { "est", -300 },
+                  { "edt", -240 }, { "cst", -360 }, { "cdt", -300 }, { "mst", -420 }, { "mdt", -360 },
+                  { "pst", -480 }, { "pdt", -420 }, { "cet", 60 },   { "cest", 120 }, { "bst", 60 },
+                  { "eet", 120 },  { "eest", 180 }, { "msk", 180 },  { "jst", 540 } };
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++)
+        if (word_is(s, n, zones[i].name)) {
+            r->zone = zones[i].minutes * 60;
+            return 1;
+        }
+    return 0;
+}
+
 static int read_word(struct reader *r)
 {
     const char *s = r->s;
@@ -369,7 +440,7 @@ static int read_word(struct reader *r)
         return set_clock(r, 0, 12);
     if (word_is(s, n, "tomorrow") || word_is(s, n, "yesterday"))
         return set_clock(r, (s[0] | 0x20) == 't' ? 1 : -1, 0);
-    if (word_is(s, n, "utc") || word_is(s, n, "gmt") || word_is(s, n, "z"))
+    if (read_zone(r, s, n))
         return 1;
     if (word_is(s, n, "t") && is_digit_at(r, r->s))
         return 1;
