@@ -5,7 +5,7 @@
 
 #include "wikiprep/arguments.h"
 
-enum family { ENGLISH, NONE, ZERO_IS_ONE, FRENCH, UP_TO_ONE, RUSSIAN, SERBIAN, ROMANIAN, ARABIC, POLISH,
+enum family { ENGLISH, ZERO_IS_ONE, FRENCH, UP_TO_ONE, RUSSIAN, SERBIAN, ROMANIAN, ARABIC, POLISH,
               LATVIAN, CZECH, SLOVENE, LITHUANIAN, MACEDONIAN, HEBREW, WELSH, IRISH, ICELANDIC, SAMI,
               MALTESE };
 
@@ -13,9 +13,8 @@ static const struct {
     enum family family;
     const char *languages;
 } families[] = {
-    { NONE, "ja|zh|ko|vi|th|id|ms|lo|my|bo|dz|jv|su|yo|ig|wuu|yue|ii|kde|lkt|to|wo|zh-hans|zh-hant|km" },
     { ZERO_IS_ONE, "am|anp|awa|azb|bn|bpy|fa|glk|gu|hi|kn|lrc|mai|mr|mzn|sa|tcy|zu" },
-    { FRENCH, "atj|bm|ff|fr|frp|gcr|ht|hy|hyw|kab|nrm|pcd|sg|ty|zgh" },
+    { FRENCH, "atj|bm|ff|fr|frp|gcr|ht|hy|hyw|kab|nrm|pcd|sg|ty|wo|zgh" },
     { UP_TO_ONE, "ak|bh|bho|guw|ln|mg|mwl|nso|pa|pt|pt-br|si|tet|ti|wa" },
     { RUSSIAN, "ab|alt|av|ba|be|be-tarask|be-x-old|bxr|ce|cv|inh|koi|krc|kv|lbe|lez|mdf|mhr|mrj|myv|ru|"
                "rue|sah|tt|tyv|udm|uk|xal" },
@@ -56,7 +55,6 @@ static int whole_form(enum family family, double n, int ten, int hundred)
     int teen = between(hundred, 11, 19), one = ten == 1 && hundred != 11;
     int few = between(ten, 2, 4) && !between(hundred, 12, 14);
     switch (family) {
-    case NONE: return 0;
     case ZERO_IS_ONE:
     case FRENCH:
     case UP_TO_ONE: return n > 1;
@@ -87,7 +85,6 @@ int plural_form(const char *lang, double n)
     if (n == floor(n) && n < 1e15)
         return whole_form(family, n, (int)fmod(n, 10), (int)fmod(n, 100));
     switch (family) {
-    case NONE: return 0;
     case ZERO_IS_ONE: return n > 1;
     case FRENCH: return n >= 2;
     case ROMANIAN: return 1;
