@@ -234,7 +234,7 @@ static int compare_word(const void *key, const void *item)
     return strcmp(key, ((const struct word *)item)->name);
 }
 
-static const struct word *find_english_word(const char *key)
+static const void *find_english_word(const char *key)
 {
     return bsearch(key, words, sizeof words / sizeof *words, sizeof *words, compare_word);
 }
@@ -256,19 +256,22 @@ static char *lower(char *key)
     return key;
 }
 
-static const struct word *find_word(const struct expander *x, struct span name)
+/* By `find`, which knows English: the name as it stands, then in small letters, then as the wiki's
+ * language has it. */
+static const void *find_name(const struct expander *x, struct span name,
+                             const void *find(const char *key))
 {
     char key[NAME_MAX_BYTES];
-    const struct word *w = copy_name(key, name) ? find_english_word(key) : NULL;
-    if (!w && copy_name(key, name))
-        w = find_english_word(lower(key));
-    const char *english = w ? NULL : magic_find(x->magic, name.s, name.n);
-    return english ? find_english_word(english) : w;
+    const void *found = NULL;
+    if (copy_name(key, name) && !(found = find(key)))
+        found = find(lower(key));
+    const char *english = found ? NULL : magic_find(x->magic, name.s, name.n);
+    return english ? find(english) : found;
 }
 
 int function_variable(struct expander *x, struct span name)
 {
-    const struct word *w = find_word(x, name);
+    const struct word *w = find_name(x, name, find_english_word);
     if (!w)
         return 0;
     switch (w->kind) {
@@ -292,24 +295,14 @@ static int compare_function(const void *key, const void *item)
     return strcmp(key, ((const struct function *)item)->name);
 }
 
-static const struct function *find_english(const char *key)
+static const void *find_english_function(const char *key)
 {
     return bsearch(key, functions, sizeof functions / sizeof *functions, sizeof *functions,
                    compare_function);
 }
 
-static const struct function *find_function(const struct expander *x, struct span name)
-{
-    char key[NAME_MAX_BYTES];
-    const struct function *f = copy_name(key, name) ? find_english(key) : NULL;
-    if (!f && copy_name(key, name))
-        f = find_english(lower(key));
-    const char *english = f ? NULL : magic_find(x->magic, name.s, name.n);
-    return english ? find_english(english) : f;
-}
-
 int function_run(struct expander *x, struct span name, const struct function_call *c)
 {
-    const struct function *f = find_function(x, name);
+    const struct function *f = find_name(x, name, find_english_function);
     return f && f->run(x, c, f->which);
 }
