@@ -220,28 +220,27 @@ static struct optimizer an_optimizer(enum optimizer_kind kind)
                                .epsilon = 1e-8, .momentum = 0.9, .weight_decay = 0.1, .clip = 0.5 };
 }
 
-Test(optimizer, adamw_with_and_without_bias_correction)
+static void check_with_and_without_bias_correction(enum optimizer_kind kind)
 {
-    struct optimizer a = an_optimizer(OPTIMIZER_ADAMW);
+    struct optimizer a = an_optimizer(kind);
     check_updates(a);
     a.bias_correction = 0;
     check_updates(a);
+}
+
+Test(optimizer, adamw_with_and_without_bias_correction)
+{
+    check_with_and_without_bias_correction(OPTIMIZER_ADAMW);
 }
 
 Test(optimizer, adam_decays_by_the_gradient)
 {
-    struct optimizer a = an_optimizer(OPTIMIZER_ADAM);
-    check_updates(a);
-    a.bias_correction = 0;
-    check_updates(a);
+    check_with_and_without_bias_correction(OPTIMIZER_ADAM);
 }
 
 Test(optimizer, lamb_with_and_without_bias_correction)
 {
-    struct optimizer a = an_optimizer(OPTIMIZER_LAMB);
-    check_updates(a);
-    a.bias_correction = 0;
-    check_updates(a);
+    check_with_and_without_bias_correction(OPTIMIZER_LAMB);
 }
 
 Test(optimizer, lamb_with_a_cap_and_by_parts)
@@ -257,10 +256,7 @@ Test(optimizer, lamb_with_a_cap_and_by_parts)
 
 Test(optimizer, schedule_free_has_two_points)
 {
-    struct optimizer a = an_optimizer(OPTIMIZER_SCHEDULE_FREE);
-    check_updates(a);
-    a.bias_correction = 0;
-    check_updates(a);
+    check_with_and_without_bias_correction(OPTIMIZER_SCHEDULE_FREE);
 }
 
 Test(optimizer, a_loss_scale_is_divided_out)
