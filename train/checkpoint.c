@@ -13,7 +13,7 @@
 #include "common/mem.h"
 #include "model/folder.h"
 #include "model/safetensors.h"
-#include "tfrecord/crc32c.h"
+#include "train/sums.h"
 
 static const char unfinished[] = ".tmp"; /* at the end of a folder's name */
 static const char moments_name[] = "training/optimizer.safetensors";
@@ -203,40 +203,6 @@ static int write_moments(const char *path, const struct checkpoint *c, const str
     return result;
 }
 
-static int sum_file(const char *path, uint64_t *bytes, uint32_t *crc)
-{
-    struct file_map map;
-    if (file_map(&map, path) < 0)
-        return -1;
-    *bytes = map.bytes;
-    *crc = crc32c(0, map.data, map.bytes);
-    file_unmap(&map);
-    return 0;
-}
-
-/* One file= line for each file in `dir`/`sub`. */
-static int add_sums(struct kv *state, const char *dir, const char *sub)
-{
-    struct buf folder = BUF_INIT, path = BUF_INIT;
-    struct file_names names;
-    file_join(&folder, dir, sub);
-    int result = file_list(&names, folder.data, "");
-    for (size_t i = 0; !result && i < names.count; i++) {
-        uint64_t bytes;
-        uint32_t crc;
-        file_join(&path, folder.data, names.names[i]);
-        if (file_is_dir(path.data))
-            continue;
-        result = sum_file(path.data, &bytes, &crc);
-        if (!result)
-            kv_addf(state, "file", "%s%s %" PRIu64 " %08x", sub, names.names[i], bytes, crc);
-    }
-    file_names_free(&names);
-    buf_release(&folder);
-    buf_release(&path);
-    return result;
-}
-
 static int write_state(const char *dir, const struct checkpoint *c)
 {
     struct kv state = KV_INIT;
@@ -254,9 +220,9 @@ static int write_state(const char *dir, const struct checkpoint *c)
         kv_addf(&state, "loss_scale", "%.17g", c->loss_scale);
         kv_addf(&state, "scale_good", "%" PRId64, c->scale_good);
     }
-    int result = add_sums(&state, dir, "");
+    int result = sums_add(&state, dir, "");
     if (!result)
-        result = add_sums(&state, dir, "training/");
+        result = sums_add(&state, dir, "training/");
     struct buf text = BUF_INIT, path = BUF_INIT;
     kv_print(&state, &text);
     file_join(&path, dir, "training/state");
@@ -321,27 +287,6 @@ int checkpoint_save(const char *out, const struct checkpoint *c, const struct mo
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-/* Checks one file against its line "NAME BYTES CRC32C". */
-static int check_file(const char *dir, const char *line)
-{
-    char name[256];
-    uint64_t want_bytes, bytes;
-    uint32_t want_crc, crc;
-    if (sscanf(line, "%255s %" SCNu64 " %" SCNx32, name, &want_bytes, &want_crc) != 3)
-        return err_set("'file=%s' is not NAME BYTES CRC32C", line);
-    struct buf path = BUF_INIT;
-    file_join(&path, dir, name);
-    int result = sum_file(path.data, &bytes, &crc);
-    if (!result && bytes != want_bytes)
-        result = err_set("'%s' is damaged: it has %" PRIu64 " bytes and should have %" PRIu64,
-                         path.data, bytes, want_bytes);
-    if (!result && crc != want_crc)
-        result = err_set("'%s' is damaged: its checksum is %08x and should be %08x", path.data,
-                         crc, want_crc);
-    buf_release(&path);
-    return result;
-}
-
 /* A number above 0, or 0 where there is none. */
 static int get_real(const struct kv *state, const char *key, double *out)
 {
@@ -376,15 +321,7 @@ static int parse_state(const char *dir, const struct kv *state, struct checkpoin
             return -1;
         c->scale_good = (int64_t)step;
     }
-    int files = 0;
-    for (size_t i = 0; i < state->count; i++) {
-        if (strcmp(state->pairs[i].key, "file"))
-            continue;
-        files++;
-        if (check_file(dir, state->pairs[i].value) < 0)
-            return -1;
-    }
-    return files ? 0 : err_set("no file is listed");
+    return sums_check(state, dir);
 }
 
 int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config)

@@ -13,8 +13,8 @@
  *                                     milliseconds, sequences (of the data set; 0 generated),
  *                                     validation (the loss at that step, where it was measured),
  *                                     where there is one rate_squares, and loss_scale with
- *                                     scale_good (updates since it has changed); and a line
- *                                     file=NAME BYTES CRC32C for each file
+ *                                     scale_good (updates since it has changed); and the checksums
+ *                                     of all files and tensors (sums.h)
  *
  * Everything random comes from counters (rng.h), so step and position are the whole random
  * state. A checkpoint is written under another name, synced, and renamed: the ones that can be

@@ -1,0 +1,154 @@
+#include "train/sums.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "model/safetensors.h"
+#include "tfrecord/crc32c.h"
+
+/* ---- adding --------------------------------------------------------------------------------------- */
+
+static int add_tensors(struct kv *state, const char *path, const char *name)
+{
+    struct safetensors s;
+    if (safetensors_open(&s, path) < 0)
+        return -1;
+    for (size_t i = 0; i < s.count; i++) {
+        const struct safetensor *t = &s.tensors[i];
+        kv_addf(state, "tensor", "%s %" PRIu64 " %" PRIu64 " %08x %s", name, t->offset, t->bytes,
+                crc32c(0, s.map.data + t->offset, t->bytes), t->name);
+    }
+    safetensors_close(&s);
+    return 0;
+}
+
+static int add_file(struct kv *state, const char *path, const char *name)
+{
+    struct file_map map;
+    if (file_map(&map, path) < 0)
+        return -1;
+    kv_addf(state, "file", "%s %" PRIu64 " %08x", name, map.bytes, crc32c(0, map.data, map.bytes));
+    file_unmap(&map);
+    return file_ends_with(name, ".safetensors") ? add_tensors(state, path, name) : 0;
+}
+
+int sums_add(struct kv *state, const char *dir, const char *sub)
+{
+    struct buf folder = BUF_INIT, path = BUF_INIT, name = BUF_INIT;
+    struct file_names names;
+    file_join(&folder, dir, sub);
+    int result = file_list(&names, folder.data, "");
+    for (size_t i = 0; !result && i < names.count; i++) {
+        file_join(&path, folder.data, names.names[i]);
+        buf_clear(&name);
+        buf_addf(&name, "%s%s", sub, names.names[i]);
+        if (!file_is_dir(path.data))
+            result = add_file(state, path.data, name.data);
+    }
+    file_names_free(&names);
+    buf_release(&folder);
+    buf_release(&path);
+    buf_release(&name);
+    return result;
+}
+
+/* ---- checking ------------------------------------------------------------------------------------- */
+
+/* A line of either kind; a file's is that of all its bytes. */
+struct sum {
+    char file[256];
+    uint64_t offset, bytes;
+    uint32_t crc;
+    const char *tensor; /* in the line; NULL: a file's */
+};
+
+static int parse_sum(struct sum *s, const struct kv_pair *pair)
+{
+    int end = 0;
+    *s = (struct sum){ 0 };
+    if (!strcmp(pair->key, "file")) {
+        int fields = sscanf(pair->value, "%255s %" SCNu64 " %" SCNx32 "%n", s->file, &s->bytes,
+                            &s->crc, &end);
+        if (fields == 3 && !pair->value[end])
+            return 0;
+        return err_set("'file=%s' is not NAME BYTES CRC32C", pair->value);
+    }
+    int fields = sscanf(pair->value, "%255s %" SCNu64 " %" SCNu64 " %" SCNx32 " %n", s->file,
+                        &s->offset, &s->bytes, &s->crc, &end);
+    s->tensor = pair->value + end;
+    if (fields == 4 && end && *s->tensor)
+        return 0;
+    return err_set("'tensor=%s' is not NAME OFFSET BYTES CRC32C TENSOR", pair->value);
+}
+
+static int is_cut(const struct sum *s, const struct file_map *map)
+{
+    return s->offset > map->bytes || s->bytes > map->bytes - s->offset;
+}
+
+/* The first tensor of `file` that is not there, or not as it was: 1, or 0 when all are right. */
+static int find_damaged(struct sum *out, const struct kv *state, const struct sum *file,
+                        const struct file_map *map)
+{
+    for (size_t i = 0; i < state->count; i++) {
+        if (strcmp(state->pairs[i].key, "tensor"))
+            continue;
+        if (parse_sum(out, &state->pairs[i]) < 0)
+            return -1;
+        if (!strcmp(out->file, file->file) &&
+            (is_cut(out, map) || crc32c(0, map->data + out->offset, out->bytes) != out->crc))
+            return 1;
+    }
+    return 0;
+}
+
+/* What is wrong with those bytes of a file, as an error. */
+static int say_damage(const char *path, const struct sum *s, const struct file_map *map)
+{
+    if (is_cut(s, map) || (!s->tensor && map->bytes != s->bytes))
+        err_set("the file has %" PRIu64 " bytes and should have %s%" PRIu64, map->bytes,
+                s->tensor ? "at least " : "", s->offset + s->bytes);
+    else
+        err_set("its checksum is %08x and should be %08x",
+                crc32c(0, map->data + s->offset, s->bytes), s->crc);
+    if (s->tensor)
+        err_in("tensor '%s' at byte %" PRIu64, s->tensor, s->offset);
+    return err_in("'%s' is damaged", path);
+}
+
+static int check_file(const struct kv *state, const char *path, const struct sum *file,
+                      const struct file_map *map)
+{
+    if (map->bytes == file->bytes && crc32c(0, map->data, map->bytes) == file->crc)
+        return 0;
+    struct sum tensor;
+    int found = find_damaged(&tensor, state, file, map);
+    return found < 0 ? -1 : say_damage(path, found ? &tensor : file, map);
+}
+
+int sums_check(const struct kv *state, const char *dir)
+{
+    struct buf path = BUF_INIT;
+    int files = 0, result = 0;
+    for (size_t i = 0; i < state->count && !result; i++) {
+        struct sum file;
+        struct file_map map;
+        if (strcmp(state->pairs[i].key, "file"))
+            continue;
+        files++;
+        result = parse_sum(&file, &state->pairs[i]);
+        if (!result) {
+            file_join(&path, dir, file.file);
+            result = file_map(&map, path.data);
+        }
+        if (!result) {
+            result = check_file(state, path.data, &file, &map);
+            file_unmap(&map);
+        }
+    }
+    buf_release(&path);
+    return result || files ? result : err_set("no file is listed");
+}
