@@ -124,8 +124,6 @@ static int compare_settings(const char *then, const char *now)
 static int lock_folder(struct loop *l)
 {
     const char *out = l->settings->output;
-    if (file_mkdirs(out) < 0)
-        return -1;
     l->lock = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (l->lock >= 0 && flock(l->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         return err_set("another training is running in '%s'", out);
@@ -230,14 +228,25 @@ static int start_or_resume(struct loop *l)
     return result;
 }
 
+/* A new folder is made when nothing can go wrong any more but the disk: a run that cannot start
+ * leaves none behind. */
+static int make_folder(struct loop *l)
+{
+    const char *out = l->settings->output;
+    if (file_mkdirs(out) < 0 || lock_folder(l) < 0)
+        return -1;
+    return refuse_old_run(out); /* of another process, meanwhile */
+}
+
 static int open_loop(struct loop *l, int threads)
 {
     struct plan *p = l->plan;
     struct buf path = BUF_INIT;
+    int there = file_is_dir(l->settings->output);
     comm_init(&l->comm);
     l->ops = ops_new(threads);
     ops_set_precision(l->ops, (enum ops_precision)l->settings->precision);
-    if (lock_folder(l) < 0 || start_or_resume(l) < 0)
+    if ((there && lock_folder(l) < 0) || start_or_resume(l) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->model, l->ops, &l->store, &l->comm);
     struct batches_config bc = { .samples = p->data, .seed = p->engine.seed,
@@ -248,6 +257,8 @@ static int open_loop(struct loop *l, int threads)
     if (p->validation)
         sequences_init(&l->validation, p->engine.B * p->validation->most, p->engine.T,
                        p->validation->encoder);
+    if (!there && make_folder(l) < 0)
+        return -1;
     file_join(&path, l->settings->output, "config.yaml");
     int result = file_write(path.data, l->config, strlen(l->config));
     if (!result)
