@@ -8,13 +8,9 @@
 #include "common/err.h"
 #include "common/mem.h"
 #include "common/pool.h"
-#include "wikiprep/bzblock.h"
+#include "wikiprep/bzpiece.h"
 
-enum {
-    PULL = 1 << 18,
-    PIECE_MAX = 1 << 22, /* bytes; the longest possible block has 2.3 MB */
-    PIECES_A_JOB = BZBLOCK_LANES
-};
+enum { PIECES_A_JOB = BZBLOCK_LANES };
 
 int bunzip_recognises(const void *bytes, size_t n)
 {
@@ -27,156 +23,23 @@ int bunzip_recognises(const void *bytes, size_t n)
     return !memcmp(p + 4, block, there) || !memcmp(p + 4, end, there);
 }
 
-/* ---- pieces ------------------------------------------------------------------------------- */
-
-enum piece_kind {
-    PIECE_BLOCK, /* begins with a block's magic */
-    PIECE_END,   /* with that of a stream's end */
-    PIECE_PLAIN  /* with neither: the file's first bytes, and the rest of what is too long */
-};
-
-/* Bits [begin, end) of the file. */
-struct piece {
-    enum piece_kind kind;
-    uint64_t begin, end;
-    uint8_t *packed; /* from the byte that holds bit `begin` */
-    size_t cap;
-    struct bzblock block; /* PIECE_BLOCK */
-    int done;
-};
-
-static uint64_t piece_offset(const struct piece *p) /* of packed[0] in the file */
-{
-    return p->begin / 8;
-}
-
-static size_t piece_bytes(const struct piece *p)
-{
-    return (size_t)((p->end + 7) / 8 - p->begin / 8);
-}
-
-/* Puts bytes from the piece's byte `at` on. */
-static void piece_put(struct piece *p, size_t at, const uint8_t *bytes, size_t n)
-{
-    mem_grow(p->packed, p->cap, at + n + BZBLOCK_SPARE);
-    memcpy(p->packed + at, bytes, n);
-    memset(p->packed + at + n, 0, BZBLOCK_SPARE);
-}
-
-static void piece_ready(struct piece *p)
-{
-    if (!p->block.bytes)
-        p->block.bytes = mem_alloc(BZBLOCK_MAX);
-    p->block.packed = p->packed;
-    p->block.begin = p->begin - 8 * piece_offset(p);
-    p->block.end = p->end - 8 * piece_offset(p);
-}
-
-static void piece_release(struct piece *p)
-{
-    free(p->packed);
-    free(p->block.bytes);
-}
-
-/* ---- cutting: one thread at a time -------------------------------------------------------- */
-
-struct cutter {
-    int64_t (*pull)(void *ctx, void *bytes, size_t n);
-    void *ctx;
-    uint8_t *data; /* bytes [offset, offset + len) of the file */
-    size_t len, cap;
-    uint64_t offset;
-    uint64_t begin; /* bit of the file where the next piece begins, of this kind */
-    enum piece_kind kind;
-    int ended;
-    char *error;
-};
-
-/* Reads on: 0 at the end. A failed read ends the file, and is remembered. */
-static int pull_more(struct cutter *c)
-{
-    size_t used = (size_t)(c->begin / 8 - c->offset);
-    if (used) {
-        memmove(c->data, c->data + used, c->len - used);
-        c->len -= used;
-        c->offset += used;
-    }
-    mem_grow(c->data, c->cap, c->len + PULL + BZBLOCK_SPARE);
-    int64_t got = c->pull(c->ctx, c->data + c->len, PULL);
-    if (got <= 0) {
-        c->ended = 1;
-        if (got < 0)
-            c->error = mem_strdup(err_get());
-        return 0;
-    }
-    c->len += (size_t)got;
-    memset(c->data + c->len, 0, BZBLOCK_SPARE);
-    return 1;
-}
-
-/* Looks for the next magic behind bit `from` of the file, reading as far as a piece may reach:
- * UINT64_MAX when there is none. */
-static uint64_t find_magic(struct cutter *c, uint64_t from, enum piece_kind *kind)
-{
-    for (;;) {
-        uint64_t origin = 8 * c->offset, end = origin + 8 * (uint64_t)c->len, magic;
-        uint64_t found =
-            end > from ? bzblock_find(c->data, from - origin, end - origin, &magic) : UINT64_MAX;
-        if (found != UINT64_MAX) {
-            *kind = magic == BZBLOCK_BEGIN ? PIECE_BLOCK : PIECE_END;
-            return found + origin;
-        }
-        if (end >= from + 48)
-            from = end - 47;
-        if (end - c->begin >= 8 * (uint64_t)PIECE_MAX || c->ended || !pull_more(c))
-            return UINT64_MAX;
-    }
-}
-
-/* The next piece: 1, or 0 when there are no more. */
-static int cut(struct cutter *c, struct piece *p)
-{
-    enum piece_kind next = PIECE_PLAIN;
-    uint64_t end = find_magic(c, c->begin + (c->kind != PIECE_PLAIN), &next);
-    if (end == c->begin) { /* plain, and no bytes of it */
-        c->kind = next;
-        end = find_magic(c, c->begin + 1, &next);
-    }
-    if (end == UINT64_MAX) {
-        next = PIECE_PLAIN;
-        end = 8 * (c->offset + c->len);
-        if (!c->ended) /* a magic may have begun */
-            end -= 48;
-    }
-    if (end == c->begin)
-        return 0;
-    p->kind = c->kind;
-    p->begin = c->begin;
-    p->end = end;
-    piece_put(p, 0, c->data + (c->begin / 8 - c->offset), piece_bytes(p));
-    piece_ready(p);
-    c->begin = end;
-    c->kind = next;
-    return 1;
-}
-
 /* ---- working: many threads ---------------------------------------------------------------- */
 
 struct bunzip {
     const char *name;
     uint64_t (*place_of)(void *ctx, uint64_t offset); /* NULL: offsets are the file's */
-    struct cutter cutter;
+    struct bzcutter cutter;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t *helpers;
     int helper_count, quit;
-    struct piece *ring;              /* piece i is ring[i mod ring_count] */
+    struct bzpiece *ring;            /* piece i is ring[i mod ring_count] */
     uint64_t ring_count, taken, cut; /* pieces taken in order; cut off the file */
     int cutting, ended;
 
     /* Of the reader alone: */
     struct bzblock_tables *tables;
-    struct piece piece;   /* the one at hand */
+    struct bzpiece piece; /* the one at hand */
     uint64_t at;          /* bit of the file: all before was understood */
     int in_stream, level; /* behind a stream's header, and before its end */
     int resumed;          /* in the middle of the stream: its checksum cannot be told */
@@ -202,13 +65,13 @@ static void do_job(struct bunzip *b, struct bzblock_tables *tables)
     b->cutting = 1;
     pthread_mutex_unlock(&b->lock);
     struct bzblock *work[PIECES_A_JOB];
-    struct piece *pieces[PIECES_A_JOB];
+    struct bzpiece *pieces[PIECES_A_JOB];
     for (; count < PIECES_A_JOB; count++) {
         pieces[count] = &b->ring[(first + (uint64_t)count) % b->ring_count];
-        if (!cut(&b->cutter, pieces[count]))
+        if (!bzpiece_cut(&b->cutter, pieces[count]))
             break;
         pieces[count]->done = 0;
-        if (pieces[count]->kind == PIECE_BLOCK)
+        if (pieces[count]->kind == BZPIECE_BLOCK)
             work[blocks++] = &pieces[count]->block;
     }
     pthread_mutex_lock(&b->lock);
@@ -242,9 +105,9 @@ static void *help(void *arg)
 }
 
 /* The next piece, when it is done: NULL when there is none. Whoever waits, works. */
-static struct piece *await_piece(struct bunzip *b)
+static struct bzpiece *await_piece(struct bunzip *b)
 {
-    struct piece *next = &b->ring[b->taken % b->ring_count];
+    struct bzpiece *next = &b->ring[b->taken % b->ring_count];
     for (;;) {
         int there = b->cut > b->taken;
         if (there && next->done)
@@ -279,9 +142,9 @@ static int fail_cut_short(struct bunzip *b)
 static int next_piece(struct bunzip *b)
 {
     pthread_mutex_lock(&b->lock);
-    struct piece *next = await_piece(b);
+    struct bzpiece *next = await_piece(b);
     if (next) {
-        struct piece keep = b->piece;
+        struct bzpiece keep = b->piece;
         b->piece = *next;
         *next = keep;
         b->taken++;
@@ -295,12 +158,9 @@ static int next_piece(struct bunzip *b)
 static int join_piece(struct bunzip *b)
 {
     pthread_mutex_lock(&b->lock);
-    struct piece *p = &b->piece, *next = await_piece(b);
+    struct bzpiece *next = await_piece(b);
     if (next) {
-        size_t at = (size_t)(piece_offset(next) - piece_offset(p));
-        p->end = next->end;
-        piece_put(p, at, next->packed, piece_bytes(next));
-        piece_ready(p);
+        bzpiece_join(&b->piece, next);
         b->taken++;
         pthread_cond_broadcast(&b->changed);
     }
@@ -319,7 +179,7 @@ static int has_bits(struct bunzip *b, uint64_t n)
 
 static uint32_t get(struct bunzip *b, int n)
 {
-    uint32_t v = bzblock_bits(b->piece.packed, b->at - 8 * piece_offset(&b->piece), n);
+    uint32_t v = bzblock_bits(b->piece.packed, b->at - 8 * bzpiece_offset(&b->piece), n);
     b->at += (uint64_t)n;
     return v;
 }
@@ -365,36 +225,24 @@ static int end_stream(struct bunzip *b)
     return 0;
 }
 
-/* The first magic at or behind a bit of the piece at hand: UINT64_MAX when there is none. */
-static uint64_t magic_behind(const struct bunzip *b, uint64_t from, uint64_t *magic)
-{
-    const struct piece *p = &b->piece;
-    uint64_t origin = 8 * piece_offset(p);
-    if (from >= p->end)
-        return UINT64_MAX;
-    uint64_t found = bzblock_find(p->packed, from - origin, p->end - origin, magic);
-    return found == UINT64_MAX ? found : found + origin;
-}
-
 /* Decodes the block that begins at b->at, if that was not done, with as many pieces as it needs: a
  * magic was data. Joins ever more at once, so that a file full of them cannot take forever. */
 static int decode_here(struct bunzip *b)
 {
-    struct piece *p = &b->piece;
+    struct bzpiece *p = &b->piece;
     struct bzblock *block = &p->block;
     uint64_t magic;
-    int decoded = p->kind == PIECE_BLOCK && p->begin == b->at;
+    int decoded = p->kind == BZPIECE_BLOCK && p->begin == b->at;
     for (;;) {
         if (!decoded) {
-            block->begin = b->at - 8 * piece_offset(p);
-            block->end = p->end - 8 * piece_offset(p);
+            bzpiece_set_block(p, b->at, p->end);
             bzblock_decode(b->tables, &block, 1);
         }
         if (block->state != BZBLOCK_CUT)
             return 0;
         uint64_t had = p->end;
         has_bits(b, 2 * (had - b->at));
-        if (p->end == had && magic_behind(b, b->at + 1, &magic) != UINT64_MAX)
+        if (p->end == had && bzpiece_find(p, b->at + 1, &magic) != UINT64_MAX)
             return fail_at(b, b->at, "damaged bzip2 block: it has no end");
         if (p->end == had)
             return fail_cut_short(b);
@@ -415,7 +263,7 @@ static int take_block(struct bunzip *b)
     if (block->state == BZBLOCK_BAD)
         return fail_at(b, b->at, block->why);
     b->checksum = (b->checksum << 1 | b->checksum >> 31) ^ block->crc;
-    b->at = block->after + 8 * piece_offset(&b->piece);
+    b->at = block->after + 8 * bzpiece_offset(&b->piece);
     b->place = b->repeat = 0;
     b->run = bzblock_next_run(block->bytes, 0, block->count);
     b->giving = 1;
@@ -498,13 +346,10 @@ int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n)
 /* Whether the block whose magic is at a bit of the piece at hand is whole, up to the next magic. */
 static int is_whole(struct bunzip *b, uint64_t at)
 {
-    struct piece *p = &b->piece;
+    struct bzpiece *p = &b->piece;
     struct bzblock *block = &p->block;
-    uint64_t magic, next = magic_behind(b, at + 1, &magic);
-    piece_ready(p);
-    block->begin = at - 8 * piece_offset(p);
-    if (next != UINT64_MAX)
-        block->end = next - 8 * piece_offset(p);
+    uint64_t magic, next = bzpiece_find(p, at + 1, &magic);
+    bzpiece_set_block(p, at, next == UINT64_MAX ? p->end : next);
     bzblock_decode(b->tables, &block, 1);
     return block->state == BZBLOCK_GOOD;
 }
@@ -513,7 +358,7 @@ static int is_whole(struct bunzip *b, uint64_t at)
 static uint64_t whole_block(struct bunzip *b, uint64_t from)
 {
     for (uint64_t at, magic;; from = at + 1) {
-        at = magic_behind(b, from, &magic);
+        at = bzpiece_find(&b->piece, from, &magic);
         if (at == UINT64_MAX || (magic == BZBLOCK_BEGIN && is_whole(b, at)))
             return at;
     }
@@ -521,14 +366,14 @@ static uint64_t whole_block(struct bunzip *b, uint64_t from)
 
 int bunzip_resume(struct bunzip *b)
 {
-    const struct piece *p = &b->piece;
+    const struct bzpiece *p = &b->piece;
     if (!b->error || b->cutter.error)
         return 0;
     uint64_t at = whole_block(b, b->damage);
     while (at == UINT64_MAX) {
         if (!next_piece(b))
             return 0;
-        if (p->kind == PIECE_BLOCK && p->block.state == BZBLOCK_GOOD)
+        if (p->kind == BZPIECE_BLOCK && p->block.state == BZBLOCK_GOOD)
             at = p->begin;
     }
     b->at = at;
@@ -551,7 +396,7 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
 {
     struct bunzip *b = mem_zalloc(1, sizeof *b);
     b->name = name;
-    b->cutter = (struct cutter) { .pull = pull, .ctx = ctx, .kind = PIECE_PLAIN };
+    b->cutter = (struct bzcutter) { .pull = pull, .ctx = ctx };
     b->tables = bzblock_tables_new();
     b->ring_count = (uint64_t)PIECES_A_JOB * 2 * (uint64_t)threads;
     b->ring = mem_zalloc((size_t)b->ring_count, sizeof *b->ring);
@@ -582,11 +427,10 @@ void bunzip_free(struct bunzip *b)
     pthread_mutex_destroy(&b->lock);
     pthread_cond_destroy(&b->changed);
     for (uint64_t i = 0; i < b->ring_count; i++)
-        piece_release(&b->ring[i]);
-    piece_release(&b->piece);
+        bzpiece_release(&b->ring[i]);
+    bzpiece_release(&b->piece);
     bzblock_tables_free(b->tables);
-    free(b->cutter.data);
-    free(b->cutter.error);
+    bzcutter_release(&b->cutter);
     free(b->error);
     free(b->ring);
     free(b->helpers);
