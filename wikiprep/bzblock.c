@@ -313,34 +313,31 @@ static int read_symbols(struct bzblock *b, struct bits *input, const struct bzbl
     fill_list(&list, alphabet);
     uint8_t *out = b->bytes, *const end = out + BZBLOCK_MAX;
     const unsigned last = (unsigned)used + 1;
+    const char *why = "damaged bzip2 block: it is too long";
     uint32_t run = 0;
     unsigned shift = 0;
-    int found = 0;
-    for (int g = 0; g < groups && !found; g++) {
+    for (int g = 0; g < groups; g++) {
         const struct code *code = &t->codes[t->choice[g]];
         for (int i = 0; i < GROUP; i++) {
             refill(&in);
             unsigned word = code->fast[in.bits >> (64 - FAST)];
             if (__builtin_expect(!word, 0) && !(word = long_word(code, in.bits))) {
-                *input = in;
-                return bad(b, "damaged bzip2 block: no word of its code");
+                why = "damaged bzip2 block: no word of its code";
+                goto done;
             }
             in.bits <<= word & 31;
             in.held -= word & 31;
             unsigned symbol = word >> 5;
             if (symbol < 2) { /* a digit, 1 or 2, of a run's length */
                 run += (symbol + 1) << shift;
-                if (++shift > SHIFT_MAX) {
-                    *input = in;
-                    return bad(b, "damaged bzip2 block: a run is too long");
-                }
-                continue;
+                if (++shift <= SHIFT_MAX)
+                    continue;
+                why = "damaged bzip2 block: a run is too long";
+                goto done;
             }
             if (shift) {
-                if (run > (size_t)(end - out)) {
-                    *input = in;
-                    return bad(b, "damaged bzip2 block: it is too long");
-                }
+                if (run > (size_t)(end - out))
+                    goto done;
                 uint8_t front = (uint8_t)list.near;
                 memset(out, front, run);
                 out += run;
@@ -348,21 +345,21 @@ static int read_symbols(struct bzblock *b, struct bits *input, const struct bzbl
                 run = shift = 0;
             }
             if (symbol == last) {
-                found = 1;
-                break;
+                why = NULL;
+                goto done;
             }
-            if (out == end) {
-                *input = in;
-                return bad(b, "damaged bzip2 block: it is too long");
-            }
+            if (out == end)
+                goto done;
             uint8_t byte = to_front(&list, symbol - 1);
             *out++ = byte;
             occurs[byte]++;
         }
     }
+    why = "damaged bzip2 block: it has no end";
+done:
     *input = in;
     b->count = (size_t)(out - b->bytes);
-    return found ? 0 : bad(b, "damaged bzip2 block: it has no end");
+    return why ? bad(b, why) : 0;
 }
 
 /* follow[place in the first column] = place of that byte in the last column, and the byte. */

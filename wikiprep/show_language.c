@@ -173,9 +173,24 @@ int show_ipa_ja(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-/* {{IPAc-en|ˈ|æ|l|_|US}}: sounds, some of them written as in X-SAMPA. */
+/* What stands for a word in a table of pairs, or NULL. Case tells sounds apart. */
+static const char *shown_for(struct span word, const char *const pairs[][2], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (word.n == strlen(pairs[i][0]) && !memcmp(word.s, pairs[i][0], word.n))
+            return pairs[i][1];
+    return NULL;
+}
+
+/* {{IPAc-en|lang|ˈ|æ|l|_|US}}: labels, and sounds, some of them written as in X-SAMPA. */
 int show_ipac(const struct call *c, const char *text, int n, struct buf *out)
 {
+    static const char *const labels[][2] = {
+        { "lang", "English: " }, { "pron", "pronounced " }, { "also", "also " },
+        { "US", "US: " },        { "UK", "UK: " },          { "local", "locally " },
+        { "us", "US: " },        { "uk", "UK: " },          { "ipa", "" },
+        { "icon", "" },          { "alsouk", "also UK: " }, { "alsous", "also US: " },
+    };
     static const char *const sounds[][2] = {
         { "'", "ˈ" },   { "\1", "ˈ" },  { ",", "ˌ" },   { "_", " " },   { ",_", ", " },
         { "S", "ʃ" },   { "sh", "ʃ" },  { "N", "ŋ" },   { "ng", "ŋ" },  { "T", "θ" },
@@ -185,50 +200,29 @@ int show_ipac(const struct call *c, const char *text, int n, struct buf *out)
         { "i:", "iː" }, { "u:", "uː" }, { "ɔ:", "ɔː" }, { "ɑ:", "ɑː" }, { "\x0C", "-" },
     };
     (void)text, (void)n;
-    size_t begin = out->len;
-    static const char *const labels[][2] = {
-        { "lang", "English: " },
-        { "pron", "pronounced " },
-        { "also", "also " },
-        { "US", "US: " },
-        { "UK", "UK: " },
-        { "local", "locally " },
-        { "ipa", "" },
-        { "icon", "" },
-        { "uk", "UK: " },
-        { "us", "US: " },
-        { "alsouk", "also UK: " },
-        { "alsous", "also US: " },
-    };
-    size_t sound = 0;
+    const size_t begin = out->len;
+    int sounding = 0;
     for (int i = 1; i <= c->a.count; i++) {
         struct span s = call_at(c, i);
-        const char *show = NULL;
-        for (size_t k = 0; k < sizeof labels / sizeof *labels && !show; k++)
-            if (s.n == strlen(labels[k][0]) && !memcmp(s.s, labels[k][0], s.n))
-                show = labels[k][1];
-        if (show && !sound) {
-            buf_adds(out, show);
+        const char *label = shown_for(s, labels, sizeof labels / sizeof *labels);
+        if (label && !sounding) {
+            buf_adds(out, label);
             continue;
         }
-        if (!sound)
+        if (!sounding)
             buf_addc(out, '/');
-        sound = 1;
-        show = NULL;
-        for (size_t k = 0; k < sizeof sounds / sizeof *sounds && !show; k++)
-            if (s.n == strlen(sounds[k][0]) && !memcmp(s.s, sounds[k][0], s.n))
-                show = sounds[k][1];
-        if (show)
-            buf_adds(out, show);
+        sounding = 1;
+        const char *sound = shown_for(s, sounds, sizeof sounds / sizeof *sounds);
+        if (sound)
+            buf_adds(out, sound);
         else
             span_put(s, out);
     }
-    if (!sound) {
+    if (sounding)
+        buf_addc(out, '/');
+    else
         buf_truncate(out, begin);
-        return 0;
-    }
-    buf_addc(out, '/');
-    return 1;
+    return sounding;
 }
 
 /* "AL-ə-bam-ə" */
