@@ -67,6 +67,7 @@ struct prompt *prompt_open(const char *program, const char *text)
 void prompt_close(struct prompt *p)
 {
     if (p && p->edit) {
+        fputc('\n', stderr); /* the shell's prompt begins a line */
         history_end(p->history);
         el_end(p->edit);
     } else if (p) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/file.h"
 #include "common/js.h"
 
 static void add_key(struct report *r, const char *key)
@@ -66,6 +67,17 @@ const char *report_end(struct report *r)
 {
     buf_adds(&r->text, r->json ? "}\n" : "\n");
     return r->text.data;
+}
+
+int report_print(struct report *r)
+{
+    static int printed;
+    int result = printed++ && !r->json ? file_write("-", "\n", 1) : 0;
+    report_end(r);
+    if (!result)
+        result = file_write("-", r->text.data, r->text.len);
+    report_release(r);
+    return result;
 }
 
 void report_release(struct report *r)

@@ -27,6 +27,10 @@ void report_digits(struct buf *out, double value);
 
 /* The finished text, ending in a line end; valid until report_release. */
 const char *report_end(struct report *r);
+
+/* Prints the finished text to stdout, an empty line between two reports of key=value lines, and
+ * releases the report. */
+int report_print(struct report *r);
 void report_release(struct report *r);
 
 #endif

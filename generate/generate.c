@@ -136,8 +136,6 @@ static int run_lines(void)
         }
         log_warn("%s", err_get()); /* ask again */
     }
-    if (asking)
-        fputc('\n', stderr); /* the shell's prompt begins a line */
     prompt_close(p);
     return more;
 }

@@ -1,0 +1,44 @@
+/*
+ * subject.h - what evaluate examines: the model and the tokenizer that the options name. All
+ * commands share these options, and a run has one subject.
+ */
+#ifndef TEXTMILL_SUBJECT_H
+#define TEXTMILL_SUBJECT_H
+
+#include <stdint.h>
+
+#include "common/opt.h"
+#include "eval/network.h"
+#include "tokenizer/tokenizer.h"
+
+extern struct subject {
+    /* options */
+    const char *model_dir, *vocab; /* vocab NULL: the tokenizer is in the model's folder */
+    int precision, json;
+    int64_t batch_tokens;
+
+    struct tokenizer *tokenizer; /* after subject_load_tokenizer, as is the encoder */
+    struct encoder *encoder;
+} subject;
+
+#define SUBJECT_MODEL                                                                              \
+    { 'm', "model", OPT_TEXT, &subject.model_dir, "DIR", "the model's folder", 0, 0 }
+#define SUBJECT_VOCAB                                                                              \
+    { 0, "vocab", OPT_TEXT, &subject.vocab, "PATH", "the tokenizer, if not in the model's folder", \
+      0, 0 }
+#define SUBJECT_BATCH                                                                              \
+    { 0, "batch-tokens", OPT_INT, &subject.batch_tokens, "N", "tokens run at a time", 1, 1e9 }
+#define SUBJECT_PRECISION                                                                          \
+    { 0, "precision", OPT_CHOICE, &subject.precision, OPS_PRECISION_WORDS,                         \
+      "of the factors in matrix products", 0, 0 }
+#define SUBJECT_JSON                                                                               \
+    { 0, "json", OPT_FLAG, &subject.json, NULL, "print JSON, an object a line", 0, 0 }
+
+int subject_load_tokenizer(void);
+
+/* Sets how a loaded model computes; -1 when it does not know all the tokenizer's tokens. */
+int subject_check(struct network *n);
+
+void subject_release(void);
+
+#endif
