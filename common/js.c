@@ -5,6 +5,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/js_scan.h"
 
 static json_t *value(const struct js *v)
 {
@@ -16,22 +17,49 @@ static struct js *wrap(json_t *v)
     return (struct js *)v;
 }
 
-static struct js *parse(const char *text, size_t n, const char *name, size_t duplicates)
+/* The place in the whole text of a byte of what is left of it. */
+static size_t whole_place(size_t at, const struct js_cut *cuts, size_t count)
+{
+    for (size_t i = 0; i < count && at > cuts[i].begin; i++)
+        at += cuts[i].end - cuts[i].begin;
+    return at;
+}
+
+static struct js *parse(const char *text, size_t n, const char *name, size_t duplicates,
+                        const struct js_cut *cuts, size_t count)
 {
     const size_t flags = duplicates | JSON_ALLOW_NUL | JSON_DECODE_ANY;
+    struct buf left = BUF_INIT;
+    size_t from = 0;
+    for (size_t i = 0; i < count; from = cuts[i++].end)
+        buf_add(&left, text + from, cuts[i].begin - from);
+    if (count)
+        buf_add(&left, text + from, n - from);
+    const char *json = count ? left.data : text;
+    const size_t bytes = count ? left.len : n;
     json_error_t error;
-    json_t *root = json_loadb(text, n, flags, &error);
+    json_t *root = json_loadb(json, bytes, flags, &error);
     if (!root && json_error_code(&error) == json_error_numeric_overflow)
-        root = json_loadb(text, n, flags | JSON_DECODE_INT_AS_REAL, &error);
-    if (!root)
-        err_set("%s: bad JSON at byte %d (line %d): %s", name, error.position, error.line,
-                error.text);
+        root = json_loadb(json, bytes, flags | JSON_DECODE_INT_AS_REAL, &error);
+    if (!root) {
+        struct js_scan place;
+        js_scan_init(&place, text, n);
+        js_scan_error(&place, whole_place((size_t)error.position, cuts, count), error.text);
+        err_in("%s", name);
+    }
+    buf_release(&left);
     return wrap(root);
 }
 
 struct js *js_parse(const char *text, size_t n, const char *name)
 {
-    return parse(text, n, name, JSON_REJECT_DUPLICATES);
+    return parse(text, n, name, JSON_REJECT_DUPLICATES, NULL, 0);
+}
+
+struct js *js_parse_without(const char *text, size_t n, const struct js_cut *cuts, size_t count,
+                            const char *name)
+{
+    return parse(text, n, name, JSON_REJECT_DUPLICATES, cuts, count);
 }
 
 static struct js *load(const char *path, size_t duplicates)
@@ -39,7 +67,7 @@ static struct js *load(const char *path, size_t duplicates)
     struct buf text = BUF_INIT;
     struct js *root = NULL;
     if (file_read(path, &text) == 0)
-        root = parse(text.data, text.len, path, duplicates);
+        root = parse(text.data, text.len, path, duplicates, NULL, 0);
     buf_release(&text);
     return root;
 }

@@ -23,6 +23,14 @@ struct js *js_load(const char *path);
 struct js *js_load_last(const char *path);
 void js_free(struct js *root);
 
+/* As js_parse, of a text without some parts, which are read otherwise (js_scan.h): [begin, end) each,
+ * in rising order. Lines and offsets are those of the whole text. */
+struct js_cut {
+    size_t begin, end;
+};
+struct js *js_parse_without(const char *text, size_t n, const struct js_cut *cuts, size_t count,
+                            const char *name);
+
 int js_is_object(const struct js *v);
 int js_is_array(const struct js *v);
 int js_is_null(const struct js *v); /* JSON null; not a missing value */

@@ -12,92 +12,52 @@
 
 const char end_of_text_name[] = "<|endoftext|>";
 
-/* ---- vocab.json ---------------------------------------------------------------------------- */
-
-/* One entry of a vocabulary: a name in the byte alphabet, except for end-of-text. */
-static int put_named(struct vocabulary *v, const char *token, size_t n, const struct js *value,
-                     struct buf *bytes)
-{
-    int64_t id;
-    if (js_int(value, &id) < 0)
-        return err_set("token '%s' has no whole number for an id", token);
-    if (n == strlen(end_of_text_name) && !memcmp(token, end_of_text_name, n)) {
-        struct added_token end = { .id = (uint32_t)id, .special = 1 };
-        if (vocabulary_put(v, id, token, n, TOKEN_ADDED) < 0)
-            return -1;
-        vocabulary_add(v, &end);
-        v->end_of_text = id;
-        return 0;
-    }
-    buf_clear(bytes);
-    if (alphabet_decode(bytes, token, n) < 0)
-        return err_set("token '%s' has a character that stands for no byte", token);
-    return vocabulary_put(v, id, bytes->data, bytes->len, TOKEN_MODEL);
-}
-
-int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
-{
-    struct js *root = js_parse(text, n, name);
-    if (!root)
-        return -1;
-    struct buf bytes = BUF_INIT;
-    int result = js_is_object(root) ? 0 : err_set("%s: no object of tokens", name);
-    for (void *it = js_first(root); it && !result; it = js_next(root, it)) {
-        size_t len;
-        const char *token = js_key(it, &len);
-        if (put_named(v, token, len, js_value(it), &bytes) < 0)
-            result = err_in("%s", name);
-    }
-    if (!result && vocabulary_check(v) < 0)
-        result = err_in("%s", name);
-    buf_release(&bytes);
-    js_free(root);
-    return result;
-}
-
 /* ---- merges.txt ---------------------------------------------------------------------------- */
 
-/* The id of a token as files spell it. */
-static int64_t find_named(const struct vocabulary *v, const char *token, size_t n,
-                          struct buf *bytes)
+/* The id of a token as files spell it, whose bytes are appended. */
+static int64_t find_named(const struct vocabulary *v, const char *name, size_t n, struct buf *bytes)
 {
-    buf_clear(bytes);
+    size_t before = bytes->len;
     int64_t id = -1;
     if (!v->byte_level)
-        buf_add(bytes, token, n);
-    else if (alphabet_decode(bytes, token, n) < 0)
-        return err_set("'%.*s' is no token", (int)n, token);
-    id = vocabulary_find(v, bytes->data, bytes->len);
-    return id >= 0 ? id : err_set("'%.*s' is no token", (int)n, token);
+        buf_add(bytes, name, n);
+    if (!v->byte_level || alphabet_decode(bytes, name, n) == 0)
+        id = vocabulary_find(v, bytes->data + before, bytes->len - before);
+    return id >= 0 ? id : err_set("'%.*s' is no token", (int)n, name);
 }
 
-int merge_named(struct vocabulary *v, const char *left, size_t left_len, const char *right,
-                size_t right_len)
+int merge_left(const struct vocabulary *v, struct named_merge *m, const char *name, size_t n)
 {
-    struct buf bytes = BUF_INIT, joined = BUF_INIT;
-    int64_t a = find_named(v, left, left_len, &bytes), b = -1, id = -1;
-    buf_add(&joined, bytes.data, bytes.len);
-    if (a >= 0)
-        b = find_named(v, right, right_len, &bytes);
-    size_t prefix = strlen(v->prefix) < bytes.len ? strlen(v->prefix) : bytes.len;
-    buf_add(&joined, bytes.data + prefix, bytes.len - prefix);
-    if (b >= 0) {
-        id = vocabulary_find(v, joined.data, joined.len);
-        if (id < 0)
-            err_set("'%.*s' and '%.*s' merge to what is no token", (int)left_len, left,
-                    (int)right_len, right);
-        else
-            vocabulary_merge(v, (uint32_t)a, (uint32_t)b, (uint32_t)id);
+    buf_clear(&m->bytes);
+    m->left = find_named(v, name, n, &m->bytes);
+    return m->left < 0 ? -1 : 0;
+}
+
+int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, size_t n)
+{
+    size_t middle = m->bytes.len, prefix = strlen(v->prefix);
+    int64_t right = find_named(v, name, n, &m->bytes);
+    if (right < 0)
+        return -1;
+    char *behind = m->bytes.data + middle; /* the right token's bytes; its prefix is no part of the join */
+    size_t len = m->bytes.len - middle, skip = prefix < len ? prefix : len;
+    memmove(behind, behind + skip, len - skip);
+    int64_t id = vocabulary_find(v, m->bytes.data, m->bytes.len - skip);
+    if (id < 0) {
+        buf_clear(&m->bytes);
+        vocabulary_name(v, (uint32_t)m->left, &m->bytes);
+        return err_set("'%s' and '%.*s' merge to what is no token", m->bytes.data, (int)n, name);
     }
-    buf_release(&bytes);
-    buf_release(&joined);
-    return id < 0 ? -1 : 0;
+    vocabulary_merge(v, (uint32_t)m->left, (uint32_t)right, (uint32_t)id);
+    return 0;
 }
 
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
+    struct named_merge m = { .bytes = BUF_INIT };
     uint64_t number = 0;
-    for (size_t at = 0, next; at < n; at = next) {
+    int result = 0;
+    for (size_t at = 0, next; at < n && !result; at = next) {
         const char *line = text + at, *lf = memchr(line, '\n', n - at);
         size_t len = lf ? (size_t)(lf - line) : n - at;
         next = at + len + 1;
@@ -109,11 +69,13 @@ int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *n
         const char *space = memchr(line, ' ', len);
         size_t left = space ? (size_t)(space - line) : 0;
         if (!left || left + 1 == len || memchr(space + 1, ' ', len - left - 1))
-            return err_set("%s: line %" PRIu64 " is not a merge of two tokens", name, number);
-        if (merge_named(v, line, left, space + 1, len - left - 1) < 0)
-            return err_in("%s: line %" PRIu64, name, number);
+            result = err_set("%s: line %" PRIu64 " is not a merge of two tokens", name, number);
+        else if (merge_left(v, &m, line, left) < 0 ||
+                 merge_right(v, &m, space + 1, len - left - 1) < 0)
+            result = err_in("%s: line %" PRIu64, name, number);
     }
-    return 0;
+    buf_release(&m.bytes);
+    return result;
 }
 
 /* ---- .tiktoken ----------------------------------------------------------------------------- */

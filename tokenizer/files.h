@@ -60,9 +60,14 @@ void wordpiece_json_print_model(const struct vocabulary *v, struct buf *out);
 void bert_normalizer_print(const struct vocabulary *v, struct buf *out);
 int bert_json_read(struct vocabulary *v, const struct js *normalizer);
 
-/* One merge of two names, as files spell them. -1: a name is no token, or their join is none. */
-int merge_named(struct vocabulary *v, const char *left, size_t left_len, const char *right,
-                size_t right_len);
+/* A merge by two names, as files spell them: the left one, then the right one, which adds the merge.
+ * -1: a name is no token, or their join is none. */
+struct named_merge {
+    struct buf bytes; /* the caller's, BUF_INIT at first and released at the end */
+    int64_t left;
+};
+int merge_left(const struct vocabulary *v, struct named_merge *m, const char *name, size_t n);
+int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, size_t n);
 
 /* Appends a token as a JSON string, as files spell it. */
 void token_print(const struct vocabulary *v, uint32_t id, struct buf *out);

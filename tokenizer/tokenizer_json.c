@@ -7,6 +7,7 @@
 #include "common/mem.h"
 #include "tokenizer/decoder.h"
 #include "tokenizer/files.h"
+#include "tokenizer/model_json.h"
 #include "tokenizer/wordpiece.h"
 
 static int text_is(const struct js *v, const char *word)
@@ -64,82 +65,6 @@ static int read_bpe_options(struct vocabulary *v, const struct js *model)
     return read_affix(v->suffix, model, "end_of_word_suffix", v->byte_level);
 }
 
-/* An added token that the model has too. Its name may spell other bytes there: "\u00E9" is the
- * character's two bytes in a text, and the byte 0xE9 in the byte alphabet. */
-static int read_added_again(struct vocabulary *v, int64_t id, int64_t added, const char *token,
-                            const struct buf *bytes)
-{
-    size_t n = 0;
-    if (id != added)
-        return err_set("model.vocab: '%s' has id %lld, as an added token %lld", token,
-                       (long long)id, (long long)added);
-    v->tokens[id].in_model = 1;
-    const char *content = vocabulary_bytes(v, (uint32_t)id, &n);
-    if (bytes->len && (n != bytes->len || memcmp(content, bytes->data, n) != 0))
-        vocabulary_respell(v, (uint32_t)id, bytes->data, bytes->len);
-    return 0;
-}
-
-static int read_token(struct vocabulary *v, const char *token, size_t n, const struct js *value,
-                      struct buf *bytes)
-{
-    int64_t id, added = vocabulary_find(v, token, n);
-    buf_clear(bytes);
-    if (js_int(value, &id) < 0)
-        return err_set("model.vocab: '%s' has no whole number for an id", token);
-    int spelled = !v->byte_level || alphabet_decode(bytes, token, n) == 0;
-    if (!v->byte_level)
-        buf_add(bytes, token, n);
-    if (added >= 0 && v->tokens[added].kind == TOKEN_ADDED)
-        return read_added_again(v, id, added, token, bytes);
-    if (!spelled)
-        return err_set("model.vocab: '%s' has a character that stands for no byte", token);
-    return vocabulary_put(v, id, bytes->data, bytes->len, TOKEN_MODEL) < 0
-               ? err_in("model.vocab: '%s'", token)
-               : 0;
-}
-
-/* Names that the byte alphabet does not spell may stand in the model when they are added tokens
- * too, so those come first. */
-static int read_vocab(struct vocabulary *v, const struct js *vocab)
-{
-    struct buf bytes = BUF_INIT;
-    int result = js_is_object(vocab) ? 0 : err_set("model.vocab is no object");
-    for (void *it = js_first(vocab); it && !result; it = js_next(vocab, it)) {
-        size_t n;
-        const char *token = js_key(it, &n);
-        result = read_token(v, token, n, js_value(it), &bytes);
-    }
-    buf_release(&bytes);
-    return result;
-}
-
-static int read_merges(struct vocabulary *v, const struct js *merges)
-{
-    if (!js_is_array(merges))
-        return err_set("model.merges is no array");
-    for (size_t i = 0; i < js_count(merges); i++) {
-        const struct js *m = js_at(merges, i);
-        size_t left_len, right_len;
-        const char *left = js_text(m, &left_len), *right = NULL;
-        if (left) { /* "left right" */
-            right = memchr(left, ' ', left_len);
-            if (right) {
-                right_len = left_len - (size_t)(++right - left);
-                left_len = (size_t)(right - left) - 1;
-            }
-        } else { /* ["left", "right"] */
-            left = js_text(js_at(m, 0), &left_len);
-            right = js_count(m) == 2 ? js_text(js_at(m, 1), &right_len) : NULL;
-        }
-        if (!left || !right || !left_len || !right_len)
-            return err_set("model.merges: item %zu is not a pair of tokens", i);
-        if (merge_named(v, left, left_len, right, right_len) < 0)
-            return err_in("model.merges: item %zu", i);
-    }
-    return 0;
-}
-
 static int lacks_bytes(const struct vocabulary *v)
 {
     int64_t byte_ids[256];
@@ -166,12 +91,27 @@ static int read_unknown(struct vocabulary *v, const struct js *model)
     return 0;
 }
 
-static int read_bpe(struct vocabulary *v, const struct js *model)
+/* A tokenizer.json on its way. */
+struct reading {
+    const struct js *root; /* without the parts */
+    const char *text;
+    struct model_parts parts;
+};
+
+static int read_vocab(struct vocabulary *v, const struct reading *r, const struct js *model)
 {
-    if (read_bpe_options(v, model) < 0 || read_vocab(v, js_get(model, "vocab")) < 0 ||
-        vocabulary_check(v) < 0 || read_merges(v, js_get(model, "merges")) < 0)
+    if (!js_is_object(js_get(model, "vocab")))
+        return err_set("model.vocab is no object");
+    return model_vocab_read(v, r->text, &r->parts) < 0 ? -1 : vocabulary_check(v);
+}
+
+static int read_bpe(struct vocabulary *v, const struct reading *r, const struct js *model)
+{
+    if (read_bpe_options(v, model) < 0 || read_vocab(v, r, model) < 0)
         return -1;
-    return read_unknown(v, model);
+    if (!js_is_array(js_get(model, "merges")))
+        return err_set("model.merges is no array");
+    return model_merges_read(v, r->text, &r->parts) < 0 ? -1 : read_unknown(v, model);
 }
 
 /* ---- added tokens -------------------------------------------------------------------------- */
@@ -342,8 +282,9 @@ int characters_frame(struct vocabulary *v)
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static int read_root(struct vocabulary *v, const struct js *root)
+static int read_root(struct vocabulary *v, const struct reading *r)
 {
+    const struct js *root = r->root;
     const struct js *model = js_get(root, "model"), *pre = js_get(root, "pre_tokenizer");
     const struct js *normalizer = js_get(root, "normalizer"), *post = js_get(root, "post_processor");
     if (!js_is_object(model))
@@ -356,11 +297,9 @@ static int read_root(struct vocabulary *v, const struct js *root)
     result = wordpiece ? read_way_to_wordpiece(v, normalizer, pre)
                        : read_way_to_bpe(v, normalizer, pre);
     if (!result && wordpiece)
-        result = read_vocab(v, js_get(model, "vocab")) < 0 || vocabulary_check(v) < 0
-                     ? -1
-                     : wordpiece_json_read(v, root);
+        result = read_vocab(v, r, model) < 0 ? -1 : wordpiece_json_read(v, root);
     else if (!result)
-        result = read_bpe(v, model);
+        result = read_bpe(v, r, model);
     if (result < 0 || post_processor_read(v, post) < 0)
         return -1;
     if (!wordpiece)
@@ -371,10 +310,15 @@ static int read_root(struct vocabulary *v, const struct js *root)
 
 int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
-    struct js *root = js_parse(text, n, name);
+    struct reading r = { .text = text };
+    struct js_cut cuts[2];
+    if (model_parts_find(&r.parts, text, n) < 0)
+        return err_in("%s", name);
+    struct js *root = js_parse_without(text, n, cuts, model_parts_cuts(&r.parts, cuts), name);
     if (!root)
         return -1;
-    int result = read_root(v, root);
+    r.root = root;
+    int result = read_root(v, &r);
     js_free(root);
     return result < 0 ? err_in("%s", name) : 0;
 }

@@ -7,7 +7,6 @@
 #include "common/hash.h"
 #include "common/mem.h"
 #include "tokenizer/decoder.h"
-#include "tokenizer/unicode.h"
 
 #define NONE UINT32_MAX
 
@@ -40,12 +39,20 @@ void vocabulary_release(struct vocabulary *v)
 
 /* ---- tokens -------------------------------------------------------------------------------- */
 
-/* The slot that holds these bytes, or the free one where they belong. */
-static uint32_t *find_slot(const struct vocabulary *v, const char *bytes, size_t n)
+static uint32_t hash_of(const char *bytes, size_t n)
 {
-    uint64_t i = hash_bytes(bytes, n) & v->slot_mask;
-    for (; v->slots[i] != NONE; i = (i + 1) & v->slot_mask) {
-        const struct vocabulary_token *t = &v->tokens[v->slots[i]];
+    return (uint32_t)hash_bytes(bytes, n);
+}
+
+/* The slot that holds these bytes, or the free one where they belong. */
+static struct vocabulary_slot *find_slot(const struct vocabulary *v, const char *bytes, size_t n,
+                                         uint32_t hash)
+{
+    uint64_t i = hash & v->slot_mask;
+    for (; v->slots[i].id != NONE; i = (i + 1) & v->slot_mask) {
+        if (v->slots[i].hash != hash)
+            continue;
+        const struct vocabulary_token *t = &v->tokens[v->slots[i].id];
         if (t->len == n && !memcmp(v->blob.data + t->at, bytes, n))
             break;
     }
@@ -54,23 +61,41 @@ static uint32_t *find_slot(const struct vocabulary *v, const char *bytes, size_t
 
 static void grow_slots(struct vocabulary *v)
 {
-    uint32_t *old = v->slots;
+    struct vocabulary_slot *old = v->slots;
     uint64_t old_count = old ? v->slot_mask + 1 : 0, count = old ? 2 * old_count : 1024;
     v->slots = mem_alloc(count * sizeof *v->slots);
     memset(v->slots, 0xFF, count * sizeof *v->slots);
     v->slot_mask = count - 1;
     for (uint64_t i = 0; i < old_count; i++) {
-        if (old[i] == NONE)
+        if (old[i].id == NONE)
             continue;
-        const struct vocabulary_token *t = &v->tokens[old[i]];
-        *find_slot(v, v->blob.data + t->at, t->len) = old[i];
+        uint64_t k = old[i].hash & v->slot_mask;
+        while (v->slots[k].id != NONE)
+            k = (k + 1) & v->slot_mask;
+        v->slots[k] = old[i];
     }
     free(old);
 }
 
+/* As find_slot, with room for another token. */
+static struct vocabulary_slot *take_slot(struct vocabulary *v, const char *bytes, size_t n,
+                                         uint32_t hash)
+{
+    if (4 * (uint64_t)v->slots_used >= 2 * v->slot_mask)
+        grow_slots(v);
+    return find_slot(v, bytes, n, hash);
+}
+
+/* A slot's bytes are those of token `id` from now on. */
+static void fill_slot(struct vocabulary *v, struct vocabulary_slot *slot, uint32_t hash, uint32_t id)
+{
+    v->slots_used += slot->id == NONE;
+    *slot = (struct vocabulary_slot){ hash, id };
+}
+
 int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n)
 {
-    uint32_t id = v->slots ? *find_slot(v, bytes, n) : NONE;
+    uint32_t id = v->slots ? find_slot(v, bytes, n, hash_of(bytes, n))->id : NONE;
     return id == NONE ? -1 : (int64_t)id;
 }
 
@@ -97,15 +122,14 @@ int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n
         return err_set("token id %lld is not below %d", (long long)id, VOCABULARY_MAX);
     if (n > UINT32_MAX / 2)
         return err_set("token %lld of %zu bytes is too long", (long long)id, n);
-    if (4 * (uint64_t)v->slots_used >= 2 * v->slot_mask)
-        grow_slots(v);
-    uint32_t *slot = find_slot(v, bytes, n);
-    if (kind == TOKEN_ADDED && *slot == (uint32_t)id) {
+    uint32_t hash = hash_of(bytes, n);
+    struct vocabulary_slot *slot = take_slot(v, bytes, n, hash);
+    if (kind == TOKEN_ADDED && slot->id == (uint32_t)id) {
         v->tokens[id].kind = TOKEN_ADDED;
         return 0;
     }
-    if (kind == TOKEN_MODEL && *slot != NONE && v->tokens[*slot].kind == TOKEN_MODEL)
-        return err_set("ids %u and %lld are the same token", *slot, (long long)id);
+    if (kind == TOKEN_MODEL && slot->id != NONE && v->tokens[slot->id].kind == TOKEN_MODEL)
+        return err_set("ids %u and %lld are the same token", slot->id, (long long)id);
     if (id < v->count && v->tokens[id].kind != TOKEN_HOLE)
         return err_set("id %lld is given to two tokens", (long long)id);
     grow_tokens(v, (uint32_t)id + 1 > v->count ? (uint32_t)id + 1 : v->count);
@@ -113,9 +137,8 @@ int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n
         (struct vocabulary_token){ .at = v->blob.len, .len = (uint32_t)n, .kind = kind,
                                       .in_model = 1 };
     buf_add(&v->blob, bytes, n);
-    v->slots_used += *slot == NONE;
-    if (*slot == NONE || kind == TOKEN_MODEL)
-        *slot = (uint32_t)id;
+    if (slot->id == NONE || kind == TOKEN_MODEL)
+        fill_slot(v, slot, hash, (uint32_t)id);
     return 0;
 }
 
@@ -148,11 +171,8 @@ void vocabulary_add(struct vocabulary *v, const struct added_token *a)
 void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n)
 {
     struct vocabulary_token *t = &v->tokens[id];
-    if (4 * (uint64_t)v->slots_used >= 2 * v->slot_mask)
-        grow_slots(v);
-    uint32_t *slot = find_slot(v, bytes, n);
-    v->slots_used += *slot == NONE;
-    *slot = id;
+    uint32_t hash = hash_of(bytes, n);
+    fill_slot(v, take_slot(v, bytes, n, hash), hash, id);
     *t = (struct vocabulary_token){ .at = v->blob.len, .len = (uint32_t)n, .kind = TOKEN_MODEL,
                                     .in_model = 1, .is_added = t->is_added };
     buf_add(&v->blob, bytes, n);
@@ -274,16 +294,23 @@ void alphabet_encode(struct buf *out, const char *bytes, size_t n)
 
 int alphabet_decode(struct buf *out, const char *text, size_t n)
 {
-    size_t before = out->len, len;
-    if (utf8_valid(text, n) != n)
-        return -1;
-    for (size_t i = 0; i < n; i += len) {
-        int byte = alphabet_byte(utf8_get((const unsigned char *)text + i, &len));
-        if (byte < 0) {
-            buf_truncate(out, before);
+    const unsigned char *p = (const unsigned char *)text;
+    buf_reserve(out, n);
+    char *to = out->data + out->len;
+    for (size_t i = 0; i < n; i++) {
+        unsigned c = p[i];
+        int byte = -1;
+        if (c < 0x80)
+            byte = alphabet_byte(c);
+        else if (c >= 0xC2 && c < 0xE0 && i + 1 < n && (p[i + 1] & 0xC0) == 0x80)
+            byte = alphabet_byte((c & 0x1F) << 6 | (p[++i] & 0x3Fu));
+        if (byte < 0) { /* longer characters are behind the alphabet's end */
+            buf_truncate(out, out->len);
             return -1;
         }
-        buf_addc(out, byte);
+        *to++ = (char)byte;
     }
+    out->len = (size_t)(to - out->data);
+    out->data[out->len] = '\0';
     return 0;
 }

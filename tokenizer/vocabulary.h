@@ -40,6 +40,10 @@ struct vocabulary_token {
     unsigned char is_added;
 };
 
+struct vocabulary_slot {
+    uint32_t hash, id; /* of the token's bytes; UINT32_MAX: free */
+};
+
 /* As in tokenizer.json. */
 struct added_token {
     uint32_t id;
@@ -76,7 +80,7 @@ struct vocabulary {
     uint32_t count; /* ids are below this */
     size_t tokens_cap;
     struct buf blob;
-    uint32_t *slots; /* hash table of ids by bytes; UINT32_MAX: free */
+    struct vocabulary_slot *slots; /* hash table of ids by bytes */
     uint64_t slot_mask;
     uint32_t slots_used;
 

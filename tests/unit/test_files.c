@@ -24,15 +24,15 @@ Test(files, vocab_json_that_is_none)
 {
     refuses(vocab_json_parse, "", "x: bad JSON at byte 0");
     refuses(vocab_json_parse, "{\"a\": 0, \"b\"", "x: bad JSON at byte 12 (line 1)");
-    refuses(vocab_json_parse, "{\"a\": 0,\n\"a\": 1}", "x: bad JSON at byte 12 (line 2): duplicate");
+    refuses(vocab_json_parse, "{\"a\": 0,\n\"a\": 1}", "x: token 'a' at byte 9: ids 0 and 1 are the same token");
     refuses(vocab_json_parse, "[]", "x: no object of tokens");
     refuses(vocab_json_parse, "{}", "x: the vocabulary is empty");
-    refuses(vocab_json_parse, "{\"a\": \"0\"}", "x: token 'a' has no whole number for an id");
-    refuses(vocab_json_parse, "{\"a\": 0, \"b\": 0}", "x: id 0 is given to two tokens");
+    refuses(vocab_json_parse, "{\"a\": \"0\"}", "x: token 'a' at byte 1: it has no whole number for an id");
+    refuses(vocab_json_parse, "{\"a\": 0, \"b\": 0}", "x: token 'b' at byte 9: id 0 is given to two tokens");
     refuses(vocab_json_parse, "{\"a\": 0, \"b\": 2}", "x: id 1 has no token");
-    refuses(vocab_json_parse, "{\"a\": -1}", "x: token id -1 is not below");
-    refuses(vocab_json_parse, "{\"a\": 99999999999}", "x: token id 99999999999 is not below");
-    refuses(vocab_json_parse, "{\"a b\": 0}", "x: token 'a b' has a character that stands for no");
+    refuses(vocab_json_parse, "{\"a\": -1}", "x: token 'a' at byte 1: token id -1 is not below");
+    refuses(vocab_json_parse, "{\"a\": 99999999999}", "x: token 'a' at byte 1: token id 99999999999 is");
+    refuses(vocab_json_parse, "{\"a b\": 0}", "x: token 'a b' at byte 1: it has a character that stands for no");
 }
 
 static int parse_with_merges(struct vocabulary *v, const char *text, size_t n, const char *name)
@@ -109,6 +109,18 @@ Test(files, tokenizer_json_that_is_not_supported)
 {
     static const char *const cases[][2] = {
         { "{}", "x: no model" },
+        { "{\"model\":{\"vocab\":{\"a\":0},\n\"merges\":[\"a b\"]},\"x\":tru}",
+          "x: bad JSON at byte 52 (line 2)" },
+        { "{\"merges\":1,\"model\":{\"merges\":[],\"vocab\":{\"a\":0 \"b\":1}}}",
+          "x: model.vocab: bad JSON at byte 48 (line 1): ',' expected" },
+        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"\\ud800\"]}}",
+          "x: model.merges: item 0 at byte 36: bad JSON at byte 37 (line 1): no escape" },
+        { "{\"model\":{\"vocab\":{\"a\":0}",
+          "x: bad JSON at byte 25 (line 1): ',' expected" },
+        { "{\"model\":{\"vocab\":{\"a\":0,\"\xFF\":1}}}",
+          "x: bad JSON at byte 26 (line 1): not UTF-8" },
+        { "{\"model\":{\"vocab\":{},\"vocab\":{\"a\":0}}}",
+          "x: bad JSON at byte 28 (line 1): duplicate" },
         { "{\"model\":{\"type\":\"Unigram\"}}", "x: model 'Unigram' is not supported" },
         { FILE_OF("{\"type\":\"UnicodeScripts\"}", MODEL, ""),
           "x: pre_tokenizer 'UnicodeScripts' is not supported" },
@@ -150,15 +162,15 @@ Test(files, tokenizer_json_that_is_not_supported)
         { FILE_OF(BYTE_LEVEL, "{\"end_of_word_suffix\":\"</w>\"}", ""),
           "x: model.end_of_word_suffix is not supported" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"b\":1},\"merges\":[[\"a\",\"b\"]]}", ""),
-          "x: model.merges: item 0: 'a' and 'b' merge to what is no token" },
+          "x: model.merges: item 0 at byte 104: 'a' and 'b' merge to what is no token" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":[\"a\"]}", ""),
-          "x: model.merges: item 0 is not a pair of tokens" },
-        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":[[\"a\",\"b\",\"c\"]]}", ""),
-          "x: model.merges: item 0 is not a pair of tokens" },
+          "x: model.merges: item 0 at byte 98: not a pair of tokens" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"aa\":1},\"merges\":[[\"a\",\"a\",\"c\"]]}", ""),
+          "x: model.merges: item 0 at byte 105: not a pair of tokens" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":{}}", ""),
           "x: model.merges is no array" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}", ""),
-          "x: model.vocab: 'b': id 0 is given to two tokens" },
+          "x: model.vocab: token 'b' at byte 87: id 0 is given to two tokens" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":[],\"unk_token\":\"u\"}", ""),
           "x: model.unk_token 'u' is no token of the model" },
         { FILE_OF(BYTE_LEVEL,
@@ -173,7 +185,7 @@ Test(files, tokenizer_json_that_is_not_supported)
         { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":4,\"content\":\"x\"}]"),
           "x: id 3 has no token" },
         { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":3,\"content\":\"ab\"}]"),
-          "x: model.vocab: 'ab' has id 2, as an added token 3" },
+          "x: model.vocab: token 'ab' at byte 106: it has id 2, as an added token 3" },
         { FILE_OF(BYTE_LEVEL, MODEL,
                   ",\"added_tokens\":[{\"id\":3,\"content\":\"x\"},{\"id\":4,\"content\":\"x\"}]"),
           "x: added_tokens: 'x' is there twice" },
