@@ -206,7 +206,7 @@ static int check_shape(const struct safetensors *file, const struct safetensor *
 }
 
 /* What is in the files and not in the table: a copy of what is tied, or passed over. */
-static int check_extra(const struct model *m, const struct safetensors_set *set,
+static int check_extra(const struct model *m, const struct weights *set,
                        const struct safetensors *file, const struct safetensor *t)
 {
     const char *tied = folder_names_tied_to(m, t->name);
@@ -217,14 +217,13 @@ static int check_extra(const struct model *m, const struct safetensors_set *set,
     }
     const struct safetensors *other;
     const struct safetensor *first = folder_names_find(m, set, tied, &other);
-    if (first && first->bytes == t->bytes &&
-        !memcmp(other->map.data + first->offset, file->map.data + t->offset, t->bytes))
+    if (first && safetensors_same(other, first, file, t))
         return 0;
     return err_set("%s: tensor '%s' differs from %s; untied decoders are unsupported", file->path,
                    t->name, tied);
 }
 
-static int check_extras(const struct model *m, const struct safetensors_set *set)
+static int check_extras(const struct model *m, const struct weights *set)
 {
     for (size_t f = 0; f < set->count; f++) {
         const struct safetensors *file = &set->files[f];
@@ -252,7 +251,7 @@ struct absent {
 };
 
 /* The files hold the table's tensors in their shapes, and no others. */
-static int check_tensors(const struct model *m, const struct safetensors_set *set,
+static int check_tensors(const struct model *m, const struct weights *set,
                          const struct absent *a)
 {
     const struct safetensors *file;
@@ -288,7 +287,7 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
     return failed;
 }
 
-static int read_blocks(const struct model *m, float **blocks, const struct safetensors_set *set,
+static int read_blocks(const struct model *m, float **blocks, const struct weights *set,
                        struct absent *a)
 {
     for (size_t i = 0; i < m->tensors.count; i++) {
@@ -310,8 +309,8 @@ static int read_blocks(const struct model *m, float **blocks, const struct safet
 static int load_weights(struct model *m, struct ops *o, float ***blocks, const char *dir,
                         struct absent *a)
 {
-    struct safetensors_set set;
-    if (safetensors_open_folder(&set, dir) < 0)
+    struct weights set;
+    if (weights_open(&set, dir) < 0)
         return -1;
     int failed = check_tensors(m, &set, a);
     if (failed == 0) {
@@ -322,7 +321,7 @@ static int load_weights(struct model *m, struct ops *o, float ***blocks, const c
             *blocks = NULL;
         }
     }
-    safetensors_close_set(&set);
+    weights_close(&set);
     return failed;
 }
 

@@ -1,6 +1,6 @@
 /*
- * folder.h - model folders as Hugging Face has them: config.json, model.safetensors (or its
- * split form with model.safetensors.index.json) and the tokenizer's files.
+ * folder.h - model folders as Hugging Face has them: config.json, model.safetensors (or what else
+ * weights.h finds) and the tokenizer's files.
  */
 #ifndef TEXTMILL_FOLDER_H
 #define TEXTMILL_FOLDER_H

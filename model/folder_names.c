@@ -45,16 +45,16 @@ static int respell(char out[SPELLED], const char *name, int from, int to)
 
 /* With and without the prefix. */
 static const struct safetensor *find_either(const struct model *m,
-                                            const struct safetensors_set *set, const char *bare,
+                                            const struct weights *set, const char *bare,
                                             const struct safetensors **file)
 {
-    const struct safetensor *t = safetensors_find_in(set, bare, file);
+    const struct safetensor *t = weights_find(set, bare, file);
     char prefixed[PREFIXED];
     snprintf(prefixed, sizeof prefixed, "%s%s", folder_names_prefix(m), bare);
-    return t ? t : safetensors_find_in(set, prefixed, file);
+    return t ? t : weights_find(set, prefixed, file);
 }
 
-const struct safetensor *folder_names_find(const struct model *m, const struct safetensors_set *set,
+const struct safetensor *folder_names_find(const struct model *m, const struct weights *set,
                                     const char *name, const struct safetensors **file)
 {
     const char *bare = without_prefix(m, name);

@@ -10,14 +10,14 @@
 #define TEXTMILL_FOLDER_NAMES_H
 
 #include "model/model.h"
-#include "model/safetensors.h"
+#include "model/weights.h"
 
 /* "transformer." or "bert.". */
 const char *folder_names_prefix(const struct model *m);
 
 /* The tensor of the files that the table calls `name`, however they spell it; NULL: none. *file is
  * where it was found. */
-const struct safetensor *folder_names_find(const struct model *m, const struct safetensors_set *set,
+const struct safetensor *folder_names_find(const struct model *m, const struct weights *set,
                                     const char *name, const struct safetensors **file);
 
 /* The row of the table that a file calls `name`; NULL: none. */

@@ -159,25 +159,38 @@ static void free_tensors(struct safetensors *s)
     *s = (struct safetensors){ 0 };
 }
 
-int safetensors_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name)
+int safetensors_parse_by(struct safetensors *s, const void *bytes, uint64_t n, const char *name,
+                         int (*read)(struct safetensors *s))
 {
     *s = (struct safetensors){ .path = mem_strdup(name), .map = { bytes, n } };
-    if (read_map(s) == 0)
+    if (read(s) == 0)
         return 0;
     free_tensors(s);
     return -1;
 }
 
-int safetensors_open(struct safetensors *s, const char *path)
+int safetensors_open_by(struct safetensors *s, const char *path,
+                        int (*read)(struct safetensors *s))
 {
     struct file_map map;
     *s = (struct safetensors){ 0 };
     if (file_map(&map, path) < 0)
         return -1;
-    if (safetensors_parse(s, map.data, map.bytes, path) == 0)
+    if (file_check_pointer(path, map.data, map.bytes) == 0 &&
+        safetensors_parse_by(s, map.data, map.bytes, path, read) == 0)
         return 0;
     file_unmap(&map);
     return -1;
+}
+
+int safetensors_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name)
+{
+    return safetensors_parse_by(s, bytes, n, name, read_map);
+}
+
+int safetensors_open(struct safetensors *s, const char *path)
+{
+    return safetensors_open_by(s, path, read_map);
 }
 
 void safetensors_close(struct safetensors *s)
@@ -215,9 +228,47 @@ static float from_half(uint32_t h)
     return from_bits(sign | (exponent + 112) << 23 | m << 13);
 }
 
-int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out)
+/* The tensor's bytes in the order of its shape: in the file, or, if it is a view that leaves the order
+ * or places out, in *copy, which is the caller's to free. */
+static const unsigned char *bytes_of(const struct safetensors *s, const struct safetensor *t,
+                                     unsigned char **copy)
 {
-    const unsigned char *p = s->map.data + t->offset;
+    const unsigned char *from = s->map.data + t->offset;
+    *copy = NULL;
+    if (!t->strided)
+        return from;
+    size_t width = t->bytes / (uint64_t)t->elements;
+    unsigned char *to = *copy = mem_alloc(t->bytes);
+    int64_t at[SAFETENSORS_RANK] = { 0 }, element = 0;
+    for (int64_t i = 0; i < t->elements; i++, to += width) {
+        memcpy(to, from + (size_t)element * width, width);
+        for (int d = t->rank; d-- > 0;) { /* to the next place; behind a dimension's end back to its begin */
+            element += t->stride[d];
+            if (++at[d] < t->shape[d])
+                break;
+            element -= at[d] * t->stride[d];
+            at[d] = 0;
+        }
+    }
+    return *copy;
+}
+
+int safetensors_same(const struct safetensors *s, const struct safetensor *t,
+                     const struct safetensors *other_s, const struct safetensor *other)
+{
+    if (t->bytes != other->bytes)
+        return 0;
+    unsigned char *copy, *other_copy;
+    const unsigned char *a = bytes_of(s, t, &copy), *b = bytes_of(other_s, other, &other_copy);
+    int same = !memcmp(a, b, t->bytes);
+    free(copy);
+    free(other_copy);
+    return same;
+}
+
+static int to_floats(float *out, const struct safetensor *t, const unsigned char *p,
+                     const char *path)
+{
     if (!strcmp(t->dtype, "F32")) {
         for (int64_t i = 0; i < t->elements; i++, p += 4)
             out[i] = from_bits((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
@@ -229,123 +280,19 @@ int safetensors_read(const struct safetensors *s, const struct safetensor *t, fl
         for (int64_t i = 0; i < t->elements; i++, p += 2)
             out[i] = from_half((uint32_t)p[0] | (uint32_t)p[1] << 8);
     } else {
-        return err_set("%s: tensor '%s' is %s; only F32, F16 and BF16 are read", s->path, t->name,
+        return err_set("%s: tensor '%s' is %s; only F32, F16 and BF16 are read", path, t->name,
                        t->dtype);
     }
     return 0;
 }
 
-/* ---- a folder ----------------------------------------------------------------------------- */
-
-/* The file of that name, opened when it is met for the first time. Its index, or -1. */
-static int file_of(struct safetensors_set *set, const char *dir, const char *name)
+int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out)
 {
-    struct buf path = BUF_INIT;
-    file_join(&path, dir, name);
-    int found = -1;
-    for (size_t i = 0; i < set->count && found < 0; i++)
-        if (!strcmp(set->files[i].path, path.data))
-            found = (int)i;
-    if (found < 0) {
-        struct safetensors s;
-        if (safetensors_open(&s, path.data) == 0) {
-            mem_grow(set->files, set->cap, set->count + 1);
-            found = (int)set->count;
-            set->files[set->count++] = s;
-        }
-    }
-    buf_release(&path);
-    return found;
-}
-
-/* Every tensor of the index is in the file that it names, and the files hold no other. */
-static int open_index(struct safetensors_set *set, const char *dir, const char *index_path,
-                      const struct js *map)
-{
-    if (!js_is_object(map))
-        return err_set("%s: bad index: no weight_map", index_path);
-    for (void *it = js_first(map); it; it = js_next(map, it)) {
-        const char *tensor = js_key(it, NULL), *name = js_text(js_value(it), NULL);
-        if (!name || !*name || strchr(name, '/'))
-            return err_set("%s: bad file name of tensor '%s'", index_path, tensor);
-        int file = file_of(set, dir, name);
-        if (file < 0)
-            return -1;
-        if (!safetensors_find(&set->files[file], tensor))
-            return err_set("%s: no tensor '%s', which the index places there",
-                           set->files[file].path, tensor);
-    }
-    size_t tensors = 0;
-    for (size_t i = 0; i < set->count; i++)
-        tensors += set->files[i].count;
-    if (tensors != js_count(map))
-        return err_set("%s: bad index: the files hold %zu tensors, it lists %zu", index_path,
-                       tensors, js_count(map));
-    return 0;
-}
-
-/* What stands there instead is named, with the way out. */
-static int no_weights(const char *dir)
-{
-    static const char *const others[] = { "pytorch_model.bin", "pytorch_model.bin.index.json",
-                                          "tf_model.h5", "flax_model.msgpack",
-                                          "bert_model.ckpt.index", "model.ckpt.index" };
-    struct buf path = BUF_INIT;
-    const char *other = NULL;
-    for (size_t i = 0; i < sizeof others / sizeof *others && !other; i++) {
-        file_join(&path, dir, others[i]);
-        other = file_exists(path.data) ? others[i] : NULL;
-    }
-    buf_release(&path);
-    if (other)
-        return err_set("no model.safetensors in '%s', only %s: transformers makes the one of the "
-                       "other (from_pretrained, then save_pretrained)", dir, other);
-    return err_set("no model.safetensors and no model.safetensors.index.json in '%s'", dir);
-}
-
-int safetensors_open_folder(struct safetensors_set *set, const char *dir)
-{
-    *set = (struct safetensors_set){ 0 };
-    struct buf path = BUF_INIT;
-    int failed;
-    file_join(&path, dir, "model.safetensors");
-    if (file_exists(path.data)) {
-        failed = file_of(set, dir, "model.safetensors") < 0;
-    } else {
-        file_join(&path, dir, "model.safetensors.index.json");
-        struct js *root = NULL;
-        if (file_exists(path.data))
-            root = js_load(path.data);
-        else
-            no_weights(dir);
-        failed = !root || open_index(set, dir, path.data, js_get(root, "weight_map")) < 0;
-        js_free(root);
-    }
-    buf_release(&path);
-    if (failed)
-        safetensors_close_set(set);
-    return failed ? -1 : 0;
-}
-
-void safetensors_close_set(struct safetensors_set *set)
-{
-    for (size_t i = 0; i < set->count; i++)
-        safetensors_close(&set->files[i]);
-    free(set->files);
-    *set = (struct safetensors_set){ 0 };
-}
-
-const struct safetensor *safetensors_find_in(const struct safetensors_set *set, const char *name,
-                                             const struct safetensors **file)
-{
-    for (size_t i = 0; i < set->count; i++) {
-        const struct safetensor *t = safetensors_find(&set->files[i], name);
-        if (t) {
-            *file = &set->files[i];
-            return t;
-        }
-    }
-    return NULL;
+    unsigned char *copy;
+    const unsigned char *p = bytes_of(s, t, &copy);
+    int failed = to_floats(out, t, p, s->path);
+    free(copy);
+    return failed;
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */

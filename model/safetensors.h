@@ -7,8 +7,7 @@
  *      "wte.weight":{"dtype":"F32","shape":[50257,768],"data_offsets":[0,154389504]}, ...}
  *
  * Offsets count from the end of the header. The tensors must cover the data exactly: no hole, no
- * overlap, nothing behind the last. A model too large for one file is split, and
- * model.safetensors.index.json says which file holds which tensor. Format:
+ * overlap, nothing behind the last. Format:
  * https://github.com/huggingface/safetensors. Checked by tests/unit/test_safetensors.c,
  * tests/fuzz/safetensors.c and tests/peers/model.py.
  */
@@ -28,7 +27,9 @@ struct safetensor {
     int rank;
     int64_t shape[SAFETENSORS_RANK];
     int64_t elements;
-    uint64_t offset, bytes; /* in the file */
+    uint64_t offset, bytes; /* in the file; of a strided one, bytes are of its elements alone */
+    int strided;            /* 1: the numbers stand by the strides, in elements (torch.h) */
+    int64_t stride[SAFETENSORS_RANK];
 };
 
 /* ---- one file ---------------------------------------------------------------------------- */
@@ -36,7 +37,7 @@ struct safetensor {
 struct safetensors {
     char *path;
     struct file_map map;
-    struct safetensor *tensors; /* by offset */
+    struct safetensor *tensors; /* by offset; torch's by name */
     size_t count, cap;
 };
 
@@ -44,6 +45,10 @@ struct safetensors {
 int safetensors_open(struct safetensors *s, const char *path);
 /* The same for bytes in memory (borrowed), which `name` stands for in errors. */
 int safetensors_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name);
+/* Both by another reader, which fills in the tensors from path and map. */
+int safetensors_open_by(struct safetensors *s, const char *path, int (*read)(struct safetensors *s));
+int safetensors_parse_by(struct safetensors *s, const void *bytes, uint64_t n, const char *name,
+                         int (*read)(struct safetensors *s));
 void safetensors_close(struct safetensors *s);
 
 const struct safetensor *safetensors_find(const struct safetensors *s, const char *name);
@@ -51,19 +56,9 @@ const struct safetensor *safetensors_find(const struct safetensors *s, const cha
 /* out[elements] from F32, F16 or BF16. -1 with an error when it is of another type. */
 int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out);
 
-/* ---- a folder: model.safetensors, or the files of its index ------------------------------ */
-
-struct safetensors_set {
-    struct safetensors *files;
-    size_t count, cap;
-};
-
-int safetensors_open_folder(struct safetensors_set *set, const char *dir);
-void safetensors_close_set(struct safetensors_set *set);
-
-/* Looks in all files; *file is where it was found. */
-const struct safetensor *safetensors_find_in(const struct safetensors_set *set, const char *name,
-                                             const struct safetensors **file);
+/* 1 when two tensors have the same bytes. */
+int safetensors_same(const struct safetensors *s, const struct safetensor *t,
+                     const struct safetensors *other_s, const struct safetensor *other);
 
 /* ---- writing ----------------------------------------------------------------------------- */
 

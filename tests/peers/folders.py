@@ -1,6 +1,6 @@
 """Model folders in all the forms that Hugging Face's have had: each architecture over BERT and GPT-2, old
-names of norms, with and without prefix and buffers, split, f16 and bf16, tied copies written out. What
-loads gives the hidden states that transformers computes; what does not says why, by name."""
+names of norms, with and without prefix and buffers, split, f16 and bf16, tied copies written out, as safetensors
+and as torch.save writes them. What loads gives the hidden states that transformers computes; what does not says why, by name."""
 import json
 import os
 import struct
@@ -190,14 +190,64 @@ def forms_of_gpt(program, work):
     close("GPT-2 without model_type", gpt_logits(program, folder), want)
 
 
+def pickled(folder, tensors, shards=1):
+    """The folder with its weights as torch.save writes them, in one file or several with an index."""
+    for name in os.listdir(folder):
+        if name.startswith(("model.safetensors", "pytorch_model")):
+            os.remove(os.path.join(folder, name))
+    if shards == 1:
+        return torch.save(tensors, os.path.join(folder, "pytorch_model.bin"))
+    where = {name: f"pytorch_model-{i % shards + 1:05}-of-{shards:05}.bin" for i, name in enumerate(tensors)}
+    for file in set(where.values()):
+        torch.save({name: t for name, t in tensors.items() if where[name] == file}, os.path.join(folder, file))
+    with open(os.path.join(folder, "pytorch_model.bin.index.json"), "w") as f:
+        json.dump({"metadata": {"total_size": 0}, "weight_map": where}, f)
+
+
+def transposed(tensors):
+    """The same values in columns, as models that were converted from TensorFlow have them."""
+    return {name: t.t().contiguous().t() if t.dim() == 2 else t for name, t in tensors.items()}
+
+
+def one_storage(tensors):
+    """All of them views of one storage, behind one another."""
+    flat, at, out = torch.cat([t.flatten() for t in tensors.values()]), 0, {}
+    for name, t in tensors.items():
+        out[name] = flat[at:at + t.numel()].view(t.shape)
+        at += t.numel()
+    return out
+
+
+def pickles(program, work, name, make, kind, ours):
+    """Weights as torch.save writes them: states of modules, with their versions and what is tied sharing a storage,
+    dictionaries, parameters; f32, f16 and bf16; split; in columns; in one storage."""
+    folder = os.path.join(work, "pickled")
+    for dtype in torch.float32, torch.float16, torch.bfloat16:
+        model = make(name).to(dtype)
+        model.save_pretrained(folder)
+        state, want = model.state_dict(), None
+        forms = [("a module's state", state), ("parameters", dict(model.named_parameters())),
+                 ("columns", transposed(state)), ("one storage", one_storage(state)), ("shards", state)]
+        for what, tensors in forms:
+            pickled(folder, tensors, 3 if what == "shards" else 1)
+            got = ours(program, folder)
+            want = theirs(model.float(), kind) if want is None else want
+            close(f"{name} pickled, {dtype}, {what}", got, want)
+            model.to(dtype)
+
+
 def no_safetensors(bert, gpt, work):
     for program, run, make in (bert, bert_states, random_bert("BertModel")), (gpt, gpt_logits, random_gpt("GPT2Model")):
-        folder = os.path.join(work, "pickled")
+        folder = os.path.join(work, "none-" + os.path.basename(program))
         make.save_pretrained(folder)
         path = os.path.join(folder, "model.safetensors")
-        torch.save(load_file(path), os.path.join(folder, "pytorch_model.bin"))
-        os.remove(path)
-        refused("pytorch_model.bin", ["pytorch_model.bin", "save_pretrained"], run, program, folder)
+        os.rename(path, os.path.join(folder, "tf_model.h5"))
+        refused("tf_model.h5", ["tf_model.h5", "save_pretrained"], run, program, folder)
+        pickle = os.path.join(folder, "pytorch_model.bin")
+        torch.save(make.state_dict(), pickle, _use_new_zipfile_serialization=False)
+        refused("torch before 1.6", ["pytorch_model.bin", "before 1.6"], run, program, folder)
+        torch.save(make, pickle)
+        refused("a module", ["pytorch_model/data.pkl: byte ", "refers to 'transformers."], run, program, folder)
         with open(path, "wb") as f:
             f.write(struct.pack("<Q", 4) + b"{}  ")
         refused("an empty file", ["no tensor '"], run, program, folder)
@@ -211,4 +261,6 @@ with tempfile.TemporaryDirectory() as scratch:
     every_precision(gpt, scratch, "GPT2LMHeadModel", random_gpt, GPT2Model, gpt_logits)
     forms_of_bert(bert, scratch)
     forms_of_gpt(gpt, scratch)
+    pickles(bert, scratch, "BertForPreTraining", random_bert, BertModel, bert_states)
+    pickles(gpt, scratch, "GPT2LMHeadModel", random_gpt, GPT2Model, gpt_logits)
     no_safetensors(bert, gpt, scratch)

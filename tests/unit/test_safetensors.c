@@ -9,7 +9,7 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "model/safetensors.h"
+#include "model/weights.h"
 
 /* A file of this header and `data` bytes 0, 1, 2, ... behind it. */
 static struct buf file_of(const char *header, int data)
@@ -214,28 +214,28 @@ static const char two[] = "{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets
 
 static void folder_refused(const char *index, const char *words)
 {
-    struct safetensors_set set;
+    struct weights set;
     write_index(index);
-    cr_assert_eq(safetensors_open_folder(&set, dir), -1, "accepted: %s", index);
+    cr_assert_eq(weights_open(&set, dir), -1, "accepted: %s", index);
     cr_assert(strstr(err_get(), words), "%s", err_get());
 }
 
 Test(safetensors, split_files, .init = make_dir, .fini = remove_dir)
 {
-    struct safetensors_set set;
+    struct weights set;
     const struct safetensors *file;
-    cr_assert_eq(safetensors_open_folder(&set, dir), -1);
+    cr_assert_eq(weights_open(&set, dir), -1);
     cr_assert(strstr(err_get(), "no model.safetensors"), "%s", err_get());
     write_file("1.safetensors", one, 1);
     write_file("2.safetensors", two, 1);
     write_index("{\"weight_map\":{\"b\":\"2.safetensors\",\"a\":\"1.safetensors\"}}");
-    cr_assert_eq(safetensors_open_folder(&set, dir), 0, "%s", err_get());
+    cr_assert_eq(weights_open(&set, dir), 0, "%s", err_get());
     cr_assert_eq(set.count, 2);
-    cr_assert_not_null(safetensors_find_in(&set, "a", &file));
+    cr_assert_not_null(weights_find(&set, "a", &file));
     cr_assert(strstr(file->path, "1.safetensors"));
-    cr_assert_not_null(safetensors_find_in(&set, "b", &file));
-    cr_assert_null(safetensors_find_in(&set, "c", &file));
-    safetensors_close_set(&set);
+    cr_assert_not_null(weights_find(&set, "b", &file));
+    cr_assert_null(weights_find(&set, "c", &file));
+    weights_close(&set);
     folder_refused("{}", "no weight_map");
     folder_refused("{\"weight_map\":{\"a\":\"2.safetensors\"}}", "no tensor 'a'");
     folder_refused("{\"weight_map\":{\"a\":\"3.safetensors\"}}", "3.safetensors");
@@ -246,7 +246,7 @@ Test(safetensors, split_files, .init = make_dir, .fini = remove_dir)
                "\"c\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", 2);
     folder_refused("{\"weight_map\":{\"a\":\"3.safetensors\"}}", "hold 2 tensors, it lists 1");
     write_file("model.safetensors", two, 1); /* goes before the index */
-    cr_assert_eq(safetensors_open_folder(&set, dir), 0, "%s", err_get());
+    cr_assert_eq(weights_open(&set, dir), 0, "%s", err_get());
     cr_assert_eq(set.count, 1);
-    safetensors_close_set(&set);
+    weights_close(&set);
 }

@@ -1,0 +1,217 @@
+#include "model/zip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+enum { LOCAL = 0x04034b50, ENTRY = 0x02014b50, END = 0x06054b50, END64 = 0x06064b50,
+       LOCATOR = 0x07064b50 };
+enum { LOCAL_BYTES = 30, ENTRY_BYTES = 46, END_BYTES = 22, END64_BYTES = 56, LOCATOR_BYTES = 20,
+       COMMENT_MAX = 65535, ENCRYPTED = 1, EXTRA_ZIP64 = 1 };
+
+struct archive {
+    const unsigned char *data;
+    uint64_t bytes;
+    const char *name;
+};
+
+static uint64_t number(const unsigned char *p, int bytes)
+{
+    uint64_t x = 0;
+    while (bytes--)
+        x = x << 8 | p[bytes];
+    return x;
+}
+
+/* ---- the directory ------------------------------------------------------------------------------ */
+
+struct directory {
+    uint64_t offset, bytes, entries;
+};
+
+/* The last record, behind which there is only its comment. */
+static int find_end(const struct archive *a, uint64_t *at)
+{
+    uint64_t least = a->bytes > END_BYTES + COMMENT_MAX ? a->bytes - END_BYTES - COMMENT_MAX : 0;
+    for (uint64_t i = a->bytes; i-- > least;) {
+        const unsigned char *p = a->data + i;
+        if (a->bytes - i >= END_BYTES && number(p, 4) == END &&
+            number(p + 20, 2) == a->bytes - i - END_BYTES) {
+            *at = i;
+            return 0;
+        }
+    }
+    return err_set("%s: truncated: no end of a zip archive in its %llu bytes", a->name,
+                   (unsigned long long)a->bytes);
+}
+
+static int find_directory(const struct archive *a, struct directory *d)
+{
+    uint64_t end = 0;
+    if (find_end(a, &end) < 0)
+        return -1;
+    const unsigned char *p = a->data + end;
+    *d = (struct directory){ number(p + 16, 4), number(p + 12, 4), number(p + 10, 2) };
+    if (end >= LOCATOR_BYTES && number(p - LOCATOR_BYTES, 4) == LOCATOR) {
+        uint64_t at = number(p - LOCATOR_BYTES + 8, 8);
+        if (at > end || end - at < END64_BYTES || number(a->data + at, 4) != END64)
+            return err_set("%s: byte %llu: no end of the directory, where one should be", a->name,
+                           (unsigned long long)at);
+        p = a->data + at;
+        *d = (struct directory){ number(p + 48, 8), number(p + 40, 8), number(p + 32, 8) };
+    }
+    if (d->offset > end || d->bytes > end - d->offset || d->entries > d->bytes / ENTRY_BYTES)
+        return err_set("%s: bad directory: %llu entries in %llu bytes from byte %llu on", a->name,
+                       (unsigned long long)d->entries, (unsigned long long)d->bytes,
+                       (unsigned long long)d->offset);
+    return 0;
+}
+
+/* ---- an entry ----------------------------------------------------------------------------------- */
+
+/* Takes the next of the extra field's numbers in the place of one that has no room for it. */
+static void widen(uint64_t *x, const unsigned char **extra, const unsigned char *end)
+{
+    if (*x == UINT32_MAX && end - *extra >= 8) {
+        *x = number(*extra, 8);
+        *extra += 8;
+    }
+}
+
+/* Sizes and offset of an entry, as its extra field zip64 has them if they are large. */
+static void read_large(const unsigned char *extra, size_t n, uint64_t *bytes, uint64_t *packed,
+                       uint64_t *local)
+{
+    const unsigned char *end = extra + n;
+    while (end - extra >= 4) {
+        uint64_t id = number(extra, 2), length = number(extra + 2, 2);
+        extra += 4;
+        if (length > (uint64_t)(end - extra))
+            return;
+        if (id == EXTRA_ZIP64) {
+            const unsigned char *p = extra;
+            widen(bytes, &p, extra + length);
+            widen(packed, &p, extra + length);
+            widen(local, &p, extra + length);
+            return;
+        }
+        extra += length;
+    }
+}
+
+/* Where the entry's bytes begin: behind the header that stands in front of them. */
+static int find_bytes(const struct archive *a, struct zip_entry *e, uint64_t local)
+{
+    if (local > a->bytes || a->bytes - local < LOCAL_BYTES || number(a->data + local, 4) != LOCAL)
+        return err_set("%s: byte %llu: no entry '%s', which the directory places there", a->name,
+                       (unsigned long long)local, e->name);
+    const unsigned char *p = a->data + local;
+    e->offset = local + LOCAL_BYTES + number(p + 26, 2) + number(p + 28, 2);
+    if (e->offset > a->bytes || e->bytes > a->bytes - e->offset)
+        return err_set("%s: truncated: entry '%s' has %llu bytes from byte %llu on, the file %llu",
+                       a->name, e->name, (unsigned long long)e->bytes,
+                       (unsigned long long)e->offset, (unsigned long long)a->bytes);
+    return 0;
+}
+
+/* Reads the directory's entry at *at, and moves *at behind it. */
+static int read_entry(const struct archive *a, struct zip_entry *e, uint64_t *at, uint64_t end)
+{
+    const unsigned char *p = a->data + *at;
+    uint64_t left = end - *at;
+    if (left < ENTRY_BYTES || number(p, 4) != ENTRY)
+        return err_set("%s: byte %llu: no entry of the directory, where one should be", a->name,
+                       (unsigned long long)*at);
+    uint64_t name = number(p + 28, 2), extra = number(p + 30, 2), comment = number(p + 32, 2);
+    if (name + extra + comment > left - ENTRY_BYTES)
+        return err_set("%s: byte %llu: torn entry of the directory", a->name,
+                       (unsigned long long)*at);
+    uint64_t packed = number(p + 20, 4), local = number(p + 42, 4);
+    e->name = mem_strndup((const char *)p + ENTRY_BYTES, name);
+    e->crc = (uint32_t)number(p + 16, 4);
+    e->bytes = number(p + 24, 4);
+    read_large(p + ENTRY_BYTES + name, extra, &e->bytes, &packed, &local);
+    if (number(p + 8, 2) & ENCRYPTED || number(p + 10, 2) || packed != e->bytes)
+        return err_set("%s: byte %llu: entry '%s' is compressed or encrypted", a->name,
+                       (unsigned long long)*at, e->name);
+    *at += ENTRY_BYTES + name + extra + comment;
+    return find_bytes(a, e, local);
+}
+
+int zip_open(struct zip *z, const void *bytes, uint64_t n, const char *name)
+{
+    struct archive a = { bytes, n, name };
+    struct directory d;
+    *z = (struct zip){ 0 };
+    if (find_directory(&a, &d) < 0)
+        return -1;
+    uint64_t at = d.offset;
+    for (uint64_t i = 0; i < d.entries; i++) {
+        mem_grow(z->entries, z->cap, z->count + 1);
+        struct zip_entry *e = &z->entries[z->count++];
+        *e = (struct zip_entry){ 0 };
+        if (read_entry(&a, e, &at, d.offset + d.bytes) < 0) {
+            zip_close(z);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void zip_close(struct zip *z)
+{
+    for (size_t i = 0; i < z->count; i++)
+        free(z->entries[i].name);
+    free(z->entries);
+    *z = (struct zip){ 0 };
+}
+
+const struct zip_entry *zip_find(const struct zip *z, const char *name)
+{
+    for (size_t i = 0; i < z->count; i++)
+        if (!strcmp(z->entries[i].name, name))
+            return &z->entries[i];
+    return NULL;
+}
+
+/* ---- checksums ---------------------------------------------------------------------------------- */
+
+/* CRC-32 (polynomial 0xEDB88320), eight bytes at a time: table[k][b] is the sum of b and k zeros. */
+static void make_tables(uint32_t table[8][256])
+{
+    for (uint32_t b = 0; b < 256; b++) {
+        uint32_t x = b;
+        for (int i = 0; i < 8; i++)
+            x = x >> 1 ^ (x & 1 ? 0xEDB88320 : 0);
+        table[0][b] = x;
+    }
+    for (int k = 1; k < 8; k++)
+        for (int b = 0; b < 256; b++)
+            table[k][b] = table[k - 1][b] >> 8 ^ table[0][table[k - 1][b] & 255];
+}
+
+static uint32_t crc32_of(const unsigned char *p, uint64_t n)
+{
+    uint32_t table[8][256], crc = UINT32_MAX;
+    make_tables(table);
+    for (; n >= 8; n -= 8, p += 8) {
+        crc ^= (uint32_t)number(p, 4);
+        crc = table[7][crc & 255] ^ table[6][crc >> 8 & 255] ^ table[5][crc >> 16 & 255] ^
+              table[4][crc >> 24] ^ table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^
+              table[0][p[7]];
+    }
+    while (n--)
+        crc = crc >> 8 ^ table[0][(crc ^ *p++) & 255];
+    return ~crc;
+}
+
+int zip_check(const struct zip_entry *e, const void *bytes, const char *name)
+{
+    uint32_t crc = crc32_of((const unsigned char *)bytes + e->offset, e->bytes);
+    if (crc == e->crc)
+        return 0;
+    return err_set("%s: entry '%s', from byte %llu on, is damaged: its checksum is %08x and should "
+                   "be %08x", name, e->name, (unsigned long long)e->offset, crc, e->crc);
+}
