@@ -16,8 +16,9 @@ MODE_debug = -O0 -g3
 MODE_asan = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 MODE_tsan = -O1 -g -fsanitize=thread
 MODE_cov = -O0 -g --coverage
+MODE_fuzz = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 MODE_FLAGS = $(MODE_$(MODE))
-$(if $(MODE_FLAGS),,$(error MODE=$(MODE) is none of release debug asan tsan cov))
+$(if $(MODE_FLAGS),,$(error MODE=$(MODE) is none of release debug asan tsan cov fuzz))
 
 CFLAGS ?=
 ALL_CFLAGS = -std=gnu11 $(WARN) $(MODE_FLAGS) -pthread $(CFLAGS)
@@ -125,6 +126,8 @@ $(B)/bin/replay-%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/replay.o $(LIB) |
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -lbz2 -o $@
 check-fuzz: $(FUZZ:%=$(B)/bin/replay-%) ## replay the fuzzing corpora
 	tests/fuzz/run $(B)/bin
+$(B)/bin/fuzz-%: $(B)/obj/tests/fuzz/%.o $(LIB) | $(B)/bin
+	$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer $^ $(LIBS) -lbz2 -o $@
 FUZZ_SECONDS ?= 60
 fuzz: ## fuzz every parser with libFuzzer (needs clang), FUZZ_SECONDS each
 	tests/fuzz/fuzz $(FUZZ_SECONDS) $(FUZZ)
