@@ -35,6 +35,7 @@ enum { SPINS = 20000 }; /* about 100 microseconds before a waiter sleeps */
 
 struct pool {
     int threads;
+    int spins; /* SPINS; 0 where there are fewer processors: who spins keeps others from working */
     pthread_t *ids;
     void (*fn)(void *ctx, int thread);
     void *ctx;
@@ -60,7 +61,7 @@ static void cpu_relax(void)
 
 static unsigned await_round(struct pool *p, unsigned seen)
 {
-    for (int i = 0; i < SPINS; i++) {
+    for (int i = 0; i < p->spins; i++) {
         unsigned now = atomic_load_explicit(&p->round, memory_order_acquire);
         if (now != seen)
             return now;
@@ -93,6 +94,7 @@ struct pool *pool_new(int threads)
 {
     struct pool *p = mem_zalloc(1, sizeof *p);
     p->threads = threads < 1 ? 1 : threads;
+    p->spins = p->threads <= pool_cpus() ? SPINS : 0;
     p->ids = mem_zalloc((size_t)p->threads, sizeof *p->ids);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
@@ -140,10 +142,10 @@ void pool_run(struct pool *p, void (*fn)(void *ctx, int thread), void *ctx)
     begin_round(p);
     fn(ctx, 0);
     for (int spins = 0; atomic_load_explicit(&p->running, memory_order_acquire); spins++) {
-        if (spins < SPINS)
+        if (spins < p->spins)
             cpu_relax();
         else
-            sched_yield(); /* more threads than processors: let the others finish */
+            sched_yield(); /* the others may wait for this processor */
     }
 }
 

@@ -11,7 +11,8 @@
 /* ---- pool: the same function on every thread ------------------------------------------------ */
 
 /* The caller is thread 0; the others wait, at first spinning (a kernel's next loop comes within
- * microseconds), then asleep. One caller at a time. */
+ * microseconds), then asleep; with fewer processors than threads asleep at once. One caller at a
+ * time. */
 struct pool;
 
 struct pool *pool_new(int threads); /* threads >= 1 */
