@@ -133,10 +133,13 @@ static int read_end_mark(struct document_reader *r, const char *line, size_t len
     memcpy(text, line + strlen(END), n);
     text[n] = '\0';
     uint64_t promised = 0;
-    if (sscanf(text, "%" SCNu64 " -->", &promised) != 1 || promised != r->documents)
-        return err_set("%s: end mark at byte %" PRIu64 " promises %s documents, %" PRIu64
+    if (sscanf(text, "%" SCNu64 " -->", &promised) != 1)
+        return err_set("%s: end mark at byte %" PRIu64 " is malformed", r->in->path,
+                       r->in->offset - len - 1);
+    if (promised != r->documents)
+        return err_set("%s: end mark at byte %" PRIu64 " promises %" PRIu64 " documents, %" PRIu64
                        " were read",
-                       r->in->path, r->in->offset - len - 1, text, r->documents);
+                       r->in->path, r->in->offset - len - 1, promised, r->documents);
     r->promised = 0;
     return 0;
 }
@@ -184,7 +187,7 @@ int document_read(struct document_reader *r, struct document *d)
             r->documents++;
             return 1;
         }
-        if (n < 2 && (n == 1 ? !len : 1))
+        if (n == 0 || (n == 1 && !len))
             continue; /* the title and the blank line after it */
         add_unescaped(&d->text, line, len);
         buf_addc(&d->text, '\n');

@@ -4,23 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local char text[1024];
-static _Thread_local int usage;
+static _Thread_local struct err last;
 
-static void set(const char *format, va_list args)
+static void set(int usage, const char *format, va_list args)
 {
-    char line[sizeof text]; /* the arguments may point into `text` */
-    vsnprintf(line, sizeof line, format, args);
-    memcpy(text, line, sizeof text);
+    struct err now = { .usage = usage }; /* the arguments may point into `last` */
+    vsnprintf(now.text, sizeof now.text, format, args);
+    last = now;
 }
 
 int err_set(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    set(format, args);
+    set(0, format, args);
     va_end(args);
-    usage = 0;
     return -1;
 }
 
@@ -28,31 +26,41 @@ int err_usage(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    set(format, args);
+    set(1, format, args);
     va_end(args);
-    usage = 1;
     return -1;
 }
 
 int err_in(const char *format, ...)
 {
-    char context[sizeof text / 2], before[sizeof text];
+    struct err before = last, now = { .usage = last.usage };
     va_list args;
     va_start(args, format);
-    vsnprintf(context, sizeof context, format, args);
+    vsnprintf(now.text, sizeof now.text / 2, format, args);
     va_end(args);
-    memcpy(before, text, sizeof text);
-    if (snprintf(text, sizeof text, "%s: ", context) >= 0)
-        strncat(text, before, sizeof text - strlen(text) - 1);
+    size_t n = strlen(now.text);
+    snprintf(now.text + n, sizeof now.text - n, ": %s", before.text);
+    last = now;
     return -1;
 }
 
 const char *err_get(void)
 {
-    return text;
+    return last.text;
 }
 
 int err_is_usage(void)
 {
-    return usage;
+    return last.usage;
+}
+
+struct err err_keep(void)
+{
+    return last;
+}
+
+int err_restore(const struct err *why)
+{
+    last = *why;
+    return -1;
 }

@@ -26,4 +26,17 @@ int err_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* 1 when the thread's last error came from err_usage. */
 int err_is_usage(void);
 
+/* What failed first is what to say, though clearing up after it may fail too:
+ *
+ *     struct err why = err_keep();
+ *     ... clear up ...
+ *     return err_restore(&why);
+ */
+struct err {
+    char text[1024];
+    int usage;
+};
+struct err err_keep(void);
+int err_restore(const struct err *why); /* Returns -1, always. */
+
 #endif

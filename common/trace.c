@@ -1,5 +1,4 @@
 #define _GNU_SOURCE /* gettid */
-
 #include "common/trace.h"
 
 #include <inttypes.h>
@@ -62,10 +61,7 @@ static void add_event(const struct trace_span *s, double seconds)
         trace.dropped++;
         return;
     }
-    if (trace.count == trace.cap) {
-        trace.cap = trace.cap ? 2 * trace.cap : 1024;
-        trace.events = mem_resize(trace.events, trace.cap, sizeof *trace.events);
-    }
+    mem_grow(trace.events, trace.cap, trace.count + 1);
     trace.events[trace.count++] = (struct event){ s->name, s->kind, s->number, s->began, seconds,
                                                   s->flops, s->bytes, (int)gettid() };
 }

@@ -1,6 +1,5 @@
 #include "common/yaml.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -19,7 +18,7 @@ struct walk {
     int depth;
 };
 
-static struct yaml_item *find(struct yaml *y, const char *key)
+static struct yaml_item *find(const struct yaml *y, const char *key)
 {
     for (size_t i = 0; i < y->count; i++)
         if (!strcmp(y->items[i].key, key))
@@ -184,6 +183,6 @@ void yaml_release(struct yaml *y)
 
 const char *yaml_get(const struct yaml *y, const char *key)
 {
-    struct yaml_item *item = find((struct yaml *)(uintptr_t)y, key);
+    const struct yaml_item *item = find(y, key);
     return item ? item->value : NULL;
 }

@@ -215,7 +215,7 @@ static int open_file(struct dataset *d, const char *path)
 static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
 {
     struct buf path = BUF_INIT;
-    int result = 0;
+    int result = manifest_check_names(m, dir, files);
     for (size_t i = 0; i < m->count && !result; i++) {
         uint64_t bytes;
         file_join(&path, dir, m->shards[i].name);
@@ -224,9 +224,6 @@ static int check_listed(const struct manifest *m, const char *dir, const struct 
             result = err_set("%s: %llu bytes, its manifest says %llu", path.data, (ull)bytes,
                              (ull)m->shards[i].bytes);
     }
-    for (size_t i = 0; i < files->count && !result; i++)
-        if (!manifest_find(m, files->names[i]))
-            result = err_set("%s/%s: not in the folder's manifest", dir, files->names[i]);
     buf_release(&path);
     return result;
 }

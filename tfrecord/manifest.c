@@ -94,6 +94,22 @@ const struct manifest_shard *manifest_find(const struct manifest *m, const char 
     return NULL;
 }
 
+int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files)
+{
+    struct buf path = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < m->count && !result; i++) {
+        file_join(&path, dir, m->shards[i].name);
+        if (!file_exists(path.data))
+            result = err_set("%s: missing, but its manifest lists it", path.data);
+    }
+    for (size_t i = 0; i < files->count && !result; i++)
+        if (!manifest_find(m, files->names[i]))
+            result = err_set("%s/%s: not in the folder's manifest", dir, files->names[i]);
+    buf_release(&path);
+    return result;
+}
+
 /* ---- writing ------------------------------------------------------------------------------ */
 
 int shard_open(struct shard *s, const char *dir, const char *name)

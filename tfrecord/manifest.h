@@ -42,6 +42,10 @@ int manifest_load(struct manifest *m, const char *path);
 void manifest_release(struct manifest *m);
 const struct manifest_shard *manifest_find(const struct manifest *m, const char *name);
 
+/* Whether the folder `dir` has each file that is listed, and each of `files`, names of files in it,
+ * is listed. */
+int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files);
+
 /* ---- writing ------------------------------------------------------------------------------ */
 
 /* A file that a manifest will list: counted and summed while it is written. */

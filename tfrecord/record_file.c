@@ -25,14 +25,13 @@ static int put(void *ctx, const void *bytes, size_t n)
 /* Says which record a stream breaks in: the first one that is not whole in what came of it. */
 static void name_record(const struct file_map *records, const char *path)
 {
-    char *why = mem_strdup(err_get());
+    struct err why = err_keep();
     struct record r;
     uint64_t offset = 0, number = 0;
     for (; record_skim(records, offset, &r) > 0; number++)
         offset = record_end(&r);
-    err_set("%s", why);
+    err_restore(&why);
     record_where(path, number, offset);
-    free(why);
 }
 
 /* 1; 0 with the error when the stream is damaged; -1. */

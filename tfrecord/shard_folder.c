@@ -1,14 +1,12 @@
 #include "tfrecord/shard_folder.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "common/kv.h"
-#include "common/mem.h"
 #include "tfrecord/compress.h"
 #include "tfrecord/corpus.h"
 #include "tfrecord/manifest.h"
@@ -247,12 +245,10 @@ static int publish(struct work *k, const char *held)
         return -1;
     if (stage_publish(stage, "", "manifest") == 0)
         return 0;
-    char *why = mem_strdup(err_get());
+    struct err why = err_keep();
     stage_forget(held, "manifest");
     rmdir(held);
-    err_set("%s", why);
-    free(why);
-    return -1;
+    return err_restore(&why);
 }
 
 /* One of the layouts: `w` with its records, or `b`. */

@@ -423,13 +423,12 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
         if (!result)
             result = file_sync_dir(b.data);
         if (result < 0) {
-            char *why = mem_strdup(err_get());
+            struct err why = err_keep();
             remove_file(b.data);
             each_file(&m, to.data, to.data, act_remove);
             if (made)
                 rmdir(to.data);
-            err_set("%s", why);
-            free(why);
+            err_restore(&why);
         }
         manifest_release(&m);
     }
@@ -454,16 +453,14 @@ int stage_check_finished(const char *dir)
 
 void stage_close(struct stage *s, int failed)
 {
-    char *why = mem_strdup(err_get());
+    struct err why = err_keep();
     if (s->work && s->lock >= 0 && !(failed && s->resume && is_begun(s->work)))
         file_remove_tree(s->work);
     if (s->lock >= 0)
         close(s->lock);
     if (failed && s->made && s->dir)
         rmdir(s->dir);
-    if (failed)
-        err_set("%s", why);
-    free(why);
+    err_restore(&why);
     free(s->dir);
     free(s->work);
     *s = (struct stage){ .lock = -1 };

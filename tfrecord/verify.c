@@ -179,23 +179,14 @@ static void verify_megatron(struct verify *v, const char *prefix)
 static int check_manifest(const struct manifest *m, const char *path, const char *dir,
                           const struct file_names *files)
 {
-    struct buf file = BUF_INIT;
     uint64_t records = 0;
-    int result = 0;
-    for (size_t i = 0; i < m->count && !result; i++) {
-        file_join(&file, dir, m->shards[i].name);
+    for (size_t i = 0; i < m->count; i++)
         records += m->shards[i].records;
-        if (!file_exists(file.data))
-            result = err_set("%s: missing, but its manifest lists it", file.data);
-    }
-    for (size_t i = 0; i < files->count && !result; i++)
-        if (!manifest_find(m, files->names[i]))
-            result = err_set("%s/%s: not in the folder's manifest", dir, files->names[i]);
-    if (!result && records != m->records)
-        result = err_set("%s: says %" PRIu64 " records, its files have %" PRIu64, path, m->records,
-                         records);
-    buf_release(&file);
-    return result;
+    if (manifest_check_names(m, dir, files) < 0)
+        return -1;
+    return records == m->records ? 0
+                                 : err_set("%s: says %" PRIu64 " records, its files have %" PRIu64,
+                                           path, m->records, records);
 }
 
 static void verify_shards(struct verify *v, const char *dir, const struct file_names *files)

@@ -213,14 +213,12 @@ int sink_close(struct sink *s, const struct kv *more)
  * stream cannot be taken back, and whole documents are worth having; the end mark is missing. */
 void sink_abandon(struct sink *s)
 {
-    char *error = mem_strdup(err_get());
+    struct err why = err_keep();
     if (s->is_open && !s->dir)
         (void)output_flush(&s->out);
     output_abandon(&s->out);
     if (s->temp && file_exists(s->temp))
         (void)file_remove_tree(s->temp);
-    if (*error)
-        err_set("%s", error);
-    free(error);
+    err_restore(&why);
     release(s);
 }

@@ -156,7 +156,7 @@ static int next_dump(struct run *r)
     if (pages_locate(r->wanted_pages, index_path, path, &ranges, &count) < 0)
         return -1;
     r->dump = dump_open_ranges(path, ranges, count, max_page_bytes, (int)tool_threads);
-    return r->dump ? 1 : err_set("'%s' is not the index of '%s': %s", index_path, path, err_get());
+    return r->dump ? 1 : err_in("'%s' is not the index of '%s'", index_path, path);
 }
 
 static int check_pages_found(const struct run *r)
@@ -519,22 +519,14 @@ static int finish(struct run *r, int result)
 static int run(int argc, char **argv)
 {
     static char dash[] = "-", *standard_input[] = { dash };
-    struct run r = { .paths = argv, .path_count = argc };
-    if (check_options(&r) < 0)
+    struct run r = { .paths = argc ? argv : standard_input, .path_count = argc ? argc : 1 };
+    if (check_options(&r) < 0 || (!argc && tool_binary_stdin() < 0))
         return -1;
-    if (!argc) {
-        argc = 1;
-        argv = standard_input;
-        if (tool_binary_stdin() < 0)
-            return -1;
-    }
-    r.paths = argv;
-    r.path_count = argc;
     if (templates_path && read_library(&r) < 0)
         return -1;
     if (page_names.count && !(r.wanted_pages = pages_new(&page_names)))
         return -1;
-    progress_begin("bytes read", input_bytes(argc, argv));
+    progress_begin("bytes read", input_bytes(r.path_count, r.paths));
     int result = 0;
     if (train_path)
         r.trainer = sentence_trainer_new();

@@ -55,6 +55,16 @@ Test(err, context_goes_in_front)
     cr_expect(err_is_usage());
 }
 
+Test(err, what_failed_first_is_kept)
+{
+    err_usage("first");
+    struct err why = err_keep();
+    err_in("clearing up");
+    cr_expect_eq(err_restore(&why), -1);
+    cr_expect_str_eq(err_get(), "first");
+    cr_expect(err_is_usage());
+}
+
 Test(buf, grows_and_keeps_its_nul)
 {
     struct buf b = BUF_INIT;
