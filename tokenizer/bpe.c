@@ -12,6 +12,7 @@
 #include "tokenizer/cpu.h"
 #include "tokenizer/pairs.h"
 #include "tokenizer/starts.h"
+#include "tokenizer/whole.h"
 
 enum { SHORT_PIECE = 62, SCRATCH_KEPT = 1 << 20 }; /* tokens; elements */
 #define NONE PAIR_NONE
@@ -42,6 +43,12 @@ void bpe_free(struct bpe *b)
     pairs_release(&b->pairs);
     starts_free(b->starts);
     free(b);
+}
+
+void bpe_mark_whole(const struct bpe *b, uint8_t *whole, size_t ids, const int64_t own_ids[256],
+                    const struct bpe_merge *merges, size_t count)
+{
+    whole_mark(whole, ids, own_ids, &b->pairs, merges, count);
 }
 
 /* ---- short pieces -------------------------------------------------------------------------- */

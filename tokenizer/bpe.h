@@ -29,6 +29,11 @@ struct bpe;
 struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count);
 void bpe_free(struct bpe *b);
 
+/* Sets whole[id], id below `ids`, for tokens that are certain to be what their own bytes merge to (whole.h).
+ * `merges` are those of bpe_new; own_ids[b] is the id of a token that is byte b, -1 for none. */
+void bpe_mark_whole(const struct bpe *b, uint8_t *whole, size_t ids, const int64_t own_ids[256],
+                    const struct bpe_merge *merges, size_t count);
+
 /* One thread's memory. Starts as zeroes. */
 struct bpe_scratch {
     struct bpe_short *shorts; /* pieces that are merged together */

@@ -55,6 +55,22 @@ void subword_scratch_release(struct subword_scratch *s)
     buf_release(&s->name);
 }
 
+/* Whether pieces are nothing but their bytes, merged. */
+static int merges_bytes(const struct subword *s)
+{
+    return s->bpe && s->v->byte_level && !s->v->ignore_merges;
+}
+
+void subword_mark_whole(const struct subword *s, uint8_t *whole)
+{
+    const struct vocabulary *v = s->v;
+    int64_t own_ids[256]; /* for some bytes the model may have the unknown token */
+    memset(whole, 0, v->count);
+    vocabulary_byte_ids(v, own_ids);
+    if (merges_bytes(s))
+        bpe_mark_whole(s->bpe, whole, v->count, own_ids, v->merges, v->merge_count);
+}
+
 /* ---- BPE over characters ---------------------------------------------------------------------- */
 
 static int64_t find_token(const struct vocabulary *v, const char *bytes, size_t n)
@@ -135,7 +151,7 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
 int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
                        const struct pieces *p, struct ids *out, size_t *ends)
 {
-    if (s->bpe && s->v->byte_level && !s->v->ignore_merges)
+    if (merges_bytes(s))
         return bpe_encode_all(s->bpe, &scratch->bpe, p, out, ends);
     for (size_t i = 0; i < p->count; i++) {
         if (subword_encode(s, scratch, p->text + p->begins[i], p->ends[i] - p->begins[i], out) < 0)

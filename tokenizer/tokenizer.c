@@ -103,23 +103,29 @@ static int settle_decoder(struct tokenizer *t)
     return t->v.decoder ? 0 : -1;
 }
 
-/* Of the tokens `ids`, whose bytes are the pieces, those that are encoded as themselves. */
-static void keep_whole(struct tokenizer *t, struct subword_scratch *scratch, struct pieces p,
-                       const uint32_t *ids)
+/* Marks those of the tokens `ids`, whose bytes are the pieces, that are encoded as themselves. */
+static void mark_whole(const struct tokenizer *t, struct subword_scratch *scratch, struct pieces p,
+                       const uint32_t *ids, uint8_t *whole)
 {
     struct ids got = { 0 };
     size_t ends[WHOLE_TOGETHER];
     if (subword_encode_all(t->subword, scratch, &p, &got, ends) < 0) { /* one of them has no ids */
         for (size_t i = 0; i < p.count && p.count > 1; i++) {
             struct pieces one = { p.text, p.readable, p.begins + i, p.ends + i, 1 };
-            keep_whole(t, scratch, one, ids + i);
+            mark_whole(t, scratch, one, ids + i, whole);
         }
     } else {
         for (size_t i = 0, at = 0; i < p.count; at = ends[i++])
-            if (ends[i] - at == 1 && got.data[at] == ids[i])
-                t->whole[t->whole_count++] = ids[i];
+            whole[ids[i]] = ends[i] - at == 1 && got.data[at] == ids[i];
     }
     ids_release(&got);
+}
+
+/* Whether a piece of text can be this token. */
+static int is_piece(const struct vocabulary *v, const struct vocabulary_token *token)
+{
+    return token->kind == TOKEN_MODEL && token->len &&
+           (v->byte_level || utf8_valid(v->blob.data + token->at, token->len) == token->len);
 }
 
 /* Most words of a text are tokens: an encoder knows them from the start. */
@@ -130,23 +136,27 @@ static void find_whole(struct tokenizer *t)
     size_t begins[WHOLE_TOGETHER], ends[WHOLE_TOGETHER];
     uint32_t ids[WHOLE_TOGETHER];
     struct pieces p = { v->blob.data, v->blob.len, begins, ends, 0 };
-    t->whole = mem_alloc(v->count * sizeof *t->whole);
+    uint8_t *whole = mem_alloc(v->count);
+    subword_mark_whole(t->subword, whole);
     for (uint32_t id = 0; id < v->count; id++) {
         const struct vocabulary_token *token = &v->tokens[id];
-        const char *bytes = v->blob.data + token->at;
-        if (token->kind != TOKEN_MODEL || !token->len ||
-            !(v->byte_level || utf8_valid(bytes, token->len) == token->len))
+        if (whole[id] || !is_piece(v, token))
             continue;
         ids[p.count] = id;
         begins[p.count] = token->at;
         ends[p.count++] = token->at + token->len;
         if (p.count == WHOLE_TOGETHER) {
-            keep_whole(t, &scratch, p, ids);
+            mark_whole(t, &scratch, p, ids, whole);
             p.count = 0;
         }
     }
-    keep_whole(t, &scratch, p, ids);
+    mark_whole(t, &scratch, p, ids, whole);
+    t->whole = mem_alloc(v->count * sizeof *t->whole);
+    for (uint32_t id = 0; id < v->count; id++)
+        if (whole[id] && is_piece(v, &v->tokens[id]))
+            t->whole[t->whole_count++] = id;
     subword_scratch_release(&scratch);
+    free(whole);
 }
 
 /* How Hugging Face's WordPiece decoder joins a token to the one before it. */

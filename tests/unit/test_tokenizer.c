@@ -261,3 +261,33 @@ Test(tokenizer, added_tokens_decode_by_their_names)
     tokenizer_free(plain);
     tokenizer_free(lower);
 }
+
+/* Bytes without a token are the unknown one, which is no more what its own name becomes. */
+Test(tokenizer, the_unknown_tokens_name_is_text)
+{
+    static const char json[] =
+        "{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false},"
+        "\"model\": {\"type\": \"BPE\", \"unk_token\": \"<u>\", \"merges\": [\"<u> u\"],"
+        "\"vocab\": {\"<\": 0, \"u\": 1, \">\": 2, \"<u>\": 3, \"<u>u\": 4}}}";
+    static const struct {
+        const char *text;
+        uint32_t ids[6];
+        size_t count;
+    } cases[] = { { "<u>", { 0, 1, 2 }, 3 }, { "<u>u", { 0, 1, 2, 1 }, 4 }, { "z", { 3 }, 1 },
+                  { "zu<", { 4, 0 }, 2 } };
+    struct vocabulary v;
+    struct ids ids = { 0 };
+    vocabulary_init(&v);
+    cr_assert_eq(tokenizer_json_parse(&v, json, strlen(json), "unknown"), 0, "%s", err_get());
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    struct encoder *e = encoder_new(t);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ids.count = 0;
+        cr_assert_eq(encoder_encode(e, cases[i].text, strlen(cases[i].text), TOKENIZER_ORDINARY, &ids), 0);
+        cr_assert_eq(ids.count, cases[i].count, "case %zu: %zu ids", i, ids.count);
+        cr_assert_arr_eq(ids.data, cases[i].ids, ids.count * sizeof *ids.data, "case %zu", i);
+    }
+    ids_release(&ids);
+    encoder_free(e);
+    tokenizer_free(t);
+}
