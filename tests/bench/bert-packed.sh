@@ -8,10 +8,10 @@ text=$DATA/wikitext/wikitext-2.valid.tokens
 [ -f "$text" ] || { echo "bert-packed: skipped, no $text"; exit 0; }
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
+. "$ROOT/tests/bench/lib"
 sed -E '/^ = [^=]/ { s/.*//; b }; /^ *$|^ =/ d; s/ +$//; s/ ([.!?]) /\1\n/g; s/ ([.!?])$/\1/' "$text" >text.txt
 tokenize train -q --model wordpiece --vocab-size 4096 --format sentences -o vocab text.txt || exit 1
 value() { sed -n "s/^$2=//p" "$1/manifest"; }
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 shards() { # LAYOUT LENGTH
     tokenize -q --vocab vocab --format sentences text.txt |
         tfwrite -q --layout "$1" --sequence-length "$2" --mask-tokens $(($2 * 20 / 128)) --duplication-factor 4 \

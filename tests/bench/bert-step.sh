@@ -6,23 +6,14 @@ rounds=${1:-3}
 precisions=${*:2}
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-ours() { # precision steps
-    rm -rf out
-    train "$ROOT/configs/bert-base-128.yaml" -q --data generated --precision "$1" --micro-batch-size 8 \
-        --global-batch-size 8 --dropout 0 --steps $(($2 + 2)) --save-every 0 --validate-every 0 --log-every 1 \
-        --no-save -o out >/dev/null || exit 1
-    sed -nE 's/.*"step": *([0-9]+).*"seconds": *([0-9.e+-]+).*/\1 \2/p' out/metrics.jsonl |
-        awk '$1 > 2 { print 1000 * $2 }'
-}
-theirs() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/torch_bert.py" "$1" 8 128 20 "$2" 2>/dev/null; }
+. "$ROOT/tests/bench/lib"
+ours() { steps_ms bert-base-128 --precision "$1" --micro-batch-size 8 --global-batch-size 8 --steps 6; }
+theirs() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/torch_step.py" bert "$1" 8 128 4 20 2>/dev/null; }
 for precision in ${precisions:-f32 bf16}; do
     : >a && : >b
     for ((r = 0; r < rounds; r++)); do
-        ours "$precision" 4 >>a
-        theirs "$precision" 4 >>b
+        ours "$precision" >>a
+        theirs "$precision" >>b
     done
-    a=$(median <a) b=$(median <b)
-    echo "$a ${b:-0}" | awk -v s="$precision B=8 T=128" '{ printf "BERT base step %s: textmill %.0f ms", s, $1
-        if ($2 > 0) printf ", PyTorch %.0f ms, ratio %.2fx", $2, $2 / $1; else printf " (PyTorch is not installed)"; print "" }'
+    ratio "BERT base step $precision B=8 T=128" ms "$(median <a)" PyTorch "$(median <b)"
 done

@@ -7,7 +7,7 @@ text=$DATA/wikitext/wikitext-2.valid.tokens
 [ -f "$text" ] || { echo "evaluate: skipped, no $text"; exit 0; }
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+. "$ROOT/tests/bench/lib"
 train "$ROOT/configs/gpt2-small.yaml" -q --data generated --vocabulary 50257 --sequence-length 64 --positions 1024 --micro-batch-size 1 \
     --global-batch-size 1 --steps 1 -o model >/dev/null || exit 1
 head -c 10000 "$text" >few
@@ -26,6 +26,5 @@ for precision in f32 bf16; do
         paste f m | awk -v n=$((tokens - few)) '{ print n / ($2 - $1) }' >>a
         "$TEXTMILL_PYTHON" "$ROOT/tests/bench/torch_evaluate.py" $precision 2>/dev/null >>b
     done
-    echo "$(median <a) $(median <b)" | awk -v p=$precision '{ printf "GPT-2 small evaluation %s: textmill %.0f tok/s", p, $1
-        if ($2 > 0) printf ", PyTorch %.0f tok/s, ratio %.2fx", $2, $1 / $2; else printf " (PyTorch is not installed)"; print "" }'
+    ratio "GPT-2 small evaluation $precision" tok/s "$(median <a)" PyTorch "$(median <b)"
 done

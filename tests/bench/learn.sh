@@ -8,14 +8,12 @@ megabytes=${1:-1000} rounds=${2:-3}
 [ -d "$DATA/text" ] || { echo "learning: no $DATA"; exit 0; }
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
-# shellcheck disable=SC2046
-"${CC:-gcc}" -std=gnu11 -O2 -I"$ROOT" "$ROOT/tests/bench/corpus.c" "$ROOT/build/release/libtextmill.a" -o corpus \
-    $(pkg-config --libs libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson) -lm -lpthread || exit 1
+. "$ROOT/tests/bench/lib"
+build corpus || exit 1
 cat "$DATA"/wikitext/wikitext-2.train.tokens "$DATA"/text/{alice,moby_dick,tinyshakespeare,war_and_peace}.txt >base
 head -c 12900000 base >small
 ./corpus "$megabytes" 1 base >large || exit 1
 TIMEFORMAT=%R status=0
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 ours() { tokenize train -q --vocab-size 30000 --units "$1" "${@:2}"; }
 theirs() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/learn.py" "$1" small theirs 2>/dev/null; }
 merges() { "$TEXTMILL_PYTHON" -c 'import json, sys; [print(*m) for m in json.load(open(sys.argv[1]))["model"]["merges"]]' "$1"; }

@@ -4,14 +4,15 @@
 megabytes=${1:-1000}
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
-"${CC:-gcc}" -std=gnu11 -O2 -I"$ROOT" "$ROOT/tests/bench/roundtrip.c" "$ROOT/build/release/libtextmill.a" -o text -lm || exit 1
-./text 2 1 | tokenize train -q --format lines --vocab-size 4000 -o learned || exit 1
+. "$ROOT/tests/bench/lib"
+build roundtrip || exit 1
+./roundtrip 2 1 | tokenize train -q --format lines --vocab-size 4000 -o learned || exit 1
 status=0
 for vocabulary in learned "$DATA/tokenizers/gpt2-tokenizer.json"; do
     [ -e "$vocabulary" ] || { echo "round trip with $(basename "$vocabulary"): it is absent"; continue; }
     begin=$(date +%s%N)
-    if ./text "$megabytes" 2 | tokenize --format lines --vocab "$vocabulary" 2>said |
-        tokenize decode -q --vocab "$vocabulary" | cmp - <(./text "$megabytes" 2); then
+    if ./roundtrip "$megabytes" 2 | tokenize --format lines --vocab "$vocabulary" 2>said |
+        tokenize decode -q --vocab "$vocabulary" | cmp - <(./roundtrip "$megabytes" 2); then
         echo "round trip of $megabytes MB with $(basename "$vocabulary"): the same bytes," \
             "$(sed -n 's/.* \([0-9,]* tokens\).*/\1/p' said), $((($(date +%s%N) - begin) / 1000000000)) s"
     else

@@ -6,8 +6,8 @@ rounds=${1:-3} questions=${2:-48}
 [ -d "$DATA/squad" ] || { echo "SQuAD answers: no $DATA"; exit 0; }
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-theirs() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/squad_torch.py" "$1" . "$DATA" "$questions" 8 2>/dev/null; }
+. "$ROOT/tests/bench/lib"
+theirs() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/torch_squad.py" "$1" . "$DATA" "$questions" 8 2>/dev/null; }
 theirs setup || { echo 'SQuAD answers: PyTorch, which makes the model, is not installed'; exit 0; }
 for ((r = 0; r < rounds; r++)); do
     began=$(date +%s%N)

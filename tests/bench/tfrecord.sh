@@ -4,13 +4,11 @@
 # Python that TEXTMILL_TF_PYTHON names, else TEXTMILL_PYTHON) and PyPI's tfrecord, which checks no sums.
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-libs=$(pkg-config --libs yaml-0.1 jansson)
-# shellcheck disable=SC2086  # words are wanted
-"${CC:-gcc}" -std=gnu11 -O2 -I"$ROOT" "$ROOT/tests/bench/tfrecord.c" "$ROOT/build/release/libtextmill.a" $libs -lpthread -lm -o bench || exit 1
-./bench records || exit 1
+. "$ROOT/tests/bench/lib"
+build tfrecord || exit 1
+./tfrecord records || exit 1
 compare() { # peer, Python, name
-    ./bench >ours || exit 1
+    ./tfrecord >ours || exit 1
     "$2" "$ROOT/tests/bench/tfrecord_peer.py" "$1" records >theirs 2>/dev/null
     for side in writing:1 reading:2; do
         echo "$(cut -d' ' -f"${side#*:}" ours | median) $(cut -d' ' -f"${side#*:}" theirs | median)" |

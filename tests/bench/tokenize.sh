@@ -9,13 +9,11 @@ rounds=${1:-3}
 [ -d "$DATA/tokenizers" ] || { echo "GPT-2 and BERT encoding: no $DATA"; exit 0; }
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
-# shellcheck disable=SC2046
-${CC:-cc} -O2 -I"$ROOT" "$ROOT/tests/bench/encode.c" "$ROOT/build/release/libtextmill.a" -o encode \
-    $(pkg-config --libs libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson) -lpthread -lm || exit 1
+. "$ROOT/tests/bench/lib"
+build encode || exit 1
 cat "$DATA"/wikitext/wikitext-2.train.tokens >english
 cat "$DATA"/text/{alice,moby_dick,tinyshakespeare,war_and_peace}.txt >books
 cat "$DATA"/text/multilingual.txt >multilingual
-median() { sort -n | awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : 0 }'; }
 field() { sed -n "s/.*$2=\([0-9.]*\).*/\1/p" "$1" | median; } # of the lines of a file
 encode_peer() { # peer, text, threads
     local python=$TEXTMILL_PYTHON

@@ -1,4 +1,4 @@
-"""squad_torch.py SETUP FOLDER DATA QUESTIONS BATCH | TIME ...: BERT-base for questions, random weights, by
+"""torch_squad.py SETUP FOLDER DATA QUESTIONS BATCH | TIME ...: BERT-base for questions, random weights, by
 transformers. `setup` saves the model and the first questions of DATA to FOLDER; `time` prints the seconds that
 PyTorch takes, f32, all cores, for the logits of their windows: padded to 384 as the published script has it, or
 to the longest of its batch, with the windows in order of length."""
