@@ -90,6 +90,24 @@ void index_line(struct buf *out, uint64_t offset, uint64_t bytes)
     buf_addf(out, "%llu %llu\n", (ull)offset, (ull)bytes);
 }
 
+int index_write(const struct record_index *index, uint64_t bytes, const char *to)
+{
+    struct output out = { 0 };
+    struct buf line = BUF_INIT;
+    int result = output_open(&out, to);
+    for (uint64_t i = 0, at = 0, end; i < index->count && !result; i++, at = end) {
+        end = i + 1 < index->count ? index_at(index, i + 1) : bytes;
+        buf_clear(&line);
+        index_line(&line, at, end - at);
+        result = output_write(&out, line.data, line.len);
+    }
+    if (!result)
+        result = output_close(&out);
+    output_abandon(&out);
+    buf_release(&line);
+    return result;
+}
+
 int index_scan(struct record_index *index, const struct file_map *map, const char *path, int data)
 {
     *index = (struct record_index){ 0 };

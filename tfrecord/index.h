@@ -50,6 +50,9 @@ void index_line(struct buf *out, uint64_t offset, uint64_t bytes);
  * With `data` the data's CRCs are checked too; without, only lengths are read. */
 int index_scan(struct record_index *index, const struct file_map *map, const char *path, int data);
 
+/* Writes the index file `to` of a file of `bytes` bytes. */
+int index_write(const struct record_index *index, uint64_t bytes, const char *to);
+
 /* Reads an index file: -1 when it is absent, or does not cover a file of `bytes` bytes record
  * after record; then the error names the line. */
 int index_load(struct record_index *index, const char *path, uint64_t bytes);

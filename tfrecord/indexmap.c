@@ -195,6 +195,17 @@ static int put_order(const struct indexmap *x, struct pyrandom *r, const char *n
     return result;
 }
 
+void indexmap_name(struct buf *out, const struct indexmap *x, const char *prefix, int part)
+{
+    static const char *const parts[] = { "train", "valid", "test" };
+    if (x->samples)
+        buf_addf(out, "%s_%s_indexmap_%" PRIu64 "ns_%usl_%us", prefix, parts[part], x->samples,
+                 x->sequence_length, x->seed);
+    else
+        buf_addf(out, "%s_indexmap_%" PRIu64 "ns_%usl_%us", prefix, x->epochs, x->sequence_length,
+                 x->seed);
+}
+
 int indexmap_write(struct indexmap *x, const struct megatron *m, const char *name)
 {
     struct pyrandom r;

@@ -9,6 +9,9 @@
 #include "common/js.h"
 #include "common/mem.h"
 #include "tfrecord/example.h"
+#include "tfrecord/megatron.h"
+#include "tfrecord/record.h"
+#include "tfrecord/record_file.h"
 
 enum { PIECE = 256 };
 
@@ -152,4 +155,55 @@ void show_ids(struct buf *out, const uint32_t *ids, size_t n)
     for (size_t i = 0; i < n; i++)
         buf_addf(out, "%s%u", i ? "," : "", ids[i]);
     buf_adds(out, "]}\n");
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+int show_records(const char *path, uint64_t limit, struct output *out, uint64_t *shown)
+{
+    struct record_file f;
+    struct record r;
+    struct buf line = BUF_INIT;
+    uint64_t offset = 0, n = 0;
+    int result = record_file_open(&f, path);
+    while (!result && (!limit || n < limit)) {
+        int more = record_read(&f.records, offset, &r);
+        if (!more)
+            break;
+        buf_clear(&line);
+        result = more < 0 || show_example(&line, r.data, r.bytes) < 0
+                     ? record_where(path, n, offset)
+                     : output_write(out, line.data, line.len);
+        n += !result;
+        offset = record_end(&r);
+    }
+    *shown = n;
+    buf_release(&line);
+    record_file_close(&f);
+    return result;
+}
+
+int show_sequences(const char *prefix, uint64_t limit, struct output *out, uint64_t *shown)
+{
+    struct megatron m;
+    struct buf line = BUF_INIT;
+    uint32_t *ids = NULL;
+    size_t cap = 0;
+    uint64_t n = 0, first;
+    int result = megatron_open(&m, prefix);
+    for (; !result && n < m.sequences && (!limit || n < limit); n++) {
+        uint32_t count = megatron_sequence(&m, n, &first);
+        mem_grow(ids, cap, count + 1);
+        result = megatron_read(&m, first, count, ids);
+        if (result)
+            break;
+        buf_clear(&line);
+        show_ids(&line, ids, count);
+        result = output_write(out, line.data, line.len);
+    }
+    *shown = n;
+    free(ids);
+    buf_release(&line);
+    megatron_close(&m);
+    return result;
 }

@@ -14,6 +14,12 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "common/file.h"
+
+/* Writes the records of a TFRecord file, or the sequences of the Megatron pair PREFIX: as many as
+ * `limit` says (0: all). *shown is how many were, also after an error. */
+int show_records(const char *path, uint64_t limit, struct output *out, uint64_t *shown);
+int show_sequences(const char *prefix, uint64_t limit, struct output *out, uint64_t *shown);
 
 /* Appends a tf.Example with its line end. -1 when it is none; `out` is then as before. */
 int show_example(struct buf *out, const void *data, size_t n);

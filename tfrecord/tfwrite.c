@@ -12,7 +12,6 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/log.h"
-#include "common/mem.h"
 #include "common/tool.h"
 #include "tfrecord/bert_shards.h"
 #include "tfrecord/compress.h"
@@ -22,7 +21,6 @@
 #include "tfrecord/intake.h"
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"
-#include "tfrecord/record.h"
 #include "tfrecord/record_file.h"
 #include "tfrecord/repair.h"
 #include "tfrecord/shard_folder.h"
@@ -293,24 +291,6 @@ static int run_write(int argc, char **argv)
     return result;
 }
 
-static int write_index(const struct record_index *index, uint64_t bytes, const char *to)
-{
-    struct output out = { 0 };
-    struct buf line = BUF_INIT;
-    int result = output_open(&out, to);
-    for (uint64_t i = 0, at = 0, end; i < index->count && !result; i++, at = end) {
-        end = i + 1 < index->count ? index_at(index, i + 1) : bytes;
-        buf_clear(&line);
-        index_line(&line, at, end - at);
-        result = output_write(&out, line.data, line.len);
-    }
-    if (!result)
-        result = output_close(&out);
-    output_abandon(&out);
-    buf_release(&line);
-    return result;
-}
-
 static int index_file(const char *path, const char *to)
 {
     struct record_file f;
@@ -322,7 +302,7 @@ static int index_file(const char *path, const char *to)
                      : err_set("%s: compressed as a whole (%s): its records have no places that an "
                                "index could tell", path, compress_name(f.how));
     if (!result)
-        result = write_index(&index, f.records.bytes, to);
+        result = index_write(&index, f.records.bytes, to);
     tool_count("records", index.count);
     tool_count("bytes", f.records.bytes);
     index_release(&index);
@@ -383,20 +363,6 @@ static int64_t samples, epochs, map_seed = 1234, map_length = 1024;
 static const char *split;
 static int part, wide;
 
-/* The names that Megatron's old versions look for, and those of programs that ask for epochs. */
-static void name_maps(struct buf *name, const char *prefix)
-{
-    static const char *const parts[] = { "train", "valid", "test" };
-    if (output)
-        buf_adds(name, output);
-    else if (samples)
-        buf_addf(name, "%s_%s_indexmap_%" PRId64 "ns_%" PRId64 "sl_%" PRId64 "s", prefix,
-                 parts[part], samples, map_length, map_seed);
-    else
-        buf_addf(name, "%s_indexmap_%" PRId64 "ns_%" PRId64 "sl_%" PRId64 "s", prefix, epochs,
-                 map_length, map_seed);
-}
-
 static int write_maps(const char *prefix)
 {
     struct indexmap x = { .sequence_length = (uint32_t)map_length,
@@ -409,7 +375,10 @@ static int write_maps(const char *prefix)
     const char *shares = split ? split : samples ? "969,30,1" : "997,3,0";
     if (megatron_open_index(&m, prefix) < 0)
         return -1;
-    name_maps(&name, prefix);
+    if (output)
+        buf_adds(&name, output);
+    else
+        indexmap_name(&name, &x, prefix, part);
     int result = indexmap_split(&x, m.sequences, shares, part, !samples);
     if (!result)
         result = indexmap_write(&x, &m, name.data);
@@ -436,62 +405,20 @@ static int run_index_map(int argc, char **argv)
 
 static int64_t limit;
 
-static int show_tfrecord(const char *path)
-{
-    struct record_file f;
-    struct record r;
-    struct buf line = BUF_INIT;
-    uint64_t offset = 0, n = 0;
-    int result = record_file_open(&f, path);
-    for (; !result && (!limit || n < (uint64_t)limit); n++) {
-        int more = record_read(&f.records, offset, &r);
-        if (!more)
-            break;
-        buf_clear(&line);
-        if (more < 0 || show_example(&line, r.data, r.bytes) < 0) {
-            result = record_where(path, n, offset);
-            break;
-        }
-        fwrite(line.data, 1, line.len, stdout);
-        offset = record_end(&r);
-    }
-    tool_count("records", n);
-    buf_release(&line);
-    record_file_close(&f);
-    return result;
-}
-
-static int show_megatron(const char *prefix)
-{
-    struct megatron m;
-    struct buf line = BUF_INIT;
-    uint32_t *ids = NULL;
-    size_t cap = 0;
-    uint64_t n = 0, first;
-    int result = megatron_open(&m, prefix);
-    for (; !result && n < m.sequences && (!limit || n < (uint64_t)limit); n++) {
-        uint32_t count = megatron_sequence(&m, n, &first);
-        mem_grow(ids, cap, count + 1);
-        result = megatron_read(&m, first, count, ids);
-        if (result)
-            break;
-        buf_clear(&line);
-        show_ids(&line, ids, count);
-        fwrite(line.data, 1, line.len, stdout);
-    }
-    tool_count("sequences", n);
-    free(ids);
-    buf_release(&line);
-    megatron_close(&m);
-    return result;
-}
-
 static int run_show(int argc, char **argv)
 {
     struct buf prefix = BUF_INIT;
+    struct output out;
+    uint64_t shown = 0;
     (void)argc;
-    int result =
-        megatron_prefix(&prefix, argv[0]) ? show_megatron(prefix.data) : show_tfrecord(argv[0]);
+    int result = output_open(&out, "-"), pair = megatron_prefix(&prefix, argv[0]);
+    if (!result)
+        result = pair ? show_sequences(prefix.data, (uint64_t)limit, &out, &shown)
+                      : show_records(argv[0], (uint64_t)limit, &out, &shown);
+    /* what came before an error is shown too */
+    if (output_close(&out) < 0)
+        result = -1;
+    tool_count(pair ? "sequences" : "records", shown);
     buf_release(&prefix);
     return result;
 }
