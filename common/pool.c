@@ -33,10 +33,17 @@ void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg)
 
 enum { SPINS = 20000 }; /* about 100 microseconds before a waiter sleeps */
 
+/* Units that a thread goes through; on a cache line of its own. */
+struct part {
+    _Alignas(64) atomic_llong next;
+    int64_t end;
+};
+
 struct pool {
     int threads;
     int spins; /* SPINS; 0 where there are fewer processors: who spins keeps others from working */
     pthread_t *ids;
+    struct part *parts; /* of pool_each, one a thread */
     void (*fn)(void *ctx, int thread);
     void *ctx;
     atomic_uint round;  /* a new value starts a loop */
@@ -96,6 +103,7 @@ struct pool *pool_new(int threads)
     p->threads = threads < 1 ? 1 : threads;
     p->spins = p->threads <= pool_cpus() ? SPINS : 0;
     p->ids = mem_zalloc((size_t)p->threads, sizeof *p->ids);
+    p->parts = mem_aligned((size_t)p->threads, sizeof *p->parts);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     for (int t = 1; t < p->threads; t++) {
@@ -128,6 +136,7 @@ void pool_free(struct pool *p)
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->wake);
     free(p->ids);
+    free(p->parts);
     free(p);
 }
 
@@ -155,7 +164,7 @@ struct loop {
     void (*range)(void *ctx, int64_t begin, int64_t end, int thread);
     void (*each)(void *ctx, int64_t i, int thread);
     void *ctx;
-    atomic_llong next;
+    struct part *parts;
 };
 
 static void run_range(void *arg, int thread)
@@ -183,17 +192,25 @@ void pool_for(struct pool *p, int64_t n, int64_t grain,
 static void run_each(void *arg, int thread)
 {
     struct loop *l = arg;
-    for (long long i; (i = atomic_fetch_add(&l->next, 1)) < l->n;)
-        l->each(l->ctx, i, thread);
+    for (int t = 0; t < l->threads; t++) {
+        struct part *part = &l->parts[(thread + t) % l->threads];
+        for (long long i; (i = atomic_fetch_add(&part->next, 1)) < part->end;)
+            l->each(l->ctx, i, thread);
+    }
 }
 
 void pool_each(struct pool *p, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx)
 {
-    struct loop l = { .n = n, .each = fn, .ctx = ctx };
-    if (n == 1)
+    struct loop l = { .n = n, .threads = p->threads, .each = fn, .ctx = ctx, .parts = p->parts };
+    if (n == 1) {
         fn(ctx, 0, 0);
-    else
-        pool_run(p, run_each, &l);
+        return;
+    }
+    for (int t = 0; t < p->threads; t++) {
+        atomic_init(&p->parts[t].next, n * t / p->threads);
+        p->parts[t].end = n * (t + 1) / p->threads;
+    }
+    pool_run(p, run_each, &l);
 }
 
 /* ---- pipeline --------------------------------------------------------------------------- */

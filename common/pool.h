@@ -27,7 +27,9 @@ void pool_run(struct pool *p, void (*fn)(void *ctx, int thread), void *ctx);
 void pool_for(struct pool *p, int64_t n, int64_t grain,
               void (*fn)(void *ctx, int64_t begin, int64_t end, int thread), void *ctx);
 
-/* Calls fn(ctx, i, thread) for each i in [0, n), taken in order by whichever thread is free. */
+/* Calls fn(ctx, i, thread) for each i in [0, n). A thread goes through a part of its own, in order,
+ * and then through what is left of the others': so that work is shared evenly, and threads do not
+ * write side by side. */
 void pool_each(struct pool *p, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx);
 
 /* ---- pipeline: read in order, work in any order, write in order ------------------------------ */

@@ -37,6 +37,7 @@ struct kernel_scores {
     int64_t keys, visible;
     struct kernel_mask mask;
     uint64_t first, stride;
+    float *pairs; /* where the panel is left as pack_columns would leave it in bf16; NULL: nowhere */
 };
 
 /* Memory that will be read soon: rows of so many floats, ld apart. */
@@ -131,13 +132,13 @@ struct kernels {
                         const float *w, int64_t ldw, int64_t C, int64_t n);
 
     /* One step of the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022): scores
-     * become exp(score - max) after dropout, 0 where unseen; max and sum, a number a query, are the
-     * running maximum and (undropped) sum. y[HS] rows of a panel, what was found so far, shrink
-     * to the new maximum. */
+     * become exp(score - max) after dropout, 0 where unseen, or else s->pairs are these; max and
+     * sum, a number a query, are the running maximum and (undropped) sum. y[HS] rows of a panel,
+     * what was found so far, shrink to the new maximum. */
     void (*softmax_panel)(float *scores, float *max, float *sum, float *y, int64_t HS,
                           const struct kernel_scores *s);
     /* P = exp(scores - lse), 0 where unseen; scores become dropout(P), and dP (the gradient in
-     * dropout(P)) becomes the gradient in the scores, P * (mask * dP - dot). */
+     * dropout(P)) becomes the gradient in the scores, P * (mask * dP - dot), as do s->pairs. */
     void (*softmax_panel_bwd)(float *scores, float *dP, const float *lse, const float *dot,
                               const struct kernel_scores *s);
     /* y[l,i] = panel[i,l] * factors[l] for `rows` queries l; factors may be NULL. */

@@ -48,11 +48,12 @@ struct head {
     float *v_rows;          /* panels of V (backward) */
     float *turned;          /* panels of V^T, backward of K^T / sqrt(HS), block by block of keys */
     float *scores, *dP;     /* [KEYS, lanes] */
-    float *score_columns;   /* panel of P^T or dS^T in bf16 */
+    float *pairs;           /* panel of P^T or dS^T in bf16 */
     float *found;           /* [HS, lanes] y^T, backward dq^T */
     float *q_lanes, *dy_lanes;     /* panels of Q^T and dy^T */
     float *q_columns, *dy_columns; /* panels of Q and dy */
     float *score_rows;      /* panels of P^T or dS^T */
+    float *dk, *dv;         /* [keys, HS] sums of dkeys and dvalues */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -76,13 +77,13 @@ static int64_t lay_out(struct head *h, float *p, const struct attention *a)
     } parts[] = {
         { &h->k_rows, positions * HS },   { &h->turned, positions * tall },
         { &h->scores, KEYS * lanes },     { &h->found, HS * lanes },
-        { &h->q_lanes, HS * lanes },      { &h->score_columns, KEYS * lanes },
+        { &h->q_lanes, HS * lanes },      { &h->pairs, KEYS * lanes },
         { &h->v_rows, positions * HS },   { &h->dP, KEYS * lanes },
         { &h->dy_lanes, HS * lanes },     { &h->q_columns, wide * lanes },
-        { &h->dy_columns, wide * lanes },
-        { &h->score_rows, KEYS * lanes },
+        { &h->dy_columns, wide * lanes }, { &h->score_rows, KEYS * lanes },
+        { &h->dk, positions * HS },       { &h->dv, positions * HS },
     };
-    int64_t floats = 0, count = a->dq ? 12 : 6; /* the rest are backward's */
+    int64_t floats = 0, count = a->dq ? 14 : 6; /* the rest are backward's */
     for (int64_t i = 0; i < count; i++) {
         *parts[i].part = p + floats;
         floats += round_up(parts[i].floats, 16);
@@ -140,6 +141,7 @@ static struct kernel_scores block_scores(const struct head *h, const struct bloc
         .keys = b->keys, .mask = a->mask, .stride = stride,
         .visible = a->both_ways ? b->keys : a->past + b->q0 - b->k0 + 1,
         .first = (uint64_t)(h->index * a->N + b->q0) * stride + (uint64_t)b->k0,
+        .pairs = a->p->steps == 2 ? h->pairs : NULL,
     };
 }
 
@@ -153,20 +155,17 @@ static void pack_turned(const struct head *h, const float *x, float factor)
                         smaller(KEYS, positions - k0), factor);
 }
 
-/* out^T[HS,lanes] += turned[HS,keys] x[keys,lanes], where x is a panel in f32 as it stands. */
+/* found[HS,lanes] += turned[HS,keys] x[keys,lanes], where x is a panel that the softmax left, in f32
+ * as it stands. */
 static void gather(const struct head *h, const float *x, const struct block *b)
 {
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
     int64_t packed = smaller(KEYS, a->past + a->N - b->k0); /* by pack_turned */
-    if (a->p->steps > 1) {
-        a->p->pack_columns(h->score_columns, x, lanes, 0, lanes, b->keys);
-        x = h->score_columns;
-    }
     a->p->multiply(&(struct kernel_product){
-        .C = h->found, .base = h->found, .ldc = lanes, .A = h->turned + b->k0 * tall, .B = x,
-        .a_depth = kernel_depth(a->p, packed), .M = a->HS, .N = lanes,
-        .depth = kernel_depth(a->p, b->keys) });
+        .C = h->found, .base = b->k0 ? h->found : NULL, .ldc = lanes, .A = h->turned + b->k0 * tall,
+        .B = a->p->steps == 2 ? h->pairs : x, .a_depth = kernel_depth(a->p, packed), .M = a->HS,
+        .N = lanes, .depth = kernel_depth(a->p, b->keys) });
 }
 
 /* out[keys,lanes] = rows[keys,HS] lanes^T, for panels of K or V and of Q^T or dy^T. */
@@ -191,13 +190,12 @@ static void attend_queries(const struct head *h, int64_t q0, int64_t queries)
         max[l] = -INFINITY;
         sum[l] = 0;
     }
-    memset(h->found, 0, (size_t)(a->HS * lanes) * sizeof *h->found);
     a->p->pack_columns(h->q_lanes, h->q + q0 * a->ldq, a->ldq, 1, queries, a->HS);
     for (int64_t k0 = 0; k0 < end; k0 += KEYS) {
         struct block b = { q0, queries, k0, smaller(KEYS, end - k0) };
         struct kernel_scores s = block_scores(h, &b);
         score(h, h->scores, h->k_rows, h->q_lanes, &b);
-        a->k->softmax_panel(h->scores, max, sum, h->found, a->HS, &s);
+        a->k->softmax_panel(h->scores, max, sum, h->found, k0 ? a->HS : 0, &s);
         gather(h, h->scores, &b);
     }
     for (int64_t l = 0; l < queries; l++) {
@@ -233,12 +231,6 @@ void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, in
 
 /* ---- backward ----------------------------------------------------------------------------- */
 
-static void clear_rows(float *x, int64_t ld, int64_t rows, int64_t n)
-{
-    for (int64_t r = 0; r < rows; r++)
-        memset(x + r * ld, 0, (size_t)n * sizeof *x);
-}
-
 /* out[keys,HS] += x^T[keys,queries] columns[queries,HS], where x is a panel of scores. */
 static void scatter(const struct head *h, float *out, const float *x, const float *columns,
                     float factor, const struct block *b)
@@ -246,9 +238,9 @@ static void scatter(const struct head *h, float *out, const float *x, const floa
     const struct attention *a = h->a;
     a->p->pack_rows(h->score_rows, x, a->p->tile_columns, 0, b->keys, b->queries, factor);
     int64_t depth = kernel_depth(a->p, b->queries);
-    out += b->k0 * a->ldk;
+    out += b->k0 * a->HS;
     a->p->multiply(&(struct kernel_product){
-        .C = out, .base = out, .ldc = a->ldk, .A = h->score_rows, .B = columns, .a_depth = depth,
+        .C = out, .base = out, .ldc = a->HS, .A = h->score_rows, .B = columns, .a_depth = depth,
         .M = b->keys, .N = a->HS, .depth = depth });
 }
 
@@ -262,22 +254,21 @@ static void block_bwd(const struct head *h, const float *lse, const float *dots,
     score(h, h->scores, h->k_rows, h->q_lanes, b);
     score(h, h->dP, h->v_rows, h->dy_lanes, b);
     a->k->softmax_panel_bwd(h->scores, h->dP, lse, dots, &s);
-    scatter(h, h->dvalues, h->scores, h->dy_columns, 1, b);
-    scatter(h, h->dkeys, h->dP, h->q_columns, 1 / sqrtf((float)a->HS), b);
+    scatter(h, h->dv, h->scores, h->dy_columns, 1, b);
+    scatter(h, h->dk, h->dP, h->q_columns, 1 / sqrtf((float)a->HS), b);
     gather(h, h->dP, b);
 }
 
 static void attend_queries_bwd(const struct head *h, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;
-    int64_t lanes = a->p->tile_columns, end = seen_before(a, q0 + queries);
+    int64_t end = seen_before(a, q0 + queries);
     const float *q = h->q + q0 * a->ldq, *dy = h->dy + q0 * a->ldy, *y = h->y_in + q0 * a->ldy;
     float lse[LANES_MAX] = { 0 }, dots[LANES_MAX] = { 0 };
     for (int64_t l = 0; l < queries; l++) {
         lse[l] = h->lse_in[q0 + l];
         dots[l] = a->k->dot(dy + l * a->ldy, y + l * a->ldy, a->HS); /* the sum of P dP over keys */
     }
-    memset(h->found, 0, (size_t)(a->HS * lanes) * sizeof *h->found);
     a->p->pack_columns(h->q_lanes, q, a->ldq, 1, queries, a->HS);
     a->p->pack_columns(h->dy_lanes, dy, a->ldy, 1, queries, a->HS);
     a->p->pack_columns(h->q_columns, q, a->ldq, 0, a->HS, queries);
@@ -287,6 +278,14 @@ static void attend_queries_bwd(const struct head *h, int64_t q0, int64_t queries
     a->k->unpack(h->dq + q0 * a->ldq, a->ldq, h->found, NULL, queries, a->HS);
 }
 
+static void copy_rows(float *y, int64_t ld, const float *x, int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(y + r * ld, x + r * n, (size_t)n * sizeof *y);
+}
+
+/* The sums over queries are the thread's own until they are complete: the next head's numbers stand
+ * in the same rows, and what another core writes beside them would be sent to and fro. */
 static void attend_head_bwd(void *ctx, int64_t index, int thread)
 {
     const struct attention *a = ctx;
@@ -296,10 +295,12 @@ static void attend_head_bwd(void *ctx, int64_t index, int thread)
     a->p->pack_rows(h.k_rows, h.keys, a->ldk, 0, a->N, a->HS, factor);
     a->p->pack_rows(h.v_rows, h.values, a->ldk, 0, a->N, a->HS, 1);
     pack_turned(&h, h.keys, factor);
-    clear_rows(h.dkeys, a->ldk, a->N, a->HS);
-    clear_rows(h.dvalues, a->ldk, a->N, a->HS);
+    memset(h.dk, 0, (size_t)(a->N * a->HS) * sizeof *h.dk);
+    memset(h.dv, 0, (size_t)(a->N * a->HS) * sizeof *h.dv);
     for (int64_t q0 = 0; q0 < a->N; q0 += lanes)
         attend_queries_bwd(&h, q0, smaller(lanes, a->N - q0));
+    copy_rows(h.dkeys, a->ldk, h.dk, a->N, a->HS);
+    copy_rows(h.dvalues, a->ldk, h.dv, a->N, a->HS);
 }
 
 void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float *qkv,

@@ -42,7 +42,6 @@ struct block {
     float *a_panels;
     int64_t a_slice; /* floats of a slice of them */
     float *chunks;   /* a chunk of B a thread */
-    int threads;
     void (*column_sums)(float *, const float *, int64_t, int64_t, int64_t);
     int64_t chunk_columns, chunk_floats;
     int64_t row_parts, part_rows; /* where there are fewer chunks than threads, rows are cut, too */
@@ -76,7 +75,7 @@ static struct kernel_ahead columns_at(const struct block *b, int64_t j, int64_t 
  * of what it will then most likely take. */
 static struct kernel_ahead after(const struct block *b, int64_t unit, int64_t k)
 {
-    int64_t j = (unit + b->threads) / b->row_parts * b->chunk_columns;
+    int64_t j = (unit + 1) / b->row_parts * b->chunk_columns;
     if (k + b->slice < b->k1)
         return columns_at(b, unit / b->row_parts * b->chunk_columns, k + b->slice);
     return j < b->s->N ? columns_at(b, j, b->k0) : (struct kernel_ahead){ .rows = 0 };
@@ -132,7 +131,7 @@ void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
     assert(M > 0 && shape->N > 0 && K > 0);
     int threaded = (double)M * (double)shape->N * (double)K >= SMALL;
     struct block b = { .p = ops_products(o), .s = shape, .C = C, .A = A, .B = B,
-                       .threads = o->threads, .column_sums = o->k->column_sums };
+                       .column_sums = o->k->column_sums };
     int64_t layers = kernel_depth(b.p, K), slices = pieces(layers, SLICE), tile = b.p->tile_rows;
     layers = pieces(layers, slices);
     b.slice = layers * b.p->steps;
