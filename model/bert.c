@@ -172,28 +172,25 @@ struct cache {
     float *mean1, *rstd1, *mean2, *rstd2; /* [N] */
 };
 
-/* Lays the cache out at `at`; returns its floats, *attention (may be NULL) of them attention's. */
-static int64_t lay_out(struct cache *k, int64_t *attention, struct model_cache at,
+/* Lays the cache out at `at`; returns its floats, floats[] (may be NULL) those of its parts. */
+static int64_t lay_out(struct cache *k, int64_t floats[CACHE_PARTS], struct model_cache at,
                        const struct model_config *c, int64_t N)
 {
-    const int64_t C = c->width;
-    const struct cache_part heads[] = {
-        { &k->q, C }, { &k->k, C }, { &k->v, C }, { &k->attended, C }, { &k->lse, c->heads },
+    const struct cache_array arrays[] = {
+        { &k->q, CACHE_ATTENTION, c->width }, { &k->k, CACHE_ATTENTION, c->width },
+        { &k->v, CACHE_ATTENTION, c->width }, { &k->attended, CACHE_ATTENTION, c->width },
+        { &k->sum1, CACHE_REST, c->width }, { &k->inner, CACHE_REST, c->inner },
+        { &k->sum2, CACHE_REST, c->width }, { &k->lse, CACHE_SUMS, c->heads },
+        { &k->mean1, CACHE_SUMS, 1 }, { &k->rstd1, CACHE_SUMS, 1 },
+        { &k->mean2, CACHE_SUMS, 1 }, { &k->rstd2, CACHE_SUMS, 1 },
     };
-    const struct cache_part rest[] = {
-        { &k->sum1, C }, { &k->inner, c->inner }, { &k->sum2, C }, { &k->mean1, 1 },
-        { &k->rstd1, 1 }, { &k->mean2, 1 }, { &k->rstd2, 1 },
-    };
-    int64_t floats = cache_lay_out(at.attention, heads, sizeof heads / sizeof *heads, N);
-    if (attention)
-        *attention = floats;
-    return floats + cache_lay_out(at.rest, rest, sizeof rest / sizeof *rest, N);
+    return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, floats, N);
 }
 
-static int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t *attention)
+static int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t floats[CACHE_PARTS])
 {
     struct cache unused;
-    return lay_out(&unused, attention, (struct model_cache){ 0 }, &m->config, B * T);
+    return lay_out(&unused, floats, (struct model_cache){ 0 }, &m->config, B * T);
 }
 
 /* The layer as far as the heads. */
@@ -228,7 +225,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float
     struct cache k;
     for (int i = 0; i < LAYER_TENSORS; i++)
         t[i] = w + layer_offset(m, i);
-    int64_t cached = cache.rest ? 0 : layer_cache(m, 1, N, NULL);
+    int64_t cached = cache.part[CACHE_REST] ? 0 : layer_cache(m, 1, N, NULL);
     float *scratch = ops_scratch(o, cached + N * (C + I));
     lay_out(&k, NULL, cached ? model_cache_in(m, scratch, 1, N) : cache, c, N);
     float *middle = scratch + cached, *active = middle + N * C;

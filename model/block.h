@@ -6,25 +6,35 @@
 #ifndef TEXTMILL_BLOCK_H
 #define TEXTMILL_BLOCK_H
 
+#include <string.h>
+
 #include "common/rng.h"
 #include "model/model.h"
 
 /* An array of a layer's cache, N rows of `width` floats, and the pointer to it. */
-struct cache_part {
+struct cache_array {
     float **at;
+    enum model_cache_part part;
     int64_t width;
 };
 
-/* Lays the parts out from `p` on, each at a multiple of TENSOR_ALIGN floats; NULL: only counts.
- * Returns their floats. */
-static inline int64_t cache_lay_out(float *p, const struct cache_part *parts, int count, int64_t N)
+/* Lays `count` arrays out, each in its part of the cache and there at a multiple of TENSOR_ALIGN
+ * floats; where the cache is of NULLs it only counts. Returns their floats, floats[] (may be NULL)
+ * those of each part. */
+static inline int64_t cache_lay_out(const struct cache_array *arrays, int count,
+                                    struct model_cache cache, int64_t floats[CACHE_PARTS], int64_t N)
 {
-    int64_t floats = 0;
+    int64_t sum[CACHE_PARTS] = { 0 }, total = 0;
     for (int i = 0; i < count; i++) {
-        *parts[i].at = p ? p + floats : NULL;
-        floats += (N * parts[i].width + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
+        float *begin = cache.part[arrays[i].part];
+        int64_t size = (N * arrays[i].width + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
+        *arrays[i].at = begin ? begin + sum[arrays[i].part] : NULL;
+        sum[arrays[i].part] += size;
+        total += size;
     }
-    return floats;
+    if (floats)
+        memcpy(floats, sum, sizeof sum);
+    return total;
 }
 
 /* The mask of one place (each model numbers its own) in one layer. */

@@ -142,7 +142,8 @@ int folder_read_bert(struct model_config *config, const char *dir)
     return read_config(config, dir, folder_parse_bert);
 }
 
-static void print_config(struct buf *out, const struct model_config *c, int64_t end_of_text)
+static void print_config(struct buf *out, const struct model_config *c, int64_t end_of_text,
+                         const char *type)
 {
     buf_adds(out, "{\n  \"architectures\": [\"GPT2LMHeadModel\"],\n"
                   "  \"model_type\": \"gpt2\",\n"
@@ -161,8 +162,8 @@ static void print_config(struct buf *out, const struct model_config *c, int64_t 
                  (long long)end_of_text, (long long)end_of_text);
     else
         buf_adds(out, "  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n");
-    buf_adds(out, "  \"scale_attn_weights\": true,\n  \"tie_word_embeddings\": true,\n"
-                  "  \"torch_dtype\": \"float32\",\n  \"use_cache\": true\n}\n");
+    buf_adds(out, "  \"scale_attn_weights\": true,\n  \"tie_word_embeddings\": true,\n");
+    buf_addf(out, "  \"torch_dtype\": \"%s\",\n  \"use_cache\": true\n}\n", type);
 }
 
 /* ---- loading ------------------------------------------------------------------------------ */
@@ -266,12 +267,15 @@ static int check_tensors(const struct model *m, const struct weights *set,
     return check_extras(m, set);
 }
 
-/* to[columns,rows] from from[rows,columns]. */
-static void transpose(float *to, const float *from, int64_t rows, int64_t columns)
+/* to[columns,rows] from from[rows,columns], of numbers of so many bytes. */
+static inline void transpose(void *to, const void *from, int64_t rows, int64_t columns,
+                             size_t bytes)
 {
+    char *y = to;
+    const char *x = from;
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = 0; c < columns; c++)
-            to[c * rows + r] = from[r * columns + c];
+        for (int64_t c = 0; c < columns; c++, x += bytes)
+            memcpy(y + (size_t)(c * rows + r) * bytes, x, bytes);
 }
 
 static int read_tensor(const struct safetensors *file, const struct safetensor *t,
@@ -282,7 +286,7 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
     float *turned = mem_alloc((size_t)tensor_elements(row) * sizeof *turned);
     int failed = safetensors_read(file, t, turned);
     if (failed == 0)
-        transpose(out, turned, row->shape[1], row->shape[0]);
+        transpose(out, turned, row->shape[1], row->shape[0], sizeof *turned);
     free(turned);
     return failed;
 }
@@ -364,18 +368,42 @@ int folder_load_bert(struct model *m, struct ops *o, float ***blocks, const char
 
 /* ---- saving ------------------------------------------------------------------------------- */
 
-static int write_tensor(struct safetensors_writer *w, const struct tensor *row, const float *data)
+/* A model's blocks in one of the two forms; the other is NULL. */
+struct saved {
+    float *const *f32;
+    uint16_t *const *bf16;
+};
+
+static int write_f32(struct safetensors_writer *w, const struct tensor *row, const float *data)
 {
     if (!row->transposed)
         return safetensors_write(w, data, tensor_elements(row));
     float *turned = mem_alloc((size_t)tensor_elements(row) * sizeof *turned);
-    transpose(turned, data, row->shape[0], row->shape[1]);
+    transpose(turned, data, row->shape[0], row->shape[1], sizeof *turned);
     int failed = safetensors_write(w, turned, tensor_elements(row));
     free(turned);
     return failed;
 }
 
-static int save_weights(const struct model *m, float *const *blocks, const char *path)
+static int write_bf16(struct safetensors_writer *w, const struct tensor *row, const uint16_t *data)
+{
+    if (!row->transposed)
+        return safetensors_write_bf16(w, data, tensor_elements(row));
+    uint16_t *turned = mem_alloc((size_t)tensor_elements(row) * sizeof *turned);
+    transpose(turned, data, row->shape[0], row->shape[1], sizeof *turned);
+    int failed = safetensors_write_bf16(w, turned, tensor_elements(row));
+    free(turned);
+    return failed;
+}
+
+static int write_tensor(struct safetensors_writer *w, const struct tensor *row,
+                        const struct saved *from)
+{
+    return from->f32 ? write_f32(w, row, from->f32[row->block] + row->offset)
+                     : write_bf16(w, row, from->bf16[row->block] + row->offset);
+}
+
+static int save_weights(const struct model *m, const struct saved *from, const char *path)
 {
     const struct tensor_table *table = &m->tensors;
     struct safetensor *tensors = mem_zalloc(table->count, sizeof *tensors);
@@ -386,6 +414,7 @@ static int save_weights(const struct model *m, float *const *blocks, const char 
         buf_addf(&name, "%s%s", m->config.kind == MODEL_GPT ? folder_names_prefix(m) : "",
                  row->name);
         tensors[i].name = mem_strdup(name.data);
+        tensors[i].dtype = from->f32 ? "F32" : "BF16";
         tensors[i].rank = row->rank;
         for (int d = 0; d < row->rank; d++)
             tensors[i].shape[d] = file_shape(row, d);
@@ -393,8 +422,7 @@ static int save_weights(const struct model *m, float *const *blocks, const char 
     struct safetensors_writer w;
     int failed = safetensors_create(&w, path, tensors, table->count);
     for (size_t i = 0; i < table->count && failed == 0; i++) {
-        const struct tensor *row = &table->rows[i];
-        failed = write_tensor(&w, row, blocks[row->block] + row->offset);
+        failed = write_tensor(&w, &table->rows[i], from);
         if (failed < 0)
             safetensors_abandon(&w);
     }
@@ -407,23 +435,36 @@ static int save_weights(const struct model *m, float *const *blocks, const char 
     return failed;
 }
 
-int folder_save(const struct model *m, float *const *blocks, const char *dir, int64_t end_of_text)
+static int save(const struct model *m, const struct saved *from, const char *dir,
+                int64_t end_of_text)
 {
+    const char *type = from->f32 ? "float32" : "bfloat16";
     struct buf path = BUF_INIT, config = BUF_INIT;
     int failed = file_mkdirs(dir);
     if (failed == 0) {
         if (m->config.kind == MODEL_GPT)
-            print_config(&config, &m->config, end_of_text);
+            print_config(&config, &m->config, end_of_text, type);
         else
-            config_print_bert(&config, &m->config);
+            config_print_bert(&config, &m->config, type);
         file_join(&path, dir, "config.json");
         failed = file_write(path.data, config.data, config.len);
     }
     if (failed == 0) {
         file_join(&path, dir, "model.safetensors");
-        failed = save_weights(m, blocks, path.data);
+        failed = save_weights(m, from, path.data);
     }
     buf_release(&config);
     buf_release(&path);
     return failed;
+}
+
+int folder_save(const struct model *m, float *const *blocks, const char *dir, int64_t end_of_text)
+{
+    return save(m, &(struct saved){ .f32 = blocks }, dir, end_of_text);
+}
+
+int folder_save_bf16(const struct model *m, uint16_t *const *blocks, const char *dir,
+                     int64_t end_of_text)
+{
+    return save(m, &(struct saved){ .bf16 = blocks }, dir, end_of_text);
 }

@@ -34,5 +34,8 @@ void folder_free_blocks(struct model *m, struct ops *o, float **blocks);
 /* Writes config.json and, last, model.safetensors (f32) into DIR, which is made if need be.
  * end_of_text: its id, or -1; BERT has none. */
 int folder_save(const struct model *m, float *const *blocks, const char *dir, int64_t end_of_text);
+/* The same for blocks of bf16, written as they are. */
+int folder_save_bf16(const struct model *m, uint16_t *const *blocks, const char *dir,
+                     int64_t end_of_text);
 
 #endif

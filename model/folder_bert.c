@@ -77,7 +77,7 @@ int config_read_bert(struct model_config *c, const struct js *root, const char *
     return 0;
 }
 
-void config_print_bert(struct buf *out, const struct model_config *c)
+void config_print_bert(struct buf *out, const struct model_config *c, const char *type)
 {
     const char *architecture = architectures[0].architecture;
     for (int i = 0; i < ARCHITECTURES; i++)
@@ -100,6 +100,6 @@ void config_print_bert(struct buf *out, const struct model_config *c)
         buf_adds(out, "  \"embedding_dropout_first\": true,\n");
     if (c->bare_head)
         buf_adds(out, "  \"bare_prediction_head\": true,\n");
-    buf_adds(out, "  \"position_embedding_type\": \"absolute\",\n  \"pad_token_id\": 0,\n"
-                  "  \"torch_dtype\": \"float32\"\n}\n");
+    buf_adds(out, "  \"position_embedding_type\": \"absolute\",\n  \"pad_token_id\": 0,\n");
+    buf_addf(out, "  \"torch_dtype\": \"%s\"\n}\n", type);
 }

@@ -19,6 +19,7 @@ int config_switch(const struct js *root, const char *key, int wanted, const char
 
 /* BERT (folder_bert.c): all but `kind`, which is what the folder's architecture says it is. */
 int config_read_bert(struct model_config *c, const struct js *root, const char *path);
-void config_print_bert(struct buf *out, const struct model_config *c);
+/* `type`: of the weights, as torch names it. */
+void config_print_bert(struct buf *out, const struct model_config *c, const char *type);
 
 #endif

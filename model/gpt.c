@@ -118,27 +118,24 @@ struct cache {
     float *mean1, *rstd1, *mean2, *rstd2; /* [N] */
 };
 
-/* Lays the cache out at `at`; returns its floats, *attention (may be NULL) of them attention's. */
-static int64_t lay_out(struct cache *k, int64_t *attention, struct model_cache at,
+/* Lays the cache out at `at`; returns its floats, floats[] (may be NULL) those of its parts. */
+static int64_t lay_out(struct cache *k, int64_t floats[CACHE_PARTS], struct model_cache at,
                        const struct model_config *c, int64_t N)
 {
-    const struct cache_part heads[] = {
-        { &k->qkv, 3 * c->width }, { &k->attended, c->width }, { &k->lse, c->heads },
+    const struct cache_array arrays[] = {
+        { &k->qkv, CACHE_ATTENTION, 3 * c->width }, { &k->attended, CACHE_ATTENTION, c->width },
+        { &k->middle, CACHE_REST, c->width }, { &k->inner, CACHE_REST, c->inner },
+        { &k->lse, CACHE_SUMS, c->heads },
+        { &k->mean1, CACHE_SUMS, 1 }, { &k->rstd1, CACHE_SUMS, 1 },
+        { &k->mean2, CACHE_SUMS, 1 }, { &k->rstd2, CACHE_SUMS, 1 },
     };
-    const struct cache_part rest[] = {
-        { &k->middle, c->width }, { &k->inner, c->inner }, { &k->mean1, 1 }, { &k->rstd1, 1 },
-        { &k->mean2, 1 }, { &k->rstd2, 1 },
-    };
-    int64_t floats = cache_lay_out(at.attention, heads, sizeof heads / sizeof *heads, N);
-    if (attention)
-        *attention = floats;
-    return floats + cache_lay_out(at.rest, rest, sizeof rest / sizeof *rest, N);
+    return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, floats, N);
 }
 
-static int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t *attention)
+static int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t floats[CACHE_PARTS])
 {
     struct cache unused;
-    return lay_out(&unused, attention, (struct model_cache){ 0 }, &m->config, B * T);
+    return lay_out(&unused, floats, (struct model_cache){ 0 }, &m->config, B * T);
 }
 
 /* The layer as far as the heads; normed[N,C] is scratch. */
@@ -172,7 +169,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float
     const int64_t N = b->B * b->T, C = c->width, I = c->inner;
     const struct layer l = layer_weights(m, w);
     struct cache k;
-    int64_t cached = cache.rest ? 0 : layer_cache(m, 1, N, NULL);
+    int64_t cached = cache.part[CACHE_REST] ? 0 : layer_cache(m, 1, N, NULL);
     float *scratch = ops_scratch(o, cached + N * (I > C ? I : C));
     float *normed = scratch + cached, *active = normed; /* the one is done when the other begins */
     lay_out(&k, NULL, cached ? model_cache_in(m, scratch, 1, N) : cache, c, N);

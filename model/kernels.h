@@ -99,6 +99,8 @@ struct kernels {
 
     /* Halves of a float's bits, the high one (ops.h); first is a multiple of 4. */
     void (*from_bf16)(float *y, const uint16_t *x, int64_t n);
+    void (*to_bf16)(uint16_t *y, const float *x, int64_t n);
+    void (*trim_bf16)(float *x, int64_t n);
     void (*round_bf16)(uint16_t *y, const float *x, int64_t n, uint64_t key, uint64_t first);
 
     void (*gelu_fwd)(float *y, const float *x, int64_t n);

@@ -46,9 +46,12 @@ int model_check_config(const struct model_config *c)
 
 struct model_cache model_cache_in(const struct model *m, float *array, int64_t B, int64_t T)
 {
-    int64_t attention;
-    m->layer_cache(m, B, T, &attention);
-    return array ? (struct model_cache){ array, array + attention } : (struct model_cache){ 0 };
+    int64_t floats[CACHE_PARTS];
+    struct model_cache cache = { 0 };
+    m->layer_cache(m, B, T, floats);
+    for (int i = 0; i < CACHE_PARTS && array; array += floats[i++])
+        cache.part[i] = array;
+    return cache;
 }
 
 void model_release(struct model *m)

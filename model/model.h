@@ -73,18 +73,20 @@ struct model_part {
     double weight;
 };
 
-/* What a layer keeps from forward for backward: what attention made, and the rest. */
+/* What a layer keeps from forward for backward, in parts: what attention made, the rest of its
+ * activations, and a few numbers a row (means, deviations, softmax sums), which want all their bits. */
+enum model_cache_part { CACHE_ATTENTION, CACHE_REST, CACHE_SUMS, CACHE_PARTS };
 struct model_cache {
-    float *attention, *rest;
+    float *part[CACHE_PARTS];
 };
 
 struct model {
     struct model_config config;
     struct tensor_table tensors;
 
-    /* Floats that one layer keeps from forward for backward, beside its input row; *attention (may
-     * be NULL) of these are what attention_fwd makes. */
-    int64_t (*layer_cache)(const struct model *m, int64_t B, int64_t T, int64_t *attention);
+    /* Floats that one layer keeps from forward for backward, beside its input row; parts (may be
+     * NULL) is set to those of each part. */
+    int64_t (*layer_cache)(const struct model *m, int64_t B, int64_t T, int64_t parts[CACHE_PARTS]);
 
     /* x[B*T,C] is set. w: the embedding block's parameters. */
     void (*embedding_fwd)(const struct model *m, struct ops *o, float *x, const float *w,
@@ -97,7 +99,8 @@ struct model {
      * (evaluation). */
     void (*layer_fwd)(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
                       const float *w, struct model_cache cache, const struct batch *b);
-    /* The part of layer_fwd that sets cache.attention, from x: the same bits again. */
+    /* The part of layer_fwd that sets CACHE_ATTENTION and its share of CACHE_SUMS, from x: the same
+     * bits again. */
     void (*attention_fwd)(const struct model *m, struct ops *o, int64_t layer, const float *x,
                           const float *w, struct model_cache cache, const struct batch *b);
     /* dx holds the gradient in y and is set to the gradient in x. dw is added to; where b->first,

@@ -257,11 +257,14 @@ void ops_schedule_free(struct ops *o, float *w, float *z, float *v, const float 
 /* y = y_scale*y + x_scale*x */
 void ops_blend(struct ops *o, float *y, double y_scale, const float *x, double x_scale, int64_t n);
 
-/* bf16, the high half of a float's bits, as state is stored: to floats, and back by stochastic
- * rounding, up or down with a mean of x. Element i takes the bits from 16 (i mod 4) on of
- * rng_at(key, i/4), i counting from `first`, a multiple of 4: equal for any number of threads. What
- * is bf16 already stays as it is. */
+/* bf16, the high half of a float's bits, as state is stored: to floats, back to the nearest (ties to
+ * even), and of floats the nearest in place. */
 void ops_from_bf16(struct ops *o, float *y, const uint16_t *x, int64_t n);
+void ops_to_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n);
+void ops_trim_bf16(struct ops *o, float *x, int64_t n);
+/* Back by stochastic rounding, up or down with a mean of x. Element i takes the bits from 16 (i mod 4)
+ * on of rng_at(key, i/4), i counting from `first`, a multiple of 4: equal for any number of threads.
+ * What is bf16 already stays as it is. */
 void ops_round_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n, uint64_t key,
                     uint64_t first);
 

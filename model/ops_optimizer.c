@@ -266,6 +266,34 @@ void ops_from_bf16(struct ops *o, float *y, const uint16_t *x, int64_t n)
     pool_for(o->pool, n, GRAIN, from_bf16_part, &h);
 }
 
+static void to_bf16_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct halves *h = ctx;
+    h->k->to_bf16(h->halves + begin, h->floats + begin, end - begin);
+}
+
+void ops_to_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n)
+{
+    TRACE_KERNEL(0, 6.0 * n);
+    struct halves h = { .k = o->k, .floats = (float *)x, .halves = y };
+    pool_for(o->pool, n, GRAIN, to_bf16_part, &h);
+}
+
+static void trim_bf16_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct halves *h = ctx;
+    h->k->trim_bf16(h->floats + begin, end - begin);
+}
+
+void ops_trim_bf16(struct ops *o, float *x, int64_t n)
+{
+    TRACE_KERNEL(0, 8.0 * n);
+    struct halves h = { .k = o->k, .floats = x };
+    pool_for(o->pool, n, GRAIN, trim_bf16_part, &h);
+}
+
 static void round_bf16_part(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;

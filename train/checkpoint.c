@@ -157,6 +157,18 @@ static void add_moment(struct moments *m, const struct tensor *from, const char 
     m->data[m->count++] = data;
 }
 
+/* Of all tensors that have a place in arrays of that kind. */
+static void add_moments(struct moments *m, const struct store *s, enum store_kind kind,
+                        const char *suffix)
+{
+    const struct tensor_table *t = s->tensors;
+    for (size_t i = 0; i < t->count; i++) {
+        void *data = store_tensor(s, kind, store_all(s, kind)[t->rows[i].block], i);
+        if (data)
+            add_moment(m, &t->rows[i], suffix, store_is_half(s, kind) ? "BF16" : "F32", data);
+    }
+}
+
 /* `point`: the kind of array that has it, or -1. */
 static void moments_init(struct moments *m, const struct store *s, int point)
 {
@@ -164,15 +176,9 @@ static void moments_init(struct moments *m, const struct store *s, int point)
     *m = (struct moments){ .rows = mem_zalloc(3 * t->count, sizeof *m->rows),
                            .data = mem_zalloc(3 * t->count, sizeof *m->data) };
     for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++)
-        for (size_t i = 0; i < t->count; i++) {
-            void *data = store_moment(s, kind, store_all(s, kind)[t->rows[i].block], i);
-            if (data)
-                add_moment(m, &t->rows[i], kind == STORE_MOMENT1 ? "moment1" : "moment2",
-                           s->half ? "BF16" : "F32", data);
-        }
-    for (size_t i = 0; i < t->count && point >= 0; i++)
-        add_moment(m, &t->rows[i], "point", "F32",
-                   store_all(s, point)[t->rows[i].block] + t->rows[i].offset);
+        add_moments(m, s, kind, kind == STORE_MOMENT1 ? "moment1" : "moment2");
+    if (point >= 0)
+        add_moments(m, s, point, "point");
 }
 
 static void moments_release(struct moments *m)
@@ -234,6 +240,15 @@ static int write_state(const char *dir, const struct checkpoint *c)
     return result;
 }
 
+int checkpoint_save_model(const char *dir, const struct model *m, const struct store *s,
+                          int64_t end_of_text)
+{
+    void *const *blocks = store_all(s, STORE_PARAMETERS);
+    return store_is_half(s, STORE_PARAMETERS)
+               ? folder_save_bf16(m, (uint16_t *const *)blocks, dir, end_of_text)
+               : folder_save(m, (float *const *)blocks, dir, end_of_text);
+}
+
 static int write_folder(const char *dir, const struct checkpoint *c, const struct model *m,
                         const struct store *s, const struct tokenizer *tokenizer,
                         const char *config)
@@ -243,7 +258,7 @@ static int write_folder(const char *dir, const struct checkpoint *c, const struc
     file_join(&path, dir, "training");
     int result = file_mkdirs(path.data);
     if (!result)
-        result = folder_save(m, store_all(s, STORE_PARAMETERS), dir, end);
+        result = checkpoint_save_model(dir, m, s, end);
     if (!result && tokenizer)
         result = tokenizer_save(tokenizer, dir);
     file_join(&path, dir, moments_name);

@@ -48,6 +48,10 @@ struct checkpoint {
 int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
                     const struct store *s, const struct tokenizer *tokenizer, const char *config);
 
+/* The model folder alone (folder_save), its tensors F32 or BF16 as the store keeps them. */
+int checkpoint_save_model(const char *dir, const struct model *m, const struct store *s,
+                          int64_t end_of_text);
+
 /* The latest by number: 1 and its path, 0 when there is none. Removes what killed runs left. */
 int checkpoint_latest(const char *out, struct buf *path);
 

@@ -12,53 +12,30 @@ enum { KEY_DROPOUT = 0x64726f70 };
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-static int64_t row_floats(const struct engine_config *c, const struct model *m)
-{
-    return c->B * c->T * m->config.width;
-}
-
 /* Of a head: one a token and one a sequence, or two a sequence. */
 static int64_t most_labels(const struct engine_config *c)
 {
     return c->most * (c->T + 1);
 }
 
-/* The two parts of layers' caches: how many of each there are, and the floats of one. */
-struct caches {
-    int64_t attentions, attention_floats, rests, rest_floats;
-};
-
-static struct caches caches(const struct engine_config *c, const struct model *m)
+/* Whether each layer of each micro-batch keeps that part of its cache until it comes back. */
+static int is_kept(enum recompute again, int part)
 {
-    int64_t each = m->config.layers * c->G, attention;
-    int64_t floats = m->layer_cache(m, c->B, c->T, &attention);
-    return (struct caches){ c->recompute == RECOMPUTE_NONE ? each : 1, attention,
-                            c->recompute == RECOMPUTE_LAYER ? 1 : each, floats - attention };
+    return again == RECOMPUTE_NONE || (again == RECOMPUTE_ATTENTION && part != CACHE_ATTENTION);
 }
 
-void engine_memory(struct engine_memory *out, const struct engine_config *c, const struct model *m)
+void engine_rows(struct store_config *out, const struct engine_config *c, const struct model *m)
 {
-    uint64_t row = (uint64_t)row_floats(c, m) * sizeof(float);
-    struct caches k = caches(c, m);
-    int64_t cache = k.attentions * k.attention_floats + k.rests * k.rest_floats;
-    out->x = row * (uint64_t)((m->config.layers + 1) * c->G);
-    out->dx = row * (uint64_t)c->G;
-    out->cache = (uint64_t)cache * sizeof(float);
-}
-
-static float **new_rows(struct ops *o, int64_t rows, int64_t floats)
-{
-    float **array = mem_zalloc((size_t)rows, sizeof *array);
-    for (int64_t i = 0; i < rows; i++)
-        array[i] = ops_buffer(o, floats);
-    return array;
-}
-
-static void free_rows(struct ops *o, float **array, int64_t rows, int64_t floats)
-{
-    for (int64_t i = 0; i < rows; i++)
-        ops_buffer_free(o, array[i], floats);
-    free(array);
+    const int64_t L = m->config.layers, row = c->B * c->T * m->config.width;
+    int64_t floats[CACHE_PARTS];
+    m->layer_cache(m, c->B, c->T, floats);
+    out->group = (int)c->G;
+    out->groups = (int)((c->A + c->G - 1) / c->G);
+    out->rows[STORE_X] = (struct store_rows){ (int)((L + 1) * c->G), row };
+    out->rows[STORE_DX] = (struct store_rows){ (int)c->G, row };
+    for (int p = 0; p < CACHE_PARTS; p++)
+        out->rows[STORE_CACHE + p] =
+            (struct store_rows){ is_kept(c->recompute, p) ? (int)(L * c->G) : 1, floats[p] };
 }
 
 void engine_open(struct engine *e, const struct engine_config *config, const struct model *m,
@@ -67,12 +44,6 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
     assert(config->G >= 1 && config->G <= config->A && config->most >= config->B);
     *e = (struct engine){ .config = *config, .model = m, .ops = o, .store = s, .comm = c,
                           .loss_scale = 1 };
-    int64_t row = row_floats(config, m);
-    struct caches k = caches(config, m);
-    e->x = new_rows(o, (m->config.layers + 1) * config->G, row);
-    e->dx = new_rows(o, config->G, row);
-    e->attention = new_rows(o, k.attentions, k.attention_floats);
-    e->rest = new_rows(o, k.rests, k.rest_floats);
     e->losses = ops_buffer(o, most_labels(config));
     e->correct = mem_zalloc((size_t)most_labels(config), 1);
 }
@@ -81,14 +52,7 @@ void engine_close(struct engine *e)
 {
     if (!e->model)
         return;
-    const struct engine_config *c = &e->config;
-    struct caches k = caches(c, e->model);
-    int64_t row = row_floats(c, e->model);
-    free_rows(e->ops, e->x, (e->model->config.layers + 1) * c->G, row);
-    free_rows(e->ops, e->dx, c->G, row);
-    free_rows(e->ops, e->attention, k.attentions, k.attention_floats);
-    free_rows(e->ops, e->rest, k.rests, k.rest_floats);
-    ops_buffer_free(e->ops, e->losses, most_labels(c));
+    ops_buffer_free(e->ops, e->losses, most_labels(&e->config));
     free(e->correct);
     *e = (struct engine){ 0 };
 }
@@ -139,22 +103,91 @@ double engine_loss(const struct model *m, const struct engine_score *s)
 struct group {
     struct engine *e;
     struct batch *batches; /* [count] */
-    int64_t count;
+    int count;
+    int first;    /* of the step: gradients are made, not added to */
     double scale; /* of the sum of losses */
     struct engine_score *score;
 };
 
-static float **x_of(const struct engine *e, int64_t l, int64_t i)
+/* Row l G + i of x; of what layers keep it is layer l's. */
+static int row_of(const struct engine *e, int64_t l, int i)
 {
-    return &e->x[l * e->config.G + i];
+    return (int)(l * e->config.G) + i;
 }
 
-static struct model_cache cache_of(const struct engine *e, int64_t l, int64_t i)
+static int cache_row(const struct engine *e, int part, int64_t l, int i)
 {
-    enum recompute again = e->config.recompute;
-    int64_t own = l * e->config.G + i;
-    return (struct model_cache){ e->attention[again == RECOMPUTE_NONE ? own : 0],
-                                 e->rest[again == RECOMPUTE_LAYER ? 0 : own] };
+    return is_kept(e->config.recompute, part) ? row_of(e, l, i) : 0;
+}
+
+/* Those of a layer's cache that are kept, or those that are not, or all: to make, or to use up. */
+enum cache_parts { KEPT_PARTS = 1, MADE_PARTS = 2, ALL_PARTS = 3 };
+
+static int is_among(const struct engine *e, int part, enum cache_parts which)
+{
+    return which & (is_kept(e->config.recompute, part) ? KEPT_PARTS : MADE_PARTS);
+}
+
+static void fetch_cache(struct engine *e, struct model_cache *k, int64_t l, int i,
+                        enum cache_parts which, enum mapped_use use)
+{
+    for (int p = 0; p < CACHE_PARTS; p++)
+        if (is_among(e, p, which))
+            k->part[p] = (use == MAPPED_MAKE ? store_make : store_fetch)(
+                e->store, STORE_CACHE + p, cache_row(e, p, l, i));
+}
+
+static void release_cache(struct engine *e, int64_t l, int i, enum cache_parts which)
+{
+    for (int p = 0; p < CACHE_PARTS; p++)
+        if (is_among(e, p, which))
+            store_release(e->store, STORE_CACHE + p, cache_row(e, p, l, i));
+}
+
+static void drop_cache(struct engine *e, int64_t l, int i)
+{
+    for (int p = 0; p < CACHE_PARTS; p++)
+        store_drop(e->store, STORE_CACHE + p, cache_row(e, p, l, i));
+}
+
+/* What the next micro-batch needs of layer l, which may be none: its input, and on the way back what
+ * it has kept. */
+static void expect_rows(struct group *g, int64_t l, int i, int back)
+{
+    struct engine *e = g->e;
+    if (l < 0)
+        return;
+    store_expect(e->store, STORE_X, row_of(e, l, i), MAPPED_READ);
+    if (l == e->model->config.layers)
+        return;
+    for (int p = 0; p < CACHE_PARTS; p++)
+        store_expect(e->store, STORE_CACHE + p, cache_row(e, p, l, i),
+                     back ? MAPPED_WRITE : MAPPED_MAKE);
+    if (back)
+        store_expect(e->store, STORE_DX, i, MAPPED_WRITE);
+    else
+        store_expect(e->store, STORE_X, row_of(e, l + 1, i), MAPPED_MAKE);
+}
+
+/* After micro-batch i on layer l comes the next one there, or the first on the layer to follow. */
+static void expect_next(struct group *g, int64_t l, int i, int64_t follows, int back)
+{
+    if (i + 1 < g->count)
+        expect_rows(g, l, i + 1, back);
+    else
+        expect_rows(g, follows, 0, back);
+}
+
+/* A block's gradients to add to; zero before the step's first, unless the model sets them. */
+static float *fetch_gradients(struct group *g, int block, int begins)
+{
+    struct engine *e = g->e;
+    if (!g->first)
+        return store_fetch(e->store, STORE_GRADIENTS, block);
+    float *dw = store_make(e->store, STORE_GRADIENTS, block);
+    if (!begins)
+        ops_zero(e->ops, dw, e->store->tensors->block_size[block]);
+    return dw;
 }
 
 static void embedding_forward(struct group *g)
@@ -163,29 +196,35 @@ static void embedding_forward(struct group *g)
     struct engine *e = g->e;
     const float *w = store_view(e->store, STORE_PARAMETERS, 0);
     store_expect(e->store, STORE_PARAMETERS, 1, MAPPED_READ);
-    for (int64_t i = 0; i < g->count; i++)
-        e->model->embedding_fwd(e->model, e->ops, *x_of(e, 0, i), w, &g->batches[i]);
+    for (int i = 0; i < g->count; i++) {
+        float *x = store_make(e->store, STORE_X, row_of(e, 0, i));
+        if (i + 1 == g->count)
+            expect_rows(g, 0, 0, 0);
+        e->model->embedding_fwd(e->model, e->ops, x, w, &g->batches[i]);
+        store_release(e->store, STORE_X, row_of(e, 0, i));
+    }
     store_release(e->store, STORE_PARAMETERS, 0);
 }
 
-/* What follows on the forward pass of block `block`. */
-static void expect_forward(struct engine *e, int block, int training)
+/* What follows on the forward pass of block `block`; g NULL: of an evaluation. */
+static void expect_forward(struct engine *e, const struct group *g, int block)
 {
-    int64_t L = e->model->config.layers;
+    int L = (int)e->model->config.layers;
     store_expect(e->store, STORE_PARAMETERS, block + 1, MAPPED_READ);
-    if (block < L || !training)
+    if (block < L)
         return;
     store_expect(e->store, STORE_PARAMETERS, 0, MAPPED_READ);
-    store_expect(e->store, STORE_GRADIENTS, (int)L + 1, MAPPED_WRITE);
-    store_expect(e->store, STORE_GRADIENTS, 0, MAPPED_WRITE);
+    for (int b = 0; b <= L + 1 && g; b += L + 1)
+        store_expect(e->store, STORE_GRADIENTS, b, g->first ? MAPPED_MAKE : MAPPED_WRITE);
 }
 
 /* What follows on the backward pass of block `block`, the head's too. */
-static void expect_backward(struct engine *e, int block)
+static void expect_backward(struct group *g, int block)
 {
     if (block > 1)
-        store_expect(e->store, STORE_PARAMETERS, block - 1, MAPPED_READ);
-    store_expect(e->store, STORE_GRADIENTS, block - 1, MAPPED_WRITE);
+        store_expect(g->e->store, STORE_PARAMETERS, block - 1, MAPPED_READ);
+    store_expect(g->e->store, STORE_GRADIENTS, block - 1,
+                 g->first && block > 1 ? MAPPED_MAKE : MAPPED_WRITE);
 }
 
 /* Layer l is block l+1 (tensor.h). */
@@ -194,10 +233,18 @@ static void layer_forward(struct group *g, int64_t l)
     TRACE_PHASE("layer forward", l);
     struct engine *e = g->e;
     const float *w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
-    expect_forward(e, (int)l + 1, 1);
-    for (int64_t i = 0; i < g->count; i++)
-        e->model->layer_fwd(e->model, e->ops, l, *x_of(e, l + 1, i), *x_of(e, l, i), w,
-                            cache_of(e, l, i), &g->batches[i]);
+    expect_forward(e, g, (int)l + 1);
+    for (int i = 0; i < g->count; i++) {
+        const float *x = store_view(e->store, STORE_X, row_of(e, l, i));
+        float *y = store_make(e->store, STORE_X, row_of(e, l + 1, i));
+        struct model_cache cache;
+        fetch_cache(e, &cache, l, i, ALL_PARTS, MAPPED_MAKE);
+        expect_next(g, l, i, l + 1, 0);
+        e->model->layer_fwd(e->model, e->ops, l, y, x, w, cache, &g->batches[i]);
+        release_cache(e, l, i, ALL_PARTS);
+        store_release(e->store, STORE_X, row_of(e, l + 1, i));
+        store_release(e->store, STORE_X, row_of(e, l, i));
+    }
     store_release(e->store, STORE_PARAMETERS, (int)l + 1);
 }
 
@@ -205,17 +252,23 @@ static void head(struct group *g)
 {
     TRACE_PHASE("head", -1);
     struct engine *e = g->e;
-    int64_t L = e->model->config.layers;
+    const struct model *m = e->model;
+    int64_t L = m->config.layers;
     int block = (int)L + 1;
     const float *w = store_view(e->store, STORE_PARAMETERS, block);
     const float *tied = store_view(e->store, STORE_PARAMETERS, 0);
-    float *dw = store_fetch(e->store, STORE_GRADIENTS, block);
-    float *dtied = store_fetch(e->store, STORE_GRADIENTS, 0);
-    expect_backward(e, block);
-    for (int64_t i = 0; i < g->count; i++) {
-        e->model->head_fwd_bwd(e->model, e->ops, e->losses, correct_of(e), e->dx[i], dw, dtied,
-                               *x_of(e, L, i), w, tied, g->scale, &g->batches[i]);
+    float *dw = fetch_gradients(g, block, m->head_begins);
+    float *dtied = fetch_gradients(g, 0, m->head_begins);
+    expect_backward(g, block);
+    for (int i = 0; i < g->count; i++) {
+        const float *x = store_view(e->store, STORE_X, row_of(e, L, i));
+        float *dx = store_make(e->store, STORE_DX, i);
+        expect_next(g, L, i, L - 1, 1);
+        m->head_fwd_bwd(m, e->ops, e->losses, correct_of(e), dx, dw, dtied, x, w, tied, g->scale,
+                        &g->batches[i]);
         add_score(e, g->score, &g->batches[i]);
+        store_release(e->store, STORE_DX, i);
+        store_drop(e->store, STORE_X, row_of(e, L, i));
     }
     store_release(e->store, STORE_GRADIENTS, 0);
     store_release(e->store, STORE_GRADIENTS, block);
@@ -223,23 +276,43 @@ static void head(struct group *g)
     store_release(e->store, STORE_PARAMETERS, block);
 }
 
-/* x[l+1] is free by now: the recomputed forward writes there what stood there before. */
+/* Makes again what the layer has not kept. x[l+1] is free by now, and is lost again. */
+static void recompute(struct group *g, int64_t l, int i, const float *x, const float *w,
+                      struct model_cache *cache)
+{
+    struct engine *e = g->e;
+    const struct model *m = e->model;
+    fetch_cache(e, cache, l, i, MADE_PARTS, MAPPED_MAKE);
+    if (e->config.recompute == RECOMPUTE_LAYER) {
+        float *y = store_make(e->store, STORE_X, row_of(e, l + 1, i));
+        m->layer_fwd(m, e->ops, l, y, x, w, *cache, &g->batches[i]);
+        store_drop(e->store, STORE_X, row_of(e, l + 1, i));
+    } else if (e->config.recompute == RECOMPUTE_ATTENTION) {
+        m->attention_fwd(m, e->ops, l, x, w, *cache, &g->batches[i]);
+    }
+    release_cache(e, l, i, MADE_PARTS); /* rounded, as what is kept was */
+    fetch_cache(e, cache, l, i, MADE_PARTS, MAPPED_WRITE);
+}
+
 static void layer_backward(struct group *g, int64_t l)
 {
     TRACE_PHASE("layer backward", l);
     struct engine *e = g->e;
+    const struct model *m = e->model;
     const float *w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
-    float *dw = store_fetch(e->store, STORE_GRADIENTS, (int)l + 1);
-    expect_backward(e, (int)l + 1);
-    for (int64_t i = 0; i < g->count; i++) {
-        float *x = *x_of(e, l, i);
-        struct model_cache cache = cache_of(e, l, i);
-        if (e->config.recompute == RECOMPUTE_LAYER)
-            e->model->layer_fwd(e->model, e->ops, l, *x_of(e, l + 1, i), x, w, cache,
-                                &g->batches[i]);
-        else if (e->config.recompute == RECOMPUTE_ATTENTION)
-            e->model->attention_fwd(e->model, e->ops, l, x, w, cache, &g->batches[i]);
-        e->model->layer_bwd(e->model, e->ops, l, e->dx[i], dw, x, w, cache, &g->batches[i]);
+    float *dw = fetch_gradients(g, (int)l + 1, m->layers_begin);
+    expect_backward(g, (int)l + 1);
+    for (int i = 0; i < g->count; i++) {
+        const float *x = store_view(e->store, STORE_X, row_of(e, l, i));
+        float *dx = store_fetch(e->store, STORE_DX, i);
+        struct model_cache cache;
+        fetch_cache(e, &cache, l, i, KEPT_PARTS, MAPPED_WRITE);
+        expect_next(g, l, i, l - 1, 1);
+        recompute(g, l, i, x, w, &cache);
+        m->layer_bwd(m, e->ops, l, dx, dw, x, w, cache, &g->batches[i]);
+        drop_cache(e, l, i);
+        store_release(e->store, STORE_DX, i);
+        store_drop(e->store, STORE_X, row_of(e, l, i));
     }
     store_release(e->store, STORE_GRADIENTS, (int)l + 1);
     store_release(e->store, STORE_PARAMETERS, (int)l + 1);
@@ -251,8 +324,11 @@ static void embedding_backward(struct group *g)
     struct engine *e = g->e;
     const float *w = store_view(e->store, STORE_PARAMETERS, 0);
     float *dw = store_fetch(e->store, STORE_GRADIENTS, 0);
-    for (int64_t i = 0; i < g->count; i++)
-        e->model->embedding_bwd(e->model, e->ops, dw, e->dx[i], w, &g->batches[i]);
+    for (int i = 0; i < g->count; i++) {
+        float *dx = store_fetch(e->store, STORE_DX, i);
+        e->model->embedding_bwd(e->model, e->ops, dw, dx, w, &g->batches[i]);
+        store_drop(e->store, STORE_DX, i);
+    }
     store_release(e->store, STORE_GRADIENTS, 0);
     store_release(e->store, STORE_PARAMETERS, 0);
 }
@@ -292,17 +368,6 @@ static double weigh(const struct engine *e, const struct step_batch *s, double *
     first = first > 0 ? first : 1;
     *next_weight = second > 0 ? first / second : 0;
     return 1 / first;
-}
-
-/* But for blocks that set them at the first micro-batch; a file that is zero need not be read. */
-static void zero_gradients(struct engine *e)
-{
-    const struct tensor_table *t = e->store->tensors;
-    for (int b = 0; b < t->blocks; b++) {
-        int in_a_layer = b > 0 && b < t->blocks - 1;
-        if (e->store->mapped || !(in_a_layer ? e->model->layers_begin : e->model->head_begins))
-            store_zero(e->store, STORE_GRADIENTS, b);
-    }
 }
 
 static void sum_gradients(struct engine *e)
@@ -349,10 +414,10 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *s,
                        .score = score };
     g.batches = mem_zalloc((size_t)c->G, sizeof *g.batches);
     *score = (struct engine_score){ 0 };
-    zero_gradients(e);
     for (int64_t m = 0; m < c->A; m += g.count) {
-        g.count = c->A - m < c->G ? c->A - m : c->G;
-        for (int64_t i = 0; i < g.count; i++)
+        g.first = !m;
+        g.count = (int)(c->A - m < c->G ? c->A - m : c->G);
+        for (int i = 0; i < g.count; i++)
             g.batches[i] = micro_batch(e, step, s, m + i, next_weight);
         run_group(&g);
     }
@@ -365,23 +430,27 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *s,
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score)
 {
     const struct model *m = e->model;
-    int64_t L = m->config.layers;
+    struct store *s = e->store;
+    const int64_t L = m->config.layers;
+    const int rows[] = { row_of(e, 0, 0), row_of(e, 1, 0) };
     assert(b->B <= e->config.most && b->T == e->config.T && !b->training);
-    float *x = *x_of(e, 0, 0), *y = *x_of(e, 1, 0);
-    const float *tied = store_view(e->store, STORE_PARAMETERS, 0);
-    m->embedding_fwd(m, e->ops, x, tied, b);
+    float *x = store_make(s, STORE_X, rows[0]), *y = store_make(s, STORE_X, rows[1]);
+    m->embedding_fwd(m, e->ops, x, store_view(s, STORE_PARAMETERS, 0), b);
+    store_release(s, STORE_PARAMETERS, 0);
     for (int64_t l = 0; l < L; l++) {
-        const float *w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
-        expect_forward(e, (int)l + 1, 0);
+        const float *w = store_view(s, STORE_PARAMETERS, (int)l + 1);
+        expect_forward(e, NULL, (int)l + 1);
         m->layer_fwd(m, e->ops, l, y, x, w, (struct model_cache){ 0 }, b);
-        store_release(e->store, STORE_PARAMETERS, (int)l + 1);
+        store_release(s, STORE_PARAMETERS, (int)l + 1);
         float *swap = x;
         x = y;
         y = swap;
     }
-    const float *w = store_view(e->store, STORE_PARAMETERS, (int)L + 1);
-    m->head_fwd(m, e->ops, e->losses, correct_of(e), x, w, tied, b);
-    store_release(e->store, STORE_PARAMETERS, (int)L + 1);
-    store_release(e->store, STORE_PARAMETERS, 0);
+    m->head_fwd(m, e->ops, e->losses, correct_of(e), x, store_view(s, STORE_PARAMETERS, (int)L + 1),
+                store_view(s, STORE_PARAMETERS, 0), b);
+    store_release(s, STORE_PARAMETERS, (int)L + 1);
+    store_release(s, STORE_PARAMETERS, 0);
+    for (int i = 0; i < 2; i++)
+        store_drop(s, STORE_X, rows[i]);
     add_score(e, score, b);
 }

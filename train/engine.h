@@ -16,10 +16,11 @@
  * usual loop over micro-batches. The gradients of layers and head are the same bits for any G;
  * the tied table's are the same sum in another order.
  *
- * Activations: x has (L+1) G rows and dx G rows of B T C floats; what layers keep between
- * forward and backward is L G caches, or one of what is recomputed: of attention's part or of
- * all. Recomputed forwards are the same bits (dropout comes from counters), hence so are the
- * gradients.
+ * Activations are the store's: x has (L+1) G rows and dx G rows of B T C floats; what layers keep
+ * between forward and backward is L G caches in parts (model.h), or one of each part that is
+ * recomputed: of attention's or of all. Row or cache number l G + i is that of layer l and micro-batch
+ * i of the group. Recomputed forwards are the same bits (dropout comes from counters), also where the
+ * store rounds them, hence so are the gradients.
  */
 #ifndef TEXTMILL_ENGINE_H
 #define TEXTMILL_ENGINE_H
@@ -51,9 +52,6 @@ struct engine {
     struct store *store;
     struct comm *comm;
     double loss_scale; /* gradients are those of so many times the loss; 1 at first */
-    float **x;     /* [L+1][G] rows */
-    float **dx;    /* [G] rows */
-    float **attention, **rest; /* the two parts of caches: [L][G] of each, or one */
     float *losses; /* [most,T+1]: whatever labels a model has */
     unsigned char *correct;
 };
@@ -67,6 +65,10 @@ struct engine_score {
 };
 double engine_loss(const struct model *m, const struct engine_score *s); /* NAN without labels */
 
+/* What the engine needs of a store: the rows of activations, and how they are grouped. */
+void engine_rows(struct store_config *out, const struct engine_config *config,
+                 const struct model *m);
+
 void engine_open(struct engine *e, const struct engine_config *config, const struct model *m,
                  struct ops *o, struct store *s, struct comm *c);
 void engine_close(struct engine *e); /* fine on a zeroed struct */
@@ -78,12 +80,5 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *batc
 
 /* Adds the score of `b`, without dropout. b->B <= most. */
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score);
-
-/* What engine_open will allocate, in bytes. */
-struct engine_memory {
-    uint64_t x, dx, cache;
-};
-void engine_memory(struct engine_memory *out, const struct engine_config *config,
-                   const struct model *m);
 
 #endif

@@ -429,8 +429,8 @@ static int write_model(struct loop *l)
     if (t && tokenizer_save(t, out) < 0)
         return -1;
     optimizer_to_model(&l->plan->optimizer, &l->store); /* for good */
-    return folder_save(&l->plan->model, store_all(&l->store, STORE_PARAMETERS), out,
-                       t ? tokenizer_end_of_text(t) : -1);
+    return checkpoint_save_model(out, &l->plan->model, &l->store,
+                                 t ? tokenizer_end_of_text(t) : -1);
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------------- */

@@ -28,13 +28,15 @@ enum { PAGE = 4096 }; /* or more: what is touched a page at a time */
 enum place { OUT, COMING, IN, LEAVING };
 
 struct array {
-    float *data;
+    void *data;
     size_t bytes;
     off_t offset;
     enum place place;
     int users;
+    int wanted;  /* expected again: it stays; 1 + what for */
     int changed; /* since it came */
     int stored;  /* the file has it; else it is zero */
+    int dead;    /* dropped: it leaves unwritten */
     enum mapped_use use; /* that it comes for */
 };
 
@@ -84,11 +86,21 @@ static int take(struct mapped *m, struct queue *q)
 
 /* ---- in and out -------------------------------------------------------------------------------- */
 
-/* Makes the pages present, and those to be written writable, in one call where there is one. */
-static void populate(struct array *a)
+/* What the file and the page cache have of it is zero again, its room in the file still reserved; 0
+ * where the file system cannot do that. */
+static int forget(struct mapped *m, const struct array *a)
 {
+    return !fallocate(m->fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, a->offset,
+                      (off_t)a->bytes);
+}
+
+/* Makes the pages present, and those to be written writable, in one call where there is one. */
+static void populate(struct mapped *m, struct array *a)
+{
+    if (a->use == MAPPED_MAKE && a->stored && forget(m, a))
+        a->stored = 0;
     TRACE("disk", "read", -1, 0, a->stored ? a->bytes : 0);
-    int write = a->use == MAPPED_WRITE;
+    int write = a->use != MAPPED_READ;
     if (!madvise(a->data, a->bytes, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
         return;
     madvise(a->data, a->bytes, MADV_WILLNEED);
@@ -100,17 +112,20 @@ static void populate(struct array *a)
     }
 }
 
-/* Writes what has changed and waits for it; only clean pages leave the cache. 0 or an errno. */
-static int expel(struct mapped *m, struct array *a)
+/* Writes what has changed and waits for it. 0 or an errno. */
+static int write_out(struct mapped *m, const struct array *a)
 {
-    TRACE("disk", "write", -1, 0, a->changed ? a->bytes : 0);
+    TRACE("disk", "write", -1, 0, a->bytes);
     const unsigned whole = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
                            SYNC_FILE_RANGE_WAIT_AFTER;
-    int failed = a->changed && sync_file_range(m->fd, a->offset, (off_t)a->bytes, whole) < 0;
-    int error = failed ? errno : 0;
+    return sync_file_range(m->fd, a->offset, (off_t)a->bytes, whole) < 0 ? errno : 0;
+}
+
+/* Leaves memory and the page cache, where only clean pages can. */
+static void evict(struct mapped *m, const struct array *a)
+{
     madvise(a->data, a->bytes, MADV_DONTNEED);
     posix_fadvise(m->fd, a->offset, (off_t)a->bytes, POSIX_FADV_DONTNEED);
-    return error;
 }
 
 static void *read_ahead(void *arg)
@@ -120,7 +135,7 @@ static void *read_ahead(void *arg)
     for (int i; (i = take(m, &m->coming)) >= 0;) {
         struct array *a = &m->arrays[i];
         pthread_mutex_unlock(&m->lock);
-        populate(a);
+        populate(m, a);
         pthread_mutex_lock(&m->lock);
         m->traffic.read_bytes += a->stored ? a->bytes : 0;
         a->place = IN;
@@ -130,22 +145,39 @@ static void *read_ahead(void *arg)
     return NULL;
 }
 
+/* The array that leaves has been written, or forgotten. Called and left with the lock held. */
+static void clean(struct mapped *m, struct array *a)
+{
+    int error = 0, dead = a->dead;
+    pthread_mutex_unlock(&m->lock);
+    int forgotten = dead && forget(m, a);
+    if (!forgotten)
+        error = write_out(m, a);
+    pthread_mutex_lock(&m->lock);
+    m->error = m->error ? m->error : error;
+    m->traffic.written_bytes += forgotten ? 0 : a->bytes;
+    a->stored = !forgotten;
+    a->changed = a->dead = 0;
+}
+
+/* What is wanted again meanwhile stays. */
 static void *write_behind(void *arg)
 {
     struct mapped *m = arg;
     pthread_mutex_lock(&m->lock);
     for (int i; (i = take(m, &m->leaving)) >= 0;) {
         struct array *a = &m->arrays[i];
-        pthread_mutex_unlock(&m->lock);
-        int error = expel(m, a);
-        pthread_mutex_lock(&m->lock);
-        m->error = m->error ? m->error : error;
+        if (!a->wanted && (a->changed || a->dead))
+            clean(m, a);
+        int stays = a->wanted;
+        if (!stays) {
+            pthread_mutex_unlock(&m->lock);
+            evict(m, a);
+            pthread_mutex_lock(&m->lock);
+            m->resident -= a->bytes;
+        }
+        a->place = stays ? IN : OUT;
         m->departing--;
-        m->traffic.written_bytes += a->changed ? a->bytes : 0;
-        a->stored |= a->changed;
-        a->changed = 0;
-        a->place = OUT;
-        m->resident -= a->bytes;
         pthread_cond_broadcast(&m->changed);
     }
     pthread_mutex_unlock(&m->lock);
@@ -176,7 +208,7 @@ static int open_file(struct mapped *m, const char *dir)
     return 0;
 }
 
-struct mapped *mapped_new(const char *dir, const int64_t *floats, int count, uint64_t budget_bytes)
+struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uint64_t budget_bytes)
 {
     struct mapped *m = mem_zalloc(1, sizeof *m);
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -190,12 +222,12 @@ struct mapped *mapped_new(const char *dir, const int64_t *floats, int count, uin
     pthread_cond_init(&m->changed, NULL);
     for (int i = 0; i < count; i++) {
         m->arrays[i].offset = (off_t)m->bytes;
-        m->arrays[i].bytes = ((size_t)floats[i] * sizeof(float) + page - 1) / page * page;
+        m->arrays[i].bytes = (bytes[i] + page - 1) / page * page;
         m->bytes += m->arrays[i].bytes;
     }
     int result = open_file(m, dir);
     for (int i = 0; !result && i < count; i++)
-        m->arrays[i].data = (float *)(void *)(m->data + m->arrays[i].offset);
+        m->arrays[i].data = m->data + m->arrays[i].offset;
     if (result < 0) {
         mapped_free(m);
         return NULL;
@@ -246,18 +278,22 @@ void mapped_expect(struct mapped *m, int i, enum mapped_use use)
 {
     struct array *a = &m->arrays[i];
     pthread_mutex_lock(&m->lock);
-    if (a->bytes && a->place == OUT && m->resident + a->bytes <= m->budget)
+    int room = a->place != OUT || m->resident + a->bytes <= m->budget;
+    if (a->bytes && a->place == OUT && room)
         summon(m, i, use);
+    if (room)
+        a->wanted = 1 + (int)use;
     pthread_mutex_unlock(&m->lock);
 }
 
-float *mapped_fetch(struct mapped *m, int i, enum mapped_use use)
+void *mapped_fetch(struct mapped *m, int i, enum mapped_use use)
 {
     struct array *a = &m->arrays[i];
     pthread_mutex_lock(&m->lock);
     if (a->bytes && a->place != IN) {
         TRACE("disk", "waiting for the disk", -1, 0, 0);
         double began = log_seconds();
+        a->wanted = 1 + (int)use;
         while (a->place == LEAVING ||
                (a->place == OUT && m->resident + a->bytes > m->budget && m->departing))
             pthread_cond_wait(&m->changed, &m->lock);
@@ -268,17 +304,21 @@ float *mapped_fetch(struct mapped *m, int i, enum mapped_use use)
         m->traffic.waited_seconds += log_seconds() - began;
     }
     a->users++;
-    a->changed |= use == MAPPED_WRITE;
+    if ((a->wanted == 1 + MAPPED_MAKE) == (use == MAPPED_MAKE))
+        a->wanted = 0; /* what is made may be expected to be read */
+    a->dead = 0;
+    a->changed |= use != MAPPED_READ;
     pthread_mutex_unlock(&m->lock);
     return a->data;
 }
 
-void mapped_release(struct mapped *m, int i)
+static void release(struct mapped *m, int i, int dead)
 {
     struct array *a = &m->arrays[i];
     pthread_mutex_lock(&m->lock);
     assert(a->users > 0);
-    if (!--a->users && a->bytes) {
+    a->dead = dead;
+    if (!--a->users && a->bytes && !a->wanted) {
         a->place = LEAVING;
         m->departing++;
         push(m, &m->leaving, i);
@@ -286,27 +326,17 @@ void mapped_release(struct mapped *m, int i)
     pthread_mutex_unlock(&m->lock);
 }
 
-void mapped_zero(struct mapped *m, int i)
+void mapped_release(struct mapped *m, int i)
 {
-    struct array *a = &m->arrays[i];
-    pthread_mutex_lock(&m->lock);
-    while (a->place == LEAVING || a->place == COMING)
-        pthread_cond_wait(&m->changed, &m->lock);
-    assert(!a->users);
-    int fresh = a->place == OUT && !a->stored;
-    pthread_mutex_unlock(&m->lock);
-    if (!a->bytes || fresh)
-        return;
-    if (a->place == OUT &&
-        !fallocate(m->fd, FALLOC_FL_ZERO_RANGE, a->offset, (off_t)a->bytes)) {
-        a->stored = 0; /* no thread looks at an array that is out */
-        return;
-    }
-    memset(mapped_fetch(m, i, MAPPED_WRITE), 0, a->bytes);
-    mapped_release(m, i);
+    release(m, i, 0);
 }
 
-float *mapped_data(const struct mapped *m, int i)
+void mapped_drop(struct mapped *m, int i)
+{
+    release(m, i, 1);
+}
+
+void *mapped_data(const struct mapped *m, int i)
 {
     return m->arrays[i].data;
 }

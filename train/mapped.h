@@ -4,35 +4,37 @@
  * The file lies in a folder of the user's choice, has no name there (it goes with the process,
  * however that ends), and all of its room is reserved at the start. An array that is expected is
  * read by a thread meanwhile; one that is released is written by another and then leaves memory
- * and the page cache. What is resident stays within a budget, if what is used at once does:
- * nothing is read ahead beyond it, and who fetches waits for what is leaving.
+ * and the page cache, unless it is expected again; what is dropped leaves without being written.
+ * What is resident stays within a budget, if what is used at once does: nothing is read ahead
+ * beyond it, and who fetches waits for what is leaving.
  */
 #ifndef TEXTMILL_MAPPED_H
 #define TEXTMILL_MAPPED_H
 
 #include <stdint.h>
 
-enum mapped_use { MAPPED_READ, MAPPED_WRITE };
+/* To read; to change; to make anew: what the array held may be lost, and is zero then. */
+enum mapped_use { MAPPED_READ, MAPPED_WRITE, MAPPED_MAKE };
 
 struct mapped;
 
-/* `count` arrays of floats, zero, in a file in folder `dir`. NULL with an error. */
-struct mapped *mapped_new(const char *dir, const int64_t *floats, int count, uint64_t budget_bytes);
+/* `count` arrays of so many bytes, zero, in a file in folder `dir`. NULL with an error. */
+struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uint64_t budget_bytes);
 void mapped_free(struct mapped *m);
 
 /* Array i in memory, until as many releases. With MAPPED_READ nobody writes into it. */
-float *mapped_fetch(struct mapped *m, int i, enum mapped_use use);
+void *mapped_fetch(struct mapped *m, int i, enum mapped_use use);
 void mapped_release(struct mapped *m, int i);
 
-/* A fetch will follow: reads ahead, where the budget has room. */
-void mapped_expect(struct mapped *m, int i, enum mapped_use use);
+/* The last release of an array whose numbers are of no use any more: the next fetch makes it. */
+void mapped_drop(struct mapped *m, int i);
 
-/* All of array i, which nobody has fetched, is zero from now on; without reading it. */
-void mapped_zero(struct mapped *m, int i);
+/* A fetch will follow: reads ahead, where the budget has room, and keeps what is there. */
+void mapped_expect(struct mapped *m, int i, enum mapped_use use);
 
 /* Where array i is. Without a fetch pages come when they are touched, outside the budget, and
  * stay until its next release. */
-float *mapped_data(const struct mapped *m, int i);
+void *mapped_data(const struct mapped *m, int i);
 
 /* -1 with an error when something could not be written so far. */
 int mapped_check(struct mapped *m);

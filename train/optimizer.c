@@ -7,7 +7,7 @@
 
 enum { KEY_ROUNDING = 0x726f756e64 }; /* tells this use of the seed apart */
 
-enum { CHUNK = 1 << 17 }; /* moments that are floats at a time, where bf16 is kept: they stay in a
+enum { CHUNK = 1 << 17 }; /* numbers that are floats at a time, where bf16 is kept: they stay in a
                            * cache */
 
 /* What is done with one tensor. Muon is for the matrices between two layers' activations; a row
@@ -51,9 +51,7 @@ const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
     const struct tensor *found = NULL;
     for (size_t i = 0; i < s->tensors->count && !found; i++) {
         const struct tensor *row = &s->tensors->rows[i];
-        if (s->offset[kind][i] < 0)
-            continue;
-        const float *x = store_view(s, kind, row->block) + s->offset[kind][i];
+        const float *x = store_view(s, kind, row->block) + row->offset;
         if (!isfinite(ops_sum_squares(s->ops, x, tensor_elements(row))))
             found = row;
         store_release(s, kind, row->block);
@@ -69,7 +67,7 @@ double optimizer_clip_factor(const struct optimizer *a, double norm)
     return norm > longest ? longest / norm : 1;
 }
 
-/* One tensor's arrays; a moment that is not kept is NULL; m and v may be of bf16 (store.h). */
+/* One tensor's arrays, or a piece of them; a moment that is not kept is NULL. */
 struct tensor_state {
     float *w, *g, *m, *v;
     int64_t n;
@@ -129,8 +127,8 @@ static void update_tensor(const struct update *u, const struct tensor *row,
     }
 }
 
-/* How much of a tensor is updated at a time where its moments are bf16: a chunk, or all that a
- * norm or an orthogonalisation is of. */
+/* How much of a tensor is updated at a time where some of it is bf16: a chunk, or all that a norm or an
+ * orthogonalisation is of. */
 static int64_t piece_of(const struct optimizer *a, const struct tensor_table *t,
                         const struct tensor *row)
 {
@@ -140,67 +138,73 @@ static int64_t piece_of(const struct optimizer *a, const struct tensor_table *t,
     return whole || n < CHUNK ? n : CHUNK;
 }
 
-int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t, int half)
+int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t, int halves)
 {
     int64_t most = 0;
-    for (size_t i = 0; i < t->count && half; i++) {
+    for (size_t i = 0; i < t->count && halves; i++) {
         int64_t piece = piece_of(a, t, &t->rows[i]);
         most = piece > most ? piece : most;
     }
-    return 2 * most;
+    return halves * most;
 }
 
-/* The same for moments that are kept as bf16. */
-static void update_halves(const struct update *u, const struct tensor *row,
-                          const struct tensor_state *x)
+/* Parameters and moments of a tensor as they are kept; NULL: there is none. */
+enum { KEPT = 3 };
+static const enum store_kind kept_kinds[KEPT] = { STORE_PARAMETERS, STORE_MOMENT1, STORE_MOMENT2 };
+
+/* As update_tensor, piece by piece where something is kept as bf16: that is f32 in scratch meanwhile. */
+static void update_kept(const struct update *u, const struct tensor *row, void *const kept[KEPT],
+                        float *g)
 {
-    uint16_t *m = (uint16_t *)(void *)x->m, *v = (uint16_t *)(void *)x->v;
     struct ops *o = u->store->ops;
+    const int64_t size = tensor_elements(row);
     int64_t piece = piece_of(u->a, u->store->tensors, row);
+    int half[KEPT], halves = 0;
+    for (int k = 0; k < KEPT; k++)
+        halves += half[k] = kept[k] && store_is_half(u->store, kept_kinds[k]);
+    piece = halves ? piece : size;
+    float *scratch = halves ? ops_scratch(o, halves * piece) : NULL;
     uint64_t key = rng_key(u->key, (uint64_t)(row - u->store->tensors->rows));
-    float *scratch = ops_scratch(o, 2 * piece);
-    for (int64_t i = 0; i < x->n; i += piece) {
-        int64_t n = x->n - i < piece ? x->n - i : piece;
-        struct tensor_state part = { .w = x->w + i, .g = x->g + i, .m = m ? scratch : NULL,
-                                     .v = v ? scratch + piece : NULL, .n = n };
-        if (m)
-            ops_from_bf16(o, part.m, m + i, n);
-        if (v)
-            ops_from_bf16(o, part.v, v + i, n);
-        update_tensor(u, row, &part);
-        if (m)
-            ops_round_bf16(o, m + i, part.m, n, rng_key(key, 1), (uint64_t)i);
-        if (v)
-            ops_round_bf16(o, v + i, part.v, n, rng_key(key, 2), (uint64_t)i);
+    for (int64_t i = 0; i < size; i += piece) {
+        const int64_t n = size - i < piece ? size - i : piece;
+        float *at[KEPT], *free_scratch = scratch;
+        for (int k = 0; k < KEPT; k++) {
+            at[k] = kept[k] && !half[k] ? (float *)kept[k] + i : NULL;
+            if (!half[k])
+                continue;
+            at[k] = free_scratch;
+            free_scratch += piece;
+            ops_from_bf16(o, at[k], (uint16_t *)kept[k] + i, n);
+        }
+        update_tensor(u, row, &(struct tensor_state){ at[0], g + i, at[1], at[2], n });
+        for (int k = 0; k < KEPT; k++)
+            if (half[k])
+                ops_round_bf16(o, (uint16_t *)kept[k] + i, at[k], n, rng_key(key, (uint64_t)k),
+                               (uint64_t)i);
     }
 }
 
 static void update_block(const struct update *u, int block)
 {
     struct store *s = u->store;
-    float *arrays[STORE_KINDS];
-    for (int kind = 0; kind < STORE_KINDS; kind++)
-        arrays[kind] = store_fetch(s, kind, block);
-    for (int kind = 0; kind < STORE_KINDS; kind++)
+    void *arrays[KEPT];
+    for (int k = 0; k < KEPT; k++)
+        arrays[k] = store_hold(s, kept_kinds[k], block);
+    float *g = store_fetch(s, STORE_GRADIENTS, block);
+    for (int kind = 0; kind < STORE_BLOCKS; kind++)
         store_expect(s, kind, block + 1, MAPPED_WRITE);
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *row = &s->tensors->rows[i];
         if (row->block != block)
             continue;
-        struct tensor_state x = {
-            .w = arrays[STORE_PARAMETERS] + row->offset,
-            .g = arrays[STORE_GRADIENTS] + row->offset,
-            .m = store_moment(s, STORE_MOMENT1, arrays[STORE_MOMENT1], i),
-            .v = store_moment(s, STORE_MOMENT2, arrays[STORE_MOMENT2], i),
-            .n = tensor_elements(row),
-        };
-        if (s->half)
-            update_halves(u, row, &x);
-        else
-            update_tensor(u, row, &x);
+        void *kept[KEPT];
+        for (int k = 0; k < KEPT; k++)
+            kept[k] = store_tensor(s, kept_kinds[k], arrays[k], i);
+        update_kept(u, row, kept, g + row->offset);
     }
-    for (int kind = 0; kind < STORE_KINDS; kind++)
-        store_release(s, kind, block);
+    store_drop(s, STORE_GRADIENTS, block);
+    for (int k = 0; k < KEPT; k++)
+        store_release(s, kept_kinds[k], block);
 }
 
 /* Schedule-free's z begins where the weights do. */
@@ -210,8 +214,8 @@ static void begin_average(const struct update *u)
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *row = &s->tensors->rows[i];
         const float *w = store_view(s, STORE_PARAMETERS, row->block) + row->offset;
-        void *z = store_moment(s, STORE_MOMENT1, store_fetch(s, STORE_MOMENT1, row->block), i);
-        if (s->half)
+        void *z = store_tensor(s, STORE_MOMENT1, store_hold(s, STORE_MOMENT1, row->block), i);
+        if (store_is_half(s, STORE_MOMENT1))
             ops_round_bf16(s->ops, z, w, tensor_elements(row), rng_key(u->key, i), 0);
         else
             ops_copy(s->ops, z, w, tensor_elements(row));
@@ -249,18 +253,19 @@ void optimizer_update(struct optimizer *a, struct store *s, double norm, double 
 /* x = (y - (1-beta1) z) / beta1 */
 static void model_of_block(const struct optimizer *a, struct store *s, int block, float *w)
 {
-    float *array = store_fetch(s, STORE_MOMENT1, block);
+    void *array = store_hold(s, STORE_MOMENT1, block);
+    int half = store_is_half(s, STORE_MOMENT1);
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *row = &s->tensors->rows[i];
         int64_t size = row->block == block ? tensor_elements(row) : 0;
-        const void *z = store_moment(s, STORE_MOMENT1, array, i);
+        const void *z = store_tensor(s, STORE_MOMENT1, array, i);
         for (int64_t k = 0; k < size; k += CHUNK) {
             int64_t n = size - k < CHUNK ? size - k : CHUNK;
-            float *chunk = s->half ? ops_scratch(s->ops, CHUNK) : NULL;
-            if (s->half)
+            float *chunk = half ? ops_scratch(s->ops, CHUNK) : NULL;
+            if (half)
                 ops_from_bf16(s->ops, chunk, (const uint16_t *)z + k, n);
             ops_blend(s->ops, w + row->offset + k, 1 / a->beta1,
-                      s->half ? chunk : (const float *)z + k, -(1 - a->beta1) / a->beta1, n);
+                      half ? chunk : (const float *)z + k, -(1 - a->beta1) / a->beta1, n);
         }
     }
     store_release(s, STORE_MOMENT1, block);
@@ -270,7 +275,7 @@ void optimizer_to_model(const struct optimizer *a, struct store *s)
 {
     for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
         float *w = store_fetch(s, STORE_PARAMETERS, b);
-        ops_copy(s->ops, store_fetch(s, STORE_GRADIENTS, b), w, s->tensors->block_size[b]);
+        ops_copy(s->ops, store_make(s, STORE_GRADIENTS, b), w, s->tensors->block_size[b]);
         if (a->rate_squares > 0) /* or else they are one */
             model_of_block(a, s, b, w);
         store_release(s, STORE_GRADIENTS, b);
@@ -281,9 +286,9 @@ void optimizer_to_model(const struct optimizer *a, struct store *s)
 void optimizer_from_model(const struct optimizer *a, struct store *s)
 {
     for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
-        ops_copy(s->ops, store_fetch(s, STORE_PARAMETERS, b), store_view(s, STORE_GRADIENTS, b),
+        ops_copy(s->ops, store_make(s, STORE_PARAMETERS, b), store_view(s, STORE_GRADIENTS, b),
                  s->tensors->block_size[b]);
-        store_release(s, STORE_GRADIENTS, b);
+        store_drop(s, STORE_GRADIENTS, b);
         store_release(s, STORE_PARAMETERS, b);
     }
 }

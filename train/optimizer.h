@@ -25,9 +25,9 @@
  *     muon      for the layers' matrices, ops_muon (Jordan 2024); adamw for the rest
  *
  * decay is weight_decay for the tensors that the tensor table marks (matrices) and 0 for the
- * others (biases, norms). Moments are kept only where the update has them; where the store keeps
- * them as bf16 they are f32 in the update and then rounded stochastically, by random numbers of
- * (seed, t, tensor, moment, place). Checked in
+ * others (biases, norms). Moments are kept only where the update has them. Where the store keeps
+ * parameters or moments as bf16 they are f32 in the update and then rounded stochastically, by random
+ * numbers of (seed, t, tensor, array, place): there is no other copy of the weights. Checked in
  * tests/unit/test_optimizer.c and, against PyTorch, in tests/peers/train.py.
  */
 #ifndef TEXTMILL_OPTIMIZER_H
@@ -84,7 +84,8 @@ void optimizer_update(struct optimizer *a, struct store *s, double norm, double 
 void optimizer_to_model(const struct optimizer *a, struct store *s);
 void optimizer_from_model(const struct optimizer *a, struct store *s);
 
-/* Floats of scratch that an update takes beside the store. */
-int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t, int half);
+/* Floats of scratch that an update takes beside the store, where that keeps `halves` of parameters and
+ * the two moments as bf16. */
+int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t, int halves);
 
 #endif

@@ -343,17 +343,15 @@ static uint64_t kernel_bytes(const struct plan *p)
                                     N * larger(c->inner, c->width));
     if (p->optimizer.kind == OPTIMIZER_MUON)
         logits = larger(logits, (2 * c->width + larger(c->inner, 3 * c->width)) * c->width);
-    int half = p->settings->state_precision == OPS_BF16;
-    inside = larger(inside, optimizer_scratch(&p->optimizer, &p->model.tensors, half));
+    int halves = p->store.half_parameters + 2 * p->store.half_moments;
+    inside = larger(inside, optimizer_scratch(&p->optimizer, &p->model.tensors, halves));
     return (uint64_t)(logits + inside + panels) * sizeof(float);
 }
 
 /* All that is not the store's. */
 static uint64_t other_bytes(const struct plan *p)
 {
-    struct engine_memory e;
-    engine_memory(&e, &p->engine, &p->model);
-    return e.x + e.dx + e.cache + batch_bytes(p) + kernel_bytes(p);
+    return batch_bytes(p) + kernel_bytes(p);
 }
 
 static int too_small(const struct plan *p, uint64_t needed)
@@ -366,16 +364,21 @@ static int too_small(const struct plan *p, uint64_t needed)
 
 static int plan_store(struct plan *p)
 {
-    uint64_t limit = p->settings->memory, other = other_bytes(p);
-    p->store = (struct store_config){ .moments = p->moments, .dir = p->settings->memmap_dir,
-                                      .half = p->settings->state_precision == OPS_BF16 };
+    const struct settings *s = p->settings;
+    uint64_t limit = s->memory;
+    p->store = (struct store_config){ .moments = p->moments, .dir = s->memmap_dir,
+                                      .half_parameters = s->parameter_precision == OPS_BF16,
+                                      .half_moments = s->state_precision == OPS_BF16,
+                                      .half_activations = s->activation_precision == OPS_BF16 };
+    engine_rows(&p->store, &p->engine, &p->model);
+    uint64_t other = other_bytes(p);
     if (limit && limit <= other)
         return too_small(p, other);
     if (limit)
         p->store.memory_bytes = limit - other;
     if (store_plan(&p->stored, &p->model.tensors, &p->store) < 0)
         return -1;
-    uint64_t all = p->stored.memory_bytes + p->stored.window_bytes + other;
+    uint64_t all = store_plan_total(&p->stored) + other;
     return limit && all > limit ? too_small(p, all) : 0;
 }
 
@@ -463,22 +466,25 @@ static void print_steps(const struct plan *p, struct buf *out)
 static void print_memory(const struct plan *p, struct buf *out)
 {
     const struct store_plan *t = &p->stored;
-    struct engine_memory e;
-    engine_memory(&e, &p->engine, &p->model);
+    uint64_t caches = 0;
+    for (int part = 0; part < CACHE_PARTS; part++)
+        caches += t->kind_bytes[STORE_CACHE + part];
     put_int(out, "memory_parameters_bytes", t->kind_bytes[STORE_PARAMETERS]);
     put_int(out, "memory_gradients_bytes", t->kind_bytes[STORE_GRADIENTS]);
     put_int(out, "memory_moments_bytes", t->kind_bytes[STORE_MOMENT1] + t->kind_bytes[STORE_MOMENT2]);
+    put_int(out, "memory_x_bytes", t->kind_bytes[STORE_X]);
+    put_int(out, "memory_dx_bytes", t->kind_bytes[STORE_DX]);
+    put_int(out, "memory_layer_caches_bytes", caches);
     if (p->store.dir) {
         put_int(out, "store_memory_bytes", t->memory_bytes);
         put_int(out, "store_file_bytes", t->file_bytes);
         put_int(out, "store_window_bytes", t->window_bytes);
     }
-    put_int(out, "memory_x_bytes", e.x);
-    put_int(out, "memory_dx_bytes", e.dx);
-    put_int(out, "memory_layer_caches_bytes", e.cache);
+    if (t->copies_bytes)
+        put_int(out, "memory_working_copies_bytes", t->copies_bytes);
     put_int(out, "memory_batches_bytes", batch_bytes(p));
     put_int(out, "memory_kernels_bytes", kernel_bytes(p));
-    put_int(out, "memory_bytes", t->memory_bytes + t->window_bytes + other_bytes(p));
+    put_int(out, "memory_bytes", store_plan_total(t) + other_bytes(p));
 }
 
 static void describe(const struct samples *s, const char *begins, struct buf *out)

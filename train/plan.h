@@ -36,7 +36,8 @@ struct settings {
     int64_t stride, question_tokens;
     int64_t sequence_length, mask_tokens, micro_batch_size, global_batch_size, group;
     int recompute; /* enum recompute */
-    int precision, state_precision; /* enum ops_precision */
+    int precision; /* these of enum ops_precision */
+    int parameter_precision, state_precision, activation_precision;
     const char *loss_scale;
     int64_t loss_scale_window;
     int64_t steps;

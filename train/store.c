@@ -4,129 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/log.h"
 #include "common/mem.h"
 #include "common/pool.h"
-
-/* ---- the plan ----------------------------------------------------------------------------------- */
-
-static int has(const unsigned char *moments, size_t row, enum store_kind kind)
-{
-    return kind < STORE_MOMENT1 || !moments || moments[row] > kind - STORE_MOMENT1;
-}
-
-/* Where the tensors of a kind stand: as the table says, without those that have none. */
-static void lay_out(int64_t *offset, int64_t *size, const struct tensor_table *t,
-                    const struct store_config *c, enum store_kind kind)
-{
-    for (size_t i = 0; i < t->count; i++) {
-        const struct tensor *row = &t->rows[i];
-        int64_t floats = tensor_elements(row);
-        offset[i] = has(c->moments, i, kind) ? size[row->block] : -1;
-        if (offset[i] >= 0)
-            size[row->block] += (floats + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
-    }
-    for (int b = 0; b < t->blocks && c->half && kind >= STORE_MOMENT1; b++)
-        size[b] /= 2;
-}
-
-/* Sizes of all arrays, and of them those that are in the file: [kind * blocks + block]. */
-struct layout {
-    int64_t *offset[STORE_KINDS];
-    int64_t *size, *in_file;
-    int blocks;
-};
-
-static void layout_init(struct layout *l, const struct tensor_table *t,
-                        const struct store_config *c)
-{
-    size_t arrays = (size_t)(STORE_KINDS * t->blocks);
-    *l = (struct layout){ .size = mem_zalloc(arrays, sizeof *l->size),
-                          .in_file = mem_zalloc(arrays, sizeof *l->in_file), .blocks = t->blocks };
-    for (int kind = 0; kind < STORE_KINDS; kind++) {
-        l->offset[kind] = mem_zalloc(t->count, sizeof *l->offset[kind]);
-        lay_out(l->offset[kind], l->size + kind * t->blocks, t, c, kind);
-    }
-    if (c->dir)
-        memcpy(l->in_file, l->size, arrays * sizeof *l->size);
-}
-
-static void layout_release(struct layout *l)
-{
-    for (int kind = 0; kind < STORE_KINDS; kind++)
-        free(l->offset[kind]);
-    free(l->size);
-    free(l->in_file);
-}
-
-/* The window over the file: all of the largest block that an update needs at once, and as much
- * again for what is read ahead and written behind. */
-static uint64_t window_bytes(const struct layout *l)
-{
-    int64_t most = 0, total = 0;
-    for (int b = 0; b < l->blocks; b++) {
-        int64_t block = 0;
-        for (int kind = 0; kind < STORE_KINDS; kind++)
-            block += l->in_file[kind * l->blocks + b];
-        most = block > most ? block : most;
-        total += block;
-    }
-    return (uint64_t)(2 * most < total ? 2 * most : total) * sizeof(float);
-}
-
-/* Keeps one array in memory, if there is room for it and the window that is then left. */
-static void keep(struct layout *l, int kind, int block, uint64_t *kept, uint64_t room)
-{
-    int i = kind * l->blocks + block;
-    uint64_t bytes = (uint64_t)l->size[i] * sizeof(float);
-    int64_t before = l->in_file[i];
-    l->in_file[i] = 0;
-    if (*kept + bytes + window_bytes(l) <= room)
-        *kept += bytes;
-    else
-        l->in_file[i] = before;
-}
-
-static int choose(struct layout *l, uint64_t room)
-{
-    static const enum store_kind order[] = { STORE_GRADIENTS, STORE_PARAMETERS, STORE_MOMENT1,
-                                             STORE_MOMENT2 };
-    uint64_t kept = 0;
-    if (!room)
-        return 0;
-    for (int i = 0; i < 2; i++)
-        keep(l, order[i], 0, &kept, room);
-    for (int i = 0; i < STORE_KINDS; i++)
-        for (int b = i < 2; b < l->blocks; b++)
-            keep(l, order[i], b, &kept, room);
-    if (kept + window_bytes(l) <= room)
-        return 0;
-    char need[32], have[32];
-    return err_set("memory is too small: what a phase uses takes %s, and %s are left for it",
-                   log_bytes(need, kept + window_bytes(l)), log_bytes(have, room));
-}
-
-static int layout_make(struct layout *l, const struct tensor_table *t, const struct store_config *c)
-{
-    layout_init(l, t, c);
-    return c->dir ? choose(l, c->memory_bytes) : 0;
-}
-
-int store_plan(struct store_plan *p, const struct tensor_table *tensors,
-               const struct store_config *c)
-{
-    struct layout l;
-    int result = layout_make(&l, tensors, c);
-    *p = (struct store_plan){ .window_bytes = window_bytes(&l) };
-    for (int i = 0; i < STORE_KINDS * l.blocks; i++) {
-        uint64_t bytes = (uint64_t)l.size[i] * sizeof(float);
-        p->kind_bytes[i / l.blocks] += bytes;
-        *(l.in_file[i] ? &p->file_bytes : &p->memory_bytes) += bytes;
-    }
-    layout_release(&l);
-    return result;
-}
 
 /* ---- first weights ------------------------------------------------------------------------------- */
 
@@ -150,7 +29,7 @@ static void initialise(struct store *s, uint64_t seed)
 {
     struct pool *pool = pool_new(ops_threads(s->ops));
     for (int b = 0; b < s->tensors->blocks; b++) {
-        struct first_weights f = { s, seed, b, store_fetch(s, STORE_PARAMETERS, b) };
+        struct first_weights f = { s, seed, b, store_make(s, STORE_PARAMETERS, b) };
         pool_each(pool, (int64_t)s->tensors->count, initialise_one, &f);
         store_release(s, STORE_PARAMETERS, b);
     }
@@ -159,38 +38,77 @@ static void initialise(struct store *s, uint64_t seed)
 
 /* ---- life cycle ---------------------------------------------------------------------------------- */
 
-static int is_mapped(const struct store *s, int kind, int block)
+static int is_mapped(const struct store *s, int kind, int i)
 {
-    return s->mapped && s->arrays[kind][block] == mapped_data(s->mapped, kind * s->tensors->blocks +
-                                                                              block);
+    return s->mapped_as[kind][i] >= 0;
 }
 
-/* The caller's parameters: taken as they are, or copied into the file. */
+/* What ops_buffer makes of an array. */
+static int64_t floats_of(const struct layout *l, int kind, int i)
+{
+    return (int64_t)((layout_bytes(l, kind, i) + sizeof(float) - 1) / sizeof(float));
+}
+
+/* Whether an array can be the caller's. */
+static int is_taken(const struct store *s, int kind, int i)
+{
+    return kind == STORE_PARAMETERS && !is_mapped(s, kind, i) && !store_is_half(s, kind);
+}
+
+/* The caller's parameters: taken as they are, or copied to where they are kept. */
 static void take_parameters(struct store *s, float **parameters)
 {
     for (int b = 0; b < s->tensors->blocks; b++) {
-        if (!is_mapped(s, STORE_PARAMETERS, b)) {
+        if (is_taken(s, STORE_PARAMETERS, b)) {
             s->arrays[STORE_PARAMETERS][b] = parameters[b];
             continue;
         }
-        size_t bytes = (size_t)s->size[STORE_PARAMETERS][b] * sizeof(float);
-        memcpy(store_fetch(s, STORE_PARAMETERS, b), parameters[b], bytes);
+        int64_t n = s->layout.elements[STORE_PARAMETERS][b];
+        ops_copy(s->ops, store_make(s, STORE_PARAMETERS, b), parameters[b], n);
         store_release(s, STORE_PARAMETERS, b);
-        ops_buffer_free(s->ops, parameters[b], s->size[STORE_PARAMETERS][b]);
+        ops_buffer_free(s->ops, parameters[b], n);
     }
     free(parameters);
 }
 
-static void make_arrays(struct store *s, const struct layout *l, int own_parameters)
+/* The file with what the layout says of it. */
+static int open_file(struct store *s, const char *dir)
 {
+    const struct layout *l = &s->layout;
+    int count = 0, all = 0;
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        all += l->count[kind];
+    uint64_t *bytes = mem_zalloc((size_t)all, sizeof *bytes);
     for (int kind = 0; kind < STORE_KINDS; kind++) {
-        s->arrays[kind] = mem_zalloc((size_t)l->blocks, sizeof *s->arrays[kind]);
-        for (int b = 0; b < l->blocks; b++) {
-            int i = kind * l->blocks + b;
-            if (l->in_file[i])
-                s->arrays[kind][b] = mapped_data(s->mapped, i);
-            else if (l->size[i] && (kind != STORE_PARAMETERS || own_parameters))
-                s->arrays[kind][b] = ops_buffer(s->ops, l->size[i]);
+        s->mapped_as[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *s->mapped_as[kind]);
+        for (int i = 0; i < l->count[kind]; i++) {
+            s->mapped_as[kind][i] = l->in_file[kind][i] ? count : -1;
+            if (l->in_file[kind][i])
+                bytes[count++] = layout_bytes(l, kind, i);
+        }
+    }
+    if (l->window_bytes)
+        s->mapped = mapped_new(dir, bytes, count, l->window_bytes);
+    free(bytes);
+    return l->window_bytes && !s->mapped ? -1 : 0;
+}
+
+static void make_arrays(struct store *s, int own_parameters)
+{
+    const struct layout *l = &s->layout;
+    for (int kind = 0; kind < STORE_KINDS; kind++) {
+        s->arrays[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *s->arrays[kind]);
+        for (int i = 0; i < l->count[kind]; i++) {
+            if (is_mapped(s, kind, i))
+                s->arrays[kind][i] = mapped_data(s->mapped, s->mapped_as[kind][i]);
+            else if (own_parameters || !is_taken(s, kind, i))
+                s->arrays[kind][i] = ops_buffer(s->ops, floats_of(l, kind, i));
+        }
+        for (int i = 0; i < STORE_COPIES; i++) {
+            struct store_copy *c = &s->copies[kind][i];
+            c->array = -1;
+            if (l->copies[kind][i])
+                c->data = ops_buffer(s->ops, l->copies[kind][i]);
         }
     }
 }
@@ -207,28 +125,13 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
 {
     static const struct store_config in_memory;
     const struct store_config *c = config ? config : &in_memory;
-    struct layout l;
-    *s = (struct store){ .ops = o, .tensors = tensors, .half = c->half };
-    int result = layout_make(&l, tensors, c);
-    uint64_t window = window_bytes(&l);
-    if (!result && window &&
-        !(s->mapped = mapped_new(c->dir, l.in_file, STORE_KINDS * l.blocks, window)))
-        result = -1;
-    if (result < 0) {
+    *s = (struct store){ .ops = o, .tensors = tensors };
+    if (layout_init(&s->layout, tensors, c) < 0 || open_file(s, c->dir) < 0) {
         free_parameters(s, parameters);
-        layout_release(&l);
-        *s = (struct store){ 0 };
+        store_close(s);
         return -1;
     }
-    make_arrays(s, &l, !parameters);
-    for (int kind = 0; kind < STORE_KINDS; kind++) {
-        size_t bytes = (size_t)l.blocks * sizeof(int64_t);
-        s->offset[kind] = l.offset[kind];
-        s->size[kind] = mem_zalloc((size_t)l.blocks, sizeof(int64_t));
-        memcpy(s->size[kind], l.size + kind * l.blocks, bytes);
-        l.offset[kind] = NULL; /* the store's now */
-    }
-    layout_release(&l);
+    make_arrays(s, !parameters);
     if (parameters)
         take_parameters(s, parameters);
     else
@@ -238,67 +141,139 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
 
 void store_close(struct store *s)
 {
-    for (int kind = 0; kind < STORE_KINDS && s->tensors; kind++) {
-        for (int b = 0; b < s->tensors->blocks; b++)
-            if (s->arrays[kind][b] && !is_mapped(s, kind, b))
-                ops_buffer_free(s->ops, s->arrays[kind][b], s->size[kind][b]);
+    for (int kind = 0; kind < STORE_KINDS; kind++) {
+        for (int i = 0; s->arrays[kind] && i < s->layout.count[kind]; i++)
+            if (!is_mapped(s, kind, i))
+                ops_buffer_free(s->ops, s->arrays[kind][i], floats_of(&s->layout, kind, i));
+        for (int i = 0; i < STORE_COPIES; i++)
+            ops_buffer_free(s->ops, s->copies[kind][i].data, s->layout.copies[kind][i]);
         free(s->arrays[kind]);
-        free(s->offset[kind]);
-        free(s->size[kind]);
+        free(s->mapped_as[kind]);
     }
     mapped_free(s->mapped);
+    layout_release(&s->layout);
     *s = (struct store){ 0 };
 }
 
 /* ---- use ----------------------------------------------------------------------------------------- */
 
-static float *fetch(struct store *s, enum store_kind kind, int block, enum mapped_use use)
+static struct store_copy *copy_of(struct store *s, enum store_kind kind, int i)
 {
-    assert(block >= 0 && block < s->tensors->blocks);
+    return &s->copies[kind][layout_copy(&s->layout, kind, i)];
+}
+
+static void *hold(struct store *s, enum store_kind kind, int i, enum mapped_use use)
+{
+    assert(i >= 0 && i < s->layout.count[kind]);
     s->fetched++;
-    return is_mapped(s, kind, block) ? mapped_fetch(s->mapped, kind * s->tensors->blocks + block, use)
-                                     : s->arrays[kind][block];
+    return is_mapped(s, kind, i) ? mapped_fetch(s->mapped, s->mapped_as[kind][i], use)
+                                 : s->arrays[kind][i];
 }
 
-float *store_fetch(struct store *s, enum store_kind kind, int block)
+static void let_go(struct store *s, enum store_kind kind, int i, int dead)
 {
-    return fetch(s, kind, block, MAPPED_WRITE);
-}
-
-const float *store_view(struct store *s, enum store_kind kind, int block)
-{
-    return fetch(s, kind, block, MAPPED_READ);
-}
-
-void store_release(struct store *s, enum store_kind kind, int block)
-{
-    assert(s->fetched > 0 && block >= 0 && block < s->tensors->blocks);
+    assert(s->fetched > 0 && i >= 0 && i < s->layout.count[kind]);
     s->fetched--;
-    if (is_mapped(s, kind, block))
-        mapped_release(s->mapped, kind * s->tensors->blocks + block);
+    if (is_mapped(s, kind, i))
+        (dead ? mapped_drop : mapped_release)(s->mapped, s->mapped_as[kind][i]);
 }
 
-void *store_moment(const struct store *s, enum store_kind kind, float *array, size_t row)
+/* The array itself is in use only while it is copied; who had the copy last may find it still good. */
+static float *fetch_copy(struct store *s, enum store_kind kind, int i, enum mapped_use use)
 {
-    int64_t offset = s->offset[kind][row];
-    assert(kind >= STORE_MOMENT1);
+    struct store_copy *c = copy_of(s, kind, i);
+    assert(!c->users || c->array == i);
+    if (c->array != i && use != MAPPED_MAKE) {
+        ops_from_bf16(s->ops, c->data, hold(s, kind, i, MAPPED_READ), s->layout.elements[kind][i]);
+        let_go(s, kind, i, 0);
+    }
+    c->array = i;
+    c->users++;
+    c->changed |= use != MAPPED_READ;
+    s->fetched++;
+    return c->data;
+}
+
+/* A copy that was changed is none any more: what went back was rounded, or is lost. */
+static void release_copy(struct store *s, enum store_kind kind, int i, int dead)
+{
+    struct store_copy *c = copy_of(s, kind, i);
+    s->fetched--;
+    if (--c->users || !c->changed)
+        return;
+    if (!dead) {
+        ops_to_bf16(s->ops, hold(s, kind, i, MAPPED_MAKE), c->data, s->layout.elements[kind][i]);
+        let_go(s, kind, i, 0);
+    }
+    c->array = -1;
+    c->changed = 0;
+}
+
+static float *fetch(struct store *s, enum store_kind kind, int i, enum mapped_use use)
+{
+    return store_is_half(s, kind) ? fetch_copy(s, kind, i, use) : hold(s, kind, i, use);
+}
+
+const float *store_view(struct store *s, enum store_kind kind, int i)
+{
+    return fetch(s, kind, i, MAPPED_READ);
+}
+
+float *store_fetch(struct store *s, enum store_kind kind, int i)
+{
+    return fetch(s, kind, i, MAPPED_WRITE);
+}
+
+float *store_make(struct store *s, enum store_kind kind, int i)
+{
+    return fetch(s, kind, i, MAPPED_MAKE);
+}
+
+void *store_hold(struct store *s, enum store_kind kind, int i)
+{
+    struct store_copy *c = copy_of(s, kind, i);
+    assert(!c->users || c->array != i);
+    if (c->array == i)
+        c->array = -1;
+    return hold(s, kind, i, MAPPED_WRITE);
+}
+
+static void release(struct store *s, enum store_kind kind, int i, int dead)
+{
+    const struct store_copy *c = copy_of(s, kind, i);
+    if (c->users && c->array == i) {
+        release_copy(s, kind, i, dead);
+        return;
+    }
+    if (s->layout.form[kind] == STORE_ROUNDED && !dead)
+        ops_trim_bf16(s->ops, s->arrays[kind][i], s->layout.elements[kind][i]);
+    let_go(s, kind, i, dead);
+}
+
+void store_release(struct store *s, enum store_kind kind, int i)
+{
+    release(s, kind, i, 0);
+}
+
+void store_drop(struct store *s, enum store_kind kind, int i)
+{
+    release(s, kind, i, 1);
+}
+
+void store_expect(struct store *s, enum store_kind kind, int i, enum mapped_use use)
+{
+    if (i >= 0 && i < s->layout.count[kind] && is_mapped(s, kind, i))
+        mapped_expect(s->mapped, s->mapped_as[kind][i], use);
+}
+
+void *store_tensor(const struct store *s, enum store_kind kind, void *array, size_t row)
+{
+    assert(kind < STORE_BLOCKS);
+    int64_t offset = s->layout.offset[kind][row];
     if (offset < 0)
         return NULL;
-    return s->half ? (void *)((uint16_t *)(void *)array + offset) : array + offset;
-}
-
-void store_expect(struct store *s, enum store_kind kind, int block, enum mapped_use use)
-{
-    if (block >= 0 && block < s->tensors->blocks && is_mapped(s, kind, block))
-        mapped_expect(s->mapped, kind * s->tensors->blocks + block, use);
-}
-
-void store_zero(struct store *s, enum store_kind kind, int block)
-{
-    if (is_mapped(s, kind, block))
-        mapped_zero(s->mapped, kind * s->tensors->blocks + block);
-    else
-        ops_zero(s->ops, s->arrays[kind][block], s->size[kind][block]);
+    return store_is_half(s, kind) ? (void *)((uint16_t *)array + offset)
+                                  : (void *)((float *)array + offset);
 }
 
 int store_check(struct store *s)
@@ -311,7 +286,7 @@ struct mapped_traffic store_traffic(const struct store *s)
     return s->mapped ? mapped_traffic(s->mapped) : (struct mapped_traffic){ 0 };
 }
 
-float *const *store_all(const struct store *s, enum store_kind kind)
+void *const *store_all(const struct store *s, enum store_kind kind)
 {
     assert(!s->fetched);
     return s->arrays[kind];

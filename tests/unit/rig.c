@@ -8,11 +8,19 @@
 
 void rig_open(struct rig *r, const struct model_config *m, const struct engine_config *e)
 {
+    rig_open_in(r, m, e, (struct store_config){ 0 });
+}
+
+void rig_open_in(struct rig *r, const struct model_config *m, const struct engine_config *e,
+                 struct store_config store)
+{
     *r = (struct rig){ .ops = ops_new(2) };
     cr_assert(r->ops, "%s", err_get());
     cr_assert_eq((m->kind == MODEL_GPT ? model_init_gpt : model_init_bert)(&r->model, m), 0, "%s",
                  err_get());
-    store_open(&r->store, r->ops, &r->model.tensors, NULL, NULL, 7);
+    engine_rows(&store, e, &r->model);
+    cr_assert_eq(store_open(&r->store, r->ops, &r->model.tensors, &store, NULL, 7), 0, "%s",
+                 err_get());
     comm_init(&r->comm);
     engine_open(&r->engine, e, &r->model, r->ops, &r->store, &r->comm);
 }
@@ -37,8 +45,8 @@ double rig_difference(const struct rig *a, const struct rig *b, int block)
         const struct tensor *row = &a->model.tensors.rows[i];
         if (block >= 0 && row->block != block)
             continue;
-        const float *x = a->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
-        const float *y = b->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
+        const float *x = (float *)a->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
+        const float *y = (float *)b->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
         for (int64_t k = 0; k < tensor_elements(row); k++) {
             most = fmax(most, fabs((double)x[k] - y[k]));
             size = fmax(size, fabs((double)x[k]));

@@ -18,6 +18,9 @@ struct rig {
 };
 
 void rig_open(struct rig *r, const struct model_config *m, const struct engine_config *e);
+/* The same with a store of that kind, to which it adds the engine's rows. */
+void rig_open_in(struct rig *r, const struct model_config *m, const struct engine_config *e,
+                 struct store_config store);
 void rig_close(struct rig *r);
 
 double rig_step(struct rig *r, int64_t number); /* of r->batch; to r->score */

@@ -16,7 +16,8 @@ struct run {
     struct batches *batches;
 };
 
-static void open_run(struct run *r, int64_t B, int64_t G, enum recompute recompute, double dropout)
+static void open_run_in(struct run *r, int64_t B, int64_t G, enum recompute recompute,
+                        double dropout, struct store_config store)
 {
     struct model_config c = { .layers = L, .width = C, .heads = NH, .inner = 4 * C, .positions = T,
                               .vocabulary = V, .epsilon = 1e-5, .embedding_dropout = dropout,
@@ -28,9 +29,14 @@ static void open_run(struct run *r, int64_t B, int64_t G, enum recompute recompu
     r->samples = samples_make_gpt(&made);
     struct batches_config b = { .samples = r->samples, .seed = 3, .B = B, .T = T,
                                 .A = SEQUENCES / B, .ranks = 1 };
-    rig_open(&r->rig, &c, &e);
+    rig_open_in(&r->rig, &c, &e, store);
     r->batches = batches_new(&b, 0);
     cr_assert_eq(batches_next(r->batches, &r->rig.batch), 0);
+}
+
+static void open_run(struct run *r, int64_t B, int64_t G, enum recompute recompute, double dropout)
+{
+    open_run_in(r, B, G, recompute, dropout, (struct store_config){ 0 });
 }
 
 static void close_run(struct run *r)
@@ -145,23 +151,123 @@ Test(engine, first_loss_is_near_that_of_a_uniform_guess)
     close_run(&a);
 }
 
+static uint64_t row_bytes(const struct run *r, enum recompute recompute, enum store_kind kind,
+                          int half)
+{
+    struct engine_config e = r->rig.engine.config;
+    struct store_config c = { .half_activations = half };
+    struct store_plan p;
+    e.recompute = recompute;
+    engine_rows(&c, &e, &r->rig.model);
+    cr_assert_eq(store_plan(&p, &r->rig.model.tensors, &c), 0);
+    return p.kind_bytes[kind];
+}
+
 Test(engine, memory_is_what_is_planned)
 {
+    const uint64_t floats = 2 * T * sizeof(float); /* a number for each token of a micro-batch */
     struct run a;
-    struct engine_memory none, attention, layer;
     open_run(&a, 2, 4, RECOMPUTE_NONE, 0);
-    struct engine_config c = a.rig.engine.config;
-    engine_memory(&none, &c, &a.rig.model);
-    c.recompute = RECOMPUTE_ATTENTION;
-    engine_memory(&attention, &c, &a.rig.model);
-    c.recompute = RECOMPUTE_LAYER;
-    engine_memory(&layer, &c, &a.rig.model);
-    cr_assert_eq(none.x, (L + 1) * 4 * 2 * T * C * sizeof(float));
-    cr_assert_eq(none.dx, 4 * 2 * T * C * sizeof(float));
-    cr_assert_eq(none.cache, layer.cache * L * 4);
-    uint64_t part = (4 * C + NH) * 2 * T * sizeof(float); /* q, k, v, found, and a sum a head */
-    cr_assert_eq(attention.cache, none.cache - (L * 4 - 1) * part);
+    for (int r = RECOMPUTE_NONE; r <= RECOMPUTE_LAYER; r++) {
+        int all = L * 4, attentions = r == RECOMPUTE_NONE ? all : 1, rests = r < 2 ? all : 1;
+        uint64_t attention = row_bytes(&a, r, STORE_CACHE + CACHE_ATTENTION, 0);
+        uint64_t rest = row_bytes(&a, r, STORE_CACHE + CACHE_REST, 0);
+        cr_assert_eq(row_bytes(&a, r, STORE_X, 0), (L + 1) * 4 * C * floats);
+        cr_assert_eq(row_bytes(&a, r, STORE_DX, 0), 4 * C * floats);
+        cr_assert_eq(attention, attentions * 4 * C * floats); /* q, k, v, and what was found */
+        cr_assert_eq(rest, rests * 5 * C * floats);
+        cr_assert_leq(row_bytes(&a, r, STORE_CACHE + CACHE_SUMS, 0), rests * (NH + 6) * floats);
+        cr_assert_eq(row_bytes(&a, r, STORE_CACHE + CACHE_REST, 1), rests > 1 ? rest / 2 : rest);
+    }
     close_run(&a);
+}
+
+/* ---- where and how activations are kept ------------------------------------------------------------ */
+
+/* The blocks' gradients of two runs are the same bits. */
+static void check_same(const struct run *a, struct run *b)
+{
+    const struct tensor_table *t = &a->rig.model.tensors;
+    for (int k = 0; k < t->blocks; k++) {
+        const float *x = store_view(&b->rig.store, STORE_GRADIENTS, k);
+        cr_assert_arr_eq(x, a->rig.store.arrays[STORE_GRADIENTS][k],
+                         (size_t)t->block_size[k] * sizeof *x, "block %d", k);
+        store_release(&b->rig.store, STORE_GRADIENTS, k);
+    }
+}
+
+/* A third more than a store in a file needs, of what it is short of. */
+static uint64_t some_memory(const struct run *r, struct store_config c)
+{
+    struct store_plan p;
+    engine_rows(&c, &r->rig.engine.config, &r->rig.model);
+    cr_assert_eq(store_plan(&p, &r->rig.model.tensors, &c), 0);
+    return store_plan_total(&p) + (p.file_bytes - p.window_bytes) / 3;
+}
+
+/* Twice, so that what is left in rows and files is met again. */
+static void check_in_file(int64_t G, enum recompute recompute, int half, int some)
+{
+    struct run a, b;
+    struct store_config plain = { .half_activations = half, .half_parameters = half }, file = plain;
+    file.dir = "/tmp";
+    open_run_in(&a, 2, G, recompute, 0.2, plain);
+    file.memory_bytes = some ? some_memory(&a, file) : 0;
+    open_run_in(&b, 2, G, recompute, 0.2, file);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(step(&a, i), step(&b, i));
+        check_same(&a, &b);
+    }
+    cr_assert_gt(store_traffic(&b.rig.store).written_bytes, 0);
+    cr_assert_eq(b.rig.store.fetched, 0);
+    close_run(&a);
+    close_run(&b);
+}
+
+Test(engine, rows_in_a_file_are_the_same_bits)
+{
+    for (int recompute = RECOMPUTE_NONE; recompute <= RECOMPUTE_LAYER; recompute++)
+        for (int half = 0; half < 2; half++) {
+            check_in_file(1, (enum recompute)recompute, half, 0);
+            check_in_file(3, (enum recompute)recompute, half, 0);
+            check_in_file(2, (enum recompute)recompute, half, 1);
+        }
+}
+
+Test(engine, activations_of_bf16_are_near_and_recomputed_to_the_same_bits)
+{
+    struct store_config half = { .half_activations = 1 };
+    struct run exact, a, b;
+    open_run(&exact, 2, 2, RECOMPUTE_NONE, 0.2);
+    open_run_in(&a, 2, 2, RECOMPUTE_NONE, 0.2, half);
+    double x = step(&exact, 5), y = step(&a, 5);
+    cr_assert_neq(x, y);
+    cr_assert_float_eq(x, y, 0.01);
+    double d = difference(&exact, &a, -1);
+    cr_assert(d > 0 && d < 0.03, "%g", d);
+    for (int recompute = RECOMPUTE_ATTENTION; recompute <= RECOMPUTE_LAYER; recompute++)
+        for (int G = 1; G <= 2; G++) {
+            open_run_in(&b, 2, G, (enum recompute)recompute, 0.2, half);
+            cr_assert_eq(step(&b, 5), y);
+            cr_assert_eq(difference(&a, &b, 2), 0, "recompute %d, group %d", recompute, G);
+            close_run(&b);
+        }
+    close_run(&exact);
+    close_run(&a);
+}
+
+Test(engine, parameters_of_bf16_give_what_their_values_do)
+{
+    struct run a, b;
+    open_run_in(&a, 2, 2, RECOMPUTE_NONE, 0, (struct store_config){ .half_parameters = 1 });
+    open_run(&b, 2, 2, RECOMPUTE_NONE, 0);
+    for (int k = 0; k < b.rig.model.tensors.blocks; k++)
+        ops_trim_bf16(b.rig.ops, b.rig.store.arrays[STORE_PARAMETERS][k],
+                      b.rig.model.tensors.block_size[k]);
+    cr_assert_eq(step(&a, 0), step(&b, 0));
+    check_same(&a, &b);
+    close_run(&a);
+    close_run(&b);
 }
 
 Test(store, everything_fetched_is_released)

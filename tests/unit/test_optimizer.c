@@ -23,7 +23,7 @@ static void open_rig_of(struct rig *r, enum optimizer_kind kind, int half, int t
     tensor_add(&r->table, 1, "bias", 20, 0, INIT_ONE, 0, 0, SPLIT_NONE);
     cr_assert((r->ops = ops_new(threads)), "%s", err_get());
     unsigned char *moments = optimizer_moments(kind, &r->table);
-    struct store_config c = { .moments = moments, .half = half };
+    struct store_config c = { .moments = moments, .half_moments = half };
     cr_assert_eq(store_open(&r->store, r->ops, &r->table, &c, NULL, 1), 0);
     free(moments);
     comm_init(&r->comm);
@@ -370,8 +370,8 @@ static void check_muon(int R, int C)
     unsigned char *moments = optimizer_moments(a.kind, &t);
     cr_assert(moments[0] == 2 && moments[1] == 1 && moments[2] == 2 && moments[3] == 2);
     cr_assert_eq(store_open(&s, o, &t, &(struct store_config){ .moments = moments }, NULL, 1), 0);
-    cr_assert_eq(s.offset[STORE_MOMENT2][1], -1);
-    cr_assert_eq(s.offset[STORE_MOMENT2][2], 0); /* the matrix takes no place there */
+    cr_assert_eq(s.layout.offset[STORE_MOMENT2][1], -1);
+    cr_assert_eq(s.layout.offset[STORE_MOMENT2][2], 0); /* the matrix takes no place there */
     float *wf = s.arrays[STORE_PARAMETERS][1], *gf = s.arrays[STORE_GRADIENTS][1];
     for (int i = 0; i < R * C; i++)
         w[i] = wf[i], m[i] = 0;
@@ -385,7 +385,7 @@ static void check_muon(int R, int C)
     for (int i = 0; i < R * C; i++)
         cr_assert_float_eq(wf[i], w[i], 2e-6, "%dx%d [%d]: %.9g is not %.9g", R, C, i, wf[i], w[i]);
     cr_assert_float_eq(wf[t.rows[2].offset], 1 - 0.03, 1e-6); /* AdamW of a constant gradient */
-    cr_assert_float_eq(s.arrays[STORE_PARAMETERS][0][0], pow(1 - 0.001, 3), 1e-6);
+    cr_assert_float_eq(((float *)s.arrays[STORE_PARAMETERS][0])[0], pow(1 - 0.001, 3), 1e-6);
     store_close(&s);
     tensor_release(&t);
     free(moments);
@@ -410,12 +410,12 @@ Test(optimizer, zero_gradients_move_only_what_decays)
     close_rig(&r);
 }
 
-/* ---- moments of bf16 ------------------------------------------------------------------------------ */
+/* ---- moments and parameters of bf16 --------------------------------------------------------------- */
 
 enum { MANY = 300000 }; /* more than a chunk */
 
-/* A vector's updates by one optimizer, with moments of f32 or bf16. */
-static void run_many(enum optimizer_kind kind, int half, int threads, float out[MANY])
+/* A matrix's updates by one optimizer; moments and parameters are f32 or bf16. */
+static void run_many(enum optimizer_kind kind, struct store_config c, int threads, float out[MANY])
 {
     struct tensor_table t = { 0 };
     struct store s;
@@ -426,7 +426,7 @@ static void run_many(enum optimizer_kind kind, int half, int threads, float out[
     tensor_add(&t, 1, "matrix", MANY / 100, 100, INIT_ONE, 0, 1, SPLIT_NONE);
     tensor_add(&t, 2, "end", 3, 0, INIT_ONE, 0, 0, SPLIT_NONE);
     unsigned char *moments = optimizer_moments(kind, &t);
-    struct store_config c = { .moments = moments, .half = half };
+    c.moments = moments;
     cr_assert_eq(store_open(&s, o, &t, &c, NULL, 1), 0);
     for (int step = 1; step <= 3; step++) {
         float *g = s.arrays[STORE_GRADIENTS][1];
@@ -434,7 +434,8 @@ static void run_many(enum optimizer_kind kind, int half, int threads, float out[
             g[i] = (float)sin(i * 0.37 + step) * 0.01f;
         optimizer_update(&a, &s, 0.1, 0.01, step);
     }
-    memcpy(out, s.arrays[STORE_PARAMETERS][1], MANY * sizeof *out);
+    memcpy(out, store_view(&s, STORE_PARAMETERS, 1), MANY * sizeof *out);
+    store_release(&s, STORE_PARAMETERS, 1);
     store_close(&s);
     tensor_release(&t);
     free(moments);
@@ -448,9 +449,10 @@ Test(optimizer, bf16_moments_are_right_in_the_mean_and_equal_for_any_threads)
     for (int kind = OPTIMIZER_ADAMW; kind <= OPTIMIZER_SCHEDULE_FREE; kind++) {
         if (kind == OPTIMIZER_SGD) /* has none */
             continue;
-        run_many((enum optimizer_kind)kind, 0, 1, exact);
-        run_many((enum optimizer_kind)kind, 1, 1, half);
-        run_many((enum optimizer_kind)kind, 1, 3, other);
+        struct store_config f32 = { 0 }, bf16 = { .half_moments = 1 };
+        run_many((enum optimizer_kind)kind, f32, 1, exact);
+        run_many((enum optimizer_kind)kind, bf16, 1, half);
+        run_many((enum optimizer_kind)kind, bf16, 3, other);
         cr_assert_arr_eq(half, other, sizeof half, "kind %d", kind);
         double moved = 0, error = 0, bias = 0;
         for (int i = 0; i < MANY; i++) {
@@ -465,5 +467,29 @@ Test(optimizer, bf16_moments_are_right_in_the_mean_and_equal_for_any_threads)
             most = 0.2;
         cr_assert(error > 0 && error < most * moved, "kind %d: error %g of %g", kind, error, moved);
         cr_assert_lt(fabs(bias), 0.001 * moved, "kind %d: bias %g of %g", kind, bias, moved);
+    }
+}
+
+/* Each weight has one of the two values next to the right one, and their mean is right: of updates far
+ * smaller than the step from one number of 8 bits to the next, too. */
+Test(optimizer, bf16_parameters_are_right_in_the_mean_and_equal_for_any_threads)
+{
+    static float exact[MANY], half[MANY], other[MANY];
+    for (int kind = OPTIMIZER_ADAMW; kind <= OPTIMIZER_SCHEDULE_FREE; kind++) {
+        struct store_config f32 = { 0 }, bf16 = { .half_parameters = 1 };
+        bf16.half_moments = kind % 2;
+        run_many((enum optimizer_kind)kind, f32, 1, exact);
+        run_many((enum optimizer_kind)kind, bf16, 1, half);
+        run_many((enum optimizer_kind)kind, bf16, 3, other);
+        cr_assert_arr_eq(half, other, sizeof half, "kind %d", kind);
+        double bias = 0, squares = 0;
+        for (int i = 0; i < MANY; i++) {
+            double error = (double)half[i] - exact[i];
+            bias += error;
+            squares += error * error;
+            cr_assert_float_eq(error, 0, 3 * 0x1p-7, "kind %d: [%d] is %g, not %g", kind, i, half[i],
+                               exact[i]);
+        }
+        cr_assert_lt(fabs(bias), 5 * sqrt(squares), "kind %d: bias %g of %g", kind, bias, squares);
     }
 }
