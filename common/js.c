@@ -173,6 +173,18 @@ int js_bool(const struct js *v, int *out)
     return 0;
 }
 
+int js_text_is(const struct js *v, const char *word)
+{
+    const char *text = js_text(v, NULL);
+    return text && !strcmp(text, word);
+}
+
+int js_flag(const struct js *object, const char *key, int otherwise)
+{
+    int flag;
+    return js_bool(js_get(object, key), &flag) < 0 ? otherwise : flag;
+}
+
 static int add_text(const char *text, size_t n, void *out)
 {
     buf_add(out, text, n);

@@ -50,6 +50,10 @@ int js_real(const struct js *v, double *out);         /* 0, or -1 if no number *
 int js_int(const struct js *v, int64_t *out);         /* 0, or -1 if no integer */
 int js_bool(const struct js *v, int *out);            /* 0, or -1 if neither true nor false */
 
+int js_text_is(const struct js *v, const char *word); /* whether it is this string */
+/* A member that is true or false, or what it is otherwise. */
+int js_flag(const struct js *object, const char *key, int otherwise);
+
 /* Appends the value as JSON text, in one line. */
 void js_print(struct buf *out, const struct js *v);
 

@@ -12,18 +12,6 @@ const char *const bert_role_names[TOKENIZER_ROLES] = { "[PAD]", "[UNK]", "[CLS]"
 
 enum { HF_MAX_CHARS = 100 };
 
-static int text_is(const struct js *v, const char *word)
-{
-    const char *s = js_text(v, NULL);
-    return s && !strcmp(s, word);
-}
-
-static int flag(const struct js *object, const char *key, int otherwise)
-{
-    int value;
-    return js_bool(js_get(object, key), &value) < 0 ? otherwise : value;
-}
-
 /* ---- roles ----------------------------------------------------------------------------------- */
 
 int bert_roles(struct vocabulary *v)
@@ -110,10 +98,10 @@ int bert_json_read(struct vocabulary *v, const struct js *n)
     v->rules = (struct bert_rules){ 0 };
     if (!n || js_is_null(n))
         return 0;
-    v->rules.clean_text = flag(n, "clean_text", 1);
-    v->rules.chinese_chars = flag(n, "handle_chinese_chars", 1);
-    v->rules.lowercase = flag(n, "lowercase", 1);
-    v->rules.strip_accents = flag(n, "strip_accents", v->rules.lowercase);
+    v->rules.clean_text = js_flag(n, "clean_text", 1);
+    v->rules.chinese_chars = js_flag(n, "handle_chinese_chars", 1);
+    v->rules.lowercase = js_flag(n, "lowercase", 1);
+    v->rules.strip_accents = js_flag(n, "strip_accents", v->rules.lowercase);
     return 0;
 }
 
@@ -124,7 +112,7 @@ int wordpiece_json_read(struct vocabulary *v, const struct js *root)
     int64_t max_chars = HF_MAX_CHARS;
     const char *unknown = js_text(js_get(model, "unk_token"), &n);
     prefix = js_get(model, "continuing_subword_prefix");
-    if (prefix && !text_is(prefix, wordpiece_prefix))
+    if (prefix && !js_text_is(prefix, wordpiece_prefix))
         return err_set("model.continuing_subword_prefix is not '%s'", wordpiece_prefix);
     if (js_get(model, "max_input_chars_per_word") &&
         (js_int(js_get(model, "max_input_chars_per_word"), &max_chars) < 0 || max_chars < 0 ||

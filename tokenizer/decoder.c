@@ -73,12 +73,6 @@ void decoder_free(struct decoder *d)
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-static int flag(const struct js *object, const char *key, int otherwise)
-{
-    int value;
-    return js_bool(js_get(object, key), &value) < 0 ? otherwise : value;
-}
-
 /* A string into `out`; where it is missing, what it is otherwise. -1: it is missing and must not. */
 static int read_text(struct buf *out, const struct js *object, const char *key,
                      const char *otherwise)
@@ -116,7 +110,7 @@ static int read_strip(struct decoding *d, const struct js *value)
 static int read_metaspace(struct decoding *d, const struct js *value)
 {
     const char *scheme = js_text(js_get(value, "prepend_scheme"), NULL);
-    d->keep_first = scheme ? !strcmp(scheme, "never") : !flag(value, "add_prefix_space", 1);
+    d->keep_first = scheme ? !strcmp(scheme, "never") : !js_flag(value, "add_prefix_space", 1);
     return read_text(&d->text, value, "replacement", NULL);
 }
 
@@ -124,14 +118,14 @@ static int read_fields(struct decoding *d, const struct js *value)
 {
     switch (d->kind) {
     case DECODE_WORDPIECE:
-        d->cleanup = flag(value, "cleanup", 1);
+        d->cleanup = js_flag(value, "cleanup", 1);
         return read_text(&d->text, value, "prefix", "##");
     case DECODE_METASPACE:
         return read_metaspace(d, value);
     case DECODE_BPE:
         return read_text(&d->text, value, "suffix", "</w>");
     case DECODE_CTC:
-        d->cleanup = flag(value, "cleanup", 1);
+        d->cleanup = js_flag(value, "cleanup", 1);
         if (read_text(&d->content, value, "word_delimiter_token", "|") < 0)
             return -1;
         return read_text(&d->text, value, "pad_token", "<pad>");

@@ -244,15 +244,11 @@ static void put_places(const struct encoder *e, const uint32_t *ids, size_t coun
     }
 }
 
-int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
-                          struct ids *begins, struct ids *ends)
+static int encode_words(struct encoder *e, const char *text, size_t n, struct ids *out,
+                        struct ids *begins, struct ids *ends)
 {
     struct pieces p;
     size_t at = 0, failed;
-    if (!e->words)
-        return err_set("places of tokens are known for WordPiece only");
-    if (n > WORDS_MAX || utf8_valid(text, n) != n)
-        return err_set("a text of %zu bytes is too long or not UTF-8", n);
     find_sources(e, text, n);
     words_begin(e->words, text, n);
     while (words_next(e->words, &p)) {
@@ -267,6 +263,77 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct 
         }
     }
     return 0;
+}
+
+/* Characters that begin in text[0..n). */
+static uint32_t count_points(const char *text, size_t n)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += (text[i] & 0xC0) != 0x80;
+    return count;
+}
+
+static size_t count_spaces(const char *bytes, size_t n, int from_the_end)
+{
+    size_t i = 0;
+    while (i < n && bytes[from_the_end ? n - 1 - i : i] == ' ')
+        i++;
+    return i;
+}
+
+/* The place of a token of n bytes of the text, before which `points` characters begin, as Hugging Face's
+ * ByteLevel has it: a character's parts are in all of it, a space that was put in front of the text is in
+ * its first character, and the spaces at a token's sides may be left out. */
+static void put_place(const struct encoder *e, uint32_t id, uint32_t points, const char *text, size_t n,
+                      struct ids *begins, struct ids *ends)
+{
+    const struct vocabulary *v = &e->t->v;
+    size_t len;
+    const char *bytes = tokenizer_token(e->t, id, &len);
+    uint32_t begin = points - (n && (text[0] & 0xC0) == 0x80), end = points + count_points(text, n);
+    uint32_t left = (uint32_t)count_spaces(bytes, len, 0), right = (uint32_t)count_spaces(bytes, len, 1);
+    end += !n;
+    if (v->trims_places) {
+        left = left == 1 && !begin && v->keeps_first_space ? 0 : left;
+        begin = begin + left < end ? begin + left : end;
+        if (right <= end)
+            end = end - right > begin ? end - right : begin;
+    }
+    ids_add(begins, begin);
+    ids_add(ends, end);
+}
+
+/* Tokens that tile the text. */
+static int encode_tiles(struct encoder *e, const char *text, size_t n, struct ids *out,
+                        struct ids *begins, struct ids *ends)
+{
+    size_t before = out->count, len, at = 0, in_front = e->t->v.prefix_space && n && text[0] != ' ';
+    uint32_t points = 0;
+    if (encoder_encode(e, text, n, TOKENIZER_ORDINARY, out) < 0)
+        return -1;
+    for (size_t i = before; i < out->count; i++) {
+        tokenizer_token(e->t, out->data[i], &len);
+        len -= in_front;
+        in_front = 0;
+        if (len > n - at)
+            return err_set("cannot place the tokens: one of them swallows space");
+        put_place(e, out->data[i], points, text + at, len, begins, ends);
+        points += count_points(text + at, len);
+        at += len;
+    }
+    return 0;
+}
+
+int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
+                          struct ids *begins, struct ids *ends)
+{
+    if (n > WORDS_MAX || utf8_valid(text, n) != n)
+        return err_set("a text of %zu bytes is too long or not UTF-8", n);
+    if (e->words)
+        return encode_words(e, text, n, out, begins, ends);
+    return tokenizer_tiles(e->t) ? encode_tiles(e, text, n, out, begins, ends)
+                                 : err_set("places of tokens are known for BERT's words and for bytes only");
 }
 
 void encoder_repair(struct buf *out, const char *text, size_t n)

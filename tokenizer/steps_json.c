@@ -21,12 +21,6 @@ static int is_set(const struct js *v)
     return v && !js_is_null(v);
 }
 
-static int flag(const struct js *object, const char *key, int otherwise)
-{
-    int value;
-    return js_bool(js_get(object, key), &value) < 0 ? otherwise : value;
-}
-
 static struct step *add(struct steps *s, struct step step)
 {
     mem_grow(s->items, s->cap, s->count + 1);
@@ -83,10 +77,10 @@ static int read_sequence(struct steps *s, const struct js *list,
 /* As BertNormalizer names them; accents go with capital letters where nothing else is said. */
 static struct bert_rules read_bert(const struct js *value)
 {
-    struct bert_rules r = { .clean_text = flag(value, "clean_text", 1),
-                            .chinese_chars = flag(value, "handle_chinese_chars", 1),
-                            .lowercase = flag(value, "lowercase", 1) };
-    r.strip_accents = flag(value, "strip_accents", r.lowercase);
+    struct bert_rules r = { .clean_text = js_flag(value, "clean_text", 1),
+                            .chinese_chars = js_flag(value, "handle_chinese_chars", 1),
+                            .lowercase = js_flag(value, "lowercase", 1) };
+    r.strip_accents = js_flag(value, "strip_accents", r.lowercase);
     return r;
 }
 
@@ -102,8 +96,8 @@ static int read_normalizer(struct steps *s, const struct js *value)
     if (kind < 0)
         return err_set("normalizer '%s' is not supported", type);
     struct step *step = add(s, (struct step){ .kind = (enum step_kind)(STEP_NFD + kind) });
-    step->left = flag(value, "strip_left", 1);
-    step->right = flag(value, "strip_right", 1);
+    step->left = js_flag(value, "strip_left", 1);
+    step->right = js_flag(value, "strip_right", 1);
     step->rules = read_bert(value);
     int result = 0;
     if (step->kind == STEP_REPLACE)
@@ -142,9 +136,9 @@ static int read_metaspace(struct step *step, const struct js *value)
     if (name && scheme < 0)
         return err_set("prepend_scheme '%s' is not supported", name);
     step->scheme = name ? (enum step_scheme)scheme : STEP_ALWAYS;
-    if (!name && !flag(value, "add_prefix_space", 1))
+    if (!name && !js_flag(value, "add_prefix_space", 1))
         step->scheme = STEP_NEVER;
-    step->split = flag(value, "split", 1);
+    step->split = js_flag(value, "split", 1);
     if (read_content(step, js_get(value, "replacement")) < 0)
         return -1;
     if (!step->content_len)
@@ -173,14 +167,14 @@ static int read_step(struct steps *s, const struct js *value, const char *type)
     struct step *step;
     switch (find_word(names, type)) {
     case SPLIT:
-        step = add(s, (struct step){ .kind = STEP_SPLIT, .invert = flag(value, "invert", 0) });
+        step = add(s, (struct step){ .kind = STEP_SPLIT, .invert = js_flag(value, "invert", 0) });
         return read_behavior(step, value) < 0 ? -1 : read_pattern(step, js_get(value, "pattern"));
     case PUNCTUATION:
         step = add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = FORMS_PUNCTUATION,
                                      .behavior = STEP_ISOLATED });
         return js_get(value, "behavior") ? read_behavior(step, value) : 0;
     case DIGITS:
-        add(s, (struct step){ .kind = flag(value, "individual_digits", 0) ? STEP_CHARACTERS : STEP_RUNS,
+        add(s, (struct step){ .kind = js_flag(value, "individual_digits", 0) ? STEP_CHARACTERS : STEP_RUNS,
                               .bits = FORMS_NUMBER, .behavior = STEP_ISOLATED });
         return 0;
     case BERT:
@@ -199,8 +193,8 @@ static int read_step(struct steps *s, const struct js *value, const char *type)
     case DELIMITER:
         return read_delimiter(add(s, (struct step){ .kind = STEP_SPLIT }), value);
     case BYTES:
-        add(s, (struct step){ .kind = STEP_BYTE_LEVEL, .split = flag(value, "use_regex", 1),
-                              .scheme = flag(value, "add_prefix_space", 1) ? STEP_ALWAYS : STEP_NEVER });
+        add(s, (struct step){ .kind = STEP_BYTE_LEVEL, .split = js_flag(value, "use_regex", 1),
+                              .scheme = js_flag(value, "add_prefix_space", 1) ? STEP_ALWAYS : STEP_NEVER });
         return 0;
     default:
         return err_set("pre_tokenizer '%s' is not supported", type);

@@ -6,12 +6,6 @@
 #include "common/js.h"
 #include "tokenizer/files.h"
 
-static int text_is(const struct js *v, const char *word)
-{
-    const char *s = js_text(v, NULL);
-    return s && !strcmp(s, word);
-}
-
 static int add_part(struct template *t, int64_t id, uint32_t type)
 {
     if (t->count == TEMPLATE_MAX)
@@ -96,27 +90,38 @@ static int read_fixed(struct vocabulary *v, const struct js *post, int between, 
     return 0;
 }
 
+/* How places in the text are told. */
+static void read_places(struct vocabulary *v, const struct js *post)
+{
+    v->trims_places = js_flag(post, "trim_offsets", 1);
+    v->keeps_first_space = js_flag(post, "add_prefix_space", 1);
+}
+
 /* *done: some step put tokens around the text. */
 static int read_processor(struct vocabulary *v, const struct js *post, int *done)
 {
-    const char *type = js_text(js_get(post, "type"), NULL);
-    const struct js *list = js_get(post, "processors"), *tokens = js_get(post, "special_tokens");
+    const struct js *type = js_get(post, "type"), *list = js_get(post, "processors");
+    const struct js *tokens = js_get(post, "special_tokens");
+    int byte_level = js_text_is(type, "ByteLevel"), roberta = js_text_is(type, "RobertaProcessing");
     int result = 0;
-    if (text_is(js_get(post, "type"), "Sequence")) {
+    if (js_text_is(type, "Sequence")) {
         for (size_t i = 0; i < js_count(list) && !result; i++)
             result = read_processor(v, js_at(list, i), done);
         return result;
     }
-    if (text_is(js_get(post, "type"), "ByteLevel")) /* concerns places in the text */
+    if (byte_level || roberta)
+        read_places(v, post);
+    if (byte_level)
         return 0;
     if ((*done)++)
         return err_set("post_processor: several that put tokens around a text");
-    if (text_is(js_get(post, "type"), "BertProcessing"))
+    if (js_text_is(type, "BertProcessing"))
         result = read_fixed(v, post, 1, 1);
-    else if (text_is(js_get(post, "type"), "RobertaProcessing"))
+    else if (roberta)
         result = read_fixed(v, post, 2, 0);
-    else if (!text_is(js_get(post, "type"), "TemplateProcessing"))
-        return err_set("post_processor '%s' is not supported", type ? type : "?");
+    else if (!js_text_is(type, "TemplateProcessing"))
+        return err_set("post_processor '%s' is not supported",
+                       js_text(type, NULL) ? js_text(type, NULL) : "?");
     else if (read_template(&v->single, js_get(post, "single"), tokens) < 0 ||
              read_template(&v->pair, js_get(post, "pair"), tokens) < 0)
         result = -1;
@@ -128,6 +133,7 @@ static int read_processor(struct vocabulary *v, const struct js *post, int *done
 int post_processor_read(struct vocabulary *v, const struct js *post)
 {
     int done = 0;
+    v->trims_places = 0;
     return post && !js_is_null(post) ? read_processor(v, post, &done) : 0;
 }
 

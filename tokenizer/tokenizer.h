@@ -82,8 +82,10 @@ void encoder_free(struct encoder *e);
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out);
 
-/* The same for WordPiece, and where each token stands: code points [begins[i], ends[i]) of the
- * text, of which characters that the rules drop at its sides are no part. */
+/* The same of valid UTF-8 for BERT's words and byte-level BPE, and where each token stands: code points
+ * [begins[i], ends[i]) of the text, as Hugging Face has them. Characters that the rules drop at its sides
+ * are no part of it, nor are spaces, as far as the vocabulary's post-processor says so; a character of
+ * several tokens is in all of them. */
 int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
                           struct ids *begins, struct ids *ends);
 

@@ -10,23 +10,10 @@
 #include "tokenizer/model_json.h"
 #include "tokenizer/wordpiece.h"
 
-static int text_is(const struct js *v, const char *word)
-{
-    const char *s = js_text(v, NULL);
-    return s && !strcmp(s, word);
-}
-
 static const char *type_of(const struct js *v)
 {
     const char *s = js_text(js_get(v, "type"), NULL);
     return s ? s : "?";
-}
-
-/* A flag of an object: its value, or `otherwise` when it is absent. */
-static int flag(const struct js *object, const char *key, int otherwise)
-{
-    int value;
-    return js_bool(js_get(object, key), &value) < 0 ? otherwise : value;
 }
 
 static int is_set(const struct js *v)
@@ -55,9 +42,9 @@ static int read_bpe_options(struct vocabulary *v, const struct js *model)
     double dropout;
     if (js_real(js_get(model, "dropout"), &dropout) == 0 && dropout > 0)
         return err_set("model.dropout is not supported");
-    v->byte_fallback = flag(model, "byte_fallback", 0);
-    v->fuse_unknown = flag(model, "fuse_unk", 0);
-    v->ignore_merges = flag(model, "ignore_merges", 0);
+    v->byte_fallback = js_flag(model, "byte_fallback", 0);
+    v->fuse_unknown = js_flag(model, "fuse_unk", 0);
+    v->ignore_merges = js_flag(model, "ignore_merges", 0);
     if (v->byte_level && v->byte_fallback)
         return err_set("model.byte_fallback is not supported with ByteLevel");
     if (read_affix(v->prefix, model, "continuing_subword_prefix", v->byte_level) < 0)
@@ -132,11 +119,11 @@ static int read_added(struct vocabulary *v, const struct js *list)
         v->tokens[id].in_model = 0; /* until the model has it too */
         vocabulary_add(v, &(struct added_token){
                               .id = (uint32_t)id,
-                              .special = flag(item, "special", 0),
-                              .single_word = flag(item, "single_word", 0),
-                              .lstrip = flag(item, "lstrip", 0),
-                              .rstrip = flag(item, "rstrip", 0),
-                              .normalized = flag(item, "normalized", 1),
+                              .special = js_flag(item, "special", 0),
+                              .single_word = js_flag(item, "single_word", 0),
+                              .lstrip = js_flag(item, "lstrip", 0),
+                              .rstrip = js_flag(item, "rstrip", 0),
+                              .normalized = js_flag(item, "normalized", 1),
                           });
     }
     return 0;
@@ -158,10 +145,10 @@ static int only_splits(const struct js *step, int *splits, int *byte_level)
         return 1;
     }
     if (!strcmp(type, "Split"))
-        return text_is(js_get(step, "behavior"), "Isolated") && !flag(step, "invert", 0) &&
+        return js_text_is(js_get(step, "behavior"), "Isolated") && !js_flag(step, "invert", 0) &&
                ++*splits < SPLIT_RULES_MAX;
     *byte_level = !strcmp(type, "ByteLevel");
-    return *byte_level && !(*splits && flag(step, "add_prefix_space", 1));
+    return *byte_level && !(*splits && js_flag(step, "add_prefix_space", 1));
 }
 
 static int read_split(struct vocabulary *v, const struct js *step)
@@ -190,8 +177,8 @@ static int read_splits(struct vocabulary *v, const struct js *step)
     }
     if (!strcmp(type, "Split"))
         return read_split(v, step);
-    v->prefix_space = flag(step, "add_prefix_space", 1);
-    return flag(step, "use_regex", 1) ? splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0) : 0;
+    v->prefix_space = js_flag(step, "add_prefix_space", 1);
+    return js_flag(step, "use_regex", 1) ? splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0) : 0;
 }
 
 static int normalizes_nothing(const struct js *normalizer)
@@ -263,8 +250,8 @@ static int read_decoder(struct vocabulary *v, const struct js *value)
     if (v->byte_level && (!is_set(value) || !strcmp(type_of(value), "ByteLevel")))
         return 0;
     if (v->model == VOCABULARY_WORDPIECE && !strcmp(type_of(value), "WordPiece") &&
-        (!prefix || text_is(prefix, wordpiece_prefix))) {
-        v->cleanup = flag(value, "cleanup", 1);
+        (!prefix || js_text_is(prefix, wordpiece_prefix))) {
+        v->cleanup = js_flag(value, "cleanup", 1);
         return 0;
     }
     return (v->decoder = decoder_new(value)) ? 0 : -1;
@@ -289,8 +276,8 @@ static int read_root(struct vocabulary *v, const struct reading *r)
     const struct js *normalizer = js_get(root, "normalizer"), *post = js_get(root, "post_processor");
     if (!js_is_object(model))
         return err_set("no model: not a tokenizer.json");
-    int wordpiece = text_is(js_get(model, "type"), "WordPiece"), result;
-    if (!wordpiece && js_get(model, "type") && !text_is(js_get(model, "type"), "BPE"))
+    int wordpiece = js_text_is(js_get(model, "type"), "WordPiece"), result;
+    if (!wordpiece && js_get(model, "type") && !js_text_is(js_get(model, "type"), "BPE"))
         return err_set("model '%s' is not supported: only BPE and WordPiece are", type_of(model));
     if (read_added(v, js_get(root, "added_tokens")) < 0)
         return -1;

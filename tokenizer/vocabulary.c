@@ -14,7 +14,8 @@ enum { DERIVED_MAX = 1024 }; /* bytes of a token whose merge is derived */
 
 void vocabulary_init(struct vocabulary *v)
 {
-    *v = (struct vocabulary){ .blob = BUF_INIT, .end_of_text = -1, .byte_level = 1 };
+    *v = (struct vocabulary){ .blob = BUF_INIT, .end_of_text = -1, .byte_level = 1,
+                              .trims_places = 1, .keeps_first_space = 1 };
     for (int i = 0; i < TOKENIZER_ROLES; i++)
         v->roles[i] = -1;
     v->single = (struct template){ { { TEMPLATE_A, 0 } }, 1 };

@@ -91,6 +91,8 @@ struct vocabulary {
 
     struct splitter splitter;
     int prefix_space;  /* a text that does not begin with a space gets one */
+    int trims_places;  /* the spaces at a token's sides are no part of its place */
+    int keeps_first_space; /* but for the first one of a text: it may have been put there */
     int ignore_merges; /* a piece that is a token is that token, whatever the merges say */
     int byte_level;    /* tokens are of bytes; else of characters, and the below holds */
     char prefix[AFFIX_MAX], suffix[AFFIX_MAX]; /* of tokens behind a piece's first; of its last */
