@@ -298,6 +298,8 @@ int output_open(struct output *out, const char *path)
     if (!is_std(path) && is_special(path))
         return open_special(out, path);
     *out = (struct output){ .fd = 1 };
+    if (file_is_dir(path)) /* said now, and not by the rename when all is done */
+        return err_set("cannot create '%s': %s", path, strerror(EISDIR));
     if (!is_std(path)) {
         struct buf temp = BUF_INIT;
         out->path = resolve(path);

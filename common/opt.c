@@ -48,7 +48,7 @@ static int in_bounds(const struct opt *p, double v)
 
 static int out_of_bounds(const struct opt *p, const char *value)
 {
-    return err_usage("--%s %s is out of bounds (%g to %g)", p->name, value, p->min, p->max);
+    return err_usage("--%s %s is out of bounds (%.10g to %.10g)", p->name, value, p->min, p->max);
 }
 
 /* A number with an optional K, M, G. Integers are read as such, so that 2^53+1 stays exact. */
@@ -199,7 +199,9 @@ static size_t distance(const char *a, const char *b)
     return row[n];
 }
 
-static int unknown(const struct opts *o, const char *what, const char *name, const char *where)
+/* `dashes` stand in front of the name, and of the one that is like it. */
+static int unknown(const struct opts *o, const char *what, const char *dashes, const char *name,
+                   const char *where)
 {
     const char *best = NULL;
     size_t least = 4; /* further than this is no misspelling */
@@ -210,8 +212,9 @@ static int unknown(const struct opts *o, const char *what, const char *name, con
             best = o->table[i].name;
         }
     }
-    return best ? err_usage("%sunknown %s '%s' (did you mean '%s'?)", where, what, name, best)
-                : err_usage("%sunknown %s '%s'", where, what, name);
+    return best ? err_usage("%sunknown %s '%s%s' (did you mean '%s%s'?)", where, what, dashes, name,
+                            dashes, best)
+                : err_usage("%sunknown %s '%s%s'", where, what, dashes, name);
 }
 
 static void mark_given(struct opts *o, const struct opt *p)
@@ -238,7 +241,7 @@ static int parse_long(struct opts *o, const char *arg, const char *next)
         negated = 1;
     }
     if (!p || (negated && p->type != OPT_FLAG))
-        return unknown(o, "option", arg, "");
+        return unknown(o, "option", "--", arg, "");
     mark_given(o, p);
     if (p->type == OPT_FLAG && !eq) {
         *(int *)p->to = !negated;
@@ -322,7 +325,7 @@ int opts_set(struct opts *o, const char *key, const char *value, const char *whe
 {
     const struct opt *p = find_name(o, key, strlen(key));
     if (!p)
-        return unknown(o, "key", key, where);
+        return unknown(o, "key", "", key, where);
     if (o->given[p - o->table])
         return 0;
     int result = p->type == OPT_LIST ? set_list(o, p, value) : set(p, keep(o, value));

@@ -113,18 +113,18 @@ static int next_frame(struct stream_reader *r, size_t *bytes)
     int64_t n = input_peek(in, LENGTH_DIGITS);
     if (n < 0)
         return -1;
-    if (n < LENGTH_DIGITS)
-        return err_set("%s: token stream ends at byte %llu without its end mark, after %llu "
-                       "documents: the program that writes it failed",
-                       in->path, at + (unsigned long long)n, (unsigned long long)r->documents);
     size_t length = 0;
-    for (int i = 0; i < LENGTH_DIGITS; i++) {
+    for (int i = 0; i < LENGTH_DIGITS && i < n; i++) {
         char c = in->data[in->begin + (size_t)i];
         int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
         if (digit < 0)
             return err_set("%s: not a token stream: bad frame length at byte %llu", in->path, at);
         length = length << 4 | (size_t)digit;
     }
+    if (n < LENGTH_DIGITS)
+        return err_set("%s: token stream ends at byte %llu without its end mark, after %llu "
+                       "documents: the program that writes it failed",
+                       in->path, at + (unsigned long long)n, (unsigned long long)r->documents);
     if (length > STREAM_FRAME_MAX)
         return err_set("%s: frame of %zu bytes at byte %llu is too long", in->path, length, at);
     input_skip(in, LENGTH_DIGITS);

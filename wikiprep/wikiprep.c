@@ -458,7 +458,7 @@ static int check_wikiextractor(void)
                                            "train-sentences" };
     for (size_t i = 0; i < sizeof choices / sizeof *choices && wikiextractor; i++)
         if (tool_given(choices[i]))
-            return err_usage("--wikiextractor and --%s do not go together", choices[i]);
+            return err_usage("--wikiextractor does not go with --%s", choices[i]);
     return 0;
 }
 
@@ -467,19 +467,20 @@ static int check_options(struct run *r)
     if (output_dir && !strcmp(output_dir, "-"))
         output_dir = NULL;
     if (tool_given("bytes") && !output_dir)
-        return err_usage("-b says how large the files of -o DIR are");
+        return err_usage("--bytes goes with --output: it says how large the files are");
     if (tool_given("fields") && !json)
-        return err_usage("--fields says what the objects of --json hold");
+        return err_usage("--fields goes with --json");
     if (redirects && !json)
-        return err_usage("--redirects wants --json: redirects have no text");
+        return err_usage("--redirects goes with --json: redirects have no text");
     if (choice.sentence_model && !choice.sentences)
-        return err_usage("--sentence-model says how --sentences are found");
+        return err_usage("--sentence-model goes with --sentences");
     if (train_path && (output_dir || json || choice.sentences))
-        return err_usage("--train-sentences writes no text: -o, --json and --sentences say nothing");
+        return err_usage("--train-sentences goes with none of --output, --json and --sentences: it "
+                         "writes no text");
     if (save_path && !templates_path)
-        return err_usage("--save-templates saves the pages of --templates: give that too");
+        return err_usage("--save-templates goes with --templates");
     if (index_path && (!page_names.count || r->path_count != 1 || !strcmp(r->paths[0], "-")))
-        return err_usage("--index wants --pages, and one FILE");
+        return err_usage("--index goes with --pages, and one FILE");
     if (page_names.count && !tool_given("namespaces"))
         choice.namespaces = NULL;
     if (check_wikiextractor() < 0)

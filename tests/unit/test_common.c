@@ -214,7 +214,7 @@ Test(opt, command_line)
     cr_expect(list.count == 2 && opts_given(&o, "flag"));
     cr_expect(parse(&o, "--no-flag") == 0 && !flag);
     cr_expect_eq(parse(&o, "--nmber 3"), -1);
-    expect_error("did you mean 'number'");
+    expect_error("did you mean '--number'");
     cr_expect_eq(parse(&o, "--number 0"), -1);
     expect_error("out of bounds");
     cr_expect_eq(parse(&o, "--number 1.5"), -1);
@@ -274,6 +274,14 @@ Test(file, lines_of_any_length_and_offsets)
 }
 
 /* Devices and pipes are written to, and never replaced; so are files behind symbolic links. */
+Test(file, output_to_a_folder_is_refused_before_the_work)
+{
+    struct output out;
+    cr_expect_eq(output_open(&out, "/tmp"), -1);
+    expect_error("cannot create '/tmp': Is a directory");
+    output_abandon(&out);
+}
+
 Test(file, output_replaces_no_device)
 {
     char dir[] = "/tmp/textmill-device-XXXXXX", target[4] = "";
