@@ -7,13 +7,16 @@
 
 /* Panels of A are shared, in the last cache. A thread takes columns of C: it packs the columns of
  * B for itself, a slice of the sum at a time, and multiplies the slice while it is in its own
- * cache. So threads meet twice in a product of usual size. */
+ * cache. Where there are rows enough it packs and multiplies rows of its own: packing B for each
+ * thread is cheaper than reading what another core has just written. So threads meet twice in a
+ * product of usual size. */
 enum {
     SLICE = 768,           /* most layers of panels that are multiplied at once */
     A_FLOATS = 1 << 21,    /* of panels of A, about */
     A_ROWS = 3072,         /* most rows of them: a multiple of every tile_rows */
     CHUNK_PANELS = 2,      /* of B, that a thread takes */
     CHUNKS = 3,            /* a thread, at least, so that one that is held up is not waited for */
+    OWN_ROWS = 384,        /* of C a thread, from which they are its own */
     PACK_PANELS = 8,       /* of A, that a thread packs at once */
     SMALL = 1 << 16,       /* multiplications below which threads do not pay */
     COLUMN_GRAIN = 64,     /* columns of a streamed product */
@@ -44,17 +47,18 @@ struct block {
     float *chunks;   /* a chunk of B a thread */
     void (*column_sums)(float *, const float *, int64_t, int64_t, int64_t);
     int64_t chunk_columns, chunk_floats;
-    int64_t row_parts, part_rows; /* where there are fewer chunks than threads, rows are cut, too */
-    int64_t packs;                /* units of packing a slice */
+    int64_t slices, column_chunks;
+    int64_t part_rows; /* a thread's work: these of a chunk's columns */
 };
 
+/* The panels of some rows, in one slice. */
 static void pack_unit(void *ctx, int64_t unit, int thread)
 {
     (void)thread;
     const struct block *b = ctx;
     const struct ops_matmul *s = b->s;
-    int64_t height = PACK_PANELS * b->p->tile_rows, i = unit % b->packs * height;
-    int64_t slice = unit / b->packs, k = b->k0 + slice * b->slice, m = b->m0 + i;
+    int64_t height = PACK_PANELS * b->p->tile_rows, i = unit / b->slices * height;
+    int64_t slice = unit % b->slices, k = b->k0 + slice * b->slice, m = b->m0 + i;
     int64_t depth = smaller(b->slice, b->k1 - k);
     const float *from = s->a_transposed ? b->A + k * s->lda + m : b->A + m * s->lda + k;
     b->p->pack_rows(b->a_panels + slice * b->a_slice + i * kernel_depth(b->p, depth), from, s->lda,
@@ -71,26 +75,26 @@ static struct kernel_ahead columns_at(const struct block *b, int64_t j, int64_t 
     return (struct kernel_ahead){ b->B + k * s->ldb + j, steps, columns, s->ldb };
 }
 
-/* What this thread will pack when it is done with slice k of the unit: the next slice, or the first
- * of what it will then most likely take. */
-static struct kernel_ahead after(const struct block *b, int64_t unit, int64_t k)
+/* What this thread will pack when it is done with slice k of chunk c: the next slice, or the first
+ * of the next chunk. */
+static struct kernel_ahead after(const struct block *b, int64_t c, int64_t k)
 {
-    int64_t j = (unit + 1) / b->row_parts * b->chunk_columns;
     if (k + b->slice < b->k1)
-        return columns_at(b, unit / b->row_parts * b->chunk_columns, k + b->slice);
-    return j < b->s->N ? columns_at(b, j, b->k0) : (struct kernel_ahead){ .rows = 0 };
+        return columns_at(b, c * b->chunk_columns, k + b->slice);
+    return columns_at(b, (c + 1) % b->column_chunks * b->chunk_columns, b->k0);
 }
 
 static void multiply_unit(void *ctx, int64_t unit, int thread)
 {
     const struct block *b = ctx;
     const struct ops_matmul *s = b->s;
-    int64_t i = unit % b->row_parts * b->part_rows, j = unit / b->row_parts * b->chunk_columns;
+    int64_t c = unit % b->column_chunks, j = c * b->chunk_columns;
+    int64_t i = unit / b->column_chunks * b->part_rows;
     int64_t rows = smaller(b->part_rows, b->rows - i), columns = smaller(b->chunk_columns, s->N - j);
     int64_t corner = (b->m0 + i) * s->ldc + j;
     float *chunk = b->chunks + thread * b->chunk_floats, *C = b->C + corner;
     const float *a = b->a_panels;
-    for (int64_t k = b->k0; k < b->k1 && rows > 0; k += b->slice, a += b->a_slice) {
+    for (int64_t k = b->k0; k < b->k1; k += b->slice, a += b->a_slice) {
         const float *from = columns_at(b, j, k).at;
         int64_t steps = smaller(b->slice, b->k1 - k), depth = kernel_depth(b->p, steps);
         b->p->pack_columns(chunk, from, s->ldb, s->b_transposed, columns, steps);
@@ -100,24 +104,34 @@ static void multiply_unit(void *ctx, int64_t unit, int thread)
             .C = C, .base = k ? C : s->base ? s->base + corner : NULL,
             .bias = k || !s->bias ? NULL : s->bias + j, .ldc = s->ldc, .A = a + i * depth,
             .B = chunk, .a_depth = depth, .M = rows, .N = columns, .depth = depth,
-            .ahead = after(b, unit, k) });
+            .ahead = after(b, c, k) });
     }
+}
+
+/* How many parts rows are cut into: one a thread where there is no more of B to pack than of A, or
+ * what gives all threads work. */
+static int64_t parts_of_rows(const struct block *b, int threads)
+{
+    if (b->s->N <= b->rows && b->rows >= (int64_t)OWN_ROWS * threads)
+        return threads;
+    return pieces((int64_t)CHUNKS * threads, b->column_chunks);
 }
 
 static void multiply_block(struct ops *o, struct block *b, int threaded)
 {
-    int64_t slices = pieces(b->k1 - b->k0, b->slice), chunks = pieces(b->s->N, b->chunk_columns);
-    b->packs = pieces(b->rows, PACK_PANELS * b->p->tile_rows);
-    b->row_parts = threaded ? pieces((int64_t)CHUNKS * o->threads, chunks) : 1;
-    b->part_rows = pieces(pieces(b->rows, b->row_parts), b->p->tile_rows) * b->p->tile_rows;
+    int64_t parts = threaded ? parts_of_rows(b, o->threads) : 1;
+    b->slices = pieces(b->k1 - b->k0, b->slice);
+    b->part_rows = pieces(pieces(b->rows, parts), b->p->tile_rows) * b->p->tile_rows;
+    int64_t packs = pieces(b->rows, PACK_PANELS * b->p->tile_rows) * b->slices;
+    int64_t units = pieces(b->rows, b->part_rows) * b->column_chunks;
     if (threaded) {
-        pool_each(o->pool, b->packs * slices, pack_unit, b);
-        pool_each(o->pool, chunks * b->row_parts, multiply_unit, b);
+        pool_each(o->pool, packs, pack_unit, b);
+        pool_each(o->pool, units, multiply_unit, b);
         return;
     }
-    for (int64_t i = 0; i < b->packs * slices; i++)
+    for (int64_t i = 0; i < packs; i++)
         pack_unit(b, i, 0);
-    for (int64_t i = 0; i < chunks; i++)
+    for (int64_t i = 0; i < units; i++)
         multiply_unit(b, i, 0);
 }
 
@@ -138,6 +152,7 @@ void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
     b.a_slice = pieces(smaller(M, A_ROWS), tile) * tile * layers;
     slices = smaller(slices, A_FLOATS / b.a_slice > 0 ? A_FLOATS / b.a_slice : 1);
     b.chunk_columns = CHUNK_PANELS * b.p->tile_columns;
+    b.column_chunks = pieces(shape->N, b.chunk_columns);
     b.chunk_floats = pieces(b.chunk_columns * layers, 16) * 16;
     b.chunks = ops_panels(o, o->threads * b.chunk_floats + slices * b.a_slice);
     b.a_panels = b.chunks + o->threads * b.chunk_floats;

@@ -7,13 +7,7 @@ precisions=${*:2}
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
-ours() { steps_ms bert-base-128 --precision "$1" --micro-batch-size 8 --global-batch-size 8 --steps 6; }
-theirs() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/torch_step.py" bert "$1" 8 128 4 20 2>/dev/null; }
 for precision in ${precisions:-f32 bf16}; do
-    : >a && : >b
-    for ((r = 0; r < rounds; r++)); do
-        ours "$precision" >>a
-        theirs "$precision" >>b
-    done
-    ratio "BERT base step $precision B=8 T=128" ms "$(median <a)" PyTorch "$(median <b)"
+    beside_torch "BERT base step $precision B=8 T=128" "$rounds" "$precision" "bert $precision 8 128 4 20" bert-base-128 \
+        --micro-batch-size 8 --global-batch-size 8 --steps 6
 done

@@ -1,0 +1,81 @@
+/* peak f32|bf16: what this machine's arithmetic could reach on all cores, in GFLOP/s: fused
+ * multiply-adds or, where the processor has them, dot products of bf16, on registers alone; the best
+ * of a few tries. 0 where the processor has neither. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/pool.h"
+
+enum { SUMS = 14, ROUNDS = 5000000, TRIES = 5 }; /* SUMS hide the latency in 16 registers */
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define EACH_SUM _Pragma("GCC unroll 14") for (int i = 0; i < SUMS; i++)
+
+/* A loop of `step` on sums[SUMS] of `type`. */
+#define LOOP(name, features, type, zero, step)                                                  \
+    __attribute__((target(features))) static void name(void *ctx, int thread)                   \
+    {                                                                                           \
+        (void)ctx;                                                                              \
+        (void)thread;                                                                           \
+        type sums[SUMS], x = zero;                                                              \
+        EACH_SUM                                                                                \
+            sums[i] = x;                                                                        \
+        for (int r = 0; r < ROUNDS; r++)                                                        \
+            EACH_SUM                                                                            \
+            {                                                                                   \
+                step;                                                                           \
+                __asm__ volatile("" : "+v"(sums[i])); /* it is wanted */                        \
+            }                                                                                   \
+    }
+
+LOOP(dots_bf16, "avx512f,avx512bf16", __m512, _mm512_setzero_ps(),
+     sums[i] = _mm512_dpbf16_ps(sums[i], (__m512bh)x, (__m512bh)x))
+LOOP(adds_avx512, "avx512f", __m512, _mm512_setzero_ps(), sums[i] = _mm512_fmadd_ps(x, x, sums[i]))
+LOOP(adds_avx2, "avx2,fma", __m256, _mm256_setzero_ps(), sums[i] = _mm256_fmadd_ps(x, x, sums[i]))
+
+/* The loop for this processor, and the operations of one step. */
+static void (*loop_of(int bf16, double *step))(void *, int)
+{
+    if (bf16 && __builtin_cpu_supports("avx512bf16")) {
+        *step = 64;
+        return dots_bf16;
+    }
+    if (__builtin_cpu_supports("avx512f")) {
+        *step = 32;
+        return adds_avx512;
+    }
+    *step = 16;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? adds_avx2 : NULL;
+}
+#else
+static void (*loop_of(int bf16, double *step))(void *, int)
+{
+    (void)bf16;
+    *step = 0;
+    return NULL;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    if (argc != 2 || (strcmp(argv[1], "f32") && strcmp(argv[1], "bf16"))) {
+        fprintf(stderr, "usage: %s f32|bf16\n", argv[0]);
+        return 2;
+    }
+    double step, best = 0;
+    void (*loop)(void *, int) = loop_of(!strcmp(argv[1], "bf16"), &step);
+    int threads = pool_cpus();
+    struct pool *pool = pool_new(threads);
+    for (int i = 0; i < TRIES && loop; i++) {
+        double began = log_seconds();
+        pool_run(pool, loop, NULL);
+        double rate = step * SUMS * ROUNDS * threads / (log_seconds() - began);
+        best = rate > best ? rate : best;
+    }
+    pool_free(pool);
+    printf("%.0f\n", best * 1e-9);
+    return 0;
+}
