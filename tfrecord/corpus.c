@@ -104,35 +104,50 @@ void corpus_split(struct corpus *c, uint64_t seed, double share, uint64_t least,
     *second = make_part(c, n, c->count - n, keep_order);
 }
 
-/* The document that has token `at` of the part. */
-static size_t find(const struct corpus_part *p, uint64_t at)
+static uint64_t begin_of(const struct corpus_part *p, size_t document)
 {
-    size_t low = 0, high = p->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->documents[middle].end > at)
-            high = middle;
-        else
-            low = middle + 1;
+    return document ? p->documents[document - 1].end : 0;
+}
+
+static const unsigned char *bytes_at(const struct corpus *c, uint64_t token)
+{
+    return c->map.data + token * (uint64_t)c->width;
+}
+
+void corpus_find(const struct corpus_part *p, const uint64_t *at, size_t count, size_t *documents)
+{
+    enum { AHEAD = 4 };
+    for (size_t i = 0; i < count; i++)
+        documents[i] = 0;
+    for (size_t left = p->count; left > 1; left -= left / 2)
+        for (size_t i = 0; i < count; i++) /* a step of all searches, without a branch on what it finds */
+            documents[i] += p->documents[documents[i] + left / 2 - 1].end <= at[i] ? left / 2 : 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = documents[i], last = p->count - d < AHEAD ? p->count : d + AHEAD;
+        __builtin_prefetch(bytes_at(p->corpus, p->documents[d].start + (at[i] - begin_of(p, d))));
+        while (++d < last)
+            __builtin_prefetch(bytes_at(p->corpus, p->documents[d].start));
     }
-    return low;
 }
 
 static void read_ids(const struct corpus *c, uint64_t at, size_t n, int64_t *ids)
 {
-    const unsigned char *p = c->map.data + at * (uint64_t)c->width;
-    for (size_t i = 0; i < n; i++)
-        ids[i] = c->width == 2 ? le_u16(p + 2 * i) : le_u32(p + 4 * i);
+    const unsigned char *p = bytes_at(c, at);
+    if (c->width == 2)
+        for (size_t i = 0; i < n; i++)
+            ids[i] = le_u16(p + 2 * i);
+    else
+        for (size_t i = 0; i < n; i++)
+            ids[i] = le_u32(p + 4 * i);
 }
 
-void corpus_read(const struct corpus_part *p, uint64_t at, size_t n, int64_t *ids)
+void corpus_read(const struct corpus_part *p, size_t document, uint64_t at, size_t n, int64_t *ids)
 {
-    assert(at + n <= p->tokens);
-    for (size_t i = find(p, at); n; i++) {
+    assert(at + n <= p->tokens && (!n || at < p->documents[document].end));
+    for (size_t i = document; n; i++) {
         const struct corpus_document *d = &p->documents[i];
-        uint64_t begin = i ? p->documents[i - 1].end : 0;
         size_t here = d->end - at < n ? (size_t)(d->end - at) : n;
-        read_ids(p->corpus, d->start + (at - begin), here, ids);
+        read_ids(p->corpus, d->start + (at - begin_of(p, i)), here, ids);
         at += here;
         ids += here;
         n -= here;

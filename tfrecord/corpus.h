@@ -48,7 +48,12 @@ struct corpus_part {
 void corpus_split(struct corpus *c, uint64_t seed, double share, uint64_t least, int keep_order,
                   struct corpus_part *first, struct corpus_part *second);
 
-/* Tokens [at, at + n) of a part, which must exist. Safe from several threads. */
-void corpus_read(const struct corpus_part *p, uint64_t at, size_t n, int64_t *ids);
+/* The documents that have tokens at[0..count) of a part, which must exist. They are looked for together,
+ * since a search waits for memory at each step, and what stands there is asked for. */
+void corpus_find(const struct corpus_part *p, const uint64_t *at, size_t count, size_t *documents);
+
+/* Tokens [at, at + n) of a part, which must exist; `document` has the first. Both are safe from several
+ * threads. */
+void corpus_read(const struct corpus_part *p, size_t document, uint64_t at, size_t n, int64_t *ids);
 
 #endif

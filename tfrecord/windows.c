@@ -11,6 +11,7 @@
 #include "tfrecord/record_shard.h"
 
 enum { KEY_WINDOWS = 2 }; /* names this shuffle among those of one seed */
+enum { GROUP = 64 };      /* windows that are looked up together */
 
 uint64_t windows_count(const struct windows *w, const struct corpus_part *p)
 {
@@ -41,42 +42,55 @@ struct bench {
     struct buf message;
 };
 
-static void cut(const struct job *j, uint64_t window, int64_t *ids)
+/* The window that begins at a token, in `document`. */
+static void cut(const struct job *j, uint64_t at, size_t document, int64_t *ids)
 {
-    uint64_t at = window * j->w->stride, left = j->part->tokens - at;
+    uint64_t left = j->part->tokens - at;
     size_t length = (size_t)j->w->sequence_length + 1, n = left < length ? (size_t)left : length;
-    corpus_read(j->part, at, n, ids);
+    corpus_read(j->part, document, at, n, ids);
     for (; n < length; n++)
         ids[n] = j->w->end_of_text;
 }
 
-static int put_window(const struct job *j, struct bench *b, uint64_t window)
+static int put_window(const struct job *j, struct bench *b, uint64_t at, size_t document)
 {
     size_t length = (size_t)j->w->sequence_length + 1;
     struct feature feature = { "input_ids", FEATURE_INTS, b->ids, length };
-    cut(j, window, b->ids);
+    cut(j, at, document, b->ids);
     buf_clear(&b->message);
     example_encode(&b->message, &feature, 1);
     return record_shard_put(&b->shard, b->message.data, b->message.len);
 }
 
+/* Some windows, [begin, begin + n) in the order of the shards. */
+static int put_group(const struct job *j, struct bench *b, uint64_t begin, size_t n)
+{
+    uint64_t at[GROUP];
+    size_t documents[GROUP];
+    for (size_t i = 0; i < n; i++)
+        at[i] = (j->order ? j->order[begin + i] : begin + i) * j->w->stride;
+    corpus_find(j->part, at, n, documents);
+    for (size_t i = 0; i < n; i++)
+        if (put_window(j, b, at[i], documents[i]) < 0)
+            return -1;
+    return 0;
+}
+
 static int put_windows(struct job *j, struct bench *b, uint64_t begin, uint64_t end, int thread)
 {
-    enum { REPORT = 256 };
     uint64_t kept = record_shard_skip(&b->shard);
     if (kept > end - begin)
         return err_set("%s: has %llu records of an interrupted run, and should have %llu",
                        b->shard.data.name, (unsigned long long)kept,
                        (unsigned long long)(end - begin));
     begin += kept;
-    for (uint64_t i = begin; i < end; i++) {
-        if (put_window(j, b, j->order ? j->order[i] : i) < 0)
+    for (size_t n; begin < end; begin += n) {
+        n = end - begin < GROUP ? (size_t)(end - begin) : GROUP;
+        if (put_group(j, b, begin, n) < 0)
             return -1;
-        if ((i - begin) % REPORT == REPORT - 1) {
-            uint64_t n = __atomic_add_fetch(&j->written, REPORT, __ATOMIC_RELAXED);
-            if (!thread && j->w->written)
-                j->w->written(n);
-        }
+        uint64_t written = __atomic_add_fetch(&j->written, n, __ATOMIC_RELAXED);
+        if (!thread && j->w->written)
+            j->w->written(written);
     }
     return 0;
 }

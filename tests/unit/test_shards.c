@@ -71,10 +71,18 @@ static void fill(struct corpus *c, uint32_t documents, int width)
 static void check_part(const struct corpus_part *p, int *seen)
 {
     int64_t *whole = calloc(p->tokens + 1, sizeof *whole), one;
-    corpus_read(p, 0, p->tokens, whole);
-    for (uint64_t i = 0; i < p->tokens; i++) {
-        corpus_read(p, i, 1, &one);
-        cr_assert_eq(one, whole[i]);
+    enum { TOGETHER = 7 };
+    corpus_read(p, 0, 0, p->tokens, whole);
+    for (uint64_t i = 0; i < p->tokens; i += TOGETHER) {
+        uint64_t at[TOGETHER], n = p->tokens - i < TOGETHER ? p->tokens - i : TOGETHER;
+        size_t documents[TOGETHER];
+        for (uint64_t k = 0; k < n; k++)
+            at[k] = i + n - 1 - k;
+        corpus_find(p, at, n, documents);
+        for (uint64_t k = 0; k < n; k++) {
+            corpus_read(p, documents[k], at[k], 1, &one);
+            cr_assert_eq(one, whole[at[k]]);
+        }
     }
     for (uint64_t i = 0; i < p->tokens; i += (uint64_t)whole[i] + 1) {
         seen[whole[i]]++;
