@@ -8,7 +8,9 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
+#include "common/log.h"
 #include "common/mem.h"
+#include "common/usage.h"
 #include "model/folder_config.h"
 #include "model/folder_names.h"
 
@@ -309,6 +311,19 @@ static int read_blocks(const struct model *m, float **blocks, const struct weigh
     return 0;
 }
 
+/* Else the end would come by a signal. */
+static int check_machine(const struct model *m, const char *dir)
+{
+    uint64_t floats = 0, machine = usage_machine_bytes();
+    for (int b = 0; b < m->tensors.blocks; b++)
+        floats += (uint64_t)m->tensors.block_size[b];
+    if (floats <= machine / sizeof(float))
+        return 0;
+    char need[32], has[32];
+    return err_set("'%s' takes %s as f32, and there are %s of memory", dir,
+                   log_bytes(need, floats * sizeof(float)), log_bytes(has, machine));
+}
+
 /* The config's sizes are believed, and memory taken, when the files have shown that they fit. */
 static int load_weights(struct model *m, struct ops *o, float ***blocks, const char *dir,
                         struct absent *a)
@@ -316,7 +331,7 @@ static int load_weights(struct model *m, struct ops *o, float ***blocks, const c
     struct weights set;
     if (weights_open(&set, dir) < 0)
         return -1;
-    int failed = check_tensors(m, &set, a);
+    int failed = check_tensors(m, &set, a) < 0 ? -1 : check_machine(m, dir);
     if (failed == 0) {
         *blocks = allocate_blocks(o, &m->tensors);
         failed = read_blocks(m, *blocks, &set, a);

@@ -18,9 +18,10 @@ struct foreign {
     const char *key, *option, *words, *why;
 };
 
-#define F32 "sums here are f32, which small gradients do not leave: there is nothing to scale"
+#define AUTOMATIC "--loss-scale auto finds the scale"
 #define NO_HALF "there is no half precision here: f32, or --precision bf16"
-#define ALWAYS_F32 "sums, weights and moments here are f32, which loses nothing"
+#define ALWAYS_F32 "sums and weights here are f32, which loses nothing"
+#define HALF_MOMENTS "--state-precision bf16 keeps both moments so, and rounds them stochastically"
 #define PLACEMENT "a model is in one memory here, not spread over the memories of many chips"
 #define CHIP "it tunes the compiler of one vendor's chip; here there is a processor and no such compiler"
 #define PARALLEL "processes, not a key, say how many train together"
@@ -162,12 +163,12 @@ static const struct foreign table[] = {
 
     /* of one kind of machine, or of one program */
     { "precision", "precision", "32=f32 fp32=f32 16= 16.16= 16.32= fp16=", NO_HALF },
-    { "loss-scaling", NULL, NULL, F32 },
-    { "auto-loss-scaling", NULL, NULL, F32 },
-    { "stochastic-rounding", NULL, NULL, ALWAYS_F32 },
+    { "loss-scaling", "loss-scale", NULL, NULL },
+    { "auto-loss-scaling", NULL, "false", AUTOMATIC },
+    { "stochastic-rounding", NULL, NULL, HALF_MOMENTS },
     { "partials-type", NULL, NULL, ALWAYS_F32 },
     { "enable-half-partials", NULL, NULL, ALWAYS_F32 },
-    { "enable-half-first-order-momentum", NULL, NULL, ALWAYS_F32 },
+    { "enable-half-first-order-momentum", NULL, "false", HALF_MOMENTS },
     { "increase-optimiser-precision", NULL, NULL, ALWAYS_F32 },
     { "device-iterations", NULL, NULL, AT_ONCE },
     { "batches-per-step", NULL, NULL, AT_ONCE },
@@ -470,6 +471,8 @@ static void fill_in(const struct translation *t)
         set_default(y, silent[i][0], silent[i][1], 1);
     if (t->pretraining && !yaml_get(y, "steps"))
         set_default(y, "epochs", "300", 1);
+    if (t->pretraining && !strcmp(yaml_get(y, "optimizer"), "lamb"))
+        set_default(y, "decay", "all", 1); /* their list of exceptions is adamw's alone */
     const char *dropout = yaml_get(y, "dropout"), *attention = yaml_get(y, "attention-dropout");
     for (size_t i = 0; i < y->count; i++) {
         struct yaml_item *item = &y->items[i];

@@ -101,7 +101,7 @@ static void update_tensor(const struct update *u, const struct tensor *row,
     const struct optimizer *a = u->a;
     struct ops *o = u->store->ops;
     struct ops_adamw h = u->h;
-    h.decay = row->decay ? a->weight_decay : 0;
+    h.decay = row->decay || a->decay_all ? a->weight_decay : 0;
     struct ops_sgd sgd = { h.rate, a->momentum, h.decay, h.gradient_scale };
     switch (kind_for(a->kind, u->store->tensors, row)) {
     case OPTIMIZER_ADAMW:

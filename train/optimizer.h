@@ -25,9 +25,10 @@
  *     muon      for the layers' matrices, ops_muon (Jordan 2024); adamw for the rest
  *
  * decay is weight_decay for the tensors that the tensor table marks (matrices) and 0 for the
- * others (biases, norms). Moments are kept only where the update has them. Where the store keeps
- * parameters or moments as bf16 they are f32 in the update and then rounded stochastically, by random
- * numbers of (seed, t, tensor, array, place): there is no other copy of the weights. Checked in
+ * others (biases, norms), or weight_decay for all. Moments are kept only where the update has
+ * them. Where the store keeps parameters or moments as bf16 they are f32 in the update and then
+ * rounded stochastically, by random numbers of (seed, t, tensor, array, place): there is no other
+ * copy of the weights. Checked in
  * tests/unit/test_optimizer.c and, against PyTorch, in tests/peers/train.py.
  */
 #ifndef TEXTMILL_OPTIMIZER_H
@@ -50,11 +51,13 @@ enum optimizer_kind {
 };
 /* in the order of the enum */
 #define OPTIMIZER_WORDS "adamw|adam|lamb|nvlamb|sgd|momentum|muon|schedule-free"
+#define DECAY_WORDS "matrices|all" /* decay_all 0, 1 */
 
 struct optimizer {
     enum optimizer_kind kind;
     int bias_correction;
     double beta1, beta2, epsilon, momentum, weight_decay, clip;
+    int decay_all;   /* biases and norms too */
     double lamb_cap; /* 0: none */
     int lamb_thirds;
     uint64_t seed; /* of rounding */

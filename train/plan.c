@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/usage.h"
 #include "model/folder.h"
 
 const struct settings settings_default = {
@@ -293,7 +294,7 @@ static int make_optimizer(struct plan *p)
         .kind = (enum optimizer_kind)s->optimizer, .bias_correction = s->bias_correction,
         .beta1 = s->beta1, .beta2 = s->beta2, .epsilon = s->adam_epsilon, .momentum = s->momentum,
         .weight_decay = s->weight_decay, .clip = s->clip, .lamb_cap = s->lamb_cap,
-        .lamb_thirds = s->lamb_thirds, .seed = p->engine.seed,
+        .lamb_thirds = s->lamb_thirds, .decay_all = s->decay_all, .seed = p->engine.seed,
     };
     p->moments = optimizer_moments(p->optimizer.kind, &p->model.tensors);
     if (p->optimizer.kind == OPTIMIZER_SCHEDULE_FREE && !(s->beta1 > 0))
@@ -362,7 +363,19 @@ static int too_small(const struct plan *p, uint64_t needed)
                    p->store.dir ? "" : ": give --memmap-dir, or --recompute layer");
 }
 
-static int plan_store(struct plan *p)
+/* Whoever says --memory knows what the machine has; else its end would come by a signal. */
+static int check_machine(const struct plan *p, uint64_t needed)
+{
+    uint64_t machine = usage_machine_bytes();
+    char need[32], has[32];
+    if (p->settings->memory || needed <= machine)
+        return 0;
+    return err_set("training takes %s, and there are %s of memory: give %s, or fewer sequences at a time",
+                   log_bytes(need, needed), log_bytes(has, machine),
+                   p->store.dir ? "--recompute layer" : "--memmap-dir DIR, --recompute layer");
+}
+
+static int plan_store(struct plan *p, int to_run)
 {
     const struct settings *s = p->settings;
     uint64_t limit = s->memory;
@@ -379,7 +392,9 @@ static int plan_store(struct plan *p)
     if (store_plan(&p->stored, &p->model.tensors, &p->store) < 0)
         return -1;
     uint64_t all = store_plan_total(&p->stored) + other;
-    return limit && all > limit ? too_small(p, all) : 0;
+    if (limit && all > limit)
+        return too_small(p, all);
+    return to_run ? check_machine(p, all) : 0;
 }
 
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
@@ -393,7 +408,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
         open_all_data(p, want_data) < 0 || vocabulary(p) < 0 || make_data(p) < 0 ||
         make_model(p) < 0 || count_steps(p, want_data) < 0)
         return -1;
-    return make_optimizer(p) < 0 || plan_store(p) < 0 ? -1 : make_schedule(p);
+    return make_optimizer(p) < 0 || plan_store(p, want_data) < 0 ? -1 : make_schedule(p);
 }
 
 void plan_release(struct plan *p)

@@ -50,7 +50,7 @@ struct settings {
     int optimizer; /* enum optimizer_kind */
     int bias_correction;
     double beta1, beta2, adam_epsilon, momentum, weight_decay, clip, lamb_cap;
-    int lamb_thirds;
+    int lamb_thirds, decay_all;
     const char *memmap_dir;
     uint64_t memory;
     const char *output;

@@ -115,6 +115,8 @@ static const struct opt options[] = {
     { 0, "adam-epsilon", OPT_REAL, &s.adam_epsilon, "X", "of adamw, adam and lamb", 1e-30, 1 },
     { 0, "momentum", OPT_REAL, &s.momentum, "X", "of momentum and muon", 0, 0.999999 },
     { 0, "weight-decay", OPT_REAL, &s.weight_decay, "X", "of matrices", 0, 1e3 },
+    { 0, "decay", OPT_CHOICE, &s.decay_all, DECAY_WORDS,
+      "what it is of: matrices, or biases and norms too", 0, 0 },
     { 0, "lamb-cap", OPT_REAL, &s.lamb_cap, "X",
       "greatest norm of weights that lamb and nvlamb scale by; 0: any", 0, 1e9 },
     { 0, "lamb-thirds", OPT_FLAG, &s.lamb_thirds, NULL,

@@ -194,7 +194,7 @@ static void check_updates(struct optimizer a)
         if (a.kind == OPTIMIZER_NVLAMB && (!longest || longest > 1))
             longest = 1;
         for (int b = 0; b < 2; b++) {
-            double g[BIAS], decay = b ? 0 : a.weight_decay;
+            double g[BIAS], decay = b && !a.decay_all ? 0 : a.weight_decay;
             for (int i = 0; i < x[b].n; i++)
                 g[i] = r.g[b][i] * (longest && norm > longest ? longest / norm : 1);
             if (a.kind == OPTIMIZER_SCHEDULE_FREE)
@@ -218,6 +218,15 @@ static struct optimizer an_optimizer(enum optimizer_kind kind)
 {
     return (struct optimizer){ .kind = kind, .bias_correction = 1, .beta1 = 0.9, .beta2 = 0.95,
                                .epsilon = 1e-8, .momentum = 0.9, .weight_decay = 0.1, .clip = 0.5 };
+}
+
+Test(optimizer, decays_all_that_it_is_told_to)
+{
+    struct optimizer a = an_optimizer(OPTIMIZER_ADAMW);
+    a.decay_all = 1;
+    check_updates(a);
+    a.kind = OPTIMIZER_LAMB;
+    check_updates(a);
 }
 
 static void check_with_and_without_bias_correction(enum optimizer_kind kind)
