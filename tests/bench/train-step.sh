@@ -1,6 +1,6 @@
 #!/bin/bash
 # train-step.sh [ROUNDS [PRECISION...]]: one step of GPT-2 small (forward, backward, clipping, AdamW), all
-# cores, in f32 and with products in bf16: ours and PyTorch's (autocast) in turn, medians over all steps.
+# cores, in f32 and with products in bf16: ours and PyTorch's (autocast) in turn, medians over all steps, and our share of the peak.
 rounds=${1:-3}
 precisions=${*:2}
 cd "$(mktemp -d)" || exit 1
