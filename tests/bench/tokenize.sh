@@ -3,8 +3,8 @@
 # tiktoken (GPT-2's byte pairs), Hugging Face's tokenizers and TensorFlow Text's FastWordPiece (BERT's, from raw
 # text; from the Python that TEXTMILL_TF_PYTHON names); medians over the rounds. "Cold" is an encoder's first text,
 # "warm" the same text again. Then the programs, wall clock, loading of the vocabulary included, on lines of text:
-# tokenize with one thread and with two, beside tiktoken on the same lines, from a file and from a pipe, with tfwrite
-# behind it, and decode.
+# tokenize with one thread and with two, beside tiktoken on the same lines, and two processes with half of them each;
+# from a file and from a pipe, with tfwrite behind it, and decode.
 rounds=${1:-3}
 [ -d "$DATA/tokenizers" ] || { echo "GPT-2 and BERT encoding: no $DATA"; exit 0; }
 cd "$(mktemp -d)" || exit 1
@@ -50,12 +50,13 @@ gpt2="$DATA/tokenizers/gpt2-tokenizer.json" files=(long long long long)
 encode() { tokenize -q -t "$1" --format lines --vocab "$gpt2" -o "$2" "${@:3}"; }
 one() { encode 1 /dev/null "${files[@]}"; }
 two() { encode 2 /dev/null "${files[@]}"; }
+halves() { encode 1 /dev/null "${files[@]:2}" & encode 1 /dev/null "${files[@]:2}"; wait; }
 pipe() { cat "${files[@]}" | encode 1 /dev/null; }
 tfwrite_behind() { encode 1 - "${files[@]}" | tfwrite -q --force -o shards; }
 decode() { tokenize decode -q --vocab "$gpt2" -o /dev/null stream; }
 encode 2 stream "${files[@]}"
 for ((r = 0; r < rounds; r++)); do
-    for what in one two pipe tfwrite_behind decode; do { time $what; } 2>>"time-$what"; done
+    for what in one two halves pipe tfwrite_behind decode; do { time $what; } 2>>"time-$what"; done
     for threads in '' 1 2; do encode_peer tiktoken english $threads >>"tiktoken-$threads"; done
 done
 row() { # what, how it was done, the peer, its MB/s
@@ -68,6 +69,7 @@ megabytes=$((4 * $(stat -c %s long) / 1000000))
 row 'tokenize, one thread' one tiktoken "$(field tiktoken-1 encode)"
 row 'tokenize, two threads' two 'tiktoken, two' "$(field tiktoken-2 encode)"
 row 'tokenize, two threads' two 'tokenize, one' "$(rate one)"
+row 'tokenize, two threads' two 'two processes, half the text each' "$(rate halves)"
 row 'tokenize from a pipe, one thread' pipe 'from a file' "$(rate one)"
 row 'tokenize | tfwrite, one thread' tfwrite_behind 'tokenize alone' "$(rate one)"
 row 'tokenize decode' decode tiktoken "$(field tiktoken- decode)"
