@@ -20,7 +20,6 @@
 #ifndef TEXTMILL_DOCUMENT_H
 #define TEXTMILL_DOCUMENT_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/buf.h"

@@ -15,7 +15,6 @@
 #define TEXTMILL_RNG_H
 
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
 
 static inline uint64_t rng_mix(uint64_t z)

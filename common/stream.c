@@ -1,7 +1,6 @@
 #include "common/stream.h"
 
 #include <endian.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -35,7 +35,6 @@ struct tool_command {
 
 struct tool {
     const char *name;
-    const char *summary;
     const char *examples;               /* shown at the end of --help; may be NULL */
     const struct tool_command *commands; /* ends with run == NULL; the one without name first */
     const char *(*version_detail)(void); /* one more line for -V -v; may be NULL */

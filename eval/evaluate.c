@@ -250,7 +250,6 @@ static const struct tool_command commands[] = {
 
 static const struct tool tool = {
     .name = "evaluate",
-    .summary = "how well a model predicts",
     .examples = "  evaluate wiki --model model wiki.test.tokens\n"
                 "  evaluate lmbd --model model lambada_test.jsonl\n"
                 "  evaluate shards --model model shards/validation\n"

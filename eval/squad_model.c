@@ -68,7 +68,9 @@ static size_t fill(struct squad_model *m, const struct squad_windows *w, size_t 
     return i;
 }
 
-void squad_model_logits(struct squad_model *m, const struct squad_windows *w, size_t first,
+/* Logits of windows [first, first + count): rules.length of each, one behind the other; those of
+ * padding are left as they are. Ids are in the model's vocabulary, rows not longer than it sees. */
+static void run_windows(struct squad_model *m, const struct squad_windows *w, size_t first,
                         size_t count, float *starts, float *ends)
 {
     const size_t T = w->rules.length;
@@ -110,7 +112,7 @@ int squad_model_answer(struct squad_answers *a, struct squad_model *m,
         size_t first = w->of_question[q], count = w->of_question[next] - first;
         mem_grow(starts, starts_cap, count * T);
         mem_grow(ends, ends_cap, count * T);
-        squad_model_logits(m, w, first, count, starts, ends);
+        run_windows(m, w, first, count, starts, ends);
         for (size_t i = q; i < next && !result; i++) {
             size_t at = (w->of_question[i] - first) * T;
             result = squad_answers_add(a, w, i, starts + at, ends + at);
@@ -127,7 +129,7 @@ int squad_model_best(struct squad_best *best, struct squad_model *m,
 {
     size_t floats = w->count * w->rules.length;
     float *starts = mem_alloc(floats * sizeof *starts), *ends = mem_alloc(floats * sizeof *ends);
-    squad_model_logits(m, w, 0, w->count, starts, ends);
+    run_windows(m, w, 0, w->count, starts, ends);
     int result = squad_answers_best(best, rules, w, 0, starts, ends);
     free(starts);
     free(ends);

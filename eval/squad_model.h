@@ -29,11 +29,6 @@ void squad_model_close(struct squad_model *m); /* fine on a zeroed one */
 int squad_model_windows(struct squad_windows *w, const struct squad *s,
                         const struct squad_window_rules *rules, const struct tokenizer *t);
 
-/* Logits of windows [first, first + count): rules.length of each, one behind the other; those of
- * padding are left as they are. Ids are in the model's vocabulary, rows not longer than it sees. */
-void squad_model_logits(struct squad_model *m, const struct squad_windows *w, size_t first,
-                        size_t count, float *starts, float *ends);
-
 /* Answers all questions. `progress` is called with the windows done so far. */
 int squad_model_answer(struct squad_answers *a, struct squad_model *m,
                        const struct squad_windows *w, void (*progress)(uint64_t done));

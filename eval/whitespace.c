@@ -1,6 +1,5 @@
 #include "eval/whitespace.h"
 
-#include <stdint.h>
 
 /* Whether the three bytes are one of the white spaces that UTF-8 writes so. */
 static int is_wide(const unsigned char *p)

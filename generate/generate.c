@@ -228,7 +228,6 @@ static const struct tool_command commands[] = {
 
 static const struct tool tool = {
     .name = "generate",
-    .summary = "text from a model",
     .examples = "  generate --model model --prompt 'The Moon is'\n"
                 "  generate --model model --temperature 0 --length 20 'The Moon is'\n"
                 "  generate --model model                        asks for prompts\n",

@@ -22,7 +22,6 @@
 #ifndef TEXTMILL_BERT_RECORD_H
 #define TEXTMILL_BERT_RECORD_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/buf.h"

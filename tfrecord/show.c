@@ -149,7 +149,7 @@ int show_example(struct buf *out, const void *data, size_t n)
     return result;
 }
 
-void show_ids(struct buf *out, const uint32_t *ids, size_t n)
+static void put_ids(struct buf *out, const uint32_t *ids, size_t n)
 {
     buf_adds(out, "{\"input_ids\":[");
     for (size_t i = 0; i < n; i++)
@@ -198,7 +198,7 @@ int show_sequences(const char *prefix, uint64_t limit, struct output *out, uint6
         if (result)
             break;
         buf_clear(&line);
-        show_ids(&line, ids, count);
+        put_ids(&line, ids, count);
         result = output_write(out, line.data, line.len);
     }
     *shown = n;

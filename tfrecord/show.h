@@ -24,7 +24,4 @@ int show_sequences(const char *prefix, uint64_t limit, struct output *out, uint6
 /* Appends a tf.Example with its line end. -1 when it is none; `out` is then as before. */
 int show_example(struct buf *out, const void *data, size_t n);
 
-/* Appends the line of a list of ids. */
-void show_ids(struct buf *out, const uint32_t *ids, size_t n);
-
 #endif

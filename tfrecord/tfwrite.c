@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -509,7 +508,6 @@ static const char *detail(void)
 
 static const struct tool tool = {
     .name = "tfwrite",
-    .summary = "Token streams to training data.",
     .examples = "  wikiprep dump.xml.bz2 | tokenize --vocab gpt2 | tfwrite -o shards\n"
                 "  tfwrite --layout megatron -o corpus corpus.tokens\n"
                 "  tfwrite verify shards\n",

@@ -313,20 +313,19 @@ static const struct opt decode_options[] = {
 };
 
 static const struct tool_command commands[] = {
-    { NULL, "[FILE...]", "Turns documents into a stream of token ids.", tokenize_options,
+    { NULL, "[FILE...]", "Turn documents into a stream of token ids.", tokenize_options,
       TOOL_THREADS | TOOL_PROGRESS, 0, -1, run_tokenize },
-    { "train", "[FILE...]", "Learns a vocabulary from text.", learn_command_options,
+    { "train", "[FILE...]", "Learn a vocabulary from text.", learn_command_options,
       TOOL_THREADS | TOOL_PROGRESS, 0, -1, learn_command },
-    { "stats", "[FILE...]", "Says how a vocabulary fits text.", stats_command_options,
+    { "stats", "[FILE...]", "Say how a vocabulary fits text.", stats_command_options,
       TOOL_THREADS | TOOL_PROGRESS, 0, -1, stats_command },
-    { "decode", "[FILE]", "Turns a stream of token ids into text, a line end after each document.",
+    { "decode", "[FILE]", "Turn a stream of token ids into text, a line end after each document.",
       decode_options, 0, 0, 1, run_decode },
     { 0 },
 };
 
 static const struct tool tool = {
     .name = "tokenize",
-    .summary = "text to tokens",
     .examples = "  wikiprep dump.xml.bz2 | tokenize --vocab gpt2/ | tfwrite -o shards/\n"
                 "  tokenize train -o vocab/ --vocab-size 8000 texts/\n"
                 "  echo 'The Moon.' | tokenize --vocab vocab/ --ids\n",

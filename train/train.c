@@ -279,7 +279,6 @@ static const struct tool_command commands[] = {
 
 static const struct tool tool = {
     .name = "train",
-    .summary = "Train a GPT or a BERT on shards of tokens.",
     .examples =
         "  train --data shards --vocab vocab --layers 4 --width 128 --heads 4 \\\n"
         "      --sequence-length 64 --steps 1000 -o model\n"

@@ -1,6 +1,5 @@
 #include "wikiprep/arena.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

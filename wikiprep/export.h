@@ -11,7 +11,6 @@
 #define TEXTMILL_EXPORT_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "wikiprep/page.h"
 

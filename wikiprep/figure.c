@@ -8,7 +8,8 @@
 
 enum { POWER_MAX = 99 };
 
-void figure_put_grouped(struct buf *out, const char *digits)
+/* Appends digits with commas; what is behind the point as it is. */
+static void put_grouped(struct buf *out, const char *digits)
 {
     size_t n = strspn(digits, "0123456789");
     for (size_t i = 0; i < n; i++) {
@@ -86,7 +87,7 @@ static int read_decimal(struct figure *x, const char *plain, struct buf *text)
     digits[mantissa] = '\0';
     if (*digits == '.')
         buf_addc(text, '0');
-    figure_put_grouped(text, digits);
+    put_grouped(text, digits);
     if (e) {
         long power = strtol(e + 1, &end, 10);
         if (end == e + 1 || labs(power) > POWER_MAX)
@@ -139,5 +140,5 @@ void figure_put(struct buf *out, double v, int precision)
         return;
     }
     snprintf(text, sizeof text, "%.*f", precision > 0 ? precision : 0, v);
-    figure_put_grouped(out, text);
+    put_grouped(out, text);
 }

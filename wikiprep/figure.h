@@ -25,8 +25,6 @@ double figure_round(double v, int precision);
 /* Appends v, rounded; large and small ones as 1.5×10⁹. */
 void figure_put(struct buf *out, double v, int precision);
 
-/* Appends digits with commas; what is behind the point as it is. */
-void figure_put_grouped(struct buf *out, const char *digits);
 void figure_put_superscript(struct buf *out, int n);
 
 #endif

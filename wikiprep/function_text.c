@@ -2,7 +2,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "wikiprep/codepoint.h"
 #include "wikiprep/entity.h"

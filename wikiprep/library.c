@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "common/log.h"

@@ -16,7 +16,7 @@ const char markup_plain[32] = { [1] = '\'', [2] = '=', [3] = '*', [4] = '#',  [5
 /* ---- output ------------------------------------------------------------------------------ */
 
 /* A character that is text whatever it looks like. */
-void markup_put_plain(struct markup *m, unsigned c)
+static void put_plain(struct markup *m, unsigned c)
 {
     static const char stand_in[128] = { ['\''] = 1, ['='] = 2, ['*'] = 3, ['#'] = 4,  [':'] = 5,
                                         [';'] = 6,  ['|'] = 7, ['{'] = 8, ['}'] = 11, ['-'] = 12 };
@@ -38,7 +38,7 @@ void markup_put_literal(struct markup *m, const char *s, const char *end, int li
             if (!n && c == '\n')
                 markup_put(m, line_end);
             else
-                markup_put_plain(m, c);
+                put_plain(m, c);
             s += n ? n : 1;
         } else {
             markup_put(m, *s++);
@@ -138,7 +138,7 @@ static const char *on_reference_mark(struct markup *m, const char *s)
     unsigned code_point;
     size_t n = entity_read(s, (size_t)(m->end - s), &code_point);
     if (n)
-        markup_put_plain(m, code_point);
+        put_plain(m, code_point);
     else
         markup_put(m, '&');
     return s + (n ? n : 1);

@@ -51,9 +51,6 @@ static inline void markup_put(struct markup *m, int c)
     buf_addc(m->out, c);
 }
 
-/* A character that is text whatever it looks like. */
-void markup_put_plain(struct markup *m, unsigned c);
-
 /* Text without markup: only character references mean something. A line's end is `line_end`. */
 void markup_put_literal(struct markup *m, const char *s, const char *end, int line_end);
 

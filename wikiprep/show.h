@@ -76,8 +76,4 @@ void show_superscript(struct span s, struct buf *out);
 /* The numbers in s as the page's language writes them: "1,000", "1.000", "1 000". */
 void show_grouped_span(const struct call *c, struct span s, struct buf *out);
 
-/* show_local.c: what some wikis have of their own; a pattern is "$1 m[, $2]" */
-renderer show_pattern, show_unit, show_day, show_height, show_siglo, show_language_mark,
-    show_language_of;
-
 #endif

@@ -30,7 +30,7 @@ static const char *put_pattern(const struct call *c, const char *p, char stop, i
     return p;
 }
 
-int show_pattern(const struct call *c, const char *text, int n, struct buf *out)
+static int show_pattern(const struct call *c, const char *text, int n, struct buf *out)
 {
     size_t mark = out->len;
     int given = 0;
@@ -50,7 +50,7 @@ static int is_exponent(struct span s)
 }
 
 /* {{unité|5|kg/m|3}}: "5 kg/m³"; {{unité|10|m|s|-1}}: "10 m s⁻¹" */
-int show_unit(const struct call *c, const char *text, int n, struct buf *out)
+static int show_unit(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
     if (!call_at(c, 1).n)
@@ -83,7 +83,7 @@ static int local_month(const struct call *c, struct span s)
 }
 
 /* {{date|1|janvier|2000}}: day, month, year. `text` stands between them: " de " in Spanish. */
-int show_day(const struct call *c, const char *text, int n, struct buf *out)
+static int show_day(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)n;
     struct span day = call_at(c, 1), year = call_at(c, 3);
@@ -107,7 +107,7 @@ int show_day(const struct call *c, const char *text, int n, struct buf *out)
 }
 
 /* {{Höhe|100|DE-NHN}}: "100 m ü. NHN" */
-int show_height(const struct call *c, const char *text, int n, struct buf *out)
+static int show_height(const struct call *c, const char *text, int n, struct buf *out)
 {
     static const char *const levels[][2] = { { "DE-NHN", " ü. NHN" }, { "DE-NN", " ü. NN" },
                                              { "AT", " ü. A." },      { "CH", " ü. M." },
@@ -124,7 +124,7 @@ int show_height(const struct call *c, const char *text, int n, struct buf *out)
 }
 
 /* {{siglo|XIX||s}}: "siglo XIX"; the second is an era. */
-int show_siglo(const struct call *c, const char *text, int n, struct buf *out)
+static int show_siglo(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
     struct span era = call_at(c, 2), word = call_at(c, 3);
@@ -140,7 +140,7 @@ int show_siglo(const struct call *c, const char *text, int n, struct buf *out)
 /* ---- languages --------------------------------------------------------------------------------- */
 
 /* {{j|en}}: "(ang.)" */
-int show_language_mark(const struct call *c, const char *text, int n, struct buf *out)
+static int show_language_mark(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
     const char *name = language_name(call_at(c, 1).s, call_at(c, 1).n, c->page->lang);
@@ -150,7 +150,7 @@ int show_language_mark(const struct call *c, const char *text, int n, struct buf
 }
 
 /* {{vjazyce2|en|Moon}}: "anglicky Moon", and {{vjazyce|en}} */
-int show_language_of(const struct call *c, const char *text, int n, struct buf *out)
+static int show_language_of(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
     const char *name = language_name(call_at(c, 1).s, call_at(c, 1).n, c->page->lang);

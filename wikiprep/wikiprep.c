@@ -545,18 +545,17 @@ static int run(int argc, char **argv)
 }
 
 static const struct tool_command commands[] = {
-    { NULL, "[FILE...]", "Turns MediaWiki XML dumps, packed or not, into text.", options,
+    { NULL, "[FILE...]", "Turn MediaWiki XML dumps, packed or not, into text.", options,
       TOOL_THREADS | TOOL_PROGRESS, 0, -1, run },
-    { "expand", "[FILE]", "Prints wikitext with its templates expanded.", expand_command_options,
+    { "expand", "[FILE]", "Print wikitext with its templates expanded.", expand_command_options,
       TOOL_THREADS, 0, 1, expand_command },
-    { "sentences", "[FILE...]", "Splits plain text, a paragraph a line, into sentences.",
+    { "sentences", "[FILE...]", "Split plain text, a paragraph a line, into sentences.",
       sentences_command_options, 0, 0, -1, sentences_command },
     { 0 },
 };
 
 static const struct tool tool = {
     .name = "wikiprep",
-    .summary = "from a Wikipedia dump to text",
     .examples = "  wikiprep enwiki.xml.bz2 | tokenize --vocab gpt2 | tfwrite -o shards/\n"
                 "  wikiprep -o text -b 100M enwiki.xml.bz2\n"
                 "  wikiprep --json --sentences dewiki.xml.7z > de.jsonl\n",
