@@ -262,7 +262,7 @@ static void fill(struct group *g, size_t from)
     if (c->encode(c->ctx, &missing, &c->fresh, ids_ends) < 0)
         return;
     for (size_t i = 0, at = 0; i < missing.count; at = ids_ends[i++])
-        if (find_way(probes[i]->bucket, probes[i]->key) == WAYS)
+        if (ids_ends[i] > at && find_way(probes[i]->bucket, probes[i]->key) == WAYS)
             put_word(c, probes[i]->bucket, probes[i]->key, g->p->text + begins[i],
                      ends[i] - begins[i], c->fresh.data + at, ids_ends[i] - at);
 }

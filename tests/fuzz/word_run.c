@@ -19,7 +19,7 @@ static int put(void *ctx, const char *word, size_t n, uint64_t count)
 {
     struct tables *t = ctx;
     for (int i = 0; i < 2; i++)
-        assert(word_counts_add(t->w[i], word, n, count & 0xFFFFFFFF) == 0);
+        assert(word_counts_add(t->w[i], word, n, (count & 0x7FFFFFFF) + 1) == 0);
     return 0;
 }
 
