@@ -158,10 +158,10 @@ static int answer_questions(const struct squad *s, int v2)
     int result = squad_model_answer(&a, &squad_model, &w, progress_to);
     progress_end();
     squad_answers_end(&a);
+    if (!result) /* the files last: a report that cannot be written leaves none */
+        result = report_answers(s, &w, v2, &a);
     if (!result)
         result = squad_answers_save(&a, output_dir);
-    if (!result)
-        result = report_answers(s, &w, v2, &a);
     squad_answers_release(&a);
     squad_windows_release(&w);
     return result;
