@@ -38,6 +38,9 @@ void buf_add_utf8(struct buf *b, unsigned code_point);
 
 /* Writes a code point, U+FFFD for what is no scalar value: the number of bytes, 1 to 4. */
 size_t utf8_encode(char *out, unsigned code_point);
+size_t utf8_count(const char *text, size_t n); /* characters that begin in text[0..n) */
+
+int hex_digit(char c); /* its value, -1 for what is none */
 
 /* Drops spaces, tabs, CR and LF at the end. */
 void buf_rtrim(struct buf *b);

@@ -87,11 +87,7 @@ static int hex4(const char *digits, size_t n)
     if (n < 4)
         return -1;
     for (size_t i = 0; i < 4; i++) {
-        char c = digits[i];
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
+        int digit = hex_digit(digits[i]);
         if (digit < 0)
             return -1;
         value = value << 4 | digit;

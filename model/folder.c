@@ -383,39 +383,27 @@ int folder_load_bert(struct model *m, struct ops *o, float ***blocks, const char
 
 /* ---- saving ------------------------------------------------------------------------------- */
 
-/* A model's blocks in one of the two forms; the other is NULL. */
+/* A model's blocks, of floats or of halves. */
 struct saved {
-    float *const *f32;
-    uint16_t *const *bf16;
+    void *const *blocks;
+    size_t bytes; /* of a number: 4 or 2 */
 };
-
-static int write_f32(struct safetensors_writer *w, const struct tensor *row, const float *data)
-{
-    if (!row->transposed)
-        return safetensors_write(w, data, tensor_elements(row));
-    float *turned = mem_alloc((size_t)tensor_elements(row) * sizeof *turned);
-    transpose(turned, data, row->shape[0], row->shape[1], sizeof *turned);
-    int failed = safetensors_write(w, turned, tensor_elements(row));
-    free(turned);
-    return failed;
-}
-
-static int write_bf16(struct safetensors_writer *w, const struct tensor *row, const uint16_t *data)
-{
-    if (!row->transposed)
-        return safetensors_write_bf16(w, data, tensor_elements(row));
-    uint16_t *turned = mem_alloc((size_t)tensor_elements(row) * sizeof *turned);
-    transpose(turned, data, row->shape[0], row->shape[1], sizeof *turned);
-    int failed = safetensors_write_bf16(w, turned, tensor_elements(row));
-    free(turned);
-    return failed;
-}
 
 static int write_tensor(struct safetensors_writer *w, const struct tensor *row,
                         const struct saved *from)
 {
-    return from->f32 ? write_f32(w, row, from->f32[row->block] + row->offset)
-                     : write_bf16(w, row, from->bf16[row->block] + row->offset);
+    const char *data = (const char *)from->blocks[row->block] + (size_t)row->offset * from->bytes;
+    int64_t n = tensor_elements(row);
+    if (!row->transposed)
+        return safetensors_write(w, data, n, from->bytes);
+    void *turned = mem_alloc((size_t)n * from->bytes);
+    if (from->bytes == 2) /* its loop is made for each size */
+        transpose(turned, data, row->shape[0], row->shape[1], 2);
+    else
+        transpose(turned, data, row->shape[0], row->shape[1], 4);
+    int failed = safetensors_write(w, turned, n, from->bytes);
+    free(turned);
+    return failed;
 }
 
 static int save_weights(const struct model *m, const struct saved *from, const char *path)
@@ -429,7 +417,7 @@ static int save_weights(const struct model *m, const struct saved *from, const c
         buf_addf(&name, "%s%s", m->config.kind == MODEL_GPT ? folder_names_prefix(m) : "",
                  row->name);
         tensors[i].name = mem_strdup(name.data);
-        tensors[i].dtype = from->f32 ? "F32" : "BF16";
+        tensors[i].dtype = from->bytes == 2 ? "BF16" : "F32";
         tensors[i].rank = row->rank;
         for (int d = 0; d < row->rank; d++)
             tensors[i].shape[d] = file_shape(row, d);
@@ -453,7 +441,7 @@ static int save_weights(const struct model *m, const struct saved *from, const c
 static int save(const struct model *m, const struct saved *from, const char *dir,
                 int64_t end_of_text)
 {
-    const char *type = from->f32 ? "float32" : "bfloat16";
+    const char *type = from->bytes == 2 ? "bfloat16" : "float32";
     struct buf path = BUF_INIT, config = BUF_INIT;
     int failed = file_mkdirs(dir);
     if (failed == 0) {
@@ -475,11 +463,11 @@ static int save(const struct model *m, const struct saved *from, const char *dir
 
 int folder_save(const struct model *m, float *const *blocks, const char *dir, int64_t end_of_text)
 {
-    return save(m, &(struct saved){ .f32 = blocks }, dir, end_of_text);
+    return save(m, &(struct saved){ (void *const *)blocks, sizeof **blocks }, dir, end_of_text);
 }
 
 int folder_save_bf16(const struct model *m, uint16_t *const *blocks, const char *dir,
                      int64_t end_of_text)
 {
-    return save(m, &(struct saved){ .bf16 = blocks }, dir, end_of_text);
+    return save(m, &(struct saved){ (void *const *)blocks, sizeof **blocks }, dir, end_of_text);
 }

@@ -24,6 +24,7 @@ struct pair {
     uint32_t dict, key, value;
 };
 
+enum { TUPLE1 = 0x85 }; /* the code for a tuple of one; of two and three follow */
 enum { MARK = UINT32_MAX }; /* on the stack, where a value's number stands */
 
 struct machine {
@@ -194,28 +195,12 @@ static int make_tuple(struct machine *m, size_t count)
     return push(m, v);
 }
 
-static int push_empty_tuple(struct machine *m, uint64_t x)
+/* Of none, one, two or three values, by the instruction's code. */
+static int tuple_of_few(struct machine *m, uint64_t x)
 {
     (void)x;
-    return make_tuple(m, 0);
-}
-
-static int tuple_of_one(struct machine *m, uint64_t x)
-{
-    (void)x;
-    return make_tuple(m, 1);
-}
-
-static int tuple_of_two(struct machine *m, uint64_t x)
-{
-    (void)x;
-    return make_tuple(m, 2);
-}
-
-static int tuple_of_three(struct machine *m, uint64_t x)
-{
-    (void)x;
-    return make_tuple(m, 3);
+    unsigned code = m->data[m->at];
+    return make_tuple(m, code == ')' ? 0 : code - TUPLE1 + 1);
 }
 
 static int tuple_to_mark(struct machine *m, uint64_t x)
@@ -435,10 +420,10 @@ static const struct {
     ['X'] = { push_text, 4 },
     ['c'] = { push_name, 0 },
     ['('] = { push_mark, 0 },
-    [')'] = { push_empty_tuple, 0 },
-    [0x85] = { tuple_of_one, 0 },
-    [0x86] = { tuple_of_two, 0 },
-    [0x87] = { tuple_of_three, 0 },
+    [')'] = { tuple_of_few, 0 },
+    [TUPLE1] = { tuple_of_few, 0 },
+    [TUPLE1 + 1] = { tuple_of_few, 0 },
+    [TUPLE1 + 2] = { tuple_of_few, 0 },
     ['t'] = { tuple_to_mark, 0 },
     ['}'] = { push_empty_dict, 0 },
     ['s'] = { set_item, 0 },

@@ -341,8 +341,8 @@ int safetensors_create(struct safetensors_writer *w, const char *path,
     return failed ? -1 : 0;
 }
 
-/* Numbers of so many bytes each, little-endian. */
-static int write_numbers(struct safetensors_writer *w, const void *data, int64_t n, size_t bytes)
+/* Little-endian in the file. */
+int safetensors_write(struct safetensors_writer *w, const void *data, int64_t n, size_t bytes)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return output_write(&w->out, data, (size_t)n * bytes);
@@ -357,16 +357,6 @@ static int write_numbers(struct safetensors_writer *w, const void *data, int64_t
     }
     return 0;
 #endif
-}
-
-int safetensors_write(struct safetensors_writer *w, const float *data, int64_t n)
-{
-    return write_numbers(w, data, n, sizeof *data);
-}
-
-int safetensors_write_bf16(struct safetensors_writer *w, const uint16_t *data, int64_t n)
-{
-    return write_numbers(w, data, n, sizeof *data);
 }
 
 int safetensors_finish(struct safetensors_writer *w)

@@ -71,8 +71,8 @@ struct safetensors_writer {
 /* Of each tensor name, rank, shape and dtype (F32 or BF16; NULL: F32) are read. */
 int safetensors_create(struct safetensors_writer *w, const char *path,
                        const struct safetensor *tensors, size_t count);
-int safetensors_write(struct safetensors_writer *w, const float *data, int64_t n);
-int safetensors_write_bf16(struct safetensors_writer *w, const uint16_t *data, int64_t n);
+/* n numbers of so many bytes each, the dtype's: floats 4, halves 2. */
+int safetensors_write(struct safetensors_writer *w, const void *data, int64_t n, size_t bytes);
 int safetensors_finish(struct safetensors_writer *w); /* publishes the file */
 void safetensors_abandon(struct safetensors_writer *w);
 

@@ -330,12 +330,6 @@ static void fuse(const struct decoding *d, const struct strings *from, struct st
     buf_release(&bytes);
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* The byte that <0xXX> stands for, -1. */
 static int named_byte(const char *text, size_t n)
 {

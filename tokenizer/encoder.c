@@ -265,15 +265,6 @@ static int encode_words(struct encoder *e, const char *text, size_t n, struct id
     return 0;
 }
 
-/* Characters that begin in text[0..n). */
-static uint32_t count_points(const char *text, size_t n)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += (text[i] & 0xC0) != 0x80;
-    return count;
-}
-
 static size_t count_spaces(const char *bytes, size_t n, int from_the_end)
 {
     size_t i = 0;
@@ -291,7 +282,7 @@ static void put_place(const struct encoder *e, uint32_t id, uint32_t points, con
     const struct vocabulary *v = &e->t->v;
     size_t len;
     const char *bytes = tokenizer_token(e->t, id, &len);
-    uint32_t begin = points - (n && (text[0] & 0xC0) == 0x80), end = points + count_points(text, n);
+    uint32_t begin = points - (n && (text[0] & 0xC0) == 0x80), end = points + (uint32_t)utf8_count(text, n);
     uint32_t left = (uint32_t)count_spaces(bytes, len, 0), right = (uint32_t)count_spaces(bytes, len, 1);
     end += !n;
     if (v->trims_places) {
@@ -319,7 +310,7 @@ static int encode_tiles(struct encoder *e, const char *text, size_t n, struct id
         if (len > n - at)
             return err_set("cannot place the tokens: one of them swallows space");
         put_place(e, out->data[i], points, text + at, len, begins, ends);
-        points += count_points(text + at, len);
+        points += (uint32_t)utf8_count(text + at, len);
         at += len;
     }
     return 0;

@@ -276,11 +276,6 @@ int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n)
     return vocabulary_find(&t->v, bytes, n);
 }
 
-int tokenizer_is_wordpiece(const struct tokenizer *t)
-{
-    return t->v.model == VOCABULARY_WORDPIECE;
-}
-
 int tokenizer_tiles(const struct tokenizer *t)
 {
     return t->v.byte_level && !t->v.general;

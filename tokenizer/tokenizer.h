@@ -57,7 +57,6 @@ int tokenizer_save(const struct tokenizer *t, const char *dir);
 uint32_t tokenizer_size(const struct tokenizer *t);        /* ids are below this */
 int64_t tokenizer_end_of_text(const struct tokenizer *t);  /* -1: none */
 uint64_t tokenizer_checksum(const struct tokenizer *t);    /* of ids and their bytes */
-int tokenizer_is_wordpiece(const struct tokenizer *t);     /* else byte-level BPE */
 int tokenizer_tiles(const struct tokenizer *t);            /* tokens' bytes are those of the text */
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role); /* -1: none */
 

@@ -197,9 +197,8 @@ static int write_moments(const char *path, const struct checkpoint *c, const str
     int result = safetensors_create(&w, path, m.rows, m.count);
     if (!result) {
         for (size_t i = 0; i < m.count && !result; i++)
-            result = !strcmp(m.rows[i].dtype, "F32")
-                         ? safetensors_write(&w, m.data[i], m.rows[i].elements)
-                         : safetensors_write_bf16(&w, m.data[i], m.rows[i].elements);
+            result = safetensors_write(&w, m.data[i], m.rows[i].elements,
+                                       strcmp(m.rows[i].dtype, "F32") ? 2 : 4);
         if (!result)
             result = safetensors_finish(&w);
         else

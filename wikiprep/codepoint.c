@@ -204,14 +204,6 @@ void codepoint_put(struct buf *out, const char *s, size_t n, unsigned (*change)(
     }
 }
 
-size_t codepoint_count(const char *s, size_t n)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += ((unsigned char)s[i] & 0xC0) != 0x80;
-    return count;
-}
-
 size_t codepoint_offset(const char *s, size_t n, size_t count)
 {
     size_t i = 0;

@@ -38,8 +38,7 @@ static inline size_t codepoint_read(const char *s, size_t n, unsigned *c)
 /* Appends s[0..n) with each character changed. */
 void codepoint_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned));
 
-/* How many characters, and where the one after `count` of them begins. */
-size_t codepoint_count(const char *s, size_t n);
+/* Where the character after `count` of them begins. */
 size_t codepoint_offset(const char *s, size_t n, size_t count);
 
 #endif

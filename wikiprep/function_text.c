@@ -41,10 +41,10 @@ int function_pad(struct expander *x, const struct function_call *c, int which)
     struct span fill = c->count > 2 ? value(x, c, 2) : (struct span) { "0", 1 };
     int64_t want = number_integer(length);
     want = want > LENGTH_MAX ? LENGTH_MAX : want;
-    int64_t missing = want - (int64_t)codepoint_count(s.s, s.n);
+    int64_t missing = want - (int64_t)utf8_count(s.s, s.n);
     if (which == PAD_RIGHT)
         expand_put(x, s);
-    for (size_t fill_count = codepoint_count(fill.s, fill.n); missing > 0 && fill_count;) {
+    for (size_t fill_count = utf8_count(fill.s, fill.n); missing > 0 && fill_count;) {
         size_t n = fill_count < (size_t)missing ? fill_count : (size_t)missing;
         expand_put(x, (struct span) { fill.s, codepoint_offset(fill.s, fill.n, n) });
         missing -= (int64_t)n;
@@ -197,7 +197,7 @@ static void too_long_error(struct expander *x)
 /* 1, and an error shown, when one of the texts is too long. */
 static int too_long(struct expander *x, struct span a, struct span b)
 {
-    if (codepoint_count(a.s, a.n) < STRING_MAX && codepoint_count(b.s, b.n) < STRING_MAX)
+    if (utf8_count(a.s, a.n) < STRING_MAX && utf8_count(b.s, b.n) < STRING_MAX)
         return 0;
     too_long_error(x);
     return 1;
@@ -212,7 +212,7 @@ int function_len(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
     struct span s = value(x, c, 0);
-    buf_addf(&x->out, "%zu", codepoint_count(s.s, s.n));
+    buf_addf(&x->out, "%zu", utf8_count(s.s, s.n));
     return 1;
 }
 
@@ -222,13 +222,13 @@ int function_pos(struct expander *x, const struct function_call *c, int which)
     struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
     if (too_long(x, s, needle))
         return 1;
-    int64_t skip = number_integer(expand_value(x, c, 2)), count = (int64_t)codepoint_count(s.s, s.n);
+    int64_t skip = number_integer(expand_value(x, c, 2)), count = (int64_t)utf8_count(s.s, s.n);
     skip = skip < 0 ? skip + count : skip;
     skip = skip < 0 ? 0 : skip > count ? count : skip;
     size_t begin = codepoint_offset(s.s, s.n, (size_t)skip);
     const char *at = memmem(s.s + begin, s.n - begin, needle.s, needle.n);
     if (at)
-        buf_addf(&x->out, "%zu", codepoint_count(s.s, (size_t)(at - s.s)));
+        buf_addf(&x->out, "%zu", utf8_count(s.s, (size_t)(at - s.s)));
     return 1;
 }
 
@@ -241,7 +241,7 @@ int function_rpos(struct expander *x, const struct function_call *c, int which)
     long at = -1;
     for (size_t i = 0; i + needle.n <= s.n; i++)
         if (!memcmp(s.s + i, needle.s, needle.n))
-            at = (long)codepoint_count(s.s, i);
+            at = (long)utf8_count(s.s, i);
     buf_addf(&x->out, "%ld", at);
     return 1;
 }
@@ -253,7 +253,7 @@ int function_sub(struct expander *x, const struct function_call *c, int which)
     struct span s = value(x, c, 0);
     if (too_long(x, s, s))
         return 1;
-    int64_t count = (int64_t)codepoint_count(s.s, s.n);
+    int64_t count = (int64_t)utf8_count(s.s, s.n);
     int64_t start = number_integer(expand_value(x, c, 1));
     int64_t length = number_integer(expand_value(x, c, 2));
     start = start < 0 ? start + count : start;
@@ -300,7 +300,7 @@ int function_replace(struct expander *x, const struct function_call *c, int whic
         } else {
             buf_addc(&x->out, s.s[i++]);
         }
-    if (codepoint_count(x->out.data + mark, x->out.len - mark) >= STRING_MAX) {
+    if (utf8_count(x->out.data + mark, x->out.len - mark) >= STRING_MAX) {
         buf_truncate(&x->out, mark);
         too_long_error(x);
     }
@@ -335,19 +335,11 @@ int function_explode(struct expander *x, const struct function_call *c, int whic
 
 /* ---- addresses ------------------------------------------------------------------------------ */
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 void function_put_decoded(struct expander *x, struct span s)
 {
     for (size_t i = 0; i < s.n; i++) {
-        int high = s.s[i] == '%' && i + 2 < s.n ? hex(s.s[i + 1]) : -1;
-        int low = high >= 0 ? hex(s.s[i + 2]) : -1;
+        int high = s.s[i] == '%' && i + 2 < s.n ? hex_digit(s.s[i + 1]) : -1;
+        int low = high >= 0 ? hex_digit(s.s[i + 2]) : -1;
         if (low >= 0) {
             buf_addc(&x->out, high << 4 | low);
             i += 2;
@@ -416,7 +408,7 @@ static void put_attribute_text(struct expander *x, const struct buf *b)
 {
     for (size_t i = 0; i < b->len; i++) {
         char c = b->data[i];
-        if (c == '%' && hex(b->data[i + 1]) >= 0 && hex(b->data[i + 2]) >= 0)
+        if (c == '%' && hex_digit(b->data[i + 1]) >= 0 && hex_digit(b->data[i + 2]) >= 0)
             expand_puts(x, "%25");
         else if (strchr("{}[]|", c))
             buf_addf(&x->out, "&#%d;", c);

@@ -83,7 +83,7 @@ static void fail(struct module_call *m, const char *module_name, const char *why
 /* Characters first to last of s, from 1; negative: from the end. */
 static void put_range(struct module_call *m, struct span s, int64_t first, int64_t last)
 {
-    int64_t count = (int64_t)codepoint_count(s.s, s.n);
+    int64_t count = (int64_t)utf8_count(s.s, s.n);
     first = first < 0 ? first + count + 1 : first;
     last = last < 0 ? last + count + 1 : last;
     if (first < 1 || first > count || last < 1 || last > count || last < first) {
@@ -105,7 +105,7 @@ static int string_sub(struct module_call *m)
         put_range(m, s, i.n ? first : 1, j.n ? last : -1);
         return 1;
     }
-    size_t count = codepoint_count(s.s, s.n); /* counted from 0 */
+    size_t count = utf8_count(s.s, s.n); /* counted from 0 */
     first = first < 0 ? 0 : first > (int64_t)count ? (int64_t)count : first;
     size_t begin = codepoint_offset(s.s, s.n, (size_t)first);
     struct span rest = { s.s + begin, s.n - begin };
@@ -124,7 +124,7 @@ static int string_find(struct module_call *m)
         return 0;
     size_t begin = codepoint_offset(s.s, s.n, start > 1 ? (size_t)start - 1 : 0);
     const char *at = s.n && target.n ? memmem(s.s + begin, s.n - begin, target.s, target.n) : NULL;
-    put_count(m, at ? codepoint_count(s.s, (size_t)(at - s.s)) + 1 : 0);
+    put_count(m, at ? utf8_count(s.s, (size_t)(at - s.s)) + 1 : 0);
     return 1;
 }
 
@@ -191,7 +191,7 @@ static int string(struct module_call *m)
         return string_count(m);
     if (span_is(f, "len")) {
         struct span s = argument(m, "s", &place);
-        put_count(m, codepoint_count(s.s, s.n));
+        put_count(m, utf8_count(s.s, s.n));
         return 1;
     }
     if (span_is(f, "pos")) {
@@ -359,7 +359,7 @@ static int letters(struct module_call *m)
     } else if (span_is(m->function, "trim")) {
         expand_put(m->x, s);
     } else if (span_is(m->function, "len")) {
-        put_count(m, codepoint_count(s.s, s.n));
+        put_count(m, utf8_count(s.s, s.n));
     } else {
         return 0;
     }

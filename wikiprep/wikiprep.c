@@ -238,15 +238,6 @@ static int read_page(void *ctx, void *slot)
 
 /* ---- work --------------------------------------------------------------------------------- */
 
-/* Of UTF-8. */
-static int64_t characters(const struct buf *text)
-{
-    int64_t n = 0;
-    for (size_t i = 0; i < text->len; i++)
-        n += ((unsigned char)text->data[i] & 0xC0) != 0x80;
-    return n;
-}
-
 /* The page's text with its templates expanded. */
 static const struct buf *expand(struct item *item)
 {
@@ -285,7 +276,9 @@ static int clean_text(struct item *item)
         classic_clean(item->classic, p->title.data, source->data, source->len, text);
     }
     item->reason = text->len ? TOO_SHORT : NO_TEXT;
-    if ((!text->len && !item->classic) || (min_length && characters(text) < min_length))
+    if (!text->len && !item->classic)
+        return 0;
+    if (min_length && (int64_t)utf8_count(text->data, text->len) < min_length)
         return 0;
     if (choice.sentences)
         sentence_split_text(item->site->model, &item->document.text, text->data, text->len);

@@ -153,7 +153,7 @@ static void write_variant(const char *prefix, const char *extra, float extra_val
         int64_t count = t[i].shape[0] * (t[i].rank == 2 ? t[i].shape[1] : 1);
         float value = i < m.tensors.count ? (float)i : extra_value;
         for (int64_t e = 0; e < count; e++)
-            cr_assert_eq(safetensors_write(&w, &value, 1), 0);
+            cr_assert_eq(safetensors_write(&w, &value, 1, sizeof value), 0);
         free(t[i].name);
     }
     cr_assert_eq(safetensors_finish(&w), 0);

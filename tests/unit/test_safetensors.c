@@ -190,9 +190,9 @@ Test(safetensors, writes_what_it_reads, .init = make_dir, .fini = remove_dir)
     const float data[7] = { 1, 2, 3, 4, 5, 6, 7 };
     struct safetensors_writer w;
     cr_assert_eq(safetensors_create(&w, in_dir("f"), t, 2), 0);
-    cr_assert_eq(safetensors_write(&w, data, 4), 0);
+    cr_assert_eq(safetensors_write(&w, data, 4, sizeof *data), 0);
     cr_assert_not(file_exists(in_dir("f")));
-    cr_assert_eq(safetensors_write(&w, data + 4, 3), 0);
+    cr_assert_eq(safetensors_write(&w, data + 4, 3, sizeof *data), 0);
     cr_assert_eq(safetensors_finish(&w), 0);
     struct safetensors s;
     float x[6];
