@@ -1,6 +1,7 @@
 #!/bin/bash
 # train-step.sh [ROUNDS [PRECISION...]]: one step of GPT-2 small (forward, backward, clipping, AdamW), all
-# cores, in f32 and with products in bf16: ours and PyTorch's (autocast) in turn, medians over all steps, and our share of the peak.
+# cores, in f32 and with products in bf16: ours and PyTorch's (autocast) in turn, medians over all steps, and our
+# share of the peak and of OpenBLAS's rate.
 rounds=${1:-3}
 precisions=${*:2}
 cd "$(mktemp -d)" || exit 1
