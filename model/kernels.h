@@ -19,6 +19,7 @@
 enum {
     KERNEL_LANES = 64, /* of a sum */
     KERNEL_ROWS = 4,   /* most rows of the streaming products below */
+    KERNEL_GROUP = 4,  /* panels that lie side by side in the rows of multiply_rows */
 };
 
 /* A dropout mask as a kernel sees it: element i is kept when the i-th 32-bit number of the
@@ -30,14 +31,31 @@ struct kernel_mask {
     float scale;
 };
 
-/* A panel of attention scores: keys x tile_columns queries, so that all about a query happens in
- * its lane. Query l sees the first visible + l keys. Element (key k, query l) of the dropout mask
- * has the index first + l*stride + k; first and stride are even. */
+/* A panel of attention scores before they are scaled: keys x tile_columns queries, so that all
+ * about a query happens in its lane. Query l sees the first visible + l keys. Element (key k,
+ * query l) of the dropout mask has the index first + l*stride + k; first and stride are even. */
 struct kernel_scores {
     int64_t keys, visible;
+    float scale; /* to logarithms of base 2 */
     struct kernel_mask mask;
     uint64_t first, stride;
-    float *pairs; /* where the panel is left as pack_columns would leave it in bf16; NULL: nowhere */
+    int steps;    /* of the products */
+    float *panel; /* where what the scores become is left, as pack_columns would leave it */
+};
+
+/* The same in the backward: queries x tile_columns keys, so that all about a key happens in its
+ * lane. Query r sees the first visible + r of `keys`. Element (query r, key l) of the dropout mask
+ * has the index first + r*stride + l. */
+struct kernel_scores_bwd {
+    int64_t queries, keys, visible;
+    float scale;
+    struct kernel_mask mask;
+    uint64_t first, stride;
+    const float *lse;  /* of the queries: the logarithms, base 2, of their sums */
+    const float *dots; /* likewise: the sums of P dP over the keys */
+    int steps;
+    float *P, *dS; /* panels, as pack_columns would leave them */
+    float *rows;   /* dS as multiply_rows takes it */
 };
 
 /* Memory that will be read soon: rows of so many floats, ld apart. */
@@ -72,6 +90,9 @@ struct kernel_products {
                          int64_t K);
     /* The sum over K has one order, whatever M and N are. */
     void (*multiply)(const struct kernel_product *p);
+    /* The same where A is no panels but stands row by row, a_depth = KERNEL_GROUP * tile_columns /
+     * steps layers apart. Rows are read up to a multiple of tile_rows. */
+    void (*multiply_rows)(const struct kernel_product *p);
 };
 
 /* Layers of a panel with K steps of the sum. */
@@ -133,16 +154,16 @@ struct kernels {
     void (*stream_rows)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
                         const float *w, int64_t ldw, int64_t C, int64_t n);
 
-    /* One step of the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022): scores
-     * become exp(score - max) after dropout, 0 where unseen, or else s->pairs are these; max and
-     * sum, a number a query, are the running maximum and (undropped) sum. y[HS] rows of a panel,
-     * what was found so far, shrink to the new maximum. */
+    /* One step of the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022), in logarithms
+     * of base 2: scores become 2^(score - max) after dropout, 0 where unseen; max and sum, a number
+     * a query, are the running maximum and (undropped) sum. y[HS] rows of a panel, what was found so
+     * far, shrink to the new maximum. The panel may be the scores, if steps is 1. */
     void (*softmax_panel)(float *scores, float *max, float *sum, float *y, int64_t HS,
                           const struct kernel_scores *s);
-    /* P = exp(scores - lse), 0 where unseen; scores become dropout(P), and dP (the gradient in
-     * dropout(P)) becomes the gradient in the scores, P * (mask * dP - dot), as do s->pairs. */
-    void (*softmax_panel_bwd)(float *scores, float *dP, const float *lse, const float *dot,
-                              const struct kernel_scores *s);
+    /* From scores and dP, the gradient in dropout(P): P = dropout(2^(score - lse)), 0 where unseen,
+     * and dS = P * (mask * dP - dots), P undropped, the gradient in the scaled scores. */
+    void (*softmax_rows_bwd)(const float *scores, const float *dP,
+                             const struct kernel_scores_bwd *s);
     /* y[l,i] = panel[i,l] * factors[l] for `rows` queries l; factors may be NULL. */
     void (*unpack)(float *y, int64_t ldy, const float *panel, const float *factors, int64_t rows,
                    int64_t HS);

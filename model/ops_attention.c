@@ -11,10 +11,17 @@
 /* Attention goes by panels of queries, as wide as a tile of the matrix product, against blocks of
  * keys. Scores lie as S^T, a row a key and a lane a query, which is what the product S^T = K Q^T
  * leaves and what y^T = V^T P^T takes: in f32 nothing is copied between the two, in bf16 they are
- * rounded, and the softmax of a query happens in its lane. K and V are packed once a head. */
+ * rounded, and the softmax of a query happens in its lane. K and V are packed once a head.
+ *
+ * In the backward, where sums over queries are made and no softmax is left to do, queries and keys
+ * change places: panels of keys go against blocks of queries, S = Q K^T, dv^T = dy^T P and
+ * dk^T = Q^T dS. Only dq = dS K has its sums over keys; it takes dS row by row, the panels of a
+ * group together, so that these sums go out to memory once a group. */
 enum {
-    KEYS = 480,      /* of a block: a multiple of every tile_rows, and even for the masks */
-    LANES_MAX = 32,  /* most queries of a panel */
+    KEYS = 480,     /* of a block: a multiple of every tile_rows, and even for the masks */
+    QUERIES = 240,  /* of a block in the backward: likewise */
+    SOME = 48,      /* of these, queries whose scores stay in the first cache: likewise */
+    LANES_MAX = 32, /* most lanes of a panel */
 };
 
 /* Heads lie side by side in the rows of all arrays. Queries are positions past .. past+N-1 of
@@ -44,16 +51,28 @@ struct head {
     float *dq, *dkeys, *dvalues;
     const float *dy, *y_in, *lse_in;
 
-    float *k_rows;          /* panels of K / sqrt(HS), all keys */
-    float *v_rows;          /* panels of V (backward) */
-    float *turned;          /* panels of V^T, backward of K^T / sqrt(HS), block by block of keys */
-    float *scores, *dP;     /* [KEYS, lanes] */
-    float *pairs;           /* panel of P^T or dS^T in bf16 */
-    float *found;           /* [HS, lanes] y^T, backward dq^T */
-    float *q_lanes, *dy_lanes;     /* panels of Q^T and dy^T */
-    float *q_columns, *dy_columns; /* panels of Q and dy */
-    float *score_rows;      /* panels of P^T or dS^T */
-    float *dk, *dv;         /* [keys, HS] sums of dkeys and dvalues */
+    union {
+        struct {
+            float *k_rows;   /* panels of K, all keys */
+            float *v_turned; /* panels of V^T, block by block of keys */
+            float *q_lanes;  /* panel of Q^T */
+            float *scores;   /* [KEYS, lanes] */
+            float *panel;    /* P^T as the product takes it, in f32 the scores */
+            float *found;    /* [HS, lanes] y^T */
+        } fwd;
+        struct {
+            float *q_rows, *dy_rows;     /* panels of Q and dy, all queries */
+            float *q_turned, *dy_turned; /* panels of Q^T and dy^T, block by block of queries */
+            float *lse, *dots;           /* of all queries, see struct kernel_scores_bwd */
+            float *k_lanes, *v_lanes;    /* panels of K^T and V^T, of a group of keys */
+            float *k_columns;            /* panels of K, of a group of keys */
+            float *scores, *dP;          /* [SOME, lanes] */
+            float *P, *dS;               /* [QUERIES, lanes] panels */
+            float *rows;                 /* [QUERIES, group] dS */
+            float *dk, *dv;              /* [group / lanes, HS, lanes] dk^T and dv^T */
+            float *dq;                   /* [queries, HS] */
+        } bwd;
+    };
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -66,29 +85,56 @@ static int64_t round_up(int64_t n, int64_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Lays the scratch out at h->k_rows; returns its floats. */
-static int64_t lay_out(struct head *h, float *p, const struct attention *a)
+/* A part of the scratch. */
+struct part {
+    float **at;
+    int64_t floats;
+};
+
+static int64_t lay_parts(float *p, const struct part *parts, size_t count)
 {
-    int64_t positions = round_up(a->past + a->N, KEYS), lanes = a->p->tile_columns, HS = a->HS;
-    int64_t tall = round_up(HS, a->p->tile_rows), wide = round_up(HS, lanes);
-    struct {
-        float **part;
-        int64_t floats;
-    } parts[] = {
-        { &h->k_rows, positions * HS },   { &h->turned, positions * tall },
-        { &h->scores, KEYS * lanes },     { &h->found, HS * lanes },
-        { &h->q_lanes, HS * lanes },      { &h->pairs, KEYS * lanes },
-        { &h->v_rows, positions * HS },   { &h->dP, KEYS * lanes },
-        { &h->dy_lanes, HS * lanes },     { &h->q_columns, wide * lanes },
-        { &h->dy_columns, wide * lanes }, { &h->score_rows, KEYS * lanes },
-        { &h->dk, positions * HS },       { &h->dv, positions * HS },
-    };
-    int64_t floats = 0, count = a->dq ? 14 : 6; /* the rest are backward's */
-    for (int64_t i = 0; i < count; i++) {
-        *parts[i].part = p + floats;
+    int64_t floats = 0;
+    for (size_t i = 0; i < count; i++) {
+        *parts[i].at = p + floats;
         floats += round_up(parts[i].floats, 16);
     }
     return floats;
+}
+
+static int64_t lay_out_fwd(struct head *h, float *p, const struct attention *a)
+{
+    int64_t keys = round_up(a->past + a->N, KEYS), lanes = a->p->tile_columns, HS = a->HS;
+    int64_t tall = round_up(HS, a->p->tile_rows);
+    const struct part parts[] = {
+        { &h->fwd.k_rows, keys * HS },   { &h->fwd.v_turned, keys * tall },
+        { &h->fwd.q_lanes, HS * lanes }, { &h->fwd.scores, KEYS * lanes },
+        { &h->fwd.panel, KEYS * lanes }, { &h->fwd.found, HS * lanes },
+    };
+    return lay_parts(p, parts, sizeof parts / sizeof *parts);
+}
+
+static int64_t lay_out_bwd(struct head *h, float *p, const struct attention *a)
+{
+    int64_t queries = round_up(a->N, QUERIES), lanes = a->p->tile_columns, HS = a->HS;
+    int64_t tall = round_up(HS, a->p->tile_rows), group = KERNEL_GROUP * lanes;
+    const struct part parts[] = {
+        { &h->bwd.q_rows, queries * HS },     { &h->bwd.dy_rows, queries * HS },
+        { &h->bwd.q_turned, queries * tall }, { &h->bwd.dy_turned, queries * tall },
+        { &h->bwd.lse, queries },             { &h->bwd.dots, queries },
+        { &h->bwd.k_lanes, group * HS },      { &h->bwd.v_lanes, group * HS },
+        { &h->bwd.k_columns, group * round_up(HS, lanes) },
+        { &h->bwd.scores, SOME * lanes },     { &h->bwd.dP, SOME * lanes },
+        { &h->bwd.P, QUERIES * lanes },       { &h->bwd.dS, QUERIES * lanes },
+        { &h->bwd.rows, QUERIES * group },    { &h->bwd.dk, group * HS },
+        { &h->bwd.dv, group * HS },           { &h->bwd.dq, queries * HS },
+    };
+    return lay_parts(p, parts, sizeof parts / sizeof *parts);
+}
+
+/* Lays the scratch out at p; returns its floats. */
+static int64_t lay_out(struct head *h, float *p, const struct attention *a)
+{
+    return a->dq ? lay_out_bwd(h, p, a) : lay_out_fwd(h, p, a);
 }
 
 static struct head head_at(const struct attention *a, int64_t index, int thread)
@@ -122,88 +168,94 @@ static void run_heads(struct ops *o, struct attention *a,
     pool_each(o->pool, a->B * a->NH, fn, a);
 }
 
+/* What the exponents of a head's scores are: logarithms of base 2 of what is added up. */
+static float score_scale(const struct attention *a)
+{
+    return (float)M_LOG2E / sqrtf((float)a->HS);
+}
+
+/* Elements of the dropout mask from a query to the next: they come in pairs. */
+static uint64_t mask_stride(const struct attention *a)
+{
+    return (uint64_t)round_up(a->past + a->N, 2);
+}
+
+static uint64_t mask_index(const struct head *h, int64_t query, int64_t key)
+{
+    return (uint64_t)(h->index * h->a->N + query) * mask_stride(h->a) + (uint64_t)key;
+}
+
+/* Panels of the columns of x[rows,HS], a block of rows at a time. */
+static void pack_turned(const struct attention *a, float *panels, const float *x, int64_t ld,
+                        int64_t rows, int64_t block, float factor)
+{
+    int64_t tall = round_up(a->HS, a->p->tile_rows);
+    for (int64_t r = 0; r < rows; r += block)
+        a->p->pack_rows(panels + kernel_depth(a->p, r) * tall, x + r * ld, ld, 1, a->HS,
+                        smaller(block, rows - r), factor);
+}
+
+/* ---- forward ------------------------------------------------------------------------------ */
+
 /* Queries q0 .. q0+queries-1 against keys k0 .. k0+keys-1. */
 struct block {
     int64_t q0, queries, k0, keys;
 };
 
-/* Keys that the queries before q see, together. */
-static int64_t seen_before(const struct attention *a, int64_t q)
-{
-    return a->both_ways ? a->N : a->past + q;
-}
-
-static struct kernel_scores block_scores(const struct head *h, const struct block *b)
+/* scores[keys,lanes] = K Q^T. */
+static void score(const struct head *h, const struct block *b)
 {
     const struct attention *a = h->a;
-    uint64_t stride = (uint64_t)round_up(a->past + a->N, 2); /* masks come in pairs */
-    return (struct kernel_scores){
-        .keys = b->keys, .mask = a->mask, .stride = stride,
-        .visible = a->both_ways ? b->keys : a->past + b->q0 - b->k0 + 1,
-        .first = (uint64_t)(h->index * a->N + b->q0) * stride + (uint64_t)b->k0,
-        .pairs = a->p->steps == 2 ? h->pairs : NULL,
-    };
+    int64_t lanes = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
+    a->p->multiply(&(struct kernel_product){
+        .C = h->fwd.scores, .ldc = lanes, .A = h->fwd.k_rows + b->k0 * depth, .B = h->fwd.q_lanes,
+        .a_depth = depth, .M = b->keys, .N = lanes, .depth = depth });
 }
 
-/* Panels of the columns of x as rows, a block of keys at a time. */
-static void pack_turned(const struct head *h, const float *x, float factor)
-{
-    const struct attention *a = h->a;
-    int64_t positions = a->past + a->N, tall = round_up(a->HS, a->p->tile_rows);
-    for (int64_t k0 = 0; k0 < positions; k0 += KEYS)
-        a->p->pack_rows(h->turned + k0 * tall, x + k0 * a->ldk, a->ldk, 1, a->HS,
-                        smaller(KEYS, positions - k0), factor);
-}
-
-/* found[HS,lanes] += turned[HS,keys] x[keys,lanes], where x is a panel that the softmax left, in f32
- * as it stands. */
-static void gather(const struct head *h, const float *x, const struct block *b)
+/* found[HS,lanes] += V^T[HS,keys] P^T[keys,lanes]. */
+static void gather(const struct head *h, const struct block *b)
 {
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
     int64_t packed = smaller(KEYS, a->past + a->N - b->k0); /* by pack_turned */
     a->p->multiply(&(struct kernel_product){
-        .C = h->found, .base = b->k0 ? h->found : NULL, .ldc = lanes, .A = h->turned + b->k0 * tall,
-        .B = a->p->steps == 2 ? h->pairs : x, .a_depth = kernel_depth(a->p, packed), .M = a->HS,
-        .N = lanes, .depth = kernel_depth(a->p, b->keys) });
+        .C = h->fwd.found, .base = b->k0 ? h->fwd.found : NULL, .ldc = lanes,
+        .A = h->fwd.v_turned + kernel_depth(a->p, b->k0) * tall, .B = h->fwd.panel,
+        .a_depth = kernel_depth(a->p, packed), .M = a->HS, .N = lanes,
+        .depth = kernel_depth(a->p, b->keys) });
 }
 
-/* out[keys,lanes] = rows[keys,HS] lanes^T, for panels of K or V and of Q^T or dy^T. */
-static void score(const struct head *h, float *out, const float *rows, const float *lanes,
-                  const struct block *b)
+static void block_fwd(const struct head *h, float *max, float *sum, const struct block *b)
 {
     const struct attention *a = h->a;
-    int64_t width = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
-    a->p->multiply(&(struct kernel_product){
-        .C = out, .ldc = width, .A = rows + b->k0 * depth, .B = lanes, .a_depth = depth,
-        .M = b->keys, .N = width, .depth = depth });
+    score(h, b);
+    a->k->softmax_panel(h->fwd.scores, max, sum, h->fwd.found, b->k0 ? a->HS : 0,
+                        &(struct kernel_scores){
+                            .keys = b->keys, .mask = a->mask, .stride = mask_stride(a),
+                            .visible = a->both_ways ? b->keys : a->past + b->q0 - b->k0 + 1,
+                            .first = mask_index(h, b->q0, b->k0), .scale = score_scale(a),
+                            .steps = a->p->steps, .panel = h->fwd.panel });
+    gather(h, b);
 }
-
-/* ---- forward ------------------------------------------------------------------------------ */
 
 static void attend_queries(const struct head *h, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;
-    int64_t lanes = a->p->tile_columns, end = seen_before(a, q0 + queries);
+    int64_t lanes = a->p->tile_columns, end = a->both_ways ? a->N : a->past + q0 + queries;
     float max[LANES_MAX], sum[LANES_MAX];
     for (int64_t l = 0; l < lanes; l++) {
         max[l] = -INFINITY;
         sum[l] = 0;
     }
-    a->p->pack_columns(h->q_lanes, h->q + q0 * a->ldq, a->ldq, 1, queries, a->HS);
-    for (int64_t k0 = 0; k0 < end; k0 += KEYS) {
-        struct block b = { q0, queries, k0, smaller(KEYS, end - k0) };
-        struct kernel_scores s = block_scores(h, &b);
-        score(h, h->scores, h->k_rows, h->q_lanes, &b);
-        a->k->softmax_panel(h->scores, max, sum, h->found, k0 ? a->HS : 0, &s);
-        gather(h, h->scores, &b);
-    }
+    a->p->pack_columns(h->fwd.q_lanes, h->q + q0 * a->ldq, a->ldq, 1, queries, a->HS);
+    for (int64_t k0 = 0; k0 < end; k0 += KEYS)
+        block_fwd(h, max, sum, &(struct block){ q0, queries, k0, smaller(KEYS, end - k0) });
     for (int64_t l = 0; l < queries; l++) {
         if (h->lse)
-            h->lse[q0 + l] = max[l] + logf(sum[l]);
+            h->lse[q0 + l] = max[l] * (float)M_LN2 + logf(sum[l]);
         sum[l] = 1 / sum[l];
     }
-    a->k->unpack(h->y + q0 * a->ldy, a->ldy, h->found, sum, queries, a->HS);
+    a->k->unpack(h->y + q0 * a->ldy, a->ldy, h->fwd.found, sum, queries, a->HS);
 }
 
 static void attend_head(void *ctx, int64_t index, int thread)
@@ -211,8 +263,10 @@ static void attend_head(void *ctx, int64_t index, int thread)
     const struct attention *a = ctx;
     struct head h = head_at(a, index, thread);
     int64_t lanes = a->p->tile_columns;
-    a->p->pack_rows(h.k_rows, h.keys, a->ldk, 0, a->past + a->N, a->HS, 1 / sqrtf((float)a->HS));
-    pack_turned(&h, h.values, 1);
+    if (a->p->steps == 1)
+        h.fwd.panel = h.fwd.scores;
+    a->p->pack_rows(h.fwd.k_rows, h.keys, a->ldk, 0, a->past + a->N, a->HS, 1);
+    pack_turned(a, h.fwd.v_turned, h.values, a->ldk, a->past + a->N, KEYS, 1);
     for (int64_t q0 = 0; q0 < a->N; q0 += lanes)
         attend_queries(&h, q0, smaller(lanes, a->N - q0));
 }
@@ -231,76 +285,141 @@ void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, in
 
 /* ---- backward ----------------------------------------------------------------------------- */
 
-/* out[keys,HS] += x^T[keys,queries] columns[queries,HS], where x is a panel of scores. */
-static void scatter(const struct head *h, float *out, const float *x, const float *columns,
-                    float factor, const struct block *b)
+/* A group of keys k0 .. k0+keys-1, panels of them together. */
+struct group {
+    int64_t k0, keys;
+};
+
+/* The block of queries q0 .. q0+queries-1 from query `from` on, counted in the block. */
+struct queries {
+    int64_t q0, queries, from;
+};
+
+/* The first query of a block that sees key k, or one before: a panel of rows begins there. */
+static int64_t first_to_see(const struct attention *a, int64_t q0, int64_t k)
+{
+    return a->both_ways || k <= q0 ? 0 : (k - q0) / a->p->tile_rows * a->p->tile_rows;
+}
+
+/* out[queries,lanes] = rows[queries,HS] lanes^T, for panels of Q or dy and of K^T or V^T. */
+static void score_rows(const struct head *h, float *out, const float *rows, const float *lanes,
+                       int64_t q, int64_t queries)
 {
     const struct attention *a = h->a;
-    a->p->pack_rows(h->score_rows, x, a->p->tile_columns, 0, b->keys, b->queries, factor);
-    int64_t depth = kernel_depth(a->p, b->queries);
-    out += b->k0 * a->HS;
+    int64_t width = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
     a->p->multiply(&(struct kernel_product){
-        .C = out, .base = out, .ldc = a->HS, .A = h->score_rows, .B = columns, .a_depth = depth,
-        .M = b->keys, .N = a->HS, .depth = depth });
+        .C = out, .ldc = width, .A = rows + q * depth, .B = lanes, .a_depth = depth,
+        .M = queries, .N = width, .depth = depth });
 }
 
-/* With P the dropped probabilities and dS the gradient in the scores:
- * dv += P^T dy, dk += dS^T q / sqrt(HS), dq += dS k / sqrt(HS). */
-static void block_bwd(const struct head *h, const float *lse, const float *dots,
-                      const struct block *b)
+/* sums[HS,lanes] += turned[HS,queries] panel[queries,lanes]: dv^T += dy^T P, dk^T += Q^T dS. */
+static void gather_queries(const struct head *h, float *sums, const float *turned,
+                           const float *panel, const struct queries *b, int first)
 {
     const struct attention *a = h->a;
-    struct kernel_scores s = block_scores(h, b);
-    score(h, h->scores, h->k_rows, h->q_lanes, b);
-    score(h, h->dP, h->v_rows, h->dy_lanes, b);
-    a->k->softmax_panel_bwd(h->scores, h->dP, lse, dots, &s);
-    scatter(h, h->dv, h->scores, h->dy_columns, 1, b);
-    scatter(h, h->dk, h->dP, h->q_columns, 1 / sqrtf((float)a->HS), b);
-    gather(h, h->dP, b);
+    int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
+    int64_t skipped = kernel_depth(a->p, b->from);
+    a->p->multiply(&(struct kernel_product){
+        .C = sums, .base = first ? NULL : sums, .ldc = lanes,
+        .A = turned + kernel_depth(a->p, b->q0) * tall + skipped * a->p->tile_rows,
+        .B = panel + skipped * lanes, .a_depth = kernel_depth(a->p, b->queries), .M = a->HS,
+        .N = lanes, .depth = kernel_depth(a->p, b->queries) - skipped });
 }
 
-static void attend_queries_bwd(const struct head *h, int64_t q0, int64_t queries)
+/* P and dS of a panel of the group's keys, `panel` of them before it, against a block of queries. */
+static void block_scores_bwd(const struct head *h, const struct group *g, int64_t panel,
+                             const struct queries *b)
 {
     const struct attention *a = h->a;
-    int64_t end = seen_before(a, q0 + queries);
-    const float *q = h->q + q0 * a->ldq, *dy = h->dy + q0 * a->ldy, *y = h->y_in + q0 * a->ldy;
-    float lse[LANES_MAX] = { 0 }, dots[LANES_MAX] = { 0 };
-    for (int64_t l = 0; l < queries; l++) {
-        lse[l] = h->lse_in[q0 + l];
-        dots[l] = a->k->dot(dy + l * a->ldy, y + l * a->ldy, a->HS); /* the sum of P dP over keys */
+    int64_t lanes = a->p->tile_columns, at = panel * lanes, k = g->k0 + at;
+    int64_t lane_floats = lanes * kernel_depth(a->p, a->HS), row = KERNEL_GROUP * lanes;
+    for (int64_t r = b->from; r < b->queries; r += SOME) {
+        int64_t q = b->q0 + r, some = smaller(SOME, b->queries - r);
+        score_rows(h, h->bwd.scores, h->bwd.q_rows, h->bwd.k_lanes + panel * lane_floats, q, some);
+        score_rows(h, h->bwd.dP, h->bwd.dy_rows, h->bwd.v_lanes + panel * lane_floats, q, some);
+        a->k->softmax_rows_bwd(h->bwd.scores, h->bwd.dP, &(struct kernel_scores_bwd){
+            .queries = some, .keys = smaller(lanes, g->keys - at),
+            .visible = a->both_ways ? lanes : q - k + 1, .scale = score_scale(a),
+            .mask = a->mask, .first = mask_index(h, q, k), .stride = mask_stride(a),
+            .lse = h->bwd.lse + q, .dots = h->bwd.dots + q, .steps = a->p->steps,
+            .P = h->bwd.P + kernel_depth(a->p, r) * lanes,
+            .dS = h->bwd.dS + kernel_depth(a->p, r) * lanes,
+            .rows = h->bwd.rows + (r * row + at) / a->p->steps });
     }
-    a->p->pack_columns(h->q_lanes, q, a->ldq, 1, queries, a->HS);
-    a->p->pack_columns(h->dy_lanes, dy, a->ldy, 1, queries, a->HS);
-    a->p->pack_columns(h->q_columns, q, a->ldq, 0, a->HS, queries);
-    a->p->pack_columns(h->dy_columns, dy, a->ldy, 0, a->HS, queries);
-    for (int64_t k0 = 0; k0 < end; k0 += KEYS)
-        block_bwd(h, lse, dots, &(struct block){ q0, queries, k0, smaller(KEYS, end - k0) });
-    a->k->unpack(h->dq + q0 * a->ldq, a->ldq, h->found, NULL, queries, a->HS);
 }
 
-static void copy_rows(float *y, int64_t ld, const float *x, int64_t rows, int64_t n)
+/* dq += dS K, for the queries from .. end-1 of a block and the group's first keys. */
+static void scatter(const struct head *h, const struct group *g, int64_t keys,
+                    const struct queries *b, int64_t end)
 {
-    for (int64_t r = 0; r < rows; r++)
-        memcpy(y + r * ld, x + r * n, (size_t)n * sizeof *y);
+    const struct attention *a = h->a;
+    int64_t lanes = a->p->tile_columns, row = KERNEL_GROUP * lanes / a->p->steps;
+    for (int64_t i = 0; i < a->HS && b->from < end; i += lanes) {
+        float *dq = h->bwd.dq + (b->q0 + b->from) * a->HS + i;
+        a->p->multiply_rows(&(struct kernel_product){
+            .C = dq, .base = g->k0 ? dq : NULL, .ldc = a->HS, .A = h->bwd.rows + b->from * row,
+            .B = h->bwd.k_columns + i * kernel_depth(a->p, g->keys), .a_depth = row,
+            .M = end - b->from, .N = smaller(lanes, a->HS - i), .depth = kernel_depth(a->p, keys) });
+    }
 }
 
-/* The sums over queries are the thread's own until they are complete: the next head's numbers stand
- * in the same rows, and what another core writes beside them would be sent to and fro. */
+/* A group against a block of queries. The queries that do not see the next panel are done. */
+static void block_bwd(const struct head *h, const struct group *g, int64_t q0, int64_t queries)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->p->tile_columns;
+    for (int64_t i = 0; i * lanes < g->keys; i++) {
+        int64_t k = g->k0 + i * lanes, done = smaller((i + 1) * lanes, g->keys);
+        struct queries b = { q0, queries, first_to_see(a, q0, k) };
+        if (b.from >= queries)
+            return;
+        block_scores_bwd(h, g, i, &b);
+        int first = a->both_ways ? q0 == 0 : q0 <= k;
+        gather_queries(h, h->bwd.dv + i * lanes * a->HS, h->bwd.dy_turned, h->bwd.P, &b, first);
+        gather_queries(h, h->bwd.dk + i * lanes * a->HS, h->bwd.q_turned, h->bwd.dS, &b, first);
+        int64_t more = done < g->keys ? first_to_see(a, q0, g->k0 + done) : queries;
+        scatter(h, g, done, &b, smaller(more, queries));
+    }
+}
+
+static void attend_group_bwd(const struct head *h, const struct group *g)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->p->tile_columns;
+    const float *k = h->keys + g->k0 * a->ldk, *v = h->values + g->k0 * a->ldk;
+    a->p->pack_columns(h->bwd.k_lanes, k, a->ldk, 1, g->keys, a->HS);
+    a->p->pack_columns(h->bwd.v_lanes, v, a->ldk, 1, g->keys, a->HS);
+    a->p->pack_columns(h->bwd.k_columns, k, a->ldk, 0, a->HS, g->keys);
+    for (int64_t q0 = a->both_ways ? 0 : g->k0 / QUERIES * QUERIES; q0 < a->N; q0 += QUERIES)
+        block_bwd(h, g, q0, smaller(QUERIES, a->N - q0));
+    for (int64_t i = 0; i < g->keys; i += lanes) {
+        int64_t to = (g->k0 + i) * a->ldk, keys = smaller(lanes, g->keys - i);
+        a->k->unpack(h->dkeys + to, a->ldk, h->bwd.dk + i * a->HS, NULL, keys, a->HS);
+        a->k->unpack(h->dvalues + to, a->ldk, h->bwd.dv + i * a->HS, NULL, keys, a->HS);
+    }
+}
+
+/* The sums over keys are the thread's own until they are complete: the next head's numbers stand in
+ * the same rows, and what another core writes beside them would be sent to and fro. dP is made from
+ * dy / sqrt(HS), so that dS is the gradient in the scores before they are scaled. */
 static void attend_head_bwd(void *ctx, int64_t index, int thread)
 {
     const struct attention *a = ctx;
     struct head h = head_at(a, index, thread);
-    int64_t lanes = a->p->tile_columns;
+    int64_t group = KERNEL_GROUP * a->p->tile_columns;
     float factor = 1 / sqrtf((float)a->HS);
-    a->p->pack_rows(h.k_rows, h.keys, a->ldk, 0, a->N, a->HS, factor);
-    a->p->pack_rows(h.v_rows, h.values, a->ldk, 0, a->N, a->HS, 1);
-    pack_turned(&h, h.keys, factor);
-    memset(h.dk, 0, (size_t)(a->N * a->HS) * sizeof *h.dk);
-    memset(h.dv, 0, (size_t)(a->N * a->HS) * sizeof *h.dv);
-    for (int64_t q0 = 0; q0 < a->N; q0 += lanes)
-        attend_queries_bwd(&h, q0, smaller(lanes, a->N - q0));
-    copy_rows(h.dkeys, a->ldk, h.dk, a->N, a->HS);
-    copy_rows(h.dvalues, a->ldk, h.dv, a->N, a->HS);
+    a->p->pack_rows(h.bwd.q_rows, h.q, a->ldq, 0, a->N, a->HS, 1);
+    a->p->pack_rows(h.bwd.dy_rows, h.dy, a->ldy, 0, a->N, a->HS, factor);
+    pack_turned(a, h.bwd.q_turned, h.q, a->ldq, a->N, QUERIES, 1);
+    pack_turned(a, h.bwd.dy_turned, h.dy, a->ldy, a->N, QUERIES, 1);
+    for (int64_t q = 0; q < a->N; q++) {
+        h.bwd.lse[q] = h.lse_in[q] * (float)M_LOG2E;
+        h.bwd.dots[q] = a->k->dot(h.dy + q * a->ldy, h.y_in + q * a->ldy, a->HS) * factor;
+    }
+    for (int64_t k0 = 0; k0 < a->N; k0 += group)
+        attend_group_bwd(&h, &(struct group){ k0, smaller(group, a->N - k0) });
+    for (int64_t q = 0; q < a->N; q++)
+        memcpy(h.dq + q * a->ldq, h.bwd.dq + q * a->HS, (size_t)a->HS * sizeof *h.dq);
 }
 
 void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float *qkv,
