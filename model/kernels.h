@@ -20,6 +20,7 @@ enum {
     KERNEL_LANES = 64, /* of a sum */
     KERNEL_ROWS = 4,   /* most rows of the streaming products below */
     KERNEL_GROUP = 4,  /* panels that lie side by side in the rows of multiply_rows */
+    KERNEL_AHEAD = 2,  /* regions that a product asks for */
 };
 
 /* A dropout mask as a kernel sees it: element i is kept when the i-th 32-bit number of the
@@ -73,7 +74,7 @@ struct kernel_product {
     int64_t ldc;
     const float *A, *B;
     int64_t a_depth, M, N, depth;
-    struct kernel_ahead ahead;
+    struct kernel_ahead ahead[KERNEL_AHEAD];
 };
 
 /* Matrix products from panels (Goto, van de Geijn 2008), in one precision. A lies in panels of

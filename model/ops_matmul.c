@@ -1,26 +1,26 @@
 #include <assert.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/trace.h"
 #include "model/context.h"
 
-/* Panels of A are shared, in the last cache. A thread takes columns of C: it packs the columns of
- * B for itself, a slice of the sum at a time, and multiplies the slice while it is in its own
- * cache. Where there are rows enough it packs and multiplies rows of its own: packing B for each
- * thread is cheaper than reading what another core has just written. So threads meet twice in a
- * product of usual size. */
+/* The smaller of A and B is packed once and shared, in the last cache, piece by piece by the thread
+ * that comes to a piece first. The larger goes by in chunks: a thread takes one, packs it for itself,
+ * a slice of the sum at a time, and multiplies the slice while it is in its own cache. What is packed
+ * next is asked for during the products before, so that threads wait neither for memory nor, but at
+ * the end, for each other. */
 enum {
-    SLICE = 768,           /* most layers of panels that are multiplied at once */
-    A_FLOATS = 1 << 21,    /* of panels of A, about */
-    A_ROWS = 3072,         /* most rows of them: a multiple of every tile_rows */
-    CHUNK_PANELS = 2,      /* of B, that a thread takes */
-    CHUNKS = 3,            /* a thread, at least, so that one that is held up is not waited for */
-    OWN_ROWS = 384,        /* of C a thread, from which they are its own */
-    PACK_PANELS = 8,       /* of A, that a thread packs at once */
-    SMALL = 1 << 16,       /* multiplications below which threads do not pay */
-    COLUMN_GRAIN = 64,     /* columns of a streamed product */
-    STREAM_GRAIN = 256,    /* rows of the table in a streamed product of dots */
+    SLICE = 768,             /* most layers of panels that are multiplied at once */
+    SHARED_FLOATS = 1 << 21, /* of panels that are shared, about */
+    SHARED_LINES = 3072,     /* most rows or columns of them */
+    ROW_PANELS = 8,          /* of A in a piece: with the next one's rows they fit the second cache */
+    COLUMN_PANELS = 2,       /* of B */
+    SMALL = 1 << 16,         /* multiplications below which threads do not pay */
+    COLUMN_GRAIN = 64,       /* columns of a streamed product */
+    STREAM_GRAIN = 256,      /* rows of the table in a streamed product of dots */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -35,133 +35,229 @@ static int64_t pieces(int64_t n, int64_t size)
 
 /* ---- one product over all threads -------------------------------------------------------- */
 
-/* Rows m0 .. m0+rows-1 of C, and of the sum the part from k0 to k1, in slices. */
+/* A or B as lines, the rows of the one and the columns of the other, each of K numbers; and those
+ * of them that take part, in pieces of whole panels. */
+struct factor {
+    const float *x;
+    int64_t ld;
+    int of_rows; /* A */
+    int across;  /* neighbours in memory are of different lines */
+    int tile;    /* lines of a panel */
+    int most;    /* panels of a piece */
+    int64_t begin, end, pieces;
+};
+
+enum state { UNPACKED, TAKEN, PACKED };
+
+/* The part of a product that is the sum from k0 to k1, in slices. */
 struct block {
     const struct kernel_products *p;
     const struct ops_matmul *s;
-    float *C;
-    const float *A, *B;
-    int64_t m0, rows, k0, k1, slice;
-    float *a_panels;
-    int64_t a_slice; /* floats of a slice of them */
-    float *chunks;   /* a chunk of B a thread */
     void (*column_sums)(float *, const float *, int64_t, int64_t, int64_t);
-    int64_t chunk_columns, chunk_floats;
-    int64_t slices, column_chunks;
-    int64_t part_rows; /* a thread's work: these of a chunk's columns */
+    float *C;
+    struct factor shared, chunks;
+    int64_t k0, k1, slice, slices;
+    float *panels;        /* of the shared factor, */
+    int64_t slice_floats; /* in each slice */
+    atomic_uchar *states; /* of its pieces, slice by slice */
+    float *own;           /* panels of a chunk, for each thread */
+    int64_t own_floats;
+    int threads;
 };
 
-/* The panels of some rows, in one slice. */
-static void pack_unit(void *ctx, int64_t unit, int thread)
+struct piece {
+    int64_t begin, lines;
+};
+
+static struct piece piece_at(const struct factor *f, int64_t i)
 {
-    (void)thread;
-    const struct block *b = ctx;
-    const struct ops_matmul *s = b->s;
-    int64_t height = PACK_PANELS * b->p->tile_rows, i = unit / b->slices * height;
-    int64_t slice = unit % b->slices, k = b->k0 + slice * b->slice, m = b->m0 + i;
-    int64_t depth = smaller(b->slice, b->k1 - k);
-    const float *from = s->a_transposed ? b->A + k * s->lda + m : b->A + m * s->lda + k;
-    b->p->pack_rows(b->a_panels + slice * b->a_slice + i * kernel_depth(b->p, depth), from, s->lda,
-                    s->a_transposed, smaller(height, b->rows - i), depth, 1);
+    int64_t panels = pieces(f->end - f->begin, f->tile);
+    int64_t begin = f->begin + panels * i / f->pieces * f->tile;
+    int64_t end = f->begin + panels * (i + 1) / f->pieces * f->tile;
+    return (struct piece){ begin, smaller(end, f->end) - begin };
 }
 
-/* What is packed for the chunk of columns at j and the slice at k. */
-static struct kernel_ahead columns_at(const struct block *b, int64_t j, int64_t k)
+static const float *source(const struct factor *f, int64_t line, int64_t k)
 {
-    const struct ops_matmul *s = b->s;
-    int64_t columns = smaller(b->chunk_columns, s->N - j), steps = smaller(b->slice, b->k1 - k);
-    if (s->b_transposed)
-        return (struct kernel_ahead){ b->B + j * s->ldb + k, columns, steps, s->ldb };
-    return (struct kernel_ahead){ b->B + k * s->ldb + j, steps, columns, s->ldb };
+    return f->across ? f->x + k * f->ld + line : f->x + line * f->ld + k;
 }
 
-/* What this thread will pack when it is done with slice k of chunk c: the next slice, or the first
- * of the next chunk. */
-static struct kernel_ahead after(const struct block *b, int64_t c, int64_t k)
+/* Steps of the slice at k. */
+static int64_t steps_at(const struct block *b, int64_t k)
 {
-    if (k + b->slice < b->k1)
-        return columns_at(b, c * b->chunk_columns, k + b->slice);
-    return columns_at(b, (c + 1) % b->column_chunks * b->chunk_columns, b->k0);
+    return smaller(b->slice, b->k1 - k);
 }
 
-static void multiply_unit(void *ctx, int64_t unit, int thread)
+/* Of the memory that will be packed for a piece in the slice at k, the part-th of so many parts. */
+static struct kernel_ahead ahead(const struct block *b, const struct factor *f, int64_t i, int64_t k,
+                                 int64_t part, int64_t parts)
 {
-    const struct block *b = ctx;
+    struct piece p = piece_at(f, i);
+    int64_t rows = f->across ? steps_at(b, k) : p.lines;
+    int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
+    return (struct kernel_ahead){
+        .at = f->across ? source(f, p.begin, k + begin) : source(f, p.begin + begin, k),
+        .rows = end - begin, .floats = f->across ? p.lines : steps_at(b, k), .ld = f->ld };
+}
+
+static void pack(const struct block *b, const struct factor *f, float *panels, struct piece p,
+                 int64_t k)
+{
     const struct ops_matmul *s = b->s;
-    int64_t c = unit % b->column_chunks, j = c * b->chunk_columns;
-    int64_t i = unit / b->column_chunks * b->part_rows;
-    int64_t rows = smaller(b->part_rows, b->rows - i), columns = smaller(b->chunk_columns, s->N - j);
-    int64_t corner = (b->m0 + i) * s->ldc + j;
-    float *chunk = b->chunks + thread * b->chunk_floats, *C = b->C + corner;
-    const float *a = b->a_panels;
-    for (int64_t k = b->k0; k < b->k1; k += b->slice, a += b->a_slice) {
-        const float *from = columns_at(b, j, k).at;
-        int64_t steps = smaller(b->slice, b->k1 - k), depth = kernel_depth(b->p, steps);
-        b->p->pack_columns(chunk, from, s->ldb, s->b_transposed, columns, steps);
-        if (s->sums && !b->m0 && !i)
-            b->column_sums(s->sums + j, from, s->ldb, steps, columns);
-        b->p->multiply(&(struct kernel_product){
-            .C = C, .base = k ? C : s->base ? s->base + corner : NULL,
-            .bias = k || !s->bias ? NULL : s->bias + j, .ldc = s->ldc, .A = a + i * depth,
-            .B = chunk, .a_depth = depth, .M = rows, .N = columns, .depth = depth,
-            .ahead = after(b, c, k) });
+    const float *from = source(f, p.begin, k);
+    int64_t steps = steps_at(b, k);
+    if (f->of_rows) {
+        b->p->pack_rows(panels, from, f->ld, f->across, p.lines, steps, 1);
+        return;
     }
+    b->p->pack_columns(panels, from, f->ld, !f->across, p.lines, steps);
+    if (s->sums && (f == &b->shared || !b->shared.begin)) /* chunks go by once a shared block */
+        b->column_sums(s->sums + p.begin, from, f->ld, steps, p.lines);
 }
 
-/* How many parts rows are cut into: one a thread where there is no more of B to pack than of A, or
- * what gives all threads work. */
-static int64_t parts_of_rows(const struct block *b, int threads)
+static atomic_uchar *state_at(const struct block *b, int64_t i, int64_t k)
 {
-    if (b->s->N <= b->rows && b->rows >= (int64_t)OWN_ROWS * threads)
-        return threads;
-    return pieces((int64_t)CHUNKS * threads, b->column_chunks);
+    return b->states + (k - b->k0) / b->slice * b->shared.pieces + i;
+}
+
+/* Where the panels of piece i of the shared factor lie in the slice at k. */
+static float *shared_panels(const struct block *b, struct piece p, int64_t k)
+{
+    return b->panels + (k - b->k0) / b->slice * b->slice_floats +
+           (p.begin - b->shared.begin) * kernel_depth(b->p, steps_at(b, k));
+}
+
+/* Who comes first packs them; who comes meanwhile waits. Slices of a piece are packed in their
+ * order. */
+static const float *packed(const struct block *b, int64_t i, struct piece p, int64_t k)
+{
+    float *panels = shared_panels(b, p, k);
+    atomic_uchar *state = state_at(b, i, k);
+    unsigned char found = UNPACKED;
+    if (atomic_load_explicit(state, memory_order_acquire) == PACKED)
+        return panels;
+    if (atomic_compare_exchange_strong(state, &found, TAKEN)) {
+        pack(b, &b->shared, panels, p, k);
+        atomic_store_explicit(state, PACKED, memory_order_release);
+    }
+    while (atomic_load_explicit(state, memory_order_acquire) != PACKED)
+        sched_yield();
+    return panels;
+}
+
+/* What will be read of piece i: its panels, which may be in another thread's cache, or what they are
+ * made of. */
+static struct kernel_ahead next_piece(const struct block *b, int64_t i, int64_t k)
+{
+    struct piece p = piece_at(&b->shared, i);
+    if (atomic_load_explicit(state_at(b, i, k), memory_order_relaxed) == UNPACKED)
+        return ahead(b, &b->shared, i, k, 0, 1);
+    return (struct kernel_ahead){ .at = shared_panels(b, p, k), .rows = 1,
+                                  .floats = pieces(p.lines, b->shared.tile) * b->shared.tile *
+                                            kernel_depth(b->p, steps_at(b, k)) };
+}
+
+/* A packed chunk meets piece i in the slice at k. */
+static void multiply_pieces(const struct block *b, const float *own, struct piece chunk, int64_t i,
+                            int64_t k, const struct kernel_ahead next[KERNEL_AHEAD])
+{
+    const struct ops_matmul *s = b->s;
+    int of_rows = b->shared.of_rows;
+    struct piece piece = piece_at(&b->shared, i);
+    struct piece rows = of_rows ? piece : chunk, columns = of_rows ? chunk : piece;
+    const float *panels = packed(b, i, piece, k);
+    int64_t corner = rows.begin * s->ldc + columns.begin, depth = kernel_depth(b->p, steps_at(b, k));
+    b->p->multiply(&(struct kernel_product){
+        .C = b->C + corner, .base = k ? b->C + corner : s->base ? s->base + corner : NULL,
+        .bias = k || !s->bias ? NULL : s->bias + columns.begin, .ldc = s->ldc,
+        .A = of_rows ? panels : own, .B = of_rows ? own : panels, .a_depth = depth,
+        .M = rows.lines, .N = columns.lines, .depth = depth, .ahead = { next[0], next[1] } });
+}
+
+/* Threads begin at different pieces, so that each packs some. The next chunk is asked for in as
+ * many parts as there are pieces. */
+static void multiply_chunk(void *ctx, int64_t c, int thread)
+{
+    const struct block *b = ctx;
+    float *own = b->own + thread * b->own_floats;
+    int64_t n = b->shared.pieces, first = thread * n / b->threads;
+    struct piece chunk = piece_at(&b->chunks, c);
+    for (int64_t k = b->k0; k < b->k1; k += b->slice) {
+        int last = k + b->slice >= b->k1;
+        pack(b, &b->chunks, own, chunk, k);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t now = (first + i) % n, then = (now + 1) % n;
+            struct kernel_ahead next[KERNEL_AHEAD] = { next_piece(b, then, k) };
+            if (!last || c + 1 < b->chunks.pieces)
+                next[1] = ahead(b, &b->chunks, c + last, last ? b->k0 : k + b->slice, i, n);
+            multiply_pieces(b, own, chunk, now, k, next);
+        }
+    }
 }
 
 static void multiply_block(struct ops *o, struct block *b, int threaded)
 {
-    int64_t parts = threaded ? parts_of_rows(b, o->threads) : 1;
-    b->slices = pieces(b->k1 - b->k0, b->slice);
-    b->part_rows = pieces(pieces(b->rows, parts), b->p->tile_rows) * b->p->tile_rows;
-    int64_t packs = pieces(b->rows, PACK_PANELS * b->p->tile_rows) * b->slices;
-    int64_t units = pieces(b->rows, b->part_rows) * b->column_chunks;
-    if (threaded) {
-        pool_each(o->pool, packs, pack_unit, b);
-        pool_each(o->pool, units, multiply_unit, b);
-        return;
-    }
-    for (int64_t i = 0; i < packs; i++)
-        pack_unit(b, i, 0);
-    for (int64_t i = 0; i < units; i++)
-        multiply_unit(b, i, 0);
+    memset(b->states, UNPACKED, (size_t)(b->slices * b->shared.pieces));
+    if (threaded)
+        pool_each(o->pool, b->chunks.pieces, multiply_chunk, b);
+    else
+        for (int64_t c = 0; c < b->chunks.pieces; c++)
+            multiply_chunk(b, c, 0);
 }
 
-/* The sum over K goes in equal slices, so that the last is not a sliver. */
+/* The lines begin..end-1 in as few pieces as will do, or a multiple of `even` of them. */
+static void cut(struct factor *f, int64_t begin, int64_t end, int64_t even)
+{
+    int64_t panels = pieces(end - begin, f->tile);
+    f->begin = begin;
+    f->end = end;
+    f->pieces = smaller(pieces(panels, f->most * even) * even, panels);
+}
+
+/* Lays out the panels: of slices, of the sum over K in equal ones, so that the last is not a sliver,
+ * and in each of so many lines of the shared factor. */
+static void lay_out(struct ops *o, struct block *b, int64_t lines)
+{
+    int64_t layers = kernel_depth(b->p, b->s->K), slices = pieces(layers, SLICE);
+    layers = pieces(layers, slices);
+    b->slice = layers * b->p->steps;
+    b->slice_floats = lines * layers;
+    int64_t fit = SHARED_FLOATS / b->slice_floats;
+    b->slices = smaller(slices, fit > 0 ? fit : 1);
+    b->own_floats = pieces(b->chunks.most * b->chunks.tile * layers, 16) * 16;
+    int64_t shared = pieces(b->slices * b->slice_floats, 16) * 16;
+    b->own = ops_panels(o, o->threads * b->own_floats + shared + b->slices * lines);
+    b->panels = b->own + o->threads * b->own_floats;
+    b->states = (atomic_uchar *)(b->panels + shared);
+}
+
 void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
                 const struct ops_matmul *shape)
 {
     TRACE_KERNEL(2.0 * shape->M * shape->N * shape->K,
                  4.0 * (shape->M * shape->K + shape->K * shape->N + shape->M * shape->N));
-    int64_t M = shape->M, K = shape->K;
-    assert(M > 0 && shape->N > 0 && K > 0);
-    int threaded = (double)M * (double)shape->N * (double)K >= SMALL;
-    struct block b = { .p = ops_products(o), .s = shape, .C = C, .A = A, .B = B,
-                       .column_sums = o->k->column_sums };
-    int64_t layers = kernel_depth(b.p, K), slices = pieces(layers, SLICE), tile = b.p->tile_rows;
-    layers = pieces(layers, slices);
-    b.slice = layers * b.p->steps;
-    b.a_slice = pieces(smaller(M, A_ROWS), tile) * tile * layers;
-    slices = smaller(slices, A_FLOATS / b.a_slice > 0 ? A_FLOATS / b.a_slice : 1);
-    b.chunk_columns = CHUNK_PANELS * b.p->tile_columns;
-    b.column_chunks = pieces(shape->N, b.chunk_columns);
-    b.chunk_floats = pieces(b.chunk_columns * layers, 16) * 16;
-    b.chunks = ops_panels(o, o->threads * b.chunk_floats + slices * b.a_slice);
-    b.a_panels = b.chunks + o->threads * b.chunk_floats;
-    for (b.m0 = 0; b.m0 < M; b.m0 += A_ROWS)
+    const struct kernel_products *p = ops_products(o);
+    const int64_t M = shape->M, N = shape->N, K = shape->K;
+    assert(M > 0 && N > 0 && K > 0);
+    int shares_a = M <= N;
+    struct factor a = { .x = A, .ld = shape->lda, .of_rows = 1, .across = shape->a_transposed,
+                        .tile = p->tile_rows, .most = ROW_PANELS };
+    struct factor c = { .x = B, .ld = shape->ldb, .across = !shape->b_transposed,
+                        .tile = p->tile_columns, .most = COLUMN_PANELS };
+    struct block b = { .p = p, .s = shape, .C = C, .column_sums = o->k->column_sums,
+                       .shared = shares_a ? a : c, .chunks = shares_a ? c : a,
+                       .threads = o->threads };
+    int64_t shared = shares_a ? M : N, tile = b.shared.tile;
+    int64_t lines = pieces(pieces(shared, pieces(shared, SHARED_LINES)), tile) * tile;
+    lay_out(o, &b, lines);
+    cut(&b.chunks, 0, shares_a ? N : M, o->threads);
+    for (int64_t begin = 0; begin < shared; begin += lines) {
+        cut(&b.shared, begin, smaller(begin + lines, shared), 1);
         for (b.k0 = 0; b.k0 < K; b.k0 = b.k1) {
-            b.rows = smaller(A_ROWS, M - b.m0);
-            b.k1 = smaller(b.k0 + slices * b.slice, K);
-            multiply_block(o, &b, threaded);
+            b.k1 = smaller(b.k0 + b.slices * b.slice, K);
+            multiply_block(o, &b, (double)M * (double)N * (double)K >= SMALL);
         }
+    }
 }
 
 /* ---- few rows: w is streamed ------------------------------------------------------------- */

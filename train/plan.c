@@ -337,7 +337,7 @@ static uint64_t kernel_bytes(const struct plan *p)
     int64_t N = p->engine.B * p->engine.T, rows = N < 1024 ? N : 1024;
     int64_t logits = rows * (c->vocabulary + 2 * c->width);
     int64_t inside = N * (larger(c->inner, 3 * c->width) + 3 * c->width);
-    int64_t panels = N * larger(smaller(c->vocabulary, 3072), smaller(c->inner, 3072));
+    int64_t panels = smaller(N, c->width) * larger(c->vocabulary, c->inner);
     panels = smaller(panels, 2 << 20) + (3 << 19); /* with the program */
     if (p->validation)
         inside = larger(inside, p->model.layer_cache(&p->model, p->engine.B, p->engine.T, NULL) +

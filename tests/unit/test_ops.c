@@ -204,6 +204,18 @@ Test(ops, matmul_bf16)
     in_contexts(OPS_BF16, matmul_in);
 }
 
+/* More lines of both factors, and a longer sum, than are packed at once. */
+Test(ops, matmul_blocks)
+{
+    struct ops *o = ops_new(3);
+    for (int precision = OPS_F32; precision <= OPS_BF16; precision++) {
+        ops_set_precision(o, precision);
+        matmul_of(o, 0, 0, FROM_ITSELF, 3100, 3080, 1);
+        matmul_of(o, 1, 0, FROM_BASE_AND_BIAS, 13, 17, 180001);
+    }
+    ops_free(o);
+}
+
 static void bf16_rounding_in(struct ops *o)
 {
     const struct {
