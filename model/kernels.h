@@ -138,13 +138,9 @@ struct kernels {
     /* One row; mean and rstd are set. */
     void (*layernorm_fwd)(float *y, float *mean, float *rstd, const float *x, const float *gain,
                           const float *bias, int64_t C, double epsilon);
-    /* One row: dx = base + gradient; base may be NULL or dx. */
-    void (*layernorm_bwd)(float *dx, const float *base, const float *dy, const float *x,
-                          const float *gain, float mean, float rstd, int64_t C);
-    /* Columns of [rows,ld] arrays: dgain and dbias [n] are added to. */
-    void (*layernorm_gains)(float *dgain, float *dbias, const float *dy, const float *x,
-                            const float *mean, const float *rstd, int64_t ld, int64_t rows,
-                            int64_t n);
+    /* One row: dx = base + gradient; base may be NULL or dx. dgain and dbias [C] are added to. */
+    void (*layernorm_bwd)(float *dx, float *dgain, float *dbias, const float *base, const float *dy,
+                          const float *x, const float *gain, float mean, float rstd, int64_t C);
     /* out[n] += sum of the rows of x[rows,ld]. */
     void (*column_sums)(float *out, const float *x, int64_t ld, int64_t rows, int64_t n);
 

@@ -11,6 +11,7 @@
 enum {
     GRAIN = 8192,         /* floats of an element-wise loop that are worth a thread */
     COLUMN_GRAIN = 64,    /* columns of a sum over rows: a multiple of a cache line */
+    NORM_BLOCK = 32,      /* rows of a layer norm whose gradients of gains are summed at once */
     SUM_BLOCK = 1 << 16,  /* floats of sum_squares that are summed at once */
 };
 
@@ -241,8 +242,9 @@ struct layernorm {
     float *y, *mean, *rstd;         /* forward */
     float *dx, *dgain, *dbias;      /* backward */
     const float *base, *dy, *m, *r; /* m, r: mean and rstd, read */
+    float *sums;                    /* of blocks of rows, by column */
     const float *x, *gain, *bias;
-    int64_t N, C;
+    int64_t N, C, blocks;
     double epsilon;
 };
 
@@ -270,23 +272,28 @@ void ops_layernorm_fwd(struct ops *o, float *y, float *mean, float *rstd, const 
     pool_for(o->pool, N, ops_row_grain(C), layernorm_fwd_rows, &l);
 }
 
-static void layernorm_gain_columns(void *ctx, int64_t begin, int64_t end, int thread)
+/* Gradients of gain and bias are summed by blocks of rows, whatever the number of threads, each into
+ * sums[block,2C], and these in order. */
+static void layernorm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     struct layernorm *l = ctx;
-    l->k->layernorm_gains(l->dgain + begin, l->dbias + begin, l->dy + begin, l->x + begin, l->m,
-                          l->r, l->C, l->N, end - begin);
+    const int64_t C = l->C;
+    memset(l->sums + 2 * C * begin, 0, (size_t)(2 * C * (end - begin)) * sizeof *l->sums);
+    for (int64_t n = begin * NORM_BLOCK; n < end * NORM_BLOCK && n < l->N; n++) {
+        float *sums = l->sums + n / NORM_BLOCK * 2 * C;
+        l->k->layernorm_bwd(l->dx + n * C, sums, sums + C, l->base ? l->base + n * C : NULL,
+                            l->dy + n * C, l->x + n * C, l->gain, l->m[n], l->r[n], C);
+    }
 }
 
-static void layernorm_bwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void layernorm_sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     struct layernorm *l = ctx;
-    for (int64_t n = begin; n < end; n++) {
-        const float *base = l->base ? l->base + n * l->C : NULL;
-        l->k->layernorm_bwd(l->dx + n * l->C, base, l->dy + n * l->C, l->x + n * l->C, l->gain,
-                            l->m[n], l->r[n], l->C);
-    }
+    const float *sums = l->sums + begin;
+    l->k->column_sums(l->dgain + begin, sums, 2 * l->C, l->blocks, end - begin);
+    l->k->column_sums(l->dbias + begin, sums + l->C, 2 * l->C, l->blocks, end - begin);
 }
 
 void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, const float *base,
@@ -296,8 +303,10 @@ void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, con
     TRACE_KERNEL(0, 16.0 * N * C);
     struct layernorm l = { .k = o->k, .dx = dx, .dgain = dgain, .dbias = dbias, .base = base,
                            .dy = dy, .x = x, .gain = gain, .m = mean, .r = rstd, .N = N, .C = C };
-    pool_for(o->pool, C, COLUMN_GRAIN, layernorm_gain_columns, &l);
-    pool_for(o->pool, N, ops_row_grain(C), layernorm_bwd_rows, &l);
+    l.blocks = (N + NORM_BLOCK - 1) / NORM_BLOCK;
+    l.sums = ops_work(o, l.blocks * 2 * C);
+    pool_for(o->pool, l.blocks, 1, layernorm_bwd_blocks, &l);
+    pool_for(o->pool, C, COLUMN_GRAIN, layernorm_sum_columns, &l);
 }
 
 /* ---- embedding --------------------------------------------------------------------------- */
