@@ -75,6 +75,15 @@ void buf_addc(struct buf *b, int c)
     b->data[b->len] = '\0';
 }
 
+void buf_addu(struct buf *b, uint64_t n)
+{
+    char digits[20], *p = digits + sizeof digits;
+    do
+        *--p = (char)('0' + n % 10);
+    while (n /= 10);
+    buf_add(b, p, (size_t)(digits + sizeof digits - p));
+}
+
 void buf_addf(struct buf *b, const char *format, ...)
 {
     va_list args, again;

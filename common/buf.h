@@ -12,6 +12,7 @@
 #define TEXTMILL_BUF_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf {
     char *data;
@@ -33,6 +34,7 @@ void buf_truncate(struct buf *b, size_t len);       /* len <= b->len */
 void buf_add(struct buf *b, const void *bytes, size_t n);
 void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, int c);
+void buf_addu(struct buf *b, uint64_t n);           /* in decimal */
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_add_utf8(struct buf *b, unsigned code_point);
 

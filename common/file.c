@@ -14,7 +14,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-enum { CHUNK = 256 * 1024, PIPE_BYTES = 1 << 20 };
+enum { CHUNK = 256 * 1024, PIPE_BYTES = 1 << 20, SYNC_BYTES = 8 << 20 };
 
 static int is_std(const char *path)
 {
@@ -320,10 +320,20 @@ int output_open(struct output *out, const char *path)
     return 0;
 }
 
+/* Has the disk take what was written, so that the fsync at the end finds little to wait for. */
+static void begin_sync(struct output *out, size_t written)
+{
+    out->unsynced += written;
+    if (!out->temp || out->lazy || out->unsynced < SYNC_BYTES)
+        return;
+    out->unsynced = 0;
+    sync_file_range(out->fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* a hint: fsync tells what goes wrong */
+}
+
 static int write_all(struct output *out, const char *bytes, size_t n)
 {
-    while (n) {
-        ssize_t w = write(out->fd, bytes, n);
+    for (size_t left = n; left;) {
+        ssize_t w = write(out->fd, bytes, left);
         if (w < 0 && errno == EINTR)
             continue;
         if (w < 0) {
@@ -331,8 +341,9 @@ static int write_all(struct output *out, const char *bytes, size_t n)
             return err_set("cannot write '%s': %s", out->path, strerror(errno));
         }
         bytes += w;
-        n -= (size_t)w;
+        left -= (size_t)w;
     }
+    begin_sync(out, n);
     return 0;
 }
 

@@ -83,6 +83,7 @@ struct output {
     char *data;
     size_t len;
     uint64_t offset; /* bytes given to output_write so far */
+    size_t unsynced; /* written since the disk was last told to take it */
     int failed;
     int lazy; /* set by the caller: no fsync at the close, since a whole tree is synced later */
 };

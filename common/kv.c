@@ -40,6 +40,12 @@ void kv_addf(struct kv *kv, const char *key, const char *format, ...)
     kv_add(kv, key, value);
 }
 
+void kv_add_all(struct kv *kv, const struct kv *more)
+{
+    for (size_t i = 0; i < more->count; i++)
+        kv_add(kv, more->pairs[i].key, more->pairs[i].value);
+}
+
 const char *kv_get(const struct kv *kv, const char *key)
 {
     for (size_t i = 0; i < kv->count; i++)

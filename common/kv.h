@@ -27,6 +27,7 @@ void kv_release(struct kv *kv);
 void kv_add(struct kv *kv, const char *key, const char *value);
 void kv_addf(struct kv *kv, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+void kv_add_all(struct kv *kv, const struct kv *more);
 
 const char *kv_get(const struct kv *kv, const char *key);              /* the first, or NULL */
 int kv_get_u64(const struct kv *kv, const char *key, uint64_t *value); /* -1: absent or no number */

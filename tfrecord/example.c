@@ -3,6 +3,10 @@
 #include <assert.h>
 #include <string.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #include "common/err.h"
 #include "tfrecord/le.h"
 
@@ -114,7 +118,7 @@ static inline unsigned char *put_short_pair(unsigned char *p, uint64_t a, uint64
     return p - n;
 }
 
-static unsigned char *put_ints(unsigned char *p, const int64_t *values, size_t n)
+static unsigned char *put_few(unsigned char *p, const int64_t *values, size_t n)
 {
     while (n >= 2) {
         uint64_t a = (uint64_t)values[n - 2], b = (uint64_t)values[n - 1];
@@ -125,6 +129,57 @@ static unsigned char *put_ints(unsigned char *p, const int64_t *values, size_t n
         n -= 2;
     }
     return n ? put_varint(p, (uint64_t)values[0]) : p;
+}
+
+/* BLOCK numbers below 2^21 at once, where the processor can; NULL when one is greater. */
+enum { BLOCK = 16 };
+static unsigned char *(*put_block)(unsigned char *p, const int64_t *values);
+
+#ifdef __x86_64__
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt")))
+
+/* Each is spread over the four bytes of a lane, whose first always counts and whose others do where
+ * they are not zero: the byte before one that counts has its top bit set. */
+AVX512 static unsigned char *put_block_avx512(unsigned char *p, const int64_t *values)
+{
+    __m512i low = _mm512_loadu_si512(values), high = _mm512_loadu_si512(values + 8);
+    if (_mm512_test_epi64_mask(_mm512_or_si512(low, high), _mm512_set1_epi64(-(1 << SHORT_BITS))))
+        return NULL;
+    __m512i v = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(low)),
+                                   _mm512_cvtepi64_epi32(high), 1);
+    __m512i x = _mm512_or_si512(
+        _mm512_and_si512(v, _mm512_set1_epi32(0x7F)),
+        _mm512_or_si512(
+            _mm512_and_si512(_mm512_slli_epi32(v, 1), _mm512_set1_epi32(0x7F00)),
+            _mm512_and_si512(_mm512_slli_epi32(v, 2), _mm512_set1_epi32(0x7F0000))));
+    __mmask16 two = _mm512_test_epi32_mask(v, _mm512_set1_epi32(~0x7F));
+    __mmask16 three = _mm512_test_epi32_mask(v, _mm512_set1_epi32(~0x3FFF));
+    x = _mm512_mask_or_epi32(x, two, x, _mm512_set1_epi32(0x80));
+    x = _mm512_mask_or_epi32(x, three, x, _mm512_set1_epi32(0x8000));
+    __mmask64 keep = _mm512_test_epi8_mask(_mm512_or_si512(x, _mm512_set1_epi32(1)),
+                                           _mm512_set1_epi8(-1));
+    int n = __builtin_popcountll(keep);
+    _mm512_mask_storeu_epi8(p - n, ~0ull >> (64 - n), _mm512_maskz_compress_epi8(keep, x));
+    return p - n;
+}
+
+__attribute__((constructor)) static void prepare(void)
+{
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw"))
+        put_block = put_block_avx512;
+}
+#endif
+
+static unsigned char *put_ints(unsigned char *p, const int64_t *values, size_t n)
+{
+    while (n) {
+        size_t block = n < BLOCK ? n : BLOCK;
+        n -= block;
+        unsigned char *at = put_block && block == BLOCK ? put_block(p, values + n) : NULL;
+        p = at ? at : put_few(p, values + n, block);
+    }
+    return p;
 }
 
 /* The tag and length of a field whose value begins at `p` and ends at `end`. */

@@ -87,7 +87,10 @@ void index_path(struct buf *out, const char *path)
 
 void index_line(struct buf *out, uint64_t offset, uint64_t bytes)
 {
-    buf_addf(out, "%llu %llu\n", (ull)offset, (ull)bytes);
+    buf_addu(out, offset);
+    buf_addc(out, ' ');
+    buf_addu(out, bytes);
+    buf_addc(out, '\n');
 }
 
 int index_write(const struct record_index *index, uint64_t bytes, const char *to)

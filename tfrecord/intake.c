@@ -1,12 +1,9 @@
 #include "tfrecord/intake.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
-#include "common/mem.h"
-#include "tfrecord/crc32c.h"
 
 static int read_end_of_text(struct intake *s)
 {
@@ -38,7 +35,6 @@ void intake_close(struct intake *s)
 {
     stream_reader_release(&s->stream);
     input_close(&s->in);
-    free(s->ids);
     *s = (struct intake){ 0 };
 }
 
@@ -64,15 +60,12 @@ int intake_next(struct intake *s)
             n--;
         if (!n)
             continue;
-        mem_grow(s->ids, s->cap, n + 1);
-        memcpy(s->ids, d->ids, n * sizeof *s->ids);
+        s->ids = d->ids;
         s->count = n;
         s->sentence_ends = d->sentence_ends;
         s->sentences = d->sentences;
         s->documents++;
         s->tokens += n;
-        s->ids[n] = (uint32_t)n; /* in the room for one more */
-        s->crc = crc32c(s->crc, s->ids, (n + 1) * sizeof *s->ids);
         return 1;
     }
 }

@@ -16,12 +16,11 @@ struct intake {
     struct input in;
     struct stream_reader stream;
     int64_t end_of_text; /* -1: the vocabulary has none */
-    uint32_t *ids;       /* of the document; there is room for one more */
-    size_t count, cap;
+    uint32_t *ids; /* of the document, the stream's; there is room for one more */
+    size_t count;
     const uint32_t *sentence_ends; /* as they came: they may lie beyond `count` */
     size_t sentences;
     uint64_t documents, tokens; /* given out so far */
-    uint32_t crc;               /* CRC32C of those: lengths and ids, 4 bytes each */
 };
 
 int intake_open(struct intake *s, const char *path); /* "-" is stdin */

@@ -1,6 +1,5 @@
 #include "tfrecord/record_shard.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "common/err.h"
@@ -93,13 +92,6 @@ int record_shard_open(struct record_shard *s, const struct shard_set *set, uint3
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-uint64_t record_shard_skip(struct record_shard *s)
-{
-    assert(!s->compared);
-    s->compared = s->kept_bytes;
-    return s->kept_records;
-}
-
 static int other_records(const struct record_shard *s)
 {
     return err_set("%s: the record at byte %llu is not this run's: other documents or options "
@@ -107,40 +99,44 @@ static int other_records(const struct record_shard *s)
                    s->data.name, (unsigned long long)s->compared);
 }
 
-static int compare(struct record_shard *s)
+static int compare(struct record_shard *s, const void *frame, size_t n)
 {
     uint64_t left = s->kept_bytes - s->compared;
-    if (s->frame.len > left ||
-        memcmp(s->old.records.data + s->compared, s->frame.data, s->frame.len) != 0)
+    if (n > left || memcmp(s->old.records.data + s->compared, frame, n) != 0)
         return other_records(s);
-    s->compared += s->frame.len;
+    s->compared += n;
     return 0;
 }
 
-static int put_plain(struct record_shard *s)
+static int put_plain(struct record_shard *s, const void *frame, size_t n)
 {
-    if (put_line(s, s->data.bytes, s->frame.len) < 0)
+    if (put_line(s, s->data.bytes, n) < 0)
         return -1;
-    return shard_write(&s->data, s->frame.data, s->frame.len);
+    return shard_write(&s->data, frame, n);
 }
 
-static int put_packed(struct record_shard *s)
+static int put_packed(struct record_shard *s, const void *frame, size_t n)
 {
     buf_clear(&s->packed);
-    compress_add(s->compress, s->frame.data, s->frame.len, &s->packed);
+    compress_add(s->compress, frame, n, &s->packed);
     return s->packed.len ? shard_write(&s->data, s->packed.data, s->packed.len) : 0;
+}
+
+int record_shard_put_frame(struct record_shard *s, const void *frame, size_t n)
+{
+    if (s->compared < s->kept_bytes)
+        return compare(s, frame, n);
+    if (s->whole)
+        return other_records(s);
+    s->data.records++;
+    return s->compress ? put_packed(s, frame, n) : put_plain(s, frame, n);
 }
 
 int record_shard_put(struct record_shard *s, const void *message, size_t n)
 {
     buf_clear(&s->frame);
     record_frame(&s->frame, message, n);
-    if (s->compared < s->kept_bytes)
-        return compare(s);
-    if (s->whole)
-        return other_records(s);
-    s->data.records++;
-    return s->compress ? put_packed(s) : put_plain(s);
+    return record_shard_put_frame(s, s->frame.data, s->frame.len);
 }
 
 /* ---- closing ------------------------------------------------------------------------------ */

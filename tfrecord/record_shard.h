@@ -38,11 +38,10 @@ struct record_shard {
  * are kept, or it is made anew. */
 int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number);
 
-/* Puts the next record. Where one is kept it must be the same: -1 if it is not. */
+/* Puts the next record, or its frame (record.h). Where one is kept it must be the same: -1 if it is
+ * not. */
 int record_shard_put(struct record_shard *s, const void *message, size_t n);
-
-/* Takes the kept records as they are: how many need not be put again. Before the first put. */
-uint64_t record_shard_skip(struct record_shard *s);
+int record_shard_put_frame(struct record_shard *s, const void *frame, size_t n);
 
 int record_shard_close(struct record_shard *s); /* publishes both within the folder */
 void record_shard_release(struct record_shard *s);

@@ -8,7 +8,6 @@
 #include "common/file.h"
 #include "common/kv.h"
 #include "tfrecord/compress.h"
-#include "tfrecord/corpus.h"
 #include "tfrecord/manifest.h"
 #include "tfrecord/stage.h"
 
@@ -18,37 +17,6 @@ static void describe_compression(enum compression compression, struct kv *m)
         kv_add(m, "compression", compress_name(compression));
 }
 
-/* What a run is to make: what the manifest will say and is known, how many shards, and for a stream
- * that was read already its checksum. */
-static int plan(struct stage *stage, const char *folder, const struct kv *m, uint32_t shards,
-                const char *stream)
-{
-    struct kv all = KV_INIT;
-    for (size_t i = 0; i < m->count; i++)
-        kv_add(&all, m->pairs[i].key, m->pairs[i].value);
-    kv_addf(&all, "shards", "%u", shards);
-    if (stream)
-        kv_add(&all, "stream", stream);
-    int result = stage_plan(stage, folder, &all);
-    kv_release(&all);
-    return result;
-}
-
-/* ---- layout gpt --------------------------------------------------------------------------- */
-
-static void describe_windows(const struct windows *w, const struct corpus_part *p, struct kv *m)
-{
-    kv_addf(m, "sequence_length", "%u", w->sequence_length);
-    kv_addf(m, "stride", "%" PRIu64, w->stride);
-    kv_add(m, "remainder", w->pad ? "pad" : "drop");
-    kv_add(m, "shuffle", w->keep_order ? "false" : "true");
-    kv_addf(m, "seed", "%" PRIu64, w->seed);
-    describe_compression(w->compression, m);
-    kv_addf(m, "documents", "%zu", p->count);
-    kv_addf(m, "tokens", "%" PRIu64, p->tokens);
-    kv_addf(m, "records", "%" PRIu64, windows_count(w, p));
-}
-
 /* The writing of a set in its work folder. */
 struct work {
     const struct shard_folder *f;
@@ -56,90 +24,83 @@ struct work {
     struct stage stage;
 };
 
-/* Writes a part's shards and manifest into the work folder, or the folder `folder` in it. */
-static int write_part(struct work *k, const struct windows *w, const struct corpus_part *p,
-                      const char *folder, const char *name)
+/* What a run is to make in a folder: what the manifest will say and is known, and how many shards. */
+static int plan(struct work *k, const char *folder, const struct kv *recipe, uint32_t shards)
 {
     struct kv m = KV_INIT;
-    struct buf dir = BUF_INIT, path = BUF_INIT, stream = BUF_INIT;
-    file_join(&dir, k->stage.work, folder);
-    file_join(&path, dir.data, "manifest");
-    buf_addf(&stream, "%08" PRIx32, k->s->crc);
-    kv_add(&m, "textmill", "shards 1");
-    kv_add(&m, "layout", "gpt");
-    kv_add(&m, "part", name);
-    if (k->f->validation > 0)
-        kv_addf(&m, "validation", "%g", k->f->validation);
-    describe_windows(w, p, &m);
+    kv_add_all(&m, recipe);
     intake_describe(k->s, &m);
-    int result = file_mkdirs(dir.data);
-    if (!result)
-        result = plan(&k->stage, folder, &m, w->shards, stream.data);
-    k->f->watch.begin("records", windows_count(w, p));
-    if (!result)
-        result = windows_write(w, p, dir.data, &m);
-    k->f->watch.end();
-    intake_provenance(k->s, &m, k->f->provenance);
-    if (!result)
-        result = manifest_write(&m, path.data);
+    kv_addf(&m, "shards", "%u", shards);
+    int result = stage_plan(&k->stage, folder, &m);
     kv_release(&m);
-    buf_release(&dir);
-    buf_release(&path);
-    buf_release(&stream);
     return result;
 }
 
-static int too_small(const struct intake *s, const struct windows *w, const char *part)
+/* Ends a manifest that says how data was made and how much there is, and writes it. */
+static int write_manifest(struct work *k, const char *folder, struct kv *m, const struct kv *files)
 {
-    return err_set("%s: %" PRIu64 " documents with %" PRIu64 " tokens are too few%s: no record of "
-                   "%u tokens and a label",
-                   s->in.path, s->documents, s->tokens, part, w->sequence_length);
-}
-
-static int read_corpus(struct work *k, struct corpus *c)
-{
-    struct intake *s = k->s;
-    int result;
-    k->f->watch.begin("documents", 0);
-    while ((result = intake_next(s)) > 0) {
-        s->ids[s->count] = (uint32_t)s->end_of_text;
-        if (corpus_add(c, s->ids, s->count + 1) < 0)
-            return -1;
-        k->f->watch.to(s->documents);
-    }
-    k->f->watch.end();
-    return result < 0 ? -1 : corpus_map(c);
-}
-
-/* Reads all documents, deals them out and writes both parts into the work folder. */
-static int write_parts(struct work *k, const struct windows *w, struct corpus *c, uint64_t *records)
-{
-    struct corpus_part held, rest;
-    double share = k->f->validation;
-    if (read_corpus(k, c) < 0)
-        return -1;
-    uint64_t least = share > 0 ? (uint64_t)w->sequence_length + 1 : 0;
-    corpus_split(c, w->seed, share, least, w->keep_order, &held, &rest);
-    if (!windows_count(w, &rest))
-        return too_small(k->s, w, share > 0 ? " for two parts" : "");
-    if (share > 0 && !windows_count(w, &held))
-        return too_small(k->s, w, " for validation");
-    *records = windows_count(w, &rest) + (share > 0 ? windows_count(w, &held) : 0);
-    if (share > 0 && write_part(k, w, &held, "validation", "validation") < 0)
-        return -1;
-    return write_part(k, w, &rest, "", share > 0 ? "train" : "all");
-}
-
-static int write_gpt(struct work *k, const struct windows *w, uint64_t *records)
-{
-    struct corpus c = { .bytes = BUF_INIT };
-    struct buf path = BUF_INIT;
-    file_join(&path, k->stage.work, "tokens");
-    int result = corpus_open(&c, path.data, k->s->stream.width);
-    if (!result)
-        result = write_parts(k, w, &c, records);
-    corpus_release(&c);
+    struct buf dir = BUF_INIT, path = BUF_INIT;
+    file_join(&dir, k->stage.work, folder);
+    file_join(&path, dir.data, "manifest");
+    intake_describe(k->s, m);
+    kv_add_all(m, files);
+    intake_provenance(k->s, m, k->f->provenance);
+    int result = manifest_write(m, path.data);
+    buf_release(&dir);
     buf_release(&path);
+    return result;
+}
+
+/* ---- layout gpt --------------------------------------------------------------------------- */
+
+static void describe_windows(const struct windows *w, const char *part, struct kv *m)
+{
+    kv_add(m, "textmill", "shards 1");
+    kv_add(m, "layout", "gpt");
+    kv_add(m, "part", part);
+    if (w->validation > 0)
+        kv_addf(m, "validation", "%g", w->validation);
+    kv_addf(m, "sequence_length", "%u", w->sequence_length);
+    kv_addf(m, "stride", "%" PRIu64, w->stride);
+    kv_add(m, "remainder", w->pad ? "pad" : "drop");
+    kv_add(m, "shuffle", w->keep_order ? "false" : "true");
+    kv_addf(m, "group", "%" PRIu64, w->group);
+    kv_addf(m, "seed", "%" PRIu64, w->seed);
+    describe_compression(w->compression, m);
+}
+
+static int write_windows(struct work *k, const struct windows *w, uint64_t *records)
+{
+    static const char *const folders[WINDOWS_PARTS] = { "", "validation" };
+    const char *const names[WINDOWS_PARTS] = { w->validation > 0 ? "train" : "all", "validation" };
+    struct windows_part parts[WINDOWS_PARTS] = { { .files = KV_INIT }, { .files = KV_INIT } };
+    struct kv recipes[WINDOWS_PARTS] = { KV_INIT, KV_INIT };
+    struct buf dirs[WINDOWS_PARTS] = { BUF_INIT, BUF_INIT };
+    int count = w->validation > 0 ? 2 : 1, result = 0;
+    for (int i = 0; i < count && !result; i++) {
+        file_join(&dirs[i], k->stage.work, folders[i]);
+        parts[i].dir = dirs[i].data;
+        describe_windows(w, names[i], &recipes[i]);
+        result = file_mkdirs(parts[i].dir);
+        if (!result)
+            result = plan(k, folders[i], &recipes[i], w->shards);
+    }
+    k->f->watch.begin("records", 0);
+    if (!result)
+        result = windows_write(w, k->s, parts);
+    k->f->watch.end();
+    for (int i = count; i-- > 0 && !result;) { /* the whole set's last */
+        kv_addf(&recipes[i], "documents", "%" PRIu64, parts[i].documents);
+        kv_addf(&recipes[i], "tokens", "%" PRIu64, parts[i].tokens);
+        kv_addf(&recipes[i], "records", "%" PRIu64, parts[i].records);
+        *records += parts[i].records;
+        result = write_manifest(k, folders[i], &recipes[i], &parts[i].files);
+    }
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        kv_release(&parts[i].files);
+        kv_release(&recipes[i]);
+        buf_release(&dirs[i]);
+    }
     return result;
 }
 
@@ -172,38 +133,21 @@ static void describe_instances(const struct bert_shards *b, struct kv *m)
     }
 }
 
-static int plan_bert(struct work *k, const struct bert_shards *b)
-{
-    struct kv m = KV_INIT;
-    describe_recipe(b, &m);
-    intake_describe(k->s, &m);
-    int result = plan(&k->stage, "", &m, b->shards, NULL);
-    kv_release(&m);
-    return result;
-}
-
 static int write_bert(struct work *k, struct bert_shards *b)
 {
     struct kv m = KV_INIT, files = KV_INIT;
-    struct buf path = BUF_INIT;
-    file_join(&path, k->stage.work, "manifest");
-    int result = plan_bert(k, b);
+    describe_recipe(b, &m);
+    int result = plan(k, "", &m, b->shards);
     k->f->watch.begin("records", 0);
     if (!result)
         result = bert_shards_write(b, k->s, k->stage.work, &files);
     k->f->watch.end();
     if (!result) {
-        describe_recipe(b, &m);
         describe_instances(b, &m);
-        intake_describe(k->s, &m);
-        for (size_t i = 0; i < files.count; i++)
-            kv_add(&m, files.pairs[i].key, files.pairs[i].value);
-        intake_provenance(k->s, &m, k->f->provenance);
-        result = manifest_write(&m, path.data);
+        result = write_manifest(k, "", &m, &files);
     }
     kv_release(&m);
     kv_release(&files);
-    buf_release(&path);
     return result;
 }
 
@@ -234,14 +178,14 @@ static int check_folder(const struct shard_folder *f, const char *dir)
 
 /* The old data set goes, then the new one appears: the validation part, and last the manifest
  * of the folder itself. */
-static int publish(struct work *k, const char *held)
+static int publish(struct work *k, const char *held, int two)
 {
     struct stage *stage = &k->stage;
     if (stage_forget(stage->dir, "manifest") < 0 || stage_forget(held, "manifest") < 0)
         return -1;
     if (file_is_dir(held))
         rmdir(held); /* if nothing of the user's is in it */
-    if (k->f->validation > 0 && stage_publish(stage, "validation", "manifest") < 0)
+    if (two && stage_publish(stage, "validation", "manifest") < 0)
         return -1;
     if (stage_publish(stage, "", "manifest") == 0)
         return 0;
@@ -267,9 +211,9 @@ static int write_folder(const struct shard_folder *f, struct intake *s, const st
     if (!result)
         result = check_folder(f, held.data);
     if (!result)
-        result = b ? write_bert(&k, b) : write_gpt(&k, w, records);
+        result = b ? write_bert(&k, b) : write_windows(&k, w, records);
     if (!result)
-        result = publish(&k, held.data);
+        result = publish(&k, held.data, w && w->validation > 0);
     stage_close(&k.stage, result < 0);
     buf_release(&held);
     return result;

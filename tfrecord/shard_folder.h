@@ -17,10 +17,9 @@
 #include "tfrecord/intake.h"
 #include "tfrecord/windows.h"
 
-/* Told how far it is: `unit`, of `total` (0: not known). */
+/* Told when the writing of records begins and ends; how far it is the layouts tell. */
 struct shard_watch {
     void (*begin)(const char *unit, uint64_t total);
-    void (*to)(uint64_t done);
     void (*end)(void);
 };
 
@@ -28,7 +27,6 @@ struct shard_folder {
     const char *dir;
     int force;              /* replace a finished set */
     int resume;             /* go on with an interrupted run */
-    double validation;      /* gpt: the share to hold out; 0: none */
     const char *provenance; /* of this program, for the manifest */
     struct shard_watch watch;
 };

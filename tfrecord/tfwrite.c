@@ -53,9 +53,8 @@ static struct shard_folder make_folder(void)
         .dir = output,
         .force = force,
         .resume = resume,
-        .validation = validation,
         .provenance = tool_provenance(),
-        .watch = { progress_begin, progress_to, progress_end },
+        .watch = { progress_begin, progress_end },
     };
 }
 
@@ -67,6 +66,8 @@ static int run_gpt(struct intake *s)
         .stride = (uint64_t)(stride ? stride : sequence_length),
         .pad = remainder_kind == REMAINDER_PAD,
         .keep_order = !shuffle,
+        .group = (uint64_t)group,
+        .validation = validation,
         .end_of_text = s->end_of_text,
         .seed = seed_or(1234),
         .shards = (uint32_t)shards,
@@ -249,7 +250,7 @@ static const struct {
     { "short-sequence-probability", FOR_BERT },
     { "duplication-factor", FOR_BERT },
     { "whole-word-masking", FOR_BERT },
-    { "group", FOR_BERT },
+    { "group", FOR_GPT | FOR_BERT },
     { "append-eod", FOR_MEGATRON },
 };
 
@@ -438,6 +439,8 @@ static const struct opt write_options[] = {
     { 0, "compression", OPT_CHOICE, &compression, "none|gzip|zlib|zstd", "of each shard as a whole",
       0, 0 },
     { 0, "seed", OPT_INT, &seed, "N", "of all random choices; -1: gpt 1234, bert 1984", -1, 9e15 },
+    { 0, "group", OPT_INT, &group, "N",
+      "documents to shuffle at a time; 0: all, gpt: a million tokens", 0, 4e9 },
     { .help = "Layout gpt:" },
     { 0, "stride", OPT_INT, &stride, "N", "from one record to the next; 0: sequence length", 0,
       1e15 },
@@ -454,7 +457,6 @@ static const struct opt write_options[] = {
     { 0, "duplication-factor", OPT_INT, &duplication, "N", "passes over the documents", 1, 1000 },
     { 0, "whole-word-masking", OPT_TEXT, &whole_words, "FILE", "mask whole words; FILE: vocab.txt",
       0, 0 },
-    { 0, "group", OPT_INT, &group, "N", "documents to mix and shuffle at a time; 0: all", 0, 4e9 },
     { .help = "Layout megatron:" },
     { 0, "append-eod", OPT_FLAG, &append_eod, NULL, "end documents with end-of-text", 0, 0 },
     { 0 },

@@ -1,6 +1,8 @@
 #include "tfrecord/windows.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/err.h"
 #include "common/mem.h"
@@ -8,167 +10,394 @@
 #include "common/rng.h"
 #include "tfrecord/example.h"
 #include "tfrecord/manifest.h"
+#include "tfrecord/record.h"
 #include "tfrecord/record_shard.h"
 
-enum { KEY_WINDOWS = 2 }; /* names this shuffle among those of one seed */
-enum { GROUP = 64 };      /* windows that are looked up together */
+enum { KEY_DOCUMENTS = 1, KEY_WINDOWS = 2 }; /* name the shuffles of one seed */
 
-uint64_t windows_count(const struct windows *w, const struct corpus_part *p)
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t whole_windows(const struct windows *w, uint64_t tokens)
 {
     uint64_t length = (uint64_t)w->sequence_length + 1;
-    uint64_t whole = p->tokens < length ? 0 : (p->tokens - length) / w->stride + 1;
+    return tokens < length ? 0 : (tokens - length) / w->stride + 1;
+}
+
+uint64_t windows_count(const struct windows *w, uint64_t tokens)
+{
+    uint64_t length = (uint64_t)w->sequence_length + 1, whole = whole_windows(w, tokens);
     uint64_t covered = whole ? (whole - 1) * w->stride + length : 0;
     /* A piece needs a token to read and one to predict, and the latter must be a new one. */
-    int piece = p->tokens > covered && p->tokens > whole * w->stride + 1;
+    int piece = tokens > covered && tokens > whole * w->stride + 1;
     return whole + (w->pad && piece);
 }
 
-/* The writing of one part, shared by its threads. */
-struct job {
-    const struct windows *w;
-    const struct corpus_part *part;
-    struct shard_set set;
-    uint64_t *order; /* NULL: as they are */
-    uint64_t count;
-    struct shard *done; /* [shards] */
-    char **errors;      /* [shards]; NULL where all went well */
-    uint64_t written;   /* by all threads */
+/* The documents of a group as they came, end-of-text after each. */
+struct documents {
+    uint32_t *ids;
+    size_t tokens, ids_cap;
+    size_t *ends;
+    size_t count, ends_cap;
+    uint64_t *order;
+    size_t order_cap;
 };
 
-/* A thread's working memory for one shard. */
-struct bench {
-    struct record_shard shard;
-    int64_t *ids;
+/* What a part gets of a group: tokens from position `at` of the part on, and the windows that they
+ * complete. */
+struct piece {
+    uint64_t at, first, windows;
+    uint32_t *ids;
+    size_t count, cap;
+    uint64_t documents, tokens; /* that are new */
+
+    uint64_t *order; /* of the windows */
+    size_t order_cap;
+    struct buf frames; /* their records */
+    size_t *ends;      /* [windows], of each frame */
+    size_t ends_cap;
+};
+
+struct group {
+    uint64_t number;
+    struct piece pieces[WINDOWS_PARTS];
+    int64_t *ids; /* of a window */
     struct buf message;
 };
 
-/* The window that begins at a token, in `document`. */
-static void cut(const struct job *j, uint64_t at, size_t document, int64_t *ids)
+/* A part's shards: they are opened when it has its first records. */
+struct part {
+    struct windows_part *result;
+    struct shard_set set;
+    struct record_shard *shards; /* NULL: none yet */
+};
+
+struct job {
+    const struct windows *w;
+    struct intake *s;
+    struct documents documents;
+    uint64_t groups, tokens, held; /* so far */
+    const struct group *before;    /* the group that was read last */
+    int ended;                     /* the stream */
+    struct part parts[WINDOWS_PARTS];
+    struct pool *pool; /* to compress with; NULL: not needed */
+};
+
+/* ---- reading: documents are dealt out ------------------------------------------------------- */
+
+static void add_document(struct documents *d, const struct intake *s)
 {
-    uint64_t left = j->part->tokens - at;
-    size_t length = (size_t)j->w->sequence_length + 1, n = left < length ? (size_t)left : length;
-    corpus_read(j->part, document, at, n, ids);
-    for (; n < length; n++)
-        ids[n] = j->w->end_of_text;
+    mem_grow(d->ids, d->ids_cap, d->tokens + s->count + 1);
+    mem_grow(d->ends, d->ends_cap, d->count + 1);
+    memcpy(d->ids + d->tokens, s->ids, s->count * sizeof *s->ids);
+    d->tokens += s->count;
+    d->ids[d->tokens++] = (uint32_t)s->end_of_text;
+    d->ends[d->count++] = d->tokens;
 }
 
-static int put_window(const struct job *j, struct bench *b, uint64_t at, size_t document)
+static size_t begin_of(const struct documents *d, uint64_t i)
 {
-    size_t length = (size_t)j->w->sequence_length + 1;
-    struct feature feature = { "input_ids", FEATURE_INTS, b->ids, length };
-    cut(j, at, document, b->ids);
-    buf_clear(&b->message);
-    example_encode(&b->message, &feature, 1);
-    return record_shard_put(&b->shard, b->message.data, b->message.len);
+    return i ? d->ends[i - 1] : 0;
 }
 
-/* Some windows, [begin, begin + n) in the order of the shards. */
-static int put_group(const struct job *j, struct bench *b, uint64_t begin, size_t n)
+/* Begins with what the group before left: tokens that the windows to come still want. */
+static void begin_piece(struct piece *p, const struct piece *before, uint64_t stride)
 {
-    uint64_t at[GROUP];
-    size_t documents[GROUP];
-    for (size_t i = 0; i < n; i++)
-        at[i] = (j->order ? j->order[begin + i] : begin + i) * j->w->stride;
-    corpus_find(j->part, at, n, documents);
-    for (size_t i = 0; i < n; i++)
-        if (put_window(j, b, at[i], documents[i]) < 0)
-            return -1;
-    return 0;
+    uint64_t end = before->at + before->count;
+    p->first = before->first + before->windows;
+    p->at = smaller(p->first * stride, end);
+    p->count = (size_t)(end - p->at);
+    p->documents = p->tokens = 0;
+    mem_grow(p->ids, p->cap, p->count);
+    if (p->count)
+        memcpy(p->ids, before->ids + (p->at - before->at), p->count * sizeof *p->ids);
 }
 
-static int put_windows(struct job *j, struct bench *b, uint64_t begin, uint64_t end, int thread)
+static void take_document(struct piece *p, const struct documents *d, uint64_t i)
 {
-    uint64_t kept = record_shard_skip(&b->shard);
-    if (kept > end - begin)
-        return err_set("%s: has %llu records of an interrupted run, and should have %llu",
-                       b->shard.data.name, (unsigned long long)kept,
-                       (unsigned long long)(end - begin));
-    begin += kept;
-    for (size_t n; begin < end; begin += n) {
-        n = end - begin < GROUP ? (size_t)(end - begin) : GROUP;
-        if (put_group(j, b, begin, n) < 0)
-            return -1;
-        uint64_t written = __atomic_add_fetch(&j->written, n, __ATOMIC_RELAXED);
-        if (!thread && j->w->written)
-            j->w->written(written);
-    }
-    return 0;
+    size_t begin = begin_of(d, i), n = d->ends[i] - begin;
+    mem_grow(p->ids, p->cap, p->count + n);
+    memcpy(p->ids + p->count, d->ids + begin, n * sizeof *p->ids);
+    p->count += n;
+    p->tokens += n;
+    p->documents++;
 }
 
-static int open_bench(const struct job *j, struct bench *b, uint32_t shard)
+static int by_number(const void *a, const void *b)
 {
-    b->message = (struct buf)BUF_INIT;
-    b->ids = mem_zalloc((size_t)j->w->sequence_length + 1, sizeof *b->ids);
-    return record_shard_open(&b->shard, &j->set, shard);
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
 }
 
-static void release_bench(struct bench *b)
+static void shuffle(const struct windows *w, uint64_t what, uint64_t group, uint64_t *order, uint64_t n)
 {
-    record_shard_release(&b->shard);
-    buf_release(&b->message);
-    free(b->ids);
-}
-
-static void write_shard(void *ctx, int64_t shard, int thread)
-{
-    struct job *j = ctx;
-    struct bench b;
-    uint64_t n = j->count, shards = j->set.count;
-    uint64_t begin = n / shards * (uint64_t)shard, rest = n % shards;
-    begin += (uint64_t)shard < rest ? (uint64_t)shard : rest;
-    uint64_t end = begin + n / shards + ((uint64_t)shard < rest);
-    if (open_bench(j, &b, (uint32_t)shard) < 0 || put_windows(j, &b, begin, end, thread) < 0 ||
-        record_shard_close(&b.shard) < 0) {
-        j->errors[shard] = mem_strdup(err_get());
-    } else {
-        j->done[shard] = b.shard.data;
-        b.shard.data.name = NULL;
-    }
-    release_bench(&b);
-}
-
-static uint64_t *make_order(const struct windows *w, uint64_t count)
-{
-    if (w->keep_order)
-        return NULL;
-    uint64_t *order = mem_zalloc(count, sizeof *order);
-    struct rng r = { rng_key(rng_key(0, w->seed), KEY_WINDOWS), 0 };
-    for (uint64_t i = 0; i < count; i++)
+    struct rng r = { rng_key(rng_key(rng_key(0, w->seed), what), group), 0 };
+    for (uint64_t i = 0; i < n; i++)
         order[i] = i;
-    rng_shuffle(&r, order, count);
-    return order;
+    rng_shuffle(&r, order, n);
 }
 
-/* Lists the shards in the manifest, or takes the first error. */
-static int gather(struct job *j, struct kv *manifest)
+/* How many of the documents, shuffled, are held out: until there are enough of those so far. */
+static uint64_t hold_out(struct job *j)
+{
+    const struct documents *d = &j->documents;
+    double share = j->w->validation;
+    uint64_t n = 0, want = (uint64_t)(share * (double)j->tokens);
+    if (share > 0 && want <= j->w->sequence_length)
+        want = (uint64_t)j->w->sequence_length + 1;
+    for (; n < d->count && j->held < want; n++)
+        j->held += d->ends[d->order[n]] - begin_of(d, d->order[n]);
+    return n;
+}
+
+/* Deals the documents out. Without a shuffle the choice is the same, and each part in order. */
+static void deal(struct job *j, struct group *g)
+{
+    struct documents *d = &j->documents;
+    mem_grow(d->order, d->order_cap, d->count);
+    shuffle(j->w, KEY_DOCUMENTS, g->number, d->order, d->count);
+    uint64_t held = hold_out(j);
+    if (j->w->keep_order) {
+        qsort(d->order, held, sizeof *d->order, by_number);
+        qsort(d->order + held, d->count - held, sizeof *d->order, by_number);
+    }
+    for (uint64_t i = 0; i < d->count; i++)
+        take_document(&g->pieces[i < held ? WINDOWS_HELD : WINDOWS_TRAIN], d, d->order[i]);
+}
+
+/* The first group has records for all shards, and some to spare for the part that is held out. */
+static int enough(const struct job *j)
+{
+    const struct documents *d = &j->documents;
+    if (!j->groups && whole_windows(j->w, d->tokens) < 2 * (uint64_t)j->w->shards)
+        return 0;
+    return j->w->group ? d->count >= j->w->group : d->tokens >= WINDOWS_GROUP;
+}
+
+static int read_documents(struct job *j)
+{
+    struct documents *d = &j->documents;
+    int more = 1;
+    d->tokens = d->count = 0;
+    while (!enough(j) && (more = intake_next(j->s)) > 0)
+        add_document(d, j->s);
+    j->tokens += d->tokens;
+    j->ended = !more;
+    return more < 0 ? -1 : 0;
+}
+
+static int read_group(void *ctx, void *item)
+{
+    static const struct piece nothing;
+    struct job *j = ctx;
+    struct group *g = item;
+    if (j->ended)
+        return 0;
+    if (read_documents(j) < 0)
+        return -1;
+    g->number = j->groups++;
+    for (int i = 0; i < WINDOWS_PARTS; i++)
+        begin_piece(&g->pieces[i], j->before ? &j->before->pieces[i] : &nothing, j->w->stride);
+    deal(j, g);
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        struct piece *p = &g->pieces[i];
+        uint64_t tokens = p->at + p->count;
+        p->windows = (j->ended ? windows_count(j->w, tokens) : whole_windows(j->w, tokens)) - p->first;
+    }
+    j->before = g;
+    return 1;
+}
+
+/* ---- working: windows become records -------------------------------------------------------- */
+
+/* Fills g->ids with the window that begins at a place of the piece. */
+static void cut(const struct windows *w, struct group *g, const struct piece *p, uint64_t at)
+{
+    size_t length = (size_t)w->sequence_length + 1, n = (size_t)smaller(length, p->count - at);
+    for (size_t i = 0; i < n; i++)
+        g->ids[i] = p->ids[at + i];
+    for (size_t i = n; i < length; i++)
+        g->ids[i] = w->end_of_text;
+}
+
+static void make_records(const struct windows *w, struct group *g, struct piece *p, uint64_t key)
+{
+    struct feature feature = { "input_ids", FEATURE_INTS, g->ids, (size_t)w->sequence_length + 1 };
+    mem_grow(p->order, p->order_cap, p->windows);
+    mem_grow(p->ends, p->ends_cap, p->windows);
+    buf_clear(&p->frames);
+    if (!w->keep_order)
+        shuffle(w, key, g->number, p->order, p->windows);
+    for (uint64_t i = 0; i < p->windows; i++) {
+        uint64_t window = p->first + (w->keep_order ? i : p->order[i]);
+        cut(w, g, p, window * w->stride - p->at);
+        buf_clear(&g->message);
+        example_encode(&g->message, &feature, 1);
+        record_frame(&p->frames, g->message.data, g->message.len);
+        p->ends[i] = p->frames.len;
+    }
+}
+
+static int make_group(void *ctx, void *item)
+{
+    const struct job *j = ctx;
+    struct group *g = item;
+    if (!g->ids)
+        g->ids = mem_zalloc((size_t)j->w->sequence_length + 1, sizeof *g->ids);
+    for (int i = 0; i < WINDOWS_PARTS; i++)
+        make_records(j->w, g, &g->pieces[i], KEY_WINDOWS + (uint64_t)i);
+    return 0;
+}
+
+/* ---- writing: records are dealt out ----------------------------------------------------------- */
+
+static int open_shards(struct part *part, const struct windows *w, uint64_t records)
 {
     int result = 0;
-    for (uint32_t i = 0; i < j->set.count; i++) {
-        if (j->errors[i] && !result)
-            result = err_set("%s", j->errors[i]);
+    part->set = (struct shard_set) { part->result->dir, (uint32_t)smaller(records, w->shards),
+                                     w->compression, w->resume };
+    part->shards = mem_zalloc(part->set.count, sizeof *part->shards);
+    for (uint32_t i = 0; i < part->set.count && !result; i++)
+        result = record_shard_open(&part->shards[i], &part->set, i);
+    return result;
+}
+
+/* The records of a piece on their way to the shards of a part. */
+struct delivery {
+    const struct part *part;
+    const struct piece *piece;
+    char **errors; /* [shards]; NULL where all went well */
+};
+
+static void put_records(void *ctx, int64_t shard, int thread)
+{
+    (void)thread;
+    const struct delivery *d = ctx;
+    const struct piece *p = d->piece;
+    uint64_t count = d->part->set.count, done = d->part->result->records % count;
+    for (uint64_t i = ((uint64_t)shard + count - done) % count; i < p->windows; i += count) {
+        size_t begin = i ? p->ends[i - 1] : 0;
+        if (record_shard_put_frame(&d->part->shards[shard], p->frames.data + begin, p->ends[i] - begin) < 0) {
+            d->errors[shard] = mem_strdup(err_get());
+            return;
+        }
+    }
+}
+
+static int deliver(struct job *j, struct part *part, const struct piece *p)
+{
+    if (!part->shards && open_shards(part, j->w, p->windows) < 0)
+        return -1;
+    uint32_t shards = part->set.count;
+    struct delivery d = { part, p, mem_zalloc(shards, sizeof *d.errors) };
+    if (j->pool)
+        pool_each(j->pool, shards, put_records, &d);
+    for (uint32_t i = 0; i < shards && !j->pool; i++)
+        put_records(&d, i, 0);
+    int result = 0;
+    for (uint32_t i = 0; i < shards; i++) {
+        if (d.errors[i] && !result)
+            result = err_set("%s", d.errors[i]);
+        free(d.errors[i]);
+    }
+    free(d.errors);
+    part->result->records += p->windows;
+    return result;
+}
+
+static int write_group(void *ctx, void *item)
+{
+    struct job *j = ctx;
+    const struct group *g = item;
+    uint64_t records = 0;
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        struct windows_part *result = j->parts[i].result;
+        const struct piece *p = &g->pieces[i];
+        result->documents += p->documents;
+        result->tokens += p->tokens;
+        if (p->windows && deliver(j, &j->parts[i], p) < 0)
+            return -1;
+        records += result->records;
+    }
+    if (j->w->written)
+        j->w->written(records);
+    return 0;
+}
+
+/* ---- the run ---------------------------------------------------------------------------------- */
+
+static int run_groups(struct job *j)
+{
+    int n = j->w->threads + 1;
+    struct group *groups = mem_zalloc((size_t)n, sizeof *groups);
+    void **items = mem_zalloc((size_t)n, sizeof *items);
+    for (int i = 0; i < n; i++) {
+        items[i] = &groups[i];
+        groups[i].message = (struct buf)BUF_INIT;
+        for (int k = 0; k < WINDOWS_PARTS; k++)
+            groups[i].pieces[k].frames = (struct buf)BUF_INIT;
+    }
+    struct pipeline p = { read_group, make_group, write_group, j, items, n };
+    int result = pipeline_run(&p, j->w->threads);
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < WINDOWS_PARTS; k++) {
+            free(groups[i].pieces[k].ids);
+            free(groups[i].pieces[k].order);
+            free(groups[i].pieces[k].ends);
+            buf_release(&groups[i].pieces[k].frames);
+        }
+        free(groups[i].ids);
+        buf_release(&groups[i].message);
+    }
+    free(groups);
+    free(items);
+    return result;
+}
+
+static int close_part(const struct job *j, struct part *part, const char *what)
+{
+    int result = 0;
+    if (!part->shards)
+        return err_set("%s: %" PRIu64 " documents with %" PRIu64 " tokens are too few%s: no record of "
+                       "%u tokens and a label",
+                       j->s->in.path, j->s->documents, j->s->tokens, what, j->w->sequence_length);
+    for (uint32_t i = 0; i < part->set.count && !result; i++) {
+        result = record_shard_close(&part->shards[i]);
         if (!result)
-            manifest_add_shard(manifest, &j->done[i]);
-        free(j->done[i].name);
-        free(j->errors[i]);
+            manifest_add_shard(&part->result->files, &part->shards[i].data);
     }
     return result;
 }
 
-int windows_write(const struct windows *w, const struct corpus_part *p, const char *dir,
-                  struct kv *manifest)
+static void release(struct job *j)
 {
-    struct job j = { .w = w, .part = p, .count = windows_count(w, p) };
-    uint32_t shards = j.count < w->shards ? (uint32_t)j.count : w->shards;
-    j.set = (struct shard_set) { dir, shards, w->compression, w->resume };
-    j.order = make_order(w, j.count);
-    j.done = mem_zalloc(shards, sizeof *j.done);
-    j.errors = mem_zalloc(shards, sizeof *j.errors);
-    struct pool *pool = pool_new(w->threads);
-    pool_each(pool, shards, write_shard, &j);
-    pool_free(pool);
-    int result = gather(&j, manifest);
-    free(j.order);
-    free(j.done);
-    free(j.errors);
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        for (uint32_t k = 0; k < j->parts[i].set.count; k++)
+            record_shard_release(&j->parts[i].shards[k]);
+        free(j->parts[i].shards);
+    }
+    free(j->documents.ids);
+    free(j->documents.ends);
+    free(j->documents.order);
+    if (j->pool)
+        pool_free(j->pool);
+}
+
+int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts)
+{
+    struct job j = { .w = w, .s = s };
+    int two = w->validation > 0;
+    for (int i = 0; i < WINDOWS_PARTS; i++)
+        j.parts[i].result = &parts[i];
+    if (w->compression != COMPRESS_NONE)
+        j.pool = pool_new(w->threads);
+    int result = run_groups(&j);
+    if (!result)
+        result = close_part(&j, &j.parts[WINDOWS_TRAIN], two ? " for two parts" : "");
+    if (!result && two)
+        result = close_part(&j, &j.parts[WINDOWS_HELD], " for validation");
+    release(&j);
     return result;
 }

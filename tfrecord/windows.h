@@ -1,11 +1,16 @@
 /*
- * windows.h - the gpt layout: a part of a corpus cut into records of equal length.
+ * windows.h - the gpt layout: a stream of documents cut into records of equal length, as it comes.
  *
- * With sequence length N and stride S, window i is tokens [i*S, i*S + N + 1): N to read and, one
- * to the right, N to predict. Windows are shuffled by the seed and dealt out over the shards in
- * ranges whose sizes differ by at most one; each becomes a tf.Example with the feature
- * input_ids. A last piece shorter than N + 1 that holds labels which no window has is dropped,
- * or filled up with end-of-text.
+ * Documents stand end to end, one end-of-text after each. With sequence length N and stride S,
+ * window i is tokens [i*S, i*S + N + 1): N to read and, one to the right, N to predict. A last
+ * piece shorter than N + 1 that holds labels which no window has is dropped, or filled up with
+ * end-of-text. A window becomes a tf.Example with the feature input_ids; record i goes to shard i
+ * modulo the number of shards.
+ *
+ * Documents are taken in groups. Of each the seed chooses those that are held out, and shuffles
+ * the others and then the windows that they complete, which may begin with tokens of the group
+ * before. So memory does not grow with the stream, and records are written while it still comes.
+ * Threads take a group each; the bytes do not depend on them.
  */
 #ifndef TEXTMILL_WINDOWS_H
 #define TEXTMILL_WINDOWS_H
@@ -14,29 +19,41 @@
 
 #include "common/kv.h"
 #include "tfrecord/compress.h"
-#include "tfrecord/corpus.h"
+#include "tfrecord/intake.h"
+
+enum { WINDOWS_GROUP = 1 << 20 }; /* tokens: a few megabytes, which stay in the processor's cache */
 
 struct windows {
     uint32_t sequence_length; /* N */
     uint64_t stride;          /* S */
     int pad;                  /* fill up the last piece */
     int keep_order;           /* no shuffle */
+    uint64_t group;           /* documents; 0: those of WINDOWS_GROUP tokens */
+    double validation;        /* at least this share of the tokens is held out, and a record; 0: none */
     int64_t end_of_text;
     uint64_t seed;
     uint32_t shards; /* at most; each has at least one record */
     enum compression compression;
-    int resume; /* go on with shards that are in the folder: those of the same windows */
+    int resume; /* go on with shards that are in the folders: what is there is held to this run */
     int threads;
-    void (*written)(uint64_t records); /* told now and then, by the calling thread */
+    void (*written)(uint64_t records); /* told now and then, by one thread at a time */
 };
 
-/* Records that a part gives. */
-uint64_t windows_count(const struct windows *w, const struct corpus_part *p);
+/* What is made of the documents: those to train with, and those that are held out. */
+enum { WINDOWS_TRAIN, WINDOWS_HELD, WINDOWS_PARTS };
+
+struct windows_part {
+    const char *dir; /* exists */
+    uint64_t documents, tokens, records; /* the result: end-of-text counts */
+    struct kv files;                     /* lines of the shards, for the manifest */
+};
+
+/* Records that so many tokens give. */
+uint64_t windows_count(const struct windows *w, uint64_t tokens);
 
 /* Writes data-00000-of-0000N.tfrecord and so on, an index beside each that is not compressed, into
- * `dir`, and adds the shards to the manifest. Holds 8 bytes a window. The bytes do not depend on
- * `threads`. */
-int windows_write(const struct windows *w, const struct corpus_part *p, const char *dir,
-                  struct kv *manifest);
+ * the folders of the parts. Holds about 12 bytes a token of a group, for each thread and two more.
+ * -1 also when a part has no record. */
+int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts);
 
 #endif

@@ -147,8 +147,7 @@ static int write_manifest(struct sink *s, const struct kv *more)
     kv_addf(&kv, "files", "%" PRIu64, s->files);
     kv_addf(&kv, "documents", "%" PRIu64, s->documents);
     kv_addf(&kv, "bytes", "%" PRIu64, s->bytes);
-    for (size_t i = 0; i < more->count; i++)
-        kv_add(&kv, more->pairs[i].key, more->pairs[i].value);
+    kv_add_all(&kv, more);
     struct buf text = BUF_INIT, path = BUF_INIT;
     kv_print(&kv, &text);
     file_join(&path, s->temp, MANIFEST);

@@ -52,11 +52,14 @@ one() { encode 1 /dev/null "${files[@]}"; }
 two() { encode 2 /dev/null "${files[@]}"; }
 halves() { encode 1 /dev/null "${files[@]:2}" & encode 1 /dev/null "${files[@]:2}"; wait; }
 pipe() { cat "${files[@]}" | encode 1 /dev/null; }
-tfwrite_behind() { encode 1 - "${files[@]}" | tfwrite -q --force -o shards; }
+tfwrite_behind() { encode 1 - "${files[@]}" | tfwrite -q -o shards; }
 decode() { tokenize decode -q --vocab "$gpt2" -o /dev/null stream; }
 encode 2 stream "${files[@]}"
 for ((r = 0; r < rounds; r++)); do
-    for what in one two halves pipe tfwrite_behind decode; do { time $what; } 2>>"time-$what"; done
+    for what in one two halves pipe tfwrite_behind decode; do
+        rm -rf shards
+        { time $what; } 2>>"time-$what"
+    done
     for threads in '' 1 2; do encode_peer tiktoken english $threads >>"tiktoken-$threads"; done
 done
 row() { # what, how it was done, the peer, its MB/s

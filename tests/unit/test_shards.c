@@ -1,4 +1,4 @@
-/* From documents to files: corpus, windows, manifest, stage. */
+/* From documents to files: windows, manifest, stage. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,9 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "tfrecord/corpus.h"
+#include "common/stream.h"
 #include "tfrecord/dataset.h"
+#include "tfrecord/intake.h"
 #include "tfrecord/manifest.h"
 #include "tfrecord/stage.h"
 #include "tfrecord/windows.h"
@@ -49,104 +50,45 @@ static int there(const char *name)
     return file_exists(in_dir(name));
 }
 
-TestSuite(corpus, .init = setup, .fini = teardown);
 TestSuite(windows, .init = setup, .fini = teardown);
 TestSuite(manifest, .init = setup, .fini = teardown);
 TestSuite(stage, .init = setup, .fini = teardown);
 
+enum { LENGTH = 9, END = 99, DOCUMENTS = 20, TOKENS = 230 };
+
 /* Document d has d + 1 tokens, all of them d. */
-static void fill(struct corpus *c, uint32_t documents, int width)
+static void put_stream(const char *name)
 {
-    uint32_t ids[256];
-    cr_assert_eq(corpus_open(c, in_dir("spill"), width), 0);
-    for (uint32_t d = 0; d < documents; d++) {
+    struct output out;
+    struct stream_writer writer = { 0 };
+    struct kv header = KV_INIT;
+    uint32_t ids[DOCUMENTS];
+    kv_add(&header, "textmill", "tokens 1");
+    kv_add(&header, "dtype", "u16");
+    kv_add(&header, "vocabulary", "100");
+    kv_add(&header, "checksum", "00000000deadbeef");
+    kv_addf(&header, "end_of_text", "%d", END);
+    cr_assert_eq(output_open(&out, in_dir(name)), 0);
+    cr_assert_eq(stream_begin(&writer, &out, &header), 0, "%s", err_get());
+    for (uint32_t d = 0; d < DOCUMENTS; d++) {
         for (uint32_t i = 0; i <= d; i++)
             ids[i] = d;
-        cr_assert_eq(corpus_add(c, ids, d + 1), 0);
+        cr_assert_eq(stream_write(&writer, ids, d + 1, NULL, 0), 0);
     }
-    cr_assert_eq(corpus_map(c), 0);
+    cr_assert_eq(stream_end(&writer), 0);
+    cr_assert_eq(output_close(&out), 0);
+    stream_writer_release(&writer);
+    kv_release(&header);
 }
 
-/* Reads the part in two ways and marks the documents seen. */
-static void check_part(const struct corpus_part *p, int *seen)
+/* The stream as the layout has it: documents end to end, end-of-text after each. */
+static void join(uint32_t *ids)
 {
-    int64_t *whole = calloc(p->tokens + 1, sizeof *whole), one;
-    enum { TOGETHER = 7 };
-    corpus_read(p, 0, 0, p->tokens, whole);
-    for (uint64_t i = 0; i < p->tokens; i += TOGETHER) {
-        uint64_t at[TOGETHER], n = p->tokens - i < TOGETHER ? p->tokens - i : TOGETHER;
-        size_t documents[TOGETHER];
-        for (uint64_t k = 0; k < n; k++)
-            at[k] = i + n - 1 - k;
-        corpus_find(p, at, n, documents);
-        for (uint64_t k = 0; k < n; k++) {
-            corpus_read(p, documents[k], at[k], 1, &one);
-            cr_assert_eq(one, whole[at[k]]);
-        }
+    for (uint32_t d = 0; d < DOCUMENTS; d++) {
+        for (uint32_t i = 0; i <= d; i++)
+            *ids++ = d;
+        *ids++ = END;
     }
-    for (uint64_t i = 0; i < p->tokens; i += (uint64_t)whole[i] + 1) {
-        seen[whole[i]]++;
-        for (int64_t k = 0; k <= whole[i]; k++)
-            cr_assert_eq(whole[i + (uint64_t)k], whole[i], "documents stay whole");
-    }
-    free(whole);
-}
-
-Test(corpus, split_deals_out_each_document_once)
-{
-    for (int width = 2; width <= 4; width += 2) {
-        struct corpus c;
-        struct corpus_part a, b;
-        int seen[100] = { 0 };
-        fill(&c, 100, width);
-        cr_expect_not(there("spill"));
-        corpus_split(&c, 5, 0.1, 0, 0, &a, &b);
-        cr_expect_eq(a.tokens + b.tokens, 5050);
-        cr_expect(a.tokens >= 505 && a.tokens < 505 + 100);
-        check_part(&a, seen);
-        check_part(&b, seen);
-        for (int d = 0; d < 100; d++)
-            cr_expect_eq(seen[d], 1);
-        corpus_release(&c);
-    }
-}
-
-Test(corpus, order_can_be_kept_without_changing_the_choice)
-{
-    struct corpus c, k;
-    struct corpus_part a, b, ka, kb;
-    int seen[100] = { 0 };
-    fill(&c, 100, 2);
-    fill(&k, 100, 2);
-    corpus_split(&c, 5, 0.2, 0, 0, &a, &b);
-    corpus_split(&k, 5, 0.2, 0, 1, &ka, &kb);
-    cr_expect(a.count == ka.count && a.tokens == ka.tokens);
-    check_part(&a, seen);
-    check_part(&kb, seen);
-    for (int d = 0; d < 100; d++)
-        cr_expect_eq(seen[d], 1);
-    for (size_t i = 1; i < kb.count; i++)
-        cr_expect_lt(kb.documents[i - 1].start, kb.documents[i].start);
-    size_t descents = 0;
-    for (size_t i = 1; i < b.count; i++)
-        descents += b.documents[i - 1].start > b.documents[i].start;
-    cr_expect_gt(descents, 10, "a shuffle that does not shuffle");
-    corpus_release(&c);
-    corpus_release(&k);
-}
-
-Test(corpus, least_makes_room_for_a_record)
-{
-    struct corpus c;
-    struct corpus_part a, b;
-    fill(&c, 100, 2);
-    corpus_split(&c, 1, 1e-9, 300, 0, &a, &b);
-    cr_expect(a.tokens >= 300 && a.tokens < 400);
-    corpus_release(&c);
-    fill(&c, 100, 2);
-    corpus_split(&c, 1, 0, 0, 0, &a, &b);
-    cr_expect(a.tokens == 0 && a.count == 0 && b.tokens == 5050);
-    corpus_release(&c);
 }
 
 /* How many windows there are, by trying. */
@@ -167,8 +109,7 @@ Test(windows, count)
             for (uint64_t tokens = 0; tokens < 40; tokens++)
                 for (int pad = 0; pad < 2; pad++) {
                     struct windows w = { .sequence_length = length, .stride = stride, .pad = pad };
-                    struct corpus_part p = { .tokens = tokens };
-                    cr_assert_eq(windows_count(&w, &p), count_slowly(&w, tokens),
+                    cr_assert_eq(windows_count(&w, tokens), count_slowly(&w, tokens),
                                  "length %u stride %d tokens %d pad %d", length, (int)stride,
                                  (int)tokens, pad);
                 }
@@ -176,152 +117,210 @@ Test(windows, count)
 
 static struct windows small(void)
 {
-    return (struct windows){ .sequence_length = 8, .stride = 8, .keep_order = 1, .shards = 3,
-                             .end_of_text = 99, .seed = 1, .threads = 1 };
+    return (struct windows){ .sequence_length = LENGTH - 1, .stride = LENGTH - 1, .keep_order = 1,
+                             .shards = 3, .end_of_text = END, .seed = 1, .threads = 1 };
 }
 
-/* Writes documents 0..19 (210 tokens) and opens what was written. */
-static struct dataset *written(const struct windows *w, const char *name)
+/* What was written: records in the order that they were dealt out in. */
+struct records {
+    uint64_t count;
+    uint32_t (*ids)[LENGTH];
+    struct windows_part part;
+};
+
+static void read_records(struct records *r, const struct windows *w)
 {
-    struct corpus c;
-    struct corpus_part none, all;
+    struct buf path = BUF_INIT;
     struct kv m = KV_INIT;
-    const char *folder = strdup(in_dir(name));
-    fill(&c, 20, 2);
-    corpus_split(&c, w->seed, 0, 0, w->keep_order, &none, &all);
-    cr_assert_eq(file_mkdirs(folder), 0);
     kv_add(&m, "textmill", "shards 1");
     kv_add(&m, "vocabulary", "100");
-    kv_add(&m, "checksum", "00000000deadbeef");
-    kv_addf(&m, "records", "%d", (int)windows_count(w, &all));
-    cr_assert_eq(windows_write(w, &all, folder, &m), 0, "%s", err_get());
-    struct buf path = BUF_INIT;
-    file_join(&path, folder, "manifest");
+    kv_addf(&m, "records", "%d", (int)r->part.records);
+    kv_add_all(&m, &r->part.files);
+    file_join(&path, r->part.dir, "manifest");
     cr_assert_eq(manifest_write(&m, path.data), 0);
-    struct dataset *d = dataset_open(&folder, 1, w->sequence_length + 1);
+    struct dataset *d = dataset_open(&r->part.dir, 1, LENGTH);
     cr_assert(d, "%s", err_get());
-    cr_expect_eq(dataset_vocabulary(d), 100);
-    cr_expect_eq(dataset_checksum(d), 0xdeadbeefu);
+    r->count = dataset_count(d);
+    cr_assert_eq(r->count, r->part.records);
+    r->ids = calloc(r->count, sizeof *r->ids);
+    uint64_t shards = r->count < w->shards ? r->count : w->shards, i = 0;
+    for (uint64_t shard = 0; shard < shards; shard++)
+        for (uint64_t at = shard; at < r->count; at += shards)
+            cr_assert_eq(dataset_read(d, i++, r->ids[at]), 0, "%s", err_get());
+    dataset_close(d);
     kv_release(&m);
     buf_release(&path);
-    corpus_release(&c);
-    free((char *)folder);
-    return d;
 }
 
+static void make(struct records *r, const struct windows *w)
+{
+    static const char *const names[WINDOWS_PARTS] = { "train", "held" };
+    struct windows_part parts[WINDOWS_PARTS] = { { .files = KV_INIT }, { .files = KV_INIT } };
+    struct intake s;
+    put_stream("tokens");
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        parts[i].dir = strdup(in_dir(names[i]));
+        cr_assert_eq(file_remove_tree(parts[i].dir), 0);
+        cr_assert_eq(file_mkdirs(parts[i].dir), 0);
+    }
+    cr_assert_eq(intake_open(&s, in_dir("tokens")), 0, "%s", err_get());
+    cr_assert_eq(windows_write(w, &s, parts), 0, "%s", err_get());
+    intake_close(&s);
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        r[i] = (struct records){ .part = parts[i] };
+        if (parts[i].records)
+            read_records(&r[i], w);
+    }
+}
+
+static void release(struct records *r)
+{
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        kv_release(&r[i].part.files);
+        free((char *)r[i].part.dir);
+        free(r[i].ids);
+    }
+}
+
+/* In order, windows are cut from the documents end to end, however they come: with other strides,
+ * across groups, on several threads. */
 Test(windows, in_order_they_are_the_documents_end_to_end)
 {
-    struct windows w = small();
-    struct dataset *d = written(&w, "out");
-    uint32_t ids[9], joined[210], at = 0;
-    for (uint32_t doc = 0; doc < 20; doc++)
-        for (uint32_t i = 0; i <= doc; i++)
-            joined[at++] = doc;
-    cr_expect_eq(dataset_count(d), 26); /* (210 - 9) / 8 + 1 */
-    cr_expect_eq(dataset_tokens(d), 26 * 8);
-    for (uint64_t i = 0; i < dataset_count(d); i++) {
-        cr_assert_eq(dataset_read(d, i, ids), 0, "%s", err_get());
-        cr_expect_eq(memcmp(ids, joined + 8 * i, sizeof ids), 0);
-    }
-    dataset_close(d);
-    cr_expect(there("out/data-00002-of-00003.index"));
-}
-
-Test(windows, the_last_piece_can_be_padded)
-{
-    struct windows w = small();
-    w.pad = 1;
-    struct dataset *d = written(&w, "out");
-    uint32_t ids[9];
-    cr_assert_eq(dataset_count(d), 27);
-    cr_assert_eq(dataset_read(d, 26, ids), 0); /* tokens 208 and 209 are left */
-    for (int i = 0; i < 9; i++)
-        cr_expect_eq(ids[i], i < 2 ? 19 : 99);
-    dataset_close(d);
+    uint32_t joined[TOKENS + LENGTH];
+    join(joined);
+    for (int i = 0; i < LENGTH; i++)
+        joined[TOKENS + i] = END; /* what pads */
+    for (uint64_t stride = 1; stride < 31; stride += stride < 12 ? 1 : 6)
+        for (uint64_t group = 0; group < 22; group += group < 3 ? 1 : 6)
+            for (int pad = 0; pad < 2; pad++) {
+                struct windows w = small();
+                struct records r[WINDOWS_PARTS];
+                w.stride = stride;
+                w.group = group;
+                w.pad = pad;
+                w.threads = 1 + (int)(group % 4);
+                make(r, &w);
+                cr_assert_eq(r->count, count_slowly(&w, TOKENS), "stride %d group %d pad %d",
+                             (int)stride, (int)group, pad);
+                cr_expect(r->part.documents == DOCUMENTS && r->part.tokens == TOKENS);
+                for (uint64_t i = 0; i < r->count; i++)
+                    cr_assert_arr_eq(r->ids[i], joined + i * stride, sizeof *r->ids);
+                release(r);
+            }
 }
 
 static int by_ids(const void *a, const void *b)
 {
-    return memcmp(a, b, 9 * sizeof(uint32_t));
+    return memcmp(a, b, LENGTH * sizeof(uint32_t));
 }
 
-Test(windows, a_shuffle_moves_windows_and_loses_none)
+/* How often each document comes, by its tokens: stride LENGTH, so that each token stands once. */
+static void count_tokens(const struct records *r, int *seen)
 {
-    struct windows w = small(), s = small();
-    uint32_t a[26][9], b[26][9];
-    struct corpus c;
-    struct corpus_part none, all;
-    struct kv m = KV_INIT;
-    fill(&c, 20, 2);
-    corpus_split(&c, 1, 0, 0, 1, &none, &all);
-    s.keep_order = 0;
-    cr_assert_eq(file_mkdirs(in_dir("a")), 0);
-    cr_assert_eq(file_mkdirs(in_dir("b")), 0);
-    cr_assert_eq(windows_write(&w, &all, in_dir("a"), &m), 0);
-    cr_assert_eq(windows_write(&s, &all, in_dir("b"), &m), 0);
-    for (int side = 0; side < 2; side++) {
-        const char *path = in_dir(side ? "b" : "a");
-        struct dataset *d = dataset_open(&path, 1, 9);
-        cr_assert(d && dataset_count(d) == 26);
-        for (uint64_t i = 0; i < 26; i++)
-            cr_assert_eq(dataset_read(d, i, side ? b[i] : a[i]), 0);
-        dataset_close(d);
-    }
-    cr_expect_neq(memcmp(a, b, sizeof a), 0);
-    qsort(a, 26, sizeof *a, by_ids);
-    qsort(b, 26, sizeof *b, by_ids);
-    cr_expect_eq(memcmp(a, b, sizeof a), 0);
-    kv_release(&m);
-    corpus_release(&c);
+    for (uint64_t i = 0; i < r->count; i++)
+        for (int k = 0; k < LENGTH; k++)
+            seen[r->ids[i][k]]++;
 }
 
-Test(windows, threads_do_not_change_the_bytes)
+Test(windows, a_shuffle_moves_documents_and_windows_and_loses_none)
 {
+    struct records in_order[WINDOWS_PARTS], shuffled[WINDOWS_PARTS], again[WINDOWS_PARTS];
     struct windows w = small();
-    struct buf lines[2] = { BUF_INIT, BUF_INIT };
-    struct corpus c;
-    struct corpus_part none, all;
-    fill(&c, 20, 2);
+    int seen[END + 1] = { 0 };
+    w.stride = LENGTH;
+    w.pad = 1;
+    make(in_order, &w);
     w.keep_order = 0;
-    corpus_split(&c, 1, 0, 0, 0, &none, &all);
-    for (int i = 0; i < 2; i++) {
-        struct kv m = KV_INIT;
-        w.threads = i ? 5 : 1;
-        cr_assert_eq(file_mkdirs(in_dir(i ? "a" : "b")), 0);
-        cr_assert_eq(windows_write(&w, &all, in_dir(i ? "a" : "b"), &m), 0);
-        kv_print(&m, &lines[i]); /* with the CRC of each file */
-        kv_release(&m);
+    make(shuffled, &w);
+    w.threads = 5;
+    make(again, &w);
+    cr_assert(shuffled->count == in_order->count && again->count == in_order->count);
+    size_t bytes = in_order->count * sizeof *in_order->ids;
+    cr_expect_neq(memcmp(in_order->ids, shuffled->ids, bytes), 0);
+    cr_expect_eq(memcmp(again->ids, shuffled->ids, bytes), 0, "threads change what is written");
+    count_tokens(shuffled, seen);
+    for (int d = 0; d < DOCUMENTS; d++)
+        cr_expect_eq(seen[d], d + 1);
+    qsort(in_order->ids, in_order->count, sizeof *in_order->ids, by_ids);
+    qsort(shuffled->ids, shuffled->count, sizeof *shuffled->ids, by_ids);
+    cr_expect_neq(memcmp(in_order->ids, shuffled->ids, bytes), 0, "documents stay in order");
+    release(in_order);
+    release(shuffled);
+    release(again);
+}
+
+Test(windows, a_group_is_shuffled_by_itself)
+{
+    struct records r[WINDOWS_PARTS];
+    struct windows w = small();
+    w.keep_order = 0;
+    w.group = 10; /* documents 0..9 have 65 tokens: 8 windows */
+    make(r, &w);
+    for (uint64_t i = 0; i < r->count; i++) {
+        int late = 0;
+        for (int k = 0; k < LENGTH; k++)
+            late |= r->ids[i][k] != END && r->ids[i][k] >= 10;
+        cr_expect_eq(late, i >= 8, "window %d", (int)i);
     }
-    cr_expect_str_eq(lines[0].data, lines[1].data);
-    cr_expect(strstr(lines[0].data, "data-00002-of-00003.tfrecord records=8 "));
-    buf_release(&lines[0]);
-    buf_release(&lines[1]);
-    corpus_release(&c);
+    release(r);
+}
+
+/* Whole documents are held out, at least the share of the tokens and a record, by the seed. */
+Test(windows, documents_are_held_out)
+{
+    for (uint64_t seed = 0; seed < 8; seed++)
+        for (uint64_t group = 0; group < 21; group += 5) {
+            struct windows w = small();
+            struct records r[WINDOWS_PARTS], shuffled[WINDOWS_PARTS];
+            int train[END + 1] = { 0 }, held[END + 1] = { 0 };
+            w.stride = LENGTH;
+            w.pad = 1;
+            w.seed = seed;
+            w.group = group;
+            w.validation = seed % 2 ? 0.3 : 1e-9;
+            uint64_t least = seed % 2 ? TOKENS * 3 / 10 : LENGTH;
+            make(r, &w);
+            cr_expect(r[WINDOWS_HELD].part.tokens >= least &&
+                      r[WINDOWS_HELD].part.tokens <= least + DOCUMENTS + 1);
+            cr_expect_eq(r[WINDOWS_TRAIN].part.tokens + r[WINDOWS_HELD].part.tokens, TOKENS);
+            count_tokens(&r[WINDOWS_TRAIN], train);
+            count_tokens(&r[WINDOWS_HELD], held);
+            for (int d = 0; d < DOCUMENTS; d++)
+                cr_expect((train[d] == d + 1 && !held[d]) || (held[d] == d + 1 && !train[d]),
+                          "document %d: %d and %d times", d, train[d], held[d]);
+            w.keep_order = 0; /* the choice is the same */
+            make(shuffled, &w);
+            int same[END + 1] = { 0 };
+            count_tokens(&shuffled[WINDOWS_HELD], same);
+            for (int d = 0; d < DOCUMENTS; d++)
+                cr_expect_eq(held[d], same[d]);
+            release(r);
+            release(shuffled);
+        }
 }
 
 Test(windows, there_are_no_empty_shards)
 {
     struct windows w = small();
+    struct records r[WINDOWS_PARTS];
     w.shards = 1000;
-    struct dataset *d = written(&w, "out");
-    cr_expect_eq(dataset_count(d), 26);
-    cr_expect(there("out/data-00025-of-00026.tfrecord"));
-    dataset_close(d);
+    make(r, &w);
+    cr_expect_eq(r->count, 28);
+    cr_expect(there("train/data-00027-of-00028.tfrecord") && there("train/data-00027-of-00028.index"));
+    release(r);
 }
 
 Test(windows, a_folder_that_cannot_be_written_is_an_error)
 {
     struct windows w = small();
-    struct corpus c;
-    struct corpus_part none, all;
-    struct kv m = KV_INIT;
-    fill(&c, 20, 2);
-    corpus_split(&c, 1, 0, 0, 0, &none, &all);
+    struct windows_part parts[WINDOWS_PARTS] = { { .dir = "/nowhere/at/all" } };
+    struct intake s;
     w.threads = 4;
-    cr_expect_eq(windows_write(&w, &all, in_dir("missing"), &m), -1);
+    put_stream("tokens");
+    cr_assert_eq(intake_open(&s, in_dir("tokens")), 0);
+    cr_expect_eq(windows_write(&w, &s, parts), -1);
     expect_error("cannot create");
-    kv_release(&m);
-    corpus_release(&c);
+    intake_close(&s);
 }
 
 /* ---- manifest ----------------------------------------------------------------------------- */
