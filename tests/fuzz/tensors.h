@@ -1,0 +1,23 @@
+/* What the fuzzers of model files do with the tensors that a parser admitted. */
+#ifndef TEXTMILL_FUZZ_TENSORS_H
+#define TEXTMILL_FUZZ_TENSORS_H
+
+#include <stdlib.h>
+
+#include "common/mem.h"
+#include "model/safetensors.h"
+
+/* Reads the values of all tensors, and closes the file, whose bytes are borrowed. */
+static inline void read_tensors(struct safetensors *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct safetensor *t = &s->tensors[i];
+        float *out = mem_alloc((size_t)t->elements * sizeof *out);
+        safetensors_read(s, t, out);
+        free(out);
+    }
+    s->map = (struct file_map){ 0 };
+    safetensors_close(s);
+}
+
+#endif
