@@ -89,6 +89,10 @@ struct kernel_products {
     /* Panels of B[K,N], or of B stored transposed as [N,K]. */
     void (*pack_columns)(float *panels, const float *B, int64_t ld, int transposed, int64_t N,
                          int64_t K);
+    /* The same for B as it is, with the sums of its columns, before they are rounded, added to
+     * sums[N]. */
+    void (*sum_columns)(float *panels, float *sums, const float *B, int64_t ld, int64_t N,
+                        int64_t K);
     /* The sum over K has one order, whatever M and N are. */
     void (*multiply)(const struct kernel_product *p);
     /* The same where A is no panels but stands row by row, a_depth = KERNEL_GROUP * tile_columns /

@@ -57,7 +57,7 @@ struct ops_matmul {
     int64_t M, N, K, lda, ldb, ldc;
     const float *base; /* rows ldc apart; C itself, so that the product is added; NULL: 0 */
     const float *bias; /* NULL: 0 */
-    float *sums;       /* [N] += the sums of B's columns, B as it is stored; NULL: none */
+    float *sums;       /* [N] += the sums of the columns of B, not transposed then; NULL: none */
 };
 void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
                 const struct ops_matmul *shape);

@@ -53,7 +53,6 @@ enum state { UNPACKED, TAKEN, PACKED };
 struct block {
     const struct kernel_products *p;
     const struct ops_matmul *s;
-    void (*column_sums)(float *, const float *, int64_t, int64_t, int64_t);
     float *C;
     struct factor shared, chunks;
     int64_t k0, k1, slice, slices;
@@ -106,13 +105,12 @@ static void pack(const struct block *b, const struct factor *f, float *panels, s
     const struct ops_matmul *s = b->s;
     const float *from = source(f, p.begin, k);
     int64_t steps = steps_at(b, k);
-    if (f->of_rows) {
+    if (f->of_rows)
         b->p->pack_rows(panels, from, f->ld, f->across, p.lines, steps, 1);
-        return;
-    }
-    b->p->pack_columns(panels, from, f->ld, !f->across, p.lines, steps);
-    if (s->sums && (f == &b->shared || !b->shared.begin)) /* chunks go by once a shared block */
-        b->column_sums(s->sums + p.begin, from, f->ld, steps, p.lines);
+    else if (s->sums && (f == &b->shared || !b->shared.begin)) /* chunks go by once a shared block */
+        b->p->sum_columns(panels, s->sums + p.begin, from, f->ld, p.lines, steps);
+    else
+        b->p->pack_columns(panels, from, f->ld, !f->across, p.lines, steps);
 }
 
 static atomic_uchar *state_at(const struct block *b, int64_t i, int64_t k)
@@ -238,15 +236,14 @@ void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
                  4.0 * (shape->M * shape->K + shape->K * shape->N + shape->M * shape->N));
     const struct kernel_products *p = ops_products(o);
     const int64_t M = shape->M, N = shape->N, K = shape->K;
-    assert(M > 0 && N > 0 && K > 0);
+    assert(M > 0 && N > 0 && K > 0 && !(shape->sums && shape->b_transposed));
     int shares_a = M <= N;
     struct factor a = { .x = A, .ld = shape->lda, .of_rows = 1, .across = shape->a_transposed,
                         .tile = p->tile_rows, .most = ROW_PANELS };
     struct factor c = { .x = B, .ld = shape->ldb, .across = !shape->b_transposed,
                         .tile = p->tile_columns, .most = COLUMN_PANELS };
-    struct block b = { .p = p, .s = shape, .C = C, .column_sums = o->k->column_sums,
-                       .shared = shares_a ? a : c, .chunks = shares_a ? c : a,
-                       .threads = o->threads };
+    struct block b = { .p = p, .s = shape, .C = C, .shared = shares_a ? a : c,
+                       .chunks = shares_a ? c : a, .threads = o->threads };
     int64_t shared = shares_a ? M : N, tile = b.shared.tile;
     int64_t lines = pieces(pieces(shared, pieces(shared, SHARED_LINES)), tile) * tile;
     lay_out(o, &b, lines);
