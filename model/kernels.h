@@ -168,6 +168,9 @@ struct kernels {
     /* y[l,i] = panel[i,l] * factors[l] for `rows` queries l; factors may be NULL. */
     void (*unpack)(float *y, int64_t ldy, const float *panel, const float *factors, int64_t rows,
                    int64_t HS);
+    /* dots[r] = factor * (x[r,.] . y[r,.]), rows of n numbers, ld apart. */
+    void (*row_dots)(float *dots, const float *x, const float *y, int64_t ld, float factor,
+                     int64_t rows, int64_t n);
     /* One query: scores[n] become probabilities. */
     void (*softmax)(float *scores, int64_t n);
 

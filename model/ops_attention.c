@@ -185,14 +185,13 @@ static uint64_t mask_index(const struct head *h, int64_t query, int64_t key)
     return (uint64_t)(h->index * h->a->N + query) * mask_stride(h->a) + (uint64_t)key;
 }
 
-/* Panels of the columns of x[rows,HS], a block of rows at a time. */
+/* Panels of the columns of x[rows,HS], of a block of rows from `first` on. */
 static void pack_turned(const struct attention *a, float *panels, const float *x, int64_t ld,
-                        int64_t rows, int64_t block, float factor)
+                        int64_t first, int64_t rows)
 {
     int64_t tall = round_up(a->HS, a->p->tile_rows);
-    for (int64_t r = 0; r < rows; r += block)
-        a->p->pack_rows(panels + kernel_depth(a->p, r) * tall, x + r * ld, ld, 1, a->HS,
-                        smaller(block, rows - r), factor);
+    a->p->pack_rows(panels + kernel_depth(a->p, first) * tall, x + first * ld, ld, 1, a->HS, rows,
+                    1);
 }
 
 /* ---- forward ------------------------------------------------------------------------------ */
@@ -202,6 +201,15 @@ struct block {
     int64_t q0, queries, k0, keys;
 };
 
+/* The queries of the next panel. */
+static struct kernel_ahead queries_ahead(const struct head *h, const struct block *b)
+{
+    const struct attention *a = h->a;
+    int64_t next = b->q0 + b->queries;
+    return (struct kernel_ahead){ h->q + next * a->ldq, smaller(b->queries, a->N - next), a->HS,
+                                  a->ldq };
+}
+
 /* scores[keys,lanes] = K Q^T. */
 static void score(const struct head *h, const struct block *b)
 {
@@ -209,7 +217,8 @@ static void score(const struct head *h, const struct block *b)
     int64_t lanes = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
     a->p->multiply(&(struct kernel_product){
         .C = h->fwd.scores, .ldc = lanes, .A = h->fwd.k_rows + b->k0 * depth, .B = h->fwd.q_lanes,
-        .a_depth = depth, .M = b->keys, .N = lanes, .depth = depth });
+        .a_depth = depth, .M = b->keys, .N = lanes, .depth = depth,
+        .ahead = { b->k0 ? (struct kernel_ahead){ 0 } : queries_ahead(h, b) } });
 }
 
 /* found[HS,lanes] += V^T[HS,keys] P^T[keys,lanes]. */
@@ -266,7 +275,8 @@ static void attend_head(void *ctx, int64_t index, int thread)
     if (a->p->steps == 1)
         h.fwd.panel = h.fwd.scores;
     a->p->pack_rows(h.fwd.k_rows, h.keys, a->ldk, 0, a->past + a->N, a->HS, 1);
-    pack_turned(a, h.fwd.v_turned, h.values, a->ldk, a->past + a->N, KEYS, 1);
+    for (int64_t k0 = 0; k0 < a->past + a->N; k0 += KEYS)
+        pack_turned(a, h.fwd.v_turned, h.values, a->ldk, k0, smaller(KEYS, a->past + a->N - k0));
     for (int64_t q0 = 0; q0 < a->N; q0 += lanes)
         attend_queries(&h, q0, smaller(lanes, a->N - q0));
 }
@@ -375,8 +385,9 @@ static void block_bwd(const struct head *h, const struct group *g, int64_t q0, i
             return;
         block_scores_bwd(h, g, i, &b);
         int first = a->both_ways ? q0 == 0 : q0 <= k;
-        gather_queries(h, h->bwd.dv + i * lanes * a->HS, h->bwd.dy_turned, h->bwd.P, &b, first);
-        gather_queries(h, h->bwd.dk + i * lanes * a->HS, h->bwd.q_turned, h->bwd.dS, &b, first);
+        struct queries seeing = { q0, queries, a->both_ways || k < q0 ? 0 : k - q0 };
+        gather_queries(h, h->bwd.dv + i * lanes * a->HS, h->bwd.dy_turned, h->bwd.P, &seeing, first);
+        gather_queries(h, h->bwd.dk + i * lanes * a->HS, h->bwd.q_turned, h->bwd.dS, &seeing, first);
         int64_t more = done < g->keys ? first_to_see(a, q0, g->k0 + done) : queries;
         scatter(h, g, done, &b, smaller(more, queries));
     }
@@ -399,23 +410,32 @@ static void attend_group_bwd(const struct head *h, const struct group *g)
     }
 }
 
+/* What all groups take of a block of queries. dP is made from dy / sqrt(HS), so that dS is the
+ * gradient in the scores before they are scaled. */
+static void pack_queries(const struct head *h, int64_t q0, int64_t queries)
+{
+    const struct attention *a = h->a;
+    const float *q = h->q + q0 * a->ldq, *dy = h->dy + q0 * a->ldy;
+    int64_t row = kernel_depth(a->p, a->HS);
+    float factor = 1 / sqrtf((float)a->HS);
+    a->p->pack_rows(h->bwd.q_rows + q0 * row, q, a->ldq, 0, queries, a->HS, 1);
+    pack_turned(a, h->bwd.q_turned, h->q, a->ldq, q0, queries);
+    a->p->pack_rows(h->bwd.dy_rows + q0 * row, dy, a->ldy, 0, queries, a->HS, factor);
+    pack_turned(a, h->bwd.dy_turned, h->dy, a->ldy, q0, queries);
+    a->k->row_dots(h->bwd.dots + q0, dy, h->y_in + q0 * a->ldy, a->ldy, factor, queries, a->HS);
+    for (int64_t i = q0; i < q0 + queries; i++)
+        h->bwd.lse[i] = h->lse_in[i] * (float)M_LOG2E;
+}
+
 /* The sums over keys are the thread's own until they are complete: the next head's numbers stand in
- * the same rows, and what another core writes beside them would be sent to and fro. dP is made from
- * dy / sqrt(HS), so that dS is the gradient in the scores before they are scaled. */
+ * the same rows, and what another core writes beside them would be sent to and fro. */
 static void attend_head_bwd(void *ctx, int64_t index, int thread)
 {
     const struct attention *a = ctx;
     struct head h = head_at(a, index, thread);
     int64_t group = KERNEL_GROUP * a->p->tile_columns;
-    float factor = 1 / sqrtf((float)a->HS);
-    a->p->pack_rows(h.bwd.q_rows, h.q, a->ldq, 0, a->N, a->HS, 1);
-    a->p->pack_rows(h.bwd.dy_rows, h.dy, a->ldy, 0, a->N, a->HS, factor);
-    pack_turned(a, h.bwd.q_turned, h.q, a->ldq, a->N, QUERIES, 1);
-    pack_turned(a, h.bwd.dy_turned, h.dy, a->ldy, a->N, QUERIES, 1);
-    for (int64_t q = 0; q < a->N; q++) {
-        h.bwd.lse[q] = h.lse_in[q] * (float)M_LOG2E;
-        h.bwd.dots[q] = a->k->dot(h.dy + q * a->ldy, h.y_in + q * a->ldy, a->HS) * factor;
-    }
+    for (int64_t q0 = 0; q0 < a->N; q0 += QUERIES)
+        pack_queries(&h, q0, smaller(QUERIES, a->N - q0));
     for (int64_t k0 = 0; k0 < a->N; k0 += group)
         attend_group_bwd(&h, &(struct group){ k0, smaller(group, a->N - k0) });
     for (int64_t q = 0; q < a->N; q++)

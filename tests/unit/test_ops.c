@@ -825,9 +825,8 @@ Test(ops, attention)
 }
 
 /* The backward over several blocks: differences along one random direction. */
-static void attention_direction_in(struct ops *o)
+static void attention_direction_of(struct ops *o, struct attention_case a)
 {
-    struct attention_case a = { .B = 1, .T = 600, .NH = 1, .HS = 20, .drop = { 3, 0.1 } };
     int64_t n = a.T * 3 * a.HS;
     a.qkv = numbers(n, 1, 1);
     a.dy = numbers(a.T * a.HS, 2, 1);
@@ -852,6 +851,13 @@ static void attention_direction_in(struct ops *o)
     drop(&lse);
     drop(&d);
     drop(&direction);
+}
+
+static void attention_direction_in(struct ops *o)
+{
+    attention_direction_of(o, (struct attention_case){ .B = 1, .T = 600, .NH = 1, .HS = 20,
+                                                       .drop = { 3, 0.1 } });
+    attention_direction_of(o, (struct attention_case){ .B = 1, .T = 261, .NH = 1, .HS = 70 });
 }
 
 Test(ops, attention_direction)
