@@ -12,6 +12,7 @@ enum {
     GRAIN = 8192,         /* floats of an element-wise loop that are worth a thread */
     COLUMN_GRAIN = 64,    /* columns of a sum over rows: a multiple of a cache line */
     NORM_BLOCK = 32,      /* rows of a layer norm whose gradients of gains are summed at once */
+    STATE_PIECE = 512,    /* elements of state that are floats at a time where bf16 is kept: of 4 each */
     SUM_BLOCK = 1 << 16,  /* floats of sum_squares that are summed at once */
 };
 
@@ -399,22 +400,49 @@ double ops_sum_squares(struct ops *o, const float *x, int64_t n)
 
 struct adamw {
     const struct kernels *k;
-    float *w, *m, *v;
+    const struct ops_state *state;
     const float *gradient;
     const struct ops_adamw *h;
 };
 
+/* n <= STATE_PIECE elements from `first` on. */
+static void adamw_piece(const struct adamw *a, int64_t first, int64_t n)
+{
+    float floats[OPS_STATES][STATE_PIECE], *at[OPS_STATES];
+    for (int i = 0; i < OPS_STATES; i++) {
+        const struct ops_state *s = &a->state[i];
+        at[i] = s->half ? floats[i] : (float *)s->at + first;
+        if (s->half)
+            a->k->from_bf16(at[i], (const uint16_t *)s->at + first, n);
+    }
+    a->k->adamw(at[OPS_W], at[OPS_M], at[OPS_V], a->gradient + first, n, a->h);
+    for (int i = 0; i < OPS_STATES; i++) {
+        const struct ops_state *s = &a->state[i];
+        if (s->half)
+            a->k->round_bf16((uint16_t *)s->at + first, at[i], n, s->key, (uint64_t)first);
+    }
+}
+
 static void adamw_part(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
-    struct adamw *a = ctx;
-    a->k->adamw(a->w + begin, a->m + begin, a->v + begin, a->gradient + begin, end - begin, a->h);
+    for (int64_t i = begin; i < end; i += STATE_PIECE)
+        adamw_piece(ctx, i, end - i < STATE_PIECE ? end - i : STATE_PIECE);
+}
+
+void ops_adamw_state(struct ops *o, const struct ops_state state[OPS_STATES], const float *gradient,
+                     int64_t n, const struct ops_adamw *h)
+{
+    int halves = 0;
+    for (int i = 0; i < OPS_STATES; i++)
+        halves += state[i].half;
+    TRACE_KERNEL(0, (28.0 - 4 * halves) * n);
+    pool_for(o->pool, n, GRAIN, adamw_part, &(struct adamw){ o->k, state, gradient, h });
 }
 
 void ops_adamw(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
                const struct ops_adamw *h)
 {
-    TRACE_KERNEL(0, 28.0 * n);
-    struct adamw a = { o->k, w, m, v, gradient, h };
-    pool_for(o->pool, n, GRAIN, adamw_part, &a);
+    const struct ops_state state[OPS_STATES] = { { .at = w }, { .at = m }, { .at = v } };
+    ops_adamw_state(o, state, gradient, n, h);
 }

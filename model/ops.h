@@ -268,6 +268,18 @@ void ops_trim_bf16(struct ops *o, float *x, int64_t n);
 void ops_round_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n, uint64_t key,
                     uint64_t first);
 
+/* An array of state as it is kept: floats, or bf16 that ops_round_bf16 makes with its key. */
+struct ops_state {
+    void *at;
+    int half;
+    uint64_t key;
+};
+enum { OPS_W, OPS_M, OPS_V, OPS_STATES };
+/* ops_adamw of state of either kind: bf16 is f32 in the update alone, piece by piece in the thread's
+ * own cache, so that memory is passed over once. */
+void ops_adamw_state(struct ops *o, const struct ops_state state[OPS_STATES], const float *gradient,
+                     int64_t n, const struct ops_adamw *h);
+
 /* With g = gradient_scale * gradient + decay*w: a = momentum*a + g, w -= rate * a; without a
  * (NULL), w -= rate * g. */
 struct ops_sgd {

@@ -19,8 +19,12 @@ struct foreign {
 };
 
 #define AUTOMATIC "--loss-scale auto finds the scale"
-#define NO_HALF "there is no half precision here: f32, or --precision bf16"
-#define ALWAYS_F32 "sums and weights here are f32, which loses nothing"
+#define NO_HALF                                                                                 \
+    "there is no half precision here: f32, or --precision bf16, which --parameter-precision and "   \
+    "--activation-precision store so too"
+#define SUMS_F32 "sums are always f32 here, of products of bf16 too"
+#define UPDATE_F32 "an update is always computed in f32 here, also of what is kept as bf16"
+#define STOCHASTIC "weights and moments that are kept as bf16 are always rounded stochastically here"
 #define HALF_MOMENTS "--state-precision bf16 keeps both moments so, and rounds them stochastically"
 #define PLACEMENT "a model is in one memory here, not spread over the memories of many chips"
 #define CHIP "it tunes the compiler of one vendor's chip; here there is a processor and no such compiler"
@@ -165,11 +169,11 @@ static const struct foreign table[] = {
     { "precision", "precision", "32=f32 fp32=f32 16= 16.16= 16.32= fp16=", NO_HALF },
     { "loss-scaling", "loss-scale", NULL, NULL },
     { "auto-loss-scaling", NULL, "false", AUTOMATIC },
-    { "stochastic-rounding", NULL, NULL, HALF_MOMENTS },
-    { "partials-type", NULL, NULL, ALWAYS_F32 },
-    { "enable-half-partials", NULL, NULL, ALWAYS_F32 },
+    { "stochastic-rounding", NULL, NULL, STOCHASTIC },
+    { "partials-type", NULL, NULL, SUMS_F32 },
+    { "enable-half-partials", NULL, NULL, SUMS_F32 },
     { "enable-half-first-order-momentum", NULL, "false", HALF_MOMENTS },
-    { "increase-optimiser-precision", NULL, NULL, ALWAYS_F32 },
+    { "increase-optimiser-precision", NULL, NULL, UPDATE_F32 },
     { "device-iterations", NULL, NULL, AT_ONCE },
     { "batches-per-step", NULL, NULL, AT_ONCE },
     { "io-tiles", NULL, NULL, CHIP },

@@ -1,5 +1,6 @@
 #include "train/optimizer.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "common/mem.h"
@@ -82,6 +83,14 @@ struct update {
     uint64_t key;       /* of rounding */
 };
 
+/* With the decay of a tensor. */
+static struct ops_adamw adam_of(const struct update *u, const struct tensor *row)
+{
+    struct ops_adamw h = u->h;
+    h.decay = row->decay || u->a->decay_all ? u->a->weight_decay : 0;
+    return h;
+}
+
 static void lamb(const struct update *u, const struct tensor *row, const struct tensor_state *x,
                  const struct ops_adamw *h)
 {
@@ -95,17 +104,17 @@ static void lamb(const struct update *u, const struct tensor *row, const struct 
     ops_lamb(u->store->ops, x->w, x->m, x->v, x->g, &l);
 }
 
+/* By any optimizer but AdamW. */
 static void update_tensor(const struct update *u, const struct tensor *row,
                           const struct tensor_state *x)
 {
     const struct optimizer *a = u->a;
     struct ops *o = u->store->ops;
-    struct ops_adamw h = u->h;
-    h.decay = row->decay || a->decay_all ? a->weight_decay : 0;
+    const struct ops_adamw h = adam_of(u, row);
     struct ops_sgd sgd = { h.rate, a->momentum, h.decay, h.gradient_scale };
     switch (kind_for(a->kind, u->store->tensors, row)) {
     case OPTIMIZER_ADAMW:
-        ops_adamw(o, x->w, x->m, x->v, x->g, x->n, &h);
+        assert(0); /* takes what is kept as it is */
         break;
     case OPTIMIZER_ADAM:
         ops_adam(o, x->w, x->m, x->v, x->g, x->n, &h);
@@ -127,14 +136,16 @@ static void update_tensor(const struct update *u, const struct tensor *row,
     }
 }
 
-/* How much of a tensor is updated at a time where some of it is bf16: a chunk, or all that a norm or an
- * orthogonalisation is of. */
+/* How much of a tensor is f32 in scratch at a time where some of it is bf16: a chunk, or all that a norm or
+ * an orthogonalisation is of; nothing where the update itself takes bf16. */
 static int64_t piece_of(const struct optimizer *a, const struct tensor_table *t,
                         const struct tensor *row)
 {
     enum optimizer_kind kind = kind_for(a->kind, t, row);
     int whole = kind == OPTIMIZER_LAMB || kind == OPTIMIZER_NVLAMB || kind == OPTIMIZER_MUON;
     int64_t n = tensor_elements(row);
+    if (kind == OPTIMIZER_ADAMW)
+        return 0;
     return whole || n < CHUNK ? n : CHUNK;
 }
 
@@ -148,47 +159,53 @@ int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *
     return halves * most;
 }
 
-/* Parameters and moments of a tensor as they are kept; NULL: there is none. */
-enum { KEPT = 3 };
-static const enum store_kind kept_kinds[KEPT] = { STORE_PARAMETERS, STORE_MOMENT1, STORE_MOMENT2 };
+/* Parameters and moments of a tensor as they are kept, in the order of OPS_W, OPS_M, OPS_V; at NULL there is
+ * none. */
+static const enum store_kind kept_kinds[OPS_STATES] = { STORE_PARAMETERS, STORE_MOMENT1,
+                                                        STORE_MOMENT2 };
 
 /* As update_tensor, piece by piece where something is kept as bf16: that is f32 in scratch meanwhile. */
-static void update_kept(const struct update *u, const struct tensor *row, void *const kept[KEPT],
-                        float *g)
+static void update_pieces(const struct update *u, const struct tensor *row,
+                          const struct ops_state kept[OPS_STATES], float *g)
 {
     struct ops *o = u->store->ops;
     const int64_t size = tensor_elements(row);
-    int64_t piece = piece_of(u->a, u->store->tensors, row);
-    int half[KEPT], halves = 0;
-    for (int k = 0; k < KEPT; k++)
-        halves += half[k] = kept[k] && store_is_half(u->store, kept_kinds[k]);
-    piece = halves ? piece : size;
+    int halves = kept[OPS_W].half + kept[OPS_M].half + kept[OPS_V].half;
+    int64_t piece = halves ? piece_of(u->a, u->store->tensors, row) : size;
     float *scratch = halves ? ops_scratch(o, halves * piece) : NULL;
-    uint64_t key = rng_key(u->key, (uint64_t)(row - u->store->tensors->rows));
     for (int64_t i = 0; i < size; i += piece) {
         const int64_t n = size - i < piece ? size - i : piece;
-        float *at[KEPT], *free_scratch = scratch;
-        for (int k = 0; k < KEPT; k++) {
-            at[k] = kept[k] && !half[k] ? (float *)kept[k] + i : NULL;
-            if (!half[k])
+        float *at[OPS_STATES], *free_scratch = scratch;
+        for (int k = 0; k < OPS_STATES; k++) {
+            at[k] = kept[k].at && !kept[k].half ? (float *)kept[k].at + i : NULL;
+            if (!kept[k].half)
                 continue;
             at[k] = free_scratch;
             free_scratch += piece;
-            ops_from_bf16(o, at[k], (uint16_t *)kept[k] + i, n);
+            ops_from_bf16(o, at[k], (uint16_t *)kept[k].at + i, n);
         }
-        update_tensor(u, row, &(struct tensor_state){ at[0], g + i, at[1], at[2], n });
-        for (int k = 0; k < KEPT; k++)
-            if (half[k])
-                ops_round_bf16(o, (uint16_t *)kept[k] + i, at[k], n, rng_key(key, (uint64_t)k),
-                               (uint64_t)i);
+        update_tensor(u, row, &(struct tensor_state){ at[OPS_W], g + i, at[OPS_M], at[OPS_V], n });
+        for (int k = 0; k < OPS_STATES; k++)
+            if (kept[k].half)
+                ops_round_bf16(o, (uint16_t *)kept[k].at + i, at[k], n, kept[k].key, (uint64_t)i);
     }
+}
+
+static void update_kept(const struct update *u, const struct tensor *row,
+                        const struct ops_state kept[OPS_STATES], float *g)
+{
+    const struct ops_adamw h = adam_of(u, row);
+    if (kind_for(u->a->kind, u->store->tensors, row) == OPTIMIZER_ADAMW)
+        ops_adamw_state(u->store->ops, kept, g, tensor_elements(row), &h);
+    else
+        update_pieces(u, row, kept, g);
 }
 
 static void update_block(const struct update *u, int block)
 {
     struct store *s = u->store;
-    void *arrays[KEPT];
-    for (int k = 0; k < KEPT; k++)
+    void *arrays[OPS_STATES];
+    for (int k = 0; k < OPS_STATES; k++)
         arrays[k] = store_hold(s, kept_kinds[k], block);
     float *g = store_fetch(s, STORE_GRADIENTS, block);
     for (int kind = 0; kind < STORE_BLOCKS; kind++)
@@ -197,13 +214,16 @@ static void update_block(const struct update *u, int block)
         const struct tensor *row = &s->tensors->rows[i];
         if (row->block != block)
             continue;
-        void *kept[KEPT];
-        for (int k = 0; k < KEPT; k++)
-            kept[k] = store_tensor(s, kept_kinds[k], arrays[k], i);
+        struct ops_state kept[OPS_STATES];
+        for (int k = 0; k < OPS_STATES; k++) {
+            void *at = store_tensor(s, kept_kinds[k], arrays[k], i);
+            kept[k] = (struct ops_state){ at, at && store_is_half(s, kept_kinds[k]),
+                                          rng_key(rng_key(u->key, i), (uint64_t)k) };
+        }
         update_kept(u, row, kept, g + row->offset);
     }
     store_drop(s, STORE_GRADIENTS, block);
-    for (int k = 0; k < KEPT; k++)
+    for (int k = 0; k < OPS_STATES; k++)
         store_release(s, kept_kinds[k], block);
 }
 

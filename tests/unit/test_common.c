@@ -1,6 +1,7 @@
 /* The common library: what every program leans on. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -359,6 +360,63 @@ Test(pool, every_index_once)
         }
         pool_free(p);
     }
+}
+
+/* What each thread was given: where its piece begins and ends, and how many units it went through. */
+struct shares {
+    int64_t begin[4], end[4];
+    _Atomic int units[4];
+};
+
+static void note_range(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    struct shares *s = ctx;
+    s->begin[thread] = begin;
+    s->end[thread] = end;
+}
+
+/* Pieces begin at multiples of the grain, follow each other, and differ by at most one grain. */
+Test(pool, pieces_are_whole_grains)
+{
+    enum { THREADS = 4, GRAIN = 16 };
+    struct pool *p = pool_new(THREADS);
+    for (int64_t n = GRAIN * THREADS; n < 500; n += 13) {
+        struct shares s = { .begin = { 0 } };
+        int64_t at = 0, least = n, most = 0;
+        pool_for(p, n, GRAIN, note_range, &s);
+        for (int t = 0; t < THREADS; t++) {
+            int64_t length = s.end[t] - s.begin[t];
+            cr_assert_eq(s.begin[t], at, "n %d, thread %d", (int)n, t);
+            cr_assert_eq(s.begin[t] % GRAIN, 0);
+            at = s.end[t];
+            least = length < least ? length : least;
+            most = length > most ? length : most;
+        }
+        cr_assert_eq(at, n);
+        cr_assert_leq(most - least, 2 * GRAIN - 1, "n %d", (int)n); /* the last grain may be short */
+    }
+    pool_free(p);
+}
+
+/* Thread 0 waits at its first unit, if any is left for it, until all the others are done. */
+static void wait_for_the_rest(void *ctx, int64_t i, int thread)
+{
+    struct shares *s = ctx;
+    (void)i;
+    s->units[thread]++;
+    while (thread == 0 && s->units[1] < 99)
+        sched_yield();
+}
+
+/* Who is through takes what is left of the others' parts: thread 1 does all but at most one unit. */
+Test(pool, work_that_is_left_is_taken_over, .timeout = 60)
+{
+    struct pool *p = pool_new(2);
+    struct shares s = { .begin = { 0 } };
+    pool_each(p, 100, wait_for_the_rest, &s);
+    cr_assert_leq(s.units[0], 1);
+    cr_assert_eq(s.units[0] + s.units[1], 100);
+    pool_free(p);
 }
 
 struct squares {

@@ -632,6 +632,58 @@ Test(ops, stored_bf16)
     in_all_contexts(stored_bf16_in);
 }
 
+/* AdamW of state of which some is bf16 (bits of `halves`) gives the bits of passes of their own. */
+static void check_state(struct ops *o, int halves)
+{
+    enum { N = 20003 };
+    const struct ops_adamw h = { 1e-2, 0.9, 0.99, 1e-8, 0.1, 0.5, 1.5, 2 };
+    struct numbers g = numbers(N, 5, 1), x[OPS_STATES];
+    struct ops_state state[OPS_STATES];
+    uint16_t *kept[OPS_STATES], *want[OPS_STATES];
+    for (int i = 0; i < OPS_STATES; i++) {
+        x[i] = numbers(N, (uint64_t)i + 6, 1);
+        for (int64_t k = 0; k < N && i == OPS_V; k++)
+            x[i].f[k] = fabsf(x[i].f[k]);
+        kept[i] = mem_alloc(N * sizeof **kept);
+        want[i] = mem_alloc(N * sizeof **want);
+        ops_to_bf16(o, kept[i], x[i].f, N);
+        int half = halves >> i & 1;
+        float *floats = mem_alloc(N * sizeof *floats);
+        memcpy(floats, x[i].f, N * sizeof *floats);
+        state[i] = (struct ops_state){ half ? (void *)kept[i] : floats, half, (uint64_t)i + 40 };
+        if (half) {
+            ops_from_bf16(o, x[i].f, kept[i], N);
+            free(floats);
+        }
+    }
+    ops_adamw_state(o, state, g.f, N, &h);
+    ops_adamw(o, x[OPS_W].f, x[OPS_M].f, x[OPS_V].f, g.f, N, &h);
+    for (int i = 0; i < OPS_STATES; i++) {
+        ops_round_bf16(o, want[i], x[i].f, N, state[i].key, 0);
+        if (state[i].half)
+            cr_assert_arr_eq(state[i].at, want[i], N * sizeof **want, "array %d", i);
+        else
+            cr_assert_arr_eq(state[i].at, x[i].f, N * sizeof *x[i].f, "array %d", i);
+        if (!state[i].half)
+            free(state[i].at);
+        free(kept[i]);
+        free(want[i]);
+        drop(&x[i]);
+    }
+    drop(&g);
+}
+
+static void adamw_state_in(struct ops *o)
+{
+    for (int halves = 0; halves < 1 << OPS_STATES; halves++)
+        check_state(o, halves);
+}
+
+Test(ops, adamw_of_bf16)
+{
+    in_all_contexts(adamw_state_in);
+}
+
 /* ---- dropout ----------------------------------------------------------------------------- */
 
 /* The mask as ops.h and kernels.h define it. */
