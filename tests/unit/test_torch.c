@@ -96,7 +96,7 @@ Test(pickle, refuses_what_torch_does_not_write)
 static void put(struct buf *b, uint64_t x, int bytes)
 {
     for (int i = 0; i < bytes; i++)
-        buf_addc(b, (int)(x >> 8 * i & 255));
+        buf_addc(b, i < 8 ? (int)(x >> 8 * i & 255) : 0);
 }
 
 struct entry {
