@@ -39,11 +39,11 @@ static int open_old(struct record_shard *s, enum compression how, const char *pa
     return 1;
 }
 
-/* Counts the good records of the file, which the index gets. */
-static int find_kept(struct record_shard *s)
+/* Finds the good records of the file, which the index gets, and counts them. */
+static int find_kept(struct record_shard *s, uint64_t *records)
 {
     struct record r;
-    for (; record_read(&s->old.records, s->kept_bytes, &r) > 0; s->kept_records++) {
+    for (; record_read(&s->old.records, s->kept_bytes, &r) > 0; ++*records) {
         if (!s->compress && put_line(s, s->kept_bytes, record_end(&r) - s->kept_bytes) < 0)
             return -1;
         s->kept_bytes = record_end(&r);
@@ -55,16 +55,17 @@ static int find_kept(struct record_shard *s)
 static int keep(struct record_shard *s, const struct shard_set *set, const char *name,
                 const char *path)
 {
+    uint64_t records = 0;
     int there = open_old(s, set->compression, path);
-    if (there < 0 || (there && find_kept(s) < 0))
+    if (there < 0 || (there && find_kept(s, &records) < 0))
         return -1;
     s->whole = there && s->compress && s->kept_bytes == s->old.records.bytes;
     if (s->compress && !s->whole) {
-        s->kept_records = s->kept_bytes = 0;
+        s->kept_bytes = 0;
         return shard_open(&s->data, set->dir, name);
     }
     uint64_t bytes = s->whole ? s->old.packed.bytes : s->kept_bytes;
-    return shard_resume(&s->data, set->dir, name, s->kept_records, bytes,
+    return shard_resume(&s->data, set->dir, name, records, bytes,
                         crc32c(0, s->old.packed.data, bytes));
 }
 

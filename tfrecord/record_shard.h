@@ -28,8 +28,8 @@ struct record_shard {
     int resume;
     struct record_file old; /* what was there: */
     int whole;              /* a compressed file that is complete; */
-    uint64_t kept_records, kept_bytes; /* the good records, unpacked, */
-    uint64_t compared;                 /* and how many bytes of them were put again */
+    uint64_t kept_bytes;    /* the good records, unpacked, */
+    uint64_t compared;      /* and how many bytes of them were put again */
     struct buf frame, packed, line;
 };
 
