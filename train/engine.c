@@ -46,6 +46,7 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
                           .loss_scale = 1 };
     e->losses = ops_buffer(o, most_labels(config));
     e->correct = mem_zalloc((size_t)most_labels(config), 1);
+    e->squares = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->squares);
 }
 
 void engine_close(struct engine *e)
@@ -54,6 +55,7 @@ void engine_close(struct engine *e)
         return;
     ops_buffer_free(e->ops, e->losses, most_labels(&e->config));
     free(e->correct);
+    free(e->squares);
     *e = (struct engine){ 0 };
 }
 
@@ -105,6 +107,7 @@ struct group {
     struct batch *batches; /* [count] */
     int count;
     int first;    /* of the step: gradients are made, not added to */
+    int last;     /* of the step: they are the step's */
     double scale; /* of the sum of losses */
     struct engine_score *score;
 };
@@ -190,6 +193,18 @@ static float *fetch_gradients(struct group *g, int block, int begins)
     return dw;
 }
 
+/* The group has added its last to a block's gradients, and the last group has made the step's of them. */
+static void finish_gradients(struct group *g, int block, float *dw)
+{
+    struct engine *e = g->e;
+    const int64_t n = e->store->tensors->block_size[block];
+    if (g->last) {
+        comm_sum(e->comm, COMM_DATA, dw, n);
+        e->squares[block] = ops_sum_squares(e->ops, dw, n);
+    }
+    store_release(e->store, STORE_GRADIENTS, block);
+}
+
 static void embedding_forward(struct group *g)
 {
     TRACE_PHASE("embedding forward", -1);
@@ -270,8 +285,8 @@ static void head(struct group *g)
         store_release(e->store, STORE_DX, i);
         store_drop(e->store, STORE_X, row_of(e, L, i));
     }
-    store_release(e->store, STORE_GRADIENTS, 0);
-    store_release(e->store, STORE_GRADIENTS, block);
+    store_release(e->store, STORE_GRADIENTS, 0); /* which the embedding adds to */
+    finish_gradients(g, block, dw);
     store_release(e->store, STORE_PARAMETERS, 0);
     store_release(e->store, STORE_PARAMETERS, block);
 }
@@ -314,7 +329,7 @@ static void layer_backward(struct group *g, int64_t l)
         store_release(e->store, STORE_DX, i);
         store_drop(e->store, STORE_X, row_of(e, l, i));
     }
-    store_release(e->store, STORE_GRADIENTS, (int)l + 1);
+    finish_gradients(g, (int)l + 1, dw);
     store_release(e->store, STORE_PARAMETERS, (int)l + 1);
 }
 
@@ -329,7 +344,7 @@ static void embedding_backward(struct group *g)
         e->model->embedding_bwd(e->model, e->ops, dw, dx, w, &g->batches[i]);
         store_drop(e->store, STORE_DX, i);
     }
-    store_release(e->store, STORE_GRADIENTS, 0);
+    finish_gradients(g, 0, dw);
     store_release(e->store, STORE_PARAMETERS, 0);
 }
 
@@ -370,16 +385,6 @@ static double weigh(const struct engine *e, const struct step_batch *s, double *
     return 1 / first;
 }
 
-static void sum_gradients(struct engine *e)
-{
-    const struct tensor_table *t = e->store->tensors;
-    for (int b = 0; b < t->blocks && e->comm->size[COMM_DATA] > 1; b++) {
-        float *g = store_fetch(e->store, STORE_GRADIENTS, b);
-        comm_sum(e->comm, COMM_DATA, g, t->block_size[b]);
-        store_release(e->store, STORE_GRADIENTS, b);
-    }
-}
-
 /* Micro-batch m of this step, with its own dropout masks. */
 static struct batch micro_batch(const struct engine *e, int64_t step, const struct step_batch *s,
                                 int64_t m, double next_weight)
@@ -417,14 +422,22 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *s,
     for (int64_t m = 0; m < c->A; m += g.count) {
         g.first = !m;
         g.count = (int)(c->A - m < c->G ? c->A - m : c->G);
+        g.last = m + g.count == c->A;
         for (int i = 0; i < g.count; i++)
             g.batches[i] = micro_batch(e, step, s, m + i, next_weight);
         run_group(&g);
     }
     free(g.batches);
-    sum_gradients(e);
     sum_score(e, score);
     return engine_loss(e->model, score);
+}
+
+double engine_norm(const struct engine *e)
+{
+    double sum = 0;
+    for (int b = 0; b < e->model->tensors.blocks; b++)
+        sum += e->squares[b];
+    return sqrt(comm_sum_real(e->comm, COMM_TENSOR, sum)) / e->loss_scale;
 }
 
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score)

@@ -139,7 +139,7 @@ static int list_classes(struct class *c, const struct layout *l, int groups)
 {
     const int moves[STORE_KINDS] = {
         [STORE_PARAMETERS] = 2 * groups + 2, /* forward and backward; update */
-        [STORE_GRADIENTS] = 2 * groups + 1,  /* made, added to; norm, update */
+        [STORE_GRADIENTS] = 2 * groups,      /* made, added to; update */
         [STORE_MOMENT1] = 2,
         [STORE_MOMENT2] = 2,
         [STORE_X] = 3 * groups, /* made, read by the next layer and on the way back */

@@ -456,22 +456,21 @@ static int diverged(struct loop *l, double loss, double norm)
 }
 
 /* The weights take in the gradients, if these are numbers. */
-static int update(struct loop *l, double loss, double *norm, double rate)
+static int update(struct loop *l, double loss, double norm, double rate)
 {
     TRACE_PHASE("update", -1);
     struct plan *p = l->plan;
     struct loss_scale *s = &p->loss_scale;
-    *norm = optimizer_norm(&l->store, &l->comm) / s->scale;
-    if (isfinite(loss) && !isfinite(*norm) && loss_scale_overflowed(s)) {
+    if (isfinite(loss) && !isfinite(norm) && loss_scale_overflowed(s)) {
         log_detail("gradients overflow at step %" PRId64 ": its update is left out, and the loss "
                    "scale is %g now", l->at.step + 1, s->scale);
         return 0;
     }
-    if (!isfinite(loss) || !isfinite(*norm))
-        return diverged(l, loss, *norm);
+    if (!isfinite(loss) || !isfinite(norm))
+        return diverged(l, loss, norm);
     l->skipped = 0;
     p->optimizer.loss_scale = s->scale;
-    optimizer_update(&p->optimizer, &l->store, *norm, rate, l->at.step + 1);
+    optimizer_update(&p->optimizer, &l->store, norm, rate, l->at.step + 1);
     loss_scale_passed(s);
     return store_check(&l->store);
 }
@@ -488,8 +487,8 @@ static int step(struct loop *l)
         return -1;
     double rate = schedule_rate(&l->plan->schedule, t);
     l->engine.loss_scale = l->plan->loss_scale.scale;
-    double loss = engine_step(&l->engine, t, &batch, &score), norm;
-    if (update(l, loss, &norm, rate) < 0)
+    double loss = engine_step(&l->engine, t, &batch, &score), norm = engine_norm(&l->engine);
+    if (update(l, loss, norm, rate) < 0)
         return -1;
     l->at.step = t + 1;
     l->at.position += (uint64_t)plan_samples_per_step(l->plan);

@@ -35,18 +35,6 @@ unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_t
     return moments;
 }
 
-double optimizer_norm(struct store *s, struct comm *c)
-{
-    double sum = 0;
-    for (int b = 0; b < s->tensors->blocks; b++) {
-        const float *g = store_view(s, STORE_GRADIENTS, b);
-        store_expect(s, STORE_GRADIENTS, b + 1, MAPPED_READ);
-        sum += ops_sum_squares(s->ops, g, s->tensors->block_size[b]);
-        store_release(s, STORE_GRADIENTS, b);
-    }
-    return sqrt(comm_sum_real(c, COMM_TENSOR, sum));
-}
-
 const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
 {
     const struct tensor *found = NULL;

@@ -3,7 +3,7 @@
  *
  * With g the mean gradient over the labels of the global batch, update t = 1, 2, ... does
  *
- *     norm = sqrt(sum of g^2 over all parameters)
+ *     norm = sqrt(sum of g^2 over all parameters)   (engine.h)
  *     g   <- g * clip / max(norm, clip)             (clip 0: not at all)
  *
  * and then, where m and v are the moments m <- beta1 m + (1-beta1) g and
@@ -36,7 +36,6 @@
 
 #include <stdint.h>
 
-#include "train/comm.h"
 #include "train/store.h"
 
 enum optimizer_kind {
@@ -69,9 +68,6 @@ struct optimizer {
 /* How many moments it keeps of each tensor; [rows], the caller's to free. */
 unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_table *t);
 
-/* Of the gradients in the store; the sum over blocks is in block order. */
-double optimizer_norm(struct store *s, struct comm *c);
-
 /* The first tensor, in the order of the table, that `kind` has numbers in that are not finite;
  * NULL: none. */
 const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind);
@@ -79,7 +75,7 @@ const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
 /* What clipping (and nvlamb) multiplies the gradients by. */
 double optimizer_clip_factor(const struct optimizer *a, double norm);
 
-/* Update number `t` (from 1) of all parameters. The gradients are used up. */
+/* Update number `t` (from 1) of all parameters, by gradients of that norm. They are used up. */
 void optimizer_update(struct optimizer *a, struct store *s, double norm, double rate, int64_t t);
 
 /* Schedule-free alone, and nothing of the others: parameters become the model x, with the point y kept

@@ -33,9 +33,22 @@ void rig_close(struct rig *r)
     model_release(&r->model);
 }
 
+static double norm_in_store(struct rig *r)
+{
+    double sum = 0;
+    for (int b = 0; b < r->model.tensors.blocks; b++) {
+        const float *g = store_view(&r->store, STORE_GRADIENTS, b);
+        sum += ops_sum_squares(r->ops, g, r->model.tensors.block_size[b]);
+        store_release(&r->store, STORE_GRADIENTS, b);
+    }
+    return sqrt(sum);
+}
+
 double rig_step(struct rig *r, int64_t number)
 {
-    return engine_step(&r->engine, number, &r->batch, &r->score);
+    double loss = engine_step(&r->engine, number, &r->batch, &r->score);
+    cr_assert_eq(engine_norm(&r->engine), norm_in_store(r) / r->engine.loss_scale);
+    return loss;
 }
 
 double rig_difference(const struct rig *a, const struct rig *b, int block)

@@ -113,6 +113,25 @@ Test(engine, a_step_replaces_the_gradients_before_it)
     close_run(&b);
 }
 
+/* Of the loss's own gradients, whatever it is multiplied by for them; padding is no parameter. */
+Test(engine, norm_is_over_all_parameters)
+{
+    struct run a;
+    double sum = 0;
+    open_run(&a, 2, 3, RECOMPUTE_NONE, 0);
+    a.rig.engine.loss_scale = 1024;
+    step(&a, 0);
+    for (size_t i = 0; i < a.rig.model.tensors.count; i++) {
+        const struct tensor *row = &a.rig.model.tensors.rows[i];
+        const float *g = (float *)a.rig.store.arrays[STORE_GRADIENTS][row->block] + row->offset;
+        for (int64_t k = 0; k < tensor_elements(row); k++)
+            sum += (double)g[k] * g[k];
+    }
+    double norm = sqrt(sum) / 1024;
+    cr_assert_float_eq(engine_norm(&a.rig.engine), norm, 1e-12 * norm);
+    close_run(&a);
+}
+
 Test(engine, dropout_differs_from_step_to_step_and_between_micro_batches)
 {
     struct run a;
