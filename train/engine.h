@@ -12,8 +12,7 @@
  *
  * after which the gradients in the store are those of the loss over the labels of the whole
  * global batch: their mean, or the sum of its parts' means (model.h). As the last group leaves a block,
- * its gradients are summed over the ranks and, while they are in memory and some in a cache, squared
- * for the norm, which takes no pass of its own.
+ * its gradients are summed over the ranks and, while they are in memory, squared for the norm.
  *
  * A block's arrays are fetched once a phase, so that G is how often a weight that comes from far away
  * is used; G = 1 is the usual loop over micro-batches. The gradients of layers and head are the same

@@ -159,12 +159,14 @@ static int list_classes(struct class *c, const struct layout *l, int groups)
     return n;
 }
 
+/* Of equally many the embedding first: the head is used with it, and takes a smaller window alone. */
 static int by_moves(const void *a, const void *b)
 {
     const struct class *x = a, *y = b;
+    int alone = (y->end == 1) - (x->end == 1);
     if (x->moves != y->moves)
         return x->moves > y->moves ? -1 : 1;
-    return (x->kind > y->kind) - (x->kind < y->kind);
+    return alone ? alone : (x->kind > y->kind) - (x->kind < y->kind);
 }
 
 /* Takes an array out of the file, if there is room for it and the window that is then left. */

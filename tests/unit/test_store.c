@@ -220,6 +220,21 @@ Test(store, one_row_is_rounded_in_place)
     ops_free(o);
 }
 
+/* Its gradients are moved as often as another block's parameters, and there is room for two arrays or three
+ * beside a window. */
+Test(store, the_embedding_stays_first)
+{
+    struct tensor_table t;
+    struct layout l;
+    struct store_config c = { .dir = folder, .memory_bytes = (2 + 2 * 4) * BYTES };
+    make_table(&t);
+    cr_assert_eq(layout_init(&l, &t, &c), 0);
+    cr_assert(!l.in_file[STORE_PARAMETERS][0] && !l.in_file[STORE_GRADIENTS][0]);
+    cr_assert(l.in_file[STORE_PARAMETERS][1] && l.in_file[STORE_GRADIENTS][1]);
+    layout_release(&l);
+    tensor_release(&t);
+}
+
 /* Rows are planned with the rest: what is used more often stays, and one row of a kind always. */
 Test(store, rows_stay_by_how_often_they_are_used)
 {
