@@ -129,7 +129,7 @@ static void embedding_fwd(const struct model *m, struct ops *o, float *x, const 
     const int64_t N = bert_count_rows(b), C = c->width;
     float *sum = ops_scratch(o, N * C);
     embedding_sum(m, o, sum, w, b);
-    ops_layernorm_fwd(o, x, NULL, NULL, sum, w + embedding_offset(m, EMBEDDING_GAIN),
+    ops_layernorm_fwd(o, OPS_FLOATS, x, NULL, NULL, sum, w + embedding_offset(m, EMBEDDING_GAIN),
                       w + embedding_offset(m, EMBEDDING_BIAS), N, C, c->epsilon);
     if (!c->dropout_first)
         ops_dropout_bwd(o, x, x, N * C, embedding_dropout(m, b));
@@ -145,8 +145,8 @@ static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float
     float *sum = ops_scratch(o, N * (2 * C + 2)), *dsum = sum + N * C;
     float *mean = dsum + N * C, *rstd = mean + N;
     embedding_sum(m, o, sum, w, b);
-    ops_layernorm_fwd(o, dsum, mean, rstd, sum, gain, w + embedding_offset(m, EMBEDDING_BIAS), N, C,
-                      c->epsilon); /* for mean and rstd */
+    ops_layernorm_fwd(o, OPS_FLOATS, dsum, mean, rstd, sum, gain,
+                      w + embedding_offset(m, EMBEDDING_BIAS), N, C, c->epsilon); /* for mean and rstd */
     if (!c->dropout_first)
         ops_dropout_bwd(o, dx, dx, N * C, embedding_dropout(m, b));
     ops_layernorm_bwd(o, dsum, dw + embedding_offset(m, EMBEDDING_GAIN),
@@ -202,7 +202,7 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, const fl
     const int64_t N = ops_rows_count(&rows), C = c->width;
     float *const maps[3] = { k->q, k->k, k->v };
     for (int i = 0; i < 3; i++)
-        ops_linear_fwd(o, maps[i], x, w + layer_offset(m, QUERY + 2 * i),
+        ops_linear_fwd(o, maps[i], ops_floats(x), w + layer_offset(m, QUERY + 2 * i),
                        w + layer_offset(m, QUERY_BIAS + 2 * i), N, C, C);
     ops_attention_rows_fwd(o, k->attended, k->lse, k->q, k->k, k->v, &rows, c->heads, C / c->heads,
                            dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
@@ -231,24 +231,27 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float
     float *middle = scratch + cached, *active = middle + N * C;
 
     attend(m, o, layer, x, w, &k, b);
-    ops_residual_fwd(o, k.sum1, x, k.attended, t[OUT], t[OUT_BIAS], N, C, C,
+    ops_residual_fwd(o, k.sum1, x, ops_floats(k.attended), t[OUT], t[OUT_BIAS], N, C, C,
                      dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
-    ops_layernorm_fwd(o, middle, k.mean1, k.rstd1, k.sum1, t[LN1_GAIN], t[LN1_BIAS], N, C,
-                      c->epsilon);
+    ops_layernorm_fwd(o, OPS_FLOATS, middle, k.mean1, k.rstd1, k.sum1, t[LN1_GAIN],
+                      t[LN1_BIAS], N, C, c->epsilon);
 
-    ops_linear_fwd(o, k.inner, middle, t[FC], t[FC_BIAS], N, C, I);
-    bert_gelu_fwd(m, o, active, k.inner, N * I);
-    ops_residual_fwd(o, k.sum2, middle, active, t[PROJ], t[PROJ_BIAS], N, I, C,
+    ops_linear_fwd(o, k.inner, ops_floats(middle), t[FC], t[FC_BIAS], N, C, I);
+    bert_gelu_fwd(m, o, OPS_FACTORS, active, k.inner, N, I);
+    ops_residual_fwd(o, k.sum2, middle, ops_factors(active), t[PROJ], t[PROJ_BIAS], N, I, C,
                      dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
-    ops_layernorm_fwd(o, y, k.mean2, k.rstd2, k.sum2, t[LN2_GAIN], t[LN2_BIAS], N, C, c->epsilon);
+    ops_layernorm_fwd(o, OPS_FLOATS, y, k.mean2, k.rstd2, k.sum2, t[LN2_GAIN], t[LN2_BIAS],
+                      N, C, c->epsilon);
 }
 
-/* dx[N,I] += dy w^T: the gradient that comes by a branch meets the one that comes around it. */
+/* dx[N,I] += dy w^T, dy factors: the gradient that comes by a branch meets the one that comes around
+ * it. */
 static void add_input_gradient(struct ops *o, float *dx, const float *dy, const float *w, int64_t N,
                                int64_t I, int64_t O)
 {
     ops_matmul(o, dx, dy, w, &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = O,
-                                                   .lda = O, .ldb = O, .ldc = I, .base = dx });
+                                                   .lda = O, .ldb = O, .ldc = I, .base = dx,
+                                                   .a_form = OPS_FACTORS });
 }
 
 /* Scratch of a layer's backward. */
@@ -274,13 +277,13 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, const f
     ops_matmul(o, g->wide, dy, proj,
                &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C,
                                      .ldc = I });
-    bert_gelu_bwd(m, o, g->wide, k->inner, N * I); /* inner is now GELU's output */
-    linear_bwd(b)(o, NULL, dw + layer_offset(m, PROJ), dw + layer_offset(m, PROJ_BIAS), dy,
-                  k->inner, proj, N, I, C);
-    ops_layernorm_fwd(o, g->middle, NULL, NULL, k->sum1, w + layer_offset(m, LN1_GAIN),
+    bert_gelu_bwd(m, o, g->wide, k->inner, N, I); /* inner is now GELU's output */
+    linear_bwd(b)(o, NULL, dw + layer_offset(m, PROJ), dw + layer_offset(m, PROJ_BIAS),
+                  ops_floats(dy), ops_factors(k->inner), proj, N, I, C);
+    ops_layernorm_fwd(o, OPS_FLOATS, g->middle, NULL, NULL, k->sum1, w + layer_offset(m, LN1_GAIN),
                       w + layer_offset(m, LN1_BIAS), N, C, c->epsilon);
-    linear_bwd(b)(o, NULL, dw + layer_offset(m, FC), dw + layer_offset(m, FC_BIAS), g->wide,
-                  g->middle, fc, N, C, I);
+    linear_bwd(b)(o, NULL, dw + layer_offset(m, FC), dw + layer_offset(m, FC_BIAS),
+                  ops_factors(g->wide), ops_floats(g->middle), fc, N, C, I);
     add_input_gradient(o, g->dsum, g->wide, fc, N, C, I);
 }
 
@@ -298,15 +301,16 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, f
                       g->dsum, k->sum1, w + layer_offset(m, LN1_GAIN), k->mean1, k->rstd1, N, C);
     const float *dy = branch_gradient(o, g->masked, dx, N * C,
                                       dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
-    linear_bwd(b)(o, dattended, dw + layer_offset(m, OUT), dw + layer_offset(m, OUT_BIAS), dy,
-                  k->attended, w + layer_offset(m, OUT), N, C, C);
+    linear_bwd(b)(o, dattended, dw + layer_offset(m, OUT), dw + layer_offset(m, OUT_BIAS),
+                  ops_floats(dy), ops_floats(k->attended), w + layer_offset(m, OUT), N, C, C);
     ops_attention_rows_bwd(o, d[0], d[1], d[2], dattended, k->q, k->k, k->v, k->attended, k->lse,
                            &rows, c->heads, C / c->heads,
                            dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
     for (int i = 0; i < 3; i++) {
         const float *map = w + layer_offset(m, QUERY + 2 * i);
         linear_bwd(b)(o, NULL, dw + layer_offset(m, QUERY + 2 * i),
-                      dw + layer_offset(m, QUERY_BIAS + 2 * i), d[i], x, map, N, C, C);
+                      dw + layer_offset(m, QUERY_BIAS + 2 * i), ops_factors(d[i]), ops_floats(x),
+                      map, N, C, C);
         add_input_gradient(o, dx, d[i], map, N, C, C);
     }
 }

@@ -31,16 +31,16 @@ static inline int64_t bert_count_rows(const struct batch *b)
 }
 
 /* As the config has GELU; as ops_gelu_fwd and ops_gelu_bwd. */
-static inline void bert_gelu_fwd(const struct model *m, struct ops *o, float *y, const float *x,
-                                 int64_t n)
+static inline void bert_gelu_fwd(const struct model *m, struct ops *o, enum ops_form form, float *y,
+                                 const float *x, int64_t N, int64_t C)
 {
-    (m->config.gelu_tanh ? ops_gelu_fwd : ops_gelu_erf_fwd)(o, y, x, n);
+    (m->config.gelu_tanh ? ops_gelu_fwd : ops_gelu_erf_fwd)(o, form, y, x, N, C);
 }
 
 static inline void bert_gelu_bwd(const struct model *m, struct ops *o, float *d, float *x,
-                                 int64_t n)
+                                 int64_t N, int64_t C)
 {
-    (m->config.gelu_tanh ? ops_gelu_bwd : ops_gelu_erf_bwd)(o, d, x, n);
+    (m->config.gelu_tanh ? ops_gelu_bwd : ops_gelu_erf_bwd)(o, d, x, N, C);
 }
 
 #endif

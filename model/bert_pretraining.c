@@ -106,10 +106,10 @@ static struct transform transform_fwd(const struct model *m, struct ops *o, cons
         t.normed = t.x;
         return t;
     }
-    ops_linear_fwd(o, t.dense, t.x, w + bert_head_offset(m, TRANSFORM),
+    ops_linear_fwd(o, t.dense, ops_floats(t.x), w + bert_head_offset(m, TRANSFORM),
                    w + bert_head_offset(m, TRANSFORM_BIAS), n, C, C);
-    bert_gelu_fwd(m, o, t.active, t.dense, n * C);
-    ops_layernorm_fwd(o, t.normed, t.mean, t.rstd, t.active,
+    bert_gelu_fwd(m, o, OPS_FLOATS, t.active, t.dense, n, C);
+    ops_layernorm_fwd(o, OPS_FLOATS, t.normed, t.mean, t.rstd, t.active,
                       w + bert_head_offset(m, TRANSFORM_GAIN),
                       w + bert_head_offset(m, TRANSFORM_SHIFT), n, C, m->config.epsilon);
     return t;
@@ -125,10 +125,10 @@ static const float *transform_bwd(const struct model *m, struct ops *o, float *d
     ops_layernorm_bwd(o, t->normed, dw + bert_head_offset(m, TRANSFORM_GAIN),
                       dw + bert_head_offset(m, TRANSFORM_SHIFT), NULL, t->d, t->active,
                       w + bert_head_offset(m, TRANSFORM_GAIN), t->mean, t->rstd, n, C);
-    bert_gelu_bwd(m, o, t->normed, t->dense, n * C);
+    bert_gelu_bwd(m, o, t->normed, t->dense, n, C);
     ops_linear_bwd(o, t->d, dw + bert_head_offset(m, TRANSFORM),
-                   dw + bert_head_offset(m, TRANSFORM_BIAS), t->normed, t->x,
-                   w + bert_head_offset(m, TRANSFORM), n, C, C);
+                   dw + bert_head_offset(m, TRANSFORM_BIAS), ops_factors(t->normed),
+                   ops_floats(t->x), w + bert_head_offset(m, TRANSFORM), n, C, C);
     return t->d;
 }
 
@@ -206,10 +206,10 @@ static struct pooled pool_fwd(const struct model *m, struct ops *o, const float 
     for (int64_t i = 0, row = 0; i < B; row += ops_rows_of(&rows, i++))
         f.rows[i] = row;
     ops_gather_rows(o, f.x, x, f.rows, B, C);
-    ops_linear_fwd(o, f.pooled, f.x, w + bert_head_offset(m, POOLER),
+    ops_linear_fwd(o, f.pooled, ops_floats(f.x), w + bert_head_offset(m, POOLER),
                    w + bert_head_offset(m, POOLER_BIAS), B, C, C);
     ops_tanh_fwd(o, f.pooled, B * C);
-    ops_linear_fwd(o, f.logits, f.pooled, w + bert_head_offset(m, NEXT),
+    ops_linear_fwd(o, f.logits, ops_floats(f.pooled), w + bert_head_offset(m, NEXT),
                    w + bert_head_offset(m, NEXT_BIAS), B, C, 2);
     return f;
 }
@@ -253,11 +253,12 @@ static double next_fwd_bwd(const struct model *m, struct ops *o, float *losses,
     struct pooled f = pool_fwd(m, o, x, w, b);
     double sum = ops_cross_entropy(o, losses, correct, f.logits, b->next, 1, scale, B, 2);
     ops_linear_bwd(o, f.d, dw + bert_head_offset(m, NEXT), dw + bert_head_offset(m, NEXT_BIAS),
-                   f.logits, f.pooled, w + bert_head_offset(m, NEXT), B, C, 2);
+                   ops_floats(f.logits), ops_floats(f.pooled), w + bert_head_offset(m, NEXT), B, C,
+                   2);
     ops_tanh_bwd(o, f.d, f.pooled, B * C);
     ops_linear_bwd(o, f.pooled, dw + bert_head_offset(m, POOLER),
-                   dw + bert_head_offset(m, POOLER_BIAS), f.d, f.x, w + bert_head_offset(m, POOLER),
-                   B, C, C);
+                   dw + bert_head_offset(m, POOLER_BIAS), ops_floats(f.d), ops_floats(f.x),
+                   w + bert_head_offset(m, POOLER), B, C, C);
     ops_scatter_rows(o, dx, f.pooled, f.rows, B, C);
     free(f.rows);
     return sum;

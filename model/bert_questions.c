@@ -12,8 +12,8 @@ enum { SPAN, SPAN_BIAS };
 void bert_span_logits(const struct model *m, struct ops *o, float *logits, const float *x,
                       const float *w, const struct batch *b)
 {
-    ops_linear_fwd(o, logits, x, w + bert_head_offset(m, SPAN), w + bert_head_offset(m, SPAN_BIAS),
-                   bert_count_rows(b), m->config.width, 2);
+    ops_linear_fwd(o, logits, ops_floats(x), w + bert_head_offset(m, SPAN),
+                   w + bert_head_offset(m, SPAN_BIAS), bert_count_rows(b), m->config.width, 2);
 }
 
 /* The softmax of a start (side 0) or an end (1) goes over one sequence: logits[n,2], of which one
@@ -71,7 +71,8 @@ static double questions_fwd_bwd(const struct model *m, struct ops *o, float *los
     bert_span_logits(m, o, logits, x, w, b);
     double sum = span_loss(o, losses, correct, logits, b, 1, scale);
     ops_linear_bwd(o, dx, dw + bert_head_offset(m, SPAN), dw + bert_head_offset(m, SPAN_BIAS),
-                   logits, x, w + bert_head_offset(m, SPAN), N, m->config.width, 2);
+                   ops_floats(logits), ops_floats(x), w + bert_head_offset(m, SPAN), N,
+                   m->config.width, 2);
     return sum;
 }
 

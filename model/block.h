@@ -57,7 +57,7 @@ static inline const float *branch_gradient(struct ops *o, float *masked, const f
 
 /* How the gradients of a linear map begin. */
 static inline void (*linear_bwd(const struct batch *b))(struct ops *, float *, float *, float *,
-                                                        const float *, const float *,
+                                                        struct ops_factor, struct ops_factor,
                                                         const float *, int64_t, int64_t, int64_t)
 {
     return b->first ? ops_linear_bwd_first : ops_linear_bwd;

@@ -29,6 +29,12 @@ static inline const struct kernel_products *ops_products(const struct ops *o)
     return o->precision == OPS_BF16 ? &o->k->bf16 : &o->k->f32;
 }
 
+/* Whether rows of that form are halves here. */
+static inline int ops_half(const struct ops *o, enum ops_form form)
+{
+    return form == OPS_FACTORS && o->precision == OPS_BF16;
+}
+
 /* The kernels' scratch, at least `floats`: grown once and kept. */
 float *ops_work(struct ops *o, int64_t floats);
 

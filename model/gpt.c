@@ -145,9 +145,9 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, float *n
 {
     const struct model_config *c = &m->config;
     const int64_t N = b->B * b->T, C = c->width;
-    ops_layernorm_fwd(o, normed, k->mean1, k->rstd1, x, l->w[LN1_GAIN], l->w[LN1_BIAS], N, C,
-                      c->epsilon);
-    ops_linear_fwd(o, k->qkv, normed, l->w[QKV], l->w[QKV_BIAS], N, C, 3 * C);
+    ops_layernorm_fwd(o, OPS_FACTORS, normed, k->mean1, k->rstd1, x, l->w[LN1_GAIN],
+                      l->w[LN1_BIAS], N, C, c->epsilon);
+    ops_linear_fwd(o, k->qkv, ops_factors(normed), l->w[QKV], l->w[QKV_BIAS], N, C, 3 * C);
     ops_attention_fwd(o, k->attended, k->lse, k->qkv, b->B, b->T, c->heads, C / c->heads,
                       dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
 }
@@ -175,14 +175,14 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float
     lay_out(&k, NULL, cached ? model_cache_in(m, scratch, 1, N) : cache, c, N);
 
     attend(m, o, layer, normed, x, &l, &k, b);
-    ops_residual_fwd(o, k.middle, x, k.attended, l.w[OUT], l.w[OUT_BIAS], N, C, C,
+    ops_residual_fwd(o, k.middle, x, ops_floats(k.attended), l.w[OUT], l.w[OUT_BIAS], N, C, C,
                      dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
 
-    ops_layernorm_fwd(o, normed, k.mean2, k.rstd2, k.middle, l.w[LN2_GAIN], l.w[LN2_BIAS], N, C,
-                      c->epsilon);
-    ops_linear_fwd(o, k.inner, normed, l.w[FC], l.w[FC_BIAS], N, C, I);
-    ops_gelu_fwd(o, active, k.inner, N * I);
-    ops_residual_fwd(o, y, k.middle, active, l.w[PROJ], l.w[PROJ_BIAS], N, I, C,
+    ops_layernorm_fwd(o, OPS_FACTORS, normed, k.mean2, k.rstd2, k.middle, l.w[LN2_GAIN],
+                      l.w[LN2_BIAS], N, C, c->epsilon);
+    ops_linear_fwd(o, k.inner, ops_factors(normed), l.w[FC], l.w[FC_BIAS], N, C, I);
+    ops_gelu_fwd(o, OPS_FACTORS, active, k.inner, N, I);
+    ops_residual_fwd(o, y, k.middle, ops_factors(active), l.w[PROJ], l.w[PROJ_BIAS], N, I, C,
                      dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
 }
 
@@ -206,12 +206,12 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, float *
     ops_matmul(o, g->wide, dy, l->w[PROJ],
                &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C,
                                      .ldc = I });
-    ops_gelu_bwd(o, g->wide, k->inner, N * I); /* inner is now GELU's output */
-    linear_bwd(b)(o, NULL, dwp, dbp, dy, k->inner, l->w[PROJ], N, I, C);
-    ops_layernorm_fwd(o, g->normed, NULL, NULL, k->middle, l->w[LN2_GAIN], l->w[LN2_BIAS], N, C,
-                      c->epsilon);
-    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, FC), dw + layer_offset(m, FC_BIAS), g->wide,
-                  g->normed, l->w[FC], N, C, I);
+    ops_gelu_bwd(o, g->wide, k->inner, N, I); /* inner is now GELU's output */
+    linear_bwd(b)(o, NULL, dwp, dbp, ops_floats(dy), ops_factors(k->inner), l->w[PROJ], N, I, C);
+    ops_layernorm_fwd(o, OPS_FACTORS, g->normed, NULL, NULL, k->middle, l->w[LN2_GAIN],
+                      l->w[LN2_BIAS], N, C, c->epsilon);
+    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, FC), dw + layer_offset(m, FC_BIAS),
+                  ops_factors(g->wide), ops_factors(g->normed), l->w[FC], N, C, I);
     ops_layernorm_bwd(o, dx, dw + layer_offset(m, LN2_GAIN), dw + layer_offset(m, LN2_BIAS), dx,
                       g->narrow, k->middle, l->w[LN2_GAIN], k->mean2, k->rstd2, N, C);
 }
@@ -224,15 +224,15 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, f
     const int64_t N = b->B * b->T, C = c->width;
     const float *dy = branch_gradient(o, g->masked, dx, N * C,
                                       dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
-    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, OUT), dw + layer_offset(m, OUT_BIAS), dy,
-                  k->attended, l->w[OUT], N, C, C);
+    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, OUT), dw + layer_offset(m, OUT_BIAS),
+                  ops_floats(dy), ops_floats(k->attended), l->w[OUT], N, C, C);
     ops_attention_bwd(o, g->wide, g->narrow, k->qkv, k->attended, k->lse, b->B, b->T, c->heads,
                       C / c->heads,
                       dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
-    ops_layernorm_fwd(o, g->normed, NULL, NULL, x, l->w[LN1_GAIN], l->w[LN1_BIAS], N, C,
-                      c->epsilon);
-    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, QKV), dw + layer_offset(m, QKV_BIAS), g->wide,
-                  g->normed, l->w[QKV], N, C, 3 * C);
+    ops_layernorm_fwd(o, OPS_FACTORS, g->normed, NULL, NULL, x, l->w[LN1_GAIN],
+                      l->w[LN1_BIAS], N, C, c->epsilon);
+    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, QKV), dw + layer_offset(m, QKV_BIAS),
+                  ops_factors(g->wide), ops_factors(g->normed), l->w[QKV], N, C, 3 * C);
     ops_layernorm_bwd(o, dx, dw + layer_offset(m, LN1_GAIN), dw + layer_offset(m, LN1_BIAS), dx,
                       g->narrow, x, l->w[LN1_GAIN], k->mean1, k->rstd1, N, C);
 }
@@ -268,7 +268,7 @@ static double head_fwd(const struct model *m, struct ops *o, float *losses, unsi
     const struct model_config *c = &m->config;
     const int64_t N = b->B * b->T, C = c->width;
     float *normed = ops_scratch(o, N * C);
-    ops_layernorm_fwd(o, normed, NULL, NULL, x, w, w + head_bias(m), N, C, c->epsilon);
+    ops_layernorm_fwd(o, OPS_FLOATS, normed, NULL, NULL, x, w, w + head_bias(m), N, C, c->epsilon);
     return ops_loss_fwd(o, losses, correct, normed, tied, b->labels, N, c->vocabulary, C);
 }
 
@@ -282,7 +282,7 @@ static double head_fwd_bwd(const struct model *m, struct ops *o, float *losses,
     float *normed = ops_scratch(o, N * (2 * C + 2));
     float *dnormed = normed + N * C, *mean = dnormed + N * C, *rstd = mean + N;
     begin_head(m, o, dw, dtied, b);
-    ops_layernorm_fwd(o, normed, mean, rstd, x, w, w + bias, N, C, c->epsilon);
+    ops_layernorm_fwd(o, OPS_FLOATS, normed, mean, rstd, x, w, w + bias, N, C, c->epsilon);
     double loss = ops_biased_loss_fwd_bwd(o, losses, correct, dnormed, dtied, NULL, normed, tied,
                                           NULL, b->labels, scale, b->first, N, c->vocabulary, C);
     ops_layernorm_bwd(o, dx, dw, dw + bias, NULL, dnormed, x, w, mean, rstd, N, C);

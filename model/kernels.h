@@ -7,7 +7,9 @@
  * Sums run over KERNEL_LANES fixed lanes whatever WIDTH is, and the lanes are added as a tree,
  * so that instruction sets differ by the rounding of a fused multiply-add and no more.
  *
- * Nothing here allocates, starts threads, or needs alignment. Lengths may be any.
+ * Nothing here allocates, starts threads, or needs alignment. Lengths may be any. With `half` a
+ * function reads or leaves rows of factors (ops.h): bf16 from a row's beginning on, strides being
+ * those of floats.
  */
 #ifndef TEXTMILL_KERNELS_H
 #define TEXTMILL_KERNELS_H
@@ -20,7 +22,7 @@ enum {
     KERNEL_LANES = 64, /* of a sum */
     KERNEL_ROWS = 4,   /* most rows of the streaming products below */
     KERNEL_GROUP = 4,  /* panels that lie side by side in the rows of multiply_rows */
-    KERNEL_AHEAD = 2,  /* regions that a product asks for */
+    KERNEL_AHEAD = 3,  /* regions that a product asks for */
 };
 
 /* A dropout mask as a kernel sees it: element i is kept when the i-th 32-bit number of the
@@ -59,10 +61,11 @@ struct kernel_scores_bwd {
     float *rows;   /* dS as multiply_rows takes it */
 };
 
-/* Memory that will be read soon: rows of so many floats, ld apart. */
+/* Memory that will be read or written soon: rows of so many floats, ld apart. */
 struct kernel_ahead {
     const float *at;
     int64_t rows, floats, ld;
+    int writes;
 };
 
 /* C[M,N] = base + bias + A[M,K] B[K,N] from panels: those of B have `depth` layers, of A
@@ -83,16 +86,14 @@ struct kernel_product {
  * high half of the float's bits. Zeros stand where the matrix has ended. */
 struct kernel_products {
     int tile_rows, tile_columns, steps;
-    /* Panels of A[M,K], or of A stored transposed as [K,M], times alpha. */
-    void (*pack_rows)(float *panels, const float *A, int64_t ld, int transposed, int64_t M,
-                      int64_t K, float alpha);
-    /* Panels of B[K,N], or of B stored transposed as [N,K]. */
-    void (*pack_columns)(float *panels, const float *B, int64_t ld, int transposed, int64_t N,
-                         int64_t K);
-    /* The same for B as it is, with the sums of its columns, before they are rounded, added to
-     * sums[N]. */
-    void (*sum_columns)(float *panels, float *sums, const float *B, int64_t ld, int64_t N,
-                        int64_t K);
+    /* Panels of A[M,K], or of A stored transposed as [K,M], times alpha. Halves are bf16's alone, and
+     * alpha 1. */
+    void (*pack_rows)(float *panels, const float *A, int64_t ld, int transposed, int half,
+                      int64_t M, int64_t K, float alpha);
+    /* Panels of B[K,N], or of B stored transposed as [N,K]; not transposed, the sums of its columns,
+     * before they are rounded here, are added to sums[N], unless that is NULL. */
+    void (*pack_columns)(float *panels, float *sums, const float *B, int64_t ld, int transposed,
+                         int half, int64_t N, int64_t K);
     /* The sum over K has one order, whatever M and N are. */
     void (*multiply)(const struct kernel_product *p);
     /* The same where A is no panels but stands row by row, a_depth = KERNEL_GROUP * tile_columns /
@@ -129,11 +130,14 @@ struct kernels {
     void (*trim_bf16)(float *x, int64_t n);
     void (*round_bf16)(uint16_t *y, const float *x, int64_t n, uint64_t key, uint64_t first);
 
-    void (*gelu_fwd)(float *y, const float *x, int64_t n);
+    /* y = x, as floats or from number `first` of a row on as halves. */
+    void (*make_row)(float *y, int64_t first, const float *x, int64_t n, int half);
+
+    void (*gelu_fwd)(float *y, const float *x, int64_t n, int half);
     /* d: the gradient in y becomes that in x; x becomes y. */
-    void (*gelu_bwd)(float *d, float *x, int64_t n);
-    void (*gelu_erf_fwd)(float *y, const float *x, int64_t n);
-    void (*gelu_erf_bwd)(float *d, float *x, int64_t n); /* as gelu_bwd */
+    void (*gelu_bwd)(float *d, float *x, int64_t n, int half);
+    void (*gelu_erf_fwd)(float *y, const float *x, int64_t n, int half);
+    void (*gelu_erf_bwd)(float *d, float *x, int64_t n, int half); /* as gelu_bwd */
 
     /* y = base + mask * x; base may be NULL (zero) or y, x may be y. */
     void (*dropout)(float *y, const float *base, const float *x, int64_t n,
@@ -141,12 +145,13 @@ struct kernels {
 
     /* One row; mean and rstd are set. */
     void (*layernorm_fwd)(float *y, float *mean, float *rstd, const float *x, const float *gain,
-                          const float *bias, int64_t C, double epsilon);
+                          const float *bias, int64_t C, double epsilon, int half);
     /* One row: dx = base + gradient; base may be NULL or dx. dgain and dbias [C] are added to. */
     void (*layernorm_bwd)(float *dx, float *dgain, float *dbias, const float *base, const float *dy,
                           const float *x, const float *gain, float mean, float rstd, int64_t C);
     /* out[n] += sum of the rows of x[rows,ld]. */
-    void (*column_sums)(float *out, const float *x, int64_t ld, int64_t rows, int64_t n);
+    void (*column_sums)(float *out, const float *x, int64_t ld, int64_t rows, int64_t n,
+                        int half);
 
     /* y[r,0..n) += sum over i of x[r,i] w[i,0..n), r < rows <= KERNEL_ROWS. */
     void (*stream_columns)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
@@ -165,9 +170,9 @@ struct kernels {
      * and dS = P * (mask * dP - dots), P undropped, the gradient in the scaled scores. */
     void (*softmax_rows_bwd)(const float *scores, const float *dP,
                              const struct kernel_scores_bwd *s);
-    /* y[l,i] = panel[i,l] * factors[l] for `rows` queries l; factors may be NULL. */
-    void (*unpack)(float *y, int64_t ldy, const float *panel, const float *factors, int64_t rows,
-                   int64_t HS);
+    /* y[l,first+i] = panel[i,l] * factors[l] for `rows` queries l; factors may be NULL. */
+    void (*unpack)(float *y, int64_t ldy, int64_t first, const float *panel, const float *factors,
+                   int64_t rows, int64_t HS, int half);
     /* dots[r] = factor * (x[r,.] . y[r,.]), rows of n numbers, ld apart. */
     void (*row_dots)(float *dots, const float *x, const float *y, int64_t ld, float factor,
                      int64_t rows, int64_t n);
@@ -175,9 +180,9 @@ struct kernels {
     void (*softmax)(float *scores, int64_t n);
 
     /* One row of logits: returns -log softmax[label]; *correct is 1 where no logit is above the
-     * label's. With gradient, logits become scale * (softmax - onehot). */
+     * label's. With gradient, logits become scale * (softmax - onehot), as halves if asked. */
     double (*cross_entropy)(float *logits, unsigned char *correct, int64_t V, int64_t label,
-                            int gradient, float scale);
+                            int gradient, float scale, int half);
 };
 
 extern const struct kernels kernels_avx512_bf16, kernels_avx512, kernels_avx2, kernels_plain;

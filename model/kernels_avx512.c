@@ -2,10 +2,11 @@
 #if defined(__x86_64__)
 #if defined(__clang__)
 #pragma clang attribute push(                                                                   \
-    __attribute__((target("avx2,fma,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl"))),            \
+    __attribute__((target("avx2,fma,bmi,bmi2,prfchw,avx512f,avx512bw,"                              \
+                          "avx512dq,avx512vl"))),                                    \
     apply_to = function)
 #else
-#pragma GCC target("avx2,fma,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl")
+#pragma GCC target("avx2,fma,bmi,bmi2,prfchw,avx512f,avx512bw,avx512dq,avx512vl")
 #pragma GCC target("prefer-vector-width=512")
 #endif
 #define KERNELS kernels_avx512

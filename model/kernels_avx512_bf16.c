@@ -2,10 +2,11 @@
 #if defined(__x86_64__)
 #if defined(__clang__)
 #pragma clang attribute push(                                                                   \
-    __attribute__((target("avx2,fma,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"))),            \
+    __attribute__((target("avx2,fma,bmi,bmi2,prfchw,avx512f,avx512bw,"                              \
+                          "avx512dq,avx512vl,avx512bf16"))),                                    \
     apply_to = function)
 #else
-#pragma GCC target("avx2,fma,bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
+#pragma GCC target("avx2,fma,bmi,bmi2,prfchw,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
 #pragma GCC target("prefer-vector-width=512")
 #endif
 #define KERNELS kernels_avx512_bf16

@@ -157,56 +157,63 @@ void ops_copy(struct ops *o, float *y, const float *x, int64_t n)
         pool_for(o->pool, n, GRAIN, copy_part, &(struct map){ .y = y, .in = x });
 }
 
-static void gelu_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+/* GELU of rows, since factors lie row by row. */
+struct gelu {
+    void (*fwd)(float *y, const float *x, int64_t n, int half);
+    void (*bwd)(float *d, float *x, int64_t n, int half);
+    float *y, *x; /* y: d in the backward */
+    const float *in;
+    int64_t C;
+    int half;
+};
+
+static void gelu_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
-    struct map *m = ctx;
-    m->k->gelu_fwd(m->y + begin, m->in + begin, end - begin);
+    const struct gelu *g = ctx;
+    for (int64_t at = begin * g->C; at < end * g->C; at += g->C)
+        g->fwd(g->y + at, g->in + at, g->C, g->half);
 }
 
-void ops_gelu_fwd(struct ops *o, float *y, const float *x, int64_t n)
-{
-    TRACE_KERNEL(0, 8.0 * n);
-    pool_for(o->pool, n, GRAIN, gelu_fwd_part, &(struct map){ .k = o->k, .y = y, .in = x });
-}
-
-static void gelu_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void gelu_bwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
-    struct map *m = ctx;
-    m->k->gelu_bwd(m->y + begin, m->x + begin, end - begin);
+    const struct gelu *g = ctx;
+    for (int64_t at = begin * g->C; at < end * g->C; at += g->C)
+        g->bwd(g->y + at, g->x + at, g->C, g->half);
 }
 
-void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t n)
+void ops_gelu_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N, int64_t C)
 {
-    TRACE_KERNEL(0, 16.0 * n);
-    pool_for(o->pool, n, GRAIN, gelu_bwd_part, &(struct map){ .k = o->k, .y = d, .x = x });
+    TRACE_KERNEL(0, 8.0 * N * C);
+    pool_for(o->pool, N, ops_row_grain(C), gelu_fwd_rows,
+             &(struct gelu){ .fwd = o->k->gelu_fwd, .y = y, .in = x, .C = C,
+                             .half = ops_half(o, form) });
 }
 
-static void gelu_erf_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C)
 {
-    (void)thread;
-    struct map *m = ctx;
-    m->k->gelu_erf_fwd(m->y + begin, m->in + begin, end - begin);
+    TRACE_KERNEL(0, 16.0 * N * C);
+    pool_for(o->pool, N, ops_row_grain(C), gelu_bwd_rows,
+             &(struct gelu){ .bwd = o->k->gelu_bwd, .y = d, .x = x, .C = C,
+                             .half = ops_half(o, OPS_FACTORS) });
 }
 
-void ops_gelu_erf_fwd(struct ops *o, float *y, const float *x, int64_t n)
+void ops_gelu_erf_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N,
+                      int64_t C)
 {
-    TRACE_KERNEL(0, 8.0 * n);
-    pool_for(o->pool, n, GRAIN, gelu_erf_fwd_part, &(struct map){ .k = o->k, .y = y, .in = x });
+    TRACE_KERNEL(0, 8.0 * N * C);
+    pool_for(o->pool, N, ops_row_grain(C), gelu_fwd_rows,
+             &(struct gelu){ .fwd = o->k->gelu_erf_fwd, .y = y, .in = x, .C = C,
+                             .half = ops_half(o, form) });
 }
 
-static void gelu_erf_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C)
 {
-    (void)thread;
-    struct map *m = ctx;
-    m->k->gelu_erf_bwd(m->y + begin, m->x + begin, end - begin);
-}
-
-void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t n)
-{
-    TRACE_KERNEL(0, 16.0 * n);
-    pool_for(o->pool, n, GRAIN, gelu_erf_bwd_part, &(struct map){ .k = o->k, .y = d, .x = x });
+    TRACE_KERNEL(0, 16.0 * N * C);
+    pool_for(o->pool, N, ops_row_grain(C), gelu_bwd_rows,
+             &(struct gelu){ .bwd = o->k->gelu_erf_bwd, .y = d, .x = x, .C = C,
+                             .half = ops_half(o, OPS_FACTORS) });
 }
 
 /* ---- dropout ----------------------------------------------------------------------------- */
@@ -247,6 +254,7 @@ struct layernorm {
     const float *x, *gain, *bias;
     int64_t N, C, blocks;
     double epsilon;
+    int half; /* y */
 };
 
 static void layernorm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
@@ -256,7 +264,7 @@ static void layernorm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread
     float mean, rstd;
     for (int64_t n = begin; n < end; n++) {
         l->k->layernorm_fwd(l->y + n * l->C, &mean, &rstd, l->x + n * l->C, l->gain, l->bias, l->C,
-                            l->epsilon);
+                            l->epsilon, l->half);
         if (l->mean)
             l->mean[n] = mean;
         if (l->rstd)
@@ -264,12 +272,14 @@ static void layernorm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread
     }
 }
 
-void ops_layernorm_fwd(struct ops *o, float *y, float *mean, float *rstd, const float *x,
-                       const float *gain, const float *bias, int64_t N, int64_t C, double epsilon)
+void ops_layernorm_fwd(struct ops *o, enum ops_form form, float *y, float *mean, float *rstd,
+                       const float *x, const float *gain, const float *bias, int64_t N, int64_t C,
+                       double epsilon)
 {
     TRACE_KERNEL(0, 8.0 * N * C);
     struct layernorm l = { .k = o->k, .y = y, .mean = mean, .rstd = rstd, .x = x, .gain = gain,
-                           .bias = bias, .N = N, .C = C, .epsilon = epsilon };
+                           .bias = bias, .N = N, .C = C, .epsilon = epsilon,
+                           .half = ops_half(o, form) };
     pool_for(o->pool, N, ops_row_grain(C), layernorm_fwd_rows, &l);
 }
 
@@ -293,8 +303,8 @@ static void layernorm_sum_columns(void *ctx, int64_t begin, int64_t end, int thr
     (void)thread;
     struct layernorm *l = ctx;
     const float *sums = l->sums + begin;
-    l->k->column_sums(l->dgain + begin, sums, 2 * l->C, l->blocks, end - begin);
-    l->k->column_sums(l->dbias + begin, sums + l->C, 2 * l->C, l->blocks, end - begin);
+    l->k->column_sums(l->dgain + begin, sums, 2 * l->C, l->blocks, end - begin, 0);
+    l->k->column_sums(l->dbias + begin, sums + l->C, 2 * l->C, l->blocks, end - begin, 0);
 }
 
 void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, const float *base,

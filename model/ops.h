@@ -3,7 +3,7 @@
  *
  * Dimensions: B sequences, T positions, N = B*T rows, C channels, NH heads, HS = C/NH,
  * V vocabulary, L layers, I and O inputs and outputs of a linear map. All arrays are row-major
- * f32, contiguous, and come from ops_buffer where they are large.
+ * f32, contiguous, and come from ops_buffer where they are large; but see ops_form.
  *
  * Arguments stand in the order outputs, inputs, parameters, dimensions. d<x> is the gradient in
  * x; gradients of parameters are added to, gradients of activations are set unless said.
@@ -30,6 +30,27 @@ enum ops_precision { OPS_F32, OPS_BF16 };
 void ops_set_precision(struct ops *o, enum ops_precision precision); /* f32 at first */
 const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
 const char *ops_kernels(void);                    /* the same, before there is a context */
+
+/* What only products will read can be made for them: where the precision is bf16 each row holds its
+ * numbers as halves, rounded already, from its beginning on; rows lie where as many floats would.
+ * Half as much is read, and products have the same bits as of the floats. In f32 they are floats. */
+enum ops_form { OPS_FLOATS, OPS_FACTORS };
+
+/* An array that a product reads. */
+struct ops_factor {
+    const float *x;
+    enum ops_form form;
+};
+
+static inline struct ops_factor ops_floats(const float *x)
+{
+    return (struct ops_factor){ x, OPS_FLOATS };
+}
+
+static inline struct ops_factor ops_factors(const float *x)
+{
+    return (struct ops_factor){ x, OPS_FACTORS };
+}
 
 /* Zeroed, aligned to 64 bytes, touched in parallel by the context's threads. */
 float *ops_buffer(struct ops *o, int64_t floats);
@@ -58,26 +79,28 @@ struct ops_matmul {
     const float *base; /* rows ldc apart; C itself, so that the product is added; NULL: 0 */
     const float *bias; /* NULL: 0 */
     float *sums;       /* [N] += the sums of the columns of B, not transposed then; NULL: none */
+    enum ops_form a_form, b_form;
 };
 void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
                 const struct ops_matmul *shape);
 
-/* y[N,O] = x[N,I] w[I,O] + bias[O]; bias may be NULL. Any N: few rows are streamed. */
-void ops_linear_fwd(struct ops *o, float *y, const float *x, const float *w, const float *bias,
+/* y[N,O] = x[N,I] w[I,O] + bias[O]; bias may be NULL. Any N: few rows of floats are streamed. */
+void ops_linear_fwd(struct ops *o, float *y, struct ops_factor x, const float *w, const float *bias,
                     int64_t N, int64_t I, int64_t O);
 
 /* dx[N,I] = dy w^T, dw[I,O] += x^T dy, dbias[O] += column sums of dy. dx or dbias may
  * be NULL. */
-void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
-                    const float *x, const float *w, int64_t N, int64_t I, int64_t O);
+void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
+                    struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O);
 /* The same with dw and dbias set: what stood in them is not read. */
-void ops_linear_bwd_first(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
-                          const float *x, const float *w, int64_t N, int64_t I, int64_t O);
+void ops_linear_bwd_first(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
+                          struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O);
 
 /* y[N,O] = base[N,O] + dropout(x[N,I] w[I,O] + bias[O]): the end of a residual branch. y is
  * not base. Its backward is ops_dropout_bwd, then ops_linear_bwd. */
-void ops_residual_fwd(struct ops *o, float *y, const float *base, const float *x, const float *w,
-                      const float *bias, int64_t N, int64_t I, int64_t O, struct ops_dropout drop);
+void ops_residual_fwd(struct ops *o, float *y, const float *base, struct ops_factor x,
+                      const float *w, const float *bias, int64_t N, int64_t I, int64_t O,
+                      struct ops_dropout drop);
 
 /* ---- maps of rows and elements ----------------------------------------------------------- */
 
@@ -90,9 +113,9 @@ void ops_embedding_bwd(struct ops *o, float *dtable, float *dpositions, float *d
                        const uint32_t *ids, int64_t B, int64_t T, int64_t C,
                        struct ops_dropout drop);
 
-/* y[N,C] = (x - mean) * rstd * gain + bias per row (Ba, Kiros, Hinton 2016). mean and rstd [N]
- * are kept for backward; both may be NULL. */
-void ops_layernorm_fwd(struct ops *o, float *y, float *mean, float *rstd, const float *x,
+/* y[N,C] = (x - mean) * rstd * gain + bias per row (Ba, Kiros, Hinton 2016), in the form asked for.
+ * mean and rstd [N] are kept for backward; both may be NULL. */
+void ops_layernorm_fwd(struct ops *o, enum ops_form form, float *y, float *mean, float *rstd, const float *x,
                        const float *gain, const float *bias, int64_t N, int64_t C, double epsilon);
 /* dx = base + the gradient in x; base (the gradient that comes by the residual) may be NULL or
  * dx. dgain and dbias are added to. */
@@ -100,14 +123,16 @@ void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, con
                        const float *dy, const float *x, const float *gain, const float *mean,
                        const float *rstd, int64_t N, int64_t C);
 
-/* The tanh form of GELU (Hendrycks and Gimpel 2016). y may be x. */
-void ops_gelu_fwd(struct ops *o, float *y, const float *x, int64_t n);
-/* In place: d, the gradient in y, becomes that in x; x becomes y. */
-void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t n);
+/* The tanh form of GELU (Hendrycks and Gimpel 2016), for [N,C]. y may be x. */
+void ops_gelu_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N,
+                  int64_t C);
+/* In place: d, the gradient in y, becomes that in x; x becomes y: factors both. */
+void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C);
 
 /* GELU as defined, x times the normal distribution at x, to f32's precision. */
-void ops_gelu_erf_fwd(struct ops *o, float *y, const float *x, int64_t n);
-void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t n);
+void ops_gelu_erf_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N,
+                      int64_t C);
+void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C);
 
 /* dx = mask * dy; dx may be dy. */
 void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n,
@@ -125,7 +150,7 @@ void ops_copy(struct ops *o, float *y, const float *x, int64_t n); /* y = x; x m
  * (Dao et al. 2022). lse may be NULL. */
 void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, int64_t B, int64_t T,
                        int64_t NH, int64_t HS, struct ops_dropout drop);
-/* dqkv[B,T,3C] is set. */
+/* dqkv[B,T,3C] is set, factors. */
 void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float *qkv,
                        const float *y, const float *lse, int64_t B, int64_t T, int64_t NH,
                        int64_t HS, struct ops_dropout drop);
@@ -190,7 +215,7 @@ void ops_embed_rows_bwd(struct ops *o, float *dtable, float *dpositions, float *
 void ops_attention_rows_fwd(struct ops *o, float *y, float *lse, const float *q, const float *k,
                             const float *v, const struct ops_rows *rows, int64_t NH, int64_t HS,
                             struct ops_dropout drop);
-/* dq, dk, dv are set. */
+/* dq, dk, dv are set, factors. */
 void ops_attention_rows_bwd(struct ops *o, float *dq, float *dk, float *dv, const float *dy,
                             const float *q, const float *k, const float *v, const float *y,
                             const float *lse, const struct ops_rows *rows, int64_t NH, int64_t HS,

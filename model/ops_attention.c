@@ -38,7 +38,9 @@ struct attention {
     float *work;
     int64_t work_floats; /* a thread */
     /* backward */
-    float *dq, *dkeys, *dvalues; /* strides as those without d */
+    float *dq, *dkeys, *dvalues; /* rows of factors, strides as those without d, */
+    int64_t dq_at, dkeys_at, dvalues_at; /* and in each row where the first head's numbers stand */
+    int half;
     const float *dy, *y_in, *lse_in;
 };
 
@@ -48,7 +50,8 @@ struct head {
     int64_t index; /* b*NH + h */
     float *y, *lse;
     const float *q, *keys, *values;
-    float *dq, *dkeys, *dvalues;
+    float *dq, *dkeys, *dvalues; /* the rows, */
+    int64_t column;              /* and which of the heads' numbers in them are this one's */
     const float *dy, *y_in, *lse_in;
 
     union {
@@ -150,9 +153,10 @@ static struct head head_at(const struct attention *a, int64_t index, int thread)
     if (a->lse)
         h.lse = a->lse + index * a->N;
     if (a->dq) {
-        h.dq = a->dq + q;
-        h.dkeys = a->dkeys + k;
-        h.dvalues = a->dvalues + k;
+        h.dq = a->dq + b * a->N * a->ldq;
+        h.dkeys = a->dkeys + b * a->N * a->ldk;
+        h.dvalues = a->dvalues + b * a->N * a->ldk;
+        h.column = column;
         h.dy = a->dy + y;
         h.y_in = a->y_in + y;
         h.lse_in = a->lse_in + index * a->N;
@@ -190,8 +194,8 @@ static void pack_turned(const struct attention *a, float *panels, const float *x
                         int64_t first, int64_t rows)
 {
     int64_t tall = round_up(a->HS, a->p->tile_rows);
-    a->p->pack_rows(panels + kernel_depth(a->p, first) * tall, x + first * ld, ld, 1, a->HS, rows,
-                    1);
+    a->p->pack_rows(panels + kernel_depth(a->p, first) * tall, x + first * ld, ld, 1, 0, a->HS,
+                    rows, 1);
 }
 
 /* ---- forward ------------------------------------------------------------------------------ */
@@ -206,8 +210,8 @@ static struct kernel_ahead queries_ahead(const struct head *h, const struct bloc
 {
     const struct attention *a = h->a;
     int64_t next = b->q0 + b->queries;
-    return (struct kernel_ahead){ h->q + next * a->ldq, smaller(b->queries, a->N - next), a->HS,
-                                  a->ldq };
+    return (struct kernel_ahead){ .at = h->q + next * a->ldq, .floats = a->HS, .ld = a->ldq,
+                                  .rows = smaller(b->queries, a->N - next) };
 }
 
 /* scores[keys,lanes] = K Q^T. */
@@ -256,7 +260,7 @@ static void attend_queries(const struct head *h, int64_t q0, int64_t queries)
         max[l] = -INFINITY;
         sum[l] = 0;
     }
-    a->p->pack_columns(h->fwd.q_lanes, h->q + q0 * a->ldq, a->ldq, 1, queries, a->HS);
+    a->p->pack_columns(h->fwd.q_lanes, NULL, h->q + q0 * a->ldq, a->ldq, 1, 0, queries, a->HS);
     for (int64_t k0 = 0; k0 < end; k0 += KEYS)
         block_fwd(h, max, sum, &(struct block){ q0, queries, k0, smaller(KEYS, end - k0) });
     for (int64_t l = 0; l < queries; l++) {
@@ -264,7 +268,7 @@ static void attend_queries(const struct head *h, int64_t q0, int64_t queries)
             h->lse[q0 + l] = max[l] * (float)M_LN2 + logf(sum[l]);
         sum[l] = 1 / sum[l];
     }
-    a->k->unpack(h->y + q0 * a->ldy, a->ldy, h->fwd.found, sum, queries, a->HS);
+    a->k->unpack(h->y + q0 * a->ldy, a->ldy, 0, h->fwd.found, sum, queries, a->HS, 0);
 }
 
 static void attend_head(void *ctx, int64_t index, int thread)
@@ -274,7 +278,7 @@ static void attend_head(void *ctx, int64_t index, int thread)
     int64_t lanes = a->p->tile_columns;
     if (a->p->steps == 1)
         h.fwd.panel = h.fwd.scores;
-    a->p->pack_rows(h.fwd.k_rows, h.keys, a->ldk, 0, a->past + a->N, a->HS, 1);
+    a->p->pack_rows(h.fwd.k_rows, h.keys, a->ldk, 0, 0, a->past + a->N, a->HS, 1);
     for (int64_t k0 = 0; k0 < a->past + a->N; k0 += KEYS)
         pack_turned(a, h.fwd.v_turned, h.values, a->ldk, k0, smaller(KEYS, a->past + a->N - k0));
     for (int64_t q0 = 0; q0 < a->N; q0 += lanes)
@@ -398,15 +402,17 @@ static void attend_group_bwd(const struct head *h, const struct group *g)
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns;
     const float *k = h->keys + g->k0 * a->ldk, *v = h->values + g->k0 * a->ldk;
-    a->p->pack_columns(h->bwd.k_lanes, k, a->ldk, 1, g->keys, a->HS);
-    a->p->pack_columns(h->bwd.v_lanes, v, a->ldk, 1, g->keys, a->HS);
-    a->p->pack_columns(h->bwd.k_columns, k, a->ldk, 0, a->HS, g->keys);
+    a->p->pack_columns(h->bwd.k_lanes, NULL, k, a->ldk, 1, 0, g->keys, a->HS);
+    a->p->pack_columns(h->bwd.v_lanes, NULL, v, a->ldk, 1, 0, g->keys, a->HS);
+    a->p->pack_columns(h->bwd.k_columns, NULL, k, a->ldk, 0, 0, a->HS, g->keys);
     for (int64_t q0 = a->both_ways ? 0 : g->k0 / QUERIES * QUERIES; q0 < a->N; q0 += QUERIES)
         block_bwd(h, g, q0, smaller(QUERIES, a->N - q0));
     for (int64_t i = 0; i < g->keys; i += lanes) {
         int64_t to = (g->k0 + i) * a->ldk, keys = smaller(lanes, g->keys - i);
-        a->k->unpack(h->dkeys + to, a->ldk, h->bwd.dk + i * a->HS, NULL, keys, a->HS);
-        a->k->unpack(h->dvalues + to, a->ldk, h->bwd.dv + i * a->HS, NULL, keys, a->HS);
+        a->k->unpack(h->dkeys + to, a->ldk, a->dkeys_at + h->column, h->bwd.dk + i * a->HS, NULL,
+                     keys, a->HS, a->half);
+        a->k->unpack(h->dvalues + to, a->ldk, a->dvalues_at + h->column, h->bwd.dv + i * a->HS,
+                     NULL, keys, a->HS, a->half);
     }
 }
 
@@ -418,9 +424,9 @@ static void pack_queries(const struct head *h, int64_t q0, int64_t queries)
     const float *q = h->q + q0 * a->ldq, *dy = h->dy + q0 * a->ldy;
     int64_t row = kernel_depth(a->p, a->HS);
     float factor = 1 / sqrtf((float)a->HS);
-    a->p->pack_rows(h->bwd.q_rows + q0 * row, q, a->ldq, 0, queries, a->HS, 1);
+    a->p->pack_rows(h->bwd.q_rows + q0 * row, q, a->ldq, 0, 0, queries, a->HS, 1);
     pack_turned(a, h->bwd.q_turned, h->q, a->ldq, q0, queries);
-    a->p->pack_rows(h->bwd.dy_rows + q0 * row, dy, a->ldy, 0, queries, a->HS, factor);
+    a->p->pack_rows(h->bwd.dy_rows + q0 * row, dy, a->ldy, 0, 0, queries, a->HS, factor);
     pack_turned(a, h->bwd.dy_turned, h->dy, a->ldy, q0, queries);
     a->k->row_dots(h->bwd.dots + q0, dy, h->y_in + q0 * a->ldy, a->ldy, factor, queries, a->HS);
     for (int64_t i = q0; i < q0 + queries; i++)
@@ -439,7 +445,7 @@ static void attend_head_bwd(void *ctx, int64_t index, int thread)
     for (int64_t k0 = 0; k0 < a->N; k0 += group)
         attend_group_bwd(&h, &(struct group){ k0, smaller(group, a->N - k0) });
     for (int64_t q = 0; q < a->N; q++)
-        memcpy(h.dq + q * a->ldq, h.bwd.dq + q * a->HS, (size_t)a->HS * sizeof *h.dq);
+        a->k->make_row(h.dq + q * a->ldq, a->dq_at + h.column, h.bwd.dq + q * a->HS, a->HS, a->half);
 }
 
 void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float *qkv,
@@ -451,8 +457,8 @@ void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float 
     struct attention a = { .k = o->k, .p = ops_products(o), .q = qkv, .keys = qkv + C,
                            .values = qkv + 2 * C, .ldy = C, .ldq = 3 * C, .ldk = 3 * C, .B = B,
                            .N = T, .NH = NH, .HS = HS, .mask = ops_mask(drop), .dq = dqkv,
-                           .dkeys = dqkv + C, .dvalues = dqkv + 2 * C, .dy = dy, .y_in = y,
-                           .lse_in = lse };
+                           .dkeys = dqkv, .dvalues = dqkv, .dkeys_at = C, .dvalues_at = 2 * C,
+                           .half = ops_half(o, OPS_FACTORS), .dy = dy, .y_in = y, .lse_in = lse };
     run_heads(o, &a, attend_head_bwd);
 }
 
@@ -533,8 +539,9 @@ void ops_attention_rows_bwd(struct ops *o, float *dq, float *dk, float *dv, cons
     int64_t C = NH * HS;
     struct attention all = { .k = o->k, .p = ops_products(o), .q = q, .keys = k, .values = v,
                              .ldy = C, .ldq = C, .ldk = C, .B = 1, .NH = NH, .HS = HS,
-                             .both_ways = 1, .dq = dq, .dkeys = dk, .dvalues = dv, .dy = dy,
-                             .y_in = y, .lse_in = lse };
+                             .both_ways = 1, .dq = dq, .dkeys = dk, .dvalues = dv,
+                             .half = ops_half(o, OPS_FACTORS), .dy = dy, .y_in = y,
+                             .lse_in = lse };
     run_sequences(o, &all, rows, drop, attend_head_bwd);
 }
 

@@ -20,6 +20,7 @@ struct loss {
     const int32_t *labels;
     float scale;
     int first; /* dtable is set by the first chunk */
+    int half;  /* x_rows, and logits when they are gradients */
     int64_t N, V, C;
 
     /* the chunk: `rows` rows that have a label, by their index */
@@ -33,7 +34,7 @@ static void gather_rows(void *ctx, int64_t begin, int64_t end, int thread)
     (void)thread;
     const struct loss *l = ctx;
     for (int64_t r = begin; r < end; r++)
-        memcpy(l->x_rows + r * l->C, l->x + l->index[r] * l->C, (size_t)l->C * sizeof(float));
+        l->k->make_row(l->x_rows + r * l->C, 0, l->x + l->index[r] * l->C, l->C, l->half);
 }
 
 static void scatter_rows(void *ctx, int64_t begin, int64_t end, int thread)
@@ -54,7 +55,7 @@ static void cross_entropy_rows(void *ctx, int64_t begin, int64_t end, int thread
         if (l->bias)
             l->k->add(logits, l->bias, l->V);
         l->losses[n] = (float)l->k->cross_entropy(logits, l->correct ? l->correct + n : NULL, l->V,
-                                                  l->labels[n], l->dx != NULL, l->scale);
+                                                  l->labels[n], l->dx != NULL, l->scale, l->half);
     }
 }
 
@@ -62,7 +63,8 @@ static void bias_columns(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const struct loss *l = ctx;
-    l->k->column_sums(l->dbias + begin, l->logits + begin, l->ld, l->rows, end - begin);
+    const float *from = l->logits + (l->half ? begin / 2 : begin);
+    l->k->column_sums(l->dbias + begin, from, l->ld, l->rows, end - begin, l->half);
 }
 
 static void chunk_loss(struct ops *o, struct loss *l)
@@ -70,17 +72,19 @@ static void chunk_loss(struct ops *o, struct loss *l)
     pool_for(o->pool, l->rows, ops_row_grain(l->C), gather_rows, l);
     ops_matmul(o, l->logits, l->x_rows, l->table,
                &(struct ops_matmul){ .b_transposed = 1, .M = l->rows, .N = l->V, .K = l->C,
-                                     .lda = l->C, .ldb = l->C, .ldc = l->ld });
+                                     .lda = l->C, .ldb = l->C, .ldc = l->ld,
+                                     .a_form = OPS_FACTORS });
     pool_for(o->pool, l->rows, 1, cross_entropy_rows, l);
     if (!l->dx)
         return;
     ops_matmul(o, l->dx_rows, l->logits, l->table,
                &(struct ops_matmul){ .M = l->rows, .N = l->C, .K = l->V, .lda = l->ld,
-                                     .ldb = l->C, .ldc = l->C });
+                                     .ldb = l->C, .ldc = l->C, .a_form = OPS_FACTORS });
     ops_matmul(o, l->dtable, l->logits, l->x_rows,
                &(struct ops_matmul){ .a_transposed = 1, .M = l->V, .N = l->C, .K = l->rows,
                                      .lda = l->ld, .ldb = l->C, .ldc = l->C,
-                                     .base = l->first ? NULL : l->dtable });
+                                     .base = l->first ? NULL : l->dtable,
+                                     .a_form = OPS_FACTORS, .b_form = OPS_FACTORS });
     l->first = 0;
     if (l->dbias)
         pool_for(o->pool, l->V, COLUMN_GRAIN, bias_columns, l);
@@ -110,6 +114,7 @@ static double run_chunks(struct ops *o, struct loss *l)
     int64_t *index = mem_alloc((size_t)l->N * sizeof *index);
     int64_t count = labelled_rows(index, l), chunks = (count + CHUNK - 1) / CHUNK;
     int64_t rows = chunks ? (count + chunks - 1) / chunks : 0; /* of equal size */
+    l->half = ops_half(o, OPS_FACTORS);
     l->ld = (l->V + 15) / 16 * 16;
     l->logits = ops_work(o, rows * (l->ld + 2 * l->C));
     l->x_rows = l->logits + rows * l->ld;

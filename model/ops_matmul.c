@@ -42,6 +42,7 @@ struct factor {
     int64_t ld;
     int of_rows; /* A */
     int across;  /* neighbours in memory are of different lines */
+    int half;    /* halves, from the beginning of each row in memory on */
     int tile;    /* lines of a panel */
     int most;    /* panels of a piece */
     int64_t begin, end, pieces;
@@ -78,7 +79,8 @@ static struct piece piece_at(const struct factor *f, int64_t i)
 
 static const float *source(const struct factor *f, int64_t line, int64_t k)
 {
-    return f->across ? f->x + k * f->ld + line : f->x + line * f->ld + k;
+    int64_t row = f->across ? k : line, place = f->across ? line : k;
+    return f->x + row * f->ld + (f->half ? place / 2 : place); /* which is even */
 }
 
 /* Steps of the slice at k. */
@@ -93,24 +95,25 @@ static struct kernel_ahead ahead(const struct block *b, const struct factor *f, 
 {
     struct piece p = piece_at(f, i);
     int64_t rows = f->across ? steps_at(b, k) : p.lines;
+    int64_t numbers = f->across ? p.lines : steps_at(b, k);
+    int64_t beyond = f->across && f->of_rows ? 8 : 0; /* where the last vector may end */
     int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
     return (struct kernel_ahead){
         .at = f->across ? source(f, p.begin, k + begin) : source(f, p.begin + begin, k),
-        .rows = end - begin, .floats = f->across ? p.lines : steps_at(b, k), .ld = f->ld };
+        .rows = end - begin, .floats = (f->half ? numbers / 2 : numbers) + beyond, .ld = f->ld };
 }
 
 static void pack(const struct block *b, const struct factor *f, float *panels, struct piece p,
                  int64_t k)
 {
-    const struct ops_matmul *s = b->s;
     const float *from = source(f, p.begin, k);
     int64_t steps = steps_at(b, k);
+    int once = f == &b->shared || !b->shared.begin; /* chunks go by once a shared block */
+    float *sums = b->s->sums && once ? b->s->sums + p.begin : NULL;
     if (f->of_rows)
-        b->p->pack_rows(panels, from, f->ld, f->across, p.lines, steps, 1);
-    else if (s->sums && (f == &b->shared || !b->shared.begin)) /* chunks go by once a shared block */
-        b->p->sum_columns(panels, s->sums + p.begin, from, f->ld, p.lines, steps);
+        b->p->pack_rows(panels, from, f->ld, f->across, f->half, p.lines, steps, 1);
     else
-        b->p->pack_columns(panels, from, f->ld, !f->across, p.lines, steps);
+        b->p->pack_columns(panels, sums, from, f->ld, !f->across, f->half, p.lines, steps);
 }
 
 static atomic_uchar *state_at(const struct block *b, int64_t i, int64_t k)
@@ -143,16 +146,17 @@ static const float *packed(const struct block *b, int64_t i, struct piece p, int
     return panels;
 }
 
-/* What will be read of piece i: its panels, which may be in another thread's cache, or what they are
- * made of. */
-static struct kernel_ahead next_piece(const struct block *b, int64_t i, int64_t k)
+/* What will be used of piece i: its panels, which may be in another thread's cache, and what they are
+ * made of if they are not yet. */
+static void ask_piece(const struct block *b, int64_t i, int64_t k, struct kernel_ahead next[2])
 {
     struct piece p = piece_at(&b->shared, i);
-    if (atomic_load_explicit(state_at(b, i, k), memory_order_relaxed) == UNPACKED)
-        return ahead(b, &b->shared, i, k, 0, 1);
-    return (struct kernel_ahead){ .at = shared_panels(b, p, k), .rows = 1,
-                                  .floats = pieces(p.lines, b->shared.tile) * b->shared.tile *
-                                            kernel_depth(b->p, steps_at(b, k)) };
+    int missing = atomic_load_explicit(state_at(b, i, k), memory_order_relaxed) == UNPACKED;
+    int64_t lines = pieces(p.lines, b->shared.tile) * b->shared.tile;
+    next[0] = (struct kernel_ahead){ .at = shared_panels(b, p, k), .rows = 1, .writes = missing,
+                                     .floats = lines * kernel_depth(b->p, steps_at(b, k)) };
+    if (missing)
+        next[1] = ahead(b, &b->shared, i, k, 0, 1);
 }
 
 /* A packed chunk meets piece i in the slice at k. */
@@ -169,7 +173,7 @@ static void multiply_pieces(const struct block *b, const float *own, struct piec
         .C = b->C + corner, .base = k ? b->C + corner : s->base ? s->base + corner : NULL,
         .bias = k || !s->bias ? NULL : s->bias + columns.begin, .ldc = s->ldc,
         .A = of_rows ? panels : own, .B = of_rows ? own : panels, .a_depth = depth,
-        .M = rows.lines, .N = columns.lines, .depth = depth, .ahead = { next[0], next[1] } });
+        .M = rows.lines, .N = columns.lines, .depth = depth, .ahead = { next[0], next[1], next[2] } });
 }
 
 /* Threads begin at different pieces, so that each packs some. The next chunk is asked for in as
@@ -185,9 +189,10 @@ static void multiply_chunk(void *ctx, int64_t c, int thread)
         pack(b, &b->chunks, own, chunk, k);
         for (int64_t i = 0; i < n; i++) {
             int64_t now = (first + i) % n, then = (now + 1) % n;
-            struct kernel_ahead next[KERNEL_AHEAD] = { next_piece(b, then, k) };
+            struct kernel_ahead next[KERNEL_AHEAD] = { 0 };
+            ask_piece(b, then, k, next);
             if (!last || c + 1 < b->chunks.pieces)
-                next[1] = ahead(b, &b->chunks, c + last, last ? b->k0 : k + b->slice, i, n);
+                next[2] = ahead(b, &b->chunks, c + last, last ? b->k0 : k + b->slice, i, n);
             multiply_pieces(b, own, chunk, now, k, next);
         }
     }
@@ -239,9 +244,11 @@ void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
     assert(M > 0 && N > 0 && K > 0 && !(shape->sums && shape->b_transposed));
     int shares_a = M <= N;
     struct factor a = { .x = A, .ld = shape->lda, .of_rows = 1, .across = shape->a_transposed,
-                        .tile = p->tile_rows, .most = ROW_PANELS };
+                        .half = ops_half(o, shape->a_form), .tile = p->tile_rows,
+                        .most = ROW_PANELS };
     struct factor c = { .x = B, .ld = shape->ldb, .across = !shape->b_transposed,
-                        .tile = p->tile_columns, .most = COLUMN_PANELS };
+                        .half = ops_half(o, shape->b_form), .tile = p->tile_columns,
+                        .most = COLUMN_PANELS };
     struct block b = { .p = p, .s = shape, .C = C, .shared = shares_a ? a : c,
                        .chunks = shares_a ? c : a, .threads = o->threads };
     int64_t shared = shares_a ? M : N, tile = b.shared.tile;
@@ -308,49 +315,52 @@ static void begin_rows(void *ctx, int64_t begin, int64_t end, int thread)
 }
 
 /* y = base + x w + bias. */
-static void affine(struct ops *o, float *y, const float *base, const float *x, const float *w,
+static void affine(struct ops *o, float *y, const float *base, struct ops_factor x, const float *w,
                    const float *bias, int64_t N, int64_t I, int64_t O)
 {
-    if (N > KERNEL_ROWS) {
-        ops_matmul(o, y, x, w, &(struct ops_matmul){ .M = N, .N = O, .K = I, .lda = I, .ldb = O,
-                                                     .ldc = O, .base = base, .bias = bias });
+    if (N > KERNEL_ROWS || ops_half(o, x.form)) {
+        ops_matmul(o, y, x.x, w, &(struct ops_matmul){ .M = N, .N = O, .K = I, .lda = I, .ldb = O,
+                                                       .ldc = O, .base = base, .bias = bias,
+                                                       .a_form = x.form });
         return;
     }
     struct beginning b = { o->k, y, base, bias, O };
-    struct streamed s = { o->k, y, x, w, N, I, O };
+    struct streamed s = { o->k, y, x.x, w, N, I, O };
     pool_for(o->pool, N, ops_row_grain(O), begin_rows, &b);
     pool_for(o->pool, O, COLUMN_GRAIN, stream_columns_part, &s);
 }
 
-void ops_linear_fwd(struct ops *o, float *y, const float *x, const float *w, const float *bias,
+void ops_linear_fwd(struct ops *o, float *y, struct ops_factor x, const float *w, const float *bias,
                     int64_t N, int64_t I, int64_t O)
 {
     TRACE_KERNEL(0, 0);
     affine(o, y, NULL, x, w, bias, N, I, O);
 }
 
-static void linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
-                       const float *x, const float *w, int64_t N, int64_t I, int64_t O, int add)
+static void linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
+                       struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O, int add)
 {
     TRACE("kernel", "ops_linear_bwd", -1, 0, 0);
     if (dx)
-        ops_matmul(o, dx, dy, w, &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = O,
-                                                       .lda = O, .ldb = O, .ldc = I });
+        ops_matmul(o, dx, dy.x, w, &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = O,
+                                                         .lda = O, .ldb = O, .ldc = I,
+                                                         .a_form = dy.form });
     if (dbias && !add)
         memset(dbias, 0, (size_t)O * sizeof *dbias);
-    ops_matmul(o, dw, x, dy, &(struct ops_matmul){ .a_transposed = 1, .M = I, .N = O, .K = N,
-                                                   .lda = I, .ldb = O, .ldc = O,
-                                                   .base = add ? dw : NULL, .sums = dbias });
+    ops_matmul(o, dw, x.x, dy.x, &(struct ops_matmul){ .a_transposed = 1, .M = I, .N = O, .K = N,
+                                                       .lda = I, .ldb = O, .ldc = O,
+                                                       .base = add ? dw : NULL, .sums = dbias,
+                                                       .a_form = x.form, .b_form = dy.form });
 }
 
-void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
-                    const float *x, const float *w, int64_t N, int64_t I, int64_t O)
+void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
+                    struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O)
 {
     linear_bwd(o, dx, dw, dbias, dy, x, w, N, I, O, 1);
 }
 
-void ops_linear_bwd_first(struct ops *o, float *dx, float *dw, float *dbias, const float *dy,
-                          const float *x, const float *w, int64_t N, int64_t I, int64_t O)
+void ops_linear_bwd_first(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
+                          struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O)
 {
     linear_bwd(o, dx, dw, dbias, dy, x, w, N, I, O, 0);
 }
@@ -374,8 +384,9 @@ static void residual_rows(void *ctx, int64_t begin, int64_t end, int thread)
                   (uint64_t)first);
 }
 
-void ops_residual_fwd(struct ops *o, float *y, const float *base, const float *x, const float *w,
-                      const float *bias, int64_t N, int64_t I, int64_t O, struct ops_dropout drop)
+void ops_residual_fwd(struct ops *o, float *y, const float *base, struct ops_factor x,
+                      const float *w, const float *bias, int64_t N, int64_t I, int64_t O,
+                      struct ops_dropout drop)
 {
     TRACE_KERNEL(0, 0);
     assert(y != base);

@@ -170,7 +170,7 @@ double ops_cross_entropy(struct ops *o, float *losses, unsigned char *correct, f
         double loss = 0;
         if (labels[n] >= 0) {
             loss = o->k->cross_entropy(logits + n * V, correct ? correct + n : NULL, V, labels[n],
-                                       gradient, (float)scale);
+                                       gradient, (float)scale, 0);
         } else {
             if (gradient)
                 memset(logits + n * V, 0, (size_t)V * sizeof *logits);
