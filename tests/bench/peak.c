@@ -7,7 +7,9 @@
 #include "common/log.h"
 #include "common/pool.h"
 
-enum { SUMS = 14, ROUNDS = 5000000, TRIES = 5 }; /* SUMS hide the latency in 16 registers */
+/* SUMS hide the latency in 16 registers. A try is as long as a small step, some 0.2 s: a clock that is
+ * higher for some milliseconds is not what a step could have. */
+enum { SUMS = 14, ROUNDS = 100000000, TRIES = 5 };
 
 #if defined(__x86_64__)
 #include <immintrin.h>
