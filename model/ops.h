@@ -21,8 +21,8 @@ struct ops *ops_new(int threads);
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
 
-/* Of matrix products, attention's among them. All other arrays are f32 in either: with bf16 the factors
- * of a product are rounded to bf16 (8 bits of significand, to nearest, ties to even) on their way
+/* Of matrix products, attention's among them. Arrays are f32 in either, but for ops_form: with bf16 the
+ * factors of a product are rounded to bf16 (8 bits of significand, to nearest, ties to even) on their way
  * into it, and sums are f32, which is twice as fast where the processor has AVX-512 BF16 and
  * slower where it has not. Products of so few rows that memory bounds them stay f32. */
 enum ops_precision { OPS_F32, OPS_BF16 };
