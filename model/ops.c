@@ -186,34 +186,30 @@ static void gelu_bwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
 void ops_gelu_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N, int64_t C)
 {
     TRACE_KERNEL(0, 8.0 * N * C);
-    pool_for(o->pool, N, ops_row_grain(C), gelu_fwd_rows,
-             &(struct gelu){ .fwd = o->k->gelu_fwd, .y = y, .in = x, .C = C,
-                             .half = ops_half(o, form) });
+    struct gelu g = { o->k->gelu_fwd, NULL, y, NULL, x, C, ops_half(o, form) };
+    pool_for(o->pool, N, ops_row_grain(C), gelu_fwd_rows, &g);
 }
 
 void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C)
 {
     TRACE_KERNEL(0, 16.0 * N * C);
-    pool_for(o->pool, N, ops_row_grain(C), gelu_bwd_rows,
-             &(struct gelu){ .bwd = o->k->gelu_bwd, .y = d, .x = x, .C = C,
-                             .half = ops_half(o, OPS_FACTORS) });
+    struct gelu g = { NULL, o->k->gelu_bwd, d, x, NULL, C, ops_half(o, OPS_FACTORS) };
+    pool_for(o->pool, N, ops_row_grain(C), gelu_bwd_rows, &g);
 }
 
 void ops_gelu_erf_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N,
                       int64_t C)
 {
     TRACE_KERNEL(0, 8.0 * N * C);
-    pool_for(o->pool, N, ops_row_grain(C), gelu_fwd_rows,
-             &(struct gelu){ .fwd = o->k->gelu_erf_fwd, .y = y, .in = x, .C = C,
-                             .half = ops_half(o, form) });
+    struct gelu g = { o->k->gelu_erf_fwd, NULL, y, NULL, x, C, ops_half(o, form) };
+    pool_for(o->pool, N, ops_row_grain(C), gelu_fwd_rows, &g);
 }
 
 void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C)
 {
     TRACE_KERNEL(0, 16.0 * N * C);
-    pool_for(o->pool, N, ops_row_grain(C), gelu_bwd_rows,
-             &(struct gelu){ .bwd = o->k->gelu_erf_bwd, .y = d, .x = x, .C = C,
-                             .half = ops_half(o, OPS_FACTORS) });
+    struct gelu g = { NULL, o->k->gelu_erf_bwd, d, x, NULL, C, ops_half(o, OPS_FACTORS) };
+    pool_for(o->pool, N, ops_row_grain(C), gelu_bwd_rows, &g);
 }
 
 /* ---- dropout ----------------------------------------------------------------------------- */
