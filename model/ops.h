@@ -115,8 +115,9 @@ void ops_embedding_bwd(struct ops *o, float *dtable, float *dpositions, float *d
 
 /* y[N,C] = (x - mean) * rstd * gain + bias per row (Ba, Kiros, Hinton 2016), in the form asked for.
  * mean and rstd [N] are kept for backward; both may be NULL. */
-void ops_layernorm_fwd(struct ops *o, enum ops_form form, float *y, float *mean, float *rstd, const float *x,
-                       const float *gain, const float *bias, int64_t N, int64_t C, double epsilon);
+void ops_layernorm_fwd(struct ops *o, enum ops_form form, float *y, float *mean, float *rstd,
+                       const float *x, const float *gain, const float *bias, int64_t N, int64_t C,
+                       double epsilon);
 /* dx = base + the gradient in x; base (the gradient that comes by the residual) may be NULL or
  * dx. dgain and dbias are added to. */
 void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, const float *base,

@@ -47,7 +47,8 @@ static int logits(struct net *n, const char *ids_path, const char *out_path)
     }
     const float *head = n->w[c->layers + 1];
     const struct tensor *bias = tensor_find(&n->m.tensors, "ln_f.bias");
-    ops_layernorm_fwd(n->o, y, NULL, NULL, x, head, head + bias->offset, T, C, c->epsilon);
+    ops_layernorm_fwd(n->o, OPS_FLOATS, y, NULL, NULL, x, head, head + bias->offset, T, C,
+                      c->epsilon);
     ops_logits(n->o, out, y, n->w[0], T, V, C);
     int failed = file_write(out_path, out, (size_t)(T * V) * sizeof *out);
     ops_buffer_free(n->o, out, T * V);
