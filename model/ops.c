@@ -159,7 +159,7 @@ void ops_copy(struct ops *o, float *y, const float *x, int64_t n)
 
 /* GELU of rows, since factors lie row by row. */
 struct gelu {
-    void (*fwd)(float *y, const float *x, int64_t n, int half);
+    void (*fwd)(float *y, const float *x, int64_t n, int half); /* or */
     void (*bwd)(float *d, float *x, int64_t n, int half);
     float *y, *x; /* y: d in the backward */
     const float *in;
@@ -167,34 +167,29 @@ struct gelu {
     int half;
 };
 
-static void gelu_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void gelu_rows(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const struct gelu *g = ctx;
     for (int64_t at = begin * g->C; at < end * g->C; at += g->C)
-        g->fwd(g->y + at, g->in + at, g->C, g->half);
-}
-
-static void gelu_bwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const struct gelu *g = ctx;
-    for (int64_t at = begin * g->C; at < end * g->C; at += g->C)
-        g->bwd(g->y + at, g->x + at, g->C, g->half);
+        if (g->fwd)
+            g->fwd(g->y + at, g->in + at, g->C, g->half);
+        else
+            g->bwd(g->y + at, g->x + at, g->C, g->half);
 }
 
 void ops_gelu_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N, int64_t C)
 {
     TRACE_KERNEL(0, 8.0 * N * C);
     struct gelu g = { o->k->gelu_fwd, NULL, y, NULL, x, C, ops_half(o, form) };
-    pool_for(o->pool, N, ops_row_grain(C), gelu_fwd_rows, &g);
+    pool_for(o->pool, N, ops_row_grain(C), gelu_rows, &g);
 }
 
 void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C)
 {
     TRACE_KERNEL(0, 16.0 * N * C);
     struct gelu g = { NULL, o->k->gelu_bwd, d, x, NULL, C, ops_half(o, OPS_FACTORS) };
-    pool_for(o->pool, N, ops_row_grain(C), gelu_bwd_rows, &g);
+    pool_for(o->pool, N, ops_row_grain(C), gelu_rows, &g);
 }
 
 void ops_gelu_erf_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N,
@@ -202,14 +197,14 @@ void ops_gelu_erf_fwd(struct ops *o, enum ops_form form, float *y, const float *
 {
     TRACE_KERNEL(0, 8.0 * N * C);
     struct gelu g = { o->k->gelu_erf_fwd, NULL, y, NULL, x, C, ops_half(o, form) };
-    pool_for(o->pool, N, ops_row_grain(C), gelu_fwd_rows, &g);
+    pool_for(o->pool, N, ops_row_grain(C), gelu_rows, &g);
 }
 
 void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C)
 {
     TRACE_KERNEL(0, 16.0 * N * C);
     struct gelu g = { NULL, o->k->gelu_erf_bwd, d, x, NULL, C, ops_half(o, OPS_FACTORS) };
-    pool_for(o->pool, N, ops_row_grain(C), gelu_bwd_rows, &g);
+    pool_for(o->pool, N, ops_row_grain(C), gelu_rows, &g);
 }
 
 /* ---- dropout ----------------------------------------------------------------------------- */

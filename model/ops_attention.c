@@ -39,7 +39,7 @@ struct attention {
     int64_t work_floats; /* a thread */
     /* backward */
     float *dq, *dkeys, *dvalues; /* rows of factors, strides as those without d, */
-    int64_t dq_at, dkeys_at, dvalues_at; /* and in each row where the first head's numbers stand */
+    int64_t dkeys_at, dvalues_at; /* and in a row where the first head's numbers of these stand */
     int half;
     const float *dy, *y_in, *lse_in;
 };
@@ -445,7 +445,7 @@ static void attend_head_bwd(void *ctx, int64_t index, int thread)
     for (int64_t k0 = 0; k0 < a->N; k0 += group)
         attend_group_bwd(&h, &(struct group){ k0, smaller(group, a->N - k0) });
     for (int64_t q = 0; q < a->N; q++)
-        a->k->make_row(h.dq + q * a->ldq, a->dq_at + h.column, h.bwd.dq + q * a->HS, a->HS, a->half);
+        a->k->make_row(h.dq + q * a->ldq, h.column, h.bwd.dq + q * a->HS, a->HS, a->half);
 }
 
 void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float *qkv,
