@@ -152,8 +152,8 @@ bench: all ## measure against peers, where installed
 lint: ## include rules, banned functions, shell scripts
 	scripts/lint
 
-format: ## lay out the C sources with clang-format
-	clang-format -i $(SOURCES) $(foreach f,$(FOLDERS),$(wildcard $(f)/*.h)) $(wildcard tests/*/*.c)
+format: ## lay out the C sources with clang-format 14
+	scripts/format
 
 MAN = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).1)
 install: all ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids clashes of names

@@ -21,20 +21,23 @@ struct buf {
 };
 
 extern char buf_empty[1];
-#define BUF_INIT { buf_empty, 0, 0 }
+#define BUF_INIT                                                                                   \
+    {                                                                                              \
+        buf_empty, 0, 0                                                                            \
+    }
 
 void buf_init(struct buf *b);
-void buf_release(struct buf *b);                    /* frees; b is empty and usable again */
-char *buf_detach(struct buf *b);                    /* the caller owns the string; b is empty */
+void buf_release(struct buf *b); /* frees; b is empty and usable again */
+char *buf_detach(struct buf *b); /* the caller owns the string; b is empty */
 
-void buf_reserve(struct buf *b, size_t more);       /* room for `more` bytes after len */
+void buf_reserve(struct buf *b, size_t more); /* room for `more` bytes after len */
 void buf_clear(struct buf *b);
-void buf_truncate(struct buf *b, size_t len);       /* len <= b->len */
+void buf_truncate(struct buf *b, size_t len); /* len <= b->len */
 
 void buf_add(struct buf *b, const void *bytes, size_t n);
 void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, int c);
-void buf_addu(struct buf *b, uint64_t n);           /* in decimal */
+void buf_addu(struct buf *b, uint64_t n); /* in decimal */
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_add_utf8(struct buf *b, unsigned code_point);
 

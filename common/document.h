@@ -30,7 +30,10 @@ struct document {
     struct buf text;           /* the lines after the title and its blank line; no LF at the end */
 };
 
-#define DOCUMENT_INIT { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT }
+#define DOCUMENT_INIT                                                                              \
+    {                                                                                              \
+        BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT                                                     \
+    }
 void document_release(struct document *d);
 
 /* ---- writing (each appends to `out`) ------------------------------------------------------ */

@@ -180,8 +180,7 @@ int file_nameless(const char *dir)
             unlink(path.data);
         buf_release(&path);
     }
-    return fd >= 0 ? fd
-                   : err_set("cannot make a temporary file in '%s': %s", dir, strerror(errno));
+    return fd >= 0 ? fd : err_set("cannot make a temporary file in '%s': %s", dir, strerror(errno));
 }
 
 /* ---- sequential input ------------------------------------------------------------------- */

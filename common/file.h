@@ -13,11 +13,11 @@
 
 /* ---- whole files ------------------------------------------------------------------------ */
 
-int file_read(const char *path, struct buf *out);              /* appends; "-" is stdin */
+int file_read(const char *path, struct buf *out); /* appends; "-" is stdin */
 int file_exists(const char *path);
 int file_is_dir(const char *path);
 int file_size(const char *path, uint64_t *bytes);
-int file_mkdirs(const char *path);                             /* as mkdir -p */
+int file_mkdirs(const char *path);                                  /* as mkdir -p */
 void file_join(struct buf *out, const char *dir, const char *name); /* replaces out */
 int file_ends_with(const char *name, const char *suffix);
 
@@ -90,7 +90,8 @@ struct output {
 int output_open(struct output *out, const char *path);
 int output_write(struct output *out, const void *bytes, size_t n);
 int output_flush(struct output *out);
-int output_close(struct output *out);    /* flush, fsync, close, rename; frees. -1: nothing published */
+int output_close(
+    struct output *out); /* flush, fsync, close, rename; frees. -1: nothing published */
 void output_abandon(struct output *out); /* drop without publishing; fine on a zeroed struct */
 
 /* For work that is taken up again: output_resume goes on after the first `bytes` bytes of the file

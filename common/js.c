@@ -198,9 +198,10 @@ void js_print(struct buf *out, const struct js *v)
 
 void js_quote(struct buf *out, const char *s, size_t n)
 {
-    static const char *const named[] = { ['"'] = "\\\"", ['\\'] = "\\\\", ['\n'] = "\\n",
-                                         ['\r'] = "\\r", ['\t'] = "\\t", ['\b'] = "\\b",
-                                         ['\f'] = "\\f" };
+    static const char *const named[] = {
+        ['"'] = "\\\"", ['\\'] = "\\\\", ['\n'] = "\\n", ['\r'] = "\\r",
+        ['\t'] = "\\t", ['\b'] = "\\b",  ['\f'] = "\\f"
+    };
     buf_addc(out, '"');
     size_t plain = 0; /* start of the bytes not yet copied */
     for (size_t i = 0; i < n; i++) {

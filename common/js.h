@@ -23,8 +23,8 @@ struct js *js_load(const char *path);
 struct js *js_load_last(const char *path);
 void js_free(struct js *root);
 
-/* As js_parse, of a text without some parts, which are read otherwise (js_scan.h): [begin, end) each,
- * in rising order. Lines and offsets are those of the whole text. */
+/* As js_parse, of a text without some parts, which are read otherwise (js_scan.h): [begin, end)
+ * each, in rising order. Lines and offsets are those of the whole text. */
 struct js_cut {
     size_t begin, end;
 };

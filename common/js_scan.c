@@ -6,7 +6,7 @@
 
 void js_scan_init(struct js_scan *s, const char *text, size_t n)
 {
-    *s = (struct js_scan) { .text = text, .n = n, .plain = BUF_INIT };
+    *s = (struct js_scan){ .text = text, .n = n, .plain = BUF_INIT };
 }
 
 void js_scan_release(struct js_scan *s)

@@ -1,13 +1,14 @@
 /*
- * js_scan.h - JSON read from front to back, without a tree: for the long and regular parts of a file.
+ * js_scan.h - JSON read from front to back, without a tree: for the long and regular parts of a
+ * file.
  *
  *     js_scan_mark(&s, '{');
  *     for (size_t i = 0; (more = js_scan_next(&s, '}', i)) > 0; i++)
  *         if (js_scan_key(&s, &key, &len) < 0 || js_scan_int(&s, &value) < 0)
  *             return -1;
  *
- * As strict as js.h (RFC 8259) with what is read, but for two things that the caller sees to: that the
- * text is UTF-8, and that no key stands twice. Errors name byte and line.
+ * As strict as js.h (RFC 8259) with what is read, but for two things that the caller sees to: that
+ * the text is UTF-8, and that no key stands twice. Errors name byte and line.
  */
 #ifndef TEXTMILL_JS_SCAN_H
 #define TEXTMILL_JS_SCAN_H
@@ -32,7 +33,8 @@ int js_scan_peek(struct js_scan *s);
 /* Steps over a mark, such as '{'. */
 int js_scan_mark(struct js_scan *s, char mark);
 
-/* Behind an opening mark and `items` items: 1 where another follows, at s->at; 0 behind `close`; -1. */
+/* Behind an opening mark and `items` items: 1 where another follows, at s->at; 0 behind `close`;
+ * -1. */
 int js_scan_next(struct js_scan *s, char close, size_t items);
 
 /* A string, not NUL-ended: a part of the text, or s->plain, until the next one is read. */

@@ -21,7 +21,10 @@ struct kv {
     size_t count, cap;
 };
 
-#define KV_INIT { NULL, 0, 0 }
+#define KV_INIT                                                                                    \
+    {                                                                                              \
+        NULL, 0, 0                                                                                 \
+    }
 
 void kv_release(struct kv *kv);
 void kv_add(struct kv *kv, const char *key, const char *value);

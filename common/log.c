@@ -32,14 +32,14 @@ void log_name(const char *program)
     name = program;
 }
 
-#define LOG_FUNCTION(function, level, kind)                                                     \
-    void function(const char *format, ...)                                                      \
-    {                                                                                           \
-        va_list args;                                                                           \
-        va_start(args, format);                                                                 \
-        if (log_level >= (level))                                                               \
-            say(kind, format, args);                                                            \
-        va_end(args);                                                                           \
+#define LOG_FUNCTION(function, level, kind)                                                        \
+    void function(const char *format, ...)                                                         \
+    {                                                                                              \
+        va_list args;                                                                              \
+        va_start(args, format);                                                                    \
+        if (log_level >= (level))                                                                  \
+            say(kind, format, args);                                                               \
+        va_end(args);                                                                              \
     }
 
 LOG_FUNCTION(log_error, -1, "error: ")

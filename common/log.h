@@ -32,6 +32,6 @@ double log_seconds(void); /* wall clock, monotonic */
 void progress_begin(const char *unit, uint64_t total); /* total 0: unknown; unit borrowed */
 void progress_to(uint64_t done);                       /* cheap; from one thread at a time */
 void progress_end(void);                               /* clears the line */
-void progress_request(void);                           /* signal-safe: print at the next progress_to */
+void progress_request(void); /* signal-safe: print at the next progress_to */
 
 #endif

@@ -42,7 +42,8 @@ void *mem_resize(void *p, size_t count, size_t size)
 
 static void *aligned(size_t alignment, size_t bytes)
 {
-    size_t rounded = (bytes + alignment - 1) / alignment * alignment; /* as aligned_alloc wants it */
+    size_t rounded = (bytes + alignment - 1) / alignment *
+                     alignment; /* as aligned_alloc wants it */
     return checked(aligned_alloc(alignment, rounded ? rounded : alignment), bytes);
 }
 

@@ -9,23 +9,23 @@
 
 #include <stddef.h>
 
-void *mem_alloc(size_t bytes);                             /* malloc; 0 bytes are fine */
-void *mem_zalloc(size_t count, size_t size);               /* calloc, overflow checked */
-void *mem_resize(void *p, size_t count, size_t size);      /* realloc, overflow checked */
-void *mem_aligned(size_t count, size_t size);              /* 64-byte aligned, uninitialised; free() */
-void *mem_huge(size_t count, size_t size);                 /* the same, on huge pages if there are any */
+void *mem_alloc(size_t bytes);                        /* malloc; 0 bytes are fine */
+void *mem_zalloc(size_t count, size_t size);          /* calloc, overflow checked */
+void *mem_resize(void *p, size_t count, size_t size); /* realloc, overflow checked */
+void *mem_aligned(size_t count, size_t size);         /* 64-byte aligned, uninitialised; free() */
+void *mem_huge(size_t count, size_t size);            /* the same, on huge pages if there are any */
 char *mem_strdup(const char *s);
-char *mem_strndup(const char *s, size_t n);                /* n bytes and a NUL */
+char *mem_strndup(const char *s, size_t n); /* n bytes and a NUL */
 
 /* Grows *array so that `need` elements fit; capacity at least doubles. */
-#define mem_grow(array, capacity, need)                                                         \
-    do {                                                                                        \
-        if ((size_t)(need) > (size_t)(capacity)) {                                              \
-            size_t grown_ = (size_t)(capacity)*2 > (size_t)(need) ? (size_t)(capacity)*2        \
-                                                                  : (size_t)(need);             \
-            (array) = mem_resize((array), grown_, sizeof *(array));                             \
-            (capacity) = grown_;                                                                \
-        }                                                                                       \
+#define mem_grow(array, capacity, need)                                                            \
+    do {                                                                                           \
+        if ((size_t)(need) > (size_t)(capacity)) {                                                 \
+            size_t grown_ = (size_t)(capacity)*2 > (size_t)(need) ? (size_t)(capacity)*2           \
+                                                                  : (size_t)(need);                \
+            (array) = mem_resize((array), grown_, sizeof *(array));                                \
+            (capacity) = grown_;                                                                   \
+        }                                                                                          \
     } while (0)
 
 #endif

@@ -116,8 +116,7 @@ static int set(const struct opt *p, const char *value)
     int64_t integer;
     int kind;
     switch (p->type) {
-    case OPT_FLAG:
-        return set_flag(p, value);
+    case OPT_FLAG: return set_flag(p, value);
     case OPT_INT:
     case OPT_SIZE:
         kind = parse_number(value, p->type == OPT_SIZE ? 1024 : 1000, &real, &integer);
@@ -134,9 +133,7 @@ static int set(const struct opt *p, const char *value)
             return out_of_bounds(p, value);
         *(double *)p->to = real;
         return 0;
-    case OPT_TEXT:
-        *(const char **)p->to = value;
-        return 0;
+    case OPT_TEXT: *(const char **)p->to = value; return 0;
     case OPT_CHOICE: {
         int i = word_index(p->arg, value);
         if (i < 0)
@@ -144,9 +141,7 @@ static int set(const struct opt *p, const char *value)
         *(int *)p->to = i;
         return 0;
     }
-    case OPT_LIST:
-        opt_list_add(p->to, value);
-        return 0;
+    case OPT_LIST: opt_list_add(p->to, value); return 0;
     }
     return 0;
 }
@@ -367,24 +362,12 @@ static void put_value(struct buf *out, const struct opt *p)
 {
     const struct opt_list *list;
     switch (p->type) {
-    case OPT_FLAG:
-        buf_adds(out, *(int *)p->to ? "true" : "false");
-        break;
-    case OPT_INT:
-        buf_addf(out, "%lld", (long long)*(int64_t *)p->to);
-        break;
-    case OPT_SIZE:
-        put_size(out, *(uint64_t *)p->to);
-        break;
-    case OPT_REAL:
-        buf_addf(out, "%.10g", *(double *)p->to);
-        break;
-    case OPT_TEXT:
-        buf_adds(out, *(const char **)p->to ? *(const char **)p->to : "");
-        break;
-    case OPT_CHOICE:
-        put_word(out, p->arg, *(int *)p->to);
-        break;
+    case OPT_FLAG: buf_adds(out, *(int *)p->to ? "true" : "false"); break;
+    case OPT_INT: buf_addf(out, "%lld", (long long)*(int64_t *)p->to); break;
+    case OPT_SIZE: put_size(out, *(uint64_t *)p->to); break;
+    case OPT_REAL: buf_addf(out, "%.10g", *(double *)p->to); break;
+    case OPT_TEXT: buf_adds(out, *(const char **)p->to ? *(const char **)p->to : ""); break;
+    case OPT_CHOICE: put_word(out, p->arg, *(int *)p->to); break;
     case OPT_LIST:
         list = p->to;
         for (size_t i = 0; i < list->count; i++)

@@ -40,13 +40,13 @@ struct opt_list {
 void opt_list_add(struct opt_list *list, const char *value); /* borrowed */
 
 struct opt {
-    char letter;          /* 0: none */
-    const char *name;     /* NULL with help: a heading; NULL without: the table's end */
+    char letter;      /* 0: none */
+    const char *name; /* NULL with help: a heading; NULL without: the table's end */
     enum opt_type type;
     void *to;
-    const char *arg;      /* what stands for the value in help; the words of OPT_CHOICE */
+    const char *arg; /* what stands for the value in help; the words of OPT_CHOICE */
     const char *help;
-    double min, max;      /* bounds of a number; both 0: none */
+    double min, max; /* bounds of a number; both 0: none */
 };
 
 /* A table in use. */
@@ -54,7 +54,7 @@ struct opts {
     struct opt *table; /* copy, in the order of help */
     char *given;       /* per option: set on the command line */
     size_t count;
-    char **kept;       /* strings that came from files */
+    char **kept; /* strings that came from files */
     size_t kept_count, kept_cap;
 };
 

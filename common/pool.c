@@ -184,7 +184,8 @@ void pool_for(struct pool *p, int64_t n, int64_t grain,
 {
     struct loop l = { .n = n, .grain = grain, .threads = p->threads, .range = fn, .ctx = ctx };
     if (n <= grain)
-        run_range(&(struct loop){ .n = n, .grain = grain, .threads = 1, .range = fn, .ctx = ctx }, 0);
+        run_range(&(struct loop){ .n = n, .grain = grain, .threads = 1, .range = fn, .ctx = ctx },
+                  0);
     else
         pool_run(p, run_range, &l);
 }
@@ -298,8 +299,7 @@ static void *flow_main(void *arg)
     struct flow *f = arg;
     pthread_mutex_lock(&f->lock);
     for (;;) {
-        if (!f->writing && f->written < f->read &&
-            f->slots[slot_of(f, f->written)] == SLOT_DONE)
+        if (!f->writing && f->written < f->read && f->slots[slot_of(f, f->written)] == SLOT_DONE)
             write_next(f);
         else if (!f->reading && !f->ended && f->slots[slot_of(f, f->read)] == SLOT_FREE)
             read_and_work(f);

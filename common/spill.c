@@ -10,7 +10,7 @@
 
 void spill_init(struct spill *s, size_t most)
 {
-    *s = (struct spill) { .fd = -1, .most = most, .held = BUF_INIT };
+    *s = (struct spill){ .fd = -1, .most = most, .held = BUF_INIT };
 }
 
 static int flush(struct spill *s)

@@ -161,8 +161,7 @@ static int decode(struct stream_reader *r, const unsigned char *p, size_t bytes)
 {
     struct stream_document *d = &r->document;
     size_t sentences = bytes >= 4 ? get_u32(p) : 0;
-    if (bytes < 4 || (bytes - 4) / 4 < sentences ||
-        (bytes - 4 - 4 * sentences) % (size_t)r->width)
+    if (bytes < 4 || (bytes - 4) / 4 < sentences || (bytes - 4 - 4 * sentences) % (size_t)r->width)
         return err_set("frame of %zu bytes is malformed", bytes);
     d->sentences = sentences;
     d->count = (bytes - 4 - 4 * sentences) / (size_t)r->width;

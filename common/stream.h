@@ -64,7 +64,7 @@ struct stream_reader {
 };
 
 int stream_open(struct stream_reader *r, struct input *in); /* reads and checks the header */
-int stream_read(struct stream_reader *r);                   /* 1 (r->document), 0 at the end mark, -1 */
+int stream_read(struct stream_reader *r); /* 1 (r->document), 0 at the end mark, -1 */
 void stream_reader_release(struct stream_reader *r);
 
 #endif

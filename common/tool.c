@@ -39,18 +39,21 @@ static const struct opt seed_options[] = {
 static const struct opt config_options[] = {
     { 'c', "config", OPT_TEXT, &config_path, "FILE", "read options from a YAML file", 0, 0 },
     { 0, "set", OPT_LIST, &settings, "KEY=VALUE", "set one option, as in a file", 0, 0 },
-    { 0, "print-config", OPT_FLAG, &want_config, NULL, "print the options in force and stop", 0, 0 },
+    { 0, "print-config", OPT_FLAG, &want_config, NULL, "print the options in force and stop", 0,
+      0 },
     { 0 },
 };
 static const struct opt progress_options[] = {
-    { 0, "progress", OPT_FLAG, &progress_on, NULL, "show progress even if stderr is no terminal", 0, 0 },
+    { 0, "progress", OPT_FLAG, &progress_on, NULL, "show progress even if stderr is no terminal", 0,
+      0 },
     { 0 },
 };
 static const struct opt common_options[] = {
     { 'v', "verbose", OPT_FLAG, &verbose, NULL, "say more", 0, 0 },
     { 'q', "quiet", OPT_FLAG, &quiet, NULL, "say nothing but errors", 0, 0 },
     { 'h', "help", OPT_FLAG, &want_help, NULL, "print this and stop", 0, 0 },
-    { 'V', "version", OPT_FLAG, &want_version, NULL, "print the version and stop; with -v more", 0, 0 },
+    { 'V', "version", OPT_FLAG, &want_version, NULL, "print the version and stop; with -v more", 0,
+      0 },
     { 0 },
 };
 
@@ -276,7 +279,8 @@ enum { BASES = 8 }; /* files that begin with another, and that one with another,
 
 static int load_config(const char *path, int depth);
 
-/* "base: FILE": that file first, as seen from this one's folder; or several, one after the other. */
+/* "base: FILE": that file first, as seen from this one's folder; or several, one after the other.
+ */
 static int load_bases(const char *path, const struct yaml_item *base, int depth)
 {
     const char *slash = strrchr(path, '/');
@@ -325,8 +329,8 @@ int tool_load_config(const char *path)
 
 void tool_print_config(struct buf *out)
 {
-    static const char *const not_settings[] = { "config:", "set:", "print-config:", "help:",
-                                                "version:", "progress:" };
+    static const char *const not_settings[] = { "config:", "set:",     "print-config:",
+                                                "help:",   "version:", "progress:" };
     struct buf all = BUF_INIT;
     opts_print(&opts, &all);
     for (char *line = all.data; *line;) {

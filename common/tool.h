@@ -15,12 +15,12 @@
 
 /* The common options a command takes, beside -h -V -v -q. */
 enum {
-    TOOL_THREADS = 1,  /* -t/--threads */
-    TOOL_SEED = 2,     /* --seed */
-    TOOL_CONFIG = 4,   /* -c/--config, --set, --print-config */
-    TOOL_PROGRESS = 8, /* --progress, --no-progress */
-    TOOL_CONFIG_OPERAND = 16, /* a first operand that ends in .yaml, .yml or .json is a configuration
-                               * file: read before --set, and not passed on */
+    TOOL_THREADS = 1,         /* -t/--threads */
+    TOOL_SEED = 2,            /* --seed */
+    TOOL_CONFIG = 4,          /* -c/--config, --set, --print-config */
+    TOOL_PROGRESS = 8,        /* --progress, --no-progress */
+    TOOL_CONFIG_OPERAND = 16, /* a first operand that ends in .yaml, .yml or .json is a
+                               * configuration file: read before --set, and not passed on */
 };
 
 struct tool_command {
@@ -28,18 +28,19 @@ struct tool_command {
     const char *args;    /* operands as in usage: "[FILE...]" */
     const char *summary; /* one sentence */
     const struct opt *options;
-    unsigned common;           /* TOOL_ bits */
-    int min_args, max_args;    /* operands; max -1: any number */
+    unsigned common;                   /* TOOL_ bits */
+    int min_args, max_args;            /* operands; max -1: any number */
     int (*run)(int argc, char **argv); /* 0, or -1 with the error set */
 };
 
 struct tool {
     const char *name;
-    const char *examples;               /* shown at the end of --help; may be NULL */
+    const char *examples;                /* shown at the end of --help; may be NULL */
     const struct tool_command *commands; /* ends with run == NULL; the one without name first */
     const char *(*version_detail)(void); /* one more line for -V -v; may be NULL */
 
-    /* Turns foreign keys of a configuration file into options; may be NULL. --set comes here, too. */
+    /* Turns foreign keys of a configuration file into options; may be NULL. --set comes here, too.
+     */
     int (*translate)(struct yaml *y, const char *path);
 };
 

@@ -62,8 +62,8 @@ static void add_event(const struct trace_span *s, double seconds)
         return;
     }
     mem_grow(trace.events, trace.cap, trace.count + 1);
-    trace.events[trace.count++] = (struct event){ s->name, s->kind, s->number, s->began, seconds,
-                                                  s->flops, s->bytes, (int)gettid() };
+    trace.events[trace.count++] = (struct event){ s->name, s->kind,  s->number, s->began,
+                                                  seconds, s->flops, s->bytes,  (int)gettid() };
 }
 
 static void add_sum(const struct trace_span *s, double seconds)
@@ -118,9 +118,10 @@ static void put_event(struct buf *out, const struct event *e)
 {
     buf_adds(out, "{\"name\": ");
     js_quote(out, e->name, strlen(e->name));
-    buf_addf(out, ", \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": 1, "
-             "\"tid\": %d, \"args\": {", e->kind, 1e6 * (e->began - trace.origin),
-             1e6 * e->seconds, e->thread);
+    buf_addf(out,
+             ", \"cat\": \"%s\", \"ph\": \"X\", \"ts\": %.3f, \"dur\": %.3f, \"pid\": 1, "
+             "\"tid\": %d, \"args\": {",
+             e->kind, 1e6 * (e->began - trace.origin), 1e6 * e->seconds, e->thread);
     const char *comma = "";
     if (e->number >= 0) {
         buf_addf(out, "\"number\": %" PRId64, e->number);
@@ -146,8 +147,10 @@ int trace_write(const char *path, const char *notes)
         output_write(&out, line.data, line.len);
         buf_clear(&line);
     }
-    buf_addf(&line, "\n], \"displayTimeUnit\": \"ms\", \"otherData\": {%s%s\"spans left out\": "
-             "%zu}}\n", notes, *notes ? ", " : "", trace.dropped);
+    buf_addf(&line,
+             "\n], \"displayTimeUnit\": \"ms\", \"otherData\": {%s%s\"spans left out\": "
+             "%zu}}\n",
+             notes, *notes ? ", " : "", trace.dropped);
     output_write(&out, line.data, line.len);
     buf_release(&line);
     return output_close(&out);

@@ -23,13 +23,13 @@ struct trace_span {
 };
 
 /* From here to the end of the block is a span; kind_ and name_ are string literals. */
-#define TRACE(kind_, name_, number_, flops_, bytes_)                                         \
-    struct trace_span trace_span __attribute__((cleanup(trace_leave))) = { .kind = NULL };   \
-    if (trace_on)                                                                            \
+#define TRACE(kind_, name_, number_, flops_, bytes_)                                               \
+    struct trace_span trace_span __attribute__((cleanup(trace_leave))) = { .kind = NULL };         \
+    if (trace_on)                                                                                  \
     trace_enter(&trace_span, kind_, name_, number_, (double)(flops_), (double)(bytes_))
 
 #define TRACE_KERNEL(flops, bytes) TRACE("kernel", __func__, -1, flops, bytes)
-#define TRACE_PHASE(name, number) TRACE("phase", name, number, 0, 0)
+#define TRACE_PHASE(name, number)  TRACE("phase", name, number, 0, 0)
 
 extern int trace_on; /* set before threads start */
 
@@ -45,7 +45,8 @@ struct trace_sum {
     double seconds, own; /* own: without the spans inside */
     double flops, bytes;
 };
-/* By name, the longest of their own first; *count is set; valid until the next call of this file's. */
+/* By name, the longest of their own first; *count is set; valid until the next call of this file's.
+ */
 const struct trace_sum *trace_sums(size_t *count);
 
 /* Writes the trace; `notes`, the members of a JSON object ("\"a\": 1"), go with it. */

@@ -54,17 +54,16 @@ static void tighten(struct buf *text, struct buf *spare, char open, char close)
 void detokenize_wiki(struct buf *text)
 {
     static const struct rule before[] = {
-        { "s '", "s'" },    { " @-@ ", "-" }, { " @,@ ", "," }, { " @.@ ", "." }, { " : ", ": " },
-        { " ; ", "; " },    { " . ", ". " },  { " ! ", "! " },  { " ? ", "? " },  { " , ", ", " },
-        { NULL, NULL },
+        { "s '", "s'" }, { " @-@ ", "-" }, { " @,@ ", "," }, { " @.@ ", "." },
+        { " : ", ": " }, { " ; ", "; " },  { " . ", ". " },  { " ! ", "! " },
+        { " ? ", "? " }, { " , ", ", " },  { NULL, NULL },
     };
     static const char pairs[][2] = {
         { '(', ')' }, { '[', ']' }, { '{', '}' }, { '"', '"' }, { '\'', '\'' },
     };
     static const struct rule after[] = {
-        { "= = = =", "====" }, { "= = =", "===" }, { "= =", "==" },  { " ° ", "°" },
-        { " \n", "\n" },       { "\n ", "\n" },    { " N ", " 1 " }, { " 's", "'s" },
-        { NULL, NULL },
+        { "= = = =", "====" }, { "= = =", "===" }, { "= =", "==" }, { " ° ", "°" }, { " \n", "\n" },
+        { "\n ", "\n" },       { " N ", " 1 " },   { " 's", "'s" }, { NULL, NULL },
     };
     struct buf spare = BUF_INIT;
     replace_all(text, &spare, before);
@@ -77,8 +76,8 @@ void detokenize_wiki(struct buf *text)
 void detokenize_ptb(struct buf *text)
 {
     static const struct rule rules[] = {
-        { " '", "'" },    { " \n", "\n" }, { "\n ", "\n" }, { " n't", "n't" },
-        { " N ", "1 " },  { "$ 1", "$1" }, { "# 1", "#1" }, { NULL, NULL },
+        { " '", "'" },   { " \n", "\n" }, { "\n ", "\n" }, { " n't", "n't" },
+        { " N ", "1 " }, { "$ 1", "$1" }, { "# 1", "#1" }, { NULL, NULL },
     };
     struct buf spare = BUF_INIT;
     replace_all(text, &spare, rules);

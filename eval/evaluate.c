@@ -207,8 +207,10 @@ static int run_none(int argc, char **argv)
 }
 
 #define LENGTH                                                                                     \
-    { 0, "sequence-length", OPT_INT, &length, "N", "tokens the model sees at most; 0: all it can", \
-      0, 1e9 }
+    {                                                                                              \
+        0, "sequence-length", OPT_INT, &length, "N",                                               \
+            "tokens the model sees at most; 0: all it can", 0, 1e9                                 \
+    }
 
 static const struct opt wiki_options[] = {
     SUBJECT_MODEL,
@@ -224,7 +226,7 @@ static const struct opt wiki_options[] = {
     { 0 },
 };
 static const struct opt lmbd_options[] = { SUBJECT_MODEL,     SUBJECT_VOCAB, SUBJECT_BATCH,
-                                            SUBJECT_PRECISION, SUBJECT_JSON,  { 0 } };
+                                           SUBJECT_PRECISION, SUBJECT_JSON,  { 0 } };
 static const struct opt shards_options[] = {
     SUBJECT_MODEL,
     LENGTH,

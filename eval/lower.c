@@ -2,8 +2,13 @@
 
 #include "tokenizer/normalize.h"
 
-enum { CAPITAL_I_DOT = 0x130, COMBINING_DOT = 0x307, CAPITAL_SIGMA = 0x3A3, SIGMA = 0x3C3,
-       FINAL_SIGMA = 0x3C2 };
+enum {
+    CAPITAL_I_DOT = 0x130,
+    COMBINING_DOT = 0x307,
+    CAPITAL_SIGMA = 0x3A3,
+    SIGMA = 0x3C3,
+    FINAL_SIGMA = 0x3C2
+};
 
 static uint32_t lower_one(uint32_t c)
 {

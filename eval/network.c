@@ -40,8 +40,7 @@ const float *network_run(struct network *n, const struct batch *b)
     const struct model *m = &n->model;
     m->embedding_fwd(m, n->ops, n->x, n->blocks[0], b);
     for (int64_t l = 0; l < m->config.layers; l++) {
-        m->layer_fwd(m, n->ops, l, n->y, n->x, n->blocks[l + 1],
-                     (struct model_cache){ 0 }, b);
+        m->layer_fwd(m, n->ops, l, n->y, n->x, n->blocks[l + 1], (struct model_cache){ 0 }, b);
         float *swap = n->x;
         n->x = n->y;
         n->y = swap;

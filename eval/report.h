@@ -14,7 +14,10 @@ struct report {
     int json;
     struct buf text;
 };
-#define REPORT_INIT(json) { json, BUF_INIT }
+#define REPORT_INIT(json)                                                                          \
+    {                                                                                              \
+        json, BUF_INIT                                                                             \
+    }
 
 void report_text(struct report *r, const char *key, const char *value);
 void report_text_n(struct report *r, const char *key, const char *value, size_t n);

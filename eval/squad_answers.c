@@ -13,9 +13,9 @@
 enum { NO_ANSWER = UINT32_MAX };
 
 struct candidate {
-    double start, end;    /* logits */
-    uint32_t first, last; /* tokens of the context; first NO_ANSWER: none, and the text is "" */
-    size_t order;         /* of equal scores the earlier stands first */
+    double start, end;      /* logits */
+    uint32_t first, last;   /* tokens of the context; first NO_ANSWER: none, and the text is "" */
+    size_t order;           /* of equal scores the earlier stands first */
     struct squad_text text; /* a slice of the context, [from, to) in code points */
     uint32_t from, to;
     double probability;
@@ -87,8 +87,10 @@ static void add_window(struct candidates *c, const struct squad_answer_rules *ru
         for (uint32_t j = 0; j < e; j++) {
             uint32_t end = best_ends[j];
             if (end >= start && end < stop && end - start < rules->max_tokens)
-                add_candidate(c, (struct candidate){ .start = starts[start], .end = ends[end],
-                                                     .first = first, .last = first + end - start });
+                add_candidate(c, (struct candidate){ .start = starts[start],
+                                                     .end = ends[end],
+                                                     .first = first,
+                                                     .last = first + end - start });
         }
     }
     free(best);
@@ -224,7 +226,8 @@ int squad_answers_best(struct squad_best *best, const struct squad_answer_rules 
     const struct candidate *item = best_text(&c);
     *best = (struct squad_best){ .null_odds = null_odds(&c) };
     if (item->first != NO_ANSWER && !(rules->v2 && best->null_odds > rules->null_threshold))
-        *best = (struct squad_best){ item->text, item->from, item->to, item->start + item->end,
+        *best = (struct squad_best){ item->text,        item->from,
+                                     item->to,          item->start + item->end,
                                      item->probability, best->null_odds };
     free(c.items);
     return 0;

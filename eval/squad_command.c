@@ -104,8 +104,8 @@ static struct squad_model squad_model;
 static int load_squad_model(void)
 {
     if (subject_load_tokenizer() < 0 ||
-        squad_model_open(&squad_model, subject.model_dir, (int)tool_threads,
-                         subject.batch_tokens) < 0 ||
+        squad_model_open(&squad_model, subject.model_dir, (int)tool_threads, subject.batch_tokens) <
+            0 ||
         subject_check(&squad_model.net) < 0)
         return -1;
     int64_t positions = squad_model.net.model.config.positions;
@@ -120,7 +120,9 @@ static int load_squad_model(void)
 static int make_windows(struct squad_windows *w, const struct squad *s)
 {
     const struct squad_window_rules r = {
-        .google = google, .length = (uint32_t)length, .stride = (uint32_t)stride,
+        .google = google,
+        .length = (uint32_t)length,
+        .stride = (uint32_t)stride,
         .question_tokens = (uint32_t)question_tokens,
     };
     return squad_model_windows(w, s, &r, subject.tokenizer);

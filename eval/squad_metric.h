@@ -43,8 +43,8 @@ struct squad_score {
     size_t missing; /* questions without prediction */
     size_t unknown; /* predictions without question */
     /* rules 2.0 */
-    struct squad_figures has_answer, no_answer;  /* total 0: there are none */
-    struct squad_threshold best_exact, best_f1;  /* with probabilities only */
+    struct squad_figures has_answer, no_answer; /* total 0: there are none */
+    struct squad_threshold best_exact, best_f1; /* with probabilities only */
 };
 
 /* The rules 1.1 want an answer to each question. -1 with an error that names one without. */

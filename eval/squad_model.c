@@ -76,8 +76,11 @@ static void run_windows(struct squad_model *m, const struct squad_windows *w, si
     const size_t T = w->rules.length;
     for (size_t i = first, next; i < first + count; i = next) {
         next = fill(m, w, i, first + count);
-        struct batch b = { .B = (int64_t)(next - i), .T = (int64_t)T, .ids = m->ids,
-                           .segments = m->segments, .lengths = m->lengths };
+        struct batch b = { .B = (int64_t)(next - i),
+                           .T = (int64_t)T,
+                           .ids = m->ids,
+                           .segments = m->segments,
+                           .lengths = m->lengths };
         const float *x = network_run(&m->net, &b), *logit = m->logits;
         bert_span_logits(&m->net.model, m->net.ops, m->logits, x, network_head(&m->net), &b);
         for (size_t n = 0; n < next - i; n++)

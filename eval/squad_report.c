@@ -13,8 +13,7 @@ static void report_figures(struct report *r, const char *prefix, const struct sq
     report_count(r, key, f->total);
 }
 
-void squad_report_data(struct report *r, const char *path,
-                       const struct squad *s)
+void squad_report_data(struct report *r, const char *path, const struct squad *s)
 {
     report_text(r, "file", path);
     report_count(r, "paragraphs", s->paragraph_count);

@@ -22,17 +22,27 @@ extern struct subject {
 } subject;
 
 #define SUBJECT_MODEL                                                                              \
-    { 'm', "model", OPT_TEXT, &subject.model_dir, "DIR", "the model's folder", 0, 0 }
+    {                                                                                              \
+        'm', "model", OPT_TEXT, &subject.model_dir, "DIR", "the model's folder", 0, 0              \
+    }
 #define SUBJECT_VOCAB                                                                              \
-    { 0, "vocab", OPT_TEXT, &subject.vocab, "PATH", "the tokenizer, if not in the model's folder", \
-      0, 0 }
+    {                                                                                              \
+        0, "vocab", OPT_TEXT, &subject.vocab, "PATH",                                              \
+            "the tokenizer, if not in the model's folder", 0, 0                                    \
+    }
 #define SUBJECT_BATCH                                                                              \
-    { 0, "batch-tokens", OPT_INT, &subject.batch_tokens, "N", "tokens run at a time", 1, 1e9 }
+    {                                                                                              \
+        0, "batch-tokens", OPT_INT, &subject.batch_tokens, "N", "tokens run at a time", 1, 1e9     \
+    }
 #define SUBJECT_PRECISION                                                                          \
-    { 0, "precision", OPT_CHOICE, &subject.precision, OPS_PRECISION_WORDS,                         \
-      "of the factors in matrix products", 0, 0 }
+    {                                                                                              \
+        0, "precision", OPT_CHOICE, &subject.precision, OPS_PRECISION_WORDS,                       \
+            "of the factors in matrix products", 0, 0                                              \
+    }
 #define SUBJECT_JSON                                                                               \
-    { 0, "json", OPT_FLAG, &subject.json, NULL, "print JSON, an object a line", 0, 0 }
+    {                                                                                              \
+        0, "json", OPT_FLAG, &subject.json, NULL, "print JSON, an object a line", 0, 0             \
+    }
 
 int subject_load_tokenizer(void);
 

@@ -1,6 +1,5 @@
 #include "eval/whitespace.h"
 
-
 /* Whether the three bytes are one of the white spaces that UTF-8 writes so. */
 static int is_wide(const unsigned char *p)
 {
@@ -12,8 +11,8 @@ static int is_wide(const unsigned char *p)
         return 0;
     if (p[1] == 0x81)
         return p[2] == 0x9F;
-    return p[1] == 0x80 && ((p[2] >= 0x80 && p[2] <= 0x8A) || p[2] == 0xA8 || p[2] == 0xA9 ||
-                            p[2] == 0xAF);
+    return p[1] == 0x80 &&
+           ((p[2] >= 0x80 && p[2] <= 0x8A) || p[2] == 0xA8 || p[2] == 0xA9 || p[2] == 0xAF);
 }
 
 static int is_narrow(unsigned char c)

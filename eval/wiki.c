@@ -34,8 +34,8 @@ int wiki_read(struct wiki_text *text, const char *path, enum wiki_detokenizer de
     }
     if (!result && (text->ids.count < 2 || text->words < 2))
         result = err_set("nothing to score in '%s': %llu words and %zu tokens, two of each are "
-                         "wanted", path, (unsigned long long)(data.len ? text->words : 0),
-                         text->ids.count);
+                         "wanted",
+                         path, (unsigned long long)(data.len ? text->words : 0), text->ids.count);
     buf_release(&data);
     if (result)
         wiki_release(text);

@@ -141,14 +141,16 @@ static void layer(struct cache *c, int64_t l, float *x, int64_t N)
     float *normed = c->scratch + c->rows * C, *qkv = normed + c->rows * C;
     float *attention = qkv + c->rows * 3 * C, *inner = attention + c->rows * C;
 
-    ops_layernorm_fwd(o, OPS_FLOATS, normed, NULL, NULL, x, w->ln_1_gain, w->ln_1_bias, N, C, k->epsilon);
+    ops_layernorm_fwd(o, OPS_FLOATS, normed, NULL, NULL, x, w->ln_1_gain, w->ln_1_bias, N, C,
+                      k->epsilon);
     ops_linear_fwd(o, qkv, ops_floats(normed), w->attn_w, w->attn_b, N, C, 3 * C);
     ops_attention_cached(o, attention, c->keys + at, c->values + at, qkv, c->used, N, k->heads,
                          C / k->heads);
     ops_linear_fwd(o, normed, ops_floats(attention), w->proj_w, w->proj_b, N, C, C);
     ops_add(o, x, normed, N * C);
 
-    ops_layernorm_fwd(o, OPS_FLOATS, normed, NULL, NULL, x, w->ln_2_gain, w->ln_2_bias, N, C, k->epsilon);
+    ops_layernorm_fwd(o, OPS_FLOATS, normed, NULL, NULL, x, w->ln_2_gain, w->ln_2_bias, N, C,
+                      k->epsilon);
     ops_linear_fwd(o, inner, ops_floats(normed), w->fc_w, w->fc_b, N, C, I);
     ops_gelu_fwd(o, OPS_FLOATS, inner, inner, N, I);
     ops_linear_fwd(o, normed, ops_floats(inner), w->fc_proj_w, w->fc_proj_b, N, I, C);
@@ -180,8 +182,8 @@ float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n)
     for (int64_t l = 0; l < k->layers; l++)
         layer(c, l, x, n);
     c->used += n;
-    ops_layernorm_fwd(c->ops, OPS_FLOATS, normed, NULL, NULL, last, c->final_gain, c->final_bias, 1, k->width,
-                      k->epsilon);
+    ops_layernorm_fwd(c->ops, OPS_FLOATS, normed, NULL, NULL, last, c->final_gain, c->final_bias, 1,
+                      k->width, k->epsilon);
     ops_logits(c->ops, c->logits, normed, c->token_table, 1, k->vocabulary, k->width);
     return c->logits;
 }

@@ -8,8 +8,8 @@
 #include "common/log.h"
 #include "common/prompt.h"
 #include "common/tool.h"
-#include "model/ops.h"
 #include "generate/generator.h"
+#include "model/ops.h"
 #include "tokenizer/unicode.h"
 
 static const char *model_dir, *vocab;

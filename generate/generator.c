@@ -118,8 +118,7 @@ static int choose(struct generator *g, struct generation *one)
     /* A model may have more ids than its tokenizer, to make their number round. */
     int64_t V = tokenizer_size(g->tokenizer);
     const struct ids *so_far = &one->ids;
-    uint32_t id =
-        sampler_next(&g->sampler, one->logits, V, so_far->data, so_far->count, &one->rng);
+    uint32_t id = sampler_next(&g->sampler, one->logits, V, so_far->data, so_far->count, &one->rng);
     if (!isfinite(one->logits[id]))
         return err_set("the model's logits are %f: are its parameters finite?", one->logits[id]);
     ids_add(&one->ids, id);
@@ -167,7 +166,7 @@ int generation_step(struct generator *g, struct generation *one)
 
 const char *finish_name(enum finish finish)
 {
-    static const char *const names[] = { "", "length", "stop", "end-of-text", "positions",
-                                         "interrupt" };
+    static const char *const names[] = { "",          "length",   "stop", "end-of-text",
+                                         "positions", "interrupt" };
     return names[finish];
 }

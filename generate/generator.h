@@ -26,7 +26,7 @@ struct generator {
     int64_t length;           /* tokens to make at most */
     const char *const *stops; /* texts that end a generation, borrowed; none is empty */
     size_t stop_count;
-    int slide;                /* 1: go on when the positions are used up, see generation_step */
+    int slide; /* 1: go on when the positions are used up, see generation_step */
 
     struct tokenizer *tokenizer;
     struct encoder *encoder;
@@ -72,7 +72,8 @@ void generation_begin(struct generator *g, struct generation *one, uint64_t key)
 void generation_release(struct generation *one);
 
 /* Makes the next token: 1, 0 when that was the last, -1. With `slide` a text that has used up the
- * model's positions goes on as if it began with its last tokens, half as many as there are positions. */
+ * model's positions goes on as if it began with its last tokens, half as many as there are
+ * positions. */
 int generation_step(struct generator *g, struct generation *one);
 
 /* "length", "stop", "end-of-text", "positions", "interrupt". */

@@ -17,8 +17,25 @@ enum place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP };
 
 /* Rows of the blocks, in the order of the table. */
 enum { WORDS, POSITIONS, TYPES, EMBEDDING_GAIN, EMBEDDING_BIAS, EMBEDDING_TENSORS };
-enum { QUERY, QUERY_BIAS, KEY, KEY_BIAS, VALUE, VALUE_BIAS, OUT, OUT_BIAS, LN1_GAIN, LN1_BIAS, FC,
-       FC_BIAS, PROJ, PROJ_BIAS, LN2_GAIN, LN2_BIAS, LAYER_TENSORS };
+enum {
+    QUERY,
+    QUERY_BIAS,
+    KEY,
+    KEY_BIAS,
+    VALUE,
+    VALUE_BIAS,
+    OUT,
+    OUT_BIAS,
+    LN1_GAIN,
+    LN1_BIAS,
+    FC,
+    FC_BIAS,
+    PROJ,
+    PROJ_BIAS,
+    LN2_GAIN,
+    LN2_BIAS,
+    LAYER_TENSORS
+};
 
 /* Weight decay is for maps and tables (the embeddings), not for biases and gains. */
 static void add_table(struct model *m, const char *name, int64_t rows)
@@ -146,7 +163,8 @@ static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float
     float *mean = dsum + N * C, *rstd = mean + N;
     embedding_sum(m, o, sum, w, b);
     ops_layernorm_fwd(o, OPS_FLOATS, dsum, mean, rstd, sum, gain,
-                      w + embedding_offset(m, EMBEDDING_BIAS), N, C, c->epsilon); /* for mean and rstd */
+                      w + embedding_offset(m, EMBEDDING_BIAS), N, C,
+                      c->epsilon); /* for mean and rstd */
     if (!c->dropout_first)
         ops_dropout_bwd(o, dx, dx, N * C, embedding_dropout(m, b));
     ops_layernorm_bwd(o, dsum, dw + embedding_offset(m, EMBEDDING_GAIN),
@@ -163,12 +181,12 @@ static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float
 /* What forward leaves for backward. Outputs of the norms and of GELU are cheaper to make again
  * than to keep. */
 struct cache {
-    float *q, *k, *v; /* [N,C] */
-    float *attended;  /* [N,C] what the heads found */
-    float *lse;       /* [N*NH] */
-    float *sum1;      /* [N,C] before the norm after attention */
-    float *inner;     /* [N,I] before GELU */
-    float *sum2;      /* [N,C] before the norm after the MLP */
+    float *q, *k, *v;                     /* [N,C] */
+    float *attended;                      /* [N,C] what the heads found */
+    float *lse;                           /* [N*NH] */
+    float *sum1;                          /* [N,C] before the norm after attention */
+    float *inner;                         /* [N,I] before GELU */
+    float *sum2;                          /* [N,C] before the norm after the MLP */
     float *mean1, *rstd1, *mean2, *rstd2; /* [N] */
 };
 
@@ -179,10 +197,10 @@ static int64_t lay_out(struct cache *k, int64_t floats[CACHE_PARTS], struct mode
     const struct cache_array arrays[] = {
         { &k->q, CACHE_ATTENTION, c->width }, { &k->k, CACHE_ATTENTION, c->width },
         { &k->v, CACHE_ATTENTION, c->width }, { &k->attended, CACHE_ATTENTION, c->width },
-        { &k->sum1, CACHE_REST, c->width }, { &k->inner, CACHE_REST, c->inner },
-        { &k->sum2, CACHE_REST, c->width }, { &k->lse, CACHE_SUMS, c->heads },
-        { &k->mean1, CACHE_SUMS, 1 }, { &k->rstd1, CACHE_SUMS, 1 },
-        { &k->mean2, CACHE_SUMS, 1 }, { &k->rstd2, CACHE_SUMS, 1 },
+        { &k->sum1, CACHE_REST, c->width },   { &k->inner, CACHE_REST, c->inner },
+        { &k->sum2, CACHE_REST, c->width },   { &k->lse, CACHE_SUMS, c->heads },
+        { &k->mean1, CACHE_SUMS, 1 },         { &k->rstd1, CACHE_SUMS, 1 },
+        { &k->mean2, CACHE_SUMS, 1 },         { &k->rstd2, CACHE_SUMS, 1 },
     };
     return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, floats, N);
 }
@@ -233,25 +251,32 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float
     attend(m, o, layer, x, w, &k, b);
     ops_residual_fwd(o, k.sum1, x, ops_floats(k.attended), t[OUT], t[OUT_BIAS], N, C, C,
                      dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
-    ops_layernorm_fwd(o, OPS_FLOATS, middle, k.mean1, k.rstd1, k.sum1, t[LN1_GAIN],
-                      t[LN1_BIAS], N, C, c->epsilon);
+    ops_layernorm_fwd(o, OPS_FLOATS, middle, k.mean1, k.rstd1, k.sum1, t[LN1_GAIN], t[LN1_BIAS], N,
+                      C, c->epsilon);
 
     ops_linear_fwd(o, k.inner, ops_floats(middle), t[FC], t[FC_BIAS], N, C, I);
     bert_gelu_fwd(m, o, OPS_FACTORS, active, k.inner, N, I);
     ops_residual_fwd(o, k.sum2, middle, ops_factors(active), t[PROJ], t[PROJ_BIAS], N, I, C,
                      dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
-    ops_layernorm_fwd(o, OPS_FLOATS, y, k.mean2, k.rstd2, k.sum2, t[LN2_GAIN], t[LN2_BIAS],
-                      N, C, c->epsilon);
+    ops_layernorm_fwd(o, OPS_FLOATS, y, k.mean2, k.rstd2, k.sum2, t[LN2_GAIN], t[LN2_BIAS], N, C,
+                      c->epsilon);
 }
 
-/* dx[N,I] += dy w^T, dy factors: the gradient that comes by a branch meets the one that comes around
- * it. */
+/* dx[N,I] += dy w^T, dy factors: the gradient that comes by a branch meets the one that comes
+ * around it. */
 static void add_input_gradient(struct ops *o, float *dx, const float *dy, const float *w, int64_t N,
                                int64_t I, int64_t O)
 {
-    ops_matmul(o, dx, dy, w, &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = O,
-                                                   .lda = O, .ldb = O, .ldc = I, .base = dx,
-                                                   .a_form = OPS_FACTORS });
+    ops_matmul(o, dx, dy, w,
+               &(struct ops_matmul){ .b_transposed = 1,
+                                     .M = N,
+                                     .N = I,
+                                     .K = O,
+                                     .lda = O,
+                                     .ldb = O,
+                                     .ldc = I,
+                                     .base = dx,
+                                     .a_form = OPS_FACTORS });
 }
 
 /* Scratch of a layer's backward. */
@@ -275,8 +300,8 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, const f
     const float *dy = branch_gradient(o, g->masked, g->dsum, N * C,
                                       dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
     ops_matmul(o, g->wide, dy, proj,
-               &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C,
-                                     .ldc = I });
+               &(struct ops_matmul){
+                   .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C, .ldc = I });
     bert_gelu_bwd(m, o, g->wide, k->inner, N, I); /* inner is now GELU's output */
     linear_bwd(b)(o, NULL, dw + layer_offset(m, PROJ), dw + layer_offset(m, PROJ_BIAS),
                   ops_floats(dy), ops_factors(k->inner), proj, N, I, C);
@@ -343,10 +368,14 @@ int model_init_bert(struct model *m, const struct model_config *config)
     if (config->types < 1 || config->types > 1 << 24)
         return err_set("bad model configuration: types is %lld, must be from 1 to %d",
                        (long long)config->types, 1 << 24);
-    *m = (struct model){ .config = *config, .layer_cache = layer_cache,
-                         .embedding_fwd = embedding_fwd, .embedding_bwd = embedding_bwd,
-                         .layer_fwd = layer_fwd, .attention_fwd = attention_fwd,
-                         .layers_begin = 1, .layer_bwd = layer_bwd };
+    *m = (struct model){ .config = *config,
+                         .layer_cache = layer_cache,
+                         .embedding_fwd = embedding_fwd,
+                         .embedding_bwd = embedding_bwd,
+                         .layer_fwd = layer_fwd,
+                         .attention_fwd = attention_fwd,
+                         .layers_begin = 1,
+                         .layer_bwd = layer_bwd };
     add_embedding(m);
     for (int64_t layer = 0; layer < config->layers; layer++)
         add_layer(m, layer);

@@ -10,8 +10,17 @@
 #include "model/block.h"
 
 /* Rows of the head's block; what follows NEXT_BIAS is absent from a bare one. */
-enum { POOLER, POOLER_BIAS, NEXT, NEXT_BIAS, WORD_BIAS, TRANSFORM, TRANSFORM_BIAS, TRANSFORM_GAIN,
-       TRANSFORM_SHIFT };
+enum {
+    POOLER,
+    POOLER_BIAS,
+    NEXT,
+    NEXT_BIAS,
+    WORD_BIAS,
+    TRANSFORM,
+    TRANSFORM_BIAS,
+    TRANSFORM_GAIN,
+    TRANSFORM_SHIFT
+};
 
 static void add_tensors(struct model *m)
 {
@@ -99,8 +108,9 @@ static struct transform transform_fwd(const struct model *m, struct ops *o, cons
 {
     const int64_t C = m->config.width;
     float *p = ops_scratch(o, n * (5 * C + 2));
-    struct transform t = { p, p + n * C, p + 2 * n * C, p + 3 * n * C, p + 5 * n * C,
-                           p + 5 * n * C + n, p + 4 * n * C };
+    struct transform t = {
+        p, p + n * C, p + 2 * n * C, p + 3 * n * C, p + 5 * n * C, p + 5 * n * C + n, p + 4 * n * C
+    };
     ops_gather_rows(o, t.x, x, index, n, C);
     if (m->config.bare_head) {
         t.normed = t.x;

@@ -22,7 +22,8 @@ struct cache_array {
  * floats; where the cache is of NULLs it only counts. Returns their floats, floats[] (may be NULL)
  * those of each part. */
 static inline int64_t cache_lay_out(const struct cache_array *arrays, int count,
-                                    struct model_cache cache, int64_t floats[CACHE_PARTS], int64_t N)
+                                    struct model_cache cache, int64_t floats[CACHE_PARTS],
+                                    int64_t N)
 {
     int64_t sum[CACHE_PARTS] = { 0 }, total = 0;
     for (int i = 0; i < count; i++) {

@@ -78,7 +78,8 @@ static int check_variant(const struct js *root, const char *path)
     const char *activation = v ? js_text(v, NULL) : "gelu_new";
     if (!activation || (strcmp(activation, "gelu_new") && strcmp(activation, "gelu_pytorch_tanh")))
         return err_set("%s: unsupported activation_function '%s', only gelu_new and "
-                       "gelu_pytorch_tanh (GELU's tanh form)", path, activation ? activation : "");
+                       "gelu_pytorch_tanh (GELU's tanh form)",
+                       path, activation ? activation : "");
     if (js_get(root, "quantization_config") && !js_is_null(js_get(root, "quantization_config")))
         return err_set("%s: unsupported quantization_config: weights must be F32, F16 or BF16",
                        path);
@@ -234,8 +235,8 @@ static int check_extras(const struct model *m, const struct weights *set)
             const struct safetensor *t = &file->tensors[i];
             const struct tensor *row = folder_names_row(m, t->name);
             const struct safetensors *first;
-            const struct safetensor *read =
-                row ? folder_names_find(m, set, row->name, &first) : NULL;
+            const struct safetensor *read = row ? folder_names_find(m, set, row->name, &first)
+                                                : NULL;
             if (row && read != t)
                 return err_set("%s: tensor '%s' is there twice, as '%s' too", file->path, t->name,
                                read->name);
@@ -254,8 +255,7 @@ struct absent {
 };
 
 /* The files hold the table's tensors in their shapes, and no others. */
-static int check_tensors(const struct model *m, const struct weights *set,
-                         const struct absent *a)
+static int check_tensors(const struct model *m, const struct weights *set, const struct absent *a)
 {
     const struct safetensors *file;
     for (size_t i = 0; i < m->tensors.count; i++) {

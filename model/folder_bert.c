@@ -35,7 +35,8 @@ static int read_activation(struct model_config *c, const struct js *root, const 
     c->gelu_tanh = !strcmp(activation, "gelu_new") || !strcmp(activation, "gelu_pytorch_tanh");
     if (!c->gelu_tanh && strcmp(activation, "gelu"))
         return err_set("%s: unsupported hidden_act '%s', only gelu, gelu_new and "
-                       "gelu_pytorch_tanh", path, activation);
+                       "gelu_pytorch_tanh",
+                       path, activation);
     v = js_get(root, "position_embedding_type");
     const char *positions = v ? js_text(v, NULL) : "absolute";
     if (!positions || strcmp(positions, "absolute"))
@@ -56,8 +57,7 @@ static int read_flag(int *out, const struct js *root, const char *key, const cha
 int config_read_bert(struct model_config *c, const struct js *root, const char *path)
 {
     c->kind = kind_of(root);
-    if (read_activation(c, root, path) < 0 ||
-        config_switch(root, "is_decoder", 0, path) < 0 ||
+    if (read_activation(c, root, path) < 0 || config_switch(root, "is_decoder", 0, path) < 0 ||
         config_switch(root, "add_cross_attention", 0, path) < 0 ||
         config_count(&c->layers, root, "num_hidden_layers", 12, path) < 0 ||
         config_count(&c->width, root, "hidden_size", 768, path) < 0 ||

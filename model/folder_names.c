@@ -44,9 +44,8 @@ static int respell(char out[SPELLED], const char *name, int from, int to)
 }
 
 /* With and without the prefix. */
-static const struct safetensor *find_either(const struct model *m,
-                                            const struct weights *set, const char *bare,
-                                            const struct safetensors **file)
+static const struct safetensor *find_either(const struct model *m, const struct weights *set,
+                                            const char *bare, const struct safetensors **file)
 {
     const struct safetensor *t = weights_find(set, bare, file);
     char prefixed[PREFIXED];
@@ -55,7 +54,7 @@ static const struct safetensor *find_either(const struct model *m,
 }
 
 const struct safetensor *folder_names_find(const struct model *m, const struct weights *set,
-                                    const char *name, const struct safetensors **file)
+                                           const char *name, const struct safetensors **file)
 {
     const char *bare = without_prefix(m, name);
     const struct safetensor *t = find_either(m, set, bare, file);
@@ -89,8 +88,12 @@ int folder_names_passed_over(const struct model *m, const char *name)
 {
     static const char *const gpt[] = { "multiple_choice_head.", "score.", "classifier.",
                                        "qa_outputs." };
-    static const char *const bert[] = { "embeddings.position_ids", "embeddings.token_type_ids",
-                                        "pooler.", "cls.", "qa_outputs.", "classifier." };
+    static const char *const bert[] = { "embeddings.position_ids",
+                                        "embeddings.token_type_ids",
+                                        "pooler.",
+                                        "cls.",
+                                        "qa_outputs.",
+                                        "classifier." };
     const char *bare = without_prefix(m, name);
     if (m->config.kind != MODEL_GPT) {
         for (size_t i = 0; i < sizeof bert / sizeof *bert; i++)

@@ -18,7 +18,7 @@ const char *folder_names_prefix(const struct model *m);
 /* The tensor of the files that the table calls `name`, however they spell it; NULL: none. *file is
  * where it was found. */
 const struct safetensor *folder_names_find(const struct model *m, const struct weights *set,
-                                    const char *name, const struct safetensors **file);
+                                           const char *name, const struct safetensors **file);
 
 /* The row of the table that a file calls `name`; NULL: none. */
 const struct tensor *folder_names_row(const struct model *m, const char *name);

@@ -17,8 +17,21 @@ enum place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP };
 
 /* Rows of the blocks, in the order of the table. */
 enum { WTE, WPE };
-enum { LN1_GAIN, LN1_BIAS, QKV, QKV_BIAS, OUT, OUT_BIAS, LN2_GAIN, LN2_BIAS, FC, FC_BIAS, PROJ,
-       PROJ_BIAS, LAYER_TENSORS };
+enum {
+    LN1_GAIN,
+    LN1_BIAS,
+    QKV,
+    QKV_BIAS,
+    OUT,
+    OUT_BIAS,
+    LN2_GAIN,
+    LN2_BIAS,
+    FC,
+    FC_BIAS,
+    PROJ,
+    PROJ_BIAS,
+    LAYER_TENSORS
+};
 
 /* Weight decay is for matrices (the embeddings too), not for biases and gains. The maps that end
  * a residual branch start smaller, for there are 2L of them on one stream. */
@@ -110,11 +123,11 @@ static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float
 /* What forward leaves for backward. Outputs of the norms and of GELU are cheaper to make again
  * than to keep. */
 struct cache {
-    float *qkv;      /* [N,3C] */
-    float *attended; /* [N,C] what the heads found */
-    float *lse;      /* [B,NH,T] */
-    float *middle;   /* [N,C] the residual stream between attention and MLP */
-    float *inner;    /* [N,I] before GELU */
+    float *qkv;                           /* [N,3C] */
+    float *attended;                      /* [N,C] what the heads found */
+    float *lse;                           /* [B,NH,T] */
+    float *middle;                        /* [N,C] the residual stream between attention and MLP */
+    float *inner;                         /* [N,I] before GELU */
     float *mean1, *rstd1, *mean2, *rstd2; /* [N] */
 };
 
@@ -123,11 +136,15 @@ static int64_t lay_out(struct cache *k, int64_t floats[CACHE_PARTS], struct mode
                        const struct model_config *c, int64_t N)
 {
     const struct cache_array arrays[] = {
-        { &k->qkv, CACHE_ATTENTION, 3 * c->width }, { &k->attended, CACHE_ATTENTION, c->width },
-        { &k->middle, CACHE_REST, c->width }, { &k->inner, CACHE_REST, c->inner },
+        { &k->qkv, CACHE_ATTENTION, 3 * c->width },
+        { &k->attended, CACHE_ATTENTION, c->width },
+        { &k->middle, CACHE_REST, c->width },
+        { &k->inner, CACHE_REST, c->inner },
         { &k->lse, CACHE_SUMS, c->heads },
-        { &k->mean1, CACHE_SUMS, 1 }, { &k->rstd1, CACHE_SUMS, 1 },
-        { &k->mean2, CACHE_SUMS, 1 }, { &k->rstd2, CACHE_SUMS, 1 },
+        { &k->mean1, CACHE_SUMS, 1 },
+        { &k->rstd1, CACHE_SUMS, 1 },
+        { &k->mean2, CACHE_SUMS, 1 },
+        { &k->rstd2, CACHE_SUMS, 1 },
     };
     return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, floats, N);
 }
@@ -145,8 +162,8 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, float *n
 {
     const struct model_config *c = &m->config;
     const int64_t N = b->B * b->T, C = c->width;
-    ops_layernorm_fwd(o, OPS_FACTORS, normed, k->mean1, k->rstd1, x, l->w[LN1_GAIN],
-                      l->w[LN1_BIAS], N, C, c->epsilon);
+    ops_layernorm_fwd(o, OPS_FACTORS, normed, k->mean1, k->rstd1, x, l->w[LN1_GAIN], l->w[LN1_BIAS],
+                      N, C, c->epsilon);
     ops_linear_fwd(o, k->qkv, ops_factors(normed), l->w[QKV], l->w[QKV_BIAS], N, C, 3 * C);
     ops_attention_fwd(o, k->attended, k->lse, k->qkv, b->B, b->T, c->heads, C / c->heads,
                       dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
@@ -204,8 +221,8 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, float *
                                       dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
     float *dwp = dw + layer_offset(m, PROJ), *dbp = dw + layer_offset(m, PROJ_BIAS);
     ops_matmul(o, g->wide, dy, l->w[PROJ],
-               &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C,
-                                     .ldc = I });
+               &(struct ops_matmul){
+                   .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C, .ldc = I });
     ops_gelu_bwd(o, g->wide, k->inner, N, I); /* inner is now GELU's output */
     linear_bwd(b)(o, NULL, dwp, dbp, ops_floats(dy), ops_factors(k->inner), l->w[PROJ], N, I, C);
     ops_layernorm_fwd(o, OPS_FACTORS, g->normed, NULL, NULL, k->middle, l->w[LN2_GAIN],
@@ -229,8 +246,8 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, f
     ops_attention_bwd(o, g->wide, g->narrow, k->qkv, k->attended, k->lse, b->B, b->T, c->heads,
                       C / c->heads,
                       dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
-    ops_layernorm_fwd(o, OPS_FACTORS, g->normed, NULL, NULL, x, l->w[LN1_GAIN],
-                      l->w[LN1_BIAS], N, C, c->epsilon);
+    ops_layernorm_fwd(o, OPS_FACTORS, g->normed, NULL, NULL, x, l->w[LN1_GAIN], l->w[LN1_BIAS], N,
+                      C, c->epsilon);
     linear_bwd(b)(o, g->narrow, dw + layer_offset(m, QKV), dw + layer_offset(m, QKV_BIAS),
                   ops_factors(g->wide), ops_factors(g->normed), l->w[QKV], N, C, 3 * C);
     ops_layernorm_bwd(o, dx, dw + layer_offset(m, LN1_GAIN), dw + layer_offset(m, LN1_BIAS), dx,
@@ -303,12 +320,20 @@ int model_init_gpt(struct model *m, const struct model_config *config)
     *m = (struct model){ 0 };
     if (model_check_config(config) < 0)
         return -1;
-    *m = (struct model){ .config = *config, .layer_cache = layer_cache,
-                         .embedding_fwd = embedding_fwd, .embedding_bwd = embedding_bwd,
-                         .layer_fwd = layer_fwd, .attention_fwd = attention_fwd,
-                         .layers_begin = 1, .layer_bwd = layer_bwd,
-                         .head_fwd = head_fwd, .head_begins = 1, .head_fwd_bwd = head_fwd_bwd,
-                         .parts = 1, .part = { { NULL, 1 } }, .labels = labels };
+    *m = (struct model){ .config = *config,
+                         .layer_cache = layer_cache,
+                         .embedding_fwd = embedding_fwd,
+                         .embedding_bwd = embedding_bwd,
+                         .layer_fwd = layer_fwd,
+                         .attention_fwd = attention_fwd,
+                         .layers_begin = 1,
+                         .layer_bwd = layer_bwd,
+                         .head_fwd = head_fwd,
+                         .head_begins = 1,
+                         .head_fwd_bwd = head_fwd_bwd,
+                         .parts = 1,
+                         .part = { { NULL, 1 } },
+                         .labels = labels };
     add_tensors(&m->tensors, config);
     return 0;
 }

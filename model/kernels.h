@@ -86,12 +86,12 @@ struct kernel_product {
  * high half of the float's bits. Zeros stand where the matrix has ended. */
 struct kernel_products {
     int tile_rows, tile_columns, steps;
-    /* Panels of A[M,K], or of A stored transposed as [K,M], times alpha. Halves are bf16's alone, and
-     * alpha 1. */
+    /* Panels of A[M,K], or of A stored transposed as [K,M], times alpha. Halves are bf16's alone,
+     * and alpha 1. */
     void (*pack_rows)(float *panels, const float *A, int64_t ld, int transposed, int half,
                       int64_t M, int64_t K, float alpha);
-    /* Panels of B[K,N], or of B stored transposed as [N,K]; not transposed, the sums of its columns,
-     * before they are rounded here, are added to sums[N], unless that is NULL. */
+    /* Panels of B[K,N], or of B stored transposed as [N,K]; not transposed, the sums of its
+     * columns, before they are rounded here, are added to sums[N], unless that is NULL. */
     void (*pack_columns)(float *panels, float *sums, const float *B, int64_t ld, int transposed,
                          int half, int64_t N, int64_t K);
     /* The sum over K has one order, whatever M and N are. */
@@ -116,9 +116,9 @@ struct kernels {
 
     /* ---- rows and elements */
 
-    void (*add)(float *y, const float *x, int64_t n);                     /* y += x */
-    void (*sum)(float *y, const float *a, const float *b, int64_t n);     /* y = a + b */
-    void (*scale)(float *y, float factor, int64_t n);                     /* y *= factor */
+    void (*add)(float *y, const float *x, int64_t n);                 /* y += x */
+    void (*sum)(float *y, const float *a, const float *b, int64_t n); /* y = a + b */
+    void (*scale)(float *y, float factor, int64_t n);                 /* y *= factor */
     float (*dot)(const float *x, const float *y, int64_t n);
     double (*sum_squares)(const float *x, int64_t n);
     void (*adamw)(float *w, float *m, float *v, const float *gradient, int64_t n,
@@ -150,8 +150,7 @@ struct kernels {
     void (*layernorm_bwd)(float *dx, float *dgain, float *dbias, const float *base, const float *dy,
                           const float *x, const float *gain, float mean, float rstd, int64_t C);
     /* out[n] += sum of the rows of x[rows,ld]. */
-    void (*column_sums)(float *out, const float *x, int64_t ld, int64_t rows, int64_t n,
-                        int half);
+    void (*column_sums)(float *out, const float *x, int64_t ld, int64_t rows, int64_t n, int half);
 
     /* y[r,0..n) += sum over i of x[r,i] w[i,0..n), r < rows <= KERNEL_ROWS. */
     void (*stream_columns)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
@@ -162,8 +161,8 @@ struct kernels {
 
     /* One step of the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022), in logarithms
      * of base 2: scores become 2^(score - max) after dropout, 0 where unseen; max and sum, a number
-     * a query, are the running maximum and (undropped) sum. y[HS] rows of a panel, what was found so
-     * far, shrink to the new maximum. The panel may be the scores, if steps is 1. */
+     * a query, are the running maximum and (undropped) sum. y[HS] rows of a panel, what was found
+     * so far, shrink to the new maximum. The panel may be the scores, if steps is 1. */
     void (*softmax_panel)(float *scores, float *max, float *sum, float *y, int64_t HS,
                           const struct kernel_scores *s);
     /* From scores and dP, the gradient in dropout(P): P = dropout(2^(score - lse)), 0 where unseen,

@@ -1,13 +1,14 @@
 /* The kernels for x86-64 with AVX2 and FMA (2013 and later). */
 #if defined(__x86_64__)
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,prfchw"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,prfchw"))),                  \
+                             apply_to = function)
 #else
 #pragma GCC target("avx2,fma,bmi,bmi2,prfchw")
 #endif
-#define KERNELS kernels_avx2
+#define KERNELS      kernels_avx2
 #define KERNELS_NAME "AVX2 kernels"
-#define WIDTH 8
+#define WIDTH        8
 #include "model/kernels.inc"
 #if defined(__clang__)
 #pragma clang attribute pop

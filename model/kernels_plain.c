@@ -1,7 +1,7 @@
 /* The kernels for any processor. */
-#define KERNELS kernels_plain
+#define KERNELS      kernels_plain
 #define KERNELS_NAME "portable kernels"
-#define WIDTH 4
+#define WIDTH        4
 #include "model/kernels.inc"
 
 const struct kernels *kernels_choose(void)

@@ -37,10 +37,12 @@ int model_check_config(const struct model_config *c)
                        (long long)c->heads, (long long)c->width);
     if (!(c->epsilon > 0 && c->epsilon < 1))
         return err_set("bad model configuration: epsilon of layer norm is %g, must be above 0 and "
-                       "below 1", c->epsilon);
+                       "below 1",
+                       c->epsilon);
     if (!(c->init_std >= 0 && c->init_std < INFINITY))
         return err_set("bad model configuration: standard deviation of the weights is %g, must be "
-                       "at least 0", c->init_std);
+                       "at least 0",
+                       c->init_std);
     return 0;
 }
 

@@ -23,9 +23,9 @@ enum { MODEL_IGNORE = -100 }; /* a label that does not count */
 
 enum model_kind {
     MODEL_GPT,
-    MODEL_BERT,              /* the encoder alone: its head block is empty and has no functions */
-    MODEL_BERT_PRETRAINING,  /* with the heads for masked words and for the next sentence */
-    MODEL_BERT_QUESTIONS,    /* with the head for the first and last token of an answer */
+    MODEL_BERT,             /* the encoder alone: its head block is empty and has no functions */
+    MODEL_BERT_PRETRAINING, /* with the heads for masked words and for the next sentence */
+    MODEL_BERT_QUESTIONS,   /* with the head for the first and last token of an answer */
 };
 
 struct model_config {
@@ -74,7 +74,8 @@ struct model_part {
 };
 
 /* What a layer keeps from forward for backward, in parts: what attention made, the rest of its
- * activations, and a few numbers a row (means, deviations, softmax sums), which want all their bits. */
+ * activations, and a few numbers a row (means, deviations, softmax sums), which want all their
+ * bits. */
 enum model_cache_part { CACHE_ATTENTION, CACHE_REST, CACHE_SUMS, CACHE_PARTS };
 struct model_cache {
     float *part[CACHE_PARTS];

@@ -9,11 +9,12 @@
 #include "model/context.h"
 
 enum {
-    GRAIN = 8192,         /* floats of an element-wise loop that are worth a thread */
-    COLUMN_GRAIN = 64,    /* columns of a sum over rows: a multiple of a cache line */
-    NORM_BLOCK = 32,      /* rows of a layer norm whose gradients of gains are summed at once */
-    STATE_PIECE = 512,    /* elements of state that are floats at a time where bf16 is kept: of 4 each */
-    SUM_BLOCK = 1 << 16,  /* floats of sum_squares that are summed at once */
+    GRAIN = 8192,      /* floats of an element-wise loop that are worth a thread */
+    COLUMN_GRAIN = 64, /* columns of a sum over rows: a multiple of a cache line */
+    NORM_BLOCK = 32,   /* rows of a layer norm whose gradients of gains are summed at once */
+    STATE_PIECE =
+        512, /* elements of state that are floats at a time where bf16 is kept: of 4 each */
+    SUM_BLOCK = 1 << 16, /* floats of sum_squares that are summed at once */
 };
 
 /* ---- the context ------------------------------------------------------------------------- */
@@ -65,7 +66,8 @@ const char *ops_kernels(void)
 float *ops_buffer(struct ops *o, int64_t floats)
 {
     assert(floats >= 0);
-    float *p = mem_huge((size_t)floats, sizeof *p); /* the large matrices are read in long strides */
+    float *p = mem_huge((size_t)floats,
+                        sizeof *p); /* the large matrices are read in long strides */
     ops_zero(o, p, floats);
     return p;
 }
@@ -268,14 +270,22 @@ void ops_layernorm_fwd(struct ops *o, enum ops_form form, float *y, float *mean,
                        double epsilon)
 {
     TRACE_KERNEL(0, 8.0 * N * C);
-    struct layernorm l = { .k = o->k, .y = y, .mean = mean, .rstd = rstd, .x = x, .gain = gain,
-                           .bias = bias, .N = N, .C = C, .epsilon = epsilon,
+    struct layernorm l = { .k = o->k,
+                           .y = y,
+                           .mean = mean,
+                           .rstd = rstd,
+                           .x = x,
+                           .gain = gain,
+                           .bias = bias,
+                           .N = N,
+                           .C = C,
+                           .epsilon = epsilon,
                            .half = ops_half(o, form) };
     pool_for(o->pool, N, ops_row_grain(C), layernorm_fwd_rows, &l);
 }
 
-/* Gradients of gain and bias are summed by blocks of rows, whatever the number of threads, each into
- * sums[block,2C], and these in order. */
+/* Gradients of gain and bias are summed by blocks of rows, whatever the number of threads, each
+ * into sums[block,2C], and these in order. */
 static void layernorm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
@@ -303,8 +313,18 @@ void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, con
                        const float *rstd, int64_t N, int64_t C)
 {
     TRACE_KERNEL(0, 16.0 * N * C);
-    struct layernorm l = { .k = o->k, .dx = dx, .dgain = dgain, .dbias = dbias, .base = base,
-                           .dy = dy, .x = x, .gain = gain, .m = mean, .r = rstd, .N = N, .C = C };
+    struct layernorm l = { .k = o->k,
+                           .dx = dx,
+                           .dgain = dgain,
+                           .dbias = dbias,
+                           .base = base,
+                           .dy = dy,
+                           .x = x,
+                           .gain = gain,
+                           .m = mean,
+                           .r = rstd,
+                           .N = N,
+                           .C = C };
     l.blocks = (N + NORM_BLOCK - 1) / NORM_BLOCK;
     l.sums = ops_work(o, l.blocks * 2 * C);
     pool_for(o->pool, l.blocks, 1, layernorm_bwd_blocks, &l);
@@ -336,8 +356,9 @@ void ops_embedding_fwd(struct ops *o, float *x, const uint32_t *ids, const float
                        struct ops_dropout drop)
 {
     TRACE_KERNEL(0, 12.0 * B * T * C);
-    struct embedding e = { .k = o->k, .x = x, .ids = ids, .table = table, .positions = positions,
-                           .T = T, .C = C };
+    struct embedding e = {
+        .k = o->k, .x = x, .ids = ids, .table = table, .positions = positions, .T = T, .C = C
+    };
     pool_for(o->pool, B * T, ops_row_grain(C), embedding_fwd_rows, &e);
     ops_dropout_bwd(o, x, x, B * T * C, drop); /* a mask multiplies x and dx alike */
 }
@@ -360,8 +381,14 @@ void ops_embedding_bwd(struct ops *o, float *dtable, float *dpositions, float *d
                        struct ops_dropout drop)
 {
     TRACE_KERNEL(0, 12.0 * B * T * C);
-    struct embedding e = { .k = o->k, .dtable = dtable, .dpositions = dpositions, .dx = dx,
-                           .ids = ids, .T = T, .C = C, .N = B * T };
+    struct embedding e = { .k = o->k,
+                           .dtable = dtable,
+                           .dpositions = dpositions,
+                           .dx = dx,
+                           .ids = ids,
+                           .T = T,
+                           .C = C,
+                           .N = B * T };
     ops_dropout_bwd(o, dx, dx, B * T * C, drop);
     pool_for(o->pool, C, COLUMN_GRAIN, embedding_bwd_columns, &e);
 }

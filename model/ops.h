@@ -21,19 +21,20 @@ struct ops *ops_new(int threads);
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
 
-/* Of matrix products, attention's among them. Arrays are f32 in either, but for ops_form: with bf16 the
- * factors of a product are rounded to bf16 (8 bits of significand, to nearest, ties to even) on their way
- * into it, and sums are f32, which is twice as fast where the processor has AVX-512 BF16 and
- * slower where it has not. Products of so few rows that memory bounds them stay f32. */
+/* Of matrix products, attention's among them. Arrays are f32 in either, but for ops_form: with bf16
+ * the factors of a product are rounded to bf16 (8 bits of significand, to nearest, ties to even) on
+ * their way into it, and sums are f32, which is twice as fast where the processor has AVX-512 BF16
+ * and slower where it has not. Products of so few rows that memory bounds them stay f32. */
 enum ops_precision { OPS_F32, OPS_BF16 };
-#define OPS_PRECISION_WORDS "f32|bf16" /* in the order of the enum */
+#define OPS_PRECISION_WORDS "f32|bf16"                               /* in the order of the enum */
 void ops_set_precision(struct ops *o, enum ops_precision precision); /* f32 at first */
-const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
-const char *ops_kernels(void);                    /* the same, before there is a context */
+const char *ops_describe(const struct ops *o);                       /* "AVX-512 kernels", ... */
+const char *ops_kernels(void); /* the same, before there is a context */
 
 /* What only products will read can be made for them: where the precision is bf16 each row holds its
  * numbers as halves, rounded already, from its beginning on; rows lie where as many floats would.
- * Half as much is read, and products have the same bits as of the floats. In f32 they are floats. */
+ * Half as much is read, and products have the same bits as of the floats. In f32 they are floats.
+ */
 enum ops_form { OPS_FLOATS, OPS_FACTORS };
 
 /* An array that a product reads. */
@@ -136,8 +137,7 @@ void ops_gelu_erf_fwd(struct ops *o, enum ops_form form, float *y, const float *
 void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C);
 
 /* dx = mask * dy; dx may be dy. */
-void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n,
-                     struct ops_dropout drop);
+void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n, struct ops_dropout drop);
 
 void ops_add(struct ops *o, float *y, const float *x, int64_t n);  /* y += x */
 void ops_copy(struct ops *o, float *y, const float *x, int64_t n); /* y = x; x may be y */
@@ -174,9 +174,8 @@ void ops_logits(struct ops *o, float *logits, const float *x, const float *table
 double ops_loss_fwd(struct ops *o, float *losses, unsigned char *correct, const float *x,
                     const float *table, const int32_t *labels, int64_t N, int64_t V, int64_t C);
 /* The same, and the gradients of scale * sum: dx[N,C] is set, dtable[V,C] is added to. */
-double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x,
-                        const float *table, const int32_t *labels, double scale, int64_t N,
-                        int64_t V, int64_t C);
+double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x, const float *table,
+                        const int32_t *labels, double scale, int64_t N, int64_t V, int64_t C);
 
 /* The same with a bias[V] added to the logits; dbias[V] is added to. Either may be NULL, and of the
  * second function losses and correct too; with first it sets dtable. */
@@ -231,8 +230,8 @@ void ops_gather_rows(struct ops *o, float *y, const float *x, const int64_t *ind
 void ops_scatter_rows(struct ops *o, float *y, const float *x, const int64_t *index, int64_t n,
                       int64_t C);
 
-void ops_tanh_fwd(struct ops *o, float *x, int64_t n);                  /* in place */
-void ops_tanh_bwd(struct ops *o, float *d, const float *y, int64_t n);  /* d *= 1 - y^2 */
+void ops_tanh_fwd(struct ops *o, float *x, int64_t n);                 /* in place */
+void ops_tanh_bwd(struct ops *o, float *d, const float *y, int64_t n); /* d *= 1 - y^2 */
 
 /* As ops_loss_fwd for logits[N,V] that are there already, which become exponentials; with
  * gradient those of scale * sum (0 where ignored). losses may be NULL. */
@@ -260,8 +259,8 @@ void ops_adam(struct ops *o, float *w, float *m, float *v, const float *gradient
               const struct ops_adamw *h);
 
 /* LAMB (You et al. 2020) for w[R,C]: moments as ops_adamw, x = m*m_correction /
- * (sqrt(v*v_correction) + epsilon) + decay*w, and w -= rate * min(|w|, cap)/|x| * x, the norms being
- * those of each of `parts` equal shares of the columns; the ratio is 1 where a norm is 0. The
+ * (sqrt(v*v_correction) + epsilon) + decay*w, and w -= rate * min(|w|, cap)/|x| * x, the norms
+ * being those of each of `parts` equal shares of the columns; the ratio is 1 where a norm is 0. The
  * gradient is overwritten with x. */
 enum { OPS_LAMB_PARTS = 3 };
 struct ops_lamb {
@@ -283,14 +282,14 @@ void ops_schedule_free(struct ops *o, float *w, float *z, float *v, const float 
 /* y = y_scale*y + x_scale*x */
 void ops_blend(struct ops *o, float *y, double y_scale, const float *x, double x_scale, int64_t n);
 
-/* bf16, the high half of a float's bits, as state is stored: to floats, back to the nearest (ties to
- * even), and of floats the nearest in place. */
+/* bf16, the high half of a float's bits, as state is stored: to floats, back to the nearest (ties
+ * to even), and of floats the nearest in place. */
 void ops_from_bf16(struct ops *o, float *y, const uint16_t *x, int64_t n);
 void ops_to_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n);
 void ops_trim_bf16(struct ops *o, float *x, int64_t n);
-/* Back by stochastic rounding, up or down with a mean of x. Element i takes the bits from 16 (i mod 4)
- * on of rng_at(key, i/4), i counting from `first`, a multiple of 4: equal for any number of threads.
- * What is bf16 already stays as it is. */
+/* Back by stochastic rounding, up or down with a mean of x. Element i takes the bits from 16 (i mod
+ * 4) on of rng_at(key, i/4), i counting from `first`, a multiple of 4: equal for any number of
+ * threads. What is bf16 already stays as it is. */
 void ops_round_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n, uint64_t key,
                     uint64_t first);
 
@@ -301,8 +300,8 @@ struct ops_state {
     uint64_t key;
 };
 enum { OPS_W, OPS_M, OPS_V, OPS_STATES };
-/* ops_adamw of state of either kind: bf16 is f32 in the update alone, piece by piece in the thread's
- * own cache, so that memory is passed over once. */
+/* ops_adamw of state of either kind: bf16 is f32 in the update alone, piece by piece in the
+ * thread's own cache, so that memory is passed over once. */
 void ops_adamw_state(struct ops *o, const struct ops_state state[OPS_STATES], const float *gradient,
                      int64_t n, const struct ops_adamw *h);
 

@@ -38,7 +38,7 @@ struct attention {
     float *work;
     int64_t work_floats; /* a thread */
     /* backward */
-    float *dq, *dkeys, *dvalues; /* rows of factors, strides as those without d, */
+    float *dq, *dkeys, *dvalues;  /* rows of factors, strides as those without d, */
     int64_t dkeys_at, dvalues_at; /* and in a row where the first head's numbers of these stand */
     int half;
     const float *dy, *y_in, *lse_in;
@@ -121,15 +121,23 @@ static int64_t lay_out_bwd(struct head *h, float *p, const struct attention *a)
     int64_t queries = round_up(a->N, QUERIES), lanes = a->p->tile_columns, HS = a->HS;
     int64_t tall = round_up(HS, a->p->tile_rows), group = KERNEL_GROUP * lanes;
     const struct part parts[] = {
-        { &h->bwd.q_rows, queries * HS },     { &h->bwd.dy_rows, queries * HS },
-        { &h->bwd.q_turned, queries * tall }, { &h->bwd.dy_turned, queries * tall },
-        { &h->bwd.lse, queries },             { &h->bwd.dots, queries },
-        { &h->bwd.k_lanes, group * HS },      { &h->bwd.v_lanes, group * HS },
+        { &h->bwd.q_rows, queries * HS },
+        { &h->bwd.dy_rows, queries * HS },
+        { &h->bwd.q_turned, queries * tall },
+        { &h->bwd.dy_turned, queries * tall },
+        { &h->bwd.lse, queries },
+        { &h->bwd.dots, queries },
+        { &h->bwd.k_lanes, group * HS },
+        { &h->bwd.v_lanes, group * HS },
         { &h->bwd.k_columns, group * round_up(HS, lanes) },
-        { &h->bwd.scores, SOME * lanes },     { &h->bwd.dP, SOME * lanes },
-        { &h->bwd.P, QUERIES * lanes },       { &h->bwd.dS, QUERIES * lanes },
-        { &h->bwd.rows, QUERIES * group },    { &h->bwd.dk, group * HS },
-        { &h->bwd.dv, group * HS },           { &h->bwd.dq, queries * HS },
+        { &h->bwd.scores, SOME * lanes },
+        { &h->bwd.dP, SOME * lanes },
+        { &h->bwd.P, QUERIES * lanes },
+        { &h->bwd.dS, QUERIES * lanes },
+        { &h->bwd.rows, QUERIES * group },
+        { &h->bwd.dk, group * HS },
+        { &h->bwd.dv, group * HS },
+        { &h->bwd.dq, queries * HS },
     };
     return lay_parts(p, parts, sizeof parts / sizeof *parts);
 }
@@ -145,8 +153,9 @@ static struct head head_at(const struct attention *a, int64_t index, int thread)
     int64_t b = index / a->NH, column = index % a->NH * a->HS;
     int64_t q = b * a->N * a->ldq + column, k = b * a->N * a->ldk + column;
     int64_t y = b * a->N * a->ldy + column;
-    struct head h = { .a = a, .index = index, .q = a->q + q, .keys = a->keys + k,
-                      .values = a->values + k };
+    struct head h = {
+        .a = a, .index = index, .q = a->q + q, .keys = a->keys + k, .values = a->values + k
+    };
     lay_out(&h, a->work + thread * a->work_floats, a);
     if (a->y)
         h.y = a->y + y;
@@ -210,7 +219,9 @@ static struct kernel_ahead queries_ahead(const struct head *h, const struct bloc
 {
     const struct attention *a = h->a;
     int64_t next = b->q0 + b->queries;
-    return (struct kernel_ahead){ .at = h->q + next * a->ldq, .floats = a->HS, .ld = a->ldq,
+    return (struct kernel_ahead){ .at = h->q + next * a->ldq,
+                                  .floats = a->HS,
+                                  .ld = a->ldq,
                                   .rows = smaller(b->queries, a->N - next) };
 }
 
@@ -220,8 +231,14 @@ static void score(const struct head *h, const struct block *b)
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
     a->p->multiply(&(struct kernel_product){
-        .C = h->fwd.scores, .ldc = lanes, .A = h->fwd.k_rows + b->k0 * depth, .B = h->fwd.q_lanes,
-        .a_depth = depth, .M = b->keys, .N = lanes, .depth = depth,
+        .C = h->fwd.scores,
+        .ldc = lanes,
+        .A = h->fwd.k_rows + b->k0 * depth,
+        .B = h->fwd.q_lanes,
+        .a_depth = depth,
+        .M = b->keys,
+        .N = lanes,
+        .depth = depth,
         .ahead = { b->k0 ? (struct kernel_ahead){ 0 } : queries_ahead(h, b) } });
 }
 
@@ -231,23 +248,32 @@ static void gather(const struct head *h, const struct block *b)
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
     int64_t packed = smaller(KEYS, a->past + a->N - b->k0); /* by pack_turned */
-    a->p->multiply(&(struct kernel_product){
-        .C = h->fwd.found, .base = b->k0 ? h->fwd.found : NULL, .ldc = lanes,
-        .A = h->fwd.v_turned + kernel_depth(a->p, b->k0) * tall, .B = h->fwd.panel,
-        .a_depth = kernel_depth(a->p, packed), .M = a->HS, .N = lanes,
-        .depth = kernel_depth(a->p, b->keys) });
+    a->p->multiply(
+        &(struct kernel_product){ .C = h->fwd.found,
+                                  .base = b->k0 ? h->fwd.found : NULL,
+                                  .ldc = lanes,
+                                  .A = h->fwd.v_turned + kernel_depth(a->p, b->k0) * tall,
+                                  .B = h->fwd.panel,
+                                  .a_depth = kernel_depth(a->p, packed),
+                                  .M = a->HS,
+                                  .N = lanes,
+                                  .depth = kernel_depth(a->p, b->keys) });
 }
 
 static void block_fwd(const struct head *h, float *max, float *sum, const struct block *b)
 {
     const struct attention *a = h->a;
     score(h, b);
-    a->k->softmax_panel(h->fwd.scores, max, sum, h->fwd.found, b->k0 ? a->HS : 0,
-                        &(struct kernel_scores){
-                            .keys = b->keys, .mask = a->mask, .stride = mask_stride(a),
-                            .visible = a->both_ways ? b->keys : a->past + b->q0 - b->k0 + 1,
-                            .first = mask_index(h, b->q0, b->k0), .scale = score_scale(a),
-                            .steps = a->p->steps, .panel = h->fwd.panel });
+    a->k->softmax_panel(
+        h->fwd.scores, max, sum, h->fwd.found, b->k0 ? a->HS : 0,
+        &(struct kernel_scores){ .keys = b->keys,
+                                 .mask = a->mask,
+                                 .stride = mask_stride(a),
+                                 .visible = a->both_ways ? b->keys : a->past + b->q0 - b->k0 + 1,
+                                 .first = mask_index(h, b->q0, b->k0),
+                                 .scale = score_scale(a),
+                                 .steps = a->p->steps,
+                                 .panel = h->fwd.panel });
     gather(h, b);
 }
 
@@ -290,9 +316,20 @@ void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, in
 {
     TRACE_KERNEL(2.0 * B * NH * T * (T + 1) * HS, 16.0 * B * T * NH * HS);
     int64_t C = NH * HS;
-    struct attention a = { .k = o->k, .p = ops_products(o), .y = y, .lse = lse, .q = qkv,
-                           .keys = qkv + C, .values = qkv + 2 * C, .ldy = C, .ldq = 3 * C,
-                           .ldk = 3 * C, .B = B, .N = T, .NH = NH, .HS = HS,
+    struct attention a = { .k = o->k,
+                           .p = ops_products(o),
+                           .y = y,
+                           .lse = lse,
+                           .q = qkv,
+                           .keys = qkv + C,
+                           .values = qkv + 2 * C,
+                           .ldy = C,
+                           .ldq = 3 * C,
+                           .ldk = 3 * C,
+                           .B = B,
+                           .N = T,
+                           .NH = NH,
+                           .HS = HS,
                            .mask = ops_mask(drop) };
     run_heads(o, &a, attend_head);
 }
@@ -321,9 +358,14 @@ static void score_rows(const struct head *h, float *out, const float *rows, cons
 {
     const struct attention *a = h->a;
     int64_t width = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
-    a->p->multiply(&(struct kernel_product){
-        .C = out, .ldc = width, .A = rows + q * depth, .B = lanes, .a_depth = depth,
-        .M = queries, .N = width, .depth = depth });
+    a->p->multiply(&(struct kernel_product){ .C = out,
+                                             .ldc = width,
+                                             .A = rows + q * depth,
+                                             .B = lanes,
+                                             .a_depth = depth,
+                                             .M = queries,
+                                             .N = width,
+                                             .depth = depth });
 }
 
 /* sums[HS,lanes] += turned[HS,queries] panel[queries,lanes]: dv^T += dy^T P, dk^T += Q^T dS. */
@@ -333,14 +375,20 @@ static void gather_queries(const struct head *h, float *sums, const float *turne
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
     int64_t skipped = kernel_depth(a->p, b->from);
-    a->p->multiply(&(struct kernel_product){
-        .C = sums, .base = first ? NULL : sums, .ldc = lanes,
-        .A = turned + kernel_depth(a->p, b->q0) * tall + skipped * a->p->tile_rows,
-        .B = panel + skipped * lanes, .a_depth = kernel_depth(a->p, b->queries), .M = a->HS,
-        .N = lanes, .depth = kernel_depth(a->p, b->queries) - skipped });
+    a->p->multiply(&(struct kernel_product){ .C = sums,
+                                             .base = first ? NULL : sums,
+                                             .ldc = lanes,
+                                             .A = turned + kernel_depth(a->p, b->q0) * tall +
+                                                  skipped * a->p->tile_rows,
+                                             .B = panel + skipped * lanes,
+                                             .a_depth = kernel_depth(a->p, b->queries),
+                                             .M = a->HS,
+                                             .N = lanes,
+                                             .depth = kernel_depth(a->p, b->queries) - skipped });
 }
 
-/* P and dS of a panel of the group's keys, `panel` of them before it, against a block of queries. */
+/* P and dS of a panel of the group's keys, `panel` of them before it, against a block of queries.
+ */
 static void block_scores_bwd(const struct head *h, const struct group *g, int64_t panel,
                              const struct queries *b)
 {
@@ -351,14 +399,21 @@ static void block_scores_bwd(const struct head *h, const struct group *g, int64_
         int64_t q = b->q0 + r, some = smaller(SOME, b->queries - r);
         score_rows(h, h->bwd.scores, h->bwd.q_rows, h->bwd.k_lanes + panel * lane_floats, q, some);
         score_rows(h, h->bwd.dP, h->bwd.dy_rows, h->bwd.v_lanes + panel * lane_floats, q, some);
-        a->k->softmax_rows_bwd(h->bwd.scores, h->bwd.dP, &(struct kernel_scores_bwd){
-            .queries = some, .keys = smaller(lanes, g->keys - at),
-            .visible = a->both_ways ? lanes : q - k + 1, .scale = score_scale(a),
-            .mask = a->mask, .first = mask_index(h, q, k), .stride = mask_stride(a),
-            .lse = h->bwd.lse + q, .dots = h->bwd.dots + q, .steps = a->p->steps,
-            .P = h->bwd.P + kernel_depth(a->p, r) * lanes,
-            .dS = h->bwd.dS + kernel_depth(a->p, r) * lanes,
-            .rows = h->bwd.rows + (r * row + at) / a->p->steps });
+        a->k->softmax_rows_bwd(
+            h->bwd.scores, h->bwd.dP,
+            &(struct kernel_scores_bwd){ .queries = some,
+                                         .keys = smaller(lanes, g->keys - at),
+                                         .visible = a->both_ways ? lanes : q - k + 1,
+                                         .scale = score_scale(a),
+                                         .mask = a->mask,
+                                         .first = mask_index(h, q, k),
+                                         .stride = mask_stride(a),
+                                         .lse = h->bwd.lse + q,
+                                         .dots = h->bwd.dots + q,
+                                         .steps = a->p->steps,
+                                         .P = h->bwd.P + kernel_depth(a->p, r) * lanes,
+                                         .dS = h->bwd.dS + kernel_depth(a->p, r) * lanes,
+                                         .rows = h->bwd.rows + (r * row + at) / a->p->steps });
     }
 }
 
@@ -370,10 +425,16 @@ static void scatter(const struct head *h, const struct group *g, int64_t keys,
     int64_t lanes = a->p->tile_columns, row = KERNEL_GROUP * lanes / a->p->steps;
     for (int64_t i = 0; i < a->HS && b->from < end; i += lanes) {
         float *dq = h->bwd.dq + (b->q0 + b->from) * a->HS + i;
-        a->p->multiply_rows(&(struct kernel_product){
-            .C = dq, .base = g->k0 ? dq : NULL, .ldc = a->HS, .A = h->bwd.rows + b->from * row,
-            .B = h->bwd.k_columns + i * kernel_depth(a->p, g->keys), .a_depth = row,
-            .M = end - b->from, .N = smaller(lanes, a->HS - i), .depth = kernel_depth(a->p, keys) });
+        a->p->multiply_rows(
+            &(struct kernel_product){ .C = dq,
+                                      .base = g->k0 ? dq : NULL,
+                                      .ldc = a->HS,
+                                      .A = h->bwd.rows + b->from * row,
+                                      .B = h->bwd.k_columns + i * kernel_depth(a->p, g->keys),
+                                      .a_depth = row,
+                                      .M = end - b->from,
+                                      .N = smaller(lanes, a->HS - i),
+                                      .depth = kernel_depth(a->p, keys) });
     }
 }
 
@@ -390,8 +451,10 @@ static void block_bwd(const struct head *h, const struct group *g, int64_t q0, i
         block_scores_bwd(h, g, i, &b);
         int first = a->both_ways ? q0 == 0 : q0 <= k;
         struct queries seeing = { q0, queries, a->both_ways || k < q0 ? 0 : k - q0 };
-        gather_queries(h, h->bwd.dv + i * lanes * a->HS, h->bwd.dy_turned, h->bwd.P, &seeing, first);
-        gather_queries(h, h->bwd.dk + i * lanes * a->HS, h->bwd.q_turned, h->bwd.dS, &seeing, first);
+        gather_queries(h, h->bwd.dv + i * lanes * a->HS, h->bwd.dy_turned, h->bwd.P, &seeing,
+                       first);
+        gather_queries(h, h->bwd.dk + i * lanes * a->HS, h->bwd.q_turned, h->bwd.dS, &seeing,
+                       first);
         int64_t more = done < g->keys ? first_to_see(a, q0, g->k0 + done) : queries;
         scatter(h, g, done, &b, smaller(more, queries));
     }
@@ -454,11 +517,28 @@ void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float 
 {
     TRACE_KERNEL(5.0 * B * NH * T * (T + 1) * HS, 36.0 * B * T * NH * HS);
     int64_t C = NH * HS;
-    struct attention a = { .k = o->k, .p = ops_products(o), .q = qkv, .keys = qkv + C,
-                           .values = qkv + 2 * C, .ldy = C, .ldq = 3 * C, .ldk = 3 * C, .B = B,
-                           .N = T, .NH = NH, .HS = HS, .mask = ops_mask(drop), .dq = dqkv,
-                           .dkeys = dqkv, .dvalues = dqkv, .dkeys_at = C, .dvalues_at = 2 * C,
-                           .half = ops_half(o, OPS_FACTORS), .dy = dy, .y_in = y, .lse_in = lse };
+    struct attention a = { .k = o->k,
+                           .p = ops_products(o),
+                           .q = qkv,
+                           .keys = qkv + C,
+                           .values = qkv + 2 * C,
+                           .ldy = C,
+                           .ldq = 3 * C,
+                           .ldk = 3 * C,
+                           .B = B,
+                           .N = T,
+                           .NH = NH,
+                           .HS = HS,
+                           .mask = ops_mask(drop),
+                           .dq = dqkv,
+                           .dkeys = dqkv,
+                           .dvalues = dqkv,
+                           .dkeys_at = C,
+                           .dvalues_at = 2 * C,
+                           .half = ops_half(o, OPS_FACTORS),
+                           .dy = dy,
+                           .y_in = y,
+                           .lse_in = lse };
     run_heads(o, &a, attend_head_bwd);
 }
 
@@ -487,8 +567,7 @@ static double pairs(const struct ops_rows *rows)
 }
 
 static void run_sequences(struct ops *o, const struct attention *all, const struct ops_rows *rows,
-                          struct ops_dropout drop,
-                          void (*fn)(void *ctx, int64_t index, int thread))
+                          struct ops_dropout drop, void (*fn)(void *ctx, int64_t index, int thread))
 {
     struct attention *each = mem_alloc((size_t)rows->B * sizeof *each);
     int64_t first = 0, longest = 0;
@@ -524,9 +603,20 @@ void ops_attention_rows_fwd(struct ops *o, float *y, float *lse, const float *q,
 {
     TRACE_KERNEL(4.0 * pairs(rows) * NH * HS, 16.0 * ops_rows_count(rows) * NH * HS);
     int64_t C = NH * HS;
-    struct attention all = { .k = o->k, .p = ops_products(o), .y = y, .lse = lse, .q = q,
-                             .keys = k, .values = v, .ldy = C, .ldq = C, .ldk = C, .B = 1,
-                             .NH = NH, .HS = HS, .both_ways = 1 };
+    struct attention all = { .k = o->k,
+                             .p = ops_products(o),
+                             .y = y,
+                             .lse = lse,
+                             .q = q,
+                             .keys = k,
+                             .values = v,
+                             .ldy = C,
+                             .ldq = C,
+                             .ldk = C,
+                             .B = 1,
+                             .NH = NH,
+                             .HS = HS,
+                             .both_ways = 1 };
     run_sequences(o, &all, rows, drop, attend_head);
 }
 
@@ -537,10 +627,24 @@ void ops_attention_rows_bwd(struct ops *o, float *dq, float *dk, float *dv, cons
 {
     TRACE_KERNEL(10.0 * pairs(rows) * NH * HS, 36.0 * ops_rows_count(rows) * NH * HS);
     int64_t C = NH * HS;
-    struct attention all = { .k = o->k, .p = ops_products(o), .q = q, .keys = k, .values = v,
-                             .ldy = C, .ldq = C, .ldk = C, .B = 1, .NH = NH, .HS = HS,
-                             .both_ways = 1, .dq = dq, .dkeys = dk, .dvalues = dv,
-                             .half = ops_half(o, OPS_FACTORS), .dy = dy, .y_in = y,
+    struct attention all = { .k = o->k,
+                             .p = ops_products(o),
+                             .q = q,
+                             .keys = k,
+                             .values = v,
+                             .ldy = C,
+                             .ldq = C,
+                             .ldk = C,
+                             .B = 1,
+                             .NH = NH,
+                             .HS = HS,
+                             .both_ways = 1,
+                             .dq = dq,
+                             .dkeys = dk,
+                             .dvalues = dv,
+                             .half = ops_half(o, OPS_FACTORS),
+                             .dy = dy,
+                             .y_in = y,
                              .lse_in = lse };
     run_sequences(o, &all, rows, drop, attend_head_bwd);
 }
@@ -575,9 +679,20 @@ void ops_attention_cached(struct ops *o, float *y, float *keys, float *values, c
         memcpy(keys + (past + i) * C, qkv + i * 3 * C + C, row_bytes);
         memcpy(values + (past + i) * C, qkv + i * 3 * C + 2 * C, row_bytes);
     }
-    struct attention a = { .k = o->k, .p = ops_products(o), .y = y, .q = qkv, .keys = keys,
-                           .values = values, .ldy = C, .ldq = 3 * C, .ldk = C, .B = 1, .N = N,
-                           .past = past, .NH = NH, .HS = HS,
+    struct attention a = { .k = o->k,
+                           .p = ops_products(o),
+                           .y = y,
+                           .q = qkv,
+                           .keys = keys,
+                           .values = values,
+                           .ldy = C,
+                           .ldq = 3 * C,
+                           .ldk = C,
+                           .B = 1,
+                           .N = N,
+                           .past = past,
+                           .NH = NH,
+                           .HS = HS,
                            .mask = ops_mask((struct ops_dropout){ 0 }) };
     if (N > KERNEL_ROWS) {
         run_heads(o, &a, attend_head);

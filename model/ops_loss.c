@@ -71,20 +71,36 @@ static void chunk_loss(struct ops *o, struct loss *l)
 {
     pool_for(o->pool, l->rows, ops_row_grain(l->C), gather_rows, l);
     ops_matmul(o, l->logits, l->x_rows, l->table,
-               &(struct ops_matmul){ .b_transposed = 1, .M = l->rows, .N = l->V, .K = l->C,
-                                     .lda = l->C, .ldb = l->C, .ldc = l->ld,
+               &(struct ops_matmul){ .b_transposed = 1,
+                                     .M = l->rows,
+                                     .N = l->V,
+                                     .K = l->C,
+                                     .lda = l->C,
+                                     .ldb = l->C,
+                                     .ldc = l->ld,
                                      .a_form = OPS_FACTORS });
     pool_for(o->pool, l->rows, 1, cross_entropy_rows, l);
     if (!l->dx)
         return;
     ops_matmul(o, l->dx_rows, l->logits, l->table,
-               &(struct ops_matmul){ .M = l->rows, .N = l->C, .K = l->V, .lda = l->ld,
-                                     .ldb = l->C, .ldc = l->C, .a_form = OPS_FACTORS });
+               &(struct ops_matmul){ .M = l->rows,
+                                     .N = l->C,
+                                     .K = l->V,
+                                     .lda = l->ld,
+                                     .ldb = l->C,
+                                     .ldc = l->C,
+                                     .a_form = OPS_FACTORS });
     ops_matmul(o, l->dtable, l->logits, l->x_rows,
-               &(struct ops_matmul){ .a_transposed = 1, .M = l->V, .N = l->C, .K = l->rows,
-                                     .lda = l->ld, .ldb = l->C, .ldc = l->C,
+               &(struct ops_matmul){ .a_transposed = 1,
+                                     .M = l->V,
+                                     .N = l->C,
+                                     .K = l->rows,
+                                     .lda = l->ld,
+                                     .ldb = l->C,
+                                     .ldc = l->C,
                                      .base = l->first ? NULL : l->dtable,
-                                     .a_form = OPS_FACTORS, .b_form = OPS_FACTORS });
+                                     .a_form = OPS_FACTORS,
+                                     .b_form = OPS_FACTORS });
     l->first = 0;
     if (l->dbias)
         pool_for(o->pool, l->V, COLUMN_GRAIN, bias_columns, l);
@@ -142,14 +158,21 @@ double ops_biased_loss_fwd(struct ops *o, float *losses, unsigned char *correct,
                            int64_t V, int64_t C)
 {
     TRACE_KERNEL(0, 0);
-    struct loss l = { .k = o->k, .losses = losses, .correct = correct, .x = x, .table = table,
-                      .bias = bias, .labels = labels, .N = N, .V = V, .C = C };
+    struct loss l = { .k = o->k,
+                      .losses = losses,
+                      .correct = correct,
+                      .x = x,
+                      .table = table,
+                      .bias = bias,
+                      .labels = labels,
+                      .N = N,
+                      .V = V,
+                      .C = C };
     return run_chunks(o, &l);
 }
 
-double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x,
-                        const float *table, const int32_t *labels, double scale, int64_t N,
-                        int64_t V, int64_t C)
+double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x, const float *table,
+                        const int32_t *labels, double scale, int64_t N, int64_t V, int64_t C)
 {
     return ops_biased_loss_fwd_bwd(o, NULL, NULL, dx, dtable, NULL, x, table, NULL, labels, scale,
                                    0, N, V, C);
@@ -162,9 +185,20 @@ double ops_biased_loss_fwd_bwd(struct ops *o, float *losses, unsigned char *corr
 {
     TRACE_KERNEL(0, 0);
     float *own = losses ? NULL : mem_alloc((size_t)N * sizeof *own);
-    struct loss l = { .k = o->k, .losses = losses ? losses : own, .correct = correct, .dx = dx,
-                      .x = x, .table = table, .bias = bias, .dtable = dtable, .dbias = dbias,
-                      .labels = labels, .scale = (float)scale, .first = first, .N = N, .V = V,
+    struct loss l = { .k = o->k,
+                      .losses = losses ? losses : own,
+                      .correct = correct,
+                      .dx = dx,
+                      .x = x,
+                      .table = table,
+                      .bias = bias,
+                      .dtable = dtable,
+                      .dbias = dbias,
+                      .labels = labels,
+                      .scale = (float)scale,
+                      .first = first,
+                      .N = N,
+                      .V = V,
                       .C = C };
     double sum = run_chunks(o, &l);
     if (l.first) /* no row had a label */

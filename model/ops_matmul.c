@@ -8,19 +8,19 @@
 #include "model/context.h"
 
 /* The smaller of A and B is packed once and shared, in the last cache, piece by piece by the thread
- * that comes to a piece first. The larger goes by in chunks: a thread takes one, packs it for itself,
- * a slice of the sum at a time, and multiplies the slice while it is in its own cache. What is packed
- * next is asked for during the products before, so that threads wait neither for memory nor, but at
- * the end, for each other. */
+ * that comes to a piece first. The larger goes by in chunks: a thread takes one, packs it for
+ * itself, a slice of the sum at a time, and multiplies the slice while it is in its own cache. What
+ * is packed next is asked for during the products before, so that threads wait neither for memory
+ * nor, but at the end, for each other. */
 enum {
     SLICE = 768,             /* most layers of panels that are multiplied at once */
     SHARED_FLOATS = 1 << 21, /* of panels that are shared, about */
     SHARED_LINES = 3072,     /* most rows or columns of them */
-    ROW_PANELS = 8,          /* of A in a piece: with the next one's rows they fit the second cache */
-    COLUMN_PANELS = 2,       /* of B */
-    SMALL = 1 << 16,         /* multiplications below which threads do not pay */
-    COLUMN_GRAIN = 64,       /* columns of a streamed product */
-    STREAM_GRAIN = 256,      /* rows of the table in a streamed product of dots */
+    ROW_PANELS = 8,     /* of A in a piece: with the next one's rows they fit the second cache */
+    COLUMN_PANELS = 2,  /* of B */
+    SMALL = 1 << 16,    /* multiplications below which threads do not pay */
+    COLUMN_GRAIN = 64,  /* columns of a streamed product */
+    STREAM_GRAIN = 256, /* rows of the table in a streamed product of dots */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -90,17 +90,19 @@ static int64_t steps_at(const struct block *b, int64_t k)
 }
 
 /* Of the memory that will be packed for a piece in the slice at k, the part-th of so many parts. */
-static struct kernel_ahead ahead(const struct block *b, const struct factor *f, int64_t i, int64_t k,
-                                 int64_t part, int64_t parts)
+static struct kernel_ahead ahead(const struct block *b, const struct factor *f, int64_t i,
+                                 int64_t k, int64_t part, int64_t parts)
 {
     struct piece p = piece_at(f, i);
     int64_t rows = f->across ? steps_at(b, k) : p.lines;
     int64_t numbers = f->across ? p.lines : steps_at(b, k);
     int64_t beyond = f->across && f->of_rows ? 8 : 0; /* where the last vector may end */
     int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
-    return (struct kernel_ahead){
-        .at = f->across ? source(f, p.begin, k + begin) : source(f, p.begin + begin, k),
-        .rows = end - begin, .floats = (f->half ? numbers / 2 : numbers) + beyond, .ld = f->ld };
+    return (struct kernel_ahead){ .at = f->across ? source(f, p.begin, k + begin)
+                                                  : source(f, p.begin + begin, k),
+                                  .rows = end - begin,
+                                  .floats = (f->half ? numbers / 2 : numbers) + beyond,
+                                  .ld = f->ld };
 }
 
 static void pack(const struct block *b, const struct factor *f, float *panels, struct piece p,
@@ -146,14 +148,16 @@ static const float *packed(const struct block *b, int64_t i, struct piece p, int
     return panels;
 }
 
-/* What will be used of piece i: its panels, which may be in another thread's cache, and what they are
- * made of if they are not yet. */
+/* What will be used of piece i: its panels, which may be in another thread's cache, and what they
+ * are made of if they are not yet. */
 static void ask_piece(const struct block *b, int64_t i, int64_t k, struct kernel_ahead next[2])
 {
     struct piece p = piece_at(&b->shared, i);
     int missing = atomic_load_explicit(state_at(b, i, k), memory_order_relaxed) == UNPACKED;
     int64_t lines = pieces(p.lines, b->shared.tile) * b->shared.tile;
-    next[0] = (struct kernel_ahead){ .at = shared_panels(b, p, k), .rows = 1, .writes = missing,
+    next[0] = (struct kernel_ahead){ .at = shared_panels(b, p, k),
+                                     .rows = 1,
+                                     .writes = missing,
                                      .floats = lines * kernel_depth(b->p, steps_at(b, k)) };
     if (missing)
         next[1] = ahead(b, &b->shared, i, k, 0, 1);
@@ -168,12 +172,21 @@ static void multiply_pieces(const struct block *b, const float *own, struct piec
     struct piece piece = piece_at(&b->shared, i);
     struct piece rows = of_rows ? piece : chunk, columns = of_rows ? chunk : piece;
     const float *panels = packed(b, i, piece, k);
-    int64_t corner = rows.begin * s->ldc + columns.begin, depth = kernel_depth(b->p, steps_at(b, k));
-    b->p->multiply(&(struct kernel_product){
-        .C = b->C + corner, .base = k ? b->C + corner : s->base ? s->base + corner : NULL,
-        .bias = k || !s->bias ? NULL : s->bias + columns.begin, .ldc = s->ldc,
-        .A = of_rows ? panels : own, .B = of_rows ? own : panels, .a_depth = depth,
-        .M = rows.lines, .N = columns.lines, .depth = depth, .ahead = { next[0], next[1], next[2] } });
+    int64_t corner = rows.begin * s->ldc + columns.begin,
+            depth = kernel_depth(b->p, steps_at(b, k));
+    b->p->multiply(&(struct kernel_product){ .C = b->C + corner,
+                                             .base = k         ? b->C + corner
+                                                     : s->base ? s->base + corner
+                                                               : NULL,
+                                             .bias = k || !s->bias ? NULL : s->bias + columns.begin,
+                                             .ldc = s->ldc,
+                                             .A = of_rows ? panels : own,
+                                             .B = of_rows ? own : panels,
+                                             .a_depth = depth,
+                                             .M = rows.lines,
+                                             .N = columns.lines,
+                                             .depth = depth,
+                                             .ahead = { next[0], next[1], next[2] } });
 }
 
 /* Threads begin at different pieces, so that each packs some. The next chunk is asked for in as
@@ -217,8 +230,8 @@ static void cut(struct factor *f, int64_t begin, int64_t end, int64_t even)
     f->pieces = smaller(pieces(panels, f->most * even) * even, panels);
 }
 
-/* Lays out the panels: of slices, of the sum over K in equal ones, so that the last is not a sliver,
- * and in each of so many lines of the shared factor. */
+/* Lays out the panels: of slices, of the sum over K in equal ones, so that the last is not a
+ * sliver, and in each of so many lines of the shared factor. */
 static void lay_out(struct ops *o, struct block *b, int64_t lines)
 {
     int64_t layers = kernel_depth(b->p, b->s->K), slices = pieces(layers, SLICE);
@@ -243,14 +256,25 @@ void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
     const int64_t M = shape->M, N = shape->N, K = shape->K;
     assert(M > 0 && N > 0 && K > 0 && !(shape->sums && shape->b_transposed));
     int shares_a = M <= N;
-    struct factor a = { .x = A, .ld = shape->lda, .of_rows = 1, .across = shape->a_transposed,
-                        .half = ops_half(o, shape->a_form), .tile = p->tile_rows,
+    struct factor a = { .x = A,
+                        .ld = shape->lda,
+                        .of_rows = 1,
+                        .across = shape->a_transposed,
+                        .half = ops_half(o, shape->a_form),
+                        .tile = p->tile_rows,
                         .most = ROW_PANELS };
-    struct factor c = { .x = B, .ld = shape->ldb, .across = !shape->b_transposed,
-                        .half = ops_half(o, shape->b_form), .tile = p->tile_columns,
+    struct factor c = { .x = B,
+                        .ld = shape->ldb,
+                        .across = !shape->b_transposed,
+                        .half = ops_half(o, shape->b_form),
+                        .tile = p->tile_columns,
                         .most = COLUMN_PANELS };
-    struct block b = { .p = p, .s = shape, .C = C, .shared = shares_a ? a : c,
-                       .chunks = shares_a ? c : a, .threads = o->threads };
+    struct block b = { .p = p,
+                       .s = shape,
+                       .C = C,
+                       .shared = shares_a ? a : c,
+                       .chunks = shares_a ? c : a,
+                       .threads = o->threads };
     int64_t shared = shares_a ? M : N, tile = b.shared.tile;
     int64_t lines = pieces(pieces(shared, pieces(shared, SHARED_LINES)), tile) * tile;
     lay_out(o, &b, lines);
@@ -319,9 +343,16 @@ static void affine(struct ops *o, float *y, const float *base, struct ops_factor
                    const float *bias, int64_t N, int64_t I, int64_t O)
 {
     if (N > KERNEL_ROWS || ops_half(o, x.form)) {
-        ops_matmul(o, y, x.x, w, &(struct ops_matmul){ .M = N, .N = O, .K = I, .lda = I, .ldb = O,
-                                                       .ldc = O, .base = base, .bias = bias,
-                                                       .a_form = x.form });
+        ops_matmul(o, y, x.x, w,
+                   &(struct ops_matmul){ .M = N,
+                                         .N = O,
+                                         .K = I,
+                                         .lda = I,
+                                         .ldb = O,
+                                         .ldc = O,
+                                         .base = base,
+                                         .bias = bias,
+                                         .a_form = x.form });
         return;
     }
     struct beginning b = { o->k, y, base, bias, O };
@@ -338,19 +369,34 @@ void ops_linear_fwd(struct ops *o, float *y, struct ops_factor x, const float *w
 }
 
 static void linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
-                       struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O, int add)
+                       struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O,
+                       int add)
 {
     TRACE("kernel", "ops_linear_bwd", -1, 0, 0);
     if (dx)
-        ops_matmul(o, dx, dy.x, w, &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = I, .K = O,
-                                                         .lda = O, .ldb = O, .ldc = I,
-                                                         .a_form = dy.form });
+        ops_matmul(o, dx, dy.x, w,
+                   &(struct ops_matmul){ .b_transposed = 1,
+                                         .M = N,
+                                         .N = I,
+                                         .K = O,
+                                         .lda = O,
+                                         .ldb = O,
+                                         .ldc = I,
+                                         .a_form = dy.form });
     if (dbias && !add)
         memset(dbias, 0, (size_t)O * sizeof *dbias);
-    ops_matmul(o, dw, x.x, dy.x, &(struct ops_matmul){ .a_transposed = 1, .M = I, .N = O, .K = N,
-                                                       .lda = I, .ldb = O, .ldc = O,
-                                                       .base = add ? dw : NULL, .sums = dbias,
-                                                       .a_form = x.form, .b_form = dy.form });
+    ops_matmul(o, dw, x.x, dy.x,
+               &(struct ops_matmul){ .a_transposed = 1,
+                                     .M = I,
+                                     .N = O,
+                                     .K = N,
+                                     .lda = I,
+                                     .ldb = O,
+                                     .ldc = O,
+                                     .base = add ? dw : NULL,
+                                     .sums = dbias,
+                                     .a_form = x.form,
+                                     .b_form = dy.form });
 }
 
 void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
@@ -407,6 +453,7 @@ void ops_logits(struct ops *o, float *logits, const float *x, const float *table
         pool_for(o->pool, V, STREAM_GRAIN, stream_rows_part, &s);
         return;
     }
-    ops_matmul(o, logits, x, table, &(struct ops_matmul){ .b_transposed = 1, .M = N, .N = V,
-                                                          .K = C, .lda = C, .ldb = C, .ldc = V });
+    ops_matmul(o, logits, x, table,
+               &(struct ops_matmul){
+                   .b_transposed = 1, .M = N, .N = V, .K = C, .lda = C, .ldb = C, .ldc = V });
 }

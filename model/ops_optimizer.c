@@ -216,11 +216,18 @@ static void newton_schulz(struct ops *o, float *X, int64_t R, int64_t C)
     int tall = R > C;
     int64_t n = tall ? C : R;
     float *A = ops_work(o, 2 * n * n + R * C), *P = A + n * n, *Y = P + n * n;
-    struct ops_matmul gram = { .a_transposed = tall, .b_transposed = !tall, .M = n, .N = n,
-                               .K = tall ? R : C, .lda = C, .ldb = C, .ldc = n };
+    struct ops_matmul gram = { .a_transposed = tall,
+                               .b_transposed = !tall,
+                               .M = n,
+                               .N = n,
+                               .K = tall ? R : C,
+                               .lda = C,
+                               .ldb = C,
+                               .ldc = n };
     struct ops_matmul square = { .M = n, .N = n, .K = n, .lda = n, .ldb = n, .ldc = n };
-    struct ops_matmul apply = { .M = R, .N = C, .K = n, .lda = tall ? C : n, .ldb = tall ? n : C,
-                                .ldc = C };
+    struct ops_matmul apply = {
+        .M = R, .N = C, .K = n, .lda = tall ? C : n, .ldb = tall ? n : C, .ldc = C
+    };
     for (int i = 0; i < NEWTON_SCHULZ; i++) {
         ops_matmul(o, A, X, X, &gram);
         ops_matmul(o, P, A, A, &square);
@@ -240,7 +247,8 @@ void ops_muon(struct ops *o, float *w, float *a, float *gradient, int64_t R, int
     double norm = sqrt(ops_sum_squares(o, gradient, n));
     ops_blend(o, gradient, 1 / (norm > 1e-30 ? norm : 1e-30), gradient, 0, n);
     newton_schulz(o, gradient, R, C);
-    ops_blend(o, w, 1 - h->rate * h->decay, gradient, -h->rate * 0.2 * sqrt((double)(R > C ? R : C)), n);
+    ops_blend(o, w, 1 - h->rate * h->decay, gradient,
+              -h->rate * 0.2 * sqrt((double)(R > C ? R : C)), n);
 }
 
 /* ---- bf16 ------------------------------------------------------------------------------------- */

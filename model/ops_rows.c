@@ -87,8 +87,14 @@ void ops_embed_rows_fwd(struct ops *o, float *x, const uint32_t *ids, const uint
                         const struct ops_rows *rows, int64_t C)
 {
     TRACE_KERNEL(0, 16.0 * rows->B * rows->T * C);
-    struct embedding e = { .k = o->k, .ids = ids, .segments = segments, .C = C, .x = x,
-                           .table = table, .positions = positions, .types = types };
+    struct embedding e = { .k = o->k,
+                           .ids = ids,
+                           .segments = segments,
+                           .C = C,
+                           .x = x,
+                           .table = table,
+                           .positions = positions,
+                           .types = types };
     index_rows(&e, rows);
     pool_for(o->pool, e.N, ops_row_grain(C), embed_rows, &e);
     free(e.index);
@@ -99,8 +105,14 @@ void ops_embed_rows_bwd(struct ops *o, float *dtable, float *dpositions, float *
                         const struct ops_rows *rows, int64_t C)
 {
     TRACE_KERNEL(0, 16.0 * rows->B * rows->T * C);
-    struct embedding e = { .k = o->k, .ids = ids, .segments = segments, .C = C, .dx = dx,
-                           .dtable = dtable, .dpositions = dpositions, .dtypes = dtypes };
+    struct embedding e = { .k = o->k,
+                           .ids = ids,
+                           .segments = segments,
+                           .C = C,
+                           .dx = dx,
+                           .dtable = dtable,
+                           .dpositions = dpositions,
+                           .dtypes = dtypes };
     index_rows(&e, rows);
     pool_for(o->pool, C, COLUMN_GRAIN, embed_columns_bwd, &e);
     free(e.index);

@@ -9,11 +9,11 @@
 
 enum kind { NONE, TRUTH, INTEGER, TEXT, NAME, TUPLE, DICT, STORAGE, TENSOR };
 
-/* A value of the machine; others refer to it by its number. Of a TUPLE, and of the tuple that made a
- * STORAGE or TENSOR, the members are cells[first, first + count). */
+/* A value of the machine; others refer to it by its number. Of a TUPLE, and of the tuple that made
+ * a STORAGE or TENSOR, the members are cells[first, first + count). */
 struct value {
     enum kind kind;
-    uint64_t at;      /* byte of the instruction that made it */
+    uint64_t at; /* byte of the instruction that made it */
     int64_t integer;
     const char *text; /* TEXT; NAME: "module\nname" */
     size_t length;
@@ -24,7 +24,7 @@ struct pair {
     uint32_t dict, key, value;
 };
 
-enum { TUPLE1 = 0x85 }; /* the code for a tuple of one; of two and three follow */
+enum { TUPLE1 = 0x85 };     /* the code for a tuple of one; of two and three follow */
 enum { MARK = UINT32_MAX }; /* on the stack, where a value's number stands */
 
 struct machine {
@@ -89,7 +89,8 @@ static int push(struct machine *m, struct value v)
     return push_number(m, (uint32_t)m->value_count++);
 }
 
-/* The value at `below` the stack's top, above the last mark; NULL with an error if none is there. */
+/* The value at `below` the stack's top, above the last mark; NULL with an error if none is there.
+ */
 static struct value *peek(struct machine *m, size_t below)
 {
     for (size_t i = 0; i <= below; i++)
@@ -311,14 +312,17 @@ static int push_name(struct machine *m, uint64_t x)
         if (!(end = memchr(end, '\n', m->bytes - (uint64_t)(end - m->data))))
             return take(m, m->bytes - m->next + 1) ? 0 : -1;
     m->next = (uint64_t)(end - m->data);
-    struct value v = { .kind = NAME, .text = (const char *)begin, .length = (size_t)(end - begin) - 1 };
+    struct value v = { .kind = NAME,
+                       .text = (const char *)begin,
+                       .length = (size_t)(end - begin) - 1 };
     if (is_text(&v, ordered_dict) || is_text(&v, tensor_maker) || is_text(&v, parameter_maker) ||
         is_storage_class(&v))
         return push(m, v);
     int module = (int)strcspn(v.text, "\n"), rest = (int)v.length - module - 1;
-    return err_set("%s: byte %llu: refers to '%.*s.%.*s', which is no part of a dictionary of tensors",
-                   m->name, (unsigned long long)m->at, module < 100 ? module : 100, v.text,
-                   rest < 100 ? rest : 100, v.text + module + 1);
+    return err_set(
+        "%s: byte %llu: refers to '%.*s.%.*s', which is no part of a dictionary of tensors",
+        m->name, (unsigned long long)m->at, module < 100 ? module : 100, v.text,
+        rest < 100 ? rest : 100, v.text + module + 1);
 }
 
 static const struct value *member(const struct machine *m, const struct value *v, size_t i)
@@ -330,8 +334,10 @@ static const struct value *member(const struct machine *m, const struct value *v
  * d dictionary, s storage, x tensor. */
 static int has_members(const struct machine *m, const struct value *v, const char *kinds)
 {
-    static const char letters[] = { [TRUTH] = 'b', [INTEGER] = 'i', [TEXT] = 't',   [NAME] = 'n',
-                                    [TUPLE] = 'p', [DICT] = 'd',    [STORAGE] = 's', [TENSOR] = 'x' };
+    static const char letters[] = {
+        [TRUTH] = 'b', [INTEGER] = 'i', [TEXT] = 't',    [NAME] = 'n',
+        [TUPLE] = 'p', [DICT] = 'd',    [STORAGE] = 's', [TENSOR] = 'x'
+    };
     if (v->kind != TUPLE || v->count != strlen(kinds))
         return 0;
     for (size_t i = 0; i < v->count; i++)
@@ -445,8 +451,10 @@ static int run(struct machine *m)
         if (take_number(m, 1, &code) < 0)
             return -1;
         if (!instructions[code].run)
-            return err_set("%s: byte %llu: instruction 0x%02x is not among those that make a dictionary "
-                           "of tensors", m->name, (unsigned long long)m->at, (unsigned)code);
+            return err_set(
+                "%s: byte %llu: instruction 0x%02x is not among those that make a dictionary "
+                "of tensors",
+                m->name, (unsigned long long)m->at, (unsigned)code);
         if (take_number(m, instructions[code].number, &x) < 0 || instructions[code].run(m, x) < 0)
             return -1;
     }
@@ -468,7 +476,9 @@ static void add_tensor(struct pickle *p, const struct machine *m, const struct v
         .type = mem_strndup(type->text + begin, type->length - begin),
         .key = mem_strndup(key->text, key->length),
         .storage_elements = member(m, storage, 4)->integer,
-        .offset = member(m, v, 1)->integer, .rank = (int)shape->count, .at = v->at,
+        .offset = member(m, v, 1)->integer,
+        .rank = (int)shape->count,
+        .at = v->at,
     };
     for (int i = 0; i < t->rank; i++) {
         t->shape[i] = member(m, shape, (size_t)i)->integer;

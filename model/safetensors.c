@@ -12,9 +12,9 @@ static const struct {
     const char *name;
     int bytes;
 } dtypes[] = {
-    { "F32", 4 },  { "F16", 2 },     { "BF16", 2 },    { "F64", 8 }, { "I64", 8 }, { "I32", 4 },
-    { "I16", 2 },  { "I8", 1 },      { "U64", 8 },     { "U32", 4 }, { "U16", 2 }, { "U8", 1 },
-    { "BOOL", 1 }, { "F8_E4M3", 1 }, { "F8_E5M2", 1 },
+    { "F32", 4 }, { "F16", 2 }, { "BF16", 2 }, { "F64", 8 },     { "I64", 8 },
+    { "I32", 4 }, { "I16", 2 }, { "I8", 1 },   { "U64", 8 },     { "U32", 4 },
+    { "U16", 2 }, { "U8", 1 },  { "BOOL", 1 }, { "F8_E4M3", 1 }, { "F8_E5M2", 1 },
 };
 
 /* ---- the header --------------------------------------------------------------------------- */
@@ -169,8 +169,7 @@ int safetensors_parse_by(struct safetensors *s, const void *bytes, uint64_t n, c
     return -1;
 }
 
-int safetensors_open_by(struct safetensors *s, const char *path,
-                        int (*read)(struct safetensors *s))
+int safetensors_open_by(struct safetensors *s, const char *path, int (*read)(struct safetensors *s))
 {
     struct file_map map;
     *s = (struct safetensors){ 0 };
@@ -228,8 +227,8 @@ static float from_half(uint32_t h)
     return from_bits(sign | (exponent + 112) << 23 | m << 13);
 }
 
-/* The tensor's bytes in the order of its shape: in the file, or, if it is a view that leaves the order
- * or places out, in *copy, which is the caller's to free. */
+/* The tensor's bytes in the order of its shape: in the file, or, if it is a view that leaves the
+ * order or places out, in *copy, which is the caller's to free. */
 static const unsigned char *bytes_of(const struct safetensors *s, const struct safetensor *t,
                                      unsigned char **copy)
 {
@@ -242,7 +241,8 @@ static const unsigned char *bytes_of(const struct safetensors *s, const struct s
     int64_t at[SAFETENSORS_RANK] = { 0 }, element = 0;
     for (int64_t i = 0; i < t->elements; i++, to += width) {
         memcpy(to, from + (size_t)element * width, width);
-        for (int d = t->rank; d-- > 0;) { /* to the next place; behind a dimension's end back to its begin */
+        for (int d = t->rank;
+             d-- > 0;) { /* to the next place; behind a dimension's end back to its begin */
             element += t->stride[d];
             if (++at[d] < t->shape[d])
                 break;

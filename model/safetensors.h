@@ -46,7 +46,8 @@ int safetensors_open(struct safetensors *s, const char *path);
 /* The same for bytes in memory (borrowed), which `name` stands for in errors. */
 int safetensors_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name);
 /* Both by another reader, which fills in the tensors from path and map. */
-int safetensors_open_by(struct safetensors *s, const char *path, int (*read)(struct safetensors *s));
+int safetensors_open_by(struct safetensors *s, const char *path,
+                        int (*read)(struct safetensors *s));
 int safetensors_parse_by(struct safetensors *s, const void *bytes, uint64_t n, const char *name,
                          int (*read)(struct safetensors *s));
 void safetensors_close(struct safetensors *s);

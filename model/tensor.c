@@ -26,8 +26,14 @@ void tensor_add(struct tensor_table *t, int block, const char *name, int64_t row
     assert(block == t->blocks - 1 && strlen(name) < TENSOR_NAME && rows > 0 && columns >= 0);
     mem_grow(t->rows, t->cap, t->count + 1);
     struct tensor *row = &t->rows[t->count++];
-    *row = (struct tensor){ .rank = columns ? 2 : 1, .shape = { rows, columns }, .init = init,
-                            .std = std, .decay = decay, .split = split, .maps = 1, .block = block,
+    *row = (struct tensor){ .rank = columns ? 2 : 1,
+                            .shape = { rows, columns },
+                            .init = init,
+                            .std = std,
+                            .decay = decay,
+                            .split = split,
+                            .maps = 1,
+                            .block = block,
                             .offset = t->block_size[block] };
     snprintf(row->name, sizeof row->name, "%s", name);
     int64_t size = (tensor_elements(row) + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;

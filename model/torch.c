@@ -16,7 +16,7 @@ static const struct {
     const char *type, *dtype;
     int bytes;
 } types[] = {
-    { "FloatStorage", "F32", 4 }, { "HalfStorage", "F16", 2 },  { "BFloat16Storage", "BF16", 2 },
+    { "FloatStorage", "F32", 4 },  { "HalfStorage", "F16", 2 }, { "BFloat16Storage", "BF16", 2 },
     { "DoubleStorage", "F64", 8 }, { "LongStorage", "I64", 8 }, { "IntStorage", "I32", 4 },
     { "ShortStorage", "I16", 2 },  { "CharStorage", "I8", 1 },  { "ByteStorage", "U8", 1 },
     { "BoolStorage", "BOOL", 1 },
@@ -36,7 +36,8 @@ static int set_dtype(struct safetensor *t, const struct pickle_tensor *from, con
     return 0;
 }
 
-/* Elements of the view, where it ends in its storage, and whether it leaves the order or places out. */
+/* Elements of the view, where it ends in its storage, and whether it leaves the order or places
+ * out. */
 static int measure(struct safetensor *t, const struct pickle_tensor *from, int64_t *end)
 {
     int64_t dense = 1;
@@ -65,22 +66,25 @@ static int place(struct safetensor *t, const struct pickle_tensor *from,
     if (!bytes)
         return -1;
     if (storage->bytes % (uint64_t)bytes || storage->bytes / (uint64_t)bytes != (uint64_t)all)
-        return err_set("%s: tensor '%s' has %lld numbers of %d bytes in its storage, and '%s' has %llu "
-                       "bytes", path, t->name, (long long)all, bytes, storage->name,
-                       (unsigned long long)storage->bytes);
+        return err_set(
+            "%s: tensor '%s' has %lld numbers of %d bytes in its storage, and '%s' has %llu "
+            "bytes",
+            path, t->name, (long long)all, bytes, storage->name,
+            (unsigned long long)storage->bytes);
     if (measure(t, from, &end) < 0 || end > all)
-        return err_set("%s: tensor '%s' goes beyond the %lld elements of its storage", path, t->name,
-                       (long long)all);
+        return err_set("%s: tensor '%s' goes beyond the %lld elements of its storage", path,
+                       t->name, (long long)all);
     if (t->elements > all)
         return err_set("%s: tensor '%s' has %lld elements, its storage %lld: expanded tensors are "
-                       "unsupported", path, t->name, (long long)t->elements, (long long)all);
+                       "unsupported",
+                       path, t->name, (long long)t->elements, (long long)all);
     t->offset = storage->offset + (uint64_t)from->offset * (uint64_t)bytes;
     t->bytes = (uint64_t)t->elements * (uint64_t)bytes;
     return 0;
 }
 
-static int add_tensor(struct safetensors *s, const struct pickle_tensor *from, const struct zip *zip,
-                      const char *root)
+static int add_tensor(struct safetensors *s, const struct pickle_tensor *from,
+                      const struct zip *zip, const char *root)
 {
     mem_grow(s->tensors, s->cap, s->count + 1);
     struct safetensor *t = &s->tensors[s->count++];
@@ -115,8 +119,8 @@ static int check_names(struct safetensors *s)
 
 /* ---- the archive -------------------------------------------------------------------------------- */
 
-/* "ROOT/", which all entries begin with, is *n bytes of the name of the entry that is returned; NULL: there
- * is no such entry. */
+/* "ROOT/", which all entries begin with, is *n bytes of the name of the entry that is returned;
+ * NULL: there is no such entry. */
 static const struct zip_entry *find_list(const struct zip *zip, size_t *n)
 {
     static const char list[] = "data.pkl";
@@ -163,13 +167,15 @@ static int read_list(struct safetensors *s, const struct zip *zip, const struct 
 
 static int read_archive(struct safetensors *s)
 {
-    static const unsigned char before_1_6[] = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+    static const unsigned char before_1_6[] =
+        "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
     struct zip zip;
     size_t n;
     if (s->map.bytes >= sizeof before_1_6 - 1 &&
         !memcmp(s->map.data, before_1_6, sizeof before_1_6 - 1))
-        return err_set("%s: torch's format from before 1.6: torch.load and torch.save make a new one of it",
-                       s->path);
+        return err_set(
+            "%s: torch's format from before 1.6: torch.load and torch.save make a new one of it",
+            s->path);
     if (s->map.bytes < 4 || memcmp(s->map.data, "PK\3\4", 4))
         return err_set("%s: byte 0: no zip archive, which torch.save writes", s->path);
     if (zip_open(&zip, s->map.data, s->map.bytes, s->path) < 0)

@@ -6,10 +6,23 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-enum { LOCAL = 0x04034b50, ENTRY = 0x02014b50, END = 0x06054b50, END64 = 0x06064b50,
-       LOCATOR = 0x07064b50 };
-enum { LOCAL_BYTES = 30, ENTRY_BYTES = 46, END_BYTES = 22, END64_BYTES = 56, LOCATOR_BYTES = 20,
-       COMMENT_MAX = 65535, ENCRYPTED = 1, EXTRA_ZIP64 = 1 };
+enum {
+    LOCAL = 0x04034b50,
+    ENTRY = 0x02014b50,
+    END = 0x06054b50,
+    END64 = 0x06064b50,
+    LOCATOR = 0x07064b50
+};
+enum {
+    LOCAL_BYTES = 30,
+    ENTRY_BYTES = 46,
+    END_BYTES = 22,
+    END64_BYTES = 56,
+    LOCATOR_BYTES = 20,
+    COMMENT_MAX = 65535,
+    ENCRYPTED = 1,
+    EXTRA_ZIP64 = 1
+};
 
 struct archive {
     const unsigned char *data;
@@ -178,7 +191,8 @@ const struct zip_entry *zip_find(const struct zip *z, const char *name)
 
 /* ---- checksums ---------------------------------------------------------------------------------- */
 
-/* CRC-32 (polynomial 0xEDB88320), eight bytes at a time: table[k][b] is the sum of b and k zeros. */
+/* CRC-32 (polynomial 0xEDB88320), eight bytes at a time: table[k][b] is the sum of b and k zeros.
+ */
 static void make_tables(uint32_t table[8][256])
 {
     for (uint32_t b = 0; b < 256; b++) {
@@ -213,5 +227,6 @@ int zip_check(const struct zip_entry *e, const void *bytes, const char *name)
     if (crc == e->crc)
         return 0;
     return err_set("%s: entry '%s', from byte %llu on, is damaged: its checksum is %08x and should "
-                   "be %08x", name, e->name, (unsigned long long)e->offset, crc, e->crc);
+                   "be %08x",
+                   name, e->name, (unsigned long long)e->offset, crc, e->crc);
 }

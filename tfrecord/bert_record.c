@@ -18,7 +18,7 @@ const char *bert_layout_name(enum bert_layout layout)
 void bert_record_init(struct bert_record *r, enum bert_layout layout, uint32_t sequence_length,
                       uint32_t mask_tokens, uint32_t pad)
 {
-    *r = (struct bert_record) { layout, sequence_length, mask_tokens, pad, { 0 }, { 0 } };
+    *r = (struct bert_record){ layout, sequence_length, mask_tokens, pad, { 0 }, { 0 } };
     size_t most = sequence_length + (size_t)mask_tokens + PACKING_MAX;
     for (size_t i = 0; i < sizeof r->ints / sizeof *r->ints; i++)
         r->ints[i] = mem_zalloc(most, sizeof **r->ints);

@@ -10,21 +10,45 @@
 /* ---- the features of a layout --------------------------------------------------------------- */
 
 /* Lists of integers; those of floats behind them. */
-enum field { IDS, SEGMENTS, MASK, PLACES, LABELS, POSITIONS, NEXT, MASKED, END, INTS,
-             WEIGHTS = INTS, PRESENT, FIELDS };
+enum field {
+    IDS,
+    SEGMENTS,
+    MASK,
+    PLACES,
+    LABELS,
+    POSITIONS,
+    NEXT,
+    MASKED,
+    END,
+    INTS,
+    WEIGHTS = INTS,
+    PRESENT,
+    FIELDS
+};
 
 static const char *const names[][FIELDS] = {
-    [BERT_PLAIN] = { [IDS] = "input_ids", [SEGMENTS] = "segment_ids", [MASK] = "input_mask",
-                     [LABELS] = "masked_lm_ids", [POSITIONS] = "masked_lm_positions",
-                     [WEIGHTS] = "masked_lm_weights", [NEXT] = "next_sentence_labels" },
-    [BERT_TF1] = { [IDS] = "input_ids", [SEGMENTS] = "segment_ids", [PLACES] = "input_position",
-                   [LABELS] = "masked_lm_ids", [MASKED] = "mask_padding_index",
-                   [END] = "seq_padding_index", [NEXT] = "next_sentence_labels" },
-    [BERT_PACKED] = { [IDS] = "packed_input_ids", [SEGMENTS] = "packed_segment_ids",
-                      [MASK] = "packed_input_mask", [PLACES] = "packed_position_ids",
+    [BERT_PLAIN] = { [IDS] = "input_ids",
+                     [SEGMENTS] = "segment_ids",
+                     [MASK] = "input_mask",
+                     [LABELS] = "masked_lm_ids",
+                     [POSITIONS] = "masked_lm_positions",
+                     [WEIGHTS] = "masked_lm_weights",
+                     [NEXT] = "next_sentence_labels" },
+    [BERT_TF1] = { [IDS] = "input_ids",
+                   [SEGMENTS] = "segment_ids",
+                   [PLACES] = "input_position",
+                   [LABELS] = "masked_lm_ids",
+                   [MASKED] = "mask_padding_index",
+                   [END] = "seq_padding_index",
+                   [NEXT] = "next_sentence_labels" },
+    [BERT_PACKED] = { [IDS] = "packed_input_ids",
+                      [SEGMENTS] = "packed_segment_ids",
+                      [MASK] = "packed_input_mask",
+                      [PLACES] = "packed_position_ids",
                       [LABELS] = "packed_masked_lm_ids",
                       [POSITIONS] = "packed_masked_lm_positions",
-                      [WEIGHTS] = "packed_masked_lm_mask", [NEXT] = "packed_next_sentence_labels",
+                      [WEIGHTS] = "packed_masked_lm_mask",
+                      [NEXT] = "packed_next_sentence_labels",
                       [PRESENT] = "packed_next_sentence_mask" },
 };
 
@@ -45,17 +69,13 @@ static uint32_t field_length(const struct bert_shape *s, int f)
     case IDS:
     case SEGMENTS:
     case MASK:
-    case PLACES:
-        return s->sequence_length;
+    case PLACES: return s->sequence_length;
     case LABELS:
     case POSITIONS:
-    case WEIGHTS:
-        return predictions(s);
+    case WEIGHTS: return predictions(s);
     case NEXT:
-    case PRESENT:
-        return s->sequences;
-    default:
-        return 1;
+    case PRESENT: return s->sequences;
+    default: return 1;
     }
 }
 
@@ -196,7 +216,7 @@ static int take_values(struct bert_rows *r, int field, const struct feature_view
     if (f->kind != (field < INTS ? FEATURE_INTS : FEATURE_FLOATS))
         return err_set("feature %s is no list of %s", name, field < INTS ? "integers" : "floats");
     feature_open(&reader, f);
-    for (; n > 0 && have < want; have += n > 0 ? (size_t)n : 0)
+    for (; n > 0 && have<want; have += n> 0 ? (size_t)n : 0)
         n = field < INTS ? feature_ints(&reader, r->values + at + have, want - have)
                          : feature_floats(&reader, r->floats + at + have, want - have);
     if (n < 0)
@@ -207,8 +227,9 @@ static int take_values(struct bert_rows *r, int field, const struct feature_view
         n = field < INTS ? feature_ints(&reader, more, 1) : feature_floats(&reader, real, 1);
     if (n < 0)
         return -1;
-    return have == want && !n ? 0 : err_set("feature %s has %s than %zu values", name,
-                                            have < want ? "less" : "more", want);
+    return have == want && !n ? 0
+                              : err_set("feature %s has %s than %zu values", name,
+                                        have < want ? "less" : "more", want);
 }
 
 static int field_of(const char *const *name, const struct feature_view *f)

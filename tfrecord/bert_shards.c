@@ -111,7 +111,7 @@ static void arrange(const struct bert_shards *b, struct group *g)
     g->count = all->count;
     if (b->layout != BERT_PACKED) {
         for (uint32_t i = 0; i < all->count; i++)
-            g->rows[i] = (struct packing_row) { 1, { i } };
+            g->rows[i] = (struct packing_row){ 1, { i } };
         return;
     }
     struct pyrandom random;

@@ -40,7 +40,8 @@ static inline double bert_shards_efficiency(const struct bert_shards *b)
 
 /* Writes data-00000-of-0000N.tfrecord and so on, an index beside each that is not compressed, into
  * `dir`, and adds the shards to the manifest. Holds, for each thread and one more, a group and its
- * instances: about 4 + 8 * passes bytes a token. -1 also when there are fewer records than shards. */
+ * instances: about 4 + 8 * passes bytes a token. -1 also when there are fewer records than shards.
+ */
 int bert_shards_write(struct bert_shards *b, struct intake *s, const char *dir,
                       struct kv *manifest);
 

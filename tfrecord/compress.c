@@ -52,9 +52,9 @@ struct compress *compress_new(enum compression how)
 {
     struct compress *c = mem_zalloc(1, sizeof *c);
     c->how = how;
-    if (how != COMPRESS_ZSTD && deflateInit2(&c->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
-                                             window_bits(how), ZLIB_MEMORY,
-                                             Z_DEFAULT_STRATEGY) == Z_OK)
+    if (how != COMPRESS_ZSTD &&
+        deflateInit2(&c->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window_bits(how), ZLIB_MEMORY,
+                     Z_DEFAULT_STRATEGY) == Z_OK)
         return c;
     if (how == COMPRESS_ZSTD && (c->zstd = ZSTD_createCCtx())) {
         ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
@@ -187,7 +187,7 @@ static int unpack_zstd(struct unpacking *u, ZSTD_DCtx *context)
     ZSTD_outBuffer out;
     size_t left;
     do { /* to the end of the data, and of what is inside the context */
-        out = (ZSTD_outBuffer) { u->piece, PIECE, 0 };
+        out = (ZSTD_outBuffer){ u->piece, PIECE, 0 };
         left = ZSTD_decompressStream(context, &out, &in);
         u->at = in.pos;
         if (out.pos && u->put(u->ctx, u->piece, out.pos) < 0)

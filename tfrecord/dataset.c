@@ -379,8 +379,7 @@ int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids)
     uint64_t first = (i - s->first) * (d->length - 1);
     if (s->megatron.prefix && megatron_read(&s->megatron, first, d->length, ids) < 0)
         return -1; /* which names the token */
-    if (!s->megatron.prefix &&
-        check_length(d, read_record(s, i - s->first, d->length, ids)) < 0)
+    if (!s->megatron.prefix && check_length(d, read_record(s, i - s->first, d->length, ids)) < 0)
         return dataset_where(d, i);
     return d->vocabulary ? dataset_check(d, i, ids, d->vocabulary) : 0;
 }

@@ -149,9 +149,8 @@ AVX512 static unsigned char *put_block_avx512(unsigned char *p, const int64_t *v
                                    _mm512_cvtepi64_epi32(high), 1);
     __m512i x = _mm512_or_si512(
         _mm512_and_si512(v, _mm512_set1_epi32(0x7F)),
-        _mm512_or_si512(
-            _mm512_and_si512(_mm512_slli_epi32(v, 1), _mm512_set1_epi32(0x7F00)),
-            _mm512_and_si512(_mm512_slli_epi32(v, 2), _mm512_set1_epi32(0x7F0000))));
+        _mm512_or_si512(_mm512_and_si512(_mm512_slli_epi32(v, 1), _mm512_set1_epi32(0x7F00)),
+                        _mm512_and_si512(_mm512_slli_epi32(v, 2), _mm512_set1_epi32(0x7F0000))));
     __mmask16 two = _mm512_test_epi32_mask(v, _mm512_set1_epi32(~0x7F));
     __mmask16 three = _mm512_test_epi32_mask(v, _mm512_set1_epi32(~0x3FFF));
     x = _mm512_mask_or_epi32(x, two, x, _mm512_set1_epi32(0x80));
@@ -293,17 +292,10 @@ static int next_field(const unsigned char **p, const unsigned char *end, struct 
             return malformed();
         n = (uint64_t)(at - f->data);
         break;
-    case WIRE_BYTES:
-        f->data = get_varint(at, end, &n);
-        break;
-    case WIRE_64:
-        n = 8;
-        break;
-    case WIRE_32:
-        n = 4;
-        break;
-    default:
-        return malformed(); /* groups, which no version of tf.Example had */
+    case WIRE_BYTES: f->data = get_varint(at, end, &n); break;
+    case WIRE_64: n = 8; break;
+    case WIRE_32: n = 4; break;
+    default: return malformed(); /* groups, which no version of tf.Example had */
     }
     if (!f->data || n > (uint64_t)(end - f->data))
         return malformed();
@@ -315,7 +307,7 @@ void example_open(struct example_reader *r, const void *data, size_t n)
 {
     static const unsigned char nothing[1];
     const unsigned char *p = n ? data : nothing;
-    *r = (struct example_reader) { p, p, p + n, p, p };
+    *r = (struct example_reader){ p, p, p + n, p, p };
 }
 
 /* Which list the Feature holds. */
@@ -340,7 +332,7 @@ static int read_entry(const struct field *entry, struct feature_view *v)
 {
     struct field f;
     int result, values = 0;
-    *v = (struct feature_view) { "", 0, FEATURE_NONE, entry->end, entry->end };
+    *v = (struct feature_view){ "", 0, FEATURE_NONE, entry->end, entry->end };
     for (const unsigned char *p = entry->data; (result = next_field(&p, entry->end, &f)) > 0;) {
         if (f.wire == WIRE_BYTES && f.number == 1) {
             v->name = (const char *)f.data;
@@ -393,7 +385,7 @@ int example_find(const void *data, size_t n, const char *name, struct feature_vi
 
 void feature_open(struct feature_reader *r, const struct feature_view *f)
 {
-    *r = (struct feature_reader) { .p = f->data, .end = f->end, .kind = f->kind };
+    *r = (struct feature_reader){ .p = f->data, .end = f->end, .kind = f->kind };
 }
 
 /* Goes to the next run of values, which may be empty: 1, 0 at the end, -1. */
@@ -460,6 +452,6 @@ int feature_bytes(struct feature_reader *r, struct feature_text *value)
     assert(r->kind == FEATURE_BYTES);
     int more = next_run(r);
     if (more > 0)
-        *value = (struct feature_text) { (const char *)r->run, (size_t)(r->run_end - r->run) };
+        *value = (struct feature_text){ (const char *)r->run, (size_t)(r->run_end - r->run) };
     return more;
 }

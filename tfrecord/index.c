@@ -50,7 +50,7 @@ static void add(struct record_index *index, uint64_t offset, uint64_t bytes)
     size_t place = index->count % INDEX_BLOCK, block = index->count / INDEX_BLOCK;
     if (!place) {
         mem_grow(index->blocks, index->block_cap, block + 1);
-        index->blocks[block] = (struct index_block) { .offset = offset };
+        index->blocks[block] = (struct index_block){ .offset = offset };
     }
     index->last[place] = bytes;
     if (++index->count % INDEX_BLOCK == 0)

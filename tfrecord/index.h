@@ -22,9 +22,9 @@
 enum { INDEX_BLOCK = 64 };
 
 struct index_block {
-    uint64_t offset;          /* of the first record's frame */
-    uint64_t least, at;       /* the least size; where the excesses begin */
-    int width;                /* bytes of an excess, 0 to 8 */
+    uint64_t offset;    /* of the first record's frame */
+    uint64_t least, at; /* the least size; where the excesses begin */
+    int width;          /* bytes of an excess, 0 to 8 */
 };
 
 struct record_index {

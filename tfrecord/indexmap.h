@@ -38,8 +38,8 @@ struct indexmap {
  * even, the last one up; or cut down. */
 int indexmap_split(struct indexmap *x, uint64_t documents, const char *shares, int part, int cut);
 
-/* Appends what the files' names begin with: as Megatron's old versions look for it, and, where x asks
- * for epochs, as programs that do so name it. */
+/* Appends what the files' names begin with: as Megatron's old versions look for it, and, where x
+ * asks for epochs, as programs that do so name it. */
 void indexmap_name(struct buf *out, const struct indexmap *x, const char *prefix, int part);
 
 /* Writes NAME_doc_idx.npy, NAME_sample_idx.npy and NAME_shuffle_idx.npy. Holds 4 bytes a document

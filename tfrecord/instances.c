@@ -42,7 +42,7 @@ void sentences_release(struct sentences *s)
     free(s->ids);
     free(s->starts);
     free(s->documents);
-    *s = (struct sentences) { 0 };
+    *s = (struct sentences){ 0 };
 }
 
 /* ---- a run -------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static uint64_t size(struct span s)
 /* The tokens of sentences [first, end). */
 static struct span tokens_of(const struct sentences *s, uint32_t first, uint32_t end)
 {
-    return (struct span) { s->starts[first], s->starts[end] };
+    return (struct span){ s->starts[first], s->starts[end] };
 }
 
 /* ---- masking ------------------------------------------------------------------------------ */
@@ -88,7 +88,7 @@ static size_t find_words(struct maker *m, const uint32_t *tokens, const struct i
         if (continues && continues[tokens[i]] && n && m->words[n - 1].end == i)
             m->words[n - 1].end++;
         else
-            m->words[n++] = (struct span) { i, i + 1 };
+            m->words[n++] = (struct span){ i, i + 1 };
     }
     return n;
 }
@@ -172,10 +172,10 @@ static void put_pair(struct maker *m, struct span a, struct span b, int random)
     mem_grow(out->store, out->store_cap, out->stored + length + 2 * (size_t)m->recipe->mask_tokens);
     mem_grow(out->list, out->list_cap, out->count + 1);
     struct instance *x = &out->list[out->count++];
-    *x = (struct instance) { .at = out->stored,
-                             .length = (uint32_t)length,
-                             .second = (uint32_t)size(a) + 2,
-                             .random = (uint32_t)random };
+    *x = (struct instance){ .at = out->stored,
+                            .length = (uint32_t)length,
+                            .second = (uint32_t)size(a) + 2,
+                            .random = (uint32_t)random };
     uint32_t *p = out->store + x->at;
     *p++ = m->recipe->cls;
     memcpy(p, m->s->ids + a.begin, size(a) * sizeof *p);
@@ -285,5 +285,5 @@ void instances_release(struct instances *i)
 {
     free(i->store);
     free(i->list);
-    *i = (struct instances) { 0 };
+    *i = (struct instances){ 0 };
 }

@@ -16,7 +16,7 @@ struct intake {
     struct input in;
     struct stream_reader stream;
     int64_t end_of_text; /* -1: the vocabulary has none */
-    uint32_t *ids; /* of the document, the stream's; there is room for one more */
+    uint32_t *ids;       /* of the document, the stream's; there is room for one more */
     size_t count;
     const uint32_t *sentence_ends; /* as they came: they may lie beyond `count` */
     size_t sentences;

@@ -116,7 +116,7 @@ static int check_documents(const struct megatron *m)
 static int open_pair(struct megatron *m, const char *prefix, int with_bin)
 {
     struct buf path = BUF_INIT;
-    *m = (struct megatron) { .prefix = mem_strdup(prefix) };
+    *m = (struct megatron){ .prefix = mem_strdup(prefix) };
     buf_addf(&path, "%s.idx", prefix);
     int result = file_map(&m->idx, path.data);
     if (!result)
@@ -152,24 +152,18 @@ void megatron_close(struct megatron *m)
     file_unmap(&m->idx);
     file_unmap(&m->bin);
     free(m->prefix);
-    *m = (struct megatron) { 0 };
+    *m = (struct megatron){ 0 };
 }
 
 static int64_t token_at(const unsigned char *p, int dtype)
 {
     switch (dtype) {
-    case 1:
-        return *p;
-    case 2:
-        return (int8_t)*p;
-    case 3:
-        return (int16_t)le_u16(p);
-    case DTYPE_I32:
-        return (int32_t)le_u32(p);
-    case DTYPE_U16:
-        return le_u16(p);
-    default:
-        return (int64_t)le_u64(p);
+    case 1: return *p;
+    case 2: return (int8_t)*p;
+    case 3: return (int16_t)le_u16(p);
+    case DTYPE_I32: return (int32_t)le_u32(p);
+    case DTYPE_U16: return le_u16(p);
+    default: return (int64_t)le_u64(p);
     }
 }
 
@@ -197,8 +191,8 @@ int megatron_create(struct megatron_writer *w, const char *dir, const char *name
                     uint64_t vocabulary)
 {
     struct buf file = BUF_INIT;
-    *w = (struct megatron_writer) { .width = vocabulary < U16_VOCABULARY ? 2 : 4,
-                                    .bytes = BUF_INIT };
+    *w = (struct megatron_writer){ .width = vocabulary < U16_VOCABULARY ? 2 : 4,
+                                   .bytes = BUF_INIT };
     buf_addf(&file, "%s.bin", name);
     int result = shard_open(&w->bin, dir, file.data);
     if (!result) {
@@ -285,5 +279,5 @@ void megatron_release(struct megatron_writer *w)
     buf_release(&w->bytes);
     free(w->sizes);
     free(w->documents);
-    *w = (struct megatron_writer) { .bytes = BUF_INIT };
+    *w = (struct megatron_writer){ .bytes = BUF_INIT };
 }

@@ -24,7 +24,7 @@ int record_skim(const struct file_map *map, uint64_t offset, struct record *r)
     if (left < RECORD_FRAME_BYTES || bytes > left - RECORD_FRAME_BYTES)
         return err_set("cut short: record of %llu bytes and its checksum, file has %llu bytes more",
                        (ull)bytes, (ull)(left - RECORD_HEAD_BYTES));
-    *r = (struct record) { p + RECORD_HEAD_BYTES, bytes, offset };
+    *r = (struct record){ p + RECORD_HEAD_BYTES, bytes, offset };
     return 1;
 }
 

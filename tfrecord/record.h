@@ -5,8 +5,8 @@
  *
  *     u64 length | u32 masked CRC32C of the 8 length bytes | data | u32 masked CRC32C of data
  *
- * little-endian. Reading is over a mapped file (record_file.h); both CRCs are checked before data is
- * believed, and a length is never more than the file has, whatever it says.
+ * little-endian. Reading is over a mapped file (record_file.h); both CRCs are checked before data
+ * is believed, and a length is never more than the file has, whatever it says.
  *
  * Errors say what is wrong with the record; the caller, who counts, puts file, record and byte
  * offset in front (record_where).

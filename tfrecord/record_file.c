@@ -43,7 +43,7 @@ static int unpack(struct record_file *f, const char *path)
     int good = compress_unpack(f->how, f->packed.data, f->packed.bytes, put, &u) == 0;
     if (u.failed || spill_finish(s) < 0)
         return err_in("cannot unpack '%s'", path);
-    f->records = (struct file_map) { (const unsigned char *)s->data, s->bytes };
+    f->records = (struct file_map){ (const unsigned char *)s->data, s->bytes };
     if (!good)
         name_record(&f->records, path);
     return good;
@@ -52,7 +52,7 @@ static int unpack(struct record_file *f, const char *path)
 int record_file_salvage(struct record_file *f, const char *path)
 {
     struct record r;
-    *f = (struct record_file) { .how = COMPRESS_NONE };
+    *f = (struct record_file){ .how = COMPRESS_NONE };
     if (file_map(&f->packed, path) < 0)
         return -1;
     f->records = f->packed;
@@ -80,5 +80,5 @@ void record_file_close(struct record_file *f)
         spill_release(f->unpacked);
     free(f->unpacked);
     file_unmap(&f->packed);
-    *f = (struct record_file) { .how = COMPRESS_NONE };
+    *f = (struct record_file){ .how = COMPRESS_NONE };
 }

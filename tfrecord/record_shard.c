@@ -73,7 +73,7 @@ int record_shard_open(struct record_shard *s, const struct shard_set *set, uint3
 {
     struct buf name = BUF_INIT, path = BUF_INIT;
     int result = 0;
-    *s = (struct record_shard) {
+    *s = (struct record_shard){
         .resume = set->resume, .frame = BUF_INIT, .packed = BUF_INIT, .line = BUF_INIT
     };
     buf_addf(&name, "data-%05u-of-%05u.tfrecord", number, set->count);

@@ -1,5 +1,6 @@
 /*
- * record_shard.h - one TFRecord file of a data set, with its index beside it unless it is compressed.
+ * record_shard.h - one TFRecord file of a data set, with its index beside it unless it is
+ * compressed.
  */
 #ifndef TEXTMILL_RECORD_SHARD_H
 #define TEXTMILL_RECORD_SHARD_H

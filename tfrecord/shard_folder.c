@@ -24,7 +24,8 @@ struct work {
     struct stage stage;
 };
 
-/* What a run is to make in a folder: what the manifest will say and is known, and how many shards. */
+/* What a run is to make in a folder: what the manifest will say and is known, and how many shards.
+ */
 static int plan(struct work *k, const char *folder, const struct kv *recipe, uint32_t shards)
 {
     struct kv m = KV_INIT;

@@ -6,7 +6,8 @@
  *
  * A finished set is replaced only where that is asked for, and when the new one is complete; files
  * that no manifest lists are never touched, and refused. How a run that is killed can be gone on
- * with is in stage.h: its plan is what the manifest says of how the data is made, and of what stream.
+ * with is in stage.h: its plan is what the manifest says of how the data is made, and of what
+ * stream.
  */
 #ifndef TEXTMILL_SHARD_FOLDER_H
 #define TEXTMILL_SHARD_FOLDER_H

@@ -64,7 +64,7 @@ struct squad {
     struct squad_question *questions;
     struct squad_answer *answers;
     size_t paragraph_count, question_count, answer_count;
-    size_t unanswerable; /* questions without answers */
+    size_t unanswerable;  /* questions without answers */
     int marks_impossible; /* "is_impossible" occurs, so this is 2.0 */
     /* what was wrong */
     size_t repeated_ids, empty_paragraphs, fits[SQUAD_FITS];

@@ -27,12 +27,15 @@ static int check_rules(const struct squad_window_rules *r)
 {
     uint64_t least = (uint64_t)MARKS + r->question_tokens + least_room(r);
     if (r->cls < 0 || r->sep < 0 || r->pad < 0)
-        return err_set("the vocabulary has no [%s]", r->cls < 0 ? "CLS" : r->sep < 0 ? "SEP" : "PAD");
+        return err_set("the vocabulary has no [%s]", r->cls < 0   ? "CLS"
+                                                     : r->sep < 0 ? "SEP"
+                                                                  : "PAD");
     if (r->google && !r->stride)
         return err_set("a step of 0 tokens leads nowhere");
     if (r->length < least)
-        return err_set("rows of %u tokens are too short: questions of %u and a stride of %u want %llu",
-                       r->length, r->question_tokens, r->stride, (unsigned long long)least);
+        return err_set(
+            "rows of %u tokens are too short: questions of %u and a stride of %u want %llu",
+            r->length, r->question_tokens, r->stride, (unsigned long long)least);
     return 0;
 }
 
@@ -67,7 +70,8 @@ static void add_windows(struct squad_windows *w, size_t q)
     const struct squad_window_rules *r = &w->rules;
     const struct squad_question *question = &w->squad->questions[q];
     const struct squad_tokens *context = &w->contexts[question->paragraph];
-    uint32_t offset = (uint32_t)w->questions[q].ids.count + MARKS - 1, room = r->length - offset - 1;
+    uint32_t offset = (uint32_t)w->questions[q].ids.count + MARKS - 1,
+             room = r->length - offset - 1;
     uint32_t step = r->google ? (r->stride < room ? r->stride : room) : room - r->stride;
     uint32_t total = (uint32_t)context->ids.count;
     for (uint32_t first = 0;; first += step) {

@@ -175,7 +175,8 @@ static int is_begun(const char *work)
     return there;
 }
 
-/* Brings back the listed files that are in `from` and not in `to` any more; indexes are made again. */
+/* Brings back the listed files that are in `from` and not in `to` any more; indexes are made again.
+ */
 static int bring_back_files(const struct manifest *m, const char *from, const char *to)
 {
     struct buf a = BUF_INIT, b = BUF_INIT;

@@ -34,9 +34,10 @@ struct stage {
  * that died. -1 when a living run works there under the same name. */
 int stage_open(struct stage *s, const char *dir, const char *name);
 
-/* The same for TFRecord shards, but goes on in the work folder of a run that died and had begun one,
- * if there is such a run; shards of it that were published already, or are under temporary names,
- * are under their own names in the work folder again. After an error it stays, once it has shards. */
+/* The same for TFRecord shards, but goes on in the work folder of a run that died and had begun
+ * one, if there is such a run; shards of it that were published already, or are under temporary
+ * names, are under their own names in the work folder again. After an error it stays, once it has
+ * shards. */
 int stage_resume(struct stage *s, const char *dir, const char *name);
 
 /* Says what is to be made in <work>/<folder>, which exists: before its first file. -1 where an

@@ -49,7 +49,7 @@ static const char *const layout_names[] = { "gpt", "bert", "bert-tf1", "bert-pac
 
 static struct shard_folder make_folder(void)
 {
-    return (struct shard_folder) {
+    return (struct shard_folder){
         .dir = output,
         .force = force,
         .resume = resume,
@@ -108,7 +108,8 @@ static int run_bert(struct intake *s)
                  100 * bert_shards_efficiency(&b));
     if (!result && b.single)
         log_warn("%" PRIu64 " of %" PRIu64 " documents have one sentence only: what follows it is "
-                 "always another document's", b.single, b.documents);
+                 "always another document's",
+                 b.single, b.documents);
     tool_count("records", b.records);
     return result;
 }
@@ -300,7 +301,8 @@ static int index_file(const char *path, const char *to)
     int result = f.how == COMPRESS_NONE
                      ? index_scan(&index, &f.records, path, 1)
                      : err_set("%s: compressed as a whole (%s): its records have no places that an "
-                               "index could tell", path, compress_name(f.how));
+                               "index could tell",
+                               path, compress_name(f.how));
     if (!result)
         result = index_write(&index, f.records.bytes, to);
     tool_count("records", index.count);

@@ -77,9 +77,9 @@ static int check_index(const struct record_index *found, const char *path, uint6
                          found->count);
     for (uint64_t i = 0; result > 0 && i < said.count; i++)
         if (index_at(&said, i) != index_at(found, i))
-            result =
-                err_set("%s: line %" PRIu64 " says byte %" PRIu64 ", the record is at %" PRIu64,
-                        file.data, i + 1, index_at(&said, i), index_at(found, i));
+            result = err_set("%s: line %" PRIu64 " says byte %" PRIu64
+                             ", the record is at %" PRIu64,
+                             file.data, i + 1, index_at(&said, i), index_at(found, i));
     index_release(&said);
     buf_release(&file);
     return result;

@@ -131,7 +131,8 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void shuffle(const struct windows *w, uint64_t what, uint64_t group, uint64_t *order, uint64_t n)
+static void shuffle(const struct windows *w, uint64_t what, uint64_t group, uint64_t *order,
+                    uint64_t n)
 {
     struct rng r = { rng_key(rng_key(rng_key(0, w->seed), what), group), 0 };
     for (uint64_t i = 0; i < n; i++)
@@ -204,7 +205,8 @@ static int read_group(void *ctx, void *item)
     for (int i = 0; i < WINDOWS_PARTS; i++) {
         struct piece *p = &g->pieces[i];
         uint64_t tokens = p->at + p->count;
-        p->windows = (j->ended ? windows_count(j->w, tokens) : whole_windows(j->w, tokens)) - p->first;
+        p->windows = (j->ended ? windows_count(j->w, tokens) : whole_windows(j->w, tokens)) -
+                     p->first;
     }
     j->before = g;
     return 1;
@@ -256,8 +258,8 @@ static int make_group(void *ctx, void *item)
 static int open_shards(struct part *part, const struct windows *w, uint64_t records)
 {
     int result = 0;
-    part->set = (struct shard_set) { part->result->dir, (uint32_t)smaller(records, w->shards),
-                                     w->compression, w->resume };
+    part->set = (struct shard_set){ part->result->dir, (uint32_t)smaller(records, w->shards),
+                                    w->compression, w->resume };
     part->shards = mem_zalloc(part->set.count, sizeof *part->shards);
     for (uint32_t i = 0; i < part->set.count && !result; i++)
         result = record_shard_open(&part->shards[i], &part->set, i);
@@ -279,7 +281,8 @@ static void put_records(void *ctx, int64_t shard, int thread)
     uint64_t count = d->part->set.count, done = d->part->result->records % count;
     for (uint64_t i = ((uint64_t)shard + count - done) % count; i < p->windows; i += count) {
         size_t begin = i ? p->ends[i - 1] : 0;
-        if (record_shard_put_frame(&d->part->shards[shard], p->frames.data + begin, p->ends[i] - begin) < 0) {
+        if (record_shard_put_frame(&d->part->shards[shard], p->frames.data + begin,
+                                   p->ends[i] - begin) < 0) {
             d->errors[shard] = mem_strdup(err_get());
             return;
         }
@@ -360,7 +363,8 @@ static int close_part(const struct job *j, struct part *part, const char *what)
 {
     int result = 0;
     if (!part->shards)
-        return err_set("%s: %" PRIu64 " documents with %" PRIu64 " tokens are too few%s: no record of "
+        return err_set("%s: %" PRIu64 " documents with %" PRIu64
+                       " tokens are too few%s: no record of "
                        "%u tokens and a label",
                        j->s->in.path, j->s->documents, j->s->tokens, what, j->w->sequence_length);
     for (uint32_t i = 0; i < part->set.count && !result; i++) {

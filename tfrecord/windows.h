@@ -29,7 +29,7 @@ struct windows {
     int pad;                  /* fill up the last piece */
     int keep_order;           /* no shuffle */
     uint64_t group;           /* documents; 0: those of WINDOWS_GROUP tokens */
-    double validation;        /* at least this share of the tokens is held out, and a record; 0: none */
+    double validation; /* at least this share of the tokens is held out, and a record; 0: none */
     int64_t end_of_text;
     uint64_t seed;
     uint32_t shards; /* at most; each has at least one record */
@@ -43,7 +43,7 @@ struct windows {
 enum { WINDOWS_TRAIN, WINDOWS_HELD, WINDOWS_PARTS };
 
 struct windows_part {
-    const char *dir; /* exists */
+    const char *dir;                     /* exists */
     uint64_t documents, tokens, records; /* the result: end-of-text counts */
     struct kv files;                     /* lines of the shards, for the manifest */
 };

@@ -63,8 +63,7 @@ static int is_single(const struct added_walk *w)
 static void take_spaces(struct added_walk *w, const struct added_token *token)
 {
     size_t len;
-    while (token->lstrip && w->begin > w->done &&
-           is_at(w, before(w, w->begin), FORMS_SPACE, &len))
+    while (token->lstrip && w->begin > w->done && is_at(w, before(w, w->begin), FORMS_SPACE, &len))
         w->begin = before(w, w->begin);
     while (token->rstrip && w->end < w->n && is_at(w, w->end, FORMS_SPACE, &len))
         w->end += len;

@@ -2,8 +2,8 @@
  * added.h - added tokens, cut out of a text before anything else.
  *
  * The leftmost match counts, of those that begin there the longest. A match that is not taken (a
- * special token where none is asked for; a single word with letters or digits about it) hides what lies
- * inside it all the same, as with Hugging Face's tokenizers.
+ * special token where none is asked for; a single word with letters or digits about it) hides what
+ * lies inside it all the same, as with Hugging Face's tokenizers.
  */
 #ifndef TEXTMILL_ADDED_H
 #define TEXTMILL_ADDED_H
@@ -19,7 +19,7 @@ struct added_set {
         struct added_token token;
         char *text; /* as it stands in the text that this pass sees */
         size_t len;
-    } *items;
+    } * items;
     size_t count;
     int all_special;
     unsigned char first[256]; /* whether one begins with the byte */

@@ -43,8 +43,8 @@ static inline void ascii_classify_lower(struct ascii_masks *m, unsigned char *lo
     ascii_functions[cpu_level()].classify_lower(m, lower, text);
 }
 
-/* Writes base + i for each bit i that is set, in rising order, and returns how many: to[] has room for
- * 64, and any of it may be overwritten. */
+/* Writes base + i for each bit i that is set, in rising order, and returns how many: to[] has room
+ * for 64, and any of it may be overwritten. */
 static inline size_t ascii_places(size_t *to, uint64_t bits, size_t base)
 {
     return ascii_functions[cpu_level()].places(to, bits, base);

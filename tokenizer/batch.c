@@ -5,7 +5,10 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-enum { BATCH_BYTES = 1 << 20, BATCH_DOCUMENTS = 1 << 14 }; /* small ones: threads wait for one another */
+enum {
+    BATCH_BYTES = 1 << 20,
+    BATCH_DOCUMENTS = 1 << 14
+}; /* small ones: threads wait for one another */
 
 static void batch_free(struct batch *b)
 {

@@ -32,14 +32,14 @@ int batch_read(struct batch *b, struct source *source, int *sentences_so_far);
 /* Runs `p`, which lacks its items, with batches for items. */
 int batch_run(struct pipeline *p, int threads);
 
-/* Things that belong to one thread at a time, made as wanted. A thread gets the one it had before, if
- * that is there: what it has in its processor's caches is of use then. */
+/* Things that belong to one thread at a time, made as wanted. A thread gets the one it had before,
+ * if that is there: what it has in its processor's caches is of use then. */
 struct idle {
     pthread_mutex_t lock;
     struct idle_item {
         void *item;
         pthread_t last;
-    } *items;
+    } * items;
     size_t count, cap;
 };
 void idle_init(struct idle *i);

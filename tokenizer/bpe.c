@@ -54,7 +54,8 @@ void bpe_mark_whole(const struct bpe *b, uint8_t *whole, size_t ids, const int64
 /* ---- short pieces -------------------------------------------------------------------------- */
 
 /* A short piece: places 1 to n, of which those in `alive` have tokens; a token's place is its first
- * byte's. Places 0 and n + 1 have tokens that merge with nothing, so that no place is at an edge. */
+ * byte's. Places 0 and n + 1 have tokens that merge with nothing, so that no place is at an edge.
+ */
 enum { PLACES = SHORT_PIECE + 2, LANES = 16, TOGETHER = 8 };
 
 struct bpe_short {
@@ -99,8 +100,9 @@ struct merged {
 };
 
 /* The pair at a place becomes a token; without `merges`, where no pair does, all stays as it is. */
-__attribute__((always_inline)) static inline struct merged
-merge_at(const struct pairs *pairs, struct bpe_short *s, int place, int merges)
+__attribute__((always_inline)) static inline struct merged merge_at(const struct pairs *pairs,
+                                                                    struct bpe_short *s, int place,
+                                                                    int merges)
 {
     struct merged m = { .place = place, .gone = place_after(s->alive, place) };
     uint32_t id = merges ? s->merged[place] : s->ids[place];
@@ -144,8 +146,8 @@ AVX512 static inline __m512i with_rank(__m512i ranks, int base, int place, uint3
 
 /* One merge, with a place a lane, of `rows` registers; whether there was one to be done, without a
  * branch on it. */
-AVX512 __attribute__((always_inline)) static inline int
-merge_least(const struct pairs *pairs, struct bpe_short *s, int rows)
+AVX512 __attribute__((always_inline)) static inline int merge_least(const struct pairs *pairs,
+                                                                    struct bpe_short *s, int rows)
 {
     __m512i ranks[PLACES / LANES];
     for (int i = 0; i < rows; i++)
@@ -169,8 +171,8 @@ merge_least(const struct pairs *pairs, struct bpe_short *s, int rows)
     return merges;
 }
 
-/* Those of one row take turns: a merge waits for what the one before it looked up, but not for other
- * pieces' merges. */
+/* Those of one row take turns: a merge waits for what the one before it looked up, but not for
+ * other pieces' merges. */
 AVX512 static void merge_avx512(const struct pairs *pairs, struct bpe_short *s, size_t count)
 {
     struct bpe_short *small[TOGETHER];
@@ -346,9 +348,10 @@ static struct bpe_short *shorts_of(struct bpe_scratch *s)
     return s->shorts;
 }
 
-/* Merges the short pieces that wait, and appends their ids; ends[i] is where those of piece i end. */
-static void merge_waiting(const struct bpe *b, struct bpe_scratch *s, size_t count,
-                          struct ids *out, size_t *ends)
+/* Merges the short pieces that wait, and appends their ids; ends[i] is where those of piece i end.
+ */
+static void merge_waiting(const struct bpe *b, struct bpe_scratch *s, size_t count, struct ids *out,
+                          size_t *ends)
 {
     mem_grow(out->data, out->cap, out->count + TOGETHER * PLACES);
     merge_all(&b->pairs, s->shorts, count);

@@ -6,8 +6,8 @@
  * machine translation of rare words with subword units", ACL 2016; over bytes: Radford et al.,
  * "Language models are unsupervised multitask learners", 2019).
  *
- * Short pieces search for the least rank, several pieces in turn; long ones keep a heap, so that n bytes
- * cost O(n log n), however long the piece, without recursion.
+ * Short pieces search for the least rank, several pieces in turn; long ones keep a heap, so that n
+ * bytes cost O(n log n), however long the piece, without recursion.
  */
 #ifndef TEXTMILL_BPE_H
 #define TEXTMILL_BPE_H
@@ -29,8 +29,9 @@ struct bpe;
 struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count);
 void bpe_free(struct bpe *b);
 
-/* Sets whole[id], id below `ids`, for tokens that are certain to be what their own bytes merge to (whole.h).
- * `merges` are those of bpe_new; own_ids[b] is the id of a token that is byte b, -1 for none. */
+/* Sets whole[id], id below `ids`, for tokens that are certain to be what their own bytes merge to
+ * (whole.h). `merges` are those of bpe_new; own_ids[b] is the id of a token that is byte b, -1 for
+ * none. */
 void bpe_mark_whole(const struct bpe *b, uint8_t *whole, size_t ids, const int64_t own_ids[256],
                     const struct bpe_merge *merges, size_t count);
 
@@ -48,8 +49,8 @@ void bpe_scratch_release(struct bpe_scratch *s);
 int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *ids, size_t n,
                    struct ids *out);
 
-/* Appends the ids of the pieces in order; those of piece i end at out->data[ends[i]]. -1 with an error:
- * a byte that has no token, or a piece of 4 GiB or more. */
+/* Appends the ids of the pieces in order; those of piece i end at out->data[ends[i]]. -1 with an
+ * error: a byte that has no token, or a piece of 4 GiB or more. */
 int bpe_encode_all(const struct bpe *b, struct bpe_scratch *s, const struct pieces *p,
                    struct ids *out, size_t *ends);
 

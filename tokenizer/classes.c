@@ -36,5 +36,5 @@ void classes_word_set(struct classes_set *s, int in_brackets)
     for (const struct unicode_range *r = classes_word; r->first <= r->last; r++)
         add(s, r->first, r->last);
     for (size_t i = 0; i < sizeof alone && in_brackets; i++)
-        s->bits[alone[i] >> 3] &= (uint8_t)~(1 << (alone[i] & 7));
+        s->bits[alone[i] >> 3] &= (uint8_t) ~(1 << (alone[i] & 7));
 }

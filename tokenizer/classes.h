@@ -1,6 +1,6 @@
 /*
- * classes.h - the character classes of regular expressions as Oniguruma has them, of Unicode 16, for
- * a library whose tables are older: general categories, and \w.
+ * classes.h - the character classes of regular expressions as Oniguruma has them, of Unicode 16,
+ * for a library whose tables are older: general categories, and \w.
  *
  * scripts/make-form-tables made the tables.
  */
@@ -13,9 +13,34 @@
 #include "tokenizer/unicode.h"
 
 enum {
-    CLASS_LU, CLASS_LL, CLASS_LT, CLASS_LM, CLASS_LO, CLASS_MN, CLASS_MC, CLASS_ME, CLASS_ND, CLASS_NL,
-    CLASS_NO, CLASS_PC, CLASS_PD, CLASS_PS, CLASS_PE, CLASS_PI, CLASS_PF, CLASS_PO, CLASS_SM, CLASS_SC,
-    CLASS_SK, CLASS_SO, CLASS_ZS, CLASS_ZL, CLASS_ZP, CLASS_CC, CLASS_CF, CLASS_CO,
+    CLASS_LU,
+    CLASS_LL,
+    CLASS_LT,
+    CLASS_LM,
+    CLASS_LO,
+    CLASS_MN,
+    CLASS_MC,
+    CLASS_ME,
+    CLASS_ND,
+    CLASS_NL,
+    CLASS_NO,
+    CLASS_PC,
+    CLASS_PD,
+    CLASS_PS,
+    CLASS_PE,
+    CLASS_PI,
+    CLASS_PF,
+    CLASS_PO,
+    CLASS_SM,
+    CLASS_SC,
+    CLASS_SK,
+    CLASS_SO,
+    CLASS_ZS,
+    CLASS_ZL,
+    CLASS_ZP,
+    CLASS_CC,
+    CLASS_CF,
+    CLASS_CO,
     CLASS_CN, /* the others */
 };
 
@@ -29,8 +54,8 @@ static inline int classes_has(const struct classes_set *s, uint32_t c)
     return s->bits[c >> 3] >> (c & 7) & 1;
 }
 
-/* Fills the set with a category, "Lu", or with all that begin with a letter, "L". -1 (no error set):
- * there is none of that name. */
+/* Fills the set with a category, "Lu", or with all that begin with a letter, "L". -1 (no error
+ * set): there is none of that name. */
 int classes_category(struct classes_set *s, const char *name, size_t n);
 void classes_word_set(struct classes_set *s, int in_brackets); /* \w; [\w] is smaller */
 

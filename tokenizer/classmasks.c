@@ -43,13 +43,15 @@ AVX512 static inline __m512i classes_of(const uint8_t *classes, const __m512i *b
     __m512i point = _mm512_or_si512(_mm512_slli_epi32(head, 6), tail_1);
     point = _mm512_mask_or_epi32(point, of_3, _mm512_slli_epi32(point, 6), tail_2);
     point = _mm512_mask_or_epi32(point, of_4, _mm512_slli_epi32(point, 6), tail_3);
-    point = _mm512_and_si512(point, _mm512_set1_epi32(0x1FFFFF)); /* of four, the first has a bit more */
+    point = _mm512_and_si512(point,
+                             _mm512_set1_epi32(0x1FFFFF)); /* of four, the first has a bit more */
     __m512i words = _mm512_i32gather_epi32(_mm512_srli_epi32(point, 4), classes, 4);
     __m512i shift = _mm512_slli_epi32(_mm512_and_si512(point, _mm512_set1_epi32(15)), 1);
     return _mm512_srlv_epi32(words, shift);
 }
 
-/* All characters that begin in a block: their first bytes side by side, and so the second ones... */
+/* All characters that begin in a block: their first bytes side by side, and so the second ones...
+ */
 AVX512 static void add_avx512(struct class_masks *m, const uint8_t *classes,
                               const unsigned char *block, uint64_t leads)
 {

@@ -5,7 +5,7 @@
 #define TEXTMILL_CPU_H
 
 enum cpu_level {
-    CPU_PLAIN,  /* what the compiler may use anyway */
+    CPU_PLAIN, /* what the compiler may use anyway */
     CPU_AVX2,
     CPU_AVX512, /* F, BW and VBMI2 */
     CPU_LEVELS,

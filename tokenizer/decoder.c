@@ -73,7 +73,8 @@ void decoder_free(struct decoder *d)
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-/* A string into `out`; where it is missing, what it is otherwise. -1: it is missing and must not. */
+/* A string into `out`; where it is missing, what it is otherwise. -1: it is missing and must not.
+ */
 static int read_text(struct buf *out, const struct js *object, const char *key,
                      const char *otherwise)
 {
@@ -120,32 +121,32 @@ static int read_fields(struct decoding *d, const struct js *value)
     case DECODE_WORDPIECE:
         d->cleanup = js_flag(value, "cleanup", 1);
         return read_text(&d->text, value, "prefix", "##");
-    case DECODE_METASPACE:
-        return read_metaspace(d, value);
-    case DECODE_BPE:
-        return read_text(&d->text, value, "suffix", "</w>");
+    case DECODE_METASPACE: return read_metaspace(d, value);
+    case DECODE_BPE: return read_text(&d->text, value, "suffix", "</w>");
     case DECODE_CTC:
         d->cleanup = js_flag(value, "cleanup", 1);
         if (read_text(&d->content, value, "word_delimiter_token", "|") < 0)
             return -1;
         return read_text(&d->text, value, "pad_token", "<pad>");
-    case DECODE_REPLACE:
-        return read_replace(d, value);
-    case DECODE_STRIP:
-        return read_strip(d, value);
-    default:
-        return 0;
+    case DECODE_REPLACE: return read_replace(d, value);
+    case DECODE_STRIP: return read_strip(d, value);
+    default: return 0;
     }
 }
 
 static int read_decoder(struct decoder *d, const struct js *value)
 {
     static const char *const names[] = {
-        [DECODE_FUSE] = "Fuse",         [DECODE_JOIN] = "",
-        [DECODE_BYTE_LEVEL] = "ByteLevel", [DECODE_BYTE_FALLBACK] = "ByteFallback",
-        [DECODE_WORDPIECE] = "WordPiece", [DECODE_METASPACE] = "Metaspace",
-        [DECODE_BPE] = "BPEDecoder",    [DECODE_CTC] = "CTC",
-        [DECODE_REPLACE] = "Replace",   [DECODE_STRIP] = "Strip",
+        [DECODE_FUSE] = "Fuse",
+        [DECODE_JOIN] = "",
+        [DECODE_BYTE_LEVEL] = "ByteLevel",
+        [DECODE_BYTE_FALLBACK] = "ByteFallback",
+        [DECODE_WORDPIECE] = "WordPiece",
+        [DECODE_METASPACE] = "Metaspace",
+        [DECODE_BPE] = "BPEDecoder",
+        [DECODE_CTC] = "CTC",
+        [DECODE_REPLACE] = "Replace",
+        [DECODE_STRIP] = "Strip",
     };
     enum { NAMES = sizeof names / sizeof *names };
     const char *type = js_text(js_get(value, "type"), NULL);
@@ -163,7 +164,8 @@ static int read_decoder(struct decoder *d, const struct js *value)
         return err_set("decoder '%s' is not supported", type ? type : "?");
     mem_grow(d->items, d->cap, d->count + 1);
     struct decoding *item = &d->items[d->count++];
-    *item = (struct decoding){ .kind = (enum decoder_kind)kind, .text = BUF_INIT,
+    *item = (struct decoding){ .kind = (enum decoder_kind)kind,
+                               .text = BUF_INIT,
                                .content = BUF_INIT };
     return read_fields(item, value) < 0 ? err_in("decoder %s", type) : 0;
 }
@@ -173,7 +175,8 @@ struct decoder *decoder_new(const struct js *value)
     struct decoder *d = mem_zalloc(1, sizeof *d);
     if (!value || js_is_null(value)) {
         mem_grow(d->items, d->cap, 1);
-        d->items[d->count++] = (struct decoding){ .kind = DECODE_JOIN, .text = BUF_INIT,
+        d->items[d->count++] = (struct decoding){ .kind = DECODE_JOIN,
+                                                  .text = BUF_INIT,
                                                   .content = BUF_INIT };
     } else if (read_decoder(d, value) < 0) {
         decoder_free(d);
@@ -199,9 +202,9 @@ static void replace_all(struct buf *out, const char *text, size_t n, const char 
 void decoder_clean_up(struct buf *out, const char *text, size_t n)
 {
     static const char *const pairs[][2] = {
-        { " .", "." },     { " ?", "?" },   { " !", "!" },            { " ,", "," },
-        { " ' ", "'" },    { " n't", "n't" }, { " 'm", "'m" },        { " do not", " don't" },
-        { " 's", "'s" },   { " 've", "'ve" }, { " 're", "'re" },
+        { " .", "." },   { " ?", "?" },     { " !", "!" },     { " ,", "," },
+        { " ' ", "'" },  { " n't", "n't" }, { " 'm", "'m" },   { " do not", " don't" },
+        { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
     };
     struct buf now = BUF_INIT, next = BUF_INIT;
     buf_add(&now, text, n);
@@ -284,9 +287,7 @@ static int decode_one(const struct decoding *d, const char *text, size_t n, size
             buf_addc(out, ' ');
         buf_add(out, text, n);
         return 0;
-    case DECODE_WORDPIECE:
-        decode_wordpiece(d, text, n, !i, out);
-        return 0;
+    case DECODE_WORDPIECE: decode_wordpiece(d, text, n, !i, out); return 0;
     case DECODE_METASPACE: {
         int gone = !i && !d->keep_first;
         replace_all(out, text, n, d->text.data, d->text.len, " ", !gone);
@@ -295,17 +296,13 @@ static int decode_one(const struct decoding *d, const char *text, size_t n, size
     case DECODE_BPE:
         replace_all(out, text, n, d->text.data, d->text.len, " ", i + 1 < count);
         return 0;
-    case DECODE_CTC:
-        decode_ctc(d, text, n, out);
-        return 0;
+    case DECODE_CTC: decode_ctc(d, text, n, out); return 0;
     case DECODE_REPLACE:
         if (d->regex)
             return replace_pattern(d, text, n, out);
         replace_all(out, text, n, d->text.data, d->text.len, d->content.data, d->content.len);
         return 0;
-    default:
-        strip(d, text, n, out);
-        return 0;
+    default: strip(d, text, n, out); return 0;
     }
 }
 

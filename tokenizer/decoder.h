@@ -23,14 +23,18 @@ struct strings {
     struct buf text;
     size_t *ends, count, cap;
 };
-#define STRINGS_INIT { BUF_INIT, NULL, 0, 0 }
+#define STRINGS_INIT                                                                               \
+    {                                                                                              \
+        BUF_INIT, NULL, 0, 0                                                                       \
+    }
 void strings_release(struct strings *s);
 void strings_add(struct strings *s, const char *text, size_t n);
 
 /* Appends the text; what is in `names` is used up. -1: a pattern takes too much. */
 int decoder_run(const struct decoder *d, struct strings *names, struct buf *out);
 
-/* BERT's rules of spacing: no space in front of . ? ! , and n't, 'm, 's, 've, 're, and others. Appends. */
+/* BERT's rules of spacing: no space in front of . ? ! , and n't, 'm, 's, 've, 're, and others.
+ * Appends. */
 void decoder_clean_up(struct buf *out, const char *text, size_t n);
 
 #endif

@@ -12,13 +12,14 @@
 
 /* ---- classes ---------------------------------------------------------------------------------- */
 
-/* \w as Oniguruma has it in brackets, but for some symbols that are letters in a circle; and \w out of
- * brackets, where some numbers of Latin-1 are in it as well: \w matches what [\w] does not. */
+/* \w as Oniguruma has it in brackets, but for some symbols that are letters in a circle; and \w out
+ * of brackets, where some numbers of Latin-1 are in it as well: \w matches what [\w] does not. */
 static const char word_base[] = "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}";
 static const char lone_word_base[] =
     "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";
 
-/* A class as it is in our tables, and how it is written: what PCRE2 has of it, and what that lacks. */
+/* A class as it is in our tables, and how it is written: what PCRE2 has of it, and what that lacks.
+ */
 struct spelling {
     char *base; /* PCRE2's, as it stands in brackets */
     struct classes_set ours, theirs;
@@ -66,8 +67,8 @@ static const struct spelling *find_spelling(const char *base)
     return s;
 }
 
-/* Appends what a class has between its brackets: the code points that are in our set, or out of it, and
- * not in `without`. */
+/* Appends what a class has between its brackets: the code points that are in our set, or out of it,
+ * and not in `without`. */
 static void put_ranges(struct buf *out, const struct classes_set *set, int in,
                        const struct classes_set *without)
 {
@@ -106,7 +107,8 @@ static void put_boundary(struct buf *out, int complement)
 {
     struct buf word = BUF_INIT;
     put_class(&word, lone_word_base, 0, 0);
-    buf_addf(out, complement ? "(?:(?<=%s)(?=%s)|(?<!%s)(?!%s))" : "(?:(?<=%s)(?!%s)|(?<!%s)(?=%s))",
+    buf_addf(out,
+             complement ? "(?:(?<=%s)(?=%s)|(?<!%s)(?!%s))" : "(?:(?<=%s)(?!%s)|(?<!%s)(?=%s))",
              word.data, word.data, word.data, word.data);
     buf_release(&word);
 }

@@ -96,8 +96,9 @@ static int cut_begin(struct encoder *e, const char *text, size_t n, int first)
         return 0;
     }
     text = with_prefix_space(e, text, &n);
-    e->tiles = (struct pieces){ .text = text, .readable = n, .begins = e->bounds,
-                                .ends = e->bounds + 1 };
+    e->tiles = (struct pieces){
+        .text = text, .readable = n, .begins = e->bounds, .ends = e->bounds + 1
+    };
     e->bounds[0] = 0;
     split_begin(e->split, text, n);
     return 0;
@@ -165,9 +166,9 @@ static int encode_pass(struct encoder *e, const char *text, size_t n,
         ids_add(out, w.id);
         w.done = w.end;
     }
-    return w.done < n ? encode_pass(e, text + w.done, n - w.done, special, pass + 1,
-                                    first && !w.done, out)
-                      : 0;
+    return w.done < n
+               ? encode_pass(e, text + w.done, n - w.done, special, pass + 1, first && !w.done, out)
+               : 0;
 }
 
 /* Makes the text valid UTF-8; -1: it is too long. */
@@ -273,17 +274,19 @@ static size_t count_spaces(const char *bytes, size_t n, int from_the_end)
     return i;
 }
 
-/* The place of a token of n bytes of the text, before which `points` characters begin, as Hugging Face's
- * ByteLevel has it: a character's parts are in all of it, a space that was put in front of the text is in
- * its first character, and the spaces at a token's sides may be left out. */
-static void put_place(const struct encoder *e, uint32_t id, uint32_t points, const char *text, size_t n,
-                      struct ids *begins, struct ids *ends)
+/* The place of a token of n bytes of the text, before which `points` characters begin, as Hugging
+ * Face's ByteLevel has it: a character's parts are in all of it, a space that was put in front of
+ * the text is in its first character, and the spaces at a token's sides may be left out. */
+static void put_place(const struct encoder *e, uint32_t id, uint32_t points, const char *text,
+                      size_t n, struct ids *begins, struct ids *ends)
 {
     const struct vocabulary *v = &e->t->v;
     size_t len;
     const char *bytes = tokenizer_token(e->t, id, &len);
-    uint32_t begin = points - (n && (text[0] & 0xC0) == 0x80), end = points + (uint32_t)utf8_count(text, n);
-    uint32_t left = (uint32_t)count_spaces(bytes, len, 0), right = (uint32_t)count_spaces(bytes, len, 1);
+    uint32_t begin = points - (n && (text[0] & 0xC0) == 0x80),
+             end = points + (uint32_t)utf8_count(text, n);
+    uint32_t left = (uint32_t)count_spaces(bytes, len, 0),
+             right = (uint32_t)count_spaces(bytes, len, 1);
     end += !n;
     if (v->trims_places) {
         left = left == 1 && !begin && v->keeps_first_space ? 0 : left;
@@ -323,8 +326,9 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct 
         return err_set("a text of %zu bytes is too long or not UTF-8", n);
     if (e->words)
         return encode_words(e, text, n, out, begins, ends);
-    return tokenizer_tiles(e->t) ? encode_tiles(e, text, n, out, begins, ends)
-                                 : err_set("places of tokens are known for BERT's words and for bytes only");
+    return tokenizer_tiles(e->t)
+               ? encode_tiles(e, text, n, out, begins, ends)
+               : err_set("places of tokens are known for BERT's words and for bytes only");
 }
 
 void encoder_repair(struct buf *out, const char *text, size_t n)

@@ -39,7 +39,8 @@ int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, s
     int64_t right = find_named(v, name, n, &m->bytes);
     if (right < 0)
         return -1;
-    char *behind = m->bytes.data + middle; /* the right token's bytes; its prefix is no part of the join */
+    char *behind = m->bytes.data +
+                   middle; /* the right token's bytes; its prefix is no part of the join */
     size_t len = m->bytes.len - middle, skip = prefix < len ? prefix : len;
     memmove(behind, behind + skip, len - skip);
     int64_t id = vocabulary_find(v, m->bytes.data, m->bytes.len - skip);
@@ -198,8 +199,7 @@ static int load_pair(struct vocabulary *v, const char *path, struct buf *text)
     int result = -1;
     if (!file_exists(merges.data))
         err_set("'%s' has no '%s' beside it", path, merges.data);
-    else if (read_text(path, text) == 0 &&
-             vocab_json_parse(v, text->data, text->len, path) == 0 &&
+    else if (read_text(path, text) == 0 && vocab_json_parse(v, text->data, text->len, path) == 0 &&
              read_text(merges.data, text) == 0)
         result = merges_parse(v, text->data, text->len, merges.data);
     buf_release(&merges);
@@ -276,8 +276,8 @@ static int find_in_folder(struct buf *path, const char *dir)
                    dir);
 }
 
-/* A model folder's tokenizer_config.json may name another token for the end of a text, and says of a
- * vocab.txt whether it is for lower case. */
+/* A model folder's tokenizer_config.json may name another token for the end of a text, and says of
+ * a vocab.txt whether it is for lower case. */
 static int load_config(struct vocabulary *v, const char *dir, int from_txt)
 {
     struct buf path = BUF_INIT;

@@ -60,8 +60,8 @@ void wordpiece_json_print_model(const struct vocabulary *v, struct buf *out);
 void bert_normalizer_print(const struct vocabulary *v, struct buf *out);
 int bert_json_read(struct vocabulary *v, const struct js *normalizer);
 
-/* A merge by two names, as files spell them: the left one, then the right one, which adds the merge.
- * -1: a name is no token, or their join is none. */
+/* A merge by two names, as files spell them: the left one, then the right one, which adds the
+ * merge. -1: a name is no token, or their join is none. */
 struct named_merge {
     struct buf bytes; /* the caller's, BUF_INIT at first and released at the end */
     int64_t left;

@@ -117,7 +117,7 @@ static void sort_marks(uint32_t *marks, size_t n, uint32_t *room)
     sort_marks(marks + half, n - half, room);
     for (size_t i = 0; i < n; i++)
         room[i] = b == n || (a < half && class_of[marks[a]] <= class_of[marks[b]]) ? marks[a++]
-                                                                                  : marks[b++];
+                                                                                   : marks[b++];
     memcpy(marks, room, n * sizeof *marks);
 }
 
@@ -160,8 +160,8 @@ static uint32_t compose_pair(uint32_t first, uint32_t second)
     return c ? c->composite : 0;
 }
 
-/* Each character joins the last one before it that begins a row, unless one between them has the same
- * class or none. */
+/* Each character joins the last one before it that begins a row, unless one between them has the
+ * same class or none. */
 static void compose(struct points *p)
 {
     size_t kept = 0, starter = SIZE_MAX;

@@ -27,7 +27,8 @@ static inline uint64_t with_tails(uint64_t bits, uint64_t tails)
     return bits;
 }
 
-/* What is not ASCII; all bytes of a character have its class, also if it began in the last block. */
+/* What is not ASCII; all bytes of a character have its class, also if it began in the last block.
+ */
 static inline void add_characters(const struct gpt2 *g, struct class_masks *c,
                                   const unsigned char *block, const struct ascii_masks *m)
 {
@@ -42,14 +43,14 @@ static inline void add_characters(const struct gpt2 *g, struct class_masks *c,
     c->spaces = with_tails(c->spaces, m->tails);
 }
 
-/* Whether the first character that begins at `at` or later is white space; the text's end is as if. */
+/* Whether the first character that begins at `at` or later is white space; the text's end is as if.
+ */
 static inline int is_space_next(const struct gpt2 *g, size_t at)
 {
     size_t len;
     while (at < g->n && (g->text[at] & 0xC0) == 0x80)
         at++;
-    return at >= g->n ||
-           unicode_class(g->classes, utf8_get(g->text + at, &len)) == UNICODE_SPACE;
+    return at >= g->n || unicode_class(g->classes, utf8_get(g->text + at, &len)) == UNICODE_SPACE;
 }
 
 /* "'s" and its like at text[i]: its bytes, else 0. */
@@ -72,7 +73,8 @@ static uint64_t cut_contractions(struct gpt2 *g, uint64_t begins, uint64_t quote
         size_t i = (size_t)__builtin_ctzll(quotes), n = contraction(g, g->block + i);
         if (!n)
             continue;
-        unsigned __int128 letter = (unsigned __int128)2 << i, next = (unsigned __int128)1 << (i + n);
+        unsigned __int128 letter = (unsigned __int128)2 << i,
+                          next = (unsigned __int128)1 << (i + n);
         begins = (begins & ~(uint64_t)letter) | (uint64_t)next;
         g->drop |= (uint64_t)(letter >> ASCII_BLOCK);
         g->add |= (uint64_t)(next >> ASCII_BLOCK);
@@ -111,12 +113,14 @@ static inline void next_block(struct gpt2 *g)
     uint64_t ends = c.spaces & ~(c.spaces >> 1);
     if (ends >> 63 && is_space_next(g, g->next + ASCII_BLOCK))
         ends &= ~((uint64_t)1 << 63);
-    uint64_t begins = (runs & ~(m.blanks << 1 | (uint64_t)g->blank)) |
-                      (c.spaces & ~spaces_before) | leads_of(ends, m.tails);
+    uint64_t begins = (runs & ~(m.blanks << 1 | (uint64_t)g->blank)) | (c.spaces & ~spaces_before) |
+                      leads_of(ends, m.tails);
     g->block = g->next;
     g->begins = cut_contractions(g, begins, m.quotes);
-    g->last = c.letters >> 63 ? UNICODE_LETTER : c.numbers >> 63 ? UNICODE_NUMBER
-              : c.spaces >> 63 ? UNICODE_SPACE : UNICODE_OTHER;
+    g->last = c.letters >> 63   ? UNICODE_LETTER
+              : c.numbers >> 63 ? UNICODE_NUMBER
+              : c.spaces >> 63  ? UNICODE_SPACE
+                                : UNICODE_OTHER;
     g->blank = (int)(m.blanks >> 63);
     g->next += left < ASCII_BLOCK ? left : ASCII_BLOCK;
     if (left < ASCII_BLOCK)

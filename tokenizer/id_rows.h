@@ -20,7 +20,7 @@ struct id_rows {
     int lines; /* not a stream */
     struct stream_reader stream;
     struct ids line;
-    uint64_t number; /* of documents so far */
+    uint64_t number;     /* of documents so far */
     const uint32_t *ids; /* the document, until the next */
     size_t count;
 };

@@ -47,9 +47,9 @@ static int spelling(const struct vocabulary *v, int place)
 
 /* Units by their code points: of characters their own, of bytes those of the byte alphabet. */
 struct alphabet {
-    uint64_t *counts; /* how often each occurs; INITIAL: it is in the alphabet anyway */
+    uint64_t *counts;         /* how often each occurs; INITIAL: it is in the alphabet anyway */
     uint32_t *ids[SPELLINGS]; /* as each is spelled; NONE. NULL: no unit is spelled so */
-    uint32_t limit; /* code points are below */
+    uint32_t limit;           /* code points are below */
 };
 #define INITIAL UINT64_MAX
 
@@ -160,8 +160,7 @@ static struct candidate queue_pop(struct learner *l)
     struct candidate first = l->queue[0], last = l->queue[--l->queue_count];
     size_t i = 0;
     for (size_t child; (child = 2 * i + 1) < l->queue_count; i = child) {
-        if (child + 1 < l->queue_count &&
-            comes_before(l, &l->queue[child + 1], &l->queue[child]))
+        if (child + 1 < l->queue_count && comes_before(l, &l->queue[child + 1], &l->queue[child]))
             child++;
         if (!comes_before(l, &l->queue[child], &last))
             break;
@@ -389,7 +388,8 @@ static int put_known(struct learner *l, struct known *k, const char *word, size_
     for (size_t i = 0; i < n; i += len)
         if (l->alphabet->counts[unit_at(l->v, word + i, &len)])
             buf_add(&k->word, word + i, len);
-    if (k->word.len && subword_encode(k->subword, &k->scratch, k->word.data, k->word.len, &k->ids) < 0)
+    if (k->word.len &&
+        subword_encode(k->subword, &k->scratch, k->word.data, k->word.len, &k->ids) < 0)
         return -1;
     if (k->ids.count)
         memcpy(s->ids, k->ids.data, k->ids.count * sizeof *s->ids);
@@ -460,8 +460,8 @@ static int64_t joined_id(struct learner *l, const struct pair *p)
     int64_t id = vocabulary_find(l->v, bytes.data, bytes.len);
     if (id >= 0 && l->v->tokens[id].kind == TOKEN_ADDED)
         id = err_set("special token '%s' is learned as well: choose another", bytes.data);
-    else if (id < 0 && vocabulary_put(l->v, id = l->v->count, bytes.data, bytes.len,
-                                      TOKEN_MODEL) < 0)
+    else if (id < 0 &&
+             vocabulary_put(l->v, id = l->v->count, bytes.data, bytes.len, TOKEN_MODEL) < 0)
         id = -1;
     buf_release(&bytes);
     return id;

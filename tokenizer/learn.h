@@ -28,9 +28,9 @@ struct learn_options {
     uint64_t min_frequency;   /* of a pair, to be merged */
     const char **special;     /* these get the first ids */
     size_t special_count;
-    int all_bytes;            /* the alphabet has all 256 bytes, not only those that occur */
-    const char *initial;      /* characters that it has in any case; NULL: none */
-    size_t alphabet_limit;    /* at most so many units, the most frequent ones; 0: all */
+    int all_bytes;         /* the alphabet has all 256 bytes, not only those that occur */
+    const char *initial;   /* characters that it has in any case; NULL: none */
+    size_t alphabet_limit; /* at most so many units, the most frequent ones; 0: all */
 };
 
 /* Adds tokens and merges to `v`, which says by its model and byte_level what a unit is. Tokens and

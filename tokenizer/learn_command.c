@@ -31,7 +31,8 @@ const struct opt learn_command_options[] = {
     { 0, "units", OPT_CHOICE, &units, "bytes|characters", "of BPE: what tokens are made of", 0, 0 },
     { 0, "from", OPT_TEXT, &from_path, "PATH", "go on from this vocabulary; its ids stay", 0, 0 },
     { 0, "vocab-size", OPT_INT, &vocabulary_size, "N", "tokens, all told", 1, 1 << 24 },
-    { 0, "min-frequency", OPT_INT, &min_frequency, "N", "merge pairs that occur so often", 0, 1e15 },
+    { 0, "min-frequency", OPT_INT, &min_frequency, "N", "merge pairs that occur so often", 0,
+      1e15 },
     { 0, "special", OPT_LIST, &special_tokens, "TOKEN",
       "special token, the model's own if none is given; '' for none", 0, 0 },
     { 0, "unknown", OPT_TEXT, &unknown_token, "TOKEN",
@@ -39,17 +40,20 @@ const struct opt learn_command_options[] = {
     { 0, NULL, OPT_FLAG, NULL, NULL, "Alphabet and words", 0, 0 },
     { 0, "alphabet", OPT_CHOICE, &alphabet, "auto|bytes|seen",
       "of BPE: all bytes, or what the text has; auto: all, if of bytes", 0, 0 },
-    { 0, "alphabet-limit", OPT_INT, &alphabet_limit, "N", "keep the N most frequent ones; 0: all", 0,
-      1 << 24 },
-    { 0, "initial-alphabet", OPT_TEXT, &initial_alphabet, "TEXT", "characters to have in any case", 0, 0 },
-    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: keep upper case; auto: no", 0, 0 },
+    { 0, "alphabet-limit", OPT_INT, &alphabet_limit, "N", "keep the N most frequent ones; 0: all",
+      0, 1 << 24 },
+    { 0, "initial-alphabet", OPT_TEXT, &initial_alphabet, "TEXT", "characters to have in any case",
+      0, 0 },
+    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: keep upper case; auto: no",
+      0, 0 },
     { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS, "what the input is", 0, 0 },
     { 0, NULL, OPT_FLAG, NULL, NULL, "Memory", 0, 0 },
-    { 0, "memory", OPT_SIZE, &memory_bytes, "SIZE", "for counting words; then they go to files", 1 << 16,
-      1e15 },
+    { 0, "memory", OPT_SIZE, &memory_bytes, "SIZE", "for counting words; then they go to files",
+      1 << 16, 1e15 },
     { 0, "temporary-folder", OPT_TEXT, &temporary_folder, "DIR",
       "where those are; default: $TMPDIR or /var/tmp", 0, 0 },
-    { 0, "min-word-count", OPT_INT, &min_word_count, "N", "forget words that occur less often", 1, 1e15 },
+    { 0, "min-word-count", OPT_INT, &min_word_count, "N", "forget words that occur less often", 1,
+      1e15 },
     { 0 },
 };
 
@@ -95,8 +99,7 @@ static int counting_work(void *ctx, void *item)
     if (!one) {
         one = mem_alloc(sizeof *one);
         one->encoder = encoder_new(c->t);
-        one->words = word_counts_new(memory_bytes / (uint64_t)tool_threads,
-                                     spill_folder());
+        one->words = word_counts_new(memory_bytes / (uint64_t)tool_threads, spill_folder());
     }
     for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++])
         result = encoder_pieces(one->encoder, b->text.data + at, b->ends[i] - at, put_word,
@@ -139,7 +142,8 @@ static int join_counts(struct counting *c, struct counted_words *out)
 
 static int count_words(const struct tokenizer *t, int argc, char **argv, struct counted_words *out)
 {
-    struct counting c = { .t = t, .source = source_open(argv, argc, (enum source_format)format, 1) };
+    struct counting c = { .t = t,
+                          .source = source_open(argv, argc, (enum source_format)format, 1) };
     struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0 };
     idle_init(&c.counters);
     progress_begin("texts", 0);

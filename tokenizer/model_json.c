@@ -28,7 +28,7 @@ static int find_part(struct js_scan *s, char open, struct js_cut *part)
     if (js_scan_skip(s) < 0)
         return -1;
     if (opens)
-        *part = (struct js_cut) { begin, s->at - 1 };
+        *part = (struct js_cut){ begin, s->at - 1 };
     return 0;
 }
 
@@ -71,7 +71,7 @@ static int find_in_root(struct js_scan *s, struct model_parts *p)
 int model_parts_find(struct model_parts *p, const char *text, size_t n)
 {
     struct js_scan s;
-    *p = (struct model_parts) { 0 };
+    *p = (struct model_parts){ 0 };
     js_scan_init(&s, text, n);
     int result = find_in_root(&s, p);
     js_scan_release(&s);
@@ -173,7 +173,7 @@ static int put_plain_token(struct vocabulary *v, const char *name, size_t n, int
             return err_set("it is there twice");
         if (vocabulary_put(v, id, name, n, TOKEN_ADDED) < 0)
             return -1;
-        vocabulary_add(v, &(struct added_token) { .id = (uint32_t)id, .special = 1 });
+        vocabulary_add(v, &(struct added_token){ .id = (uint32_t)id, .special = 1 });
         v->end_of_text = id;
         return 0;
     }

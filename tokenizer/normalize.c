@@ -55,9 +55,9 @@ static void put_ranges(struct normalizer *n, const struct unicode_range *r, uint
 int normalize_is_chinese(uint32_t c)
 {
     static const struct unicode_range hf[] = {
-        { 0x3400, 0x4DBF },   { 0x4E00, 0x9FFF },   { 0xF900, 0xFAFF },   { 0x20000, 0x2A6DF },
-        { 0x2A700, 0x2B73F }, { 0x2B740, 0x2B81F }, { 0x2B920, 0x2CEAF }, { 0x2F800, 0x2FA1F },
-        { 1, 0 },
+        { 0x3400, 0x4DBF },   { 0x4E00, 0x9FFF },   { 0xF900, 0xFAFF },
+        { 0x20000, 0x2A6DF }, { 0x2A700, 0x2B73F }, { 0x2B740, 0x2B81F },
+        { 0x2B920, 0x2CEAF }, { 0x2F800, 0x2FA1F }, { 1, 0 },
     };
     return in_ranges(hf, c);
 }
@@ -217,7 +217,7 @@ struct words {
     struct buf out; /* the chunk's words, and before them what has begun of one */
     size_t *begins, *ends;
     size_t begun, ended, begins_cap, ends_cap; /* begun == ended + 1 inside a word */
-    struct mark *marks; /* those that the output ends with */
+    struct mark *marks;                        /* those that the output ends with */
     size_t mark_count, marks_cap, marks_end;
 };
 
@@ -319,30 +319,21 @@ static inline size_t put_char(struct words *w)
         if (value)
             w->mark_count = 0;
         break;
-    case SPACE:
-        end_word(w);
-        break;
+    case SPACE: end_word(w); break;
     case ALONE:
         end_word(w);
         put_part(w, p, len);
         end_word(w);
         break;
-    case MAP:
-        put_part(w, w->n->blob.data + (value >> 8), value & 0xFF);
-        break;
+    case MAP: put_part(w, w->n->blob.data + (value >> 8), value & 0xFF); break;
     case MAP_ALONE:
         end_word(w);
         put_part(w, w->n->blob.data + (value >> 8), value & 0xFF);
         end_word(w);
         break;
-    case MARK:
-        put_mark(w, p, len, value);
-        break;
-    case SIGMA:
-        put_part(w, is_final_sigma(w, w->at) ? "\xCF\x82" : "\xCF\x83", 2);
-        break;
-    default:
-        put_part(w, p, len);
+    case MARK: put_mark(w, p, len, value); break;
+    case SIGMA: put_part(w, is_final_sigma(w, w->at) ? "\xCF\x82" : "\xCF\x83", 2); break;
+    default: put_part(w, p, len);
     }
     return len;
 }

@@ -67,7 +67,7 @@ extern const struct unicode_range hf_controls[], hf_punctuation[], hf_marks[];
 extern const struct unicode_range google_controls[], google_punctuation[], google_marks[];
 extern const struct unicode_range google_cased[], google_case_ignorable[];
 extern const struct lower_run unicode_lower[], unicode_lower_later[]; /* version 14; after it */
-extern const struct decomposition google_decompositions[]; /* beside forms_canonical */
+extern const struct decomposition google_decompositions[];            /* beside forms_canonical */
 extern const struct combining_run unicode_combining[];
 
 #endif

@@ -96,7 +96,8 @@ static int place_group(struct pairs *p, const struct pair *list, size_t n, uint1
     return 0;
 }
 
-static int place_all(struct pairs *p, struct groups *g, const struct bpe_merge *merges, size_t count)
+static int place_all(struct pairs *p, struct groups *g, const struct bpe_merge *merges,
+                     size_t count)
 {
     for (uint64_t i = 0; i <= p->slot_mask; i++)
         p->slots[i] = (struct pair){ PAIR_NONE, PAIR_NONE, PAIR_NONE, PAIR_NONE };

@@ -1,9 +1,10 @@
 /*
  * pairs.h - which pairs of tokens merge: a table without collisions.
  *
- * A pair has its slot by two hashes, s and g: slot s + shift[g], where the shifts were chosen, group by
- * group, so that no two pairs meet (Fox, Heath, Chen, Daoud, "Practical minimal perfect hash functions
- * for large databases", 1992). A look-up reads one shift and one slot and branches nowhere.
+ * A pair has its slot by two hashes, s and g: slot s + shift[g], where the shifts were chosen,
+ * group by group, so that no two pairs meet (Fox, Heath, Chen, Daoud, "Practical minimal perfect
+ * hash functions for large databases", 1992). A look-up reads one shift and one slot and branches
+ * nowhere.
  */
 #ifndef TEXTMILL_PAIRS_H
 #define TEXTMILL_PAIRS_H
@@ -33,8 +34,10 @@ struct pairs {
 void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count);
 void pairs_release(struct pairs *p);
 
-/* The rank of a pair; *id becomes what it merges to, which says nothing where the rank is PAIR_NONE. */
-static inline uint32_t pairs_find(const struct pairs *p, uint32_t left, uint32_t right, uint32_t *id)
+/* The rank of a pair; *id becomes what it merges to, which says nothing where the rank is
+ * PAIR_NONE. */
+static inline uint32_t pairs_find(const struct pairs *p, uint32_t left, uint32_t right,
+                                  uint32_t *id)
 {
     uint64_t hash = ((uint64_t)left << 32 | right) * p->seed;
     uint64_t slot = (hash ^ hash >> 32) + p->shifts[hash >> p->group_shift];

@@ -1,5 +1,6 @@
 /*
- * parts.h - what a tokenizer is made of: for tokenizer.c, which loads it and decodes, and encoder.c.
+ * parts.h - what a tokenizer is made of: for tokenizer.c, which loads it and decodes, and
+ * encoder.c.
  */
 #ifndef TEXTMILL_PARTS_H
 #define TEXTMILL_PARTS_H

@@ -30,8 +30,8 @@ static pcre2_code *compile(const struct buf *text, int *code, PCRE2_SIZE *offset
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
-    pcre2_code *re =
-        pcre2_compile((PCRE2_SPTR)text->data, text->len, options, code, offset, context);
+    pcre2_code *re = pcre2_compile((PCRE2_SPTR)text->data, text->len, options, code, offset,
+                                   context);
     pcre2_compile_context_free(context);
     return re;
 }
@@ -50,7 +50,8 @@ struct regex *regex_new(const char *pattern, size_t n)
         PCRE2_UCHAR why[128];
         pcre2_get_error_message(code, why, sizeof why);
         if (text.len == n)
-            err_set("bad pattern '%.*s' at byte %zu: %s", (int)n, pattern, (size_t)offset, (char *)why);
+            err_set("bad pattern '%.*s' at byte %zu: %s", (int)n, pattern, (size_t)offset,
+                    (char *)why);
         else
             err_set("bad pattern '%.*s': %s", (int)n, pattern, (char *)why);
         buf_release(&text);

@@ -25,8 +25,8 @@ void regex_scratch_free(struct regex_scratch *s);
 int regex_find(const struct regex *re, struct regex_scratch *s, const char *text, size_t n,
                size_t from, size_t *begin, size_t *end);
 
-/* Fills `s` with the code points that PCRE2 has in a class, which is given as it stands in brackets. -1
- * (no error set): it knows no such class. */
+/* Fills `s` with the code points that PCRE2 has in a class, which is given as it stands in
+ * brackets. -1 (no error set): it knows no such class. */
 struct classes_set;
 int regex_class(struct classes_set *s, const char *base);
 

@@ -113,7 +113,8 @@ static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
 {
     struct vocabulary again;
     vocabulary_init(&again);
-    int same = splitter_is_gpt2(&v->splitter) && !v->general && !v->prefix_space && !v->ignore_merges &&
+    int same = splitter_is_gpt2(&v->splitter) && !v->general && !v->prefix_space &&
+               !v->ignore_merges &&
                tiktoken_parse(&again, text->data, text->len, "vocab.tiktoken") == 0 &&
                again.count == v->count && again.end_of_text == v->end_of_text &&
                again.added_count == v->added_count && again.merge_count == v->merge_count &&

@@ -118,7 +118,9 @@ static int refuse(const char *path, const char *text, size_t n)
                    { "<mediawiki", "a MediaWiki dump: it wants wikiprep first" },
                    { "BZh", "packed: unpack it, or is it a dump for wikiprep?" },
                    { "\x1f\x8b", "packed: unpack it, or is it a dump for wikiprep?" },
-                   { "\xfd" "7zXZ", "packed: unpack it, or is it a dump for wikiprep?" },
+                   { "\xfd"
+                     "7zXZ",
+                     "packed: unpack it, or is it a dump for wikiprep?" },
                    { "\x28\xb5\x2f\xfd", "packed: unpack it, or is it a dump for wikiprep?" },
                    { "7z\xbc\xaf", "packed: unpack it, or is it a dump for wikiprep?" } };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {

@@ -12,11 +12,12 @@ enum { LEAD = 0xC0, TAIL = 0x80, LEADS = 64, TAILS = 64, LEAD_OF_3 = 0xE0, LEAD_
 
 /* A character's first two bytes, and what the third makes of them. */
 struct start {
-    uint32_t id; /* what they merge to for certain, or NONE */
+    uint32_t id;     /* what they merge to for certain, or NONE */
     uint32_t thirds; /* place of the row of third bytes, 0 for an empty one */
 };
 
-/* What may stand in front of a character: after a character that is no space, or anything at all. */
+/* What may stand in front of a character: after a character that is no space, or anything at all.
+ */
 enum front { AFTER_CHARACTER, AFTER_ANYTHING, FRONTS };
 
 struct starts {
@@ -59,7 +60,8 @@ static uint32_t *new_bounds(size_t ids)
     return memset(mem_alloc(ids * sizeof(uint32_t)), 0xFF, ids * sizeof(uint32_t));
 }
 
-/* Merges need not stand behind those that make their tokens: goes over them until nothing changes. */
+/* Merges need not stand behind those that make their tokens: goes over them until nothing changes.
+ */
 static void find_sets(struct bounds *b, const struct bpe_merge *merges, size_t count)
 {
     for (int changed = 1; changed;) {
@@ -143,7 +145,8 @@ static struct start make_start(struct starts *s, const struct bounds *b, const s
                                enum front front, unsigned lead, unsigned tail)
 {
     const uint32_t *bytes = s->byte_ids;
-    struct start start = { merge_of(b, pairs, front, bytes[lead], bytes[tail], lead >= LEAD_OF_3), 0 };
+    struct start start = { merge_of(b, pairs, front, bytes[lead], bytes[tail], lead >= LEAD_OF_3),
+                           0 };
     for (unsigned third = TAIL; third < LEAD && lead >= LEAD_OF_3 && start.id != NONE; third++) {
         uint32_t id = merge_of(b, pairs, front, start.id, bytes[third], lead >= LEAD_OF_4);
         if (id == NONE)
@@ -181,8 +184,8 @@ struct starts *starts_new(const int64_t byte_ids[256], const struct pairs *pairs
     for (int front = 0; front < FRONTS; front++)
         for (unsigned lead = 0; lead < LEADS; lead++)
             for (unsigned tail = 0; tail < TAILS; tail++)
-                s->starts[front][lead][tail] =
-                    make_start(s, &b, pairs, (enum front)front, LEAD + lead, TAIL + tail);
+                s->starts[front][lead][tail] = make_start(s, &b, pairs, (enum front)front,
+                                                          LEAD + lead, TAIL + tail);
     bounds_release(&b);
     return s;
 }
@@ -213,15 +216,17 @@ size_t starts_put(const struct starts *s, uint32_t *ids, const unsigned char *pi
     for (size_t i = 0; i < n;) {
         unsigned char lead = piece[i];
         size_t len = lead < LEAD ? 1 : lead < LEAD_OF_3 ? 2 : 3;
-        if (len == 1 || !is_tail(piece, i + 1, n) || is_tail(piece, i + len, n) != (lead >= LEAD_OF_4) ||
+        if (len == 1 || !is_tail(piece, i + 1, n) ||
+            is_tail(piece, i + len, n) != (lead >= LEAD_OF_4) ||
             (len == 3 && !is_tail(piece, i + 2, n))) {
             ids[count++] = s->byte_ids[piece[i++]];
             continue;
         }
         enum front front = i && !is_character_end(piece[i - 1]) ? AFTER_ANYTHING : AFTER_CHARACTER;
         const struct start *start = &s->starts[front][lead - LEAD][piece[i + 1] - TAIL];
-        uint32_t third = len == 3 && start->id != NONE ? s->thirds[start->thirds][piece[i + 2] - TAIL]
-                                                       : NONE;
+        uint32_t third = len == 3 && start->id != NONE
+                             ? s->thirds[start->thirds][piece[i + 2] - TAIL]
+                             : NONE;
         if (start->id == NONE) {
             ids[count++] = s->byte_ids[lead];
             i++;

@@ -2,12 +2,12 @@
  * starts.h - the tokens that byte pair encoding begins with: a character's bytes, or what they are
  * certain to merge to.
  *
- * Merging goes by rank. So nothing comes before the merge of tokens x and y, of rank r, if x with any
- * token in front of it, and y with any behind it, merge later than r or never; it may as well be done
- * first, where what comes of it merges later than r too. That is so for the bytes of most characters
- * that are not ASCII, and is found out for each pair of first bytes, and for each third byte behind
- * it, when a vocabulary is loaded. What may be in front differs: much merges with a space, little with
- * another character.
+ * Merging goes by rank. So nothing comes before the merge of tokens x and y, of rank r, if x with
+ * any token in front of it, and y with any behind it, merge later than r or never; it may as well
+ * be done first, where what comes of it merges later than r too. That is so for the bytes of most
+ * characters that are not ASCII, and is found out for each pair of first bytes, and for each third
+ * byte behind it, when a vocabulary is loaded. What may be in front differs: much merges with a
+ * space, little with another character.
  */
 #ifndef TEXTMILL_STARTS_H
 #define TEXTMILL_STARTS_H

@@ -19,14 +19,17 @@ static const char *vocabulary_path, *output_path = "-";
 static int format, special, from_tokens, from_ids, rules, letters;
 
 const struct opt stats_command_options[] = {
-    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0, 0 },
+    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0,
+      0 },
     { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
     { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS, "what the input is", 0, 0 },
     { 0, "tokens", OPT_FLAG, &from_tokens, NULL, "the input is token streams, not text", 0, 0 },
     { 0, "ids", OPT_FLAG, &from_ids, NULL, "the input is lines of decimal ids, not text", 0, 0 },
     { 0, "special", OPT_FLAG, &special, NULL, "recognise special tokens in the text", 0, 0 },
-    { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0, 0 },
-    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0, 0 },
+    { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0,
+      0 },
+    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0,
+      0 },
     { 0 },
 };
 
@@ -222,8 +225,7 @@ int stats_command(int argc, char **argv)
     struct buf text = BUF_INIT;
     if (!vocabulary_path)
         return err_usage("--vocab is wanted: a vocabulary file, or a folder with one");
-    if ((from_tokens || from_ids) &&
-        ((from_tokens && from_ids) || special || tool_given("format")))
+    if ((from_tokens || from_ids) && ((from_tokens && from_ids) || special || tool_given("format")))
         return err_usage("--tokens and --ids stand without each other, --format and --special");
     struct tokenizer *t = tokenizer_load_with(vocabulary_path, &how);
     if (!t)

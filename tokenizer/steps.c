@@ -138,27 +138,16 @@ static int normalize_step(struct stepper *s, const struct step *step, const char
     case STEP_NFKC:
         forms_normalize(out, text, n, (enum form)(FORM_NFD + (int)(step->kind - STEP_NFD)));
         return 0;
-    case STEP_LOWERCASE:
-        forms_lower(out, text, n);
-        return 0;
-    case STEP_STRIP_ACCENTS:
-        forms_strip_marks(out, text, n);
-        return 0;
-    case STEP_NMT:
-        forms_nmt(out, text, n);
-        return 0;
-    case STEP_STRIP:
-        strip(step, text, n, out);
-        return 0;
-    case STEP_REPLACE:
-        return replace(s, step, text, n, out);
+    case STEP_LOWERCASE: forms_lower(out, text, n); return 0;
+    case STEP_STRIP_ACCENTS: forms_strip_marks(out, text, n); return 0;
+    case STEP_NMT: forms_nmt(out, text, n); return 0;
+    case STEP_STRIP: strip(step, text, n, out); return 0;
+    case STEP_REPLACE: return replace(s, step, text, n, out);
     case STEP_PREPEND:
         buf_add(out, step->content, n ? step->content_len : 0);
         buf_add(out, text, n);
         return 0;
-    default:
-        forms_bert(out, text, n, &step->rules);
-        return 0;
+    default: forms_bert(out, text, n, &step->rules); return 0;
     }
 }
 
@@ -398,7 +387,7 @@ int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct
         s->pieces = s->made;
         s->made = spare;
     }
-    *p = (struct pieces){ s->pieces.text.data, s->pieces.text.len, s->pieces.begins,
-                          s->pieces.ends, s->pieces.count };
+    *p = (struct pieces){ s->pieces.text.data, s->pieces.text.len, s->pieces.begins, s->pieces.ends,
+                          s->pieces.count };
     return 0;
 }

@@ -33,12 +33,12 @@ enum step_kind {
     STEP_PREPEND, /* the content, unless the text is empty */
     STEP_BERT,
     /* pre-tokenizers */
-    STEP_SPLIT,       /* at a pattern's matches */
-    STEP_CHARACTERS,  /* at characters with some of the bits of forms.h, each a match */
-    STEP_RUNS,        /* at rows of such characters, each row a match */
-    STEP_WHITESPACE,  /* \w+|[^\w\s]+ */
-    STEP_METASPACE,   /* spaces become another character, and begin a piece */
-    STEP_BYTE_LEVEL,  /* a space in front; GPT-2's pattern */
+    STEP_SPLIT,      /* at a pattern's matches */
+    STEP_CHARACTERS, /* at characters with some of the bits of forms.h, each a match */
+    STEP_RUNS,       /* at rows of such characters, each row a match */
+    STEP_WHITESPACE, /* \w+|[^\w\s]+ */
+    STEP_METASPACE,  /* spaces become another character, and begin a piece */
+    STEP_BYTE_LEVEL, /* a space in front; GPT-2's pattern */
 };
 
 /* What becomes of a match. */
@@ -54,10 +54,10 @@ enum step_scheme { STEP_NEVER, STEP_FIRST, STEP_ALWAYS };
 
 struct step {
     enum step_kind kind;
-    struct regex *regex;     /* the pattern, or else */
-    char *text;              /* this string */
+    struct regex *regex; /* the pattern, or else */
+    char *text;          /* this string */
     size_t len;
-    char *content;           /* of STEP_REPLACE, STEP_PREPEND; STEP_METASPACE's character */
+    char *content; /* of STEP_REPLACE, STEP_PREPEND; STEP_METASPACE's character */
     size_t content_len;
     int left, right;         /* of STEP_STRIP */
     struct bert_rules rules; /* of STEP_BERT */
@@ -82,15 +82,16 @@ int steps_read_pre_tokenizer(struct steps *s, const struct js *value, int *byte_
 
 /* One thread's memory. */
 struct stepper;
-struct stepper *stepper_new(const struct steps *normalizer, const struct steps *cuts); /* borrowed */
+struct stepper *stepper_new(const struct steps *normalizer,
+                            const struct steps *cuts); /* borrowed */
 void stepper_free(struct stepper *s);
 
-/* Appends the normalized text. *lost becomes 1 where the first of it was dropped. -1: a pattern takes
- * too much. */
+/* Appends the normalized text. *lost becomes 1 where the first of it was dropped. -1: a pattern
+ * takes too much. */
 int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost);
 
-/* Cuts a normalized text into pieces, which are good until the next call. `first`: it is the begin of a
- * text of which nothing was dropped. */
+/* Cuts a normalized text into pieces, which are good until the next call. `first`: it is the begin
+ * of a text of which nothing was dropped. */
 int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct pieces *p);
 
 #endif

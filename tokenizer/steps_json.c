@@ -86,9 +86,10 @@ static struct bert_rules read_bert(const struct js *value)
 
 static int read_normalizer(struct steps *s, const struct js *value)
 {
-    static const char *const names[] = { "NFD", "NFKD", "NFC", "NFKC", "Lowercase", "StripAccents",
-                                         "Nmt", "Strip", "Replace", "Prepend", "BertNormalizer",
-                                         NULL };
+    static const char *const names[] = { "NFD",     "NFKD",           "NFC",
+                                         "NFKC",    "Lowercase",      "StripAccents",
+                                         "Nmt",     "Strip",          "Replace",
+                                         "Prepend", "BertNormalizer", NULL };
     const char *type = type_of(value);
     if (!strcmp(type, "Sequence"))
         return read_sequence(s, js_get(value, "normalizers"), read_normalizer);
@@ -103,7 +104,8 @@ static int read_normalizer(struct steps *s, const struct js *value)
     if (step->kind == STEP_REPLACE)
         result = read_pattern(step, js_get(value, "pattern"));
     if (!result && (step->kind == STEP_REPLACE || step->kind == STEP_PREPEND))
-        result = read_content(step, js_get(value, step->kind == STEP_PREPEND ? "prepend" : "content"));
+        result = read_content(step,
+                              js_get(value, step->kind == STEP_PREPEND ? "prepend" : "content"));
     return result < 0 ? err_in("normalizer %s", type) : 0;
 }
 
@@ -116,7 +118,7 @@ int steps_read_normalizer(struct steps *s, const struct js *value)
 
 static int read_behavior(struct step *step, const struct js *value)
 {
-    static const char *const names[] = { "Removed", "Isolated", "MergedWithPrevious",
+    static const char *const names[] = { "Removed",        "Isolated",   "MergedWithPrevious",
                                          "MergedWithNext", "Contiguous", NULL };
     const char *name = js_text(js_get(value, "behavior"), NULL);
     int found = find_word(names, name);
@@ -160,9 +162,11 @@ static int read_delimiter(struct step *step, const struct js *value)
 
 static int read_step(struct steps *s, const struct js *value, const char *type)
 {
-    static const char *const names[] = { "Split",   "Punctuation", "Digits",    "BertPreTokenizer",
-                                         "Metaspace", "Whitespace", "WhitespaceSplit",
-                                         "CharDelimiterSplit", "ByteLevel", NULL };
+    static const char *const names[] = { "Split",           "Punctuation",
+                                         "Digits",          "BertPreTokenizer",
+                                         "Metaspace",       "Whitespace",
+                                         "WhitespaceSplit", "CharDelimiterSplit",
+                                         "ByteLevel",       NULL };
     enum { SPLIT, PUNCTUATION, DIGITS, BERT, METASPACE, WHITESPACE, SPACES, DELIMITER, BYTES };
     struct step *step;
     switch (find_word(names, type)) {
@@ -170,34 +174,32 @@ static int read_step(struct steps *s, const struct js *value, const char *type)
         step = add(s, (struct step){ .kind = STEP_SPLIT, .invert = js_flag(value, "invert", 0) });
         return read_behavior(step, value) < 0 ? -1 : read_pattern(step, js_get(value, "pattern"));
     case PUNCTUATION:
-        step = add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = FORMS_PUNCTUATION,
+        step = add(s, (struct step){ .kind = STEP_CHARACTERS,
+                                     .bits = FORMS_PUNCTUATION,
                                      .behavior = STEP_ISOLATED });
         return js_get(value, "behavior") ? read_behavior(step, value) : 0;
     case DIGITS:
-        add(s, (struct step){ .kind = js_flag(value, "individual_digits", 0) ? STEP_CHARACTERS : STEP_RUNS,
-                              .bits = FORMS_NUMBER, .behavior = STEP_ISOLATED });
+        add(s, (struct step){ .kind = js_flag(value, "individual_digits", 0) ? STEP_CHARACTERS
+                                                                             : STEP_RUNS,
+                              .bits = FORMS_NUMBER,
+                              .behavior = STEP_ISOLATED });
         return 0;
     case BERT:
         add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = FORMS_SPACE });
-        add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = FORMS_PUNCTUATION,
-                              .behavior = STEP_ISOLATED });
+        add(s, (struct step){
+                   .kind = STEP_CHARACTERS, .bits = FORMS_PUNCTUATION, .behavior = STEP_ISOLATED });
         return 0;
-    case METASPACE:
-        return read_metaspace(add(s, (struct step){ .kind = STEP_METASPACE }), value);
-    case WHITESPACE:
-        add(s, (struct step){ .kind = STEP_WHITESPACE });
-        return 0;
-    case SPACES:
-        add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = FORMS_SPACE });
-        return 0;
-    case DELIMITER:
-        return read_delimiter(add(s, (struct step){ .kind = STEP_SPLIT }), value);
+    case METASPACE: return read_metaspace(add(s, (struct step){ .kind = STEP_METASPACE }), value);
+    case WHITESPACE: add(s, (struct step){ .kind = STEP_WHITESPACE }); return 0;
+    case SPACES: add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = FORMS_SPACE }); return 0;
+    case DELIMITER: return read_delimiter(add(s, (struct step){ .kind = STEP_SPLIT }), value);
     case BYTES:
-        add(s, (struct step){ .kind = STEP_BYTE_LEVEL, .split = js_flag(value, "use_regex", 1),
-                              .scheme = js_flag(value, "add_prefix_space", 1) ? STEP_ALWAYS : STEP_NEVER });
+        add(s, (struct step){ .kind = STEP_BYTE_LEVEL,
+                              .split = js_flag(value, "use_regex", 1),
+                              .scheme = js_flag(value, "add_prefix_space", 1) ? STEP_ALWAYS
+                                                                              : STEP_NEVER });
         return 0;
-    default:
-        return err_set("pre_tokenizer '%s' is not supported", type);
+    default: return err_set("pre_tokenizer '%s' is not supported", type);
     }
 }
 

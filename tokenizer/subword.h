@@ -22,7 +22,8 @@ struct subword;
 struct subword *subword_new(const struct vocabulary *v); /* v borrowed */
 void subword_free(struct subword *s);
 
-/* Sets whole[id], of all ids, for tokens that are certain to be encoded as themselves; others may be too. */
+/* Sets whole[id], of all ids, for tokens that are certain to be encoded as themselves; others may
+ * be too. */
 void subword_mark_whole(const struct subword *s, uint8_t *whole);
 
 /* One thread's memory. Starts as zeroes. */

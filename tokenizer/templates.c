@@ -62,9 +62,9 @@ static int read_template(struct template *t, const struct js *list, const struct
         int64_t type = 0;
         if (!name || js_int(js_get(part, "type_id"), &type) < 0 || type < 0 || type > UINT32_MAX)
             return err_set("part %zu of a template has no id or type_id", i);
-        int result = special ? read_special(t, js_get(tokens, name), name, (uint32_t)type)
-                             : add_part(t, strcmp(name, "B") ? TEMPLATE_A : TEMPLATE_B,
-                                        (uint32_t)type);
+        int result = special
+                         ? read_special(t, js_get(tokens, name), name, (uint32_t)type)
+                         : add_part(t, strcmp(name, "B") ? TEMPLATE_A : TEMPLATE_B, (uint32_t)type);
         if (result < 0)
             return -1;
     }
@@ -80,7 +80,8 @@ static int check_template(const struct vocabulary *v, const struct template *t)
 }
 
 /* BertProcessing and RobertaProcessing: ["[SEP]", 102] and ["[CLS]", 101]. */
-static int read_fixed(struct vocabulary *v, const struct js *post, int between, uint32_t second_type)
+static int read_fixed(struct vocabulary *v, const struct js *post, int between,
+                      uint32_t second_type)
 {
     int64_t cls, sep;
     if (js_int(js_at(js_get(post, "cls"), 1), &cls) < 0 || cls < 0 ||

@@ -95,8 +95,8 @@ static void print_ids(struct batch *b, const struct ids *ids)
     buf_addc(&b->out, '\n');
 }
 
-static int encode_document(struct encoding *c, struct encoder *e, struct batch *b,
-                           const char *text, size_t n)
+static int encode_document(struct encoding *c, struct encoder *e, struct batch *b, const char *text,
+                           size_t n)
 {
     int by_line = b->sentences && !as_ids && !tokenizer_tiles(c->t);
     b->ids.count = b->sentence_ends.count = 0;
@@ -292,20 +292,26 @@ static int run_decode(int argc, char **argv)
 /* ---- main --------------------------------------------------------------------------------------- */
 
 static const struct opt tokenize_options[] = {
-    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0, 0 },
+    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0,
+      0 },
     { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
     { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS, "what the input is", 0, 0 },
     { 0, "special", OPT_FLAG, &special, NULL, "recognise special tokens in the text", 0, 0 },
-    { 0, "invalid", OPT_CHOICE, &refuse_invalid, "replace|error", "what bytes that are not UTF-8 are", 0, 0 },
-    { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0, 0 },
-    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0, 0 },
-    { 0, "wrap", OPT_FLAG, &wrap, NULL, "with --ids: put [CLS] and [SEP] about each document", 0, 0 },
+    { 0, "invalid", OPT_CHOICE, &refuse_invalid, "replace|error",
+      "what bytes that are not UTF-8 are", 0, 0 },
+    { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0,
+      0 },
+    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0,
+      0 },
+    { 0, "wrap", OPT_FLAG, &wrap, NULL, "with --ids: put [CLS] and [SEP] about each document", 0,
+      0 },
     { 0, "ids", OPT_FLAG, &as_ids, NULL, "write a line of decimal ids a document", 0, 0 },
     { 0 },
 };
 
 static const struct opt decode_options[] = {
-    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0, 0 },
+    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0,
+      0 },
     { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
     { 0, "skip-special", OPT_FLAG, &skip_special, NULL, "leave special tokens out", 0, 0 },
     { 0, "ids", OPT_FLAG, &as_ids, NULL, "read lines of decimal ids, not a token stream", 0, 0 },

@@ -68,8 +68,8 @@ static const struct added_item *find_item(const struct tokenizer *t, uint32_t id
     return NULL;
 }
 
-/* Whether decoding by bytes gives what Hugging Face's decoder makes of the name: that takes it after
- * normalization, and its characters for bytes where it has only such as are. */
+/* Whether decoding by bytes gives what Hugging Face's decoder makes of the name: that takes it
+ * after normalization, and its characters for bytes where it has only such as are. */
 static int decodes_to_its_bytes(const struct vocabulary *v, const struct added_item *item)
 {
     struct buf want = BUF_INIT;
@@ -308,7 +308,8 @@ static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
     return err_set("id %u at place %zu is not in the vocabulary of %u", id, place, t->v.count);
 }
 
-/* Room for the text of tokens and as many spaces, and to store short tokens whole steps at a time. */
+/* Room for the text of tokens and as many spaces, and to store short tokens whole steps at a time.
+ */
 static int reserve_text(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {
     const struct vocabulary *v = &t->v;
@@ -427,8 +428,7 @@ int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, s
     return decode(t, ids, n, 0, out);
 }
 
-int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t n,
-                          struct buf *out)
+int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {
     return decode(t, ids, n, 1, out);
 }

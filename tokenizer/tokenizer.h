@@ -54,10 +54,10 @@ void tokenizer_free(struct tokenizer *t);
  * WordPiece vocab.txt, into `dir`, so that Hugging Face's AutoTokenizer and tiktoken load it. */
 int tokenizer_save(const struct tokenizer *t, const char *dir);
 
-uint32_t tokenizer_size(const struct tokenizer *t);        /* ids are below this */
-int64_t tokenizer_end_of_text(const struct tokenizer *t);  /* -1: none */
-uint64_t tokenizer_checksum(const struct tokenizer *t);    /* of ids and their bytes */
-int tokenizer_tiles(const struct tokenizer *t);            /* tokens' bytes are those of the text */
+uint32_t tokenizer_size(const struct tokenizer *t);       /* ids are below this */
+int64_t tokenizer_end_of_text(const struct tokenizer *t); /* -1: none */
+uint64_t tokenizer_checksum(const struct tokenizer *t);   /* of ids and their bytes */
+int tokenizer_tiles(const struct tokenizer *t);           /* tokens' bytes are those of the text */
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role); /* -1: none */
 
 /* The bytes of a token, not NUL-ended; NULL if id is out of range or a hole. */
@@ -81,10 +81,10 @@ void encoder_free(struct encoder *e);
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out);
 
-/* The same of valid UTF-8 for BERT's words and byte-level BPE, and where each token stands: code points
- * [begins[i], ends[i]) of the text, as Hugging Face has them. Characters that the rules drop at its sides
- * are no part of it, nor are spaces, as far as the vocabulary's post-processor says so; a character of
- * several tokens is in all of them. */
+/* The same of valid UTF-8 for BERT's words and byte-level BPE, and where each token stands: code
+ * points [begins[i], ends[i]) of the text, as Hugging Face has them. Characters that the rules drop
+ * at its sides are no part of it, nor are spaces, as far as the vocabulary's post-processor says
+ * so; a character of several tokens is in all of them. */
 int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
                           struct ids *begins, struct ids *ends);
 
@@ -93,8 +93,8 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct 
 void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,
                         struct ids *out, struct ids *types);
 
-/* Hands the pieces of a text that would be encoded one by one to `put`, added tokens being text like
- * any other. -1: what `put` returned, or an error as above. */
+/* Hands the pieces of a text that would be encoded one by one to `put`, added tokens being text
+ * like any other. -1: what `put` returned, or an error as above. */
 int encoder_pieces(struct encoder *e, const char *text, size_t n,
                    int (*put)(void *ctx, const char *piece, size_t n), void *ctx);
 

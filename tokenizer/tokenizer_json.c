@@ -131,7 +131,8 @@ static int read_added(struct vocabulary *v, const struct js *list)
 
 /* ---- the text's way to the model ------------------------------------------------------------- */
 
-/* Whether a pre-tokenizer is a list of Splits whose pieces tile the text, and ByteLevel at its end. */
+/* Whether a pre-tokenizer is a list of Splits whose pieces tile the text, and ByteLevel at its end.
+ */
 static int only_splits(const struct js *step, int *splits, int *byte_level)
 {
     const char *type = type_of(step);
@@ -273,7 +274,8 @@ static int read_root(struct vocabulary *v, const struct reading *r)
 {
     const struct js *root = r->root;
     const struct js *model = js_get(root, "model"), *pre = js_get(root, "pre_tokenizer");
-    const struct js *normalizer = js_get(root, "normalizer"), *post = js_get(root, "post_processor");
+    const struct js *normalizer = js_get(root, "normalizer"),
+                    *post = js_get(root, "post_processor");
     if (!js_is_object(model))
         return err_set("no model: not a tokenizer.json");
     int wordpiece = js_text_is(js_get(model, "type"), "WordPiece"), result;

@@ -71,9 +71,10 @@ static size_t valid_by_character(const unsigned char *p, size_t n)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* How many bytes from the start are whole characters, looking at whole blocks and no further than the
- * first error: the rest goes character by character. Here as an automaton, below by vectors. A byte's
- * row has, at the bit that is a state's number, the number of the next state: one shift a byte. */
+/* How many bytes from the start are whole characters, looking at whole blocks and no further than
+ * the first error: the rest goes character by character. Here as an automaton, below by vectors. A
+ * byte's row has, at the bit that is a state's number, the number of the next state: one shift a
+ * byte. */
 enum {
     START = 0, /* between characters */
     ERROR = 6,
@@ -87,13 +88,13 @@ enum {
 };
 
 #define TO(from, state) ((uint64_t)(state) << (from))
-#define LEAD(state)                                                                             \
-    (TO(START, state) | TO(ERROR, ERROR) | TO(TAIL_1, ERROR) | TO(TAIL_2, ERROR) |              \
-     TO(TAIL_3, ERROR) | TO(AFTER_E0, ERROR) | TO(AFTER_ED, ERROR) | TO(AFTER_F0, ERROR) |      \
+#define LEAD(state)                                                                                \
+    (TO(START, state) | TO(ERROR, ERROR) | TO(TAIL_1, ERROR) | TO(TAIL_2, ERROR) |                 \
+     TO(TAIL_3, ERROR) | TO(AFTER_E0, ERROR) | TO(AFTER_ED, ERROR) | TO(AFTER_F0, ERROR) |         \
      TO(AFTER_F4, ERROR))
-#define TAIL(e0, ed, f0, f4)                                                                    \
-    (TO(START, ERROR) | TO(ERROR, ERROR) | TO(TAIL_1, START) | TO(TAIL_2, TAIL_1) |             \
-     TO(TAIL_3, TAIL_2) | TO(AFTER_E0, e0) | TO(AFTER_ED, ed) | TO(AFTER_F0, f0) |              \
+#define TAIL(e0, ed, f0, f4)                                                                       \
+    (TO(START, ERROR) | TO(ERROR, ERROR) | TO(TAIL_1, START) | TO(TAIL_2, TAIL_1) |                \
+     TO(TAIL_3, TAIL_2) | TO(AFTER_E0, e0) | TO(AFTER_ED, ed) | TO(AFTER_F0, f0) |                 \
      TO(AFTER_F4, f4))
 
 static const uint64_t rows[256] = {
@@ -132,38 +133,76 @@ static size_t blocks_plain(const unsigned char *p, size_t n)
 #if defined(__x86_64__)
 #define AVX2 __attribute__((target("avx2")))
 
-/* What two neighbouring bytes can have wrong. Three tables say, by either half of the first byte and the
- * upper half of the second, what that half admits: an error is what all three admit (Keiser, Lemire,
- * "Validating UTF-8 in less than one instruction per byte", 2021). */
+/* What two neighbouring bytes can have wrong. Three tables say, by either half of the first byte
+ * and the upper half of the second, what that half admits: an error is what all three admit
+ * (Keiser, Lemire, "Validating UTF-8 in less than one instruction per byte", 2021). */
 enum {
-    SHORT = 1 << 0,        /* a lead without a tail behind it */
-    LONG = 1 << 1,         /* ASCII with a tail behind it */
-    OVERLONG_3 = 1 << 2,   /* E0 80-9F */
-    LARGE = 1 << 3,        /* F4 90-BF, or F5-FF and any tail but 80-8F */
-    SURROGATE = 1 << 4,    /* ED A0-BF */
-    OVERLONG_2 = 1 << 5,   /* C0 and C1 */
-    OVERLONG_4 = 1 << 6,   /* F0 80-8F */
-    LARGE_80 = 1 << 6,     /* F5-FF 80-8F */
-    TAILS = 1 << 7,        /* two tails: right if they belong to a lead before them */
+    SHORT = 1 << 0,      /* a lead without a tail behind it */
+    LONG = 1 << 1,       /* ASCII with a tail behind it */
+    OVERLONG_3 = 1 << 2, /* E0 80-9F */
+    LARGE = 1 << 3,      /* F4 90-BF, or F5-FF and any tail but 80-8F */
+    SURROGATE = 1 << 4,  /* ED A0-BF */
+    OVERLONG_2 = 1 << 5, /* C0 and C1 */
+    OVERLONG_4 = 1 << 6, /* F0 80-8F */
+    LARGE_80 = 1 << 6,   /* F5-FF 80-8F */
+    TAILS = 1 << 7,      /* two tails: right if they belong to a lead before them */
     ANY = SHORT | LONG | TAILS,
     ANY_F = ANY | LARGE | LARGE_80,
 };
 
 static const uint8_t first_upper[16] = {
-    LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG, TAILS, TAILS, TAILS, TAILS,
-    SHORT | OVERLONG_2, SHORT, SHORT | OVERLONG_3 | SURROGATE, SHORT | LARGE | LARGE_80 | OVERLONG_4,
+    LONG,
+    LONG,
+    LONG,
+    LONG,
+    LONG,
+    LONG,
+    LONG,
+    LONG,
+    TAILS,
+    TAILS,
+    TAILS,
+    TAILS,
+    SHORT | OVERLONG_2,
+    SHORT,
+    SHORT | OVERLONG_3 | SURROGATE,
+    SHORT | LARGE | LARGE_80 | OVERLONG_4,
 };
 static const uint8_t first_lower[16] = {
-    ANY | OVERLONG_3 | OVERLONG_2 | OVERLONG_4, ANY | OVERLONG_2, ANY, ANY, ANY | LARGE,
-    ANY_F, ANY_F, ANY_F, ANY_F, ANY_F, ANY_F, ANY_F, ANY_F, ANY_F | SURROGATE, ANY_F, ANY_F,
+    ANY | OVERLONG_3 | OVERLONG_2 | OVERLONG_4,
+    ANY | OVERLONG_2,
+    ANY,
+    ANY,
+    ANY | LARGE,
+    ANY_F,
+    ANY_F,
+    ANY_F,
+    ANY_F,
+    ANY_F,
+    ANY_F,
+    ANY_F,
+    ANY_F,
+    ANY_F | SURROGATE,
+    ANY_F,
+    ANY_F,
 };
 static const uint8_t second_upper[16] = {
-    SHORT, SHORT, SHORT, SHORT, SHORT, SHORT, SHORT, SHORT,
+    SHORT,
+    SHORT,
+    SHORT,
+    SHORT,
+    SHORT,
+    SHORT,
+    SHORT,
+    SHORT,
     LONG | OVERLONG_2 | TAILS | OVERLONG_3 | LARGE_80 | OVERLONG_4,
     LONG | OVERLONG_2 | TAILS | OVERLONG_3 | LARGE,
     LONG | OVERLONG_2 | TAILS | SURROGATE | LARGE,
     LONG | OVERLONG_2 | TAILS | SURROGATE | LARGE,
-    SHORT, SHORT, SHORT, SHORT,
+    SHORT,
+    SHORT,
+    SHORT,
+    SHORT,
 };
 
 AVX2 static inline __m256i look_up(const uint8_t table[16], __m256i nibbles)
@@ -177,8 +216,8 @@ AVX2 static inline __m256i upper_half(__m256i bytes)
     return _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(0x0F));
 }
 
-/* Not zero where a byte is wrong, with those in front of it. `before` are the bytes up to each one's
- * left neighbour. */
+/* Not zero where a byte is wrong, with those in front of it. `before` are the bytes up to each
+ * one's left neighbour. */
 AVX2 static inline __m256i errors_of(__m256i bytes, __m256i before)
 {
     __m256i across = _mm256_permute2x128_si256(before, bytes, 0x21);
@@ -186,9 +225,9 @@ AVX2 static inline __m256i errors_of(__m256i bytes, __m256i before)
     __m256i back2 = _mm256_alignr_epi8(bytes, across, 14);
     __m256i back3 = _mm256_alignr_epi8(bytes, across, 13);
     __m256i lower = _mm256_and_si256(back1, _mm256_set1_epi8(0x0F));
-    __m256i wrong = _mm256_and_si256(look_up(first_upper, upper_half(back1)),
-                                     _mm256_and_si256(look_up(first_lower, lower),
-                                                      look_up(second_upper, upper_half(bytes))));
+    __m256i wrong = _mm256_and_si256(
+        look_up(first_upper, upper_half(back1)),
+        _mm256_and_si256(look_up(first_lower, lower), look_up(second_upper, upper_half(bytes))));
     __m256i third = _mm256_subs_epu8(back2, _mm256_set1_epi8((char)(0xE0 - 0x80)));
     __m256i fourth = _mm256_subs_epu8(back3, _mm256_set1_epi8((char)(0xF0 - 0x80)));
     __m256i tails = _mm256_and_si256(_mm256_or_si256(third, fourth), _mm256_set1_epi8((char)TAILS));

@@ -14,8 +14,11 @@ enum { DERIVED_MAX = 1024 }; /* bytes of a token whose merge is derived */
 
 void vocabulary_init(struct vocabulary *v)
 {
-    *v = (struct vocabulary){ .blob = BUF_INIT, .end_of_text = -1, .byte_level = 1,
-                              .trims_places = 1, .keeps_first_space = 1 };
+    *v = (struct vocabulary){ .blob = BUF_INIT,
+                              .end_of_text = -1,
+                              .byte_level = 1,
+                              .trims_places = 1,
+                              .keeps_first_space = 1 };
     for (int i = 0; i < TOKENIZER_ROLES; i++)
         v->roles[i] = -1;
     v->single = (struct template){ { { TEMPLATE_A, 0 } }, 1 };
@@ -88,7 +91,8 @@ static struct vocabulary_slot *take_slot(struct vocabulary *v, const char *bytes
 }
 
 /* A slot's bytes are those of token `id` from now on. */
-static void fill_slot(struct vocabulary *v, struct vocabulary_slot *slot, uint32_t hash, uint32_t id)
+static void fill_slot(struct vocabulary *v, struct vocabulary_slot *slot, uint32_t hash,
+                      uint32_t id)
 {
     v->slots_used += slot->id == NONE;
     *slot = (struct vocabulary_slot){ hash, id };
@@ -134,9 +138,9 @@ int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n
     if (id < v->count && v->tokens[id].kind != TOKEN_HOLE)
         return err_set("id %lld is given to two tokens", (long long)id);
     grow_tokens(v, (uint32_t)id + 1 > v->count ? (uint32_t)id + 1 : v->count);
-    v->tokens[id] =
-        (struct vocabulary_token){ .at = v->blob.len, .len = (uint32_t)n, .kind = kind,
-                                      .in_model = 1 };
+    v->tokens[id] = (struct vocabulary_token){
+        .at = v->blob.len, .len = (uint32_t)n, .kind = kind, .in_model = 1
+    };
     buf_add(&v->blob, bytes, n);
     if (slot->id == NONE || kind == TOKEN_MODEL)
         fill_slot(v, slot, hash, (uint32_t)id);
@@ -174,8 +178,11 @@ void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, si
     struct vocabulary_token *t = &v->tokens[id];
     uint32_t hash = hash_of(bytes, n);
     fill_slot(v, take_slot(v, bytes, n, hash), hash, id);
-    *t = (struct vocabulary_token){ .at = v->blob.len, .len = (uint32_t)n, .kind = TOKEN_MODEL,
-                                    .in_model = 1, .is_added = t->is_added };
+    *t = (struct vocabulary_token){ .at = v->blob.len,
+                                    .len = (uint32_t)n,
+                                    .kind = TOKEN_MODEL,
+                                    .in_model = 1,
+                                    .is_added = t->is_added };
     buf_add(&v->blob, bytes, n);
 }
 

@@ -27,7 +27,7 @@
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/steps.h"
 
-enum { AFFIX_MAX = 32 }; /* bytes of a prefix or suffix, and a NUL */
+enum { AFFIX_MAX = 32 };           /* bytes of a prefix or suffix, and a NUL */
 enum { VOCABULARY_MAX = 1 << 24 }; /* ids; the word cache packs a count above them */
 
 enum token_kind { TOKEN_HOLE, TOKEN_MODEL, TOKEN_ADDED };
@@ -47,7 +47,8 @@ struct vocabulary_slot {
 /* As in tokenizer.json. */
 struct added_token {
     uint32_t id;
-    size_t at; /* its content is blob.data[at..at+len): the token's bytes, where it is no other's too */
+    size_t at; /* its content is blob.data[at..at+len): the token's bytes, where it is no other's
+                  too */
     uint32_t len;
     int special;        /* recognised only where the caller asks for special tokens */
     int single_word;    /* not with letters, digits, marks or connectors at its sides */
@@ -64,7 +65,8 @@ struct template_part {
 };
 enum { TEMPLATE_A = -1, TEMPLATE_B = -2, TEMPLATE_MAX = 16 };
 
-struct template {
+struct template
+{
     struct template_part parts[TEMPLATE_MAX];
     size_t count;
 };
@@ -90,14 +92,14 @@ struct vocabulary {
     size_t added_count, added_cap;
 
     struct splitter splitter;
-    int prefix_space;  /* a text that does not begin with a space gets one */
-    int trims_places;  /* the spaces at a token's sides are no part of its place */
+    int prefix_space;      /* a text that does not begin with a space gets one */
+    int trims_places;      /* the spaces at a token's sides are no part of its place */
     int keeps_first_space; /* but for the first one of a text: it may have been put there */
-    int ignore_merges; /* a piece that is a token is that token, whatever the merges say */
-    int byte_level;    /* tokens are of bytes; else of characters, and the below holds */
+    int ignore_merges;     /* a piece that is a token is that token, whatever the merges say */
+    int byte_level;        /* tokens are of bytes; else of characters, and the below holds */
     char prefix[AFFIX_MAX], suffix[AFFIX_MAX]; /* of tokens behind a piece's first; of its last */
     int fuse_unknown, byte_fallback;           /* see subword.h */
-    int64_t end_of_text; /* -1: none */
+    int64_t end_of_text;                       /* -1: none */
 
     /* Where neither the splitter nor BERT's rules say how text is cut, these do. */
     int general;
@@ -106,9 +108,9 @@ struct vocabulary {
     char *json[COMPONENTS];  /* as the file has it; NULL: follows from the rest */
 
     struct bert_rules rules;
-    uint32_t max_chars; /* of a word that is cut into pieces; longer ones are unknown */
-    int cleanup;        /* decoding leaves out the space before some punctuation */
-    int64_t roles[TOKENIZER_ROLES];  /* ids; -1: none */
+    uint32_t max_chars;             /* of a word that is cut into pieces; longer ones are unknown */
+    int cleanup;                    /* decoding leaves out the space before some punctuation */
+    int64_t roles[TOKENIZER_ROLES]; /* ids; -1: none */
     struct template single, pair;
 };
 
@@ -122,10 +124,12 @@ int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n
                    enum token_kind kind);
 int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n); /* -1: none */
 const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n);
-/* Appends how files spell it: in the byte alphabet where tokens are of bytes, but for added ones. */
+/* Appends how files spell it: in the byte alphabet where tokens are of bytes, but for added ones.
+ */
 void vocabulary_name(const struct vocabulary *v, uint32_t id, struct buf *out);
 void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id);
-void vocabulary_add(struct vocabulary *v, const struct added_token *a); /* its content follows from id */
+void vocabulary_add(struct vocabulary *v,
+                    const struct added_token *a); /* its content follows from id */
 
 /* The model's token of an id that an added token has too stands for other bytes than that one's. */
 void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n);
@@ -141,8 +145,8 @@ int vocabulary_derive_merges(struct vocabulary *v);
 /* The id of each byte as a token of the model, -1 for none. */
 void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256]);
 
-/* The tokenizer that v describes; v is taken and left empty. NULL: a pattern of its normalizer takes
- * too much. */
+/* The tokenizer that v describes; v is taken and left empty. NULL: a pattern of its normalizer
+ * takes too much. */
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v);
 
 /* And back: t is freed; v, which is not initialised, is the caller's. */

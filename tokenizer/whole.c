@@ -14,10 +14,12 @@ struct making {
 enum { BYTE_TURN = 1, FIRST_TURN };
 
 /* Whether nothing merges over the border between x and y before both are there. */
-static int border_holds(const struct making *made, const struct pairs *pairs, uint32_t x, uint32_t y)
+static int border_holds(const struct making *made, const struct pairs *pairs, uint32_t x,
+                        uint32_t y)
 {
     while (made[x].turn > BYTE_TURN || made[y].turn > BYTE_TURN) {
-        int undo_left = made[x].turn > made[y].turn; /* of the same pair twice, the left one came first */
+        int undo_left = made[x].turn >
+                        made[y].turn; /* of the same pair twice, the left one came first */
         uint32_t ended = made[undo_left ? x : y].turn - FIRST_TURN, id;
         if (undo_left)
             x = made[x].right;
@@ -41,7 +43,8 @@ void whole_mark(uint8_t *whole, size_t ids, const int64_t own_ids[256], const st
         const struct bpe_merge *m = &merges[i];
         uint32_t id;
         if (!made[m->id].turn && made[m->left].turn && made[m->right].turn &&
-            pairs_find(pairs, m->left, m->right, &id) == i && border_holds(made, pairs, m->left, m->right))
+            pairs_find(pairs, m->left, m->right, &id) == i &&
+            border_holds(made, pairs, m->left, m->right))
             made[m->id] = (struct making){ m->left, m->right, (uint32_t)i + FIRST_TURN };
     }
     for (size_t id = 0; id < ids; id++)

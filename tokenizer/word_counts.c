@@ -19,7 +19,7 @@
 enum {
     FIRST_SLOTS = 1 << 10,
     RUN_BUFFER = 64 << 10,
-    FAN_IN = 64, /* runs that are merged at once */
+    FAN_IN = 64,     /* runs that are merged at once */
     NUMBER_MAX = 10, /* bytes of a LEB128 number of 64 bits */
 };
 
@@ -239,7 +239,7 @@ struct run_reader {
     const char *name;
     struct buf data; /* bytes [begin, data.len) are not yet taken */
     size_t begin;
-    uint64_t offset; /* of data.data[begin] in the file */
+    uint64_t offset;  /* of data.data[begin] in the file */
     const char *word; /* the row: good until the next */
     size_t len;
     uint64_t count;
@@ -364,8 +364,8 @@ static int take_least(struct merge *m, uint64_t *count)
     *count = 0;
     buf_clear(&m->word);
     buf_add(&m->word, m->heap[0]->word, m->heap[0]->len);
-    while (m->heap_count && !compare_bytes(m->heap[0]->word, m->heap[0]->len, m->word.data,
-                                           m->word.len)) {
+    while (m->heap_count &&
+           !compare_bytes(m->heap[0]->word, m->heap[0]->len, m->word.data, m->word.len)) {
         *count += m->heap[0]->count;
         int got = reader_next(m->heap[0]);
         if (got < 0)

@@ -33,7 +33,10 @@ struct counted_words {
     size_t count, cap;
 };
 
-#define COUNTED_WORDS_INIT { BUF_INIT, NULL, 0, 0 }
+#define COUNTED_WORDS_INIT                                                                         \
+    {                                                                                              \
+        BUF_INIT, NULL, 0, 0                                                                       \
+    }
 void counted_words_release(struct counted_words *l);
 
 /* One thread's table. */

@@ -16,7 +16,7 @@ enum {
     COUNT_SHIFT = 24,
     ID_MASK = (1 << COUNT_SHIFT) - 1,
     ELSEWHERE = 255, /* as a count: the ids stand in the ring */
-    FEW_IDS = 8, /* these are copied at once, whether there are so many or not */
+    FEW_IDS = 8,     /* these are copied at once, whether there are so many or not */
     PROBES = 32,
     MANY_MISSED = 3, /* of these: as many in the next ones are worth looking for */
 };
@@ -185,8 +185,8 @@ static inline int same_bytes(const char *a, const char *b, size_t n)
     return !(differ[0] | differ[1]);
 }
 
-/* Stores all ids that an entry has room for; the next piece's go over those that are none. Returns their
- * number, or ELSEWHERE. */
+/* Stores all ids that an entry has room for; the next piece's go over those that are none. Returns
+ * their number, or ELSEWHERE. */
 static inline size_t emit(uint32_t *to, const struct word *w)
 {
     typedef uint32_t inline_ids __attribute__((vector_size(INLINE_IDS * sizeof(uint32_t))));
@@ -241,7 +241,8 @@ static inline void probe_begin(struct group *g, struct pieces p, size_t i)
     g->probes[i] = (struct probe){ key, bucket };
 }
 
-/* Makes all pieces known that are not, from one on. What cannot be encoded fails when it is its turn. */
+/* Makes all pieces known that are not, from one on. What cannot be encoded fails when it is its
+ * turn. */
 static void fill(struct group *g, size_t from)
 {
     struct wordcache *c = g->c;

@@ -1,11 +1,12 @@
 /*
  * wordcache.h - the ids of the pieces seen last: words come again.
  *
- * A table of entries of 32 bytes, four to a bucket, the newer in front. An entry is a piece of less than
- * 16 bytes, zero-padded, its length in the last byte, and up to four ids. More ids stand in a ring, where
- * new records overwrite the oldest, and the entry says where; so does that of a longer piece, which has a
- * hash for bytes, and the bytes in the ring, behind the ids. Table and ring have a fixed size; what is not
- * found is encoded again, so that the ids do not depend on what is remembered.
+ * A table of entries of 32 bytes, four to a bucket, the newer in front. An entry is a piece of less
+ * than 16 bytes, zero-padded, its length in the last byte, and up to four ids. More ids stand in a
+ * ring, where new records overwrite the oldest, and the entry says where; so does that of a longer
+ * piece, which has a hash for bytes, and the bytes in the ring, behind the ids. Table and ring have
+ * a fixed size; what is not found is encoded again, so that the ids do not depend on what is
+ * remembered.
  *
  * Pieces are looked up some at a time, and those that are not found are encoded together.
  */
@@ -19,8 +20,8 @@
 
 struct wordcache;
 
-/* Appends the ids of pieces that are not known, those of piece i up to out->data[ends[i]]; they depend on
- * the piece alone. -1: one of them cannot be encoded. */
+/* Appends the ids of pieces that are not known, those of piece i up to out->data[ends[i]]; they
+ * depend on the piece alone. -1: one of them cannot be encoded. */
 typedef int wordcache_encode_fn(void *ctx, const struct pieces *p, struct ids *out, size_t *ends);
 
 struct wordcache *wordcache_new(wordcache_encode_fn *encode, void *ctx);

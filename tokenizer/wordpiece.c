@@ -23,7 +23,7 @@ struct cell {
 
 struct wordpiece {
     struct cell *cells;
-    size_t count, cap; /* cells; behind the last node there are 256 free ones */
+    size_t count, cap;     /* cells; behind the last node there are 256 free ones */
     size_t search_from[2]; /* while it is built: where to look for room for one child, for more */
     uint32_t *pool;
     size_t pool_count, pool_cap;

@@ -22,10 +22,10 @@ struct slot {
 
 struct batches {
     struct batches_config config;
-    uint64_t position;    /* of the next step to be read */
+    uint64_t position; /* of the next step to be read */
     struct slot slots[SLOTS];
-    int reading, taking;  /* slot numbers */
-    int taken;            /* the slot before `taking` is in the caller's hands */
+    int reading, taking; /* slot numbers */
+    int taken;           /* the slot before `taking` is in the caller's hands */
     int quit;
     pthread_t thread;
     pthread_mutex_t lock;

@@ -73,8 +73,8 @@ static int add_parameter(struct benchmark *b, const char *name, const char *valu
     for (const char *v = values; *v || !p->count;) {
         size_t n = strcspn(v, ",");
         if (p->count == VALUES)
-            return err_set("parameter '%s' of benchmark '%s' has more than %d values", name, b->name,
-                           VALUES);
+            return err_set("parameter '%s' of benchmark '%s' has more than %d values", name,
+                           b->name, VALUES);
         p->values[p->count++] = mem_strndup(v, n);
         v += n + (v[n] == ',');
     }
@@ -129,7 +129,8 @@ static int set_metric(struct benchmark *b, const char *rest, const char *value)
         m->reduce = value;
     } else {
         return err_set("metric '%s': %s '%s' is none of pattern, skip and reduce (mean, median, "
-                       "min, max, last)", m->name, key, value);
+                       "min, max, last)",
+                       m->name, key, value);
     }
     return 0;
 }
@@ -307,9 +308,10 @@ static int report(struct benchmark *b, struct results *r, double seconds)
     buf_addc(&line, '\n');
     if (output_write(&r->out, line.data, line.len) < 0 || output_flush(&r->out) < 0)
         result = -1;
-    buf_addf(&r->json, "%s  {\"benchmark\": \"%s\", \"parameters\": {%s}, \"metrics\": {%s}, "
-             "\"seconds\": %.3f}", r->json.len ? ",\n" : "", b->name, parameters.data, metrics.data,
-             seconds);
+    buf_addf(&r->json,
+             "%s  {\"benchmark\": \"%s\", \"parameters\": {%s}, \"metrics\": {%s}, "
+             "\"seconds\": %.3f}",
+             r->json.len ? ",\n" : "", b->name, parameters.data, metrics.data, seconds);
     buf_release(&plain);
     buf_release(&parameters);
     buf_release(&metrics);

@@ -150,7 +150,9 @@ static void add_moment(struct moments *m, const struct tensor *from, const char 
     struct buf name = BUF_INIT;
     buf_addf(&name, "%s.%s", from->name, suffix);
     struct safetensor *row = &m->rows[m->count];
-    *row = (struct safetensor){ .name = buf_detach(&name), .dtype = dtype, .rank = from->rank,
+    *row = (struct safetensor){ .name = buf_detach(&name),
+                                .dtype = dtype,
+                                .rank = from->rank,
                                 .elements = tensor_elements(from) };
     for (int k = 0; k < from->rank; k++)
         row->shape[k] = from->shape[k];

@@ -31,19 +31,19 @@
 #include "train/store.h"
 
 struct checkpoint {
-    int64_t step;       /* updates done */
-    uint64_t position;  /* samples used */
-    uint64_t tokens;    /* seen, without padding */
-    uint64_t sequences; /* in the data set */
-    double seconds;     /* of training, over all runs */
-    double validation;  /* loss at this step; NAN: not measured */
+    int64_t step;        /* updates done */
+    uint64_t position;   /* samples used */
+    uint64_t tokens;     /* seen, without padding */
+    uint64_t sequences;  /* in the data set */
+    double seconds;      /* of training, over all runs */
+    double validation;   /* loss at this step; NAN: not measured */
     double rate_squares; /* of a schedule-free optimizer; 0: none */
     double loss_scale;   /* automatic; 0: none */
     int64_t scale_good;  /* updates since it has changed */
 };
 
-/* Saves OUT/checkpoints/step-N. `tokenizer` may be NULL. Of a schedule-free optimizer the store has the
- * model, and the point in its gradients (optimizer_to_model). A checkpoint of that step that is
+/* Saves OUT/checkpoints/step-N. `tokenizer` may be NULL. Of a schedule-free optimizer the store has
+ * the model, and the point in its gradients (optimizer_to_model). A checkpoint of that step that is
  * there already is left as it is. */
 int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
                     const struct store *s, const struct tokenizer *tokenizer, const char *config);

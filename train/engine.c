@@ -34,16 +34,18 @@ void engine_rows(struct store_config *out, const struct engine_config *c, const 
     out->rows[STORE_X] = (struct store_rows){ (int)((L + 1) * c->G), row };
     out->rows[STORE_DX] = (struct store_rows){ (int)c->G, row };
     for (int p = 0; p < CACHE_PARTS; p++)
-        out->rows[STORE_CACHE + p] =
-            (struct store_rows){ is_kept(c->recompute, p) ? (int)(L * c->G) : 1, floats[p] };
+        out->rows[STORE_CACHE + p] = (struct store_rows){ is_kept(c->recompute, p) ? (int)(L * c->G)
+                                                                                   : 1,
+                                                          floats[p] };
 }
 
 void engine_open(struct engine *e, const struct engine_config *config, const struct model *m,
                  struct ops *o, struct store *s, struct comm *c)
 {
     assert(config->G >= 1 && config->G <= config->A && config->most >= config->B);
-    *e = (struct engine){ .config = *config, .model = m, .ops = o, .store = s, .comm = c,
-                          .loss_scale = 1 };
+    *e = (struct engine){
+        .config = *config, .model = m, .ops = o, .store = s, .comm = c, .loss_scale = 1
+    };
     e->losses = ops_buffer(o, most_labels(config));
     e->correct = mem_zalloc((size_t)most_labels(config), 1);
     e->squares = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->squares);
@@ -136,8 +138,8 @@ static void fetch_cache(struct engine *e, struct model_cache *k, int64_t l, int 
 {
     for (int p = 0; p < CACHE_PARTS; p++)
         if (is_among(e, p, which))
-            k->part[p] = (use == MAPPED_MAKE ? store_make : store_fetch)(
-                e->store, STORE_CACHE + p, cache_row(e, p, l, i));
+            k->part[p] = (use == MAPPED_MAKE ? store_make : store_fetch)(e->store, STORE_CACHE + p,
+                                                                         cache_row(e, p, l, i));
 }
 
 static void release_cache(struct engine *e, int64_t l, int i, enum cache_parts which)
@@ -153,8 +155,8 @@ static void drop_cache(struct engine *e, int64_t l, int i)
         store_drop(e->store, STORE_CACHE + p, cache_row(e, p, l, i));
 }
 
-/* What the next micro-batch needs of layer l, which may be none: its input, and on the way back what
- * it has kept. */
+/* What the next micro-batch needs of layer l, which may be none: its input, and on the way back
+ * what it has kept. */
 static void expect_rows(struct group *g, int64_t l, int i, int back)
 {
     struct engine *e = g->e;
@@ -193,7 +195,8 @@ static float *fetch_gradients(struct group *g, int block, int begins)
     return dw;
 }
 
-/* The group has added its last to a block's gradients, and the last group has made the step's of them. */
+/* The group has added its last to a block's gradients, and the last group has made the step's of
+ * them. */
 static void finish_gradients(struct group *g, int block, float *dw)
 {
     struct engine *e = g->e;
@@ -415,8 +418,7 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *s,
 {
     const struct engine_config *c = &e->config;
     double next_weight;
-    struct group g = { .e = e, .scale = weigh(e, s, &next_weight) * e->loss_scale,
-                       .score = score };
+    struct group g = { .e = e, .scale = weigh(e, s, &next_weight) * e->loss_scale, .score = score };
     g.batches = mem_zalloc((size_t)c->G, sizeof *g.batches);
     *score = (struct engine_score){ 0 };
     for (int64_t m = 0; m < c->A; m += g.count) {

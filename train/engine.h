@@ -11,18 +11,19 @@
  *     embedding backward
  *
  * after which the gradients in the store are those of the loss over the labels of the whole
- * global batch: their mean, or the sum of its parts' means (model.h). As the last group leaves a block,
- * its gradients are summed over the ranks and, while they are in memory, squared for the norm.
+ * global batch: their mean, or the sum of its parts' means (model.h). As the last group leaves a
+ * block, its gradients are summed over the ranks and, while they are in memory, squared for the
+ * norm.
  *
- * A block's arrays are fetched once a phase, so that G is how often a weight that comes from far away
- * is used; G = 1 is the usual loop over micro-batches. The gradients of layers and head are the same
- * bits for any G; the tied table's are the same sum in another order.
+ * A block's arrays are fetched once a phase, so that G is how often a weight that comes from far
+ * away is used; G = 1 is the usual loop over micro-batches. The gradients of layers and head are
+ * the same bits for any G; the tied table's are the same sum in another order.
  *
  * Activations are the store's: x has (L+1) G rows and dx G rows of B T C floats; what layers keep
  * between forward and backward is L G caches in parts (model.h), or one of each part that is
- * recomputed: of attention's or of all. Row or cache number l G + i is that of layer l and micro-batch
- * i of the group. Recomputed forwards are the same bits (dropout comes from counters), also where the
- * store rounds them, hence so are the gradients.
+ * recomputed: of attention's or of all. Row or cache number l G + i is that of layer l and
+ * micro-batch i of the group. Recomputed forwards are the same bits (dropout comes from counters),
+ * also where the store rounds them, hence so are the gradients.
  */
 #ifndef TEXTMILL_ENGINE_H
 #define TEXTMILL_ENGINE_H
@@ -54,7 +55,7 @@ struct engine {
     struct store *store;
     struct comm *comm;
     double loss_scale; /* gradients are those of so many times the loss; 1 at first */
-    float *losses; /* [most,T+1]: whatever labels a model has */
+    float *losses;     /* [most,T+1]: whatever labels a model has */
     unsigned char *correct;
     double *squares; /* [blocks]: the sum of the last step's gradients squared */
 };
@@ -62,7 +63,7 @@ struct engine {
 /* What the model made of some labels, by part of the loss. */
 struct engine_score {
     struct {
-        double loss; /* sum, in nats */
+        double loss;             /* sum, in nats */
         int64_t labels, correct; /* correct: not counted where the loss has one part only */
     } part[MODEL_PARTS];
 };
@@ -81,8 +82,8 @@ void engine_close(struct engine *e); /* fine on a zeroed struct */
 double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
                    struct engine_score *score);
 
-/* sqrt(sum of g^2 over all parameters), g = the last step's gradients / loss_scale. The sum is one over
- * blocks, in their order. */
+/* sqrt(sum of g^2 over all parameters), g = the last step's gradients / loss_scale. The sum is one
+ * over blocks, in their order. */
 double engine_norm(const struct engine *e);
 
 /* Adds the score of `b`, without dropout. b->B <= most. */

@@ -84,18 +84,13 @@ static int64_t step_of(const unsigned char *p, uint64_t n)
             if (tag >> 3 == 2)
                 step = v;
             break;
-        case WIRE_64:
-            skip = 8;
-            break;
+        case WIRE_64: skip = 8; break;
         case WIRE_BYTES:
             if (get_varint(&p, end, &skip) < 0)
                 return -1;
             break;
-        case WIRE_32:
-            skip = 4;
-            break;
-        default:
-            return -1;
+        case WIRE_32: skip = 4; break;
+        default: return -1;
         }
         if (skip > (uint64_t)(end - p))
             return -1;

@@ -19,22 +19,24 @@ struct foreign {
 };
 
 #define AUTOMATIC "--loss-scale auto finds the scale"
-#define NO_HALF                                                                                 \
-    "there is no half precision here: f32, or --precision bf16, which --parameter-precision and "   \
+#define NO_HALF                                                                                    \
+    "there is no half precision here: f32, or --precision bf16, which --parameter-precision and "  \
     "--activation-precision store so too"
-#define SUMS_F32 "sums are always f32 here, of products of bf16 too"
+#define SUMS_F32   "sums are always f32 here, of products of bf16 too"
 #define UPDATE_F32 "an update is always computed in f32 here, also of what is kept as bf16"
-#define STOCHASTIC "weights and moments that are kept as bf16 are always rounded stochastically here"
+#define STOCHASTIC                                                                                 \
+    "weights and moments that are kept as bf16 are always rounded stochastically here"
 #define HALF_MOMENTS "--state-precision bf16 keeps both moments so, and rounds them stochastically"
-#define PLACEMENT "a model is in one memory here, not spread over the memories of many chips"
-#define CHIP "it tunes the compiler of one vendor's chip; here there is a processor and no such compiler"
-#define PARALLEL "processes, not a key, say how many train together"
-#define AT_ONCE "every update is seen at once: there is no device to wait for"
-#define STORE "--memmap-dir says what stays in memory"
-#define RECOMPUTE "--recompute says what backward computes again"
-#define CHUNKS "logits are always made in chunks here"
-#define COMPILE "nothing is compiled when training starts; --dry-run plans only"
-#define AHEAD "batches are read ahead by one thread, which suffices"
+#define PLACEMENT    "a model is in one memory here, not spread over the memories of many chips"
+#define CHIP                                                                                       \
+    "it tunes the compiler of one vendor's chip; here there is a processor and no such compiler"
+#define PARALLEL      "processes, not a key, say how many train together"
+#define AT_ONCE       "every update is seen at once: there is no device to wait for"
+#define STORE         "--memmap-dir says what stays in memory"
+#define RECOMPUTE     "--recompute says what backward computes again"
+#define CHUNKS        "logits are always made in chunks here"
+#define COMPILE       "nothing is compiled when training starts; --dry-run plans only"
+#define AHEAD         "batches are read ahead by one thread, which suffices"
 #define NO_CORRECTION "lambnobiascorrection" /* an optimizer and a setting of it in one word */
 
 /* Of another model, which no file can want without meaning it. */
@@ -76,8 +78,8 @@ static const struct foreign table[] = {
     { "batch-size", "micro-batch-size", NULL, NULL },
     { "base-learning-rate", "learning-rate", NULL, NULL },
     { "maximum", "learning-rate", NULL, NULL },
-    { "lr-schedule", "schedule",
-      "polynomial_decay=polynomial natural_exponential=exponential", NULL },
+    { "lr-schedule", "schedule", "polynomial_decay=polynomial natural_exponential=exponential",
+      NULL },
     { "lr-warmup", "warmup", NULL, NULL },
     { "lr-warmup-steps", "warmup", NULL, NULL },
     { "warmup-proportion", "warmup", NULL, NULL },
@@ -122,8 +124,10 @@ static const struct foreign table[] = {
     { "is-decoder", NULL, "false", unmade },
     { "scale-attn-weights", NULL, "true", unmade },
     { "scale-attn-by-inverse-layer-idx", NULL, "false", unmade },
-    { "use-qkv-bias", NULL, "true", "queries, keys and values have biases, as other programs expect" },
-    { "use-attention-projection-bias", NULL, "true", "the projection has a bias, as other programs expect" },
+    { "use-qkv-bias", NULL, "true",
+      "queries, keys and values have biases, as other programs expect" },
+    { "use-attention-projection-bias", NULL, "true",
+      "the projection has a bias, as other programs expect" },
 
     /* that say nothing about a training */
     { "n-ctx", NULL, NULL, NULL },
@@ -212,8 +216,10 @@ static const struct foreign table[] = {
     { "matmul-serialize-factor", NULL, NULL, CHUNKS },
     { "enable-sequence-serialized", NULL, NULL, CHUNKS },
     { "serialized-seq-len", NULL, NULL, CHUNKS },
-    { "attention-serialisation", NULL, NULL, "attention is always computed in blocks of queries here" },
-    { "reduction-type", NULL, NULL, "the loss here is the mean over the labels of the global batch" },
+    { "attention-serialisation", NULL, NULL,
+      "attention is always computed in blocks of queries here" },
+    { "reduction-type", NULL, NULL,
+      "the loss here is the mean over the labels of the global batch" },
     { "lr-decay-steps", NULL, NULL, "a schedule ends with the training: give --steps" },
     { "save-per-epochs", NULL, NULL, "--save-every counts updates" },
     { "restoring", NULL, "false", "--resume goes on from the latest checkpoint of the output" },
@@ -245,16 +251,32 @@ static const char *const factors[] = { "pipeline-depth", "gradient-accumulation"
 
 /* What the trainers on TensorFlow 1 take where their file, of the task "pretraining", is silent. */
 static const char *const silent[][2] = {
-    { "layers", "12" },          { "width", "768" },        { "heads", "12" },
-    { "positions", "512" },      { "vocabulary", "31528" }, { "types", "16" },
-    { "epsilon", "1e-3" },       { "gelu", "tanh" },        { "bare-head", "true" },
-    { "dropout", "0.1" },        { "attention-dropout", "0.1" },
-    { "sequence-length", "128" }, { "mask-tokens", "20" },
-    { "optimizer", "sgd" },      { "momentum", "0.984375" },
-    { "beta2", "0.999" },        { "adam-epsilon", "1e-4" }, { "bias-correction", "false" },
-    { "schedule", "exponential" }, { "learning-rate", "2e-5" }, { "minimum-learning-rate", "0" },
-    { "warmup", "0" },           { "clip", "0" },           { "weight-decay", "0" },
-    { "save-every", "10" },      { "log-every", "1" },
+    { "layers", "12" },
+    { "width", "768" },
+    { "heads", "12" },
+    { "positions", "512" },
+    { "vocabulary", "31528" },
+    { "types", "16" },
+    { "epsilon", "1e-3" },
+    { "gelu", "tanh" },
+    { "bare-head", "true" },
+    { "dropout", "0.1" },
+    { "attention-dropout", "0.1" },
+    { "sequence-length", "128" },
+    { "mask-tokens", "20" },
+    { "optimizer", "sgd" },
+    { "momentum", "0.984375" },
+    { "beta2", "0.999" },
+    { "adam-epsilon", "1e-4" },
+    { "bias-correction", "false" },
+    { "schedule", "exponential" },
+    { "learning-rate", "2e-5" },
+    { "minimum-learning-rate", "0" },
+    { "warmup", "0" },
+    { "clip", "0" },
+    { "weight-decay", "0" },
+    { "save-every", "10" },
+    { "log-every", "1" },
 };
 
 /* Keys of one file that are left out for one reason. */
@@ -267,10 +289,10 @@ struct left_out {
 struct translation {
     struct yaml *y;
     const char *path;
-    int pretraining;         /* it is one of TensorFlow 1's, see `silent` */
-    int64_t product;         /* of the factors */
-    int factor_line;         /* of the last; 0: none */
-    int no_correction;       /* the line that says so; 0: none */
+    int pretraining;   /* it is one of TensorFlow 1's, see `silent` */
+    int64_t product;   /* of the factors */
+    int factor_line;   /* of the last; 0: none */
+    int no_correction; /* the line that says so; 0: none */
     struct left_out *out;
     size_t out_count, out_cap;
 };
@@ -334,8 +356,9 @@ static int merge(struct yaml *y, size_t i, const char *path)
             continue;
         if (strtod(a->value, NULL) != strtod(b->value, NULL) ||
             (strcmp(a->value, b->value) && strtod(a->value, NULL) == 0))
-            return err_set("%s:%d: %s is %s here and %s in line %d: it has one value in this program",
-                           path, b->line, b->key, b->value, a->value, a->line);
+            return err_set(
+                "%s:%d: %s is %s here and %s in line %d: it has one value in this program", path,
+                b->line, b->key, b->value, a->value, a->line);
         yaml_remove(y, i);
         return 1;
     }
@@ -450,8 +473,8 @@ static int multiply(const struct translation *t)
     if (!t->factor_line)
         return 0;
     if (t->product < 1 || size < 1)
-        return err_set("%s:%d: micro-batches by the update need a batch size of at least 1", t->path,
-                       t->factor_line);
+        return err_set("%s:%d: micro-batches by the update need a batch size of at least 1",
+                       t->path, t->factor_line);
     snprintf(global, sizeof global, "%" PRId64, t->product * size);
     add(t->y, "global-batch-size", global, t->factor_line);
     return 0;
@@ -501,8 +524,9 @@ static void say_left_out(struct translation *t)
 int foreign_translate(struct yaml *y, const char *path)
 {
     const char *task = yaml_get(y, "task");
-    struct translation t = { .y = y, .path = path, .product = 1,
-                             .pretraining = task && !strcmp(task, "pretraining") };
+    struct translation t = {
+        .y = y, .path = path, .product = 1, .pretraining = task && !strcmp(task, "pretraining")
+    };
     int result = 0;
     gather_rates(y);
     for (size_t i = 0; i < y->count && result >= 0; i += result == 0)

@@ -91,8 +91,8 @@ static uint64_t file_bytes(const struct layout *l, int kind, int i)
     return i >= 0 && i < l->count[kind] && l->in_file[kind][i] ? layout_bytes(l, kind, i) : 0;
 }
 
-/* Of the file, what is in use at once on the way back through block b: its parameters and gradients,
- * with the head the embedding's too, and one of each kind of rows, of x two. */
+/* Of the file, what is in use at once on the way back through block b: its parameters and
+ * gradients, with the head the embedding's too, and one of each kind of rows, of x two. */
 static uint64_t used_backward(const struct layout *l, int b)
 {
     uint64_t sum = file_bytes(l, STORE_PARAMETERS, b) + file_bytes(l, STORE_GRADIENTS, b) +
@@ -126,15 +126,16 @@ static uint64_t window_bytes(const struct layout *l, uint64_t file_total)
 }
 
 /* Arrays of a kind that a step would move equally often between memory and file. */
-struct class {
+struct class
+{
     int kind, first, end;
     int moves;
 };
 
 enum { CLASSES = STORE_KINDS + 2, ALWAYS = 1 << 30 };
 
-/* What phases that follow each other use stays between them, what is dropped is not written, and what
- * there is one of has no other to give way to. */
+/* What phases that follow each other use stays between them, what is dropped is not written, and
+ * what there is one of has no other to give way to. */
 static int list_classes(struct class *c, const struct layout *l, int groups)
 {
     const int moves[STORE_KINDS] = {
@@ -159,7 +160,8 @@ static int list_classes(struct class *c, const struct layout *l, int groups)
     return n;
 }
 
-/* Of equally many the embedding first: the head is used with it, and takes a smaller window alone. */
+/* Of equally many the embedding first: the head is used with it, and takes a smaller window alone.
+ */
 static int by_moves(const void *a, const void *b)
 {
     const struct class *x = a, *y = b;

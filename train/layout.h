@@ -1,19 +1,19 @@
 /*
  * layout.h - the arrays of a training: which there are, in what form they are kept, and where.
  *
- * Of each block of the tensor table there are parameters, gradients and the optimizer's moments, laid
- * out by the table (moments without the tensors that the optimizer keeps none of); of the engine's
- * micro-batches the rows of activations x and dx and the parts of the layers' caches (engine.h). So an
- * array has a kind and, within it, a number: a block's or a row's.
+ * Of each block of the tensor table there are parameters, gradients and the optimizer's moments,
+ * laid out by the table (moments without the tensors that the optimizer keeps none of); of the
+ * engine's micro-batches the rows of activations x and dx and the parts of the layers' caches
+ * (engine.h). So an array has a kind and, within it, a number: a block's or a row's.
  *
- * Parameters, moments and activations may be kept as bf16 (gradients, which are sums, and the caches'
- * own sums are f32), for half the memory, traffic and disk. What of them is computed with is then a
- * working copy in f32; of these there are as many as are used at once.
+ * Parameters, moments and activations may be kept as bf16 (gradients, which are sums, and the
+ * caches' own sums are f32), for half the memory, traffic and disk. What of them is computed with
+ * is then a working copy in f32; of these there are as many as are used at once.
  *
  * All arrays are in memory, or some of them in a file (mapped.h). Which ones follows from how much
- * memory there may be: what a step uses most often stays, and so does what there is one of. A window
- * is left over the file: what two phases that follow each other use of it, since one is read ahead or
- * written behind while the other computes.
+ * memory there may be: what a step uses most often stays, and so does what there is one of. A
+ * window is left over the file: what two phases that follow each other use of it, since one is read
+ * ahead or written behind while the other computes.
  */
 #ifndef TEXTMILL_LAYOUT_H
 #define TEXTMILL_LAYOUT_H
@@ -35,8 +35,9 @@ enum store_kind {
     STORE_BLOCKS = STORE_X, /* kinds of arrays that are blocks' */
 };
 
-/* How an array is kept. Rounded: in f32, but rounded to bf16 when it is released, so that it holds what
- * a half would; that is the form of what there is one of, which would need its working copy always. */
+/* How an array is kept. Rounded: in f32, but rounded to bf16 when it is released, so that it holds
+ * what a half would; that is the form of what there is one of, which would need its working copy
+ * always. */
 enum store_form { STORE_F32, STORE_HALF, STORE_ROUNDED };
 
 struct store_rows {
@@ -45,8 +46,8 @@ struct store_rows {
 };
 
 struct store_config {
-    const unsigned char *moments; /* [rows of the table]: how many the optimizer has of each tensor, 0
-                                   * to 2; NULL: 2 */
+    const unsigned char *moments; /* [rows of the table]: how many the optimizer has of each tensor,
+                                   * 0 to 2; NULL: 2 */
     struct store_rows rows[STORE_KINDS]; /* of the kinds from STORE_X on */
     int group;  /* micro-batches in a group, so many rows are one layer's */
     int groups; /* in a step */
@@ -60,17 +61,17 @@ enum { STORE_COPIES = 2 }; /* working copies of a kind, at most */
 struct layout {
     int count[STORE_KINDS]; /* arrays */
     enum store_form form[STORE_KINDS];
-    int64_t *elements[STORE_KINDS];     /* [count] */
+    int64_t *elements[STORE_KINDS];      /* [count] */
     unsigned char *in_file[STORE_KINDS]; /* [count] */
-    int64_t *offset[STORE_BLOCKS];      /* [rows of the table]: elements to a tensor in its block's array;
-                                         * -1: none */
+    int64_t *offset[STORE_BLOCKS];       /* [rows of the table]: elements to a tensor in its block's
+                                          * array;       -1: none */
     int64_t copies[STORE_KINDS][STORE_COPIES]; /* floats of the working copies */
     uint64_t window_bytes;
     int group;
 };
 
-/* -1 with an error when memory_bytes is less than any plan needs. The layout is the caller's to release
- * in any case. */
+/* -1 with an error when memory_bytes is less than any plan needs. The layout is the caller's to
+ * release in any case. */
 int layout_init(struct layout *l, const struct tensor_table *t, const struct store_config *c);
 void layout_release(struct layout *l); /* fine on a zeroed struct */
 

@@ -36,14 +36,14 @@ struct loop {
     struct engine engine;
     struct batches *batches;
     struct metrics metrics;
-    struct checkpoint at;   /* where the run stands */
-    double began;           /* clock at seconds 0 of the whole training */
-    double busy;            /* seconds of updates since the last log line, */
-    int64_t logged_step;    /* which was this */
+    struct checkpoint at; /* where the run stands */
+    double began;         /* clock at seconds 0 of the whole training */
+    double busy;          /* seconds of updates since the last log line, */
+    int64_t logged_step;  /* which was this */
     uint64_t logged_tokens;
-    int skipped;            /* updates in a row that were skipped */
+    int skipped;                 /* updates in a row that were skipped */
     struct sequences validation; /* a micro-batch */
-    int lock;               /* of the output folder; -1: none */
+    int lock;                    /* of the output folder; -1: none */
 };
 
 static volatile sig_atomic_t stop_signal;
@@ -92,7 +92,8 @@ static int compare_setting(const char *line, size_t n, const char *now)
         return 0;
     struct buf start = BUF_INIT;
     buf_addf(&start, "\n%s: ", key);
-    const char *other = !strncmp(now, start.data + 1, start.len - 1) ? now : strstr(now, start.data);
+    const char *other = !strncmp(now, start.data + 1, start.len - 1) ? now
+                                                                     : strstr(now, start.data);
     other = other ? other + (*other == '\n') : "";
     buf_release(&start);
     size_t other_len = strcspn(other, "\n");
@@ -138,7 +139,8 @@ static int refuse_old_run(const char *out)
     int there = file_exists(path.data) || checkpoint_latest(out, &path) > 0;
     buf_release(&path);
     return there ? err_set("'%s' holds a training run: give --resume to go on with it, or another "
-                           "--output", out)
+                           "--output",
+                           out)
                  : 0;
 }
 
@@ -179,8 +181,9 @@ static int resume(struct loop *l, const char *path)
         return -1;
     uint64_t sequences = p->data->count;
     if (l->at.sequences != sequences)
-        return err_set("cannot resume with other data: it had %" PRIu64 " sequences and has %" PRIu64
-                       " now", l->at.sequences, sequences);
+        return err_set("cannot resume with other data: it had %" PRIu64
+                       " sequences and has %" PRIu64 " now",
+                       l->at.sequences, sequences);
     float **blocks;
     if (load_weights(l, path, &blocks, NULL) < 0)
         return -1;
@@ -249,9 +252,13 @@ static int open_loop(struct loop *l, int threads)
     if ((there && lock_folder(l) < 0) || start_or_resume(l) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->model, l->ops, &l->store, &l->comm);
-    struct batches_config bc = { .samples = p->data, .seed = p->engine.seed,
-                                 .B = p->engine.B, .T = p->engine.T, .A = p->engine.A,
-                                 .rank = l->comm.rank[COMM_DATA], .ranks = l->comm.size[COMM_DATA] };
+    struct batches_config bc = { .samples = p->data,
+                                 .seed = p->engine.seed,
+                                 .B = p->engine.B,
+                                 .T = p->engine.T,
+                                 .A = p->engine.A,
+                                 .rank = l->comm.rank[COMM_DATA],
+                                 .ranks = l->comm.size[COMM_DATA] };
     if (!(l->batches = batches_new(&bc, l->at.position)))
         return -1;
     if (p->validation)
@@ -342,8 +349,9 @@ static void say(const struct loop *l, const struct metrics_point *p)
     put_left(left, (double)(l->plan->steps - p->step) * p->seconds);
     put_parts(&parts, &l->plan->model, p);
     log_info("step %" PRId64 "/%" PRId64 "  loss %.4f%s%s  lr %.2e  norm %.3f  %.0f tok/s  "
-             "%.1f GFLOP/s  %s left", p->step, l->plan->steps, p->loss, parts.data, validation,
-             p->rate, p->norm, p->tokens_per_second, p->tokens_per_second * flops * 1e-9, left);
+             "%.1f GFLOP/s  %s left",
+             p->step, l->plan->steps, p->loss, parts.data, validation, p->rate, p->norm,
+             p->tokens_per_second, p->tokens_per_second * flops * 1e-9, left);
     buf_release(&parts);
 }
 
@@ -354,8 +362,8 @@ static void take_score(struct metrics_point *p, const struct model *m,
     for (int i = 0; i < METRICS_PARTS; i++) {
         double labels = i < m->parts ? (double)score->part[i].labels : 0;
         p->part[i][first + METRICS_LOSS] = labels > 0 ? score->part[i].loss / labels : NAN;
-        p->part[i][first + METRICS_ACCURACY] =
-            labels > 0 ? (double)score->part[i].correct / labels : NAN;
+        p->part[i][first + METRICS_ACCURACY] = labels > 0 ? (double)score->part[i].correct / labels
+                                                          : NAN;
     }
 }
 
@@ -367,9 +375,14 @@ static int report_step(struct loop *l, const struct engine_score *score,
     double seconds = l->busy / (double)(l->at.step - l->logged_step);
     double tokens = (double)(l->at.tokens - l->logged_tokens);
     struct metrics_point p = {
-        .step = l->at.step, .loss = engine_loss(m, score),
-        .validation = engine_loss(m, validation), .rate = rate, .norm = norm,
-        .tokens = l->at.tokens, .seconds = seconds, .elapsed = log_seconds() - l->began,
+        .step = l->at.step,
+        .loss = engine_loss(m, score),
+        .validation = engine_loss(m, validation),
+        .rate = rate,
+        .norm = norm,
+        .tokens = l->at.tokens,
+        .seconds = seconds,
+        .elapsed = log_seconds() - l->began,
         .tokens_per_second = l->busy > 0 ? tokens / l->busy : 0,
         .loss_scale = l->plan->loss_scale.automatic ? l->engine.loss_scale : 0,
     };
@@ -410,10 +423,13 @@ static int write_report(struct loop *l)
              l->plan->task->title, c->layers, c->layers > 1 ? "s" : "", c->width, c->heads,
              c->heads > 1 ? "s" : "");
     struct page page = {
-        .title = title.data, .config = l->config, .steps = l->plan->steps,
+        .title = title.data,
+        .config = l->config,
+        .steps = l->plan->steps,
         .parameters = tensor_parameters(&l->plan->model.tensors),
         .flops_per_token = plan_flops_per_token(l->plan),
-        .machine = ops_describe(l->ops), .peak_bytes = usage_peak_bytes(),
+        .machine = ops_describe(l->ops),
+        .peak_bytes = usage_peak_bytes(),
     };
     file_join(&path, l->settings->output, "report.html");
     int result = page_write(path.data, &page, &l->metrics);
@@ -463,7 +479,8 @@ static int update(struct loop *l, double loss, double norm, double rate)
     struct loss_scale *s = &p->loss_scale;
     if (isfinite(loss) && !isfinite(norm) && loss_scale_overflowed(s)) {
         log_detail("gradients overflow at step %" PRId64 ": its update is left out, and the loss "
-                   "scale is %g now", l->at.step + 1, s->scale);
+                   "scale is %g now",
+                   l->at.step + 1, s->scale);
         return 0;
     }
     if (!isfinite(loss) || !isfinite(norm))
@@ -549,8 +566,9 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
     int failed = open_loop(&l, threads) < 0;
     if (!failed) {
         char parameters[32];
-        log_info("%s parameters, %s", log_count(parameters,
-                 (uint64_t)tensor_parameters(&p->model.tensors)), ops_describe(l.ops));
+        log_info("%s parameters, %s",
+                 log_count(parameters, (uint64_t)tensor_parameters(&p->model.tensors)),
+                 ops_describe(l.ops));
         uint64_t tokens = l.at.tokens;
         int64_t first = l.at.step;
         double began = log_seconds();
@@ -564,7 +582,8 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
                                     (enum ops_precision)p->settings->precision, seconds) < 0;
         result->steps = l.at.step - first;
         result->tokens = l.at.tokens - tokens;
-        if (failed && l.metrics.file) { /* a report of a run that diverged, too; its error is told */
+        if (failed &&
+            l.metrics.file) { /* a report of a run that diverged, too; its error is told */
             char error[1024];
             snprintf(error, sizeof error, "%s", err_get());
             write_report(&l);

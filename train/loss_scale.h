@@ -1,6 +1,6 @@
 /*
- * loss_scale.h - what the loss is multiplied by before its gradients are taken, and these divided by
- * in the update, so that small ones do not vanish where numbers have few exponents.
+ * loss_scale.h - what the loss is multiplied by before its gradients are taken, and these divided
+ * by in the update, so that small ones do not vanish where numbers have few exponents.
  *
  * A static scale stays. An automatic one begins at 65536, is halved when a gradient overflows (that
  * update is left out), and doubled after `window` updates without (Micikevicius et al. 2018). With

@@ -19,7 +19,7 @@
 #include "common/trace.h"
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
-#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_READ  22
 #define MADV_POPULATE_WRITE 23
 #endif
 
@@ -33,10 +33,10 @@ struct array {
     off_t offset;
     enum place place;
     int users;
-    int wanted;  /* expected again: it stays; 1 + what for */
-    int changed; /* since it came */
-    int stored;  /* the file has it; else it is zero */
-    int dead;    /* dropped: it leaves unwritten */
+    int wanted;          /* expected again: it stays; 1 + what for */
+    int changed;         /* since it came */
+    int stored;          /* the file has it; else it is zero */
+    int dead;            /* dropped: it leaves unwritten */
     enum mapped_use use; /* that it comes for */
 };
 

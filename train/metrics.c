@@ -21,7 +21,8 @@ static int is_accuracy(enum metrics_value v)
 
 void metrics_name(char out[64], const struct metrics *m, int i, enum metrics_value v)
 {
-    snprintf(out, 64, "%s%s_%s", prefixes[v], m->parts[i].name, is_accuracy(v) ? "accuracy" : "loss");
+    snprintf(out, 64, "%s%s_%s", prefixes[v], m->parts[i].name,
+             is_accuracy(v) ? "accuracy" : "loss");
 }
 
 static void put_tag(char out[64], const struct metrics *m, int i, enum metrics_value v)
@@ -58,8 +59,7 @@ static void parse_parts(const struct metrics *m, const struct js *o, struct metr
 }
 
 /* One line; -1 when it is no point, as the last line of a killed run may be. */
-static int parse_point(const struct metrics *m, const char *line, size_t n,
-                       struct metrics_point *p)
+static int parse_point(const struct metrics *m, const char *line, size_t n, struct metrics_point *p)
 {
     struct js *o = js_parse(line, n, "metrics");
     int64_t tokens = 0;

@@ -42,7 +42,7 @@ struct metrics_point {
     double rate, norm;
     uint64_t tokens;
     double seconds, elapsed, tokens_per_second;
-    double loss_scale; /* above 0 where it is automatic */
+    double loss_scale;                          /* above 0 where it is automatic */
     double part[METRICS_PARTS][METRICS_VALUES]; /* NAN where not measured */
 };
 

@@ -8,8 +8,10 @@
 
 enum { KEY_ROUNDING = 0x726f756e64 }; /* tells this use of the seed apart */
 
-enum { CHUNK = 1 << 17 }; /* numbers that are floats at a time, where bf16 is kept: they stay in a
-                           * cache */
+enum {
+    CHUNK = 1 << 17
+}; /* numbers that are floats at a time, where bf16 is kept: they stay in a
+    * cache */
 
 /* What is done with one tensor. Muon is for the matrices between two layers' activations; a row
  * of an embedding table is a thing of its own. */
@@ -25,9 +27,9 @@ static enum optimizer_kind kind_for(enum optimizer_kind kind, const struct tenso
 unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_table *t)
 {
     static const unsigned char count[] = {
-        [OPTIMIZER_ADAMW] = 2, [OPTIMIZER_ADAM] = 2, [OPTIMIZER_LAMB] = 2, [OPTIMIZER_NVLAMB] = 2,
-        [OPTIMIZER_SGD] = 0, [OPTIMIZER_MOMENTUM] = 1, [OPTIMIZER_MUON] = 1,
-        [OPTIMIZER_SCHEDULE_FREE] = 2,
+        [OPTIMIZER_ADAMW] = 2,  [OPTIMIZER_ADAM] = 2,          [OPTIMIZER_LAMB] = 2,
+        [OPTIMIZER_NVLAMB] = 2, [OPTIMIZER_SGD] = 0,           [OPTIMIZER_MOMENTUM] = 1,
+        [OPTIMIZER_MUON] = 1,   [OPTIMIZER_SCHEDULE_FREE] = 2,
     };
     unsigned char *moments = mem_zalloc(t->count, 1);
     for (size_t i = 0; i < t->count; i++)
@@ -104,28 +106,20 @@ static void update_tensor(const struct update *u, const struct tensor *row,
     case OPTIMIZER_ADAMW:
         assert(0); /* takes what is kept as it is */
         break;
-    case OPTIMIZER_ADAM:
-        ops_adam(o, x->w, x->m, x->v, x->g, x->n, &h);
-        break;
+    case OPTIMIZER_ADAM: ops_adam(o, x->w, x->m, x->v, x->g, x->n, &h); break;
     case OPTIMIZER_LAMB:
-    case OPTIMIZER_NVLAMB:
-        lamb(u, row, x, &h);
-        break;
+    case OPTIMIZER_NVLAMB: lamb(u, row, x, &h); break;
     case OPTIMIZER_SGD:
-    case OPTIMIZER_MOMENTUM:
-        ops_sgd(o, x->w, x->m, x->g, x->n, &sgd);
-        break;
-    case OPTIMIZER_MUON:
-        ops_muon(o, x->w, x->m, x->g, row->shape[0], row->shape[1], &sgd);
-        break;
+    case OPTIMIZER_MOMENTUM: ops_sgd(o, x->w, x->m, x->g, x->n, &sgd); break;
+    case OPTIMIZER_MUON: ops_muon(o, x->w, x->m, x->g, row->shape[0], row->shape[1], &sgd); break;
     case OPTIMIZER_SCHEDULE_FREE:
         ops_schedule_free(o, x->w, x->m, x->v, x->g, x->n, &h, u->share);
         break;
     }
 }
 
-/* How much of a tensor is f32 in scratch at a time where some of it is bf16: a chunk, or all that a norm or
- * an orthogonalisation is of; nothing where the update itself takes bf16. */
+/* How much of a tensor is f32 in scratch at a time where some of it is bf16: a chunk, or all that a
+ * norm or an orthogonalisation is of; nothing where the update itself takes bf16. */
 static int64_t piece_of(const struct optimizer *a, const struct tensor_table *t,
                         const struct tensor *row)
 {
@@ -147,12 +141,13 @@ int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *
     return halves * most;
 }
 
-/* Parameters and moments of a tensor as they are kept, in the order of OPS_W, OPS_M, OPS_V; at NULL there is
- * none. */
+/* Parameters and moments of a tensor as they are kept, in the order of OPS_W, OPS_M, OPS_V; at NULL
+ * there is none. */
 static const enum store_kind kept_kinds[OPS_STATES] = { STORE_PARAMETERS, STORE_MOMENT1,
                                                         STORE_MOMENT2 };
 
-/* As update_tensor, piece by piece where something is kept as bf16: that is f32 in scratch meanwhile. */
+/* As update_tensor, piece by piece where something is kept as bf16: that is f32 in scratch
+ * meanwhile. */
 static void update_pieces(const struct update *u, const struct tensor *row,
                           const struct ops_state kept[OPS_STATES], float *g)
 {
@@ -236,15 +231,17 @@ void optimizer_update(struct optimizer *a, struct store *s, double norm, double 
 {
     int correct = a->bias_correction;
     double loss_scale = a->loss_scale > 0 ? a->loss_scale : 1;
-    struct update u = { .a = a, .store = s, .h = {
-        .rate = rate,
-        .beta1 = a->beta1,
-        .beta2 = a->beta2,
-        .epsilon = a->epsilon,
-        .gradient_scale = optimizer_clip_factor(a, norm) / loss_scale,
-        .m_correction = correct ? 1 / (1 - pow(a->beta1, (double)t)) : 1,
-        .v_correction = correct ? 1 / (1 - pow(a->beta2, (double)t)) : 1,
-    } };
+    struct update u = { .a = a,
+                        .store = s,
+                        .h = {
+                            .rate = rate,
+                            .beta1 = a->beta1,
+                            .beta2 = a->beta2,
+                            .epsilon = a->epsilon,
+                            .gradient_scale = optimizer_clip_factor(a, norm) / loss_scale,
+                            .m_correction = correct ? 1 / (1 - pow(a->beta1, (double)t)) : 1,
+                            .v_correction = correct ? 1 / (1 - pow(a->beta2, (double)t)) : 1,
+                        } };
     u.key = rng_key(rng_key(rng_key(0, a->seed), KEY_ROUNDING), (uint64_t)t);
     if (a->kind == OPTIMIZER_SCHEDULE_FREE) {
         if (a->rate_squares == 0)

@@ -50,7 +50,7 @@ enum optimizer_kind {
 };
 /* in the order of the enum */
 #define OPTIMIZER_WORDS "adamw|adam|lamb|nvlamb|sgd|momentum|muon|schedule-free"
-#define DECAY_WORDS "matrices|all" /* decay_all 0, 1 */
+#define DECAY_WORDS     "matrices|all" /* decay_all 0, 1 */
 
 struct optimizer {
     enum optimizer_kind kind;
@@ -78,13 +78,13 @@ double optimizer_clip_factor(const struct optimizer *a, double norm);
 /* Update number `t` (from 1) of all parameters, by gradients of that norm. They are used up. */
 void optimizer_update(struct optimizer *a, struct store *s, double norm, double rate, int64_t t);
 
-/* Schedule-free alone, and nothing of the others: parameters become the model x, with the point y kept
- * in the gradients; and y again. */
+/* Schedule-free alone, and nothing of the others: parameters become the model x, with the point y
+ * kept in the gradients; and y again. */
 void optimizer_to_model(const struct optimizer *a, struct store *s);
 void optimizer_from_model(const struct optimizer *a, struct store *s);
 
-/* Floats of scratch that an update takes beside the store, where that keeps `halves` of parameters and
- * the two moments as bf16. */
+/* Floats of scratch that an update takes beside the store, where that keeps `halves` of parameters
+ * and the two moments as bf16. */
 int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t, int halves);
 
 #endif

@@ -36,20 +36,11 @@ static void escape(struct buf *out, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         switch (s[i]) {
-        case '&':
-            buf_adds(out, "&amp;");
-            break;
-        case '<':
-            buf_adds(out, "&lt;");
-            break;
-        case '>':
-            buf_adds(out, "&gt;");
-            break;
-        case '"':
-            buf_adds(out, "&quot;");
-            break;
-        default:
-            buf_addc(out, s[i]);
+        case '&': buf_adds(out, "&amp;"); break;
+        case '<': buf_adds(out, "&lt;"); break;
+        case '>': buf_adds(out, "&gt;"); break;
+        case '"': buf_adds(out, "&quot;"); break;
+        default: buf_addc(out, s[i]);
         }
     }
 }
@@ -73,23 +64,24 @@ struct frame {
 };
 
 /* Which number of a point a curve shows. */
-enum value { LOSS, VALIDATION, RATE, NORM, SPEED, PARTS }; /* PARTS + part * METRICS_VALUES + value */
+enum value {
+    LOSS,
+    VALIDATION,
+    RATE,
+    NORM,
+    SPEED,
+    PARTS
+}; /* PARTS + part * METRICS_VALUES + value */
 
 static double value_of(const struct metrics_point *p, enum value v)
 {
     switch (v) {
-    case LOSS:
-        return p->loss;
-    case VALIDATION:
-        return p->validation;
-    case RATE:
-        return p->rate;
-    case NORM:
-        return p->norm;
-    case SPEED:
-        return p->tokens_per_second;
-    default:
-        return p->part[(v - PARTS) / METRICS_VALUES][(v - PARTS) % METRICS_VALUES];
+    case LOSS: return p->loss;
+    case VALIDATION: return p->validation;
+    case RATE: return p->rate;
+    case NORM: return p->norm;
+    case SPEED: return p->tokens_per_second;
+    default: return p->part[(v - PARTS) / METRICS_VALUES][(v - PARTS) % METRICS_VALUES];
     }
 }
 
@@ -209,24 +201,27 @@ static void put_axes(struct buf *out, const struct frame *f)
         double v = f->y0 + i * step, y = place_y(f, v);
         if (fabs(v) < step * 1e-6)
             v = 0;
-        buf_addf(out, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#e4e7eb\"/>"
-                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT, WIDTH - RIGHT, y, y,
-                 LEFT - 8, y + 4);
+        buf_addf(out,
+                 "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#e4e7eb\"/>"
+                 "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
+                 LEFT, WIDTH - RIGHT, y, y, LEFT - 8, y + 4);
         put_number(out, v, step);
         buf_adds(out, "</text>");
     }
     step = fmax(1, tick_step(f->x1 - f->x0, 7));
     for (int i = 0; f->x0 + i * step <= f->x1 + step * 1e-6; i++) {
         double v = f->x0 + i * step, x = place_x(f, v);
-        buf_addf(out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"#cbd2d9\"/>"
-                      "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x, x, HEIGHT - BOTTOM,
-                 HEIGHT - BOTTOM + 5, x, HEIGHT - BOTTOM + 18);
+        buf_addf(out,
+                 "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"#cbd2d9\"/>"
+                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
+                 x, x, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 5, x, HEIGHT - BOTTOM + 18);
         put_number(out, v, step);
         buf_adds(out, "</text>");
     }
-    buf_addf(out, "<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"#9aa5b1\"/>"
-                  "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>", LEFT,
-             WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM, (LEFT + WIDTH - RIGHT) / 2,
+    buf_addf(out,
+             "<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"#9aa5b1\"/>"
+             "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">step</text>",
+             LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM, (LEFT + WIDTH - RIGHT) / 2,
              HEIGHT - 4);
 }
 
@@ -234,8 +229,10 @@ static void put_series(struct buf *out, const struct frame *f, const struct seri
 {
     if (!s->count)
         return;
-    buf_addf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"%g\" stroke-linejoin=\"round\""
-                  " points=\"", s->colour, s->width);
+    buf_addf(out,
+             "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"%g\" stroke-linejoin=\"round\""
+             " points=\"",
+             s->colour, s->width);
     for (size_t i = 0; i < s->count; i++)
         buf_addf(out, "%s%.1f,%.1f", i ? " " : "", place_x(f, s->points[i].x),
                  place_y(f, s->points[i].y));
@@ -243,14 +240,16 @@ static void put_series(struct buf *out, const struct frame *f, const struct seri
     if (!s->dots && s->count > 1)
         return;
     for (size_t i = 0; i < s->count && s->count <= 60; i++)
-        buf_addf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"><title>step %.0f: %.4g"
-                      "</title></circle>", place_x(f, s->points[i].x), place_y(f, s->points[i].y),
-                 s->colour, s->points[i].x, s->points[i].y);
+        buf_addf(out,
+                 "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"><title>step %.0f: %.4g"
+                 "</title></circle>",
+                 place_x(f, s->points[i].x), place_y(f, s->points[i].y), s->colour, s->points[i].x,
+                 s->points[i].y);
 }
 
 /* A panel with n curves; frees their points. */
-static void put_chart(struct buf *out, const char *title, struct series *s, size_t n,
-                      int64_t steps, int from_zero)
+static void put_chart(struct buf *out, const char *title, struct series *s, size_t n, int64_t steps,
+                      int from_zero)
 {
     struct frame f = frame_of(s, n, steps, from_zero);
     buf_adds(out, "<section class=\"panel\"><span class=\"key\">");
@@ -282,8 +281,9 @@ static void put_part_chart(struct buf *out, const char *title, const struct page
             enum metrics_value value = (enum metrics_value)((int)v + k * METRICS_VALIDATION);
             snprintf(names[n], sizeof names[n], "%s, %s", m->parts[i].name,
                      k ? "validation" : "training");
-            s[n] = (struct series){ .name = names[n], .colour = colours[i][k],
-                                    .width = 1.5, .dots = k };
+            s[n] = (struct series){
+                .name = names[n], .colour = colours[i][k], .width = 1.5, .dots = k
+            };
             collect(&s[n], m, (enum value)(PARTS + i * METRICS_VALUES + (int)value));
         }
     put_chart(out, title, s, n, p->steps, v == METRICS_ACCURACY);
@@ -291,9 +291,11 @@ static void put_part_chart(struct buf *out, const char *title, const struct page
 
 static void put_charts(struct buf *out, const struct page *p, const struct metrics *m)
 {
-    struct series loss[3] = { { .name = "training", .colour = "#a9c9ee", .width = 1 },
-                              { .name = "training, smoothed", .colour = "#1f6fc5", .width = 2 },
-                              { .name = "validation", .colour = "#e8590c", .width = 2, .dots = 1 } };
+    struct series loss[3] = {
+        { .name = "training", .colour = "#a9c9ee", .width = 1 },
+        { .name = "training, smoothed", .colour = "#1f6fc5", .width = 2 },
+        { .name = "validation", .colour = "#e8590c", .width = 2, .dots = 1 }
+    };
     collect(&loss[0], m, LOSS);
     smooth(&loss[1], &loss[0]);
     collect(&loss[2], m, VALIDATION);
@@ -327,7 +329,8 @@ static void put_part_cards(struct buf *out, const struct metrics *m, const struc
                            enum metrics_value v, const char *of)
 {
     for (int i = 0; i < m->part_count; i++)
-        buf_addf(out, "<div class=\"card\"><b>%.4f</b><span>%s loss, %s<br>%.1f %% right</span></div>",
+        buf_addf(out,
+                 "<div class=\"card\"><b>%.4f</b><span>%s loss, %s<br>%.1f %% right</span></div>",
                  p->part[i][v + METRICS_LOSS], m->parts[i].name, of,
                  100 * p->part[i][v + METRICS_ACCURACY]);
 }

@@ -14,12 +14,12 @@
 
 struct page {
     const char *title;
-    const char *config;   /* YAML, as written to config.yaml */
-    int64_t steps;        /* of the whole training */
+    const char *config; /* YAML, as written to config.yaml */
+    int64_t steps;      /* of the whole training */
     int64_t parameters;
     double flops_per_token;
-    const char *machine;  /* ops_describe */
-    uint64_t peak_bytes;  /* of memory; 0: not known */
+    const char *machine; /* ops_describe */
+    uint64_t peak_bytes; /* of memory; 0: not known */
 };
 
 /* -1 with an error. With no points nothing is written. */

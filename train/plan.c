@@ -12,14 +12,39 @@
 #include "model/folder.h"
 
 const struct settings settings_default = {
-    .layers = 12, .width = 768, .heads = 12,
-    .epsilon = 1e-5, .attention_dropout = -1, .init_std = 0.02, .types = 2,
-    .stride = 128, .question_tokens = 64, .micro_batch_size = 4, .group = 1,
-    .learning_rate = 6e-4, .minimum_learning_rate = 6e-5, .warmup = 0.01,
-    .power = 1, .decay_rate = 0.05, .decay_steps = 500, .cooldown = 0.2,
-    .bias_correction = 1, .beta1 = 0.9, .beta2 = 0.95, .adam_epsilon = 1e-8, .momentum = 0.95,
-    .weight_decay = 0.1, .clip = 1, .loss_scale = "1", .loss_scale_window = 2000,
-    .save = 1, .save_every = 500, .keep = 2, .validate_every = 100, .validation_batches = 0, .log_every = 10,
+    .layers = 12,
+    .width = 768,
+    .heads = 12,
+    .epsilon = 1e-5,
+    .attention_dropout = -1,
+    .init_std = 0.02,
+    .types = 2,
+    .stride = 128,
+    .question_tokens = 64,
+    .micro_batch_size = 4,
+    .group = 1,
+    .learning_rate = 6e-4,
+    .minimum_learning_rate = 6e-5,
+    .warmup = 0.01,
+    .power = 1,
+    .decay_rate = 0.05,
+    .decay_steps = 500,
+    .cooldown = 0.2,
+    .bias_correction = 1,
+    .beta1 = 0.9,
+    .beta2 = 0.95,
+    .adam_epsilon = 1e-8,
+    .momentum = 0.95,
+    .weight_decay = 0.1,
+    .clip = 1,
+    .loss_scale = "1",
+    .loss_scale_window = 2000,
+    .save = 1,
+    .save_every = 500,
+    .keep = 2,
+    .validate_every = 100,
+    .validation_batches = 0,
+    .log_every = 10,
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -77,7 +102,8 @@ static int check_checksum(const struct plan *p, const struct samples *d, const c
     if (!p->tokenizer || !d->checksum || d->checksum == own)
         return 0;
     return err_set("vocabularies differ: %s was made with the one of checksum %016" PRIx64
-                   ", the tokenizer's is %016" PRIx64, what, d->checksum, own);
+                   ", the tokenizer's is %016" PRIx64,
+                   what, d->checksum, own);
 }
 
 static struct samples_config samples_config(const struct plan *p)
@@ -86,7 +112,8 @@ static struct samples_config samples_config(const struct plan *p)
                                     .mask_tokens = p->settings->mask_tokens,
                                     .seed = p->engine.seed,
                                     .vocabulary = p->settings->vocabulary,
-                                    .tokenizer = p->tokenizer, .google = p->settings->google,
+                                    .tokenizer = p->tokenizer,
+                                    .google = p->settings->google,
                                     .stride = p->settings->stride,
                                     .question_tokens = p->settings->question_tokens };
 }
@@ -108,9 +135,8 @@ static int open_all_data(struct plan *p, int want_data)
         return err_usage("no data: give --data PATH or --data generated");
     if (s->data.count && !is_generated(s) && open_data(p, &p->data, &s->data, "the data") < 0)
         return -1;
-    return s->validation.count
-               ? open_data(p, &p->validation, &s->validation, "the validation data")
-               : 0;
+    return s->validation.count ? open_data(p, &p->validation, &s->validation, "the validation data")
+                               : 0;
 }
 
 /* When the vocabulary is known: that is what it has to be made of, or checked against. */
@@ -238,11 +264,21 @@ static int make_model(struct plan *p)
         s->inner = 4 * s->width;
     double attention_dropout = s->attention_dropout < 0 ? s->dropout : s->attention_dropout;
     struct model_config c = {
-        .layers = s->layers, .width = s->width, .heads = s->heads, .inner = s->inner,
-        .positions = s->positions, .vocabulary = s->vocabulary, .epsilon = s->epsilon,
-        .embedding_dropout = s->dropout, .attention_dropout = attention_dropout,
-        .residual_dropout = s->dropout, .init_std = s->init_std, .kind = p->task->model,
-        .types = s->types, .gelu_tanh = s->gelu_tanh, .dropout_first = s->dropout_first,
+        .layers = s->layers,
+        .width = s->width,
+        .heads = s->heads,
+        .inner = s->inner,
+        .positions = s->positions,
+        .vocabulary = s->vocabulary,
+        .epsilon = s->epsilon,
+        .embedding_dropout = s->dropout,
+        .attention_dropout = attention_dropout,
+        .residual_dropout = s->dropout,
+        .init_std = s->init_std,
+        .kind = p->task->model,
+        .types = s->types,
+        .gelu_tanh = s->gelu_tanh,
+        .dropout_first = s->dropout_first,
         .bare_head = s->bare_head,
     };
     return p->task->init(&p->model, &c);
@@ -256,7 +292,8 @@ static int batch_arithmetic(struct plan *p)
     if (!s->global_batch_size)
         s->global_batch_size = s->micro_batch_size;
     if (s->global_batch_size % s->micro_batch_size)
-        return err_set("global-batch-size %" PRId64 " is not a multiple of micro-batch-size %" PRId64,
+        return err_set("global-batch-size %" PRId64
+                       " is not a multiple of micro-batch-size %" PRId64,
                        s->global_batch_size, s->micro_batch_size);
     p->engine.B = p->engine.most = s->micro_batch_size;
     p->engine.A = s->global_batch_size / s->micro_batch_size;
@@ -291,10 +328,18 @@ static int make_optimizer(struct plan *p)
 {
     const struct settings *s = p->settings;
     p->optimizer = (struct optimizer){
-        .kind = (enum optimizer_kind)s->optimizer, .bias_correction = s->bias_correction,
-        .beta1 = s->beta1, .beta2 = s->beta2, .epsilon = s->adam_epsilon, .momentum = s->momentum,
-        .weight_decay = s->weight_decay, .clip = s->clip, .lamb_cap = s->lamb_cap,
-        .lamb_thirds = s->lamb_thirds, .decay_all = s->decay_all, .seed = p->engine.seed,
+        .kind = (enum optimizer_kind)s->optimizer,
+        .bias_correction = s->bias_correction,
+        .beta1 = s->beta1,
+        .beta2 = s->beta2,
+        .epsilon = s->adam_epsilon,
+        .momentum = s->momentum,
+        .weight_decay = s->weight_decay,
+        .clip = s->clip,
+        .lamb_cap = s->lamb_cap,
+        .lamb_thirds = s->lamb_thirds,
+        .decay_all = s->decay_all,
+        .seed = p->engine.seed,
     };
     p->moments = optimizer_moments(p->optimizer.kind, &p->model.tensors);
     if (p->optimizer.kind == OPTIMIZER_SCHEDULE_FREE && !(s->beta1 > 0))
@@ -370,16 +415,18 @@ static int check_machine(const struct plan *p, uint64_t needed)
     char need[32], has[32];
     if (p->settings->memory || needed <= machine)
         return 0;
-    return err_set("training takes %s, and there are %s of memory: give %s, or fewer sequences at a time",
-                   log_bytes(need, needed), log_bytes(has, machine),
-                   p->store.dir ? "--recompute layer" : "--memmap-dir DIR, --recompute layer");
+    return err_set(
+        "training takes %s, and there are %s of memory: give %s, or fewer sequences at a time",
+        log_bytes(need, needed), log_bytes(has, machine),
+        p->store.dir ? "--recompute layer" : "--memmap-dir DIR, --recompute layer");
 }
 
 static int plan_store(struct plan *p, int to_run)
 {
     const struct settings *s = p->settings;
     uint64_t limit = s->memory;
-    p->store = (struct store_config){ .moments = p->moments, .dir = s->memmap_dir,
+    p->store = (struct store_config){ .moments = p->moments,
+                                      .dir = s->memmap_dir,
                                       .half_parameters = s->parameter_precision == OPS_BF16,
                                       .half_moments = s->state_precision == OPS_BF16,
                                       .half_activations = s->activation_precision == OPS_BF16 };
@@ -486,7 +533,8 @@ static void print_memory(const struct plan *p, struct buf *out)
         caches += t->kind_bytes[STORE_CACHE + part];
     put_int(out, "memory_parameters_bytes", t->kind_bytes[STORE_PARAMETERS]);
     put_int(out, "memory_gradients_bytes", t->kind_bytes[STORE_GRADIENTS]);
-    put_int(out, "memory_moments_bytes", t->kind_bytes[STORE_MOMENT1] + t->kind_bytes[STORE_MOMENT2]);
+    put_int(out, "memory_moments_bytes",
+            t->kind_bytes[STORE_MOMENT1] + t->kind_bytes[STORE_MOMENT2]);
     put_int(out, "memory_x_bytes", t->kind_bytes[STORE_X]);
     put_int(out, "memory_dx_bytes", t->kind_bytes[STORE_DX]);
     put_int(out, "memory_layer_caches_bytes", caches);
@@ -518,8 +566,8 @@ void plan_print(const struct plan *p, struct buf *out)
         put_int(out, "training_tokens", p->data->tokens);
         describe(p->data, "training_", out);
         if (p->steps)
-            buf_addf(out, "epochs=%.4f\n", (double)p->steps * (double)plan_samples_per_step(p) /
-                                               (double)p->data->count);
+            buf_addf(out, "epochs=%.4f\n",
+                     (double)p->steps * (double)plan_samples_per_step(p) / (double)p->data->count);
     }
     if (p->validation) {
         put_int(out, "validation_sequences", p->validation->count);

@@ -28,7 +28,7 @@ struct settings {
     int task; /* enum task_kind */
     int64_t layers, width, heads, inner, positions, vocabulary;
     double epsilon, dropout, attention_dropout, init_std;
-    int64_t types;                       /* these of BERT: see struct model_config */
+    int64_t types; /* these of BERT: see struct model_config */
     int gelu_tanh, dropout_first, bare_head;
     const char *start_from, *vocab;
     struct opt_list data, validation;

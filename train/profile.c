@@ -77,8 +77,8 @@ int profile_finish(const char *path, struct ops *o, enum ops_precision precision
     ops_set_precision(o, precision);
     const struct trace_sum *sums = trace_sums(&count);
     log_info("profile: this machine: %.1f GFLOP/s f32, %.1f bf16, %.2f GB/s; a kernel's time is "
-             "without those that it calls", l.products[OPS_F32] * 1e-9, l.products[OPS_BF16] * 1e-9,
-             l.bytes * 1e-9);
+             "without those that it calls",
+             l.products[OPS_F32] * 1e-9, l.products[OPS_BF16] * 1e-9, l.bytes * 1e-9);
     say_kind("kernel", sums, count, seconds, &l, l.products[precision]);
     say_kind("phase", sums, count, seconds, &l, l.products[precision]);
     say_kind("disk", sums, count, seconds, &l, l.products[precision]);

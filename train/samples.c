@@ -57,9 +57,15 @@ int64_t sequences_add(struct sequences *s)
 
 struct batch sequences_batch(const struct sequences *s)
 {
-    return (struct batch){ .B = s->count, .T = s->T, .ids = s->ids, .labels = s->labels,
-                           .segments = s->segments, .lengths = s->lengths, .next = s->next,
-                           .starts = s->starts, .ends = s->ends };
+    return (struct batch){ .B = s->count,
+                           .T = s->T,
+                           .ids = s->ids,
+                           .labels = s->labels,
+                           .segments = s->segments,
+                           .lengths = s->lengths,
+                           .next = s->next,
+                           .starts = s->starts,
+                           .ends = s->ends };
 }
 
 int64_t sequences_tokens(const struct sequences *s)

@@ -19,8 +19,8 @@ struct sequences {
     uint32_t *ids;   /* [room,T], and one more */
     int32_t *labels; /* [room,T] */
     /* for encoders, else NULL */
-    uint32_t *segments; /* [room,T] */
-    int64_t *lengths;   /* [room] */
+    uint32_t *segments;            /* [room,T] */
+    int64_t *lengths;              /* [room] */
     int32_t *next, *starts, *ends; /* [room] */
 };
 
@@ -38,14 +38,14 @@ struct batch sequences_batch(const struct sequences *s);
 int64_t sequences_tokens(const struct sequences *s); /* without padding */
 
 struct samples {
-    uint64_t count;    /* 0: they are made, and there is one of every number */
-    int64_t most;      /* sequences in a sample */
-    int encoder;       /* 1: the sequences have an encoder's arrays */
+    uint64_t count;      /* 0: they are made, and there is one of every number */
+    int64_t most;        /* sequences in a sample */
+    int encoder;         /* 1: the sequences have an encoder's arrays */
     int64_t mask_tokens; /* masked words of a sequence, at most; 0: not of that kind */
-    uint64_t tokens;   /* places for tokens in all; 0: they are made */
-    uint64_t checksum; /* of the vocabulary that made them; 0: not known */
+    uint64_t tokens;     /* places for tokens in all; 0: they are made */
+    uint64_t checksum;   /* of the vocabulary that made them; 0: not known */
     uint64_t vocabulary; /* its size; 0: not known */
-    int64_t ids;       /* the model's: an id that is not below is an error. Set before reading */
+    int64_t ids;         /* the model's: an id that is not below is an error. Set before reading */
 
     /* Adds the sequences of sample i. -1 with file, record and offset. */
     int (*read)(const struct samples *s, uint64_t i, struct sequences *out);
@@ -60,8 +60,8 @@ struct samples_config {
     int64_t mask_tokens; /* masked words of a sequence, at most (BERT); 0: what the data has */
     uint64_t seed;       /* of samples that are made */
     int64_t vocabulary;  /* and their ids */
-    const struct tokenizer *tokenizer;        /* of texts; NULL: none. Borrowed for the call */
-    int google;                               /* of SQuAD: squad_windows.h */
+    const struct tokenizer *tokenizer; /* of texts; NULL: none. Borrowed for the call */
+    int google;                        /* of SQuAD: squad_windows.h */
     int64_t stride, question_tokens;
 };
 

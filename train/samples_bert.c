@@ -27,8 +27,8 @@ static int check_shape(const struct bert_shape *is, int64_t T, int64_t mask_toke
     if (is->sequence_length == T && is->mask_tokens == mask_tokens)
         return 0;
     return err_set("has sequences of %u tokens with %u masked, but sequence-length is %lld and "
-                   "mask-tokens %lld", is->sequence_length, is->mask_tokens, (long long)T,
-                   (long long)mask_tokens);
+                   "mask-tokens %lld",
+                   is->sequence_length, is->mask_tokens, (long long)T, (long long)mask_tokens);
 }
 
 static int check_ids(const struct samples *s, const struct bert_row *row)
@@ -38,8 +38,9 @@ static int check_ids(const struct samples *s, const struct bert_row *row)
         most = row->ids[i] > most ? row->ids[i] : most;
         most = row->labels[i] > most ? row->labels[i] : most;
     }
-    return most < s->ids ? 0 : err_set("has id %lld, but the vocabulary has %lld", (long long)most,
-                                       (long long)s->ids);
+    return most < s->ids ? 0
+                         : err_set("has id %lld, but the vocabulary has %lld", (long long)most,
+                                   (long long)s->ids);
 }
 
 /* The rows are read into the next sequences; those that there are not are given back. */
@@ -49,7 +50,8 @@ static int read_rows(const struct bert_samples *b, const void *data, size_t n,
     int64_t first = out->count;
     for (int64_t k = 0; k < b->samples.most; k++) {
         int64_t at = sequences_add(out) * out->T;
-        b->row[k] = (struct bert_row){ .ids = out->ids + at, .segments = out->segments + at,
+        b->row[k] = (struct bert_row){ .ids = out->ids + at,
+                                       .segments = out->segments + at,
                                        .labels = out->labels + at };
     }
     int count = bert_rows_read(b->rows, data, n, b->row);
@@ -130,11 +132,14 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
     *b = (struct bert_samples){ .data = d, .rows = mem_alloc(sizeof *b->rows) };
     bert_rows_init(b->rows, &shape);
     b->row = mem_zalloc(shape.sequences, sizeof *b->row);
-    b->samples = (struct samples){ .count = dataset_count(d), .most = shape.sequences,
-                                   .encoder = 1, .mask_tokens = shape.mask_tokens,
+    b->samples = (struct samples){ .count = dataset_count(d),
+                                   .most = shape.sequences,
+                                   .encoder = 1,
+                                   .mask_tokens = shape.mask_tokens,
                                    .tokens = dataset_count(d) * (uint64_t)c->T,
                                    .checksum = dataset_checksum(d),
-                                   .vocabulary = dataset_vocabulary(d), .read = read_shards,
+                                   .vocabulary = dataset_vocabulary(d),
+                                   .read = read_shards,
                                    .close = close_bert };
     return &b->samples;
 }
@@ -164,8 +169,11 @@ struct samples *samples_make_bert(const struct samples_config *c)
 {
     struct bert_samples *b = mem_zalloc(1, sizeof *b);
     *b = (struct bert_samples){ .seed = c->seed };
-    b->samples = (struct samples){ .most = 1, .encoder = 1, .ids = c->vocabulary,
-                                   .mask_tokens = c->mask_tokens, .read = make,
+    b->samples = (struct samples){ .most = 1,
+                                   .encoder = 1,
+                                   .ids = c->vocabulary,
+                                   .mask_tokens = c->mask_tokens,
+                                   .read = make,
                                    .close = close_bert };
     return &b->samples;
 }

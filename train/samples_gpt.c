@@ -66,9 +66,12 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
         return NULL;
     struct gpt_samples *g = mem_zalloc(1, sizeof *g);
     *g = (struct gpt_samples){ .data = d };
-    g->samples = (struct samples){ .count = dataset_count(d), .most = 1,
-                                   .tokens = dataset_tokens(d), .checksum = dataset_checksum(d),
-                                   .vocabulary = dataset_vocabulary(d), .read = read_shards,
+    g->samples = (struct samples){ .count = dataset_count(d),
+                                   .most = 1,
+                                   .tokens = dataset_tokens(d),
+                                   .checksum = dataset_checksum(d),
+                                   .vocabulary = dataset_vocabulary(d),
+                                   .read = read_shards,
                                    .close = close_gpt };
     return &g->samples;
 }
@@ -77,7 +80,8 @@ struct samples *samples_make_gpt(const struct samples_config *c)
 {
     struct gpt_samples *g = mem_zalloc(1, sizeof *g);
     *g = (struct gpt_samples){ .seed = c->seed };
-    g->samples = (struct samples){ .most = 1, .ids = c->vocabulary, .read = make,
-                                   .close = close_gpt };
+    g->samples = (struct samples){
+        .most = 1, .ids = c->vocabulary, .read = make, .close = close_gpt
+    };
     return &g->samples;
 }

@@ -96,9 +96,12 @@ static int open_file(struct squad_samples *q, const struct samples_config *c, co
 {
     const struct tokenizer *t = c->tokenizer;
     struct squad_window_rules rules = {
-        .google = c->google, .length = (uint32_t)c->T, .stride = (uint32_t)c->stride,
+        .google = c->google,
+        .length = (uint32_t)c->T,
+        .stride = (uint32_t)c->stride,
         .question_tokens = (uint32_t)c->question_tokens,
-        .cls = tokenizer_role(t, TOKENIZER_CLS), .sep = tokenizer_role(t, TOKENIZER_SEP),
+        .cls = tokenizer_role(t, TOKENIZER_CLS),
+        .sep = tokenizer_role(t, TOKENIZER_SEP),
         .pad = tokenizer_role(t, TOKENIZER_PAD),
     };
     if (squad_read(&q->squad, path) < 0)
@@ -122,8 +125,9 @@ struct samples *samples_open_squad(const struct samples_config *c, const struct 
         return NULL;
     }
     struct squad_samples *q = mem_zalloc(1, sizeof *q);
-    q->samples = (struct samples){ .most = 1, .encoder = 1, .read = read_window,
-                                   .describe = describe, .close = close_squad };
+    q->samples = (struct samples){
+        .most = 1, .encoder = 1, .read = read_window, .describe = describe, .close = close_squad
+    };
     if (open_file(q, c, paths->items[0]) < 0) {
         close_squad(&q->samples);
         return NULL;
@@ -138,7 +142,8 @@ struct samples *samples_make_squad(const struct samples_config *c)
 {
     struct squad_samples *q = mem_zalloc(1, sizeof *q);
     q->seed = c->seed;
-    q->samples = (struct samples){ .most = 1, .encoder = 1, .ids = c->vocabulary, .read = make,
-                                   .close = close_squad };
+    q->samples = (struct samples){
+        .most = 1, .encoder = 1, .ids = c->vocabulary, .read = make, .close = close_squad
+    };
     return &q->samples;
 }

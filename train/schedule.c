@@ -25,8 +25,13 @@ int schedule_init(struct schedule *s, enum schedule_kind kind, double peak, doub
     if (floor > peak)
         return err_set("minimum-learning-rate %g is above learning-rate %g", floor, peak);
     int64_t w = span(warmup, steps, "warmup");
-    *s = (struct schedule){ .kind = kind, .peak = peak, .floor = floor, .steps = steps,
-                            .warmup = w, .power = 1, .decay_steps = 1 };
+    *s = (struct schedule){ .kind = kind,
+                            .peak = peak,
+                            .floor = floor,
+                            .steps = steps,
+                            .warmup = w,
+                            .power = 1,
+                            .decay_steps = 1 };
     return w < 0 ? -1 : 0;
 }
 
@@ -43,7 +48,8 @@ int schedule_set_cooldown(struct schedule *s, double cooldown)
         return -1;
     if (c + s->warmup > s->steps)
         return err_set("warmup of %lld steps and cooldown of %lld are longer than the training of "
-                       "%lld", (long long)s->warmup, (long long)c, (long long)s->steps);
+                       "%lld",
+                       (long long)s->warmup, (long long)c, (long long)s->steps);
     s->cooldown = c;
     return 0;
 }
@@ -101,18 +107,14 @@ static double height(const struct schedule *s, int64_t t)
     if (u > 1)
         u = 1;
     switch (s->kind) {
-    case SCHEDULE_LINEAR:
-        return 1 - u;
-    case SCHEDULE_COSINE:
-        return 0.5 * (1 + cos(M_PI * u));
-    case SCHEDULE_POLYNOMIAL:
-        return pow(1 - u, s->power);
+    case SCHEDULE_LINEAR: return 1 - u;
+    case SCHEDULE_COSINE: return 0.5 * (1 + cos(M_PI * u));
+    case SCHEDULE_POLYNOMIAL: return pow(1 - u, s->power);
     case SCHEDULE_WSD:
         if (s->steps - t >= s->cooldown)
             return 1;
         return s->steps > t ? (double)(s->steps - t) / (double)s->cooldown : 0;
-    default:
-        return 1;
+    default: return 1;
     }
 }
 

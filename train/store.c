@@ -178,7 +178,8 @@ static void let_go(struct store *s, enum store_kind kind, int i, int dead)
         (dead ? mapped_drop : mapped_release)(s->mapped, s->mapped_as[kind][i]);
 }
 
-/* The array itself is in use only while it is copied; who had the copy last may find it still good. */
+/* The array itself is in use only while it is copied; who had the copy last may find it still good.
+ */
 static float *fetch_copy(struct store *s, enum store_kind kind, int i, enum mapped_use use)
 {
     struct store_copy *c = copy_of(s, kind, i);

@@ -1,10 +1,10 @@
 /*
  * store.h - the arrays of a training (layout.h), to be used by whoever works on a block or a row.
  *
- * Whoever does fetches its array, uses it, and releases it; between release and the next fetch the array
- * may be anywhere, in memory or in a file, and in bf16. A fetch gives floats: the array itself, or a
- * working copy of one that is kept as bf16, which goes back to the nearest when it is released. All
- * arrays of one kind and number are one to all who have fetched it.
+ * Whoever does fetches its array, uses it, and releases it; between release and the next fetch the
+ * array may be anywhere, in memory or in a file, and in bf16. A fetch gives floats: the array
+ * itself, or a working copy of one that is kept as bf16, which goes back to the nearest when it is
+ * released. All arrays of one kind and number are one to all who have fetched it.
  */
 #ifndef TEXTMILL_STORE_H
 #define TEXTMILL_STORE_H
@@ -19,7 +19,7 @@
 /* f32 in which an array kept as bf16 is used. */
 struct store_copy {
     float *data;
-    int array;   /* whose it is; -1: nobody's */
+    int array; /* whose it is; -1: nobody's */
     int users, changed;
 };
 
@@ -27,16 +27,16 @@ struct store {
     struct ops *ops;                    /* borrowed */
     const struct tensor_table *tensors; /* borrowed */
     struct layout layout;
-    void **arrays[STORE_KINDS];         /* [count]: floats, or halves by the layout's form */
-    int *mapped_as[STORE_KINDS];        /* [count]: number in `mapped`, -1: in memory */
+    void **arrays[STORE_KINDS];  /* [count]: floats, or halves by the layout's form */
+    int *mapped_as[STORE_KINDS]; /* [count]: number in `mapped`, -1: in memory */
     struct store_copy copies[STORE_KINDS][STORE_COPIES];
-    struct mapped *mapped;              /* NULL: no file */
-    int fetched;                        /* arrays in use; 0 between steps */
+    struct mapped *mapped; /* NULL: no file */
+    int fetched;           /* arrays in use; 0 between steps */
 };
 
-/* All arrays are zero, but parameters: `parameters` [blocks] is *taken* (f32 arrays from ops_buffer, as
- * folder_load makes them); if NULL they are initialised from the seed. `config` NULL: blocks' arrays
- * alone, f32, in memory. */
+/* All arrays are zero, but parameters: `parameters` [blocks] is *taken* (f32 arrays from
+ * ops_buffer, as folder_load makes them); if NULL they are initialised from the seed. `config`
+ * NULL: blocks' arrays alone, f32, in memory. */
 int store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
                const struct store_config *config, float **parameters, uint64_t seed);
 void store_close(struct store *s); /* fine on a zeroed struct */

@@ -1,6 +1,6 @@
 /*
- * train - trains a GPT or a BERT from shards of tokens: options and wiring. What is decided before memory
- * is touched is in plan.c, the run in loop.c, the program of a step in engine.c.
+ * train - trains a GPT or a BERT from shards of tokens: options and wiring. What is decided before
+ * memory is touched is in plan.c, the run in loop.c, the program of a step in engine.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,8 +30,8 @@ static const struct opt options[] = {
     { 0, "width", OPT_INT, &s.width, "N", "width of a layer", 1, 1e6 },
     { 0, "heads", OPT_INT, &s.heads, "N", "attention heads; they divide the width", 1, 1e6 },
     { 0, "inner", OPT_INT, &s.inner, "N", "width inside the MLP; 0: 4 times the width", 0, 1e7 },
-    { 0, "positions", OPT_INT, &s.positions, "N",
-      "longest sequence; 0: the sequence length", 0, 1e7 },
+    { 0, "positions", OPT_INT, &s.positions, "N", "longest sequence; 0: the sequence length", 0,
+      1e7 },
     { 0, "vocabulary", OPT_INT, &s.vocabulary, "N",
       "number of ids; 0: the tokenizer's or the data's", 0, 2147483647 },
     { 0, "epsilon", OPT_REAL, &s.epsilon, "X", "of the layer norms", 1e-12, 1 },
@@ -98,13 +98,14 @@ static const struct opt options[] = {
     { 0, "minimum-learning-rate", OPT_REAL, &s.minimum_learning_rate, "X",
       "where the schedule ends", 0, 1e3 },
     { 0, "schedule", OPT_CHOICE, &s.schedule, SCHEDULE_WORDS, "the way there", 0, 0 },
-    { 0, "warmup", OPT_REAL, &s.warmup, "X", "updates to the highest rate; below 1: a share", 0, UP },
+    { 0, "warmup", OPT_REAL, &s.warmup, "X", "updates to the highest rate; below 1: a share", 0,
+      UP },
     { 0, "power", OPT_REAL, &s.power, "X", "of the polynomial schedule", 0, 100 },
-    { 0, "decay-rate", OPT_REAL, &s.decay_rate, "X",
-      "of the exponential one, each --decay-steps", 0, 1e3 },
+    { 0, "decay-rate", OPT_REAL, &s.decay_rate, "X", "of the exponential one, each --decay-steps",
+      0, 1e3 },
     { 0, "decay-steps", OPT_INT, &s.decay_steps, "N", "updates", 1, UP },
-    { 0, "cooldown", OPT_REAL, &s.cooldown, "X",
-      "updates in which wsd falls; below 1: a share", 0, UP },
+    { 0, "cooldown", OPT_REAL, &s.cooldown, "X", "updates in which wsd falls; below 1: a share", 0,
+      UP },
     { 0, "rates", OPT_LIST, &s.rates, "STEP:RATE",
       "of the custom schedule: the rate from that step (from 0) on", 0, 0 },
     { 0, "optimizer", OPT_CHOICE, &s.optimizer, OPTIMIZER_WORDS, "the rule of the update", 0, 0 },
@@ -124,7 +125,8 @@ static const struct opt options[] = {
     { 0, "clip", OPT_REAL, &s.clip, "X", "greatest norm of the gradient; 0: any", 0, 1e9 },
 
     { .help = "Output:" },
-    { 'o', "output", OPT_TEXT, &s.output, "DIR", "the model folder, with metrics and checkpoints", 0, 0 },
+    { 'o', "output", OPT_TEXT, &s.output, "DIR", "the model folder, with metrics and checkpoints",
+      0, 0 },
     { 0, "save", OPT_FLAG, &s.save, NULL, "save checkpoints and the model; or --no-save", 0, 0 },
     { 0, "save-every", OPT_INT, &s.save_every, "N",
       "updates between checkpoints; 0: save only on a signal", 0, UP },
@@ -133,21 +135,24 @@ static const struct opt options[] = {
       "updates between validations; 0: at the end only", 0, UP },
     { 0, "validation-batches", OPT_INT, &s.validation_batches, "N",
       "micro-batches of a validation; 0: all data", 0, UP },
-    { 0, "log-every", OPT_INT, &s.log_every, "N", "updates between log lines; 0: first and last", 0, UP },
+    { 0, "log-every", OPT_INT, &s.log_every, "N", "updates between log lines; 0: first and last", 0,
+      UP },
     { 0, "on-divergence", OPT_CHOICE, &s.on_divergence, DIVERGENCE_WORDS,
       "when a loss or gradient is no number: end the run, or go on without that update", 0, 0 },
     { 0, "profile", OPT_TEXT, &s.profile, "FILE",
       "say where the time goes, and write it as a trace for Perfetto or Chrome", 0, 0 },
-    { 0, "resume", OPT_FLAG, &s.resume, NULL, "go on from the latest checkpoint in the output", 0, 0 },
-    { 0, "dry-run", OPT_FLAG, &dry_run, NULL,
-      "print sizes, arithmetic and memory, and stop", 0, 0 },
+    { 0, "resume", OPT_FLAG, &s.resume, NULL, "go on from the latest checkpoint in the output", 0,
+      0 },
+    { 0, "dry-run", OPT_FLAG, &dry_run, NULL, "print sizes, arithmetic and memory, and stop", 0,
+      0 },
     { 0 },
 };
 
 /* The configuration in force, without what says how this one run is started. */
 static void effective_config(struct buf *out)
 {
-    static const char *const not_kept[] = { "resume:", "dry-run:", "profile:", "verbose:", "quiet:" };
+    static const char *const not_kept[] = { "resume:", "dry-run:", "profile:", "verbose:",
+                                            "quiet:" };
     struct buf all = BUF_INIT;
     tool_print_config(&all);
     for (const char *line = all.data; *line;) {
@@ -279,12 +284,11 @@ static const struct tool_command commands[] = {
 
 static const struct tool tool = {
     .name = "train",
-    .examples =
-        "  train --data shards --vocab vocab --layers 4 --width 128 --heads 4 \\\n"
-        "      --sequence-length 64 --steps 1000 -o model\n"
-        "  train --resume -o model\n"
-        "  train configs/gpt3-175b.yaml --dry-run\n"
-        "  train benchmark --spec configs/benchmarks.yaml gpt2-small\n",
+    .examples = "  train --data shards --vocab vocab --layers 4 --width 128 --heads 4 \\\n"
+                "      --sequence-length 64 --steps 1000 -o model\n"
+                "  train --resume -o model\n"
+                "  train configs/gpt3-175b.yaml --dry-run\n"
+                "  train benchmark --spec configs/benchmarks.yaml gpt2-small\n",
     .commands = commands,
     .translate = foreign_translate,
     .version_detail = ops_kernels,

@@ -20,7 +20,7 @@ void *arena_take(struct arena *a, size_t bytes)
     if (!c || c->cap - c->used < bytes) {
         size_t cap = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
         c = mem_alloc(sizeof *c + cap);
-        *c = (struct arena_chunk) { .before = a->chunk, .cap = cap };
+        *c = (struct arena_chunk){ .before = a->chunk, .cap = cap };
         a->chunk = c;
     }
     c->used += bytes;

@@ -11,8 +11,8 @@ struct arena {
 };
 
 /* Begin with a zeroed struct. */
-void *arena_take(struct arena *a, size_t bytes);                    /* aligned, not cleared */
-char *arena_copy(struct arena *a, const char *s, size_t n);         /* with a NUL behind */
+void *arena_take(struct arena *a, size_t bytes);            /* aligned, not cleared */
+char *arena_copy(struct arena *a, const char *s, size_t n); /* with a NUL behind */
 void arena_reset(struct arena *a);   /* all that was taken is gone; keeps the first chunk */
 void arena_release(struct arena *a); /* frees */
 

@@ -13,7 +13,7 @@ static int is_space(char c)
 
 struct span span_of(const char *s)
 {
-    return (struct span) { s, strlen(s) };
+    return (struct span){ s, strlen(s) };
 }
 
 struct span span_trim(const char *s, size_t n)
@@ -22,7 +22,7 @@ struct span span_trim(const char *s, size_t n)
         s++, n--;
     while (n && is_space(s[n - 1]))
         n--;
-    return (struct span) { s, n };
+    return (struct span){ s, n };
 }
 
 int span_is(struct span s, const char *text)
@@ -65,7 +65,7 @@ static void place(struct arguments *a, int at, struct span value)
     if (at < 1 || at > ARGUMENTS_PLACES)
         return;
     while (a->count < at)
-        a->at[++a->count] = (struct span) { "", 0 };
+        a->at[++a->count] = (struct span){ "", 0 };
     a->at[at] = value;
 }
 
@@ -78,8 +78,8 @@ void arguments_read(struct arguments *a, const struct wikitext_call *call)
         size_t n = call->arguments[i].len;
         const char *equals = n ? memchr(s, '=', n) : NULL;
         struct span key = span_trim(s, equals ? (size_t)(equals - s) : 0);
-        struct span value =
-            equals ? span_trim(equals + 1, (size_t)(s + n - equals - 1)) : span_trim(s, n);
+        struct span value = equals ? span_trim(equals + 1, (size_t)(s + n - equals - 1))
+                                   : span_trim(s, n);
         int at = next;
         if (!equals) {
             next += next <= ARGUMENTS_PLACES;
@@ -95,7 +95,7 @@ void arguments_read(struct arguments *a, const struct wikitext_call *call)
 
 struct span arguments_at(const struct arguments *a, int at)
 {
-    return at >= 1 && at <= a->count ? a->at[at] : (struct span) { "", 0 };
+    return at >= 1 && at <= a->count ? a->at[at] : (struct span){ "", 0 };
 }
 
 struct span arguments_any(const struct arguments *a, const char *keys)
@@ -103,14 +103,14 @@ struct span arguments_any(const struct arguments *a, const char *keys)
     for (const char *k = keys; *k; k += strspn(k, "|")) {
         size_t n = strcspn(k, "|");
         int at;
-        if (span_number((struct span) { k, n }, &at) && arguments_at(a, at).n)
+        if (span_number((struct span){ k, n }, &at) && arguments_at(a, at).n)
             return arguments_at(a, at);
         for (int i = a->named_count; i-- > 0;)
             if (a->named[i].value.n && a->named[i].key.n == n && !memcmp(a->named[i].key.s, k, n))
                 return a->named[i].value;
         k += n;
     }
-    return (struct span) { "", 0 };
+    return (struct span){ "", 0 };
 }
 
 int arguments_yes(const struct arguments *a, const char *key)

@@ -42,9 +42,9 @@ int arguments_yes(const struct arguments *a, const char *key);
 
 struct span span_of(const char *s); /* all of a string */
 struct span span_trim(const char *s, size_t n);
-int span_is(struct span s, const char *text); /* equal but for the case of ASCII letters */
+int span_is(struct span s, const char *text);  /* equal but for the case of ASCII letters */
 int span_in(struct span s, const char *words); /* one of words with '|' between; not empty */
-int span_number(struct span s, int *value);   /* 1 when all of it is a whole number */
+int span_number(struct span s, int *value);    /* 1 when all of it is a whole number */
 void span_put(struct span s, struct buf *out);
 
 #endif

@@ -396,7 +396,7 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
 {
     struct bunzip *b = mem_zalloc(1, sizeof *b);
     b->name = name;
-    b->cutter = (struct bzcutter) { .pull = pull, .ctx = ctx };
+    b->cutter = (struct bzcutter){ .pull = pull, .ctx = ctx };
     b->tables = bzblock_tables_new();
     b->ring_count = (uint64_t)PIECES_A_JOB * 2 * (uint64_t)threads;
     b->ring = mem_zalloc((size_t)b->ring_count, sizeof *b->ring);

@@ -6,10 +6,10 @@
  *     "BZh" level  block*  end-of-stream magic, checksum, zero bits up to a byte
  *
  * Nothing says where blocks begin but their magic number (bzblock.h). The packed bytes are cut
- * before every magic (bzpiece.h), and the pieces are decoded side by side in the hope that each is a block.
- * They are then taken in order: a block counts when it begins where the one before it ended. Where
- * a magic turns out to be data, the pieces around it are joined and decoded again. So streams of
- * one block and of thousands are equally fast, and no data can mislead.
+ * before every magic (bzpiece.h), and the pieces are decoded side by side in the hope that each is
+ * a block. They are then taken in order: a block counts when it begins where the one before it
+ * ended. Where a magic turns out to be data, the pieces around it are joined and decoded again. So
+ * streams of one block and of thousands are equally fast, and no data can mislead.
  *
  * All CRCs are checked before a byte is given out. Zero bytes between and behind streams are
  * skipped; anything else there is an error. After whatever error, what came before it was good, and

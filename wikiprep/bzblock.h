@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BZBLOCK_BEGIN UINT64_C(0x314159265359)
+#define BZBLOCK_BEGIN      UINT64_C(0x314159265359)
 #define BZBLOCK_STREAM_END UINT64_C(0x177245385090)
 
 enum {

@@ -88,8 +88,8 @@ static uint64_t find_magic(struct bzcutter *c, uint64_t from, enum bzpiece_kind 
 {
     for (;;) {
         uint64_t origin = 8 * c->offset, end = origin + 8 * (uint64_t)c->len, magic;
-        uint64_t found =
-            end > from ? bzblock_find(c->data, from - origin, end - origin, &magic) : UINT64_MAX;
+        uint64_t found = end > from ? bzblock_find(c->data, from - origin, end - origin, &magic)
+                                    : UINT64_MAX;
         if (found != UINT64_MAX) {
             *kind = magic == BZBLOCK_BEGIN ? BZPIECE_BLOCK : BZPIECE_END;
             return found + origin;

@@ -23,7 +23,8 @@
 #include "wikiprep/bzblock.h"
 
 enum bzpiece_kind {
-    BZPIECE_PLAIN, /* begins with no magic: the file's first bytes, and the rest of what is too long */
+    BZPIECE_PLAIN, /* begins with no magic: the file's first bytes, and the rest of what is too long
+                    */
     BZPIECE_BLOCK, /* with a block's */
     BZPIECE_END    /* with that of a stream's end */
 };
@@ -59,8 +60,8 @@ void bzcutter_release(struct bzcutter *c);
 /* Adds the piece that follows p in the file. */
 void bzpiece_join(struct bzpiece *p, const struct bzpiece *next);
 
-/* Makes p->block the block in bits [begin, end) of the file, to be decoded; as cut and joined, it is
- * the whole piece. */
+/* Makes p->block the block in bits [begin, end) of the file, to be decoded; as cut and joined, it
+ * is the whole piece. */
 void bzpiece_set_block(struct bzpiece *p, uint64_t begin, uint64_t end);
 
 /* The first magic at or behind a bit: where, or UINT64_MAX when there is none in the piece. */

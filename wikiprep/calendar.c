@@ -435,7 +435,7 @@ struct span calendar_name(const char *lang, enum calendar_kind kind, int index)
     const char *s = c->names[kind] ? c->names[kind] : c->names[CALENDAR_MONTH];
     for (; index > 0; index--)
         s = strchr(s, '|') + 1;
-    return (struct span) { s, strcspn(s, "|") };
+    return (struct span){ s, strcspn(s, "|") };
 }
 
 int calendar_has(const char *lang)

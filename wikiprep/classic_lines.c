@@ -10,9 +10,9 @@ enum { LEVELS = 64 }; /* of headings; more '=' are as many */
 
 /* ---- characters ---------------------------------------------------------------------------- */
 
-static const char *const wide_spaces[] = { "\xC2\x85", "\xC2\xA0", "\xE1\x9A\x80", "\xE2\x80\xA8",
-                                           "\xE2\x80\xA9", "\xE2\x80\xAF", "\xE2\x81\x9F",
-                                           "\xE3\x80\x80" };
+static const char *const wide_spaces[] = { "\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80",
+                                           "\xE2\x80\xA8", "\xE2\x80\xA9", "\xE2\x80\xAF",
+                                           "\xE2\x81\x9F", "\xE3\x80\x80" };
 
 size_t classic_space(const char *s, const char *end)
 {
@@ -50,16 +50,16 @@ const char *classic_trim_end(const char *s, const char *end)
     return end;
 }
 
-/* Code points beyond ASCII that are no letters or digits: the blocks of punctuation and symbols, but
- * for the superscripts, circled numbers and the like in them. */
+/* Code points beyond ASCII that are no letters or digits: the blocks of punctuation and symbols,
+ * but for the superscripts, circled numbers and the like in them. */
 static const unsigned marks[][2] = {
-    { 0x80, 0xA9 },     { 0xAB, 0xB1 },     { 0xB4, 0xB4 },     { 0xB6, 0xB8 },
-    { 0xBB, 0xBB },     { 0xBF, 0xBF },     { 0xD7, 0xD7 },     { 0xF7, 0xF7 },
-    { 0x2000, 0x206F }, { 0x207A, 0x207E }, { 0x208A, 0x208F }, { 0x20A0, 0x20FF },
-    { 0x2190, 0x245F }, { 0x249C, 0x24E9 }, { 0x2500, 0x2775 }, { 0x2794, 0x2BFF },
-    { 0x2E00, 0x2E2E }, { 0x2E30, 0x3004 }, { 0x3008, 0x3020 }, { 0x302A, 0x3030 },
-    { 0x3036, 0x3037 }, { 0x303D, 0x3040 }, { 0x30FB, 0x30FB }, { 0xE000, 0xF8FF },
-    { 0xFE00, 0xFE6F }, { 0xFF01, 0xFF0F }, { 0xFF1A, 0xFF20 }, { 0xFF3B, 0xFF40 },
+    { 0x80, 0xA9 },     { 0xAB, 0xB1 },     { 0xB4, 0xB4 },       { 0xB6, 0xB8 },
+    { 0xBB, 0xBB },     { 0xBF, 0xBF },     { 0xD7, 0xD7 },       { 0xF7, 0xF7 },
+    { 0x2000, 0x206F }, { 0x207A, 0x207E }, { 0x208A, 0x208F },   { 0x20A0, 0x20FF },
+    { 0x2190, 0x245F }, { 0x249C, 0x24E9 }, { 0x2500, 0x2775 },   { 0x2794, 0x2BFF },
+    { 0x2E00, 0x2E2E }, { 0x2E30, 0x3004 }, { 0x3008, 0x3020 },   { 0x302A, 0x3030 },
+    { 0x3036, 0x3037 }, { 0x303D, 0x3040 }, { 0x30FB, 0x30FB },   { 0xE000, 0xF8FF },
+    { 0xFE00, 0xFE6F }, { 0xFF01, 0xFF0F }, { 0xFF1A, 0xFF20 },   { 0xFF3B, 0xFF40 },
     { 0xFF5B, 0xFF65 }, { 0xFFE0, 0xFFFD }, { 0x1F000, 0x1F0FF }, { 0x1F10D, 0x1FBEF },
 };
 

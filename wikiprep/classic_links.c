@@ -108,7 +108,7 @@ void classic_drop_templates(struct classic *c)
             int outer = !c->brace_count;
             size_t count = outer && n > 3 ? 3 : n;
             mem_grow(c->braces, c->braces_cap, c->brace_count + 1);
-            c->braces[c->brace_count++] = (struct span) { at + (n - count), count };
+            c->braces[c->brace_count++] = (struct span){ at + (n - count), count };
         } else if (n >= 2 && c->brace_count) {
             size_t begin, end = at + n;
             if (close_braces(c, n, &begin, &end)) {
@@ -216,8 +216,8 @@ static void put_link(struct classic *c, const char *s, size_t n)
         const char *from = label;
         for (const char *p = s; p + 1 < end; p++) {
             if (p[0] == '[' && p[1] == '[') {
-                const char *last =
-                    !depth++ && p > from ? memrchr(from, '|', (size_t)(p - from)) : NULL;
+                const char *last = !depth++ && p > from ? memrchr(from, '|', (size_t)(p - from))
+                                                        : NULL;
                 label = last ? last + 1 : label;
                 p++;
             } else if (p[0] == ']' && p[1] == ']' && depth) {

@@ -28,7 +28,8 @@ int span_find_close(const struct buf *text, size_t from, const char *what, struc
 /* Of a tag whose name ends at `at`: where its '>' is, which is not in quotes; 0: nowhere near. */
 size_t span_tag_end(const struct buf *text, size_t at);
 
-/* Whether the tag `name` begins at text[at] == '<', perhaps as </name>: where its name ends, or 0. */
+/* Whether the tag `name` begins at text[at] == '<', perhaps as </name>: where its name ends, or 0.
+ */
 size_t span_tag(const struct buf *text, size_t at, const char *name, int closing, int spaces);
 
 struct spans {

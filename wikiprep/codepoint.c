@@ -179,9 +179,9 @@ static const char *special(unsigned c, unsigned (*change)(unsigned))
     static const struct {
         unsigned c;
         const char *upper;
-    } uppers_of[] = { { 0xDF, "SS" },    { 0x149, "ʼN" },   { 0x1F0, "J̌" },    { 0x587, "ԵՒ" },
-                      { 0xFB00, "FF" },  { 0xFB01, "FI" },  { 0xFB02, "FL" },  { 0xFB03, "FFI" },
-                      { 0xFB04, "FFL" }, { 0xFB05, "ST" },  { 0xFB06, "ST" } };
+    } uppers_of[] = { { 0xDF, "SS" },    { 0x149, "ʼN" },  { 0x1F0, "J̌" },   { 0x587, "ԵՒ" },
+                      { 0xFB00, "FF" },  { 0xFB01, "FI" }, { 0xFB02, "FL" }, { 0xFB03, "FFI" },
+                      { 0xFB04, "FFL" }, { 0xFB05, "ST" }, { 0xFB06, "ST" } };
     if (change == codepoint_lower && c == 0x130)
         return "i̇";
     for (size_t i = 0; change == codepoint_upper && i < sizeof uppers_of / sizeof *uppers_of; i++)

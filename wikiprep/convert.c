@@ -286,7 +286,7 @@ static int read_outputs(struct conversion *c, struct span s)
             n = gap ? (size_t)(gap - s.s) : s.n;
             const char *plus = memchr(s.s, '+', n);
             n = plus ? (size_t)(plus - s.s) : n;
-            if (!measure_find((struct span) { s.s, n }, &m))
+            if (!measure_find((struct span){ s.s, n }, &m))
                 return 0;
         }
         c->to[c->outputs++] = m;
@@ -341,8 +341,8 @@ static void read_options(struct conversion *c, const struct arguments *a, int ab
         c->in_symbol = 0;
     c->bare = span_is(abbr, "values");
     c->american = span_is(arguments_any(a, "sp"), "us");
-    c->adjective =
-        span_is(arguments_any(a, "adj"), "on") || span_is(arguments_any(a, "sing"), "on");
+    c->adjective = span_is(arguments_any(a, "adj"), "on") ||
+                   span_is(arguments_any(a, "sing"), "on");
     c->flip = span_is(arguments_any(a, "order"), "flip") || span_is(disp, "flip");
     span_number(arguments_any(a, "sigfig"), &c->sigfig);
     span_number(arguments_any(a, "round"), &c->nearest);

@@ -156,11 +156,11 @@ static void on_entity(void *ctx, const xmlChar *name, int type, const xmlChar *i
     e->name = xmlStrdup(name);
     e->content = xmlStrdup(content);
     /* as one of XML's own, which the parser takes for plain text */
-    e->xml = (xmlEntity) { .type = XML_ENTITY_DECL,
-                           .etype = XML_INTERNAL_PREDEFINED_ENTITY,
-                           .name = e->name,
-                           .content = e->content,
-                           .length = (int)strlen((const char *)content) };
+    e->xml = (xmlEntity){ .type = XML_ENTITY_DECL,
+                          .etype = XML_INTERNAL_PREDEFINED_ENTITY,
+                          .name = e->name,
+                          .content = e->content,
+                          .length = (int)strlen((const char *)content) };
 }
 
 static xmlEntityPtr find_entity(void *ctx, const xmlChar *name)
@@ -322,8 +322,8 @@ static int check_first(const struct dump *d, const char *s, size_t n)
     for (int i = 0; i < 2; i++)
         if (n >= strlen(html[i]) && !strncasecmp(s, html[i], strlen(html[i])))
             return err_set("'%s' is an HTML page, not a MediaWiki export", d->path);
-    int utf16 =
-        n >= 2 && (!memcmp(s, "\xFF\xFE", 2) || !memcmp(s, "\xFE\xFF", 2) || !memcmp(s, "\0<", 2));
+    int utf16 = n >= 2 &&
+                (!memcmp(s, "\xFF\xFE", 2) || !memcmp(s, "\xFE\xFF", 2) || !memcmp(s, "\0<", 2));
     if (!n || (*s != '<' && !utf16))
         return err_set("'%s' is not a MediaWiki export: it does not begin as XML", d->path);
     return 0;
@@ -348,9 +348,9 @@ static int check_parser(struct dump *d)
         struct buf line = BUF_INIT;
         if (e && !d->origin)
             buf_addf(&line, " (line %d)", e->line);
-        result =
-            err_set("'%s': bad XML at byte %" PRIu64 "%s%s: %s", d->path,
-                    at > 0 ? (uint64_t)(d->origin + at) : given(d), line.data, in.data, why.data);
+        result = err_set("'%s': bad XML at byte %" PRIu64 "%s%s: %s", d->path,
+                         at > 0 ? (uint64_t)(d->origin + at) : given(d), line.data, in.data,
+                         why.data);
         buf_release(&line);
         buf_release(&why);
     } else if (d->silence > SILENCE_MAX) {

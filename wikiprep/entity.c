@@ -195,8 +195,8 @@ size_t entity_read(const char *s, size_t n, unsigned *code_point)
     if (!len || len + 1 >= n)
         return 0;
     name[len] = '\0';
-    const struct named *found =
-        bsearch(name, names, sizeof names / sizeof *names, sizeof *names, compare);
+    const struct named *found = bsearch(name, names, sizeof names / sizeof *names, sizeof *names,
+                                        compare);
     if (!found)
         return 0;
     *code_point = found->code_point;

@@ -14,7 +14,7 @@ enum { OUT_MAX = 16 << 20 }; /* bytes that marks may become */
 
 static struct span from(const struct expander *x, size_t mark)
 {
-    return (struct span) { x->out.data + mark, x->out.len - mark };
+    return (struct span){ x->out.data + mark, x->out.len - mark };
 }
 
 struct span expand_take(struct expander *x, size_t mark)
@@ -46,7 +46,7 @@ static void set_argument(struct expander *x, struct frame *f, struct span name,
     if (!a) {
         struct argument **slot = &f->slots[hash_bytes(name.s, name.n) & (f->slot_count - 1)];
         a = arena_take(&x->arena, sizeof *a);
-        *a = (struct argument) { .name = name, .next = *slot };
+        *a = (struct argument){ .name = name, .next = *slot };
         *slot = a;
     }
     a->part = part;
@@ -57,9 +57,9 @@ struct span expand_nodes_value(struct expander *x, const struct frame *f, const 
 {
     const struct node *only = node ? &t->nodes[node] : NULL;
     if (!only)
-        return (struct span) { "", 0 };
+        return (struct span){ "", 0 };
     if (only->kind == NODE_TEXT && !only->next)
-        return (struct span) { t->source + only->begin, only->end - only->begin };
+        return (struct span){ t->source + only->begin, only->end - only->begin };
     size_t mark = x->out.len;
     expand_nodes(x, f, t, node);
     return expand_take(x, mark);
@@ -86,7 +86,7 @@ void expand_set_arguments(struct expander *x, struct frame *f, uint32_t first)
         } else {
             char number[24];
             int n = snprintf(number, sizeof number, "%zu", ++place);
-            name = (struct span) { arena_copy(&x->arena, number, (size_t)n), (size_t)n };
+            name = (struct span){ arena_copy(&x->arena, number, (size_t)n), (size_t)n };
         }
         set_argument(x, f, name, part);
     }
@@ -169,19 +169,12 @@ void expand_nodes(struct expander *x, const struct frame *f, const struct tree *
         const struct node *n = &t->nodes[node];
         switch ((enum node_kind)n->kind) {
         case NODE_TEXT:
-            expand_put(x, (struct span) { t->source + n->begin, n->end - n->begin });
+            expand_put(x, (struct span){ t->source + n->begin, n->end - n->begin });
             break;
-        case NODE_CALL:
-            expand_call(x, f, t, n);
-            break;
-        case NODE_PARAMETER:
-            expand_parameter_node(x, f, t, n);
-            break;
-        case NODE_TAG:
-            expand_tag(x, f, t, n);
-            break;
-        case NODE_PART:
-            break;
+        case NODE_CALL: expand_call(x, f, t, n); break;
+        case NODE_PARAMETER: expand_parameter_node(x, f, t, n); break;
+        case NODE_TAG: expand_tag(x, f, t, n); break;
+        case NODE_PART: break;
         }
     }
     x->depth--;
@@ -225,7 +218,7 @@ void expand_text(struct expander *x, const struct expand_page *page, const char 
     preprocess(x->preprocessor, &x->tree, text, n, PREPROCESS_PAGE);
     x->depth = -1; /* the page itself is no expansion */
     expand_nodes(x, &f, &x->tree, x->tree.nodes[0].child);
-    expand_put_back(x, (struct span) { x->out.data, x->out.len }, x->out.len + n + OUT_MAX, out);
+    expand_put_back(x, (struct span){ x->out.data, x->out.len }, x->out.len + n + OUT_MAX, out);
 }
 
 /* Whether the language is written in several scripts, between which MediaWiki converts. */

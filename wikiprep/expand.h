@@ -28,9 +28,9 @@ struct expand_page {
 
 /* How a call of the template is rendered without its page, if it is. */
 enum expand_choice {
-    EXPAND_ALONE,        /* it is not */
-    EXPAND_FIRST,        /* where expansion fails */
-    EXPAND_NOT,          /* always */
+    EXPAND_ALONE, /* it is not */
+    EXPAND_FIRST, /* where expansion fails */
+    EXPAND_NOT,   /* always */
 };
 
 struct expand_options {

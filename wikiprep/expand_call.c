@@ -64,7 +64,7 @@ static enum expand_choice choose(const struct expander *x, struct span name)
 
 static struct span page_name(const struct library_page *page)
 {
-    return (struct span) { page->title, strlen(page->title) };
+    return (struct span){ page->title, strlen(page->title) };
 }
 
 int expand_give_up(struct expander *x, const struct frame *f)
@@ -133,12 +133,12 @@ static void expand_page(struct expander *x, struct frame *f)
     expand_nodes(x, f, t, t->nodes[0].child);
     if (!f->argument_count && x->special == special && !x->failed)
         library_remember(x->library, f->page,
-                         (struct library_memo) { .text = x->out.data + mark,
-                                                 .n = x->out.len - mark,
-                                                 .depth = x->deepest - x->depth,
-                                                 .work = x->work - work,
-                                                 .included = x->included - included,
-                                                 .within = x->within });
+                         (struct library_memo){ .text = x->out.data + mark,
+                                                .n = x->out.len - mark,
+                                                .depth = x->deepest - x->depth,
+                                                .work = x->work - work,
+                                                .included = x->included - included,
+                                                .within = x->within });
     x->within |= within;
     if (deepest > x->deepest)
         x->deepest = deepest;
@@ -171,11 +171,11 @@ static void call_page(struct expander *x, const struct frame *f, const struct tr
         return;
     }
     struct frame *inner = arena_take(&x->arena, sizeof *inner);
-    *inner = (struct frame) { .caller = f,
-                              .caller_tree = t,
-                              .page = page,
-                              .depth = f->depth + 1,
-                              .within = f->within | page->bit };
+    *inner = (struct frame){ .caller = f,
+                             .caller_tree = t,
+                             .page = page,
+                             .depth = f->depth + 1,
+                             .within = f->within | page->bit };
     expand_set_arguments(x, inner, t->nodes[call->child].next);
     if (!x->failed)
         expand_page(x, inner);
@@ -242,11 +242,10 @@ static void put_call(struct expander *x, const struct frame *f, const struct tre
 static void call_source(struct expander *x, const struct frame *f, struct span name)
 {
     struct library_page *page = NULL;
-    if (title_read(&x->scratch, x->site, name.s, name.n, LIBRARY_TEMPLATES) &&
-        x->scratch.text.len)
+    if (title_read(&x->scratch, x->site, name.s, name.n, LIBRARY_TEMPLATES) && x->scratch.text.len)
         page = library_find(x->library, &x->scratch);
     if (page)
-        function_put_escaped(x, (struct span) { page->text, page->n });
+        function_put_escaped(x, (struct span){ page->text, page->n });
     else
         expand_fail(x, f);
 }
@@ -259,10 +258,10 @@ static void call_template(struct expander *x, const struct frame *f, const struc
     name = absolute(x, name);
     int readable = title_read(title, x->site, name.s, name.n, LIBRARY_TEMPLATES) && title->text.len;
     enum expand_choice choice = readable && title->ns == LIBRARY_TEMPLATES
-                                    ? choose(x, (struct span) { title->text.data, title->text.len })
+                                    ? choose(x, (struct span){ title->text.data, title->text.len })
                                     : EXPAND_ALONE;
-    struct library_page *page =
-        readable && choice != EXPAND_NOT ? library_find(x->library, title) : NULL;
+    struct library_page *page = readable && choice != EXPAND_NOT ? library_find(x->library, title)
+                                                                 : NULL;
     if (page && choice == EXPAND_ALONE && choose(x, page_name(page)) == EXPAND_NOT) {
         leave_call(x, f, t, page_name(page), first);
     } else if (page) {
@@ -289,7 +288,7 @@ static int call_function(struct expander *x, const struct frame *f, const struct
         return 0;
     struct span function = { name.s, (size_t)(colon - name.s) };
     struct function_call c = { .frame = f, .tree = t, .count = 1 };
-    c.first = span_space_trim((struct span) { colon + 1, name.n - function.n - 1 });
+    c.first = span_space_trim((struct span){ colon + 1, name.n - function.n - 1 });
     uint32_t first = t->nodes[call->child].next;
     for (uint32_t i = first; i; i = t->nodes[i].next)
         c.count++;
@@ -344,7 +343,7 @@ static int drop_prefix(struct span *s, const char *prefix)
     if (!has_prefix(*s, prefix))
         return 0;
     size_t n = strlen(prefix);
-    *s = span_space_trim((struct span) { s->s + n, s->n - n });
+    *s = span_space_trim((struct span){ s->s + n, s->n - n });
     return 1;
 }
 

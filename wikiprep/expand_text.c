@@ -35,7 +35,7 @@ void expand_puts(struct expander *x, const char *s)
 
 size_t expand_trim(struct expander *x, size_t mark)
 {
-    struct span s = span_space_trim((struct span) { x->out.data + mark, x->out.len - mark });
+    struct span s = span_space_trim((struct span){ x->out.data + mark, x->out.len - mark });
     char *begin = x->out.data + mark;
     if (s.s != begin)
         memmove(begin, s.s, s.n);
@@ -59,7 +59,7 @@ void expand_keep(struct expander *x, struct span s)
 
 void expand_hole(struct expander *x)
 {
-    expand_keep(x, (struct span) { "", 0 });
+    expand_keep(x, (struct span){ "", 0 });
 }
 
 /* The mark at s, if it is one: what it stands for. */
@@ -82,7 +82,7 @@ struct span expand_next_mark(const struct expander *x, struct span s)
     while (at < end && (at = memchr(at, MARK, (size_t)(end - at))) &&
            !mark_at(x, at, (size_t)(end - at)))
         at++;
-    return at && at < end ? (struct span) { at, MARK_BYTES } : (struct span) { end, 0 };
+    return at && at < end ? (struct span){ at, MARK_BYTES } : (struct span){ end, 0 };
 }
 
 struct span expand_without_marks(struct expander *x, struct span s)
@@ -97,7 +97,7 @@ struct span expand_without_marks(struct expander *x, struct span s)
         else
             copy[len++] = s.s[i++];
     copy[len] = '\0';
-    return (struct span) { copy, len };
+    return (struct span){ copy, len };
 }
 
 void expand_put_back(const struct expander *x, struct span s, size_t room, struct buf *out)

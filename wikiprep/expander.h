@@ -26,7 +26,7 @@ struct argument {
     struct span name;
     const struct node *part;
     struct argument *next; /* with the same hash */
-    int is_known; /* it was asked for: */
+    int is_known;          /* it was asked for: */
     struct span value;
 };
 
@@ -60,20 +60,20 @@ struct expander {
     const struct frame *failed; /* the frame that is to be left as a call, or NULL */
     int depth;                  /* of expansions in expansions */
     int deepest;
-    uint64_t work;              /* that was done for the page */
-    size_t included;            /* bytes of templates so far */
-    uint64_t within;            /* bits of templates since this was last cleared */
-    uint64_t special;           /* counts what depends on the page or its place */
-    unsigned script_errors;     /* of the page; each has a number */
+    uint64_t work;          /* that was done for the page */
+    size_t included;        /* bytes of templates so far */
+    uint64_t within;        /* bits of templates since this was last cleared */
+    uint64_t special;       /* counts what depends on the page or its place */
+    unsigned script_errors; /* of the page; each has a number */
 };
 
 /* A call of a function: {{name:first|second|…}}. */
 struct function_call {
     const struct frame *frame;
     const struct tree *tree;
-    struct span first;          /* what stands behind the colon, expanded and trimmed */
-    const struct node **parts;  /* the others: parts[1] is the second */
-    int count;                  /* with the first */
+    struct span first;         /* what stands behind the colon, expanded and trimmed */
+    const struct node **parts; /* the others: parts[1] is the second */
+    int count;                 /* with the first */
 };
 
 /* ---- expanding to the end of x->out --------------------------------------------------------- */
@@ -120,8 +120,8 @@ struct span expand_next_mark(const struct expander *x, struct span s);
 /* s without marks, in the arena unless it has none. */
 struct span expand_without_marks(struct expander *x, struct span s);
 
-/* Appends s to `out` with all marks resolved, up to `room` bytes. A mark stands for older ones only,
- * so this ends. */
+/* Appends s to `out` with all marks resolved, up to `room` bytes. A mark stands for older ones
+ * only, so this ends. */
 void expand_put_back(const struct expander *x, struct span s, size_t room, struct buf *out);
 
 /* Appends s as text of HTML. */

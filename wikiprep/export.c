@@ -86,8 +86,8 @@ static void swap(struct buf *a, struct buf *b)
 static void end_revision(struct export *x)
 {
     struct dump_page *r = &x->revision, *p = &x->page;
-    int better =
-        !x->has_revision || (!x->text_deleted && strcmp(r->timestamp.data, p->timestamp.data) >= 0);
+    int better = !x->has_revision ||
+                 (!x->text_deleted && strcmp(r->timestamp.data, p->timestamp.data) >= 0);
     if (better) {
         swap(&p->revid, &r->revid);
         swap(&p->timestamp, &r->timestamp);
@@ -164,11 +164,8 @@ static void begin_place(struct export *x, export_attribute attribute, const void
         if ((value = attribute(ctx, "title", &n)))
             buf_add(&x->page.target, value, n);
         break;
-    case TEXT:
-        x->text_deleted = attribute(ctx, "deleted", &n) != NULL;
-        break;
-    default:
-        break;
+    case TEXT: x->text_deleted = attribute(ctx, "deleted", &n) != NULL; break;
+    default: break;
     }
 }
 
@@ -193,56 +190,31 @@ static void add_namespace(struct export *x)
 {
     struct dump_site *s = &x->site;
     mem_grow(s->namespaces, s->cap, s->count + 1);
-    s->namespaces[s->count++] =
-        (struct dump_namespace) { x->namespace_key, mem_strdup(x->field.data) };
+    s->namespaces[s->count++] = (struct dump_namespace){ x->namespace_key,
+                                                         mem_strdup(x->field.data) };
 }
 
 static void end_place(struct export *x)
 {
     struct dump_page *p = &x->page;
     switch (x->place) {
-    case SITENAME:
-        swap(&x->site.name, &x->field);
-        break;
-    case BASE:
-        swap(&x->site.base, &x->field);
-        break;
-    case CASE:
-        x->site.capital = strcmp(x->field.data, "case-sensitive") != 0;
-        break;
-    case NAMESPACE:
-        add_namespace(x);
-        break;
-    case TITLE:
-        swap(&p->title, &x->field);
-        break;
+    case SITENAME: swap(&x->site.name, &x->field); break;
+    case BASE: swap(&x->site.base, &x->field); break;
+    case CASE: x->site.capital = strcmp(x->field.data, "case-sensitive") != 0; break;
+    case NAMESPACE: add_namespace(x); break;
+    case TITLE: swap(&p->title, &x->field); break;
     case NS:
         p->ns = (int)strtol(x->field.data, NULL, 10);
         x->has_ns = 1;
         break;
-    case ID:
-        swap(&p->id, &x->field);
-        break;
-    case REVID:
-        swap(&x->revision.revid, &x->field);
-        break;
-    case TIMESTAMP:
-        swap(&x->revision.timestamp, &x->field);
-        break;
-    case MODEL:
-        swap(&x->revision.model, &x->field);
-        break;
-    case REVISION:
-        end_revision(x);
-        break;
-    case PAGE:
-        end_page(x);
-        break;
-    case MEDIAWIKI:
-        x->is_closed = 1;
-        break;
-    default:
-        break;
+    case ID: swap(&p->id, &x->field); break;
+    case REVID: swap(&x->revision.revid, &x->field); break;
+    case TIMESTAMP: swap(&x->revision.timestamp, &x->field); break;
+    case MODEL: swap(&x->revision.model, &x->field); break;
+    case REVISION: end_revision(x); break;
+    case PAGE: end_page(x); break;
+    case MEDIAWIKI: x->is_closed = 1; break;
+    default: break;
     }
     x->place = parent[x->place];
 }
@@ -276,7 +248,7 @@ void export_text(struct export *x, const char *text, size_t n)
 
 void export_init(struct export *x, size_t max_text_bytes)
 {
-    *x = (struct export) { .max_text = max_text_bytes, .place = ROOT };
+    *x = (struct export){ .max_text = max_text_bytes, .place = ROOT };
     x->site.capital = 1;
     buf_init(&x->field);
     buf_init(&x->site.name);

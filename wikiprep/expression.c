@@ -9,7 +9,7 @@
 
 enum { STACK_MAX = 100 };
 
-enum operator {
+enum operator{
     NONE,
     OPEN,
     NEGATIVE,
@@ -52,23 +52,23 @@ static const struct {
     const char *name, *synonym;
     int precedence, operands;
 } operators[] = {
-    [OPEN] = { "(", NULL, -1, 0 },      [NEGATIVE] = { "-", NULL, 10, 1 },
-    [POSITIVE] = { "+", NULL, 10, 1 },  [EXPONENT] = { "e", NULL, 10, 2 },
-    [NOT] = { "not", NULL, 9, 1 },      [SIN] = { "sin", NULL, 9, 1 },
-    [COS] = { "cos", NULL, 9, 1 },      [TAN] = { "tan", NULL, 9, 1 },
-    [ASIN] = { "asin", NULL, 9, 1 },    [ACOS] = { "acos", NULL, 9, 1 },
-    [ATAN] = { "atan", NULL, 9, 1 },    [EXP] = { "exp", NULL, 9, 1 },
-    [LN] = { "ln", NULL, 9, 1 },        [ABS] = { "abs", NULL, 9, 1 },
-    [FLOOR] = { "floor", NULL, 9, 1 },  [TRUNC] = { "trunc", NULL, 9, 1 },
-    [CEIL] = { "ceil", NULL, 9, 1 },    [SQRT] = { "sqrt", NULL, 9, 1 },
-    [POWER] = { "^", NULL, 8, 2 },      [TIMES] = { "*", NULL, 7, 2 },
-    [DIVIDE] = { "/", "div", 7, 2 },    [MOD] = { "mod", NULL, 7, 2 },
-    [FMOD] = { "fmod", NULL, 7, 2 },    [PLUS] = { "+", NULL, 6, 2 },
-    [MINUS] = { "-", NULL, 6, 2 },      [ROUND] = { "round", NULL, 5, 2 },
-    [EQUAL] = { "=", NULL, 4, 2 },      [NOT_EQUAL] = { "<>", "!=", 4, 2 },
-    [LESS] = { "<", NULL, 4, 2 },       [GREATER] = { ">", NULL, 4, 2 },
+    [OPEN] = { "(", NULL, -1, 0 },       [NEGATIVE] = { "-", NULL, 10, 1 },
+    [POSITIVE] = { "+", NULL, 10, 1 },   [EXPONENT] = { "e", NULL, 10, 2 },
+    [NOT] = { "not", NULL, 9, 1 },       [SIN] = { "sin", NULL, 9, 1 },
+    [COS] = { "cos", NULL, 9, 1 },       [TAN] = { "tan", NULL, 9, 1 },
+    [ASIN] = { "asin", NULL, 9, 1 },     [ACOS] = { "acos", NULL, 9, 1 },
+    [ATAN] = { "atan", NULL, 9, 1 },     [EXP] = { "exp", NULL, 9, 1 },
+    [LN] = { "ln", NULL, 9, 1 },         [ABS] = { "abs", NULL, 9, 1 },
+    [FLOOR] = { "floor", NULL, 9, 1 },   [TRUNC] = { "trunc", NULL, 9, 1 },
+    [CEIL] = { "ceil", NULL, 9, 1 },     [SQRT] = { "sqrt", NULL, 9, 1 },
+    [POWER] = { "^", NULL, 8, 2 },       [TIMES] = { "*", NULL, 7, 2 },
+    [DIVIDE] = { "/", "div", 7, 2 },     [MOD] = { "mod", NULL, 7, 2 },
+    [FMOD] = { "fmod", NULL, 7, 2 },     [PLUS] = { "+", NULL, 6, 2 },
+    [MINUS] = { "-", NULL, 6, 2 },       [ROUND] = { "round", NULL, 5, 2 },
+    [EQUAL] = { "=", NULL, 4, 2 },       [NOT_EQUAL] = { "<>", "!=", 4, 2 },
+    [LESS] = { "<", NULL, 4, 2 },        [GREATER] = { ">", NULL, 4, 2 },
     [LESS_EQUAL] = { "<=", NULL, 4, 2 }, [GREATER_EQUAL] = { ">=", NULL, 4, 2 },
-    [AND] = { "and", NULL, 3, 2 },      [OR] = { "or", NULL, 2, 2 },
+    [AND] = { "and", NULL, 3, 2 },       [OR] = { "or", NULL, 2, 2 },
     [PI] = { "pi", NULL, 0, 0 },
 };
 enum { OPERATORS = sizeof operators / sizeof *operators };
@@ -110,7 +110,7 @@ static int push_value(struct machine *m, double value, int is_integer)
 {
     if (m->value_count > STACK_MAX)
         return fail(m, "Stack exhausted", "");
-    m->values[m->value_count++] = (struct number) { value, is_integer };
+    m->values[m->value_count++] = (struct number){ value, is_integer };
     m->wants_operator = 1;
     return 0;
 }
@@ -145,9 +145,15 @@ static int apply_one(struct machine *m, enum operator op, struct number *a)
     if (op == SQRT && v < 0)
         return fail_value(m, "In ", "sqrt", ": Result is not a number");
     switch (op) {
-    case NEGATIVE: v = a->is_integer && v == 0 ? 0 : -v; is_integer = a->is_integer; break;
+    case NEGATIVE:
+        v = a->is_integer && v == 0 ? 0 : -v;
+        is_integer = a->is_integer;
+        break;
     case POSITIVE: is_integer = a->is_integer; break;
-    case NOT: v = v == 0; is_integer = 1; break;
+    case NOT:
+        v = v == 0;
+        is_integer = 1;
+        break;
     case SIN: v = sin(v); break;
     case COS: v = cos(v); break;
     case TAN: v = tan(v); break;
@@ -156,13 +162,19 @@ static int apply_one(struct machine *m, enum operator op, struct number *a)
     case ATAN: v = atan(v); break;
     case EXP: v = exp(v); break;
     case LN: v = log(v); break;
-    case ABS: v = fabs(v); is_integer = a->is_integer; break;
+    case ABS:
+        v = fabs(v);
+        is_integer = a->is_integer;
+        break;
     case FLOOR: v = floor(v); break;
     case CEIL: v = ceil(v); break;
-    case TRUNC: v = to_integer(v) + 0.0; is_integer = 1; break;
+    case TRUNC:
+        v = to_integer(v) + 0.0;
+        is_integer = 1;
+        break;
     default: v = sqrt(v); break;
     }
-    *a = (struct number) { v, is_integer };
+    *a = (struct number){ v, is_integer };
     return 0;
 }
 
@@ -180,10 +192,22 @@ static int apply_two(struct machine *m, enum operator op, struct number *a, stru
     if ((op == DIVIDE || op == FMOD) && y == 0)
         return fail_value(m, "Division by zero", "", "");
     switch (op) {
-    case EXPONENT: v = x * pow(10, y); truth = 0; break;
-    case POWER: v = pow(x, y); truth = 0; break;
-    case TIMES: v = x * y; truth = 0; break;
-    case DIVIDE: v = x / y; truth = 0; break;
+    case EXPONENT:
+        v = x * pow(10, y);
+        truth = 0;
+        break;
+    case POWER:
+        v = pow(x, y);
+        truth = 0;
+        break;
+    case TIMES:
+        v = x * y;
+        truth = 0;
+        break;
+    case DIVIDE:
+        v = x / y;
+        truth = 0;
+        break;
     case MOD: {
         int64_t left = to_integer(x), right = to_integer(y);
         if (!right)
@@ -191,11 +215,22 @@ static int apply_two(struct machine *m, enum operator op, struct number *a, stru
         v = right == -1 ? 0 : (double)(left % right);
         break;
     }
-    case FMOD: v = fmod(x, y); truth = whole = 0; break;
-    case PLUS: v = x + y; truth = 0; break;
-    case MINUS: v = x - y; truth = 0; break;
-    case ROUND: v = number_round(x, fabs(y) < 1000 ? (int)y : y > 0 ? 1000 : -1000);
-                truth = whole = 0; break;
+    case FMOD:
+        v = fmod(x, y);
+        truth = whole = 0;
+        break;
+    case PLUS:
+        v = x + y;
+        truth = 0;
+        break;
+    case MINUS:
+        v = x - y;
+        truth = 0;
+        break;
+    case ROUND:
+        v = number_round(x, fabs(y) < 1000 ? (int)y : y > 0 ? 1000 : -1000);
+        truth = whole = 0;
+        break;
     case EQUAL: v = x == y; break;
     case NOT_EQUAL: v = x != y; break;
     case LESS: v = x < y; break;
@@ -205,7 +240,7 @@ static int apply_two(struct machine *m, enum operator op, struct number *a, stru
     case AND: v = x != 0 && y != 0; break;
     default: v = x != 0 || y != 0; break;
     }
-    *a = (struct number) { v, truth || (whole && fits_integer(v)) };
+    *a = (struct number){ v, truth || (whole && fits_integer(v)) };
     return 0;
 }
 
@@ -232,7 +267,10 @@ static int starts(struct span s, const char *word)
 static size_t respelled(struct span s, const char **as)
 {
     static const char *const signs[][2] = {
-        { "&lt;", "<" }, { "&gt;", ">" }, { "&minus;", "-" }, { "−", "-" },
+        { "&lt;", "<" },
+        { "&gt;", ">" },
+        { "&minus;", "-" },
+        { "−", "-" },
     };
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (starts(s, signs[i][0])) {
@@ -309,8 +347,9 @@ static int on_sign(struct machine *m, struct span s)
         { "^", POWER },       { "=", EQUAL },          { "<", LESS },       { ">", GREATER },
     };
     if (*s.s == '(')
-        return m->wants_operator ? fail_operator(m, "Unexpected", "(")
-               : push_operator(m, OPEN) ? -1 : 1;
+        return m->wants_operator        ? fail_operator(m, "Unexpected", "(")
+               : push_operator(m, OPEN) ? -1
+                                        : 1;
     if (*s.s == ')')
         return on_close(m) ? -1 : 1;
     if (!m->wants_operator && (*s.s == '+' || *s.s == '-'))
@@ -346,7 +385,7 @@ static int on_number(struct machine *m, struct span s, size_t n)
 static int read_all(struct machine *m, struct span s)
 {
     for (size_t n; s.n; s.s += n, s.n -= n) {
-        if ((n = strspn((char[]) { *s.s, '\0' }, " \t\r\n")))
+        if ((n = strspn((char[]){ *s.s, '\0' }, " \t\r\n")))
             continue;
         while (n < s.n && ((s.s[n] >= '0' && s.s[n] <= '9') || s.s[n] == '.'))
             n++;
@@ -385,11 +424,11 @@ int expression_evaluate(struct span s, struct buf *out, int *truth)
     m.out = out;
     for (size_t i = 0, n; i < s.n; i += n) {
         const char *as;
-        n = respelled((struct span) { s.s + i, s.n - i }, &as);
+        n = respelled((struct span){ s.s + i, s.n - i }, &as);
         buf_addc(&plain, n ? *as : s.s[i]);
         n += !n;
     }
-    int result = read_all(&m, (struct span) { plain.data, plain.len });
+    int result = read_all(&m, (struct span){ plain.data, plain.len });
     buf_release(&plain);
     if (truth)
         *truth = !result && m.value_count && (m.value_count > 1 || m.values[0].value != 0);

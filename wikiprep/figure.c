@@ -104,7 +104,7 @@ int figure_read(struct span s, struct figure *x)
     char plain[FIGURE_MAX];
     struct buf text = BUF_INIT;
     int negative;
-    *x = (struct figure) { 0 };
+    *x = (struct figure){ 0 };
     if (!read_digits(s, plain, &negative))
         return 0;
     if (negative)

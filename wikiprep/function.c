@@ -173,7 +173,7 @@ static void put_count(struct expander *x, uint64_t n)
     struct buf b = BUF_INIT;
     struct number_style style = number_style(x->site->lang.data);
     buf_addf(&b, "%llu", (unsigned long long)n);
-    number_format((struct span) { b.data, b.len }, &style, &x->out);
+    number_format((struct span){ b.data, b.len }, &style, &x->out);
     buf_release(&b);
 }
 
@@ -184,7 +184,7 @@ static void put_server(struct expander *x, int with_scheme)
         return;
     s += with_scheme ? 0 : 2;
     size_t n = 2 * (size_t)with_scheme;
-    expand_put(x, (struct span) { s, n + strcspn(s + n, "/") });
+    expand_put(x, (struct span){ s, n + strcspn(s + n, "/") });
 }
 
 static void put_wiki(struct expander *x, int which)

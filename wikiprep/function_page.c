@@ -32,7 +32,7 @@ static void add_title(struct buf *out, const struct dump_site *site, int ns, str
 static struct span base(struct span text)
 {
     const char *slash = memrchr(text.s, '/', text.n);
-    return (struct span) { text.s, slash ? (size_t)(slash - text.s) : text.n };
+    return (struct span){ text.s, slash ? (size_t)(slash - text.s) : text.n };
 }
 
 static void add_part(struct buf *out, const struct dump_site *site, const struct title *t, int part)
@@ -72,7 +72,7 @@ static int is_scheme(struct span s, size_t i)
     size_t n = 0;
     while (n < i && (isalnum((unsigned char)s.s[i - n - 1]) || s.s[i - n - 1] == '_'))
         n++;
-    return span_in((struct span) { s.s + i - n, n }, schemes);
+    return span_in((struct span){ s.s + i - n, n }, schemes);
 }
 
 /* Whether the sign at s.s[i] may be markup; `line`: it begins a line. */
@@ -141,9 +141,9 @@ int function_ns(struct expander *x, const struct function_call *c, int which)
         return 0;
     title_put_namespace(x->site, key, &name);
     if (which)
-        function_put_encoded(x, (struct span) { name.data, name.len }, URL_WIKI);
+        function_put_encoded(x, (struct span){ name.data, name.len }, URL_WIKI);
     else
-        expand_put(x, (struct span) { name.data, name.len });
+        expand_put(x, (struct span){ name.data, name.len });
     buf_release(&name);
     return 1;
 }
@@ -153,7 +153,7 @@ static struct span page_base(const struct expander *x)
 {
     struct span s = { x->site->base.data, x->site->base.len };
     const char *slash = memrchr(s.s, '/', s.n);
-    return (struct span) { s.s, slash ? (size_t)(slash + 1 - s.s) : 0 };
+    return (struct span){ s.s, slash ? (size_t)(slash + 1 - s.s) : 0 };
 }
 
 /* The scheme and the host of an address. */
@@ -180,7 +180,7 @@ static void put_url_title(struct expander *x, const struct title *t)
 {
     struct buf b = BUF_INIT;
     add_part(&b, x->site, t, TITLE_FULL);
-    function_put_encoded(x, (struct span) { b.data, b.len }, URL_WIKI);
+    function_put_encoded(x, (struct span){ b.data, b.len }, URL_WIKI);
     buf_release(&b);
 }
 
@@ -207,13 +207,13 @@ int function_url(struct expander *x, const struct function_call *c, int which)
         scheme = (size_t)(colon + 1 - pages.s);
     size_t skip = which == URL_LOCAL ? host : scheme;
     if (query.n) {
-        expand_put(x, (struct span) { pages.s + skip, host - skip });
+        expand_put(x, (struct span){ pages.s + skip, host - skip });
         expand_puts(x, "/w/index.php?title=");
         put_url_title(x, t);
         expand_puts(x, "&");
         expand_put(x, query);
     } else {
-        expand_put(x, (struct span) { pages.s + skip, pages.n - skip });
+        expand_put(x, (struct span){ pages.s + skip, pages.n - skip });
         put_url_title(x, t);
     }
     const char *section = which == URL_LOCAL ? NULL : memchr(c->first.s, '#', c->first.n);
@@ -239,9 +239,9 @@ int function_titleparts(struct expander *x, const struct function_call *c, int w
     struct buf b = BUF_INIT;
     title_put(x->site, t, &b);
     int64_t n = 0, count = number_integer(count_text), first = number_integer(first_text);
-    for (const char *s = b.data, *end = b.data + b.len; s; ) {
+    for (const char *s = b.data, *end = b.data + b.len; s;) {
         const char *slash = n + 1 < PARTS_MAX ? memchr(s, '/', (size_t)(end - s)) : NULL;
-        parts[n++] = (struct span) { s, (size_t)((slash ? slash : end) - s) };
+        parts[n++] = (struct span){ s, (size_t)((slash ? slash : end) - s) };
         s = slash ? slash + 1 : NULL;
     }
     first -= first > 0;
@@ -261,7 +261,8 @@ int function_titleparts(struct expander *x, const struct function_call *c, int w
 static void put_depth_error(struct expander *x, const struct buf *path)
 {
     struct buf why = BUF_INIT;
-    buf_addf(&why, "Error: Invalid depth in path: \"%s\" (tried to access a node above the root node).",
+    buf_addf(&why,
+             "Error: Invalid depth in path: \"%s\" (tried to access a node above the root node).",
              path->data);
     expand_error(x, why.data);
     buf_release(&why);
@@ -278,7 +279,7 @@ int function_rel2abs(struct expander *x, const struct function_call *c, int whic
         to.n--;
     if (!from.n) {
         title_put(x->site, &x->title, &path);
-        from = (struct span) { arena_copy(&x->arena, path.data, path.len), path.len };
+        from = (struct span){ arena_copy(&x->arena, path.data, path.len), path.len };
         buf_clear(&path);
         x->special++;
     }

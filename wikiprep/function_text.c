@@ -20,15 +20,16 @@ static struct span value(struct expander *x, const struct function_call *c, int 
 
 int function_case(struct expander *x, const struct function_call *c, int which)
 {
-    unsigned (*change)(unsigned) =
-        which == TEXT_LOWER || which == TEXT_LOWER_FIRST ? codepoint_lower : codepoint_upper;
+    unsigned (*change)(unsigned) = which == TEXT_LOWER || which == TEXT_LOWER_FIRST
+                                       ? codepoint_lower
+                                       : codepoint_upper;
     struct span s = c->first;
     size_t n = s.n;
     unsigned first;
     if (which >= TEXT_LOWER_FIRST && n)
         n = codepoint_read(s.s, s.n, &first);
     codepoint_put(&x->out, s.s, n, change);
-    expand_put(x, (struct span) { s.s + n, s.n - n });
+    expand_put(x, (struct span){ s.s + n, s.n - n });
     return 1;
 }
 
@@ -38,7 +39,7 @@ int function_pad(struct expander *x, const struct function_call *c, int which)
 {
     enum { LENGTH_MAX = 500 };
     struct span s = c->first, length = expand_value(x, c, 1);
-    struct span fill = c->count > 2 ? value(x, c, 2) : (struct span) { "0", 1 };
+    struct span fill = c->count > 2 ? value(x, c, 2) : (struct span){ "0", 1 };
     int64_t want = number_integer(length);
     want = want > LENGTH_MAX ? LENGTH_MAX : want;
     int64_t missing = want - (int64_t)utf8_count(s.s, s.n);
@@ -46,7 +47,7 @@ int function_pad(struct expander *x, const struct function_call *c, int which)
         expand_put(x, s);
     for (size_t fill_count = utf8_count(fill.s, fill.n); missing > 0 && fill_count;) {
         size_t n = fill_count < (size_t)missing ? fill_count : (size_t)missing;
-        expand_put(x, (struct span) { fill.s, codepoint_offset(fill.s, fill.n, n) });
+        expand_put(x, (struct span){ fill.s, codepoint_offset(fill.s, fill.n, n) });
         missing -= (int64_t)n;
     }
     if (which == PAD_LEFT)
@@ -97,8 +98,8 @@ int function_plural(struct expander *x, const struct function_call *c, int which
     struct number_style style = number_style(x->site->lang.data);
     struct buf plain = BUF_INIT;
     number_unformat(c->first, &style, &plain);
-    if (!number_read((struct span) { plain.data, plain.len }, &n))
-        n.value = (double)number_integer((struct span) { plain.data, plain.len });
+    if (!number_read((struct span){ plain.data, plain.len }, &n))
+        n.value = (double)number_integer((struct span){ plain.data, plain.len });
     buf_release(&plain);
     enum { FORMS_MAX = 64 };
     struct span forms[FORMS_MAX];
@@ -112,7 +113,7 @@ int function_plural(struct expander *x, const struct function_call *c, int which
         }
         struct span key = { form.s, (size_t)(equals - form.s) };
         if (key.n == c->first.n && !memcmp(key.s, c->first.s, key.n)) {
-            expand_put(x, (struct span) { equals + 1, form.n - key.n - 1 });
+            expand_put(x, (struct span){ equals + 1, form.n - key.n - 1 });
             return 1;
         }
     }
@@ -143,8 +144,8 @@ int function_grammar(struct expander *x, const struct function_call *c, int whic
 static void put_attribute(struct buf *out, struct span s)
 {
     const char *equals = memchr(s.s, '=', s.n);
-    struct span name = span_space_trim((struct span) { s.s, (size_t)(equals - s.s) });
-    struct span v = span_space_trim((struct span) { equals + 1, s.n - (size_t)(equals + 1 - s.s) });
+    struct span name = span_space_trim((struct span){ s.s, (size_t)(equals - s.s) });
+    struct span v = span_space_trim((struct span){ equals + 1, s.n - (size_t)(equals + 1 - s.s) });
     if (v.n > 1 && strchr("\"'", *v.s) && v.s[v.n - 1] == *v.s)
         v.s++, v.n -= 2;
     buf_addc(out, ' ');
@@ -182,7 +183,7 @@ int function_tag(struct expander *x, const struct function_call *c, int which)
     } else {
         buf_adds(&b, "/>");
     }
-    expand_keep(x, (struct span) { arena_copy(&x->arena, b.data, b.len), b.len });
+    expand_keep(x, (struct span){ arena_copy(&x->arena, b.data, b.len), b.len });
     buf_release(&b);
     return 1;
 }
@@ -205,7 +206,7 @@ static int too_long(struct expander *x, struct span a, struct span b)
 
 static struct span space_if_empty(struct span s)
 {
-    return s.n ? s : (struct span) { " ", 1 };
+    return s.n ? s : (struct span){ " ", 1 };
 }
 
 int function_len(struct expander *x, const struct function_call *c, int which)
@@ -264,7 +265,7 @@ int function_sub(struct expander *x, const struct function_call *c, int which)
         return 1;
     size_t from = codepoint_offset(s.s, s.n, (size_t)start);
     size_t to = codepoint_offset(s.s, s.n, (size_t)end);
-    expand_put(x, (struct span) { s.s + from, to - from });
+    expand_put(x, (struct span){ s.s + from, to - from });
     return 1;
 }
 
@@ -321,12 +322,12 @@ int function_explode(struct expander *x, const struct function_call *c, int whic
     size_t begin = 0;
     for (size_t i = 0; i + by.n <= s.n && (limit <= 0 || count + 1 < limit);)
         if (!memcmp(s.s + i, by.s, by.n)) {
-            pieces[count++] = (struct span) { s.s + begin, i - begin };
+            pieces[count++] = (struct span){ s.s + begin, i - begin };
             begin = i += by.n;
         } else {
             i++;
         }
-    pieces[count++] = (struct span) { s.s + begin, s.n - begin };
+    pieces[count++] = (struct span){ s.s + begin, s.n - begin };
     want = want < 0 ? want + count : want;
     if (want >= 0 && want < count)
         expand_put(x, pieces[want]);
@@ -377,9 +378,10 @@ int function_urlencode(struct expander *x, const struct function_call *c, int wh
 {
     (void)which;
     struct span how = expand_value(x, c, 1), s = value(x, c, 0);
-    function_put_encoded(x, s, span_is(how, "WIKI")   ? URL_WIKI
-                               : span_is(how, "PATH") ? URL_PATH
-                                                      : URL_QUERY);
+    function_put_encoded(x, s,
+                         span_is(how, "WIKI")   ? URL_WIKI
+                         : span_is(how, "PATH") ? URL_PATH
+                                                : URL_QUERY);
     return 1;
 }
 
@@ -391,7 +393,7 @@ static size_t link_label(struct span s, struct span *label)
                             ? memchr(gap, ']', (size_t)(s.s + s.n - gap))
                             : NULL;
     if (close) {
-        *label = (struct span) { gap + 1, (size_t)(close - gap - 1) };
+        *label = (struct span){ gap + 1, (size_t)(close - gap - 1) };
         return (size_t)(close + 1 - s.s);
     }
     const char *end = s.n > 4 && !memcmp(s.s, "[[", 2) ? memmem(s.s, s.n, "]]", 2) : NULL;
@@ -399,7 +401,7 @@ static size_t link_label(struct span s, struct span *label)
         return 0;
     const char *bar = memchr(s.s, '|', (size_t)(end - s.s));
     const char *from = bar ? bar + 1 : s.s + 2 + (s.s[2] == ':');
-    *label = (struct span) { from, (size_t)(end - from) };
+    *label = (struct span){ from, (size_t)(end - from) };
     return (size_t)(end + 2 - s.s);
 }
 
@@ -413,7 +415,7 @@ static void put_attribute_text(struct expander *x, const struct buf *b)
         else if (strchr("{}[]|", c))
             buf_addf(&x->out, "&#%d;", c);
         else
-            expand_put_html(x, (struct span) { &c, 1 });
+            expand_put_html(x, (struct span){ &c, 1 });
     }
 }
 

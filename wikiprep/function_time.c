@@ -12,14 +12,14 @@ static struct moment now(const struct expander *x)
     static const struct moment epoch = { 1970, 1, 1, 0, 0, 0 };
     const char *date = library_date(x->library);
     struct moment m;
-    return moment_read((struct span) { date, strlen(date) }, &epoch, &m) ? m : epoch;
+    return moment_read((struct span){ date, strlen(date) }, &epoch, &m) ? m : epoch;
 }
 
 void function_put_time(struct expander *x, const char *format, const char *timestamp)
 {
     struct moment today = now(x), m;
-    if (moment_read((struct span) { timestamp, strlen(timestamp) }, &today, &m))
-        moment_format(&m, (struct span) { format, strlen(format) }, x->site->lang.data, &x->out);
+    if (moment_read((struct span){ timestamp, strlen(timestamp) }, &today, &m))
+        moment_format(&m, (struct span){ format, strlen(format) }, x->site->lang.data, &x->out);
 }
 
 /* ---- dates in another order ---------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static size_t take_digits(struct span *s, size_t least, size_t most, struct span
         n++;
     if (n < least)
         return 0;
-    *taken = (struct span) { s->s, n };
+    *taken = (struct span){ s->s, n };
     s->s += n, s->n -= n;
     return n;
 }
@@ -158,24 +158,12 @@ int function_formatdate(struct expander *x, const struct function_call *c, int w
         case 'F':
             span_put(calendar_name(x->site->lang.data, CALENDAR_MONTH, d.month - 1), &x->out);
             break;
-        case 'j':
-            buf_addf(&x->out, "%d", day);
-            break;
-        case 'Y':
-            buf_addf(&x->out, "%d", year);
-            break;
-        case 'y':
-            buf_addf(&x->out, "%04d", year);
-            break;
-        case 'm':
-            buf_addf(&x->out, "%02d", d.month);
-            break;
-        case 'd':
-            buf_addf(&x->out, "%02d", day);
-            break;
-        default:
-            buf_addc(&x->out, *f);
-            break;
+        case 'j': buf_addf(&x->out, "%d", day); break;
+        case 'Y': buf_addf(&x->out, "%d", year); break;
+        case 'y': buf_addf(&x->out, "%04d", year); break;
+        case 'm': buf_addf(&x->out, "%02d", d.month); break;
+        case 'd': buf_addf(&x->out, "%02d", day); break;
+        default: buf_addc(&x->out, *f); break;
         }
     expand_puts(x, "</span>");
     return 1;
@@ -193,7 +181,7 @@ int function_time(struct expander *x, const struct function_call *c, int which)
     int is_year = date.n == 4 && strspn(date.s, "0123456789") >= 4;
     if (is_year) {
         memcpy(clock + 6, date.s, 4);
-        date = (struct span) { clock, sizeof clock - 1 };
+        date = (struct span){ clock, sizeof clock - 1 };
     }
     if (date.n && !moment_read(date, &today, &m))
         expand_error(x, "Error: Invalid time.");

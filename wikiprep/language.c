@@ -387,8 +387,8 @@ const char *language_name(const char *code, size_t n, const char *wiki)
         return NULL;
     memcpy(key, code, n);
     key[n] = '\0';
-    const struct language *l =
-        bsearch(key, languages, sizeof languages / sizeof *languages, sizeof *languages, compare);
+    const struct language *l = bsearch(key, languages, sizeof languages / sizeof *languages,
+                                       sizeof *languages, compare);
     if (!l)
         return NULL;
     int in = !strcmp(wiki, "ja") ? JAPANESE : !strcmp(wiki, "it") ? ITALIAN : ENGLISH;

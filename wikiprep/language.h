@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /* The name of the language with this code (ISO 639, or Wikipedia's), in the language of the wiki:
- * English where that is not known; shortened, "англ.", where its templates have it so. NULL when the
- * code is not known. */
+ * English where that is not known; shortened, "англ.", where its templates have it so. NULL when
+ * the code is not known. */
 const char *language_name(const char *code, size_t n, const char *wiki);
 
 /* Its name in itself: "Deutsch"; NULL when that is not known. */

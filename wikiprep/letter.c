@@ -40,14 +40,10 @@ static unsigned lower_of(unsigned c)
         (c >= 0x48A && c <= 0x52F) || (c >= 0x1E00 && c <= 0x1EFF))
         return c | 1;
     switch (c) { /* Greek with accents */
-    case 0x386:
-        return 0x3AC;
-    case 0x388 ... 0x38A:
-        return c + 0x25;
-    case 0x38C:
-        return 0x3CC;
-    case 0x38E ... 0x38F:
-        return c + 0x3F;
+    case 0x386: return 0x3AC;
+    case 0x388 ... 0x38A: return c + 0x25;
+    case 0x38C: return 0x3CC;
+    case 0x38E ... 0x38F: return c + 0x3F;
     }
     if (c >= 0x390 && c <= 0x3FF)
         return c >= 0x391 && c <= 0x3AB ? c + 0x20 : c;
@@ -114,7 +110,7 @@ struct letter letter_at(const char *s, const char *end)
 struct letter letter_before(const char *begin, const char *s)
 {
     if (s == begin)
-        return (struct letter) { 0 };
+        return (struct letter){ 0 };
     const char *p = s - 1;
     while (p > begin && s - p < 4 && ((unsigned char)*p & 0xC0) == 0x80)
         p--;

@@ -12,7 +12,7 @@
 #include "wikiprep/arena.h"
 
 enum {
-    HELD_MAX = 16 << 20, /* bytes of templates in memory */
+    HELD_MAX = 16 << 20,   /* bytes of templates in memory */
     OTHERS_MAX = 16 << 20, /* bytes of pages that are not made to be called */
     REDIRECTS_MAX = 2,
     PAGE_MAX_BYTES = 8 << 20, /* MediaWiki's own limit is 2 MiB */
@@ -65,7 +65,7 @@ static int is_callable(const struct dump_page *p)
     static const char *const marks[] = { "<onlyinclude>", "<includeonly>", "<noinclude>" };
     if (p->ns == LIBRARY_TEMPLATES || p->ns == LIBRARY_MODULES)
         return 1;
-    for (const char *s = p->text.data; (s = strstr(s, "include"));  s++)
+    for (const char *s = p->text.data; (s = strstr(s, "include")); s++)
         for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
             size_t before = (size_t)(strstr(marks[i], "include") - marks[i]);
             if ((size_t)(s - p->text.data) >= before &&
@@ -349,8 +349,8 @@ struct library_page *library_find(const struct library *l, const struct title *t
     struct title to = TITLE_INIT;
     for (int i = 0; i < REDIRECTS_MAX && page; i++) {
         int may_be_one = page->n && strchr("# \t\r\n", *page->text);
-        struct library_page *target =
-            may_be_one && redirect_target(l, page, &to) ? find(l, &to) : NULL;
+        struct library_page *target = may_be_one && redirect_target(l, page, &to) ? find(l, &to)
+                                                                                  : NULL;
         if (!target)
             break;
         page = target;

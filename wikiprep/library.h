@@ -34,7 +34,7 @@ struct library_page {
     const char *title; /* without the namespace */
     const char *text;
     size_t n;
-    uint64_t bit;      /* one of 64 */
+    uint64_t bit; /* one of 64 */
     _Atomic(const struct tree *) tree;
     _Atomic(const struct library_memo *) memo;
 };

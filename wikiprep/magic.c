@@ -380,7 +380,7 @@ static void add(struct magic *m, const char *s, size_t n, const char *english, s
         return;
     struct word *w = find(m, folded);
     if (!w->folded)
-        *w = (struct word) { mem_strdup(folded), s, n, mem_strndup(english, english_len) };
+        *w = (struct word){ mem_strdup(folded), s, n, mem_strndup(english, english_len) };
 }
 
 static void add_all(struct magic *m, const char *s)

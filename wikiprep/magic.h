@@ -2,8 +2,9 @@
  * magic.h - MediaWiki's magic words as wikis in other languages than English may write them:
  * in French {{NOMPAGE}} is {{PAGENAME}}, and {{#si: …}} is {{#if: …}}.
  *
- * For the larger languages, and the words that change what a text says; English is known everywhere. Words
- * in capitals are themselves alone, the names of functions in any case (as MediaWiki has most).
+ * For the larger languages, and the words that change what a text says; English is known
+ * everywhere. Words in capitals are themselves alone, the names of functions in any case (as
+ * MediaWiki has most).
  */
 #ifndef TEXTMILL_MAGIC_H
 #define TEXTMILL_MAGIC_H

@@ -65,7 +65,7 @@ struct frame *markup_push(struct markup *m, enum frame_kind kind)
 {
     mem_grow(m->stack, m->stack_cap, m->depth + 1);
     struct frame *f = &m->stack[m->depth++];
-    *f = (struct frame) { .kind = kind, .out = m->out->len, .pipes = m->pipe_count };
+    *f = (struct frame){ .kind = kind, .out = m->out->len, .pipes = m->pipe_count };
     m->braces += kind == BRACES;
     m->links += kind != BRACES;
     return f;

@@ -61,7 +61,7 @@ static void render(struct markup *m, size_t from, size_t first_pipe)
     for (size_t i = 0; i < count; i++) {
         size_t begin = m->pipes[first_pipe + i] + 1;
         size_t end = i + 1 < count ? m->pipes[first_pipe + i + 1] : m->out->len;
-        m->arguments[i] = (struct wikitext_argument) { base + begin, end - begin };
+        m->arguments[i] = (struct wikitext_argument){ base + begin, end - begin };
     }
     size_t name_end = count ? m->pipes[first_pipe] : m->out->len;
     struct wikitext_call call = { base + from, name_end - from, m->arguments, count };

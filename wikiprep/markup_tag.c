@@ -185,28 +185,16 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
                                 int empty, const char *attributes)
 {
     switch (tag->kind) {
-    case STRIP:
-        markup_put(m, MARKUP_EMPTY);
-        return s;
-    case BLOCK:
-        markup_put(m, MARKUP_BREAK);
-        return s;
+    case STRIP: markup_put(m, MARKUP_EMPTY); return s;
+    case BLOCK: markup_put(m, MARKUP_BREAK); return s;
     case POEM:
         m->in_poem = !closing && !empty;
         markup_put(m, MARKUP_BREAK);
         return s;
-    case TABLE:
-        markup_put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE);
-        return s;
-    case ROW:
-        markup_put(m, m->options->tables ? MARKUP_ROW : MARKUP_BREAK);
-        return s;
-    case CELL:
-        markup_put(m, m->options->tables ? MARKUP_CELL : MARKUP_BREAK);
-        return s;
-    case REF:
-        markup_put(m, MARKUP_HOLE);
-        return closing || empty ? s : skip_reference(m, s);
+    case TABLE: markup_put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE); return s;
+    case ROW: markup_put(m, m->options->tables ? MARKUP_ROW : MARKUP_BREAK); return s;
+    case CELL: markup_put(m, m->options->tables ? MARKUP_CELL : MARKUP_BREAK); return s;
+    case REF: markup_put(m, MARKUP_HOLE); return closing || empty ? s : skip_reference(m, s);
     default:
         if (!closing && !empty)
             return skip_content(m, s, tag, attributes);

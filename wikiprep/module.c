@@ -92,7 +92,7 @@ static void put_range(struct module_call *m, struct span s, int64_t first, int64
     }
     size_t begin = codepoint_offset(s.s, s.n, (size_t)first - 1);
     size_t end = codepoint_offset(s.s, s.n, (size_t)last);
-    expand_put(m->x, (struct span) { s.s + begin, end - begin });
+    expand_put(m->x, (struct span){ s.s + begin, end - begin });
 }
 
 static int string_sub(struct module_call *m)
@@ -281,7 +281,8 @@ static int if_empty(struct module_call *m)
 }
 
 /* The arguments that are not blank, each between `before` and `after`, with `separator`. */
-static void join(struct module_call *m, const char *before, const char *after, struct span separator)
+static void join(struct module_call *m, const char *before, const char *after,
+                 struct span separator)
 {
     enum { ITEMS_MAX = 500 };
     int count = 0;
@@ -355,7 +356,7 @@ static int letters(struct module_call *m)
         if (span_is(m->function, "sentence"))
             codepoint_put(out, s.s + first, s.n - first, codepoint_lower);
         else
-            expand_put(m->x, (struct span) { s.s + first, s.n - first });
+            expand_put(m->x, (struct span){ s.s + first, s.n - first });
     } else if (span_is(m->function, "trim")) {
         expand_put(m->x, s);
     } else if (span_is(m->function, "len")) {
@@ -421,7 +422,7 @@ int function_invoke(struct expander *x, const struct function_call *c, int which
     (void)which;
     struct span name = c->first;
     struct module_call m = { .x = x, .caller = c->frame };
-    m.own = (struct frame) { .caller = c->frame, .caller_tree = c->tree };
+    m.own = (struct frame){ .caller = c->frame, .caller_tree = c->tree };
     if (c->count < 2) {
         put_script_error(x, "You must specify a function to call.");
         return 1;

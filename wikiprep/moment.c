@@ -31,7 +31,8 @@ void moment_from_seconds(int64_t seconds, struct moment *m)
         left += 86400, days--;
     int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097, of_era = z - era * 146097;
     int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t of_year = of_era - (365 * year + year / 4 - year / 100), month = (5 * of_year + 2) / 153;
+    int64_t of_year = of_era - (365 * year + year / 4 - year / 100),
+            month = (5 * of_year + 2) / 153;
     m->day = (int)(of_year - (153 * month + 2) / 5 + 1);
     m->month = (int)(month < 10 ? month + 3 : month - 9);
     m->year = year + era * 400 + (m->month <= 2);
@@ -56,7 +57,7 @@ struct formatter {
     const struct moment *m;
     const char *lang;
     struct number_style style;
-    int64_t days; /* since 1970 */
+    int64_t days;                  /* since 1970 */
     int raw_once, raw, roman_once; /* how the next number is written; or all */
     struct buf *out;
 };
@@ -83,7 +84,7 @@ static void put_number(struct formatter *f, int64_t v, int width)
     else if (f->raw || f->raw_once)
         buf_add(f->out, b.data, b.len);
     else
-        number_put_digits((struct span) { b.data, b.len }, &f->style, f->out);
+        number_put_digits((struct span){ b.data, b.len }, &f->style, f->out);
     f->raw_once = f->roman_once = 0;
     buf_release(&b);
 }

@@ -11,8 +11,8 @@ struct reader {
     int has_year, has_date, has_time, keeps_time;
     int64_t years, months, days, seconds; /* to be added */
     int weekday, weekday_step;
-    int edge;        /* 1: first day of the month, 2: last */
-    int64_t zone;    /* seconds east */
+    int edge;     /* 1: first day of the month, 2: last */
+    int64_t zone; /* seconds east */
 };
 
 static const char *const month_names[] = { "january",   "february", "march",    "april",
@@ -324,9 +324,9 @@ static int add_unit(struct reader *r, int64_t count)
         const char *name;
         char field;
         int64_t times;
-    } units[] = { { "second", 's', 1 },  { "sec", 's', 1 },    { "minute", 's', 60 },
-                  { "min", 's', 60 },    { "hour", 's', 3600 }, { "day", 'd', 1 },
-                  { "week", 'd', 7 },    { "fortnight", 'd', 14 }, { "month", 'm', 1 },
+    } units[] = { { "second", 's', 1 }, { "sec", 's', 1 },        { "minute", 's', 60 },
+                  { "min", 's', 60 },   { "hour", 's', 3600 },    { "day", 'd', 1 },
+                  { "week", 'd', 7 },   { "fortnight", 'd', 14 }, { "month", 'm', 1 },
                   { "year", 'y', 1 } };
     size_t n = letters(r, r->s);
     int day = find_name(day_names, 7, r->s, n);
@@ -390,7 +390,9 @@ static int set_clock(struct reader *r, int64_t days, int hour)
 
 static int read_relative_word(struct reader *r, const char *s, size_t n)
 {
-    int step = word_is(s, n, "next") ? 1 : word_is(s, n, "last") || word_is(s, n, "previous") ? -1 : 0;
+    int step = word_is(s, n, "next")                                ? 1
+               : word_is(s, n, "last") || word_is(s, n, "previous") ? -1
+                                                                    : 0;
     int edge = word_is(s, n, "first") ? 1 : word_is(s, n, "last") ? 2 : 0;
     skip(r, " ");
     if (edge && r->end - r->s >= 6 && !strncasecmp(r->s, "day of", 6)) {
@@ -407,10 +409,11 @@ static int read_zone(struct reader *r, const char *s, size_t n)
     static const struct {
         const char *name;
         int minutes; /* east */
-    } zones[] = { { "utc", 0 },    { "gmt", 0 },    { "z", 0 },      { "wet", 0 },    { "est", -300 },
-                  { "edt", -240 }, { "cst", -360 }, { "cdt", -300 }, { "mst", -420 }, { "mdt", -360 },
-                  { "pst", -480 }, { "pdt", -420 }, { "cet", 60 },   { "cest", 120 }, { "bst", 60 },
-                  { "eet", 120 },  { "eest", 180 }, { "msk", 180 },  { "jst", 540 } };
+    } zones[] = { { "utc", 0 },    { "gmt", 0 },    { "z", 0 },      { "wet", 0 },
+                  { "est", -300 }, { "edt", -240 }, { "cst", -360 }, { "cdt", -300 },
+                  { "mst", -420 }, { "mdt", -360 }, { "pst", -480 }, { "pdt", -420 },
+                  { "cet", 60 },   { "cest", 120 }, { "bst", 60 },   { "eet", 120 },
+                  { "eest", 180 }, { "msk", 180 },  { "jst", 540 } };
     for (size_t i = 0; i < sizeof zones / sizeof *zones; i++)
         if (word_is(s, n, zones[i].name)) {
             r->zone = zones[i].minutes * 60;
@@ -514,7 +517,7 @@ static void finish(struct reader *r)
 int moment_read(struct span s, const struct moment *now, struct moment *m)
 {
     struct reader r = { .s = s.s, .end = s.s + s.n, .weekday = -1 };
-    r.m = (struct moment) { UNSET, UNSET, UNSET, 0, 0, 0 };
+    r.m = (struct moment){ UNSET, UNSET, UNSET, 0, 0, 0 };
     if (!read_all(&r))
         return 0;
     if (!r.has_time && !r.has_date && (r.keeps_time || (r.weekday < 0 && !r.has_year))) {

@@ -148,10 +148,9 @@ static const char categories[] =
     "വർഗ്ഗം|ವರ್ಗ|ප්‍රවර්ගය|หมวดหมู่|"
     "thể loại|kaarangay|kaurian|カテゴリ|分类|分類|분류|санат|төркем|"
     "категори|гурӯҳ|ангилал";
-static const char media[] =
-    "media|mídia|média|medij|медиа|медија|медіа|мультимедиа|"
-    "μέσο|medya|メディア|미디어|媒体|媒體|מדיה|وسائط|مدیا|medeja|"
-    "multimedia";
+static const char media[] = "media|mídia|média|medij|медиа|медија|медіа|мультимедиа|"
+                            "μέσο|medya|メディア|미디어|媒体|媒體|מדיה|وسائط|مدیا|medeja|"
+                            "multimedia";
 /* Wikipedia's languages, and codes that once were. */
 static const char languages[] =
     "aa|ab|ace|ady|af|ak|als|alt|am|ami|an|ang|anp|ann|ar|arc|ary|arz|as|ast|atj|av|avk|awa|ay|"

@@ -14,11 +14,11 @@
 #include "common/buf.h"
 
 enum names_kind {
-    NAMES_NONE,     /* no prefix: part of the title, as in [[Star Trek: Picard]] */
-    NAMES_PAGE,     /* a namespace whose links are shown */
+    NAMES_NONE, /* no prefix: part of the title, as in [[Star Trek: Picard]] */
+    NAMES_PAGE, /* a namespace whose links are shown */
     NAMES_FILE,
-    NAMES_ALIAS,    /* File in some language: a file if the rest looks like a file's name, since
-                       [[Imagine: John Lennon]] is a film */
+    NAMES_ALIAS, /* File in some language: a file if the rest looks like a file's name, since
+                    [[Imagine: John Lennon]] is a film */
     NAMES_CATEGORY,
     NAMES_MEDIA,
     NAMES_LANGUAGE, /* the same page in another language */

@@ -63,7 +63,7 @@ static struct number convert(const char *s, size_t n, int is_integer)
     errno = 0;
     if (is_integer) {
         long long v = strtoll(text, NULL, 10);
-        number = (struct number) { (double)v, errno != ERANGE };
+        number = (struct number){ (double)v, errno != ERANGE };
     }
     if (!number.is_integer)
         number.value = strtod(text, NULL);
@@ -120,7 +120,7 @@ int64_t number_integer(struct span s)
     while (s.n && isspace((unsigned char)*s.s))
         s.s++, s.n--;
     size_t len = number_length(s, &is_integer);
-    struct number n = len ? convert(s.s, len, is_integer) : (struct number) { 0, 1 };
+    struct number n = len ? convert(s.s, len, is_integer) : (struct number){ 0, 1 };
     return fabs(n.value) < 9e18 ? (int64_t)n.value : 0;
 }
 
@@ -240,9 +240,9 @@ struct number_style number_style(const char *lang)
     struct span code = { lang, strlen(lang) };
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
         if (span_in(code, styles[i].languages))
-            return (struct number_style) { styles[i].group, styles[i].point, styles[i].digits,
-                                           styles[i].min_grouping, styles[i].indian };
-    return (struct number_style) { ",", ".", NULL, 1, 0 };
+            return (struct number_style){ styles[i].group, styles[i].point, styles[i].digits,
+                                          styles[i].min_grouping, styles[i].indian };
+    return (struct number_style){ ",", ".", NULL, 1, 0 };
 }
 
 static void put_digit(char c, const struct number_style *style, struct buf *out)
@@ -337,7 +337,7 @@ void number_format(struct span s, const struct number_style *style, struct buf *
                 while (e < s.n && is_digit(s.s[e]))
                     e++;
                 buf_clear(&plain);
-                write_out((struct span) { s.s, e }, &plain);
+                write_out((struct span){ s.s, e }, &plain);
                 struct span p = { plain.data, plain.len };
                 format_plain(p, p.n, style, out);
                 s.s += e, s.n -= e;

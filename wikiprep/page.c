@@ -72,14 +72,14 @@ const char *dump_namespace_name(const struct dump_site *site, int key)
 
 void dump_site_copy(struct dump_site *to, const struct dump_site *from)
 {
-    *to = (struct dump_site) { BUF_INIT, BUF_INIT, BUF_INIT, from->capital, NULL, 0, 0 };
+    *to = (struct dump_site){ BUF_INIT, BUF_INIT, BUF_INIT, from->capital, NULL, 0, 0 };
     buf_add(&to->name, from->name.data, from->name.len);
     buf_add(&to->base, from->base.data, from->base.len);
     buf_add(&to->lang, from->lang.data, from->lang.len);
     mem_grow(to->namespaces, to->cap, from->count);
     for (; to->count < from->count; to->count++) {
         const struct dump_namespace *ns = &from->namespaces[to->count];
-        to->namespaces[to->count] = (struct dump_namespace) { ns->key, mem_strdup(ns->name) };
+        to->namespaces[to->count] = (struct dump_namespace){ ns->key, mem_strdup(ns->name) };
     }
 }
 
@@ -91,7 +91,7 @@ void dump_site_release(struct dump_site *site)
     buf_release(&site->name);
     buf_release(&site->base);
     buf_release(&site->lang);
-    *site = (struct dump_site) { BUF_INIT, BUF_INIT, BUF_INIT, 0, NULL, 0, 0 };
+    *site = (struct dump_site){ BUF_INIT, BUF_INIT, BUF_INIT, 0, NULL, 0, 0 };
 }
 
 /* Exports before 0.6 do not say <ns>. */

@@ -28,8 +28,10 @@ struct dump_page {
     int too_long; /* the text was longer than the limit and is left out */
 };
 
-#define DUMP_PAGE_INIT                                                                          \
-    { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, 0, 0, 0 }
+#define DUMP_PAGE_INIT                                                                             \
+    {                                                                                              \
+        BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, 0, 0, 0              \
+    }
 void dump_page_release(struct dump_page *p);
 void dump_page_clear(struct dump_page *p);
 

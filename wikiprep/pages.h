@@ -23,11 +23,12 @@ void pages_free(struct pages *p);
 /* Whether the page was asked for; it counts as found. */
 int pages_take(struct pages *p, const char *id, const char *title);
 
-/* 0, or -1 with an error that names a page that was not found: "there is no page 'X' in 'where'". */
+/* 0, or -1 with an error that names a page that was not found: "there is no page 'X' in 'where'".
+ */
 int pages_check_found(const struct pages *p, const char *where);
 
-/* Finds the pages of the dump `path` in its index, which may be packed: the ranges of bytes to read,
- * for unpack_open_ranges; the caller frees them. -1 where the index lacks one, is damaged, or
+/* Finds the pages of the dump `path` in its index, which may be packed: the ranges of bytes to
+ * read, for unpack_open_ranges; the caller frees them. -1 where the index lacks one, is damaged, or
  * belongs to another dump. */
 int pages_locate(const struct pages *p, const char *index, const char *path,
                  struct unpack_range **ranges, size_t *count);

@@ -5,9 +5,28 @@
 
 #include "wikiprep/arguments.h"
 
-enum family { ENGLISH, ZERO_IS_ONE, FRENCH, UP_TO_ONE, RUSSIAN, SERBIAN, ROMANIAN, ARABIC, POLISH,
-              LATVIAN, CZECH, SLOVENE, LITHUANIAN, MACEDONIAN, HEBREW, WELSH, IRISH, ICELANDIC, SAMI,
-              MALTESE };
+enum family {
+    ENGLISH,
+    ZERO_IS_ONE,
+    FRENCH,
+    UP_TO_ONE,
+    RUSSIAN,
+    SERBIAN,
+    ROMANIAN,
+    ARABIC,
+    POLISH,
+    LATVIAN,
+    CZECH,
+    SLOVENE,
+    LITHUANIAN,
+    MACEDONIAN,
+    HEBREW,
+    WELSH,
+    IRISH,
+    ICELANDIC,
+    SAMI,
+    MALTESE
+};
 
 static const struct {
     enum family family;
@@ -16,8 +35,9 @@ static const struct {
     { ZERO_IS_ONE, "am|anp|awa|azb|bn|bpy|fa|glk|gu|hi|kn|lrc|mai|mr|mzn|sa|tcy|zu" },
     { FRENCH, "atj|bm|ff|fr|frp|gcr|ht|hy|hyw|kab|nrm|pcd|sg|ty|wo|zgh" },
     { UP_TO_ONE, "ak|bh|bho|guw|ln|mg|mwl|nso|pa|pt|pt-br|si|tet|ti|wa" },
-    { RUSSIAN, "ab|alt|av|ba|be|be-tarask|be-x-old|bxr|ce|cv|inh|koi|krc|kv|lbe|lez|mdf|mhr|mrj|myv|ru|"
-               "rue|sah|tt|tyv|udm|uk|xal" },
+    { RUSSIAN,
+      "ab|alt|av|ba|be|be-tarask|be-x-old|bxr|ce|cv|inh|koi|krc|kv|lbe|lez|mdf|mhr|mrj|myv|ru|"
+      "rue|sah|tt|tyv|udm|uk|xal" },
     { SERBIAN, "bs|hr|sh|sr" },
     { ROMANIAN, "mo|rmy|ro|roa-rup|rup" },
     { ARABIC, "ar|ary|arz" },
@@ -74,7 +94,10 @@ static int whole_form(enum family family, double n, int ten, int hundred)
     case IRISH: return n == 1 ? 0 : n == 2 ? 1 : n >= 3 && n <= 6 ? 2 : n >= 7 && n <= 10 ? 3 : 4;
     case SAMI: return n == 1 ? 0 : n == 2 ? 1 : 2;
     case MALTESE:
-        return n == 1 ? 0 : n == 0 || between(hundred, 2, 10) ? 1 : between(hundred, 11, 19) ? 2 : 3;
+        return n == 1                              ? 0
+               : n == 0 || between(hundred, 2, 10) ? 1
+               : between(hundred, 11, 19)          ? 2
+                                                   : 3;
     default: return n != 1;
     }
 }

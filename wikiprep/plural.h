@@ -7,8 +7,8 @@
 #ifndef TEXTMILL_PLURAL_H
 #define TEXTMILL_PLURAL_H
 
-/* The place of the form, from 0. Languages that are not known, and those of one form, have English's two,
- * as MediaWiki falls back. n >= 0. */
+/* The place of the form, from 0. Languages that are not known, and those of one form, have
+ * English's two, as MediaWiki falls back. n >= 0. */
 int plural_form(const char *lang, double n);
 
 #endif

@@ -10,12 +10,16 @@
 
 /* Tags whose content is left alone. */
 static const char *const tag_names[] = {
-    "ref",        "nowiki",          "pre",           "math",         "references",
-    "gallery",    "poem",            "source",        "syntaxhighlight", "timeline",
-    "score",      "chem",            "ce",            "hiero",        "imagemap",
-    "inputbox",   "templatestyles",  "templatedata",  "mapframe",     "maplink",
-    "graph",      "categorytree",    "charinsert",    "indicator",    "section",
-    "phonos",     "dynamicpagelist", "langconvert",   "chart",
+    "ref",          "nowiki",         "pre",
+    "math",         "references",     "gallery",
+    "poem",         "source",         "syntaxhighlight",
+    "timeline",     "score",          "chem",
+    "ce",           "hiero",          "imagemap",
+    "inputbox",     "templatestyles", "templatedata",
+    "mapframe",     "maplink",        "graph",
+    "categorytree", "charinsert",     "indicator",
+    "section",      "phonos",         "dynamicpagelist",
+    "langconvert",  "chart",
 };
 enum {
     TAG_REF = 0,
@@ -59,7 +63,8 @@ struct preprocessor {
     size_t part_count, parts_cap;
     int variants; /* "-{" means something */
     int no_more_gt, fake_line_start;
-    int find_only; /* 1: up to the next <onlyinclude> nothing counts; 0: in one; -1: there is none */
+    int find_only; /* 1: up to the next <onlyinclude> nothing counts; 0: in one; -1: there is none
+                    */
     uint8_t no_close[TAG_ALL];
 };
 
@@ -73,16 +78,16 @@ static struct part *part(struct preprocessor *p)
 static void push_part(struct preprocessor *p, size_t pipe)
 {
     mem_grow(p->parts, p->parts_cap, p->part_count + 1);
-    p->parts[p->part_count++] = (struct part) { .pipe = (uint32_t)pipe };
+    p->parts[p->part_count++] = (struct part){ .pipe = (uint32_t)pipe };
 }
 
 static uint32_t new_node(struct preprocessor *p, enum node_kind kind, size_t begin, size_t end)
 {
     struct tree *t = p->tree;
     mem_grow(t->nodes, t->cap, t->count + 1);
-    t->nodes[t->count] = (struct node) { .kind = (uint8_t)kind,
-                                         .begin = (uint32_t)begin,
-                                         .end = (uint32_t)end };
+    t->nodes[t->count] = (struct node){ .kind = (uint8_t)kind,
+                                        .begin = (uint32_t)begin,
+                                        .end = (uint32_t)end };
     return (uint32_t)t->count++;
 }
 
@@ -176,7 +181,7 @@ static void on_line_start(struct preprocessor *p)
     int named = o && o->sign == '{' && p->part_count - o->first_part > 1 && !part(p)->has_equals;
     if (!count || (count == 1 && named))
         return; /* it looks like key=value */
-    push(p, (struct open) { .sign = '\n', .start = (uint32_t)p->i, .count = (uint32_t)count });
+    push(p, (struct open){ .sign = '\n', .start = (uint32_t)p->i, .count = (uint32_t)count });
     add_text(p, p->i, p->i + count);
     p->i += count;
 }
@@ -339,10 +344,10 @@ static void on_open(struct preprocessor *p)
         add_text(p, p->i, p->i + 1);
     } else {
         int line_start = p->i && p->s[p->i - 1] == '\n';
-        push(p, (struct open) { .sign = sign,
-                                .line_start = (uint8_t)line_start,
-                                .start = (uint32_t)p->i,
-                                .count = (uint32_t)count });
+        push(p, (struct open){ .sign = sign,
+                               .line_start = (uint8_t)line_start,
+                               .start = (uint32_t)p->i,
+                               .count = (uint32_t)count });
     }
     p->i += count;
 }
@@ -432,7 +437,7 @@ static int on_variant(struct preprocessor *p)
     size_t left = p->n - p->i;
     const struct open *o = top(p);
     if (left > 1 && s[0] == '-' && s[1] == '{' && !(left > 2 && s[2] == '{')) {
-        push(p, (struct open) { .sign = '-', .start = (uint32_t)p->i, .count = 2 });
+        push(p, (struct open){ .sign = '-', .start = (uint32_t)p->i, .count = 2 });
     } else if (left > 1 && s[0] == '}' && s[1] == '-' && o && o->sign == '-') {
         break_top(p, 2);
         add_text(p, p->i, p->i + 2);
@@ -457,7 +462,7 @@ static void on_equals(struct preprocessor *p)
 
 /* Signs that may mean something; which do depends on what is open. */
 static const uint8_t special[256] = {
-    ['['] = 1, [']'] = 1, ['{'] = 1, ['}'] = 1, ['<'] = 1,
+    ['['] = 1, [']'] = 1, ['{'] = 1, ['}'] = 1,  ['<'] = 1,
     ['|'] = 1, ['='] = 1, ['-'] = 1, ['\n'] = 1,
 };
 

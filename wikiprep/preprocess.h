@@ -50,7 +50,8 @@ enum preprocess_mode {
     PREPROCESS_INCLUDED, /* a page that another calls */
 };
 
-/* Working memory for one thread. `variants`: the wiki is in a language with several scripts, in which
+/* Working memory for one thread. `variants`: the wiki is in a language with several scripts, in
+ * which
  * -{ … }- says how a word is written in each. */
 struct preprocessor;
 struct preprocessor *preprocessor_new(int variants);

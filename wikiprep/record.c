@@ -48,8 +48,13 @@ void record_put(struct buf *out, const struct record_layout *layout, const struc
                 const struct dump_page *page, const char *categories)
 {
     const struct buf *const texts[RECORD_FIELDS_MAX] = {
-        [ID] = &d->id,     [REVID] = &page->revid,         [URL] = &d->url,         [TITLE] = &d->title,
-        [TEXT] = &d->text, [TIMESTAMP] = &page->timestamp, [REDIRECT] = &page->target,
+        [ID] = &d->id,
+        [REVID] = &page->revid,
+        [URL] = &d->url,
+        [TITLE] = &d->title,
+        [TEXT] = &d->text,
+        [TIMESTAMP] = &page->timestamp,
+        [REDIRECT] = &page->target,
     };
     const char *before = "{";
     for (int i = 0; i < layout->count; i++) {

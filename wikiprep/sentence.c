@@ -257,8 +257,7 @@ static int ends(const struct spot *p)
         return p->dots == 1 && !p->asks ? period_ends(p, s, c.kind) : ends_loudly(p, s, c.kind);
     case LETTER_OTHER: /* a sign may begin */
         return s == p->next && (c.code >= 0x80 || c.code == '#' || c.code == '$');
-    default:
-        return 0;
+    default: return 0;
     }
 }
 

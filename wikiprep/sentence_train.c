@@ -14,12 +14,13 @@
 #include "wikiprep/sentence_model.h"
 
 /* Kiss and Strunk's thresholds, and ours. */
-#define ABBREVIATION_SCORE 0.3
-#define OPENER_SCORE 30.0
+#define ABBREVIATION_SCORE  0.3
+#define OPENER_SCORE        30.0
 #define ABBREVIATION_CHANCE 0.99 /* of a period behind an abbreviation */
-#define ELSEWHERE_MAX 0.05       /* an opener's uses capitalized in mid-sentence, by those in small letters */
-#define NUMBERED_MIN 0.5         /* share of periods with a number behind, of one that numbers follow */
-#define ORDINAL_MIN 0.2          /* share of small numbers with a period that a small letter follows */
+#define ELSEWHERE_MAX                                                                              \
+    0.05 /* an opener's uses capitalized in mid-sentence, by those in small letters */
+#define NUMBERED_MIN 0.5 /* share of periods with a number behind, of one that numbers follow */
+#define ORDINAL_MIN  0.2 /* share of small numbers with a period that a small letter follows */
 
 enum {
     SEEN_MIN = 5,        /* times that a word must be seen in a part, to be listed for it */
@@ -45,7 +46,7 @@ enum before { AT_BEGIN, MIDDLE, ENDED, MARKED, SMALL_NUMBER };
 struct sentence_trainer {
     struct buf words;
     struct type *types;
-    size_t type_count, cap; /* cap: a power of two */
+    size_t type_count, cap;  /* cap: a power of two */
     uint64_t count, periods; /* of words */
     uint64_t ends;           /* of plain words with a period */
     uint64_t ordinals, small_numbers;
@@ -56,8 +57,8 @@ struct sentence_trainer {
 static struct type *find(const struct sentence_trainer *t, const char *word, size_t n)
 {
     size_t i = hash_bytes(word, n) & (t->cap - 1);
-    while (t->types[i].place && (t->types[i].len != n ||
-                                 memcmp(t->words.data + t->types[i].place - 1, word, n) != 0))
+    while (t->types[i].place &&
+           (t->types[i].len != n || memcmp(t->words.data + t->types[i].place - 1, word, n) != 0))
         i = (i + 1) & (t->cap - 1);
     return &t->types[i];
 }
@@ -140,7 +141,7 @@ struct token {
 static int read_token(const char *s, const char *end, struct token *k)
 {
     struct letter c;
-    *k = (struct token) { 0 };
+    *k = (struct token){ 0 };
     for (; (c = letter_at(s, end)).len; s += c.len)
         if (letter_is_alphabetic(c.kind) || c.kind == LETTER_DIGIT)
             break;
@@ -259,7 +260,8 @@ static int is_abbreviation(const struct sentence_trainer *t, const struct type *
         s += c.len;
     }
     double seen = type->periods, n = type->count, chance = (double)t->periods / (double)t->count;
-    double likelihood = 2 * (log_binomial(seen, n, ABBREVIATION_CHANCE) - log_binomial(seen, n, chance));
+    double likelihood = 2 * (log_binomial(seen, n, ABBREVIATION_CHANCE) -
+                             log_binomial(seen, n, chance));
     double score = likelihood * exp(-letters) * (periods + 1) * pow(letters, -(n - seen));
     return type->periods >= SEEN_MIN && score >= ABBREVIATION_SCORE;
 }
@@ -329,7 +331,8 @@ int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out)
         if (t->types[i].place && kind_of(t, &t->types[i]))
             types[n++] = &t->types[i];
     qsort_r(types, n, sizeof *types, compare, (void *)(uintptr_t)t);
-    buf_addf(out, "textmill sentences 1\n# learned from %llu words\n", (unsigned long long)t->count);
+    buf_addf(out, "textmill sentences 1\n# learned from %llu words\n",
+             (unsigned long long)t->count);
     put_words(t, out, types, n, "abbreviation", SENTENCE_ABBREVIATION);
     put_words(t, out, types, n, "number", SENTENCE_NUMBER);
     put_words(t, out, types, n, "opener", SENTENCE_OPENER);

@@ -41,10 +41,10 @@ const struct show_entry *show_find(const char *name);
 const struct show_entry *show_find_local(const char *name);
 
 /* show_text.c: arguments as they are, signs around them, places, quotations, notes */
-renderer show_say, show_nth, show_last, show_nth_line, show_join, show_list_inline,
-    show_list_lines, show_wrap, show_prefix, show_numbers, show_equals, show_title, show_sic,
-    show_reading, show_sortname, show_bandiera, show_oldstyle, show_unichar, show_music,
-    show_coord, show_ship, show_quote, show_hatnote, show_convert;
+renderer show_say, show_nth, show_last, show_nth_line, show_join, show_list_inline, show_list_lines,
+    show_wrap, show_prefix, show_numbers, show_equals, show_title, show_sic, show_reading,
+    show_sortname, show_bandiera, show_oldstyle, show_unichar, show_music, show_coord, show_ship,
+    show_quote, show_hatnote, show_convert;
 
 /* s as it is: whether it is something. */
 int show_span(struct span s, struct buf *out);

@@ -19,10 +19,10 @@ int show_named_language(const struct call *c, const char *code, size_t code_len,
                         struct buf *out)
 {
     struct span text = call_at(c, from).n ? call_at(c, from) : call_any(c, "text");
-    struct span translit =
-        call_at(c, from + 1).n ? call_at(c, from + 1) : call_any(c, "translit|t");
-    struct span literal =
-        call_at(c, from + 2).n ? call_at(c, from + 2) : call_any(c, "lit|translation");
+    struct span translit = call_at(c, from + 1).n ? call_at(c, from + 1)
+                                                  : call_any(c, "translit|t");
+    struct span literal = call_at(c, from + 2).n ? call_at(c, from + 2)
+                                                 : call_any(c, "lit|translation");
     if (!text.n)
         return 0;
     struct span label = call_any(c, "label|links");

@@ -9,9 +9,10 @@
 
 /* ---- patterns ---------------------------------------------------------------------------------- */
 
-/* Of a pattern, up to its end or `stop`: "$1" is an argument, "[…]" is left out unless one in it was
- * given. *given counts those that were. Returns where it stopped. */
-static const char *put_pattern(const struct call *c, const char *p, char stop, int *given, struct buf *out)
+/* Of a pattern, up to its end or `stop`: "$1" is an argument, "[…]" is left out unless one in it
+ * was given. *given counts those that were. Returns where it stopped. */
+static const char *put_pattern(const struct call *c, const char *p, char stop, int *given,
+                               struct buf *out)
 {
     for (; *p && *p != stop; p++) {
         if (*p == '[') {
@@ -46,7 +47,7 @@ static int is_exponent(struct span s)
 {
     int v;
     size_t sign = s.n > 3 && !memcmp(s.s, "−", 3) ? 3 : s.n > 1 && memchr("-\x0C", *s.s, 2) ? 1 : 0;
-    return span_number((struct span) { s.s + sign, s.n - sign }, &v);
+    return span_number((struct span){ s.s + sign, s.n - sign }, &v);
 }
 
 /* {{unité|5|kg/m|3}}: "5 kg/m³"; {{unité|10|m|s|-1}}: "10 m s⁻¹" */
@@ -92,7 +93,7 @@ static int show_day(const struct call *c, const char *text, int n, struct buf *o
         return show_join_from(c, 1, " ", out);
     if (day.n) {
         while (day.n > 1 && *day.s == '0')
-            day = (struct span) { day.s + 1, day.n - 1 };
+            day = (struct span){ day.s + 1, day.n - 1 };
         span_put(day, out);
         if (!strcmp(c->page->lang, "fr") && span_is(day, "1"))
             buf_adds(out, "er");
@@ -109,8 +110,10 @@ static int show_day(const struct call *c, const char *text, int n, struct buf *o
 /* {{Höhe|100|DE-NHN}}: "100 m ü. NHN" */
 static int show_height(const struct call *c, const char *text, int n, struct buf *out)
 {
-    static const char *const levels[][2] = { { "DE-NHN", " ü. NHN" }, { "DE-NN", " ü. NN" },
-                                             { "AT", " ü. A." },      { "CH", " ü. M." },
+    static const char *const levels[][2] = { { "DE-NHN", " ü. NHN" },
+                                             { "DE-NN", " ü. NN" },
+                                             { "AT", " ü. A." },
+                                             { "CH", " ü. M." },
                                              { "", "" } };
     (void)text, (void)n;
     if (!call_at(c, 1).n)

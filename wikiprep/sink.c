@@ -123,7 +123,7 @@ static int check_target(const char *dir)
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
               int sentences)
 {
-    *s = (struct sink) { .format = format, .sentences = sentences, .limit_bytes = limit_bytes };
+    *s = (struct sink){ .format = format, .sentences = sentences, .limit_bytes = limit_bytes };
     buf_init(&s->piece);
     if (!dir)
         return begin_file(s);
@@ -193,7 +193,7 @@ static void release(struct sink *s)
     free(s->dir);
     free(s->temp);
     buf_release(&s->piece);
-    *s = (struct sink) { .piece = BUF_INIT };
+    *s = (struct sink){ .piece = BUF_INIT };
 }
 
 int sink_close(struct sink *s, const struct kv *more)

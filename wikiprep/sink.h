@@ -27,12 +27,12 @@ enum sink_format {
 
 struct sink {
     enum sink_format format;
-    int sentences;          /* the documents' lines are sentences */
-    char *dir, *temp;       /* NULL for a stream */
-    uint64_t limit_bytes;   /* of a file; 0: one document a file */
-    struct output out;      /* the file at hand */
+    int sentences;        /* the documents' lines are sentences */
+    char *dir, *temp;     /* NULL for a stream */
+    uint64_t limit_bytes; /* of a file; 0: one document a file */
+    struct output out;    /* the file at hand */
     int is_open;
-    uint64_t in_file;       /* documents in it */
+    uint64_t in_file; /* documents in it */
     uint64_t files, documents, bytes;
     struct buf piece;
 };

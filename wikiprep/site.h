@@ -12,18 +12,18 @@
 
 /* As the options say it; NULL and empty lists: no choice is made. */
 struct site_choice {
-    const char *namespaces;                 /* numbers or names, commas between; NULL: all */
+    const char *namespaces;                   /* numbers or names, commas between; NULL: all */
     const char *sections, *unwanted_sections; /* headings, commas between */
-    struct opt_list categories;             /* names or "@FILE"s; '^' in front: not these */
-    int sentences;                          /* text is split into sentences: a model is wanted, */
-    const char *sentence_model;             /* with what this file says; NULL: with none */
+    struct opt_list categories;               /* names or "@FILE"s; '^' in front: not these */
+    int sentences;                            /* text is split into sentences: a model is wanted, */
+    const char *sentence_model;               /* with what this file says; NULL: with none */
 };
 
 struct site {
-    struct names *names; /* what prefixes mean */
-    char *lang;          /* the code of its language */
-    char *base;          /* what its pages' addresses begin with */
-    char *about;         /* for the manifest */
+    struct names *names;                    /* what prefixes mean */
+    char *lang;                             /* the code of its language */
+    char *base;                             /* what its pages' addresses begin with */
+    char *about;                            /* for the manifest */
     struct section_list *wanted, *unwanted; /* NULL: all, none */
     struct sentence_model *model;           /* NULL: none is wanted */
 

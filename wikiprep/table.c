@@ -14,7 +14,7 @@ static void open_extent(struct table_extents *e, size_t at)
     mem_grow(e->items, e->cap, e->count + 1);
     mem_grow(e->open, e->open_cap, e->open_count + 1);
     e->open[e->open_count++] = e->count;
-    e->items[e->count++] = (struct table_extent) { .begin = at };
+    e->items[e->count++] = (struct table_extent){ .begin = at };
 }
 
 static void close_extent(struct table_extents *e, size_t at)
@@ -32,7 +32,7 @@ void table_extents_release(struct table_extents *e)
 {
     free(e->items);
     free(e->open);
-    *e = (struct table_extents) { 0 };
+    *e = (struct table_extents){ 0 };
 }
 
 size_t table_indent(const char *s, const char *end)
@@ -137,19 +137,12 @@ static void put_text(struct flat *f, const char *s, const char *end)
 {
     for (; s < end; s++) {
         switch (*s) {
-        case MARKUP_CELL:
-            begin_cell(f);
-            break;
+        case MARKUP_CELL: begin_cell(f); break;
         case MARKUP_ROW:
         case MARKUP_TABLE:
-        case MARKUP_TABLE_END:
-            end_row(f);
-            break;
-        case MARKUP_BREAK:
-            buf_addc(f->out, ' ');
-            break;
-        default:
-            buf_addc(f->out, *s);
+        case MARKUP_TABLE_END: end_row(f); break;
+        case MARKUP_BREAK: buf_addc(f->out, ' '); break;
+        default: buf_addc(f->out, *s);
         }
     }
 }

@@ -42,7 +42,7 @@ static int render_family(const struct call *c, size_t len, struct buf *out)
         return show_named_language(c, name + 5, len - 5, 1, out);
     }
     if (len > 4 && !memcmp(name, "ipa-", 4)) {
-        return show_pronounced(c, (struct span) { name + 4, len - 4 }, 1, out);
+        return show_pronounced(c, (struct span){ name + 4, len - 4 }, 1, out);
     }
     if (len > 4 && !memcmp(name, "vol-", 4))
         return show_span(call_at(c, 1), out);

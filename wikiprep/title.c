@@ -3,8 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "wikiprep/entity.h"
 #include "wikiprep/codepoint.h"
+#include "wikiprep/entity.h"
 
 enum { TITLE_MAX_BYTES = 255 };
 

@@ -16,7 +16,10 @@ struct title {
     struct buf text; /* without the namespace; spaces, not '_'; first letter upper case */
 };
 
-#define TITLE_INIT { 0, 0, BUF_INIT }
+#define TITLE_INIT                                                                                 \
+    {                                                                                              \
+        0, 0, BUF_INIT                                                                             \
+    }
 
 /* Reads s[0..n): 1, or 0 when it is no title of this wiki (empty, a sign that titles may not have,
  * a prefix of another wiki). Without a prefix the namespace is `ns`; a colon in front says 0. */

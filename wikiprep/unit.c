@@ -201,7 +201,7 @@ const struct unit *unit_find(struct span code)
 
 int measure_find(struct span code, struct measure *m)
 {
-    *m = (struct measure) { 0 };
+    *m = (struct measure){ 0 };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (has_code(pairs[i].codes, code))
             m->pair = &pairs[i];
@@ -212,7 +212,7 @@ int measure_find(struct span code, struct measure *m)
         size_t n = strlen(powers[i].prefix);
         if (code.n <= n || memcmp(code.s, powers[i].prefix, n) || isdigit((unsigned char)code.s[n]))
             continue;
-        m->unit = unit_find((struct span) { code.s + n, code.n - n });
+        m->unit = unit_find((struct span){ code.s + n, code.n - n });
         m->power = &powers[i];
     }
     return m->unit != NULL;

@@ -63,7 +63,8 @@ static int64_t read_file(struct unpack *u, void *bytes, size_t n)
 static int64_t read_ranges(void *ctx, void *bytes, size_t n)
 {
     struct unpack *u = ctx;
-    while (u->range < u->range_count && u->ranges[u->range].begin + u->at == u->ranges[u->range].end)
+    while (u->range < u->range_count &&
+           u->ranges[u->range].begin + u->at == u->ranges[u->range].end)
         u->range++, u->at = 0;
     if (u->range == u->range_count)
         return 0;
@@ -109,7 +110,7 @@ static int64_t pull_plain(struct unpack *u, void *bytes, size_t n)
 static int holds_tar(struct unpack *u)
 {
     struct ahead *a = &u->plain;
-    for (int64_t got = 1; got > 0 && a->end < TAR_BLOCK; a->end += got > 0 ? (size_t)got : 0)
+    for (int64_t got = 1; got > 0 && a->end<TAR_BLOCK; a->end += got> 0 ? (size_t)got : 0)
         got = bunzip_read(u->bunzip, a->bytes + a->end, TAR_BLOCK - a->end);
     return a->end == TAR_BLOCK && !memcmp(a->bytes + 257, "ustar", 5);
 }

@@ -58,12 +58,12 @@ static struct span attribute(struct span all, const char *name)
         char quote = s.n && strchr("\"'", *s.s) ? *s.s : '\0';
         const char *close = quote ? memchr(s.s + 1, quote, s.n - 1) : NULL;
         if (close)
-            return (struct span) { s.s + 1, (size_t)(close - s.s) - 1 };
+            return (struct span){ s.s + 1, (size_t)(close - s.s) - 1 };
         for (size_t n = 0; n <= s.n; n++)
             if (n == s.n || isspace((unsigned char)s.s[n]))
-                return (struct span) { s.s, n };
+                return (struct span){ s.s, n };
     }
-    return (struct span) { "", 0 };
+    return (struct span){ "", 0 };
 }
 
 static int has_hidden_class(struct span classes)
@@ -72,7 +72,7 @@ static int has_hidden_class(struct span classes)
         size_t n = 0;
         while (i + n < classes.n && !isspace((unsigned char)classes.s[i + n]))
             n++;
-        if (span_in((struct span) { classes.s + i, n }, hidden_classes))
+        if (span_in((struct span){ classes.s + i, n }, hidden_classes))
             return 1;
         i += n + 1;
     }

@@ -74,8 +74,8 @@ static const struct opt options[] = {
       "take these sections alone, by their headings; \"lead\" is the text before them", 0, 0 },
     { 0, "discard-sections", OPT_TEXT, &choice.unwanted_sections, "LIST",
       "leave out these sections; \"default\": references, links and their kin", 0, 0 },
-    { 0, "wikiextractor", OPT_FLAG, &wikiextractor, NULL,
-      "write what WikiExtractor 3 would", 0, 0 },
+    { 0, "wikiextractor", OPT_FLAG, &wikiextractor, NULL, "write what WikiExtractor 3 would", 0,
+      0 },
     { 0, "min-length", OPT_INT, &min_length, "N",
       "leave out pages with fewer characters of text than this", 0, 1e9 },
     { 0, "filter-disambig", OPT_FLAG, &filter_disambig, NULL,
@@ -103,7 +103,7 @@ struct item {
     struct dump_page page;
     const struct site *site;
     struct wikitext *cleaner;
-    struct classic *classic; /* NULL: the cleaner's text is wanted */
+    struct classic *classic;        /* NULL: the cleaner's text is wanted */
     struct template_page templates; /* what the cleaner's templates know of the page */
     struct expander *expander;      /* NULL: templates are not expanded */
     struct buf expanded;
@@ -117,11 +117,11 @@ struct item {
 struct run {
     char **paths;
     int path_count, next_path;
-    struct dump *dump; /* the one being read */
+    struct dump *dump;       /* the one being read */
     const struct site *site; /* its site, once a page was read */
     struct site **sites;     /* those of the dumps so far */
     size_t site_count, sites_cap;
-    struct library *library; /* NULL: templates are not expanded */
+    struct library *library;    /* NULL: templates are not expanded */
     struct pages *wanted_pages; /* NULL: all */
     struct record_layout layout;
     struct sink sink;
@@ -171,7 +171,8 @@ static int is_wanted(struct run *r, const struct dump_page *p)
 {
     if (r->wanted_pages && !pages_take(r->wanted_pages, p->id.data, p->title.data))
         return 0;
-    if (!site_takes_namespace(r->site, p->ns) || (p->model.len && strcmp(p->model.data, "wikitext")))
+    if (!site_takes_namespace(r->site, p->ns) ||
+        (p->model.len && strcmp(p->model.data, "wikitext")))
         return 0;
     if (p->too_long) {
         err_set("cannot read page '%.200s' (id %s): its text is longer than %llu bytes",
@@ -198,7 +199,8 @@ static int add_site(struct run *r)
     return 0;
 }
 
-/* Of a damaged dump a stream gets all that can be read; a tree, or what is learned, must be whole. */
+/* Of a damaged dump a stream gets all that can be read; a tree, or what is learned, must be whole.
+ */
 static int pass_damage(struct run *r)
 {
     if (strict || output_dir || r->trainer || !dump_resume(r->dump))
@@ -358,8 +360,8 @@ static struct item *new_item(struct library *library)
     if (wikiextractor)
         item->classic = classic_new();
     if (library)
-        item->expander =
-            expander_new(library, &(struct expand_options) { template_choose, &item->templates });
+        item->expander = expander_new(
+            library, &(struct expand_options){ template_choose, &item->templates });
     return item;
 }
 
@@ -446,9 +448,10 @@ static int read_library(struct run *r)
 /* WikiExtractor's text has no choices. */
 static int check_wikiextractor(void)
 {
-    static const char *const choices[] = { "sentences", "lists",  "headings", "sections",
-                                           "tables",    "math",   "hatnotes", "discard-sections",
-                                           "train-sentences" };
+    static const char *const choices[] = {
+        "sentences", "lists",    "headings",         "sections",       "tables",
+        "math",      "hatnotes", "discard-sections", "train-sentences"
+    };
     for (size_t i = 0; i < sizeof choices / sizeof *choices && wikiextractor; i++)
         if (tool_given(choices[i]))
             return err_usage("--wikiextractor does not go with --%s", choices[i]);

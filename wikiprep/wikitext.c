@@ -493,8 +493,8 @@ static void on_table(struct wikitext *w, const struct table_extent *table)
 static const char *on_piece(struct wikitext *w, const char *s, const char *end, int *at_start)
 {
     const char *base = w->marked.data;
-    const struct table_extent *table =
-        table_in(&w->html_tables, (size_t)(s - base), (size_t)(end - base));
+    const struct table_extent *table = table_in(&w->html_tables, (size_t)(s - base),
+                                                (size_t)(end - base));
     if (!table) {
         on_line(w, s, end, *at_start);
         *at_start = 1;
@@ -514,7 +514,8 @@ static void walk(struct wikitext *w)
         const char *lf = memchr(s, '\n', (size_t)(end - s));
         const char *line_end = lf ? lf : end;
         const char *p = at_start ? s + table_indent(s, line_end) : s;
-        const struct table_extent *table = at_start ? table_at(&w->tables, (size_t)(p - base)) : NULL;
+        const struct table_extent *table = at_start ? table_at(&w->tables, (size_t)(p - base))
+                                                    : NULL;
         if (table && table->end) {
             on_table(w, table);
             s = base + table->end;

@@ -28,7 +28,7 @@ struct wikitext_call {
     const struct wikitext_argument {
         const char *text; /* "key=second" whole: what is a key depends on the template */
         size_t len;
-    } *arguments;
+    } * arguments;
     size_t count;
 };
 
@@ -38,8 +38,8 @@ typedef int (*wikitext_render)(void *ctx, const struct wikitext_call *call, stru
 
 struct wikitext_options {
     int no_lists, no_headings;
-    int formulas; /* <math> is its TeX */
-    int tables;   /* each row is a line, with " | " between its cells */
+    int formulas;           /* <math> is its TeX */
+    int tables;             /* each row is a line, with " | " between its cells */
     wikitext_render render; /* NULL: templates are dropped */
     void *render_ctx;
     struct buf *categories; /* borrowed: replaced by the page's, a line each; NULL: not wanted */

@@ -1,5 +1,6 @@
-/* corpus MEGABYTES SEED FILE: the lines of a text over and over, with new words among them as in natural text,
- * where they never end: one word in forty is the first half of itself and the second half of another. */
+/* corpus MEGABYTES SEED FILE: the lines of a text over and over, with new words among them as in
+ * natural text, where they never end: one word in forty is the first half of itself and the second
+ * half of another. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* encode VOCABULARY FILE...: MB/s of a fresh encoder ("cold"), of the same one again ("warm"), and of
- * decoding, in processor time of one thread; the median of five. */
+/* encode VOCABULARY FILE...: MB/s of a fresh encoder ("cold"), of the same one again ("warm"), and
+ * of decoding, in processor time of one thread; the median of five. */
 #include <stdio.h>
 
 #include "common/err.h"

@@ -1,14 +1,14 @@
 /* peak f32|bf16: what this machine's arithmetic could reach on all cores, in GFLOP/s: fused
- * multiply-adds or, where the processor has them, dot products of bf16, on registers alone; the best
- * of a few tries. 0 where the processor has neither. */
+ * multiply-adds or, where the processor has them, dot products of bf16, on registers alone; the
+ * best of a few tries. 0 where the processor has neither. */
 #include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "common/pool.h"
 
-/* SUMS hide the latency in 16 registers. A try is as long as a small step, some 0.2 s: a clock that is
- * higher for some milliseconds is not what a step could have. */
+/* SUMS hide the latency in 16 registers. A try is as long as a small step, some 0.2 s: a clock that
+ * is higher for some milliseconds is not what a step could have. */
 enum { SUMS = 14, ROUNDS = 100000000, TRIES = 5 };
 
 #if defined(__x86_64__)
@@ -17,20 +17,20 @@ enum { SUMS = 14, ROUNDS = 100000000, TRIES = 5 };
 #define EACH_SUM _Pragma("GCC unroll 14") for (int i = 0; i < SUMS; i++)
 
 /* A loop of `step` on sums[SUMS] of `type`. */
-#define LOOP(name, features, type, zero, step)                                                  \
-    __attribute__((target(features))) static void name(void *ctx, int thread)                   \
-    {                                                                                           \
-        (void)ctx;                                                                              \
-        (void)thread;                                                                           \
-        type sums[SUMS], x = zero;                                                              \
-        EACH_SUM                                                                                \
-            sums[i] = x;                                                                        \
-        for (int r = 0; r < ROUNDS; r++)                                                        \
-            EACH_SUM                                                                            \
-            {                                                                                   \
-                step;                                                                           \
-                __asm__ volatile("" : "+v"(sums[i])); /* it is wanted */                        \
-            }                                                                                   \
+#define LOOP(name, features, type, zero, step)                                                     \
+    __attribute__((target(features))) static void name(void *ctx, int thread)                      \
+    {                                                                                              \
+        (void)ctx;                                                                                 \
+        (void)thread;                                                                              \
+        type sums[SUMS], x = zero;                                                                 \
+        EACH_SUM                                                                                   \
+        sums[i] = x;                                                                               \
+        for (int r = 0; r < ROUNDS; r++)                                                           \
+            EACH_SUM                                                                               \
+            {                                                                                      \
+                step;                                                                              \
+                __asm__ volatile("" : "+v"(sums[i])); /* it is wanted */                           \
+            }                                                                                      \
     }
 
 LOOP(dots_bf16, "avx512f,avx512bf16", __m512, _mm512_setzero_ps(),

@@ -1,6 +1,6 @@
-/* sgemm: what OpenBLAS's matrix products reach on this machine in f32, on all cores, in GFLOP/s: the
- * best of a few tries at the widest layer of GPT-2 small on 1,024 tokens and at a large square. 0
- * where the library is not installed. */
+/* sgemm: what OpenBLAS's matrix products reach on this machine in f32, on all cores, in GFLOP/s:
+ * the best of a few tries at the widest layer of GPT-2 small on 1,024 tokens and at a large square.
+ * 0 where the library is not installed. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -143,10 +143,12 @@ int main(int argc, char **argv)
                               .width = argument(argc, argv, 5, 768),
                               .heads = argument(argc, argv, 6, 12),
                               .vocabulary = argument(argc, argv, 7, 50257),
-                              .epsilon = 1e-5, .init_std = 0.02 };
+                              .epsilon = 1e-5,
+                              .init_std = 0.02 };
     c.inner = 4 * c.width;
-    r.b = (struct batch){ .B = atoll(argv[1]), .T = atoll(argv[2]), .key = 1, .training = 1,
-                          .first = 1 };
+    r.b = (struct batch){
+        .B = atoll(argv[1]), .T = atoll(argv[2]), .key = 1, .training = 1, .first = 1
+    };
     c.positions = r.b.T < 1024 ? 1024 : r.b.T;
     c.embedding_dropout = c.attention_dropout = c.residual_dropout = argc > 8 ? atof(argv[8]) : 0;
     if (!r.o || iterations < 1 || iterations > 1000 || model_init_gpt(&r.m, &c) < 0) {

@@ -1,7 +1,8 @@
 /*
  * faults.so, for LD_PRELOAD: the FAULT_AT-th call (from 1) of the kind FAULT_CALL (read, write,
- * close, fsync, rename) on a regular file or pipe of the program's own fails with ENOSPC or EIO; with
- * FAULT_KILL set the program is killed there instead. When the program ends, the number of such calls is written to FAULT_COUNT, so that a test knows where to stop.
+ * close, fsync, rename) on a regular file or pipe of the program's own fails with ENOSPC or EIO;
+ * with FAULT_KILL set the program is killed there instead. When the program ends, the number of
+ * such calls is written to FAULT_COUNT, so that a test knows where to stop.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

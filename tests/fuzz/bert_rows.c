@@ -33,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < places; i++)
         labels[i] = -1;
     for (size_t k = 0; k < K; k++)
-        rows[k] = (struct bert_row){ .ids = ids + k * S, .segments = ids + places + k * S,
+        rows[k] = (struct bert_row){ .ids = ids + k * S,
+                                     .segments = ids + places + k * S,
                                      .labels = labels + k * S };
     bert_rows_init(&reader, &shape);
     int n = bert_rows_read(&reader, data, size, rows);

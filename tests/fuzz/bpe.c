@@ -19,8 +19,9 @@ static struct tokenizer *make(void)
     static const char text[] = "the cat's hat and the bat's mat, 12 12 123 -- the end of the "
                                "\xC3\xA9t\xC3\xA9 \xC3\xA9t\xC3\xA9\n\n\n\n    aaaa aaaa  ";
     const char *special[] = { "<|endoftext|>" };
-    struct learn_options o = { .vocabulary_size = 320, .special = special, .special_count = 1,
-                               .all_bytes = 1 };
+    struct learn_options o = {
+        .vocabulary_size = 320, .special = special, .special_count = 1, .all_bytes = 1
+    };
     struct word_counts *w = word_counts_new(0, NULL);
     struct counted_words words = COUNTED_WORDS_INIT;
     struct vocabulary v;
@@ -57,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                      encoder_encode(cold, text, size, (enum tokenizer_special)special, &b) ||
                      tokenizer_decode(t, a.data, a.count, &got);
         assert(!failed);
-        assert(a.count == b.count && (!a.count || !memcmp(a.data, b.data, a.count * sizeof *a.data)));
+        assert(a.count == b.count &&
+               (!a.count || !memcmp(a.data, b.data, a.count * sizeof *a.data)));
         assert(got.len == want.len && !memcmp(got.data, want.data, got.len));
     }
     encoder_free(cold);

@@ -1,5 +1,5 @@
-/* Compressed streams: the first byte says which, the rest is the stream. What unpacks is unpacked alike from
- * the same bytes packed again. */
+/* Compressed streams: the first byte says which, the rest is the stream. What unpacks is unpacked
+ * alike from the same bytes packed again. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct expand_page page = { "Talk:A/b", 1, "1", "2", "2011-04-09T00:00:00Z" };
     if (!library) {
         library = new_library();
-        x = expander_new(library, &(struct expand_options) { .choose = choose });
+        x = expander_new(library, &(struct expand_options){ .choose = choose });
         p = preprocessor_new(1);
     }
     const char *text = (const char *)data;

@@ -1,5 +1,6 @@
-/* JSON, read by the scanner and as a tree: the same values, or both refuse. The scanner knows no numbers with
- * fraction or exponent and no words, and does not see keys that stand twice: texts with such may differ. */
+/* JSON, read by the scanner and as a tree: the same values, or both refuse. The scanner knows no
+ * numbers with fraction or exponent and no words, and does not see keys that stand twice: texts
+ * with such may differ. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* A manifest of shards: its files are named in their own folder, and it is the same written and read again. */
+/* A manifest of shards: its files are named in their own folder, and it is the same written and
+ * read again. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (manifest_load(&m, path) > 0) {
         for (size_t i = 0; i < m.count; i++) {
             const char *name = m.shards[i].name;
-            assert(*name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0);
+            assert(*name && !strchr(name, '/') && strcmp(name, ".") != 0 &&
+                   strcmp(name, "..") != 0);
             assert(manifest_find(&m, name));
         }
         same(&m, path);

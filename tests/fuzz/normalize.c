@@ -1,5 +1,5 @@
-/* The first byte is rules, the rest a text. BERT's words in one pass are those of its steps one by one, and
- * the normalization forms fit one another. */
+/* The first byte is rules, the rest a text. BERT's words in one pass are those of its steps one by
+ * one, and the normalization forms fit one another. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,7 +20,8 @@ static void add_pieces(struct buf *out, const struct pieces *p)
     }
 }
 
-static void words_at_once(struct buf *out, const char *text, size_t n, const struct bert_rules *rules, unsigned bits)
+static void words_at_once(struct buf *out, const char *text, size_t n,
+                          const struct bert_rules *rules, unsigned bits)
 {
     static struct normalizer *normalizers[RULES];
     if (!normalizers[bits])
@@ -36,7 +37,8 @@ static void words_at_once(struct buf *out, const char *text, size_t n, const str
     words_free(w);
 }
 
-static void words_by_steps(struct buf *out, const char *text, size_t n, const struct bert_rules *rules)
+static void words_by_steps(struct buf *out, const char *text, size_t n,
+                           const struct bert_rules *rules)
 {
     static const char cutter[] = "{\"type\":\"BertPreTokenizer\"}";
     struct js *value = js_parse(cutter, strlen(cutter), "cutter");
@@ -58,7 +60,8 @@ static void words_by_steps(struct buf *out, const char *text, size_t n, const st
 
 static void check_words(const char *text, size_t n, unsigned bits)
 {
-    struct bert_rules rules = { bits & 1, bits >> 1 & 1, bits >> 2 & 1, bits >> 3 & 1, bits >> 4 & 1 };
+    struct bert_rules rules = { bits & 1, bits >> 1 & 1, bits >> 2 & 1, bits >> 3 & 1,
+                                bits >> 4 & 1 };
     struct buf a = BUF_INIT, b = BUF_INIT;
     words_at_once(&a, text, n, &rules, bits);
     assert(utf8_valid(a.data, a.len) == a.len);
@@ -71,7 +74,8 @@ static void check_words(const char *text, size_t n, unsigned bits)
 }
 
 /* A form of a form of the text is what `want` of it is. */
-static void check_form(const char *text, size_t n, enum form first, enum form second, enum form want)
+static void check_form(const char *text, size_t n, enum form first, enum form second,
+                       enum form want)
 {
     struct buf one = BUF_INIT, two = BUF_INIT, direct = BUF_INIT;
     forms_normalize(&one, text, n, first);

@@ -1,5 +1,5 @@
-/* Patterns of a splitter, each up to a line end, then a NUL and a text: the pieces tile the text, none is
- * empty, and they are the same one at a time. */
+/* Patterns of a splitter, each up to a line end, then a NUL and a text: the pieces tile the text,
+ * none is empty, and they are the same one at a time. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static void check(const struct splitter *rules, const char *text, size_t n)
     split_free(s);
 }
 
-/* Each line is a rule: a string where it begins with '=', else a pattern. -1: one of them is none. */
+/* Each line is a rule: a string where it begins with '=', else a pattern. -1: one of them is none.
+ */
 static int read_rules(struct splitter *rules, const char *text, size_t n)
 {
     for (size_t at = 0, len; at < n; at += len + 1) {
@@ -53,7 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct splitter rules = { 0 };
     struct buf text = BUF_INIT;
     size_t n = nul ? (size_t)(nul - data) : 0;
-    if (nul && utf8_valid((const char *)data, n) == n && read_rules(&rules, (const char *)data, n) == 0) {
+    if (nul && utf8_valid((const char *)data, n) == n &&
+        read_rules(&rules, (const char *)data, n) == 0) {
         utf8_repair(&text, (const char *)nul + 1, size - n - 1);
         if (text.len <= MOST)
             check(&rules, text.data, text.len);

@@ -1,5 +1,6 @@
-/* A SQuAD file: places of answers are right, however they were given; normalising is done once; windows hold
- * every token of their context, and one of them, by Google's custom, is the one that counts for it. */
+/* A SQuAD file: places of answers are right, however they were given; normalising is done once;
+ * windows hold every token of their context, and one of them, by Google's custom, is the one that
+ * counts for it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_answer(const struct squad_text context, const struct squad_answer *a)
 {
     size_t begin = squad_bytes(context.s, context.n, a->begin);
-    if (a->fit != SQUAD_NOWHERE && (begin + a->text.n > context.n ||
-                                    squad_bytes(context.s, context.n, a->end) != begin + a->text.n ||
-                                    memcmp(context.s + begin, a->text.s, a->text.n) != 0))
+    if (a->fit != SQUAD_NOWHERE &&
+        (begin + a->text.n > context.n ||
+         squad_bytes(context.s, context.n, a->end) != begin + a->text.n ||
+         memcmp(context.s + begin, a->text.s, a->text.n) != 0))
         abort();
 }
 
@@ -43,20 +45,23 @@ static int encode(void *none, struct squad_text text, struct squad_tokens *out)
     return 0;
 }
 
-static void check_answer_place(const struct squad_windows *w, const struct squad_window *item, uint32_t offset)
+static void check_answer_place(const struct squad_windows *w, const struct squad_window *item,
+                               uint32_t offset)
 {
     const struct squad_question *q = &w->squad->questions[item->question];
     if (!item->start && !item->end)
         return;
     const struct squad_answer *a = &w->squad->answers[q->answer];
     if (item->start < offset || item->start > item->end || item->end >= offset + item->count ||
-        item->first + item->start - offset != a->begin || item->first + item->end - offset + 1 != a->end)
+        item->first + item->start - offset != a->begin ||
+        item->first + item->end - offset + 1 != a->end)
         abort();
 }
 
 static void check_question(const struct squad_windows *w, size_t q)
 {
-    uint32_t ids[16], segments[16], total = (uint32_t)w->contexts[w->squad->questions[q].paragraph].ids.count;
+    uint32_t ids[16], segments[16],
+        total = (uint32_t)w->contexts[w->squad->questions[q].paragraph].ids.count;
     for (uint32_t t = 0; t < total && w->of_question[q] < w->of_question[q + 1]; t++) {
         int held = 0, counts = 0;
         for (size_t i = w->of_question[q]; i < w->of_question[q + 1]; i++)
@@ -69,7 +74,8 @@ static void check_question(const struct squad_windows *w, size_t q)
     }
     for (size_t i = w->of_question[q]; i < w->of_question[q + 1]; i++) {
         uint32_t used = squad_window_row(w, i, ids, segments), offset = squad_window_offset(w, i);
-        if (used > 16 || used != offset + w->items[i].count + 1 || segments[offset - 1] || !segments[used - 1])
+        if (used > 16 || used != offset + w->items[i].count + 1 || segments[offset - 1] ||
+            !segments[used - 1])
             abort();
         check_answer_place(w, &w->items[i], offset);
     }
@@ -77,7 +83,9 @@ static void check_question(const struct squad_windows *w, size_t q)
 
 static void check_windows(const struct squad *s, int google, int training)
 {
-    const struct squad_window_rules rules = { .google = google, .length = 16, .stride = 5, .question_tokens = 6 };
+    const struct squad_window_rules rules = {
+        .google = google, .length = 16, .stride = 5, .question_tokens = 6
+    };
     struct squad_windows w;
     if (squad_windows_make(&w, s, &rules, training, encode, NULL) < 0)
         abort();

@@ -1,5 +1,6 @@
-/* tokenizer.json up to the first NUL, and behind it a text: what is read is written so that it reads
- * back, and it normalizes, cuts, encodes and decodes the text, the second time as the first. */
+/* tokenizer.json up to the first NUL, and behind it a text: what is read is written so that it
+ * reads back, and it normalizes, cuts, encodes and decodes the text, the second time as the first.
+ */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -28,13 +28,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!names) {
         names = names_new();
         model = sentence_model_new("en");
-        cleaners[0] = wikitext_new(names, &(struct wikitext_options) { 0 });
-        cleaners[1] = wikitext_new(names, &(struct wikitext_options) { .no_lists = 1,
-                                                                       .no_headings = 1,
-                                                                       .tables = 1,
-                                                                       .categories = &categories,
-                                                                       .render = template_render,
-                                                                       .render_ctx = &page });
+        cleaners[0] = wikitext_new(names, &(struct wikitext_options){ 0 });
+        cleaners[1] = wikitext_new(names, &(struct wikitext_options){ .no_lists = 1,
+                                                                      .no_headings = 1,
+                                                                      .tables = 1,
+                                                                      .categories = &categories,
+                                                                      .render = template_render,
+                                                                      .render_ctx = &page });
     }
     for (int i = 0; i < 2; i++) {
         wikitext_clean(cleaners[i], (const char *)data, size, &text);

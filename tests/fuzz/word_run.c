@@ -28,7 +28,8 @@ static uint64_t sum(const struct counted_words *l)
     uint64_t all = 0;
     for (size_t i = 0; i < l->count; i++)
         for (uint32_t k = 0; k <= l->words[i].len; k++)
-            all += l->words[i].count * (k + (k ? (unsigned char)l->bytes.data[l->words[i].at + k - 1] : 7u));
+            all += l->words[i].count *
+                   (k + (k ? (unsigned char)l->bytes.data[l->words[i].at + k - 1] : 7u));
     return all;
 }
 

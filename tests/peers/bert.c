@@ -1,12 +1,12 @@
-/* bert COMMAND DIR KIND ...: what tests/peers/bert.py asks of model/. KIND: 1 encoder, 2 pre-training,
- * 3 questions (enum model_kind).
+/* bert COMMAND DIR KIND ...: what tests/peers/bert.py asks of model/. KIND: 1 encoder, 2
+ * pre-training, 3 questions (enum model_kind).
  *
  *   bert logits DIR KIND BATCH OUT     writes f32: the encoder's output [rows,C], then the words'
  *                                      logits [rows,V] and the next sentence's [B,2], or the
  *                                      spans' [rows,2]
- *   bert gradients DIR KIND BATCH OUT  saves the gradients of the loss as a model folder OUT, and the
- *                                      loss, f32, as OUT/loss
- *   bert save DIR KIND OUT             loads and saves; prints how many tensors were made
+ *   bert gradients DIR KIND BATCH OUT  saves the gradients of the loss as a model folder OUT, and
+ * the loss, f32, as OUT/loss bert save DIR KIND OUT             loads and saves; prints how many
+ * tensors were made
  *
  * BATCH: i64 B, T, lengths[B]; u32 ids[B,T], segments[B,T]; i32 labels[B,T], next[B], starts[B],
  * ends[B].
@@ -54,7 +54,8 @@ static int read_batch(struct net *n, const char *path)
 static void forward(struct net *n, float *x, float *caches)
 {
     const struct model *m = &n->m;
-    int64_t step = n->b.B * n->b.T * m->config.width, size = m->layer_cache(m, n->b.B, n->b.T, NULL);
+    int64_t step = n->b.B * n->b.T * m->config.width,
+            size = m->layer_cache(m, n->b.B, n->b.T, NULL);
     m->embedding_fwd(m, n->o, x, n->w[0], &n->b);
     for (int64_t l = 0; l < m->config.layers; l++)
         m->layer_fwd(m, n->o, l, x + (l + 1) * step, x + l * step, n->w[l + 1],
@@ -109,8 +110,8 @@ static float loss_and_gradients(struct net *n, float **g)
     float *dx = ops_buffer(n->o, step);
     double scale = weigh(n);
     forward(n, x, caches);
-    double loss = m->head_fwd_bwd(m, n->o, NULL, NULL, dx, g[L + 1], g[0], x + L * step, n->w[L + 1],
-                                  n->w[0], scale, &n->b);
+    double loss = m->head_fwd_bwd(m, n->o, NULL, NULL, dx, g[L + 1], g[0], x + L * step,
+                                  n->w[L + 1], n->w[0], scale, &n->b);
     for (int64_t l = L; l-- > 0;)
         m->layer_bwd(m, n->o, l, dx, g[l + 1], x + l * step, n->w[l + 1],
                      model_cache_in(m, caches + l * size, n->b.B, n->b.T), &n->b);

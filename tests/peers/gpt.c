@@ -39,8 +39,7 @@ static int logits(struct net *n, const char *ids_path, const char *out_path)
     float *out = ops_buffer(n->o, T * V);
     n->m.embedding_fwd(&n->m, n->o, x, n->w[0], &b);
     for (int64_t l = 0; l < c->layers; l++) {
-        n->m.layer_fwd(&n->m, n->o, l, y, x, n->w[l + 1],
-                       (struct model_cache){ 0 }, &b);
+        n->m.layer_fwd(&n->m, n->o, l, y, x, n->w[l + 1], (struct model_cache){ 0 }, &b);
         float *swap = x;
         x = y;
         y = swap;
@@ -126,9 +125,13 @@ static int gradients(struct net *n, const char *ids_path, int64_t B, int64_t T,
 
 static int create(struct net *n, const char *dir, char **argv)
 {
-    struct model_config c = { .layers = atoll(argv[0]), .width = atoll(argv[1]),
-                              .heads = atoll(argv[2]), .positions = atoll(argv[3]),
-                              .vocabulary = atoll(argv[4]), .epsilon = 1e-5, .init_std = 0.2 };
+    struct model_config c = { .layers = atoll(argv[0]),
+                              .width = atoll(argv[1]),
+                              .heads = atoll(argv[2]),
+                              .positions = atoll(argv[3]),
+                              .vocabulary = atoll(argv[4]),
+                              .epsilon = 1e-5,
+                              .init_std = 0.2 };
     c.inner = 4 * c.width;
     if (model_init_gpt(&n->m, &c) < 0)
         return -1;

@@ -158,8 +158,8 @@ void net_check_accumulation(const struct model_config *c, net_fill *fill)
 static void check_same_gradients(const struct net *a, const struct net *b)
 {
     for (int i = 0; i < NET_BLOCKS; i++)
-        cr_assert_eq(0, memcmp(a->g[i], b->g[i],
-                               (size_t)a->m.tensors.block_size[i] * sizeof(float)));
+        cr_assert_eq(0,
+                     memcmp(a->g[i], b->g[i], (size_t)a->m.tensors.block_size[i] * sizeof(float)));
 }
 
 void net_check_beginning(const struct model_config *c, net_fill *fill)

@@ -23,7 +23,8 @@ void rig_open_in(struct rig *r, const struct model_config *m, const struct engin
                  struct store_config store);
 void rig_close(struct rig *r);
 
-/* Of r->batch; to r->score. The norm that the engine has found is that of what stands in the store. */
+/* Of r->batch; to r->score. The norm that the engine has found is that of what stands in the store.
+ */
 double rig_step(struct rig *r, int64_t number);
 
 /* The greatest difference of two runs' gradients, relative to the greatest gradient; block -1:

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/mem.h"
 #include "train/batches.h"
@@ -61,8 +61,8 @@ static struct samples *made(int64_t vocabulary)
 
 static struct batches_config generated(const struct samples *samples, int64_t B, int64_t A)
 {
-    return (struct batches_config){ .samples = samples, .seed = 5, .B = B, .T = 7, .A = A,
-                                    .ranks = 1 };
+    return (
+        struct batches_config){ .samples = samples, .seed = 5, .B = B, .T = 7, .A = A, .ranks = 1 };
 }
 
 Test(batches, labels_are_the_ids_one_place_on)

@@ -13,8 +13,15 @@
 enum { VOCABULARY = 31, B = 3, T = 11, TOKENS = B * T };
 
 static const struct model_config small = {
-    .layers = NET_LAYERS, .width = NET_WIDTH, .heads = 4, .inner = 50, .positions = 12,
-    .vocabulary = VOCABULARY, .epsilon = 1e-12, .init_std = 0.3, .kind = MODEL_BERT_PRETRAINING,
+    .layers = NET_LAYERS,
+    .width = NET_WIDTH,
+    .heads = 4,
+    .inner = 50,
+    .positions = 12,
+    .vocabulary = VOCABULARY,
+    .epsilon = 1e-12,
+    .init_std = 0.3,
+    .kind = MODEL_BERT_PRETRAINING,
     .types = 2,
 };
 
@@ -25,9 +32,18 @@ static const int32_t starts[B] = { 3, 2, 7 }, ends[B] = { 8, 2, 7 }; /* 7 is pas
 /* Padding holds what would crash or spoil the numbers if it were read. */
 static void fill(struct net *n)
 {
-    n->b = (struct batch){ .B = B, .T = T, .ids = n->ids, .labels = n->labels, .key = 5,
-                           .training = 1, .lengths = lengths, .segments = n->segments,
-                           .next = next, .next_weight = 1.5, .starts = starts, .ends = ends };
+    n->b = (struct batch){ .B = B,
+                           .T = T,
+                           .ids = n->ids,
+                           .labels = n->labels,
+                           .key = 5,
+                           .training = 1,
+                           .lengths = lengths,
+                           .segments = n->segments,
+                           .next = next,
+                           .next_weight = 1.5,
+                           .starts = starts,
+                           .ends = ends };
     for (int64_t i = 0; i < TOKENS; i++) {
         int real = i % T < lengths[i / T];
         n->ids[i] = real ? (uint32_t)(rng_at(1, (uint64_t)i) % VOCABULARY) : 1u << 31;
@@ -257,9 +273,16 @@ Test(bert, head_reports_starts_and_ends)
 static int64_t parameters(int64_t layers, int64_t C, enum model_kind kind)
 {
     struct model m;
-    struct model_config c = { .layers = layers, .width = C, .heads = C / 64, .inner = 4 * C,
-                              .positions = 512, .vocabulary = 30522, .epsilon = 1e-12,
-                              .init_std = 0.02, .kind = kind, .types = 2 };
+    struct model_config c = { .layers = layers,
+                              .width = C,
+                              .heads = C / 64,
+                              .inner = 4 * C,
+                              .positions = 512,
+                              .vocabulary = 30522,
+                              .epsilon = 1e-12,
+                              .init_std = 0.02,
+                              .kind = kind,
+                              .types = 2 };
     cr_assert_eq(model_init_bert(&m, &c), 0, "%s", err_get());
     cr_assert_eq(m.tensors.blocks, layers + 2);
     int64_t n = tensor_parameters(&m.tensors);

@@ -24,9 +24,16 @@ static void make_instances(struct instances *out)
         }
         sentences_add(&s, ids, n, ends, 12);
     }
-    struct instances_recipe r = { .sequence_length = S, .mask_tokens = M, .passes = 2, .mlm = 0.15,
-                                  .short_sequence = 0.6, .seed = 7, .vocabulary = VOCABULARY,
-                                  .cls = CLS, .sep = SEP, .mask = MASK };
+    struct instances_recipe r = { .sequence_length = S,
+                                  .mask_tokens = M,
+                                  .passes = 2,
+                                  .mlm = 0.15,
+                                  .short_sequence = 0.6,
+                                  .seed = 7,
+                                  .vocabulary = VOCABULARY,
+                                  .cls = CLS,
+                                  .sep = SEP,
+                                  .mask = MASK };
     instances_make(out, &r, &s);
     sentences_release(&s);
 }
@@ -41,7 +48,8 @@ static void clear_rows(struct rows *rows)
 {
     memset(rows, 0xff, sizeof *rows); /* labels: -1 */
     for (int k = 0; k < PACKING_MAX; k++)
-        rows->row[k] = (struct bert_row){ .ids = rows->ids[k], .segments = rows->segments[k],
+        rows->row[k] = (struct bert_row){ .ids = rows->ids[k],
+                                          .segments = rows->segments[k],
                                           .labels = rows->labels[k] };
 }
 
@@ -122,14 +130,26 @@ struct record {
     size_t labels_count;
 };
 
-static const struct record plain = { .ids = { 1, 3, 2 }, .mask = { 1, 1, 1, 0 }, .labels = { 7 },
-                                     .positions = { 1 }, .weights = { 1 }, .labels_count = 2 };
-static const struct record tf1 = { .ids = { 3, 0, 1, 2 }, .places = { 1, 384, 0, 2 },
-                                   .labels = { 7 }, .masked = 1, .end = 4, .labels_count = 2 };
-static const struct record packed = { .ids = { 3, 5, 1, 1 }, .mask = { 1, 2, 2, 1 },
-                                      .places = { 1, 1, 0, 0 }, .labels = { 7, 8 },
-                                      .positions = { 0, 1 }, .weights = { 1, 2 },
-                                      .present = { 1, 1 }, .labels_count = 2 };
+static const struct record plain = { .ids = { 1, 3, 2 },
+                                     .mask = { 1, 1, 1, 0 },
+                                     .labels = { 7 },
+                                     .positions = { 1 },
+                                     .weights = { 1 },
+                                     .labels_count = 2 };
+static const struct record tf1 = { .ids = { 3, 0, 1, 2 },
+                                   .places = { 1, 384, 0, 2 },
+                                   .labels = { 7 },
+                                   .masked = 1,
+                                   .end = 4,
+                                   .labels_count = 2 };
+static const struct record packed = { .ids = { 3, 5, 1, 1 },
+                                      .mask = { 1, 2, 2, 1 },
+                                      .places = { 1, 1, 0, 0 },
+                                      .labels = { 7, 8 },
+                                      .positions = { 0, 1 },
+                                      .weights = { 1, 2 },
+                                      .present = { 1, 1 },
+                                      .labels_count = 2 };
 
 static void add(struct feature *list, size_t *n, const struct record *x, const char *name,
                 const void *values, size_t count, enum feature_kind kind)
@@ -199,11 +219,11 @@ static void refused(struct record x, enum bert_layout layout, const char *part)
     cr_assert(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
 }
 
-#define REFUSED(base, layout, part, ...)           \
-    do {                                           \
-        struct record changed = base;              \
-        changed.__VA_ARGS__;                       \
-        refused(changed, layout, part);            \
+#define REFUSED(base, layout, part, ...)                                                           \
+    do {                                                                                           \
+        struct record changed = base;                                                              \
+        changed.__VA_ARGS__;                                                                       \
+        refused(changed, layout, part);                                                            \
     } while (0)
 
 Test(bert_rows, the_records_to_spoil_are_sound)
@@ -262,7 +282,8 @@ Test(bert_rows, packed_records_are_checked)
 {
     REFUSED(packed, BERT_PACKED, "packed_input_mask has 3 at place 1", mask[1] = 3);
     REFUSED(packed, BERT_PACKED, "packed_position_ids has 0 at place 3", places[0] = 0);
-    REFUSED(packed, BERT_PACKED, "has no token 0 of sequence 2", places[1] = 3; changed.places[2] = 2);
+    REFUSED(packed, BERT_PACKED, "has no token 0 of sequence 2", places[1] = 3;
+            changed.places[2] = 2);
     REFUSED(packed, BERT_PACKED, "has no token of sequence 1", mask[0] = changed.mask[3] = 0);
     REFUSED(packed, BERT_PACKED, "packed_masked_lm_positions has 4", positions[0] = 4);
     REFUSED(packed, BERT_PACKED, "packed_masked_lm_positions has 1", positions[0] = 1);
@@ -279,7 +300,8 @@ Test(bert_rows, shapes_of_other_records_are_refused)
     encode(&message, &x, BERT_PLAIN);
     cr_assert_eq(bert_shape_of(&shape, message.data, message.len), -1);
     cr_assert(strstr(err_get(), "has none of the features input_mask, mask_padding_index and "
-                                "packed_input_mask"), "%s", err_get());
+                                "packed_input_mask"),
+              "%s", err_get());
     x = plain;
     x.without = "masked_lm_ids";
     encode(&message, &x, BERT_PLAIN);

@@ -27,8 +27,8 @@ static void encode_plainly(struct ids *out, const struct bpe_merge *merges, size
         ids_add(out, (unsigned char)piece[i]);
     for (size_t rank = 0; rank < count;) {
         size_t i = 0;
-        while (i + 1 < out->count && (out->data[i] != merges[rank].left ||
-                                      out->data[i + 1] != merges[rank].right))
+        while (i + 1 < out->count &&
+               (out->data[i] != merges[rank].left || out->data[i + 1] != merges[rank].right))
             i++;
         if (i + 1 >= out->count) {
             rank++;
@@ -68,8 +68,8 @@ static void shuffle(struct bpe_merge *merges, struct rng *r, size_t count)
     }
 }
 
-static void expect_ids(const struct bpe *b, struct bpe_scratch *scratch, const char *piece, size_t n,
-                       const struct ids *want)
+static void expect_ids(const struct bpe *b, struct bpe_scratch *scratch, const char *piece,
+                       size_t n, const struct ids *want)
 {
     struct ids got = { 0 };
     for (int level = CPU_PLAIN; level < CPU_LEVELS; level++) {
@@ -113,8 +113,14 @@ Test(bpe, short_and_long_pieces_merge_as_defined)
 /* Characters of one to four bytes and, now and then, a byte that is none. */
 static size_t random_characters(char *text, struct rng *r, size_t n)
 {
-    static const char *const characters[] = { " ", "a", "\xC3\xA9", "\xC3\xA8", "\xC2\xA9",
-                                              "\xE2\x82\xAC", "\xE2\x82\xA9", "\xF0\x9F\x98\x80" };
+    static const char *const characters[] = { " ",
+                                              "a",
+                                              "\xC3\xA9",
+                                              "\xC3\xA8",
+                                              "\xC2\xA9",
+                                              "\xE2\x82\xAC",
+                                              "\xE2\x82\xA9",
+                                              "\xF0\x9F\x98\x80" };
     size_t at = 0;
     for (;;) {
         const char *c = characters[rng_below(r, 8)];
@@ -198,7 +204,8 @@ Test(bpe, pieces_together_are_as_each_alone)
         for (int i = 0; i < PIECES; i++) {
             size_t begin = i ? ends[i - 1] : 0;
             want.count = 0;
-            cr_assert_eq(bpe_encode(b, &scratch, text + bounds[i], bounds[i + 1] - bounds[i], &want), 0);
+            cr_assert_eq(
+                bpe_encode(b, &scratch, text + bounds[i], bounds[i + 1] - bounds[i], &want), 0);
             cr_assert_eq(ends[i] - begin, want.count);
             cr_assert(!memcmp(got.data + begin, want.data, want.count * sizeof *want.data));
         }

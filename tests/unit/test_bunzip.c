@@ -45,8 +45,8 @@ static void pack(struct buf *out, const struct buf *text, int level)
 {
     unsigned n = (unsigned)(text->len + text->len / 50 + 1000);
     buf_reserve(out, n);
-    int failed = BZ2_bzBuffToBuffCompress(out->data + out->len, &n, text->data,
-                                          (unsigned)text->len, level, 0, 0);
+    int failed = BZ2_bzBuffToBuffCompress(out->data + out->len, &n, text->data, (unsigned)text->len,
+                                          level, 0, 0);
     cr_assert_eq(failed, BZ_OK);
     out->len += n;
 }
@@ -55,8 +55,8 @@ static void expect_same(const struct buf *packed, const struct buf *text, const 
 {
     struct buf out = BUF_INIT;
     for (int threads = 1; threads <= 3; threads += 2) {
-        cr_expect_eq(unpack(&out, packed, threads == 1 ? 7777 : SIZE_MAX, threads), 0,
-                     "%s: %s", what, err_get());
+        cr_expect_eq(unpack(&out, packed, threads == 1 ? 7777 : SIZE_MAX, threads), 0, "%s: %s",
+                     what, err_get());
         cr_expect(out.len == text->len && !memcmp(out.data, text->data, out.len),
                   "%s: %zu bytes, not %zu, or others", what, out.len, text->len);
     }
@@ -169,8 +169,8 @@ Test(bunzip, goes_on_behind_damage)
             size_t before = 0, after = 0; /* the text on both sides of the hole */
             while (before < out.len && out.data[before] == text.data[before % text.len])
                 before++;
-            while (after < out.len - before && out.data[out.len - 1 - after] ==
-                                                   text.data[(whole - 1 - after) % text.len])
+            while (after < out.len - before &&
+                   out.data[out.len - 1 - after] == text.data[(whole - 1 - after) % text.len])
                 after++;
             cr_expect_eq(before + after, out.len, "byte %zu", at);
         }
@@ -261,8 +261,9 @@ Test(bunzip, magics_inside_a_block_do_not_mislead)
             hide_magics(&hidden, &packed, magics[m], times);
             char out[70000];
             unsigned n = sizeof out; /* bzip2 takes it, too */
-            cr_expect_eq(BZ2_bzBuffToBuffDecompress(out, &n, hidden.data, (unsigned)hidden.len,
-                                                    0, 0), BZ_OK);
+            cr_expect_eq(
+                BZ2_bzBuffToBuffDecompress(out, &n, hidden.data, (unsigned)hidden.len, 0, 0),
+                BZ_OK);
             buf_add(&hidden, packed.data, packed.len);
             expect_same(&hidden, &twice, m ? "ends" : "blocks");
             buf_release(&hidden);
@@ -310,8 +311,8 @@ static void expect_prefix(const struct buf *packed, const struct buf *text, size
 {
     struct buf out = BUF_INIT;
     int result = unpack(&out, packed, SIZE_MAX, 1);
-    cr_expect(out.len <= text->len && !memcmp(out.data, text->data, out.len),
-              "other bytes: %zu", at);
+    cr_expect(out.len <= text->len && !memcmp(out.data, text->data, out.len), "other bytes: %zu",
+              at);
     cr_expect(result < 0 || out.len == text->len, "lost without an error: %zu", at);
     buf_release(&out);
 }

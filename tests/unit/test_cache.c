@@ -16,9 +16,14 @@ struct fixture {
 /* A random model with larger weights than training begins with, so that all of it matters. */
 static void make(struct fixture *f, int threads)
 {
-    struct model_config config = { .layers = 3, .width = 24, .heads = 3, .inner = 96,
-                                   .positions = POSITIONS, .vocabulary = VOCABULARY,
-                                   .epsilon = 1e-5, .init_std = .2 };
+    struct model_config config = { .layers = 3,
+                                   .width = 24,
+                                   .heads = 3,
+                                   .inner = 96,
+                                   .positions = POSITIONS,
+                                   .vocabulary = VOCABULARY,
+                                   .epsilon = 1e-5,
+                                   .init_std = .2 };
     f->ops = ops_new(threads);
     cr_assert(f->ops);
     cr_assert_eq(model_init_gpt(&f->m, &config), 0);
@@ -63,13 +68,13 @@ static void uncached(struct fixture *f, float *losses)
         labels[i] = (int32_t)f->ids[(i + 1) % POSITIONS];
     f->m.embedding_fwd(&f->m, f->ops, x, f->blocks[0], &b);
     for (int l = 0; l < f->m.config.layers; l++) {
-        f->m.layer_fwd(&f->m, f->ops, l, y, x, f->blocks[l + 1],
-                       (struct model_cache){ 0 }, &b);
+        f->m.layer_fwd(&f->m, f->ops, l, y, x, f->blocks[l + 1], (struct model_cache){ 0 }, &b);
         float *swap = x;
         x = y;
         y = swap;
     }
-    f->m.head_fwd(&f->m, f->ops, losses, NULL, x, f->blocks[f->m.config.layers + 1], f->blocks[0], &b);
+    f->m.head_fwd(&f->m, f->ops, losses, NULL, x, f->blocks[f->m.config.layers + 1], f->blocks[0],
+                  &b);
     ops_buffer_free(f->ops, x, floats);
     ops_buffer_free(f->ops, y, floats);
 }
@@ -91,8 +96,9 @@ Test(cache, equals_the_uncached_forward)
                 float *logits = cache_forward(&c, f.ids + at, n);
                 cr_assert(logits);
                 double got = nll(logits, f.ids[(at + n) % POSITIONS]);
-                cr_expect_float_eq(got, want[at + n - 1], 2e-5, "pieces of %ld, position %ld: %g, not %g",
-                                   (long)piece, (long)(at + n - 1), got, want[at + n - 1]);
+                cr_expect_float_eq(got, want[at + n - 1], 2e-5,
+                                   "pieces of %ld, position %ld: %g, not %g", (long)piece,
+                                   (long)(at + n - 1), got, want[at + n - 1]);
             }
         }
         cache_release(&c);

@@ -94,7 +94,8 @@ Test(buf, grows_and_keeps_its_nul)
 Test(buf, utf8_of_every_length)
 {
     struct buf b = BUF_INIT;
-    static const unsigned code_points[] = { 0x41, 0x7F, 0x80, 0x7FF, 0x800, 0xFFFF, 0x10000, 0x10FFFF };
+    static const unsigned code_points[] = { 0x41,  0x7F,   0x80,    0x7FF,
+                                            0x800, 0xFFFF, 0x10000, 0x10FFFF };
     for (size_t i = 0; i < sizeof code_points / sizeof *code_points; i++)
         buf_add_utf8(&b, code_points[i]);
     cr_expect_str_eq(b.data, "A\x7F\xC2\x80\u07FF\u0800\uFFFF\U00010000\U0010FFFF");
@@ -209,7 +210,10 @@ Test(opt, command_line)
     struct opts o;
     opts_init(&o);
     opts_add(&o, table);
-    cr_expect_eq(parse(&o, "x -fn 2K --size_limit=3M y --real 1e-3 -oout --choice two --list a --list b -- -z"), 3);
+    cr_expect_eq(
+        parse(&o,
+              "x -fn 2K --size_limit=3M y --real 1e-3 -oout --choice two --list a --list b -- -z"),
+        3);
     cr_expect(flag && number == 2000 && size == 3 << 20 && real == 1e-3 && choice == 1);
     cr_expect_str_eq(text_option, "out");
     cr_expect(list.count == 2 && opts_given(&o, "flag"));
@@ -356,13 +360,15 @@ Test(pool, every_index_once)
             pool_for(p, n, 16, count_range, seen);
             pool_each(p, n, count_each, seen);
             for (int64_t i = 0; i < 200; i++)
-                cr_assert_eq(seen[i], i < n ? 2 : 0, "%d threads, n %d, i %d", threads, (int)n, (int)i);
+                cr_assert_eq(seen[i], i < n ? 2 : 0, "%d threads, n %d, i %d", threads, (int)n,
+                             (int)i);
         }
         pool_free(p);
     }
 }
 
-/* What each thread was given: where its piece begins and ends, and how many units it went through. */
+/* What each thread was given: where its piece begins and ends, and how many units it went through.
+ */
 struct shares {
     int64_t begin[4], end[4];
     _Atomic int units[4];
@@ -393,7 +399,8 @@ Test(pool, pieces_are_whole_grains)
             most = length > most ? length : most;
         }
         cr_assert_eq(at, n);
-        cr_assert_leq(most - least, 2 * GRAIN - 1, "n %d", (int)n); /* the last grain may be short */
+        cr_assert_leq(most - least, 2 * GRAIN - 1, "n %d",
+                      (int)n); /* the last grain may be short */
     }
     pool_free(p);
 }
@@ -408,7 +415,8 @@ static void wait_for_the_rest(void *ctx, int64_t i, int thread)
         sched_yield();
 }
 
-/* Who is through takes what is left of the others' parts: thread 1 does all but at most one unit. */
+/* Who is through takes what is left of the others' parts: thread 1 does all but at most one unit.
+ */
 Test(pool, work_that_is_left_is_taken_over, .timeout = 60)
 {
     struct pool *p = pool_new(2);

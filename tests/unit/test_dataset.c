@@ -233,8 +233,10 @@ Test(dataset, what_cannot_be_opened)
 static void put_manifest(const char *name, const char *checksum, const char *shard, int bytes)
 {
     struct buf b = BUF_INIT;
-    buf_addf(&b, "textmill=shards 1\nrecords=1\nvocabulary=12\nchecksum=%s\n"
-             "shard=%s records=1 bytes=%d crc32c=00000000\n", checksum, shard, bytes);
+    buf_addf(&b,
+             "textmill=shards 1\nrecords=1\nvocabulary=12\nchecksum=%s\n"
+             "shard=%s records=1 bytes=%d crc32c=00000000\n",
+             checksum, shard, bytes);
     put(name, &b);
     buf_release(&b);
 }

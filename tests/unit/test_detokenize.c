@@ -61,12 +61,11 @@ Test(detokenize, wiki)
 
 Test(detokenize, ptb)
 {
-    check(detokenize_ptb, (const struct example[]){
-                              { "", "" },
-                              { " it 's n't \n so \n", " it'sn't\nso\n" },
-                              { "do n't", "don't" },
-                              { "at $ N a # N b", "at $1 a #1 b" },
-                              { NULL, NULL } });
+    check(detokenize_ptb, (const struct example[]){ { "", "" },
+                                                    { " it 's n't \n so \n", " it'sn't\nso\n" },
+                                                    { "do n't", "don't" },
+                                                    { "at $ N a # N b", "at $1 a #1 b" },
+                                                    { NULL, NULL } });
 }
 
 /* A NUL ends no text. */
@@ -131,10 +130,11 @@ Test(detokenize, linear, .timeout = 20)
 
 Test(whitespace, every_code_point)
 {
-    static const unsigned spaces[] = { 0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x1C, 0x1D, 0x1E, 0x1F, 0x20,
-                                       0x85, 0xA0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004,
-                                       0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200A, 0x2028,
-                                       0x2029, 0x202F, 0x205F, 0x3000 };
+    static const unsigned spaces[] = { 0x09,   0x0A,   0x0B,   0x0C,   0x0D,   0x1C,
+                                       0x1D,   0x1E,   0x1F,   0x20,   0x85,   0xA0,
+                                       0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004,
+                                       0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200A,
+                                       0x2028, 0x2029, 0x202F, 0x205F, 0x3000 };
     struct buf c = BUF_INIT;
     size_t next = 0, count = sizeof spaces / sizeof *spaces;
     for (unsigned p = 0; p < 0x110000; p++) {

@@ -74,11 +74,11 @@ Test(dump, minified)
 
 Test(dump, namespaces_from_titles)
 {
-    struct dump *d =
-        open_text("<mediawiki><siteinfo><namespaces><namespace key='0'/><namespace key='6'>Fails"
-                  "</namespace><namespace key='1'>Sprīža</namespace></namespaces></siteinfo>" PAGE(
-                      "Fails:A.jpg", "", "") PAGE("sprīža:X", "", "") PAGE("User talk:X", "", "")
-                      PAGE("Star Trek: X", "", "") PAGE(":X", "", "") "</mediawiki>");
+    struct dump *d = open_text(
+        "<mediawiki><siteinfo><namespaces><namespace key='0'/><namespace key='6'>Fails"
+        "</namespace><namespace key='1'>Sprīža</namespace></namespaces></siteinfo>" PAGE(
+            "Fails:A.jpg", "", "") PAGE("sprīža:X", "", "") PAGE("User talk:X", "", "")
+            PAGE("Star Trek: X", "", "") PAGE(":X", "", "") "</mediawiki>");
     expect_page(d, "Fails:A.jpg", 6, "2", "");
     expect_page(d, "sprīža:X", 1, "2", "");
     expect_page(d, "User talk:X", 3, "2", "");

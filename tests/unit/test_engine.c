@@ -19,16 +19,25 @@ struct run {
 static void open_run_in(struct run *r, int64_t B, int64_t G, enum recompute recompute,
                         double dropout, struct store_config store)
 {
-    struct model_config c = { .layers = L, .width = C, .heads = NH, .inner = 4 * C, .positions = T,
-                              .vocabulary = V, .epsilon = 1e-5, .embedding_dropout = dropout,
-                              .attention_dropout = dropout, .residual_dropout = dropout,
+    struct model_config c = { .layers = L,
+                              .width = C,
+                              .heads = NH,
+                              .inner = 4 * C,
+                              .positions = T,
+                              .vocabulary = V,
+                              .epsilon = 1e-5,
+                              .embedding_dropout = dropout,
+                              .attention_dropout = dropout,
+                              .residual_dropout = dropout,
                               .init_std = 0.1 };
-    struct engine_config e = { .B = B, .T = T, .A = SEQUENCES / B, .G = G, .most = B,
-                               .recompute = recompute, .seed = 3 };
+    struct engine_config e = {
+        .B = B, .T = T, .A = SEQUENCES / B, .G = G, .most = B, .recompute = recompute, .seed = 3
+    };
     struct samples_config made = { .T = T, .seed = 3, .vocabulary = V };
     r->samples = samples_make_gpt(&made);
-    struct batches_config b = { .samples = r->samples, .seed = 3, .B = B, .T = T,
-                                .A = SEQUENCES / B, .ranks = 1 };
+    struct batches_config b = {
+        .samples = r->samples, .seed = 3, .B = B, .T = T, .A = SEQUENCES / B, .ranks = 1
+    };
     rig_open_in(&r->rig, &c, &e, store);
     r->batches = batches_new(&b, 0);
     cr_assert_eq(batches_next(r->batches, &r->rig.batch), 0);

@@ -17,12 +17,22 @@ struct run {
 
 static void open_run(struct run *r, int64_t B, enum recompute recompute, double dropout)
 {
-    struct model_config c = { .layers = L, .width = C, .heads = 4, .inner = 4 * C, .positions = T,
-                              .vocabulary = V, .epsilon = 1e-5, .embedding_dropout = dropout,
-                              .attention_dropout = dropout, .residual_dropout = dropout,
-                              .init_std = 0.1, .kind = MODEL_BERT_PRETRAINING, .types = 2 };
-    struct engine_config e = { .B = B, .T = T, .A = SEQUENCES / B, .G = 1, .most = ROOM,
-                               .recompute = recompute, .seed = 3 };
+    struct model_config c = { .layers = L,
+                              .width = C,
+                              .heads = 4,
+                              .inner = 4 * C,
+                              .positions = T,
+                              .vocabulary = V,
+                              .epsilon = 1e-5,
+                              .embedding_dropout = dropout,
+                              .attention_dropout = dropout,
+                              .residual_dropout = dropout,
+                              .init_std = 0.1,
+                              .kind = MODEL_BERT_PRETRAINING,
+                              .types = 2 };
+    struct engine_config e = {
+        .B = B, .T = T, .A = SEQUENCES / B, .G = 1, .most = ROOM, .recompute = recompute, .seed = 3
+    };
     struct samples_config s = { .T = T, .mask_tokens = M, .seed = 3, .vocabulary = V };
     *r = (struct run){ 0 };
     rig_open(&r->rig, &c, &e);
@@ -74,8 +84,10 @@ Test(engine_bert, loss_is_the_sum_of_two_means)
         cr_assert_float_eq(evaluated.part[p].loss, a.rig.score.part[p].loss, 1e-4);
     }
     cr_assert_eq(a.rig.score.part[1].labels, SEQUENCES);
-    cr_assert_float_eq(loss, a.rig.score.part[0].loss / (double)a.rig.score.part[0].labels +
-                                 a.rig.score.part[1].loss / SEQUENCES, 1e-12);
+    cr_assert_float_eq(loss,
+                       a.rig.score.part[0].loss / (double)a.rig.score.part[0].labels +
+                           a.rig.score.part[1].loss / SEQUENCES,
+                       1e-12);
     cr_assert_float_eq(loss, log(V) + log(2), 0.7);
     close_run(&a);
 }

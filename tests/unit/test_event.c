@@ -59,7 +59,10 @@ Test(event, first_record_is_the_version_and_bytes_are_as_tensorflow_has_them)
     cr_assert_eq(count_records(path), 2);
     /* after the wall time (tag 9 and 8 bytes): field 3, 13 bytes */
     cr_assert_eq((unsigned char)b.data[12], 0x09);
-    cr_assert_arr_eq(b.data + 12 + 9, "\x1a\x0d" "brain.Event:2", 15);
+    cr_assert_arr_eq(b.data + 12 + 9,
+                     "\x1a\x0d"
+                     "brain.Event:2",
+                     15);
     /* step 300 = varint ac 02; summary { value { tag "loss/train"; simple_value 1.5 } } */
     static const char want[] = "\x10\xac\x02\x2a\x13\x0a\x11\x0a\x0aloss/train\x15\x00\x00\xc0\x3f";
     size_t second = 16 + 9 + 15;
@@ -93,9 +96,15 @@ Test(event, step_zero_starts_afresh)
 
 static struct metrics_point point(int64_t step)
 {
-    return (struct metrics_point){ .step = step, .loss = 2.5 / (double)step, .validation = NAN,
-                                   .rate = 1e-3, .norm = 0.5, .tokens = (uint64_t)step * 100,
-                                   .seconds = 1, .elapsed = 2, .tokens_per_second = 100 };
+    return (struct metrics_point){ .step = step,
+                                   .loss = 2.5 / (double)step,
+                                   .validation = NAN,
+                                   .rate = 1e-3,
+                                   .norm = 0.5,
+                                   .tokens = (uint64_t)step * 100,
+                                   .seconds = 1,
+                                   .elapsed = 2,
+                                   .tokens_per_second = 100 };
 }
 
 static void add_points(struct metrics *m, int from, int to)

@@ -180,9 +180,9 @@ static void check_round_trip(const struct record *r)
         int64_t count = v.kind == FEATURE_INTS ? feature_ints(&values, ints[n], 1024)
                                                : feature_floats(&values, floats[n], 1024);
         cr_assert(count > 0 && count < 1024);
-        features[n] = (struct feature) { names[n], v.kind,
-                                         v.kind == FEATURE_INTS ? (void *)ints[n] : floats[n],
-                                         (size_t)count };
+        features[n] = (struct feature){ names[n], v.kind,
+                                        v.kind == FEATURE_INTS ? (void *)ints[n] : floats[n],
+                                        (size_t)count };
     }
     struct buf ours = BUF_INIT, a = BUF_INIT, b = BUF_INIT;
     example_encode(&ours, features, n);

@@ -26,14 +26,16 @@ static struct library *make_library(const char *lang, const char *const *pages, 
     struct buf xml = BUF_INIT;
     int fd = mkstemp(path);
     cr_assert(fd >= 0);
-    buf_addf(&xml,
-             "<mediawiki xml:lang=\"%s\"><siteinfo><sitename>Wiki</sitename>"
-             "<base>https://x.example.org/wiki/Main_Page</base><case>first-letter</case><namespaces>"
-             "<namespace key=\"0\"/><namespace key=\"10\">Vorlage</namespace></namespaces></siteinfo>",
-             lang);
+    buf_addf(
+        &xml,
+        "<mediawiki xml:lang=\"%s\"><siteinfo><sitename>Wiki</sitename>"
+        "<base>https://x.example.org/wiki/Main_Page</base><case>first-letter</case><namespaces>"
+        "<namespace key=\"0\"/><namespace key=\"10\">Vorlage</namespace></namespaces></siteinfo>",
+        lang);
     for (; *pages; pages += 2) {
-        buf_addf(&xml, "<page><title>%s</title><revision><timestamp>2011-04-09T01:02:03Z</timestamp>"
-                       "<text>",
+        buf_addf(&xml,
+                 "<page><title>%s</title><revision><timestamp>2011-04-09T01:02:03Z</timestamp>"
+                 "<text>",
                  pages[0]);
         for (const char *s = pages[1]; *s; s++)
             if (*s == '<')
@@ -54,30 +56,49 @@ static struct library *make_library(const char *lang, const char *const *pages, 
     return l;
 }
 
-static const char *const wiki[] = {
-    "Vorlage:Show", "[{{{1}}}|{{{2|none}}}|{{{x|}}}]",
-    "Vorlage:Pass", "{{show|{{{1}}}|x={{{x}}}}}",
-    "Vorlage:Both", "{{{a|A}}}{{{b|{{{a|B}}}}}}",
-    "Vorlage:Moved", "#REDIRECT [[Vorlage:Show]]",
-    "Vorlage:Twice", "#WEITERLEITUNG [[Vorlage:Moved]]",
-    "Vorlage:Item", "* item",
-    "Vorlage:Hidden", "a<noinclude>b</noinclude><includeonly>c</includeonly>",
-    "Vorlage:Only", "a<onlyinclude>b</onlyinclude>c<onlyinclude>d</onlyinclude>e",
-    "Vorlage:Loop", "x{{Loop}}y",
-    "Vorlage:Circle", "{{circle2}}",
-    "Vorlage:Circle2", "{{#iferror:{{circle}}|caught|missed}}",
-    "Vorlage:Name", "{{PAGENAME}}",
-    "Vorlage:Kilo", "{{show|0123456789}}{{show|0123456789}}{{show|0123456789}}",
-    "Vorlage:Lua", "before {{#invoke:Nowhere|f}} after",
-    "Vorlage:Native", "before {{#invoke:Nowhere|f}} after",
-    "Vorlage:Empty", "{{#invoke:If empty|main}}",
-    "Vorlage:Partial", "{{native2|{{{1}}}}} {{{1}}}",
-    "Vorlage:Native2", "1 {{native2/{{{1}}}}} 2",
-    "Vorlage:Lua2", "{{nowhere}}",
-    "Vorlage:Outer", "<{{native|{{{1}}}}}>",
-    "Moon", "article",
-    NULL
-};
+static const char *const wiki[] = { "Vorlage:Show",
+                                    "[{{{1}}}|{{{2|none}}}|{{{x|}}}]",
+                                    "Vorlage:Pass",
+                                    "{{show|{{{1}}}|x={{{x}}}}}",
+                                    "Vorlage:Both",
+                                    "{{{a|A}}}{{{b|{{{a|B}}}}}}",
+                                    "Vorlage:Moved",
+                                    "#REDIRECT [[Vorlage:Show]]",
+                                    "Vorlage:Twice",
+                                    "#WEITERLEITUNG [[Vorlage:Moved]]",
+                                    "Vorlage:Item",
+                                    "* item",
+                                    "Vorlage:Hidden",
+                                    "a<noinclude>b</noinclude><includeonly>c</includeonly>",
+                                    "Vorlage:Only",
+                                    "a<onlyinclude>b</onlyinclude>c<onlyinclude>d</onlyinclude>e",
+                                    "Vorlage:Loop",
+                                    "x{{Loop}}y",
+                                    "Vorlage:Circle",
+                                    "{{circle2}}",
+                                    "Vorlage:Circle2",
+                                    "{{#iferror:{{circle}}|caught|missed}}",
+                                    "Vorlage:Name",
+                                    "{{PAGENAME}}",
+                                    "Vorlage:Kilo",
+                                    "{{show|0123456789}}{{show|0123456789}}{{show|0123456789}}",
+                                    "Vorlage:Lua",
+                                    "before {{#invoke:Nowhere|f}} after",
+                                    "Vorlage:Native",
+                                    "before {{#invoke:Nowhere|f}} after",
+                                    "Vorlage:Empty",
+                                    "{{#invoke:If empty|main}}",
+                                    "Vorlage:Partial",
+                                    "{{native2|{{{1}}}}} {{{1}}}",
+                                    "Vorlage:Native2",
+                                    "1 {{native2/{{{1}}}}} 2",
+                                    "Vorlage:Lua2",
+                                    "{{nowhere}}",
+                                    "Vorlage:Outer",
+                                    "<{{native|{{{1}}}}}>",
+                                    "Moon",
+                                    "article",
+                                    NULL };
 
 static enum expand_choice choose(void *ctx, const char *name, size_t n)
 {
@@ -90,7 +111,7 @@ static enum expand_choice choose(void *ctx, const char *name, size_t n)
 static const char *expand_in(struct library *l, const char *title, const char *text)
 {
     const struct expand_page page = { title, 0, "7", "77", "2010-12-31T23:59:58Z" };
-    struct expander *x = expander_new(l, &(struct expand_options) { .choose = choose });
+    struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
     expand_text(x, &page, text, strlen(text), &out);
     expander_free(x);
     return out.data;
@@ -110,7 +131,7 @@ static void close_wiki(void)
 
 TestSuite(expand, .init = open_wiki, .fini = close_wiki);
 
-#define CHECK_ON(title, text, expected)                                                          \
+#define CHECK_ON(title, text, expected)                                                            \
     cr_expect_str_eq(expand_in(library, title, text), expected, "%s: %s", text, out.data)
 #define CHECK(text, expected) CHECK_ON("Talk:Sun/core", text, expected)
 
@@ -119,7 +140,8 @@ TestSuite(expand, .init = open_wiki, .fini = close_wiki);
 Test(expand, arguments)
 {
     CHECK("{{show|a}} {{Show| a |x= b }} {{ show\n|a|b}}", "[a|none|] [ a |none|b] [a|b|]");
-    CHECK("{{show|a|1=b}} {{show|1=a|b}} {{show|2=\n b \n|a=c=d}}", "[b|none|] [b|none|] [{{{1}}}|b|]");
+    CHECK("{{show|a|1=b}} {{show|1=a|b}} {{show|2=\n b \n|a=c=d}}",
+          "[b|none|] [b|none|] [{{{1}}}|b|]");
     CHECK("{{show|}} {{show|a=b}} {{show|<!-- x -->a}}", "[|none|] [{{{1}}}|none|] [a|none|]");
     CHECK("{{show|[[a|b]]}} {{show|{{show|c|d}}}} {{show|<nowiki>|</nowiki>}}",
           "[[[a|b]]|none|] [[c|d|]|none|] [<nowiki>|</nowiki>|none|]");
@@ -137,15 +159,19 @@ Test(expand, pages)
     CHECK("{{twice|a}}", "[a|none|]"); /* two redirects are followed */
 }
 
-/* Each language's own words, and English's; those of another language are templates that there are not. */
+/* Each language's own words, and English's; those of another language are templates that there are
+ * not. */
 Test(expand, words_of_other_languages)
 {
     static const struct {
         const char *lang, *text, *expected;
     } cases[] = {
-        { "fr", "{{NOMPAGE}} {{PAGENAME}} {{#si: x|oui|non}} {{#SI=: a|b|oui|non}}", "Moon Moon oui non" },
-        { "fr", "{{#si=: a|b|oui|non}} {{#selon: x|y=1|#défaut=2}} {{MAJUS:é}} {{nompage}}", "non 2 É <ref/>" },
-        { "de", "{{SEITENNAME}} {{#wechsle: x|y=1|#standard=2}} {{klein:ÄB}} {{NOMPAGE}}", "Moon 2 äb <ref/>" },
+        { "fr", "{{NOMPAGE}} {{PAGENAME}} {{#si: x|oui|non}} {{#SI=: a|b|oui|non}}",
+          "Moon Moon oui non" },
+        { "fr", "{{#si=: a|b|oui|non}} {{#selon: x|y=1|#défaut=2}} {{MAJUS:é}} {{nompage}}",
+          "non 2 É <ref/>" },
+        { "de", "{{SEITENNAME}} {{#wechsle: x|y=1|#standard=2}} {{klein:ÄB}} {{NOMPAGE}}",
+          "Moon 2 äb <ref/>" },
         { "es", "{{#si:|sí|no}} {{#según:a|a=1|2}} {{NOMBREDEPÁGINA}}", "no 1 Moon" },
         { "ru", "{{НАЗВАНИЕ_СТРАНИЦЫ}} {{#Если:|да|нет}} {{ТЕКУЩИЙ_ГОД}}", "Moon нет 2011" },
         { "he", "{{שם הדף}} {{#תנאי:1|כן|לא}}", "Moon כן" },
@@ -218,13 +244,18 @@ Test(expand, what_needs_lua)
 
 Test(expand, modules_that_are_known)
 {
-    CHECK("{{#invoke:String|len| añb }}{{#invoke:String|len|s= añb }} {{#invoke:String|sub|abcdef|2|-2}}",
-          "53 bcde");
-    CHECK("{{#invoke:String|sublength|s=abcdef|i=2|len=3}} {{#invoke:String|find|abcabc|c|4}}", "cde 6");
-    CHECK("{{#invoke:String|replace|a.b.c|.|-|1}} {{#invoke:String|rep|ab|3}} {{#invoke:String|pos|abc|2}}",
-          "a-b.c ababab b");
+    CHECK(
+        "{{#invoke:String|len| añb }}{{#invoke:String|len|s= añb }} {{#invoke:String|sub|abcdef|2|-2}}",
+        "53 bcde");
+    CHECK("{{#invoke:String|sublength|s=abcdef|i=2|len=3}} {{#invoke:String|find|abcabc|c|4}}",
+          "cde 6");
+    CHECK(
+        "{{#invoke:String|replace|a.b.c|.|-|1}} {{#invoke:String|rep|ab|3}} {{#invoke:String|pos|abc|2}}",
+        "a-b.c ababab b");
     CHECK("{{#iferror:{{#invoke:String|sub|abc|9}}|out of range}}", "out of range");
-    CHECK("{{#invoke:Math|max|1|5|3.5}} {{#invoke:Math|round|2.567|1}} {{#invoke:Math|average|1|2|6}}", "5 2.6 3");
+    CHECK(
+        "{{#invoke:Math|max|1|5|3.5}} {{#invoke:Math|round|2.567|1}} {{#invoke:Math|average|1|2|6}}",
+        "5 2.6 3");
     CHECK("{{#invoke:If empty|main||b|c}}{{#invoke:Br separated entries|main|a||b}}", "ba<br />b");
     CHECK("{{#invoke:Check for unknown parameters|check|x}}{{#invoke:String|match|a|b}}", "<ref/>");
     CHECK("{{empty||c}}", "c"); /* the arguments of the template that calls */
@@ -244,10 +275,12 @@ Test(expand, conditions)
     CHECK("{{#ifeq:01|1.0|y|n}}{{#ifeq:a|A|y|n}}{{#ifeq:1e3|1000|y|n}}{{#ifeq:&amp;|&#38;|y}}"
           "{{#ifeq: | |y|n}}{{#ifeq:0|-0|y|n}}{{#ifeq:1x|1|y|n}}",
           "ynyyyyn");
-    CHECK("{{#iferror:{{#expr:1/0}}|e|ok}} {{#iferror:a|e}} {{#iferror:a|e|f}} {{#iferror:{{#expr:x}}}}",
-          "e a f ");
-    CHECK("{{#ifexpr:1>0|y|n}}{{#ifexpr:|y|n}}{{#ifexpr:0|y|n}} {{#ifexist:moon|y|n}}{{#ifexist:x|y|n}}",
-          "ynn yn");
+    CHECK(
+        "{{#iferror:{{#expr:1/0}}|e|ok}} {{#iferror:a|e}} {{#iferror:a|e|f}} {{#iferror:{{#expr:x}}}}",
+        "e a f ");
+    CHECK(
+        "{{#ifexpr:1>0|y|n}}{{#ifexpr:|y|n}}{{#ifexpr:0|y|n}} {{#ifexist:moon|y|n}}{{#ifexist:x|y|n}}",
+        "ynn yn");
     CHECK("{{#if:{{{1}}}|y|n}}{{#if:{{{1|}}}|y|n}}{{#if:<ref>a</ref>|y|n}}", "yny");
 }
 
@@ -256,7 +289,8 @@ Test(expand, switches)
     CHECK("{{#switch:b|a=1|b|c=2|d=3}}{{#switch:x|a=1|b=2|3}}{{#switch:x|#default=4|a=1}}"
           "{{#switch:x|a=1}}{{#switch:02|1=a|2=b}}",
           "234b");
-    CHECK("{{#switch:x|a|#default|b=5|c=6}}{{#switch:|=7|a=8}}{{#switch: a | a = b = c }}", "57b = c");
+    CHECK("{{#switch:x|a|#default|b=5|c=6}}{{#switch:|=7|a=8}}{{#switch: a | a = b = c }}",
+          "57b = c");
     CHECK("{{#switch:a|a=1|a=2}}{{#switch:b|a=1|#default=2|3}}{{#switch:c|c}}", "13c");
 }
 
@@ -268,12 +302,15 @@ Test(expand, texts)
           "007ab7ā--abca");
     CHECK("{{#len:añb}}{{#pos:añb|b}}{{#pos:a|b}}{{#rpos:aXbX|X}}{{#rpos:a|b}}{{#count:aXbX|X}}",
           "323-12");
-    CHECK("{{#sub:añbc|1}} {{#sub:añbc|-2|1}} {{#sub:añbc|1|-1}} {{#sub:abc|9}} {{#replace:a b||_}}",
-          "ñbc b ñb  a_b");
-    CHECK("{{#explode:a-b-c|-|1}}{{#explode:a-b-c|-|-1}}{{#explode:a-b-c|-|9}}{{#explode:a-b-c|-|1|2}}",
-          "bcb-c");
-    CHECK("{{urlencode:ä b&/}} {{urlencode:ä b&/|PATH}} {{urlencode:ä b&/|WIKI}} {{#urldecode:%41+b}}",
-          "%C3%A4+b%26%2F %C3%A4%20b%26%2F %C3%A4_b%26/ A b");
+    CHECK(
+        "{{#sub:añbc|1}} {{#sub:añbc|-2|1}} {{#sub:añbc|1|-1}} {{#sub:abc|9}} {{#replace:a b||_}}",
+        "ñbc b ñb  a_b");
+    CHECK(
+        "{{#explode:a-b-c|-|1}}{{#explode:a-b-c|-|-1}}{{#explode:a-b-c|-|9}}{{#explode:a-b-c|-|1|2}}",
+        "bcb-c");
+    CHECK(
+        "{{urlencode:ä b&/}} {{urlencode:ä b&/|PATH}} {{urlencode:ä b&/|WIKI}} {{#urldecode:%41+b}}",
+        "%C3%A4+b%26%2F %C3%A4%20b%26%2F %C3%A4_b%26/ A b");
     CHECK("{{anchorencode: [[a|b]]  ''c''<i>d</i> }} {{anchorencode:{{{x}}}}}",
           "b_cd &#123;&#123;&#123;x&#125;&#125;&#125;");
     CHECK("{{#tag:pre|a|b=c|d='e'}}{{#tag:ref|a}}<poem>{{show|a}}</poem>",
@@ -284,25 +321,32 @@ Test(expand, titles)
 {
     CHECK("{{PAGENAME}} {{FULLPAGENAME}} {{BASEPAGENAME}} {{SUBPAGENAME}} {{ROOTPAGENAME}}",
           "Sun/core Talk:Sun/core Sun core Sun");
-    CHECK("{{NAMESPACE}} {{NAMESPACENUMBER}} {{TALKPAGENAME}} {{SUBJECTPAGENAMEE}} {{SUBJECTSPACE}}",
-          "Talk 1 Talk:Sun/core Sun/core ");
-    CHECK("{{PAGENAME:vorlage:a_b}} {{NAMESPACE:template:a}} {{PAGENAME:O'Neil & [b}}{{PAGENAME:O'N}}",
-          "A b Vorlage O&#39;N");
-    CHECK("{{#titleparts:a/b/c|2}} {{#titleparts:a/b/c|1|2}} {{#titleparts:a/b/c|-1}} {{#titleparts:a/b||-1}}",
-          "A/b b A/b b");
-    CHECK("{{#rel2abs:../x}} {{#rel2abs:./x|a/b}} {{#rel2abs:/x|a}} {{#rel2abs:x}} {{#rel2abs:..|a/b}}",
-          "Talk:Sun/x a/b/x a/x x a");
-    CHECK("{{ns:10}} {{ns:template}} {{nse:11}} {{localurl:a b|c=d}} {{fullurl:A}} {{SERVERNAME}}",
-          "Vorlage Vorlage Template_talk /w/index.php?title=A_b&c=d //x.example.org/wiki/A x.example.org");
-    CHECK("{{SITENAME}} {{CONTENTLANGUAGE}} {{PAGEID}} {{REVISIONID}} {{REVISIONYEAR}} {{NUMBEROFARTICLES}}",
-          "Wiki en 7 77 2010 1");
+    CHECK(
+        "{{NAMESPACE}} {{NAMESPACENUMBER}} {{TALKPAGENAME}} {{SUBJECTPAGENAMEE}} {{SUBJECTSPACE}}",
+        "Talk 1 Talk:Sun/core Sun/core ");
+    CHECK(
+        "{{PAGENAME:vorlage:a_b}} {{NAMESPACE:template:a}} {{PAGENAME:O'Neil & [b}}{{PAGENAME:O'N}}",
+        "A b Vorlage O&#39;N");
+    CHECK(
+        "{{#titleparts:a/b/c|2}} {{#titleparts:a/b/c|1|2}} {{#titleparts:a/b/c|-1}} {{#titleparts:a/b||-1}}",
+        "A/b b A/b b");
+    CHECK(
+        "{{#rel2abs:../x}} {{#rel2abs:./x|a/b}} {{#rel2abs:/x|a}} {{#rel2abs:x}} {{#rel2abs:..|a/b}}",
+        "Talk:Sun/x a/b/x a/x x a");
+    CHECK(
+        "{{ns:10}} {{ns:template}} {{nse:11}} {{localurl:a b|c=d}} {{fullurl:A}} {{SERVERNAME}}",
+        "Vorlage Vorlage Template_talk /w/index.php?title=A_b&c=d //x.example.org/wiki/A x.example.org");
+    CHECK(
+        "{{SITENAME}} {{CONTENTLANGUAGE}} {{PAGEID}} {{REVISIONID}} {{REVISIONYEAR}} {{NUMBEROFARTICLES}}",
+        "Wiki en 7 77 2010 1");
     CHECK("{{DEFAULTSORT:x}}{{DISPLAYTITLE:x}}{{Pagename|a}}{{#property:p1}}", "<ref/>");
 }
 
 Test(expand, dates_of_the_dump)
 {
-    CHECK("{{CURRENTYEAR}}-{{CURRENTMONTH}}-{{CURRENTDAY2}} {{CURRENTTIME}} {{CURRENTDAYNAME}} {{CURRENTWEEK}}",
-          "2011-04-09 01:02 Saturday 14");
+    CHECK(
+        "{{CURRENTYEAR}}-{{CURRENTMONTH}}-{{CURRENTDAY2}} {{CURRENTTIME}} {{CURRENTDAYNAME}} {{CURRENTWEEK}}",
+        "2011-04-09 01:02 Saturday 14");
     CHECK("{{#time:j F Y}} {{#time:Y-m-d|+1 week}} {{#time:F|2011-05-01|de}} {{#time:x|bogus}}",
           "9 April 2011 2011-04-16 Mai <strong class=\"error\">Error: Invalid time.</strong>");
     CHECK("{{#time:Y|1999}} {{#time:H:i|1234}} {{LOCALTIMESTAMP}} {{CURRENTMONTHNAMEGEN}}",
@@ -335,7 +379,7 @@ Test(library, errors)
 static const char *evaluate(const char *s)
 {
     buf_clear(&out);
-    expression_evaluate((struct span) { s, strlen(s) }, &out, NULL);
+    expression_evaluate((struct span){ s, strlen(s) }, &out, NULL);
     return out.data;
 }
 
@@ -401,7 +445,7 @@ static const char *format(const char *lang, const char *s)
 {
     struct number_style style = number_style(lang);
     buf_clear(&out);
-    number_format((struct span) { s, strlen(s) }, &style, &out);
+    number_format((struct span){ s, strlen(s) }, &style, &out);
     return out.data;
 }
 
@@ -413,7 +457,9 @@ Test(number, styles)
     FORMAT("en", "1234 and 999, 12.", "1,234 and 999, 12.");
     FORMAT("de", "1234.5", "1.234,5");
     FORMAT("es", "1234", "1234");
-    FORMAT("es", "12345", "12\xC2\xA0" "345");
+    FORMAT("es", "12345",
+           "12\xC2\xA0"
+           "345");
     FORMAT("hi", "1234567", "12,34,567");
     FORMAT("fa", "1234.5", "۱٬۲۳۴٫۵");
     FORMAT("ru", "+5", "5");
@@ -427,10 +473,11 @@ Test(number, plural_forms)
         const char *lang;
         double n;
         int form;
-    } cases[] = { { "en", 1, 0 },  { "en", 0, 1 },   { "fr", 0, 0 }, { "fr", 1.5, 0 }, { "ja", 5, 1 },
-                  { "ru", 21, 0 }, { "ru", 23, 1 },  { "ru", 12, 2 }, { "pl", 22, 1 }, { "pl", 21, 2 },
-                  { "cs", 3, 1 },  { "lv", 0, 0 },   { "lv", 21, 1 }, { "lv", 11, 0 }, { "ar", 2, 2 },
-                  { "ar", 11, 4 }, { "sl", 103, 2 }, { "lt", 22, 1 }, { "ga", 9, 3 },  { "en", 1.5, 1 } };
+    } cases[] = { { "en", 1, 0 },   { "en", 0, 1 },  { "fr", 0, 0 },  { "fr", 1.5, 0 },
+                  { "ja", 5, 1 },   { "ru", 21, 0 }, { "ru", 23, 1 }, { "ru", 12, 2 },
+                  { "pl", 22, 1 },  { "pl", 21, 2 }, { "cs", 3, 1 },  { "lv", 0, 0 },
+                  { "lv", 21, 1 },  { "lv", 11, 0 }, { "ar", 2, 2 },  { "ar", 11, 4 },
+                  { "sl", 103, 2 }, { "lt", 22, 1 }, { "ga", 9, 3 },  { "en", 1.5, 1 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_expect_eq(plural_form(cases[i].lang, cases[i].n), cases[i].form, "%s %g", cases[i].lang,
                      cases[i].n);
@@ -444,8 +491,8 @@ static const char *date(const char *s)
     static const char iso[] = "Y-m-d H:i:s";
     struct moment m;
     buf_clear(&out);
-    if (moment_read((struct span) { s, strlen(s) }, &now, &m))
-        moment_format(&m, (struct span) { iso, sizeof iso - 1 }, "en", &out);
+    if (moment_read((struct span){ s, strlen(s) }, &now, &m))
+        moment_format(&m, (struct span){ iso, sizeof iso - 1 }, "en", &out);
     return out.data;
 }
 
@@ -494,13 +541,15 @@ Test(moment, no_dates)
 Test(moment, formats)
 {
     const struct moment m = { 2009, 12, 31, 15, 4, 5 }; /* a Thursday */
-    static const char all[] = "d D j l N w z W o F m M n t L Y y a A g G h H i s U c xrY xnY \"Y\" \\Y e P";
+    static const char all[] =
+        "d D j l N w z W o F m M n t L Y y a A g G h H i s U c xrY xnY \"Y\" \\Y e P";
     buf_clear(&out);
-    moment_format(&m, (struct span) { all, sizeof all - 1 }, "en", &out);
-    cr_expect_str_eq(out.data, "31 Thu 31 Thursday 4 4 364 53 2009 December 12 Dec 12 31 0 2009 09 pm PM 3 15 "
-                               "03 15 04 05 1262271845 2009-12-31T15:04:05+00:00 MMIX 2009 Y Y UTC +00:00");
+    moment_format(&m, (struct span){ all, sizeof all - 1 }, "en", &out);
+    cr_expect_str_eq(
+        out.data, "31 Thu 31 Thursday 4 4 364 53 2009 December 12 Dec 12 31 0 2009 09 pm PM 3 15 "
+                  "03 15 04 05 1262271845 2009-12-31T15:04:05+00:00 MMIX 2009 Y Y UTC +00:00");
     buf_clear(&out);
-    moment_format(&m, (struct span) { "j xg Y, l", 9 }, "ru", &out);
+    moment_format(&m, (struct span){ "j xg Y, l", 9 }, "ru", &out);
     cr_expect_str_eq(out.data, "31 декабря 2009, четверг");
 }
 

@@ -24,15 +24,20 @@ Test(files, vocab_json_that_is_none)
 {
     refuses(vocab_json_parse, "", "x: bad JSON at byte 0");
     refuses(vocab_json_parse, "{\"a\": 0, \"b\"", "x: bad JSON at byte 12 (line 1)");
-    refuses(vocab_json_parse, "{\"a\": 0,\n\"a\": 1}", "x: token 'a' at byte 9: ids 0 and 1 are the same token");
+    refuses(vocab_json_parse, "{\"a\": 0,\n\"a\": 1}",
+            "x: token 'a' at byte 9: ids 0 and 1 are the same token");
     refuses(vocab_json_parse, "[]", "x: no object of tokens");
     refuses(vocab_json_parse, "{}", "x: the vocabulary is empty");
-    refuses(vocab_json_parse, "{\"a\": \"0\"}", "x: token 'a' at byte 1: it has no whole number for an id");
-    refuses(vocab_json_parse, "{\"a\": 0, \"b\": 0}", "x: token 'b' at byte 9: id 0 is given to two tokens");
+    refuses(vocab_json_parse, "{\"a\": \"0\"}",
+            "x: token 'a' at byte 1: it has no whole number for an id");
+    refuses(vocab_json_parse, "{\"a\": 0, \"b\": 0}",
+            "x: token 'b' at byte 9: id 0 is given to two tokens");
     refuses(vocab_json_parse, "{\"a\": 0, \"b\": 2}", "x: id 1 has no token");
     refuses(vocab_json_parse, "{\"a\": -1}", "x: token 'a' at byte 1: token id -1 is not below");
-    refuses(vocab_json_parse, "{\"a\": 99999999999}", "x: token 'a' at byte 1: token id 99999999999 is");
-    refuses(vocab_json_parse, "{\"a b\": 0}", "x: token 'a b' at byte 1: it has a character that stands for no");
+    refuses(vocab_json_parse, "{\"a\": 99999999999}",
+            "x: token 'a' at byte 1: token id 99999999999 is");
+    refuses(vocab_json_parse, "{\"a b\": 0}",
+            "x: token 'a b' at byte 1: it has a character that stands for no");
 }
 
 static int parse_with_merges(struct vocabulary *v, const char *text, size_t n, const char *name)
@@ -56,7 +61,11 @@ Test(files, merges_that_are_none)
 Test(files, merges_in_all_their_spellings)
 {
     static const char *const texts[] = {
-        "#version: 0.2\na b\nab c\n", "a b\nab c\n", "a b\r\nab c\r\n", "a b\nab c\n\n", "a b\nab c",
+        "#version: 0.2\na b\nab c\n",
+        "a b\nab c\n",
+        "a b\r\nab c\r\n",
+        "a b\nab c\n\n",
+        "a b\nab c",
         "#version: 0.2\r\na b\r\nab c\r\n\r\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -101,8 +110,8 @@ Test(files, ranks_in_any_order_with_end_of_text_in_the_gap)
 
 /* ---- tokenizer.json --------------------------------------------------------------------------- */
 
-#define BYTE_LEVEL "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
-#define MODEL "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[\"a b\"]}"
+#define BYTE_LEVEL                "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
+#define MODEL                     "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[\"a b\"]}"
 #define FILE_OF(pre, model, more) "{\"pre_tokenizer\":" pre ",\"model\":" model more "}"
 
 Test(files, tokenizer_json_that_is_not_supported)
@@ -115,8 +124,7 @@ Test(files, tokenizer_json_that_is_not_supported)
           "x: model.vocab: bad JSON at byte 48 (line 1): ',' expected" },
         { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"\\ud800\"]}}",
           "x: model.merges: item 0 at byte 36: bad JSON at byte 37 (line 1): no escape" },
-        { "{\"model\":{\"vocab\":{\"a\":0}",
-          "x: bad JSON at byte 25 (line 1): ',' expected" },
+        { "{\"model\":{\"vocab\":{\"a\":0}", "x: bad JSON at byte 25 (line 1): ',' expected" },
         { "{\"model\":{\"vocab\":{\"a\":0,\"\xFF\":1}}}",
           "x: bad JSON at byte 26 (line 1): not UTF-8" },
         { "{\"model\":{\"vocab\":{},\"vocab\":{\"a\":0}}}",
@@ -126,36 +134,42 @@ Test(files, tokenizer_json_that_is_not_supported)
           "x: pre_tokenizer 'UnicodeScripts' is not supported" },
         { FILE_OF("{\"type\":\"Metaspace\",\"replacement\":\"--\"}", MODEL, ""),
           "x: pre_tokenizer Metaspace: the replacement is not one character" },
-        { FILE_OF("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}", MODEL,
-                  ""),
+        { FILE_OF("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}",
+                  MODEL, ""),
           "x: pre_tokenizer Metaspace: prepend_scheme 'last' is not supported" },
-        { FILE_OF("{\"type\":\"Sequence\",\"pretokenizers\":[" BYTE_LEVEL ",{\"type\":\"Digits\"}]}",
+        { FILE_OF("{\"type\":\"Sequence\",\"pretokenizers\":[" BYTE_LEVEL
+                  ",{\"type\":\"Digits\"}]}",
                   MODEL, ""),
           "x: pre_tokenizer 'Digits' after ByteLevel is not supported" },
-        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"},\"behavior\":\"Moved\"}", MODEL, ""),
+        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"},\"behavior\":\"Moved\"}",
+                  MODEL, ""),
           "x: pre_tokenizer Split: behavior 'Moved' is not supported" },
-        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"String\":\"\"},\"behavior\":\"Removed\"}", MODEL, ""),
+        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"String\":\"\"},\"behavior\":\"Removed\"}",
+                  MODEL, ""),
           "x: pre_tokenizer Split: the empty string splits nothing" },
-        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"},\"behavior\":\"Isolated\"}", MODEL,
-                  ""),
+        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"},\"behavior\":\"Isolated\"}",
+                  MODEL, ""),
           "x: pre_tokenizer Split: bad pattern '(' at byte 1" },
         { FILE_OF("{\"type\":\"Split\",\"behavior\":\"Isolated\"}", MODEL, ""),
           "x: pre_tokenizer Split: no pattern" },
         { FILE_OF(BYTE_LEVEL, MODEL, ",\"normalizer\":{\"type\":\"Precompiled\"}"),
           "x: normalizer 'Precompiled' is not supported" },
-        { FILE_OF(BYTE_LEVEL, MODEL,
-                  ",\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"a*\"},\"content\":\"\"}"),
+        { FILE_OF(
+              BYTE_LEVEL, MODEL,
+              ",\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"a*\"},\"content\":\"\"}"),
           "x: normalizer Replace: pattern 'a*' matches the empty string" },
         { FILE_OF(BYTE_LEVEL, MODEL, ",\"normalizer\":{\"type\":\"Prepend\"}"),
           "x: normalizer Prepend: no content" },
         { FILE_OF(BYTE_LEVEL, MODEL, ",\"decoder\":{\"type\":\"Magic\"}"),
           "x: decoder 'Magic' is not supported" },
-        { FILE_OF(BYTE_LEVEL, MODEL, ",\"decoder\":{\"type\":\"Strip\",\"content\":\" \",\"start\":-1}"),
+        { FILE_OF(BYTE_LEVEL, MODEL,
+                  ",\"decoder\":{\"type\":\"Strip\",\"content\":\" \",\"start\":-1}"),
           "x: decoder Strip: no start or no stop" },
         { FILE_OF(BYTE_LEVEL, MODEL, ",\"post_processor\":{\"type\":\"Magic\"}"),
           "x: post_processor 'Magic' is not supported" },
-        { FILE_OF(BYTE_LEVEL, MODEL,
-                  ",\"post_processor\":{\"type\":\"BertProcessing\",\"sep\":[\"b\",1],\"cls\":[\"c\",9]}"),
+        { FILE_OF(
+              BYTE_LEVEL, MODEL,
+              ",\"post_processor\":{\"type\":\"BertProcessing\",\"sep\":[\"b\",1],\"cls\":[\"c\",9]}"),
           "x: post_processor: id 9 is not in the vocabulary" },
         { FILE_OF(BYTE_LEVEL, "{\"dropout\":0.1}", ""), "x: model.dropout is not supported" },
         { FILE_OF(BYTE_LEVEL, "{\"byte_fallback\":true}", ""), "x: model.byte_fallback is not" },
@@ -165,7 +179,8 @@ Test(files, tokenizer_json_that_is_not_supported)
           "x: model.merges: item 0 at byte 104: 'a' and 'b' merge to what is no token" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":[\"a\"]}", ""),
           "x: model.merges: item 0 at byte 98: not a pair of tokens" },
-        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"aa\":1},\"merges\":[[\"a\",\"a\",\"c\"]]}", ""),
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"aa\":1},\"merges\":[[\"a\",\"a\",\"c\"]]}",
+                  ""),
           "x: model.merges: item 0 at byte 105: not a pair of tokens" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":{}}", ""),
           "x: model.merges is no array" },
@@ -178,7 +193,8 @@ Test(files, tokenizer_json_that_is_not_supported)
           "x: model.fuse_unk is not supported with a vocabulary that lacks bytes" },
         { FILE_OF("null",
                   "{\"vocab\":{\"a\":0},\"merges\":[],"
-                  "\"continuing_subword_prefix\":\"01234567890123456789012345678901\"}", ""),
+                  "\"continuing_subword_prefix\":\"01234567890123456789012345678901\"}",
+                  ""),
           "x: model.continuing_subword_prefix of 32 bytes is too long" },
         { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":3,\"content\":\"\"}]"),
           "x: added_tokens: item 0 has no content or no id" },
@@ -221,17 +237,19 @@ Test(files, tokenizer_json_comes_back)
 {
     round_trip(FILE_OF(BYTE_LEVEL, MODEL, ""));
     round_trip(FILE_OF("{\"type\":\"ByteLevel\"}", MODEL, ",\"normalizer\":null"));
-    round_trip(FILE_OF("{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"use_regex\":false}", MODEL,
-                       ",\"added_tokens\":[{\"id\":3,\"content\":\"<\\\"x\\u0001>\",\"lstrip\":true,"
-                       "\"special\":true,\"normalized\":false}]"));
-    round_trip(FILE_OF("{\"type\":\"Sequence\",\"pretokenizers\":["
-                       "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\d|\\\\s+\"},"
-                       "\"behavior\":\"Isolated\"},"
-                       "{\"type\":\"Split\",\"pattern\":{\"String\":\"ab\"},\"behavior\":\"Isolated\"},"
-                       BYTE_LEVEL "]}",
-                       "{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]],"
-                       "\"ignore_merges\":true}",
-                       ""));
+    round_trip(
+        FILE_OF("{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"use_regex\":false}", MODEL,
+                ",\"added_tokens\":[{\"id\":3,\"content\":\"<\\\"x\\u0001>\",\"lstrip\":true,"
+                "\"special\":true,\"normalized\":false}]"));
+    round_trip(FILE_OF(
+        "{\"type\":\"Sequence\",\"pretokenizers\":["
+        "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\d|\\\\s+\"},"
+        "\"behavior\":\"Isolated\"},"
+        "{\"type\":\"Split\",\"pattern\":{\"String\":\"ab\"},\"behavior\":\"Isolated\"}," BYTE_LEVEL
+        "]}",
+        "{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]],"
+        "\"ignore_merges\":true}",
+        ""));
 }
 
 /* ---- folders ---------------------------------------------------------------------------------- */

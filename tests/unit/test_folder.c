@@ -39,10 +39,17 @@ static void write_text(const char *name, const char *text)
     cr_assert_eq(file_write(in_dir(name), text, strlen(text)), 0);
 }
 
-static const struct model_config small = { .layers = 2, .width = 12, .heads = 3, .inner = 30,
-                                           .positions = 9, .vocabulary = 17, .epsilon = 1e-6,
-                                           .embedding_dropout = 0.1, .attention_dropout = 0.25,
-                                           .residual_dropout = 0.3, .init_std = 0.05 };
+static const struct model_config small = { .layers = 2,
+                                           .width = 12,
+                                           .heads = 3,
+                                           .inner = 30,
+                                           .positions = 9,
+                                           .vocabulary = 17,
+                                           .epsilon = 1e-6,
+                                           .embedding_dropout = 0.1,
+                                           .attention_dropout = 0.25,
+                                           .residual_dropout = 0.3,
+                                           .init_std = 0.05 };
 
 static void save_small(struct ops *o)
 {
@@ -76,7 +83,8 @@ Test(folder, round_trip)
         int64_t n = tensor_elements(row);
         float *wanted = mem_alloc((size_t)n * sizeof *wanted);
         tensor_initialise(row, 8, wanted);
-        cr_assert_eq(0, memcmp(wanted, blocks[row->block] + row->offset, (size_t)n * sizeof *wanted));
+        cr_assert_eq(0,
+                     memcmp(wanted, blocks[row->block] + row->offset, (size_t)n * sizeof *wanted));
         free(wanted);
     }
     struct buf config = BUF_INIT;
@@ -143,7 +151,8 @@ static void write_variant(const char *prefix, const char *extra, float extra_val
         const struct tensor *row = &m.tensors.rows[n];
         struct buf name = BUF_INIT;
         buf_addf(&name, "%s%s", prefix, row->name);
-        t[n] = (struct safetensor){ .name = buf_detach(&name), .rank = row->rank,
+        t[n] = (struct safetensor){ .name = buf_detach(&name),
+                                    .rank = row->rank,
                                     .shape = { row->shape[0], row->shape[1] } };
     }
     if (extra)
@@ -247,17 +256,28 @@ Test(folder, config_refuses_what_it_cannot_compute)
     config_refused("{\"model_type\":\"gpt2\",\"scale_attn_weights\":0}", "bad scale_attn_weights");
     config_refused("{\"model_type\":\"gpt2\",\"quantization_config\":{}}", "quantization_config");
     config_refused("{\"model_type\":\"gpt2\",\"n_layer\":\"12\"}", "bad n_layer: not an integer");
-    config_refused("{\"model_type\":\"gpt2\",\"embd_pdrop\":\"x\"}", "bad embd_pdrop: not a number");
+    config_refused("{\"model_type\":\"gpt2\",\"embd_pdrop\":\"x\"}",
+                   "bad embd_pdrop: not a number");
 }
 
 /* ---- BERT -------------------------------------------------------------------------------- */
 
-static const struct model_config bert = { .layers = 2, .width = 12, .heads = 3, .inner = 30,
-                                          .positions = 9, .vocabulary = 17, .epsilon = 1e-3,
-                                          .embedding_dropout = 0.3, .attention_dropout = 0.25,
-                                          .residual_dropout = 0.3, .init_std = 0.05,
-                                          .kind = MODEL_BERT_PRETRAINING, .types = 3,
-                                          .gelu_tanh = 1, .dropout_first = 1, .bare_head = 1 };
+static const struct model_config bert = { .layers = 2,
+                                          .width = 12,
+                                          .heads = 3,
+                                          .inner = 30,
+                                          .positions = 9,
+                                          .vocabulary = 17,
+                                          .epsilon = 1e-3,
+                                          .embedding_dropout = 0.3,
+                                          .attention_dropout = 0.25,
+                                          .residual_dropout = 0.3,
+                                          .init_std = 0.05,
+                                          .kind = MODEL_BERT_PRETRAINING,
+                                          .types = 3,
+                                          .gelu_tanh = 1,
+                                          .dropout_first = 1,
+                                          .bare_head = 1 };
 
 static void save_bert(struct ops *o, enum model_kind kind)
 {

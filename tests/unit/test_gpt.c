@@ -11,14 +11,20 @@
 
 enum { TOKENS = 22 };
 
-static const struct model_config small = { .layers = 2, .width = 20, .heads = 4, .inner = 50,
-                                           .positions = 12, .vocabulary = 31, .epsilon = 1e-5,
+static const struct model_config small = { .layers = 2,
+                                           .width = 20,
+                                           .heads = 4,
+                                           .inner = 50,
+                                           .positions = 12,
+                                           .vocabulary = 31,
+                                           .epsilon = 1e-5,
                                            .init_std = 0.3 };
 
 static void fill(struct net *n)
 {
-    n->b = (struct batch){ .B = 2, .T = 11, .ids = n->ids, .labels = n->labels, .key = 5,
-                           .training = 1 };
+    n->b = (struct batch){
+        .B = 2, .T = 11, .ids = n->ids, .labels = n->labels, .key = 5, .training = 1
+    };
     for (int64_t i = 0; i < TOKENS; i++) {
         n->ids[i] = (uint32_t)(rng_at(1, (uint64_t)i) % 31);
         n->labels[i] = i % 5 == 2 ? MODEL_IGNORE : (int32_t)(rng_at(2, (uint64_t)i) % 31);
@@ -120,8 +126,14 @@ Test(gpt, head_reports_each_position)
 static int64_t parameters(int64_t L, int64_t C, int64_t P, int64_t V)
 {
     struct model m;
-    struct model_config c = { .layers = L, .width = C, .heads = C / 64, .inner = 4 * C,
-                              .positions = P, .vocabulary = V, .epsilon = 1e-5, .init_std = 0.02 };
+    struct model_config c = { .layers = L,
+                              .width = C,
+                              .heads = C / 64,
+                              .inner = 4 * C,
+                              .positions = P,
+                              .vocabulary = V,
+                              .epsilon = 1e-5,
+                              .init_std = 0.02 };
     cr_assert_eq(model_init_gpt(&m, &c), 0, "%s", err_get());
     int64_t n = tensor_parameters(&m.tensors);
     cr_assert_eq(n, V * C + P * C + L * (12 * C * C + 13 * C) + 2 * C);

@@ -7,7 +7,8 @@
 static void check(const char *code, const char *wiki, const char *name)
 {
     const char *got = language_name(code, strlen(code), wiki);
-    cr_expect(name ? got && !strcmp(got, name) : !got, "%s in %s: %s", code, wiki, got ? got : "none");
+    cr_expect(name ? got && !strcmp(got, name) : !got, "%s in %s: %s", code, wiki,
+              got ? got : "none");
 }
 
 Test(language, in_the_language_of_the_wiki)

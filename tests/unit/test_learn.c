@@ -124,8 +124,9 @@ static void learn_text(struct vocabulary *v, const char *text, const struct lear
 Test(learn, special_tokens_then_alphabet_then_merges)
 {
     const char *special[] = { "<|endoftext|>", "<pad>" };
-    struct learn_options o = { .vocabulary_size = 258, .special = special, .special_count = 2,
-                               .all_bytes = 1 };
+    struct learn_options o = {
+        .vocabulary_size = 258, .special = special, .special_count = 2, .all_bytes = 1
+    };
     struct vocabulary v;
     learn_text(&v, "aa aa aa", &o, 0);
     cr_assert_eq(v.count, 258);
@@ -143,8 +144,9 @@ Test(learn, special_tokens_then_alphabet_then_merges)
 Test(learn, too_small_and_colliding_are_errors)
 {
     const char *special[] = { "ab", "ab" };
-    struct learn_options o = { .vocabulary_size = 100, .special = special, .special_count = 1,
-                               .all_bytes = 1 };
+    struct learn_options o = {
+        .vocabulary_size = 100, .special = special, .special_count = 1, .all_bytes = 1
+    };
     struct vocabulary v;
     learn_text(&v, "ab ab", &o, -1);
     cr_assert(strstr(err_get(), "too small"), "%s", err_get());
@@ -198,7 +200,8 @@ static void expect_tokens(const struct vocabulary *v, const char *const *want, u
     for (uint32_t id = 0; id < count; id++) {
         size_t n = 0;
         const char *token = vocabulary_bytes(v, id, &n);
-        cr_assert(n == strlen(want[id]) && !memcmp(token, want[id], n), "%u: %.*s", id, (int)n, token);
+        cr_assert(n == strlen(want[id]) && !memcmp(token, want[id], n), "%u: %.*s", id, (int)n,
+                  token);
     }
 }
 
@@ -226,7 +229,8 @@ Test(learn, wordpiece_has_first_characters_then_others_then_merges)
 /* Letters as they stand alone, behind the first, at the end, and both. */
 Test(learn, characters_are_spelled_by_their_places)
 {
-    static const char *const want[] = { "a", "b", "\u00E9", "@b", "a.", "\u00E9.", "@a.", "@\u00E9.", "b\u00E9." };
+    static const char *const want[] = { "a",       "b",   "\u00E9",   "@b",      "a.",
+                                        "\u00E9.", "@a.", "@\u00E9.", "b\u00E9." };
     static const char *const words[] = { "a", "ba", "b\u00E9", "b\u00E9", "ab\u00E9", "\u00E9" };
     struct learn_options o = { .vocabulary_size = 9, .min_frequency = 2 };
     struct word_counts *w = word_counts_new(0, NULL);
@@ -253,7 +257,8 @@ static int compare_words(const void *x, const void *y, void *list)
 {
     const struct counted_words *l = list;
     const struct counted_word *a = x, *b = y;
-    int order = memcmp(l->bytes.data + a->at, l->bytes.data + b->at, a->len < b->len ? a->len : b->len);
+    int order = memcmp(l->bytes.data + a->at, l->bytes.data + b->at,
+                       a->len < b->len ? a->len : b->len);
     return order ? order : a->len < b->len ? -1 : a->len > b->len;
 }
 

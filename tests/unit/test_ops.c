@@ -35,7 +35,9 @@ static void in_contexts(enum ops_precision precision, void (*test)(struct ops *o
     const struct kernels *sets[SETS] = {
         &kernels_plain,
 #if defined(__x86_64__)
-        &kernels_avx2, &kernels_avx512, &kernels_avx512_bf16,
+        &kernels_avx2,
+        &kernels_avx512,
+        &kernels_avx512_bf16,
 #endif
     };
     for (int threads = 1; threads <= 3; threads += 2) {
@@ -98,8 +100,8 @@ static void check(const char *what, const float *ours, const double *reference, 
         if (fabs(reference[i]) > largest)
             largest = fabs(reference[i]);
     for (int64_t i = 0; i < n; i++)
-        cr_assert(fabs(ours[i] - reference[i]) <= tolerance * largest,
-                  "%s[%lld] is %.9g, not %.9g", what, (long long)i, ours[i], reference[i]);
+        cr_assert(fabs(ours[i] - reference[i]) <= tolerance * largest, "%s[%lld] is %.9g, not %.9g",
+                  what, (long long)i, ours[i], reference[i]);
 }
 
 /* The gradient in x of loss(ctx), by central differences. */
@@ -134,8 +136,8 @@ static double inner_product(const double *a, const double *b, int64_t n)
     return sum;
 }
 
-/* Makes rows of floats factors, in place, and factors floats. The numbers must be as_bf16 for the one to
- * undo the other. */
+/* Makes rows of floats factors, in place, and factors floats. The numbers must be as_bf16 for the
+ * one to undo the other. */
 static void make_factors(const struct ops *o, float *x, int64_t ld, int64_t rows, int64_t columns)
 {
     for (int64_t r = 0; r < rows && ops_half(o, OPS_FACTORS); r++)
@@ -202,13 +204,21 @@ static void matmul_of(struct ops *o, int ta, int tb, int from, int factors, int6
             c.d[m * ldc + n] = sum;
         }
     ops_matmul(o, c.f, a.f, b.f,
-               &(struct ops_matmul){
-                   .a_transposed = ta, .b_transposed = tb, .M = M, .N = N, .K = K, .lda = lda,
-                   .ldb = ldb, .ldc = ldc,
-                   .base = from == FROM_ITSELF ? c.f : from == FROM_BASE_AND_BIAS ? base.f : NULL,
-                   .bias = from == FROM_BASE_AND_BIAS ? bias.f : NULL, .sums = tb ? NULL : sums.f,
-                   .a_form = factors & FACTORS_A ? OPS_FACTORS : OPS_FLOATS,
-                   .b_form = factors & FACTORS_B ? OPS_FACTORS : OPS_FLOATS });
+               &(struct ops_matmul){ .a_transposed = ta,
+                                     .b_transposed = tb,
+                                     .M = M,
+                                     .N = N,
+                                     .K = K,
+                                     .lda = lda,
+                                     .ldb = ldb,
+                                     .ldc = ldc,
+                                     .base = from == FROM_ITSELF          ? c.f
+                                             : from == FROM_BASE_AND_BIAS ? base.f
+                                                                          : NULL,
+                                     .bias = from == FROM_BASE_AND_BIAS ? bias.f : NULL,
+                                     .sums = tb ? NULL : sums.f,
+                                     .a_form = factors & FACTORS_A ? OPS_FACTORS : OPS_FLOATS,
+                                     .b_form = factors & FACTORS_B ? OPS_FACTORS : OPS_FLOATS });
     check("matmul", c.f, c.d, c.n, 2e-6); /* what stands between the rows is not touched */
     check("column sums", sums.f, sums.d, N, 4e-6);
     struct numbers *all[] = { &a, &b, &c, &base, &bias, &sums };
@@ -218,9 +228,9 @@ static void matmul_of(struct ops *o, int ta, int tb, int from, int factors, int6
 
 static void matmul_in(struct ops *o)
 {
-    const int64_t sizes[][3] = { { 1, 1, 1 },    { 3, 5, 7 },     { 17, 33, 20 }, { 64, 64, 64 },
-                                 { 100, 37, 65 }, { 31, 130, 129 }, { 5, 300, 41 },
-                                 { 13, 9, 800 },  { 400, 21, 30 }, { 3100, 7, 4 },  { 6, 3200, 390 } };
+    const int64_t sizes[][3] = { { 1, 1, 1 },     { 3, 5, 7 },      { 17, 33, 20 },  { 64, 64, 64 },
+                                 { 100, 37, 65 }, { 31, 130, 129 }, { 5, 300, 41 },  { 13, 9, 800 },
+                                 { 400, 21, 30 }, { 3100, 7, 4 },   { 6, 3200, 390 } };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int from = 0; from < BEGINNINGS; from++)
             for (int form = 0; form < 4; form++)
@@ -262,7 +272,7 @@ static void bf16_rounding_in(struct ops *o)
         float x, wanted;
     } cases[] = {
         { 1, 1 },
-        { 1 + 0x1p-8f, 1 },                /* ties go to even */
+        { 1 + 0x1p-8f, 1 }, /* ties go to even */
         { 1 + 0x3p-8f, 1 + 0x1p-6f },
         { 1 + 0x1.0002p-8f, 1 + 0x1p-7f }, /* above a tie */
         { -1 - 0x1.0002p-8f, -1 - 0x1p-7f },
@@ -405,8 +415,8 @@ Test(ops, linear)
     in_all_contexts(linear_in);
 }
 
-/* Factors that were made are as floats that are rounded on their way, to the bit; but dbias, which is
- * the sum of what was made. */
+/* Factors that were made are as floats that are rounded on their way, to the bit; but dbias, which
+ * is the sum of what was made. */
 static void linear_factors_in(struct ops *o)
 {
     enum { N = 9, I = 19, O = 70 };
@@ -583,8 +593,8 @@ static void check_gelu(struct ops *o, struct gelu_form form)
     form.fwd(o, OPS_FLOATS, y.f, x.f, ROWS, C);
     for (int64_t i = 0; i < N; i++) {
         double wanted = form.value(x.d[i]);
-        cr_assert(fabs(y.f[i] - wanted) <= 1e-6 * fabs(wanted) + form.near_zero, "gelu(%g) is %g, not %g",
-                  x.f[i], y.f[i], wanted);
+        cr_assert(fabs(y.f[i] - wanted) <= 1e-6 * fabs(wanted) + form.near_zero,
+                  "gelu(%g) is %g, not %g", x.f[i], y.f[i], wanted);
     }
     memcpy(d.d, x.d, N * sizeof *d.d);
     for (int64_t i = 0; i < N; i++)
@@ -655,8 +665,13 @@ static void adamw_in(struct ops *o)
     enum { N = 10007 };
     struct numbers w = numbers(N, 1, 1), m = numbers(N, 2, 0.1), v = numbers(N, 3, 1);
     struct numbers g = numbers(N, 4, 1);
-    struct ops_adamw h = { .rate = 0.01, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-3,
-                           .decay = 0.1, .gradient_scale = 0.5, .m_correction = 1.3,
+    struct ops_adamw h = { .rate = 0.01,
+                           .beta1 = 0.9,
+                           .beta2 = 0.95,
+                           .epsilon = 1e-3,
+                           .decay = 0.1,
+                           .gradient_scale = 0.5,
+                           .m_correction = 1.3,
                            .v_correction = 2.5 };
     for (int64_t i = 0; i < N; i++) {
         v.d[i] = v.f[i] = fabsf(v.f[i]);
@@ -1001,8 +1016,8 @@ static void attention_direction_of(struct ops *o, struct attention_case a)
 
 static void attention_direction_in(struct ops *o)
 {
-    attention_direction_of(o, (struct attention_case){ .B = 1, .T = 600, .NH = 1, .HS = 20,
-                                                       .drop = { 3, 0.1 } });
+    attention_direction_of(
+        o, (struct attention_case){ .B = 1, .T = 600, .NH = 1, .HS = 20, .drop = { 3, 0.1 } });
     attention_direction_of(o, (struct attention_case){ .B = 1, .T = 261, .NH = 1, .HS = 70 });
 }
 
@@ -1136,11 +1151,11 @@ static void attention_rows_in(struct ops *o)
     const int64_t few[] = { 9, 1, 6 }, many[] = { 3, 531 }; /* many: several blocks of keys */
     struct ops_dropout some = { 3, 0.25 };
     attention_rows_of(o, (struct rows_case){ .rows = { 3, 9, few }, .NH = 2, .HS = 5 });
-    attention_rows_of(o, (struct rows_case){ .rows = { 3, 9, few }, .NH = 2, .HS = 5,
-                                             .drop = some });
+    attention_rows_of(o,
+                      (struct rows_case){ .rows = { 3, 9, few }, .NH = 2, .HS = 5, .drop = some });
     attention_rows_of(o, (struct rows_case){ .rows = { 2, 33, NULL }, .NH = 1, .HS = 17 });
-    attention_rows_of(o, (struct rows_case){ .rows = { 2, 531, many }, .NH = 1, .HS = 6,
-                                             .drop = some });
+    attention_rows_of(
+        o, (struct rows_case){ .rows = { 2, 531, many }, .NH = 1, .HS = 6, .drop = some });
 }
 
 Test(ops, attention_rows)

@@ -123,8 +123,8 @@ static void reference_adam(struct reference *r, const struct optimizer *a, const
 }
 
 /* The three sequences of the paper as they stand there. */
-static void reference_schedule_free(struct reference *r, const struct optimizer *a,
-                                    const double *g, double decay, double rate, int t)
+static void reference_schedule_free(struct reference *r, const struct optimizer *a, const double *g,
+                                    double decay, double rate, int t)
 {
     double c = 1.0 / t, v1 = a->bias_correction ? 1 - pow(a->beta2, t) : 1; /* of equal rates */
     for (int i = 0; i < r->n; i++) {
@@ -201,8 +201,14 @@ static void check_updates(struct optimizer a)
 
 static struct optimizer an_optimizer(enum optimizer_kind kind)
 {
-    return (struct optimizer){ .kind = kind, .bias_correction = 1, .beta1 = 0.9, .beta2 = 0.95,
-                               .epsilon = 1e-8, .momentum = 0.9, .weight_decay = 0.1, .clip = 0.5 };
+    return (struct optimizer){ .kind = kind,
+                               .bias_correction = 1,
+                               .beta1 = 0.9,
+                               .beta2 = 0.95,
+                               .epsilon = 1e-8,
+                               .momentum = 0.9,
+                               .weight_decay = 0.1,
+                               .clip = 0.5 };
 }
 
 Test(optimizer, decays_all_that_it_is_told_to)
@@ -464,8 +470,8 @@ Test(optimizer, bf16_moments_are_right_in_the_mean_and_equal_for_any_threads)
     }
 }
 
-/* Each weight has one of the two values next to the right one, and their mean is right: of updates far
- * smaller than the step from one number of 8 bits to the next, too. */
+/* Each weight has one of the two values next to the right one, and their mean is right: of updates
+ * far smaller than the step from one number of 8 bits to the next, too. */
 Test(optimizer, bf16_parameters_are_right_in_the_mean_and_equal_for_any_threads)
 {
     static float exact[MANY], half[MANY], other[MANY];
@@ -481,8 +487,8 @@ Test(optimizer, bf16_parameters_are_right_in_the_mean_and_equal_for_any_threads)
             double error = (double)half[i] - exact[i];
             bias += error;
             squares += error * error;
-            cr_assert_float_eq(error, 0, 3 * 0x1p-7, "kind %d: [%d] is %g, not %g", kind, i, half[i],
-                               exact[i]);
+            cr_assert_float_eq(error, 0, 3 * 0x1p-7, "kind %d: [%d] is %g, not %g", kind, i,
+                               half[i], exact[i]);
         }
         cr_assert_lt(fabs(bias), 5 * sqrt(squares), "kind %d: bias %g of %g", kind, bias, squares);
     }

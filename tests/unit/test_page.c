@@ -29,12 +29,20 @@ static void make_page(struct buf *out, size_t count, double loss, const char *co
 {
     struct metrics m = { .count = count, .points = mem_zalloc(count + 1, sizeof *m.points) };
     for (size_t i = 0; i < count; i++)
-        m.points[i] = (struct metrics_point){ .step = (int64_t)i + 1, .loss = loss / sqrt(i + 1.0),
-                                              .validation = i % 100 ? NAN : loss, .rate = 1e-3,
-                                              .norm = 1, .tokens = i, .elapsed = (double)i,
+        m.points[i] = (struct metrics_point){ .step = (int64_t)i + 1,
+                                              .loss = loss / sqrt(i + 1.0),
+                                              .validation = i % 100 ? NAN : loss,
+                                              .rate = 1e-3,
+                                              .norm = 1,
+                                              .tokens = i,
+                                              .elapsed = (double)i,
                                               .tokens_per_second = 1e4 };
-    struct page p = { .title = "A & B", .config = config, .steps = (int64_t)count,
-                      .parameters = 1234567, .flops_per_token = 1e6, .machine = "a <machine>",
+    struct page p = { .title = "A & B",
+                      .config = config,
+                      .steps = (int64_t)count,
+                      .parameters = 1234567,
+                      .flops_per_token = 1e6,
+                      .machine = "a <machine>",
                       .peak_bytes = 3 << 20 };
     cr_assert_eq(page_write(path, &p, &m), 0, "%s", err_get());
     buf_clear(out);

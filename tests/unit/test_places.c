@@ -35,8 +35,10 @@ Test(places, in_code_points)
     cr_assert_eq(file_write(path, words, sizeof words - 1), 0);
     struct tokenizer *t = tokenizer_load(path);
     cr_assert(t, "%s", err_get());
-    /* Accents of their own and as marks, a control in a word, letters of four bytes that are unknown. */
-    static const char text[] = " \xC3\x89te\xCC\x81S, X\xE2\x80\x8B \xF0\x90\x90\x80\xF0\x90\x90\x81 x";
+    /* Accents of their own and as marks, a control in a word, letters of four bytes that are
+     * unknown. */
+    static const char text[] =
+        " \xC3\x89te\xCC\x81S, X\xE2\x80\x8B \xF0\x90\x90\x80\xF0\x90\x90\x81 x";
     struct encoder *e = encoder_new(t);
     encode(e, text, sizeof text - 1);
     cr_assert_eq(ids.count, 6);
@@ -52,8 +54,8 @@ Test(places, in_code_points)
     file_remove_tree(path);
 }
 
-/* One line: {"text", "ids", "offsets"}, `around` of which stand at each side for special tokens; nothing
- * if the text may name such, which is text for us. */
+/* One line: {"text", "ids", "offsets"}, `around` of which stand at each side for special tokens;
+ * nothing if the text may name such, which is text for us. */
 static int compare(struct encoder *e, const struct js *v, size_t around)
 {
     size_t n;
@@ -120,7 +122,11 @@ Test(places, of_bytes_with_spaces_about_them)
         uint32_t count, places[8][2];
     } cases[] = {
         { 0, "null", " a\u00E9 ", 4, { { 0, 2 }, { 2, 3 }, { 2, 3 }, { 3, 4 } } },
-        { 0, "{\"type\":\"ByteLevel\"}", " a\u00E9 ", 4, { { 0, 2 }, { 2, 3 }, { 2, 3 }, { 4, 4 } } },
+        { 0,
+          "{\"type\":\"ByteLevel\"}",
+          " a\u00E9 ",
+          4,
+          { { 0, 2 }, { 2, 3 }, { 2, 3 }, { 4, 4 } } },
         { 0, "{\"type\":\"ByteLevel\"}", " a ", 1, { { 0, 2 } } },
         { 0, "{\"type\":\"ByteLevel\"}", "   a ", 2, { { 2, 2 }, { 3, 4 } } },
         { 0, "{\"type\":\"ByteLevel\"}", "   ", 2, { { 2, 2 }, { 3, 3 } } },
@@ -137,12 +143,13 @@ Test(places, of_bytes_with_spaces_about_them)
         struct vocabulary v;
         vocabulary_init(&v);
         buf_clear(&json);
-        buf_addf(&json,
-                 "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"use_regex\":false,\"add_prefix_space\":%s},"
-                 "\"post_processor\":%s,\"model\":{\"vocab\":{\"a\":0,\"\u0120\":1,\"\u0120\u0120\":2,"
-                 "\"\u0120a\":3,\"\u00C3\":4,\"\u00A9\":5,\"\u010A\":6,\"\u0120a\u0120\":7},"
-                 "\"merges\":[\"\u0120 \u0120\",\"\u0120 a\",\"\u0120a \u0120\"]}}",
-                 cases[i].put_in_front ? "true" : "false", cases[i].post);
+        buf_addf(
+            &json,
+            "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"use_regex\":false,\"add_prefix_space\":%s},"
+            "\"post_processor\":%s,\"model\":{\"vocab\":{\"a\":0,\"\u0120\":1,\"\u0120\u0120\":2,"
+            "\"\u0120a\":3,\"\u00C3\":4,\"\u00A9\":5,\"\u010A\":6,\"\u0120a\u0120\":7},"
+            "\"merges\":[\"\u0120 \u0120\",\"\u0120 a\",\"\u0120a \u0120\"]}}",
+            cases[i].put_in_front ? "true" : "false", cases[i].post);
         cr_assert_eq(tokenizer_json_parse(&v, json.data, json.len, "x"), 0, "%s", err_get());
         struct tokenizer *t = tokenizer_from_vocabulary(&v);
         struct encoder *e = encoder_new(t);

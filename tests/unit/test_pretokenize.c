@@ -54,7 +54,8 @@ Test(pretokenize, gpt2_pattern)
         { "", "" },
         { "a", "a" },
         { "Hello world", "Hello| world" },
-        { "I'm you're they'll we've he'd it's can't", "I|'m| you|'re| they|'ll| we|'ve| he|'d| it|'s| can|'t" },
+        { "I'm you're they'll we've he'd it's can't",
+          "I|'m| you|'re| they|'ll| we|'ve| he|'d| it|'s| can|'t" },
         { "I'M O'Neill 's", "I|'|M| O|'|Neill| '|s" },
         { "!'s 's", "!'|s| '|s" },
         { "''s", "''|s" },
@@ -66,11 +67,11 @@ Test(pretokenize, gpt2_pattern)
         { "x  ", "x|  " },
         { "  x", " | x" },
         { " ", " " },
-        { "\xC2\xA0x", "\xC2\xA0|x" },               /* no-break space joins nothing */
-        { "\xE3\x80\x80 x", "\xE3\x80\x80| x" },     /* ideographic space, then a space */
+        { "\xC2\xA0x", "\xC2\xA0|x" },           /* no-break space joins nothing */
+        { "\xE3\x80\x80 x", "\xE3\x80\x80| x" }, /* ideographic space, then a space */
         { "caf\xC3\xA9 \xE6\x97\xA5", "caf\xC3\xA9| \xE6\x97\xA5" },
-        { "e\xCC\x81", "e|\xCC\x81" },               /* a combining mark is no letter */
-        { "\xE1\xA0\x8E ", "\xE1\xA0\x8E| " },       /* U+180E is no space */
+        { "e\xCC\x81", "e|\xCC\x81" },         /* a combining mark is no letter */
+        { "\xE1\xA0\x8E ", "\xE1\xA0\x8E| " }, /* U+180E is no space */
         { "it\xE2\x80\x99s", "it|\xE2\x80\x99|s" },
     };
     struct splitter s = { .count = 0 };
@@ -98,9 +99,14 @@ Test(pretokenize, words_in_brackets_have_fewer_characters)
 {
     static const char *const cases[][3] = {
         { "[\\w']+|[^\\w\\s]",
-          "don't a\xC2\xB2" "b!? \xC3\xA9\xC2\xBD",
+          "don't a\xC2\xB2"
+          "b!? \xC3\xA9\xC2\xBD",
           "don't| |a|\xC2\xB2|b|!|?| |\xC3\xA9|\xC2\xBD" },
-        { "\\w+|\\W", "a\xC2\xB2" "b!? \xC3\xA9\xC2\xBD", "a\xC2\xB2" "b|!|?| |\xC3\xA9\xC2\xBD" },
+        { "\\w+|\\W",
+          "a\xC2\xB2"
+          "b!? \xC3\xA9\xC2\xBD",
+          "a\xC2\xB2"
+          "b|!|?| |\xC3\xA9\xC2\xBD" },
         { "[\\W]+|[^\\W]", "ab\xC2\xB3!_", "a|b|\xC2\xB3!|_" },
         { "\\b.", "!\xC2\xB9", "!|\xC2\xB9" },
     };
@@ -123,7 +129,7 @@ Test(pretokenize, bad_rules)
 {
     static const char *const patterns[][2] = {
         { "(", "missing closing parenthesis" }, { "a*", "matches the empty string" },
-        { "[a[b]]", "a class in a class" },      { "[a&&b]", "&& is not supported" },
+        { "[a[b]]", "a class in a class" },     { "[a&&b]", "&& is not supported" },
         { "\\d{1,3}+", "{n,m}+ is not" },       { "(?m:.)", "(?m is not supported" },
     };
     struct splitter s = { .count = 0 };
@@ -167,7 +173,9 @@ static char *agreeing_points(void)
 
 static void add_random(struct buf *text, struct rng *r, const char *agree)
 {
-    static const char *const often[] = { " ", "  ", "\n", "\t", "'s", "'ll", "'re", "'", "the", "7" };
+    static const char *const often[] = {
+        " ", "  ", "\n", "\t", "'s", "'ll", "'re", "'", "the", "7"
+    };
     static const unsigned limits[] = { 0x80, 0x250, 0x3100, UNICODE_LIMIT };
     if (rng_below(r, 2)) {
         buf_adds(text, often[rng_below(r, sizeof often / sizeof *often)]);
@@ -238,7 +246,8 @@ Test(ascii, all_instruction_sets_say_the_same)
             ascii_classify(&m[1], text);
             cr_assert(!memcmp(&m[0], &m[1], sizeof *m));
             ascii_classify_lower(&m[1], lower[1], text);
-            cr_assert(!memcmp(&m[0], &m[1], sizeof *m) && !memcmp(lower[0], lower[1], sizeof *lower));
+            cr_assert(!memcmp(&m[0], &m[1], sizeof *m) &&
+                      !memcmp(lower[0], lower[1], sizeof *lower));
             cr_assert_eq(ascii_places(places[1], m[0].letters, 1000), count);
             cr_assert(!memcmp(places[0], places[1], count * sizeof **places));
         }
@@ -313,8 +322,12 @@ Test(unicode, repair_replaces_maximal_subparts)
         { "\xF0\x9F\x98", R },
         { "\xF0\x80\x80\x80", R R R R },
         { "\xF4\x90\x80\x80", R R R R },
-        { "\xF1\x80\x80\xE1\x80\xC2" "a", R R R "a" },
-        { "a\xFF" "b\xE6\x97\xA5\xE6\x97", "a" R "b\xE6\x97\xA5" R },
+        { "\xF1\x80\x80\xE1\x80\xC2"
+          "a",
+          R R R "a" },
+        { "a\xFF"
+          "b\xE6\x97\xA5\xE6\x97",
+          "a" R "b\xE6\x97\xA5" R },
     };
     struct buf got = BUF_INIT;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -359,9 +372,18 @@ Test(unicode, long_texts_find_their_first_bad_byte)
 {
     char text[200];
     for (size_t bad = 0; bad < sizeof text; bad++) {
-        static const char *const wrong[] = { "\xFE", "\x80", "\xC0\x80", "\xC3x", "\xE0\x9F\x80",
-                                             "\xE2\x80x", "\xED\xA0\x80", "\xEF\xBF", "\xF0\x8F\x80\x80",
-                                             "\xF0\x9F\x98x", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80" };
+        static const char *const wrong[] = { "\xFE",
+                                             "\x80",
+                                             "\xC0\x80",
+                                             "\xC3x",
+                                             "\xE0\x9F\x80",
+                                             "\xE2\x80x",
+                                             "\xED\xA0\x80",
+                                             "\xEF\xBF",
+                                             "\xF0\x8F\x80\x80",
+                                             "\xF0\x9F\x98x",
+                                             "\xF4\x90\x80\x80",
+                                             "\xF5\x80\x80\x80" };
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
             size_t n = strlen(wrong[i]) < sizeof text - bad ? strlen(wrong[i]) : sizeof text - bad;
             memset(text, 'x', sizeof text);

@@ -21,7 +21,7 @@ static void expect_error(const char *part)
 
 static struct file_map as_map(const struct buf *b)
 {
-    return (struct file_map) { (const unsigned char *)b->data, b->len };
+    return (struct file_map){ (const unsigned char *)b->data, b->len };
 }
 
 /* Three records: "first", "", and 1000 bytes of x. */
@@ -223,8 +223,8 @@ Test(record, goes_on_after_damage)
         b.data[i] ^= 1;
         cr_assert(r.good == 2 && r.bad == 1, "byte %zu: %d good", i, (int)r.good);
         cr_assert_eq(r.lost_bytes, starts[hit + 1] - starts[hit]);
-        map = (struct file_map) { (const unsigned char *)b.data, i };
-        r = (struct repair) { 0 };
+        map = (struct file_map){ (const unsigned char *)b.data, i };
+        r = (struct repair){ 0 };
         repair_count(&r, &map, "f");
         cr_assert(r.good == hit && r.bad == (i != starts[hit]), "cut at %zu", i);
     }

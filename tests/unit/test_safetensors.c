@@ -41,7 +41,8 @@ Test(safetensors, reads_three_widths)
                            "\"__metadata__\":{\"format\":\"pt\"},"
                            "\"a\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},"
                            "\"c\":{\"dtype\":\"BF16\",\"shape\":[],\"data_offsets\":[14,16]},"
-                           "\"d\":{\"dtype\":\"I64\",\"shape\":[0],\"data_offsets\":[16,16]}}   ", 16);
+                           "\"d\":{\"dtype\":\"I64\",\"shape\":[0],\"data_offsets\":[16,16]}}   ",
+                           16);
     const float a[2] = { 1.5f, -3e-20f };
     memcpy(b.data + b.len - 16, a, 8);
     memcpy(b.data + b.len - 8, "\x00\x3e\x01\x80\xff\x7b", 6); /* 1.5, -2^-24, 65504 */
@@ -70,7 +71,8 @@ Test(safetensors, reads_three_widths)
 /* Every half-precision number, against its value by definition. */
 Test(safetensors, all_halves)
 {
-    struct buf b = file_of("{\"h\":{\"dtype\":\"F16\",\"shape\":[65536],\"data_offsets\":[0,131072]}}", 0);
+    struct buf b = file_of(
+        "{\"h\":{\"dtype\":\"F16\",\"shape\":[65536],\"data_offsets\":[0,131072]}}", 0);
     for (int i = 0; i < 65536; i++) {
         buf_addc(&b, i & 255);
         buf_addc(&b, i >> 8);
@@ -81,7 +83,7 @@ Test(safetensors, all_halves)
     cr_assert_eq(safetensors_read(&s, &s.tensors[0], x), 0);
     for (int i = 0; i < 65536; i++) {
         int exponent = i >> 10 & 31, m = i & 1023;
-        double value = exponent == 0 ? ldexp(m, -24)
+        double value = exponent == 0   ? ldexp(m, -24)
                        : exponent < 31 ? ldexp(1024 + m, exponent - 25)
                        : m             ? NAN
                                        : INFINITY;
@@ -104,7 +106,8 @@ Test(safetensors, refuses_bad_headers)
     refused("{\"a\":", 0, "bad JSON");
     refused(A "," A "}", 8, "bad JSON");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
-            "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]}}", 16, "duplicate");
+            "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]}}",
+            16, "duplicate");
     refused("{\"a\":{\"dtype\":\"F99\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8,
             "unknown dtype 'F99' of tensor 'a'");
     refused("{\"a\":{\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "unknown dtype '' of tensor 'a'");
@@ -114,8 +117,8 @@ Test(safetensors, refuses_bad_headers)
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2.5],\"data_offsets\":[0,8]}}", 8, "bad shape");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,8]}}", 8,
             "bad shape");
-    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,8]}}", 8,
-            "bad shape");
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,8]}}",
+            8, "bad shape");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904],\"data_offsets\":[0,0]}}", 0,
             "does not fit");
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8,
@@ -125,9 +128,12 @@ Test(safetensors, refuses_bad_headers)
 Test(safetensors, refuses_bad_offsets)
 {
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", 8, "bad data_offsets of tensor 'a'");
-    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0]}}", 8, "bad data_offsets");
-    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}", 8, "bad data_offsets");
-    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}", 8, "bad data_offsets");
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0]}}", 8,
+            "bad data_offsets");
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}", 8,
+            "bad data_offsets");
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}", 8,
+            "bad data_offsets");
     refused(A "}", 7, "truncated: tensor 'a' ends at byte 8 of 7");
     refused(A "}", 9, "1 bytes behind the last tensor");
     refused("{}", 1, "1 bytes behind the last tensor");
@@ -185,8 +191,10 @@ static void write_index(const char *text)
 
 Test(safetensors, writes_what_it_reads, .init = make_dir, .fini = remove_dir)
 {
-    struct safetensor t[2] = { { .name = (char *)(uintptr_t)"x \"y\"", .rank = 2, .shape = { 2, 3 } },
-                               { .name = (char *)(uintptr_t)"z", .rank = 1, .shape = { 1 } } };
+    struct safetensor t[2] = {
+        { .name = (char *)(uintptr_t) "x \"y\"", .rank = 2, .shape = { 2, 3 } },
+        { .name = (char *)(uintptr_t) "z", .rank = 1, .shape = { 1 } }
+    };
     const float data[7] = { 1, 2, 3, 4, 5, 6, 7 };
     struct safetensors_writer w;
     cr_assert_eq(safetensors_create(&w, in_dir("f"), t, 2), 0);
@@ -243,7 +251,8 @@ Test(safetensors, split_files, .init = make_dir, .fini = remove_dir)
     folder_refused("{\"weight_map\":{\"a\":7}}", "bad file name of tensor 'a'");
     write_file("3.safetensors",
                "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-               "\"c\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", 2);
+               "\"c\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
+               2);
     folder_refused("{\"weight_map\":{\"a\":\"3.safetensors\"}}", "hold 2 tensors, it lists 1");
     write_file("model.safetensors", two, 1); /* goes before the index */
     cr_assert_eq(weights_open(&set, dir), 0, "%s", err_get());

@@ -59,8 +59,9 @@ static void expect_shares(struct sampler *s, const float *logits, int n, const d
         hits[sampler_next(s, copy, n, NULL, 0, &r)]++;
     }
     for (int i = 0; i < n; i++)
-        cr_expect_float_eq((double)hits[i] / DRAWS, p[i], 5 * sqrt(p[i] * (1 - p[i]) / DRAWS) + 1e-12,
-                           "token %d: %d of %d, p %f", i, hits[i], DRAWS, p[i]);
+        cr_expect_float_eq((double)hits[i] / DRAWS, p[i],
+                           5 * sqrt(p[i] * (1 - p[i]) / DRAWS) + 1e-12, "token %d: %d of %d, p %f",
+                           i, hits[i], DRAWS, p[i]);
     sampler_release(s);
 }
 
@@ -125,7 +126,8 @@ Test(sample, candidates_equal_the_definition)
         while (want < k && (want == 0 || s.top_p == 1 || reached < s.top_p * sum))
             reached += exp((double)sorted[want++] / s.temperature);
         int64_t got = sampler_candidates(&s, logits, V, NULL, 0);
-        cr_assert_eq(got, want, "seed %lu: %ld, not %ld", (unsigned long)seed, (long)got, (long)want);
+        cr_assert_eq(got, want, "seed %lu: %ld, not %ld", (unsigned long)seed, (long)got,
+                     (long)want);
         for (int64_t i = 0; i < got; i++)
             cr_assert(s.candidates[i].logit >= sorted[want - 1] &&
                       s.candidates[i].logit == logits[s.candidates[i].id]);

@@ -20,9 +20,14 @@ static uint32_t ids[TOKENS];
 /* A random model of small size, through a model folder as evaluate reads it. */
 static void make_model(void)
 {
-    struct model_config config = { .layers = 2, .width = 16, .heads = 2, .inner = 64,
-                                   .positions = POSITIONS, .vocabulary = VOCABULARY,
-                                   .epsilon = 1e-5, .init_std = .5 };
+    struct model_config config = { .layers = 2,
+                                   .width = 16,
+                                   .heads = 2,
+                                   .inner = 64,
+                                   .positions = POSITIONS,
+                                   .vocabulary = VOCABULARY,
+                                   .epsilon = 1e-5,
+                                   .init_std = .5 };
     struct model m;
     float *blocks[4];
     struct ops *o = ops_new(1);
@@ -31,7 +36,8 @@ static void make_model(void)
     for (int b = 0; b < m.tensors.blocks; b++)
         blocks[b] = ops_buffer(o, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++)
-        tensor_initialise(&m.tensors.rows[i], 1, blocks[m.tensors.rows[i].block] + m.tensors.rows[i].offset);
+        tensor_initialise(&m.tensors.rows[i], 1,
+                          blocks[m.tensors.rows[i].block] + m.tensors.rows[i].offset);
     cr_assert_eq(folder_save(&m, blocks, dir, -1), 0, "%s", err_get());
     for (int b = 0; b < m.tensors.blocks; b++)
         ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
@@ -109,8 +115,8 @@ Test(score, wiki_windows)
             cr_assert_eq(wiki_score(&got, &scorer, &text, length, stride, see), 0);
             cr_expect_eq(got.targets, TOKENS - 1);
             cr_expect_eq(seen, TOKENS - 1);
-            cr_expect_float_eq(got.nll, want, 1e-2, "length %ld, stride %ld: %f, not %f", (long)length,
-                               (long)stride, got.nll, want);
+            cr_expect_float_eq(got.nll, want, 1e-2, "length %ld, stride %ld: %f, not %f",
+                               (long)length, (long)stride, got.nll, want);
         }
 }
 
@@ -138,8 +144,14 @@ Test(lambada, parse)
     cr_expect_eq(lambada_parse(line, strlen(line), "f:1", &text), 0);
     cr_expect_eq(text.len, 7);
     cr_expect(!memcmp(text.data, "a \xC3\xA9\n\0b", 7));
-    static const char *const bad[] = { "", "{", "[\"text\"]", "\"text\"", "{\"text\": 1}", "{\"text\": null}",
-                                       "{\"text\": \"a\"} x", "{\"text\": \"\xFF\"}" };
+    static const char *const bad[] = { "",
+                                       "{",
+                                       "[\"text\"]",
+                                       "\"text\"",
+                                       "{\"text\": 1}",
+                                       "{\"text\": null}",
+                                       "{\"text\": \"a\"} x",
+                                       "{\"text\": \"\xFF\"}" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         cr_expect_eq(lambada_parse(bad[i], strlen(bad[i]), "file:7", &text), -1, "%s", bad[i]);
         cr_expect(!strncmp(err_get(), "file:7: ", 8), "%s", err_get());
@@ -156,10 +168,11 @@ Test(report, lines_and_json)
         report_real(&r, "x", 1.0 / 3);
         report_exact(&r, "y", 1.0 / 3);
         report_exact(&r, "z", 2);
-        cr_expect_str_eq(report_end(&r),
-                         json ? "{\"file\": \"a\\\"b\", \"n\": 1152921504606846976, \"x\": 0.333333, "
-                                "\"y\": 0.3333333333333333, \"z\": 2}\n"
-                              : "file=a\"b\nn=1152921504606846976\nx=0.333333\ny=0.3333333333333333\nz=2\n");
+        cr_expect_str_eq(
+            report_end(&r),
+            json ? "{\"file\": \"a\\\"b\", \"n\": 1152921504606846976, \"x\": 0.333333, "
+                   "\"y\": 0.3333333333333333, \"z\": 2}\n"
+                 : "file=a\"b\nn=1152921504606846976\nx=0.333333\ny=0.3333333333333333\nz=2\n");
         report_release(&r);
     }
 }

@@ -7,16 +7,18 @@
 #include "wikiprep/sentence.h"
 #include "wikiprep/sentence_train.h"
 
-/* A language of made-up words: "zk." is an abbreviation in front of names, "num." stands in front of numbers
- * (but "num" is a word as well), "Deho" begins sentences, "Moru" is a name. */
+/* A language of made-up words: "zk." is an abbreviation in front of names, "num." stands in front
+ * of numbers (but "num" is a word as well), "Deho" begins sentences, "Moru" is a name. */
 static void add_language(struct sentence_trainer *t, const char *ordinal)
 {
-    static const char *const words[] = { "kelanu", "wobena", "lasuke", "mirota", "fenuli", "sodaki", "purema" };
+    static const char *const words[] = { "kelanu", "wobena", "lasuke", "mirota",
+                                         "fenuli", "sodaki", "purema" };
     struct buf text = BUF_INIT;
     for (int i = 0; i < 210; i++) {
         const char *a = words[i % 7], *b = words[(i + 1 + i / 7 % 6) % 7]; /* all pairs */
         buf_addf(&text, "Deho %s fasi zk. Moru %s. Deho fasi %s num. %d %s. ", a, b, b, i, a);
-        buf_addf(&text, "Moru %s num %s Moru deho %s. %s %d%s fasi %s.\n", a, b, a, "Lukota", i % 30, ordinal, b);
+        buf_addf(&text, "Moru %s num %s Moru deho %s. %s %d%s fasi %s.\n", a, b, a, "Lukota",
+                 i % 30, ordinal, b);
     }
     sentence_trainer_add(t, text.data, text.len);
     buf_release(&text);
@@ -50,11 +52,14 @@ Test(sentence_train, what_is_learned_is_of_use)
     learn(&table, ".");
     struct sentence_model *m = sentence_model_new("");
     sentence_split(m, &out, text, strlen(text));
-    cr_expect_str_eq(out.data, "Wobena zk.\nMoru.\nFasi zk.\nDeho num.\n5 num.\nFasi 3.\nMoru kelanu 3.\nDeho.\n");
+    cr_expect_str_eq(
+        out.data,
+        "Wobena zk.\nMoru.\nFasi zk.\nDeho num.\n5 num.\nFasi 3.\nMoru kelanu 3.\nDeho.\n");
     cr_assert(sentence_model_parse(m, table.data, table.len, "table") == 0, "%s", err_get());
     buf_clear(&out);
     sentence_split(m, &out, text, strlen(text));
-    cr_expect_str_eq(out.data, "Wobena zk. Moru.\nFasi zk.\nDeho num. 5 num.\nFasi 3. Moru kelanu 3.\nDeho.\n");
+    cr_expect_str_eq(
+        out.data, "Wobena zk. Moru.\nFasi zk.\nDeho num. 5 num.\nFasi 3. Moru kelanu 3.\nDeho.\n");
     sentence_model_free(m);
     buf_release(&table);
     buf_release(&out);
@@ -89,7 +94,8 @@ Test(sentence_train, many_words)
     sentence_trainer_add(t, text.data, text.len);
     buf_clear(&text);
     cr_assert(sentence_trainer_finish(t, &text) == 0);
-    cr_expect_str_eq(text.data, "textmill sentences 1\n# learned from 900000 words\nabbreviation zk\n");
+    cr_expect_str_eq(text.data,
+                     "textmill sentences 1\n# learned from 900000 words\nabbreviation zk\n");
     sentence_trainer_free(t);
     buf_release(&text);
 }

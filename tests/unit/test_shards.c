@@ -117,8 +117,13 @@ Test(windows, count)
 
 static struct windows small(void)
 {
-    return (struct windows){ .sequence_length = LENGTH - 1, .stride = LENGTH - 1, .keep_order = 1,
-                             .shards = 3, .end_of_text = END, .seed = 1, .threads = 1 };
+    return (struct windows){ .sequence_length = LENGTH - 1,
+                             .stride = LENGTH - 1,
+                             .keep_order = 1,
+                             .shards = 3,
+                             .end_of_text = END,
+                             .seed = 1,
+                             .threads = 1 };
 }
 
 /* What was written: records in the order that they were dealt out in. */
@@ -306,7 +311,8 @@ Test(windows, there_are_no_empty_shards)
     w.shards = 1000;
     make(r, &w);
     cr_expect_eq(r->count, 28);
-    cr_expect(there("train/data-00027-of-00028.tfrecord") && there("train/data-00027-of-00028.index"));
+    cr_expect(there("train/data-00027-of-00028.tfrecord") &&
+              there("train/data-00027-of-00028.index"));
     release(r);
 }
 
@@ -353,7 +359,10 @@ Test(manifest, reads_what_was_written)
 Test(manifest, refuses_other_files)
 {
     static const char *const bad[] = {
-        "", "textmill=tokens 1\nrecords=1\n", "textmill=shards 1\n", "no lines\n",
+        "",
+        "textmill=tokens 1\nrecords=1\n",
+        "textmill=shards 1\n",
+        "no lines\n",
         "textmill=shards 1\nrecords=x\n",
         "textmill=shards 1\nrecords=1\nshard=../x records=1 bytes=1 crc32c=00000000\n",
         "textmill=shards 1\nrecords=1\nshard=.. records=1 bytes=1 crc32c=00000000\n",

@@ -17,8 +17,11 @@ static int parse(const char *text)
 static void parse_answers(const char *context, const char *answers)
 {
     struct buf b = BUF_INIT;
-    buf_addf(&b, "{\"data\":[{\"paragraphs\":[{\"context\":\"%s\",\"qas\":[{\"id\":\"q\",\"question\":\"?\","
-                 "\"answers\":[%s]}]}]}]}", context, answers);
+    buf_addf(
+        &b,
+        "{\"data\":[{\"paragraphs\":[{\"context\":\"%s\",\"qas\":[{\"id\":\"q\",\"question\":\"?\","
+        "\"answers\":[%s]}]}]}]}",
+        context, answers);
     cr_assert_eq(parse(b.data), 0, "%s", err_get());
     buf_release(&b);
 }
@@ -33,8 +36,9 @@ static void expect_answer(size_t i, enum squad_fit fit, uint32_t begin, uint32_t
 
 Test(squad, places_in_code_points)
 {
-    parse_answers("\xC3\xA9t\xC3\xA9 \xF0\x9D\x84\x9E x", "{\"text\":\"x\",\"answer_start\":6},"
-                                                          "{\"text\":\"\xC3\xA9t\xC3\xA9\",\"answer_start\":0}");
+    parse_answers("\xC3\xA9t\xC3\xA9 \xF0\x9D\x84\x9E x",
+                  "{\"text\":\"x\",\"answer_start\":6},"
+                  "{\"text\":\"\xC3\xA9t\xC3\xA9\",\"answer_start\":0}");
     expect_answer(0, SQUAD_IN_PLACE, 6, 7);
     expect_answer(1, SQUAD_IN_PLACE, 0, 3);
     squad_release(&squad);
@@ -51,10 +55,11 @@ Test(squad, places_in_other_units)
 
 Test(squad, places_that_are_wrong)
 {
-    parse_answers("ab ab ab", "{\"text\":\"ab\",\"answer_start\":5},{\"text\":\"ab\",\"answer_start\":1},"
-                              "{\"text\":\"ab\",\"answer_start\":900},{\"text\":\"ab\"},"
-                              "{\"text\":\"ba\",\"answer_start\":0},{\"text\":\"\",\"answer_start\":0},"
-                              "{\"text\":\"ab\",\"answer_start\":-7}");
+    parse_answers("ab ab ab",
+                  "{\"text\":\"ab\",\"answer_start\":5},{\"text\":\"ab\",\"answer_start\":1},"
+                  "{\"text\":\"ab\",\"answer_start\":900},{\"text\":\"ab\"},"
+                  "{\"text\":\"ba\",\"answer_start\":0},{\"text\":\"\",\"answer_start\":0},"
+                  "{\"text\":\"ab\",\"answer_start\":-7}");
     expect_answer(0, SQUAD_MOVED, 6, 8);
     expect_answer(1, SQUAD_MOVED, 0, 2);
     expect_answer(2, SQUAD_MOVED, 6, 8);
@@ -69,10 +74,13 @@ Test(squad, places_that_are_wrong)
 
 Test(squad, counts_what_is_odd)
 {
-    cr_assert_eq(parse("{\"data\":[{\"paragraphs\":[{\"context\":\"\",\"qas\":["
-                       "{\"id\":\"b\",\"question\":\"\",\"is_impossible\":true},{\"id\":\"a\",\"question\":\"\"},"
-                       "{\"id\":\"b\",\"question\":\"\"},{\"id\":\"b\",\"question\":\"\"}]}]},"
-                       "{\"paragraphs\":[{\"context\":\"c\",\"qas\":[]}]}]}"), 0, "%s", err_get());
+    cr_assert_eq(
+        parse(
+            "{\"data\":[{\"paragraphs\":[{\"context\":\"\",\"qas\":["
+            "{\"id\":\"b\",\"question\":\"\",\"is_impossible\":true},{\"id\":\"a\",\"question\":\"\"},"
+            "{\"id\":\"b\",\"question\":\"\"},{\"id\":\"b\",\"question\":\"\"}]}]},"
+            "{\"paragraphs\":[{\"context\":\"c\",\"qas\":[]}]}]}"),
+        0, "%s", err_get());
     cr_expect_eq(squad.paragraph_count, 2);
     cr_expect_eq(squad.empty_paragraphs, 2);
     cr_expect_eq(squad.repeated_ids, 2);
@@ -91,7 +99,8 @@ Test(squad, errors_name_the_place)
         const char *text, *error;
     } cases[] = {
         { "{\"data\":[{}]}", "s.json: data[0]: no array \"paragraphs\"" },
-        { "{\"data\":[{\"paragraphs\":[{}]}]}", "s.json: data[0].paragraphs[0]: no string \"context\"" },
+        { "{\"data\":[{\"paragraphs\":[{}]}]}",
+          "s.json: data[0].paragraphs[0]: no string \"context\"" },
         { "{\"data\":[{\"paragraphs\":[{\"context\":\"\",\"qas\":[3]}]}]}",
           "s.json: data[0].paragraphs[0].qas[0]: no string \"id\"" },
         { "{\"data\":[{\"paragraphs\":[{\"context\":\"\",\"qas\":[{\"id\":\"q\",\"question\":\"\",\"answers\":{}}]}]}]}",
@@ -121,10 +130,10 @@ Test(squad, lower_case)
 {
     expect_lower("ABC z \xC3\x84\xC3\x9F \xE1\xBA\x9E", "abc z \xC3\xA4\xC3\x9F \xC3\x9F");
     expect_lower("\xC4\xB0", "i\xCC\x87");
-    expect_lower("\xCE\x91\xCE\xA3", "\xCE\xB1\xCF\x82");                  /* final after a letter */
+    expect_lower("\xCE\x91\xCE\xA3", "\xCE\xB1\xCF\x82");                 /* final after a letter */
     expect_lower("\xCE\x91\xCE\xA3\xCE\x91", "\xCE\xB1\xCF\x83\xCE\xB1"); /* not before one */
-    expect_lower("\xCE\xA3", "\xCF\x83");                                  /* not alone */
-    expect_lower("\xCE\x91.\xCE\xA3'", "\xCE\xB1.\xCF\x82'");              /* '.' is passed over */
+    expect_lower("\xCE\xA3", "\xCF\x83");                                 /* not alone */
+    expect_lower("\xCE\x91.\xCE\xA3'", "\xCE\xB1.\xCF\x82'");             /* '.' is passed over */
     expect_lower("\xCE\x91 \xCE\xA3", "\xCE\xB1 \xCF\x83");
     expect_lower("\xF0\x90\x90\x80", "\xF0\x90\x90\xA8");
 }
@@ -142,10 +151,14 @@ Test(squad, normalised)
     expect_normal("The  U.S. is a-n\tisland, an ANT!", "us is island ant");
     expect_normal("a the an", "");
     expect_normal("theory of a", "theory of");
-    expect_normal("x\xE2\x80\x94the\xE2\x80\x94y", "x\xE2\x80\x94 \xE2\x80\x94y"); /* a dash is no letter */
-    expect_normal("a\xCC\x81", "\xCC\x81");                                        /* nor is an accent */
+    expect_normal("x\xE2\x80\x94the\xE2\x80\x94y",
+                  "x\xE2\x80\x94 \xE2\x80\x94y"); /* a dash is no letter */
+    expect_normal("a\xCC\x81", "\xCC\x81");       /* nor is an accent */
     expect_normal("the_end", "theend");
-    expect_normal("\xC2\xA0" "1\xE3\x80\x80" "2 ", "1 2");
+    expect_normal("\xC2\xA0"
+                  "1\xE3\x80\x80"
+                  "2 ",
+                  "1 2");
 }
 
 Test(squad, f1_of_multisets)
@@ -153,9 +166,13 @@ Test(squad, f1_of_multisets)
     const struct {
         const char *gold, *text;
         double f1;
-    } cases[] = { { "b b c", "b c c", 2. / 3 }, { "b", "c", 0 }, { "", "", 0 }, { "b c", "c b", 1 },
+    } cases[] = { { "b b c", "b c c", 2. / 3 },
+                  { "b", "c", 0 },
+                  { "", "", 0 },
+                  { "b c", "c b", 1 },
                   { "b", "b c d", .5 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        cr_expect_float_eq(squad_f1(cases[i].gold, strlen(cases[i].gold), cases[i].text,
-                                    strlen(cases[i].text)), cases[i].f1, 1e-15);
+        cr_expect_float_eq(
+            squad_f1(cases[i].gold, strlen(cases[i].gold), cases[i].text, strlen(cases[i].text)),
+            cases[i].f1, 1e-15);
 }

@@ -45,9 +45,13 @@ static struct js *predictions, *n_best, *null_odds;
 static void prepare(const char *context, int google)
 {
     struct buf b = BUF_INIT;
-    buf_addf(&b, "{\"data\":[{\"paragraphs\":[{\"context\":\"%s\",\"qas\":["
-                 "{\"id\":\"q\",\"question\":\"?\"},{\"id\":\"q\",\"question\":\"?\"}]}]}]}", context);
-    const struct squad_window_rules rules = { .google = google, .length = LENGTH, .stride = 2, .question_tokens = 2 };
+    buf_addf(&b,
+             "{\"data\":[{\"paragraphs\":[{\"context\":\"%s\",\"qas\":["
+             "{\"id\":\"q\",\"question\":\"?\"},{\"id\":\"q\",\"question\":\"?\"}]}]}]}",
+             context);
+    const struct squad_window_rules rules = {
+        .google = google, .length = LENGTH, .stride = 2, .question_tokens = 2
+    };
     cr_assert_eq(squad_parse(&squad, b.data, b.len, "s"), 0, "%s", err_get());
     cr_assert_eq(squad_windows_make(&windows, &squad, &rules, 0, encode, NULL), 0, "%s", err_get());
     buf_release(&b);
@@ -70,7 +74,8 @@ static void answer(struct squad_answer_rules rules)
     cr_assert(mkdtemp(dir));
     squad_answers_init(&answers, &rules);
     cr_assert_eq(squad_answers_add(&answers, &windows, 0, starts, ends), 0, "%s", err_get());
-    cr_assert_eq(squad_answers_add(&answers, &windows, 1, starts, ends), 0); /* the same id: nothing */
+    cr_assert_eq(squad_answers_add(&answers, &windows, 1, starts, ends),
+                 0); /* the same id: nothing */
     squad_answers_end(&answers);
     cr_assert_eq(squad_answers_save(&answers, dir), 0, "%s", err_get());
     predictions = load(dir, "predictions.json");
@@ -113,7 +118,7 @@ Test(squad_answers, the_text_as_it_is_written)
     prepare("\xC3\x89ine  \xF0\x9D\x84\x9E na\xC3\xAFve Zeit hier da", 0);
     starts[4] = 3;
     ends[5] = 2;
-    ends[3] = 9; /* before the start */
+    ends[3] = 9;   /* before the start */
     starts[1] = 8; /* in the question */
     answer((struct squad_answer_rules){ .n_best = 3, .max_tokens = 30 });
     expect_text(js_get(predictions, "q"), "\xF0\x9D\x84\x9E na\xC3\xAFve");
@@ -201,7 +206,8 @@ static void answer_v2(double threshold, const char *want)
     starts[LENGTH] = ends[LENGTH] = 2;
     starts[4] = 2;
     ends[4] = 1;
-    answer((struct squad_answer_rules){ .n_best = 20, .max_tokens = 30, .v2 = 1, .null_threshold = threshold });
+    answer((struct squad_answer_rules){
+        .n_best = 20, .max_tokens = 30, .v2 = 1, .null_threshold = threshold });
     double odds = NAN;
     js_real(js_get(null_odds, "q"), &odds);
     cr_expect_eq(odds, 1);

@@ -39,10 +39,14 @@ static void make(const char *context, const char *question, const char *answers,
     struct buf b = BUF_INIT;
     rules.cls = 1;
     rules.sep = 2;
-    buf_addf(&b, "{\"data\":[{\"paragraphs\":[{\"context\":\"%s\",\"qas\":[{\"id\":\"q\",\"question\":\"%s\","
-                 "\"answers\":[%s]}]}]}]}", context, question, answers);
+    buf_addf(
+        &b,
+        "{\"data\":[{\"paragraphs\":[{\"context\":\"%s\",\"qas\":[{\"id\":\"q\",\"question\":\"%s\","
+        "\"answers\":[%s]}]}]}]}",
+        context, question, answers);
     cr_assert_eq(squad_parse(&squad, b.data, b.len, "s"), 0, "%s", err_get());
-    cr_assert_eq(squad_windows_make(&windows, &squad, &rules, training, encode, NULL), 0, "%s", err_get());
+    cr_assert_eq(squad_windows_make(&windows, &squad, &rules, training, encode, NULL), 0, "%s",
+                 err_get());
     buf_release(&b);
 }
 
@@ -89,7 +93,8 @@ Test(squad_windows, neighbours_share_the_stride)
 
 Test(squad_windows, the_last_is_the_first_that_reaches_the_end)
 {
-    make("abcdefgh", "?!", "", 1, (struct squad_window_rules){ .length = 10, .stride = 2, .question_tokens = 4 });
+    make("abcdefgh", "?!", "", 1,
+         (struct squad_window_rules){ .length = 10, .stride = 2, .question_tokens = 4 });
     cr_assert_eq(windows.count, 2);
     expect_window(1, 3, 5, 0, 0);
     release();
@@ -98,7 +103,8 @@ Test(squad_windows, the_last_is_the_first_that_reaches_the_end)
 Test(squad_windows, google_steps_by_the_stride)
 {
     make("abcdefgh", "?!?", "{\"text\":\"c\",\"answer_start\":2}", 1,
-         (struct squad_window_rules){ .google = 1, .length = 10, .stride = 2, .question_tokens = 2 });
+         (struct squad_window_rules){
+             .google = 1, .length = 10, .stride = 2, .question_tokens = 2 });
     cr_assert_eq(windows.cut_questions, 1);
     cr_assert_eq(windows.count, 3);
     expect_window(0, 0, 5, 6, 6);
@@ -115,12 +121,14 @@ Test(squad_windows, google_steps_by_the_stride)
 
 Test(squad_windows, long_questions)
 {
-    make("abcdefgh", "0123456", "", 1, (struct squad_window_rules){ .length = 12, .stride = 2, .question_tokens = 4 });
+    make("abcdefgh", "0123456", "", 1,
+         (struct squad_window_rules){ .length = 12, .stride = 2, .question_tokens = 4 });
     cr_expect_eq(windows.cut_questions, 1); /* 12 - 3 - 7 leaves no more than the stride */
     cr_expect_eq(windows.questions[0].ids.count, 4);
     expect_window(0, 0, 5, 0, 0);
     release();
-    make("abcdefgh", "012345", "", 1, (struct squad_window_rules){ .length = 12, .stride = 2, .question_tokens = 4 });
+    make("abcdefgh", "012345", "", 1,
+         (struct squad_window_rules){ .length = 12, .stride = 2, .question_tokens = 4 });
     cr_expect_eq(windows.cut_questions, 0);
     expect_window(0, 0, 3, 0, 0);
     cr_expect_eq(windows.count, 6);
@@ -155,12 +163,16 @@ Test(squad_windows, an_answer_within_tokens)
 Test(squad_windows, errors)
 {
     const struct squad_window_rules rules = { .length = 10, .stride = 2, .question_tokens = 5 };
-    make("", "", "", 0, (struct squad_window_rules){ .length = 10, .stride = 2, .question_tokens = 4 });
+    make("", "", "", 0,
+         (struct squad_window_rules){ .length = 10, .stride = 2, .question_tokens = 4 });
     squad_windows_release(&windows);
     cr_expect_eq(squad_windows_make(&windows, &squad, &rules, 0, encode, NULL), -1);
-    cr_expect_str_eq(err_get(), "rows of 10 tokens are too short: questions of 5 and a stride of 2 want 11");
+    cr_expect_str_eq(err_get(),
+                     "rows of 10 tokens are too short: questions of 5 and a stride of 2 want 11");
     cr_expect_eq(squad_windows_make(&windows, &squad,
-                                    &(struct squad_window_rules){ .length = 10, .stride = 2 }, 0, encode, &windows), -1);
+                                    &(struct squad_window_rules){ .length = 10, .stride = 2 }, 0,
+                                    encode, &windows),
+                 -1);
     cr_expect_str_eq(err_get(), "no such luck");
     squad_release(&squad);
 }

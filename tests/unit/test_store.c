@@ -164,8 +164,8 @@ static float rounded(struct ops *o, float x)
     return x;
 }
 
-/* Halves hold the nearest of what is written, whether it stays in memory or not; a copy that was only
- * looked at is still good, one that was changed is not; and what is held is the halves. */
+/* Halves hold the nearest of what is written, whether it stays in memory or not; a copy that was
+ * only looked at is still good, one that was changed is not; and what is held is the halves. */
 Test(store, halves_hold_the_nearest)
 {
     for (int in_file = 0; in_file < 2; in_file++) {
@@ -204,7 +204,8 @@ Test(store, one_row_is_rounded_in_place)
     struct tensor_table t;
     struct store s;
     struct ops *o = ops_new(1);
-    struct store_config c = { .half_activations = 1, .rows = { [STORE_X] = { 2, 33 }, [STORE_DX] = { 1, 33 } } };
+    struct store_config c = { .half_activations = 1,
+                              .rows = { [STORE_X] = { 2, 33 }, [STORE_DX] = { 1, 33 } } };
     make_table(&t);
     cr_assert_eq(store_open(&s, o, &t, &c, NULL, 7), 0);
     cr_assert(store_is_half(&s, STORE_X) && !store_is_half(&s, STORE_DX));
@@ -220,8 +221,8 @@ Test(store, one_row_is_rounded_in_place)
     ops_free(o);
 }
 
-/* Its gradients are moved as often as another block's parameters, and there is room for two arrays or three
- * beside a window. */
+/* Its gradients are moved as often as another block's parameters, and there is room for two arrays
+ * or three beside a window. */
 Test(store, the_embedding_stays_first)
 {
     struct tensor_table t;
@@ -240,14 +241,18 @@ Test(store, rows_stay_by_how_often_they_are_used)
 {
     struct tensor_table t;
     struct store_plan p;
-    struct store_config c = { .dir = folder, .group = 4, .groups = 3,
-                              .rows = { [STORE_X] = { 20, FLOATS }, [STORE_DX] = { 4, FLOATS },
+    struct store_config c = { .dir = folder,
+                              .group = 4,
+                              .groups = 3,
+                              .rows = { [STORE_X] = { 20, FLOATS },
+                                        [STORE_DX] = { 4, FLOATS },
                                         [STORE_CACHE] = { 1, FLOATS } } };
     make_table(&t);
     cr_assert_eq(store_plan(&p, &t, &c), 0);
     cr_assert_eq(p.memory_bytes, BYTES); /* the one */
     cr_assert_eq(p.file_bytes, 40 * BYTES);
-    cr_assert_eq(p.window_bytes, (7 + 5) * BYTES); /* of head and last layer: parameters, gradients, rows */
+    cr_assert_eq(p.window_bytes,
+                 (7 + 5) * BYTES); /* of head and last layer: parameters, gradients, rows */
     c.memory_bytes = 19 * BYTES;
     struct layout l;
     cr_assert_eq(layout_init(&l, &t, &c), 0);

@@ -17,7 +17,7 @@ static const char *clean(const char *text)
     struct names *names = names_new();
     struct wikitext *w = wikitext_new(names, &how);
     if (!page.lang)
-        page = (struct template_page) { .lang = "en", .title = "Moon" };
+        page = (struct template_page){ .lang = "en", .title = "Moon" };
     wikitext_clean(w, text, strlen(text), &out);
     wikitext_free(w);
     names_free(names);
@@ -71,7 +71,7 @@ Test(template, languages)
 
 Test(template, other_wikis)
 {
-    page = (struct template_page) { .lang = "ja", .title = "月" };
+    page = (struct template_page){ .lang = "ja", .title = "月" };
     CHECK("{{仮リンク|アダム・ビード|en|Adam Bede}}、{{仮リンク|a|label=b|en|c}}",
           "アダム・ビード、b");
     CHECK("{{lang-en|Moon}}（{{lang-fr-short|Lune}}）{{en|x}}", "英語: Moon（Lune）x");
@@ -79,7 +79,7 @@ Test(template, other_wikis)
     CHECK("{{読み仮名|'''音楽家'''|おんがくか}} {{ISBN2|4-89562}}",
           "音楽家（おんがくか） ISBN 4-89562");
     CHECK("{{要出典範囲|a|date=2021年}}{{いつ範囲|b|date=2020年}}", "ab");
-    page = (struct template_page) { .lang = "it", .title = "Luna" };
+    page = (struct template_page){ .lang = "it", .title = "Luna" };
     CHECK("25 {{m s.l.m.}}, {{M|61.000||km/h}}, {{exp|3,12|6}}",
           "25 m s.l.m., 61.000 km/h, 3,12×10⁶");
     CHECK("{{lang-en|Moon}} {{bandiera|Italia|nome}}{{bandiera|FRA}} {{formatnum:4000.5}}",
@@ -122,7 +122,7 @@ Test(template, local_names)
         { "en", "{{s|XIX|e}}{{le|a|b}}{{e|5}}", "×10⁵" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        page = (struct template_page) { .lang = cases[i].lang, .title = "Moon" };
+        page = (struct template_page){ .lang = cases[i].lang, .title = "Moon" };
         CHECK(cases[i].text, cases[i].shown);
     }
 }

@@ -61,8 +61,9 @@ Test(tensor, initial_values)
 /* Mean, deviation, skew and tails of a million are those of a normal distribution. */
 Test(tensor, normal_distribution)
 {
-    struct tensor row = { .name = "w", .rank = 2, .shape = { 1000, 1001 }, .init = INIT_NORMAL,
-                          .std = 0.02f };
+    struct tensor row = {
+        .name = "w", .rank = 2, .shape = { 1000, 1001 }, .init = INIT_NORMAL, .std = 0.02f
+    };
     int64_t n = tensor_elements(&row), beyond_2 = 0, beyond_4 = 0;
     float *x = mem_alloc((size_t)n * sizeof *x);
     tensor_initialise(&row, 1234, x);

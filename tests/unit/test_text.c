@@ -19,8 +19,8 @@ static void check(const char *const *stops, size_t stop_count, const char *const
     }
     text_end(&t);
     const char *got = text_news(&t, &n);
-    cr_expect(n == strlen(rest) && !memcmp(got, rest, n), "at the end '%.*s', not '%s'", (int)n, got,
-              rest);
+    cr_expect(n == strlen(rest) && !memcmp(got, rest, n), "at the end '%.*s', not '%s'", (int)n,
+              got, rest);
     cr_expect_eq(t.told, t.all.len);
     text_release(&t);
 }
@@ -42,15 +42,18 @@ Test(text, holds_back_unfinished_characters)
 Test(text, replaces_what_is_no_utf8)
 {
     check(NULL, 0, LIST("\xFF", "a\x80", "\xC3", "b", "\xE0", "\x80", "\xED\xA0"),
-          LIST("\xEF\xBF\xBD", "a\xEF\xBF\xBD", "", "\xEF\xBF\xBD" "b", "",
-               "\xEF\xBF\xBD\xEF\xBF\xBD", "\xEF\xBF\xBD\xEF\xBF\xBD"),
+          LIST("\xEF\xBF\xBD", "a\xEF\xBF\xBD", "",
+               "\xEF\xBF\xBD"
+               "b",
+               "", "\xEF\xBF\xBD\xEF\xBF\xBD", "\xEF\xBF\xBD\xEF\xBF\xBD"),
           "");
 }
 
 Test(text, stops)
 {
     const char *const stops[] = { "\n\n", "END" };
-    check(stops, 2, LIST("one\n", "two", "\n", "\n", "three"), LIST("one", "\ntwo", "", "", ""), "");
+    check(stops, 2, LIST("one\n", "two", "\n", "\n", "three"), LIST("one", "\ntwo", "", "", ""),
+          "");
     check(stops, 2, LIST("E", "N", "E", "N", "D", "x"), LIST("", "", "EN", "", "", ""), "");
     check(stops, 2, LIST("a EN"), LIST("a "), "EN");
     check(stops, 2, LIST("ab END \n\n c"), LIST("ab "), "");
@@ -87,10 +90,10 @@ Test(text, pieces_do_not_matter)
         const char *news = text_news(&t, &n);
         buf_add(&got, news, n);
         cr_assert_eq(t.stopped, (int)(seed % 2));
-        cr_assert_str_eq(got.data,
-                         seed % 2 ? "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x99\x82\xEF\xBF\xBD aab a"
-                                  : "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x99\x82\xEF\xBF\xBD aab "
-                                    "aaabc\xEF\xBF\xBD tail");
+        cr_assert_str_eq(got.data, seed % 2
+                                       ? "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x99\x82\xEF\xBF\xBD aab a"
+                                       : "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x99\x82\xEF\xBF\xBD aab "
+                                         "aaabc\xEF\xBF\xBD tail");
         text_release(&t);
     }
     buf_release(&got);

@@ -87,8 +87,8 @@ static void check_file(const char *vocabulary, const char *name, enum tokenizer_
 
 Test(tokenizer, ordinary_ids_are_hugging_faces)
 {
-    check_file("tokenizers/gpt2-tokenizer.json", "tokenizers/golden_gpt2.jsonl",
-               TOKENIZER_ORDINARY, 1400);
+    check_file("tokenizers/gpt2-tokenizer.json", "tokenizers/golden_gpt2.jsonl", TOKENIZER_ORDINARY,
+               1400);
 }
 
 Test(tokenizer, vocab_json_and_merges_give_the_same_ids)
@@ -229,8 +229,8 @@ static struct tokenizer *added_tokenizer(const char *normalizer)
     return t;
 }
 
-/* The decoder takes a name for bytes where the byte alphabet spells it whole, and it takes names as the
- * normalizer leaves them. The texts are Hugging Face's. */
+/* The decoder takes a name for bytes where the byte alphabet spells it whole, and it takes names as
+ * the normalizer leaves them. The texts are Hugging Face's. */
 Test(tokenizer, added_tokens_decode_by_their_names)
 {
     static const struct {
@@ -244,7 +244,8 @@ Test(tokenizer, added_tokens_decode_by_their_names)
         { { 6, 7 }, 2, "A bAb", "a bAb", "a bAb" },
         { { 0, 1 }, 2, "ab", "ab", "ab" },
     };
-    struct tokenizer *plain = added_tokenizer("null"), *lower = added_tokenizer("{\"type\": \"Lowercase\"}");
+    struct tokenizer *plain = added_tokenizer("null"),
+                     *lower = added_tokenizer("{\"type\": \"Lowercase\"}");
     struct buf out = BUF_INIT;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         buf_clear(&out);
@@ -273,7 +274,9 @@ Test(tokenizer, the_unknown_tokens_name_is_text)
         const char *text;
         uint32_t ids[6];
         size_t count;
-    } cases[] = { { "<u>", { 0, 1, 2 }, 3 }, { "<u>u", { 0, 1, 2, 1 }, 4 }, { "z", { 3 }, 1 },
+    } cases[] = { { "<u>", { 0, 1, 2 }, 3 },
+                  { "<u>u", { 0, 1, 2, 1 }, 4 },
+                  { "z", { 3 }, 1 },
                   { "zu<", { 4, 0 }, 2 } };
     struct vocabulary v;
     struct ids ids = { 0 };
@@ -283,7 +286,8 @@ Test(tokenizer, the_unknown_tokens_name_is_text)
     struct encoder *e = encoder_new(t);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ids.count = 0;
-        cr_assert_eq(encoder_encode(e, cases[i].text, strlen(cases[i].text), TOKENIZER_ORDINARY, &ids), 0);
+        cr_assert_eq(
+            encoder_encode(e, cases[i].text, strlen(cases[i].text), TOKENIZER_ORDINARY, &ids), 0);
         cr_assert_eq(ids.count, cases[i].count, "case %zu: %zu ids", i, ids.count);
         cr_assert_arr_eq(ids.data, cases[i].ids, ids.count * sizeof *ids.data, "case %zu", i);
     }

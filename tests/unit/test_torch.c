@@ -13,9 +13,14 @@
 
 #define BEGIN "\x80\x02}q\0(X\1\0\0\0aq\1"
 #define MAKER "ctorch._utils\n_rebuild_tensor_v2\nq\2("
-#define STORAGE "(X\7\0\0\0storageq\3ctorch\nFloatStorage\nq\4X\1\0\0\0000q\5X\3\0\0\0cpuq\6K\6tq\7Q"
-#define HOOKS "\x89" "ccollections\nOrderedDict\n)RtRq\x0b"
-#define VIEW MAKER STORAGE "K\1K\2K\2\x86K\1K\2\x86" HOOKS /* offset 1, [2,2] by strides 1 and 2 */
+#define STORAGE                                                                                    \
+    "(X\7\0\0\0storageq\3ctorch\nFloatStorage\nq\4X\1\0\0\0000q\5X\3\0\0\0cpuq\6K\6tq\7Q"
+#define HOOKS                                                                                      \
+    "\x89"                                                                                         \
+    "ccollections\nOrderedDict\n)RtRq\x0b"
+#define VIEW                                                                                       \
+    MAKER STORAGE "K\1K\2K\2\x86K\1K\2\x86" HOOKS /* offset 1, [2,2] by strides 1 and 2            \
+                                                   */
 
 /* What one piece in the place of VIEW says; `words`: of the error, or NULL. */
 static void says(const char *piece, size_t n, const char *words)
@@ -59,7 +64,8 @@ Test(pickle, knows_numbers_of_all_widths)
     SAYS(MAKER STORAGE "K\1\x8a\0\x85K\1\x85" HOOKS, NULL);
     SAYS(MAKER STORAGE "J\xff\xff\xff\xffK\2\x85K\1\x85" HOOKS, "makes no dictionary, tensor or");
     SAYS(MAKER STORAGE "K\1\x8a\1\xff\x85K\1\x85" HOOKS, "makes no dictionary, tensor or");
-    SAYS(MAKER STORAGE "K\1\x8a\x09\1\1\1\1\1\1\1\1\1\x85K\1\x85" HOOKS, "byte 113: an integer beyond 64");
+    SAYS(MAKER STORAGE "K\1\x8a\x09\1\1\1\1\1\1\1\1\1\x85K\1\x85" HOOKS,
+         "byte 113: an integer beyond 64");
 }
 
 Test(pickle, refuses_what_torch_does_not_write)
@@ -87,7 +93,9 @@ Test(pickle, refuses_what_torch_does_not_write)
     SAYS("X\xff\xff\0\0xyz", "truncated: the instruction at byte 14 goes beyond its 24 bytes");
     SAYS("cposix", "truncated: the instruction at byte 14");
     SAYS("X\2\0\0\0x\0", "a text with a NUL in it");
-    SAYS(MAKER "N" "K\1K\2\x85K\1\x85" HOOKS, "makes no dictionary, tensor");
+    SAYS(MAKER "N"
+               "K\1K\2\x85K\1\x85" HOOKS,
+         "makes no dictionary, tensor");
     SAYS(MAKER STORAGE "K\1K\2K\3\x86K\1\x85" HOOKS, "makes no dictionary, tensor");
 }
 
@@ -174,7 +182,7 @@ static void view_is(const char *list, size_t n, const char *want)
     got[elements] = 0;
     cr_assert_str_eq(got, want);
 }
-#define VIEW_IS(sizes, want)                                                      \
+#define VIEW_IS(sizes, want)                                                                       \
     view_is(BEGIN MAKER STORAGE sizes HOOKS "u.", sizeof BEGIN MAKER STORAGE sizes HOOKS "u." - 1, \
             want)
 
@@ -186,7 +194,7 @@ Test(torch, reads_views_of_every_form)
     VIEW_IS("K\2K\4\x85K\1\x85", "2345");
     VIEW_IS("K\5))", "5");
     VIEW_IS("K\0K\0K\3\x86K\3K\1\x86", "");
-    VIEW_IS("K\0K\1K\6\x86K\7K\1\x86", "012345");             /* the stride of a single one is not taken */
+    VIEW_IS("K\0K\1K\6\x86K\7K\1\x86", "012345"); /* the stride of a single one is not taken */
     VIEW_IS("K\0K\2K\1K\3\x87K\1K\1K\2\x87", "024135");
 }
 
@@ -197,9 +205,9 @@ static void view_refused(const char *list, size_t n, const char *words)
     cr_assert_eq(read_view(x, &elements, list, n), -1);
     cr_assert(strstr(err_get(), words), "%s", err_get());
 }
-#define VIEW_REFUSED(sizes, words)                                                      \
-    view_refused(BEGIN MAKER STORAGE sizes HOOKS "u.", sizeof BEGIN MAKER STORAGE sizes HOOKS "u." - 1, \
-                 words)
+#define VIEW_REFUSED(sizes, words)                                                                 \
+    view_refused(BEGIN MAKER STORAGE sizes HOOKS "u.",                                             \
+                 sizeof BEGIN MAKER STORAGE sizes HOOKS "u." - 1, words)
 
 Test(torch, refuses_views_beyond_their_storage)
 {
@@ -212,8 +220,8 @@ Test(torch, refuses_views_beyond_their_storage)
                  "tensor 'a' is there twice");
 }
 
-/* Every byte of the archive that is another one is either of no meaning, or an error; cut anywhere it is an
- * error. */
+/* Every byte of the archive that is another one is either of no meaning, or an error; cut anywhere
+ * it is an error. */
 Test(torch, survives_damage)
 {
     static const char list[] = BEGIN MAKER STORAGE "K\0K\2K\3\x86K\3K\1\x86" HOOKS "u.";
@@ -234,7 +242,8 @@ Test(torch, survives_damage)
         }
         b.data[i] ^= 0x41;
     }
-    cr_assert_leq(accepted, 120); /* bytes of times, versions, attributes, and sums in front of entries */
+    cr_assert_leq(accepted,
+                  120); /* bytes of times, versions, attributes, and sums in front of entries */
     for (size_t n = 0; n < b.len; n++)
         cr_assert_eq(torch_parse(&s, b.data, n, "f"), -1, "cut to %zu", n);
     buf_release(&b);

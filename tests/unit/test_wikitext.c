@@ -395,8 +395,12 @@ Test(names, case_spaces_and_underscores_do_not_matter)
 Test(names, case_of_any_script)
 {
     static const char *const pairs[][2] = {
-        { "THỂ LOẠI", "thể loại" },   { "ΚΑΤΗΓΟΡΊΑ", "κατηγορία" }, { "ԿԱՏԵԳՈՐԻԱ", "կատեգորիա" },
-        { "ҚАТЫСУШЫ", "қатысушы" }, { "𐐈𐐚", "𐐰𐑂" },           { "Ⱥ", "ⱥ" },
+        { "THỂ LOẠI", "thể loại" },
+        { "ΚΑΤΗΓΟΡΊΑ", "κατηγορία" },
+        { "ԿԱՏԵԳՈՐԻԱ", "կատեգորիա" },
+        { "ҚАТЫСУШЫ", "қатысушы" },
+        { "𐐈𐐚", "𐐰𐑂" },
+        { "Ⱥ", "ⱥ" },
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         cr_expect(names_equal(pairs[i][0], strlen(pairs[i][0]), pairs[i][1], strlen(pairs[i][1])),
@@ -407,9 +411,15 @@ Test(names, case_of_any_script)
 Test(names, titles_begin_with_a_capital_of_any_script)
 {
     static const char *const titles[][2] = {
-        { " éire _x", "Éire x" }, { "ñ", "Ñ" },         { "žemaitija", "Žemaitija" },
-        { "ἀρχή", "Ἀρχή" },       { "ⱥ", "Ⱥ" },         { "ɐ", "Ɐ" },
-        { "საქართველო", "საქართველო" }, { "ßx", "ßx" }, { "漢字", "漢字" },
+        { " éire _x", "Éire x" },
+        { "ñ", "Ñ" },
+        { "žemaitija", "Žemaitija" },
+        { "ἀρχή", "Ἀρχή" },
+        { "ⱥ", "Ⱥ" },
+        { "ɐ", "Ɐ" },
+        { "საქართველო", "საქართველო" },
+        { "ßx", "ßx" },
+        { "漢字", "漢字" },
     };
     struct buf b = BUF_INIT;
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {

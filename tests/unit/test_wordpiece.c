@@ -336,8 +336,10 @@ Test(normalize, every_code_point_cased)
 /* Blocks of 64 bytes and single characters give the same words, wherever a text begins. */
 Test(normalize, blocks_and_characters_agree)
 {
-    static const char *const parts[] = { "a", "B", " ", ".", "don't", "\n", "XyZ", "\xC3\x89", "\t",
-                                         "7", "  ", "\x01", "\xE4\xB8\xAD", "-", "word" };
+    static const char *const parts[] = {
+        "a",  "B", " ",  ".",    "don't",        "\n", "XyZ", "\xC3\x89",
+        "\t", "7", "  ", "\x01", "\xE4\xB8\xAD", "-",  "word"
+    };
     struct bert_rules rules = { 1, 1, 1, 1, 0 };
     struct normalizer *n = normalizer_new(&rules);
     struct words *w = words_new(n);
