@@ -34,9 +34,8 @@ for length in 128 512; do
             run bert $length $batch $steps
             run bert-packed $length $batch $((steps * packed / rows))
         done
-        echo "$rows $packed $(median <bert-$length-$batch.rate) $(median <bert-packed-$length-$batch.rate)" |
-            awk -v t=$length -v b=$batch '{
-                printf "BERT small, %.2f sequences in a row of %d, steps of %d: ", $1 / $2, t, b
-                printf "%.0f tokens/s, unpacked %.0f: the same sequences in %.2f of the time\n", $4, $3, $3 / $4 }'
+        record "BERT small, packed rows of $length, steps of $batch" tok/s "$(median <bert-packed-$length-$batch.rate)" \
+            'textmill, unpacked' "$(median <bert-$length-$batch.rate)" \
+            "$(echo "$rows $packed" | awk '{ printf ", %.2f sequences in a row", $1 / $2 }')"
     done
 done

@@ -8,6 +8,7 @@ text=$DATA/wikitext
 [ -f "$text/wikitext-2.train.tokens" ] || { echo "bert-small: skipped, no $text"; exit 0; }
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
+. "$ROOT/tests/bench/lib"
 # A document an article, a line a sentence; other headings are left out. Were paragraphs the documents, many
 # would be of one sentence, whose next is always another's, and guessing that would seem to be knowledge.
 sentences() { sed -E '/^ = [^=]/ { s/.*//; b }; /^ *$|^ =/ d; s/ +$//; s/ ([.!?]) /\1\n/g; s/ ([.!?])$/\1/' "$1"; }
@@ -28,10 +29,10 @@ run() { # LAYOUT STEPS
     train "$ROOT/configs/bert-small.yaml" -q --data "$1" --validation valid --vocab vocab --steps "$2" -o "model-$1" >/dev/null || exit 1
     end=$(date +%s.%N)
     seconds=$(echo "$began $end" | awk '{ printf "%.1f", $2 - $1 }')
-    echo "BERT small, $1, $2 steps: $seconds s; masked words: loss $(value "model-$1" validation_mlm_loss)," \
-        "accuracy $(value "model-$1" validation_mlm_accuracy); next sentence: accuracy $(value "model-$1" validation_nsp_accuracy)"
+    record "BERT small on WikiText-2, $1, loss of masked words" nats "$(value "model-$1" validation_mlm_loss)"
+    record "BERT small on WikiText-2, $1, next sentence" % "$(value "model-$1" validation_nsp_accuracy | awk '{ print 100 * $1 }')"
 }
 run rows "$steps"
 unpacked=$seconds
 run packed $((steps * $(records packed) / $(records rows)))
-echo "$unpacked $seconds" | awk '{ printf "BERT small, packed rows: the same sequences in %.2f of the time\n", $2 / $1 }'
+record 'BERT small on WikiText-2, packed rows' s "$seconds" 'textmill, unpacked' "$unpacked"

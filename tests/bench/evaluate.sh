@@ -26,5 +26,5 @@ for precision in f32 bf16; do
         paste f m | awk -v n=$((tokens - few)) '{ print n / ($2 - $1) }' >>a
         "$TEXTMILL_PYTHON" "$ROOT/tests/bench/torch_evaluate.py" $precision 2>/dev/null >>b
     done
-    ratio "GPT-2 small evaluation $precision" tok/s "$(median <a)" PyTorch "$(median <b)"
+    record "GPT-2 small evaluation $precision" tok/s "$(median <a)" PyTorch "$(median <b)"
 done

@@ -23,18 +23,16 @@ for units in bytes characters; do
         { time ours $units -t 1 -o learned small || exit 1; } 2>>time-ours
         theirs $units >>time-theirs
     done
-    echo "$(median <time-ours) $(median <time-theirs)" | awk -v u=$units '{
-        printf "learning of 30,000 tokens of %s on 12.9 MB, one thread: %.2f s", u, $1
-        if ($2 > 0) printf "; tokenizers %.2f s, ratio %.1fx", $2, $2 / $1
-        else printf " (tokenizers is not installed)"; print "" }'
+    record "learning 30,000 tokens of $units from 12.9 MB, one thread" s "$(median <time-ours)" \
+        'Hugging Face tokenizers' "$(median <time-theirs)"
     if [ -e theirs ]; then
         cmp <(merges learned/tokenizer.json) <(merges theirs) || { echo "the merges differ" && status=1; }
     fi
 done
 for units in bytes characters; do
     { time tokenize train --vocab-size 30000 --units $units -t 2 -o learned large 2>said || exit 1; } 2>wall
-    echo "learning of 30,000 tokens of $units on $megabytes MB, two threads: $(tail -1 wall) s," \
-        "$(sed -n 's/.* \([0-9,]* words\).*\(peak .*\)/\1, \2/p' said)"
+    record "learning 30,000 tokens of $units from $megabytes MB, two threads" s "$(tail -1 wall)" '' '' \
+        ", $(sed -n 's/.* \([0-9,]* words\).*\(peak .*\)/\1, \2/p' said)"
     ours $units -t 2 --memory 8M -o again large || exit 1
     diff -r learned again || { echo "another vocabulary with words counted in 8 MiB" && status=1; }
 done

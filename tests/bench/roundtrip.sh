@@ -13,8 +13,8 @@ for vocabulary in learned "$DATA/tokenizers/gpt2-tokenizer.json"; do
     begin=$(date +%s%N)
     if ./roundtrip "$megabytes" 2 | tokenize --format lines --vocab "$vocabulary" 2>said |
         tokenize decode -q --vocab "$vocabulary" | cmp - <(./roundtrip "$megabytes" 2); then
-        echo "round trip of $megabytes MB with $(basename "$vocabulary"): the same bytes," \
-            "$(sed -n 's/.* \([0-9,]* tokens\).*/\1/p' said), $((($(date +%s%N) - begin) / 1000000000)) s"
+        record "round trip of $megabytes MB with $(basename "$vocabulary"), the same bytes" s \
+            "$((($(date +%s%N) - begin) / 1000000000))" '' '' ", $(sed -n 's/.* \([0-9,]* tokens\).*/\1/p' said)"
     else
         echo "round trip of $megabytes MB with $(basename "$vocabulary"): other bytes" && status=1
     fi

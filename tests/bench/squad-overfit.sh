@@ -6,6 +6,7 @@ questions=${1:-300} epochs=${2:-40}
 [ -d "$DATA/squad" ] || { echo "SQuAD by heart: no $DATA"; exit 0; }
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
+. "$ROOT/tests/bench/lib"
 "$TEXTMILL_PYTHON" - "$DATA/squad/train-v1.1.subset44.json" "$questions" >few.json <<'PY' || exit 1
 import json
 import sys
@@ -21,7 +22,5 @@ began=$(date +%s)
 train -q --task squad --train-file few.json --vocab "$DATA/tokenizers/bert-base-uncased-vocab.txt" --layers 2 --width 128 --heads 2 \
     --sequence-length 384 --epsilon 1e-12 --epochs "$epochs" --micro-batch-size 8 --learning-rate 1e-3 --minimum-learning-rate 0 \
     --schedule linear --warmup 0.1 --beta2 0.999 --weight-decay 0 --save-every 0 --seed 1234 -o model || exit 1
-evaluate squad -q --model model few.json |
-    awk -F= -v s=$(($(date +%s) - began)) -v e="$epochs" '{ v[$1] = $2 } END {
-        printf "SQuAD, %d questions by heart, 2 layers of 128, %d epochs: exact match %.2f, F1 %.2f in %d s\n", v["questions"], e,
-            v["exact_match"], v["f1"], s }'
+f1=$(evaluate squad -q --model model few.json | sed -n 's/^f1=//p')
+record "SQuAD, F1 on $questions questions learnt by heart" % "$f1" '' '' ", $epochs epochs in $(($(date +%s) - began)) s"

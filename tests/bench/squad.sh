@@ -15,7 +15,6 @@ for ((r = 0; r < rounds; r++)); do
     echo $((($(date +%s%N) - began) / 1000000)) >>ours
     theirs time >>theirs
 done
-echo "$(median <ours) $(cut -d' ' -f1 theirs | median) $(cut -d' ' -f2 theirs | median)" |
-    awk -v n="$questions" '{ a = $1 / 1000
-        printf "SQuAD, %d questions, BERT-base, f32: textmill %.2f s; PyTorch padded to 384 %.2f s, ratio %.2fx; ", n, a, $2, $2 / a
-        printf "padded least %.2f s, ratio %.2fx\n", $3, $3 / a }'
+seconds=$(median <ours | awk '{ print $1 / 1000 }')
+record "SQuAD, $questions questions, BERT-base, f32" s "$seconds" 'PyTorch, padded to 384' "$(cut -d' ' -f1 theirs | median)"
+record "SQuAD, $questions questions, BERT-base, f32, least padding" s "$seconds" 'PyTorch, padded least' "$(cut -d' ' -f2 theirs | median)"

@@ -12,8 +12,7 @@ compare() { # peer, Python, name
     "$2" "$ROOT/tests/bench/tfrecord_peer.py" "$1" records >theirs 2>/dev/null
     for side in writing:1 reading:2; do
         echo "$(cut -d' ' -f"${side#*:}" ours | median) $(cut -d' ' -f"${side#*:}" theirs | median)" |
-            awk -v s="${side%:*}" -v p="$3" '{ printf "TFRecord %s: textmill %.0f MB/s", s, $1
-                if ($2 > 0) printf ", %s %.1f MB/s, ratio %.0fx", p, $2, $1 / $2; else printf " (%s is not installed)", p; print "" }'
+            { read -r ours theirs && record "TFRecord ${side%:*} beside $3" MB/s "$ours" "$3" "$theirs"; }
     done
 }
 compare tensorflow "${TEXTMILL_TF_PYTHON:-$TEXTMILL_PYTHON}" TensorFlow

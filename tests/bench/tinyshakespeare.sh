@@ -5,6 +5,7 @@ text=$DATA/text/tinyshakespeare.txt
 [ -f "$text" ] || { echo "tinyshakespeare: skipped, no $text"; exit 0; }
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
+. "$ROOT/tests/bench/lib"
 size=$(wc -c <"$text") cut=$((size * 9 / 10))
 head -c $cut "$text" >train.txt && tail -c +$((cut + 1)) "$text" >valid.txt
 tokenize train -q --vocab-size 66 --alphabet seen -o vocab "$text" || exit 1
@@ -18,4 +19,5 @@ train "$ROOT/configs/tinyshakespeare-char.yaml" -q --data train --validation val
 seconds=$(echo "$began $(date +%s.%N)" | awk '{ printf "%.1f", $2 - $1 }')
 loss=$(sed -nE 's/.*"validation_loss": *([0-9.]+).*/\1/p' model/metrics.jsonl | tail -1)
 read -r their_loss their_seconds < <("$TEXTMILL_PYTHON" "$ROOT/tests/bench/torch_char.py" "$text" 2>/dev/null)
-echo "tinyshakespeare, 2000 steps: textmill loss $loss in $seconds s${their_loss:+, PyTorch loss $their_loss in $their_seconds s}"
+record 'tinyshakespeare, 2000 steps, loss' nats "$loss" PyTorch "$their_loss"
+record 'tinyshakespeare, 2000 steps' s "$seconds" PyTorch "$their_seconds"

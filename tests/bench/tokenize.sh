@@ -27,16 +27,9 @@ compare() { # what, our vocabulary, text, peers
         for peer in "${@:4}"; do encode_peer "$peer" "$3" >>"theirs-$peer"; done
     done
     for peer in "${@:4}"; do
-        echo "$(field ours cold) $(field ours warm) $(field ours decode)" \
-            "$(field "theirs-$peer" encode) $(field "theirs-$peer" decode)" |
-            awk -v s="$1, $3" -v p="$peer" '{
-                printf "| %s | %.0f MB/s cold, %.0f warm, decoding %.0f | %s: ", s, $1, $2, $3, p
-                if (!$4) { print "not installed | |"; next }
-                printf "%.1f MB/s", $4
-                if ($5) printf ", decoding %.1f", $5
-                printf " | %.1fx, %.1fx", $1 / $4, $2 / $4
-                if ($5) printf ", %.1fx", $3 / $5
-                print " |" }'
+        record "$1, $3, cold" MB/s "$(field ours cold)" "$peer" "$(field "theirs-$peer" encode)"
+        record "$1, $3, warm" MB/s "$(field ours warm)" "$peer" "$(field "theirs-$peer" encode)"
+        record "$1, $3, decoding" MB/s "$(field ours decode)" "$peer" "$(field "theirs-$peer" decode)"
     done
 }
 for text in english books multilingual; do
@@ -63,9 +56,7 @@ for ((r = 0; r < rounds; r++)); do
     for threads in '' 1 2; do encode_peer tiktoken english $threads >>"tiktoken-$threads"; done
 done
 row() { # what, how it was done, the peer, its MB/s
-    echo "$megabytes $(median <"time-$2") ${4:-0}" | awk -v what="$1" -v peer="$3" '{ ours = $1 / $2
-        printf "| %s, %d MB | %.0f MB/s | %s: ", what, $1, ours, peer
-        if ($3 > 0) printf "%.1f MB/s | %.2fx |\n", $3, ours / $3; else print "not installed | |" }'
+    record "$1" MB/s "$(rate "$2")" "$3" "$4"
 }
 rate() { echo "$megabytes $(median <"time-$1")" | awk '{ print $1 / $2 }'; }
 megabytes=$((4 * $(stat -c %s long) / 1000000))
