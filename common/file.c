@@ -133,7 +133,7 @@ int file_check_pointer(const char *path, const void *bytes, size_t n)
 int file_map(struct file_map *map, const char *path)
 {
     *map = (struct file_map){ 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would wait for a writer */
     struct stat st;
     if (fd < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));

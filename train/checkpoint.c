@@ -15,7 +15,8 @@
 #include "model/safetensors.h"
 #include "train/sums.h"
 
-static const char unfinished[] = ".tmp"; /* at the end of a folder's name */
+static const char unfinished[] = ".tmp";       /* at the end of a folder's name */
+static const char damaged_name[] = ".damaged"; /* the same */
 static const char moments_name[] = "training/optimizer.safetensors";
 
 /* ---- names ------------------------------------------------------------------------------------- */
@@ -359,6 +360,56 @@ int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config)
     buf_release(&name);
     buf_release(&text);
     return result;
+}
+
+static int set_aside(const char *path)
+{
+    struct buf aside = BUF_INIT;
+    buf_addf(&aside, "%s%s", path, damaged_name);
+    int result = file_remove_tree(aside.data);
+    if (!result && rename(path, aside.data) < 0)
+        result = err_set("cannot rename '%s' to '%s': %s", path, aside.data, strerror(errno));
+    buf_release(&aside);
+    return result;
+}
+
+/* Sets aside the checkpoints behind `sound`. */
+static int set_aside_newer(const char *folder, const struct file_names *names, size_t sound)
+{
+    struct buf path = BUF_INIT;
+    int result = 0;
+    for (size_t i = sound + 1; i < names->count && !result; i++) {
+        file_join(&path, folder, names->names[i]);
+        result = set_aside(path.data);
+    }
+    buf_release(&path);
+    return result;
+}
+
+int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, struct buf *config,
+                    struct buf *damaged)
+{
+    struct buf folder = BUF_INIT;
+    struct file_names names;
+    struct err newest = { 0 };
+    file_join(&folder, out, "checkpoints");
+    int result = list(folder.data, &names), found = 0;
+    for (size_t i = names.count; !result && !found && i-- > 0;) {
+        file_join(path, folder.data, names.names[i]);
+        buf_clear(config);
+        found = checkpoint_read(path->data, c, config) == 0;
+        if (found)
+            result = set_aside_newer(folder.data, &names, i);
+        else
+            buf_addf(damaged, "%s\n", err_get());
+        if (!found && i + 1 == names.count)
+            newest = err_keep();
+    }
+    if (!result && names.count && !found)
+        result = err_restore(&newest);
+    file_names_free(&names);
+    buf_release(&folder);
+    return result < 0 ? -1 : found;
 }
 
 /* Of halves what is BF16 stays as it is; what was F32 is rounded, as a first update would. */

@@ -58,6 +58,13 @@ int checkpoint_latest(const char *out, struct buf *path);
 /* Checks all files of the checkpoint and reads its state and configuration. */
 int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config);
 
+/* The newest checkpoint that is sound: 1 with its path, state and configuration; 0 when there is
+ * none at all; -1 with the newest one's error when all are damaged. Damaged ones that are newer
+ * than the sound one are renamed to "step-000100.damaged", so that the run can save those steps
+ * again, and `damaged` gets a line for each that says what is wrong with it. */
+int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, struct buf *config,
+                    struct buf *damaged);
+
 /* The moments that the store has, and the point of a schedule-free optimizer, into it. */
 int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s);
 

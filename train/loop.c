@@ -59,6 +59,14 @@ static void catch_signals(void)
     stop_signal = 0;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction hangup;
+    if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN) /* nohup ignores it */
+        sigaction(SIGHUP, &action, NULL);
+}
+
+static const char *signal_name(int number)
+{
+    return number == SIGINT ? "SIGINT" : number == SIGHUP ? "SIGHUP" : "SIGTERM";
 }
 
 /* ---- starting and resuming ------------------------------------------------------------------------ */
@@ -169,15 +177,11 @@ static int open_store(struct loop *l, float **blocks)
                       l->plan->engine.seed);
 }
 
-static int resume(struct loop *l, const char *path)
+/* Goes on from the checkpoint at `path`, which l->at is read from; `config`: what made it. */
+static int resume(struct loop *l, const char *path, const char *config)
 {
     struct plan *p = l->plan;
-    struct buf config = BUF_INIT;
-    int result = checkpoint_read(path, &l->at, &config);
-    if (!result)
-        result = compare_settings(config.data, l->config);
-    buf_release(&config);
-    if (result < 0)
+    if (compare_settings(config, l->config) < 0)
         return -1;
     uint64_t sequences = p->data->count;
     if (l->at.sequences != sequences)
@@ -213,21 +217,37 @@ static int start(struct loop *l)
     return 0;
 }
 
+/* One warning for each line of `damaged`: the checkpoints that a resumed run had to pass over. */
+static void say_damaged(char *damaged, const char *sound)
+{
+    for (char *line = damaged, *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        *end = '\0';
+        log_warn("%s; its folder has '.damaged' at its end now", line);
+        if (!end[1])
+            log_warn("resuming from an older checkpoint, '%s'", sound);
+    }
+}
+
 /* Finds out where to begin, and sets weights and moments. */
 static int start_or_resume(struct loop *l)
 {
     const char *out = l->settings->output;
     if (!l->settings->resume)
         return refuse_old_run(out) < 0 ? -1 : start(l);
-    struct buf path = BUF_INIT;
-    int found = checkpoint_latest(out, &path), result = found;
+    struct buf path = BUF_INIT, config = BUF_INIT, damaged = BUF_INIT;
+    int found = checkpoint_find(out, &path, &l->at, &config, &damaged), result = found;
+    if (found > 0)
+        say_damaged(damaged.data, path.data);
     if (!found) {
         log_info("no checkpoint in '%s': starting at step 0", out);
         result = start(l);
     } else if (found > 0) {
-        result = resume(l, path.data);
+        result = resume(l, path.data, config.data);
     }
     buf_release(&path);
+    buf_release(&config);
+    buf_release(&damaged);
     return result;
 }
 
@@ -537,8 +557,7 @@ static int run(struct loop *l)
     if (l->at.step < last) {
         if (l->settings->save && save(l) < 0)
             return -1;
-        log_info("stopped by %s after step %" PRId64 "%s",
-                 stop_signal == SIGINT ? "SIGINT" : "SIGTERM", l->at.step,
+        log_info("stopped by %s after step %" PRId64 "%s", signal_name(stop_signal), l->at.step,
                  l->settings->save ? ", which is saved; --resume goes on from there" : "");
         return write_report(l);
     }

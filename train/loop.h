@@ -9,7 +9,7 @@
  *     OUT/config.json model.safetensors  the finished model, with the tokenizer's files:
  *                                        written when the last step is done, and not before
  *
- * SIGINT and SIGTERM let the step end, save a checkpoint and return; a second one kills.
+ * SIGINT, SIGTERM and SIGHUP let the step end, save a checkpoint and return; a second one kills.
  */
 #ifndef TEXTMILL_LOOP_H
 #define TEXTMILL_LOOP_H
