@@ -9,7 +9,7 @@
 
 enum { LENGTH_DIGITS = 8, LOOK_BYTES = 64 };
 
-static const char KIND[] = "tokens 1";
+static const char KIND[] = "tokens 1", TOKENIZER[] = "tokenizer";
 
 static void put_u32(char *at, uint32_t v)
 {
@@ -48,16 +48,23 @@ static void add_length(struct buf *frame, size_t n)
     buf_add(frame, digits, sizeof digits);
 }
 
-int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header)
+int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header,
+                 const struct buf *tokenizer)
 {
     *w = (struct stream_writer){ .out = out, .width = width_of(header), .frame = BUF_INIT };
     if (w->width < 0)
         return -1;
     struct buf text = BUF_INIT;
     kv_print(header, &text);
+    if (tokenizer)
+        buf_addf(&text, "%s=tokenizer.json\n", TOKENIZER);
     add_length(&w->frame, text.len);
     buf_add(&w->frame, text.data, text.len);
     buf_release(&text);
+    if (tokenizer) {
+        add_length(&w->frame, tokenizer->len);
+        buf_add(&w->frame, tokenizer->data, tokenizer->len);
+    }
     return output_write(out, w->frame.data, w->frame.len);
 }
 
@@ -137,9 +144,25 @@ static int next_frame(struct stream_reader *r, size_t *bytes)
     return 0;
 }
 
+/* The second frame, if the header promises it. */
+static int read_tokenizer(struct stream_reader *r)
+{
+    size_t n;
+    if (!kv_get(&r->header, TOKENIZER))
+        return 0;
+    if (next_frame(r, &n) < 0)
+        return err_in("%s: tokenizer", r->in->path);
+    if (!n)
+        return err_set("%s: token stream has no tokenizer, but its header promises one",
+                       r->in->path);
+    buf_add(&r->tokenizer, r->in->data + r->in->begin, n);
+    input_skip(r->in, n);
+    return 0;
+}
+
 int stream_open(struct stream_reader *r, struct input *in)
 {
-    *r = (struct stream_reader){ .in = in, .header = KV_INIT };
+    *r = (struct stream_reader){ .in = in, .header = KV_INIT, .tokenizer = BUF_INIT };
     size_t n;
     int64_t there = input_peek(in, LOOK_BYTES);
     if (there < 0 || file_check_pointer(in->path, in->data + in->begin, (size_t)there) < 0 ||
@@ -154,7 +177,7 @@ int stream_open(struct stream_reader *r, struct input *in)
     r->width = width_of(&r->header);
     if (r->width < 0 || kv_get_u64(&r->header, "vocabulary", &r->vocabulary) < 0)
         return err_in("%s", in->path);
-    return 0;
+    return read_tokenizer(r);
 }
 
 static int decode(struct stream_reader *r, const unsigned char *p, size_t bytes)
@@ -203,6 +226,7 @@ int stream_read(struct stream_reader *r)
 void stream_reader_release(struct stream_reader *r)
 {
     kv_release(&r->header);
+    buf_release(&r->tokenizer);
     free(r->document.ids);
     free(r->document.sentence_ends);
     *r = (struct stream_reader){ 0 };

@@ -11,12 +11,13 @@
  *     end_of_text=50256       absent when the vocabulary has none
  *     pad= unk= cls= sep= mask=  ids of BERT's special tokens; absent without them
  *     sentences=1             1 when the frames carry sentence ends
+ *     tokenizer=tokenizer.json  the second frame is the vocabulary as such a file; may be absent
  *     pg=tokenize …           one line a tool, in the order they ran
  *
- * Each further frame is one document: u32 S; u32 ends[S], the token index after each sentence
- * (S = 0 without sentences); then the ids, all little-endian. A frame of length zero is the end
- * mark. What stops before it is torn: the maker died, and the stream is an error, not a shorter
- * data set.
+ * So a data set can keep the vocabulary that made it. Each further frame is one document: u32 S;
+ * u32 ends[S], the token index after each sentence (S = 0 without sentences); then the ids, all
+ * little-endian. A frame of length zero is the end mark. What stops before it is torn: the maker
+ * died, and the stream is an error, not a shorter data set.
  */
 #ifndef TEXTMILL_STREAM_H
 #define TEXTMILL_STREAM_H
@@ -36,8 +37,10 @@ struct stream_writer {
     struct buf frame;
 };
 
-/* `header` holds all of the lines above; dtype decides the width. */
-int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header);
+/* `header` holds the lines above but for tokenizer=; dtype decides the width. `tokenizer` is the
+ * text of tokenizer.json; NULL: none. */
+int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header,
+                 const struct buf *tokenizer);
 int stream_write(struct stream_writer *w, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences);
 int stream_end(struct stream_writer *w); /* writes the end mark; does not close `out` */
@@ -56,6 +59,7 @@ struct stream_document {
 struct stream_reader {
     struct input *in; /* borrowed */
     struct kv header;
+    struct buf tokenizer; /* text of tokenizer.json; empty: the stream has none */
     int width;
     uint64_t vocabulary; /* ids are checked against it */
     uint64_t documents;  /* read so far */

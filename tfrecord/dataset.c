@@ -37,6 +37,8 @@ struct dataset {
     uint32_t length;       /* 0: records as they are */
     int64_t record_length; /* ids of each TFRecord; 0: none read yet */
     uint64_t sequences, checksum, vocabulary;
+    char *tokenizer;          /* path; NULL: none */
+    uint64_t sequence_length; /* by the first manifest that says one; 0: none does */
 };
 
 /* ---- records ------------------------------------------------------------------------------ */
@@ -151,6 +153,14 @@ static int take_vocabulary(struct dataset *d, const struct manifest *m, const ch
         d->checksum = m->checksum;
     if (m->vocabulary > d->vocabulary)
         d->vocabulary = m->vocabulary;
+    if (m->tokenizer && !d->tokenizer) {
+        struct buf file = BUF_INIT;
+        manifest_file(&file, path, m->tokenizer);
+        d->tokenizer = buf_detach(&file);
+    }
+    if (!d->sequence_length && kv_get(&m->kv, "sequence_length"))
+        return kv_get_u64(&m->kv, "sequence_length", &d->sequence_length) < 0 ? err_in("%s", path)
+                                                                              : 0;
     return 0;
 }
 
@@ -171,6 +181,11 @@ static int open_tfrecord(struct dataset *d, const char *path)
     return !result && s->count && d->length ? check_first(d, s) : result;
 }
 
+static uint64_t megatron_sequences(const struct dataset *d, const struct source *s)
+{
+    return s->megatron.tokens ? (s->megatron.tokens - 1) / (d->length - 1) : 0;
+}
+
 static int open_megatron(struct dataset *d, const char *prefix)
 {
     if (!d->length)
@@ -188,7 +203,7 @@ static int open_megatron(struct dataset *d, const char *prefix)
     buf_release(&path);
     if (result < 0 || there < 0)
         return -1;
-    s->count = s->megatron.tokens ? (s->megatron.tokens - 1) / (d->length - 1) : 0;
+    s->count = megatron_sequences(d, s);
     d->sequences += s->count;
     return 0;
 }
@@ -323,7 +338,31 @@ void dataset_close(struct dataset *d)
         megatron_close(&s->megatron);
     }
     free(d->sources);
+    free(d->tokenizer);
     free(d);
+}
+
+uint64_t dataset_sequence_length(const struct dataset *d)
+{
+    uint64_t of_records = d->record_length ? (uint64_t)d->record_length - 1 : 0;
+    return d->sequence_length ? d->sequence_length : of_records;
+}
+
+int dataset_set_length(struct dataset *d, uint32_t length)
+{
+    assert(length >= 2);
+    d->length = length;
+    d->sequences = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        struct source *s = &d->sources[i];
+        s->first = d->sequences;
+        if (s->megatron.prefix)
+            s->count = megatron_sequences(d, s);
+        else if (s->count && check_first(d, s) < 0)
+            return -1;
+        d->sequences += s->count;
+    }
+    return 0;
 }
 
 uint64_t dataset_count(const struct dataset *d)
@@ -344,6 +383,11 @@ uint64_t dataset_checksum(const struct dataset *d)
 uint64_t dataset_vocabulary(const struct dataset *d)
 {
     return d->vocabulary;
+}
+
+const char *dataset_tokenizer(const struct dataset *d)
+{
+    return d->tokenizer;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */

@@ -27,12 +27,21 @@ struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t le
 struct dataset *dataset_open_records(const char *const *paths, size_t count);
 void dataset_close(struct dataset *d);
 
+/* The sequence length that the data was made for: the first manifest's, or else that of the records
+ * without their last label; 0 where it has none, as a Megatron pair. dataset_set_length changes
+ * `length`, before the first read; -1 when the records are shorter. */
+uint64_t dataset_sequence_length(const struct dataset *d);
+int dataset_set_length(struct dataset *d, uint32_t length);
+
 uint64_t dataset_count(const struct dataset *d);  /* sequences, or records */
 uint64_t dataset_tokens(const struct dataset *d); /* count * (length - 1): labels to learn from */
 
 /* Of the vocabulary that made the data, from the manifest beside the shards; 0: not known. */
 uint64_t dataset_checksum(const struct dataset *d);
 uint64_t dataset_vocabulary(const struct dataset *d);
+
+/* The tokenizer.json beside the shards, as their manifest says; NULL: none. Owned by d. */
+const char *dataset_tokenizer(const struct dataset *d);
 
 /* Fills ids[0..length). -1 with file, record and offset. */
 int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids);

@@ -9,7 +9,7 @@
 #include "common/mem.h"
 #include "tfrecord/crc32c.h"
 
-static const char KIND[] = "shards 1";
+static const char KIND[] = "shards 1", SHARD[] = "shard", TOKENIZER[] = "tokenizer";
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
@@ -37,7 +37,7 @@ static int is_plain(const char *name, size_t n)
     return n && !memchr(name, '/', n) && strncmp(name, "..", n) != 0;
 }
 
-static int add_shard(struct manifest *m, const char *line)
+static int add_shard(struct manifest *m, const char *key, const char *line)
 {
     struct manifest_shard s = { 0 };
     size_t n = name_length(line);
@@ -46,7 +46,7 @@ static int add_shard(struct manifest *m, const char *line)
         sscanf(line + n, " records=%" SCNu64 " bytes=%" SCNu64 " crc32c=%8" SCNx32 "%n", &s.records,
                &s.bytes, &s.crc, &end) != 3 ||
         line[n + (size_t)end])
-        return err_set("'shard=%s' is malformed", line);
+        return err_set("'%s=%s' is malformed", key, line);
     mem_grow(m->shards, m->cap, m->count + 1);
     s.name = mem_strndup(line, n);
     m->shards[m->count++] = s;
@@ -60,9 +60,15 @@ static int parse(struct manifest *m, const struct buf *text)
     const char *kind = kv_get(&m->kv, "textmill");
     if (!kind || strcmp(kind, KIND))
         return err_set("textmill=%s, not %s", kind ? kind : "", KIND);
-    for (size_t i = 0; i < m->kv.count; i++)
-        if (!strcmp(m->kv.pairs[i].key, "shard") && add_shard(m, m->kv.pairs[i].value) < 0)
+    for (size_t i = 0; i < m->kv.count; i++) {
+        int is_tokenizer = !strcmp(m->kv.pairs[i].key, TOKENIZER);
+        if (!is_tokenizer && strcmp(m->kv.pairs[i].key, SHARD))
+            continue;
+        if (add_shard(m, m->kv.pairs[i].key, m->kv.pairs[i].value) < 0)
             return -1;
+        if (is_tokenizer)
+            m->tokenizer = m->shards[m->count - 1].name;
+    }
     if (kv_get_u64(&m->kv, "records", &m->records) < 0 ||
         (kv_get(&m->kv, "vocabulary") && kv_get_u64(&m->kv, "vocabulary", &m->vocabulary) < 0))
         return -1;
@@ -84,6 +90,14 @@ int manifest_load(struct manifest *m, const char *path)
     if (result < 0)
         manifest_release(m);
     return result < 0 ? -1 : 1;
+}
+
+void manifest_file(struct buf *out, const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    buf_clear(out);
+    buf_add(out, path, slash ? (size_t)(slash + 1 - path) : 0);
+    buf_adds(out, name);
 }
 
 const struct manifest_shard *manifest_find(const struct manifest *m, const char *name)
@@ -156,13 +170,34 @@ void shard_release(struct shard *s)
     *s = (struct shard){ 0 };
 }
 
-void manifest_add_shard(struct kv *kv, const struct shard *s)
+static void add_line(struct kv *kv, const char *key, const struct shard *s)
 {
     struct buf line = BUF_INIT;
     buf_addf(&line, "%s records=%" PRIu64 " bytes=%" PRIu64 " crc32c=%08" PRIx32, s->name,
              s->records, s->bytes, s->crc);
-    kv_add(kv, "shard", line.data);
+    kv_add(kv, key, line.data);
     buf_release(&line);
+}
+
+void manifest_add_shard(struct kv *kv, const struct shard *s)
+{
+    add_line(kv, SHARD, s);
+}
+
+int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name, const struct buf *text)
+{
+    struct shard s;
+    if (!text->len)
+        return 0;
+    int result = shard_open(&s, dir, name);
+    if (!result)
+        result = shard_write(&s, text->data, text->len);
+    if (!result)
+        result = shard_close(&s);
+    if (!result)
+        add_line(kv, TOKENIZER, &s);
+    shard_release(&s);
+    return result;
 }
 
 int manifest_write(const struct kv *kv, const char *path)

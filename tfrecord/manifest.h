@@ -10,6 +10,7 @@
  *     checksum=9f0c…              of the vocabulary, in hex
  *     end_of_text=50256
  *     shard=data-00000-of-00004.tfrecord records=1280 bytes=2666112 crc32c=1c291ca3
+ *     tokenizer=tokenizer.json records=0 bytes=98231 crc32c=…   the vocabulary; may be absent
  *     pg=tokenize …               one line a tool, in the order they ran
  *
  * It is called `manifest` in a folder of shards and PREFIX.manifest beside a Megatron pair. It
@@ -21,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/buf.h"
 #include "common/file.h"
 #include "common/kv.h"
 
@@ -32,14 +34,18 @@ struct manifest_shard {
 
 struct manifest {
     struct kv kv;
-    struct manifest_shard *shards;
+    struct manifest_shard *shards; /* all files that are listed */
     size_t count, cap;
     uint64_t records, vocabulary, checksum; /* 0 when not said */
+    const char *tokenizer; /* name of the shard that is the vocabulary's tokenizer.json; or NULL */
 };
 
 /* 1, 0 when there is no such file, -1 when it is no manifest. */
 int manifest_load(struct manifest *m, const char *path);
 void manifest_release(struct manifest *m);
+/* The file NAME beside `path`, in the same folder; replaces out. */
+void manifest_file(struct buf *out, const char *path, const char *name);
+
 const struct manifest_shard *manifest_find(const struct manifest *m, const char *name);
 
 /* Whether the folder `dir` has each file that is listed, and each of `files`, names of files in it,
@@ -67,6 +73,10 @@ int shard_close(struct shard *s);                              /* publishes with
 void shard_release(struct shard *s);                           /* drops what is not closed */
 
 void manifest_add_shard(struct kv *kv, const struct shard *s);
+
+/* Writes DIR/NAME, the text of a tokenizer.json, and lists it; an empty text is none. */
+int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name,
+                           const struct buf *text);
 int manifest_write(const struct kv *kv, const char *path);
 
 #endif

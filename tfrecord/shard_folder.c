@@ -45,8 +45,12 @@ static int write_manifest(struct work *k, const char *folder, struct kv *m, cons
     file_join(&path, dir.data, "manifest");
     intake_describe(k->s, m);
     kv_add_all(m, files);
+    int result = *folder ? 0
+                         : manifest_add_tokenizer(m, dir.data, "tokenizer.json",
+                                                  &k->s->stream.tokenizer);
     intake_provenance(k->s, m, k->f->provenance);
-    int result = manifest_write(m, path.data);
+    if (!result)
+        result = manifest_write(m, path.data);
     buf_release(&dir);
     buf_release(&path);
     return result;

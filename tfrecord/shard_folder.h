@@ -2,6 +2,7 @@
  * shard_folder.h - a token stream made into a folder of shards, which appears when it is complete.
  *
  *     DIR/data-00000-of-00004.tfrecord, .index …  and last DIR/manifest
+ *     DIR/tokenizer.json                              the vocabulary, if the stream carries it
  *     DIR/validation/…                            documents held out, in the same form (gpt)
  *
  * A finished set is replaced only where that is asked for, and when the new one is complete; files

@@ -136,7 +136,8 @@ static int add_document(struct megatron_writer *w, struct intake *s)
     return 0;
 }
 
-static int write_megatron(struct intake *s, struct megatron_writer *w, const char *path)
+static int write_megatron(struct intake *s, struct megatron_writer *w, const char *dir,
+                          const char *name)
 {
     int result;
     progress_begin("documents", 0);
@@ -157,8 +158,15 @@ static int write_megatron(struct intake *s, struct megatron_writer *w, const cha
     intake_describe(s, &m);
     manifest_add_shard(&m, &w->bin);
     manifest_add_shard(&m, &w->idx);
+    struct buf path = BUF_INIT, tokenizer = BUF_INIT;
+    buf_addf(&tokenizer, "%s.tokenizer.json", name);
+    result = manifest_add_tokenizer(&m, dir, tokenizer.data, &s->stream.tokenizer);
     intake_provenance(s, &m, tool_provenance());
-    result = manifest_write(&m, path);
+    buf_addf(&path, "%s/%s.manifest", dir, name);
+    if (!result)
+        result = manifest_write(&m, path.data);
+    buf_release(&path);
+    buf_release(&tokenizer);
     kv_release(&m);
     tool_count("sequences", w->sequences);
     return result;
@@ -166,10 +174,10 @@ static int write_megatron(struct intake *s, struct megatron_writer *w, const cha
 
 static int check_pair(const char *prefix)
 {
-    static const char *const endings[] = { ".bin", ".idx", ".manifest" };
+    static const char *const endings[] = { ".bin", ".idx", ".tokenizer.json", ".manifest" };
     struct buf path = BUF_INIT;
     int result = 0;
-    for (size_t i = 0; i < 3 && !result && !force; i++) {
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && !result && !force; i++) {
         buf_clear(&path);
         buf_addf(&path, "%s%s", prefix, endings[i]);
         if (file_exists(path.data))
@@ -196,7 +204,7 @@ static int publish_megatron(struct stage *stage, const char *manifest)
 static int run_megatron(struct intake *s)
 {
     const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
-    struct buf dir = BUF_INIT, manifest = BUF_INIT, path = BUF_INIT;
+    struct buf dir = BUF_INIT, manifest = BUF_INIT;
     struct megatron_writer w = { .bytes = BUF_INIT };
     struct stage stage;
     if (!*name || file_is_dir(output))
@@ -209,11 +217,10 @@ static int run_megatron(struct intake *s)
     int result = stage_open(&stage, dir.len ? dir.data : ".", name);
     if (!result) {
         result = check_pair(output);
-        file_join(&path, stage.work, manifest.data);
         if (!result)
             result = megatron_create(&w, stage.work, name, s->stream.vocabulary);
         if (!result)
-            result = write_megatron(s, &w, path.data);
+            result = write_megatron(s, &w, stage.work, name);
         if (!result)
             result = publish_megatron(&stage, manifest.data);
         megatron_release(&w);
@@ -221,7 +228,6 @@ static int run_megatron(struct intake *s)
     }
     buf_release(&dir);
     buf_release(&manifest);
-    buf_release(&path);
     return result;
 }
 

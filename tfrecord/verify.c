@@ -51,9 +51,8 @@ static int check_listing(const struct manifest *m, const char *path, uint64_t re
 static int load_manifest(struct manifest *m, const char *path, const char *name)
 {
     struct buf file = BUF_INIT;
-    const char *slash = strrchr(path, '/');
     if (name)
-        buf_addf(&file, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name);
+        manifest_file(&file, path, name);
     else
         buf_addf(&file, "%s.manifest", path);
     int there = manifest_load(m, file.data);
@@ -130,6 +129,31 @@ static void verify_tfrecord(struct verify *v, const char *path, const struct man
     record_file_close(&f);
 }
 
+/* ---- the vocabulary ----------------------------------------------------------------------- */
+
+/* The vocabulary that a manifest lists; it stands beside `path`. */
+static void verify_tokenizer(struct verify *v, const char *path, const struct manifest *m)
+{
+    struct buf file = BUF_INIT, line = BUF_INIT;
+    struct file_map map;
+    if (!m->tokenizer)
+        return;
+    manifest_file(&file, path, m->tokenizer);
+    if (file_map(&map, file.data) < 0) {
+        bad(v);
+    } else {
+        buf_addf(&line, "%s: ok, %" PRIu64 " bytes", file.data, map.bytes);
+        if (check_listing(m, file.data, 0, &map) < 0)
+            bad(v);
+        else
+            good(v, line.data);
+        v->bytes += map.bytes;
+        file_unmap(&map);
+    }
+    buf_release(&file);
+    buf_release(&line);
+}
+
 /* ---- Megatron ----------------------------------------------------------------------------- */
 
 static int check_pair(const struct megatron *pair, const char *prefix, const struct manifest *m)
@@ -167,6 +191,8 @@ static void verify_megatron(struct verify *v, const char *prefix)
         }
         v->bytes += pair.bin.bytes;
         megatron_close(&pair);
+        if (there)
+            verify_tokenizer(v, prefix, &m);
     }
     if (there > 0)
         manifest_release(&m);
@@ -202,6 +228,7 @@ static void verify_shards(struct verify *v, const char *dir, const struct file_n
     } else if (there) {
         buf_addf(&line, "%s: ok, %zu files, %" PRIu64 " records", path.data, m.count, m.records);
         good(v, line.data);
+        verify_tokenizer(v, path.data, &m);
     }
     for (size_t i = 0; i < files->count; i++) {
         file_join(&path, dir, files->names[i]);

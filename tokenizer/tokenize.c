@@ -156,6 +156,7 @@ static int write_header(struct encoding *c)
 {
     static const char *const roles[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
     struct kv header = KV_INIT;
+    struct buf tokenizer = BUF_INIT;
     if (c->begun++ || as_ids)
         return 0;
     kv_add(&header, "textmill", "tokens 1");
@@ -169,8 +170,10 @@ static int write_header(struct encoding *c)
             kv_addf(&header, roles[i], "%" PRId64, tokenizer_role(c->t, (enum tokenizer_role)i));
     kv_addf(&header, "sentences", "%d", c->sentences > 0);
     kv_add(&header, "pg", tool_provenance());
-    int result = stream_begin(&c->writer, &c->out, &header);
+    tokenizer_print(c->t, &tokenizer);
+    int result = stream_begin(&c->writer, &c->out, &header, &tokenizer);
     kv_release(&header);
+    buf_release(&tokenizer);
     return result;
 }
 

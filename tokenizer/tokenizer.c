@@ -251,6 +251,11 @@ int tokenizer_save(const struct tokenizer *t, const char *dir)
     return vocabulary_save(&t->v, dir);
 }
 
+void tokenizer_print(const struct tokenizer *t, struct buf *out)
+{
+    tokenizer_json_print(&t->v, out);
+}
+
 uint32_t tokenizer_size(const struct tokenizer *t)
 {
     return t->v.count;

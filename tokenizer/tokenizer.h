@@ -54,6 +54,9 @@ void tokenizer_free(struct tokenizer *t);
  * WordPiece vocab.txt, into `dir`, so that Hugging Face's AutoTokenizer and tiktoken load it. */
 int tokenizer_save(const struct tokenizer *t, const char *dir);
 
+/* Appends the text of tokenizer.json alone, which holds the whole vocabulary. */
+void tokenizer_print(const struct tokenizer *t, struct buf *out);
+
 uint32_t tokenizer_size(const struct tokenizer *t);       /* ids are below this */
 int64_t tokenizer_end_of_text(const struct tokenizer *t); /* -1: none */
 uint64_t tokenizer_checksum(const struct tokenizer *t);   /* of ids and their bytes */

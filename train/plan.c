@@ -73,17 +73,28 @@ static int has_tokenizer(const char *dir)
     return there;
 }
 
-/* --vocab, or else the one that lies in the model folder to start from. */
-static int load_tokenizer(struct plan *p)
+static int load_tokenizer(struct plan *p, const char *path)
 {
-    struct settings *s = p->settings;
-    const char *path = s->vocab;
-    if (!path && s->start_from && has_tokenizer(s->start_from))
-        path = s->start_from;
-    if (!path)
-        return 0;
     p->tokenizer = tokenizer_load(path);
     return p->tokenizer ? 0 : -1;
+}
+
+/* --vocab, or else the one that lies in the model folder to start from. */
+static int find_tokenizer(struct plan *p)
+{
+    const struct settings *s = p->settings;
+    if (s->vocab)
+        return load_tokenizer(p, s->vocab);
+    return s->start_from && has_tokenizer(s->start_from) ? load_tokenizer(p, s->start_from) : 0;
+}
+
+/* Where neither is given: the one that lies with the data. */
+static int take_tokenizer_of_data(struct plan *p)
+{
+    if (p->tokenizer || !p->data || !p->data->tokenizer)
+        return 0;
+    log_info("vocabulary: %s", p->data->tokenizer);
+    return load_tokenizer(p, p->data->tokenizer);
 }
 
 /* ---- data --------------------------------------------------------------------------------------- */
@@ -108,7 +119,9 @@ static int check_checksum(const struct plan *p, const struct samples *d, const c
 
 static struct samples_config samples_config(const struct plan *p)
 {
-    return (struct samples_config){ .T = p->engine.T,
+    const struct settings *s = p->settings;
+    return (struct samples_config){ .T = s->sequence_length,
+                                    .longest = s->positions ? s->positions : p->task->length,
                                     .mask_tokens = p->settings->mask_tokens,
                                     .seed = p->engine.seed,
                                     .vocabulary = p->settings->vocabulary,
@@ -123,20 +136,56 @@ static int open_data(struct plan *p, struct samples **out, const struct opt_list
 {
     struct samples_config c = samples_config(p);
     *out = p->task->open(&c, paths, what);
-    return *out ? check_checksum(p, *out, what) : -1;
+    return *out ? 0 : -1;
+}
+
+/* Whether the lengths that are given fit together. */
+static int check_length(const struct plan *p)
+{
+    const struct settings *s = p->settings;
+    if (s->positions && s->sequence_length > s->positions)
+        return err_set("sequence-length %" PRId64 " is longer than the model's positions, %" PRId64,
+                       s->sequence_length, s->positions);
+    if (s->sequence_length && s->mask_tokens > s->sequence_length)
+        return err_set("mask-tokens %" PRId64 " is more than sequence-length %" PRId64,
+                       s->mask_tokens, s->sequence_length);
+    return 0;
+}
+
+/* A sequence length that is not given is the data's, or else the positions, or else the task's. */
+static int settle_length(struct plan *p)
+{
+    struct settings *s = p->settings;
+    if (!s->sequence_length && p->data) {
+        s->sequence_length = p->data->T;
+        log_info("sequence length: %" PRId64, s->sequence_length);
+    }
+    if (!s->sequence_length)
+        s->sequence_length = s->positions ? s->positions : p->task->length;
+    if (!s->positions)
+        s->positions = s->sequence_length;
+    p->engine.T = s->sequence_length;
+    return check_length(p);
 }
 
 static int open_all_data(struct plan *p, int want_data)
 {
+    static const char training[] = "the data", validation[] = "the validation data";
     const struct settings *s = p->settings;
     if (is_generated(s) && s->data.count > 1)
         return err_set("generated data cannot be mixed with files");
     if (!s->data.count && want_data)
         return err_usage("no data: give --data PATH or --data generated");
-    if (s->data.count && !is_generated(s) && open_data(p, &p->data, &s->data, "the data") < 0)
+    if (s->data.count && !is_generated(s) && open_data(p, &p->data, &s->data, training) < 0)
         return -1;
-    return s->validation.count ? open_data(p, &p->validation, &s->validation, "the validation data")
-                               : 0;
+    if (settle_length(p) < 0 || take_tokenizer_of_data(p) < 0)
+        return -1;
+    if (s->validation.count && open_data(p, &p->validation, &s->validation, validation) < 0)
+        return -1;
+    return (p->data && check_checksum(p, p->data, training) < 0) ||
+                   (p->validation && check_checksum(p, p->validation, validation) < 0)
+               ? -1
+               : 0;
 }
 
 /* When the vocabulary is known: that is what it has to be made of, or checked against. */
@@ -161,25 +210,6 @@ static int make_data(struct plan *p)
 }
 
 /* ---- the model ---------------------------------------------------------------------------------- */
-
-static int sequence_length(struct plan *p)
-{
-    struct settings *s = p->settings;
-    if (!s->sequence_length && !s->positions)
-        s->positions = s->sequence_length = p->task->length;
-    else if (!s->sequence_length)
-        s->sequence_length = s->positions;
-    else if (!s->positions)
-        s->positions = s->sequence_length;
-    if (s->sequence_length > s->positions)
-        return err_set("sequence-length %" PRId64 " is longer than the model's positions, %" PRId64,
-                       s->sequence_length, s->positions);
-    if (s->mask_tokens > s->sequence_length)
-        return err_set("mask-tokens %" PRId64 " is more than sequence-length %" PRId64,
-                       s->mask_tokens, s->sequence_length);
-    p->engine.T = s->sequence_length;
-    return 0;
-}
 
 static int vocabulary(struct plan *p)
 {
@@ -451,7 +481,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
     p->engine.recompute = (enum recompute)s->recompute;
     if (refuse_settings(p) < 0 || (s->start_from && take_from_folder(p) < 0))
         return -1;
-    if (sequence_length(p) < 0 || batch_arithmetic(p) < 0 || load_tokenizer(p) < 0 ||
+    if (check_length(p) < 0 || batch_arithmetic(p) < 0 || find_tokenizer(p) < 0 ||
         open_all_data(p, want_data) < 0 || vocabulary(p) < 0 || make_data(p) < 0 ||
         make_model(p) < 0 || count_steps(p, want_data) < 0)
         return -1;

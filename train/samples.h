@@ -38,14 +38,16 @@ struct batch sequences_batch(const struct sequences *s);
 int64_t sequences_tokens(const struct sequences *s); /* without padding */
 
 struct samples {
-    uint64_t count;      /* 0: they are made, and there is one of every number */
-    int64_t most;        /* sequences in a sample */
-    int encoder;         /* 1: the sequences have an encoder's arrays */
-    int64_t mask_tokens; /* masked words of a sequence, at most; 0: not of that kind */
-    uint64_t tokens;     /* places for tokens in all; 0: they are made */
-    uint64_t checksum;   /* of the vocabulary that made them; 0: not known */
-    uint64_t vocabulary; /* its size; 0: not known */
-    int64_t ids;         /* the model's: an id that is not below is an error. Set before reading */
+    uint64_t count;        /* 0: they are made, and there is one of every number */
+    int64_t most;          /* sequences in a sample */
+    int encoder;           /* 1: the sequences have an encoder's arrays */
+    int64_t T;             /* tokens of a sequence, at most */
+    int64_t mask_tokens;   /* masked words of a sequence, at most; 0: not of that kind */
+    uint64_t tokens;       /* places for tokens in all; 0: they are made */
+    uint64_t checksum;     /* of the vocabulary that made them; 0: not known */
+    uint64_t vocabulary;   /* its size; 0: not known */
+    const char *tokenizer; /* path of the tokenizer.json kept with the data; NULL: none */
+    int64_t ids; /* the model's: an id that is not below is an error. Set before reading */
 
     /* Adds the sequences of sample i. -1 with file, record and offset. */
     int (*read)(const struct samples *s, uint64_t i, struct sequences *out);
@@ -56,7 +58,8 @@ struct samples {
 
 /* What reading depends on. */
 struct samples_config {
-    int64_t T;           /* tokens of a sequence, at most */
+    int64_t T;           /* tokens of a sequence, at most; 0: what the data has, */
+    int64_t longest;     /* but not more than this, or this where the data has no length */
     int64_t mask_tokens; /* masked words of a sequence, at most (BERT); 0: what the data has */
     uint64_t seed;       /* of samples that are made */
     int64_t vocabulary;  /* and their ids */

@@ -24,6 +24,8 @@ static int check_shape(const struct bert_shape *is, int64_t T, int64_t mask_toke
 {
     if (!mask_tokens)
         mask_tokens = is->mask_tokens;
+    if (!T)
+        T = is->sequence_length;
     if (is->sequence_length == T && is->mask_tokens == mask_tokens)
         return 0;
     return err_set("has sequences of %u tokens with %u masked, but sequence-length is %lld and "
@@ -108,7 +110,8 @@ static int open_shape(struct bert_shape *shape, const struct dataset *d,
         size_t n;
         if (dataset_record(d, i, &data, &n) < 0)
             return -1;
-        if (bert_shape_of(&is, data, n) < 0 || check_shape(&is, c->T, c->mask_tokens) < 0 ||
+        if (bert_shape_of(&is, data, n) < 0 ||
+            check_shape(&is, c->T || !i ? c->T : shape->sequence_length, c->mask_tokens) < 0 ||
             (i && check_same(&is, shape) < 0))
             return dataset_where(d, i);
         *shape = i ? *shape : is;
@@ -135,8 +138,10 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
     b->samples = (struct samples){ .count = dataset_count(d),
                                    .most = shape.sequences,
                                    .encoder = 1,
+                                   .T = shape.sequence_length,
                                    .mask_tokens = shape.mask_tokens,
-                                   .tokens = dataset_count(d) * (uint64_t)c->T,
+                                   .tokenizer = dataset_tokenizer(d),
+                                   .tokens = dataset_count(d) * shape.sequence_length,
                                    .checksum = dataset_checksum(d),
                                    .vocabulary = dataset_vocabulary(d),
                                    .read = read_shards,
@@ -171,6 +176,7 @@ struct samples *samples_make_bert(const struct samples_config *c)
     *b = (struct bert_samples){ .seed = c->seed };
     b->samples = (struct samples){ .most = 1,
                                    .encoder = 1,
+                                   .T = c->T,
                                    .ids = c->vocabulary,
                                    .mask_tokens = c->mask_tokens,
                                    .read = make,

@@ -52,13 +52,30 @@ static void close_gpt(struct samples *s)
     free(g);
 }
 
+/* The data set in sequences of T tokens and a label; T 0: as long as the data has them. */
+static struct dataset *open_sequences(const struct samples_config *c, const struct opt_list *paths,
+                                      int64_t *T)
+{
+    struct dataset *d = dataset_open(paths->items, paths->count, *T ? (uint32_t)*T + 1 : 2);
+    if (!d || *T)
+        return d;
+    *T = (int64_t)dataset_sequence_length(d);
+    if (!*T || *T > c->longest)
+        *T = c->longest;
+    if (dataset_set_length(d, (uint32_t)*T + 1) == 0)
+        return d;
+    dataset_close(d);
+    return NULL;
+}
+
 struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
                                  const char *what)
 {
-    uint32_t length = (uint32_t)c->T + 1;
-    struct dataset *d = dataset_open(paths->items, paths->count, length);
+    int64_t T = c->T;
+    struct dataset *d = open_sequences(c, paths, &T);
     if (d && !dataset_count(d)) {
-        err_set("%s of '%s' has not one sequence of %u tokens", what, paths->items[0], length);
+        err_set("%s of '%s' has not one sequence of %u tokens", what, paths->items[0],
+                (uint32_t)T + 1);
         dataset_close(d);
         d = NULL;
     }
@@ -68,6 +85,8 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
     *g = (struct gpt_samples){ .data = d };
     g->samples = (struct samples){ .count = dataset_count(d),
                                    .most = 1,
+                                   .T = T,
+                                   .tokenizer = dataset_tokenizer(d),
                                    .tokens = dataset_tokens(d),
                                    .checksum = dataset_checksum(d),
                                    .vocabulary = dataset_vocabulary(d),
@@ -81,7 +100,7 @@ struct samples *samples_make_gpt(const struct samples_config *c)
     struct gpt_samples *g = mem_zalloc(1, sizeof *g);
     *g = (struct gpt_samples){ .seed = c->seed };
     g->samples = (struct samples){
-        .most = 1, .ids = c->vocabulary, .read = make, .close = close_gpt
+        .most = 1, .T = c->T, .ids = c->vocabulary, .read = make, .close = close_gpt
     };
     return &g->samples;
 }

@@ -97,7 +97,7 @@ static int open_file(struct squad_samples *q, const struct samples_config *c, co
     const struct tokenizer *t = c->tokenizer;
     struct squad_window_rules rules = {
         .google = c->google,
-        .length = (uint32_t)c->T,
+        .length = (uint32_t)(c->T ? c->T : c->longest),
         .stride = (uint32_t)c->stride,
         .question_tokens = (uint32_t)c->question_tokens,
         .cls = tokenizer_role(t, TOKENIZER_CLS),
@@ -132,6 +132,7 @@ struct samples *samples_open_squad(const struct samples_config *c, const struct 
         close_squad(&q->samples);
         return NULL;
     }
+    q->samples.T = c->T ? c->T : c->longest;
     q->samples.count = q->windows.count;
     q->samples.tokens = count_tokens(&q->windows);
     q->samples.vocabulary = tokenizer_size(c->tokenizer);

@@ -53,9 +53,10 @@ static const struct opt options[] = {
     { 0, "data", OPT_LIST, &s.data, "PATH",
       "train on it: a folder, a .tfrecord, a Megatron prefix, or the word generated", 0, 0 },
     { 0, "validation", OPT_LIST, &s.validation, "PATH", "validate on it", 0, 0 },
-    { 0, "vocab", OPT_TEXT, &s.vocab, "DIR", "the tokenizer, saved with the model", 0, 0 },
+    { 0, "vocab", OPT_TEXT, &s.vocab, "DIR",
+      "the tokenizer, saved with the model; none: the one beside the data", 0, 0 },
     { 0, "sequence-length", OPT_INT, &s.sequence_length, "N",
-      "tokens of a sequence; 0: the positions, or 1024 (bert: 128, squad: 384)", 0, 1e7 },
+      "tokens of a sequence; 0: the data's, or else the positions", 0, 1e7 },
     { 0, "mask-tokens", OPT_INT, &s.mask_tokens, "N",
       "bert: masked words of a sequence, at most; 0: the data's", 0, 1e6 },
     { 0, "train-file", OPT_LIST, &more_data, "FILE", "the same as --data", 0, 0 },
@@ -199,6 +200,9 @@ static int train(struct plan *p)
     struct buf config = BUF_INIT;
     struct loop_result done = { 0 };
     effective_config(&config);
+    if (!p->tokenizer && p->data->count)
+        log_warn("the model will have no vocabulary: none lies beside the data, and --vocab is not "
+                 "given");
     say_data(p->data);
     int result = loop_run(p, config.data, (int)tool_threads, &done);
     tool_count("steps", (uint64_t)done.steps);

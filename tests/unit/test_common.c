@@ -523,7 +523,7 @@ static struct buf token_stream(int end)
     const char *text = "textmill=tokens 1\ndtype=u16\nvocabulary=300\n";
     kv_parse(&header, text, strlen(text));
     output_open(&out, path);
-    cr_assert_eq(stream_begin(&w, &out, &header), 0);
+    cr_assert_eq(stream_begin(&w, &out, &header, NULL), 0);
     cr_assert_eq(stream_write(&w, (uint32_t[]){ 1, 2, 299 }, 3, (uint32_t[]){ 2, 3 }, 2), 0);
     cr_assert_eq(stream_write(&w, NULL, 0, NULL, 0), 0);
     if (end)
@@ -561,6 +561,37 @@ Test(stream, round_trip)
     struct buf bytes = token_stream(1);
     cr_expect_eq(read_tokens(&bytes), 2);
     buf_release(&bytes);
+}
+
+Test(stream, carries_a_vocabulary)
+{
+    char *path = temp_file("", 0);
+    struct buf json = BUF_INIT;
+    struct output out;
+    struct input in;
+    struct stream_writer w;
+    struct stream_reader r;
+    struct kv header = KV_INIT;
+    const char *text = "textmill=tokens 1\ndtype=u16\nvocabulary=300\n";
+    kv_parse(&header, text, strlen(text));
+    buf_adds(&json, "{ \"model\": 1 }\n");
+    output_open(&out, path);
+    cr_assert_eq(stream_begin(&w, &out, &header, &json), 0);
+    cr_assert_eq(stream_write(&w, (uint32_t[]){ 7 }, 1, NULL, 0), 0);
+    stream_end(&w);
+    cr_assert_eq(output_close(&out), 0);
+    input_open(&in, path);
+    cr_assert_eq(stream_open(&r, &in), 0, "%s", err_get());
+    cr_expect_str_eq(r.tokenizer.data, json.data);
+    cr_expect_eq(stream_read(&r), 1);
+    cr_expect_eq(r.document.ids[0], 7);
+    cr_expect_eq(stream_read(&r), 0);
+    stream_reader_release(&r);
+    stream_writer_release(&w);
+    input_close(&in);
+    kv_release(&header);
+    buf_release(&json);
+    drop(path);
 }
 
 Test(stream, any_cut_is_an_error)

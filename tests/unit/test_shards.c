@@ -69,7 +69,7 @@ static void put_stream(const char *name)
     kv_add(&header, "checksum", "00000000deadbeef");
     kv_addf(&header, "end_of_text", "%d", END);
     cr_assert_eq(output_open(&out, in_dir(name)), 0);
-    cr_assert_eq(stream_begin(&writer, &out, &header), 0, "%s", err_get());
+    cr_assert_eq(stream_begin(&writer, &out, &header, NULL), 0, "%s", err_get());
     for (uint32_t d = 0; d < DOCUMENTS; d++) {
         for (uint32_t i = 0; i <= d; i++)
             ids[i] = d;
