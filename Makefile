@@ -39,7 +39,8 @@ MAINS = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).c)
 FOLDERS = common wikiprep tokenizer tfrecord model train eval generate
 SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
 LIB = $(B)/libtextmill.a
-LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES)))
+GENERATED = $(B)/gen/template_data.c
+LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(GENERATED:%.c=%.o)
 BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
 .PHONY: all demo test check-unit check-golden check-docs check-fuzz check-faults check-learning \
@@ -67,6 +68,14 @@ FORCE:
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
+
+# What templates show is text; the tables that are searched are made of it.
+$(B)/gen/template_data.c: scripts/make-template-data $(wildcard wikiprep/templates/*)
+	@mkdir -p $(@D)
+	$^ > $@
+
+$(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 # The kernels are loops that the compiler vectorises.
 $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)

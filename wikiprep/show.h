@@ -1,5 +1,6 @@
 /*
- * show.h - what calls of templates show, as show_table.c's table has them; not for others.
+ * show.h - what a call of a template shows: the tables made of wikiprep/templates, and the
+ * functions that their rows name with "@". For template.c and show_*.c alone.
  */
 #ifndef TEXTMILL_SHOW_H
 #define TEXTMILL_SHOW_H
@@ -8,11 +9,12 @@
 #include "wikiprep/arguments.h"
 #include "wikiprep/template.h"
 
-/* One call being rendered. */
+/* One call being shown. */
 struct call {
     const struct template_page *page;
     const struct wikitext_call *source;
-    const char *name; /* folded */
+    const char *name; /* in lower case */
+    struct span star; /* what the '*' in the row's name stands for; in `name` */
     struct arguments a;
 };
 
@@ -26,25 +28,35 @@ static inline struct span call_any(const struct call *c, const char *keys)
     return arguments_any(&c->a, keys);
 }
 
-/* Renderers append to out and return 1, or 0 for nothing. `text` and `n` are the table's. */
+/* Renderers append to out and return 1, or 0 for nothing. `text` and `n` are the row's. */
 typedef int renderer(const struct call *c, const char *text, int n, struct buf *out);
 
 struct show_entry {
-    const char *name; /* folded to lower case */
+    const char *name; /* "LANG:NAME" in lower case; LANG is empty for all wikis */
     renderer *render;
     const char *text;
     int n;
 };
 
-/* The entry of exactly this name, or NULL; and of "fr:unité", a name on the French wiki alone. */
-const struct show_entry *show_find(const char *name);
-const struct show_entry *show_find_local(const char *name);
+/* A row with a '*' in its name. */
+struct show_starred {
+    const char *lang;
+    int star; /* where the '*' is in row.name */
+    struct show_entry row;
+};
 
-/* show_text.c: arguments as they are, signs around them, places, quotations, notes */
-renderer show_say, show_nth, show_last, show_nth_line, show_join, show_list_inline, show_list_lines,
-    show_wrap, show_prefix, show_numbers, show_equals, show_title, show_sic, show_reading,
-    show_sortname, show_bandiera, show_oldstyle, show_unichar, show_music, show_coord, show_ship,
-    show_quote, show_hatnote, show_convert;
+extern const struct show_entry show_entries[]; /* sorted by name */
+extern const size_t show_entries_count;
+extern const struct show_starred show_starred[]; /* the longest name first */
+extern const size_t show_starred_count;
+
+/* show_pattern.c: what is written as a pattern; text is the pattern */
+renderer show_pattern;
+
+/* show_text.c: arguments as they are, lists, signs, places, ships, quotations, notes */
+renderer show_nth, show_last, show_line, show_list, show_numbers, show_equals, show_sic,
+    show_bandiera, show_unichar, show_music, show_coord, show_ship, show_ship_of_type, show_quote,
+    show_hatnote, show_convert, show_cvt;
 
 /* s as it is: whether it is something. */
 int show_span(struct span s, struct buf *out);
@@ -53,22 +65,17 @@ int show_span(struct span s, struct buf *out);
 int show_join_from(const struct call *c, int from, const char *between, struct buf *out);
 
 /* show_language.c: other languages and how things are pronounced */
-renderer show_langx, show_nihongo, show_nihongo3, show_chinese, show_ipa, show_ipa_ja, show_ipac,
-    show_respell;
-
-/* "Russian: водка, romanized: vodka, lit. 'little water'"; from is the place of the text. */
-int show_named_language(const struct call *c, const char *code, size_t code_len, int from,
-                        struct buf *out);
-
-/* "German pronunciation: [ˈbɛʁliːn]"; place: of the sound, with how it is introduced behind it. */
-int show_pronounced(const struct call *c, struct span code, int place, struct buf *out);
+renderer show_langx, show_lang_family, show_nihongo, show_nihongo3, show_chinese, show_ipa,
+    show_ipa_family, show_ipa_ja, show_ipac, show_respell;
 
 /* show_date.c */
-renderer show_date, show_as_of, show_circa, show_years, show_marriage;
+renderer show_date, show_date_and_age, show_as_of, show_marriage, show_day;
+
+/* The month that s is in the language of the page, or its number: 0 to 11; -1 when it is none. */
+int show_month_of(const struct call *c, struct span s);
 
 /* show_number.c */
-renderer show_power, show_exp_it, show_fraction, show_grouped, show_val, show_misura, show_su,
-    show_money, show_currency, show_ordinal, show_nuclide;
+renderer show_fraction, show_val, show_currency, show_ordinal, show_unit;
 
 /* s as an exponent: "⁻¹". */
 void show_superscript(struct span s, struct buf *out);

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "wikiprep/calendar.h"
+
 enum { YEAR_MAX = 9999 };
 
 static const char *const months[] = { "January",   "February", "March",    "April",
@@ -41,14 +43,19 @@ static int put_date(const struct call *c, int from, struct buf *out)
     return 1;
 }
 
-/* n: where the date of birth is, from which an age follows. */
 int show_date(const struct call *c, const char *text, int n, struct buf *out)
 {
-    (void)text;
+    (void)text, (void)n;
+    return put_date(c, 1, out) || show_span(call_at(c, 1), out);
+}
+
+/* A date of death, and one of birth behind it, from which the age follows. */
+int show_date_and_age(const struct call *c, const char *text, int n, struct buf *out)
+{
     if (!put_date(c, 1, out))
-        return show_span(call_at(c, 1), out);
+        return show_date(c, text, n, out);
     int y1, y0, m0, d0, d1;
-    if (n && span_number(call_at(c, 1), &y1) && span_number(call_at(c, 4), &y0) && y1 >= y0) {
+    if (span_number(call_at(c, 1), &y1) && span_number(call_at(c, 4), &y0) && y1 >= y0) {
         int m1 = month_of(call_at(c, 2)), has_days = span_number(call_at(c, 3), &d1);
         m0 = month_of(call_at(c, 5));
         has_days &= span_number(call_at(c, 6), &d0);
@@ -86,33 +93,6 @@ int show_as_of(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-/* "c. 1900", "c. 1900 – c. 1910" */
-int show_circa(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)n;
-    if (!call_at(c, 1).n) {
-        buf_add(out, text, strlen(text) - 1);
-        return 1;
-    }
-    buf_adds(out, text);
-    span_put(call_at(c, 1), out);
-    if (call_at(c, 2).n) {
-        buf_adds(out, " – ");
-        buf_adds(out, text);
-        span_put(call_at(c, 2), out);
-    }
-    return 1;
-}
-
-int show_years(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)n;
-    if (!call_at(c, 1).n)
-        return 0;
-    buf_adds(out, text);
-    return show_join_from(c, 1, "–", out);
-}
-
 int show_marriage(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
@@ -138,5 +118,45 @@ int show_marriage(const struct call *c, const char *text, int n, struct buf *out
         span_put(to, out);
     }
     buf_addc(out, ')');
+    return 1;
+}
+
+/* The month that s is in the language of the page, or its number: 0 to 11; -1 when it is none. */
+int show_month_of(const struct call *c, struct span s)
+{
+    static const enum calendar_kind kinds[] = { CALENDAR_MONTH, CALENDAR_MONTH_GENITIVE };
+    int m;
+    if (span_number(s, &m))
+        return m >= 1 && m <= 12 ? m - 1 : -1;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (m = 0; m < 12; m++) {
+            struct span name = calendar_name(c->page->lang, kinds[k], m);
+            if (name.n == s.n && !strncasecmp(name.s, s.s, s.n))
+                return m;
+        }
+    return -1;
+}
+
+/* {{date|1|janvier|2000}}: day, month, year. `text` stands between them: " de " in Spanish. */
+int show_day(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)n;
+    struct span day = call_at(c, 1), year = call_at(c, 3);
+    int month = show_month_of(c, call_at(c, 2));
+    if (month < 0) /* all in one */
+        return show_join_from(c, 1, " ", out);
+    if (day.n) {
+        while (day.n > 1 && *day.s == '0')
+            day = (struct span){ day.s + 1, day.n - 1 };
+        span_put(day, out);
+        if (!strcmp(c->page->lang, "fr") && span_is(day, "1"))
+            buf_adds(out, "er");
+        buf_adds(out, text);
+    }
+    span_put(calendar_name(c->page->lang, CALENDAR_MONTH_GENITIVE, month), out);
+    if (year.n) {
+        buf_adds(out, text);
+        span_put(year, out);
+    }
     return 1;
 }

@@ -15,8 +15,8 @@ static int put_language(const struct call *c, const char *code, size_t n, struct
 }
 
 /* "Russian: водка, romanized: vodka, lit. 'little water'"; from is the place of the text. */
-int show_named_language(const struct call *c, const char *code, size_t code_len, int from,
-                        struct buf *out)
+static int put_named(const struct call *c, const char *code, size_t code_len, int from,
+                     struct buf *out)
 {
     struct span text = call_at(c, from).n ? call_at(c, from) : call_any(c, "text");
     struct span translit = call_at(c, from + 1).n ? call_at(c, from + 1)
@@ -45,7 +45,14 @@ int show_langx(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
     struct span code = call_any(c, "1|code");
-    return show_named_language(c, code.s, code.n, 2, out);
+    return put_named(c, code.s, code.n, 2, out);
+}
+
+/* {{lang-ru|водка}} */
+int show_lang_family(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return put_named(c, c->star.s, c->star.n, 1, out);
 }
 
 /* "English (漢字, rōmaji, more) and more" */
@@ -131,7 +138,7 @@ int show_chinese(const struct call *c, const char *text, int n, struct buf *out)
 /* ---- pronunciation ------------------------------------------------------------------------- */
 
 /* "German pronunciation: [ˈbɛʁliːn]"; place: of the sound, with how it is introduced behind it. */
-int show_pronounced(const struct call *c, struct span code, int place, struct buf *out)
+static int put_pronounced(const struct call *c, struct span code, int place, struct buf *out)
 {
     struct span sound = call_at(c, place), how = call_at(c, place + 1);
     int has_how = c->a.count > place; /* an empty one leaves all introduction out */
@@ -156,7 +163,14 @@ int show_ipa(const struct call *c, const char *text, int n, struct buf *out)
     (void)text, (void)n;
     if (!call_at(c, 2).n || !language_name(call_at(c, 1).s, call_at(c, 1).n, ""))
         return show_span(call_at(c, 1), out);
-    return show_pronounced(c, call_at(c, 1), 2, out);
+    return put_pronounced(c, call_at(c, 1), 2, out);
+}
+
+/* {{IPA-de|bɛʁ}} */
+int show_ipa_family(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return put_pronounced(c, c->star, 1, out);
 }
 
 /* Japanese Wikipedia's {{IPA}} adds brackets, its {{ipa}} slashes. */

@@ -20,34 +20,6 @@ void show_superscript(struct span s, struct buf *out)
     }
 }
 
-static void times_ten(struct span exponent, struct buf *out)
-{
-    buf_adds(out, "×10");
-    show_superscript(exponent, out);
-}
-
-int show_power(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)text, (void)n;
-    if (call_at(c, 1).n)
-        times_ten(call_at(c, 1), out);
-    return call_at(c, 1).n > 0;
-}
-
-int show_exp_it(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)text, (void)n;
-    if (!call_at(c, 1).n)
-        return 0;
-    if (c->a.count > 1 && call_at(c, 2).n) {
-        span_put(call_at(c, 1), out);
-        times_ten(call_at(c, 2), out);
-    } else {
-        times_ten(call_at(c, 1), out);
-    }
-    return 1;
-}
-
 /* "1⁄2", "3+1⁄2"; text is the sign between. */
 int show_fraction(const struct call *c, const char *text, int n, struct buf *out)
 {
@@ -75,13 +47,6 @@ void show_grouped_span(const struct call *c, struct span s, struct buf *out)
     number_format(s, &style, out);
 }
 
-int show_grouped(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)text;
-    show_grouped_span(c, call_at(c, n), out);
-    return call_at(c, n).n > 0;
-}
-
 /* {{val|6.241|(7)|e=18|u=C}}; digits in threes from five on. */
 int show_val(const struct call *c, const char *text, int n, struct buf *out)
 {
@@ -102,12 +67,9 @@ int show_val(const struct call *c, const char *text, int n, struct buf *out)
         buf_adds(out, call_at(c, 3).n ? "−" : "");
         span_put(call_at(c, 3), out);
     }
-    if (e.n && call_at(c, 1).n)
-        times_ten(e, out);
-    else if (e.n) {
-        buf_adds(out, "10");
-        show_superscript(e, out);
-    }
+    if (e.n)
+        buf_adds(out, call_at(c, 1).n ? "×10" : "10");
+    show_superscript(e, out);
     span_put(call_any(c, "s"), out);
     if (unit.n) {
         buf_adds(out, span_in(unit, "%|°") ? "" : " ");
@@ -117,33 +79,6 @@ int show_val(const struct call *c, const char *text, int n, struct buf *out)
         buf_addc(out, '/');
         span_put(per, out);
     }
-    return 1;
-}
-
-int show_misura(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)text, (void)n;
-    span_put(call_at(c, 1), out);
-    struct span unit = call_at(c, 3).n ? call_at(c, 3) : call_any(c, "u|ul");
-    if (unit.n)
-        buf_addc(out, ' ');
-    return show_span(unit, out) || call_at(c, 1).n;
-}
-
-int show_su(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)text, (void)n;
-    span_put(call_any(c, "p|1"), out);
-    return show_span(call_any(c, "b|2"), out) || call_any(c, "p|1").n;
-}
-
-int show_money(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)n;
-    buf_adds(out, text);
-    if (!call_at(c, 1).n)
-        buf_rtrim(out);
-    show_grouped_span(c, call_at(c, 1), out);
     return 1;
 }
 
@@ -184,13 +119,27 @@ int show_ordinal(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-int show_nuclide(const struct call *c, const char *text, int n, struct buf *out)
+static int is_exponent(struct span s)
+{
+    int v;
+    size_t sign = s.n > 3 && !memcmp(s.s, "−", 3) ? 3 : s.n > 1 && memchr("-\x0C", *s.s, 2) ? 1 : 0;
+    return span_number((struct span){ s.s + sign, s.n - sign }, &v);
+}
+
+int show_unit(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
     if (!call_at(c, 1).n)
         return 0;
-    span_put(call_at(c, 1), out);
-    buf_adds(out, call_at(c, 2).n ? "-" : "");
-    span_put(call_at(c, 2), out);
+    show_grouped_span(c, call_at(c, 1), out);
+    for (int i = 2; i <= c->a.count; i++) {
+        struct span s = call_at(c, i);
+        if (i > 2 && is_exponent(s)) {
+            show_superscript(s, out);
+        } else if (s.n) {
+            buf_adds(out, span_is(s, "°") ? "" : " ");
+            span_put(s, out);
+        }
+    }
     return 1;
 }

@@ -17,17 +17,10 @@ int show_span(struct span s, struct buf *out)
     return s.n > 0;
 }
 
-int show_say(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)c, (void)n;
-    buf_adds(out, text ? text : "");
-    return text != NULL;
-}
-
-/* The n-th argument, or the one by a name in `text`, which comes first. */
+/* The n-th argument, unless one by a name in `text` is given. */
 int show_nth(const struct call *c, const char *text, int n, struct buf *out)
 {
-    struct span s = call_any(c, text ? text : "lt|label|text");
+    struct span s = call_any(c, text);
     return show_span(s.n ? s : call_at(c, n), out);
 }
 
@@ -40,13 +33,14 @@ int show_last(const struct call *c, const char *text, int n, struct buf *out)
     return count && show_span(call_at(c, count < n ? count : count > 3 ? 3 : count), out);
 }
 
-/* A line of its own. */
-int show_nth_line(const struct call *c, const char *text, int n, struct buf *out)
+/* The n-th argument, on a line of its own. */
+int show_line(const struct call *c, const char *text, int n, struct buf *out)
 {
+    (void)text;
     if (!call_at(c, n).n)
         return 0;
     buf_addc(out, MARKUP_BREAK);
-    show_nth(c, text, n, out);
+    show_nth(c, "lt|label|text", n, out);
     buf_addc(out, MARKUP_BREAK);
     return 1;
 }
@@ -64,19 +58,7 @@ int show_join_from(const struct call *c, int from, const char *between, struct b
     return out->len > begin;
 }
 
-int show_join(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)text, (void)n;
-    return show_join_from(c, 1, "", out);
-}
-
-int show_list_inline(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)n;
-    return show_join_from(c, 1, text, out);
-}
-
-int show_list_lines(const struct call *c, const char *text, int n, struct buf *out)
+int show_list(const struct call *c, const char *text, int n, struct buf *out)
 {
     static const char line[] = { MARKUP_BREAK, '\0' };
     (void)text, (void)n;
@@ -85,28 +67,6 @@ int show_list_lines(const struct call *c, const char *text, int n, struct buf *o
         return 0;
     buf_adds(out, line);
     return 1;
-}
-
-/* "⟨a⟩": text is what stands before, a space, what stands behind. */
-int show_wrap(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)n;
-    const char *gap = strchr(text, ' ');
-    if (!call_at(c, 1).n)
-        return 0;
-    buf_add(out, text, (size_t)(gap - text));
-    span_put(call_at(c, 1), out);
-    buf_adds(out, gap + 1);
-    return 1;
-}
-
-int show_prefix(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)n;
-    if (!call_at(c, 1).n)
-        return 0;
-    buf_adds(out, text);
-    return show_span(call_at(c, 1), out);
 }
 
 int show_numbers(const struct call *c, const char *text, int n, struct buf *out)
@@ -125,13 +85,6 @@ int show_equals(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-int show_title(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)text, (void)n;
-    buf_adds(out, c->page->title);
-    return *c->page->title != '\0';
-}
-
 int show_sic(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
@@ -142,48 +95,11 @@ int show_sic(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-int show_reading(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)text, (void)n;
-    if (!call_at(c, 1).n)
-        return 0;
-    span_put(call_at(c, 1), out);
-    if (call_at(c, 2).n) {
-        buf_adds(out, "（");
-        span_put(call_at(c, 2), out);
-        buf_adds(out, "）");
-    }
-    return 1;
-}
-
-int show_sortname(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)text, (void)n;
-    span_put(call_at(c, 1), out);
-    if (call_at(c, 1).n && call_at(c, 2).n)
-        buf_addc(out, ' ');
-    return show_span(call_at(c, 2), out) || call_at(c, 1).n;
-}
-
 int show_bandiera(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
     return (span_is(call_at(c, 2), "nome") || call_any(c, "nome").n) && call_at(c, 1).n > 3 &&
            show_span(call_at(c, 1), out);
-}
-
-int show_oldstyle(const struct call *c, const char *text, int n, struct buf *out)
-{
-    (void)text, (void)n;
-    if (!call_at(c, 1).n)
-        return 0;
-    span_put(call_at(c, 1), out);
-    buf_addc(out, ' ');
-    span_put(call_at(c, 2), out);
-    buf_adds(out, " [O.S. ");
-    span_put(call_at(c, 3), out);
-    buf_addc(out, ']');
-    return 1;
 }
 
 int show_unichar(const struct call *c, const char *text, int n, struct buf *out)
@@ -224,7 +140,7 @@ int show_music(const struct call *c, const char *text, int n, struct buf *out)
     (void)text, (void)n;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (span_in(call_at(c, 1), signs[i][0]))
-            return show_say(c, signs[i][1], 0, out);
+            return show_span(span_of(signs[i][1]), out);
     return show_span(call_at(c, 1), out);
 }
 
@@ -280,11 +196,12 @@ int show_coord(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-/* {{USS|Hornet|CV-12|6}}; n: where the prefix is an argument ({{ship|USS|Hornet|CV-12}}). */
-int show_ship(const struct call *c, const char *text, int n, struct buf *out)
+/* What is asked for by the argument behind the name and the id: 1 the id, 2 no id, 3 no prefix, 6
+ * the name alone. `prefix`: in the call ({{ship|USS|Hornet|CV-12}}); else it is the template's
+ * name. */
+static int put_ship(const struct call *c, int has_prefix, struct buf *out)
 {
-    (void)text;
-    int from = n ? 2 : 1, format = 0;
+    int from = has_prefix ? 2 : 1, format = 0;
     struct span name = call_at(c, from), id = call_at(c, from + 1);
     if (!name.n)
         return 0;
@@ -292,9 +209,9 @@ int show_ship(const struct call *c, const char *text, int n, struct buf *out)
     if (format == 1 && id.n)
         return show_span(id, out);
     if (format != 3 && format != 6) {
-        if (n)
+        if (has_prefix)
             span_put(call_at(c, 1), out);
-        for (const char *s = n ? "" : c->name; *s; s++)
+        for (const char *s = has_prefix ? "" : c->name; *s; s++)
             buf_addc(out, toupper((unsigned char)*s));
         buf_addc(out, ' ');
     }
@@ -305,6 +222,20 @@ int show_ship(const struct call *c, const char *text, int n, struct buf *out)
         buf_addc(out, ')');
     }
     return 1;
+}
+
+/* {{USS|Hornet|CV-12|6}} */
+int show_ship(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return put_ship(c, 0, out);
+}
+
+/* {{ship|USS|Hornet|CV-12|6}} */
+int show_ship_of_type(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return put_ship(c, 1, out);
 }
 
 /* ---- quotations, notes --------------------------------------------------------------------- */
@@ -361,7 +292,14 @@ int show_hatnote(const struct call *c, const char *text, int n, struct buf *out)
 
 int show_convert(const struct call *c, const char *text, int n, struct buf *out)
 {
-    (void)text;
+    (void)text, (void)n;
     int english = !strcmp(c->page->lang, "en") || !strcmp(c->page->lang, "simple");
-    return convert_render(&c->a, n || !english, out); /* names of units are English */
+    return convert_render(&c->a, !english, out); /* names of units are English */
+}
+
+/* The same with units as signs: "5 km". */
+int show_cvt(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return convert_render(&c->a, 1, out);
 }

@@ -1,11 +1,11 @@
 #include "wikiprep/template.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "wikiprep/codepoint.h"
-#include "wikiprep/language.h"
 #include "wikiprep/show.h"
 
 enum { NAME_MAX_BYTES = 64 };
@@ -31,78 +31,75 @@ static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
     return len;
 }
 
-/* Families: {{lang-ru|…}}, {{IPA-de|…}}, Japanese {{lang-en-short|…}} and {{en|…}}, Latgalian
- * {{vol-ru|…}}. */
-static int render_family(const struct call *c, size_t len, struct buf *out)
+static int compare_entry(const void *key, const void *item)
 {
-    const char *name = c->name;
-    if (len > 5 && !memcmp(name, "lang-", 5)) {
-        if (len > 11 && !memcmp(name + len - 6, "-short", 6))
-            return show_span(call_at(c, 1), out);
-        return show_named_language(c, name + 5, len - 5, 1, out);
-    }
-    if (len > 4 && !memcmp(name, "ipa-", 4)) {
-        return show_pronounced(c, (struct span){ name + 4, len - 4 }, 1, out);
-    }
-    if (len > 4 && !memcmp(name, "vol-", 4))
-        return show_span(call_at(c, 1), out);
-    if (len > 10 && !memcmp(name, "formatnum:", 10)) {
-        show_grouped_span(c, span_trim(name + 10, len - 10), out);
-        return 1;
-    }
-    if (len <= 3 && !strcmp(c->page->lang, "ja") && language_name(name, len, ""))
-        return show_span(call_at(c, 1), out);
-    return 0;
+    return strcmp(key, ((const struct show_entry *)item)->name);
 }
 
-/* Names of families are recognised by their beginnings. */
-static int may_be_family(const char *name, size_t len)
+/* The row of this name: of the wiki with this language, or with "" of all. NULL when there is none.
+ */
+static const struct show_entry *find_exact(const char *lang, const char *name)
 {
-    return memchr("livf", name[0], 4) || len <= 3;
+    char key[NAME_MAX_BYTES + 16];
+    snprintf(key, sizeof key, "%s:%s", lang, name);
+    return bsearch(key, show_entries, show_entries_count, sizeof *show_entries, compare_entry);
 }
 
-/* The entry for a folded name, on this wiki. */
-static const struct show_entry *find_on(const struct template_page *page, const char *name)
+/* The same among rows with a '*' in their name; *star is what it stands for. */
+static const struct show_entry *find_starred(const char *lang, const char *name, size_t len,
+                                             struct span *star)
 {
-    char local[NAME_MAX_BYTES + 16];
+    for (size_t i = 0; i < show_starred_count; i++) {
+        const struct show_starred *s = &show_starred[i];
+        const char *after = s->row.name + s->star + 1;
+        size_t before = (size_t)s->star, after_len = strlen(after);
+        if (len > before + after_len && !memcmp(name, s->row.name, before) &&
+            !memcmp(name + len - after_len, after, after_len) && !strcmp(lang, s->lang)) {
+            *star = span_trim(name + before, len - before - after_len);
+            return &s->row;
+        }
+    }
+    return NULL;
+}
+
+/* The row for a folded name on this wiki; its own rows come before those of all. */
+static const struct show_entry *find_row(const struct template_page *page, const char *name,
+                                         size_t len, struct span *star)
+{
+    const char *lang = strcmp(page->lang, "simple") ? page->lang : "en";
     const struct show_entry *e = NULL;
-    if (strlen(page->lang) < 8 && strcmp(page->lang, "en")) {
-        snprintf(local, sizeof local, "%s:%s", page->lang, name);
-        e = show_find_local(local);
-    }
-    return e ? e : show_find(name);
+    *star = (struct span){ "", 0 };
+    if (*lang && strlen(lang) < 8 && (e = find_exact(lang, name)))
+        return e;
+    if ((e = find_exact("", name)))
+        return e;
+    return (e = find_starred(lang, name, len, star)) ? e : find_starred("", name, len, star);
 }
 
 enum expand_choice template_choose(void *ctx, const char *s, size_t n)
 {
-    static const char *const families[] = { "lang-", "ipa-", "vol-", "formatnum:" };
     const struct template_page *page = ctx;
     char name[NAME_MAX_BYTES];
+    struct span star;
     size_t len = fold(name, s, n);
-    if (!len)
+    const struct show_entry *e = len ? find_row(page, name, len, &star) : NULL;
+    if (!e)
         return EXPAND_ALONE;
-    const struct show_entry *e = find_on(page, name);
-    if (e)
-        return e->render == show_hatnote && !page->hatnotes ? EXPAND_NOT : EXPAND_FIRST;
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (!strncmp(name, families[i], strlen(families[i])))
-            return EXPAND_FIRST;
-    int is_language = len <= 3 && !strcmp(page->lang, "ja") && language_name(name, len, "");
-    return is_language ? EXPAND_FIRST : EXPAND_ALONE;
+    return e->render == show_hatnote && !page->hatnotes ? EXPAND_NOT : EXPAND_FIRST;
 }
 
 int template_render(void *ctx, const struct wikitext_call *source, struct buf *out)
 {
     const struct template_page *page = ctx;
     char name[NAME_MAX_BYTES];
-    size_t len = fold(name, source->name, source->name_len);
-    const struct show_entry *e = len ? find_on(page, name) : NULL;
-    if (!e && (!len || !may_be_family(name, len)))
-        return 0;
     struct call c;
+    size_t len = fold(name, source->name, source->name_len);
+    const struct show_entry *e = len ? find_row(page, name, len, &c.star) : NULL;
+    if (!e)
+        return 0;
     c.page = page;
     c.source = source;
     c.name = name;
     arguments_read(&c.a, source);
-    return e ? e->render(&c, e->text, e->n, out) : render_family(&c, len, out);
+    return e->render(&c, e->text, e->n, out);
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
-# wikiprep-quality: leftover markup, holes and recovered template text on the shared dumps, and the text that
-# other programs agree on, by our own meters (wikiprep-quality.py and wikiprep-recall.py say how each is
-# counted).
+# wikiprep-quality: leftover markup, holes, recovered template text and the share of templates whose text is kept
+# on the shared dumps, and the text that other programs agree on, by our own meters (wikiprep-quality.py,
+# wikiprep-kept.py and wikiprep-recall.py say how each is counted).
 W=$DATA/wiki
 [ -d "$W" ] || { echo "SKIP wikiprep-quality: no $W"; exit 0; }
 wikiextractor=$(dirname "$(command -v "$TEXTMILL_PYTHON")")/wikiextractor
@@ -12,6 +12,7 @@ measure() {
     "${@:2}" >"$work/dump.xml"
     wikiprep -q "$work/dump.xml" >"$work/text" 2>"$work/err" # the Japanese dump is cut short
     "$TEXTMILL_PYTHON" wikiprep-quality.py "$work/dump.xml" "$work/text" | sed 's/^/  /'
+    "$TEXTMILL_PYTHON" wikiprep-kept.py "$work/dump.xml" "$ROOT/tests/data/templates/silent" | sed 's/^/  /'
     if [ -x "$wikiextractor" ]; then
         "$TEXTMILL_PYTHON" wikiprep-recall.py "$work/dump.xml" "$work/text" | sed 's/^/  /'
     else

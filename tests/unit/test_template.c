@@ -5,6 +5,7 @@
 
 #include "common/buf.h"
 #include "wikiprep/names.h"
+#include "wikiprep/show.h"
 #include "wikiprep/template.h"
 #include "wikiprep/wikitext.h"
 
@@ -243,6 +244,68 @@ Test(template, convert_displays)
     CHECK("{{convert|10|mi|km|disp=sqbr}} {{convert|10|mi|km|disp=comma}}",
           "10 miles [16 km] 10 miles, 16 km");
     CHECK("{{convert|3|parsnips}} {{convert|abc|km}} {{convert}}", "3 parsnips");
+}
+
+/* ---- the rows ------------------------------------------------------------------------------- */
+
+/* Whether brackets and braces of a pattern are closed, in pairs. */
+static int is_closed(const char *p)
+{
+    int depth = 0;
+    for (; *p; p++) {
+        if (*p == '\\' && p[1])
+            p++;
+        else if (*p == '[' || *p == ']')
+            depth += *p == '[' ? 1 : -1;
+        else if (*p == '$' && !strchr("0123456789*{t", p[1]))
+            return 0;
+        else if (*p == '$' && p[1] == '{' && !(p = strchr(p, '}')))
+            return 0;
+        if (depth < 0)
+            return 0;
+    }
+    return depth == 0;
+}
+
+static int count_of(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)); text += strlen(word))
+        n++;
+    return n;
+}
+
+/* Each row can be found by its name, is written well and shows no argument twice. */
+static void check_row(const char *lang, const char *name, const struct show_entry *row)
+{
+    struct buf text = BUF_INIT;
+    cr_expect(row->render != show_pattern || is_closed(row->text), "%s:%s = %s", lang, name,
+              row->text);
+    buf_addf(&text, "a {{%s|qone|qtwo|qthree|qfour|qfive}} z", name);
+    page = (struct template_page){ .lang = lang, .title = "Moon" };
+    struct wikitext_argument none = { "", 0 };
+    struct wikitext_call call = { name, strlen(name), &none, 1 };
+    cr_expect(template_choose(&page, name, strlen(name)) != EXPAND_ALONE, "%s:%s", lang, name);
+    template_render(&page, &call, &out);
+    clean(text.data);
+    cr_expect(count_of(out.data, "qone") <= 1 && count_of(out.data, "qtwo") <= 1, "%s:%s: %s", lang,
+              name, out.data);
+    cr_expect(!strstr(out.data, "${"), "%s:%s: %s", lang, name, out.data);
+    buf_release(&text);
+}
+
+Test(template, rows)
+{
+    for (size_t i = 0; i < show_entries_count; i++) {
+        char lang[16] = "";
+        const char *colon = strchr(show_entries[i].name, ':');
+        memcpy(lang, show_entries[i].name, (size_t)(colon - show_entries[i].name));
+        check_row(*lang ? lang : "xx", colon + 1, &show_entries[i]);
+        if (i)
+            cr_expect_lt(strcmp(show_entries[i - 1].name, show_entries[i].name), 0, "%s", colon);
+    }
+    for (size_t i = 0; i < show_starred_count; i++)
+        check_row(show_starred[i].lang, show_starred[i].row.name, &show_starred[i].row);
 }
 
 /* ---- hostile text ---------------------------------------------------------------------------- */
