@@ -9,8 +9,9 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "wikiprep/bzpiece.h"
+#include "wikiprep/bzrun.h"
 
-enum { PIECES_A_JOB = BZBLOCK_LANES };
+enum { PIECES_A_THREAD = 4 };
 
 int bunzip_recognises(const void *bytes, size_t n)
 {
@@ -52,39 +53,32 @@ struct bunzip {
     uint64_t given;
 };
 
-/* With the lock held, as await_piece: a thread can cut some pieces and decode them. */
+/* With the lock held, as await_piece: a thread can cut a piece and decode it. */
 static int has_job(const struct bunzip *b)
 {
-    return !b->ended && !b->cutting && b->ring_count - (b->cut - b->taken) >= PIECES_A_JOB;
+    return !b->ended && !b->cutting && b->cut - b->taken < b->ring_count;
 }
 
 static void do_job(struct bunzip *b, struct bzblock_tables *tables)
 {
-    uint64_t first = b->cut;
-    int count = 0, blocks = 0;
+    struct bzpiece *p = &b->ring[b->cut % b->ring_count];
     b->cutting = 1;
     pthread_mutex_unlock(&b->lock);
-    struct bzblock *work[PIECES_A_JOB];
-    struct bzpiece *pieces[PIECES_A_JOB];
-    for (; count < PIECES_A_JOB; count++) {
-        pieces[count] = &b->ring[(first + (uint64_t)count) % b->ring_count];
-        if (!bzpiece_cut(&b->cutter, pieces[count]))
-            break;
-        pieces[count]->done = 0;
-        if (pieces[count]->kind == BZPIECE_BLOCK)
-            work[blocks++] = &pieces[count]->block;
-    }
+    int got = bzpiece_cut(&b->cutter, p);
     pthread_mutex_lock(&b->lock);
-    b->cut += (uint64_t)count;
+    p->done = 0;
+    b->cut += got > 0;
     b->cutting = 0;
-    b->ended = count < PIECES_A_JOB;
+    b->ended = !got;
     pthread_cond_broadcast(&b->changed);
-    pthread_mutex_unlock(&b->lock);
-    if (blocks)
-        bzblock_decode(tables, work, blocks);
-    pthread_mutex_lock(&b->lock);
-    for (int i = 0; i < count; i++)
-        pieces[i]->done = 1;
+    if (!got)
+        return;
+    if (p->kind == BZPIECE_BLOCK) {
+        pthread_mutex_unlock(&b->lock);
+        bzblock_decode(tables, &p->block);
+        pthread_mutex_lock(&b->lock);
+    }
+    p->done = 1;
     pthread_cond_broadcast(&b->changed);
 }
 
@@ -236,7 +230,7 @@ static int decode_here(struct bunzip *b)
     for (;;) {
         if (!decoded) {
             bzpiece_set_block(p, b->at, p->end);
-            bzblock_decode(b->tables, &block, 1);
+            bzblock_decode(b->tables, block);
         }
         if (block->state != BZBLOCK_CUT)
             return 0;
@@ -265,7 +259,7 @@ static int take_block(struct bunzip *b)
     b->checksum = (b->checksum << 1 | b->checksum >> 31) ^ block->crc;
     b->at = block->after + 8 * bzpiece_offset(&b->piece);
     b->place = b->repeat = 0;
-    b->run = bzblock_next_run(block->bytes, 0, block->count);
+    b->run = bzrun_next(block->bytes, 0, block->count);
     b->giving = 1;
     return 0;
 }
@@ -317,7 +311,7 @@ static size_t give(struct bunzip *b, uint8_t *out, size_t room)
         }
         if (b->place == b->run) {
             b->repeat = block->bytes[b->place++];
-            b->run = bzblock_next_run(block->bytes, b->place, block->count);
+            b->run = bzrun_next(block->bytes, b->place, block->count);
         }
     }
     return whole - room;
@@ -350,7 +344,7 @@ static int is_whole(struct bunzip *b, uint64_t at)
     struct bzblock *block = &p->block;
     uint64_t magic, next = bzpiece_find(p, at + 1, &magic);
     bzpiece_set_block(p, at, next == UINT64_MAX ? p->end : next);
-    bzblock_decode(b->tables, &block, 1);
+    bzblock_decode(b->tables, block);
     return block->state == BZBLOCK_GOOD;
 }
 
@@ -398,7 +392,7 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
     b->name = name;
     b->cutter = (struct bzcutter){ .pull = pull, .ctx = ctx };
     b->tables = bzblock_tables_new();
-    b->ring_count = (uint64_t)PIECES_A_JOB * 2 * (uint64_t)threads;
+    b->ring_count = (uint64_t)PIECES_A_THREAD * (uint64_t)threads;
     b->ring = mem_zalloc((size_t)b->ring_count, sizeof *b->ring);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);

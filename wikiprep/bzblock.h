@@ -13,9 +13,6 @@
  * column of the sorted rotations (Burrows and Wheeler 1994). Following each of its bytes to its
  * place in the first column spells the block backwards in sorting order, that is, forwards here;
  * in that text four equal bytes are followed by a count of more of the same.
- *
- * Following is a chain of reads from all over 3.6 MB, each waiting for the one before. So a few
- * blocks are followed side by side (BZBLOCK_LANES): the processor waits for all of them at once.
  */
 #ifndef TEXTMILL_BZBLOCK_H
 #define TEXTMILL_BZBLOCK_H
@@ -28,8 +25,7 @@
 
 enum {
     BZBLOCK_MAX = 900000, /* bytes of a block before runs are expanded: 100000 a level */
-    BZBLOCK_LANES = 3,
-    BZBLOCK_SPARE = 8 /* readable bytes behind packed ones */
+    BZBLOCK_SPARE = 8     /* readable bytes behind packed ones */
 };
 
 enum bzblock_state {
@@ -51,16 +47,12 @@ struct bzblock {
     size_t count;
 };
 
-/* Tables for one thread: BZBLOCK_LANES x 3.6 MB. */
+/* Tables for one thread: see bzchain.h. */
 struct bzblock_tables *bzblock_tables_new(void);
 void bzblock_tables_free(struct bzblock_tables *t);
 
-/* Decodes up to BZBLOCK_LANES blocks and checks their CRCs. */
-void bzblock_decode(struct bzblock_tables *t, struct bzblock *const *blocks, int count);
-
-/* Where the first four equal bytes at or after `from` end, and their count stands; `count` when
- * there are none. */
-size_t bzblock_next_run(const uint8_t *bytes, size_t from, size_t count);
+/* Decodes a block and checks its CRC. */
+void bzblock_decode(struct bzblock_tables *t, struct bzblock *b);
 
 /* n bits (at most 32) of packed[], first bit highest. */
 uint32_t bzblock_bits(const uint8_t *packed, uint64_t at, int n);

@@ -6,8 +6,12 @@
 
 #include "common/buf.h"
 #include "common/err.h"
+#include "common/mem.h"
 #include "wikiprep/bunzip.h"
 #include "wikiprep/bzblock.h"
+#include "wikiprep/bzchain.h"
+#include "wikiprep/bzcolumn.h"
+#include "wikiprep/bzrun.h"
 
 /* ---- tools -------------------------------------------------------------------------------- */
 
@@ -346,9 +350,116 @@ Test(bunzip, cut_and_damaged_everywhere)
     buf_release(&packed);
 }
 
+/* ---- columns and chains -------------------------------------------------------------------- */
+
+/* A complete code: symbol i has i + 1 bits up to `slope` symbols, the rest equally many. */
+static void make_code(struct bzcode *code, int symbols, int slope)
+{
+    uint8_t lengths[BZCODE_SYMBOLS];
+    int rest = 0;
+    while (1 << rest < symbols - slope)
+        rest++;
+    for (int i = 0; i < symbols; i++)
+        lengths[i] = (uint8_t)(i < slope ? i + 1 : slope + rest);
+    cr_assert_eq(bzcode_make(code, lengths, symbols), 0);
+}
+
+static struct bzcolumn *random_column(int used, int slope, int groups)
+{
+    struct bzcolumn *c = mem_zalloc(1, sizeof *c);
+    for (int i = 0; i < 256; i++)
+        c->alphabet[i] = (uint8_t)(i < used ? 255 - i : 0);
+    c->used = used;
+    c->groups = groups;
+    for (int i = 0; i < BZCOLUMN_CODES; i++)
+        make_code(&c->codes[i], used + 2, slope < used + 1 ? slope : used + 1);
+    for (int i = 0; i < groups; i++)
+        c->choice[i] = (uint8_t)(i % BZCOLUMN_CODES);
+    return c;
+}
+
+Test(bzcolumn, both_paths_read_the_same)
+{
+    static const int used[] = { 1, 2, 3, 15, 16, 17, 18, 40, 200, 256 };
+    struct buf noise = BUF_INIT;
+    int ends = 0, errors = 0;
+    add_noise(&noise, 300000);
+    for (int i = 0; i < 10 * 7 * 40; i++) {
+        int n = used[i % 10], slope = i / 10 % 7 * 2, groups = 1 + i % 499;
+        const uint8_t *p = (const uint8_t *)noise.data + 997 * (i % 300);
+        struct bzbits in[2];
+        struct bzcolumn *c[2];
+        const char *why[2];
+        for (int path = 0; path < 2; path++) {
+            c[path] = random_column(n, slope, groups);
+            in[path] = (struct bzbits){ p, p + 999, 0, 0, 0 };
+            why[path] = path ? bzcolumn_read_portable(c[1], &in[1]) : bzcolumn_read(c[0], &in[0]);
+        }
+        cr_assert_eq(why[0], why[1], "case %d: %s, %s", i, why[0], why[1]);
+        cr_assert_eq(bzbits_position(&in[0], p), bzbits_position(&in[1], p));
+        cr_assert_eq(c[0]->count, c[1]->count);
+        cr_assert(!memcmp(c[0]->bytes, c[1]->bytes, c[0]->count), "case %d", i);
+        cr_assert(why[0] || !memcmp(c[0]->occurs, c[1]->occurs, sizeof c[0]->occurs));
+        *(why[0] ? &errors : &ends) += 1;
+        free(c[0]);
+        free(c[1]);
+    }
+    cr_expect(ends > 100 && errors > 100, "%d ends, %d errors", ends, errors);
+    buf_release(&noise);
+}
+
+/* As bzchain.h defines it, one byte after the other. */
+static void invert_plainly(const uint8_t *column, size_t n, const uint32_t *occurs, uint32_t first,
+                           uint8_t *text)
+{
+    uint32_t *next = mem_zalloc(n, sizeof *next), place[256] = { 0 };
+    for (int b = 1; b < 256; b++)
+        place[b] = place[b - 1] + occurs[b - 1];
+    for (uint32_t i = 0; i < n; i++)
+        next[place[column[i]]++] = i;
+    for (size_t i = 0; i < n; i++)
+        text[i] = column[first = next[first]];
+    free(next);
+}
+
+static void expect_inverse(struct bzchain *chain, const uint8_t *column, size_t n, uint32_t first)
+{
+    uint32_t occurs[256] = { 0 };
+    uint8_t *got = mem_zalloc(n, 1), *want = mem_zalloc(n, 1);
+    for (size_t i = 0; i < n; i++)
+        occurs[column[i]]++;
+    invert_plainly(column, n, occurs, first, want);
+    bzchain_invert(chain, column, n, occurs, first, got);
+    cr_expect(!memcmp(got, want, n), "%zu bytes, first %u", n, first);
+    free(got);
+    free(want);
+}
+
+Test(bzchain, segments_give_what_one_chain_gives)
+{
+    static const size_t lengths[] = { 1,    2,    3,     17,    1000,   1023,
+                                      1024, 1025, 50000, 99999, 899999, BZCHAIN_MAX };
+    struct bzchain *chain = bzchain_new();
+    struct buf noise = BUF_INIT;
+    add_noise(&noise, BZCHAIN_MAX);
+    uint8_t *column = (uint8_t *)noise.data;
+    for (int kind = 0; kind < 4; kind++) { /* 256 bytes, 2 bytes, one byte, sorted */
+        for (size_t i = 0; i < BZCHAIN_MAX && kind; i++)
+            column[i] = kind == 1 ? column[i] & 1 : kind == 2 ? 7 : (uint8_t)(i >> 12);
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+            size_t n = lengths[i];
+            expect_inverse(chain, column, n, 0);
+            expect_inverse(chain, column, n, (uint32_t)n - 1);
+            expect_inverse(chain, column, n, (uint32_t)n / 3);
+        }
+    }
+    bzchain_free(chain);
+    buf_release(&noise);
+}
+
 /* ---- runs and magics ---------------------------------------------------------------------- */
 
-Test(bzblock, finds_runs_wherever_they_are)
+Test(bzrun, finds_runs_wherever_they_are)
 {
     uint8_t bytes[64];
     for (size_t at = 0; at + 4 <= sizeof bytes; at++)
@@ -356,8 +467,8 @@ Test(bzblock, finds_runs_wherever_they_are)
             for (size_t i = 0; i < sizeof bytes; i++)
                 bytes[i] = (uint8_t)(i % 3);
             memset(bytes + at, 9, 4);
-            cr_expect_eq(bzblock_next_run(bytes, from, sizeof bytes), at + 4);
-            cr_expect_eq(bzblock_next_run(bytes, from, at + 3), at + 3);
+            cr_expect_eq(bzrun_next(bytes, from, sizeof bytes), at + 4);
+            cr_expect_eq(bzrun_next(bytes, from, at + 3), at + 3);
         }
 }
 
