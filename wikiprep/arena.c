@@ -5,7 +5,7 @@
 
 #include "common/mem.h"
 
-enum { CHUNK_BYTES = 1 << 16, ALIGN = 16 };
+enum { CHUNK_BYTES = 1 << 16, LARGE_BYTES = CHUNK_BYTES / 8, ALIGN = 16 };
 
 struct arena_chunk {
     struct arena_chunk *before;
@@ -17,14 +17,19 @@ void *arena_take(struct arena *a, size_t bytes)
 {
     struct arena_chunk *c = a->chunk;
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    if (!c || c->cap - c->used < bytes) {
-        size_t cap = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-        c = mem_alloc(sizeof *c + cap);
-        *c = (struct arena_chunk){ .before = a->chunk, .cap = cap };
-        a->chunk = c;
+    if (c && c->cap - c->used >= bytes) {
+        c->used += bytes;
+        return c->bytes + c->used - bytes;
     }
-    c->used += bytes;
-    return c->bytes + c->used - bytes;
+    int is_large = bytes > LARGE_BYTES && c; /* has a chunk to itself, behind the one in use */
+    size_t cap = is_large || bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+    struct arena_chunk *more = mem_alloc(sizeof *more + cap);
+    *more = (struct arena_chunk){ .before = is_large ? c->before : c, .used = bytes, .cap = cap };
+    if (is_large)
+        c->before = more;
+    else
+        a->chunk = more;
+    return more->bytes;
 }
 
 char *arena_copy(struct arena *a, const char *s, size_t n)

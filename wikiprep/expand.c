@@ -8,7 +8,8 @@
 #include "common/mem.h"
 #include "wikiprep/expander.h"
 
-enum { OUT_MAX = 16 << 20 }; /* bytes that marks may become */
+/* Bytes that a page may grow by: MediaWiki's bounds for templates, and for what is kept aside. */
+enum { MORE_MAX = INCLUDED_MAX + 5000000 };
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
@@ -19,9 +20,7 @@ static struct span from(const struct expander *x, size_t mark)
 
 struct span expand_take(struct expander *x, size_t mark)
 {
-    struct span s = from(x, mark);
-    s.s = arena_copy(&x->arena, s.s, s.n);
-    x->work += s.n / 16;
+    struct span s = expand_copy(x, from(x, mark));
     buf_truncate(&x->out, mark);
     return s;
 }
@@ -45,7 +44,9 @@ static void set_argument(struct expander *x, struct frame *f, struct span name,
     struct argument *a = find_argument(f, name);
     if (!a) {
         struct argument **slot = &f->slots[hash_bytes(name.s, name.n) & (f->slot_count - 1)];
-        a = arena_take(&x->arena, sizeof *a);
+        a = expand_memory(x, sizeof *a);
+        if (!a)
+            return;
         *a = (struct argument){ .name = name, .next = *slot };
         *slot = a;
     }
@@ -76,9 +77,11 @@ void expand_set_arguments(struct expander *x, struct frame *f, uint32_t first)
         return;
     for (f->slot_count = 1; f->slot_count < count;)
         f->slot_count *= 2;
-    f->slots = arena_take(&x->arena, f->slot_count * sizeof *f->slots);
+    f->slots = expand_memory(x, f->slot_count * sizeof *f->slots);
+    if (!f->slots)
+        return;
     memset(f->slots, 0, f->slot_count * sizeof *f->slots);
-    for (uint32_t i = first; i; i = t->nodes[i].next) {
+    for (uint32_t i = first; i && !x->is_spent; i = t->nodes[i].next) {
         const struct node *part = &t->nodes[i];
         struct span name;
         if (part->flags & NODE_NAMED) {
@@ -86,7 +89,7 @@ void expand_set_arguments(struct expander *x, struct frame *f, uint32_t first)
         } else {
             char number[24];
             int n = snprintf(number, sizeof number, "%zu", ++place);
-            name = (struct span){ arena_copy(&x->arena, number, (size_t)n), (size_t)n };
+            name = expand_copy(x, (struct span){ number, (size_t)n });
         }
         set_argument(x, f, name, part);
     }
@@ -134,7 +137,7 @@ static void expand_tag(struct expander *x, const struct frame *f, const struct t
     struct span whole = { t->source + tag->begin, tag->end - tag->begin };
     if (tag->flags & NODE_REFERENCE) {
         expand_hole(x);
-    } else if ((tag->flags & NODE_POEM) && content->end > content->begin) {
+    } else if ((tag->flags & NODE_POEM) && content->end > content->begin && !x->is_spent) {
         struct tree inner = { 0 };
         size_t mark = x->out.len;
         preprocess(x->preprocessor, &inner, t->source + content->begin,
@@ -143,21 +146,32 @@ static void expand_tag(struct expander *x, const struct frame *f, const struct t
         expand_nodes(x, f, &inner, inner.nodes[0].child);
         expand_puts(x, "</poem>");
         tree_release(&inner);
-        expand_keep(x, expand_take(x, mark));
+        expand_keep_expanded(x, mark);
     } else {
         expand_keep(x, whole);
     }
 }
 
-/* Whether more may be done for this page. */
-static int may_work(struct expander *x)
+/* Whether another node may be visited. Those of the page itself are free: all of it is shown. */
+static int may_visit(struct expander *x)
 {
-    if (x->failed)
-        return 0;
-    if (x->depth <= DEPTH_MAX && ++x->work <= WORK_MAX)
-        return 1;
+    if (x->failed || !x->depth)
+        return !x->failed;
+    if (x->depth <= DEPTH_MAX)
+        return expand_pay(x, WORK_NODE);
     x->special++; /* what is cut short is no memo */
+    x->is_cut = 1;
     return 0;
+}
+
+/* A node of the page when the work for it is spent: as it stands. */
+static void leave_node(struct expander *x, const struct tree *t, const struct node *n)
+{
+    struct span whole = { t->source + n->begin, n->end - n->begin };
+    if (n->kind == NODE_TEXT)
+        buf_add(&x->out, whole.s, whole.n);
+    else
+        expand_keep(x, whole);
 }
 
 void expand_nodes(struct expander *x, const struct frame *f, const struct tree *t, uint32_t node)
@@ -165,8 +179,12 @@ void expand_nodes(struct expander *x, const struct frame *f, const struct tree *
     x->depth++;
     if (x->depth > x->deepest)
         x->deepest = x->depth;
-    for (; node && may_work(x); node = t->nodes[node].next) {
+    for (; node && may_visit(x); node = t->nodes[node].next) {
         const struct node *n = &t->nodes[node];
+        if (!x->depth && (n->kind == NODE_TEXT || x->is_spent)) {
+            leave_node(x, t, n);
+            continue;
+        }
         switch ((enum node_kind)n->kind) {
         case NODE_TEXT:
             expand_put(x, (struct span){ t->source + n->begin, n->end - n->begin });
@@ -193,14 +211,14 @@ void expand_part(struct expander *x, const struct frame *f, const struct tree *t
 /* ---- pages ------------------------------------------------------------------------------------
  */
 
-void expand_text(struct expander *x, const struct expand_page *page, const char *text, size_t n,
-                 struct buf *out)
+int expand_text(struct expander *x, const struct expand_page *page, const char *text, size_t n,
+                struct buf *out)
 {
     struct frame f = { 0 };
     buf_clear(out);
     if (!memchr(text, '{', n) && !memchr(text, '<', n)) {
         buf_add(out, text, n);
-        return;
+        return 0;
     }
     arena_reset(&x->arena);
     buf_clear(&x->out);
@@ -210,15 +228,22 @@ void expand_text(struct expander *x, const struct expand_page *page, const char 
     x->depth = x->deepest = 0;
     x->work = x->within = x->special = 0;
     x->included = x->script_errors = 0;
+    x->is_spent = 0;
     size_t len = strlen(page->title);
     if (!title_read(&x->title, x->site, page->title, len, 0)) {
         buf_clear(&x->title.text);
         buf_add(&x->title.text, page->title, len);
     }
     preprocess(x->preprocessor, &x->tree, text, n, PREPROCESS_PAGE);
+    x->is_cut = x->tree.is_cut;
     x->depth = -1; /* the page itself is no expansion */
     expand_nodes(x, &f, &x->tree, x->tree.nodes[0].child);
-    expand_put_back(x, (struct span){ x->out.data, x->out.len }, x->out.len + n + OUT_MAX, out);
+    if (!expand_put_back(x, from(x, 0), n + MORE_MAX, out))
+        x->is_cut = 1;
+    if (x->out.cap > n + MORE_MAX)
+        buf_release(&x->out);
+    arena_reset(&x->arena);
+    return x->is_cut;
 }
 
 /* Whether the language is written in several scripts, between which MediaWiki converts. */

@@ -9,8 +9,9 @@
  *
  * References and comments are dropped first; other tags that hold no wikitext pass untouched.
  *
- * MediaWiki's bounds hold: depth, loops, and the size of what is included; and one on the work for
- * a page. What is beyond them is dropped.
+ * MediaWiki's bounds hold for a page: depth, loops, and the size of what is included. What is
+ * beyond them is dropped. One more bounds the work, and so time and memory: some tenths of a second
+ * and 64 MiB. What was expanded up to there is kept; later calls are left as they stand.
  */
 #ifndef TEXTMILL_EXPAND_H
 #define TEXTMILL_EXPAND_H
@@ -33,6 +34,10 @@ enum expand_choice {
     EXPAND_NOT,   /* always */
 };
 
+/* What to say where expand_text returns 1. */
+#define EXPAND_CUT                                                                                 \
+    "its templates go beyond the bounds on size and work; what they gave before is kept"
+
 struct expand_options {
     enum expand_choice (*choose)(void *ctx, const char *name, size_t n); /* NULL: EXPAND_ALONE */
     void *ctx;
@@ -43,8 +48,9 @@ struct expander;
 struct expander *expander_new(struct library *library, const struct expand_options *options);
 void expander_free(struct expander *x);
 
-/* Replaces `out` by the text of the page, expanded. Never fails; time is bounded. */
-void expand_text(struct expander *x, const struct expand_page *page, const char *text, size_t n,
-                 struct buf *out);
+/* Replaces `out` by the text of the page, expanded. Never fails. 1: the page went beyond a bound,
+ * and something was dropped or left as a call; else 0. */
+int expand_text(struct expander *x, const struct expand_page *page, const char *text, size_t n,
+                struct buf *out);
 
 #endif

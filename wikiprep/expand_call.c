@@ -5,6 +5,8 @@
 #include "wikiprep/expander.h"
 #include "wikiprep/functions.h"
 
+enum { GROWTH_MAX = 6 }; /* bytes that a function makes of one: '"' becomes "&quot;" */
+
 /* ---- calls that are left ----------------------------------------------------------------------
  */
 
@@ -54,7 +56,7 @@ static void leave_call(struct expander *x, const struct frame *f, const struct t
         put_argument_text(x, begin);
     }
     expand_puts(x, "}}");
-    expand_keep(x, expand_take(x, mark));
+    expand_keep_expanded(x, mark);
 }
 
 static enum expand_choice choose(const struct expander *x, struct span name)
@@ -130,6 +132,8 @@ static void expand_page(struct expander *x, struct frame *f)
     x->within = f->page->bit;
     x->deepest = x->depth;
     const struct tree *t = library_tree(f->page, x->preprocessor);
+    if (t->is_cut)
+        x->is_cut = 1, x->special++; /* what is cut short is no memo */
     expand_nodes(x, f, t, t->nodes[0].child);
     if (!f->argument_count && x->special == special && !x->failed)
         library_remember(x->library, f->page,
@@ -161,7 +165,21 @@ static void put_loop_error(struct expander *x, const struct library_page *page)
     expand_puts(x, "</span>");
 }
 
-/* Where the bounds on depth, loops or size forbid it, an error is shown, or a hole. */
+/* The text of a template, since `mark`; of calls in calls each counts. The one with which the page
+ * has enough is the last, unless it is too long by itself. */
+static void count_included(struct expander *x, size_t mark)
+{
+    size_t n = x->out.len - mark;
+    x->included += n;
+    if (n > INCLUDED_MAX) {
+        buf_truncate(&x->out, mark);
+        expand_hole(x);
+    }
+    if (x->included > INCLUDED_MAX && !x->is_spent)
+        expand_stop(x);
+}
+
+/* Where the bounds on depth or loops forbid it, an error is shown. */
 static void call_page(struct expander *x, const struct frame *f, const struct tree *t,
                       const struct node *call, struct library_page *page)
 {
@@ -170,7 +188,9 @@ static void call_page(struct expander *x, const struct frame *f, const struct tr
         put_loop_error(x, f->depth >= DEPTH_MAX ? NULL : page);
         return;
     }
-    struct frame *inner = arena_take(&x->arena, sizeof *inner);
+    struct frame *inner = expand_memory(x, sizeof *inner);
+    if (!inner)
+        return;
     *inner = (struct frame){ .caller = f,
                              .caller_tree = t,
                              .page = page,
@@ -184,11 +204,7 @@ static void call_page(struct expander *x, const struct frame *f, const struct tr
         buf_truncate(&x->out, mark);
         leave_call(x, f, t, page_name(page), t->nodes[call->child].next);
     }
-    x->included += x->out.len - mark;
-    if (x->included > INCLUDED_MAX) {
-        buf_truncate(&x->out, mark);
-        expand_hole(x);
-    }
+    count_included(x, mark);
 }
 
 /* "{{/Sub}}" and "{{../Beside}}" mean pages by their way from the one that is shown. */
@@ -244,10 +260,10 @@ static void call_source(struct expander *x, const struct frame *f, struct span n
     struct library_page *page = NULL;
     if (title_read(&x->scratch, x->site, name.s, name.n, LIBRARY_TEMPLATES) && x->scratch.text.len)
         page = library_find(x->library, &x->scratch);
-    if (page)
-        function_put_escaped(x, (struct span){ page->text, page->n });
-    else
+    if (!page)
         expand_fail(x, f);
+    else if (expand_pay(x, GROWTH_MAX * page->n))
+        function_put_escaped(x, (struct span){ page->text, page->n });
 }
 
 static void call_template(struct expander *x, const struct frame *f, const struct tree *t,
@@ -268,8 +284,7 @@ static void call_template(struct expander *x, const struct frame *f, const struc
         call_page(x, f, t, call, page);
     } else if (choice != EXPAND_ALONE) {
         struct span known = { title->text.data, title->text.len };
-        known.s = arena_copy(&x->arena, known.s, known.n);
-        leave_call(x, f, t, known, first);
+        leave_call(x, f, t, expand_copy(x, known), first);
     } else if (readable) {
         expand_fail(x, f);
     } else { /* no call after all */
@@ -280,9 +295,11 @@ static void call_template(struct expander *x, const struct frame *f, const struc
 /* ---- calls of functions -----------------------------------------------------------------------
  */
 
+/* What the function gives goes to the end of x->out, whole marks alone. 0: it is no function. */
 static int call_function(struct expander *x, const struct frame *f, const struct tree *t,
                          const struct node *call, struct span name)
 {
+    size_t mark = x->out.len;
     const char *colon = memchr(name.s, ':', name.n);
     if (!colon)
         return 0;
@@ -292,11 +309,16 @@ static int call_function(struct expander *x, const struct frame *f, const struct
     uint32_t first = t->nodes[call->child].next;
     for (uint32_t i = first; i; i = t->nodes[i].next)
         c.count++;
-    c.parts = arena_take(&x->arena, (size_t)c.count * sizeof *c.parts);
+    c.parts = expand_memory(x, (size_t)c.count * sizeof *c.parts);
+    if (!c.parts || !expand_pay(x, GROWTH_MAX * c.first.n))
+        return 1;
     int k = 1;
     for (uint32_t i = first; i; i = t->nodes[i].next)
         c.parts[k++] = &t->nodes[i];
-    return function_run(x, function, &c);
+    if (!function_run(x, function, &c))
+        return 0;
+    expand_mend_marks(x, mark);
+    return 1;
 }
 
 void expand_argument(struct expander *x, const struct function_call *c, int i)
@@ -355,6 +377,10 @@ void expand_call(struct expander *x, const struct frame *f, const struct tree *t
     size_t mark = x->out.len;
     if (x->failed)
         return;
+    if (!expand_pay(x, WORK_CALL)) {
+        expand_hole(x);
+        return;
+    }
     if (has_prefix(name, "subst:")) { /* is done when a page is saved, not later */
         put_call(x, f, t, spaced, part->next);
         return;

@@ -22,15 +22,43 @@ struct span span_space_trim(struct span s)
     return s;
 }
 
+void expand_stop(struct expander *x)
+{
+    x->special++; /* what is cut short is no memo */
+    x->is_spent = x->is_cut = 1;
+}
+
+int expand_pay(struct expander *x, uint64_t work)
+{
+    if (!x->is_spent && work <= WORK_MAX - x->work) {
+        x->work += work;
+        return 1;
+    }
+    expand_stop(x);
+    return 0;
+}
+
+void *expand_memory(struct expander *x, size_t bytes)
+{
+    return expand_pay(x, bytes) ? arena_take(&x->arena, bytes) : NULL;
+}
+
+struct span expand_copy(struct expander *x, struct span s)
+{
+    if (!expand_pay(x, s.n + 1))
+        return (struct span){ "", 0 };
+    return (struct span){ arena_copy(&x->arena, s.s, s.n), s.n };
+}
+
 void expand_put(struct expander *x, struct span s)
 {
-    x->work += s.n / 16;
-    buf_add(&x->out, s.s, s.n);
+    if (expand_pay(x, s.n))
+        buf_add(&x->out, s.s, s.n);
 }
 
 void expand_puts(struct expander *x, const char *s)
 {
-    buf_adds(&x->out, s);
+    expand_put(x, span_of(s));
 }
 
 size_t expand_trim(struct expander *x, size_t mark)
@@ -49,7 +77,7 @@ void expand_keep(struct expander *x, struct span s)
 {
     char mark[MARK_BYTES + 1];
     x->special++;
-    if (x->kept_count > MARKS_MAX)
+    if (x->kept_count > MARKS_MAX || (x->depth > 0 && !expand_pay(x, WORK_MARK)))
         return;
     mem_grow(x->kept, x->kept_cap, x->kept_count + 1);
     x->kept[x->kept_count] = s;
@@ -89,32 +117,61 @@ struct span expand_without_marks(struct expander *x, struct span s)
 {
     if (!s.n || !memchr(s.s, MARK, s.n))
         return s;
-    char *copy = arena_take(&x->arena, s.n + 1);
+    char *copy = expand_memory(x, s.n + 1);
     size_t len = 0;
+    if (!copy)
+        return (struct span){ "", 0 };
     for (size_t i = 0; i < s.n;)
-        if (mark_at(x, s.s + i, s.n - i))
-            i += MARK_BYTES;
-        else
+        if (s.s[i] != MARK)
             copy[len++] = s.s[i++];
+        else
+            i += mark_at(x, s.s + i, s.n - i) ? MARK_BYTES : 1;
     copy[len] = '\0';
     return (struct span){ copy, len };
 }
 
-void expand_put_back(const struct expander *x, struct span s, size_t room, struct buf *out)
+void expand_mend_marks(struct expander *x, size_t from)
 {
-    while (s.n && out->len < room) {
+    const char *s = x->out.data;
+    size_t n = x->out.len, to = from;
+    if (from == n || !memchr(s + from, MARK, n - from))
+        return;
+    for (size_t i = from; i < n;) {
+        size_t whole = s[i] != MARK ? 1 : mark_at(x, s + i, n - i) ? MARK_BYTES : 0;
+        memmove(x->out.data + to, s + i, whole);
+        to += whole;
+        i += whole ? whole : 1;
+    }
+    buf_truncate(&x->out, to);
+}
+
+int expand_put_back(const struct expander *x, struct span s, size_t room, struct buf *out)
+{
+    while (s.n) {
         const char *at = memchr(s.s, MARK, s.n);
         size_t plain = at ? (size_t)(at - s.s) : s.n;
+        const struct span *kept = at ? mark_at(x, at, s.n - plain) : NULL;
+        struct span shown = kept && !kept->n ? span_of("<ref/>") : kept ? *kept : span_of("");
+        if (out->len + plain + shown.n > room)
+            return 0;
         buf_add(out, s.s, plain);
+        buf_add(out, shown.s, shown.n);
+        plain += !at ? 0 : kept ? MARK_BYTES : 1;
         s.s += plain, s.n -= plain;
-        const struct span *kept = at ? mark_at(x, s.s, s.n) : NULL;
-        if (kept && kept->n)
-            expand_put_back(x, *kept, room, out);
-        else if (kept)
-            buf_adds(out, "<ref/>");
-        size_t skip = !at ? 0 : kept ? MARK_BYTES : 1;
-        s.s += skip, s.n -= skip;
     }
+    return 1;
+}
+
+void expand_keep_expanded(struct expander *x, size_t mark)
+{
+    struct span s = { x->out.data + mark, x->out.len - mark };
+    struct buf whole = BUF_INIT;
+    if (!expand_put_back(x, s, WORK_MAX - x->work, &whole))
+        expand_stop(x);
+    s = expand_copy(x, (struct span){ whole.data, whole.len });
+    buf_truncate(&x->out, mark);
+    expand_keep(x, s);
+    buf_release(&whole);
 }
 
 void expand_put_html(struct expander *x, struct span s)
@@ -126,7 +183,7 @@ void expand_put_html(struct expander *x, struct span s)
         case '>': expand_puts(x, "&gt;"); break;
         case '"': expand_puts(x, "&quot;"); break;
         case '\'': expand_puts(x, "&#039;"); break;
-        default: buf_addc(&x->out, s.s[i]); break;
+        default: expand_put(x, (struct span){ s.s + i, 1 }); break;
         }
 }
 

@@ -4,8 +4,14 @@
  * Everything expands to the end of x->out, which works as a stack: who wants a text as a value
  * notes x->out.len, expands, looks, and truncates.
  *
- * What must not be touched by functions (content of <nowiki>, a call that is left) is kept aside;
- * a mark stands for it in x->out: 0x01, six digits, 0x01.
+ * What functions must not touch (content of <nowiki>, a call that is left) is kept aside. A mark
+ * stands for it in x->out: 0x01, six digits, 0x01. A page cannot make a mark: the byte is dropped
+ * from its source, from what functions decode, and where a function cut a mark. A forged one would
+ * be harmless: what is kept holds no marks itself.
+ *
+ * The work for a page is bounded, and with it time and memory: each byte that is written or kept
+ * is paid for first (expand_pay). A memo (library.h) costs what it cost when it was made. So a
+ * page is cut at the same place whatever was expanded before it.
  */
 #ifndef TEXTMILL_EXPANDER_H
 #define TEXTMILL_EXPANDER_H
@@ -14,12 +20,15 @@
 #include "wikiprep/arguments.h"
 #include "wikiprep/expand.h"
 
-enum { MARK = 0x01, MARK_BYTES = 8 };
+enum { MARK = PREPROCESS_DROPPED, MARK_BYTES = 8 };
 
 enum {
     DEPTH_MAX = 100,           /* expansions in expansions, and templates in templates */
-    INCLUDED_MAX = 2048 << 10, /* bytes of templates, and of arguments, a page */
-    WORK_MAX = 32 << 20,       /* nodes visited, and bytes written / 16, a page */
+    INCLUDED_MAX = 2048 << 10, /* bytes of templates a page */
+    WORK_MAX = 48 << 20,       /* a page: bytes that are written and kept, and for each */
+    WORK_NODE = 16,            /* node that is visited, */
+    WORK_CALL = 128,           /* call, */
+    WORK_MARK = 32,            /* and mark */
 };
 
 struct argument {
@@ -60,7 +69,9 @@ struct expander {
     const struct frame *failed; /* the frame that is to be left as a call, or NULL */
     int depth;                  /* of expansions in expansions */
     int deepest;
-    uint64_t work;          /* that was done for the page */
+    uint64_t work;          /* that was done for the page, up to WORK_MAX */
+    int is_spent;           /* no more may be done: the rest of the page's calls are left */
+    int is_cut;             /* a bound forbade something */
     size_t included;        /* bytes of templates so far */
     uint64_t within;        /* bits of templates since this was last cleared */
     uint64_t special;       /* counts what depends on the page or its place */
@@ -106,12 +117,24 @@ struct span expand_part_value(struct expander *x, const struct function_call *c,
 /* Leaves of x->out from `mark` on what is not space at its ends; the length. */
 size_t expand_trim(struct expander *x, size_t mark);
 
-/* Appends. */
+/* Pays for some work: 1, or 0 when the page's is spent. And spends it all. */
+int expand_pay(struct expander *x, uint64_t work);
+void expand_stop(struct expander *x);
+
+/* Memory that lasts as long as the page, paid for; NULL when the page's work is spent. */
+void *expand_memory(struct expander *x, size_t bytes);
+
+/* A copy in such memory; nothing when the page's work is spent. */
+struct span expand_copy(struct expander *x, struct span s);
+
+/* Appends, unless the page's work is spent. */
 void expand_put(struct expander *x, struct span s);
 void expand_puts(struct expander *x, const char *s);
 
-/* Puts a mark for s, which is not copied; and one for something that was dropped. */
+/* Puts a mark: for s, which is not copied and has no marks that count; for the text on x->out
+ * since `mark`, whose marks are resolved; for something that was dropped. */
 void expand_keep(struct expander *x, struct span s);
+void expand_keep_expanded(struct expander *x, size_t mark);
 void expand_hole(struct expander *x);
 
 /* The first mark in s; nothing, at its end, where there is none. */
@@ -120,9 +143,12 @@ struct span expand_next_mark(const struct expander *x, struct span s);
 /* s without marks, in the arena unless it has none. */
 struct span expand_without_marks(struct expander *x, struct span s);
 
-/* Appends s to `out` with all marks resolved, up to `room` bytes. A mark stands for older ones
- * only, so this ends. */
-void expand_put_back(const struct expander *x, struct span s, size_t room, struct buf *out);
+/* Drops pieces of marks that were cut from x->out, from `from` on. */
+void expand_mend_marks(struct expander *x, size_t from);
+
+/* Appends s to `out` with its marks resolved: 1, or 0 when `out` would be longer than `room` bytes
+ * and the rest of s was dropped. */
+int expand_put_back(const struct expander *x, struct span s, size_t room, struct buf *out);
 
 /* Appends s as text of HTML. */
 void expand_put_html(struct expander *x, struct span s);

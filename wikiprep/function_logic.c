@@ -26,7 +26,7 @@ static struct span decoded(struct expander *x, struct span s)
             buf_addc(&b, s.s[i]);
         i += n ? n : 1;
     }
-    struct span d = { arena_copy(&x->arena, b.data, b.len), b.len };
+    struct span d = expand_copy(x, (struct span){ b.data, b.len });
     buf_release(&b);
     return span_space_trim(d);
 }

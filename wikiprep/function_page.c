@@ -93,6 +93,8 @@ void function_put_escaped(struct expander *x, struct span s)
 {
     int line = 1;
     for (size_t i = 0; i < s.n; i++) {
+        if (s.s[i] == MARK)
+            continue;
         int escaped = s.s[i] && is_markup(s, i, line);
         if (escaped)
             buf_addf(&x->out, "&#%d;", s.s[i]);
@@ -279,7 +281,7 @@ int function_rel2abs(struct expander *x, const struct function_call *c, int whic
         to.n--;
     if (!from.n) {
         title_put(x->site, &x->title, &path);
-        from = (struct span){ arena_copy(&x->arena, path.data, path.len), path.len };
+        from = expand_copy(x, (struct span){ path.data, path.len });
         buf_clear(&path);
         x->special++;
     }
@@ -347,7 +349,7 @@ int function_int(struct expander *x, const struct function_call *c, int which)
         expand_puts(x, "⧽");
         return 1;
     }
-    for (size_t i = 0; i < page->n; i++) {
+    for (size_t i = 0; i < page->n && expand_pay(x, 1); i++) {
         int place = page->text[i] == '$' && i + 1 < page->n ? page->text[i + 1] - '0' : 0;
         if (place > 0 && place < 10 && place < c->count)
             expand_argument(x, c, place), i++;

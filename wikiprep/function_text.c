@@ -168,7 +168,7 @@ int function_tag(struct expander *x, const struct function_call *c, int which)
     if (c->count > 1)
         content = expand_part_value(x, c, 1);
     codepoint_put(&b, c->first.s, c->first.n, codepoint_lower);
-    struct span name = { arena_copy(&x->arena, b.data, b.len), b.len };
+    struct span name = expand_copy(x, (struct span){ b.data, b.len });
     buf_clear(&b);
     buf_addf(&b, "<%.*s", (int)name.n, name.s);
     for (int i = 2; i < c->count; i++) {
@@ -183,7 +183,9 @@ int function_tag(struct expander *x, const struct function_call *c, int which)
     } else {
         buf_adds(&b, "/>");
     }
-    expand_keep(x, (struct span){ arena_copy(&x->arena, b.data, b.len), b.len });
+    size_t mark = x->out.len;
+    expand_put(x, (struct span){ b.data, b.len });
+    expand_keep_expanded(x, mark);
     buf_release(&b);
     return 1;
 }
@@ -342,7 +344,8 @@ void function_put_decoded(struct expander *x, struct span s)
         int high = s.s[i] == '%' && i + 2 < s.n ? hex_digit(s.s[i + 1]) : -1;
         int low = high >= 0 ? hex_digit(s.s[i + 2]) : -1;
         if (low >= 0) {
-            buf_addc(&x->out, high << 4 | low);
+            if ((high << 4 | low) != MARK)
+                buf_addc(&x->out, high << 4 | low);
             i += 2;
         } else {
             buf_addc(&x->out, s.s[i] == '+' ? ' ' : s.s[i]);
@@ -429,7 +432,7 @@ static size_t put_reference(struct span s, struct buf *out)
     if (c == ' ' || c == 0xA0) {
         if (out->len && out->data[out->len - 1] != '_')
             buf_addc(out, '_');
-    } else {
+    } else if (c >= ' ') {
         buf_add_utf8(out, c);
     }
     return n;

@@ -190,7 +190,7 @@ int function_time(struct expander *x, const struct function_call *c, int which)
     else if (m.year > 9999)
         expand_error(x, "Error: #time only supports years up to 9999.");
     else {
-        const char *code = arena_copy(&x->arena, lang.s, lang.n);
+        const char *code = expand_copy(x, lang).s;
         moment_format(&m, c->first, calendar_has(code) ? code : x->site->lang.data, &x->out);
     }
     return 1;

@@ -30,16 +30,17 @@ static int own(struct module_call *m, const char *name, struct span *value)
     return expand_parameter(m->x, &m->own, span_of(name), value);
 }
 
-/* By its name, or by its place among those without one: `place` counts on where it is by place. */
+/* By its name, or by its place among those without one: `place` counts on where it is by place.
+ * Without marks, as it will be cut and counted. */
 static struct span argument(struct module_call *m, const char *name, int *place)
 {
     char number[16];
     struct span value = { "", 0 };
-    if (own(m, name, &value))
-        return value;
-    snprintf(number, sizeof number, "%d", (*place)++);
-    own(m, number, &value);
-    return value;
+    if (!own(m, name, &value)) {
+        snprintf(number, sizeof number, "%d", (*place)++);
+        own(m, number, &value);
+    }
+    return expand_without_marks(m->x, value);
 }
 
 /* The n-th argument, given here or, where none is, to the template that calls. */

@@ -32,6 +32,7 @@ enum {
     TAG_ALL,
     TAG_NAME_MAX = 16,
     HEADING_MAX = 6,
+    NODES_MAX = 1000000, /* that are made, with the parts of what is open */
 };
 
 /* A list of nodes that is being made: one part of what is open. */
@@ -462,8 +463,16 @@ static void on_equals(struct preprocessor *p)
 
 /* Signs that may mean something; which do depends on what is open. */
 static const uint8_t special[256] = {
-    ['['] = 1, [']'] = 1, ['{'] = 1, ['}'] = 1,  ['<'] = 1,
-    ['|'] = 1, ['='] = 1, ['-'] = 1, ['\n'] = 1,
+    [PREPROCESS_DROPPED] = 1,
+    ['['] = 1,
+    [']'] = 1,
+    ['{'] = 1,
+    ['}'] = 1,
+    ['<'] = 1,
+    ['|'] = 1,
+    ['='] = 1,
+    ['-'] = 1,
+    ['\n'] = 1,
 };
 
 /* Moves over text that needs no look. */
@@ -483,7 +492,9 @@ static void on_sign(struct preprocessor *p)
     int in_call = sign == '{';
     if (p->variants && (c == '-' || c == '}') && on_variant(p))
         return;
-    if (c == '<') {
+    if (c == PREPROCESS_DROPPED) {
+        p->i++;
+    } else if (c == '<') {
         on_angle(p);
     } else if (c == '\n') {
         if (sign == '\n') {
@@ -523,9 +534,11 @@ static void walk(struct preprocessor *p)
 {
     if (p->find_only < 0)
         on_line_start(p);
-    while (p->i < p->n) {
-        if (p->find_only > 0 && !find_only(p))
+    while (p->i < p->n && p->tree->count + p->part_count < NODES_MAX) {
+        if (p->find_only > 0 && !find_only(p)) {
+            p->i = p->n;
             break;
+        }
         if (p->fake_line_start) {
             p->fake_line_start = 0;
             on_line_start(p);
@@ -536,6 +549,9 @@ static void walk(struct preprocessor *p)
     }
     while (p->depth)
         break_top(p, signs_length(top(p)));
+    const char *rest = p->s + p->i, *dropped = memchr(rest, PREPROCESS_DROPPED, p->n - p->i);
+    p->tree->is_cut = p->i < p->n;
+    add_text(p, p->i, dropped ? (size_t)(dropped - p->s) : p->n);
 }
 
 void preprocess(struct preprocessor *p, struct tree *tree, const char *source, size_t n,

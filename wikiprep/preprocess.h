@@ -8,7 +8,8 @@
  * What MediaWiki's preprocessor does (www.mediawiki.org/wiki/Preprocessor_ABNF): the longest of
  * the braces that match, innermost first; links and headings are looked at only because braces do
  * not close over their ends. Comments are left out, and of pages and templates what <noinclude>,
- * <includeonly> and <onlyinclude> hide. What is not closed is text.
+ * <includeonly> and <onlyinclude> hide. What is not closed is text, and so is what comes behind
+ * MediaWiki's bound of a million nodes.
  *
  * A tree says where things are in its source and holds no text itself.
  */
@@ -17,6 +18,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+enum { PREPROCESS_DROPPED = 0x01 }; /* this byte, which XML cannot contain, is in no text node */
 
 enum node_kind {
     NODE_TEXT,      /* source[begin..end) */
@@ -43,6 +46,7 @@ struct tree {
     const char *source; /* borrowed */
     struct node *nodes; /* nodes[0] is a part: the whole text */
     size_t count, cap;
+    int is_cut; /* it had too many: the rest is one text */
 };
 
 enum preprocess_mode {
