@@ -2,16 +2,19 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/log.h"
 #include "common/tool.h"
 #include "wikiprep/expand.h"
 #include "wikiprep/template.h"
 
 static const char *templates_path;
-static const char *page_title = "Page";
+static const char *page_title = "Page", *language;
 
 const struct opt expand_command_options[] = {
     { 0, "templates", OPT_TEXT, &templates_path, "FILE",
       "the template pages: a dump, or what --save-templates wrote", 0, 0 },
+    { 0, "language", OPT_TEXT, &language, "CODE",
+      "the wiki's language, whatever the dump says of it", 0, 0 },
     { 0, "title", OPT_TEXT, &page_title, "TITLE", "the title of the page that is expanded", 0, 0 },
     { 0 },
 };
@@ -26,7 +29,8 @@ static int expand_file(struct library *library, const char *path)
     struct expand_page page = { page_title, 0, "", "", library_date(library) };
     int result = file_read(path, &text);
     if (!result) {
-        expand_text(x, &page, text.data, text.len, &expanded);
+        if (expand_text(x, &page, text.data, text.len, &expanded))
+            log_warn("%s: " EXPAND_CUT, path);
         result = output_open(&out, "-");
     }
     if (!result)
@@ -41,7 +45,7 @@ int expand_command(int argc, char **argv)
 {
     if (!templates_path)
         return err_usage("--templates is wanted: a dump, or what --save-templates wrote");
-    struct library *library = library_read(templates_path, (int)tool_threads, NULL);
+    struct library *library = library_read(templates_path, language, (int)tool_threads, NULL);
     int result = library ? expand_file(library, argc ? argv[0] : "-") : -1;
     library_free(library);
     return result;

@@ -16,6 +16,7 @@ enum place {
     SITENAME,
     BASE,
     CASE,
+    DATE,
     NAMESPACES,
     NAMESPACE,
     PAGE,
@@ -41,6 +42,7 @@ static const struct {
     { SITEINFO, "sitename", SITENAME },
     { SITEINFO, "base", BASE },
     { SITEINFO, "case", CASE },
+    { SITEINFO, "date", DATE },
     { SITEINFO, "namespaces", NAMESPACES },
     { NAMESPACES, "namespace", NAMESPACE },
     { PAGE, "title", TITLE },
@@ -60,6 +62,7 @@ static const enum place parent[] = {
     [SITENAME] = SITEINFO,
     [BASE] = SITEINFO,
     [CASE] = SITEINFO,
+    [DATE] = SITEINFO,
     [NAMESPACES] = SITEINFO,
     [NAMESPACE] = NAMESPACES,
     [PAGE] = MEDIAWIKI,
@@ -201,6 +204,7 @@ static void end_place(struct export *x)
     case SITENAME: swap(&x->site.name, &x->field); break;
     case BASE: swap(&x->site.base, &x->field); break;
     case CASE: x->site.capital = strcmp(x->field.data, "case-sensitive") != 0; break;
+    case DATE: swap(&x->site.date, &x->field); break;
     case NAMESPACE: add_namespace(x); break;
     case TITLE: swap(&p->title, &x->field); break;
     case NS:
@@ -249,11 +253,9 @@ void export_text(struct export *x, const char *text, size_t n)
 void export_init(struct export *x, size_t max_text_bytes)
 {
     *x = (struct export){ .max_text = max_text_bytes, .place = ROOT };
+    x->site = DUMP_SITE_INIT;
     x->site.capital = 1;
     buf_init(&x->field);
-    buf_init(&x->site.name);
-    buf_init(&x->site.base);
-    buf_init(&x->site.lang);
     x->page = x->revision = (struct dump_page)DUMP_PAGE_INIT;
 }
 

@@ -6,6 +6,9 @@
  *       <siteinfo> <base>… <namespaces> <namespace key="6">File</namespace> …
  *       <page> <title>… <ns>0</ns> <id>12</id> <redirect title="…"/>
  *         <revision> <id>345</id> <timestamp>… <model>wikitext</model> <text>…
+ *
+ * The element <date> of <siteinfo> is ours: an export of templates ends with the date of the dump
+ * that it was taken from.
  */
 #ifndef TEXTMILL_EXPORT_H
 #define TEXTMILL_EXPORT_H

@@ -84,16 +84,21 @@ static int is_kept(struct library *l, const struct dump_page *p)
     return l->other_bytes <= OTHERS_MAX;
 }
 
+static void take_date(struct library *l, const struct buf *date)
+{
+    if (strcmp(date->data, l->date.data) <= 0)
+        return;
+    buf_clear(&l->date);
+    buf_add(&l->date, date->data, date->len);
+}
+
 static int add_page(struct library *l, const struct dump_page *p)
 {
     struct title t = own_title(l, p);
     mem_grow(l->known, l->known_cap, l->known_count + 1);
     l->known[l->known_count++] = hash(t.ns, t.text.data, t.text.len);
     l->articles += p->ns == 0 && !p->redirect;
-    if (strcmp(p->timestamp.data, l->date.data) > 0) {
-        buf_clear(&l->date);
-        buf_adds(&l->date, p->timestamp.data);
-    }
+    take_date(l, &p->timestamp);
     int result = 0;
     if (is_kept(l, p)) {
         mem_grow(l->pages, l->cap, l->count + 1);
@@ -153,6 +158,12 @@ static int save_begin(struct output *out, const struct dump_site *site)
     return bad ? -1 : write_element(out, "</namespaces>\n</siteinfo>\n", "", "");
 }
 
+/* The date is known now. */
+static int save_end(struct output *out, const char *date)
+{
+    return write_element(out, "<siteinfo>\n<date>", date, "</date>\n</siteinfo>\n</mediawiki>\n");
+}
+
 static int save_page(struct output *out, const struct dump_page *p)
 {
     struct buf ns = BUF_INIT;
@@ -207,16 +218,22 @@ static int finish(struct library *l)
     return 0;
 }
 
-/* One page of the export; `out` NULL: nothing is saved. */
-static int take_page(struct library *l, const struct dump *d, const struct dump_page *page,
-                     struct output *out, int *begun)
+/* What the export says of its wiki, once that was read; `out` NULL: nothing is saved. */
+static int take_site(struct library *l, const struct dump *d, const char *language,
+                     struct output *out)
 {
-    if (!*begun) {
-        *begun = 1;
-        dump_site_copy(&l->site, dump_site(d));
-        if (out && save_begin(out, &l->site) < 0)
-            return -1;
+    dump_site_copy(&l->site, dump_site(d));
+    if (language) {
+        buf_clear(&l->site.lang);
+        buf_adds(&l->site.lang, language);
     }
+    return out ? save_begin(out, &l->site) : 0;
+}
+
+/* One page of the export. */
+static int take_page(struct library *l, const struct dump *d, const struct dump_page *page,
+                     struct output *out)
+{
     progress_to(dump_packed_bytes(d));
     if (page->too_long)
         return 0;
@@ -225,19 +242,20 @@ static int take_page(struct library *l, const struct dump *d, const struct dump_
     return add_page(l, page);
 }
 
-static int read_pages(struct library *l, struct dump *d, struct output *out)
+static int read_pages(struct library *l, struct dump *d, const char *language, struct output *out)
 {
     struct dump_page page = DUMP_PAGE_INIT;
-    int got, begun = 0, result = 0;
-    while (!result && (got = dump_read(d, &page)) != 0)
-        result = got < 0 ? -1 : take_page(l, d, &page, out, &begun);
+    int got = dump_read(d, &page), result = got < 0 ? -1 : take_site(l, d, language, out);
+    for (; !result && got; got = result ? 0 : dump_read(d, &page))
+        result = got < 0 ? -1 : take_page(l, d, &page, out);
     dump_page_release(&page);
+    take_date(l, &dump_site(d)->date);
     if (!result && out)
-        result = output_write(out, "</mediawiki>\n", 13);
+        result = save_end(out, l->date.data);
     return result < 0 ? -1 : finish(l);
 }
 
-struct library *library_read(const char *path, int threads, const char *save)
+struct library *library_read(const char *path, const char *language, int threads, const char *save)
 {
     struct library *l = mem_zalloc(1, sizeof *l);
     struct output out = { 0 };
@@ -249,7 +267,7 @@ struct library *library_read(const char *path, int threads, const char *save)
     if (!result && save)
         result = output_open(&out, save);
     if (!result)
-        result = read_pages(l, d, save ? &out : NULL);
+        result = read_pages(l, d, language, save ? &out : NULL);
     if (save && !result)
         result = output_close(&out);
     else if (save)

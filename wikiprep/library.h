@@ -41,9 +41,10 @@ struct library_page {
 
 struct library;
 
-/* "-" is stdin. With `save` the pages that are made to be called are also written there, as an
- * export. NULL with the error set. */
-struct library *library_read(const char *path, int threads, const char *save);
+/* "-" is stdin. `language` overrules what the export says of its language, if it is not NULL. With
+ * `save` the pages that are made to be called are also written there, as an export. NULL with the
+ * error set. */
+struct library *library_read(const char *path, const char *language, int threads, const char *save);
 void library_free(struct library *l);
 
 const struct dump_site *library_site(const struct library *l);
@@ -51,7 +52,7 @@ const struct dump_site *library_site(const struct library *l);
 /* The magic words of the wiki's language. */
 const struct magic *library_magic(const struct library *l);
 
-/* The latest timestamp of the pages that were read: "2011-09-05T03:37:03Z". */
+/* The latest timestamp of the wiki's pages: "2011-09-05T03:37:03Z". */
 const char *library_date(const struct library *l);
 
 /* How many pages there are, of articles and templates; a whole dump's pages are all counted. */

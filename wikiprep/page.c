@@ -72,10 +72,12 @@ const char *dump_namespace_name(const struct dump_site *site, int key)
 
 void dump_site_copy(struct dump_site *to, const struct dump_site *from)
 {
-    *to = (struct dump_site){ BUF_INIT, BUF_INIT, BUF_INIT, from->capital, NULL, 0, 0 };
+    *to = DUMP_SITE_INIT;
+    to->capital = from->capital;
     buf_add(&to->name, from->name.data, from->name.len);
     buf_add(&to->base, from->base.data, from->base.len);
     buf_add(&to->lang, from->lang.data, from->lang.len);
+    buf_add(&to->date, from->date.data, from->date.len);
     mem_grow(to->namespaces, to->cap, from->count);
     for (; to->count < from->count; to->count++) {
         const struct dump_namespace *ns = &from->namespaces[to->count];
@@ -91,7 +93,8 @@ void dump_site_release(struct dump_site *site)
     buf_release(&site->name);
     buf_release(&site->base);
     buf_release(&site->lang);
-    *site = (struct dump_site){ BUF_INIT, BUF_INIT, BUF_INIT, 0, NULL, 0, 0 };
+    buf_release(&site->date);
+    *site = DUMP_SITE_INIT;
 }
 
 /* Exports before 0.6 do not say <ns>. */

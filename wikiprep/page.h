@@ -15,10 +15,17 @@ struct dump_namespace {
 
 struct dump_site {
     struct buf name, base, lang; /* sitename; the main page's address; xml:lang of the export */
+    struct buf date;             /* of the latest page, where library.h wrote the export; or "" */
     int capital;                 /* titles begin with a capital letter */
     struct dump_namespace *namespaces;
     size_t count, cap;
 };
+
+#define DUMP_SITE_INIT                                                                             \
+    (struct dump_site)                                                                             \
+    {                                                                                              \
+        BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, 0, NULL, 0, 0                                      \
+    }
 
 struct dump_page {
     struct buf title, id, revid, timestamp, model, text;

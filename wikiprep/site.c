@@ -81,10 +81,10 @@ int site_takes_categories(const struct site *s, const char *lines)
 /* ---- life -------------------------------------------------------------------------------- */
 
 /* For one line of a manifest. */
-static char *describe(const struct dump_site *dump)
+static char *describe(const struct dump_site *dump, const char *lang)
 {
     struct buf about = BUF_INIT;
-    buf_addf(&about, "%s (%s) %s", dump->name.data, dump->lang.data, dump->base.data);
+    buf_addf(&about, "%s (%s) %s", dump->name.data, lang, dump->base.data);
     for (size_t i = 0; i < about.len; i++)
         if ((unsigned char)about.data[i] < ' ')
             about.data[i] = ' ';
@@ -96,8 +96,8 @@ struct site *site_new(const struct dump_site *dump, const struct site_choice *ch
     struct site *s = mem_zalloc(1, sizeof *s);
     const char *slash = strrchr(dump->base.data, '/');
     s->base = mem_strndup(dump->base.data, slash ? (size_t)(slash - dump->base.data) : 0);
-    s->lang = mem_strdup(dump->lang.data);
-    s->about = describe(dump);
+    s->lang = mem_strdup(choice->language ? choice->language : dump->lang.data);
+    s->about = describe(dump, s->lang);
     s->names = names_new();
     name_namespaces(s->names, dump);
     if (choice->sections)

@@ -15,6 +15,7 @@ struct site_choice {
     const char *namespaces;                   /* numbers or names, commas between; NULL: all */
     const char *sections, *unwanted_sections; /* headings, commas between */
     struct opt_list categories;               /* names or "@FILE"s; '^' in front: not these */
+    const char *language;                     /* overrules the dump's; NULL: it does not */
     int sentences;                            /* text is split into sentences: a model is wanted, */
     const char *sentence_model;               /* with what this file says; NULL: with none */
 };

@@ -62,6 +62,8 @@ static const struct opt options[] = {
       "more of the language's abbreviations and first words", 0, 0 },
     { 0, "train-sentences", OPT_TEXT, &train_path, "FILE",
       "write no text: learn from it what --sentence-model takes", 0, 0 },
+    { 0, "language", OPT_TEXT, &choice.language, "CODE",
+      "the wiki's language, whatever the dump says of it", 0, 0 },
     { 0, "namespaces", OPT_TEXT, &choice.namespaces, "LIST",
       "pages to take: numbers or names, comma between", 0, 0 },
     { 0, "pages", OPT_LIST, &page_names, "TITLE|ID|@FILE",
@@ -107,6 +109,7 @@ struct item {
     struct template_page templates; /* what the cleaner's templates know of the page */
     struct expander *expander;      /* NULL: templates are not expanded */
     struct buf expanded;
+    int is_cut; /* expansion came to a bound */
     struct document document;
     struct buf text;       /* of the cleaner, when the document's is another */
     struct buf categories; /* a line each */
@@ -125,9 +128,10 @@ struct run {
     struct pages *wanted_pages; /* NULL: all */
     struct record_layout layout;
     struct sink sink;
-    struct sentence_trainer *trainer; /* NULL: text is written to the sink */
-    uint64_t pages, documents, redirects, too_long, bytes, xml_bytes; /* for the last line */
-    uint64_t damages, pages_cut;
+    struct sentence_trainer *trainer;                      /* NULL: text is written to the sink */
+    uint64_t pages, documents, too_long, bytes, xml_bytes; /* for the last line */
+    uint64_t damages, pages_cut, expansions_cut;
+    uint64_t not_asked, other_namespaces, other_models, redirects; /* pages left out unread */
     uint64_t left_out[REASONS];
     uint64_t packed_before; /* bytes of the dumps that are done */
 };
@@ -166,25 +170,30 @@ static int check_pages_found(const struct run *r)
     return pages_check_found(r->wanted_pages, r->paths[r->path_count - 1]);
 }
 
+static int leave_out(uint64_t *count)
+{
+    ++*count;
+    return 0;
+}
+
 /* 1, 0, or -1 when the run is to stop. */
 static int is_wanted(struct run *r, const struct dump_page *p)
 {
     if (r->wanted_pages && !pages_take(r->wanted_pages, p->id.data, p->title.data))
-        return 0;
-    if (!site_takes_namespace(r->site, p->ns) ||
-        (p->model.len && strcmp(p->model.data, "wikitext")))
-        return 0;
+        return leave_out(&r->not_asked);
+    if (!site_takes_namespace(r->site, p->ns))
+        return leave_out(&r->other_namespaces);
+    if (p->model.len && strcmp(p->model.data, "wikitext"))
+        return leave_out(&r->other_models);
     if (p->too_long) {
         err_set("cannot read page '%.200s' (id %s): its text is longer than %llu bytes",
                 p->title.data, p->id.data, (unsigned long long)max_page_bytes);
         if (strict)
             return -1;
         log_error("%s", err_get());
-        r->too_long++;
-        return 0;
+        return leave_out(&r->too_long);
     }
-    r->redirects += p->redirect;
-    return !p->redirect || redirects;
+    return !p->redirect || redirects ? 1 : leave_out(&r->redirects);
 }
 
 /* Learns from the site what its pages need; called when its first page is there. */
@@ -246,7 +255,7 @@ static const struct buf *expand(struct item *item)
     const struct dump_page *p = &item->page;
     const struct expand_page page = { p->title.data, p->ns, p->id.data, p->revid.data,
                                       p->timestamp.data };
-    expand_text(item->expander, &page, p->text.data, p->text.len, &item->expanded);
+    item->is_cut = expand_text(item->expander, &page, p->text.data, p->text.len, &item->expanded);
     visible_filter(&item->expanded);
     return &item->expanded;
 }
@@ -257,6 +266,7 @@ static int clean_text(struct item *item)
     const struct dump_page *p = &item->page;
     const struct site *site = item->site;
     struct buf *text = choice.sentences || item->classic ? &item->text : &item->document.text;
+    item->is_cut = 0;
     item->reason = DISAMBIGUATION;
     if (filter_disambig && disambiguation_page(p->text.data, p->text.len))
         return 0;
@@ -324,6 +334,10 @@ static int write_page(void *ctx, void *slot)
 {
     struct run *r = ctx;
     const struct item *item = slot;
+    if (item->is_cut) {
+        log_warn("page '%.200s' (id %s): " EXPAND_CUT, item->page.title.data, item->page.id.data);
+        r->expansions_cut++;
+    }
     if (!item->bytes.len) {
         r->left_out[item->reason]++;
         return 0;
@@ -417,13 +431,17 @@ static void report(const struct run *r)
         const char *name;
         uint64_t count;
     } left_out[] = {
-        { "redirects left out", redirects ? 0 : r->redirects },
+        { "pages not asked for", r->not_asked },
+        { "pages of other namespaces left out", r->other_namespaces },
+        { "pages that are no wikitext left out", r->other_models },
+        { "redirects left out", r->redirects },
         { "empty pages left out", r->left_out[NO_TEXT] },
         { "short pages left out", r->left_out[TOO_SHORT] },
         { "disambiguation pages left out", r->left_out[DISAMBIGUATION] },
         { "pages of other categories left out", r->left_out[CATEGORY] },
         { "long pages left out", r->too_long },
         { "pages cut by damage", r->pages_cut },
+        { "pages with templates beyond the bounds", r->expansions_cut },
     };
     tool_count("bytes of XML", r->xml_bytes);
     tool_count("pages", r->pages);
@@ -440,7 +458,7 @@ static int read_library(struct run *r)
         if (!strcmp(templates_path, "-") && !strcmp(r->paths[i], "-"))
             return err_usage("standard input cannot be read twice: name a file for --templates");
     progress_begin("bytes of templates read", input_bytes(1, (char **)&templates_path));
-    r->library = library_read(templates_path, (int)tool_threads, save_path);
+    r->library = library_read(templates_path, choice.language, (int)tool_threads, save_path);
     progress_end();
     return r->library ? 0 : -1;
 }

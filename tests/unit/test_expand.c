@@ -49,7 +49,7 @@ static struct library *make_library(const char *lang, const char *const *pages, 
     buf_adds(&xml, "</mediawiki>");
     cr_assert_eq(write(fd, xml.data, xml.len), (ssize_t)xml.len);
     close(fd);
-    struct library *l = library_read(path, 2, save);
+    struct library *l = library_read(path, NULL, 2, save);
     cr_assert(l, "%s", err_get());
     unlink(path);
     buf_release(&xml);
@@ -108,11 +108,13 @@ static enum expand_choice choose(void *ctx, const char *name, size_t n)
     return n == 4 && !memcmp(name, "Note", 4) ? EXPAND_NOT : EXPAND_ALONE;
 }
 
+static int is_cut; /* what expand_text returned */
+
 static const char *expand_in(struct library *l, const char *title, const char *text)
 {
     const struct expand_page page = { title, 0, "7", "77", "2010-12-31T23:59:58Z" };
     struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
-    expand_text(x, &page, text, strlen(text), &out);
+    is_cut = expand_text(x, &page, text, strlen(text), &out);
     expander_free(x);
     return out.data;
 }
@@ -227,8 +229,149 @@ Test(expand, bounds)
     size_t shown = 0;
     for (const char *s = out.data; (s = strstr(s, "012")); s++)
         shown++;
-    cr_expect_eq(shown, 3 * ((2048 << 10) / 108), "%zu", shown);
+    cr_expect_eq(shown, 3 * ((2048 << 10) / 108) + 1, "%zu", shown);
+    cr_expect(is_cut);
     buf_release(&deep);
+}
+
+/* ---- what one page may cost ----------------------------------------------------------------------
+ */
+
+/* Templates L0 to L11, each of which calls the next `width` times, and some that make much of
+ * little. */
+static struct library *make_bombs(int width)
+{
+    enum { LEVELS = 12 };
+    static char names[LEVELS][16];
+    static struct buf texts[LEVELS], tag = BUF_INIT;
+    const char *pages[2 * LEVELS + 12];
+    size_t n = 0;
+    for (int i = 0; i < LEVELS; i++) {
+        snprintf(names[i], sizeof names[i], "Vorlage:L%d", i);
+        buf_init(&texts[i]);
+        for (int k = 0; k < width && i + 1 < LEVELS; k++)
+            buf_addf(&texts[i], "{{L%d|{{{1}}}}}", i + 1);
+        if (i + 1 == LEVELS)
+            buf_adds(&texts[i], "<{{{1}}}>");
+        pages[n++] = names[i];
+        pages[n++] = texts[i].data;
+    }
+    buf_init(&tag);
+    for (int i = 0; i < 8; i++)
+        buf_adds(&tag, "{{{1}}}");
+    pages[n++] = "Vorlage:Eight";
+    pages[n++] = tag.data;
+    pages[n++] = "Vorlage:Keep";
+    pages[n++] = "{{#tag:pre|{{{1}}}{{{1}}}{{{1}}}{{{1}}}}}";
+    pages[n++] = "Vorlage:Code";
+    pages[n++] = "{{anchorencode:{{{1}}}}}";
+    pages[n] = NULL;
+    struct library *l = make_library("en", pages, NULL);
+    for (int i = 0; i < LEVELS; i++)
+        buf_release(&texts[i]);
+    buf_release(&tag);
+    return l;
+}
+
+/* "{{name|" as often as `depth` says, around `inner`. */
+static void nest(struct buf *to, const char *name, int depth, const char *inner)
+{
+    for (int i = 0; i < depth; i++)
+        buf_addf(to, "{{%s|", name);
+    buf_adds(to, inner);
+    for (int i = 0; i < depth; i++)
+        buf_adds(to, "}}");
+}
+
+/* The page is kept as far as it went, with what stands behind the call, and it is said. */
+Test(expand, the_work_for_a_page_is_bounded)
+{
+    static const struct {
+        const char *name;
+        int depth, is_cut;
+    } cases[] = { { "L7", 1, 0 },     { "L0", 1, 1 },   { "Eight", 4, 0 },
+                  { "Eight", 12, 1 }, { "Keep", 3, 0 }, { "Keep", 14, 1 } };
+    struct library *l = make_bombs(4);
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf_clear(&text);
+        buf_adds(&text, "before ");
+        nest(&text, cases[i].name, cases[i].depth, "abc<nowiki/>");
+        buf_adds(&text, " after");
+        expand_in(l, "A", text.data);
+        cr_expect_eq(is_cut, cases[i].is_cut, "%s %d", cases[i].name, cases[i].depth);
+        cr_expect(out.len < 8 << 20 && !strncmp(out.data, "before ", 7) &&
+                      !strcmp(out.data + out.len - 6, " after"),
+                  "%s: %zu", cases[i].name, out.len);
+    }
+    cr_expect(strstr(expand_in(l, "A", "{{L0|x}} {{Eight|y}}"), "{{Eight|y}}"),
+              "what comes behind is left as it stands");
+    buf_release(&text);
+    library_free(l);
+}
+
+/* A page is cut at the same place whether or not others were expanded before it. */
+Test(expand, a_cut_page_is_the_same_on_any_day)
+{
+    static const char *const pages[] = { "Vorlage:A", "{{B}}{{B}}{{B}}{{B}}{{B}}{{B}}{{B}}{{B}}",
+                                         "Vorlage:B", "{{C}}{{C}}{{C}}{{C}}{{C}}{{C}}{{C}}{{C}}",
+                                         "Vorlage:C", "{{#expr:1+1}}{{#if:x|{{lc:Y}}}}",
+                                         NULL };
+    struct buf text = BUF_INIT;
+    for (int i = 0; i < 600; i++)
+        buf_adds(&text, "{{#if:{{A}}|{{A}}}}{{A}}");
+    struct library *l = make_library("en", pages, NULL);
+    char *first = strdup(expand_in(l, "A", text.data));
+    cr_expect(is_cut);
+    cr_expect_str_eq(expand_in(l, "A", text.data), first);
+    library_free(l);
+    l = make_library("en", pages, NULL);
+    expand_in(l, "A", "{{C}} {{B}} {{A}}");
+    cr_expect_str_eq(expand_in(l, "A", text.data), first);
+    library_free(l);
+    free(first);
+    buf_release(&text);
+}
+
+/* A million arguments, one call of them in a template that is called often. */
+Test(expand, nodes_are_bounded)
+{
+    struct buf many = BUF_INIT;
+    buf_adds(&many, "{{show");
+    for (int i = 0; i < 1500000; i++)
+        buf_addc(&many, '|');
+    buf_adds(&many, "}} {{show|x}}");
+    const char *const pages[] = { "Vorlage:Show", "[{{{1}}}]", "Vorlage:Many", many.data, NULL };
+    struct library *l = make_library("en", pages, NULL);
+    expand_in(l, "A", "{{many}} {{show|y}}");
+    cr_expect(is_cut && !strcmp(out.data + out.len - 4, " [y]"), "%.20s", out.data);
+    expand_in(l, "A", many.data);
+    cr_expect(is_cut && out.len == many.len);
+    library_free(l);
+    buf_release(&many);
+}
+
+/* ---- marks ---------------------------------------------------------------------------------------
+ */
+
+/* A mark is 0x01, six digits, 0x01: none of these may become one, nor end up in another. */
+Test(expand, marks_cannot_be_forged)
+{
+    CHECK("<nowiki>\001000000\001</nowiki>", "<nowiki>\001000000\001</nowiki>"); /* no loop */
+    CHECK("{{#tag:nowiki|{{#urldecode:%01000000%01}}}}", "<nowiki>000000</nowiki>");
+    CHECK("<nowiki>a</nowiki>\001000000\001{{#if:x|\001000000\001}}",
+          "<nowiki>a</nowiki>000000000000");
+    CHECK("<nowiki>a</nowiki>{{#urldecode:%01000000%01}}{{anchorencode:&#1;000000&#x1;}}",
+          "<nowiki>a</nowiki>000000000000");
+    CHECK("<pre>a</pre>{{#invoke:String|sub|<pre>b</pre>x|1|1}}", "<pre>a</pre>x");
+    CHECK("<pre>a</pre>{{#invoke:String|replace|<pre>b</pre>x|1|0}}", "<pre>a</pre>x");
+    CHECK("<pre>a</pre>{{#explode:{{#expr:<pre>b</pre>}}|&quot;|1}}000000"
+          "{{#explode:{{#expr:<pre>b</pre>}}|&quot;|1}}",
+          "<pre>a</pre>000000");
+    CHECK("<poem>{{#urldecode:%01000000%01}}<pre>a</pre></poem>",
+          "<poem>000000<pre>a</pre></poem>");
+    CHECK_ON("\001000000\001", "<pre>a</pre>{{PAGENAME}}", "<pre>a</pre>000000");
+    CHECK("{{#tag:b|{{#tag:i|{{#tag:u|<pre>a</pre>}}}}}}", "<b><i><u><pre>a</pre></u></i></b>");
 }
 
 Test(expand, what_needs_lua)
@@ -358,7 +501,7 @@ Test(expand, a_saved_library_is_the_same)
     char path[] = "/tmp/textmill-saved-XXXXXX";
     close(mkstemp(path));
     library_free(make_library("en", wiki, path));
-    struct library *saved = library_read(path, 1, NULL);
+    struct library *saved = library_read(path, NULL, 1, NULL);
     cr_assert(saved);
     cr_expect_str_eq(expand_in(saved, "A", "{{show|a}} {{only}} {{SITENAME}} {{CURRENTYEAR}}"),
                      "[a|none|] bd Wiki 2011");
@@ -366,11 +509,31 @@ Test(expand, a_saved_library_is_the_same)
     unlink(path);
 }
 
+/* One without a template knows its wiki and the day of its dump all the same. */
+Test(expand, a_saved_library_without_templates)
+{
+    static const char *const article[] = { "Moon", "article", NULL };
+    static const char text[] =
+        "{{SITENAME}} {{CONTENTLANGUAGE}} {{SERVERNAME}} {{CURRENTYEAR}} {{ns:10}}";
+    char path[] = "/tmp/textmill-saved-XXXXXX";
+    close(mkstemp(path));
+    library_free(make_library("de", article, path));
+    struct library *saved = library_read(path, NULL, 1, NULL);
+    cr_assert(saved, "%s", err_get());
+    cr_expect_str_eq(expand_in(saved, "A", text), "Wiki de x.example.org 2011 Vorlage");
+    library_free(saved);
+    saved = library_read(path, "fr", 1, NULL);
+    cr_assert(saved, "%s", err_get());
+    cr_expect_str_eq(expand_in(saved, "A", "{{CONTENTLANGUAGE}} {{NOMPAGE}}"), "fr A");
+    library_free(saved);
+    unlink(path);
+}
+
 Test(library, errors)
 {
-    cr_expect_null(library_read("/nowhere/x.xml", 1, NULL));
+    cr_expect_null(library_read("/nowhere/x.xml", NULL, 1, NULL));
     cr_expect(strstr(err_get(), "/nowhere/x.xml"));
-    cr_expect_null(library_read("/dev/null", 1, NULL));
+    cr_expect_null(library_read("/dev/null", NULL, 1, NULL));
     cr_expect_str_eq(err_get(), "'/dev/null' is empty");
 }
 
