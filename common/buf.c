@@ -68,13 +68,6 @@ void buf_adds(struct buf *b, const char *s)
     buf_add(b, s, strlen(s));
 }
 
-void buf_addc(struct buf *b, int c)
-{
-    buf_reserve(b, 1);
-    b->data[b->len++] = (char)c;
-    b->data[b->len] = '\0';
-}
-
 void buf_addu(struct buf *b, uint64_t n)
 {
     char digits[20], *p = digits + sizeof digits;
@@ -137,6 +130,18 @@ size_t utf8_count(const char *text, size_t n)
     for (size_t i = 0; i < n; i++)
         count += ((unsigned char)text[i] & 0xC0) != 0x80;
     return count;
+}
+
+const char *bytes_find(const char *s, const char *end, const char *what, size_t n)
+{
+    for (; (size_t)(end - s) >= n; s++) {
+        s = memchr(s, what[0], (size_t)(end - s) - (n - 1));
+        if (!s)
+            return NULL;
+        if (!memcmp(s, what, n))
+            return s;
+    }
+    return NULL;
 }
 
 int hex_digit(char c)

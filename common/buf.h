@@ -36,7 +36,7 @@ void buf_truncate(struct buf *b, size_t len); /* len <= b->len */
 
 void buf_add(struct buf *b, const void *bytes, size_t n);
 void buf_adds(struct buf *b, const char *s);
-void buf_addc(struct buf *b, int c);
+static inline void buf_addc(struct buf *b, int c);
 void buf_addu(struct buf *b, uint64_t n); /* in decimal */
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_add_utf8(struct buf *b, unsigned code_point);
@@ -45,9 +45,21 @@ void buf_add_utf8(struct buf *b, unsigned code_point);
 size_t utf8_encode(char *out, unsigned code_point);
 size_t utf8_count(const char *text, size_t n); /* characters that begin in text[0..n) */
 
+/* Where what[0..n) first begins in [s, end), or NULL; n >= 1. Faster than memmem where what[0] is
+ * rare. */
+const char *bytes_find(const char *s, const char *end, const char *what, size_t n);
+
 int hex_digit(char c); /* its value, -1 for what is none */
 
 /* Drops spaces, tabs, CR and LF at the end. */
 void buf_rtrim(struct buf *b);
+
+static inline void buf_addc(struct buf *b, int c)
+{
+    if (b->len + 2 > b->cap)
+        buf_reserve(b, 1);
+    b->data[b->len++] = (char)c;
+    b->data[b->len] = '\0';
+}
 
 #endif

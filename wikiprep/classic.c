@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/classic.h"
 
 #include <stdlib.h>
@@ -47,10 +46,10 @@ static void replace_quotes(struct classic *c, const char *quote, const char *mar
 {
     size_t n = strlen(quote), done = 0;
     const char *base = c->text.data, *end = base + c->text.len;
-    for (const char *s = base; (s = memmem(s, (size_t)(end - s), quote, n));) {
+    for (const char *s = base; (s = bytes_find(s, end, quote, n));) {
         const char *inside = s + n, *lf = memchr(inside, '\n', (size_t)(end - inside));
         const char *line_end = lf ? lf : end;
-        const char *close = memmem(inside, (size_t)(line_end - inside), quote, n);
+        const char *close = bytes_find(inside, line_end, quote, n);
         if (!close) {
             s = line_end;
             continue;
@@ -71,7 +70,7 @@ static void merge_quotes(struct classic *c, const char *open, const char *close)
 {
     size_t n = strlen(open), done = 0;
     const char *base = c->text.data, *end = base + c->text.len;
-    for (const char *s = base; (s = memmem(s, (size_t)(end - s), open, n));) {
+    for (const char *s = base; (s = bytes_find(s, end, open, n));) {
         const char *inside = s + n, *quote = memchr(inside, '"', (size_t)(end - inside));
         if (!quote)
             break;
@@ -142,16 +141,18 @@ static void drop_switches(struct classic *c)
 
 static void resolve_references(struct classic *c)
 {
-    const char *s = c->text.data, *end = s + c->text.len;
-    while (s < end) {
+    const char *s = c->text.data, *end = s + c->text.len, *done = s;
+    while ((s = memchr(s, '&', (size_t)(end - s)))) {
         unsigned code_point;
-        size_t n = *s == '&' ? entity_read(s, (size_t)(end - s), &code_point) : 0;
-        if (n)
+        size_t n = entity_read(s, (size_t)(end - s), &code_point);
+        if (n) {
+            buf_add(&c->next, done, (size_t)(s - done));
             buf_add_utf8(&c->next, code_point);
-        else
-            buf_addc(&c->next, *s);
+            done = s + n;
+        }
         s += n ? n : 1;
     }
+    buf_add(&c->next, done, (size_t)(end - done));
     classic_passed(c);
 }
 

@@ -81,23 +81,27 @@ static int is_word(const char *s, const char *end, size_t *n)
     return low == sizeof marks / sizeof *marks || c < marks[low][0];
 }
 
-void classic_put_escaped(struct buf *out, char c, int quotes)
+void classic_put_escaped(struct buf *out, const char *s, size_t n, int quotes)
 {
-    const char *entity = c == '&'             ? "&amp;"
-                         : c == '<'           ? "&lt;"
-                         : c == '>'           ? "&gt;"
-                         : c == '"' && quotes ? "&quot;"
-                                              : NULL;
-    if (entity)
+    const char *end = s + n, *done = s;
+    for (; s < end; s++) {
+        const char *entity = *s == '&'             ? "&amp;"
+                             : *s == '<'           ? "&lt;"
+                             : *s == '>'           ? "&gt;"
+                             : *s == '"' && quotes ? "&quot;"
+                                                   : NULL;
+        if (!entity)
+            continue;
+        buf_add(out, done, (size_t)(s - done));
         buf_adds(out, entity);
-    else
-        buf_addc(out, c);
+        done = s + 1;
+    }
+    buf_add(out, done, (size_t)(end - done));
 }
 
 void classic_put_title(struct buf *out, const char *title, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        classic_put_escaped(out, title[i], 1);
+    classic_put_escaped(out, title, n, 1);
 }
 
 void classic_put(struct buf *out, const struct document *d)
@@ -110,84 +114,99 @@ void classic_put(struct buf *out, const struct document *d)
 
 /* ---- tidying ------------------------------------------------------------------------------- */
 
+/* Spaces and tabs become one space, more than three dots become three. */
 static void put_squeezed(struct buf *out, const struct buf *text)
 {
-    const char *s = text->data, *end = s + text->len;
+    const char *s = text->data, *end = s + text->len, *done = s;
     while (s < end) {
-        size_t n = strspn(s, " \t"), dots = strspn(s, ".");
-        if (n) {
-            buf_addc(out, ' ');
-            s += n;
-        } else if (dots) {
-            buf_add(out, "...", dots > 3 ? 3 : dots);
-            s += dots;
-        } else {
-            buf_addc(out, *s++);
+        size_t n = 1, kept = 1;
+        if (*s == ' ' || *s == '\t')
+            while (s[n] == ' ' || s[n] == '\t')
+                n++;
+        if (*s == '.')
+            kept = (n = strspn(s, ".")) < 3 ? n : 3;
+        if (n > kept || *s == '\t') {
+            buf_add(out, done, (size_t)(s - done));
+            buf_add(out, *s == '.' ? "..." : " ", kept);
+            done = s + n;
         }
+        s += n;
     }
+    buf_add(out, done, (size_t)(end - done));
+}
+
+static int closes(const char *s, const char *end)
+{
+    return s < end && (strchr(",:.)]", *s) || (end - s >= 2 && !memcmp(s, "»", 2)));
+}
+
+static int opens_before(const char *begin, const char *s)
+{
+    return s > begin && (strchr("[(", s[-1]) || (s - begin >= 2 && !memcmp(s - 2, "«", 2)));
 }
 
 /* No space before what closes, nor behind what opens. */
-static void put_closed_up(struct buf *out, const struct buf *text, int closing)
+static void put_closed_up(struct buf *out, const struct buf *text)
 {
-    const char *s = text->data, *end = s + text->len;
-    while (s < end) {
-        const char *sign = closing ? s + 1 : s;
-        size_t n = 0;
-        if (sign < end && strchr(closing ? ",:.)]" : "[(", *sign))
-            n = 1;
-        else if (end - sign >= 2 && !memcmp(sign, closing ? "»" : "«", 2))
-            n = 2;
-        int found = n && (closing ? *s == ' ' : s[n] == ' ');
-        buf_add(out, found ? sign : s, found ? n : 1);
-        s += found ? n + 1 : 1;
-    }
+    const char *s = text->data, *end = s + text->len, *done = s;
+    for (; (s = memchr(s, ' ', (size_t)(end - s))); s++)
+        if (closes(s + 1, end) || opens_before(text->data, s)) {
+            buf_add(out, done, (size_t)(s - done));
+            done = s + 1;
+        }
+    buf_add(out, done, (size_t)(end - done));
 }
 
 /* A line without letters goes, and with it the end of the one before. */
 static void put_lines_with_words(struct buf *out, const struct buf *text)
 {
-    const char *s = text->data, *end = s + text->len;
-    while (s < end) {
-        if (*s == '\n') {
-            const char *p = s + 1;
-            size_t n;
-            do
-                n = p < end && !is_word(p, end, &n) ? n : 0;
-            while ((p += n) < end && n && *p != '\n');
-            if (n && p < end)
-                s = p;
+    const char *s = text->data, *end = s + text->len, *done = s;
+    for (; (s = memchr(s, '\n', (size_t)(end - s))); s++) {
+        const char *p = s + 1;
+        size_t n;
+        do
+            n = p < end && !is_word(p, end, &n) ? n : 0;
+        while ((p += n) < end && n && *p != '\n');
+        if (n && p < end) {
+            buf_add(out, done, (size_t)(s - done));
+            done = s = p;
         }
-        buf_addc(out, *s++);
     }
+    buf_add(out, done, (size_t)(end - done));
 }
 
+/* One comma of two, and none before a full stop. */
 static void put_fewer_commas(struct buf *out, const struct buf *text)
 {
-    for (const char *s = text->data, *end = s + text->len; s < end; s++) {
-        buf_addc(out, *s);
-        if (s[0] == ',' && s[1] == ',')
-            s++;
-    }
-    char *to = out->data;
-    for (const char *s = out->data, *end = s + out->len; s < end; s++)
-        if (!(s[0] == ',' && s[1] == '.'))
-            *to++ = *s;
-    buf_truncate(out, (size_t)(to - out->data));
+    const char *s = text->data, *end = s + text->len, *done = s;
+    for (; (s = bytes_find(s, end, ",,", 2)); done = s += 2)
+        buf_add(out, done, (size_t)(s + 1 - done));
+    buf_add(out, done, (size_t)(end - done));
+}
+
+static void put_no_comma_before_stop(struct buf *out, const struct buf *text)
+{
+    const char *s = text->data, *end = s + text->len, *done = s;
+    for (; (s = bytes_find(s, end, ",.", 2)); done = ++s)
+        buf_add(out, done, (size_t)(s - done));
+    buf_add(out, done, (size_t)(end - done));
 }
 
 void classic_tidy(struct buf *text, struct buf *out)
 {
+    void (*const passes[])(struct buf *, const struct buf *) = {
+        put_squeezed,
+        put_closed_up,
+        put_lines_with_words,
+        put_fewer_commas,
+        put_no_comma_before_stop,
+    };
     buf_clear(out);
-    put_squeezed(out, text);
-    buf_clear(text);
-    put_closed_up(text, out, 1);
-    buf_clear(out);
-    put_closed_up(out, text, 0);
-    buf_clear(text);
-    put_lines_with_words(text, out);
-    buf_clear(out);
-    put_fewer_commas(out, text);
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+        struct buf *from = i % 2 ? out : text, *to = i % 2 ? text : out;
+        buf_clear(to);
+        passes[i](to, from);
+    }
 }
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -210,8 +229,7 @@ static void put_line(struct lines *l, const char *s, size_t n)
     if (l->begun)
         buf_addc(l->out, '\n');
     l->begun = 1;
-    for (size_t i = 0; i < n; i++)
-        classic_put_escaped(l->out, s[i], 0);
+    classic_put_escaped(l->out, s, n, 0);
 }
 
 static void put_title(struct lines *l, const char *s, size_t n)

@@ -14,7 +14,7 @@ int classic_space_before(const char *begin, const char *s);
 const char *classic_trim_end(const char *s, const char *end);
 
 /* & < > as entities, and " with `quotes`. */
-void classic_put_escaped(struct buf *out, char c, int quotes);
+void classic_put_escaped(struct buf *out, const char *s, size_t n, int quotes);
 
 /* Spaces in a row, spaces beside punctuation, lines without letters, too many dots or commas; `out`
  * is replaced, and `text` used up. */

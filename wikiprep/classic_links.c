@@ -134,7 +134,7 @@ static size_t scheme(const char *s)
         "svn://",   "tel:",     "telnet://", "urn:",    "worldwind://", "xmpp:",     "//",
     };
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (!strncasecmp(s, schemes[i], strlen(schemes[i])))
+        if ((*s | 0x20) == schemes[i][0] && !strncasecmp(s, schemes[i], strlen(schemes[i])))
             return strlen(schemes[i]);
     return 0;
 }

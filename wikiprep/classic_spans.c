@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/classic_spans.h"
 
 #include <ctype.h>
@@ -19,7 +18,7 @@ int span_find_text(const struct buf *text, size_t from, const char *what, struct
     if (from > text->len)
         return 0;
     size_t n = strlen(what);
-    const char *s = memmem(text->data + from, text->len - from, what, n);
+    const char *s = bytes_find(text->data + from, text->data + text->len, what, n);
     if (!s)
         return 0;
     found->begin = (size_t)(s - text->data);
@@ -36,7 +35,8 @@ size_t span_tag(const struct buf *text, size_t at, const char *name, int closing
             return 0;
         at = skip_spaces(text, at + 1);
     }
-    if (text->len - at < n || strncasecmp(text->data + at, name, n))
+    if (text->len - at < n || (text->data[at] | 0x20) != name[0] ||
+        strncasecmp(text->data + at, name, n))
         return 0;
     unsigned char next = (unsigned char)text->data[at + n];
     return isalnum(next) || next == '_' || next >= 0x80 ? 0 : at + n;

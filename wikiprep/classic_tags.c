@@ -1,6 +1,7 @@
 #include "wikiprep/classic_pass.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "wikiprep/classic_lines.h"
@@ -102,28 +103,52 @@ void classic_drop_tags(struct classic *c)
     classic_drop_spans(c);
 }
 
+static const char *const elements[] = {
+    "gallery",  "timeline", "noinclude",   "pre",          "table", "tr",       "td",
+    "th",       "caption",  "div",         "form",         "input", "select",   "option",
+    "textarea", "ul",       "li",          "ol",           "dl",    "dt",       "dd",
+    "menu",     "dir",      "ref",         "references",   "img",   "imagemap", "source",
+    "small",    "inputbox", "includeonly", "categorytree",
+};
+enum { ELEMENTS = sizeof elements / sizeof *elements };
+
+/* The elements of which the text has a tag: bit i for elements[i]. */
+static uint64_t elements_in(const struct buf *text)
+{
+    uint64_t in = 0;
+    const char *s = text->data, *end = s + text->len;
+    for (; (s = memchr(s, '<', (size_t)(end - s))); s++)
+        for (size_t i = 0; i < ELEMENTS; i++) {
+            size_t at = (size_t)(s - text->data);
+            if (span_tag(text, at, elements[i], 0, 1) || span_tag(text, at, elements[i], 1, 1))
+                in |= UINT64_C(1) << i;
+        }
+    return in;
+}
+
+static void drop_element(struct classic *c, const char *name)
+{
+    struct span at;
+    if (span_find_open(&c->text, 0, name, &at)) {
+        spans_nested(&c->spans, &c->text, span_find_open, name, span_find_close, name);
+        classic_drop_spans(c);
+    }
+    c->spans.count = 0;
+    for (size_t from = 0; span_find_close(&c->text, from, name, &at); from = at.end)
+        spans_add(&c->spans, at.begin, at.end);
+    if (c->spans.count)
+        classic_drop_spans(c);
+}
+
+/* What is left when an element is dropped may spell another's tag. */
 void classic_drop_elements(struct classic *c)
 {
-    static const char *const elements[] = {
-        "gallery",  "timeline", "noinclude",   "pre",          "table", "tr",       "td",
-        "th",       "caption",  "div",         "form",         "input", "select",   "option",
-        "textarea", "ul",       "li",          "ol",           "dl",    "dt",       "dd",
-        "menu",     "dir",      "ref",         "references",   "img",   "imagemap", "source",
-        "small",    "inputbox", "includeonly", "categorytree",
-    };
-    struct span at;
-    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
-        if (span_find_open(&c->text, 0, elements[i], &at)) {
-            spans_nested(&c->spans, &c->text, span_find_open, elements[i], span_find_close,
-                         elements[i]);
-            classic_drop_spans(c);
+    uint64_t in = elements_in(&c->text);
+    for (size_t i = 0; i < ELEMENTS; i++)
+        if (in >> i & 1) {
+            drop_element(c, elements[i]);
+            in = elements_in(&c->text);
         }
-        c->spans.count = 0;
-        for (size_t from = 0; span_find_close(&c->text, from, elements[i], &at); from = at.end)
-            spans_add(&c->spans, at.begin, at.end);
-        if (c->spans.count)
-            classic_drop_spans(c);
-    }
     classic_replace(c, "<noinclude>", "");
 }
 
@@ -136,8 +161,7 @@ void classic_protect_code(struct classic *c)
         if (!gt || !span_find_text(&c->text, gt + 1, close, &end))
             break;
         classic_keep(c, done, at.begin);
-        for (size_t i = gt + 1; i < end.begin; i++)
-            classic_put_escaped(&c->next, c->text.data[i], 1);
+        classic_put_escaped(&c->next, c->text.data + gt + 1, end.begin - (gt + 1), 1);
         done = end.end;
     }
     classic_keep(c, done, c->text.len);

@@ -93,7 +93,7 @@ static const struct tag *find_tag(const struct markup *m, const char *s, const c
 /* A comment that has its lines to itself takes them with it. */
 static const char *on_comment(struct markup *m, const char *s)
 {
-    const char *close = memmem(s + 4, (size_t)(m->end - s - 4), "-->", 3);
+    const char *close = bytes_find(s + 4, m->end, "-->", 3);
     if (!close)
         return m->end;
     const char *after = close + 3;
@@ -119,7 +119,7 @@ static const char *find_close(struct markup *m, const char *s, const struct tag 
     size_t len = strlen(tag->name);
     if (m->no_close[tag - tags])
         return NULL;
-    while ((s = memmem(s, (size_t)(m->end - s), "</", 2))) {
+    while ((s = bytes_find(s, m->end, "</", 2))) {
         const char *p = s + 2;
         if ((size_t)(m->end - p) > len && !strncasecmp(p, tag->name, len)) {
             p += len;
@@ -150,7 +150,7 @@ static const char *skip_reference(struct markup *m, const char *s)
         }
         s++;
     }
-    if (s && s[1] == '/' && !memmem(from, (size_t)(s - from), "\n==", 3)) {
+    if (s && s[1] == '/' && !bytes_find(from, s, "\n==", 3)) {
         const char *gt = memchr(s, '>', (size_t)(m->end - s < 16 ? m->end - s : 16));
         return gt ? gt + 1 : s + 5;
     }

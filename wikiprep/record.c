@@ -31,6 +31,11 @@ int record_layout_parse(struct record_layout *layout, const char *list)
     return 0;
 }
 
+int record_has_categories(const struct record_layout *layout)
+{
+    return memchr(layout->fields, CATEGORIES, (size_t)layout->count) != NULL;
+}
+
 static void put_list(struct buf *out, const char *lines)
 {
     buf_addc(out, '[');

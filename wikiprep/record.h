@@ -30,6 +30,8 @@ struct record_layout {
 /* Reads a list of fields with commas between, each at most once: -1 where one is not known. */
 int record_layout_parse(struct record_layout *layout, const char *list);
 
+int record_has_categories(const struct record_layout *layout);
+
 /* Appends the object, with its LF. `categories`: a line each. */
 void record_put(struct buf *out, const struct record_layout *layout, const struct document *d,
                 const struct dump_page *page, const char *categories);

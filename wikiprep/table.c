@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/table.h"
 
 #include <stdlib.h>
@@ -53,7 +52,7 @@ void table_find(const struct buf *text, struct table_extents *wiki, struct table
     const char *base = text->data, *end = base + text->len;
     clear_extents(wiki);
     clear_extents(html);
-    if (memmem(base, text->len, "{|", 2)) {
+    if (bytes_find(base, end, "{|", 2)) {
         for (const char *s = base; s < end;) {
             const char *lf = memchr(s, '\n', (size_t)(end - s));
             const char *line_end = lf ? lf : end, *p = s + table_indent(s, line_end);

@@ -104,7 +104,7 @@ static const struct opt options[] = {
 struct item {
     struct dump_page page;
     const struct site *site;
-    struct wikitext *cleaner;
+    struct wikitext *cleaner;       /* NULL: neither its text nor its categories are wanted */
     struct classic *classic;        /* NULL: the cleaner's text is wanted */
     struct template_page templates; /* what the cleaner's templates know of the page */
     struct expander *expander;      /* NULL: templates are not expanded */
@@ -270,12 +270,14 @@ static int clean_text(struct item *item)
     item->reason = DISAMBIGUATION;
     if (filter_disambig && disambiguation_page(p->text.data, p->text.len))
         return 0;
-    wikitext_set_names(item->cleaner, site->names);
-    wikitext_set_sections(item->cleaner, site->wanted, site->unwanted);
     item->templates.lang = site->lang;
     item->templates.title = p->title.data;
     const struct buf *source = item->expander ? expand(item) : &p->text;
-    wikitext_clean(item->cleaner, source->data, source->len, text);
+    if (item->cleaner) {
+        wikitext_set_names(item->cleaner, site->names);
+        wikitext_set_sections(item->cleaner, site->wanted, site->unwanted);
+        wikitext_clean(item->cleaner, source->data, source->len, text);
+    }
     item->reason = CATEGORY;
     if (!site_takes_categories(site, item->categories.data))
         return 0;
@@ -353,7 +355,7 @@ static int write_page(void *ctx, void *slot)
 
 /* ---- run ---------------------------------------------------------------------------------- */
 
-static struct item *new_item(struct library *library)
+static struct item *new_item(const struct run *r)
 {
     struct item *item = mem_zalloc(1, sizeof *item);
     const struct wikitext_options how = { .no_lists = !lists,
@@ -366,16 +368,17 @@ static struct item *new_item(struct library *library)
     item->templates.hatnotes = hatnotes;
     item->page = (struct dump_page)DUMP_PAGE_INIT;
     item->document = (struct document)DOCUMENT_INIT;
-    item->cleaner = wikitext_new(NULL, &how);
+    if (!wikiextractor || choice.categories.count || (json && record_has_categories(&r->layout)))
+        item->cleaner = wikitext_new(NULL, &how);
     buf_init(&item->text);
     buf_init(&item->categories);
     buf_init(&item->bytes);
     buf_init(&item->expanded);
     if (wikiextractor)
         item->classic = classic_new();
-    if (library)
+    if (r->library)
         item->expander = expander_new(
-            library, &(struct expand_options){ template_choose, &item->templates });
+            r->library, &(struct expand_options){ template_choose, &item->templates });
     return item;
 }
 
@@ -398,7 +401,7 @@ static int run_pipeline(struct run *r)
     int threads = (int)tool_threads, count = threads * ITEMS_A_THREAD;
     struct item **items = mem_zalloc((size_t)count, sizeof *items);
     for (int i = 0; i < count; i++)
-        items[i] = new_item(r->library);
+        items[i] = new_item(r);
     struct pipeline p = { .read = read_page,
                           .work = clean_page,
                           .write = write_page,

@@ -111,7 +111,7 @@ static const char *find_apostrophe(const char *s, const char *end)
 /* Appends a line of the source to the paragraph, without its quotes. */
 static void add_without_quotes(struct buf *out, const char *s, const char *end)
 {
-    if (!memmem(s, (size_t)(end - s), "''", 2)) {
+    if (!bytes_find(s, end, "''", 2)) {
         buf_add(out, s, (size_t)(end - s));
         return;
     }
