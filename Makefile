@@ -10,7 +10,8 @@ PACKAGES = libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libedit zlib libzst
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 
-WARN = -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla
+WARN = -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+       -Werror=unused-result
 MODE_release = -O2 -g
 MODE_debug = -O0 -g3
 MODE_asan = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/temp.h"
 
 enum { CHUNK = 256 * 1024, PIPE_BYTES = 1 << 20, SYNC_BYTES = 8 << 20 };
 
@@ -37,23 +39,26 @@ int file_read(const char *path, struct buf *out)
     return n < 0 ? -1 : 0;
 }
 
-int file_exists(const char *path)
+static int cannot_look(const char *path)
 {
-    struct stat st;
-    return stat(path, &st) == 0;
+    return err_set("cannot look at '%s': %s", path, strerror(errno));
 }
 
-int file_is_dir(const char *path)
+int file_look(const char *path, enum file_kind *kind)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    *kind = FILE_NONE;
+    if (stat(path, &st) < 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : cannot_look(path);
+    *kind = S_ISREG(st.st_mode) ? FILE_PLAIN : S_ISDIR(st.st_mode) ? FILE_FOLDER : FILE_SPECIAL;
+    return 0;
 }
 
 int file_size(const char *path, uint64_t *bytes)
 {
     struct stat st;
     if (stat(path, &st) < 0)
-        return err_set("cannot stat '%s': %s", path, strerror(errno));
+        return cannot_look(path);
     *bytes = (uint64_t)st.st_size;
     return 0;
 }
@@ -61,21 +66,24 @@ int file_size(const char *path, uint64_t *bytes)
 int file_mkdirs(const char *path)
 {
     char *copy = mem_strdup(path);
-    int failed = 0;
-    for (char *p = copy + 1; !failed && *copy; p++) {
+    int why = 0;
+    for (char *p = copy + 1; !why && *copy; p++) {
         if (*p && *p != '/')
             continue;
         char c = *p;
         *p = '\0';
-        failed = mkdir(copy, 0777) < 0 && errno != EEXIST;
+        why = mkdir(copy, 0777) < 0 && errno != EEXIST ? errno : 0;
         *p = c;
         if (!c)
             break;
     }
     free(copy);
-    if (failed || !file_is_dir(path))
-        return err_set("cannot make folder '%s': %s", path, strerror(failed ? errno : ENOTDIR));
-    return 0;
+    enum file_kind kind;
+    if (!why && file_look(path, &kind) < 0)
+        return -1;
+    if (!why && kind != FILE_FOLDER)
+        why = ENOTDIR;
+    return why ? err_set("cannot make folder '%s': %s", path, strerror(why)) : 0;
 }
 
 void file_join(struct buf *out, const char *dir, const char *name)
@@ -96,22 +104,92 @@ int file_ends_with(const char *s, const char *suffix)
     return n >= m && !strcmp(s + n - m, suffix);
 }
 
+static void add_name(struct file_names *out, const char *name)
+{
+    mem_grow(out->names, out->cap, out->count + 1);
+    out->names[out->count++] = mem_strdup(name);
+}
+
 int file_list(struct file_names *out, const char *dir, const char *suffix)
 {
     *out = (struct file_names){ 0 };
     DIR *d = opendir(dir);
     if (!d)
         return err_set("cannot open folder '%s': %s", dir, strerror(errno));
-    for (struct dirent *e; (e = readdir(d));) {
-        if (e->d_name[0] == '.' || !file_ends_with(e->d_name, suffix))
-            continue;
-        mem_grow(out->names, out->cap, out->count + 1);
-        out->names[out->count++] = mem_strdup(e->d_name);
-    }
+    errno = 0; /* only it tells an error from the end */
+    for (struct dirent *e; (e = readdir(d)); errno = 0)
+        if (e->d_name[0] != '.' && file_ends_with(e->d_name, suffix))
+            add_name(out, e->d_name);
+    int why = errno;
     closedir(d);
+    if (why) {
+        file_names_free(out);
+        return err_set("cannot read folder '%s': %s", dir, strerror(why));
+    }
     if (out->count)
         qsort(out->names, out->count, sizeof *out->names, by_name);
     return 0;
+}
+
+/* glob(3) takes each error for "not there": these keep the first one. */
+static _Thread_local int glob_errno;
+
+static int keep_errno(int failed)
+{
+    if (failed && errno && errno != ENOENT && errno != ENOTDIR && !glob_errno)
+        glob_errno = errno;
+    return failed;
+}
+
+static void *glob_open(const char *dir)
+{
+    DIR *d = opendir(dir);
+    keep_errno(!d);
+    return d;
+}
+
+static struct dirent *glob_read(void *dir)
+{
+    errno = 0;
+    struct dirent *e = readdir(dir);
+    keep_errno(!e);
+    return e;
+}
+
+static void glob_close(void *dir)
+{
+    closedir(dir);
+}
+
+static int glob_stat(const char *restrict path, struct stat *restrict st)
+{
+    return keep_errno(stat(path, st));
+}
+
+static int glob_lstat(const char *restrict path, struct stat *restrict st)
+{
+    return keep_errno(lstat(path, st));
+}
+
+int file_glob(struct file_names *out, const char *pattern)
+{
+    glob_t found = { .gl_opendir = glob_open,
+                     .gl_readdir = glob_read,
+                     .gl_closedir = glob_close,
+                     .gl_stat = glob_stat,
+                     .gl_lstat = glob_lstat };
+    *out = (struct file_names){ 0 };
+    glob_errno = 0;
+    int result = glob(pattern, GLOB_ALTDIRFUNC, NULL, &found);
+    if (glob_errno || (result && result != GLOB_NOMATCH))
+        result = err_set("cannot look for '%s': %s", pattern,
+                         strerror(glob_errno ? glob_errno : ENOMEM));
+    else if (result)
+        result = err_set("nothing matches '%s'", pattern);
+    for (size_t i = 0; i < found.gl_pathc && !result; i++)
+        add_name(out, found.gl_pathv[i]);
+    globfree(&found);
+    return result;
 }
 
 void file_names_free(struct file_names *names)
@@ -137,9 +215,12 @@ int file_map(struct file_map *map, const char *path)
     struct stat st;
     if (fd < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+    int failed = fstat(fd, &st) < 0 ? cannot_look(path) : 0;
+    if (!failed && !S_ISREG(st.st_mode))
+        failed = err_set("cannot map '%s': not a regular file", path);
+    if (failed) {
         close(fd);
-        return err_set("cannot map '%s': not a regular file", path);
+        return -1;
     }
     map->bytes = (uint64_t)st.st_size;
     if (map->bytes) {
@@ -267,21 +348,22 @@ int input_line(struct input *in, char **line, size_t *len)
 
 /* ---- output under a temporary name ------------------------------------------------------- */
 
-/* A device, a pipe or a socket is written to: nothing may take its place. */
-static int is_special(const char *path)
-{
-    struct stat st;
-    return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-}
-
-/* What stands at the end of a symbolic link is to be replaced, not the link. */
+/* What stands at the end of a symbolic link is to be replaced, not the link. NULL on errors. */
 static char *resolve(const char *path)
 {
-    struct stat st;
-    char *target = !lstat(path, &st) && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
-    return target ? target : mem_strdup(path);
+    struct stat st = { 0 };
+    int failed = lstat(path, &st) < 0 && errno != ENOENT && errno != ENOTDIR;
+    char *target = NULL;
+    if (!failed && S_ISLNK(st.st_mode)) {
+        target = realpath(path, NULL);
+        failed = !target && errno != ENOENT && errno != ENOTDIR;
+    }
+    if (failed)
+        cannot_look(path);
+    return failed || target ? target : mem_strdup(path);
 }
 
+/* A device, a pipe or a socket is written to: nothing may take its place. */
 static int open_special(struct output *out, const char *path)
 {
     *out = (struct output){ .fd = open(path, O_WRONLY | O_CLOEXEC) };
@@ -292,31 +374,43 @@ static int open_special(struct output *out, const char *path)
     return 0;
 }
 
-int output_open(struct output *out, const char *path)
+static int open_temporary(struct output *out, const char *path)
 {
-    if (!is_std(path) && is_special(path))
-        return open_special(out, path);
-    *out = (struct output){ .fd = 1 };
-    if (file_is_dir(path)) /* said now, and not by the rename when all is done */
-        return err_set("cannot create '%s': %s", path, strerror(EISDIR));
-    if (!is_std(path)) {
-        struct buf temp = BUF_INIT;
-        out->path = resolve(path);
-        buf_addf(&temp, "%s.tmp-%ld", out->path, (long)getpid());
-        out->fd = open(temp.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (out->fd < 0) {
-            err_set("cannot create '%s': %s", temp.data, strerror(errno));
-            buf_release(&temp);
-            free(out->path);
-            *out = (struct output){ 0 };
-            return -1;
-        }
-        out->temp = buf_detach(&temp);
-    } else {
-        out->path = mem_strdup("<stdout>");
+    struct buf temp = BUF_INIT;
+    if (!(out->path = resolve(path)))
+        return -1;
+    temp_sweep(out->path);
+    temp_name(&temp, out->path);
+    temp_add(temp.data, TEMP_GOES);
+    out->fd = open(temp.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out->fd < 0) {
+        err_set("cannot create '%s': %s", temp.data, strerror(errno));
+        temp_forget(temp.data);
+        buf_release(&temp);
+        free(out->path);
+        *out = (struct output){ 0 };
+        return -1;
     }
+    temp_lock(out->fd);
+    out->temp = buf_detach(&temp);
     out->data = mem_alloc(CHUNK);
     return 0;
+}
+
+int output_open(struct output *out, const char *path)
+{
+    *out = (struct output){ .fd = 1 };
+    if (is_std(path)) {
+        out->path = mem_strdup("<stdout>");
+        out->data = mem_alloc(CHUNK);
+        return 0;
+    }
+    enum file_kind kind;
+    if (file_look(path, &kind) < 0)
+        return -1;
+    if (kind == FILE_FOLDER) /* said now, and not by the rename when all is done */
+        return err_set("cannot create '%s': %s", path, strerror(EISDIR));
+    return kind == FILE_SPECIAL ? open_special(out, path) : open_temporary(out, path);
 }
 
 /* Has the disk take what was written, so that the fsync at the end finds little to wait for. */
@@ -375,45 +469,58 @@ static void output_free(struct output *out)
     *out = (struct output){ 0 };
 }
 
-int output_close(struct output *out)
+/* Every byte is with the disk, or where else it goes. */
+static int finish(struct output *out)
 {
     if (output_flush(out) < 0)
-        goto fail;
-    if (out->temp) {
-        if (!out->lazy && fsync(out->fd) < 0 && errno != EINVAL && errno != EROFS) {
-            err_set("cannot write '%s': %s", out->path, strerror(errno));
-            goto fail;
-        }
-        int fd = out->fd;
-        out->fd = -1;
-        if (close(fd) < 0) {
-            err_set("cannot close '%s': %s", out->path, strerror(errno));
-            goto fail;
-        }
-        if (rename(out->temp, out->path) < 0) {
-            err_set("cannot rename '%s' to '%s': %s", out->temp, out->path, strerror(errno));
-            goto fail;
-        }
-    } else if (out->fd != 1) {
-        int fd = out->fd;
-        out->fd = 1;
-        if (close(fd) < 0) {
-            err_set("cannot close '%s': %s", out->path, strerror(errno));
-            goto fail;
-        }
-    }
-    output_free(out);
+        return -1;
+    if (out->temp && !out->lazy && fsync(out->fd) < 0 && errno != EINVAL && errno != EROFS)
+        return err_set("cannot write '%s': %s", out->path, strerror(errno));
+    int fd = out->fd;
+    if (fd == 1)
+        return 0;
+    out->fd = -1;
+    return close(fd) < 0 ? err_set("cannot close '%s': %s", out->path, strerror(errno)) : 0;
+}
+
+static int publish(struct output *out)
+{
+    if (!out->temp)
+        return 0;
+    if (rename(out->temp, out->path) < 0)
+        return err_set("cannot rename '%s' to '%s': %s", out->temp, out->path, strerror(errno));
+    temp_forget(out->temp);
     return 0;
-fail:
-    output_abandon(out);
-    return -1;
+}
+
+int output_close_all(struct output *outs, size_t count)
+{
+    int result = 0;
+    size_t published = 0;
+    for (size_t i = 0; i < count && !result; i++)
+        result = finish(&outs[i]);
+    while (published < count && !result && !(result = publish(&outs[published])))
+        published++;
+    for (size_t i = 0; i < count; i++) {
+        if (i < published && !result)
+            output_free(&outs[i]);
+        else if (i < published && outs[i].temp) /* of a set that is not whole */
+            unlink(outs[i].path);
+        output_abandon(&outs[i]);
+    }
+    return result;
+}
+
+int output_close(struct output *out)
+{
+    return output_close_all(out, 1);
 }
 
 int output_resume(struct output *out, const char *path, uint64_t bytes)
 {
     struct buf temp = BUF_INIT;
     *out = (struct output){ .fd = -1, .offset = bytes };
-    buf_addf(&temp, "%s.tmp-%ld", path, (long)getpid());
+    temp_name(&temp, path);
     int result = rename(path, temp.data);
     if (!result)
         result = out->fd = open(temp.data, O_WRONLY | O_CLOEXEC);
@@ -425,6 +532,7 @@ int output_resume(struct output *out, const char *path, uint64_t bytes)
         *out = (struct output){ 0 };
         return -1;
     }
+    temp_lock(out->fd);
     out->temp = buf_detach(&temp);
     out->path = mem_strdup(path);
     out->data = mem_alloc(CHUNK);
@@ -446,7 +554,8 @@ void output_abandon(struct output *out)
         if (out->fd >= 0)
             close(out->fd);
         unlink(out->temp);
-    } else if (out->fd != 1) {
+        temp_forget(out->temp);
+    } else if (out->fd > 1) {
         close(out->fd);
     }
     output_free(out);
@@ -481,25 +590,7 @@ int file_sync_dir(const char *path)
 
 int file_remove_tree(const char *dir)
 {
-    if (!file_is_dir(dir)) {
-        if (unlink(dir) < 0 && errno != ENOENT)
-            return err_set("cannot remove '%s': %s", dir, strerror(errno));
+    if (temp_remove(dir) == 0 || errno == ENOENT || errno == ENOTDIR)
         return 0;
-    }
-    DIR *d = opendir(dir);
-    if (!d)
-        return err_set("cannot open folder '%s': %s", dir, strerror(errno));
-    int failed = 0;
-    struct buf path = BUF_INIT;
-    for (struct dirent *e; !failed && (e = readdir(d));) {
-        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-            continue;
-        file_join(&path, dir, e->d_name);
-        failed = file_remove_tree(path.data) < 0;
-    }
-    closedir(d);
-    buf_release(&path);
-    if (!failed && rmdir(dir) < 0)
-        failed = err_set("cannot remove '%s': %s", dir, strerror(errno)) < 0;
-    return failed ? -1 : 0;
+    return err_set("cannot remove '%s': %s", dir, strerror(errno));
 }

@@ -14,23 +14,30 @@
 /* ---- whole files ------------------------------------------------------------------------ */
 
 int file_read(const char *path, struct buf *out); /* appends; "-" is stdin */
-int file_exists(const char *path);
-int file_is_dir(const char *path);
+
+/* What stands at `path`, behind symbolic links: FILE_NONE where nothing does. -1 when the file
+ * system cannot tell: an I/O error is not "nothing there", and the compiler warns of a caller that
+ * does not look at the result. */
+enum file_kind { FILE_NONE, FILE_PLAIN, FILE_FOLDER, FILE_SPECIAL };
+int file_look(const char *path, enum file_kind *kind) __attribute__((warn_unused_result));
+
 int file_size(const char *path, uint64_t *bytes);
 int file_mkdirs(const char *path);                                  /* as mkdir -p */
 void file_join(struct buf *out, const char *dir, const char *name); /* replaces out */
 int file_ends_with(const char *name, const char *suffix);
 
 /* Names in `dir` that end in `suffix` ("" for all), sorted by byte; hidden names left out.
- * file_names_free frees them. */
+ * file_names_free frees them; after an error there are none. */
 struct file_names {
     char **names;
     size_t count, cap;
 };
 int file_list(struct file_names *out, const char *dir, const char *suffix);
+/* The same of paths that match a pattern of the shell; at least one, or it is an error. */
+int file_glob(struct file_names *out, const char *pattern);
 void file_names_free(struct file_names *names);
 
-/* A read-only map. The file must not shrink while it is mapped. */
+/* A read-only map of a regular file, which must not shrink while it is mapped. */
 struct file_map {
     const unsigned char *data;
     uint64_t bytes;
@@ -92,6 +99,10 @@ int output_write(struct output *out, const void *bytes, size_t n);
 int output_flush(struct output *out);
 int output_close(
     struct output *out); /* flush, fsync, close, rename; frees. -1: nothing published */
+
+/* Several files that make one set: all are published, or none. Each is whole on the disk before the
+ * first gets its name. */
+int output_close_all(struct output *outs, size_t count);
 void output_abandon(struct output *out); /* drop without publishing; fine on a zeroed struct */
 
 /* For work that is taken up again: output_resume goes on after the first `bytes` bytes of the file
@@ -106,7 +117,7 @@ int file_write(const char *path, const void *bytes, size_t n);
 /* fsync of the folder that holds `path`, so that a rename in it survives a power cut. */
 int file_sync_dir(const char *path);
 
-/* Removes a folder's files and the folder; folders in it too. Missing is fine. */
+/* Removes a file, or a folder with all that is in it. Missing is fine. */
 int file_remove_tree(const char *dir);
 
 #endif

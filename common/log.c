@@ -2,7 +2,9 @@
 
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,6 +48,18 @@ LOG_FUNCTION(log_error, -1, "error: ")
 LOG_FUNCTION(log_warn, 0, "warning: ")
 LOG_FUNCTION(log_info, 0, "")
 LOG_FUNCTION(log_detail, 1, "")
+
+void log_fatal(const char *format, ...)
+{
+    static atomic_int ending;
+    va_list args;
+    while (atomic_exchange(&ending, 1))
+        pause(); /* another thread is at it */
+    va_start(args, format);
+    say("error: ", format, args);
+    va_end(args);
+    exit(1);
+}
 
 char *log_count(char text[32], uint64_t n)
 {

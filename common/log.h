@@ -20,6 +20,10 @@ void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* An error after which the program cannot go on: says it and exits with 1. The one exception to
+ * "library code neither prints nor exits": for want of memory or threads (mem.h, pool.h). */
+void log_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
 /* "1,234,567" and "12.3 MiB" into the caller's buffer of 32 bytes, which is returned. */
 char *log_count(char text[32], uint64_t n);
 char *log_bytes(char text[32], uint64_t bytes);

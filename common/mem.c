@@ -2,17 +2,17 @@
 #include "common/mem.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "common/log.h"
 
 static void *checked(void *p, size_t bytes)
 {
     if (p || !bytes)
         return p;
-    fprintf(stderr, "out of memory: %zu bytes wanted\n", bytes);
-    exit(1);
+    log_fatal("out of memory: %zu bytes wanted", bytes);
 }
 
 static size_t product(size_t count, size_t size)

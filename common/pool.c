@@ -4,11 +4,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
+#include "common/log.h"
 #include "common/mem.h"
 
 int pool_cpus(void)
@@ -23,10 +23,8 @@ int pool_cpus(void)
 void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg)
 {
     int failed = pthread_create(id, NULL, main, arg);
-    if (failed) {
-        fprintf(stderr, "cannot start a thread: %s\n", strerror(failed));
-        exit(1);
-    }
+    if (failed)
+        log_fatal("cannot start a thread: %s", strerror(failed));
 }
 
 /* ---- pool ------------------------------------------------------------------------------- */

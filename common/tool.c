@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/pool.h"
+#include "common/temp.h"
 #include "common/usage.h"
 
 int64_t tool_threads;
@@ -240,6 +241,7 @@ int tool_main(const struct tool *t, int argc, char **argv)
     double began = log_seconds();
     log_name(t->name);
     signal(SIGUSR1, on_usr1);
+    temp_catch_signals();
     tool_threads = pool_cpus();
     translate = t->translate;
     set_provenance(t, argc, argv);

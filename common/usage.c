@@ -33,7 +33,7 @@ static uint64_t group_bytes(void)
     static const char path[] = "/sys/fs/cgroup/memory.max";
     struct buf text = BUF_INIT;
     uint64_t bytes = 0;
-    if (file_exists(path) && file_read(path, &text) == 0)
+    if (file_read(path, &text) == 0)
         bytes = strtoull(text.data, NULL, 10);
     buf_release(&text);
     return bytes ? bytes : UINT64_MAX;

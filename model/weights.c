@@ -72,13 +72,18 @@ static int open_index(struct weights *w, opener *open, const char *dir, const ch
 /* What stands there instead is named, with the way out. */
 static int no_weights(const char *dir)
 {
+    enum file_kind kind;
     static const char *const others[] = { "tf_model.h5", "flax_model.msgpack",
                                           "bert_model.ckpt.index", "model.ckpt.index" };
     struct buf path = BUF_INIT;
     const char *other = NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others && !other; i++) {
         file_join(&path, dir, others[i]);
-        other = file_exists(path.data) ? others[i] : NULL;
+        if (file_look(path.data, &kind) < 0) {
+            buf_release(&path);
+            return -1;
+        }
+        other = kind ? others[i] : NULL;
     }
     buf_release(&path);
     if (other)
@@ -104,11 +109,15 @@ int weights_open(struct weights *w, const char *dir)
     *w = (struct weights){ 0 };
     struct buf path = BUF_INIT;
     const struct form *form = NULL;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms && !form; i++) {
+    enum file_kind kind;
+    int failed = 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && !form && !failed; i++) {
         file_join(&path, dir, forms[i].name);
-        form = file_exists(path.data) ? &forms[i] : NULL;
+        failed = file_look(path.data, &kind);
+        form = kind ? &forms[i] : NULL;
     }
-    int failed = form ? open_form(w, form, dir, path.data) : no_weights(dir);
+    if (!failed)
+        failed = form ? open_form(w, form, dir, path.data) : no_weights(dir);
     buf_release(&path);
     if (failed)
         weights_close(w);

@@ -1,7 +1,6 @@
 #include "tfrecord/dataset.h"
 
 #include <assert.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -275,16 +274,16 @@ static int open_pattern(struct dataset *d, const char *pattern);
 
 static int open_path(struct dataset *d, const char *path)
 {
-    if (file_is_dir(path))
+    enum file_kind kind;
+    if (file_look(path, &kind) < 0)
+        return -1;
+    if (kind == FILE_FOLDER)
         return open_folder(d, path);
+    if (!kind && strpbrk(path, "*?["))
+        return open_pattern(d, path);
     struct buf prefix = BUF_INIT;
-    int result;
-    if (megatron_prefix(&prefix, path))
-        result = open_megatron(d, prefix.data);
-    else if (strpbrk(path, "*?[") && !file_exists(path))
-        result = open_pattern(d, path);
-    else
-        result = open_file(d, path);
+    int pair = megatron_prefix(&prefix, path);
+    int result = pair < 0 ? -1 : pair ? open_megatron(d, prefix.data) : open_file(d, path);
     buf_release(&prefix);
     return result;
 }
@@ -292,13 +291,11 @@ static int open_path(struct dataset *d, const char *path)
 /* All that match, in the order of their names. */
 static int open_pattern(struct dataset *d, const char *pattern)
 {
-    glob_t found;
-    if (glob(pattern, 0, NULL, &found))
-        return err_set("nothing matches '%s'", pattern);
-    int result = 0;
-    for (size_t i = 0; i < found.gl_pathc && !result; i++)
-        result = open_path(d, found.gl_pathv[i]);
-    globfree(&found);
+    struct file_names found;
+    int result = file_glob(&found, pattern);
+    for (size_t i = 0; i < found.count && !result; i++)
+        result = open_path(d, found.names[i]);
+    file_names_free(&found);
     return result;
 }
 

@@ -86,21 +86,13 @@ static int npy_put(struct output *f, uint64_t v, int width)
     return output_write(f, bytes, (size_t)width);
 }
 
-static int npy_close(struct output *f, int failed)
+static int put_map(struct output *f, const char *name, const char *map, const char *type,
+                   const uint32_t *values, uint64_t n)
 {
-    int result = failed ? -1 : output_close(f);
-    output_abandon(f);
-    return result;
-}
-
-static int put_map(const char *name, const char *map, const char *type, const uint32_t *values,
-                   uint64_t n)
-{
-    struct output f = { 0 };
-    int result = npy_open(&f, name, map, type, n, 1);
+    int result = npy_open(f, name, map, type, n, 1);
     for (uint64_t i = 0; i < n && !result; i++)
-        result = npy_put(&f, values[i], 4);
-    return npy_close(&f, result < 0);
+        result = npy_put(f, values[i], 4);
+    return result;
 }
 
 /* ---- the maps ----------------------------------------------------------------------------- */
@@ -159,15 +151,14 @@ static void order_documents(const struct indexmap *x, struct pyrandom *r, uint32
     }
 }
 
-static int put_samples(const struct indexmap *x, const struct megatron *m, const char *name,
-                       const uint32_t *documents)
+static int put_samples(struct output *f, const struct indexmap *x, const struct megatron *m,
+                       const char *name, const uint32_t *documents)
 {
-    struct output f = { 0 };
     int width = x->wide ? 8 : 4;
     uint64_t place = 0, offset = 0;
-    int result = npy_open(&f, name, "sample_idx", x->wide ? "<i8" : "<i4", x->made + 1, 2);
+    int result = npy_open(f, name, "sample_idx", x->wide ? "<i8" : "<i4", x->made + 1, 2);
     for (uint64_t i = 0; i <= x->made && !result; i++) {
-        if (npy_put(&f, place, width) < 0 || npy_put(&f, offset, width) < 0)
+        if (npy_put(f, place, width) < 0 || npy_put(f, offset, width) < 0)
             result = -1;
         if (i == x->made)
             break;
@@ -179,18 +170,18 @@ static int put_samples(const struct indexmap *x, const struct megatron *m, const
         }
         offset += want - 1; /* the next one begins on this one's last token */
     }
-    return npy_close(&f, result < 0);
+    return result;
 }
 
-static int put_order(const struct indexmap *x, struct pyrandom *r, const char *name,
-                     uint64_t before)
+static int put_order(struct output *f, const struct indexmap *x, struct pyrandom *r,
+                     const char *name, uint64_t before)
 {
     uint32_t *order = mem_zalloc(x->made, sizeof *order);
     for (uint64_t i = 0; i < x->made; i++)
         order[i] = (uint32_t)i;
     pyrandom_shuffle_numpy(r, order, before);
     pyrandom_shuffle_numpy(r, order + before, x->made - before);
-    int result = put_map(name, "shuffle_idx", "<u4", order, x->made);
+    int result = put_map(f, name, "shuffle_idx", "<u4", order, x->made);
     free(order);
     return result;
 }
@@ -208,6 +199,7 @@ void indexmap_name(struct buf *out, const struct indexmap *x, const char *prefix
 
 int indexmap_write(struct indexmap *x, const struct megatron *m, const char *name)
 {
+    struct output maps[3] = { { 0 }, { 0 }, { 0 } };
     struct pyrandom r;
     uint64_t before = 0;
     if (plan(x, m, &before) < 0)
@@ -216,11 +208,15 @@ int indexmap_write(struct indexmap *x, const struct megatron *m, const char *nam
     uint32_t *documents = mem_zalloc(n, sizeof *documents);
     pyrandom_seed_numpy(&r, x->seed);
     order_documents(x, &r, documents);
-    int result = put_map(name, "doc_idx", "<i4", documents, n);
+    int result = put_map(&maps[0], name, "doc_idx", "<i4", documents, n);
     if (!result)
-        result = put_samples(x, m, name, documents);
+        result = put_samples(&maps[1], x, m, name, documents);
     if (!result)
-        result = put_order(x, &r, name, before);
+        result = put_order(&maps[2], x, &r, name, before);
+    if (!result)
+        result = output_close_all(maps, 3);
+    for (int i = 0; i < 3; i++)
+        output_abandon(&maps[i]);
     free(documents);
     return result;
 }

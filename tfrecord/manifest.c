@@ -80,7 +80,10 @@ static int parse(struct manifest *m, const struct buf *text)
 int manifest_load(struct manifest *m, const char *path)
 {
     *m = (struct manifest){ .kv = KV_INIT };
-    if (!file_exists(path))
+    enum file_kind kind;
+    if (file_look(path, &kind) < 0)
+        return -1;
+    if (!kind)
         return 0;
     struct buf text = BUF_INIT;
     int result = file_read(path, &text);
@@ -111,10 +114,12 @@ const struct manifest_shard *manifest_find(const struct manifest *m, const char 
 int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files)
 {
     struct buf path = BUF_INIT;
+    enum file_kind kind;
     int result = 0;
     for (size_t i = 0; i < m->count && !result; i++) {
         file_join(&path, dir, m->shards[i].name);
-        if (!file_exists(path.data))
+        result = file_look(path.data, &kind);
+        if (!result && !kind)
             result = err_set("%s: missing, but its manifest lists it", path.data);
     }
     for (size_t i = 0; i < files->count && !result; i++)

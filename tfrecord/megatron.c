@@ -32,9 +32,10 @@ int megatron_prefix(struct buf *prefix, const char *path)
         return 1;
     }
     buf_addf(prefix, "%s.idx", path);
-    int there = file_exists(prefix->data) && !file_is_dir(prefix->data);
+    enum file_kind kind;
+    int result = file_look(prefix->data, &kind);
     buf_truncate(prefix, n);
-    return there;
+    return result < 0 ? -1 : kind != FILE_NONE && kind != FILE_FOLDER;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */

@@ -27,7 +27,7 @@
 #include "tfrecord/manifest.h"
 
 /* 1 when `path` names such a pair: PREFIX.idx, PREFIX.bin, or PREFIX where PREFIX.idx exists;
- * `prefix` is replaced. Else 0. */
+ * `prefix` is replaced. Else 0; -1 when the file system cannot tell. */
 int megatron_prefix(struct buf *prefix, const char *path);
 
 /* ---- reading ------------------------------------------------------------------------------ */

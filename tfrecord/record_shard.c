@@ -72,6 +72,7 @@ static int keep(struct record_shard *s, const struct shard_set *set, const char 
 int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number)
 {
     struct buf name = BUF_INIT, path = BUF_INIT;
+    enum file_kind old = FILE_NONE;
     int result = 0;
     *s = (struct record_shard){
         .resume = set->resume, .frame = BUF_INIT, .packed = BUF_INIT, .line = BUF_INIT
@@ -82,10 +83,11 @@ int record_shard_open(struct record_shard *s, const struct shard_set *set, uint3
         result = open_index(s, path.data);
     else if (!(s->compress = compress_new(set->compression)))
         result = -1;
-    if (!result && set->resume && file_exists(path.data))
-        result = keep(s, set, name.data, path.data);
-    else if (!result)
-        result = shard_open(&s->data, set->dir, name.data);
+    if (!result && set->resume)
+        result = file_look(path.data, &old);
+    if (!result)
+        result = old ? keep(s, set, name.data, path.data)
+                     : shard_open(&s->data, set->dir, name.data);
     buf_release(&name);
     buf_release(&path);
     return result;

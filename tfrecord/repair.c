@@ -59,7 +59,7 @@ static int copy_good(struct repair *r, const struct file_map *map, const char *p
 int repair_file(struct repair *r, const char *path, const char *to)
 {
     struct record_file f;
-    struct output out = { 0 }, index = { 0 };
+    struct output outs[2] = { { 0 }, { 0 } }; /* the records, and their index */
     struct buf name = BUF_INIT;
     int whole = record_file_salvage(&f, path);
     int result = whole < 0 ? -1 : 0;
@@ -67,19 +67,17 @@ int repair_file(struct repair *r, const char *path, const char *to)
         r->told(err_get());
     index_path(&name, to);
     if (!result)
-        result = output_open(&out, to);
+        result = output_open(&outs[0], to);
     if (!result)
-        result = output_open(&index, name.data);
+        result = output_open(&outs[1], name.data);
     if (!result)
-        result = copy_good(r, &f.records, path, &out, &index);
+        result = copy_good(r, &f.records, path, &outs[0], &outs[1]);
     if (!whole && !r->bad)
         r->bad = 1; /* a damaged stream has lost one at least */
     if (!result)
-        result = output_close(&out);
-    if (!result)
-        result = output_close(&index);
-    output_abandon(&out);
-    output_abandon(&index);
+        result = output_close_all(outs, 2);
+    output_abandon(&outs[0]);
+    output_abandon(&outs[1]);
     buf_release(&name);
     record_file_close(&f);
     return result;

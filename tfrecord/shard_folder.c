@@ -164,11 +164,14 @@ static int check_folder(const struct shard_folder *f, const char *dir)
     struct file_names files;
     struct manifest m;
     struct buf path = BUF_INIT;
+    enum file_kind kind = FILE_NONE;
     file_join(&path, dir, "manifest");
     int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
     if (there > 0 && !f->force)
         result = err_set("'%s' holds a finished data set (--force replaces it)", dir);
-    if (!result && file_is_dir(dir) && file_list(&files, dir, ".tfrecord") == 0) {
+    if (!result)
+        result = file_look(dir, &kind);
+    if (!result && kind == FILE_FOLDER && !(result = file_list(&files, dir, ".tfrecord"))) {
         for (size_t i = 0; i < files.count && !result; i++)
             if (!there || !manifest_find(&m, files.names[i]))
                 result = err_set("'%s' has '%s', which no manifest lists: choose another folder",
@@ -188,8 +191,7 @@ static int publish(struct work *k, const char *held, int two)
     struct stage *stage = &k->stage;
     if (stage_forget(stage->dir, "manifest") < 0 || stage_forget(held, "manifest") < 0)
         return -1;
-    if (file_is_dir(held))
-        rmdir(held); /* if nothing of the user's is in it */
+    rmdir(held); /* if it is there and nothing of the user's is in it */
     if (two && stage_publish(stage, "validation", "manifest") < 0)
         return -1;
     if (stage_publish(stage, "", "manifest") == 0)

@@ -13,6 +13,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
+#include "common/temp.h"
 #include "tfrecord/index.h"
 #include "tfrecord/manifest.h"
 
@@ -37,13 +38,15 @@ static int each_file(const struct manifest *m, const char *from, const char *to,
                      int (*act)(const char *from, const char *to))
 {
     struct buf a = BUF_INIT, b = BUF_INIT, ai = BUF_INIT, bi = BUF_INIT;
+    enum file_kind index;
     int result = 0;
     for (size_t i = 0; i < m->count && !result; i++) {
         file_join(&a, from, m->shards[i].name);
         file_join(&b, to, m->shards[i].name);
         index_path(&ai, a.data);
         index_path(&bi, b.data);
-        if (file_exists(ai.data))
+        result = file_look(ai.data, &index);
+        if (!result && index)
             result = act(ai.data, bi.data);
         if (!result)
             result = act(a.data, b.data);
@@ -91,10 +94,11 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
     struct buf path = BUF_INIT;
     struct manifest m;
+    enum file_kind published;
     file_join(&path, dir, manifest);
-    int published = file_exists(path.data);
+    int result = file_look(path.data, &published);
     file_join(&path, work, manifest);
-    int there = published ? 0 : manifest_load(&m, path.data), result = 0;
+    int there = result < 0 || published ? 0 : manifest_load(&m, path.data);
     if (there > 0) {
         result = each_file(&m, dir, dir, act_remove);
         file_join(&path, dir, "validation");
@@ -109,8 +113,10 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
 static int clear_dead(const char *dir, const char *work)
 {
     int fd = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return 0; /* gone by now, or no folder of ours */
+    if (fd < 0)
+        return err_set("cannot open folder '%s': %s", work, strerror(errno));
     int busy = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
     int result = busy ? err_set("'%s' is at work: another tfwrite writes to '%s'", work, dir) : 0;
     struct buf a = BUF_INIT, b = BUF_INIT;
@@ -150,12 +156,18 @@ static int clear_all_dead(const char *dir, const char *prefix, const char *own)
 
 /* ---- going on ----------------------------------------------------------------------------- */
 
+/* 1, 0, or -1. */
 static int has_shards(const char *dir)
 {
     struct file_names all;
+    enum file_kind kind;
     int there = 0;
-    if (!file_is_dir(dir) || file_list(&all, dir, "") < 0)
+    if (file_look(dir, &kind) < 0)
+        return -1;
+    if (kind != FILE_FOLDER)
         return 0;
+    if (file_list(&all, dir, "") < 0)
+        return -1;
     for (size_t i = 0; i < all.count; i++)
         there |= strstr(all.names[i], ".tfrecord") != NULL;
     file_names_free(&all);
@@ -163,14 +175,16 @@ static int has_shards(const char *dir)
 }
 
 /* Whether there is something to go on with: a part that was begun, validation being the first, or
- * a manifest, which is the last thing to go. */
+ * a manifest, which is the last thing to go. 1, 0, or -1. */
 static int is_begun(const char *work)
 {
     struct buf path = BUF_INIT;
+    enum file_kind manifest;
     file_join(&path, work, "manifest");
-    int there = file_exists(path.data) || has_shards(work);
+    int there = file_look(path.data, &manifest) < 0 ? -1 : manifest ? 1 : has_shards(work);
     file_join(&path, work, "validation");
-    there |= has_shards(path.data);
+    if (!there)
+        there = has_shards(path.data);
     buf_release(&path);
     return there;
 }
@@ -180,11 +194,15 @@ static int is_begun(const char *work)
 static int bring_back_files(const struct manifest *m, const char *from, const char *to)
 {
     struct buf a = BUF_INIT, b = BUF_INIT;
+    enum file_kind there = FILE_NONE, back;
     int result = file_mkdirs(to);
     for (size_t i = 0; i < m->count && !result; i++) {
         file_join(&a, from, m->shards[i].name);
         file_join(&b, to, m->shards[i].name);
-        if (file_exists(b.data) || !file_exists(a.data))
+        result = file_look(b.data, &back);
+        if (!result)
+            result = file_look(a.data, &there);
+        if (result < 0 || back || !there)
             continue;
         result = move_file(a.data, b.data);
         index_path(&b, a.data);
@@ -205,9 +223,12 @@ static int bring_back_validation(const char *dir, const char *work)
     file_join(&from, dir, "validation");
     file_join(&to, work, "validation");
     file_join(&path, to.data, "manifest");
-    if (!file_exists(path.data))
+    int there = manifest_load(&m, path.data);
+    if (!there) {
         file_join(&path, from.data, "manifest");
-    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+        there = manifest_load(&m, path.data);
+    }
+    int result = there < 0 ? -1 : 0;
     if (there > 0) {
         result = bring_back_files(&m, from.data, to.data);
         if (!result)
@@ -226,10 +247,13 @@ static int bring_back(const char *dir, const char *work)
 {
     struct buf path = BUF_INIT;
     struct manifest m;
+    enum file_kind published;
     file_join(&path, dir, "manifest");
-    int published = file_exists(path.data);
+    int there = file_look(path.data, &published);
     file_join(&path, work, "manifest");
-    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+    if (!there)
+        there = manifest_load(&m, path.data);
+    int result = there < 0 ? -1 : 0;
     if (there > 0) {
         if (!published && kv_get(&m.kv, "validation"))
             result = bring_back_validation(dir, work);
@@ -248,7 +272,10 @@ static int settle(const char *work)
 {
     struct file_names all;
     struct buf from = BUF_INIT, to = BUF_INIT;
-    if (!file_is_dir(work))
+    enum file_kind kind;
+    if (file_look(work, &kind) < 0)
+        return -1;
+    if (kind != FILE_FOLDER)
         return 0;
     int result = file_list(&all, work, "");
     for (size_t i = 0; i < all.count && !result; i++) {
@@ -258,7 +285,10 @@ static int settle(const char *work)
         file_join(&from, work, all.names[i]);
         file_join(&to, work, all.names[i]);
         buf_truncate(&to, to.len - strlen(temp));
-        if (file_ends_with(to.data, ".tfrecord") && !file_exists(to.data))
+        result = file_look(to.data, &kind);
+        if (result < 0)
+            continue;
+        if (file_ends_with(to.data, ".tfrecord") && !kind)
             result = move_file(from.data, to.data);
         else
             result = remove_file(from.data);
@@ -273,15 +303,17 @@ static int settle(const char *work)
 static int take_up(struct stage *s, const char *old)
 {
     struct buf validation = BUF_INIT;
-    int fd = is_begun(old) ? open(old, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int begun = is_begun(old);
+    int fd = begun > 0 ? open(old, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (fd < 0)
-        return 0;
+        return begun < 0 ? -1 : 0;
     if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
         close(fd);
         return 0;
     }
     s->lock = fd;
     file_join(&validation, s->work, "validation");
+    temp_add(s->work, TEMP_STAYS);
     int result = strcmp(old, s->work) ? move_file(old, s->work) : 0;
     if (!result)
         result = bring_back(s->dir, s->work);
@@ -335,11 +367,12 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
     struct kv old = KV_INIT;
     file_join(&dir, s->work, folder);
     file_join(&path, dir.data, "plan");
-    int result = 0;
-    if (!file_exists(path.data)) {
+    enum file_kind kind;
+    int result = file_look(path.data, &kind);
+    if (!result && !kind) {
         kv_print(plan, &text);
         result = file_write(path.data, text.data, text.len);
-    } else {
+    } else if (!result) {
         result = file_read(path.data, &text);
         if (!result)
             result = kv_parse(&old, text.data, text.len);
@@ -357,6 +390,7 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
 
 static int make_work(struct stage *s)
 {
+    temp_add(s->work, s->resume ? TEMP_STAYS : TEMP_STAYS_ON_SIGNALS);
     int failed = mkdir(s->work, 0777) < 0;
     if (!failed)
         s->lock = open(s->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -370,7 +404,7 @@ static int open_work(struct stage *s, const char *name)
 {
     struct buf prefix = BUF_INIT, own = BUF_INIT, path = BUF_INIT;
     buf_addf(&prefix, "%s.tmp-", name);
-    buf_addf(&own, "%s%ld", prefix.data, (long)getpid());
+    temp_name(&own, name);
     file_join(&path, s->dir, own.data);
     s->work = buf_detach(&path);
     int taken = s->resume ? take_one_up(s, prefix.data) : 0;
@@ -384,9 +418,11 @@ static int open_work(struct stage *s, const char *name)
 
 static int open_stage(struct stage *s, const char *dir, const char *name, int resume)
 {
-    *s = (struct stage){
-        .dir = mem_strdup(dir), .lock = -1, .made = !file_exists(dir), .resume = resume
-    };
+    enum file_kind there;
+    *s = (struct stage){ .lock = -1 };
+    if (file_look(dir, &there) < 0)
+        return -1;
+    *s = (struct stage){ .dir = mem_strdup(dir), .lock = -1, .made = !there, .resume = resume };
     if (file_mkdirs(dir) < 0 || open_work(s, name) < 0) {
         stage_close(s, 1);
         return -1;
@@ -412,7 +448,10 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
     file_join(&to, s->dir, folder);
     file_join(&a, from.data, manifest);
     file_join(&b, to.data, manifest);
-    int result = manifest_load(&m, a.data) > 0 ? 0 : -1, made = !file_exists(to.data);
+    enum file_kind there;
+    int result = file_look(to.data, &there);
+    if (!result)
+        result = manifest_load(&m, a.data) > 0 ? 0 : -1;
     if (!result) {
         result = file_mkdirs(to.data);
         if (!result)
@@ -427,7 +466,7 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
             struct err why = err_keep();
             remove_file(b.data);
             each_file(&m, to.data, to.data, act_remove);
-            if (made)
+            if (!there)
                 rmdir(to.data);
             err_restore(&why);
         }
@@ -455,8 +494,9 @@ int stage_check_finished(const char *dir)
 void stage_close(struct stage *s, int failed)
 {
     struct err why = err_keep();
-    if (s->work && s->lock >= 0 && !(failed && s->resume && is_begun(s->work)))
-        file_remove_tree(s->work);
+    if (s->work && s->lock >= 0 && !(failed && s->resume && is_begun(s->work) != 0))
+        if (file_remove_tree(s->work) == 0)
+            temp_forget(s->work);
     if (s->lock >= 0)
         close(s->lock);
     if (failed && s->made && s->dir)

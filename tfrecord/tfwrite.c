@@ -176,11 +176,13 @@ static int check_pair(const char *prefix)
 {
     static const char *const endings[] = { ".bin", ".idx", ".tokenizer.json", ".manifest" };
     struct buf path = BUF_INIT;
+    enum file_kind kind;
     int result = 0;
     for (size_t i = 0; i < sizeof endings / sizeof *endings && !result && !force; i++) {
         buf_clear(&path);
         buf_addf(&path, "%s%s", prefix, endings[i]);
-        if (file_exists(path.data))
+        result = file_look(path.data, &kind);
+        if (!result && kind)
             result = err_set("'%s' exists (--force replaces it)", path.data);
     }
     buf_release(&path);
@@ -207,7 +209,10 @@ static int run_megatron(struct intake *s)
     struct buf dir = BUF_INIT, manifest = BUF_INIT;
     struct megatron_writer w = { .bytes = BUF_INIT };
     struct stage stage;
-    if (!*name || file_is_dir(output))
+    enum file_kind kind;
+    if (file_look(output, &kind) < 0)
+        return -1;
+    if (!*name || kind == FILE_FOLDER)
         return err_usage("--output %s is a folder; the megatron layout wants a prefix, such as %s",
                          output, "data/corpus");
     if (append_eod && intake_want_end_of_text(s, "--append-eod") < 0)
@@ -405,8 +410,7 @@ static int run_index_map(int argc, char **argv)
     (void)argc;
     if (!samples == !epochs)
         return err_usage("--samples or --epochs is wanted, one of them");
-    megatron_prefix(&prefix, argv[0]);
-    int result = write_maps(prefix.data);
+    int result = megatron_prefix(&prefix, argv[0]) < 0 ? -1 : write_maps(prefix.data);
     buf_release(&prefix);
     return result;
 }
@@ -419,12 +423,12 @@ static int run_show(int argc, char **argv)
     struct output out;
     uint64_t shown = 0;
     (void)argc;
-    int result = output_open(&out, "-"), pair = megatron_prefix(&prefix, argv[0]);
+    int pair = megatron_prefix(&prefix, argv[0]), result = pair < 0 ? -1 : output_open(&out, "-");
     if (!result)
         result = pair ? show_sequences(prefix.data, (uint64_t)limit, &out, &shown)
                       : show_records(argv[0], (uint64_t)limit, &out, &shown);
     /* what came before an error is shown too */
-    if (output_close(&out) < 0)
+    if (pair >= 0 && output_close(&out) < 0)
         result = -1;
     tool_count(pair ? "sequences" : "records", shown);
     buf_release(&prefix);

@@ -67,9 +67,10 @@ static int check_index(const struct record_index *found, const char *path, uint6
 {
     struct buf file = BUF_INIT;
     struct record_index said = { 0 };
+    enum file_kind kind;
     index_path(&file, path);
-    int result = file_exists(file.data);
-    if (result && index_load(&said, file.data, bytes) < 0)
+    int result = file_look(file.data, &kind) < 0 ? -1 : kind != FILE_NONE;
+    if (result > 0 && index_load(&said, file.data, bytes) < 0)
         result = -1;
     if (result > 0 && said.count != found->count)
         result = err_set("%s: %" PRIu64 " lines for %" PRIu64 " records", file.data, said.count,
@@ -244,6 +245,7 @@ static void verify_folder(struct verify *v, const char *dir)
 {
     struct file_names shards = { 0 }, pairs = { 0 };
     struct buf path = BUF_INIT;
+    enum file_kind kind;
     uint64_t before = v->files;
     if (file_list(&shards, dir, ".tfrecord") < 0 || file_list(&pairs, dir, ".idx") < 0) {
         bad(v);
@@ -255,7 +257,9 @@ static void verify_folder(struct verify *v, const char *dir)
             verify_megatron(v, path.data);
         }
         file_join(&path, dir, "validation");
-        if (file_is_dir(path.data))
+        if (file_look(path.data, &kind) < 0)
+            bad(v);
+        else if (kind == FILE_FOLDER)
             verify_folder(v, path.data);
         if (v->files == before) {
             err_set("%s: nothing to verify in this folder", dir);
@@ -271,9 +275,15 @@ void verify_path(struct verify *v, const char *path)
 {
     struct buf prefix = BUF_INIT;
     struct manifest m;
-    if (file_is_dir(path)) {
+    enum file_kind kind;
+    int pair = file_look(path, &kind) < 0 ? -1 : 0;
+    if (!pair && kind != FILE_FOLDER)
+        pair = megatron_prefix(&prefix, path);
+    if (pair < 0) {
+        bad(v);
+    } else if (kind == FILE_FOLDER) {
         verify_folder(v, path);
-    } else if (megatron_prefix(&prefix, path)) {
+    } else if (pair) {
         verify_megatron(v, prefix.data);
     } else {
         int there = load_manifest(&m, path, "manifest");

@@ -196,10 +196,12 @@ static int load_pair(struct vocabulary *v, const char *path, struct buf *text)
     struct buf merges = BUF_INIT;
     buf_add(&merges, path, strlen(path) - strlen("vocab.json"));
     buf_adds(&merges, "merges.txt");
-    int result = -1;
-    if (!file_exists(merges.data))
+    enum file_kind kind;
+    int result = -1, looked = file_look(merges.data, &kind);
+    if (!looked && !kind)
         err_set("'%s' has no '%s' beside it", path, merges.data);
-    else if (read_text(path, text) == 0 && vocab_json_parse(v, text->data, text->len, path) == 0 &&
+    else if (!looked && read_text(path, text) == 0 &&
+             vocab_json_parse(v, text->data, text->len, path) == 0 &&
              read_text(merges.data, text) == 0)
         result = merges_parse(v, text->data, text->len, merges.data);
     buf_release(&merges);
@@ -261,9 +263,12 @@ static int find_in_folder(struct buf *path, const char *dir)
     static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
     static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken",
                                             "vocab.txt" };
+    enum file_kind kind;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         file_join(path, dir, names[i]);
-        if (file_exists(path->data))
+        if (file_look(path->data, &kind) < 0)
+            return -1;
+        if (kind)
             return 0;
     }
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
@@ -282,9 +287,10 @@ static int load_config(struct vocabulary *v, const char *dir, int from_txt)
 {
     struct buf path = BUF_INIT;
     struct js *root = NULL;
-    int result = 0;
+    enum file_kind kind;
     file_join(&path, dir, "tokenizer_config.json");
-    if (file_exists(path.data)) {
+    int result = file_look(path.data, &kind);
+    if (!result && kind) {
         root = js_load(path.data);
         const struct js *eos = js_get(root, "eos_token");
         size_t n;
@@ -324,7 +330,10 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
     struct buf text = BUF_INIT, file = BUF_INIT;
     vocabulary_init(v);
     buf_adds(&file, path);
-    int folder = file_is_dir(path), result = folder ? find_in_folder(&file, path) : 0;
+    enum file_kind kind;
+    int result = file_look(path, &kind), folder = kind == FILE_FOLDER;
+    if (!result && folder)
+        result = find_in_folder(&file, path);
     if (!result)
         result = load_file(v, file.data, &text);
     if (!result && folder)

@@ -34,6 +34,19 @@ static void add_path(struct source *s, const char *path)
     s->paths[s->count++] = mem_strdup(path);
 }
 
+static int add_folder(struct source *s, const char *dir);
+
+static int add_any(struct source *s, const char *path)
+{
+    enum file_kind kind;
+    if (file_look(path, &kind) < 0)
+        return -1;
+    if (kind == FILE_FOLDER)
+        return add_folder(s, path);
+    add_path(s, path);
+    return 0;
+}
+
 static int add_folder(struct source *s, const char *dir)
 {
     struct file_names names = { 0 };
@@ -41,10 +54,7 @@ static int add_folder(struct source *s, const char *dir)
     int result = file_list(&names, dir, "");
     for (size_t i = 0; i < names.count && !result; i++) {
         file_join(&path, dir, names.names[i]);
-        if (file_is_dir(path.data))
-            result = add_folder(s, path.data);
-        else
-            add_path(s, path.data);
+        result = add_any(s, path.data);
     }
     buf_release(&path);
     file_names_free(&names);
@@ -61,9 +71,7 @@ struct source *source_open(char *const *paths, int count, enum source_format for
     if (!count)
         add_path(s, "-");
     for (int i = 0; i < count; i++) {
-        if (!file_is_dir(paths[i])) {
-            add_path(s, paths[i]);
-        } else if (add_folder(s, paths[i]) < 0) {
+        if (add_any(s, paths[i]) < 0) {
             source_close(s);
             return NULL;
         }

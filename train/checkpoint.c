@@ -11,6 +11,7 @@
 #include "common/file.h"
 #include "common/kv.h"
 #include "common/mem.h"
+#include "common/temp.h"
 #include "model/folder.h"
 #include "model/safetensors.h"
 #include "train/sums.h"
@@ -42,7 +43,10 @@ static int by_step(const void *a, const void *b)
 static int list(const char *folder, struct file_names *out)
 {
     *out = (struct file_names){ 0 };
-    if (!file_is_dir(folder))
+    enum file_kind kind;
+    if (file_look(folder, &kind) < 0)
+        return -1;
+    if (kind != FILE_FOLDER)
         return 0;
     struct file_names all;
     if (file_list(&all, folder, "") < 0)
@@ -53,7 +57,9 @@ static int list(const char *folder, struct file_names *out)
         file_join(&path, folder, all.names[i]);
         if (file_ends_with(all.names[i], unfinished))
             result = file_remove_tree(path.data);
-        else if (step_of_name(all.names[i]) >= 0 && file_is_dir(path.data)) {
+        else
+            result = file_look(path.data, &kind);
+        if (!result && kind == FILE_FOLDER && step_of_name(all.names[i]) >= 0) {
             mem_grow(out->names, out->cap, out->count + 1);
             out->names[out->count++] = mem_strdup(all.names[i]);
         }
@@ -87,7 +93,10 @@ static int validation_of(const char *folder, const char *name, double *loss)
     struct kv state = KV_INIT;
     *loss = INFINITY;
     buf_addf(&path, "%s/%s/training/state", folder, name);
-    int there = file_exists(path.data), result = there ? file_read(path.data, &text) : 0;
+    enum file_kind kind;
+    int result = file_look(path.data, &kind), there = kind != FILE_NONE;
+    if (!result && there)
+        result = file_read(path.data, &text);
     if (!result && there)
         result = kv_parse(&state, text.data, text.len);
     if (!result && kv_get(&state, "validation"))
@@ -280,20 +289,33 @@ static int write_folder(const char *dir, const struct checkpoint *c, const struc
     return result;
 }
 
+/* Removes what is not whole; what failed before is what is told. */
+static void drop(const char *folder)
+{
+    struct err why = err_keep();
+    file_remove_tree(folder);
+    err_restore(&why);
+}
+
 int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
                     const struct store *s, const struct tokenizer *tokenizer, const char *config)
 {
     struct buf path = BUF_INIT, temp = BUF_INIT;
     buf_addf(&path, "%s/checkpoints/step-%06" PRId64, out, c->step);
     buf_addf(&temp, "%s%s", path.data, unfinished);
-    int result = 0;
-    if (!file_is_dir(path.data)) {
+    enum file_kind kind;
+    int result = file_look(path.data, &kind);
+    if (!result && kind != FILE_FOLDER) {
         result = file_remove_tree(temp.data);
+        temp_add(temp.data, TEMP_GOES);
         if (!result)
             result = write_folder(temp.data, c, m, s, tokenizer, config);
         if (!result && rename(temp.data, path.data) < 0)
             result = err_set("cannot rename '%s' to '%s': %s", temp.data, path.data,
                              strerror(errno));
+        if (result < 0)
+            drop(temp.data);
+        temp_forget(temp.data);
         if (!result)
             result = file_sync_dir(path.data);
     }

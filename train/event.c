@@ -141,7 +141,8 @@ int event_open(struct event_writer *e, const char *path, int64_t step)
     *e = (struct event_writer){ .message = BUF_INIT, .summary = BUF_INIT, .record = BUF_INIT };
     e->path = mem_strdup(path);
     uint64_t bytes = 0;
-    if (step > 0 && file_exists(path) && sound_bytes(path, step, &bytes) < 0)
+    enum file_kind kind;
+    if (file_look(path, &kind) < 0 || (step > 0 && kind && sound_bytes(path, step, &bytes) < 0))
         return -1;
     e->file = fopen(path, "ae");
     if (!e->file || ftruncate(fileno(e->file), (off_t)bytes) < 0)

@@ -47,21 +47,25 @@ struct loop {
 };
 
 static volatile sig_atomic_t stop_signal;
+static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
+static struct sigaction usual[sizeof stops / sizeof *stops]; /* in force before, and for a second */
 
 static void on_stop(int number)
 {
     stop_signal = number;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        if (stops[i] == number)
+            sigaction(number, &usual[i], NULL);
 }
 
 static void catch_signals(void)
 {
-    struct sigaction action = { .sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND };
+    struct sigaction action = { .sa_handler = on_stop };
     stop_signal = 0;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    struct sigaction hangup;
-    if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN) /* nohup ignores it */
-        sigaction(SIGHUP, &action, NULL);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        if (!sigaction(stops[i], NULL, &usual[i]) &&
+            (stops[i] != SIGHUP || usual[i].sa_handler != SIG_IGN)) /* nohup ignores it */
+            sigaction(stops[i], &action, NULL);
 }
 
 static const char *signal_name(int number)
@@ -143,9 +147,12 @@ static int lock_folder(struct loop *l)
 static int refuse_old_run(const char *out)
 {
     struct buf path = BUF_INIT;
+    enum file_kind kind;
     file_join(&path, out, "metrics.jsonl");
-    int there = file_exists(path.data) || checkpoint_latest(out, &path) > 0;
+    int there = file_look(path.data, &kind) < 0 ? -1 : kind ? 1 : checkpoint_latest(out, &path);
     buf_release(&path);
+    if (there < 0)
+        return -1;
     return there ? err_set("'%s' holds a training run: give --resume to go on with it, or another "
                            "--output",
                            out)
@@ -265,7 +272,10 @@ static int open_loop(struct loop *l, int threads)
 {
     struct plan *p = l->plan;
     struct buf path = BUF_INIT;
-    int there = file_is_dir(l->settings->output);
+    enum file_kind kind;
+    if (file_look(l->settings->output, &kind) < 0)
+        return -1;
+    int there = kind == FILE_FOLDER;
     comm_init(&l->comm);
     l->ops = ops_new(threads);
     ops_set_precision(l->ops, (enum ops_precision)l->settings->precision);

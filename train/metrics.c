@@ -85,7 +85,8 @@ static int parse_point(const struct metrics *m, const char *line, size_t n, stru
 static int rewind_to(struct metrics *m, int64_t step)
 {
     struct buf text = BUF_INIT, kept = BUF_INIT;
-    if (step > 0 && file_exists(m->path) && file_read(m->path, &text) < 0)
+    enum file_kind kind;
+    if (file_look(m->path, &kind) < 0 || (step > 0 && kind && file_read(m->path, &text) < 0))
         return -1;
     for (char *line = text.data, *lf; (lf = strchr(line, '\n')); line = lf + 1) {
         struct metrics_point p;

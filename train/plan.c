@@ -59,18 +59,19 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* ---- tokenizer ---------------------------------------------------------------------------------- */
 
-/* 1 when a folder holds a tokenizer's files. */
+/* 1 when a folder holds a tokenizer's files, 0, or -1. */
 static int has_tokenizer(const char *dir)
 {
+    static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
     struct buf path = BUF_INIT;
-    file_join(&path, dir, "tokenizer.json");
-    int there = file_exists(path.data);
-    file_join(&path, dir, "vocab.json");
-    there |= file_exists(path.data);
-    file_join(&path, dir, "vocab.txt");
-    there |= file_exists(path.data);
+    enum file_kind kind = FILE_NONE;
+    int result = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !result && !kind; i++) {
+        file_join(&path, dir, names[i]);
+        result = file_look(path.data, &kind);
+    }
     buf_release(&path);
-    return there;
+    return result < 0 ? -1 : kind != FILE_NONE;
 }
 
 static int load_tokenizer(struct plan *p, const char *path)
@@ -85,7 +86,8 @@ static int find_tokenizer(struct plan *p)
     const struct settings *s = p->settings;
     if (s->vocab)
         return load_tokenizer(p, s->vocab);
-    return s->start_from && has_tokenizer(s->start_from) ? load_tokenizer(p, s->start_from) : 0;
+    int beside = s->start_from ? has_tokenizer(s->start_from) : 0;
+    return beside > 0 ? load_tokenizer(p, s->start_from) : beside;
 }
 
 /* Where neither is given: the one that lies with the data. */

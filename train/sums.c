@@ -39,13 +39,15 @@ int sums_add(struct kv *state, const char *dir, const char *sub)
 {
     struct buf folder = BUF_INIT, path = BUF_INIT, name = BUF_INIT;
     struct file_names names;
+    enum file_kind kind;
     file_join(&folder, dir, sub);
     int result = file_list(&names, folder.data, "");
     for (size_t i = 0; !result && i < names.count; i++) {
         file_join(&path, folder.data, names.names[i]);
         buf_clear(&name);
         buf_addf(&name, "%s%s", sub, names.names[i]);
-        if (!file_is_dir(path.data))
+        result = file_look(path.data, &kind);
+        if (!result && kind != FILE_FOLDER)
             result = add_file(state, path.data, name.data);
     }
     file_names_free(&names);

@@ -175,7 +175,10 @@ static int load_own_config(void)
         return 0;
     struct buf path = BUF_INIT;
     file_join(&path, s.output, "config.yaml");
-    int result = file_exists(path.data) ? tool_load_config(path.data) : 0;
+    enum file_kind kind;
+    int result = file_look(path.data, &kind);
+    if (!result && kind)
+        result = tool_load_config(path.data);
     buf_release(&path);
     return result;
 }

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/temp.h"
 
 enum { FILES_A_FOLDER = 100 };
 
@@ -47,7 +49,9 @@ static int begin_file(struct sink *s)
         folder_name(folder, s->files / FILES_A_FOLDER);
         struct buf path = BUF_INIT;
         buf_addf(&path, "%s/%s", s->temp, folder);
-        int result = s->files % FILES_A_FOLDER ? 0 : file_mkdirs(path.data);
+        int result = 0;
+        if (s->files % FILES_A_FOLDER == 0 && mkdir(path.data, 0777) < 0)
+            result = err_set("cannot make folder '%s': %s", path.data, strerror(errno));
         buf_addf(&path, "/wiki_%02d", (int)(s->files % FILES_A_FOLDER));
         if (!result)
             result = output_open(&s->out, path.data);
@@ -99,9 +103,12 @@ int sink_write(struct sink *s, const struct buf *document)
 /* A folder in the way is fine when it is empty or a tree of ours. */
 static int check_target(const char *dir)
 {
-    if (!file_exists(dir))
+    enum file_kind kind;
+    if (file_look(dir, &kind) < 0)
+        return -1;
+    if (!kind)
         return 0;
-    if (!file_is_dir(dir))
+    if (kind != FILE_FOLDER)
         return err_set("cannot write to '%s': it is no folder", dir);
     struct file_names names;
     if (file_list(&names, dir, "") < 0)
@@ -112,10 +119,14 @@ static int check_target(const char *dir)
         return 0;
     struct buf text = BUF_INIT, path = BUF_INIT;
     file_join(&path, dir, MANIFEST);
-    int ours = file_exists(path.data) && file_read(path.data, &text) == 0 &&
-               !strncmp(text.data, "textmill=documents ", 19);
+    int result = file_look(path.data, &kind);
+    if (!result && kind)
+        result = file_read(path.data, &text);
+    int ours = !result && !strncmp(text.data, "textmill=documents ", 19);
     buf_release(&text);
     buf_release(&path);
+    if (result < 0)
+        return -1;
     return ours ? 0
                 : err_set("cannot write to '%s': it is not empty, and no tree of documents", dir);
 }
@@ -133,9 +144,15 @@ int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_f
     for (size_t n = strlen(dir); n > 1 && s->dir[n - 1] == '/'; n--)
         s->dir[n - 1] = '\0';
     struct buf temp = BUF_INIT;
-    buf_addf(&temp, "%s.tmp-%ld", s->dir, (long)getpid());
+    temp_sweep(s->dir);
+    temp_name(&temp, s->dir);
     s->temp = buf_detach(&temp);
-    return file_mkdirs(s->temp);
+    temp_add(s->temp, TEMP_GOES);
+    if (file_mkdirs(s->temp) < 0)
+        return -1;
+    s->lock = open(s->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    temp_lock(s->lock);
+    return 0;
 }
 
 static int write_manifest(struct sink *s, const struct kv *more)
@@ -174,13 +191,16 @@ static int publish(struct sink *s)
     if (sync_tree(s) < 0)
         return -1;
     struct buf old = BUF_INIT;
+    enum file_kind had_old, now;
     buf_addf(&old, "%s.old-%ld", s->dir, (long)getpid());
-    int had_old = file_exists(s->dir), result = 0;
-    if (had_old && rename(s->dir, old.data) < 0)
+    int result = file_look(s->dir, &had_old);
+    if (result < 0)
+        had_old = FILE_NONE;
+    else if (had_old && rename(s->dir, old.data) < 0)
         result = err_set("cannot rename '%s': %s", s->dir, strerror(errno));
     else if (rename(s->temp, s->dir) < 0)
         result = err_set("cannot rename '%s' to '%s': %s", s->temp, s->dir, strerror(errno));
-    if (result < 0 && had_old && !file_exists(s->dir))
+    if (result < 0 && had_old && file_look(s->dir, &now) == 0 && !now)
         (void)!rename(old.data, s->dir);
     if (!result && had_old)
         result = file_remove_tree(old.data);
@@ -190,6 +210,10 @@ static int publish(struct sink *s)
 
 static void release(struct sink *s)
 {
+    if (s->lock > 0)
+        close(s->lock);
+    if (s->temp)
+        temp_forget(s->temp);
     free(s->dir);
     free(s->temp);
     buf_release(&s->piece);
@@ -216,7 +240,7 @@ void sink_abandon(struct sink *s)
     if (s->is_open && !s->dir)
         (void)output_flush(&s->out);
     output_abandon(&s->out);
-    if (s->temp && file_exists(s->temp))
+    if (s->temp)
         (void)file_remove_tree(s->temp);
     err_restore(&why);
     release(s);

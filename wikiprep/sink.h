@@ -29,6 +29,7 @@ struct sink {
     enum sink_format format;
     int sentences;        /* the documents' lines are sentences */
     char *dir, *temp;     /* NULL for a stream */
+    int lock;             /* descriptor of the folder `temp`: a sign of life */
     uint64_t limit_bytes; /* of a file; 0: one document a file */
     struct output out;    /* the file at hand */
     int is_open;

@@ -1,13 +1,21 @@
 /*
- * faults.so, for LD_PRELOAD: the FAULT_AT-th call (from 1) of the kind FAULT_CALL (read, write,
- * close, fsync, rename) on a regular file or pipe of the program's own fails with ENOSPC or EIO;
- * with FAULT_KILL set the program is killed there instead. When the program ends, the number of
- * such calls is written to FAULT_COUNT, so that a test knows where to stop.
+ * faults.so, for LD_PRELOAD: the FAULT_AT-th call (from 1) of the kind FAULT_CALL fails:
+ *
+ *     read, write, close, fsync, rename     on a regular file or pipe of the program's own
+ *     stat, opendir, readdir                on a path of its own; stat is lstat, too
+ *     malloc                                any of malloc, calloc, realloc, aligned_alloc
+ *     pthread_create
+ *
+ * with ENOSPC, EIO, ENOMEM or EAGAIN; with FAULT_KILL set the program is killed there instead.
+ * When the program ends, the number of such calls is written to FAULT_COUNT, so that a test knows
+ * where to stop.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,39 +26,30 @@
 
 static atomic_long calls;
 static atomic_int on; /* not while the loader reads libraries */
-
-static int fails(const char *kind)
-{
-    const char *which = getenv("FAULT_CALL"), *at = getenv("FAULT_AT");
-    if (!atomic_load(&on) || !which || strcmp(which, kind))
-        return 0;
-    long n = atomic_fetch_add(&calls, 1) + 1;
-    if (!at || n != strtol(at, NULL, 10))
-        return 0;
-    if (getenv("FAULT_KILL"))
-        raise(SIGKILL);
-    return 1;
-}
-
-/* A program's own libraries and /proc are not its data. */
-static int is_data(int fd)
-{
-    struct stat st;
-    char link[64], path[4096];
-    if (fd == 2 || fstat(fd, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)))
-        return 0;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, path, sizeof path - 1);
-    if (n < 0)
-        return 0;
-    path[n] = '\0';
-    return strncmp(path, "/proc/", 6) && strncmp(path, "/sys/", 5) && strncmp(path, "/usr/", 5) &&
-           strncmp(path, "/lib", 4) && strncmp(path, "/etc/", 5);
-}
+static long fail_at;
+static const char *which;
 
 __attribute__((constructor)) static void start(void)
 {
-    atomic_store(&on, 1);
+    const char *at = getenv("FAULT_AT");
+    which = getenv("FAULT_CALL");
+    fail_at = at ? strtol(at, NULL, 10) : 0;
+    atomic_store(&on, which != NULL);
+}
+
+static int counts(const char *kind)
+{
+    return atomic_load(&on) && !strcmp(which, kind);
+}
+
+static int fails(const char *kind, int error)
+{
+    if (!counts(kind) || atomic_fetch_add(&calls, 1) + 1 != fail_at)
+        return 0;
+    if (getenv("FAULT_KILL"))
+        raise(SIGKILL);
+    errno = error;
+    return 1;
 }
 
 __attribute__((destructor)) static void stop(void)
@@ -66,29 +65,55 @@ __attribute__((destructor)) static void stop(void)
     }
 }
 
+/* The system's folders are not the program's data. */
+static int is_data_path(const char *path)
+{
+    static const char *const system[] = { "/proc/", "/sys/", "/usr/", "/lib", "/etc/" };
+    for (size_t i = 0; i < sizeof system / sizeof *system; i++)
+        if (!strncmp(path, system[i], strlen(system[i])))
+            return 0;
+    return 1;
+}
+
+static int is_data_fd(int fd)
+{
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    if (n < 0)
+        return 0;
+    path[n] = '\0';
+    return is_data_path(path);
+}
+
+static int is_data(int fd)
+{
+    struct stat st;
+    int why = errno;
+    int yes = fd != 2 && fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)) &&
+              is_data_fd(fd);
+    errno = why;
+    return yes;
+}
+
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+/* ---- files --------------------------------------------------------------------------------- */
 
 ssize_t read(int fd, void *to, size_t n)
 {
-    if (is_data(fd) && fails("read")) {
-        errno = EIO;
-        return -1;
-    }
-    return REAL(read)(fd, to, n);
+    return counts("read") && is_data(fd) && fails("read", EIO) ? -1 : REAL(read)(fd, to, n);
 }
 
 ssize_t write(int fd, const void *from, size_t n)
 {
-    if (is_data(fd) && fails("write")) {
-        errno = ENOSPC;
-        return -1;
-    }
-    return REAL(write)(fd, from, n);
+    return counts("write") && is_data(fd) && fails("write", ENOSPC) ? -1 : REAL(write)(fd, from, n);
 }
 
 int close(int fd)
 {
-    int fail = is_data(fd) && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY && fails("close");
+    int fail = counts("close") && is_data(fd) && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY &&
+               fails("close", EIO);
     int result = REAL(close)(fd);
     if (fail) {
         errno = EIO;
@@ -99,18 +124,70 @@ int close(int fd)
 
 int fsync(int fd)
 {
-    if (fails("fsync")) {
-        errno = EIO;
-        return -1;
-    }
-    return REAL(fsync)(fd);
+    return fails("fsync", EIO) ? -1 : REAL(fsync)(fd);
 }
 
 int rename(const char *from, const char *to)
 {
-    if (fails("rename")) {
-        errno = EIO;
-        return -1;
+    return fails("rename", EIO) ? -1 : REAL(rename)(from, to);
+}
+
+/* ---- folders ------------------------------------------------------------------------------- */
+
+#define STAT(name, type)                                                                           \
+    int name(const char *restrict path, struct type *restrict st)                                  \
+    {                                                                                              \
+        return is_data_path(path) && fails("stat", EIO) ? -1 : REAL(name)(path, st);               \
     }
-    return REAL(rename)(from, to);
+STAT(stat, stat)
+STAT(lstat, stat)
+STAT(stat64, stat64)
+STAT(lstat64, stat64)
+
+DIR *opendir(const char *path)
+{
+    return is_data_path(path) && fails("opendir", EIO) ? NULL : REAL(opendir)(path);
+}
+
+#define READDIR(name, type)                                                                        \
+    struct type *name(DIR *dir)                                                                    \
+    {                                                                                              \
+        return counts("readdir") && is_data_fd(dirfd(dir)) && fails("readdir", EIO)                \
+                   ? NULL                                                                          \
+                   : REAL(name)(dir);                                                              \
+    }
+READDIR(readdir, dirent)
+READDIR(readdir64, dirent64)
+
+/* ---- memory and threads -------------------------------------------------------------------- */
+
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *p, size_t n);
+void *__libc_memalign(size_t alignment, size_t n);
+
+void *malloc(size_t n)
+{
+    return fails("malloc", ENOMEM) ? NULL : __libc_malloc(n);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return fails("malloc", ENOMEM) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+    return fails("malloc", ENOMEM) ? NULL : __libc_realloc(p, n);
+}
+
+void *aligned_alloc(size_t alignment, size_t n)
+{
+    return fails("malloc", ENOMEM) ? NULL : __libc_memalign(alignment, n);
+}
+
+int pthread_create(pthread_t *restrict id, const pthread_attr_t *restrict how,
+                   void *(*main)(void *), void *restrict arg)
+{
+    return fails("pthread_create", EAGAIN) ? EAGAIN : REAL(pthread_create)(id, how, main, arg);
 }

@@ -4,6 +4,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "tests/unit/look.h"
 #include "train/checkpoint.h"
 
 static char dir[] = "/tmp/textmill-checkpoint-XXXXXX";
@@ -32,7 +33,7 @@ static int there(const char *name)
 {
     struct buf path = BUF_INIT;
     buf_addf(&path, "%s/checkpoints/%s", dir, name);
-    int result = file_is_dir(path.data);
+    int result = (look(path.data) == FILE_FOLDER);
     buf_release(&path);
     return result;
 }

@@ -9,6 +9,7 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "tests/unit/look.h"
 #include "tfrecord/dataset.h"
 #include "tfrecord/example.h"
 #include "tfrecord/index.h"
@@ -464,7 +465,7 @@ Test(megatron, megatrons_own_file)
     struct megatron m;
     file_join(&prefix, data ? data : "../shared/data",
               "megatron/meg-gpt2-openwebtext_text_document");
-    if (!file_is_dir(data ? data : "../shared/data"))
+    if (!(look(data ? data : "../shared/data") == FILE_FOLDER))
         cr_skip_test("no %s", prefix.data);
     cr_assert_eq(megatron_open(&m, prefix.data), 0, "%s", err_get());
     cr_expect(m.dtype == 8 && m.sequences == 1000 && m.documents == 1000 && m.tokens == 1361845);

@@ -8,6 +8,7 @@
 #include "eval/detokenize.h"
 #include "eval/whitespace.h"
 #include "eval/wiki.h"
+#include "tests/unit/look.h"
 
 struct example {
     const char *before, *after;
@@ -83,7 +84,7 @@ static const char *data_path(const char *name, struct buf *path)
 {
     const char *dir = getenv("TEXTMILL_DATA");
     file_join(path, dir ? dir : "../shared/data", name);
-    if (!file_exists(path->data))
+    if (!look(path->data))
         cr_skip_test("no %s", path->data);
     return path->data;
 }

@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/rng.h"
+#include "tests/unit/look.h"
 #include "tfrecord/example.h"
 #include "tfrecord/index.h"
 #include "tfrecord/record.h"
@@ -202,7 +203,7 @@ static void check_file(const char *name, uint64_t records)
     struct record_index index;
     struct record r;
     file_join(&path, data_folder(), name);
-    if (!file_exists(path.data))
+    if (!look(path.data))
         cr_skip_test("no %s", path.data);
     cr_assert_eq(file_map(&map, path.data), 0);
     cr_assert_eq(index_scan(&index, &map, path.data, 1), 0, "%s", err_get());

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
+#include "tests/unit/look.h"
 #include "train/page.h"
 
 static char dir[] = "/tmp/textmill-page-XXXXXX";
@@ -113,6 +114,6 @@ Test(page, is_not_written_without_points)
 {
     struct buf page = BUF_INIT;
     make_page(&page, 0, 5, "");
-    cr_assert(!file_exists(path));
+    cr_assert(!look(path));
     buf_release(&page);
 }

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
+#include "tests/unit/look.h"
 #include "tokenizer/files.h"
 #include "tokenizer/tokenizer.h"
 
@@ -81,7 +82,7 @@ static void compare_all(const char *vocabulary, const char *name, size_t around,
     struct buf path = BUF_INIT, vocab = BUF_INIT;
     file_join(&vocab, root ? root : "../shared/data", vocabulary);
     file_join(&path, root ? root : "../shared/data", name);
-    if (!file_exists(path.data))
+    if (!look(path.data))
         cr_skip_test("no %s", path.data);
     struct tokenizer *t = tokenizer_load(vocab.data);
     cr_assert(t, "%s", err_get());

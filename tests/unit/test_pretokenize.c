@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/rng.h"
+#include "tests/unit/look.h"
 #include "tokenizer/ascii.h"
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/regex.h"
@@ -265,7 +266,7 @@ Test(unicode, every_code_point_has_the_class_that_tiktoken_gives_it)
     size_t n;
     unsigned char *want = calloc(UNICODE_LIMIT, 1);
     file_join(&path, root ? root : "../shared/data", "tokenizers/unicode/gpt2_regex_classes.tsv");
-    if (!file_exists(path.data))
+    if (!look(path.data))
         cr_skip_test("%s is absent", path.data);
     cr_assert_eq(input_open(&in, path.data), 0);
     while (input_line(&in, &line, &n) > 0) {

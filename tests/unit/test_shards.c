@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/stream.h"
+#include "tests/unit/look.h"
 #include "tfrecord/dataset.h"
 #include "tfrecord/intake.h"
 #include "tfrecord/manifest.h"
@@ -47,7 +48,7 @@ static void put_file(const char *name, const char *text)
 
 static int there(const char *name)
 {
-    return file_exists(in_dir(name));
+    return look(in_dir(name));
 }
 
 TestSuite(windows, .init = setup, .fini = teardown);

@@ -8,6 +8,7 @@
 #include "common/file.h"
 #include "common/js.h"
 #include "eval/squad_answers.h"
+#include "tests/unit/look.h"
 
 static void add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t end)
 {
@@ -63,7 +64,7 @@ static struct js *load(const char *dir, const char *name)
 {
     struct buf path = BUF_INIT;
     file_join(&path, dir, name);
-    struct js *v = file_exists(path.data) ? js_load(path.data) : NULL;
+    struct js *v = look(path.data) ? js_load(path.data) : NULL;
     buf_release(&path);
     return v;
 }

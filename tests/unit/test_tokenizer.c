@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
+#include "tests/unit/look.h"
 #include "tokenizer/files.h"
 #include "tokenizer/tokenizer.h"
 
@@ -22,7 +23,7 @@ static struct tokenizer *load(const char *name)
 {
     struct buf path = BUF_INIT;
     data_path(&path, name);
-    if (!file_exists(path.data)) {
+    if (!look(path.data)) {
         buf_release(&path);
         cr_skip_test("%s is absent", name);
     }

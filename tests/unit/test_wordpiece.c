@@ -8,6 +8,7 @@
 #include "common/file.h"
 #include "common/js.h"
 #include "common/rng.h"
+#include "tests/unit/look.h"
 #include "tokenizer/files.h"
 #include "tokenizer/normalize.h"
 #include "tokenizer/wordpiece.h"
@@ -26,7 +27,7 @@ static struct tokenizer *load(const char *name, int google)
 {
     struct buf path = BUF_INIT;
     struct tokenizer_options o = { .google_rules = google };
-    if (!file_exists(data_path(&path, name))) {
+    if (!look(data_path(&path, name))) {
         buf_release(&path);
         cr_skip_test("%s is absent", name);
     }
@@ -271,7 +272,7 @@ static void sweep(const char *name, const struct bert_rules *rules)
     struct buf path = BUF_INIT, want = BUF_INIT, got = BUF_INIT, text = BUF_INIT;
     struct buf change = BUF_INIT;
     static struct classes classes;
-    if (!file_exists(data_path(&path, name))) {
+    if (!look(data_path(&path, name))) {
         buf_release(&path);
         cr_skip_test("%s is absent", name);
     }
