@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,64 +131,50 @@ int file_list(struct file_names *out, const char *dir, const char *suffix)
     return 0;
 }
 
-/* glob(3) takes each error for "not there": these keep the first one. */
-static _Thread_local int glob_errno;
-
-static int keep_errno(int failed)
+/* What the rest of a pattern matches behind `base`, which is a path that ends in '/' or "". */
+static int match(struct file_names *out, const char *base, const char *rest)
 {
-    if (failed && errno && errno != ENOENT && errno != ENOTDIR && !glob_errno)
-        glob_errno = errno;
-    return failed;
-}
-
-static void *glob_open(const char *dir)
-{
-    DIR *d = opendir(dir);
-    keep_errno(!d);
-    return d;
-}
-
-static struct dirent *glob_read(void *dir)
-{
-    errno = 0;
-    struct dirent *e = readdir(dir);
-    keep_errno(!e);
-    return e;
-}
-
-static void glob_close(void *dir)
-{
-    closedir(dir);
-}
-
-static int glob_stat(const char *restrict path, struct stat *restrict st)
-{
-    return keep_errno(stat(path, st));
-}
-
-static int glob_lstat(const char *restrict path, struct stat *restrict st)
-{
-    return keep_errno(lstat(path, st));
+    struct file_names names = { 0 };
+    struct buf path = BUF_INIT;
+    enum file_kind kind;
+    size_t n = strcspn(rest, "/"), slashes = strspn(rest + n, "/");
+    char *part = mem_strndup(rest, n);
+    int result = file_look(*base ? base : ".", &kind);
+    if (!result && kind == FILE_FOLDER && strpbrk(part, "*?["))
+        result = file_list(&names, *base ? base : ".", "");
+    else if (!result && kind == FILE_FOLDER)
+        add_name(&names, part);
+    for (size_t i = 0; i < names.count && !result; i++) {
+        if (strcmp(part, names.names[i]) && fnmatch(part, names.names[i], 0))
+            continue;
+        buf_clear(&path);
+        buf_addf(&path, "%s%s%.*s", base, names.names[i], (int)slashes, rest + n);
+        if (rest[n]) {
+            result = match(out, path.data, rest + n + slashes);
+        } else {
+            result = file_look(path.data, &kind);
+            if (!result && kind)
+                add_name(out, path.data);
+        }
+    }
+    free(part);
+    buf_release(&path);
+    file_names_free(&names);
+    return result;
 }
 
 int file_glob(struct file_names *out, const char *pattern)
 {
-    glob_t found = { .gl_opendir = glob_open,
-                     .gl_readdir = glob_read,
-                     .gl_closedir = glob_close,
-                     .gl_stat = glob_stat,
-                     .gl_lstat = glob_lstat };
+    struct buf root = BUF_INIT;
+    size_t slashes = strspn(pattern, "/");
     *out = (struct file_names){ 0 };
-    glob_errno = 0;
-    int result = glob(pattern, GLOB_ALTDIRFUNC, NULL, &found);
-    if (glob_errno || (result && result != GLOB_NOMATCH))
-        result = err_set("cannot look for '%s': %s", pattern,
-                         strerror(glob_errno ? glob_errno : ENOMEM));
-    else if (result)
+    buf_add(&root, pattern, slashes);
+    int result = match(out, root.data ? root.data : "", pattern + slashes);
+    buf_release(&root);
+    if (!result && !out->count)
         result = err_set("nothing matches '%s'", pattern);
-    for (size_t i = 0; i < found.gl_pathc && !result; i++)
-        add_name(out, found.gl_pathv[i]);
-    globfree(&found);
+    if (result < 0)
+        file_names_free(out);
     return result;
 }
 

@@ -33,7 +33,8 @@ struct file_names {
     size_t count, cap;
 };
 int file_list(struct file_names *out, const char *dir, const char *suffix);
-/* The same of paths that match a pattern of the shell; at least one, or it is an error. */
+/* Paths that match a pattern of the shell, in order; hidden names only where spelled out. None is
+ * an error. */
 int file_glob(struct file_names *out, const char *pattern);
 void file_names_free(struct file_names *names);
 

@@ -2,10 +2,13 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/buf.h"
@@ -21,6 +24,7 @@
 #include "common/pool.h"
 #include "common/rng.h"
 #include "common/stream.h"
+#include "common/temp.h"
 #include "common/yaml.h"
 #include "tests/unit/look.h"
 
@@ -337,6 +341,155 @@ Test(file, output_appears_when_complete)
     cr_expect_eq(file_remove_tree(dir), 0);
     cr_expect_not(look(dir));
     buf_release(&path);
+}
+
+Test(file, an_error_is_not_nothing_there)
+{
+    char dir[] = "/tmp/textmill-look-XXXXXX";
+    struct buf loop = BUF_INIT, under = BUF_INIT;
+    struct output out;
+    enum file_kind kind;
+    cr_assert(mkdtemp(dir));
+    file_join(&loop, dir, "loop");
+    file_join(&under, loop.data, "file");
+    cr_assert_eq(symlink("loop", loop.data), 0);
+    cr_expect_eq(file_look(under.data, &kind), -1);
+    cr_expect(strstr(err_get(), "cannot look at '"));
+    cr_expect_eq(output_open(&out, under.data), -1);
+    cr_expect_eq(unlink(loop.data), 0);
+    cr_expect(!file_look(under.data, &kind) && kind == FILE_NONE);
+    cr_assert_eq(file_write(loop.data, "", 0), 0);
+    cr_expect(!file_look(under.data, &kind) && kind == FILE_NONE, "below a file there is nothing");
+    cr_expect(look(loop.data) == FILE_PLAIN && look(dir) == FILE_FOLDER);
+    cr_expect_eq(look("/dev/null"), FILE_SPECIAL);
+    file_remove_tree(dir);
+    buf_release(&loop);
+    buf_release(&under);
+}
+
+Test(file, patterns)
+{
+    char dir[] = "/tmp/textmill-glob-XXXXXX";
+    static const char *const files[] = { "b/x1", "b/x2", "a/x3", "a/y", ".h/x4" };
+    struct buf path = BUF_INIT;
+    struct file_names found;
+    cr_assert(mkdtemp(dir));
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        file_join(&path, dir, files[i]);
+        buf_truncate(&path, path.len - strlen(strrchr(files[i], '/')));
+        cr_assert_eq(file_mkdirs(path.data), 0);
+        file_join(&path, dir, files[i]);
+        cr_assert_eq(file_write(path.data, "", 0), 0);
+    }
+    file_join(&path, dir, "*//x[0-9]");
+    cr_assert_eq(file_glob(&found, path.data), 0, "%s", err_get());
+    cr_assert_eq(found.count, 3);
+    for (size_t i = 0; i < 3; i++)
+        cr_expect(file_ends_with(found.names[i], (const char *[]){ "a//x3", "b//x1", "b//x2" }[i]));
+    file_names_free(&found);
+    file_join(&path, dir, "?/z*");
+    cr_expect_eq(file_glob(&found, path.data), -1);
+    cr_expect(strstr(err_get(), "nothing matches"));
+    file_remove_tree(dir);
+    buf_release(&path);
+}
+
+Test(file, a_set_is_published_whole_or_not_at_all)
+{
+    char dir[] = "/tmp/textmill-set-XXXXXX";
+    struct output set[2];
+    struct buf a = BUF_INIT, b = BUF_INIT;
+    struct file_names names;
+    cr_assert(mkdtemp(dir));
+    file_join(&a, dir, "a");
+    file_join(&b, dir, "b");
+    for (int blocked = 1; blocked >= 0; blocked--) {
+        cr_assert_eq(output_open(&set[0], a.data), 0);
+        cr_assert_eq(output_open(&set[1], b.data), 0);
+        cr_assert(output_write(&set[0], "1", 1) == 0 && output_write(&set[1], "2", 1) == 0);
+        cr_assert_eq(blocked ? mkdir(b.data, 0777) : 0, 0);
+        cr_expect_eq(output_close_all(set, 2), blocked ? -1 : 0);
+        cr_expect_eq(look(a.data), blocked ? FILE_NONE : FILE_PLAIN);
+        cr_expect_eq(look(b.data), blocked ? FILE_FOLDER : FILE_PLAIN);
+        cr_assert_eq(file_list(&names, dir, ""), 0);
+        cr_expect_eq(names.count, blocked ? 1 : 2);
+        file_names_free(&names);
+        cr_assert_eq(blocked ? rmdir(b.data) : 0, 0);
+    }
+    file_remove_tree(dir);
+    buf_release(&a);
+    buf_release(&b);
+}
+
+/* ---- temporaries --------------------------------------------------------------------------- */
+
+/* A process that begins `path`, a folder "<path>d" beside it, and ends by the signal `end` or, with
+ * 0, by exit; its id. */
+static pid_t begin_and_end(const char *path, int end)
+{
+    pid_t id = fork();
+    if (!id) {
+        struct output out;
+        struct buf folder = BUF_INIT, file = BUF_INIT;
+        temp_catch_signals();
+        buf_addf(&file, "%sd", path);
+        temp_name(&folder, file.data);
+        temp_add(folder.data, TEMP_STAYS_ON_SIGNALS);
+        file_join(&file, folder.data, "deep/er");
+        if (output_open(&out, path) < 0 || output_write(&out, "x", 1) < 0 ||
+            output_flush(&out) < 0 || file_mkdirs(file.data) < 0)
+            _exit(3);
+        if (end)
+            raise(end);
+        exit(0);
+    }
+    int status;
+    cr_assert_eq(waitpid(id, &status, 0), id);
+    cr_expect(end ? WIFSIGNALED(status) && WTERMSIG(status) == end : status == 0);
+    return id;
+}
+
+static size_t count_names(const char *dir)
+{
+    struct file_names names;
+    cr_assert_eq(file_list(&names, dir, ""), 0);
+    size_t count = names.count;
+    file_names_free(&names);
+    return count;
+}
+
+Test(temp, goes_at_exit_on_signals_and_with_the_next_run)
+{
+    char dir[] = "/tmp/textmill-temp-XXXXXX";
+    struct buf path = BUF_INIT, temp = BUF_INIT;
+    cr_assert(mkdtemp(dir));
+    file_join(&path, dir, "out");
+    begin_and_end(path.data, 0);
+    cr_expect_eq(count_names(dir), 0);
+    begin_and_end(path.data, SIGTERM);
+    cr_expect_eq(count_names(dir), 1, "the folder stays on a signal");
+    pid_t id = begin_and_end(path.data, SIGKILL);
+    cr_expect_eq(count_names(dir), 3, "a kill leaves both");
+
+    buf_addf(&temp, "%s.tmp-%ld", path.data, (long)id);
+    int held = open(temp.data, O_RDONLY);
+    cr_assert_eq(flock(held, LOCK_EX), 0); /* as another machine's process would */
+    cr_assert_eq(file_write(path.data, "y", 1), 0);
+    cr_expect_eq(look(temp.data), FILE_PLAIN, "locked: somebody is at it");
+    close(held);
+    file_join(&temp, dir, "out.tmp-1");
+    cr_assert_eq(mkdir(temp.data, 0777), 0); /* a process that lives */
+    file_join(&temp, dir, "other.tmp-999999999");
+    cr_assert_eq(mkdir(temp.data, 0777), 0); /* of another name */
+    temp_sweep("/tmp/textmill-elsewhere");
+    temp_sweep(path.data);
+    cr_expect_eq(count_names(dir), 5, "out, out.tmp-1, other.tmp-…, two folders outd.tmp-…");
+    buf_addf(&path, "d");
+    temp_sweep(path.data);
+    cr_expect_eq(count_names(dir), 3);
+    file_remove_tree(dir);
+    buf_release(&path);
+    buf_release(&temp);
 }
 
 static void count_range(void *ctx, int64_t begin, int64_t end, int thread)
