@@ -23,7 +23,9 @@ static int expand_file(struct library *library, const char *path)
 {
     struct buf text = BUF_INIT, expanded = BUF_INIT;
     struct output out;
-    struct template_page native = { library_site(library)->lang.data, page_title, 1 };
+    struct template_page native = { .lang = library_site(library)->lang.data,
+                                    .title = page_title,
+                                    .hatnotes = 1 };
     struct expander *x = expander_new(library,
                                       &(struct expand_options){ template_choose, &native });
     struct expand_page page = { page_title, 0, "", "", library_date(library) };

@@ -25,6 +25,7 @@ enum {
     MARKUP_EMPTY = 0x12,     /* nothing, but it parts what stands beside it */
     MARKUP_CELL = 0x13,      /* <td>, <th>, where tables are wanted; else a new line */
     MARKUP_ROW = 0x14,       /* <tr>, <caption>: likewise */
+    MARKUP_ASIDE = 0x15,     /* before and after what says nothing by itself: "(in French)" */
 };
 
 /* The character that a byte below 0x20 stands for, or 0. */

@@ -13,7 +13,7 @@
 struct call {
     const struct template_page *page;
     const struct wikitext_call *source;
-    const char *name; /* in lower case */
+    const char *name; /* as its row has it: in lower case but for codes, "USA" */
     struct span star; /* what the '*' in the row's name stands for; in `name` */
     struct arguments a;
 };
@@ -32,7 +32,7 @@ static inline struct span call_any(const struct call *c, const char *keys)
 typedef int renderer(const struct call *c, const char *text, int n, struct buf *out);
 
 struct show_entry {
-    const char *name; /* "LANG:NAME" in lower case; LANG is empty for all wikis */
+    const char *name; /* "LANG:NAME"; LANG is empty for all wikis */
     renderer *render;
     const char *text;
     int n;
@@ -49,6 +49,10 @@ extern const struct show_entry show_entries[]; /* sorted by name */
 extern const size_t show_entries_count;
 extern const struct show_starred show_starred[]; /* the longest name first */
 extern const size_t show_starred_count;
+
+/* The row of this name, of the wiki with this language; "" for all wikis. Those with
+ * a star are not looked at. NULL when there is none. */
+const struct show_entry *show_find(const char *lang, const char *name);
 
 /* show_pattern.c: what is written as a pattern; text is the pattern */
 renderer show_pattern;
@@ -69,7 +73,7 @@ renderer show_langx, show_lang_family, show_nihongo, show_nihongo3, show_chinese
     show_ipa_family, show_ipa_ja, show_ipac, show_respell;
 
 /* show_date.c */
-renderer show_date, show_date_and_age, show_as_of, show_marriage, show_day;
+renderer show_date, show_date_and_age, show_age, show_as_of, show_marriage, show_day;
 
 /* The month that s is in the language of the page, or its number: 0 to 11; -1 when it is none. */
 int show_month_of(const struct call *c, struct span s);

@@ -1,5 +1,6 @@
 #include "wikiprep/show.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -49,19 +50,50 @@ int show_date(const struct call *c, const char *text, int n, struct buf *out)
     return put_date(c, 1, out) || show_span(call_at(c, 1), out);
 }
 
+/* Whole years from one date to another, each three places: year, month, day. 0 when a year is
+ * missing or they are in the wrong order. */
+static int years_between(const struct call *c, int birth, int end, int *years)
+{
+    int y0, y1, d0, d1;
+    if (!span_number(call_at(c, end), &y1) || !span_number(call_at(c, birth), &y0) || y1 < y0)
+        return 0;
+    int m0 = month_of(call_at(c, birth + 1)), m1 = month_of(call_at(c, end + 1));
+    int has_days = span_number(call_at(c, end + 2), &d1) & span_number(call_at(c, birth + 2), &d0);
+    *years = y1 - y0 - (m1 < m0 || (m1 == m0 && has_days && d1 < d0));
+    return *years >= 0;
+}
+
 /* A date of death, and one of birth behind it, from which the age follows. */
 int show_date_and_age(const struct call *c, const char *text, int n, struct buf *out)
 {
+    int age;
     if (!put_date(c, 1, out))
         return show_date(c, text, n, out);
-    int y1, y0, m0, d0, d1;
-    if (span_number(call_at(c, 1), &y1) && span_number(call_at(c, 4), &y0) && y1 >= y0) {
-        int m1 = month_of(call_at(c, 2)), has_days = span_number(call_at(c, 3), &d1);
-        m0 = month_of(call_at(c, 5));
-        has_days &= span_number(call_at(c, 6), &d0);
-        int early = m1 < m0 || (m1 == m0 && has_days && d1 < d0);
-        buf_addf(out, " (aged %d)", y1 - y0 - early);
+    if (years_between(c, 4, 1, &age))
+        buf_addf(out, " (aged %d)", age);
+    return 1;
+}
+
+/* {{age|1969|7|20|2009|7|19}}: "39"; without a second date, on the day of the page's revision.
+ * `text` stands behind the number: " ans". */
+int show_age(const struct call *c, const char *text, int n, struct buf *out)
+{
+    int y, m, d, age;
+    (void)n;
+    if (call_at(c, 4).n) {
+        if (!years_between(c, 1, 4, &age))
+            return 0;
+    } else {
+        int y0, m0, d0;
+        if (!c->page->date || sscanf(c->page->date, "%4d-%2d-%2d", &y, &m, &d) != 3 ||
+            !span_number(call_at(c, 1), &y0) || !span_number(call_at(c, 3), &d0) ||
+            !(m0 = month_of(call_at(c, 2))) || y0 <= 31)
+            return 0;
+        age = y - y0 - (m < m0 || (m == m0 && d < d0));
     }
+    if (age < 0)
+        return 0;
+    buf_addf(out, "%d%s", age, text);
     return 1;
 }
 
@@ -137,26 +169,50 @@ int show_month_of(const struct call *c, struct span s)
     return -1;
 }
 
-/* {{date|1|janvier|2000}}: day, month, year. `text` stands between them: " de " in Spanish. */
+/* The parts of "2000-01-31", or of year, month, day, in the order of the day first. */
+static void read_day(const struct call *c, struct span part[3])
+{
+    int first;
+    struct span all = call_at(c, 1);
+    for (int i = 0; i < 3; i++)
+        part[i] = call_at(c, i + 1);
+    if (all.n >= 8 && all.n <= 10 && (all.s[4] == '-' || all.s[4] == '\x0C')) {
+        const char *second = all.s + 5;
+        size_t n = strcspn(second, "-\x0C");
+        if (n < 1 || n > 2 || second + n + 1 >= all.s + all.n)
+            return;
+        part[0] = (struct span){ second + n + 1, (size_t)(all.s + all.n - second - n - 1) };
+        part[1] = (struct span){ second, n };
+        part[2] = (struct span){ all.s, 4 };
+    } else if (span_number(part[0], &first) && first > 31) {
+        part[0] = part[2];
+        part[2] = all;
+    }
+}
+
+/* {{date|1|janvier|2000}}, {{date|2000-01-01}}. `text` stands between the parts, " de " in Spanish;
+ * ". | " is ". " behind the day and " " behind the month. */
 int show_day(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)n;
-    struct span day = call_at(c, 1), year = call_at(c, 3);
-    int month = show_month_of(c, call_at(c, 2));
+    struct span part[3];
+    const char *bar = strchr(text, '|');
+    read_day(c, part);
+    int month = show_month_of(c, part[1]);
     if (month < 0) /* all in one */
         return show_join_from(c, 1, " ", out);
-    if (day.n) {
-        while (day.n > 1 && *day.s == '0')
-            day = (struct span){ day.s + 1, day.n - 1 };
-        span_put(day, out);
-        if (!strcmp(c->page->lang, "fr") && span_is(day, "1"))
+    while (part[0].n && *part[0].s == '0')
+        part[0] = (struct span){ part[0].s + 1, part[0].n - 1 };
+    if (part[0].n) {
+        span_put(part[0], out);
+        if (!strcmp(c->page->lang, "fr") && span_is(part[0], "1"))
             buf_adds(out, "er");
-        buf_adds(out, text);
+        buf_add(out, text, bar ? (size_t)(bar - text) : strlen(text));
     }
     span_put(calendar_name(c->page->lang, CALENDAR_MONTH_GENITIVE, month), out);
-    if (year.n) {
-        buf_adds(out, text);
-        span_put(year, out);
+    if (part[2].n) {
+        buf_adds(out, bar ? bar + 1 : text);
+        span_put(part[2], out);
     }
     return 1;
 }

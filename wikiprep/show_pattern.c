@@ -1,11 +1,11 @@
 /* show_pattern.c - what the patterns in wikiprep/templates show; the file "common" there explains
  * them. */
-#include <ctype.h>
 #include <string.h>
 
 #include "wikiprep/calendar.h"
 #include "wikiprep/codepoint.h"
 #include "wikiprep/language.h"
+#include "wikiprep/markup.h"
 #include "wikiprep/show.h"
 
 /* One pattern being shown. No byte of the call is shown more than once, so that calls in calls stay
@@ -41,6 +41,36 @@ static int put_language(struct run *r, struct span s)
     return name != NULL;
 }
 
+/* "1987": "1980" */
+static int put_decade(struct run *r, struct span s)
+{
+    int year;
+    if (!span_number(s, &year))
+        return 0;
+    buf_addf(r->out, "%d", year - year % 10);
+    return 1;
+}
+
+static int is_capitals(struct span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.s[i] < 'A' || s.s[i] > 'Z')
+            return 0;
+    return s.n > 0;
+}
+
+/* What the row of a country's code shows, "USA = United States"; else s itself. */
+static int put_country(struct run *r, struct span s)
+{
+    char code[8] = "";
+    if (s.n < sizeof code && is_capitals(s))
+        memcpy(code, s.s, s.n);
+    const struct show_entry *e = show_find(r->c->page->lang, code);
+    if (!e || e->render != show_pattern || strpbrk(e->text, "$[\\"))
+        return show_span(s, r->out);
+    return show_span(span_of(e->text), r->out);
+}
+
 /* What follows "!", up to "}". */
 static int put_changed(struct run *r, struct span s, struct span how)
 {
@@ -52,10 +82,16 @@ static int put_changed(struct run *r, struct span s, struct span how)
         return put_month(r, s);
     else if (span_is(how, "language"))
         return put_language(r, s);
+    else if (span_is(how, "decade"))
+        return put_decade(r, s);
+    else if (span_is(how, "country"))
+        return put_country(r, s);
     else if (span_is(how, "upper"))
         codepoint_put(r->out, s.s, s.n, codepoint_upper);
     else if (span_is(how, "lower"))
         codepoint_put(r->out, s.s, s.n, codepoint_lower);
+    else
+        return show_span(s, r->out);
     return s.n > 0;
 }
 
@@ -92,19 +128,25 @@ static struct span value_of(const struct call *c, struct span keys)
     return call_any(c, text);
 }
 
-/* The arguments from a place on, `between` between them. */
+/* The arguments from a place on, each changed as what follows a "!" says, the rest of `between`
+ * between them. */
 static int put_all(struct run *r, int from, struct span between)
 {
-    char text[16] = "";
-    size_t bytes = 0;
-    if (between.n < sizeof text)
-        memcpy(text, between.s, between.n);
-    for (int i = from; i <= r->c->a.count; i++)
-        bytes += call_at(r->c, i).n;
-    if (bytes > r->left)
-        return 0;
-    r->left -= bytes;
-    return show_join_from(r->c, from, text, r->out);
+    const size_t begin = r->out->len;
+    const char *bang = memchr(between.s, '!', between.n);
+    struct span how = { bang ? bang + 1 : "",
+                        bang ? between.n - (size_t)(bang + 1 - between.s) : 0 };
+    between.n = bang ? (size_t)(bang - between.s) : between.n;
+    for (int i = from; i <= r->c->a.count; i++) {
+        struct span s = call_at(r->c, i);
+        if (!s.n || s.n > r->left)
+            continue;
+        if (r->out->len > begin)
+            span_put(between, r->out);
+        r->left -= s.n;
+        put_changed(r, s, how);
+    }
+    return r->out->len > begin;
 }
 
 /* keys, and what is to be done with their value: sign is '!', ':', '+' or 0, the rest behind it. */
@@ -157,6 +199,9 @@ static const char *put_sequence(struct run *r, const char *p, const char *stops,
     while (*p && !strchr(stops, *p)) {
         if (*p == '\\' && p[1] == 'n') {
             buf_adds(r->out, "\n\n");
+            p += 2;
+        } else if (*p == '\\' && (p[1] == '<' || p[1] == '>')) {
+            buf_addc(r->out, MARKUP_ASIDE);
             p += 2;
         } else if (*p == '[') {
             p = put_choice(r, p + 1);

@@ -1,5 +1,6 @@
 #include "wikiprep/template.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +9,15 @@
 #include "wikiprep/codepoint.h"
 #include "wikiprep/show.h"
 
-enum { NAME_MAX_BYTES = 64 };
+enum { NAME_MAX_BYTES = 64, LANG_MAX_BYTES = 16 };
 
-/* Lower case, one space between words, without "Template:". 0 when it is too long. */
-static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
+static unsigned codepoint_same(unsigned c)
+{
+    return c;
+}
+
+/* Each letter changed, one space between words, without "Template:". 0 when it is too long. */
+static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n, unsigned (*change)(unsigned))
 {
     struct span name = span_trim(s, n);
     size_t len = 0;
@@ -20,7 +26,7 @@ static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
     for (size_t i = 0, used; i < name.n; i += used) {
         unsigned c;
         used = codepoint_read(name.s + i, name.n - i, &c);
-        c = c == '_' ? ' ' : codepoint_lower(c);
+        c = c == '_' ? ' ' : change(c);
         if (c == ' ' && len && out[len - 1] == ' ')
             continue;
         if (len + 5 > NAME_MAX_BYTES)
@@ -36,16 +42,16 @@ static int compare_entry(const void *key, const void *item)
     return strcmp(key, ((const struct show_entry *)item)->name);
 }
 
-/* The row of this name: of the wiki with this language, or with "" of all. NULL when there is none.
- */
-static const struct show_entry *find_exact(const char *lang, const char *name)
+const struct show_entry *show_find(const char *lang, const char *name)
 {
-    char key[NAME_MAX_BYTES + 16];
+    char key[NAME_MAX_BYTES + LANG_MAX_BYTES + 1];
+    if (strlen(lang) >= LANG_MAX_BYTES)
+        return NULL;
     snprintf(key, sizeof key, "%s:%s", lang, name);
     return bsearch(key, show_entries, show_entries_count, sizeof *show_entries, compare_entry);
 }
 
-/* The same among rows with a '*' in their name; *star is what it stands for. */
+/* The row that fits among those with a '*' in their name; *star is what it stands for. */
 static const struct show_entry *find_starred(const char *lang, const char *name, size_t len,
                                              struct span *star)
 {
@@ -62,18 +68,32 @@ static const struct show_entry *find_starred(const char *lang, const char *name,
     return NULL;
 }
 
-/* The row for a folded name on this wiki; its own rows come before those of all. */
-static const struct show_entry *find_row(const struct template_page *page, const char *name,
-                                         size_t len, struct span *star)
+/* The row of exactly this name; the wiki's own come before those of all. */
+static const struct show_entry *find_exact(const char *lang, const char *name)
+{
+    const struct show_entry *e = *lang ? show_find(lang, name) : NULL;
+    return e ? e : show_find("", name);
+}
+
+/* The row for a call of s on this wiki; NULL when there is none. Sets `name` to the name as the row
+ * has it, and `star` to what the row's '*' stands for, in `name`. A name with capitals, "USA",
+ * comes before one in lower case. */
+static const struct show_entry *find_row(const struct template_page *page, const char *s, size_t n,
+                                         char name[NAME_MAX_BYTES], struct span *star)
 {
     const char *lang = strcmp(page->lang, "simple") ? page->lang : "en";
     const struct show_entry *e = NULL;
+    struct span bare = span_trim(s, n);
     *star = (struct span){ "", 0 };
-    if (*lang && strlen(lang) < 8 && (e = find_exact(lang, name)))
+    if (bare.n > 1 && isupper((unsigned char)bare.s[1]) && fold(name, s, n, codepoint_same) &&
+        (e = find_exact(lang, name)))
         return e;
-    if ((e = find_exact("", name)))
+    size_t len = fold(name, s, n, codepoint_lower);
+    if (!len)
+        return NULL;
+    if ((e = find_exact(lang, name)) || (e = find_starred(lang, name, len, star)))
         return e;
-    return (e = find_starred(lang, name, len, star)) ? e : find_starred("", name, len, star);
+    return find_starred("", name, len, star);
 }
 
 enum expand_choice template_choose(void *ctx, const char *s, size_t n)
@@ -81,8 +101,7 @@ enum expand_choice template_choose(void *ctx, const char *s, size_t n)
     const struct template_page *page = ctx;
     char name[NAME_MAX_BYTES];
     struct span star;
-    size_t len = fold(name, s, n);
-    const struct show_entry *e = len ? find_row(page, name, len, &star) : NULL;
+    const struct show_entry *e = find_row(page, s, n, name, &star);
     if (!e)
         return EXPAND_ALONE;
     return e->render == show_hatnote && !page->hatnotes ? EXPAND_NOT : EXPAND_FIRST;
@@ -93,8 +112,7 @@ int template_render(void *ctx, const struct wikitext_call *source, struct buf *o
     const struct template_page *page = ctx;
     char name[NAME_MAX_BYTES];
     struct call c;
-    size_t len = fold(name, source->name, source->name_len);
-    const struct show_entry *e = len ? find_row(page, name, len, &c.star) : NULL;
+    const struct show_entry *e = find_row(page, source->name, source->name_len, name, &c.star);
     if (!e)
         return 0;
     c.page = page;

@@ -16,6 +16,7 @@
 struct template_page {
     const char *lang;  /* of the wiki: "en"; borrowed */
     const char *title; /* of the page; borrowed */
+    const char *date;  /* of the page's revision, "2020-01-31…"; NULL: not known; borrowed */
     int hatnotes;      /* show "Main article: …" and its kin */
 };
 

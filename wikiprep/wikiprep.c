@@ -272,6 +272,7 @@ static int clean_text(struct item *item)
         return 0;
     item->templates.lang = site->lang;
     item->templates.title = p->title.data;
+    item->templates.date = p->timestamp.data;
     const struct buf *source = item->expander ? expand(item) : &p->text;
     if (item->cleaner) {
         wikitext_set_names(item->cleaner, site->names);

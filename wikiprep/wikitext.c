@@ -138,6 +138,9 @@ struct writer {
     size_t begin; /* of the line */
     int space;    /* a space is due before the next character */
     int hole;     /* something was dropped just before */
+    int in_aside; /* between MARKUP_ASIDEs */
+    int says;     /* the line says something before `judged` */
+    size_t judged;
 };
 
 static int ends_with_one(const struct writer *w, const char *ascii, const char *const *wide)
@@ -238,17 +241,27 @@ static int says_something(const char *s, size_t n)
     return 0;
 }
 
+/* What has been written since the last time is an aside, or is judged. */
+static void judge(struct writer *w)
+{
+    size_t from = w->judged < w->begin ? w->begin : w->judged;
+    if (!w->in_aside && from < w->out->len)
+        w->says |= says_something(w->out->data + from, w->out->len - from);
+    w->judged = w->out->len;
+}
+
 static void end_of_line(struct writer *w)
 {
     if (w->hole)
         drop_commas(w);
     trim(w);
-    if (says_something(w->out->data + w->begin, w->out->len - w->begin))
+    judge(w);
+    if (w->says)
         buf_addc(w->out, '\n');
     else
         buf_truncate(w->out, w->begin);
-    w->begin = w->out->len;
-    w->space = w->hole = 0;
+    w->begin = w->judged = w->out->len;
+    w->space = w->hole = w->says = w->in_aside = 0;
 }
 
 /* Bytes that need no look: everything but controls, spaces and the lead byte of U+00A0. */
@@ -283,7 +296,7 @@ static const char *write_one(struct writer *w, const char *s, const char *end)
 /* Spaces collapsed, holes repaired, stand-ins resolved; each line that says something, with LF. */
 static void write_lines(struct buf *out, const char *s, const char *end)
 {
-    struct writer w = { .out = out, .begin = out->len };
+    struct writer w = { .out = out, .begin = out->len, .judged = out->len };
     while (s < end) {
         unsigned char c = (unsigned char)*s;
         if (c == ' ' || c == '\t') {
@@ -293,10 +306,14 @@ static void write_lines(struct buf *out, const char *s, const char *end)
             w.space = 1;
             s += 2;
         } else if (c < 0x20 && !markup_plain[c]) {
-            if (c == MARKUP_HOLE)
+            if (c == MARKUP_HOLE) {
                 w.hole = 1;
-            else if (c != MARKUP_EMPTY)
+            } else if (c == MARKUP_ASIDE) {
+                judge(&w);
+                w.in_aside = !w.in_aside;
+            } else if (c != MARKUP_EMPTY) {
                 end_of_line(&w);
+            }
             s++;
         } else {
             s = write_one(&w, s, end);

@@ -128,6 +128,81 @@ Test(template, local_names)
     }
 }
 
+/* Templates whose text was once lost, and what must not be in it. */
+Test(template, local_text)
+{
+    static const struct {
+        const char *lang, *text, *shown;
+    } cases[] = {
+        { "en", "{{qi|said}} {{qq|so}} {{em|very|class=x}} {{trans|a}} {{translation|b|lk=no}}",
+          "said so very transl. a transl. b" },
+        { "en", "{{literal translation|East|West}} {{lit|a|lk=yes}} {{lit}}",
+          "lit. 'East' or 'West' lit. 'a' lit." },
+        { "en", "{{decade|1987}}, {{Sclass|Kongō|battlecruiser}}, {{sclass|Kaiser|battleship|4}}",
+          "1980s, Kongō-class battlecruiser, Kaiser class" },
+        { "en", "{{sclass-|A|b|0}} {{sclass2|A|b|1}} {{sclass|A|b|2}} {{sclass|A|b|5}}",
+          "A-class A-class b A-class b A" },
+        { "en", "{{age|1969|07|20|2009|7|19}} {{age|1969|7|20}} {{age|1969}}", "39 50" },
+        { "en", "{{update after|2013|7|16|text=by 2013|reason=old}} {{update after|2013}}x",
+          "by 2013 x" },
+        { "en", "{{harvtxt|Boolos|Jeffrey|1974|p=5|ref=none}} {{harv|A|1990}}",
+          "Boolos & Jeffrey (1974, p. 5) (A 1990)" },
+        { "en", "{{bibleverse|1|Cor|13:4|KJV}} {{bibleref|Mark|3:25|9}} {{US patent|1781541}}",
+          "1 Cor 13:4 Mark 3:25 U.S. patent 1,781,541" },
+        { "en", "{{USA}} {{flag|FRA}} {{flag|Utopia}} {{usa}}z", "United States France Utopia z" },
+        { "en", "{{slink|Moon|Name}} {{slink||Name}} {{not a typo|a|b}} {{key press|Ctrl|C}}",
+          "Moon § Name § Name ab Ctrl+C" },
+        { "simple", "{{decade|1987}} {{dts|2012|5|1}}", "1980s May 1, 2012" },
+        { "de", "{{Zitat|Text=Wer?|Autor=Kant|Quelle=Kritik|ref=x}}", "„Wer?“\n– Kant: Kritik" },
+        { "de", "{{Zitat|Wer?|Sprache=de}}", "„Wer?“" },
+        { "de", "{{enS|moon|de=Mond}}, {{laS}} ''luna'', {{ruS|луна}} {{RUS}}{{DEU|#}}.",
+          "englisch moon ‚Mond‘, lateinisch luna, russisch луна Russland." },
+        { "de", "{{Kapitälchen|Text}} {{Datum|1|2|2006}} {{Datum|tag=3|monat=März|jahr=2006}}",
+          "Text 1. Februar 2006 3. März 2006" },
+        { "de", "{{FormatDate|2012-02-01}} {{§|5|bgb|juris}} BGB {{\"|Ja|Ich}}",
+          "1. Februar 2012 § 5 BGB „Ja“ (Ich)" },
+        { "pt", "{{dtext|1|5|2000}} {{Século|XIX}} {{DC|100}} {{DC}} {{AC|44}} 5 {{Km2}}",
+          "1 de maio de 2000 século XIX 100 d.C. d.C. 44 a.C. 5 km²" },
+        { "pt", "{{unit|10|km}} {{Km2|5}} {{lang-en|Moon}}", "10 km 5 km² em inglês: Moon" },
+        { "fr", "{{XVIe siècle}}, {{Ier siècle}} {{IVe siècle av. J.-C.}} {{XIXe}}",
+          "XVIe siècle, Ier siècle IVe siècle av. J.-C. XIXe" },
+        { "fr", "{{octobre|1737}} {{Octobre}} {{4 octobre|1737}} {{âge|1969|7|20}}",
+          "octobre 1737 octobre 4 octobre 1737 50 ans" },
+        { "fr", "{{citation étrangère|langue=en|Moon}} {{Citation étrangère|en|Moon|trad=Lune}}",
+          "« Moon » « Moon » (« Lune »)" },
+        { "fr", "{{terme défini|mot}} {{citation|a}} {{date|2000-01-31}}",
+          "mot « a » 31 janvier 2000" },
+        { "es", "{{lang-en|Moon}} {{ac|44}} {{fecha|2000|2|1}}",
+          "en inglés: Moon 44 a. C. 1 de febrero de 2000" },
+        { "ru", "{{lang-en|Moon|луна}} {{lang-en2|Moon}} {{OldStyleDate|6|июня|1799|26|мая}}",
+          "англ. Moon — «луна» Moon 26 мая [6 июня] 1799" },
+        { "ru", "{{OldStyleDate|25|июля|1826 год|13}}а {{date|1|1|2000}} {{ref-en}}",
+          "13 [25] июля 1826 года 1 января 2000 (англ.)" },
+        { "pl", "{{jang|Moon}} {{jang}} ''Sun'' {{fakt|tak|data=2010-05}} {{data|2010-05-01}}",
+          "ang. Moon ang. Sun tak 1 maja 2010" },
+        { "nl", "{{citaat|Ja|Ik}} {{en}} {{aut|Naam}}", "Ja\n— Ik\n(en) Naam" },
+        { "it", "{{lingue|de|en}} Sito {{ALB}} {{Russo|луна|luna}}",
+          "(DE, EN) Sito Albania russo: луна, luna" },
+        { "ja", "{{ウィキ座標度分秒|41|21|07|N|139|47|57|E|type:landmark}} {{USA}} a {{en icon}}",
+          "北緯41度21分07秒 東経139度47分57秒 アメリカ合衆国 a (英語)" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        page = (struct template_page){ .lang = cases[i].lang,
+                                       .title = "Moon",
+                                       .date = "2020-01-31T" };
+        CHECK(cases[i].text, cases[i].shown);
+    }
+}
+
+/* A mark of a language is not a line: what it was said of has been dropped. */
+Test(template, asides)
+{
+    page = (struct template_page){ .lang = "it", .title = "Luna" };
+    CHECK("* {{en}} {{cita web|a}}\n* {{cita web|b}}{{en}}\n* {{en}} [http://a.b Sito]\n* (EN)",
+          "(EN) Sito\n(EN)");
+    CHECK("== A ==\n{{en}}\n== B ==\nb {{de}}", "B\nb (DE)");
+}
+
 Test(template, pronunciation)
 {
     CHECK("{{IPAc-en|ˌ|æ|l|ə|ˈ|b|æ|m|ə}} {{IPAc-en|audio=a.ogg|'|eɪ}}", "/ˌæləˈbæmə/ /ˈeɪ/");
