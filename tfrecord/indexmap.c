@@ -33,21 +33,34 @@ static int parse_shares(const char *text, double shares[3])
     return 0;
 }
 
-int indexmap_split(struct indexmap *x, uint64_t documents, const char *text, int part, int cut)
+/* Where each part ends. */
+static void bound_parts(int64_t bounds[4], uint64_t documents, const double shares[3],
+                        enum indexmap_rule rule)
+{
+    double all = (double)documents, sum = 0;
+    for (int i = 0; i < 3; i++) {
+        sum += shares[i];
+        if (rule == INDEXMAP_CORE)
+            bounds[i + 1] = (int64_t)rint(sum * all);
+        else
+            bounds[i + 1] = bounds[i] + (int64_t)(rule == INDEXMAP_CUT ? floor(shares[i] * all)
+                                                                       : rint(shares[i] * all));
+    }
+    int64_t over = bounds[3] - (int64_t)documents;
+    for (int i = 1; i < 4 && rule == INDEXMAP_OLDER; i++)
+        bounds[i] -= over;
+}
+
+int indexmap_split(struct indexmap *x, uint64_t documents, const char *text, int part,
+                   enum indexmap_rule rule)
 {
     double shares[3];
     int64_t bounds[4] = { 0 };
     if (parse_shares(text, shares) < 0)
         return -1;
-    for (int i = 0; i < 3; i++) {
-        double n = shares[i] * (double)documents;
-        bounds[i + 1] = bounds[i] + (int64_t)(cut ? floor(n) : rint(n));
-    }
-    if (cut && part < 2 && shares[2] == 0)
+    bound_parts(bounds, documents, shares, rule);
+    if (rule == INDEXMAP_CUT && part < 2 && shares[2] == 0)
         bounds[2] = (int64_t)documents; /* of two parts the second has what is left */
-    int64_t over = cut ? 0 : bounds[3] - (int64_t)documents;
-    bounds[part] -= part ? over : 0;
-    bounds[part + 1] -= over;
     x->first = (uint64_t)bounds[part];
     x->end = (uint64_t)bounds[part + 1];
     if (bounds[part] < 0 || bounds[part] >= bounds[part + 1])

@@ -34,9 +34,16 @@ struct indexmap {
     int apart;     /* the last epoch was shuffled apart */
 };
 
-/* Megatron's split: `shares` is "969,30,1", any scale; part 0 to 2. Bounds are rounded half to
- * even, the last one up; or cut down. */
-int indexmap_split(struct indexmap *x, uint64_t documents, const char *shares, int part, int cut);
+/* How a split cuts n documents into parts:
+ *   core   each bound is the sum of the shares up to it times n, rounded half to even: Megatron
+ * Core older  each part is its share times n, rounded half to even; if the parts have more than n
+ *          documents together, or fewer, all bounds but the first move: Megatron-LM before Core
+ *   cut    each part is its share times n, rounded down */
+enum indexmap_rule { INDEXMAP_CORE, INDEXMAP_OLDER, INDEXMAP_CUT };
+
+/* Sets x->first and x->end to part 0, 1 or 2 of a split. `shares` is "969,30,1", of any sum. */
+int indexmap_split(struct indexmap *x, uint64_t documents, const char *shares, int part,
+                   enum indexmap_rule rule);
 
 /* Appends what the files' names begin with: as Megatron's old versions look for it, and, where x
  * asks for epochs, as programs that do so name it. */

@@ -374,7 +374,7 @@ static int run_repair(int argc, char **argv)
 
 static int64_t samples, epochs, map_seed = 1234, map_length = 1024;
 static const char *split;
-static int part, wide;
+static int part, wide, split_rule;
 
 static int write_maps(const char *prefix)
 {
@@ -392,7 +392,8 @@ static int write_maps(const char *prefix)
         buf_adds(&name, output);
     else
         indexmap_name(&name, &x, prefix, part);
-    int result = indexmap_split(&x, m.sequences, shares, part, !samples);
+    enum indexmap_rule rule = samples ? (enum indexmap_rule)split_rule : INDEXMAP_CUT;
+    int result = indexmap_split(&x, m.sequences, shares, part, rule);
     if (!result)
         result = indexmap_write(&x, &m, name.data);
     if (!result)
@@ -410,6 +411,8 @@ static int run_index_map(int argc, char **argv)
     (void)argc;
     if (!samples == !epochs)
         return err_usage("--samples or --epochs is wanted, one of them");
+    if (epochs && tool_given("split-rule"))
+        return err_usage("--split-rule goes with --samples");
     int result = megatron_prefix(&prefix, argv[0]) < 0 ? -1 : write_maps(prefix.data);
     buf_release(&prefix);
     return result;
@@ -485,6 +488,8 @@ static const struct opt index_map_options[] = {
     { 0, "sequence-length", OPT_INT, &map_length, "N", "samples have N + 1 tokens", 1, 1 << 24 },
     { 0, "seed", OPT_INT, &map_seed, "N", "seed of both shuffles", 0, UINT32_MAX },
     { 0, "split", OPT_TEXT, &split, "A,B,C", "shares of the three parts", 0, 0 },
+    { 0, "split-rule", OPT_CHOICE, &split_rule, "core|older", "how bounds of parts are rounded", 0,
+      0 },
     { 0, "part", OPT_CHOICE, &part, "train|valid|test", "the part to map", 0, 0 },
     { 0, "wide", OPT_FLAG, &wide, NULL, "sample_idx in 64 bits, as some versions have it", 0, 0 },
     { 0 },

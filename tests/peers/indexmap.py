@@ -42,14 +42,17 @@ def maps(sizes, first, end, length, seed, epochs, samples):
     return documents, where, order
 
 
-def bounds(documents, shares, part, cut):
+def bounds(documents, shares, part, rule):
     shares = [s / sum(shares) for s in shares]
     at = [0]
-    for share in shares:
-        at.append(at[-1] + (int(share * documents) if cut else int(round(share * float(documents)))))
-    if cut:
+    for i, share in enumerate(shares):
+        if rule == "core":
+            at.append(int(round(sum(shares[:i + 1]) * documents)))
+        else:
+            at.append(at[-1] + (int(share * documents) if rule == "cut" else int(round(share * documents))))
+    if rule == "cut":
         at[2] = documents if shares[2] == 0 else at[2]
-    else:
+    if rule == "older":
         at = [0] + [a - (at[-1] - documents) for a in at[1:]]
     return at[part], at[part + 1]
 
@@ -68,12 +71,13 @@ def main():
             shares, part = rng.choice([(969, 30, 1), (98, 2, 0), (1, 1, 1), (997, 3, 0)]), rng.randint(0, 1)
             length, seed, samples = rng.randint(1, 20), rng.randint(0, 2**32 - 1), rng.choice([0, rng.randint(1, 900)])
             epochs = 0 if samples else rng.randint(1, 5)
-            first, end = bounds(n, shares, part, not samples)
+            rule = rng.choice(["core", "older"]) if samples else "cut"
+            first, end = bounds(n, shares, part, rule)
             if first >= end or (sum(sizes[first:end]) - 1) // length < 1:
                 continue
             subprocess.run(["tfwrite", "index-map", "-q", "--samples", str(samples), "--epochs", str(epochs), "--part",
                             ["train", "valid"][part], "--split", ",".join(map(str, shares)), "--seed", str(seed),
-                            "--sequence-length", str(length), "-o", f"{folder}/m", f"{folder}/pair"],
+                            "--sequence-length", str(length), *(["--split-rule", rule] if samples else []), "-o", f"{folder}/m", f"{folder}/pair"],
                            check=True, stdout=subprocess.DEVNULL)
             for name, want in zip(("doc", "sample", "shuffle"), maps(sizes, first, end, length, seed, epochs, samples)):
                 got = np.load(f"{folder}/m_{name}_idx.npy")

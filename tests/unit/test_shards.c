@@ -12,6 +12,7 @@
 #include "common/stream.h"
 #include "tests/unit/look.h"
 #include "tfrecord/dataset.h"
+#include "tfrecord/indexmap.h"
 #include "tfrecord/intake.h"
 #include "tfrecord/manifest.h"
 #include "tfrecord/stage.h"
@@ -328,6 +329,32 @@ Test(windows, a_folder_that_cannot_be_written_is_an_error)
     cr_expect_eq(windows_write(&w, &s, parts), -1);
     expect_error("cannot create");
     intake_close(&s);
+}
+
+/* ---- index maps --------------------------------------------------------------------------- */
+
+static void expect_part(enum indexmap_rule rule, uint64_t n, const char *shares, int part,
+                        uint64_t first, uint64_t end)
+{
+    struct indexmap x = { 0 };
+    cr_assert_eq(indexmap_split(&x, n, shares, part, rule), 0, "%s", err_get());
+    cr_expect(x.first == first && x.end == end, "%s of %d: %d to %d, not %d to %d", shares, (int)n,
+              (int)x.first, (int)x.end, (int)first, (int)end);
+}
+
+/* Of 1,000 documents a third is 333, two thirds are 667, and three times 333 are one too few. */
+Test(indexmap, bounds_are_rounded_by_three_rules)
+{
+    expect_part(INDEXMAP_CORE, 1000, "1,1,1", 0, 0, 333);
+    expect_part(INDEXMAP_CORE, 1000, "1,1,1", 1, 333, 667);
+    expect_part(INDEXMAP_CORE, 1000, "1,1,1", 2, 667, 1000);
+    expect_part(INDEXMAP_OLDER, 1000, "1,1,1", 0, 0, 334);
+    expect_part(INDEXMAP_OLDER, 1000, "1,1,1", 1, 334, 667);
+    expect_part(INDEXMAP_OLDER, 1000, "1,1,1", 2, 667, 1000);
+    expect_part(INDEXMAP_CUT, 1000, "1,1,1", 0, 0, 333);
+    expect_part(INDEXMAP_CUT, 1000, "1,1,1", 1, 333, 666);
+    expect_part(INDEXMAP_CORE, 50, "1,1,0", 0, 0, 25);
+    expect_part(INDEXMAP_CORE, 5, "1,1,0", 0, 0, 2); /* half to even */
 }
 
 /* ---- manifest ----------------------------------------------------------------------------- */
