@@ -1,32 +1,19 @@
 #include "common/stream.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/crc32c.h"
 #include "common/err.h"
+#include "common/le.h"
 #include "common/mem.h"
 
-enum { LENGTH_DIGITS = 8, LOOK_BYTES = 64 };
+enum { DIGITS = 8, LOOK_BYTES = 64 };
 
-static const char KIND[] = "tokens 1", TOKENIZER[] = "tokenizer";
+static const char KIND[] = "tokens 2", OLD_KIND[] = "tokens 1", TOKENIZER[] = "tokenizer";
 
-static void put_u32(char *at, uint32_t v)
-{
-    v = htole32(v);
-    memcpy(at, &v, sizeof v);
-}
-
-static void put_u16(char *at, uint32_t v)
-{
-    uint16_t low = htole16((uint16_t)v);
-    memcpy(at, &low, sizeof low);
-}
-
-static uint32_t get_u32(const unsigned char *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
+/* The number of the frame with the tokenizer: documents are numbered from 1. */
+static const uint64_t NUMBER_TOKENIZER = UINT64_MAX;
 
 static int width_of(const struct kv *header)
 {
@@ -38,14 +25,27 @@ static int width_of(const struct kv *header)
     return err_set("token stream: dtype=%s is neither u16 nor u32", dtype ? dtype : "");
 }
 
+/* What a frame's checksum is of: its number, its length and its payload. */
+static uint32_t checksum_of(uint64_t number, size_t length, const void *payload)
+{
+    unsigned char head[12];
+    le_put_u64(head, number);
+    le_put_u32(head + 8, (uint32_t)length);
+    return crc32c(crc32c(0, head, sizeof head), payload, length);
+}
+
 /* ---- writing ---------------------------------------------------------------------------- */
 
-static void add_length(struct buf *frame, size_t n)
+static char *put_digits(char *at, uint32_t n)
 {
-    char digits[LENGTH_DIGITS];
-    for (int i = LENGTH_DIGITS; i-- > 0; n >>= 4)
-        digits[i] = "0123456789abcdef"[n & 15];
-    buf_add(frame, digits, sizeof digits);
+    for (int i = DIGITS; i-- > 0; n >>= 4)
+        at[i] = "0123456789abcdef"[n & 15];
+    return at + DIGITS;
+}
+
+static void put_head(char *at, uint64_t number, size_t length, const void *payload)
+{
+    put_digits(put_digits(at, (uint32_t)length), checksum_of(number, length, payload));
 }
 
 int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header,
@@ -55,37 +55,41 @@ int stream_begin(struct stream_writer *w, struct output *out, const struct kv *h
     if (w->width < 0)
         return -1;
     struct buf text = BUF_INIT;
+    char head[2 * DIGITS];
+    buf_addf(&text, "textmill=%s\n", KIND);
     kv_print(header, &text);
     if (tokenizer)
         buf_addf(&text, "%s=tokenizer.json\n", TOKENIZER);
-    add_length(&w->frame, text.len);
+    put_head(head, 0, text.len, text.data);
+    buf_add(&w->frame, head, sizeof head);
     buf_add(&w->frame, text.data, text.len);
     buf_release(&text);
     if (tokenizer) {
-        add_length(&w->frame, tokenizer->len);
+        put_head(head, NUMBER_TOKENIZER, tokenizer->len, tokenizer->data);
+        buf_add(&w->frame, head, sizeof head);
         buf_add(&w->frame, tokenizer->data, tokenizer->len);
     }
     return output_write(out, w->frame.data, w->frame.len);
 }
 
-int stream_frame(struct buf *frame, int width, const uint32_t *ids, size_t n,
+int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences)
 {
     size_t bytes = 4 + 4 * sentences + (size_t)width * n;
     if (bytes > STREAM_FRAME_MAX)
         return err_set("document of %zu tokens is too long for a frame", n);
-    add_length(frame, bytes);
-    buf_reserve(frame, bytes);
-    char *p = frame->data + frame->len;
-    put_u32(p, (uint32_t)sentences);
+    buf_reserve(frame, 2 * DIGITS + bytes);
+    char *head = frame->data + frame->len, *p = head + 2 * DIGITS;
+    le_put_u32(p, (uint32_t)sentences);
     p += 4;
     for (size_t i = 0; i < sentences; i++, p += 4)
-        put_u32(p, sentence_ends[i]);
+        le_put_u32(p, sentence_ends[i]);
     for (size_t i = 0; i < n && width == 4; i++)
-        put_u32(p + 4 * i, ids[i]);
+        le_put_u32(p + 4 * i, ids[i]);
     for (size_t i = 0; i < n && width == 2; i++)
-        put_u16(p + 2 * i, ids[i]);
-    frame->len += bytes;
+        le_put_u16(p + 2 * i, (uint16_t)ids[i]);
+    put_head(head, number, bytes, head + 2 * DIGITS);
+    frame->len += 2 * DIGITS + bytes;
     frame->data[frame->len] = '\0';
     return 0;
 }
@@ -94,14 +98,16 @@ int stream_write(struct stream_writer *w, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences)
 {
     buf_clear(&w->frame);
-    if (stream_frame(&w->frame, w->width, ids, n, sentence_ends, sentences) < 0)
+    if (stream_frame(&w->frame, ++w->documents, w->width, ids, n, sentence_ends, sentences) < 0)
         return -1;
     return output_write(w->out, w->frame.data, w->frame.len);
 }
 
-int stream_end(struct stream_writer *w)
+int stream_end(struct stream_writer *w, uint64_t documents)
 {
-    return output_write(w->out, "00000000", LENGTH_DIGITS);
+    char head[2 * DIGITS];
+    put_head(head, documents + 1, 0, "");
+    return output_write(w->out, head, sizeof head);
 }
 
 void stream_writer_release(struct stream_writer *w)
@@ -111,35 +117,55 @@ void stream_writer_release(struct stream_writer *w)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-/* Reads a frame's length: 0, or -1. The frame's payload is then at in->data + in->begin. */
-static int next_frame(struct stream_reader *r, size_t *bytes)
+static int64_t digit_value(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Reads `count` numbers of DIGITS digits, which the next frame begins with: 0, or -1. */
+static int read_digits(struct stream_reader *r, uint32_t *numbers, int count)
 {
     struct input *in = r->in;
     unsigned long long at = in->offset;
-    int64_t n = input_peek(in, LENGTH_DIGITS);
+    int64_t want = (int64_t)count * DIGITS, n = input_peek(in, (size_t)want);
     if (n < 0)
         return -1;
-    size_t length = 0;
-    for (int i = 0; i < LENGTH_DIGITS && i < n; i++) {
-        char c = in->data[in->begin + (size_t)i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    for (int64_t i = 0; i < want && i < n; i++) {
+        int64_t digit = digit_value(in->data[in->begin + (size_t)i]);
         if (digit < 0)
             return err_set("%s: not a token stream: bad frame length at byte %llu", in->path, at);
-        length = length << 4 | (size_t)digit;
+        uint32_t *number = &numbers[i / DIGITS];
+        *number = (i % DIGITS ? *number << 4 : 0) | (uint32_t)digit;
     }
-    if (n < LENGTH_DIGITS)
+    if (n < want)
         return err_set("%s: token stream ends at byte %llu without its end mark, after %llu "
                        "documents: the program that writes it failed",
                        in->path, at + (unsigned long long)n, (unsigned long long)r->documents);
+    input_skip(in, (size_t)want);
+    return 0;
+}
+
+/* Reads the head of frame `number`: 0, or -1. The payload is then at in->data + in->begin. */
+static int next_frame(struct stream_reader *r, uint64_t number, size_t *bytes)
+{
+    struct input *in = r->in;
+    unsigned long long at = in->offset;
+    uint32_t head[2];
+    if (read_digits(r, head, r->unchecked ? 1 : 2) < 0)
+        return -1;
+    uint32_t length = head[0];
     if (length > STREAM_FRAME_MAX)
-        return err_set("%s: frame of %zu bytes at byte %llu is too long", in->path, length, at);
-    input_skip(in, LENGTH_DIGITS);
-    n = input_peek(in, length);
+        return err_set("%s: frame of %u bytes at byte %llu is too long", in->path, length, at);
+    int64_t n = input_peek(in, length);
     if (n < 0)
         return -1;
-    if ((size_t)n < length)
-        return err_set("%s: token stream is torn: frame of %zu bytes at byte %llu has %lld",
+    if (n < length)
+        return err_set("%s: token stream is torn: frame of %u bytes at byte %llu has %lld",
                        in->path, length, at, (long long)n);
+    if (!r->unchecked && checksum_of(number, length, in->data + in->begin) != head[1])
+        return err_set("%s: token stream is damaged: the checksum of the frame at byte %llu does "
+                       "not fit",
+                       in->path, at);
     *bytes = length;
     return 0;
 }
@@ -150,7 +176,7 @@ static int read_tokenizer(struct stream_reader *r)
     size_t n;
     if (!kv_get(&r->header, TOKENIZER))
         return 0;
-    if (next_frame(r, &n) < 0)
+    if (next_frame(r, NUMBER_TOKENIZER, &n) < 0)
         return err_in("%s: tokenizer", r->in->path);
     if (!n)
         return err_set("%s: token stream has no tokenizer, but its header promises one",
@@ -160,20 +186,30 @@ static int read_tokenizer(struct stream_reader *r)
     return 0;
 }
 
+/* Streams of version 1 have no checksums: their header stands right after its length. */
+static int is_old(const char *data, size_t n)
+{
+    static const char begins[] = "textmill=";
+    return n >= DIGITS + sizeof begins - 1 && !memcmp(data + DIGITS, begins, sizeof begins - 1);
+}
+
 int stream_open(struct stream_reader *r, struct input *in)
 {
     *r = (struct stream_reader){ .in = in, .header = KV_INIT, .tokenizer = BUF_INIT };
     size_t n;
     int64_t there = input_peek(in, LOOK_BYTES);
-    if (there < 0 || file_check_pointer(in->path, in->data + in->begin, (size_t)there) < 0 ||
-        next_frame(r, &n) < 0)
+    if (there < 0 || file_check_pointer(in->path, in->data + in->begin, (size_t)there) < 0)
+        return -1;
+    r->unchecked = is_old(in->data + in->begin, (size_t)there);
+    if (next_frame(r, 0, &n) < 0)
         return -1;
     if (kv_parse(&r->header, in->data + in->begin, n) < 0)
         return err_in("%s: token stream header", in->path);
     input_skip(in, n);
     const char *kind = kv_get(&r->header, "textmill");
-    if (!kind || strcmp(kind, KIND))
-        return err_set("%s: a stream of '%s', not of tokens", in->path, kind ? kind : "?");
+    if (!kind || strcmp(kind, r->unchecked ? OLD_KIND : KIND))
+        return err_set("%s: a stream of '%s', not of tokens as of version %d", in->path,
+                       kind ? kind : "?", r->unchecked ? 1 : 2);
     r->width = width_of(&r->header);
     if (r->width < 0 || kv_get_u64(&r->header, "vocabulary", &r->vocabulary) < 0)
         return err_in("%s", in->path);
@@ -183,7 +219,7 @@ int stream_open(struct stream_reader *r, struct input *in)
 static int decode(struct stream_reader *r, const unsigned char *p, size_t bytes)
 {
     struct stream_document *d = &r->document;
-    size_t sentences = bytes >= 4 ? get_u32(p) : 0;
+    size_t sentences = bytes >= 4 ? le_u32(p) : 0;
     if (bytes < 4 || (bytes - 4) / 4 < sentences || (bytes - 4 - 4 * sentences) % (size_t)r->width)
         return err_set("frame of %zu bytes is malformed", bytes);
     d->sentences = sentences;
@@ -192,14 +228,14 @@ static int decode(struct stream_reader *r, const unsigned char *p, size_t bytes)
     mem_grow(d->ids, r->ids_cap, d->count + 1);
     p += 4;
     for (size_t i = 0, before = 0; i < sentences; i++, p += 4) {
-        d->sentence_ends[i] = get_u32(p);
+        d->sentence_ends[i] = le_u32(p);
         if (d->sentence_ends[i] < before || d->sentence_ends[i] > d->count)
             return err_set("sentence %zu ends at token %u of %zu", i, d->sentence_ends[i],
                            d->count);
         before = d->sentence_ends[i];
     }
     for (size_t i = 0; i < d->count; i++, p += r->width) {
-        d->ids[i] = r->width == 4 ? get_u32(p) : (uint32_t)p[0] | (uint32_t)p[1] << 8;
+        d->ids[i] = r->width == 4 ? le_u32(p) : le_u16(p);
         if (d->ids[i] >= r->vocabulary)
             return err_set("token %zu has id %u, vocabulary has %llu", i, d->ids[i],
                            (unsigned long long)r->vocabulary);
@@ -211,7 +247,7 @@ int stream_read(struct stream_reader *r)
 {
     size_t n;
     unsigned long long at = r->in->offset;
-    if (next_frame(r, &n) < 0)
+    if (next_frame(r, r->documents + 1, &n) < 0)
         return -1;
     if (!n)
         return 0;

@@ -1,10 +1,12 @@
 /*
  * stream.h - the token stream: what tokenize writes and tfwrite reads.
  *
- * A sequence of frames: 8 lower-case hex digits of payload length, then the payload. The first
- * frame is a key=value header (kv.h):
+ * A sequence of frames: 8 lower-case hex digits of payload length, 8 of a checksum, then the
+ * payload. The checksum is the CRC32C of the frame's number (u64: the header is 0, documents count
+ * from 1, the tokenizer has all bits set), the length (u32) and the payload, so that a changed, lost or moved frame is found. The first frame is a key=value
+ * header (kv.h):
  *
- *     textmill=tokens 1       kind and version of the stream
+ *     textmill=tokens 2       kind and version of the stream
  *     dtype=u16               u16 or u32, width of an id
  *     vocabulary=50257        number of ids
  *     checksum=9f0c…          of the vocabulary (hex; equal checksums mean equal ids)
@@ -18,6 +20,8 @@
  * u32 ends[S], the token index after each sentence (S = 0 without sentences); then the ids, all
  * little-endian. A frame of length zero is the end mark. What stops before it is torn: the maker
  * died, and the stream is an error, not a shorter data set.
+ *
+ * Version 1 has no checksums: its payloads follow their lengths. It is read, and no longer written.
  */
 #ifndef TEXTMILL_STREAM_H
 #define TEXTMILL_STREAM_H
@@ -34,21 +38,23 @@ enum { STREAM_FRAME_MAX = 1 << 30 }; /* bytes of a payload; longer ones are refu
 struct stream_writer {
     struct output *out; /* borrowed */
     int width;          /* bytes an id: 2 or 4 */
+    uint64_t documents; /* written with stream_write */
     struct buf frame;
 };
 
-/* `header` holds the lines above but for tokenizer=; dtype decides the width. `tokenizer` is the
+/* `header` holds the lines above but for the first and tokenizer=; dtype decides the width. `tokenizer` is the
  * text of tokenizer.json; NULL: none. */
 int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header,
                  const struct buf *tokenizer);
 int stream_write(struct stream_writer *w, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences);
-int stream_end(struct stream_writer *w); /* writes the end mark; does not close `out` */
+/* Writes the end mark after so many documents; does not close `out`. */
+int stream_end(struct stream_writer *w, uint64_t documents);
 void stream_writer_release(struct stream_writer *w);
 
-/* One document's payload as a frame, appended to `frame`, for those who make frames on several
+/* Appends document `number`, from 1, as a frame to `frame`, for those who make frames on several
  * threads; write them in order with output_write. */
-int stream_frame(struct buf *frame, int width, const uint32_t *ids, size_t n,
+int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences);
 
 struct stream_document {
@@ -61,6 +67,7 @@ struct stream_reader {
     struct kv header;
     struct buf tokenizer; /* text of tokenizer.json; empty: the stream has none */
     int width;
+    int unchecked;       /* version 1 */
     uint64_t vocabulary; /* ids are checked against it */
     uint64_t documents;  /* read so far */
     struct stream_document document;

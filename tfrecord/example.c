@@ -8,7 +8,7 @@
 #endif
 
 #include "common/err.h"
-#include "tfrecord/le.h"
+#include "common/le.h"
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 enum { VARINT_MAX = 10 };

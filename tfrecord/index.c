@@ -5,7 +5,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
-#include "tfrecord/le.h"
+#include "common/le.h"
 #include "tfrecord/record.h"
 
 typedef unsigned long long ull;

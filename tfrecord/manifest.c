@@ -7,7 +7,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
-#include "tfrecord/crc32c.h"
+#include "common/crc32c.h"
 
 static const char KIND[] = "shards 1", SHARD[] = "shard", TOKENIZER[] = "tokenizer";
 

@@ -1,8 +1,8 @@
 #include "tfrecord/record.h"
 
 #include "common/err.h"
-#include "tfrecord/crc32c.h"
-#include "tfrecord/le.h"
+#include "common/crc32c.h"
+#include "common/le.h"
 
 typedef unsigned long long ull;
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "tfrecord/crc32c.h"
+#include "common/crc32c.h"
 #include "tfrecord/index.h"
 #include "tfrecord/record.h"
 

@@ -14,7 +14,7 @@
 #include "common/tool.h"
 #include "tfrecord/bert_shards.h"
 #include "tfrecord/compress.h"
-#include "tfrecord/crc32c.h"
+#include "common/crc32c.h"
 #include "tfrecord/index.h"
 #include "tfrecord/indexmap.h"
 #include "tfrecord/intake.h"

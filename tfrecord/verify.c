@@ -6,7 +6,7 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "tfrecord/crc32c.h"
+#include "common/crc32c.h"
 #include "tfrecord/index.h"
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"

@@ -95,8 +95,8 @@ static void print_ids(struct batch *b, const struct ids *ids)
     buf_addc(&b->out, '\n');
 }
 
-static int encode_document(struct encoding *c, struct encoder *e, struct batch *b, const char *text,
-                           size_t n)
+static int encode_document(struct encoding *c, struct encoder *e, struct batch *b, uint64_t number,
+                           const char *text, size_t n)
 {
     int by_line = b->sentences && !as_ids && !tokenizer_tiles(c->t);
     b->ids.count = b->sentence_ends.count = 0;
@@ -120,7 +120,7 @@ static int encode_document(struct encoding *c, struct encoder *e, struct batch *
     }
     if (b->sentences && !by_line && find_sentences(c->t, b, text, n) < 0)
         return -1;
-    return stream_frame(&b->out, c->width, b->ids.data, b->ids.count, b->sentence_ends.data,
+    return stream_frame(&b->out, number, c->width, b->ids.data, b->ids.count, b->sentence_ends.data,
                         b->sentence_ends.count);
 }
 
@@ -146,7 +146,7 @@ static int encoding_work(void *ctx, void *item)
     for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
         result = check_text(b->text.data + at, b->ends[i] - at, b->first + i);
         if (!result)
-            result = encode_document(c, e, b, b->text.data + at, b->ends[i] - at);
+            result = encode_document(c, e, b, b->first + i, b->text.data + at, b->ends[i] - at);
     }
     idle_give(&c->encoders, e);
     return result;
@@ -159,7 +159,6 @@ static int write_header(struct encoding *c)
     struct buf tokenizer = BUF_INIT;
     if (c->begun++ || as_ids)
         return 0;
-    kv_add(&header, "textmill", "tokens 1");
     kv_add(&header, "dtype", c->width == 2 ? "u16" : "u32");
     kv_addf(&header, "vocabulary", "%" PRIu32, tokenizer_size(c->t));
     kv_addf(&header, "checksum", "%016" PRIx64, tokenizer_checksum(c->t));
@@ -198,7 +197,7 @@ static int encode_all(struct encoding *c)
     if (batch_run(&p, (int)tool_threads) < 0 || write_header(c) < 0)
         return -1;
     progress_end();
-    return as_ids ? 0 : stream_end(&c->writer);
+    return as_ids ? 0 : stream_end(&c->writer, c->documents);
 }
 
 static void free_encoder(void *e)

@@ -9,7 +9,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
-#include "tfrecord/le.h"
+#include "common/le.h"
 #include "tfrecord/record.h"
 
 /* ---- protocol buffers, as far as these messages go ------------------------------------------- */

@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "model/safetensors.h"
-#include "tfrecord/crc32c.h"
+#include "common/crc32c.h"
 
 /* ---- adding --------------------------------------------------------------------------------------- */
 

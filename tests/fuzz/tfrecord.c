@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tfrecord/crc32c.h"
+#include "common/crc32c.h"
 #include "tfrecord/index.h"
-#include "tfrecord/le.h"
+#include "common/le.h"
 #include "tfrecord/record.h"
 #include "tfrecord/repair.h"
 

@@ -674,14 +674,14 @@ static struct buf token_stream(int end)
     struct output out;
     struct stream_writer w;
     struct kv header = KV_INIT;
-    const char *text = "textmill=tokens 1\ndtype=u16\nvocabulary=300\n";
+    const char *text = "dtype=u16\nvocabulary=300\n";
     kv_parse(&header, text, strlen(text));
     output_open(&out, path);
     cr_assert_eq(stream_begin(&w, &out, &header, NULL), 0);
     cr_assert_eq(stream_write(&w, (uint32_t[]){ 1, 2, 299 }, 3, (uint32_t[]){ 2, 3 }, 2), 0);
     cr_assert_eq(stream_write(&w, NULL, 0, NULL, 0), 0);
     if (end)
-        stream_end(&w);
+        stream_end(&w, 2);
     stream_writer_release(&w);
     cr_assert_eq(output_close(&out), 0);
     struct buf bytes = BUF_INIT;
@@ -758,13 +758,67 @@ Test(stream, any_cut_is_an_error)
     buf_release(&bytes);
 }
 
-Test(stream, wrong_kind_and_wrong_ids)
+Test(stream, any_flipped_bit_is_an_error)
 {
     struct buf bytes = token_stream(1);
-    char *at = strstr(bytes.data, "tokens");
-    memcpy(at, "tokenz", 6);
+    for (size_t bit = 0; bit < 8 * bytes.len; bit++) {
+        bytes.data[bit / 8] ^= (char)(1 << bit % 8);
+        cr_assert_eq(read_tokens(&bytes), -1, "byte %zu, bit %zu", bit / 8, bit % 8);
+        bytes.data[bit / 8] ^= (char)(1 << bit % 8);
+    }
+    cr_expect_eq(read_tokens(&bytes), 2);
+    buf_release(&bytes);
+}
+
+/* Each frame is sound, but one is not in its place. */
+Test(stream, a_lost_or_doubled_frame_is_an_error)
+{
+    enum { HEAD = 16, FIRST = HEAD + 4 + 2 * 4 + 3 * 2, SECOND = HEAD + 4 };
+    struct buf bytes = token_stream(1), other = BUF_INIT;
+    size_t header = bytes.len - HEAD - SECOND - FIRST;
+    const char *first = bytes.data + header, *end = bytes.data + bytes.len - HEAD;
+    buf_add(&other, bytes.data, header + FIRST);
+    buf_add(&other, end, HEAD);
+    cr_expect_eq(read_tokens(&other), -1);
+    expect_error("the checksum of the frame at byte");
+    buf_clear(&other);
+    buf_add(&other, bytes.data, header + FIRST);
+    buf_add(&other, first, (size_t)(bytes.data + bytes.len - first));
+    cr_expect_eq(read_tokens(&other), -1);
+    expect_error("the checksum of the frame at byte");
+    buf_release(&bytes);
+    buf_release(&other);
+}
+
+/* Frames of version 1 are lengths and payloads. */
+static struct buf old_stream(const char *kind)
+{
+    struct buf header = BUF_INIT, out = BUF_INIT;
+    buf_addf(&header, "textmill=%s\ndtype=u16\nvocabulary=300\n", kind);
+    buf_addf(&out, "%08zx%s", header.len, header.data);
+    buf_adds(&out, "00000012");
+    buf_add(&out, "\2\0\0\0\2\0\0\0\3\0\0\0\1\0\2\0\x2B\1", 18);
+    buf_adds(&out, "00000000");
+    buf_release(&header);
+    return out;
+}
+
+Test(stream, version_1_is_read)
+{
+    struct buf bytes = old_stream("tokens 1");
+    cr_expect_eq(read_tokens(&bytes), 1);
+    buf_release(&bytes);
+    bytes = old_stream("tokens 2"); /* without checksums */
     cr_expect_eq(read_tokens(&bytes), -1);
-    expect_error("not of tokens");
+    expect_error("a stream of 'tokens 2', not of tokens as of version 1");
+    buf_release(&bytes);
+}
+
+Test(stream, wrong_kind_and_wrong_ids)
+{
+    struct buf bytes = old_stream("pages 1");
+    cr_expect_eq(read_tokens(&bytes), -1);
+    expect_error("a stream of 'pages 1', not of tokens as of version 1");
     buf_release(&bytes);
     struct buf prose = BUF_INIT;
     buf_adds(&prose, "<doc id=\"1\">");

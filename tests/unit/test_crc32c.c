@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/rng.h"
-#include "tfrecord/crc32c.h"
+#include "common/crc32c.h"
 
 Test(crc32c, known_vectors)
 {

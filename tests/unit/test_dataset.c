@@ -13,7 +13,7 @@
 #include "tfrecord/dataset.h"
 #include "tfrecord/example.h"
 #include "tfrecord/index.h"
-#include "tfrecord/le.h"
+#include "common/le.h"
 #include "tfrecord/megatron.h"
 #include "tfrecord/record.h"
 

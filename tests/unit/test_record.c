@@ -8,9 +8,9 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "tfrecord/crc32c.h"
+#include "common/crc32c.h"
 #include "tfrecord/index.h"
-#include "tfrecord/le.h"
+#include "common/le.h"
 #include "tfrecord/record.h"
 #include "tfrecord/repair.h"
 

@@ -65,7 +65,6 @@ static void put_stream(const char *name)
     struct stream_writer writer = { 0 };
     struct kv header = KV_INIT;
     uint32_t ids[DOCUMENTS];
-    kv_add(&header, "textmill", "tokens 1");
     kv_add(&header, "dtype", "u16");
     kv_add(&header, "vocabulary", "100");
     kv_add(&header, "checksum", "00000000deadbeef");
@@ -77,7 +76,7 @@ static void put_stream(const char *name)
             ids[i] = d;
         cr_assert_eq(stream_write(&writer, ids, d + 1, NULL, 0), 0);
     }
-    cr_assert_eq(stream_end(&writer), 0);
+    cr_assert_eq(stream_end(&writer, DOCUMENTS), 0);
     cr_assert_eq(output_close(&out), 0);
     stream_writer_release(&writer);
     kv_release(&header);

@@ -1,6 +1,6 @@
-#include "tfrecord/crc32c.h"
+#include "common/crc32c.h"
 
-#include "tfrecord/le.h"
+#include "common/le.h"
 
 enum { STRIPE = 256 }; /* bytes; three side by side fit a record of a few hundred tokens */
 

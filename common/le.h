@@ -1,5 +1,5 @@
 /*
- * le.h - little-endian numbers at any address: all formats of this folder are little-endian.
+ * le.h - little-endian numbers at any address: all binary formats here are little-endian.
  */
 #ifndef TEXTMILL_LE_H
 #define TEXTMILL_LE_H
