@@ -3,8 +3,8 @@
  *
  * A sequence of frames: 8 lower-case hex digits of payload length, 8 of a checksum, then the
  * payload. The checksum is the CRC32C of the frame's number (u64: the header is 0, documents count
- * from 1, the tokenizer has all bits set), the length (u32) and the payload, so that a changed, lost or moved frame is found. The first frame is a key=value
- * header (kv.h):
+ * from 1, the tokenizer has all bits set), the length (u32) and the payload, so that a changed,
+ * lost or moved frame is found. The first frame is a key=value header (kv.h):
  *
  *     textmill=tokens 2       kind and version of the stream
  *     dtype=u16               u16 or u32, width of an id
@@ -42,8 +42,8 @@ struct stream_writer {
     struct buf frame;
 };
 
-/* `header` holds the lines above but for the first and tokenizer=; dtype decides the width. `tokenizer` is the
- * text of tokenizer.json; NULL: none. */
+/* `header` holds the lines above but for the first and tokenizer=; dtype decides the width.
+ * `tokenizer` is the text of tokenizer.json; NULL: none. */
 int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header,
                  const struct buf *tokenizer);
 int stream_write(struct stream_writer *w, const uint32_t *ids, size_t n,

@@ -372,6 +372,11 @@ uint64_t dataset_tokens(const struct dataset *d)
     return d->sequences * (d->length - 1);
 }
 
+uint64_t dataset_record_length(const struct dataset *d)
+{
+    return (uint64_t)d->record_length;
+}
+
 uint64_t dataset_checksum(const struct dataset *d)
 {
     return d->checksum;

@@ -36,6 +36,9 @@ int dataset_set_length(struct dataset *d, uint32_t length);
 uint64_t dataset_count(const struct dataset *d);  /* sequences, or records */
 uint64_t dataset_tokens(const struct dataset *d); /* count * (length - 1): labels to learn from */
 
+/* How many ids each TFRecord has, which is `length` or more; 0: there is none. */
+uint64_t dataset_record_length(const struct dataset *d);
+
 /* Of the vocabulary that made the data, from the manifest beside the shards; 0: not known. */
 uint64_t dataset_checksum(const struct dataset *d);
 uint64_t dataset_vocabulary(const struct dataset *d);

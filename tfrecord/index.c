@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "common/mem.h"
 #include "common/le.h"
+#include "common/mem.h"
 #include "tfrecord/record.h"
 
 typedef unsigned long long ull;

@@ -8,8 +8,8 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "common/mem.h"
 #include "common/le.h"
+#include "common/mem.h"
 #include "tfrecord/pyrandom.h"
 
 /* ---- which documents ---------------------------------------------------------------------- */

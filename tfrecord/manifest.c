@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/crc32c.h"
 #include "common/err.h"
 #include "common/mem.h"
-#include "common/crc32c.h"
 
-static const char KIND[] = "shards 1", SHARD[] = "shard", TOKENIZER[] = "tokenizer";
+/* The first line; the last one of version 2 is SUM and 8 digits. */
+static const char KIND[] = "textmill=shards 2\n", OLD_KIND[] = "textmill=shards 1\n";
+static const char SUM[] = "crc32c=";
+enum { SUM_BYTES = 7 + 8 + 1 };
+static const char SHARD[] = "shard", TOKENIZER[] = "tokenizer";
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
@@ -53,13 +57,41 @@ static int add_shard(struct manifest *m, const char *key, const char *line)
     return 0;
 }
 
+static int begins(const struct buf *text, const char *with)
+{
+    return text->len >= strlen(with) && !memcmp(text->data, with, strlen(with));
+}
+
+static void print_sum(char line[SUM_BYTES + 1], const struct buf *text, size_t n)
+{
+    snprintf(line, SUM_BYTES + 1, "%s%08" PRIx32 "\n", SUM, crc32c(0, text->data, n));
+}
+
+/* Finds the lines between the first and the last one: [*begin, *end) of the text. */
+static int check_frame(const struct buf *text, size_t *begin, size_t *end)
+{
+    char sum[SUM_BYTES + 1];
+    *begin = sizeof KIND - 1;
+    *end = text->len;
+    if (begins(text, OLD_KIND))
+        return 0;
+    if (!begins(text, KIND))
+        return err_set("it does not begin with textmill=shards 2");
+    if (text->len < *begin + SUM_BYTES)
+        return err_set("it is cut short");
+    *end -= SUM_BYTES;
+    print_sum(sum, text, *end);
+    return memcmp(text->data + *end, sum, SUM_BYTES) ? err_set("its checksum does not fit") : 0;
+}
+
 static int parse(struct manifest *m, const struct buf *text)
 {
-    if (kv_parse(&m->kv, text->data, text->len) < 0)
+    size_t begin, end;
+    if (check_frame(text, &begin, &end) < 0 ||
+        kv_parse(&m->kv, text->data + begin, end - begin) < 0)
         return -1;
-    const char *kind = kv_get(&m->kv, "textmill");
-    if (!kind || strcmp(kind, KIND))
-        return err_set("textmill=%s, not %s", kind ? kind : "", KIND);
+    if (kv_get(&m->kv, "crc32c"))
+        return err_set("version 1 has no checksum");
     for (size_t i = 0; i < m->kv.count; i++) {
         int is_tokenizer = !strcmp(m->kv.pairs[i].key, TOKENIZER);
         if (!is_tokenizer && strcmp(m->kv.pairs[i].key, SHARD))
@@ -208,7 +240,11 @@ int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name, con
 int manifest_write(const struct kv *kv, const char *path)
 {
     struct buf text = BUF_INIT;
+    char sum[SUM_BYTES + 1];
+    buf_adds(&text, KIND);
     kv_print(kv, &text);
+    print_sum(sum, &text, text.len);
+    buf_adds(&text, sum);
     int result = file_write(path, text.data, text.len);
     buf_release(&text);
     return result;

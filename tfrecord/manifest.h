@@ -1,7 +1,7 @@
 /*
  * manifest.h - what a run of tfwrite wrote: key=value lines beside the files.
  *
- *     textmill=shards 1
+ *     textmill=shards 2
  *     layout=gpt
  *     sequence_length=1024
  *     records=5120                in all files
@@ -12,6 +12,9 @@
  *     shard=data-00000-of-00004.tfrecord records=1280 bytes=2666112 crc32c=1c291ca3
  *     tokenizer=tokenizer.json records=0 bytes=98231 crc32c=…   the vocabulary; may be absent
  *     pg=tokenize …               one line a tool, in the order they ran
+ *     crc32c=77a1e0f2             of all lines above
+ *
+ * Version 1 has no such last line; it is read, and no longer written.
  *
  * It is called `manifest` in a folder of shards and PREFIX.manifest beside a Megatron pair. It
  * appears last: where it stands, the files that it lists are complete.
@@ -33,7 +36,7 @@ struct manifest_shard {
 };
 
 struct manifest {
-    struct kv kv;
+    struct kv kv;                  /* all lines but the first and the checksum */
     struct manifest_shard *shards; /* all files that are listed */
     size_t count, cap;
     uint64_t records, vocabulary, checksum; /* 0 when not said */
@@ -77,6 +80,8 @@ void manifest_add_shard(struct kv *kv, const struct shard *s);
 /* Writes DIR/NAME, the text of a tokenizer.json, and lists it; an empty text is none. */
 int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name,
                            const struct buf *text);
+
+/* `kv` is all lines but the first and the last, which are put about them. */
 int manifest_write(const struct kv *kv, const char *path);
 
 #endif

@@ -1,7 +1,7 @@
 #include "tfrecord/record.h"
 
-#include "common/err.h"
 #include "common/crc32c.h"
+#include "common/err.h"
 #include "common/le.h"
 
 typedef unsigned long long ull;

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "common/err.h"
 #include "common/crc32c.h"
+#include "common/err.h"
 #include "tfrecord/index.h"
 #include "tfrecord/record.h"
 

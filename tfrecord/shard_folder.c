@@ -60,7 +60,6 @@ static int write_manifest(struct work *k, const char *folder, struct kv *m, cons
 
 static void describe_windows(const struct windows *w, const char *part, struct kv *m)
 {
-    kv_add(m, "textmill", "shards 1");
     kv_add(m, "layout", "gpt");
     kv_add(m, "part", part);
     if (w->validation > 0)
@@ -113,7 +112,6 @@ static int write_windows(struct work *k, const struct windows *w, uint64_t *reco
 
 static void describe_recipe(const struct bert_shards *b, struct kv *m)
 {
-    kv_add(m, "textmill", "shards 1");
     kv_add(m, "layout", bert_layout_name(b->layout));
     kv_addf(m, "sequence_length", "%u", b->recipe.sequence_length);
     kv_addf(m, "mask_tokens", "%u", b->recipe.mask_tokens);

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/crc32c.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "common/log.h"
 #include "common/tool.h"
 #include "tfrecord/bert_shards.h"
 #include "tfrecord/compress.h"
-#include "common/crc32c.h"
 #include "tfrecord/index.h"
 #include "tfrecord/indexmap.h"
 #include "tfrecord/intake.h"
@@ -150,7 +150,6 @@ static int write_megatron(struct intake *s, struct megatron_writer *w, const cha
     if (result < 0 || megatron_finish(w) < 0)
         return -1;
     struct kv m = KV_INIT;
-    kv_add(&m, "textmill", "shards 1");
     kv_add(&m, "layout", "megatron");
     kv_addf(&m, "documents", "%" PRIu64, s->documents);
     kv_addf(&m, "tokens", "%" PRIu64, w->bin.bytes / (uint64_t)w->width);

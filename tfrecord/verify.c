@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/crc32c.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "common/crc32c.h"
+#include "tfrecord/claims.h"
+#include "tfrecord/compress.h"
 #include "tfrecord/index.h"
 #include "tfrecord/manifest.h"
 #include "tfrecord/megatron.h"
@@ -45,6 +47,19 @@ static int check_listing(const struct manifest *m, const char *path, uint64_t re
         return err_set("%s: checksum of the file is %08x, its manifest says %08x", path, crc,
                        s->crc);
     return 0;
+}
+
+static int check_compression(const struct manifest *m, const char *path,
+                             const struct record_file *f)
+{
+    const char *slash = strrchr(path, '/'), *is = compress_name(f->how);
+    if (!m || !manifest_find(m, slash ? slash + 1 : path) || !f->packed.bytes)
+        return 0;
+    const char *said = kv_get(&m->kv, "compression");
+    if (!strcmp(said ? said : compress_name(COMPRESS_NONE), is))
+        return 0;
+    return err_set("%s: compression is %s, its manifest says %s", path, is,
+                   said ? said : "nothing of it");
 }
 
 /* The manifest in the folder of `path`, called `name` or, with name NULL, <path>.manifest. */
@@ -121,7 +136,8 @@ static void verify_tfrecord(struct verify *v, const char *path, const struct man
     if (index_scan(&index, &f.records, path, 1) < 0)
         tell_bad_records(v, &f.records, path);
     else if ((indexed = check_index(&index, path, f.records.bytes)) < 0 ||
-             check_listing(m, path, index.count, &f.packed) < 0)
+             check_listing(m, path, index.count, &f.packed) < 0 ||
+             check_compression(m, path, &f) < 0)
         bad(v);
     else
         tell_good(v, path, &f, index.count, indexed);
@@ -166,6 +182,10 @@ static int check_pair(const struct megatron *pair, const char *prefix, const str
     buf_adds(&path, ".idx");
     if (!result)
         result = check_listing(m, path.data, pair->sequences, &pair->idx);
+    buf_truncate(&path, path.len - 4);
+    buf_adds(&path, ".manifest");
+    if (!result && m)
+        result = claims_check_pair(m, path.data, pair);
     buf_release(&path);
     return result;
 }
@@ -216,29 +236,42 @@ static int check_manifest(const struct manifest *m, const char *path, const char
                                            path, m->records, records);
 }
 
+/* Lists the manifest as good if its files are: what it says beyond them is checked last. */
+static void verify_claims(struct verify *v, const struct manifest *m, const char *path,
+                          const char *dir)
+{
+    struct buf line = BUF_INIT;
+    if (claims_check_shards(m, path, dir) < 0) {
+        bad(v);
+    } else {
+        buf_addf(&line, "%s: ok, %zu files, %" PRIu64 " records", path, m->count, m->records);
+        good(v, line.data);
+    }
+    buf_release(&line);
+}
+
 static void verify_shards(struct verify *v, const char *dir, const struct file_names *files)
 {
-    struct buf path = BUF_INIT, line = BUF_INIT;
+    struct buf path = BUF_INIT, file = BUF_INIT;
     struct manifest m;
     file_join(&path, dir, "manifest");
     int there = manifest_load(&m, path.data);
-    if (there < 0 || (!there && stage_check_finished(dir) < 0)) {
+    int listed = there > 0 && check_manifest(&m, path.data, dir, files) == 0;
+    if ((there > 0 && !listed) || there < 0 || (!there && stage_check_finished(dir) < 0))
         bad(v);
-    } else if (there && check_manifest(&m, path.data, dir, files) < 0) {
-        bad(v);
-    } else if (there) {
-        buf_addf(&line, "%s: ok, %zu files, %" PRIu64 " records", path.data, m.count, m.records);
-        good(v, line.data);
+    uint64_t failed = v->failed;
+    if (there > 0)
         verify_tokenizer(v, path.data, &m);
-    }
     for (size_t i = 0; i < files->count; i++) {
-        file_join(&path, dir, files->names[i]);
-        verify_tfrecord(v, path.data, there > 0 ? &m : NULL);
+        file_join(&file, dir, files->names[i]);
+        verify_tfrecord(v, file.data, there > 0 ? &m : NULL);
     }
+    if (listed && v->failed == failed)
+        verify_claims(v, &m, path.data, dir);
     if (there > 0)
         manifest_release(&m);
     buf_release(&path);
-    buf_release(&line);
+    buf_release(&file);
 }
 
 static void verify_folder(struct verify *v, const char *dir)

@@ -123,6 +123,7 @@ static int refuse(const char *path, const char *text, size_t n)
     static const struct {
         const char *magic, *what;
     } others[] = { { "textmill=tokens", "a token stream: it has been tokenized" },
+                   { "textmill=tokens", "a token stream: it has been tokenized" },
                    { "<mediawiki", "a MediaWiki dump: it wants wikiprep first" },
                    { "BZh", "packed: unpack it, or is it a dump for wikiprep?" },
                    { "\x1f\x8b", "packed: unpack it, or is it a dump for wikiprep?" },
@@ -132,7 +133,7 @@ static int refuse(const char *path, const char *text, size_t n)
                    { "\x28\xb5\x2f\xfd", "packed: unpack it, or is it a dump for wikiprep?" },
                    { "7z\xbc\xaf", "packed: unpack it, or is it a dump for wikiprep?" } };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        size_t skip = i ? 0 : 8; /* a frame begins with its length */
+        size_t skip = i < 2 ? 8 * (i + 1) : 0; /* a frame's length, and checksum */
         if (n > skip && begins(text + skip, n - skip, others[i].magic))
             return err_set("%s: not text but %s", path, others[i].what);
     }

@@ -8,8 +8,8 @@
 
 #include "common/err.h"
 #include "common/file.h"
-#include "common/mem.h"
 #include "common/le.h"
+#include "common/mem.h"
 #include "tfrecord/record.h"
 
 /* ---- protocol buffers, as far as these messages go ------------------------------------------- */

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/crc32c.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "model/safetensors.h"
-#include "common/crc32c.h"
 
 /* ---- adding --------------------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/crc32c.h"
-#include "tfrecord/index.h"
 #include "common/le.h"
+#include "tfrecord/index.h"
 #include "tfrecord/record.h"
 #include "tfrecord/repair.h"
 

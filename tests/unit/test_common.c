@@ -732,7 +732,7 @@ Test(stream, carries_a_vocabulary)
     output_open(&out, path);
     cr_assert_eq(stream_begin(&w, &out, &header, &json), 0);
     cr_assert_eq(stream_write(&w, (uint32_t[]){ 7 }, 1, NULL, 0), 0);
-    stream_end(&w);
+    stream_end(&w, 1);
     cr_assert_eq(output_close(&out), 0);
     input_open(&in, path);
     cr_assert_eq(stream_open(&r, &in), 0, "%s", err_get());

@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/rng.h"
 #include "common/crc32c.h"
+#include "common/rng.h"
 
 Test(crc32c, known_vectors)
 {

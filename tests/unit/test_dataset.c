@@ -9,11 +9,11 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "common/le.h"
 #include "tests/unit/look.h"
 #include "tfrecord/dataset.h"
 #include "tfrecord/example.h"
 #include "tfrecord/index.h"
-#include "common/le.h"
 #include "tfrecord/megatron.h"
 #include "tfrecord/record.h"
 

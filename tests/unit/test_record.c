@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/crc32c.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "common/crc32c.h"
-#include "tfrecord/index.h"
 #include "common/le.h"
+#include "tfrecord/index.h"
 #include "tfrecord/record.h"
 #include "tfrecord/repair.h"
 

@@ -138,7 +138,6 @@ static void read_records(struct records *r, const struct windows *w)
 {
     struct buf path = BUF_INIT;
     struct kv m = KV_INIT;
-    kv_add(&m, "textmill", "shards 1");
     kv_add(&m, "vocabulary", "100");
     kv_addf(&m, "records", "%d", (int)r->part.records);
     kv_add_all(&m, &r->part.files);
@@ -368,7 +367,6 @@ Test(manifest, reads_what_was_written)
     cr_assert_eq(shard_write(&s, "56789", 5), 0);
     s.records = 2;
     cr_assert_eq(shard_close(&s), 0);
-    kv_add(&kv, "textmill", "shards 1");
     kv_add(&kv, "records", "2");
     manifest_add_shard(&kv, &s);
     cr_assert_eq(manifest_write(&kv, in_dir("manifest")), 0);
@@ -383,9 +381,38 @@ Test(manifest, reads_what_was_written)
     kv_release(&kv);
 }
 
+Test(manifest, any_flipped_bit_or_cut_is_an_error)
+{
+    static const char lines[] = "layout=gpt\nrecords=2\ntokens=90\nvocabulary=100\n"
+                                "shard=a records=2 bytes=9 crc32c=E3069283\npg=tokenize\n";
+    struct kv kv = KV_INIT;
+    struct buf text = BUF_INIT;
+    struct manifest m;
+    cr_assert_eq(kv_parse(&kv, lines, sizeof lines - 1), 0);
+    cr_assert_eq(manifest_write(&kv, in_dir("manifest")), 0);
+    cr_assert_eq(file_read(in_dir("manifest"), &text), 0);
+    for (size_t bit = 0; bit < 8 * text.len; bit++) {
+        text.data[bit / 8] ^= (char)(1 << bit % 8);
+        cr_assert_eq(file_write(in_dir("flipped"), text.data, text.len), 0);
+        cr_expect_eq(manifest_load(&m, in_dir("flipped")), -1, "byte %zu, bit %zu", bit / 8,
+                     bit % 8);
+        text.data[bit / 8] ^= (char)(1 << bit % 8);
+    }
+    for (size_t n = 0; n < text.len; n++) {
+        cr_assert_eq(file_write(in_dir("flipped"), text.data, n), 0);
+        cr_expect_eq(manifest_load(&m, in_dir("flipped")), -1, "cut at %zu", n);
+    }
+    buf_release(&text);
+    kv_release(&kv);
+}
+
 Test(manifest, refuses_other_files)
 {
     static const char *const bad[] = {
+        "textmill=shards 2\nrecords=1\n",
+        "textmill=shards 2\nrecords=1\ncrc32c=00000000\n",
+        "textmill=shards 1\nrecords=1\ncrc32c=00000000\n",
+        "textmill=shards 3\nrecords=1\n",
         "",
         "textmill=tokens 1\nrecords=1\n",
         "textmill=shards 1\n",
