@@ -21,7 +21,8 @@ static const unsigned char ascii_kinds[128] = {
     ['\''] = LETTER_QUOTE,        ['.'] = LETTER_END,           ['!'] = LETTER_END,
     ['?'] = LETTER_END,           [','] = LETTER_DASH,          [':'] = LETTER_DASH,
     [';'] = LETTER_DASH,          ['-'] = LETTER_DASH,          ['/'] = LETTER_DASH,
-    ['0' ... '9'] = LETTER_DIGIT, ['A' ... 'Z'] = LETTER_UPPER, ['a' ... 'z'] = LETTER_LOWER,
+    ['`'] = LETTER_OPEN,          ['0' ... '9'] = LETTER_DIGIT, ['A' ... 'Z'] = LETTER_UPPER,
+    ['a' ... 'z'] = LETTER_LOWER,
 };
 
 /* The lower case of a letter of an alphabet that has case; the letter itself where it is lower

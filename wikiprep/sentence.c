@@ -4,26 +4,12 @@
 
 #include "wikiprep/letter.h"
 #include "wikiprep/sentence_list.h"
+#include "wikiprep/sentence_mark.h"
 
 enum {
-    NOTE_MAX_BYTES = 48, /* "[citation needed]" */
-    OPENING_MAX = 4,     /* quotes and brackets in front of a word */
-    SEGMENT_MAX = 3,     /* letters between the periods of an abbreviation: "Ph.D." */
-};
-
-/* A mark that may end a sentence, and what is around it. */
-struct spot {
-    const struct sentence_model *model;
-    const char *begin; /* of the sentence */
-    const char *mark;
-    const char *after;                     /* of all that belongs to the mark */
-    const char *next;                      /* behind the spaces after that */
-    const char *end;                       /* of the paragraph */
-    int dots;                              /* "...": 3; so is one sign for all three */
-    int asks;                              /* has a mark other than periods */
-    int spaced;                            /* has spaces between its dots: ". . ." */
-    int full;                              /* has one that needs no space behind it */
-    int quoted, bracketed, squared, noted; /* is closed by " ) ] [12] */
+    SEGMENT_MAX = 3,    /* letters between the periods of an abbreviation: "Ph.D." */
+    VOWEL_WORD_MIN = 4, /* letters of a word that ends in a vowel and is no abbreviation */
+    WHOLE_WORD_MIN = 5, /* letters of one in front of an opener in lower case */
 };
 
 /* ---- words ---------------------------------------------------------------------------------- */
@@ -137,12 +123,42 @@ static int is_number(const char *s, const char *end)
     return is_roman(s, n) && !(n == 1 && *s == 'I' && s + 1 < end && s[1] == ' ');
 }
 
+/* Does the word end in a vowel? Then it is not cut off. */
+static int ends_in_vowel(const struct word *w)
+{
+    static const char vowels[] = "aeiouyàáâãäåæèéêëìíîïòóôõöøùúûüýÿāăąēėęěīıōőœūůűąę"
+                                 "αεηιουωάέήίόύώаеёиоуыэюяіїє";
+    char lower[SENTENCE_WORD_MAX_BYTES + 1];
+    if (w->n >= sizeof lower)
+        return 1;
+    size_t n = letter_lower(lower, w->s, w->n);
+    struct letter last = letter_before(lower, lower + n);
+    lower[n] = '\0';
+    return strstr(vowels, lower + n - last.len) != NULL;
+}
+
+/* Is the word before a period sure to be no abbreviation, if the word at s follows it in lower
+ * case? */
+static int is_whole(const struct sentence_mark *p, const struct word *w, const char *s)
+{
+    if (!w->n) /* "(…)." */
+        return w->before.kind == LETTER_CLOSE || w->before.kind == LETTER_QUOTE;
+    if (w->letters < 2 || w->digits || w->periods)
+        return 0;
+    unsigned kinds = kinds_of(p->model, w->s, w->n);
+    if (kinds & (SENTENCE_TITLE | SENTENCE_NUMBER | SENTENCE_ABBREVIATION))
+        return 0;
+    return kinds & SENTENCE_OPENER || (w->letters >= VOWEL_WORD_MIN && ends_in_vowel(w)) ||
+           (w->letters >= WHOLE_WORD_MIN && is_opener(p->model, s, p->end));
+}
+
 /* ---- one mark ------------------------------------------------------------------------------- */
 
 enum verdict { GOES_ON, ENDS, ASK_NEXT };
 
 /* Abbreviations of one letter are known as they are written: "v." is one, "V." an initial. */
-static enum verdict judge_letter(const struct spot *p, const struct word *w, const char *next)
+static enum verdict judge_letter(const struct sentence_mark *p, const struct word *w,
+                                 const char *next)
 {
     if (w->before.code == '\'' || w->before.code == 0x2019) /* "Newton's." */
         return ENDS;
@@ -154,7 +170,8 @@ static enum verdict judge_letter(const struct spot *p, const struct word *w, con
 }
 
 /* What the word in front of a period says. */
-static enum verdict judge_word(const struct spot *p, const struct word *w, const char *next)
+static enum verdict judge_word(const struct sentence_mark *p, const struct word *w,
+                               const char *next)
 {
     if (w->letters == 1 && !w->periods && !w->digits && letter_at(w->s, p->end).len == w->n)
         return judge_letter(p, w, next);
@@ -174,7 +191,7 @@ static enum verdict judge_word(const struct spot *p, const struct word *w, const
 }
 
 /* "end.Next": a space that is missing, between a plain word and an opener. */
-static int lacks_space(const struct spot *p)
+static int lacks_space(const struct sentence_mark *p)
 {
     if (p->dots != 1 || p->asks || p->after != p->mark + 1)
         return 0;
@@ -189,38 +206,62 @@ static int lacks_space(const struct spot *p)
            is_opener(p->model, p->after, p->end);
 }
 
-/* Japanese goes on behind a quotation with a particle: 「はい。」と言った。 */
-static int is_particle(const struct spot *p)
+/* Japanese goes on with a particle behind a quotation, 「はい。」と言った。, and behind a name's
+ * mark. */
+static int is_particle(const struct sentence_mark *p)
 {
-    static const unsigned particles[] = { 0x3068, 0x306E, 0x3092, 0x304C,
+    static const unsigned particles[] = { 0x306E, 0x3092, 0x3068, 0x304C,
                                           0x306F, 0x306B, 0x3067, 0x3082 };
-    unsigned c = p->quoted && p->next == p->after ? letter_at(p->next, p->end).code : 0;
-    for (size_t i = 0; i < sizeof particles / sizeof *particles; i++)
+    enum { OF_NAMES = 2 }; /* no word begins with these */
+    size_t count = p->quoted ? sizeof particles / sizeof *particles : OF_NAMES;
+    unsigned c = letter_at(p->after, p->end).code;
+    for (size_t i = 0; i < count; i++)
         if (c == particles[i])
             return 1;
     return 0;
 }
 
-/* With an ellipsis, or a mark that is not a period, in front of the capitalized word or number at
- * s. */
-static int ends_loudly(const struct spot *p, const char *s, enum letter_kind next)
+static int is_chinese_or_kana(unsigned c)
 {
-    if (p->squared) /* "[...] The", "[which?] Moon" */
-        return is_opener(p->model, s, p->end);
-    if (p->asks) { /* "Yahoo!" */
-        struct word w = word_before(p->begin, p->mark);
-        int name = p->after == p->mark + 1 && w.n < SENTENCE_WORD_MAX_BYTES &&
-                   kinds_of(p->model, w.s, w.n + 1) & SENTENCE_ABBREVIATION;
-        return !name || is_opener(p->model, s, p->end);
-    }
-    if (p->quoted || p->dots != 3)
+    return c >= 0x3040 && c <= 0x9FFF;
+}
+
+/* Chinese and Japanese need no space behind "!" and "?". */
+static int asks_without_space(const struct sentence_mark *p)
+{
+    return p->asks && is_chinese_or_kana(letter_before(p->begin, p->mark).code) &&
+           !is_particle(p) && letter_at(p->after, p->end).kind != LETTER_DASH;
+}
+
+static int is_capitalized(const struct sentence_mark *p, const struct word *w)
+{
+    return letter_at(w->s, p->end).kind == LETTER_UPPER;
+}
+
+/* Does a mark other than a period end a sentence, in front of the capitalized word or number at s?
+ * A dash may stand between them. */
+static int question_ends(const struct sentence_mark *p, const char *s, int dashed)
+{
+    struct word w = word_before(p->begin, p->mark);
+    int name = p->after == p->mark + 1 && w.n < SENTENCE_WORD_MAX_BYTES && /* "Yahoo!" */
+               kinds_of(p->model, w.s, w.n + 1) & SENTENCE_ABBREVIATION;
+    int title = dashed && is_capitalized(p, &w); /* "Help! – The Beatles" */
+    return !(name || title) || is_opener(p->model, s, p->end);
+}
+
+/* The same for an ellipsis. It ends a sentence if it is joined to a word in lower case; in titles,
+ * and where it stands for words, the next word decides. */
+static int ellipsis_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)
+{
+    struct word w = word_before(p->begin, p->mark);
+    if (w.letters > 1 && !is_capitalized(p, &w) && !p->spaced)
         return 1;
     int is_i = *s == 'I' && word_at(s, p->end) == 1; /* always capitalized: tells little */
     return next != LETTER_DIGIT && !(is_i && p->spaced) && is_opener(p->model, s, p->end);
 }
 
 /* Does the period end a sentence, in front of the capitalized word or number at s? */
-static int period_ends(const struct spot *p, const char *s, enum letter_kind next)
+static int period_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)
 {
     struct word w = word_before(p->begin, p->mark);
     if (!p->quoted && sentence_list_is_number(p->begin, p->mark))
@@ -232,102 +273,71 @@ static int period_ends(const struct spot *p, const char *s, enum letter_kind nex
            !is_pair(p->model, &w, s, p->end);
 }
 
-static int ends(const struct spot *p)
+/* Skips dashes and the spaces behind them. */
+static const char *skip_dash(const char *s, const char *end)
+{
+    for (struct letter c;
+         (c = letter_at(s, end)).code == '-' || (c.code >= 0x2010 && c.code <= 0x2015);)
+        s += c.len;
+    return sentence_mark_skip_spaces(s, end);
+}
+
+/* Does a sentence begin in lower case at p->next? */
+static int begins_small(const struct sentence_mark *p)
+{
+    struct word w = word_before(p->begin, p->mark);
+    if (p->quoted || p->bracketed || p->squared || p->noted ||
+        (p->dots && (p->dots > 1 || p->asks)))
+        return 0;
+    if (p->dots)
+        return is_whole(p, &w, p->next);
+    return w.letters > 1 && !is_capitalized(p, &w) && is_opener(p->model, p->next, p->end);
+}
+
+/* Does the mark end a sentence, in front of a capitalized word, a number or a letter without case
+ * at s? */
+static int ends_before(const struct sentence_mark *p, const char *s, enum letter_kind next,
+                       int dashed)
+{
+    if (p->noted)
+        return 1;
+    if (p->squared || (dashed && p->quoted)) /* "[...] The", "[which?] Moon"; "I came." – Caesar */
+        return is_opener(p->model, s, p->end);
+    if (p->asks)
+        return question_ends(p, s, dashed);
+    if (p->dots == 1)
+        return period_ends(p, s, next);
+    return p->quoted || ellipsis_ends(p, s, next);
+}
+
+static int ends(const struct sentence_mark *p)
 {
     if (p->next == p->end)
         return 0;
     if (p->full)
         return !is_particle(p);
     if (p->next == p->after)
-        return lacks_space(p);
-    const char *s = p->next;
+        return lacks_space(p) || asks_without_space(p);
+    const char *dash = skip_dash(p->next, p->end);
+    int dashed = dash > p->next;
+    const char *s = sentence_mark_skip_open(dash, p->end);
     struct letter c = letter_at(s, p->end);
-    for (int i = 0; i < OPENING_MAX && (c.kind == LETTER_OPEN || c.kind == LETTER_QUOTE); i++) {
-        s += c.len;
-        c = letter_at(s, p->end);
-    }
     if (c.kind == LETTER_LOWER && letter_at(s + c.len, p->end).kind == LETTER_UPPER)
         c.kind = LETTER_UPPER; /* iPod, eBay */
-    switch (c.kind) {
-    case LETTER_UPPER:
-    case LETTER_CASELESS:
-    case LETTER_DIGIT:
-        if (p->noted)
-            return 1;
-        return p->dots == 1 && !p->asks ? period_ends(p, s, c.kind) : ends_loudly(p, s, c.kind);
-    case LETTER_OTHER: /* a sign may begin */
-        return s == p->next && (c.code >= 0x80 || c.code == '#' || c.code == '$');
-    default: return 0;
-    }
-}
-
-/* ---- paragraphs -------------------------------------------------------------------------------
- */
-
-/* Bytes that begin the marks of letter.h: END and FULL_END; '?' stands for the model's as well. */
-static const unsigned char may_mark[256] = {
-    ['.'] = 1,  ['!'] = 1,  ['?'] = 1,  [';'] = 1,  [0xCD] = 1, [0xD6] = 1, [0xD8] = 1,
-    [0xDB] = 1, [0xE0] = 1, [0xE1] = 1, [0xE2] = 1, [0xE3] = 1, [0xEF] = 1,
-};
-
-/* " . . ." goes on: a period with a space before and none of a word behind. */
-static size_t spaced_dot(const char *s, const char *end)
-{
-    if (end - s < 2 || s[0] != ' ' || s[1] != '.')
+    if (c.kind == LETTER_UPPER ||
+        (!dashed && (c.kind == LETTER_CASELESS || c.kind == LETTER_DIGIT)))
+        return ends_before(p, s, c.kind, dashed);
+    if (s != p->next)
         return 0;
-    struct letter c = letter_at(s + 2, end);
-    return letter_is_alphabetic(c.kind) || c.kind == LETTER_DIGIT ? 0 : 2;
+    int sign = c.kind == LETTER_OTHER && (c.code >= 0x80 || c.code == '#' || c.code == '$');
+    return sign ? ends_before(p, s, c.kind, 0) : c.kind == LETTER_LOWER && begins_small(p);
 }
 
-/* "[12]", "[citation needed]": its bytes. */
-static size_t note_bytes(const char *s, const char *end)
-{
-    size_t max = end - s < NOTE_MAX_BYTES ? (size_t)(end - s) : NOTE_MAX_BYTES;
-    const char *close = *s == '[' ? memchr(s, ']', max) : NULL;
-    return close ? (size_t)(close + 1 - s) : 0;
-}
-
-/* Reads the mark at p->mark, and the marks, quotes, brackets and notes that follow it. */
-static void read_mark(struct spot *p)
-{
-    const char *s = p->mark;
-    p->dots = p->asks = p->spaced = p->full = p->quoted = p->bracketed = p->squared = p->noted = 0;
-    for (;;) {
-        struct letter c = letter_at(s, p->end);
-        size_t more = 0;
-        int closed = p->quoted || p->bracketed || p->squared || p->noted;
-        if (c.code == '.' || c.code == 0x2026)
-            p->dots += c.code == '.' ? 1 : 3;
-        else if (c.kind == LETTER_END || (s == p->mark && c.kind == LETTER_DASH))
-            p->asks = 1;
-        else if (c.kind == LETTER_FULL_END)
-            p->full = 1;
-        else if (c.code == ')' || c.code == ']')
-            *(c.code == ')' ? &p->bracketed : &p->squared) = 1;
-        else if (c.kind == LETTER_CLOSE || c.kind == LETTER_QUOTE)
-            p->quoted = 1;
-        else if (c.len && (more = note_bytes(s, p->end)))
-            p->noted = 1;
-        else if (!closed && p->dots && (more = spaced_dot(s, p->end))) {
-            p->dots++;
-            p->spaced = 1;
-        } else
-            break;
-        s += more ? more : c.len;
-    }
-    p->after = s;
-}
-
-static const char *skip_spaces(const char *s, const char *end)
-{
-    for (struct letter c; (c = letter_at(s, end)).kind == LETTER_SPACE; s += c.len)
-        ;
-    return s;
-}
+/* ---- paragraphs ----------------------------------------------------------------------------- */
 
 static void add_sentence(struct buf *out, const char *s, const char *end)
 {
-    s = skip_spaces(s, end);
+    s = sentence_mark_skip_spaces(s, end);
     while (end > s && end[-1] == ' ')
         end--;
     if (s == end)
@@ -336,22 +346,30 @@ static void add_sentence(struct buf *out, const char *s, const char *end)
     buf_addc(out, '\n');
 }
 
+/* Is the character at s a mark that may end a sentence in this language? */
+static int is_mark(const struct sentence_model *m, const char *s, struct letter c, const char *end)
+{
+    if (sentence_model_pauses(m, c.code))
+        return letter_at(s + c.len, end).code == c.code; /* "..." is none */
+    return c.kind == LETTER_END || c.kind == LETTER_FULL_END || sentence_model_ends(m, c.code);
+}
+
 static void split(const struct sentence_model *m, struct buf *out, const char *s, const char *end)
 {
-    struct spot p = { .model = m, .begin = s, .end = end };
-    while (s < p.end) {
+    const unsigned char *may_mark = sentence_model_first_bytes(m);
+    struct sentence_mark p = { .model = m, .text = s, .begin = s, .end = end };
+    while (s < end) {
         if (!may_mark[(unsigned char)*s]) {
             s++;
             continue;
         }
-        struct letter c = letter_at(s, p.end);
-        if (c.kind != LETTER_END && c.kind != LETTER_FULL_END && !sentence_model_asks(m, c.code)) {
+        struct letter c = letter_at(s, end);
+        if (!is_mark(m, s, c, end)) {
             s += c.len;
             continue;
         }
         p.mark = s;
-        read_mark(&p);
-        p.next = skip_spaces(p.after, p.end);
+        sentence_mark_read(&p);
         s = p.after;
         if (ends(&p)) {
             add_sentence(out, p.begin, p.after);

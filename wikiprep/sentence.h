@@ -1,21 +1,27 @@
 /*
- * sentence.h - where sentences end.
+ * sentence.h - splits paragraphs into sentences.
  *
- * A mark that may end one is looked at with the word before it and the word behind it; linear time.
- * A sentence ends at
+ * The splitter looks at each mark that may end a sentence, the word before it and the word behind
+ * it; it takes linear time. A sentence ends at
  *
- *     . ! ? …    with the quotes, brackets and notes ("[12]") that follow, if then comes a space
- * and something that can begin a sentence 。！？।։።  always, with the quotes and brackets that
- * follow
+ *     . ! ? …    if a space follows, and then something that can begin a sentence
+ *     。！？।։።  always
  *
- * A period does not end one after an abbreviation that something always follows ("Dr.", "e.g."), in
- * a number, in an address, or before a lower-case word. After an abbreviation that may end a
- * sentence
- * ("etc.", "U.S.", an initial), and after an ellipsis, the next word decides: if it is capitalized
- * and mostly is not elsewhere ("The", "However"), a sentence begins.
+ * with the quotes, brackets and reference marks ("[12]") that follow. A capital letter, a number
+ * and a letter of a script without case can begin a sentence, with quotes and brackets before it; a
+ * capital letter also with a dash before it, as in dialogues.
  *
- * Both kinds of words come from a model (sentence_model.h); the method is Kiss and Strunk's:
- * "Unsupervised Multilingual Sentence Boundary Detection", Computational Linguistics 32, 2006.
+ * A period does not end a sentence after an abbreviation that something always follows ("Dr.",
+ * "e.g."), in a number or in an address. After an abbreviation that may end a sentence ("etc.",
+ * "U.S.", an initial) and after an ellipsis in a title ("I Am... Anna") the next word decides: a
+ * sentence begins if that is an opener, a word that is seldom capitalized elsewhere ("The",
+ * "However").
+ *
+ * A lower-case word begins a sentence only if the word before the period cannot be an abbreviation.
+ * Abbreviations are cut off in front of a vowel, so they end in a consonant.
+ *
+ * The words come from a model (sentence_model.h); the method is Kiss and Strunk's: "Unsupervised
+ * Multilingual Sentence Boundary Detection", Computational Linguistics 32, 2006.
  */
 #ifndef TEXTMILL_SENTENCE_H
 #define TEXTMILL_SENTENCE_H

@@ -23,7 +23,14 @@ struct sentence_model {
     struct slot *slots;
     size_t count, cap; /* cap: a power of two */
     int ordinals;
-    unsigned question; /* 0: none beside "?" */
+    unsigned char ends[128], pauses[128]; /* marks of the language's own, by ASCII character */
+    unsigned char first_bytes[256];       /* of all marks that end sentences */
+};
+
+/* The first bytes of the marks that letter.h knows: LETTER_END and LETTER_FULL_END. */
+static const unsigned char common_first_bytes[256] = {
+    ['.'] = 1,  ['!'] = 1,  ['?'] = 1,  [0xCD] = 1, [0xD6] = 1, [0xD8] = 1,
+    [0xDB] = 1, [0xE0] = 1, [0xE1] = 1, [0xE2] = 1, [0xE3] = 1, [0xEF] = 1,
 };
 
 /* ---- a table of words ----------------------------------------------------------------------- */
@@ -76,9 +83,19 @@ int sentence_model_has_ordinals(const struct sentence_model *m)
     return m->ordinals;
 }
 
-int sentence_model_asks(const struct sentence_model *m, unsigned code)
+int sentence_model_ends(const struct sentence_model *m, unsigned code)
 {
-    return code == m->question && code;
+    return code < sizeof m->ends && m->ends[code];
+}
+
+int sentence_model_pauses(const struct sentence_model *m, unsigned code)
+{
+    return code < sizeof m->pauses && m->pauses[code];
+}
+
+const unsigned char *sentence_model_first_bytes(const struct sentence_model *m)
+{
+    return m->first_bytes;
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -126,6 +143,28 @@ static int add_pair(struct sentence_model *m, const char *s, const char *end, co
     return 0;
 }
 
+static int add_mark(struct sentence_model *m, unsigned char *marks, const char *s, const char *end)
+{
+    const char *mark, *more;
+    if (next_word(&s, end, &mark) != 1 || next_word(&s, end, &more) || (unsigned char)*mark >= 128)
+        return -1;
+    marks[(unsigned char)*mark] = 1;
+    m->first_bytes[(unsigned char)*mark] = 1;
+    return 0;
+}
+
+static int add_ordinals(struct sentence_model *m, const char *s, const char *end)
+{
+    const char *more;
+    m->ordinals = 1;
+    return next_word(&s, end, &more) ? -1 : 0;
+}
+
+static int is_word(const char *s, size_t n, const char *word)
+{
+    return n == strlen(word) && !memcmp(s, word, n);
+}
+
 static int add_line(struct sentence_model *m, const char *s, const char *end, const char *name,
                     size_t line)
 {
@@ -141,25 +180,20 @@ static int add_line(struct sentence_model *m, const char *s, const char *end, co
     if (!n || *word == '#')
         return 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (n == strlen(kinds[i].name) && !memcmp(word, kinds[i].name, n))
+        if (is_word(word, n, kinds[i].name))
             return add_words(m, kinds[i].kind, s, end, name, line);
-    if (n == 4 && !memcmp(word, "pair", n))
+    if (is_word(word, n, "pair"))
         return add_pair(m, s, end, name, line);
-    int ordinals = n == 8 && !memcmp(word, "ordinals", n);
-    int question = n == 8 && !memcmp(word, "question", n);
-    const char *mark;
-    size_t mark_len = next_word(&s, end, &mark);
-    if (ordinals && !mark_len) {
-        m->ordinals = 1;
-        return 0;
-    }
-    if (question && mark_len == 1) {
-        m->question = (unsigned char)*mark;
-        return 0;
-    }
-    if (question || ordinals)
-        return err_set("'%s': line %zu: '%.8s' takes %s", name, line, word,
-                       question ? "one ASCII character" : "nothing");
+    if (is_word(word, n, "ordinals"))
+        return add_ordinals(m, s, end)
+                   ? err_set("'%s': line %zu: 'ordinals' takes nothing", name, line)
+                   : 0;
+    int pause = is_word(word, n, "pause");
+    if (pause || is_word(word, n, "end") || is_word(word, n, "question"))
+        return add_mark(m, pause ? m->pauses : m->ends, s, end)
+                   ? err_set("'%s': line %zu: '%.*s' takes one ASCII character", name, line, (int)n,
+                             word)
+                   : 0;
     return err_set("'%s': line %zu begins with '%.*s', which is no kind of word", name, line,
                    (int)(n < 40 ? n : 40), word);
 }
@@ -210,6 +244,7 @@ struct sentence_model *sentence_model_new(const char *lang)
     struct sentence_model *m = mem_zalloc(1, sizeof *m);
     buf_init(&m->words);
     grow(m);
+    memcpy(m->first_bytes, common_first_bytes, sizeof m->first_bytes);
     add_built_in(m, "", 0);
     if (*lang)
         add_built_in(m, lang, strcspn(lang, "-"));

@@ -1,18 +1,20 @@
 /*
- * sentence_model.h - what a language's sentences need to be known by: its abbreviations and the
- * words that open its sentences.
+ * sentence_model.h - what the splitter knows of a language: its abbreviations, the words that open
+ * its sentences, and its marks.
  *
- * A text file that people can read and mend. Each line has a kind and words of that kind, in lower
- * case and without their last period; "#" begins a line that says nothing:
+ * A model is a text file that people can read and edit. Each line has a kind and words of that
+ * kind, in lower case and without their last period; a line that begins with "#" is a comment:
  *
  *     textmill sentences 1
  *     title dr mr st          an abbreviation that something always follows
- *     number no vol p         one in front of a number, else a word
- *     abbreviation etc u.s    one that may end a sentence: it does when an opener follows
- *     opener the in however   a word that opens sentences, and has no other reason to be
- * capitalized pair u.s army           an abbreviation and a capitalized word that belong together
- *     ordinals                a number and a period is an ordinal: "3. Oktober"
- *     question ;              a mark that asks, beside "?"
+ *     number no vol p         an abbreviation in front of a number, a word elsewhere
+ *     abbreviation etc u.s    one that may end a sentence: it does if an opener follows
+ *     opener the in however   a word that is capitalized only where it opens a sentence
+ *     pair u.s army           an abbreviation and a capitalized word that belong together
+ *     ordinals                a number with a period is an ordinal: "3. Oktober"
+ *     question ;              a mark that ends questions, as "?" does
+ *     end :                   a mark that ends sentences, as "!" does
+ *     pause .                 a mark that ends no sentence in this language
  *
  * Lines add up, and so do files.
  */
@@ -33,8 +35,8 @@ enum { SENTENCE_WORD_MAX_BYTES = 48 }; /* longer ones are never looked up */
 
 struct sentence_model;
 
-/* The built-in model of a language, by its code ("en", "pt-br"): what is common to all languages,
- * and that language's own words if there are any. */
+/* The built-in model of a language, by its code ("en", "pt-br"): the words common to all languages,
+ * and the language's own if there are any. */
 struct sentence_model *sentence_model_new(const char *lang);
 void sentence_model_free(struct sentence_model *m);
 
@@ -48,8 +50,13 @@ int sentence_model_parse(struct sentence_model *m, const char *s, size_t n, cons
 unsigned sentence_model_word(const struct sentence_model *m, const char *word, size_t n);
 
 int sentence_model_has_ordinals(const struct sentence_model *m);
-int sentence_model_asks(const struct sentence_model *m,
-                        unsigned code); /* is it a question's mark? */
+
+/* Is the character one of the model's own marks: one that ends sentences, or one that ends none? */
+int sentence_model_ends(const struct sentence_model *m, unsigned code);
+int sentence_model_pauses(const struct sentence_model *m, unsigned code);
+
+/* By byte: may it be the first of a mark that ends sentences? */
+const unsigned char *sentence_model_first_bytes(const struct sentence_model *m);
 
 /* The built-in models, in sentence_data.c: texts as above, by code, sorted; "" is common to all. */
 struct sentence_data {
