@@ -27,8 +27,22 @@ struct letter {
     enum letter_kind kind;
 };
 
+extern const unsigned char letter_ascii_kinds[128];
+
+/* The character at s < end that begins with no ASCII byte. */
+struct letter letter_beyond_ascii(const char *s, const char *end);
+
 /* The character at s, or before it; a byte that is no UTF-8 is one, of kind OTHER. */
-struct letter letter_at(const char *s, const char *end);
+static inline struct letter letter_at(const char *s, const char *end)
+{
+    if (s >= end)
+        return (struct letter){ 0 };
+    unsigned char c = (unsigned char)*s;
+    if (c >= 0x80)
+        return letter_beyond_ascii(s, end);
+    return (struct letter){ .code = c, .len = 1, .kind = (enum letter_kind)letter_ascii_kinds[c] };
+}
+
 struct letter letter_before(const char *begin, const char *s);
 
 static inline int letter_is_alphabetic(enum letter_kind k)

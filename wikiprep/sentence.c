@@ -8,8 +8,7 @@
 
 enum {
     SEGMENT_MAX = 3,    /* letters between the periods of an abbreviation: "Ph.D." */
-    VOWEL_WORD_MIN = 4, /* letters of a word that ends in a vowel and is no abbreviation */
-    WHOLE_WORD_MIN = 5, /* letters of one in front of an opener in lower case */
+    WHOLE_WORD_MIN = 4, /* letters of a word that is sure to be no abbreviation */
 };
 
 /* ---- words ---------------------------------------------------------------------------------- */
@@ -123,7 +122,12 @@ static int is_number(const char *s, const char *end)
     return is_roman(s, n) && !(n == 1 && *s == 'I' && s + 1 < end && s[1] == ' ');
 }
 
-/* Does the word end in a vowel? Then it is not cut off. */
+static int is_capitalized(const struct sentence_mark *p, const struct word *w)
+{
+    return letter_at(w->s, p->end).kind == LETTER_UPPER;
+}
+
+/* Does the word end in a vowel? Abbreviations seldom do, for words are cut off in front of one. */
 static int ends_in_vowel(const struct word *w)
 {
     static const char vowels[] = "aeiouyàáâãäåæèéêëìíîïòóôõöøùúûüýÿāăąēėęěīıōőœūůűąę"
@@ -137,19 +141,21 @@ static int ends_in_vowel(const struct word *w)
     return strstr(vowels, lower + n - last.len) != NULL;
 }
 
-/* Is the word before a period sure to be no abbreviation, if the word at s follows it in lower
- * case? */
+/* Is the word w before a period no abbreviation? The word at s follows it, in lower case. */
 static int is_whole(const struct sentence_mark *p, const struct word *w, const char *s)
 {
-    if (!w->n) /* "(…)." */
-        return w->before.kind == LETTER_CLOSE || w->before.kind == LETTER_QUOTE;
+    if (!w->n) /* "(…)."; in tokenized text a period with a space before it ends no abbreviation */
+        return w->before.kind == LETTER_CLOSE || w->before.kind == LETTER_QUOTE ||
+               (w->before.kind == LETTER_SPACE && is_opener(p->model, s, p->end));
     if (w->letters < 2 || w->digits || w->periods)
         return 0;
     unsigned kinds = kinds_of(p->model, w->s, w->n);
     if (kinds & (SENTENCE_TITLE | SENTENCE_NUMBER | SENTENCE_ABBREVIATION))
         return 0;
-    return kinds & SENTENCE_OPENER || (w->letters >= VOWEL_WORD_MIN && ends_in_vowel(w)) ||
-           (w->letters >= WHOLE_WORD_MIN && is_opener(p->model, s, p->end));
+    if (kinds & SENTENCE_OPENER)
+        return 1;
+    return w->letters >= WHOLE_WORD_MIN &&
+           (ends_in_vowel(w) || (!is_capitalized(p, w) && is_opener(p->model, s, p->end)));
 }
 
 /* ---- one mark ------------------------------------------------------------------------------- */
@@ -176,8 +182,8 @@ static enum verdict judge_word(const struct sentence_mark *p, const struct word 
     if (w->letters == 1 && !w->periods && !w->digits && letter_at(w->s, p->end).len == w->n)
         return judge_letter(p, w, next);
     unsigned kinds = kinds_of(p->model, w->s, w->n);
-    if (is_capitals(w)) /* "MS", "BP" */
-        kinds &= ~(unsigned)SENTENCE_TITLE;
+    if (is_capitals(w)) /* "MS" is no title, "TP" is where the model lists it so */
+        kinds = (kinds & ~(unsigned)SENTENCE_TITLE) | sentence_model_word(p->model, w->s, w->n);
     if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
         return GOES_ON;
     int ordinals = sentence_model_has_ordinals(p->model);
@@ -206,8 +212,7 @@ static int lacks_space(const struct sentence_mark *p)
            is_opener(p->model, p->after, p->end);
 }
 
-/* Japanese goes on with a particle behind a quotation, 「はい。」と言った。, and behind a name's
- * mark. */
+/* A particle in Japanese goes on behind a quotation, 「はい。」と言った。, and behind a name. */
 static int is_particle(const struct sentence_mark *p)
 {
     static const unsigned particles[] = { 0x306E, 0x3092, 0x3068, 0x304C,
@@ -233,11 +238,6 @@ static int asks_without_space(const struct sentence_mark *p)
            !is_particle(p) && letter_at(p->after, p->end).kind != LETTER_DASH;
 }
 
-static int is_capitalized(const struct sentence_mark *p, const struct word *w)
-{
-    return letter_at(w->s, p->end).kind == LETTER_UPPER;
-}
-
 /* Does a mark other than a period end a sentence, in front of the capitalized word or number at s?
  * A dash may stand between them. */
 static int question_ends(const struct sentence_mark *p, const char *s, int dashed)
@@ -254,7 +254,9 @@ static int question_ends(const struct sentence_mark *p, const char *s, int dashe
 static int ellipsis_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)
 {
     struct word w = word_before(p->begin, p->mark);
-    if (w.letters > 1 && !is_capitalized(p, &w) && !p->spaced)
+    int title = is_capitalized(p, &w) && w.s > sentence_mark_skip_open(p->begin, p->end);
+    int joined = w.letters > 1 || (!w.n && w.before.kind == LETTER_CLOSE);
+    if (joined && !title && !p->spaced)
         return 1;
     int is_i = *s == 'I' && word_at(s, p->end) == 1; /* always capitalized: tells little */
     return next != LETTER_DIGIT && !(is_i && p->spaced) && is_opener(p->model, s, p->end);
@@ -282,20 +284,53 @@ static const char *skip_dash(const char *s, const char *end)
     return sentence_mark_skip_spaces(s, end);
 }
 
-/* Does a sentence begin in lower case at p->next? */
+/* Is the word at s, behind a dash, a place or an initial? Bibliographies have "Titel. – Wien:
+ * Gerold" and "Название. — М. : Наука". */
+static int is_imprint(const char *s, const char *end)
+{
+    size_t n = word_at(s, end);
+    const char *after = s + n;
+    int initial = after < end && *after == '.' && letter_at(s, end).len == n;
+    return initial || (after < end && *after == ':');
+}
+
+/* Does a sentence begin in lower case at p->next? Behind a single "!", which ends many names and
+ * titles, it does not. */
 static int begins_small(const struct sentence_mark *p)
 {
     struct word w = word_before(p->begin, p->mark);
     if (p->quoted || p->bracketed || p->squared || p->noted ||
-        (p->dots && (p->dots > 1 || p->asks)))
+        (p->dots && (p->asks || p->dots > 1)))
         return 0;
     if (p->dots)
         return is_whole(p, &w, p->next);
-    return w.letters > 1 && !is_capitalized(p, &w) && is_opener(p->model, p->next, p->end);
+    if (w.n ? w.letters < 2 || is_capitalized(p, &w) : w.before.kind != LETTER_SPACE)
+        return 0;
+    return p->after - p->mark > 1 || (*p->mark != '!' && is_opener(p->model, p->next, p->end));
 }
 
-/* Does the mark end a sentence, in front of a capitalized word, a number or a letter without case
- * at s? */
+/* Takes the note that books print as a bare number between a sentence and a capitalized opener:
+ * "… of their rights. 4 Even though …". */
+static void take_number(struct sentence_mark *p)
+{
+    enum { DIGITS_MAX = 3 };
+    const char *s = p->next;
+    while (s < p->end && *s >= '0' && *s <= '9')
+        s++;
+    if (p->after == p->next || s == p->next || s - p->next > DIGITS_MAX || s == p->end || *s != ' ')
+        return;
+    struct word w = word_before(p->begin, p->mark);
+    const char *next = sentence_mark_skip_spaces(s, p->end);
+    if (letter_at(next, p->end).kind != LETTER_UPPER || !is_opener(p->model, next, p->end) ||
+        (p->dots && (p->dots > 1 || judge_word(p, &w, p->next) != ENDS)))
+        return;
+    p->noted = 1;
+    p->after = s;
+    p->next = next;
+}
+
+/* Does the mark end a sentence? At s follows a capital, a digit, a letter without case or a sign.
+ */
 static int ends_before(const struct sentence_mark *p, const char *s, enum letter_kind next,
                        int dashed)
 {
@@ -304,10 +339,11 @@ static int ends_before(const struct sentence_mark *p, const char *s, enum letter
     if (p->squared || (dashed && p->quoted)) /* "[...] The", "[which?] Moon"; "I came." – Caesar */
         return is_opener(p->model, s, p->end);
     if (p->asks)
-        return question_ends(p, s, dashed);
+        return question_ends(p, s, dashed) &&
+               !(next == LETTER_DIGIT && s > p->next && s[-1] == '('); /* "Who? (1966)" */
     if (p->dots == 1)
         return period_ends(p, s, next);
-    return p->quoted || ellipsis_ends(p, s, next);
+    return p->quoted || p->dots != 3 || ellipsis_ends(p, s, next);
 }
 
 static int ends(const struct sentence_mark *p)
@@ -324,6 +360,8 @@ static int ends(const struct sentence_mark *p)
     struct letter c = letter_at(s, p->end);
     if (c.kind == LETTER_LOWER && letter_at(s + c.len, p->end).kind == LETTER_UPPER)
         c.kind = LETTER_UPPER; /* iPod, eBay */
+    if (dashed && is_imprint(s, p->end))
+        return 0;
     if (c.kind == LETTER_UPPER ||
         (!dashed && (c.kind == LETTER_CASELESS || c.kind == LETTER_DIGIT)))
         return ends_before(p, s, c.kind, dashed);
@@ -370,6 +408,7 @@ static void split(const struct sentence_model *m, struct buf *out, const char *s
         }
         p.mark = s;
         sentence_mark_read(&p);
+        take_number(&p);
         s = p.after;
         if (ends(&p)) {
             add_sentence(out, p.begin, p.after);

@@ -17,8 +17,8 @@
  * sentence begins if that is an opener, a word that is seldom capitalized elsewhere ("The",
  * "However").
  *
- * A lower-case word begins a sentence only if the word before the period cannot be an abbreviation.
- * Abbreviations are cut off in front of a vowel, so they end in a consonant.
+ * A lower-case word begins a sentence only if the word before the period is hardly an abbreviation:
+ * it is an opener, or it ends in a vowel, or an opener follows it.
  *
  * The words come from a model (sentence_model.h); the method is Kiss and Strunk's: "Unsupervised
  * Multilingual Sentence Boundary Detection", Computational Linguistics 32, 2006.

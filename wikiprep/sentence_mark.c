@@ -80,8 +80,8 @@ static size_t note_bytes(const char *s, const char *end)
     return close ? (size_t)(close + 1 - s) : 0;
 }
 
-/* Behind a space "[The]" and "[...]" may begin a sentence; a note has a number, "[12]", "[note 3]", or is
- * one small letter or a complaint: "[b]", "[citation needed]". */
+/* Behind a space "[The]" and "[...]" may begin a sentence; a note has a number, "[12]", "[note 3]",
+ * or is one small letter or a complaint: "[b]", "[citation needed]". */
 static size_t spaced_note_bytes(const char *s, const char *end)
 {
     size_t n = note_bytes(s, end);
@@ -89,7 +89,8 @@ static size_t spaced_note_bytes(const char *s, const char *end)
         return 0;
     char last = s[n - 2];
     int complaint = n > 8 && !memcmp(s + n - 8, " needed]", 8);
-    return (last >= '0' && last <= '9') || (n == 3 && last >= 'a' && last <= 'z') || complaint ? n : 0;
+    return (last >= '0' && last <= '9') || (n == 3 && last >= 'a' && last <= 'z') || complaint ? n
+                                                                                               : 0;
 }
 
 /* ---- the mark ------------------------------------------------------------------------------- */
@@ -107,7 +108,8 @@ static int has_closed(const struct sentence_mark *p)
     return p->quoted || p->bracketed || p->squared || p->noted;
 }
 
-/* Takes what closes behind a space: "Oui. » Puis", "text. [12] Then". Returns its bytes, with the space. */
+/* Takes what closes behind a space: "Oui. » Puis", "text. [12] Then". Returns its bytes, with the
+ * space. */
 static size_t take_spaced(struct sentence_mark *p, const char *space)
 {
     const char *s = sentence_mark_skip_spaces(space, p->end);
@@ -126,7 +128,8 @@ static size_t take_spaced(struct sentence_mark *p, const char *space)
     return (size_t)(s - space) + (note ? note : c.len);
 }
 
-/* Takes the character at s, or what begins there. Returns its bytes; 0 if it does not belong to the mark. */
+/* Takes the character at s, or what begins there. Returns its bytes; 0 if it does not belong to the
+ * mark. */
 static size_t take(struct sentence_mark *p, const char *s)
 {
     struct letter c = letter_at(s, p->end);

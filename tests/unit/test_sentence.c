@@ -121,6 +121,66 @@ Test(sentence, lower_case_goes_on)
     check("The founder of Inc. – a magazine.");
 }
 
+Test(sentence, begins_in_lower_case)
+{
+    check("the pizza is not great.|if you want good pizza, go on.|it was mediocre.|we left.");
+    check("What does it mean?|they never said.|It was great!!!|worth the ride.");
+    check("The Dept. of Trade, the firm approx. in 1900, and Proc. of Chem. appeared.");
+    check("The film Help! is old.|The film Who is Afraid? was shot (M.Sc. (tech.) and more).");
+    check("\"It is late.\" he said.|(The rain had stopped.) and so on.");
+    check_in(
+        "it",
+        "La chiesa è chiusa al culto.|il prospetto è a tre ordini (XVI secolo).|in essa si celebrava.");
+    check_in("it", "La trad. di Rossi, ediz. de Il Sole, 3 voll. in folio.");
+    check_in("ru", "Это было давно.|его никто не видел, ред. не установлен.");
+}
+
+Test(sentence, begins_with_a_dash)
+{
+    check_in("uk", "Це так.|– Що це?|— Ніщо! — сказав він.|— Ні.");
+    check_in("pl", "Nie wiem.|- Tak?|- Nie - powiedział.|– Dobrze.");
+    check_in("tr", "Nereden biliyorsun.|-Biliyorum.");
+    check("The founder of Inc. – Foo is old.|\"I came, I saw.\" – Caesar");
+    check("Directors: Airplane! – Jim Abrahams, Help! – Richard Lester");
+    check_in("de", "Die Bahn in der Welt. – Wien: Gerold, 1854");
+    check_in("ru", "Сочинения. — М. : Наука, 1985. — 320 с.");
+}
+
+Test(sentence, ellipses)
+{
+    check_in("pl", "To było dawno...|Janek wyszedł.|Powiedz... albo nie.");
+    check_in("ru", "Он ушёл…|Москва спала.|И всё… тихо.");
+    check("The album \"I Am... Anna\" sold.|It read 1... 2... 3... and on.");
+    check("So be it...|Anna left.|He waited ... Anna left.|Never....|They left.");
+    check_in("vi", "Họ đi rồi...|Trời mưa.");
+}
+
+Test(sentence, quotes_of_other_languages)
+{
+    check_in("de", "Er sagte: „Ich gehe.“|Dann ging er.|»Komm!«|Er kam.|‚Nein.‘|Sie blieb.");
+    check_in("de", "Es war spät.|»Wir gehen«, sagte er.|„Gut“, sagte sie.");
+    check_in("fr", "Il dit : « Oui. »|Puis il part.|« Non ! »|Elle reste.|« Bien », dit-il.");
+    check_in("sv", "Det var sent.|”Vi går”, sa han.|”Bra.”|Hon gick.");
+    check("He knew.|``We stay'', he said.|`No', she said.");
+    check("\" I am here . \"|He left .|\" You are not . \"|She stayed ."); /* tokenized */
+}
+
+Test(sentence, reference_marks_stay)
+{
+    check(
+        "It is right. [12]|Then it ends.|It was right.[3] [note 4]|Now it is not. [b]|Next. [citation needed]");
+    check("He nodded.|[The] man left.|She wrote. [...]|Nothing came.");
+    check(
+        "They have rights. 4|Even though it is so (Figure 1.6). 5|At the end.|The ride was short.|7 Swans came.");
+    check("The Etude Op. 10 No. 5 is hard.");
+}
+
+Test(sentence, signs_and_years)
+{
+    check("It costs approx. £5 in all.|He has more.|€5 is enough.");
+    check("She was in Who Am I? (1998) and What a Widow! (1930).|(2001 was better.)");
+}
+
 Test(sentence, lists_in_a_line)
 {
     check("a) Apples|b) Pears|c) Plums");
@@ -156,7 +216,9 @@ Test(sentence, other_scripts)
     check_in("hi", "यह वाक्य है।|यह दूसरा है।");
     check_in("ar", "ما هذا؟|هذا كتاب.|انتهى.");
     check_in("ur", "یہ کتاب ہے۔|وہ قلم ہے۔");
-    check_in("hy", "Սա գիրք է։|Նա եկավ։");
+    check_in("hy", "Սա գիրք է։|Նա եկավ:|Ընկ. Ավագյանը եկավ ժ. 3:30-ին։|Նա գնաց...|Վերջ:");
+    check_in("ja", "すごい!/|次です?/|はい。/|『けいおん!』の曲。/|けいおん！の曲。");
+    check_in("vi", "Ông ở TP. HCM.|Ơn trời.|Ở đây.");
     check_in("am", "ይህ መጽሐፍ ነው።|እሱ መጣ።");
     check_in("my", "စာအုပ်။|ဖတ်။");
     check_in("km", "សៀវភៅ។|អាន។");
@@ -174,9 +236,11 @@ Test(sentence, paragraphs)
 
 Test(sentence, hostile_text_takes_linear_time)
 {
-    static const char *const pieces[] = { ".",  ". ",       "A.", "a. A ",   "(",    "\"",
-                                          "! ", "x",        "。", "1. ",     "...A", " .",
-                                          "[.", "1. A 2. ", "• ", "• a. A ", "a.b" };
+    static const char *const pieces[] = {
+        ".",   ". ",    "A.",   "a. A ", "(",   "\"",       "! ",     "x",
+        "。",  "1. ",   "...A", " .",    "[.",  "1. A 2. ", "• ",     "• a. A ",
+        "a.b", ". \" ", ". » ", ". - ",  ". -", ". 1 The ", ". [1] ", "a. a "
+    };
     speak("en");
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         struct buf text = BUF_INIT;
@@ -220,6 +284,8 @@ Test(sentence_model, refuses_what_is_no_table)
         { "textmill sentences 1\npair dr\n", "'x': line 2 is no pair of words" },
         { "textmill sentences 1\nordinals yes\n", "'x': line 2: 'ordinals' takes nothing" },
         { "textmill sentences 1\nquestion\n", "'x': line 2: 'question' takes one ASCII character" },
+        { "textmill sentences 1\nend :;\n", "'x': line 2: 'end' takes one ASCII character" },
+        { "textmill sentences 1\npause ։\n", "'x': line 2: 'pause' takes one ASCII character" },
         { "textmill sentences 1\nopener a aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeee\n",
           "'x': word 2 of line 2 is longer than 48 bytes" },
     };
@@ -229,6 +295,18 @@ Test(sentence_model, refuses_what_is_no_table)
         cr_expect_str_eq(err_get(), bad[i].error);
         sentence_model_free(m);
     }
+}
+
+Test(sentence_model, marks)
+{
+    const char *table = "textmill sentences 1\nend :\nend |\npause .\n";
+    struct sentence_model *m = sentence_model_new("");
+    cr_assert(sentence_model_parse(m, table, strlen(table), "x") == 0);
+    const char *text = "One: Two. Three| Four... Five: six";
+    buf_clear(&out);
+    sentence_split(m, &out, text, strlen(text));
+    cr_expect_str_eq(out.data, "One:\nTwo. Three|\nFour...\nFive: six\n");
+    sentence_model_free(m);
 }
 
 Test(sentence_model, adds_to_the_built_in)
