@@ -231,7 +231,7 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
     m->end = text + n;
     m->out = out;
     m->depth = m->braces = m->links = m->pipe_count = 0;
-    m->in_poem = 0;
+    m->in_poem = m->no_comment_close = 0;
     memset(m->no_close, 0, markup_tag_count());
     if (m->options->categories)
         buf_clear(m->options->categories);

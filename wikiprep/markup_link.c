@@ -157,12 +157,11 @@ static int is_address(const char *s, const char *end)
     return 0;
 }
 
-/* The address itself is put out, and dropped with the bracket when that is closed. */
+/* The address at s itself is put out, and dropped with the bracket when that is closed. */
 static const char *open_url(struct markup *m, const char *s, size_t brackets)
 {
     markup_push(m, URL)->count = brackets;
     markup_put(m, '[');
-    s += brackets;
     while (s < m->end && !strchr(" \t\n[]<>{}|\"'", *s) && (unsigned char)*s >= 0x20)
         markup_put(m, *s++);
     return s;
@@ -189,9 +188,10 @@ static const char *close_url(struct markup *m, const char *s)
 const char *markup_on_open_bracket(struct markup *m, const char *s)
 {
     int twice = s + 1 < m->end && s[1] == '[';
+    const char *inside = markup_skip_comments(m, s + 1 + twice);
     if (!twice) {
-        if (m->links < MARKUP_LINKS_MAX && is_address(s + 1, m->end))
-            return open_url(m, s, 1);
+        if (m->links < MARKUP_LINKS_MAX && is_address(inside, m->end))
+            return open_url(m, inside, 1);
         markup_put(m, '[');
         return s + 1;
     }
@@ -199,8 +199,8 @@ const char *markup_on_open_bracket(struct markup *m, const char *s)
         markup_put(m, '[');
         return s + 1;
     }
-    if (m->links < MARKUP_LINKS_MAX && is_address(s + 2, m->end))
-        return open_url(m, s, 2);
+    if (m->links < MARKUP_LINKS_MAX && is_address(inside, m->end))
+        return open_url(m, inside, 2);
     if (m->links < MARKUP_LINKS_MAX)
         markup_push(m, LINK)->source = (size_t)(s + 2 - m->text);
     return s + 2;

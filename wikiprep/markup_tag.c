@@ -90,13 +90,33 @@ static const struct tag *find_tag(const struct markup *m, const char *s, const c
     return bsearch(name, tags, TAG_COUNT, sizeof *tags, compare_tag);
 }
 
+static int is_comment(const struct markup *m, const char *s)
+{
+    return m->end - s >= 4 && !memcmp(s, "<!--", 4);
+}
+
+/* Behind the comment that begins at s. One that is not closed ends with its line. */
+static const char *skip_comment(struct markup *m, const char *s)
+{
+    const char *close = m->no_comment_close ? NULL : bytes_find(s + 4, m->end, "-->", 3);
+    if (close)
+        return close + 3;
+    m->no_comment_close = 1;
+    const char *lf = memchr(s, '\n', (size_t)(m->end - s));
+    return lf ? lf : m->end;
+}
+
+const char *markup_skip_comments(struct markup *m, const char *s)
+{
+    while (is_comment(m, s))
+        s = skip_comment(m, s);
+    return s;
+}
+
 /* A comment that has its lines to itself takes them with it. */
 static const char *on_comment(struct markup *m, const char *s)
 {
-    const char *close = bytes_find(s + 4, m->end, "-->", 3);
-    if (!close)
-        return m->end;
-    const char *after = close + 3;
+    const char *after = skip_comment(m, s);
     size_t begin = m->out->len;
     while (begin && m->out->data[begin - 1] == ' ')
         begin--;
@@ -213,16 +233,37 @@ static int is_tag(const struct tag *tag, const char *attributes, const char *gt)
     return attributes == gt || memchr(attributes, '=', (size_t)(gt - attributes));
 }
 
+/* Where the tag that begins before s ends: at '>', but for those of comments and references in it.
+ * At '<', or the text's end, it is none. */
+static const char *tag_end(struct markup *m, const char *s)
+{
+    while (s < m->end && *s != '>') {
+        if (*s != '<') {
+            s++;
+            continue;
+        }
+        const char *after;
+        const struct tag *inner = find_tag(m, s + 1, &after);
+        while (after < m->end && *after != '>' && *after != '<')
+            after++;
+        if (is_comment(m, s))
+            s = skip_comment(m, s);
+        else if (inner && inner->kind == REF && after < m->end && *after == '>')
+            s = after[-1] == '/' ? after + 1 : skip_reference(m, after + 1);
+        else
+            break;
+    }
+    return s;
+}
+
 const char *markup_on_tag(struct markup *m, const char *s)
 {
-    if (m->end - s >= 4 && !memcmp(s, "<!--", 4))
+    if (is_comment(m, s))
         return on_comment(m, s);
     int closing = s + 1 < m->end && s[1] == '/';
     const char *attributes;
     const struct tag *tag = find_tag(m, s + 1 + closing, &attributes);
-    const char *gt = attributes;
-    while (tag && gt < m->end && *gt != '>' && *gt != '<')
-        gt++;
+    const char *gt = tag ? tag_end(m, attributes) : attributes;
     int whole = tag && gt < m->end && *gt == '>';
     if (!tag || (whole ? !is_tag(tag, attributes, gt) : !tag->name[1])) {
         markup_put(m, '<');

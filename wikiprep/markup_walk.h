@@ -41,6 +41,7 @@ struct markup {
     size_t arguments_cap;
     struct buf rendered;
     unsigned char *no_close; /* per tag: no closing tag is left in the text */
+    int no_comment_close;    /* and no "-->" */
     int in_poem;             /* lines stay lines */
 };
 
@@ -95,5 +96,8 @@ const char *markup_on_close_brace(struct markup *m, const char *s);
 
 const char *markup_on_tag(struct markup *m, const char *s);
 size_t markup_tag_count(void); /* for m->no_close */
+
+/* Behind the comments at s, if there are any. */
+const char *markup_skip_comments(struct markup *m, const char *s);
 
 #endif

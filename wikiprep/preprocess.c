@@ -63,7 +63,7 @@ struct preprocessor {
     struct part *parts; /* of the page, then of all that is open */
     size_t part_count, parts_cap;
     int variants; /* "-{" means something */
-    int no_more_gt, fake_line_start;
+    int no_more_gt, no_comment_close, fake_line_start;
     int find_only; /* 1: up to the next <onlyinclude> nothing counts; 0: in one; -1: there is none
                     */
     uint8_t no_close[TAG_ALL];
@@ -235,27 +235,32 @@ static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *aft
     return 0;
 }
 
+/* Where the comment that begins at `at` ends. One that is not closed ends with its line. */
+static size_t comment_end(struct preprocessor *p, size_t at)
+{
+    const char *s = p->s + at;
+    const char *close = p->no_comment_close ? NULL : memmem(s + 4, p->n - at - 4, "-->", 3);
+    if (close)
+        return (size_t)(close - p->s) + 3;
+    p->no_comment_close = 1;
+    const char *lf = memchr(s, '\n', p->n - at);
+    return lf ? (size_t)(lf - p->s) : p->n;
+}
+
 /* Comments that have lines to themselves take them with them, blanks and all. */
 static void on_comment(struct preprocessor *p)
 {
     const char *s = p->s;
-    const char *close = memmem(s + p->i + 4, p->n - p->i - 4, "-->", 3);
-    if (!close) {
-        p->i = p->n;
-        return;
-    }
-    size_t end = (size_t)(close - s) + 3, begin = p->i - spaces_before(p, p->i), line = end;
-    for (;;) {
+    size_t end = comment_end(p, p->i), begin = p->i - spaces_before(p, p->i), line = end;
+    int may_have_line = begin && s[begin - 1] == '\n';
+    while (may_have_line) {
         while (line < p->n && (s[line] == ' ' || s[line] == '\t'))
             line++;
-        const char *more = line + 4 <= p->n && !memcmp(s + line, "<!--", 4)
-                               ? memmem(s + line + 4, p->n - line - 4, "-->", 3)
-                               : NULL;
-        if (!more)
+        if (line + 4 > p->n || memcmp(s + line, "<!--", 4))
             break;
-        line = (size_t)(more - s) + 3;
+        line = comment_end(p, line);
     }
-    if (begin && s[begin - 1] == '\n' && line < p->n && s[line] == '\n') {
+    if (may_have_line && line < p->n && s[line] == '\n') {
         struct node *last = part(p)->tail ? &p->tree->nodes[part(p)->tail] : NULL;
         if (last && last->kind == NODE_TEXT && last->end == p->i &&
             last->end - last->begin >= p->i - begin)
@@ -563,7 +568,7 @@ void preprocess(struct preprocessor *p, struct tree *tree, const char *source, s
     p->i = 0;
     p->mode = mode;
     p->depth = p->part_count = tree->count = 0;
-    p->no_more_gt = p->fake_line_start = 0;
+    p->no_more_gt = p->no_comment_close = p->fake_line_start = 0;
     memset(p->no_close, 0, sizeof p->no_close);
     int only = mode == PREPROCESS_INCLUDED && memmem(source, n, "<onlyinclude>", 13) &&
                memmem(source, n, "</onlyinclude>", 14);

@@ -9,7 +9,7 @@
  * "Paris ({{x}}, y)" is "Paris (y)"; other text stays as it is.
  *
  * Markup that is not closed does not take the rest of the page with it: links end with their
- * paragraph, references and templates with their line, tables at a blank line or heading.
+ * paragraph, references, comments and templates with their line, tables at a blank line or heading.
  */
 #ifndef TEXTMILL_WIKITEXT_H
 #define TEXTMILL_WIKITEXT_H

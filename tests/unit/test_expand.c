@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/buf.h"
@@ -198,6 +199,8 @@ Test(expand, what_is_not_closed_is_text)
     CHECK("<ref>{{show|a}}</ref><!-- {{show|a}} --><pre>{{show|a}}</pre><ref>x",
           "<ref/><pre>{{show|a}}</pre><ref>x");
     CHECK("a\n<!-- b -->\nc<!-- d --> e\n <!-- f --> <!-- g --> \nh", "a\nc e\nh");
+    CHECK("a <!-- b\n{{show|c}} <!-- {{show|d}}\n<!-- e\nf {{show|g}}",
+          "a \n[c|none|] \nf [g|none|]");
     CHECK("{{show|a\n==b}}==\n}}", "[a\n==b}}==\n|none|]");
 }
 
@@ -349,6 +352,23 @@ Test(expand, nodes_are_bounded)
     cr_expect(is_cut && out.len == many.len);
     library_free(l);
     buf_release(&many);
+}
+
+Test(expand, hostile_text_takes_linear_time)
+{
+    static const char *const pieces[] = { "<!---->",  "<!--", "<!--\n", " <!-- -->",
+                                          "{{",       "{{a|", "}}",     "<ref>",
+                                          "<nowiki>", "[[{{", "\n==",   "{{{1|" };
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct buf text = BUF_INIT;
+        while (text.len < 1 << 20)
+            buf_adds(&text, pieces[i]);
+        clock_t before = clock();
+        expand_in(library, "A", text.data);
+        double s = (double)(clock() - before) / CLOCKS_PER_SEC;
+        cr_expect(s < 2.0, "1 MiB of \"%s\" took %.2f s", pieces[i], s);
+        buf_release(&text);
+    }
 }
 
 /* ---- marks ---------------------------------------------------------------------------------------

@@ -65,6 +65,11 @@ Test(wikitext, comments)
     CHECK("a<!-- b -->c", "ac");
     CHECK("a\n<!-- b -->\nc", "a c");
     CHECK("a <!-- never closed", "a");
+    CHECK("a <!-- never closed\nb\n<!-- nor this\nc\n== D ==\ne", "a b c\nD\ne");
+    CHECK("<div style=\"a; <!--c > --> b\">x</div> <span <!--c-->id=d>y</span>", "x\ny");
+    CHECK("<div title=\"a<ref>b > {{c}}</ref>d<ref name=\"e\"/>\">x</div>", "x");
+    CHECK("[<!--c-->https://u.org L] [[<!--c--><!--d-->//u.org M]] [<!--c-->no]", "L M [no]");
+    CHECK("a <div <!-- never closed\nb <b <ref>c", "a b <b");
     CHECK("a <!-- {{ [[ --> b", "a b");
 }
 
@@ -364,16 +369,17 @@ static double seconds_for(const char *piece, size_t total)
 Test(wikitext, hostile_text_takes_linear_time)
 {
     static const char *const pieces[] = {
-        "{{",          "[[",           "[[a|",     "[[File:a|",   "}}",
-        "]]",          "{|\n",         "|}\n",     "<ref>",       "<ref",
-        "<!--",        "<nowiki>",     "<math>",   "</math>",     "'''''",
-        "''a",         "[http://a ",   "-{",       "<table>",     "</table>",
-        "&",           "&#",           "==\n",     "== a ==\n",   "{{a|",
-        "{{a|[[b|",    "[[a|{{b|",     "(",        "({{a}}",      "{{a}},",
-        "<ref>\n==\n", "[http://a -{", "\n\n",     ";a : b\n",    "__A",
-        "[[[",         "<b",           "a {{b}} ", "[[File:a|\n", "{{a\n[[File:b|c\n==d\n",
-        "<poem>\n",    "{{{",          "-{a|[[b|", "]",           "{",
-        "</",          "<s>",          "*:#;",
+        "{{",          "[[",           "[[a|",       "[[File:a|",   "}}",
+        "]]",          "{|\n",         "|}\n",       "<ref>",       "<ref",
+        "<!--",        "<nowiki>",     "<math>",     "</math>",     "'''''",
+        "''a",         "[http://a ",   "-{",         "<table>",     "</table>",
+        "&",           "&#",           "==\n",       "== a ==\n",   "{{a|",
+        "{{a|[[b|",    "[[a|{{b|",     "(",          "({{a}}",      "{{a}},",
+        "<ref>\n==\n", "[http://a -{", "\n\n",       ";a : b\n",    "__A",
+        "[[[",         "<b",           "a {{b}} ",   "[[File:a|\n", "{{a\n[[File:b|c\n==d\n",
+        "<poem>\n",    "{{{",          "-{a|[[b|",   "]",           "{",
+        "</",          "<s>",          "*:#;",       "<!--\n",      "[<!--",
+        "<div <!--",   "<b <ref ",     "<div <ref>", "<!---->",     "[<!---->",
     };
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         double s = seconds_for(pieces[i], 1 << 20);
