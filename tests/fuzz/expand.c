@@ -10,6 +10,8 @@
 #include "wikiprep/preprocess.h"
 #include "wikiprep/visible.h"
 
+enum { GROWTH_MAX = 8 << 20 };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char wiki[] =
@@ -19,7 +21,9 @@ static const char wiki[] =
     "<page><title>Template:C</title><text>{{C|{{{1}}}{{{1}}}}}</text></page>"
     "<page><title>Template:D</title><text>{{{1}}}{{{1}}}{{{1}}}{{{1}}}</text></page>"
     "<page><title>Template:Lang</title><text>{{#invoke:Lang|x|{{{1}}}}}</text></page>"
-    "<page><title>Template:E</title><text>#REDIRECT [[Template:D]]</text></page></mediawiki>";
+    "<page><title>Template:F</title><text>{{#tag:pre|{{{1}}}{{{1}}}|a={{{2}}}}}</text></page>"
+    "<page><title>Template:G</title><text>{{#invoke:String|{{{1}}}|{{{2}}}|{{{3}}}|{{{4}}}}}</text>"
+    "</page><page><title>Template:E</title><text>#REDIRECT [[Template:D]]</text></page></mediawiki>";
 
 static enum expand_choice choose(void *ctx, const char *name, size_t n)
 {
@@ -72,6 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     preprocess(p, &tree, text, size, PREPROCESS_PAGE);
     check(&tree, size);
     expand_text(x, &page, text, size, &out);
+    if (out.len > size + GROWTH_MAX)
+        __builtin_trap();
     visible_filter(&out);
     return 0;
 }
