@@ -1,5 +1,5 @@
 /*
- * classic.h - the text of a page as WikiExtractor 3 writes it, without templates.
+ * classic.h - the text of a page as WikiExtractor 3.1.0 writes it, without templates.
  *
  * For corpora that are to be comparable with what was made of other dumps, or to be continued. It
  * is another cleaner than wikitext.h, with other choices, most of which lose text:

@@ -76,7 +76,7 @@ static const struct opt options[] = {
       "take these sections alone, by their headings; \"lead\" is the text before them", 0, 0 },
     { 0, "discard-sections", OPT_TEXT, &choice.unwanted_sections, "LIST",
       "leave out these sections; \"default\": references, links and their kin", 0, 0 },
-    { 0, "wikiextractor", OPT_FLAG, &wikiextractor, NULL, "write what WikiExtractor 3 would", 0,
+    { 0, "wikiextractor", OPT_FLAG, &wikiextractor, NULL, "write what WikiExtractor 3.1.0 would", 0,
       0 },
     { 0, "min-length", OPT_INT, &min_length, "N",
       "leave out pages with fewer characters of text than this", 0, 1e9 },
