@@ -32,7 +32,7 @@ PAGE = ('<page><title>T%d</title><ns>0</ns><id>%d</id><revision><id>1</id>'
         '<timestamp>2020-01-01T00:00:00Z</timestamp><text>%s</text></revision></page>\n')
 # Parser functions and magic words: not templates.
 FUNCTION = re.compile(r'^(#|subst:|safesubst:|int:|ns:|lc:|uc:|lcfirst:|ucfirst:|defaultsort|displaytitle|'
-                      r'[A-Z]+:|[!=]$)', re.I)
+                      r'(current|local|numberof)[a-z]+2?$|[A-Z]+:|[!=]$)', re.I)
 
 
 def articles(path):

@@ -1,4 +1,5 @@
-/* Any bytes as wikitext: cleaned with every option, then split into sentences. */
+/* Any bytes as wikitext of one of the larger wikis: cleaned with every option, then split into
+ * sentences. */
 #include <stdint.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct names *names;
     static struct sentence_model *model;
     static struct wikitext *cleaners[2];
-    static struct template_page page = { .lang = "en", .title = "Moon", .hatnotes = 1 };
+    static const char *const langs[] = { "en", "de", "fr", "es", "it", "ja", "pl", "pt", "ru" };
+    static struct template_page page = { .title = "Moon", .date = "2020-01-31", .hatnotes = 1 };
     static struct buf text = BUF_INIT, sentences = BUF_INIT, categories = BUF_INIT;
     if (!names) {
         names = names_new();
@@ -36,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                                       .render = template_render,
                                                                       .render_ctx = &page });
     }
+    page.lang = langs[size % (sizeof langs / sizeof *langs)];
     for (int i = 0; i < 2; i++) {
         wikitext_clean(cleaners[i], (const char *)data, size, &text);
         check(&text);
