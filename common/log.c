@@ -1,5 +1,6 @@
 #include "common/log.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -85,6 +86,16 @@ char *log_bytes(char text[32], uint64_t bytes)
     return text;
 }
 
+char *log_time(char text[32], double seconds)
+{
+    long n = lround(seconds);
+    if (n < 3600)
+        snprintf(text, 32, "%ld:%02ld", n / 60, n % 60);
+    else
+        snprintf(text, 32, "%ld:%02ld:%02ld", n / 3600, n / 60 % 60, n % 60);
+    return text;
+}
+
 double log_seconds(void)
 {
     struct timespec t;
@@ -112,40 +123,51 @@ void progress_begin(const char *unit, uint64_t total)
     progress.on = log_progress < 0 ? log_level >= 0 && isatty(2) : log_progress;
 }
 
-static void put_time(char text[32], double s)
-{
-    if (s < 3600)
-        snprintf(text, 32, "%d:%02d", (int)s / 60, (int)s % 60);
-    else
-        snprintf(text, 32, "%d:%02d:%02d", (int)(s / 3600), (int)s / 60 % 60, (int)s % 60);
-}
-
-static void show(uint64_t done, double now)
+static void show(uint64_t done)
 {
     char count[32], rate[32], left[32];
-    double elapsed = now - progress.began, per_second = elapsed > 0 ? (double)done / elapsed : 0;
-    clear_line();
-    fprintf(stderr, "%s: %s %s, %s/s", name, log_count(count, done), progress.unit,
-            log_count(rate, (uint64_t)per_second));
+    double elapsed = progress.shown - progress.began;
+    double per_second = elapsed > 0 ? (double)done / elapsed : 0;
+    log_count(count, done);
+    log_count(rate, (uint64_t)per_second);
     if (progress.total && done && done <= progress.total) {
-        put_time(left, (double)(progress.total - done) / per_second);
-        fprintf(stderr, ", %.1f %%, %s left", 100.0 * (double)done / (double)progress.total, left);
+        log_time(left, (double)(progress.total - done) / per_second);
+        progress_line("%s %s, %s/s, %.1f %%, %s left", count, progress.unit, rate,
+                      100.0 * (double)done / (double)progress.total, left);
+    } else {
+        progress_line("%s %s, %s/s", count, progress.unit, rate);
     }
+}
+
+void progress_line(const char *format, ...)
+{
+    va_list args;
+    clear_line();
+    fprintf(stderr, "%s: ", name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
     line_shown = progress.on;
     fputs(progress.on ? "" : "\n", stderr);
     fflush(stderr);
 }
 
-void progress_to(uint64_t done)
+int progress_due(void)
 {
     if (!requested && !progress.on)
-        return;
+        return 0;
     double now = log_seconds();
     if (!requested && now - progress.shown < 0.2)
-        return;
+        return 0;
     requested = 0;
     progress.shown = now;
-    show(done, now);
+    return 1;
+}
+
+void progress_to(uint64_t done)
+{
+    if (progress_due())
+        show(done);
 }
 
 void progress_end(void)

@@ -24,9 +24,10 @@ void log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * "library code neither prints nor exits": for want of memory or threads (mem.h, pool.h). */
 void log_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* "1,234,567" and "12.3 MiB" into the caller's buffer of 32 bytes, which is returned. */
+/* "1,234,567", "12.3 MiB" and a time into the caller's buffer of 32 bytes, which is returned. */
 char *log_count(char text[32], uint64_t n);
 char *log_bytes(char text[32], uint64_t bytes);
+char *log_time(char text[32], double seconds); /* "5:02" or "1:05:02" */
 
 double log_seconds(void); /* wall clock, monotonic */
 
@@ -36,6 +37,10 @@ double log_seconds(void); /* wall clock, monotonic */
 void progress_begin(const char *unit, uint64_t total); /* total 0: unknown; unit borrowed */
 void progress_to(uint64_t done);                       /* cheap; from one thread at a time */
 void progress_end(void);                               /* clears the line */
+
+/* The same with a line of the caller's own: where progress_due says 1, one is to be shown now. */
+int progress_due(void);
+void progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void progress_request(void); /* signal-safe: print at the next progress_to */
 
 #endif

@@ -24,7 +24,10 @@
 #include "train/page.h"
 #include "train/profile.h"
 
-enum { SKIPS = 10 }; /* updates in a row that cannot be taken: the weights are no good */
+enum {
+    SKIPS = 10,         /* updates in a row that cannot be taken: the weights are no good */
+    REPORT_SECONDS = 60 /* the age at which a report is written again */
+};
 
 struct loop {
     struct plan *plan;
@@ -41,6 +44,10 @@ struct loop {
     double busy;          /* seconds of updates since the last log line, */
     int64_t logged_step;  /* which was this */
     uint64_t logged_tokens;
+    double reported;  /* clock when the report was written */
+    int64_t run_step; /* where this run began, */
+    uint64_t run_tokens;
+    double run_busy;             /* and its seconds of updates */
     int skipped;                 /* updates in a row that were skipped */
     struct sequences validation; /* a micro-batch */
     int lock;                    /* of the output folder; -1: none */
@@ -352,15 +359,6 @@ static int validate(struct loop *l, struct engine_score *score)
     return result;
 }
 
-static void put_left(char text[32], double s)
-{
-    long n = lround(s);
-    if (n < 3600)
-        snprintf(text, 32, "%ld:%02ld", n / 60, n % 60);
-    else
-        snprintf(text, 32, "%ld:%02ld:%02ld", n / 3600, n / 60 % 60, n % 60);
-}
-
 /* "  mlm 7.4312 (12.3 %)" for each part, if there are several. */
 static void put_parts(struct buf *out, const struct model *m, const struct metrics_point *p)
 {
@@ -376,7 +374,7 @@ static void say(const struct loop *l, const struct metrics_point *p)
     if (!isnan(p->validation))
         snprintf(validation, sizeof validation, "  val %.4f", p->validation);
     double flops = plan_flops_per_token(l->plan);
-    put_left(left, (double)(l->plan->steps - p->step) * p->seconds);
+    log_time(left, (double)(l->plan->steps - p->step) * p->seconds);
     put_parts(&parts, &l->plan->model, p);
     log_info("step %" PRId64 "/%" PRId64 "  loss %.4f%s%s  lr %.2e  norm %.3f  %.0f tok/s  "
              "%.1f GFLOP/s  %s left",
@@ -461,6 +459,7 @@ static int write_report(struct loop *l)
         .machine = ops_describe(l->ops),
         .peak_bytes = usage_peak_bytes(),
     };
+    l->reported = log_seconds();
     file_join(&path, l->settings->output, "report.html");
     int result = page_write(path.data, &page, &l->metrics);
     buf_release(&path);
@@ -522,6 +521,26 @@ static int update(struct loop *l, double loss, double norm, double rate)
     return store_check(&l->store);
 }
 
+/* The line on the terminal: where the run stands, at its mean speed. */
+static void say_progress(const struct loop *l, double loss)
+{
+    char speed[32], left[32];
+    int64_t done = l->at.step - l->run_step;
+    if (!progress_due())
+        return;
+    double per_second = (double)(l->at.tokens - l->run_tokens) / l->run_busy;
+    progress_line(
+        "step %" PRId64 "/%" PRId64 ", loss %.4f, %s tok/s, %s left", l->at.step, l->plan->steps,
+        loss, log_count(speed, (uint64_t)lround(per_second)),
+        log_time(left, (double)(l->plan->steps - l->at.step) * l->run_busy / (double)done));
+}
+
+/* After the first step there is a report, and none is older than a minute and a step. */
+static int keep_report(struct loop *l)
+{
+    return l->reported > 0 && log_seconds() - l->reported < REPORT_SECONDS ? 0 : write_report(l);
+}
+
 /* One update and what is due after it. */
 static int step(struct loop *l)
 {
@@ -540,7 +559,10 @@ static int step(struct loop *l)
     l->at.step = t + 1;
     l->at.position += (uint64_t)plan_samples_per_step(l->plan);
     l->at.tokens += (uint64_t)comm_sum_real(&l->comm, COMM_DATA, (double)batch.tokens);
-    l->busy += log_seconds() - began;
+    began = log_seconds() - began;
+    l->busy += began;
+    l->run_busy += began;
+    say_progress(l, engine_loss(&l->plan->model, &score));
 
     int validated = l->plan->validation && due(t + 1, s->validate_every, last);
     if (validated && validate(l, &validation) < 0)
@@ -551,17 +573,18 @@ static int step(struct loop *l)
         return -1;
     if (s->save && s->save_every && due(t + 1, s->save_every, last))
         return save(l) < 0 ? -1 : write_report(l);
-    return 0;
+    return keep_report(l);
 }
 
 static int run(struct loop *l)
 {
-    int64_t first = l->at.step, last = l->plan->steps;
-    progress_begin("steps", (uint64_t)(last > first ? last - first : 0));
+    int64_t last = l->plan->steps;
+    l->run_step = l->at.step;
+    l->run_tokens = l->at.tokens;
+    progress_begin("steps", 0);
     while (l->at.step < last && !stop_signal) {
         if (step(l) < 0)
             return -1;
-        progress_to((uint64_t)(l->at.step - first));
     }
     progress_end();
     if (l->at.step < last) {

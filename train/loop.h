@@ -3,6 +3,7 @@
  *
  *     OUT/config.yaml                    the configuration in force
  *     OUT/metrics.jsonl                  metrics.h
+ *     OUT/training.csv                   the same numbers as a table
  *     OUT/events.out.tfevents.textmill   event.h
  *     OUT/report.html                    page.h
  *     OUT/checkpoints/step-000100/       checkpoint.h

@@ -101,6 +101,64 @@ static int rewind_to(struct metrics *m, int64_t step)
     return result;
 }
 
+/* ---- training.csv ------------------------------------------------------------------------------ */
+
+static void put_csv_header(const struct metrics *m, struct buf *out)
+{
+    char name[64];
+    buf_adds(out, "step,loss,learning_rate,gradient_norm,tokens,seconds,elapsed_seconds,"
+                  "tokens_per_second,validation_loss,loss_scale");
+    for (int i = 0; i < m->part_count; i++)
+        for (int v = 0; v < METRICS_VALUES; v++) {
+            metrics_name(name, m, i, (enum metrics_value)v);
+            buf_addf(out, ",%s", name);
+        }
+    buf_addc(out, '\n');
+}
+
+static void put_field(struct buf *out, double value)
+{
+    buf_addc(out, ',');
+    if (isfinite(value))
+        buf_addf(out, "%.10g", value);
+}
+
+static void put_csv_line(const struct metrics *m, const struct metrics_point *p, struct buf *out)
+{
+    buf_addf(out, "%lld", (long long)p->step);
+    put_field(out, p->loss);
+    put_field(out, p->rate);
+    put_field(out, p->norm);
+    buf_addf(out, ",%llu,%.6f,%.3f,%.1f", (unsigned long long)p->tokens, p->seconds, p->elapsed,
+             p->tokens_per_second);
+    put_field(out, p->validation);
+    put_field(out, p->loss_scale > 0 ? p->loss_scale : NAN);
+    for (int i = 0; i < m->part_count; i++)
+        for (int v = 0; v < METRICS_VALUES; v++)
+            put_field(out, p->part[i][v]);
+    buf_addc(out, '\n');
+}
+
+/* Begins the table with the points that there are. */
+static int begin_csv(struct metrics *m)
+{
+    struct buf text = BUF_INIT;
+    put_csv_header(m, &text);
+    for (size_t i = 0; i < m->count; i++)
+        put_csv_line(m, &m->points[i], &text);
+    int result = file_write(m->csv_path, text.data, text.len);
+    buf_release(&text);
+    return result;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------- */
+
+static int open_to_append(FILE **file, const char *path)
+{
+    *file = fopen(path, "ae");
+    return *file ? 0 : err_set("cannot open '%s': %s", path, strerror(errno));
+}
+
 int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
                  int count)
 {
@@ -108,9 +166,15 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
     struct buf path = BUF_INIT;
     file_join(&path, dir, "metrics.jsonl");
     m->path = mem_strdup(path.data);
+    file_join(&path, dir, "training.csv");
+    m->csv_path = mem_strdup(path.data);
     int result = rewind_to(m, step);
-    if (!result && !(m->file = fopen(m->path, "ae")))
-        result = err_set("cannot open '%s': %s", m->path, strerror(errno));
+    if (!result)
+        result = open_to_append(&m->file, m->path);
+    if (!result)
+        result = begin_csv(m);
+    if (!result)
+        result = open_to_append(&m->csv, m->csv_path);
     file_join(&path, dir, "events.out.tfevents.textmill");
     if (!result)
         result = event_open(&m->events, path.data, step);
@@ -125,6 +189,13 @@ static const char *put_real(char text[32], double value)
 {
     snprintf(text, 32, isfinite(value) ? "%.10g" : "null", value);
     return text;
+}
+
+static int flush(FILE *file, const char *path)
+{
+    if (fflush(file) || ferror(file))
+        return err_set("cannot write '%s': %s", path, strerror(errno));
+    return 0;
 }
 
 static int add_line(struct metrics *m, const struct metrics_point *p)
@@ -146,9 +217,16 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
                 fprintf(m->file, ",\"%s\":%.10g", name, p->part[i][v]);
         }
     fputs("}\n", m->file);
-    if (fflush(m->file) || ferror(m->file))
-        return err_set("cannot write '%s': %s", m->path, strerror(errno));
-    return 0;
+    return flush(m->file, m->path);
+}
+
+static int add_csv_line(struct metrics *m, const struct metrics_point *p)
+{
+    struct buf line = BUF_INIT;
+    put_csv_line(m, p, &line);
+    fputs(line.data, m->csv);
+    buf_release(&line);
+    return flush(m->csv, m->csv_path);
 }
 
 static int add_event(struct metrics *m, const struct metrics_point *p)
@@ -180,25 +258,38 @@ static int add_event(struct metrics *m, const struct metrics_point *p)
 int metrics_add(struct metrics *m, const struct metrics_point *p)
 {
     keep(m, p);
-    return add_line(m, p) < 0 ? -1 : add_event(m, p);
+    return add_line(m, p) < 0 || add_csv_line(m, p) < 0 ? -1 : add_event(m, p);
+}
+
+static int sync_file(FILE *file, const char *path)
+{
+    if (fflush(file) || fsync(fileno(file)) < 0)
+        return err_set("cannot write '%s': %s", path, strerror(errno));
+    return 0;
 }
 
 int metrics_sync(struct metrics *m)
 {
-    if (fflush(m->file) || fsync(fileno(m->file)) < 0)
-        return err_set("cannot write '%s': %s", m->path, strerror(errno));
+    if (sync_file(m->file, m->path) < 0 || sync_file(m->csv, m->csv_path) < 0)
+        return -1;
     return event_sync(&m->events);
+}
+
+static int close_file(FILE *file, const char *path)
+{
+    return file && fclose(file) ? err_set("cannot close '%s': %s", path, strerror(errno)) : 0;
 }
 
 int metrics_close(struct metrics *m)
 {
-    int result = 0;
-    if (m->file && fclose(m->file))
-        result = err_set("cannot close '%s': %s", m->path, strerror(errno));
+    int result = close_file(m->file, m->path);
+    if (close_file(m->csv, m->csv_path) < 0)
+        result = -1;
     if (event_close(&m->events) < 0)
         result = -1;
     free(m->points);
     free(m->path);
+    free(m->csv_path);
     *m = (struct metrics){ 0 };
     return result;
 }

@@ -1,5 +1,6 @@
 /*
- * metrics.h - what a run measured, in memory, in metrics.jsonl and in a TensorBoard file.
+ * metrics.h - what a run measured, in memory, in metrics.jsonl, training.csv and a TensorBoard
+ * file.
  *
  * metrics.jsonl has one object a line:
  *
@@ -15,6 +16,9 @@
  * that were the most likely: "mlm_loss":7.4,"mlm_accuracy":0.12,"nsp_loss":0.69, ..., and
  * "validation_mlm_loss":7.2, .... In the TensorBoard file these are loss/mlm, accuracy/mlm,
  * loss/validation_mlm and accuracy/validation_mlm.
+ *
+ * training.csv has the same numbers in columns of the same names; a field is empty where there is
+ * no number.
  */
 #ifndef TEXTMILL_METRICS_H
 #define TEXTMILL_METRICS_H
@@ -49,8 +53,8 @@ struct metrics_point {
 struct metrics {
     struct metrics_point *points;
     size_t count, cap;
-    char *path;
-    FILE *file;
+    char *path, *csv_path;
+    FILE *file, *csv;
     struct event_writer events;
     const struct model_part *parts; /* borrowed */
     int part_count;                 /* 0 where the loss is of one piece */

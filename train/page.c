@@ -172,9 +172,10 @@ static double place_y(const struct frame *f, double y)
     return HEIGHT - BOTTOM - (y - f->y0) / (f->y1 - f->y0) * (HEIGHT - TOP - BOTTOM);
 }
 
-static struct frame frame_of(const struct series *s, size_t n, int64_t steps, int from_zero)
+/* The axis of steps ends at the last one that was measured. */
+static struct frame frame_of(const struct series *s, size_t n, int from_zero)
 {
-    struct frame f = { 0, (double)(steps > 0 ? steps : 1), INFINITY, -INFINITY, 1 };
+    struct frame f = { 0, 1, INFINITY, -INFINITY, 1 };
     for (size_t k = 0; k < n; k++)
         for (size_t i = 0; i < s[k].count; i++) {
             f.y0 = fmin(f.y0, s[k].points[i].y);
@@ -248,10 +249,9 @@ static void put_series(struct buf *out, const struct frame *f, const struct seri
 }
 
 /* A panel with n curves; frees their points. */
-static void put_chart(struct buf *out, const char *title, struct series *s, size_t n, int64_t steps,
-                      int from_zero)
+static void put_chart(struct buf *out, const char *title, struct series *s, size_t n, int from_zero)
 {
-    struct frame f = frame_of(s, n, steps, from_zero);
+    struct frame f = frame_of(s, n, from_zero);
     buf_adds(out, "<section class=\"panel\"><span class=\"key\">");
     for (size_t k = 0; k < n && n > 1; k++)
         if (s[k].count)
@@ -268,8 +268,8 @@ static void put_chart(struct buf *out, const char *title, struct series *s, size
 }
 
 /* One number of each part, as training and validation show it. */
-static void put_part_chart(struct buf *out, const char *title, const struct page *p,
-                           const struct metrics *m, enum metrics_value v)
+static void put_part_chart(struct buf *out, const char *title, const struct metrics *m,
+                           enum metrics_value v)
 {
     static const char *const colours[METRICS_PARTS][2] = { { "#1f6fc5", "#e8590c" },
                                                            { "#2b8a3e", "#862e9c" } };
@@ -286,10 +286,10 @@ static void put_part_chart(struct buf *out, const char *title, const struct page
             };
             collect(&s[n], m, (enum value)(PARTS + i * METRICS_VALUES + (int)value));
         }
-    put_chart(out, title, s, n, p->steps, v == METRICS_ACCURACY);
+    put_chart(out, title, s, n, v == METRICS_ACCURACY);
 }
 
-static void put_charts(struct buf *out, const struct page *p, const struct metrics *m)
+static void put_charts(struct buf *out, const struct metrics *m)
 {
     struct series loss[3] = {
         { .name = "training", .colour = "#a9c9ee", .width = 1 },
@@ -300,10 +300,10 @@ static void put_charts(struct buf *out, const struct page *p, const struct metri
     smooth(&loss[1], &loss[0]);
     collect(&loss[2], m, VALIDATION);
     put_chart(out, m->part_count ? "Loss (nats, sum of its parts)" : "Loss (nats per token)", loss,
-              3, p->steps, 0);
+              3, 0);
     if (m->part_count) {
-        put_part_chart(out, "Parts of the loss (nats per label)", p, m, METRICS_LOSS);
-        put_part_chart(out, "Share of labels that were right", p, m, METRICS_ACCURACY);
+        put_part_chart(out, "Parts of the loss (nats per label)", m, METRICS_LOSS);
+        put_part_chart(out, "Share of labels that were right", m, METRICS_ACCURACY);
     }
     static const struct {
         const char *title, *colour;
@@ -314,7 +314,7 @@ static void put_charts(struct buf *out, const struct page *p, const struct metri
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct series s = { .colour = others[i].colour, .width = 1.5 };
         collect(&s, m, others[i].value);
-        put_chart(out, others[i].title, &s, 1, p->steps, 1);
+        put_chart(out, others[i].title, &s, 1, 1);
     }
 }
 
@@ -419,7 +419,7 @@ int page_write(const char *path, const struct page *p, const struct metrics *m)
     buf_adds(&page, "</p>\n");
     put_summary(&page, p, m);
     buf_adds(&page, "<div class=\"grid\">\n");
-    put_charts(&page, p, m);
+    put_charts(&page, m);
     buf_adds(&page, "</div>\n");
     put_config(&page, p->config);
     buf_adds(&page, "</main></body></html>\n");
