@@ -194,6 +194,20 @@ static size_t distance(const char *a, const char *b)
 }
 
 /* `dashes` stand in front of the name, and of the one that is like it. */
+const char *opt_foreign(const struct opt_foreign *table, const char *name)
+{
+    for (; table->name; table++) {
+        const char *a = table->name, *b = name;
+        while (*a && *a == (*b == '_' ? '-' : *b)) {
+            a++;
+            b++;
+        }
+        if (!*a && !*b)
+            return table->say;
+    }
+    return NULL;
+}
+
 static int unknown(const struct opts *o, const char *what, const char *dashes, const char *name,
                    const char *where)
 {
@@ -209,6 +223,17 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
     return best ? err_usage("%sunknown %s '%s%s' (did you mean '%s%s'?)", where, what, dashes, name,
                             dashes, best)
                 : err_usage("%sunknown %s '%s%s'", where, what, dashes, name);
+}
+
+/* --name, of another program or misspelt. */
+static int unknown_option(const struct opts *o, const char *arg, size_t n)
+{
+    char *name = mem_strndup(arg, n);
+    const char *say = o->foreign ? o->foreign(name) : NULL;
+    int result = say ? err_usage("unknown option '--%s': %s", name, say)
+                     : unknown(o, "option", "--", name, "");
+    free(name);
+    return result;
 }
 
 static void mark_given(struct opts *o, const struct opt *p)
@@ -235,7 +260,7 @@ static int parse_long(struct opts *o, const char *arg, const char *next)
         negated = 1;
     }
     if (!p || (negated && p->type != OPT_FLAG))
-        return unknown(o, "option", "--", arg, "");
+        return unknown_option(o, arg, n);
     mark_given(o, p);
     if (p->type == OPT_FLAG && !eq) {
         *(int *)p->to = !negated;

@@ -54,9 +54,17 @@ struct opts {
     struct opt *table; /* copy, in the order of help */
     char *given;       /* per option: set on the command line */
     size_t count;
-    char **kept; /* strings that came from files */
+    const char *(*foreign)(const char *name); /* see struct tool; NULL: none */
+    char **kept;                              /* strings that came from files */
     size_t kept_count, kept_cap;
 };
+
+/* What options of other programs are called here, by their names; ends with a name NULL. */
+struct opt_foreign {
+    const char *name, *say;
+};
+/* What to say of such an option, or NULL; '_' counts as '-'. */
+const char *opt_foreign(const struct opt_foreign *table, const char *name);
 
 void opts_init(struct opts *o);
 void opts_add(struct opts *o, const struct opt *table);

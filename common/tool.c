@@ -249,6 +249,7 @@ int tool_main(const struct tool *t, int argc, char **argv)
     const struct tool_command *c = find_command(t, argc > 1 ? argv[1] : NULL);
     int skip = c->name ? 2 : 1;
     add_options(c);
+    opts.foreign = t->foreign;
     int n = opts_parse(&opts, argc - skip, argv + skip);
     log_level = quiet ? -1 : verbose;
     log_progress = progress_on;

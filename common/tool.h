@@ -37,6 +37,9 @@ struct tool {
     const char *name;
     const char *examples;                /* shown at the end of --help; may be NULL */
     const struct tool_command *commands; /* ends with run == NULL; the one without name first */
+    const char *(*foreign)(
+        const char *option);             /* what another program's option is called here:
+                                          * goes into the error; NULL where none or unknown */
     const char *(*version_detail)(void); /* one more line for -V -v; may be NULL */
 
     /* Turns foreign keys of a configuration file into options; may be NULL. --set comes here, too.

@@ -40,12 +40,6 @@ void report_count(struct report *r, const char *key, uint64_t value)
     buf_addf(&r->text, "%llu", (unsigned long long)value);
 }
 
-void report_real(struct report *r, const char *key, double value)
-{
-    add_key(r, key);
-    buf_addf(&r->text, "%.6g", value);
-}
-
 void report_digits(struct buf *out, double value)
 {
     char digits[32];
@@ -55,6 +49,15 @@ void report_digits(struct buf *out, double value)
             break;
     }
     buf_adds(out, digits);
+}
+
+void report_real(struct report *r, const char *key, double value)
+{
+    add_key(r, key);
+    if (r->json)
+        report_digits(&r->text, value);
+    else
+        buf_addf(&r->text, "%.6g", value);
 }
 
 void report_exact(struct report *r, const char *key, double value)

@@ -19,7 +19,7 @@ static const char *squad_file, *dev_path, *ask_path, *predictions_path, *na_prob
 static const char *output_dir = ".";
 static int rules, google;
 static double na_threshold = 1, null_threshold;
-static int64_t length = 384, stride = 128, question_tokens = 64, n_best = 20, answer_tokens = 30;
+static int64_t length = 384, stride = -1, question_tokens = 64, n_best = 20, answer_tokens = 30;
 
 const struct opt squad_command_options[] = {
     { 0, "dev-file", OPT_TEXT, &dev_path, "FILE", "the questions, as an operand", 0, 0 },
@@ -39,7 +39,9 @@ const struct opt squad_command_options[] = {
     { 0, "style", OPT_CHOICE, &google, "hf|google", "how a context is cut into windows", 0, 0 },
     { 0, "sequence-length", OPT_INT, &length, "N", "tokens of a window", 1, 1e9 },
     { 0, "stride", OPT_INT, &stride, "N",
-      "tokens that windows share (hf), or from one's start to the next's (google)", 0, 1e9 },
+      "tokens that windows share (hf), or from one's start to the next's (google); -1: a third of "
+      "the length, at most 128",
+      -1, 1e9 },
     { 0, "question-tokens", OPT_INT, &question_tokens, "N", "a long question is cut to as many", 0,
       1e9 },
     { 0, "n-best", OPT_INT, &n_best, "N", "starts, ends and answers to look at", 1, 1e6 },
@@ -122,7 +124,7 @@ static int make_windows(struct squad_windows *w, const struct squad *s)
     const struct squad_window_rules r = {
         .google = google,
         .length = (uint32_t)length,
-        .stride = (uint32_t)stride,
+        .stride = stride < 0 ? squad_usual_stride((uint32_t)length) : (uint32_t)stride,
         .question_tokens = (uint32_t)question_tokens,
     };
     return squad_model_windows(w, s, &r, subject.tokenizer);

@@ -226,7 +226,26 @@ static const struct tool_command commands[] = {
     { 0 },
 };
 
+/* Options of other programs. */
+static const char *foreign(const char *option)
+{
+    static const struct opt_foreign table[] = {
+        { "model-name-or-path", "give --model" },
+        { "tokenizer-type", "the model folder holds its tokenizer, or give --vocab" },
+        { "topk", "give --top-k" },
+        { "input-len", "a prompt of any length is taken" },
+        { "output-len", "give --length" },
+        { "max-new-tokens", "give --length" },
+        { "stop-token", "give --stop" },
+        { "save-samples-path", "the text goes to stdout" },
+        { "fp16", "give --precision bf16" },
+        { 0 },
+    };
+    return opt_foreign(table, option);
+}
+
 static const struct tool tool = {
+    .foreign = foreign,
     .name = "generate",
     .examples = "  generate --model model --prompt 'The Moon is'\n"
                 "  generate --model model --temperature 0 --length 20 'The Moon is'\n"

@@ -25,18 +25,26 @@ static uint32_t least_room(const struct squad_window_rules *r)
 
 static int check_rules(const struct squad_window_rules *r)
 {
-    uint64_t least = (uint64_t)MARKS + r->question_tokens + least_room(r);
     if (r->cls < 0 || r->sep < 0 || r->pad < 0)
         return err_set("the vocabulary has no [%s]", r->cls < 0   ? "CLS"
                                                      : r->sep < 0 ? "SEP"
                                                                   : "PAD");
     if (r->google && !r->stride)
         return err_set("a step of 0 tokens leads nowhere");
-    if (r->length < least)
-        return err_set(
-            "rows of %u tokens are too short: questions of %u and a stride of %u want %llu",
-            r->length, r->question_tokens, r->stride, (unsigned long long)least);
     return 0;
+}
+
+/* Whether the row of a question, cut as it is, has room for its context. */
+static int check_room(const struct squad_windows *w, size_t q)
+{
+    const struct squad_window_rules *r = &w->rules;
+    uint64_t wanted = (uint64_t)w->questions[q].ids.count + MARKS + least_room(r);
+    if (wanted <= r->length)
+        return 0;
+    return err_set("rows of %u tokens are too short: question '%s' of %zu tokens and a stride of "
+                   "%u want %llu",
+                   r->length, w->squad->questions[q].id, w->questions[q].ids.count, r->stride,
+                   (unsigned long long)wanted);
 }
 
 static void cut_question(struct squad_windows *w, struct squad_tokens *question)
@@ -106,10 +114,17 @@ static int make(struct squad_windows *w, int training, squad_encode *encode, voi
         if (encode(encoder, s->questions[q].text, &w->questions[q]) < 0)
             return err_in("question '%s'", s->questions[q].id);
         cut_question(w, &w->questions[q]);
+        if (check_room(w, q) < 0)
+            return -1;
         add_windows(w, q);
     }
     w->of_question[s->question_count] = w->count;
     return 0;
+}
+
+uint32_t squad_usual_stride(uint32_t length)
+{
+    return length / 3 < 128 ? length / 3 : 128;
 }
 
 int squad_windows_make(struct squad_windows *w, const struct squad *s,

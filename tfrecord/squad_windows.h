@@ -61,9 +61,12 @@ struct squad_windows {
     size_t cut_questions, dropped_questions;
 };
 
+/* What the stride is where nobody says: a third of the length, but at most 128. */
+uint32_t squad_usual_stride(uint32_t length);
+
 /* Makes the windows of all questions. For training those are dropped whose first answer is
- * nowhere in its context. -1 with an error, and *w released: a length that leaves no room, or
- * what `encode` says. */
+ * nowhere in its context. -1 with an error, and *w released: a question that leaves no room for
+ * its context, or what `encode` says. */
 int squad_windows_make(struct squad_windows *w, const struct squad *s,
                        const struct squad_window_rules *rules, int training, squad_encode *encode,
                        void *encoder);

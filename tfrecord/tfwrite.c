@@ -524,7 +524,27 @@ static const char *detail(void)
     return text;
 }
 
+/* Options of other programs. */
+static const char *foreign(const char *option)
+{
+    static const struct opt_foreign table[] = {
+        { "input-file", "the token stream is an operand" },
+        { "output-file", "give --output" },
+        { "vocab-file", "the token stream carries its vocabulary: tokenize --vocab" },
+        { "do-lower-case", "words are made before: tokenize --case uncased" },
+        { "mlm-prob", "give --mlm-probability" },
+        { "short-seq-prob", "give --short-sequence-probability" },
+        { "max-seq-length", "give --sequence-length" },
+        { "max-predictions-per-seq", "give --mask-tokens" },
+        { "dupe-factor", "give --duplication-factor" },
+        { "do-whole-word-mask", "give --whole-word-masking" },
+        { 0 },
+    };
+    return opt_foreign(table, option);
+}
+
 static const struct tool tool = {
+    .foreign = foreign,
     .name = "tfwrite",
     .examples = "  wikiprep dump.xml.bz2 | tokenize --vocab gpt2 | tfwrite -o shards\n"
                 "  tfwrite --layout megatron -o corpus corpus.tokens\n"

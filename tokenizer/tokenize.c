@@ -332,7 +332,23 @@ static const struct tool_command commands[] = {
     { 0 },
 };
 
+/* Options of other programs. */
+static const char *foreign(const char *option)
+{
+    static const struct opt_foreign table[] = {
+        { "vocab-file", "give --vocab" },
+        { "model", "give --vocab" },
+        { "do-lower-case", "give --case uncased" },
+        { "input-file", "the files are operands" },
+        { "input-files", "the files are operands" },
+        { "output-file", "give --output" },
+        { 0 },
+    };
+    return opt_foreign(table, option);
+}
+
 static const struct tool tool = {
+    .foreign = foreign,
     .name = "tokenize",
     .examples = "  wikiprep dump.xml.bz2 | tokenize --vocab gpt2/ | tfwrite -o shards/\n"
                 "  tokenize train -o vocab/ --vocab-size 8000 texts/\n"

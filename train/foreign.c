@@ -225,6 +225,8 @@ static const struct foreign table[] = {
     { "restoring", NULL, "false", "--resume goes on from the latest checkpoint of the output" },
     { "restore-dir", NULL, NULL, "--resume goes on from the latest checkpoint of the output" },
     { "restore-path", NULL, NULL, "--resume goes on from the latest checkpoint of the output" },
+    { "model", NULL, NULL, "the first operand names a preset: train --list shows them" },
+    { "val-num", NULL, NULL, "--validation names the data" },
     { "dataset", NULL, NULL, "--data names files, or is the word generated" },
     { "synthetic-data", NULL, "false", "--data generated does that" },
     { "generated-data", NULL, "false", "--data generated does that" },
@@ -519,6 +521,22 @@ static void say_left_out(struct translation *t)
         buf_release(&t->out[i].keys);
     }
     free(t->out);
+}
+
+const char *foreign_option(const char *name)
+{
+    static char say[128];
+    char key[64];
+    plain_key(key, name);
+    const struct foreign *f = find(key);
+    if (is_factor(key))
+        return "give --global-batch-size, the sequences of an update";
+    if (!f)
+        return NULL;
+    if (!f->option)
+        return f->why ? f->why : "it says nothing about a training";
+    snprintf(say, sizeof say, "give --%s", f->option);
+    return say;
 }
 
 int foreign_translate(struct yaml *y, const char *path)

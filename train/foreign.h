@@ -16,6 +16,10 @@
 #include "common/yaml.h"
 
 /* Translates the items in place; `path` for messages. */
+/* What an option of these trainers is called here, or why there is none: the end of an error; NULL
+ * for a name that they do not have. Valid until the next call. */
+const char *foreign_option(const char *name);
+
 int foreign_translate(struct yaml *y, const char *path);
 
 #endif

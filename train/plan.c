@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/usage.h"
 #include "model/folder.h"
+#include "train/defaults.h"
 
 const struct settings settings_default = {
     .layers = 12,
@@ -19,13 +20,12 @@ const struct settings settings_default = {
     .attention_dropout = -1,
     .init_std = 0.02,
     .types = 2,
-    .stride = 128,
+    .stride = -1,
     .question_tokens = 64,
-    .micro_batch_size = 4,
     .group = 1,
-    .learning_rate = 6e-4,
-    .minimum_learning_rate = 6e-5,
-    .warmup = 0.01,
+    .learning_rate = -1,
+    .minimum_learning_rate = -1,
+    .warmup = -1,
     .power = 1,
     .decay_rate = 0.05,
     .decay_steps = 500,
@@ -321,6 +321,9 @@ static int make_model(struct plan *p)
 static int batch_arithmetic(struct plan *p)
 {
     struct settings *s = p->settings;
+    if (!s->micro_batch_size)
+        s->micro_batch_size = defaults_micro_batch(tensor_parameters(&p->model.tensors),
+                                                   p->engine.T, s->global_batch_size);
     if (!s->global_batch_size)
         s->global_batch_size = s->micro_batch_size;
     if (s->global_batch_size % s->micro_batch_size)
@@ -354,6 +357,19 @@ static int count_steps(struct plan *p, int want_data)
     s->steps = p->steps;
     s->epochs = 0;
     return 0;
+}
+
+/* The rates that are not given, by the model's size. */
+static void choose_rates(struct plan *p)
+{
+    struct settings *s = p->settings;
+    if (s->learning_rate < 0)
+        s->learning_rate = defaults_learning_rate(tensor_parameters(&p->model.tensors),
+                                                  p->task->model != MODEL_GPT, !!s->start_from);
+    if (s->minimum_learning_rate < 0)
+        s->minimum_learning_rate = s->learning_rate / 10;
+    if (s->warmup < 0)
+        s->warmup = (double)defaults_warmup(p->steps);
 }
 
 static int make_optimizer(struct plan *p)
@@ -483,10 +499,11 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
     p->engine.recompute = (enum recompute)s->recompute;
     if (refuse_settings(p) < 0 || (s->start_from && take_from_folder(p) < 0))
         return -1;
-    if (check_length(p) < 0 || batch_arithmetic(p) < 0 || find_tokenizer(p) < 0 ||
-        open_all_data(p, want_data) < 0 || vocabulary(p) < 0 || make_data(p) < 0 ||
-        make_model(p) < 0 || count_steps(p, want_data) < 0)
+    if (check_length(p) < 0 || find_tokenizer(p) < 0 || open_all_data(p, want_data) < 0 ||
+        vocabulary(p) < 0 || make_model(p) < 0 || batch_arithmetic(p) < 0 || make_data(p) < 0 ||
+        count_steps(p, want_data) < 0)
         return -1;
+    choose_rates(p);
     return make_optimizer(p) < 0 || plan_store(p, want_data) < 0 ? -1 : make_schedule(p);
 }
 
@@ -548,6 +565,8 @@ static void print_steps(const struct plan *p, struct buf *out)
     put_int(out, "accumulation", (uint64_t)p->engine.A);
     put_int(out, "global_batch_size", (uint64_t)plan_samples_per_step(p));
     put_int(out, "tokens_per_step", (uint64_t)tokens);
+    buf_addf(out, "learning_rate=%g\nminimum_learning_rate=%g\n", p->settings->learning_rate,
+             p->settings->minimum_learning_rate);
     buf_addf(out, "flops_per_token=%.0f\nflops_per_step=%.0f\n", flops, flops * tokens);
     if (!p->steps)
         return;

@@ -65,7 +65,7 @@ struct samples_config {
     int64_t vocabulary;  /* and their ids */
     const struct tokenizer *tokenizer; /* of texts; NULL: none. Borrowed for the call */
     int google;                        /* of SQuAD: squad_windows.h */
-    int64_t stride, question_tokens;
+    int64_t stride, question_tokens;   /* stride -1: squad_usual_stride */
 };
 
 /* GPT: the ids of tfrecord/dataset.h and, as labels, the ids one place on; or uniform random ids

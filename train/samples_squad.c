@@ -95,10 +95,11 @@ static int encode(void *e, struct squad_text text, struct squad_tokens *out)
 static int open_file(struct squad_samples *q, const struct samples_config *c, const char *path)
 {
     const struct tokenizer *t = c->tokenizer;
+    uint32_t length = (uint32_t)(c->T ? c->T : c->longest);
     struct squad_window_rules rules = {
         .google = c->google,
-        .length = (uint32_t)(c->T ? c->T : c->longest),
-        .stride = (uint32_t)c->stride,
+        .length = length,
+        .stride = c->stride < 0 ? squad_usual_stride(length) : (uint32_t)c->stride,
         .question_tokens = (uint32_t)c->question_tokens,
         .cls = tokenizer_role(t, TOKENIZER_CLS),
         .sep = tokenizer_role(t, TOKENIZER_SEP),

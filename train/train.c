@@ -64,12 +64,15 @@ static const struct opt options[] = {
     { 0, "style", OPT_CHOICE, &s.google, "hf|google", "squad: how a context is cut into windows", 0,
       0 },
     { 0, "stride", OPT_INT, &s.stride, "N",
-      "squad: tokens that windows share (hf), or from one's start to the next's (google)", 0, 1e7 },
+      "squad: tokens that windows share (hf), or from one's start to the next's (google); -1: a "
+      "third of the sequence, at most 128",
+      -1, 1e7 },
     { 0, "question-tokens", OPT_INT, &s.question_tokens, "N",
       "squad: a long question is cut to as many", 0, 1e7 },
 
     { .help = "Training:" },
-    { 0, "micro-batch-size", OPT_INT, &s.micro_batch_size, "N", "sequences at a time", 1, 1e6 },
+    { 0, "micro-batch-size", OPT_INT, &s.micro_batch_size, "N",
+      "sequences at a time; 0: by the model's size", 0, 1e6 },
     { 0, "global-batch-size", OPT_INT, &s.global_batch_size, "N",
       "sequences of an update; 0: one micro-batch", 0, 1e9 },
     { 0, "group", OPT_INT, &s.group, "N",
@@ -95,12 +98,14 @@ static const struct opt options[] = {
     { 0, "steps", OPT_INT, &s.steps, "N", "updates; 0: by --epochs", 0, UP },
     { 0, "epochs", OPT_REAL, &s.epochs, "X",
       "times through the data, when no steps are given; 0: once", 0, 1e9 },
-    { 0, "learning-rate", OPT_REAL, &s.learning_rate, "X", "the highest", 0, 1e3 },
+    { 0, "learning-rate", OPT_REAL, &s.learning_rate, "X",
+      "the peak learning rate; -1: by the model's size", -1, 1e3 },
     { 0, "minimum-learning-rate", OPT_REAL, &s.minimum_learning_rate, "X",
-      "where the schedule ends", 0, 1e3 },
-    { 0, "schedule", OPT_CHOICE, &s.schedule, SCHEDULE_WORDS, "the way there", 0, 0 },
-    { 0, "warmup", OPT_REAL, &s.warmup, "X", "updates to the highest rate; below 1: a share", 0,
-      UP },
+      "learning rate at the end of the schedule; -1: a tenth of the peak", -1, 1e3 },
+    { 0, "schedule", OPT_CHOICE, &s.schedule, SCHEDULE_WORDS, "how the learning rate falls", 0, 0 },
+    { 0, "warmup", OPT_REAL, &s.warmup, "X",
+      "updates to the peak learning rate; below 1: a share; -1: 100, or a hundredth, or a tenth",
+      -1, UP },
     { 0, "power", OPT_REAL, &s.power, "X", "of the polynomial schedule", 0, 100 },
     { 0, "decay-rate", OPT_REAL, &s.decay_rate, "X", "of the exponential one, each --decay-steps",
       0, 1e3 },
@@ -207,6 +212,10 @@ static int train(struct plan *p)
         log_warn("the model will have no vocabulary: none lies beside the data, and --vocab is not "
                  "given");
     say_data(p->data);
+    log_info("learning rate %g, at the end %g; warm-up of %" PRId64 " updates; %" PRId64
+             " sequences an update, %" PRId64 " at a time",
+             s.learning_rate, s.minimum_learning_rate, p->schedule.warmup, s.global_batch_size,
+             s.micro_batch_size);
     int result = loop_run(p, config.data, (int)tool_threads, &done);
     tool_count("steps", (uint64_t)done.steps);
     tool_count("tokens", done.tokens);
@@ -298,6 +307,7 @@ static const struct tool tool = {
                 "  train benchmark --spec configs/benchmarks.yaml gpt2-small\n",
     .commands = commands,
     .translate = foreign_translate,
+    .foreign = foreign_option,
     .version_detail = ops_kernels,
 };
 

@@ -572,7 +572,21 @@ static const struct tool_command commands[] = {
     { 0 },
 };
 
+/* Options of other programs. */
+static const char *foreign(const char *option)
+{
+    static const struct opt_foreign table[] = {
+        { "input-file-path", "the files are operands" },
+        { "input-file", "the files are operands" },
+        { "output-file-path", "give --output" },
+        { "output-file", "give --output" },
+        { 0 },
+    };
+    return opt_foreign(table, option);
+}
+
 static const struct tool tool = {
+    .foreign = foreign,
     .name = "wikiprep",
     .examples = "  wikiprep enwiki.xml.bz2 | tokenize --vocab gpt2 | tfwrite -o shards/\n"
                 "  wikiprep -o text -b 100M enwiki.xml.bz2\n"

@@ -1,0 +1,45 @@
+#include "train/defaults.h"
+
+#include <math.h>
+
+enum { LEAST_TOKENS = 256, MOST_TOKENS = 4096, PARAMETERS_A_TOKEN = 4000 };
+
+static int64_t between(int64_t least, int64_t x, int64_t most)
+{
+    return x < least ? least : x > most ? most : x;
+}
+
+/* Two digits, so that what is printed and saved is what a person would write. */
+static double round_rate(double rate)
+{
+    double unit = pow(10, floor(log10(rate)) - 1);
+    return round(rate / unit) * unit;
+}
+
+double defaults_learning_rate(int64_t parameters, int encoder, int trained)
+{
+    double rate = 6e-4 * pow(124e6 / (double)parameters, 0.25);
+    rate = fmin(rate, 3e-3);
+    if (encoder)
+        rate /= 2;
+    return round_rate(trained ? rate / 10 : rate);
+}
+
+int64_t defaults_micro_batch(int64_t parameters, int64_t sequence_length, int64_t global_batch)
+{
+    int64_t tokens = between(LEAST_TOKENS, parameters / PARAMETERS_A_TOKEN, MOST_TOKENS);
+    int64_t sequences = (tokens + sequence_length / 2) / sequence_length;
+    sequences = sequences < 1 ? 1 : sequences;
+    if (!global_batch)
+        return sequences;
+    sequences = between(1, sequences, global_batch);
+    while (global_batch % sequences)
+        sequences--;
+    return sequences;
+}
+
+int64_t defaults_warmup(int64_t steps)
+{
+    int64_t wanted = steps / 100 > 100 ? steps / 100 : 100;
+    return wanted < steps / 10 ? wanted : steps / 10;
+}
