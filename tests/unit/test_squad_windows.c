@@ -160,15 +160,28 @@ Test(squad_windows, an_answer_within_tokens)
     release();
 }
 
+Test(squad_windows, short_rows_do_where_questions_are_short)
+{
+    make("abcdefgh", "??", "", 0,
+         (struct squad_window_rules){ .length = 10, .stride = 4, .question_tokens = 64 });
+    cr_assert_eq(windows.count, 4);
+    expect_window(1, 1, 5, 0, 0);
+    release();
+    cr_expect_eq(squad_usual_stride(100), 33);
+    cr_expect_eq(squad_usual_stride(384), 128);
+    cr_expect_eq(squad_usual_stride(512), 128);
+}
+
 Test(squad_windows, errors)
 {
-    const struct squad_window_rules rules = { .length = 10, .stride = 2, .question_tokens = 5 };
-    make("", "", "", 0,
+    const struct squad_window_rules rules = { .length = 10, .stride = 6, .question_tokens = 9 };
+    make("", "?", "", 0,
          (struct squad_window_rules){ .length = 10, .stride = 2, .question_tokens = 4 });
     squad_windows_release(&windows);
     cr_expect_eq(squad_windows_make(&windows, &squad, &rules, 0, encode, NULL), -1);
-    cr_expect_str_eq(err_get(),
-                     "rows of 10 tokens are too short: questions of 5 and a stride of 2 want 11");
+    cr_expect_str_eq(
+        err_get(),
+        "rows of 10 tokens are too short: question 'q' of 1 tokens and a stride of 6 want 11");
     cr_expect_eq(squad_windows_make(&windows, &squad,
                                     &(struct squad_window_rules){ .length = 10, .stride = 2 }, 0,
                                     encode, &windows),
