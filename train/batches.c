@@ -11,7 +11,7 @@
 
 enum { KEY_ORDER = 0x6f72646572 }; /* tells this use of the seed apart */
 
-enum { SLOTS = 2, ROUNDS = 4 };
+enum { SLOTS = 2, ROUNDS = 64 };
 
 struct slot {
     struct step_batch batch;
@@ -34,22 +34,17 @@ struct batches {
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* Four rounds over two halves of `half` bits; what falls outside [0, n) is sent through again.
- * The domain is less than 4n, so that takes four rounds of it at most on average. */
+/* Swap or not: each round pairs x with k - x for a random k below n, and swaps some pairs. After
+ * ROUNDS of them two neighbours are still neighbours once in 2^ROUNDS. */
 uint64_t batches_permute(uint64_t key, uint64_t i, uint64_t n)
 {
     assert(i < n);
-    int bits = n > 1 ? 64 - __builtin_clzll(n - 1) : 0, half = (bits + 1) / 2;
-    uint64_t mask = (UINT64_C(1) << half) - 1;
-    do {
-        uint64_t left = i >> half, right = i & mask;
-        for (unsigned round = 0; round < ROUNDS; round++) {
-            uint64_t next = left ^ (rng_at(rng_key(key, round), right) & mask);
-            left = right;
-            right = next;
-        }
-        i = left << half | right;
-    } while (i >= n);
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        uint64_t k = (uint64_t)((unsigned __int128)rng_at(key, round) * n >> 64);
+        uint64_t other = k >= i ? k - i : k + (n - i), upper = i > other ? i : other;
+        if (rng_at(rng_key(key, round), upper) >> 63)
+            i = other;
+    }
     return i;
 }
 

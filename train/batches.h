@@ -4,9 +4,9 @@
  * Training samples are numbered 0, 1, 2, ... for ever. Number k is sample
  * permutation(seed, epoch)(k mod n) of a data set of n (samples.h), in epoch k / n: every epoch
  * uses each once, in its own order, and batches run on across the end of an epoch. The
- * permutation is a Feistel network over [0, n) with cycle walking (Black and Rogaway 2002), so
- * any sample is found without a table, and a position in the data is one number. Samples that are
- * made have no end, and are taken as they are numbered.
+ * permutation is a swap-or-not shuffle of [0, n) (Hoang, Morris, Rogaway, "An enciphering scheme
+ * based on a card shuffle", 2012), so any sample is found without a table, and a position in the
+ * data is one number. Samples that are made have no end, and are taken as they are numbered.
  *
  * With A micro-batches a step, R data-parallel ranks and micro-batches of B samples, row r of
  * micro-batch m on rank q is number position + (m R + q) B + r.
@@ -17,6 +17,9 @@
 #include <stdint.h>
 
 #include "train/samples.h"
+
+/* Changes whenever the same position means another sample. 1 was a Feistel network. */
+enum { BATCHES_ORDER = 2 };
 
 struct batches_config {
     const struct samples *samples; /* borrowed */

@@ -14,6 +14,7 @@
 #include "common/temp.h"
 #include "model/folder.h"
 #include "model/safetensors.h"
+#include "train/batches.h"
 #include "train/sums.h"
 
 static const char unfinished[] = ".tmp";       /* at the end of a folder's name */
@@ -226,6 +227,7 @@ static int write_state(const char *dir, const struct checkpoint *c)
     kv_add(&state, "textmill", "checkpoint 1");
     kv_addf(&state, "step", "%" PRId64, c->step);
     kv_addf(&state, "position", "%" PRIu64, c->position);
+    kv_addf(&state, "order", "%d", BATCHES_ORDER);
     kv_addf(&state, "tokens", "%" PRIu64, c->tokens);
     kv_addf(&state, "sequences", "%" PRIu64, c->sequences);
     kv_addf(&state, "milliseconds", "%.0f", c->seconds * 1e3);
@@ -347,6 +349,9 @@ static int parse_state(const char *dir, const struct kv *state, struct checkpoin
         kv_get_u64(state, "tokens", &c->tokens) < 0 ||
         kv_get_u64(state, "sequences", &c->sequences) < 0 ||
         kv_get_u64(state, "milliseconds", &milliseconds) < 0)
+        return -1;
+    c->order = 1;
+    if (kv_get(state, "order") && kv_get_u64(state, "order", &c->order) < 0)
         return -1;
     c->step = (int64_t)step;
     c->seconds = (double)milliseconds * 1e-3;

@@ -9,7 +9,8 @@
  *                                     or BF16; of a schedule-free one also NAME.point, where
  *                                     gradients are taken, the model being its weights
  *     training/config.yaml            the configuration that made it
- *     training/state                  key=value: step, position (samples used), tokens,
+ *     training/state                  key=value: step, position (samples used), order (what
+ *                                     positions mean: batches.h; 1 where it is not said), tokens,
  *                                     milliseconds, sequences (of the data set; 0 generated),
  *                                     validation (the loss at that step, where it was measured),
  *                                     where there is one rate_squares, and loss_scale with
@@ -33,6 +34,7 @@
 struct checkpoint {
     int64_t step;        /* updates done */
     uint64_t position;   /* samples used */
+    uint64_t order;      /* which sample a position is: BATCHES_ORDER when it was saved */
     uint64_t tokens;     /* seen, without padding */
     uint64_t sequences;  /* in the data set */
     double seconds;      /* of training, over all runs */

@@ -213,6 +213,10 @@ static int resume(struct loop *l, const char *path, const char *config)
         p->loss_scale.good = l->at.scale_good;
     }
     log_info("resuming from '%s'", path);
+    if (l->at.order != BATCHES_ORDER && l->at.sequences)
+        log_warn(
+            "the checkpoint is from a version that took samples in another order: in this epoch "
+            "some samples come twice, and others not at all");
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/rng.h"
 #include "train/batches.h"
 
 Test(batches, permutation_takes_each_place_once)
@@ -43,6 +44,52 @@ Test(batches, permutation_spreads_evenly)
     for (int q = 0; q < 4; q++) { /* mean of N/4 uniform numbers: sigma = N / sqrt(12 N / 4) */
         double mean = sum[q] / (N / 4.0), sigma = N / 3.4641 / 64;
         cr_assert_float_eq(mean, N / 2.0, 5 * sigma, "quarter %d: mean %g", q, mean);
+    }
+}
+
+/* The number of a permutation of five, below 120. */
+static int number_of(const uint64_t order[5])
+{
+    int number = 0;
+    for (int i = 0; i < 5; i++) {
+        int smaller = 0;
+        for (int k = i + 1; k < 5; k++)
+            smaller += order[k] < order[i];
+        number = number * (5 - i) + smaller;
+    }
+    return number;
+}
+
+/* Chi-square over all permutations of five: mean 119, deviation sqrt(2 * 119) = 15.4. */
+Test(batches, all_permutations_of_a_small_set_are_as_frequent)
+{
+    enum { TRIALS = 120 * 1000 };
+    int counts[120] = { 0 };
+    double chi = 0;
+    for (uint64_t key = 0; key < TRIALS; key++) {
+        uint64_t order[5];
+        for (uint64_t i = 0; i < 5; i++)
+            order[i] = batches_permute(rng_key(0, key), i, 5);
+        counts[number_of(order)]++;
+    }
+    for (int i = 0; i < 120; i++)
+        chi += (counts[i] - 1000.0) * (counts[i] - 1000.0) / 1000.0;
+    cr_expect(chi > 119 - 5 * 15.4 && chi < 119 + 5 * 15.4, "chi-square is %g", chi);
+}
+
+/* Neighbours that stay neighbours: (n - 1) / n a permutation on average, of variance 1. */
+Test(batches, neighbours_do_not_stay_together)
+{
+    enum { TRIALS = 2500 };
+    static const uint64_t sizes[] = { 7, 64, 100, 1000 };
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        uint64_t n = sizes[s], kept = 0;
+        for (uint64_t key = 0; key < TRIALS; key++)
+            for (uint64_t i = 1; i < n; i++)
+                kept += batches_permute(rng_key(1, key), i, n) ==
+                        batches_permute(rng_key(1, key), i - 1, n) + 1;
+        double mean = (double)kept / TRIALS, want = (double)(n - 1) / (double)n;
+        cr_expect_float_eq(mean, want, 5.0 / 50, "n=%d: %g", (int)n, mean);
     }
 }
 
