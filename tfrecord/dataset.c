@@ -36,6 +36,8 @@ struct dataset {
     uint32_t length;       /* 0: records as they are */
     int64_t record_length; /* ids of each TFRecord; 0: none read yet */
     uint64_t sequences, checksum, vocabulary;
+    uint64_t duplication;     /* of the files that are being opened */
+    double epoch;             /* records */
     char *tokenizer;          /* path; NULL: none */
     uint64_t sequence_length; /* by the first manifest that says one; 0: none does */
 };
@@ -157,6 +159,9 @@ static int take_vocabulary(struct dataset *d, const struct manifest *m, const ch
         manifest_file(&file, path, m->tokenizer);
         d->tokenizer = buf_detach(&file);
     }
+    if (kv_get(&m->kv, "duplication_factor") &&
+        (kv_get_u64(&m->kv, "duplication_factor", &d->duplication) < 0 || !d->duplication))
+        return err_set("%s: duplication_factor is not a number from 1", path);
     if (!d->sequence_length && kv_get(&m->kv, "sequence_length"))
         return kv_get_u64(&m->kv, "sequence_length", &d->sequence_length) < 0 ? err_in("%s", path)
                                                                               : 0;
@@ -177,6 +182,7 @@ static int open_tfrecord(struct dataset *d, const char *path)
     buf_release(&index);
     s->count = s->index.count;
     d->sequences += s->count;
+    d->epoch += (double)s->count / (double)d->duplication;
     return !result && s->count && d->length ? check_first(d, s) : result;
 }
 
@@ -274,6 +280,7 @@ static int open_pattern(struct dataset *d, const char *pattern);
 
 static int open_path(struct dataset *d, const char *path)
 {
+    d->duplication = 1;
     enum file_kind kind;
     if (file_look(path, &kind) < 0)
         return -1;
@@ -370,6 +377,11 @@ uint64_t dataset_count(const struct dataset *d)
 uint64_t dataset_tokens(const struct dataset *d)
 {
     return d->sequences * (d->length - 1);
+}
+
+double dataset_epoch(const struct dataset *d)
+{
+    return d->epoch;
 }
 
 uint64_t dataset_record_length(const struct dataset *d)

@@ -43,6 +43,10 @@ uint64_t dataset_record_length(const struct dataset *d);
 uint64_t dataset_checksum(const struct dataset *d);
 uint64_t dataset_vocabulary(const struct dataset *d);
 
+/* Records of an epoch, in which each document comes once: all, but of BERT's instances those over
+ * the duplication factor that their manifest says. Of dataset_open_records. */
+double dataset_epoch(const struct dataset *d);
+
 /* The tokenizer.json beside the shards, as their manifest says; NULL: none. Owned by d. */
 const char *dataset_tokenizer(const struct dataset *d);
 

@@ -339,6 +339,11 @@ static int batch_arithmetic(struct plan *p)
     return 0;
 }
 
+static double epoch_samples(const struct samples *s)
+{
+    return s->epoch > 0 ? s->epoch : (double)s->count;
+}
+
 static int count_steps(struct plan *p, int want_data)
 {
     struct settings *s = p->settings;
@@ -349,7 +354,7 @@ static int count_steps(struct plan *p, int want_data)
         return 0;
     if (!p->data || !p->data->count)
         return want_data ? err_set("generated data has no epochs: give --steps N") : 0;
-    double epochs = s->epochs > 0 ? s->epochs : 1, n = (double)p->data->count;
+    double epochs = s->epochs > 0 ? s->epochs : 1, n = epoch_samples(p->data);
     p->steps = (int64_t)floor(epochs * n / (double)s->global_batch_size);
     if (!p->steps)
         return err_set("%g epochs of %.0f sequences are less than one global batch of %" PRId64,
@@ -618,7 +623,7 @@ void plan_print(const struct plan *p, struct buf *out)
         describe(p->data, "training_", out);
         if (p->steps)
             buf_addf(out, "epochs=%.4f\n",
-                     (double)p->steps * (double)plan_samples_per_step(p) / (double)p->data->count);
+                     (double)p->steps * (double)plan_samples_per_step(p) / epoch_samples(p->data));
     }
     if (p->validation) {
         put_int(out, "validation_sequences", p->validation->count);

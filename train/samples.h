@@ -40,6 +40,7 @@ int64_t sequences_tokens(const struct sequences *s); /* without padding */
 struct samples {
     uint64_t count;        /* 0: they are made, and there is one of every number */
     int64_t most;          /* sequences in a sample */
+    double epoch;          /* samples in which each document comes once; 0: all */
     int encoder;           /* 1: the sequences have an encoder's arrays */
     int64_t T;             /* tokens of a sequence, at most */
     int64_t mask_tokens;   /* masked words of a sequence, at most; 0: not of that kind */

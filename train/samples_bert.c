@@ -136,6 +136,7 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
     bert_rows_init(b->rows, &shape);
     b->row = mem_zalloc(shape.sequences, sizeof *b->row);
     b->samples = (struct samples){ .count = dataset_count(d),
+                                   .epoch = dataset_epoch(d),
                                    .most = shape.sequences,
                                    .encoder = 1,
                                    .T = shape.sequence_length,
