@@ -82,6 +82,20 @@ static void put_ranges(struct buf *out, const struct classes_set *set, int in,
     }
 }
 
+/* White_Space (PropList.txt), and all else: PCRE2 knows it by name only from version 10.40 on. */
+static const char space_ranges[] = "\\x{9}-\\x{D}\\x{20}\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}"
+                                   "\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}";
+static const char other_ranges[] = "\\x{0}-\\x{8}\\x{E}-\\x{1F}\\x{21}-\\x{84}\\x{86}-\\x{9F}"
+                                   "\\x{A1}-\\x{167F}\\x{1681}-\\x{1FFF}\\x{200B}-\\x{2027}"
+                                   "\\x{202A}-\\x{202E}\\x{2030}-\\x{205E}\\x{2060}-\\x{2FFF}"
+                                   "\\x{3001}-\\x{10FFFF}";
+
+static void put_space(struct buf *out, int complement, int inside)
+{
+    const char *ranges = complement ? other_ranges : space_ranges;
+    buf_addf(out, inside ? "%s" : "[%s]", ranges);
+}
+
 /* Appends the class, or its complement, for a place inside or outside of brackets. */
 static void put_class(struct buf *out, const char *base, int complement, int inside)
 {
@@ -122,7 +136,10 @@ static size_t put_property(struct buf *out, const char *p, size_t n, int inside)
     if (!end)
         return 0;
     buf_addf(&name, "\\p{%.*s}", (int)(end - p - 3 - caret), p + 3 + caret);
-    put_class(out, name.data, (p[1] == 'P') != caret, inside);
+    if (!strcmp(name.data, "\\p{White_Space}"))
+        put_space(out, (p[1] == 'P') != caret, inside);
+    else
+        put_class(out, name.data, (p[1] == 'P') != caret, inside);
     buf_release(&name);
     return (size_t)(end - p) + 1;
 }
@@ -143,7 +160,7 @@ static size_t put_escape(struct buf *out, const char *p, size_t n, int inside)
     size_t used = 0;
     char c = p[1];
     if (c == 's' || c == 'S')
-        buf_adds(out, c == 's' ? "\\p{White_Space}" : "\\P{White_Space}");
+        put_space(out, c == 'S', inside);
     else if (c == 'd' || c == 'D')
         put_class(out, "\\p{Nd}", c == 'D', inside);
     else if (c == 'w' || c == 'W')

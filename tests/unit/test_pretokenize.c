@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "common/rng.h"
 #include "tests/unit/look.h"
 #include "tokenizer/ascii.h"
+#include "tokenizer/dialect.h"
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/unicode.h"
@@ -116,6 +118,41 @@ Test(pretokenize, words_in_brackets_have_fewer_characters)
         add(&s, SPLIT_PATTERN, cases[i][0]);
         expect_cut(&s, cases[i][1], cases[i][2]);
         splitter_release(&s);
+    }
+}
+
+/* White_Space of PropList.txt, by code points: PCRE2 before 10.40 has no such name. */
+Test(pretokenize, space_is_spelled_out)
+{
+    static const char *const patterns[] = { "\\s", "[\\s]", "[^\\S]", "\\p{White_Space}",
+                                            "[\\P{^White_Space}]" };
+    static const uint32_t spaces[] = { 0x9,    0xA,    0xB,    0xC,    0xD,    0x20,   0x85,
+                                       0xA0,   0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004,
+                                       0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200A, 0x2028,
+                                       0x2029, 0x202F, 0x205F, 0x3000 };
+    for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
+        struct buf pattern = BUF_INIT, text = BUF_INIT;
+        cr_assert_eq(dialect_translate(&pattern, patterns[k], strlen(patterns[k])), 0);
+        cr_expect_null(strstr(pattern.data, "White_Space"), "%s", pattern.data);
+        struct regex *re = regex_new(patterns[k], strlen(patterns[k]));
+        cr_assert(re, "%s", err_get());
+        struct regex_scratch *scratch = regex_scratch_new();
+        size_t begin, end, known = 0;
+        for (uint32_t c = 0; c < 0x110000; c++) {
+            if (c >= 0xD800 && c < 0xE000)
+                continue;
+            buf_clear(&text);
+            buf_add_utf8(&text, c);
+            int is = known < 25 && spaces[known] == c;
+            known += (size_t)is;
+            cr_assert_eq(regex_find(re, scratch, text.data, text.len, 0, &begin, &end), is,
+                         "%s and U+%04X", patterns[k], c);
+        }
+        cr_expect_eq(known, 25);
+        regex_scratch_free(scratch);
+        regex_free(re);
+        buf_release(&pattern);
+        buf_release(&text);
     }
 }
 
