@@ -438,6 +438,35 @@ Test(wordpiece, the_automaton_matches_the_longest)
     buf_release(&word);
 }
 
+/* Up to max_chars characters, of however many bytes, a word is cut; beyond it is unknown. */
+Test(wordpiece, words_beyond_max_chars_are_unknown)
+{
+    enum { MAX = 5, UNKNOWN = 1000 };
+    static const char *const letters[] = { "a", "\xC3\xA9", "\xE4\xB8\x80" };
+    for (size_t k = 0; k < 3; k++) {
+        struct vocabulary v;
+        struct buf word = BUF_INIT;
+        struct ids got = { 0 };
+        vocabulary_init(&v);
+        vocabulary_put(&v, 0, letters[k], strlen(letters[k]), TOKEN_MODEL);
+        buf_addf(&word, "%s%s", wordpiece_prefix, letters[k]);
+        vocabulary_put(&v, 1, word.data, word.len, TOKEN_MODEL);
+        struct wordpiece *w = wordpiece_new(&v, UNKNOWN, MAX);
+        buf_clear(&word);
+        for (size_t n = 1; n <= MAX + 2; n++) {
+            buf_adds(&word, letters[k]);
+            got.count = 0;
+            wordpiece_encode(w, word.data, word.len, &got);
+            cr_expect_eq(got.count, n <= MAX ? n : 1, "%zu of '%s'", n, letters[k]);
+            cr_expect_eq(got.data[0], n <= MAX ? 0 : UNKNOWN, "%zu of '%s'", n, letters[k]);
+        }
+        wordpiece_free(w);
+        vocabulary_release(&v);
+        buf_release(&word);
+        ids_release(&got);
+    }
+}
+
 /* ---- files ------------------------------------------------------------------------------------ */
 
 static void refuse(const char *text, const char *why)
