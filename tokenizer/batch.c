@@ -36,6 +36,7 @@ int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
 {
     buf_clear(&b->text);
     b->count = 0;
+    b->replaced = source_replaced(source);
     while (b->text.len < BATCH_BYTES && b->count < BATCH_DOCUMENTS) {
         int sentences, got = source_read(source, &b->text, &sentences);
         if (got < 0)
@@ -49,6 +50,7 @@ int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
         mem_grow(b->ends, b->ends_cap, b->count + 1);
         b->ends[b->count++] = b->text.len;
     }
+    b->replaced = source_replaced(source) - b->replaced;
     return b->count > 0;
 }
 

@@ -21,6 +21,7 @@ struct batch {
     int sentences;
     struct buf out;
     uint64_t tokens;
+    uint64_t replaced; /* bytes that were no text */
     struct ids ids, wrapped, types, sentence_ends;
     struct buf repaired;
 };

@@ -20,6 +20,7 @@ enum { SHORT_PIECE = 62, SCRATCH_KEPT = 1 << 20 }; /* tokens; elements */
 struct bpe {
     int64_t byte_ids[256];
     int complete; /* every byte has an id */
+    int drop;     /* leave out those that have none */
     struct pairs pairs;
     struct starts *starts;
 };
@@ -34,6 +35,11 @@ struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges,
     pairs_init(&b->pairs, merges, count);
     b->starts = starts_new(byte_ids, &b->pairs, merges, count);
     return b;
+}
+
+void bpe_drop_missing(struct bpe *b)
+{
+    b->drop = 1;
 }
 
 void bpe_free(struct bpe *b)
@@ -281,6 +287,7 @@ void bpe_scratch_release(struct bpe_scratch *s)
     free(s->ranks);
     free(s->heap);
     free(s->shorts);
+    free(s->known);
     *s = (struct bpe_scratch){ 0 };
 }
 
@@ -382,14 +389,39 @@ int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *f
     return 0;
 }
 
-static int check_piece(const struct bpe *b, const unsigned char *piece, size_t n)
+static size_t known_prefix(const struct bpe *b, const unsigned char *piece, size_t n)
 {
-    if (n >= NONE)
-        return err_set("a piece of %zu bytes without a place to split is too long", n);
-    for (size_t i = 0; i < n && !b->complete; i++)
-        if (b->byte_ids[piece[i]] < 0)
-            return err_set("the vocabulary has no token for byte 0x%02X", piece[i]);
-    return 0;
+    size_t i = 0;
+    while (i < n && b->byte_ids[piece[i]] >= 0)
+        i++;
+    return i;
+}
+
+/* The piece, or what is left of it in s->known without the bytes that have no token; NULL with an
+ * error. */
+static const unsigned char *check_piece(const struct bpe *b, struct bpe_scratch *s,
+                                        const unsigned char *piece, size_t *n)
+{
+    if (*n >= NONE) {
+        err_set("a piece of %zu bytes without a place to split is too long", *n);
+        return NULL;
+    }
+    size_t known = b->complete ? *n : known_prefix(b, piece, *n), all = *n;
+    if (known == all)
+        return piece;
+    if (!b->drop) {
+        err_set(
+            "the vocabulary has no token for byte 0x%02X (tokenize --missing drop leaves it out, "
+            "as Hugging Face does)",
+            piece[known]);
+        return NULL;
+    }
+    mem_grow(s->known, s->known_cap, all);
+    *n = 0;
+    for (size_t i = 0; i < all; i++)
+        if (b->byte_ids[piece[i]] >= 0)
+            s->known[(*n)++] = piece[i];
+    return s->known;
 }
 
 /* Puts a piece's first tokens into `to`, if they are few, else into s->ids: how many there are. */
@@ -412,8 +444,14 @@ int bpe_encode_all(const struct bpe *b, struct bpe_scratch *s, const struct piec
     for (size_t i = 0; i < p->count; i++) {
         const unsigned char *piece = (const unsigned char *)p->text + p->begins[i];
         size_t n = p->ends[i] - p->begins[i];
-        if (check_piece(b, piece, n) < 0)
+        if (!(piece = check_piece(b, s, piece, &n)))
             return -1;
+        if (!n) { /* none of its bytes is known */
+            merge_waiting(b, s, waiting, out, ends + i - waiting);
+            waiting = 0;
+            ends[i] = out->count;
+            continue;
+        }
         struct bpe_short *to = &shorts_of(s)[waiting];
         size_t count = begin_piece(b, s, to, piece, n);
         if (count <= SHORT_PIECE) {

@@ -29,6 +29,10 @@ struct bpe;
 struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count);
 void bpe_free(struct bpe *b);
 
+/* Bytes without a token are left out of pieces before these are merged, as Hugging Face does, and
+ * no longer an error. Before the first piece. */
+void bpe_drop_missing(struct bpe *b);
+
 /* Sets whole[id], id below `ids`, for tokens that are certain to be what their own bytes merge to
  * (whole.h). `merges` are those of bpe_new; own_ids[b] is the id of a token that is byte b, -1 for
  * none. */
@@ -42,6 +46,8 @@ struct bpe_scratch {
     size_t cap;
     uint64_t *heap;
     size_t heap_count, heap_cap;
+    unsigned char *known; /* a piece without the bytes that have no token */
+    size_t known_cap;
 };
 void bpe_scratch_release(struct bpe_scratch *s);
 

@@ -26,6 +26,7 @@ struct encoder {
     struct subword_scratch scratch;
     struct wordcache *cache;
     struct buf repaired, prefixed, normalized;
+    uint64_t replaced;   /* bytes that were not UTF-8 */
     struct pieces tiles; /* that follow one another */
     size_t bounds[1024];
 };
@@ -176,7 +177,7 @@ static int check_text(struct encoder *e, const char **text, size_t *n)
 {
     if (utf8_valid(*text, *n) != *n) {
         buf_clear(&e->repaired);
-        utf8_repair(&e->repaired, *text, *n);
+        e->replaced += utf8_repair(&e->repaired, *text, *n);
         *text = e->repaired.data;
         *n = e->repaired.len;
     }
@@ -331,7 +332,12 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct 
                : err_set("places of tokens are known for BERT's words and for bytes only");
 }
 
-void encoder_repair(struct buf *out, const char *text, size_t n)
+uint64_t encoder_replaced(const struct encoder *e)
 {
-    utf8_repair(out, text, n);
+    return e->replaced;
+}
+
+size_t encoder_repair(struct buf *out, const char *text, size_t n)
+{
+    return utf8_repair(out, text, n);
 }

@@ -142,8 +142,8 @@ static int join_counts(struct counting *c, struct counted_words *out)
 
 static int count_words(const struct tokenizer *t, int argc, char **argv, struct counted_words *out)
 {
-    struct counting c = { .t = t,
-                          .source = source_open(argv, argc, (enum source_format)format, 1) };
+    const struct source_options how = { .format = (enum source_format)format, .text_by_line = 1 };
+    struct counting c = { .t = t, .source = source_open(argv, argc, &how) };
     struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0 };
     idle_init(&c.counters);
     progress_begin("texts", 0);

@@ -9,14 +9,15 @@
 #include "common/file.h"
 #include "common/js.h"
 #include "common/mem.h"
+#include "tokenizer/kinds.h"
 
-enum { LOOK_BYTES = 64, CHUNK_BYTES = 1 << 16 };
+enum { CHUNK_BYTES = 1 << 16 };
 
 struct source {
     char **paths;
     size_t count, cap, next; /* next: to be opened */
-    enum source_format format;
-    int text_by_line;
+    struct source_options how;
+    uint64_t replaced, returns;
 
     int open;
     enum source_format current; /* of the open file */
@@ -61,12 +62,10 @@ static int add_folder(struct source *s, const char *dir)
     return result;
 }
 
-struct source *source_open(char *const *paths, int count, enum source_format format,
-                           int text_by_line)
+struct source *source_open(char *const *paths, int count, const struct source_options *o)
 {
     struct source *s = mem_zalloc(1, sizeof *s);
-    s->format = format;
-    s->text_by_line = text_by_line;
+    s->how = *o;
     s->document = (struct document)DOCUMENT_INIT;
     if (!count)
         add_path(s, "-");
@@ -117,44 +116,22 @@ static enum source_format guess(const char *path, const char *text, size_t n)
     return SOURCE_TEXT;
 }
 
-/* What would pass for text but is a mistake in the pipe. */
-static int refuse(const char *path, const char *text, size_t n)
-{
-    static const struct {
-        const char *magic, *what;
-    } others[] = { { "textmill=tokens", "a token stream: it has been tokenized" },
-                   { "textmill=tokens", "a token stream: it has been tokenized" },
-                   { "<mediawiki", "a MediaWiki dump: it wants wikiprep first" },
-                   { "BZh", "packed: unpack it, or is it a dump for wikiprep?" },
-                   { "\x1f\x8b", "packed: unpack it, or is it a dump for wikiprep?" },
-                   { "\xfd"
-                     "7zXZ",
-                     "packed: unpack it, or is it a dump for wikiprep?" },
-                   { "\x28\xb5\x2f\xfd", "packed: unpack it, or is it a dump for wikiprep?" },
-                   { "7z\xbc\xaf", "packed: unpack it, or is it a dump for wikiprep?" } };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        size_t skip = i < 2 ? 8 * (i + 1) : 0; /* a frame's length, and checksum */
-        if (n > skip && begins(text + skip, n - skip, others[i].magic))
-            return err_set("%s: not text but %s", path, others[i].what);
-    }
-    return 0;
-}
-
 static int open_next(struct source *s)
 {
     if (input_open(&s->in, s->paths[s->next]) < 0)
         return -1;
     s->open = 1;
-    int64_t n = input_peek(&s->in, LOOK_BYTES);
+    int64_t n = input_peek(&s->in, KINDS_LOOK);
     if (n < 0)
         return -1;
     const char *text = n ? s->in.data + s->in.begin : "";
     if (file_check_pointer(s->in.path, text, (size_t)n) < 0)
         return -1;
-    s->current = s->format;
-    if (s->format == SOURCE_AUTO) {
-        if (refuse(s->in.path, text, (size_t)n) < 0)
-            return -1;
+    s->current = s->how.format;
+    if (s->current == SOURCE_AUTO) {
+        const char *kind = kinds_recognise(s->in.path, text, (size_t)n);
+        if (kind)
+            return err_set("%s: not text but %s", s->in.path, kind);
         s->current = guess(s->paths[s->next], text, (size_t)n);
     }
     if (s->current == SOURCE_DOCUMENTS)
@@ -162,6 +139,25 @@ static int open_next(struct source *s)
     s->line = 0;
     s->next++;
     return 0;
+}
+
+/* The line again, without what is no text in it; NULL with the error that it had. */
+static struct js *parse_mended(struct source *s, const char *line, size_t n, const char *name)
+{
+    struct err why = err_keep();
+    struct buf mended = BUF_INIT;
+    struct js *root = NULL;
+    uint64_t replaced = mend_json(&mended, line, n);
+    if (!replaced) {
+        err_restore(&why);
+    } else if (mend_check(s->how.mend, replaced, n) < 0) {
+        err_in("%s", name);
+    } else if (!(root = js_parse(mended.data, mended.len, name))) {
+        err_restore(&why);
+    }
+    s->replaced += root ? replaced : 0;
+    buf_release(&mended);
+    return root;
 }
 
 static int read_json(struct source *s, struct buf *text)
@@ -178,6 +174,8 @@ static int read_json(struct source *s, struct buf *text)
     struct buf name = BUF_INIT;
     buf_addf(&name, "%s: line %" PRIu64, s->in.path, s->line);
     struct js *root = js_parse(line, n, name.data);
+    if (!root && s->how.mend != MEND_NONE)
+        root = parse_mended(s, line, n, name.data);
     const char *value = js_text(js_get(root, "text"), &len);
     if (value)
         buf_add(text, value, len);
@@ -186,6 +184,13 @@ static int read_json(struct source *s, struct buf *text)
     js_free(root);
     buf_release(&name);
     return value ? 1 : -1;
+}
+
+static size_t without_return(struct source *s, const char *line, size_t n)
+{
+    int has = n && line[n - 1] == '\r';
+    s->returns += (uint64_t)has;
+    return n - (size_t)has;
 }
 
 static int read_line(struct source *s, struct buf *text)
@@ -197,8 +202,8 @@ static int read_line(struct source *s, struct buf *text)
     if (got <= 0)
         return got;
     int ended = s->in.offset - before > n;
-    if (s->current == SOURCE_LINES && ended && n && line[n - 1] == '\r')
-        n--;
+    if (s->current == SOURCE_LINES && ended)
+        n = without_return(s, line, n);
     buf_add(text, line, n);
     if (s->current == SOURCE_TEXT && ended)
         buf_addc(text, '\n');
@@ -225,7 +230,7 @@ static int read_sentences(struct source *s, struct buf *text)
             continue;
         if (text->len > before)
             buf_addc(text, '\n');
-        buf_add(text, line, line[n - 1] == '\r' ? n - 1 : n);
+        buf_add(text, line, without_return(s, line, n));
     }
     return got < 0 ? -1 : text->len > before;
 }
@@ -263,7 +268,7 @@ static int read_open(struct source *s, struct buf *text, int *sentences)
         *sentences = 1;
         return read_sentences(s, text);
     }
-    if (s->current == SOURCE_LINES || s->text_by_line)
+    if (s->current == SOURCE_LINES || s->how.text_by_line)
         return read_line(s, text);
     return read_file(s, text);
 }
@@ -280,4 +285,14 @@ int source_read(struct source *s, struct buf *text, int *sentences)
             return got;
         close_file(s);
     }
+}
+
+uint64_t source_replaced(const struct source *s)
+{
+    return s->replaced;
+}
+
+uint64_t source_returns(const struct source *s)
+{
+    return s->returns;
 }

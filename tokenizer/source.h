@@ -16,9 +16,11 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "tokenizer/mend.h"
 
 enum source_format {
-    SOURCE_AUTO, /* per file, by how it begins: <doc or wikiprep's mark; {"; else text */
+    SOURCE_AUTO, /* per file, by how it begins: <doc or wikiprep's mark; {"; else text, unless it is
+                  * of a kind that kinds.h knows */
     SOURCE_DOCUMENTS,
     SOURCE_JSONL,
     SOURCE_TEXT,
@@ -30,14 +32,22 @@ enum source_format {
 
 struct source;
 
-/* No paths: stdin. With `text_by_line` a file of text is not one document but one a line, each
- * with its line end. NULL with an error when a folder cannot be read. */
-struct source *source_open(char *const *paths, int count, enum source_format format,
-                           int text_by_line);
+/* How to read. Zeroes: as found. */
+struct source_options {
+    enum source_format format;
+    int text_by_line;    /* a file of text is not one document but one a line, with its line end */
+    enum mend_rule mend; /* what bytes of JSON are that are no text; in other forms they stay */
+};
+
+/* No paths: stdin. NULL with an error when a folder cannot be read. */
+struct source *source_open(char *const *paths, int count, const struct source_options *o);
 void source_close(struct source *s);
 
 /* Appends the next document's text: 1, 0 at the end, -1. *sentences: its lines are sentences and
  * blank lines end paragraphs. */
 int source_read(struct source *s, struct buf *text, int *sentences);
+
+uint64_t source_replaced(const struct source *s); /* bytes of JSON, so far */
+uint64_t source_returns(const struct source *s);  /* lines that ended with CR LF, so far */
 
 #endif

@@ -209,7 +209,8 @@ static void free_encoder(void *e)
 static int count_texts(struct stats *s, int argc, char **argv)
 {
     struct pipeline p = { stats_read, stats_work, stats_write, s, NULL, 0 };
-    s->source = source_open(argv, argc, (enum source_format)format, 0);
+    s->source = source_open(argv, argc,
+                            &(struct source_options){ .format = (enum source_format)format });
     idle_init(&s->encoders);
     int result = s->source ? batch_run(&p, (int)tool_threads) : -1;
     idle_release(&s->encoders, free_encoder);

@@ -39,6 +39,12 @@ struct subword *subword_new(const struct vocabulary *v)
     return s;
 }
 
+void subword_drop_missing(struct subword *s)
+{
+    if (s->bpe)
+        bpe_drop_missing(s->bpe);
+}
+
 void subword_free(struct subword *s)
 {
     if (!s)

@@ -20,6 +20,8 @@ struct vocabulary;
 struct subword;
 
 struct subword *subword_new(const struct vocabulary *v); /* v borrowed */
+/* Bytes without a token are left out from now on (bpe_drop_missing). */
+void subword_drop_missing(struct subword *s);
 void subword_free(struct subword *s);
 
 /* Sets whole[id], of all ids, for tokens that are certain to be encoded as themselves; others may

@@ -18,7 +18,7 @@
 #include "tokenizer/unicode.h"
 
 static const char *vocabulary_path, *output_path = "-";
-static int format, special, as_ids, wrap, rules, letters, refuse_invalid;
+static int format, special, as_ids, wrap, rules, letters, mend, missing;
 
 /* ---- tokenize --------------------------------------------------------------------------------- */
 
@@ -53,7 +53,8 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
         if (tokenizer_token(t, b->ids.data[i], &len))
             all += len;
     if (all < n || all > n + 1)
-        return err_set("cannot place the ends of sentences: a special token swallows space");
+        return err_set(
+            "cannot place the ends of sentences: bytes were dropped, or a special token swallows space");
     b->sentence_ends.count = 0;
     for (size_t at = 0; at < n;) {
         const char *lf = memchr(text + at, '\n', n - at);
@@ -102,7 +103,7 @@ static int encode_document(struct encoding *c, struct encoder *e, struct batch *
     b->ids.count = b->sentence_ends.count = 0;
     if (b->sentences && !as_ids && !by_line) {
         buf_clear(&b->repaired);
-        encoder_repair(&b->repaired, text, n);
+        b->replaced += encoder_repair(&b->repaired, text, n);
         text = b->repaired.data;
         n = b->repaired.len;
     }
@@ -124,13 +125,26 @@ static int encode_document(struct encoding *c, struct encoder *e, struct batch *
                         b->sentence_ends.count);
 }
 
-/* --invalid error: refuses what is not UTF-8. */
+/* --invalid error: refuses what is not UTF-8, and says where it is. */
 static int check_text(const char *text, size_t n, uint64_t number)
 {
-    size_t good = refuse_invalid ? utf8_valid(text, n) : n;
+    size_t good = mend == MEND_NONE ? utf8_valid(text, n) : n;
     return good == n ? 0
                      : err_set("document %" PRIu64 ": byte %zu of its text is not UTF-8 (0x%02X)",
                                number, good, (unsigned char)text[good]);
+}
+
+/* A document: checked, encoded, and checked for how much of it was replaced. */
+static int work_document(struct encoding *c, struct encoder *e, struct batch *b, uint64_t number,
+                         const char *text, size_t n)
+{
+    uint64_t before = encoder_replaced(e), repaired = b->replaced;
+    if (check_text(text, n, number) < 0 || encode_document(c, e, b, number, text, n) < 0)
+        return -1;
+    b->replaced += encoder_replaced(e) - before;
+    if (mend_check((enum mend_rule)mend, b->replaced - repaired, n) < 0)
+        return err_in("document %" PRIu64, number);
+    return 0;
 }
 
 static int encoding_work(void *ctx, void *item)
@@ -144,9 +158,7 @@ static int encoding_work(void *ctx, void *item)
     buf_clear(&b->out);
     b->tokens = 0;
     for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
-        result = check_text(b->text.data + at, b->ends[i] - at, b->first + i);
-        if (!result)
-            result = encode_document(c, e, b, b->first + i, b->text.data + at, b->ends[i] - at);
+        result = work_document(c, e, b, b->first + i, b->text.data + at, b->ends[i] - at);
     }
     idle_give(&c->encoders, e);
     return result;
@@ -186,6 +198,8 @@ static int encoding_write(void *ctx, void *item)
     tool_count("documents", b->count);
     tool_count("tokens", b->tokens);
     tool_count("bytes", b->text.len);
+    if (b->replaced)
+        tool_count("bytes replaced", b->replaced);
     progress_to(c->documents);
     return output_write(&c->out, b->out.data, b->out.len);
 }
@@ -197,6 +211,9 @@ static int encode_all(struct encoding *c)
     if (batch_run(&p, (int)tool_threads) < 0 || write_header(c) < 0)
         return -1;
     progress_end();
+    if (source_returns(c->source))
+        log_warn("%" PRIu64 " of the lines ended with CR LF: the CR was left out with the line end",
+                 source_returns(c->source));
     return as_ids ? 0 : stream_end(&c->writer, c->documents);
 }
 
@@ -214,12 +231,16 @@ static int run_tokenize(int argc, char **argv)
         return err_usage("--wrap goes with --ids: a token stream has no special tokens");
     if (!strcmp(output_path, "-") && !as_ids && tool_binary_stdout() < 0)
         return -1;
-    struct tokenizer_options how = { .google_rules = rules, .letters = (unsigned)letters };
+    struct tokenizer_options how = { .google_rules = rules,
+                                     .letters = (unsigned)letters,
+                                     .drop_missing = missing };
+    const struct source_options source = { .format = (enum source_format)format,
+                                           .mend = (enum mend_rule)mend };
     if (!(c.t = tokenizer_load_with(vocabulary_path, &how)))
         return -1;
     c.width = tokenizer_size(c.t) <= 1 << 16 ? 2 : 4;
     idle_init(&c.encoders);
-    c.source = source_open(argv, argc, (enum source_format)format, 0);
+    c.source = source_open(argv, argc, &source);
     int result = c.source ? output_open(&c.out, output_path) : -1;
     if (!result) {
         result = encode_all(&c);
@@ -299,8 +320,10 @@ static const struct opt tokenize_options[] = {
     { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
     { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS, "what the input is", 0, 0 },
     { 0, "special", OPT_FLAG, &special, NULL, "recognise special tokens in the text", 0, 0 },
-    { 0, "invalid", OPT_CHOICE, &refuse_invalid, "replace|error",
-      "what bytes that are not UTF-8 are", 0, 0 },
+    { 0, "invalid", OPT_CHOICE, &mend, MEND_RULES, "what becomes of bytes that are not UTF-8", 0,
+      0 },
+    { 0, "missing", OPT_CHOICE, &missing, "error|drop",
+      "what becomes of bytes that the vocabulary lacks", 0, 0 },
     { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0,
       0 },
     { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0,

@@ -224,7 +224,10 @@ void tokenizer_into_vocabulary(struct tokenizer *t, struct vocabulary *v)
 struct tokenizer *tokenizer_load_with(const char *path, const struct tokenizer_options *o)
 {
     struct vocabulary v;
-    return vocabulary_load(&v, path, o) < 0 ? NULL : tokenizer_from_vocabulary(&v);
+    struct tokenizer *t = vocabulary_load(&v, path, o) < 0 ? NULL : tokenizer_from_vocabulary(&v);
+    if (t && o->drop_missing)
+        subword_drop_missing(t->subword);
+    return t;
 }
 
 struct tokenizer *tokenizer_load(const char *path)

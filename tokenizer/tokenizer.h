@@ -37,9 +37,11 @@ enum tokenizer_role {
     TOKENIZER_ROLES,
 };
 
-/* How to read what a WordPiece vocabulary does not say itself. Zeroes: as found. */
+/* How to read what a vocabulary does not say itself; the first and the last are for WordPiece.
+ * Zeroes: as found. */
 struct tokenizer_options {
     int google_rules; /* Google's reference instead of Hugging Face's: see normalize.h */
+    int drop_missing; /* leave out bytes that a byte-level vocabulary lacks: else an error */
     enum { TOKENIZER_CASE_AUTO, TOKENIZER_UNCASED, TOKENIZER_CASED } letters;
 };
 
@@ -101,7 +103,11 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
 int encoder_pieces(struct encoder *e, const char *text, size_t n,
                    int (*put)(void *ctx, const char *piece, size_t n), void *ctx);
 
-/* Appends the text as encoder_encode reads it: with U+FFFD for what is not UTF-8. */
-void encoder_repair(struct buf *out, const char *text, size_t n);
+/* How many bytes encoder_encode has replaced since the encoder was made. */
+uint64_t encoder_replaced(const struct encoder *e);
+
+/* Appends the text as encoder_encode reads it: with U+FFFD for what is not UTF-8. Returns how many
+ * bytes it replaced. */
+size_t encoder_repair(struct buf *out, const char *text, size_t n);
 
 #endif

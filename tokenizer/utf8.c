@@ -276,9 +276,10 @@ size_t utf8_valid(const char *text, size_t n)
     return good + valid_by_character(p + good, n - good);
 }
 
-void utf8_repair(struct buf *out, const char *text, size_t n)
+size_t utf8_repair(struct buf *out, const char *text, size_t n)
 {
     const unsigned char *p = (const unsigned char *)text;
+    size_t replaced = 0;
     for (size_t i = 0; i < n;) {
         size_t good = utf8_valid(text + i, n - i), bad;
         buf_add(out, text + i, good);
@@ -288,5 +289,7 @@ void utf8_repair(struct buf *out, const char *text, size_t n)
         utf8_length(p + i, n - i, &bad);
         buf_adds(out, "\xEF\xBF\xBD");
         i += bad;
+        replaced += bad;
     }
+    return replaced;
 }

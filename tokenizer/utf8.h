@@ -33,7 +33,7 @@ static inline uint32_t utf8_get(const unsigned char *p, size_t *len)
 size_t utf8_valid(const char *text, size_t n);
 
 /* Appends text[0..n) with U+FFFD for each maximal subpart of what is not UTF-8 (Unicode
- * standard, section 3.9; Python's errors="replace"). */
-void utf8_repair(struct buf *out, const char *text, size_t n);
+ * standard, section 3.9; Python's errors="replace"). Returns how many bytes were replaced. */
+size_t utf8_repair(struct buf *out, const char *text, size_t n);
 
 #endif

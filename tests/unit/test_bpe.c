@@ -324,6 +324,61 @@ Test(bpe, a_million_bytes_of_one_character, .timeout = 20)
     free(piece);
 }
 
+/* Of places of the same rank the leftmost merges first, in pieces that go through the heap too. */
+Test(bpe, equal_ranks_merge_from_the_left)
+{
+    enum { LONGEST = 400 };
+    static const struct bpe_merge merges[] = { { 'a', 'a', 256 },
+                                               { 256, 'a', 257 },
+                                               { 'b', 'a', 258 },
+                                               { 258, 'b', 259 },
+                                               { 'a', 'b', 260 } };
+    struct bpe_scratch scratch = { 0 };
+    struct ids got = { 0 }, want = { 0 };
+    int64_t byte_ids[256];
+    char piece[LONGEST];
+    identity(byte_ids);
+    struct bpe *b = bpe_new(byte_ids, merges, 5);
+    for (size_t n = 61; n < LONGEST; n += 7)
+        for (unsigned period = 1; period < 6; period++) {
+            for (size_t i = 0; i < n; i++)
+                piece[i] = i % period == period - 1 && period > 1 ? 'b' : 'a';
+            got.count = 0;
+            encode_plainly(&want, merges, 5, piece, n);
+            cr_assert_eq(bpe_encode(b, &scratch, piece, n, &got), 0);
+            cr_assert_eq(got.count, want.count, "n=%zu period=%u", n, period);
+            cr_assert(!memcmp(got.data, want.data, got.count * sizeof *got.data), "n=%zu period=%u",
+                      n, period);
+        }
+    bpe_free(b);
+    bpe_scratch_release(&scratch);
+    ids_release(&got);
+    ids_release(&want);
+}
+
+/* What is left of a piece merges, though a byte was dropped in between. */
+Test(bpe, bytes_without_token_are_dropped_on_demand)
+{
+    static const struct bpe_merge merges[] = { { 'a', 'b', 256 } };
+    static const char text[] = "zzazbczab";
+    size_t begins[] = { 0, 2, 6, 7 }, bounds[] = { 2, 6, 7, 9 }, ends[4];
+    struct bpe_scratch scratch = { 0 };
+    struct ids got = { 0 };
+    int64_t byte_ids[256];
+    identity(byte_ids);
+    byte_ids['z'] = -1;
+    struct bpe *b = bpe_new(byte_ids, merges, 1);
+    bpe_drop_missing(b);
+    struct pieces p = { text, sizeof text - 1, begins, bounds, 4 };
+    cr_assert_eq(bpe_encode_all(b, &scratch, &p, &got, ends), 0, "%s", err_get());
+    cr_expect(ends[0] == 0 && ends[1] == 2 && ends[2] == 2 && ends[3] == 3);
+    cr_assert_eq(got.count, 3);
+    cr_expect(got.data[0] == 256 && got.data[1] == 'c' && got.data[2] == 256);
+    bpe_free(b);
+    bpe_scratch_release(&scratch);
+    ids_release(&got);
+}
+
 Test(bpe, a_byte_without_token_is_an_error)
 {
     struct bpe_scratch scratch = { 0 };
