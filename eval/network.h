@@ -3,7 +3,7 @@
  *
  *     struct network n;
  *     network_open(&n, "model", MODEL_GPT, threads, 4096);
- *     const float *x = network_run(&n, &batch);    the last layer's output
+ *     struct ops_array x = network_run(&n, &batch);    the last layer's output
  *     network_close(&n);
  */
 #ifndef TEXTMILL_NETWORK_H
@@ -16,9 +16,10 @@
 struct network {
     struct ops *ops;
     struct model model;
-    float **blocks;
-    int64_t rows; /* most tokens of a batch */
-    float *x, *y; /* [rows,C] */
+    struct ops_array *blocks;
+    int64_t rows;          /* most tokens of a batch */
+    struct ops_array x, y; /* [rows,C] */
+    struct inputs inputs;  /* of the last batch */
 };
 
 /* Loads the model folder `dir`, whose model is of `kind`. `rows` is raised to hold one sequence of
@@ -29,10 +30,10 @@ void network_close(struct network *n); /* fine on a zeroed one */
 
 /* The output of the last layer [rows of b,C], valid until the next run. b has at most `rows` real
  * tokens, and no more than the model has positions in a sequence. */
-const float *network_run(struct network *n, const struct batch *b);
+struct ops_array network_run(struct network *n, const struct batch *b);
 
 /* The parameters of the head, and of the embedding. */
-const float *network_head(const struct network *n);
-const float *network_embedding(const struct network *n);
+struct ops_array network_head(const struct network *n);
+struct ops_array network_embedding(const struct network *n);
 
 #endif

@@ -16,6 +16,8 @@ int scorer_init(struct scorer *s, const char *dir, int threads, int64_t rows)
     size_t n = (size_t)s->net.rows;
     s->ids = mem_zalloc(n, sizeof *s->ids);
     s->labels = mem_zalloc(n, sizeof *s->labels);
+    s->scores.losses = ops_buffer(s->net.ops, OPS_F32, s->net.rows);
+    s->scores.correct = ops_buffer(s->net.ops, OPS_U8, s->net.rows);
     s->losses = mem_zalloc(n, sizeof *s->losses);
     s->right = mem_zalloc(n, sizeof *s->right);
     return 0;
@@ -27,6 +29,8 @@ void scorer_release(struct scorer *s)
     free(s->labels);
     free(s->losses);
     free(s->right);
+    ops_buffer_free(s->net.ops, s->scores.losses, s->net.rows);
+    ops_buffer_free(s->net.ops, s->scores.correct, s->net.rows);
     network_close(&s->net);
     *s = (struct scorer){ 0 };
 }
@@ -59,15 +63,16 @@ static void fill(struct scorer *s, const struct window *w, size_t B, int64_t T)
     }
 }
 
-static void collect(const struct scorer *s, struct window *w, int64_t row)
+/* Its scores begin at `first`. */
+static void collect(const struct scorer *s, struct window *w, int64_t first)
 {
     w->loss = 0;
     w->right = 0;
-    for (int64_t i = row + w->count - 1 - w->scored; i < row + w->count - 1; i++) {
+    for (int64_t i = first; i < first + w->scored; i++) {
         w->loss += s->losses[i];
         w->right += s->right[i];
     }
-    w->last_right = s->right[row + w->count - 2];
+    w->last_right = s->right[first + w->scored - 1];
 }
 
 /* Windows that fit side by side. */
@@ -76,10 +81,14 @@ static void run(struct scorer *s, struct window *w, size_t B, int64_t T)
     const struct model *m = &s->net.model;
     struct batch batch = { .B = (int64_t)B, .T = T, .ids = s->ids, .labels = s->labels };
     fill(s, w, B, T);
-    m->head_fwd(m, s->net.ops, s->losses, s->right, network_run(&s->net, &batch),
-                network_head(&s->net), network_embedding(&s->net), &batch);
-    for (size_t b = 0; b < B; b++)
-        collect(s, &w[b], (int64_t)b * T);
+    struct ops_array x = network_run(&s->net, &batch);
+    m->head_fwd(m, s->net.ops, s->scores, x, network_head(&s->net), network_embedding(&s->net),
+                &s->net.inputs);
+    ops_download(s->net.ops, s->losses, s->scores.losses, s->net.inputs.targets[0].n);
+    ops_download(s->net.ops, s->right, s->scores.correct, s->net.inputs.targets[0].n);
+    int64_t first = 0;
+    for (size_t b = 0; b < B; first += w[b++].scored)
+        collect(s, &w[b], first);
 }
 
 int score_windows(struct scorer *s, struct window *w, size_t n)

@@ -32,7 +32,8 @@ struct scorer {
     struct network net; /* net.rows, the tokens run at a time, bounds the memory */
     uint32_t *ids;      /* this and the following [net.rows] */
     int32_t *labels;
-    float *losses;
+    struct ops_scores scores; /* of what is scored, */
+    float *losses;            /* and the host's copies */
     unsigned char *right;
 };
 

@@ -11,7 +11,8 @@ int squad_model_open(struct squad_model *m, const char *dir, int threads, int64_
     *m = (struct squad_model){ 0 };
     if (network_open(&m->net, dir, MODEL_BERT_QUESTIONS, threads, rows) < 0)
         return -1;
-    m->logits = ops_buffer(m->net.ops, 2 * m->net.rows);
+    m->last = ops_buffer(m->net.ops, OPS_F32, 2 * m->net.rows);
+    m->logits = mem_alloc(2 * (size_t)m->net.rows * sizeof *m->logits);
     int64_t types = m->net.model.config.types;
     if (types >= 2)
         return 0;
@@ -22,8 +23,8 @@ int squad_model_open(struct squad_model *m, const char *dir, int threads, int64_
 
 void squad_model_close(struct squad_model *m)
 {
-    if (m->logits)
-        ops_buffer_free(m->net.ops, m->logits, 2 * m->net.rows);
+    ops_buffer_free(m->net.ops, m->last, 2 * m->net.rows);
+    free(m->logits);
     free(m->ids);
     free(m->segments);
     free(m->lengths);
@@ -81,8 +82,11 @@ static void run_windows(struct squad_model *m, const struct squad_windows *w, si
                            .ids = m->ids,
                            .segments = m->segments,
                            .lengths = m->lengths };
-        const float *x = network_run(&m->net, &b), *logit = m->logits;
-        bert_span_logits(&m->net.model, m->net.ops, m->logits, x, network_head(&m->net), &b);
+        struct ops_array x = network_run(&m->net, &b);
+        const float *logit = m->logits;
+        const int64_t N = m->net.inputs.N;
+        bert_span_logits(&m->net.model, m->net.ops, m->last, x, network_head(&m->net), N);
+        ops_download(m->net.ops, m->logits, m->last, 2 * N);
         for (size_t n = 0; n < next - i; n++)
             for (int64_t t = 0; t < m->lengths[n]; t++, logit += 2) {
                 starts[(i - first + n) * T + (size_t)t] = logit[0];

@@ -18,7 +18,8 @@ struct squad_model {
     uint32_t *ids, *segments; /* [windows,T] */
     int64_t *lengths;         /* [windows] */
     size_t ids_cap, segments_cap, lengths_cap;
-    float *logits; /* [net.rows,2] */
+    struct ops_array last; /* [net.rows,2], */
+    float *logits;         /* and the host's copy */
 };
 
 /* Loads the model folder `dir`. `rows`: tokens run at a time, raised to hold one window. */

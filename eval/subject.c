@@ -25,7 +25,7 @@ int subject_check(struct network *n)
         return err_set("vocabulary and model differ: '%s' has %u tokens, '%s' knows %lld",
                        subject.vocab ? subject.vocab : subject.model_dir, tokenizer_size(t),
                        subject.model_dir, (long long)known);
-    ops_set_precision(n->ops, (enum ops_precision)subject.precision);
+    ops_set_precision(n->ops, (enum ops_type)subject.precision);
     log_detail("%s", ops_describe(n->ops));
     return 0;
 }

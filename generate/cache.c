@@ -1,6 +1,7 @@
 #include "generate/cache.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,80 +9,109 @@
 #include "common/mem.h"
 
 struct cache_layer {
-    const float *ln_1_gain, *ln_1_bias, *attn_w, *attn_b, *proj_w, *proj_b;
-    const float *ln_2_gain, *ln_2_bias, *fc_w, *fc_b, *fc_proj_w, *fc_proj_b;
+    struct ops_norm norm1, norm2;
+    struct ops_linear qkv, out, fc, proj; /* without N */
 };
 
 /* ---- where the parameters are ------------------------------------------------------------- */
 
-/* The parameters of `block` whose name ends in `suffix`; NULL with an error. */
-static const float *find(const struct model *m, float *const *blocks, int block, const char *suffix)
+/* The parameters of `block` whose name ends in `suffix`, and the row; -1 with an error. */
+static int find(struct ops_array *to, const struct tensor **row, const struct cache *c,
+                const struct ops_array *blocks, int block, const char *suffix)
 {
     size_t n = strlen(suffix);
-    for (size_t i = 0; i < m->tensors.count; i++) {
-        const struct tensor *t = &m->tensors.rows[i];
+    for (size_t i = 0; i < c->model->tensors.count; i++) {
+        const struct tensor *t = &c->model->tensors.rows[i];
         size_t len = strlen(t->name);
-        if (t->block == block && len >= n && !strcmp(t->name + len - n, suffix))
-            return blocks[block] + t->offset;
+        if (t->block == block && len >= n && !strcmp(t->name + len - n, suffix)) {
+            *to = ops_part(blocks[block], t->offset);
+            *row = t;
+            return 0;
+        }
     }
-    err_set("the model has no tensor '%s' in block %d", suffix, block);
-    return NULL;
+    return err_set("the model has no tensor '%s' in block %d", suffix, block);
 }
 
-static int find_layer(struct cache_layer *w, const struct model *m, float *const *blocks, int block)
+/* NAME.weight and NAME.bias. */
+static int find_pair(struct ops_array *weight, struct ops_array *bias, const struct tensor **row,
+                     const struct cache *c, const struct ops_array *blocks, int block,
+                     const char *name)
 {
-    struct {
-        const float **to;
-        const char *suffix;
-    } rows[] = {
-        { &w->ln_1_gain, "ln_1.weight" },       { &w->ln_1_bias, "ln_1.bias" },
-        { &w->attn_w, "attn.c_attn.weight" },   { &w->attn_b, "attn.c_attn.bias" },
-        { &w->proj_w, "attn.c_proj.weight" },   { &w->proj_b, "attn.c_proj.bias" },
-        { &w->ln_2_gain, "ln_2.weight" },       { &w->ln_2_bias, "ln_2.bias" },
-        { &w->fc_w, "mlp.c_fc.weight" },        { &w->fc_b, "mlp.c_fc.bias" },
-        { &w->fc_proj_w, "mlp.c_proj.weight" }, { &w->fc_proj_b, "mlp.c_proj.bias" },
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!(*rows[i].to = find(m, blocks, block, rows[i].suffix)))
-            return -1;
+    char suffix[TENSOR_NAME];
+    snprintf(suffix, sizeof suffix, "%s.bias", name);
+    if (find(bias, row, c, blocks, block, suffix) < 0)
+        return -1;
+    snprintf(suffix, sizeof suffix, "%s.weight", name);
+    return find(weight, row, c, blocks, block, suffix);
+}
+
+static int find_linear(struct ops_linear *l, const struct cache *c, const struct ops_array *blocks,
+                       int block, const char *name)
+{
+    const struct tensor *row;
+    if (find_pair(&l->w, &l->bias, &row, c, blocks, block, name) < 0)
+        return -1;
+    l->I = row->shape[0];
+    l->O = row->shape[1];
     return 0;
 }
 
-static int find_all(struct cache *c, float *const *blocks)
+static int find_norm(struct ops_norm *l, const struct cache *c, const struct ops_array *blocks,
+                     int block, const char *name)
 {
-    const struct model *m = c->model;
-    int head = (int)m->config.layers + 1;
+    const struct tensor *row;
+    l->C = c->model->config.width;
+    l->epsilon = c->model->config.epsilon;
+    return find_pair(&l->gain, &l->bias, &row, c, blocks, block, name);
+}
+
+static int find_layer(const struct cache *c, const struct ops_array *blocks, int block)
+{
+    struct cache_layer *w = &c->layers[block - 1];
+    return find_norm(&w->norm1, c, blocks, block, "ln_1") < 0 ||
+                   find_linear(&w->qkv, c, blocks, block, "attn.c_attn") < 0 ||
+                   find_linear(&w->out, c, blocks, block, "attn.c_proj") < 0 ||
+                   find_norm(&w->norm2, c, blocks, block, "ln_2") < 0 ||
+                   find_linear(&w->fc, c, blocks, block, "mlp.c_fc") < 0 ||
+                   find_linear(&w->proj, c, blocks, block, "mlp.c_proj") < 0
+               ? -1
+               : 0;
+}
+
+static int find_all(struct cache *c, const struct ops_array *blocks)
+{
+    const struct tensor *row;
+    int head = (int)c->model->config.layers + 1;
     for (int b = 1; b < head; b++)
-        if (find_layer(&c->layers[b - 1], m, blocks, b) < 0)
+        if (find_layer(c, blocks, b) < 0)
             return -1;
-    c->token_table = find(m, blocks, 0, "wte.weight");
-    c->position_table = find(m, blocks, 0, "wpe.weight");
-    c->final_gain = find(m, blocks, head, "ln_f.weight");
-    c->final_bias = find(m, blocks, head, "ln_f.bias");
-    return c->token_table && c->position_table && c->final_gain && c->final_bias ? 0 : -1;
+    c->tables.C = c->model->config.width;
+    c->norm.N = 1;
+    return find(&c->tables.words, &row, c, blocks, 0, "wte.weight") < 0 ||
+                   find(&c->tables.positions, &row, c, blocks, 0, "wpe.weight") < 0 ||
+                   find_norm(&c->norm, c, blocks, head, "ln_f") < 0
+               ? -1
+               : 0;
 }
 
 /* ---- life --------------------------------------------------------------------------------- */
 
-static int64_t cached_floats(const struct cache *c)
+static int64_t cached_numbers(const struct cache *c)
 {
     const struct model_config *k = &c->model->config;
     return k->layers * k->positions * k->width;
 }
 
-/* x[C], normed[C], qkv[3C], attention[C], inner[I] a row. */
-static int64_t scratch_floats(const struct cache *c)
-{
-    return c->rows * (6 * c->model->config.width + c->model->config.inner);
-}
-
-int cache_init(struct cache *c, const struct model *m, struct ops *o, float *const *blocks)
+int cache_init(struct cache *c, const struct model *m, struct ops *o,
+               const struct ops_array *blocks)
 {
     *c = (struct cache){ .model = m, .ops = o };
     c->layers = mem_zalloc((size_t)m->config.layers, sizeof *c->layers);
-    c->keys = ops_buffer(o, cached_floats(c));
-    c->values = ops_buffer(o, cached_floats(c));
-    c->logits = ops_buffer(o, m->config.vocabulary);
+    c->keys = ops_buffer(o, OPS_F32, cached_numbers(c));
+    c->values = ops_buffer(o, OPS_F32, cached_numbers(c));
+    c->ids = ops_buffer(o, OPS_U32, m->config.positions);
+    c->last = ops_buffer(o, OPS_F32, m->config.vocabulary);
+    c->logits = mem_alloc((size_t)m->config.vocabulary * sizeof *c->logits);
     if (!find_all(c, blocks))
         return 0;
     cache_release(c);
@@ -92,23 +122,13 @@ void cache_release(struct cache *c)
 {
     if (!c->ops)
         return;
-    ops_buffer_free(c->ops, c->keys, cached_floats(c));
-    ops_buffer_free(c->ops, c->values, cached_floats(c));
-    ops_buffer_free(c->ops, c->logits, c->model->config.vocabulary);
-    if (c->rows)
-        ops_buffer_free(c->ops, c->scratch, scratch_floats(c));
+    ops_buffer_free(c->ops, c->keys, cached_numbers(c));
+    ops_buffer_free(c->ops, c->values, cached_numbers(c));
+    ops_buffer_free(c->ops, c->ids, c->model->config.positions);
+    ops_buffer_free(c->ops, c->last, c->model->config.vocabulary);
+    free(c->logits);
     free(c->layers);
     *c = (struct cache){ 0 };
-}
-
-static void make_room(struct cache *c, int64_t rows)
-{
-    if (rows <= c->rows)
-        return;
-    if (c->rows)
-        ops_buffer_free(c->ops, c->scratch, scratch_floats(c));
-    c->rows = rows;
-    c->scratch = ops_buffer(c->ops, scratch_floats(c));
 }
 
 void cache_truncate(struct cache *c, int64_t used)
@@ -119,42 +139,43 @@ void cache_truncate(struct cache *c, int64_t used)
 
 /* ---- forward ------------------------------------------------------------------------------ */
 
-/* x[N,C] = token + position. */
-static void embed(struct cache *c, float *x, const uint32_t *ids, int64_t N)
+/* Scratch of a piece of N tokens. */
+struct piece {
+    int64_t N;
+    struct ops_array x, normed, attended; /* [N,C] */
+    struct ops_array qkv, inner;          /* [N,3C], [N,I] */
+};
+
+/* x[N,C] += l of from. */
+static void add_linear(struct ops *o, const struct piece *p, struct ops_array from,
+                       const struct ops_linear *l)
 {
-    int64_t C = c->model->config.width;
-    for (int64_t t = 0; t < N; t++) {
-        const float *token = c->token_table + ids[t] * C;
-        const float *position = c->position_table + (c->used + t) * C;
-        for (int64_t i = 0; i < C; i++)
-            x[t * C + i] = token[i] + position[i];
-    }
+    ops_linear_fwd(o, p->normed, from, l);
+    ops_add(o, p->x, p->normed, p->N * l->O);
 }
 
 /* x[N,C] += attention(norm(x)); x += mlp(norm(x)). */
-static void layer(struct cache *c, int64_t l, float *x, int64_t N)
+static void layer(struct cache *c, int64_t l, const struct piece *p)
 {
     const struct model_config *k = &c->model->config;
-    const struct cache_layer *w = &c->layers[l];
+    struct cache_layer w = c->layers[l];
     struct ops *o = c->ops;
-    int64_t C = k->width, I = k->inner, at = l * k->positions * C;
-    float *normed = c->scratch + c->rows * C, *qkv = normed + c->rows * C;
-    float *attention = qkv + c->rows * 3 * C, *inner = attention + c->rows * C;
+    int64_t C = k->width, at = l * k->positions * C;
+    const struct ops_attention a = {
+        .rows = { 1, p->N, NULL }, .NH = k->heads, .HS = C / k->heads, .causal = 1
+    };
+    w.norm1.N = w.norm2.N = w.qkv.N = w.out.N = w.fc.N = w.proj.N = p->N;
 
-    ops_layernorm_fwd(o, OPS_FLOATS, normed, NULL, NULL, x, w->ln_1_gain, w->ln_1_bias, N, C,
-                      k->epsilon);
-    ops_linear_fwd(o, qkv, ops_floats(normed), w->attn_w, w->attn_b, N, C, 3 * C);
-    ops_attention_cached(o, attention, c->keys + at, c->values + at, qkv, c->used, N, k->heads,
-                         C / k->heads);
-    ops_linear_fwd(o, normed, ops_floats(attention), w->proj_w, w->proj_b, N, C, C);
-    ops_add(o, x, normed, N * C);
+    ops_norm_fwd(o, p->normed, (struct ops_moments){ 0 }, p->x, &w.norm1);
+    ops_linear_fwd(o, p->qkv, p->normed, &w.qkv);
+    ops_attention_cached(o, p->attended, ops_part(c->keys, at), ops_part(c->values, at),
+                         ops_side_by_side(p->qkv, C), c->used, &a);
+    add_linear(o, p, p->attended, &w.out);
 
-    ops_layernorm_fwd(o, OPS_FLOATS, normed, NULL, NULL, x, w->ln_2_gain, w->ln_2_bias, N, C,
-                      k->epsilon);
-    ops_linear_fwd(o, inner, ops_floats(normed), w->fc_w, w->fc_b, N, C, I);
-    ops_gelu_fwd(o, OPS_FLOATS, inner, inner, N, I);
-    ops_linear_fwd(o, normed, ops_floats(inner), w->fc_proj_w, w->fc_proj_b, N, I, C);
-    ops_add(o, x, normed, N * C);
+    ops_norm_fwd(o, p->normed, (struct ops_moments){ 0 }, p->x, &w.norm2);
+    ops_linear_fwd(o, p->inner, p->normed, &w.fc);
+    ops_activation_fwd(o, OPS_GELU_TANH, p->inner, p->inner, p->N * k->inner);
+    add_linear(o, p, p->inner, &w.proj);
 }
 
 static int check(const struct cache *c, const uint32_t *ids, int64_t n)
@@ -170,20 +191,37 @@ static int check(const struct cache *c, const uint32_t *ids, int64_t n)
     return 0;
 }
 
+static struct piece begin(struct cache *c, const uint32_t *ids, int64_t N)
+{
+    struct ops *o = c->ops;
+    const int64_t C = c->model->config.width;
+    const struct ops_tokens tokens = { .N = N, .T = N, .first = c->used, .ids = c->ids };
+    ops_scratch_begin(o);
+    struct piece p = { .N = N,
+                       .x = ops_scratch(o, OPS_F32, N * C),
+                       .normed = ops_scratch(o, OPS_F32, N * C),
+                       .attended = ops_scratch(o, OPS_F32, N * C),
+                       .qkv = ops_scratch(o, OPS_F32, N * 3 * C),
+                       .inner = ops_scratch(o, OPS_F32, N * c->model->config.inner) };
+    ops_upload(o, c->ids, ids, N);
+    ops_embedding_fwd(o, p.x, &tokens, &c->tables);
+    return p;
+}
+
 float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n)
 {
     const struct model_config *k = &c->model->config;
+    const struct ops_decoder d = { c->tables.words, OPS_NONE, k->vocabulary, k->width };
     assert(n >= 1);
     if (check(c, ids, n) < 0)
         return NULL;
-    make_room(c, n);
-    float *x = c->scratch, *last = x + (n - 1) * k->width, *normed = x + c->rows * k->width;
-    embed(c, x, ids, n);
+    struct piece p = begin(c, ids, n);
     for (int64_t l = 0; l < k->layers; l++)
-        layer(c, l, x, n);
+        layer(c, l, &p);
     c->used += n;
-    ops_layernorm_fwd(c->ops, OPS_FLOATS, normed, NULL, NULL, last, c->final_gain, c->final_bias, 1,
-                      k->width, k->epsilon);
-    ops_logits(c->ops, c->logits, normed, c->token_table, 1, k->vocabulary, k->width);
+    ops_norm_fwd(c->ops, p.normed, (struct ops_moments){ 0 }, ops_part(p.x, (n - 1) * k->width),
+                 &c->norm);
+    ops_logits(c->ops, c->last, p.normed, 1, &d);
+    ops_download(c->ops, c->logits, c->last, k->vocabulary);
     return c->logits;
 }

@@ -6,7 +6,7 @@
  *     logits = cache_forward(&c, prompt, n);       the whole prompt at once
  *     logits = cache_forward(&c, &next, 1);        then a token at a time
  *
- * Memory: 2 * layers * positions * width floats, and scratch for the longest piece given.
+ * Memory: 2 * layers * positions * width floats, and the context's scratch for the longest piece.
  * Positions are absolute, as the model learned them; a full cache takes no more tokens.
  */
 #ifndef TEXTMILL_CACHE_H
@@ -22,17 +22,18 @@ struct cache {
     const struct model *model; /* borrowed, as are ops and the parameters */
     struct ops *ops;
     struct cache_layer *layers;
-    const float *token_table, *position_table, *final_gain, *final_bias;
-    float *keys, *values; /* [L,positions,C] */
-    float *logits;        /* [V] */
-    int64_t used;         /* positions filled */
-
-    int64_t rows; /* that the scratch holds */
-    float *scratch;
+    struct ops_embedding tables;
+    struct ops_norm norm;          /* of the head */
+    struct ops_array keys, values; /* [L,positions,C] */
+    struct ops_array ids;          /* U32 [positions]: those of a piece */
+    struct ops_array last;         /* [V]: logits */
+    float *logits;                 /* [V]: the host's */
+    int64_t used;                  /* positions filled */
 };
 
 /* blocks: the parameters as folder_load makes them. -1 when the model lacks a GPT's tensors. */
-int cache_init(struct cache *c, const struct model *m, struct ops *o, float *const *blocks);
+int cache_init(struct cache *c, const struct model *m, struct ops *o,
+               const struct ops_array *blocks);
 void cache_release(struct cache *c); /* fine on a zeroed one */
 
 /* Takes n >= 1 tokens after those before and returns the logits [V] of what follows the last,

@@ -181,7 +181,7 @@ static int run(int argc, char **argv)
     int result = generator_load(&g, model_dir, vocab, (int)tool_threads);
     uint64_t number = 0;
     if (!result) {
-        ops_set_precision(g.ops, (enum ops_precision)precision);
+        ops_set_precision(g.ops, (enum ops_type)precision);
         log_detail("%s", ops_describe(g.ops));
     }
     for (size_t i = 0; i < prompts.count && !result; i++)

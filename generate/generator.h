@@ -32,7 +32,7 @@ struct generator {
     struct encoder *encoder;
     struct ops *ops;
     struct model model;
-    float **blocks;
+    struct ops_array *blocks;
     struct cache cache;
 
     struct ids prompt;

@@ -1,8 +1,7 @@
 /* BERT: a post-layer-norm encoder with attention both ways (Devlin et al. 2019); its heads are in
  * bert_pretraining.c and bert_questions.c.
  * Weights of linear maps are stored [in, out]; Hugging Face's files have the transpose, which
- * reading and writing turn. Padding is left out from the embedding on: all arrays hold the real
- * tokens alone. */
+ * reading and writing turn. */
 #include <stdio.h>
 #include <string.h>
 
@@ -113,67 +112,95 @@ static int64_t layer_offset(const struct model *m, int i)
     return m->tensors.rows[EMBEDDING_TENSORS + i].offset;
 }
 
-int64_t bert_head_offset(const struct model *m, int i)
+size_t bert_head_row(const struct model *m, int i)
 {
-    return m->tensors.rows[EMBEDDING_TENSORS + m->config.layers * LAYER_TENSORS + i].offset;
+    return (size_t)(EMBEDDING_TENSORS + m->config.layers * LAYER_TENSORS + i);
+}
+
+struct ops_linear bert_linear(const struct model *m, struct ops_array w, size_t row, int64_t N)
+{
+    const struct tensor *map = &m->tensors.rows[row];
+    return (struct ops_linear){ .w = ops_part(w, map[0].offset),
+                                .bias = ops_part(w, map[1].offset),
+                                .N = N,
+                                .I = map->shape[0],
+                                .O = map->shape[1] };
+}
+
+struct ops_norm bert_norm(const struct model *m, struct ops_array w, size_t row, int64_t N)
+{
+    const struct tensor *gain = &m->tensors.rows[row];
+    return (struct ops_norm){ .gain = ops_part(w, gain[0].offset),
+                              .bias = ops_part(w, gain[1].offset),
+                              .N = N,
+                              .C = m->config.width,
+                              .epsilon = m->config.epsilon };
 }
 
 /* ---- embedding ---------------------------------------------------------------------------- */
 
-static struct ops_dropout embedding_dropout(const struct model *m, const struct batch *b)
+static struct ops_dropout embedding_dropout(const struct model *m, const struct inputs *in)
 {
-    return dropout_at(b, m->config.embedding_dropout, 0, PLACE_EMBEDDING);
+    return dropout_at(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING);
+}
+
+static struct ops_embedding tables(const struct model *m, struct ops_array w)
+{
+    return (struct ops_embedding){ .words = ops_part(w, embedding_offset(m, WORDS)),
+                                   .positions = ops_part(w, embedding_offset(m, POSITIONS)),
+                                   .types = ops_part(w, embedding_offset(m, TYPES)),
+                                   .C = m->config.width };
 }
 
 /* What the layer norm sees. */
-static void embedding_sum(const struct model *m, struct ops *o, float *sum, const float *w,
-                          const struct batch *b)
+static struct ops_array embedding_sum(const struct model *m, struct ops *o, struct ops_array w,
+                                      const struct inputs *in)
 {
-    const struct model_config *c = &m->config;
-    struct ops_rows rows = bert_rows(b);
-    int64_t n = ops_rows_count(&rows) * c->width;
-    ops_embed_rows_fwd(o, sum, b->ids, b->segments, w + embedding_offset(m, WORDS),
-                       w + embedding_offset(m, POSITIONS), w + embedding_offset(m, TYPES), &rows,
-                       c->width);
-    if (c->dropout_first)
-        ops_dropout_bwd(o, sum, sum, n, embedding_dropout(m, b)); /* a mask multiplies both ways */
+    const struct ops_embedding e = tables(m, w);
+    const int64_t n = in->N * e.C;
+    ops_scratch_begin(o);
+    struct ops_array sum = ops_scratch(o, OPS_F32, n);
+    ops_embedding_fwd(o, sum, &in->tokens, &e);
+    if (m->config.dropout_first)
+        ops_dropout(o, sum, sum, n, embedding_dropout(m, in));
+    return sum;
 }
 
-static void embedding_fwd(const struct model *m, struct ops *o, float *x, const float *w,
-                          const struct batch *b)
+static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
+                          struct ops_array w, const struct inputs *in)
 {
-    const struct model_config *c = &m->config;
-    const int64_t N = bert_count_rows(b), C = c->width;
-    float *sum = ops_scratch(o, N * C);
-    embedding_sum(m, o, sum, w, b);
-    ops_layernorm_fwd(o, OPS_FLOATS, x, NULL, NULL, sum, w + embedding_offset(m, EMBEDDING_GAIN),
-                      w + embedding_offset(m, EMBEDDING_BIAS), N, C, c->epsilon);
-    if (!c->dropout_first)
-        ops_dropout_bwd(o, x, x, N * C, embedding_dropout(m, b));
+    const struct ops_norm norm = bert_norm(m, w, EMBEDDING_GAIN, in->N);
+    ops_norm_fwd(o, x, not_kept, embedding_sum(m, o, w, in), &norm);
+    if (!m->config.dropout_first)
+        ops_dropout(o, x, x, in->N * norm.C, embedding_dropout(m, in));
 }
 
-static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float *dx,
-                          const float *w, const struct batch *b)
+/* The head for pre-training has made gradients of the words already. */
+static void begin_tables(const struct model *m, struct ops *o, struct ops_array dw)
 {
-    const struct model_config *c = &m->config;
-    const struct ops_rows rows = bert_rows(b);
-    const int64_t N = ops_rows_count(&rows), C = c->width;
-    const float *gain = w + embedding_offset(m, EMBEDDING_GAIN);
-    float *sum = ops_scratch(o, N * (2 * C + 2)), *dsum = sum + N * C;
-    float *mean = dsum + N * C, *rstd = mean + N;
-    embedding_sum(m, o, sum, w, b);
-    ops_layernorm_fwd(o, OPS_FLOATS, dsum, mean, rstd, sum, gain,
-                      w + embedding_offset(m, EMBEDDING_BIAS), N, C,
-                      c->epsilon); /* for mean and rstd */
-    if (!c->dropout_first)
-        ops_dropout_bwd(o, dx, dx, N * C, embedding_dropout(m, b));
-    ops_layernorm_bwd(o, dsum, dw + embedding_offset(m, EMBEDDING_GAIN),
-                      dw + embedding_offset(m, EMBEDDING_BIAS), NULL, dx, sum, gain, mean, rstd, N,
-                      C);
-    if (c->dropout_first)
-        ops_dropout_bwd(o, dsum, dsum, N * C, embedding_dropout(m, b));
-    ops_embed_rows_bwd(o, dw + embedding_offset(m, WORDS), dw + embedding_offset(m, POSITIONS),
-                       dw + embedding_offset(m, TYPES), dsum, b->ids, b->segments, &rows, C);
+    const int begun = m->config.kind == MODEL_BERT_PRETRAINING ? POSITIONS : WORDS;
+    const int64_t first = embedding_offset(m, begun);
+    ops_zero(o, ops_part(dw, first), embedding_offset(m, EMBEDDING_GAIN) - first);
+}
+
+static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradient dw,
+                          struct ops_array dx, struct ops_array w, const struct inputs *in)
+{
+    const int64_t N = in->N, n = N * m->config.width;
+    const struct ops_norm norm = bert_norm(m, w, EMBEDDING_GAIN, N);
+    const struct ops_embedding d = tables(m, dw.to);
+    struct ops_array sum = embedding_sum(m, o, w, in), dsum = ops_scratch(o, OPS_F32, n);
+    struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
+    if (!dw.add)
+        begin_tables(m, o, dw.to);
+    ops_norm_fwd(o, dsum, kept, sum, &norm); /* for what is kept of it */
+    if (!m->config.dropout_first)
+        ops_dropout(o, dx, dx, n, embedding_dropout(m, in));
+    ops_norm_bwd(o, ops_set(dsum), ops_gradient_part(dw, embedding_offset(m, EMBEDDING_GAIN)),
+                 ops_gradient_part(dw, embedding_offset(m, EMBEDDING_BIAS)), dx, sum, kept, &norm);
+    if (m->config.dropout_first)
+        ops_dropout(o, dsum, dsum, n, embedding_dropout(m, in));
+    ops_embedding_bwd(o, &d, dsum, &in->tokens);
 }
 
 /* ---- layer -------------------------------------------------------------------------------- */
@@ -181,181 +208,194 @@ static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float
 /* What forward leaves for backward. Outputs of the norms and of GELU are cheaper to make again
  * than to keep. */
 struct cache {
-    float *q, *k, *v;                     /* [N,C] */
-    float *attended;                      /* [N,C] what the heads found */
-    float *lse;                           /* [N*NH] */
-    float *sum1;                          /* [N,C] before the norm after attention */
-    float *inner;                         /* [N,I] before GELU */
-    float *sum2;                          /* [N,C] before the norm after the MLP */
-    float *mean1, *rstd1, *mean2, *rstd2; /* [N] */
+    struct ops_array qkv[3];   /* [N,C] each */
+    struct ops_array attended; /* [N,C] what the heads found */
+    struct ops_array lse;      /* [N*NH] */
+    struct ops_array sum1;     /* [N,C] before the norm after attention */
+    struct ops_array inner;    /* [N,I] before GELU */
+    struct ops_array sum2;     /* [N,C] before the norm after the MLP */
+    struct ops_moments norm1, norm2;
 };
 
-/* Lays the cache out at `at`; returns its floats, floats[] (may be NULL) those of its parts. */
-static int64_t lay_out(struct cache *k, int64_t floats[CACHE_PARTS], struct model_cache at,
+/* Lays the cache out at `at`; returns its numbers, numbers[] (may be NULL) those of its parts. */
+static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct model_cache at,
                        const struct model_config *c, int64_t N)
 {
     const struct cache_array arrays[] = {
-        { &k->q, CACHE_ATTENTION, c->width }, { &k->k, CACHE_ATTENTION, c->width },
-        { &k->v, CACHE_ATTENTION, c->width }, { &k->attended, CACHE_ATTENTION, c->width },
-        { &k->sum1, CACHE_REST, c->width },   { &k->inner, CACHE_REST, c->inner },
-        { &k->sum2, CACHE_REST, c->width },   { &k->lse, CACHE_SUMS, c->heads },
-        { &k->mean1, CACHE_SUMS, 1 },         { &k->rstd1, CACHE_SUMS, 1 },
-        { &k->mean2, CACHE_SUMS, 1 },         { &k->rstd2, CACHE_SUMS, 1 },
+        { &k->qkv[0], CACHE_ATTENTION, c->width }, { &k->qkv[1], CACHE_ATTENTION, c->width },
+        { &k->qkv[2], CACHE_ATTENTION, c->width }, { &k->attended, CACHE_ATTENTION, c->width },
+        { &k->sum1, CACHE_REST, c->width },        { &k->inner, CACHE_REST, c->inner },
+        { &k->sum2, CACHE_REST, c->width },        { &k->lse, CACHE_SUMS, c->heads },
+        { &k->norm1.mean, CACHE_SUMS, 1 },         { &k->norm1.rstd, CACHE_SUMS, 1 },
+        { &k->norm2.mean, CACHE_SUMS, 1 },         { &k->norm2.rstd, CACHE_SUMS, 1 },
     };
-    return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, floats, N);
+    return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
 }
 
-static int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t floats[CACHE_PARTS])
+static int64_t layer_cache(const struct model *m, int64_t B, int64_t T,
+                           int64_t numbers[CACHE_PARTS])
 {
     struct cache unused;
-    return lay_out(&unused, floats, (struct model_cache){ 0 }, &m->config, B * T);
+    return lay_out(&unused, numbers, (struct model_cache){ 0 }, &m->config, B * T);
+}
+
+static struct ops_linear map_of(const struct model *m, struct ops_array w, int i, int64_t N)
+{
+    return bert_linear(m, w, (size_t)(EMBEDDING_TENSORS + i), N);
+}
+
+static struct ops_norm norm_of(const struct model *m, struct ops_array w, int i, int64_t N)
+{
+    return bert_norm(m, w, (size_t)(EMBEDDING_TENSORS + i), N);
+}
+
+/* The gradient of tensor i of a layer. */
+static struct ops_gradient gradient_of(const struct model *m, struct ops_gradient dw, int i)
+{
+    return ops_gradient_part(dw, layer_offset(m, i));
+}
+
+static struct ops_qkv qkv_of(const struct ops_array qkv[3], int64_t C)
+{
+    return (struct ops_qkv){ qkv[0], qkv[1], qkv[2], C };
+}
+
+static struct ops_attention attention_of(const struct model *m, int64_t layer,
+                                         const struct inputs *in)
+{
+    const struct model_config *c = &m->config;
+    return (struct ops_attention){ .rows = in->rows,
+                                   .NH = c->heads,
+                                   .HS = c->width / c->heads,
+                                   .drop = dropout_at(in, c->attention_dropout, layer,
+                                                      PLACE_PROBABILITIES) };
+}
+
+static struct ops_dropout residual_dropout(const struct model *m, int64_t layer, enum place place,
+                                           const struct inputs *in)
+{
+    return dropout_at(in, m->config.residual_dropout, layer, place);
 }
 
 /* The layer as far as the heads. */
-static void attend(const struct model *m, struct ops *o, int64_t layer, const float *x,
-                   const float *w, const struct cache *k, const struct batch *b)
+static void attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
+                   struct ops_array w, const struct cache *k, const struct inputs *in)
 {
-    const struct model_config *c = &m->config;
-    const struct ops_rows rows = bert_rows(b);
-    const int64_t N = ops_rows_count(&rows), C = c->width;
-    float *const maps[3] = { k->q, k->k, k->v };
-    for (int i = 0; i < 3; i++)
-        ops_linear_fwd(o, maps[i], ops_floats(x), w + layer_offset(m, QUERY + 2 * i),
-                       w + layer_offset(m, QUERY_BIAS + 2 * i), N, C, C);
-    ops_attention_rows_fwd(o, k->attended, k->lse, k->q, k->k, k->v, &rows, c->heads, C / c->heads,
-                           dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
+    const struct ops_attention a = attention_of(m, layer, in);
+    for (int i = 0; i < 3; i++) {
+        struct ops_linear map = map_of(m, w, QUERY + 2 * i, in->N);
+        ops_linear_fwd(o, k->qkv[i], x, &map);
+    }
+    ops_attention_fwd(o, k->attended, k->lse, qkv_of(k->qkv, m->config.width), &a);
 }
 
-static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, const float *x,
-                          const float *w, struct model_cache cache, const struct batch *b)
+static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
+                          struct ops_array w, struct model_cache cache, const struct inputs *in)
 {
     struct cache k;
-    lay_out(&k, NULL, cache, &m->config, bert_count_rows(b));
-    attend(m, o, layer, x, w, &k, b);
+    lay_out(&k, NULL, cache, &m->config, in->N);
+    attend(m, o, layer, x, w, &k, in);
 }
 
-static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
-                      const float *w, struct model_cache cache, const struct batch *b)
+static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
+                      struct ops_array x, struct ops_array w, struct model_cache cache,
+                      const struct inputs *in)
 {
     const struct model_config *c = &m->config;
-    const int64_t N = bert_count_rows(b), C = c->width, I = c->inner;
-    const float *t[LAYER_TENSORS];
+    const int64_t N = in->N, C = c->width, I = c->inner;
+    const struct ops_linear out = map_of(m, w, OUT, N), fc = map_of(m, w, FC, N);
+    const struct ops_linear proj = map_of(m, w, PROJ, N);
+    const struct ops_norm norm1 = norm_of(m, w, LN1_GAIN, N), norm2 = norm_of(m, w, LN2_GAIN, N);
     struct cache k;
-    for (int i = 0; i < LAYER_TENSORS; i++)
-        t[i] = w + layer_offset(m, i);
-    int64_t cached = cache.part[CACHE_REST] ? 0 : layer_cache(m, 1, N, NULL);
-    float *scratch = ops_scratch(o, cached + N * (C + I));
-    lay_out(&k, NULL, cached ? model_cache_in(m, scratch, 1, N) : cache, c, N);
-    float *middle = scratch + cached, *active = middle + N * C;
+    ops_scratch_begin(o);
+    if (ops_is_none(cache.part[CACHE_REST]))
+        cache = model_cache_in(m, ops_scratch(o, OPS_F32, layer_cache(m, 1, N, NULL)), 1, N);
+    lay_out(&k, NULL, cache, c, N);
+    struct ops_array middle = ops_scratch(o, OPS_F32, N * C);
+    struct ops_array active = ops_scratch(o, ops_operand(o), N * I);
 
-    attend(m, o, layer, x, w, &k, b);
-    ops_residual_fwd(o, k.sum1, x, ops_floats(k.attended), t[OUT], t[OUT_BIAS], N, C, C,
-                     dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
-    ops_layernorm_fwd(o, OPS_FLOATS, middle, k.mean1, k.rstd1, k.sum1, t[LN1_GAIN], t[LN1_BIAS], N,
-                      C, c->epsilon);
+    attend(m, o, layer, x, w, &k, in);
+    ops_residual_fwd(o, k.sum1, x, k.attended, &out,
+                     residual_dropout(m, layer, PLACE_ATTENTION, in));
+    ops_norm_fwd(o, middle, k.norm1, k.sum1, &norm1);
 
-    ops_linear_fwd(o, k.inner, ops_floats(middle), t[FC], t[FC_BIAS], N, C, I);
-    bert_gelu_fwd(m, o, OPS_FACTORS, active, k.inner, N, I);
-    ops_residual_fwd(o, k.sum2, middle, ops_factors(active), t[PROJ], t[PROJ_BIAS], N, I, C,
-                     dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
-    ops_layernorm_fwd(o, OPS_FLOATS, y, k.mean2, k.rstd2, k.sum2, t[LN2_GAIN], t[LN2_BIAS], N, C,
-                      c->epsilon);
-}
-
-/* dx[N,I] += dy w^T, dy factors: the gradient that comes by a branch meets the one that comes
- * around it. */
-static void add_input_gradient(struct ops *o, float *dx, const float *dy, const float *w, int64_t N,
-                               int64_t I, int64_t O)
-{
-    ops_matmul(o, dx, dy, w,
-               &(struct ops_matmul){ .b_transposed = 1,
-                                     .M = N,
-                                     .N = I,
-                                     .K = O,
-                                     .lda = O,
-                                     .ldb = O,
-                                     .ldc = I,
-                                     .base = dx,
-                                     .a_form = OPS_FACTORS });
+    ops_linear_fwd(o, k.inner, middle, &fc);
+    ops_activation_fwd(o, bert_activation(m), active, k.inner, N * I);
+    ops_residual_fwd(o, k.sum2, middle, active, &proj, residual_dropout(m, layer, PLACE_MLP, in));
+    ops_norm_fwd(o, y, k.norm2, k.sum2, &norm2);
 }
 
 /* Scratch of a layer's backward. */
 struct gradients {
-    float *wide;   /* [N, max(I,3C)] */
-    float *middle; /* [N,C] the first norm's output, made again */
-    float *dsum;   /* [N,C] the gradient before a norm */
-    float *masked; /* [N,C] what dropout lets through of it; the gradient in what was attended */
+    struct ops_array wide;   /* [N, max(I,3C)] operands */
+    struct ops_array middle; /* [N,C] the first norm's output, made again; the gradient in what was
+                              * attended */
+    struct ops_array dsum;   /* [N,C] the gradient before a norm */
+    struct ops_array masked; /* [N,C] what dropout lets through of it */
 };
 
 /* From dx, the gradient in the layer's output, to g->dsum, that in the MLP's input. */
-static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, const float *dx, float *dw,
-                    const float *w, const struct cache *k, const struct gradients *g,
-                    const struct batch *b, int64_t N)
+static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
+                    struct ops_gradient dw, struct ops_array w, const struct cache *k,
+                    const struct gradients *g, const struct inputs *in)
 {
-    const struct model_config *c = &m->config;
-    const int64_t C = c->width, I = c->inner;
-    const float *fc = w + layer_offset(m, FC), *proj = w + layer_offset(m, PROJ);
-    ops_layernorm_bwd(o, g->dsum, dw + layer_offset(m, LN2_GAIN), dw + layer_offset(m, LN2_BIAS),
-                      NULL, dx, k->sum2, w + layer_offset(m, LN2_GAIN), k->mean2, k->rstd2, N, C);
-    const float *dy = branch_gradient(o, g->masked, g->dsum, N * C,
-                                      dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
-    ops_matmul(o, g->wide, dy, proj,
-               &(struct ops_matmul){
-                   .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C, .ldc = I });
-    bert_gelu_bwd(m, o, g->wide, k->inner, N, I); /* inner is now GELU's output */
-    linear_bwd(b)(o, NULL, dw + layer_offset(m, PROJ), dw + layer_offset(m, PROJ_BIAS),
-                  ops_floats(dy), ops_factors(k->inner), proj, N, I, C);
-    ops_layernorm_fwd(o, OPS_FLOATS, g->middle, NULL, NULL, k->sum1, w + layer_offset(m, LN1_GAIN),
-                      w + layer_offset(m, LN1_BIAS), N, C, c->epsilon);
-    linear_bwd(b)(o, NULL, dw + layer_offset(m, FC), dw + layer_offset(m, FC_BIAS),
-                  ops_factors(g->wide), ops_floats(g->middle), fc, N, C, I);
-    add_input_gradient(o, g->dsum, g->wide, fc, N, C, I);
+    const int64_t N = in->N, C = m->config.width, n = N * m->config.inner;
+    const struct ops_linear fc = map_of(m, w, FC, N), proj = map_of(m, w, PROJ, N);
+    const struct ops_norm norm1 = norm_of(m, w, LN1_GAIN, N), norm2 = norm_of(m, w, LN2_GAIN, N);
+    ops_norm_bwd(o, ops_set(g->dsum), gradient_of(m, dw, LN2_GAIN), gradient_of(m, dw, LN2_BIAS),
+                 dx, k->sum2, k->norm2, &norm2);
+    struct ops_array dy = branch_gradient(o, g->masked, g->dsum, N * C,
+                                          residual_dropout(m, layer, PLACE_MLP, in));
+    struct ops_array active = active_array(o, k->inner, n);
+    ops_linear_bwd(o, ops_set(g->wide), no_gradient(), no_gradient(), dy, active, &proj);
+    ops_activation_bwd(o, bert_activation(m), g->wide, active, g->wide, k->inner, n);
+    ops_linear_bwd(o, no_gradient(), gradient_of(m, dw, PROJ), gradient_of(m, dw, PROJ_BIAS), dy,
+                   active, &proj);
+    ops_norm_fwd(o, g->middle, not_kept, k->sum1, &norm1);
+    ops_linear_bwd(o, ops_added(g->dsum), gradient_of(m, dw, FC), gradient_of(m, dw, FC_BIAS),
+                   g->wide, g->middle, &fc);
 }
 
 /* From g->dsum, the gradient in the first norm's output, to dx, that in the layer's input. */
-static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
-                          const float *x, const float *w, const struct cache *k,
-                          const struct gradients *g, const struct batch *b, int64_t N)
+static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
+                          struct ops_gradient dw, struct ops_array x, struct ops_array w,
+                          const struct cache *k, const struct gradients *g, const struct inputs *in)
 {
-    const struct model_config *c = &m->config;
-    const struct ops_rows rows = bert_rows(b);
-    const int64_t C = c->width;
-    float *const d[3] = { g->wide, g->wide + N * C, g->wide + 2 * N * C };
-    float *dattended = g->middle; /* the norm's output has done its work */
-    ops_layernorm_bwd(o, dx, dw + layer_offset(m, LN1_GAIN), dw + layer_offset(m, LN1_BIAS), NULL,
-                      g->dsum, k->sum1, w + layer_offset(m, LN1_GAIN), k->mean1, k->rstd1, N, C);
-    const float *dy = branch_gradient(o, g->masked, dx, N * C,
-                                      dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
-    linear_bwd(b)(o, dattended, dw + layer_offset(m, OUT), dw + layer_offset(m, OUT_BIAS),
-                  ops_floats(dy), ops_floats(k->attended), w + layer_offset(m, OUT), N, C, C);
-    ops_attention_rows_bwd(o, d[0], d[1], d[2], dattended, k->q, k->k, k->v, k->attended, k->lse,
-                           &rows, c->heads, C / c->heads,
-                           dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
+    const int64_t N = in->N, C = m->config.width;
+    const struct ops_linear out = map_of(m, w, OUT, N);
+    const struct ops_norm norm = norm_of(m, w, LN1_GAIN, N);
+    const struct ops_attention a = attention_of(m, layer, in);
+    const struct ops_array d[3] = { g->wide, ops_part(g->wide, N * C),
+                                    ops_part(g->wide, 2 * N * C) };
+    ops_norm_bwd(o, ops_set(dx), gradient_of(m, dw, LN1_GAIN), gradient_of(m, dw, LN1_BIAS),
+                 g->dsum, k->sum1, k->norm1, &norm);
+    struct ops_array dy = branch_gradient(o, g->masked, dx, N * C,
+                                          residual_dropout(m, layer, PLACE_ATTENTION, in));
+    ops_linear_bwd(o, ops_set(g->middle), gradient_of(m, dw, OUT), gradient_of(m, dw, OUT_BIAS), dy,
+                   k->attended, &out);
+    ops_attention_bwd(o, qkv_of(d, C), g->middle, qkv_of(k->qkv, C), k->attended, k->lse, &a);
     for (int i = 0; i < 3; i++) {
-        const float *map = w + layer_offset(m, QUERY + 2 * i);
-        linear_bwd(b)(o, NULL, dw + layer_offset(m, QUERY + 2 * i),
-                      dw + layer_offset(m, QUERY_BIAS + 2 * i), ops_factors(d[i]), ops_floats(x),
-                      map, N, C, C);
-        add_input_gradient(o, dx, d[i], map, N, C, C);
+        const struct ops_linear map = map_of(m, w, QUERY + 2 * i, N);
+        ops_linear_bwd(o, ops_added(dx), gradient_of(m, dw, QUERY + 2 * i),
+                       gradient_of(m, dw, QUERY_BIAS + 2 * i), d[i], x, &map);
     }
 }
 
-static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
-                      const float *x, const float *w, struct model_cache cache,
-                      const struct batch *b)
+static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
+                      struct ops_gradient dw, struct ops_array x, struct ops_array w,
+                      struct model_cache cache, const struct inputs *in)
 {
-    const struct model_config *c = &m->config;
-    const int64_t N = bert_count_rows(b), C = c->width, I = c->inner, wide = I > 3 * C ? I : 3 * C;
     struct cache k;
-    lay_out(&k, NULL, cache, c, N);
-    float *scratch = ops_scratch(o, N * (wide + 3 * C));
-    struct gradients g = { scratch, scratch + N * wide, scratch + N * (wide + C),
-                           scratch + N * (wide + 2 * C) };
-    static const int norms[] = { LN1_GAIN, LN1_BIAS, LN2_GAIN, LN2_BIAS };
-    for (int i = 0; i < 4 && b->first; i++)
-        ops_zero(o, dw + layer_offset(m, norms[i]), C);
-    mlp_bwd(m, o, layer, dx, dw, w, &k, &g, b, N);
-    attention_bwd(m, o, layer, dx, dw, x, w, &k, &g, b, N);
+    lay_out(&k, NULL, cache, &m->config, in->N);
+    const int64_t N = in->N, C = m->config.width;
+    const int64_t wide = m->config.inner > 3 * C ? m->config.inner : 3 * C;
+    ops_scratch_begin(o);
+    const struct gradients g = { .wide = ops_scratch(o, ops_operand(o), N * wide),
+                                 .middle = ops_scratch(o, OPS_F32, N * C),
+                                 .dsum = ops_scratch(o, OPS_F32, N * C),
+                                 .masked = ops_scratch(o, OPS_F32, N * C) };
+    mlp_bwd(m, o, layer, dx, dw, w, &k, &g, in);
+    attention_bwd(m, o, layer, dx, dw, x, w, &k, &g, in);
 }
 
 /* ---- the model ---------------------------------------------------------------------------- */
@@ -374,7 +414,6 @@ int model_init_bert(struct model *m, const struct model_config *config)
                          .embedding_bwd = embedding_bwd,
                          .layer_fwd = layer_fwd,
                          .attention_fwd = attention_fwd,
-                         .layers_begin = 1,
                          .layer_bwd = layer_bwd };
     add_embedding(m);
     for (int64_t layer = 0; layer < config->layers; layer++)

@@ -9,16 +9,18 @@
 
 #include "model/model.h"
 
-/* logits[n,V] of the words at rows index[n] (MODEL_BERT_PRETRAINING). */
-void bert_word_logits(const struct model *m, struct ops *o, float *logits, const float *x,
-                      const float *w, const float *tied, const int64_t *index, int64_t n);
+/* logits[n,V] of the words at rows[n], I64 (MODEL_BERT_PRETRAINING). */
+void bert_word_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                      struct ops_array x, struct ops_array w, struct ops_array tied,
+                      struct ops_array rows, int64_t n);
 
-/* logits[B,2]: the second sentence follows the first, or is another (MODEL_BERT_PRETRAINING). */
-void bert_next_logits(const struct model *m, struct ops *o, float *logits, const float *x,
-                      const float *w, const struct batch *b);
+/* logits[n,2]: after the sequences that begin at rows[n] the second sentence follows the first, or
+ * is another (MODEL_BERT_PRETRAINING). */
+void bert_next_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                      struct ops_array x, struct ops_array w, struct ops_array rows, int64_t n);
 
-/* logits[rows,2]: an answer starts, ends here (MODEL_BERT_QUESTIONS). */
-void bert_span_logits(const struct model *m, struct ops *o, float *logits, const float *x,
-                      const float *w, const struct batch *b);
+/* logits[N,2]: an answer starts, ends here (MODEL_BERT_QUESTIONS). */
+void bert_span_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                      struct ops_array x, struct ops_array w, int64_t N);
 
 #endif

@@ -1,10 +1,6 @@
 /* BERT's head for pre-training: masked words by a decoder that is tied to the words' embedding, and
  * the next sentence by a pooler on [CLS] (Devlin et al. 2019, section 3.1). Each computes the rows
  * that have a label alone. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "common/mem.h"
 #include "model/bert.h"
 #include "model/bert_head.h"
 #include "model/block.h"
@@ -19,7 +15,8 @@ enum {
     TRANSFORM,
     TRANSFORM_BIAS,
     TRANSFORM_GAIN,
-    TRANSFORM_SHIFT
+    TRANSFORM_SHIFT,
+    HEAD_TENSORS
 };
 
 static void add_tensors(struct model *m)
@@ -39,265 +36,220 @@ static void add_tensors(struct model *m)
     bert_add_vector(m, head, "cls.predictions.transform.LayerNorm.bias", C);
 }
 
+static struct ops_linear map_of(const struct model *m, struct ops_array w, int i, int64_t n)
+{
+    return bert_linear(m, w, bert_head_row(m, i), n);
+}
+
+static struct ops_gradient gradient_of(const struct model *m, struct ops_gradient dw, int i)
+{
+    return ops_gradient_part(dw, bert_head_offset(m, i));
+}
+
 /* ---- masked words ------------------------------------------------------------------------- */
 
-/* The rows that have a label. */
-struct picked {
-    int64_t n;
-    int64_t *rows, *tokens; /* in the activations, in [B,T] */
-    int32_t *labels;
-    float *losses; /* what the decoder makes of them */
-    unsigned char *correct;
-};
-
-static struct picked pick(const struct batch *b)
-{
-    struct ops_rows rows = bert_rows(b);
-    int64_t N = ops_rows_count(&rows);
-    struct picked p = { 0,
-                        mem_alloc((size_t)N * sizeof *p.rows),
-                        mem_alloc((size_t)N * sizeof *p.tokens),
-                        mem_alloc((size_t)N * sizeof *p.labels),
-                        mem_alloc((size_t)N * sizeof *p.losses),
-                        mem_alloc((size_t)N) };
-    int64_t *tokens = p.rows; /* read before it is written: p.n <= row */
-    ops_rows_index(tokens, &rows);
-    for (int64_t row = 0; row < N; row++) {
-        int64_t token = tokens[row];
-        if (b->labels[token] < 0)
-            continue;
-        p.rows[p.n] = row;
-        p.tokens[p.n] = token;
-        p.labels[p.n++] = b->labels[token];
-    }
-    return p;
-}
-
-static void picked_release(struct picked *p)
-{
-    free(p->rows);
-    free(p->tokens);
-    free(p->labels);
-    free(p->losses);
-    free(p->correct);
-}
-
-/* To the places [B,T] where the picked rows stand, and 0 elsewhere; either may be NULL. */
-static void spread(float *losses, unsigned char *correct, const struct picked *p,
-                   const struct batch *b)
-{
-    for (int64_t i = 0; i < b->B * b->T && losses; i++)
-        losses[i] = 0;
-    if (correct)
-        memset(correct, 0, (size_t)(b->B * b->T));
-    for (int64_t i = 0; i < p->n && losses; i++)
-        losses[p->tokens[i]] = p->losses[i];
-    for (int64_t i = 0; i < p->n && correct; i++)
-        correct[p->tokens[i]] = p->correct[i];
-}
-
-/* The way of picked rows to the decoder. Of a bare head all are the rows themselves. */
+/* The way of some rows to the decoder. Of a bare head all are the rows themselves. */
 struct transform {
-    float *x, *dense, *active, *normed; /* [n,C] */
-    float *mean, *rstd;                 /* [n] */
-    float *d;                           /* [n,C] for a backward */
+    struct ops_array x, dense, active, normed; /* [n,C] */
+    struct ops_moments kept;
 };
 
-static struct transform transform_fwd(const struct model *m, struct ops *o, const float *x,
-                                      const float *w, const int64_t *index, int64_t n)
+/* Row i is rows[i], or row i where there are none. */
+static struct transform transform_fwd(const struct model *m, struct ops *o, struct ops_array x,
+                                      struct ops_array w, struct ops_array rows, int64_t n)
 {
     const int64_t C = m->config.width;
-    float *p = ops_scratch(o, n * (5 * C + 2));
-    struct transform t = {
-        p, p + n * C, p + 2 * n * C, p + 3 * n * C, p + 5 * n * C, p + 5 * n * C + n, p + 4 * n * C
-    };
-    ops_gather_rows(o, t.x, x, index, n, C);
-    if (m->config.bare_head) {
-        t.normed = t.x;
+    struct transform t = { .x = ops_is_none(rows) ? x : ops_scratch(o, OPS_F32, n * C) };
+    if (!ops_is_none(rows))
+        ops_gather_rows(o, t.x, x, rows, n, C);
+    t.normed = t.x;
+    if (m->config.bare_head)
         return t;
-    }
-    ops_linear_fwd(o, t.dense, ops_floats(t.x), w + bert_head_offset(m, TRANSFORM),
-                   w + bert_head_offset(m, TRANSFORM_BIAS), n, C, C);
-    bert_gelu_fwd(m, o, OPS_FLOATS, t.active, t.dense, n, C);
-    ops_layernorm_fwd(o, OPS_FLOATS, t.normed, t.mean, t.rstd, t.active,
-                      w + bert_head_offset(m, TRANSFORM_GAIN),
-                      w + bert_head_offset(m, TRANSFORM_SHIFT), n, C, m->config.epsilon);
+    const struct ops_linear map = map_of(m, w, TRANSFORM, n);
+    const struct ops_norm norm = bert_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
+    t.dense = ops_scratch(o, OPS_F32, n * C);
+    t.active = ops_scratch(o, OPS_F32, n * C);
+    t.normed = ops_scratch(o, OPS_F32, n * C);
+    t.kept = (struct ops_moments){ ops_scratch(o, OPS_F32, n), ops_scratch(o, OPS_F32, n) };
+    ops_linear_fwd(o, t.dense, t.x, &map);
+    ops_activation_fwd(o, bert_activation(m), t.active, t.dense, n * C);
+    ops_norm_fwd(o, t.normed, t.kept, t.active, &norm);
     return t;
 }
 
-/* From t->d, the gradient in t->normed, to the gradient in t->x, which is returned. */
-static const float *transform_bwd(const struct model *m, struct ops *o, float *dw, const float *w,
-                                  const struct transform *t, int64_t n)
+/* d, the gradient in t->normed, becomes that in t->x. */
+static void transform_bwd(const struct model *m, struct ops *o, struct ops_array d,
+                          struct ops_gradient dw, struct ops_array w, const struct transform *t,
+                          int64_t n)
 {
     const int64_t C = m->config.width;
     if (m->config.bare_head)
-        return t->d;
-    ops_layernorm_bwd(o, t->normed, dw + bert_head_offset(m, TRANSFORM_GAIN),
-                      dw + bert_head_offset(m, TRANSFORM_SHIFT), NULL, t->d, t->active,
-                      w + bert_head_offset(m, TRANSFORM_GAIN), t->mean, t->rstd, n, C);
-    bert_gelu_bwd(m, o, t->normed, t->dense, n, C);
-    ops_linear_bwd(o, t->d, dw + bert_head_offset(m, TRANSFORM),
-                   dw + bert_head_offset(m, TRANSFORM_BIAS), ops_factors(t->normed),
-                   ops_floats(t->x), w + bert_head_offset(m, TRANSFORM), n, C, C);
-    return t->d;
+        return;
+    const struct ops_linear map = map_of(m, w, TRANSFORM, n);
+    const struct ops_norm norm = bert_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
+    ops_norm_bwd(o, ops_set(t->normed), gradient_of(m, dw, TRANSFORM_GAIN),
+                 gradient_of(m, dw, TRANSFORM_SHIFT), d, t->active, t->kept, &norm);
+    ops_activation_bwd(o, bert_activation(m), t->normed, t->dense, t->normed, t->dense, n * C);
+    ops_linear_bwd(o, ops_set(d), gradient_of(m, dw, TRANSFORM), gradient_of(m, dw, TRANSFORM_BIAS),
+                   t->normed, t->x, &map);
 }
 
-static const float *word_bias(const struct model *m, const float *w)
+static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
+                                     struct ops_array tied)
 {
-    return m->config.bare_head ? NULL : w + bert_head_offset(m, WORD_BIAS);
+    int64_t bias = m->config.bare_head ? 0 : bert_head_offset(m, WORD_BIAS);
+    return (struct ops_decoder){ .table = tied,
+                                 .bias = m->config.bare_head ? OPS_NONE : ops_part(w, bias),
+                                 .V = m->config.vocabulary,
+                                 .C = m->config.width };
 }
 
-void bert_word_logits(const struct model *m, struct ops *o, float *logits, const float *x,
-                      const float *w, const float *tied, const int64_t *index, int64_t n)
+void bert_word_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                      struct ops_array x, struct ops_array w, struct ops_array tied,
+                      struct ops_array rows, int64_t n)
 {
-    const int64_t V = m->config.vocabulary;
-    struct transform t = transform_fwd(m, o, x, w, index, n);
-    ops_logits(o, logits, t.normed, tied, n, V, m->config.width);
-    for (int64_t i = 0; i < n && !m->config.bare_head; i++)
-        ops_add(o, logits + i * V, word_bias(m, w), V);
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    ops_scratch_begin(o);
+    struct transform t = transform_fwd(m, o, x, w, rows, n);
+    ops_logits(o, logits, t.normed, n, &d);
 }
 
-static double words_fwd(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
-                        const float *x, const float *w, const float *tied, const struct batch *b)
+/* The labels of the rows that were picked out. */
+static struct ops_labels picked(const struct ops_labels *l)
 {
-    struct picked p = pick(b);
-    double sum = 0;
-    if (p.n) {
-        struct transform t = transform_fwd(m, o, x, w, p.rows, p.n);
-        sum = ops_biased_loss_fwd(o, p.losses, p.correct, t.normed, tied, word_bias(m, w), p.labels,
-                                  p.n, m->config.vocabulary, m->config.width);
-    }
-    spread(losses, correct, &p, b);
-    picked_release(&p);
-    return sum;
+    return (struct ops_labels){ .n = l->n, .labels = l->labels };
+}
+
+static void words_fwd(const struct model *m, struct ops *o, struct ops_scores out,
+                      struct ops_array x, struct ops_array w, struct ops_array tied,
+                      const struct ops_labels *l)
+{
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_labels own = picked(l);
+    if (!l->n)
+        return;
+    ops_scratch_begin(o);
+    ops_loss_fwd(o, out, transform_fwd(m, o, x, w, l->rows, l->n).normed, &own, &d);
 }
 
 /* dx is added to. */
-static double words_fwd_bwd(const struct model *m, struct ops *o, float *losses,
-                            unsigned char *correct, float *dx, float *dw, float *dtied,
-                            const float *x, const float *w, const float *tied, double scale,
-                            const struct batch *b)
+static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                          struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
+                          struct ops_array x, struct ops_array w, struct ops_array tied,
+                          double scale, const struct ops_labels *l)
 {
     const int64_t C = m->config.width;
-    struct picked p = pick(b);
-    double sum = 0;
-    if (p.n) {
-        struct transform t = transform_fwd(m, o, x, w, p.rows, p.n);
-        float *dbias = m->config.bare_head ? NULL : dw + bert_head_offset(m, WORD_BIAS);
-        sum = ops_biased_loss_fwd_bwd(o, p.losses, p.correct, t.d, dtied, dbias, t.normed, tied,
-                                      word_bias(m, w), p.labels, scale, b->first, p.n,
-                                      m->config.vocabulary, C);
-        ops_scatter_rows(o, dx, transform_bwd(m, o, dw, w, &t, p.n), p.rows, p.n, C);
-    } else if (b->first) {
-        ops_zero(o, dtied, m->config.vocabulary * C);
-    }
-    spread(losses, correct, &p, b);
-    picked_release(&p);
-    return sum;
+    const struct ops_decoder decoder = decoder_of(m, w, tied);
+    const struct ops_labels own = picked(l);
+    struct ops_gradient dbias = m->config.bare_head ? no_gradient() : gradient_of(m, dw, WORD_BIAS);
+    ops_scratch_begin(o);
+    struct transform t = transform_fwd(m, o, x, w, l->rows, l->n);
+    struct ops_array d = ops_scratch(o, OPS_F32, l->n * C);
+    ops_loss_fwd_bwd(o, out, d, dtied, dbias, t.normed, l->n, scale, &own, &decoder);
+    transform_bwd(m, o, d, dw, w, &t, l->n);
+    if (ops_is_none(l->rows))
+        ops_add(o, dx, d, l->n * C);
+    else
+        ops_scatter_rows(o, dx, d, l->rows, l->n, C);
 }
 
 /* ---- the next sentence -------------------------------------------------------------------- */
 
 /* The sequences' first tokens, [CLS]. */
 struct pooled {
-    int64_t *rows;
-    float *x, *pooled, *d; /* [B,C] */
-    float *logits;         /* [B,2] */
+    struct ops_linear pooler, next;
+    struct ops_array x, pooled; /* [B,C] */
+    struct ops_array logits;    /* [B,2] */
 };
 
-static struct pooled pool_fwd(const struct model *m, struct ops *o, const float *x, const float *w,
-                              const struct batch *b)
+static struct pooled pool_fwd(const struct model *m, struct ops *o, struct ops_array x,
+                              struct ops_array w, struct ops_array rows, int64_t B)
 {
-    const struct ops_rows rows = bert_rows(b);
-    const int64_t B = b->B, C = m->config.width;
-    float *p = ops_scratch(o, B * (3 * C + 2));
-    struct pooled f = { mem_alloc((size_t)B * sizeof *f.rows), p, p + B * C, p + 2 * B * C,
-                        p + 3 * B * C };
-    for (int64_t i = 0, row = 0; i < B; row += ops_rows_of(&rows, i++))
-        f.rows[i] = row;
-    ops_gather_rows(o, f.x, x, f.rows, B, C);
-    ops_linear_fwd(o, f.pooled, ops_floats(f.x), w + bert_head_offset(m, POOLER),
-                   w + bert_head_offset(m, POOLER_BIAS), B, C, C);
+    const int64_t C = m->config.width;
+    ops_scratch_begin(o);
+    struct pooled f = { map_of(m, w, POOLER, B), map_of(m, w, NEXT, B),
+                        ops_is_none(rows) ? x : ops_scratch(o, OPS_F32, B * C),
+                        ops_scratch(o, OPS_F32, B * C), ops_scratch(o, OPS_F32, B * 2) };
+    if (!ops_is_none(rows))
+        ops_gather_rows(o, f.x, x, rows, B, C);
+    ops_linear_fwd(o, f.pooled, f.x, &f.pooler);
     ops_tanh_fwd(o, f.pooled, B * C);
-    ops_linear_fwd(o, f.logits, ops_floats(f.pooled), w + bert_head_offset(m, NEXT),
-                   w + bert_head_offset(m, NEXT_BIAS), B, C, 2);
+    ops_linear_fwd(o, f.logits, f.pooled, &f.next);
     return f;
 }
 
-void bert_next_logits(const struct model *m, struct ops *o, float *logits, const float *x,
-                      const float *w, const struct batch *b)
+void bert_next_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                      struct ops_array x, struct ops_array w, struct ops_array rows, int64_t n)
 {
-    struct pooled f = pool_fwd(m, o, x, w, b);
-    memcpy(logits, f.logits, (size_t)b->B * 2 * sizeof *logits);
-    free(f.rows);
+    ops_copy(o, logits, pool_fwd(m, o, x, w, rows, n).logits, 2 * n);
 }
 
-static double no_next(float *losses, unsigned char *correct, const struct batch *b)
+static void next_fwd(const struct model *m, struct ops *o, struct ops_scores out,
+                     struct ops_array x, struct ops_array w, const struct ops_labels *l)
 {
-    for (int64_t i = 0; i < b->B && losses; i++)
-        losses[i] = 0;
-    if (correct)
-        memset(correct, 0, (size_t)b->B);
-    return 0;
-}
-
-static double next_fwd(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
-                       const float *x, const float *w, const struct batch *b)
-{
-    if (!b->next)
-        return no_next(losses, correct, b);
-    struct pooled f = pool_fwd(m, o, x, w, b);
-    double sum = ops_cross_entropy(o, losses, correct, f.logits, b->next, 0, 0, b->B, 2);
-    free(f.rows);
-    return sum;
+    const struct ops_labels own = picked(l);
+    if (l->n)
+        ops_cross_entropy(o, out, pool_fwd(m, o, x, w, l->rows, l->n).logits, 2, &own, 0, 0);
 }
 
 /* dx is added to. */
-static double next_fwd_bwd(const struct model *m, struct ops *o, float *losses,
-                           unsigned char *correct, float *dx, float *dw, const float *x,
-                           const float *w, double scale, const struct batch *b)
+static void next_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                         struct ops_array dx, struct ops_gradient dw, struct ops_array x,
+                         struct ops_array w, double scale, const struct ops_labels *l)
 {
-    const int64_t B = b->B, C = m->config.width;
-    if (!b->next)
-        return no_next(losses, correct, b);
-    struct pooled f = pool_fwd(m, o, x, w, b);
-    double sum = ops_cross_entropy(o, losses, correct, f.logits, b->next, 1, scale, B, 2);
-    ops_linear_bwd(o, f.d, dw + bert_head_offset(m, NEXT), dw + bert_head_offset(m, NEXT_BIAS),
-                   ops_floats(f.logits), ops_floats(f.pooled), w + bert_head_offset(m, NEXT), B, C,
-                   2);
-    ops_tanh_bwd(o, f.d, f.pooled, B * C);
-    ops_linear_bwd(o, f.pooled, dw + bert_head_offset(m, POOLER),
-                   dw + bert_head_offset(m, POOLER_BIAS), ops_floats(f.d), ops_floats(f.x),
-                   w + bert_head_offset(m, POOLER), B, C, C);
-    ops_scatter_rows(o, dx, f.pooled, f.rows, B, C);
-    free(f.rows);
-    return sum;
+    const int64_t B = l->n, C = m->config.width;
+    const struct ops_labels own = picked(l);
+    struct pooled f = pool_fwd(m, o, x, w, l->rows, B);
+    struct ops_array d = ops_scratch(o, OPS_F32, B * C);
+    ops_cross_entropy(o, out, f.logits, 2, &own, 1, scale);
+    ops_linear_bwd(o, ops_set(d), gradient_of(m, dw, NEXT), gradient_of(m, dw, NEXT_BIAS), f.logits,
+                   f.pooled, &f.next);
+    ops_tanh_bwd(o, d, f.pooled, B * C);
+    ops_linear_bwd(o, ops_set(f.pooled), gradient_of(m, dw, POOLER),
+                   gradient_of(m, dw, POOLER_BIAS), d, f.x, &f.pooler);
+    if (ops_is_none(l->rows))
+        ops_add(o, dx, f.pooled, B * C);
+    else
+        ops_scatter_rows(o, dx, f.pooled, l->rows, B, C);
 }
 
 /* ---- the head ----------------------------------------------------------------------------- */
 
-static double pretraining_fwd(const struct model *m, struct ops *o, float *losses,
-                              unsigned char *correct, const float *x, const float *w,
-                              const float *tied, const struct batch *b)
+static void pretraining_fwd(const struct model *m, struct ops *o, struct ops_scores out,
+                            struct ops_array x, struct ops_array w, struct ops_array tied,
+                            const struct inputs *in)
 {
-    int64_t words = b->B * b->T;
-    double sum = words_fwd(m, o, losses, correct, x, w, tied, b);
-    return sum + b->next_weight *
-                     next_fwd(m, o, losses + words, correct ? correct + words : NULL, x, w, b);
+    words_fwd(m, o, out, x, w, tied, &in->targets[0]);
+    next_fwd(m, o, inputs_scores(in, out, 1), x, w, &in->targets[1]);
 }
 
-static double pretraining_fwd_bwd(const struct model *m, struct ops *o, float *losses,
-                                  unsigned char *correct, float *dx, float *dw, float *dtied,
-                                  const float *x, const float *w, const float *tied, double scale,
-                                  const struct batch *b)
+/* What a part of the head that has no labels leaves. */
+static void begin_tensors(const struct model *m, struct ops *o, struct ops_array dw, int first,
+                          int end)
 {
-    int64_t words = b->B * b->T;
-    begin_head(m, o, dw, dtied, b);
-    ops_zero(o, dx, bert_count_rows(b) * m->config.width);
-    double sum = words_fwd_bwd(m, o, losses, correct, dx, dw, dtied, x, w, tied, scale, b);
-    return sum + b->next_weight * next_fwd_bwd(m, o, losses ? losses + words : NULL,
-                                               correct ? correct + words : NULL, dx, dw, x, w,
-                                               scale * b->next_weight, b);
+    for (int i = first; i < end; i++)
+        ops_zero(o, ops_part(dw, bert_head_offset(m, i)),
+                 tensor_elements(&m->tensors.rows[bert_head_row(m, i)]));
+}
+
+static void pretraining_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                                struct ops_array dx, struct ops_gradient dw,
+                                struct ops_gradient dtied, struct ops_array x, struct ops_array w,
+                                struct ops_array tied, double scale, const struct inputs *in)
+{
+    const int64_t C = m->config.width;
+    const struct ops_labels *words = &in->targets[0], *next = &in->targets[1];
+    ops_zero(o, dx, in->N * C);
+    if (words->n)
+        words_fwd_bwd(m, o, out, dx, dw, dtied, x, w, tied, scale, words);
+    else if (!dw.add)
+        begin_tensors(m, o, dw.to, WORD_BIAS, m->config.bare_head ? WORD_BIAS : HEAD_TENSORS);
+    if (!words->n && !dtied.add)
+        ops_zero(o, dtied.to, m->config.vocabulary * C);
+    if (next->n)
+        next_fwd_bwd(m, o, inputs_scores(in, out, 1), dx, dw, x, w, scale * in->next_weight, next);
+    else if (!dw.add)
+        begin_tensors(m, o, dw.to, POOLER, WORD_BIAS);
 }
 
 static int64_t labels(const int32_t **out, const struct batch *b, int part)
@@ -309,7 +261,6 @@ static int64_t labels(const int32_t **out, const struct batch *b, int part)
 void bert_pretraining_init(struct model *m)
 {
     m->head_fwd = pretraining_fwd;
-    m->head_begins = 1;
     m->head_fwd_bwd = pretraining_fwd_bwd;
     m->parts = 2;
     m->part[0] = (struct model_part){ "mlm", 1 };

@@ -171,15 +171,15 @@ static void print_config(struct buf *out, const struct model_config *c, int64_t 
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-static float **allocate_blocks(struct ops *o, const struct tensor_table *t)
+static struct ops_array *allocate_blocks(struct ops *o, const struct tensor_table *t)
 {
-    float **blocks = mem_zalloc((size_t)t->blocks, sizeof *blocks);
+    struct ops_array *blocks = mem_zalloc((size_t)t->blocks, sizeof *blocks);
     for (int b = 0; b < t->blocks; b++)
-        blocks[b] = ops_buffer(o, t->block_size[b]);
+        blocks[b] = ops_buffer(o, OPS_F32, t->block_size[b]);
     return blocks;
 }
 
-void folder_free_blocks(struct model *m, struct ops *o, float **blocks)
+void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks)
 {
     for (int b = 0; blocks && b < m->tensors.blocks; b++)
         ops_buffer_free(o, blocks[b], m->tensors.block_size[b]);
@@ -293,22 +293,32 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
     return failed;
 }
 
-static int read_blocks(const struct model *m, float **blocks, const struct weights *set,
-                       struct absent *a)
+/* The tensor from the files, or initial values. */
+static int read_or_make(const struct model *m, float *out, const struct tensor *row,
+                        const struct weights *set, struct absent *a)
 {
-    for (size_t i = 0; i < m->tensors.count; i++) {
-        const struct tensor *row = &m->tensors.rows[i];
-        float *out = blocks[row->block] + row->offset;
-        const struct safetensors *file;
-        const struct safetensor *t = folder_names_find(m, set, row->name, &file);
-        if (!t) {
-            tensor_initialise(row, a->seed, out);
-            a->made++;
-        } else if (read_tensor(file, t, row, out) < 0) {
-            return -1;
-        }
-    }
+    const struct safetensors *file;
+    const struct safetensor *t = folder_names_find(m, set, row->name, &file);
+    if (t)
+        return read_tensor(file, t, row, out);
+    tensor_initialise(row, a->seed, out);
+    a->made++;
     return 0;
+}
+
+static int read_blocks(const struct model *m, struct ops *o, const struct ops_array *blocks,
+                       const struct weights *set, struct absent *a)
+{
+    int failed = 0;
+    for (size_t i = 0; i < m->tensors.count && !failed; i++) {
+        const struct tensor *row = &m->tensors.rows[i];
+        const int64_t n = tensor_elements(row);
+        struct ops_array to = ops_part(blocks[row->block], row->offset);
+        float *out = ops_map(o, to, n);
+        failed = read_or_make(m, out, row, set, a);
+        ops_unmap(o, to, n, out);
+    }
+    return failed;
 }
 
 /* Else the end would come by a signal. */
@@ -325,7 +335,7 @@ static int check_machine(const struct model *m, const char *dir)
 }
 
 /* The config's sizes are believed, and memory taken, when the files have shown that they fit. */
-static int load_weights(struct model *m, struct ops *o, float ***blocks, const char *dir,
+static int load_weights(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                         struct absent *a)
 {
     struct weights set;
@@ -334,7 +344,7 @@ static int load_weights(struct model *m, struct ops *o, float ***blocks, const c
     int failed = check_tensors(m, &set, a) < 0 ? -1 : check_machine(m, dir);
     if (failed == 0) {
         *blocks = allocate_blocks(o, &m->tensors);
-        failed = read_blocks(m, *blocks, &set, a);
+        failed = read_blocks(m, o, *blocks, &set, a);
         if (failed < 0) {
             folder_free_blocks(m, o, *blocks);
             *blocks = NULL;
@@ -344,7 +354,7 @@ static int load_weights(struct model *m, struct ops *o, float ***blocks, const c
     return failed;
 }
 
-int folder_load(struct model *m, struct ops *o, float ***blocks, const char *dir)
+int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir)
 {
     struct model_config config;
     struct absent none = { 0 };
@@ -360,7 +370,7 @@ int folder_load(struct model *m, struct ops *o, float ***blocks, const char *dir
     return -1;
 }
 
-int folder_load_bert(struct model *m, struct ops *o, float ***blocks, const char *dir,
+int folder_load_bert(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                      enum model_kind kind, uint64_t seed, int *made)
 {
     struct model_config config;
@@ -383,26 +393,37 @@ int folder_load_bert(struct model *m, struct ops *o, float ***blocks, const char
 
 /* ---- saving ------------------------------------------------------------------------------- */
 
-/* A model's blocks, of floats or of halves. */
+/* A model's blocks. */
 struct saved {
-    void *const *blocks;
-    size_t bytes; /* of a number: 4 or 2 */
+    struct ops *o;
+    const struct ops_array *blocks;
+    enum ops_type type; /* of their numbers */
 };
+
+static int write_turned(struct safetensors_writer *w, const struct tensor *row, const void *data,
+                        size_t bytes)
+{
+    int64_t n = tensor_elements(row);
+    void *turned = mem_alloc((size_t)n * bytes);
+    if (bytes == 2) /* its loop is made for each size */
+        transpose(turned, data, row->shape[0], row->shape[1], 2);
+    else
+        transpose(turned, data, row->shape[0], row->shape[1], 4);
+    int failed = safetensors_write(w, turned, n, bytes);
+    free(turned);
+    return failed;
+}
 
 static int write_tensor(struct safetensors_writer *w, const struct tensor *row,
                         const struct saved *from)
 {
-    const char *data = (const char *)from->blocks[row->block] + (size_t)row->offset * from->bytes;
-    int64_t n = tensor_elements(row);
-    if (!row->transposed)
-        return safetensors_write(w, data, n, from->bytes);
-    void *turned = mem_alloc((size_t)n * from->bytes);
-    if (from->bytes == 2) /* its loop is made for each size */
-        transpose(turned, data, row->shape[0], row->shape[1], 2);
-    else
-        transpose(turned, data, row->shape[0], row->shape[1], 4);
-    int failed = safetensors_write(w, turned, n, from->bytes);
-    free(turned);
+    const int64_t n = tensor_elements(row);
+    const size_t bytes = ops_type_bytes(from->type);
+    struct ops_array tensor = ops_part(from->blocks[row->block], row->offset);
+    void *data = ops_map(from->o, tensor, n);
+    int failed = row->transposed ? write_turned(w, row, data, bytes)
+                                 : safetensors_write(w, data, n, bytes);
+    ops_unmap(from->o, tensor, n, data);
     return failed;
 }
 
@@ -417,7 +438,7 @@ static int save_weights(const struct model *m, const struct saved *from, const c
         buf_addf(&name, "%s%s", m->config.kind == MODEL_GPT ? folder_names_prefix(m) : "",
                  row->name);
         tensors[i].name = mem_strdup(name.data);
-        tensors[i].dtype = from->bytes == 2 ? "BF16" : "F32";
+        tensors[i].dtype = from->type == OPS_BF16 ? "BF16" : "F32";
         tensors[i].rank = row->rank;
         for (int d = 0; d < row->rank; d++)
             tensors[i].shape[d] = file_shape(row, d);
@@ -441,7 +462,7 @@ static int save_weights(const struct model *m, const struct saved *from, const c
 static int save(const struct model *m, const struct saved *from, const char *dir,
                 int64_t end_of_text)
 {
-    const char *type = from->bytes == 2 ? "bfloat16" : "float32";
+    const char *type = from->type == OPS_BF16 ? "bfloat16" : "float32";
     struct buf path = BUF_INIT, config = BUF_INIT;
     int failed = file_mkdirs(dir);
     if (failed == 0) {
@@ -461,13 +482,8 @@ static int save(const struct model *m, const struct saved *from, const char *dir
     return failed;
 }
 
-int folder_save(const struct model *m, float *const *blocks, const char *dir, int64_t end_of_text)
+int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
+                const char *dir, int64_t end_of_text)
 {
-    return save(m, &(struct saved){ (void *const *)blocks, sizeof **blocks }, dir, end_of_text);
-}
-
-int folder_save_bf16(const struct model *m, uint16_t *const *blocks, const char *dir,
-                     int64_t end_of_text)
-{
-    return save(m, &(struct saved){ (void *const *)blocks, sizeof **blocks }, dir, end_of_text);
+    return save(m, &(struct saved){ o, blocks, blocks[0].type }, dir, end_of_text);
 }

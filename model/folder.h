@@ -13,12 +13,12 @@ int folder_read_config(struct model_config *config, const char *dir);
 int folder_parse_config(struct model_config *config, const char *text, size_t n, const char *name);
 
 /* Opens DIR: reads the config, initialises *m, and loads all tensors into one array a block
- * (blocks[b], ops_buffer memory, allocated here: m->tensors.blocks of them). f32, f16 and bf16
+ * (blocks[b], F32 of ops_buffer, allocated here: m->tensors.blocks of them). f32, f16 and bf16
  * files are read; names in all spellings of folder_names.h. A missing tensor, one of another shape,
  * and one that is too much are errors that name it; buffers that the model makes itself
  * (attn.bias, attn.masked_bias), heads for other tasks and a tied lm_head.weight are passed
  * over. */
-int folder_load(struct model *m, struct ops *o, float ***blocks, const char *dir);
+int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir);
 
 /* The same for BERT (model_type "bert"), config->kind being what the config's architecture says:
  * BertForPreTraining, BertForQuestionAnswering, or for any other the encoder alone. */
@@ -27,15 +27,13 @@ int folder_parse_bert(struct model_config *config, const char *text, size_t n, c
 /* Loads a BERT with the head of `kind`. Other heads, and copies of tied tensors, are passed over.
  * Tensors of the head that are not there are errors, or, if made is not NULL, get initial values
  * from the seed, and *made is how many did: so pre-training leads to question answering. */
-int folder_load_bert(struct model *m, struct ops *o, float ***blocks, const char *dir,
+int folder_load_bert(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                      enum model_kind kind, uint64_t seed, int *made);
-void folder_free_blocks(struct model *m, struct ops *o, float **blocks);
+void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);
 
-/* Writes config.json and, last, model.safetensors (f32) into DIR, which is made if need be.
- * end_of_text: its id, or -1; BERT has none. */
-int folder_save(const struct model *m, float *const *blocks, const char *dir, int64_t end_of_text);
-/* The same for blocks of bf16, written as they are. */
-int folder_save_bf16(const struct model *m, uint16_t *const *blocks, const char *dir,
-                     int64_t end_of_text);
+/* Writes config.json and, last, model.safetensors into DIR, which is made if need be: F32 or BF16,
+ * as the blocks are. end_of_text: its id, or -1; BERT has none. */
+int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
+                const char *dir, int64_t end_of_text);
 
 #endif

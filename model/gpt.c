@@ -87,35 +87,75 @@ static int64_t layer_offset(const struct model *m, int i)
     return m->tensors.rows[WPE + 1 + i].offset;
 }
 
+/* A layer's parameters, and the maps and norms over N rows that are made of them. */
 struct layer {
-    const float *w[LAYER_TENSORS];
+    struct ops_linear qkv, out, fc, proj;
+    struct ops_norm norm1, norm2;
 };
 
-static struct layer layer_weights(const struct model *m, const float *w)
+static struct ops_linear linear_of(const struct model *m, struct ops_array w, int i, int64_t N)
 {
-    struct layer l;
-    for (int i = 0; i < LAYER_TENSORS; i++)
-        l.w[i] = w + layer_offset(m, i);
-    return l;
+    const struct tensor *row = &m->tensors.rows[WPE + 1 + i];
+    return (struct ops_linear){ .w = ops_part(w, layer_offset(m, i)),
+                                .bias = ops_part(w, layer_offset(m, i + 1)),
+                                .N = N,
+                                .I = row->shape[0],
+                                .O = row->shape[1] };
+}
+
+static struct ops_norm norm_of(const struct model *m, struct ops_array w, int64_t gain,
+                               int64_t bias, int64_t N)
+{
+    return (struct ops_norm){ .gain = ops_part(w, gain),
+                              .bias = ops_part(w, bias),
+                              .N = N,
+                              .C = m->config.width,
+                              .epsilon = m->config.epsilon };
+}
+
+static struct layer layer_of(const struct model *m, struct ops_array w, int64_t N)
+{
+    return (struct layer){
+        .qkv = linear_of(m, w, QKV, N),
+        .out = linear_of(m, w, OUT, N),
+        .fc = linear_of(m, w, FC, N),
+        .proj = linear_of(m, w, PROJ, N),
+        .norm1 = norm_of(m, w, layer_offset(m, LN1_GAIN), layer_offset(m, LN1_BIAS), N),
+        .norm2 = norm_of(m, w, layer_offset(m, LN2_GAIN), layer_offset(m, LN2_BIAS), N),
+    };
 }
 
 /* ---- embedding ---------------------------------------------------------------------------- */
 
-static void embedding_fwd(const struct model *m, struct ops *o, float *x, const float *w,
-                          const struct batch *b)
+static struct ops_embedding tables(const struct model *m, struct ops_array w)
 {
-    const struct model_config *c = &m->config;
-    ops_embedding_fwd(o, x, b->ids, w, w + m->tensors.rows[WPE].offset, b->B, b->T, c->width,
-                      dropout_at(b, c->embedding_dropout, 0, PLACE_EMBEDDING));
+    return (struct ops_embedding){ .words = w,
+                                   .positions = ops_part(w, m->tensors.rows[WPE].offset),
+                                   .C = m->config.width };
 }
 
-static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float *dx,
-                          const float *w, const struct batch *b)
+static struct ops_dropout embedding_dropout(const struct model *m, const struct inputs *in)
+{
+    return dropout_at(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING);
+}
+
+static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
+                          struct ops_array w, const struct inputs *in)
+{
+    const struct ops_embedding e = tables(m, w);
+    ops_embedding_fwd(o, x, &in->tokens, &e);
+    ops_dropout(o, x, x, in->N * e.C, embedding_dropout(m, in));
+}
+
+static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradient dw,
+                          struct ops_array dx, struct ops_array w, const struct inputs *in)
 {
     (void)w;
-    const struct model_config *c = &m->config;
-    ops_embedding_bwd(o, dw, dw + m->tensors.rows[WPE].offset, dx, b->ids, b->B, b->T, c->width,
-                      dropout_at(b, c->embedding_dropout, 0, PLACE_EMBEDDING));
+    const struct ops_embedding d = tables(m, dw.to);
+    if (!dw.add)
+        ops_zero(o, d.positions, m->config.positions * d.C);
+    ops_dropout(o, dx, dx, in->N * d.C, embedding_dropout(m, in));
+    ops_embedding_bwd(o, &d, dx, &in->tokens);
 }
 
 /* ---- layer -------------------------------------------------------------------------------- */
@@ -123,153 +163,167 @@ static void embedding_bwd(const struct model *m, struct ops *o, float *dw, float
 /* What forward leaves for backward. Outputs of the norms and of GELU are cheaper to make again
  * than to keep. */
 struct cache {
-    float *qkv;                           /* [N,3C] */
-    float *attended;                      /* [N,C] what the heads found */
-    float *lse;                           /* [B,NH,T] */
-    float *middle;                        /* [N,C] the residual stream between attention and MLP */
-    float *inner;                         /* [N,I] before GELU */
-    float *mean1, *rstd1, *mean2, *rstd2; /* [N] */
+    struct ops_array qkv;      /* [N,3C] */
+    struct ops_array attended; /* [N,C] what the heads found */
+    struct ops_array lse;      /* [B,NH,T] */
+    struct ops_array middle;   /* [N,C] the residual stream between attention and MLP */
+    struct ops_array inner;    /* [N,I] before GELU */
+    struct ops_moments norm1, norm2;
 };
 
-/* Lays the cache out at `at`; returns its floats, floats[] (may be NULL) those of its parts. */
-static int64_t lay_out(struct cache *k, int64_t floats[CACHE_PARTS], struct model_cache at,
+/* Lays the cache out at `at`; returns its numbers, numbers[] (may be NULL) those of its parts. */
+static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct model_cache at,
                        const struct model_config *c, int64_t N)
 {
     const struct cache_array arrays[] = {
-        { &k->qkv, CACHE_ATTENTION, 3 * c->width },
-        { &k->attended, CACHE_ATTENTION, c->width },
-        { &k->middle, CACHE_REST, c->width },
-        { &k->inner, CACHE_REST, c->inner },
-        { &k->lse, CACHE_SUMS, c->heads },
-        { &k->mean1, CACHE_SUMS, 1 },
-        { &k->rstd1, CACHE_SUMS, 1 },
-        { &k->mean2, CACHE_SUMS, 1 },
-        { &k->rstd2, CACHE_SUMS, 1 },
+        { &k->qkv, CACHE_ATTENTION, 3 * c->width }, { &k->attended, CACHE_ATTENTION, c->width },
+        { &k->middle, CACHE_REST, c->width },       { &k->inner, CACHE_REST, c->inner },
+        { &k->lse, CACHE_SUMS, c->heads },          { &k->norm1.mean, CACHE_SUMS, 1 },
+        { &k->norm1.rstd, CACHE_SUMS, 1 },          { &k->norm2.mean, CACHE_SUMS, 1 },
+        { &k->norm2.rstd, CACHE_SUMS, 1 },
     };
-    return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, floats, N);
+    return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
 }
 
-static int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t floats[CACHE_PARTS])
+static int64_t layer_cache(const struct model *m, int64_t B, int64_t T,
+                           int64_t numbers[CACHE_PARTS])
 {
     struct cache unused;
-    return lay_out(&unused, floats, (struct model_cache){ 0 }, &m->config, B * T);
+    return lay_out(&unused, numbers, (struct model_cache){ 0 }, &m->config, B * T);
+}
+
+static struct ops_attention attention_of(const struct model *m, int64_t layer,
+                                         const struct inputs *in)
+{
+    const struct model_config *c = &m->config;
+    return (struct ops_attention){ .rows = in->rows,
+                                   .NH = c->heads,
+                                   .HS = c->width / c->heads,
+                                   .causal = 1,
+                                   .drop = dropout_at(in, c->attention_dropout, layer,
+                                                      PLACE_PROBABILITIES) };
+}
+
+static struct ops_dropout residual_dropout(const struct model *m, int64_t layer, enum place place,
+                                           const struct inputs *in)
+{
+    return dropout_at(in, m->config.residual_dropout, layer, place);
 }
 
 /* The layer as far as the heads; normed[N,C] is scratch. */
-static void attend(const struct model *m, struct ops *o, int64_t layer, float *normed,
-                   const float *x, const struct layer *l, const struct cache *k,
-                   const struct batch *b)
+static void attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array normed,
+                   struct ops_array x, const struct layer *l, const struct cache *k,
+                   const struct inputs *in)
 {
-    const struct model_config *c = &m->config;
-    const int64_t N = b->B * b->T, C = c->width;
-    ops_layernorm_fwd(o, OPS_FACTORS, normed, k->mean1, k->rstd1, x, l->w[LN1_GAIN], l->w[LN1_BIAS],
-                      N, C, c->epsilon);
-    ops_linear_fwd(o, k->qkv, ops_factors(normed), l->w[QKV], l->w[QKV_BIAS], N, C, 3 * C);
-    ops_attention_fwd(o, k->attended, k->lse, k->qkv, b->B, b->T, c->heads, C / c->heads,
-                      dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
+    const struct ops_attention a = attention_of(m, layer, in);
+    ops_norm_fwd(o, normed, k->norm1, x, &l->norm1);
+    ops_linear_fwd(o, k->qkv, normed, &l->qkv);
+    ops_attention_fwd(o, k->attended, k->lse, ops_side_by_side(k->qkv, m->config.width), &a);
 }
 
-static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, const float *x,
-                          const float *w, struct model_cache cache, const struct batch *b)
+static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
+                          struct ops_array w, struct model_cache cache, const struct inputs *in)
 {
-    const struct layer l = layer_weights(m, w);
-    const int64_t N = b->B * b->T;
+    const struct layer l = layer_of(m, w, in->N);
     struct cache k;
-    lay_out(&k, NULL, cache, &m->config, N);
-    attend(m, o, layer, ops_scratch(o, N * m->config.width), x, &l, &k, b);
+    lay_out(&k, NULL, cache, &m->config, in->N);
+    ops_scratch_begin(o);
+    attend(m, o, layer, ops_scratch(o, ops_operand(o), in->N * m->config.width), x, &l, &k, in);
 }
 
-static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
-                      const float *w, struct model_cache cache, const struct batch *b)
+static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
+                      struct ops_array x, struct ops_array w, struct model_cache cache,
+                      const struct inputs *in)
 {
     const struct model_config *c = &m->config;
-    const int64_t N = b->B * b->T, C = c->width, I = c->inner;
-    const struct layer l = layer_weights(m, w);
+    const int64_t N = in->N, C = c->width, I = c->inner;
+    const struct layer l = layer_of(m, w, N);
     struct cache k;
-    int64_t cached = cache.part[CACHE_REST] ? 0 : layer_cache(m, 1, N, NULL);
-    float *scratch = ops_scratch(o, cached + N * (I > C ? I : C));
-    float *normed = scratch + cached, *active = normed; /* the one is done when the other begins */
-    lay_out(&k, NULL, cached ? model_cache_in(m, scratch, 1, N) : cache, c, N);
+    ops_scratch_begin(o);
+    if (ops_is_none(cache.part[CACHE_REST]))
+        cache = model_cache_in(m, ops_scratch(o, OPS_F32, layer_cache(m, 1, N, NULL)), 1, N);
+    lay_out(&k, NULL, cache, c, N);
+    struct ops_array normed = ops_scratch(o, ops_operand(o), N * (I > C ? I : C));
+    struct ops_array active = normed; /* the one is done when the other begins */
 
-    attend(m, o, layer, normed, x, &l, &k, b);
-    ops_residual_fwd(o, k.middle, x, ops_floats(k.attended), l.w[OUT], l.w[OUT_BIAS], N, C, C,
-                     dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
+    attend(m, o, layer, normed, x, &l, &k, in);
+    ops_residual_fwd(o, k.middle, x, k.attended, &l.out,
+                     residual_dropout(m, layer, PLACE_ATTENTION, in));
 
-    ops_layernorm_fwd(o, OPS_FACTORS, normed, k.mean2, k.rstd2, k.middle, l.w[LN2_GAIN],
-                      l.w[LN2_BIAS], N, C, c->epsilon);
-    ops_linear_fwd(o, k.inner, ops_factors(normed), l.w[FC], l.w[FC_BIAS], N, C, I);
-    ops_gelu_fwd(o, OPS_FACTORS, active, k.inner, N, I);
-    ops_residual_fwd(o, y, k.middle, ops_factors(active), l.w[PROJ], l.w[PROJ_BIAS], N, I, C,
-                     dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
+    ops_norm_fwd(o, normed, k.norm2, k.middle, &l.norm2);
+    ops_linear_fwd(o, k.inner, normed, &l.fc);
+    ops_activation_fwd(o, OPS_GELU_TANH, active, k.inner, N * I);
+    ops_residual_fwd(o, y, k.middle, active, &l.proj, residual_dropout(m, layer, PLACE_MLP, in));
 }
 
 /* Scratch of a layer's backward. */
 struct gradients {
-    float *wide;   /* [N, max(I,3C)] */
-    float *normed; /* [N,C] a norm's output, made again */
-    float *narrow; /* [N,C] the gradient in it */
-    float *masked; /* [N,C] what dropout lets through of dx */
+    struct ops_array wide;   /* [N, max(I,3C)] operands */
+    struct ops_array normed; /* [N,C] a norm's output, made again */
+    struct ops_array narrow; /* [N,C] the gradient in it */
+    struct ops_array masked; /* [N,C] what dropout lets through of dx */
 };
 
-static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
-                    const struct layer *l, const struct cache *k, const struct gradients *g,
-                    const struct batch *b)
+static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
+                    struct ops_gradient dw, const struct layer *l, const struct cache *k,
+                    const struct gradients *g, const struct inputs *in)
 {
-    const struct model_config *c = &m->config;
-    const int64_t N = b->B * b->T, C = c->width, I = c->inner;
-    const float *dy = branch_gradient(o, g->masked, dx, N * C,
-                                      dropout_at(b, c->residual_dropout, layer, PLACE_MLP));
-    float *dwp = dw + layer_offset(m, PROJ), *dbp = dw + layer_offset(m, PROJ_BIAS);
-    ops_matmul(o, g->wide, dy, l->w[PROJ],
-               &(struct ops_matmul){
-                   .b_transposed = 1, .M = N, .N = I, .K = C, .lda = C, .ldb = C, .ldc = I });
-    ops_gelu_bwd(o, g->wide, k->inner, N, I); /* inner is now GELU's output */
-    linear_bwd(b)(o, NULL, dwp, dbp, ops_floats(dy), ops_factors(k->inner), l->w[PROJ], N, I, C);
-    ops_layernorm_fwd(o, OPS_FACTORS, g->normed, NULL, NULL, k->middle, l->w[LN2_GAIN],
-                      l->w[LN2_BIAS], N, C, c->epsilon);
-    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, FC), dw + layer_offset(m, FC_BIAS),
-                  ops_factors(g->wide), ops_factors(g->normed), l->w[FC], N, C, I);
-    ops_layernorm_bwd(o, dx, dw + layer_offset(m, LN2_GAIN), dw + layer_offset(m, LN2_BIAS), dx,
-                      g->narrow, k->middle, l->w[LN2_GAIN], k->mean2, k->rstd2, N, C);
+    const int64_t C = m->config.width, I = m->config.inner, n = in->N * I;
+    struct ops_array dy = branch_gradient(o, g->masked, dx, in->N * C,
+                                          residual_dropout(m, layer, PLACE_MLP, in));
+    struct ops_array active = active_array(o, k->inner, n);
+    ops_linear_bwd(o, ops_set(g->wide), no_gradient(), no_gradient(), dy, active, &l->proj);
+    ops_activation_bwd(o, OPS_GELU_TANH, g->wide, active, g->wide, k->inner, n);
+    ops_linear_bwd(o, no_gradient(), ops_gradient_part(dw, layer_offset(m, PROJ)),
+                   ops_gradient_part(dw, layer_offset(m, PROJ_BIAS)), dy, active, &l->proj);
+    ops_norm_fwd(o, g->normed, not_kept, k->middle, &l->norm2);
+    ops_linear_bwd(o, ops_set(g->narrow), ops_gradient_part(dw, layer_offset(m, FC)),
+                   ops_gradient_part(dw, layer_offset(m, FC_BIAS)), g->wide, g->normed, &l->fc);
+    ops_norm_bwd(o, ops_added(dx), ops_gradient_part(dw, layer_offset(m, LN2_GAIN)),
+                 ops_gradient_part(dw, layer_offset(m, LN2_BIAS)), g->narrow, k->middle, k->norm2,
+                 &l->norm2);
 }
 
-static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
-                          const float *x, const struct layer *l, const struct cache *k,
-                          const struct gradients *g, const struct batch *b)
+static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
+                          struct ops_gradient dw, struct ops_array x, const struct layer *l,
+                          const struct cache *k, const struct gradients *g, const struct inputs *in)
 {
-    const struct model_config *c = &m->config;
-    const int64_t N = b->B * b->T, C = c->width;
-    const float *dy = branch_gradient(o, g->masked, dx, N * C,
-                                      dropout_at(b, c->residual_dropout, layer, PLACE_ATTENTION));
-    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, OUT), dw + layer_offset(m, OUT_BIAS),
-                  ops_floats(dy), ops_floats(k->attended), l->w[OUT], N, C, C);
-    ops_attention_bwd(o, g->wide, g->narrow, k->qkv, k->attended, k->lse, b->B, b->T, c->heads,
-                      C / c->heads,
-                      dropout_at(b, c->attention_dropout, layer, PLACE_PROBABILITIES));
-    ops_layernorm_fwd(o, OPS_FACTORS, g->normed, NULL, NULL, x, l->w[LN1_GAIN], l->w[LN1_BIAS], N,
-                      C, c->epsilon);
-    linear_bwd(b)(o, g->narrow, dw + layer_offset(m, QKV), dw + layer_offset(m, QKV_BIAS),
-                  ops_factors(g->wide), ops_factors(g->normed), l->w[QKV], N, C, 3 * C);
-    ops_layernorm_bwd(o, dx, dw + layer_offset(m, LN1_GAIN), dw + layer_offset(m, LN1_BIAS), dx,
-                      g->narrow, x, l->w[LN1_GAIN], k->mean1, k->rstd1, N, C);
+    const int64_t C = m->config.width;
+    const struct ops_attention a = attention_of(m, layer, in);
+    struct ops_array dy = branch_gradient(o, g->masked, dx, in->N * C,
+                                          residual_dropout(m, layer, PLACE_ATTENTION, in));
+    ops_linear_bwd(o, ops_set(g->narrow), ops_gradient_part(dw, layer_offset(m, OUT)),
+                   ops_gradient_part(dw, layer_offset(m, OUT_BIAS)), dy, k->attended, &l->out);
+    ops_attention_bwd(o, ops_side_by_side(g->wide, C), g->narrow, ops_side_by_side(k->qkv, C),
+                      k->attended, k->lse, &a);
+    ops_norm_fwd(o, g->normed, not_kept, x, &l->norm1);
+    ops_linear_bwd(o, ops_set(g->narrow), ops_gradient_part(dw, layer_offset(m, QKV)),
+                   ops_gradient_part(dw, layer_offset(m, QKV_BIAS)), g->wide, g->normed, &l->qkv);
+    ops_norm_bwd(o, ops_added(dx), ops_gradient_part(dw, layer_offset(m, LN1_GAIN)),
+                 ops_gradient_part(dw, layer_offset(m, LN1_BIAS)), g->narrow, x, k->norm1,
+                 &l->norm1);
 }
 
-static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
-                      const float *x, const float *w, struct model_cache cache,
-                      const struct batch *b)
+static struct gradients begin_backward(const struct model *m, struct ops *o, int64_t N)
 {
-    const struct model_config *c = &m->config;
-    const int64_t N = b->B * b->T, C = c->width, wide = c->inner > 3 * C ? c->inner : 3 * C;
-    const struct layer l = layer_weights(m, w);
+    const int64_t C = m->config.width, wide = m->config.inner > 3 * C ? m->config.inner : 3 * C;
+    ops_scratch_begin(o);
+    return (struct gradients){ .wide = ops_scratch(o, ops_operand(o), N * wide),
+                               .normed = ops_scratch(o, ops_operand(o), N * C),
+                               .narrow = ops_scratch(o, OPS_F32, N * C),
+                               .masked = ops_scratch(o, OPS_F32, N * C) };
+}
+
+static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
+                      struct ops_gradient dw, struct ops_array x, struct ops_array w,
+                      struct model_cache cache, const struct inputs *in)
+{
+    const struct layer l = layer_of(m, w, in->N);
     struct cache k;
-    lay_out(&k, NULL, cache, c, N);
-    float *p = ops_scratch(o, N * (wide + 3 * C));
-    struct gradients g = { p, p + N * wide, p + N * (wide + C), p + N * (wide + 2 * C) };
-    static const int norms[] = { LN1_GAIN, LN1_BIAS, LN2_GAIN, LN2_BIAS };
-    for (int i = 0; i < 4 && b->first; i++)
-        ops_zero(o, dw + layer_offset(m, norms[i]), C);
-    mlp_bwd(m, o, layer, dx, dw, &l, &k, &g, b);
-    attention_bwd(m, o, layer, dx, dw, x, &l, &k, &g, b);
+    lay_out(&k, NULL, cache, &m->config, in->N);
+    struct gradients g = begin_backward(m, o, in->N);
+    mlp_bwd(m, o, layer, dx, dw, &l, &k, &g, in);
+    attention_bwd(m, o, layer, dx, dw, x, &l, &k, &g, in);
 }
 
 /* ---- head --------------------------------------------------------------------------------- */
@@ -279,31 +333,38 @@ static int64_t head_bias(const struct model *m)
     return m->tensors.rows[m->tensors.count - 1].offset;
 }
 
-static double head_fwd(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
-                       const float *x, const float *w, const float *tied, const struct batch *b)
+static struct ops_decoder decoder_of(const struct model *m, struct ops_array tied)
 {
-    const struct model_config *c = &m->config;
-    const int64_t N = b->B * b->T, C = c->width;
-    float *normed = ops_scratch(o, N * C);
-    ops_layernorm_fwd(o, OPS_FLOATS, normed, NULL, NULL, x, w, w + head_bias(m), N, C, c->epsilon);
-    return ops_loss_fwd(o, losses, correct, normed, tied, b->labels, N, c->vocabulary, C);
+    return (struct ops_decoder){ .table = tied, .V = m->config.vocabulary, .C = m->config.width };
 }
 
-static double head_fwd_bwd(const struct model *m, struct ops *o, float *losses,
-                           unsigned char *correct, float *dx, float *dw, float *dtied,
-                           const float *x, const float *w, const float *tied, double scale,
-                           const struct batch *b)
+static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out,
+                     struct ops_array x, struct ops_array w, struct ops_array tied,
+                     const struct inputs *in)
 {
-    const struct model_config *c = &m->config;
-    const int64_t N = b->B * b->T, C = c->width, bias = head_bias(m);
-    float *normed = ops_scratch(o, N * (2 * C + 2));
-    float *dnormed = normed + N * C, *mean = dnormed + N * C, *rstd = mean + N;
-    begin_head(m, o, dw, dtied, b);
-    ops_layernorm_fwd(o, OPS_FLOATS, normed, mean, rstd, x, w, w + bias, N, C, c->epsilon);
-    double loss = ops_biased_loss_fwd_bwd(o, losses, correct, dnormed, dtied, NULL, normed, tied,
-                                          NULL, b->labels, scale, b->first, N, c->vocabulary, C);
-    ops_layernorm_bwd(o, dx, dw, dw + bias, NULL, dnormed, x, w, mean, rstd, N, C);
-    return loss;
+    const struct ops_decoder d = decoder_of(m, tied);
+    const struct ops_norm norm = norm_of(m, w, 0, head_bias(m), in->N);
+    ops_scratch_begin(o);
+    struct ops_array normed = ops_scratch(o, ops_operand(o), in->N * norm.C);
+    ops_norm_fwd(o, normed, not_kept, x, &norm);
+    ops_loss_fwd(o, out, normed, &in->targets[0], &d);
+}
+
+static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                         struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
+                         struct ops_array x, struct ops_array w, struct ops_array tied,
+                         double scale, const struct inputs *in)
+{
+    const int64_t N = in->N, C = m->config.width;
+    const struct ops_decoder d = decoder_of(m, tied);
+    const struct ops_norm norm = norm_of(m, w, 0, head_bias(m), N);
+    ops_scratch_begin(o);
+    struct ops_array normed = ops_scratch(o, ops_operand(o), N * C);
+    struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
+    struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
+    ops_norm_fwd(o, normed, kept, x, &norm);
+    ops_loss_fwd_bwd(o, out, dnormed, dtied, no_gradient(), normed, N, scale, &in->targets[0], &d);
+    ops_norm_bwd(o, ops_set(dx), dw, ops_gradient_part(dw, head_bias(m)), dnormed, x, kept, &norm);
 }
 
 /* ---- the model ---------------------------------------------------------------------------- */
@@ -326,10 +387,8 @@ int model_init_gpt(struct model *m, const struct model_config *config)
                          .embedding_bwd = embedding_bwd,
                          .layer_fwd = layer_fwd,
                          .attention_fwd = attention_fwd,
-                         .layers_begin = 1,
                          .layer_bwd = layer_bwd,
                          .head_fwd = head_fwd,
-                         .head_begins = 1,
                          .head_fwd_bwd = head_fwd_bwd,
                          .parts = 1,
                          .part = { { NULL, 1 } },

@@ -7,9 +7,8 @@
  * Sums run over KERNEL_LANES fixed lanes whatever WIDTH is, and the lanes are added as a tree,
  * so that instruction sets differ by the rounding of a fused multiply-add and no more.
  *
- * Nothing here allocates, starts threads, or needs alignment. Lengths may be any. With `half` a
- * function reads or leaves rows of factors (ops.h): bf16 from a row's beginning on, strides being
- * those of floats.
+ * Nothing here allocates, starts threads, or needs alignment. Lengths may be any. Arrays are F32 or
+ * BF16, pointers to floats and halves are what they say.
  */
 #ifndef TEXTMILL_KERNELS_H
 #define TEXTMILL_KERNELS_H
@@ -61,20 +60,20 @@ struct kernel_scores_bwd {
     float *rows;   /* dS as multiply_rows takes it */
 };
 
-/* Memory that will be read or written soon: rows of so many floats, ld apart. */
+/* Memory that will be read or written soon: rows of so many bytes, ld bytes apart. */
 struct kernel_ahead {
-    const float *at;
-    int64_t rows, floats, ld;
+    const char *at;
+    int64_t rows, bytes, ld;
     int writes;
 };
 
 /* C[M,N] = base + bias + A[M,K] B[K,N] from panels: those of B have `depth` layers, of A
  * a_depth >= depth. Meanwhile it asks for what is ahead. */
 struct kernel_product {
-    float *C;
-    const float *base; /* rows as C's, and may be C; NULL: 0 */
-    const float *bias; /* [N], of each row; NULL: 0 */
-    int64_t ldc;
+    struct ops_array C;
+    struct ops_array base; /* rows ld_base apart, and may be C; none: 0 */
+    struct ops_array bias; /* [N], of each row; none: 0 */
+    int64_t ldc, ld_base;
     const float *A, *B;
     int64_t a_depth, M, N, depth;
     struct kernel_ahead ahead[KERNEL_AHEAD];
@@ -86,14 +85,13 @@ struct kernel_product {
  * high half of the float's bits. Zeros stand where the matrix has ended. */
 struct kernel_products {
     int tile_rows, tile_columns, steps;
-    /* Panels of A[M,K], or of A stored transposed as [K,M], times alpha. Halves are bf16's alone,
-     * and alpha 1. */
-    void (*pack_rows)(float *panels, const float *A, int64_t ld, int transposed, int half,
-                      int64_t M, int64_t K, float alpha);
+    /* Panels of A[M,K], or of A stored transposed as [K,M], times alpha, which is 1 for BF16. */
+    void (*pack_rows)(float *panels, struct ops_array A, int64_t ld, int transposed, int64_t M,
+                      int64_t K, float alpha);
     /* Panels of B[K,N], or of B stored transposed as [N,K]; not transposed, the sums of its
      * columns, before they are rounded here, are added to sums[N], unless that is NULL. */
-    void (*pack_columns)(float *panels, float *sums, const float *B, int64_t ld, int transposed,
-                         int half, int64_t N, int64_t K);
+    void (*pack_columns)(float *panels, float *sums, struct ops_array B, int64_t ld, int transposed,
+                         int64_t N, int64_t K);
     /* The sum over K has one order, whatever M and N are. */
     void (*multiply)(const struct kernel_product *p);
     /* The same where A is no panels but stands row by row, a_depth = KERNEL_GROUP * tile_columns /
@@ -116,41 +114,36 @@ struct kernels {
 
     /* ---- rows and elements */
 
-    void (*add)(float *y, const float *x, int64_t n);                 /* y += x */
-    void (*sum)(float *y, const float *a, const float *b, int64_t n); /* y = a + b */
-    void (*scale)(float *y, float factor, int64_t n);                 /* y *= factor */
+    void (*add)(struct ops_array y, struct ops_array x, int64_t n); /* y += x */
+    void (*sum)(struct ops_array y, struct ops_array a, struct ops_array b,
+                int64_t n);                                          /* y = a + b */
+    void (*copy)(struct ops_array y, struct ops_array x, int64_t n); /* y = x, to the nearest */
+    void (*scale)(float *y, float factor, int64_t n);                /* y *= factor */
     float (*dot)(const float *x, const float *y, int64_t n);
     double (*sum_squares)(const float *x, int64_t n);
     void (*adamw)(float *w, float *m, float *v, const float *gradient, int64_t n,
                   const struct ops_adamw *h);
 
-    /* Halves of a float's bits, the high one (ops.h); first is a multiple of 4. */
-    void (*from_bf16)(float *y, const uint16_t *x, int64_t n);
-    void (*to_bf16)(uint16_t *y, const float *x, int64_t n);
-    void (*trim_bf16)(float *x, int64_t n);
+    /* Rounded stochastically (struct ops_state); first is a multiple of 4. */
     void (*round_bf16)(uint16_t *y, const float *x, int64_t n, uint64_t key, uint64_t first);
 
-    /* y = x, as floats or from number `first` of a row on as halves. */
-    void (*make_row)(float *y, int64_t first, const float *x, int64_t n, int half);
+    /* By activation: y = f(x); dx = dy f'(x) and y = f(x). */
+    void (*activation_fwd[OPS_ACTIVATIONS])(struct ops_array y, struct ops_array x, int64_t n);
+    void (*activation_bwd[OPS_ACTIVATIONS])(struct ops_array dx, struct ops_array y,
+                                            struct ops_array dy, struct ops_array x, int64_t n);
 
-    void (*gelu_fwd)(float *y, const float *x, int64_t n, int half);
-    /* d: the gradient in y becomes that in x; x becomes y. */
-    void (*gelu_bwd)(float *d, float *x, int64_t n, int half);
-    void (*gelu_erf_fwd)(float *y, const float *x, int64_t n, int half);
-    void (*gelu_erf_bwd)(float *d, float *x, int64_t n, int half); /* as gelu_bwd */
-
-    /* y = base + mask * x; base may be NULL (zero) or y, x may be y. */
-    void (*dropout)(float *y, const float *base, const float *x, int64_t n,
+    /* y = base + mask * x; base may be none (zero) or y, x may be y. */
+    void (*dropout)(struct ops_array y, struct ops_array base, struct ops_array x, int64_t n,
                     const struct kernel_mask *mask, uint64_t first);
 
     /* One row; mean and rstd are set. */
-    void (*layernorm_fwd)(float *y, float *mean, float *rstd, const float *x, const float *gain,
-                          const float *bias, int64_t C, double epsilon, int half);
-    /* One row: dx = base + gradient; base may be NULL or dx. dgain and dbias [C] are added to. */
-    void (*layernorm_bwd)(float *dx, float *dgain, float *dbias, const float *base, const float *dy,
-                          const float *x, const float *gain, float mean, float rstd, int64_t C);
+    void (*norm_fwd)(struct ops_array y, float *mean, float *rstd, struct ops_array x,
+                     const struct ops_norm *l);
+    /* One row: dx is set or added to. dgain and dbias [C] are added to. */
+    void (*norm_bwd)(struct ops_gradient dx, float *dgain, float *dbias, struct ops_array dy,
+                     struct ops_array x, float mean, float rstd, const struct ops_norm *l);
     /* out[n] += sum of the rows of x[rows,ld]. */
-    void (*column_sums)(float *out, const float *x, int64_t ld, int64_t rows, int64_t n, int half);
+    void (*column_sums)(float *out, struct ops_array x, int64_t ld, int64_t rows, int64_t n);
 
     /* y[r,0..n) += sum over i of x[r,i] w[i,0..n), r < rows <= KERNEL_ROWS. */
     void (*stream_columns)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
@@ -169,19 +162,20 @@ struct kernels {
      * and dS = P * (mask * dP - dots), P undropped, the gradient in the scaled scores. */
     void (*softmax_rows_bwd)(const float *scores, const float *dP,
                              const struct kernel_scores_bwd *s);
-    /* y[l,first+i] = panel[i,l] * factors[l] for `rows` queries l; factors may be NULL. */
-    void (*unpack)(float *y, int64_t ldy, int64_t first, const float *panel, const float *factors,
-                   int64_t rows, int64_t HS, int half);
+    /* y[l,i] = panel[i,l] * factors[l] for `rows` queries l; factors may be NULL. */
+    void (*unpack)(struct ops_array y, int64_t ldy, const float *panel, const float *factors,
+                   int64_t rows, int64_t HS);
     /* dots[r] = factor * (x[r,.] . y[r,.]), rows of n numbers, ld apart. */
-    void (*row_dots)(float *dots, const float *x, const float *y, int64_t ld, float factor,
+    void (*row_dots)(float *dots, struct ops_array x, struct ops_array y, int64_t ld, float factor,
                      int64_t rows, int64_t n);
     /* One query: scores[n] become probabilities. */
     void (*softmax)(float *scores, int64_t n);
 
     /* One row of logits: returns -log softmax[label]; *correct is 1 where no logit is above the
-     * label's. With gradient, logits become scale * (softmax - onehot), as halves if asked. */
+     * label's. d, if not none, is set to scale * (softmax - onehot): it may begin where the logits
+     * do, which are destroyed. */
     double (*cross_entropy)(float *logits, unsigned char *correct, int64_t V, int64_t label,
-                            int gradient, float scale, int half);
+                            struct ops_array d, float scale);
 };
 
 extern const struct kernels kernels_avx512_bf16, kernels_avx512, kernels_avx2, kernels_plain;

@@ -46,12 +46,13 @@ int model_check_config(const struct model_config *c)
     return 0;
 }
 
-struct model_cache model_cache_in(const struct model *m, float *array, int64_t B, int64_t T)
+struct model_cache model_cache_in(const struct model *m, struct ops_array array, int64_t B,
+                                  int64_t T)
 {
-    int64_t floats[CACHE_PARTS];
+    int64_t numbers[CACHE_PARTS];
     struct model_cache cache = { 0 };
-    m->layer_cache(m, B, T, floats);
-    for (int i = 0; i < CACHE_PARTS && array; array += floats[i++])
+    m->layer_cache(m, B, T, numbers);
+    for (int i = 0; i < CACHE_PARTS; array = ops_part(array, numbers[i++]))
         cache.part[i] = array;
     return cache;
 }

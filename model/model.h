@@ -6,9 +6,10 @@
  *
  * gpt.c fills a struct model for GPT-2 and GPT-3, bert.c for BERT. The engine owns all memory:
  * parameters and gradients of a block are one array each, laid out by the tensor table;
- * activations are rows of B*T*C floats. A block function touches nothing else.
+ * activations are rows of B*T*C numbers. A block function touches nothing else. Arrays are of the
+ * types that the engine keeps them in (ops.h).
  *
- * Randomness (dropout) comes from batch->key folded with layer and place (rng.h), so that a
+ * Randomness (dropout) comes from the inputs' key folded with layer and place (rng.h), so that a
  * recomputed forward sees equal masks.
  */
 #ifndef TEXTMILL_MODEL_H
@@ -16,10 +17,9 @@
 
 #include <stdint.h>
 
+#include "model/inputs.h"
 #include "model/ops.h"
 #include "model/tensor.h"
-
-enum { MODEL_IGNORE = -100 }; /* a label that does not count */
 
 enum model_kind {
     MODEL_GPT,
@@ -47,26 +47,6 @@ struct model_config {
     int bare_head;     /* 1: masked words are decoded as they are, without transform and bias */
 };
 
-/* One micro-batch of B sequences of T tokens. */
-struct batch {
-    int64_t B, T;
-    const uint32_t *ids;   /* [B,T] */
-    const int32_t *labels; /* [B,T], MODEL_IGNORE where none */
-    uint64_t key;          /* of dropout: (seed, step, micro-batch) folded */
-    int training;          /* 0: no dropout */
-    int first;             /* 1: a step's first; see layer_bwd */
-
-    /* of BERT alone */
-    const int64_t *lengths;   /* [B] real tokens, each from 1 to T; NULL: all T. Padding is never
-                               * computed: row r of the activations is the r-th real token. */
-    const uint32_t *segments; /* [B,T]; NULL: all 0 */
-    const int32_t *next;      /* [B] 0 the next sentence, 1 another, or MODEL_IGNORE; NULL: none */
-    double next_weight;       /* of a next-sentence loss beside a word's in the sum of losses */
-    const int32_t *starts, *ends; /* [B] of the answers; outside of the sequence: does not count */
-};
-
-enum { MODEL_PARTS = 2 };
-
 /* A loss is the sum of its parts, each of them `weight` times the mean over its own labels. */
 struct model_part {
     const char *name; /* "mlm"; NULL of the only part */
@@ -78,59 +58,54 @@ struct model_part {
  * bits. */
 enum model_cache_part { CACHE_ATTENTION, CACHE_REST, CACHE_SUMS, CACHE_PARTS };
 struct model_cache {
-    float *part[CACHE_PARTS];
+    struct ops_array part[CACHE_PARTS]; /* sums are F32 */
 };
 
 struct model {
     struct model_config config;
     struct tensor_table tensors;
 
-    /* Floats that one layer keeps from forward for backward, beside its input row; parts (may be
+    /* Numbers that one layer keeps from forward for backward, beside its input row; parts (may be
      * NULL) is set to those of each part. */
     int64_t (*layer_cache)(const struct model *m, int64_t B, int64_t T, int64_t parts[CACHE_PARTS]);
 
     /* x[B*T,C] is set. w: the embedding block's parameters. */
-    void (*embedding_fwd)(const struct model *m, struct ops *o, float *x, const float *w,
-                          const struct batch *b);
-    /* dw is added to, from dx[B*T,C], which is destroyed. */
-    void (*embedding_bwd)(const struct model *m, struct ops *o, float *dw, float *dx,
-                          const float *w, const struct batch *b);
+    void (*embedding_fwd)(const struct model *m, struct ops *o, struct ops_array x,
+                          struct ops_array w, const struct inputs *in);
+    /* From dx[B*T,C], which is destroyed. What the head has made gradients of is added to. */
+    void (*embedding_bwd)(const struct model *m, struct ops *o, struct ops_gradient dw,
+                          struct ops_array dx, struct ops_array w, const struct inputs *in);
 
-    /* y[B*T,C] is set from x[B*T,C]; y and x differ. cache: of NULLs when no backward will follow
+    /* y[B*T,C] is set from x[B*T,C]; y and x differ. cache: of none when no backward will follow
      * (evaluation). */
-    void (*layer_fwd)(const struct model *m, struct ops *o, int64_t layer, float *y, const float *x,
-                      const float *w, struct model_cache cache, const struct batch *b);
+    void (*layer_fwd)(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
+                      struct ops_array x, struct ops_array w, struct model_cache cache,
+                      const struct inputs *in);
     /* The part of layer_fwd that sets CACHE_ATTENTION and its share of CACHE_SUMS, from x: the same
      * bits again. */
-    void (*attention_fwd)(const struct model *m, struct ops *o, int64_t layer, const float *x,
-                          const float *w, struct model_cache cache, const struct batch *b);
-    /* dx holds the gradient in y and is set to the gradient in x. dw is added to; where b->first,
-     * and layers_begin says so, it is set, which saves the pass that would clear it. cache as
-     * layer_fwd left it for the same x; it is scratch afterwards. */
-    int layers_begin;
-    void (*layer_bwd)(const struct model *m, struct ops *o, int64_t layer, float *dx, float *dw,
-                      const float *x, const float *w, struct model_cache cache,
-                      const struct batch *b);
+    void (*attention_fwd)(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
+                          struct ops_array w, struct model_cache cache, const struct inputs *in);
+    /* dx holds the gradient in y and is set to the gradient in x. cache as layer_fwd left it for
+     * the same x; it is scratch afterwards. */
+    void (*layer_bwd)(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
+                      struct ops_gradient dw, struct ops_array x, struct ops_array w,
+                      struct model_cache cache, const struct inputs *in);
 
-    /* losses[B*T] is set to the negative log-likelihood (nats) of each label, 0 where ignored;
-     * returns their sum. correct, if not NULL: [B*T] set to 1 where the label is the argmax.
-     * w: the head block; tied: the embedding block (the decoder is tied to it).
-     * BERT in pre-training has [B] more of both, the next-sentence ones, whose losses count
-     * next_weight times in the sum; BERT for questions has [2,B] in all, the starts' and the
-     * ends', whose losses count half: part after part. */
-    double (*head_fwd)(const struct model *m, struct ops *o, float *losses, unsigned char *correct,
-                       const float *x, const float *w, const float *tied, const struct batch *b);
-    /* The same, and the gradients of scale * (sum of losses): dx is set; dw and dtied are added to;
-     * where b->first, and head_begins says so, both blocks are set. losses and correct are set or,
-     * both, NULL. */
-    int head_begins;
-    double (*head_fwd_bwd)(const struct model *m, struct ops *o, float *losses,
-                           unsigned char *correct, float *dx, float *dw, float *dtied,
-                           const float *x, const float *w, const float *tied, double scale,
-                           const struct batch *b);
+    /* The loss of each target is set, part after part (inputs_scores). out.correct may be none.
+     * w: the head block; tied: the embedding block (the decoder is tied to it). */
+    void (*head_fwd)(const struct model *m, struct ops *o, struct ops_scores out,
+                     struct ops_array x, struct ops_array w, struct ops_array tied,
+                     const struct inputs *in);
+    /* The same, and the gradients of scale * (sum of losses): dx is set. BERT's next-sentence
+     * losses count next_weight times in that sum, those of starts and ends half. */
+    void (*head_fwd_bwd)(const struct model *m, struct ops *o, struct ops_scores out,
+                         struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
+                         struct ops_array x, struct ops_array w, struct ops_array tied,
+                         double scale, const struct inputs *in);
 
     /* The parts of the loss, in the order of their losses, and the labels of one: *labels is set
-     * (NULL: none), how many places there are is returned. Negative ones do not count. */
+     * (NULL: none), how many places there are is returned: B*T of tokens or B of sequences.
+     * Negative ones do not count. */
     int parts;
     struct model_part part[MODEL_PARTS];
     int64_t (*labels)(const int32_t **labels, const struct batch *b, int part);
@@ -143,8 +118,9 @@ int model_init_gpt(struct model *m, const struct model_config *config);
 int model_init_bert(struct model *m, const struct model_config *config);
 void model_release(struct model *m);
 
-/* The cache of a layer in one array of layer_cache floats; of NULLs in NULL. */
-struct model_cache model_cache_in(const struct model *m, float *array, int64_t B, int64_t T);
+/* The cache of a layer in one array of layer_cache numbers; of none in none. */
+struct model_cache model_cache_in(const struct model *m, struct ops_array array, int64_t B,
+                                  int64_t T);
 
 /* What every kind demands of its config. -1 with an error. */
 int model_check_config(const struct model_config *c);

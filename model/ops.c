@@ -1,3 +1,6 @@
+/*
+ * ops.c - the context, its scratch, and the way from each function of ops.h to its back end.
+ */
 #include "model/ops.h"
 
 #include <assert.h>
@@ -6,42 +9,35 @@
 
 #include "common/mem.h"
 #include "common/trace.h"
-#include "model/context.h"
+#include "model/cpu.h"
 
-enum {
-    GRAIN = 8192,      /* floats of an element-wise loop that are worth a thread */
-    COLUMN_GRAIN = 64, /* columns of a sum over rows: a multiple of a cache line */
-    NORM_BLOCK = 32,   /* rows of a layer norm whose gradients of gains are summed at once */
-    STATE_PIECE =
-        512, /* elements of state that are floats at a time where bf16 is kept: of 4 each */
-    SUM_BLOCK = 1 << 16, /* floats of sum_squares that are summed at once */
-};
+enum { SCRATCH_ALIGN = 64 }; /* bytes */
 
-/* ---- the context ------------------------------------------------------------------------- */
+/* ---- the context -------------------------------------------------------------------------- */
 
 struct ops *ops_new(int threads)
 {
     struct ops *o = mem_zalloc(1, sizeof *o);
+    o->b = &ops_cpu;
     o->threads = threads < 1 ? 1 : threads;
-    o->pool = pool_new(o->threads);
-    o->k = kernels_choose();
+    o->b->open(o);
     return o;
+}
+
+static void scratch_release(struct ops *o)
+{
+    for (int i = 0; i < o->scratch.count; i++)
+        ops_buffer_free(o, o->scratch.blocks[i].data, o->scratch.blocks[i].bytes);
+    o->scratch = (struct scratch){ 0 };
 }
 
 void ops_free(struct ops *o)
 {
     if (!o)
         return;
-    ops_buffer_free(o, o->scratch.data, o->scratch.floats);
-    ops_buffer_free(o, o->work.data, o->work.floats);
-    ops_buffer_free(o, o->panels.data, o->panels.floats);
-    pool_free(o->pool);
+    scratch_release(o);
+    o->b->close(o);
     free(o);
-}
-
-void ops_set_precision(struct ops *o, enum ops_precision precision)
-{
-    o->precision = precision;
 }
 
 int ops_threads(const struct ops *o)
@@ -51,7 +47,7 @@ int ops_threads(const struct ops *o)
 
 const char *ops_describe(const struct ops *o)
 {
-    return o->k->name;
+    return o->b->describe(o);
 }
 
 const char *ops_kernels(void)
@@ -59,418 +55,404 @@ const char *ops_kernels(void)
     return kernels_choose()->name;
 }
 
-/* ---- buffers ----------------------------------------------------------------------------- */
-
-/* The first touch of a page costs more than anything that is later done with it: the threads
- * share that. */
-float *ops_buffer(struct ops *o, int64_t floats)
+void ops_set_precision(struct ops *o, enum ops_type precision)
 {
-    assert(floats >= 0);
-    float *p = mem_huge((size_t)floats,
-                        sizeof *p); /* the large matrices are read in long strides */
-    ops_zero(o, p, floats);
-    return p;
+    assert(precision == OPS_F32 || precision == OPS_BF16);
+    o->precision = precision;
 }
 
-void ops_buffer_free(struct ops *o, float *buffer, int64_t floats)
+enum ops_type ops_operand(const struct ops *o)
 {
-    (void)o;
-    (void)floats;
-    free(buffer);
+    return o->precision;
 }
 
-static float *arena_at_least(struct ops *o, struct arena *a, int64_t floats)
+/* ---- arrays ------------------------------------------------------------------------------- */
+
+struct ops_array ops_buffer(struct ops *o, enum ops_type type, int64_t n)
 {
-    if (a->floats < floats) {
-        ops_buffer_free(o, a->data, a->floats);
-        a->data = ops_buffer(o, floats);
-        a->floats = floats;
+    assert(n >= 0);
+    return o->b->buffer(o, type, n);
+}
+
+void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n)
+{
+    if (!ops_is_none(a))
+        o->b->buffer_free(o, a, n);
+}
+
+struct ops_array ops_host_array(void *memory, enum ops_type type)
+{
+    return (struct ops_array){ memory, type };
+}
+
+static void scratch_grow(struct ops *o, int64_t bytes)
+{
+    struct scratch *s = &o->scratch;
+    assert(s->count < SCRATCH_BLOCKS);
+    s->blocks[s->count].data = ops_buffer(o, OPS_U8, bytes);
+    s->blocks[s->count++].bytes = bytes;
+    s->used = 0;
+}
+
+void ops_scratch_begin(struct ops *o)
+{
+    struct scratch *s = &o->scratch;
+    int64_t bytes = 0;
+    for (int i = 0; i < s->count; i++)
+        bytes += s->blocks[i].bytes;
+    if (s->count > 1) {
+        scratch_release(o);
+        scratch_grow(o, bytes);
     }
-    return a->data;
+    s->used = 0;
 }
 
-float *ops_scratch(struct ops *o, int64_t floats)
+struct ops_array ops_scratch(struct ops *o, enum ops_type type, int64_t n)
 {
-    return arena_at_least(o, &o->scratch, floats);
+    struct scratch *s = &o->scratch;
+    int64_t bytes = n * (int64_t)ops_type_bytes(type);
+    bytes = (bytes + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
+    if (!s->count || s->used + bytes > s->blocks[s->count - 1].bytes)
+        scratch_grow(o, bytes);
+    struct ops_array a = ops_part(s->blocks[s->count - 1].data, s->used);
+    s->used += bytes;
+    a.type = type;
+    return a;
 }
 
-float *ops_work(struct ops *o, int64_t floats)
+void ops_upload(struct ops *o, struct ops_array to, const void *from, int64_t n)
 {
-    return arena_at_least(o, &o->work, floats);
+    o->b->upload(o, to, from, n);
 }
 
-float *ops_panels(struct ops *o, int64_t floats)
+void ops_download(struct ops *o, void *to, struct ops_array from, int64_t n)
 {
-    return arena_at_least(o, &o->panels, floats);
+    o->b->download(o, to, from, n);
 }
 
-int64_t ops_row_grain(int64_t C)
+void *ops_map(struct ops *o, struct ops_array a, int64_t n)
 {
-    return C >= GRAIN ? 1 : GRAIN / C;
+    return o->b->map(o, a, n);
 }
 
-/* ---- element by element ------------------------------------------------------------------ */
-
-/* The arguments of a loop over elements. */
-struct map {
-    const struct kernels *k;
-    float *y, *x;
-    const float *in;
-    struct kernel_mask mask;
-};
-
-static void zero_part(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
 {
-    (void)thread;
-    struct map *m = ctx;
-    memset(m->y + begin, 0, (size_t)(end - begin) * sizeof *m->y);
+    o->b->unmap(o, a, n, mapped);
 }
 
-void ops_zero(struct ops *o, float *x, int64_t n)
+int64_t ops_rows_of(const struct ops_rows *rows, int64_t b)
 {
-    TRACE_KERNEL(0, 4.0 * n);
-    pool_for(o->pool, n, GRAIN, zero_part, &(struct map){ .y = x });
+    return rows->lengths ? rows->lengths[b] : rows->T;
 }
 
-static void add_part(void *ctx, int64_t begin, int64_t end, int thread)
+int64_t ops_rows_count(const struct ops_rows *rows)
 {
-    (void)thread;
-    struct map *m = ctx;
-    m->k->add(m->y + begin, m->in + begin, end - begin);
+    int64_t count = 0;
+    for (int64_t b = 0; b < rows->B; b++)
+        count += ops_rows_of(rows, b);
+    return count;
 }
 
-void ops_add(struct ops *o, float *y, const float *x, int64_t n)
+/* ---- matrix products ---------------------------------------------------------------------- */
+
+/* Bytes of n numbers, for the trace. */
+static double bytes(struct ops_array a, double n)
 {
-    TRACE_KERNEL(n, 12.0 * n);
-    pool_for(o->pool, n, GRAIN, add_part, &(struct map){ .k = o->k, .y = y, .in = x });
+    return ops_is_none(a) ? 0 : n * (double)ops_type_bytes(a.type);
 }
 
-static void copy_part(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_matmul(struct ops *o, const struct ops_matmul *p)
 {
-    (void)thread;
-    struct map *m = ctx;
-    memcpy(m->y + begin, m->in + begin, (size_t)(end - begin) * sizeof *m->y);
+    TRACE_KERNEL(2.0 * p->M * p->N * p->K, bytes(p->A.x, (double)p->M * p->K) +
+                                               bytes(p->B.x, (double)p->K * p->N) +
+                                               bytes(p->C.x, (double)p->M * p->N));
+    assert(p->M > 0 && p->N > 0 && p->K > 0);
+    assert(!p->C.transposed && (ops_is_none(p->sums) || !p->B.transposed));
+    o->b->matmul(o, p);
 }
 
-void ops_copy(struct ops *o, float *y, const float *x, int64_t n)
+void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
+                    const struct ops_linear *l)
 {
-    TRACE_KERNEL(0, 8.0 * n);
-    if (y != x)
-        pool_for(o->pool, n, GRAIN, copy_part, &(struct map){ .y = y, .in = x });
+    TRACE_KERNEL(0, 0);
+    o->b->linear_fwd(o, y, x, l);
 }
 
-/* GELU of rows, since factors lie row by row. */
-struct gelu {
-    void (*fwd)(float *y, const float *x, int64_t n, int half); /* or */
-    void (*bwd)(float *d, float *x, int64_t n, int half);
-    float *y, *x; /* y: d in the backward */
-    const float *in;
-    int64_t C;
-    int half;
-};
-
-static void gelu_rows(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
+                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                    const struct ops_linear *l)
 {
-    (void)thread;
-    const struct gelu *g = ctx;
-    for (int64_t at = begin * g->C; at < end * g->C; at += g->C)
-        if (g->fwd)
-            g->fwd(g->y + at, g->in + at, g->C, g->half);
-        else
-            g->bwd(g->y + at, g->x + at, g->C, g->half);
+    TRACE_KERNEL(0, 0);
+    o->b->linear_bwd(o, dx, dw, dbias, dy, x, l);
 }
 
-void ops_gelu_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N, int64_t C)
+void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                      const struct ops_linear *l, struct ops_dropout drop)
 {
-    TRACE_KERNEL(0, 8.0 * N * C);
-    struct gelu g = { o->k->gelu_fwd, NULL, y, NULL, x, C, ops_half(o, form) };
-    pool_for(o->pool, N, ops_row_grain(C), gelu_rows, &g);
+    TRACE_KERNEL(0, 0);
+    assert(y.address != base.address);
+    o->b->residual_fwd(o, y, base, x, l, drop);
 }
 
-void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C)
+/* ---- embedding ---------------------------------------------------------------------------- */
+
+void ops_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                       const struct ops_embedding *e)
 {
-    TRACE_KERNEL(0, 16.0 * N * C);
-    struct gelu g = { NULL, o->k->gelu_bwd, d, x, NULL, C, ops_half(o, OPS_FACTORS) };
-    pool_for(o->pool, N, ops_row_grain(C), gelu_rows, &g);
+    TRACE_KERNEL(0, 12.0 * t->N * e->C);
+    o->b->embedding_fwd(o, x, t, e);
 }
 
-void ops_gelu_erf_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N,
-                      int64_t C)
+void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
+                       const struct ops_tokens *t)
 {
-    TRACE_KERNEL(0, 8.0 * N * C);
-    struct gelu g = { o->k->gelu_erf_fwd, NULL, y, NULL, x, C, ops_half(o, form) };
-    pool_for(o->pool, N, ops_row_grain(C), gelu_rows, &g);
+    TRACE_KERNEL(0, 12.0 * t->N * d->C);
+    o->b->embedding_bwd(o, d, dx, t);
 }
 
-void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C)
+/* ---- rows and elements -------------------------------------------------------------------- */
+
+void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                  const struct ops_norm *l)
 {
-    TRACE_KERNEL(0, 16.0 * N * C);
-    struct gelu g = { NULL, o->k->gelu_erf_bwd, d, x, NULL, C, ops_half(o, OPS_FACTORS) };
-    pool_for(o->pool, N, ops_row_grain(C), gelu_rows, &g);
+    TRACE_KERNEL(0, bytes(x, (double)l->N * l->C) + bytes(y, (double)l->N * l->C));
+    o->b->norm_fwd(o, y, kept, x, l);
 }
 
-/* ---- dropout ----------------------------------------------------------------------------- */
-
-struct kernel_mask ops_mask(struct ops_dropout drop)
+void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
+                  struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                  struct ops_moments kept, const struct ops_norm *l)
 {
-    assert(drop.rate >= 0 && drop.rate < 1);
-    uint32_t threshold = (uint32_t)(drop.rate * 0x1p32);
-    float scale = threshold ? (float)(1 / (1 - drop.rate)) : 1;
-    return (struct kernel_mask){ drop.key, threshold, scale };
+    TRACE_KERNEL(0, 16.0 * l->N * l->C);
+    o->b->norm_bwd(o, dx, dgain, dbias, dy, x, kept, l);
 }
 
-static void dropout_part(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                        struct ops_array x, int64_t n)
 {
-    (void)thread;
-    struct map *m = ctx;
-    m->k->dropout(m->y + begin, NULL, m->in + begin, end - begin, &m->mask, (uint64_t)begin);
+    TRACE_KERNEL(0, bytes(x, (double)n) + bytes(y, (double)n));
+    o->b->activation_fwd(o, f, y, x, n);
 }
 
-void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n, struct ops_dropout drop)
+void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
+                        struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n)
+{
+    TRACE_KERNEL(0, bytes(dx, (double)n) + bytes(y, (double)n) + bytes(dy, (double)n) +
+                        bytes(x, (double)n));
+    o->b->activation_bwd(o, f, dx, y, dy, x, n);
+}
+
+void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
+                 struct ops_dropout drop)
 {
     TRACE_KERNEL(0, drop.rate > 0 ? 8.0 * n : 0);
-    struct map m = { .k = o->k, .y = dx, .in = dy, .mask = ops_mask(drop) };
-    if (m.mask.threshold)
-        pool_for(o->pool, n, GRAIN, dropout_part, &m);
-    else
-        ops_copy(o, dx, dy, n);
+    assert(drop.rate >= 0 && drop.rate < 1);
+    if (drop.rate > 0 || y.address != x.address)
+        o->b->dropout(o, y, x, n, drop);
 }
 
-/* ---- layer norm -------------------------------------------------------------------------- */
-
-struct layernorm {
-    const struct kernels *k;
-    float *y, *mean, *rstd;         /* forward */
-    float *dx, *dgain, *dbias;      /* backward */
-    const float *base, *dy, *m, *r; /* m, r: mean and rstd, read */
-    float *sums;                    /* of blocks of rows, by column */
-    const float *x, *gain, *bias;
-    int64_t N, C, blocks;
-    double epsilon;
-    int half; /* y */
-};
-
-static void layernorm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_tanh_fwd(struct ops *o, struct ops_array x, int64_t n)
 {
-    (void)thread;
-    struct layernorm *l = ctx;
-    float mean, rstd;
-    for (int64_t n = begin; n < end; n++) {
-        l->k->layernorm_fwd(l->y + n * l->C, &mean, &rstd, l->x + n * l->C, l->gain, l->bias, l->C,
-                            l->epsilon, l->half);
-        if (l->mean)
-            l->mean[n] = mean;
-        if (l->rstd)
-            l->rstd[n] = rstd;
+    o->b->tanh_fwd(o, x, n);
+}
+
+void ops_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n)
+{
+    o->b->tanh_bwd(o, d, y, n);
+}
+
+void ops_zero(struct ops *o, struct ops_array x, int64_t n)
+{
+    TRACE_KERNEL(0, bytes(x, (double)n));
+    o->b->zero(o, x, n);
+}
+
+void ops_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+{
+    TRACE_KERNEL(n, 12.0 * n);
+    o->b->add(o, y, x, n);
+}
+
+void ops_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+{
+    TRACE_KERNEL(0, bytes(x, (double)n) + bytes(y, (double)n));
+    if (y.address != x.address)
+        o->b->copy(o, y, x, n);
+}
+
+void ops_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
+               double x_scale, int64_t n)
+{
+    TRACE_KERNEL(0, 12.0 * n);
+    o->b->blend(o, y, y_scale, x, x_scale, n);
+}
+
+void ops_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                     int64_t n, int64_t C)
+{
+    TRACE_KERNEL(0, 8.0 * n * C);
+    o->b->gather_rows(o, y, x, rows, n, C);
+}
+
+void ops_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                      int64_t n, int64_t C)
+{
+    TRACE_KERNEL(0, 12.0 * n * C);
+    o->b->scatter_rows(o, y, x, rows, n, C);
+}
+
+/* ---- attention ---------------------------------------------------------------------------- */
+
+/* How many pairs of a query and a key there are. */
+static double pairs(const struct ops_attention *a)
+{
+    double sum = 0;
+    for (int64_t b = 0; b < a->rows.B; b++) {
+        double n = (double)ops_rows_of(&a->rows, b);
+        sum += a->causal ? n * (n + 1) / 2 : n * n;
     }
+    return sum * (double)a->NH;
 }
 
-void ops_layernorm_fwd(struct ops *o, enum ops_form form, float *y, float *mean, float *rstd,
-                       const float *x, const float *gain, const float *bias, int64_t N, int64_t C,
-                       double epsilon)
+static double row_numbers(const struct ops_attention *a)
 {
-    TRACE_KERNEL(0, 8.0 * N * C);
-    struct layernorm l = { .k = o->k,
-                           .y = y,
-                           .mean = mean,
-                           .rstd = rstd,
-                           .x = x,
-                           .gain = gain,
-                           .bias = bias,
-                           .N = N,
-                           .C = C,
-                           .epsilon = epsilon,
-                           .half = ops_half(o, form) };
-    pool_for(o->pool, N, ops_row_grain(C), layernorm_fwd_rows, &l);
+    return (double)(ops_rows_count(&a->rows) * a->NH * a->HS);
 }
 
-/* Gradients of gain and bias are summed by blocks of rows, whatever the number of threads, each
- * into sums[block,2C], and these in order. */
-static void layernorm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
+                       const struct ops_attention *a)
 {
-    (void)thread;
-    struct layernorm *l = ctx;
-    const int64_t C = l->C;
-    memset(l->sums + 2 * C * begin, 0, (size_t)(2 * C * (end - begin)) * sizeof *l->sums);
-    for (int64_t n = begin * NORM_BLOCK; n < end * NORM_BLOCK && n < l->N; n++) {
-        float *sums = l->sums + n / NORM_BLOCK * 2 * C;
-        l->k->layernorm_bwd(l->dx + n * C, sums, sums + C, l->base ? l->base + n * C : NULL,
-                            l->dy + n * C, l->x + n * C, l->gain, l->m[n], l->r[n], C);
-    }
+    TRACE_KERNEL(4.0 * pairs(a) * a->HS, 4 * bytes(x.q, row_numbers(a)));
+    assert(!a->causal || !a->rows.lengths);
+    o->b->attention_fwd(o, y, lse, x, a);
 }
 
-static void layernorm_sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
+                       struct ops_array y, struct ops_array lse, const struct ops_attention *a)
 {
-    (void)thread;
-    struct layernorm *l = ctx;
-    const float *sums = l->sums + begin;
-    l->k->column_sums(l->dgain + begin, sums, 2 * l->C, l->blocks, end - begin, 0);
-    l->k->column_sums(l->dbias + begin, sums + l->C, 2 * l->C, l->blocks, end - begin, 0);
+    TRACE_KERNEL(10.0 * pairs(a) * a->HS, 9 * bytes(x.q, row_numbers(a)));
+    assert(!a->causal || !a->rows.lengths);
+    o->b->attention_bwd(o, dx, dy, x, y, lse, a);
 }
 
-void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, const float *base,
-                       const float *dy, const float *x, const float *gain, const float *mean,
-                       const float *rstd, int64_t N, int64_t C)
+void ops_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
+                          struct ops_array values, struct ops_qkv x, int64_t past,
+                          const struct ops_attention *a)
 {
-    TRACE_KERNEL(0, 16.0 * N * C);
-    struct layernorm l = { .k = o->k,
-                           .dx = dx,
-                           .dgain = dgain,
-                           .dbias = dbias,
-                           .base = base,
-                           .dy = dy,
-                           .x = x,
-                           .gain = gain,
-                           .m = mean,
-                           .r = rstd,
-                           .N = N,
-                           .C = C };
-    l.blocks = (N + NORM_BLOCK - 1) / NORM_BLOCK;
-    l.sums = ops_work(o, l.blocks * 2 * C);
-    pool_for(o->pool, l.blocks, 1, layernorm_bwd_blocks, &l);
-    pool_for(o->pool, C, COLUMN_GRAIN, layernorm_sum_columns, &l);
+    TRACE_KERNEL(4.0 * a->rows.T * (past + a->rows.T) * a->NH * a->HS,
+                 8.0 * (past + a->rows.T) * a->NH * a->HS);
+    assert(a->rows.B == 1 && !a->rows.lengths && a->drop.rate == 0);
+    o->b->attention_cached(o, y, keys, values, x, past, a);
 }
 
-/* ---- embedding --------------------------------------------------------------------------- */
+/* ---- losses ------------------------------------------------------------------------------- */
 
-struct embedding {
-    const struct kernels *k;
-    float *x, *dtable, *dpositions;
-    const float *table, *positions, *dx;
-    const uint32_t *ids;
-    int64_t T, C, N;
-    struct kernel_mask mask;
-};
-
-static void embedding_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
+                const struct ops_decoder *d)
 {
-    (void)thread;
-    struct embedding *e = ctx;
-    for (int64_t n = begin; n < end; n++)
-        e->k->sum(e->x + n * e->C, e->table + (int64_t)e->ids[n] * e->C,
-                  e->positions + n % e->T * e->C, e->C);
+    TRACE_KERNEL(0, 0);
+    o->b->logits(o, logits, x, N, d);
 }
 
-void ops_embedding_fwd(struct ops *o, float *x, const uint32_t *ids, const float *table,
-                       const float *positions, int64_t B, int64_t T, int64_t C,
-                       struct ops_dropout drop)
+void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
+                  const struct ops_labels *l, const struct ops_decoder *d)
 {
-    TRACE_KERNEL(0, 12.0 * B * T * C);
-    struct embedding e = {
-        .k = o->k, .x = x, .ids = ids, .table = table, .positions = positions, .T = T, .C = C
-    };
-    pool_for(o->pool, B * T, ops_row_grain(C), embedding_fwd_rows, &e);
-    ops_dropout_bwd(o, x, x, B * T * C, drop); /* a mask multiplies x and dx alike */
+    TRACE_KERNEL(0, 0);
+    o->b->loss_fwd(o, out, x, l, d);
 }
 
-/* A thread has columns of its own, so that rows of equal ids do not meet and
- * are added in order. */
-static void embedding_bwd_columns(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
+                      struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
+                      int64_t N, double scale, const struct ops_labels *l,
+                      const struct ops_decoder *d)
 {
-    (void)thread;
-    struct embedding *e = ctx;
-    for (int64_t n = 0; n < e->N; n++) {
-        const float *dx = e->dx + n * e->C + begin;
-        e->k->add(e->dtable + (int64_t)e->ids[n] * e->C + begin, dx, end - begin);
-        e->k->add(e->dpositions + n % e->T * e->C + begin, dx, end - begin);
-    }
+    TRACE_KERNEL(0, 0);
+    assert(l->n == N || !ops_is_none(l->rows) || !l->n);
+    o->b->loss_fwd_bwd(o, out, dx, dtable, dbias, x, N, scale, l, d);
 }
 
-void ops_embedding_bwd(struct ops *o, float *dtable, float *dpositions, float *dx,
-                       const uint32_t *ids, int64_t B, int64_t T, int64_t C,
-                       struct ops_dropout drop)
+void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
+                       const struct ops_labels *l, int gradient, double scale)
 {
-    TRACE_KERNEL(0, 12.0 * B * T * C);
-    struct embedding e = { .k = o->k,
-                           .dtable = dtable,
-                           .dpositions = dpositions,
-                           .dx = dx,
-                           .ids = ids,
-                           .T = T,
-                           .C = C,
-                           .N = B * T };
-    ops_dropout_bwd(o, dx, dx, B * T * C, drop);
-    pool_for(o->pool, C, COLUMN_GRAIN, embedding_bwd_columns, &e);
+    assert(ops_is_none(l->rows));
+    o->b->cross_entropy(o, out, logits, V, l, gradient, scale);
 }
 
-/* ---- the optimizer's part ---------------------------------------------------------------- */
-
-struct squares {
-    const struct kernels *k;
-    const float *x;
-    double *blocks;
-    int64_t n;
-};
-
-static void squares_part(void *ctx, int64_t begin, int64_t end, int thread)
+void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
+                   const struct ops_labels *l, const struct ops_rows *rows, int gradient,
+                   double scale)
 {
-    (void)thread;
-    struct squares *s = ctx;
-    for (int64_t b = begin; b < end; b++) {
-        int64_t first = b * SUM_BLOCK, rest = s->n - first;
-        s->blocks[b] = s->k->sum_squares(s->x + first, rest < SUM_BLOCK ? rest : SUM_BLOCK);
-    }
+    assert(l->n == rows->B);
+    o->b->span_loss(o, out, logits, side, l, rows, gradient, scale);
 }
 
-/* Blocks of one size, whatever the number of threads: the sum has one order. */
-double ops_sum_squares(struct ops *o, const float *x, int64_t n)
+/* ---- sums --------------------------------------------------------------------------------- */
+
+void ops_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
 {
     TRACE_KERNEL(2.0 * n, 4.0 * n);
-    int64_t blocks = (n + SUM_BLOCK - 1) / SUM_BLOCK;
-    struct squares s = { .k = o->k, .x = x, .n = n };
-    s.blocks = (double *)(void *)ops_work(o, 2 * blocks);
-    pool_for(o->pool, blocks, 1, squares_part, &s);
-    double total = 0;
-    for (int64_t b = 0; b < blocks; b++)
-        total += s.blocks[b];
-    return total;
+    assert(sum.type == OPS_F64 && x.type == OPS_F32);
+    o->b->sum_squares(o, sum, x, n);
 }
 
-struct adamw {
-    const struct kernels *k;
-    const struct ops_state *state;
-    const float *gradient;
-    const struct ops_adamw *h;
-};
-
-/* n <= STATE_PIECE elements from `first` on. */
-static void adamw_piece(const struct adamw *a, int64_t first, int64_t n)
+void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
 {
-    float floats[OPS_STATES][STATE_PIECE], *at[OPS_STATES];
-    for (int i = 0; i < OPS_STATES; i++) {
-        const struct ops_state *s = &a->state[i];
-        at[i] = s->half ? floats[i] : (float *)s->at + first;
-        if (s->half)
-            a->k->from_bf16(at[i], (const uint16_t *)s->at + first, n);
-    }
-    a->k->adamw(at[OPS_W], at[OPS_M], at[OPS_V], a->gradient + first, n, a->h);
-    for (int i = 0; i < OPS_STATES; i++) {
-        const struct ops_state *s = &a->state[i];
-        if (s->half)
-            a->k->round_bf16((uint16_t *)s->at + first, at[i], n, s->key, (uint64_t)first);
-    }
+    assert(sum.type == OPS_F64 && (x.type == OPS_F32 || x.type == OPS_U8));
+    o->b->add_sum(o, sum, x, n);
 }
 
-static void adamw_part(void *ctx, int64_t begin, int64_t end, int thread)
+/* ---- the optimizer's part ----------------------------------------------------------------- */
+
+void ops_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first)
 {
-    (void)thread;
-    for (int64_t i = begin; i < end; i += STATE_PIECE)
-        adamw_piece(ctx, i, end - i < STATE_PIECE ? end - i : STATE_PIECE);
+    TRACE_KERNEL(0, 6.0 * n);
+    assert(y.at.type == OPS_BF16 && x.type == OPS_F32 && first % 4 == 0);
+    o->b->round(o, y, x, n, first);
 }
 
-void ops_adamw_state(struct ops *o, const struct ops_state state[OPS_STATES], const float *gradient,
-                     int64_t n, const struct ops_adamw *h)
+void ops_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
+               int64_t n, const struct ops_adamw *h)
 {
-    int halves = 0;
+    double each = 4;
     for (int i = 0; i < OPS_STATES; i++)
-        halves += state[i].half;
-    TRACE_KERNEL(0, (28.0 - 4 * halves) * n);
-    pool_for(o->pool, n, GRAIN, adamw_part, &(struct adamw){ o->k, state, gradient, h });
+        each += 2 * (double)ops_type_bytes(state[i].at.type);
+    TRACE_KERNEL(0, each * n);
+    o->b->adamw(o, state, gradient, n, h);
 }
 
-void ops_adamw(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
-               const struct ops_adamw *h)
+void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, int64_t n, const struct ops_adamw *h)
 {
-    const struct ops_state state[OPS_STATES] = { { .at = w }, { .at = m }, { .at = v } };
-    ops_adamw_state(o, state, gradient, n, h);
+    TRACE_KERNEL(0, 28.0 * n);
+    o->b->adam(o, w, m, v, gradient, n, h);
+}
+
+void ops_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, const struct ops_lamb *h)
+{
+    TRACE_KERNEL(0, 28.0 * h->R * h->C);
+    assert(h->parts >= 1 && h->parts <= OPS_LAMB_PARTS && h->C % h->parts == 0);
+    o->b->lamb(o, w, m, v, gradient, h);
+}
+
+void ops_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
+                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
+                       double share)
+{
+    TRACE_KERNEL(0, 28.0 * n);
+    o->b->schedule_free(o, w, z, v, gradient, n, h, share);
+}
+
+void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+             int64_t n, const struct ops_sgd *h)
+{
+    TRACE_KERNEL(0, ops_is_none(a) ? 12.0 * n : 20.0 * n);
+    o->b->sgd(o, w, a, gradient, n, h);
+}
+
+void ops_muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+              int64_t R, int64_t C, const struct ops_sgd *h)
+{
+    TRACE_KERNEL(0, 0);
+    o->b->muon(o, w, a, gradient, R, C, h);
 }

@@ -1,13 +1,18 @@
 /*
- * ops.h - the only door to arithmetic: a compute context and its kernels.
+ * ops.h - the only door to arithmetic: a compute context, its arrays, and what is computed with
+ * them.
  *
- * Dimensions: B sequences, T positions, N = B*T rows, C channels, NH heads, HS = C/NH,
- * V vocabulary, L layers, I and O inputs and outputs of a linear map. All arrays are row-major
- * f32, contiguous, and come from ops_buffer where they are large; but see ops_form.
+ * A back end (backend.h) does the work, and keeps the arrays where it can compute with them, which
+ * need not be the host's memory. Outside of back ends nobody dereferences an array: parts of it are
+ * named by ops_part, numbers go in and out by ops_upload, ops_download and ops_map. `make lint`
+ * checks that.
  *
- * Arguments stand in the order outputs, inputs, parameters, dimensions. d<x> is the gradient in
- * x; gradients of parameters are added to, gradients of activations are set unless said.
+ * Dimensions: B sequences, T positions, N rows (of tokens), C channels, NH heads of HS channels,
+ * V vocabulary, I and O inputs and outputs of a linear map. All matrices are row-major.
+ *
+ * Arguments stand in the order outputs, inputs, parameters, dimensions. d<x> is the gradient in x.
  * The same inputs give the same bits on processors of one kind, with any number of threads.
+ * Functions may return before the work is done; what the host reads is complete.
  */
 #ifndef TEXTMILL_OPS_H
 #define TEXTMILL_OPS_H
@@ -15,51 +20,102 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ---- the context -------------------------------------------------------------------------- */
+
 struct ops; /* threads, scratch memory, and the kernels chosen for this processor */
 
 struct ops *ops_new(int threads);
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
+const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
+const char *ops_kernels(void);                 /* the same, before there is a context */
 
-/* Of matrix products, attention's among them. Arrays are f32 in either, but for ops_form: with bf16
- * the factors of a product are rounded to bf16 (8 bits of significand, to nearest, ties to even) on
- * their way into it, and sums are f32, which is twice as fast where the processor has AVX-512 BF16
- * and slower where it has not. Products of so few rows that memory bounds them stay f32. */
-enum ops_precision { OPS_F32, OPS_BF16 };
-#define OPS_PRECISION_WORDS "f32|bf16"                               /* in the order of the enum */
-void ops_set_precision(struct ops *o, enum ops_precision precision); /* f32 at first */
-const char *ops_describe(const struct ops *o);                       /* "AVX-512 kernels", ... */
-const char *ops_kernels(void); /* the same, before there is a context */
+/* Types of numbers. bf16 is the high half of a float's bits. */
+enum ops_type { OPS_F32, OPS_BF16, OPS_F64, OPS_U32, OPS_I32, OPS_I64, OPS_U8 };
+#define OPS_PRECISION_WORDS "f32|bf16" /* the first two, in the order of the enum */
+static inline size_t ops_type_bytes(enum ops_type type)
+{
+    static const unsigned char bytes[] = { 4, 2, 8, 4, 4, 8, 1 };
+    return bytes[type];
+}
 
-/* What only products will read can be made for them: where the precision is bf16 each row holds its
- * numbers as halves, rounded already, from its beginning on; rows lie where as many floats would.
- * Half as much is read, and products have the same bits as of the floats. In f32 they are floats.
- */
-enum ops_form { OPS_FLOATS, OPS_FACTORS };
+/* The precision of matrix products, attention's among them. Operands of either type are taken in
+ * either precision. With OPS_BF16 they are rounded to bf16 (8 bits of significand, to nearest, ties
+ * to even) on their way into the product, and sums are f32: twice as fast where the processor has
+ * AVX-512 BF16, and slower where it has not. Products of so few rows that memory bounds them
+ * stay f32. */
+void ops_set_precision(struct ops *o, enum ops_type precision); /* f32 at first */
+/* The type for what only products will read: what they would round it to. */
+enum ops_type ops_operand(const struct ops *o);
 
-/* An array that a product reads. */
-struct ops_factor {
-    const float *x;
-    enum ops_form form;
+/* ---- arrays ------------------------------------------------------------------------------- */
+
+/* Numbers of one type, passed by value; a part of it is an array. Where a type is not given below,
+ * an array of activations or parameters is F32 or BF16, and sums and gradients of parameters are
+ * F32. */
+struct ops_array {
+    char *address; /* for the back end alone */
+    enum ops_type type;
 };
 
-static inline struct ops_factor ops_floats(const float *x)
+/* Where there may be none. */
+#define OPS_NONE ((struct ops_array){ 0 })
+
+static inline int ops_is_none(struct ops_array a)
 {
-    return (struct ops_factor){ x, OPS_FLOATS };
+    return !a.address;
 }
 
-static inline struct ops_factor ops_factors(const float *x)
+/* From element `first` on; of none it is none. */
+static inline struct ops_array ops_part(struct ops_array a, int64_t first)
 {
-    return (struct ops_factor){ x, OPS_FACTORS };
+    if (a.address)
+        a.address += first * (int64_t)ops_type_bytes(a.type);
+    return a;
 }
 
-/* Zeroed, aligned to 64 bytes, touched in parallel by the context's threads. */
-float *ops_buffer(struct ops *o, int64_t floats);
-void ops_buffer_free(struct ops *o, float *buffer, int64_t floats);
+/* Zeroed, aligned to 64 bytes; in host memory touched in parallel by the context's threads. */
+struct ops_array ops_buffer(struct ops *o, enum ops_type type, int64_t n);
+void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n); /* fine on none */
 
-/* Scratch for the caller of the kernels, at least `floats`, aligned, not zeroed: grown once and
- * kept. Valid until the next call; no kernel uses it. */
-float *ops_scratch(struct ops *o, int64_t floats);
+/* The caller's memory as an array, if the back end computes in the host's. */
+struct ops_array ops_host_array(void *memory, enum ops_type type);
+
+/* Scratch for the caller of the functions below; none of them uses it. ops_scratch_begin takes all
+ * pieces back; ops_scratch hands out the next, aligned, not zeroed. Memory grows to what was
+ * needed at once, and is kept. */
+void ops_scratch_begin(struct ops *o);
+struct ops_array ops_scratch(struct ops *o, enum ops_type type, int64_t n);
+
+/* Copies of n elements; when they return both ends may be used. */
+void ops_upload(struct ops *o, struct ops_array to, const void *from, int64_t n);
+void ops_download(struct ops *o, void *to, struct ops_array from, int64_t n);
+
+/* The array's elements in the host's memory until ops_unmap, which brings changes back. Where the
+ * array is there already, nothing is copied. */
+void *ops_map(struct ops *o, struct ops_array a, int64_t n);
+void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped);
+
+/* Where a gradient goes: it is added to what stands there, or set. */
+struct ops_gradient {
+    struct ops_array to; /* none: it is not wanted */
+    int add;
+};
+
+static inline struct ops_gradient ops_set(struct ops_array to)
+{
+    return (struct ops_gradient){ to, 0 };
+}
+
+static inline struct ops_gradient ops_added(struct ops_array to)
+{
+    return (struct ops_gradient){ to, 1 };
+}
+
+static inline struct ops_gradient ops_gradient_part(struct ops_gradient g, int64_t first)
+{
+    return (struct ops_gradient){ ops_part(g.to, first), g.add };
+}
 
 /* A dropout mask: element i is kept with probability 1 - rate and then divided by it, as the
  * counter-based sequence `key` says (rng.h): equal for any number of threads, and when it is
@@ -69,194 +125,243 @@ struct ops_dropout {
     double rate;
 };
 
-/* ---- matrix products --------------------------------------------------------------------- */
+/* ---- matrix products ---------------------------------------------------------------------- */
 
-/* C[M,N] = base[M,N] + bias[N] + op(A)[M,K] op(B)[K,N], where op transposes a stored [K,M] or
- * [N,K] if asked; lda, ldb, ldc are row strides. All threads share the work; the same bits for any
- * number of them. */
-struct ops_matmul {
-    int a_transposed, b_transposed;
-    int64_t M, N, K, lda, ldb, ldc;
-    const float *base; /* rows ldc apart; C itself, so that the product is added; NULL: 0 */
-    const float *bias; /* NULL: 0 */
-    float *sums;       /* [N] += the sums of the columns of B, not transposed then; NULL: none */
-    enum ops_form a_form, b_form;
+/* A stored matrix, rows ld elements apart, taken as it is or transposed. */
+struct ops_matrix {
+    struct ops_array x;
+    int64_t ld;
+    int transposed;
 };
-void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
-                const struct ops_matmul *shape);
 
-/* y[N,O] = x[N,I] w[I,O] + bias[O]; bias may be NULL. Any N: few rows of floats are streamed. */
-void ops_linear_fwd(struct ops *o, float *y, struct ops_factor x, const float *w, const float *bias,
-                    int64_t N, int64_t I, int64_t O);
+/* C[M,N] = base[M,N] + bias[N] + A[M,K] B[K,N]. All threads share the work. */
+struct ops_matmul {
+    struct ops_matrix C, A, B; /* C is not transposed */
+    int64_t M, N, K;
+    struct ops_array base; /* rows as C's; C itself, so that the product is added; none: 0 */
+    struct ops_array bias; /* none: 0 */
+    struct ops_array sums; /* [N] += the sums of the columns of B, not transposed then; or none */
+};
+void ops_matmul(struct ops *o, const struct ops_matmul *p);
 
-/* dx[N,I] = dy w^T, dw[I,O] += x^T dy, dbias[O] += column sums of dy. dx or dbias may
- * be NULL. */
-void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
-                    struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O);
-/* The same with dw and dbias set: what stood in them is not read. */
-void ops_linear_bwd_first(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
-                          struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O);
+/* A linear map of N rows, y[N,O] = x[N,I] w[I,O] + bias[O]; bias may be none. Any N: for few rows
+ * f32 weights are streamed. */
+struct ops_linear {
+    struct ops_array w, bias;
+    int64_t N, I, O;
+};
+void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
+                    const struct ops_linear *l);
+/* dx = dy w^T, dw = x^T dy, dbias = the column sums of dy: those that are wanted. */
+void ops_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
+                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                    const struct ops_linear *l);
 
-/* y[N,O] = base[N,O] + dropout(x[N,I] w[I,O] + bias[O]): the end of a residual branch. y is
- * not base. Its backward is ops_dropout_bwd, then ops_linear_bwd. */
-void ops_residual_fwd(struct ops *o, float *y, const float *base, struct ops_factor x,
-                      const float *w, const float *bias, int64_t N, int64_t I, int64_t O,
-                      struct ops_dropout drop);
+/* y[N,O] = base[N,O] + dropout(x w + bias): the end of a residual branch. y is not base. Its
+ * backward is ops_dropout, then ops_linear_bwd. */
+void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                      const struct ops_linear *l, struct ops_dropout drop);
 
-/* ---- maps of rows and elements ----------------------------------------------------------- */
+/* ---- embedding ---------------------------------------------------------------------------- */
 
-/* x[b,t,C] = dropout(table[ids[b,t]] + positions[t]); ids are below the table's rows. */
-void ops_embedding_fwd(struct ops *o, float *x, const uint32_t *ids, const float *table,
-                       const float *positions, int64_t B, int64_t T, int64_t C,
-                       struct ops_dropout drop);
-/* dtable and dpositions are added to; dx is destroyed. */
-void ops_embedding_bwd(struct ops *o, float *dtable, float *dpositions, float *dx,
-                       const uint32_t *ids, int64_t B, int64_t T, int64_t C,
-                       struct ops_dropout drop);
+/* N tokens. Token n stands at place places[n] of its sequence, or, where there are none, at
+ * first + n mod T. */
+struct ops_tokens {
+    int64_t N, T, first;
+    struct ops_array ids;      /* U32 */
+    struct ops_array places;   /* U32, or none */
+    struct ops_array segments; /* U32, or none: all 0 */
+};
 
-/* y[N,C] = (x - mean) * rstd * gain + bias per row (Ba, Kiros, Hinton 2016), in the form asked for.
- * mean and rstd [N] are kept for backward; both may be NULL. */
-void ops_layernorm_fwd(struct ops *o, enum ops_form form, float *y, float *mean, float *rstd,
-                       const float *x, const float *gain, const float *bias, int64_t N, int64_t C,
-                       double epsilon);
-/* dx = base + the gradient in x; base (the gradient that comes by the residual) may be NULL or
- * dx. dgain and dbias are added to. */
-void ops_layernorm_bwd(struct ops *o, float *dx, float *dgain, float *dbias, const float *base,
-                       const float *dy, const float *x, const float *gain, const float *mean,
-                       const float *rstd, int64_t N, int64_t C);
+/* Tables of rows of C; positions and types may be none. */
+struct ops_embedding {
+    struct ops_array words, positions, types;
+    int64_t C;
+};
+/* x[n] = words[id] + positions[place] + types[segment]; ids are below the table's rows. */
+void ops_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                       const struct ops_embedding *e);
+/* Added to tables of gradients, F32. */
+void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
+                       const struct ops_tokens *t);
 
-/* The tanh form of GELU (Hendrycks and Gimpel 2016), for [N,C]. y may be x. */
-void ops_gelu_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N,
-                  int64_t C);
-/* In place: d, the gradient in y, becomes that in x; x becomes y: factors both. */
-void ops_gelu_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C);
+/* ---- rows and elements -------------------------------------------------------------------- */
 
-/* GELU as defined, x times the normal distribution at x, to f32's precision. */
-void ops_gelu_erf_fwd(struct ops *o, enum ops_form form, float *y, const float *x, int64_t N,
-                      int64_t C);
-void ops_gelu_erf_bwd(struct ops *o, float *d, float *x, int64_t N, int64_t C);
+/* Layer norm of N rows, y = (x - mean) * rstd * gain + bias (Ba, Kiros, Hinton 2016). */
+struct ops_norm {
+    struct ops_array gain, bias;
+    int64_t N, C;
+    double epsilon;
+};
+/* What is kept of it for backward, F32 [N]; none: not kept. */
+struct ops_moments {
+    struct ops_array mean, rstd;
+};
+void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                  const struct ops_norm *l);
+void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
+                  struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                  struct ops_moments kept, const struct ops_norm *l);
 
-/* dx = mask * dy; dx may be dy. */
-void ops_dropout_bwd(struct ops *o, float *dx, const float *dy, int64_t n, struct ops_dropout drop);
+/* GELU in its tanh form (Hendrycks and Gimpel 2016), and as it is defined, x times the normal
+ * distribution at x, to f32's precision. */
+enum ops_activation { OPS_GELU_TANH, OPS_GELU, OPS_ACTIVATIONS };
+/* y may be x. */
+void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                        struct ops_array x, int64_t n);
+/* dx = dy * f'(x) and, for what reads f's output, y = f(x) again. dx may be dy, y may be x. */
+void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
+                        struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n);
 
-void ops_add(struct ops *o, float *y, const float *x, int64_t n);  /* y += x */
-void ops_copy(struct ops *o, float *y, const float *x, int64_t n); /* y = x; x may be y */
+/* y = mask * x; y may be x. The backward is the same. */
+void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
+                 struct ops_dropout drop);
 
-/* ---- attention --------------------------------------------------------------------------- */
+void ops_tanh_fwd(struct ops *o, struct ops_array x, int64_t n); /* in place, F32 */
+void ops_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y,
+                  int64_t n); /* F32:
+                               * d *= 1-y^2 */
 
-/* Causal attention: per head y = dropout(softmax(q k^T / sqrt(HS))) v, each position over itself
- * and those before it (Vaswani et al. 2017). qkv[B,T,3C] holds queries, keys, values side by
- * side; y[B,T,C]. In blocks with an online softmax, so that memory grows with T and not T^2;
- * lse[B,NH,T], the log of each softmax's sum, is all that backward needs beside qkv and y
- * (Dao et al. 2022). lse may be NULL. */
-void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, int64_t B, int64_t T,
-                       int64_t NH, int64_t HS, struct ops_dropout drop);
-/* dqkv[B,T,3C] is set, factors. */
-void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float *qkv,
-                       const float *y, const float *lse, int64_t B, int64_t T, int64_t NH,
-                       int64_t HS, struct ops_dropout drop);
+void ops_zero(struct ops *o, struct ops_array x, int64_t n);
+void ops_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n); /* y += x */
+/* y = x, which may be y; from F32 to BF16 the nearest, ties to even. */
+void ops_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
+/* y = y_scale*y + x_scale*x, F32 */
+void ops_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
+               double x_scale, int64_t n);
 
-/* Causal attention of N new positions over `past` cached ones and themselves. qkv[N,3C] holds
- * queries, keys, values side by side; the new keys and values are appended to keys[.,C] and
- * values[.,C] at row `past`. y[N,C] is set. */
-void ops_attention_cached(struct ops *o, float *y, float *keys, float *values, const float *qkv,
-                          int64_t past, int64_t N, int64_t NH, int64_t HS);
+/* y[i] = x[rows[i]], rows of C; and y[rows[i]] += x[i], where no row stands twice. rows: I64. */
+void ops_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                     int64_t n, int64_t C);
+void ops_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                      int64_t n, int64_t C);
 
-/* ---- the tied decoder -------------------------------------------------------------------- */
-
-/* logits[N,V] = x[N,C] table[V,C]^T. */
-void ops_logits(struct ops *o, float *logits, const float *x, const float *table, int64_t N,
-                int64_t V, int64_t C);
-
-/* losses[N] = -log softmax(x table^T)[label] in nats, 0 where the label is negative (ignored);
- * returns their sum. correct[N] (may be NULL) is 1 where the label is the argmax. Logits exist
- * for a chunk of rows at a time. */
-double ops_loss_fwd(struct ops *o, float *losses, unsigned char *correct, const float *x,
-                    const float *table, const int32_t *labels, int64_t N, int64_t V, int64_t C);
-/* The same, and the gradients of scale * sum: dx[N,C] is set, dtable[V,C] is added to. */
-double ops_loss_fwd_bwd(struct ops *o, float *dx, float *dtable, const float *x, const float *table,
-                        const int32_t *labels, double scale, int64_t N, int64_t V, int64_t C);
-
-/* The same with a bias[V] added to the logits; dbias[V] is added to. Either may be NULL, and of the
- * second function losses and correct too; with first it sets dtable. */
-double ops_biased_loss_fwd(struct ops *o, float *losses, unsigned char *correct, const float *x,
-                           const float *table, const float *bias, const int32_t *labels, int64_t N,
-                           int64_t V, int64_t C);
-double ops_biased_loss_fwd_bwd(struct ops *o, float *losses, unsigned char *correct, float *dx,
-                               float *dtable, float *dbias, const float *x, const float *table,
-                               const float *bias, const int32_t *labels, double scale, int first,
-                               int64_t N, int64_t V, int64_t C);
-
-/* ---- sequences without their padding ------------------------------------------------------ */
+/* ---- attention ---------------------------------------------------------------------------- */
 
 /* B sequences of up to T tokens, of which only the real ones are rows: those of sequence b
- * follow those of b-1. Arrays of tokens (ids, labels) stay [B,T]. */
+ * follow those of b-1. */
 struct ops_rows {
     int64_t B, T;
-    const int64_t *lengths; /* [B], each from 1 to T; NULL: all are T */
+    const int64_t *lengths; /* [B], each from 1 to T; NULL: all are T. The host's */
 };
 int64_t ops_rows_of(const struct ops_rows *rows, int64_t b);
 int64_t ops_rows_count(const struct ops_rows *rows);
-/* index[ops_rows_count] is set: where in [B,T] the token of each row stands. */
-void ops_rows_index(int64_t *index, const struct ops_rows *rows);
 
-/* x[row,C] = table[id] + positions[place in the sequence] + types[segment]; segments may be NULL:
- * all 0. */
-void ops_embed_rows_fwd(struct ops *o, float *x, const uint32_t *ids, const uint32_t *segments,
-                        const float *table, const float *positions, const float *types,
-                        const struct ops_rows *rows, int64_t C);
-/* dtable, dpositions and dtypes are added to. */
-void ops_embed_rows_bwd(struct ops *o, float *dtable, float *dpositions, float *dtypes,
-                        const float *dx, const uint32_t *ids, const uint32_t *segments,
-                        const struct ops_rows *rows, int64_t C);
+/* Per head y = dropout(softmax(scale q k^T)) v: each position over itself and those before it, or
+ * over all of its sequence (Vaswani et al. 2017). In blocks with an online softmax, so that memory
+ * grows with T and not with T^2; lse[N*NH], F32, the log of each softmax's sum, is all that
+ * backward needs beside q, k, v and y (Dao et al. 2022). Both ways, the masks of a sequence depend
+ * on its number and not on the others' lengths. */
+struct ops_attention {
+    struct ops_rows rows; /* causal: without lengths */
+    int64_t NH, HS;
+    int causal;
+    struct ops_dropout drop;
+};
 
-/* Attention both ways, each position over all of its sequence: q, k, v, y [rows,C]; lse [rows*NH].
- * The masks of a sequence depend on its number and not on the others' lengths. */
-void ops_attention_rows_fwd(struct ops *o, float *y, float *lse, const float *q, const float *k,
-                            const float *v, const struct ops_rows *rows, int64_t NH, int64_t HS,
-                            struct ops_dropout drop);
-/* dq, dk, dv are set, factors. */
-void ops_attention_rows_bwd(struct ops *o, float *dq, float *dk, float *dv, const float *dy,
-                            const float *q, const float *k, const float *v, const float *y,
-                            const float *lse, const struct ops_rows *rows, int64_t NH, int64_t HS,
-                            struct ops_dropout drop);
+/* Queries, keys and values, or the gradients in them: rows of NH*HS numbers, ld apart. */
+struct ops_qkv {
+    struct ops_array q, k, v;
+    int64_t ld;
+};
 
-/* ---- small heads ------------------------------------------------------------------------- */
+/* Side by side in the rows of qkv[N,3C]. */
+static inline struct ops_qkv ops_side_by_side(struct ops_array qkv, int64_t C)
+{
+    return (struct ops_qkv){ qkv, ops_part(qkv, C), ops_part(qkv, 2 * C), 3 * C };
+}
 
-/* y[i] = x[index[i]], rows of C. */
-void ops_gather_rows(struct ops *o, float *y, const float *x, const int64_t *index, int64_t n,
-                     int64_t C);
-/* y[index[i]] += x[i]; no index stands twice. */
-void ops_scatter_rows(struct ops *o, float *y, const float *x, const int64_t *index, int64_t n,
-                      int64_t C);
+/* y[N,NH*HS]; lse may be none. */
+void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
+                       const struct ops_attention *a);
+void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
+                       struct ops_array y, struct ops_array lse, const struct ops_attention *a);
 
-void ops_tanh_fwd(struct ops *o, float *x, int64_t n);                 /* in place */
-void ops_tanh_bwd(struct ops *o, float *d, const float *y, int64_t n); /* d *= 1 - y^2 */
+/* Causal attention of a->rows.T new positions of one sequence over `past` cached ones and
+ * themselves. The new keys and values are appended to keys[.,NH*HS] and values at row `past`. */
+void ops_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
+                          struct ops_array values, struct ops_qkv x, int64_t past,
+                          const struct ops_attention *a);
 
-/* As ops_loss_fwd for logits[N,V] that are there already, which become exponentials; with
- * gradient those of scale * sum (0 where ignored). losses may be NULL. */
-double ops_cross_entropy(struct ops *o, float *losses, unsigned char *correct, float *logits,
-                         const int32_t *labels, int gradient, double scale, int64_t N, int64_t V);
+/* ---- losses ------------------------------------------------------------------------------- */
 
-/* ---- the optimizer's part ---------------------------------------------------------------- */
+/* n labels, I32; label i is of row rows[i] (I64) of what is scored, or of row i where there are
+ * none. */
+struct ops_labels {
+    int64_t n;
+    struct ops_array rows, labels;
+};
 
-void ops_zero(struct ops *o, float *x, int64_t n);
-double ops_sum_squares(struct ops *o, const float *x, int64_t n); /* f64 sums, fixed order */
+/* losses[n], F32: -log softmax(logits)[label] in nats. correct[n], U8 or none: 1 where no logit is
+ * above the label's. */
+struct ops_scores {
+    struct ops_array losses, correct;
+};
+
+/* logits[N,V] = x[N,C] table[V,C]^T + bias[V]; bias may be none. */
+struct ops_decoder {
+    struct ops_array table, bias;
+    int64_t V, C;
+};
+void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
+                const struct ops_decoder *d);
+/* Labels are at least 0. Logits exist for a chunk of rows at a time. */
+void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
+                  const struct ops_labels *l, const struct ops_decoder *d);
+/* The same, and the gradients of scale * (sum of losses). dx[N,C] is set, 0 where no label is. */
+void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
+                      struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
+                      int64_t N, double scale, const struct ops_labels *l,
+                      const struct ops_decoder *d);
+
+/* Of logits[n,V], F32, that are there already, which are destroyed. A label below 0 has loss 0.
+ * With gradient they become the gradients of scale * sum. l has no rows. */
+void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
+                       const struct ops_labels *l, int gradient, double scale);
+
+/* Sequence b's softmax goes over its rows: of logits[N,2], F32, column `side` is used and, with
+ * gradient, replaced. A label outside the sequence has loss 0. */
+void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
+                   const struct ops_labels *l, const struct ops_rows *rows, int gradient,
+                   double scale);
+
+/* ---- sums that stay where the arrays are -------------------------------------------------- */
+
+/* sum, F64, = the sum of x^2, and += the sum of x (F32 or U8): in f64, in a fixed order. */
+void ops_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+
+/* ---- the optimizer's part ----------------------------------------------------------------- */
+
+/* An array of state as it is kept. BF16 is rounded stochastically, up or down with a mean of what
+ * is rounded: element i takes the bits from 16 (i mod 4) on of rng_at(key, i/4), equal for any
+ * number of threads. What is bf16 already stays as it is. */
+struct ops_state {
+    struct ops_array at; /* none: not kept */
+    uint64_t key;
+};
+enum { OPS_W, OPS_M, OPS_V, OPS_STATES };
+
+/* y (BF16) = x so rounded; i counts from `first`, a multiple of 4. */
+void ops_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
 
 /* AdamW in one pass (Loshchilov and Hutter 2019): with g = gradient_scale * gradient,
  * m = beta1*m + (1-beta1)*g, v = beta2*v + (1-beta2)*g^2,
- * w -= rate * (m*m_correction / (sqrt(v*v_correction) + epsilon) + decay*w). */
+ * w -= rate * (m*m_correction / (sqrt(v*v_correction) + epsilon) + decay*w).
+ * bf16 is f32 in the update alone, so that memory is passed over once. */
 struct ops_adamw {
     double rate, beta1, beta2, epsilon, decay, gradient_scale;
     double m_correction, v_correction; /* 1/(1-beta^t), or 1 without bias correction */
 };
-void ops_adamw(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
-               const struct ops_adamw *h);
+void ops_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
+               int64_t n, const struct ops_adamw *h);
+
+/* The state of the following is F32. */
 
 /* Adam with weight decay as a part of the gradient, g = gradient_scale * gradient + decay*w
  * (Kingma and Ba 2015); else as ops_adamw. */
-void ops_adam(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
-              const struct ops_adamw *h);
+void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, int64_t n, const struct ops_adamw *h);
 
 /* LAMB (You et al. 2020) for w[R,C]: moments as ops_adamw, x = m*m_correction /
  * (sqrt(v*v_correction) + epsilon) + decay*w, and w -= rate * min(|w|, cap)/|x| * x, the norms
@@ -269,55 +374,30 @@ struct ops_lamb {
     int parts;
     double cap; /* INFINITY: none */
 };
-void ops_lamb(struct ops *o, float *w, float *m, float *v, float *gradient,
-              const struct ops_lamb *h);
+void ops_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, const struct ops_lamb *h);
 
 /* Schedule-free AdamW (Defazio et al. 2024), with w the point y where gradients are taken: with
  * g = gradient_scale * gradient, v = beta2*v + (1-beta2)*g^2 and
  * d = g / (sqrt(v*v_correction) + epsilon) + decay*w,
  * w = (1-share)*w + share*z - rate*(1 - beta1*(1-share))*d, z -= rate*d. */
-void ops_schedule_free(struct ops *o, float *w, float *z, float *v, const float *gradient,
-                       int64_t n, const struct ops_adamw *h, double share);
-
-/* y = y_scale*y + x_scale*x */
-void ops_blend(struct ops *o, float *y, double y_scale, const float *x, double x_scale, int64_t n);
-
-/* bf16, the high half of a float's bits, as state is stored: to floats, back to the nearest (ties
- * to even), and of floats the nearest in place. */
-void ops_from_bf16(struct ops *o, float *y, const uint16_t *x, int64_t n);
-void ops_to_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n);
-void ops_trim_bf16(struct ops *o, float *x, int64_t n);
-/* Back by stochastic rounding, up or down with a mean of x. Element i takes the bits from 16 (i mod
- * 4) on of rng_at(key, i/4), i counting from `first`, a multiple of 4: equal for any number of
- * threads. What is bf16 already stays as it is. */
-void ops_round_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n, uint64_t key,
-                    uint64_t first);
-
-/* An array of state as it is kept: floats, or bf16 that ops_round_bf16 makes with its key. */
-struct ops_state {
-    void *at;
-    int half;
-    uint64_t key;
-};
-enum { OPS_W, OPS_M, OPS_V, OPS_STATES };
-/* ops_adamw of state of either kind: bf16 is f32 in the update alone, piece by piece in the
- * thread's own cache, so that memory is passed over once. */
-void ops_adamw_state(struct ops *o, const struct ops_state state[OPS_STATES], const float *gradient,
-                     int64_t n, const struct ops_adamw *h);
+void ops_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
+                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
+                       double share);
 
 /* With g = gradient_scale * gradient + decay*w: a = momentum*a + g, w -= rate * a; without a
- * (NULL), w -= rate * g. */
+ * (none), w -= rate * g. */
 struct ops_sgd {
     double rate, momentum, decay, gradient_scale;
 };
-void ops_sgd(struct ops *o, float *w, float *a, const float *gradient, int64_t n,
-             const struct ops_sgd *h);
+void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+             int64_t n, const struct ops_sgd *h);
 
 /* Muon (Jordan 2024) for a matrix w[R,C]: a = momentum*a + g, X = the g + momentum*a of Nesterov
  * made nearly orthogonal by five steps of a Newton-Schulz iteration, and
  * w -= rate * (0.2 sqrt(max(R,C)) X + decay*w): updates as large as AdamW's (Liu et al. 2025),
  * so that its rates serve. The gradient is destroyed. */
-void ops_muon(struct ops *o, float *w, float *a, float *gradient, int64_t R, int64_t C,
-              const struct ops_sgd *h);
+void ops_muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+              int64_t R, int64_t C, const struct ops_sgd *h);
 
 #endif

@@ -151,18 +151,18 @@ int checkpoint_prune(const char *out, int64_t keep)
  * Names are the caller's to free; where each stands in the store is in `data`. */
 struct moments {
     struct safetensor *rows;
-    void **data; /* floats, or halves where the row is BF16 */
+    struct ops_array *data;
     size_t count;
 };
 
 static void add_moment(struct moments *m, const struct tensor *from, const char *suffix,
-                       const char *dtype, void *data)
+                       struct ops_array data)
 {
     struct buf name = BUF_INIT;
     buf_addf(&name, "%s.%s", from->name, suffix);
     struct safetensor *row = &m->rows[m->count];
     *row = (struct safetensor){ .name = buf_detach(&name),
-                                .dtype = dtype,
+                                .dtype = data.type == OPS_BF16 ? "BF16" : "F32",
                                 .rank = from->rank,
                                 .elements = tensor_elements(from) };
     for (int k = 0; k < from->rank; k++)
@@ -176,9 +176,9 @@ static void add_moments(struct moments *m, const struct store *s, enum store_kin
 {
     const struct tensor_table *t = s->tensors;
     for (size_t i = 0; i < t->count; i++) {
-        void *data = store_tensor(s, kind, store_all(s, kind)[t->rows[i].block], i);
-        if (data)
-            add_moment(m, &t->rows[i], suffix, store_is_half(s, kind) ? "BF16" : "F32", data);
+        struct ops_array data = store_tensor(s, kind, store_all(s, kind)[t->rows[i].block], i);
+        if (!ops_is_none(data))
+            add_moment(m, &t->rows[i], suffix, data);
     }
 }
 
@@ -209,9 +209,12 @@ static int write_moments(const char *path, const struct checkpoint *c, const str
     moments_init(&m, s, c->rate_squares > 0 ? STORE_GRADIENTS : -1);
     int result = safetensors_create(&w, path, m.rows, m.count);
     if (!result) {
-        for (size_t i = 0; i < m.count && !result; i++)
-            result = safetensors_write(&w, m.data[i], m.rows[i].elements,
-                                       strcmp(m.rows[i].dtype, "F32") ? 2 : 4);
+        for (size_t i = 0; i < m.count && !result; i++) {
+            const int64_t n = m.rows[i].elements;
+            void *data = ops_map(s->ops, m.data[i], n);
+            result = safetensors_write(&w, data, n, ops_type_bytes(m.data[i].type));
+            ops_unmap(s->ops, m.data[i], n, data);
+        }
         if (!result)
             result = safetensors_finish(&w);
         else
@@ -256,10 +259,7 @@ static int write_state(const char *dir, const struct checkpoint *c)
 int checkpoint_save_model(const char *dir, const struct model *m, const struct store *s,
                           int64_t end_of_text)
 {
-    void *const *blocks = store_all(s, STORE_PARAMETERS);
-    return store_is_half(s, STORE_PARAMETERS)
-               ? folder_save_bf16(m, (uint16_t *const *)blocks, dir, end_of_text)
-               : folder_save(m, (float *const *)blocks, dir, end_of_text);
+    return folder_save(m, s->ops, store_all(s, STORE_PARAMETERS), dir, end_of_text);
 }
 
 static int write_folder(const char *dir, const struct checkpoint *c, const struct model *m,
@@ -439,17 +439,22 @@ int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, str
     return result < 0 ? -1 : found;
 }
 
-/* Of halves what is BF16 stays as it is; what was F32 is rounded, as a first update would. */
+/* Where BF16 is kept, what is BF16 stays as it is; what was F32 is rounded, as a first update
+ * would. */
 static int load_moment(const struct safetensors *file, const struct safetensor *from,
-                       const struct safetensor *to, void *data, struct store *s)
+                       struct ops_array to, struct ops *o)
 {
-    if (!strcmp(to->dtype, "F32"))
-        return safetensors_read(file, from, data);
-    float *floats = ops_scratch(s->ops, to->elements);
-    if (safetensors_read(file, from, floats) < 0)
-        return -1;
-    ops_round_bf16(s->ops, data, floats, to->elements, 0, 0);
-    return 0;
+    const int64_t n = from->elements;
+    struct ops_array floats = to;
+    ops_scratch_begin(o);
+    if (to.type != OPS_F32)
+        floats = ops_scratch(o, OPS_F32, n);
+    float *mapped = ops_map(o, floats, n);
+    int result = safetensors_read(file, from, mapped);
+    ops_unmap(o, floats, n, mapped);
+    if (!result && to.type != OPS_F32)
+        ops_round(o, (struct ops_state){ .at = to }, floats, n, 0);
+    return result;
 }
 
 int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s)
@@ -467,7 +472,7 @@ int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct
                 result = err_set("'%s': tensor '%s' is %s", name.data, m.rows[i].name,
                                  t ? "of another size" : "missing");
             else
-                result = load_moment(&file, t, &m.rows[i], m.data[i], s);
+                result = load_moment(&file, t, m.data[i], s->ops);
         }
         moments_release(&m);
         safetensors_close(&file);

@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include "model/ops.h"
+
 enum comm_group { COMM_DATA, COMM_TENSOR, COMM_GROUPS };
 
 struct comm {
@@ -26,7 +28,7 @@ void comm_init(struct comm *c);
 /* 1 in the process that logs and saves. */
 int comm_is_first(const struct comm *c);
 
-void comm_sum(struct comm *c, enum comm_group group, float *x, int64_t n);
+void comm_sum(struct comm *c, enum comm_group group, struct ops_array x, int64_t n);
 double comm_sum_real(struct comm *c, enum comm_group group, double x);
 
 #endif

@@ -8,7 +8,7 @@
 #include "common/rng.h"
 #include "common/trace.h"
 
-enum { KEY_DROPOUT = 0x64726f70 };
+enum { KEY_DROPOUT = 0x64726f70, SUMS = 2 * MODEL_PARTS };
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -27,8 +27,8 @@ static int is_kept(enum recompute again, int part)
 void engine_rows(struct store_config *out, const struct engine_config *c, const struct model *m)
 {
     const int64_t L = m->config.layers, row = c->B * c->T * m->config.width;
-    int64_t floats[CACHE_PARTS];
-    m->layer_cache(m, c->B, c->T, floats);
+    int64_t numbers[CACHE_PARTS];
+    m->layer_cache(m, c->B, c->T, numbers);
     out->group = (int)c->G;
     out->groups = (int)((c->A + c->G - 1) / c->G);
     out->rows[STORE_X] = (struct store_rows){ (int)((L + 1) * c->G), row };
@@ -36,7 +36,7 @@ void engine_rows(struct store_config *out, const struct engine_config *c, const 
     for (int p = 0; p < CACHE_PARTS; p++)
         out->rows[STORE_CACHE + p] = (struct store_rows){ is_kept(c->recompute, p) ? (int)(L * c->G)
                                                                                    : 1,
-                                                          floats[p] };
+                                                          numbers[p] };
 }
 
 void engine_open(struct engine *e, const struct engine_config *config, const struct model *m,
@@ -46,47 +46,52 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
     *e = (struct engine){
         .config = *config, .model = m, .ops = o, .store = s, .comm = c, .loss_scale = 1
     };
-    e->losses = ops_buffer(o, most_labels(config));
-    e->correct = mem_zalloc((size_t)most_labels(config), 1);
-    e->squares = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->squares);
+    e->inputs = mem_zalloc((size_t)config->G, sizeof *e->inputs);
+    e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
+    if (m->parts > 1) /* of words among all it would cost a look at each logit */
+        e->scores.correct = ops_buffer(o, OPS_U8, most_labels(config));
+    e->sums = ops_buffer(o, OPS_F64, SUMS);
+    e->squares = ops_buffer(o, OPS_F64, m->tensors.blocks);
 }
 
 void engine_close(struct engine *e)
 {
     if (!e->model)
         return;
-    ops_buffer_free(e->ops, e->losses, most_labels(&e->config));
-    free(e->correct);
-    free(e->squares);
+    ops_buffer_free(e->ops, e->scores.losses, most_labels(&e->config));
+    ops_buffer_free(e->ops, e->scores.correct, most_labels(&e->config));
+    ops_buffer_free(e->ops, e->sums, SUMS);
+    ops_buffer_free(e->ops, e->squares, e->model->tensors.blocks);
+    for (int64_t i = 0; i < e->config.G; i++)
+        inputs_release(&e->inputs[i], e->ops);
+    free(e->inputs);
     *e = (struct engine){ 0 };
 }
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* A share of right answers says something where there are few: of words among all it would cost
- * a look at each logit. */
-static unsigned char *correct_of(const struct engine *e)
+/* What a head left in the scores of a micro-batch goes into the sums, where it stays until the step
+ * asks for them. A share of right answers says something where there are few. */
+static void add_scores(const struct engine *e, struct engine_score *s, const struct inputs *in)
 {
-    return e->model->parts > 1 ? e->correct : NULL;
+    for (int p = 0; p < e->model->parts; p++) {
+        struct ops_scores part = inputs_scores(in, e->scores, p);
+        s->part[p].labels += in->labelled[p];
+        ops_add_sum(e->ops, ops_part(e->sums, 2 * p), part.losses, in->targets[p].n);
+        if (!ops_is_none(part.correct))
+            ops_add_sum(e->ops, ops_part(e->sums, 2 * p + 1), part.correct, in->targets[p].n);
+    }
 }
 
-/* What a head left in losses and correct. */
-static void add_score(const struct engine *e, struct engine_score *s, const struct batch *b)
+/* Adds the sums, which begin again. */
+static void take_sums(const struct engine *e, struct engine_score *s)
 {
-    const float *losses = e->losses;
-    const unsigned char *correct = correct_of(e);
+    double sums[SUMS];
+    ops_download(e->ops, sums, e->sums, SUMS);
+    ops_zero(e->ops, e->sums, SUMS);
     for (int p = 0; p < e->model->parts; p++) {
-        const int32_t *labels;
-        int64_t n = e->model->labels(&labels, b, p);
-        for (int64_t i = 0; i < n && labels; i++) {
-            if (labels[i] < 0)
-                continue;
-            s->part[p].loss += losses[i];
-            s->part[p].labels++;
-            s->part[p].correct += correct && correct[i];
-        }
-        losses += n;
-        correct += correct ? n : 0;
+        s->part[p].loss += sums[2 * p];
+        s->part[p].correct += (int64_t)sums[2 * p + 1];
     }
 }
 
@@ -106,8 +111,7 @@ double engine_loss(const struct model *m, const struct engine_score *s)
 
 struct group {
     struct engine *e;
-    struct batch *batches; /* [count] */
-    int count;
+    int count;    /* of e->inputs */
     int first;    /* of the step: gradients are made, not added to */
     int last;     /* of the step: they are the step's */
     double scale; /* of the sum of losses */
@@ -183,27 +187,23 @@ static void expect_next(struct group *g, int64_t l, int i, int64_t follows, int 
         expect_rows(g, follows, 0, back);
 }
 
-/* A block's gradients to add to; zero before the step's first, unless the model sets them. */
-static float *fetch_gradients(struct group *g, int block, int begins)
+/* A block's gradients: made by the step's first micro-batch, added to by the others. */
+static struct ops_gradient fetch_gradients(struct group *g, int block)
 {
-    struct engine *e = g->e;
-    if (!g->first)
-        return store_fetch(e->store, STORE_GRADIENTS, block);
-    float *dw = store_make(e->store, STORE_GRADIENTS, block);
-    if (!begins)
-        ops_zero(e->ops, dw, e->store->tensors->block_size[block]);
-    return dw;
+    struct store *s = g->e->store;
+    return g->first ? ops_set(store_make(s, STORE_GRADIENTS, block))
+                    : ops_added(store_fetch(s, STORE_GRADIENTS, block));
 }
 
 /* The group has added its last to a block's gradients, and the last group has made the step's of
  * them. */
-static void finish_gradients(struct group *g, int block, float *dw)
+static void finish_gradients(struct group *g, int block, struct ops_array dw)
 {
     struct engine *e = g->e;
     const int64_t n = e->store->tensors->block_size[block];
     if (g->last) {
         comm_sum(e->comm, COMM_DATA, dw, n);
-        e->squares[block] = ops_sum_squares(e->ops, dw, n);
+        ops_sum_squares(e->ops, ops_part(e->squares, block), dw, n);
     }
     store_release(e->store, STORE_GRADIENTS, block);
 }
@@ -212,13 +212,13 @@ static void embedding_forward(struct group *g)
 {
     TRACE_PHASE("embedding forward", -1);
     struct engine *e = g->e;
-    const float *w = store_view(e->store, STORE_PARAMETERS, 0);
+    struct ops_array w = store_view(e->store, STORE_PARAMETERS, 0);
     store_expect(e->store, STORE_PARAMETERS, 1, MAPPED_READ);
     for (int i = 0; i < g->count; i++) {
-        float *x = store_make(e->store, STORE_X, row_of(e, 0, i));
+        struct ops_array x = store_make(e->store, STORE_X, row_of(e, 0, i));
         if (i + 1 == g->count)
             expect_rows(g, 0, 0, 0);
-        e->model->embedding_fwd(e->model, e->ops, x, w, &g->batches[i]);
+        e->model->embedding_fwd(e->model, e->ops, x, w, &e->inputs[i]);
         store_release(e->store, STORE_X, row_of(e, 0, i));
     }
     store_release(e->store, STORE_PARAMETERS, 0);
@@ -250,15 +250,15 @@ static void layer_forward(struct group *g, int64_t l)
 {
     TRACE_PHASE("layer forward", l);
     struct engine *e = g->e;
-    const float *w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
+    struct ops_array w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
     expect_forward(e, g, (int)l + 1);
     for (int i = 0; i < g->count; i++) {
-        const float *x = store_view(e->store, STORE_X, row_of(e, l, i));
-        float *y = store_make(e->store, STORE_X, row_of(e, l + 1, i));
+        struct ops_array x = store_view(e->store, STORE_X, row_of(e, l, i));
+        struct ops_array y = store_make(e->store, STORE_X, row_of(e, l + 1, i));
         struct model_cache cache;
         fetch_cache(e, &cache, l, i, ALL_PARTS, MAPPED_MAKE);
         expect_next(g, l, i, l + 1, 0);
-        e->model->layer_fwd(e->model, e->ops, l, y, x, w, cache, &g->batches[i]);
+        e->model->layer_fwd(e->model, e->ops, l, y, x, w, cache, &e->inputs[i]);
         release_cache(e, l, i, ALL_PARTS);
         store_release(e->store, STORE_X, row_of(e, l + 1, i));
         store_release(e->store, STORE_X, row_of(e, l, i));
@@ -273,43 +273,40 @@ static void head(struct group *g)
     const struct model *m = e->model;
     int64_t L = m->config.layers;
     int block = (int)L + 1;
-    const float *w = store_view(e->store, STORE_PARAMETERS, block);
-    const float *tied = store_view(e->store, STORE_PARAMETERS, 0);
-    float *dw = fetch_gradients(g, block, m->head_begins);
-    float *dtied = fetch_gradients(g, 0, m->head_begins);
+    struct ops_array w = store_view(e->store, STORE_PARAMETERS, block);
+    struct ops_array tied = store_view(e->store, STORE_PARAMETERS, 0);
+    struct ops_gradient dw = fetch_gradients(g, block), dtied = fetch_gradients(g, 0);
     expect_backward(g, block);
     for (int i = 0; i < g->count; i++) {
-        const float *x = store_view(e->store, STORE_X, row_of(e, L, i));
-        float *dx = store_make(e->store, STORE_DX, i);
+        struct ops_array x = store_view(e->store, STORE_X, row_of(e, L, i));
+        struct ops_array dx = store_make(e->store, STORE_DX, i);
         expect_next(g, L, i, L - 1, 1);
-        m->head_fwd_bwd(m, e->ops, e->losses, correct_of(e), dx, dw, dtied, x, w, tied, g->scale,
-                        &g->batches[i]);
-        add_score(e, g->score, &g->batches[i]);
+        m->head_fwd_bwd(m, e->ops, e->scores, dx, dw, dtied, x, w, tied, g->scale, &e->inputs[i]);
+        dw.add = dtied.add = 1;
+        add_scores(e, g->score, &e->inputs[i]);
         store_release(e->store, STORE_DX, i);
         store_drop(e->store, STORE_X, row_of(e, L, i));
     }
     store_release(e->store, STORE_GRADIENTS, 0); /* which the embedding adds to */
-    finish_gradients(g, block, dw);
+    finish_gradients(g, block, dw.to);
     store_release(e->store, STORE_PARAMETERS, 0);
     store_release(e->store, STORE_PARAMETERS, block);
 }
 
 /* Makes again what the layer has not kept. x[l+1] is free by now, and is lost again. */
-static void recompute(struct group *g, int64_t l, int i, const float *x, const float *w,
+static void recompute(struct group *g, int64_t l, int i, struct ops_array x, struct ops_array w,
                       struct model_cache *cache)
 {
     struct engine *e = g->e;
     const struct model *m = e->model;
     fetch_cache(e, cache, l, i, MADE_PARTS, MAPPED_MAKE);
     if (e->config.recompute == RECOMPUTE_LAYER) {
-        float *y = store_make(e->store, STORE_X, row_of(e, l + 1, i));
-        m->layer_fwd(m, e->ops, l, y, x, w, *cache, &g->batches[i]);
+        struct ops_array y = store_make(e->store, STORE_X, row_of(e, l + 1, i));
+        m->layer_fwd(m, e->ops, l, y, x, w, *cache, &e->inputs[i]);
         store_drop(e->store, STORE_X, row_of(e, l + 1, i));
     } else if (e->config.recompute == RECOMPUTE_ATTENTION) {
-        m->attention_fwd(m, e->ops, l, x, w, *cache, &g->batches[i]);
+        m->attention_fwd(m, e->ops, l, x, w, *cache, &e->inputs[i]);
     }
-    release_cache(e, l, i, MADE_PARTS); /* rounded, as what is kept was */
-    fetch_cache(e, cache, l, i, MADE_PARTS, MAPPED_WRITE);
 }
 
 static void layer_backward(struct group *g, int64_t l)
@@ -317,22 +314,23 @@ static void layer_backward(struct group *g, int64_t l)
     TRACE_PHASE("layer backward", l);
     struct engine *e = g->e;
     const struct model *m = e->model;
-    const float *w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
-    float *dw = fetch_gradients(g, (int)l + 1, m->layers_begin);
+    struct ops_array w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
+    struct ops_gradient dw = fetch_gradients(g, (int)l + 1);
     expect_backward(g, (int)l + 1);
     for (int i = 0; i < g->count; i++) {
-        const float *x = store_view(e->store, STORE_X, row_of(e, l, i));
-        float *dx = store_fetch(e->store, STORE_DX, i);
+        struct ops_array x = store_view(e->store, STORE_X, row_of(e, l, i));
+        struct ops_array dx = store_fetch(e->store, STORE_DX, i);
         struct model_cache cache;
         fetch_cache(e, &cache, l, i, KEPT_PARTS, MAPPED_WRITE);
         expect_next(g, l, i, l - 1, 1);
         recompute(g, l, i, x, w, &cache);
-        m->layer_bwd(m, e->ops, l, dx, dw, x, w, cache, &g->batches[i]);
+        m->layer_bwd(m, e->ops, l, dx, dw, x, w, cache, &e->inputs[i]);
+        dw.add = 1;
         drop_cache(e, l, i);
         store_release(e->store, STORE_DX, i);
         store_drop(e->store, STORE_X, row_of(e, l, i));
     }
-    finish_gradients(g, (int)l + 1, dw);
+    finish_gradients(g, (int)l + 1, dw.to);
     store_release(e->store, STORE_PARAMETERS, (int)l + 1);
 }
 
@@ -340,14 +338,15 @@ static void embedding_backward(struct group *g)
 {
     TRACE_PHASE("embedding backward", -1);
     struct engine *e = g->e;
-    const float *w = store_view(e->store, STORE_PARAMETERS, 0);
-    float *dw = store_fetch(e->store, STORE_GRADIENTS, 0);
+    struct ops_array w = store_view(e->store, STORE_PARAMETERS, 0);
+    struct ops_gradient dw = { store_fetch(e->store, STORE_GRADIENTS, 0), !g->first };
     for (int i = 0; i < g->count; i++) {
-        float *dx = store_fetch(e->store, STORE_DX, i);
-        e->model->embedding_bwd(e->model, e->ops, dw, dx, w, &g->batches[i]);
+        struct ops_array dx = store_fetch(e->store, STORE_DX, i);
+        e->model->embedding_bwd(e->model, e->ops, dw, dx, w, &e->inputs[i]);
+        dw.add = 1;
         store_drop(e->store, STORE_DX, i);
     }
-    finish_gradients(g, 0, dw);
+    finish_gradients(g, 0, dw.to);
     store_release(e->store, STORE_PARAMETERS, 0);
 }
 
@@ -398,7 +397,6 @@ static struct batch micro_batch(const struct engine *e, int64_t step, const stru
     assert(b.B <= e->config.most && b.T == e->config.T);
     b.key = rng_key(key, (uint64_t)number);
     b.training = 1;
-    b.first = !m;
     b.next_weight = next_weight;
     return b;
 }
@@ -419,26 +417,29 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *s,
     const struct engine_config *c = &e->config;
     double next_weight;
     struct group g = { .e = e, .scale = weigh(e, s, &next_weight) * e->loss_scale, .score = score };
-    g.batches = mem_zalloc((size_t)c->G, sizeof *g.batches);
     *score = (struct engine_score){ 0 };
     for (int64_t m = 0; m < c->A; m += g.count) {
         g.first = !m;
         g.count = (int)(c->A - m < c->G ? c->A - m : c->G);
         g.last = m + g.count == c->A;
-        for (int i = 0; i < g.count; i++)
-            g.batches[i] = micro_batch(e, step, s, m + i, next_weight);
+        for (int i = 0; i < g.count; i++) {
+            struct batch b = micro_batch(e, step, s, m + i, next_weight);
+            inputs_set(&e->inputs[i], e->ops, e->model, &b);
+        }
         run_group(&g);
     }
-    free(g.batches);
+    take_sums(e, score);
     sum_score(e, score);
     return engine_loss(e->model, score);
 }
 
 double engine_norm(const struct engine *e)
 {
-    double sum = 0;
-    for (int b = 0; b < e->model->tensors.blocks; b++)
-        sum += e->squares[b];
+    const int blocks = e->model->tensors.blocks;
+    double sum = 0, *squares = ops_map(e->ops, e->squares, blocks);
+    for (int b = 0; b < blocks; b++)
+        sum += squares[b];
+    ops_unmap(e->ops, e->squares, blocks, squares);
     return sqrt(comm_sum_real(e->comm, COMM_TENSOR, sum)) / e->loss_scale;
 }
 
@@ -449,23 +450,26 @@ void engine_evaluate(struct engine *e, const struct batch *b, struct engine_scor
     const int64_t L = m->config.layers;
     const int rows[] = { row_of(e, 0, 0), row_of(e, 1, 0) };
     assert(b->B <= e->config.most && b->T == e->config.T && !b->training);
-    float *x = store_make(s, STORE_X, rows[0]), *y = store_make(s, STORE_X, rows[1]);
-    m->embedding_fwd(m, e->ops, x, store_view(s, STORE_PARAMETERS, 0), b);
+    struct ops_array x = store_make(s, STORE_X, rows[0]), y = store_make(s, STORE_X, rows[1]);
+    const struct inputs *in = &e->inputs[0];
+    inputs_set(&e->inputs[0], e->ops, m, b);
+    m->embedding_fwd(m, e->ops, x, store_view(s, STORE_PARAMETERS, 0), in);
     store_release(s, STORE_PARAMETERS, 0);
     for (int64_t l = 0; l < L; l++) {
-        const float *w = store_view(s, STORE_PARAMETERS, (int)l + 1);
+        struct ops_array w = store_view(s, STORE_PARAMETERS, (int)l + 1);
         expect_forward(e, NULL, (int)l + 1);
-        m->layer_fwd(m, e->ops, l, y, x, w, (struct model_cache){ 0 }, b);
+        m->layer_fwd(m, e->ops, l, y, x, w, (struct model_cache){ 0 }, in);
         store_release(s, STORE_PARAMETERS, (int)l + 1);
-        float *swap = x;
+        struct ops_array swap = x;
         x = y;
         y = swap;
     }
-    m->head_fwd(m, e->ops, e->losses, correct_of(e), x, store_view(s, STORE_PARAMETERS, (int)L + 1),
-                store_view(s, STORE_PARAMETERS, 0), b);
+    m->head_fwd(m, e->ops, e->scores, x, store_view(s, STORE_PARAMETERS, (int)L + 1),
+                store_view(s, STORE_PARAMETERS, 0), in);
     store_release(s, STORE_PARAMETERS, (int)L + 1);
     store_release(s, STORE_PARAMETERS, 0);
     for (int i = 0; i < 2; i++)
         store_drop(s, STORE_X, rows[i]);
-    add_score(e, score, b);
+    add_scores(e, score, in);
+    take_sums(e, score);
 }

@@ -54,10 +54,11 @@ struct engine {
     struct ops *ops;
     struct store *store;
     struct comm *comm;
-    double loss_scale; /* gradients are those of so many times the loss; 1 at first */
-    float *losses;     /* [most,T+1]: whatever labels a model has */
-    unsigned char *correct;
-    double *squares; /* [blocks]: the sum of the last step's gradients squared */
+    double loss_scale;        /* gradients are those of so many times the loss; 1 at first */
+    struct inputs *inputs;    /* [G]: the group's micro-batches */
+    struct ops_scores scores; /* [most,T+1]: whatever labels a model has */
+    struct ops_array sums;    /* F64 [MODEL_PARTS, 2]: of losses and of right answers */
+    struct ops_array squares; /* F64 [blocks]: the sum of the last step's gradients squared */
 };
 
 /* What the model made of some labels, by part of the loss. */

@@ -33,54 +33,33 @@ static void lay_out_blocks(struct layout *l, const struct tensor_table *t,
     l->offset[kind] = offset;
 }
 
-static enum store_form form_of(const struct layout *l, const struct store_config *c, int kind)
+static enum ops_type type_of(const struct store_config *c, int kind)
 {
     int half = kind == STORE_PARAMETERS ? c->half_parameters
                : is_moment(kind)        ? c->half_moments
                                         : c->half_activations;
-    if (!half || kind == STORE_GRADIENTS || kind == STORE_CACHE + CACHE_SUMS)
-        return STORE_F32;
-    return kind >= STORE_BLOCKS && l->count[kind] == 1 ? STORE_ROUNDED : STORE_HALF;
-}
-
-int layout_copy(const struct layout *l, enum store_kind kind, int i)
-{
-    if (kind == STORE_PARAMETERS)
-        return i != 0; /* the embedding is used together with a layer or the head */
-    return kind == STORE_X ? i / l->group & 1 : 0; /* and a layer's output with its input */
-}
-
-/* Moments are worked on tensor by tensor, in the optimizer's scratch. */
-static void lay_out_copies(struct layout *l, int kind)
-{
-    for (int i = 0; i < l->count[kind] && l->form[kind] == STORE_HALF && !is_moment(kind); i++) {
-        int64_t *floats = &l->copies[kind][layout_copy(l, kind, i)];
-        if (*floats < l->elements[kind][i])
-            *floats = l->elements[kind][i];
-    }
+    return half && kind != STORE_GRADIENTS && kind != STORE_CACHE + CACHE_SUMS ? OPS_BF16 : OPS_F32;
 }
 
 static void lay_out(struct layout *l, const struct tensor_table *t, const struct store_config *c)
 {
-    *l = (struct layout){ .group = c->group > 0 ? c->group : 1 };
+    *l = (struct layout){ 0 };
     for (int kind = 0; kind < STORE_KINDS; kind++) {
         size_t count = kind < STORE_BLOCKS ? (size_t)t->blocks : (size_t)c->rows[kind].count;
         l->count[kind] = (int)count;
-        l->form[kind] = form_of(l, c, kind);
+        l->type[kind] = type_of(c, kind);
         l->elements[kind] = mem_zalloc(count + 1, sizeof *l->elements[kind]);
         l->in_file[kind] = mem_zalloc(count + 1, 1);
         if (kind < STORE_BLOCKS)
             lay_out_blocks(l, t, c, kind);
         for (size_t i = 0; i < count && kind >= STORE_BLOCKS; i++)
-            l->elements[kind][i] = c->rows[kind].floats;
-        lay_out_copies(l, kind);
+            l->elements[kind][i] = c->rows[kind].elements;
     }
 }
 
 uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
 {
-    size_t each = l->form[kind] == STORE_HALF ? sizeof(uint16_t) : sizeof(float);
-    return (uint64_t)l->elements[kind][i] * each;
+    return (uint64_t)l->elements[kind][i] * ops_type_bytes(l->type[kind]);
 }
 
 /* ---- what is in the file ------------------------------------------------------------------------- */
@@ -185,11 +164,11 @@ static int keep(struct layout *l, int kind, int i, uint64_t *kept, uint64_t *fil
     return 0;
 }
 
-static int choose(struct layout *l, uint64_t copies, const struct store_config *c)
+static int choose(struct layout *l, const struct store_config *c)
 {
     struct class classes[CLASSES];
     int n = list_classes(classes, l, c->groups > 0 ? c->groups : 1);
-    uint64_t kept = copies, filed = 0, room = c->memory_bytes;
+    uint64_t kept = 0, filed = 0, room = c->memory_bytes;
     for (int kind = 0; kind < STORE_KINDS; kind++)
         for (int i = 0; i < l->count[kind]; i++) {
             l->in_file[kind][i] = 1;
@@ -212,19 +191,10 @@ static int choose(struct layout *l, uint64_t copies, const struct store_config *
 
 /* ---- the layout ---------------------------------------------------------------------------------- */
 
-static uint64_t copies_bytes(const struct layout *l)
-{
-    int64_t floats = 0;
-    for (int kind = 0; kind < STORE_KINDS; kind++)
-        for (int i = 0; i < STORE_COPIES; i++)
-            floats += l->copies[kind][i];
-    return (uint64_t)floats * sizeof(float);
-}
-
 int layout_init(struct layout *l, const struct tensor_table *t, const struct store_config *c)
 {
     lay_out(l, t, c);
-    return c->dir ? choose(l, copies_bytes(l), c) : 0;
+    return c->dir ? choose(l, c) : 0;
 }
 
 void layout_release(struct layout *l)
@@ -242,7 +212,7 @@ int store_plan(struct store_plan *p, const struct tensor_table *t, const struct 
 {
     struct layout l;
     int result = layout_init(&l, t, c);
-    *p = (struct store_plan){ .window_bytes = l.window_bytes, .copies_bytes = copies_bytes(&l) };
+    *p = (struct store_plan){ .window_bytes = l.window_bytes };
     for (int kind = 0; kind < STORE_KINDS; kind++)
         for (int i = 0; i < l.count[kind]; i++) {
             uint64_t bytes = layout_bytes(&l, kind, i);
@@ -255,5 +225,5 @@ int store_plan(struct store_plan *p, const struct tensor_table *t, const struct 
 
 uint64_t store_plan_total(const struct store_plan *p)
 {
-    return p->memory_bytes + p->window_bytes + p->copies_bytes;
+    return p->memory_bytes + p->window_bytes;
 }

@@ -7,8 +7,7 @@
  * (engine.h). So an array has a kind and, within it, a number: a block's or a row's.
  *
  * Parameters, moments and activations may be kept as bf16 (gradients, which are sums, and the
- * caches' own sums are f32), for half the memory, traffic and disk. What of them is computed with
- * is then a working copy in f32; of these there are as many as are used at once.
+ * caches' own sums are f32), for half the memory, traffic and disk.
  *
  * All arrays are in memory, or some of them in a file (mapped.h). Which ones follows from how much
  * memory there may be: what a step uses most often stays, and so does what there is one of. A
@@ -35,14 +34,9 @@ enum store_kind {
     STORE_BLOCKS = STORE_X, /* kinds of arrays that are blocks' */
 };
 
-/* How an array is kept. Rounded: in f32, but rounded to bf16 when it is released, so that it holds
- * what a half would; that is the form of what there is one of, which would need its working copy
- * always. */
-enum store_form { STORE_F32, STORE_HALF, STORE_ROUNDED };
-
 struct store_rows {
     int count;
-    int64_t floats; /* of each */
+    int64_t elements; /* of each */
 };
 
 struct store_config {
@@ -56,18 +50,14 @@ struct store_config {
     uint64_t memory_bytes; /* with dir: what the store may have; 0: as little as it can */
 };
 
-enum { STORE_COPIES = 2 }; /* working copies of a kind, at most */
-
 struct layout {
-    int count[STORE_KINDS]; /* arrays */
-    enum store_form form[STORE_KINDS];
+    int count[STORE_KINDS];              /* arrays */
+    enum ops_type type[STORE_KINDS];     /* F32 or BF16 */
     int64_t *elements[STORE_KINDS];      /* [count] */
     unsigned char *in_file[STORE_KINDS]; /* [count] */
     int64_t *offset[STORE_BLOCKS];       /* [rows of the table]: elements to a tensor in its block's
                                           * array;       -1: none */
-    int64_t copies[STORE_KINDS][STORE_COPIES]; /* floats of the working copies */
     uint64_t window_bytes;
-    int group;
 };
 
 /* -1 with an error when memory_bytes is less than any plan needs. The layout is the caller's to
@@ -78,15 +68,11 @@ void layout_release(struct layout *l); /* fine on a zeroed struct */
 /* What an array takes, in memory or in the file. */
 uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i);
 
-/* Which of its kind's working copies an array has. */
-int layout_copy(const struct layout *l, enum store_kind kind, int i);
-
 struct store_plan {
     uint64_t kind_bytes[STORE_KINDS]; /* padding included */
     uint64_t memory_bytes;            /* of arrays that stay in memory */
     uint64_t file_bytes;              /* of the others */
     uint64_t window_bytes;            /* most of these that is resident at a time */
-    uint64_t copies_bytes;
 };
 /* -1 as layout_init. */
 int store_plan(struct store_plan *p, const struct tensor_table *t, const struct store_config *c);

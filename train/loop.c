@@ -167,7 +167,7 @@ static int refuse_old_run(const char *out)
 }
 
 /* The weights of a model folder, which must have the plan's shapes; made: as task->load. */
-static int load_weights(struct loop *l, const char *dir, float ***blocks, int *made)
+static int load_weights(struct loop *l, const char *dir, struct ops_array **blocks, int *made)
 {
     struct model loaded;
     if (l->plan->task->load(&loaded, l->ops, blocks, dir, l->plan->engine.seed, made) < 0)
@@ -185,7 +185,7 @@ static int load_weights(struct loop *l, const char *dir, float ***blocks, int *m
     return same ? 0 : -1;
 }
 
-static int open_store(struct loop *l, float **blocks)
+static int open_store(struct loop *l, struct ops_array *blocks)
 {
     return store_open(&l->store, l->ops, &l->plan->model.tensors, &l->plan->store, blocks,
                       l->plan->engine.seed);
@@ -202,7 +202,7 @@ static int resume(struct loop *l, const char *path, const char *config)
         return err_set("cannot resume with other data: it had %" PRIu64
                        " sequences and has %" PRIu64 " now",
                        l->at.sequences, sequences);
-    float **blocks;
+    struct ops_array *blocks;
     if (load_weights(l, path, &blocks, NULL) < 0)
         return -1;
     if (open_store(l, blocks) < 0 || checkpoint_load_moments(path, &l->at, &l->store) < 0)
@@ -223,7 +223,7 @@ static int resume(struct loop *l, const char *path, const char *config)
 static int start(struct loop *l)
 {
     const char *from = l->settings->start_from;
-    float **blocks = NULL;
+    struct ops_array *blocks = NULL;
     int made = 0;
     if (from && load_weights(l, from, &blocks, &made) < 0)
         return -1;
@@ -289,7 +289,7 @@ static int open_loop(struct loop *l, int threads)
     int there = kind == FILE_FOLDER;
     comm_init(&l->comm);
     l->ops = ops_new(threads);
-    ops_set_precision(l->ops, (enum ops_precision)l->settings->precision);
+    ops_set_precision(l->ops, (enum ops_type)l->settings->precision);
     if ((there && lock_folder(l) < 0) || start_or_resume(l) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->model, l->ops, &l->store, &l->comm);
@@ -635,7 +635,7 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
         say_traffic(&l, seconds);
         if (!failed && p->settings->profile)
             failed = profile_finish(p->settings->profile, l.ops,
-                                    (enum ops_precision)p->settings->precision, seconds) < 0;
+                                    (enum ops_type)p->settings->precision, seconds) < 0;
         result->steps = l.at.step - first;
         result->tokens = l.at.tokens - tokens;
         if (failed &&

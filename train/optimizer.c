@@ -37,13 +37,36 @@ unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_t
     return moments;
 }
 
+/* The array, or BF16 as floats in scratch. */
+static struct ops_array as_floats(struct ops *o, struct ops_array x, int64_t n)
+{
+    if (x.type == OPS_F32 || ops_is_none(x))
+        return x;
+    struct ops_array floats = ops_scratch(o, OPS_F32, n);
+    ops_copy(o, floats, x, n);
+    return floats;
+}
+
+static int is_finite(struct ops *o, struct ops_array x, int64_t n)
+{
+    double squares = 0;
+    for (int64_t i = 0; i < n && isfinite(squares); i += CHUNK) {
+        const int64_t piece = n - i < CHUNK ? n - i : CHUNK;
+        ops_scratch_begin(o);
+        struct ops_array sum = ops_scratch(o, OPS_F64, 1);
+        ops_sum_squares(o, sum, as_floats(o, ops_part(x, i), piece), piece);
+        ops_download(o, &squares, sum, 1);
+    }
+    return isfinite(squares);
+}
+
 const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
 {
     const struct tensor *found = NULL;
     for (size_t i = 0; i < s->tensors->count && !found; i++) {
         const struct tensor *row = &s->tensors->rows[i];
-        const float *x = store_view(s, kind, row->block) + row->offset;
-        if (!isfinite(ops_sum_squares(s->ops, x, tensor_elements(row))))
+        struct ops_array x = ops_part(store_view(s, kind, row->block), row->offset);
+        if (!is_finite(s->ops, x, tensor_elements(row)))
             found = row;
         store_release(s, kind, row->block);
     }
@@ -58,9 +81,9 @@ double optimizer_clip_factor(const struct optimizer *a, double norm)
     return norm > longest ? longest / norm : 1;
 }
 
-/* One tensor's arrays, or a piece of them; a moment that is not kept is NULL. */
+/* One tensor's arrays, F32, or a piece of them; a moment may be none. */
 struct tensor_state {
-    float *w, *g, *m, *v;
+    struct ops_array w, g, m, v;
     int64_t n;
 };
 
@@ -141,45 +164,42 @@ int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *
     return halves * most;
 }
 
-/* Parameters and moments of a tensor as they are kept, in the order of OPS_W, OPS_M, OPS_V; at NULL
- * there is none. */
+/* Parameters and moments of a tensor, in the order of OPS_W, OPS_M, OPS_V. */
 static const enum store_kind kept_kinds[OPS_STATES] = { STORE_PARAMETERS, STORE_MOMENT1,
                                                         STORE_MOMENT2 };
 
 /* As update_tensor, piece by piece where something is kept as bf16: that is f32 in scratch
  * meanwhile. */
 static void update_pieces(const struct update *u, const struct tensor *row,
-                          const struct ops_state kept[OPS_STATES], float *g)
+                          const struct ops_state kept[OPS_STATES], struct ops_array g)
 {
     struct ops *o = u->store->ops;
     const int64_t size = tensor_elements(row);
-    int halves = kept[OPS_W].half + kept[OPS_M].half + kept[OPS_V].half;
+    int halves = 0;
+    for (int k = 0; k < OPS_STATES; k++)
+        halves += kept[k].at.type == OPS_BF16;
     int64_t piece = halves ? piece_of(u->a, u->store->tensors, row) : size;
-    float *scratch = halves ? ops_scratch(o, halves * piece) : NULL;
     for (int64_t i = 0; i < size; i += piece) {
         const int64_t n = size - i < piece ? size - i : piece;
-        float *at[OPS_STATES], *free_scratch = scratch;
-        for (int k = 0; k < OPS_STATES; k++) {
-            at[k] = kept[k].at && !kept[k].half ? (float *)kept[k].at + i : NULL;
-            if (!kept[k].half)
-                continue;
-            at[k] = free_scratch;
-            free_scratch += piece;
-            ops_from_bf16(o, at[k], (uint16_t *)kept[k].at + i, n);
-        }
-        update_tensor(u, row, &(struct tensor_state){ at[OPS_W], g + i, at[OPS_M], at[OPS_V], n });
+        struct ops_array at[OPS_STATES];
+        ops_scratch_begin(o);
         for (int k = 0; k < OPS_STATES; k++)
-            if (kept[k].half)
-                ops_round_bf16(o, (uint16_t *)kept[k].at + i, at[k], n, kept[k].key, (uint64_t)i);
+            at[k] = as_floats(o, ops_part(kept[k].at, i), n);
+        update_tensor(u, row,
+                      &(struct tensor_state){ at[OPS_W], ops_part(g, i), at[OPS_M], at[OPS_V], n });
+        for (int k = 0; k < OPS_STATES; k++)
+            if (kept[k].at.type == OPS_BF16)
+                ops_round(o, (struct ops_state){ ops_part(kept[k].at, i), kept[k].key }, at[k], n,
+                          (uint64_t)i);
     }
 }
 
 static void update_kept(const struct update *u, const struct tensor *row,
-                        const struct ops_state kept[OPS_STATES], float *g)
+                        const struct ops_state kept[OPS_STATES], struct ops_array g)
 {
     const struct ops_adamw h = adam_of(u, row);
     if (kind_for(u->a->kind, u->store->tensors, row) == OPTIMIZER_ADAMW)
-        ops_adamw_state(u->store->ops, kept, g, tensor_elements(row), &h);
+        ops_adamw(u->store->ops, kept, g, tensor_elements(row), &h);
     else
         update_pieces(u, row, kept, g);
 }
@@ -187,10 +207,10 @@ static void update_kept(const struct update *u, const struct tensor *row,
 static void update_block(const struct update *u, int block)
 {
     struct store *s = u->store;
-    void *arrays[OPS_STATES];
+    struct ops_array arrays[OPS_STATES];
     for (int k = 0; k < OPS_STATES; k++)
-        arrays[k] = store_hold(s, kept_kinds[k], block);
-    float *g = store_fetch(s, STORE_GRADIENTS, block);
+        arrays[k] = store_fetch(s, kept_kinds[k], block);
+    struct ops_array g = store_fetch(s, STORE_GRADIENTS, block);
     for (int kind = 0; kind < STORE_BLOCKS; kind++)
         store_expect(s, kind, block + 1, MAPPED_WRITE);
     for (size_t i = 0; i < s->tensors->count; i++) {
@@ -198,12 +218,10 @@ static void update_block(const struct update *u, int block)
         if (row->block != block)
             continue;
         struct ops_state kept[OPS_STATES];
-        for (int k = 0; k < OPS_STATES; k++) {
-            void *at = store_tensor(s, kept_kinds[k], arrays[k], i);
-            kept[k] = (struct ops_state){ at, at && store_is_half(s, kept_kinds[k]),
+        for (int k = 0; k < OPS_STATES; k++)
+            kept[k] = (struct ops_state){ store_tensor(s, kept_kinds[k], arrays[k], i),
                                           rng_key(rng_key(u->key, i), (uint64_t)k) };
-        }
-        update_kept(u, row, kept, g + row->offset);
+        update_kept(u, row, kept, ops_part(g, row->offset));
     }
     store_drop(s, STORE_GRADIENTS, block);
     for (int k = 0; k < OPS_STATES; k++)
@@ -216,10 +234,12 @@ static void begin_average(const struct update *u)
     struct store *s = u->store;
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *row = &s->tensors->rows[i];
-        const float *w = store_view(s, STORE_PARAMETERS, row->block) + row->offset;
-        void *z = store_tensor(s, STORE_MOMENT1, store_hold(s, STORE_MOMENT1, row->block), i);
-        if (store_is_half(s, STORE_MOMENT1))
-            ops_round_bf16(s->ops, z, w, tensor_elements(row), rng_key(u->key, i), 0);
+        struct ops_array w = ops_part(store_view(s, STORE_PARAMETERS, row->block), row->offset);
+        struct ops_array z = store_tensor(s, STORE_MOMENT1,
+                                          store_fetch(s, STORE_MOMENT1, row->block), i);
+        if (z.type == OPS_BF16 && w.type == OPS_F32)
+            ops_round(s->ops, (struct ops_state){ z, rng_key(u->key, i) }, w, tensor_elements(row),
+                      0);
         else
             ops_copy(s->ops, z, w, tensor_elements(row));
         store_release(s, STORE_MOMENT1, row->block);
@@ -256,21 +276,22 @@ void optimizer_update(struct optimizer *a, struct store *s, double norm, double 
 /* ---- schedule-free's two points ----------------------------------------------------------------- */
 
 /* x = (y - (1-beta1) z) / beta1 */
-static void model_of_block(const struct optimizer *a, struct store *s, int block, float *w)
+static void model_of_block(const struct optimizer *a, struct store *s, int block,
+                           struct ops_array w)
 {
-    void *array = store_hold(s, STORE_MOMENT1, block);
-    int half = store_is_half(s, STORE_MOMENT1);
+    struct ops_array array = store_view(s, STORE_MOMENT1, block);
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *row = &s->tensors->rows[i];
         int64_t size = row->block == block ? tensor_elements(row) : 0;
-        const void *z = store_tensor(s, STORE_MOMENT1, array, i);
+        struct ops_array z = store_tensor(s, STORE_MOMENT1, array, i);
         for (int64_t k = 0; k < size; k += CHUNK) {
             int64_t n = size - k < CHUNK ? size - k : CHUNK;
-            float *chunk = half ? ops_scratch(s->ops, CHUNK) : NULL;
-            if (half)
-                ops_from_bf16(s->ops, chunk, (const uint16_t *)z + k, n);
-            ops_blend(s->ops, w + row->offset + k, 1 / a->beta1,
-                      half ? chunk : (const float *)z + k, -(1 - a->beta1) / a->beta1, n);
+            struct ops_array x = ops_part(w, row->offset + k);
+            ops_scratch_begin(s->ops);
+            struct ops_array y = as_floats(s->ops, x, n);
+            ops_blend(s->ops, y, 1 / a->beta1, as_floats(s->ops, ops_part(z, k), n),
+                      -(1 - a->beta1) / a->beta1, n);
+            ops_copy(s->ops, x, y, n);
         }
     }
     store_release(s, STORE_MOMENT1, block);
@@ -279,7 +300,7 @@ static void model_of_block(const struct optimizer *a, struct store *s, int block
 void optimizer_to_model(const struct optimizer *a, struct store *s)
 {
     for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
-        float *w = store_fetch(s, STORE_PARAMETERS, b);
+        struct ops_array w = store_fetch(s, STORE_PARAMETERS, b);
         ops_copy(s->ops, store_make(s, STORE_GRADIENTS, b), w, s->tensors->block_size[b]);
         if (a->rate_squares > 0) /* or else they are one */
             model_of_block(a, s, b, w);

@@ -599,8 +599,6 @@ static void print_memory(const struct plan *p, struct buf *out)
         put_int(out, "store_file_bytes", t->file_bytes);
         put_int(out, "store_window_bytes", t->window_bytes);
     }
-    if (t->copies_bytes)
-        put_int(out, "memory_working_copies_bytes", t->copies_bytes);
     put_int(out, "memory_batches_bytes", batch_bytes(p));
     put_int(out, "memory_kernels_bytes", kernel_bytes(p));
     put_int(out, "memory_bytes", store_plan_total(t) + other_bytes(p));

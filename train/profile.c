@@ -14,15 +14,19 @@ struct limits {
     double bytes;       /* a second */
 };
 
-static double best_product(struct ops *o, enum ops_precision precision, float *a)
+static double best_product(struct ops *o, enum ops_type precision, struct ops_array a)
 {
     const int64_t n = SIDE;
     double best = 0;
     ops_set_precision(o, precision);
     for (int i = 0; i < ROUNDS; i++) {
         double began = log_seconds();
-        ops_matmul(o, a, a + n * n, a + 2 * n * n,
-                   &(struct ops_matmul){ .M = n, .N = n, .K = n, .lda = n, .ldb = n, .ldc = n });
+        ops_matmul(o, &(struct ops_matmul){ .C = { a, n },
+                                            .A = { ops_part(a, n * n), n },
+                                            .B = { ops_part(a, 2 * n * n), n },
+                                            .M = n,
+                                            .N = n,
+                                            .K = n });
         double rate = 2.0 * (double)(n * n * n) / (log_seconds() - began);
         best = rate > best ? rate : best;
     }
@@ -32,12 +36,12 @@ static double best_product(struct ops *o, enum ops_precision precision, float *a
 static struct limits measure(struct ops *o)
 {
     struct limits l = { .bytes = 0 };
-    float *a = ops_buffer(o, FAR);
+    struct ops_array a = ops_buffer(o, OPS_F32, FAR);
     l.products[OPS_F32] = best_product(o, OPS_F32, a);
     l.products[OPS_BF16] = best_product(o, OPS_BF16, a);
     for (int i = 0; i < ROUNDS; i++) {
         double began = log_seconds();
-        ops_add(o, a, a + FAR / 2, FAR / 2);
+        ops_add(o, a, ops_part(a, FAR / 2), FAR / 2);
         double rate = 12.0 * (FAR / 2) / (log_seconds() - began);
         l.bytes = rate > l.bytes ? rate : l.bytes;
     }
@@ -68,7 +72,7 @@ static void say_kind(const char *kind, const struct trace_sum *sums, size_t coun
             say(&sums[i], strcmp(kind, "kernel") ? sums[i].seconds : sums[i].own, all, l, peak);
 }
 
-int profile_finish(const char *path, struct ops *o, enum ops_precision precision, double seconds)
+int profile_finish(const char *path, struct ops *o, enum ops_type precision, double seconds)
 {
     char notes[256];
     size_t count;

@@ -11,6 +11,6 @@
 
 /* Says on stderr what each kernel and phase took, and writes the trace to `path`. `precision` is
  * that of the run, which took `seconds`; it is the context's again afterwards. */
-int profile_finish(const char *path, struct ops *o, enum ops_precision precision, double seconds);
+int profile_finish(const char *path, struct ops *o, enum ops_type precision, double seconds);
 
 #endif

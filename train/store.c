@@ -13,7 +13,7 @@ struct first_weights {
     struct store *store;
     uint64_t seed;
     int block;
-    float *array;
+    float *floats;
 };
 
 static void initialise_one(void *ctx, int64_t i, int thread)
@@ -22,17 +22,28 @@ static void initialise_one(void *ctx, int64_t i, int thread)
     const struct tensor *row = &f->store->tensors->rows[i];
     (void)thread;
     if (row->block == f->block)
-        tensor_initialise(row, f->seed, f->array + row->offset);
+        tensor_initialise(row, f->seed, f->floats + row->offset);
+}
+
+static void initialise_block(struct store *s, struct pool *pool, int block, uint64_t seed)
+{
+    const int64_t n = s->tensors->block_size[block];
+    struct ops_array w = store_make(s, STORE_PARAMETERS, block), floats = w;
+    ops_scratch_begin(s->ops);
+    if (w.type != OPS_F32)
+        floats = ops_scratch(s->ops, OPS_F32, n);
+    struct first_weights f = { s, seed, block, ops_map(s->ops, floats, n) };
+    pool_each(pool, (int64_t)s->tensors->count, initialise_one, &f);
+    ops_unmap(s->ops, floats, n, f.floats);
+    ops_copy(s->ops, w, floats, n);
+    store_release(s, STORE_PARAMETERS, block);
 }
 
 static void initialise(struct store *s, uint64_t seed)
 {
     struct pool *pool = pool_new(ops_threads(s->ops));
-    for (int b = 0; b < s->tensors->blocks; b++) {
-        struct first_weights f = { s, seed, b, store_make(s, STORE_PARAMETERS, b) };
-        pool_each(pool, (int64_t)s->tensors->count, initialise_one, &f);
-        store_release(s, STORE_PARAMETERS, b);
-    }
+    for (int b = 0; b < s->tensors->blocks; b++)
+        initialise_block(s, pool, b, seed);
     pool_free(pool);
 }
 
@@ -43,20 +54,14 @@ static int is_mapped(const struct store *s, int kind, int i)
     return s->mapped_as[kind][i] >= 0;
 }
 
-/* What ops_buffer makes of an array. */
-static int64_t floats_of(const struct layout *l, int kind, int i)
-{
-    return (int64_t)((layout_bytes(l, kind, i) + sizeof(float) - 1) / sizeof(float));
-}
-
 /* Whether an array can be the caller's. */
 static int is_taken(const struct store *s, int kind, int i)
 {
-    return kind == STORE_PARAMETERS && !is_mapped(s, kind, i) && !store_is_half(s, kind);
+    return kind == STORE_PARAMETERS && !is_mapped(s, kind, i) && s->layout.type[kind] == OPS_F32;
 }
 
 /* The caller's parameters: taken as they are, or copied to where they are kept. */
-static void take_parameters(struct store *s, float **parameters)
+static void take_parameters(struct store *s, struct ops_array *parameters)
 {
     for (int b = 0; b < s->tensors->blocks; b++) {
         if (is_taken(s, STORE_PARAMETERS, b)) {
@@ -93,6 +98,11 @@ static int open_file(struct store *s, const char *dir)
     return l->window_bytes && !s->mapped ? -1 : 0;
 }
 
+static struct ops_array in_file(const struct store *s, int kind, void *memory)
+{
+    return ops_host_array(memory, s->layout.type[kind]);
+}
+
 static void make_arrays(struct store *s, int own_parameters)
 {
     const struct layout *l = &s->layout;
@@ -100,20 +110,15 @@ static void make_arrays(struct store *s, int own_parameters)
         s->arrays[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *s->arrays[kind]);
         for (int i = 0; i < l->count[kind]; i++) {
             if (is_mapped(s, kind, i))
-                s->arrays[kind][i] = mapped_data(s->mapped, s->mapped_as[kind][i]);
+                s->arrays[kind][i] = in_file(s, kind,
+                                             mapped_data(s->mapped, s->mapped_as[kind][i]));
             else if (own_parameters || !is_taken(s, kind, i))
-                s->arrays[kind][i] = ops_buffer(s->ops, floats_of(l, kind, i));
-        }
-        for (int i = 0; i < STORE_COPIES; i++) {
-            struct store_copy *c = &s->copies[kind][i];
-            c->array = -1;
-            if (l->copies[kind][i])
-                c->data = ops_buffer(s->ops, l->copies[kind][i]);
+                s->arrays[kind][i] = ops_buffer(s->ops, l->type[kind], l->elements[kind][i]);
         }
     }
 }
 
-static void free_parameters(struct store *s, float **parameters)
+static void free_parameters(struct store *s, struct ops_array *parameters)
 {
     for (int b = 0; parameters && b < s->tensors->blocks; b++)
         ops_buffer_free(s->ops, parameters[b], s->tensors->block_size[b]);
@@ -121,7 +126,7 @@ static void free_parameters(struct store *s, float **parameters)
 }
 
 int store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
-               const struct store_config *config, float **parameters, uint64_t seed)
+               const struct store_config *config, struct ops_array *parameters, uint64_t seed)
 {
     static const struct store_config in_memory;
     const struct store_config *c = config ? config : &in_memory;
@@ -144,9 +149,7 @@ void store_close(struct store *s)
     for (int kind = 0; kind < STORE_KINDS; kind++) {
         for (int i = 0; s->arrays[kind] && i < s->layout.count[kind]; i++)
             if (!is_mapped(s, kind, i))
-                ops_buffer_free(s->ops, s->arrays[kind][i], floats_of(&s->layout, kind, i));
-        for (int i = 0; i < STORE_COPIES; i++)
-            ops_buffer_free(s->ops, s->copies[kind][i].data, s->layout.copies[kind][i]);
+                ops_buffer_free(s->ops, s->arrays[kind][i], s->layout.elements[kind][i]);
         free(s->arrays[kind]);
         free(s->mapped_as[kind]);
     }
@@ -157,98 +160,36 @@ void store_close(struct store *s)
 
 /* ---- use ----------------------------------------------------------------------------------------- */
 
-static struct store_copy *copy_of(struct store *s, enum store_kind kind, int i)
-{
-    return &s->copies[kind][layout_copy(&s->layout, kind, i)];
-}
-
-static void *hold(struct store *s, enum store_kind kind, int i, enum mapped_use use)
+static struct ops_array fetch(struct store *s, enum store_kind kind, int i, enum mapped_use use)
 {
     assert(i >= 0 && i < s->layout.count[kind]);
     s->fetched++;
-    return is_mapped(s, kind, i) ? mapped_fetch(s->mapped, s->mapped_as[kind][i], use)
-                                 : s->arrays[kind][i];
+    return is_mapped(s, kind, i)
+               ? in_file(s, kind, mapped_fetch(s->mapped, s->mapped_as[kind][i], use))
+               : s->arrays[kind][i];
 }
 
-static void let_go(struct store *s, enum store_kind kind, int i, int dead)
+struct ops_array store_view(struct store *s, enum store_kind kind, int i)
+{
+    return fetch(s, kind, i, MAPPED_READ);
+}
+
+struct ops_array store_fetch(struct store *s, enum store_kind kind, int i)
+{
+    return fetch(s, kind, i, MAPPED_WRITE);
+}
+
+struct ops_array store_make(struct store *s, enum store_kind kind, int i)
+{
+    return fetch(s, kind, i, MAPPED_MAKE);
+}
+
+static void release(struct store *s, enum store_kind kind, int i, int dead)
 {
     assert(s->fetched > 0 && i >= 0 && i < s->layout.count[kind]);
     s->fetched--;
     if (is_mapped(s, kind, i))
         (dead ? mapped_drop : mapped_release)(s->mapped, s->mapped_as[kind][i]);
-}
-
-/* The array itself is in use only while it is copied; who had the copy last may find it still good.
- */
-static float *fetch_copy(struct store *s, enum store_kind kind, int i, enum mapped_use use)
-{
-    struct store_copy *c = copy_of(s, kind, i);
-    assert(!c->users || c->array == i);
-    if (c->array != i && use != MAPPED_MAKE) {
-        ops_from_bf16(s->ops, c->data, hold(s, kind, i, MAPPED_READ), s->layout.elements[kind][i]);
-        let_go(s, kind, i, 0);
-    }
-    c->array = i;
-    c->users++;
-    c->changed |= use != MAPPED_READ;
-    s->fetched++;
-    return c->data;
-}
-
-/* A copy that was changed is none any more: what went back was rounded, or is lost. */
-static void release_copy(struct store *s, enum store_kind kind, int i, int dead)
-{
-    struct store_copy *c = copy_of(s, kind, i);
-    s->fetched--;
-    if (--c->users || !c->changed)
-        return;
-    if (!dead) {
-        ops_to_bf16(s->ops, hold(s, kind, i, MAPPED_MAKE), c->data, s->layout.elements[kind][i]);
-        let_go(s, kind, i, 0);
-    }
-    c->array = -1;
-    c->changed = 0;
-}
-
-static float *fetch(struct store *s, enum store_kind kind, int i, enum mapped_use use)
-{
-    return store_is_half(s, kind) ? fetch_copy(s, kind, i, use) : hold(s, kind, i, use);
-}
-
-const float *store_view(struct store *s, enum store_kind kind, int i)
-{
-    return fetch(s, kind, i, MAPPED_READ);
-}
-
-float *store_fetch(struct store *s, enum store_kind kind, int i)
-{
-    return fetch(s, kind, i, MAPPED_WRITE);
-}
-
-float *store_make(struct store *s, enum store_kind kind, int i)
-{
-    return fetch(s, kind, i, MAPPED_MAKE);
-}
-
-void *store_hold(struct store *s, enum store_kind kind, int i)
-{
-    struct store_copy *c = copy_of(s, kind, i);
-    assert(!c->users || c->array != i);
-    if (c->array == i)
-        c->array = -1;
-    return hold(s, kind, i, MAPPED_WRITE);
-}
-
-static void release(struct store *s, enum store_kind kind, int i, int dead)
-{
-    const struct store_copy *c = copy_of(s, kind, i);
-    if (c->users && c->array == i) {
-        release_copy(s, kind, i, dead);
-        return;
-    }
-    if (s->layout.form[kind] == STORE_ROUNDED && !dead)
-        ops_trim_bf16(s->ops, s->arrays[kind][i], s->layout.elements[kind][i]);
-    let_go(s, kind, i, dead);
 }
 
 void store_release(struct store *s, enum store_kind kind, int i)
@@ -267,14 +208,12 @@ void store_expect(struct store *s, enum store_kind kind, int i, enum mapped_use 
         mapped_expect(s->mapped, s->mapped_as[kind][i], use);
 }
 
-void *store_tensor(const struct store *s, enum store_kind kind, void *array, size_t row)
+struct ops_array store_tensor(const struct store *s, enum store_kind kind, struct ops_array array,
+                              size_t row)
 {
     assert(kind < STORE_BLOCKS);
     int64_t offset = s->layout.offset[kind][row];
-    if (offset < 0)
-        return NULL;
-    return store_is_half(s, kind) ? (void *)((uint16_t *)array + offset)
-                                  : (void *)((float *)array + offset);
+    return offset < 0 ? OPS_NONE : ops_part(array, offset);
 }
 
 int store_check(struct store *s)
@@ -287,7 +226,7 @@ struct mapped_traffic store_traffic(const struct store *s)
     return s->mapped ? mapped_traffic(s->mapped) : (struct mapped_traffic){ 0 };
 }
 
-void *const *store_all(const struct store *s, enum store_kind kind)
+const struct ops_array *store_all(const struct store *s, enum store_kind kind)
 {
     assert(!s->fetched);
     return s->arrays[kind];

@@ -2,8 +2,8 @@
 
 #include "model/folder.h"
 
-static int load_gpt(struct model *m, struct ops *o, float ***blocks, const char *dir, uint64_t seed,
-                    int *made)
+static int load_gpt(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
+                    uint64_t seed, int *made)
 {
     (void)seed;
     if (made)
@@ -11,13 +11,13 @@ static int load_gpt(struct model *m, struct ops *o, float ***blocks, const char 
     return folder_load(m, o, blocks, dir);
 }
 
-static int load_bert(struct model *m, struct ops *o, float ***blocks, const char *dir,
+static int load_bert(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                      uint64_t seed, int *made)
 {
     return folder_load_bert(m, o, blocks, dir, MODEL_BERT_PRETRAINING, seed, made);
 }
 
-static int load_squad(struct model *m, struct ops *o, float ***blocks, const char *dir,
+static int load_squad(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                       uint64_t seed, int *made)
 {
     return folder_load_bert(m, o, blocks, dir, MODEL_BERT_QUESTIONS, seed, made);

@@ -22,8 +22,8 @@ struct task {
     /* Of a model folder (model/folder.h): its config, and it itself. Tensors of the head that it
      * lacks get initial values from the seed, and *made says how many; made NULL: an error. */
     int (*read_config)(struct model_config *c, const char *dir);
-    int (*load)(struct model *m, struct ops *o, float ***blocks, const char *dir, uint64_t seed,
-                int *made);
+    int (*load)(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
+                uint64_t seed, int *made);
 
     /* Samples from files, or made from the seed (samples.h). NULL with an error. */
     struct samples *(*open)(const struct samples_config *c, const struct opt_list *paths,

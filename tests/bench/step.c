@@ -17,18 +17,19 @@ struct run {
     struct model m;
     struct ops *o;
     struct batch b;
-    float **w, **g, **m1, **m2, **cache, **x;
-    float *dx;
+    struct inputs in;
+    struct ops_scores scores;
+    struct ops_array *w, *g, *m1, *m2, *cache, *x, dx, sum;
 };
 
 static double seconds[4]; /* forward, head, backward, optimizer of the last step */
 
-static float **blocks(struct run *r)
+static struct ops_array *blocks(struct run *r)
 {
     const struct tensor_table *t = &r->m.tensors;
-    float **p = mem_zalloc((size_t)t->blocks, sizeof *p);
+    struct ops_array *p = mem_zalloc((size_t)t->blocks, sizeof *p);
     for (int i = 0; i < t->blocks; i++)
-        p[i] = ops_buffer(r->o, t->block_size[i]);
+        p[i] = ops_buffer(r->o, OPS_F32, t->block_size[i]);
     return p;
 }
 
@@ -42,15 +43,19 @@ static void set_up(struct run *r)
     r->m2 = blocks(r);
     for (size_t i = 0; i < r->m.tensors.count; i++) {
         const struct tensor *row = &r->m.tensors.rows[i];
-        tensor_initialise(row, 1, r->w[row->block] + row->offset);
+        const int64_t n = tensor_elements(row);
+        struct ops_array w = ops_part(r->w[row->block], row->offset);
+        float *floats = ops_map(r->o, w, n);
+        tensor_initialise(row, 1, floats);
+        ops_unmap(r->o, w, n, floats);
     }
     r->cache = mem_zalloc((size_t)c->layers, sizeof *r->cache);
     r->x = mem_zalloc((size_t)c->layers + 1, sizeof *r->x);
     for (int64_t l = 0; l <= c->layers; l++)
-        r->x[l] = ops_buffer(r->o, N * c->width);
+        r->x[l] = ops_buffer(r->o, OPS_F32, N * c->width);
     for (int64_t l = 0; l < c->layers; l++)
-        r->cache[l] = ops_buffer(r->o, r->m.layer_cache(&r->m, r->b.B, r->b.T, NULL));
-    r->dx = ops_buffer(r->o, N * c->width);
+        r->cache[l] = ops_buffer(r->o, OPS_F32, r->m.layer_cache(&r->m, r->b.B, r->b.T, NULL));
+    r->dx = ops_buffer(r->o, OPS_F32, N * c->width);
     uint32_t *ids = mem_zalloc((size_t)N, sizeof *ids);
     int32_t *labels = mem_zalloc((size_t)N, sizeof *labels);
     for (int64_t i = 0; i < N; i++) {
@@ -59,6 +64,9 @@ static void set_up(struct run *r)
     }
     r->b.ids = ids;
     r->b.labels = labels;
+    r->sum = ops_buffer(r->o, OPS_F64, 1);
+    r->scores.losses = ops_buffer(r->o, OPS_F32, N);
+    inputs_set(&r->in, r->o, &r->m, &r->b);
 }
 
 static double step(struct run *r, int t)
@@ -66,29 +74,36 @@ static double step(struct run *r, int t)
     struct model *m = &r->m;
     int64_t L = m->config.layers, N = r->b.B * r->b.T;
     double begin = log_seconds();
-    m->embedding_fwd(m, r->o, r->x[0], r->w[0], &r->b);
+    m->embedding_fwd(m, r->o, r->x[0], r->w[0], &r->in);
     for (int64_t l = 0; l < L; l++)
         m->layer_fwd(m, r->o, l, r->x[l + 1], r->x[l], r->w[l + 1],
-                     model_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->b);
+                     model_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
     double forward = log_seconds();
-    double loss = m->head_fwd_bwd(m, r->o, NULL, NULL, r->dx, r->g[L + 1], r->g[0], r->x[L],
-                                  r->w[L + 1], r->w[0], 1.0 / (double)N, &r->b);
+    m->head_fwd_bwd(m, r->o, r->scores, r->dx, ops_set(r->g[L + 1]), ops_set(r->g[0]), r->x[L],
+                    r->w[L + 1], r->w[0], 1.0 / (double)N, &r->in);
     double head = log_seconds();
     for (int64_t l = L; l-- > 0;)
-        m->layer_bwd(m, r->o, l, r->dx, r->g[l + 1], r->x[l], r->w[l + 1],
-                     model_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->b);
-    m->embedding_bwd(m, r->o, r->g[0], r->dx, r->w[0], &r->b);
+        m->layer_bwd(m, r->o, l, r->dx, ops_set(r->g[l + 1]), r->x[l], r->w[l + 1],
+                     model_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
+    m->embedding_bwd(m, r->o, ops_set(r->g[0]), r->dx, r->w[0], &r->in);
     double backward = log_seconds();
     struct ops_adamw h = { 1e-4, 0.9, 0.999, 1e-8, 0, 1, 1, 1 };
     h.m_correction = 1 / (1 - __builtin_pow(h.beta1, t));
     h.v_correction = 1 / (1 - __builtin_pow(h.beta2, t));
-    for (int b = 0; b < m->tensors.blocks; b++)
-        ops_adamw(r->o, r->w[b], r->m1[b], r->m2[b], r->g[b], m->tensors.block_size[b], &h);
+    for (int b = 0; b < m->tensors.blocks; b++) {
+        const struct ops_state state[] = { { r->w[b], 0 }, { r->m1[b], 0 }, { r->m2[b], 0 } };
+        ops_adamw(r->o, state, r->g[b], m->tensors.block_size[b], &h);
+    }
     double end = log_seconds();
     seconds[0] = forward - begin;
     seconds[1] = head - forward;
     seconds[2] = backward - head;
     seconds[3] = end - backward;
+    double loss = 0, *sum = ops_map(r->o, r->sum, 1);
+    *sum = 0;
+    ops_unmap(r->o, r->sum, 1, sum);
+    ops_add_sum(r->o, r->sum, r->scores.losses, N);
+    ops_download(r->o, &loss, r->sum, 1);
     return loss / (double)N;
 }
 
@@ -108,12 +123,15 @@ static double median(double *x, int n)
 static double matmul_rate(struct ops *o)
 {
     enum { N = 1536, TIMES = 7 };
-    float *a = ops_buffer(o, N * N), *b = ops_buffer(o, N * N), *c = ops_buffer(o, N * N);
+    struct ops_array a = ops_buffer(o, OPS_F32, N * N), b = ops_buffer(o, OPS_F32, N * N);
+    struct ops_array c = ops_buffer(o, OPS_F32, N * N);
+    const struct ops_matmul product = {
+        .C = { c, N }, .A = { a, N }, .B = { b, N }, .M = N, .N = N, .K = N
+    };
     double rate[TIMES];
     for (int i = 0; i < TIMES; i++) {
         double begin = log_seconds();
-        ops_matmul(o, c, a, b,
-                   &(struct ops_matmul){ .M = N, .N = N, .K = N, .lda = N, .ldb = N, .ldc = N });
+        ops_matmul(o, &product);
         rate[i] = 2.0 * N * N * N / (log_seconds() - begin);
     }
     ops_buffer_free(o, a, N * N);
@@ -146,9 +164,7 @@ int main(int argc, char **argv)
                               .epsilon = 1e-5,
                               .init_std = 0.02 };
     c.inner = 4 * c.width;
-    r.b = (struct batch){
-        .B = atoll(argv[1]), .T = atoll(argv[2]), .key = 1, .training = 1, .first = 1
-    };
+    r.b = (struct batch){ .B = atoll(argv[1]), .T = atoll(argv[2]), .key = 1, .training = 1 };
     c.positions = r.b.T < 1024 ? 1024 : r.b.T;
     c.embedding_dropout = c.attention_dropout = c.residual_dropout = argc > 8 ? atof(argv[8]) : 0;
     if (!r.o || iterations < 1 || iterations > 1000 || model_init_gpt(&r.m, &c) < 0) {

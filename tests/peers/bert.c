@@ -25,7 +25,8 @@
 struct net {
     struct ops *o;
     struct model m;
-    float **w;
+    struct ops_array *w;
+    struct inputs in;
     struct batch b;
     struct buf file;
     int64_t rows;
@@ -51,38 +52,57 @@ static int read_batch(struct net *n, const char *path)
     return 0;
 }
 
-static void forward(struct net *n, float *x, float *caches)
+static void forward(struct net *n, struct ops_array x, struct ops_array caches)
 {
     const struct model *m = &n->m;
     int64_t step = n->b.B * n->b.T * m->config.width,
             size = m->layer_cache(m, n->b.B, n->b.T, NULL);
-    m->embedding_fwd(m, n->o, x, n->w[0], &n->b);
+    inputs_set(&n->in, n->o, m, &n->b);
+    m->embedding_fwd(m, n->o, x, n->w[0], &n->in);
     for (int64_t l = 0; l < m->config.layers; l++)
-        m->layer_fwd(m, n->o, l, x + (l + 1) * step, x + l * step, n->w[l + 1],
-                     model_cache_in(m, caches ? caches + l * size : NULL, n->b.B, n->b.T), &n->b);
+        m->layer_fwd(m, n->o, l, ops_part(x, (l + 1) * step), ops_part(x, l * step), n->w[l + 1],
+                     model_cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);
+}
+
+static void add_numbers(const struct net *n, struct buf *to, struct ops_array a, int64_t count)
+{
+    float *floats = ops_map(n->o, a, count);
+    buf_add(to, floats, (size_t)count * sizeof *floats);
+    ops_unmap(n->o, a, count, floats);
+}
+
+/* Of all words, and of the next sentences. */
+static void pretraining_logits(struct net *n, struct ops_array out, struct ops_array last,
+                               struct ops_array head, struct buf *file)
+{
+    const int64_t V = n->m.config.vocabulary, B = n->b.B;
+    int64_t *firsts = mem_alloc((size_t)B * sizeof *firsts);
+    struct ops_array rows = ops_buffer(n->o, OPS_I64, B);
+    for (int64_t b = 0, row = 0; b < B; row += n->b.lengths[b++])
+        firsts[b] = row;
+    ops_upload(n->o, rows, firsts, B);
+    bert_word_logits(&n->m, n->o, out, last, head, n->w[0], OPS_NONE, n->rows);
+    bert_next_logits(&n->m, n->o, ops_part(out, n->rows * V), last, head, rows, B);
+    add_numbers(n, file, out, n->rows * V + 2 * B);
+    ops_buffer_free(n->o, rows, B);
+    free(firsts);
 }
 
 static int logits(struct net *n, const char *path)
 {
     const struct model_config *c = &n->m.config;
     int64_t step = n->b.B * n->b.T * c->width, V = c->vocabulary;
-    float *x = ops_buffer(n->o, (c->layers + 1) * step), *last = x + c->layers * step;
-    float *out = ops_buffer(n->o, n->rows * V + 2 * n->b.B);
-    const float *head = n->w[c->layers + 1];
+    struct ops_array x = ops_buffer(n->o, OPS_F32, (c->layers + 1) * step);
+    struct ops_array out = ops_buffer(n->o, OPS_F32, n->rows * V + 2 * n->b.B);
+    struct ops_array last = ops_part(x, c->layers * step), head = n->w[c->layers + 1];
     struct buf file = BUF_INIT;
-    forward(n, x, NULL);
-    buf_add(&file, last, (size_t)(n->rows * c->width) * sizeof *last);
+    forward(n, x, OPS_NONE);
+    add_numbers(n, &file, last, n->rows * c->width);
     if (c->kind == MODEL_BERT_PRETRAINING) {
-        int64_t *index = mem_alloc((size_t)n->rows * sizeof *index);
-        for (int64_t i = 0; i < n->rows; i++)
-            index[i] = i;
-        bert_word_logits(&n->m, n->o, out, last, head, n->w[0], index, n->rows);
-        bert_next_logits(&n->m, n->o, out + n->rows * V, last, head, &n->b);
-        buf_add(&file, out, (size_t)(n->rows * V + 2 * n->b.B) * sizeof *out);
-        free(index);
+        pretraining_logits(n, out, last, head, &file);
     } else if (c->kind == MODEL_BERT_QUESTIONS) {
-        bert_span_logits(&n->m, n->o, out, last, head, &n->b);
-        buf_add(&file, out, (size_t)(2 * n->rows) * sizeof *out);
+        bert_span_logits(&n->m, n->o, out, last, head, n->rows);
+        add_numbers(n, &file, out, 2 * n->rows);
     }
     int failed = file_write(path, file.data, file.len);
     buf_release(&file);
@@ -101,21 +121,42 @@ static double weigh(struct net *n)
     return 1.0 / (double)(n->m.config.kind == MODEL_BERT_PRETRAINING ? words : n->b.B);
 }
 
-static float loss_and_gradients(struct net *n, float **g)
+/* The weighted sum. */
+static double sum_of(const struct net *n, struct ops_array losses)
+{
+    double total = 0, sum;
+    struct ops_array slot = ops_buffer(n->o, OPS_F64, 1);
+    for (int p = 0; p < n->m.parts; p++) {
+        int next = n->m.config.kind == MODEL_BERT_PRETRAINING && p == 1;
+        struct ops_scores part = inputs_scores(&n->in, (struct ops_scores){ losses, OPS_NONE }, p);
+        ops_zero(n->o, slot, 1);
+        ops_add_sum(n->o, slot, part.losses, n->in.targets[p].n);
+        ops_download(n->o, &sum, slot, 1);
+        total += (next ? n->b.next_weight : n->m.part[p].weight) * sum;
+    }
+    ops_buffer_free(n->o, slot, 1);
+    return total;
+}
+
+static float loss_and_gradients(struct net *n, struct ops_array *g)
 {
     const struct model *m = &n->m;
     int64_t L = m->config.layers, step = n->b.B * n->b.T * m->config.width;
-    int64_t size = m->layer_cache(m, n->b.B, n->b.T, NULL);
-    float *x = ops_buffer(n->o, (L + 1) * step), *caches = ops_buffer(n->o, L * size);
-    float *dx = ops_buffer(n->o, step);
+    int64_t size = m->layer_cache(m, n->b.B, n->b.T, NULL), most = n->b.B * (n->b.T + 2);
+    struct ops_array x = ops_buffer(n->o, OPS_F32, (L + 1) * step);
+    struct ops_array caches = ops_buffer(n->o, OPS_F32, L * size);
+    struct ops_array dx = ops_buffer(n->o, OPS_F32, step);
+    struct ops_scores out = { .losses = ops_buffer(n->o, OPS_F32, most) };
     double scale = weigh(n);
     forward(n, x, caches);
-    double loss = m->head_fwd_bwd(m, n->o, NULL, NULL, dx, g[L + 1], g[0], x + L * step,
-                                  n->w[L + 1], n->w[0], scale, &n->b);
+    m->head_fwd_bwd(m, n->o, out, dx, ops_set(g[L + 1]), ops_set(g[0]), ops_part(x, L * step),
+                    n->w[L + 1], n->w[0], scale, &n->in);
     for (int64_t l = L; l-- > 0;)
-        m->layer_bwd(m, n->o, l, dx, g[l + 1], x + l * step, n->w[l + 1],
-                     model_cache_in(m, caches + l * size, n->b.B, n->b.T), &n->b);
-    m->embedding_bwd(m, n->o, g[0], dx, n->w[0], &n->b);
+        m->layer_bwd(m, n->o, l, dx, ops_set(g[l + 1]), ops_part(x, l * step), n->w[l + 1],
+                     model_cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);
+    m->embedding_bwd(m, n->o, ops_set(g[0]), dx, n->w[0], &n->in);
+    double loss = sum_of(n, out.losses);
+    ops_buffer_free(n->o, out.losses, most);
     ops_buffer_free(n->o, x, (L + 1) * step);
     ops_buffer_free(n->o, caches, L * size);
     ops_buffer_free(n->o, dx, step);
@@ -125,11 +166,11 @@ static float loss_and_gradients(struct net *n, float **g)
 static int gradients(struct net *n, const char *dir)
 {
     struct buf path = BUF_INIT;
-    float **g = mem_zalloc((size_t)n->m.tensors.blocks, sizeof *g);
+    struct ops_array *g = mem_zalloc((size_t)n->m.tensors.blocks, sizeof *g);
     for (int b = 0; b < n->m.tensors.blocks; b++)
-        g[b] = ops_buffer(n->o, n->m.tensors.block_size[b]);
+        g[b] = ops_buffer(n->o, OPS_F32, n->m.tensors.block_size[b]);
     float loss = loss_and_gradients(n, g);
-    int failed = folder_save(&n->m, g, dir, -1);
+    int failed = folder_save(&n->m, n->o, g, dir, -1);
     file_join(&path, dir, "loss");
     if (failed == 0)
         failed = file_write(path.data, &loss, sizeof loss);
@@ -144,7 +185,7 @@ static int save(struct net *n, const char *dir, enum model_kind kind, const char
     if (folder_load_bert(&n->m, n->o, &n->w, dir, kind, 5, &made) < 0)
         return -1;
     printf("%d\n", made);
-    return folder_save(&n->m, n->w, out, -1);
+    return folder_save(&n->m, n->o, n->w, out, -1);
 }
 
 static int run(struct net *n, int argc, char **argv)
@@ -166,6 +207,7 @@ int main(int argc, char **argv)
     int failed = run(&n, argc, argv);
     if (failed)
         fprintf(stderr, "bert: %s\n", err_get());
+    inputs_release(&n.in, n.o);
     folder_free_blocks(&n.m, n.o, n.w);
     model_release(&n.m);
     buf_release(&n.file);

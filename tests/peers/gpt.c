@@ -18,7 +18,7 @@
 struct net {
     struct ops *o;
     struct model m;
-    float **w;
+    struct ops_array *w;
 };
 
 static int64_t larger(int64_t a, int64_t b)
@@ -35,21 +35,27 @@ static int logits(struct net *n, const char *ids_path, const char *out_path)
     const struct model_config *c = &n->m.config;
     int64_t T = (int64_t)ids.len / 4, V = c->vocabulary, C = c->width;
     struct batch b = { .B = 1, .T = T, .ids = (const uint32_t *)(const void *)ids.data };
-    float *x = ops_buffer(n->o, T * C), *y = ops_buffer(n->o, T * C);
-    float *out = ops_buffer(n->o, T * V);
-    n->m.embedding_fwd(&n->m, n->o, x, n->w[0], &b);
+    struct ops_array x = ops_buffer(n->o, OPS_F32, T * C), y = ops_buffer(n->o, OPS_F32, T * C);
+    struct ops_array out = ops_buffer(n->o, OPS_F32, T * V);
+    struct inputs in = { 0 };
+    inputs_set(&in, n->o, &n->m, &b);
+    n->m.embedding_fwd(&n->m, n->o, x, n->w[0], &in);
     for (int64_t l = 0; l < c->layers; l++) {
-        n->m.layer_fwd(&n->m, n->o, l, y, x, n->w[l + 1], (struct model_cache){ 0 }, &b);
-        float *swap = x;
+        n->m.layer_fwd(&n->m, n->o, l, y, x, n->w[l + 1], (struct model_cache){ 0 }, &in);
+        struct ops_array swap = x;
         x = y;
         y = swap;
     }
-    const float *head = n->w[c->layers + 1];
+    struct ops_array head = n->w[c->layers + 1];
     const struct tensor *bias = tensor_find(&n->m.tensors, "ln_f.bias");
-    ops_layernorm_fwd(n->o, OPS_FLOATS, y, NULL, NULL, x, head, head + bias->offset, T, C,
-                      c->epsilon);
-    ops_logits(n->o, out, y, n->w[0], T, V, C);
-    int failed = file_write(out_path, out, (size_t)(T * V) * sizeof *out);
+    const struct ops_norm norm = { head, ops_part(head, bias->offset), T, C, c->epsilon };
+    const struct ops_decoder decoder = { n->w[0], OPS_NONE, V, C };
+    ops_norm_fwd(n->o, y, (struct ops_moments){ 0 }, x, &norm);
+    ops_logits(n->o, out, y, T, &decoder);
+    float *floats = ops_map(n->o, out, T * V);
+    int failed = file_write(out_path, floats, (size_t)(T * V) * sizeof *floats);
+    ops_unmap(n->o, out, T * V, floats);
+    inputs_release(&in, n->o);
     ops_buffer_free(n->o, out, T * V);
     ops_buffer_free(n->o, x, T * C);
     ops_buffer_free(n->o, y, T * C);
@@ -57,40 +63,62 @@ static int logits(struct net *n, const char *ids_path, const char *out_path)
     return failed;
 }
 
-static void write_gradients(const struct net *n, float *const *g, float loss, struct buf *out)
+static void write_gradients(const struct net *n, const struct ops_array *g, float loss,
+                            struct buf *out)
 {
     buf_add(out, &loss, sizeof loss);
     for (size_t i = 0; i < n->m.tensors.count; i++) {
         const struct tensor *row = &n->m.tensors.rows[i];
-        buf_add(out, g[row->block] + row->offset, (size_t)tensor_elements(row) * sizeof(float));
+        const int64_t size = tensor_elements(row);
+        struct ops_array d = ops_part(g[row->block], row->offset);
+        float *floats = ops_map(n->o, d, size);
+        buf_add(out, floats, (size_t)size * sizeof *floats);
+        ops_unmap(n->o, d, size, floats);
     }
 }
 
-static float **zero_blocks(struct net *n)
+static struct ops_array *zero_blocks(struct net *n)
 {
-    float **g = mem_zalloc((size_t)n->m.tensors.blocks, sizeof *g);
+    struct ops_array *g = mem_zalloc((size_t)n->m.tensors.blocks, sizeof *g);
     for (int b = 0; b < n->m.tensors.blocks; b++)
-        g[b] = ops_buffer(n->o, n->m.tensors.block_size[b]);
+        g[b] = ops_buffer(n->o, OPS_F32, n->m.tensors.block_size[b]);
     return g;
 }
 
-static float forward_backward(struct net *n, float **g, const struct batch *b)
+static double sum_of(struct ops *o, struct ops_array losses, int64_t n)
+{
+    double total;
+    struct ops_array sum = ops_buffer(o, OPS_F64, 1);
+    ops_add_sum(o, sum, losses, n);
+    ops_download(o, &total, sum, 1);
+    ops_buffer_free(o, sum, 1);
+    return total;
+}
+
+static float forward_backward(struct net *n, struct ops_array *g, const struct batch *b)
 {
     const struct model *m = &n->m;
     int64_t L = m->config.layers, N = b->B * b->T, C = m->config.width;
     int64_t size = m->layer_cache(m, b->B, b->T, NULL);
-    float *x = ops_buffer(n->o, (L + 1) * N * C), *cache = ops_buffer(n->o, larger(L, 1) * size);
-    float *dx = ops_buffer(n->o, N * C);
-    m->embedding_fwd(m, n->o, x, n->w[0], b);
+    struct ops_array x = ops_buffer(n->o, OPS_F32, (L + 1) * N * C);
+    struct ops_array cache = ops_buffer(n->o, OPS_F32, larger(L, 1) * size);
+    struct ops_array dx = ops_buffer(n->o, OPS_F32, N * C);
+    struct ops_scores out = { .losses = ops_buffer(n->o, OPS_F32, N) };
+    struct inputs in = { 0 };
+    inputs_set(&in, n->o, m, b);
+    m->embedding_fwd(m, n->o, x, n->w[0], &in);
     for (int64_t l = 0; l < L; l++)
-        m->layer_fwd(m, n->o, l, x + (l + 1) * N * C, x + l * N * C, n->w[l + 1],
-                     model_cache_in(m, cache + l * size, b->B, b->T), b);
-    double loss = m->head_fwd_bwd(m, n->o, NULL, NULL, dx, g[L + 1], g[0], x + L * N * C,
-                                  n->w[L + 1], n->w[0], 1.0 / (double)N, b);
+        m->layer_fwd(m, n->o, l, ops_part(x, (l + 1) * N * C), ops_part(x, l * N * C), n->w[l + 1],
+                     model_cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);
+    m->head_fwd_bwd(m, n->o, out, dx, ops_set(g[L + 1]), ops_set(g[0]), ops_part(x, L * N * C),
+                    n->w[L + 1], n->w[0], 1.0 / (double)N, &in);
     for (int64_t l = L; l-- > 0;)
-        m->layer_bwd(m, n->o, l, dx, g[l + 1], x + l * N * C, n->w[l + 1],
-                     model_cache_in(m, cache + l * size, b->B, b->T), b);
-    m->embedding_bwd(m, n->o, g[0], dx, n->w[0], b);
+        m->layer_bwd(m, n->o, l, dx, ops_set(g[l + 1]), ops_part(x, l * N * C), n->w[l + 1],
+                     model_cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);
+    m->embedding_bwd(m, n->o, ops_set(g[0]), dx, n->w[0], &in);
+    double loss = sum_of(n->o, out.losses, N);
+    inputs_release(&in, n->o);
+    ops_buffer_free(n->o, out.losses, N);
     ops_buffer_free(n->o, x, (L + 1) * N * C);
     ops_buffer_free(n->o, cache, larger(L, 1) * size);
     ops_buffer_free(n->o, dx, N * C);
@@ -111,7 +139,7 @@ static int gradients(struct net *n, const char *ids_path, int64_t B, int64_t T,
         memcpy(ids + i * T, file.data + 4 * i * (T + 1), (size_t)T * 4);
         memcpy(labels + i * T, file.data + 4 * (i * (T + 1) + 1), (size_t)T * 4);
     }
-    float **g = zero_blocks(n);
+    struct ops_array *g = zero_blocks(n);
     struct batch b = { .B = B, .T = T, .ids = ids, .labels = labels };
     write_gradients(n, g, forward_backward(n, g, &b), &out);
     int failed = file_write(out_path, out.data, out.len);
@@ -138,9 +166,13 @@ static int create(struct net *n, const char *dir, char **argv)
     n->w = zero_blocks(n);
     for (size_t i = 0; i < n->m.tensors.count; i++) {
         const struct tensor *row = &n->m.tensors.rows[i];
-        tensor_initialise(row, (uint64_t)atoll(argv[5]), n->w[row->block] + row->offset);
+        const int64_t size = tensor_elements(row);
+        struct ops_array w = ops_part(n->w[row->block], row->offset);
+        float *floats = ops_map(n->o, w, size);
+        tensor_initialise(row, (uint64_t)atoll(argv[5]), floats);
+        ops_unmap(n->o, w, size, floats);
     }
-    return folder_save(&n->m, n->w, dir, c.vocabulary - 1);
+    return folder_save(&n->m, n->o, n->w, dir, c.vocabulary - 1);
 }
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "tests/unit/arrays.h"
 
 static void initialise(struct net *n)
 {
@@ -32,44 +33,68 @@ void net_init(struct net *n, const struct model_config *c, net_fill *fill, int t
     fill(n);
     cr_assert_leq(n->b.B * n->b.T, NET_TOKENS);
     for (int i = 0; i < NET_BLOCKS; i++) {
-        n->w[i] = ops_buffer(n->o, n->m.tensors.block_size[i]);
-        n->g[i] = ops_buffer(n->o, n->m.tensors.block_size[i]);
+        n->w[i] = floats(ops_buffer(n->o, OPS_F32, n->m.tensors.block_size[i]));
+        n->g[i] = floats(ops_buffer(n->o, OPS_F32, n->m.tensors.block_size[i]));
     }
     initialise(n);
     for (int i = 0; i <= NET_LAYERS; i++)
-        n->x[i] = ops_buffer(n->o, NET_TOKENS * NET_WIDTH);
+        n->x[i] = floats(ops_buffer(n->o, OPS_F32, NET_TOKENS * NET_WIDTH));
     for (int i = 0; i < NET_LAYERS; i++)
-        n->cache[i] = ops_buffer(n->o, n->m.layer_cache(&n->m, 1, NET_TOKENS, NULL));
-    n->dx = ops_buffer(n->o, NET_TOKENS * NET_WIDTH);
+        n->cache[i] = floats(
+            ops_buffer(n->o, OPS_F32, n->m.layer_cache(&n->m, 1, NET_TOKENS, NULL)));
+    n->dx = floats(ops_buffer(n->o, OPS_F32, NET_TOKENS * NET_WIDTH));
 }
 
 void net_release(struct net *n)
 {
     for (int i = 0; i < NET_BLOCKS; i++) {
-        ops_buffer_free(n->o, n->w[i], n->m.tensors.block_size[i]);
-        ops_buffer_free(n->o, n->g[i], n->m.tensors.block_size[i]);
+        ops_buffer_free(n->o, f32(n->w[i]), n->m.tensors.block_size[i]);
+        ops_buffer_free(n->o, f32(n->g[i]), n->m.tensors.block_size[i]);
     }
     for (int i = 0; i <= NET_LAYERS; i++)
-        ops_buffer_free(n->o, n->x[i], NET_TOKENS * NET_WIDTH);
+        ops_buffer_free(n->o, f32(n->x[i]), NET_TOKENS * NET_WIDTH);
     for (int i = 0; i < NET_LAYERS; i++)
-        ops_buffer_free(n->o, n->cache[i], n->m.layer_cache(&n->m, 1, NET_TOKENS, NULL));
-    ops_buffer_free(n->o, n->dx, NET_TOKENS * NET_WIDTH);
+        ops_buffer_free(n->o, f32(n->cache[i]), n->m.layer_cache(&n->m, 1, NET_TOKENS, NULL));
+    ops_buffer_free(n->o, f32(n->dx), NET_TOKENS * NET_WIDTH);
+    inputs_release(&n->in, n->o);
     model_release(&n->m);
     ops_free(n->o);
 }
 
+/* Of a layer's cache; none: of none. */
+static struct model_cache cache_of(const struct net *n, const float *cache)
+{
+    return model_cache_in(&n->m, f32(cache), 1, NET_TOKENS);
+}
+
 void net_forward(struct net *n, int keep)
 {
-    n->m.embedding_fwd(&n->m, n->o, n->x[0], n->w[0], &n->b);
+    inputs_set(&n->in, n->o, &n->m, &n->b);
+    n->m.embedding_fwd(&n->m, n->o, f32(n->x[0]), f32(n->w[0]), &n->in);
     for (int l = 0; l < NET_LAYERS; l++)
-        n->m.layer_fwd(&n->m, n->o, l, n->x[l + 1], n->x[l], n->w[l + 1],
-                       model_cache_in(&n->m, keep ? n->cache[l] : NULL, 1, NET_TOKENS), &n->b);
+        n->m.layer_fwd(&n->m, n->o, l, f32(n->x[l + 1]), f32(n->x[l]), f32(n->w[l + 1]),
+                       cache_of(n, keep ? n->cache[l] : NULL), &n->in);
+}
+
+static double weighted_sum(const struct net *n, const float *losses)
+{
+    double sum = 0;
+    for (int p = 0; p < n->m.parts; p++) {
+        int next = n->m.config.kind == MODEL_BERT_PRETRAINING && p == 1;
+        double weight = next ? n->b.next_weight : n->m.part[p].weight;
+        for (int64_t i = 0; i < n->in.targets[p].n; i++)
+            sum += weight * *losses++;
+    }
+    return sum;
 }
 
 double net_head(struct net *n, float *losses, unsigned char *correct)
 {
-    return n->m.head_fwd(&n->m, n->o, losses, correct, n->x[NET_LAYERS], n->w[NET_LAYERS + 1],
-                         n->w[0], &n->b);
+    struct ops_scores out = { f32(losses), ops_host_array(correct, OPS_U8) };
+    inputs_set(&n->in, n->o, &n->m, &n->b);
+    n->m.head_fwd(&n->m, n->o, out, f32(n->x[NET_LAYERS]), f32(n->w[NET_LAYERS + 1]), f32(n->w[0]),
+                  &n->in);
+    return weighted_sum(n, losses);
 }
 
 double net_loss(struct net *n)
@@ -81,14 +106,19 @@ double net_loss(struct net *n)
 
 double net_backward(struct net *n, double scale)
 {
+    float losses[2 * NET_TOKENS];
+    struct ops_gradient g[NET_BLOCKS];
+    for (int b = 0; b < NET_BLOCKS; b++)
+        g[b] = (struct ops_gradient){ f32(n->g[b]), !n->first };
     net_forward(n, 1);
-    double loss = n->m.head_fwd_bwd(&n->m, n->o, NULL, NULL, n->dx, n->g[NET_LAYERS + 1], n->g[0],
-                                    n->x[NET_LAYERS], n->w[NET_LAYERS + 1], n->w[0], scale, &n->b);
+    n->m.head_fwd_bwd(&n->m, n->o, (struct ops_scores){ .losses = f32(losses) }, f32(n->dx),
+                      g[NET_LAYERS + 1], g[0], f32(n->x[NET_LAYERS]), f32(n->w[NET_LAYERS + 1]),
+                      f32(n->w[0]), scale, &n->in);
     for (int l = NET_LAYERS; l-- > 0;)
-        n->m.layer_bwd(&n->m, n->o, l, n->dx, n->g[l + 1], n->x[l], n->w[l + 1],
-                       model_cache_in(&n->m, n->cache[l], 1, NET_TOKENS), &n->b);
-    n->m.embedding_bwd(&n->m, n->o, n->g[0], n->dx, n->w[0], &n->b);
-    return loss;
+        n->m.layer_bwd(&n->m, n->o, l, f32(n->dx), g[l + 1], f32(n->x[l]), f32(n->w[l + 1]),
+                       cache_of(n, n->cache[l]), &n->in);
+    n->m.embedding_bwd(&n->m, n->o, g[0], f32(n->dx), f32(n->w[0]), &n->in);
+    return weighted_sum(n, losses);
 }
 
 /* What adds the same to all scores that a softmax sees: its gradient is 0. */
@@ -170,11 +200,10 @@ void net_check_beginning(const struct model_config *c, net_fill *fill)
     net_backward(&clean, 1);
     for (size_t i = 0; i < dirty.m.tensors.count; i++) {
         const struct tensor *row = &dirty.m.tensors.rows[i];
-        int in_layer = row->block > 0 && row->block <= NET_LAYERS;
-        for (int64_t k = 0; k < tensor_elements(row) && in_layer; k++)
+        for (int64_t k = 0; k < tensor_elements(row); k++)
             dirty.g[row->block][row->offset + k] = NAN;
     }
-    dirty.b.first = 1;
+    dirty.first = 1;
     net_backward(&dirty, 1);
     check_same_gradients(&clean, &dirty);
     net_release(&clean);
@@ -206,7 +235,7 @@ void net_check_bf16(const struct model_config *c, net_fill *fill)
     net_release(&coarse);
 }
 
-void net_check_threads(const struct model_config *c, net_fill *fill, enum ops_precision precision)
+void net_check_threads(const struct model_config *c, net_fill *fill, enum ops_type precision)
 {
     struct net one, other;
     net_init(&one, c, fill, 1);

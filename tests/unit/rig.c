@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/err.h"
+#include "tests/unit/arrays.h"
 
 void rig_open(struct rig *r, const struct model_config *m, const struct engine_config *e)
 {
@@ -37,8 +38,11 @@ static double norm_in_store(struct rig *r)
 {
     double sum = 0;
     for (int b = 0; b < r->model.tensors.blocks; b++) {
-        const float *g = store_view(&r->store, STORE_GRADIENTS, b);
-        sum += ops_sum_squares(r->ops, g, r->model.tensors.block_size[b]);
+        double squares;
+        struct ops_array g = store_view(&r->store, STORE_GRADIENTS, b);
+        ops_sum_squares(r->ops, ops_host_array(&squares, OPS_F64), g,
+                        r->model.tensors.block_size[b]);
+        sum += squares;
         store_release(&r->store, STORE_GRADIENTS, b);
     }
     return sqrt(sum);
@@ -58,8 +62,8 @@ double rig_difference(const struct rig *a, const struct rig *b, int block)
         const struct tensor *row = &a->model.tensors.rows[i];
         if (block >= 0 && row->block != block)
             continue;
-        const float *x = (float *)a->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
-        const float *y = (float *)b->store.arrays[STORE_GRADIENTS][row->block] + row->offset;
+        const float *x = floats(a->store.arrays[STORE_GRADIENTS][row->block]) + row->offset;
+        const float *y = floats(b->store.arrays[STORE_GRADIENTS][row->block]) + row->offset;
         for (int64_t k = 0; k < tensor_elements(row); k++) {
             most = fmax(most, fabs((double)x[k] - y[k]));
             size = fmax(size, fabs((double)x[k]));

@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/rng.h"
 #include "model/bert.h"
+#include "tests/unit/arrays.h"
 #include "tests/unit/net.h"
 
 enum { VOCABULARY = 31, B = 3, T = 11, TOKENS = B * T };
@@ -191,20 +192,23 @@ Test(bert, head_reports_words_and_sentences)
     net_init(&n, &small, fill, 1);
     net_forward(&n, 0);
     double sum = net_head(&n, losses, correct), total = 0;
-    for (int i = 0; i < TOKENS; i++) {
-        int counts = i % T < lengths[i / T] && n.labels[i] >= 0;
-        cr_assert_eq(counts, losses[i] != 0, "token %d", i);
-        cr_assert(counts || !correct[i]);
+    int words = 0;
+    for (int i = 0; i < TOKENS; i++)
+        words += i % T < lengths[i / T] && n.labels[i] >= 0;
+    cr_assert(n.in.targets[0].n == words && n.in.labelled[0] == words);
+    cr_assert(n.in.targets[1].n == B && n.in.labelled[1] == 2);
+    for (int i = 0; i < words; i++) {
+        cr_assert_gt(losses[i], 0);
         total += losses[i];
     }
     for (int b = 0; b < B; b++) {
-        cr_assert_eq(next[b] >= 0, losses[TOKENS + b] != 0);
-        total += 1.5 * losses[TOKENS + b];
+        cr_assert_eq(next[b] >= 0, losses[words + b] != 0);
+        total += 1.5 * losses[words + b];
     }
     cr_assert_float_eq(sum, total, 1e-4);
     n.b.next = NULL; /* words alone */
     for (int b = 0; b < B; b++)
-        total -= 1.5 * losses[TOKENS + b];
+        total -= 1.5 * losses[words + b];
     cr_assert_float_eq(net_head(&n, losses, correct), total, 1e-4);
     for (int i = 0; i < TOKENS; i++) /* no label at all */
         n.labels[i] = MODEL_IGNORE;
@@ -224,10 +228,13 @@ Test(bert, heads_know_what_is_correct)
     net_init(&n, &c, fill, 1);
     net_forward(&n, 0);
     net_head(&n, losses, correct);
-    bert_word_logits(&n.m, n.o, logits, n.x[NET_LAYERS], n.w[NET_LAYERS + 1], n.w[0], rows, 4);
+    struct ops_array x = f32(n.x[NET_LAYERS]), w = f32(n.w[NET_LAYERS + 1]);
+    bert_word_logits(&n.m, n.o, f32(logits), x, w, f32(n.w[0]), ops_host_array(rows, OPS_I64), 4);
+    const int64_t *labelled = (int64_t *)(void *)n.in.targets[0].rows.address;
+    int found = 0;
     for (int i = 0; i < 4; i++) {
         const float *l = logits + i * VOCABULARY;
-        int64_t token = rows[i] < T ? rows[i] : T + rows[i] - 11;
+        int64_t token = rows[i] < T ? rows[i] : T + rows[i] - 11, at = 0;
         int best = 0;
         double total = 0;
         for (int v = 0; v < VOCABULARY; v++) {
@@ -236,12 +243,17 @@ Test(bert, heads_know_what_is_correct)
         }
         if (n.labels[token] < 0)
             continue;
-        cr_assert_eq(correct[token], best == n.labels[token]);
-        cr_assert_float_eq(losses[token], log(total) - l[n.labels[token]], 1e-4);
+        while (labelled[at] != rows[i])
+            at++;
+        found++;
+        cr_assert_eq(correct[at], best == n.labels[token]);
+        cr_assert_float_eq(losses[at], log(total) - l[n.labels[token]], 1e-4);
     }
-    bert_next_logits(&n.m, n.o, logits, n.x[NET_LAYERS], n.w[NET_LAYERS + 1], &n.b);
-    cr_assert_eq(correct[TOKENS], logits[1] >= logits[0]);
-    cr_assert_eq(correct[TOKENS + 2], logits[4] >= logits[5]);
+    cr_assert_gt(found, 1);
+    int64_t firsts[B] = { 0, 11, 15 }, words = n.in.targets[0].n;
+    bert_next_logits(&n.m, n.o, f32(logits), x, w, ops_host_array(firsts, OPS_I64), B);
+    cr_assert_eq(correct[words], logits[1] >= logits[0]);
+    cr_assert_eq(correct[words + 2], logits[4] >= logits[5]);
     net_release(&n);
 }
 
@@ -255,7 +267,8 @@ Test(bert, head_reports_starts_and_ends)
     net_init(&n, &c, fill, 1);
     net_forward(&n, 0);
     double sum = net_head(&n, losses, correct), total = 0;
-    bert_span_logits(&n.m, n.o, logits, n.x[NET_LAYERS], n.w[NET_LAYERS + 1], &n.b);
+    bert_span_logits(&n.m, n.o, f32(logits), f32(n.x[NET_LAYERS]), f32(n.w[NET_LAYERS + 1]),
+                     n.in.N);
     for (int i = 0; i < 2 * B; i++)
         total += losses[i] / 2;
     cr_assert_float_eq(sum, total, 1e-5);

@@ -3,13 +3,14 @@
 #include <stdlib.h>
 
 #include "generate/cache.h"
+#include "tests/unit/arrays.h"
 
 enum { POSITIONS = 40, VOCABULARY = 61 };
 
 struct fixture {
     struct ops *ops;
     struct model m;
-    float **blocks;
+    struct ops_array *blocks;
     uint32_t ids[POSITIONS];
 };
 
@@ -29,12 +30,12 @@ static void make(struct fixture *f, int threads)
     cr_assert_eq(model_init_gpt(&f->m, &config), 0);
     f->blocks = calloc((size_t)f->m.tensors.blocks, sizeof *f->blocks);
     for (int b = 0; b < f->m.tensors.blocks; b++)
-        f->blocks[b] = ops_buffer(f->ops, f->m.tensors.block_size[b]);
+        f->blocks[b] = ops_buffer(f->ops, OPS_F32, f->m.tensors.block_size[b]);
     for (size_t i = 0; i < f->m.tensors.count; i++) {
         struct tensor row = f->m.tensors.rows[i];
         row.init = INIT_NORMAL; /* biases and gains too */
         row.std = .2f;
-        tensor_initialise(&row, 5, f->blocks[row.block] + row.offset);
+        tensor_initialise(&row, 5, floats(f->blocks[row.block]) + row.offset);
     }
     for (int i = 0; i < POSITIONS; i++)
         f->ids[i] = (uint32_t)(i * i * 7 + 3) % VOCABULARY;
@@ -61,22 +62,26 @@ static double nll(const float *logits, uint32_t id)
 static void uncached(struct fixture *f, float *losses)
 {
     int32_t labels[POSITIONS];
-    int64_t floats = POSITIONS * f->m.config.width;
-    float *x = ops_buffer(f->ops, floats), *y = ops_buffer(f->ops, floats);
+    int64_t numbers = POSITIONS * f->m.config.width;
+    struct ops_array x = ops_buffer(f->ops, OPS_F32, numbers);
+    struct ops_array y = ops_buffer(f->ops, OPS_F32, numbers);
     struct batch b = { .B = 1, .T = POSITIONS, .ids = f->ids, .labels = labels };
+    struct inputs in = { 0 };
     for (int i = 0; i < POSITIONS; i++)
         labels[i] = (int32_t)f->ids[(i + 1) % POSITIONS];
-    f->m.embedding_fwd(&f->m, f->ops, x, f->blocks[0], &b);
+    inputs_set(&in, f->ops, &f->m, &b);
+    f->m.embedding_fwd(&f->m, f->ops, x, f->blocks[0], &in);
     for (int l = 0; l < f->m.config.layers; l++) {
-        f->m.layer_fwd(&f->m, f->ops, l, y, x, f->blocks[l + 1], (struct model_cache){ 0 }, &b);
-        float *swap = x;
+        f->m.layer_fwd(&f->m, f->ops, l, y, x, f->blocks[l + 1], (struct model_cache){ 0 }, &in);
+        struct ops_array swap = x;
         x = y;
         y = swap;
     }
-    f->m.head_fwd(&f->m, f->ops, losses, NULL, x, f->blocks[f->m.config.layers + 1], f->blocks[0],
-                  &b);
-    ops_buffer_free(f->ops, x, floats);
-    ops_buffer_free(f->ops, y, floats);
+    f->m.head_fwd(&f->m, f->ops, (struct ops_scores){ .losses = f32(losses) }, x,
+                  f->blocks[f->m.config.layers + 1], f->blocks[0], &in);
+    inputs_release(&in, f->ops);
+    ops_buffer_free(f->ops, x, numbers);
+    ops_buffer_free(f->ops, y, numbers);
 }
 
 /* A token at a time, all at once, and in pieces of every size: the uncached losses. */

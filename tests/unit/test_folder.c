@@ -12,6 +12,7 @@
 #include "common/mem.h"
 #include "model/folder.h"
 #include "model/safetensors.h"
+#include "tests/unit/arrays.h"
 
 static char dir[] = "/tmp/folder-XXXXXX";
 
@@ -54,15 +55,15 @@ static const struct model_config small = { .layers = 2,
 static void save_small(struct ops *o)
 {
     struct model m;
-    float *blocks[4];
+    struct ops_array blocks[4];
     cr_assert_eq(model_init_gpt(&m, &small), 0);
     for (int b = 0; b < 4; b++)
-        blocks[b] = ops_buffer(o, m.tensors.block_size[b]);
+        blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++) {
         const struct tensor *row = &m.tensors.rows[i];
-        tensor_initialise(row, 8, blocks[row->block] + row->offset);
+        tensor_initialise(row, 8, floats(blocks[row->block]) + row->offset);
     }
-    cr_assert_eq(folder_save(&m, blocks, dir, 16), 0, "%s", err_get());
+    cr_assert_eq(folder_save(&m, o, blocks, dir, 16), 0, "%s", err_get());
     for (int b = 0; b < 4; b++)
         ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
     model_release(&m);
@@ -74,7 +75,7 @@ Test(folder, round_trip)
 {
     struct ops *o = ops_new(1);
     struct model m;
-    float **blocks;
+    struct ops_array *blocks;
     save_small(o);
     cr_assert_eq(folder_load(&m, o, &blocks, dir), 0, "%s", err_get());
     cr_assert_eq(0, memcmp(&m.config, &small, sizeof small));
@@ -83,8 +84,8 @@ Test(folder, round_trip)
         int64_t n = tensor_elements(row);
         float *wanted = mem_alloc((size_t)n * sizeof *wanted);
         tensor_initialise(row, 8, wanted);
-        cr_assert_eq(0,
-                     memcmp(wanted, blocks[row->block] + row->offset, (size_t)n * sizeof *wanted));
+        cr_assert_eq(0, memcmp(wanted, floats(blocks[row->block]) + row->offset,
+                               (size_t)n * sizeof *wanted));
         free(wanted);
     }
     struct buf config = BUF_INIT;
@@ -115,7 +116,7 @@ static void load_refused(const char *words)
 {
     struct ops *o = ops_new(1);
     struct model m;
-    float **blocks;
+    struct ops_array *blocks;
     cr_assert_eq(folder_load(&m, o, &blocks, dir), -1, "no error: %s", words);
     cr_assert(strstr(err_get(), words), "%s", err_get());
     cr_assert_null(blocks);
@@ -173,10 +174,10 @@ static void load_accepted(void)
 {
     struct ops *o = ops_new(1);
     struct model m;
-    float **blocks;
+    struct ops_array *blocks;
     cr_assert_eq(folder_load(&m, o, &blocks, dir), 0, "%s", err_get());
     for (size_t i = 0; i < m.tensors.count; i++)
-        cr_assert_eq(blocks[m.tensors.rows[i].block][m.tensors.rows[i].offset], (float)i);
+        cr_assert_eq(floats(blocks[m.tensors.rows[i].block])[m.tensors.rows[i].offset], (float)i);
     folder_free_blocks(&m, o, blocks);
     model_release(&m);
     ops_free(o);
@@ -283,16 +284,16 @@ static void save_bert(struct ops *o, enum model_kind kind)
 {
     struct model m;
     struct model_config c = bert;
-    float *blocks[4];
+    struct ops_array blocks[4];
     c.kind = kind;
     cr_assert_eq(model_init_bert(&m, &c), 0);
     for (int b = 0; b < 4; b++)
-        blocks[b] = ops_buffer(o, m.tensors.block_size[b]);
+        blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++) {
         const struct tensor *row = &m.tensors.rows[i];
-        tensor_initialise(row, 8, blocks[row->block] + row->offset);
+        tensor_initialise(row, 8, floats(blocks[row->block]) + row->offset);
     }
-    cr_assert_eq(folder_save(&m, blocks, dir, -1), 0, "%s", err_get());
+    cr_assert_eq(folder_save(&m, o, blocks, dir, -1), 0, "%s", err_get());
     for (int b = 0; b < 4; b++)
         ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
     model_release(&m);
@@ -302,14 +303,15 @@ static void save_bert(struct ops *o, enum model_kind kind)
 static void check_bert(struct ops *o, enum model_kind kind, int *made)
 {
     struct model m;
-    float **blocks;
+    struct ops_array *blocks;
     cr_assert_eq(folder_load_bert(&m, o, &blocks, dir, kind, 8, made), 0, "%s", err_get());
     for (size_t i = 0; i < m.tensors.count; i++) {
         const struct tensor *row = &m.tensors.rows[i];
         size_t bytes = (size_t)tensor_elements(row) * sizeof(float);
         float *wanted = mem_alloc(bytes);
         tensor_initialise(row, 8, wanted);
-        cr_assert_eq(0, memcmp(wanted, blocks[row->block] + row->offset, bytes), "%s", row->name);
+        cr_assert_eq(0, memcmp(wanted, floats(blocks[row->block]) + row->offset, bytes), "%s",
+                     row->name);
         free(wanted);
     }
     folder_free_blocks(&m, o, blocks);
@@ -321,7 +323,7 @@ Test(folder, bert_round_trip)
     struct ops *o = ops_new(1);
     struct model_config c;
     struct model m;
-    float **blocks;
+    struct ops_array *blocks;
     int made;
     save_bert(o, MODEL_BERT_PRETRAINING);
     cr_assert_eq(folder_read_bert(&c, dir), 0, "%s", err_get());

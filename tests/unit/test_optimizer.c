@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "tests/unit/arrays.h"
 #include "train/optimizer.h"
 
 /* Two tensors in two blocks: a matrix, which decays, and a bias, which does not. */
@@ -26,8 +27,8 @@ static void open_rig_of(struct rig *r, enum optimizer_kind kind, int half, int t
     cr_assert_eq(store_open(&r->store, r->ops, &r->table, &c, NULL, 1), 0);
     free(moments);
     for (int b = 0; b < 2; b++) {
-        r->w[b] = r->store.arrays[STORE_PARAMETERS][b];
-        r->g[b] = r->store.arrays[STORE_GRADIENTS][b];
+        r->w[b] = floats(r->store.arrays[STORE_PARAMETERS][b]);
+        r->g[b] = floats(r->store.arrays[STORE_GRADIENTS][b]);
     }
 }
 
@@ -50,7 +51,10 @@ static double set_gradients(struct rig *r, double step)
         r->g[0][i] = (float)(0.1 * (i - 7) * step);
     for (int i = 0; i < 20; i++)
         r->g[1][i] = (float)(0.05 * (10 - i) + step * 0.01);
-    return sqrt(ops_sum_squares(r->ops, r->g[0], 15) + ops_sum_squares(r->ops, r->g[1], 20));
+    double squares[2];
+    ops_sum_squares(r->ops, ops_host_array(&squares[0], OPS_F64), f32(r->g[0]), 15);
+    ops_sum_squares(r->ops, ops_host_array(&squares[1], OPS_F64), f32(r->g[1]), 20);
+    return sqrt(squares[0] + squares[1]);
 }
 
 Test(optimizer, names_the_tensor_that_is_not_finite)
@@ -372,7 +376,7 @@ static void check_muon(int R, int C)
     cr_assert_eq(store_open(&s, o, &t, &(struct store_config){ .moments = moments }, NULL, 1), 0);
     cr_assert_eq(s.layout.offset[STORE_MOMENT2][1], -1);
     cr_assert_eq(s.layout.offset[STORE_MOMENT2][2], 0); /* the matrix takes no place there */
-    float *wf = s.arrays[STORE_PARAMETERS][1], *gf = s.arrays[STORE_GRADIENTS][1];
+    float *wf = floats(s.arrays[STORE_PARAMETERS][1]), *gf = floats(s.arrays[STORE_GRADIENTS][1]);
     for (int i = 0; i < R * C; i++)
         w[i] = wf[i], m[i] = 0;
     for (int step = 1; step <= 3; step++) {
@@ -385,7 +389,7 @@ static void check_muon(int R, int C)
     for (int i = 0; i < R * C; i++)
         cr_assert_float_eq(wf[i], w[i], 2e-6, "%dx%d [%d]: %.9g is not %.9g", R, C, i, wf[i], w[i]);
     cr_assert_float_eq(wf[t.rows[2].offset], 1 - 0.03, 1e-6); /* AdamW of a constant gradient */
-    cr_assert_float_eq(((float *)s.arrays[STORE_PARAMETERS][0])[0], pow(1 - 0.001, 3), 1e-6);
+    cr_assert_float_eq(floats(s.arrays[STORE_PARAMETERS][0])[0], pow(1 - 0.001, 3), 1e-6);
     store_close(&s);
     tensor_release(&t);
     free(moments);
@@ -429,12 +433,12 @@ static void run_many(enum optimizer_kind kind, struct store_config c, int thread
     c.moments = moments;
     cr_assert_eq(store_open(&s, o, &t, &c, NULL, 1), 0);
     for (int step = 1; step <= 3; step++) {
-        float *g = s.arrays[STORE_GRADIENTS][1];
+        float *g = floats(s.arrays[STORE_GRADIENTS][1]);
         for (int i = 0; i < MANY; i++)
             g[i] = (float)sin(i * 0.37 + step) * 0.01f;
         optimizer_update(&a, &s, 0.1, 0.01, step);
     }
-    memcpy(out, store_view(&s, STORE_PARAMETERS, 1), MANY * sizeof *out);
+    ops_copy(o, f32(out), store_view(&s, STORE_PARAMETERS, 1), MANY);
     store_release(&s, STORE_PARAMETERS, 1);
     store_close(&s);
     tensor_release(&t);

@@ -10,6 +10,7 @@
 #include "eval/report.h"
 #include "eval/score.h"
 #include "eval/wiki.h"
+#include "tests/unit/arrays.h"
 
 enum { POSITIONS = 12, VOCABULARY = 37, TOKENS = 101 };
 
@@ -29,16 +30,16 @@ static void make_model(void)
                                    .epsilon = 1e-5,
                                    .init_std = .5 };
     struct model m;
-    float *blocks[4];
+    struct ops_array blocks[4];
     struct ops *o = ops_new(1);
     cr_assert(mkdtemp(dir) && o);
     cr_assert_eq(model_init_gpt(&m, &config), 0);
     for (int b = 0; b < m.tensors.blocks; b++)
-        blocks[b] = ops_buffer(o, m.tensors.block_size[b]);
+        blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++)
         tensor_initialise(&m.tensors.rows[i], 1,
-                          blocks[m.tensors.rows[i].block] + m.tensors.rows[i].offset);
-    cr_assert_eq(folder_save(&m, blocks, dir, -1), 0, "%s", err_get());
+                          floats(blocks[m.tensors.rows[i].block]) + m.tensors.rows[i].offset);
+    cr_assert_eq(folder_save(&m, o, blocks, dir, -1), 0, "%s", err_get());
     for (int b = 0; b < m.tensors.blocks; b++)
         ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
     model_release(&m);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "tests/unit/arrays.h"
 #include "train/store.h"
 
 /* Four blocks of one matrix of 64 x 256 floats, 64 KiB. */
@@ -61,12 +62,12 @@ Test(store, keeps_in_memory_what_is_used_most)
 /* What is dropped is lost, or as it was; it is made anew, while it may still be leaving. */
 static void make_again(struct store *s, int b, float *y)
 {
-    const float *before = store_view(s, STORE_GRADIENTS, b);
+    const float *before = floats(store_view(s, STORE_GRADIENTS, b));
     float first = before[0];
     store_drop(s, STORE_GRADIENTS, b);
     if (b % 2)
         store_expect(s, STORE_GRADIENTS, b, MAPPED_MAKE);
-    float *x = store_make(s, STORE_GRADIENTS, b);
+    float *x = floats(store_make(s, STORE_GRADIENTS, b));
     cr_assert(x[0] == 0 || x[0] == first);
     memset(x, 0, BYTES);
     memset(y, 0, BYTES);
@@ -87,7 +88,7 @@ static void check_contents(uint64_t memory)
     for (int round = 0; round < 20; round++)
         for (int b = 0; b < BLOCKS; b++)
             for (int kind = 0; kind < STORE_BLOCKS; kind++) {
-                float *x = store_fetch(&s, kind, b), *y = plain.arrays[kind][b];
+                float *x = floats(store_fetch(&s, kind, b)), *y = floats(plain.arrays[kind][b]);
                 store_expect(&s, kind, b + 1, MAPPED_WRITE);
                 for (int i = 0; i < FLOATS; i++) {
                     x[i] = x[i] * 0.5f + (float)(round + kind);
@@ -99,8 +100,9 @@ static void check_contents(uint64_t memory)
             }
     for (int kind = 0; kind < STORE_BLOCKS; kind++)
         for (int b = 0; b < BLOCKS; b++) {
-            const float *x = store_view(&s, kind, b);
-            cr_assert_arr_eq(x, plain.arrays[kind][b], BYTES, "array %d of block %d", kind, b);
+            const float *x = floats(store_view(&s, kind, b));
+            cr_assert_arr_eq(x, floats(plain.arrays[kind][b]), BYTES, "array %d of block %d", kind,
+                             b);
             store_release(&s, kind, b);
         }
     cr_assert_eq(store_check(&s), 0);
@@ -127,17 +129,17 @@ Test(store, parameters_of_the_caller_go_into_the_file)
     struct ops *o = ops_new(1);
     struct store_config c = { .dir = folder };
     make_table(&t);
-    float **blocks = calloc(BLOCKS, sizeof *blocks);
+    struct ops_array *blocks = calloc(BLOCKS, sizeof *blocks);
     for (int b = 0; b < BLOCKS; b++) {
-        blocks[b] = ops_buffer(o, FLOATS);
-        blocks[b][5] = (float)b + 1;
+        blocks[b] = ops_buffer(o, OPS_F32, FLOATS);
+        floats(blocks[b])[5] = (float)b + 1;
     }
     cr_assert_eq(store_open(&s, o, &t, &c, blocks, 0), 0);
     for (int b = 0; b < BLOCKS; b++) {
-        cr_assert_eq(store_view(&s, STORE_PARAMETERS, b)[5], (float)b + 1);
+        cr_assert_eq(floats(store_view(&s, STORE_PARAMETERS, b))[5], (float)b + 1);
         store_release(&s, STORE_PARAMETERS, b);
     }
-    cr_assert_eq(((float *)store_all(&s, STORE_PARAMETERS)[2])[5], 3);
+    cr_assert_eq(floats(store_all(&s, STORE_PARAMETERS)[2])[5], 3);
     store_close(&s);
     tensor_release(&t);
     ops_free(o);
@@ -158,14 +160,8 @@ Test(store, a_folder_that_cannot_be_is_an_error)
 
 /* ---- bf16 ----------------------------------------------------------------------------------------- */
 
-static float rounded(struct ops *o, float x)
-{
-    ops_trim_bf16(o, &x, 1);
-    return x;
-}
-
-/* Halves hold the nearest of what is written, whether it stays in memory or not; a copy that was
- * only looked at is still good, one that was changed is not; and what is held is the halves. */
+/* The caller's parameters become the nearest, whether they stay in memory or not; and what is kept
+ * takes half the bytes. */
 Test(store, halves_hold_the_nearest)
 {
     for (int in_file = 0; in_file < 2; in_file++) {
@@ -174,22 +170,23 @@ Test(store, halves_hold_the_nearest)
         struct ops *o = ops_new(2);
         struct store_config c = { .dir = in_file ? folder : NULL, .half_parameters = 1 };
         make_table(&t);
-        cr_assert_eq(store_open(&s, o, &t, &c, NULL, 7), 0);
+        struct ops_array *blocks = calloc(BLOCKS, sizeof *blocks);
         for (int b = 0; b < BLOCKS; b++) {
-            float *x = store_make(&s, STORE_PARAMETERS, b);
+            blocks[b] = ops_buffer(o, OPS_F32, FLOATS);
             for (int i = 0; i < FLOATS; i++)
-                x[i] = (float)(b + 1) / (float)(i + 3);
-            store_release(&s, STORE_PARAMETERS, b);
+                floats(blocks[b])[i] = (float)(b + 1) / (float)(i + 3);
         }
+        cr_assert_eq(store_open(&s, o, &t, &c, blocks, 7), 0);
         for (int b = BLOCKS; b-- > 0;) {
-            const float *x = store_view(&s, STORE_PARAMETERS, b);
-            for (int i = 0; i < FLOATS; i++)
-                cr_assert_eq(x[i], rounded(o, (float)(b + 1) / (float)(i + 3)));
+            struct ops_array x = store_view(&s, STORE_PARAMETERS, b);
+            cr_assert_eq(x.type, OPS_BF16);
+            for (int i = 0; i < FLOATS; i++) {
+                float nearest = (float)(b + 1) / (float)(i + 3);
+                trim(o, &nearest, 1);
+                cr_assert_eq(bf16_at(x, i), nearest);
+            }
             store_release(&s, STORE_PARAMETERS, b);
-            ((uint16_t *)store_hold(&s, STORE_PARAMETERS, b))[9] = 0x4049;
-            store_release(&s, STORE_PARAMETERS, b);
-            cr_assert_eq(store_view(&s, STORE_PARAMETERS, b)[9], 3.140625f);
-            store_release(&s, STORE_PARAMETERS, b);
+            cr_assert_eq(layout_bytes(&s.layout, STORE_PARAMETERS, b), BYTES / 2);
         }
         cr_assert_eq(s.fetched, 0);
         store_close(&s);
@@ -198,24 +195,23 @@ Test(store, halves_hold_the_nearest)
     }
 }
 
-/* Rows: of one the numbers are rounded where they stand, of several they are halves. */
-Test(store, one_row_is_rounded_in_place)
+/* Activations are as the configuration says; gradients and the caches' sums are floats. */
+Test(store, rows_have_their_types)
 {
     struct tensor_table t;
     struct store s;
     struct ops *o = ops_new(1);
     struct store_config c = { .half_activations = 1,
-                              .rows = { [STORE_X] = { 2, 33 }, [STORE_DX] = { 1, 33 } } };
+                              .rows = { [STORE_X] = { 2, 33 },
+                                        [STORE_DX] = { 1, 33 },
+                                        [STORE_CACHE + CACHE_SUMS] = { 1, 33 } } };
     make_table(&t);
     cr_assert_eq(store_open(&s, o, &t, &c, NULL, 7), 0);
-    cr_assert(store_is_half(&s, STORE_X) && !store_is_half(&s, STORE_DX));
-    for (int kind = STORE_X; kind <= STORE_DX; kind++) {
-        float *x = store_make(&s, kind, 0);
-        x[32] = 1.001f;
-        store_release(&s, kind, 0);
-        cr_assert_eq(store_fetch(&s, kind, 0)[32], 1);
-        store_drop(&s, kind, 0);
-    }
+    cr_assert_eq(store_make(&s, STORE_X, 1).type, OPS_BF16);
+    cr_assert_eq(store_make(&s, STORE_DX, 0).type, OPS_BF16);
+    cr_assert_eq(store_make(&s, STORE_CACHE + CACHE_SUMS, 0).type, OPS_F32);
+    cr_assert_eq(store_make(&s, STORE_GRADIENTS, 0).type, OPS_F32);
+    cr_assert_eq(store_make(&s, STORE_PARAMETERS, 0).type, OPS_F32);
     store_close(&s);
     tensor_release(&t);
     ops_free(o);

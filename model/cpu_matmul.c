@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/trace.h"
-#include "model/context.h"
+#include "model/cpu.h"
 
 /* The smaller of A and B is packed once and shared, in the last cache, piece by piece by the thread
  * that comes to a piece first. The larger goes by in chunks: a thread takes one, packs it for
@@ -37,12 +36,11 @@ static int64_t pieces(int64_t n, int64_t size)
 
 /* A or B as lines, the rows of the one and the columns of the other, each of K numbers; and those
  * of them that take part, in pieces of whole panels. */
-struct factor {
-    const float *x;
+struct operand {
+    struct ops_array x;
     int64_t ld;
     int of_rows; /* A */
     int across;  /* neighbours in memory are of different lines */
-    int half;    /* halves, from the beginning of each row in memory on */
     int tile;    /* lines of a panel */
     int most;    /* panels of a piece */
     int64_t begin, end, pieces;
@@ -54,10 +52,10 @@ enum state { UNPACKED, TAKEN, PACKED };
 struct block {
     const struct kernel_products *p;
     const struct ops_matmul *s;
-    float *C;
-    struct factor shared, chunks;
+    struct operand shared, chunks;
+    struct ops_matrix partial; /* where sums are kept before the last slice: C, or f32 */
     int64_t k0, k1, slice, slices;
-    float *panels;        /* of the shared factor, */
+    float *panels;        /* of the shared operand, */
     int64_t slice_floats; /* in each slice */
     atomic_uchar *states; /* of its pieces, slice by slice */
     float *own;           /* panels of a chunk, for each thread */
@@ -69,7 +67,7 @@ struct piece {
     int64_t begin, lines;
 };
 
-static struct piece piece_at(const struct factor *f, int64_t i)
+static struct piece piece_at(const struct operand *f, int64_t i)
 {
     int64_t panels = pieces(f->end - f->begin, f->tile);
     int64_t begin = f->begin + panels * i / f->pieces * f->tile;
@@ -77,10 +75,10 @@ static struct piece piece_at(const struct factor *f, int64_t i)
     return (struct piece){ begin, smaller(end, f->end) - begin };
 }
 
-static const float *source(const struct factor *f, int64_t line, int64_t k)
+static struct ops_array source(const struct operand *f, int64_t line, int64_t k)
 {
     int64_t row = f->across ? k : line, place = f->across ? line : k;
-    return f->x + row * f->ld + (f->half ? place / 2 : place); /* which is even */
+    return ops_part(f->x, row * f->ld + place);
 }
 
 /* Steps of the slice at k. */
@@ -90,32 +88,33 @@ static int64_t steps_at(const struct block *b, int64_t k)
 }
 
 /* Of the memory that will be packed for a piece in the slice at k, the part-th of so many parts. */
-static struct kernel_ahead ahead(const struct block *b, const struct factor *f, int64_t i,
+static struct kernel_ahead ahead(const struct block *b, const struct operand *f, int64_t i,
                                  int64_t k, int64_t part, int64_t parts)
 {
     struct piece p = piece_at(f, i);
     int64_t rows = f->across ? steps_at(b, k) : p.lines;
     int64_t numbers = f->across ? p.lines : steps_at(b, k);
-    int64_t beyond = f->across && f->of_rows ? 8 : 0; /* where the last vector may end */
+    int64_t beyond = f->across && f->of_rows ? 32 : 0; /* where the last vector may end */
+    int64_t bytes = (int64_t)ops_type_bytes(f->x.type);
     int64_t begin = rows * part / parts, end = rows * (part + 1) / parts;
-    return (struct kernel_ahead){ .at = f->across ? source(f, p.begin, k + begin)
-                                                  : source(f, p.begin + begin, k),
+    return (struct kernel_ahead){ .at = f->across ? source(f, p.begin, k + begin).address
+                                                  : source(f, p.begin + begin, k).address,
                                   .rows = end - begin,
-                                  .floats = (f->half ? numbers / 2 : numbers) + beyond,
-                                  .ld = f->ld };
+                                  .bytes = numbers * bytes + beyond,
+                                  .ld = f->ld * bytes };
 }
 
-static void pack(const struct block *b, const struct factor *f, float *panels, struct piece p,
+static void pack(const struct block *b, const struct operand *f, float *panels, struct piece p,
                  int64_t k)
 {
-    const float *from = source(f, p.begin, k);
+    struct ops_array from = source(f, p.begin, k);
     int64_t steps = steps_at(b, k);
     int once = f == &b->shared || !b->shared.begin; /* chunks go by once a shared block */
-    float *sums = b->s->sums && once ? b->s->sums + p.begin : NULL;
+    float *sums = once ? cpu_floats(ops_part(b->s->sums, p.begin)) : NULL;
     if (f->of_rows)
-        b->p->pack_rows(panels, from, f->ld, f->across, f->half, p.lines, steps, 1);
+        b->p->pack_rows(panels, from, f->ld, f->across, p.lines, steps, 1);
     else
-        b->p->pack_columns(panels, sums, from, f->ld, !f->across, f->half, p.lines, steps);
+        b->p->pack_columns(panels, sums, from, f->ld, !f->across, p.lines, steps);
 }
 
 static atomic_uchar *state_at(const struct block *b, int64_t i, int64_t k)
@@ -123,7 +122,7 @@ static atomic_uchar *state_at(const struct block *b, int64_t i, int64_t k)
     return b->states + (k - b->k0) / b->slice * b->shared.pieces + i;
 }
 
-/* Where the panels of piece i of the shared factor lie in the slice at k. */
+/* Where the panels of piece i of the shared operand lie in the slice at k. */
 static float *shared_panels(const struct block *b, struct piece p, int64_t k)
 {
     return b->panels + (k - b->k0) / b->slice * b->slice_floats +
@@ -155,12 +154,17 @@ static void ask_piece(const struct block *b, int64_t i, int64_t k, struct kernel
     struct piece p = piece_at(&b->shared, i);
     int missing = atomic_load_explicit(state_at(b, i, k), memory_order_relaxed) == UNPACKED;
     int64_t lines = pieces(p.lines, b->shared.tile) * b->shared.tile;
-    next[0] = (struct kernel_ahead){ .at = shared_panels(b, p, k),
+    next[0] = (struct kernel_ahead){ .at = (char *)shared_panels(b, p, k),
                                      .rows = 1,
                                      .writes = missing,
-                                     .floats = lines * kernel_depth(b->p, steps_at(b, k)) };
+                                     .bytes = 4 * lines * kernel_depth(b->p, steps_at(b, k)) };
     if (missing)
         next[1] = ahead(b, &b->shared, i, k, 0, 1);
+}
+
+static struct ops_array corner(const struct ops_matrix *m, int64_t row, int64_t column)
+{
+    return ops_part(m->x, row * m->ld + column);
 }
 
 /* A packed chunk meets piece i in the slice at k. */
@@ -172,14 +176,15 @@ static void multiply_pieces(const struct block *b, const float *own, struct piec
     struct piece piece = piece_at(&b->shared, i);
     struct piece rows = of_rows ? piece : chunk, columns = of_rows ? chunk : piece;
     const float *panels = packed(b, i, piece, k);
-    int64_t corner = rows.begin * s->ldc + columns.begin,
-            depth = kernel_depth(b->p, steps_at(b, k));
-    b->p->multiply(&(struct kernel_product){ .C = b->C + corner,
-                                             .base = k         ? b->C + corner
-                                                     : s->base ? s->base + corner
-                                                               : NULL,
-                                             .bias = k || !s->bias ? NULL : s->bias + columns.begin,
-                                             .ldc = s->ldc,
+    int64_t depth = kernel_depth(b->p, steps_at(b, k));
+    const struct ops_matrix *to = k + b->slice < s->K ? &b->partial : &s->C;
+    struct ops_matrix base = k ? b->partial : (struct ops_matrix){ s->base, s->C.ld, 0 };
+    struct ops_array bias = k ? OPS_NONE : s->bias;
+    b->p->multiply(&(struct kernel_product){ .C = corner(to, rows.begin, columns.begin),
+                                             .base = corner(&base, rows.begin, columns.begin),
+                                             .bias = ops_part(bias, columns.begin),
+                                             .ldc = to->ld,
+                                             .ld_base = base.ld,
                                              .A = of_rows ? panels : own,
                                              .B = of_rows ? own : panels,
                                              .a_depth = depth,
@@ -222,7 +227,7 @@ static void multiply_block(struct ops *o, struct block *b, int threaded)
 }
 
 /* The lines begin..end-1 in as few pieces as will do, or a multiple of `even` of them. */
-static void cut(struct factor *f, int64_t begin, int64_t end, int64_t even)
+static void cut(struct operand *f, int64_t begin, int64_t end, int64_t even)
 {
     int64_t panels = pieces(end - begin, f->tile);
     f->begin = begin;
@@ -231,7 +236,7 @@ static void cut(struct factor *f, int64_t begin, int64_t end, int64_t even)
 }
 
 /* Lays out the panels: of slices, of the sum over K in equal ones, so that the last is not a
- * sliver, and in each of so many lines of the shared factor. */
+ * sliver, and in each of so many lines of the shared operand. */
 static void lay_out(struct ops *o, struct block *b, int64_t lines)
 {
     int64_t layers = kernel_depth(b->p, b->s->K), slices = pieces(layers, SLICE);
@@ -242,36 +247,33 @@ static void lay_out(struct ops *o, struct block *b, int64_t lines)
     b->slices = smaller(slices, fit > 0 ? fit : 1);
     b->own_floats = pieces(b->chunks.most * b->chunks.tile * layers, 16) * 16;
     int64_t shared = pieces(b->slices * b->slice_floats, 16) * 16;
-    b->own = ops_panels(o, o->threads * b->own_floats + shared + b->slices * lines);
+    int in_c = b->s->C.x.type == OPS_F32 || slices == 1;
+    int64_t partial = in_c ? 0 : pieces(b->s->M * b->s->N, 16) * 16;
+    b->own = cpu_panels(o, partial + o->threads * b->own_floats + shared + b->slices * lines);
+    b->partial = in_c ? b->s->C : (struct ops_matrix){ cpu_f32(b->own), b->s->N, 0 };
+    b->own += partial;
     b->panels = b->own + o->threads * b->own_floats;
     b->states = (atomic_uchar *)(b->panels + shared);
 }
 
-void ops_matmul(struct ops *o, float *C, const float *A, const float *B,
-                const struct ops_matmul *shape)
+static struct operand operand(const struct ops_matrix *m, int of_rows, int tile)
 {
-    TRACE_KERNEL(2.0 * shape->M * shape->N * shape->K,
-                 4.0 * (shape->M * shape->K + shape->K * shape->N + shape->M * shape->N));
-    const struct kernel_products *p = ops_products(o);
-    const int64_t M = shape->M, N = shape->N, K = shape->K;
-    assert(M > 0 && N > 0 && K > 0 && !(shape->sums && shape->b_transposed));
+    return (struct operand){ .x = m->x,
+                             .ld = m->ld,
+                             .of_rows = of_rows,
+                             .across = of_rows ? m->transposed : !m->transposed,
+                             .tile = tile,
+                             .most = of_rows ? ROW_PANELS : COLUMN_PANELS };
+}
+
+void cpu_matmul(struct ops *o, const struct ops_matmul *s)
+{
+    const struct kernel_products *p = cpu_products(o);
+    const int64_t M = s->M, N = s->N, K = s->K;
     int shares_a = M <= N;
-    struct factor a = { .x = A,
-                        .ld = shape->lda,
-                        .of_rows = 1,
-                        .across = shape->a_transposed,
-                        .half = ops_half(o, shape->a_form),
-                        .tile = p->tile_rows,
-                        .most = ROW_PANELS };
-    struct factor c = { .x = B,
-                        .ld = shape->ldb,
-                        .across = !shape->b_transposed,
-                        .half = ops_half(o, shape->b_form),
-                        .tile = p->tile_columns,
-                        .most = COLUMN_PANELS };
+    struct operand a = operand(&s->A, 1, p->tile_rows), c = operand(&s->B, 0, p->tile_columns);
     struct block b = { .p = p,
-                       .s = shape,
-                       .C = C,
+                       .s = s,
                        .shared = shares_a ? a : c,
                        .chunks = shares_a ? c : a,
                        .threads = o->threads };
@@ -318,8 +320,7 @@ static void stream_rows_part(void *ctx, int64_t begin, int64_t end, int thread)
 /* Rows of y before a streamed product is added: base + bias, either of which may be absent. */
 struct beginning {
     const struct kernels *k;
-    float *y;
-    const float *base, *bias;
+    struct ops_array y, base, bias;
     int64_t O;
 };
 
@@ -328,95 +329,79 @@ static void begin_rows(void *ctx, int64_t begin, int64_t end, int thread)
     (void)thread;
     const struct beginning *b = ctx;
     for (int64_t n = begin; n < end; n++) {
-        float *y = b->y + n * b->O;
-        if (b->base && b->bias)
-            b->k->sum(y, b->base + n * b->O, b->bias, b->O);
-        else if (b->base || b->bias)
-            memcpy(y, b->base ? b->base + n * b->O : b->bias, (size_t)b->O * sizeof *y);
+        struct ops_array y = ops_part(b->y, n * b->O), base = ops_part(b->base, n * b->O);
+        if (!ops_is_none(base) && !ops_is_none(b->bias))
+            b->k->sum(y, base, b->bias, b->O);
+        else if (!ops_is_none(base) || !ops_is_none(b->bias))
+            b->k->copy(y, ops_is_none(base) ? b->bias : base, b->O);
         else
-            memset(y, 0, (size_t)b->O * sizeof *y);
+            memset(y.address, 0, (size_t)b->O * sizeof(float));
     }
+}
+
+static int are_f32(struct ops_array a, struct ops_array b, struct ops_array c)
+{
+    return a.type == OPS_F32 && b.type == OPS_F32 && c.type == OPS_F32;
 }
 
 /* y = base + x w + bias. */
-static void affine(struct ops *o, float *y, const float *base, struct ops_factor x, const float *w,
-                   const float *bias, int64_t N, int64_t I, int64_t O)
+static void affine(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                   const struct ops_linear *l)
 {
-    if (N > KERNEL_ROWS || ops_half(o, x.form)) {
-        ops_matmul(o, y, x.x, w,
-                   &(struct ops_matmul){ .M = N,
-                                         .N = O,
-                                         .K = I,
-                                         .lda = I,
-                                         .ldb = O,
-                                         .ldc = O,
-                                         .base = base,
-                                         .bias = bias,
-                                         .a_form = x.form });
+    if (l->N > KERNEL_ROWS || !are_f32(y, x, l->w)) {
+        ops_matmul(o, &(struct ops_matmul){ .C = { y, l->O },
+                                            .A = { x, l->I },
+                                            .B = { l->w, l->O },
+                                            .M = l->N,
+                                            .N = l->O,
+                                            .K = l->I,
+                                            .base = base,
+                                            .bias = l->bias });
         return;
     }
-    struct beginning b = { o->k, y, base, bias, O };
-    struct streamed s = { o->k, y, x.x, w, N, I, O };
-    pool_for(o->pool, N, ops_row_grain(O), begin_rows, &b);
-    pool_for(o->pool, O, COLUMN_GRAIN, stream_columns_part, &s);
+    struct beginning b = { o->k, y, base, l->bias, l->O };
+    struct streamed s = { o->k, cpu_floats(y), cpu_floats(x), cpu_floats(l->w), l->N, l->I, l->O };
+    pool_for(o->pool, l->N, cpu_row_grain(l->O), begin_rows, &b);
+    pool_for(o->pool, l->O, COLUMN_GRAIN, stream_columns_part, &s);
 }
 
-void ops_linear_fwd(struct ops *o, float *y, struct ops_factor x, const float *w, const float *bias,
-                    int64_t N, int64_t I, int64_t O)
+void cpu_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
+                    const struct ops_linear *l)
 {
-    TRACE_KERNEL(0, 0);
-    affine(o, y, NULL, x, w, bias, N, I, O);
+    affine(o, y, OPS_NONE, x, l);
 }
 
-static void linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
-                       struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O,
-                       int add)
+void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
+                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                    const struct ops_linear *l)
 {
-    TRACE("kernel", "ops_linear_bwd", -1, 0, 0);
-    if (dx)
-        ops_matmul(o, dx, dy.x, w,
-                   &(struct ops_matmul){ .b_transposed = 1,
-                                         .M = N,
-                                         .N = I,
-                                         .K = O,
-                                         .lda = O,
-                                         .ldb = O,
-                                         .ldc = I,
-                                         .a_form = dy.form });
-    if (dbias && !add)
-        memset(dbias, 0, (size_t)O * sizeof *dbias);
-    ops_matmul(o, dw, x.x, dy.x,
-               &(struct ops_matmul){ .a_transposed = 1,
-                                     .M = I,
-                                     .N = O,
-                                     .K = N,
-                                     .lda = I,
-                                     .ldb = O,
-                                     .ldc = O,
-                                     .base = add ? dw : NULL,
-                                     .sums = dbias,
-                                     .a_form = x.form,
-                                     .b_form = dy.form });
+    if (!ops_is_none(dx.to))
+        ops_matmul(o, &(struct ops_matmul){ .C = { dx.to, l->I },
+                                            .A = { dy, l->O },
+                                            .B = { l->w, l->O, 1 },
+                                            .M = l->N,
+                                            .N = l->I,
+                                            .K = l->O,
+                                            .base = dx.add ? dx.to : OPS_NONE });
+    if (ops_is_none(dw.to))
+        return;
+    if (!ops_is_none(dbias.to) && !dbias.add)
+        memset(dbias.to.address, 0, (size_t)l->O * sizeof(float));
+    ops_matmul(o, &(struct ops_matmul){ .C = { dw.to, l->O },
+                                        .A = { x, l->I, 1 },
+                                        .B = { dy, l->O },
+                                        .M = l->I,
+                                        .N = l->O,
+                                        .K = l->N,
+                                        .base = dw.add ? dw.to : OPS_NONE,
+                                        .sums = dbias.to });
 }
 
-void ops_linear_bwd(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
-                    struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O)
-{
-    linear_bwd(o, dx, dw, dbias, dy, x, w, N, I, O, 1);
-}
-
-void ops_linear_bwd_first(struct ops *o, float *dx, float *dw, float *dbias, struct ops_factor dy,
-                          struct ops_factor x, const float *w, int64_t N, int64_t I, int64_t O)
-{
-    linear_bwd(o, dx, dw, dbias, dy, x, w, N, I, O, 0);
-}
-
-/* ---- residual branches ------------------------------------------------------------------- */
+/* ---- residual branches -------------------------------------------------------------------- */
 
 struct residual {
     const struct kernels *k;
-    float *y;
-    const float *base;
+    struct ops_array y, base;
     int64_t O;
     struct kernel_mask mask;
 };
@@ -426,34 +411,44 @@ static void residual_rows(void *ctx, int64_t begin, int64_t end, int thread)
     (void)thread;
     const struct residual *r = ctx;
     int64_t first = begin * r->O;
-    r->k->dropout(r->y + first, r->base + first, r->y + first, (end - begin) * r->O, &r->mask,
-                  (uint64_t)first);
+    struct ops_array y = ops_part(r->y, first);
+    r->k->dropout(y, ops_part(r->base, first), y, (end - begin) * r->O, &r->mask, (uint64_t)first);
 }
 
-void ops_residual_fwd(struct ops *o, float *y, const float *base, struct ops_factor x,
-                      const float *w, const float *bias, int64_t N, int64_t I, int64_t O,
-                      struct ops_dropout drop)
+void cpu_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                      const struct ops_linear *l, struct ops_dropout drop)
 {
-    TRACE_KERNEL(0, 0);
-    assert(y != base);
-    struct residual r = { o->k, y, base, O, ops_mask(drop) };
-    affine(o, y, r.mask.threshold ? NULL : base, x, w, bias, N, I, O);
+    struct residual r = { o->k, y, base, l->O, cpu_mask(drop) };
+    affine(o, y, r.mask.threshold ? OPS_NONE : base, x, l);
     if (r.mask.threshold) /* an even number of rows a piece: masks come in pairs */
-        pool_for(o->pool, N, 2 * ops_row_grain(O), residual_rows, &r);
+        pool_for(o->pool, l->N, 2 * cpu_row_grain(l->O), residual_rows, &r);
 }
 
-/* ---- the decoder ------------------------------------------------------------------------- */
+/* ---- the decoder -------------------------------------------------------------------------- */
 
-void ops_logits(struct ops *o, float *logits, const float *x, const float *table, int64_t N,
-                int64_t V, int64_t C)
+static void add_bias(void *ctx, int64_t begin, int64_t end, int thread)
 {
-    TRACE_KERNEL(0, 0);
-    if (N <= KERNEL_ROWS) {
-        struct streamed s = { o->k, logits, x, table, N, C, V };
-        pool_for(o->pool, V, STREAM_GRAIN, stream_rows_part, &s);
-        return;
-    }
-    ops_matmul(o, logits, x, table,
-               &(struct ops_matmul){
-                   .b_transposed = 1, .M = N, .N = V, .K = C, .lda = C, .ldb = C, .ldc = V });
+    (void)thread;
+    const struct beginning *b = ctx;
+    for (int64_t n = begin; n < end; n++)
+        b->k->add(ops_part(b->y, n * b->O), b->bias, b->O);
+}
+
+void cpu_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
+                const struct ops_decoder *d)
+{
+    struct streamed s = { o->k, cpu_floats(logits), cpu_floats(x), cpu_floats(d->table), N, d->C,
+                          d->V };
+    struct beginning b = { .k = o->k, .y = logits, .bias = d->bias, .O = d->V };
+    if (N <= KERNEL_ROWS && are_f32(logits, x, d->table))
+        pool_for(o->pool, d->V, STREAM_GRAIN, stream_rows_part, &s);
+    else
+        ops_matmul(o, &(struct ops_matmul){ .C = { logits, d->V },
+                                            .A = { x, d->C },
+                                            .B = { d->table, d->C, 1 },
+                                            .M = N,
+                                            .N = d->V,
+                                            .K = d->C });
+    if (!ops_is_none(d->bias))
+        pool_for(o->pool, N, 1, add_bias, &b);
 }

@@ -5,8 +5,7 @@
 
 #include "common/mem.h"
 #include "common/rng.h"
-#include "common/trace.h"
-#include "model/context.h"
+#include "model/cpu.h"
 
 /* Attention goes by panels of queries, as wide as a tile of the matrix product, against blocks of
  * keys. Scores lie as S^T, a row a key and a lane a query, which is what the product S^T = K Q^T
@@ -29,8 +28,8 @@ enum {
 struct attention {
     const struct kernels *k;
     const struct kernel_products *p;
-    float *y, *lse;
-    const float *q, *keys, *values;
+    struct ops_array y, q, keys, values;
+    float *lse;
     int64_t ldy, ldq, ldk; /* row strides */
     int64_t B, N, past, NH, HS;
     int both_ways; /* all queries see all keys; otherwise those up to themselves */
@@ -38,21 +37,18 @@ struct attention {
     float *work;
     int64_t work_floats; /* a thread */
     /* backward */
-    float *dq, *dkeys, *dvalues;  /* rows of factors, strides as those without d, */
-    int64_t dkeys_at, dvalues_at; /* and in a row where the first head's numbers of these stand */
-    int half;
-    const float *dy, *y_in, *lse_in;
+    struct ops_array dq, dkeys, dvalues; /* strides as those without d */
+    struct ops_array dy, y_in;
+    const float *lse_in;
 };
 
 /* One head of one sequence: the arrays from its first row and column on, and a thread's scratch. */
 struct head {
     const struct attention *a;
     int64_t index; /* b*NH + h */
-    float *y, *lse;
-    const float *q, *keys, *values;
-    float *dq, *dkeys, *dvalues; /* the rows, */
-    int64_t column;              /* and which of the heads' numbers in them are this one's */
-    const float *dy, *y_in, *lse_in;
+    struct ops_array y, q, keys, values, dq, dkeys, dvalues, dy, y_in;
+    float *lse;
+    const float *lse_in;
 
     union {
         struct {
@@ -145,7 +141,7 @@ static int64_t lay_out_bwd(struct head *h, float *p, const struct attention *a)
 /* Lays the scratch out at p; returns its floats. */
 static int64_t lay_out(struct head *h, float *p, const struct attention *a)
 {
-    return a->dq ? lay_out_bwd(h, p, a) : lay_out_fwd(h, p, a);
+    return ops_is_none(a->dq) ? lay_out_fwd(h, p, a) : lay_out_bwd(h, p, a);
 }
 
 static struct head head_at(const struct attention *a, int64_t index, int thread)
@@ -153,23 +149,20 @@ static struct head head_at(const struct attention *a, int64_t index, int thread)
     int64_t b = index / a->NH, column = index % a->NH * a->HS;
     int64_t q = b * a->N * a->ldq + column, k = b * a->N * a->ldk + column;
     int64_t y = b * a->N * a->ldy + column;
-    struct head h = {
-        .a = a, .index = index, .q = a->q + q, .keys = a->keys + k, .values = a->values + k
-    };
+    struct head h = { .a = a,
+                      .index = index,
+                      .y = ops_part(a->y, y),
+                      .q = ops_part(a->q, q),
+                      .keys = ops_part(a->keys, k),
+                      .values = ops_part(a->values, k),
+                      .dq = ops_part(a->dq, q),
+                      .dkeys = ops_part(a->dkeys, k),
+                      .dvalues = ops_part(a->dvalues, k),
+                      .dy = ops_part(a->dy, y),
+                      .y_in = ops_part(a->y_in, y),
+                      .lse = a->lse ? a->lse + index * a->N : NULL,
+                      .lse_in = a->lse_in ? a->lse_in + index * a->N : NULL };
     lay_out(&h, a->work + thread * a->work_floats, a);
-    if (a->y)
-        h.y = a->y + y;
-    if (a->lse)
-        h.lse = a->lse + index * a->N;
-    if (a->dq) {
-        h.dq = a->dq + b * a->N * a->ldq;
-        h.dkeys = a->dkeys + b * a->N * a->ldk;
-        h.dvalues = a->dvalues + b * a->N * a->ldk;
-        h.column = column;
-        h.dy = a->dy + y;
-        h.y_in = a->y_in + y;
-        h.lse_in = a->lse_in + index * a->N;
-    }
     return h;
 }
 
@@ -177,7 +170,7 @@ static void run_heads(struct ops *o, struct attention *a,
                       void (*fn)(void *ctx, int64_t index, int thread))
 {
     a->work_floats = lay_out(&(struct head){ .a = a }, NULL, a);
-    a->work = ops_work(o, o->threads * a->work_floats);
+    a->work = cpu_work(o, o->threads * a->work_floats);
     pool_each(o->pool, a->B * a->NH, fn, a);
 }
 
@@ -199,12 +192,12 @@ static uint64_t mask_index(const struct head *h, int64_t query, int64_t key)
 }
 
 /* Panels of the columns of x[rows,HS], of a block of rows from `first` on. */
-static void pack_turned(const struct attention *a, float *panels, const float *x, int64_t ld,
+static void pack_turned(const struct attention *a, float *panels, struct ops_array x, int64_t ld,
                         int64_t first, int64_t rows)
 {
     int64_t tall = round_up(a->HS, a->p->tile_rows);
-    a->p->pack_rows(panels + kernel_depth(a->p, first) * tall, x + first * ld, ld, 1, 0, a->HS,
-                    rows, 1);
+    a->p->pack_rows(panels + kernel_depth(a->p, first) * tall, ops_part(x, first * ld), ld, 1,
+                    a->HS, rows, 1);
 }
 
 /* ---- forward ------------------------------------------------------------------------------ */
@@ -218,10 +211,10 @@ struct block {
 static struct kernel_ahead queries_ahead(const struct head *h, const struct block *b)
 {
     const struct attention *a = h->a;
-    int64_t next = b->q0 + b->queries;
-    return (struct kernel_ahead){ .at = h->q + next * a->ldq,
-                                  .floats = a->HS,
-                                  .ld = a->ldq,
+    int64_t next = b->q0 + b->queries, bytes = (int64_t)ops_type_bytes(h->q.type);
+    return (struct kernel_ahead){ .at = ops_part(h->q, next * a->ldq).address,
+                                  .bytes = a->HS * bytes,
+                                  .ld = a->ldq * bytes,
                                   .rows = smaller(b->queries, a->N - next) };
 }
 
@@ -231,7 +224,7 @@ static void score(const struct head *h, const struct block *b)
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
     a->p->multiply(&(struct kernel_product){
-        .C = h->fwd.scores,
+        .C = cpu_f32(h->fwd.scores),
         .ldc = lanes,
         .A = h->fwd.k_rows + b->k0 * depth,
         .B = h->fwd.q_lanes,
@@ -249,9 +242,10 @@ static void gather(const struct head *h, const struct block *b)
     int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
     int64_t packed = smaller(KEYS, a->past + a->N - b->k0); /* by pack_turned */
     a->p->multiply(
-        &(struct kernel_product){ .C = h->fwd.found,
-                                  .base = b->k0 ? h->fwd.found : NULL,
+        &(struct kernel_product){ .C = cpu_f32(h->fwd.found),
+                                  .base = b->k0 ? cpu_f32(h->fwd.found) : OPS_NONE,
                                   .ldc = lanes,
+                                  .ld_base = lanes,
                                   .A = h->fwd.v_turned + kernel_depth(a->p, b->k0) * tall,
                                   .B = h->fwd.panel,
                                   .a_depth = kernel_depth(a->p, packed),
@@ -286,7 +280,8 @@ static void attend_queries(const struct head *h, int64_t q0, int64_t queries)
         max[l] = -INFINITY;
         sum[l] = 0;
     }
-    a->p->pack_columns(h->fwd.q_lanes, NULL, h->q + q0 * a->ldq, a->ldq, 1, 0, queries, a->HS);
+    a->p->pack_columns(h->fwd.q_lanes, NULL, ops_part(h->q, q0 * a->ldq), a->ldq, 1, queries,
+                       a->HS);
     for (int64_t k0 = 0; k0 < end; k0 += KEYS)
         block_fwd(h, max, sum, &(struct block){ q0, queries, k0, smaller(KEYS, end - k0) });
     for (int64_t l = 0; l < queries; l++) {
@@ -294,7 +289,7 @@ static void attend_queries(const struct head *h, int64_t q0, int64_t queries)
             h->lse[q0 + l] = max[l] * (float)M_LN2 + logf(sum[l]);
         sum[l] = 1 / sum[l];
     }
-    a->k->unpack(h->y + q0 * a->ldy, a->ldy, 0, h->fwd.found, sum, queries, a->HS, 0);
+    a->k->unpack(ops_part(h->y, q0 * a->ldy), a->ldy, h->fwd.found, sum, queries, a->HS);
 }
 
 static void attend_head(void *ctx, int64_t index, int thread)
@@ -304,34 +299,11 @@ static void attend_head(void *ctx, int64_t index, int thread)
     int64_t lanes = a->p->tile_columns;
     if (a->p->steps == 1)
         h.fwd.panel = h.fwd.scores;
-    a->p->pack_rows(h.fwd.k_rows, h.keys, a->ldk, 0, 0, a->past + a->N, a->HS, 1);
+    a->p->pack_rows(h.fwd.k_rows, h.keys, a->ldk, 0, a->past + a->N, a->HS, 1);
     for (int64_t k0 = 0; k0 < a->past + a->N; k0 += KEYS)
         pack_turned(a, h.fwd.v_turned, h.values, a->ldk, k0, smaller(KEYS, a->past + a->N - k0));
     for (int64_t q0 = 0; q0 < a->N; q0 += lanes)
         attend_queries(&h, q0, smaller(lanes, a->N - q0));
-}
-
-void ops_attention_fwd(struct ops *o, float *y, float *lse, const float *qkv, int64_t B, int64_t T,
-                       int64_t NH, int64_t HS, struct ops_dropout drop)
-{
-    TRACE_KERNEL(2.0 * B * NH * T * (T + 1) * HS, 16.0 * B * T * NH * HS);
-    int64_t C = NH * HS;
-    struct attention a = { .k = o->k,
-                           .p = ops_products(o),
-                           .y = y,
-                           .lse = lse,
-                           .q = qkv,
-                           .keys = qkv + C,
-                           .values = qkv + 2 * C,
-                           .ldy = C,
-                           .ldq = 3 * C,
-                           .ldk = 3 * C,
-                           .B = B,
-                           .N = T,
-                           .NH = NH,
-                           .HS = HS,
-                           .mask = ops_mask(drop) };
-    run_heads(o, &a, attend_head);
 }
 
 /* ---- backward ----------------------------------------------------------------------------- */
@@ -358,7 +330,7 @@ static void score_rows(const struct head *h, float *out, const float *rows, cons
 {
     const struct attention *a = h->a;
     int64_t width = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
-    a->p->multiply(&(struct kernel_product){ .C = out,
+    a->p->multiply(&(struct kernel_product){ .C = cpu_f32(out),
                                              .ldc = width,
                                              .A = rows + q * depth,
                                              .B = lanes,
@@ -375,9 +347,10 @@ static void gather_queries(const struct head *h, float *sums, const float *turne
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
     int64_t skipped = kernel_depth(a->p, b->from);
-    a->p->multiply(&(struct kernel_product){ .C = sums,
-                                             .base = first ? NULL : sums,
+    a->p->multiply(&(struct kernel_product){ .C = cpu_f32(sums),
+                                             .base = first ? OPS_NONE : cpu_f32(sums),
                                              .ldc = lanes,
+                                             .ld_base = lanes,
                                              .A = turned + kernel_depth(a->p, b->q0) * tall +
                                                   skipped * a->p->tile_rows,
                                              .B = panel + skipped * lanes,
@@ -426,9 +399,10 @@ static void scatter(const struct head *h, const struct group *g, int64_t keys,
     for (int64_t i = 0; i < a->HS && b->from < end; i += lanes) {
         float *dq = h->bwd.dq + (b->q0 + b->from) * a->HS + i;
         a->p->multiply_rows(
-            &(struct kernel_product){ .C = dq,
-                                      .base = g->k0 ? dq : NULL,
+            &(struct kernel_product){ .C = cpu_f32(dq),
+                                      .base = g->k0 ? cpu_f32(dq) : OPS_NONE,
                                       .ldc = a->HS,
+                                      .ld_base = a->HS,
                                       .A = h->bwd.rows + b->from * row,
                                       .B = h->bwd.k_columns + i * kernel_depth(a->p, g->keys),
                                       .a_depth = row,
@@ -464,18 +438,17 @@ static void attend_group_bwd(const struct head *h, const struct group *g)
 {
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns;
-    const float *k = h->keys + g->k0 * a->ldk, *v = h->values + g->k0 * a->ldk;
-    a->p->pack_columns(h->bwd.k_lanes, NULL, k, a->ldk, 1, 0, g->keys, a->HS);
-    a->p->pack_columns(h->bwd.v_lanes, NULL, v, a->ldk, 1, 0, g->keys, a->HS);
-    a->p->pack_columns(h->bwd.k_columns, NULL, k, a->ldk, 0, 0, a->HS, g->keys);
+    struct ops_array k = ops_part(h->keys, g->k0 * a->ldk);
+    struct ops_array v = ops_part(h->values, g->k0 * a->ldk);
+    a->p->pack_columns(h->bwd.k_lanes, NULL, k, a->ldk, 1, g->keys, a->HS);
+    a->p->pack_columns(h->bwd.v_lanes, NULL, v, a->ldk, 1, g->keys, a->HS);
+    a->p->pack_columns(h->bwd.k_columns, NULL, k, a->ldk, 0, a->HS, g->keys);
     for (int64_t q0 = a->both_ways ? 0 : g->k0 / QUERIES * QUERIES; q0 < a->N; q0 += QUERIES)
         block_bwd(h, g, q0, smaller(QUERIES, a->N - q0));
     for (int64_t i = 0; i < g->keys; i += lanes) {
         int64_t to = (g->k0 + i) * a->ldk, keys = smaller(lanes, g->keys - i);
-        a->k->unpack(h->dkeys + to, a->ldk, a->dkeys_at + h->column, h->bwd.dk + i * a->HS, NULL,
-                     keys, a->HS, a->half);
-        a->k->unpack(h->dvalues + to, a->ldk, a->dvalues_at + h->column, h->bwd.dv + i * a->HS,
-                     NULL, keys, a->HS, a->half);
+        a->k->unpack(ops_part(h->dkeys, to), a->ldk, h->bwd.dk + i * a->HS, NULL, keys, a->HS);
+        a->k->unpack(ops_part(h->dvalues, to), a->ldk, h->bwd.dv + i * a->HS, NULL, keys, a->HS);
     }
 }
 
@@ -484,14 +457,15 @@ static void attend_group_bwd(const struct head *h, const struct group *g)
 static void pack_queries(const struct head *h, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;
-    const float *q = h->q + q0 * a->ldq, *dy = h->dy + q0 * a->ldy;
+    struct ops_array q = ops_part(h->q, q0 * a->ldq), dy = ops_part(h->dy, q0 * a->ldy);
+    struct ops_array y = ops_part(h->y_in, q0 * a->ldy);
     int64_t row = kernel_depth(a->p, a->HS);
     float factor = 1 / sqrtf((float)a->HS);
-    a->p->pack_rows(h->bwd.q_rows + q0 * row, q, a->ldq, 0, 0, queries, a->HS, 1);
+    a->p->pack_rows(h->bwd.q_rows + q0 * row, q, a->ldq, 0, queries, a->HS, 1);
     pack_turned(a, h->bwd.q_turned, h->q, a->ldq, q0, queries);
-    a->p->pack_rows(h->bwd.dy_rows + q0 * row, dy, a->ldy, 0, 0, queries, a->HS, factor);
+    a->p->pack_rows(h->bwd.dy_rows + q0 * row, dy, a->ldy, 0, queries, a->HS, factor);
     pack_turned(a, h->bwd.dy_turned, h->dy, a->ldy, q0, queries);
-    a->k->row_dots(h->bwd.dots + q0, dy, h->y_in + q0 * a->ldy, a->ldy, factor, queries, a->HS);
+    a->k->row_dots(h->bwd.dots + q0, dy, y, a->ldy, factor, queries, a->HS);
     for (int64_t i = q0; i < q0 + queries; i++)
         h->bwd.lse[i] = h->lse_in[i] * (float)M_LOG2E;
 }
@@ -508,38 +482,7 @@ static void attend_head_bwd(void *ctx, int64_t index, int thread)
     for (int64_t k0 = 0; k0 < a->N; k0 += group)
         attend_group_bwd(&h, &(struct group){ k0, smaller(group, a->N - k0) });
     for (int64_t q = 0; q < a->N; q++)
-        a->k->make_row(h.dq + q * a->ldq, h.column, h.bwd.dq + q * a->HS, a->HS, a->half);
-}
-
-void ops_attention_bwd(struct ops *o, float *dqkv, const float *dy, const float *qkv,
-                       const float *y, const float *lse, int64_t B, int64_t T, int64_t NH,
-                       int64_t HS, struct ops_dropout drop)
-{
-    TRACE_KERNEL(5.0 * B * NH * T * (T + 1) * HS, 36.0 * B * T * NH * HS);
-    int64_t C = NH * HS;
-    struct attention a = { .k = o->k,
-                           .p = ops_products(o),
-                           .q = qkv,
-                           .keys = qkv + C,
-                           .values = qkv + 2 * C,
-                           .ldy = C,
-                           .ldq = 3 * C,
-                           .ldk = 3 * C,
-                           .B = B,
-                           .N = T,
-                           .NH = NH,
-                           .HS = HS,
-                           .mask = ops_mask(drop),
-                           .dq = dqkv,
-                           .dkeys = dqkv,
-                           .dvalues = dqkv,
-                           .dkeys_at = C,
-                           .dvalues_at = 2 * C,
-                           .half = ops_half(o, OPS_FACTORS),
-                           .dy = dy,
-                           .y_in = y,
-                           .lse_in = lse };
-    run_heads(o, &a, attend_head_bwd);
+        a->k->copy(ops_part(h.dq, q * a->ldq), cpu_f32(h.bwd.dq + q * a->HS), a->HS);
 }
 
 /* ---- both ways, without padding ----------------------------------------------------------- */
@@ -557,13 +500,20 @@ static void attend_one(void *ctx, int64_t index, int thread)
     s->fn(&s->each[index / s->NH], index % s->NH, thread);
 }
 
-/* How many pairs of a query and a key there are. */
-static double pairs(const struct ops_rows *rows)
+/* A part of the rows of all that an attention reads and writes. */
+static void begin_at(struct attention *a, int64_t row)
 {
-    double sum = 0;
-    for (int64_t b = 0; b < rows->B; b++)
-        sum += (double)ops_rows_of(rows, b) * (double)ops_rows_of(rows, b);
-    return sum;
+    struct ops_array *const queries[] = { &a->q, &a->dq }, *const outputs[] = { &a->y, &a->y_in,
+                                                                                &a->dy };
+    struct ops_array *const keys[] = { &a->keys, &a->values, &a->dkeys, &a->dvalues };
+    for (int i = 0; i < 2; i++)
+        *queries[i] = ops_part(*queries[i], row * a->ldq);
+    for (int i = 0; i < 4; i++)
+        *keys[i] = ops_part(*keys[i], row * a->ldk);
+    for (int i = 0; i < 3; i++)
+        *outputs[i] = ops_part(*outputs[i], row * a->ldy);
+    a->lse = a->lse ? a->lse + row * a->NH : NULL;
+    a->lse_in = a->lse_in ? a->lse_in + row * a->NH : NULL;
 }
 
 static void run_sequences(struct ops *o, const struct attention *all, const struct ops_rows *rows,
@@ -573,22 +523,16 @@ static void run_sequences(struct ops *o, const struct attention *all, const stru
     int64_t first = 0, longest = 0;
     for (int64_t b = 0; b < rows->B; b++) {
         struct attention *a = &each[b];
-        int64_t at = first * all->ldq, n = ops_rows_of(rows, b);
         *a = *all;
-        a->N = n;
-        a->mask = ops_mask((struct ops_dropout){ rng_key(drop.key, (uint64_t)b), drop.rate });
-        a->q += at, a->keys += at, a->values += at;
-        a->y = all->y ? all->y + at : NULL;
-        a->lse = all->lse ? all->lse + first * all->NH : NULL;
-        if (all->dq) {
-            a->dq += at, a->dkeys += at, a->dvalues += at, a->dy += at, a->y_in += at;
-            a->lse_in += first * all->NH;
-        }
+        a->B = 1;
+        a->N = ops_rows_of(rows, b);
+        a->mask = cpu_mask((struct ops_dropout){ rng_key(drop.key, (uint64_t)b), drop.rate });
+        begin_at(a, first);
         int64_t floats = lay_out(&(struct head){ .a = a }, NULL, a);
         longest = floats > longest ? floats : longest;
-        first += n;
+        first += a->N;
     }
-    float *work = ops_work(o, o->threads * longest);
+    float *work = cpu_work(o, o->threads * longest);
     for (int64_t b = 0; b < rows->B; b++) {
         each[b].work = work;
         each[b].work_floats = longest;
@@ -597,56 +541,57 @@ static void run_sequences(struct ops *o, const struct attention *all, const stru
     free(each);
 }
 
-void ops_attention_rows_fwd(struct ops *o, float *y, float *lse, const float *q, const float *k,
-                            const float *v, const struct ops_rows *rows, int64_t NH, int64_t HS,
-                            struct ops_dropout drop)
+/* ---- the doors ---------------------------------------------------------------------------- */
+
+static struct attention attention_of(const struct ops *o, struct ops_qkv x,
+                                     const struct ops_attention *a)
 {
-    TRACE_KERNEL(4.0 * pairs(rows) * NH * HS, 16.0 * ops_rows_count(rows) * NH * HS);
-    int64_t C = NH * HS;
-    struct attention all = { .k = o->k,
-                             .p = ops_products(o),
-                             .y = y,
-                             .lse = lse,
-                             .q = q,
-                             .keys = k,
-                             .values = v,
-                             .ldy = C,
-                             .ldq = C,
-                             .ldk = C,
-                             .B = 1,
-                             .NH = NH,
-                             .HS = HS,
-                             .both_ways = 1 };
-    run_sequences(o, &all, rows, drop, attend_head);
+    return (struct attention){ .k = o->k,
+                               .p = cpu_products(o),
+                               .q = x.q,
+                               .keys = x.k,
+                               .values = x.v,
+                               .ldy = a->NH * a->HS,
+                               .ldq = x.ld,
+                               .ldk = x.ld,
+                               .B = a->rows.B,
+                               .N = a->rows.T,
+                               .NH = a->NH,
+                               .HS = a->HS,
+                               .both_ways = !a->causal,
+                               .mask = cpu_mask(a->drop) };
 }
 
-void ops_attention_rows_bwd(struct ops *o, float *dq, float *dk, float *dv, const float *dy,
-                            const float *q, const float *k, const float *v, const float *y,
-                            const float *lse, const struct ops_rows *rows, int64_t NH, int64_t HS,
-                            struct ops_dropout drop)
+static void run(struct ops *o, struct attention *s, const struct ops_attention *a,
+                void (*fn)(void *ctx, int64_t index, int thread))
 {
-    TRACE_KERNEL(10.0 * pairs(rows) * NH * HS, 36.0 * ops_rows_count(rows) * NH * HS);
-    int64_t C = NH * HS;
-    struct attention all = { .k = o->k,
-                             .p = ops_products(o),
-                             .q = q,
-                             .keys = k,
-                             .values = v,
-                             .ldy = C,
-                             .ldq = C,
-                             .ldk = C,
-                             .B = 1,
-                             .NH = NH,
-                             .HS = HS,
-                             .both_ways = 1,
-                             .dq = dq,
-                             .dkeys = dk,
-                             .dvalues = dv,
-                             .half = ops_half(o, OPS_FACTORS),
-                             .dy = dy,
-                             .y_in = y,
-                             .lse_in = lse };
-    run_sequences(o, &all, rows, drop, attend_head_bwd);
+    if (a->causal)
+        run_heads(o, s, fn);
+    else
+        run_sequences(o, s, &a->rows, a->drop, fn);
+}
+
+void cpu_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
+                       const struct ops_attention *a)
+{
+    struct attention s = attention_of(o, x, a);
+    s.y = y;
+    s.lse = cpu_floats(lse);
+    run(o, &s, a, attend_head);
+}
+
+void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
+                       struct ops_array y, struct ops_array lse, const struct ops_attention *a)
+{
+    struct attention s = attention_of(o, x, a);
+    s.dq = dx.q;
+    s.dkeys = dx.k;
+    s.dvalues = dx.v;
+    s.dy = dy;
+    s.y_in = y;
+    s.lse_in = cpu_floats(lse);
+    assert(dx.ld == x.ld);
+    run(o, &s, a, attend_head_bwd);
 }
 
 /* ---- with a cache ------------------------------------------------------------------------- */
@@ -657,48 +602,39 @@ static void attend_head_streamed(void *ctx, int64_t index, int thread)
     const struct attention *a = ctx;
     int64_t column = index * a->HS;
     float *scores = a->work + thread * a->work_floats, factor = 1 / sqrtf((float)a->HS);
+    const float *keys = cpu_floats(a->keys) + column, *values = cpu_floats(a->values) + column;
     for (int64_t i = 0; i < a->N; i++) {
         int64_t n = a->past + i + 1;
-        float *y = a->y + i * a->ldy + column;
-        a->k->stream_rows(scores, n, a->q + i * a->ldq + column, a->ldq, 1, a->keys + column,
-                          a->ldk, a->HS, n);
+        float *y = cpu_floats(a->y) + i * a->ldy + column;
+        const float *q = cpu_floats(a->q) + i * a->ldq + column;
+        a->k->stream_rows(scores, n, q, a->ldq, 1, keys, a->ldk, a->HS, n);
         a->k->scale(scores, factor, n);
         a->k->softmax(scores, n);
         memset(y, 0, (size_t)a->HS * sizeof *y);
-        a->k->stream_columns(y, a->ldy, scores, n, 1, a->values + column, a->ldk, n, a->HS);
+        a->k->stream_columns(y, a->ldy, scores, n, 1, values, a->ldk, n, a->HS);
     }
 }
 
-void ops_attention_cached(struct ops *o, float *y, float *keys, float *values, const float *qkv,
-                          int64_t past, int64_t N, int64_t NH, int64_t HS)
+void cpu_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
+                          struct ops_array values, struct ops_qkv x, int64_t past,
+                          const struct ops_attention *a)
 {
-    TRACE_KERNEL(4.0 * N * (past + N) * NH * HS, 8.0 * (past + N) * NH * HS);
-    int64_t C = NH * HS;
-    size_t row_bytes = (size_t)C * sizeof *keys;
+    const int64_t C = a->NH * a->HS, N = a->rows.T;
     for (int64_t i = 0; i < N; i++) {
-        memcpy(keys + (past + i) * C, qkv + i * 3 * C + C, row_bytes);
-        memcpy(values + (past + i) * C, qkv + i * 3 * C + 2 * C, row_bytes);
+        o->k->copy(ops_part(keys, (past + i) * C), ops_part(x.k, i * x.ld), C);
+        o->k->copy(ops_part(values, (past + i) * C), ops_part(x.v, i * x.ld), C);
     }
-    struct attention a = { .k = o->k,
-                           .p = ops_products(o),
-                           .y = y,
-                           .q = qkv,
-                           .keys = keys,
-                           .values = values,
-                           .ldy = C,
-                           .ldq = 3 * C,
-                           .ldk = C,
-                           .B = 1,
-                           .N = N,
-                           .past = past,
-                           .NH = NH,
-                           .HS = HS,
-                           .mask = ops_mask((struct ops_dropout){ 0 }) };
-    if (N > KERNEL_ROWS) {
-        run_heads(o, &a, attend_head);
+    struct attention s = attention_of(o, x, a);
+    s.y = y;
+    s.keys = keys;
+    s.values = values;
+    s.ldk = C;
+    s.past = past;
+    if (N > KERNEL_ROWS || x.q.type != OPS_F32 || keys.type != OPS_F32) {
+        run_heads(o, &s, attend_head);
         return;
     }
-    a.work_floats = round_up(past + N, 16);
-    a.work = ops_work(o, o->threads * a.work_floats);
-    pool_each(o->pool, NH, attend_head_streamed, &a);
+    s.work_floats = round_up(past + N, 16);
+    s.work = cpu_work(o, o->threads * s.work_floats);
+    pool_each(o->pool, a->NH, attend_head_streamed, &s);
 }

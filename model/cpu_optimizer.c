@@ -1,16 +1,17 @@
 /*
- * ops_optimizer.c - the optimizers beside AdamW (ops.h). All but Muon read and write each number
+ * cpu_optimizer.c - the optimizers of the host's back end. All but Muon read and write each number
  * once or twice, so that memory sets their pace.
  */
 #include <assert.h>
 #include <math.h>
 
-#include "common/trace.h"
-#include "model/context.h"
+#include "model/cpu.h"
 
 enum {
     GRAIN = 8192,      /* floats that are worth a thread */
     NEWTON_SCHULZ = 5, /* steps */
+    STATE_PIECE =
+        512, /* elements of state that are floats at a time where bf16 is kept: of 4 each */
 };
 
 /* ---- Adam ----------------------------------------------------------------------------------- */
@@ -41,11 +42,20 @@ static void adam_part(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-void ops_adam(struct ops *o, float *w, float *m, float *v, const float *gradient, int64_t n,
-              const struct ops_adamw *h)
+static struct adam adam_of(struct ops_array w, struct ops_array m, struct ops_array v,
+                           struct ops_array gradient, const struct ops_adamw *h)
 {
-    TRACE_KERNEL(0, 28.0 * n);
-    struct adam a = { .w = w, .m = m, .v = v, .gradient = gradient, .h = h };
+    return (struct adam){ .w = cpu_floats(w),
+                          .m = cpu_floats(m),
+                          .v = cpu_floats(v),
+                          .gradient = cpu_floats(gradient),
+                          .h = h };
+}
+
+void cpu_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, int64_t n, const struct ops_adamw *h)
+{
+    struct adam a = adam_of(w, m, v, gradient, h);
     pool_for(o->pool, n, GRAIN, adam_part, &a);
 }
 
@@ -65,11 +75,17 @@ static void blend_part(void *ctx, int64_t begin, int64_t end, int thread)
         b.y[i] = b.y_scale * b.y[i] + b.x_scale * b.x[i];
 }
 
-void ops_blend(struct ops *o, float *y, double y_scale, const float *x, double x_scale, int64_t n)
+static void blend(struct ops *o, float *y, double y_scale, const float *x, double x_scale,
+                  int64_t n)
 {
-    TRACE_KERNEL(0, 12.0 * n);
     pool_for(o->pool, n, GRAIN, blend_part,
              &(struct blend){ y, x, (float)y_scale, (float)x_scale });
+}
+
+void cpu_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
+               double x_scale, int64_t n)
+{
+    blend(o, cpu_floats(y), y_scale, cpu_floats(x), x_scale, n);
 }
 
 /* ---- LAMB ------------------------------------------------------------------------------------ */
@@ -127,19 +143,18 @@ static double lamb_ratio(const struct lamb *l, int64_t R, int part, double cap)
     return weight > 0 && step > 0 ? fmin(sqrt(weight), cap) / sqrt(step) : 1;
 }
 
-void ops_lamb(struct ops *o, float *w, float *m, float *v, float *gradient,
-              const struct ops_lamb *h)
+void cpu_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, const struct ops_lamb *h)
 {
-    TRACE_KERNEL(0, 28.0 * h->R * h->C);
-    assert(h->parts >= 1 && h->parts <= OPS_LAMB_PARTS && h->C % h->parts == 0);
-    struct adam a = { .w = w, .m = m, .v = v, .direction = gradient, .h = &h->adam };
-    struct lamb l = { .k = o->k, .w = w, .x = gradient, .C = h->C, .parts = h->parts };
+    struct adam a = adam_of(w, m, v, gradient, &h->adam);
+    a.direction = cpu_floats(gradient);
+    struct lamb l = { .k = o->k, .w = a.w, .x = a.direction, .C = h->C, .parts = h->parts };
     pool_for(o->pool, h->R * h->C, GRAIN, direction_part, &a);
-    l.squares = (double *)(void *)ops_work(o, 4 * h->R * h->parts);
-    pool_for(o->pool, h->R, ops_row_grain(h->C), lamb_squares_rows, &l);
+    l.squares = (double *)(void *)cpu_work(o, 4 * h->R * h->parts);
+    pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_squares_rows, &l);
     for (int p = 0; p < h->parts; p++)
         l.steps[p] = (float)(h->adam.rate * lamb_ratio(&l, h->R, p, h->cap));
-    pool_for(o->pool, h->R, ops_row_grain(h->C), lamb_rows, &l);
+    pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_rows, &l);
 }
 
 /* ---- schedule-free AdamW ---------------------------------------------------------------------- */
@@ -167,12 +182,11 @@ static void schedule_free_part(void *ctx, int64_t begin, int64_t end, int thread
     }
 }
 
-void ops_schedule_free(struct ops *o, float *w, float *z, float *v, const float *gradient,
-                       int64_t n, const struct ops_adamw *h, double share)
+void cpu_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
+                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
+                       double share)
 {
-    TRACE_KERNEL(0, 28.0 * n);
-    struct schedule_free s = { { .w = w, .m = z, .v = v, .gradient = gradient, .h = h },
-                               (float)share };
+    struct schedule_free s = { adam_of(w, z, v, gradient, h), (float)share };
     pool_for(o->pool, n, GRAIN, schedule_free_part, &s);
 }
 
@@ -198,11 +212,11 @@ static void sgd_part(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-void ops_sgd(struct ops *o, float *w, float *a, const float *gradient, int64_t n,
-             const struct ops_sgd *h)
+void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+             int64_t n, const struct ops_sgd *h)
 {
-    TRACE_KERNEL(0, a ? 20.0 * n : 12.0 * n);
-    pool_for(o->pool, n, GRAIN, sgd_part, &(struct sgd){ w, a, gradient, h });
+    struct sgd s = { cpu_floats(w), cpu_floats(a), cpu_floats(gradient), h };
+    pool_for(o->pool, n, GRAIN, sgd_part, &s);
 }
 
 /* ---- Muon ------------------------------------------------------------------------------------- */
@@ -215,106 +229,105 @@ static void newton_schulz(struct ops *o, float *X, int64_t R, int64_t C)
     const double a = 3.4445, b = -4.7750, c = 2.0315;
     int tall = R > C;
     int64_t n = tall ? C : R;
-    float *A = ops_work(o, 2 * n * n + R * C), *P = A + n * n, *Y = P + n * n;
-    struct ops_matmul gram = { .a_transposed = tall,
-                               .b_transposed = !tall,
-                               .M = n,
-                               .N = n,
-                               .K = tall ? R : C,
-                               .lda = C,
-                               .ldb = C,
-                               .ldc = n };
-    struct ops_matmul square = { .M = n, .N = n, .K = n, .lda = n, .ldb = n, .ldc = n };
-    struct ops_matmul apply = {
-        .M = R, .N = C, .K = n, .lda = tall ? C : n, .ldb = tall ? n : C, .ldc = C
+    float *A = cpu_work(o, 2 * n * n + R * C), *P = A + n * n, *Y = P + n * n;
+    struct ops_array x = cpu_f32(X);
+    struct ops_matrix square = { cpu_f32(A), n, 0 }, p = { cpu_f32(P), n, 0 };
+    struct ops_matmul gram = {
+        .C = square, .A = { x, C, tall }, .B = { x, C, !tall }, .M = n, .N = n, .K = tall ? R : C
     };
+    struct ops_matmul squared = { .C = p, .A = square, .B = square, .M = n, .N = n, .K = n };
+    struct ops_matmul apply = { .C = { cpu_f32(Y), C },
+                                .A = tall ? (struct ops_matrix){ x, C, 0 } : p,
+                                .B = tall ? p : (struct ops_matrix){ x, C, 0 },
+                                .M = R,
+                                .N = C,
+                                .K = n };
     for (int i = 0; i < NEWTON_SCHULZ; i++) {
-        ops_matmul(o, A, X, X, &gram);
-        ops_matmul(o, P, A, A, &square);
-        ops_blend(o, P, c, A, b, n * n);
-        ops_matmul(o, Y, tall ? X : P, tall ? P : X, &apply);
-        ops_blend(o, X, a, Y, 1, R * C);
+        ops_matmul(o, &gram);
+        ops_matmul(o, &squared);
+        blend(o, P, c, A, b, n * n);
+        ops_matmul(o, &apply);
+        blend(o, X, a, Y, 1, R * C);
     }
 }
 
-void ops_muon(struct ops *o, float *w, float *a, float *gradient, int64_t R, int64_t C,
-              const struct ops_sgd *h)
+void cpu_muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+              int64_t R, int64_t C, const struct ops_sgd *h)
 {
-    TRACE_KERNEL(0, 0);
     int64_t n = R * C;
-    ops_blend(o, a, h->momentum, gradient, h->gradient_scale, n);
-    ops_blend(o, gradient, h->gradient_scale, a, h->momentum, n);
-    double norm = sqrt(ops_sum_squares(o, gradient, n));
-    ops_blend(o, gradient, 1 / (norm > 1e-30 ? norm : 1e-30), gradient, 0, n);
-    newton_schulz(o, gradient, R, C);
-    ops_blend(o, w, 1 - h->rate * h->decay, gradient,
-              -h->rate * 0.2 * sqrt((double)(R > C ? R : C)), n);
+    float *g = cpu_floats(gradient), *m = cpu_floats(a);
+    blend(o, m, h->momentum, g, h->gradient_scale, n);
+    blend(o, g, h->gradient_scale, m, h->momentum, n);
+    double norm = sqrt(cpu_squares(o, g, n));
+    blend(o, g, 1 / (norm > 1e-30 ? norm : 1e-30), g, 0, n);
+    newton_schulz(o, g, R, C);
+    blend(o, cpu_floats(w), 1 - h->rate * h->decay, g,
+          -h->rate * 0.2 * sqrt((double)(R > C ? R : C)), n);
 }
 
-/* ---- bf16 ------------------------------------------------------------------------------------- */
+/* ---- state as it is kept ---------------------------------------------------------------------- */
 
-struct halves {
+struct rounding {
     const struct kernels *k;
-    float *floats;
-    uint16_t *halves;
-    uint64_t key, first;
+    struct ops_state y;
+    const float *x;
+    uint64_t first;
 };
 
-static void from_bf16_part(void *ctx, int64_t begin, int64_t end, int thread)
+/* Elements from `at` on. */
+static void round_state(const struct kernels *k, struct ops_state y, int64_t at, const float *x,
+                        int64_t n, uint64_t first)
+{
+    uint16_t *to = (uint16_t *)(void *)ops_part(y.at, at).address;
+    k->round_bf16(to, x, n, y.key, first);
+}
+
+static void round_part(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
-    const struct halves *h = ctx;
-    h->k->from_bf16(h->floats + begin, h->halves + begin, end - begin);
+    const struct rounding *r = ctx;
+    round_state(r->k, r->y, begin, r->x + begin, end - begin, r->first + (uint64_t)begin);
 }
 
-void ops_from_bf16(struct ops *o, float *y, const uint16_t *x, int64_t n)
+void cpu_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first)
 {
-    TRACE_KERNEL(0, 6.0 * n);
-    struct halves h = { .k = o->k, .floats = y, .halves = (uint16_t *)x };
-    pool_for(o->pool, n, GRAIN, from_bf16_part, &h);
+    pool_for(o->pool, n, GRAIN, round_part, &(struct rounding){ o->k, y, cpu_floats(x), first });
 }
 
-static void to_bf16_part(void *ctx, int64_t begin, int64_t end, int thread)
+struct adamw {
+    const struct kernels *k;
+    const struct ops_state *state;
+    const float *gradient;
+    const struct ops_adamw *h;
+};
+
+/* n <= STATE_PIECE elements from `first` on. */
+static void adamw_piece(const struct adamw *a, int64_t first, int64_t n)
 {
-    (void)thread;
-    const struct halves *h = ctx;
-    h->k->to_bf16(h->halves + begin, h->floats + begin, end - begin);
+    float floats[OPS_STATES][STATE_PIECE], *at[OPS_STATES];
+    for (int i = 0; i < OPS_STATES; i++) {
+        struct ops_array kept = ops_part(a->state[i].at, first);
+        int half = kept.type == OPS_BF16;
+        at[i] = half ? floats[i] : cpu_floats(kept);
+        if (half)
+            a->k->copy(cpu_f32(at[i]), kept, n);
+    }
+    a->k->adamw(at[OPS_W], at[OPS_M], at[OPS_V], a->gradient + first, n, a->h);
+    for (int i = 0; i < OPS_STATES; i++)
+        if (a->state[i].at.type == OPS_BF16)
+            round_state(a->k, a->state[i], first, at[i], n, (uint64_t)first);
 }
 
-void ops_to_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n)
-{
-    TRACE_KERNEL(0, 6.0 * n);
-    struct halves h = { .k = o->k, .floats = (float *)x, .halves = y };
-    pool_for(o->pool, n, GRAIN, to_bf16_part, &h);
-}
-
-static void trim_bf16_part(void *ctx, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const struct halves *h = ctx;
-    h->k->trim_bf16(h->floats + begin, end - begin);
-}
-
-void ops_trim_bf16(struct ops *o, float *x, int64_t n)
-{
-    TRACE_KERNEL(0, 8.0 * n);
-    struct halves h = { .k = o->k, .floats = x };
-    pool_for(o->pool, n, GRAIN, trim_bf16_part, &h);
-}
-
-static void round_bf16_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void adamw_part(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
-    const struct halves *h = ctx;
-    h->k->round_bf16(h->halves + begin, h->floats + begin, end - begin, h->key,
-                     h->first + (uint64_t)begin);
+    for (int64_t i = begin; i < end; i += STATE_PIECE)
+        adamw_piece(ctx, i, end - i < STATE_PIECE ? end - i : STATE_PIECE);
 }
 
-void ops_round_bf16(struct ops *o, uint16_t *y, const float *x, int64_t n, uint64_t key,
-                    uint64_t first)
+void cpu_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
+               int64_t n, const struct ops_adamw *h)
 {
-    TRACE_KERNEL(0, 6.0 * n);
-    assert(first % 4 == 0);
-    struct halves h = { o->k, (float *)x, y, key, first };
-    pool_for(o->pool, n, GRAIN, round_bf16_part, &h);
+    struct adamw a = { o->k, state, cpu_floats(gradient), h };
+    pool_for(o->pool, n, GRAIN, adamw_part, &a);
 }

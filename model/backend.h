@@ -1,0 +1,96 @@
+/*
+ * backend.h - what does the arithmetic of ops.h: a table of functions, one for each of its own.
+ *
+ * ops.c calls them with what it was given; each does what the function of its name in ops.h says.
+ * cpu.c has the table of the host's processors.
+ */
+#ifndef TEXTMILL_BACKEND_H
+#define TEXTMILL_BACKEND_H
+
+#include "model/ops.h"
+
+/* clang-format off */
+struct ops_backend {
+    void (*open)(struct ops *o);  /* fills what struct ops has for it */
+    void (*close)(struct ops *o);
+    const char *(*describe)(const struct ops *o);
+
+    struct ops_array (*buffer)(struct ops *o, enum ops_type type, int64_t n);
+    void (*buffer_free)(struct ops *o, struct ops_array a, int64_t n);
+    void (*upload)(struct ops *o, struct ops_array to, const void *from, int64_t n);
+    void (*download)(struct ops *o, void *to, struct ops_array from, int64_t n);
+    void *(*map)(struct ops *o, struct ops_array a, int64_t n);
+    void (*unmap)(struct ops *o, struct ops_array a, int64_t n, void *mapped);
+
+    void (*matmul)(struct ops *o, const struct ops_matmul *p);
+    void (*linear_fwd)(struct ops *o, struct ops_array y, struct ops_array x, const struct ops_linear *l);
+    void (*linear_bwd)(struct ops *o, struct ops_gradient dx, struct ops_gradient dw, struct ops_gradient dbias,
+                       struct ops_array dy, struct ops_array x, const struct ops_linear *l);
+    void (*residual_fwd)(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                         const struct ops_linear *l, struct ops_dropout drop);
+
+    void (*embedding_fwd)(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                          const struct ops_embedding *e);
+    void (*embedding_bwd)(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
+                          const struct ops_tokens *t);
+
+    void (*norm_fwd)(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                     const struct ops_norm *l);
+    void (*norm_bwd)(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain, struct ops_gradient dbias,
+                     struct ops_array dy, struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
+    void (*activation_fwd)(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array x, int64_t n);
+    void (*activation_bwd)(struct ops *o, enum ops_activation f, struct ops_array dx, struct ops_array y,
+                           struct ops_array dy, struct ops_array x, int64_t n);
+    void (*dropout)(struct ops *o, struct ops_array y, struct ops_array x, int64_t n, struct ops_dropout drop);
+    void (*tanh_fwd)(struct ops *o, struct ops_array x, int64_t n);
+    void (*tanh_bwd)(struct ops *o, struct ops_array d, struct ops_array y, int64_t n);
+    void (*zero)(struct ops *o, struct ops_array x, int64_t n);
+    void (*add)(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
+    void (*copy)(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
+    void (*blend)(struct ops *o, struct ops_array y, double y_scale, struct ops_array x, double x_scale, int64_t n);
+    void (*gather_rows)(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                        int64_t n, int64_t C);
+    void (*scatter_rows)(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                         int64_t n, int64_t C);
+
+    void (*attention_fwd)(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
+                          const struct ops_attention *a);
+    void (*attention_bwd)(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
+                          struct ops_array y, struct ops_array lse, const struct ops_attention *a);
+    void (*attention_cached)(struct ops *o, struct ops_array y, struct ops_array keys, struct ops_array values,
+                             struct ops_qkv x, int64_t past, const struct ops_attention *a);
+
+    void (*logits)(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
+                   const struct ops_decoder *d);
+    void (*loss_fwd)(struct ops *o, struct ops_scores out, struct ops_array x, const struct ops_labels *l,
+                     const struct ops_decoder *d);
+    void (*loss_fwd_bwd)(struct ops *o, struct ops_scores out, struct ops_array dx, struct ops_gradient dtable,
+                         struct ops_gradient dbias, struct ops_array x, int64_t N, double scale,
+                         const struct ops_labels *l, const struct ops_decoder *d);
+    void (*cross_entropy)(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
+                          const struct ops_labels *l, int gradient, double scale);
+    void (*span_loss)(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
+                      const struct ops_labels *l, const struct ops_rows *rows, int gradient, double scale);
+
+    void (*sum_squares)(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+    void (*add_sum)(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+
+    void (*round)(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
+    void (*adamw)(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient, int64_t n,
+                  const struct ops_adamw *h);
+    void (*adam)(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+                 struct ops_array gradient, int64_t n, const struct ops_adamw *h);
+    void (*lamb)(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+                 struct ops_array gradient, const struct ops_lamb *h);
+    void (*schedule_free)(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
+                          struct ops_array gradient, int64_t n, const struct ops_adamw *h, double share);
+    void (*sgd)(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient, int64_t n,
+                const struct ops_sgd *h);
+    void (*muon)(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+                 int64_t R, int64_t C, const struct ops_sgd *h);
+};
+/* clang-format on */
+
+extern const struct ops_backend ops_cpu;
+
+#endif

@@ -1,0 +1,404 @@
+/*
+ * cpu.c - the host's back end (backend.h): its arrays, and what goes row by row and element by
+ * element. Products, attention, losses and optimizers are in the files cpu_*.c.
+ */
+#include "model/cpu.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+enum {
+    GRAIN = 8192,        /* numbers of an element-wise loop that are worth a thread */
+    COLUMN_GRAIN = 64,   /* columns of a sum over rows: a multiple of a cache line */
+    NORM_BLOCK = 32,     /* rows of a norm whose gradients of gains are summed at once */
+    SUM_BLOCK = 1 << 16, /* floats of sum_squares that are summed at once */
+};
+
+/* ---- the context -------------------------------------------------------------------------- */
+
+static void cpu_open(struct ops *o)
+{
+    o->pool = pool_new(o->threads);
+    o->k = kernels_choose();
+}
+
+static void cpu_close(struct ops *o)
+{
+    ops_buffer_free(o, o->work.data, o->work.floats);
+    ops_buffer_free(o, o->panels.data, o->panels.floats);
+    pool_free(o->pool);
+}
+
+static const char *cpu_describe(const struct ops *o)
+{
+    return o->k->name;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------- */
+
+/* The first touch of a page costs more than anything that is later done with it: the threads
+ * share that. */
+static struct ops_array cpu_buffer(struct ops *o, enum ops_type type, int64_t n)
+{
+    /* the large matrices are read in long strides */
+    struct ops_array a = { mem_huge((size_t)n, ops_type_bytes(type)), type };
+    cpu_zero(o, a, n);
+    return a;
+}
+
+static void cpu_buffer_free(struct ops *o, struct ops_array a, int64_t n)
+{
+    (void)o;
+    (void)n;
+    free(a.address);
+}
+
+static void cpu_upload(struct ops *o, struct ops_array to, const void *from, int64_t n)
+{
+    (void)o;
+    memcpy(to.address, from, (size_t)n * ops_type_bytes(to.type));
+}
+
+static void cpu_download(struct ops *o, void *to, struct ops_array from, int64_t n)
+{
+    (void)o;
+    memcpy(to, from.address, (size_t)n * ops_type_bytes(from.type));
+}
+
+static void *cpu_map(struct ops *o, struct ops_array a, int64_t n)
+{
+    (void)o;
+    (void)n;
+    return a.address;
+}
+
+static void cpu_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
+{
+    (void)o;
+    (void)n;
+    assert(a.address == mapped);
+    (void)a, (void)mapped;
+}
+
+static float *at_least(struct ops *o, struct arena *a, int64_t floats)
+{
+    if (a->floats < floats) {
+        ops_buffer_free(o, a->data, a->floats);
+        a->data = ops_buffer(o, OPS_F32, floats);
+        a->floats = floats;
+    }
+    return cpu_floats(a->data);
+}
+
+float *cpu_work(struct ops *o, int64_t floats)
+{
+    return at_least(o, &o->work, floats);
+}
+
+float *cpu_panels(struct ops *o, int64_t floats)
+{
+    return at_least(o, &o->panels, floats);
+}
+
+int64_t cpu_row_grain(int64_t C)
+{
+    return C >= GRAIN ? 1 : GRAIN / C;
+}
+
+/* ---- element by element ------------------------------------------------------------------- */
+
+/* The arguments of a loop over elements. */
+struct map {
+    const struct kernels *k;
+    struct ops_array y, x, dx, dy;
+    enum ops_activation f;
+    struct kernel_mask mask;
+};
+
+static void zero_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    memset(ops_part(m->y, begin).address, 0, (size_t)(end - begin) * ops_type_bytes(m->y.type));
+}
+
+void cpu_zero(struct ops *o, struct ops_array x, int64_t n)
+{
+    int64_t grain = GRAIN * (int64_t)(sizeof(float)) / (int64_t)ops_type_bytes(x.type);
+    pool_for(o->pool, n, grain, zero_part, &(struct map){ .y = x });
+}
+
+static void add_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    m->k->add(ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
+}
+
+static void cpu_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, add_part, &(struct map){ .k = o->k, .y = y, .x = x });
+}
+
+static void copy_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    m->k->copy(ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
+}
+
+static void cpu_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, copy_part, &(struct map){ .k = o->k, .y = y, .x = x });
+}
+
+static void activation_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    m->k->activation_fwd[m->f](ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
+}
+
+static void cpu_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                               struct ops_array x, int64_t n)
+{
+    struct map m = { .k = o->k, .y = y, .x = x, .f = f };
+    pool_for(o->pool, n, GRAIN, activation_fwd_part, &m);
+}
+
+static void activation_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    m->k->activation_bwd[m->f](ops_part(m->dx, begin), ops_part(m->y, begin),
+                               ops_part(m->dy, begin), ops_part(m->x, begin), end - begin);
+}
+
+static void cpu_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
+                               struct ops_array y, struct ops_array dy, struct ops_array x,
+                               int64_t n)
+{
+    struct map m = { .k = o->k, .y = y, .x = x, .dx = dx, .dy = dy, .f = f };
+    pool_for(o->pool, n, GRAIN, activation_bwd_part, &m);
+}
+
+/* Small heads: not worth a thread. */
+static void cpu_tanh_fwd(struct ops *o, struct ops_array x, int64_t n)
+{
+    (void)o;
+    for (int64_t i = 0; i < n; i++)
+        cpu_floats(x)[i] = tanhf(cpu_floats(x)[i]);
+}
+
+static void cpu_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n)
+{
+    (void)o;
+    for (int64_t i = 0; i < n; i++)
+        cpu_floats(d)[i] *= 1 - cpu_floats(y)[i] * cpu_floats(y)[i];
+}
+
+/* ---- dropout ------------------------------------------------------------------------------ */
+
+struct kernel_mask cpu_mask(struct ops_dropout drop)
+{
+    uint32_t threshold = (uint32_t)(drop.rate * 0x1p32);
+    float scale = threshold ? (float)(1 / (1 - drop.rate)) : 1;
+    return (struct kernel_mask){ drop.key, threshold, scale };
+}
+
+static void dropout_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    m->k->dropout(ops_part(m->y, begin), OPS_NONE, ops_part(m->x, begin), end - begin, &m->mask,
+                  (uint64_t)begin);
+}
+
+static void cpu_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
+                        struct ops_dropout drop)
+{
+    struct map m = { .k = o->k, .y = y, .x = x, .mask = cpu_mask(drop) };
+    if (m.mask.threshold)
+        pool_for(o->pool, n, GRAIN, dropout_part, &m);
+    else
+        ops_copy(o, y, x, n);
+}
+
+/* ---- norms -------------------------------------------------------------------------------- */
+
+struct norm {
+    const struct kernels *k;
+    const struct ops_norm *l;
+    struct ops_array y, x, dy;
+    struct ops_moments kept;
+    struct ops_gradient dx;
+    float *dgain, *dbias;
+    float *sums; /* of blocks of rows, by column */
+    int64_t blocks;
+};
+
+static void norm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct norm *s = ctx;
+    const int64_t C = s->l->C;
+    float mean, rstd;
+    for (int64_t n = begin; n < end; n++) {
+        s->k->norm_fwd(ops_part(s->y, n * C), &mean, &rstd, ops_part(s->x, n * C), s->l);
+        if (!ops_is_none(s->kept.mean))
+            cpu_floats(s->kept.mean)[n] = mean;
+        if (!ops_is_none(s->kept.rstd))
+            cpu_floats(s->kept.rstd)[n] = rstd;
+    }
+}
+
+static void cpu_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept,
+                         struct ops_array x, const struct ops_norm *l)
+{
+    struct norm s = { .k = o->k, .l = l, .y = y, .x = x, .kept = kept };
+    pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_fwd_rows, &s);
+}
+
+/* Gradients of gain and bias are summed by blocks of rows, whatever the number of threads, each
+ * into sums[block,2C], and these in order. */
+static void norm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct norm *s = ctx;
+    const int64_t C = s->l->C;
+    memset(s->sums + 2 * C * begin, 0, (size_t)(2 * C * (end - begin)) * sizeof *s->sums);
+    for (int64_t n = begin * NORM_BLOCK; n < end * NORM_BLOCK && n < s->l->N; n++) {
+        float *sums = s->sums + n / NORM_BLOCK * 2 * C;
+        s->k->norm_bwd(ops_gradient_part(s->dx, n * C), sums, sums + C, ops_part(s->dy, n * C),
+                       ops_part(s->x, n * C), cpu_floats(s->kept.mean)[n],
+                       cpu_floats(s->kept.rstd)[n], s->l);
+    }
+}
+
+static void norm_sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct norm *s = ctx;
+    const int64_t C = s->l->C;
+    s->k->column_sums(s->dgain + begin, cpu_f32(s->sums + begin), 2 * C, s->blocks, end - begin);
+    s->k->column_sums(s->dbias + begin, cpu_f32(s->sums + C + begin), 2 * C, s->blocks,
+                      end - begin);
+}
+
+static void cpu_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
+                         struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                         struct ops_moments kept, const struct ops_norm *l)
+{
+    const int64_t C = l->C;
+    struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept, .dx = dx };
+    s.dgain = cpu_floats(dgain.to);
+    s.dbias = cpu_floats(dbias.to);
+    s.blocks = (l->N + NORM_BLOCK - 1) / NORM_BLOCK;
+    s.sums = cpu_work(o, s.blocks * 2 * C);
+    if (!dgain.add)
+        memset(s.dgain, 0, (size_t)C * sizeof *s.dgain);
+    if (!dbias.add)
+        memset(s.dbias, 0, (size_t)C * sizeof *s.dbias);
+    pool_for(o->pool, s.blocks, 1, norm_bwd_blocks, &s);
+    pool_for(o->pool, C, COLUMN_GRAIN, norm_sum_columns, &s);
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+struct squares {
+    const struct kernels *k;
+    const float *x;
+    double *blocks;
+    int64_t n;
+};
+
+static void squares_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct squares *s = ctx;
+    for (int64_t b = begin; b < end; b++) {
+        int64_t first = b * SUM_BLOCK, rest = s->n - first;
+        s->blocks[b] = s->k->sum_squares(s->x + first, rest < SUM_BLOCK ? rest : SUM_BLOCK);
+    }
+}
+
+/* Blocks of one size, whatever the number of threads: the sum has one order. */
+double cpu_squares(struct ops *o, const float *x, int64_t n)
+{
+    int64_t blocks = (n + SUM_BLOCK - 1) / SUM_BLOCK;
+    struct squares s = { .k = o->k, .x = x, .n = n };
+    s.blocks = (double *)(void *)cpu_work(o, 2 * blocks);
+    pool_for(o->pool, blocks, 1, squares_part, &s);
+    double total = 0;
+    for (int64_t b = 0; b < blocks; b++)
+        total += s.blocks[b];
+    return total;
+}
+
+static void cpu_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+{
+    *(double *)(void *)sum.address = cpu_squares(o, cpu_floats(x), n);
+}
+
+static void cpu_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+{
+    (void)o;
+    double total = *(double *)(void *)sum.address;
+    for (int64_t i = 0; i < n; i++)
+        total += x.type == OPS_F32 ? cpu_floats(x)[i] : ((unsigned char *)x.address)[i];
+    *(double *)(void *)sum.address = total;
+}
+
+/* ---- the table ---------------------------------------------------------------------------- */
+
+const struct ops_backend ops_cpu = {
+    .open = cpu_open,
+    .close = cpu_close,
+    .describe = cpu_describe,
+    .buffer = cpu_buffer,
+    .buffer_free = cpu_buffer_free,
+    .upload = cpu_upload,
+    .download = cpu_download,
+    .map = cpu_map,
+    .unmap = cpu_unmap,
+    .matmul = cpu_matmul,
+    .linear_fwd = cpu_linear_fwd,
+    .linear_bwd = cpu_linear_bwd,
+    .residual_fwd = cpu_residual_fwd,
+    .embedding_fwd = cpu_embedding_fwd,
+    .embedding_bwd = cpu_embedding_bwd,
+    .norm_fwd = cpu_norm_fwd,
+    .norm_bwd = cpu_norm_bwd,
+    .activation_fwd = cpu_activation_fwd,
+    .activation_bwd = cpu_activation_bwd,
+    .dropout = cpu_dropout,
+    .tanh_fwd = cpu_tanh_fwd,
+    .tanh_bwd = cpu_tanh_bwd,
+    .zero = cpu_zero,
+    .add = cpu_add,
+    .copy = cpu_copy,
+    .blend = cpu_blend,
+    .gather_rows = cpu_gather_rows,
+    .scatter_rows = cpu_scatter_rows,
+    .attention_fwd = cpu_attention_fwd,
+    .attention_bwd = cpu_attention_bwd,
+    .attention_cached = cpu_attention_cached,
+    .logits = cpu_logits,
+    .loss_fwd = cpu_loss_fwd,
+    .loss_fwd_bwd = cpu_loss_fwd_bwd,
+    .cross_entropy = cpu_cross_entropy,
+    .span_loss = cpu_span_loss,
+    .sum_squares = cpu_sum_squares,
+    .add_sum = cpu_add_sum,
+    .round = cpu_round,
+    .adamw = cpu_adamw,
+    .adam = cpu_adam,
+    .lamb = cpu_lamb,
+    .schedule_free = cpu_schedule_free,
+    .sgd = cpu_sgd,
+    .muon = cpu_muon,
+};

@@ -1,0 +1,130 @@
+/*
+ * cpu.h - what struct ops holds, and what the files of the host's back end (cpu*.c) share.
+ */
+#ifndef TEXTMILL_CPU_H
+#define TEXTMILL_CPU_H
+
+#include "common/pool.h"
+#include "model/backend.h"
+#include "model/kernels.h"
+#include "model/ops.h"
+
+/* Memory that grows to what is needed, and is kept. */
+struct arena {
+    struct ops_array data; /* F32 */
+    int64_t floats;
+};
+
+enum { SCRATCH_BLOCKS = 64 };
+
+/* Pieces lie one behind the other; what does not fit gets a block of its own until all are taken
+ * back, when one block of their sum replaces them. In bytes. */
+struct scratch {
+    struct {
+        struct ops_array data; /* U8 */
+        int64_t bytes;
+    } blocks[SCRATCH_BLOCKS];
+    int count;
+    int64_t used; /* of the last block */
+};
+
+struct ops {
+    const struct ops_backend *b;
+    int threads;
+    enum ops_type precision;
+    struct scratch scratch; /* the caller's */
+
+    /* the host's back end */
+    struct pool *pool;
+    const struct kernels *k;
+    struct arena work;   /* the kernels' own */
+    struct arena panels; /* the matrix product's */
+};
+
+static inline float *cpu_floats(struct ops_array a)
+{
+    return (float *)(void *)a.address;
+}
+
+/* The matrix products of the context's precision. */
+static inline const struct kernel_products *cpu_products(const struct ops *o)
+{
+    return o->precision == OPS_BF16 ? &o->k->bf16 : &o->k->f32;
+}
+
+/* The kernels' scratch, at least `floats`: grown once and kept. */
+float *cpu_work(struct ops *o, int64_t floats);
+float *cpu_panels(struct ops *o, int64_t floats); /* the same, for matrix products alone */
+
+/* Rows of C numbers that make a piece of work worth a thread. */
+int64_t cpu_row_grain(int64_t C);
+
+struct kernel_mask cpu_mask(struct ops_dropout drop);
+
+static inline struct ops_array cpu_f32(const float *x)
+{
+    return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };
+}
+
+/* Of the file that the name says. */
+void cpu_matmul(struct ops *o, const struct ops_matmul *p);
+void cpu_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
+                    const struct ops_linear *l);
+void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
+                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                    const struct ops_linear *l);
+void cpu_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                      const struct ops_linear *l, struct ops_dropout drop);
+void cpu_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
+                const struct ops_decoder *d);
+
+void cpu_zero(struct ops *o, struct ops_array x, int64_t n);
+
+void cpu_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                       const struct ops_embedding *e);
+void cpu_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
+                       const struct ops_tokens *t);
+void cpu_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                     int64_t n, int64_t C);
+void cpu_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                      int64_t n, int64_t C);
+
+void cpu_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
+                       const struct ops_attention *a);
+void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
+                       struct ops_array y, struct ops_array lse, const struct ops_attention *a);
+void cpu_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
+                          struct ops_array values, struct ops_qkv x, int64_t past,
+                          const struct ops_attention *a);
+
+void cpu_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
+                  const struct ops_labels *l, const struct ops_decoder *d);
+void cpu_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
+                      struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
+                      int64_t N, double scale, const struct ops_labels *l,
+                      const struct ops_decoder *d);
+void cpu_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
+                       const struct ops_labels *l, int gradient, double scale);
+void cpu_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
+                   const struct ops_labels *l, const struct ops_rows *rows, int gradient,
+                   double scale);
+
+double cpu_squares(struct ops *o, const float *x, int64_t n); /* f64, in a fixed order */
+void cpu_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
+               double x_scale, int64_t n);
+void cpu_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, int64_t n, const struct ops_adamw *h);
+void cpu_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, const struct ops_lamb *h);
+void cpu_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
+                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
+                       double share);
+void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+             int64_t n, const struct ops_sgd *h);
+void cpu_muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+              int64_t R, int64_t C, const struct ops_sgd *h);
+void cpu_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
+void cpu_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
+               int64_t n, const struct ops_adamw *h);
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * cpu_rows.c - the host's back end: rows that are looked up, by ids or by their numbers.
+ */
+#include <string.h>
+
+#include "model/cpu.h"
+
+enum { COLUMN_GRAIN = 64 }; /* columns of a sum over rows: a multiple of a cache line */
+
+/* ---- embedding ---------------------------------------------------------------------------- */
+
+struct embedding {
+    const struct kernels *k;
+    const struct ops_tokens *t;
+    const struct ops_embedding *e; /* the tables, or their gradients */
+    struct ops_array x;            /* or dx */
+};
+
+static int64_t u32_at(struct ops_array a, int64_t i)
+{
+    return ((const uint32_t *)(void *)a.address)[i];
+}
+
+/* The rows of token n, from a column on. */
+struct token {
+    struct ops_array word, position, type;
+};
+
+static struct token token_at(const struct embedding *s, int64_t n, int64_t column)
+{
+    const struct ops_tokens *t = s->t;
+    const int64_t C = s->e->C;
+    int64_t place = ops_is_none(t->places) ? t->first + n % t->T : u32_at(t->places, n);
+    int64_t segment = ops_is_none(t->segments) ? 0 : u32_at(t->segments, n);
+    return (struct token){ ops_part(s->e->words, u32_at(t->ids, n) * C + column),
+                           ops_part(s->e->positions, place * C + column),
+                           ops_part(s->e->types, segment * C + column) };
+}
+
+static void embed_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct embedding *s = ctx;
+    const int64_t C = s->e->C;
+    for (int64_t n = begin; n < end; n++) {
+        struct token t = token_at(s, n, 0);
+        struct ops_array x = ops_part(s->x, n * C);
+        if (ops_is_none(t.position))
+            s->k->copy(x, t.word, C);
+        else
+            s->k->sum(x, t.word, t.position, C);
+        if (!ops_is_none(t.type))
+            s->k->add(x, t.type, C);
+    }
+}
+
+void cpu_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                       const struct ops_embedding *e)
+{
+    pool_for(o->pool, t->N, cpu_row_grain(e->C), embed_rows, &(struct embedding){ o->k, t, e, x });
+}
+
+/* A thread has columns of its own, so that rows of equal ids do not meet and are added in order. */
+static void embed_columns_bwd(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct embedding *s = ctx;
+    for (int64_t n = 0; n < s->t->N; n++) {
+        struct token t = token_at(s, n, begin);
+        struct ops_array dx = ops_part(s->x, n * s->e->C + begin);
+        s->k->add(t.word, dx, end - begin);
+        if (!ops_is_none(t.position))
+            s->k->add(t.position, dx, end - begin);
+        if (!ops_is_none(t.type))
+            s->k->add(t.type, dx, end - begin);
+    }
+}
+
+void cpu_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
+                       const struct ops_tokens *t)
+{
+    struct embedding s = { o->k, t, d, dx };
+    pool_for(o->pool, d->C, COLUMN_GRAIN, embed_columns_bwd, &s);
+}
+
+/* ---- some of the rows --------------------------------------------------------------------- */
+
+struct some {
+    const struct kernels *k;
+    struct ops_array y, x;
+    const int64_t *rows;
+    int64_t C;
+};
+
+static void gather_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct some *s = ctx;
+    for (int64_t i = begin; i < end; i++)
+        s->k->copy(ops_part(s->y, i * s->C), ops_part(s->x, s->rows[i] * s->C), s->C);
+}
+
+static void scatter_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct some *s = ctx;
+    for (int64_t i = begin; i < end; i++)
+        s->k->add(ops_part(s->y, s->rows[i] * s->C), ops_part(s->x, i * s->C), s->C);
+}
+
+static void for_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                     int64_t n, int64_t C, void (*fn)(void *, int64_t, int64_t, int))
+{
+    struct some s = { o->k, y, x, (const int64_t *)(void *)rows.address, C };
+    pool_for(o->pool, n, cpu_row_grain(C), fn, &s);
+}
+
+void cpu_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                     int64_t n, int64_t C)
+{
+    for_rows(o, y, x, rows, n, C, gather_rows);
+}
+
+void cpu_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                      int64_t n, int64_t C)
+{
+    for_rows(o, y, x, rows, n, C, scatter_rows);
+}

@@ -1,0 +1,125 @@
+#include "model/inputs.h"
+
+#include <string.h>
+
+#include "model/model.h"
+
+/* n elements of one type in the host's memory, to be filled. */
+static void *open_array(struct ops *o, struct inputs_array *a, enum ops_type type, int64_t n)
+{
+    if (n > a->room) {
+        ops_buffer_free(o, a->at, a->room);
+        a->at = ops_buffer(o, type, n);
+        a->room = n;
+    }
+    return ops_map(o, a->at, n);
+}
+
+static struct ops_array close_array(struct ops *o, struct inputs_array *a, int64_t n, void *filled)
+{
+    ops_unmap(o, a->at, n, filled);
+    return a->at;
+}
+
+/* Of numbers [B,T] those of real tokens. */
+static struct ops_array set_tokens(struct inputs *in, struct ops *o, struct inputs_array *a,
+                                   const uint32_t *from)
+{
+    uint32_t *to = open_array(o, a, OPS_U32, in->N);
+    for (int64_t b = 0, row = 0; b < in->rows.B; row += ops_rows_of(&in->rows, b++))
+        memcpy(to + row, from + b * in->rows.T, (size_t)ops_rows_of(&in->rows, b) * sizeof *to);
+    return close_array(o, a, in->N, to);
+}
+
+static struct ops_array set_places(struct inputs *in, struct ops *o)
+{
+    uint32_t *to = open_array(o, &in->places, OPS_U32, in->N);
+    for (int64_t b = 0, row = 0; b < in->rows.B; b++)
+        for (int64_t t = 0; t < ops_rows_of(&in->rows, b); t++)
+            to[row++] = (uint32_t)t;
+    return close_array(o, &in->places, in->N, to);
+}
+
+/* The labels of real tokens that have one. */
+static int64_t pick(const struct inputs *in, int64_t *rows, int32_t *labels, const int32_t *from)
+{
+    int64_t n = 0;
+    for (int64_t b = 0, row = 0; b < in->rows.B; b++)
+        for (int64_t t = 0; t < ops_rows_of(&in->rows, b); t++, row++) {
+            int32_t label = from[b * in->rows.T + t];
+            if (label < 0)
+                continue;
+            rows[n] = row;
+            labels[n++] = label;
+        }
+    return n;
+}
+
+/* The label of each sequence. */
+static int64_t take(const struct inputs *in, int64_t *rows, int32_t *labels, const int32_t *from)
+{
+    for (int64_t b = 0, row = 0; b < in->rows.B; row += ops_rows_of(&in->rows, b++)) {
+        rows[b] = row;
+        labels[b] = from[b];
+    }
+    return in->rows.B;
+}
+
+static void set_targets(struct inputs *in, struct ops *o, int part, const int32_t *from,
+                        int over_tokens)
+{
+    const int64_t most = over_tokens ? in->N : in->rows.B;
+    struct ops_labels *l = &in->targets[part];
+    int64_t *rows = open_array(o, &in->target_rows[part], OPS_I64, most);
+    int32_t *labels = open_array(o, &in->labels[part], OPS_I32, most);
+    l->n = (over_tokens ? pick : take)(in, rows, labels, from);
+    for (int64_t i = 0; i < l->n; i++)
+        in->labelled[part] += labels[i] >= 0;
+    l->rows = close_array(o, &in->target_rows[part], most, rows);
+    l->labels = close_array(o, &in->labels[part], most, labels);
+    if (l->n == in->N) /* row i is label i's */
+        l->rows = OPS_NONE;
+}
+
+void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const struct batch *b)
+{
+    in->rows = (struct ops_rows){ b->B, b->T, b->lengths };
+    in->N = ops_rows_count(&in->rows);
+    in->tokens = (struct ops_tokens){ .N = in->N, .T = b->T };
+    in->tokens.ids = set_tokens(in, o, &in->ids, b->ids);
+    if (b->segments)
+        in->tokens.segments = set_tokens(in, o, &in->segments, b->segments);
+    if (b->lengths)
+        in->tokens.places = set_places(in, o);
+    in->key = b->key;
+    in->training = b->training;
+    in->next_weight = b->next_weight;
+    for (int p = 0; p < m->parts; p++) {
+        const int32_t *labels;
+        int64_t n = m->labels(&labels, b, p);
+        in->targets[p] = (struct ops_labels){ 0 };
+        in->labelled[p] = 0;
+        if (labels)
+            set_targets(in, o, p, labels, n == b->B * b->T);
+    }
+}
+
+void inputs_release(struct inputs *in, struct ops *o)
+{
+    struct inputs_array *const arrays[] = { &in->ids, &in->segments, &in->places };
+    for (int i = 0; i < 3; i++)
+        ops_buffer_free(o, arrays[i]->at, arrays[i]->room);
+    for (int p = 0; p < MODEL_PARTS; p++) {
+        ops_buffer_free(o, in->target_rows[p].at, in->target_rows[p].room);
+        ops_buffer_free(o, in->labels[p].at, in->labels[p].room);
+    }
+    *in = (struct inputs){ 0 };
+}
+
+struct ops_scores inputs_scores(const struct inputs *in, struct ops_scores all, int part)
+{
+    int64_t first = 0;
+    for (int p = 0; p < part; p++)
+        first += in->targets[p].n;
+    return (struct ops_scores){ ops_part(all.losses, first), ops_part(all.correct, first) };
+}

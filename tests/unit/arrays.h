@@ -1,0 +1,37 @@
+/*
+ * arrays.h - the host's memory as arrays of ops.h, and back: for tests of the host's back end.
+ */
+#ifndef TEXTMILL_ARRAYS_H
+#define TEXTMILL_ARRAYS_H
+
+#include "model/ops.h"
+
+static inline struct ops_array f32(const float *x)
+{
+    return ops_host_array((float *)x, OPS_F32);
+}
+
+static inline float *floats(struct ops_array a)
+{
+    return (float *)(void *)a.address;
+}
+
+/* Floats become the nearest bf16. */
+static inline void trim(struct ops *o, float *x, int64_t n)
+{
+    struct ops_array half = ops_buffer(o, OPS_BF16, n);
+    ops_copy(o, half, f32(x), n);
+    ops_copy(o, f32(x), half, n);
+    ops_buffer_free(o, half, n);
+}
+
+static inline float bf16_at(struct ops_array a, int64_t i)
+{
+    union {
+        uint32_t bits;
+        float x;
+    } u = { (uint32_t)((uint16_t *)(void *)a.address)[i] << 16 };
+    return u.x;
+}
+
+#endif
