@@ -50,6 +50,9 @@ struct bunzip {
     int giving;           /* a block is being given out */
     char *error;          /* to be reported when it is */
     uint64_t damage;      /* the bit that it names */
+    uint64_t next;        /* the whole block behind it, where it was searched for */
+    int is_searched;
+    uint64_t trailing; /* byte behind the last stream where something else begins */
     uint64_t given;
 };
 
@@ -178,6 +181,52 @@ static uint32_t get(struct bunzip *b, int n)
     return v;
 }
 
+/* Whether the block whose magic is at a bit of the piece at hand is whole, up to the next magic. */
+static int is_whole(struct bunzip *b, uint64_t at)
+{
+    struct bzpiece *p = &b->piece;
+    struct bzblock *block = &p->block;
+    uint64_t magic, next = bzpiece_find(p, at + 1, &magic);
+    bzpiece_set_block(p, at, next == UINT64_MAX ? p->end : next);
+    bzblock_decode(b->tables, block);
+    return block->state == BZBLOCK_GOOD;
+}
+
+/* The first whole block at or behind a bit of the piece at hand: UINT64_MAX when there is none. */
+static uint64_t whole_block(struct bunzip *b, uint64_t from)
+{
+    for (uint64_t at, magic;; from = at + 1) {
+        at = bzpiece_find(&b->piece, from, &magic);
+        if (at == UINT64_MAX || (magic == BZBLOCK_BEGIN && is_whole(b, at)))
+            return at;
+    }
+}
+
+/* The first whole block behind the damage, in this piece or a later one; UINT64_MAX: there is none.
+ */
+static uint64_t find_block(struct bunzip *b)
+{
+    const struct bzpiece *p = &b->piece;
+    uint64_t at = whole_block(b, b->damage);
+    while (at == UINT64_MAX && next_piece(b))
+        if (p->kind == BZPIECE_BLOCK && p->block.state == BZBLOCK_GOOD)
+            at = p->begin;
+    return at;
+}
+
+/* Behind a stream stands what is none: an error, unless no block follows. Then it is the end. */
+static int end_or_fail(struct bunzip *b, uint64_t begin)
+{
+    fail_at(b, begin, "neither a bzip2 stream nor the end of the file");
+    b->next = find_block(b);
+    b->is_searched = 1;
+    if (b->next != UINT64_MAX || b->cutter.error)
+        return -1;
+    b->trailing = begin / 8;
+    b->at = b->piece.end;
+    return 0;
+}
+
 /* Between streams, at a byte: skips zeros and reads a header. 1, 0 at the end of the file, -1. */
 static int read_header(struct bunzip *b)
 {
@@ -193,7 +242,7 @@ static int read_header(struct bunzip *b)
     for (int i = 0; i < 4; i++) {
         int fits = i < 3 ? byte == (uint8_t) "BZh"[i] : byte >= '1' && byte <= '9';
         if (!fits)
-            return fail_at(b, begin, "neither a bzip2 stream nor the end of the file");
+            return end_or_fail(b, begin);
         if (i < 3 && !has_bits(b, 8))
             return fail_cut_short(b);
         if (i < 3)
@@ -337,45 +386,25 @@ int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n)
     return (int64_t)got;
 }
 
-/* Whether the block whose magic is at a bit of the piece at hand is whole, up to the next magic. */
-static int is_whole(struct bunzip *b, uint64_t at)
-{
-    struct bzpiece *p = &b->piece;
-    struct bzblock *block = &p->block;
-    uint64_t magic, next = bzpiece_find(p, at + 1, &magic);
-    bzpiece_set_block(p, at, next == UINT64_MAX ? p->end : next);
-    bzblock_decode(b->tables, block);
-    return block->state == BZBLOCK_GOOD;
-}
-
-/* The first whole block at or behind a bit of the piece at hand: UINT64_MAX when there is none. */
-static uint64_t whole_block(struct bunzip *b, uint64_t from)
-{
-    for (uint64_t at, magic;; from = at + 1) {
-        at = bzpiece_find(&b->piece, from, &magic);
-        if (at == UINT64_MAX || (magic == BZBLOCK_BEGIN && is_whole(b, at)))
-            return at;
-    }
-}
-
 int bunzip_resume(struct bunzip *b)
 {
-    const struct bzpiece *p = &b->piece;
     if (!b->error || b->cutter.error)
         return 0;
-    uint64_t at = whole_block(b, b->damage);
-    while (at == UINT64_MAX) {
-        if (!next_piece(b))
-            return 0;
-        if (p->kind == BZPIECE_BLOCK && p->block.state == BZBLOCK_GOOD)
-            at = p->begin;
-    }
+    uint64_t at = b->is_searched ? b->next : find_block(b);
+    b->is_searched = 0;
+    if (at == UINT64_MAX)
+        return 0;
     b->at = at;
     b->in_stream = b->resumed = 1;
     b->level = BZBLOCK_MAX / 100000; /* whatever its stream's is */
     free(b->error);
     b->error = NULL;
     return 1;
+}
+
+uint64_t bunzip_trailing(const struct bunzip *b)
+{
+    return b->trailing && b->place_of ? b->place_of(b->cutter.ctx, b->trailing) : b->trailing;
 }
 
 uint64_t bunzip_packed(const struct bunzip *b)

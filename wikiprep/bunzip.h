@@ -12,8 +12,8 @@
  * streams of one block and of thousands are equally fast, and no data can mislead.
  *
  * All CRCs are checked before a byte is given out. Zero bytes between and behind streams are
- * skipped; anything else there is an error. After whatever error, what came before it was good, and
- * reading may go on with the next block that is whole.
+ * skipped; anything else there is an error where blocks follow it, and else left. After whatever
+ * error, what came before it was good, and reading may go on with the next block that is whole.
  *
  * Memory: per thread some 30 MB, whatever the file says.
  */
@@ -46,6 +46,9 @@ int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n);
  * none. What was lost before it cannot be told, nor can that stream's checksum; the block's own is
  * right. Between two magics lies a block or none, so that damage is passed in linear time. */
 int bunzip_resume(struct bunzip *b);
+
+/* At the end: the byte where something begins that is no bzip2 and was left; 0: there is none. */
+uint64_t bunzip_trailing(const struct bunzip *b);
 
 /* Packed bytes that were used so far. */
 uint64_t bunzip_packed(const struct bunzip *b);

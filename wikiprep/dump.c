@@ -300,6 +300,11 @@ uint64_t dump_xml_bytes(const struct dump *d)
     return d->fed;
 }
 
+uint64_t dump_trailing(const struct dump *d)
+{
+    return unpack_trailing(d->in);
+}
+
 uint64_t dump_pages_cut(const struct dump *d)
 {
     return d->pages_cut;

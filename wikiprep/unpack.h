@@ -32,6 +32,9 @@ int64_t unpack_read(struct unpack *u, void *bytes, size_t n);
  * when there are none. */
 int unpack_resume(struct unpack *u);
 
+/* At the end: the byte where something begins that is no bzip2 and was left; 0: there is none. */
+uint64_t unpack_trailing(const struct unpack *u);
+
 /* Bytes of the packed file that were read so far: for progress. */
 uint64_t unpack_packed(const struct unpack *u);
 

@@ -144,6 +144,9 @@ static int next_dump(struct run *r)
         r->packed_before += dump_packed_bytes(r->dump);
         r->xml_bytes += dump_xml_bytes(r->dump);
         r->pages_cut += dump_pages_cut(r->dump);
+        if (dump_trailing(r->dump))
+            log_warn("'%s': what begins at byte %llu is no bzip2 and was left",
+                     r->paths[r->next_path - 1], (unsigned long long)dump_trailing(r->dump));
     }
     dump_close(r->dump);
     r->dump = NULL;

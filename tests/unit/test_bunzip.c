@@ -305,6 +305,7 @@ Test(bunzip, blocks_that_are_refused)
     buf_adds(&packed, "BZ");
     expect_error(&packed, "truncated");
     buf_adds(&packed, "p");
+    pack(&packed, &text, 9);
     expect_error(&packed, "neither a bzip2 stream nor the end");
     buf_release(&text);
     buf_release(&packed);
