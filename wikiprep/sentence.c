@@ -346,9 +346,18 @@ static int ends_before(const struct sentence_mark *p, const char *s, enum letter
     return p->quoted || p->dots != 3 || ellipsis_ends(p, s, next);
 }
 
+/* In scripts without case nothing marks the words that report speech. They follow a quotation that
+ * the sentence began with: “好。”他说。 */
+static int reports_speech(const struct sentence_mark *p)
+{
+    const char *s = sentence_mark_skip_spaces(p->begin, p->end);
+    return p->quoted && letter_at(p->next, p->end).kind == LETTER_CASELESS &&
+           sentence_mark_skip_open(s, p->end) > s;
+}
+
 static int ends(const struct sentence_mark *p)
 {
-    if (p->next == p->end)
+    if (p->next == p->end || reports_speech(p))
         return 0;
     if (p->full)
         return !is_particle(p);

@@ -140,7 +140,7 @@ static size_t take(struct sentence_mark *p, const char *s)
         p->full = 1;
     else if (c.kind == LETTER_END || s == p->mark)
         p->asks = 1;
-    else if (c.code == ')')
+    else if (c.code == ')' || c.code == 0xFF09)
         p->bracketed = 1;
     else if (c.code == ']')
         p->squared = 1;

@@ -25,7 +25,7 @@ struct sentence_mark {
     int spaced;          /* has spaces between its dots: ". . ." */
     int full;            /* has a mark that needs no space behind it */
     int quoted;          /* is closed by a quote, */
-    int bracketed;       /* by ")", */
+    int bracketed;       /* by ")" or "）", */
     int squared;         /* by "]", */
     int noted;           /* by a reference mark: "[12]" */
     const char *counted; /* `"` are counted up to here */
