@@ -557,6 +557,11 @@ const struct sentence_data sentence_data[] = {
       "opener według wielu wkrótce wobec wówczas wraz wszystkie wśród więc z za zaraz zanim "
       "ze znajduje został została zostały\n"
       "opener został że żaden\n"
+      "opener nigdy część około ostatnio wcale niech niestety oczywiście właśnie żeby "
+      "zatem chociaż choć wtedy teraz dziś\n"
+      "opener dzisiaj zawsze nawet prawdopodobnie podobno ponieważ skoro dotychczas wreszcie oto "
+      "ktoś nikt nic coś każde\n"
+      "opener niewiele wiele wszyscy tymczasem tego\n"
     },
     { "pt",
       "textmill sentences 1\n"
@@ -643,6 +648,12 @@ const struct sentence_data sentence_data[] = {
       "тем то тогда того только три у уже хотя часто "
       "через что чтобы эта\n"
       "opener эти это этого этом этот я\n"
+      "opener зато видимо конечно возможно вероятно "
+      "сегодня теперь никто ничто пусть пока поскольку "
+      "причём куда откуда почему\n"
+      "opener зачем кто-то около свыше следует нужно "
+      "никогда всегда кстати потом тот та те ту туда "
+      "сюда чем чей чьи\n"
     },
     { "sh",
       "textmill sentences 1\n"
@@ -803,6 +814,11 @@ const struct sentence_data sentence_data[] = {
       "спочатку також такий тому та там тільки тоді три "
       "у через хоча цей\n"
       "opener ця ці це цього цьому що щоб яким її їх є\n"
+      "opener зате мабуть звичайно можливо ймовірно "
+      "сьогодні тепер ніхто ніщо нехай поки оскільки "
+      "причому куди звідки чому\n"
+      "opener навіщо хтось понад слід потрібно ніколи "
+      "завжди той ті ту туди чий ось якраз щоправда\n"
     },
     { "vi",
       "textmill sentences 1\n"
