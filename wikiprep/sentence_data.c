@@ -94,6 +94,7 @@ const struct sentence_data sentence_data[] = {
       "opener tehdy ten tento tím to toho tohoto tom tomu touto tři tu ty tyto u už v ve však "
       "většina vedle více všechny všichni vše\n"
       "opener z za zatímco zde ze zpočátku že\n"
+      "title zejm franc špan ital přibl vlast nadm okr tehd\n"
     },
     { "da",
       "textmill sentences 1\n"
@@ -114,6 +115,7 @@ const struct sentence_data sentence_data[] = {
       "opener og også om omkring op over på samme samt samtidig selv selvom senere siden sin "
       "som sammen således så også til\n"
       "opener to tre trods ud uden under ved vi videre var vil yderligere\n"
+      "title oprind forkl forf overs omkr tilsv resp\n"
     },
     { "de",
       "textmill sentences 1\n"
@@ -160,6 +162,17 @@ const struct sentence_data sentence_data[] = {
       "opener während zu zudem zuerst zuletzt zum zumeist zunächst zur zusammen zusätzlich "
       "zuvor zwar zwei\n"
       "opener zwischen zwischenzeitlich über überdies\n"
+      "title ehem entspr landw forstw wirtsch milit wiss techn jurist theol philos polit gesch "
+      "geogr bayer sächs preuß hess\n"
+      "title württ westf rhein nördl südl östl westl niederl norw schwed dän poln tschech "
+      "ungar serb kroat türk arab hebr\n"
+      "title chin jap brit bulg portug versch betr gebr hochdt mittelhochdt althochdt niederdt "
+      "bibl chem phys math astron\n"
+      "title botan zool biol geol offiz urkundl jährl monatl tägl ausschl zzgl abzgl entw begr "
+      "aufgel wahrsch vermutl angebl\n"
+      "title anschl einschließl teilw ungef durchschn kaiserl königl herzogl städt staatl "
+      "öffentl kirchl bischöfl geistl\n"
+      "title bearb erw übers zus zusges abgek abk\n"
     },
     { "el",
       "textmill sentences 1\n"
@@ -291,6 +304,7 @@ const struct sentence_data sentence_data[] = {
       "opener sí siempre siendo sin sino sobre solo sólo su sus tal tales también tampoco tan "
       "tanto tras tres tu tuvo un\n"
       "opener una unas uno unos varias varios y ya yo últimamente\n"
+      "title antig trad colec geogr hist ingl franc espec prov pral calif abrev incl excl\n"
     },
     { "fi",
       "textmill sentences 1\n"
@@ -311,6 +325,7 @@ const struct sentence_data sentence_data[] = {
       "syyskuussa tai tammikuussa tämä tämän\n"
       "opener tässä tästä toinen toukokuussa tuolloin usein useat vaikka vain vasta vielä "
       "vuonna vuoden vuosina yhdessä yksi\n"
+      "title mahd suom kaupp julk\n"
     },
     { "fr",
       "textmill sentences 1\n"
@@ -343,6 +358,8 @@ const struct sentence_data sentence_data[] = {
       "opener tandis tant tous tout toute toutefois toutes très trois un une vers voici voilà "
       "vous y à également\n"
       "opener été être\n"
+      "title hist litt géogr phys chim masc plur abrév angl allem ital éven suppl illustr impr "
+      "réimpr augm\n"
     },
     { "hr",
       "textmill sentences 1\n"
@@ -388,6 +405,7 @@ const struct sentence_data sentence_data[] = {
       "sem sok szerint szintén tehát továbbá\n"
       "opener tőle több ugyanakkor újabb után ugyanis úgy utolsó vagy valamint van végül "
       "viszont vele volt\n"
+      "title megh szül hivat\n"
     },
     { "hy",
       "textmill sentences 1\n"
@@ -430,6 +448,7 @@ const struct sentence_data sentence_data[] = {
       "opener sue sugli sui sul sull sulla sulle suo suoi talvolta tale tali tanto tra tramite "
       "tre tutta tuttavia tutte tutti\n"
       "opener tutto un una uno un' va verso vi viene vengono\n"
+      "title tratt ital ingl franc spagn tedesc circ abbr incl escl ediz trad geogr\n"
     },
     { "it",
       "textmill sentences 1\n"
@@ -465,6 +484,7 @@ const struct sentence_data sentence_data[] = {
       "opp over på samme samt samtidig\n"
       "opener selv selvom senere siden sin som sammen slik så til to tre tross ut uten under ved "
       "vi videre var vil ytterligere\n"
+      "title oppr forf overs omkr tilsv resp vedr\n"
     },
     { "nl",
       "textmill sentences 1\n"
@@ -494,6 +514,7 @@ const struct sentence_data sentence_data[] = {
       "opener waarbij waardoor waarna wanneer want waren was wat we wegens wel werd werden wie "
       "wij word wordt ze zelfs zich\n"
       "opener zij zijn zo zoals zodoende zonder zou zowel\n"
+      "title voorm oorspr omstr gebr tegenw event vnml waarsch voorn ingel vert uitg\n"
     },
     { "nn",
       "textmill sentences 1\n"
@@ -512,6 +533,7 @@ const struct sentence_data sentence_data[] = {
       "opp over på samme samt samtidig\n"
       "opener selv selvom senere siden sin som sammen slik så til to tre tross ut uten under ved "
       "vi videre var vil ytterligere\n"
+      "title oppr forf overs omkr tilsv resp vedr\n"
     },
     { "no",
       "textmill sentences 1\n"
@@ -530,6 +552,7 @@ const struct sentence_data sentence_data[] = {
       "opp over på samme samt samtidig\n"
       "opener selv selvom senere siden sin som sammen slik så til to tre tross ut uten under ved "
       "vi videre var vil ytterligere\n"
+      "title oppr forf overs omkr tilsv resp vedr\n"
     },
     { "pl",
       "textmill sentences 1\n"
@@ -562,6 +585,9 @@ const struct sentence_data sentence_data[] = {
       "opener dzisiaj zawsze nawet prawdopodobnie podobno ponieważ skoro dotychczas wreszcie oto "
       "ktoś nikt nic coś każde\n"
       "opener niewiele wiele wszyscy tymczasem tego\n"
+      "title współcz przypuszcz właśc ewent dawn pierwotn łącz odpow szczeg wojew międzyn "
+      "międzynar czes litew bułg chorw\n"
+      "title hebr staropol potocz mieszk bibliogr\n"
     },
     { "pt",
       "textmill sentences 1\n"
@@ -591,6 +617,7 @@ const struct sentence_data sentence_data[] = {
       "opener suas também tais tal talvez tanto tem tendo teve toda todas todavia todo todos "
       "três tudo um uma umas uns\n"
       "opener vários várias você\n"
+      "title trad coord geogr hist ingl franc espec prov abrev incl excl gráf\n"
     },
     { "ro",
       "textmill sentences 1\n"
@@ -608,6 +635,7 @@ const struct sentence_data sentence_data[] = {
       "opener pe pentru peste până precum prima primul prin printre puțin s sau se singurul "
       "spre sub sunt tot toate totuși toți\n"
       "opener trei un una unde unele unii unui și şi\n"
+      "title trad coord ital franc engl germ spec\n"
     },
     { "ru",
       "textmill sentences 1\n"
@@ -654,6 +682,11 @@ const struct sentence_data sentence_data[] = {
       "opener зачем кто-то около свыше следует нужно "
       "никогда всегда кстати потом тот та те ту туда "
       "сюда чем чей чьи\n"
+      "title сокр урожд соврем совр соотв предп произв "
+      "искаж разг ориг офиц неофиц назв назыв преим разл "
+      "нижн болг венг норв\n"
+      "title датск финск монг литов моск петерб волост "
+      "техн воен полит экон\n"
     },
     { "sh",
       "textmill sentences 1\n"
@@ -771,6 +804,7 @@ const struct sentence_data sentence_data[] = {
       "opener tillsammans trots två tre under upp ur ursprungligen utan utanför utöver vad var "
       "varje vi vid vidare vilka\n"
       "opener vilken vilket åren är även över\n"
+      "title urspr förk omkr förf övers ungef särsk motsv\n"
     },
     { "tr",
       "textmill sentences 1\n"
@@ -787,6 +821,7 @@ const struct sentence_data sentence_data[] = {
       "onun oysa önce örneğin özellikle\n"
       "opener sadece şu son sonra sonunda tarafından tüm üç üzerinde ve veya ya yani "
       "yaklaşık yeni yine yıl\n"
+      "title yakl kaym\n"
     },
     { "uk",
       "textmill sentences 1\n"
@@ -819,6 +854,10 @@ const struct sentence_data sentence_data[] = {
       "причому куди звідки чому\n"
       "opener навіщо хтось понад слід потрібно ніколи "
       "завжди той ті ту туди чий ось якраз щоправда\n"
+      "title скор уродж відп букв суч вироб розм застар "
+      "офіц назв перев різн нижн церк болг угор норв "
+      "монг вірм техн військ\n"
+      "title політ екон геогр\n"
     },
     { "vi",
       "textmill sentences 1\n"

@@ -131,6 +131,7 @@ Test(sentence, begins_in_lower_case)
     check_in(
         "it",
         "La chiesa è chiusa al culto.|il prospetto è a tre ordini (XVI secolo).|in essa si celebrava.");
+    check_in("de", "Der ehem. Minister und der österr. und bayer. König kamen.|Sie gingen.");
     check_in("it", "La trad. di Rossi, ediz. de Il Sole, 3 voll. in folio.");
     check_in("ru", "Это было давно.|его никто не видел, ред. не установлен.");
 }
