@@ -39,7 +39,7 @@ static size_t *find(const struct nameset *set, const char *name, size_t n)
     size_t mask = set->cap - 1, i = hash_bytes(name, n) & mask;
     for (; set->places[i]; i = (i + 1) & mask) {
         const char *other = set->names[set->places[i] - 1];
-        if (!strncmp(other, name, n) && !other[n])
+        if (strlen(other) == n && !memcmp(other, name, n))
             break;
     }
     return &set->places[i];
