@@ -11,6 +11,8 @@
 #ifndef TEXTMILL_ERR_H
 #define TEXTMILL_ERR_H
 
+#include <stddef.h>
+
 /* Replaces the thread's error. Returns -1, always. */
 int err_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -25,6 +27,11 @@ int err_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* 1 when the thread's last error came from err_usage. */
 int err_is_usage(void);
+
+/* Makes a message fit for a terminal: control characters, which names in files may have, are
+ * written as \x1b; what stands between quotes and is longer than 300 bytes loses its middle.
+ * Everything printed on stderr goes through it (log.h). Cuts at `size`. */
+void err_tame(char *out, size_t size, const char *text);
 
 /* What failed first is what to say, though clearing up after it may fail too:
  *

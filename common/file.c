@@ -416,7 +416,7 @@ static int write_all(struct output *out, const char *bytes, size_t n)
         if (w < 0 && errno == EINTR)
             continue;
         if (w < 0) {
-            out->failed = 1;
+            out->failed = errno;
             return err_set("cannot write '%s': %s", out->path, strerror(errno));
         }
         bytes += w;
@@ -429,7 +429,7 @@ static int write_all(struct output *out, const char *bytes, size_t n)
 int output_flush(struct output *out)
 {
     if (out->failed)
-        return err_set("cannot write '%s': an earlier write failed", out->path);
+        return err_set("cannot write '%s': %s", out->path, strerror(out->failed));
     size_t n = out->len;
     out->len = 0;
     return write_all(out, out->data, n);

@@ -92,7 +92,7 @@ struct output {
     size_t len;
     uint64_t offset; /* bytes given to output_write so far */
     size_t unsynced; /* written since the disk was last told to take it */
-    int failed;
+    int failed;      /* errno of the write that failed */
     int lazy; /* set by the caller: no fsync at the close, since a whole tree is synced later */
 };
 int output_open(struct output *out, const char *path);

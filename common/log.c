@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/err.h"
+
 int log_level;
 int log_progress = -1;
 
@@ -24,10 +26,11 @@ static void clear_line(void)
 
 static void say(const char *kind, const char *format, va_list args)
 {
-    char text[2048];
+    char text[2048], tame[2048];
     vsnprintf(text, sizeof text, format, args);
+    err_tame(tame, sizeof tame, text);
     clear_line();
-    fprintf(stderr, "%s: %s%s\n", name, kind, text);
+    fprintf(stderr, "%s: %s%s\n", name, kind, tame);
 }
 
 void log_name(const char *program)

@@ -410,9 +410,53 @@ static int has_default(const struct opt *p)
     return p->type != OPT_LIST;
 }
 
-void opts_help(const struct opts *o, struct buf *out)
+enum { HELP_COLUMN = 32, HELP_WIDTH = 80 };
+
+/* The piece that no line break may part: a word, or one of the words that '|' parts. */
+static size_t piece(const char *text)
+{
+    size_t n = strcspn(text, " |");
+    return n + (text[n] == '|');
+}
+
+void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text)
+{
+    for (size_t at = column, n; *text; text += n) {
+        size_t blanks = strspn(text, " ");
+        n = piece(text + blanks);
+        if (at > indent && at + blanks + n > HELP_WIDTH) {
+            buf_addf(out, "\n%*s", (int)indent, "");
+            at = indent;
+            text += blanks;
+            blanks = 0;
+        }
+        n += blanks;
+        buf_add(out, text, n);
+        at += n;
+    }
+}
+
+/* "  -o, --output FILE", and where a line has no room for more, its end. */
+static void put_left(struct buf *out, const struct opt *p)
 {
     struct buf left = BUF_INIT;
+    if (p->letter)
+        buf_addf(&left, "  -%c, --%s", p->letter, p->name);
+    else
+        buf_addf(&left, "      --%s", p->name);
+    if (p->type != OPT_FLAG)
+        buf_addf(&left, " %s", p->arg);
+    opts_wrap(out, 0, 10, left.data);
+    if (left.len < HELP_COLUMN - 2)
+        buf_addf(out, "%*s", (int)(HELP_COLUMN - left.len), "");
+    else
+        buf_addf(out, "\n%*s", HELP_COLUMN, "");
+    buf_release(&left);
+}
+
+void opts_help(const struct opts *o, struct buf *out)
+{
+    struct buf right = BUF_INIT;
     if (o->count && o->table[0].name)
         buf_adds(out, "\nOptions:\n");
     for (size_t i = 0; i < o->count; i++) {
@@ -421,23 +465,18 @@ void opts_help(const struct opts *o, struct buf *out)
             buf_addf(out, "\n%s\n", p->help);
             continue;
         }
-        buf_clear(&left);
-        if (p->letter)
-            buf_addf(&left, "  -%c, --%s", p->letter, p->name);
-        else
-            buf_addf(&left, "      --%s", p->name);
-        if (p->type != OPT_FLAG)
-            buf_addf(&left, " %s", p->arg);
-        buf_addf(out, left.len < 30 ? "%-30s  %s" : "%s\n                                %s",
-                 left.data, p->help);
+        buf_clear(&right);
+        buf_adds(&right, p->help);
         if (has_default(p) && !o->given[i]) {
-            buf_adds(out, " [");
-            put_value(out, p);
-            buf_adds(out, "]");
+            buf_adds(&right, " [");
+            put_value(&right, p);
+            buf_adds(&right, "]");
         }
+        put_left(out, p);
+        opts_wrap(out, HELP_COLUMN, HELP_COLUMN, right.data);
         buf_addc(out, '\n');
     }
-    buf_release(&left);
+    buf_release(&right);
 }
 
 static void put_yaml_text(struct buf *out, const char *s)

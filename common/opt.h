@@ -84,7 +84,10 @@ int opts_load(struct opts *o, const struct yaml *y, const char *path);
 /* 1 when the option was given on the command line. */
 int opts_given(const struct opts *o, const char *name);
 
+/* Lines of at most 80 columns. opts_wrap: text that begins at a column, broken at blanks and behind
+ * '|', further lines indented. */
 void opts_help(const struct opts *o, struct buf *out);
+void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text);
 void opts_print(const struct opts *o, struct buf *out); /* the values in force, as YAML */
 
 #endif

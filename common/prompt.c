@@ -9,6 +9,11 @@
 
 #include "common/file.h"
 #include "common/mem.h"
+#include "common/tool.h"
+
+#define TEXT_OF(number)       #number
+#define VERSION(major, minor) TEXT_OF(major) "." TEXT_OF(minor)
+TOOL_LIBRARY(edit, "libedit", VERSION(LIBEDIT_MAJOR, LIBEDIT_MINOR))
 
 struct prompt {
     const char *ask;

@@ -1,5 +1,6 @@
 #include "common/tool.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 int64_t tool_threads;
 int64_t tool_seed = 1234;
+int tool_force;
 
 static struct opts opts;
 static struct buf provenance = BUF_INIT;
@@ -49,6 +51,10 @@ static const struct opt progress_options[] = {
       0 },
     { 0 },
 };
+static const struct opt force_options[] = {
+    { 0, "force", OPT_FLAG, &tool_force, NULL, "replace finished output", 0, 0 },
+    { 0 },
+};
 static const struct opt common_options[] = {
     { 'v', "verbose", OPT_FLAG, &verbose, NULL, "say more", 0, 0 },
     { 'q', "quiet", OPT_FLAG, &quiet, NULL, "say nothing but errors", 0, 0 },
@@ -72,6 +78,8 @@ static void add_options(const struct tool_command *c)
         opts_add(&opts, seed_options);
     if (c->common & TOOL_PROGRESS)
         opts_add(&opts, progress_options);
+    if (c->common & TOOL_FORCE)
+        opts_add(&opts, force_options);
     opts_add(&opts, common_options);
 }
 
@@ -93,7 +101,9 @@ static void print_help(const struct tool *t, const struct tool_command *c)
             buf_adds(&out, "       ");
             add_usage(&out, t, other);
         }
-    buf_addf(&out, "\n%s\n", c->summary);
+    buf_addc(&out, '\n');
+    opts_wrap(&out, 0, 0, c->summary);
+    buf_addc(&out, '\n');
     opts_help(&opts, &out);
     if (c == t->commands && t->commands[1].run)
         buf_addf(&out, "\n'%s COMMAND --help' tells of a command.\n", t->name);
@@ -103,12 +113,25 @@ static void print_help(const struct tool *t, const struct tool_command *c)
     buf_release(&out);
 }
 
+static struct tool_library *libraries; /* by name */
+
+void tool_add_library(struct tool_library *library)
+{
+    struct tool_library **at = &libraries;
+    while (*at && strcmp((*at)->name, library->name) < 0)
+        at = &(*at)->next;
+    library->next = *at;
+    *at = library;
+}
+
 static void print_version(const struct tool *t)
 {
     printf("%s (textmill) %s\n", t->name, TEXTMILL_VERSION);
     if (!verbose)
         return;
     printf("compiler: %s\nflags: %s\n", __VERSION__, TEXTMILL_FLAGS);
+    for (const struct tool_library *l = libraries; l; l = l->next)
+        printf("%s %s\n", l->name, l->version());
     if (t->version_detail)
         puts(t->version_detail());
 }
@@ -187,6 +210,16 @@ static int is_config(const char *operand)
            file_ends_with(operand, ".json");
 }
 
+static int unknown_command(const struct tool *t, const char *word)
+{
+    struct buf names = BUF_INIT;
+    for (const struct tool_command *c = t->commands + 1; c->run; c++)
+        buf_addf(&names, "%s%s", names.len ? ", " : "", c->name);
+    err_usage("unknown command '%s': there are %s", word, names.data);
+    buf_release(&names);
+    return -1;
+}
+
 static int run_command(const struct tool_command *c, int argc, char **argv)
 {
     if ((c->common & TOOL_CONFIG_OPERAND) && argc && is_config(argv[0])) {
@@ -236,6 +269,17 @@ static void set_provenance(const struct tool *t, int argc, char **argv)
             provenance.data[i] = ' ';
 }
 
+static int finish_stdout(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (!errno &&
+        write(1, "\n", 1) >= 0) /* an earlier write failed: why is what the next one says */
+        errno = EIO;
+    return err_set("cannot write '<stdout>': %s", strerror(errno));
+}
+
 int tool_main(const struct tool *t, int argc, char **argv)
 {
     double began = log_seconds();
@@ -250,7 +294,9 @@ int tool_main(const struct tool *t, int argc, char **argv)
     int skip = c->name ? 2 : 1;
     add_options(c);
     opts.foreign = t->foreign;
-    int n = opts_parse(&opts, argc - skip, argv + skip);
+    int n = c == t->commands && !c->options && argc > 1 && argv[1][0] != '-'
+                ? unknown_command(t, argv[1])
+                : opts_parse(&opts, argc - skip, argv + skip);
     log_level = quiet ? -1 : verbose;
     log_progress = progress_on;
     int result = 0, stop = n >= 0 && (want_help || want_version);
@@ -264,8 +310,8 @@ int tool_main(const struct tool *t, int argc, char **argv)
         result = run_command(c, n, argv + skip);
     }
     progress_end();
-    if (!result && (fflush(stdout) || ferror(stdout)))
-        result = err_set("cannot write '<stdout>'");
+    if (!result)
+        result = finish_stdout();
     if (result < 0) {
         log_error("%s%s", err_get(), err_is_usage() ? " (see --help)" : "");
     } else if (!stop && !want_config) {
@@ -332,8 +378,8 @@ int tool_load_config(const char *path)
 
 void tool_print_config(struct buf *out)
 {
-    static const char *const not_settings[] = { "config:", "set:",     "print-config:",
-                                                "help:",   "version:", "progress:" };
+    static const char *const not_settings[] = { "config:",  "set:",      "print-config:", "help:",
+                                                "version:", "progress:", "force:" };
     struct buf all = BUF_INIT;
     opts_print(&opts, &all);
     for (char *line = all.data; *line;) {
@@ -346,6 +392,24 @@ void tool_print_config(struct buf *out)
         line += n;
     }
     buf_release(&all);
+}
+
+int tool_may_replace(const char *path, const char *mark, const char *what)
+{
+    struct buf file = BUF_INIT;
+    enum file_kind kind = FILE_NONE;
+    int result = 0;
+    if (mark)
+        file_join(&file, path, mark);
+    else
+        buf_adds(&file, path);
+    if (!tool_force && strcmp(path, "-"))
+        result = file_look(file.data, &kind);
+    buf_release(&file);
+    if (result < 0 || kind == FILE_NONE || kind == FILE_SPECIAL || (!mark && kind == FILE_FOLDER))
+        return result;
+    return mark ? err_set("'%s' holds a finished %s (--force replaces it)", path, what)
+                : err_set("'%s' exists (--force replaces it)", path);
 }
 
 int tool_configured(void)

@@ -19,6 +19,7 @@ enum {
     TOOL_SEED = 2,            /* --seed */
     TOOL_CONFIG = 4,          /* -c/--config, --set, --print-config */
     TOOL_PROGRESS = 8,        /* --progress, --no-progress */
+    TOOL_FORCE = 32,          /* --force: see tool_may_replace */
     TOOL_CONFIG_OPERAND = 16, /* a first operand that ends in .yaml, .yml or .json is a
                                * configuration file: read before --set, and not passed on */
 };
@@ -52,6 +53,34 @@ int tool_main(const struct tool *t, int argc, char **argv);
 /* In force once run is called. */
 extern int64_t tool_threads; /* default: the processors there are */
 extern int64_t tool_seed;    /* default 1234 */
+extern int tool_force;       /* --force */
+
+/* Finished output is replaced with --force only: -1 with an error where something stands in the
+ * way, to be asked before the work. The file `path` ("-", devices and pipes are never in the way),
+ * or with `mark` the folder `path`, in which a file of that name tells that it is finished: `what`,
+ * "vocabulary". */
+int tool_may_replace(const char *path, const char *mark, const char *what);
+
+/* For modules that wrap a library: --version -v tells of each that is in the program.
+ *
+ *     TOOL_LIBRARY(zlib, "zlib", zlibVersion())
+ */
+struct tool_library {
+    const char *name;
+    const char *(*version)(void);
+    struct tool_library *next;
+};
+void tool_add_library(struct tool_library *library);
+#define TOOL_LIBRARY(id, called, version_)                                                         \
+    static const char *tool_version_of_##id(void)                                                  \
+    {                                                                                              \
+        return version_;                                                                           \
+    }                                                                                              \
+    __attribute__((constructor)) static void tool_add_##id(void)                                   \
+    {                                                                                              \
+        static struct tool_library library = { called, tool_version_of_##id, NULL };               \
+        tool_add_library(&library);                                                                \
+    }
 
 /* Applies a configuration file, for options not given on the command line. Its "base" names one
  * or several files to apply before it, which it may contradict; a section whose name begins with a

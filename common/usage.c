@@ -1,12 +1,14 @@
 #include "common/usage.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "common/buf.h"
 #include "common/file.h"
+#include "common/mem.h"
 
 static double seconds(struct timeval t)
 {
@@ -20,28 +22,87 @@ double usage_cpu_seconds(void)
     return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
+/* The number behind `key` in a file of the kernel's, or 0. */
+static uint64_t number_in(const char *path, const char *key)
+{
+    struct buf text = BUF_INIT;
+    uint64_t n = 0;
+    const char *at = file_read(path, &text) == 0 ? strstr(text.data, key) : NULL;
+    if (at)
+        n = strtoull(at + strlen(key), NULL, 10);
+    buf_release(&text);
+    return n;
+}
+
+/* rusage knows the peak of the process that called exec, too. */
 uint64_t usage_peak_bytes(void)
 {
     struct rusage use;
+    uint64_t peak = number_in("/proc/self/status", "\nVmHWM:");
     getrusage(RUSAGE_SELF, &use);
-    return (uint64_t)use.ru_maxrss * 1024;
+    return 1024 * (peak ? peak : (uint64_t)use.ru_maxrss);
 }
 
-/* Of cgroups 2, as a container sees its own; "max" or no such file: no limit. */
-static uint64_t group_bytes(void)
+/* A group's limit, and those of the groups around it; "max", or no such file: none. */
+static uint64_t least_limit(const char *root, const char *group, const char *file)
 {
-    static const char path[] = "/sys/fs/cgroup/memory.max";
+    uint64_t least = UINT64_MAX;
+    char *rest = mem_strdup(group);
+    struct buf path = BUF_INIT;
+    for (char *end = rest + strlen(rest); end; end = strrchr(rest, '/')) {
+        *end = '\0';
+        buf_clear(&path);
+        buf_addf(&path, "%s%s/%s", root, rest, file);
+        uint64_t bytes = number_in(path.data, "");
+        if (bytes && bytes < least)
+            least = bytes;
+    }
+    free(rest);
+    buf_release(&path);
+    return least;
+}
+
+/* Lines "0::/path" of version 2, and "4:cpu,memory:/path" of version 1. */
+static uint64_t line_limit(const char *line, const char *root)
+{
+    const char *kinds = strchr(line, ':'), *path = kinds ? strchr(kinds + 1, ':') : NULL;
+    struct buf mount = BUF_INIT;
+    uint64_t limit = UINT64_MAX;
+    if (!path)
+        return limit;
+    char *list = mem_strndup(kinds + 1, (size_t)(path - kinds - 1));
+    char *group = mem_strndup(path + 1, strcspn(path + 1, "\n"));
+    if (group[0] == '/' && !group[1])
+        group[0] = '\0';
+    buf_addf(&mount, "%s/memory", root);
+    if (!*list)
+        limit = least_limit(root, group, "memory.max");
+    else if (strstr(list, "memory"))
+        limit = least_limit(mount.data, group, "memory.limit_in_bytes");
+    free(list);
+    free(group);
+    buf_release(&mount);
+    return limit;
+}
+
+uint64_t usage_group_bytes(const char *membership, const char *root)
+{
     struct buf text = BUF_INIT;
-    uint64_t bytes = 0;
-    if (file_read(path, &text) == 0)
-        bytes = strtoull(text.data, NULL, 10);
+    uint64_t least = UINT64_MAX;
+    if (file_read(membership, &text) == 0)
+        for (const char *line = text.data; line && *line;) {
+            uint64_t limit = line_limit(line, root);
+            least = limit < least ? limit : least;
+            line += strcspn(line, "\n");
+            line += *line == '\n';
+        }
     buf_release(&text);
-    return bytes ? bytes : UINT64_MAX;
+    return least;
 }
 
 uint64_t usage_machine_bytes(void)
 {
     uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t group = group_bytes();
+    uint64_t group = usage_group_bytes("/proc/self/cgroup", "/sys/fs/cgroup");
     return group < machine ? group : machine;
 }

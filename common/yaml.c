@@ -8,6 +8,9 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
+#include "common/tool.h"
+
+TOOL_LIBRARY(yaml, "libyaml", yaml_get_version_string())
 
 enum { DEEPEST = 16 };
 

@@ -202,8 +202,9 @@ static int run_shards(int argc, char **argv)
 
 static int run_none(int argc, char **argv)
 {
-    return argc ? err_usage("unknown command '%s': wiki, lmbd, shards or squad is wanted", argv[0])
-                : err_usage("a command is wanted: wiki, lmbd, shards or squad");
+    (void)argc;
+    (void)argv;
+    return err_usage("a command is wanted: wiki, lmbd, shards or squad");
 }
 
 #define LENGTH                                                                                     \
@@ -238,7 +239,7 @@ static const struct opt shards_options[] = {
 };
 
 static const struct tool_command commands[] = {
-    { NULL, "COMMAND", "Measure how well a model predicts text.", NULL, 0, 0, -1, run_none },
+    { NULL, "COMMAND", "Measure how well a model predicts text.", NULL, 0, 0, 0, run_none },
     { "wiki", "FILE...", "Perplexity of texts, a token and a word, by a sliding window.",
       wiki_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_wiki },
     { "lmbd", "FILE...", "LAMBADA: predict the last word of each passage (JSON lines).",
@@ -246,7 +247,7 @@ static const struct tool_command commands[] = {
     { "shards", "DATA...", "Loss over training data: TFRecord shards or Megatron files.",
       shards_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_shards },
     { "squad", "[FILE]", "SQuAD: answer questions about texts; exact match and F1, 1.1 and 2.0.",
-      squad_command_options, TOOL_THREADS | TOOL_PROGRESS, 0, 1, squad_command },
+      squad_command_options, TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, 1, squad_command },
     { 0 },
 };
 

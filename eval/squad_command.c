@@ -155,7 +155,8 @@ static int answer_questions(const struct squad *s, int v2)
     struct squad_windows w;
     struct squad_answers a;
     const struct squad_answer_rules r = answer_rules(v2);
-    if (load_squad_model() < 0 || make_windows(&w, s) < 0)
+    if (tool_may_replace(output_dir, "predictions.json", "set of answers") < 0 ||
+        load_squad_model() < 0 || make_windows(&w, s) < 0)
         return -1;
     squad_answers_init(&a, &r);
     progress_begin("windows", w.count);

@@ -8,6 +8,10 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/tool.h"
+
+TOOL_LIBRARY(zlib, "zlib", zlibVersion())
+TOOL_LIBRARY(zstd, "zstd", ZSTD_versionString())
 
 enum { PIECE = 1 << 18, ZSTD_LEVEL = 3, ZLIB_MEMORY = 8, GZIP_BITS = 16 };
 

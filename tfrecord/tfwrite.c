@@ -31,7 +31,7 @@ enum layout { LAYOUT_GPT, LAYOUT_BERT, LAYOUT_BERT_TF1, LAYOUT_BERT_PACKED, LAYO
 enum remainder { REMAINDER_DROP, REMAINDER_PAD };
 
 static const char *output;
-static int layout, remainder_kind, compression, force, resume, append_eod = 1, shuffle = 1;
+static int layout, remainder_kind, compression, resume, append_eod = 1, shuffle = 1;
 static int64_t sequence_length = 128, stride, shards = 4, seed = -1;
 static double validation;
 static int64_t mask_tokens = 20, duplication = 5, group;
@@ -51,7 +51,7 @@ static struct shard_folder make_folder(void)
 {
     return (struct shard_folder){
         .dir = output,
-        .force = force,
+        .force = tool_force,
         .resume = resume,
         .provenance = tool_provenance(),
         .watch = { progress_begin, progress_end },
@@ -175,14 +175,11 @@ static int check_pair(const char *prefix)
 {
     static const char *const endings[] = { ".bin", ".idx", ".tokenizer.json", ".manifest" };
     struct buf path = BUF_INIT;
-    enum file_kind kind;
     int result = 0;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings && !result && !force; i++) {
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && !result; i++) {
         buf_clear(&path);
         buf_addf(&path, "%s%s", prefix, endings[i]);
-        result = file_look(path.data, &kind);
-        if (!result && kind)
-            result = err_set("'%s' exists (--force replaces it)", path.data);
+        result = tool_may_replace(path.data, NULL, NULL);
     }
     buf_release(&path);
     return result;
@@ -330,7 +327,8 @@ static int run_index(int argc, char **argv)
         return err_usage("--output goes with one FILE");
     for (int i = 0; i < argc && !result; i++) {
         index_path(&path, argv[i]);
-        result = index_file(argv[i], output ? output : path.data);
+        const char *to = output ? output : path.data;
+        result = tool_may_replace(to, NULL, NULL) < 0 ? -1 : index_file(argv[i], to);
     }
     buf_release(&path);
     return result;
@@ -363,7 +361,7 @@ static int run_repair(int argc, char **argv)
     (void)argc;
     if (!output)
         return err_usage("--output is wanted: a file for the good records");
-    if (repair_file(&r, argv[0], output) < 0)
+    if (tool_may_replace(output, NULL, NULL) < 0 || repair_file(&r, argv[0], output) < 0)
         return -1;
     printf("%s: %" PRIu64 " records of %s, without %" PRIu64 " bad ones of %" PRIu64 " bytes\n",
            output, r.good, argv[0], r.bad, r.lost_bytes);
@@ -374,6 +372,15 @@ static int run_repair(int argc, char **argv)
 static int64_t samples, epochs, map_seed = 1234, map_length = 1024;
 static const char *split;
 static int part, wide, split_rule;
+
+static int may_replace_maps(const char *name)
+{
+    struct buf path = BUF_INIT;
+    buf_addf(&path, "%s_doc_idx.npy", name);
+    int result = tool_may_replace(path.data, NULL, NULL);
+    buf_release(&path);
+    return result;
+}
 
 static int write_maps(const char *prefix)
 {
@@ -392,7 +399,9 @@ static int write_maps(const char *prefix)
     else
         indexmap_name(&name, &x, prefix, part);
     enum indexmap_rule rule = samples ? (enum indexmap_rule)split_rule : INDEXMAP_CUT;
-    int result = indexmap_split(&x, m.sequences, shares, part, rule);
+    int result = may_replace_maps(name.data);
+    if (!result)
+        result = indexmap_split(&x, m.sequences, shares, part, rule);
     if (!result)
         result = indexmap_write(&x, &m, name.data);
     if (!result)
@@ -430,8 +439,11 @@ static int run_show(int argc, char **argv)
         result = pair ? show_sequences(prefix.data, (uint64_t)limit, &out, &shown)
                       : show_records(argv[0], (uint64_t)limit, &out, &shown);
     /* what came before an error is shown too */
-    if (pair >= 0 && output_close(&out) < 0)
+    struct err why = err_keep();
+    if (pair >= 0 && output_close(&out) < 0 && !result)
         result = -1;
+    else if (result < 0)
+        err_restore(&why);
     tool_count(pair ? "sequences" : "records", shown);
     buf_release(&prefix);
     return result;
@@ -444,7 +456,6 @@ static const struct opt write_options[] = {
       0 },
     { 0, "layout", OPT_CHOICE, &layout, "gpt|bert|bert-tf1|bert-packed|megatron", "what to write",
       0, 0 },
-    { 0, "force", OPT_FLAG, &force, NULL, "replace a finished data set", 0, 0 },
     { .help = "Layouts other than megatron:" },
     { 0, "resume", OPT_FLAG, &resume, NULL, "go on where a run was interrupted", 0, 0 },
     { 0, "sequence-length", OPT_INT, &sequence_length, "N", "tokens; gpt records have one more", 1,
@@ -504,15 +515,15 @@ static const struct opt show_options[] = {
 
 static const struct tool_command commands[] = {
     { NULL, "[FILE]", "Write a token stream as training data.", write_options,
-      TOOL_THREADS | TOOL_CONFIG | TOOL_PROGRESS, 0, 1, run_write },
+      TOOL_THREADS | TOOL_CONFIG | TOOL_PROGRESS | TOOL_FORCE, 0, 1, run_write },
     { "index", "FILE...", "Write the index of TFRecord files, as tfrecord2idx does.", index_options,
-      0, 1, -1, run_index },
-    { "index-map", "PREFIX", "Write the index maps of a Megatron pair.", index_map_options, 0, 1, 1,
-      run_index_map },
+      TOOL_FORCE, 1, -1, run_index },
+    { "index-map", "PREFIX", "Write the index maps of a Megatron pair.", index_map_options,
+      TOOL_FORCE, 1, 1, run_index_map },
     { "verify", "FILE|DIR...", "Check checksums, indexes and manifests.", NULL, 0, 1, -1,
       run_verify },
-    { "repair", "FILE", "Write the good records of a damaged TFRecord file.", repair_options, 0, 1,
-      1, run_repair },
+    { "repair", "FILE", "Write the good records of a damaged TFRecord file.", repair_options,
+      TOOL_FORCE, 1, 1, run_repair },
     { "show", "FILE", "Print records as JSON lines.", show_options, 0, 1, 1, run_show },
     { 0 },
 };
@@ -520,7 +531,7 @@ static const struct tool_command commands[] = {
 static const char *detail(void)
 {
     static char text[64];
-    snprintf(text, sizeof text, "crc32c: %s\n", crc32c_path());
+    snprintf(text, sizeof text, "crc32c: %s", crc32c_path());
     return text;
 }
 

@@ -263,6 +263,10 @@ static int check_usage(void)
     static const char *const decided[] = { "model", "units", "unknown", "case", "alphabet" };
     if (!folder_path)
         return err_usage("--output is wanted: the folder for the vocabulary");
+    static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (tool_may_replace(folder_path, marks[i], "vocabulary") < 0)
+            return -1;
     for (size_t i = 0; i < sizeof decided / sizeof *decided && from_path; i++)
         if (tool_given(decided[i]))
             return err_usage("--%s does not go with --from, which decides it", decided[i]);

@@ -9,6 +9,7 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/tool.h"
 #include "tokenizer/classes.h"
 #include "tokenizer/dialect.h"
 
@@ -146,13 +147,15 @@ int regex_class(struct classes_set *s, const char *base)
     return 0;
 }
 
-const char *regex_version(void)
+static const char *regex_version(void)
 {
     static char text[96];
     char version[64];
     uint32_t jit = 0;
     pcre2_config(PCRE2_CONFIG_VERSION, version);
     pcre2_config(PCRE2_CONFIG_JIT, &jit);
-    snprintf(text, sizeof text, "PCRE2 %s%s\n", version, jit ? ", with JIT" : "");
+    snprintf(text, sizeof text, "%s%s", version, jit ? ", with JIT" : "");
     return text;
 }
+
+TOOL_LIBRARY(pcre2, "PCRE2", regex_version())

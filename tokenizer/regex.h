@@ -30,7 +30,4 @@ int regex_find(const struct regex *re, struct regex_scratch *s, const char *text
 struct classes_set;
 int regex_class(struct classes_set *s, const char *base);
 
-/* "PCRE2 10.42 ..., with JIT": for --version -v. */
-const char *regex_version(void);
-
 #endif

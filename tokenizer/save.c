@@ -1,6 +1,7 @@
 /* The writing side of files.h, except tokenizer.json. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "common/file.h"
@@ -179,16 +180,20 @@ static int write_forms(const struct vocabulary *v, const char *dir, struct buf *
  * rest fails: the files there are always of one vocabulary. */
 int vocabulary_save(const struct vocabulary *v, const char *dir)
 {
-    struct buf path = BUF_INIT, why = BUF_INIT;
+    struct buf path = BUF_INIT;
+    enum file_kind there;
+    if (file_look(dir, &there) < 0)
+        return -1;
     int result = file_mkdirs(dir);
     if (!result)
         result = remove_forms(dir, &path);
     if (!result && write_forms(v, dir, &path) < 0) {
-        buf_adds(&why, err_get());
+        struct err why = err_keep();
         remove_forms(dir, &path);
-        result = err_set("%s", why.data);
+        result = err_restore(&why);
     }
+    if (result < 0 && !there)
+        rmdir(dir);
     buf_release(&path);
-    buf_release(&why);
     return result;
 }

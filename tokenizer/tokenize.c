@@ -11,7 +11,6 @@
 #include "tokenizer/batch.h"
 #include "tokenizer/id_rows.h"
 #include "tokenizer/learn_command.h"
-#include "tokenizer/regex.h"
 #include "tokenizer/source.h"
 #include "tokenizer/stats_command.h"
 #include "tokenizer/tokenizer.h"
@@ -231,6 +230,8 @@ static int run_tokenize(int argc, char **argv)
         return err_usage("--wrap goes with --ids: a token stream has no special tokens");
     if (!strcmp(output_path, "-") && !as_ids && tool_binary_stdout() < 0)
         return -1;
+    if (tool_may_replace(output_path, NULL, NULL) < 0)
+        return -1;
     struct tokenizer_options how = { .google_rules = rules,
                                      .letters = (unsigned)letters,
                                      .drop_missing = missing };
@@ -292,7 +293,8 @@ static int run_decode(int argc, char **argv)
     struct output out;
     if (!vocabulary_path)
         return err_usage("--vocab is wanted: a vocabulary file, or a folder with one");
-    if (!strcmp(path, "-") && !as_ids && tool_binary_stdin() < 0)
+    if ((!strcmp(path, "-") && !as_ids && tool_binary_stdin() < 0) ||
+        tool_may_replace(output_path, NULL, NULL) < 0)
         return -1;
     struct tokenizer *t = tokenizer_load(vocabulary_path);
     if (!t || id_rows_open(&rows, path, as_ids, t) < 0) {
@@ -345,13 +347,13 @@ static const struct opt decode_options[] = {
 
 static const struct tool_command commands[] = {
     { NULL, "[FILE...]", "Turn documents into a stream of token ids.", tokenize_options,
-      TOOL_THREADS | TOOL_PROGRESS, 0, -1, run_tokenize },
+      TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, run_tokenize },
     { "train", "[FILE...]", "Learn a vocabulary from text.", learn_command_options,
-      TOOL_THREADS | TOOL_PROGRESS, 0, -1, learn_command },
+      TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, learn_command },
     { "stats", "[FILE...]", "Say how a vocabulary fits text.", stats_command_options,
-      TOOL_THREADS | TOOL_PROGRESS, 0, -1, stats_command },
+      TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, stats_command },
     { "decode", "[FILE]", "Turn a stream of token ids into text, a line end after each document.",
-      decode_options, 0, 0, 1, run_decode },
+      decode_options, TOOL_FORCE, 0, 1, run_decode },
     { 0 },
 };
 
@@ -377,7 +379,6 @@ static const struct tool tool = {
                 "  tokenize train -o vocab/ --vocab-size 8000 texts/\n"
                 "  echo 'The Moon.' | tokenize --vocab vocab/ --ids\n",
     .commands = commands,
-    .version_detail = regex_version,
 };
 
 int main(int argc, char **argv)

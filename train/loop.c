@@ -51,6 +51,7 @@ struct loop {
     int skipped;                 /* updates in a row that were skipped */
     struct sequences validation; /* a micro-batch */
     int lock;                    /* of the output folder; -1: none */
+    int made;                    /* the output folder was */
 };
 
 static volatile sig_atomic_t stop_signal;
@@ -150,20 +151,39 @@ static int lock_folder(struct loop *l)
     return 0;
 }
 
-/* A folder that holds a run is not silently written over. */
-static int refuse_old_run(const char *out)
+/* What of a folder tells that it holds a run or a model; without it a new run can begin. */
+static const char *const run_marks[] = { "metrics.jsonl", "checkpoints",
+                                         "model.safetensors.index.json", "model.safetensors" };
+
+/* A folder that holds a run or a model is written over with --force only. */
+static int refuse_old_run(const struct loop *l)
+{
+    const char *out = l->settings->output;
+    struct buf path = BUF_INIT;
+    enum file_kind kind = FILE_NONE;
+    int result = 0;
+    for (size_t i = 0; i < sizeof run_marks / sizeof *run_marks && !result && !kind; i++) {
+        file_join(&path, out, run_marks[i]);
+        result = file_look(path.data, &kind);
+    }
+    buf_release(&path);
+    if (result < 0 || !kind || l->settings->force)
+        return result;
+    return err_set("'%s' holds a training run (--resume goes on with it, --force replaces it)",
+                   out);
+}
+
+/* The new run must not be taken for the old one, nor its model for the new one's. */
+static int remove_old_run(const char *out)
 {
     struct buf path = BUF_INIT;
-    enum file_kind kind;
-    file_join(&path, out, "metrics.jsonl");
-    int there = file_look(path.data, &kind) < 0 ? -1 : kind ? 1 : checkpoint_latest(out, &path);
+    int result = 0;
+    for (size_t i = 0; i < sizeof run_marks / sizeof *run_marks && !result; i++) {
+        file_join(&path, out, run_marks[i]);
+        result = file_remove_tree(path.data);
+    }
     buf_release(&path);
-    if (there < 0)
-        return -1;
-    return there ? err_set("'%s' holds a training run: give --resume to go on with it, or another "
-                           "--output",
-                           out)
-                 : 0;
+    return result;
 }
 
 /* The weights of a model folder, which must have the plan's shapes; made: as task->load. */
@@ -252,7 +272,7 @@ static int start_or_resume(struct loop *l)
 {
     const char *out = l->settings->output;
     if (!l->settings->resume)
-        return refuse_old_run(out) < 0 ? -1 : start(l);
+        return refuse_old_run(l) < 0 ? -1 : start(l);
     struct buf path = BUF_INIT, config = BUF_INIT, damaged = BUF_INIT;
     int found = checkpoint_find(out, &path, &l->at, &config, &damaged), result = found;
     if (found > 0)
@@ -276,7 +296,7 @@ static int make_folder(struct loop *l)
     const char *out = l->settings->output;
     if (file_mkdirs(out) < 0 || lock_folder(l) < 0)
         return -1;
-    return refuse_old_run(out); /* of another process, meanwhile */
+    return refuse_old_run(l); /* of another process, meanwhile */
 }
 
 static int open_loop(struct loop *l, int threads)
@@ -307,8 +327,11 @@ static int open_loop(struct loop *l, int threads)
                        p->validation->encoder);
     if (!there && make_folder(l) < 0)
         return -1;
+    l->made = !there;
+    int result = l->settings->force ? remove_old_run(l->settings->output) : 0;
     file_join(&path, l->settings->output, "config.yaml");
-    int result = file_write(path.data, l->config, strlen(l->config));
+    if (!result)
+        result = file_write(path.data, l->config, strlen(l->config));
     if (!result)
         result = metrics_open(&l->metrics, l->settings->output, l->at.step, p->model.part,
                               p->model.parts);
@@ -646,5 +669,8 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
             err_set("%s", error);
         }
     }
-    return close_loop(&l) < 0 || failed ? -1 : 0;
+    failed |= close_loop(&l) < 0;
+    if (failed && l.made)
+        rmdir(p->settings->output); /* if nothing is in it */
+    return failed ? -1 : 0;
 }

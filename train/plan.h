@@ -25,7 +25,8 @@ enum divergence { DIVERGENCE_STOP, DIVERGENCE_SKIP };
 #define DIVERGENCE_WORDS "stop|skip" /* in the order of the enum */
 
 struct settings {
-    int task; /* enum task_kind */
+    int force; /* the output may hold a run, which goes */
+    int task;  /* enum task_kind */
     int64_t layers, width, heads, inner, positions, vocabulary;
     double epsilon, dropout, attention_dropout, init_std;
     int64_t types; /* these of BERT: see struct model_config */

@@ -257,6 +257,9 @@ static int run(int argc, char **argv)
         s.start_from = NULL;
     if (s.memmap_dir && !*s.memmap_dir)
         s.memmap_dir = NULL;
+    s.force = tool_force;
+    if (s.force && s.resume)
+        return err_usage("--force goes with another run, --resume with the one that is there");
     if (load_own_config() < 0 || take_data(argv, argc) < 0)
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line wins over the file */
@@ -292,7 +295,8 @@ static int run_benchmarks(int argc, char **argv)
 
 static const struct tool_command commands[] = {
     { NULL, "[CONFIG.yaml] [DATA...]", "Train a GPT or a BERT on shards of tokens.", options,
-      TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND, 0, -1, run },
+      TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND | TOOL_FORCE, 0,
+      -1, run },
     { "benchmark", "[NAME...]", "Run named benchmarks, all or some, and print their figures.",
       benchmark_options, 0, 0, -1, run_benchmarks },
     { 0 },

@@ -137,7 +137,7 @@ int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_f
     *s = (struct sink){ .format = format, .sentences = sentences, .limit_bytes = limit_bytes };
     buf_init(&s->piece);
     if (!dir)
-        return begin_file(s);
+        return 0;
     if (check_target(dir) < 0)
         return -1;
     s->dir = mem_strdup(dir);
@@ -222,7 +222,11 @@ static void release(struct sink *s)
 
 int sink_close(struct sink *s, const struct kv *more)
 {
-    int result = s->is_open ? end_file(s) : 0;
+    int result = 0;
+    if (!s->dir && !s->is_open) /* a stream without documents */
+        result = begin_file(s);
+    if (!result && s->is_open)
+        result = end_file(s);
     if (s->dir && !result)
         result = write_manifest(s, more) < 0 ? -1 : publish(s);
     if (result < 0)

@@ -38,7 +38,7 @@ struct sink {
     struct buf piece;
 };
 
-/* `dir` NULL: stdout. */
+/* `dir` NULL: stdout, on which nothing appears before the first document or the end. */
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
               int sentences);
 

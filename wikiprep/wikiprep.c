@@ -504,7 +504,9 @@ static int check_options(struct run *r)
         return err_usage("--index goes with --pages, and one FILE");
     if (page_names.count && !tool_given("namespaces"))
         choice.namespaces = NULL;
-    if (check_wikiextractor() < 0)
+    if (check_wikiextractor() < 0 ||
+        (output_dir && tool_may_replace(output_dir, "manifest", "tree of documents") < 0) ||
+        (save_path && tool_may_replace(save_path, NULL, NULL) < 0))
         return -1;
     return record_layout_parse(&r->layout, field_list);
 }
@@ -567,7 +569,7 @@ static int run(int argc, char **argv)
 
 static const struct tool_command commands[] = {
     { NULL, "[FILE...]", "Turn MediaWiki XML dumps, packed or not, into text.", options,
-      TOOL_THREADS | TOOL_PROGRESS, 0, -1, run },
+      TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, run },
     { "expand", "[FILE]", "Print wikitext with its templates expanded.", expand_command_options,
       TOOL_THREADS, 0, 1, expand_command },
     { "sentences", "[FILE...]", "Split plain text, a paragraph a line, into sentences.",

@@ -30,7 +30,7 @@ for units in bytes characters; do
     fi
 done
 for units in bytes characters; do
-    { time tokenize train --vocab-size 30000 --units $units -t 2 -o learned large 2>said || exit 1; } 2>wall
+    { time tokenize train --force --vocab-size 30000 --units $units -t 2 -o learned large 2>said || exit 1; } 2>wall
     record "learning 30,000 tokens of $units from $megabytes MB, two threads" s "$(tail -1 wall)" '' '' \
         ", $(sed -n 's/.* \([0-9,]* words\).*\(peak .*\)/\1, \2/p' said)"
     ours $units -t 2 --memory 8M -o again large || exit 1

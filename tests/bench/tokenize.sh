@@ -40,7 +40,7 @@ done
 for ((i = 0; i < 20; i++)); do cat english; done >long
 TIMEFORMAT=%R
 gpt2="$DATA/tokenizers/gpt2-tokenizer.json" files=(long long long long)
-encode() { tokenize -q -t "$1" --format lines --vocab "$gpt2" -o "$2" "${@:3}"; }
+encode() { tokenize -q --force -t "$1" --format lines --vocab "$gpt2" -o "$2" "${@:3}"; }
 one() { encode 1 /dev/null "${files[@]}"; }
 two() { encode 2 /dev/null "${files[@]}"; }
 halves() { encode 1 /dev/null "${files[@]:2}" & encode 1 /dev/null "${files[@]:2}"; wait; }

@@ -25,6 +25,7 @@
 #include "common/rng.h"
 #include "common/stream.h"
 #include "common/temp.h"
+#include "common/usage.h"
 #include "common/yaml.h"
 #include "tests/unit/look.h"
 
@@ -490,6 +491,90 @@ Test(temp, goes_at_exit_on_signals_and_with_the_next_run)
     file_remove_tree(dir);
     buf_release(&path);
     buf_release(&temp);
+}
+
+/* ---- messages and limits --------------------------------------------------------------------- */
+
+Test(err, names_are_tamed)
+{
+    char out[128], name[1000];
+    err_tame(out, sizeof out, "a '\x1b[2J\n\xc2\x9b \xc3\xa9' b");
+    cr_expect_str_eq(out, "a '\\x1b[2J\\x0a\\xc2\\x9b \xc3\xa9' b");
+    err_tame(out, 8, "abc\x01\x02");
+    cr_expect_str_eq(out, "abc\\x01");
+    memset(name, 'x', sizeof name);
+    err_set("cannot open '%.999s': %s", name, "why");
+    cr_expect_lt(strlen(err_get()), 320);
+    cr_expect(file_ends_with(err_get(), "xxx': why") && strstr(err_get(), "xxx...xxx"));
+    err_set("cannot open '%.300s': %s", name, "why");
+    cr_expect_eq(strlen(err_get()), strlen("cannot open '': why") + 300);
+}
+
+Test(usage, memory_of_groups_and_of_those_around_them)
+{
+    char dir[] = "/tmp/textmill-groups-XXXXXX";
+    static const struct {
+        const char *path, *text;
+    } files[] = {
+        { "job/memory.max", "max\n" },
+        { "job/step/memory.max", "3000000\n" },
+        { "job/step/task/memory.max", "5000000\n" },
+        { "memory/slurm/memory.limit_in_bytes", "2000000\n" },
+        { "memory/slurm/x/memory.limit_in_bytes", "9223372036854771712\n" },
+        { "none", "0::/other\n" },
+        { "two", "0::/job/step/task\n" },
+        { "one", "11:cpu,cpuacct:/\n4:memory:/slurm/x\n0::/job/step/task\n" },
+        { "outer", "0::/job\n" },
+    };
+    struct buf path = BUF_INIT;
+    cr_assert(mkdtemp(dir));
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        file_join(&path, dir, files[i].path);
+        char *slash = strrchr(path.data, '/');
+        *slash = '\0';
+        cr_assert_eq(file_mkdirs(path.data), 0);
+        *slash = '/';
+        cr_assert_eq(file_write(path.data, files[i].text, strlen(files[i].text)), 0);
+    }
+    static const char *const names[] = { "none", "two", "one", "outer", "missing" };
+    const uint64_t want[] = { UINT64_MAX, 3000000, 2000000, UINT64_MAX, UINT64_MAX };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        file_join(&path, dir, names[i]);
+        cr_expect_eq(usage_group_bytes(path.data, dir), want[i], "%s", names[i]);
+    }
+    file_remove_tree(dir);
+    buf_release(&path);
+}
+
+/* A process that a large one starts has its own peak. */
+Test(usage, peak_is_the_process_own)
+{
+    size_t bytes = (size_t)300 << 20;
+    char *p = malloc(bytes);
+    cr_assert(p);
+    memset(p, 1, bytes);
+    cr_expect_gt(usage_peak_bytes(), bytes);
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    pid_t id = fork();
+    if (!id) {
+        dup2(ends[1], 2);
+        const char *bin = getenv("TEXTMILL_BIN");
+        char program[4096];
+        snprintf(program, sizeof program, "%s/wikiprep", bin ? bin : "bin");
+        execl(program, "wikiprep", "sentences", "/dev/null", (char *)NULL);
+        _exit(3);
+    }
+    close(ends[1]);
+    FILE *said = fdopen(ends[0], "r");
+    char line[256] = "", last[256] = "";
+    while (fgets(line, sizeof line, said))
+        memcpy(last, line, sizeof last);
+    fclose(said);
+    waitpid(id, NULL, 0);
+    free(p);
+    const char *at = strstr(last, "peak memory ");
+    cr_expect(at && strtod(at + 12, NULL) < 100, "%s", last);
 }
 
 static void count_range(void *ctx, int64_t begin, int64_t end, int thread)
