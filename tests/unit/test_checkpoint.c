@@ -4,8 +4,11 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "model/model.h"
+#include "tests/unit/arrays.h"
 #include "tests/unit/look.h"
 #include "train/checkpoint.h"
+#include "train/optimizer.h"
 
 static char dir[] = "/tmp/textmill-checkpoint-XXXXXX";
 
@@ -101,4 +104,118 @@ Test(checkpoint, one_without_state_is_an_error_that_names_it)
     cr_assert(strstr(err_get(), "not a checkpoint"), "%s", err_get());
     buf_release(&config);
     buf_release(&path);
+}
+
+/* ---- what a resumed run goes on with ------------------------------------------------------------ */
+
+/* A small GPT's store for AdamW; number i of tensor t's moment of kind k is k + t / 10 + i / 1000.
+ */
+struct whole {
+    struct model model;
+    struct ops *ops;
+    struct store store;
+};
+
+static float *moment(const struct whole *w, int kind, size_t t)
+{
+    struct ops_array array = w->store.arrays[kind][w->model.tensors.rows[t].block];
+    return floats(store_tensor(&w->store, (enum store_kind)kind, array, t));
+}
+
+static void open_whole(struct whole *w, int fill)
+{
+    const struct model_config m = { .layers = 1,
+                                    .width = 8,
+                                    .heads = 2,
+                                    .inner = 16,
+                                    .positions = 4,
+                                    .vocabulary = 11,
+                                    .epsilon = 1e-5,
+                                    .init_std = 0.02 };
+    cr_assert((w->ops = ops_new(1)), "%s", err_get());
+    cr_assert_eq(model_init_gpt(&w->model, &m), 0, "%s", err_get());
+    unsigned char *moments = optimizer_moments(OPTIMIZER_ADAMW, &w->model.tensors);
+    struct store_config c = { .moments = moments };
+    cr_assert_eq(store_open(&w->store, w->ops, &w->model.tensors, &c, NULL, 1), 0);
+    free(moments);
+    for (int kind = STORE_MOMENT1; fill && kind <= STORE_MOMENT2; kind++)
+        for (size_t t = 0; t < w->model.tensors.count; t++)
+            for (int64_t i = 0; i < tensor_elements(&w->model.tensors.rows[t]); i++)
+                moment(w, kind, t)[i] = (float)(kind + 0.1 * (double)t + 1e-3 * (double)i);
+}
+
+static void close_whole(struct whole *w)
+{
+    store_close(&w->store);
+    model_release(&w->model);
+    ops_free(w->ops);
+}
+
+static void save_whole(const struct whole *w, struct buf *path)
+{
+    const struct checkpoint at = { .step = 12,
+                                   .position = 345,
+                                   .tokens = 6789,
+                                   .sequences = 1000,
+                                   .seconds = 1.5,
+                                   .validation = 3.25,
+                                   .loss_scale = 1024,
+                                   .scale_good = 7 };
+    cr_assert_eq(checkpoint_save(dir, &at, &w->model, &w->store, NULL, "seed: 1\n"), 0, "%s",
+                 err_get());
+    cr_assert_eq(checkpoint_latest(dir, path), 1);
+}
+
+Test(checkpoint, position_and_counters_come_back)
+{
+    struct whole w;
+    struct checkpoint c;
+    struct buf config = BUF_INIT, path = BUF_INIT;
+    open_whole(&w, 1);
+    save_whole(&w, &path);
+    cr_assert_eq(checkpoint_read(path.data, &c, &config), 0, "%s", err_get());
+    cr_expect(c.step == 12 && c.position == 345 && c.tokens == 6789 && c.sequences == 1000);
+    cr_expect(c.seconds == 1.5 && c.loss_scale == 1024);
+    cr_expect(c.scale_good == 7 && c.rate_squares == 0);
+    cr_expect_str_eq(config.data, "seed: 1\n");
+    buf_release(&config);
+    buf_release(&path);
+    close_whole(&w);
+}
+
+Test(checkpoint, both_moments_come_back)
+{
+    struct whole w, again;
+    struct buf path = BUF_INIT;
+    const struct checkpoint at = { .step = 12 };
+    open_whole(&w, 1);
+    open_whole(&again, 0);
+    save_whole(&w, &path);
+    cr_assert_eq(checkpoint_load_moments(path.data, &at, &again.store), 0, "%s", err_get());
+    for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++)
+        for (size_t t = 0; t < w.model.tensors.count; t++)
+            cr_expect_arr_eq(moment(&again, kind, t), moment(&w, kind, t),
+                             (size_t)tensor_elements(&w.model.tensors.rows[t]) * sizeof(float),
+                             "%s", w.model.tensors.rows[t].name);
+    buf_release(&path);
+    close_whole(&w);
+    close_whole(&again);
+}
+
+Test(checkpoint, a_damaged_one_is_passed_over_and_set_aside)
+{
+    struct whole w;
+    struct checkpoint c;
+    struct buf config = BUF_INIT, path = BUF_INIT, damaged = BUF_INIT;
+    open_whole(&w, 1);
+    save_whole(&w, &path);
+    make_folder("step-000020"); /* without state */
+    cr_assert_eq(checkpoint_find(dir, &path, &c, &config, &damaged), 1, "%s", err_get());
+    cr_expect(strstr(path.data, "step-000012") && c.step == 12);
+    cr_expect(strstr(damaged.data, "step-000020") && there("step-000020.damaged"));
+    check_latest("step-000012");
+    buf_release(&config);
+    buf_release(&path);
+    buf_release(&damaged);
+    close_whole(&w);
 }
