@@ -4,6 +4,8 @@ VERSION = 0.1.0
 MODE ?= release
 PREFIX ?= /usr/local
 PROGRAM_PREFIX ?=
+STRIP ?= strip
+O ?= build
 
 CC ?= gcc
 PACKAGES = libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libedit zlib libzstd
@@ -27,7 +29,7 @@ ALL_CPPFLAGS = -I. -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
 ALL_LDFLAGS = $(MODE_FLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 LIBS = $(PKG_LIBS) -lm
 
-B = build/$(MODE)
+B = $(O)/$(MODE)
 PROGRAMS = wikiprep tokenize tfwrite train evaluate generate
 MAIN_wikiprep = wikiprep/wikiprep
 MAIN_tokenize = tokenizer/tokenize
@@ -44,16 +46,19 @@ GENERATED = $(B)/gen/template_data.c
 LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(GENERATED:%.c=%.o)
 BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
-.PHONY: all demo test check-unit check-golden check-docs check-fuzz check-faults check-learning \
+.PHONY: all links sample demo test check-unit check-golden check-docs check-fuzz check-faults check-learning \
         check-peers fuzz bench lint format install uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BINARIES) bin ## build the programs into bin/
+all: $(BINARIES) links ## build the programs into bin/ (O=DIR: into DIR/bin, outside the source)
 
-# bin/ is the release build's: what README, man pages and the demo call.
-bin: | $(B)/bin
-	@[ "$(MODE)" != release ] || ln -sfn $(B)/bin bin
+# bin/ is the release build's: what README, man pages and the demo call. The programs find the
+# presets in ../share/textmill, as they do when they are installed.
+IN_TREE = $(filter build,$(O))
+links: | $(B)/bin
+	@mkdir -p $(B)/share && ln -sfn $(CURDIR) $(B)/share/textmill
+	@[ "$(MODE)" != release ] || ln -sfn $(if $(IN_TREE),build/)release/bin $(if $(IN_TREE),,$(O)/)bin
 
 $(B)/bin:
 	@mkdir -p $@
@@ -98,18 +103,21 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 
 # ---- the bundled sample: a small encyclopedia, page by page in tests/data/encyclopedia ----------
 
-SAMPLE = build/encyclopedia.xml.bz2
+SAMPLE = $(O)/encyclopedia.xml.bz2
 $(SAMPLE): scripts/make-dump $(wildcard tests/data/encyclopedia/*.wiki)
 	@mkdir -p $(@D)
 	scripts/make-dump tests/data/encyclopedia | bzip2 -c > $@
 
+sample: $(SAMPLE) ## the bundled dump, build/encyclopedia.xml.bz2
+
 demo: all $(SAMPLE) ## the whole pipeline, from a dump to generated text (DUMP=file.xml.bz2)
-	scripts/run-demo $(or $(DUMP),$(SAMPLE))
+	scripts/run-demo $(or $(DUMP),$(SAMPLE)) $(O)/demo
 
 # ---- tests --------------------------------------------------------------------------------------
 
 # The tests run this mode's programs; a finding of the sanitizers ends a program with a signal.
-export TEXTMILL_BIN ?= $(CURDIR)/$(B)/bin
+export TEXTMILL_BIN ?= $(abspath $(B)/bin)
+export TEXTMILL_SAMPLE ?= $(abspath $(SAMPLE))
 export ASAN_OPTIONS ?= abort_on_error=1
 
 test: all ## everything that needs neither the network nor ../shared
@@ -144,9 +152,9 @@ FUZZ_SECONDS ?= 60
 fuzz: ## fuzz every parser with libFuzzer (needs clang), FUZZ_SECONDS each
 	tests/fuzz/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
-check-faults: all $(SAMPLE) $(B)/faults.so ## the n-th read, write or close fails
+check-faults: all $(SAMPLE) $(B)/faults.so $(B)/synced.so ## the n-th read, write or close fails
 	tests/faults/run $(B)/faults.so
-$(B)/faults.so: tests/faults/faults.c
+$(B)/%.so: tests/faults/%.c
 	@mkdir -p $(@D)
 	$(CC) $(WARN) -O2 -shared -fPIC $< -o $@ -ldl
 
@@ -168,19 +176,26 @@ format: ## lay out the C sources with clang-format 14
 	scripts/format
 
 MAN = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).1)
-install: all ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids clashes of names
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
-	for p in $(PROGRAMS); do \
-	    install -m 755 $(B)/bin/$$p $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)$$p || exit 1; done
-	for m in $(MAN); do install -m 644 $$m \
-	    $(DESTDIR)$(PREFIX)/share/man/man1/$(PROGRAM_PREFIX)$$(basename $$m) || exit 1; done
+INSTALLED_BIN = $(DESTDIR)$(PREFIX)/bin
+INSTALLED_MAN = $(DESTDIR)$(PREFIX)/share/man/man1
+INSTALLED_SHARE = $(DESTDIR)$(PREFIX)/share/textmill
+install: all ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids clashes of names; STRIP= keeps symbols
+	install -d $(INSTALLED_BIN) $(INSTALLED_MAN) $(INSTALLED_SHARE)/configs
+	for p in $(PROGRAMS); do to=$(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p; \
+	    install -m 755 $(B)/bin/$$p $$to && $(if $(STRIP),$(STRIP) $$to,:) || exit 1; done
+	for m in $(MAN); do to=$(INSTALLED_MAN)/$(PROGRAM_PREFIX)$$(basename $$m); \
+	    scripts/prefix-man '$(PROGRAM_PREFIX)' $$m > $$to && chmod 644 $$to || exit 1; done
+	install -m 644 configs/*.yaml $(INSTALLED_SHARE)/configs
 
 uninstall: ## what install put there
-	for p in $(PROGRAMS); do rm -f $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)$$p \
-	    $(DESTDIR)$(PREFIX)/share/man/man1/$(PROGRAM_PREFIX)$$p.1; done
+	for p in $(PROGRAMS); do rm -f $(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p \
+	    $(INSTALLED_MAN)/$(PROGRAM_PREFIX)$$p.1; done
+	rm -rf $(INSTALLED_SHARE)
 
 clean: ## all that was built
-	rm -rf build bin
+	rm -rf $(foreach m,release debug asan tsan cov fuzz,$(O)/$m) $(SAMPLE) $(O)/demo
+	rm -f $(if $(IN_TREE),,$(O)/)bin
+	@rmdir $(O) 2>/dev/null || :
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/pool.h"
+#include "common/preset.h"
 #include "common/temp.h"
 #include "common/usage.h"
 
@@ -25,6 +26,7 @@ static struct {
     uint64_t n;
 } counts[12];
 
+static const char *program; /* as it was called, if that is its name with a prefix */
 static int want_help, want_version, verbose, quiet, want_config, progress_on = -1;
 static const char *config_path;
 static int configured; /* by an operand */
@@ -85,9 +87,32 @@ static void add_options(const struct tool_command *c)
 
 /* ---- help and version -------------------------------------------------------------------- */
 
-static void add_usage(struct buf *out, const struct tool *t, const struct tool_command *c)
+/* How many letters of `text` are a program's name that stands where a command begins. */
+static size_t command_name(const char *text, const char *begin)
 {
-    buf_addf(out, "%s%s%s [options]%s%s\n", t->name, c->name ? " " : "", c->name ? c->name : "",
+    static const char *const names[] = { "wikiprep", "tokenize", "tfwrite",
+                                         "train",    "evaluate", "generate" };
+    int starts = text >= begin + 2 && text[-1] == ' ' && (text[-2] == ' ' || text[-2] == '|');
+    for (size_t i = 0; i < sizeof names / sizeof *names && starts; i++)
+        if (!strncmp(text, names[i], strlen(names[i])) && text[strlen(names[i])] == ' ')
+            return strlen(names[i]);
+    return 0;
+}
+
+/* The examples with the prefix that this program was installed with. */
+static void add_examples(struct buf *out, const struct tool *t)
+{
+    size_t prefix = strlen(program) - strlen(t->name);
+    for (const char *p = t->examples; *p; p++) {
+        if (command_name(p, t->examples))
+            buf_add(out, program, prefix);
+        buf_addc(out, *p);
+    }
+}
+
+static void add_usage(struct buf *out, const struct tool_command *c)
+{
+    buf_addf(out, "%s%s%s [options]%s%s\n", program, c->name ? " " : "", c->name ? c->name : "",
              *c->args ? " " : "", c->args);
 }
 
@@ -95,20 +120,22 @@ static void print_help(const struct tool *t, const struct tool_command *c)
 {
     struct buf out = BUF_INIT;
     buf_adds(&out, "usage: ");
-    add_usage(&out, t, c);
+    add_usage(&out, c);
     if (c == t->commands)
         for (const struct tool_command *other = c + 1; other->run; other++) {
             buf_adds(&out, "       ");
-            add_usage(&out, t, other);
+            add_usage(&out, other);
         }
     buf_addc(&out, '\n');
     opts_wrap(&out, 0, 0, c->summary);
     buf_addc(&out, '\n');
     opts_help(&opts, &out);
     if (c == t->commands && t->commands[1].run)
-        buf_addf(&out, "\n'%s COMMAND --help' tells of a command.\n", t->name);
-    if (c == t->commands && t->examples)
-        buf_addf(&out, "\nExamples:\n%s", t->examples);
+        buf_addf(&out, "\n'%s COMMAND --help' tells of a command.\n", program);
+    if (c == t->commands && t->examples) {
+        buf_adds(&out, "\nExamples:\n");
+        add_examples(&out, t);
+    }
     fputs(out.data, stdout);
     buf_release(&out);
 }
@@ -126,7 +153,7 @@ void tool_add_library(struct tool_library *library)
 
 static void print_version(const struct tool *t)
 {
-    printf("%s (textmill) %s\n", t->name, TEXTMILL_VERSION);
+    printf("%s (textmill) %s\n", program, TEXTMILL_VERSION);
     if (!verbose)
         return;
     printf("compiler: %s\nflags: %s\n", __VERSION__, TEXTMILL_FLAGS);
@@ -220,15 +247,29 @@ static int unknown_command(const struct tool *t, const char *word)
     return -1;
 }
 
+/* 1 when the operand was a configuration, which is in force then; 0; -1. */
+static int take_config(const char *operand)
+{
+    struct buf path = BUF_INIT;
+    int found = is_config(operand);
+    if (found)
+        buf_adds(&path, operand);
+    else
+        found = preset_find(&path, operand);
+    if (found > 0 && tool_load_config(path.data) < 0)
+        found = -1;
+    configured |= found > 0;
+    buf_release(&path);
+    return found;
+}
+
 static int run_command(const struct tool_command *c, int argc, char **argv)
 {
-    if ((c->common & TOOL_CONFIG_OPERAND) && argc && is_config(argv[0])) {
-        if (tool_load_config(argv[0]) < 0)
-            return -1;
-        configured = 1;
-        argc--;
-        argv++;
-    }
+    int taken = (c->common & TOOL_CONFIG_OPERAND) && argc ? take_config(argv[0]) : 0;
+    if (taken < 0)
+        return -1;
+    argc -= taken;
+    argv += taken;
     if (apply_settings() < 0)
         return -1;
     if (want_config) {
@@ -280,10 +321,17 @@ static int finish_stdout(void)
     return err_set("cannot write '<stdout>': %s", strerror(errno));
 }
 
+static const char *called_name(const struct tool *t, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return file_ends_with(name, t->name) ? name : t->name;
+}
+
 int tool_main(const struct tool *t, int argc, char **argv)
 {
     double began = log_seconds();
-    log_name(t->name);
+    program = called_name(t, argc ? argv[0] : "");
+    log_name(program);
     signal(SIGUSR1, on_usr1);
     temp_catch_signals();
     tool_threads = pool_cpus();

@@ -5,6 +5,8 @@
  *
  * Exit status: 0 done, 1 failed, 2 wrong usage. stdout carries results only; the last line on
  * stderr says what was done, wall and processor time and peak memory (not with -q).
+ *
+ * A program that is installed with a prefix to its name calls itself so in messages and help.
  */
 #ifndef TEXTMILL_TOOL_H
 #define TEXTMILL_TOOL_H
@@ -20,8 +22,9 @@ enum {
     TOOL_CONFIG = 4,          /* -c/--config, --set, --print-config */
     TOOL_PROGRESS = 8,        /* --progress, --no-progress */
     TOOL_FORCE = 32,          /* --force: see tool_may_replace */
-    TOOL_CONFIG_OPERAND = 16, /* a first operand that ends in .yaml, .yml or .json is a
-                               * configuration file: read before --set, and not passed on */
+    TOOL_CONFIG_OPERAND = 16, /* a first operand that ends in .yaml, .yml or .json, or names a
+                               * preset (preset.h), is a configuration: read before --set, and not
+                               * passed on */
 };
 
 struct tool_command {

@@ -7,19 +7,23 @@
 #include "common/log.h"
 #include "common/trace.h"
 
-enum { SIDE = 2048, ROUNDS = 5, FAR = 1 << 26 }; /* FAR: floats beyond any cache */
+enum { SIDE = 1024, ROUNDS = 20, FAR = 1 << 26 }; /* FAR: floats beyond any cache */
+
+/* Seconds after which a limit is not measured again: on a busy machine, or one without bf16
+ * products, that took longer than the training. */
+static const double ENOUGH = 0.2;
 
 struct limits {
-    double products[2]; /* FLOP/s by precision */
-    double bytes;       /* a second */
+    double products; /* FLOP/s in the precision of the run */
+    double bytes;    /* a second */
 };
 
 static double best_product(struct ops *o, enum ops_type precision, struct ops_array a)
 {
     const int64_t n = SIDE;
-    double best = 0;
+    double best = 0, start = log_seconds();
     ops_set_precision(o, precision);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < ROUNDS && (!i || log_seconds() - start < ENOUGH); i++) {
         double began = log_seconds();
         ops_matmul(o, &(struct ops_matmul){ .C = { a, n },
                                             .A = { ops_part(a, n * n), n },
@@ -33,13 +37,13 @@ static double best_product(struct ops *o, enum ops_type precision, struct ops_ar
     return best;
 }
 
-static struct limits measure(struct ops *o)
+static struct limits measure(struct ops *o, enum ops_type precision)
 {
     struct limits l = { .bytes = 0 };
     struct ops_array a = ops_buffer(o, OPS_F32, FAR);
-    l.products[OPS_F32] = best_product(o, OPS_F32, a);
-    l.products[OPS_BF16] = best_product(o, OPS_BF16, a);
-    for (int i = 0; i < ROUNDS; i++) {
+    l.products = best_product(o, precision, a);
+    double start = log_seconds();
+    for (int i = 0; i < ROUNDS && (!i || log_seconds() - start < ENOUGH); i++) {
         double began = log_seconds();
         ops_add(o, a, ops_part(a, FAR / 2), FAR / 2);
         double rate = 12.0 * (FAR / 2) / (log_seconds() - began);
@@ -77,19 +81,17 @@ int profile_finish(const char *path, struct ops *o, enum ops_type precision, dou
     char notes[256];
     size_t count;
     trace_on = 0; /* what follows is not the training's */
-    struct limits l = measure(o);
-    ops_set_precision(o, precision);
+    struct limits l = measure(o, precision);
     const struct trace_sum *sums = trace_sums(&count);
-    log_info("profile: this machine: %.1f GFLOP/s f32, %.1f bf16, %.2f GB/s; a kernel's time is "
-             "without those that it calls",
-             l.products[OPS_F32] * 1e-9, l.products[OPS_BF16] * 1e-9, l.bytes * 1e-9);
-    say_kind("kernel", sums, count, seconds, &l, l.products[precision]);
-    say_kind("phase", sums, count, seconds, &l, l.products[precision]);
-    say_kind("disk", sums, count, seconds, &l, l.products[precision]);
-    snprintf(notes, sizeof notes,
-             "\"GFLOP/s f32\": %.1f, \"GFLOP/s bf16\": %.1f, \"GB/s\": %.2f, \"kernels\": \"%s\"",
-             l.products[OPS_F32] * 1e-9, l.products[OPS_BF16] * 1e-9, l.bytes * 1e-9,
-             ops_describe(o));
+    const char *name = precision == OPS_BF16 ? "bf16" : "f32";
+    log_info("profile: this machine: %.1f GFLOP/s %s, %.2f GB/s; a kernel's time is without those "
+             "that it calls",
+             l.products * 1e-9, name, l.bytes * 1e-9);
+    say_kind("kernel", sums, count, seconds, &l, l.products);
+    say_kind("phase", sums, count, seconds, &l, l.products);
+    say_kind("disk", sums, count, seconds, &l, l.products);
+    snprintf(notes, sizeof notes, "\"GFLOP/s %s\": %.1f, \"GB/s\": %.2f, \"kernels\": \"%s\"", name,
+             l.products * 1e-9, l.bytes * 1e-9, ops_describe(o));
     int result = trace_write(path, notes);
     trace_stop();
     return result;

@@ -2,7 +2,7 @@
  * profile.h - where a training's time goes (common/trace.h), beside what the machine can do.
  *
  * The limits are measured in the same process with the same threads: the rate of a matrix product
- * of 2048 x 2048 x 2048 in f32 and in bf16, and of y += x on arrays that no cache holds.
+ * of 1024 x 1024 x 1024 in the precision of the run, and of y += x on arrays that no cache holds.
  */
 #ifndef TEXTMILL_PROFILE_H
 #define TEXTMILL_PROFILE_H

@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/preset.h"
 #include "common/tool.h"
 #include "model/ops.h"
 #include "train/benchmark.h"
@@ -18,7 +19,7 @@
 #include "train/plan.h"
 
 static struct settings s;
-static int dry_run;
+static int dry_run, list_presets;
 static struct opt_list more_data;
 
 #define UP 1e15 /* no bound above */
@@ -149,6 +150,7 @@ static const struct opt options[] = {
       "say where the time goes, and write it as a trace for Perfetto or Chrome", 0, 0 },
     { 0, "resume", OPT_FLAG, &s.resume, NULL, "go on from the latest checkpoint in the output", 0,
       0 },
+    { 0, "list", OPT_FLAG, &list_presets, NULL, "list the presets and stop", 0, 0 },
     { 0, "dry-run", OPT_FLAG, &dry_run, NULL, "print sizes, arithmetic and memory, and stop", 0,
       0 },
     { 0 },
@@ -157,8 +159,8 @@ static const struct opt options[] = {
 /* The configuration in force, without what says how this one run is started. */
 static void effective_config(struct buf *out)
 {
-    static const char *const not_kept[] = { "resume:", "dry-run:", "profile:", "verbose:",
-                                            "quiet:" };
+    static const char *const not_kept[] = { "resume:",  "dry-run:", "list:",
+                                            "profile:", "verbose:", "quiet:" };
     struct buf all = BUF_INIT;
     tool_print_config(&all);
     for (const char *line = all.data; *line;) {
@@ -248,9 +250,21 @@ static int take_data(char **operands, int count)
     return 0;
 }
 
+static int print_presets(void)
+{
+    struct buf out = BUF_INIT;
+    int result = preset_list(&out);
+    if (!result)
+        fputs(out.data, stdout);
+    buf_release(&out);
+    return result;
+}
+
 static int run(int argc, char **argv)
 {
     struct plan p;
+    if (list_presets)
+        return print_presets();
     if (s.vocab && !*s.vocab) /* how a command line takes back what a file says */
         s.vocab = NULL;
     if (s.start_from && !*s.start_from)
@@ -277,11 +291,12 @@ static int run(int argc, char **argv)
 
 /* ---- train benchmark ------------------------------------------------------------------------- */
 
-static const char *spec = "configs/benchmarks.yaml", *json, *csv;
+static const char *spec, *json, *csv;
 static int list;
 
 static const struct opt benchmark_options[] = {
-    { 0, "spec", OPT_TEXT, &spec, "FILE", "where the benchmarks are described", 0, 0 },
+    { 0, "spec", OPT_TEXT, &spec, "FILE",
+      "where the benchmarks are described; without it, textmill's own", 0, 0 },
     { 0, "list", OPT_FLAG, &list, NULL, "say which there are, and stop", 0, 0 },
     { 0, "json", OPT_TEXT, &json, "FILE", "write the results there", 0, 0 },
     { 0, "csv", OPT_TEXT, &csv, "FILE", "write the results there", 0, 0 },
@@ -290,11 +305,18 @@ static const struct opt benchmark_options[] = {
 
 static int run_benchmarks(int argc, char **argv)
 {
-    return list ? benchmark_list(spec) : benchmark_run(spec, argv, argc, json, csv);
+    struct buf own = BUF_INIT;
+    int found = spec ? 1 : preset_find(&own, "benchmarks");
+    if (found <= 0)
+        return found < 0 ? -1 : err_usage("benchmarks.yaml is not installed: give --spec FILE");
+    const char *path = spec ? spec : own.data;
+    int result = list ? benchmark_list(path) : benchmark_run(path, argv, argc, json, csv);
+    buf_release(&own);
+    return result;
 }
 
 static const struct tool_command commands[] = {
-    { NULL, "[CONFIG.yaml] [DATA...]", "Train a GPT or a BERT on shards of tokens.", options,
+    { NULL, "[PRESET|CONFIG.yaml] [DATA...]", "Train a GPT or a BERT on shards of tokens.", options,
       TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND | TOOL_FORCE, 0,
       -1, run },
     { "benchmark", "[NAME...]", "Run named benchmarks, all or some, and print their figures.",
@@ -307,8 +329,9 @@ static const struct tool tool = {
     .examples = "  train --data shards --vocab vocab --layers 4 --width 128 --heads 4 \\\n"
                 "      --sequence-length 64 --steps 1000 -o model\n"
                 "  train --resume -o model\n"
-                "  train configs/gpt3-175b.yaml --dry-run\n"
-                "  train benchmark --spec configs/benchmarks.yaml gpt2-small\n",
+                "  train --list\n"
+                "  train gpt3-175b --dry-run\n"
+                "  train benchmark gpt2-small\n",
     .commands = commands,
     .translate = foreign_translate,
     .foreign = foreign_option,

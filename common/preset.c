@@ -1,0 +1,61 @@
+#include "common/preset.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+
+/* Replaces out; empty where the system does not say what runs. */
+static void find_folder(struct buf *out)
+{
+    char program[4096];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    buf_clear(out);
+    if (n <= 0)
+        return;
+    program[n] = '\0';
+    *strrchr(program, '/') = '\0';
+    buf_addf(out, "%s/../share/textmill/configs", program);
+}
+
+int preset_find(struct buf *path, const char *name)
+{
+    enum file_kind kind;
+    find_folder(path);
+    if (!path->len || !*name || strpbrk(name, "/."))
+        return 0;
+    buf_addf(path, "/%s.yaml", name);
+    return file_look(path->data, &kind) < 0 ? -1 : kind == FILE_PLAIN;
+}
+
+/* The line of one file, if it is a preset. */
+static int list_one(struct buf *out, const char *folder, const char *file)
+{
+    struct buf path = BUF_INIT, text = BUF_INIT, begin = BUF_INIT;
+    int name = (int)(strlen(file) - strlen(".yaml"));
+    file_join(&path, folder, file);
+    buf_addf(&begin, "# %.*s: ", name, file);
+    int result = file_read(path.data, &text);
+    if (!result && !strncmp(text.data, begin.data, begin.len))
+        buf_addf(out, "%-22.*s %.*s\n", name, file, (int)strcspn(text.data + begin.len, "\n"),
+                 text.data + begin.len);
+    buf_release(&path);
+    buf_release(&text);
+    buf_release(&begin);
+    return result;
+}
+
+int preset_list(struct buf *out)
+{
+    struct buf folder = BUF_INIT;
+    struct file_names files = { 0 };
+    find_folder(&folder);
+    int result = folder.len ? file_list(&files, folder.data, ".yaml")
+                            : err_set("cannot tell where the presets are");
+    for (size_t i = 0; i < files.count && !result; i++)
+        result = list_one(out, folder.data, files.names[i]);
+    file_names_free(&files);
+    buf_release(&folder);
+    return result;
+}
