@@ -1,83 +1,84 @@
 #!/bin/bash
-# wikiprep.sh [ROUNDS]: text from a dump on all cores, in MB/s of XML: from .bz2 against decompression alone
-# (lbzip2, bzip2), from XML against parsing alone (xmllint), and WikiExtractor without templates on the same
-# file; and with templates expanded, on one core, a whole small wiki against WikiExtractor with templates.
-# Sides alternate, medians of wall time; the seconds of processor time stand behind.
+# wikiprep.sh [ROUNDS]: text from a dump. From .bz2 with 1, 2 and 4 threads against decompression alone with as
+# many (lbzip2); from XML against parsing alone (xmllint); as WikiExtractor would write it against our default and
+# against WikiExtractor without templates; and with templates expanded, on one core, a whole small wiki against our
+# default and WikiExtractor with templates. Sides alternate; medians of wall time and of processor time, each alone.
 rounds=${1:-5}
 dump=$DATA/wiki/enwiki-p10p30302-shortened.xml.bz2
 [ -f "$dump" ] || { echo "wikiprep: skipped, no $dump"; exit 0; }
+. ./lib
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
 TIMEFORMAT='%R %U %S'
 wikiextractor=$(dirname "$(command -v "$TEXTMILL_PYTHON")")/wikiextractor
 
-# The dump's pages ten times over: blocks of bzip2 are independent, and so are pages.
+# times FROM TO: FROM's pages ten times over: blocks of bzip2 are independent, and so are pages.
+times() {
+    local first
+    first=$(grep -n -m1 '<page>' "$1" | cut -d: -f1)
+    {
+        head -n $((first - 1)) "$1"
+        for _ in 1 2 3 4 5 6 7 8 9 10; do tail -n +"$first" "$1" | sed '$d'; done
+        echo '</mediawiki>'
+    } >"$2"
+}
 bzip2 -dc "$dump" >once.xml
-first=$(grep -n -m1 '<page>' once.xml | cut -d: -f1)
-{
-    head -n $((first - 1)) once.xml
-    for _ in 1 2 3 4 5 6 7 8 9 10; do tail -n +"$first" once.xml | sed '$d'; done
-    echo '</mediawiki>'
-} >dump.xml
+times once.xml dump.xml
 bzip2 -c dump.xml >dump.xml.bz2
-bytes=$(wc -c <dump.xml)
 
 declare -A work=(
-    [wikiprep]='wikiprep -q dump.xml.bz2 >/dev/null'
-    [wikiprep-xml]='wikiprep -q dump.xml >/dev/null'
-    [lbzip2]='lbzip2 -dc dump.xml.bz2 >/dev/null'
-    [bzip2]='bzip2 -dc dump.xml.bz2 >/dev/null'
+    [wikiprep-xml]='wikiprep -q -t 1 dump.xml >/dev/null'
+    [wikiprep-xml-2]='wikiprep -q -t 2 dump.xml >/dev/null'
     [xmllint]='xmllint --stream --noout dump.xml'
+    [wikiprep-as-wikiextractor]='wikiprep -q -t 1 --wikiextractor dump.xml >/dev/null'
+    [WikiExtractor]='"$wikiextractor" -q --no-templates --processes 1 -o - dump.xml >/dev/null 2>&1'
+    [wikiprep-plain]='wikiprep -q -t 1 wiki.xml >/dev/null'
     [wikiprep-templates]='wikiprep -q -t 1 --templates templates.xml wiki.xml >/dev/null'
     [WikiExtractor-templates]='"$wikiextractor" -q --processes 1 --templates templates -o - wiki.xml >/dev/null 2>&1'
-    [WikiExtractor]='"$wikiextractor" -q --no-templates -o - dump.xml.bz2 >/dev/null 2>&1'
 )
-sides='wikiprep wikiprep-xml bzip2'
-for peer in lbzip2 xmllint; do
-    if command -v $peer >/dev/null; then sides+=" $peer"; else echo "wikiprep: $peer is not installed"; fi
+for t in 1 2 4; do
+    work[wikiprep-$t]="wikiprep -q -t $t dump.xml.bz2 >/dev/null"
+    work[lbzip2-$t]="lbzip2 -n $t -dc dump.xml.bz2 >/dev/null"
 done
-for ((r = 0; r < rounds; r++)); do
-    for side in $sides; do
-        { time eval "${work[$side]}"; } 2>>"$side.times" || exit 1
+
+measure() { # ROUNDS SIDE...: each side once a round
+    local rounds=$1 side
+    shift
+    for ((r = 0; r < rounds; r++)); do
+        for side; do
+            { time eval "${work[$side]}"; } 2>>"$side.times" || exit 1
+        done
     done
+}
+wall() { awk '{ print $1 }' "$1.times" | median; }
+processor() { awk '{ print $2 + $3 }' "$1.times" | median; }
+
+# compare ROW FILE OURS NAME PEER: MB of FILE a second by the wall clock, and the seconds of processor time of both.
+compare() {
+    [ -s "$5.times" ] || { record "$1" MB/s "$(rate "$2" "$3")" "$4"; return; }
+    record "$1" MB/s "$(rate "$2" "$3")" "$4" "$(rate "$2" "$5")" \
+        "$(printf ', %.2f s and %.2f s of processor time' "$(processor "$3")" "$(processor "$5")")"
+}
+rate() { awk -v bytes="$(wc -c <"$1")" -v seconds="$(wall "$2")" 'BEGIN { print bytes / seconds / 1e6 }'; }
+
+has() { command -v "$1" >/dev/null; }
+for t in 1 2 4; do
+    if has lbzip2; then measure "$rounds" wikiprep-$t lbzip2-$t; else measure "$rounds" wikiprep-$t; fi
+    compare "wikiprep from .bz2, $t thread$([ $t = 1 ] || echo s)" dump.xml wikiprep-$t lbzip2 lbzip2-$t
 done
-if [ -x "$wikiextractor" ]; then
-    { time eval "${work[WikiExtractor]}"; } 2>WikiExtractor.times
-else
-    echo 'wikiprep: WikiExtractor is not installed'
-fi
+measure "$rounds" wikiprep-xml wikiprep-as-wikiextractor
+if has xmllint; then measure "$rounds" wikiprep-xml-2 xmllint; else measure "$rounds" wikiprep-xml-2; fi
+if has "$wikiextractor"; then measure 1 WikiExtractor; fi
+compare 'wikiprep from XML, 2 threads' dump.xml wikiprep-xml-2 'xmllint --stream' xmllint
+compare 'wikiprep --wikiextractor, 1 thread' dump.xml wikiprep-as-wikiextractor 'wikiprep by default' wikiprep-xml
+compare 'wikiprep --wikiextractor, 1 thread' dump.xml wikiprep-as-wikiextractor WikiExtractor WikiExtractor
 
-# rate SIDE: MB/s by wall time, and seconds of processor time
-rate() {
-    [ -s "$1.times" ] || { echo '0 0'; return; }
-    awk -v bytes="$bytes" '{ print bytes / $1 / 1e6, $2 + $3 }' "$1.times" | sort -n | sed -n "$((($(wc -l <"$1.times") + 1) / 2))p"
-}
-compare() { # OURS PEER
-    read -r a a_cpu < <(rate "$1")
-    read -r b b_cpu < <(rate "$2")
-    awk -v ours="$1" -v peer="$2" -v a="$a" -v b="$b" -v ac="$a_cpu" -v bc="$b_cpu" 'BEGIN { if (b > 0)
-        printf "%s %.0f MB/s (%.2f s of processor), %s %.0f MB/s (%.2f s), ratio %.2fx\n", ours, a, ac, peer, b, bc, a / b }'
-}
-compare wikiprep lbzip2
-compare wikiprep bzip2
-compare wikiprep WikiExtractor
-compare wikiprep-xml xmllint
-
-# Templates: those of a whole wiki, saved before; its pages ten times over.
+# Templates: those of a whole wiki, saved before.
 whole=$DATA/wiki/smallwiki.xml
 [ -f "$whole" ] || exit 0
-first=$(grep -n -m1 '<page>' "$whole" | cut -d: -f1)
-{
-    head -n $((first - 1)) "$whole"
-    for _ in 1 2 3 4 5 6 7 8 9 10; do tail -n +"$first" "$whole" | sed '$d'; done
-    echo '</mediawiki>'
-} >wiki.xml
-bytes=$(wc -c <wiki.xml)
+times "$whole" wiki.xml
 wikiprep -q --templates "$whole" --save-templates templates.xml "$whole" >/dev/null || exit 1
-for ((r = 0; r < rounds; r++)); do
-    { time eval "${work[wikiprep-templates]}"; } 2>>wikiprep-templates.times || exit 1
-done
-if [ -x "$wikiextractor" ]; then
-    { time eval "${work[WikiExtractor-templates]}"; } 2>WikiExtractor-templates.times
-    compare wikiprep-templates WikiExtractor-templates
-fi
+measure "$rounds" wikiprep-templates wikiprep-plain
+if has "$wikiextractor"; then measure 1 WikiExtractor-templates; fi
+compare 'wikiprep with templates, 1 thread' wiki.xml wikiprep-templates 'wikiprep by default' wikiprep-plain
+compare 'wikiprep with templates, 1 thread' wiki.xml wikiprep-templates WikiExtractor WikiExtractor-templates
