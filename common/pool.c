@@ -225,12 +225,19 @@ struct flow {
     char **errors;          /* per slot: its message */
     uint64_t read, written; /* items so far */
     int reading, writing, ended;
-    char *error; /* the run's; set once */
+    uint64_t changes; /* of all this */
+    char *error;      /* the run's; set once */
 };
 
 static int slot_of(const struct flow *f, uint64_t item)
 {
     return (int)(item % (uint64_t)f->p->item_count);
+}
+
+static void announce(struct flow *f)
+{
+    f->changes++;
+    pthread_cond_broadcast(&f->changed);
 }
 
 static void fail(struct flow *f, const char *message)
@@ -257,7 +264,7 @@ static void write_next(struct flow *f)
     f->slots[s] = SLOT_FREE;
     f->written++;
     f->writing = 0;
-    pthread_cond_broadcast(&f->changed);
+    announce(f);
 }
 
 static void read_and_work(struct flow *f)
@@ -271,12 +278,12 @@ static void read_and_work(struct flow *f)
     if (got <= 0)
         f->ended = 1;
     if (got == 0) {
-        pthread_cond_broadcast(&f->changed);
+        announce(f);
         return;
     }
     f->slots[s] = SLOT_TAKEN;
     f->read++;
-    pthread_cond_broadcast(&f->changed);
+    announce(f);
     int failed = got < 0; /* the error takes its place in the order, behind what was read before */
     if (!failed) {
         pthread_mutex_unlock(&f->lock);
@@ -289,7 +296,21 @@ static void read_and_work(struct flow *f)
         f->errors[s] = mem_strdup(err_get());
     }
     f->slots[s] = SLOT_DONE;
-    pthread_cond_broadcast(&f->changed);
+    announce(f);
+}
+
+/* Called with the lock held by a thread that found no item. */
+static void help_or_wait(struct flow *f)
+{
+    uint64_t before = f->changes;
+    int helped = 0;
+    if (f->p->help && !f->ended) {
+        pthread_mutex_unlock(&f->lock);
+        helped = f->p->help(f->p->ctx);
+        pthread_mutex_lock(&f->lock);
+    }
+    if (!helped && f->changes == before)
+        pthread_cond_wait(&f->changed, &f->lock);
 }
 
 static void *flow_main(void *arg)
@@ -304,7 +325,7 @@ static void *flow_main(void *arg)
         else if (f->ended && f->written == f->read && !f->reading)
             break;
         else
-            pthread_cond_wait(&f->changed, &f->lock);
+            help_or_wait(f);
     }
     pthread_mutex_unlock(&f->lock);
     return NULL;

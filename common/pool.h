@@ -37,7 +37,11 @@ void pool_each(struct pool *p, int64_t n, void (*fn)(void *ctx, int64_t i, int t
 /* `read` fills an item: 1, 0 at the end, -1. `work` and `write` return 0 or -1. read and write
  * are never called by two threads at once, and see the items in the order read; so what is
  * written does not depend on `threads`. The first error (in item order) ends the run, and its
- * message is the caller's. */
+ * message is the caller's.
+ *
+ * A thread that finds no item to read, work on or write calls `help`, which does a part of what
+ * `read` will need, and returns 1, or 0 when there is nothing to do before the next item is read.
+ * Any number of threads may be in it, and one in `read`. */
 struct pipeline {
     int (*read)(void *ctx, void *item);
     int (*work)(void *ctx, void *item);
@@ -45,6 +49,7 @@ struct pipeline {
     void *ctx;
     void **items; /* the caller's, at least one; 2 a thread or more keeps all busy */
     int item_count;
+    int (*help)(void *ctx); /* or NULL */
 };
 int pipeline_run(const struct pipeline *p, int threads);
 

@@ -174,7 +174,7 @@ static int run_groups(struct job *j)
     void **items = mem_zalloc((size_t)n, sizeof *items);
     for (int i = 0; i < n; i++)
         items[i] = &groups[i];
-    struct pipeline p = { read_group, make_group, write_group, j, items, n };
+    struct pipeline p = { read_group, make_group, write_group, j, items, n, NULL };
     int result = pipeline_run(&p, j->b->threads);
     for (int i = 0; i < n; i++) {
         sentences_release(&groups[i].sentences);

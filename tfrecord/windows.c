@@ -342,7 +342,7 @@ static int run_groups(struct job *j)
         for (int k = 0; k < WINDOWS_PARTS; k++)
             groups[i].pieces[k].frames = (struct buf)BUF_INIT;
     }
-    struct pipeline p = { read_group, make_group, write_group, j, items, n };
+    struct pipeline p = { read_group, make_group, write_group, j, items, n, NULL };
     int result = pipeline_run(&p, j->w->threads);
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < WINDOWS_PARTS; k++) {

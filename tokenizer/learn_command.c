@@ -144,7 +144,7 @@ static int count_words(const struct tokenizer *t, int argc, char **argv, struct 
 {
     const struct source_options how = { .format = (enum source_format)format, .text_by_line = 1 };
     struct counting c = { .t = t, .source = source_open(argv, argc, &how) };
-    struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0 };
+    struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0, NULL };
     idle_init(&c.counters);
     progress_begin("texts", 0);
     int result = c.source ? batch_run(&p, (int)tool_threads) : -1;

@@ -208,7 +208,7 @@ static void free_encoder(void *e)
 
 static int count_texts(struct stats *s, int argc, char **argv)
 {
-    struct pipeline p = { stats_read, stats_work, stats_write, s, NULL, 0 };
+    struct pipeline p = { stats_read, stats_work, stats_write, s, NULL, 0, NULL };
     s->source = source_open(argv, argc,
                             &(struct source_options){ .format = (enum source_format)format });
     idle_init(&s->encoders);

@@ -205,7 +205,7 @@ static int encoding_write(void *ctx, void *item)
 
 static int encode_all(struct encoding *c)
 {
-    struct pipeline p = { encoding_read, encoding_work, encoding_write, c, NULL, 0 };
+    struct pipeline p = { encoding_read, encoding_work, encoding_write, c, NULL, 0, NULL };
     progress_begin("documents", 0);
     if (batch_run(&p, (int)tool_threads) < 0 || write_header(c) < 0)
         return -1;

@@ -11,7 +11,7 @@
 #include "wikiprep/bzpiece.h"
 #include "wikiprep/bzrun.h"
 
-enum { PIECES_A_THREAD = 4 };
+enum { PIECES_A_THREAD = 4 }; /* that may be unpacked ahead, for threads beside the first */
 
 int bunzip_recognises(const void *bytes, size_t n)
 {
@@ -32,14 +32,16 @@ struct bunzip {
     struct bzcutter cutter;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    pthread_t *helpers;
+    int threads;
+    pthread_t *helpers; /* of its own */
     int helper_count, quit;
+    struct bzblock_tables **spare; /* tables that no thread uses, at most one a thread */
+    int spare_count;
     struct bzpiece *ring;            /* piece i is ring[i mod ring_count] */
     uint64_t ring_count, taken, cut; /* pieces taken in order; cut off the file */
     int cutting, ended;
 
     /* Of the reader alone: */
-    struct bzblock_tables *tables;
     struct bzpiece piece; /* the one at hand */
     uint64_t at;          /* bit of the file: all before was understood */
     int in_stream, level; /* behind a stream's header, and before its end */
@@ -62,7 +64,32 @@ static int has_job(const struct bunzip *b)
     return !b->ended && !b->cutting && b->cut - b->taken < b->ring_count;
 }
 
-static void do_job(struct bunzip *b, struct bzblock_tables *tables)
+static struct bzblock_tables *take_tables(struct bunzip *b)
+{
+    return b->spare_count ? b->spare[--b->spare_count] : bzblock_tables_new();
+}
+
+static void give_tables(struct bunzip *b, struct bzblock_tables *tables)
+{
+    if (b->spare_count < b->threads)
+        b->spare[b->spare_count++] = tables;
+    else
+        bzblock_tables_free(tables);
+}
+
+/* Decodes a block, without the lock. */
+static void decode(struct bunzip *b, struct bzblock *block)
+{
+    pthread_mutex_lock(&b->lock);
+    struct bzblock_tables *tables = take_tables(b);
+    pthread_mutex_unlock(&b->lock);
+    bzblock_decode(tables, block);
+    pthread_mutex_lock(&b->lock);
+    give_tables(b, tables);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void do_job(struct bunzip *b)
 {
     struct bzpiece *p = &b->ring[b->cut % b->ring_count];
     b->cutting = 1;
@@ -78,7 +105,7 @@ static void do_job(struct bunzip *b, struct bzblock_tables *tables)
         return;
     if (p->kind == BZPIECE_BLOCK) {
         pthread_mutex_unlock(&b->lock);
-        bzblock_decode(tables, &p->block);
+        decode(b, &p->block);
         pthread_mutex_lock(&b->lock);
     }
     p->done = 1;
@@ -88,17 +115,25 @@ static void do_job(struct bunzip *b, struct bzblock_tables *tables)
 static void *help(void *arg)
 {
     struct bunzip *b = arg;
-    struct bzblock_tables *tables = bzblock_tables_new();
     pthread_mutex_lock(&b->lock);
     while (!b->quit && !b->ended) {
         if (has_job(b))
-            do_job(b, tables);
+            do_job(b);
         else
             pthread_cond_wait(&b->changed, &b->lock);
     }
     pthread_mutex_unlock(&b->lock);
-    bzblock_tables_free(tables);
     return NULL;
+}
+
+int bunzip_help(struct bunzip *b)
+{
+    pthread_mutex_lock(&b->lock);
+    int can = has_job(b);
+    if (can)
+        do_job(b);
+    pthread_mutex_unlock(&b->lock);
+    return can;
 }
 
 /* The next piece, when it is done: NULL when there is none. Whoever waits, works. */
@@ -112,7 +147,7 @@ static struct bzpiece *await_piece(struct bunzip *b)
         if (!there && b->ended)
             return NULL;
         if (has_job(b))
-            do_job(b, b->tables);
+            do_job(b);
         else
             pthread_cond_wait(&b->changed, &b->lock);
     }
@@ -188,7 +223,7 @@ static int is_whole(struct bunzip *b, uint64_t at)
     struct bzblock *block = &p->block;
     uint64_t magic, next = bzpiece_find(p, at + 1, &magic);
     bzpiece_set_block(p, at, next == UINT64_MAX ? p->end : next);
-    bzblock_decode(b->tables, block);
+    decode(b, block);
     return block->state == BZBLOCK_GOOD;
 }
 
@@ -279,7 +314,7 @@ static int decode_here(struct bunzip *b)
     for (;;) {
         if (!decoded) {
             bzpiece_set_block(p, b->at, p->end);
-            bzblock_decode(b->tables, block);
+            decode(b, block);
         }
         if (block->state != BZBLOCK_CUT)
             return 0;
@@ -420,16 +455,20 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
     struct bunzip *b = mem_zalloc(1, sizeof *b);
     b->name = name;
     b->cutter = (struct bzcutter){ .pull = pull, .ctx = ctx };
-    b->tables = bzblock_tables_new();
-    b->ring_count = (uint64_t)PIECES_A_THREAD * (uint64_t)threads;
+    b->threads = threads;
+    b->spare = mem_zalloc((size_t)threads, sizeof *b->spare);
+    b->ring_count = 1 + (uint64_t)PIECES_A_THREAD * (uint64_t)(threads - 1);
     b->ring = mem_zalloc((size_t)b->ring_count, sizeof *b->ring);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
-    b->helper_count = threads - 1;
-    b->helpers = mem_zalloc((size_t)threads, sizeof *b->helpers);
-    for (int i = 0; i < b->helper_count; i++)
-        pool_start_thread(&b->helpers[i], help, b);
     return b;
+}
+
+void bunzip_start_helpers(struct bunzip *b)
+{
+    b->helpers = mem_zalloc((size_t)b->threads, sizeof *b->helpers);
+    for (; b->helper_count < b->threads - 1; b->helper_count++)
+        pool_start_thread(&b->helpers[b->helper_count], help, b);
 }
 
 void bunzip_set_places(struct bunzip *b, uint64_t (*place)(void *ctx, uint64_t offset))
@@ -452,7 +491,9 @@ void bunzip_free(struct bunzip *b)
     for (uint64_t i = 0; i < b->ring_count; i++)
         bzpiece_release(&b->ring[i]);
     bzpiece_release(&b->piece);
-    bzblock_tables_free(b->tables);
+    while (b->spare_count)
+        bzblock_tables_free(b->spare[--b->spare_count]);
+    free(b->spare);
     bzcutter_release(&b->cutter);
     free(b->error);
     free(b->ring);

@@ -15,7 +15,7 @@
  * skipped; anything else there is an error where blocks follow it, and else left. After whatever
  * error, what came before it was good, and reading may go on with the next block that is whole.
  *
- * Memory: per thread some 30 MB, whatever the file says.
+ * Memory: per thread some 15 MB; at most 25 MB, whatever the file says.
  */
 #ifndef TEXTMILL_BUNZIP_H
 #define TEXTMILL_BUNZIP_H
@@ -29,11 +29,17 @@ struct bunzip;
 int bunzip_recognises(const void *bytes, size_t n);
 
 /* `pull` gives up to n more packed bytes: how many, 0 at the end, -1 with the error set. It is
- * called by any thread, one at a time. `name` (borrowed) is for errors. With one thread all work
- * is done inside bunzip_read; with more, threads - 1 others help whoever calls it. */
+ * called by any thread, one at a time. `name` (borrowed) is for errors. `threads` may work on it:
+ * the one that calls bunzip_read, and those that help it, which read ahead. */
 struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *bytes, size_t n),
                           void *ctx, int threads);
-void bunzip_free(struct bunzip *b);
+void bunzip_free(struct bunzip *b); /* once nobody helps any more */
+
+/* Unpacks a block ahead, by any thread at any time: 1, or 0 when there is nothing to do now. */
+int bunzip_help(struct bunzip *b);
+
+/* Starts threads of its own that help: threads - 1. Once, for those who have no others. */
+void bunzip_start_helpers(struct bunzip *b);
 
 /* `place` tells errors where in the file the pulled byte `offset` is, where those are not the same.
  */

@@ -288,6 +288,16 @@ void dump_close(struct dump *d)
     free(d);
 }
 
+int dump_help(struct dump *d)
+{
+    return unpack_help(d->in);
+}
+
+void dump_start_helpers(struct dump *d)
+{
+    unpack_start_helpers(d->in);
+}
+
 const struct dump_site *dump_site(const struct dump *d)
 {
     return &d->export.site;

@@ -19,10 +19,16 @@
 
 struct dump;
 
-/* "-" is stdin; up to `threads` unpack it (bunzip.h). Texts of more than max_text_bytes are left
- * out. NULL with the error set. */
+/* "-" is stdin; `threads` may unpack it: the one that calls dump_read, and those that help. Texts
+ * of more than max_text_bytes are left out. NULL with the error set. */
 struct dump *dump_open(const char *path, size_t max_text_bytes, int threads);
-void dump_close(struct dump *d);
+void dump_close(struct dump *d); /* once nobody helps any more */
+
+/* Unpacks ahead, by any thread at any time: 1, or 0 when there is nothing to do now. */
+int dump_help(struct dump *d);
+
+/* Starts threads of its own that help, for those who have no others. */
+void dump_start_helpers(struct dump *d);
 
 /* Some streams of a multistream dump: the first, which has <siteinfo>, and streams of pages, as
  * pages_locate finds them. `ranges` is taken. */

@@ -267,6 +267,8 @@ struct library *library_read(const char *path, const char *language, int threads
     if (!result && save)
         result = output_open(&out, save);
     if (!result)
+        dump_start_helpers(d);
+    if (!result)
         result = read_pages(l, d, language, save ? &out : NULL);
     if (save && !result)
         result = output_close(&out);

@@ -331,6 +331,17 @@ int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
     return u->archive ? read_archive(u, bytes, n) : pull_plain(u, bytes, n);
 }
 
+int unpack_help(struct unpack *u)
+{
+    return u->bunzip && bunzip_help(u->bunzip);
+}
+
+void unpack_start_helpers(struct unpack *u)
+{
+    if (u->bunzip)
+        bunzip_start_helpers(u->bunzip);
+}
+
 int unpack_resume(struct unpack *u)
 {
     return u->bunzip && !u->archive && bunzip_resume(u->bunzip);

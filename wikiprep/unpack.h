@@ -13,9 +13,16 @@
 
 struct unpack;
 
-/* "-" is stdin; NULL with the error set. */
+/* "-" is stdin; NULL with the error set. `threads` may work on it: the one that calls unpack_read,
+ * and those that help it. */
 struct unpack *unpack_open(const char *path, int threads);
-void unpack_close(struct unpack *u);
+void unpack_close(struct unpack *u); /* once nobody helps any more */
+
+/* Unpacks ahead, by any thread at any time: 1, or 0 when there is nothing to do now. */
+int unpack_help(struct unpack *u);
+
+/* Starts threads of its own that help, for those who have no others. */
+void unpack_start_helpers(struct unpack *u);
 
 /* Some streams of a bzip2 file, as if it were those alone: bytes [begin, end), in rising order, of
  * whole streams. `ranges` is borrowed. */

@@ -4,6 +4,7 @@
  * A pipeline: one thread at a time reads the dump, all clean pages, one at a time writes; in the
  * order of the dump, so that the output does not depend on the number of threads.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -120,9 +121,10 @@ struct item {
 struct run {
     char **paths;
     int path_count, next_path;
-    struct dump *dump;       /* the one being read */
-    const struct site *site; /* its site, once a page was read */
-    struct site **sites;     /* those of the dumps so far */
+    struct dump *dump;        /* the one being read */
+    pthread_rwlock_t helping; /* held to write while another takes its place */
+    const struct site *site;  /* its site, once a page was read */
+    struct site **sites;      /* those of the dumps so far */
     size_t site_count, sites_cap;
     struct library *library;    /* NULL: templates are not expanded */
     struct pages *wanted_pages; /* NULL: all */
@@ -138,6 +140,16 @@ struct run {
 
 /* ---- read --------------------------------------------------------------------------------- */
 
+/* Once no thread helps with the one before. */
+static void set_dump(struct run *r, struct dump *dump)
+{
+    pthread_rwlock_wrlock(&r->helping);
+    struct dump *before = r->dump;
+    r->dump = dump;
+    pthread_rwlock_unlock(&r->helping);
+    dump_close(before);
+}
+
 static int next_dump(struct run *r)
 {
     if (r->dump) {
@@ -148,21 +160,20 @@ static int next_dump(struct run *r)
             log_warn("'%s': what begins at byte %llu is no bzip2 and was left",
                      r->paths[r->next_path - 1], (unsigned long long)dump_trailing(r->dump));
     }
-    dump_close(r->dump);
-    r->dump = NULL;
+    set_dump(r, NULL);
     r->site = NULL;
     if (r->next_path == r->path_count)
         return 0;
     const char *path = r->paths[r->next_path++];
     if (!index_path) {
-        r->dump = dump_open(path, max_page_bytes, (int)tool_threads);
+        set_dump(r, dump_open(path, max_page_bytes, (int)tool_threads));
         return r->dump ? 1 : -1;
     }
     struct unpack_range *ranges;
     size_t count;
     if (pages_locate(r->wanted_pages, index_path, path, &ranges, &count) < 0)
         return -1;
-    r->dump = dump_open_ranges(path, ranges, count, max_page_bytes, (int)tool_threads);
+    set_dump(r, dump_open_ranges(path, ranges, count, max_page_bytes, (int)tool_threads));
     return r->dump ? 1 : err_in("'%s' is not the index of '%s'", index_path, path);
 }
 
@@ -248,6 +259,16 @@ static int read_page(void *ctx, void *slot)
         if ((got = is_wanted(r, &item->page)) != 0)
             return got;
     }
+}
+
+/* Another thread unpacks ahead. */
+static int unpack_ahead(void *ctx)
+{
+    struct run *r = ctx;
+    pthread_rwlock_rdlock(&r->helping);
+    int helped = r->dump && dump_help(r->dump);
+    pthread_rwlock_unlock(&r->helping);
+    return helped;
 }
 
 /* ---- work --------------------------------------------------------------------------------- */
@@ -409,6 +430,7 @@ static int run_pipeline(struct run *r)
     struct pipeline p = { .read = read_page,
                           .work = clean_page,
                           .write = write_page,
+                          .help = unpack_ahead,
                           .ctx = r,
                           .items = (void **)items,
                           .item_count = count };
@@ -543,7 +565,9 @@ static int finish(struct run *r, int result)
 static int run(int argc, char **argv)
 {
     static char dash[] = "-", *standard_input[] = { dash };
-    struct run r = { .paths = argc ? argv : standard_input, .path_count = argc ? argc : 1 };
+    struct run r = { .paths = argc ? argv : standard_input,
+                     .path_count = argc ? argc : 1,
+                     .helping = PTHREAD_RWLOCK_INITIALIZER };
     if (check_options(&r) < 0 || (!argc && tool_binary_stdin() < 0))
         return -1;
     if (templates_path && read_library(&r) < 0)

@@ -36,6 +36,7 @@ static int unpack(struct buf *out, const struct buf *packed, size_t step, int th
 {
     struct source source = { packed, 0, step };
     struct bunzip *b = bunzip_new("test.bz2", pull, &source, threads);
+    bunzip_start_helpers(b);
     char bytes[999];
     int64_t n;
     buf_clear(out);
@@ -141,6 +142,7 @@ static int unpack_around(struct buf *out, const struct buf *packed, int threads)
 {
     struct source source = { packed, 0, 9999 };
     struct bunzip *b = bunzip_new("test.bz2", pull, &source, threads);
+    bunzip_start_helpers(b);
     char bytes[999];
     int64_t n;
     int errors = 0;

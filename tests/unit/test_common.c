@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -702,7 +703,7 @@ static int run_squares(struct squares *s, int threads)
     void *items[8];
     for (int i = 0; i < 8; i++)
         items[i] = &storage[i];
-    struct pipeline p = { read_number, square, print_number, s, items, 8 };
+    struct pipeline p = { read_number, square, print_number, s, items, 8, NULL };
     return pipeline_run(&p, threads);
 }
 
@@ -719,6 +720,48 @@ Test(pipeline, order_does_not_depend_on_threads)
         buf_release(&s.out);
     }
     buf_release(&first);
+}
+
+/* An item can be read when another thread has helped. */
+struct helped {
+    _Atomic int items, helps;
+};
+
+static int read_when_helped(void *ctx, void *item)
+{
+    struct helped *h = ctx;
+    (void)item;
+    for (int ms = 0; h->helps <= h->items && ms < 5000; ms++)
+        usleep(1000);
+    if (h->helps <= h->items)
+        return err_set("nobody helped with item %d", h->items);
+    return h->items++ < 20;
+}
+
+static int do_nothing(void *ctx, void *item)
+{
+    (void)ctx, (void)item;
+    return 0;
+}
+
+static int help_once_an_item(void *ctx)
+{
+    struct helped *h = ctx;
+    int helps = h->helps;
+    return helps <= h->items && atomic_compare_exchange_strong(&h->helps, &helps, helps + 1);
+}
+
+Test(pipeline, threads_without_an_item_help)
+{
+    for (int threads = 2; threads <= 4; threads++) {
+        int storage[4];
+        void *items[4] = { &storage[0], &storage[1], &storage[2], &storage[3] };
+        struct helped h = { 0 };
+        struct pipeline p = { read_when_helped, do_nothing, do_nothing, &h, items, 4,
+                              help_once_an_item };
+        cr_expect_eq(pipeline_run(&p, threads), 0, "%d threads: %s", threads, err_get());
+        cr_expect_eq(h.items, 21);
+    }
 }
 
 Test(pipeline, what_precedes_an_error_is_written)
