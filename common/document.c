@@ -20,10 +20,25 @@ void document_release(struct document *d)
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
+typedef char row __attribute__((vector_size(16)));
+
+/* Whether any of 16 bytes is to be escaped. */
+static int has_special(const char *s)
+{
+    row r;
+    memcpy(&r, s, sizeof r);
+    row special = (r == '&') | (r == '<') | (r == '>') | (r == '"');
+    uint64_t both[2];
+    memcpy(both, &special, sizeof both);
+    return (both[0] | both[1]) != 0;
+}
+
 static void put_escaped(struct buf *out, const struct buf *s, int attribute)
 {
     size_t plain = 0;
     for (size_t i = 0; i < s->len; i++) {
+        while (i + sizeof(row) < s->len && !has_special(s->data + i))
+            i += sizeof(row);
         char c = s->data[i];
         const char *entity = c == '&'                ? "&amp;"
                              : c == '<'              ? "&lt;"

@@ -264,11 +264,35 @@ static void end_of_line(struct writer *w)
     w->space = w->hole = w->says = w->in_aside = 0;
 }
 
-/* Bytes that need no look: everything but controls, spaces and the lead byte of U+00A0. */
+static int is_plain(char c)
+{
+    return (unsigned char)c > 0x20 && (unsigned char)c != 0xC2;
+}
+
+typedef unsigned char row __attribute__((vector_size(16)));
+
+/* Whether 16 bytes are plain, or spaces before such; a 17th is read. */
+static int are_plain(const char *s)
+{
+    row a, b;
+    memcpy(&a, s, sizeof a);
+    memcpy(&b, s + 1, sizeof b);
+    row plain = (row)(a > 0x20) & (row)(a != 0xC2);
+    row space = (row)(a == 0x20) & (row)(b > 0x20) & (row)(b != 0xC2);
+    uint64_t both[2];
+    plain |= space;
+    memcpy(both, &plain, sizeof both);
+    return (both[0] & both[1]) == UINT64_MAX;
+}
+
+/* Bytes that need no look: everything but controls, the lead byte of U+00A0, and spaces that other
+ * such bytes follow. */
 static size_t plain_run(const char *s, const char *end)
 {
     const char *p = s;
-    while (p < end && (unsigned char)*p > 0x20 && (unsigned char)*p != 0xC2)
+    while (end - p > (ptrdiff_t)sizeof(row) && are_plain(p))
+        p += sizeof(row);
+    while (p < end && (is_plain(*p) || (*p == ' ' && p + 1 < end && is_plain(p[1]))))
         p++;
     return (size_t)(p - s);
 }
@@ -283,7 +307,7 @@ static const char *write_one(struct writer *w, const char *s, const char *end)
     if (w->space && w->out->len > w->begin)
         buf_addc(w->out, ' ');
     w->space = 0;
-    size_t n = plain_run(s, end);
+    size_t n = plain_run(s, end); /* begins with no space */
     if (n) {
         buf_add(w->out, s, n);
         return s + n;
