@@ -207,6 +207,7 @@ void bzblock_decode(struct bzblock_tables *t, struct bzblock *b)
         b->state = BZBLOCK_CUT;
     if (b->state != BZBLOCK_GOOD)
         return;
-    bzchain_invert(t->chain, c->bytes, c->count, c->occurs, (uint32_t)row, b->bytes);
+    const struct bzchain_column last = { c->bytes, c->count, c->occurs, c->middle, c->before };
+    bzchain_invert(t->chain, &last, (uint32_t)row, b->bytes);
     check_crc(b);
 }

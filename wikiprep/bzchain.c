@@ -53,15 +53,25 @@ void bzchain_free(struct bzchain *c)
     free(c);
 }
 
-static void sort_column(uint32_t *next, const uint8_t *column, size_t n, const uint32_t *occurs)
+/* Equal bytes wait for each other's places, so that two parts of the column go side by side. */
+static void sort_column(uint32_t *next, const struct bzchain_column *column)
 {
-    uint32_t place[256], sum = 0;
+    const uint8_t *bytes = column->bytes;
+    uint32_t low[256], high[256], sum = 0; /* where the next such byte of each part goes */
     for (int b = 0; b < 256; b++) {
-        place[b] = sum;
-        sum += occurs[b];
+        low[b] = sum;
+        high[b] = sum + column->occurs_before[b];
+        sum += column->occurs[b];
     }
-    for (uint32_t i = 0; i < n; i++)
-        next[place[column[i]]++] = i << 8 | column[i];
+    uint32_t i = 0, j = (uint32_t)column->middle;
+    for (; i < column->middle && j < column->n; i++, j++) {
+        next[low[bytes[i]]++] = i << 8 | bytes[i];
+        next[high[bytes[j]]++] = j << 8 | bytes[j];
+    }
+    for (; i < column->middle; i++)
+        next[low[bytes[i]]++] = i << 8 | bytes[i];
+    for (; j < column->n; j++)
+        next[high[bytes[j]]++] = j << 8 | bytes[j];
 }
 
 /* The segment that begins at a row with a CUT. */
@@ -137,10 +147,11 @@ static void join_segments(const struct bzchain *c, size_t n, uint8_t *text)
     }
 }
 
-void bzchain_invert(struct bzchain *c, const uint8_t *column, size_t n, const uint32_t occurs[256],
-                    uint32_t first, uint8_t *text)
+void bzchain_invert(struct bzchain *c, const struct bzchain_column *column, uint32_t first,
+                    uint8_t *text)
 {
-    sort_column(c->next, column, n, occurs);
+    size_t n = column->n;
+    sort_column(c->next, column);
     cut_cycle(c, n, first);
     follow_segments(c, n);
     join_segments(c, n, text);

@@ -28,9 +28,18 @@ enum {
 struct bzchain *bzchain_new(void);
 void bzchain_free(struct bzchain *c);
 
-/* text[0..n) from its last column; `occurs` says how often each byte is in it. `first` < n, and
- * 0 < n <= BZCHAIN_MAX. Columns that no text has (more than one cycle) give some bytes. */
-void bzchain_invert(struct bzchain *c, const uint8_t *column, size_t n, const uint32_t occurs[256],
-                    uint32_t first, uint8_t *text);
+/* A last column. */
+struct bzchain_column {
+    const uint8_t *bytes;
+    size_t n;                      /* 1 to BZCHAIN_MAX */
+    const uint32_t *occurs;        /* how often each of 256 bytes is in it */
+    size_t middle;                 /* any place, best the middle: both sides are sorted at once */
+    const uint32_t *occurs_before; /* how often each byte is in front of that */
+};
+
+/* text[0..n) from its last column and the row `first` < n. Columns that no text has (more than one
+ * cycle) give some bytes. */
+void bzchain_invert(struct bzchain *c, const struct bzchain_column *column, uint32_t first,
+                    uint8_t *text);
 
 #endif

@@ -136,6 +136,12 @@ INLINE uint8_t *put_portable(uint8_t near_bytes[16], struct list *l, const uint6
 
 /* ---- a column ------------------------------------------------------------------------------ */
 
+static void set_middle(struct bzcolumn *c, const uint8_t *out)
+{
+    c->middle = (size_t)(out - c->bytes);
+    memcpy(c->before, c->occurs, sizeof c->before);
+}
+
 /* The run in front of the first place belongs to a token of its own, which leaves the list as it is
  * and writes a byte too many. */
 INLINE const char *read_column(struct bzcolumn *c, struct bzbits *in, int near_count,
@@ -150,17 +156,23 @@ INLINE const char *read_column(struct bzcolumn *c, struct bzbits *in, int near_c
     c->bytes = c->memory + 1;
     uint8_t *out = c->memory, *end = c->bytes + BZCOLUMN_MAX;
     enum found found = ALL;
-    c->count = 0;
+    c->count = c->middle = 0;
     for (int g = 0; g < c->groups && found == ALL; g++) {
         t.token[0] = t.token[t.count];
         found = read_group(in, &c->codes[c->choice[g]], (unsigned)c->used, &t);
         out = put(near, &list, t.token, t.count + (found == END), out, end, c->occurs);
         if (!out)
             found = TOO_LONG;
+        else if (!c->middle && out - c->bytes > BZCOLUMN_MAX / 2)
+            set_middle(c, out);
     }
     if (found == END) {
         c->count = (size_t)(out - c->bytes);
         c->occurs[c->alphabet[0]]--;
+        if (!c->middle)
+            set_middle(c, out);
+        else
+            c->before[c->alphabet[0]]--;
     }
     static const char *const why[] = { [ALL] = "damaged bzip2 block: it has no end",
                                        [NO_WORD] = "damaged bzip2 block: no word of its code",

@@ -34,6 +34,8 @@ struct bzcolumn {
     /* What is found: */
     size_t count;         /* of the column's bytes */
     uint32_t occurs[256]; /* how often each byte is in it */
+    size_t middle;        /* somewhere about its middle, or the end */
+    uint32_t before[256]; /* how often each byte is in front of the middle */
     uint8_t *bytes;
     uint8_t memory[BZCOLUMN_MAX + 128];
 };

@@ -17,4 +17,7 @@ size_t bzrun_next(const uint8_t *bytes, size_t from, size_t count);
  * inverted, which the caller does). */
 uint32_t bzrun_crc(uint32_t crc, const uint8_t *bytes, size_t n);
 
+/* The same without the instructions that not all processors have. */
+uint32_t bzrun_crc_portable(uint32_t crc, const uint8_t *bytes, size_t n);
+
 #endif

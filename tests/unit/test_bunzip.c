@@ -427,12 +427,16 @@ static void invert_plainly(const uint8_t *column, size_t n, const uint32_t *occu
 
 static void expect_inverse(struct bzchain *chain, const uint8_t *column, size_t n, uint32_t first)
 {
-    uint32_t occurs[256] = { 0 };
+    uint32_t occurs[256] = { 0 }, before[256] = { 0 };
+    size_t middle = n / 5;
     uint8_t *got = mem_zalloc(n, 1), *want = mem_zalloc(n, 1);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         occurs[column[i]]++;
+        before[column[i]] += i < middle;
+    }
     invert_plainly(column, n, occurs, first, want);
-    bzchain_invert(chain, column, n, occurs, first, got);
+    bzchain_invert(chain, &(struct bzchain_column){ column, n, occurs, middle, before }, first,
+                   got);
     cr_expect(!memcmp(got, want, n), "%zu bytes, first %u", n, first);
     free(got);
     free(want);
@@ -473,6 +477,23 @@ Test(bzrun, finds_runs_wherever_they_are)
             cr_expect_eq(bzrun_next(bytes, from, sizeof bytes), at + 4);
             cr_expect_eq(bzrun_next(bytes, from, at + 3), at + 3);
         }
+}
+
+Test(bzrun, both_checksums_are_the_definition)
+{
+    struct buf noise = BUF_INIT;
+    add_noise(&noise, 1000);
+    const uint8_t *p = (const uint8_t *)noise.data;
+    for (size_t n = 0; n < 700; n++) {
+        uint32_t begin = 0xFFFFFFFF - (uint32_t)n * 99991, want = begin;
+        for (size_t i = 0; i < 8 * n; i++) { /* bit by bit */
+            uint32_t bit = p[n % 17 + i / 8] >> (7 - i % 8) & 1;
+            want = want << 1 ^ ((want >> 31 ^ bit) ? 0x04C11DB7 : 0);
+        }
+        cr_assert_eq(bzrun_crc(begin, p + n % 17, n), want, "%zu bytes", n);
+        cr_assert_eq(bzrun_crc_portable(begin, p + n % 17, n), want, "%zu bytes", n);
+    }
+    buf_release(&noise);
 }
 
 Test(bzblock, finds_magics_at_every_bit)
