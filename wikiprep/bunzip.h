@@ -15,7 +15,7 @@
  * skipped; anything else there is an error where blocks follow it, and else left. After whatever
  * error, what came before it was good, and reading may go on with the next block that is whole.
  *
- * Memory: per thread some 15 MB; at most 25 MB, whatever the file says.
+ * Memory: per thread some 15 MB; at most 50 MB, whatever the file says.
  */
 #ifndef TEXTMILL_BUNZIP_H
 #define TEXTMILL_BUNZIP_H

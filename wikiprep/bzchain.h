@@ -20,7 +20,7 @@
 
 enum {
     BZCHAIN_MAX = 900000, /* bytes of a text */
-    BZCHAIN_LANES = 16
+    BZCHAIN_LANES = 24
 };
 
 /* Memory for one thread: 3.6 MB, and BZCHAIN_LANES x 0.9 MB of which a lane uses as much as it
