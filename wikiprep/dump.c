@@ -116,7 +116,7 @@ static void on_start(void *ctx, const xmlChar *name, const xmlChar *xml_prefix, 
         d->is_foreign |= d->xml->input->buf->encoder != NULL;
     if (export_enter(&d->export, (const char *)name, attribute, &all))
         return;
-    err_set("'%s' is other XML, not a MediaWiki export: its root element is <%.60s>", d->path,
+    err_set("'%s' is XML, but not a MediaWiki export: its root element is <%.60s>", d->path,
             (const char *)name);
     stop(d);
 }
@@ -343,7 +343,7 @@ static int check_first(const struct dump *d, const char *s, size_t n)
     int utf16 = n >= 2 &&
                 (!memcmp(s, "\xFF\xFE", 2) || !memcmp(s, "\xFE\xFF", 2) || !memcmp(s, "\0<", 2));
     if (!n || (*s != '<' && !utf16))
-        return err_set("'%s' is not a MediaWiki export: it does not begin as XML", d->path);
+        return err_set("'%s' is not a MediaWiki export: it does not begin with '<'", d->path);
     return 0;
 }
 

@@ -36,7 +36,7 @@ enum expand_choice {
 
 /* What to say where expand_text returns 1. */
 #define EXPAND_CUT                                                                                 \
-    "its templates go beyond the bounds on size and work; what they gave before is kept"
+    "its templates exceed the limits on size and work; the text expanded before is kept"
 
 struct expand_options {
     enum expand_choice (*choose)(void *ctx, const char *name, size_t n); /* NULL: EXPAND_ALONE */

@@ -46,7 +46,8 @@ static int expand_file(struct library *library, const char *path)
 int expand_command(int argc, char **argv)
 {
     if (!templates_path)
-        return err_usage("--templates is wanted: a dump, or what --save-templates wrote");
+        return err_usage(
+            "--templates is missing: name a dump, or a file that --save-templates wrote");
     struct library *library = library_read(templates_path, language, (int)tool_threads, NULL);
     int result = library ? expand_file(library, argc ? argv[0] : "-") : -1;
     library_free(library);

@@ -162,9 +162,10 @@ static int take_line(struct index *x)
     size_t digits = *id == ':' ? strspn(id + 1, "0123456789") : 0;
     title = id + 1 + digits;
     if (*s < '0' || *s > '9' || !digits || *title != ':')
-        return bad_line(x, "no line of an index: it is not BYTE:ID:TITLE");
+        return bad_line(x, "not a line of an index: it is not BYTE:ID:TITLE");
     if (offset < x->offset || (!x->lines && !offset))
-        return bad_line(x, "no line of an index: its byte lies before the line's before");
+        return bad_line(x,
+                        "not a line of an index: its byte offset is smaller than the one before");
     if (!x->lines)
         add_range(x, 0);
     if (x->open && offset > x->ranges[x->count - 1].begin) {
@@ -200,7 +201,7 @@ static int read_index(struct index *x, struct unpack *in)
             const char *lf = memchr(s, '\n', (size_t)(end - s)), *to = lf ? lf : end;
             buf_add(&x->line, s, (size_t)(to - s));
             if (x->line.len > LINE_MAX_BYTES)
-                result = bad_line(x, "no line of an index: it is too long");
+                result = bad_line(x, "not a line of an index: it is too long");
             else if (lf)
                 result = end_line(x);
             s = to + 1;
@@ -234,9 +235,9 @@ int pages_locate(const struct pages *p, const char *index, const char *path,
         x.ranges[x.count - 1].end = bytes; /* the last stream, and the dump's end behind it */
     for (size_t i = 0; i < x.count && !result; i++)
         if (x.ranges[i].begin >= bytes || x.ranges[i].end > bytes)
-            result = err_set("'%s' is not the index of '%s', or that is cut short: "
-                             "it has %" PRIu64 " bytes, and bytes %" PRIu64 " to %" PRIu64
-                             " are to hold a page",
+            result = err_set("'%s' is not the index of '%s', or the dump is cut short: "
+                             "it has %" PRIu64 " bytes, but the index names pages in bytes %" PRIu64
+                             " to %" PRIu64,
                              index, path, bytes, x.ranges[i].begin, x.ranges[i].end);
     unpack_close(in);
     free(x.found);

@@ -21,9 +21,9 @@ int record_layout_parse(struct record_layout *layout, const char *list)
         while (f < RECORD_FIELDS_MAX && (strlen(names[f]) != n || memcmp(names[f], word, n)))
             f++;
         if (f == RECORD_FIELDS_MAX)
-            return err_usage("--fields: there is no field '%.*s'", (int)n, word);
+            return err_usage("--fields: unknown field '%.*s'", (int)n, word);
         if (seen >> f & 1)
-            return err_usage("--fields: '%s' is there twice", names[f]);
+            return err_usage("--fields: '%s' is given twice", names[f]);
         seen |= 1u << f;
         layout->fields[layout->count++] = (unsigned char)f;
         word = word[n] ? word + n + 1 : NULL;

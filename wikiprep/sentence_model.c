@@ -131,7 +131,7 @@ static int add_pair(struct sentence_model *m, const char *s, const char *end, co
     const char *first, *second, *more;
     size_t n1 = next_word(&s, end, &first), n2 = next_word(&s, end, &second);
     if (!n2 || next_word(&s, end, &more))
-        return err_set("'%s': line %zu is no pair of words", name, line);
+        return err_set("'%s': line %zu: 'pair' needs two words", name, line);
     if (n1 + 1 + n2 > SENTENCE_WORD_MAX_BYTES)
         return err_set("'%s': the pair in line %zu is longer than %d bytes", name, line,
                        SENTENCE_WORD_MAX_BYTES);
@@ -186,15 +186,15 @@ static int add_line(struct sentence_model *m, const char *s, const char *end, co
         return add_pair(m, s, end, name, line);
     if (is_word(word, n, "ordinals"))
         return add_ordinals(m, s, end)
-                   ? err_set("'%s': line %zu: 'ordinals' takes nothing", name, line)
+                   ? err_set("'%s': line %zu: 'ordinals' must stand alone", name, line)
                    : 0;
     int pause = is_word(word, n, "pause");
     if (pause || is_word(word, n, "end") || is_word(word, n, "question"))
         return add_mark(m, pause ? m->pauses : m->ends, s, end)
-                   ? err_set("'%s': line %zu: '%.*s' takes one ASCII character", name, line, (int)n,
+                   ? err_set("'%s': line %zu: '%.*s' needs one ASCII character", name, line, (int)n,
                              word)
                    : 0;
-    return err_set("'%s': line %zu begins with '%.*s', which is no kind of word", name, line,
+    return err_set("'%s': line %zu begins with '%.*s', which is not a keyword", name, line,
                    (int)(n < 40 ? n : 40), word);
 }
 
@@ -209,11 +209,11 @@ int sentence_model_parse(struct sentence_model *m, const char *s, size_t n, cons
                 return -1;
         } else if ((size_t)(line_end - s) != strlen(FIRST_LINE) ||
                    memcmp(s, FIRST_LINE, strlen(FIRST_LINE)) != 0)
-            return err_set("'%s' is no table of sentences: its first line is not '%s'", name,
+            return err_set("'%s' is not a sentence model: its first line is not '%s'", name,
                            FIRST_LINE);
         s = line_end + 1;
     }
-    return n ? 0 : err_set("'%s' is no table of sentences: it is empty", name);
+    return n ? 0 : err_set("'%s' is not a sentence model: it is empty", name);
 }
 
 int sentence_model_read(struct sentence_model *m, const char *path)

@@ -323,8 +323,8 @@ static void put_words(const struct sentence_trainer *t, struct buf *out, const s
 int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out)
 {
     if (t->count < WORDS_MIN)
-        return err_set("cannot learn where sentences end from %llu words: %d are too few",
-                       (unsigned long long)t->count, WORDS_MIN - 1);
+        return err_set("cannot learn where sentences end from %llu words: at least %d are needed",
+                       (unsigned long long)t->count, WORDS_MIN);
     const struct type **types = mem_zalloc(t->type_count, sizeof *types);
     size_t n = 0;
     for (size_t i = 0; i < t->cap; i++)

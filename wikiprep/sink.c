@@ -109,7 +109,7 @@ static int check_target(const char *dir)
     if (!kind)
         return 0;
     if (kind != FILE_FOLDER)
-        return err_set("cannot write to '%s': it is no folder", dir);
+        return err_set("cannot write to '%s': it is not a folder", dir);
     struct file_names names;
     if (file_list(&names, dir, "") < 0)
         return -1;
@@ -128,7 +128,8 @@ static int check_target(const char *dir)
     if (result < 0)
         return -1;
     return ours ? 0
-                : err_set("cannot write to '%s': it is not empty, and no tree of documents", dir);
+                : err_set("cannot write to '%s': it is not empty, and wikiprep did not write it",
+                          dir);
 }
 
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,

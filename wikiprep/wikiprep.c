@@ -157,7 +157,7 @@ static int next_dump(struct run *r)
         r->xml_bytes += dump_xml_bytes(r->dump);
         r->pages_cut += dump_pages_cut(r->dump);
         if (dump_trailing(r->dump))
-            log_warn("'%s': what begins at byte %llu is no bzip2 and was left",
+            log_warn("'%s': ignored the data after byte %llu: it is not bzip2",
                      r->paths[r->next_path - 1], (unsigned long long)dump_trailing(r->dump));
     }
     set_dump(r, NULL);
@@ -200,7 +200,8 @@ static int is_wanted(struct run *r, const struct dump_page *p)
     if (p->model.len && strcmp(p->model.data, "wikitext"))
         return leave_out(&r->other_models);
     if (p->too_long) {
-        err_set("cannot read page '%.200s' (id %s): its text is longer than %llu bytes",
+        err_set("cannot read page '%.200s' (id %s): it has more wikitext than "
+                "--max-page allows, %llu bytes",
                 p->title.data, p->id.data, (unsigned long long)max_page_bytes);
         if (strict)
             return -1;
@@ -470,7 +471,7 @@ static void report(const struct run *r)
         { "pages of other categories left out", r->left_out[CATEGORY] },
         { "long pages left out", r->too_long },
         { "pages cut by damage", r->pages_cut },
-        { "pages with templates beyond the bounds", r->expansions_cut },
+        { "pages with templates beyond the limits", r->expansions_cut },
     };
     tool_count("bytes of XML", r->xml_bytes);
     tool_count("pages", r->pages);
@@ -501,7 +502,7 @@ static int check_wikiextractor(void)
     };
     for (size_t i = 0; i < sizeof choices / sizeof *choices && wikiextractor; i++)
         if (tool_given(choices[i]))
-            return err_usage("--wikiextractor does not go with --%s", choices[i]);
+            return err_usage("--wikiextractor cannot be used with --%s", choices[i]);
     return 0;
 }
 
@@ -510,20 +511,21 @@ static int check_options(struct run *r)
     if (output_dir && !strcmp(output_dir, "-"))
         output_dir = NULL;
     if (tool_given("bytes") && !output_dir)
-        return err_usage("--bytes goes with --output: it says how large the files are");
+        return err_usage("--bytes needs --output: it limits the size of the files there");
     if (tool_given("fields") && !json)
-        return err_usage("--fields goes with --json");
+        return err_usage("--fields needs --json");
     if (redirects && !json)
-        return err_usage("--redirects goes with --json: redirects have no text");
+        return err_usage("--redirects needs --json: redirects have no text");
     if (choice.sentence_model && !choice.sentences)
-        return err_usage("--sentence-model goes with --sentences");
+        return err_usage("--sentence-model needs --sentences");
     if (train_path && (output_dir || json || choice.sentences))
-        return err_usage("--train-sentences goes with none of --output, --json and --sentences: it "
-                         "writes no text");
+        return err_usage(
+            "--train-sentences cannot be used with --output, --json or --sentences: it "
+            "writes no text");
     if (save_path && !templates_path)
-        return err_usage("--save-templates goes with --templates");
+        return err_usage("--save-templates needs --templates");
     if (index_path && (!page_names.count || r->path_count != 1 || !strcmp(r->paths[0], "-")))
-        return err_usage("--index goes with --pages, and one FILE");
+        return err_usage("--index needs --pages and exactly one FILE, not standard input");
     if (page_names.count && !tool_given("namespaces"))
         choice.namespaces = NULL;
     if (check_wikiextractor() < 0 ||
@@ -537,7 +539,8 @@ static int finish(struct run *r, int result)
 {
     struct kv more = KV_INIT;
     if (!result && r->damages)
-        result = err_set("all is written but what the damage named above took (%llu)",
+        result = err_set("the output is incomplete: damaged parts of the input skipped: %llu "
+                         "(named above)",
                          (unsigned long long)r->damages);
     for (size_t i = 0; i < r->site_count; i++)
         kv_add(&more, "site", r->sites[i]->about);
@@ -557,7 +560,7 @@ static int finish(struct run *r, int result)
     library_free(r->library);
     pages_free(r->wanted_pages);
     if (!result && r->too_long)
-        result = err_set("all is written but the pages named above (%llu)",
+        result = err_set("pages skipped: %llu (named above); all others were written",
                          (unsigned long long)r->too_long);
     return result;
 }

@@ -198,7 +198,7 @@ Test(dump, no_dump)
     expect_error(open_text("<!DOCTYPE html><html></html>"), "an HTML page");
     expect_error(open_text("<html><body/></html>"), "an HTML page");
     expect_error(open_text("<feed/>"), "root element is <feed>");
-    expect_error(open_text("plain text"), "does not begin as XML");
+    expect_error(open_text("plain text"), "does not begin with '<'");
     expect_error(open_text("<!DOCTYPE m [<!ENTITY a '&b;'>]><mediawiki>&a;</mediawiki>"),
                  "'a' not defined");
     cr_expect_null(dump_open("/nonexistent.xml", 1, 1));

@@ -276,17 +276,17 @@ Test(sentence_model, refuses_what_is_no_table)
     static const struct {
         const char *text, *error;
     } bad[] = {
-        { "", "'x' is no table of sentences: it is empty" },
+        { "", "'x' is not a sentence model: it is empty" },
         { "abbreviation dr\n",
-          "'x' is no table of sentences: its first line is not 'textmill sentences 1'" },
+          "'x' is not a sentence model: its first line is not 'textmill sentences 1'" },
         { "textmill sentences 1\nabbreviation\n", "'x': line 2 has no words" },
         { "textmill sentences 1\n# nothing\n\nabbreviations dr\n",
-          "'x': line 4 begins with 'abbreviations', which is no kind of word" },
-        { "textmill sentences 1\npair dr\n", "'x': line 2 is no pair of words" },
-        { "textmill sentences 1\nordinals yes\n", "'x': line 2: 'ordinals' takes nothing" },
-        { "textmill sentences 1\nquestion\n", "'x': line 2: 'question' takes one ASCII character" },
-        { "textmill sentences 1\nend :;\n", "'x': line 2: 'end' takes one ASCII character" },
-        { "textmill sentences 1\npause ։\n", "'x': line 2: 'pause' takes one ASCII character" },
+          "'x': line 4 begins with 'abbreviations', which is not a keyword" },
+        { "textmill sentences 1\npair dr\n", "'x': line 2: 'pair' needs two words" },
+        { "textmill sentences 1\nordinals yes\n", "'x': line 2: 'ordinals' must stand alone" },
+        { "textmill sentences 1\nquestion\n", "'x': line 2: 'question' needs one ASCII character" },
+        { "textmill sentences 1\nend :;\n", "'x': line 2: 'end' needs one ASCII character" },
+        { "textmill sentences 1\npause ։\n", "'x': line 2: 'pause' needs one ASCII character" },
         { "textmill sentences 1\nopener a aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeee\n",
           "'x': word 2 of line 2 is longer than 48 bytes" },
     };

@@ -106,7 +106,8 @@ Test(sentence_train, too_little_text)
     struct buf table = BUF_INIT;
     sentence_trainer_add(t, "Two words", 9);
     cr_expect(sentence_trainer_finish(t, &table) == -1);
-    cr_expect_str_eq(err_get(), "cannot learn where sentences end from 2 words: 999 are too few");
+    cr_expect_str_eq(err_get(),
+                     "cannot learn where sentences end from 2 words: at least 1000 are needed");
     sentence_trainer_free(t);
     buf_release(&table);
 }
