@@ -41,6 +41,11 @@ struct ops_backend {
     void (*activation_fwd)(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array x, int64_t n);
     void (*activation_bwd)(struct ops *o, enum ops_activation f, struct ops_array dx, struct ops_array y,
                            struct ops_array dy, struct ops_array x, int64_t n);
+    void (*gated_fwd)(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
+                      struct ops_array up, int64_t n);
+    void (*gated_bwd)(struct ops *o, enum ops_activation f, struct ops_array dgate, struct ops_array dup,
+                      struct ops_array y, struct ops_array dy, struct ops_array gate, struct ops_array up, int64_t n);
+    void (*rotate)(struct ops *o, struct ops_array x, const struct ops_tokens *t, const struct ops_rotary *r);
     void (*dropout)(struct ops *o, struct ops_array y, struct ops_array x, int64_t n, struct ops_dropout drop);
     void (*tanh_fwd)(struct ops *o, struct ops_array x, int64_t n);
     void (*tanh_bwd)(struct ops *o, struct ops_array d, struct ops_array y, int64_t n);

@@ -257,7 +257,7 @@ static struct ops_gradient gradient_of(const struct model *m, struct ops_gradien
 
 static struct ops_qkv qkv_of(const struct ops_array qkv[3], int64_t C)
 {
-    return (struct ops_qkv){ qkv[0], qkv[1], qkv[2], C };
+    return (struct ops_qkv){ qkv[0], qkv[1], qkv[2], C, C };
 }
 
 static struct ops_attention attention_of(const struct model *m, int64_t layer,

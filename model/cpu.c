@@ -30,6 +30,7 @@ static void cpu_close(struct ops *o)
 {
     ops_buffer_free(o, o->work.data, o->work.floats);
     ops_buffer_free(o, o->panels.data, o->panels.floats);
+    ops_buffer_free(o, o->angles.table.data, o->angles.table.floats);
     pool_free(o->pool);
 }
 
@@ -84,7 +85,7 @@ static void cpu_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped
     (void)a, (void)mapped;
 }
 
-static float *at_least(struct ops *o, struct arena *a, int64_t floats)
+float *cpu_at_least(struct ops *o, struct arena *a, int64_t floats)
 {
     if (a->floats < floats) {
         ops_buffer_free(o, a->data, a->floats);
@@ -96,12 +97,12 @@ static float *at_least(struct ops *o, struct arena *a, int64_t floats)
 
 float *cpu_work(struct ops *o, int64_t floats)
 {
-    return at_least(o, &o->work, floats);
+    return cpu_at_least(o, &o->work, floats);
 }
 
 float *cpu_panels(struct ops *o, int64_t floats)
 {
-    return at_least(o, &o->panels, floats);
+    return cpu_at_least(o, &o->panels, floats);
 }
 
 int64_t cpu_row_grain(int64_t C)
@@ -184,6 +185,44 @@ static void cpu_activation_bwd(struct ops *o, enum ops_activation f, struct ops_
 {
     struct map m = { .k = o->k, .y = y, .x = x, .dx = dx, .dy = dy, .f = f };
     pool_for(o->pool, n, GRAIN, activation_bwd_part, &m);
+}
+
+struct gated {
+    const struct kernels *k;
+    enum ops_activation f;
+    struct ops_array y, gate, up, dy, dgate, dup;
+};
+
+static void gated_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct gated *g = ctx;
+    g->k->gated_fwd[g->f](ops_part(g->y, begin), ops_part(g->gate, begin), ops_part(g->up, begin),
+                          end - begin);
+}
+
+static void cpu_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                          struct ops_array gate, struct ops_array up, int64_t n)
+{
+    struct gated g = { .k = o->k, .f = f, .y = y, .gate = gate, .up = up };
+    pool_for(o->pool, n, GRAIN, gated_fwd_part, &g);
+}
+
+static void gated_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct gated *g = ctx;
+    g->k->gated_bwd[g->f](ops_part(g->dgate, begin), ops_part(g->dup, begin), ops_part(g->y, begin),
+                          ops_part(g->dy, begin), ops_part(g->gate, begin), ops_part(g->up, begin),
+                          end - begin);
+}
+
+static void cpu_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+                          struct ops_array dup, struct ops_array y, struct ops_array dy,
+                          struct ops_array gate, struct ops_array up, int64_t n)
+{
+    struct gated g = { o->k, f, y, gate, up, dy, dgate, dup };
+    pool_for(o->pool, n, GRAIN, gated_bwd_part, &g);
 }
 
 /* Small heads: not worth a thread. */
@@ -274,7 +313,7 @@ static void norm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int thread)
     for (int64_t n = begin * NORM_BLOCK; n < end * NORM_BLOCK && n < s->l->N; n++) {
         float *sums = s->sums + n / NORM_BLOCK * 2 * C;
         s->k->norm_bwd(ops_gradient_part(s->dx, n * C), sums, sums + C, ops_part(s->dy, n * C),
-                       ops_part(s->x, n * C), cpu_floats(s->kept.mean)[n],
+                       ops_part(s->x, n * C), s->l->rms ? 0 : cpu_floats(s->kept.mean)[n],
                        cpu_floats(s->kept.rstd)[n], s->l);
     }
 }
@@ -285,8 +324,9 @@ static void norm_sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
     const struct norm *s = ctx;
     const int64_t C = s->l->C;
     s->k->column_sums(s->dgain + begin, cpu_f32(s->sums + begin), 2 * C, s->blocks, end - begin);
-    s->k->column_sums(s->dbias + begin, cpu_f32(s->sums + C + begin), 2 * C, s->blocks,
-                      end - begin);
+    if (s->dbias)
+        s->k->column_sums(s->dbias + begin, cpu_f32(s->sums + C + begin), 2 * C, s->blocks,
+                          end - begin);
 }
 
 static void cpu_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
@@ -301,7 +341,7 @@ static void cpu_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradi
     s.sums = cpu_work(o, s.blocks * 2 * C);
     if (!dgain.add)
         memset(s.dgain, 0, (size_t)C * sizeof *s.dgain);
-    if (!dbias.add)
+    if (s.dbias && !dbias.add)
         memset(s.dbias, 0, (size_t)C * sizeof *s.dbias);
     pool_for(o->pool, s.blocks, 1, norm_bwd_blocks, &s);
     pool_for(o->pool, C, COLUMN_GRAIN, norm_sum_columns, &s);
@@ -375,6 +415,9 @@ const struct ops_backend ops_cpu = {
     .norm_bwd = cpu_norm_bwd,
     .activation_fwd = cpu_activation_fwd,
     .activation_bwd = cpu_activation_bwd,
+    .gated_fwd = cpu_gated_fwd,
+    .gated_bwd = cpu_gated_bwd,
+    .rotate = cpu_rotate,
     .dropout = cpu_dropout,
     .tanh_fwd = cpu_tanh_fwd,
     .tanh_bwd = cpu_tanh_bwd,

@@ -15,6 +15,13 @@ struct arena {
     int64_t floats;
 };
 
+/* Cosines and sines of rotary positions, [places, 2, HS/2], as far as they were needed. */
+struct angles {
+    struct arena table;
+    double base;
+    int64_t HS, places;
+};
+
 enum { SCRATCH_BLOCKS = 64 };
 
 /* Pieces lie one behind the other; what does not fit gets a block of its own until all are taken
@@ -39,6 +46,7 @@ struct ops {
     const struct kernels *k;
     struct arena work;   /* the kernels' own */
     struct arena panels; /* the matrix product's */
+    struct angles angles;
 };
 
 static inline float *cpu_floats(struct ops_array a)
@@ -51,6 +59,8 @@ static inline const struct kernel_products *cpu_products(const struct ops *o)
 {
     return o->precision == OPS_BF16 ? &o->k->bf16 : &o->k->f32;
 }
+
+float *cpu_at_least(struct ops *o, struct arena *a, int64_t floats); /* a's data */
 
 /* The kernels' scratch, at least `floats`: grown once and kept. */
 float *cpu_work(struct ops *o, int64_t floats);
@@ -84,6 +94,8 @@ void cpu_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_token
                        const struct ops_embedding *e);
 void cpu_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
                        const struct ops_tokens *t);
+void cpu_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                const struct ops_rotary *r);
 void cpu_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
                      int64_t n, int64_t C);
 void cpu_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,

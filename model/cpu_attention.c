@@ -31,7 +31,8 @@ struct attention {
     struct ops_array y, q, keys, values;
     float *lse;
     int64_t ldy, ldq, ldk; /* row strides */
-    int64_t B, N, past, NH, HS;
+    int64_t B, N, past, NH, KV, HS;
+    float scale;   /* of the scores */
     int both_ways; /* all queries see all keys; otherwise those up to themselves */
     struct kernel_mask mask;
     float *work;
@@ -70,6 +71,8 @@ struct head {
             float *rows;                 /* [QUERIES, group] dS */
             float *dk, *dv;              /* [group / lanes, HS, lanes] dk^T and dv^T */
             float *dq;                   /* [queries, HS] */
+            float *dk_sum, *dv_sum;      /* [keys, HS] over the heads that share the keys */
+            float *turned;               /* [lanes, HS] of one */
         } bwd;
     };
 };
@@ -116,6 +119,7 @@ static int64_t lay_out_bwd(struct head *h, float *p, const struct attention *a)
 {
     int64_t queries = round_up(a->N, QUERIES), lanes = a->p->tile_columns, HS = a->HS;
     int64_t tall = round_up(HS, a->p->tile_rows), group = KERNEL_GROUP * lanes;
+    int64_t shared = a->KV < a->NH;
     const struct part parts[] = {
         { &h->bwd.q_rows, queries * HS },
         { &h->bwd.dy_rows, queries * HS },
@@ -134,6 +138,9 @@ static int64_t lay_out_bwd(struct head *h, float *p, const struct attention *a)
         { &h->bwd.dk, group * HS },
         { &h->bwd.dv, group * HS },
         { &h->bwd.dq, queries * HS },
+        { &h->bwd.dk_sum, shared * a->N * HS },
+        { &h->bwd.dv_sum, shared * a->N * HS },
+        { &h->bwd.turned, shared * lanes * HS },
     };
     return lay_parts(p, parts, sizeof parts / sizeof *parts);
 }
@@ -146,9 +153,9 @@ static int64_t lay_out(struct head *h, float *p, const struct attention *a)
 
 static struct head head_at(const struct attention *a, int64_t index, int thread)
 {
-    int64_t b = index / a->NH, column = index % a->NH * a->HS;
-    int64_t q = b * a->N * a->ldq + column, k = b * a->N * a->ldk + column;
-    int64_t y = b * a->N * a->ldy + column;
+    int64_t b = index / a->NH, head = index % a->NH, column = head * a->HS;
+    int64_t k = b * a->N * a->ldk + head / (a->NH / a->KV) * a->HS;
+    int64_t q = b * a->N * a->ldq + column, y = b * a->N * a->ldy + column;
     struct head h = { .a = a,
                       .index = index,
                       .y = ops_part(a->y, y),
@@ -166,18 +173,25 @@ static struct head head_at(const struct attention *a, int64_t index, int thread)
     return h;
 }
 
-static void run_heads(struct ops *o, struct attention *a,
+/* `count`: what of a sequence makes an item of work. */
+static void run_heads(struct ops *o, struct attention *a, int64_t count,
                       void (*fn)(void *ctx, int64_t index, int thread))
 {
     a->work_floats = lay_out(&(struct head){ .a = a }, NULL, a);
     a->work = cpu_work(o, o->threads * a->work_floats);
-    pool_each(o->pool, a->B * a->NH, fn, a);
+    pool_each(o->pool, a->B * count, fn, a);
 }
 
 /* What the exponents of a head's scores are: logarithms of base 2 of what is added up. */
 static float score_scale(const struct attention *a)
 {
-    return (float)M_LOG2E / sqrtf((float)a->HS);
+    return a->scale > 0 ? (float)M_LOG2E * a->scale : (float)M_LOG2E / sqrtf((float)a->HS);
+}
+
+/* And what they are multiplied by before. */
+static float plain_scale(const struct attention *a)
+{
+    return a->scale > 0 ? a->scale : 1 / sqrtf((float)a->HS);
 }
 
 /* Elements of the dropout mask from a query to the next: they come in pairs. */
@@ -434,6 +448,23 @@ static void block_bwd(const struct head *h, const struct group *g, int64_t q0, i
     }
 }
 
+/* The gradients in some keys or values: where they belong, or, while heads share the keys, on the
+ * sum over these. */
+static void leave_keys(const struct head *h, struct ops_array to, float *sum, const float *panel,
+                       int64_t key, int64_t keys)
+{
+    const struct attention *a = h->a;
+    if (a->KV == a->NH) {
+        a->k->unpack(ops_part(to, key * a->ldk), a->ldk, panel, NULL, keys, a->HS);
+        return;
+    }
+    struct ops_array at = cpu_f32(sum + key * a->HS), turned = cpu_f32(h->bwd.turned);
+    int first = h->index % (a->NH / a->KV) == 0;
+    a->k->unpack(first ? at : turned, a->HS, panel, NULL, keys, a->HS);
+    if (!first)
+        a->k->add(at, turned, keys * a->HS);
+}
+
 static void attend_group_bwd(const struct head *h, const struct group *g)
 {
     const struct attention *a = h->a;
@@ -446,13 +477,13 @@ static void attend_group_bwd(const struct head *h, const struct group *g)
     for (int64_t q0 = a->both_ways ? 0 : g->k0 / QUERIES * QUERIES; q0 < a->N; q0 += QUERIES)
         block_bwd(h, g, q0, smaller(QUERIES, a->N - q0));
     for (int64_t i = 0; i < g->keys; i += lanes) {
-        int64_t to = (g->k0 + i) * a->ldk, keys = smaller(lanes, g->keys - i);
-        a->k->unpack(ops_part(h->dkeys, to), a->ldk, h->bwd.dk + i * a->HS, NULL, keys, a->HS);
-        a->k->unpack(ops_part(h->dvalues, to), a->ldk, h->bwd.dv + i * a->HS, NULL, keys, a->HS);
+        int64_t key = g->k0 + i, keys = smaller(lanes, g->keys - i);
+        leave_keys(h, h->dkeys, h->bwd.dk_sum, h->bwd.dk + i * a->HS, key, keys);
+        leave_keys(h, h->dvalues, h->bwd.dv_sum, h->bwd.dv + i * a->HS, key, keys);
     }
 }
 
-/* What all groups take of a block of queries. dP is made from dy / sqrt(HS), so that dS is the
+/* What all groups take of a block of queries. dP is made from scale * dy, so that dS is the
  * gradient in the scores before they are scaled. */
 static void pack_queries(const struct head *h, int64_t q0, int64_t queries)
 {
@@ -460,7 +491,7 @@ static void pack_queries(const struct head *h, int64_t q0, int64_t queries)
     struct ops_array q = ops_part(h->q, q0 * a->ldq), dy = ops_part(h->dy, q0 * a->ldy);
     struct ops_array y = ops_part(h->y_in, q0 * a->ldy);
     int64_t row = kernel_depth(a->p, a->HS);
-    float factor = 1 / sqrtf((float)a->HS);
+    float factor = plain_scale(a);
     a->p->pack_rows(h->bwd.q_rows + q0 * row, q, a->ldq, 0, queries, a->HS, 1);
     pack_turned(a, h->bwd.q_turned, h->q, a->ldq, q0, queries);
     a->p->pack_rows(h->bwd.dy_rows + q0 * row, dy, a->ldy, 0, queries, a->HS, factor);
@@ -472,9 +503,8 @@ static void pack_queries(const struct head *h, int64_t q0, int64_t queries)
 
 /* The sums over keys are the thread's own until they are complete: the next head's numbers stand in
  * the same rows, and what another core writes beside them would be sent to and fro. */
-static void attend_head_bwd(void *ctx, int64_t index, int thread)
+static void attend_head_bwd(const struct attention *a, int64_t index, int thread)
 {
-    const struct attention *a = ctx;
     struct head h = head_at(a, index, thread);
     int64_t group = KERNEL_GROUP * a->p->tile_columns;
     for (int64_t q0 = 0; q0 < a->N; q0 += QUERIES)
@@ -487,17 +517,34 @@ static void attend_head_bwd(void *ctx, int64_t index, int thread)
 
 /* ---- both ways, without padding ----------------------------------------------------------- */
 
+/* The heads of queries that share a head of keys, one after the other. */
+static void attend_heads_bwd(void *ctx, int64_t index, int thread)
+{
+    const struct attention *a = ctx;
+    const int64_t heads = a->NH / a->KV, last = index * heads + heads - 1;
+    for (int64_t i = index * heads; i <= last; i++)
+        attend_head_bwd(a, i, thread);
+    if (heads == 1)
+        return;
+    struct head h = head_at(a, last, thread);
+    for (int64_t key = 0; key < a->N; key++) {
+        int64_t from = key * a->HS, to = key * a->ldk;
+        a->k->copy(ops_part(h.dkeys, to), cpu_f32(h.bwd.dk_sum + from), a->HS);
+        a->k->copy(ops_part(h.dvalues, to), cpu_f32(h.bwd.dv_sum + from), a->HS);
+    }
+}
+
 /* Each sequence is an attention of its own: its rows, its length, its masks. */
 struct sequences {
     struct attention *each;
-    int64_t NH;
+    int64_t count; /* of items in each */
     void (*fn)(void *ctx, int64_t index, int thread);
 };
 
 static void attend_one(void *ctx, int64_t index, int thread)
 {
     const struct sequences *s = ctx;
-    s->fn(&s->each[index / s->NH], index % s->NH, thread);
+    s->fn(&s->each[index / s->count], index % s->count, thread);
 }
 
 /* A part of the rows of all that an attention reads and writes. */
@@ -517,7 +564,8 @@ static void begin_at(struct attention *a, int64_t row)
 }
 
 static void run_sequences(struct ops *o, const struct attention *all, const struct ops_rows *rows,
-                          struct ops_dropout drop, void (*fn)(void *ctx, int64_t index, int thread))
+                          struct ops_dropout drop, int64_t count,
+                          void (*fn)(void *ctx, int64_t index, int thread))
 {
     struct attention *each = mem_alloc((size_t)rows->B * sizeof *each);
     int64_t first = 0, longest = 0;
@@ -537,7 +585,7 @@ static void run_sequences(struct ops *o, const struct attention *all, const stru
         each[b].work = work;
         each[b].work_floats = longest;
     }
-    pool_each(o->pool, rows->B * all->NH, attend_one, &(struct sequences){ each, all->NH, fn });
+    pool_each(o->pool, rows->B * count, attend_one, &(struct sequences){ each, count, fn });
     free(each);
 }
 
@@ -552,23 +600,25 @@ static struct attention attention_of(const struct ops *o, struct ops_qkv x,
                                .keys = x.k,
                                .values = x.v,
                                .ldy = a->NH * a->HS,
-                               .ldq = x.ld,
-                               .ldk = x.ld,
+                               .ldq = x.ldq,
+                               .ldk = x.ldk,
                                .B = a->rows.B,
                                .N = a->rows.T,
                                .NH = a->NH,
+                               .KV = a->KV ? a->KV : a->NH,
                                .HS = a->HS,
+                               .scale = (float)a->scale,
                                .both_ways = !a->causal,
                                .mask = cpu_mask(a->drop) };
 }
 
-static void run(struct ops *o, struct attention *s, const struct ops_attention *a,
+static void run(struct ops *o, struct attention *s, const struct ops_attention *a, int64_t count,
                 void (*fn)(void *ctx, int64_t index, int thread))
 {
     if (a->causal)
-        run_heads(o, s, fn);
+        run_heads(o, s, count, fn);
     else
-        run_sequences(o, s, &a->rows, a->drop, fn);
+        run_sequences(o, s, &a->rows, a->drop, count, fn);
 }
 
 void cpu_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
@@ -577,7 +627,7 @@ void cpu_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, 
     struct attention s = attention_of(o, x, a);
     s.y = y;
     s.lse = cpu_floats(lse);
-    run(o, &s, a, attend_head);
+    run(o, &s, a, s.NH, attend_head);
 }
 
 void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
@@ -590,8 +640,8 @@ void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, st
     s.dy = dy;
     s.y_in = y;
     s.lse_in = cpu_floats(lse);
-    assert(dx.ld == x.ld);
-    run(o, &s, a, attend_head_bwd);
+    assert(dx.ldq == x.ldq && dx.ldk == x.ldk);
+    run(o, &s, a, s.KV, attend_heads_bwd);
 }
 
 /* ---- with a cache ------------------------------------------------------------------------- */
@@ -600,9 +650,9 @@ void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, st
 static void attend_head_streamed(void *ctx, int64_t index, int thread)
 {
     const struct attention *a = ctx;
-    int64_t column = index * a->HS;
-    float *scores = a->work + thread * a->work_floats, factor = 1 / sqrtf((float)a->HS);
-    const float *keys = cpu_floats(a->keys) + column, *values = cpu_floats(a->values) + column;
+    int64_t column = index * a->HS, from = index / (a->NH / a->KV) * a->HS;
+    float *scores = a->work + thread * a->work_floats, factor = plain_scale(a);
+    const float *keys = cpu_floats(a->keys) + from, *values = cpu_floats(a->values) + from;
     for (int64_t i = 0; i < a->N; i++) {
         int64_t n = a->past + i + 1;
         float *y = cpu_floats(a->y) + i * a->ldy + column;
@@ -619,19 +669,19 @@ void cpu_attention_cached(struct ops *o, struct ops_array y, struct ops_array ke
                           struct ops_array values, struct ops_qkv x, int64_t past,
                           const struct ops_attention *a)
 {
-    const int64_t C = a->NH * a->HS, N = a->rows.T;
-    for (int64_t i = 0; i < N; i++) {
-        o->k->copy(ops_part(keys, (past + i) * C), ops_part(x.k, i * x.ld), C);
-        o->k->copy(ops_part(values, (past + i) * C), ops_part(x.v, i * x.ld), C);
-    }
     struct attention s = attention_of(o, x, a);
+    const int64_t C = s.KV * s.HS, N = a->rows.T;
+    for (int64_t i = 0; i < N; i++) {
+        o->k->copy(ops_part(keys, (past + i) * C), ops_part(x.k, i * x.ldk), C);
+        o->k->copy(ops_part(values, (past + i) * C), ops_part(x.v, i * x.ldk), C);
+    }
     s.y = y;
     s.keys = keys;
     s.values = values;
     s.ldk = C;
     s.past = past;
     if (N > KERNEL_ROWS || x.q.type != OPS_F32 || keys.type != OPS_F32) {
-        run_heads(o, &s, attend_head);
+        run_heads(o, &s, s.NH, attend_head);
         return;
     }
     s.work_floats = round_up(past + N, 16);

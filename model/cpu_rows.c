@@ -1,6 +1,8 @@
 /*
  * cpu_rows.c - the host's back end: rows that are looked up, by ids or by their numbers.
  */
+#include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "model/cpu.h"
@@ -21,6 +23,11 @@ static int64_t u32_at(struct ops_array a, int64_t i)
     return ((const uint32_t *)(void *)a.address)[i];
 }
 
+static int64_t place_of(const struct ops_tokens *t, int64_t n)
+{
+    return ops_is_none(t->places) ? t->first + n % t->T : u32_at(t->places, n);
+}
+
 /* The rows of token n, from a column on. */
 struct token {
     struct ops_array word, position, type;
@@ -30,7 +37,7 @@ static struct token token_at(const struct embedding *s, int64_t n, int64_t colum
 {
     const struct ops_tokens *t = s->t;
     const int64_t C = s->e->C;
-    int64_t place = ops_is_none(t->places) ? t->first + n % t->T : u32_at(t->places, n);
+    int64_t place = place_of(t, n);
     int64_t segment = ops_is_none(t->segments) ? 0 : u32_at(t->segments, n);
     return (struct token){ ops_part(s->e->words, u32_at(t->ids, n) * C + column),
                            ops_part(s->e->positions, place * C + column),
@@ -81,6 +88,67 @@ void cpu_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_
 {
     struct embedding s = { o->k, t, d, dx };
     pool_for(o->pool, d->C, COLUMN_GRAIN, embed_columns_bwd, &s);
+}
+
+/* ---- rotary positions --------------------------------------------------------------------- */
+
+/* The table of at least so many places. */
+static const float *angles(struct ops *o, const struct ops_rotary *r, int64_t places)
+{
+    struct angles *a = &o->angles;
+    const int64_t half = r->HS / 2;
+    if (a->places >= places && a->base == r->base && a->HS == r->HS)
+        return cpu_floats(a->table.data);
+    float *table = cpu_at_least(o, &a->table, places * r->HS);
+    for (int64_t i = 0; i < half; i++) {
+        double frequency = pow(r->base, -2.0 * (double)i / (double)r->HS);
+        for (int64_t p = 0; p < places; p++) {
+            table[p * r->HS + i] = (float)cos((double)p * frequency);
+            table[p * r->HS + half + i] = (float)sin((double)p * frequency);
+        }
+    }
+    a->base = r->base;
+    a->HS = r->HS;
+    a->places = places;
+    return table;
+}
+
+struct rotation {
+    const struct kernels *k;
+    const struct ops_tokens *t;
+    const struct ops_rotary *r;
+    struct ops_array x;
+    const float *table;
+};
+
+enum { HALF_MOST = 1024 };
+
+/* Back is by the negative angles. */
+static void rotate_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct rotation *s = ctx;
+    const int64_t HS = s->r->HS, half = HS / 2;
+    float negative[HALF_MOST];
+    for (int64_t n = begin; n < end; n++) {
+        const float *cosines = s->table + place_of(s->t, n) * HS, *sines = cosines + half;
+        for (int64_t i = 0; i < half && s->r->back; i++)
+            negative[i] = -sines[i];
+        for (int64_t h = 0; h < s->r->heads; h++)
+            s->k->rotate(ops_part(s->x, n * s->r->ld + h * HS), cosines,
+                         s->r->back ? negative : sines, half);
+    }
+}
+
+void cpu_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                const struct ops_rotary *r)
+{
+    int64_t places = 0;
+    assert(r->HS <= 2 * HALF_MOST);
+    for (int64_t n = 0; n < t->N; n++)
+        places = place_of(t, n) >= places ? place_of(t, n) + 1 : places;
+    struct rotation s = { o->k, t, r, x, angles(o, r, places) };
+    pool_for(o->pool, t->N, cpu_row_grain(r->heads * r->HS), rotate_rows, &s);
 }
 
 /* ---- some of the rows --------------------------------------------------------------------- */

@@ -132,6 +132,16 @@ struct kernels {
     void (*activation_bwd[OPS_ACTIVATIONS])(struct ops_array dx, struct ops_array y,
                                             struct ops_array dy, struct ops_array x, int64_t n);
 
+    /* By activation: y = f(gate) up; dgate = dy up f'(gate), dup = dy f(gate), y = f(gate) up. */
+    void (*gated_fwd[OPS_ACTIVATIONS])(struct ops_array y, struct ops_array gate,
+                                       struct ops_array up, int64_t n);
+    void (*gated_bwd[OPS_ACTIVATIONS])(struct ops_array dgate, struct ops_array dup,
+                                       struct ops_array y, struct ops_array dy,
+                                       struct ops_array gate, struct ops_array up, int64_t n);
+
+    /* One head of one row: pairs i and i + half are turned by angles of these cosines and sines. */
+    void (*rotate)(struct ops_array x, const float *cosines, const float *sines, int64_t half);
+
     /* y = base + mask * x; base may be none (zero) or y, x may be y. */
     void (*dropout)(struct ops_array y, struct ops_array base, struct ops_array x, int64_t n,
                     const struct kernel_mask *mask, uint64_t first);
@@ -139,7 +149,7 @@ struct kernels {
     /* One row; mean and rstd are set. */
     void (*norm_fwd)(struct ops_array y, float *mean, float *rstd, struct ops_array x,
                      const struct ops_norm *l);
-    /* One row: dx is set or added to. dgain and dbias [C] are added to. */
+    /* One row: dx is set or added to. dgain and dbias [C] are added to; RMSNorm has no dbias. */
     void (*norm_bwd)(struct ops_gradient dx, float *dgain, float *dbias, struct ops_array dy,
                      struct ops_array x, float mean, float rstd, const struct ops_norm *l);
     /* out[n] += sum of the rows of x[rows,ld]. */

@@ -242,6 +242,29 @@ void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array d
     o->b->activation_bwd(o, f, dx, y, dy, x, n);
 }
 
+void ops_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
+                   struct ops_array up, int64_t n)
+{
+    TRACE_KERNEL(0, bytes(y, (double)n) + 2 * bytes(gate, (double)n));
+    o->b->gated_fwd(o, f, y, gate, up, n);
+}
+
+void ops_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+                   struct ops_array dup, struct ops_array y, struct ops_array dy,
+                   struct ops_array gate, struct ops_array up, int64_t n)
+{
+    TRACE_KERNEL(0, 3 * bytes(dgate, (double)n) + 3 * bytes(gate, (double)n));
+    o->b->gated_bwd(o, f, dgate, dup, y, dy, gate, up, n);
+}
+
+void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                const struct ops_rotary *r)
+{
+    TRACE_KERNEL(0, 2 * bytes(x, (double)(t->N * r->heads * r->HS)));
+    assert(r->HS % 2 == 0 && r->base > 0);
+    o->b->rotate(o, x, t, r);
+}
+
 void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
                  struct ops_dropout drop)
 {
@@ -324,6 +347,7 @@ void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, 
 {
     TRACE_KERNEL(4.0 * pairs(a) * a->HS, 4 * bytes(x.q, row_numbers(a)));
     assert(!a->causal || !a->rows.lengths);
+    assert(!a->KV || a->NH % a->KV == 0);
     o->b->attention_fwd(o, y, lse, x, a);
 }
 
@@ -332,6 +356,7 @@ void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, st
 {
     TRACE_KERNEL(10.0 * pairs(a) * a->HS, 9 * bytes(x.q, row_numbers(a)));
     assert(!a->causal || !a->rows.lengths);
+    assert(!a->KV || a->NH % a->KV == 0);
     o->b->attention_bwd(o, dx, dy, x, y, lse, a);
 }
 

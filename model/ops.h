@@ -187,13 +187,15 @@ void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_
 
 /* ---- rows and elements -------------------------------------------------------------------- */
 
-/* Layer norm of N rows, y = (x - mean) * rstd * gain + bias (Ba, Kiros, Hinton 2016). */
+/* Layer norm of N rows, y = (x - mean) * rstd * gain + bias (Ba, Kiros, Hinton 2016); with rms,
+ * RMSNorm, the mean is taken to be 0 (Zhang and Sennrich 2019). */
 struct ops_norm {
-    struct ops_array gain, bias;
+    struct ops_array gain, bias; /* bias may be none */
     int64_t N, C;
     double epsilon;
+    int rms;
 };
-/* What is kept of it for backward, F32 [N]; none: not kept. */
+/* What is kept of it for backward, F32 [N]; none: not kept. RMSNorm has no mean. */
 struct ops_moments {
     struct ops_array mean, rstd;
 };
@@ -204,14 +206,23 @@ void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dga
                   struct ops_moments kept, const struct ops_norm *l);
 
 /* GELU in its tanh form (Hendrycks and Gimpel 2016), and as it is defined, x times the normal
- * distribution at x, to f32's precision. */
-enum ops_activation { OPS_GELU_TANH, OPS_GELU, OPS_ACTIVATIONS };
+ * distribution at x, to f32's precision; max(x, 0); x / (1 + exp(-x)). */
+enum ops_activation { OPS_GELU_TANH, OPS_GELU, OPS_RELU, OPS_SILU, OPS_ACTIVATIONS };
 /* y may be x. */
 void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
                         struct ops_array x, int64_t n);
 /* dx = dy * f'(x) and, for what reads f's output, y = f(x) again. dx may be dy, y may be x. */
 void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
                         struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n);
+
+/* A gated unit, y = f(gate) * up: with OPS_SILU SwiGLU (Shazeer 2020). */
+void ops_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
+                   struct ops_array up, int64_t n);
+/* dgate = dy * up * f'(gate), dup = dy * f(gate), and y again. Each may be an input, of its type.
+ */
+void ops_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+                   struct ops_array dup, struct ops_array y, struct ops_array dy,
+                   struct ops_array gate, struct ops_array up, int64_t n);
 
 /* y = mask * x; y may be x. The backward is the same. */
 void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
@@ -247,28 +258,43 @@ struct ops_rows {
 int64_t ops_rows_of(const struct ops_rows *rows, int64_t b);
 int64_t ops_rows_count(const struct ops_rows *rows);
 
+/* Rotary positions (Su et al. 2021), in place: in each of `heads` heads of HS numbers in a row of
+ * x, rows ld apart, the pair of numbers i and i + HS/2 is turned by the angle place / base^(2i/HS)
+ * (Hugging Face's order of the halves), or back. The backward of the one is the other. */
+struct ops_rotary {
+    int64_t heads, HS, ld; /* HS is even */
+    double base;
+    int back;
+};
+void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                const struct ops_rotary *r);
+
 /* Per head y = dropout(softmax(scale q k^T)) v: each position over itself and those before it, or
  * over all of its sequence (Vaswani et al. 2017). In blocks with an online softmax, so that memory
  * grows with T and not with T^2; lse[N*NH], F32, the log of each softmax's sum, is all that
  * backward needs beside q, k, v and y (Dao et al. 2022). Both ways, the masks of a sequence depend
- * on its number and not on the others' lengths. */
+ * on its number and not on the others' lengths. With fewer heads of keys and values than of
+ * queries, neighbouring heads of queries share one (Ainslie et al. 2023). */
 struct ops_attention {
     struct ops_rows rows; /* causal: without lengths */
     int64_t NH, HS;
+    int64_t KV;   /* heads of keys and values, which divides NH; 0: NH */
+    double scale; /* 0: 1/sqrt(HS) */
     int causal;
     struct ops_dropout drop;
 };
 
-/* Queries, keys and values, or the gradients in them: rows of NH*HS numbers, ld apart. */
+/* Queries, keys and values, or the gradients in them: rows of NH*HS and of KV*HS numbers, ldq and
+ * ldk apart. */
 struct ops_qkv {
     struct ops_array q, k, v;
-    int64_t ld;
+    int64_t ldq, ldk;
 };
 
 /* Side by side in the rows of qkv[N,3C]. */
 static inline struct ops_qkv ops_side_by_side(struct ops_array qkv, int64_t C)
 {
-    return (struct ops_qkv){ qkv, ops_part(qkv, C), ops_part(qkv, 2 * C), 3 * C };
+    return (struct ops_qkv){ qkv, ops_part(qkv, C), ops_part(qkv, 2 * C), 3 * C, 3 * C };
 }
 
 /* y[N,NH*HS]; lse may be none. */
@@ -278,7 +304,7 @@ void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, st
                        struct ops_array y, struct ops_array lse, const struct ops_attention *a);
 
 /* Causal attention of a->rows.T new positions of one sequence over `past` cached ones and
- * themselves. The new keys and values are appended to keys[.,NH*HS] and values at row `past`. */
+ * themselves. The new keys and values are appended to keys[.,KV*HS] and values at row `past`. */
 void ops_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
                           struct ops_array values, struct ops_qkv x, int64_t past,
                           const struct ops_attention *a);

@@ -498,8 +498,9 @@ Test(ops, logits)
 /* ---- layer norm, GELU, sums -------------------------------------------------------------- */
 
 struct norm {
-    struct numbers x, gain, bias, dy;
+    struct numbers x, gain, bias, dy; /* RMSNorm has no bias */
     int64_t N, C;
+    int rms;
 };
 
 static void norm_reference(double *y, const struct norm *l)
@@ -507,12 +508,13 @@ static void norm_reference(double *y, const struct norm *l)
     for (int64_t n = 0; n < l->N; n++) {
         const double *x = l->x.d + n * l->C;
         double mean = 0, variance = 0;
-        for (int64_t i = 0; i < l->C; i++)
+        for (int64_t i = 0; i < l->C && !l->rms; i++)
             mean += x[i] / (double)l->C;
         for (int64_t i = 0; i < l->C; i++)
             variance += (x[i] - mean) * (x[i] - mean) / (double)l->C;
         for (int64_t i = 0; i < l->C; i++)
-            y[n * l->C + i] = (x[i] - mean) / sqrt(variance + 1e-5) * l->gain.d[i] + l->bias.d[i];
+            y[n * l->C + i] = (x[i] - mean) / sqrt(variance + 1e-5) * l->gain.d[i] +
+                              (l->rms ? 0 : l->bias.d[i]);
     }
 }
 
@@ -531,8 +533,14 @@ static void check_norm(struct ops *o, struct norm *l)
     struct numbers y = numbers(l->N * l->C, 5, 1), dx = numbers(l->N * l->C, 6, 1);
     struct numbers dgain = numbers(l->C, 7, 0), dbias = numbers(l->C, 8, 0);
     struct numbers mean = numbers(l->N, 9, 1), rstd = numbers(l->N, 9, 1);
-    const struct ops_norm norm = { f32(l->gain.f), f32(l->bias.f), l->N, l->C, 1e-5 };
-    const struct ops_moments kept = { f32(mean.f), f32(rstd.f) };
+    const struct ops_norm norm = { .gain = f32(l->gain.f),
+                                   .bias = l->rms ? OPS_NONE : f32(l->bias.f),
+                                   .N = l->N,
+                                   .C = l->C,
+                                   .epsilon = 1e-5,
+                                   .rms = l->rms };
+    const struct ops_moments kept = { l->rms ? OPS_NONE : f32(mean.f), f32(rstd.f) };
+    struct ops_array gb = l->rms ? OPS_NONE : f32(dbias.f);
     struct ops_array half = ops_buffer(o, ops_operand(o), y.n);
     ops_norm_fwd(o, half, kept, f32(l->x.f), &norm);
     take(o, y.f, half, y.n);
@@ -540,23 +548,25 @@ static void check_norm(struct ops *o, struct norm *l)
     check("norm_fwd, operands", y.f, y.d, y.n, tolerance(o, 2e-6));
     ops_norm_fwd(o, f32(y.f), kept, f32(l->x.f), &norm);
     check("norm_fwd", y.f, y.d, y.n, 2e-6);
-    ops_norm_bwd(o, ops_set(f32(dx.f)), ops_added(f32(dgain.f)), ops_added(f32(dbias.f)),
-                 f32(l->dy.f), f32(l->x.f), kept, &norm);
+    ops_norm_bwd(o, ops_set(f32(dx.f)), ops_added(f32(dgain.f)), ops_added(gb), f32(l->dy.f),
+                 f32(l->x.f), kept, &norm);
     check_gradient("layernorm dx", dx.f, &l->x, norm_loss, l);
     check_gradient("layernorm dgain", dgain.f, &l->gain, norm_loss, l);
-    check_gradient("layernorm dbias", dbias.f, &l->bias, norm_loss, l);
+    if (!l->rms)
+        check_gradient("layernorm dbias", dbias.f, &l->bias, norm_loss, l);
     for (int64_t i = 0; i < dx.n; i++) /* once more, onto a base */
         dx.d[i] = (double)dx.f[i] + y.f[i];
-    ops_norm_bwd(o, ops_added(f32(y.f)), ops_added(f32(dgain.f)), ops_added(f32(dbias.f)),
-                 f32(l->dy.f), f32(l->x.f), kept, &norm);
+    ops_norm_bwd(o, ops_added(f32(y.f)), ops_added(f32(dgain.f)), ops_added(gb), f32(l->dy.f),
+                 f32(l->x.f), kept, &norm);
     check("layernorm dx onto base", y.f, dx.d, dx.n, 1e-6);
     for (int64_t i = 0; i < dgain.n; i++)
         dgain.f[i] /= 2;
     check_gradient("layernorm dgain added", dgain.f, &l->gain, norm_loss, l);
-    ops_norm_bwd(o, ops_set(f32(dx.f)), ops_set(f32(dgain.f)), ops_set(f32(dbias.f)), f32(l->dy.f),
+    ops_norm_bwd(o, ops_set(f32(dx.f)), ops_set(f32(dgain.f)), ops_set(gb), f32(l->dy.f),
                  f32(l->x.f), kept, &norm);
     check_gradient("layernorm dgain set", dgain.f, &l->gain, norm_loss, l);
-    check_gradient("layernorm dbias set", dbias.f, &l->bias, norm_loss, l);
+    if (!l->rms)
+        check_gradient("layernorm dbias set", dbias.f, &l->bias, norm_loss, l);
     drop(&y);
     drop(&dx);
     drop(&dgain);
@@ -567,9 +577,10 @@ static void check_norm(struct ops *o, struct norm *l)
 
 static void norm_in(struct ops *o)
 {
-    const int64_t widths[] = { 1, 3, 16, 37, 64, 130 };
-    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        struct norm l = { .N = 5, .C = widths[i] };
+    enum { WIDTHS = 6 };
+    const int64_t widths[WIDTHS] = { 1, 3, 16, 37, 64, 130 };
+    for (int i = 0; i < 2 * WIDTHS; i++) {
+        struct norm l = { .N = 5, .C = widths[i % WIDTHS], .rms = i >= WIDTHS };
         l.x = numbers(l.N * l.C, 1, 2);
         l.gain = numbers(l.C, 2, 1);
         l.bias = numbers(l.C, 3, 1);
@@ -585,7 +596,7 @@ static void norm_in(struct ops *o)
     }
 }
 
-Test(ops, layernorm)
+Test(ops, norms)
 {
     in_all_contexts(norm_in);
     in_contexts(OPS_BF16, norm_in);
@@ -599,6 +610,16 @@ static double gelu(double x)
 static double gelu_erf(double x)
 {
     return 0.5 * x * erfc(-x / sqrt(2));
+}
+
+static double relu(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static double silu(double x)
+{
+    return x / (1 + exp(-x));
 }
 
 struct activation {
@@ -635,6 +656,8 @@ static void check_activation(struct ops *o, struct activation form)
             double h = 1e-5 * (1 + fabs(d.d[i]));
             double slope = (form.value(d.d[i] + h) - form.value(d.d[i] - h)) / (2 * h);
             double wanted = fabs(d.d[i]) > 1e6 ? (d.d[i] > 0) : slope;
+            if (form.f == OPS_RELU)
+                wanted = d.d[i] > 0; /* there is no slope at 0 */
             double most = (half ? tolerance(o, 0) : 0) / 2 * fabs(wanted) + 1e-5;
             cr_assert_float_eq(d.f[i], 2 * wanted, most, "f'(%g) is %g, not %g", d.d[i], d.f[i] / 2,
                                wanted);
@@ -660,12 +683,107 @@ static void activations_in(struct ops *o)
 {
     check_activation(o, (struct activation){ gelu, OPS_GELU_TANH, 1e-7 });
     check_activation(o, (struct activation){ gelu_erf, OPS_GELU, 4e-7 });
+    check_activation(o, (struct activation){ relu, OPS_RELU, 0 });
+    check_activation(o, (struct activation){ silu, OPS_SILU, 2e-36 });
 }
 
 Test(ops, activations)
 {
     in_all_contexts(activations_in);
     in_contexts(OPS_BF16, activations_in);
+}
+
+/* f(gate) up and its gradients, in place and in arrays of their own, of either type. */
+static void gated_in(struct ops *o)
+{
+    enum { N = 10007 };
+    double (*const values[])(double) = { gelu, gelu_erf, relu, silu };
+    struct numbers gate = numbers(N, 1, 3), up = numbers(N, 2, 1), dy = numbers(N, 3, 1);
+    struct numbers y = numbers(N, 4, 1), dgate = numbers(N, 5, 1), dup = numbers(N, 6, 1);
+    for (int f = 0; f < OPS_ACTIVATIONS; f++) {
+        for (int64_t i = 0; i < N; i++) {
+            double v = values[f](gate.d[i]), h = 1e-5;
+            double slope = (values[f](gate.d[i] + h) - values[f](gate.d[i] - h)) / (2 * h);
+            y.d[i] = v * up.d[i];
+            dgate.d[i] = dy.d[i] * up.d[i] * slope;
+            dup.d[i] = dy.d[i] * v;
+        }
+        ops_gated_fwd(o, f, f32(y.f), f32(gate.f), f32(up.f), N);
+        check("gated_fwd", y.f, y.d, N, 1e-6);
+        const enum ops_type type = ops_operand(o);
+        struct ops_array a = ops_buffer(o, type, N), b = ops_buffer(o, type, N);
+        struct ops_array c = copy_as(o, type, dy.f, N);
+        ops_gated_bwd(o, f, a, b, c, f32(dy.f), f32(gate.f), f32(up.f), N);
+        take(o, dgate.f, a, N);
+        take(o, dup.f, b, N);
+        take(o, y.f, c, N);
+        check("gated dgate", dgate.f, dgate.d, N, tolerance(o, 1e-5));
+        check("gated dup", dup.f, dup.d, N, tolerance(o, 1e-6));
+        check("gated again", y.f, y.d, N, tolerance(o, 1e-6));
+        struct numbers g = numbers(N, 1, 3), u = numbers(N, 2, 1), d = numbers(N, 3, 1);
+        ops_gated_bwd(o, f, f32(g.f), f32(u.f), f32(d.f), f32(d.f), f32(g.f), f32(u.f), N);
+        check("gated dgate in place", g.f, dgate.d, N, 1e-5);
+        check("gated dup in place", u.f, dup.d, N, 1e-6);
+        check("gated in place", d.f, y.d, N, 1e-6);
+        drop(&g);
+        drop(&u);
+        drop(&d);
+    }
+    struct numbers *all[] = { &gate, &up, &dy, &y, &dgate, &dup };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        drop(all[i]);
+}
+
+Test(ops, gated)
+{
+    in_all_contexts(gated_in);
+    in_contexts(OPS_BF16, gated_in);
+}
+
+/* Heads beside others in wider rows; places in order or given; and back again. */
+static void rotate_of(struct ops *o, int64_t HS, int64_t heads, int64_t first)
+{
+    enum { N = 11, T = 4 };
+    const int64_t ld = heads * HS + 3;
+    struct numbers x = numbers(N * ld, 1, 1);
+    uint32_t places[N];
+    for (int64_t n = 0; n < N; n++) {
+        places[n] = (uint32_t)(first < 0 ? n * 37 % 100 : first + n % T);
+        for (int64_t h = 0; h < heads; h++)
+            for (int64_t i = 0; i < HS / 2; i++) {
+                double *a = &x.d[n * ld + h * HS + i], *b = a + HS / 2, was = *a;
+                double angle = places[n] * pow(500, -2.0 * (double)i / (double)HS);
+                *a = was * cos(angle) - *b * sin(angle);
+                *b = *b * cos(angle) + was * sin(angle);
+            }
+    }
+    const struct ops_tokens t = { .N = N,
+                                  .T = T,
+                                  .first = first,
+                                  .places = first < 0 ? ops_host_array(places, OPS_U32)
+                                                      : OPS_NONE };
+    struct ops_rotary r = { .heads = heads, .HS = HS, .ld = ld, .base = 500 };
+    struct numbers again = numbers(N * ld, 1, 1);
+    ops_rotate(o, f32(x.f), &t, &r);
+    check("rotate", x.f, x.d, x.n, 1e-6);
+    r.back = 1;
+    ops_rotate(o, f32(x.f), &t, &r);
+    check("rotate back", x.f, again.d, x.n, 1e-6);
+    drop(&x);
+    drop(&again);
+}
+
+static void rotate_in(struct ops *o)
+{
+    rotate_of(o, 2, 1, 0);
+    rotate_of(o, 10, 3, 7);
+    rotate_of(o, 64, 2, -1);
+    rotate_of(o, 128, 1, 3);
+}
+
+Test(ops, rotate)
+{
+    in_all_contexts(rotate_in);
 }
 
 static double squares(struct ops *o, const float *x, int64_t n)
@@ -1214,11 +1332,11 @@ static void attention_rows_of(struct ops *o, struct rows_case a)
     }
     rows_loss(y.d, &a);
     const struct ops_attention form = { .rows = a.rows, .NH = a.NH, .HS = a.HS, .drop = a.drop };
-    const struct ops_qkv qkv = { f32(a.q.f), f32(a.k.f), f32(a.v.f), C };
+    const struct ops_qkv qkv = { f32(a.q.f), f32(a.k.f), f32(a.v.f), C, C };
     ops_attention_fwd(o, f32(y.f), f32(lse.f), qkv, &form);
     check("attention both ways, fwd", y.f, y.d, y.n, 3e-6);
-    ops_attention_bwd(o, (struct ops_qkv){ f32(d[0].f), f32(d[1].f), f32(d[2].f), C }, f32(a.dy.f),
-                      qkv, f32(y.f), f32(lse.f), &form);
+    ops_attention_bwd(o, (struct ops_qkv){ f32(d[0].f), f32(d[1].f), f32(d[2].f), C, C },
+                      f32(a.dy.f), qkv, f32(y.f), f32(lse.f), &form);
     for (int i = 0; i < 3; i++) {
         double slope = 0;
         for (int64_t e = 0; e < N * C; e++)
@@ -1278,10 +1396,10 @@ static void attention_rows_bf16_in(struct ops *o)
         for (int i = 0; i < 4; i++)
             out[i] = ops_buffer(o, type, N * C);
         ops_set_precision(o, type);
-        const struct ops_qkv qkv = { in[0], in[1], in[2], C };
+        const struct ops_qkv qkv = { in[0], in[1], in[2], C, C };
         ops_attention_fwd(o, out[3], f32(lse.f), qkv, &form);
-        ops_attention_bwd(o, (struct ops_qkv){ out[0], out[1], out[2], C }, f32(dy.f), qkv, out[3],
-                          f32(lse.f), &form);
+        ops_attention_bwd(o, (struct ops_qkv){ out[0], out[1], out[2], C, C }, f32(dy.f), qkv,
+                          out[3], f32(lse.f), &form);
         ops_buffer_free(o, out[3], N * C);
         for (int i = 0; i < 3; i++) {
             take(o, d[i].f, out[i], N * C);
@@ -1300,6 +1418,126 @@ static void attention_rows_bf16_in(struct ops *o)
 Test(ops, attention_rows_bf16)
 {
     in_contexts(OPS_BF16, attention_rows_bf16_in);
+}
+
+/* ---- heads that share keys and values, and other scales ------------------------------------ */
+
+struct grouped {
+    int64_t T, NH, KV, HS;
+    int causal;
+    double scale;
+    struct ops_dropout drop;
+};
+
+/* x[N,KV*HS] with each head as often as it is shared. */
+static void repeat_heads(float *to, const float *x, int64_t N, const struct grouped *g)
+{
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t h = 0; h < g->NH; h++)
+            memcpy(to + (n * g->NH + h) * g->HS, x + (n * g->KV + h / (g->NH / g->KV)) * g->HS,
+                   (size_t)g->HS * sizeof *x);
+}
+
+/* The sums over the heads that share one. */
+static void sum_heads(double *to, const float *d, int64_t N, const struct grouped *g)
+{
+    memset(to, 0, (size_t)(N * g->KV * g->HS) * sizeof *to);
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t h = 0; h < g->NH; h++)
+            for (int64_t i = 0; i < g->HS; i++)
+                to[(n * g->KV + h / (g->NH / g->KV)) * g->HS + i] += d[(n * g->NH + h) * g->HS + i];
+}
+
+/* What attention gives of keys and values repeated, and of queries that have the scale in them. */
+static void grouped_of(struct ops *o, struct grouped g)
+{
+    const int64_t lengths[] = { g.T, g.T - 3 }, N = g.causal ? 2 * g.T : 2 * g.T - 3;
+    const int64_t C = g.NH * g.HS, K = g.KV * g.HS;
+    const double factor = g.scale > 0 ? g.scale * sqrt((double)g.HS) : 1;
+    struct ops_attention form = { .rows = { 2, g.T, g.causal ? NULL : lengths },
+                                  .NH = g.NH,
+                                  .HS = g.HS,
+                                  .causal = g.causal,
+                                  .drop = g.drop };
+    struct numbers q = numbers(N * C, 1, 1), k = numbers(N * K, 2, 1), v = numbers(N * K, 3, 1);
+    struct numbers dy = numbers(N * C, 4, 1), y = numbers(N * C, 5, 1),
+                   lse = numbers(N * g.NH, 6, 1);
+    struct numbers Q = numbers(N * C, 1, factor), k2 = numbers(N * C, 7, 1),
+                   v2 = numbers(N * C, 8, 1);
+    struct numbers dq = numbers(N * C, 9, 1), dk = numbers(N * K, 9, 1), dv = numbers(N * K, 9, 1);
+    struct numbers dk2 = numbers(N * C, 9, 1), dv2 = numbers(N * C, 9, 1);
+    repeat_heads(k2.f, k.f, N, &g);
+    repeat_heads(v2.f, v.f, N, &g);
+    const struct ops_qkv many = { f32(Q.f), f32(k2.f), f32(v2.f), C, C };
+    ops_attention_fwd(o, f32(y.f), f32(lse.f), many, &form);
+    ops_attention_bwd(o, (struct ops_qkv){ f32(dq.f), f32(dk2.f), f32(dv2.f), C, C }, f32(dy.f),
+                      many, f32(y.f), f32(lse.f), &form);
+    for (int64_t i = 0; i < N * C; i++) {
+        y.d[i] = y.f[i];
+        dq.d[i] = dq.f[i] * factor;
+    }
+    sum_heads(dk.d, dk2.f, N, &g);
+    sum_heads(dv.d, dv2.f, N, &g);
+    form.KV = g.KV;
+    form.scale = g.scale;
+    const struct ops_qkv few = { f32(q.f), f32(k.f), f32(v.f), C, K };
+    ops_attention_fwd(o, f32(y.f), f32(lse.f), few, &form);
+    check("grouped y", y.f, y.d, N * C, tolerance(o, 2e-6));
+    ops_attention_bwd(o, (struct ops_qkv){ f32(dq.f), f32(dk.f), f32(dv.f), C, K }, f32(dy.f), few,
+                      f32(y.f), f32(lse.f), &form);
+    check("grouped dq", dq.f, dq.d, N * C, tolerance(o, 1e-5));
+    check("grouped dk", dk.f, dk.d, N * K, tolerance(o, 1e-5));
+    check("grouped dv", dv.f, dv.d, N * K, tolerance(o, 1e-5));
+    struct numbers *all[] = { &q, &k, &v, &dy, &y, &lse, &Q, &k2, &v2, &dq, &dk, &dv, &dk2, &dv2 };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        drop(all[i]);
+}
+
+static void grouped_in(struct ops *o)
+{
+    grouped_of(o, (struct grouped){ 9, 4, 2, 6, 1, 0, { 0 } });
+    grouped_of(o, (struct grouped){ 37, 6, 1, 10, 1, 0, { 3, 0.25 } });
+    grouped_of(o, (struct grouped){ 37, 6, 3, 10, 0, 0, { 3, 0.25 } });
+    grouped_of(o, (struct grouped){ 300, 3, 1, 16, 1, 0.1, { 0 } });
+    grouped_of(o, (struct grouped){ 40, 2, 2, 8, 1, 0.2, { 0 } });
+}
+
+Test(ops, attention_grouped)
+{
+    in_all_contexts(grouped_in);
+    in_contexts(OPS_BF16, grouped_in);
+}
+
+/* With a cache, in pieces, as at once. */
+static void grouped_cached_in(struct ops *o)
+{
+    enum { T = 30, NH = 6, KV = 2, HS = 10, C = NH * HS, K = KV * HS };
+    const int64_t pieces[] = { 7, 1, 4, 1, 17 };
+    struct numbers q = numbers(T * C, 1, 1), k = numbers(T * K, 2, 1), v = numbers(T * K, 3, 1);
+    struct numbers y = numbers(T * C, 4, 1), keys = numbers(T * K, 5, 1),
+                   values = numbers(T * K, 6, 1);
+    struct ops_attention form = {
+        .rows = { 1, T, NULL }, .NH = NH, .KV = KV, .HS = HS, .causal = 1, .scale = 0.2
+    };
+    ops_attention_fwd(o, f32(y.f), OPS_NONE, (struct ops_qkv){ f32(q.f), f32(k.f), f32(v.f), C, K },
+                      &form);
+    for (int64_t i = 0; i < y.n; i++)
+        y.d[i] = y.f[i];
+    for (int64_t i = 0, past = 0; past < T; past += pieces[i++]) {
+        const struct ops_qkv x = { f32(q.f + past * C), f32(k.f + past * K), f32(v.f + past * K), C,
+                                   K };
+        form.rows.T = pieces[i];
+        ops_attention_cached(o, f32(y.f + past * C), f32(keys.f), f32(values.f), x, past, &form);
+    }
+    check("grouped, cached", y.f, y.d, y.n, 2e-6);
+    struct numbers *all[] = { &q, &k, &v, &y, &keys, &values };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        drop(all[i]);
+}
+
+Test(ops, attention_grouped_cached)
+{
+    in_all_contexts(grouped_cached_in);
 }
 
 /* ---- loss -------------------------------------------------------------------------------- */
