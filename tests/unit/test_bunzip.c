@@ -187,6 +187,23 @@ Test(bunzip, goes_on_behind_damage)
     buf_release(&out);
 }
 
+/* What cannot be checked behind damage is the rest of that stream alone. */
+Test(bunzip, checks_streams_behind_damage)
+{
+    struct buf text = BUF_INIT, packed = BUF_INIT, out = BUF_INIT;
+    add_words(&text, 250000);
+    pack(&packed, &text, 1);
+    packed.data[packed.len / 2] ^= 0x5A;
+    cr_expect_eq(unpack_around(&out, &packed, 1), 1, "its block, and not its checksum");
+    pack(&packed, &text, 1);
+    cr_expect_eq(unpack_around(&out, &packed, 1), 1);
+    packed.data[packed.len - 2] ^= 0x10;
+    cr_expect_eq(unpack_around(&out, &packed, 1), 2, "its block, and the other's checksum");
+    buf_release(&text);
+    buf_release(&packed);
+    buf_release(&out);
+}
+
 Test(bunzip, recognises)
 {
     cr_expect(bunzip_recognises("BZh91AY&SY", 10));
@@ -311,6 +328,46 @@ Test(bunzip, blocks_that_are_refused)
     expect_error(&packed, "neither a bzip2 stream nor the end");
     buf_release(&text);
     buf_release(&packed);
+}
+
+/* A stream whose one block is "aaaa", followed by its count 0 or, against the rules, by nothing. */
+static void pack_run(struct buf *out, int counted)
+{
+    struct bit_writer w = { BUF_INIT, 0 };
+    uint32_t crc = ~bzrun_crc(0xFFFFFFFF, (const uint8_t *)"aaaa", 4);
+    put(&w, 0x425A6839, 32); /* BZh9 */
+    put(&w, BZBLOCK_BEGIN, 48);
+    put(&w, crc, 32);
+    put(&w, counted ? 4 : 0, 1 + 24); /* not randomised; the text's row of the sorted rotations */
+    put(&w, counted ? 0x8200 : 0x0200, 16);
+    if (counted)
+        put(&w, 0x8000, 16); /* the alphabet: 0 */
+    put(&w, 0x4000, 16);     /* and 'a' */
+    put(&w, 2, 3);           /* two codes, */
+    put(&w, 1, 15);          /* one group, */
+    put(&w, 0, 1);           /* of the first code */
+    for (int code = 0; code < 2; code++)
+        put(&w, 2 << (counted ? 4 : 3), 5 + (counted ? 4 : 3)); /* each symbol has two bits */
+    if (counted)
+        put(&w, 0x20B, 10); /* aaaa0: place 1, a run of 3, place 1, the end */
+    else
+        put(&w, 0x12, 6); /* aaaa: a run of 4, the end */
+    put(&w, BZBLOCK_STREAM_END, 48);
+    put(&w, crc, 32);
+    *out = w.bytes;
+}
+
+Test(bunzip, a_run_has_its_count)
+{
+    struct buf packed, text = BUF_INIT;
+    buf_adds(&text, "aaaa");
+    pack_run(&packed, 1);
+    expect_same(&packed, &text, "with its count");
+    buf_release(&packed);
+    pack_run(&packed, 0);
+    expect_error(&packed, "at byte 4 (0 unpacked): damaged bzip2 block: a run without a length");
+    buf_release(&packed);
+    buf_release(&text);
 }
 
 /* Whatever happens to a file: what comes out begins the text, and is all of it or has an error. */

@@ -89,6 +89,30 @@ Test(checkpoint, pruning_keeps_the_last)
     cr_assert(there("step-000009") && there("step-000010"));
 }
 
+static void make_validated(const char *name, const char *loss)
+{
+    struct buf path = BUF_INIT, state = BUF_INIT;
+    make_folder(name);
+    buf_addf(&path, "%s/checkpoints/%s/training/state", dir, name);
+    buf_addf(&state, "textmill=checkpoint 1\nvalidation=%s\n", loss);
+    cr_assert_eq(file_write(path.data, state.data, state.len), 0);
+    buf_release(&path);
+    buf_release(&state);
+}
+
+/* The lowest validation loss; of equal ones the latest. */
+Test(checkpoint, pruning_keeps_the_best)
+{
+    make_validated("step-000001", "3.5");
+    make_validated("step-000002", "2.5");
+    make_validated("step-000003", "2.5");
+    make_validated("step-000004", "nan");
+    make_validated("step-000005", "2.75");
+    cr_assert_eq(checkpoint_prune(dir, 1), 0, "%s", err_get());
+    cr_assert(there("step-000003") && there("step-000005"));
+    cr_assert(!there("step-000001") && !there("step-000002") && !there("step-000004"));
+}
+
 Test(checkpoint, one_without_state_is_an_error_that_names_it)
 {
     struct checkpoint c;

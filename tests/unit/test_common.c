@@ -125,11 +125,13 @@ Test(hash, fnv_1a)
 Test(kv, round_trip_and_errors)
 {
     struct kv kv = KV_INIT;
-    const char *text = "a=1\npg=x y\npg=z=w\nempty=\n";
+    const char *text = "a=1\npg=x y\npg=z=w\nempty=\nbelow=-1\nabove=18446744073709551616\n";
     cr_assert_eq(kv_parse(&kv, text, strlen(text)), 0);
     uint64_t v;
     cr_expect(!kv_get_u64(&kv, "a", &v) && v == 1);
-    cr_expect_eq(kv_get_u64(&kv, "pg", &v), -1);
+    const char *no_numbers[] = { "pg", "empty", "below", "above", "missing" };
+    for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++)
+        cr_expect_eq(kv_get_u64(&kv, no_numbers[i], &v), -1, "%s", no_numbers[i]);
     cr_expect_str_eq(kv_get(&kv, "empty"), "");
     struct buf out = BUF_INIT;
     kv_print(&kv, &out);
@@ -229,6 +231,9 @@ Test(opt, command_line)
     expect_error("did you mean '--number'");
     cr_expect_eq(parse(&o, "--number 0"), -1);
     expect_error("out of bounds");
+    cr_expect_eq(parse(&o, "--number 1000001"), -1);
+    cr_expect(parse(&o, "--number 1000000") == 0 && number == 1000000);
+    cr_expect(parse(&o, "--number 1") == 0 && number == 1);
     cr_expect_eq(parse(&o, "--number 1.5"), -1);
     cr_expect_eq(parse(&o, "--number"), -1);
     cr_expect_eq(parse(&o, "--choice three"), -1);
@@ -796,7 +801,8 @@ Test(rng, sequence_equals_random_access_and_is_even)
         cr_expect(counts[i] > 9500 && counts[i] < 10500);
 }
 
-static struct buf token_stream(int end)
+/* Two documents in a vocabulary of 300; the first has tokens 1, 2 and `third`. */
+static struct buf token_stream_with(uint32_t third, int end)
 {
     char *path = temp_file("", 0);
     struct output out;
@@ -806,7 +812,7 @@ static struct buf token_stream(int end)
     kv_parse(&header, text, strlen(text));
     output_open(&out, path);
     cr_assert_eq(stream_begin(&w, &out, &header, NULL), 0);
-    cr_assert_eq(stream_write(&w, (uint32_t[]){ 1, 2, 299 }, 3, (uint32_t[]){ 2, 3 }, 2), 0);
+    cr_assert_eq(stream_write(&w, (uint32_t[]){ 1, 2, third }, 3, (uint32_t[]){ 2, 3 }, 2), 0);
     cr_assert_eq(stream_write(&w, NULL, 0, NULL, 0), 0);
     if (end)
         stream_end(&w, 2);
@@ -817,6 +823,11 @@ static struct buf token_stream(int end)
     kv_release(&header);
     drop(path);
     return bytes;
+}
+
+static struct buf token_stream(int end)
+{
+    return token_stream_with(299, end);
 }
 
 /* Reads a token stream to its end: documents read, or -1. */
@@ -953,6 +964,10 @@ Test(stream, wrong_kind_and_wrong_ids)
     cr_expect_eq(read_tokens(&prose), -1);
     expect_error("not a token stream");
     buf_release(&prose);
+    struct buf beyond = token_stream_with(300, 1);
+    cr_expect_eq(read_tokens(&beyond), -1);
+    expect_error("token 2 has id 300, vocabulary has 300");
+    buf_release(&beyond);
 }
 
 static struct buf document_stream(void)

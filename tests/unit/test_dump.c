@@ -236,3 +236,28 @@ Test(sink, folders_go_on_after_ZZ)
     buf_release(&zz);
     buf_release(&file);
 }
+
+/* A file is closed before the document that would make it larger than the limit. */
+Test(sink, files_are_filled_to_the_limit)
+{
+    char dir[] = "/tmp/textmill-sink-XXXXXX";
+    struct sink s;
+    struct kv none = KV_INIT;
+    struct buf one = BUF_INIT, file = BUF_INIT;
+    cr_assert(mkdtemp(dir));
+    buf_adds(&one, "1234\n");
+    cr_assert_eq(sink_open(&s, dir, 10, SINK_JSON, 0), 0, "%s", err_get());
+    for (int i = 0; i < 5; i++)
+        cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
+    cr_assert_eq(sink_close(&s, &none), 0, "%s", err_get());
+    static const uint64_t sizes[] = { 10, 10, 5 };
+    for (int i = 0; i < 3; i++) {
+        uint64_t bytes = 0;
+        buf_clear(&file);
+        buf_addf(&file, "%s/AA/wiki_%02d", dir, i);
+        cr_expect(!file_size(file.data, &bytes) && bytes == sizes[i], "%s", file.data);
+    }
+    file_remove_tree(dir);
+    buf_release(&one);
+    buf_release(&file);
+}

@@ -313,6 +313,21 @@ Test(expand, the_work_for_a_page_is_bounded)
     library_free(l);
 }
 
+/* Each page may do as much work, whatever those before it did. */
+Test(expand, each_page_has_its_own_bounds)
+{
+    const struct expand_page page = { "A", 0, "7", "77", "2010-12-31T23:59:58Z" };
+    struct library *l = make_bombs(4);
+    struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(expand_text(x, &page, "{{L0|x}}", 8, &out), 1);
+        cr_expect_eq(expand_text(x, &page, "{{L7|x}} {{lc:Y}}", 17, &out), 0);
+        cr_expect(strstr(out.data, "<x><x>") && strstr(out.data, " y"), "%s", out.data);
+    }
+    expander_free(x);
+    library_free(l);
+}
+
 /* A page is cut at the same place whether or not others were expanded before it. */
 Test(expand, a_cut_page_is_the_same_on_any_day)
 {
@@ -575,6 +590,8 @@ Test(expression, operators)
     IS("(1+2)*-3", "-9");
     IS("1/3", "0.33333333333333");
     IS("10 mod 3 + -7 mod 3", "0");
+    IS("7 mod -1", "0");
+    IS("(0 - 2^63) mod -1", "0"); /* the quotient does not fit 64 bits */
     IS("7.5 fmod 2", "1.5");
     IS("5 mod 3.7", "2");
     IS("1.005 round 2", "1.01");
@@ -656,11 +673,12 @@ Test(number, plural_forms)
         const char *lang;
         double n;
         int form;
-    } cases[] = { { "en", 1, 0 },   { "en", 0, 1 },  { "fr", 0, 0 },  { "fr", 1.5, 0 },
-                  { "ja", 5, 1 },   { "ru", 21, 0 }, { "ru", 23, 1 }, { "ru", 12, 2 },
-                  { "pl", 22, 1 },  { "pl", 21, 2 }, { "cs", 3, 1 },  { "lv", 0, 0 },
-                  { "lv", 21, 1 },  { "lv", 11, 0 }, { "ar", 2, 2 },  { "ar", 11, 4 },
-                  { "sl", 103, 2 }, { "lt", 22, 1 }, { "ga", 9, 3 },  { "en", 1.5, 1 } };
+    } cases[] = { { "en", 1, 0 },   { "en", 0, 1 },  { "fr", 0, 0 },   { "fr", 1.5, 0 },
+                  { "ja", 5, 1 },   { "ru", 21, 0 }, { "ru", 23, 1 },  { "ru", 12, 2 },
+                  { "ru", 14, 2 },  { "ru", 24, 1 }, { "sr", 114, 2 }, { "pl", 14, 2 },
+                  { "pl", 22, 1 },  { "pl", 21, 2 }, { "cs", 3, 1 },   { "lv", 0, 0 },
+                  { "lv", 21, 1 },  { "lv", 11, 0 }, { "ar", 2, 2 },   { "ar", 11, 4 },
+                  { "sl", 103, 2 }, { "lt", 22, 1 }, { "ga", 9, 3 },   { "en", 1.5, 1 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_expect_eq(plural_form(cases[i].lang, cases[i].n), cases[i].form, "%s %g", cases[i].lang,
                      cases[i].n);
@@ -734,6 +752,10 @@ Test(moment, formats)
     buf_clear(&out);
     moment_format(&m, (struct span){ "j xg Y, l", 9 }, "ru", &out);
     cr_expect_str_eq(out.data, "31 декабря 2009, четверг");
+    const struct moment friday = { 2010, 1, 1, 0, 0, 0 }; /* in the last week of 2009 */
+    buf_clear(&out);
+    moment_format(&friday, span_of("o-W Y"), "en", &out);
+    cr_expect_str_eq(out.data, "2009-53 2010");
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------- */

@@ -87,6 +87,7 @@ Test(sentence, abbreviations)
     check("Dr. Smith met Mrs. Jones at St. Paul's.|They talked.");
     check("It was founded by J. R. R. Tolkien and C. S. Lewis.|He wrote it.");
     check("He moved to the U.S. Army in May.|He left the U.S.|The war went on.");
+    check("Her Mus.B. Cambridge degree is from 1931.|See wiki.org.|Cambridge is far.");
     check("See no. 5 of vol. 3, pp. 12.|He said no.|Then he left.");
     check("Fruit, e.g. Apples, i.e. Boskoop, cf. Pears.");
     check("Apples, pears, etc. are fruit.|Apples, pears, etc.|The rest is meat.");

@@ -296,3 +296,67 @@ Test(tokenizer, the_unknown_tokens_name_is_text)
     encoder_free(e);
     tokenizer_free(t);
 }
+
+/* ---- small vocabularies --------------------------------------------------------------------------- */
+
+static struct tokenizer *tokenizer_of(const char *json)
+{
+    struct vocabulary v;
+    vocabulary_init(&v);
+    cr_assert_eq(tokenizer_json_parse(&v, json, strlen(json), "small"), 0, "%s", err_get());
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    cr_assert_not_null(t, "%s", err_get());
+    return t;
+}
+
+/* Where several added tokens begin, the longest is taken, whatever their order. */
+Test(tokenizer, the_longest_added_token_is_taken)
+{
+    struct tokenizer *t = tokenizer_of(
+        "{\"added_tokens\": [{\"id\": 3, \"content\": \"<a\"}, {\"id\": 4, \"content\": \"<aab\"},"
+        "{\"id\": 5, \"content\": \"<aa\"}],"
+        "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false},"
+        "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"<\": 2}, \"merges\": []}}");
+    static const char text[] = "<ab<aab<aaa<b";
+    static const uint32_t want[] = { 3, 1, 4, 5, 0, 2, 1 };
+    struct encoder *e = encoder_new(t);
+    struct ids ids = { 0 };
+    cr_assert_eq(encoder_encode(e, text, sizeof text - 1, TOKENIZER_ORDINARY, &ids), 0);
+    cr_assert_eq(ids.count, sizeof want / sizeof *want);
+    cr_assert_arr_eq(ids.data, want, sizeof want);
+    ids_release(&ids);
+    encoder_free(e);
+    tokenizer_free(t);
+}
+
+/* What decoders make of the tokens "xxaxxx", "b" and "xxb". The texts are Hugging Face's. */
+Test(tokenizer, decoders_of_each_kind)
+{
+    static const char *const cases[][2] = {
+        { "{\"type\": \"Strip\", \"content\": \"x\", \"start\": 1, \"stop\": 2}", "xaxbxb" },
+        { "{\"type\": \"Strip\", \"content\": \"x\", \"start\": 3, \"stop\": 0}", "axxxbb" },
+        { "{\"type\": \"Replace\", \"pattern\": {\"String\": \"xx\"}, \"content\": \"y\"}",
+          "yayxbyb" },
+        { "{\"type\": \"BPEDecoder\", \"suffix\": \"xx\"}", " a xbb" },
+        { "{\"type\": \"Metaspace\", \"replacement\": \"x\"}", "ab  b" },
+        { "{\"type\": \"WordPiece\", \"prefix\": \"x\", \"cleanup\": false}", "xxaxxx bxb" },
+        { "{\"type\": \"Fuse\"}", "xxaxxxbxxb" },
+    };
+    static const uint32_t ids[] = { 2, 1, 3 };
+    struct buf json = BUF_INIT, out = BUF_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf_clear(&json);
+        buf_clear(&out);
+        buf_addf(
+            &json,
+            "{\"decoder\": %s, \"pre_tokenizer\": null, \"model\": {\"type\": \"BPE\", \"vocab\":"
+            "{\"x\": 0, \"b\": 1, \"xxaxxx\": 2, \"xxb\": 3}, \"merges\": []}}",
+            cases[i][0]);
+        struct tokenizer *t = tokenizer_of(json.data);
+        cr_expect_eq(tokenizer_decode(t, ids, 3, &out), 0);
+        cr_expect_str_eq(out.data, cases[i][1], "%s: '%s'", cases[i][0], out.data);
+        tokenizer_free(t);
+    }
+    buf_release(&json);
+    buf_release(&out);
+}

@@ -151,11 +151,12 @@ static struct buf archive_of(const struct entry *entries, int count)
 
 static const float numbers[6] = { 0, 1, 2, 3, 4, 5 };
 
-/* The values of "a", a view of the numbers. */
-static int read_view(float *out, int64_t *elements, const char *list, size_t n)
+/* The values of "a", a view of the numbers in a byte order. */
+static int read_view_in(const char *order, float *out, int64_t *elements, const char *list,
+                        size_t n)
 {
     const struct entry entries[] = { { "m/data.pkl", list, n },
-                                     { "m/byteorder", "little", 6 },
+                                     { "m/byteorder", order, strlen(order) },
                                      { "m/data/0", numbers, sizeof numbers } };
     struct buf b = archive_of(entries, 3);
     struct safetensors s;
@@ -169,6 +170,11 @@ static int read_view(float *out, int64_t *elements, const char *list, size_t n)
     }
     buf_release(&b);
     return result;
+}
+
+static int read_view(float *out, int64_t *elements, const char *list, size_t n)
+{
+    return read_view_in("little", out, elements, list, n);
 }
 
 static void view_is(const char *list, size_t n, const char *want)
@@ -218,6 +224,16 @@ Test(torch, refuses_views_beyond_their_storage)
     VIEW_REFUSED("K\0K\2\x85\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x85", "goes beyond");
     view_refused(BEGIN VIEW "X\1\0\0\0ah\x0bu.", sizeof BEGIN VIEW "X\1\0\0\0ah\x0bu." - 1,
                  "tensor 'a' is there twice");
+}
+
+Test(torch, refuses_another_byte_order)
+{
+    static const char list[] = BEGIN MAKER STORAGE "K\0K\6\x85K\1\x85" HOOKS "u.";
+    float x[6];
+    int64_t elements;
+    cr_assert_eq(read_view_in("little", x, &elements, list, sizeof list - 1), 0, "%s", err_get());
+    cr_assert_eq(read_view_in("big", x, &elements, list, sizeof list - 1), -1);
+    cr_assert(strstr(err_get(), "'m/byteorder' is not little"), "%s", err_get());
 }
 
 /* Every byte of the archive that is another one is either of no meaning, or an error; cut anywhere

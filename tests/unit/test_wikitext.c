@@ -131,6 +131,9 @@ Test(wikitext, quotes)
     CHECK("''a'' '''b''' '''''c''''' d's", "a b c d's");
     CHECK("L'''amour'' x", "L'amour x"); /* doQuotes: one ''' is an apostrophe and '' */
     CHECK("''a '''b", "a 'b");
+    /* which one: the first behind a single letter, else behind a longer word, else a space */
+    CHECK("ab'''c d'''e f'''g ''h", "abc d'e fg h");
+    CHECK("x '''a bc'''d ef'''g ''h", "x a bc'd efg h");
     CHECK("a ''''b'''' c", "a 'b' c");
     CHECK("a<nowiki/>''b''", "ab");
     CHECK("'<nowiki/>''b''", "'b");
