@@ -175,21 +175,21 @@ lint: ## include rules, banned functions, shell scripts
 format: ## lay out the C sources with clang-format 14
 	scripts/format
 
-MAN = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).1)
+MAN = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).1) docs/textmill.7
 INSTALLED_BIN = $(DESTDIR)$(PREFIX)/bin
-INSTALLED_MAN = $(DESTDIR)$(PREFIX)/share/man/man1
+INSTALLED_MAN = $(DESTDIR)$(PREFIX)/share/man
 INSTALLED_SHARE = $(DESTDIR)$(PREFIX)/share/textmill
 install: all ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids clashes of names; STRIP= keeps symbols
-	install -d $(INSTALLED_BIN) $(INSTALLED_MAN) $(INSTALLED_SHARE)/configs
+	install -d $(INSTALLED_BIN) $(INSTALLED_MAN)/man1 $(INSTALLED_MAN)/man7 $(INSTALLED_SHARE)/configs
 	for p in $(PROGRAMS); do to=$(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p; \
 	    install -m 755 $(B)/bin/$$p $$to && $(if $(STRIP),$(STRIP) $$to,:) || exit 1; done
-	for m in $(MAN); do to=$(INSTALLED_MAN)/$(PROGRAM_PREFIX)$$(basename $$m); \
+	for m in $(MAN); do to=$(INSTALLED_MAN)/man$${m##*.}/$(PROGRAM_PREFIX)$$(basename $$m); \
 	    scripts/prefix-man '$(PROGRAM_PREFIX)' $$m > $$to && chmod 644 $$to || exit 1; done
 	install -m 644 configs/*.yaml $(INSTALLED_SHARE)/configs
 
 uninstall: ## what install put there
-	for p in $(PROGRAMS); do rm -f $(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p \
-	    $(INSTALLED_MAN)/$(PROGRAM_PREFIX)$$p.1; done
+	for p in $(PROGRAMS); do rm -f $(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p; done
+	for m in $(MAN); do rm -f $(INSTALLED_MAN)/man$${m##*.}/$(PROGRAM_PREFIX)$$(basename $$m); done
 	rm -rf $(INSTALLED_SHARE)
 
 clean: ## all that was built

@@ -19,7 +19,7 @@ static struct scorer scorer;
 static int load_model(void)
 {
     if (!subject.model_dir)
-        return err_usage("--model is wanted");
+        return err_usage("no model: give --model DIR");
     if (scorer_init(&scorer, subject.model_dir, (int)tool_threads, subject.batch_tokens) < 0 ||
         subject_check(&scorer.net) < 0)
         return -1;
@@ -151,10 +151,11 @@ static struct dataset *open_data(int argc, char **argv)
     uint64_t ids = dataset_vocabulary(d);
     int64_t known = scorer.net.model.config.vocabulary;
     if (ids > (uint64_t)known)
-        err_set("vocabulary and model differ: '%s' was made with %llu tokens, '%s' knows %lld",
-                argv[0], (unsigned long long)ids, subject.model_dir, (long long)known);
+        err_set(
+            "vocabulary and model differ: '%s' was made with a vocabulary of %llu tokens, but the model in '%s' has only %lld",
+            argv[0], (unsigned long long)ids, subject.model_dir, (long long)known);
     else if (!dataset_count(d))
-        err_set("nothing to score in '%s': no sequence of %lld tokens", argv[0],
+        err_set("nothing to score in '%s': it holds no sequence of %lld tokens", argv[0],
                 (long long)length + 1);
     else
         return d;
@@ -204,7 +205,7 @@ static int run_none(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    return err_usage("a command is wanted: wiki, lmbd, shards or squad");
+    return err_usage("no command: give wiki, lmbd, shards or squad");
 }
 
 #define LENGTH                                                                                     \

@@ -34,7 +34,7 @@ int lambada_parse(const char *line, size_t n, const char *name, struct buf *text
     if (s)
         buf_add(text, s, len);
     js_free(object);
-    return s ? 0 : err_set("%s: no string \"text\" in the object", name);
+    return s ? 0 : err_set("%s: the object has no string \"text\"", name);
 }
 
 /* ids[begin..end) of the group become a window, cut at its beginning to what the model holds. */

@@ -108,7 +108,9 @@ int score_windows(struct scorer *s, struct window *w, size_t n)
     }
     for (size_t i = 0; i < n; i++)
         if (!isfinite(w[i].loss))
-            return err_set("the model's loss is %f: are its parameters finite?", w[i].loss);
+            return err_set(
+                "the model's loss is %f: its weights are damaged or its training diverged",
+                w[i].loss);
     return 0;
 }
 

@@ -24,7 +24,8 @@ int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d
                 result = dataset_check(d, score->sequences + i, at, vocabulary);
         }
         if (!result && score_windows(s, w, n) < 0)
-            result = err_in("sequences from %llu on", (unsigned long long)score->sequences);
+            result = err_in("sequence %llu or one soon after it",
+                            (unsigned long long)score->sequences);
         for (uint64_t i = 0; i < n && !result; i++) {
             score->nll += w[i].loss;
             score->right += (uint64_t)w[i].right;

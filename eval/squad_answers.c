@@ -65,8 +65,9 @@ static int check_logits(const float *x, uint32_t n, const char *id)
 {
     for (uint32_t i = 0; i < n; i++)
         if (!isfinite(x[i]))
-            return err_set("question '%s': a logit is %g: are the model's parameters finite?", id,
-                           (double)x[i]);
+            return err_set(
+                "question '%s': a logit is %g: the model's weights are damaged or its training diverged",
+                id, (double)x[i]);
     return 0;
 }
 

@@ -182,7 +182,7 @@ static int answer_one(struct squad_text context, const char *question, size_t n)
     const struct squad_answer_rules r = answer_rules(rules == RULES_2_0);
     size_t valid = utf8_valid(question, n);
     if (valid < n)
-        return err_set("no UTF-8 at byte %zu of the question", valid);
+        return err_set("the question is not valid UTF-8 at byte %zu", valid);
     squad_ask(&s, context, (struct squad_text){ question, n });
     int result = make_windows(&w, &s);
     if (!result) {
@@ -225,11 +225,11 @@ static int run_ask(void)
 {
     struct buf context = BUF_INIT;
     if (!strcmp(ask_path, "-"))
-        return err_usage("--ask wants a file: stdin is for the questions");
+        return err_usage("--ask needs a file: standard input is for the questions");
     int result = file_read(ask_path, &context);
     size_t valid = utf8_valid(context.data, context.len);
     if (!result && valid < context.len)
-        result = err_set("%s: no UTF-8 at byte %zu", ask_path, valid);
+        result = err_set("%s: not valid UTF-8 at byte %zu", ask_path, valid);
     if (!result)
         result = load_squad_model();
     if (!result)
@@ -245,7 +245,7 @@ static int run_squad_file(const struct squad *s)
 {
     int v2 = rules == RULES_2_0 || (rules == RULES_AUTO && s->marks_impossible);
     if (na_prob_path && !v2)
-        return err_usage("--na-prob is for SQuAD 2.0 (--rules 2.0)");
+        return err_usage("--na-prob applies only to SQuAD 2.0: give --rules 2.0");
     if (!subject.model_dir)
         return score_file(s, v2);
     if (!v2 && s->unanswerable < s->question_count && squad_check_answered(s) < 0)
@@ -256,11 +256,11 @@ static int run_squad_file(const struct squad *s)
 static int check_squad(int operands)
 {
     if (!predictions_path == !subject.model_dir)
-        return err_usage("either --predictions or --model is wanted");
+        return err_usage("give either --model or --predictions");
     if (ask_path && !subject.model_dir)
-        return err_usage("--ask wants a --model");
+        return err_usage("--ask needs --model");
     if (operands + (dev_path != NULL) + (ask_path != NULL) != 1)
-        return err_usage("one file is wanted: FILE, --dev-file FILE or --ask FILE");
+        return err_usage("give one file: FILE, --dev-file FILE or --ask FILE");
     return 0;
 }
 

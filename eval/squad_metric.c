@@ -168,7 +168,7 @@ static int score_question(struct raw *r, const struct squad *s, const struct squ
         return 0;
     const char *text = js_text(v, &n);
     if (!text)
-        return err_set("%s: the prediction of '%s' is no string", name, q->id);
+        return err_set("%s: the prediction for question '%s' is not a string", name, q->id);
     struct buf prediction = BUF_INIT;
     squad_normalise(&prediction, text, n);
     r->empty = !n;
@@ -188,7 +188,7 @@ static size_t count_unknown(const struct squad *s, const struct js *predictions)
 static int check_predictions(const struct squad *s, const struct js *predictions, const char *name)
 {
     if (!js_is_object(predictions))
-        return err_set("%s: predictions are an object of ids and texts", name);
+        return err_set("%s: not a JSON object of answers by question id", name);
     return s->question_count ? 0 : err_set("nothing to score: the data has no questions");
 }
 
@@ -196,7 +196,8 @@ int squad_check_answered(const struct squad *s)
 {
     for (size_t i = 0; i < s->question_count; i++)
         if (!s->questions[i].answers)
-            return err_set("question '%s' has no answer: is this SQuAD 2.0?", s->questions[i].id);
+            return err_set("question '%s' has no answer: if this is SQuAD 2.0, give --rules 2.0",
+                           s->questions[i].id);
     return 0;
 }
 
@@ -334,7 +335,7 @@ static int score_all(struct raw *raw, const struct squad *s, const struct js *pr
         if (score_question(r, s, q, predictions, name, 1) < 0)
             return -1;
         if (no_answer && r->predicted && js_real(js_get(no_answer, q->id), &r->no_answer) < 0)
-            return err_set("no probability of no answer is given for '%s'", q->id);
+            return err_set("--na-prob has no number for question '%s'", q->id);
     }
     return 0;
 }
@@ -355,7 +356,7 @@ int squad_score_v2(struct squad_score *score, const struct squad *s, const struc
         score->no_answer = figures(raw, s->question_count, threshold, NO_ANSWER);
     }
     if (!result && !score->all.total)
-        result = err_set("%s: nothing to score: no question is predicted", name);
+        result = err_set("%s: nothing to score: no prediction is for a question of the data", name);
     if (!result && no_answer)
         best_thresholds(score, s, raw, no_answer);
     free(raw);

@@ -17,8 +17,9 @@ int squad_model_open(struct squad_model *m, const char *dir, int threads, int64_
     if (types >= 2)
         return 0;
     squad_model_close(m);
-    return err_set("%s/config.json: type_vocab_size is %lld: question and context want 2", dir,
-                   (long long)types);
+    return err_set(
+        "%s/config.json: type_vocab_size is %lld, must be at least 2 to tell question and context apart",
+        dir, (long long)types);
 }
 
 void squad_model_close(struct squad_model *m)

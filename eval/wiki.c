@@ -33,9 +33,9 @@ int wiki_read(struct wiki_text *text, const char *path, enum wiki_detokenizer de
             result = err_in("%s", path);
     }
     if (!result && (text->ids.count < 2 || text->words < 2))
-        result = err_set("nothing to score in '%s': %llu words and %zu tokens, two of each are "
-                         "wanted",
-                         path, (unsigned long long)(data.len ? text->words : 0), text->ids.count);
+        result = err_set(
+            "nothing to score in '%s': %llu words and %zu tokens, at least 2 of each are needed",
+            path, (unsigned long long)(data.len ? text->words : 0), text->ids.count);
     buf_release(&data);
     if (result)
         wiki_release(text);

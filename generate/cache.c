@@ -182,7 +182,7 @@ static int check(const struct cache *c, const uint32_t *ids, int64_t n)
 {
     const struct model_config *k = &c->model->config;
     if (n > k->positions - c->used)
-        return err_set("no room for %lld tokens: %lld of the model's %lld positions are taken",
+        return err_set("no room for %lld more tokens: %lld of the model's %lld positions are used",
                        (long long)n, (long long)c->used, (long long)k->positions);
     for (int64_t i = 0; i < n; i++)
         if (ids[i] >= k->vocabulary)

@@ -58,12 +58,14 @@ static void say_latency(const struct generation *one, double seconds)
 {
     size_t n = one->ids.count - g.prompt.count;
     double each = seconds / (double)(n > 1 ? n - 1 : 1);
-    log_info("prompt: %zu tokens in %.3g ms; made: %zu tokens, %.3g ms each, %.*f tokens/s (%s)",
-             g.prompt.count, 1e3 * g.prompt_seconds, n, 1e3 * each, each > 0.01 ? 2 : 0, 1 / each,
-             finish_name(one->finish));
+    log_info(
+        "prompt: %zu tokens in %.3g ms; generated: %zu tokens, %.3g ms each, %.*f tokens/s (%s)",
+        g.prompt.count, 1e3 * g.prompt_seconds, n, 1e3 * each, each > 0.01 ? 2 : 0, 1 / each,
+        finish_name(one->finish));
     if (one->finish == FINISH_POSITIONS)
-        log_warn("stopped early: all %lld positions of the model are used",
-                 (long long)g.model.config.positions);
+        log_warn(
+            "stopped before --length: all %lld positions of the model are used (--slide goes on)",
+            (long long)g.model.config.positions);
     tool_count("tokens", n);
 }
 
@@ -161,14 +163,14 @@ static int run_operand(const char *prompt, uint64_t number)
 static int check_options(void)
 {
     if (!model_dir)
-        return err_usage("--model is wanted");
+        return err_usage("no model: give --model DIR");
     if (g.sampler.top_p <= 0)
-        return err_usage("--top-p wants a probability above 0");
+        return err_usage("--top-p must be above 0");
     if (g.sampler.repetition_penalty <= 0)
-        return err_usage("--repetition-penalty wants a number above 0");
+        return err_usage("--repetition-penalty must be above 0");
     for (size_t i = 0; i < stops.count; i++)
         if (!*stops.items[i])
-            return err_usage("--stop wants a text");
+            return err_usage("--stop must not be empty");
     return 0;
 }
 

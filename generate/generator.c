@@ -29,8 +29,9 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, int 
         return -1;
     g->encoder = encoder_new(g->tokenizer);
     if (tokenizer_size(g->tokenizer) > g->model.config.vocabulary)
-        return err_set("vocabulary and model differ: '%s' has %u tokens, '%s' knows %lld", from,
-                       tokenizer_size(g->tokenizer), dir, (long long)g->model.config.vocabulary);
+        return err_set(
+            "vocabulary and model differ: '%s' has %u tokens, but the model in '%s' has only %lld",
+            from, tokenizer_size(g->tokenizer), dir, (long long)g->model.config.vocabulary);
     return 0;
 }
 
@@ -65,8 +66,8 @@ static int encode_prompt(struct generator *g, const char *text, size_t n)
     if (!g->prompt.count)
         ids_add(&g->prompt, (uint32_t)end_of_text);
     if ((int64_t)g->prompt.count > g->model.config.positions)
-        return err_set("the prompt has %zu tokens, the model %lld positions", g->prompt.count,
-                       (long long)g->model.config.positions);
+        return err_set("the prompt has %zu tokens, but the model has only %lld positions",
+                       g->prompt.count, (long long)g->model.config.positions);
     return 0;
 }
 
@@ -120,7 +121,9 @@ static int choose(struct generator *g, struct generation *one)
     const struct ids *so_far = &one->ids;
     uint32_t id = sampler_next(&g->sampler, one->logits, V, so_far->data, so_far->count, &one->rng);
     if (!isfinite(one->logits[id]))
-        return err_set("the model's logits are %f: are its parameters finite?", one->logits[id]);
+        return err_set(
+            "the model's logits are %f: its weights are damaged or its training diverged",
+            one->logits[id]);
     ids_add(&one->ids, id);
     if (id == tokenizer_end_of_text(g->tokenizer)) {
         one->finish = FINISH_END_OF_TEXT;

@@ -254,6 +254,8 @@ Test(squad_answers, logits_are_numbers)
     answer((struct squad_answer_rules){ .n_best = 20, .max_tokens = 30 });
     ends[4] = INFINITY;
     cr_expect_eq(squad_answers_add(&answers, &windows, 0, starts, ends), -1);
-    cr_expect_str_eq(err_get(), "question 'q': a logit is inf: are the model's parameters finite?");
+    cr_expect_str_eq(
+        err_get(),
+        "question 'q': a logit is inf: the model's weights are damaged or its training diverged");
     release();
 }
