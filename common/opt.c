@@ -454,29 +454,42 @@ static void put_left(struct buf *out, const struct opt *p)
     buf_release(&left);
 }
 
-void opts_help(const struct opts *o, struct buf *out)
+/* "  -o, --output FILE    what it does [its default]" */
+static void put_option(struct buf *out, const struct opts *o, size_t i)
 {
+    const struct opt *p = &o->table[i];
     struct buf right = BUF_INIT;
+    buf_adds(&right, p->help);
+    if (has_default(p) && !o->given[i]) {
+        buf_adds(&right, " [");
+        put_value(&right, p);
+        buf_adds(&right, "]");
+    }
+    put_left(out, p);
+    opts_wrap(out, HELP_COLUMN, HELP_COLUMN, right.data);
+    buf_addc(out, '\n');
+    buf_release(&right);
+}
+
+size_t opts_help(const struct opts *o, int all, struct buf *out)
+{
+    size_t left_out = 0;
+    int shown = 1;
     if (o->count && o->table[0].name)
         buf_adds(out, "\nOptions:\n");
     for (size_t i = 0; i < o->count; i++) {
         const struct opt *p = &o->table[i];
         if (!p->name) {
-            buf_addf(out, "\n%s\n", p->help);
-            continue;
+            shown = all || !p->arg;
+            if (shown)
+                buf_addf(out, "\n%s\n", p->help);
+        } else if (shown) {
+            put_option(out, o, i);
+        } else {
+            left_out++;
         }
-        buf_clear(&right);
-        buf_adds(&right, p->help);
-        if (has_default(p) && !o->given[i]) {
-            buf_adds(&right, " [");
-            put_value(&right, p);
-            buf_adds(&right, "]");
-        }
-        put_left(out, p);
-        opts_wrap(out, HELP_COLUMN, HELP_COLUMN, right.data);
-        buf_addc(out, '\n');
     }
-    buf_release(&right);
+    return left_out;
 }
 
 static void put_yaml_text(struct buf *out, const char *s)

@@ -44,10 +44,13 @@ struct opt {
     const char *name; /* NULL with help: a heading; NULL without: the table's end */
     enum opt_type type;
     void *to;
-    const char *arg; /* what stands for the value in help; the words of OPT_CHOICE */
+    const char *arg; /* what stands for the value in help; the words of OPT_CHOICE; of a heading
+                      * OPT_MORE: the options below it are shown by --help-all alone */
     const char *help;
     double min, max; /* bounds of a number; both 0: none */
 };
+
+#define OPT_MORE "more"
 
 /* A table in use. */
 struct opts {
@@ -86,7 +89,8 @@ int opts_given(const struct opts *o, const char *name);
 
 /* Lines of at most 80 columns. opts_wrap: text that begins at a column, broken at blanks and behind
  * '|', further lines indented. */
-void opts_help(const struct opts *o, struct buf *out);
+/* Without `all` the options below a heading with OPT_MORE are left out. Returns how many were. */
+size_t opts_help(const struct opts *o, int all, struct buf *out);
 void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text);
 void opts_print(const struct opts *o, struct buf *out); /* the values in force, as YAML */
 

@@ -23,7 +23,7 @@ int preset_find(struct buf *path, const char *name)
 {
     enum file_kind kind;
     find_folder(path);
-    if (!path->len || !*name || strpbrk(name, "/."))
+    if (!path->len || !*name || strchr(name, '/') || name[0] == '.')
         return 0;
     buf_addf(path, "/%s.yaml", name);
     return file_look(path->data, &kind) < 0 ? -1 : kind == FILE_PLAIN;

@@ -27,14 +27,14 @@ static struct {
 } counts[12];
 
 static const char *program; /* as it was called, if that is its name with a prefix */
-static int want_help, want_version, verbose, quiet, want_config, progress_on = -1;
+static int want_help, want_help_all, want_version, verbose, quiet, want_config, progress_on = -1;
 static const char *config_path;
 static int configured; /* by an operand */
 static int (*translate)(struct yaml *y, const char *path);
 static struct opt_list settings;
 
 static const struct opt threads_options[] = {
-    { 't', "threads", OPT_INT, &tool_threads, "N", "threads to use", 1, 1024 },
+    { 't', "threads", OPT_INT, &tool_threads, "N", "number of threads", 1, 1024 },
     { 0 },
 };
 static const struct opt seed_options[] = {
@@ -43,28 +43,41 @@ static const struct opt seed_options[] = {
 };
 static const struct opt config_options[] = {
     { 'c', "config", OPT_TEXT, &config_path, "FILE", "read options from a YAML file", 0, 0 },
-    { 0, "set", OPT_LIST, &settings, "KEY=VALUE", "set one option, as in a file", 0, 0 },
-    { 0, "print-config", OPT_FLAG, &want_config, NULL, "print the options in force and stop", 0,
+    { 0, "set", OPT_LIST, &settings, "KEY=VALUE", "set one option as a configuration file would", 0,
       0 },
+    { 0, "print-config", OPT_FLAG, &want_config, NULL,
+      "print the options in force as YAML and stop", 0, 0 },
     { 0 },
 };
 static const struct opt progress_options[] = {
-    { 0, "progress", OPT_FLAG, &progress_on, NULL, "show progress even if stderr is no terminal", 0,
-      0 },
+    { 0, "progress", OPT_FLAG, &progress_on, NULL,
+      "show progress even if standard error is not a terminal", 0, 0 },
     { 0 },
 };
 static const struct opt force_options[] = {
-    { 0, "force", OPT_FLAG, &tool_force, NULL, "replace finished output", 0, 0 },
+    { 0, "force", OPT_FLAG, &tool_force, NULL, "replace output that is already there", 0, 0 },
+    { 0 },
+};
+static const struct opt help_all_options[] = {
+    { 0, "help-all", OPT_FLAG, &want_help_all, NULL, "print all options and stop", 0, 0 },
     { 0 },
 };
 static const struct opt common_options[] = {
-    { 'v', "verbose", OPT_FLAG, &verbose, NULL, "say more", 0, 0 },
-    { 'q', "quiet", OPT_FLAG, &quiet, NULL, "say nothing but errors", 0, 0 },
-    { 'h', "help", OPT_FLAG, &want_help, NULL, "print this and stop", 0, 0 },
-    { 'V', "version", OPT_FLAG, &want_version, NULL, "print the version and stop; with -v more", 0,
-      0 },
+    { 'v', "verbose", OPT_FLAG, &verbose, NULL, "print more messages", 0, 0 },
+    { 'q', "quiet", OPT_FLAG, &quiet, NULL, "print only errors", 0, 0 },
+    { 'h', "help", OPT_FLAG, &want_help, NULL, "print this help and stop", 0, 0 },
+    { 'V', "version", OPT_FLAG, &want_version, NULL,
+      "print the version and stop; with -v also compiler and libraries", 0, 0 },
     { 0 },
 };
+
+static int has_more(const struct opt *p)
+{
+    for (; p && (p->name || p->help); p++)
+        if (!p->name && p->arg)
+            return 1;
+    return 0;
+}
 
 static void add_options(const struct tool_command *c)
 {
@@ -82,6 +95,8 @@ static void add_options(const struct tool_command *c)
         opts_add(&opts, progress_options);
     if (c->common & TOOL_FORCE)
         opts_add(&opts, force_options);
+    if (has_more(c->options))
+        opts_add(&opts, help_all_options);
     opts_add(&opts, common_options);
 }
 
@@ -129,9 +144,11 @@ static void print_help(const struct tool *t, const struct tool_command *c)
     buf_addc(&out, '\n');
     opts_wrap(&out, 0, 0, c->summary);
     buf_addc(&out, '\n');
-    opts_help(&opts, &out);
+    size_t left_out = opts_help(&opts, want_help_all, &out);
+    if (left_out)
+        buf_addf(&out, "\n%zu more options: %s --help-all\n", left_out, program);
     if (c == t->commands && t->commands[1].run)
-        buf_addf(&out, "\n'%s COMMAND --help' tells of a command.\n", program);
+        buf_addf(&out, "\n'%s COMMAND --help' describes a command.\n", program);
     if (c == t->commands && t->examples) {
         buf_adds(&out, "\nExamples:\n");
         add_examples(&out, t);
@@ -347,10 +364,10 @@ int tool_main(const struct tool *t, int argc, char **argv)
                 : opts_parse(&opts, argc - skip, argv + skip);
     log_level = quiet ? -1 : verbose;
     log_progress = progress_on;
-    int result = 0, stop = n >= 0 && (want_help || want_version);
+    int result = 0, stop = n >= 0 && (want_help || want_help_all || want_version);
     if (n < 0) {
         result = -1;
-    } else if (want_help) {
+    } else if (want_help || want_help_all) {
         print_help(t, c);
     } else if (want_version) {
         print_version(t);

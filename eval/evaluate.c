@@ -211,19 +211,20 @@ static int run_none(int argc, char **argv)
 #define LENGTH                                                                                     \
     {                                                                                              \
         0, "sequence-length", OPT_INT, &length, "N",                                               \
-            "tokens the model sees at most; 0: all it can", 0, 1e9                                 \
+            "maximum number of tokens in a window; 0: as many as the model can take", 0, 1e9       \
     }
 
 static const struct opt wiki_options[] = {
     SUBJECT_MODEL,
     SUBJECT_VOCAB,
     { 0, "detokenize", OPT_CHOICE, &detokenizer, "wiki|ptb|none",
-      "undo the word tokenization of WikiText or the Treebank", 0, 0 },
+      "undo the word splitting of WikiText or the Penn Treebank", 0, 0 },
     LENGTH,
-    { 0, "stride", OPT_INT, &stride, "N", "tokens from a window's start to the next", 1, 1e9 },
+    { 0, "stride", OPT_INT, &stride, "N", "tokens from the start of one window to the next", 1,
+      1e9 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
-    { 0, "dry-run", OPT_FLAG, &dry_run, NULL, "count tokens and words only; needs no model", 0, 0 },
+    { 0, "dry-run", OPT_FLAG, &dry_run, NULL, "only count tokens and words; needs no model", 0, 0 },
     SUBJECT_JSON,
     { 0 },
 };
@@ -232,7 +233,7 @@ static const struct opt lmbd_options[] = { SUBJECT_MODEL,     SUBJECT_VOCAB, SUB
 static const struct opt shards_options[] = {
     SUBJECT_MODEL,
     LENGTH,
-    { 0, "limit", OPT_INT, &limit, "N", "sequences to score at most; 0: all", 0, 9e15 },
+    { 0, "limit", OPT_INT, &limit, "N", "maximum number of sequences to score; 0: all", 0, 9e15 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
     SUBJECT_JSON,

@@ -13,7 +13,7 @@
 
 extern struct subject {
     /* options */
-    const char *model_dir, *vocab; /* vocab NULL: the tokenizer is in the model's folder */
+    const char *model_dir, *vocab; /* vocab NULL: the tokenizer is in model folder */
     int precision, json;
     int64_t batch_tokens;
 
@@ -28,20 +28,21 @@ extern struct subject {
 #define SUBJECT_VOCAB                                                                              \
     {                                                                                              \
         0, "vocab", OPT_TEXT, &subject.vocab, "PATH",                                              \
-            "the tokenizer, if not in the model's folder", 0, 0                                    \
+            "tokenizer, if it is not in the model folder", 0, 0                                    \
     }
 #define SUBJECT_BATCH                                                                              \
     {                                                                                              \
-        0, "batch-tokens", OPT_INT, &subject.batch_tokens, "N", "tokens run at a time", 1, 1e9     \
+        0, "batch-tokens", OPT_INT, &subject.batch_tokens, "N",                                    \
+            "tokens to run through the model at a time", 1, 1e9                                    \
     }
 #define SUBJECT_PRECISION                                                                          \
     {                                                                                              \
         0, "precision", OPT_CHOICE, &subject.precision, OPS_PRECISION_WORDS,                       \
-            "of the factors in matrix products", 0, 0                                              \
+            "precision of matrix products", 0, 0                                                   \
     }
 #define SUBJECT_JSON                                                                               \
     {                                                                                              \
-        0, "json", OPT_FLAG, &subject.json, NULL, "print JSON, an object a line", 0, 0             \
+        0, "json", OPT_FLAG, &subject.json, NULL, "print JSON, one object per line", 0, 0          \
     }
 
 int subject_load_tokenizer(void);

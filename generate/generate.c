@@ -199,26 +199,34 @@ static int run(int argc, char **argv)
 /* ---- options ------------------------------------------------------------------------------ */
 
 static const struct opt options[] = {
-    { 'm', "model", OPT_TEXT, &model_dir, "DIR", "the model's folder", 0, 0 },
-    { 0, "vocab", OPT_TEXT, &vocab, "PATH", "the tokenizer, if not in the model's folder", 0, 0 },
-    { 'p', "prompt", OPT_LIST, &prompts, "TEXT", "text to go on from, as an operand", 0, 0 },
-    { 'n', "length", OPT_INT, &g.length, "N", "tokens to make at most", 1, 1e9 },
-    { 0, "samples", OPT_INT, &samples, "N", "texts to make for each prompt", 1, 1e9 },
-    { 0, "stop", OPT_LIST, &stops, "TEXT", "end before this text", 0, 0 },
+    { 'm', "model", OPT_TEXT, &model_dir, "DIR", "model folder", 0, 0 },
+    { 0, "vocab", OPT_TEXT, &vocab, "PATH", "tokenizer, if it is not in the model folder", 0, 0 },
+    { 'p', "prompt", OPT_LIST, &prompts, "TEXT",
+      "text to continue; the same as giving it as an operand", 0, 0 },
+    { 'n', "length", OPT_INT, &g.length, "N", "maximum number of tokens to generate", 1, 1e9 },
+    { 0, "samples", OPT_INT, &samples, "N", "number of texts to generate per prompt", 1, 1e9 },
+    { 0, "stop", OPT_LIST, &stops, "TEXT", "stop before this text", 0, 0 },
     { 0, "slide", OPT_FLAG, &g.slide, NULL,
-      "go on when the model's positions are used up, forgetting what was first", 0, 0 },
-    { 0, "echo", OPT_FLAG, &echo, NULL, "print the prompt before what follows it", 0, 0 },
-    { 0, "json", OPT_FLAG, &json, NULL, "print JSON, an object a text", 0, 0 },
+      "continue beyond the model's positions by dropping the oldest "
+      "tokens",
+      0, 0 },
+    { 0, "echo", OPT_FLAG, &echo, NULL, "print the prompt before the generated text", 0, 0 },
+    { 0, "json", OPT_FLAG, &json, NULL, "print JSON, one object per text", 0, 0 },
     { 0, "precision", OPT_CHOICE, &precision, OPS_PRECISION_WORDS,
-      "of the factors in the prompt's matrix products", 0, 0 },
+      "precision of the matrix products that process the prompt", 0, 0 },
     { 0, NULL, OPT_FLAG, NULL, NULL, "Choice of the next token:", 0, 0 },
     { 'T', "temperature", OPT_REAL, &g.sampler.temperature, "X",
-      "below 1 prefers the probable; 0: always the most probable", 0, 1e6 },
-    { 'k', "top-k", OPT_INT, &g.sampler.top_k, "N", "the N most probable only; 0: all", 0, 1e9 },
+      "randomness: below 1 favours likely tokens; 0 always takes the "
+      "likeliest",
+      0, 1e6 },
+    { 'k', "top-k", OPT_INT, &g.sampler.top_k, "N",
+      "choose among the N likeliest tokens; 0: among all", 0, 1e9 },
     { 0, "top-p", OPT_REAL, &g.sampler.top_p, "X",
-      "the most probable that reach probability X together", 0, 1 },
+      "choose among the likeliest tokens that together reach "
+      "probability X",
+      0, 1 },
     { 0, "repetition-penalty", OPT_REAL, &g.sampler.repetition_penalty, "X",
-      "above 1 makes tokens that occurred less probable", 0, 1e6 },
+      "values above 1 make tokens that occurred before less likely", 0, 1e6 },
     { 0 },
 };
 

@@ -19,17 +19,25 @@ static const char *vocabulary_path, *output_path = "-";
 static int format, special, from_tokens, from_ids, rules, letters;
 
 const struct opt stats_command_options[] = {
-    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0,
-      0 },
-    { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
-    { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS, "what the input is", 0, 0 },
+    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH",
+      "vocabulary: a file, or a folder that holds one", 0, 0 },
+    { 'o', "output", OPT_TEXT, &output_path, "FILE", "output file; - is standard output", 0, 0 },
+    { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS,
+      "format of the input; auto detects documents, JSON lines or "
+      "plain text",
+      0, 0 },
     { 0, "tokens", OPT_FLAG, &from_tokens, NULL, "the input is token streams, not text", 0, 0 },
     { 0, "ids", OPT_FLAG, &from_ids, NULL, "the input is lines of decimal ids, not text", 0, 0 },
-    { 0, "special", OPT_FLAG, &special, NULL, "recognise special tokens in the text", 0, 0 },
-    { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0,
-      0 },
-    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0,
-      0 },
+    { 0, "special", OPT_FLAG, &special, NULL,
+      "recognize special tokens, such as <|endoftext|>, in the text", 0, 0 },
+    { 0, "rules", OPT_CHOICE, &rules, "hf|google",
+      "WordPiece: follow Hugging Face's or Google's rules for "
+      "splitting words",
+      0, 0 },
+    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased",
+      "WordPiece: whether the vocabulary is lower case; auto: as its "
+      "files say",
+      0, 0 },
     { 0 },
 };
 

@@ -317,31 +317,39 @@ static int run_decode(int argc, char **argv)
 /* ---- main --------------------------------------------------------------------------------------- */
 
 static const struct opt tokenize_options[] = {
-    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0,
-      0 },
-    { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
-    { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS, "what the input is", 0, 0 },
-    { 0, "special", OPT_FLAG, &special, NULL, "recognise special tokens in the text", 0, 0 },
-    { 0, "invalid", OPT_CHOICE, &mend, MEND_RULES, "what becomes of bytes that are not UTF-8", 0,
-      0 },
+    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH",
+      "vocabulary: a file, or a folder that holds one", 0, 0 },
+    { 'o', "output", OPT_TEXT, &output_path, "FILE", "output file; - is standard output", 0, 0 },
+    { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS,
+      "format of the input; auto detects documents, JSON lines or "
+      "plain text",
+      0, 0 },
+    { 0, "special", OPT_FLAG, &special, NULL,
+      "recognize special tokens, such as <|endoftext|>, in the text", 0, 0 },
+    { 0, "invalid", OPT_CHOICE, &mend, MEND_RULES,
+      "bytes that are not UTF-8: replace a few and fail on many, replace all, or fail", 0, 0 },
     { 0, "missing", OPT_CHOICE, &missing, "error|drop",
-      "what becomes of bytes that the vocabulary lacks", 0, 0 },
-    { 0, "rules", OPT_CHOICE, &rules, "hf|google", "WordPiece: whose rules make words of text", 0,
+      "bytes that the vocabulary lacks: fail, or drop them as Hugging Face does", 0, 0 },
+    { 0, "rules", OPT_CHOICE, &rules, "hf|google",
+      "WordPiece: follow Hugging Face's or Google's rules for "
+      "splitting words",
+      0, 0 },
+    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased",
+      "WordPiece: whether the vocabulary is lower case; auto: as its "
+      "files say",
+      0, 0 },
+    { 0, "wrap", OPT_FLAG, &wrap, NULL, "with --ids: put [CLS] and [SEP] around each document", 0,
       0 },
-    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased", "WordPiece: what the vocabulary is", 0,
-      0 },
-    { 0, "wrap", OPT_FLAG, &wrap, NULL, "with --ids: put [CLS] and [SEP] about each document", 0,
-      0 },
-    { 0, "ids", OPT_FLAG, &as_ids, NULL, "write a line of decimal ids a document", 0, 0 },
+    { 0, "ids", OPT_FLAG, &as_ids, NULL, "write decimal ids, one line per document", 0, 0 },
     { 0 },
 };
 
 static const struct opt decode_options[] = {
-    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH", "vocabulary: a file, or a folder with one", 0,
-      0 },
-    { 'o', "output", OPT_TEXT, &output_path, "FILE", "where to write; - is stdout", 0, 0 },
-    { 0, "skip-special", OPT_FLAG, &skip_special, NULL, "leave special tokens out", 0, 0 },
-    { 0, "ids", OPT_FLAG, &as_ids, NULL, "read lines of decimal ids, not a token stream", 0, 0 },
+    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH",
+      "vocabulary: a file, or a folder that holds one", 0, 0 },
+    { 'o', "output", OPT_TEXT, &output_path, "FILE", "output file; - is standard output", 0, 0 },
+    { 0, "skip-special", OPT_FLAG, &skip_special, NULL, "leave out special tokens", 0, 0 },
+    { 0, "ids", OPT_FLAG, &as_ids, NULL, "write decimal ids, one line per document", 0, 0 },
     { 0 },
 };
 

@@ -12,10 +12,13 @@ static const char *page_title = "Page", *language;
 
 const struct opt expand_command_options[] = {
     { 0, "templates", OPT_TEXT, &templates_path, "FILE",
-      "the template pages: a dump, or what --save-templates wrote", 0, 0 },
+      "template pages: a dump, or a file that --save-templates wrote", 0, 0 },
     { 0, "language", OPT_TEXT, &language, "CODE",
-      "the wiki's language, whatever the dump says of it", 0, 0 },
-    { 0, "title", OPT_TEXT, &page_title, "TITLE", "the title of the page that is expanded", 0, 0 },
+      "language code of the wiki; overrides what the dump says", 0, 0 },
+    { 0, "title", OPT_TEXT, &page_title, "TITLE",
+      "title of the page that is expanded, for {{PAGENAME}} and "
+      "similar words",
+      0, 0 },
     { 0 },
 };
 

@@ -8,11 +8,13 @@
 static const char *language = "en", *model_path, *train_path;
 
 const struct opt sentences_command_options[] = {
-    { 0, "language", OPT_TEXT, &language, "CODE", "the language of the text", 0, 0 },
+    { 0, "language", OPT_TEXT, &language, "CODE", "language code of the text", 0, 0 },
     { 0, "sentence-model", OPT_TEXT, &model_path, "FILE",
-      "more of the language's abbreviations and first words", 0, 0 },
+      "more abbreviations and sentence openers for this language", 0, 0 },
     { 0, "train-sentences", OPT_TEXT, &train_path, "FILE",
-      "write no text: learn from it what --sentence-model takes", 0, 0 },
+      "write no text; learn a --sentence-model from the input into "
+      "FILE",
+      0, 0 },
     { 0 },
 };
 

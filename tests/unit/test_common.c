@@ -258,7 +258,7 @@ Test(opt, file_gives_way_to_the_command_line)
     opts_print(&o, &out);
     cr_expect(strstr(out.data, "number: 7\n") && strstr(out.data, "list: ['p', 'q']\n"));
     buf_clear(&out);
-    opts_help(&o, &out);
+    opts_help(&o, 1, &out);
     cr_expect(strstr(out.data, "  -n, --number N"));
     yaml_parse(&y, "a: 1\nnumbr: 3\n", 14, "c");
     cr_expect_eq(opts_load(&o, &y, "c"), -1);
