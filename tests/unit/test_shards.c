@@ -15,6 +15,7 @@
 #include "tfrecord/indexmap.h"
 #include "tfrecord/intake.h"
 #include "tfrecord/manifest.h"
+#include "tfrecord/megatron.h"
 #include "tfrecord/stage.h"
 #include "tfrecord/windows.h"
 
@@ -353,6 +354,32 @@ Test(indexmap, bounds_are_rounded_by_three_rules)
     expect_part(INDEXMAP_CUT, 1000, "1,1,1", 1, 333, 666);
     expect_part(INDEXMAP_CORE, 50, "1,1,0", 0, 0, 25);
     expect_part(INDEXMAP_CORE, 5, "1,1,0", 0, 0, 2); /* half to even */
+}
+
+/* As many epochs as the samples and one more token want, and no more. */
+Test(indexmap, epochs_are_the_least_that_do, .init = setup, .fini = teardown)
+{
+    static const struct {
+        uint64_t samples, epochs;
+    } cases[] = { { 1, 1 }, { 3, 1 }, { 4, 2 }, { 7, 2 }, { 8, 3 } };
+    struct megatron_writer w;
+    struct megatron m;
+    const uint32_t ids[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+    cr_assert_eq(megatron_create(&w, dir, "m", 100), 0, "%s", err_get());
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(megatron_add(&w, ids, 10), 0);
+        megatron_end_document(&w);
+    }
+    cr_assert_eq(megatron_finish(&w), 0, "%s", err_get());
+    megatron_release(&w);
+    cr_assert_eq(megatron_open(&m, in_dir("m")), 0, "%s", err_get());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct indexmap x = { .end = 2, .sequence_length = 5, .samples = cases[i].samples };
+        cr_assert_eq(indexmap_write(&x, &m, in_dir("maps")), 0, "%s", err_get());
+        cr_expect_eq(x.epochs, cases[i].epochs, "%d samples", (int)cases[i].samples);
+        cr_expect_geq(x.made, cases[i].samples);
+    }
+    megatron_close(&m);
 }
 
 /* ---- manifest ----------------------------------------------------------------------------- */

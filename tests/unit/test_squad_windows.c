@@ -114,6 +114,8 @@ Test(squad_windows, google_steps_by_the_stride)
     cr_expect(squad_window_counts(&windows, 0, 2) && !squad_window_counts(&windows, 1, 2));
     cr_expect(squad_window_counts(&windows, 1, 4) && !squad_window_counts(&windows, 0, 4) &&
               !squad_window_counts(&windows, 2, 4));
+    /* Of 3 two windows of equal length have one token on the shorter side; the earlier counts. */
+    cr_expect(squad_window_counts(&windows, 0, 3) && !squad_window_counts(&windows, 1, 3));
     /* Of 5 both neighbours have one token on the shorter side; the longer window counts. */
     cr_expect(squad_window_counts(&windows, 1, 5) && !squad_window_counts(&windows, 2, 5));
     release();

@@ -360,3 +360,61 @@ Test(tokenizer, decoders_of_each_kind)
     buf_release(&json);
     buf_release(&out);
 }
+
+/* What stands around a text and around two, with its types. The ids are Hugging Face's. */
+Test(tokenizer, pairs_have_their_marks_and_types)
+{
+    static const struct {
+        const char *post;
+        uint32_t single[4], pair[8], types[8];
+        size_t count; /* of the pair */
+    } cases[] = {
+        { "{\"type\": \"BertProcessing\", \"sep\": [\"s\", 3], \"cls\": [\"c\", 2]}",
+          { 2, 0, 3 },
+          { 2, 0, 3, 1, 3 },
+          { 0, 0, 0, 1, 1 },
+          5 },
+        { "{\"type\": \"RobertaProcessing\", \"sep\": [\"s\", 3], \"cls\": [\"c\", 2],"
+          "\"trim_offsets\": true, \"add_prefix_space\": false}",
+          { 2, 0, 3 },
+          { 2, 0, 3, 3, 1, 3 },
+          { 0, 0, 0, 0, 0, 0 },
+          6 },
+        { "{\"type\": \"TemplateProcessing\", \"single\": [{\"SpecialToken\": {\"id\": \"c\", \"type_id\": 0}},"
+          "{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}, {\"SpecialToken\": {\"id\": \"s\", \"type_id\": 0}}],"
+          "\"pair\": [{\"Sequence\": {\"id\": \"B\", \"type_id\": 2}}, {\"SpecialToken\": {\"id\": \"s\", \"type_id\": 1}},"
+          "{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}], \"special_tokens\": {"
+          "\"c\": {\"id\": \"c\", \"ids\": [2], \"tokens\": [\"c\"]}, \"s\": {\"id\": \"s\", \"ids\": [3], \"tokens\": [\"s\"]}}}",
+          { 2, 0, 3 },
+          { 1, 3, 0 },
+          { 2, 1, 0 },
+          3 },
+    };
+    struct ids a = { 0 }, b = { 0 }, ids = { 0 }, types = { 0 };
+    struct buf json = BUF_INIT;
+    ids_add(&a, 0);
+    ids_add(&b, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf_clear(&json);
+        buf_addf(&json,
+                 "{\"post_processor\": %s, \"pre_tokenizer\": null, \"model\": {\"type\": \"BPE\","
+                 "\"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2, \"s\": 3}, \"merges\": []}}",
+                 cases[i].post);
+        struct tokenizer *t = tokenizer_of(json.data);
+        ids.count = types.count = 0;
+        tokenizer_assemble(t, &a, NULL, &ids, &types);
+        cr_assert(ids.count == 3 && types.count == 3, "case %zu", i);
+        cr_expect_arr_eq(ids.data, cases[i].single, 3 * sizeof *ids.data, "case %zu", i);
+        ids.count = types.count = 0;
+        tokenizer_assemble(t, &a, &b, &ids, &types);
+        cr_assert(ids.count == cases[i].count && types.count == ids.count, "case %zu", i);
+        cr_expect_arr_eq(ids.data, cases[i].pair, ids.count * sizeof *ids.data, "case %zu", i);
+        cr_expect_arr_eq(types.data, cases[i].types, ids.count * sizeof *ids.data, "case %zu", i);
+        tokenizer_free(t);
+    }
+    ids_release(&a);
+    ids_release(&b);
+    ids_release(&ids);
+    ids_release(&types);
+    buf_release(&json);
+}

@@ -68,25 +68,31 @@ Test(wordcache, pieces_of_all_lengths_come_back_as_encoded)
     wordcache_free(c);
 }
 
-/* More long pieces than the ring has room for, and then the first ones again. */
-Test(wordcache, overwritten_records_are_encoded_again)
+/* Twice the same pieces of n bytes that are as many ids: more than the ring has room for. */
+static void overwrite(uint32_t pieces, size_t n)
 {
-    enum { PIECES = 40000, N = 255 };
     struct oracle o = { 0 };
     struct wordcache *c = wordcache_new(encode, &o);
-    size_t bounds[2] = { 0, N };
-    char text[N];
-    memset(text, 'h', sizeof text); /* 255 ids would fill the ring with 4,000 pieces */
-    for (int round = 0; round < 2; round++) {
-        for (uint32_t i = 0; i < PIECES; i++) {
-            memcpy(text + 100, &i, sizeof i);
-            expect(c, text, bounds, 1, N);
+    const size_t bounds[2] = { 0, n };
+    char text[255];
+    memset(text, 'h', sizeof text);
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < pieces; i++) {
+            memcpy(text + 4, &i, sizeof i);
+            expect(c, text, bounds, 1, n);
         }
-        cr_assert_eq(o.calls, (size_t)(round + 1) * PIECES);
+        cr_assert_eq(o.calls, (round + 1) * pieces);
     }
-    expect(c, text, bounds, 1, N);
-    cr_assert_eq(o.calls, 2 * PIECES, "the last one is there");
+    expect(c, text, bounds, 1, n);
+    cr_assert_eq(o.calls, 2 * pieces, "the last one is there");
     wordcache_free(c);
+}
+
+/* Records of long pieces have their bytes; those of short ones are known by their place alone. */
+Test(wordcache, overwritten_records_are_encoded_again)
+{
+    overwrite(40000, 255);
+    overwrite(80000, 15);
 }
 
 Test(wordcache, what_was_put_is_known_and_what_fails_is_named)

@@ -334,6 +334,27 @@ Test(normalize, every_code_point_cased)
     sweep("unicode/hf_bert_cased_norm.tsv", &(struct bert_rules){ 1, 1, 0, 0, 0 });
 }
 
+/* Marks that stay stand in the order of their classes, and those of one class as they came: classes
+ * of U+1D165 and U+1D166 216, U+302E and U+302F 224, U+1D16D 226. As Hugging Face has them. */
+Test(normalize, marks_of_one_class_keep_their_order)
+{
+    static const char *const cases[][2] = {
+        { "a\u302F\u302Eb", "a\u302F\u302Eb" },
+        { "a\U0001D16D\U0001D165\U0001D166b", "a\U0001D165\U0001D166\U0001D16Db" },
+        { "a\U0001D166\u302F\U0001D165\u302Eb", "a\U0001D166\U0001D165\u302F\u302Eb" },
+    };
+    struct normalizer *n = normalizer_new(&(struct bert_rules){ 1, 1, 1, 1, 0 });
+    struct words *w = words_new(n);
+    struct buf out = BUF_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        join_words(w, cases[i][0], strlen(cases[i][0]), &out);
+        cr_expect_str_eq(out.data, cases[i][1], "case %zu: %s", i, out.data);
+    }
+    buf_release(&out);
+    words_free(w);
+    normalizer_free(n);
+}
+
 /* Blocks of 64 bytes and single characters give the same words, wherever a text begins. */
 Test(normalize, blocks_and_characters_agree)
 {
