@@ -165,6 +165,45 @@ Test(batches, samples_are_numbered_for_ever)
     samples_close(samples);
 }
 
+/* Sample k is of tokens k. */
+static int read_numbered(const struct samples *s, uint64_t k, struct sequences *out)
+{
+    (void)s;
+    int64_t row = sequences_add(out);
+    for (int64_t t = 0; t < out->T; t++)
+        out->ids[row * out->T + t] = (uint32_t)k;
+    return 0;
+}
+
+/* Each epoch has every sample once, in an order of its own, which the seed and its number say. */
+Test(batches, each_epoch_has_its_own_order)
+{
+    enum { SAMPLES = 20, EPOCHS = 4, TOKENS = SAMPLES * 7 };
+    const struct samples samples = { .count = SAMPLES, .most = 1, .T = 7, .read = read_numbered };
+    uint32_t all[EPOCHS][TOKENS], ids[TOKENS];
+    struct batches_config c = generated(&samples, 5, SAMPLES / 5);
+    struct batches *b = batches_new(&c, 0);
+    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+        uint32_t seen = 0;
+        take_ids(all[epoch], b, c.A);
+        for (int i = 0; i < SAMPLES; i++)
+            seen |= 1u << all[epoch][7 * i];
+        cr_assert_eq(seen, (1u << SAMPLES) - 1, "epoch %d: %x", epoch, seen);
+        for (int k = 0; k < epoch; k++)
+            cr_assert_arr_neq(all[epoch], all[k], sizeof all[k], "epochs %d and %d", k, epoch);
+    }
+    batches_free(b);
+    b = batches_new(&c, 2 * SAMPLES); /* as after a resume */
+    take_ids(ids, b, c.A);
+    cr_assert_arr_eq(ids, all[2], sizeof ids);
+    batches_free(b);
+    c.seed++;
+    b = batches_new(&c, 0);
+    take_ids(ids, b, c.A);
+    cr_assert_arr_neq(ids, all[0], sizeof ids, "another seed");
+    batches_free(b);
+}
+
 Test(batches, ranks_share_the_samples_of_one_process)
 {
     struct samples *samples = made(100);

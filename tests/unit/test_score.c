@@ -11,6 +11,8 @@
 #include "eval/score.h"
 #include "eval/wiki.h"
 #include "tests/unit/arrays.h"
+#include "tokenizer/files.h"
+#include "tokenizer/tokenizer.h"
 
 enum { POSITIONS = 12, VOCABULARY = 37, TOKENS = 101 };
 
@@ -130,6 +132,52 @@ Test(score, refuses_what_the_model_does_not_know)
     cr_expect(strstr(err_get(), "token 37"));
     cr_expect_eq(score_windows(&scorer, &longer, 1), -1);
     cr_expect(strstr(err_get(), "12 positions"));
+}
+
+/* Letters and the space of the byte alphabet, each a token. */
+static struct tokenizer *letters(void)
+{
+    struct vocabulary v;
+    struct buf json = BUF_INIT;
+    vocabulary_init(&v);
+    buf_adds(&json, "{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false},"
+                    "\"model\": {\"type\": \"BPE\", \"merges\": [], \"vocab\": {\"\u0120\": 0");
+    for (int i = 0; i < 26; i++)
+        buf_addf(&json, ", \"%c\": %d", 'a' + i, i + 1);
+    buf_adds(&json, "}}}");
+    cr_assert_eq(tokenizer_json_parse(&v, json.data, json.len, "letters"), 0, "%s", err_get());
+    buf_release(&json);
+    return tokenizer_from_vocabulary(&v);
+}
+
+static void ignore(uint64_t done)
+{
+    (void)done;
+}
+
+/* The last word is scored after as much of its passage as the model has positions for. */
+Test(score, lambada_keeps_all_the_context_that_fits)
+{
+    static const char passage[] = "{\"text\": \"abcdefghij klmno xyz\"}\n", text[] = " klmno xyz";
+    struct tokenizer *t = letters();
+    struct encoder *e = encoder_new(t);
+    struct ids all = { 0 };
+    struct lambada_score got;
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, "passages");
+    cr_assert_eq(file_write(path.data, passage, sizeof passage - 1), 0, "%s", err_get());
+    cr_assert_eq(lambada_score(&got, &scorer, e, path.data, ignore), 0, "%s", err_get());
+    encoder_encode(e, "hij", 3, TOKENIZER_ORDINARY, &all);
+    encoder_encode(e, text, sizeof text - 1, TOKENIZER_ORDINARY, &all);
+    cr_assert_eq(all.count, POSITIONS + 1);
+    struct window w = { .ids = all.data, .count = POSITIONS + 1, .scored = 4 };
+    cr_assert_eq(score_windows(&scorer, &w, 1), 0, "%s", err_get());
+    cr_expect(got.passages == 1 && got.word_tokens == 4);
+    cr_expect_float_eq(got.word_nll, w.loss, 1e-5, "%f, not %f", got.word_nll, w.loss);
+    ids_release(&all);
+    buf_release(&path);
+    encoder_free(e);
+    tokenizer_free(t);
 }
 
 Test(score_figures, perplexity)

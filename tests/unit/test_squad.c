@@ -176,3 +176,52 @@ Test(squad, f1_of_multisets)
             squad_f1(cases[i].gold, strlen(cases[i].gold), cases[i].text, strlen(cases[i].text)),
             cases[i].f1, 1e-15);
 }
+
+/* ---- scores ----------------------------------------------------------------------------------- */
+
+static struct js *json(const char *text)
+{
+    struct js *j = js_parse(text, strlen(text), "j");
+    cr_assert_not_null(j, "%s", err_get());
+    return j;
+}
+
+/* Four questions, of which a and b have the answer "x". */
+static void score_four(struct squad_score *score, const char *predictions, const char *no_answer)
+{
+    struct js *texts = json(predictions), *probabilities = json(no_answer);
+    cr_assert_eq(parse("{\"data\":[{\"paragraphs\":[{\"context\":\"x y\",\"qas\":["
+                       "{\"id\":\"a\",\"question\":\"?\",\"answers\":[{\"text\":\"x\","
+                       "\"answer_start\":0}]},"
+                       "{\"id\":\"b\",\"question\":\"?\",\"answers\":[{\"text\":\"x\","
+                       "\"answer_start\":0}]},"
+                       "{\"id\":\"c\",\"question\":\"?\",\"answers\":[]},"
+                       "{\"id\":\"d\",\"question\":\"?\",\"answers\":[]}]}]}]}"),
+                 0, "%s", err_get());
+    cr_assert_eq(squad_score_v2(score, &squad, texts, "p", probabilities, 0.5), 0, "%s", err_get());
+    squad_release(&squad);
+    js_free(texts);
+    js_free(probabilities);
+}
+
+static void expect_best(struct squad_threshold is, double score, double threshold)
+{
+    cr_expect_float_eq(is.score, score, 1e-12, "%g, not %g", is.score, score);
+    cr_expect_float_eq(is.threshold, threshold, 1e-12, "%g, not %g", is.threshold, threshold);
+}
+
+Test(squad, the_best_threshold_is_the_lowest_of_equals)
+{
+    struct squad_score s;
+    /* From the surest on: a is right, b is not, c stays silent, d speaks. */
+    score_four(&s, "{\"a\":\"x\",\"b\":\"y\",\"c\":\"\",\"d\":\"y\"}",
+               "{\"a\":0.1,\"b\":0.2,\"c\":0.3,\"d\":0.4}");
+    cr_expect(s.all.total == 4 && s.has_answer.total == 2 && s.no_answer.total == 2);
+    cr_expect_float_eq(s.all.exact, 50, 1e-12); /* a and c */
+    expect_best(s.best_exact, 75, 0.1);         /* a, c and d */
+    /* None of them gains anything over silence. */
+    score_four(&s, "{\"a\":\"y\",\"b\":\"y\",\"c\":\"\",\"d\":\"y\"}",
+               "{\"a\":0.1,\"b\":0.2,\"c\":0.3,\"d\":0.4}");
+    expect_best(s.best_exact, 50, 0);
+    expect_best(s.best_f1, 50, 0);
+}
