@@ -152,7 +152,7 @@ static int read_end_mark(struct document_reader *r, const char *line, size_t len
         return err_set("%s: end mark at byte %" PRIu64 " is malformed", r->in->path,
                        r->in->offset - len - 1);
     if (promised != r->documents)
-        return err_set("%s: end mark at byte %" PRIu64 " promises %" PRIu64 " documents, %" PRIu64
+        return err_set("%s: end mark at byte %" PRIu64 " says %" PRIu64 " documents, but %" PRIu64
                        " were read",
                        r->in->path, r->in->offset - len - 1, promised, r->documents);
     r->promised = 0;

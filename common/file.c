@@ -41,7 +41,7 @@ int file_read(const char *path, struct buf *out)
 
 static int cannot_look(const char *path)
 {
-    return err_set("cannot look at '%s': %s", path, strerror(errno));
+    return err_set("cannot access '%s': %s", path, strerror(errno));
 }
 
 int file_look(const char *path, enum file_kind *kind)
@@ -511,7 +511,7 @@ int output_resume(struct output *out, const char *path, uint64_t bytes)
     if (!result)
         result = out->fd = open(temp.data, O_WRONLY | O_CLOEXEC);
     if (result < 0 || ftruncate(out->fd, (off_t)bytes) < 0 || lseek(out->fd, 0, SEEK_END) < 0) {
-        err_set("cannot go on with '%s': %s", path, strerror(errno));
+        err_set("cannot continue '%s': %s", path, strerror(errno));
         if (out->fd >= 0)
             close(out->fd);
         buf_release(&temp);

@@ -160,12 +160,13 @@ static int next_frame(struct stream_reader *r, uint64_t number, size_t *bytes)
     if (n < 0)
         return -1;
     if (n < length)
-        return err_set("%s: token stream is torn: frame of %u bytes at byte %llu has %lld",
-                       in->path, length, at, (long long)n);
+        return err_set(
+            "%s: token stream is truncated: the frame of %u bytes at byte %llu has only %lld",
+            in->path, length, at, (long long)n);
     if (!r->unchecked && checksum_of(number, length, in->data + in->begin) != head[1])
-        return err_set("%s: token stream is damaged: the checksum of the frame at byte %llu does "
-                       "not fit",
-                       in->path, at);
+        return err_set(
+            "%s: token stream is damaged: the checksum of the frame at byte %llu is wrong",
+            in->path, at);
     *bytes = length;
     return 0;
 }
@@ -179,8 +180,9 @@ static int read_tokenizer(struct stream_reader *r)
     if (next_frame(r, NUMBER_TOKENIZER, &n) < 0)
         return err_in("%s: tokenizer", r->in->path);
     if (!n)
-        return err_set("%s: token stream has no tokenizer, but its header promises one",
-                       r->in->path);
+        return err_set(
+            "%s: token stream has no tokenizer, although its header says that it has one",
+            r->in->path);
     buf_add(&r->tokenizer, r->in->data + r->in->begin, n);
     input_skip(r->in, n);
     return 0;
@@ -208,7 +210,7 @@ int stream_open(struct stream_reader *r, struct input *in)
     input_skip(in, n);
     const char *kind = kv_get(&r->header, "textmill");
     if (!kind || strcmp(kind, r->unchecked ? OLD_KIND : KIND))
-        return err_set("%s: a stream of '%s', not of tokens as of version %d", in->path,
+        return err_set("%s: a stream of '%s', not a token stream of version %d", in->path,
                        kind ? kind : "?", r->unchecked ? 1 : 2);
     r->width = width_of(&r->header);
     if (r->width < 0 || kv_get_u64(&r->header, "vocabulary", &r->vocabulary) < 0)

@@ -297,7 +297,7 @@ static int run_command(const struct tool_command *c, int argc, char **argv)
         return 0;
     }
     if (argc < c->min_args)
-        return err_usage("too few operands: %s is wanted", c->args);
+        return err_usage("too few operands: %s is missing", c->args);
     if (c->max_args >= 0 && argc > c->max_args)
         return err_usage("too many operands: '%s'", argv[c->max_args]);
     return c->run(argc, argv);
@@ -401,7 +401,8 @@ static int load_bases(const char *path, const struct yaml_item *base, int depth)
     struct buf file = BUF_INIT;
     int result = 0;
     if (depth == BASES)
-        return err_set("%s:%d: base after base: do they go in a circle?", path, base->line);
+        return err_set("%s:%d: too many nested base files: do they form a circle?", path,
+                       base->line);
     for (const char *name = base->value, *end; *name && !result; name = *end ? end + 1 : end) {
         end = name + strcspn(name, ",");
         buf_clear(&file);

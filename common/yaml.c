@@ -63,8 +63,7 @@ static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
          i < sequence->data.sequence.items.top; i++) {
         const yaml_node_t *n = yaml_document_get_node(w->doc, *i);
         if (n->type == YAML_MAPPING_NODE)
-            return err_set("%s:%d: a list holds something that is no plain value", w->name,
-                           line_of(n));
+            return err_set("%s:%d: a list may hold only plain values", w->name, line_of(n));
         if (scalar(n))
             buf_addf(out, "%s%s", out->len ? "," : "", scalar(n));
         else if (join(w, n, out) < 0)
@@ -81,7 +80,7 @@ static int merge(struct walk *w, const yaml_node_t *value, const char *prefix)
     if (value->type == YAML_MAPPING_NODE)
         return map(w, value, prefix, 1);
     if (value->type != YAML_SEQUENCE_NODE)
-        return err_set("%s:%d: '<<' wants a mapping", w->name, line_of(value));
+        return err_set("%s:%d: the merge key '<<' needs a mapping", w->name, line_of(value));
     for (const yaml_node_item_t *i = value->data.sequence.items.start;
          i < value->data.sequence.items.top; i++)
         if (map(w, yaml_document_get_node(w->doc, *i), prefix, 1) < 0)
@@ -107,7 +106,7 @@ static int pair(struct walk *w, const char *key, const yaml_node_t *value, int l
 static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int merged)
 {
     if (node->type != YAML_MAPPING_NODE)
-        return err_set("%s:%d: a mapping is wanted here", w->name, line_of(node));
+        return err_set("%s:%d: a mapping (key: value) is needed here", w->name, line_of(node));
     if (++w->depth > DEEPEST)
         return too_deep(w, node);
     int result = 0;
@@ -118,7 +117,7 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
             const yaml_node_t *k = yaml_document_get_node(w->doc, p->key);
             const yaml_node_t *v = yaml_document_get_node(w->doc, p->value);
             if (!scalar(k)) {
-                result = err_set("%s:%d: a key is no plain value", w->name, line_of(k));
+                result = err_set("%s:%d: a key must be a plain value", w->name, line_of(k));
                 break;
             }
             int is_merge = !strcmp(scalar(k), "<<");

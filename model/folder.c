@@ -201,8 +201,8 @@ static int check_shape(const struct safetensors *file, const struct safetensor *
     struct buf shape = BUF_INIT;
     for (int i = 0; i < t->rank; i++)
         buf_addf(&shape, "%s%lld", i ? "," : "", (long long)t->shape[i]);
-    err_set(row->rank == 1 ? "%s: tensor '%s' has shape [%s], the config wants [%lld]"
-                           : "%s: tensor '%s' has shape [%s], the config wants [%lld,%lld]",
+    err_set(row->rank == 1 ? "%s: tensor '%s' has shape [%s], but config.json needs [%lld]"
+                           : "%s: tensor '%s' has shape [%s], but config.json needs [%lld,%lld]",
             file->path, t->name, shape.data, (long long)file_shape(row, 0),
             (long long)(row->rank == 1 ? 0 : file_shape(row, 1)));
     buf_release(&shape);
@@ -330,7 +330,7 @@ static int check_machine(const struct model *m, const char *dir)
     if (floats <= machine / sizeof(float))
         return 0;
     char need[32], has[32];
-    return err_set("'%s' takes %s as f32, and there are %s of memory", dir,
+    return err_set("the model in '%s' takes %s as f32, but this machine has only %s of memory", dir,
                    log_bytes(need, floats * sizeof(float)), log_bytes(has, machine));
 }
 

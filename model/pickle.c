@@ -231,7 +231,7 @@ static int put_memo(struct machine *m, uint64_t x)
 static int get_memo(struct machine *m, uint64_t x)
 {
     if (x >= m->memo_count || m->memo[x] == MARK)
-        return bad(m, "recalls a value that was not kept");
+        return bad(m, "recalls a value that was never stored");
     return push_number(m, m->memo[x]);
 }
 
@@ -245,7 +245,7 @@ static int set_pairs(struct machine *m, size_t count, size_t marks)
     const uint32_t *pairs = m->stack + m->depth - 2 * count;
     uint32_t dict = pairs[-1 - (ptrdiff_t)marks];
     if (dict == MARK || m->values[dict].kind != DICT)
-        return bad(m, "sets members of what is no dictionary");
+        return bad(m, "sets members of something that is not a dictionary");
     mem_grow(m->pairs, m->pair_cap, m->pair_count + count);
     for (size_t i = 0; i < count; i++) {
         if (pairs[2 * i] == MARK || pairs[2 * i + 1] == MARK)
@@ -279,7 +279,7 @@ static int build(struct machine *m, uint64_t x)
     if (!object)
         return -1;
     if (state->kind != DICT || object->kind != DICT)
-        return bad(m, "sets attributes of what is no dictionary");
+        return bad(m, "sets attributes of something that is not a dictionary");
     m->depth--;
     return 0;
 }
@@ -320,7 +320,7 @@ static int push_name(struct machine *m, uint64_t x)
         return push(m, v);
     int module = (int)strcspn(v.text, "\n"), rest = (int)v.length - module - 1;
     return err_set(
-        "%s: byte %llu: refers to '%.*s.%.*s', which is no part of a dictionary of tensors",
+        "%s: byte %llu: refers to '%.*s.%.*s', which does not belong in a dictionary of tensors",
         m->name, (unsigned long long)m->at, module < 100 ? module : 100, v.text,
         rest < 100 ? rest : 100, v.text + module + 1);
 }
@@ -354,7 +354,7 @@ static int persistent(struct machine *m, uint64_t x)
         return -1;
     if (!has_members(m, id, "tntti") || !is_text(member(m, id, 0), "storage") ||
         !is_storage_class(member(m, id, 1)) || member(m, id, 4)->integer < 0)
-        return bad(m, "an id of what is no storage");
+        return bad(m, "an id of something that is not a storage");
     struct value v = *id;
     v.kind = STORAGE;
     m->depth--;
@@ -384,7 +384,7 @@ static int reduce(struct machine *m, uint64_t x)
         return -1;
     struct value v = *arguments;
     if (name->kind != NAME)
-        return bad(m, "calls what is no name");
+        return bad(m, "calls something that is not a name");
     if (is_text(name, ordered_dict) && has_members(m, &v, ""))
         v.kind = DICT;
     else if (is_text(name, tensor_maker) && is_view(m, &v))
@@ -392,7 +392,7 @@ static int reduce(struct machine *m, uint64_t x)
     else if (is_text(name, parameter_maker) && has_members(m, &v, "xbd"))
         v = *member(m, &v, 0);
     else
-        return bad(m, "makes no dictionary, tensor or parameter as torch does");
+        return bad(m, "makes something else than a dictionary, tensor or parameter");
     m->depth -= 2;
     return push(m, v);
 }
@@ -452,8 +452,7 @@ static int run(struct machine *m)
             return -1;
         if (!instructions[code].run)
             return err_set(
-                "%s: byte %llu: instruction 0x%02x is not among those that make a dictionary "
-                "of tensors",
+                "%s: byte %llu: instruction 0x%02x does not belong in a dictionary of tensors",
                 m->name, (unsigned long long)m->at, (unsigned)code);
         if (take_number(m, instructions[code].number, &x) < 0 || instructions[code].run(m, x) < 0)
             return -1;
@@ -496,11 +495,12 @@ static int collect(struct pickle *p, struct machine *m)
         const struct value *key = &m->values[pair->key], *v = &m->values[pair->value];
         m->at = key->at;
         if (key->kind != TEXT)
-            return bad(m, "a key that is no text");
+            return bad(m, "a key that is not text");
         m->at = v->at;
         if (v->kind != TENSOR)
-            return err_set("%s: byte %llu: '%.*s' is no tensor", m->name, (unsigned long long)m->at,
-                           (int)(key->length < 100 ? key->length : 100), key->text);
+            return err_set("%s: byte %llu: '%.*s' is not a tensor", m->name,
+                           (unsigned long long)m->at, (int)(key->length < 100 ? key->length : 100),
+                           key->text);
         add_tensor(p, m, key, v);
     }
     return 0;

@@ -96,7 +96,7 @@ static int check_cover(struct safetensors *s, uint64_t data_begin, uint64_t data
         t->offset += data_begin;
     }
     if (at != data_bytes)
-        return err_set("%s: %llu bytes behind the last tensor", s->path,
+        return err_set("%s: %llu bytes after the last tensor", s->path,
                        (unsigned long long)(data_bytes - at));
     return 0;
 }
@@ -133,12 +133,12 @@ static uint64_t read_u64(const unsigned char *p)
 static int read_map(struct safetensors *s)
 {
     if (s->map.bytes < 8)
-        return err_set("%s: truncated: %llu bytes, not even the header's length", s->path,
-                       (unsigned long long)s->map.bytes);
+        return err_set("%s: truncated: its %llu bytes are too few for the length of the header",
+                       s->path, (unsigned long long)s->map.bytes);
     uint64_t n = read_u64(s->map.data);
     if (n > SAFETENSORS_HEADER_MAX)
-        return err_set("%s: bad header length %llu, the limit is %d: no safetensors file?", s->path,
-                       (unsigned long long)n, SAFETENSORS_HEADER_MAX);
+        return err_set("%s: bad header length %llu, the limit is %d: is this a safetensors file?",
+                       s->path, (unsigned long long)n, SAFETENSORS_HEADER_MAX);
     if (n > s->map.bytes - 8)
         return err_set("%s: truncated: header of %llu bytes in a file of %llu", s->path,
                        (unsigned long long)n, (unsigned long long)s->map.bytes);

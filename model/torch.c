@@ -67,8 +67,7 @@ static int place(struct safetensor *t, const struct pickle_tensor *from,
         return -1;
     if (storage->bytes % (uint64_t)bytes || storage->bytes / (uint64_t)bytes != (uint64_t)all)
         return err_set(
-            "%s: tensor '%s' has %lld numbers of %d bytes in its storage, and '%s' has %llu "
-            "bytes",
+            "%s: tensor '%s' needs a storage of %lld numbers of %d bytes, but '%s' has %llu bytes",
             path, t->name, (long long)all, bytes, storage->name,
             (unsigned long long)storage->bytes);
     if (measure(t, from, &end) < 0 || end > all)
@@ -95,7 +94,7 @@ static int add_tensor(struct safetensors *s, const struct pickle_tensor *from,
     buf_addf(&entry, "%sdata/%s", root, from->key);
     const struct zip_entry *storage = zip_find(zip, entry.data);
     int failed = storage ? place(t, from, storage, s->path)
-                         : err_set("%s: no entry '%s', where tensor '%s' has its storage", s->path,
+                         : err_set("%s: no entry '%s', which should hold tensor '%s'", s->path,
                                    entry.data, t->name);
     buf_release(&entry);
     return failed;
@@ -144,8 +143,8 @@ static int check_archive(const struct safetensors *s, const struct zip *zip, con
     const struct zip_entry *order = zip_find(zip, name.data);
     buf_release(&name);
     if (order && (order->bytes != 6 || memcmp(s->map.data + order->offset, "little", 6)))
-        return err_set("%s: '%s' is not little: numbers in another order are not read", s->path,
-                       order->name);
+        return err_set("%s: '%s' is not 'little': only little-endian numbers are supported",
+                       s->path, order->name);
     return 0;
 }
 
@@ -174,10 +173,10 @@ static int read_archive(struct safetensors *s)
     if (s->map.bytes >= sizeof before_1_6 - 1 &&
         !memcmp(s->map.data, before_1_6, sizeof before_1_6 - 1))
         return err_set(
-            "%s: torch's format from before 1.6: torch.load and torch.save make a new one of it",
+            "%s: the format of torch before 1.6 is not supported: convert it with torch.load and torch.save",
             s->path);
     if (s->map.bytes < 4 || memcmp(s->map.data, "PK\3\4", 4))
-        return err_set("%s: byte 0: no zip archive, which torch.save writes", s->path);
+        return err_set("%s: byte 0: not a zip archive, which torch.save writes", s->path);
     if (zip_open(&zip, s->map.data, s->map.bytes, s->path) < 0)
         return -1;
     const struct zip_entry *list = find_list(&zip, &n);

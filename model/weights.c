@@ -57,15 +57,15 @@ static int open_index(struct weights *w, opener *open, const char *dir, const ch
         if (file < 0)
             return -1;
         if (!safetensors_find(&w->files[file], tensor))
-            return err_set("%s: no tensor '%s', which the index places there", w->files[file].path,
-                           tensor);
+            return err_set("%s: no tensor '%s', although the index says that it is in this file",
+                           w->files[file].path, tensor);
     }
     size_t tensors = 0;
     for (size_t i = 0; i < w->count; i++)
         tensors += w->files[i].count;
     if (tensors != js_count(map))
-        return err_set("%s: bad index: the files hold %zu tensors, it lists %zu", index_path,
-                       tensors, js_count(map));
+        return err_set("%s: bad index: the files hold %zu tensors, but the index lists %zu",
+                       index_path, tensors, js_count(map));
     return 0;
 }
 
@@ -87,9 +87,9 @@ static int no_weights(const char *dir)
     }
     buf_release(&path);
     if (other)
-        return err_set("no model.safetensors in '%s', only %s: transformers makes the one of the "
-                       "other (from_pretrained, then save_pretrained)",
-                       dir, other);
+        return err_set(
+            "no model.safetensors in '%s', only %s: convert it with transformers (from_pretrained, then save_pretrained)",
+            dir, other);
     return err_set("no model.safetensors, no pytorch_model.bin and no index of either in '%s'",
                    dir);
 }

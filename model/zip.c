@@ -56,7 +56,7 @@ static int find_end(const struct archive *a, uint64_t *at)
             return 0;
         }
     }
-    return err_set("%s: truncated: no end of a zip archive in its %llu bytes", a->name,
+    return err_set("%s: truncated: the end of the zip archive is not in its %llu bytes", a->name,
                    (unsigned long long)a->bytes);
 }
 
@@ -70,7 +70,7 @@ static int find_directory(const struct archive *a, struct directory *d)
     if (end >= LOCATOR_BYTES && number(p - LOCATOR_BYTES, 4) == LOCATOR) {
         uint64_t at = number(p - LOCATOR_BYTES + 8, 8);
         if (at > end || end - at < END64_BYTES || number(a->data + at, 4) != END64)
-            return err_set("%s: byte %llu: no end of the directory, where one should be", a->name,
+            return err_set("%s: byte %llu: the end of the directory should be here", a->name,
                            (unsigned long long)at);
         p = a->data + at;
         *d = (struct directory){ number(p + 48, 8), number(p + 40, 8), number(p + 32, 8) };
@@ -118,14 +118,15 @@ static void read_large(const unsigned char *extra, size_t n, uint64_t *bytes, ui
 static int find_bytes(const struct archive *a, struct zip_entry *e, uint64_t local)
 {
     if (local > a->bytes || a->bytes - local < LOCAL_BYTES || number(a->data + local, 4) != LOCAL)
-        return err_set("%s: byte %llu: no entry '%s', which the directory places there", a->name,
+        return err_set("%s: byte %llu: entry '%s' should begin here", a->name,
                        (unsigned long long)local, e->name);
     const unsigned char *p = a->data + local;
     e->offset = local + LOCAL_BYTES + number(p + 26, 2) + number(p + 28, 2);
     if (e->offset > a->bytes || e->bytes > a->bytes - e->offset)
-        return err_set("%s: truncated: entry '%s' has %llu bytes from byte %llu on, the file %llu",
-                       a->name, e->name, (unsigned long long)e->bytes,
-                       (unsigned long long)e->offset, (unsigned long long)a->bytes);
+        return err_set(
+            "%s: truncated: entry '%s' has %llu bytes from byte %llu on, but the file has %llu",
+            a->name, e->name, (unsigned long long)e->bytes, (unsigned long long)e->offset,
+            (unsigned long long)a->bytes);
     return 0;
 }
 
@@ -135,11 +136,11 @@ static int read_entry(const struct archive *a, struct zip_entry *e, uint64_t *at
     const unsigned char *p = a->data + *at;
     uint64_t left = end - *at;
     if (left < ENTRY_BYTES || number(p, 4) != ENTRY)
-        return err_set("%s: byte %llu: no entry of the directory, where one should be", a->name,
+        return err_set("%s: byte %llu: an entry of the directory should begin here", a->name,
                        (unsigned long long)*at);
     uint64_t name = number(p + 28, 2), extra = number(p + 30, 2), comment = number(p + 32, 2);
     if (name + extra + comment > left - ENTRY_BYTES)
-        return err_set("%s: byte %llu: torn entry of the directory", a->name,
+        return err_set("%s: byte %llu: truncated entry of the directory", a->name,
                        (unsigned long long)*at);
     uint64_t packed = number(p + 20, 4), local = number(p + 42, 4);
     e->name = mem_strndup((const char *)p + ENTRY_BYTES, name);

@@ -121,16 +121,16 @@ static int set_metric(struct benchmark *b, const char *rest, const char *value)
         if (!m->pattern.re_nsub) {
             regfree(&m->pattern);
             m->pattern = (regex_t){ .re_nsub = 0 };
-            return err_set("the pattern of metric '%s' has no group", m->name);
+            return err_set("the pattern of metric '%s' has no group ( ) for the number", m->name);
         }
     } else if (!strcmp(key, "skip")) {
         m->skip = strtol(value, NULL, 10);
     } else if (!strcmp(key, "reduce") && is_reduction(value)) {
         m->reduce = value;
     } else {
-        return err_set("metric '%s': %s '%s' is none of pattern, skip and reduce (mean, median, "
-                       "min, max, last)",
-                       m->name, key, value);
+        return err_set(
+            "metric '%s': bad %s '%s': give pattern, skip, or reduce with mean, median, min, max or last",
+            m->name, key, value);
     }
     return 0;
 }
@@ -295,7 +295,7 @@ static int report(struct benchmark *b, struct results *r, double seconds)
         struct metric *m = &b->metrics[i];
         double value = reduce(m);
         if (isnan(value)) {
-            result = err_set("benchmark '%s': metric '%s' is not in what its command printed",
+            result = err_set("benchmark '%s': metric '%s' is not in the output of its command",
                              b->name, m->name);
             continue;
         }

@@ -323,7 +323,7 @@ int checkpoint_save(const char *out, const struct checkpoint *c, const struct mo
     }
     buf_release(&path);
     buf_release(&temp);
-    return result < 0 ? err_in("checkpoint of step %" PRId64 " is not saved", c->step) : 0;
+    return result < 0 ? err_in("cannot save the checkpoint of step %" PRId64 "", c->step) : 0;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------ */
@@ -335,7 +335,7 @@ static int get_real(const struct kv *state, const char *key, double *out)
     char *end = NULL;
     *out = text ? strtod(text, &end) : 0;
     if (text && (end == text || *end || !(*out > 0 && isfinite(*out))))
-        return err_set("'%s=%s' is no number above 0", key, text);
+        return err_set("'%s=%s' is not a number above 0", key, text);
     return 0;
 }
 

@@ -20,27 +20,25 @@ struct foreign {
 
 #define AUTOMATIC "--loss-scale auto finds the scale"
 #define NO_HALF                                                                                    \
-    "there is no half precision here: f32, or --precision bf16, which --parameter-precision and "  \
-    "--activation-precision store so too"
-#define SUMS_F32   "sums are always f32 here, of products of bf16 too"
-#define UPDATE_F32 "an update is always computed in f32 here, also of what is kept as bf16"
-#define STOCHASTIC                                                                                 \
-    "weights and moments that are kept as bf16 are always rounded stochastically here"
-#define HALF_MOMENTS "--state-precision bf16 keeps both moments so, and rounds them stochastically"
-#define PLACEMENT    "a model is in one memory here, not spread over the memories of many chips"
-#define CHIP                                                                                       \
-    "it tunes the compiler of one vendor's chip; here there is a processor and no such compiler"
-#define PARALLEL      "processes, not a key, say how many train together"
-#define AT_ONCE       "every update is seen at once: there is no device to wait for"
-#define STORE         "--memmap-dir says what stays in memory"
-#define RECOMPUTE     "--recompute says what backward computes again"
-#define CHUNKS        "logits are always made in chunks here"
-#define COMPILE       "nothing is compiled when training starts; --dry-run plans only"
-#define AHEAD         "batches are read ahead by one thread, which suffices"
+    "f16 is not supported; use f32, or bf16 with --precision, --parameter-precision and "          \
+    "--activation-precision"
+#define SUMS_F32      "sums are always computed in f32"
+#define UPDATE_F32    "updates are always computed in f32"
+#define STOCHASTIC    "weights and moments in bf16 are always rounded stochastically"
+#define HALF_MOMENTS  "--state-precision bf16 stores both moments as bf16, with stochastic rounding"
+#define PLACEMENT     "the model is in one memory, not spread over several devices"
+#define CHIP          "it is an option of a compiler for an accelerator"
+#define PARALLEL      "training runs in one process"
+#define AT_ONCE       "there is no device whose results are collected later"
+#define STORE         "use --memmap-dir and --memory"
+#define RECOMPUTE     "use --recompute"
+#define CHUNKS        "logits are always computed in chunks"
+#define COMPILE       "nothing is compiled; to plan only, use --dry-run"
+#define AHEAD         "batches are always read ahead by one thread"
 #define NO_CORRECTION "lambnobiascorrection" /* an optimizer and a setting of it in one word */
 
 /* Of another model, which no file can want without meaning it. */
-static const char unmade[] = "no model is made so here";
+static const char unmade[] = "textmill has no such model";
 
 static const struct foreign table[] = {
     /* models */
@@ -124,10 +122,8 @@ static const struct foreign table[] = {
     { "is-decoder", NULL, "false", unmade },
     { "scale-attn-weights", NULL, "true", unmade },
     { "scale-attn-by-inverse-layer-idx", NULL, "false", unmade },
-    { "use-qkv-bias", NULL, "true",
-      "queries, keys and values have biases, as other programs expect" },
-    { "use-attention-projection-bias", NULL, "true",
-      "the projection has a bias, as other programs expect" },
+    { "use-qkv-bias", NULL, "true", "queries, keys and values always have biases" },
+    { "use-attention-projection-bias", NULL, "true", "the projection always has a bias" },
 
     /* that say nothing about a training */
     { "n-ctx", NULL, NULL, NULL },
@@ -191,7 +187,7 @@ static const struct foreign table[] = {
     { "custom-ops", NULL, NULL, CHIP },
     { "code-load", NULL, NULL, CHIP },
     { "remap-logit", NULL, NULL, CHIP },
-    { "fp-exceptions", NULL, NULL, "a loss that is no number ends the run in any case" },
+    { "fp-exceptions", NULL, NULL, "--on-divergence says what happens if a loss is not finite" },
     { "executable-cache-dir", NULL, NULL, COMPILE },
     { "compile-only", NULL, NULL, COMPILE },
     { "pipeline-schedule", NULL, NULL, PLACEMENT },
@@ -216,23 +212,26 @@ static const struct foreign table[] = {
     { "matmul-serialize-factor", NULL, NULL, CHUNKS },
     { "enable-sequence-serialized", NULL, NULL, CHUNKS },
     { "serialized-seq-len", NULL, NULL, CHUNKS },
-    { "attention-serialisation", NULL, NULL,
-      "attention is always computed in blocks of queries here" },
+    { "attention-serialisation", NULL, NULL, "attention is always computed in blocks of queries" },
     { "reduction-type", NULL, NULL,
-      "the loss here is the mean over the labels of the global batch" },
-    { "lr-decay-steps", NULL, NULL, "a schedule ends with the training: give --steps" },
+      "the loss is always the mean over the labels of the global batch" },
+    { "lr-decay-steps", NULL, NULL, "the schedule ends with the last update: use --steps" },
     { "save-per-epochs", NULL, NULL, "--save-every counts updates" },
-    { "restoring", NULL, "false", "--resume goes on from the latest checkpoint of the output" },
-    { "restore-dir", NULL, NULL, "--resume goes on from the latest checkpoint of the output" },
-    { "restore-path", NULL, NULL, "--resume goes on from the latest checkpoint of the output" },
-    { "model", NULL, NULL, "the first operand names a preset: train --list shows them" },
-    { "val-num", NULL, NULL, "--validation names the data" },
-    { "dataset", NULL, NULL, "--data names files, or is the word generated" },
-    { "synthetic-data", NULL, "false", "--data generated does that" },
-    { "generated-data", NULL, "false", "--data generated does that" },
-    { "packed-data", NULL, NULL, "the data itself says whether it is packed" },
-    { "packing-factor", NULL, NULL, "the data itself says whether it is packed" },
-    { "max-sequences-per-pack", NULL, NULL, "the data itself says whether it is packed" },
+    { "restoring", NULL, "false",
+      "use --resume to continue from the latest checkpoint in --output" },
+    { "restore-dir", NULL, NULL,
+      "use --resume to continue from the latest checkpoint in --output" },
+    { "restore-path", NULL, NULL,
+      "use --resume to continue from the latest checkpoint in --output" },
+    { "model", NULL, NULL, "give a preset as the first operand; train --list shows them" },
+    { "val-num", NULL, NULL, "use --validation with the data" },
+    { "dataset", NULL, NULL, "use --data with files, or with the word generated" },
+    { "synthetic-data", NULL, "false", "use --data generated" },
+    { "generated-data", NULL, "false", "use --data generated" },
+    { "packed-data", NULL, NULL, "the records of the data show whether they are packed" },
+    { "packing-factor", NULL, NULL, "the records of the data show whether they are packed" },
+    { "max-sequences-per-pack", NULL, NULL,
+      "the records of the data show whether they are packed" },
     { "parallell-io-threads", NULL, NULL, AHEAD },
     { "parallel-io-threads", NULL, NULL, AHEAD },
     { "num-workers", NULL, NULL, AHEAD },
@@ -359,7 +358,7 @@ static int merge(struct yaml *y, size_t i, const char *path)
         if (strtod(a->value, NULL) != strtod(b->value, NULL) ||
             (strcmp(a->value, b->value) && strtod(a->value, NULL) == 0))
             return err_set(
-                "%s:%d: %s is %s here and %s in line %d: it has one value in this program", path,
+                "%s:%d: %s is %s here but %s in line %d: textmill has one option for both", path,
                 b->line, b->key, b->value, a->value, a->line);
         yaml_remove(y, i);
         return 1;
@@ -373,9 +372,10 @@ static int leave_out(struct translation *t, size_t i, const char *key, const cha
     const struct yaml_item *item = &t->y->items[i];
     size_t k = 0;
     if (why == unmade)
-        return err_set("%s:%d: '%s' is %s: %s", t->path, item->line, key, item->value, why);
+        return err_set("%s:%d: unsupported value of '%s', %s: %s", t->path, item->line, key,
+                       item->value, why);
     if (!file_ends_with(t->path, ".json"))
-        return err_set("%s:%d: there is no '%s' here: %s", t->path, item->line, key, why);
+        return err_set("%s:%d: unsupported key '%s': %s", t->path, item->line, key, why);
     while (k < t->out_count && strcmp(t->out[k].why, why))
         k++;
     if (k == t->out_count) {
@@ -475,8 +475,8 @@ static int multiply(const struct translation *t)
     if (!t->factor_line)
         return 0;
     if (t->product < 1 || size < 1)
-        return err_set("%s:%d: micro-batches by the update need a batch size of at least 1",
-                       t->path, t->factor_line);
+        return err_set("%s:%d: gradient accumulation needs a batch size of at least 1", t->path,
+                       t->factor_line);
     snprintf(global, sizeof global, "%" PRId64, t->product * size);
     add(t->y, "global-batch-size", global, t->factor_line);
     return 0;
@@ -517,7 +517,7 @@ static void fill_in(const struct translation *t)
 static void say_left_out(struct translation *t)
 {
     for (size_t i = 0; i < t->out_count; i++) {
-        log_warn("%s: left out %s: %s", t->path, t->out[i].keys.data, t->out[i].why);
+        log_warn("%s: ignored %s: %s", t->path, t->out[i].keys.data, t->out[i].why);
         buf_release(&t->out[i].keys);
     }
     free(t->out);
@@ -530,11 +530,11 @@ const char *foreign_option(const char *name)
     plain_key(key, name);
     const struct foreign *f = find(key);
     if (is_factor(key))
-        return "give --global-batch-size, the sequences of an update";
+        return "use --global-batch-size, the number of sequences per update";
     if (!f)
         return NULL;
     if (!f->option)
-        return f->why ? f->why : "it says nothing about a training";
+        return f->why ? f->why : "it has no effect on training";
     snprintf(say, sizeof say, "give --%s", f->option);
     return say;
 }

@@ -185,7 +185,7 @@ static int choose(struct layout *l, const struct store_config *c)
     if (!room || kept + l->window_bytes <= room)
         return 0;
     char need[32], have[32];
-    return err_set("memory is too small: what a phase uses takes %s, and %s are left for it",
+    return err_set("memory is too small: one phase of a step needs %s, but only %s are left for it",
                    log_bytes(need, kept + l->window_bytes), log_bytes(have, room));
 }
 

@@ -126,7 +126,8 @@ static int compare_setting(const char *line, size_t n, const char *now)
     if (is_word(key, fixed_keys))
         return err_set("cannot resume with another %s: it was %.*s and is %.*s now", key, old_len,
                        line + skip, new_len, new_value);
-    log_warn("%s was %.*s and is %.*s now", key, old_len, line + skip, new_len, new_value);
+    log_warn("resuming with another %s: it was %.*s and is %.*s now", key, old_len, line + skip,
+             new_len, new_value);
     return 0;
 }
 
@@ -199,7 +200,7 @@ static int load_weights(struct loop *l, const char *dir, struct ops_array **bloc
     if (!same) {
         folder_free_blocks(&loaded, l->ops, *blocks);
         *blocks = NULL;
-        err_set("the model in '%s' has other sizes than this training", dir);
+        err_set("the sizes of the model in '%s' differ from those of this run", dir);
     }
     model_release(&loaded);
     return same ? 0 : -1;
@@ -248,7 +249,8 @@ static int start(struct loop *l)
     if (from && load_weights(l, from, &blocks, &made) < 0)
         return -1;
     if (made)
-        log_info("%d tensors of the head are new", made);
+        log_info("the model to start from lacks %d tensors of the head: they get initial values",
+                 made);
     if (open_store(l, blocks) < 0)
         return -1;
     l->at.sequences = l->plan->data->count;
@@ -261,7 +263,7 @@ static void say_damaged(char *damaged, const char *sound)
     for (char *line = damaged, *end; *line; line = end + 1) {
         end = strchr(line, '\n');
         *end = '\0';
-        log_warn("%s; its folder has '.damaged' at its end now", line);
+        log_warn("%s; its folder is renamed, with '.damaged' at the end", line);
         if (!end[1])
             log_warn("resuming from an older checkpoint, '%s'", sound);
     }
@@ -618,7 +620,7 @@ static int run(struct loop *l)
         if (l->settings->save && save(l) < 0)
             return -1;
         log_info("stopped by %s after step %" PRId64 "%s", signal_name(stop_signal), l->at.step,
-                 l->settings->save ? ", which is saved; --resume goes on from there" : "");
+                 l->settings->save ? "; its checkpoint is saved, --resume continues from it" : "");
         return write_report(l);
     }
     /* the model last: where it stands, all else does */
@@ -633,7 +635,7 @@ static void say_traffic(const struct loop *l, double seconds)
     struct mapped_traffic t = store_traffic(&l->store);
     char in[32], out[32];
     if (l->store.mapped)
-        log_info("%s read from the disk, %s written, %.1f %% of the time waiting for it",
+        log_info("disk: %s read, %s written; %.1f %% of the time was spent waiting for it",
                  log_bytes(in, t.read_bytes), log_bytes(out, t.written_bytes),
                  seconds > 0 ? 100 * t.waited_seconds / seconds : 0);
 }

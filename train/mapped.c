@@ -347,7 +347,7 @@ int mapped_check(struct mapped *m)
     pthread_mutex_lock(&m->lock);
     int error = m->error;
     pthread_mutex_unlock(&m->lock);
-    return error ? err_set("cannot write the store's file: %s", strerror(error)) : 0;
+    return error ? err_set("cannot write the file in --memmap-dir: %s", strerror(error)) : 0;
 }
 
 struct mapped_traffic mapped_traffic(struct mapped *m)

@@ -114,8 +114,8 @@ static int check_checksum(const struct plan *p, const struct samples *d, const c
     uint64_t own = p->tokenizer ? tokenizer_checksum(p->tokenizer) : 0;
     if (!p->tokenizer || !d->checksum || d->checksum == own)
         return 0;
-    return err_set("vocabularies differ: %s was made with the one of checksum %016" PRIx64
-                   ", the tokenizer's is %016" PRIx64,
+    return err_set("vocabularies differ: %s was made with a vocabulary of checksum %016" PRIx64
+                   ", but that of the tokenizer is %016" PRIx64,
                    what, d->checksum, own);
 }
 
@@ -146,7 +146,7 @@ static int check_length(const struct plan *p)
 {
     const struct settings *s = p->settings;
     if (s->positions && s->sequence_length > s->positions)
-        return err_set("sequence-length %" PRId64 " is longer than the model's positions, %" PRId64,
+        return err_set("sequence-length %" PRId64 " is more than the model's positions, %" PRId64,
                        s->sequence_length, s->positions);
     if (s->sequence_length && s->mask_tokens > s->sequence_length)
         return err_set("mask-tokens %" PRId64 " is more than sequence-length %" PRId64,
@@ -221,7 +221,7 @@ static int vocabulary(struct plan *p)
     if (!s->vocabulary)
         s->vocabulary = tokenizer ? tokenizer : data;
     if (!s->vocabulary)
-        return err_set("vocabulary is not known: give --vocabulary N or --vocab DIR");
+        return err_set("the vocabulary size is not known: give --vocabulary N or --vocab DIR");
     if (s->vocabulary < tokenizer)
         return err_set("vocabulary %" PRId64 " is less than the tokenizer's %" PRId64,
                        s->vocabulary, tokenizer);
@@ -235,7 +235,7 @@ static int vocabulary(struct plan *p)
 static int take(int64_t *setting, int64_t unset, int64_t from_folder, const char *name)
 {
     if (*setting != unset && *setting != from_folder)
-        return err_set("%s %" PRId64 " is not that of the model to start from, %" PRId64, name,
+        return err_set("%s is %" PRId64 ", but the model to start from has %" PRId64, name,
                        *setting, from_folder);
     *setting = from_folder;
     return 0;
@@ -284,7 +284,7 @@ static int refuse_settings(const struct plan *p)
     };
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         if (some[i].set && !some[i].has)
-            return err_set("%s is given, but nothing of the task %s looks at it", some[i].name,
+            return err_set("%s is given, but the task %s does not use it", some[i].name,
                            p->task->name);
     return 0;
 }
@@ -333,7 +333,7 @@ static int batch_arithmetic(struct plan *p)
     p->engine.B = p->engine.most = s->micro_batch_size;
     p->engine.A = s->global_batch_size / s->micro_batch_size;
     if (s->group > p->engine.A)
-        return err_set("group %" PRId64 " is more than the %" PRId64 " micro-batches of a step",
+        return err_set("group %" PRId64 " is more than the %" PRId64 " micro-batches of an update",
                        s->group, p->engine.A);
     p->engine.G = s->group ? s->group : p->engine.A;
     return 0;
@@ -348,7 +348,8 @@ static int count_steps(struct plan *p, int want_data)
 {
     struct settings *s = p->settings;
     if (s->steps && s->epochs > 0)
-        return err_set("steps %" PRId64 " and epochs %g are both given", s->steps, s->epochs);
+        return err_set("steps %" PRId64 " and epochs %g are both given: give one of them", s->steps,
+                       s->epochs);
     p->steps = s->steps;
     if (p->steps)
         return 0;
@@ -396,7 +397,7 @@ static int make_optimizer(struct plan *p)
     };
     p->moments = optimizer_moments(p->optimizer.kind, &p->model.tensors);
     if (p->optimizer.kind == OPTIMIZER_SCHEDULE_FREE && !(s->beta1 > 0))
-        return err_set("schedule-free wants a beta1 above 0: it is the weight of the mean");
+        return err_set("the optimizer schedule-free needs a beta1 above 0");
     return loss_scale_parse(&p->loss_scale, s->loss_scale, s->loss_scale_window);
 }
 
@@ -469,7 +470,7 @@ static int check_machine(const struct plan *p, uint64_t needed)
     if (p->settings->memory || needed <= machine)
         return 0;
     return err_set(
-        "training takes %s, and there are %s of memory: give %s, or fewer sequences at a time",
+        "training takes %s, but this machine has only %s of memory: give %s, or a smaller --micro-batch-size",
         log_bytes(need, needed), log_bytes(has, machine),
         p->store.dir ? "--recompute layer" : "--memmap-dir DIR, --recompute layer");
 }

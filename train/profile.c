@@ -84,9 +84,9 @@ int profile_finish(const char *path, struct ops *o, enum ops_type precision, dou
     struct limits l = measure(o, precision);
     const struct trace_sum *sums = trace_sums(&count);
     const char *name = precision == OPS_BF16 ? "bf16" : "f32";
-    log_info("profile: this machine: %.1f GFLOP/s %s, %.2f GB/s; a kernel's time is without those "
-             "that it calls",
-             l.products * 1e-9, name, l.bytes * 1e-9);
+    log_info(
+        "profile: this machine: %.1f GFLOP/s %s, %.2f GB/s; the time of a kernel does not include the kernels that it calls",
+        l.products * 1e-9, name, l.bytes * 1e-9);
     say_kind("kernel", sums, count, seconds, &l, l.products);
     say_kind("phase", sums, count, seconds, &l, l.products);
     say_kind("disk", sums, count, seconds, &l, l.products);

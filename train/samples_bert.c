@@ -41,8 +41,8 @@ static int check_ids(const struct samples *s, const struct bert_row *row)
         most = row->labels[i] > most ? row->labels[i] : most;
     }
     return most < s->ids ? 0
-                         : err_set("has id %lld, but the vocabulary has %lld", (long long)most,
-                                   (long long)s->ids);
+                         : err_set("has id %lld, but the vocabulary has only %lld tokens",
+                                   (long long)most, (long long)s->ids);
 }
 
 /* The rows are read into the next sequences; those that there are not are given back. */
@@ -91,10 +91,10 @@ static void close_bert(struct samples *s)
 static int check_same(const struct bert_shape *is, const struct bert_shape *first)
 {
     if (is->layout != first->layout)
-        return err_set("is of the layout %s, the rows before it of %s",
+        return err_set("has the layout %s, but the records before it have %s",
                        bert_layout_name(is->layout), bert_layout_name(first->layout));
     if (is->sequences != first->sequences)
-        return err_set("has room for %u sequences, the rows before it for %u", is->sequences,
+        return err_set("has room for %u sequences, but the records before it for %u", is->sequences,
                        first->sequences);
     return 0;
 }
@@ -126,7 +126,7 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
     struct dataset *d = dataset_open_records(paths->items, paths->count);
     int failed = !d;
     if (d && !dataset_count(d))
-        failed = err_set("%s of '%s' has not one record", what, paths->items[0]) < 0;
+        failed = err_set("%s in '%s' has no record", what, paths->items[0]) < 0;
     if (failed || open_shape(&shape, d, c) < 0) {
         dataset_close(d);
         return NULL;

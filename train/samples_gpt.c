@@ -74,8 +74,7 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
     int64_t T = c->T;
     struct dataset *d = open_sequences(c, paths, &T);
     if (d && !dataset_count(d)) {
-        err_set("%s of '%s' has not one sequence of %u tokens", what, paths->items[0],
-                (uint32_t)T + 1);
+        err_set("%s in '%s' has no sequence of %u tokens", what, paths->items[0], (uint32_t)T + 1);
         dataset_close(d);
         d = NULL;
     }

@@ -120,7 +120,7 @@ struct samples *samples_open_squad(const struct samples_config *c, const struct 
 {
     if (paths->count > 1 || !c->tokenizer) {
         if (c->tokenizer)
-            err_set("%s is one SQuAD file, not %zu", what, paths->count);
+            err_set("%s must be one SQuAD file, not %zu", what, paths->count);
         else
             err_set("no tokenizer for %s: give --vocab", what);
         return NULL;

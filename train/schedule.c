@@ -61,10 +61,10 @@ static int parse_point(struct schedule_point *p, const char *text)
     errno = 0;
     long long step = strtoll(text, &colon, 10);
     if (colon == text || *colon != ':' || step < 0 || errno)
-        return err_set("'%s' is not STEP:RATE", text);
+        return err_set("rate '%s' is not of the form STEP:RATE", text);
     double rate = strtod(colon + 1, &end);
     if (end == colon + 1 || *end || !isfinite(rate) || rate < 0)
-        return err_set("'%s' is not STEP:RATE", text);
+        return err_set("rate '%s' is not of the form STEP:RATE", text);
     *p = (struct schedule_point){ step, rate };
     return 0;
 }
@@ -81,7 +81,8 @@ int schedule_set_points(struct schedule *s, const char *const *texts, size_t cou
             return -1;
         if (i ? s->points[i].step <= s->points[i - 1].step : s->points[i].step)
             return err_set("rate '%s' %s", texts[i],
-                           i ? "does not come after the one before it" : "is not that of step 0");
+                           i ? "must be for a later step than the rate before it"
+                             : "must be for step 0");
     }
     return 0;
 }

@@ -260,11 +260,11 @@ static int train(struct plan *p)
     struct loop_result done = { 0 };
     effective_config(&config);
     if (!p->tokenizer && p->data->count)
-        log_warn("the model will have no vocabulary: none lies beside the data, and --vocab is not "
-                 "given");
+        log_warn(
+            "the model is saved without a tokenizer: there is none with the data, and --vocab is not given");
     say_data(p->data);
     log_info("learning rate %g, at the end %g; warm-up of %" PRId64 " updates; %" PRId64
-             " sequences an update, %" PRId64 " at a time",
+             " sequences per update, %" PRId64 " per micro-batch",
              s.learning_rate, s.minimum_learning_rate, p->schedule.warmup, s.global_batch_size,
              s.micro_batch_size);
     int result = loop_run(p, config.data, (int)tool_threads, &done);
@@ -287,7 +287,7 @@ static int print_plan(const struct plan *p)
 static int take_data(char **operands, int count)
 {
     if (more_data.count && tool_given("data"))
-        return err_usage("give --data or --train-file or --input-files, not two of them");
+        return err_usage("give only one of --data, --train-file and --input-files");
     if (!count && !more_data.count)
         return 0;
     if (!tool_given("data"))

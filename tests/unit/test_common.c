@@ -361,7 +361,7 @@ Test(file, an_error_is_not_nothing_there)
     file_join(&under, loop.data, "file");
     cr_assert_eq(symlink("loop", loop.data), 0);
     cr_expect_eq(file_look(under.data, &kind), -1);
-    cr_expect(strstr(err_get(), "cannot look at '"));
+    cr_expect(strstr(err_get(), "cannot access '"));
     cr_expect_eq(output_open(&out, under.data), -1);
     cr_expect_eq(unlink(loop.data), 0);
     cr_expect(!file_look(under.data, &kind) && kind == FILE_NONE);
@@ -949,7 +949,7 @@ Test(stream, version_1_is_read)
     buf_release(&bytes);
     bytes = old_stream("tokens 2"); /* without checksums */
     cr_expect_eq(read_tokens(&bytes), -1);
-    expect_error("a stream of 'tokens 2', not of tokens as of version 1");
+    expect_error("a stream of 'tokens 2', not a token stream of version 1");
     buf_release(&bytes);
 }
 
@@ -957,7 +957,7 @@ Test(stream, wrong_kind_and_wrong_ids)
 {
     struct buf bytes = old_stream("pages 1");
     cr_expect_eq(read_tokens(&bytes), -1);
-    expect_error("a stream of 'pages 1', not of tokens as of version 1");
+    expect_error("a stream of 'pages 1', not a token stream of version 1");
     buf_release(&bytes);
     struct buf prose = BUF_INIT;
     buf_adds(&prose, "<doc id=\"1\">");

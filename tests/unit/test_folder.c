@@ -136,7 +136,7 @@ Test(folder, wrong_tensors)
 {
     changed_refused("h.1.ln_2.bias", "h.1.ln_2.bibs", "no tensor 'h.1.ln_2.bias'");
     changed_refused("[12,36]", "[36,12]",
-                    "h.0.attn.c_attn.weight' has shape [36,12], the config wants [12,36]");
+                    "h.0.attn.c_attn.weight' has shape [36,12], but config.json needs [12,36]");
     changed_refused("\"F32\",\"shape\":[17,12]", "\"U32\",\"shape\":[17,12]", "is U32; only F32");
 }
 
@@ -216,7 +216,7 @@ Test(folder, absurd_sizes)
     ops_free(o);
     write_text("config.json", "{\"model_type\":\"gpt2\",\"n_layer\":9999,\"n_embd\":1048576,"
                               "\"n_head\":1,\"vocab_size\":16777216}");
-    load_refused("has shape [17,12], the config wants [16777216,1048576]");
+    load_refused("has shape [17,12], but config.json needs [16777216,1048576]");
     write_text("config.json", "{\"model_type\":\"gpt2\",\"n_layer\":1000000000}");
     load_refused("layers is 1000000000");
     write_text("config.json", "{\"model_type\":\"gpt2\",\"n_embd\":9223372036854775807}");

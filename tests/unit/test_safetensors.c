@@ -136,8 +136,8 @@ Test(safetensors, refuses_bad_offsets)
     refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}", 8,
             "bad data_offsets");
     refused(A "}", 7, "truncated: tensor 'a' ends at byte 8 of 7");
-    refused(A "}", 9, "1 bytes behind the last tensor");
-    refused("{}", 1, "1 bytes behind the last tensor");
+    refused(A "}", 9, "1 bytes after the last tensor");
+    refused("{}", 1, "1 bytes after the last tensor");
     refused(A ",\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[9,10]}}", 10,
             "hole before tensor 'b', at byte 9");
     refused(A ",\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[7,8]}}", 8,
@@ -148,7 +148,7 @@ Test(safetensors, refuses_bad_lengths)
 {
     struct safetensors s;
     cr_assert_eq(safetensors_parse(&s, "abc", 3, "f"), -1);
-    cr_assert(strstr(err_get(), "f: truncated: 3 bytes"));
+    cr_assert(strstr(err_get(), "f: truncated: its 3 bytes"));
     cr_assert_eq(safetensors_parse(&s, "\x0a\0\0\0\0\0\0\0{}", 10, "f"), -1);
     cr_assert(strstr(err_get(), "truncated: header of 10 bytes in a file of 10"), "%s", err_get());
     cr_assert_eq(safetensors_parse(&s, "\xff\xff\xff\xff\xff\xff\xff\xff{}", 10, "f"), -1);
@@ -254,7 +254,8 @@ Test(safetensors, split_files, .init = make_dir, .fini = remove_dir)
                "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
                "\"c\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
                2);
-    folder_refused("{\"weight_map\":{\"a\":\"3.safetensors\"}}", "hold 2 tensors, it lists 1");
+    folder_refused("{\"weight_map\":{\"a\":\"3.safetensors\"}}",
+                   "hold 2 tensors, but the index lists 1");
     write_file("model.safetensors", two, 1); /* goes before the index */
     cr_assert_eq(weights_open(&set, dir), 0, "%s", err_get());
     cr_assert_eq(set.count, 1);

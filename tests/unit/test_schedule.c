@@ -165,12 +165,12 @@ Test(schedule, custom_refuses_what_is_no_table)
     static const struct {
         const char *points[2], *error;
     } cases[] = {
-        { { "0:1", "x:2" }, "'x:2' is not STEP:RATE" },
-        { { "0:1", "5" }, "'5' is not STEP:RATE" },
-        { { "0:1", "5:nan" }, "'5:nan' is not STEP:RATE" },
-        { { "0:1", "5:1e-3z" }, "is not STEP:RATE" },
-        { { "0:1", "0:2" }, "does not come after the one before it" },
-        { { "3:1", "5:2" }, "rate '3:1' is not that of step 0" },
+        { { "0:1", "x:2" }, "rate 'x:2' is not of the form STEP:RATE" },
+        { { "0:1", "5" }, "rate '5' is not of the form STEP:RATE" },
+        { { "0:1", "5:nan" }, "rate '5:nan' is not of the form STEP:RATE" },
+        { { "0:1", "5:1e-3z" }, "is not of the form STEP:RATE" },
+        { { "0:1", "0:2" }, "must be for a later step than the rate before it" },
+        { { "3:1", "5:2" }, "rate '3:1' must be for step 0" },
     };
     struct schedule s;
     schedule_init(&s, SCHEDULE_CUSTOM, 1, 0, 300, 0);

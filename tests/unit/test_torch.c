@@ -62,41 +62,45 @@ Test(pickle, knows_numbers_of_all_widths)
     SAYS(VIEW, NULL);
     SAYS(MAKER STORAGE "J\1\0\0\0M\2\0K\3\x86\x8a\1\1\x8a\x08\2\0\0\0\0\0\0\0\x86" HOOKS, NULL);
     SAYS(MAKER STORAGE "K\1\x8a\0\x85K\1\x85" HOOKS, NULL);
-    SAYS(MAKER STORAGE "J\xff\xff\xff\xffK\2\x85K\1\x85" HOOKS, "makes no dictionary, tensor or");
-    SAYS(MAKER STORAGE "K\1\x8a\1\xff\x85K\1\x85" HOOKS, "makes no dictionary, tensor or");
+    SAYS(MAKER STORAGE "J\xff\xff\xff\xffK\2\x85K\1\x85" HOOKS,
+         "makes something else than a dictionary, tensor or");
+    SAYS(MAKER STORAGE "K\1\x8a\1\xff\x85K\1\x85" HOOKS,
+         "makes something else than a dictionary, tensor or");
     SAYS(MAKER STORAGE "K\1\x8a\x09\1\1\1\1\1\1\1\1\1\x85K\1\x85" HOOKS,
          "byte 113: an integer beyond 64");
 }
 
 Test(pickle, refuses_what_torch_does_not_write)
 {
-    SAYS("cposix\nsystem\nX\2\0\0\0ls\x85R", "byte 14: refers to 'posix.system', which is no part");
+    SAYS("cposix\nsystem\nX\2\0\0\0ls\x85R",
+         "byte 14: refers to 'posix.system', which does not belong");
     SAYS("cbuiltins\ngetattr\n", "refers to 'builtins.getattr'");
     SAYS("ctorch.nn\nFloatStorage\n", "refers to 'torch.nn.FloatStorage'");
     SAYS("ctorch\nload\n", "refers to 'torch.load'");
-    SAYS("ctorch\nFloatStorage\n)R", "makes no dictionary, tensor or parameter");
-    SAYS("ccollections\nOrderedDict\nK\1\x85R", "makes no dictionary");
-    SAYS("K\1)R", "byte 17: calls what is no name");
-    SAYS("\x93", "byte 14: instruction 0x93 is not among");
+    SAYS("ctorch\nFloatStorage\n)R", "makes something else than a dictionary, tensor or parameter");
+    SAYS("ccollections\nOrderedDict\nK\1\x85R", "makes something else than a dictionary");
+    SAYS("K\1)R", "byte 17: calls something that is not a name");
+    SAYS("\x93", "byte 14: instruction 0x93 does not belong");
     SAYS("i", "byte 14: instruction 0x69");
     SAYS("\x80\x02", "byte 14: unsupported pickle protocol");
-    SAYS("K\1", "byte 14: 'a' is no tensor");
+    SAYS("K\1", "byte 14: 'a' is not a tensor");
     SAYS("NX\1\0\0\0b", "a key without a value");
-    SAYS("h\x09", "byte 14: recalls a value that was not kept");
+    SAYS("h\x09", "byte 14: recalls a value that was never stored");
     SAYS("r\xff\xff\xff\x7f", "a number of a value that is too high");
     SAYS("s", "a mark where a value should be");
-    SAYS("NNs", "sets members of what is no dictionary");
+    SAYS("NNs", "sets members of something that is not a dictionary");
     SAYS("Rs", "takes more from the stack than there is");
     SAYS("0", "instruction 0x30");
     SAYS("N.", "ends before the last byte");
-    SAYS("K\1\x85Q", "an id of what is no storage");
+    SAYS("K\1\x85Q", "an id of something that is not a storage");
     SAYS("X\xff\xff\0\0xyz", "truncated: the instruction at byte 14 goes beyond its 24 bytes");
     SAYS("cposix", "truncated: the instruction at byte 14");
     SAYS("X\2\0\0\0x\0", "a text with a NUL in it");
     SAYS(MAKER "N"
                "K\1K\2\x85K\1\x85" HOOKS,
-         "makes no dictionary, tensor");
-    SAYS(MAKER STORAGE "K\1K\2K\3\x86K\1\x85" HOOKS, "makes no dictionary, tensor");
+         "makes something else than a dictionary, tensor");
+    SAYS(MAKER STORAGE "K\1K\2K\3\x86K\1\x85" HOOKS,
+         "makes something else than a dictionary, tensor");
 }
 
 /* ---- archives ------------------------------------------------------------------------------------ */
@@ -233,7 +237,7 @@ Test(torch, refuses_another_byte_order)
     int64_t elements;
     cr_assert_eq(read_view_in("little", x, &elements, list, sizeof list - 1), 0, "%s", err_get());
     cr_assert_eq(read_view_in("big", x, &elements, list, sizeof list - 1), -1);
-    cr_assert(strstr(err_get(), "'m/byteorder' is not little"), "%s", err_get());
+    cr_assert(strstr(err_get(), "'m/byteorder' is not 'little'"), "%s", err_get());
 }
 
 /* Every byte of the archive that is another one is either of no meaning, or an error; cut anywhere
