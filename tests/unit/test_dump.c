@@ -10,6 +10,7 @@
 #include "common/mem.h"
 #include "tests/unit/look.h"
 #include "wikiprep/dump.h"
+#include "wikiprep/pages.h"
 #include "wikiprep/sink.h"
 
 static char path[64];
@@ -260,4 +261,60 @@ Test(sink, files_are_filled_to_the_limit)
     file_remove_tree(dir);
     buf_release(&one);
     buf_release(&file);
+}
+
+/* ---- an index of pages ---------------------------------------------------------------------- */
+
+/* Where a page is in a dump of so many bytes, by this index: 0, or -1. */
+static int locate(const char *name, const char *index, size_t dump_bytes,
+                  struct unpack_range **ranges, size_t *count)
+{
+    char dir[] = "/tmp/textmill-pages-XXXXXX";
+    struct buf index_path = BUF_INIT, dump = BUF_INIT;
+    struct opt_list wanted = { 0 };
+    char *bytes = mem_zalloc(dump_bytes, 1);
+    cr_assert(mkdtemp(dir));
+    file_join(&index_path, dir, "index");
+    file_join(&dump, dir, "dump");
+    cr_assert_eq(file_write(index_path.data, index, strlen(index)), 0);
+    cr_assert_eq(file_write(dump.data, bytes, dump_bytes), 0);
+    opt_list_add(&wanted, name);
+    struct pages *p = pages_new(&wanted);
+    int result = pages_locate(p, index_path.data, dump.data, ranges, count);
+    pages_free(p);
+    free(wanted.items);
+    free(bytes);
+    file_remove_tree(dir);
+    buf_release(&index_path);
+    buf_release(&dump);
+    return result;
+}
+
+Test(pages, are_located_by_an_index_of_the_same_dump)
+{
+    static const char index[] = "10:1:A\n10:2:B\n100:3:C\n150:4:D &amp; E\n";
+    static const struct {
+        const char *name;
+        size_t dump_bytes;
+        uint64_t begin, end; /* end 0: refused */
+    } cases[] = {
+        { "B", 200, 10, 100 },      { "C", 200, 100, 150 }, { "3", 150, 100, 150 },
+        { "C", 149, 0, 0 },         { "C", 100, 0, 0 },     { "4", 200, 150, 200 },
+        { "D & E", 151, 150, 151 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct unpack_range *ranges;
+        size_t count;
+        int result = locate(cases[i].name, index, cases[i].dump_bytes, &ranges, &count);
+        cr_assert_eq(result, cases[i].end ? 0 : -1, "case %zu: %s", i, err_get());
+        if (result < 0) {
+            cr_expect(strstr(err_get(), "is not the index of"), "case %zu: %s", i, err_get());
+            continue;
+        }
+        cr_assert_eq(count, 2, "case %zu: %zu ranges", i, count);
+        cr_expect(ranges[0].begin == 0 && ranges[0].end == 10, "the head of the dump");
+        cr_expect(ranges[1].begin == cases[i].begin && ranges[1].end == cases[i].end, "case %zu",
+                  i);
+        free(ranges);
+    }
 }
