@@ -1,6 +1,10 @@
 # textmill: one Makefile, no configure. `make help` lists the targets.
 
-VERSION = 0.1.0
+# The version: that of the release, and between releases the commit behind it.
+RELEASE = 0.2.0
+COMMIT := $(if $(wildcard .git),$(shell git describe --always --exclude '*' --dirty 2>/dev/null))
+TAGGED := $(if $(wildcard .git),$(shell git tag --points-at HEAD 2>/dev/null))
+VERSION ?= $(RELEASE)$(if $(filter v$(RELEASE),$(TAGGED)),,$(COMMIT:%=+%))
 MODE ?= release
 PREFIX ?= /usr/local
 PROGRAM_PREFIX ?=
@@ -47,7 +51,7 @@ LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(G
 BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
 .PHONY: all links sample demo test check-unit check-golden check-docs check-fuzz check-faults check-learning \
-        check-peers fuzz bench lint format install uninstall clean help
+        check-peers fuzz bench lint format install uninstall dist deb clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -66,8 +70,13 @@ $(B)/bin:
 # Objects depend on the flags that made them.
 $(B)/flags: FORCE
 	@mkdir -p $(B)
-	@echo '$(CC) $(VERSION) $(ALL_CFLAGS) $(ALL_CPPFLAGS)' | cmp -s - $@ || \
-	 echo '$(CC) $(VERSION) $(ALL_CFLAGS) $(ALL_CPPFLAGS)' > $@
+	@echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)' | cmp -s - $@ || \
+	 echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)' > $@
+# Only tool.o holds the version, so that a commit does not build everything anew.
+$(B)/version: FORCE
+	@mkdir -p $(B)
+	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+$(B)/obj/common/tool.o: $(B)/version
 .PHONY: FORCE
 FORCE:
 
@@ -179,21 +188,44 @@ MAN = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).1) docs/textmill.7
 INSTALLED_BIN = $(DESTDIR)$(PREFIX)/bin
 INSTALLED_MAN = $(DESTDIR)$(PREFIX)/share/man
 INSTALLED_SHARE = $(DESTDIR)$(PREFIX)/share/textmill
-install: all ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids clashes of names; STRIP= keeps symbols
+COMPLETIONS = share/bash-completion/completions share/zsh/vendor-completions share/fish/vendor_completions.d
+install: all $(SAMPLE) ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids clashes of names; STRIP= keeps symbols
 	install -d $(INSTALLED_BIN) $(INSTALLED_MAN)/man1 $(INSTALLED_MAN)/man7 $(INSTALLED_SHARE)/configs
 	for p in $(PROGRAMS); do to=$(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p; \
 	    install -m 755 $(B)/bin/$$p $$to && $(if $(STRIP),$(STRIP) $$to,:) || exit 1; done
 	for m in $(MAN); do to=$(INSTALLED_MAN)/man$${m##*.}/$(PROGRAM_PREFIX)$$(basename $$m); \
 	    scripts/prefix-man '$(PROGRAM_PREFIX)' $$m > $$to && chmod 644 $$to || exit 1; done
 	install -m 644 configs/*.yaml $(INSTALLED_SHARE)/configs
+	install -m 644 $(SAMPLE) $(INSTALLED_SHARE)
+	scripts/make-completions $(B)/bin '$(PROGRAM_PREFIX)' $(B)/completions
+	install -d $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/%)
+	for p in $(PROGRAMS:%=$(PROGRAM_PREFIX)%); do \
+	    install -m 644 $(B)/completions/bash/$$p $(DESTDIR)$(PREFIX)/$(word 1,$(COMPLETIONS)) && \
+	    install -m 644 $(B)/completions/zsh/_$$p $(DESTDIR)$(PREFIX)/$(word 2,$(COMPLETIONS)) && \
+	    install -m 644 $(B)/completions/fish/$$p.fish $(DESTDIR)$(PREFIX)/$(word 3,$(COMPLETIONS)) || exit 1; done
 
 uninstall: ## what install put there
 	for p in $(PROGRAMS); do rm -f $(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p; done
 	for m in $(MAN); do rm -f $(INSTALLED_MAN)/man$${m##*.}/$(PROGRAM_PREFIX)$$(basename $$m); done
+	for p in $(PROGRAMS:%=$(PROGRAM_PREFIX)%); do rm -f $(DESTDIR)$(PREFIX)/$(word 1,$(COMPLETIONS))/$$p \
+	    $(DESTDIR)$(PREFIX)/$(word 2,$(COMPLETIONS))/_$$p $(DESTDIR)$(PREFIX)/$(word 3,$(COMPLETIONS))/$$p.fish; done
 	rm -rf $(INSTALLED_SHARE)
 
+# ---- packages -------------------------------------------------------------------------------------
+
+DIST = textmill-$(RELEASE)
+dist: ## the source of the last commit, build/textmill-VERSION.tar.gz
+	@mkdir -p $(O)
+	git archive --prefix=$(DIST)/ -o $(O)/$(DIST).tar.gz HEAD
+
+deb: dist ## a Debian package of the last commit, in build/deb (needs debhelper)
+	rm -rf $(O)/deb && mkdir -p $(O)/deb
+	cp $(O)/$(DIST).tar.gz $(O)/deb/textmill_$(RELEASE).orig.tar.gz
+	tar -xzf $(O)/$(DIST).tar.gz -C $(O)/deb
+	cd $(O)/deb/$(DIST) && dpkg-buildpackage -us -uc
+
 clean: ## all that was built
-	rm -rf $(foreach m,release debug asan tsan cov fuzz,$(O)/$m) $(SAMPLE) $(O)/demo
+	rm -rf $(foreach m,release debug asan tsan cov fuzz deb demo,$(O)/$m) $(SAMPLE) $(O)/$(DIST).tar.gz
 	rm -f $(if $(IN_TREE),,$(O)/)bin
 	@rmdir $(O) 2>/dev/null || :
 
