@@ -109,6 +109,20 @@ void opt_list_add(struct opt_list *list, const char *value)
     list->items[list->count++] = value;
 }
 
+/* What a number may also be given as, or NULL. */
+static const char *word_of(const struct opt *p)
+{
+    const char *bar = p->arg ? strchr(p->arg, '|') : NULL;
+    return bar ? bar + 1 : NULL;
+}
+
+static int number_wanted(const struct opt *p, const char *value)
+{
+    const char *word = word_of(p);
+    return err_usage("--%s wants a whole number%s%s, not '%s'", p->name, word ? " or " : "",
+                     word ? word : "", value);
+}
+
 /* `value` outlives the table. */
 static int set(const struct opt *p, const char *value)
 {
@@ -118,10 +132,15 @@ static int set(const struct opt *p, const char *value)
     switch (p->type) {
     case OPT_FLAG: return set_flag(p, value);
     case OPT_INT:
+        if (word_of(p) && !strcmp(value, word_of(p))) {
+            *(int64_t *)p->to = OPT_WORD;
+            return 0;
+        }
+        /* fall through */
     case OPT_SIZE:
         kind = parse_number(value, p->type == OPT_SIZE ? 1024 : 1000, &real, &integer);
         if (kind || (p->type == OPT_SIZE && integer < 0))
-            return err_usage("--%s wants a whole number, not '%s'", p->name, value);
+            return number_wanted(p, value);
         if (!in_bounds(p, real))
             return out_of_bounds(p, value);
         *(int64_t *)p->to = integer;
@@ -388,7 +407,12 @@ static void put_value(struct buf *out, const struct opt *p)
     const struct opt_list *list;
     switch (p->type) {
     case OPT_FLAG: buf_adds(out, *(int *)p->to ? "true" : "false"); break;
-    case OPT_INT: buf_addf(out, "%lld", (long long)*(int64_t *)p->to); break;
+    case OPT_INT:
+        if (*(int64_t *)p->to == OPT_WORD && word_of(p))
+            buf_adds(out, word_of(p));
+        else
+            buf_addf(out, "%lld", (long long)*(int64_t *)p->to);
+        break;
     case OPT_SIZE: put_size(out, *(uint64_t *)p->to); break;
     case OPT_REAL: buf_addf(out, "%.10g", *(double *)p->to); break;
     case OPT_TEXT: buf_adds(out, *(const char **)p->to ? *(const char **)p->to : ""); break;

@@ -22,6 +22,8 @@
 #include "common/buf.h"
 #include "common/yaml.h"
 
+#define OPT_WORD INT64_MAX /* the value of an OPT_INT that is given as a word */
+
 enum opt_type {
     OPT_FLAG,   /* int: --name is 1, --no-name 0; in a file true or false */
     OPT_INT,    /* int64_t */
@@ -44,7 +46,8 @@ struct opt {
     const char *name; /* NULL with help: a heading; NULL without: the table's end */
     enum opt_type type;
     void *to;
-    const char *arg; /* what stands for the value in help; the words of OPT_CHOICE; of a heading
+    const char *arg; /* what stands for the value in help; the words of OPT_CHOICE; "N|all": an
+                      * OPT_INT also takes the word, which is OPT_WORD; of a heading
                       * OPT_MORE: the options below it are shown by --help-all alone */
     const char *help;
     double min, max; /* bounds of a number; both 0: none */

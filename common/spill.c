@@ -13,6 +13,12 @@ void spill_init(struct spill *s, size_t most)
     *s = (struct spill){ .fd = -1, .most = most, .held = BUF_INIT };
 }
 
+static int cannot_write(void)
+{
+    return err_set("cannot write a temporary file in '%s': %s", file_temporary_folder(),
+                   strerror(errno));
+}
+
 static int flush(struct spill *s)
 {
     if (s->fd < 0 && (s->fd = file_nameless(file_temporary_folder())) < 0)
@@ -20,8 +26,7 @@ static int flush(struct spill *s)
     for (size_t done = 0; done < s->held.len;) {
         ssize_t n = write(s->fd, s->held.data + done, s->held.len - done);
         if (n < 0 && errno != EINTR)
-            return err_set("cannot write a temporary file in '%s': %s", file_temporary_folder(),
-                           strerror(errno));
+            return cannot_write();
         done += n > 0 ? (size_t)n : 0;
     }
     buf_clear(&s->held);
@@ -47,19 +52,31 @@ int spill_finish(struct spill *s)
     if (map == MAP_FAILED)
         return err_set("cannot map a temporary file of %llu bytes: %s",
                        (unsigned long long)s->bytes, strerror(errno));
-    close(s->fd); /* the map stays */
-    s->fd = -1;
     s->data = map;
     s->mapped = 1;
-    return 0;
+    int fd = s->fd;
+    s->fd = -1;
+    return close(fd) < 0 ? cannot_write() : 0; /* the map stays */
 }
 
-void spill_release(struct spill *s)
+void spill_at_random(struct spill *s)
+{
+    if (s->mapped)
+        madvise((void *)s->data, s->bytes, MADV_RANDOM); /* only advice: it may fail */
+}
+
+void spill_clear(struct spill *s)
 {
     if (s->mapped)
         munmap((void *)s->data, s->bytes);
     if (s->fd >= 0)
         close(s->fd);
+    buf_clear(&s->held);
+    *s = (struct spill){ .fd = -1, .most = s->most, .held = s->held };
+}
+
+void spill_release(struct spill *s)
+{
+    spill_clear(s);
     buf_release(&s->held);
-    spill_init(s, s->most);
 }

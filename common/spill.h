@@ -22,7 +22,9 @@ struct spill {
 
 void spill_init(struct spill *s, size_t most);
 int spill_add(struct spill *s, const void *bytes, size_t n);
-int spill_finish(struct spill *s); /* nothing may be added any more */
+int spill_finish(struct spill *s);     /* nothing may be added any more */
+void spill_at_random(struct spill *s); /* finished: reads will jump, so do not read ahead */
+void spill_clear(struct spill *s);     /* nothing is left; what is in memory is used again */
 void spill_release(struct spill *s);
 
 #endif

@@ -187,7 +187,7 @@ Test(yaml, sections_lists_anchors_and_merge_keys)
 }
 
 static int flag, choice;
-static int64_t number = 5;
+static int64_t number = 5, some = 3;
 static uint64_t size;
 static double real;
 static const char *text_option;
@@ -195,6 +195,7 @@ static struct opt_list list;
 static const struct opt table[] = {
     { 'f', "flag", OPT_FLAG, &flag, NULL, "a flag", 0, 0 },
     { 'n', "number", OPT_INT, &number, "N", "a number", 1, 1e6 },
+    { 0, "some", OPT_INT, &some, "N|all", "a number or a word", 0, 1e6 },
     { 0, "size-limit", OPT_SIZE, &size, "SIZE", "a size", 0, 0 },
     { 0, "real", OPT_REAL, &real, "X", "a real", 0, 0 },
     { 'o', "output", OPT_TEXT, &text_option, "FILE", "a text", 0, 0 },
@@ -227,6 +228,13 @@ Test(opt, command_line)
     cr_expect_str_eq(text_option, "out");
     cr_expect(list.count == 2 && opts_given(&o, "flag"));
     cr_expect(parse(&o, "--no-flag") == 0 && !flag);
+    cr_expect(parse(&o, "--some all") == 0 && some == OPT_WORD);
+    cr_expect(parse(&o, "--some=4K") == 0 && some == 4000);
+    cr_expect_eq(parse(&o, "--some N"), -1);
+    cr_expect_eq(parse(&o, "--some al"), -1);
+    expect_error("--some wants a whole number or all, not 'al'");
+    cr_expect_eq(parse(&o, "--number all"), -1);
+    expect_error("--number wants a whole number, not 'all'");
     cr_expect_eq(parse(&o, "--nmber 3"), -1);
     expect_error("did you mean '--number'");
     cr_expect_eq(parse(&o, "--number 0"), -1);
@@ -248,7 +256,8 @@ Test(opt, file_gives_way_to_the_command_line)
     opts_init(&o);
     opts_add(&o, table);
     cr_assert_eq(parse(&o, "-n 7"), 0);
-    const char *text = "section:\n  number: 9\n  real: 2\nsize_limit: 4K\nlist: [p, q]\n";
+    const char *text =
+        "section:\n  number: 9\n  real: 2\nsize_limit: 4K\nlist: [p, q]\nsome: all\n";
     struct yaml y;
     cr_assert_eq(yaml_parse(&y, text, strlen(text), "c"), 0);
     cr_assert_eq(opts_load(&o, &y, "c"), 0, "%s", err_get());
@@ -256,7 +265,8 @@ Test(opt, file_gives_way_to_the_command_line)
     cr_expect(number == 7 && real == 2 && size == 4096 && list.count == 2);
     struct buf out = BUF_INIT;
     opts_print(&o, &out);
-    cr_expect(strstr(out.data, "number: 7\n") && strstr(out.data, "list: ['p', 'q']\n"));
+    cr_expect(strstr(out.data, "number: 7\n") && strstr(out.data, "some: all\n") &&
+              strstr(out.data, "list: ['p', 'q']\n"));
     buf_clear(&out);
     opts_help(&o, 1, &out);
     cr_expect(strstr(out.data, "  -n, --number N"));
