@@ -68,7 +68,10 @@ static void describe_windows(const struct windows *w, const char *part, struct k
     kv_addf(m, "stride", "%" PRIu64, w->stride);
     kv_add(m, "remainder", w->pad ? "pad" : "drop");
     kv_add(m, "shuffle", w->keep_order ? "false" : "true");
-    kv_addf(m, "group", "%" PRIu64, w->group);
+    if (w->group == WINDOWS_ALL)
+        kv_add(m, "group", "all");
+    else
+        kv_addf(m, "group", "%" PRIu64, w->group);
     kv_addf(m, "seed", "%" PRIu64, w->seed);
     describe_compression(w->compression, m);
 }

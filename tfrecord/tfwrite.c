@@ -66,7 +66,7 @@ static int run_gpt(struct intake *s)
         .stride = (uint64_t)(stride ? stride : sequence_length),
         .pad = remainder_kind == REMAINDER_PAD,
         .keep_order = !shuffle,
-        .group = (uint64_t)group,
+        .group = group == OPT_WORD ? WINDOWS_ALL : (uint64_t)group,
         .validation = validation,
         .end_of_text = s->end_of_text,
         .seed = seed_or(1234),
@@ -94,7 +94,7 @@ static int run_bert(struct intake *s)
                     .short_sequence = short_probability,
                     .seed = seed_or(1984) },
         .words = whole_words,
-        .group = (uint64_t)group,
+        .group = group == OPT_WORD ? 0 : (uint64_t)group, /* 0: all, too */
         .shards = (uint32_t)shards,
         .compression = (enum compression)compression,
         .resume = resume,
@@ -470,7 +470,7 @@ static const struct opt write_options[] = {
       "seed of all random choices; -1: 1234 for gpt, 1984 for bert "
       "layouts",
       -1, 9e15 },
-    { 0, "group", OPT_INT, &group, "N",
+    { 0, "group", OPT_INT, &group, "N|all",
       "documents to shuffle at a time; 0: a million tokens' worth "
       "for gpt, all for bert layouts",
       0, 4e9 },

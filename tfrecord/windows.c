@@ -8,16 +8,23 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/rng.h"
+#include "common/spill.h"
 #include "tfrecord/example.h"
 #include "tfrecord/manifest.h"
 #include "tfrecord/record.h"
 #include "tfrecord/record_shard.h"
 
 enum { KEY_DOCUMENTS = 1, KEY_WINDOWS = 2 }; /* name the shuffles of one seed */
+enum { HELD_MAX = 1 << 20 };                 /* bytes of all documents to hold in memory */
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
 }
 
 static uint64_t whole_windows(const struct windows *w, uint64_t tokens)
@@ -37,23 +44,24 @@ uint64_t windows_count(const struct windows *w, uint64_t tokens)
 
 /* The documents of a group as they came, end-of-text after each. */
 struct documents {
-    uint32_t *ids;
-    size_t tokens, ids_cap;
+    struct spill ids; /* uint32_t; only those of WINDOWS_ALL may leave the memory */
+    size_t tokens;
     size_t *ends;
     size_t count, ends_cap;
     uint64_t *order;
     size_t order_cap;
+    uint64_t *ordered_ends; /* with WINDOWS_ALL: ends, where documents stand in `order` */
 };
 
 /* What a part gets of a group: tokens from position `at` of the part on, and the windows that they
  * complete. */
 struct piece {
     uint64_t at, first, windows;
-    uint32_t *ids;
+    uint32_t *ids; /* not with WINDOWS_ALL */
     size_t count, cap;
     uint64_t documents, tokens; /* that are new */
 
-    uint64_t *order; /* of the windows */
+    uint64_t *order; /* of the windows, which are numbered through the part */
     size_t order_cap;
     struct buf frames; /* their records */
     size_t *ends;      /* [windows], of each frame */
@@ -72,6 +80,11 @@ struct part {
     struct windows_part *result;
     struct shard_set set;
     struct record_shard *shards; /* NULL: none yet */
+
+    /* With WINDOWS_ALL: */
+    uint64_t begin, tokens;  /* in the ordered documents */
+    uint64_t *order;         /* of all windows */
+    uint64_t windows, taken; /* how many there are, and went into groups */
 };
 
 struct job {
@@ -87,19 +100,23 @@ struct job {
 
 /* ---- reading: documents are dealt out ------------------------------------------------------- */
 
-static void add_document(struct documents *d, const struct intake *s)
+static int add_document(struct documents *d, const struct intake *s)
 {
-    mem_grow(d->ids, d->ids_cap, d->tokens + s->count + 1);
+    s->ids[s->count] = (uint32_t)s->end_of_text;
+    d->tokens += s->count + 1;
     mem_grow(d->ends, d->ends_cap, d->count + 1);
-    memcpy(d->ids + d->tokens, s->ids, s->count * sizeof *s->ids);
-    d->tokens += s->count;
-    d->ids[d->tokens++] = (uint32_t)s->end_of_text;
     d->ends[d->count++] = d->tokens;
+    return spill_add(&d->ids, s->ids, (s->count + 1) * sizeof *s->ids);
 }
 
 static size_t begin_of(const struct documents *d, uint64_t i)
 {
     return i ? d->ends[i - 1] : 0;
+}
+
+static const uint32_t *ids_of(const struct documents *d, uint64_t i)
+{
+    return (const uint32_t *)d->ids.data + begin_of(d, i);
 }
 
 /* Begins with what the group before left: tokens that the windows to come still want. */
@@ -117,9 +134,9 @@ static void begin_piece(struct piece *p, const struct piece *before, uint64_t st
 
 static void take_document(struct piece *p, const struct documents *d, uint64_t i)
 {
-    size_t begin = begin_of(d, i), n = d->ends[i] - begin;
+    size_t n = d->ends[i] - begin_of(d, i);
     mem_grow(p->ids, p->cap, p->count + n);
-    memcpy(p->ids + p->count, d->ids + begin, n * sizeof *p->ids);
+    memcpy(p->ids + p->count, ids_of(d, i), n * sizeof *p->ids);
     p->count += n;
     p->tokens += n;
     p->documents++;
@@ -140,6 +157,16 @@ static void shuffle(const struct windows *w, uint64_t what, uint64_t group, uint
     rng_shuffle(&r, order, n);
 }
 
+/* The numbers of a part's windows, from `first` on, as their records come. */
+static void order_windows(const struct windows *w, int part, uint64_t group, uint64_t first,
+                          uint64_t *order, uint64_t n)
+{
+    if (!w->keep_order)
+        shuffle(w, KEY_WINDOWS + (uint64_t)part, group, order, n);
+    for (uint64_t i = 0; i < n; i++)
+        order[i] = first + (w->keep_order ? i : order[i]);
+}
+
 /* How many of the documents, shuffled, are held out: until there are enough of those so far. */
 static uint64_t hold_out(struct job *j)
 {
@@ -153,17 +180,25 @@ static uint64_t hold_out(struct job *j)
     return n;
 }
 
-/* Deals the documents out. Without a shuffle the choice is the same, and each part in order. */
-static void deal(struct job *j, struct group *g)
+/* Orders the documents: those that are held out first, and says how many. Without a shuffle the
+ * choice is the same, and each part in order. */
+static uint64_t order_documents(struct job *j, uint64_t group)
 {
     struct documents *d = &j->documents;
     mem_grow(d->order, d->order_cap, d->count);
-    shuffle(j->w, KEY_DOCUMENTS, g->number, d->order, d->count);
+    shuffle(j->w, KEY_DOCUMENTS, group, d->order, d->count);
     uint64_t held = hold_out(j);
     if (j->w->keep_order) {
         qsort(d->order, held, sizeof *d->order, by_number);
         qsort(d->order + held, d->count - held, sizeof *d->order, by_number);
     }
+    return held;
+}
+
+static void deal(struct job *j, struct group *g)
+{
+    const struct documents *d = &j->documents;
+    uint64_t held = order_documents(j, g->number);
     for (uint64_t i = 0; i < d->count; i++)
         take_document(&g->pieces[i < held ? WINDOWS_HELD : WINDOWS_TRAIN], d, d->order[i]);
 }
@@ -172,6 +207,8 @@ static void deal(struct job *j, struct group *g)
 static int enough(const struct job *j)
 {
     const struct documents *d = &j->documents;
+    if (j->w->group == WINDOWS_ALL)
+        return 0;
     if (!j->groups && whole_windows(j->w, d->tokens) < 2 * (uint64_t)j->w->shards)
         return 0;
     return j->w->group ? d->count >= j->w->group : d->tokens >= WINDOWS_GROUP;
@@ -181,12 +218,14 @@ static int read_documents(struct job *j)
 {
     struct documents *d = &j->documents;
     int more = 1;
+    spill_clear(&d->ids);
     d->tokens = d->count = 0;
     while (!enough(j) && (more = intake_next(j->s)) > 0)
-        add_document(d, j->s);
+        if (add_document(d, j->s) < 0)
+            return -1;
     j->tokens += d->tokens;
     j->ended = !more;
-    return more < 0 ? -1 : 0;
+    return more < 0 ? -1 : spill_finish(&d->ids);
 }
 
 static int read_group(void *ctx, void *item)
@@ -212,29 +251,112 @@ static int read_group(void *ctx, void *item)
     return 1;
 }
 
-/* ---- working: windows become records -------------------------------------------------------- */
+/* ---- reading with WINDOWS_ALL: windows are dealt out ----------------------------------------- */
 
-/* Fills g->ids with the window that begins at a place of the piece. */
-static void cut(const struct windows *w, struct group *g, const struct piece *p, uint64_t at)
+static int read_all(struct job *j)
 {
-    size_t length = (size_t)w->sequence_length + 1, n = (size_t)smaller(length, p->count - at);
-    for (size_t i = 0; i < n; i++)
-        g->ids[i] = p->ids[at + i];
-    for (size_t i = n; i < length; i++)
-        g->ids[i] = w->end_of_text;
+    struct documents *d = &j->documents;
+    if (read_documents(j) < 0)
+        return -1;
+    spill_at_random(&d->ids);
+    uint64_t held = order_documents(j, 0), end = 0;
+    d->ordered_ends = mem_alloc(d->count * sizeof *d->ordered_ends);
+    for (uint64_t i = 0; i < d->count; i++) {
+        struct part *part = &j->parts[i < held ? WINDOWS_HELD : WINDOWS_TRAIN];
+        uint64_t n = d->ends[d->order[i]] - begin_of(d, d->order[i]);
+        d->ordered_ends[i] = end += n;
+        part->tokens += n;
+        part->result->documents++;
+    }
+    j->parts[WINDOWS_TRAIN].begin = j->parts[WINDOWS_HELD].tokens;
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        struct part *part = &j->parts[i];
+        part->result->tokens = part->tokens;
+        part->windows = windows_count(j->w, part->tokens);
+        part->order = mem_alloc(part->windows * sizeof *part->order);
+        order_windows(j->w, i, 0, 0, part->order, part->windows);
+    }
+    return 0;
 }
 
-static void make_records(const struct windows *w, struct group *g, struct piece *p, uint64_t key)
+/* As many windows as a group of tokens has, and at first one for each shard. */
+static int read_windows(void *ctx, void *item)
 {
-    struct feature feature = { "input_ids", FEATURE_INTS, g->ids, (size_t)w->sequence_length + 1 };
-    mem_grow(p->order, p->order_cap, p->windows);
+    struct job *j = ctx;
+    struct group *g = item;
+    if (!j->ended && read_all(j) < 0)
+        return -1;
+    uint64_t most = larger(WINDOWS_GROUP / ((uint64_t)j->w->sequence_length + 1), j->w->shards);
+    int some = 0;
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        struct part *part = &j->parts[i];
+        struct piece *p = &g->pieces[i];
+        p->windows = smaller(part->windows - part->taken, most);
+        p->count = part->tokens;
+        mem_grow(p->order, p->order_cap, p->windows);
+        if (p->windows)
+            memcpy(p->order, part->order + part->taken, p->windows * sizeof *p->order);
+        part->taken += p->windows;
+        some |= p->windows > 0;
+    }
+    return some;
+}
+
+/* The first of the ordered documents that ends behind a place. */
+static uint64_t find_document(const struct documents *d, uint64_t at)
+{
+    uint64_t low = 0, high = d->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (d->ordered_ends[middle] > at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Tokens from a place in the ordered documents on. */
+static void take_ids(const struct documents *d, uint64_t at, int64_t *ids, size_t n)
+{
+    for (uint64_t i = find_document(d, at); n; i++) {
+        uint64_t begin = i ? d->ordered_ends[i - 1] : 0;
+        const uint32_t *from = ids_of(d, d->order[i]) + (at - begin);
+        size_t take = (size_t)smaller(n, d->ordered_ends[i] - at);
+        for (size_t k = 0; k < take; k++)
+            ids[k] = from[k];
+        ids += take;
+        at += take;
+        n -= take;
+    }
+}
+
+/* ---- working: windows become records -------------------------------------------------------- */
+
+/* Fills g->ids with the window that begins at a place of the part. */
+static void cut(const struct job *j, struct group *g, int part, uint64_t at)
+{
+    const struct piece *p = &g->pieces[part];
+    size_t length = (size_t)j->w->sequence_length + 1, from = (size_t)(at - p->at);
+    size_t n = (size_t)smaller(length, p->count - from);
+    if (j->w->group == WINDOWS_ALL)
+        take_ids(&j->documents, j->parts[part].begin + at, g->ids, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            g->ids[i] = p->ids[from + i];
+    for (size_t i = n; i < length; i++)
+        g->ids[i] = j->w->end_of_text;
+}
+
+static void make_records(const struct job *j, struct group *g, int part)
+{
+    struct piece *p = &g->pieces[part];
+    struct feature feature = { "input_ids", FEATURE_INTS, g->ids,
+                               (size_t)j->w->sequence_length + 1 };
     mem_grow(p->ends, p->ends_cap, p->windows);
     buf_clear(&p->frames);
-    if (!w->keep_order)
-        shuffle(w, key, g->number, p->order, p->windows);
     for (uint64_t i = 0; i < p->windows; i++) {
-        uint64_t window = p->first + (w->keep_order ? i : p->order[i]);
-        cut(w, g, p, window * w->stride - p->at);
+        cut(j, g, part, p->order[i] * j->w->stride);
         buf_clear(&g->message);
         example_encode(&g->message, &feature, 1);
         record_frame(&p->frames, g->message.data, g->message.len);
@@ -248,8 +370,13 @@ static int make_group(void *ctx, void *item)
     struct group *g = item;
     if (!g->ids)
         g->ids = mem_zalloc((size_t)j->w->sequence_length + 1, sizeof *g->ids);
-    for (int i = 0; i < WINDOWS_PARTS; i++)
-        make_records(j->w, g, &g->pieces[i], KEY_WINDOWS + (uint64_t)i);
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        struct piece *p = &g->pieces[i];
+        mem_grow(p->order, p->order_cap, p->windows);
+        if (j->w->group != WINDOWS_ALL)
+            order_windows(j->w, i, g->number, p->first, p->order, p->windows);
+        make_records(j, g, i);
+    }
     return 0;
 }
 
@@ -342,7 +469,8 @@ static int run_groups(struct job *j)
         for (int k = 0; k < WINDOWS_PARTS; k++)
             groups[i].pieces[k].frames = (struct buf)BUF_INIT;
     }
-    struct pipeline p = { read_group, make_group, write_group, j, items, n, NULL };
+    int (*read)(void *, void *) = j->w->group == WINDOWS_ALL ? read_windows : read_group;
+    struct pipeline p = { read, make_group, write_group, j, items, n, NULL };
     int result = pipeline_run(&p, j->w->threads);
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < WINDOWS_PARTS; k++) {
@@ -381,10 +509,12 @@ static void release(struct job *j)
         for (uint32_t k = 0; k < j->parts[i].set.count; k++)
             record_shard_release(&j->parts[i].shards[k]);
         free(j->parts[i].shards);
+        free(j->parts[i].order);
     }
-    free(j->documents.ids);
+    spill_release(&j->documents.ids);
     free(j->documents.ends);
     free(j->documents.order);
+    free(j->documents.ordered_ends);
     if (j->pool)
         pool_free(j->pool);
 }
@@ -393,6 +523,7 @@ int windows_write(const struct windows *w, struct intake *s, struct windows_part
 {
     struct job j = { .w = w, .s = s };
     int two = w->validation > 0;
+    spill_init(&j.documents.ids, w->group == WINDOWS_ALL ? HELD_MAX : SIZE_MAX);
     for (int i = 0; i < WINDOWS_PARTS; i++)
         j.parts[i].result = &parts[i];
     if (w->compression != COMPRESS_NONE)

@@ -11,6 +11,9 @@
  * the others and then the windows that they complete, which may begin with tokens of the group
  * before. So memory does not grow with the stream, and records are written while it still comes.
  * Threads take a group each; the bytes do not depend on them.
+ *
+ * Or all documents are one group, WINDOWS_ALL: their tokens wait in a spill (common/spill.h) until
+ * the stream has ended. Windows are then cut in random order, and threads take some of them each.
  */
 #ifndef TEXTMILL_WINDOWS_H
 #define TEXTMILL_WINDOWS_H
@@ -23,12 +26,14 @@
 
 enum { WINDOWS_GROUP = 1 << 20 }; /* tokens: a few megabytes, which stay in the processor's cache */
 
+#define WINDOWS_ALL UINT64_MAX /* documents of a group: all of the stream */
+
 struct windows {
     uint32_t sequence_length; /* N */
     uint64_t stride;          /* S */
     int pad;                  /* fill up the last piece */
     int keep_order;           /* no shuffle */
-    uint64_t group;           /* documents; 0: those of WINDOWS_GROUP tokens */
+    uint64_t group;           /* documents; 0: those of WINDOWS_GROUP tokens; or WINDOWS_ALL */
     double validation; /* at least this share of the tokens is held out, and a record; 0: none */
     int64_t end_of_text;
     uint64_t seed;
@@ -53,6 +58,7 @@ uint64_t windows_count(const struct windows *w, uint64_t tokens);
 
 /* Writes data-00000-of-0000N.tfrecord and so on, an index beside each that is not compressed, into
  * the folders of the parts. Holds about 12 bytes a token of a group, for each thread and two more.
+ * With WINDOWS_ALL it holds 24 bytes a document and 8 a record, and the spill has 4 bytes a token.
  * -1 also when a part has no record. */
 int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts);
 

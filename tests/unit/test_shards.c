@@ -1,5 +1,6 @@
 /* From documents to files: windows, manifest, stage. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,28 +60,33 @@ TestSuite(stage, .init = setup, .fini = teardown);
 
 enum { LENGTH = 9, END = 99, DOCUMENTS = 20, TOKENS = 230 };
 
-/* Document d has d + 1 tokens, all of them d. */
-static void put_stream(const char *name)
+/* Document d has d % 20 + 1 tokens, all of them d. */
+static void put_documents(const char *name, uint32_t vocabulary, uint32_t documents, uint32_t end)
 {
     struct output out;
     struct stream_writer writer = { 0 };
     struct kv header = KV_INIT;
     uint32_t ids[DOCUMENTS];
     kv_add(&header, "dtype", "u16");
-    kv_add(&header, "vocabulary", "100");
+    kv_addf(&header, "vocabulary", "%u", vocabulary);
     kv_add(&header, "checksum", "00000000deadbeef");
-    kv_addf(&header, "end_of_text", "%d", END);
+    kv_addf(&header, "end_of_text", "%u", end);
     cr_assert_eq(output_open(&out, in_dir(name)), 0);
     cr_assert_eq(stream_begin(&writer, &out, &header, NULL), 0, "%s", err_get());
-    for (uint32_t d = 0; d < DOCUMENTS; d++) {
-        for (uint32_t i = 0; i <= d; i++)
+    for (uint32_t d = 0; d < documents; d++) {
+        for (uint32_t i = 0; i <= d % DOCUMENTS; i++)
             ids[i] = d;
-        cr_assert_eq(stream_write(&writer, ids, d + 1, NULL, 0), 0);
+        cr_assert_eq(stream_write(&writer, ids, d % DOCUMENTS + 1, NULL, 0), 0);
     }
-    cr_assert_eq(stream_end(&writer, DOCUMENTS), 0);
+    cr_assert_eq(stream_end(&writer, documents), 0);
     cr_assert_eq(output_close(&out), 0);
     stream_writer_release(&writer);
     kv_release(&header);
+}
+
+static void put_stream(const char *name)
+{
+    put_documents(name, 100, DOCUMENTS, END);
 }
 
 /* The stream as the layout has it: documents end to end, end-of-text after each. */
@@ -139,7 +145,7 @@ static void read_records(struct records *r, const struct windows *w)
 {
     struct buf path = BUF_INIT;
     struct kv m = KV_INIT;
-    kv_add(&m, "vocabulary", "100");
+    kv_add(&m, "vocabulary", "65536");
     kv_addf(&m, "records", "%d", (int)r->part.records);
     kv_add_all(&m, &r->part.files);
     file_join(&path, r->part.dir, "manifest");
@@ -158,18 +164,17 @@ static void read_records(struct records *r, const struct windows *w)
     buf_release(&path);
 }
 
-static void make(struct records *r, const struct windows *w)
+static void make_of(struct records *r, const struct windows *w, const char *stream)
 {
     static const char *const names[WINDOWS_PARTS] = { "train", "held" };
     struct windows_part parts[WINDOWS_PARTS] = { { .files = KV_INIT }, { .files = KV_INIT } };
     struct intake s;
-    put_stream("tokens");
     for (int i = 0; i < WINDOWS_PARTS; i++) {
         parts[i].dir = strdup(in_dir(names[i]));
         cr_assert_eq(file_remove_tree(parts[i].dir), 0);
         cr_assert_eq(file_mkdirs(parts[i].dir), 0);
     }
-    cr_assert_eq(intake_open(&s, in_dir("tokens")), 0, "%s", err_get());
+    cr_assert_eq(intake_open(&s, in_dir(stream)), 0, "%s", err_get());
     cr_assert_eq(windows_write(w, &s, parts), 0, "%s", err_get());
     intake_close(&s);
     for (int i = 0; i < WINDOWS_PARTS; i++) {
@@ -177,6 +182,12 @@ static void make(struct records *r, const struct windows *w)
         if (parts[i].records)
             read_records(&r[i], w);
     }
+}
+
+static void make(struct records *r, const struct windows *w)
+{
+    put_stream("tokens");
+    make_of(r, w, "tokens");
 }
 
 static void release(struct records *r)
@@ -202,7 +213,7 @@ Test(windows, in_order_they_are_the_documents_end_to_end)
                 struct windows w = small();
                 struct records r[WINDOWS_PARTS];
                 w.stride = stride;
-                w.group = group;
+                w.group = group < 19 ? group : WINDOWS_ALL;
                 w.pad = pad;
                 w.threads = 1 + (int)(group % 4);
                 make(r, &w);
@@ -271,6 +282,62 @@ Test(windows, a_group_is_shuffled_by_itself)
     release(r);
 }
 
+/* Between the place of a record and the number of the document that its first token is of. */
+static double correlation(const struct records *r, uint32_t end)
+{
+    double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+    for (uint64_t i = 0; i < r->count; i++) {
+        double a = (double)i, b = r->ids[i][0];
+        if (r->ids[i][0] == end)
+            continue;
+        n += 1, x += a, y += b, xx += a * a, yy += b * b, xy += a * b;
+    }
+    return (xy - x * y / n) / sqrt((xx - x * x / n) * (yy - y * y / n));
+}
+
+/* How many records go on with the document that the one before ended in, or have a document and the
+ * next one of the stream. */
+static uint64_t in_order(const struct records *r, uint32_t end)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 1; i < r->count; i++)
+        n += (r->ids[i][0] == r->ids[i - 1][LENGTH - 1] && r->ids[i][0] != end) ||
+             r->ids[i][LENGTH - 1] == r->ids[i][0] + 1;
+    return n;
+}
+
+/* More documents than the spill holds in memory. By groups they are nearly in order, all at once
+ * they are not. */
+Test(windows, all_documents_are_shuffled_at_once)
+{
+    enum { MANY = 60000, LAST = 65535 };
+    static int seen[LAST + 1];
+    struct records grouped[WINDOWS_PARTS], all[WINDOWS_PARTS], again[WINDOWS_PARTS];
+    struct windows w = small();
+    put_documents("many", LAST + 1, MANY, LAST);
+    w.keep_order = 0;
+    w.stride = LENGTH;
+    w.pad = 1;
+    w.end_of_text = LAST;
+    w.group = MANY / 20;
+    make_of(grouped, &w, "many");
+    cr_expect_gt(correlation(grouped, LAST), 0.99);
+    w.group = WINDOWS_ALL;
+    make_of(all, &w, "many");
+    cr_assert_eq(all->count, grouped->count);
+    cr_expect_lt(fabs(correlation(all, LAST)), 0.01, "%g", correlation(all, LAST));
+    cr_expect_lt(in_order(all, LAST), all->count / 1000, "%d", (int)in_order(all, LAST));
+    count_tokens(all, seen);
+    for (int d = 0; d < MANY; d++)
+        cr_assert_eq(seen[d], d % DOCUMENTS + 1, "document %d", d);
+    w.threads = 5;
+    make_of(again, &w, "many");
+    cr_expect_arr_eq(again->ids, all->ids, all->count * sizeof *all->ids);
+    release(grouped);
+    release(all);
+    release(again);
+}
+
 /* Whole documents are held out, at least the share of the tokens and a record, by the seed. */
 Test(windows, documents_are_held_out)
 {
@@ -282,7 +349,7 @@ Test(windows, documents_are_held_out)
             w.stride = LENGTH;
             w.pad = 1;
             w.seed = seed;
-            w.group = group;
+            w.group = group < 20 ? group : WINDOWS_ALL;
             w.validation = seed % 2 ? 0.3 : 1e-9;
             uint64_t least = seed % 2 ? TOKENS * 3 / 10 : LENGTH;
             make(r, &w);
