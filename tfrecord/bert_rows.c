@@ -145,10 +145,10 @@ static int no_layout(const void *data, size_t n)
     if (ids < 0 || labels < 0)
         return -1;
     if (ids && !labels)
-        return err_set("is a sequence of the layout gpt, a row of %s, %s or %s is wanted",
+        return err_set("is a record of layout gpt, but layout %s, %s or %s is needed",
                        bert_layout_name(BERT_PLAIN), bert_layout_name(BERT_TF1),
                        bert_layout_name(BERT_PACKED));
-    return err_set("has none of the features %s, %s and %s, by which layouts are told apart",
+    return err_set("has none of the features %s, %s and %s, so its layout is unknown",
                    names[0][mark[0]], names[1][mark[1]], names[2][mark[2]]);
 }
 
@@ -160,7 +160,7 @@ static int shape_length(uint32_t *out, const void *data, size_t n, const char *n
     if (found < 0)
         return -1;
     if (!found || f.kind != FEATURE_INTS)
-        return err_set(found ? "feature %s is no list of integers" : "has no feature %s", name);
+        return err_set(found ? "feature %s is not a list of integers" : "has no feature %s", name);
     int64_t length = count_values(&f);
     if (length < 0)
         return -1;
@@ -214,7 +214,8 @@ static int take_values(struct bert_rows *r, int field, const struct feature_view
     int64_t n = 1;
     struct feature_reader reader;
     if (f->kind != (field < INTS ? FEATURE_INTS : FEATURE_FLOATS))
-        return err_set("feature %s is no list of %s", name, field < INTS ? "integers" : "floats");
+        return err_set("feature %s is not a list of %s", name,
+                       field < INTS ? "integers" : "floats");
     feature_open(&reader, f);
     for (; n > 0 && have<want; have += n> 0 ? (size_t)n : 0)
         n = field < INTS ? feature_ints(&reader, r->values + at + have, want - have)
@@ -229,7 +230,7 @@ static int take_values(struct bert_rows *r, int field, const struct feature_view
         return -1;
     return have == want && !n ? 0
                               : err_set("feature %s has %s than %zu values", name,
-                                        have < want ? "less" : "more", want);
+                                        have < want ? "fewer" : "more", want);
 }
 
 static int field_of(const char *const *name, const struct feature_view *f)
@@ -267,8 +268,8 @@ static const uint32_t no_token = UINT32_MAX; /* in ids: a place that is not take
 
 static int bad_value(const struct bert_rows *r, int field, size_t at)
 {
-    return err_set("feature %s has %lld at place %zu", names[r->shape.layout][field],
-                   (long long)ints(r, field)[at], at);
+    return err_set("feature %s has the invalid value %lld at index %zu",
+                   names[r->shape.layout][field], (long long)ints(r, field)[at], at);
 }
 
 static int is_id(int64_t id)
@@ -410,8 +411,8 @@ static int read_packed(const struct bert_rows *r, struct bert_row *rows)
     for (int k = 0; k < count; k++) { /* from the end, as their [CLS] */
         size_t at = r->shape.sequences - 1 - (size_t)k;
         if (floats(r, PRESENT)[at] != 1)
-            return err_set("feature %s has %g at place %zu", names[BERT_PACKED][PRESENT],
-                           (double)floats(r, PRESENT)[at], at);
+            return err_set("feature %s has the invalid value %g at index %zu",
+                           names[BERT_PACKED][PRESENT], (double)floats(r, PRESENT)[at], at);
         if (put_next(r, &rows[k], at) < 0)
             return -1;
     }

@@ -18,7 +18,7 @@ static int take_special(struct intake *s, const char *name, uint32_t *id)
     uint64_t value;
     const struct kv *header = &s->stream.header;
     if (!kv_get(header, name))
-        return err_set("%s: its vocabulary has no %s=, which the bert layouts want", s->in.path,
+        return err_set("%s: its vocabulary has no %s=, which the bert layouts need", s->in.path,
                        name);
     if (kv_get_u64(header, name, &value) < 0)
         return err_in("%s", s->in.path);
@@ -33,7 +33,7 @@ static int take_vocabulary(struct bert_shards *b, struct intake *s, uint32_t *pa
 {
     const char *sentences = kv_get(&s->stream.header, "sentences");
     if (!sentences || strcmp(sentences, "1"))
-        return err_set("%s: has no sentences, which the bert layouts want", s->in.path);
+        return err_set("%s: has no sentences, which the bert layouts need", s->in.path);
     b->recipe.vocabulary = (uint32_t)s->stream.vocabulary;
     if (take_special(s, "pad", pad) < 0 || take_special(s, "cls", &b->recipe.cls) < 0 ||
         take_special(s, "sep", &b->recipe.sep) < 0 || take_special(s, "mask", &b->recipe.mask) < 0)
@@ -56,8 +56,9 @@ static unsigned char *load_words(const char *path, uint64_t vocabulary)
         if (count < vocabulary)
             continues[count] = n > 2 && line[0] == '#' && line[1] == '#';
     if (!result && count != vocabulary)
-        result = err_set("%s: %" PRIu64 " lines, the stream's vocabulary has %" PRIu64, path, count,
-                         vocabulary);
+        result = err_set("%s: has %" PRIu64 " lines, but the stream's vocabulary has %" PRIu64
+                         " tokens",
+                         path, count, vocabulary);
     input_close(&in);
     if (result < 0) {
         free(continues);
@@ -95,8 +96,8 @@ static int read_group(void *ctx, void *item)
         sentences_add(&g->sentences, j->s->ids, j->s->count, j->s->sentence_ends, j->s->sentences);
         n++;
         if (g->sentences.count > UINT32_MAX / 2 / j->b->recipe.passes)
-            return err_set("%s: %zu sentences are too many for a group: use --group", j->s->in.path,
-                           g->sentences.count);
+            return err_set("%s: %zu sentences are too many for one group: set a smaller --group",
+                           j->s->in.path, g->sentences.count);
     }
     j->ended = !more;
     return more < 0 ? -1 : n > 0;

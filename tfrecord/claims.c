@@ -42,8 +42,8 @@ static int want_number(const struct manifest *m, const char *path, const char *k
     if (kv_get_u64(&m->kv, key, value) < 0)
         return err_in("%s", path);
     if (*value < low || *value > high)
-        return err_set("%s: %s=%" PRIu64 " is not from %" PRIu64 " to %" PRIu64, path, key, *value,
-                       low, high);
+        return err_set("%s: %s=%" PRIu64 " is not between %" PRIu64 " and %" PRIu64, path, key,
+                       *value, low, high);
     return 0;
 }
 
@@ -158,8 +158,8 @@ static int check_ids(const struct rows *r, int count, uint64_t vocabulary)
             uint32_t id = r->ids[2 * (size_t)k * length + i];
             uint32_t label = (uint32_t)r->labels[(size_t)k * length + i];
             if (id >= vocabulary || label >= vocabulary)
-                return err_set("has id %u, the vocabulary %" PRIu64, id > label ? id : label,
-                               vocabulary);
+                return err_set("has id %u, but the vocabulary only has %" PRIu64,
+                               id > label ? id : label, vocabulary);
         }
     return 0;
 }
@@ -238,8 +238,7 @@ int claims_check_shards(const struct manifest *m, const char *path, const char *
     for (int i = 0; i <= BERT_PACKED; i++)
         if (layout && !strcmp(layout, bert_layout_name((enum bert_layout)i)))
             return check_bert(m, path, dir, (enum bert_layout)i);
-    return err_set("%s: layout=%s is not one of a folder of shards", path,
-                   layout ? layout : "(missing)");
+    return err_set("%s: layout=%s is not a layout of shards", path, layout ? layout : "(missing)");
 }
 
 int claims_check_pair(const struct manifest *m, const char *path, const struct megatron *pair)
@@ -259,8 +258,9 @@ int claims_check_pair(const struct manifest *m, const char *path, const struct m
             return -1;
         for (uint64_t i = 0; i < n; i++)
             if (ids[i] >= m->vocabulary)
-                return err_set("%s: token %" PRIu64 " has id %u, the vocabulary %" PRIu64, path,
-                               at + i, ids[i], m->vocabulary);
+                return err_set("%s: token %" PRIu64
+                               " has id %u, but the vocabulary only has %" PRIu64,
+                               path, at + i, ids[i], m->vocabulary);
     }
     return 0;
 }

@@ -50,7 +50,8 @@ static int not_an_id(const int64_t *values, uint64_t at)
         values++;
         at++;
     }
-    return err_set("%s[%llu] is %lld, no token id", FEATURE, (ull)at, (long long)*values);
+    return err_set("%s[%llu] is %lld, which is not a token id", FEATURE, (ull)at,
+                   (long long)*values);
 }
 
 /* How many ids the feature has, the first `length` of which go to `ids`; -1. */
@@ -81,10 +82,11 @@ static int64_t decode(const struct record *r, uint32_t length, uint32_t *ids)
     if (found < 0)
         return -1;
     if (!found || f.kind != FEATURE_INTS)
-        return err_set(found ? "feature %s is no list of integers" : "has no feature %s", FEATURE);
+        return err_set(found ? "feature %s is not a list of integers" : "has no feature %s",
+                       FEATURE);
     int64_t n = take_ids(&f, length, ids);
     if (n >= 0 && n < length)
-        return err_set("has %lld ids, %u are wanted (sequence length %u and the last label)",
+        return err_set("has %lld ids, but %u are needed (sequence length %u and the last label)",
                        (long long)n, length, length - 1);
     return n;
 }
@@ -107,7 +109,7 @@ static int check_kind(const struct source *s)
         return -1;
     int found = bert_layout_of(&layout, r.data, r.bytes);
     if (found > 0)
-        return err_set("is a row of the layout %s, a sequence of the layout gpt is wanted",
+        return err_set("is a record of layout %s, but layout gpt is needed",
                        bert_layout_name(layout));
     return found;
 }
@@ -116,8 +118,9 @@ static int check_kind(const struct source *s)
 static int check_length(const struct dataset *d, int64_t n)
 {
     if (n >= 0 && n != d->record_length)
-        return err_set("has %lld ids, the records before it %lld: data of two lengths",
-                       (long long)n, (long long)d->record_length);
+        return err_set(
+            "has %lld ids, but the records before it have %lld: two sequence lengths are mixed",
+            (long long)n, (long long)d->record_length);
     return n < 0 ? -1 : 0;
 }
 
@@ -194,7 +197,7 @@ static uint64_t megatron_sequences(const struct dataset *d, const struct source 
 static int open_megatron(struct dataset *d, const char *prefix)
 {
     if (!d->length)
-        return err_set("%s: is a Megatron pair, TFRecords are wanted", prefix);
+        return err_set("%s: is a Megatron pair, but TFRecord files are needed", prefix);
     struct source *s = add_source(d, prefix);
     struct buf path = BUF_INIT;
     struct manifest m;
@@ -241,8 +244,8 @@ static int check_listed(const struct manifest *m, const char *dir, const struct 
         file_join(&path, dir, m->shards[i].name);
         result = file_size(path.data, &bytes);
         if (!result && bytes != m->shards[i].bytes)
-            result = err_set("%s: %llu bytes, its manifest says %llu", path.data, (ull)bytes,
-                             (ull)m->shards[i].bytes);
+            result = err_set("%s: has %llu bytes, but its manifest says %llu", path.data,
+                             (ull)bytes, (ull)m->shards[i].bytes);
     }
     buf_release(&path);
     return result;
@@ -449,7 +452,7 @@ int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint
         most = ids[k] > most ? ids[k] : most;
     if (most < vocabulary)
         return 0;
-    err_set("has id %u, the vocabulary %llu", most, (ull)vocabulary);
+    err_set("has id %u, but the vocabulary only has %llu", most, (ull)vocabulary);
     return dataset_where(d, i);
 }
 

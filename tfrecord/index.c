@@ -147,8 +147,9 @@ static int parse(struct record_index *index, const char *p, const char *end, uin
         if (!p)
             return err_set("line %llu is not '<offset> <bytes>'", (ull)index->count + 1);
         if (offset != at || size < RECORD_FRAME_BYTES || size > bytes - at)
-            return err_set("line %llu says %llu %llu, the file has %llu bytes and a record at %llu",
-                           (ull)index->count + 1, (ull)offset, (ull)size, (ull)bytes, (ull)at);
+            return err_set(
+                "line %llu says offset %llu and %llu bytes, but the file has %llu bytes and a record at byte %llu",
+                (ull)index->count + 1, (ull)offset, (ull)size, (ull)bytes, (ull)at);
         add(index, offset, size);
         at += size;
     }

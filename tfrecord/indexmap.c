@@ -64,8 +64,8 @@ int indexmap_split(struct indexmap *x, uint64_t documents, const char *text, int
     x->first = (uint64_t)bounds[part];
     x->end = (uint64_t)bounds[part + 1];
     if (bounds[part] < 0 || bounds[part] >= bounds[part + 1])
-        return err_set("the split %s of %" PRIu64 " documents leaves none for this part", text,
-                       documents);
+        return err_set("the split %s of %" PRIu64 " documents leaves no document for this part",
+                       text, documents);
     return 0;
 }
 

@@ -50,7 +50,7 @@ static int add_shard(struct manifest *m, const char *key, const char *line)
         sscanf(line + n, " records=%" SCNu64 " bytes=%" SCNu64 " crc32c=%8" SCNx32 "%n", &s.records,
                &s.bytes, &s.crc, &end) != 3 ||
         line[n + (size_t)end])
-        return err_set("'%s=%s' is malformed", key, line);
+        return err_set("'%s=%s' has a wrong form", key, line);
     mem_grow(m->shards, m->cap, m->count + 1);
     s.name = mem_strndup(line, n);
     m->shards[m->count++] = s;
@@ -81,7 +81,9 @@ static int check_frame(const struct buf *text, size_t *begin, size_t *end)
         return err_set("it is cut short");
     *end -= SUM_BYTES;
     print_sum(sum, text, *end);
-    return memcmp(text->data + *end, sum, SUM_BYTES) ? err_set("its checksum does not fit") : 0;
+    return memcmp(text->data + *end, sum, SUM_BYTES)
+               ? err_set("its checksum is wrong: it was changed or damaged")
+               : 0;
 }
 
 static int parse(struct manifest *m, const struct buf *text)

@@ -51,16 +51,18 @@ static int check_head(struct megatron *m)
     const unsigned char *p = m->idx.data;
     uint64_t bytes = m->idx.bytes;
     if (bytes >= sizeof LEGACY && !memcmp(p, LEGACY, sizeof LEGACY))
-        return err_set("legacy TNTIDX index: make the data again with a Megatron since 2.0");
+        return err_set("legacy TNTIDX index: make the data again with Megatron-LM 2.0 or later");
     if (bytes < MAGIC_BYTES || memcmp(p, MAGIC, MAGIC_BYTES))
         return err_set("not a Megatron index: it does not begin with MMIDIDX");
     if (bytes < HEAD_BYTES)
-        return err_set("cut short: %llu bytes of a head of %d", (ull)bytes, HEAD_BYTES);
+        return err_set("cut short: it has %llu of the %d bytes of its header", (ull)bytes,
+                       HEAD_BYTES);
     if (le_u64(p + 9) != 1)
-        return err_set("version %llu at byte 9, only 1 is known", (ull)le_u64(p + 9));
+        return err_set("it has version %llu at byte 9; only version 1 is known",
+                       (ull)le_u64(p + 9));
     m->dtype = p[17];
     if (m->dtype >= (int)(sizeof dtypes / sizeof *dtypes) || !dtypes[m->dtype].name)
-        return err_set("dtype code %d at byte 17 is no type of token ids", m->dtype);
+        return err_set("dtype code %d at byte 17 is not a known type of token ids", m->dtype);
     m->width = dtypes[m->dtype].width;
     m->sequences = le_u64(p + 18);
     uint64_t entries = le_u64(p + 26), body = bytes - HEAD_BYTES;
@@ -86,15 +88,16 @@ static int check_sequences(struct megatron *m, uint64_t bytes)
         if (size < 0)
             return err_set("sequence %llu has size %d", (ull)i, size);
         if (pointer != at)
-            return err_set("sequence %llu begins at byte %llu of .bin, should at %llu", (ull)i,
+            return err_set("sequence %llu begins at byte %llu of .bin, not at byte %llu", (ull)i,
                            (ull)pointer, (ull)at);
         if ((uint64_t)size * (uint64_t)m->width > bytes - at)
-            return err_set("sequence %llu ends at byte %llu, .bin has %llu: cut short", (ull)i,
-                           (ull)(at + (uint64_t)size * (uint64_t)m->width), (ull)bytes);
+            return err_set(
+                "sequence %llu ends at byte %llu, but .bin has only %llu bytes: cut short", (ull)i,
+                (ull)(at + (uint64_t)size * (uint64_t)m->width), (ull)bytes);
         at += (uint64_t)size * (uint64_t)m->width;
     }
     if (at != bytes && bytes != NO_BIN)
-        return err_set("sequences end at byte %llu, .bin has %llu", (ull)at, (ull)bytes);
+        return err_set("sequences end at byte %llu, but .bin has %llu bytes", (ull)at, (ull)bytes);
     m->tokens = at / (uint64_t)m->width;
     return 0;
 }

@@ -14,7 +14,7 @@ int record_skim(const struct file_map *map, uint64_t offset, struct record *r)
         return err_set("the file has only %llu bytes", (ull)map->bytes);
     uint64_t left = map->bytes - offset;
     if (left < RECORD_HEAD_BYTES)
-        return err_set("cut short: %llu bytes of a record's head of 12", (ull)left);
+        return err_set("cut short: it has %llu of the 12 bytes of a record's header", (ull)left);
     const unsigned char *p = map->data + offset;
     uint32_t crc = crc32c_mask(crc32c(0, p, 8));
     if (crc != le_u32(p + 8))
@@ -22,8 +22,9 @@ int record_skim(const struct file_map *map, uint64_t offset, struct record *r)
                        crc);
     uint64_t bytes = le_u64(p);
     if (left < RECORD_FRAME_BYTES || bytes > left - RECORD_FRAME_BYTES)
-        return err_set("cut short: record of %llu bytes and its checksum, file has %llu bytes more",
-                       (ull)bytes, (ull)(left - RECORD_HEAD_BYTES));
+        return err_set(
+            "cut short: a record of %llu bytes and its checksum do not fit: the file has only %llu bytes more",
+            (ull)bytes, (ull)(left - RECORD_HEAD_BYTES));
     *r = (struct record){ p + RECORD_HEAD_BYTES, bytes, offset };
     return 1;
 }

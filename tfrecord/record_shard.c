@@ -97,9 +97,10 @@ int record_shard_open(struct record_shard *s, const struct shard_set *set, uint3
 
 static int other_records(const struct record_shard *s)
 {
-    return err_set("%s: the record at byte %llu is not this run's: other documents or options "
-                   "made it (without --resume it starts over)",
-                   s->data.name, (unsigned long long)s->compared);
+    return err_set(
+        "%s: the record at byte %llu is not from this run: it was made from other documents or "
+        "options (run without --resume to start over)",
+        s->data.name, (unsigned long long)s->compared);
 }
 
 static int compare(struct record_shard *s, const void *frame, size_t n)

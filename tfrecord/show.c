@@ -95,7 +95,7 @@ static int put_feature(struct buf *out, const struct feature_view *f)
 {
     struct feature_reader r;
     if (!is_utf8((const unsigned char *)f->name, f->name_len))
-        return err_set("name of a feature is no UTF-8");
+        return err_set("the name of a feature is not UTF-8");
     js_quote(out, f->name, f->name_len);
     buf_adds(out, ":[");
     feature_open(&r, f);

@@ -255,7 +255,7 @@ static int read_tree(struct squad *s, const char *name)
     struct place p = { .name = name };
     const struct js *data = js_get(s->json, "data");
     if (!js_is_array(data))
-        return err_set("%s: no SQuAD file: no array \"data\"", name);
+        return err_set("%s: not a SQuAD file: it has no array \"data\"", name);
     for (; p.article < js_count(data); p.article++)
         if (add_article(s, js_at(data, p.article), &p) < 0)
             return -1;

@@ -30,7 +30,7 @@ static int check_rules(const struct squad_window_rules *r)
                                                      : r->sep < 0 ? "SEP"
                                                                   : "PAD");
     if (r->google && !r->stride)
-        return err_set("a step of 0 tokens leads nowhere");
+        return err_set("the stride leaves no tokens between the starts of two windows");
     return 0;
 }
 

@@ -118,7 +118,7 @@ static int clear_dead(const char *dir, const char *work)
     if (fd < 0)
         return err_set("cannot open folder '%s': %s", work, strerror(errno));
     int busy = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-    int result = busy ? err_set("'%s' is at work: another tfwrite writes to '%s'", work, dir) : 0;
+    int result = busy ? err_set("'%s' is in use: another tfwrite writes to '%s'", work, dir) : 0;
     struct buf a = BUF_INIT, b = BUF_INIT;
     struct file_names manifests = { 0 };
     if (!result)
@@ -343,8 +343,8 @@ static int take_one_up(struct stage *s, const char *prefix)
 
 static int other_plan(const struct stage *s, const char *key, const char *was, const char *is)
 {
-    return err_set("cannot go on in '%s': %s is %s, and was %s in the run that was interrupted "
-                   "(without --resume it starts over)",
+    return err_set("cannot resume in '%s': %s is %s, but was %s in the interrupted run "
+                   "(run without --resume to start over)",
                    s->dir, key, is ? is : "not given", was ? was : "not given");
 }
 
@@ -486,7 +486,7 @@ int stage_check_finished(const char *dir)
     int result = file_list(&all, dir, "");
     for (size_t i = 0; i < all.count && !result; i++)
         if (!strncmp(all.names[i], work, sizeof work - 1))
-            result = err_set("%s: unfinished: a tfwrite runs there or was killed", dir);
+            result = err_set("%s: unfinished: a tfwrite is running there or was killed", dir);
     file_names_free(&all);
     return result;
 }

@@ -103,12 +103,14 @@ static int run_bert(struct intake *s)
     };
     int result = shard_folder_bert(&f, s, &b);
     if (!result && b.layout == BERT_PACKED)
-        log_info("%" PRIu64 " sequences in %" PRIu64 " rows: %.4f a row, %.2f%% of places used",
+        log_info("%" PRIu64 " sequences in %" PRIu64
+                 " rows: %.4f per row, %.2f%% of the positions used",
                  b.sequences, b.records, (double)b.sequences / (double)b.records,
                  100 * bert_shards_efficiency(&b));
     if (!result && b.single)
-        log_warn("%" PRIu64 " of %" PRIu64 " documents have one sentence only: what follows it is "
-                 "always another document's",
+        log_warn("%" PRIu64 " of %" PRIu64
+                 " documents have only one sentence: they teach nothing about "
+                 "which sentence follows",
                  b.single, b.documents);
     tool_count("records", b.records);
     return result;
@@ -209,7 +211,7 @@ static int run_megatron(struct intake *s)
     if (file_look(output, &kind) < 0)
         return -1;
     if (!*name || kind == FILE_FOLDER)
-        return err_usage("--output %s is a folder; the megatron layout wants a prefix, such as %s",
+        return err_usage("--output %s is a folder; the megatron layout needs a prefix, such as %s",
                          output, "data/corpus");
     if (append_eod && intake_want_end_of_text(s, "--append-eod") < 0)
         return -1;
@@ -265,21 +267,21 @@ static const struct {
 static int check_options(void)
 {
     if (!output)
-        return err_usage("--output is wanted: a folder, or a prefix with --layout megatron");
+        return err_usage("--output is missing: name a folder, or a prefix with --layout megatron");
     for (size_t i = 0; i < sizeof goes_with / sizeof *goes_with; i++)
         if (tool_given(goes_with[i].option) && !(goes_with[i].layouts >> layout & 1))
-            return err_usage("--%s does not go with --layout %s", goes_with[i].option,
+            return err_usage("--%s cannot be used with --layout %s", goes_with[i].option,
                              layout_names[layout]);
     if (!(FOR_BERT >> layout & 1))
         return 0;
     if (sequence_length < 5 || mask_tokens > sequence_length - 3)
         return err_usage("--sequence-length %" PRId64
-                         " is too short: 5 at least, and --mask-tokens "
-                         "and 3 more",
+                         " is too short: it must be at least 5, and at least "
+                         "--mask-tokens + 3",
                          sequence_length);
     if (layout == LAYOUT_BERT_TF1 && whole_words)
-        return err_usage("--whole-word-masking does not go with --layout bert-tf1, which wants "
-                         "--mask-tokens masked in full sequences");
+        return err_usage("--whole-word-masking cannot be used with --layout bert-tf1, which needs "
+                         "exactly --mask-tokens masked tokens in full sequences");
     return 0;
 }
 
@@ -307,8 +309,8 @@ static int index_file(const char *path, const char *to)
         return -1;
     int result = f.how == COMPRESS_NONE
                      ? index_scan(&index, &f.records, path, 1)
-                     : err_set("%s: compressed as a whole (%s): its records have no places that an "
-                               "index could tell",
+                     : err_set("%s: is compressed (%s), so it cannot have an index: decompress it "
+                               "first",
                                path, compress_name(f.how));
     if (!result)
         result = index_write(&index, f.records.bytes, to);
@@ -324,7 +326,7 @@ static int run_index(int argc, char **argv)
     struct buf path = BUF_INIT;
     int result = 0;
     if (output && argc > 1)
-        return err_usage("--output goes with one FILE");
+        return err_usage("--output needs exactly one FILE");
     for (int i = 0; i < argc && !result; i++) {
         index_path(&path, argv[i]);
         const char *to = output ? output : path.data;
@@ -360,7 +362,7 @@ static int run_repair(int argc, char **argv)
     struct repair r = { .told = print_bad };
     (void)argc;
     if (!output)
-        return err_usage("--output is wanted: a file for the good records");
+        return err_usage("--output is missing: name a file for the good records");
     if (tool_may_replace(output, NULL, NULL) < 0 || repair_file(&r, argv[0], output) < 0)
         return -1;
     printf("%s: %" PRIu64 " records of %s, without %" PRIu64 " bad ones of %" PRIu64 " bytes\n",
@@ -418,9 +420,9 @@ static int run_index_map(int argc, char **argv)
     struct buf prefix = BUF_INIT;
     (void)argc;
     if (!samples == !epochs)
-        return err_usage("--samples or --epochs is wanted, one of them");
+        return err_usage("give either --samples or --epochs");
     if (epochs && tool_given("split-rule"))
-        return err_usage("--split-rule goes with --samples");
+        return err_usage("--split-rule needs --samples");
     int result = megatron_prefix(&prefix, argv[0]) < 0 ? -1 : write_maps(prefix.data);
     buf_release(&prefix);
     return result;

@@ -39,12 +39,12 @@ static int check_listing(const struct manifest *m, const char *path, uint64_t re
     if (!s)
         return 0;
     if (s->bytes != map->bytes || s->records != records)
-        return err_set("%s: %" PRIu64 " records, %" PRIu64 " bytes; its manifest says %" PRIu64
-                       ", %" PRIu64,
+        return err_set("%s: has %" PRIu64 " records and %" PRIu64
+                       " bytes, but its manifest says %" PRIu64 " and %" PRIu64,
                        path, records, map->bytes, s->records, s->bytes);
     uint32_t crc = crc32c(0, map->data, map->bytes);
     if (s->crc != crc)
-        return err_set("%s: checksum of the file is %08x, its manifest says %08x", path, crc,
+        return err_set("%s: checksum of the file is %08x, but its manifest says %08x", path, crc,
                        s->crc);
     return 0;
 }
@@ -58,8 +58,8 @@ static int check_compression(const struct manifest *m, const char *path,
     const char *said = kv_get(&m->kv, "compression");
     if (!strcmp(said ? said : compress_name(COMPRESS_NONE), is))
         return 0;
-    return err_set("%s: compression is %s, its manifest says %s", path, is,
-                   said ? said : "nothing of it");
+    return err_set("%s: compression is %s, but its manifest says %s", path, is,
+                   said ? said : "nothing about it");
 }
 
 /* The manifest in the folder of `path`, called `name` or, with name NULL, <path>.manifest. */
@@ -88,12 +88,12 @@ static int check_index(const struct record_index *found, const char *path, uint6
     if (result > 0 && index_load(&said, file.data, bytes) < 0)
         result = -1;
     if (result > 0 && said.count != found->count)
-        result = err_set("%s: %" PRIu64 " lines for %" PRIu64 " records", file.data, said.count,
-                         found->count);
+        result = err_set("%s: has %" PRIu64 " lines, but the file has %" PRIu64 " records",
+                         file.data, said.count, found->count);
     for (uint64_t i = 0; result > 0 && i < said.count; i++)
         if (index_at(&said, i) != index_at(found, i))
             result = err_set("%s: line %" PRIu64 " says byte %" PRIu64
-                             ", the record is at %" PRIu64,
+                             ", but the record is at byte %" PRIu64,
                              file.data, i + 1, index_at(&said, i), index_at(found, i));
     index_release(&said);
     buf_release(&file);
@@ -231,9 +231,10 @@ static int check_manifest(const struct manifest *m, const char *path, const char
         records += m->shards[i].records;
     if (manifest_check_names(m, dir, files) < 0)
         return -1;
-    return records == m->records ? 0
-                                 : err_set("%s: says %" PRIu64 " records, its files have %" PRIu64,
-                                           path, m->records, records);
+    return records == m->records
+               ? 0
+               : err_set("%s: says %" PRIu64 " records, but its files have %" PRIu64, path,
+                         m->records, records);
 }
 
 /* Lists the manifest as good if its files are: what it says beyond them is checked last. */

@@ -44,8 +44,9 @@ int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
         if (!got)
             break;
         if (*sentences_so_far >= 0 && sentences != *sentences_so_far)
-            return err_set("documents with sentences=%d follow documents with sentences=%d",
-                           sentences, *sentences_so_far);
+            return err_set(
+                "the input mixes documents with and without sentences: sentences=%d follows sentences=%d",
+                sentences, *sentences_so_far);
         *sentences_so_far = b->sentences = sentences;
         mem_grow(b->ends, b->ends_cap, b->count + 1);
         b->ends[b->count++] = b->text.len;

@@ -117,11 +117,11 @@ int wordpiece_json_read(struct vocabulary *v, const struct js *root)
     if (js_get(model, "max_input_chars_per_word") &&
         (js_int(js_get(model, "max_input_chars_per_word"), &max_chars) < 0 || max_chars < 0 ||
          max_chars > UINT32_MAX))
-        return err_set("model.max_input_chars_per_word is no number of characters");
+        return err_set("model.max_input_chars_per_word is not a valid number of characters");
     v->max_chars = (uint32_t)max_chars;
     v->roles[TOKENIZER_UNKNOWN] = unknown ? vocabulary_find(v, unknown, n) : -1;
     if (unknown && v->roles[TOKENIZER_UNKNOWN] < 0)
-        return err_set("model.unk_token '%s' is no token", unknown);
+        return err_set("model.unk_token '%s' is not a token", unknown);
     return bert_roles(v);
 }
 

@@ -375,7 +375,7 @@ int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *f
     if (!n)
         return 0;
     if (n >= NONE)
-        return err_set("a piece of %zu tokens without a place to split is too long", n);
+        return err_set("the text has a piece of %zu tokens that cannot be split: too long", n);
     if (n > SHORT_PIECE) {
         scratch_reserve(s, n);
         memcpy(s->ids, from, n * sizeof *from);
@@ -403,7 +403,7 @@ static const unsigned char *check_piece(const struct bpe *b, struct bpe_scratch 
                                         const unsigned char *piece, size_t *n)
 {
     if (*n >= NONE) {
-        err_set("a piece of %zu bytes without a place to split is too long", *n);
+        err_set("the text has a piece of %zu bytes that cannot be split: too long", *n);
         return NULL;
     }
     size_t known = b->complete ? *n : known_prefix(b, piece, *n), all = *n;

@@ -312,7 +312,8 @@ static int encode_tiles(struct encoder *e, const char *text, size_t n, struct id
         len -= in_front;
         in_front = 0;
         if (len > n - at)
-            return err_set("cannot place the tokens: one of them swallows space");
+            return err_set(
+                "cannot find the offsets of the tokens in the text: one of them removes spaces");
         put_place(e, out->data[i], points, text + at, len, begins, ends);
         points += (uint32_t)utf8_count(text + at, len);
         at += len;
@@ -329,7 +330,7 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct 
         return encode_words(e, text, n, out, begins, ends);
     return tokenizer_tiles(e->t)
                ? encode_tiles(e, text, n, out, begins, ends)
-               : err_set("places of tokens are known for BERT's words and for bytes only");
+               : err_set("offsets of tokens are only known for BERT's words and for bytes");
 }
 
 uint64_t encoder_replaced(const struct encoder *e)

@@ -23,7 +23,7 @@ static int64_t find_named(const struct vocabulary *v, const char *name, size_t n
         buf_add(bytes, name, n);
     if (!v->byte_level || alphabet_decode(bytes, name, n) == 0)
         id = vocabulary_find(v, bytes->data + before, bytes->len - before);
-    return id >= 0 ? id : err_set("'%.*s' is no token", (int)n, name);
+    return id >= 0 ? id : err_set("'%.*s' is not a token of the vocabulary", (int)n, name);
 }
 
 int merge_left(const struct vocabulary *v, struct named_merge *m, const char *name, size_t n)
@@ -47,7 +47,8 @@ int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, s
     if (id < 0) {
         buf_clear(&m->bytes);
         vocabulary_name(v, (uint32_t)m->left, &m->bytes);
-        return err_set("'%s' and '%.*s' merge to what is no token", m->bytes.data, (int)n, name);
+        return err_set("the merge of '%s' and '%.*s' is not a token of the vocabulary",
+                       m->bytes.data, (int)n, name);
     }
     vocabulary_merge(v, (uint32_t)m->left, (uint32_t)right, (uint32_t)id);
     return 0;
@@ -236,7 +237,7 @@ static int load_file(struct vocabulary *v, const char *path, struct buf *text)
     }
     if (is_vocab_txt(text))
         return vocab_txt_parse(v, text->data, text->len, path);
-    return err_set("'%s' is no vocabulary: give a tokenizer.json, a vocab.json with its "
+    return err_set("'%s' is not a vocabulary: give a tokenizer.json, a vocab.json with its "
                    "merges.txt, a .tiktoken file, a vocab.txt with a line [UNK], or a folder with "
                    "one of them",
                    path);
@@ -299,7 +300,8 @@ static int load_config(struct vocabulary *v, const char *dir, int from_txt)
         if (!root)
             result = -1;
         else if (name && id < 0)
-            result = err_set("%s: eos_token '%s' is no token", path.data, name);
+            result = err_set("%s: eos_token '%s' is not a token of the vocabulary", path.data,
+                             name);
         else if (name)
             v->end_of_text = id;
         int lowercase;

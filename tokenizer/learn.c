@@ -357,10 +357,11 @@ static int begin_vocabulary(struct learner *l, const struct counted_words *words
     if (l->v->count <= l->options->vocabulary_size)
         return 0;
     if (before)
-        return err_set("a vocabulary of %u is too small: it has %u tokens already, and %u more for "
-                       "its alphabet",
-                       l->options->vocabulary_size, before, l->v->count - before);
-    return err_set("a vocabulary of %u is too small: special tokens and alphabet are %u",
+        return err_set(
+            "a vocabulary of %u tokens is too small: it has %u tokens already, and its alphabet "
+            "needs %u more",
+            l->options->vocabulary_size, before, l->v->count - before);
+    return err_set("a vocabulary of %u tokens is too small: special tokens and alphabet need %u",
                    l->options->vocabulary_size, l->v->count);
 }
 
@@ -459,7 +460,7 @@ static int64_t joined_id(struct learner *l, const struct pair *p)
     buf_add(&bytes, part, n);
     int64_t id = vocabulary_find(l->v, bytes.data, bytes.len);
     if (id >= 0 && l->v->tokens[id].kind == TOKEN_ADDED)
-        id = err_set("special token '%s' is learned as well: choose another", bytes.data);
+        id = err_set("special token '%s' is also a learned token: choose another name", bytes.data);
     else if (id < 0 &&
              vocabulary_put(l->v, id = l->v->count, bytes.data, bytes.len, TOKEN_MODEL) < 0)
         id = -1;

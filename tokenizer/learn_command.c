@@ -236,7 +236,7 @@ static int name_roles(struct vocabulary *v)
         return 0;
     }
     if (bert_roles(v) < 0)
-        return err_usage("WordPiece wants a special token '%s'",
+        return err_usage("WordPiece needs a special token '%s'",
                          bert_role_names[TOKENIZER_UNKNOWN]);
     if (!from_path)
         bert_templates(v);
@@ -249,7 +249,9 @@ static int learn_and_save(struct vocabulary *v, const struct counted_words *word
     if (learn(v, words, &o) < 0 || name_roles(v) < 0)
         return -1;
     if (v->count < o.vocabulary_size)
-        log_warn("the text gives %" PRIu32 " tokens, not %" PRIu32, v->count, o.vocabulary_size);
+        log_warn("the text has too few pairs to merge: the vocabulary has %" PRIu32
+                 " tokens, not %" PRIu32,
+                 v->count, o.vocabulary_size);
     tool_count("words", words->count);
     tool_count("tokens", v->count);
     return vocabulary_save(v, folder_path);
@@ -260,13 +262,14 @@ static int check_special(void)
     int found = !special_tokens.count;
     for (size_t i = 0; i < special_tokens.count; i++) {
         if (!*special_tokens.items[i] && special_tokens.count > 1)
-            return err_usage("--special '' means none, and stands alone");
+            return err_usage("--special '' means no special tokens: do not give others with it");
         found |= unknown_token && !strcmp(special_tokens.items[i], unknown_token);
     }
     if (unknown_token && units != UNITS_CHARACTERS)
-        return err_usage("--unknown goes with --units characters");
+        return err_usage("--unknown needs --units characters");
     if (unknown_token && (!found || !*unknown_token))
-        return err_usage("--unknown '%s' is not among the special tokens", unknown_token);
+        return err_usage("--unknown '%s' is not a special token: add it with --special",
+                         unknown_token);
     return 0;
 }
 
@@ -274,23 +277,25 @@ static int check_usage(void)
 {
     static const char *const decided[] = { "model", "units", "unknown", "case", "alphabet" };
     if (!folder_path)
-        return err_usage("--output is wanted: the folder for the vocabulary");
+        return err_usage("--output is missing: name a folder for the vocabulary");
     static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (tool_may_replace(folder_path, marks[i], "vocabulary") < 0)
             return -1;
     for (size_t i = 0; i < sizeof decided / sizeof *decided && from_path; i++)
         if (tool_given(decided[i]))
-            return err_usage("--%s does not go with --from, which decides it", decided[i]);
+            return err_usage("--%s cannot be used with --from, because that vocabulary decides it",
+                             decided[i]);
     if (check_special() < 0)
         return -1;
     if (units == UNITS_CHARACTERS && (model == VOCABULARY_WORDPIECE || alphabet == ALPHABET_BYTES))
-        return err_usage("--units characters goes with neither --model wordpiece, which is of them "
-                         "anyway, nor --alphabet bytes");
+        return err_usage(
+            "--units characters cannot be used with --model wordpiece, which always uses "
+            "characters, or with --alphabet bytes");
     if (model == VOCABULARY_WORDPIECE && alphabet == ALPHABET_BYTES)
-        return err_usage("--alphabet bytes does not go with WordPiece, which is of characters");
+        return err_usage("--alphabet bytes cannot be used with WordPiece, which uses characters");
     if (model != VOCABULARY_WORDPIECE && tool_given("case"))
-        return err_usage("--case goes with --model wordpiece");
+        return err_usage("--case needs --model wordpiece");
     return 0;
 }
 

@@ -130,7 +130,7 @@ static int read_added_again(struct vocabulary *v, int64_t id, uint32_t added,
     if (id != added)
         return err_set("it has id %lld, as an added token %u", (long long)id, added);
     if (v->tokens[id].in_model)
-        return err_set("it is there twice");
+        return err_set("it occurs twice");
     v->tokens[id].in_model = 1;
     const char *content = vocabulary_bytes(v, added, &n);
     if (bytes->len && (n != bytes->len || memcmp(content, bytes->data, n) != 0))
@@ -149,7 +149,7 @@ static int put_model_token(struct vocabulary *v, const char *name, size_t n, int
     if (added >= 0 && v->tokens[added].kind == TOKEN_ADDED)
         return read_added_again(v, id, (uint32_t)added, bytes);
     if (!spelled)
-        return err_set("it has a character that stands for no byte");
+        return err_set("it has a character that is not in the byte alphabet");
     return vocabulary_put(v, id, bytes->data, bytes->len, TOKEN_MODEL);
 }
 
@@ -170,7 +170,7 @@ static int put_plain_token(struct vocabulary *v, const char *name, size_t n, int
 {
     if (is_name(name, n, end_of_text_name)) {
         if (v->end_of_text >= 0)
-            return err_set("it is there twice");
+            return err_set("it occurs twice");
         if (vocabulary_put(v, id, name, n, TOKEN_ADDED) < 0)
             return -1;
         vocabulary_add(v, &(struct added_token){ .id = (uint32_t)id, .special = 1 });
@@ -179,7 +179,7 @@ static int put_plain_token(struct vocabulary *v, const char *name, size_t n, int
     }
     buf_clear(bytes);
     if (alphabet_decode(bytes, name, n) < 0)
-        return err_set("it has a character that stands for no byte");
+        return err_set("it has a character that is not in the byte alphabet");
     return vocabulary_put(v, id, bytes->data, bytes->len, TOKEN_MODEL);
 }
 
@@ -188,7 +188,7 @@ static int read_vocab_json(struct vocabulary *v, struct js_scan *s)
     if (check_utf8(s) < 0)
         return -1;
     if (js_scan_peek(s) >= 0 && js_scan_peek(s) != '{')
-        return err_set("no object of tokens");
+        return err_set("not an object of tokens");
     if (js_scan_mark(s, '{') < 0 || read_tokens(v, s, put_plain_token) < 0)
         return -1;
     return js_scan_peek(s) < 0 ? vocabulary_check(v)

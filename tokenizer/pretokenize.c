@@ -36,7 +36,7 @@ int splitter_add(struct splitter *s, enum split_kind kind, const char *text, siz
     if (kind == SPLIT_PATTERN && is_gpt2_pattern(text, n))
         r.kind = SPLIT_GPT2;
     if (kind == SPLIT_STRING && !n)
-        return err_set("the empty string splits nothing");
+        return err_set("the pattern is empty");
     if (r.kind == SPLIT_PATTERN && !(r.regex = regex_new(text, n)))
         return -1;
     if (r.kind != SPLIT_GPT2) {

@@ -233,9 +233,10 @@ int stats_command(int argc, char **argv)
     struct output out;
     struct buf text = BUF_INIT;
     if (!vocabulary_path)
-        return err_usage("--vocab is wanted: a vocabulary file, or a folder with one");
+        return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
     if ((from_tokens || from_ids) && ((from_tokens && from_ids) || special || tool_given("format")))
-        return err_usage("--tokens and --ids stand without each other, --format and --special");
+        return err_usage(
+            "--tokens and --ids cannot be used together, or with --format or --special");
     if (tool_may_replace(output_path, NULL, NULL) < 0)
         return -1;
     struct tokenizer *t = tokenizer_load_with(vocabulary_path, &how);

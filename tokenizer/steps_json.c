@@ -46,7 +46,7 @@ static int read_pattern(struct step *step, const struct js *pattern)
         return (step->regex = regex_new(text, n)) ? 0 : -1;
     text = js_text(js_get(pattern, "String"), &n);
     if (!text || !n)
-        return err_set(text ? "the empty string splits nothing" : "no pattern");
+        return err_set(text ? "the pattern is empty" : "no pattern");
     step->text = mem_strndup(text, n);
     step->len = n;
     return 0;

@@ -44,7 +44,7 @@ static int read_special(struct template *t, const struct js *token, const char *
     for (size_t i = 0; i < js_count(ids); i++) {
         int64_t id;
         if (js_int(js_at(ids, i), &id) < 0 || id < 0)
-            return err_set("special token '%s' has an id that is none", name);
+            return err_set("special token '%s' has an invalid id", name);
         if (add_part(t, id, type) < 0)
             return -1;
     }
@@ -115,7 +115,7 @@ static int read_processor(struct vocabulary *v, const struct js *post, int *done
     if (byte_level)
         return 0;
     if ((*done)++)
-        return err_set("post_processor: several that put tokens around a text");
+        return err_set("post_processor: more than one adds special tokens");
     if (js_text_is(type, "BertProcessing"))
         result = read_fixed(v, post, 1, 1);
     else if (roberta)

@@ -53,7 +53,7 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
             all += len;
     if (all < n || all > n + 1)
         return err_set(
-            "cannot place the ends of sentences: bytes were dropped, or a special token swallows space");
+            "cannot find the ends of sentences: bytes were dropped, or a special token removes spaces");
     b->sentence_ends.count = 0;
     for (size_t at = 0; at < n;) {
         const char *lf = memchr(text + at, '\n', n - at);
@@ -211,7 +211,7 @@ static int encode_all(struct encoding *c)
         return -1;
     progress_end();
     if (source_returns(c->source))
-        log_warn("%" PRIu64 " of the lines ended with CR LF: the CR was left out with the line end",
+        log_warn("%" PRIu64 " of the lines ended with CR LF: the CR was removed with the line end",
                  source_returns(c->source));
     return as_ids ? 0 : stream_end(&c->writer, c->documents);
 }
@@ -225,9 +225,9 @@ static int run_tokenize(int argc, char **argv)
 {
     struct encoding c = { .sentences = -1 };
     if (!vocabulary_path)
-        return err_usage("--vocab is wanted: a vocabulary file, or a folder with one");
+        return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
     if (wrap && !as_ids)
-        return err_usage("--wrap goes with --ids: a token stream has no special tokens");
+        return err_usage("--wrap needs --ids: a token stream has no special tokens");
     if (!strcmp(output_path, "-") && !as_ids && tool_binary_stdout() < 0)
         return -1;
     if (tool_may_replace(output_path, NULL, NULL) < 0)
@@ -292,7 +292,7 @@ static int run_decode(int argc, char **argv)
     struct id_rows rows;
     struct output out;
     if (!vocabulary_path)
-        return err_usage("--vocab is wanted: a vocabulary file, or a folder with one");
+        return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
     if ((!strcmp(path, "-") && !as_ids && tool_binary_stdin() < 0) ||
         tool_may_replace(output_path, NULL, NULL) < 0)
         return -1;

@@ -313,7 +313,8 @@ static int is_special(const struct vocabulary *v, uint32_t id)
 
 static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
 {
-    return err_set("id %u at place %zu is not in the vocabulary of %u", id, place, t->v.count);
+    return err_set("id %u at position %zu is not in the vocabulary of %u tokens", id, place,
+                   t->v.count);
 }
 
 /* Room for the text of tokens and as many spaces, and to store short tokens whole steps at a time.

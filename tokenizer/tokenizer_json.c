@@ -71,7 +71,7 @@ static int read_unknown(struct vocabulary *v, const struct js *model)
         return 0;
     int64_t id = vocabulary_find(v, name, n);
     if (id < 0 || !v->tokens[id].in_model)
-        return err_set("model.unk_token '%s' is no token of the model", name);
+        return err_set("model.unk_token '%s' is not a token of the model", name);
     if (v->byte_level && v->fuse_unknown)
         return err_set("model.fuse_unk is not supported with a vocabulary that lacks bytes");
     v->roles[TOKENIZER_UNKNOWN] = id;
@@ -88,7 +88,7 @@ struct reading {
 static int read_vocab(struct vocabulary *v, const struct reading *r, const struct js *model)
 {
     if (!js_is_object(js_get(model, "vocab")))
-        return err_set("model.vocab is no object");
+        return err_set("model.vocab is not an object");
     return model_vocab_read(v, r->text, &r->parts) < 0 ? -1 : vocabulary_check(v);
 }
 
@@ -97,7 +97,7 @@ static int read_bpe(struct vocabulary *v, const struct reading *r, const struct 
     if (read_bpe_options(v, model) < 0 || read_vocab(v, r, model) < 0)
         return -1;
     if (!js_is_array(js_get(model, "merges")))
-        return err_set("model.merges is no array");
+        return err_set("model.merges is not an array");
     return model_merges_read(v, r->text, &r->parts) < 0 ? -1 : read_unknown(v, model);
 }
 
@@ -113,7 +113,7 @@ static int read_added(struct vocabulary *v, const struct js *list)
         if (!content || !n || js_int(js_get(item, "id"), &id) < 0)
             return err_set("added_tokens: item %zu has no content or no id", i);
         if (vocabulary_find(v, content, n) >= 0)
-            return err_set("added_tokens: '%s' is there twice", content);
+            return err_set("added_tokens: '%s' occurs twice", content);
         if (vocabulary_put(v, id, content, n, TOKEN_ADDED) < 0)
             return err_in("added_tokens: '%s'", content);
         v->tokens[id].in_model = 0; /* until the model has it too */
@@ -277,7 +277,7 @@ static int read_root(struct vocabulary *v, const struct reading *r)
     const struct js *normalizer = js_get(root, "normalizer"),
                     *post = js_get(root, "post_processor");
     if (!js_is_object(model))
-        return err_set("no model: not a tokenizer.json");
+        return err_set("it has no \"model\", so it is not a tokenizer.json");
     int wordpiece = js_text_is(js_get(model, "type"), "WordPiece"), result;
     if (!wordpiece && js_get(model, "type") && !js_text_is(js_get(model, "type"), "BPE"))
         return err_set("model '%s' is not supported: only BPE and WordPiece are", type_of(model));

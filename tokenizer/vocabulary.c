@@ -250,13 +250,13 @@ int vocabulary_derive_merges(struct vocabulary *v)
             break;
         }
         if (reduce(v, bytes, t->len, id, ends) != 2) {
-            result = err_set("token %u is no merge of two tokens of lower rank", id);
+            result = err_set("token %u is not a merge of two tokens of lower rank", id);
             break;
         }
         int64_t left = vocabulary_find(v, bytes, ends[0]);
         int64_t right = vocabulary_find(v, bytes + ends[0], t->len - ends[0]);
         if (left < 0 || right < 0)
-            result = err_set("token %u has a byte that is no token", id);
+            result = err_set("token %u has a byte that is not a token", id);
         else
             vocabulary_merge(v, (uint32_t)left, (uint32_t)right, id);
     }

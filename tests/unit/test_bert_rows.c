@@ -242,28 +242,34 @@ Test(bert_rows, the_records_to_spoil_are_sound)
 Test(bert_rows, plain_records_are_checked)
 {
     REFUSED(plain, BERT_PLAIN, "has no feature input_ids", without = "input_ids");
-    REFUSED(plain, BERT_PLAIN, "input_ids is no list of integers", floats = "input_ids");
-    REFUSED(plain, BERT_PLAIN, "masked_lm_ids has less than 2 values", labels_count = 1);
-    REFUSED(plain, BERT_PLAIN, "input_mask has 1 at place 3", mask[2] = 0; changed.mask[3] = 1);
-    REFUSED(plain, BERT_PLAIN, "input_mask has 2 at place 1", mask[1] = 2);
+    REFUSED(plain, BERT_PLAIN, "input_ids is not a list of integers", floats = "input_ids");
+    REFUSED(plain, BERT_PLAIN, "masked_lm_ids has fewer than 2 values", labels_count = 1);
+    REFUSED(plain, BERT_PLAIN, "input_mask has the invalid value 1 at index 3", mask[2] = 0;
+            changed.mask[3] = 1);
+    REFUSED(plain, BERT_PLAIN, "input_mask has the invalid value 2 at index 1", mask[1] = 2);
     REFUSED(plain, BERT_PLAIN, "has no token", mask[0] = changed.mask[1] = changed.mask[2] = 0);
-    REFUSED(plain, BERT_PLAIN, "input_ids has -1 at place 2", ids[2] = -1);
-    REFUSED(plain, BERT_PLAIN, "input_ids has 2147483648 at place 0", ids[0] = 1ll << 31);
-    REFUSED(plain, BERT_PLAIN, "segment_ids has 2 at place 0", segments[0] = 2);
-    REFUSED(plain, BERT_PLAIN, "masked_lm_positions has 3 at place 0", positions[0] = 3);
-    REFUSED(plain, BERT_PLAIN, "masked_lm_positions has -1 at place 0", positions[0] = -1);
-    REFUSED(plain, BERT_PLAIN, "masked_lm_ids has -7 at place 0", labels[0] = -7);
-    REFUSED(plain, BERT_PLAIN, "next_sentence_labels has 2 at place 0", next[0] = 2);
+    REFUSED(plain, BERT_PLAIN, "input_ids has the invalid value -1 at index 2", ids[2] = -1);
+    REFUSED(plain, BERT_PLAIN, "input_ids has the invalid value 2147483648 at index 0",
+            ids[0] = 1ll << 31);
+    REFUSED(plain, BERT_PLAIN, "segment_ids has the invalid value 2 at index 0", segments[0] = 2);
+    REFUSED(plain, BERT_PLAIN, "masked_lm_positions has the invalid value 3 at index 0",
+            positions[0] = 3);
+    REFUSED(plain, BERT_PLAIN, "masked_lm_positions has the invalid value -1 at index 0",
+            positions[0] = -1);
+    REFUSED(plain, BERT_PLAIN, "masked_lm_ids has the invalid value -7 at index 0", labels[0] = -7);
+    REFUSED(plain, BERT_PLAIN, "next_sentence_labels has the invalid value 2 at index 0",
+            next[0] = 2);
 }
 
 Test(bert_rows, tf1_records_are_checked)
 {
-    REFUSED(tf1, BERT_TF1, "mask_padding_index has 3 at place 0", masked = 3);
-    REFUSED(tf1, BERT_TF1, "mask_padding_index has -1 at place 0", masked = -1);
-    REFUSED(tf1, BERT_TF1, "seq_padding_index has 5 at place 0", end = 5);
-    REFUSED(tf1, BERT_TF1, "seq_padding_index has 1 at place 0", end = 1);
-    REFUSED(tf1, BERT_TF1, "input_position has 4 at place 3", places[3] = 4);
-    REFUSED(tf1, BERT_TF1, "input_position has 1 at place 3", places[3] = 1); /* twice */
+    REFUSED(tf1, BERT_TF1, "mask_padding_index has the invalid value 3 at index 0", masked = 3);
+    REFUSED(tf1, BERT_TF1, "mask_padding_index has the invalid value -1 at index 0", masked = -1);
+    REFUSED(tf1, BERT_TF1, "seq_padding_index has the invalid value 5 at index 0", end = 5);
+    REFUSED(tf1, BERT_TF1, "seq_padding_index has the invalid value 1 at index 0", end = 1);
+    REFUSED(tf1, BERT_TF1, "input_position has the invalid value 4 at index 3", places[3] = 4);
+    REFUSED(tf1, BERT_TF1, "input_position has the invalid value 1 at index 3",
+            places[3] = 1); /* twice */
     REFUSED(tf1, BERT_TF1, "has no token", masked = 0; changed.end = 2);
 }
 
@@ -280,15 +286,21 @@ Test(bert_rows, tf1_padding_in_the_text_is_put_back)
 
 Test(bert_rows, packed_records_are_checked)
 {
-    REFUSED(packed, BERT_PACKED, "packed_input_mask has 3 at place 1", mask[1] = 3);
-    REFUSED(packed, BERT_PACKED, "packed_position_ids has 0 at place 3", places[0] = 0);
+    REFUSED(packed, BERT_PACKED, "packed_input_mask has the invalid value 3 at index 1",
+            mask[1] = 3);
+    REFUSED(packed, BERT_PACKED, "packed_position_ids has the invalid value 0 at index 3",
+            places[0] = 0);
     REFUSED(packed, BERT_PACKED, "has no token 0 of sequence 2", places[1] = 3;
             changed.places[2] = 2);
     REFUSED(packed, BERT_PACKED, "has no token of sequence 1", mask[0] = changed.mask[3] = 0);
-    REFUSED(packed, BERT_PACKED, "packed_masked_lm_positions has 4", positions[0] = 4);
-    REFUSED(packed, BERT_PACKED, "packed_masked_lm_positions has 1", positions[0] = 1);
-    REFUSED(packed, BERT_PACKED, "packed_next_sentence_mask has 0 at place 0", present[0] = 0);
-    REFUSED(packed, BERT_PACKED, "packed_next_sentence_labels has 5", next[1] = 5);
+    REFUSED(packed, BERT_PACKED, "packed_masked_lm_positions has the invalid value 4",
+            positions[0] = 4);
+    REFUSED(packed, BERT_PACKED, "packed_masked_lm_positions has the invalid value 1",
+            positions[0] = 1);
+    REFUSED(packed, BERT_PACKED, "packed_next_sentence_mask has the invalid value 0 at index 0",
+            present[0] = 0);
+    REFUSED(packed, BERT_PACKED, "packed_next_sentence_labels has the invalid value 5",
+            next[1] = 5);
 }
 
 Test(bert_rows, shapes_of_other_records_are_refused)

@@ -143,8 +143,8 @@ Test(dataset, bad_records_are_named)
     struct feature f[] = { { "input_ids", FEATURE_INTS, negative, 5 },
                            { "input_ids", FEATURE_FLOATS, real, 5 },
                            { "other", FEATURE_INTS, negative, 5 } };
-    static const char *const errors[] = { ": input_ids[1] is -1, no token id",
-                                          ": feature input_ids is no list of integers",
+    static const char *const errors[] = { ": input_ids[1] is -1, which is not a token id",
+                                          ": feature input_ids is not a list of integers",
                                           ": has no feature input_ids" };
     add_record(&b, 0, 5);
     for (int i = 0; i < 3; i++) {
@@ -184,7 +184,7 @@ Test(dataset, records_of_two_lengths_are_named)
     struct dataset *d = open_one(in_dir("b.tfrecord"), 5);
     cr_assert(d && dataset_read(d, 0, ids) == 0);
     cr_expect_eq(dataset_read(d, 1, ids), -1);
-    buf_addf(&error, "b.tfrecord: record 1 at byte %d: has 6 ids, the records before it 7",
+    buf_addf(&error, "b.tfrecord: record 1 at byte %d: has 6 ids, but the records before it have 7",
              (int)first);
     expect_error(error.data);
     dataset_close(d);
@@ -193,8 +193,8 @@ Test(dataset, records_of_two_lengths_are_named)
     put("b.tfrecord", &b);
     const char *paths[] = { in_dir("a.tfrecord"), in_dir("b.tfrecord") };
     cr_expect_null(dataset_open(paths, 2, 5));
-    expect_error("b.tfrecord: record 0 at byte 0: has 6 ids, the records before it 7");
-    refused(in_dir("a.tfrecord"), 9, "a.tfrecord: record 0 at byte 0: has 7 ids, 9 are wanted");
+    expect_error("b.tfrecord: record 0 at byte 0: has 6 ids, but the records before it have 7");
+    refused(in_dir("a.tfrecord"), 9, "a.tfrecord: record 0 at byte 0: has 7 ids, but 9 are needed");
     buf_release(&b);
     buf_release(&error);
 }
@@ -211,7 +211,7 @@ Test(dataset, ids_of_another_vocabulary_are_named)
     cr_expect_eq(dataset_check(d, 2, ids, 25), 0);
     cr_expect_eq(dataset_check(d, 2, ids, 24), -1);
     expect_error("x.tfrecord: record 2 at byte ");
-    expect_error(": has id 24, the vocabulary 24");
+    expect_error(": has id 24, but the vocabulary only has 24");
     dataset_close(d);
     buf_release(&b);
 }
@@ -257,7 +257,7 @@ Test(dataset, manifests_are_believed_and_compared)
     cr_assert(d, "%s", err_get());
     cr_expect(dataset_checksum(d) == 0xff && dataset_vocabulary(d) == 12);
     cr_expect_eq(dataset_read(d, 0, ids), -1);
-    expect_error("has id 14, the vocabulary 12");
+    expect_error("has id 14, but the vocabulary only has 12");
     dataset_close(d);
     const char *paths[] = { in_dir("a"), in_dir("b") };
     cr_expect_null(dataset_open(paths, 2, 5));
@@ -390,10 +390,10 @@ Test(megatron, damaged_indexes_are_refused)
     patched(0, "TNTIDX\0\0", 8, "m.idx: legacy TNTIDX index");
     patched(0, "X", 1, "not a Megatron index");
     patched(9, "\2", 1, "version 2 at byte 9");
-    patched(17, "\6", 1, "dtype code 6 at byte 17 is no type of token ids");
+    patched(17, "\6", 1, "dtype code 6 at byte 17 is not a known type of token ids");
     patched(17, "\0", 1, "dtype code 0");
     patched(17, "\x63", 1, "dtype code 99");
-    patched(17, "\4", 1, "sequence 1 begins at byte 20 of .bin, should at 40");
+    patched(17, "\4", 1, "sequence 1 begins at byte 20 of .bin, not at byte 40");
     patched(18, "\5", 1, "cut short: 5 sequences");
     patched(18, "\3", 1, "bytes too many");
     patched(18, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "cut short: 18446744073709551615 sequences");
@@ -401,9 +401,9 @@ Test(megatron, damaged_indexes_are_refused)
     patched(26, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "cut short");
     patched(26, "\3", 1, "8 bytes too many");
     patched(34, "\xff\xff\xff\xff", 4, "sequence 0 has size -1");
-    patched(34, "\x0b", 1, "sequence 1 begins at byte 20 of .bin, should at 22");
-    patched(46, "\x08", 1, "sequence 3 ends at byte 44, .bin has 42: cut short");
-    patched(46, "\x06", 1, "sequences end at byte 40, .bin has 42");
+    patched(34, "\x0b", 1, "sequence 1 begins at byte 20 of .bin, not at byte 22");
+    patched(46, "\x08", 1, "sequence 3 ends at byte 44, but .bin has only 42 bytes: cut short");
+    patched(46, "\x06", 1, "sequences end at byte 40, but .bin has 42 bytes");
     patched(50, "\2", 1, "sequence 0 begins at byte 2");
     patched(82, "\1", 1, "document 0 begins at sequence 1");
     patched(90, "\4", 1, "document 2 begins at sequence 3, after 4");

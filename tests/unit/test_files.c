@@ -27,7 +27,7 @@ Test(files, vocab_json_that_is_none)
     refuses(vocab_json_parse, "{\"a\": 0, \"b\"", "x: bad JSON at byte 12 (line 1)");
     refuses(vocab_json_parse, "{\"a\": 0,\n\"a\": 1}",
             "x: token 'a' at byte 9: ids 0 and 1 are the same token");
-    refuses(vocab_json_parse, "[]", "x: no object of tokens");
+    refuses(vocab_json_parse, "[]", "x: not an object of tokens");
     refuses(vocab_json_parse, "{}", "x: the vocabulary is empty");
     refuses(vocab_json_parse, "{\"a\": \"0\"}",
             "x: token 'a' at byte 1: it has no whole number for an id");
@@ -38,7 +38,7 @@ Test(files, vocab_json_that_is_none)
     refuses(vocab_json_parse, "{\"a\": 99999999999}",
             "x: token 'a' at byte 1: token id 99999999999 is");
     refuses(vocab_json_parse, "{\"a b\": 0}",
-            "x: token 'a b' at byte 1: it has a character that stands for no");
+            "x: token 'a b' at byte 1: it has a character that is not in the byte");
 }
 
 static int parse_with_merges(struct vocabulary *v, const char *text, size_t n, const char *name)
@@ -54,9 +54,10 @@ Test(files, merges_that_are_none)
     refuses(parse_with_merges, "#version: 0.2\na  b\n", "x: line 2 is not a merge of two tokens");
     refuses(parse_with_merges, "a b c\n", "x: line 1 is not a merge");
     refuses(parse_with_merges, " a\n", "x: line 1 is not a merge");
-    refuses(parse_with_merges, "a z\n", "x: line 1: 'z' is no token");
-    refuses(parse_with_merges, "a b\nb c\n", "x: line 2: 'b' and 'c' merge to what is no token");
-    refuses(parse_with_merges, "a \xFF\n", "x: line 1: '\xFF' is no token");
+    refuses(parse_with_merges, "a z\n", "x: line 1: 'z' is not a token of the vocabulary");
+    refuses(parse_with_merges, "a b\nb c\n",
+            "x: line 2: the merge of 'b' and 'c' is not a token of the vocabulary");
+    refuses(parse_with_merges, "a \xFF\n", "x: line 1: '\xFF' is not a token of the vocabulary");
 }
 
 Test(files, merges_in_all_their_spellings)
@@ -93,8 +94,8 @@ Test(files, ranks_that_are_none)
     refuses(tiktoken_parse, "YQ== 0\nYg== 0\n", "x: line 2: id 0 is given to two tokens");
     refuses(tiktoken_parse, "YQ== 0\nYQ== 1\n", "x: line 2: ids 0 and 1 are the same token");
     refuses(tiktoken_parse, "YQ== 0\nYg== 4\n", "x: id 2 has no token");
-    refuses(tiktoken_parse, "YQ== 0\nYWJj 1\n", "x: token 1 is no merge of two tokens");
-    refuses(tiktoken_parse, "YQ== 0\nYWJj 1\nYg== 2\nYWI= 3\n", "x: token 1 is no merge");
+    refuses(tiktoken_parse, "YQ== 0\nYWJj 1\n", "x: token 1 is not a merge of two tokens");
+    refuses(tiktoken_parse, "YQ== 0\nYWJj 1\nYg== 2\nYWI= 3\n", "x: token 1 is not a merge");
 }
 
 Test(files, ranks_in_any_order_with_end_of_text_in_the_gap)
@@ -118,7 +119,7 @@ Test(files, ranks_in_any_order_with_end_of_text_in_the_gap)
 Test(files, tokenizer_json_that_is_not_supported)
 {
     static const char *const cases[][2] = {
-        { "{}", "x: no model" },
+        { "{}", "x: it has no \"model\", so it is not a tokenizer.json" },
         { "{\"model\":{\"vocab\":{\"a\":0},\n\"merges\":[\"a b\"]},\"x\":tru}",
           "x: bad JSON at byte 52 (line 2)" },
         { "{\"merges\":1,\"model\":{\"merges\":[],\"vocab\":{\"a\":0 \"b\":1}}}",
@@ -147,7 +148,7 @@ Test(files, tokenizer_json_that_is_not_supported)
           "x: pre_tokenizer Split: behavior 'Moved' is not supported" },
         { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"String\":\"\"},\"behavior\":\"Removed\"}",
                   MODEL, ""),
-          "x: pre_tokenizer Split: the empty string splits nothing" },
+          "x: pre_tokenizer Split: the pattern is empty" },
         { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"},\"behavior\":\"Isolated\"}",
                   MODEL, ""),
           "x: pre_tokenizer Split: bad pattern '(' at byte 1" },
@@ -177,18 +178,18 @@ Test(files, tokenizer_json_that_is_not_supported)
         { FILE_OF(BYTE_LEVEL, "{\"end_of_word_suffix\":\"</w>\"}", ""),
           "x: model.end_of_word_suffix is not supported" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"b\":1},\"merges\":[[\"a\",\"b\"]]}", ""),
-          "x: model.merges: item 0 at byte 104: 'a' and 'b' merge to what is no token" },
+          "x: model.merges: item 0 at byte 104: the merge of 'a' and 'b' is not a token of the vocabulary" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":[\"a\"]}", ""),
           "x: model.merges: item 0 at byte 98: not a pair of tokens" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"aa\":1},\"merges\":[[\"a\",\"a\",\"c\"]]}",
                   ""),
           "x: model.merges: item 0 at byte 105: not a pair of tokens" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":{}}", ""),
-          "x: model.merges is no array" },
+          "x: model.merges is not an array" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}", ""),
           "x: model.vocab: token 'b' at byte 87: id 0 is given to two tokens" },
         { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":[],\"unk_token\":\"u\"}", ""),
-          "x: model.unk_token 'u' is no token of the model" },
+          "x: model.unk_token 'u' is not a token of the model" },
         { FILE_OF(BYTE_LEVEL,
                   "{\"vocab\":{\"a\":0},\"merges\":[],\"unk_token\":\"a\",\"fuse_unk\":true}", ""),
           "x: model.fuse_unk is not supported with a vocabulary that lacks bytes" },
@@ -205,7 +206,7 @@ Test(files, tokenizer_json_that_is_not_supported)
           "x: model.vocab: token 'ab' at byte 106: it has id 2, as an added token 3" },
         { FILE_OF(BYTE_LEVEL, MODEL,
                   ",\"added_tokens\":[{\"id\":3,\"content\":\"x\"},{\"id\":4,\"content\":\"x\"}]"),
-          "x: added_tokens: 'x' is there twice" },
+          "x: added_tokens: 'x' occurs twice" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuses(tokenizer_json_parse, cases[i][0], cases[i][1]);
@@ -377,11 +378,11 @@ Test(files, folders_and_names)
     cr_assert_eq(tokenizer_end_of_text(t), 2);
     tokenizer_free(t);
     put(dir, "tokenizer_config.json", "{\"eos_token\": \"abc\"}");
-    refuses_path(dir, "", "eos_token 'abc' is no token");
+    refuses_path(dir, "", "eos_token 'abc' is not a token of the vocabulary");
     put(dir, "b-vocab.json", vocab);
     refuses_path(dir, "", "has several vocabularies");
     put(dir, "x.txt", vocab);
-    refuses_path(dir, "x.txt", "is no vocabulary");
+    refuses_path(dir, "x.txt", "is not a vocabulary");
     put(dir, "big.tiktoken", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
     refuses_path(dir, "big.tiktoken", "is a git-lfs pointer");
     file_remove_tree(dir);

@@ -153,7 +153,7 @@ Test(learn, too_small_and_colliding_are_errors)
     vocabulary_release(&v);
     o.vocabulary_size = 300;
     learn_text(&v, "ab ab", &o, -1);
-    cr_assert(strstr(err_get(), "is learned as well"), "%s", err_get());
+    cr_assert(strstr(err_get(), "is also a learned token"), "%s", err_get());
     vocabulary_release(&v);
     o.special_count = 2;
     learn_text(&v, "ab ab", &o, -1);

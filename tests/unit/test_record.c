@@ -119,7 +119,7 @@ Test(record, absurd_lengths_are_refused)
         le_put_u64(bytes, lengths[i]);
         le_put_u32(bytes + 8, crc32c_mask(crc32c(0, bytes, 8)));
         cr_expect_eq(record_read(&map, 0, &r), -1);
-        expect_error("cut short: record of");
+        expect_error("cut short: a record of");
     }
 }
 

@@ -110,7 +110,7 @@ Test(squad, errors_name_the_place)
         { "{\"data\":[{\"paragraphs\":[{\"context\":\"\",\"qas\":[{\"id\":\"q\",\"question\":\"\",\"answers\":"
           "[{\"text\":\"\",\"answer_start\":\"0\"}]}]}]}]}",
           "s.json: data[0].paragraphs[0].qas[0].answers[0]: \"answer_start\" is no integer" },
-        { "[]", "s.json: no SQuAD file: no array \"data\"" },
+        { "[]", "s.json: not a SQuAD file: it has no array \"data\"" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cr_assert_eq(parse(cases[i].text), -1);
