@@ -224,18 +224,22 @@ static const struct opt wiki_options[] = {
       1e9 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
+    SUBJECT_PRODUCTS,
     { 0, "dry-run", OPT_FLAG, &dry_run, NULL, "only count tokens and words; needs no model", 0, 0 },
     SUBJECT_JSON,
     { 0 },
 };
-static const struct opt lmbd_options[] = { SUBJECT_MODEL,     SUBJECT_VOCAB, SUBJECT_BATCH,
-                                           SUBJECT_PRECISION, SUBJECT_JSON,  { 0 } };
+static const struct opt lmbd_options[] = {
+    SUBJECT_MODEL,    SUBJECT_VOCAB, SUBJECT_BATCH, SUBJECT_PRECISION,
+    SUBJECT_PRODUCTS, SUBJECT_JSON,  { 0 }
+};
 static const struct opt shards_options[] = {
     SUBJECT_MODEL,
     LENGTH,
     { 0, "limit", OPT_INT, &limit, "N", "maximum number of sequences to score; 0: all", 0, 9e15 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
+    SUBJECT_PRODUCTS,
     SUBJECT_JSON,
     { 0 },
 };

@@ -64,6 +64,7 @@ const struct opt squad_command_options[] = {
       -1e9, 1e9 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
+    SUBJECT_PRODUCTS,
     { 0 },
 };
 

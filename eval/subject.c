@@ -27,6 +27,8 @@ int subject_check(struct network *n)
             subject.vocab ? subject.vocab : subject.model_dir, tokenizer_size(t), subject.model_dir,
             (long long)known);
     ops_set_precision(n->ops, (enum ops_type)subject.precision);
+    if (ops_set_products(n->ops, (enum ops_products)subject.products) < 0)
+        return -1;
     log_detail("%s", ops_describe(n->ops));
     return 0;
 }

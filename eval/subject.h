@@ -14,7 +14,7 @@
 extern struct subject {
     /* options */
     const char *model_dir, *vocab; /* vocab NULL: the tokenizer is in model folder */
-    int precision, json;
+    int precision, products, json;
     int64_t batch_tokens;
 
     struct tokenizer *tokenizer; /* after subject_load_tokenizer, as is the encoder */
@@ -39,6 +39,11 @@ extern struct subject {
     {                                                                                              \
         0, "precision", OPT_CHOICE, &subject.precision, OPS_PRECISION_WORDS,                       \
             "precision of matrix products", 0, 0                                                   \
+    }
+#define SUBJECT_PRODUCTS                                                                           \
+    {                                                                                              \
+        0, "products", OPT_CHOICE, &subject.products, OPS_PRODUCTS_WORDS,                          \
+            "f32 matrix products: our own code or OpenBLAS", 0, 0                                  \
     }
 #define SUBJECT_JSON                                                                               \
     {                                                                                              \

@@ -14,7 +14,7 @@
 
 static const char *model_dir, *vocab;
 static struct opt_list prompts, stops;
-static int json, precision, echo = 1;
+static int json, precision, products, echo = 1;
 static int asking; /* prompts come from a terminal, and stand between the texts there */
 static int64_t samples = 1;
 static struct generator g = {
@@ -184,6 +184,7 @@ static int run(int argc, char **argv)
     uint64_t number = 0;
     if (!result) {
         ops_set_precision(g.ops, (enum ops_type)precision);
+        result = ops_set_products(g.ops, (enum ops_products)products);
         log_detail("%s", ops_describe(g.ops));
     }
     for (size_t i = 0; i < prompts.count && !result; i++)
@@ -214,6 +215,8 @@ static const struct opt options[] = {
     { 0, "json", OPT_FLAG, &json, NULL, "print JSON, one object per text", 0, 0 },
     { 0, "precision", OPT_CHOICE, &precision, OPS_PRECISION_WORDS,
       "precision of the matrix products that process the prompt", 0, 0 },
+    { 0, "products", OPT_CHOICE, &products, OPS_PRODUCTS_WORDS,
+      "f32 matrix products: our own code or OpenBLAS", 0, 0 },
     { 0, NULL, OPT_FLAG, NULL, NULL, "Choice of the next token:", 0, 0 },
     { 'T', "temperature", OPT_REAL, &g.sampler.temperature, "X",
       "randomness: below 1 favours likely tokens; 0 always takes the "

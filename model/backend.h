@@ -14,6 +14,7 @@ struct ops_backend {
     void (*open)(struct ops *o);  /* fills what struct ops has for it */
     void (*close)(struct ops *o);
     const char *(*describe)(const struct ops *o);
+    int (*set_products)(struct ops *o, enum ops_products products);
 
     struct ops_array (*buffer)(struct ops *o, enum ops_type type, int64_t n);
     void (*buffer_free)(struct ops *o, struct ops_array a, int64_t n);

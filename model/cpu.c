@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,21 @@ static void cpu_close(struct ops *o)
 
 static const char *cpu_describe(const struct ops *o)
 {
-    return o->k->name;
+    return o->name;
+}
+
+/* By itself the one that is faster: ours, where they are made for this processor. */
+static int cpu_set_products(struct ops *o, enum ops_products products)
+{
+    int wanted = products == OPS_PRODUCTS_OPENBLAS ||
+                 (products == OPS_PRODUCTS_AUTO && o->k == &kernels_plain);
+    int missing = wanted && cpu_openblas_open() < 0;
+    if (missing && products == OPS_PRODUCTS_OPENBLAS)
+        return -1;
+    o->openblas = wanted && !missing;
+    snprintf(o->name, sizeof o->name, o->openblas ? "%s, products by OpenBLAS (%s)" : "%s",
+             o->k->name, o->openblas ? cpu_openblas_core() : "");
+    return 0;
 }
 
 /* ---- arrays ------------------------------------------------------------------------------- */
@@ -399,6 +414,7 @@ const struct ops_backend ops_cpu = {
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,
+    .set_products = cpu_set_products,
     .buffer = cpu_buffer,
     .buffer_free = cpu_buffer_free,
     .upload = cpu_upload,

@@ -44,6 +44,8 @@ struct ops {
     /* the host's back end */
     struct pool *pool;
     const struct kernels *k;
+    int openblas;        /* f32 products are OpenBLAS's */
+    char name[128];      /* what describes it */
     struct arena work;   /* the kernels' own */
     struct arena panels; /* the matrix product's */
     struct angles angles;
@@ -75,6 +77,11 @@ static inline struct ops_array cpu_f32(const float *x)
 {
     return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };
 }
+
+/* OpenBLAS: -1 with an error when it cannot be opened; which kernels it has; a product in f32. */
+int cpu_openblas_open(void);
+const char *cpu_openblas_core(void);
+void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *p);
 
 /* Of the file that the name says. */
 void cpu_matmul(struct ops *o, const struct ops_matmul *p);

@@ -1,3 +1,34 @@
+/*
+ * cpu_attention.c - attention of the host's back end: in tiles, with an online softmax (Dao et al.
+ * 2022).
+ *
+ *     for each head of each sequence, the threads sharing them       run_heads, run_sequences
+ *         pack K, and V^T block by block of keys                     attend_head
+ *         for each panel of queries, one a lane                      attend_queries
+ *             for each block of keys that one of them sees           block_fwd
+ *                 S^T = K Q^T                                        score
+ *                 P^T = dropout(2^(S^T - max)), max and sum go on    softmax_panel
+ * (kernels_scores.inc) y^T += V^T P^T                                     gather y = y^T / sum, lse
+ * = max + log(sum)                    attend_queries
+ *
+ * and backward, where P is made again from lse:
+ *
+ *     for each head of keys, the threads sharing them                attend_heads_bwd
+ *         for each head of queries that uses it                      attend_head_bwd
+ *             pack Q, Q^T, dy, dy^T; dots = dy . y                   pack_queries
+ *             for each group of keys, some panels                    attend_group_bwd
+ *                 for each block of queries that sees one of them    block_bwd
+ *                     for each panel of the group                    block_bwd
+ *                         S = Q K^T, dP = dy V^T                     score_rows
+ *                         P = 2^(S - lse), dS = P (dP - dots)        softmax_rows_bwd
+ *                         dv^T += dy^T P, dk^T += Q^T dS             gather_queries
+ *                         dq += dS K                                 scatter
+ *                 dk, dv                                             leave_keys
+ *             dq                                                     attend_head_bwd
+ *
+ * Oracle: plain loops in f64 and central differences, attention_of, attention_rows_of and
+ * grouped_of in tests/unit/test_ops.c.
+ */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

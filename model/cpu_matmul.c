@@ -1,3 +1,23 @@
+/*
+ * cpu_matmul.c - matrix products of the host's back end (Goto, van de Geijn 2008).
+ *
+ * C[M,N] = base + bias + A[M,K] B[K,N]. A's lines are its rows, B's its columns; the operand with
+ * fewer lines is shared by the threads, the other goes by in chunks.
+ *
+ *     for each block of lines of the shared operand            cpu_matmul
+ *         for each part k0..k1 of the sum over K               cpu_matmul, multiply_block
+ *             for each chunk, the threads sharing them         multiply_chunk
+ *                 for each slice of that part                  multiply_chunk
+ *                     pack the chunk's slice                   pack
+ *                     for each piece of the shared operand     multiply_chunk
+ *                         pack it, if nobody has yet           packed
+ *                         C[rows,columns] += A B               multiply_pieces; then, for one
+ * thread, for each panel of A's rows       multiply (kernels_products.inc) for each panel of
+ * columns    multiply for each step of K       tile: sums stay in registers sums += a b tile_step
+ *
+ * Products of few rows stream the matrix instead (stream_columns_part, stream_rows_part).
+ * Oracle: plain loops in f64, matmul_of in tests/unit/test_ops.c.
+ */
 #include <assert.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -270,6 +290,10 @@ void cpu_matmul(struct ops *o, const struct ops_matmul *s)
 {
     const struct kernel_products *p = cpu_products(o);
     const int64_t M = s->M, N = s->N, K = s->K;
+    if (o->openblas && o->precision == OPS_F32) {
+        cpu_openblas_matmul(o, s);
+        return;
+    }
     int shares_a = M <= N;
     struct operand a = operand(&s->A, 1, p->tile_rows), c = operand(&s->B, 0, p->tile_columns);
     struct block b = { .p = p,

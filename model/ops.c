@@ -21,6 +21,7 @@ struct ops *ops_new(int threads)
     o->b = &ops_cpu;
     o->threads = threads < 1 ? 1 : threads;
     o->b->open(o);
+    ops_set_products(o, OPS_PRODUCTS_AUTO);
     return o;
 }
 
@@ -59,6 +60,11 @@ void ops_set_precision(struct ops *o, enum ops_type precision)
 {
     assert(precision == OPS_F32 || precision == OPS_BF16);
     o->precision = precision;
+}
+
+int ops_set_products(struct ops *o, enum ops_products products)
+{
+    return o->b->set_products(o, products);
 }
 
 enum ops_type ops_operand(const struct ops *o)

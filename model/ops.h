@@ -48,6 +48,12 @@ void ops_set_precision(struct ops *o, enum ops_type precision); /* f32 at first 
 /* The type for what only products will read: what they would round it to. */
 enum ops_type ops_operand(const struct ops *o);
 
+/* Whose f32 products of large matrices: our own, or OpenBLAS's, if that is installed; at first our
+ * own where there are kernels for this processor. -1 with an error when OpenBLAS is not there. */
+enum ops_products { OPS_PRODUCTS_AUTO, OPS_PRODUCTS_OWN, OPS_PRODUCTS_OPENBLAS };
+#define OPS_PRODUCTS_WORDS "auto|own|openblas" /* in the order of the enum */
+int ops_set_products(struct ops *o, enum ops_products products);
+
 /* ---- arrays ------------------------------------------------------------------------------- */
 
 /* Numbers of one type, passed by value; a part of it is an array. Where a type is not given below,

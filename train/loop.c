@@ -312,6 +312,8 @@ static int open_loop(struct loop *l, int threads)
     comm_init(&l->comm);
     l->ops = ops_new(threads);
     ops_set_precision(l->ops, (enum ops_type)l->settings->precision);
+    if (ops_set_products(l->ops, (enum ops_products)l->settings->products) < 0)
+        return -1;
     if ((there && lock_folder(l) < 0) || start_or_resume(l) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->model, l->ops, &l->store, &l->comm);

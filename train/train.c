@@ -112,6 +112,8 @@ static const struct opt options[] = {
       0, 0 },
     { 0, "precision", OPT_CHOICE, &s.precision, OPS_PRECISION_WORDS, "precision of matrix products",
       0, 0 },
+    { 0, "products", OPT_CHOICE, &s.products, OPS_PRODUCTS_WORDS,
+      "f32 matrix products: our own code or OpenBLAS", 0, 0 },
     { 0, "parameter-precision", OPT_CHOICE, &s.parameter_precision, OPS_PRECISION_WORDS,
       "precision of the stored weights", 0, 0 },
     { 0, "state-precision", OPT_CHOICE, &s.state_precision, OPS_PRECISION_WORDS,

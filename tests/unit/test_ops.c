@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "common/mem.h"
 #include "common/rng.h"
 #include "model/cpu.h"
@@ -1743,6 +1744,55 @@ Test(ops, nan_stays)
     cr_assert(isnan(y[3]) && y[4] == 0);
     cr_assert(isnan(squares(o, x, 20)));
     ops_free(o);
+}
+
+/* ---- OpenBLAS's products ------------------------------------------------------------------- */
+
+/* All that is made of products, as above. */
+Test(ops, products_by_openblas)
+{
+    void (*const tests[])(struct ops * o) = { matmul_in, linear_in,           linear_operands_in,
+                                              logits_in, residual_dropout_in, loss_in };
+    for (int threads = 1; threads <= 3; threads += 2) {
+        struct ops *o = ops_new(threads);
+        if (ops_set_products(o, OPS_PRODUCTS_OPENBLAS) < 0)
+            cr_skip_test("%s", err_get());
+        cr_assert(strstr(ops_describe(o), "OpenBLAS"), "%s", ops_describe(o));
+        for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+            tests[i](o);
+        ops_free(o);
+    }
+}
+
+/* More tiles than one, and edges of them: the same bits from one thread as from four. */
+Test(ops, openblas_threads)
+{
+    enum { M = 500, N = 1700, K = 90 };
+    struct numbers a = numbers(M * K, 1, 1), b = numbers(K * N, 2, 1), c[2];
+    for (int i = 0; i < 2; i++) {
+        struct ops *o = ops_new(i ? 4 : 1);
+        if (ops_set_products(o, OPS_PRODUCTS_OPENBLAS) < 0)
+            cr_skip_test("%s", err_get());
+        c[i] = numbers(M * N, 3, 1);
+        ops_matmul(o, &(struct ops_matmul){ .C = { f32(c[i].f), N },
+                                            .A = { f32(a.f), K },
+                                            .B = { f32(b.f), N },
+                                            .M = M,
+                                            .N = N,
+                                            .K = K,
+                                            .base = f32(c[i].f) });
+        ops_free(o);
+    }
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t n = 0; n < N; n++)
+            for (int64_t k = 0; k < K; k++)
+                c[0].d[m * N + n] += a.d[m * K + k] * b.d[k * N + n];
+    check("tiles", c[0].f, c[0].d, M * N, 2e-6);
+    cr_assert_eq(0, memcmp(c[0].f, c[1].f, M * N * sizeof(float)));
+    drop(&a);
+    drop(&b);
+    drop(&c[0]);
+    drop(&c[1]);
 }
 
 /* ---- buffers ----------------------------------------------------------------------------- */

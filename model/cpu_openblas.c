@@ -1,0 +1,231 @@
+/*
+ * cpu_openblas.c - f32 matrix products by OpenBLAS, in place of our own (ops_set_products).
+ *
+ * The library is opened when it is asked for: nothing needs it to be built or to run. It runs in
+ * the threads of our pool, each call in one: C is cut into tiles by its shape alone, so that the
+ * bits are the same for any number of threads.
+ *
+ *     for each tile of C                  multiply_tile, shared by the threads
+ *         tile = base + bias              begin_tile
+ *         tile += A[rows,K] B[K,columns]  cblas_sgemm
+ *
+ * Checked against plain loops by tests/unit/test_ops.c, as our own products are.
+ */
+#include <assert.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "model/cpu.h"
+
+/* cblas.h, as far as it is used. */
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
+typedef void sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
+                   const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+
+static struct {
+    sgemm *multiply;
+    const char *core; /* "SkylakeX": the kernels that it has chosen */
+} library;
+
+enum {
+    TILE_ROWS = 768, /* at most */
+    TILE_COLUMNS = 1536,
+    TILE_LEAST = 96,
+    LONG_TILES = 4,    /* of the longer side of C, if they are not too small, */
+    SHORT_TILES = 2,   /* and of the shorter */
+    COLUMN_GRAIN = 64, /* columns of the sums */
+    CONVERT_GRAIN = 8192,
+};
+
+/* ---- the library -------------------------------------------------------------------------- */
+
+/* It takes its kernels and cache sizes from the environment when it is loaded, where the values of
+ * another machine or program may stand, and starts threads of its own unless told not to. */
+static void *open_library(void)
+{
+    static const char *const names[] = { "libopenblas.so.0", "libopenblas.so" };
+    void *handle = NULL;
+    unsetenv("OPENBLAS_CORETYPE");
+    unsetenv("OPENBLAS_L2_SIZE");
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !handle; i++)
+        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return handle;
+}
+
+/* A function pointer is not an object pointer; their bits are the same. */
+static void find(void *function, void *handle, const char *name)
+{
+    void *symbol = dlsym(handle, name);
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+int cpu_openblas_open(void)
+{
+    char *(*core)(void) = NULL;
+    void (*set_threads)(int) = NULL;
+    if (library.multiply)
+        return 0;
+    void *handle = open_library();
+    if (!handle)
+        return err_set("cannot open OpenBLAS: %s", dlerror());
+    find(&set_threads, handle, "openblas_set_num_threads");
+    find(&core, handle, "openblas_get_corename");
+    find(&library.multiply, handle, "cblas_sgemm");
+    if (!library.multiply)
+        return err_set("cannot use OpenBLAS: it has no cblas_sgemm");
+    if (set_threads)
+        set_threads(1);
+    library.core = core ? core() : "";
+    return 0;
+}
+
+const char *cpu_openblas_core(void)
+{
+    return library.core;
+}
+
+/* ---- one product over all threads ---------------------------------------------------------- */
+
+struct product {
+    const struct kernels *k;
+    const struct ops_matmul *s;
+    struct ops_matrix A, B;                  /* F32 */
+    int64_t tile_rows, tile_columns, across; /* tiles side by side */
+    float *own;                              /* a tile for each thread, where C is BF16 */
+};
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A side of C in tiles. Each packs its operands again: 64 of them are a quarter slower than 8. */
+static int64_t tile_side(int64_t side, int64_t tiles, int64_t most)
+{
+    int64_t least = (side + tiles - 1) / tiles;
+    return smaller(smaller(least > TILE_LEAST ? least : TILE_LEAST, most), side);
+}
+
+static struct ops_array at(const struct ops_matrix *m, int64_t row, int64_t column)
+{
+    int64_t place = m->transposed ? column * m->ld + row : row * m->ld + column;
+    return ops_part(m->x, place);
+}
+
+/* A tile of C, from (row, column) on. */
+struct tile {
+    int64_t row, column, rows, columns;
+    float *sums;
+    int64_t ld;
+};
+
+/* Whether there is anything to add to: then the sums hold it. */
+static int begin_tile(const struct product *p, const struct tile *t)
+{
+    const struct ops_matmul *s = p->s;
+    struct ops_matrix base = { s->base, s->C.ld, 0 };
+    struct ops_array bias = ops_part(s->bias, t->column);
+    if (ops_is_none(s->base) && ops_is_none(bias))
+        return 0;
+    for (int64_t r = 0; r < t->rows; r++) {
+        struct ops_array to = cpu_f32(t->sums + r * t->ld), from = at(&base, t->row + r, t->column);
+        if (!ops_is_none(s->base) && !ops_is_none(bias))
+            p->k->sum(to, from, bias, t->columns);
+        else if (ops_is_none(s->base))
+            p->k->copy(to, bias, t->columns);
+        else if (from.address != to.address)
+            p->k->copy(to, from, t->columns);
+    }
+    return 1;
+}
+
+static void multiply_tile(void *ctx, int64_t index, int thread)
+{
+    const struct product *p = ctx;
+    const struct ops_matmul *s = p->s;
+    struct tile t = { .row = index / p->across * p->tile_rows,
+                      .column = index % p->across * p->tile_columns };
+    t.rows = smaller(p->tile_rows, s->M - t.row);
+    t.columns = smaller(p->tile_columns, s->N - t.column);
+    struct ops_array C = at(&s->C, t.row, t.column);
+    t.sums = p->own ? p->own + thread * p->tile_rows * p->tile_columns : cpu_floats(C);
+    t.ld = p->own ? t.columns : s->C.ld;
+    float beta = begin_tile(p, &t) ? 1 : 0;
+    library.multiply(ROW_MAJOR, p->A.transposed ? TRANSPOSE : NO_TRANSPOSE,
+                     p->B.transposed ? TRANSPOSE : NO_TRANSPOSE, (int)t.rows, (int)t.columns,
+                     (int)s->K, 1, cpu_floats(at(&p->A, t.row, 0)), (int)p->A.ld,
+                     cpu_floats(at(&p->B, 0, t.column)), (int)p->B.ld, beta, t.sums, (int)t.ld);
+    for (int64_t r = 0; r < t.rows && p->own; r++)
+        p->k->copy(ops_part(C, r * s->C.ld), cpu_f32(t.sums + r * t.ld), t.columns);
+}
+
+/* ---- what it cannot take ------------------------------------------------------------------- */
+
+struct conversion {
+    const struct kernels *k;
+    struct ops_array to, from;
+};
+
+static void convert_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct conversion *c = ctx;
+    c->k->copy(ops_part(c->to, begin), ops_part(c->from, begin), end - begin);
+}
+
+/* Numbers of a stored matrix that has so many rows of so many columns when it is taken. */
+static int64_t extent(const struct ops_matrix *m, int64_t rows, int64_t columns)
+{
+    return m->transposed ? (columns - 1) * m->ld + rows : (rows - 1) * m->ld + columns;
+}
+
+static int64_t floats_of(const struct ops_matrix *m, int64_t rows, int64_t columns)
+{
+    return m->x.type == OPS_F32 ? 0 : (extent(m, rows, columns) + 15) / 16 * 16;
+}
+
+/* The matrix in f32, at `room` if it is not. */
+static struct ops_matrix as_floats(struct ops *o, const struct ops_matrix *m, int64_t rows,
+                                   int64_t columns, float *room)
+{
+    struct ops_matrix f = { cpu_f32(room), m->ld, m->transposed };
+    if (m->x.type == OPS_F32)
+        return *m;
+    pool_for(o->pool, extent(m, rows, columns), CONVERT_GRAIN, convert_part,
+             &(struct conversion){ o->k, f.x, m->x });
+    return f;
+}
+
+static void sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct product *p = ctx;
+    p->k->column_sums(cpu_floats(p->s->sums) + begin, ops_part(p->s->B.x, begin), p->s->B.ld,
+                      p->s->K, end - begin);
+}
+
+void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *s)
+{
+    struct product p = {
+        .k = o->k,
+        .s = s,
+        .tile_rows = tile_side(s->M, s->M < s->N ? SHORT_TILES : LONG_TILES, TILE_ROWS),
+        .tile_columns = tile_side(s->N, s->M < s->N ? LONG_TILES : SHORT_TILES, TILE_COLUMNS)
+    };
+    int64_t a = floats_of(&s->A, s->M, s->K), b = floats_of(&s->B, s->K, s->N);
+    int64_t own = s->C.x.type == OPS_F32 ? 0 : p.tile_rows * p.tile_columns;
+    assert(s->K <= INT_MAX && s->A.ld <= INT_MAX && s->B.ld <= INT_MAX && s->C.ld <= INT_MAX);
+    float *room = cpu_panels(o, a + b + o->threads * own);
+    p.A = as_floats(o, &s->A, s->M, s->K, room);
+    p.B = as_floats(o, &s->B, s->K, s->N, room + a);
+    p.own = own ? room + a + b : NULL;
+    p.across = (s->N + p.tile_columns - 1) / p.tile_columns;
+    if (!ops_is_none(s->sums))
+        pool_for(o->pool, s->N, COLUMN_GRAIN, sum_columns, &p);
+    int64_t down = (s->M + p.tile_rows - 1) / p.tile_rows;
+    pool_each(o->pool, down * p.across, multiply_tile, &p);
+}
