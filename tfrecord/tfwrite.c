@@ -455,7 +455,9 @@ static int run_show(int argc, char **argv)
 
 static const struct opt write_options[] = {
     { 'o', "output", OPT_TEXT, &output, "DIR",
-      "output: a folder for shards, a file, or a prefix of file names", 0, 0 },
+      "output folder for the shards; with --layout megatron a prefix "
+      "of file names",
+      0, 0 },
     { 0, "layout", OPT_CHOICE, &layout, "gpt|bert|bert-tf1|bert-packed|megatron",
       "kind of records to write", 0, 0 },
     { .help = "Layouts other than megatron:" },
@@ -509,12 +511,11 @@ static const struct opt write_options[] = {
 };
 static const struct opt index_options[] = {
     { 'o', "output", OPT_TEXT, &output, "FILE",
-      "output: a folder for shards, a file, or a prefix of file names", 0, 0 },
+      "output file, with one input FILE; - is standard output", 0, 0 },
     { 0 },
 };
 static const struct opt index_map_options[] = {
-    { 'o', "output", OPT_TEXT, &output, "NAME",
-      "output: a folder for shards, a file, or a prefix of file names", 0, 0 },
+    { 'o', "output", OPT_TEXT, &output, "NAME", "prefix of the names of the map files", 0, 0 },
     { 0, "samples", OPT_INT, &samples, "N", "number of samples to map; 0: use --epochs", 0, 4e9 },
     { 0, "epochs", OPT_INT, &epochs, "N", "number of epochs to map; 0: use --samples", 0, 1e9 },
     { 0, "sequence-length", OPT_INT, &map_length, "N",
@@ -537,8 +538,7 @@ static const struct opt index_map_options[] = {
     { 0 },
 };
 static const struct opt repair_options[] = {
-    { 'o', "output", OPT_TEXT, &output, "FILE",
-      "output: a folder for shards, a file, or a prefix of file names", 0, 0 },
+    { 'o', "output", OPT_TEXT, &output, "FILE", "output file for the good records", 0, 0 },
     { 0 },
 };
 static const struct opt show_options[] = {

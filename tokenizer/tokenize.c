@@ -349,7 +349,8 @@ static const struct opt decode_options[] = {
       "vocabulary: a file, or a folder that holds one", 0, 0 },
     { 'o', "output", OPT_TEXT, &output_path, "FILE", "output file; - is standard output", 0, 0 },
     { 0, "skip-special", OPT_FLAG, &skip_special, NULL, "leave out special tokens", 0, 0 },
-    { 0, "ids", OPT_FLAG, &as_ids, NULL, "write decimal ids, one line per document", 0, 0 },
+    { 0, "ids", OPT_FLAG, &as_ids, NULL, "read lines of decimal ids instead of a token stream", 0,
+      0 },
     { 0 },
 };
 
