@@ -47,7 +47,8 @@ extern struct subject {
     }
 #define SUBJECT_JSON                                                                               \
     {                                                                                              \
-        0, "json", OPT_FLAG, &subject.json, NULL, "print JSON, one object per line", 0, 0          \
+        0, "json", OPT_FLAG, &subject.json, NULL, "print scores as JSON, one object per line", 0,  \
+            0                                                                                      \
     }
 
 int subject_load_tokenizer(void);

@@ -515,9 +515,12 @@ static const struct opt index_options[] = {
     { 0 },
 };
 static const struct opt index_map_options[] = {
-    { 'o', "output", OPT_TEXT, &output, "NAME", "prefix of the names of the map files", 0, 0 },
-    { 0, "samples", OPT_INT, &samples, "N", "number of samples to map; 0: use --epochs", 0, 4e9 },
-    { 0, "epochs", OPT_INT, &epochs, "N", "number of epochs to map; 0: use --samples", 0, 1e9 },
+    { 'o', "output", OPT_TEXT, &output, "NAME", "prefix of the names of the index-map files (.npy)",
+      0, 0 },
+    { 0, "samples", OPT_INT, &samples, "N", "number of samples in the index maps; 0: use --epochs",
+      0, 4e9 },
+    { 0, "epochs", OPT_INT, &epochs, "N", "number of epochs in the index maps; 0: use --samples", 0,
+      1e9 },
     { 0, "sequence-length", OPT_INT, &map_length, "N",
       "tokens per sequence; gpt records hold one more, the last label", 1, 1 << 24 },
     { 0, "seed", OPT_INT, &map_seed, "N",
@@ -530,7 +533,8 @@ static const struct opt index_map_options[] = {
       "how the bounds of the parts are rounded: as Megatron Core "
       "does, or as older versions did",
       0, 0 },
-    { 0, "part", OPT_CHOICE, &part, "train|valid|test", "which part to map", 0, 0 },
+    { 0, "part", OPT_CHOICE, &part, "train|valid|test", "part of the data to write index maps for",
+      0, 0 },
     { 0, "wide", OPT_FLAG, &wide, NULL,
       "write sample_idx with 64-bit numbers, as some Megatron "
       "versions do",

@@ -59,7 +59,7 @@ static const struct opt options[] = {
     { 0, "positions", OPT_INT, &s.positions, "N",
       "number of position embeddings; 0: the sequence length", 0, 1e7 },
     { 0, "vocabulary", OPT_INT, &s.vocabulary, "N",
-      "vocabulary size; 0: that of the tokenizer or the data", 0, 2147483647 },
+      "vocabulary size; 0: that of the tokenizer, or else of the data", 0, 2147483647 },
     { 0, "epsilon", OPT_REAL, &s.epsilon, "X", "epsilon of the layer norms", 1e-12, 1 },
     { 0, "dropout", OPT_REAL, &s.dropout, "P",
       "dropout rate of embeddings, attention and residual branches", 0, 0.99 },
@@ -146,7 +146,7 @@ static const struct opt options[] = {
       "updates until the peak learning rate; below 1: share of "
       "--steps; -1: chosen by --steps",
       -1, UP },
-    { 0, "power", OPT_REAL, &s.power, "X", "exponent of the polynomial schedule", 0, 100 },
+    { 0, "power", OPT_REAL, &s.power, "X", "polynomial learning-rate schedule: exponent", 0, 100 },
     { 0, "decay-rate", OPT_REAL, &s.decay_rate, "X",
       "exponential schedule: factor per --decay-steps", 0, 1e3 },
     { 0, "decay-steps", OPT_INT, &s.decay_steps, "N",
@@ -324,7 +324,8 @@ static int run(int argc, char **argv)
         s.memmap_dir = NULL;
     s.force = tool_force;
     if (s.force && s.resume)
-        return err_usage("--force goes with another run, --resume with the one that is there");
+        return err_usage(
+            "--force starts a new run and --resume continues the old one: give only one of them");
     if (load_own_config() < 0 || take_data(argv, argc) < 0)
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line wins over the file */
