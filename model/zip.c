@@ -70,8 +70,8 @@ static int find_directory(const struct archive *a, struct directory *d)
     if (end >= LOCATOR_BYTES && number(p - LOCATOR_BYTES, 4) == LOCATOR) {
         uint64_t at = number(p - LOCATOR_BYTES + 8, 8);
         if (at > end || end - at < END64_BYTES || number(a->data + at, 4) != END64)
-            return err_set("%s: byte %llu: the end of the directory should be here", a->name,
-                           (unsigned long long)at);
+            return err_set("%s: byte %llu: the end of the zip archive's directory should be here",
+                           a->name, (unsigned long long)at);
         p = a->data + at;
         *d = (struct directory){ number(p + 48, 8), number(p + 40, 8), number(p + 32, 8) };
     }

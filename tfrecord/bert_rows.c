@@ -330,7 +330,7 @@ static int read_plain(const struct bert_rows *r, struct bert_row *row)
         if (mask[j])
             return bad_value(r, MASK, j);
     if (!n)
-        return err_set("has no token");
+        return err_set("the row has no token");
     for (size_t j = 0; j < n; j++)
         if (put_token(r, row, j, (int64_t)j) < 0)
             return -1;
@@ -354,7 +354,7 @@ static int read_tf1(const struct bert_rows *r, struct bert_row *row)
         if ((j < m || j >= M) && put_token(r, row, (size_t)j, ints(r, PLACES)[j]) < 0)
             return -1;
     if (!row->length)
-        return err_set("has no token");
+        return err_set("the row has no token");
     for (int64_t i = 0; i < m; i++)
         if (put_label(r, row, (size_t)i, ints(r, PLACES)[i]) < 0)
             return -1;
@@ -384,12 +384,12 @@ static int put_packed_tokens(const struct bert_rows *r, struct bert_row *rows)
     }
     for (int64_t k = 0; k < count; k++) {
         if (!rows[k].length)
-            return err_set("has no token of sequence %lld", (long long)k + 1);
+            return err_set("the row has no token of sequence %lld", (long long)k + 1);
         for (uint32_t i = 0; i < rows[k].length; i++)
             if (rows[k].ids[i] == no_token)
-                return err_set("has no token %u of sequence %lld", i, (long long)k + 1);
+                return err_set("the row has no token %u of sequence %lld", i, (long long)k + 1);
     }
-    return count ? (int)count : err_set("has no token");
+    return count ? (int)count : err_set("the row has no token");
 }
 
 static int read_packed(const struct bert_rows *r, struct bert_row *rows)
