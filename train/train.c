@@ -47,8 +47,8 @@ static const struct opt options[] = {
       "peak learning rate; -1: chosen by the model's size", -1, 1e3 },
     { 0, "global-batch-size", OPT_INT, &s.global_batch_size, "N",
       "sequences per update; 0: one micro-batch", 0, 1e9 },
-    { 0, "dry-run", OPT_FLAG, &dry_run, NULL, "print parameters, arithmetic and memory, and stop",
-      0, 0 },
+    { 0, "dry-run", OPT_FLAG, &dry_run, NULL,
+      "print parameter count, floating-point operations and memory, and stop", 0, 0 },
     { 0, "list", OPT_FLAG, &list_presets, NULL, "list the presets and stop", 0, 0 },
 
     { .help = "Model:", .arg = OPT_MORE },
