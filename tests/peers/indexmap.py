@@ -77,7 +77,7 @@ def main():
                 continue
             subprocess.run(["tfwrite", "index-map", "-q", "--samples", str(samples), "--epochs", str(epochs), "--part",
                             ["train", "valid"][part], "--split", ",".join(map(str, shares)), "--seed", str(seed),
-                            "--sequence-length", str(length), *(["--split-rule", rule] if samples else []), "-o", f"{folder}/m", f"{folder}/pair"],
+                            "--sequence-length", str(length), *(["--split-rule", rule] if samples else []), "--force", "-o", f"{folder}/m", f"{folder}/pair"],
                            check=True, stdout=subprocess.DEVNULL)
             for name, want in zip(("doc", "sample", "shuffle"), maps(sizes, first, end, length, seed, epochs, samples)):
                 got = np.load(f"{folder}/m_{name}_idx.npy")

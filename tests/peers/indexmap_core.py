@@ -79,7 +79,7 @@ def main():
             for name, core in zip(names, want):
                 got = np.load(f"{folder}/m_{name}_idx.npy")
                 assert got.dtype == core.dtype and np.array_equal(got, core), (command, name)
-            subprocess.run(command[:3] + ["--split-rule", "older"] + command[3:], capture_output=True)
+            subprocess.run(command[:3] + ["--force", "--split-rule", "older"] + command[3:], capture_output=True)
             older += not np.array_equal(np.load(f"{folder}/m_doc_idx.npy"), want[0])
             for file in os.listdir(folder):
                 if file.startswith("m_"):

@@ -177,7 +177,7 @@ def same_n_best(what, ours, theirs):
 def compare(work, what, data, model, tokenizer, style, length, stride, v2):
     path, out = os.path.join(work, "data.json"), os.path.join(work, "out")
     json.dump(data, open(path, "w", encoding="utf-8"), ensure_ascii=False)
-    subprocess.run(["evaluate", "squad", "-q", "--model", os.path.join(work, "model"), "--style", style, "--sequence-length",
+    subprocess.run(["evaluate", "squad", "-q", "--force", "--model", os.path.join(work, "model"), "--style", style, "--sequence-length",
                     str(length), "--stride", str(stride), "-o", out, "--batch-tokens", "700", "-t", "2", path],
                    check=True, stdout=subprocess.PIPE)
     ours = {n: json.load(open(os.path.join(out, n + ".json"), encoding="utf-8"))

@@ -109,7 +109,7 @@ def check_training(texts, folder):
              ("text/multilingual.txt", 6000, 5, "bytes"), ("text/war_and_peace.txt", 30000, 1, "seen")]
     for name, size, least, alphabet in cases:
         file = os.path.join(DATA, name)
-        run("train", "-o", folder, "--vocab-size", str(size), "--min-frequency", str(least), "--alphabet", alphabet, file)
+        run("train", "--force", "-o", folder, "--vocab-size", str(size), "--min-frequency", str(least), "--alphabet", alphabet, file)
         with open(os.path.join(folder, "tokenizer.json"), encoding="utf-8") as f:
             ours = json.load(f)["model"]
         theirs = train_there(file, size, least, alphabet)
@@ -120,7 +120,7 @@ def check_training(texts, folder):
 
 def check_written(texts, folder):
     """A vocabulary made by `tokenize train`, in each form that it writes."""
-    run("train", "-o", folder, "--vocab-size", "3000", os.path.join(DATA, "text/alice.txt"))
+    run("train", "--force", "-o", folder, "--vocab-size", "3000", os.path.join(DATA, "text/alice.txt"))
     ours = our_ids(folder, texts)
     auto = transformers.AutoTokenizer.from_pretrained(folder)
     assert auto.eos_token == "<|endoftext|>" and len(auto) == 3000, (auto.eos_token, len(auto))

@@ -291,7 +291,7 @@ def check_written(folder):
     t.add_special_tokens(["<mask>"])
     before, after = os.path.join(folder, "before.json"), os.path.join(folder, "after")
     t.save(before)
-    run("train", "--from", before, "-o", after, "--vocab-size", "1900", os.path.join(DATA, "text/alice.txt"))
+    run("train", "--force", "--from", before, "-o", after, "--vocab-size", "1900", os.path.join(DATA, "text/alice.txt"))
     again = Tokenizer.from_file(os.path.join(after, "tokenizer.json"))
     assert again.get_vocab_size() == 1900, again.get_vocab_size()
     assert {k: again.get_vocab()[k] for k in t.get_vocab()} == t.get_vocab()
@@ -304,7 +304,7 @@ def check_wordpiece_training(folder):
     shift, size = 0x80000, 3000
     for name, least in [("text/alice.txt", 1), ("text/multilingual.txt", 3)]:
         file, out = os.path.join(DATA, name), os.path.join(folder, "learned")
-        run("train", "--model", "wordpiece", "--special", "[UNK]", "-o", out, "--vocab-size", str(size), "--min-frequency",
+        run("train", "--force", "--model", "wordpiece", "--special", "[UNK]", "-o", out, "--vocab-size", str(size), "--min-frequency",
             str(least), file)
         with open(os.path.join(out, "vocab.txt"), encoding="utf-8") as f:
             ours = f.read().split("\n")[:-1]
@@ -339,7 +339,7 @@ def check_character_training(folder):
         flags += [x for name in special or [""] for x in ["--special", name]] if "special" in options else []
         flags += ["--alphabet-limit", str(limit)] if limit else []
         flags += ["--unknown", unknown] if unknown else []
-        run("train", "--units", "characters", "-o", out, "--vocab-size", "4000", "--min-frequency", str(least), *flags, file)
+        run("train", "--force", "--units", "characters", "-o", out, "--vocab-size", "4000", "--min-frequency", str(least), *flags, file)
         theirs = Tokenizer(models.BPE(unk_token=unknown or ("[UNK]" if "[UNK]" in special else None)))
         theirs.pre_tokenizer = pre_tokenizers.Whitespace()
         theirs.train([file], tokenizers.trainers.BpeTrainer(

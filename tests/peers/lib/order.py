@@ -18,15 +18,13 @@ def at(k, i):
 
 
 def permute(k, i, n):
-    half = ((n - 1).bit_length() + 1) // 2
-    mask = (1 << half) - 1
-    while True:
-        left, right = i >> half, i & mask
-        for turn in range(4):
-            left, right = right, left ^ at(key(k, turn), right) & mask
-        i = left << half | right
-        if i < n:
-            return i
+    """Swap or not, 64 rounds."""
+    for turn in range(64):
+        pivot = at(k, turn) * n >> 64
+        other = (pivot - i) % n
+        if at(key(k, turn), max(i, other)) >> 63:
+            i = other
+    return i
 
 
 def sample(k, count, seed):

@@ -10,7 +10,7 @@ LIBRARY = os.environ.get("TEXTMILL_LIBRARY") or os.path.join(ROOT, "build/releas
 
 def build(name, folder):
     program = os.path.join(folder, name)
-    libs = subprocess.check_output(["pkg-config", "--libs", "jansson"], text=True).split()
+    libs = subprocess.check_output(["pkg-config", "--libs", *"libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libedit zlib libzstd".split()], text=True).split()
     subprocess.check_call(["cc", "-std=gnu11", "-O2", "-I" + ROOT, os.path.join(ROOT, f"tests/peers/{name}.c"),
                            LIBRARY, *libs, "-ldl", "-lm", "-lpthread", "-o", program])
     return program
