@@ -10,7 +10,9 @@ LIBRARY = os.environ.get("TEXTMILL_LIBRARY") or os.path.join(ROOT, "build/releas
 
 def build(name, folder):
     program = os.path.join(folder, name)
-    libs = subprocess.check_output(["pkg-config", "--libs", *"libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libedit zlib libzstd".split()], text=True).split()
+    with open(os.path.join(ROOT, "Makefile")) as makefile:
+        packages = next(line for line in makefile if line.startswith("PACKAGES = ")).split()[2:]
+    libs = subprocess.check_output(["pkg-config", "--libs", *packages], text=True).split()
     subprocess.check_call(["cc", "-std=gnu11", "-O2", "-I" + ROOT, os.path.join(ROOT, f"tests/peers/{name}.c"),
                            LIBRARY, *libs, "-ldl", "-lm", "-lpthread", "-o", program])
     return program
