@@ -266,7 +266,7 @@ int64_t ops_rows_count(const struct ops_rows *rows);
 
 /* Rotary positions (Su et al. 2021), in place: in each of `heads` heads of HS numbers in a row of
  * x, rows ld apart, the pair of numbers i and i + HS/2 is turned by the angle place / base^(2i/HS)
- * (Hugging Face's order of the halves), or back. The backward of the one is the other. */
+ * (Hugging Face's order of the halves), or back. Each direction is the backward of the other. */
 struct ops_rotary {
     int64_t heads, HS, ld; /* HS is even */
     double base;

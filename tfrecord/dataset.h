@@ -28,8 +28,8 @@ struct dataset *dataset_open_records(const char *const *paths, size_t count);
 void dataset_close(struct dataset *d);
 
 /* The sequence length that the data was made for: the first manifest's, or else that of the records
- * without their last label; 0 where it has none, as a Megatron pair. dataset_set_length changes
- * `length`, before the first read; -1 when the records are shorter. */
+ * without their last label; 0 if the data has none, as a Megatron pair. dataset_set_length changes
+ * `length` and must come before the first read; it returns -1 if the records are shorter. */
 uint64_t dataset_sequence_length(const struct dataset *d);
 int dataset_set_length(struct dataset *d, uint32_t length);
 

@@ -4,7 +4,7 @@
  * the folder SYNCED_FOLDER must be synced after the last name that appears in it. What is not is
  * written to SYNCED_REPORT when the program ends, a line each, and last "renames N".
  *
- * For programs that sync file by file: syncfs is not looked at.
+ * Only fsync of single files is recorded; syncfs is not.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
