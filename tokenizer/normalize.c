@@ -6,7 +6,6 @@
 #include "common/buf.h"
 #include "common/mem.h"
 #include "tokenizer/ascii.h"
-#include "tokenizer/forms.h"
 
 /* What becomes of a code point. In a table entry the kind stands in the lowest bits, and above it
  * the number that the comment names. */
@@ -163,8 +162,9 @@ static void put_maps(struct normalizer *n)
 
 static void put_marks(struct normalizer *n)
 {
+    const struct forms_class_run *classes = n->rules.google ? google_combining : forms_class_runs;
     put_ranges(n, n->rules.google ? google_marks : hf_marks, 1 << KIND_BITS | DROP);
-    for (const struct combining_run *r = unicode_combining; r->first <= r->last; r++) {
+    for (const struct forms_class_run *r = classes; r->first <= r->last; r++) {
         for (uint32_t c = r->first; c <= r->last; c++) {
             if ((n->table[c] & KIND_MASK) == DROP)
                 n->table[c] = DROP;

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tokenizer/forms.h"
 #include "tokenizer/pieces.h"
 #include "tokenizer/unicode.h"
 
@@ -59,15 +60,12 @@ struct lower_run {
 struct decomposition {
     uint32_t from, to[2];
 };
-struct combining_run {
-    uint32_t first, last, class;
-};
 
 extern const struct unicode_range hf_controls[], hf_punctuation[], hf_marks[];
 extern const struct unicode_range google_controls[], google_punctuation[], google_marks[];
 extern const struct unicode_range google_cased[], google_case_ignorable[];
 extern const struct lower_run unicode_lower[], unicode_lower_later[]; /* version 14; after it */
 extern const struct decomposition google_decompositions[];            /* beside forms_canonical */
-extern const struct combining_run unicode_combining[];
+extern const struct forms_class_run google_combining[]; /* Hugging Face's: forms_class_runs */
 
 #endif

@@ -134,7 +134,7 @@ static int cuts_as_usual(const struct vocabulary *v, const struct buf *text)
     return !v->general;
 }
 
-static const struct form {
+static const struct file_form {
     const char *name;
     void (*print)(const struct vocabulary *v, struct buf *out);
     int (*fits)(const struct vocabulary *v, const struct buf *text); /* NULL: always */
