@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -25,23 +26,51 @@ static int is_std(const char *path)
 
 /* ---- whole files ------------------------------------------------------------------------ */
 
-int file_read(const char *path, struct buf *out)
-{
-    struct input in;
-    if (input_open(&in, path) < 0)
-        return -1;
-    int64_t n;
-    while ((n = input_peek(&in, 1)) > 0) {
-        buf_add(out, in.data + in.begin, (size_t)n);
-        input_skip(&in, (size_t)n);
-    }
-    input_close(&in);
-    return n < 0 ? -1 : 0;
-}
-
 static int cannot_look(const char *path)
 {
     return err_set("cannot access '%s': %s", path, strerror(errno));
+}
+
+/* Opens a regular file to read: its descriptor, or -1. */
+static int open_plain(const char *path, struct stat *st)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would wait for a writer */
+    if (fd < 0)
+        return err_set("cannot open '%s': %s", path, strerror(errno));
+    int failed = fstat(fd, st) < 0 ? cannot_look(path) : 0;
+    if (!failed && !S_ISREG(st->st_mode))
+        failed = err_set("cannot read '%s': not a regular file", path);
+    if (!failed)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int read_whole(struct input *in, struct buf *out)
+{
+    int64_t n;
+    while ((n = input_peek(in, 1)) > 0) {
+        buf_add(out, in->data + in->begin, (size_t)n);
+        input_skip(in, (size_t)n);
+    }
+    input_close(in);
+    return n < 0 ? -1 : 0;
+}
+
+int file_read_any(const char *path, struct buf *out)
+{
+    struct input in;
+    return input_open(&in, path) < 0 ? -1 : read_whole(&in, out);
+}
+
+int file_read(const char *path, struct buf *out)
+{
+    struct stat st;
+    struct input in = { .fd = open_plain(path, &st) };
+    if (in.fd < 0)
+        return -1;
+    in.path = mem_strdup(path);
+    return read_whole(&in, out);
 }
 
 int file_look(const char *path, enum file_kind *kind)
@@ -196,18 +225,11 @@ int file_check_pointer(const char *path, const void *bytes, size_t n)
 
 int file_map(struct file_map *map, const char *path)
 {
-    *map = (struct file_map){ 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would wait for a writer */
     struct stat st;
+    *map = (struct file_map){ 0 };
+    int fd = open_plain(path, &st);
     if (fd < 0)
-        return err_set("cannot open '%s': %s", path, strerror(errno));
-    int failed = fstat(fd, &st) < 0 ? cannot_look(path) : 0;
-    if (!failed && !S_ISREG(st.st_mode))
-        failed = err_set("cannot map '%s': not a regular file", path);
-    if (failed) {
-        close(fd);
         return -1;
-    }
     map->bytes = (uint64_t)st.st_size;
     if (map->bytes) {
         void *p = mmap(NULL, map->bytes, PROT_READ, MAP_SHARED, fd, 0);
@@ -572,6 +594,16 @@ int file_sync_dir(const char *path)
     int failed = fsync(fd) < 0 && errno != EINVAL && errno != EROFS;
     close(fd);
     return failed ? err_set("cannot sync the folder of '%s': %s", path, strerror(errno)) : 0;
+}
+
+int file_swap(const char *a, const char *b)
+{
+    enum { EXCHANGE = 2 }; /* RENAME_EXCHANGE of <linux/fs.h>; not every libc has renameat2 */
+    if (syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, EXCHANGE) == 0)
+        return 1;
+    return errno == EINVAL || errno == ENOSYS
+               ? 0
+               : err_set("cannot swap '%s' and '%s': %s", a, b, strerror(errno));
 }
 
 int file_remove_tree(const char *dir)

@@ -13,7 +13,11 @@
 
 /* ---- whole files ------------------------------------------------------------------------ */
 
-int file_read(const char *path, struct buf *out); /* appends; "-" is stdin */
+/* Both append. file_read_any: a path that the user gave, perhaps a pipe; "-" is stdin. file_read: a
+ * file that is found by its name; what is no regular file is an error, since a pipe without a
+ * writer would be waited for without end. */
+int file_read(const char *path, struct buf *out);
+int file_read_any(const char *path, struct buf *out);
 
 /* What stands at `path`, behind symbolic links: FILE_NONE where nothing does. -1 when the file
  * system cannot tell: an I/O error is not "nothing there", and the compiler warns of a caller that
@@ -117,6 +121,10 @@ int file_write(const char *path, const void *bytes, size_t n);
 
 /* fsync of the folder that holds `path`, so that a rename in it survives a power cut. */
 int file_sync_dir(const char *path);
+
+/* Swaps the names of two files or folders in one step: 1, 0 where the file system has no such step,
+ * -1. */
+int file_swap(const char *a, const char *b);
 
 /* Removes a file, or a folder with all that is in it. Missing is fine. */
 int file_remove_tree(const char *dir);

@@ -65,11 +65,12 @@ struct js *js_parse_without(const char *text, size_t n, const struct js_cut *cut
     return parse(text, n, name, JSON_REJECT_DUPLICATES, cuts, count);
 }
 
-static struct js *load(const char *path, size_t duplicates)
+static struct js *load(const char *path, int (*read)(const char *path, struct buf *out),
+                       size_t duplicates)
 {
     struct buf text = BUF_INIT;
     struct js *root = NULL;
-    if (file_read(path, &text) == 0)
+    if (read(path, &text) == 0)
         root = parse(text.data, text.len, path, duplicates, NULL, 0);
     buf_release(&text);
     return root;
@@ -77,12 +78,12 @@ static struct js *load(const char *path, size_t duplicates)
 
 struct js *js_load(const char *path)
 {
-    return load(path, JSON_REJECT_DUPLICATES);
+    return load(path, file_read, JSON_REJECT_DUPLICATES);
 }
 
-struct js *js_load_last(const char *path)
+struct js *js_load_any(const char *path)
 {
-    return load(path, 0);
+    return load(path, file_read_any, 0);
 }
 
 void js_free(struct js *root)

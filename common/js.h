@@ -18,9 +18,10 @@ struct js;
 
 /* `name` stands in the error, with line and byte offset. Freed with js_free. */
 struct js *js_parse(const char *text, size_t n, const char *name);
-struct js *js_load(const char *path);
-/* Of a key that stands twice the last value counts, in the first one's place: so Python reads. */
-struct js *js_load_last(const char *path);
+struct js *js_load(const char *path); /* a regular file: file_read */
+/* A file that the user gave: file_read_any. Of a key that stands twice the last value counts, in
+ * the first one's place: so Python reads. */
+struct js *js_load_any(const char *path);
 void js_free(struct js *root);
 
 /* As js_parse, of a text without some parts, which are read otherwise (js_scan.h): [begin, end)

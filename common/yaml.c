@@ -161,7 +161,7 @@ int yaml_load(struct yaml *y, const char *path)
 {
     struct buf text = BUF_INIT;
     *y = (struct yaml){ 0 };
-    int result = file_read(path, &text);
+    int result = file_read_any(path, &text);
     if (!result)
         result = yaml_parse(y, text.data, text.len, path);
     buf_release(&text);

@@ -74,7 +74,7 @@ static int score_predictions(struct squad_score *score, const struct squad *s, i
                              const struct js *predictions, const char *name)
 {
     struct js *no_answer = NULL;
-    if (na_prob_path && !(no_answer = js_load_last(na_prob_path)))
+    if (na_prob_path && !(no_answer = js_load_any(na_prob_path)))
         return -1;
     int result = v2 ? squad_score_v2(score, s, predictions, name, no_answer, na_threshold)
                     : squad_score_v1(score, s, predictions, name);
@@ -108,7 +108,7 @@ static int print_score(const struct squad *s, const struct squad_windows *w, int
 /* Answers that were given before. */
 static int score_file(const struct squad *s, int v2)
 {
-    struct js *predictions = js_load_last(predictions_path);
+    struct js *predictions = js_load_any(predictions_path);
     int result = predictions ? print_score(s, NULL, v2, predictions, predictions_path) : -1;
     js_free(predictions);
     return result;
@@ -241,7 +241,7 @@ static int run_ask(void)
     struct buf context = BUF_INIT;
     if (!strcmp(ask_path, "-"))
         return err_usage("--ask needs a file: standard input is for the questions");
-    int result = file_read(ask_path, &context);
+    int result = file_read_any(ask_path, &context);
     size_t valid = utf8_valid(context.data, context.len);
     if (!result && valid < context.len)
         result = err_set("%s: not valid UTF-8 at byte %zu", ask_path, valid);

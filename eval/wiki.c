@@ -21,7 +21,7 @@ int wiki_read(struct wiki_text *text, const char *path, enum wiki_detokenizer de
 {
     struct buf data = BUF_INIT;
     *text = (struct wiki_text){ 0 };
-    int result = file_read(path, &data);
+    int result = file_read_any(path, &data);
     if (!result) {
         text->bytes = data.len;
         text->words = wiki_words(data.data, data.len);

@@ -150,7 +150,7 @@ static int run_operand(const char *prompt, uint64_t number)
     if (strcmp(prompt, "-")) {
         buf_adds(&text, prompt);
     } else {
-        result = file_read("-", &text);
+        result = file_read_any("-", &text);
         if (text.len && text.data[text.len - 1] == '\n')
             buf_truncate(&text, text.len - 1);
     }

@@ -276,7 +276,7 @@ int squad_read(struct squad *s, const char *path)
 {
     struct buf text = BUF_INIT;
     *s = (struct squad){ 0 };
-    int result = file_read(path, &text);
+    int result = file_read_any(path, &text);
     if (!result)
         result = squad_parse(s, text.data, text.len, path);
     buf_release(&text);

@@ -185,10 +185,12 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
 
 /* ---- which form ---------------------------------------------------------------------------- */
 
-static int read_text(const char *path, struct buf *text)
+typedef int reader(const char *path, struct buf *out);
+
+static int read_text(reader *read, const char *path, struct buf *text)
 {
     buf_clear(text);
-    return file_read(path, text) < 0 ? -1 : file_check_pointer(path, text->data, text->len);
+    return read(path, text) < 0 ? -1 : file_check_pointer(path, text->data, text->len);
 }
 
 /* vocab.json at `path`, and merges.txt where its name says. */
@@ -201,9 +203,9 @@ static int load_pair(struct vocabulary *v, const char *path, struct buf *text)
     int result = -1, looked = file_look(merges.data, &kind);
     if (!looked && !kind)
         err_set("'%s' has no '%s' beside it", path, merges.data);
-    else if (!looked && read_text(path, text) == 0 &&
+    else if (!looked && read_text(file_read, path, text) == 0 &&
              vocab_json_parse(v, text->data, text->len, path) == 0 &&
-             read_text(merges.data, text) == 0)
+             read_text(file_read, merges.data, text) == 0)
         result = merges_parse(v, text->data, text->len, merges.data);
     buf_release(&merges);
     return result < 0 ? -1 : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
@@ -222,11 +224,12 @@ static int is_vocab_txt(const struct buf *text)
     return at == end;
 }
 
-static int load_file(struct vocabulary *v, const char *path, struct buf *text)
+/* `path` is read by `read`, as one that the user gave or one that was found. */
+static int load_file(struct vocabulary *v, const char *path, reader *read, struct buf *text)
 {
     if (file_ends_with(path, "vocab.json"))
         return load_pair(v, path, text);
-    if (read_text(path, text) < 0)
+    if (read_text(read, path, text) < 0)
         return -1;
     if (file_ends_with(path, ".json"))
         return tokenizer_json_parse(v, text->data, text->len, path);
@@ -337,7 +340,7 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
     if (!result && folder)
         result = find_in_folder(&file, path);
     if (!result)
-        result = load_file(v, file.data, &text);
+        result = load_file(v, file.data, folder ? file_read : file_read_any, &text);
     if (!result && folder)
         result = load_config(v, path, file_ends_with(file.data, "vocab.txt"));
     if (!result)

@@ -54,8 +54,13 @@ static int add_folder(struct source *s, const char *dir)
     struct buf path = BUF_INIT;
     int result = file_list(&names, dir, "");
     for (size_t i = 0; i < names.count && !result; i++) {
+        enum file_kind kind;
         file_join(&path, dir, names.names[i]);
-        result = add_any(s, path.data);
+        result = file_look(path.data, &kind);
+        if (!result && kind == FILE_SPECIAL) /* a pipe without a writer would be waited for */
+            result = err_set("cannot read '%s': not a regular file", path.data);
+        if (!result)
+            result = add_any(s, path.data);
     }
     buf_release(&path);
     file_names_free(&names);

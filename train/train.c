@@ -235,10 +235,23 @@ static int load_own_config(void)
     file_join(&path, s.output, "config.yaml");
     enum file_kind kind;
     int result = file_look(path.data, &kind);
+    if (!result && kind == FILE_SPECIAL) /* a pipe without a writer would be waited for */
+        result = err_set("cannot read '%s': not a regular file", path.data);
     if (!result && kind)
         result = tool_load_config(path.data);
     buf_release(&path);
     return result;
+}
+
+/* A trace that is there is replaced only with --force, which a run that is resumed cannot have. */
+static int profile_may_be_written(void)
+{
+    enum file_kind kind = FILE_NONE;
+    if (!s.profile || !s.resume)
+        return s.profile ? tool_may_replace(s.profile, NULL, NULL) : 0;
+    if (file_look(s.profile, &kind) < 0)
+        return -1;
+    return kind == FILE_PLAIN ? err_set("'%s' exists: give --profile another name", s.profile) : 0;
 }
 
 /* What is in the data, on one line. */
@@ -326,7 +339,7 @@ static int run(int argc, char **argv)
     if (s.force && s.resume)
         return err_usage(
             "--force starts a new run and --resume continues the old one: give only one of them");
-    if (load_own_config() < 0 || take_data(argv, argc) < 0)
+    if (load_own_config() < 0 || take_data(argv, argc) < 0 || profile_may_be_written() < 0)
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line wins over the file */
         s.steps = 0;
@@ -357,6 +370,9 @@ static const struct opt benchmark_options[] = {
 static int run_benchmarks(int argc, char **argv)
 {
     struct buf own = BUF_INIT;
+    if ((json && tool_may_replace(json, NULL, NULL) < 0) ||
+        (csv && tool_may_replace(csv, NULL, NULL) < 0))
+        return -1;
     int found = spec ? 1 : preset_find(&own, "benchmarks");
     if (found <= 0)
         return found < 0 ? -1 : err_usage("benchmarks.yaml is not installed: give --spec FILE");
@@ -371,7 +387,7 @@ static const struct tool_command commands[] = {
       TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND | TOOL_FORCE, 0,
       -1, run },
     { "benchmark", "[NAME...]", "Run named benchmarks, all or some, and print their figures.",
-      benchmark_options, 0, 0, -1, run_benchmarks },
+      benchmark_options, TOOL_FORCE, 0, -1, run_benchmarks },
     { 0 },
 };
 

@@ -49,6 +49,7 @@ uint64_t dump_pages_cut(const struct dump *d);
 /* At the end: the byte of the file behind its bzip2 streams where something else begins, which was
  * left; 0: there is none. */
 uint64_t dump_trailing(const struct dump *d);
+#define DUMP_TRAILING "'%s': ignored the data after byte %llu: it is not bzip2"
 
 /* What <siteinfo> said; whole once a page was read. */
 const struct dump_site *dump_site(const struct dump *d);

@@ -32,7 +32,7 @@ static int expand_file(struct library *library, const char *path)
     struct expander *x = expander_new(library,
                                       &(struct expand_options){ template_choose, &native });
     struct expand_page page = { page_title, 0, "", "", library_date(library) };
-    int result = file_read(path, &text);
+    int result = file_read_any(path, &text);
     if (!result) {
         if (expand_text(x, &page, text.data, text.len, &expanded))
             log_warn("%s: " EXPAND_CUT, path);
@@ -52,6 +52,8 @@ int expand_command(int argc, char **argv)
         return err_usage(
             "--templates is missing: name a dump, or a file that --save-templates wrote");
     struct library *library = library_read(templates_path, language, (int)tool_threads, NULL);
+    if (library && library_trailing(library))
+        log_warn(DUMP_TRAILING, templates_path, (unsigned long long)library_trailing(library));
     int result = library ? expand_file(library, argc ? argv[0] : "-") : -1;
     library_free(library);
     return result;

@@ -33,6 +33,7 @@ struct library {
     uint64_t *known; /* hashes of the titles of all pages, sorted */
     size_t known_count, known_cap;
     uint64_t articles;
+    uint64_t trailing;
     uint64_t other_bytes; /* of kept pages that are not made to be called */
     _Atomic uint64_t memo_bytes;
 };
@@ -274,6 +275,7 @@ struct library *library_read(const char *path, const char *language, int threads
         result = output_close(&out);
     else if (save)
         output_abandon(&out);
+    l->trailing = d ? dump_trailing(d) : 0;
     dump_close(d);
     l->magic = magic_new(l->site.lang.data);
     if (!result)
@@ -305,6 +307,11 @@ void library_free(struct library *l)
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
+
+uint64_t library_trailing(const struct library *l)
+{
+    return l->trailing;
+}
 
 const struct dump_site *library_site(const struct library *l)
 {

@@ -47,6 +47,9 @@ struct library;
 struct library *library_read(const char *path, const char *language, int threads, const char *save);
 void library_free(struct library *l);
 
+/* dump_trailing of the export. */
+uint64_t library_trailing(const struct library *l);
+
 const struct dump_site *library_site(const struct library *l);
 
 /* The magic words of the wiki's language. */

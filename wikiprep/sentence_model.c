@@ -219,7 +219,7 @@ int sentence_model_parse(struct sentence_model *m, const char *s, size_t n, cons
 int sentence_model_read(struct sentence_model *m, const char *path)
 {
     struct buf text = BUF_INIT;
-    int result = file_read(path, &text);
+    int result = file_read_any(path, &text);
     if (!result)
         result = sentence_model_parse(m, text.data, text.len, path);
     buf_release(&text);

@@ -52,6 +52,8 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
 int sentences_command(int argc, char **argv)
 {
     struct output out = { 0 };
+    if (train_path && tool_may_replace(train_path, NULL, NULL) < 0)
+        return -1;
     struct sentence_model *m = sentence_model_new(language);
     struct sentence_trainer *t = train_path ? sentence_trainer_new() : NULL;
     int result = model_path ? sentence_model_read(m, model_path) : 0;

@@ -132,6 +132,39 @@ static int check_target(const char *dir)
                           dir);
 }
 
+static char *without_slashes(const char *dir)
+{
+    size_t n = strlen(dir);
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    return mem_strndup(dir, n);
+}
+
+/* The name of a tree that is being replaced, where that takes two steps. */
+static void aside_name(struct buf *out, const char *dir)
+{
+    buf_clear(out);
+    buf_addf(out, "%s.tmp-old", dir);
+}
+
+int sink_recover(const char *path)
+{
+    char *dir = without_slashes(path);
+    struct buf aside = BUF_INIT;
+    enum file_kind there, kept;
+    aside_name(&aside, dir);
+    int result = file_look(dir, &there) < 0 || file_look(aside.data, &kept) < 0 ? -1 : 0;
+    if (!result && kept && there)
+        result = file_remove_tree(aside.data);
+    else if (!result && kept && !there)
+        result = rename(aside.data, dir) == 0
+                     ? 1
+                     : err_set("cannot rename '%s' to '%s': %s", aside.data, dir, strerror(errno));
+    buf_release(&aside);
+    free(dir);
+    return result;
+}
+
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
               int sentences)
 {
@@ -141,9 +174,7 @@ int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_f
         return 0;
     if (check_target(dir) < 0)
         return -1;
-    s->dir = mem_strdup(dir);
-    for (size_t n = strlen(dir); n > 1 && s->dir[n - 1] == '/'; n--)
-        s->dir[n - 1] = '\0';
+    s->dir = without_slashes(dir);
     struct buf temp = BUF_INIT;
     temp_sweep(s->dir);
     temp_name(&temp, s->dir);
@@ -186,26 +217,37 @@ static int sync_tree(const struct sink *s)
     return failed ? err_set("cannot sync '%s': %s", s->temp, strerror(why)) : 0;
 }
 
-/* Puts the tree in its place, and the one that was there out of the way first. */
+/* Where a file system cannot swap two names: a kill between the two steps leaves the old tree under
+ * a name that sink_recover knows. */
+static int replace_in_two_steps(const struct sink *s)
+{
+    struct buf aside = BUF_INIT;
+    aside_name(&aside, s->dir);
+    int result = 0;
+    if (rename(s->dir, aside.data) < 0)
+        result = err_set("cannot rename '%s' to '%s': %s", s->dir, aside.data, strerror(errno));
+    else if (rename(s->temp, s->dir) < 0) {
+        result = err_set("cannot rename '%s' to '%s': %s", s->temp, s->dir, strerror(errno));
+        (void)!rename(aside.data, s->dir);
+    } else
+        result = file_remove_tree(aside.data);
+    buf_release(&aside);
+    return result;
+}
+
+/* Puts the tree in its place; one that was there is removed afterwards. */
 static int publish(struct sink *s)
 {
-    if (sync_tree(s) < 0)
+    enum file_kind there;
+    if (sync_tree(s) < 0 || file_look(s->dir, &there) < 0)
         return -1;
-    struct buf old = BUF_INIT;
-    enum file_kind had_old, now;
-    buf_addf(&old, "%s.old-%ld", s->dir, (long)getpid());
-    int result = file_look(s->dir, &had_old);
-    if (result < 0)
-        had_old = FILE_NONE;
-    else if (had_old && rename(s->dir, old.data) < 0)
-        result = err_set("cannot rename '%s': %s", s->dir, strerror(errno));
-    else if (rename(s->temp, s->dir) < 0)
+    int result = there ? file_swap(s->temp, s->dir) : 0;
+    if (result > 0) /* the old tree has the temporary name now */
+        result = file_remove_tree(s->temp);
+    else if (!result && there)
+        result = replace_in_two_steps(s);
+    else if (!result && rename(s->temp, s->dir) < 0)
         result = err_set("cannot rename '%s' to '%s': %s", s->temp, s->dir, strerror(errno));
-    if (result < 0 && had_old && file_look(s->dir, &now) == 0 && !now)
-        (void)!rename(old.data, s->dir);
-    if (!result && had_old)
-        result = file_remove_tree(old.data);
-    buf_release(&old);
     return result < 0 ? -1 : file_sync_dir(s->dir);
 }
 

@@ -6,8 +6,9 @@
  *
  * A file is closed before the document that would make it larger than the limit; a document is
  * never split. The tree is written as DIR.tmp-<pid> and renamed when it is whole, so that a run
- * that fails leaves nothing under DIR. A tree that an earlier run wrote is replaced; any other
- * folder that is not empty is left alone, and that is an error.
+ * that fails leaves nothing under DIR. A tree that an earlier run wrote is replaced in one step,
+ * where the file system can swap two names; any other folder that is not empty is left alone, and
+ * that is an error.
  */
 #ifndef TEXTMILL_SINK_H
 #define TEXTMILL_SINK_H
@@ -37,6 +38,10 @@ struct sink {
     uint64_t files, documents, bytes;
     struct buf piece;
 };
+
+/* To be called before one looks what stands at `dir`: 1 when a killed run had moved a finished tree
+ * away to replace it, and the tree is in its place again; else 0, or -1. */
+int sink_recover(const char *dir);
 
 /* `dir` NULL: stdout, on which nothing appears before the first document or the end. */
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,

@@ -184,8 +184,8 @@ static int next_dump(struct run *r)
         r->xml_bytes += dump_xml_bytes(r->dump);
         r->pages_cut += dump_pages_cut(r->dump);
         if (dump_trailing(r->dump))
-            log_warn("'%s': ignored the data after byte %llu: it is not bzip2",
-                     r->paths[r->next_path - 1], (unsigned long long)dump_trailing(r->dump));
+            log_warn(DUMP_TRAILING, r->paths[r->next_path - 1],
+                     (unsigned long long)dump_trailing(r->dump));
     }
     set_dump(r, NULL);
     r->site = NULL;
@@ -517,6 +517,8 @@ static int read_library(struct run *r)
     progress_begin("bytes of templates read", input_bytes(1, (char **)&templates_path));
     r->library = library_read(templates_path, choice.language, (int)tool_threads, save_path);
     progress_end();
+    if (r->library && library_trailing(r->library))
+        log_warn(DUMP_TRAILING, templates_path, (unsigned long long)library_trailing(r->library));
     return r->library ? 0 : -1;
 }
 
@@ -530,6 +532,21 @@ static int check_wikiextractor(void)
     for (size_t i = 0; i < sizeof choices / sizeof *choices && wikiextractor; i++)
         if (tool_given(choices[i]))
             return err_usage("--wikiextractor cannot be used with --%s", choices[i]);
+    return 0;
+}
+
+/* Finished output that is in the way. */
+static int check_output(void)
+{
+    int recovered = output_dir ? sink_recover(output_dir) : 0;
+    if (recovered > 0)
+        log_warn("'%s' has its tree of documents again: a run was killed while it replaced it",
+                 output_dir);
+    if (recovered < 0 ||
+        (output_dir && tool_may_replace(output_dir, "manifest", "tree of documents") < 0) ||
+        (save_path && tool_may_replace(save_path, NULL, NULL) < 0) ||
+        (train_path && tool_may_replace(train_path, NULL, NULL) < 0))
+        return -1;
     return 0;
 }
 
@@ -555,9 +572,7 @@ static int check_options(struct run *r)
         return err_usage("--index needs --pages and exactly one FILE, not standard input");
     if (page_names.count && !tool_given("namespaces"))
         choice.namespaces = NULL;
-    if (check_wikiextractor() < 0 ||
-        (output_dir && tool_may_replace(output_dir, "manifest", "tree of documents") < 0) ||
-        (save_path && tool_may_replace(save_path, NULL, NULL) < 0))
+    if (check_wikiextractor() < 0 || check_output() < 0)
         return -1;
     return record_layout_parse(&r->layout, field_list);
 }
@@ -627,7 +642,7 @@ static const struct tool_command commands[] = {
     { "expand", "[FILE]", "Print wikitext with its templates expanded.", expand_command_options,
       TOOL_THREADS, 0, 1, expand_command },
     { "sentences", "[FILE...]", "Split plain text, a paragraph a line, into sentences.",
-      sentences_command_options, 0, 0, -1, sentences_command },
+      sentences_command_options, TOOL_FORCE, 0, -1, sentences_command },
     { 0 },
 };
 
@@ -639,6 +654,8 @@ static const char *foreign(const char *option)
         { "input-file", "the files are operands" },
         { "output-file-path", "give --output" },
         { "output-file", "give --output" },
+        { "max-len", "all lines are read; for a small sample name a few pages: --pages" },
+        { "small-files", "all lines are read; for a small sample name a few pages: --pages" },
         { 0 },
     };
     return opt_foreign(table, option);

@@ -1,12 +1,13 @@
 /*
  * faults.so, for LD_PRELOAD: the FAULT_AT-th call (from 1) of the kind FAULT_CALL fails:
  *
- *     read, write, close, fsync, rename     on a regular file or pipe of the program's own
- *     stat, opendir, readdir                on a path of its own; stat is lstat, too
- *     malloc                                any of malloc, calloc, realloc, aligned_alloc
- *     pthread_create
+ *     read, write, close, fsync, rename     on a regular file or pipe of the program's own; rename
+ * is the swap of two names (renameat2), too stat, opendir, readdir                on a path of its
+ * own; stat is lstat, too malloc                                any of malloc, calloc, realloc,
+ * aligned_alloc pthread_create
  *
- * with ENOSPC, EIO, ENOMEM or EAGAIN; with FAULT_KILL set the program is killed there instead.
+ * with ENOSPC, EIO, ENOMEM or EAGAIN; with FAULT_KILL set the program is killed there instead. With
+ * FAULT_NO_SWAP set the file system cannot swap two names.
  * When the program ends, the number of such calls is written to FAULT_COUNT, so that a test knows
  * where to stop.
  */
@@ -17,11 +18,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static atomic_long calls;
@@ -130,6 +133,23 @@ int fsync(int fd)
 int rename(const char *from, const char *to)
 {
     return fails("rename", EIO) ? -1 : REAL(rename)(from, to);
+}
+
+long syscall(long number, ...)
+{
+    long a[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_renameat2 && getenv("FAULT_NO_SWAP")) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (number == SYS_renameat2 && fails("rename", EIO))
+        return -1;
+    return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 /* ---- folders ------------------------------------------------------------------------------- */
