@@ -30,7 +30,9 @@ $(if $(MODE_FLAGS),,$(error MODE=$(MODE) is none of release debug asan tsan cov 
 CFLAGS ?=
 ALL_CFLAGS = -std=gnu11 $(WARN) $(MODE_FLAGS) -pthread $(CFLAGS)
 ALL_CPPFLAGS = -I. -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
-ALL_LDFLAGS = $(MODE_FLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
+# What plug-ins call of the program that opens them.
+PLUGIN_CALLS = err_set err_get log_fatal log_warn mem_alloc mem_zalloc mem_resize ops_rows_of ops_rows_count
+ALL_LDFLAGS = $(MODE_FLAGS) -pthread -Wl,--as-needed $(PLUGIN_CALLS:%=-Wl,--export-dynamic-symbol=%) $(LDFLAGS)
 LIBS = $(PKG_LIBS) -lm
 
 B = $(O)/$(MODE)

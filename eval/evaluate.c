@@ -20,7 +20,8 @@ static int load_model(void)
 {
     if (!subject.model_dir)
         return err_usage("no model: give --model DIR");
-    if (scorer_init(&scorer, subject.model_dir, (int)tool_threads, subject.batch_tokens) < 0 ||
+    if (scorer_init(&scorer, subject.model_dir, subject.device, (int)tool_threads,
+                    subject.batch_tokens) < 0 ||
         subject_check(&scorer.net) < 0)
         return -1;
     const struct model_config *c = &scorer.net.model.config;
@@ -224,21 +225,22 @@ static const struct opt wiki_options[] = {
       1e9 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
+    SUBJECT_DEVICE,
     SUBJECT_PRODUCTS,
     { 0, "dry-run", OPT_FLAG, &dry_run, NULL, "only count tokens and words; needs no model", 0, 0 },
     SUBJECT_JSON,
     { 0 },
 };
-static const struct opt lmbd_options[] = {
-    SUBJECT_MODEL,    SUBJECT_VOCAB, SUBJECT_BATCH, SUBJECT_PRECISION,
-    SUBJECT_PRODUCTS, SUBJECT_JSON,  { 0 }
-};
+static const struct opt lmbd_options[] = { SUBJECT_MODEL,     SUBJECT_VOCAB,  SUBJECT_BATCH,
+                                           SUBJECT_PRECISION, SUBJECT_DEVICE, SUBJECT_PRODUCTS,
+                                           SUBJECT_JSON,      { 0 } };
 static const struct opt shards_options[] = {
     SUBJECT_MODEL,
     LENGTH,
     { 0, "limit", OPT_INT, &limit, "N", "maximum number of sequences to score; 0: all", 0, 9e15 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
+    SUBJECT_DEVICE,
     SUBJECT_PRODUCTS,
     SUBJECT_JSON,
     { 0 },

@@ -6,10 +6,10 @@ static int load(struct network *n, const char *dir, enum model_kind kind)
                              : folder_load_bert(&n->model, n->ops, &n->blocks, dir, kind, 0, NULL);
 }
 
-int network_open(struct network *n, const char *dir, enum model_kind kind, int threads,
-                 int64_t rows)
+int network_open(struct network *n, const char *dir, enum model_kind kind, const char *device,
+                 int threads, int64_t rows)
 {
-    *n = (struct network){ .ops = ops_new(threads) };
+    *n = (struct network){ .ops = ops_open(device, threads) };
     if (!n->ops || load(n, dir, kind) < 0) {
         ops_free(n->ops);
         *n = (struct network){ 0 };

@@ -2,7 +2,7 @@
  * network.h - a model loaded from its folder, to be run forward over batches.
  *
  *     struct network n;
- *     network_open(&n, "model", MODEL_GPT, threads, 4096);
+ *     network_open(&n, "model", MODEL_GPT, "cpu", threads, 4096);
  *     struct ops_array x = network_run(&n, &batch);    the last layer's output
  *     network_close(&n);
  */
@@ -22,10 +22,10 @@ struct network {
     struct inputs inputs;  /* of the last batch */
 };
 
-/* Loads the model folder `dir`, whose model is of `kind`. `rows` is raised to hold one sequence of
- * full length. */
-int network_open(struct network *n, const char *dir, enum model_kind kind, int threads,
-                 int64_t rows);
+/* Loads the model folder `dir`, whose model is of `kind`, onto a device (ops_open). `rows` is
+ * raised to hold one sequence of full length. */
+int network_open(struct network *n, const char *dir, enum model_kind kind, const char *device,
+                 int threads, int64_t rows);
 void network_close(struct network *n); /* fine on a zeroed one */
 
 /* The output of the last layer [rows of b,C], valid until the next run. b has at most `rows` real

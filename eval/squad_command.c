@@ -64,6 +64,7 @@ const struct opt squad_command_options[] = {
       -1e9, 1e9 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
+    SUBJECT_DEVICE,
     SUBJECT_PRODUCTS,
     { 0 },
 };
@@ -121,8 +122,8 @@ static struct squad_model squad_model;
 static int load_squad_model(void)
 {
     if (subject_load_tokenizer() < 0 ||
-        squad_model_open(&squad_model, subject.model_dir, (int)tool_threads, subject.batch_tokens) <
-            0 ||
+        squad_model_open(&squad_model, subject.model_dir, subject.device, (int)tool_threads,
+                         subject.batch_tokens) < 0 ||
         subject_check(&squad_model.net) < 0)
         return -1;
     int64_t positions = squad_model.net.model.config.positions;

@@ -6,10 +6,11 @@
 #include "common/mem.h"
 #include "model/bert.h"
 
-int squad_model_open(struct squad_model *m, const char *dir, int threads, int64_t rows)
+int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
+                     int64_t rows)
 {
     *m = (struct squad_model){ 0 };
-    if (network_open(&m->net, dir, MODEL_BERT_QUESTIONS, threads, rows) < 0)
+    if (network_open(&m->net, dir, MODEL_BERT_QUESTIONS, device, threads, rows) < 0)
         return -1;
     m->last = ops_buffer(m->net.ops, OPS_F32, 2 * m->net.rows);
     m->logits = mem_alloc(2 * (size_t)m->net.rows * sizeof *m->logits);

@@ -3,7 +3,7 @@
 #include "common/err.h"
 #include "common/log.h"
 
-struct subject subject = { .batch_tokens = 4096 };
+struct subject subject = { .batch_tokens = 4096, .device = "cpu" };
 
 int subject_load_tokenizer(void)
 {

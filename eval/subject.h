@@ -14,6 +14,7 @@
 extern struct subject {
     /* options */
     const char *model_dir, *vocab; /* vocab NULL: the tokenizer is in model folder */
+    const char *device;            /* as ops_open takes it */
     int precision, products, json;
     int64_t batch_tokens;
 
@@ -39,6 +40,11 @@ extern struct subject {
     {                                                                                              \
         0, "precision", OPT_CHOICE, &subject.precision, OPS_PRECISION_WORDS,                       \
             "precision of matrix products", 0, 0                                                   \
+    }
+#define SUBJECT_DEVICE                                                                             \
+    {                                                                                              \
+        0, "device", OPT_TEXT, &subject.device, "cpu|cuda[:N]",                                    \
+            "where to compute: the CPU, or GPU number N", 0, 0                                     \
     }
 #define SUBJECT_PRODUCTS                                                                           \
     {                                                                                              \

@@ -12,7 +12,7 @@
 #include "model/ops.h"
 #include "tokenizer/unicode.h"
 
-static const char *model_dir, *vocab;
+static const char *model_dir, *vocab, *device = "cpu";
 static struct opt_list prompts, stops;
 static int json, precision, products, echo = 1;
 static int asking; /* prompts come from a terminal, and stand between the texts there */
@@ -162,6 +162,8 @@ static int run_operand(const char *prompt, uint64_t number)
 
 static int check_options(void)
 {
+    if (ops_check_device(device) < 0)
+        return -1;
     if (!model_dir)
         return err_usage("no model: give --model DIR");
     if (g.sampler.top_p <= 0)
@@ -180,7 +182,7 @@ static int run(int argc, char **argv)
         return -1;
     g.stops = stops.items;
     g.stop_count = stops.count;
-    int result = generator_load(&g, model_dir, vocab, (int)tool_threads);
+    int result = generator_load(&g, model_dir, vocab, device, (int)tool_threads);
     uint64_t number = 0;
     if (!result) {
         ops_set_precision(g.ops, (enum ops_type)precision);
@@ -213,6 +215,8 @@ static const struct opt options[] = {
       0, 0 },
     { 0, "echo", OPT_FLAG, &echo, NULL, "print the prompt before the generated text", 0, 0 },
     { 0, "json", OPT_FLAG, &json, NULL, "print JSON, one object per text", 0, 0 },
+    { 0, "device", OPT_TEXT, &device, "cpu|cuda[:N]", "where to compute: the CPU, or GPU number N",
+      0, 0 },
     { 0, "precision", OPT_CHOICE, &precision, OPS_PRECISION_WORDS,
       "precision of the matrix products that process the prompt", 0, 0 },
     { 0, "products", OPT_CHOICE, &products, OPS_PRODUCTS_WORDS,

@@ -10,9 +10,9 @@
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-static int load_model(struct generator *g, const char *dir, int threads)
+static int load_model(struct generator *g, const char *dir, const char *device, int threads)
 {
-    g->ops = ops_new(threads);
+    g->ops = ops_open(device, threads);
     if (!g->ops || folder_load(&g->model, g->ops, &g->blocks, dir) < 0)
         return -1;
     if (cache_init(&g->cache, &g->model, g->ops, g->blocks) < 0)
@@ -21,11 +21,12 @@ static int load_model(struct generator *g, const char *dir, int threads)
     return 0;
 }
 
-int generator_load(struct generator *g, const char *dir, const char *vocab, int threads)
+int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
+                   int threads)
 {
     const char *from = vocab ? vocab : dir;
     g->tokenizer = tokenizer_load(from);
-    if (!g->tokenizer || load_model(g, dir, threads) < 0)
+    if (!g->tokenizer || load_model(g, dir, device, threads) < 0)
         return -1;
     g->encoder = encoder_new(g->tokenizer);
     if (tokenizer_size(g->tokenizer) > g->model.config.vocabulary)

@@ -1,7 +1,7 @@
 /*
  * generator.h - a model that writes: a prompt goes in, tokens come out one by one.
  *
- *     generator_load(&g, "model/", NULL, threads);
+ *     generator_load(&g, "model/", NULL, "cpu", threads);
  *     generator_prompt(&g, "The Moon is", 11);           runs the prompt through the model
  *     generation_begin(&g, &one, key);                   any number of times for one prompt
  *     while ((more = generation_step(&g, &one)) > 0)
@@ -43,7 +43,8 @@ struct generator {
 
 /* Loads the model folder `dir`, and the tokenizer from `vocab` or, if NULL, from `dir`. The
  * members that the caller sets are left alone. */
-int generator_load(struct generator *g, const char *dir, const char *vocab, int threads);
+int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
+                   int threads);
 void generator_release(struct generator *g);
 
 /* Takes a prompt. An empty one is the end-of-text token, after which a model begins a text.

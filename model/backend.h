@@ -2,16 +2,42 @@
  * backend.h - what does the arithmetic of ops.h: a table of functions, one for each of its own.
  *
  * ops.c calls them with what it was given; each does what the function of its name in ops.h says.
- * cpu.c has the table of the host's processors.
+ * cpu.c has the table of the host's processors, cuda/table.c that of a GPU, which is a plug-in.
  */
 #ifndef TEXTMILL_BACKEND_H
 #define TEXTMILL_BACKEND_H
 
 #include "model/ops.h"
 
+enum { OPS_SCRATCH_BLOCKS = 64 };
+
+/* Pieces lie one behind the other; what does not fit gets a block of its own until all are taken
+ * back, when one block of their sum replaces them. In bytes. */
+struct ops_scratch {
+    struct {
+        struct ops_array data; /* U8 */
+        int64_t bytes;
+    } blocks[OPS_SCRATCH_BLOCKS];
+    int count;
+    int64_t used; /* of the last block */
+};
+
+/* What struct ops begins with. Each back end defines the struct, with members of its own behind
+ * these. */
+#define OPS_COMMON                                                                                 \
+    const struct ops_backend *b;                                                                   \
+    int threads;                                                                                   \
+    enum ops_type precision;                                                                       \
+    struct ops_scratch scratch; /* the caller's */
+
+/* Goes up when the table below, OPS_COMMON or a struct of ops.h changes. */
+enum { OPS_LAYOUT = 1 };
+
 /* clang-format off */
 struct ops_backend {
-    void (*open)(struct ops *o);  /* fills what struct ops has for it */
+    size_t context;               /* bytes of its struct ops, which are zeroed before open */
+    /* Device `number` of its kind. -1 with an error; close is not called then. */
+    int (*open)(struct ops *o, int number);
     void (*close)(struct ops *o);
     const char *(*describe)(const struct ops *o);
     int (*set_products)(struct ops *o, enum ops_products products);
@@ -21,6 +47,7 @@ struct ops_backend {
     void (*upload)(struct ops *o, struct ops_array to, const void *from, int64_t n);
     void (*download)(struct ops *o, void *to, struct ops_array from, int64_t n);
     void *(*map)(struct ops *o, struct ops_array a, int64_t n);
+    void *(*fill)(struct ops *o, struct ops_array a, int64_t n);
     void (*unmap)(struct ops *o, struct ops_array a, int64_t n, void *mapped);
 
     void (*matmul)(struct ops *o, const struct ops_matmul *p);

@@ -21,10 +21,12 @@ enum {
 
 /* ---- the context -------------------------------------------------------------------------- */
 
-static void cpu_open(struct ops *o)
+static int cpu_open(struct ops *o, int number)
 {
+    (void)number;
     o->pool = pool_new(o->threads);
     o->k = kernels_choose();
+    return 0;
 }
 
 static void cpu_close(struct ops *o)
@@ -411,6 +413,7 @@ static void cpu_add_sum(struct ops *o, struct ops_array sum, struct ops_array x,
 /* ---- the table ---------------------------------------------------------------------------- */
 
 const struct ops_backend ops_cpu = {
+    .context = sizeof(struct ops),
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,
@@ -420,6 +423,7 @@ const struct ops_backend ops_cpu = {
     .upload = cpu_upload,
     .download = cpu_download,
     .map = cpu_map,
+    .fill = cpu_map,
     .unmap = cpu_unmap,
     .matmul = cpu_matmul,
     .linear_fwd = cpu_linear_fwd,

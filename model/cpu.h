@@ -1,5 +1,5 @@
 /*
- * cpu.h - what struct ops holds, and what the files of the host's back end (cpu*.c) share.
+ * cpu.h - the host's struct ops, and what the files of its back end (cpu*.c) share.
  */
 #ifndef TEXTMILL_CPU_H
 #define TEXTMILL_CPU_H
@@ -22,26 +22,8 @@ struct angles {
     int64_t HS, places;
 };
 
-enum { SCRATCH_BLOCKS = 64 };
-
-/* Pieces lie one behind the other; what does not fit gets a block of its own until all are taken
- * back, when one block of their sum replaces them. In bytes. */
-struct scratch {
-    struct {
-        struct ops_array data; /* U8 */
-        int64_t bytes;
-    } blocks[SCRATCH_BLOCKS];
-    int count;
-    int64_t used; /* of the last block */
-};
-
 struct ops {
-    const struct ops_backend *b;
-    int threads;
-    enum ops_type precision;
-    struct scratch scratch; /* the caller's */
-
-    /* the host's back end */
+    OPS_COMMON
     struct pool *pool;
     const struct kernels *k;
     int openblas;        /* f32 products are OpenBLAS's */

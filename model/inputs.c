@@ -12,7 +12,7 @@ static void *open_array(struct ops *o, struct inputs_array *a, enum ops_type typ
         a->at = ops_buffer(o, type, n);
         a->room = n;
     }
-    return ops_map(o, a->at, n);
+    return ops_fill(o, a->at, n);
 }
 
 static struct ops_array close_array(struct ops *o, struct inputs_array *a, int64_t n, void *filled)

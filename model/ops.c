@@ -4,10 +4,13 @@
 #include "model/ops.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "common/mem.h"
+#include "common/plugin.h"
 #include "common/trace.h"
 #include "model/cpu.h"
 
@@ -15,21 +18,56 @@ enum { SCRATCH_ALIGN = 64 }; /* bytes */
 
 /* ---- the context -------------------------------------------------------------------------- */
 
-struct ops *ops_new(int threads)
+/* NAME or NAME:N; number is 0 where there is none. */
+static int parse_device(const char *device, char name[16], int *number)
 {
-    struct ops *o = mem_zalloc(1, sizeof *o);
-    o->b = &ops_cpu;
+    int end = 0;
+    *number = 0;
+    int words = sscanf(device, "%15[a-z]%n:%3d%n", name, &end, number, &end);
+    int known = words > 0 && (!strcmp(name, "cuda") || !strcmp(name, "emulated") ||
+                              (!strcmp(name, "cpu") && words == 1));
+    return known && !device[end] && *number >= 0
+               ? 0
+               : err_usage("'%s' is no device: give cpu, cuda or cuda:N", device);
+}
+
+int ops_check_device(const char *device)
+{
+    char name[16];
+    int number;
+    return parse_device(device, name, &number);
+}
+
+struct ops *ops_open(const char *device, int threads)
+{
+    char name[16];
+    int number;
+    if (parse_device(device, name, &number) < 0)
+        return NULL;
+    const struct ops_backend *b = &ops_cpu;
+    if (strcmp(name, "cpu") != 0 && !(b = plugin_open(name, OPS_LAYOUT)))
+        return NULL;
+    struct ops *o = mem_zalloc(1, b->context);
+    o->b = b;
     o->threads = threads < 1 ? 1 : threads;
-    o->b->open(o);
+    if (b->open(o, number) < 0) {
+        free(o);
+        return NULL;
+    }
     ops_set_products(o, OPS_PRODUCTS_AUTO);
     return o;
+}
+
+struct ops *ops_new(int threads)
+{
+    return ops_open("cpu", threads);
 }
 
 static void scratch_release(struct ops *o)
 {
     for (int i = 0; i < o->scratch.count; i++)
         ops_buffer_free(o, o->scratch.blocks[i].data, o->scratch.blocks[i].bytes);
-    o->scratch = (struct scratch){ 0 };
+    o->scratch = (struct ops_scratch){ 0 };
 }
 
 void ops_free(struct ops *o)
@@ -93,8 +131,8 @@ struct ops_array ops_host_array(void *memory, enum ops_type type)
 
 static void scratch_grow(struct ops *o, int64_t bytes)
 {
-    struct scratch *s = &o->scratch;
-    assert(s->count < SCRATCH_BLOCKS);
+    struct ops_scratch *s = &o->scratch;
+    assert(s->count < OPS_SCRATCH_BLOCKS);
     s->blocks[s->count].data = ops_buffer(o, OPS_U8, bytes);
     s->blocks[s->count++].bytes = bytes;
     s->used = 0;
@@ -102,7 +140,7 @@ static void scratch_grow(struct ops *o, int64_t bytes)
 
 void ops_scratch_begin(struct ops *o)
 {
-    struct scratch *s = &o->scratch;
+    struct ops_scratch *s = &o->scratch;
     int64_t bytes = 0;
     for (int i = 0; i < s->count; i++)
         bytes += s->blocks[i].bytes;
@@ -115,7 +153,7 @@ void ops_scratch_begin(struct ops *o)
 
 struct ops_array ops_scratch(struct ops *o, enum ops_type type, int64_t n)
 {
-    struct scratch *s = &o->scratch;
+    struct ops_scratch *s = &o->scratch;
     int64_t bytes = n * (int64_t)ops_type_bytes(type);
     bytes = (bytes + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
     if (!s->count || s->used + bytes > s->blocks[s->count - 1].bytes)
@@ -139,6 +177,11 @@ void ops_download(struct ops *o, void *to, struct ops_array from, int64_t n)
 void *ops_map(struct ops *o, struct ops_array a, int64_t n)
 {
     return o->b->map(o, a, n);
+}
+
+void *ops_fill(struct ops *o, struct ops_array a, int64_t n)
+{
+    return o->b->fill(o, a, n);
 }
 
 void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)

@@ -24,7 +24,12 @@
 
 struct ops; /* threads, scratch memory, and the kernels chosen for this processor */
 
-struct ops *ops_new(int threads);
+/* On device "cpu", or "cuda" or "cuda:N", GPU number N, for which the plug-in must be there
+ * (plugin.h); "emulated:N" runs its kernels on the host, with threads in order N (0, 1, 2), for
+ * tests. NULL with an error. */
+struct ops *ops_open(const char *device, int threads);
+struct ops *ops_new(int threads);         /* on the CPU */
+int ops_check_device(const char *device); /* -1 with a usage error when it is none of these */
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
 const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
@@ -100,6 +105,8 @@ void ops_download(struct ops *o, void *to, struct ops_array from, int64_t n);
 /* The array's elements in the host's memory until ops_unmap, which brings changes back. Where the
  * array is there already, nothing is copied. */
 void *ops_map(struct ops *o, struct ops_array a, int64_t n);
+/* The same for an array all of which will be written: what stands there need not be seen. */
+void *ops_fill(struct ops *o, struct ops_array a, int64_t n);
 void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped);
 
 /* Where a gradient goes: it is added to what stands there, or set. */

@@ -98,7 +98,7 @@ static const char fixed_keys[] = /* another value would be another training */
     "sequence-length mask-tokens optimizer seed";
 static const char free_keys[] = /* no influence on the weights, or compared in another way */
     "profile output data validation vocab start-from save save-every keep log-every validate-every "
-    "validation-batches group recompute memmap-dir memory";
+    "validation-batches group recompute memmap-dir memory device";
 
 /* Compares one line "key: value" of the checkpoint's configuration with the present one. */
 static int compare_setting(const char *line, size_t n, const char *now)
@@ -310,7 +310,8 @@ static int open_loop(struct loop *l, int threads)
         return -1;
     int there = kind == FILE_FOLDER;
     comm_init(&l->comm);
-    l->ops = ops_new(threads);
+    if (!(l->ops = ops_open(l->settings->device, threads)))
+        return -1;
     ops_set_precision(l->ops, (enum ops_type)l->settings->precision);
     if (ops_set_products(l->ops, (enum ops_products)l->settings->products) < 0)
         return -1;

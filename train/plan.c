@@ -13,6 +13,7 @@
 #include "train/defaults.h"
 
 const struct settings settings_default = {
+    .device = "cpu",
     .layers = 12,
     .width = 768,
     .heads = 12,

@@ -110,6 +110,8 @@ static const struct opt options[] = {
       "activations to compute again in the backward pass, to save "
       "memory",
       0, 0 },
+    { 0, "device", OPT_TEXT, &s.device, "cpu|cuda[:N]",
+      "where to compute: the CPU, or GPU number N", 0, 0 },
     { 0, "precision", OPT_CHOICE, &s.precision, OPS_PRECISION_WORDS, "precision of matrix products",
       0, 0 },
     { 0, "products", OPT_CHOICE, &s.products, OPS_PRODUCTS_WORDS,
@@ -347,6 +349,8 @@ static int run(int argc, char **argv)
         s.epochs = 0;
     if (!s.output && !dry_run)
         return err_usage("no output: give --output DIR");
+    if (ops_check_device(s.device) < 0)
+        return -1;
     int result = plan_make(&p, &s, (uint64_t)tool_seed, !dry_run);
     if (!result)
         result = dry_run ? print_plan(&p) : train(&p);

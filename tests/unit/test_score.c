@@ -53,7 +53,7 @@ static void make_model(void)
 static void setup(void)
 {
     make_model();
-    cr_assert_eq(scorer_init(&scorer, dir, 2, 40), 0, "%s", err_get());
+    cr_assert_eq(scorer_init(&scorer, dir, "cpu", 2, 40), 0, "%s", err_get());
 }
 
 static void teardown(void)
