@@ -45,8 +45,8 @@ MAIN_evaluate = eval/evaluate
 MAIN_generate = generate/generate
 MAINS = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).c)
 
-FOLDERS = common wikiprep tokenizer tfrecord model train eval generate
-SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c))
+FOLDERS = common unicode wikiprep tokenizer tfrecord model train eval generate
+SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c $(f)/*/*.c))
 LIB = $(B)/libtextmill.a
 GENERATED = $(B)/gen/template_data.c
 LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(GENERATED:%.c=%.o)
@@ -134,7 +134,7 @@ export ASAN_OPTIONS ?= abort_on_error=1
 test: all ## everything that needs neither the network nor ../shared
 	tests/run-all
 
-UNIT = $(wildcard tests/unit/*.c)
+UNIT = $(wildcard tests/unit/*.c tests/unit/*/*.c)
 UNIT_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(UNIT))
 $(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -lcriterion -lbz2 -o $@

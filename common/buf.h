@@ -8,8 +8,8 @@
  *
  * Reuse one buffer with buf_clear: it keeps its memory, so the steady state allocates nothing.
  */
-#ifndef TEXTMILL_BUF_H
-#define TEXTMILL_BUF_H
+#ifndef TEXTMILL_COMMON_BUF_H
+#define TEXTMILL_COMMON_BUF_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  * high-performance CRC generation", 2008). Both give the same numbers; which one runs is found
  * out once, when the program starts.
  */
-#ifndef TEXTMILL_CRC32C_H
-#define TEXTMILL_CRC32C_H
+#ifndef TEXTMILL_COMMON_CRC32C_H
+#define TEXTMILL_COMMON_CRC32C_H
 
 #include <stddef.h>
 #include <stdint.h>

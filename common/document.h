@@ -17,8 +17,8 @@
  * torn. Files without either, such as WikiExtractor's own, are read as they are.
  * With sentences=1 each line is a sentence and a blank line ends a paragraph.
  */
-#ifndef TEXTMILL_DOCUMENT_H
-#define TEXTMILL_DOCUMENT_H
+#ifndef TEXTMILL_COMMON_DOCUMENT_H
+#define TEXTMILL_COMMON_DOCUMENT_H
 
 #include <stdint.h>
 

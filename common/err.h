@@ -8,8 +8,8 @@
  *
  * Only a main prints it. Each thread has its own line; pool.h carries a worker's to its caller.
  */
-#ifndef TEXTMILL_ERR_H
-#define TEXTMILL_ERR_H
+#ifndef TEXTMILL_COMMON_ERR_H
+#define TEXTMILL_COMMON_ERR_H
 
 #include <stddef.h>
 

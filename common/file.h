@@ -3,8 +3,8 @@
  *
  * A path "-" is stdin or stdout where a function says so. Errors name the path.
  */
-#ifndef TEXTMILL_FILE_H
-#define TEXTMILL_FILE_H
+#ifndef TEXTMILL_COMMON_FILE_H
+#define TEXTMILL_COMMON_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * (Fowler, Noll, Vo: RFC 9923.) One multiplication a byte: right for names and words; long texts
  * want something faster. No defence against keys that were made to collide.
  */
-#ifndef TEXTMILL_HASH_H
-#define TEXTMILL_HASH_H
+#ifndef TEXTMILL_COMMON_HASH_H
+#define TEXTMILL_COMMON_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>

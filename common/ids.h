@@ -1,8 +1,8 @@
 /*
  * ids.h - a growable list of 32-bit numbers: ids of tokens, places in a text.
  */
-#ifndef TEXTMILL_IDS_H
-#define TEXTMILL_IDS_H
+#ifndef TEXTMILL_COMMON_IDS_H
+#define TEXTMILL_COMMON_IDS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,9 +6,9 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js_scan.h"
-#include "common/tool.h"
+#include "common/linked.h"
 
-TOOL_LIBRARY(jansson, "jansson", JANSSON_VERSION)
+LINKED_LIBRARY(jansson, "jansson", JANSSON_VERSION)
 
 static json_t *value(const struct js *v)
 {

@@ -6,8 +6,8 @@
  * Values belong to the tree and live until js_free of its root. A lookup that fails returns
  * NULL, and every accessor takes NULL, so that paths can be followed without checks between.
  */
-#ifndef TEXTMILL_JS_H
-#define TEXTMILL_JS_H
+#ifndef TEXTMILL_COMMON_JS_H
+#define TEXTMILL_COMMON_JS_H
 
 #include <stddef.h>
 #include <stdint.h>

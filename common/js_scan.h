@@ -10,8 +10,8 @@
  * As strict as js.h (RFC 8259) with what is read, but for two things that the caller sees to: that
  * the text is UTF-8, and that no key stands twice. Errors name byte and line.
  */
-#ifndef TEXTMILL_JS_SCAN_H
-#define TEXTMILL_JS_SCAN_H
+#ifndef TEXTMILL_COMMON_JS_SCAN_H
+#define TEXTMILL_COMMON_JS_SCAN_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * One pair a line; a key may occur more than once (pg= lines). Keys have no '=' and no line
  * end; values no line end; neither a NUL. Order is kept.
  */
-#ifndef TEXTMILL_KV_H
-#define TEXTMILL_KV_H
+#ifndef TEXTMILL_COMMON_KV_H
+#define TEXTMILL_COMMON_KV_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * le.h - little-endian numbers at any address: all binary formats here are little-endian.
  */
-#ifndef TEXTMILL_LE_H
-#define TEXTMILL_LE_H
+#ifndef TEXTMILL_COMMON_LE_H
+#define TEXTMILL_COMMON_LE_H
 
 #include <stdint.h>
 #include <string.h>

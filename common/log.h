@@ -3,8 +3,8 @@
  *
  * For mains and the loops that they own; library code neither prints nor exits.
  */
-#ifndef TEXTMILL_LOG_H
-#define TEXTMILL_LOG_H
+#ifndef TEXTMILL_COMMON_LOG_H
+#define TEXTMILL_COMMON_LOG_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * Out of memory is not an error that callers handle: these functions print one line and exit
  * with status 1. A size that came from a file is checked against the file before it gets here.
  */
-#ifndef TEXTMILL_MEM_H
-#define TEXTMILL_MEM_H
+#ifndef TEXTMILL_COMMON_MEM_H
+#define TEXTMILL_COMMON_MEM_H
 
 #include <stddef.h>
 

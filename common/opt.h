@@ -13,8 +13,8 @@
  * file the key is the option's name, with '_' or '-'; sections only group keys for the reader.
  * Numbers take K, M, G: powers of 1000 for OPT_INT, of 1024 for OPT_SIZE.
  */
-#ifndef TEXTMILL_OPT_H
-#define TEXTMILL_OPT_H
+#ifndef TEXTMILL_COMMON_OPT_H
+#define TEXTMILL_COMMON_OPT_H
 
 #include <stddef.h>
 #include <stdint.h>

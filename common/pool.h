@@ -1,8 +1,8 @@
 /*
  * pool.h - threads: a pool for loops, and an ordered read/work/write pipeline for streams.
  */
-#ifndef TEXTMILL_POOL_H
-#define TEXTMILL_POOL_H
+#ifndef TEXTMILL_COMMON_POOL_H
+#define TEXTMILL_COMMON_POOL_H
 
 #include <pthread.h>
 #include <stddef.h>

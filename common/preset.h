@@ -5,8 +5,8 @@
  * there, or by a link that the build makes to the source. The first line of a preset is
  * "# NAME: what it is".
  */
-#ifndef TEXTMILL_PRESET_H
-#define TEXTMILL_PRESET_H
+#ifndef TEXTMILL_COMMON_PRESET_H
+#define TEXTMILL_COMMON_PRESET_H
 
 #include "common/buf.h"
 

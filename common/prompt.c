@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "common/file.h"
+#include "common/linked.h"
 #include "common/mem.h"
-#include "common/tool.h"
 
 #define TEXT_OF(number)       #number
 #define VERSION(major, minor) TEXT_OF(major) "." TEXT_OF(minor)
-TOOL_LIBRARY(edit, "libedit", VERSION(LIBEDIT_MAJOR, LIBEDIT_MINOR))
+LINKED_LIBRARY(edit, "libedit", VERSION(LIBEDIT_MAJOR, LIBEDIT_MINOR))
 
 struct prompt {
     const char *ask;

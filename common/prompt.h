@@ -5,8 +5,8 @@
  * At a terminal Ctrl-C is caught from prompt_open on: while a line is read it ends the input,
  * as Ctrl-D does; at other times it sets prompt_interrupted, for the work in hand to look at.
  */
-#ifndef TEXTMILL_PROMPT_H
-#define TEXTMILL_PROMPT_H
+#ifndef TEXTMILL_COMMON_PROMPT_H
+#define TEXTMILL_COMMON_PROMPT_H
 
 #include <signal.h>
 #include <stddef.h>

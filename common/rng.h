@@ -11,8 +11,8 @@
  * The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom
  * number generators", OOPSLA 2014), over a Weyl sequence.
  */
-#ifndef TEXTMILL_RNG_H
-#define TEXTMILL_RNG_H
+#ifndef TEXTMILL_COMMON_RNG_H
+#define TEXTMILL_COMMON_RNG_H
 
 #include <math.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * They stay in memory while they are few; then they go to a file without a name in the folder for
  * temporary files (file.h), which is mapped when all are there.
  */
-#ifndef TEXTMILL_SPILL_H
-#define TEXTMILL_SPILL_H
+#ifndef TEXTMILL_COMMON_SPILL_H
+#define TEXTMILL_COMMON_SPILL_H
 
 #include <stdint.h>
 

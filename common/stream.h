@@ -23,8 +23,8 @@
  *
  * Version 1 has no checksums: its payloads follow their lengths. It is read, and no longer written.
  */
-#ifndef TEXTMILL_STREAM_H
-#define TEXTMILL_STREAM_H
+#ifndef TEXTMILL_COMMON_STREAM_H
+#define TEXTMILL_COMMON_STREAM_H
 
 #include <stddef.h>
 #include <stdint.h>

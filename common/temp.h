@@ -9,8 +9,8 @@
  * means nothing to another machine or container, and a lock on the file or folder (flock), which
  * dies with its process and works over NFS. Where there are no locks nothing is swept.
  */
-#ifndef TEXTMILL_TEMP_H
-#define TEXTMILL_TEMP_H
+#ifndef TEXTMILL_COMMON_TEMP_H
+#define TEXTMILL_COMMON_TEMP_H
 
 #include "common/buf.h"
 

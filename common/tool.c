@@ -8,6 +8,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/linked.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/pool.h"
@@ -157,24 +158,13 @@ static void print_help(const struct tool *t, const struct tool_command *c)
     buf_release(&out);
 }
 
-static struct tool_library *libraries; /* by name */
-
-void tool_add_library(struct tool_library *library)
-{
-    struct tool_library **at = &libraries;
-    while (*at && strcmp((*at)->name, library->name) < 0)
-        at = &(*at)->next;
-    library->next = *at;
-    *at = library;
-}
-
 static void print_version(const struct tool *t)
 {
     printf("%s (textmill) %s\n", program, TEXTMILL_VERSION);
     if (!verbose)
         return;
     printf("compiler: %s\nflags: %s\n", __VERSION__, TEXTMILL_FLAGS);
-    for (const struct tool_library *l = libraries; l; l = l->next)
+    for (const struct linked_library *l = linked_libraries(); l; l = l->next)
         printf("%s %s\n", l->name, l->version());
     if (t->version_detail)
         puts(t->version_detail());

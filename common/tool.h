@@ -8,8 +8,8 @@
  *
  * A program that is installed with a prefix to its name calls itself so in messages and help.
  */
-#ifndef TEXTMILL_TOOL_H
-#define TEXTMILL_TOOL_H
+#ifndef TEXTMILL_COMMON_TOOL_H
+#define TEXTMILL_COMMON_TOOL_H
 
 #include <stdint.h>
 
@@ -63,27 +63,6 @@ extern int tool_force;       /* --force */
  * or with `mark` the folder `path`, in which a file of that name tells that it is finished: `what`,
  * "vocabulary". */
 int tool_may_replace(const char *path, const char *mark, const char *what);
-
-/* For modules that wrap a library: --version -v tells of each that is in the program.
- *
- *     TOOL_LIBRARY(zlib, "zlib", zlibVersion())
- */
-struct tool_library {
-    const char *name;
-    const char *(*version)(void);
-    struct tool_library *next;
-};
-void tool_add_library(struct tool_library *library);
-#define TOOL_LIBRARY(id, called, version_)                                                         \
-    static const char *tool_version_of_##id(void)                                                  \
-    {                                                                                              \
-        return version_;                                                                           \
-    }                                                                                              \
-    __attribute__((constructor)) static void tool_add_##id(void)                                   \
-    {                                                                                              \
-        static struct tool_library library = { called, tool_version_of_##id, NULL };               \
-        tool_add_library(&library);                                                                \
-    }
 
 /* Applies a configuration file, for options not given on the command line. Its "base" names one
  * or several files to apply before it, which it may contradict; a section whose name begins with a

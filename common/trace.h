@@ -8,8 +8,8 @@
  * The file is JSON in the Trace Event Format ("X" events, microseconds), which chrome://tracing
  * and ui.perfetto.dev open. Only the first million spans are kept; the sums have all.
  */
-#ifndef TEXTMILL_TRACE_H
-#define TEXTMILL_TRACE_H
+#ifndef TEXTMILL_COMMON_TRACE_H
+#define TEXTMILL_COMMON_TRACE_H
 
 #include <stddef.h>
 #include <stdint.h>

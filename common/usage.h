@@ -1,8 +1,8 @@
 /*
  * usage.h - what the process has taken so far, and what there is to take.
  */
-#ifndef TEXTMILL_USAGE_H
-#define TEXTMILL_USAGE_H
+#ifndef TEXTMILL_COMMON_USAGE_H
+#define TEXTMILL_COMMON_USAGE_H
 
 #include <stdint.h>
 

@@ -7,10 +7,10 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "common/linked.h"
 #include "common/mem.h"
-#include "common/tool.h"
 
-TOOL_LIBRARY(yaml, "libyaml", yaml_get_version_string())
+LINKED_LIBRARY(yaml, "libyaml", yaml_get_version_string())
 
 enum { DEEPEST = 16 };
 

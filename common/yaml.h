@@ -6,8 +6,8 @@
  * aliases and merge keys ("<<"). Every value remembers its line, for errors. Duplicate keys are
  * errors.
  */
-#ifndef TEXTMILL_YAML_H
-#define TEXTMILL_YAML_H
+#ifndef TEXTMILL_COMMON_YAML_H
+#define TEXTMILL_COMMON_YAML_H
 
 #include <stddef.h>
 

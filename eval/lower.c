@@ -1,6 +1,6 @@
 #include "eval/lower.h"
 
-#include "tokenizer/normalize.h"
+#include "unicode/bert_classes.h"
 
 enum {
     CAPITAL_I_DOT = 0x130,

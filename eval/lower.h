@@ -3,7 +3,7 @@
  *
  * Full lower case mapping of Unicode (section 3.13): code points map one to one, but U+0130 to
  * two, and a capital sigma becomes the final form (U+03C2) after a cased letter with no cased
- * letter behind it, case-ignorable ones passed over. The tables are tokenizer/normalize.h's of
+ * letter behind it, case-ignorable ones passed over. The tables are unicode/bert_classes.h's of
  * Unicode 14, which are Python's.
  */
 #ifndef TEXTMILL_LOWER_H

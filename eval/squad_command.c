@@ -11,7 +11,7 @@
 #include "eval/squad_model.h"
 #include "eval/squad_report.h"
 #include "eval/subject.h"
-#include "tokenizer/unicode.h"
+#include "unicode/unicode.h"
 
 enum { RULES_AUTO, RULES_1_1, RULES_2_0 };
 

@@ -7,7 +7,7 @@
 #include "common/mem.h"
 #include "eval/lower.h"
 #include "eval/whitespace.h"
-#include "tokenizer/unicode.h"
+#include "unicode/unicode.h"
 
 /* ---- normalised texts ----------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "common/tool.h"
 #include "generate/generator.h"
 #include "model/ops.h"
-#include "tokenizer/unicode.h"
+#include "unicode/unicode.h"
 
 static const char *model_dir, *vocab, *device = "cpu";
 static struct opt_list prompts, stops;

@@ -7,11 +7,11 @@
 #include <zstd.h>
 
 #include "common/err.h"
+#include "common/linked.h"
 #include "common/mem.h"
-#include "common/tool.h"
 
-TOOL_LIBRARY(zlib, "zlib", zlibVersion())
-TOOL_LIBRARY(zstd, "zstd", ZSTD_versionString())
+LINKED_LIBRARY(zlib, "zlib", zlibVersion())
+LINKED_LIBRARY(zstd, "zstd", ZSTD_versionString())
 
 enum { PIECE = 1 << 18, ZSTD_LEVEL = 3, ZLIB_MEMORY = 8, GZIP_BITS = 16 };
 

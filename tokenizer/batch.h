@@ -1,15 +1,15 @@
 /*
  * batch.h - documents in batches through a pipeline: what goes through the commands of tokenize.
  */
-#ifndef TEXTMILL_BATCH_H
-#define TEXTMILL_BATCH_H
+#ifndef TEXTMILL_TOKENIZER_BATCH_H
+#define TEXTMILL_TOKENIZER_BATCH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/buf.h"
 #include "common/pool.h"
-#include "tokenizer/source.h"
+#include "tokenizer/input/source.h"
 #include "tokenizer/tokenizer.h"
 
 /* Some documents, and what becomes of them. */

@@ -1,18 +1,19 @@
+/* The encoder of tokenizer.h: a text through added tokens, cuts and the model to its ids. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "common/mem.h"
-#include "tokenizer/added.h"
+#include "common/utf8.h"
+#include "tokenizer/cut/pretokenize.h"
+#include "tokenizer/cut/steps.h"
+#include "tokenizer/model/added.h"
+#include "tokenizer/model/subword.h"
+#include "tokenizer/model/vocabulary.h"
+#include "tokenizer/model/wordcache.h"
+#include "tokenizer/model/wordpiece.h"
 #include "tokenizer/parts.h"
-#include "tokenizer/pretokenize.h"
-#include "tokenizer/steps.h"
-#include "tokenizer/subword.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/utf8.h"
-#include "tokenizer/vocabulary.h"
-#include "tokenizer/wordcache.h"
-#include "tokenizer/wordpiece.h"
 
 enum { WORDS_MAX = 1 << 30 }; /* bytes of a text of BERT's */
 

@@ -4,8 +4,8 @@
  * Of a stream each id is in the vocabulary, which must be the one that the stream was made with.
  * Lines may have spaces, tabs and CR between and behind numbers below 2^32, and nothing else.
  */
-#ifndef TEXTMILL_ID_ROWS_H
-#define TEXTMILL_ID_ROWS_H
+#ifndef TEXTMILL_TOKENIZER_ID_ROWS_H
+#define TEXTMILL_TOKENIZER_ID_ROWS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -10,11 +10,11 @@
 #include "common/mem.h"
 #include "common/tool.h"
 #include "tokenizer/batch.h"
-#include "tokenizer/files.h"
-#include "tokenizer/learn.h"
-#include "tokenizer/source.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/input/source.h"
+#include "tokenizer/learn/learn.h"
+#include "tokenizer/model/wordpiece.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/wordpiece.h"
 
 static const char *folder_path, *from_path, *unknown_token, *initial_alphabet, *temporary_folder;
 static int model, units, alphabet, letters, format;

@@ -1,8 +1,8 @@
 /*
  * learn_command.h - `tokenize train`: its options, and what it does.
  */
-#ifndef TEXTMILL_LEARN_COMMAND_H
-#define TEXTMILL_LEARN_COMMAND_H
+#ifndef TEXTMILL_TOKENIZER_LEARN_COMMAND_H
+#define TEXTMILL_TOKENIZER_LEARN_COMMAND_H
 
 #include "common/opt.h"
 

@@ -2,15 +2,15 @@
  * parts.h - what a tokenizer is made of: for tokenizer.c, which loads it and decodes, and
  * encoder.c.
  */
-#ifndef TEXTMILL_PARTS_H
-#define TEXTMILL_PARTS_H
+#ifndef TEXTMILL_TOKENIZER_PARTS_H
+#define TEXTMILL_TOKENIZER_PARTS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tokenizer/added.h"
-#include "tokenizer/subword.h"
-#include "tokenizer/vocabulary.h"
+#include "tokenizer/model/added.h"
+#include "tokenizer/model/subword.h"
+#include "tokenizer/model/vocabulary.h"
 
 struct tokenizer {
     struct vocabulary v;

@@ -11,9 +11,9 @@
 #include "common/tool.h"
 #include "tokenizer/batch.h"
 #include "tokenizer/id_rows.h"
-#include "tokenizer/source.h"
+#include "tokenizer/input/source.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/unicode.h"
+#include "unicode/unicode.h"
 
 static const char *vocabulary_path, *output_path = "-";
 static int format, special, from_tokens, from_ids, rules, letters;

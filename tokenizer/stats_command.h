@@ -1,8 +1,8 @@
 /*
  * stats_command.h - `tokenize stats`: its options, and what it does.
  */
-#ifndef TEXTMILL_STATS_COMMAND_H
-#define TEXTMILL_STATS_COMMAND_H
+#ifndef TEXTMILL_TOKENIZER_STATS_COMMAND_H
+#define TEXTMILL_TOKENIZER_STATS_COMMAND_H
 
 #include "common/opt.h"
 

@@ -10,11 +10,11 @@
 #include "common/tool.h"
 #include "tokenizer/batch.h"
 #include "tokenizer/id_rows.h"
+#include "tokenizer/input/source.h"
 #include "tokenizer/learn_command.h"
-#include "tokenizer/source.h"
 #include "tokenizer/stats_command.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/unicode.h"
+#include "unicode/unicode.h"
 
 static const char *vocabulary_path, *output_path = "-";
 static int format, special, as_ids, wrap, rules, letters, mend, missing;

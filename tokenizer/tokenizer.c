@@ -7,13 +7,14 @@
 #include "common/hash.h"
 #include "common/js.h"
 #include "common/mem.h"
-#include "tokenizer/added.h"
-#include "tokenizer/decoder.h"
-#include "tokenizer/files.h"
+#include "common/utf8.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/model/added.h"
+#include "tokenizer/model/alphabet.h"
+#include "tokenizer/model/decoder.h"
+#include "tokenizer/model/subword.h"
+#include "tokenizer/model/wordpiece.h"
 #include "tokenizer/parts.h"
-#include "tokenizer/subword.h"
-#include "tokenizer/utf8.h"
-#include "tokenizer/wordpiece.h"
 
 enum {
     WHOLE_TOGETHER = 256, /* tokens that are encoded at once */

@@ -10,14 +10,15 @@
  * A tokenizer does not change once loaded and is shared by threads; an encoder holds the
  * scratch of one thread. The ids of a text depend on the text alone.
  */
-#ifndef TEXTMILL_TOKENIZER_H
-#define TEXTMILL_TOKENIZER_H
+#ifndef TEXTMILL_TOKENIZER_TOKENIZER_H
+#define TEXTMILL_TOKENIZER_TOKENIZER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/buf.h"
 #include "common/ids.h"
+#include "tokenizer/model/roles.h"
 
 struct tokenizer;
 struct encoder;
@@ -27,30 +28,21 @@ enum tokenizer_special {
     TOKENIZER_SPECIAL,  /* the special tokens' spellings in the text become their ids */
 };
 
-/* What BERT's special tokens are for. */
-enum tokenizer_role {
-    TOKENIZER_PAD,
-    TOKENIZER_UNKNOWN,
-    TOKENIZER_CLS,
-    TOKENIZER_SEP,
-    TOKENIZER_MASK,
-    TOKENIZER_ROLES,
-};
-
-/* How to read what a vocabulary does not say itself; the first and the last are for WordPiece.
- * Zeroes: as found. */
-struct tokenizer_options {
-    int google_rules; /* Google's reference instead of Hugging Face's: see normalize.h */
-    int drop_missing; /* leave out bytes that a byte-level vocabulary lacks: else an error */
-    enum { TOKENIZER_CASE_AUTO, TOKENIZER_UNCASED, TOKENIZER_CASED } letters;
-};
-
 /* `path`: a tokenizer.json, a .tiktoken file, a vocab.json with merges.txt beside it (also
  * NAME-vocab.json with NAME-merges.txt), BERT's vocab.txt, or a folder with one of these. NULL
  * with an error that names file and line or byte. */
 struct tokenizer *tokenizer_load(const char *path);
 struct tokenizer *tokenizer_load_with(const char *path, const struct tokenizer_options *o);
 void tokenizer_free(struct tokenizer *t);
+
+struct vocabulary;
+
+/* The tokenizer that v describes; v is taken and left empty. NULL: a pattern of its normalizer
+ * takes too much. */
+struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v);
+
+/* And back: t is freed; v, which is not initialised, is the caller's. */
+void tokenizer_into_vocabulary(struct tokenizer *t, struct vocabulary *v);
 
 /* Writes tokenizer.json, tokenizer_config.json and vocab.json, merges.txt, vocab.tiktoken, or for
  * WordPiece vocab.txt, into `dir`, so that Hugging Face's AutoTokenizer and tiktoken load it. */

@@ -9,11 +9,11 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/linked.h"
 #include "common/mem.h"
-#include "common/tool.h"
 #include "wikiprep/export.h"
 
-TOOL_LIBRARY(xml, "libxml2", LIBXML_DOTTED_VERSION)
+LINKED_LIBRARY(xml, "libxml2", LIBXML_DOTTED_VERSION)
 
 enum {
     CHUNK = 1 << 16,

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/linked.h"
 #include "common/mem.h"
-#include "common/tool.h"
 #include "wikiprep/bunzip.h"
 
-TOOL_LIBRARY(archive, "libarchive", archive_version_details() + strlen("libarchive "))
+LINKED_LIBRARY(archive, "libarchive", archive_version_details() + strlen("libarchive "))
 
 enum { BLOCK = 1 << 16, TAR_BLOCK = 512, MAGIC_BYTES = 10 };
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tokenizer/learn.h"
+#include "tokenizer/learn/learn.h"
 #include "tokenizer/tokenizer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

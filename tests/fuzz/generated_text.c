@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "generate/text.h"
-#include "tokenizer/unicode.h"
+#include "unicode/unicode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include "common/err.h"
 #include "common/js.h"
 #include "common/js_scan.h"
-#include "tokenizer/utf8.h"
+#include "common/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tokenizer/files.h"
+#include "tokenizer/files/files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/js.h"
-#include "tokenizer/forms.h"
-#include "tokenizer/normalize.h"
-#include "tokenizer/steps.h"
+#include "tokenizer/cut/normalize.h"
+#include "tokenizer/cut/steps.h"
+#include "unicode/forms.h"
 
 enum { RULES = 1 << 5 };
 
@@ -47,7 +47,7 @@ static void words_by_steps(struct buf *out, const char *text, size_t n,
     struct buf normal = BUF_INIT;
     int byte_level = 0, failed = steps_read_pre_tokenizer(&cuts, value, &byte_level);
     struct stepper *s = stepper_new(&none, &cuts);
-    forms_bert(&normal, text, n, rules);
+    normalize_text(&normal, text, n, rules);
     assert(!failed && utf8_valid(normal.data, normal.len) == normal.len);
     failed = stepper_cut(s, normal.data, normal.len, 1, &p);
     assert(!failed);

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tokenizer/pretokenize.h"
-#include "tokenizer/unicode.h"
+#include "tokenizer/cut/pretokenize.h"
+#include "unicode/unicode.h"
 
 enum { MOST = 1 << 12 };
 

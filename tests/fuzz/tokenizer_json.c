@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tokenizer/files.h"
+#include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tokenizer/word_counts.h"
+#include "tokenizer/learn/word_counts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tokenizer/files.h"
-#include "tokenizer/wordpiece.h"
+#include "common/utf8.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/model/wordpiece.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

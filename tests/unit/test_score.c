@@ -11,7 +11,7 @@
 #include "eval/score.h"
 #include "eval/wiki.h"
 #include "tests/unit/arrays.h"
-#include "tokenizer/files.h"
+#include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
 
 enum { POSITIONS = 12, VOCABULARY = 37, TOKENS = 101 };

@@ -1,0 +1,34 @@
+/*
+ * linked.h - the libraries that a program is linked with, for --version -v.
+ *
+ * A module that wraps a library says so at its end, and no program lists them:
+ *
+ *     LINKED_LIBRARY(zlib, "zlib", zlibVersion())
+ */
+#ifndef TEXTMILL_COMMON_LINKED_H
+#define TEXTMILL_COMMON_LINKED_H
+
+struct linked_library {
+    const char *name;
+    const char *(*version)(void);
+    struct linked_library *next;
+};
+
+/* The first one, in order of names; NULL: none. */
+const struct linked_library *linked_libraries(void);
+
+/* Before main only. `library` is borrowed for good. */
+void linked_add(struct linked_library *library);
+
+#define LINKED_LIBRARY(id, called, version_)                                                       \
+    static const char *linked_version_of_##id(void)                                                \
+    {                                                                                              \
+        return version_;                                                                           \
+    }                                                                                              \
+    __attribute__((constructor)) static void linked_add_##id(void)                                 \
+    {                                                                                              \
+        static struct linked_library library = { called, linked_version_of_##id, NULL };           \
+        linked_add(&library);                                                                      \
+    }
+
+#endif

@@ -1,0 +1,441 @@
+/* Merging, and the vocabulary that it goes by, each against a plain version. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/rng.h"
+#include "common/simd.h"
+#include "tokenizer/model/alphabet.h"
+#include "tokenizer/model/bpe.h"
+#include "tokenizer/model/pairs.h"
+#include "tokenizer/model/vocabulary.h"
+
+/* Bytes are their own ids. */
+static void identity(int64_t byte_ids[256])
+{
+    for (int i = 0; i < 256; i++)
+        byte_ids[i] = i;
+}
+
+/* By the definition: search the whole piece for the least rank, merge its leftmost place. */
+static void encode_plainly(struct ids *out, const struct bpe_merge *merges, size_t count,
+                           const char *piece, size_t n)
+{
+    out->count = 0;
+    for (size_t i = 0; i < n; i++)
+        ids_add(out, (unsigned char)piece[i]);
+    for (size_t rank = 0; rank < count;) {
+        size_t i = 0;
+        while (i + 1 < out->count &&
+               (out->data[i] != merges[rank].left || out->data[i + 1] != merges[rank].right))
+            i++;
+        if (i + 1 >= out->count) {
+            rank++;
+            continue;
+        }
+        out->data[i] = merges[rank].id;
+        memmove(out->data + i + 1, out->data + i + 2, (out->count - i - 2) * sizeof *out->data);
+        out->count--;
+        rank = 0; /* the new token may stand in an earlier merge */
+    }
+}
+
+static size_t random_merges(struct bpe_merge *merges, struct rng *r, size_t count)
+{
+    uint32_t letters[64], known = 0;
+    for (const char *c = "abc"; *c; c++)
+        letters[known++] = (uint32_t)*c;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t left = letters[rng_below(r, known)], right = letters[rng_below(r, known)];
+        merges[i] = (struct bpe_merge){ left, right, 256 + (uint32_t)i };
+        for (size_t k = 0; k < i; k++)
+            if (merges[k].left == left && merges[k].right == right)
+                return i; /* each pair once */
+        if (known < 64)
+            letters[known++] = 256 + (uint32_t)i;
+    }
+    return count;
+}
+
+static void shuffle(struct bpe_merge *merges, struct rng *r, size_t count)
+{
+    for (size_t i = count; i > 1; i--) {
+        size_t k = rng_below(r, i);
+        struct bpe_merge keep = merges[i - 1];
+        merges[i - 1] = merges[k];
+        merges[k] = keep;
+    }
+}
+
+static void expect_ids(const struct bpe *b, struct bpe_scratch *scratch, const char *piece,
+                       size_t n, const struct ids *want)
+{
+    struct ids got = { 0 };
+    for (int level = SIMD_PLAIN; level < SIMD_LEVELS; level++) {
+        if (simd_use((enum simd_level)level) < 0)
+            continue;
+        got.count = 0;
+        cr_assert_eq(bpe_encode(b, scratch, piece, n, &got), 0);
+        cr_assert_eq(got.count, want->count);
+        cr_assert(!memcmp(got.data, want->data, got.count * sizeof *got.data));
+    }
+    ids_release(&got);
+}
+
+Test(bpe, short_and_long_pieces_merge_as_defined)
+{
+    struct rng r = { rng_key(0, 5), 0 };
+    struct bpe_scratch scratch = { 0 };
+    struct bpe_merge merges[40];
+    struct ids want = { 0 };
+    int64_t byte_ids[256];
+    char piece[400];
+    identity(byte_ids);
+    for (int round = 0; round < 300; round++) {
+        size_t count = random_merges(merges, &r, 40);
+        shuffle(merges, &r, count);
+        struct bpe *b = bpe_new(byte_ids, merges, count);
+        for (int i = 0; i < 20; i++) {
+            static const size_t lengths[] = { 20, 66, sizeof piece - 1 };
+            size_t n = 1 + rng_below(&r, lengths[i % 3]);
+            for (size_t k = 0; k < n; k++)
+                piece[k] = "abcd"[rng_below(&r, 4)];
+            encode_plainly(&want, merges, count, piece, n);
+            expect_ids(b, &scratch, piece, n, &want);
+        }
+        bpe_free(b);
+    }
+    bpe_scratch_release(&scratch);
+    ids_release(&want);
+}
+
+/* Characters of one to four bytes and, now and then, a byte that is none. */
+static size_t random_characters(char *text, struct rng *r, size_t n)
+{
+    static const char *const characters[] = { " ",
+                                              "a",
+                                              "\xC3\xA9",
+                                              "\xC3\xA8",
+                                              "\xC2\xA9",
+                                              "\xE2\x82\xAC",
+                                              "\xE2\x82\xA9",
+                                              "\xF0\x9F\x98\x80" };
+    size_t at = 0;
+    for (;;) {
+        const char *c = characters[rng_below(r, 8)];
+        size_t len = strlen(c), from = rng_below(r, 10) ? 0 : rng_below(r, len);
+        if (at + len - from > n)
+            return at;
+        memcpy(text + at, c + from, len - from);
+        at += len - from;
+    }
+}
+
+/* Merges of neighbours in a text, as learning finds them. */
+static void merges_of_text(struct bpe_merge *merges, size_t count, const char *text, size_t n)
+{
+    struct rng r = { rng_key(0, 9), n + count };
+    struct ids ids = { 0 };
+    for (size_t i = 0; i < n; i++)
+        ids_add(&ids, (unsigned char)text[i]);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = rng_below(&r, ids.count - 1), kept = 0;
+        merges[i] = (struct bpe_merge){ ids.data[at], ids.data[at + 1], 256 + (uint32_t)i };
+        for (size_t k = 0; k < ids.count; k++, kept++) {
+            int here = k + 1 < ids.count && ids.data[k] == merges[i].left &&
+                       ids.data[k + 1] == merges[i].right;
+            ids.data[kept] = here ? merges[i].id : ids.data[k];
+            k += (size_t)here;
+        }
+        ids.count = kept;
+    }
+    ids_release(&ids);
+}
+
+Test(bpe, characters_of_several_bytes_merge_as_defined)
+{
+    enum { MERGES = 40, TEXT = 600 };
+    struct rng r = { rng_key(0, 6), 0 };
+    struct bpe_scratch scratch = { 0 };
+    struct bpe_merge merges[MERGES];
+    struct ids want = { 0 };
+    int64_t byte_ids[256];
+    char text[TEXT];
+    identity(byte_ids);
+    for (int round = 0; round < 300; round++) {
+        merges_of_text(merges, MERGES, text, random_characters(text, &r, TEXT));
+        if (round % 4 == 0)
+            shuffle(merges, &r, MERGES);
+        struct bpe *b = bpe_new(byte_ids, merges, MERGES);
+        for (int i = 0; i < 20; i++) {
+            size_t n = random_characters(text, &r, i % 3 ? 20 : 120);
+            encode_plainly(&want, merges, MERGES, text, n);
+            expect_ids(b, &scratch, text, n, &want);
+        }
+        bpe_free(b);
+    }
+    bpe_scratch_release(&scratch);
+    ids_release(&want);
+}
+
+/* Pieces that are merged in turn, short and long ones among one another. */
+Test(bpe, pieces_together_are_as_each_alone)
+{
+    enum { MERGES = 40, TEXT = 4000, PIECES = 50 };
+    struct rng r = { rng_key(0, 10), 0 };
+    struct bpe_scratch scratch = { 0 };
+    struct bpe_merge merges[MERGES];
+    struct ids want = { 0 }, got = { 0 };
+    int64_t byte_ids[256];
+    char text[TEXT];
+    size_t bounds[PIECES + 1] = { 0 }, ends[PIECES];
+    identity(byte_ids);
+    merges_of_text(merges, MERGES, text, random_characters(text, &r, TEXT));
+    struct bpe *b = bpe_new(byte_ids, merges, MERGES);
+    for (int level = SIMD_PLAIN; level < SIMD_LEVELS; level++) {
+        if (simd_use((enum simd_level)level) < 0)
+            continue;
+        for (int i = 0; i < PIECES; i++)
+            bounds[i + 1] = bounds[i] + 1 + rng_below(&r, rng_below(&r, 8) ? 12 : 200);
+        struct pieces p = { text, TEXT, bounds, bounds + 1, PIECES };
+        got.count = 0;
+        cr_assert_eq(bpe_encode_all(b, &scratch, &p, &got, ends), 0);
+        for (int i = 0; i < PIECES; i++) {
+            size_t begin = i ? ends[i - 1] : 0;
+            want.count = 0;
+            cr_assert_eq(
+                bpe_encode(b, &scratch, text + bounds[i], bounds[i + 1] - bounds[i], &want), 0);
+            cr_assert_eq(ends[i] - begin, want.count);
+            cr_assert(!memcmp(got.data + begin, want.data, want.count * sizeof *want.data));
+        }
+        cr_assert_eq(ends[PIECES - 1], got.count);
+    }
+    bpe_free(b);
+    bpe_scratch_release(&scratch);
+    ids_release(&want);
+    ids_release(&got);
+}
+
+/* The bytes of a token, as the merges make it. */
+static void put_bytes(struct buf *out, const struct bpe_merge *merges, size_t count, uint32_t id)
+{
+    if (id < 256) {
+        buf_addc(out, (int)id);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (merges[i].id == id) {
+            put_bytes(out, merges, count, merges[i].left);
+            put_bytes(out, merges, count, merges[i].right);
+            return;
+        }
+}
+
+/* In order of rank, as learned, all that are whole are known to be; in any order, no others are. */
+Test(bpe, tokens_that_are_certain_to_be_whole_are)
+{
+    enum { COUNT = 40, IDS = 256 + COUNT };
+    struct rng r = { rng_key(11, 0), 0 };
+    struct buf bytes = BUF_INIT;
+    struct ids want = { 0 };
+    size_t certain = 0, missed = 0, refused = 0;
+    for (int round = 0; round < 400; round++) {
+        struct bpe_merge merges[COUNT];
+        int64_t byte_ids[256];
+        uint8_t whole[IDS];
+        identity(byte_ids);
+        size_t count = random_merges(merges, &r, COUNT);
+        int in_order = round % 2;
+        if (!in_order)
+            shuffle(merges, &r, count);
+        struct bpe *b = bpe_new(byte_ids, merges, count);
+        bpe_mark_whole(b, whole, IDS, byte_ids, merges, count);
+        for (size_t i = 0; i < count; i++) {
+            buf_clear(&bytes);
+            put_bytes(&bytes, merges, count, merges[i].id);
+            if (bytes.len > 200)
+                continue;
+            encode_plainly(&want, merges, count, bytes.data, bytes.len);
+            int is_whole = want.count == 1 && want.data[0] == merges[i].id;
+            cr_assert(is_whole || !whole[merges[i].id], "round %d, merge %zu", round, i);
+            certain += whole[merges[i].id];
+            missed += in_order && is_whole && !whole[merges[i].id];
+            refused += !is_whole;
+        }
+        bpe_free(b);
+    }
+    cr_assert(certain > 1000 && refused > 1000 && !missed, "%zu %zu %zu", certain, refused, missed);
+    buf_release(&bytes);
+    ids_release(&want);
+}
+
+Test(pairs, every_merge_is_found_and_no_other)
+{
+    enum { MAX = 5000, IDS = 300 };
+    struct bpe_merge *merges = malloc(MAX * sizeof *merges);
+    uint32_t *last = malloc(IDS * IDS * sizeof *last), id;
+    struct rng r = { rng_key(0, 77), 0 };
+    static const size_t counts[] = { 0, 1, 2, 3, 10, 100, 1000, MAX };
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        struct pairs p;
+        memset(last, 0xFF, IDS * IDS * sizeof *last);
+        for (size_t i = 0; i < counts[k]; i++) { /* some pairs twice */
+            merges[i] = (struct bpe_merge){ (uint32_t)rng_below(&r, IDS),
+                                            (uint32_t)rng_below(&r, IDS), (uint32_t)i * 7 };
+            last[merges[i].left * IDS + merges[i].right] = (uint32_t)i;
+        }
+        pairs_init(&p, merges, counts[k]);
+        for (uint32_t a = 0; a < IDS; a++) {
+            for (uint32_t b = 0; b < IDS; b++) {
+                cr_assert_eq(pairs_find(&p, a, b, &id), last[a * IDS + b]);
+                cr_assert(last[a * IDS + b] == PAIR_NONE || id == last[a * IDS + b] * 7);
+            }
+            cr_assert_eq(pairs_find(&p, PAIR_NONE, a, &id), PAIR_NONE);
+            cr_assert_eq(pairs_find(&p, a, PAIR_NONE, &id), PAIR_NONE);
+        }
+        pairs_release(&p);
+    }
+    free(merges);
+    free(last);
+}
+
+Test(bpe, a_million_bytes_of_one_character, .timeout = 20)
+{
+    enum { N = 1 << 20 };
+    struct bpe_merge merges[16];
+    struct bpe_scratch scratch = { 0 };
+    struct ids got = { 0 };
+    int64_t byte_ids[256];
+    char *piece = malloc(N);
+    memset(piece, 'a', N);
+    identity(byte_ids);
+    for (uint32_t i = 0; i < 16; i++) {
+        uint32_t part = i ? 255 + i : 'a';
+        merges[i] = (struct bpe_merge){ part, part, 256 + i };
+    }
+    struct bpe *b = bpe_new(byte_ids, merges, 16);
+    cr_assert_eq(bpe_encode(b, &scratch, piece, N, &got), 0);
+    cr_assert_eq(got.count, N >> 16);
+    cr_assert_eq(got.data[0], 271);
+    bpe_free(b);
+    bpe_scratch_release(&scratch);
+    ids_release(&got);
+    free(piece);
+}
+
+/* Of places of the same rank the leftmost merges first, in pieces that go through the heap too. */
+Test(bpe, equal_ranks_merge_from_the_left)
+{
+    enum { LONGEST = 400 };
+    static const struct bpe_merge merges[] = { { 'a', 'a', 256 },
+                                               { 256, 'a', 257 },
+                                               { 'b', 'a', 258 },
+                                               { 258, 'b', 259 },
+                                               { 'a', 'b', 260 } };
+    struct bpe_scratch scratch = { 0 };
+    struct ids got = { 0 }, want = { 0 };
+    int64_t byte_ids[256];
+    char piece[LONGEST];
+    identity(byte_ids);
+    struct bpe *b = bpe_new(byte_ids, merges, 5);
+    for (size_t n = 61; n < LONGEST; n += 7)
+        for (unsigned period = 1; period < 6; period++) {
+            for (size_t i = 0; i < n; i++)
+                piece[i] = i % period == period - 1 && period > 1 ? 'b' : 'a';
+            got.count = 0;
+            encode_plainly(&want, merges, 5, piece, n);
+            cr_assert_eq(bpe_encode(b, &scratch, piece, n, &got), 0);
+            cr_assert_eq(got.count, want.count, "n=%zu period=%u", n, period);
+            cr_assert(!memcmp(got.data, want.data, got.count * sizeof *got.data), "n=%zu period=%u",
+                      n, period);
+        }
+    bpe_free(b);
+    bpe_scratch_release(&scratch);
+    ids_release(&got);
+    ids_release(&want);
+}
+
+/* What is left of a piece merges, though a byte was dropped in between. */
+Test(bpe, bytes_without_token_are_dropped_on_demand)
+{
+    static const struct bpe_merge merges[] = { { 'a', 'b', 256 } };
+    static const char text[] = "zzazbczab";
+    size_t begins[] = { 0, 2, 6, 7 }, bounds[] = { 2, 6, 7, 9 }, ends[4];
+    struct bpe_scratch scratch = { 0 };
+    struct ids got = { 0 };
+    int64_t byte_ids[256];
+    identity(byte_ids);
+    byte_ids['z'] = -1;
+    struct bpe *b = bpe_new(byte_ids, merges, 1);
+    bpe_drop_missing(b);
+    struct pieces p = { text, sizeof text - 1, begins, bounds, 4 };
+    cr_assert_eq(bpe_encode_all(b, &scratch, &p, &got, ends), 0, "%s", err_get());
+    cr_expect(ends[0] == 0 && ends[1] == 2 && ends[2] == 2 && ends[3] == 3);
+    cr_assert_eq(got.count, 3);
+    cr_expect(got.data[0] == 256 && got.data[1] == 'c' && got.data[2] == 256);
+    bpe_free(b);
+    bpe_scratch_release(&scratch);
+    ids_release(&got);
+}
+
+Test(bpe, a_byte_without_token_is_an_error)
+{
+    struct bpe_scratch scratch = { 0 };
+    struct ids got = { 0 };
+    int64_t byte_ids[256];
+    identity(byte_ids);
+    byte_ids['z'] = -1;
+    struct bpe *b = bpe_new(byte_ids, NULL, 0);
+    cr_assert_eq(bpe_encode(b, &scratch, "abz", 3, &got), -1);
+    cr_assert(strstr(err_get(), "byte 0x7A"), "%s", err_get());
+    cr_assert_eq(bpe_encode(b, &scratch, "abc", 3, &got), 0);
+    cr_assert_eq(got.count, 3);
+    bpe_free(b);
+    ids_release(&got);
+}
+
+/* ---- the byte alphabet ------------------------------------------------------------------------ */
+
+Test(vocabulary, the_alphabet_has_a_character_for_each_byte)
+{
+    struct buf name = BUF_INIT, back = BUF_INIT;
+    cr_assert_eq(alphabet_char(' '), 0x120);
+    cr_assert_eq(alphabet_char('\n'), 0x10A);
+    cr_assert_eq(alphabet_char(0), 0x100);
+    cr_assert_eq(alphabet_char(0x7F), 0x121);
+    cr_assert_eq(alphabet_char(0xAD), 0x143);
+    cr_assert_eq(alphabet_char('!'), '!');
+    for (int b = 0; b < 256; b++) {
+        char byte = (char)b;
+        buf_clear(&name);
+        buf_clear(&back);
+        alphabet_encode(&name, &byte, 1);
+        cr_assert_eq(alphabet_decode(&back, name.data, name.len), 0);
+        cr_assert(back.len == 1 && back.data[0] == byte);
+    }
+    cr_assert_eq(alphabet_decode(&back, " ", 1), -1);
+    cr_assert_eq(alphabet_decode(&back, "\xC5\x84", 2), -1, "U+0144 is behind the last");
+    cr_assert_eq(back.len, 1);
+    buf_release(&name);
+    buf_release(&back);
+}
+
+Test(vocabulary, ids_and_bytes_are_given_once)
+{
+    struct vocabulary v;
+    vocabulary_init(&v);
+    cr_assert_eq(vocabulary_put(&v, 0, "a", 1, TOKEN_MODEL), 0);
+    cr_assert_eq(vocabulary_put(&v, 2, "b", 1, TOKEN_MODEL), 0);
+    cr_assert_eq(vocabulary_check(&v), -1);
+    cr_assert(strstr(err_get(), "id 1 has no token"), "%s", err_get());
+    cr_assert_eq(vocabulary_put(&v, 1, "a", 1, TOKEN_MODEL), -1);
+    cr_assert_eq(vocabulary_put(&v, 2, "c", 1, TOKEN_MODEL), -1);
+    cr_assert_eq(vocabulary_put(&v, -1, "c", 1, TOKEN_MODEL), -1);
+    cr_assert_eq(vocabulary_put(&v, VOCABULARY_MAX, "c", 1, TOKEN_MODEL), -1);
+    cr_assert_eq(vocabulary_put(&v, 1, "b", 1, TOKEN_ADDED), 0);
+    cr_assert_eq(vocabulary_find(&v, "b", 1), 2, "the model's token is found");
+    cr_assert_eq(vocabulary_check(&v), 0);
+    vocabulary_release(&v);
+}

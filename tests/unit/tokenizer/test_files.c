@@ -1,0 +1,390 @@
+/* Vocabulary files: what is refused, with which words, and that what is written reads back. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "tests/unit/look.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/tokenizer.h"
+
+typedef int parser(struct vocabulary *v, const char *text, size_t n, const char *name);
+
+/* The parser refuses the text with an error that begins so. */
+static void refuses(parser *parse, const char *text, const char *error)
+{
+    struct vocabulary v;
+    vocabulary_init(&v);
+    cr_assert_eq(parse(&v, text, strlen(text), "x"), -1, "%s", text);
+    cr_assert(!strncmp(err_get(), error, strlen(error)), "'%s', not '%s'", err_get(), error);
+    vocabulary_release(&v);
+}
+
+Test(files, vocab_json_that_is_none)
+{
+    refuses(vocab_json_parse, "", "x: bad JSON at byte 0");
+    refuses(vocab_json_parse, "{\"a\": 0, \"b\"", "x: bad JSON at byte 12 (line 1)");
+    refuses(vocab_json_parse, "{\"a\": 0,\n\"a\": 1}",
+            "x: token 'a' at byte 9: ids 0 and 1 are the same token");
+    refuses(vocab_json_parse, "[]", "x: not an object of tokens");
+    refuses(vocab_json_parse, "{}", "x: the vocabulary is empty");
+    refuses(vocab_json_parse, "{\"a\": \"0\"}",
+            "x: token 'a' at byte 1: it has no whole number for an id");
+    refuses(vocab_json_parse, "{\"a\": 0, \"b\": 0}",
+            "x: token 'b' at byte 9: id 0 is given to two tokens");
+    refuses(vocab_json_parse, "{\"a\": 0, \"b\": 2}", "x: id 1 has no token");
+    refuses(vocab_json_parse, "{\"a\": -1}", "x: token 'a' at byte 1: token id -1 is not below");
+    refuses(vocab_json_parse, "{\"a\": 99999999999}",
+            "x: token 'a' at byte 1: token id 99999999999 is");
+    refuses(vocab_json_parse, "{\"a b\": 0}",
+            "x: token 'a b' at byte 1: it has a character that is not in the byte");
+}
+
+static int parse_with_merges(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    static const char vocab[] = "{\"a\":0,\"b\":1,\"c\":2,\"ab\":3,\"abc\":4,\"<|endoftext|>\":5}";
+    return vocab_json_parse(v, vocab, strlen(vocab), "vocab") < 0 ? -1
+                                                                  : merges_parse(v, text, n, name);
+}
+
+Test(files, merges_that_are_none)
+{
+    refuses(parse_with_merges, "a b\nab\n", "x: line 2 is not a merge of two tokens");
+    refuses(parse_with_merges, "#version: 0.2\na  b\n", "x: line 2 is not a merge of two tokens");
+    refuses(parse_with_merges, "a b c\n", "x: line 1 is not a merge");
+    refuses(parse_with_merges, " a\n", "x: line 1 is not a merge");
+    refuses(parse_with_merges, "a z\n", "x: line 1: 'z' is not a token of the vocabulary");
+    refuses(parse_with_merges, "a b\nb c\n",
+            "x: line 2: the merge of 'b' and 'c' is not a token of the vocabulary");
+    refuses(parse_with_merges, "a \xFF\n", "x: line 1: '\xFF' is not a token of the vocabulary");
+}
+
+Test(files, merges_in_all_their_spellings)
+{
+    static const char *const texts[] = {
+        "#version: 0.2\na b\nab c\n",
+        "a b\nab c\n",
+        "a b\r\nab c\r\n",
+        "a b\nab c\n\n",
+        "a b\nab c",
+        "#version: 0.2\r\na b\r\nab c\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct vocabulary v;
+        vocabulary_init(&v);
+        cr_assert_eq(parse_with_merges(&v, texts[i], strlen(texts[i]), "x"), 0, "%s", err_get());
+        cr_assert_eq(v.merge_count, 2);
+        cr_assert(v.merges[1].left == 3 && v.merges[1].right == 2 && v.merges[1].id == 4);
+        cr_assert_eq(v.end_of_text, 5);
+        vocabulary_release(&v);
+    }
+}
+
+Test(files, ranks_that_are_none)
+{
+    refuses(tiktoken_parse, "", "x: no tokens");
+    refuses(tiktoken_parse, "YQ== 0\nYg= 1\n", "x: line 2: bad base64");
+    refuses(tiktoken_parse, "YQ==\n", "x: line 1: bad base64");
+    refuses(tiktoken_parse, "YR== 0\n", "x: line 1: bad base64");
+    refuses(tiktoken_parse, " 0\n", "x: line 1: bad base64");
+    refuses(tiktoken_parse, "YQ== \n", "x: line 1: no rank");
+    refuses(tiktoken_parse, "YQ== 0x\n", "x: line 1: no rank");
+    refuses(tiktoken_parse, "YQ== 99999999999\n", "x: line 1: no rank");
+    refuses(tiktoken_parse, "YQ== 0\nYg== 0\n", "x: line 2: id 0 is given to two tokens");
+    refuses(tiktoken_parse, "YQ== 0\nYQ== 1\n", "x: line 2: ids 0 and 1 are the same token");
+    refuses(tiktoken_parse, "YQ== 0\nYg== 4\n", "x: id 2 has no token");
+    refuses(tiktoken_parse, "YQ== 0\nYWJj 1\n", "x: token 1 is not a merge of two tokens");
+    refuses(tiktoken_parse, "YQ== 0\nYWJj 1\nYg== 2\nYWI= 3\n", "x: token 1 is not a merge");
+}
+
+Test(files, ranks_in_any_order_with_end_of_text_in_the_gap)
+{
+    static const char text[] = "YWI= 3\r\nYQ== 0\n\nYg== 1\n";
+    struct vocabulary v;
+    vocabulary_init(&v);
+    cr_assert_eq(tiktoken_parse(&v, text, strlen(text), "x"), 0, "%s", err_get());
+    cr_assert_eq(v.count, 4);
+    cr_assert_eq(v.end_of_text, 2);
+    cr_assert_eq(v.merge_count, 1);
+    vocabulary_release(&v);
+}
+
+/* ---- tokenizer.json --------------------------------------------------------------------------- */
+
+#define BYTE_LEVEL                "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
+#define MODEL                     "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[\"a b\"]}"
+#define FILE_OF(pre, model, more) "{\"pre_tokenizer\":" pre ",\"model\":" model more "}"
+
+Test(files, tokenizer_json_that_is_not_supported)
+{
+    static const char *const cases[][2] = {
+        { "{}", "x: it has no \"model\", so it is not a tokenizer.json" },
+        { "{\"model\":{\"vocab\":{\"a\":0},\n\"merges\":[\"a b\"]},\"x\":tru}",
+          "x: bad JSON at byte 52 (line 2)" },
+        { "{\"merges\":1,\"model\":{\"merges\":[],\"vocab\":{\"a\":0 \"b\":1}}}",
+          "x: model.vocab: bad JSON at byte 48 (line 1): ',' expected" },
+        { "{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"\\ud800\"]}}",
+          "x: model.merges: item 0 at byte 36: bad JSON at byte 37 (line 1): no escape" },
+        { "{\"model\":{\"vocab\":{\"a\":0}", "x: bad JSON at byte 25 (line 1): ',' expected" },
+        { "{\"model\":{\"vocab\":{\"a\":0,\"\xFF\":1}}}",
+          "x: bad JSON at byte 26 (line 1): not UTF-8" },
+        { "{\"model\":{\"vocab\":{},\"vocab\":{\"a\":0}}}",
+          "x: bad JSON at byte 28 (line 1): duplicate" },
+        { "{\"model\":{\"type\":\"Unigram\"}}", "x: model 'Unigram' is not supported" },
+        { FILE_OF("{\"type\":\"UnicodeScripts\"}", MODEL, ""),
+          "x: pre_tokenizer 'UnicodeScripts' is not supported" },
+        { FILE_OF("{\"type\":\"Metaspace\",\"replacement\":\"--\"}", MODEL, ""),
+          "x: pre_tokenizer Metaspace: the replacement is not one character" },
+        { FILE_OF("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}",
+                  MODEL, ""),
+          "x: pre_tokenizer Metaspace: prepend_scheme 'last' is not supported" },
+        { FILE_OF("{\"type\":\"Sequence\",\"pretokenizers\":[" BYTE_LEVEL
+                  ",{\"type\":\"Digits\"}]}",
+                  MODEL, ""),
+          "x: pre_tokenizer 'Digits' after ByteLevel is not supported" },
+        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"},\"behavior\":\"Moved\"}",
+                  MODEL, ""),
+          "x: pre_tokenizer Split: behavior 'Moved' is not supported" },
+        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"String\":\"\"},\"behavior\":\"Removed\"}",
+                  MODEL, ""),
+          "x: pre_tokenizer Split: the pattern is empty" },
+        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"},\"behavior\":\"Isolated\"}",
+                  MODEL, ""),
+          "x: pre_tokenizer Split: bad pattern '(' at byte 1" },
+        { FILE_OF("{\"type\":\"Split\",\"behavior\":\"Isolated\"}", MODEL, ""),
+          "x: pre_tokenizer Split: no pattern" },
+        { FILE_OF(BYTE_LEVEL, MODEL, ",\"normalizer\":{\"type\":\"Precompiled\"}"),
+          "x: normalizer 'Precompiled' is not supported" },
+        { FILE_OF(
+              BYTE_LEVEL, MODEL,
+              ",\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"a*\"},\"content\":\"\"}"),
+          "x: normalizer Replace: pattern 'a*' matches the empty string" },
+        { FILE_OF(BYTE_LEVEL, MODEL, ",\"normalizer\":{\"type\":\"Prepend\"}"),
+          "x: normalizer Prepend: no content" },
+        { FILE_OF(BYTE_LEVEL, MODEL, ",\"decoder\":{\"type\":\"Magic\"}"),
+          "x: decoder 'Magic' is not supported" },
+        { FILE_OF(BYTE_LEVEL, MODEL,
+                  ",\"decoder\":{\"type\":\"Strip\",\"content\":\" \",\"start\":-1}"),
+          "x: decoder Strip: no start or no stop" },
+        { FILE_OF(BYTE_LEVEL, MODEL, ",\"post_processor\":{\"type\":\"Magic\"}"),
+          "x: post_processor 'Magic' is not supported" },
+        { FILE_OF(
+              BYTE_LEVEL, MODEL,
+              ",\"post_processor\":{\"type\":\"BertProcessing\",\"sep\":[\"b\",1],\"cls\":[\"c\",9]}"),
+          "x: post_processor: id 9 is not in the vocabulary" },
+        { FILE_OF(BYTE_LEVEL, "{\"dropout\":0.1}", ""), "x: model.dropout is not supported" },
+        { FILE_OF(BYTE_LEVEL, "{\"byte_fallback\":true}", ""), "x: model.byte_fallback is not" },
+        { FILE_OF(BYTE_LEVEL, "{\"end_of_word_suffix\":\"</w>\"}", ""),
+          "x: model.end_of_word_suffix is not supported" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"b\":1},\"merges\":[[\"a\",\"b\"]]}", ""),
+          "x: model.merges: item 0 at byte 104: the merge of 'a' and 'b' is not a token of the vocabulary" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":[\"a\"]}", ""),
+          "x: model.merges: item 0 at byte 98: not a pair of tokens" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"aa\":1},\"merges\":[[\"a\",\"a\",\"c\"]]}",
+                  ""),
+          "x: model.merges: item 0 at byte 105: not a pair of tokens" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":{}}", ""),
+          "x: model.merges is not an array" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}", ""),
+          "x: model.vocab: token 'b' at byte 87: id 0 is given to two tokens" },
+        { FILE_OF(BYTE_LEVEL, "{\"vocab\":{\"a\":0},\"merges\":[],\"unk_token\":\"u\"}", ""),
+          "x: model.unk_token 'u' is not a token of the model" },
+        { FILE_OF(BYTE_LEVEL,
+                  "{\"vocab\":{\"a\":0},\"merges\":[],\"unk_token\":\"a\",\"fuse_unk\":true}", ""),
+          "x: model.fuse_unk is not supported with a vocabulary that lacks bytes" },
+        { FILE_OF("null",
+                  "{\"vocab\":{\"a\":0},\"merges\":[],"
+                  "\"continuing_subword_prefix\":\"01234567890123456789012345678901\"}",
+                  ""),
+          "x: model.continuing_subword_prefix of 32 bytes is too long" },
+        { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":3,\"content\":\"\"}]"),
+          "x: added_tokens: item 0 has no content or no id" },
+        { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":4,\"content\":\"x\"}]"),
+          "x: id 3 has no token" },
+        { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":3,\"content\":\"ab\"}]"),
+          "x: model.vocab: token 'ab' at byte 106: it has id 2, as an added token 3" },
+        { FILE_OF(BYTE_LEVEL, MODEL,
+                  ",\"added_tokens\":[{\"id\":3,\"content\":\"x\"},{\"id\":4,\"content\":\"x\"}]"),
+          "x: added_tokens: 'x' occurs twice" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refuses(tokenizer_json_parse, cases[i][0], cases[i][1]);
+}
+
+static void round_trip(const char *text)
+{
+    struct vocabulary v, again;
+    struct buf first = BUF_INIT, second = BUF_INIT;
+    vocabulary_init(&v);
+    vocabulary_init(&again);
+    cr_assert_eq(tokenizer_json_parse(&v, text, strlen(text), "x"), 0, "%s", err_get());
+    tokenizer_json_print(&v, &first);
+    cr_assert_eq(tokenizer_json_parse(&again, first.data, first.len, "y"), 0, "%s", err_get());
+    tokenizer_json_print(&again, &second);
+    cr_assert_str_eq(first.data, second.data);
+    cr_assert_eq(again.count, v.count);
+    cr_assert_eq(again.added_count, v.added_count);
+    cr_assert_eq(again.splitter.count, v.splitter.count);
+    for (int i = 0; i < v.splitter.count; i++)
+        cr_assert_eq(again.splitter.rules[i].kind, v.splitter.rules[i].kind);
+    cr_assert(again.prefix_space == v.prefix_space && again.ignore_merges == v.ignore_merges);
+    vocabulary_release(&v);
+    vocabulary_release(&again);
+    buf_release(&first);
+    buf_release(&second);
+}
+
+Test(files, tokenizer_json_comes_back)
+{
+    round_trip(FILE_OF(BYTE_LEVEL, MODEL, ""));
+    round_trip(FILE_OF("{\"type\":\"ByteLevel\"}", MODEL, ",\"normalizer\":null"));
+    round_trip(
+        FILE_OF("{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"use_regex\":false}", MODEL,
+                ",\"added_tokens\":[{\"id\":3,\"content\":\"<\\\"x\\u0001>\",\"lstrip\":true,"
+                "\"special\":true,\"normalized\":false}]"));
+    round_trip(FILE_OF(
+        "{\"type\":\"Sequence\",\"pretokenizers\":["
+        "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\d|\\\\s+\"},"
+        "\"behavior\":\"Isolated\"},"
+        "{\"type\":\"Split\",\"pattern\":{\"String\":\"ab\"},\"behavior\":\"Isolated\"}," BYTE_LEVEL
+        "]}",
+        "{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]],"
+        "\"ignore_merges\":true}",
+        ""));
+}
+
+/* ---- folders ---------------------------------------------------------------------------------- */
+
+static void same_text(const char *a, const char *b)
+{
+    struct buf x = BUF_INIT, y = BUF_INIT;
+    cr_assert_eq(file_read(a, &x), 0, "%s", err_get());
+    cr_assert_eq(file_read(b, &y), 0, "%s", err_get());
+    cr_assert(x.len == y.len && !memcmp(x.data, y.data, x.len), "'%s' differs from '%s'", a, b);
+    buf_release(&x);
+    buf_release(&y);
+}
+
+/* What is written for GPT-2 is what its authors, Hugging Face and tiktoken publish. */
+Test(files, gpt2_is_written_as_published)
+{
+    const char *root = getenv("TEXTMILL_DATA");
+    char dir[] = "/tmp/test-files-XXXXXX";
+    static const char *const pairs[][2] = { { "merges.txt", "tokenizers/gpt2-merges.txt" },
+                                            { "vocab.tiktoken", "tokenizers/gpt2.tiktoken" } };
+    static const char *const forms[] = { "", "vocab.json", "vocab.tiktoken", "tokenizer.json" };
+    struct buf path = BUF_INIT, other = BUF_INIT;
+    root = root ? root : "../shared/data";
+    file_join(&path, root, "tokenizers/gpt2-vocab.json");
+    if (!look(path.data))
+        cr_skip_test("%s is absent", path.data);
+    struct tokenizer *t = tokenizer_load(path.data);
+    cr_assert_not_null(t, "%s", err_get());
+    cr_assert_not_null(mkdtemp(dir));
+    cr_assert_eq(tokenizer_save(t, dir), 0, "%s", err_get());
+    for (size_t i = 0; i < 2; i++) {
+        file_join(&path, dir, pairs[i][0]);
+        file_join(&other, root, pairs[i][1]);
+        same_text(path.data, other.data);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        file_join(&path, dir, forms[i]);
+        struct tokenizer *again = tokenizer_load(path.data);
+        cr_assert_not_null(again, "%s", err_get());
+        cr_assert_eq(tokenizer_checksum(again), tokenizer_checksum(t));
+        cr_assert_eq(tokenizer_end_of_text(again), 50256);
+        tokenizer_free(again);
+    }
+    tokenizer_free(t);
+    file_remove_tree(dir);
+    buf_release(&path);
+    buf_release(&other);
+}
+
+/* Ranks alone cannot say that two merges make one token, so there is no file that says else. */
+Test(files, ranks_are_written_only_where_they_say_all)
+{
+    static const char text[] = FILE_OF(
+        BYTE_LEVEL,
+        "{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"ba\":3,\"aba\":4},"
+        "\"merges\":[\"a b\",\"b a\",\"ab a\",\"a ba\"]}",
+        ",\"added_tokens\":[{\"id\":5,\"content\":\"<|endoftext|>\",\"special\":true}]");
+    char dir[] = "/tmp/test-files-XXXXXX";
+    struct vocabulary v;
+    struct buf path = BUF_INIT;
+    vocabulary_init(&v);
+    cr_assert_eq(tokenizer_json_parse(&v, text, strlen(text), "x"), 0, "%s", err_get());
+    cr_assert_not_null(mkdtemp(dir));
+    cr_assert_eq(vocabulary_save(&v, dir), 0, "%s", err_get());
+    file_join(&path, dir, "vocab.tiktoken");
+    cr_assert(!look(path.data));
+    file_join(&path, dir, "tokenizer.json");
+    cr_assert(look(path.data));
+    v.merge_count = 3; /* without the second way to make "aba" they do */
+    cr_assert_eq(vocabulary_save(&v, dir), 0, "%s", err_get());
+    file_join(&path, dir, "vocab.tiktoken");
+    cr_assert(look(path.data));
+    vocabulary_merge(&v, 0, 3, 4);
+    cr_assert_eq(vocabulary_save(&v, dir), 0, "%s", err_get());
+    cr_assert(!look(path.data), "what an earlier vocabulary left is gone");
+    vocabulary_release(&v);
+    file_remove_tree(dir);
+    buf_release(&path);
+}
+
+static void refuses_path(const char *dir, const char *name, const char *error)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, name);
+    cr_assert_null(tokenizer_load(path.data));
+    cr_assert(strstr(err_get(), error), "'%s', not '%s'", err_get(), error);
+    buf_release(&path);
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, name);
+    cr_assert_eq(file_write(path.data, text, strlen(text)), 0, "%s", err_get());
+    buf_release(&path);
+}
+
+Test(files, folders_and_names)
+{
+    static const char vocab[] = "{\"a\":0,\"b\":1,\"ab\":2}";
+    char dir[] = "/tmp/test-files-XXXXXX";
+    cr_assert_not_null(mkdtemp(dir));
+    refuses_path(dir, "", "has no vocabulary");
+    refuses_path(dir, "none.json", "none.json'");
+    put(dir, "a-vocab.json", vocab);
+    refuses_path(dir, "", "has no '");
+    put(dir, "a-merges.txt", "a b\n");
+    struct tokenizer *t = tokenizer_load(dir);
+    cr_assert_not_null(t, "%s", err_get());
+    cr_assert_eq(tokenizer_end_of_text(t), -1);
+    struct encoder *e = encoder_new(t);
+    struct ids ids = { 0 };
+    cr_assert_eq(encoder_encode(e, "abba", 4, TOKENIZER_ORDINARY, &ids), 0);
+    cr_assert(ids.count == 3 && ids.data[0] == 2 && ids.data[1] == 1 && ids.data[2] == 0);
+    cr_assert_eq(encoder_encode(e, "abc", 3, TOKENIZER_ORDINARY, &ids), -1);
+    cr_assert(strstr(err_get(), "no token for byte 0x63"), "%s", err_get());
+    encoder_free(e);
+    tokenizer_free(t);
+    ids_release(&ids);
+    put(dir, "tokenizer_config.json", "{\"eos_token\": {\"content\": \"ab\"}}");
+    t = tokenizer_load(dir);
+    cr_assert_not_null(t, "%s", err_get());
+    cr_assert_eq(tokenizer_end_of_text(t), 2);
+    tokenizer_free(t);
+    put(dir, "tokenizer_config.json", "{\"eos_token\": \"abc\"}");
+    refuses_path(dir, "", "eos_token 'abc' is not a token of the vocabulary");
+    put(dir, "b-vocab.json", vocab);
+    refuses_path(dir, "", "has several vocabularies");
+    put(dir, "x.txt", vocab);
+    refuses_path(dir, "x.txt", "is not a vocabulary");
+    put(dir, "big.tiktoken", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+    refuses_path(dir, "big.tiktoken", "is a git-lfs pointer");
+    file_remove_tree(dir);
+}

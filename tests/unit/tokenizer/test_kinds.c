@@ -1,0 +1,105 @@
+/* What is not text: recognised files, and bytes that no text has. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/crc32c.h"
+#include "common/err.h"
+#include "common/le.h"
+#include "tokenizer/input/kinds.h"
+#include "tokenizer/input/mend.h"
+
+#define EXPECT_KIND(bytes, part) expect_kind("file", bytes, sizeof(bytes) - 1, part)
+
+static void expect_kind(const char *path, const char *bytes, size_t n, const char *part)
+{
+    const char *kind = kinds_recognise(path, bytes, n);
+    cr_expect(part ? kind && strstr(kind, part) : !kind, "'%s' is %s, not %s", bytes,
+              kind ? kind : "text", part ? part : "text");
+}
+
+Test(kinds, binary_files_are_recognised)
+{
+    unsigned char record[16] = { 40 };
+    EXPECT_KIND("\x08\0\0\0\0\0\0\0{\"a\":{}}", "safetensors");
+    EXPECT_KIND("PAR1\x15\x04\x15", "Parquet");
+    EXPECT_KIND("ARROW1\0\0", "Arrow file");
+    EXPECT_KIND("\xff\xff\xff\xff\x10\0\0\0", "Arrow stream");
+    EXPECT_KIND("PK\x03\x04", "zip");
+    EXPECT_KIND("\x1f\x8b\x08", "packed");
+    EXPECT_KIND("BZh91AY&SY", "packed");
+    EXPECT_KIND("\xfd"
+                "7zXZ\0",
+                "packed");
+    EXPECT_KIND("\x28\xb5\x2f\xfd", "packed");
+    EXPECT_KIND("\x93NUMPY\x01", "NumPy");
+    EXPECT_KIND("%PDF-1.7\n", "PDF");
+    EXPECT_KIND("\x80\x04\x95\x10", "pickle");
+    EXPECT_KIND("\x7f"
+                "ELF\x02",
+                "program");
+    EXPECT_KIND("\x89PNG\r\n\x1a\n", "image");
+    EXPECT_KIND("\xff\xd8\xff\xe0", "image");
+    EXPECT_KIND("GGUF\x03\0\0\0", "GGUF");
+    EXPECT_KIND("\xff\xfeh\0i\0", "UTF-16");
+    EXPECT_KIND("00000020textmill=tokens 1\n", "token stream");
+    EXPECT_KIND("0000002012345678textmill=tokens 2\n", "token stream");
+    le_put_u32(record + 8, crc32c_mask(crc32c(0, record, 8)));
+    expect_kind("file", (char *)record, sizeof record, "TFRecord");
+}
+
+Test(kinds, json_and_tables_are_recognised_where_it_is_safe)
+{
+    EXPECT_KIND("[{\"text\": 1}]", "JSON array");
+    EXPECT_KIND(" [\n  {\n \"text\"", "JSON array");
+    EXPECT_KIND("{\n  \"text\": \"a\"", "JSON over several lines");
+    EXPECT_KIND("id,text\n1,hello\n", "a table");
+    EXPECT_KIND("\"text\"\tlabel\r\n", "a table");
+    expect_kind("a.csv", "any, thing", 10, "a table");
+}
+
+Test(kinds, text_is_text)
+{
+    EXPECT_KIND("", NULL);
+    EXPECT_KIND("[1] He said", NULL);
+    EXPECT_KIND("[[link]] and {curly}", NULL);
+    EXPECT_KIND("{\"text\": \"a line\"}\n", NULL);
+    EXPECT_KIND("text, more text\n", NULL);
+    EXPECT_KIND("PAR1S is a city", NULL);
+    EXPECT_KIND("BZh is no word", NULL);
+    EXPECT_KIND("one,two\n", NULL);
+    EXPECT_KIND("text\n", NULL);
+    EXPECT_KIND("\xef\xbb\xbfmarked", NULL);
+    expect_kind("a.csv.txt", "any", 3, NULL);
+}
+
+static void expect_mended(const char *from, const char *to, uint64_t replaced)
+{
+    struct buf out = BUF_INIT;
+    cr_expect_eq(mend_json(&out, from, strlen(from)), replaced, "%s", from);
+    cr_expect_str_eq(out.data, to);
+    buf_release(&out);
+}
+
+Test(mend, lone_surrogates_and_bad_bytes)
+{
+    expect_mended("{\"a\":\"x\\u00e9\"}", "{\"a\":\"x\\u00e9\"}", 0);
+    expect_mended("\"\\ud83d\\ude00\"", "\"\\ud83d\\ude00\"", 0);
+    expect_mended("\"\\uD83Dx\"", "\"\\ufffdx\"", 6);
+    expect_mended("\"\\ude00\\ud83d\"", "\"\\ufffd\\ufffd\"", 12);
+    expect_mended("\"\\ud83d\\ud83d\\ude00\"", "\"\\ufffd\\ud83d\\ude00\"", 6);
+    expect_mended("\"\\\\ud83d\"", "\"\\\\ud83d\"", 0); /* a backslash, and letters */
+    expect_mended("\"a\xff\xe4\xb8\"", "\"a\xef\xbf\xbd\xef\xbf\xbd\"", 3);
+    expect_mended("\"\\ud8", "\"\\ud8", 0);
+}
+
+Test(mend, few_are_a_hundred_or_a_hundredth)
+{
+    cr_expect_eq(mend_check(MEND_FEW, 100, 100), 0);
+    cr_expect_eq(mend_check(MEND_FEW, 101, 10100), 0);
+    cr_expect_eq(mend_check(MEND_FEW, 101, 10099), -1);
+    cr_expect(strstr(err_get(), "101 of its 10099 bytes are not UTF-8"), "%s", err_get());
+    cr_expect_eq(mend_check(MEND_ALL, 101, 101), 0);
+    cr_expect_eq(mend_check(MEND_NONE, 0, 101), 0);
+    cr_expect_eq(mend_check(MEND_NONE, 1, 101), -1);
+}

@@ -1,0 +1,165 @@
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "tests/unit/look.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/tokenizer.h"
+
+static struct ids ids, begins, ends;
+
+static void encode(struct encoder *e, const char *text, size_t n)
+{
+    ids.count = begins.count = ends.count = 0;
+    cr_assert_eq(encoder_encode_places(e, text, n, &ids, &begins, &ends), 0, "%s", err_get());
+    cr_assert(ids.count == begins.count && ids.count == ends.count);
+}
+
+static void expect_place(size_t i, uint32_t id, uint32_t begin, uint32_t end)
+{
+    cr_expect(ids.data[i] == id && begins.data[i] == begin && ends.data[i] == end,
+              "token %zu: %u at %u-%u, not %u at %u-%u", i, ids.data[i], begins.data[i],
+              ends.data[i], id, begin, end);
+}
+
+Test(places, in_code_points)
+{
+    static const char words[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nete\n##s\nx\n,\n";
+    char path[] = "/tmp/test-places-XXXXXX/vocab.txt", *slash = strrchr(path, '/');
+    *slash = '\0';
+    cr_assert(mkdtemp(path));
+    *slash = '/';
+    cr_assert_eq(file_write(path, words, sizeof words - 1), 0);
+    struct tokenizer *t = tokenizer_load(path);
+    cr_assert(t, "%s", err_get());
+    /* Accents of their own and as marks, a control in a word, letters of four bytes that are
+     * unknown. */
+    static const char text[] =
+        " \xC3\x89te\xCC\x81S, X\xE2\x80\x8B \xF0\x90\x90\x80\xF0\x90\x90\x81 x";
+    struct encoder *e = encoder_new(t);
+    encode(e, text, sizeof text - 1);
+    cr_assert_eq(ids.count, 6);
+    expect_place(0, 5, 1, 4);
+    expect_place(1, 6, 5, 6);
+    expect_place(2, 8, 6, 7);
+    expect_place(3, 7, 8, 9);
+    expect_place(4, 1, 11, 13);
+    expect_place(5, 7, 14, 15);
+    encoder_free(e);
+    tokenizer_free(t);
+    *slash = '\0';
+    file_remove_tree(path);
+}
+
+/* One line: {"text", "ids", "offsets"}, `around` of which stand at each side for special tokens;
+ * nothing if the text may name such, which is text for us. */
+static int compare(struct encoder *e, const struct js *v, size_t around)
+{
+    size_t n;
+    const char *text = js_text(js_get(v, "text"), &n);
+    if (around && memchr(text, '[', n))
+        return 0;
+    encode(e, text, n);
+    cr_expect_eq(js_count(js_get(v, "ids")), ids.count + 2 * around);
+    for (size_t i = 0; i < ids.count; i++) {
+        int64_t id = -1, begin = -1, end = -1;
+        const struct js *place = js_at(js_get(v, "offsets"), i + around);
+        js_int(js_at(js_get(v, "ids"), i + around), &id);
+        js_int(js_at(place, 0), &begin);
+        js_int(js_at(place, 1), &end);
+        expect_place(i, (uint32_t)id, (uint32_t)begin, (uint32_t)end);
+    }
+    return 1;
+}
+
+static void compare_all(const char *vocabulary, const char *name, size_t around, int at_least)
+{
+    const char *root = getenv("TEXTMILL_DATA");
+    struct buf path = BUF_INIT, vocab = BUF_INIT;
+    file_join(&vocab, root ? root : "../shared/data", vocabulary);
+    file_join(&path, root ? root : "../shared/data", name);
+    if (!look(path.data))
+        cr_skip_test("no %s", path.data);
+    struct tokenizer *t = tokenizer_load(vocab.data);
+    cr_assert(t, "%s", err_get());
+    struct encoder *e = encoder_new(t);
+    struct input in;
+    char *line;
+    size_t n;
+    int compared = 0;
+    cr_assert_eq(input_open(&in, path.data), 0);
+    while (input_line(&in, &line, &n) > 0) {
+        struct js *v = js_parse(line, n, path.data);
+        cr_assert(v, "%s", err_get());
+        compared += compare(e, v, around);
+        js_free(v);
+    }
+    cr_expect_gt(compared, at_least);
+    input_close(&in);
+    encoder_free(e);
+    tokenizer_free(t);
+    buf_release(&path);
+    buf_release(&vocab);
+}
+
+Test(places, as_hugging_face_has_them)
+{
+    compare_all("tokenizers/bert-base-uncased-vocab.txt",
+                "tokenizers/golden_bert_uncased_special.jsonl", 1, 200);
+    compare_all("tokenizers/gpt2-tokenizer.json", "tokenizers/golden_gpt2_offsets.jsonl", 0, 400);
+    compare_all("tokenizers/gpt2-vocab.json", "tokenizers/golden_gpt2_offsets.jsonl", 0, 400);
+}
+
+/* Spaces at the sides, and one that is put in front of the text. The numbers are Hugging Face's. */
+Test(places, of_bytes_with_spaces_about_them)
+{
+    static const struct {
+        int put_in_front;
+        const char *post, *text;
+        uint32_t count, places[8][2];
+    } cases[] = {
+        { 0, "null", " a\u00E9 ", 4, { { 0, 2 }, { 2, 3 }, { 2, 3 }, { 3, 4 } } },
+        { 0,
+          "{\"type\":\"ByteLevel\"}",
+          " a\u00E9 ",
+          4,
+          { { 0, 2 }, { 2, 3 }, { 2, 3 }, { 4, 4 } } },
+        { 0, "{\"type\":\"ByteLevel\"}", " a ", 1, { { 0, 2 } } },
+        { 0, "{\"type\":\"ByteLevel\"}", "   a ", 2, { { 2, 2 }, { 3, 4 } } },
+        { 0, "{\"type\":\"ByteLevel\"}", "   ", 2, { { 2, 2 }, { 3, 3 } } },
+        { 0, "{\"type\":\"ByteLevel\"}", " ", 1, { { 0, 0 } } },
+        { 0, "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}", " a ", 1, { { 1, 2 } } },
+        { 0, "{\"type\":\"ByteLevel\",\"trim_offsets\":false}", " a ", 1, { { 0, 3 } } },
+        { 1, "{\"type\":\"ByteLevel\"}", "a ", 1, { { 0, 1 } } },
+        { 1, "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}", "a ", 1, { { 1, 1 } } },
+        { 1, "{\"type\":\"ByteLevel\"}", "\n ", 3, { { 0, 0 }, { 0, 1 }, { 2, 2 } } },
+        { 1, "null", "\n ", 3, { { 0, 1 }, { 0, 1 }, { 1, 2 } } },
+    };
+    struct buf json = BUF_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct vocabulary v;
+        vocabulary_init(&v);
+        buf_clear(&json);
+        buf_addf(
+            &json,
+            "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"use_regex\":false,\"add_prefix_space\":%s},"
+            "\"post_processor\":%s,\"model\":{\"vocab\":{\"a\":0,\"\u0120\":1,\"\u0120\u0120\":2,"
+            "\"\u0120a\":3,\"\u00C3\":4,\"\u00A9\":5,\"\u010A\":6,\"\u0120a\u0120\":7},"
+            "\"merges\":[\"\u0120 \u0120\",\"\u0120 a\",\"\u0120a \u0120\"]}}",
+            cases[i].put_in_front ? "true" : "false", cases[i].post);
+        cr_assert_eq(tokenizer_json_parse(&v, json.data, json.len, "x"), 0, "%s", err_get());
+        struct tokenizer *t = tokenizer_from_vocabulary(&v);
+        struct encoder *e = encoder_new(t);
+        encode(e, cases[i].text, strlen(cases[i].text));
+        cr_expect_eq(ids.count, cases[i].count, "case %zu: %zu tokens", i, ids.count);
+        for (uint32_t k = 0; k < cases[i].count; k++)
+            expect_place(k, ids.data[k], cases[i].places[k][0], cases[i].places[k][1]);
+        encoder_free(e);
+        tokenizer_free(t);
+    }
+    buf_release(&json);
+}

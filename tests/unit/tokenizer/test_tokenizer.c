@@ -1,0 +1,420 @@
+/* The tokenizer against ids that Hugging Face's tokenizers gave. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "tests/unit/look.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/tokenizer.h"
+
+static const char *data_path(struct buf *path, const char *name)
+{
+    const char *root = getenv("TEXTMILL_DATA");
+    file_join(path, root ? root : "../shared/data", name);
+    return path->data;
+}
+
+/* Skips the test where the data is absent. */
+static struct tokenizer *load(const char *name)
+{
+    struct buf path = BUF_INIT;
+    data_path(&path, name);
+    if (!look(path.data)) {
+        buf_release(&path);
+        cr_skip_test("%s is absent", name);
+    }
+    struct tokenizer *t = tokenizer_load(path.data);
+    cr_assert_not_null(t, "%s", err_get());
+    buf_release(&path);
+    return t;
+}
+
+static void add_hex(struct buf *out, const char *hex)
+{
+    for (unsigned byte; *hex && sscanf(hex, "%2x", &byte) == 1; hex += 2)
+        buf_addc(out, (int)byte);
+}
+
+static void expect_ids(const struct js *want, const struct ids *got, const char *name, int line)
+{
+    cr_assert_eq(js_count(want), got->count, "%s line %d: %zu ids, not %zu", name, line, got->count,
+                 js_count(want));
+    for (size_t i = 0; i < got->count; i++) {
+        int64_t id = -1;
+        js_int(js_at(want, i), &id);
+        cr_assert_eq(id, got->data[i], "%s line %d: id %zu is %u", name, line, i, got->data[i]);
+    }
+}
+
+/* Encodes the text of each line, which is in `text` or, as hexadecimal, in `hex`. */
+static void check_file(const char *vocabulary, const char *name, enum tokenizer_special special,
+                       int at_least)
+{
+    struct tokenizer *t = load(vocabulary);
+    struct encoder *e = encoder_new(t);
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    struct ids ids = { 0 };
+    struct input in;
+    char *line;
+    size_t n;
+    int number = 0;
+    cr_assert_eq(input_open(&in, data_path(&path, name)), 0, "%s", err_get());
+    while (input_line(&in, &line, &n) > 0) {
+        struct js *root = js_parse(line, n, name);
+        size_t len = 0;
+        const char *s = js_text(js_get(root, "text"), &len);
+        buf_clear(&text);
+        if (s)
+            buf_add(&text, s, len);
+        else
+            add_hex(&text, js_text(js_get(root, "bytes_hex"), NULL));
+        ids.count = 0;
+        cr_assert_eq(encoder_encode(e, text.data, text.len, special, &ids), 0, "%s", err_get());
+        expect_ids(js_get(root, "ids"), &ids, name, ++number);
+        js_free(root);
+    }
+    cr_assert_geq(number, at_least);
+    input_close(&in);
+    ids_release(&ids);
+    buf_release(&text);
+    buf_release(&path);
+    encoder_free(e);
+    tokenizer_free(t);
+}
+
+Test(tokenizer, ordinary_ids_are_hugging_faces)
+{
+    check_file("tokenizers/gpt2-tokenizer.json", "tokenizers/golden_gpt2.jsonl", TOKENIZER_ORDINARY,
+               1400);
+}
+
+Test(tokenizer, vocab_json_and_merges_give_the_same_ids)
+{
+    check_file("tokenizers/gpt2-vocab.json", "tokenizers/golden_gpt2.jsonl", TOKENIZER_ORDINARY,
+               1400);
+}
+
+Test(tokenizer, ranks_give_the_same_ids)
+{
+    check_file("tokenizers/gpt2.tiktoken", "tokenizers/golden_gpt2.jsonl", TOKENIZER_ORDINARY,
+               1400);
+}
+
+Test(tokenizer, ids_of_the_offsets_file)
+{
+    check_file("tokenizers/gpt2-tokenizer.json", "tokenizers/golden_gpt2_offsets.jsonl",
+               TOKENIZER_ORDINARY, 400);
+}
+
+Test(tokenizer, special_tokens_are_recognised_on_demand)
+{
+    check_file("tokenizers/gpt2-tokenizer.json", "tokenizers/golden_gpt2_special.jsonl",
+               TOKENIZER_SPECIAL, 100);
+    check_file("tokenizers/gpt2-vocab.json", "tokenizers/golden_gpt2_special.jsonl",
+               TOKENIZER_SPECIAL, 100);
+    check_file("tokenizers/gpt2.tiktoken", "tokenizers/golden_gpt2_special.jsonl",
+               TOKENIZER_SPECIAL, 100);
+}
+
+Test(tokenizer, invalid_utf8_is_replaced_as_python_does)
+{
+    check_file("tokenizers/gpt2-tokenizer.json",
+               "tokenizers/golden_gpt2_invalid_utf8_replace.jsonl", TOKENIZER_ORDINARY, 100);
+}
+
+Test(tokenizer, decoding_gives_the_bytes)
+{
+    struct tokenizer *t = load("tokenizers/gpt2-tokenizer.json");
+    struct buf path = BUF_INIT, want = BUF_INIT, got = BUF_INIT;
+    struct ids ids = { 0 };
+    struct input in;
+    char *line;
+    size_t n;
+    int number = 0;
+    data_path(&path, "tokenizers/golden_gpt2_decode.jsonl");
+    cr_assert_eq(input_open(&in, path.data), 0, "%s", err_get());
+    for (; input_line(&in, &line, &n) > 0; number++) {
+        struct js *root = js_parse(line, n, "decode");
+        const struct js *list = js_get(root, "ids");
+        ids.count = 0;
+        for (size_t i = 0; i < js_count(list); i++) {
+            int64_t id = -1;
+            js_int(js_at(list, i), &id);
+            ids_add(&ids, (uint32_t)id);
+        }
+        buf_clear(&want);
+        buf_clear(&got);
+        add_hex(&want, js_text(js_get(root, "bytes_hex"), NULL));
+        cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, &got), 0, "%s", err_get());
+        cr_assert(got.len == want.len && !memcmp(got.data, want.data, got.len), "line %d", number);
+        js_free(root);
+    }
+    cr_assert_geq(number, 400);
+    cr_assert_eq(tokenizer_decode(t, (uint32_t[]){ 50257 }, 1, &got), -1);
+    cr_assert(strstr(err_get(), "id 50257"), "%s", err_get());
+    input_close(&in);
+    ids_release(&ids);
+    buf_release(&want);
+    buf_release(&got);
+    buf_release(&path);
+    tokenizer_free(t);
+}
+
+Test(tokenizer, all_forms_are_one_vocabulary)
+{
+    static const char *const forms[] = { "tokenizers/gpt2-tokenizer.json",
+                                         "tokenizers/gpt2-vocab.json", "tokenizers/gpt2.tiktoken" };
+    uint64_t first = 0;
+    for (int i = 0; i < 3; i++) {
+        struct tokenizer *t = load(forms[i]);
+        cr_assert_eq(tokenizer_size(t), 50257);
+        cr_assert_eq(tokenizer_end_of_text(t), 50256);
+        cr_assert_eq(tokenizer_find(t, " the", 4), 262);
+        cr_assert_eq(tokenizer_find(t, "no such token", 13), -1);
+        size_t n = 0;
+        cr_assert(!strncmp(tokenizer_token(t, 262, &n), " the", 4) && n == 4);
+        cr_assert_null(tokenizer_token(t, 50257, &n));
+        first = i ? first : tokenizer_checksum(t);
+        cr_assert_eq(tokenizer_checksum(t), first);
+        tokenizer_free(t);
+    }
+}
+
+Test(tokenizer, wikitext_103_has_the_published_number_of_tokens)
+{
+    struct tokenizer *t = load("tokenizers/gpt2-vocab.json");
+    struct encoder *e = encoder_new(t);
+    struct buf path = BUF_INIT, text = BUF_INIT, back = BUF_INIT;
+    struct ids ids = { 0 };
+    data_path(&path, "wikitext/wikitext-103.valid.tokens");
+    cr_assert_eq(file_read(path.data, &text), 0, "%s", err_get());
+    cr_assert_eq(encoder_encode(e, text.data, text.len, TOKENIZER_ORDINARY, &ids), 0);
+    cr_assert_eq(ids.count, 249735);
+    cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, &back), 0);
+    cr_assert(back.len == text.len && !memcmp(back.data, text.data, back.len));
+    buf_release(&path);
+    buf_release(&text);
+    buf_release(&back);
+    ids_release(&ids);
+    encoder_free(e);
+    tokenizer_free(t);
+}
+
+/* ---- added tokens ------------------------------------------------------------------------------ */
+
+static const char added_json[] =
+    "{\"added_tokens\": ["
+    "{\"id\": 3, \"content\": \"\u00E9\", \"normalized\": false},"
+    "{\"id\": 4, \"content\": \"TH\u00C9\", \"normalized\": true},"
+    "{\"id\": 5, \"content\": \"\u65E5\u00E9\", \"normalized\": false, \"special\": true},"
+    "{\"id\": 6, \"content\": \"A b\", \"normalized\": true},"
+    "{\"id\": 7, \"content\": \"Ab\", \"normalized\": false}],"
+    "\"normalizer\": %s, \"decoder\": {\"type\": \"ByteLevel\"},"
+    "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false},"
+    "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"\u0120\": 2}, \"merges\": []}}";
+
+static struct tokenizer *added_tokenizer(const char *normalizer)
+{
+    struct vocabulary v;
+    struct buf text = BUF_INIT;
+    vocabulary_init(&v);
+    buf_addf(&text, added_json, normalizer);
+    cr_assert_eq(tokenizer_json_parse(&v, text.data, text.len, "added"), 0, "%s", err_get());
+    buf_release(&text);
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    cr_assert_not_null(t, "%s", err_get());
+    return t;
+}
+
+/* The decoder takes a name for bytes where the byte alphabet spells it whole, and it takes names as
+ * the normalizer leaves them. The texts are Hugging Face's. */
+Test(tokenizer, added_tokens_decode_by_their_names)
+{
+    static const struct {
+        uint32_t ids[3];
+        size_t count;
+        const char *plain, *lower, *without_special;
+    } cases[] = {
+        { { 0, 3, 1 }, 3, "a\uFFFDb", "a\uFFFDb", "a\uFFFDb" },
+        { { 4 }, 1, "TH\uFFFD", "th\uFFFD", "th\uFFFD" },
+        { { 5, 2, 0 }, 3, "\u65E5\u00E9 a", "\u65E5\u00E9 a", " a" },
+        { { 6, 7 }, 2, "A bAb", "a bAb", "a bAb" },
+        { { 0, 1 }, 2, "ab", "ab", "ab" },
+    };
+    struct tokenizer *plain = added_tokenizer("null"),
+                     *lower = added_tokenizer("{\"type\": \"Lowercase\"}");
+    struct buf out = BUF_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf_clear(&out);
+        cr_assert_eq(tokenizer_decode(plain, cases[i].ids, cases[i].count, &out), 0);
+        cr_assert_str_eq(out.data, cases[i].plain, "case %zu: '%s'", i, out.data);
+        buf_clear(&out);
+        cr_assert_eq(tokenizer_decode(lower, cases[i].ids, cases[i].count, &out), 0);
+        cr_assert_str_eq(out.data, cases[i].lower, "case %zu: '%s'", i, out.data);
+        buf_clear(&out);
+        cr_assert_eq(tokenizer_decode_text(lower, cases[i].ids, cases[i].count, &out), 0);
+        cr_assert_str_eq(out.data, cases[i].without_special, "case %zu: '%s'", i, out.data);
+    }
+    buf_release(&out);
+    tokenizer_free(plain);
+    tokenizer_free(lower);
+}
+
+/* Bytes without a token are the unknown one, which is no more what its own name becomes. */
+Test(tokenizer, the_unknown_tokens_name_is_text)
+{
+    static const char json[] =
+        "{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"use_regex\": false},"
+        "\"model\": {\"type\": \"BPE\", \"unk_token\": \"<u>\", \"merges\": [\"<u> u\"],"
+        "\"vocab\": {\"<\": 0, \"u\": 1, \">\": 2, \"<u>\": 3, \"<u>u\": 4}}}";
+    static const struct {
+        const char *text;
+        uint32_t ids[6];
+        size_t count;
+    } cases[] = { { "<u>", { 0, 1, 2 }, 3 },
+                  { "<u>u", { 0, 1, 2, 1 }, 4 },
+                  { "z", { 3 }, 1 },
+                  { "zu<", { 4, 0 }, 2 } };
+    struct vocabulary v;
+    struct ids ids = { 0 };
+    vocabulary_init(&v);
+    cr_assert_eq(tokenizer_json_parse(&v, json, strlen(json), "unknown"), 0, "%s", err_get());
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    struct encoder *e = encoder_new(t);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ids.count = 0;
+        cr_assert_eq(
+            encoder_encode(e, cases[i].text, strlen(cases[i].text), TOKENIZER_ORDINARY, &ids), 0);
+        cr_assert_eq(ids.count, cases[i].count, "case %zu: %zu ids", i, ids.count);
+        cr_assert_arr_eq(ids.data, cases[i].ids, ids.count * sizeof *ids.data, "case %zu", i);
+    }
+    ids_release(&ids);
+    encoder_free(e);
+    tokenizer_free(t);
+}
+
+/* ---- small vocabularies --------------------------------------------------------------------------- */
+
+static struct tokenizer *tokenizer_of(const char *json)
+{
+    struct vocabulary v;
+    vocabulary_init(&v);
+    cr_assert_eq(tokenizer_json_parse(&v, json, strlen(json), "small"), 0, "%s", err_get());
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    cr_assert_not_null(t, "%s", err_get());
+    return t;
+}
+
+/* Where several added tokens begin, the longest is taken, whatever their order. */
+Test(tokenizer, the_longest_added_token_is_taken)
+{
+    struct tokenizer *t = tokenizer_of(
+        "{\"added_tokens\": [{\"id\": 3, \"content\": \"<a\"}, {\"id\": 4, \"content\": \"<aab\"},"
+        "{\"id\": 5, \"content\": \"<aa\"}],"
+        "\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false},"
+        "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"<\": 2}, \"merges\": []}}");
+    static const char text[] = "<ab<aab<aaa<b";
+    static const uint32_t want[] = { 3, 1, 4, 5, 0, 2, 1 };
+    struct encoder *e = encoder_new(t);
+    struct ids ids = { 0 };
+    cr_assert_eq(encoder_encode(e, text, sizeof text - 1, TOKENIZER_ORDINARY, &ids), 0);
+    cr_assert_eq(ids.count, sizeof want / sizeof *want);
+    cr_assert_arr_eq(ids.data, want, sizeof want);
+    ids_release(&ids);
+    encoder_free(e);
+    tokenizer_free(t);
+}
+
+/* What decoders make of the tokens "xxaxxx", "b" and "xxb". The texts are Hugging Face's. */
+Test(tokenizer, decoders_of_each_kind)
+{
+    static const char *const cases[][2] = {
+        { "{\"type\": \"Strip\", \"content\": \"x\", \"start\": 1, \"stop\": 2}", "xaxbxb" },
+        { "{\"type\": \"Strip\", \"content\": \"x\", \"start\": 3, \"stop\": 0}", "axxxbb" },
+        { "{\"type\": \"Replace\", \"pattern\": {\"String\": \"xx\"}, \"content\": \"y\"}",
+          "yayxbyb" },
+        { "{\"type\": \"BPEDecoder\", \"suffix\": \"xx\"}", " a xbb" },
+        { "{\"type\": \"Metaspace\", \"replacement\": \"x\"}", "ab  b" },
+        { "{\"type\": \"WordPiece\", \"prefix\": \"x\", \"cleanup\": false}", "xxaxxx bxb" },
+        { "{\"type\": \"Fuse\"}", "xxaxxxbxxb" },
+    };
+    static const uint32_t ids[] = { 2, 1, 3 };
+    struct buf json = BUF_INIT, out = BUF_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf_clear(&json);
+        buf_clear(&out);
+        buf_addf(
+            &json,
+            "{\"decoder\": %s, \"pre_tokenizer\": null, \"model\": {\"type\": \"BPE\", \"vocab\":"
+            "{\"x\": 0, \"b\": 1, \"xxaxxx\": 2, \"xxb\": 3}, \"merges\": []}}",
+            cases[i][0]);
+        struct tokenizer *t = tokenizer_of(json.data);
+        cr_expect_eq(tokenizer_decode(t, ids, 3, &out), 0);
+        cr_expect_str_eq(out.data, cases[i][1], "%s: '%s'", cases[i][0], out.data);
+        tokenizer_free(t);
+    }
+    buf_release(&json);
+    buf_release(&out);
+}
+
+/* What stands around a text and around two, with its types. The ids are Hugging Face's. */
+Test(tokenizer, pairs_have_their_marks_and_types)
+{
+    static const struct {
+        const char *post;
+        uint32_t single[4], pair[8], types[8];
+        size_t count; /* of the pair */
+    } cases[] = {
+        { "{\"type\": \"BertProcessing\", \"sep\": [\"s\", 3], \"cls\": [\"c\", 2]}",
+          { 2, 0, 3 },
+          { 2, 0, 3, 1, 3 },
+          { 0, 0, 0, 1, 1 },
+          5 },
+        { "{\"type\": \"RobertaProcessing\", \"sep\": [\"s\", 3], \"cls\": [\"c\", 2],"
+          "\"trim_offsets\": true, \"add_prefix_space\": false}",
+          { 2, 0, 3 },
+          { 2, 0, 3, 3, 1, 3 },
+          { 0, 0, 0, 0, 0, 0 },
+          6 },
+        { "{\"type\": \"TemplateProcessing\", \"single\": [{\"SpecialToken\": {\"id\": \"c\", \"type_id\": 0}},"
+          "{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}, {\"SpecialToken\": {\"id\": \"s\", \"type_id\": 0}}],"
+          "\"pair\": [{\"Sequence\": {\"id\": \"B\", \"type_id\": 2}}, {\"SpecialToken\": {\"id\": \"s\", \"type_id\": 1}},"
+          "{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}], \"special_tokens\": {"
+          "\"c\": {\"id\": \"c\", \"ids\": [2], \"tokens\": [\"c\"]}, \"s\": {\"id\": \"s\", \"ids\": [3], \"tokens\": [\"s\"]}}}",
+          { 2, 0, 3 },
+          { 1, 3, 0 },
+          { 2, 1, 0 },
+          3 },
+    };
+    struct ids a = { 0 }, b = { 0 }, ids = { 0 }, types = { 0 };
+    struct buf json = BUF_INIT;
+    ids_add(&a, 0);
+    ids_add(&b, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf_clear(&json);
+        buf_addf(&json,
+                 "{\"post_processor\": %s, \"pre_tokenizer\": null, \"model\": {\"type\": \"BPE\","
+                 "\"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2, \"s\": 3}, \"merges\": []}}",
+                 cases[i].post);
+        struct tokenizer *t = tokenizer_of(json.data);
+        ids.count = types.count = 0;
+        tokenizer_assemble(t, &a, NULL, &ids, &types);
+        cr_assert(ids.count == 3 && types.count == 3, "case %zu", i);
+        cr_expect_arr_eq(ids.data, cases[i].single, 3 * sizeof *ids.data, "case %zu", i);
+        ids.count = types.count = 0;
+        tokenizer_assemble(t, &a, &b, &ids, &types);
+        cr_assert(ids.count == cases[i].count && types.count == ids.count, "case %zu", i);
+        cr_expect_arr_eq(ids.data, cases[i].pair, ids.count * sizeof *ids.data, "case %zu", i);
+        cr_expect_arr_eq(types.data, cases[i].types, ids.count * sizeof *ids.data, "case %zu", i);
+        tokenizer_free(t);
+    }
+    ids_release(&a);
+    ids_release(&b);
+    ids_release(&ids);
+    ids_release(&types);
+    buf_release(&json);
+}

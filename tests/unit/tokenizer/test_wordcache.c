@@ -1,0 +1,117 @@
+/* The word cache: ids are those of the encoder behind it, whatever is remembered. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/rng.h"
+#include "tokenizer/model/wordcache.h"
+
+struct oracle {
+    size_t calls;
+};
+
+/* A stand-in for merging: an id for each `step` bytes, where step is the first byte's low bits. */
+static int encode(void *ctx, const struct pieces *p, struct ids *out, size_t *ends)
+{
+    for (size_t k = 0; k < p->count; k++) {
+        const char *piece = p->text + p->begins[k];
+        size_t n = p->ends[k] - p->begins[k], step = 1 + (piece[0] & 7);
+        ((struct oracle *)ctx)->calls++;
+        if (piece[0] == '!')
+            return err_set("no token");
+        for (size_t i = 0; i < n; i += step)
+            ids_add(out, (uint32_t)((unsigned char)piece[i] | i << 8));
+        ends[k] = out->count;
+    }
+    return 0;
+}
+
+static void expect(struct wordcache *c, const char *text, const size_t *bounds, size_t count,
+                   size_t readable)
+{
+    struct oracle plain = { 0 };
+    struct pieces p = { text, readable, bounds, bounds + 1, count };
+    struct ids want = { 0 }, got = { 0 };
+    size_t failed, ends[200];
+    encode(&plain, &p, &want, ends);
+    cr_assert_eq(wordcache_encode(c, &p, &got, &failed), 0);
+    cr_assert_eq(got.count, want.count);
+    cr_assert(!memcmp(got.data, want.data, want.count * sizeof *want.data));
+    ids_release(&want);
+    ids_release(&got);
+}
+
+Test(wordcache, pieces_of_all_lengths_come_back_as_encoded)
+{
+    enum { BYTES = 1 << 14 };
+    struct oracle o = { 0 };
+    struct wordcache *c = wordcache_new(encode, &o);
+    struct rng r = { rng_key(0, 3), 0 };
+    size_t bounds[200] = { 0 };
+    char *text = malloc(BYTES);
+    for (int round = 0; round < 400; round++) {
+        size_t count = 0;
+        for (int i = 0; i < BYTES; i++)
+            text[i] = "abcdefgh"[rng_below(&r, round % 2 ? 2 : 8)];
+        while (count < 199 && bounds[count] + 300 < BYTES) {
+            size_t n = 1 + rng_below(&r, rng_below(&r, 10) ? 20 : 300);
+            bounds[count + 1] = bounds[count] + n;
+            count++;
+        }
+        expect(c, text, bounds, count, bounds[count]); /* nothing may be read behind them */
+        size_t calls = o.calls;
+        expect(c, text, bounds, count, BYTES);
+        cr_assert_lt(o.calls - calls, count / 8, "%zu of %zu again", o.calls - calls, count);
+    }
+    free(text);
+    wordcache_free(c);
+}
+
+/* Twice the same pieces of n bytes that are as many ids: more than the ring has room for. */
+static void overwrite(uint32_t pieces, size_t n)
+{
+    struct oracle o = { 0 };
+    struct wordcache *c = wordcache_new(encode, &o);
+    const size_t bounds[2] = { 0, n };
+    char text[255];
+    memset(text, 'h', sizeof text);
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < pieces; i++) {
+            memcpy(text + 4, &i, sizeof i);
+            expect(c, text, bounds, 1, n);
+        }
+        cr_assert_eq(o.calls, (round + 1) * pieces);
+    }
+    expect(c, text, bounds, 1, n);
+    cr_assert_eq(o.calls, 2 * pieces, "the last one is there");
+    wordcache_free(c);
+}
+
+/* Records of long pieces have their bytes; those of short ones are known by their place alone. */
+Test(wordcache, overwritten_records_are_encoded_again)
+{
+    overwrite(40000, 255);
+    overwrite(80000, 15);
+}
+
+Test(wordcache, what_was_put_is_known_and_what_fails_is_named)
+{
+    struct oracle o = { 0 };
+    struct wordcache *c = wordcache_new(encode, &o);
+    const uint32_t known[2] = { 7, 0xFFFFFE };
+    const size_t bounds[] = { 0, 5, 10, 11 };
+    struct pieces p = { "abcdeabcde!", 11, bounds, bounds + 1, 2 };
+    struct ids got = { 0 };
+    size_t failed = 99;
+    wordcache_put(c, "abcde", 5, known, 2);
+    cr_assert_eq(wordcache_encode(c, &p, &got, &failed), 0);
+    cr_assert(o.calls == 0 && got.count == 4 && !memcmp(got.data, known, sizeof known) &&
+              !memcmp(got.data + 2, known, sizeof known));
+    p.count = 3;
+    cr_assert_eq(wordcache_encode(c, &p, &got, &failed), -1);
+    cr_assert_eq(failed, 2);
+    cr_assert_eq(got.count, 8, "the ids before it are there");
+    ids_release(&got);
+    wordcache_free(c);
+}

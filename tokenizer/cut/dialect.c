@@ -1,0 +1,231 @@
+#define _GNU_SOURCE /* memmem */
+#include "tokenizer/cut/dialect.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "unicode/classes.h"
+
+/* ---- classes ---------------------------------------------------------------------------------- */
+
+/* \w as Oniguruma has it in brackets, but for some symbols that are letters in a circle; and \w out
+ * of brackets, where some numbers of Latin-1 are in it as well: \w matches what [\w] does not. */
+static const char word_base[] = "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}";
+static const char lone_word_base[] =
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";
+
+/* A class as it is in our tables, and how it is written: what PCRE2 has of it, and what that lacks.
+ */
+struct spelling {
+    char *base; /* PCRE2's, as it stands in brackets */
+    struct classes_set ours, theirs;
+    int complete; /* theirs has nothing that ours has not */
+    struct spelling *next;
+};
+
+/* Those made so far, for the process's life: asking for a class takes some milliseconds. */
+static struct spelling *spellings;
+static pthread_mutex_t spellings_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Fills ours: 0, or -1 for a class that our tables do not have. */
+static int find_ours(struct classes_set *s, const char *base)
+{
+    size_t n = strlen(base);
+    if (!strcmp(base, word_base) || !strcmp(base, lone_word_base)) {
+        classes_word_set(s, !strcmp(base, word_base));
+        return 0;
+    }
+    return classes_category(s, base + 3, n - 4); /* \p{Lu} */
+}
+
+/* NULL: the class is PCRE2's alone. */
+static const struct spelling *find_spelling(const char *base, dialect_class_fn *theirs)
+{
+    struct spelling *s;
+    pthread_mutex_lock(&spellings_lock);
+    for (s = spellings; s && strcmp(s->base, base) != 0;)
+        s = s->next;
+    if (!s) {
+        s = mem_zalloc(1, sizeof *s);
+        if (find_ours(&s->ours, base) < 0 || theirs(&s->theirs, base) < 0) {
+            free(s);
+            s = NULL;
+        } else {
+            s->base = mem_strdup(base);
+            s->complete = 1;
+            for (size_t i = 0; i < sizeof s->ours.bits; i++)
+                s->complete &= !(s->theirs.bits[i] & ~s->ours.bits[i]);
+            s->next = spellings;
+            spellings = s;
+        }
+    }
+    pthread_mutex_unlock(&spellings_lock);
+    return s;
+}
+
+/* Appends what a class has between its brackets: the code points that are in our set, or out of it,
+ * and not in `without`. */
+static void put_ranges(struct buf *out, const struct classes_set *set, int in,
+                       const struct classes_set *without)
+{
+    for (uint32_t c = 0, first; c < UNICODE_LIMIT; c++) {
+        first = c;
+        while (c < UNICODE_LIMIT && (c < 0xD800 || c >= 0xE000) && classes_has(set, c) == in &&
+               !(without && classes_has(without, c)))
+            c++;
+        if (c > first)
+            buf_addf(out, c - first > 1 ? "\\x{%X}-\\x{%X}" : "\\x{%X}", first, c - 1);
+    }
+}
+
+/* White_Space (PropList.txt), and all else: PCRE2 knows it by name only from version 10.40 on. */
+static const char space_ranges[] = "\\x{9}-\\x{D}\\x{20}\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}"
+                                   "\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}";
+static const char other_ranges[] = "\\x{0}-\\x{8}\\x{E}-\\x{1F}\\x{21}-\\x{84}\\x{86}-\\x{9F}"
+                                   "\\x{A1}-\\x{167F}\\x{1681}-\\x{1FFF}\\x{200B}-\\x{2027}"
+                                   "\\x{202A}-\\x{202E}\\x{2030}-\\x{205E}\\x{2060}-\\x{2FFF}"
+                                   "\\x{3001}-\\x{10FFFF}";
+
+static void put_space(struct buf *out, int complement, int inside)
+{
+    const char *ranges = complement ? other_ranges : space_ranges;
+    buf_addf(out, inside ? "%s" : "[%s]", ranges);
+}
+
+/* Appends the class, or its complement, for a place inside or outside of brackets. */
+static void put_class(struct buf *out, const char *base, int complement, int inside,
+                      dialect_class_fn *theirs)
+{
+    const struct spelling *s = find_spelling(base, theirs);
+    int whole = complement && inside; /* a complement has no place in brackets but as ranges */
+    if (!s) {
+        buf_addf(out, "\\%c%s", complement ? 'P' : 'p', base + 2);
+        return;
+    }
+    if (!inside)
+        buf_adds(out, complement ? "[^" : "[");
+    if (s->complete && !whole)
+        buf_adds(out, base);
+    put_ranges(out, &s->ours, !whole, s->complete && !whole ? &s->theirs : NULL);
+    if (!inside)
+        buf_addc(out, ']');
+}
+
+/* ---- the dialect ------------------------------------------------------------------------------- */
+
+/* Between a word character and what is none. */
+static void put_boundary(struct buf *out, int complement, dialect_class_fn *theirs)
+{
+    struct buf word = BUF_INIT;
+    put_class(&word, lone_word_base, 0, 0, theirs);
+    buf_addf(out,
+             complement ? "(?:(?<=%s)(?=%s)|(?<!%s)(?!%s))" : "(?:(?<=%s)(?!%s)|(?<!%s)(?=%s))",
+             word.data, word.data, word.data, word.data);
+    buf_release(&word);
+}
+
+/* \p{...} or \P{...} at p[0..n), with ^ for its complement; its bytes. 0: it has no end. */
+static size_t put_property(struct buf *out, const char *p, size_t n, int inside,
+                           dialect_class_fn *theirs)
+{
+    struct buf name = BUF_INIT;
+    const char *end = n > 2 && p[2] == '{' ? memchr(p, '}', n) : NULL;
+    int caret = end && p[3] == '^';
+    if (!end)
+        return 0;
+    buf_addf(&name, "\\p{%.*s}", (int)(end - p - 3 - caret), p + 3 + caret);
+    if (!strcmp(name.data, "\\p{White_Space}"))
+        put_space(out, (p[1] == 'P') != caret, inside);
+    else
+        put_class(out, name.data, (p[1] == 'P') != caret, inside, theirs);
+    buf_release(&name);
+    return (size_t)(end - p) + 1;
+}
+
+/* \uHHHH; its bytes, 0 where it is none. */
+static size_t put_code_point(struct buf *out, const char *p, size_t n)
+{
+    size_t digits = n > 2 ? strspn(p + 2, "0123456789abcdefABCDEF") : 0;
+    if (digits < 4)
+        return 0;
+    buf_addf(out, "\\x{%.4s}", p + 2);
+    return 6;
+}
+
+/* What begins with a backslash at p[0..n), n > 1, as PCRE2 wants it; its bytes. */
+static size_t put_escape(struct buf *out, const char *p, size_t n, int inside,
+                         dialect_class_fn *theirs)
+{
+    size_t used = 0;
+    char c = p[1];
+    if (c == 's' || c == 'S')
+        put_space(out, c == 'S', inside);
+    else if (c == 'd' || c == 'D')
+        put_class(out, "\\p{Nd}", c == 'D', inside, theirs);
+    else if (c == 'w' || c == 'W')
+        put_class(out, inside ? word_base : lone_word_base, c == 'W', inside, theirs);
+    else if ((c == 'b' || c == 'B') && !inside)
+        put_boundary(out, c == 'B', theirs);
+    else if (c == 'h')
+        buf_adds(out, inside ? "0-9a-fA-F" : "[0-9a-fA-F]");
+    else if (c == 'H')
+        buf_adds(out, inside ? "\\x{0}-\\x{2F}\\x{3A}-\\x{40}G-`g-\\x{10FFFF}" : "[^0-9a-fA-F]");
+    else if (c == 'p' || c == 'P')
+        used = put_property(out, p, n, inside, theirs);
+    else if (c == 'u')
+        used = put_code_point(out, p, n);
+    if (used)
+        return used;
+    if (!strchr("sSdDwWhH", c) && !((c == 'b' || c == 'B') && !inside))
+        buf_add(out, p, 2);
+    return 2;
+}
+
+/* An interval that is repeated, as {1,3}+: possessive for PCRE2, a loop around it for Ruby. */
+static int has_repeated_interval(const char *pattern, size_t n)
+{
+    for (size_t i = 2; i + 1 < n; i++) {
+        size_t k = i;
+        if (pattern[i] != '}' || pattern[i + 1] != '+')
+            continue;
+        while (k && strchr("0123456789,", pattern[k - 1]))
+            k--;
+        if (k && k < i && pattern[k - 1] == '{')
+            return 1;
+    }
+    return 0;
+}
+
+static int check_dialect(const char *pattern, size_t n)
+{
+    static const char *const differ[] = { "&&", "(?m" };
+    const char *found = has_repeated_interval(pattern, n) ? "{n,m}+" : NULL;
+    for (size_t i = 0; i < sizeof differ / sizeof *differ && !found; i++)
+        if (memmem(pattern, n, differ[i], strlen(differ[i])))
+            found = differ[i];
+    return found ? err_set("pattern '%.*s': %s is not supported", (int)n, pattern, found) : 0;
+}
+
+int dialect_translate(struct buf *out, const char *pattern, size_t n, dialect_class_fn *theirs)
+{
+    int inside = 0;
+    if (check_dialect(pattern, n) < 0)
+        return -1;
+    for (size_t i = 0; i < n;) {
+        if (pattern[i] == '\\' && i + 1 < n) {
+            i += put_escape(out, pattern + i, n - i, inside, theirs);
+            continue;
+        }
+        if (pattern[i] == '[' && inside)
+            return err_set("pattern '%.*s': a class in a class is not supported", (int)n, pattern);
+        if (pattern[i] == '[')
+            inside = 1;
+        else if (pattern[i] == ']')
+            inside = 0;
+        buf_addc(out, pattern[i++]);
+    }
+    return 0;
+}

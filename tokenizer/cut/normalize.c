@@ -1,0 +1,463 @@
+#include "tokenizer/cut/normalize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/mem.h"
+#include "tokenizer/cut/ascii.h"
+#include "unicode/bert_classes.h"
+#include "unicode/forms.h"
+#include "unicode/unicode.h"
+
+/* What becomes of a code point. In a table entry the kind stands in the lowest bits, and above it
+ * the number that the comment names. */
+enum kind {
+    KEEP,      /* part of a word, as it is */
+    DROP,      /* nothing; 1: it stands between marks that are not to change places */
+    SPACE,     /* ends a word */
+    ALONE,     /* a word by itself */
+    MAP,       /* part of a word, but other bytes: place in blob << 8 | length */
+    MAP_ALONE, /* both */
+    MARK,      /* part of a word, at its canonical place among marks: combining class */
+    SIGMA,     /* a capital sigma whose lower case depends on its neighbours */
+    KIND_BITS = 3,
+    KIND_MASK = (1 << KIND_BITS) - 1,
+};
+
+struct normalizer {
+    struct bert_rules rules;
+    uint32_t *table; /* an entry a code point */
+    struct buf blob;
+};
+
+enum {
+    CAPITAL_SIGMA = 0x3A3,
+    SMALL_SIGMA = 0x3C3,
+    FINAL_SIGMA = 0x3C2,
+};
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static int in_ranges(const struct unicode_range *r, uint32_t c)
+{
+    for (; r->first <= r->last && r->first <= c; r++)
+        if (c <= r->last)
+            return 1;
+    return 0;
+}
+
+static void put_ranges(struct normalizer *n, const struct unicode_range *r, uint32_t entry)
+{
+    for (; r->first <= r->last; r++)
+        for (uint32_t c = r->first; c <= r->last; c++)
+            n->table[c] = entry;
+}
+
+int normalize_is_chinese(uint32_t c)
+{
+    static const struct unicode_range hf[] = {
+        { 0x3400, 0x4DBF },   { 0x4E00, 0x9FFF },   { 0xF900, 0xFAFF },
+        { 0x20000, 0x2A6DF }, { 0x2A700, 0x2B73F }, { 0x2B740, 0x2B81F },
+        { 0x2B920, 0x2CEAF }, { 0x2F800, 0x2FA1F }, { 1, 0 },
+    };
+    return in_ranges(hf, c);
+}
+
+static int is_chinese(const struct normalizer *n, uint32_t c)
+{
+    int google = n->rules.google && c >= 0x2B820 && c < 0x2B920;
+    return n->rules.chinese_chars && (google || normalize_is_chinese(c));
+}
+
+static uint32_t lower_of(const struct normalizer *n, uint32_t c)
+{
+    if (!n->rules.lowercase)
+        return c;
+    if (c == BERT_CLASSES_DOTTED_I)
+        return 'i'; /* the dot is a mark, which goes */
+    return bert_classes_lower(c, n->rules.google);
+}
+
+/* The canonical decomposition of c, itself if it has none. Returns the number of parts. */
+static size_t decompose(const struct normalizer *n, uint32_t c, uint32_t parts[FORMS_PARTS_MAX])
+{
+    parts[0] = c;
+    if (!n->rules.strip_accents)
+        return 1;
+    for (const struct decomposition *d = google_decompositions; d->from && n->rules.google; d++) {
+        if (d->from == c) {
+            memcpy(parts, d->to, sizeof d->to);
+            return sizeof d->to / sizeof *d->to;
+        }
+    }
+    return forms_decompose(parts, c, 0);
+}
+
+/* Sets the entry of a code point that is decomposed or becomes lower case. Marks, punctuation and
+ * white space are in the table already. */
+static void put_mapped(struct normalizer *n, uint32_t c)
+{
+    uint32_t parts[FORMS_PARTS_MAX], last = c;
+    size_t at = n->blob.len;
+    int kept = 0, chinese = is_chinese(n, c);
+    size_t found = decompose(n, n->rules.google ? lower_of(n, c) : c, parts);
+    for (size_t i = 0; i < found; i++) {
+        if ((n->table[parts[i]] & KIND_MASK) == DROP)
+            continue;
+        last = n->rules.google ? parts[i] : lower_of(n, parts[i]);
+        buf_add_utf8(&n->blob, last);
+        kept++;
+    }
+    uint32_t entry = (uint32_t)(at << 8 | (n->blob.len - at));
+    uint32_t kind = kept == 1 ? n->table[last] & KIND_MASK : kept ? KEEP : DROP;
+    if (kind == SPACE || kind == DROP)
+        n->table[c] = kind;
+    else if (kept == 1 && last == c)
+        buf_truncate(&n->blob, at);
+    else
+        n->table[c] = entry << KIND_BITS | (kind == ALONE || chinese ? MAP_ALONE : MAP);
+}
+
+static void put_decomposed(struct normalizer *n)
+{
+    for (size_t i = 0; i < forms_canonical_count; i++)
+        put_mapped(n, forms_canonical[i].from);
+    for (uint32_t i = 0; i < FORMS_HANGUL_COUNT; i++)
+        put_mapped(n, FORMS_HANGUL + i);
+    for (const struct decomposition *d = google_decompositions; d->from && n->rules.google; d++)
+        put_mapped(n, d->from);
+}
+
+static void put_maps(struct normalizer *n)
+{
+    static const struct lower_run *const lowers[] = { unicode_lower, unicode_lower_later };
+    if (n->rules.strip_accents)
+        put_decomposed(n);
+    for (int later = 0; later < 2 && n->rules.lowercase; later++)
+        for (const struct lower_run *r = lowers[later]; r->first <= r->last; r++)
+            for (uint32_t c = r->first; c <= r->last; c += r->step)
+                put_mapped(n, c);
+    if (!n->rules.lowercase)
+        return;
+    if (!n->rules.strip_accents) {
+        static const char dotted[] = "i\xCC\x87";
+        n->table[BERT_CLASSES_DOTTED_I] = (uint32_t)(n->blob.len << 8 | 3) << KIND_BITS | MAP;
+        buf_adds(&n->blob, dotted);
+    }
+    if (n->rules.google)
+        n->table[CAPITAL_SIGMA] = SIGMA;
+}
+
+static void put_marks(struct normalizer *n)
+{
+    const struct unicode_class_run *classes = n->rules.google ? google_combining : forms_class_runs;
+    put_ranges(n, n->rules.google ? google_marks : hf_marks, 1 << KIND_BITS | DROP);
+    for (const struct unicode_class_run *r = classes; r->first <= r->last; r++) {
+        for (uint32_t c = r->first; c <= r->last; c++) {
+            if ((n->table[c] & KIND_MASK) == DROP)
+                n->table[c] = DROP;
+            else
+                n->table[c] = r->class << KIND_BITS | MARK;
+        }
+    }
+}
+
+struct normalizer *normalizer_new(const struct bert_rules *rules)
+{
+    struct normalizer *n = mem_zalloc(1, sizeof *n);
+    n->rules = *rules;
+    n->table = mem_zalloc(UNICODE_LIMIT, sizeof *n->table);
+    buf_init(&n->blob);
+    put_ranges(n, rules->google ? google_punctuation : hf_punctuation, ALONE);
+    put_ranges(n, unicode_spaces, SPACE);
+    if (rules->strip_accents)
+        put_marks(n);
+    for (uint32_t c = 0; c < UNICODE_LIMIT; c++)
+        if (c >= 0x3400 && is_chinese(n, c))
+            n->table[c] = ALONE;
+    put_maps(n);
+    if (rules->clean_text)
+        put_ranges(n, rules->google ? google_controls : hf_controls, DROP);
+    return n;
+}
+
+void normalizer_free(struct normalizer *n)
+{
+    if (!n)
+        return;
+    free(n->table);
+    buf_release(&n->blob);
+    free(n);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+enum { CHUNK_BYTES = 1 << 12, GROWTH = 4, SLACK_BYTES = 64 };
+
+struct mark {
+    uint32_t at, class;
+};
+
+struct words {
+    const struct normalizer *n;
+    const unsigned char *text;
+    size_t at, size;
+    struct buf out; /* the chunk's words, and before them what has begun of one */
+    size_t *begins, *ends;
+    size_t begun, ended, begins_cap, ends_cap; /* begun == ended + 1 inside a word */
+    struct mark *marks;                        /* those that the output ends with */
+    size_t mark_count, marks_cap, marks_end;
+};
+
+struct words *words_new(const struct normalizer *n)
+{
+    struct words *w = mem_zalloc(1, sizeof *w);
+    w->n = n;
+    buf_init(&w->out);
+    return w;
+}
+
+void words_free(struct words *w)
+{
+    if (!w)
+        return;
+    buf_release(&w->out);
+    free(w->begins);
+    free(w->ends);
+    free(w->marks);
+    free(w);
+}
+
+void words_begin(struct words *w, const char *text, size_t n)
+{
+    w->text = (const unsigned char *)text;
+    w->at = 0;
+    w->size = n;
+    w->begun = w->ended = 0;
+    w->mark_count = 0;
+    buf_clear(&w->out);
+}
+
+static inline void end_word(struct words *w)
+{
+    if (w->begun > w->ended)
+        w->ends[w->ended++] = w->out.len;
+}
+
+static inline void put_part(struct words *w, const void *bytes, size_t n)
+{
+    if (w->begun == w->ended)
+        w->begins[w->begun++] = w->out.len;
+    memcpy(w->out.data + w->out.len, bytes, n);
+    w->out.len += n;
+}
+
+/* Marks stand in the order of their classes, equal ones as they came (Unicode standard, section
+ * 3.11, canonical ordering). */
+static void put_mark(struct words *w, const unsigned char *bytes, size_t n, uint32_t class)
+{
+    if (w->marks_end != w->out.len)
+        w->mark_count = 0;
+    mem_grow(w->marks, w->marks_cap, w->mark_count + 1);
+    size_t k = w->mark_count++, at = w->out.len;
+    put_part(w, bytes, n);
+    for (; k && w->marks[k - 1].class > class; k--) {
+        at = w->marks[k - 1].at;
+        w->marks[k] = (struct mark){ (uint32_t)(at + n), w->marks[k - 1].class };
+    }
+    w->marks[k] = (struct mark){ (uint32_t)at, class };
+    memmove(w->out.data + at + n, w->out.data + at, w->out.len - n - at);
+    memcpy(w->out.data + at, bytes, n);
+    w->marks_end = w->out.len;
+}
+
+/* Whether the sigma at text[at..at+2) ends its word: a cased letter before it and none behind,
+ * but for what case ignores (Unicode standard, table 3-17; Python's str.lower). */
+static int is_final_sigma(const struct words *w, size_t at)
+{
+    size_t len, i = at;
+    uint32_t c = 0;
+    int ignored = 1;
+    while (i && ignored) {
+        for (i--; i && (w->text[i] & 0xC0) == 0x80;)
+            i--;
+        c = utf8_get(w->text + i, &len);
+        ignored = in_ranges(google_case_ignorable, c) ||
+                  (w->n->rules.clean_text && in_ranges(google_controls, c));
+    }
+    if (ignored || !in_ranges(google_cased, c))
+        return 0;
+    for (i = at + 2; i < w->size; i += len) {
+        c = utf8_get(w->text + i, &len);
+        if (!in_ranges(google_case_ignorable, c) &&
+            !(w->n->rules.clean_text && in_ranges(google_controls, c)))
+            return !in_ranges(google_cased, c);
+    }
+    return 1;
+}
+
+/* One code point; returns its bytes. */
+static inline size_t put_char(struct words *w)
+{
+    const unsigned char *p = w->text + w->at;
+    size_t len;
+    uint32_t entry = w->n->table[utf8_get(p, &len)], value = entry >> KIND_BITS;
+    switch ((enum kind)(entry & KIND_MASK)) {
+    case DROP:
+        if (value)
+            w->mark_count = 0;
+        break;
+    case SPACE: end_word(w); break;
+    case ALONE:
+        end_word(w);
+        put_part(w, p, len);
+        end_word(w);
+        break;
+    case MAP: put_part(w, w->n->blob.data + (value >> 8), value & 0xFF); break;
+    case MAP_ALONE:
+        end_word(w);
+        put_part(w, w->n->blob.data + (value >> 8), value & 0xFF);
+        end_word(w);
+        break;
+    case MARK: put_mark(w, p, len, value); break;
+    case SIGMA: put_part(w, is_final_sigma(w, w->at) ? "\xCF\x82" : "\xCF\x83", 2); break;
+    default: put_part(w, p, len);
+    }
+    return len;
+}
+
+/* 64 bytes of ASCII without controls: 1, or 0 with nothing done. White space goes to the output
+ * with the words, between them. */
+static inline int put_block(struct words *w)
+{
+    struct ascii_masks m;
+    unsigned char *out = (unsigned char *)w->out.data + w->out.len;
+    if (w->n->rules.lowercase) {
+        ascii_classify_lower(&m, out, w->text + w->at);
+    } else {
+        ascii_classify(&m, w->text + w->at);
+        memcpy(out, w->text + w->at, ASCII_BLOCK);
+    }
+    if (m.high | m.controls)
+        return 0;
+    uint64_t inside = w->begun > w->ended, alone = ~(m.letters | m.digits | m.spaces);
+    uint64_t breaks = m.spaces | alone | alone << 1;
+    uint64_t begins = ~m.spaces & (breaks | m.spaces << 1 | (inside ^ 1));
+    uint64_t ends = (~m.spaces << 1 | inside) & breaks;
+    w->begun += ascii_places(w->begins + w->begun, begins, w->out.len);
+    w->ended += ascii_places(w->ends + w->ended, ends, w->out.len);
+    w->out.len += ASCII_BLOCK;
+    if (alone >> 63)
+        end_word(w);
+    return 1;
+}
+
+/* Drops the words given out, and moves the one that has begun to the front. */
+static void next_chunk(struct words *w)
+{
+    size_t from = w->begun > w->ended ? w->begins[w->ended] : w->out.len;
+    size_t left = w->out.len - from;
+    w->begun -= w->ended;
+    w->ended = 0;
+    if (w->mark_count && w->marks_end == w->out.len) {
+        for (size_t i = 0; i < w->mark_count; i++)
+            w->marks[i].at -= (uint32_t)from;
+        w->marks_end = left;
+    } else {
+        w->mark_count = 0;
+    }
+    if (left && from) /* a long word stays where it is */
+        memmove(w->out.data, w->out.data + from, left);
+    w->out.len = left;
+    buf_reserve(&w->out, GROWTH * (CHUNK_BYTES + SLACK_BYTES) + SLACK_BYTES);
+    mem_grow(w->begins, w->begins_cap, CHUNK_BYTES + 2 * SLACK_BYTES);
+    mem_grow(w->ends, w->ends_cap, CHUNK_BYTES + 2 * SLACK_BYTES);
+    if (w->begun)
+        w->begins[0] = 0;
+}
+
+int words_next(struct words *w, struct pieces *p)
+{
+    if (w->at == w->size && w->begun == w->ended)
+        return 0;
+    next_chunk(w);
+    size_t end = w->size - w->at < CHUNK_BYTES ? w->size : w->at + CHUNK_BYTES;
+    while (w->at < end) {
+        if (w->size - w->at >= ASCII_BLOCK && put_block(w)) {
+            w->at += ASCII_BLOCK;
+            continue;
+        }
+        size_t stop = w->size - w->at < ASCII_BLOCK ? w->size : w->at + ASCII_BLOCK;
+        while (w->at < stop)
+            w->at += put_char(w);
+    }
+    if (w->at == w->size)
+        end_word(w);
+    *p = (struct pieces){ w->out.data, w->out.len + SLACK_BYTES, w->begins, w->ends, w->ended };
+    return 1;
+}
+
+/* ---- step by step ---------------------------------------------------------------------------- */
+
+static void clean(struct buf *out, const char *text, size_t n)
+{
+    size_t len;
+    for (size_t i = 0; i < n; i += len) {
+        uint32_t c = utf8_get((const unsigned char *)text + i, &len);
+        if (forms_is(c, FORMS_CONTROL))
+            continue;
+        if (forms_is(c, FORMS_SPACE))
+            buf_addc(out, ' ');
+        else
+            buf_add(out, text + i, len);
+    }
+}
+
+static void space_chinese(struct buf *out, const char *text, size_t n)
+{
+    size_t len;
+    for (size_t i = 0; i < n; i += len) {
+        int chinese = normalize_is_chinese(utf8_get((const unsigned char *)text + i, &len));
+        if (chinese)
+            buf_addc(out, ' ');
+        buf_add(out, text + i, len);
+        if (chinese)
+            buf_addc(out, ' ');
+    }
+}
+
+static void strip_accents(struct buf *out, const char *text, size_t n)
+{
+    struct buf decomposed = BUF_INIT;
+    forms_normalize(&decomposed, text, n, FORM_NFD);
+    forms_drop(out, decomposed.data, decomposed.len, FORMS_NON_SPACING);
+    buf_release(&decomposed);
+}
+
+void normalize_text(struct buf *out, const char *text, size_t n, const struct bert_rules *rules)
+{
+    const struct {
+        int wanted;
+        void (*step)(struct buf *out, const char *text, size_t n);
+    } steps[] = {
+        { rules->clean_text, clean },
+        { rules->chinese_chars, space_chinese },
+        { rules->strip_accents, strip_accents },
+        { rules->lowercase, forms_lower },
+    };
+    struct buf now = BUF_INIT, next = BUF_INIT;
+    buf_add(&now, text, n);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (!steps[i].wanted)
+            continue;
+        steps[i].step(&next, now.data, now.len);
+        struct buf spare = now;
+        now = next;
+        next = spare;
+        buf_clear(&next);
+    }
+    buf_add(out, now.data, now.len);
+    buf_release(&now);
+    buf_release(&next);
+}

@@ -1,0 +1,181 @@
+#define _GNU_SOURCE /* memmem */
+#include "tokenizer/cut/pretokenize.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "tokenizer/cut/gpt2.h"
+#include "tokenizer/cut/regex.h"
+
+const char gpt2_pattern[] =
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+
+/* ---- rules -------------------------------------------------------------------------------- */
+
+static int is_gpt2_pattern(const char *text, size_t n)
+{
+    /* The second is how some tokenizer.json files spell it; both match the same. */
+    static const char *const spellings[] = {
+        gpt2_pattern,
+        "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
+    };
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+        if (n == strlen(spellings[i]) && !memcmp(text, spellings[i], n))
+            return 1;
+    return 0;
+}
+
+int splitter_add(struct splitter *s, enum split_kind kind, const char *text, size_t n)
+{
+    if (s->count == SPLIT_RULES_MAX)
+        return err_set("more than %d rules of pre-tokenization", SPLIT_RULES_MAX);
+    struct split_rule r = { .kind = kind };
+    if (kind == SPLIT_PATTERN && is_gpt2_pattern(text, n))
+        r.kind = SPLIT_GPT2;
+    if (kind == SPLIT_STRING && !n)
+        return err_set("the pattern is empty");
+    if (r.kind == SPLIT_PATTERN && !(r.regex = regex_new(text, n)))
+        return -1;
+    if (r.kind != SPLIT_GPT2) {
+        r.text = mem_strndup(text, n);
+        r.len = n;
+    }
+    s->rules[s->count++] = r;
+    return 0;
+}
+
+void splitter_release(struct splitter *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        regex_free(s->rules[i].regex);
+        free(s->rules[i].text);
+    }
+    s->count = 0;
+}
+
+int splitter_is_gpt2(const struct splitter *s)
+{
+    return s->count == 1 && s->rules[0].kind == SPLIT_GPT2;
+}
+
+/* ---- the walk ------------------------------------------------------------------------------ */
+
+/* A rule's place: it cuts [begin, end), and the piece before `at` has been given out. */
+struct level {
+    size_t begin, end, at;
+    size_t match_begin, match_end; /* the next match, when match_end > at */
+    struct gpt2 gpt2;              /* over the piece, from its begin on */
+};
+
+struct split {
+    const struct splitter *splitter;
+    struct regex_scratch *scratch;
+    const char *text;
+    struct level levels[SPLIT_RULES_MAX + 1]; /* levels[0].at: end of the first rule's piece */
+};
+
+struct split *split_new(const struct splitter *splitter)
+{
+    struct split *s = mem_zalloc(1, sizeof *s);
+    s->splitter = splitter;
+    for (int i = 0; i < splitter->count; i++)
+        if (splitter->rules[i].regex && !s->scratch)
+            s->scratch = regex_scratch_new();
+    return s;
+}
+
+void split_free(struct split *s)
+{
+    if (!s)
+        return;
+    regex_scratch_free(s->scratch);
+    free(s);
+}
+
+/* Rule i is to cut [begin, end). */
+static void level_begin(struct split *s, int i, size_t begin, size_t end)
+{
+    struct level *l = &s->levels[i];
+    l->begin = l->at = l->match_begin = l->match_end = begin;
+    l->end = end;
+    if (i < s->splitter->count && s->splitter->rules[i].kind == SPLIT_GPT2)
+        gpt2_begin(&l->gpt2, s->text + begin, end - begin);
+}
+
+void split_begin(struct split *s, const char *text, size_t n)
+{
+    s->text = text;
+    for (int i = 0; i < s->splitter->count; i++)
+        s->levels[i].at = s->levels[i].end = 0;
+    level_begin(s, 0, 0, n);
+}
+
+/* Puts the first match at or after l->at into the level; none: both at the end. */
+static int find_match(struct split *s, const struct split_rule *r, struct level *l)
+{
+    const char *text = s->text + l->begin;
+    size_t n = l->end - l->begin, from = l->at - l->begin, begin = n, end = n;
+    if (r->kind == SPLIT_STRING) {
+        const char *hit = memmem(text + from, n - from, r->text, r->len);
+        begin = hit ? (size_t)(hit - text) : n;
+        end = hit ? begin + r->len : n;
+    } else {
+        int got = regex_find(r->regex, s->scratch, text, n, from, &begin, &end);
+        if (got < 0)
+            return err_in("at byte %zu of the text", l->at);
+        if (!got)
+            begin = end = n;
+    }
+    l->match_begin = l->begin + begin;
+    l->match_end = l->begin + end;
+    return 0;
+}
+
+/* Moves l->at to the end of the next piece that the rule cuts; l->at < l->end. */
+static int advance(struct split *s, const struct split_rule *r, struct level *l)
+{
+    if (r->kind == SPLIT_GPT2) {
+        gpt2_next(&l->gpt2, &l->at, 1);
+        l->at += l->begin;
+        return 0;
+    }
+    if (l->match_end <= l->at && find_match(s, r, l) < 0)
+        return -1;
+    l->at = l->match_begin > l->at ? l->match_begin : l->match_end;
+    return 0;
+}
+
+/* The next piece of rule i; 1, 0 at the end of the text, -1. */
+static int next_piece(struct split *s, int i)
+{
+    struct level *l = &s->levels[i];
+    if (l->at == l->end) {
+        if (!i)
+            return 0;
+        size_t begin = s->levels[i - 1].at;
+        int got = next_piece(s, i - 1);
+        if (got <= 0)
+            return got;
+        level_begin(s, i, begin, s->levels[i - 1].at);
+    }
+    return advance(s, &s->splitter->rules[i], l) < 0 ? -1 : 1;
+}
+
+int split_next(struct split *s, size_t *ends, int max)
+{
+    int last = s->splitter->count - 1;
+    if (splitter_is_gpt2(s->splitter))
+        return gpt2_next(&s->levels[0].gpt2, ends, max);
+    if (last < 0) { /* no rules: the text is one piece */
+        int more = s->levels[0].at < s->levels[0].end && max > 0;
+        s->levels[0].at = ends[0] = s->levels[0].end;
+        return more;
+    }
+    int count = 0, got = 1;
+    while (count < max && (got = next_piece(s, last)) > 0)
+        ends[count++] = s->levels[last].at;
+    return got < 0 ? -1 : count;
+}

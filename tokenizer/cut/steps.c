@@ -1,0 +1,393 @@
+#define _GNU_SOURCE /* memmem */
+#include "tokenizer/cut/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "tokenizer/cut/regex.h"
+#include "unicode/forms.h"
+#include "unicode/unicode.h"
+
+/* Pieces of a text that is theirs. */
+struct cut {
+    struct buf text;
+    size_t *begins, *ends;
+    size_t count, begins_cap, ends_cap;
+};
+
+struct stepper {
+    const struct steps *normalizer, *cuts;
+    struct regex_scratch *scratch;
+    struct splitter gpt2;
+    struct split *split;
+    struct buf now, next;
+    struct cut pieces, made;
+    struct cut tiles; /* of one piece, matches and what is between; no text */
+    unsigned char *is_match;
+    size_t is_match_cap;
+};
+
+void steps_release(struct steps *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        regex_free(s->items[i].regex);
+        free(s->items[i].text);
+        free(s->items[i].content);
+    }
+    free(s->items);
+    *s = (struct steps){ 0 };
+}
+
+struct stepper *stepper_new(const struct steps *normalizer, const struct steps *cuts)
+{
+    struct stepper *s = mem_zalloc(1, sizeof *s);
+    s->normalizer = normalizer;
+    s->cuts = cuts;
+    s->scratch = regex_scratch_new();
+    splitter_add(&s->gpt2, SPLIT_GPT2, NULL, 0);
+    s->split = split_new(&s->gpt2);
+    buf_init(&s->now);
+    buf_init(&s->next);
+    buf_init(&s->pieces.text);
+    buf_init(&s->made.text);
+    return s;
+}
+
+static void cut_release(struct cut *c)
+{
+    if (c->text.data)
+        buf_release(&c->text);
+    free(c->begins);
+    free(c->ends);
+}
+
+void stepper_free(struct stepper *s)
+{
+    if (!s)
+        return;
+    regex_scratch_free(s->scratch);
+    split_free(s->split);
+    splitter_release(&s->gpt2);
+    buf_release(&s->now);
+    buf_release(&s->next);
+    cut_release(&s->pieces);
+    cut_release(&s->made);
+    cut_release(&s->tiles);
+    free(s->is_match);
+    free(s);
+}
+
+/* ---- patterns --------------------------------------------------------------------------------- */
+
+/* The first match of the step's pattern at or after `from`: 1, 0, -1. */
+static int find_match(struct stepper *s, const struct step *step, const char *text, size_t n,
+                      size_t from, size_t *begin, size_t *end)
+{
+    if (step->regex)
+        return regex_find(step->regex, s->scratch, text, n, from, begin, end);
+    const char *hit = memmem(text + from, n - from, step->text, step->len);
+    *begin = hit ? (size_t)(hit - text) : n;
+    *end = hit ? *begin + step->len : n;
+    return hit != NULL;
+}
+
+/* ---- normalizers ------------------------------------------------------------------------------ */
+
+static int replace(struct stepper *s, const struct step *step, const char *text, size_t n,
+                   struct buf *out)
+{
+    size_t done = 0, begin, end;
+    int got;
+    while (done < n && (got = find_match(s, step, text, n, done, &begin, &end)) != 0) {
+        if (got < 0)
+            return -1;
+        buf_add(out, text + done, begin - done);
+        buf_add(out, step->content, step->content_len);
+        done = end;
+    }
+    buf_add(out, text + done, n - done);
+    return 0;
+}
+
+static void strip(const struct step *step, const char *text, size_t n, struct buf *out)
+{
+    size_t begin = 0, end = n, len;
+    while (step->left && begin < end &&
+           forms_is(utf8_get((const unsigned char *)text + begin, &len), FORMS_SPACE))
+        begin += len;
+    while (step->right && end > begin) {
+        size_t last = end - 1;
+        while (last > begin && ((unsigned char)text[last] & 0xC0) == 0x80)
+            last--;
+        if (!forms_is(utf8_get((const unsigned char *)text + last, &len), FORMS_SPACE))
+            break;
+        end = last;
+    }
+    buf_add(out, text + begin, end - begin);
+}
+
+static int normalize_step(struct stepper *s, const struct step *step, const char *text, size_t n,
+                          struct buf *out)
+{
+    switch (step->kind) {
+    case STEP_NFD:
+    case STEP_NFKD:
+    case STEP_NFC:
+    case STEP_NFKC:
+        forms_normalize(out, text, n, (enum form)(FORM_NFD + (int)(step->kind - STEP_NFD)));
+        return 0;
+    case STEP_LOWERCASE: forms_lower(out, text, n); return 0;
+    case STEP_STRIP_ACCENTS: forms_strip_marks(out, text, n); return 0;
+    case STEP_NMT: forms_nmt(out, text, n); return 0;
+    case STEP_STRIP: strip(step, text, n, out); return 0;
+    case STEP_REPLACE: return replace(s, step, text, n, out);
+    case STEP_PREPEND:
+        buf_add(out, step->content, n ? step->content_len : 0);
+        buf_add(out, text, n);
+        return 0;
+    default: normalize_text(out, text, n, &step->rules); return 0;
+    }
+}
+
+/* Whether the step drops the first character of the text and puts nothing in its place. */
+static int loses_first(struct stepper *s, const struct step *step, const char *text, size_t n)
+{
+    struct buf made = BUF_INIT;
+    size_t len = 0, begin = 0, end = 0;
+    int lost = 0;
+    if (!n)
+        return 0;
+    utf8_get((const unsigned char *)text, &len);
+    if (step->kind == STEP_REPLACE) {
+        lost = !step->content_len && find_match(s, step, text, n, 0, &begin, &end) > 0 && !begin;
+    } else if (step->kind != STEP_PREPEND) {
+        struct step left = *step;
+        left.right = 0;
+        lost = normalize_step(s, &left, text, len, &made) == 0 && !made.len;
+    }
+    buf_release(&made);
+    return lost;
+}
+
+int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost)
+{
+    *lost = 0;
+    buf_clear(&s->now);
+    buf_add(&s->now, text, n);
+    for (size_t i = 0; i < s->normalizer->count; i++) {
+        const struct step *step = &s->normalizer->items[i];
+        *lost |= loses_first(s, step, s->now.data, s->now.len);
+        buf_clear(&s->next);
+        if (normalize_step(s, step, s->now.data, s->now.len, &s->next) < 0)
+            return -1;
+        struct buf spare = s->now;
+        s->now = s->next;
+        s->next = spare;
+    }
+    buf_add(out, s->now.data, s->now.len);
+    return 0;
+}
+
+/* ---- cutting ---------------------------------------------------------------------------------- */
+
+static void add_piece(struct cut *c, size_t begin, size_t end)
+{
+    if (begin == end)
+        return;
+    mem_grow(c->begins, c->begins_cap, c->count + 1);
+    mem_grow(c->ends, c->ends_cap, c->count + 1);
+    c->begins[c->count] = begin;
+    c->ends[c->count++] = end;
+}
+
+static void add_tile(struct stepper *s, size_t begin, size_t end, int match)
+{
+    if (begin == end)
+        return;
+    mem_grow(s->is_match, s->is_match_cap, s->tiles.count + 1);
+    s->is_match[s->tiles.count] = (unsigned char)match;
+    add_piece(&s->tiles, begin, end);
+}
+
+static int tile_by_pattern(struct stepper *s, const struct step *step, const char *text, size_t n)
+{
+    size_t done = 0, begin, end;
+    int got = 0;
+    while (done < n && (got = find_match(s, step, text, n, done, &begin, &end)) > 0) {
+        add_tile(s, done, begin, step->invert);
+        add_tile(s, begin, end, !step->invert);
+        done = end;
+    }
+    add_tile(s, done, n, step->invert);
+    return got < 0 ? -1 : 0;
+}
+
+static void tile_by_characters(struct stepper *s, const struct step *step, const char *text,
+                               size_t n)
+{
+    size_t done = 0, len;
+    int row = step->kind == STEP_RUNS, inside = 0;
+    for (size_t i = 0; i < n; i += len) {
+        int match = forms_is(utf8_get((const unsigned char *)text + i, &len), step->bits);
+        if (match ? !(row && inside) : inside) {
+            add_tile(s, done, i, inside);
+            done = i;
+        }
+        inside = match;
+    }
+    add_tile(s, done, n, inside);
+}
+
+/* Rows of word characters, and rows of what is neither these nor white space, are no matches. */
+static void tile_by_words(struct stepper *s, const char *text, size_t n)
+{
+    size_t done = 0, len;
+    int before = -1;
+    for (size_t i = 0; i < n; i += len) {
+        uint32_t c = utf8_get((const unsigned char *)text + i, &len);
+        int kind = forms_is(c, FORMS_WORD) ? 1 : forms_is(c, FORMS_SPACE) ? 2 : 0;
+        if (kind != before) {
+            add_tile(s, done, i, before == 2);
+            done = i;
+        }
+        before = kind;
+    }
+    add_tile(s, done, n, before == 2);
+}
+
+/* Makes pieces of the tiles; `at` is where their text begins. A match is merged with its neighbour,
+ * unless that is a match which was. */
+static void put_tiles(struct stepper *s, enum step_behavior behavior, size_t at, struct cut *out)
+{
+    const struct cut *t = &s->tiles;
+    for (size_t i = 0; i < t->count; i++) {
+        int match = s->is_match[i], before = i ? s->is_match[i - 1] : -1;
+        int joins = 0; /* the piece before */
+        if (behavior == STEP_CONTIGUOUS)
+            joins = match == before;
+        else if (behavior == STEP_MERGED_WITH_PREVIOUS)
+            joins = match && before == 0;
+        else if (behavior == STEP_MERGED_WITH_NEXT)
+            joins = !match && before == 1;
+        if (joins)
+            out->ends[out->count - 1] = at + t->ends[i];
+        else if (!match || behavior != STEP_REMOVED)
+            add_piece(out, at + t->begins[i], at + t->ends[i]);
+    }
+}
+
+static int cut_piece(struct stepper *s, const struct step *step, size_t at, size_t n,
+                     const char *text, struct cut *out)
+{
+    s->tiles.count = 0;
+    if (step->kind == STEP_SPLIT) {
+        if (tile_by_pattern(s, step, text + at, n) < 0)
+            return -1;
+    } else if (step->kind == STEP_WHITESPACE) {
+        tile_by_words(s, text + at, n);
+    } else {
+        tile_by_characters(s, step, text + at, n);
+    }
+    put_tiles(s, step->behavior, at, out);
+    return 0;
+}
+
+/* ---- pieces that change ------------------------------------------------------------------------- */
+
+static int begins_with(const char *text, size_t n, const char *with, size_t len)
+{
+    return n >= len && !memcmp(text, with, len);
+}
+
+/* Spaces become the step's character, which begins a piece where it cuts. */
+static void put_metaspace(const struct step *step, const char *text, size_t n, int first,
+                          struct cut *out)
+{
+    size_t at = out->text.len, begin = at;
+    int prepend = step->scheme == STEP_ALWAYS || (step->scheme == STEP_FIRST && first);
+    if (prepend && text[0] != ' ' && !begins_with(text, n, step->content, step->content_len))
+        buf_add(&out->text, step->content, step->content_len);
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == ' ')
+            buf_add(&out->text, step->content, step->content_len);
+        else
+            buf_addc(&out->text, text[i]);
+    }
+    for (size_t i = at + 1; i < out->text.len && step->split; i++) {
+        if (begins_with(out->text.data + i, out->text.len - i, step->content, step->content_len)) {
+            add_piece(out, begin, i);
+            begin = i;
+        }
+    }
+    add_piece(out, begin, out->text.len);
+}
+
+static int put_byte_level(struct stepper *s, const struct step *step, const char *text, size_t n,
+                          struct cut *out)
+{
+    size_t at = out->text.len, begin = 0, ends[64];
+    int count = 0;
+    if (step->scheme == STEP_ALWAYS && text[0] != ' ')
+        buf_addc(&out->text, ' ');
+    buf_add(&out->text, text, n);
+    if (!step->split) {
+        add_piece(out, at, out->text.len);
+        return 0;
+    }
+    split_begin(s->split, out->text.data + at, out->text.len - at);
+    while ((count = split_next(s->split, ends, 64)) > 0)
+        for (int i = 0; i < count; begin = ends[i++])
+            add_piece(out, at + begin, at + ends[i]);
+    return count;
+}
+
+static int changes_text(const struct step *step)
+{
+    return step->kind == STEP_METASPACE || step->kind == STEP_BYTE_LEVEL;
+}
+
+/* From s->pieces to s->made. */
+static int cut_step(struct stepper *s, const struct step *step, int first)
+{
+    const struct cut *from = &s->pieces;
+    struct cut *to = &s->made;
+    to->count = 0;
+    buf_clear(&to->text);
+    if (!changes_text(step))
+        buf_add(&to->text, from->text.data, from->text.len);
+    for (size_t i = 0; i < from->count; i++) {
+        const char *text = from->text.data + from->begins[i];
+        size_t n = from->ends[i] - from->begins[i];
+        int result = 0;
+        if (step->kind == STEP_METASPACE)
+            put_metaspace(step, text, n, first && !i && !from->begins[0], to);
+        else if (step->kind == STEP_BYTE_LEVEL)
+            result = put_byte_level(s, step, text, n, to);
+        else
+            result = cut_piece(s, step, from->begins[i], n, to->text.data, to);
+        if (result < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct pieces *p)
+{
+    buf_clear(&s->pieces.text);
+    buf_add(&s->pieces.text, text, n);
+    s->pieces.count = 0;
+    add_piece(&s->pieces, 0, n);
+    for (size_t i = 0; i < s->cuts->count; i++) {
+        if (cut_step(s, &s->cuts->items[i], first) < 0)
+            return -1;
+        /* A text that begins with a piece that changed still begins where it began. */
+        struct cut spare = s->pieces;
+        s->pieces = s->made;
+        s->made = spare;
+    }
+    *p = (struct pieces){ s->pieces.text.data, s->pieces.text.len, s->pieces.begins, s->pieces.ends,
+                          s->pieces.count };
+    return 0;
+}

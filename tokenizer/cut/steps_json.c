@@ -1,0 +1,225 @@
+/* The reading side of steps.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/js.h"
+#include "common/mem.h"
+#include "tokenizer/cut/regex.h"
+#include "tokenizer/cut/steps.h"
+#include "unicode/forms.h"
+#include "unicode/unicode.h"
+
+static const char *type_of(const struct js *v)
+{
+    const char *s = js_text(js_get(v, "type"), NULL);
+    return s ? s : "?";
+}
+
+static int is_set(const struct js *v)
+{
+    return v && !js_is_null(v);
+}
+
+static struct step *add(struct steps *s, struct step step)
+{
+    mem_grow(s->items, s->cap, s->count + 1);
+    s->items[s->count++] = step;
+    return &s->items[s->count - 1];
+}
+
+/* The place of a word in a list that ends with NULL, -1. */
+static int find_word(const char *const *words, const char *word)
+{
+    for (int i = 0; words[i]; i++)
+        if (word && !strcmp(words[i], word))
+            return i;
+    return -1;
+}
+
+/* {"Regex": ...} or {"String": ...} */
+static int read_pattern(struct step *step, const struct js *pattern)
+{
+    size_t n;
+    const char *text = js_text(js_get(pattern, "Regex"), &n);
+    if (text)
+        return (step->regex = regex_new(text, n)) ? 0 : -1;
+    text = js_text(js_get(pattern, "String"), &n);
+    if (!text || !n)
+        return err_set(text ? "the pattern is empty" : "no pattern");
+    step->text = mem_strndup(text, n);
+    step->len = n;
+    return 0;
+}
+
+static int read_content(struct step *step, const struct js *value)
+{
+    size_t n;
+    const char *text = js_text(value, &n);
+    if (!text)
+        return err_set("no content");
+    step->content = mem_strndup(text, n);
+    step->content_len = n;
+    return 0;
+}
+
+/* ---- normalizers ------------------------------------------------------------------------------ */
+
+static int read_sequence(struct steps *s, const struct js *list,
+                         int (*read)(struct steps *s, const struct js *value))
+{
+    for (size_t i = 0; i < js_count(list); i++)
+        if (read(s, js_at(list, i)) < 0)
+            return -1;
+    return 0;
+}
+
+/* As BertNormalizer names them; accents go with capital letters where nothing else is said. */
+static struct bert_rules read_bert(const struct js *value)
+{
+    struct bert_rules r = { .clean_text = js_flag(value, "clean_text", 1),
+                            .chinese_chars = js_flag(value, "handle_chinese_chars", 1),
+                            .lowercase = js_flag(value, "lowercase", 1) };
+    r.strip_accents = js_flag(value, "strip_accents", r.lowercase);
+    return r;
+}
+
+static int read_normalizer(struct steps *s, const struct js *value)
+{
+    static const char *const names[] = { "NFD",     "NFKD",           "NFC",
+                                         "NFKC",    "Lowercase",      "StripAccents",
+                                         "Nmt",     "Strip",          "Replace",
+                                         "Prepend", "BertNormalizer", NULL };
+    const char *type = type_of(value);
+    if (!strcmp(type, "Sequence"))
+        return read_sequence(s, js_get(value, "normalizers"), read_normalizer);
+    int kind = find_word(names, type);
+    if (kind < 0)
+        return err_set("normalizer '%s' is not supported", type);
+    struct step *step = add(s, (struct step){ .kind = (enum step_kind)(STEP_NFD + kind) });
+    step->left = js_flag(value, "strip_left", 1);
+    step->right = js_flag(value, "strip_right", 1);
+    step->rules = read_bert(value);
+    int result = 0;
+    if (step->kind == STEP_REPLACE)
+        result = read_pattern(step, js_get(value, "pattern"));
+    if (!result && (step->kind == STEP_REPLACE || step->kind == STEP_PREPEND))
+        result = read_content(step,
+                              js_get(value, step->kind == STEP_PREPEND ? "prepend" : "content"));
+    return result < 0 ? err_in("normalizer %s", type) : 0;
+}
+
+int steps_read_normalizer(struct steps *s, const struct js *value)
+{
+    return is_set(value) ? read_normalizer(s, value) : 0;
+}
+
+/* ---- pre-tokenizers ----------------------------------------------------------------------------- */
+
+static int read_behavior(struct step *step, const struct js *value)
+{
+    static const char *const names[] = { "Removed",        "Isolated",   "MergedWithPrevious",
+                                         "MergedWithNext", "Contiguous", NULL };
+    const char *name = js_text(js_get(value, "behavior"), NULL);
+    int found = find_word(names, name);
+    if (found < 0)
+        return err_set("behavior '%s' is not supported", name ? name : "?");
+    step->behavior = (enum step_behavior)found;
+    return 0;
+}
+
+/* Older files say add_prefix_space instead of prepend_scheme, and str_rep beside replacement. */
+static int read_metaspace(struct step *step, const struct js *value)
+{
+    static const char *const names[] = { "never", "first", "always", NULL };
+    const char *name = js_text(js_get(value, "prepend_scheme"), NULL);
+    int scheme = find_word(names, name);
+    size_t len;
+    if (name && scheme < 0)
+        return err_set("prepend_scheme '%s' is not supported", name);
+    step->scheme = name ? (enum step_scheme)scheme : STEP_ALWAYS;
+    if (!name && !js_flag(value, "add_prefix_space", 1))
+        step->scheme = STEP_NEVER;
+    step->split = js_flag(value, "split", 1);
+    if (read_content(step, js_get(value, "replacement")) < 0)
+        return -1;
+    if (!step->content_len)
+        return err_set("the replacement is not one character");
+    utf8_get((const unsigned char *)step->content, &len);
+    return len == step->content_len ? 0 : err_set("the replacement is not one character");
+}
+
+static int read_delimiter(struct step *step, const struct js *value)
+{
+    size_t n;
+    const char *text = js_text(js_get(value, "delimiter"), &n);
+    if (!text || !n)
+        return err_set("no delimiter");
+    step->text = mem_strndup(text, n);
+    step->len = n;
+    return 0;
+}
+
+static int read_step(struct steps *s, const struct js *value, const char *type)
+{
+    static const char *const names[] = { "Split",           "Punctuation",
+                                         "Digits",          "BertPreTokenizer",
+                                         "Metaspace",       "Whitespace",
+                                         "WhitespaceSplit", "CharDelimiterSplit",
+                                         "ByteLevel",       NULL };
+    enum { SPLIT, PUNCTUATION, DIGITS, BERT, METASPACE, WHITESPACE, SPACES, DELIMITER, BYTES };
+    struct step *step;
+    switch (find_word(names, type)) {
+    case SPLIT:
+        step = add(s, (struct step){ .kind = STEP_SPLIT, .invert = js_flag(value, "invert", 0) });
+        return read_behavior(step, value) < 0 ? -1 : read_pattern(step, js_get(value, "pattern"));
+    case PUNCTUATION:
+        step = add(s, (struct step){ .kind = STEP_CHARACTERS,
+                                     .bits = FORMS_PUNCTUATION,
+                                     .behavior = STEP_ISOLATED });
+        return js_get(value, "behavior") ? read_behavior(step, value) : 0;
+    case DIGITS:
+        add(s, (struct step){ .kind = js_flag(value, "individual_digits", 0) ? STEP_CHARACTERS
+                                                                             : STEP_RUNS,
+                              .bits = FORMS_NUMBER,
+                              .behavior = STEP_ISOLATED });
+        return 0;
+    case BERT:
+        add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = FORMS_SPACE });
+        add(s, (struct step){
+                   .kind = STEP_CHARACTERS, .bits = FORMS_PUNCTUATION, .behavior = STEP_ISOLATED });
+        return 0;
+    case METASPACE: return read_metaspace(add(s, (struct step){ .kind = STEP_METASPACE }), value);
+    case WHITESPACE: add(s, (struct step){ .kind = STEP_WHITESPACE }); return 0;
+    case SPACES: add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = FORMS_SPACE }); return 0;
+    case DELIMITER: return read_delimiter(add(s, (struct step){ .kind = STEP_SPLIT }), value);
+    case BYTES:
+        add(s, (struct step){ .kind = STEP_BYTE_LEVEL,
+                              .split = js_flag(value, "use_regex", 1),
+                              .scheme = js_flag(value, "add_prefix_space", 1) ? STEP_ALWAYS
+                                                                              : STEP_NEVER });
+        return 0;
+    default: return err_set("pre_tokenizer '%s' is not supported", type);
+    }
+}
+
+int steps_read_pre_tokenizer(struct steps *s, const struct js *value, int *byte_level)
+{
+    const char *type = type_of(value);
+    if (!is_set(value))
+        return 0;
+    if (!strcmp(type, "Sequence")) {
+        const struct js *list = js_get(value, "pretokenizers");
+        for (size_t i = 0; i < js_count(list); i++)
+            if (steps_read_pre_tokenizer(s, js_at(list, i), byte_level) < 0)
+                return -1;
+        return 0;
+    }
+    if (*byte_level)
+        return err_set("pre_tokenizer '%s' after ByteLevel is not supported", type);
+    *byte_level = !strcmp(type, "ByteLevel");
+    size_t before = s->count;
+    if (read_step(s, value, type) == 0)
+        return 0;
+    return s->count > before ? err_in("pre_tokenizer %s", type) : -1;
+}

@@ -1,0 +1,150 @@
+/* BERT's part of files.h: vocab.txt, and WordPiece in tokenizer.json. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/js.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/model/wordpiece.h"
+
+const char *const bert_role_names[TOKENIZER_ROLES] = { "[PAD]", "[UNK]", "[CLS]", "[SEP]",
+                                                       "[MASK]" };
+
+enum { HF_MAX_CHARS = 100 };
+
+/* ---- roles ----------------------------------------------------------------------------------- */
+
+int bert_roles(struct vocabulary *v)
+{
+    for (int i = 0; i < TOKENIZER_ROLES; i++)
+        if (v->roles[i] < 0)
+            v->roles[i] = vocabulary_find(v, bert_role_names[i], strlen(bert_role_names[i]));
+    return v->roles[TOKENIZER_UNKNOWN] >= 0
+               ? 0
+               : err_set("no token '%s'", bert_role_names[TOKENIZER_UNKNOWN]);
+}
+
+/* ---- vocab.txt ------------------------------------------------------------------------------- */
+
+static int is_role(const char *token, size_t n)
+{
+    for (int i = 0; i < TOKENIZER_ROLES; i++)
+        if (n == strlen(bert_role_names[i]) && !memcmp(token, bert_role_names[i], n))
+            return 1;
+    return 0;
+}
+
+/* An uncased vocabulary has no capital letter of ASCII but in names such as [CLS]. */
+static int has_capitals(const char *token, size_t n)
+{
+    if (n > 1 && token[0] == '[' && token[n - 1] == ']')
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (token[i] >= 'A' && token[i] <= 'Z')
+            return 1;
+    return 0;
+}
+
+void wordpiece_frame(struct vocabulary *v, int cased)
+{
+    v->model = VOCABULARY_WORDPIECE;
+    v->byte_level = 0;
+    memcpy(v->prefix, wordpiece_prefix, strlen(wordpiece_prefix) + 1);
+    v->rules = (struct bert_rules){ 1, 1, !cased, !cased, 0 };
+    v->max_chars = HF_MAX_CHARS;
+    v->cleanup = 1;
+}
+
+int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    int cased = 0;
+    int64_t id = 0;
+    for (size_t at = 0, next; at < n; at = next, id++) {
+        const char *line = text + at, *lf = memchr(line, '\n', n - at);
+        size_t len = lf ? (size_t)(lf - line) : n - at;
+        next = at + len + 1;
+        while (len && line[len - 1] == '\r')
+            len--;
+        if (!len)
+            return err_set("%s: line %" PRId64 " is empty: each line is a token", name, id + 1);
+        int special = is_role(line, len);
+        if (vocabulary_put(v, id, line, len, special ? TOKEN_ADDED : TOKEN_MODEL) < 0)
+            return err_in("%s: line %" PRId64, name, id + 1);
+        if (special)
+            vocabulary_add(v, &(struct added_token){ .id = (uint32_t)id, .special = 1 });
+        cased |= has_capitals(line, len);
+    }
+    wordpiece_frame(v, cased);
+    if (bert_roles(v) < 0)
+        return err_in("%s", name);
+    bert_templates(v);
+    return 0;
+}
+
+void vocab_txt_print(const struct vocabulary *v, struct buf *out)
+{
+    for (uint32_t id = 0; id < v->count; id++) {
+        size_t n = 0;
+        const char *bytes = vocabulary_bytes(v, id, &n);
+        buf_add(out, bytes, n);
+        buf_addc(out, '\n');
+    }
+}
+
+/* ---- tokenizer.json, read -------------------------------------------------------------------- */
+
+int bert_json_read(struct vocabulary *v, const struct js *n)
+{
+    v->rules = (struct bert_rules){ 0 };
+    if (!n || js_is_null(n))
+        return 0;
+    v->rules.clean_text = js_flag(n, "clean_text", 1);
+    v->rules.chinese_chars = js_flag(n, "handle_chinese_chars", 1);
+    v->rules.lowercase = js_flag(n, "lowercase", 1);
+    v->rules.strip_accents = js_flag(n, "strip_accents", v->rules.lowercase);
+    return 0;
+}
+
+int wordpiece_json_read(struct vocabulary *v, const struct js *root)
+{
+    const struct js *model = js_get(root, "model"), *prefix;
+    size_t n = 0;
+    int64_t max_chars = HF_MAX_CHARS;
+    const char *unknown = js_text(js_get(model, "unk_token"), &n);
+    prefix = js_get(model, "continuing_subword_prefix");
+    if (prefix && !js_text_is(prefix, wordpiece_prefix))
+        return err_set("model.continuing_subword_prefix is not '%s'", wordpiece_prefix);
+    if (js_get(model, "max_input_chars_per_word") &&
+        (js_int(js_get(model, "max_input_chars_per_word"), &max_chars) < 0 || max_chars < 0 ||
+         max_chars > UINT32_MAX))
+        return err_set("model.max_input_chars_per_word is not a valid number of characters");
+    v->max_chars = (uint32_t)max_chars;
+    v->roles[TOKENIZER_UNKNOWN] = unknown ? vocabulary_find(v, unknown, n) : -1;
+    if (unknown && v->roles[TOKENIZER_UNKNOWN] < 0)
+        return err_set("model.unk_token '%s' is not a token", unknown);
+    return bert_roles(v);
+}
+
+/* ---- tokenizer.json, written ------------------------------------------------------------------ */
+
+static const char *truth(int value)
+{
+    return value ? "true" : "false";
+}
+
+void bert_normalizer_print(const struct vocabulary *v, struct buf *out)
+{
+    buf_addf(out,
+             "{\"type\": \"BertNormalizer\", \"clean_text\": %s, "
+             "\"handle_chinese_chars\": %s, \"strip_accents\": %s, \"lowercase\": %s}",
+             truth(v->rules.clean_text), truth(v->rules.chinese_chars),
+             truth(v->rules.strip_accents), truth(v->rules.lowercase));
+}
+
+void wordpiece_json_print_model(const struct vocabulary *v, struct buf *out)
+{
+    buf_adds(out, "    \"type\": \"WordPiece\", \"unk_token\": ");
+    token_print(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], out);
+    buf_addf(out, ",\n    \"continuing_subword_prefix\": \"%s\", \"max_input_chars_per_word\": %u",
+             v->prefix, v->max_chars);
+}

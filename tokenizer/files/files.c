@@ -1,0 +1,354 @@
+#define _GNU_SOURCE /* memmem */
+#include "tokenizer/files/files.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "common/mem.h"
+#include "tokenizer/model/alphabet.h"
+
+const char end_of_text_name[] = "<|endoftext|>";
+
+/* ---- merges.txt ---------------------------------------------------------------------------- */
+
+/* The id of a token as files spell it, whose bytes are appended. */
+static int64_t find_named(const struct vocabulary *v, const char *name, size_t n, struct buf *bytes)
+{
+    size_t before = bytes->len;
+    int64_t id = -1;
+    if (!v->byte_level)
+        buf_add(bytes, name, n);
+    if (!v->byte_level || alphabet_decode(bytes, name, n) == 0)
+        id = vocabulary_find(v, bytes->data + before, bytes->len - before);
+    return id >= 0 ? id : err_set("'%.*s' is not a token of the vocabulary", (int)n, name);
+}
+
+int merge_left(const struct vocabulary *v, struct named_merge *m, const char *name, size_t n)
+{
+    buf_clear(&m->bytes);
+    m->left = find_named(v, name, n, &m->bytes);
+    return m->left < 0 ? -1 : 0;
+}
+
+int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, size_t n)
+{
+    size_t middle = m->bytes.len, prefix = strlen(v->prefix);
+    int64_t right = find_named(v, name, n, &m->bytes);
+    if (right < 0)
+        return -1;
+    char *behind = m->bytes.data +
+                   middle; /* the right token's bytes; its prefix is no part of the join */
+    size_t len = m->bytes.len - middle, skip = prefix < len ? prefix : len;
+    memmove(behind, behind + skip, len - skip);
+    int64_t id = vocabulary_find(v, m->bytes.data, m->bytes.len - skip);
+    if (id < 0) {
+        buf_clear(&m->bytes);
+        vocabulary_name(v, (uint32_t)m->left, &m->bytes);
+        return err_set("the merge of '%s' and '%.*s' is not a token of the vocabulary",
+                       m->bytes.data, (int)n, name);
+    }
+    vocabulary_merge(v, (uint32_t)m->left, (uint32_t)right, (uint32_t)id);
+    return 0;
+}
+
+int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    struct named_merge m = { .bytes = BUF_INIT };
+    uint64_t number = 0;
+    int result = 0;
+    for (size_t at = 0, next; at < n && !result; at = next) {
+        const char *line = text + at, *lf = memchr(line, '\n', n - at);
+        size_t len = lf ? (size_t)(lf - line) : n - at;
+        next = at + len + 1;
+        number++;
+        while (len && line[len - 1] == '\r')
+            len--;
+        if (!len || (number == 1 && len >= 8 && !memcmp(line, "#version", 8)))
+            continue;
+        const char *space = memchr(line, ' ', len);
+        size_t left = space ? (size_t)(space - line) : 0;
+        if (!left || left + 1 == len || memchr(space + 1, ' ', len - left - 1))
+            result = err_set("%s: line %" PRIu64 " is not a merge of two tokens", name, number);
+        else if (merge_left(v, &m, line, left) < 0 ||
+                 merge_right(v, &m, space + 1, len - left - 1) < 0)
+            result = err_in("%s: line %" PRIu64, name, number);
+    }
+    buf_release(&m.bytes);
+    return result;
+}
+
+/* ---- .tiktoken ----------------------------------------------------------------------------- */
+
+static int base64_digit(char c)
+{
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
+}
+
+/* Appends the bytes of padded base64; -1 for anything else (no error set). */
+static int base64_decode(struct buf *out, const char *s, size_t n)
+{
+    if (!n || n % 4)
+        return -1;
+    for (size_t i = 0; i < n; i += 4) {
+        int pad = i + 4 < n ? 0 : (s[i + 3] == '=') + (s[i + 3] == '=' && s[i + 2] == '=');
+        uint32_t bits = 0;
+        for (size_t k = 0; k < 4; k++) {
+            int digit = (int)k >= 4 - pad ? 0 : base64_digit(s[i + k]);
+            if (digit < 0)
+                return -1;
+            bits = bits << 6 | (uint32_t)digit;
+        }
+        for (int k = 0; k < 3 - pad; k++)
+            buf_addc(out, (int)(bits >> (16 - 8 * k) & 0xFF));
+        if (pad && bits & ((1u << 8 * pad) - 1))
+            return -1;
+    }
+    return 0;
+}
+
+static int put_rank(struct vocabulary *v, const char *line, size_t len, struct buf *bytes)
+{
+    const char *space = memchr(line, ' ', len);
+    size_t digits = space ? len - (size_t)(space - line) - 1 : 0;
+    int64_t rank = 0;
+    buf_clear(bytes);
+    if (!space || base64_decode(bytes, line, (size_t)(space - line)) < 0)
+        return err_set("bad base64");
+    if (!digits || digits > 9)
+        return err_set("no rank");
+    for (size_t i = 0; i < digits; i++) {
+        if (space[1 + i] < '0' || space[1 + i] > '9')
+            return err_set("no rank");
+        rank = 10 * rank + (space[1 + i] - '0');
+    }
+    return vocabulary_put(v, rank, bytes->data, bytes->len, TOKEN_MODEL);
+}
+
+/* Files of ranks do not say by which pattern they were made; these were made by another. */
+static int check_foreign(const struct vocabulary *v)
+{
+    static const struct {
+        uint32_t count;
+        const char *name;
+    } known[] = { { 100256, "cl100k_base" }, { 199998, "o200k_base" } };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (v->count == known[i].count)
+            return err_set("%s splits text by another pattern than GPT-2's: load its "
+                           "tokenizer.json",
+                           known[i].name);
+    return 0;
+}
+
+static int put_end_of_text(struct vocabulary *v)
+{
+    uint32_t id = 0;
+    while (id < v->count && v->tokens[id].kind != TOKEN_HOLE)
+        id++;
+    if (vocabulary_put(v, id, end_of_text_name, strlen(end_of_text_name), TOKEN_ADDED) < 0)
+        return -1;
+    vocabulary_add(v, &(struct added_token){ .id = id, .special = 1 });
+    v->end_of_text = id;
+    return 0;
+}
+
+int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    struct buf bytes = BUF_INIT;
+    uint64_t number = 0;
+    int result = 0;
+    for (size_t at = 0, next; at < n && !result; at = next) {
+        const char *line = text + at, *lf = memchr(line, '\n', n - at);
+        size_t len = lf ? (size_t)(lf - line) : n - at;
+        next = at + len + 1;
+        number++;
+        while (len && line[len - 1] == '\r')
+            len--;
+        if (len && put_rank(v, line, len, &bytes) < 0)
+            result = err_in("%s: line %" PRIu64, name, number);
+    }
+    buf_release(&bytes);
+    if (!result && !v->count)
+        result = err_set("%s: no tokens", name);
+    if (!result && (check_foreign(v) < 0 || put_end_of_text(v) < 0 || vocabulary_check(v) < 0 ||
+                    vocabulary_derive_merges(v) < 0))
+        result = err_in("%s", name);
+    return result;
+}
+
+/* ---- which form ---------------------------------------------------------------------------- */
+
+typedef int reader(const char *path, struct buf *out);
+
+static int read_text(reader *read, const char *path, struct buf *text)
+{
+    buf_clear(text);
+    return read(path, text) < 0 ? -1 : file_check_pointer(path, text->data, text->len);
+}
+
+/* vocab.json at `path`, and merges.txt where its name says. */
+static int load_pair(struct vocabulary *v, const char *path, struct buf *text)
+{
+    struct buf merges = BUF_INIT;
+    buf_add(&merges, path, strlen(path) - strlen("vocab.json"));
+    buf_adds(&merges, "merges.txt");
+    enum file_kind kind;
+    int result = -1, looked = file_look(merges.data, &kind);
+    if (!looked && !kind)
+        err_set("'%s' has no '%s' beside it", path, merges.data);
+    else if (!looked && read_text(file_read, path, text) == 0 &&
+             vocab_json_parse(v, text->data, text->len, path) == 0 &&
+             read_text(file_read, merges.data, text) == 0)
+        result = merges_parse(v, text->data, text->len, merges.data);
+    buf_release(&merges);
+    return result < 0 ? -1 : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+}
+
+/* Whether some line is "[UNK]", as in each vocabulary of BERT's. */
+static int is_vocab_txt(const struct buf *text)
+{
+    static const char line[] = "\n[UNK]";
+    const char *at = text->data, *end = text->data + text->len;
+    if (text->len >= 5 && !memcmp(at, line + 1, 5) && (text->len == 5 || strchr("\r\n", at[5])))
+        return 1;
+    while ((at = memmem(at, (size_t)(end - at), line, 6)) && (at += 6) != end)
+        if (*at == '\n' || *at == '\r')
+            return 1;
+    return at == end;
+}
+
+/* `path` is read by `read`, as one that the user gave or one that was found. */
+static int load_file(struct vocabulary *v, const char *path, reader *read, struct buf *text)
+{
+    if (file_ends_with(path, "vocab.json"))
+        return load_pair(v, path, text);
+    if (read_text(read, path, text) < 0)
+        return -1;
+    if (file_ends_with(path, ".json"))
+        return tokenizer_json_parse(v, text->data, text->len, path);
+    if (file_ends_with(path, ".tiktoken")) {
+        if (tiktoken_parse(v, text->data, text->len, path) < 0)
+            return -1;
+        return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+    }
+    if (is_vocab_txt(text))
+        return vocab_txt_parse(v, text->data, text->len, path);
+    return err_set("'%s' is not a vocabulary: give a tokenizer.json, a vocab.json with its "
+                   "merges.txt, a .tiktoken file, a vocab.txt with a line [UNK], or a folder with "
+                   "one of them",
+                   path);
+}
+
+/* The only file in `dir` whose name ends in `suffix`: 1, 0 for none, -1 for several. */
+static int find_one(struct buf *path, const char *dir, const char *suffix)
+{
+    struct file_names names = { 0 };
+    if (file_list(&names, dir, suffix) < 0)
+        return -1;
+    int found = names.count > 0;
+    if (names.count > 1)
+        found = err_set("'%s' has several vocabularies: '%s' and '%s'", dir, names.names[0],
+                        names.names[1]);
+    else if (found)
+        file_join(path, dir, names.names[0]);
+    file_names_free(&names);
+    return found;
+}
+
+static int find_in_folder(struct buf *path, const char *dir)
+{
+    static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
+    static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken",
+                                            "vocab.txt" };
+    enum file_kind kind;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        file_join(path, dir, names[i]);
+        if (file_look(path->data, &kind) < 0)
+            return -1;
+        if (kind)
+            return 0;
+    }
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        int found = find_one(path, dir, suffixes[i]);
+        if (found)
+            return found < 0 ? -1 : 0;
+    }
+    return err_set("'%s' has no vocabulary: neither tokenizer.json nor vocab.json, a .tiktoken "
+                   "file or vocab.txt",
+                   dir);
+}
+
+/* A model folder's tokenizer_config.json may name another token for the end of a text, and says of
+ * a vocab.txt whether it is for lower case. */
+static int load_config(struct vocabulary *v, const char *dir, int from_txt)
+{
+    struct buf path = BUF_INIT;
+    struct js *root = NULL;
+    enum file_kind kind;
+    file_join(&path, dir, "tokenizer_config.json");
+    int result = file_look(path.data, &kind);
+    if (!result && kind) {
+        root = js_load(path.data);
+        const struct js *eos = js_get(root, "eos_token");
+        size_t n;
+        const char *name = js_text(js_is_object(eos) ? js_get(eos, "content") : eos, &n);
+        int64_t id = name ? vocabulary_find(v, name, n) : -1;
+        if (!root)
+            result = -1;
+        else if (name && id < 0)
+            result = err_set("%s: eos_token '%s' is not a token of the vocabulary", path.data,
+                             name);
+        else if (name)
+            v->end_of_text = id;
+        int lowercase;
+        if (from_txt && js_bool(js_get(root, "do_lower_case"), &lowercase) == 0)
+            v->rules.lowercase = v->rules.strip_accents = lowercase;
+    }
+    js_free(root);
+    buf_release(&path);
+    return result;
+}
+
+/* Google's reference knows no strip_accents apart from lower case, and longer words. */
+static void apply_options(struct vocabulary *v, const struct tokenizer_options *o)
+{
+    enum { GOOGLE_MAX_CHARS = 200 };
+    if (v->model != VOCABULARY_WORDPIECE)
+        return;
+    if (o->letters != TOKENIZER_CASE_AUTO)
+        v->rules.lowercase = v->rules.strip_accents = o->letters == TOKENIZER_UNCASED;
+    if (o->google_rules) {
+        v->rules = (struct bert_rules){ 1, 1, v->rules.lowercase, v->rules.lowercase, 1 };
+        v->max_chars = GOOGLE_MAX_CHARS;
+    }
+}
+
+int vocabulary_load(struct vocabulary *v, const char *path, const struct tokenizer_options *o)
+{
+    struct buf text = BUF_INIT, file = BUF_INIT;
+    vocabulary_init(v);
+    buf_adds(&file, path);
+    enum file_kind kind;
+    int result = file_look(path, &kind), folder = kind == FILE_FOLDER;
+    if (!result && folder)
+        result = find_in_folder(&file, path);
+    if (!result)
+        result = load_file(v, file.data, folder ? file_read : file_read_any, &text);
+    if (!result && folder)
+        result = load_config(v, path, file_ends_with(file.data, "vocab.txt"));
+    if (!result)
+        apply_options(v, o);
+    buf_release(&text);
+    buf_release(&file);
+    if (result < 0)
+        vocabulary_release(v);
+    return result;
+}

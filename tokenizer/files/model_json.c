@@ -1,0 +1,260 @@
+#include "tokenizer/files/model_json.h"
+
+#include <string.h>
+
+#include "common/err.h"
+#include "common/js_scan.h"
+#include "common/utf8.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/model/alphabet.h"
+
+static int is_name(const char *key, size_t n, const char *name)
+{
+    return n == strlen(name) && !memcmp(key, name, n);
+}
+
+static int check_utf8(const struct js_scan *s)
+{
+    size_t good = utf8_valid(s->text, s->n);
+    return good == s->n ? 0 : js_scan_error(s, good, "not UTF-8");
+}
+
+/* ---- where the parts are -------------------------------------------------------------------- */
+
+/* Steps over a value; where it opens with `open`, its inside is `part`. */
+static int find_part(struct js_scan *s, char open, struct js_cut *part)
+{
+    int opens = js_scan_peek(s) == open;
+    size_t begin = s->at + 1;
+    if (js_scan_skip(s) < 0)
+        return -1;
+    if (opens)
+        *part = (struct js_cut){ begin, s->at - 1 };
+    return 0;
+}
+
+static int find_in_model(struct js_scan *s, struct model_parts *p)
+{
+    const char *key;
+    size_t n;
+    int more;
+    if (js_scan_peek(s) != '{')
+        return js_scan_skip(s);
+    s->at++;
+    for (size_t i = 0; (more = js_scan_next(s, '}', i)) > 0; i++) {
+        if (js_scan_key(s, &key, &n) < 0 ||
+            (is_name(key, n, "vocab")    ? find_part(s, '{', &p->vocab)
+             : is_name(key, n, "merges") ? find_part(s, '[', &p->merges)
+                                         : js_scan_skip(s)) < 0)
+            return -1;
+    }
+    return more;
+}
+
+static int find_in_root(struct js_scan *s, struct model_parts *p)
+{
+    const char *key;
+    size_t n;
+    int more;
+    if (check_utf8(s) < 0)
+        return -1;
+    if (js_scan_peek(s) != '{')
+        return 0;
+    s->at++;
+    for (size_t i = 0; (more = js_scan_next(s, '}', i)) > 0; i++) {
+        if (js_scan_key(s, &key, &n) < 0 ||
+            (is_name(key, n, "model") ? find_in_model(s, p) : js_scan_skip(s)) < 0)
+            return -1;
+    }
+    return more;
+}
+
+int model_parts_find(struct model_parts *p, const char *text, size_t n)
+{
+    struct js_scan s;
+    *p = (struct model_parts){ 0 };
+    js_scan_init(&s, text, n);
+    int result = find_in_root(&s, p);
+    js_scan_release(&s);
+    return result;
+}
+
+size_t model_parts_cuts(const struct model_parts *p, struct js_cut cuts[2])
+{
+    int merges_first = p->merges.begin < p->vocab.begin;
+    cuts[merges_first] = p->vocab;
+    cuts[!merges_first] = p->merges;
+    return 2;
+}
+
+/* A walk from behind a part's opening bracket, to be read up to the closing one. */
+static void begin_part(struct js_scan *s, const char *text, const struct js_cut *part)
+{
+    js_scan_init(s, text, part->end + 1);
+    s->at = part->begin;
+}
+
+/* ---- tokens --------------------------------------------------------------------------------- */
+
+typedef int put_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
+                      struct buf *bytes);
+
+/* The members of an object, to its end. */
+static int read_tokens(struct vocabulary *v, struct js_scan *s, put_token *put)
+{
+    struct buf bytes = BUF_INIT;
+    const char *name;
+    size_t n;
+    int64_t id;
+    int more;
+    for (size_t i = 0; (more = js_scan_next(s, '}', i)) > 0; i++) {
+        size_t at = s->at;
+        if ((more = js_scan_key(s, &name, &n)) < 0)
+            break;
+        more = js_scan_int(s, &id) < 0 ? err_set("it has no whole number for an id")
+                                       : put(v, name, n, id, &bytes);
+        if (more < 0) {
+            err_in("token '%.*s' at byte %zu", (int)n, name, at);
+            break;
+        }
+    }
+    buf_release(&bytes);
+    return more;
+}
+
+/* An added token that the model has too. Its name may spell other bytes there: "\u00E9" is the
+ * character's two bytes in a text, and the byte 0xE9 in the byte alphabet. */
+static int read_added_again(struct vocabulary *v, int64_t id, uint32_t added,
+                            const struct buf *bytes)
+{
+    size_t n = 0;
+    if (id != added)
+        return err_set("it has id %lld, as an added token %u", (long long)id, added);
+    if (v->tokens[id].in_model)
+        return err_set("it occurs twice");
+    v->tokens[id].in_model = 1;
+    const char *content = vocabulary_bytes(v, added, &n);
+    if (bytes->len && (n != bytes->len || memcmp(content, bytes->data, n) != 0))
+        vocabulary_respell(v, added, bytes->data, bytes->len);
+    return 0;
+}
+
+static int put_model_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
+                           struct buf *bytes)
+{
+    int64_t added = vocabulary_find(v, name, n);
+    buf_clear(bytes);
+    int spelled = !v->byte_level || alphabet_decode(bytes, name, n) == 0;
+    if (!v->byte_level)
+        buf_add(bytes, name, n);
+    if (added >= 0 && v->tokens[added].kind == TOKEN_ADDED)
+        return read_added_again(v, id, (uint32_t)added, bytes);
+    if (!spelled)
+        return err_set("it has a character that is not in the byte alphabet");
+    return vocabulary_put(v, id, bytes->data, bytes->len, TOKEN_MODEL);
+}
+
+int model_vocab_read(struct vocabulary *v, const char *text, const struct model_parts *p)
+{
+    struct js_scan s;
+    begin_part(&s, text, &p->vocab);
+    int result = read_tokens(v, &s, put_model_token);
+    js_scan_release(&s);
+    return result < 0 ? err_in("model.vocab") : 0;
+}
+
+/* ---- vocab.json ----------------------------------------------------------------------------- */
+
+/* A name in the byte alphabet, except for end-of-text. */
+static int put_plain_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
+                           struct buf *bytes)
+{
+    if (is_name(name, n, end_of_text_name)) {
+        if (v->end_of_text >= 0)
+            return err_set("it occurs twice");
+        if (vocabulary_put(v, id, name, n, TOKEN_ADDED) < 0)
+            return -1;
+        vocabulary_add(v, &(struct added_token){ .id = (uint32_t)id, .special = 1 });
+        v->end_of_text = id;
+        return 0;
+    }
+    buf_clear(bytes);
+    if (alphabet_decode(bytes, name, n) < 0)
+        return err_set("it has a character that is not in the byte alphabet");
+    return vocabulary_put(v, id, bytes->data, bytes->len, TOKEN_MODEL);
+}
+
+static int read_vocab_json(struct vocabulary *v, struct js_scan *s)
+{
+    if (check_utf8(s) < 0)
+        return -1;
+    if (js_scan_peek(s) >= 0 && js_scan_peek(s) != '{')
+        return err_set("not an object of tokens");
+    if (js_scan_mark(s, '{') < 0 || read_tokens(v, s, put_plain_token) < 0)
+        return -1;
+    return js_scan_peek(s) < 0 ? vocabulary_check(v)
+                               : js_scan_error(s, s->at, "more behind the object's end");
+}
+
+int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    struct js_scan s;
+    js_scan_init(&s, text, n);
+    int result = read_vocab_json(v, &s);
+    js_scan_release(&s);
+    return result < 0 ? err_in("%s", name) : 0;
+}
+
+/* ---- merges --------------------------------------------------------------------------------- */
+
+/* "left right" */
+static int read_joined(struct vocabulary *v, struct js_scan *s, struct named_merge *m)
+{
+    const char *names;
+    size_t n;
+    if (js_scan_text(s, &names, &n) < 0)
+        return -1;
+    const char *space = memchr(names, ' ', n);
+    size_t left = space ? (size_t)(space - names) : 0;
+    if (!left || left + 1 == n)
+        return err_set("not a pair of tokens");
+    return merge_left(v, m, names, left) < 0 ? -1 : merge_right(v, m, space + 1, n - left - 1);
+}
+
+/* ["left", "right"] */
+static int read_pair(struct vocabulary *v, struct js_scan *s, struct named_merge *m)
+{
+    const char *name;
+    size_t n, count = 0;
+    int more = js_scan_mark(s, '[');
+    for (; !more && (more = js_scan_next(s, ']', count)) > 0; count++) {
+        if (js_scan_text(s, &name, &n) < 0)
+            return -1;
+        if (!n || count == 2)
+            return err_set("not a pair of tokens");
+        more = count ? merge_right(v, m, name, n) : merge_left(v, m, name, n);
+    }
+    return more < 0 || count == 2 ? more : err_set("not a pair of tokens");
+}
+
+int model_merges_read(struct vocabulary *v, const char *text, const struct model_parts *p)
+{
+    struct js_scan s;
+    struct named_merge m = { .bytes = BUF_INIT };
+    int more;
+    begin_part(&s, text, &p->merges);
+    for (size_t i = 0; (more = js_scan_next(&s, ']', i)) > 0; i++) {
+        int c = js_scan_peek(&s);
+        size_t at = s.at;
+        more = c == '"'   ? read_joined(v, &s, &m)
+               : c == '[' ? read_pair(v, &s, &m)
+                          : err_set("not a pair of tokens");
+        if (more < 0) {
+            err_in("item %zu at byte %zu", i, at);
+            break;
+        }
+    }
+    js_scan_release(&s);
+    buf_release(&m.bytes);
+    return more < 0 ? err_in("model.merges") : 0;
+}

@@ -1,0 +1,200 @@
+/* The writing side of files.h, except tokenizer.json. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/model/alphabet.h"
+
+static void vocab_json_print(const struct vocabulary *v, struct buf *out)
+{
+    buf_addc(out, '{');
+    for (uint32_t id = 0; id < v->count; id++) {
+        buf_adds(out, id ? ", " : "");
+        token_print(v, id, out);
+        buf_addf(out, ": %u", id);
+    }
+    buf_addc(out, '}');
+}
+
+static void name_print(const struct vocabulary *v, uint32_t id, struct buf *out)
+{
+    size_t n = 0;
+    const char *bytes = vocabulary_bytes(v, id, &n);
+    alphabet_encode(out, bytes, n);
+}
+
+static void merges_print(const struct vocabulary *v, struct buf *out)
+{
+    buf_adds(out, "#version: 0.2\n");
+    for (size_t i = 0; i < v->merge_count; i++) {
+        name_print(v, v->merges[i].left, out);
+        buf_addc(out, ' ');
+        name_print(v, v->merges[i].right, out);
+        buf_addc(out, '\n');
+    }
+}
+
+static void bert_config_print(const struct vocabulary *v, struct buf *out)
+{
+    static const char *const keys[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
+    buf_addf(out, "{\n  \"tokenizer_class\": \"BertTokenizer\",\n  \"do_lower_case\": %s",
+             v->rules.lowercase ? "true" : "false");
+    for (int i = 0; i < TOKENIZER_ROLES; i++) {
+        size_t n = 0;
+        if (v->roles[i] < 0)
+            continue;
+        const char *bytes = vocabulary_bytes(v, (uint32_t)v->roles[i], &n);
+        buf_addf(out, ",\n  \"%s_token\": ", keys[i]);
+        js_quote(out, bytes, n);
+    }
+    buf_adds(out, ",\n  \"model_max_length\": 512\n}\n");
+}
+
+/* Hugging Face's GPT2Tokenizer is this pattern with these special tokens; whatever else goes by
+ * tokenizer.json alone. */
+static void config_print(const struct vocabulary *v, struct buf *out)
+{
+    if (v->model == VOCABULARY_WORDPIECE && !v->general) {
+        bert_config_print(v, out);
+        return;
+    }
+    int gpt2 = splitter_is_gpt2(&v->splitter) && v->end_of_text >= 0 && !v->ignore_merges;
+    buf_addf(out, "{\n  \"tokenizer_class\": \"%s\",\n  \"add_prefix_space\": %s",
+             gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
+             v->prefix_space ? "true" : "false");
+    int64_t unknown = v->roles[TOKENIZER_UNKNOWN];
+    const struct {
+        const char *role;
+        int64_t id;
+    } roles[] = { { "bos_token", v->end_of_text },
+                  { "eos_token", v->end_of_text },
+                  { "unk_token", unknown >= 0 ? unknown : v->end_of_text } };
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        if (roles[i].id < 0)
+            continue;
+        buf_addf(out, ",\n  \"%s\": ", roles[i].role);
+        token_print(v, (uint32_t)roles[i].id, out);
+    }
+    buf_adds(out, ",\n  \"clean_up_tokenization_spaces\": false,\n"
+                  "  \"model_max_length\": 1000000000000000019884624838656\n}\n");
+}
+
+/* ---- .tiktoken ----------------------------------------------------------------------------- */
+
+static void base64_print(struct buf *out, const char *bytes, size_t n)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *p = (const unsigned char *)bytes;
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned bits = (unsigned)p[i] << 16;
+        bits |= i + 1 < n ? (unsigned)p[i + 1] << 8 : 0;
+        bits |= i + 2 < n ? p[i + 2] : 0;
+        for (size_t k = 0; k < 4; k++)
+            buf_addc(out, i + k > n ? '=' : digits[bits >> (18 - 6 * k) & 63]);
+    }
+}
+
+static void tiktoken_print(const struct vocabulary *v, struct buf *out)
+{
+    for (uint32_t id = 0; id < v->count; id++) {
+        if (v->tokens[id].kind != TOKEN_MODEL)
+            continue;
+        size_t n = 0;
+        const char *bytes = vocabulary_bytes(v, id, &n);
+        base64_print(out, bytes, n);
+        buf_addf(out, " %u\n", id);
+    }
+}
+
+/* Ranks alone say the same when reading the text gives the same tokens, merges and end-of-text. */
+static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
+{
+    struct vocabulary again;
+    vocabulary_init(&again);
+    int same = splitter_is_gpt2(&v->splitter) && !v->general && !v->prefix_space &&
+               !v->ignore_merges &&
+               tiktoken_parse(&again, text->data, text->len, "vocab.tiktoken") == 0 &&
+               again.count == v->count && again.end_of_text == v->end_of_text &&
+               again.added_count == v->added_count && again.merge_count == v->merge_count &&
+               (!v->merge_count ||
+                !memcmp(again.merges, v->merges, v->merge_count * sizeof *v->merges));
+    vocabulary_release(&again);
+    return same;
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
+
+/* The older forms do not say how text is cut: readers take GPT-2's way, or BERT's. */
+static int cuts_as_usual(const struct vocabulary *v, const struct buf *text)
+{
+    (void)text;
+    return !v->general;
+}
+
+static const struct file_form {
+    const char *name;
+    void (*print)(const struct vocabulary *v, struct buf *out);
+    int (*fits)(const struct vocabulary *v, const struct buf *text); /* NULL: always */
+    unsigned models; /* a bit for each that has it */
+} forms[] = {
+    { "vocab.tiktoken", tiktoken_print, tiktoken_says_all, 1 << VOCABULARY_BPE },
+    { "vocab.json", vocab_json_print, cuts_as_usual, 1 << VOCABULARY_BPE },
+    { "merges.txt", merges_print, cuts_as_usual, 1 << VOCABULARY_BPE },
+    { "vocab.txt", vocab_txt_print, cuts_as_usual, 1 << VOCABULARY_WORDPIECE },
+    { "tokenizer_config.json", config_print, NULL, ~0u },
+    { "tokenizer.json", tokenizer_json_print, NULL, ~0u }, /* last: who finds it finds all */
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static int remove_forms(const char *dir, struct buf *path)
+{
+    for (int i = FORMS; i-- > 0;) {
+        file_join(path, dir, forms[i].name);
+        if (file_remove_tree(path->data) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_forms(const struct vocabulary *v, const char *dir, struct buf *path)
+{
+    struct buf text = BUF_INIT;
+    int result = 0;
+    for (int i = 0; i < FORMS && !result; i++) {
+        if (!(forms[i].models >> v->model & 1))
+            continue;
+        buf_clear(&text);
+        forms[i].print(v, &text);
+        file_join(path, dir, forms[i].name);
+        if (!forms[i].fits || forms[i].fits(v, &text))
+            result = file_write(path->data, text.data, text.len);
+    }
+    buf_release(&text);
+    return result;
+}
+
+/* What an earlier vocabulary left in the folder goes first, and what was written goes when the
+ * rest fails: the files there are always of one vocabulary. */
+int vocabulary_save(const struct vocabulary *v, const char *dir)
+{
+    struct buf path = BUF_INIT;
+    enum file_kind there;
+    if (file_look(dir, &there) < 0)
+        return -1;
+    int result = file_mkdirs(dir);
+    if (!result)
+        result = remove_forms(dir, &path);
+    if (!result && write_forms(v, dir, &path) < 0) {
+        struct err why = err_keep();
+        remove_forms(dir, &path);
+        result = err_restore(&why);
+    }
+    if (result < 0 && !there)
+        rmdir(dir);
+    buf_release(&path);
+    return result;
+}

@@ -1,0 +1,197 @@
+/* The post-processors of tokenizer.json: what is put around a text, and around two. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/js.h"
+#include "tokenizer/files/files.h"
+
+static int add_part(struct template *t, int64_t id, uint32_t type)
+{
+    if (t->count == TEMPLATE_MAX)
+        return err_set("a template of more than %d parts", TEMPLATE_MAX);
+    t->parts[t->count++] = (struct template_part){ id, type };
+    return 0;
+}
+
+/* Begin, a text, end; for two texts the end is there `between` times after the first. */
+static void fill_templates(struct vocabulary *v, int64_t cls, int64_t sep, int between,
+                           uint32_t second_type)
+{
+    v->single.count = v->pair.count = 0;
+    add_part(&v->single, cls, 0);
+    add_part(&v->single, TEMPLATE_A, 0);
+    add_part(&v->single, sep, 0);
+    v->pair = v->single;
+    for (int i = 1; i < between; i++)
+        add_part(&v->pair, sep, 0);
+    add_part(&v->pair, TEMPLATE_B, second_type);
+    add_part(&v->pair, sep, second_type);
+}
+
+void bert_templates(struct vocabulary *v)
+{
+    if (v->roles[TOKENIZER_CLS] >= 0 && v->roles[TOKENIZER_SEP] >= 0)
+        fill_templates(v, v->roles[TOKENIZER_CLS], v->roles[TOKENIZER_SEP], 1, 1);
+}
+
+/* The ids of a special token, one part each. */
+static int read_special(struct template *t, const struct js *token, const char *name, uint32_t type)
+{
+    const struct js *ids = js_get(token, "ids");
+    if (!js_count(ids))
+        return err_set("special token '%s' has no ids", name);
+    for (size_t i = 0; i < js_count(ids); i++) {
+        int64_t id;
+        if (js_int(js_at(ids, i), &id) < 0 || id < 0)
+            return err_set("special token '%s' has an invalid id", name);
+        if (add_part(t, id, type) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A list of {"SpecialToken": {"id", "type_id"}} and {"Sequence": {"id": "A"|"B", "type_id"}}. */
+static int read_template(struct template *t, const struct js *list, const struct js *tokens)
+{
+    t->count = 0;
+    for (size_t i = 0; i < js_count(list); i++) {
+        const struct js *special = js_get(js_at(list, i), "SpecialToken");
+        const struct js *part = special ? special : js_get(js_at(list, i), "Sequence");
+        const char *name = js_text(js_get(part, "id"), NULL);
+        int64_t type = 0;
+        if (!name || js_int(js_get(part, "type_id"), &type) < 0 || type < 0 || type > UINT32_MAX)
+            return err_set("part %zu of a template has no id or type_id", i);
+        int result = special
+                         ? read_special(t, js_get(tokens, name), name, (uint32_t)type)
+                         : add_part(t, strcmp(name, "B") ? TEMPLATE_A : TEMPLATE_B, (uint32_t)type);
+        if (result < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_template(const struct vocabulary *v, const struct template *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->parts[i].id >= (int64_t)v->count)
+            return err_set("id %" PRId64 " is not in the vocabulary", t->parts[i].id);
+    return 0;
+}
+
+/* BertProcessing and RobertaProcessing: ["[SEP]", 102] and ["[CLS]", 101]. */
+static int read_fixed(struct vocabulary *v, const struct js *post, int between,
+                      uint32_t second_type)
+{
+    int64_t cls, sep;
+    if (js_int(js_at(js_get(post, "cls"), 1), &cls) < 0 || cls < 0 ||
+        js_int(js_at(js_get(post, "sep"), 1), &sep) < 0 || sep < 0)
+        return err_set("no cls or no sep");
+    fill_templates(v, cls, sep, between, second_type);
+    return 0;
+}
+
+/* How places in the text are told. */
+static void read_places(struct vocabulary *v, const struct js *post)
+{
+    v->trims_places = js_flag(post, "trim_offsets", 1);
+    v->keeps_first_space = js_flag(post, "add_prefix_space", 1);
+}
+
+/* *done: some step put tokens around the text. */
+static int read_processor(struct vocabulary *v, const struct js *post, int *done)
+{
+    const struct js *type = js_get(post, "type"), *list = js_get(post, "processors");
+    const struct js *tokens = js_get(post, "special_tokens");
+    int byte_level = js_text_is(type, "ByteLevel"), roberta = js_text_is(type, "RobertaProcessing");
+    int result = 0;
+    if (js_text_is(type, "Sequence")) {
+        for (size_t i = 0; i < js_count(list) && !result; i++)
+            result = read_processor(v, js_at(list, i), done);
+        return result;
+    }
+    if (byte_level || roberta)
+        read_places(v, post);
+    if (byte_level)
+        return 0;
+    if ((*done)++)
+        return err_set("post_processor: more than one adds special tokens");
+    if (js_text_is(type, "BertProcessing"))
+        result = read_fixed(v, post, 1, 1);
+    else if (roberta)
+        result = read_fixed(v, post, 2, 0);
+    else if (!js_text_is(type, "TemplateProcessing"))
+        return err_set("post_processor '%s' is not supported",
+                       js_text(type, NULL) ? js_text(type, NULL) : "?");
+    else if (read_template(&v->single, js_get(post, "single"), tokens) < 0 ||
+             read_template(&v->pair, js_get(post, "pair"), tokens) < 0)
+        result = -1;
+    if (!result && (check_template(v, &v->single) < 0 || check_template(v, &v->pair) < 0))
+        result = -1;
+    return result < 0 ? err_in("post_processor") : 0;
+}
+
+int post_processor_read(struct vocabulary *v, const struct js *post)
+{
+    int done = 0;
+    v->trims_places = 0;
+    return post && !js_is_null(post) ? read_processor(v, post, &done) : 0;
+}
+
+/* ---- written ---------------------------------------------------------------------------------- */
+
+static void print_name(const struct vocabulary *v, int64_t id, struct buf *out)
+{
+    struct buf name = BUF_INIT;
+    vocabulary_name(v, (uint32_t)id, &name);
+    js_quote(out, name.data, name.len);
+    buf_release(&name);
+}
+
+static void print_template(const struct vocabulary *v, const struct template *t, struct buf *out)
+{
+    buf_addc(out, '[');
+    for (size_t i = 0; i < t->count; i++) {
+        const struct template_part *p = &t->parts[i];
+        buf_adds(out, i ? ", " : "");
+        if (p->id >= 0) {
+            buf_adds(out, "{\"SpecialToken\": {\"id\": ");
+            print_name(v, p->id, out);
+        } else {
+            buf_addf(out, "{\"Sequence\": {\"id\": \"%c\"", p->id == TEMPLATE_A ? 'A' : 'B');
+        }
+        buf_addf(out, ", \"type_id\": %u}}", p->type);
+    }
+    buf_addc(out, ']');
+}
+
+static void print_template_tokens(const struct vocabulary *v, struct buf *out)
+{
+    int printed = 0;
+    for (size_t i = 0; i < v->pair.count; i++) {
+        int64_t id = v->pair.parts[i].id;
+        int before = id < 0;
+        for (size_t k = 0; k < i; k++)
+            before |= v->pair.parts[k].id == id;
+        if (before)
+            continue;
+        buf_adds(out, printed++ ? ", " : "");
+        print_name(v, id, out);
+        buf_adds(out, ": {\"id\": ");
+        print_name(v, id, out);
+        buf_addf(out, ", \"ids\": [%u], \"tokens\": [", (uint32_t)id);
+        print_name(v, id, out);
+        buf_adds(out, "]}");
+    }
+}
+
+void templates_print(const struct vocabulary *v, struct buf *out)
+{
+    buf_adds(out, "{\"type\": \"TemplateProcessing\",\n    \"single\": ");
+    print_template(v, &v->single, out);
+    buf_adds(out, ",\n    \"pair\": ");
+    print_template(v, &v->pair, out);
+    buf_adds(out, ",\n    \"special_tokens\": {");
+    print_template_tokens(v, out);
+    buf_adds(out, "}}");
+}

@@ -1,0 +1,488 @@
+/* tokenizer.json, the form of Hugging Face tokenizers: read and written. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/js.h"
+#include "common/mem.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/files/model_json.h"
+#include "tokenizer/model/decoder.h"
+#include "tokenizer/model/wordpiece.h"
+
+static const char *type_of(const struct js *v)
+{
+    const char *s = js_text(js_get(v, "type"), NULL);
+    return s ? s : "?";
+}
+
+static int is_set(const struct js *v)
+{
+    return v && !js_is_null(v);
+}
+
+/* ---- model --------------------------------------------------------------------------------- */
+
+static int read_affix(char to[AFFIX_MAX], const struct js *model, const char *key, int byte_level)
+{
+    size_t n;
+    const char *text = js_text(js_get(model, key), &n);
+    if (!text || !n)
+        return 0;
+    if (byte_level)
+        return err_set("model.%s is not supported with ByteLevel", key);
+    if (n >= AFFIX_MAX)
+        return err_set("model.%s of %zu bytes is too long", key, n);
+    memcpy(to, text, n + 1);
+    return 0;
+}
+
+static int read_bpe_options(struct vocabulary *v, const struct js *model)
+{
+    double dropout;
+    if (js_real(js_get(model, "dropout"), &dropout) == 0 && dropout > 0)
+        return err_set("model.dropout is not supported");
+    v->byte_fallback = js_flag(model, "byte_fallback", 0);
+    v->fuse_unknown = js_flag(model, "fuse_unk", 0);
+    v->ignore_merges = js_flag(model, "ignore_merges", 0);
+    if (v->byte_level && v->byte_fallback)
+        return err_set("model.byte_fallback is not supported with ByteLevel");
+    if (read_affix(v->prefix, model, "continuing_subword_prefix", v->byte_level) < 0)
+        return -1;
+    return read_affix(v->suffix, model, "end_of_word_suffix", v->byte_level);
+}
+
+static int lacks_bytes(const struct vocabulary *v)
+{
+    int64_t byte_ids[256];
+    vocabulary_byte_ids(v, byte_ids);
+    for (int i = 0; i < 256; i++)
+        if (byte_ids[i] < 0)
+            return 1;
+    return 0;
+}
+
+/* Where each byte has a token the unknown one is never wanted, and need not be there. */
+static int read_unknown(struct vocabulary *v, const struct js *model)
+{
+    size_t n;
+    const char *name = js_text(js_get(model, "unk_token"), &n);
+    if (!name || (v->byte_level && !lacks_bytes(v)))
+        return 0;
+    int64_t id = vocabulary_find(v, name, n);
+    if (id < 0 || !v->tokens[id].in_model)
+        return err_set("model.unk_token '%s' is not a token of the model", name);
+    if (v->byte_level && v->fuse_unknown)
+        return err_set("model.fuse_unk is not supported with a vocabulary that lacks bytes");
+    v->roles[TOKENIZER_UNKNOWN] = id;
+    return 0;
+}
+
+/* A tokenizer.json on its way. */
+struct reading {
+    const struct js *root; /* without the parts */
+    const char *text;
+    struct model_parts parts;
+};
+
+static int read_vocab(struct vocabulary *v, const struct reading *r, const struct js *model)
+{
+    if (!js_is_object(js_get(model, "vocab")))
+        return err_set("model.vocab is not an object");
+    return model_vocab_read(v, r->text, &r->parts) < 0 ? -1 : vocabulary_check(v);
+}
+
+static int read_bpe(struct vocabulary *v, const struct reading *r, const struct js *model)
+{
+    if (read_bpe_options(v, model) < 0 || read_vocab(v, r, model) < 0)
+        return -1;
+    if (!js_is_array(js_get(model, "merges")))
+        return err_set("model.merges is not an array");
+    return model_merges_read(v, r->text, &r->parts) < 0 ? -1 : read_unknown(v, model);
+}
+
+/* ---- added tokens -------------------------------------------------------------------------- */
+
+static int read_added(struct vocabulary *v, const struct js *list)
+{
+    for (size_t i = 0; i < js_count(list); i++) {
+        const struct js *item = js_at(list, i);
+        size_t n;
+        const char *content = js_text(js_get(item, "content"), &n);
+        int64_t id;
+        if (!content || !n || js_int(js_get(item, "id"), &id) < 0)
+            return err_set("added_tokens: item %zu has no content or no id", i);
+        if (vocabulary_find(v, content, n) >= 0)
+            return err_set("added_tokens: '%s' occurs twice", content);
+        if (vocabulary_put(v, id, content, n, TOKEN_ADDED) < 0)
+            return err_in("added_tokens: '%s'", content);
+        v->tokens[id].in_model = 0; /* until the model has it too */
+        vocabulary_add(v, &(struct added_token){
+                              .id = (uint32_t)id,
+                              .special = js_flag(item, "special", 0),
+                              .single_word = js_flag(item, "single_word", 0),
+                              .lstrip = js_flag(item, "lstrip", 0),
+                              .rstrip = js_flag(item, "rstrip", 0),
+                              .normalized = js_flag(item, "normalized", 1),
+                          });
+    }
+    return 0;
+}
+
+/* ---- the text's way to the model ------------------------------------------------------------- */
+
+/* Whether a pre-tokenizer is a list of Splits whose pieces tile the text, and ByteLevel at its end.
+ */
+static int only_splits(const struct js *step, int *splits, int *byte_level)
+{
+    const char *type = type_of(step);
+    if (*byte_level)
+        return 0;
+    if (!strcmp(type, "Sequence")) {
+        const struct js *steps = js_get(step, "pretokenizers");
+        for (size_t i = 0; i < js_count(steps); i++)
+            if (!only_splits(js_at(steps, i), splits, byte_level))
+                return 0;
+        return 1;
+    }
+    if (!strcmp(type, "Split"))
+        return js_text_is(js_get(step, "behavior"), "Isolated") && !js_flag(step, "invert", 0) &&
+               ++*splits < SPLIT_RULES_MAX;
+    *byte_level = !strcmp(type, "ByteLevel");
+    return *byte_level && !(*splits && js_flag(step, "add_prefix_space", 1));
+}
+
+static int read_split(struct vocabulary *v, const struct js *step)
+{
+    const struct js *pattern = js_get(step, "pattern");
+    size_t n;
+    const char *text = js_text(js_get(pattern, "Regex"), &n);
+    enum split_kind kind = SPLIT_PATTERN;
+    if (!text) {
+        text = js_text(js_get(pattern, "String"), &n);
+        kind = SPLIT_STRING;
+    }
+    return text ? splitter_add(&v->splitter, kind, text, n)
+                : err_set("pre_tokenizer Split without a pattern");
+}
+
+static int read_splits(struct vocabulary *v, const struct js *step)
+{
+    const char *type = type_of(step);
+    if (!strcmp(type, "Sequence")) {
+        const struct js *steps = js_get(step, "pretokenizers");
+        for (size_t i = 0; i < js_count(steps); i++)
+            if (read_splits(v, js_at(steps, i)) < 0)
+                return -1;
+        return 0;
+    }
+    if (!strcmp(type, "Split"))
+        return read_split(v, step);
+    v->prefix_space = js_flag(step, "add_prefix_space", 1);
+    return js_flag(step, "use_regex", 1) ? splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0) : 0;
+}
+
+static int normalizes_nothing(const struct js *normalizer)
+{
+    return !is_set(normalizer) || (!strcmp(type_of(normalizer), "Sequence") &&
+                                   !js_count(js_get(normalizer, "normalizers")));
+}
+
+static void keep(struct vocabulary *v, enum component c, const struct js *value)
+{
+    struct buf text = BUF_INIT;
+    if (value)
+        js_print(&text, value);
+    else
+        buf_adds(&text, "null");
+    v->json[c] = buf_detach(&text);
+}
+
+static int read_general(struct vocabulary *v, const struct js *normalizer, const struct js *pre,
+                        int *byte_level)
+{
+    v->general = 1;
+    keep(v, NORMALIZER, normalizer);
+    keep(v, PRE_TOKENIZER, pre);
+    return steps_read_normalizer(&v->normalizer, normalizer) < 0
+               ? -1
+               : steps_read_pre_tokenizer(&v->pre_tokenizer, pre, byte_level);
+}
+
+/* How text is cut for BPE; with ByteLevel the model's tokens are of bytes. */
+static int read_way_to_bpe(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
+{
+    int splits = 0, byte_level = 0;
+    if (normalizes_nothing(normalizer) && is_set(pre) && only_splits(pre, &splits, &byte_level) &&
+        byte_level)
+        return read_splits(v, pre);
+    byte_level = 0;
+    int result = read_general(v, normalizer, pre, &byte_level);
+    v->byte_level = byte_level;
+    return result;
+}
+
+static int has_normalized(const struct vocabulary *v)
+{
+    for (size_t i = 0; i < v->added_count; i++)
+        if (v->added[i].normalized)
+            return 1;
+    return 0;
+}
+
+static int read_way_to_wordpiece(struct vocabulary *v, const struct js *normalizer,
+                                 const struct js *pre)
+{
+    int byte_level = 0;
+    wordpiece_frame(v, 0);
+    if ((!is_set(normalizer) || !strcmp(type_of(normalizer), "BertNormalizer")) &&
+        !strcmp(type_of(pre), "BertPreTokenizer") && !has_normalized(v))
+        return bert_json_read(v, normalizer);
+    if (read_general(v, normalizer, pre, &byte_level) < 0)
+        return -1;
+    return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with WordPiece") : 0;
+}
+
+/* The ways back that need no steps: bytes as they are, and BERT's words. */
+static int read_decoder(struct vocabulary *v, const struct js *value)
+{
+    const struct js *prefix = js_get(value, "prefix");
+    keep(v, DECODER, value);
+    if (v->byte_level && (!is_set(value) || !strcmp(type_of(value), "ByteLevel")))
+        return 0;
+    if (v->model == VOCABULARY_WORDPIECE && !strcmp(type_of(value), "WordPiece") &&
+        (!prefix || js_text_is(prefix, wordpiece_prefix))) {
+        v->cleanup = js_flag(value, "cleanup", 1);
+        return 0;
+    }
+    return (v->decoder = decoder_new(value)) ? 0 : -1;
+}
+
+int characters_frame(struct vocabulary *v)
+{
+    static const char whitespace[] = "{\"type\":\"Whitespace\"}";
+    struct js *pre = js_parse(whitespace, sizeof whitespace - 1, "frame");
+    keep(v, POST_PROCESSOR, NULL);
+    int result = read_way_to_bpe(v, NULL, pre) < 0 ? -1 : read_decoder(v, NULL);
+    js_free(pre);
+    return result;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static int read_root(struct vocabulary *v, const struct reading *r)
+{
+    const struct js *root = r->root;
+    const struct js *model = js_get(root, "model"), *pre = js_get(root, "pre_tokenizer");
+    const struct js *normalizer = js_get(root, "normalizer"),
+                    *post = js_get(root, "post_processor");
+    if (!js_is_object(model))
+        return err_set("it has no \"model\", so it is not a tokenizer.json");
+    int wordpiece = js_text_is(js_get(model, "type"), "WordPiece"), result;
+    if (!wordpiece && js_get(model, "type") && !js_text_is(js_get(model, "type"), "BPE"))
+        return err_set("model '%s' is not supported: only BPE and WordPiece are", type_of(model));
+    if (read_added(v, js_get(root, "added_tokens")) < 0)
+        return -1;
+    result = wordpiece ? read_way_to_wordpiece(v, normalizer, pre)
+                       : read_way_to_bpe(v, normalizer, pre);
+    if (!result && wordpiece)
+        result = read_vocab(v, r, model) < 0 ? -1 : wordpiece_json_read(v, root);
+    else if (!result)
+        result = read_bpe(v, r, model);
+    if (result < 0 || post_processor_read(v, post) < 0)
+        return -1;
+    if (!wordpiece)
+        v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
+    keep(v, POST_PROCESSOR, post);
+    return read_decoder(v, js_get(root, "decoder"));
+}
+
+int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    struct reading r = { .text = text };
+    struct js_cut cuts[2];
+    if (model_parts_find(&r.parts, text, n) < 0)
+        return err_in("%s", name);
+    struct js *root = js_parse_without(text, n, cuts, model_parts_cuts(&r.parts, cuts), name);
+    if (!root)
+        return -1;
+    r.root = root;
+    int result = read_root(v, &r);
+    js_free(root);
+    return result < 0 ? err_in("%s", name) : 0;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static void print_bool(struct buf *out, const char *key, int value)
+{
+    buf_addf(out, ", \"%s\": %s", key, value ? "true" : "false");
+}
+
+static void print_added(const struct vocabulary *v, struct buf *out)
+{
+    buf_adds(out, "  \"added_tokens\": [");
+    for (size_t i = 0; i < v->added_count; i++) {
+        const struct added_token *a = &v->added[i];
+        buf_addf(out, "%s\n    {\"id\": %u, \"content\": ", i ? "," : "", a->id);
+        js_quote(out, v->blob.data + a->at, a->len);
+        print_bool(out, "single_word", a->single_word);
+        print_bool(out, "lstrip", a->lstrip);
+        print_bool(out, "rstrip", a->rstrip);
+        print_bool(out, "normalized", a->normalized);
+        print_bool(out, "special", a->special);
+        buf_addc(out, '}');
+    }
+    buf_adds(out, v->added_count ? "\n  ],\n" : "],\n");
+}
+
+static void print_byte_level(struct buf *out, int prefix_space, int use_regex)
+{
+    buf_adds(out, "{\"type\": \"ByteLevel\"");
+    print_bool(out, "add_prefix_space", prefix_space);
+    print_bool(out, "trim_offsets", 1);
+    print_bool(out, "use_regex", use_regex);
+    buf_addc(out, '}');
+}
+
+static void print_pre_tokenizer(const struct vocabulary *v, struct buf *out)
+{
+    if (v->model == VOCABULARY_WORDPIECE) {
+        buf_adds(out, "{\"type\": \"BertPreTokenizer\"}");
+        return;
+    }
+    if (splitter_is_gpt2(&v->splitter) || !v->splitter.count) {
+        print_byte_level(out, v->prefix_space, v->splitter.count);
+        return;
+    }
+    buf_adds(out, "{\"type\": \"Sequence\", \"pretokenizers\": [");
+    for (int i = 0; i < v->splitter.count; i++) {
+        const struct split_rule *r = &v->splitter.rules[i];
+        const char *text = r->kind == SPLIT_GPT2 ? gpt2_pattern : r->text;
+        buf_addf(out, "\n    {\"type\": \"Split\", \"pattern\": {\"%s\": ",
+                 r->kind == SPLIT_STRING ? "String" : "Regex");
+        js_quote(out, text, r->kind == SPLIT_GPT2 ? strlen(text) : r->len);
+        buf_adds(out, "}, \"behavior\": \"Isolated\", \"invert\": false},");
+    }
+    buf_adds(out, "\n    ");
+    print_byte_level(out, 0, 0);
+    buf_adds(out, "\n  ]}");
+}
+
+void token_print(const struct vocabulary *v, uint32_t id, struct buf *out)
+{
+    struct buf name = BUF_INIT;
+    vocabulary_name(v, id, &name);
+    js_quote(out, name.data, name.len);
+    buf_release(&name);
+}
+
+static void print_affix(struct buf *out, const char *key, const char *affix)
+{
+    buf_addf(out, ", \"%s\": ", key);
+    if (*affix)
+        js_quote(out, affix, strlen(affix));
+    else
+        buf_adds(out, "null");
+}
+
+static void print_bpe(const struct vocabulary *v, struct buf *out)
+{
+    buf_adds(out, "    \"type\": \"BPE\", \"dropout\": null, \"unk_token\": ");
+    if (v->roles[TOKENIZER_UNKNOWN] >= 0)
+        token_print(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], out);
+    else
+        buf_adds(out, "null");
+    print_affix(out, "continuing_subword_prefix", v->prefix);
+    print_affix(out, "end_of_word_suffix", v->suffix);
+    print_bool(out, "fuse_unk", v->fuse_unknown);
+    print_bool(out, "byte_fallback", v->byte_fallback);
+    print_bool(out, "ignore_merges", v->ignore_merges);
+}
+
+static void print_merges(const struct vocabulary *v, struct buf *out)
+{
+    buf_adds(out, ",\n    \"merges\": [");
+    for (size_t i = 0; i < v->merge_count; i++) {
+        buf_adds(out, i ? ",\n      [" : "\n      [");
+        token_print(v, v->merges[i].left, out);
+        buf_adds(out, ", ");
+        token_print(v, v->merges[i].right, out);
+        buf_addc(out, ']');
+    }
+    buf_adds(out, v->merge_count ? "\n    ]" : "]");
+}
+
+static void print_model(const struct vocabulary *v, struct buf *out)
+{
+    const char *before = "\n      ";
+    buf_adds(out, "{\n");
+    (v->model == VOCABULARY_WORDPIECE ? wordpiece_json_print_model : print_bpe)(v, out);
+    buf_adds(out, ",\n    \"vocab\": {");
+    for (uint32_t id = 0; id < v->count; id++) {
+        if (!v->tokens[id].in_model)
+            continue;
+        buf_adds(out, before);
+        token_print(v, id, out);
+        buf_addf(out, ": %u", id);
+        before = ",\n      ";
+    }
+    buf_adds(out, "\n    }");
+    if (v->model == VOCABULARY_BPE)
+        print_merges(v, out);
+    buf_adds(out, "\n  }\n");
+}
+
+static void print_normalizer(const struct vocabulary *v, struct buf *out)
+{
+    if (v->model == VOCABULARY_WORDPIECE)
+        bert_normalizer_print(v, out);
+    else
+        buf_adds(out, "null");
+}
+
+static void print_post_processor(const struct vocabulary *v, struct buf *out)
+{
+    if (v->model == VOCABULARY_WORDPIECE)
+        templates_print(v, out);
+    else
+        print_byte_level(out, 1, 1);
+}
+
+static void print_decoder(const struct vocabulary *v, struct buf *out)
+{
+    if (v->model != VOCABULARY_WORDPIECE) {
+        print_byte_level(out, 1, 1);
+        return;
+    }
+    buf_addf(out, "{\"type\": \"WordPiece\", \"prefix\": \"%s\"", wordpiece_prefix);
+    print_bool(out, "cleanup", v->cleanup);
+    buf_addc(out, '}');
+}
+
+void tokenizer_json_print(const struct vocabulary *v, struct buf *out)
+{
+    static const struct {
+        const char *name;
+        void (*print)(const struct vocabulary *v, struct buf *out); /* where nothing was kept */
+    } components[COMPONENTS] = {
+        [NORMALIZER] = { "normalizer", print_normalizer },
+        [PRE_TOKENIZER] = { "pre_tokenizer", print_pre_tokenizer },
+        [POST_PROCESSOR] = { "post_processor", print_post_processor },
+        [DECODER] = { "decoder", print_decoder },
+    };
+    buf_adds(out, "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n"
+                  "  \"padding\": null,\n");
+    print_added(v, out);
+    for (int i = 0; i < COMPONENTS; i++) {
+        buf_addf(out, "  \"%s\": ", components[i].name);
+        if (v->json[i])
+            buf_adds(out, v->json[i]);
+        else
+            components[i].print(v, out);
+        buf_adds(out, ",\n");
+    }
+    buf_adds(out, "  \"model\": ");
+    print_model(v, out);
+    buf_adds(out, "}\n");
+}

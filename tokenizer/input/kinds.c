@@ -1,0 +1,184 @@
+#include "tokenizer/input/kinds.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "common/crc32c.h"
+#include "common/file.h"
+#include "common/le.h"
+
+/* ---- magic numbers --------------------------------------------------------------------------- */
+
+#define MAGIC(at, bytes, what)                                                                     \
+    {                                                                                              \
+        at, sizeof(bytes) - 1, bytes, what                                                         \
+    }
+
+static const char PACKED[] = "packed: unpack it, or is it a dump for wikiprep?";
+static const char TOKENS[] = "a token stream: it has been tokenized";
+static const char IMAGE[] = "an image";
+static const char SOUND[] = "sound or video";
+static const char PROGRAM[] = "a program";
+static const char WIDE[] = "UTF-16 or UTF-32: iconv makes UTF-8 of it";
+static const char PICKLE[] = "a Python pickle";
+
+static const struct {
+    size_t at, n;
+    const char *bytes, *what;
+} magics[] = {
+    MAGIC(8, "textmill=tokens", TOKENS),
+    MAGIC(16, "textmill=tokens", TOKENS),
+    MAGIC(0, "<mediawiki", "a MediaWiki dump: it wants wikiprep first"),
+    MAGIC(0, "\x1f\x8b", PACKED),
+    MAGIC(0,
+          "\xfd"
+          "7zXZ",
+          PACKED),
+    MAGIC(0, "\x28\xb5\x2f\xfd", PACKED),
+    MAGIC(0, "7z\xbc\xaf", PACKED),
+    MAGIC(0, "\x04\x22\x4d\x18", PACKED),
+    MAGIC(0, "Rar!\x1a\x07", PACKED),
+    MAGIC(4, "1AY&SY", PACKED),           /* bzip2: BZh and a digit */
+    MAGIC(4, "\x17\x72\x45\x38", PACKED), /* an empty one */
+    MAGIC(0, "PK\x03\x04", "a zip archive (also .npz, .docx, .pt)"),
+    MAGIC(0, "PK\x05\x06", "an empty zip archive"),
+    MAGIC(257, "ustar", "a tar archive"),
+    MAGIC(0, "ARROW1\0\0", "an Arrow file: it wants a conversion to JSON lines"),
+    MAGIC(0, "\xff\xff\xff\xff", "an Arrow stream: it wants a conversion to JSON lines"),
+    MAGIC(0, "FEA1\0", "a Feather file: it wants a conversion to JSON lines"),
+    MAGIC(0, "PAR1\x15", "a Parquet file: it wants a conversion to JSON lines"),
+    MAGIC(0, "\x93NUMPY", "a NumPy array"),
+    MAGIC(0, "\x89HDF\r\n\x1a\n", "an HDF5 file"),
+    MAGIC(0, "SQLite format 3\0", "an SQLite database"),
+    MAGIC(0, "MMIDIDX\0\0", "an index of Megatron's"),
+    MAGIC(0, "\x80\x02", PICKLE),
+    MAGIC(0, "\x80\x03", PICKLE),
+    MAGIC(0, "\x80\x04\x95", PICKLE),
+    MAGIC(0, "\x80\x05\x95", PICKLE),
+    MAGIC(0, "%PDF-", "a PDF file"),
+    MAGIC(0, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Microsoft Office file"),
+    MAGIC(0,
+          "\x7f"
+          "ELF",
+          PROGRAM),
+    MAGIC(0, "\xcf\xfa\xed\xfe", PROGRAM),
+    MAGIC(0, "\0asm", PROGRAM),
+    MAGIC(0, "\x89PNG\r\n\x1a\n", IMAGE),
+    MAGIC(0, "\xff\xd8\xff", IMAGE),
+    MAGIC(0, "GIF87a", IMAGE),
+    MAGIC(0, "GIF89a", IMAGE),
+    MAGIC(0, "II*\0", IMAGE),
+    MAGIC(0, "MM\0*", IMAGE),
+    MAGIC(8, "WEBPVP8", IMAGE),
+    MAGIC(8, "WAVEfmt ", SOUND),
+    MAGIC(0, "OggS\0", SOUND),
+    MAGIC(0, "fLaC\0", SOUND),
+    MAGIC(0, "ID3\x03", SOUND),
+    MAGIC(0, "ID3\x04", SOUND),
+    MAGIC(4, "ftypisom", SOUND),
+    MAGIC(4, "ftypmp42", SOUND),
+    MAGIC(0, "\x1a\x45\xdf\xa3", SOUND),
+    MAGIC(0, "\xff\xfe", WIDE),
+    MAGIC(0, "\xfe\xff", WIDE),
+    MAGIC(0, "\0\0\xfe\xff", WIDE),
+};
+
+static int begins(const char *text, size_t n, size_t at, const char *with, size_t len)
+{
+    return n >= at + len && !memcmp(text + at, with, len);
+}
+
+/* A length of 8 bytes and that many bytes of JSON. */
+static int is_safetensors(const char *text, size_t n)
+{
+    static const uint64_t most = 1 << 30;
+    return n > 8 && text[8] == '{' && le_u64((const unsigned char *)text) < most && !text[7];
+}
+
+/* Weights of llama.cpp: a version, which is small, follows. */
+static int is_gguf(const char *text, size_t n)
+{
+    return begins(text, n, 0, "GGUF", 4) && n >= 8 && !text[6] && !text[7];
+}
+
+/* The length of the first record and its checksum. */
+static int is_tfrecord(const char *text, size_t n)
+{
+    return n >= 12 && crc32c_mask(crc32c(0, text, 8)) == le_u32((const unsigned char *)text + 8);
+}
+
+/* ---- text of another form -------------------------------------------------------------------- */
+
+static size_t skip_blank(const char *text, size_t n, size_t at)
+{
+    while (at < n && strchr(" \t\r\n", text[at]) && text[at])
+        at++;
+    return at;
+}
+
+static int is_json_array(const char *text, size_t n)
+{
+    size_t at = skip_blank(text, n, 0);
+    if (at == n || text[at] != '[')
+        return 0;
+    at = skip_blank(text, n, at + 1);
+    if (at == n || text[at] != '{')
+        return 0;
+    at = skip_blank(text, n, at + 1);
+    return at < n && text[at] == '"';
+}
+
+/* A brace, a line end, and a key. */
+static int is_json_lines_apart(const char *text, size_t n)
+{
+    size_t at = skip_blank(text, n, 0);
+    if (at == n || text[at] != '{')
+        return 0;
+    size_t key = skip_blank(text, n, at + 1);
+    return key < n && text[key] == '"' && memchr(text + at, '\n', key - at) != NULL;
+}
+
+/* A first line of at least two names, one of them `text`: letters, digits and _ between commas or
+ * tabs, perhaps in quotes. */
+static int is_column_names(const char *text, size_t n)
+{
+    const char *lf = memchr(text, '\n', n);
+    size_t len = lf ? (size_t)(lf - text) : 0, from = 0, names = 0, texts = 0;
+    if (len && text[len - 1] == '\r')
+        len--;
+    for (size_t i = 0; i <= len && len; i++) {
+        char c = i < len ? text[i] : ',';
+        if (c != ',' && c != '\t') {
+            if (!c ||
+                !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"", c))
+                return 0;
+            continue;
+        }
+        names++;
+        texts += (i - from == 4 && !memcmp(text + from, "text", 4)) ||
+                 (i - from == 6 && !memcmp(text + from, "\"text\"", 6));
+        from = i + 1;
+    }
+    return names > 1 && texts == 1;
+}
+
+const char *kinds_recognise(const char *path, const char *text, size_t n)
+{
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
+        if (begins(text, n, magics[i].at, magics[i].bytes, magics[i].n))
+            return magics[i].what;
+    if (is_safetensors(text, n))
+        return "a safetensors file";
+    if (is_gguf(text, n))
+        return "a GGUF file";
+    if (is_tfrecord(text, n))
+        return "a TFRecord file";
+    if (is_json_array(text, n))
+        return "a JSON array: JSON lines are wanted, an object a line with a string \"text\"";
+    if (is_json_lines_apart(text, n))
+        return "JSON over several lines: JSON lines are wanted, an object a line with a string "
+               "\"text\"";
+    if (file_ends_with(path, ".csv") || file_ends_with(path, ".tsv") || is_column_names(text, n))
+        return "a table (CSV): JSON lines are wanted, an object a line with a string \"text\"";
+    return NULL;
+}

@@ -1,0 +1,303 @@
+#include "tokenizer/input/source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/document.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "common/mem.h"
+#include "tokenizer/input/kinds.h"
+
+enum { CHUNK_BYTES = 1 << 16 };
+
+struct source {
+    char **paths;
+    size_t count, cap, next; /* next: to be opened */
+    struct source_options how;
+    uint64_t replaced, returns;
+
+    int open;
+    enum source_format current; /* of the open file */
+    struct input in;
+    struct document_reader reader;
+    struct document document;
+    uint64_t line;
+};
+
+/* ---- which files --------------------------------------------------------------------------- */
+
+static void add_path(struct source *s, const char *path)
+{
+    mem_grow(s->paths, s->cap, s->count + 1);
+    s->paths[s->count++] = mem_strdup(path);
+}
+
+static int add_folder(struct source *s, const char *dir);
+
+static int add_any(struct source *s, const char *path)
+{
+    enum file_kind kind;
+    if (file_look(path, &kind) < 0)
+        return -1;
+    if (kind == FILE_FOLDER)
+        return add_folder(s, path);
+    add_path(s, path);
+    return 0;
+}
+
+static int add_folder(struct source *s, const char *dir)
+{
+    struct file_names names = { 0 };
+    struct buf path = BUF_INIT;
+    int result = file_list(&names, dir, "");
+    for (size_t i = 0; i < names.count && !result; i++) {
+        enum file_kind kind;
+        file_join(&path, dir, names.names[i]);
+        result = file_look(path.data, &kind);
+        if (!result && kind == FILE_SPECIAL) /* a pipe without a writer would be waited for */
+            result = err_set("cannot read '%s': not a regular file", path.data);
+        if (!result)
+            result = add_any(s, path.data);
+    }
+    buf_release(&path);
+    file_names_free(&names);
+    return result;
+}
+
+struct source *source_open(char *const *paths, int count, const struct source_options *o)
+{
+    struct source *s = mem_zalloc(1, sizeof *s);
+    s->how = *o;
+    s->document = (struct document)DOCUMENT_INIT;
+    if (!count)
+        add_path(s, "-");
+    for (int i = 0; i < count; i++) {
+        if (add_any(s, paths[i]) < 0) {
+            source_close(s);
+            return NULL;
+        }
+    }
+    return s;
+}
+
+static void close_file(struct source *s)
+{
+    if (s->open)
+        input_close(&s->in);
+    s->open = 0;
+}
+
+void source_close(struct source *s)
+{
+    if (!s)
+        return;
+    close_file(s);
+    document_release(&s->document);
+    for (size_t i = 0; i < s->count; i++)
+        free(s->paths[i]);
+    free(s->paths);
+    free(s);
+}
+
+/* ---- one file ------------------------------------------------------------------------------ */
+
+static int begins(const char *text, size_t n, const char *with)
+{
+    return n >= strlen(with) && !memcmp(text, with, strlen(with));
+}
+
+static enum source_format guess(const char *path, const char *text, size_t n)
+{
+    static const char blank[] = " \t\r\n";
+    for (; n && memchr(blank, *text, sizeof blank - 1); n--)
+        text++;
+    if (begins(text, n, "<!-- textmill documents ") || begins(text, n, "<doc "))
+        return SOURCE_DOCUMENTS;
+    if (begins(text, n, "{\"") || begins(text, n, "{ \"") || file_ends_with(path, ".jsonl"))
+        return SOURCE_JSONL;
+    return SOURCE_TEXT;
+}
+
+static int open_next(struct source *s)
+{
+    if (input_open(&s->in, s->paths[s->next]) < 0)
+        return -1;
+    s->open = 1;
+    int64_t n = input_peek(&s->in, KINDS_LOOK);
+    if (n < 0)
+        return -1;
+    const char *text = n ? s->in.data + s->in.begin : "";
+    if (file_check_pointer(s->in.path, text, (size_t)n) < 0)
+        return -1;
+    s->current = s->how.format;
+    if (s->current == SOURCE_AUTO) {
+        const char *kind = kinds_recognise(s->in.path, text, (size_t)n);
+        if (kind)
+            return err_set("%s: not text but %s", s->in.path, kind);
+        s->current = guess(s->paths[s->next], text, (size_t)n);
+    }
+    if (s->current == SOURCE_DOCUMENTS)
+        document_open(&s->reader, &s->in);
+    s->line = 0;
+    s->next++;
+    return 0;
+}
+
+/* The line again, without what is no text in it; NULL with the error that it had. */
+static struct js *parse_mended(struct source *s, const char *line, size_t n, const char *name)
+{
+    struct err why = err_keep();
+    struct buf mended = BUF_INIT;
+    struct js *root = NULL;
+    uint64_t replaced = mend_json(&mended, line, n);
+    if (!replaced) {
+        err_restore(&why);
+    } else if (mend_check(s->how.mend, replaced, n) < 0) {
+        err_in("%s", name);
+    } else if (!(root = js_parse(mended.data, mended.len, name))) {
+        err_restore(&why);
+    }
+    s->replaced += root ? replaced : 0;
+    buf_release(&mended);
+    return root;
+}
+
+static int read_json(struct source *s, struct buf *text)
+{
+    char *line;
+    size_t n, len;
+    int got;
+    do {
+        got = input_line(&s->in, &line, &n);
+        s->line++;
+    } while (got > 0 && (!n || (n == 1 && line[0] == '\r')));
+    if (got <= 0)
+        return got;
+    struct buf name = BUF_INIT;
+    buf_addf(&name, "%s: line %" PRIu64, s->in.path, s->line);
+    struct js *root = js_parse(line, n, name.data);
+    if (!root && s->how.mend != MEND_NONE)
+        root = parse_mended(s, line, n, name.data);
+    const char *value = js_text(js_get(root, "text"), &len);
+    if (value)
+        buf_add(text, value, len);
+    else if (root)
+        err_set("%s: no string \"text\"", name.data);
+    js_free(root);
+    buf_release(&name);
+    return value ? 1 : -1;
+}
+
+static size_t without_return(struct source *s, const char *line, size_t n)
+{
+    int has = n && line[n - 1] == '\r';
+    s->returns += (uint64_t)has;
+    return n - (size_t)has;
+}
+
+static int read_line(struct source *s, struct buf *text)
+{
+    char *line;
+    size_t n;
+    uint64_t before = s->in.offset;
+    int got = input_line(&s->in, &line, &n);
+    if (got <= 0)
+        return got;
+    int ended = s->in.offset - before > n;
+    if (s->current == SOURCE_LINES && ended)
+        n = without_return(s, line, n);
+    buf_add(text, line, n);
+    if (s->current == SOURCE_TEXT && ended)
+        buf_addc(text, '\n');
+    return 1;
+}
+
+static int is_blank(const char *line, size_t n)
+{
+    while (n && (line[n - 1] == ' ' || line[n - 1] == '\t' || line[n - 1] == '\r'))
+        n--;
+    return !n;
+}
+
+/* The lines up to a blank one, with LF between them. */
+static int read_sentences(struct source *s, struct buf *text)
+{
+    char *line;
+    size_t n, before = text->len;
+    int got;
+    while ((got = input_line(&s->in, &line, &n)) > 0) {
+        if (is_blank(line, n) && text->len > before)
+            break;
+        if (is_blank(line, n))
+            continue;
+        if (text->len > before)
+            buf_addc(text, '\n');
+        buf_add(text, line, without_return(s, line, n));
+    }
+    return got < 0 ? -1 : text->len > before;
+}
+
+/* The whole file; an empty one is no document. */
+static int read_file(struct source *s, struct buf *text)
+{
+    size_t before = text->len;
+    int64_t n;
+    while ((n = input_peek(&s->in, CHUNK_BYTES)) > 0) {
+        buf_add(text, s->in.data + s->in.begin, (size_t)n);
+        input_skip(&s->in, (size_t)n);
+    }
+    return n < 0 ? -1 : text->len > before;
+}
+
+static int read_document(struct source *s, struct buf *text, int *sentences)
+{
+    int got = document_read(&s->reader, &s->document);
+    if (got > 0) {
+        buf_add(text, s->document.text.data, s->document.text.len);
+        *sentences = s->reader.sentences;
+    }
+    return got;
+}
+
+static int read_open(struct source *s, struct buf *text, int *sentences)
+{
+    *sentences = 0;
+    if (s->current == SOURCE_DOCUMENTS)
+        return read_document(s, text, sentences);
+    if (s->current == SOURCE_JSONL)
+        return read_json(s, text);
+    if (s->current == SOURCE_SENTENCES) {
+        *sentences = 1;
+        return read_sentences(s, text);
+    }
+    if (s->current == SOURCE_LINES || s->how.text_by_line)
+        return read_line(s, text);
+    return read_file(s, text);
+}
+
+int source_read(struct source *s, struct buf *text, int *sentences)
+{
+    for (;;) {
+        if (!s->open && s->next == s->count)
+            return 0;
+        if (!s->open && open_next(s) < 0)
+            return -1;
+        int got = read_open(s, text, sentences);
+        if (got)
+            return got;
+        close_file(s);
+    }
+}
+
+uint64_t source_replaced(const struct source *s)
+{
+    return s->replaced;
+}
+
+uint64_t source_returns(const struct source *s)
+{
+    return s->returns;
+}

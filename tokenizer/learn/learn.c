@@ -1,0 +1,579 @@
+#include "tokenizer/learn/learn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "tokenizer/model/alphabet.h"
+#include "tokenizer/model/subword.h"
+#include "unicode/unicode.h"
+
+#define NONE UINT32_MAX
+
+/* ---- pairs ---------------------------------------------------------------------------------- */
+
+struct places {
+    uint32_t *words; /* words in which the pair came to stand */
+    uint32_t count, cap;
+};
+
+struct pair {
+    uint32_t left, right;
+    int64_t count;
+    struct places fresh; /* since it was last put into the queue */
+};
+
+/* Waits for its turn with the count it had when it came; the count is brought up to date when
+ * its turn comes. */
+struct candidate {
+    int64_t count;
+    uint32_t pair;
+    struct places places;
+};
+
+struct symbols {
+    uint32_t *ids; /* a word's tokens, shrinking in place */
+    uint32_t count;
+};
+
+/* A unit's place in its word, and how it is spelled there: behind the first one with the prefix, as
+ * the last one with the suffix, where the vocabulary has these. */
+enum { BEHIND = 1, LAST = 2, SPELLINGS = 4 };
+
+static int spelling(const struct vocabulary *v, int place)
+{
+    return (*v->prefix ? place & BEHIND : 0) | (*v->suffix ? place & LAST : 0);
+}
+
+/* Units by their code points: of characters their own, of bytes those of the byte alphabet. */
+struct alphabet {
+    uint64_t *counts;         /* how often each occurs; INITIAL: it is in the alphabet anyway */
+    uint32_t *ids[SPELLINGS]; /* as each is spelled; NONE. NULL: no unit is spelled so */
+    uint32_t limit;           /* code points are below */
+};
+#define INITIAL UINT64_MAX
+
+/* A vocabulary from before, at work. */
+struct known {
+    struct subword *subword;
+    struct subword_scratch scratch;
+    struct ids ids;
+    struct buf word;
+    uint32_t max_chars;
+    int64_t unknown;
+};
+
+struct learner {
+    struct vocabulary *v;
+    const struct learn_options *options;
+    struct symbols *symbols; /* per word */
+    uint32_t *symbol_pool;
+    const struct counted_word *words;
+    size_t word_count;
+    struct alphabet *alphabet;
+
+    struct pair *pairs;
+    size_t pair_count, pairs_cap;
+    uint32_t *slots; /* hash table of places in pairs */
+    size_t slot_mask;
+    uint32_t *touched; /* pairs with fresh places */
+    size_t touched_count, touched_cap;
+
+    struct candidate *queue; /* a heap, first candidate on top */
+    size_t queue_count, queue_cap;
+};
+
+static size_t pair_hash(uint32_t left, uint32_t right)
+{
+    uint64_t h = ((uint64_t)left << 32 | right) * 0x9E3779B97F4A7C15u;
+    return (size_t)(h ^ h >> 32);
+}
+
+static void grow_pair_slots(struct learner *l)
+{
+    size_t slots = l->slots ? 2 * (l->slot_mask + 1) : 1 << 14;
+    l->slots = mem_resize(l->slots, slots, sizeof *l->slots);
+    memset(l->slots, 0xFF, slots * sizeof *l->slots);
+    l->slot_mask = slots - 1;
+    for (size_t k = 0; k < l->pair_count; k++) {
+        size_t i = pair_hash(l->pairs[k].left, l->pairs[k].right) & l->slot_mask;
+        while (l->slots[i] != NONE)
+            i = (i + 1) & l->slot_mask;
+        l->slots[i] = (uint32_t)k;
+    }
+}
+
+static uint32_t get_pair(struct learner *l, uint32_t left, uint32_t right)
+{
+    if (!l->slots || 2 * l->pair_count > l->slot_mask)
+        grow_pair_slots(l);
+    size_t i = pair_hash(left, right) & l->slot_mask;
+    for (; l->slots[i] != NONE; i = (i + 1) & l->slot_mask)
+        if (l->pairs[l->slots[i]].left == left && l->pairs[l->slots[i]].right == right)
+            return l->slots[i];
+    mem_grow(l->pairs, l->pairs_cap, l->pair_count + 1);
+    l->slots[i] = (uint32_t)l->pair_count;
+    l->pairs[l->pair_count] = (struct pair){ .left = left, .right = right };
+    return (uint32_t)l->pair_count++;
+}
+
+/* The pair comes to stand in the word once more (change > 0), or once less. */
+static void count_pair(struct learner *l, uint32_t left, uint32_t right, uint32_t word, int change)
+{
+    uint32_t k = get_pair(l, left, right);
+    struct pair *p = &l->pairs[k];
+    p->count += change * (int64_t)l->words[word].count;
+    if (change < 0)
+        return;
+    if (!p->fresh.count) {
+        mem_grow(l->touched, l->touched_cap, l->touched_count + 1);
+        l->touched[l->touched_count++] = k;
+    }
+    if (p->fresh.count && p->fresh.words[p->fresh.count - 1] == word)
+        return;
+    mem_grow(p->fresh.words, p->fresh.cap, p->fresh.count + 1);
+    p->fresh.words[p->fresh.count++] = word;
+}
+
+/* ---- the queue ------------------------------------------------------------------------------ */
+
+static int comes_before(const struct learner *l, const struct candidate *a,
+                        const struct candidate *b)
+{
+    if (a->count != b->count)
+        return a->count > b->count;
+    const struct pair *p = &l->pairs[a->pair], *q = &l->pairs[b->pair];
+    return p->left != q->left ? p->left < q->left : p->right < q->right;
+}
+
+static void queue_push(struct learner *l, struct candidate c)
+{
+    mem_grow(l->queue, l->queue_cap, l->queue_count + 1);
+    size_t i = l->queue_count++;
+    for (; i && comes_before(l, &c, &l->queue[(i - 1) / 2]); i = (i - 1) / 2)
+        l->queue[i] = l->queue[(i - 1) / 2];
+    l->queue[i] = c;
+}
+
+static struct candidate queue_pop(struct learner *l)
+{
+    struct candidate first = l->queue[0], last = l->queue[--l->queue_count];
+    size_t i = 0;
+    for (size_t child; (child = 2 * i + 1) < l->queue_count; i = child) {
+        if (child + 1 < l->queue_count && comes_before(l, &l->queue[child + 1], &l->queue[child]))
+            child++;
+        if (!comes_before(l, &l->queue[child], &last))
+            break;
+        l->queue[i] = l->queue[child];
+    }
+    if (l->queue_count)
+        l->queue[i] = last;
+    return first;
+}
+
+/* Puts the pairs that came to stand somewhere into the queue. */
+static void queue_touched(struct learner *l)
+{
+    for (size_t i = 0; i < l->touched_count; i++) {
+        struct pair *p = &l->pairs[l->touched[i]];
+        if (p->count > 0)
+            queue_push(l, (struct candidate){ p->count, l->touched[i], p->fresh });
+        else
+            free(p->fresh.words);
+        p->fresh = (struct places){ 0 };
+    }
+    l->touched_count = 0;
+}
+
+/* ---- the alphabet --------------------------------------------------------------------------- */
+
+/* The unit at p, and its bytes. */
+static uint32_t unit_at(const struct vocabulary *v, const char *p, size_t *len)
+{
+    if (!v->byte_level)
+        return utf8_get((const unsigned char *)p, len);
+    *len = 1;
+    return alphabet_char((unsigned char)*p);
+}
+
+static int place_of(size_t at, size_t len, size_t word_len)
+{
+    return (at ? BEHIND : 0) | (at + len == word_len ? LAST : 0);
+}
+
+static void count_units(struct learner *l, const struct counted_words *words)
+{
+    struct alphabet *a = l->alphabet;
+    size_t len;
+    for (size_t w = 0; w < words->count; w++) {
+        const struct counted_word *word = &words->words[w];
+        for (size_t i = 0; i < word->len; i += len) {
+            uint64_t *count = &a->counts[unit_at(l->v, words->bytes.data + word->at + i, &len)];
+            if (*count != INITIAL)
+                *count += word->count;
+        }
+    }
+}
+
+static void count_initial(struct learner *l)
+{
+    const char *text = l->options->initial ? l->options->initial : "";
+    size_t n = strlen(text), len;
+    for (size_t i = 0; i < n; i += len)
+        l->alphabet->counts[unit_at(l->v, text + i, &len)] = INITIAL;
+    for (int b = 0; b < 256 && l->v->byte_level && l->options->all_bytes; b++)
+        l->alphabet->counts[alphabet_char((unsigned char)b)] = INITIAL;
+}
+
+struct ranked_unit {
+    uint64_t count;
+    uint32_t unit;
+};
+
+/* The most frequent first, and the smaller code point first. */
+static int compare_units(const void *x, const void *y)
+{
+    const struct ranked_unit *a = x, *b = y;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return a->unit < b->unit ? -1 : a->unit > b->unit;
+}
+
+/* Forgets the least frequent units beyond the limit. */
+static void limit_alphabet(struct alphabet *a, size_t limit)
+{
+    struct ranked_unit *units = NULL;
+    size_t count = 0, cap = 0;
+    for (uint32_t c = 0; c < a->limit; c++) {
+        if (!a->counts[c])
+            continue;
+        mem_grow(units, cap, count + 1);
+        units[count++] = (struct ranked_unit){ a->counts[c], c };
+    }
+    if (count)
+        qsort(units, count, sizeof *units, compare_units);
+    for (size_t i = limit; i < count; i++)
+        if (units[i].count != INITIAL)
+            a->counts[units[i].unit] = 0;
+    free(units);
+}
+
+static void unit_name(const struct vocabulary *v, uint32_t unit, int spelled, struct buf *name)
+{
+    buf_clear(name);
+    if (spelled & BEHIND)
+        buf_adds(name, v->prefix);
+    size_t at = name->len;
+    buf_add_utf8(name, unit);
+    if (spelled & LAST)
+        buf_adds(name, v->suffix);
+    if (v->byte_level) {
+        struct buf byte = BUF_INIT;
+        alphabet_decode(&byte, name->data + at, name->len - at);
+        buf_truncate(name, at);
+        buf_add(name, byte.data, byte.len);
+        buf_release(&byte);
+    }
+}
+
+/* Gives the unit its id: the one it has, or the next. */
+static int put_unit(struct vocabulary *v, uint32_t unit, int spelled, uint32_t *id)
+{
+    struct buf name = BUF_INIT;
+    unit_name(v, unit, spelled, &name);
+    int64_t have = vocabulary_find(v, name.data, name.len);
+    if (have >= 0 && v->tokens[have].kind != TOKEN_MODEL)
+        have = -1;
+    *id = have >= 0 ? (uint32_t)have : v->count;
+    int result = have >= 0 ? 0 : vocabulary_put(v, v->count, name.data, name.len, TOKEN_MODEL);
+    buf_release(&name);
+    return result;
+}
+
+/* The units that are in the alphabet, once more for each other way in which words spell them. */
+static int put_spellings(struct learner *l, const struct counted_words *words)
+{
+    struct alphabet *a = l->alphabet;
+    unsigned char *seen = mem_zalloc(a->limit, 1); /* a bit a spelling */
+    int result = 0;
+    size_t len;
+    for (size_t w = 0; w < words->count; w++) {
+        const struct counted_word *word = &words->words[w];
+        const char *text = words->bytes.data + word->at;
+        for (size_t i = 0; i < word->len; i += len) {
+            uint32_t unit = unit_at(l->v, text + i, &len);
+            seen[unit] |= (unsigned char)(1 << spelling(l->v, place_of(i, len, word->len)));
+        }
+    }
+    for (int s = 1; s < SPELLINGS; s++)
+        for (uint32_t c = 0; c < a->limit && !result; c++)
+            if (seen[c] >> s & 1 && a->ids[0][c] != NONE)
+                result = put_unit(l->v, c, s, &a->ids[s][c]);
+    free(seen);
+    return result;
+}
+
+static int put_alphabet(struct learner *l, const struct counted_words *words)
+{
+    struct alphabet *a = l->alphabet;
+    const struct learn_options *o = l->options;
+    a->limit = l->v->byte_level ? ALPHABET_LIMIT : UNICODE_LIMIT;
+    a->counts = mem_zalloc(a->limit, sizeof *a->counts);
+    for (int s = 0; s < SPELLINGS; s++) {
+        if (s != spelling(l->v, s))
+            continue;
+        a->ids[s] = mem_alloc(a->limit * sizeof **a->ids);
+        memset(a->ids[s], 0xFF, a->limit * sizeof **a->ids);
+    }
+    count_initial(l);
+    count_units(l, words);
+    if (o->alphabet_limit)
+        limit_alphabet(a, o->alphabet_limit);
+    for (uint32_t c = 0; c < a->limit; c++)
+        if (a->counts[c] && put_unit(l->v, c, 0, &a->ids[0][c]) < 0)
+            return -1;
+    return spelling(l->v, BEHIND | LAST) ? put_spellings(l, words) : 0;
+}
+
+static int put_special(struct vocabulary *v, const struct learn_options *o)
+{
+    for (size_t i = 0; i < o->special_count; i++) {
+        struct added_token a = { .id = v->count, .special = 1 };
+        if (vocabulary_find(v, o->special[i], strlen(o->special[i])) >= 0)
+            return err_set("special token '%s' is given twice", o->special[i]);
+        if (vocabulary_put(v, v->count, o->special[i], strlen(o->special[i]), TOKEN_ADDED) < 0)
+            return err_in("special token '%s'", o->special[i]);
+        vocabulary_add(v, &a);
+    }
+    return 0;
+}
+
+/* Ids for the special tokens and the alphabet. */
+static int begin_vocabulary(struct learner *l, const struct counted_words *words)
+{
+    uint32_t before = l->v->count;
+    if (put_special(l->v, l->options) < 0 || put_alphabet(l, words) < 0)
+        return -1;
+    if (l->v->count <= l->options->vocabulary_size)
+        return 0;
+    if (before)
+        return err_set(
+            "a vocabulary of %u tokens is too small: it has %u tokens already, and its alphabet "
+            "needs %u more",
+            l->options->vocabulary_size, before, l->v->count - before);
+    return err_set("a vocabulary of %u tokens is too small: special tokens and alphabet need %u",
+                   l->options->vocabulary_size, l->v->count);
+}
+
+/* ---- learning ------------------------------------------------------------------------------- */
+
+/* A word as units, without those that are not in the alphabet. */
+static void put_units(struct learner *l, const char *word, size_t n, struct symbols *s)
+{
+    size_t len;
+    for (size_t i = 0; i < n; i += len) {
+        uint32_t unit = unit_at(l->v, word + i, &len);
+        uint32_t id = l->alphabet->ids[spelling(l->v, place_of(i, len, n))][unit];
+        if (id != NONE)
+            s->ids[s->count++] = id;
+    }
+}
+
+/* The tokens that the vocabulary had before cut the words into larger parts than units. */
+static int put_known(struct learner *l, struct known *k, const char *word, size_t n,
+                     struct symbols *s)
+{
+    size_t len;
+    buf_clear(&k->word);
+    k->ids.count = 0;
+    for (size_t i = 0; i < n; i += len)
+        if (l->alphabet->counts[unit_at(l->v, word + i, &len)])
+            buf_add(&k->word, word + i, len);
+    if (k->word.len &&
+        subword_encode(k->subword, &k->scratch, k->word.data, k->word.len, &k->ids) < 0)
+        return -1;
+    if (k->ids.count)
+        memcpy(s->ids, k->ids.data, k->ids.count * sizeof *s->ids);
+    s->count = (uint32_t)k->ids.count;
+    return 0;
+}
+
+/* Words as tokens, and all their pairs in the queue. */
+static int begin_words(struct learner *l, const struct counted_words *words, struct known *known)
+{
+    l->words = words->words;
+    l->word_count = words->count;
+    l->symbol_pool = mem_alloc(words->bytes.len * sizeof *l->symbol_pool);
+    l->symbols = mem_alloc(words->count * sizeof *l->symbols);
+    for (uint32_t w = 0; w < words->count; w++) {
+        struct symbols *s = &l->symbols[w];
+        const char *word = words->bytes.data + words->words[w].at;
+        *s = (struct symbols){ l->symbol_pool + words->words[w].at, 0 };
+        if (!known)
+            put_units(l, word, words->words[w].len, s);
+        else if (put_known(l, known, word, words->words[w].len, s) < 0)
+            return -1;
+        for (uint32_t i = 0; i + 1 < s->count; i++)
+            count_pair(l, s->ids[i], s->ids[i + 1], w, 1);
+    }
+    queue_touched(l);
+    return 0;
+}
+
+/* Replaces the pair in one word. The pair's own count stays as it is: it is done with, unless
+ * its tokens meet again, and then Hugging Face counts on from there. */
+static void merge_in_word(struct learner *l, uint32_t w, uint32_t left, uint32_t right, uint32_t id)
+{
+    struct symbols *s = &l->symbols[w];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->ids[i] != left || i + 1 == s->count || s->ids[i + 1] != right) {
+            s->ids[kept++] = s->ids[i];
+            continue;
+        }
+        if (kept) {
+            count_pair(l, s->ids[kept - 1], left, w, -1);
+            count_pair(l, s->ids[kept - 1], id, w, 1);
+        }
+        i++;
+        if (i + 1 < s->count) {
+            count_pair(l, right, s->ids[i + 1], w, -1);
+            count_pair(l, id, s->ids[i + 1], w, 1);
+        }
+        s->ids[kept++] = id;
+    }
+    s->count = kept;
+}
+
+/* The token that the pair makes: a new one, unless its bytes are a token already. */
+static int64_t joined_id(struct learner *l, const struct pair *p)
+{
+    struct buf bytes = BUF_INIT;
+    size_t n = 0, prefix = strlen(l->v->prefix);
+    const char *part = vocabulary_bytes(l->v, p->left, &n);
+    buf_add(&bytes, part, n);
+    part = vocabulary_bytes(l->v, p->right, &n);
+    if (n >= prefix && !memcmp(part, l->v->prefix, prefix)) {
+        part += prefix;
+        n -= prefix;
+    }
+    buf_add(&bytes, part, n);
+    int64_t id = vocabulary_find(l->v, bytes.data, bytes.len);
+    if (id >= 0 && l->v->tokens[id].kind == TOKEN_ADDED)
+        id = err_set("special token '%s' is also a learned token: choose another name", bytes.data);
+    else if (id < 0 &&
+             vocabulary_put(l->v, id = l->v->count, bytes.data, bytes.len, TOKEN_MODEL) < 0)
+        id = -1;
+    buf_release(&bytes);
+    return id;
+}
+
+static int merge_pairs(struct learner *l)
+{
+    while (l->v->count < l->options->vocabulary_size && l->queue_count) {
+        struct candidate top = queue_pop(l);
+        struct pair p = l->pairs[top.pair];
+        if (top.count != p.count) {
+            top.count = p.count;
+            queue_push(l, top);
+            continue;
+        }
+        int64_t id = -1;
+        int enough = top.count >= 1 && (uint64_t)top.count >= l->options->min_frequency;
+        if (enough && (id = joined_id(l, &p)) >= 0) {
+            if (l->v->model == VOCABULARY_BPE)
+                vocabulary_merge(l->v, p.left, p.right, (uint32_t)id);
+            for (uint32_t i = 0; i < top.places.count; i++)
+                merge_in_word(l, top.places.words[i], p.left, p.right, (uint32_t)id);
+            queue_touched(l);
+        }
+        free(top.places.words);
+        if (!enough || id < 0)
+            return enough ? -1 : 0;
+    }
+    return 0;
+}
+
+/* A pair that was merged twice keeps its later place in the list. */
+static void drop_repeated_merges(struct vocabulary *v, struct learner *l)
+{
+    size_t kept = v->merge_count;
+    unsigned char *seen = mem_zalloc(l->pair_count + v->merge_count + 1, 1);
+    for (size_t i = v->merge_count; i-- > 0;) {
+        uint32_t k = get_pair(l, v->merges[i].left, v->merges[i].right);
+        if (!seen[k])
+            v->merges[--kept] = v->merges[i];
+        seen[k] = 1;
+    }
+    v->merge_count -= kept;
+    if (kept)
+        memmove(v->merges, v->merges + kept, v->merge_count * sizeof *v->merges);
+    free(seen);
+}
+
+static void learner_release(struct learner *l)
+{
+    for (size_t i = 0; i < l->queue_count; i++)
+        free(l->queue[i].places.words);
+    for (size_t i = 0; i < l->touched_count; i++)
+        free(l->pairs[l->touched[i]].fresh.words);
+    free(l->queue);
+    free(l->touched);
+    free(l->pairs);
+    free(l->slots);
+    free(l->symbols);
+    free(l->symbol_pool);
+}
+
+static void alphabet_release(struct alphabet *a)
+{
+    free(a->counts);
+    for (int s = 0; s < SPELLINGS; s++)
+        free(a->ids[s]);
+}
+
+/* What cuts words by the tokens that are there already. */
+static void known_begin(struct known *k, struct vocabulary *v)
+{
+    buf_init(&k->word);
+    k->max_chars = v->max_chars;
+    v->max_chars = UINT32_MAX; /* any word may be learned from */
+    k->unknown = v->roles[TOKENIZER_UNKNOWN];
+    if (v->model == VOCABULARY_BPE)
+        v->roles[TOKENIZER_UNKNOWN] = -1; /* and from what is known of it */
+    k->subword = subword_new(v);
+}
+
+static void known_release(struct known *k, struct vocabulary *v)
+{
+    if (!k->subword)
+        return;
+    v->max_chars = k->max_chars;
+    v->roles[TOKENIZER_UNKNOWN] = k->unknown;
+    subword_free(k->subword);
+    subword_scratch_release(&k->scratch);
+    ids_release(&k->ids);
+    buf_release(&k->word);
+}
+
+int learn(struct vocabulary *v, const struct counted_words *words, const struct learn_options *o)
+{
+    struct alphabet alphabet = { 0 };
+    struct known known = { 0 };
+    struct learner l = { .v = v, .options = o, .alphabet = &alphabet };
+    uint32_t before = v->count;
+    int result = begin_vocabulary(&l, words);
+    if (!result && before)
+        known_begin(&known, v);
+    if (!result)
+        result = begin_words(&l, words, before ? &known : NULL);
+    if (!result)
+        result = merge_pairs(&l);
+    if (!result)
+        drop_repeated_merges(v, &l);
+    known_release(&known, v);
+    alphabet_release(&alphabet);
+    learner_release(&l);
+    return result;
+}

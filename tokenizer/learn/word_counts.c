@@ -1,0 +1,493 @@
+#define _GNU_SOURCE /* qsort_r */
+#include "tokenizer/learn/word_counts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+
+#define NONE UINT32_MAX
+
+enum {
+    FIRST_SLOTS = 1 << 10,
+    RUN_BUFFER = 64 << 10,
+    FAN_IN = 64,     /* runs that are merged at once */
+    NUMBER_MAX = 10, /* bytes of a LEB128 number of 64 bits */
+};
+
+struct word_counts {
+    struct counted_words list;
+    uint32_t *slots; /* hash table of places in list.words; NONE: free */
+    size_t slot_mask;
+    size_t limit_bytes;
+    const char *folder;
+    int *runs; /* files */
+    size_t run_count, runs_cap;
+};
+
+typedef int row_put(void *ctx, const char *word, size_t n, uint64_t count);
+
+void counted_words_release(struct counted_words *l)
+{
+    buf_release(&l->bytes);
+    free(l->words);
+    *l = (struct counted_words)COUNTED_WORDS_INIT;
+}
+
+static void list_put(struct counted_words *l, const char *word, size_t n, uint32_t hash,
+                     uint64_t count)
+{
+    mem_grow(l->words, l->cap, l->count + 1);
+    l->words[l->count++] = (struct counted_word){ l->bytes.len, (uint32_t)n, hash, count };
+    buf_add(&l->bytes, word, n);
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static void set_slots(struct word_counts *w, size_t slots)
+{
+    w->slots = mem_resize(w->slots, slots, sizeof *w->slots);
+    memset(w->slots, 0xFF, slots * sizeof *w->slots);
+    w->slot_mask = slots - 1;
+    for (size_t k = 0; k < w->list.count; k++) {
+        size_t i = w->list.words[k].hash & w->slot_mask;
+        while (w->slots[i] != NONE)
+            i = (i + 1) & w->slot_mask;
+        w->slots[i] = (uint32_t)k;
+    }
+}
+
+struct word_counts *word_counts_new(size_t limit_bytes, const char *folder)
+{
+    struct word_counts *w = mem_zalloc(1, sizeof *w);
+    w->list = (struct counted_words)COUNTED_WORDS_INIT;
+    w->limit_bytes = limit_bytes;
+    w->folder = folder;
+    set_slots(w, FIRST_SLOTS);
+    return w;
+}
+
+void word_counts_free(struct word_counts *w)
+{
+    if (!w)
+        return;
+    counted_words_release(&w->list);
+    for (size_t i = 0; i < w->run_count; i++)
+        close(w->runs[i]);
+    free(w->runs);
+    free(w->slots);
+    free(w);
+}
+
+static uint32_t hash_word(const char *word, size_t n)
+{
+    uint64_t h = n, part = 0;
+    for (; n >= 8; word += 8, n -= 8) {
+        memcpy(&part, word, 8);
+        h = (h ^ part) * 0x9E3779B97F4A7C15u;
+        h ^= h >> 32;
+    }
+    part = 0;
+    memcpy(&part, word, n);
+    h = (h ^ part) * 0x9E3779B97F4A7C15u;
+    return (uint32_t)(h >> 32);
+}
+
+/* ---- runs, written -------------------------------------------------------------------------- */
+
+static int write_all(int fd, const struct buf *bytes)
+{
+    for (size_t done = 0; done < bytes->len;) {
+        ssize_t n = write(fd, bytes->data + done, bytes->len - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set("cannot write a temporary file of words: %s", strerror(errno));
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+static void put_number(struct buf *out, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        buf_addc(out, (int)(value & 0x7F) | 0x80);
+    buf_addc(out, (int)value);
+}
+
+struct run_writer {
+    int fd;
+    struct buf pending;
+};
+
+static int run_put(void *ctx, const char *word, size_t n, uint64_t count)
+{
+    struct run_writer *r = ctx;
+    put_number(&r->pending, n);
+    put_number(&r->pending, count);
+    buf_add(&r->pending, word, n);
+    if (r->pending.len < RUN_BUFFER)
+        return 0;
+    int result = write_all(r->fd, &r->pending);
+    buf_clear(&r->pending);
+    return result;
+}
+
+/* What stands in a word's place while a table is sorted: eight bytes decide most comparisons. */
+struct sort_key {
+    uint64_t first; /* big-endian, zero-padded */
+    uint32_t word;
+};
+
+static int compare_bytes(const char *a, size_t an, const char *b, size_t bn)
+{
+    int order = memcmp(a, b, an < bn ? an : bn);
+    return order ? order : an < bn ? -1 : an > bn;
+}
+
+static int compare_keys(const void *x, const void *y, void *list)
+{
+    const struct sort_key *a = x, *b = y;
+    const struct counted_words *l = list;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    const struct counted_word *p = &l->words[a->word], *q = &l->words[b->word];
+    return compare_bytes(l->bytes.data + p->at, p->len, l->bytes.data + q->at, q->len);
+}
+
+static struct sort_key *sorted(struct counted_words *l)
+{
+    struct sort_key *keys = mem_alloc(l->count * sizeof *keys);
+    for (size_t i = 0; i < l->count; i++) {
+        const struct counted_word *word = &l->words[i];
+        keys[i] = (struct sort_key){ 0, (uint32_t)i };
+        for (size_t k = 0; k < 8; k++)
+            keys[i].first = keys[i].first << 8 |
+                            (k < word->len ? (unsigned char)l->bytes.data[word->at + k] : 0u);
+    }
+    qsort_r(keys, l->count, sizeof *keys, compare_keys, l);
+    return keys;
+}
+
+/* Writes the table as a run, and empties it. */
+static int spill(struct word_counts *w)
+{
+    struct run_writer run = { file_nameless(w->folder), BUF_INIT };
+    if (run.fd < 0)
+        return -1;
+    mem_grow(w->runs, w->runs_cap, w->run_count + 1);
+    w->runs[w->run_count++] = run.fd;
+    struct sort_key *keys = sorted(&w->list);
+    int result = 0;
+    for (size_t i = 0; i < w->list.count && !result; i++) {
+        const struct counted_word *word = &w->list.words[keys[i].word];
+        result = run_put(&run, w->list.bytes.data + word->at, word->len, word->count);
+    }
+    if (!result)
+        result = write_all(run.fd, &run.pending);
+    free(keys);
+    buf_release(&run.pending);
+    counted_words_release(&w->list);
+    set_slots(w, FIRST_SLOTS);
+    return result;
+}
+
+static size_t table_bytes(const struct word_counts *w)
+{
+    return w->list.bytes.len + w->list.count * (sizeof *w->list.words + sizeof(struct sort_key)) +
+           (w->slot_mask + 1) * sizeof *w->slots;
+}
+
+static void count_word(struct word_counts *w, const char *word, size_t n, uint64_t count)
+{
+    uint32_t hash = hash_word(word, n);
+    size_t i = hash & w->slot_mask;
+    for (; w->slots[i] != NONE; i = (i + 1) & w->slot_mask) {
+        struct counted_word *have = &w->list.words[w->slots[i]];
+        if (have->hash == hash && have->len == n &&
+            !memcmp(w->list.bytes.data + have->at, word, n)) {
+            have->count += count;
+            return;
+        }
+    }
+    assert(w->list.count < NONE && n < NONE);
+    w->slots[i] = (uint32_t)w->list.count;
+    list_put(&w->list, word, n, hash, count);
+    if (2 * w->list.count > w->slot_mask)
+        set_slots(w, 2 * (w->slot_mask + 1));
+}
+
+int word_counts_add(struct word_counts *w, const char *word, size_t n, uint64_t count)
+{
+    count_word(w, word, n, count);
+    /* Arrays that grow take up to twice what is in them. */
+    return w->limit_bytes && 2 * table_bytes(w) > w->limit_bytes ? spill(w) : 0;
+}
+
+/* ---- runs, read ----------------------------------------------------------------------------- */
+
+struct run_reader {
+    int fd;
+    const char *name;
+    struct buf data; /* bytes [begin, data.len) are not yet taken */
+    size_t begin;
+    uint64_t offset;  /* of data.data[begin] in the file */
+    const char *word; /* the row: good until the next */
+    size_t len;
+    uint64_t count;
+};
+
+static void reader_open(struct run_reader *r, int fd, const char *name)
+{
+    *r = (struct run_reader){ .fd = fd, .name = name };
+    buf_init(&r->data);
+}
+
+/* Sees to it that `want` bytes are there, or all to the end: how many, -1. */
+static int64_t reader_fill(struct run_reader *r, size_t want)
+{
+    size_t have = r->data.len - r->begin;
+    if (have >= want)
+        return (int64_t)have;
+    if (have)
+        memmove(r->data.data, r->data.data + r->begin, have);
+    buf_truncate(&r->data, have);
+    r->begin = 0;
+    while (r->data.len < want) {
+        buf_reserve(&r->data, RUN_BUFFER);
+        ssize_t n = pread(r->fd, r->data.data + r->data.len, RUN_BUFFER,
+                          (off_t)(r->offset + r->data.len));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set("cannot read '%s': %s", r->name, strerror(errno));
+        if (!n)
+            break;
+        r->data.len += (size_t)n;
+    }
+    return (int64_t)(r->data.len - r->begin);
+}
+
+/* A LEB128 number in p[0..n): its bytes, 0 if it is none. */
+static size_t get_number(const char *p, size_t n, uint64_t *value)
+{
+    *value = 0;
+    for (size_t i = 0; i < n && i < NUMBER_MAX; i++) {
+        *value |= (uint64_t)(p[i] & 0x7F) << 7 * i;
+        if (!(p[i] & 0x80))
+            return i == NUMBER_MAX - 1 && p[i] > 1 ? 0 : i + 1;
+    }
+    return 0;
+}
+
+static int bad_row(const struct run_reader *r, const char *what)
+{
+    return err_set("%s: at byte %" PRIu64 ": %s", r->name, r->offset, what);
+}
+
+/* 1, 0 at the end, -1. */
+static int reader_next(struct run_reader *r)
+{
+    uint64_t n;
+    int64_t have = reader_fill(r, 2 * NUMBER_MAX);
+    if (have <= 0)
+        return (int)have;
+    const char *p = r->data.data + r->begin;
+    size_t first = get_number(p, (size_t)have, &n);
+    size_t second = first ? get_number(p + first, (size_t)have - first, &r->count) : 0;
+    if (!second || n >= NONE || !r->count)
+        return bad_row(r, "not a row of words and counts");
+    size_t head = first + second;
+    if ((have = reader_fill(r, head + (size_t)n)) < 0)
+        return -1;
+    if ((uint64_t)have < head + n)
+        return bad_row(r, "a word reaches past the end of the file");
+    r->word = r->data.data + r->begin + head;
+    r->len = (size_t)n;
+    r->begin += head + r->len;
+    r->offset += head + n;
+    return 1;
+}
+
+int word_run_read(int fd, const char *name, row_put *put, void *ctx)
+{
+    struct run_reader r;
+    int got;
+    reader_open(&r, fd, name);
+    while ((got = reader_next(&r)) > 0)
+        if (put(ctx, r.word, r.len, r.count) < 0) {
+            got = -1;
+            break;
+        }
+    buf_release(&r.data);
+    return got;
+}
+
+/* ---- merging -------------------------------------------------------------------------------- */
+
+/* Readers as a heap, the least word on top. */
+static int reader_before(const struct run_reader *a, const struct run_reader *b)
+{
+    return compare_bytes(a->word, a->len, b->word, b->len) < 0;
+}
+
+static void heap_sift(struct run_reader **heap, size_t count, size_t i)
+{
+    struct run_reader *moving = heap[i];
+    for (size_t child; (child = 2 * i + 1) < count; i = child) {
+        if (child + 1 < count && reader_before(heap[child + 1], heap[child]))
+            child++;
+        if (!reader_before(heap[child], moving))
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = moving;
+}
+
+struct merge {
+    struct run_reader readers[FAN_IN], *heap[FAN_IN];
+    size_t heap_count;
+    struct buf word;
+};
+
+/* Takes the least word into m->word, with its counts of all runs added up. */
+static int take_least(struct merge *m, uint64_t *count)
+{
+    *count = 0;
+    buf_clear(&m->word);
+    buf_add(&m->word, m->heap[0]->word, m->heap[0]->len);
+    while (m->heap_count &&
+           !compare_bytes(m->heap[0]->word, m->heap[0]->len, m->word.data, m->word.len)) {
+        *count += m->heap[0]->count;
+        int got = reader_next(m->heap[0]);
+        if (got < 0)
+            return -1;
+        if (!got)
+            m->heap[0] = m->heap[--m->heap_count];
+        if (m->heap_count)
+            heap_sift(m->heap, m->heap_count, 0);
+    }
+    return 0;
+}
+
+/* Hands the rows of some runs, at most FAN_IN, to `put` as those of one. */
+static int merge_runs(const int *fds, size_t count, row_put *put, void *ctx)
+{
+    struct merge m = { .word = BUF_INIT };
+    int result = 0;
+    uint64_t sum;
+    for (size_t i = 0; i < count; i++)
+        reader_open(&m.readers[i], fds[i], "<temporary file of words>");
+    for (size_t i = 0; i < count && !result; i++) {
+        int got = reader_next(&m.readers[i]);
+        if (got > 0)
+            m.heap[m.heap_count++] = &m.readers[i];
+        result = got < 0 ? -1 : 0;
+    }
+    for (size_t i = m.heap_count / 2; i-- > 0 && !result;)
+        heap_sift(m.heap, m.heap_count, i);
+    while (m.heap_count && !result)
+        if ((result = take_least(&m, &sum)) == 0)
+            result = put(ctx, m.word.data, m.word.len, sum);
+    for (size_t i = 0; i < count; i++)
+        buf_release(&m.readers[i].data);
+    buf_release(&m.word);
+    return result;
+}
+
+/* Merges the first FAN_IN runs into one, which goes behind the last. */
+static int merge_first(struct word_counts *w)
+{
+    struct run_writer run = { file_nameless(w->folder), BUF_INIT };
+    if (run.fd < 0)
+        return -1;
+    int result = merge_runs(w->runs, FAN_IN, run_put, &run);
+    if (!result)
+        result = write_all(run.fd, &run.pending);
+    for (size_t i = 0; i < FAN_IN; i++)
+        close(w->runs[i]);
+    w->run_count -= FAN_IN;
+    memmove(w->runs, w->runs + FAN_IN, w->run_count * sizeof *w->runs);
+    w->runs[w->run_count++] = run.fd;
+    buf_release(&run.pending);
+    return result;
+}
+
+struct chosen {
+    struct counted_words *list;
+    uint64_t least;
+};
+
+static int put_chosen(void *ctx, const char *word, size_t n, uint64_t count)
+{
+    const struct chosen *c = ctx;
+    if (count >= c->least)
+        list_put(c->list, word, n, 0, count);
+    return 0;
+}
+
+/* Writes what all tables hold, and merges their runs. */
+static int join_runs(struct chosen *chosen, struct word_counts **tables, size_t count)
+{
+    struct word_counts *all = tables[0];
+    for (size_t i = 0; i < count; i++) {
+        struct word_counts *w = tables[i];
+        if (spill(w) < 0)
+            return -1;
+        for (size_t k = 0; k < w->run_count && i; k++) {
+            mem_grow(all->runs, all->runs_cap, all->run_count + 1);
+            all->runs[all->run_count++] = w->runs[k];
+        }
+        w->run_count = i ? 0 : w->run_count;
+    }
+    while (all->run_count > FAN_IN)
+        if (merge_first(all) < 0)
+            return -1;
+    return merge_runs(all->runs, all->run_count, put_chosen, chosen);
+}
+
+/* Adds the words of all tables to the first one's, and takes those. */
+static void join_tables(struct chosen *chosen, struct word_counts **tables, size_t count)
+{
+    struct counted_words *first = &tables[0]->list;
+    for (size_t i = 1; i < count; i++) {
+        struct counted_words *l = &tables[i]->list;
+        for (size_t k = 0; k < l->count; k++)
+            count_word(tables[0], l->bytes.data + l->words[k].at, l->words[k].len,
+                       l->words[k].count);
+        counted_words_release(l);
+        set_slots(tables[i], FIRST_SLOTS);
+    }
+    struct counted_words *out = chosen->list;
+    *out = *first;
+    *first = (struct counted_words)COUNTED_WORDS_INIT;
+    size_t kept = 0;
+    for (size_t i = 0; i < out->count; i++)
+        if (out->words[i].count >= chosen->least)
+            out->words[kept++] = out->words[i];
+    out->count = kept;
+    set_slots(tables[0], FIRST_SLOTS);
+}
+
+int word_counts_join(struct counted_words *out, struct word_counts **tables, size_t count,
+                     uint64_t least)
+{
+    struct chosen chosen = { out, least };
+    size_t runs = 0;
+    for (size_t i = 0; i < count; i++)
+        runs += tables[i]->run_count;
+    if (!count)
+        return 0;
+    if (runs)
+        return join_runs(&chosen, tables, count);
+    join_tables(&chosen, tables, count);
+    return 0;
+}

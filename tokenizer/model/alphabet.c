@@ -1,0 +1,58 @@
+#include "tokenizer/model/alphabet.h"
+
+enum { FIRST_SHIFTED = 0x100 };
+
+static int prints(unsigned b)
+{
+    return (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
+}
+
+unsigned alphabet_char(unsigned char byte)
+{
+    unsigned before = 0;
+    if (prints(byte))
+        return byte;
+    for (unsigned b = 0; b < byte; b++)
+        before += !prints(b);
+    return FIRST_SHIFTED + before;
+}
+
+/* The byte that a character stands for, or -1. */
+static int alphabet_byte(unsigned c)
+{
+    if (c < FIRST_SHIFTED)
+        return prints(c) ? (int)c : -1;
+    if (c >= ALPHABET_LIMIT)
+        return -1;
+    unsigned k = c - FIRST_SHIFTED; /* the k-th that does not print: 0-32, 127-160, 173 */
+    return (int)(k <= 32 ? k : k <= 66 ? 127 + (k - 33) : 173);
+}
+
+void alphabet_encode(struct buf *out, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        buf_add_utf8(out, alphabet_char((unsigned char)bytes[i]));
+}
+
+int alphabet_decode(struct buf *out, const char *text, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    buf_reserve(out, n);
+    char *to = out->data + out->len;
+    for (size_t i = 0; i < n; i++) {
+        unsigned c = p[i];
+        int byte = -1;
+        if (c < 0x80)
+            byte = alphabet_byte(c);
+        else if (c >= 0xC2 && c < 0xE0 && i + 1 < n && (p[i + 1] & 0xC0) == 0x80)
+            byte = alphabet_byte((c & 0x1F) << 6 | (p[++i] & 0x3Fu));
+        if (byte < 0) { /* longer characters are behind the alphabet's end */
+            buf_truncate(out, out->len);
+            return -1;
+        }
+        *to++ = (char)byte;
+    }
+    out->len = (size_t)(to - out->data);
+    out->data[out->len] = '\0';
+    return 0;
+}

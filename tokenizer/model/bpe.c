@@ -1,0 +1,479 @@
+#include "tokenizer/model/bpe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/simd.h"
+#include "tokenizer/model/pairs.h"
+#include "tokenizer/model/starts.h"
+#include "tokenizer/model/whole.h"
+
+enum { SHORT_PIECE = 62, SCRATCH_KEPT = 1 << 20 }; /* tokens; elements */
+#define NONE PAIR_NONE
+
+struct bpe {
+    int64_t byte_ids[256];
+    int complete; /* every byte has an id */
+    int drop;     /* leave out those that have none */
+    struct pairs pairs;
+    struct starts *starts;
+};
+
+struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count)
+{
+    struct bpe *b = mem_zalloc(1, sizeof *b);
+    memcpy(b->byte_ids, byte_ids, sizeof b->byte_ids);
+    b->complete = 1;
+    for (int i = 0; i < 256; i++)
+        b->complete &= byte_ids[i] >= 0;
+    pairs_init(&b->pairs, merges, count);
+    b->starts = starts_new(byte_ids, &b->pairs, merges, count);
+    return b;
+}
+
+void bpe_drop_missing(struct bpe *b)
+{
+    b->drop = 1;
+}
+
+void bpe_free(struct bpe *b)
+{
+    if (!b)
+        return;
+    pairs_release(&b->pairs);
+    starts_free(b->starts);
+    free(b);
+}
+
+void bpe_mark_whole(const struct bpe *b, uint8_t *whole, size_t ids, const int64_t own_ids[256],
+                    const struct bpe_merge *merges, size_t count)
+{
+    whole_mark(whole, ids, own_ids, &b->pairs, merges, count);
+}
+
+/* ---- short pieces -------------------------------------------------------------------------- */
+
+/* A short piece: places 1 to n, of which those in `alive` have tokens; a token's place is its first
+ * byte's. Places 0 and n + 1 have tokens that merge with nothing, so that no place is at an edge.
+ */
+enum { PLACES = SHORT_PIECE + 2, LANES = 16, TOGETHER = 8 };
+
+struct bpe_short {
+    uint32_t ranks[PLACES]; /* of the token's pair with the next one; up to a whole row of lanes */
+    uint32_t ids[PLACES];
+    uint32_t merged[PLACES]; /* what the pair merges to, if it does */
+    uint64_t alive;
+    size_t n;
+};
+
+static inline int place_after(uint64_t alive, int place)
+{
+    return place + 1 + __builtin_ctzll(alive >> 1 >> place);
+}
+
+static inline int place_before(uint64_t alive, int place)
+{
+    return 63 - __builtin_clzll(alive & (((uint64_t)1 << place) - 1));
+}
+
+/* The tokens are s->ids[1..n]. */
+static void short_begin(const struct pairs *pairs, struct bpe_short *s, size_t n)
+{
+    size_t row = n < LANES ? LANES : PLACES;
+    s->alive = UINT64_MAX;
+    s->n = n;
+    s->ids[0] = s->ids[n + 1] = NONE;
+    memset(s->ranks, 0xFF, row * sizeof *s->ranks);
+    for (size_t i = 1; i < n; i++)
+        s->ranks[i] = pairs_find(pairs, s->ids[i], s->ids[i + 1], &s->merged[i]);
+}
+
+static uint64_t short_tokens(const struct bpe_short *s)
+{
+    return s->alive & (((uint64_t)1 << s->n) - 1) << 1;
+}
+
+/* What a merge changes of the ranks; that at `gone` is none. */
+struct merged {
+    int place, gone, before;
+    uint32_t rank, rank_before;
+};
+
+/* The pair at a place becomes a token; without `merges`, where no pair does, all stays as it is. */
+__attribute__((always_inline)) static inline struct merged merge_at(const struct pairs *pairs,
+                                                                    struct bpe_short *s, int place,
+                                                                    int merges)
+{
+    struct merged m = { .place = place, .gone = place_after(s->alive, place) };
+    uint32_t id = merges ? s->merged[place] : s->ids[place];
+    s->ids[place] = id;
+    s->alive &= ~((uint64_t)merges << m.gone);
+    m.before = place_before(s->alive, place);
+    m.rank = pairs_find(pairs, id, s->ids[place_after(s->alive, place)], &s->merged[place]);
+    m.rank_before = pairs_find(pairs, s->ids[m.before], id, &s->merged[m.before]);
+    return m;
+}
+
+static void end_plain(const struct bpe_short *s, struct ids *out)
+{
+    for (uint64_t tokens = short_tokens(s); tokens; tokens &= tokens - 1)
+        out->data[out->count++] = s->ids[__builtin_ctzll(tokens)];
+}
+
+static void merge_plain(const struct pairs *pairs, struct bpe_short *s)
+{
+    for (;;) {
+        int least = 0;
+        for (size_t i = 1; i < s->n; i++)
+            least = s->ranks[i] < s->ranks[least] ? (int)i : least;
+        if (s->ranks[least] == NONE)
+            return;
+        struct merged m = merge_at(pairs, s, least, 1);
+        s->ranks[m.gone] = NONE;
+        s->ranks[m.place] = m.rank;
+        s->ranks[m.before] = m.rank_before;
+    }
+}
+
+#if defined(__x86_64__)
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi,lzcnt,popcnt")))
+
+AVX512 static inline __m512i with_rank(__m512i ranks, int base, int place, uint32_t rank)
+{
+    __mmask16 lane = (__mmask16)((uint64_t)1 << place >> base);
+    return _mm512_mask_set1_epi32(ranks, lane, (int)rank);
+}
+
+/* One merge, with a place a lane, of `rows` registers; whether there was one to be done, without a
+ * branch on it. */
+AVX512 __attribute__((always_inline)) static inline int merge_least(const struct pairs *pairs,
+                                                                    struct bpe_short *s, int rows)
+{
+    __m512i ranks[PLACES / LANES];
+    for (int i = 0; i < rows; i++)
+        ranks[i] = _mm512_loadu_si512(s->ranks + LANES * i);
+    __m512i low = ranks[0];
+    for (int i = 1; i < rows; i++)
+        low = _mm512_min_epu32(low, ranks[i]);
+    uint32_t least = _mm512_reduce_min_epu32(low);
+    int merges = least != NONE;
+    uint64_t where = 0;
+    for (int i = 0; i < rows; i++)
+        where |= (uint64_t)_mm512_cmpeq_epi32_mask(ranks[i], _mm512_set1_epi32((int)least))
+                 << LANES * i;
+    struct merged m = merge_at(pairs, s, merges ? __builtin_ctzll(where) : 1, merges);
+    for (int i = 0; i < rows; i++) {
+        ranks[i] = with_rank(ranks[i], LANES * i, m.gone, NONE);
+        ranks[i] = with_rank(ranks[i], LANES * i, m.place, m.rank);
+        ranks[i] = with_rank(ranks[i], LANES * i, m.before, m.rank_before);
+        _mm512_storeu_si512(s->ranks + LANES * i, ranks[i]);
+    }
+    return merges;
+}
+
+/* Those of one row take turns: a merge waits for what the one before it looked up, but not for
+ * other pieces' merges. */
+AVX512 static void merge_avx512(const struct pairs *pairs, struct bpe_short *s, size_t count)
+{
+    struct bpe_short *small[TOGETHER];
+    size_t smalls = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (s[i].n < LANES)
+            small[smalls++] = &s[i];
+        else
+            while (merge_least(pairs, &s[i], PLACES / LANES))
+                ;
+    }
+    for (int merges = 1; merges;) {
+        merges = 0;
+        for (size_t i = 0; i < smalls; i++)
+            merges |= merge_least(pairs, small[i], 1);
+    }
+}
+
+AVX512 static void end_avx512(const struct bpe_short *s, struct ids *out)
+{
+    uint64_t tokens = short_tokens(s);
+    for (size_t at = 0; at <= s->n; at += LANES) {
+        __mmask16 lanes = (__mmask16)(tokens >> at);
+        __m512i ids = _mm512_maskz_compress_epi32(lanes, _mm512_loadu_si512(s->ids + at));
+        _mm512_storeu_si512(out->data + out->count, ids);
+        out->count += (size_t)_mm_popcnt_u32(lanes);
+    }
+}
+#endif
+
+static void merge_all(const struct pairs *pairs, struct bpe_short *s, size_t count)
+{
+#if defined(__x86_64__)
+    if (simd_level() == SIMD_AVX512) {
+        merge_avx512(pairs, s, count);
+        return;
+    }
+#endif
+    for (size_t i = 0; i < count; i++)
+        merge_plain(pairs, &s[i]);
+}
+
+/* Appends a merged piece's tokens; out->data has room for PLACES. */
+static void append(const struct bpe_short *s, struct ids *out)
+{
+#if defined(__x86_64__)
+    if (simd_level() == SIMD_AVX512) {
+        end_avx512(s, out);
+        return;
+    }
+#endif
+    end_plain(s, out);
+}
+
+/* ---- long pieces --------------------------------------------------------------------------- */
+
+/* A binary heap of rank << 32 | place: the least rank first, leftmost first. */
+static void sift_down(uint64_t *heap, size_t count, size_t i)
+{
+    uint64_t moving = heap[i];
+    for (size_t child; (child = 2 * i + 1) < count; i = child) {
+        if (child + 1 < count && heap[child + 1] < heap[child])
+            child++;
+        if (moving <= heap[child])
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = moving;
+}
+
+static void heap_push(struct bpe_scratch *s, uint32_t rank, uint32_t place)
+{
+    mem_grow(s->heap, s->heap_cap, s->heap_count + 1);
+    uint64_t moving = (uint64_t)rank << 32 | place;
+    size_t i = s->heap_count++;
+    for (; i && s->heap[(i - 1) / 2] > moving; i = (i - 1) / 2)
+        s->heap[i] = s->heap[(i - 1) / 2];
+    s->heap[i] = moving;
+}
+
+static uint64_t heap_pop(struct bpe_scratch *s)
+{
+    uint64_t least = s->heap[0];
+    s->heap[0] = s->heap[--s->heap_count];
+    if (s->heap_count)
+        sift_down(s->heap, s->heap_count, 0);
+    return least;
+}
+
+static void scratch_reserve(struct bpe_scratch *s, size_t n)
+{
+    if (n <= s->cap)
+        return;
+    s->ids = mem_resize(s->ids, n, sizeof *s->ids);
+    s->prev = mem_resize(s->prev, n, sizeof *s->prev);
+    s->next = mem_resize(s->next, n, sizeof *s->next);
+    s->ranks = mem_resize(s->ranks, n, sizeof *s->ranks);
+    s->cap = n;
+}
+
+void bpe_scratch_release(struct bpe_scratch *s)
+{
+    free(s->ids);
+    free(s->prev);
+    free(s->next);
+    free(s->ranks);
+    free(s->heap);
+    free(s->shorts);
+    free(s->known);
+    *s = (struct bpe_scratch){ 0 };
+}
+
+static uint32_t rank_of(const struct bpe *b, uint32_t left, uint32_t right)
+{
+    uint32_t id;
+    return pairs_find(&b->pairs, left, right, &id);
+}
+
+static void set_rank(const struct bpe *b, struct bpe_scratch *s, uint32_t at)
+{
+    s->ranks[at] = s->next[at] == NONE ? NONE : rank_of(b, s->ids[at], s->ids[s->next[at]]);
+    if (s->ranks[at] != NONE)
+        heap_push(s, s->ranks[at], at);
+}
+
+/* The tokens are a list by prev and next; a token's place is its first byte's. An entry of the
+ * heap is stale when the rank at its place has changed since. */
+static void merge_long(const struct bpe *b, struct bpe_scratch *s)
+{
+    while (s->heap_count) {
+        uint64_t top = heap_pop(s);
+        uint32_t at = (uint32_t)top;
+        if (s->ranks[at] != top >> 32)
+            continue;
+        uint32_t gone = s->next[at];
+        pairs_find(&b->pairs, s->ids[at], s->ids[gone], &s->ids[at]);
+        s->ranks[gone] = NONE;
+        s->next[at] = s->next[gone];
+        if (s->next[at] != NONE)
+            s->prev[s->next[at]] = at;
+        set_rank(b, s, at);
+        if (s->prev[at] != NONE)
+            set_rank(b, s, s->prev[at]);
+    }
+}
+
+/* s->ids[0..n) are the tokens. */
+static void encode_long(const struct bpe *b, struct bpe_scratch *s, size_t n, struct ids *out)
+{
+    mem_grow(s->heap, s->heap_cap, n);
+    s->heap_count = 0;
+    for (size_t i = 0; i < n; i++) {
+        s->prev[i] = i ? (uint32_t)i - 1 : NONE;
+        s->next[i] = i + 1 < n ? (uint32_t)i + 1 : NONE;
+        s->ranks[i] = i + 1 < n ? rank_of(b, s->ids[i], s->ids[i + 1]) : NONE;
+        if (s->ranks[i] != NONE)
+            s->heap[s->heap_count++] = (uint64_t)s->ranks[i] << 32 | i;
+    }
+    for (size_t i = s->heap_count / 2; i-- > 0;)
+        sift_down(s->heap, s->heap_count, i);
+    merge_long(b, s);
+    for (uint32_t i = 0; i != NONE; i = s->next[i])
+        ids_add(out, s->ids[i]);
+    if (s->cap > SCRATCH_KEPT || s->heap_cap > SCRATCH_KEPT)
+        bpe_scratch_release(s);
+}
+
+/* ---- pieces -------------------------------------------------------------------------------- */
+
+static struct bpe_short *shorts_of(struct bpe_scratch *s)
+{
+    if (!s->shorts)
+        s->shorts = mem_aligned(TOGETHER, sizeof *s->shorts);
+    return s->shorts;
+}
+
+/* Merges the short pieces that wait, and appends their ids; ends[i] is where those of piece i end.
+ */
+static void merge_waiting(const struct bpe *b, struct bpe_scratch *s, size_t count, struct ids *out,
+                          size_t *ends)
+{
+    mem_grow(out->data, out->cap, out->count + TOGETHER * PLACES);
+    merge_all(&b->pairs, s->shorts, count);
+    for (size_t i = 0; i < count; i++) {
+        append(&s->shorts[i], out);
+        ends[i] = out->count;
+    }
+}
+
+int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *from, size_t n,
+                   struct ids *out)
+{
+    size_t end;
+    if (!n)
+        return 0;
+    if (n >= NONE)
+        return err_set("the text has a piece of %zu tokens that cannot be split: too long", n);
+    if (n > SHORT_PIECE) {
+        scratch_reserve(s, n);
+        memcpy(s->ids, from, n * sizeof *from);
+        encode_long(b, s, n, out);
+        return 0;
+    }
+    struct bpe_short *piece = shorts_of(s);
+    memcpy(piece->ids + 1, from, n * sizeof *from);
+    short_begin(&b->pairs, piece, n);
+    merge_waiting(b, s, 1, out, &end);
+    return 0;
+}
+
+static size_t known_prefix(const struct bpe *b, const unsigned char *piece, size_t n)
+{
+    size_t i = 0;
+    while (i < n && b->byte_ids[piece[i]] >= 0)
+        i++;
+    return i;
+}
+
+/* The piece, or what is left of it in s->known without the bytes that have no token; NULL with an
+ * error. */
+static const unsigned char *check_piece(const struct bpe *b, struct bpe_scratch *s,
+                                        const unsigned char *piece, size_t *n)
+{
+    if (*n >= NONE) {
+        err_set("the text has a piece of %zu bytes that cannot be split: too long", *n);
+        return NULL;
+    }
+    size_t known = b->complete ? *n : known_prefix(b, piece, *n), all = *n;
+    if (known == all)
+        return piece;
+    if (!b->drop) {
+        err_set(
+            "the vocabulary has no token for byte 0x%02X (tokenize --missing drop leaves it out, "
+            "as Hugging Face does)",
+            piece[known]);
+        return NULL;
+    }
+    mem_grow(s->known, s->known_cap, all);
+    *n = 0;
+    for (size_t i = 0; i < all; i++)
+        if (b->byte_ids[piece[i]] >= 0)
+            s->known[(*n)++] = piece[i];
+    return s->known;
+}
+
+/* Puts a piece's first tokens into `to`, if they are few, else into s->ids: how many there are. */
+static size_t begin_piece(const struct bpe *b, struct bpe_scratch *s, struct bpe_short *to,
+                          const unsigned char *piece, size_t n)
+{
+    if (n <= SHORT_PIECE)
+        return starts_put(b->starts, to->ids + 1, piece, n);
+    scratch_reserve(s, n);
+    size_t count = starts_put(b->starts, s->ids, piece, n);
+    if (count <= SHORT_PIECE)
+        memcpy(to->ids + 1, s->ids, count * sizeof *s->ids);
+    return count;
+}
+
+int bpe_encode_all(const struct bpe *b, struct bpe_scratch *s, const struct pieces *p,
+                   struct ids *out, size_t *ends)
+{
+    size_t waiting = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        const unsigned char *piece = (const unsigned char *)p->text + p->begins[i];
+        size_t n = p->ends[i] - p->begins[i];
+        if (!(piece = check_piece(b, s, piece, &n)))
+            return -1;
+        if (!n) { /* none of its bytes is known */
+            merge_waiting(b, s, waiting, out, ends + i - waiting);
+            waiting = 0;
+            ends[i] = out->count;
+            continue;
+        }
+        struct bpe_short *to = &shorts_of(s)[waiting];
+        size_t count = begin_piece(b, s, to, piece, n);
+        if (count <= SHORT_PIECE) {
+            short_begin(&b->pairs, to, count);
+            waiting++;
+        }
+        if (waiting == TOGETHER || count > SHORT_PIECE) {
+            merge_waiting(b, s, waiting, out, ends + i + (count <= SHORT_PIECE) - waiting);
+            waiting = 0;
+        }
+        if (count > SHORT_PIECE) {
+            encode_long(b, s, count, out);
+            ends[i] = out->count;
+        }
+    }
+    merge_waiting(b, s, waiting, out, ends + p->count - waiting);
+    return 0;
+}
+
+int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *text, size_t n,
+               struct ids *out)
+{
+    size_t begin = 0, end;
+    return bpe_encode_all(b, s, &(struct pieces){ text, n, &begin, &n, 1 }, out, &end);
+}

@@ -1,0 +1,418 @@
+#define _GNU_SOURCE /* memmem */
+#include "tokenizer/model/decoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/js.h"
+#include "common/mem.h"
+#include "tokenizer/cut/regex.h"
+#include "tokenizer/model/alphabet.h"
+#include "unicode/unicode.h"
+
+enum decoder_kind {
+    DECODE_FUSE,
+    DECODE_JOIN, /* no decoder: a space between tokens */
+    DECODE_BYTE_LEVEL,
+    DECODE_BYTE_FALLBACK,
+    DECODE_WORDPIECE,
+    DECODE_METASPACE,
+    DECODE_BPE,
+    DECODE_CTC,
+    DECODE_REPLACE,
+    DECODE_STRIP,
+};
+
+struct decoding {
+    enum decoder_kind kind;
+    struct regex *regex;
+    struct buf text, content; /* what is looked for, and what comes instead */
+    int keep_first;           /* DECODE_METASPACE: the first string's spaces stay */
+    int cleanup;
+    int64_t start, stop; /* DECODE_STRIP: at most so many */
+};
+
+struct decoder {
+    struct decoding *items;
+    size_t count, cap;
+};
+
+void strings_release(struct strings *s)
+{
+    buf_release(&s->text);
+    free(s->ends);
+    *s = (struct strings)STRINGS_INIT;
+}
+
+/* Ends the string whose text was added to s->text. */
+static void strings_end(struct strings *s)
+{
+    mem_grow(s->ends, s->cap, s->count + 1);
+    s->ends[s->count++] = s->text.len;
+}
+
+void strings_add(struct strings *s, const char *text, size_t n)
+{
+    buf_add(&s->text, text, n);
+    strings_end(s);
+}
+
+void decoder_free(struct decoder *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->count; i++) {
+        regex_free(d->items[i].regex);
+        buf_release(&d->items[i].text);
+        buf_release(&d->items[i].content);
+    }
+    free(d->items);
+    free(d);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+/* A string into `out`; where it is missing, what it is otherwise. -1: it is missing and must not.
+ */
+static int read_text(struct buf *out, const struct js *object, const char *key,
+                     const char *otherwise)
+{
+    size_t n;
+    const char *text = js_text(js_get(object, key), &n);
+    if (!text && !otherwise)
+        return err_set("no %s", key);
+    buf_add(out, text ? text : otherwise, text ? n : strlen(otherwise));
+    return 0;
+}
+
+static int read_replace(struct decoding *d, const struct js *value)
+{
+    const struct js *pattern = js_get(value, "pattern");
+    size_t n;
+    const char *regex = js_text(js_get(pattern, "Regex"), &n);
+    if (regex && !(d->regex = regex_new(regex, n)))
+        return -1;
+    if (!regex && (read_text(&d->text, pattern, "String", NULL) < 0 || !d->text.len))
+        return err_set("no pattern, or an empty one");
+    return read_text(&d->content, value, "content", NULL);
+}
+
+static int read_strip(struct decoding *d, const struct js *value)
+{
+    if (read_text(&d->text, value, "content", NULL) < 0)
+        return -1;
+    if (js_int(js_get(value, "start"), &d->start) < 0 || d->start < 0 ||
+        js_int(js_get(value, "stop"), &d->stop) < 0 || d->stop < 0)
+        return err_set("no start or no stop");
+    return 0;
+}
+
+static int read_metaspace(struct decoding *d, const struct js *value)
+{
+    const char *scheme = js_text(js_get(value, "prepend_scheme"), NULL);
+    d->keep_first = scheme ? !strcmp(scheme, "never") : !js_flag(value, "add_prefix_space", 1);
+    return read_text(&d->text, value, "replacement", NULL);
+}
+
+static int read_fields(struct decoding *d, const struct js *value)
+{
+    switch (d->kind) {
+    case DECODE_WORDPIECE:
+        d->cleanup = js_flag(value, "cleanup", 1);
+        return read_text(&d->text, value, "prefix", "##");
+    case DECODE_METASPACE: return read_metaspace(d, value);
+    case DECODE_BPE: return read_text(&d->text, value, "suffix", "</w>");
+    case DECODE_CTC:
+        d->cleanup = js_flag(value, "cleanup", 1);
+        if (read_text(&d->content, value, "word_delimiter_token", "|") < 0)
+            return -1;
+        return read_text(&d->text, value, "pad_token", "<pad>");
+    case DECODE_REPLACE: return read_replace(d, value);
+    case DECODE_STRIP: return read_strip(d, value);
+    default: return 0;
+    }
+}
+
+static int read_decoder(struct decoder *d, const struct js *value)
+{
+    static const char *const names[] = {
+        [DECODE_FUSE] = "Fuse",
+        [DECODE_JOIN] = "",
+        [DECODE_BYTE_LEVEL] = "ByteLevel",
+        [DECODE_BYTE_FALLBACK] = "ByteFallback",
+        [DECODE_WORDPIECE] = "WordPiece",
+        [DECODE_METASPACE] = "Metaspace",
+        [DECODE_BPE] = "BPEDecoder",
+        [DECODE_CTC] = "CTC",
+        [DECODE_REPLACE] = "Replace",
+        [DECODE_STRIP] = "Strip",
+    };
+    enum { NAMES = sizeof names / sizeof *names };
+    const char *type = js_text(js_get(value, "type"), NULL);
+    if (type && !strcmp(type, "Sequence")) {
+        const struct js *list = js_get(value, "decoders");
+        for (size_t i = 0; i < js_count(list); i++)
+            if (read_decoder(d, js_at(list, i)) < 0)
+                return -1;
+        return 0;
+    }
+    int kind = 0;
+    while (kind < NAMES && (!type || !*type || strcmp(names[kind], type)))
+        kind++;
+    if (kind == NAMES)
+        return err_set("decoder '%s' is not supported", type ? type : "?");
+    mem_grow(d->items, d->cap, d->count + 1);
+    struct decoding *item = &d->items[d->count++];
+    *item = (struct decoding){ .kind = (enum decoder_kind)kind,
+                               .text = BUF_INIT,
+                               .content = BUF_INIT };
+    return read_fields(item, value) < 0 ? err_in("decoder %s", type) : 0;
+}
+
+struct decoder *decoder_new(const struct js *value)
+{
+    struct decoder *d = mem_zalloc(1, sizeof *d);
+    if (!value || js_is_null(value)) {
+        mem_grow(d->items, d->cap, 1);
+        d->items[d->count++] = (struct decoding){ .kind = DECODE_JOIN,
+                                                  .text = BUF_INIT,
+                                                  .content = BUF_INIT };
+    } else if (read_decoder(d, value) < 0) {
+        decoder_free(d);
+        return NULL;
+    }
+    return d;
+}
+
+/* ---- one string --------------------------------------------------------------------------------- */
+
+static void replace_all(struct buf *out, const char *text, size_t n, const char *from, size_t len,
+                        const char *to, size_t to_len)
+{
+    const char *end = text + n;
+    for (const char *hit; len && (hit = memmem(text, (size_t)(end - text), from, len));) {
+        buf_add(out, text, (size_t)(hit - text));
+        buf_add(out, to, to_len);
+        text = hit + len;
+    }
+    buf_add(out, text, (size_t)(end - text));
+}
+
+void decoder_clean_up(struct buf *out, const char *text, size_t n)
+{
+    static const char *const pairs[][2] = {
+        { " .", "." },   { " ?", "?" },     { " !", "!" },     { " ,", "," },
+        { " ' ", "'" },  { " n't", "n't" }, { " 'm", "'m" },   { " do not", " don't" },
+        { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
+    };
+    struct buf now = BUF_INIT, next = BUF_INIT;
+    buf_add(&now, text, n);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        buf_clear(&next);
+        replace_all(&next, now.data, now.len, pairs[i][0], strlen(pairs[i][0]), pairs[i][1],
+                    strlen(pairs[i][1]));
+        struct buf spare = now;
+        now = next;
+        next = spare;
+    }
+    buf_add(out, now.data, now.len);
+    buf_release(&now);
+    buf_release(&next);
+}
+
+static void decode_wordpiece(const struct decoding *d, const char *text, size_t n, int first,
+                             struct buf *out)
+{
+    struct buf word = BUF_INIT;
+    int continues = !first && n >= d->text.len && !memcmp(text, d->text.data, d->text.len);
+    if (!first && !continues)
+        buf_addc(&word, ' ');
+    buf_add(&word, text + (continues ? d->text.len : 0), n - (continues ? d->text.len : 0));
+    if (d->cleanup)
+        decoder_clean_up(out, word.data, word.len);
+    else
+        buf_add(out, word.data, word.len);
+    buf_release(&word);
+}
+
+static void decode_ctc(const struct decoding *d, const char *text, size_t n, struct buf *out)
+{
+    struct buf kept = BUF_INIT, clean = BUF_INIT;
+    replace_all(&kept, text, n, d->text.data, d->text.len, "", 0);
+    if (d->cleanup) {
+        decoder_clean_up(&clean, kept.data, kept.len);
+        replace_all(out, clean.data, clean.len, d->content.data, d->content.len, " ", 1);
+    } else {
+        buf_add(out, kept.data, kept.len);
+    }
+    buf_release(&kept);
+    buf_release(&clean);
+}
+
+static int replace_pattern(const struct decoding *d, const char *text, size_t n, struct buf *out)
+{
+    struct regex_scratch *scratch = regex_scratch_new();
+    size_t done = 0, begin, end;
+    int got = 0;
+    while (done < n && (got = regex_find(d->regex, scratch, text, n, done, &begin, &end)) > 0) {
+        buf_add(out, text + done, begin - done);
+        buf_add(out, d->content.data, d->content.len);
+        done = end;
+    }
+    buf_add(out, text + done, n - done);
+    regex_scratch_free(scratch);
+    return got < 0 ? -1 : 0;
+}
+
+static void strip(const struct decoding *d, const char *text, size_t n, struct buf *out)
+{
+    size_t begin = 0, end = n, len = d->text.len;
+    for (int64_t i = 0; i < d->start && len && end - begin >= len; i++, begin += len)
+        if (memcmp(text + begin, d->text.data, len) != 0)
+            break;
+    for (int64_t i = 0; i < d->stop && len && end - begin >= len; i++, end -= len)
+        if (memcmp(text + end - len, d->text.data, len) != 0)
+            break;
+    buf_add(out, text + begin, end - begin);
+}
+
+/* What becomes of string i of `count`. */
+static int decode_one(const struct decoding *d, const char *text, size_t n, size_t i, size_t count,
+                      struct buf *out)
+{
+    switch (d->kind) {
+    case DECODE_JOIN:
+        if (i)
+            buf_addc(out, ' ');
+        buf_add(out, text, n);
+        return 0;
+    case DECODE_WORDPIECE: decode_wordpiece(d, text, n, !i, out); return 0;
+    case DECODE_METASPACE: {
+        int gone = !i && !d->keep_first;
+        replace_all(out, text, n, d->text.data, d->text.len, " ", !gone);
+        return 0;
+    }
+    case DECODE_BPE:
+        replace_all(out, text, n, d->text.data, d->text.len, " ", i + 1 < count);
+        return 0;
+    case DECODE_CTC: decode_ctc(d, text, n, out); return 0;
+    case DECODE_REPLACE:
+        if (d->regex)
+            return replace_pattern(d, text, n, out);
+        replace_all(out, text, n, d->text.data, d->text.len, d->content.data, d->content.len);
+        return 0;
+    default: strip(d, text, n, out); return 0;
+    }
+}
+
+/* ---- all strings -------------------------------------------------------------------------------- */
+
+/* All strings as one; those of the byte alphabet as their bytes. */
+static void fuse(const struct decoding *d, const struct strings *from, struct strings *to)
+{
+    struct buf bytes = BUF_INIT;
+    size_t begin = 0;
+    for (size_t i = 0; i < from->count; begin = from->ends[i++]) {
+        const char *text = from->text.data + begin;
+        size_t n = from->ends[i] - begin;
+        if (d->kind == DECODE_FUSE || alphabet_decode(&bytes, text, n) < 0)
+            buf_add(&bytes, text, n);
+    }
+    if (d->kind == DECODE_FUSE)
+        buf_add(&to->text, bytes.data, bytes.len);
+    else
+        utf8_repair(&to->text, bytes.data, bytes.len);
+    strings_end(to);
+    buf_release(&bytes);
+}
+
+/* The byte that <0xXX> stands for, -1. */
+static int named_byte(const char *text, size_t n)
+{
+    if (n != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
+        return -1;
+    int high = hex_digit(text[3]), low = hex_digit(text[4]);
+    return high < 0 || low < 0 ? -1 : high << 4 | low;
+}
+
+/* A row of bytes that is no text is U+FFFD for each. */
+static void put_bytes(struct buf *bytes, struct strings *to)
+{
+    if (!bytes->len)
+        return;
+    int valid = utf8_valid(bytes->data, bytes->len) == bytes->len;
+    if (valid)
+        strings_add(to, bytes->data, bytes->len);
+    for (size_t i = 0; i < bytes->len && !valid; i++)
+        strings_add(to, "\xEF\xBF\xBD", 3);
+    buf_clear(bytes);
+}
+
+static void fall_back(const struct strings *from, struct strings *to)
+{
+    struct buf bytes = BUF_INIT;
+    size_t begin = 0;
+    for (size_t i = 0; i < from->count; begin = from->ends[i++]) {
+        const char *text = from->text.data + begin;
+        size_t n = from->ends[i] - begin;
+        int byte = named_byte(text, n);
+        if (byte >= 0) {
+            buf_addc(&bytes, byte);
+            continue;
+        }
+        put_bytes(&bytes, to);
+        strings_add(to, text, n);
+    }
+    put_bytes(&bytes, to);
+    buf_release(&bytes);
+}
+
+static int same_as_before(const struct strings *s, size_t i)
+{
+    size_t begin = i ? s->ends[i - 1] : 0, before = i > 1 ? s->ends[i - 2] : 0;
+    return i && s->ends[i] - begin == begin - before &&
+           !memcmp(s->text.data + begin, s->text.data + before, begin - before);
+}
+
+static int decode_step(const struct decoding *d, const struct strings *from, struct strings *to)
+{
+    if (d->kind == DECODE_FUSE || d->kind == DECODE_BYTE_LEVEL) {
+        fuse(d, from, to);
+        return 0;
+    }
+    if (d->kind == DECODE_BYTE_FALLBACK) {
+        fall_back(from, to);
+        return 0;
+    }
+    size_t begin = 0;
+    for (size_t i = 0; i < from->count; begin = from->ends[i++]) {
+        size_t before = to->text.len;
+        if (d->kind == DECODE_CTC && same_as_before(from, i))
+            continue;
+        if (decode_one(d, from->text.data + begin, from->ends[i] - begin, i, from->count,
+                       &to->text) < 0)
+            return -1;
+        if (d->kind != DECODE_CTC || to->text.len > before)
+            strings_end(to);
+    }
+    return 0;
+}
+
+int decoder_run(const struct decoder *d, struct strings *names, struct buf *out)
+{
+    struct strings next = STRINGS_INIT;
+    int result = 0;
+    for (size_t i = 0; i < d->count && !result; i++) {
+        buf_clear(&next.text);
+        next.count = 0;
+        result = decode_step(&d->items[i], names, &next);
+        struct strings spare = *names;
+        *names = next;
+        next = spare;
+    }
+    if (!result)
+        buf_add(out, names->text.data, names->text.len);
+    strings_release(&next);
+    return result;
+}

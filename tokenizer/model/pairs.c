@@ -1,0 +1,156 @@
+#include "tokenizer/model/pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+enum { SHIFTS = 1 << 16 };
+
+/* The merges of one group stand together: list[first[g]..first[g + 1]). */
+struct groups {
+    struct pair *list;
+    uint32_t *first, *by_size; /* the groups, large ones first */
+    size_t count;
+};
+
+static uint64_t hash_of(const struct pairs *p, const struct pair *pair)
+{
+    return ((uint64_t)pair->left << 32 | pair->right) * p->seed;
+}
+
+static uint64_t slot_of(const struct pairs *p, const struct pair *pair, uint64_t shift)
+{
+    uint64_t hash = hash_of(p, pair);
+    return ((hash ^ hash >> 32) + shift) & p->slot_mask;
+}
+
+/* Stable counting sort of the merges by group. */
+static void fill_groups(struct groups *g, const struct pairs *p, const struct bpe_merge *merges,
+                        size_t count)
+{
+    memset(g->first, 0, (g->count + 2) * sizeof *g->first);
+    for (int put = 0; put < 2; put++) {
+        for (size_t i = 0; i < count; i++) {
+            struct pair pair = { merges[i].left, merges[i].right, (uint32_t)i, merges[i].id };
+            uint64_t group = hash_of(p, &pair) >> p->group_shift;
+            if (put)
+                g->list[g->first[group + 1]++] = pair;
+            else
+                g->first[group + 2]++;
+        }
+        for (size_t i = 2; i < g->count + 2 && !put; i++)
+            g->first[i] += g->first[i - 1];
+    }
+}
+
+/* Of a pair that a group has twice, the last; returns how many are left. */
+static size_t drop_doubles(struct pair *list, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < kept && (list[k].left != list[i].left || list[k].right != list[i].right))
+            k++;
+        list[k] = list[i];
+        kept += k == kept;
+    }
+    return kept;
+}
+
+static size_t group_size(const struct groups *g, size_t group)
+{
+    return g->first[group + 1] - g->first[group];
+}
+
+/* Counting sort of the groups, which have few sizes. */
+static void order_groups(struct groups *g)
+{
+    size_t largest = 0, at = 0;
+    for (size_t i = 0; i < g->count; i++)
+        largest = group_size(g, i) > largest ? group_size(g, i) : largest;
+    for (size_t size = largest + 1; size-- > 0;)
+        for (size_t i = 0; i < g->count; i++)
+            if (group_size(g, i) == size)
+                g->by_size[at++] = (uint32_t)i;
+}
+
+/* Puts a group's pairs where all find a free slot: 1, or 0 where there is no such place. */
+static int place_group(struct pairs *p, const struct pair *list, size_t n, uint16_t *shift)
+{
+    for (uint32_t s = 0; s < SHIFTS; s++) {
+        size_t i = 0;
+        for (; i < n; i++) {
+            struct pair *slot = &p->slots[slot_of(p, &list[i], s)];
+            if (slot->rank != PAIR_NONE)
+                break;
+            *slot = list[i];
+        }
+        if (i == n) {
+            *shift = (uint16_t)s;
+            return 1;
+        }
+        while (i--)
+            p->slots[slot_of(p, &list[i], s)].rank = PAIR_NONE;
+    }
+    return 0;
+}
+
+static int place_all(struct pairs *p, struct groups *g, const struct bpe_merge *merges,
+                     size_t count)
+{
+    for (uint64_t i = 0; i <= p->slot_mask; i++)
+        p->slots[i] = (struct pair){ PAIR_NONE, PAIR_NONE, PAIR_NONE, PAIR_NONE };
+    fill_groups(g, p, merges, count);
+    order_groups(g);
+    for (size_t i = 0; i < g->count; i++) {
+        uint32_t group = g->by_size[i];
+        struct pair *list = g->list + g->first[group];
+        if (!place_group(p, list, drop_doubles(list, group_size(g, group)), &p->shifts[group]))
+            return 0;
+    }
+    return 1;
+}
+
+static int log_at_least(size_t n)
+{
+    int log = 1;
+    while ((size_t)1 << log < n)
+        log++;
+    return log;
+}
+
+void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count)
+{
+    int slots_log = log_at_least(count + count / 4);
+    *p = (struct pairs){ .seed = 0x9E3779B97F4A7C15u };
+    for (;; slots_log++) {
+        int groups_log = slots_log > 3 ? slots_log - 2 : 1;
+        struct groups g = { .count = (size_t)1 << groups_log };
+        g.list = mem_alloc((count + 1) * sizeof *g.list);
+        g.first = mem_alloc((g.count + 2) * sizeof *g.first);
+        g.by_size = mem_alloc(g.count * sizeof *g.by_size);
+        p->slots = mem_aligned((size_t)1 << slots_log, sizeof *p->slots);
+        p->shifts = mem_zalloc(g.count, sizeof *p->shifts);
+        p->slot_mask = ((uint64_t)1 << slots_log) - 1;
+        p->group_shift = 64 - groups_log;
+        int placed = 0;
+        for (int tries = 0; tries < 8 && !placed; tries++) {
+            if (tries)
+                p->seed = p->seed * 0xD1342543DE82EF95u + 2; /* odd again */
+            placed = place_all(p, &g, merges, count);
+        }
+        free(g.list);
+        free(g.first);
+        free(g.by_size);
+        if (placed)
+            return;
+        pairs_release(p);
+    }
+}
+
+void pairs_release(struct pairs *p)
+{
+    free(p->slots);
+    free(p->shifts);
+}

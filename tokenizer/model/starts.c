@@ -1,0 +1,239 @@
+#include "tokenizer/model/starts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "tokenizer/model/pairs.h"
+
+#define NONE PAIR_NONE
+
+enum { LEAD = 0xC0, TAIL = 0x80, LEADS = 64, TAILS = 64, LEAD_OF_3 = 0xE0, LEAD_OF_4 = 0xF0 };
+
+/* A character's first two bytes, and what the third makes of them. */
+struct start {
+    uint32_t id;     /* what they merge to for certain, or NONE */
+    uint32_t thirds; /* place of the row of third bytes, 0 for an empty one */
+};
+
+/* What may stand in front of a character: after a character that is no space, or anything at all.
+ */
+enum front { AFTER_CHARACTER, AFTER_ANYTHING, FRONTS };
+
+struct starts {
+    uint32_t byte_ids[256];
+    struct start starts[FRONTS][LEADS][TAILS];
+    uint32_t (*thirds)[TAILS];
+    size_t thirds_count, thirds_cap;
+};
+
+/* ---- the bounds -------------------------------------------------------------------------------- */
+
+/* What a token begins or ends with, as a set. */
+enum { SPACE = 1, OTHER_ASCII = 2, TAIL_BYTE = 4, LEAD_BYTE = 8 };
+
+/* Least ranks of merges with a token, by its id; NONE: there are none. */
+struct bounds {
+    size_t ids;
+    uint8_t *begins, *ends;   /* the sets */
+    uint32_t *front[FRONTS];  /* with what ends like that in front of it */
+    uint32_t *tail, *no_tail; /* with what begins with a tail, or with none, behind it */
+};
+
+static uint8_t kind_of(unsigned byte)
+{
+    return byte == ' ' ? SPACE : byte < TAIL ? OTHER_ASCII : byte < LEAD ? TAIL_BYTE : LEAD_BYTE;
+}
+
+static void include(struct bounds *b, uint32_t id)
+{
+    b->ids = id >= b->ids ? id + (size_t)1 : b->ids;
+}
+
+static void lower(uint32_t *bound, uint32_t rank)
+{
+    *bound = rank < *bound ? rank : *bound;
+}
+
+static uint32_t *new_bounds(size_t ids)
+{
+    return memset(mem_alloc(ids * sizeof(uint32_t)), 0xFF, ids * sizeof(uint32_t));
+}
+
+/* Merges need not stand behind those that make their tokens: goes over them until nothing changes.
+ */
+static void find_sets(struct bounds *b, const struct bpe_merge *merges, size_t count)
+{
+    for (int changed = 1; changed;) {
+        changed = 0;
+        for (size_t i = 0; i < count; i++) {
+            uint8_t begins = b->begins[merges[i].id] | b->begins[merges[i].left];
+            uint8_t ends = b->ends[merges[i].id] | b->ends[merges[i].right];
+            changed |= begins != b->begins[merges[i].id] || ends != b->ends[merges[i].id];
+            b->begins[merges[i].id] = begins;
+            b->ends[merges[i].id] = ends;
+        }
+    }
+}
+
+static void bounds_init(struct bounds *b, const struct starts *s, const struct bpe_merge *merges,
+                        size_t count)
+{
+    *b = (struct bounds){ 0 };
+    for (int i = 0; i < 256; i++)
+        include(b, s->byte_ids[i]);
+    for (size_t i = 0; i < count; i++) {
+        include(b, merges[i].left);
+        include(b, merges[i].right);
+        include(b, merges[i].id);
+    }
+    b->begins = mem_zalloc(b->ids, 1);
+    b->ends = mem_zalloc(b->ids, 1);
+    b->front[AFTER_CHARACTER] = new_bounds(b->ids);
+    b->front[AFTER_ANYTHING] = new_bounds(b->ids);
+    b->tail = new_bounds(b->ids);
+    b->no_tail = new_bounds(b->ids);
+    for (unsigned byte = 0; byte < 256; byte++) {
+        b->begins[s->byte_ids[byte]] |= kind_of(byte);
+        b->ends[s->byte_ids[byte]] |= kind_of(byte);
+    }
+    find_sets(b, merges, count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t left = merges[i].left, right = merges[i].right, rank = (uint32_t)i;
+        lower(&b->front[AFTER_ANYTHING][right], rank);
+        if (b->ends[left] & (OTHER_ASCII | TAIL_BYTE))
+            lower(&b->front[AFTER_CHARACTER][right], rank);
+        if (b->begins[right] & TAIL_BYTE)
+            lower(&b->tail[left], rank);
+        if (b->begins[right] & ~TAIL_BYTE)
+            lower(&b->no_tail[left], rank);
+    }
+}
+
+static void bounds_release(struct bounds *b)
+{
+    free(b->begins);
+    free(b->ends);
+    free(b->front[AFTER_CHARACTER]);
+    free(b->front[AFTER_ANYTHING]);
+    free(b->tail);
+    free(b->no_tail);
+}
+
+/* What x and y merge to for certain, or NONE. */
+static uint32_t merge_of(const struct bounds *b, const struct pairs *pairs, enum front front,
+                         uint32_t x, uint32_t y, int tail_follows)
+{
+    uint32_t id, rank = pairs_find(pairs, x, y, &id);
+    if (rank == NONE || rank >= b->front[front][x] ||
+        rank >= (tail_follows ? b->tail : b->no_tail)[y])
+        return NONE;
+    int first = rank < b->front[AFTER_ANYTHING][id] && rank < b->tail[id] && rank < b->no_tail[id];
+    return first ? id : NONE;
+}
+
+/* ---- the tables ----------------------------------------------------------------------------------- */
+
+static uint32_t add_thirds(struct starts *s)
+{
+    mem_grow(s->thirds, s->thirds_cap, s->thirds_count + 1);
+    memset(s->thirds[s->thirds_count], 0xFF, sizeof *s->thirds);
+    return (uint32_t)s->thirds_count++;
+}
+
+static struct start make_start(struct starts *s, const struct bounds *b, const struct pairs *pairs,
+                               enum front front, unsigned lead, unsigned tail)
+{
+    const uint32_t *bytes = s->byte_ids;
+    struct start start = { merge_of(b, pairs, front, bytes[lead], bytes[tail], lead >= LEAD_OF_3),
+                           0 };
+    for (unsigned third = TAIL; third < LEAD && lead >= LEAD_OF_3 && start.id != NONE; third++) {
+        uint32_t id = merge_of(b, pairs, front, start.id, bytes[third], lead >= LEAD_OF_4);
+        if (id == NONE)
+            continue;
+        start.thirds = start.thirds ? start.thirds : add_thirds(s);
+        s->thirds[start.thirds][third - TAIL] = id;
+    }
+    return start;
+}
+
+/* Whether each byte has a token, and one of its own. */
+static int bytes_differ(const int64_t byte_ids[256])
+{
+    for (int i = 0; i < 256; i++)
+        for (int k = 0; k <= i; k++)
+            if (byte_ids[i] < 0 || (k < i && byte_ids[i] == byte_ids[k]))
+                return 0;
+    return 1;
+}
+
+struct starts *starts_new(const int64_t byte_ids[256], const struct pairs *pairs,
+                          const struct bpe_merge *merges, size_t count)
+{
+    struct starts *s = mem_alloc(sizeof *s);
+    struct bounds b;
+    s->thirds = NULL;
+    s->thirds_count = s->thirds_cap = 0;
+    memset(s->starts, 0xFF, sizeof s->starts);
+    for (int i = 0; i < 256; i++)
+        s->byte_ids[i] = (uint32_t)byte_ids[i];
+    if (!bytes_differ(byte_ids))
+        return s;
+    bounds_init(&b, s, merges, count);
+    add_thirds(s); /* the empty one */
+    for (int front = 0; front < FRONTS; front++)
+        for (unsigned lead = 0; lead < LEADS; lead++)
+            for (unsigned tail = 0; tail < TAILS; tail++)
+                s->starts[front][lead][tail] = make_start(s, &b, pairs, (enum front)front,
+                                                          LEAD + lead, TAIL + tail);
+    bounds_release(&b);
+    return s;
+}
+
+void starts_free(struct starts *s)
+{
+    if (!s)
+        return;
+    free(s->thirds);
+    free(s);
+}
+
+/* ---- a piece ---------------------------------------------------------------------------------- */
+
+static inline int is_tail(const unsigned char *piece, size_t i, size_t n)
+{
+    return i < n && (piece[i] & 0xC0) == TAIL;
+}
+
+static inline int is_character_end(unsigned char byte)
+{
+    return byte != ' ' && byte < LEAD;
+}
+
+size_t starts_put(const struct starts *s, uint32_t *ids, const unsigned char *piece, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n;) {
+        unsigned char lead = piece[i];
+        size_t len = lead < LEAD ? 1 : lead < LEAD_OF_3 ? 2 : 3;
+        if (len == 1 || !is_tail(piece, i + 1, n) ||
+            is_tail(piece, i + len, n) != (lead >= LEAD_OF_4) ||
+            (len == 3 && !is_tail(piece, i + 2, n))) {
+            ids[count++] = s->byte_ids[piece[i++]];
+            continue;
+        }
+        enum front front = i && !is_character_end(piece[i - 1]) ? AFTER_ANYTHING : AFTER_CHARACTER;
+        const struct start *start = &s->starts[front][lead - LEAD][piece[i + 1] - TAIL];
+        uint32_t third = len == 3 && start->id != NONE
+                             ? s->thirds[start->thirds][piece[i + 2] - TAIL]
+                             : NONE;
+        if (start->id == NONE) {
+            ids[count++] = s->byte_ids[lead];
+            i++;
+        } else {
+            ids[count++] = third == NONE ? start->id : third;
+            i += third == NONE ? 2 : 3;
+        }
+    }
+    return count;
+}

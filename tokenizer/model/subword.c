@@ -1,0 +1,168 @@
+#include "tokenizer/model/subword.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "tokenizer/model/vocabulary.h"
+#include "tokenizer/model/wordpiece.h"
+#include "unicode/unicode.h"
+
+struct subword {
+    const struct vocabulary *v;
+    struct bpe *bpe; /* one or the other */
+    struct wordpiece *wordpiece;
+    int64_t fallback[256]; /* ids of <0x00> ... <0xFF>, -1 for none */
+};
+
+struct subword *subword_new(const struct vocabulary *v)
+{
+    struct subword *s = mem_zalloc(1, sizeof *s);
+    int64_t byte_ids[256];
+    s->v = v;
+    if (v->model == VOCABULARY_WORDPIECE) {
+        s->wordpiece = wordpiece_new(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], v->max_chars);
+        return s;
+    }
+    for (unsigned b = 0; b < 256; b++) {
+        char name[8];
+        int n = snprintf(name, sizeof name, "<0x%02X>", b);
+        s->fallback[b] = v->byte_fallback ? vocabulary_find(v, name, (size_t)n) : -1;
+        byte_ids[b] = -1;
+    }
+    if (v->byte_level)
+        vocabulary_byte_ids(v, byte_ids);
+    for (int b = 0; b < 256 && v->byte_level; b++)
+        byte_ids[b] = byte_ids[b] < 0 ? v->roles[TOKENIZER_UNKNOWN] : byte_ids[b];
+    s->bpe = bpe_new(byte_ids, v->merges, v->merge_count);
+    return s;
+}
+
+void subword_drop_missing(struct subword *s)
+{
+    if (s->bpe)
+        bpe_drop_missing(s->bpe);
+}
+
+void subword_free(struct subword *s)
+{
+    if (!s)
+        return;
+    bpe_free(s->bpe);
+    wordpiece_free(s->wordpiece);
+    free(s);
+}
+
+void subword_scratch_release(struct subword_scratch *s)
+{
+    bpe_scratch_release(&s->bpe);
+    ids_release(&s->ids);
+    buf_release(&s->name);
+}
+
+/* Whether pieces are nothing but their bytes, merged. */
+static int merges_bytes(const struct subword *s)
+{
+    return s->bpe && s->v->byte_level && !s->v->ignore_merges;
+}
+
+void subword_mark_whole(const struct subword *s, uint8_t *whole)
+{
+    const struct vocabulary *v = s->v;
+    int64_t own_ids[256]; /* for some bytes the model may have the unknown token */
+    memset(whole, 0, v->count);
+    vocabulary_byte_ids(v, own_ids);
+    if (merges_bytes(s))
+        bpe_mark_whole(s->bpe, whole, v->count, own_ids, v->merges, v->merge_count);
+}
+
+/* ---- BPE over characters ---------------------------------------------------------------------- */
+
+static int64_t find_token(const struct vocabulary *v, const char *bytes, size_t n)
+{
+    int64_t id = vocabulary_find(v, bytes, n);
+    return id >= 0 && v->tokens[id].in_model ? id : -1;
+}
+
+/* Adds the tokens of the bytes, if all have one. */
+static int fall_back(const struct subword *s, const struct buf *name, struct ids *ids)
+{
+    for (size_t i = 0; i < name->len; i++)
+        if (s->fallback[(unsigned char)name->data[i]] < 0)
+            return 0;
+    for (size_t i = 0; i < name->len; i++)
+        ids_add(ids, (uint32_t)s->fallback[(unsigned char)name->data[i]]);
+    return 1;
+}
+
+/* The piece's characters as tokens. An unknown one waits until it is known whether the next is
+ * fused with it; tokens of bytes do not wait for it, as in Hugging Face's BPE. */
+static void put_characters(const struct subword *s, struct subword_scratch *scratch,
+                           const char *piece, size_t n)
+{
+    const struct vocabulary *v = s->v;
+    int64_t unknown = v->roles[TOKENIZER_UNKNOWN];
+    int waiting = 0;
+    size_t len;
+    scratch->ids.count = 0;
+    if (!scratch->name.data)
+        buf_init(&scratch->name);
+    for (size_t i = 0; i < n; i += len) {
+        utf8_get((const unsigned char *)piece + i, &len);
+        buf_clear(&scratch->name);
+        if (i)
+            buf_adds(&scratch->name, v->prefix);
+        buf_add(&scratch->name, piece + i, len);
+        if (i + len == n)
+            buf_adds(&scratch->name, v->suffix);
+        int64_t id = find_token(v, scratch->name.data, scratch->name.len);
+        if (id < 0 && v->byte_fallback && fall_back(s, &scratch->name, &scratch->ids))
+            continue;
+        if (id < 0 && unknown < 0)
+            continue;
+        if (waiting && (id >= 0 || !v->fuse_unknown))
+            ids_add(&scratch->ids, (uint32_t)unknown);
+        waiting = id < 0;
+        if (id >= 0)
+            ids_add(&scratch->ids, (uint32_t)id);
+    }
+    if (waiting)
+        ids_add(&scratch->ids, (uint32_t)unknown);
+}
+
+int subword_encode(const struct subword *s, struct subword_scratch *scratch, const char *piece,
+                   size_t n, struct ids *out)
+{
+    const struct vocabulary *v = s->v;
+    if (s->wordpiece) {
+        wordpiece_encode(s->wordpiece, piece, n, out);
+        return 0;
+    }
+    if (v->ignore_merges) {
+        int64_t id = find_token(v, piece, n);
+        if (id >= 0) {
+            ids_add(out, (uint32_t)id);
+            return 0;
+        }
+    }
+    if (v->byte_level)
+        return bpe_encode(s->bpe, &scratch->bpe, piece, n, out);
+    put_characters(s, scratch, piece, n);
+    if (!scratch->ids.count) /* none is known, and there is no token for that */
+        return 0;
+    return bpe_encode_ids(s->bpe, &scratch->bpe, scratch->ids.data, scratch->ids.count, out);
+}
+
+int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
+                       const struct pieces *p, struct ids *out, size_t *ends)
+{
+    if (merges_bytes(s))
+        return bpe_encode_all(s->bpe, &scratch->bpe, p, out, ends);
+    for (size_t i = 0; i < p->count; i++) {
+        if (subword_encode(s, scratch, p->text + p->begins[i], p->ends[i] - p->begins[i], out) < 0)
+            return -1;
+        ends[i] = out->count;
+    }
+    return 0;
+}

@@ -1,0 +1,266 @@
+#include "tokenizer/model/vocabulary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/hash.h"
+#include "common/mem.h"
+#include "tokenizer/model/alphabet.h"
+#include "tokenizer/model/decoder.h"
+
+#define NONE UINT32_MAX
+
+enum { DERIVED_MAX = 1024 }; /* bytes of a token whose merge is derived */
+
+void vocabulary_init(struct vocabulary *v)
+{
+    *v = (struct vocabulary){ .blob = BUF_INIT,
+                              .end_of_text = -1,
+                              .byte_level = 1,
+                              .trims_places = 1,
+                              .keeps_first_space = 1 };
+    for (int i = 0; i < TOKENIZER_ROLES; i++)
+        v->roles[i] = -1;
+    v->single = (struct template){ { { TEMPLATE_A, 0 } }, 1 };
+    v->pair = (struct template){ { { TEMPLATE_A, 0 }, { TEMPLATE_B, 1 } }, 2 };
+}
+
+void vocabulary_release(struct vocabulary *v)
+{
+    free(v->tokens);
+    buf_release(&v->blob);
+    free(v->slots);
+    free(v->merges);
+    free(v->added);
+    splitter_release(&v->splitter);
+    steps_release(&v->normalizer);
+    steps_release(&v->pre_tokenizer);
+    decoder_free(v->decoder);
+    for (int i = 0; i < COMPONENTS; i++)
+        free(v->json[i]);
+    vocabulary_init(v);
+}
+
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+static uint32_t hash_of(const char *bytes, size_t n)
+{
+    return (uint32_t)hash_bytes(bytes, n);
+}
+
+/* The slot that holds these bytes, or the free one where they belong. */
+static struct vocabulary_slot *find_slot(const struct vocabulary *v, const char *bytes, size_t n,
+                                         uint32_t hash)
+{
+    uint64_t i = hash & v->slot_mask;
+    for (; v->slots[i].id != NONE; i = (i + 1) & v->slot_mask) {
+        if (v->slots[i].hash != hash)
+            continue;
+        const struct vocabulary_token *t = &v->tokens[v->slots[i].id];
+        if (t->len == n && !memcmp(v->blob.data + t->at, bytes, n))
+            break;
+    }
+    return &v->slots[i];
+}
+
+static void grow_slots(struct vocabulary *v)
+{
+    struct vocabulary_slot *old = v->slots;
+    uint64_t old_count = old ? v->slot_mask + 1 : 0, count = old ? 2 * old_count : 1024;
+    v->slots = mem_alloc(count * sizeof *v->slots);
+    memset(v->slots, 0xFF, count * sizeof *v->slots);
+    v->slot_mask = count - 1;
+    for (uint64_t i = 0; i < old_count; i++) {
+        if (old[i].id == NONE)
+            continue;
+        uint64_t k = old[i].hash & v->slot_mask;
+        while (v->slots[k].id != NONE)
+            k = (k + 1) & v->slot_mask;
+        v->slots[k] = old[i];
+    }
+    free(old);
+}
+
+/* As find_slot, with room for another token. */
+static struct vocabulary_slot *take_slot(struct vocabulary *v, const char *bytes, size_t n,
+                                         uint32_t hash)
+{
+    if (4 * (uint64_t)v->slots_used >= 2 * v->slot_mask)
+        grow_slots(v);
+    return find_slot(v, bytes, n, hash);
+}
+
+/* A slot's bytes are those of token `id` from now on. */
+static void fill_slot(struct vocabulary *v, struct vocabulary_slot *slot, uint32_t hash,
+                      uint32_t id)
+{
+    v->slots_used += slot->id == NONE;
+    *slot = (struct vocabulary_slot){ hash, id };
+}
+
+int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n)
+{
+    uint32_t id = v->slots ? find_slot(v, bytes, n, hash_of(bytes, n))->id : NONE;
+    return id == NONE ? -1 : (int64_t)id;
+}
+
+const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n)
+{
+    if (id >= v->count || v->tokens[id].kind == TOKEN_HOLE)
+        return NULL;
+    *n = v->tokens[id].len;
+    return v->blob.data + v->tokens[id].at;
+}
+
+/* Room for ids below `count`; the new ones are holes. */
+static void grow_tokens(struct vocabulary *v, uint32_t count)
+{
+    mem_grow(v->tokens, v->tokens_cap, count);
+    for (; v->count < count; v->count++)
+        v->tokens[v->count] = (struct vocabulary_token){ .kind = TOKEN_HOLE };
+}
+
+int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n,
+                   enum token_kind kind)
+{
+    if (id < 0 || id >= VOCABULARY_MAX)
+        return err_set("token id %lld is not below %d", (long long)id, VOCABULARY_MAX);
+    if (n > UINT32_MAX / 2)
+        return err_set("token %lld of %zu bytes is too long", (long long)id, n);
+    uint32_t hash = hash_of(bytes, n);
+    struct vocabulary_slot *slot = take_slot(v, bytes, n, hash);
+    if (kind == TOKEN_ADDED && slot->id == (uint32_t)id) {
+        v->tokens[id].kind = TOKEN_ADDED;
+        return 0;
+    }
+    if (kind == TOKEN_MODEL && slot->id != NONE && v->tokens[slot->id].kind == TOKEN_MODEL)
+        return err_set("ids %u and %lld are the same token", slot->id, (long long)id);
+    if (id < v->count && v->tokens[id].kind != TOKEN_HOLE)
+        return err_set("id %lld is given to two tokens", (long long)id);
+    grow_tokens(v, (uint32_t)id + 1 > v->count ? (uint32_t)id + 1 : v->count);
+    v->tokens[id] = (struct vocabulary_token){
+        .at = v->blob.len, .len = (uint32_t)n, .kind = kind, .in_model = 1
+    };
+    buf_add(&v->blob, bytes, n);
+    if (slot->id == NONE || kind == TOKEN_MODEL)
+        fill_slot(v, slot, hash, (uint32_t)id);
+    return 0;
+}
+
+void vocabulary_name(const struct vocabulary *v, uint32_t id, struct buf *out)
+{
+    size_t n = 0;
+    const char *bytes = vocabulary_bytes(v, id, &n);
+    if (v->tokens[id].kind == TOKEN_ADDED || !v->byte_level)
+        buf_add(out, bytes, n);
+    else
+        alphabet_encode(out, bytes, n);
+}
+
+void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id)
+{
+    mem_grow(v->merges, v->merges_cap, v->merge_count + 1);
+    v->merges[v->merge_count++] = (struct bpe_merge){ left, right, id };
+}
+
+void vocabulary_add(struct vocabulary *v, const struct added_token *a)
+{
+    mem_grow(v->added, v->added_cap, v->added_count + 1);
+    struct added_token *added = &v->added[v->added_count++];
+    *added = *a;
+    added->at = v->tokens[a->id].at;
+    added->len = v->tokens[a->id].len;
+    v->tokens[a->id].is_added = 1;
+}
+
+void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n)
+{
+    struct vocabulary_token *t = &v->tokens[id];
+    uint32_t hash = hash_of(bytes, n);
+    fill_slot(v, take_slot(v, bytes, n, hash), hash, id);
+    *t = (struct vocabulary_token){ .at = v->blob.len,
+                                    .len = (uint32_t)n,
+                                    .kind = TOKEN_MODEL,
+                                    .in_model = 1,
+                                    .is_added = t->is_added };
+    buf_add(&v->blob, bytes, n);
+}
+
+int vocabulary_check(const struct vocabulary *v)
+{
+    if (!v->count)
+        return err_set("the vocabulary is empty");
+    for (uint32_t id = 0; id < v->count; id++)
+        if (v->tokens[id].kind == TOKEN_HOLE)
+            return err_set("id %u has no token, though the vocabulary goes up to %u", id,
+                           v->count - 1);
+    return 0;
+}
+
+void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256])
+{
+    for (int i = 0; i < 256; i++) {
+        char c = (char)i;
+        int64_t id = vocabulary_find(v, &c, 1);
+        byte_ids[i] = id >= 0 && v->tokens[id].kind == TOKEN_MODEL ? id : -1;
+    }
+}
+
+/* ---- merges from ranks --------------------------------------------------------------------- */
+
+/* Reduces bytes[0..n) by merging the neighbours whose joined token has the least id below
+ * `limit`, leftmost first. ends[k] is where part k ends. Returns the number of parts. */
+static size_t reduce(const struct vocabulary *v, const char *bytes, size_t n, int64_t limit,
+                     size_t *ends)
+{
+    size_t parts = n;
+    for (size_t i = 0; i < n; i++)
+        ends[i] = i + 1;
+    for (;;) {
+        int64_t least = limit;
+        size_t at = 0;
+        for (size_t i = 0; i + 1 < parts; i++) {
+            size_t begin = i ? ends[i - 1] : 0;
+            int64_t id = vocabulary_find(v, bytes + begin, ends[i + 1] - begin);
+            if (id >= 0 && id < least && v->tokens[id].kind == TOKEN_MODEL) {
+                least = id;
+                at = i;
+            }
+        }
+        if (least == limit)
+            return parts;
+        memmove(ends + at, ends + at + 1, (parts - at - 1) * sizeof *ends);
+        parts--;
+    }
+}
+
+int vocabulary_derive_merges(struct vocabulary *v)
+{
+    size_t *ends = NULL, cap = 0;
+    int result = 0;
+    v->merge_count = 0;
+    for (uint32_t id = 0; id < v->count && !result; id++) {
+        const struct vocabulary_token *t = &v->tokens[id];
+        if (t->kind != TOKEN_MODEL || t->len < 2)
+            continue;
+        const char *bytes = v->blob.data + t->at;
+        mem_grow(ends, cap, t->len);
+        if (t->len > DERIVED_MAX) {
+            result = err_set("token %u of %u bytes is too long", id, t->len);
+            break;
+        }
+        if (reduce(v, bytes, t->len, id, ends) != 2) {
+            result = err_set("token %u is not a merge of two tokens of lower rank", id);
+            break;
+        }
+        int64_t left = vocabulary_find(v, bytes, ends[0]);
+        int64_t right = vocabulary_find(v, bytes + ends[0], t->len - ends[0]);
+        if (left < 0 || right < 0)
+            result = err_set("token %u has a byte that is not a token", id);
+        else
+            vocabulary_merge(v, (uint32_t)left, (uint32_t)right, id);
+    }
+    free(ends);
+    return result;
+}
