@@ -7,7 +7,8 @@
  * aligned_alloc pthread_create
  *
  * with ENOSPC, EIO, ENOMEM or EAGAIN; with FAULT_KILL set the program is killed there instead. With
- * FAULT_NO_SWAP set the file system cannot swap two names.
+ * FAULT_NO_SWAP set the file system cannot swap two names. With FAULT_HURRY set a microsecond looks
+ * like a second.
  * When the program ends, the number of such calls is written to FAULT_COUNT, so that a test knows
  * where to stop.
  */
@@ -25,6 +26,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static atomic_long calls;
@@ -150,6 +152,14 @@ long syscall(long number, ...)
     if (number == SYS_renameat2 && fails("rename", EIO))
         return -1;
     return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    int result = REAL(clock_gettime)(clock, t);
+    if (getenv("FAULT_HURRY"))
+        t->tv_sec = t->tv_sec * 1000000 + t->tv_nsec / 1000;
+    return result;
 }
 
 /* ---- folders ------------------------------------------------------------------------------- */
