@@ -52,12 +52,16 @@ GENERATED = $(B)/gen/template_data.c
 LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(GENERATED:%.c=%.o)
 BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
+# Plug-ins (common/plugin.h) are built where their library's compiler is.
+MPICC ?= $(shell command -v mpicc)
+PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtextmill-mpi.so))
+
 .PHONY: all links sample demo test check-unit check-golden check-docs check-fuzz check-faults check-learning \
         check-peers fuzz bench lint format install uninstall dist deb clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BINARIES) links ## build the programs into bin/ (O=DIR: into DIR/bin, outside the source)
+all: $(BINARIES) $(PLUGINS) links ## build the programs into bin/ (O=DIR: into DIR/bin, outside the source)
 
 # bin/ is the release build's: what README, man pages and the demo call. The programs find the
 # presets in ../share/textmill, as they do when they are installed.
@@ -96,6 +100,7 @@ $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 
 # The kernels are loops that the compiler vectorises.
 $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)
+$(B)/obj/train/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # No fuzz target runs the kernels, and clang takes minutes to instrument them.
 $(B)/obj/model/kernels_%.o: EXTRA += $(if $(filter fuzz,$(MODE)),-fno-sanitize=all)
 $(B)/obj/common/tool.o: EXTRA = -DTEXTMILL_VERSION='"$(VERSION)"' -DTEXTMILL_FLAGS='"$(ALL_CFLAGS)"'
@@ -109,6 +114,12 @@ $(B)/bin/$(1): $(B)/obj/$(MAIN_$(1)).o $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $$^ $(LIBS) -o $$@
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
+
+$(B)/lib/textmill/libtextmill-mpi.so: mpi/mpi.c $(B)/flags
+	@mkdir -p $(@D)
+	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fPIC -shared \
+	    -fvisibility=hidden -MMD -MP $< -o $@
+-include $(PLUGINS:.so=.d)
 
 -include $(LIB_OBJECTS:.o=.d) $(MAINS:%.c=$(B)/obj/%.d)
 
@@ -163,6 +174,10 @@ FUZZ_SECONDS ?= 60
 fuzz: ## fuzz every parser with libFuzzer (needs clang), FUZZ_SECONDS each
 	tests/fuzz/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
+# Our sum over ranks beside MPI's.
+$(B)/bin/reduce: tests/parallel/reduce.c mpi/mpi.c $(LIB) | $(B)/bin
+	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $^ $(LIBS) -o $@
+
 check-faults: all $(SAMPLE) $(B)/faults.so $(B)/synced.so ## the n-th read, write or close fails
 	tests/faults/run $(B)/faults.so
 $(B)/%.so: tests/faults/%.c
@@ -189,6 +204,7 @@ format: ## lay out the C sources with clang-format 14
 MAN = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).1) docs/textmill.7
 INSTALLED_BIN = $(DESTDIR)$(PREFIX)/bin
 INSTALLED_MAN = $(DESTDIR)$(PREFIX)/share/man
+INSTALLED_PLUGINS = $(DESTDIR)$(PREFIX)/lib/textmill
 INSTALLED_SHARE = $(DESTDIR)$(PREFIX)/share/textmill
 COMPLETIONS = share/bash-completion/completions share/zsh/vendor-completions share/fish/vendor_completions.d
 install: all $(SAMPLE) ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids clashes of names; STRIP= keeps symbols
@@ -197,6 +213,7 @@ install: all $(SAMPLE) ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids cl
 	    install -m 755 $(B)/bin/$$p $$to && $(if $(STRIP),$(STRIP) $$to,:) || exit 1; done
 	for m in $(MAN); do to=$(INSTALLED_MAN)/man$${m##*.}/$(PROGRAM_PREFIX)$$(basename $$m); \
 	    scripts/prefix-man '$(PROGRAM_PREFIX)' $$m > $$to && chmod 644 $$to || exit 1; done
+	for p in $(PLUGINS); do install -D -m 644 $$p $(INSTALLED_PLUGINS)/$$(basename $$p) || exit 1; done
 	install -m 644 configs/*.yaml $(INSTALLED_SHARE)/configs
 	install -m 644 $(SAMPLE) $(INSTALLED_SHARE)
 	scripts/make-completions $(B)/bin '$(PROGRAM_PREFIX)' $(B)/completions
@@ -211,7 +228,7 @@ uninstall: ## what install put there
 	for m in $(MAN); do rm -f $(INSTALLED_MAN)/man$${m##*.}/$(PROGRAM_PREFIX)$$(basename $$m); done
 	for p in $(PROGRAMS:%=$(PROGRAM_PREFIX)%); do rm -f $(DESTDIR)$(PREFIX)/$(word 1,$(COMPLETIONS))/$$p \
 	    $(DESTDIR)$(PREFIX)/$(word 2,$(COMPLETIONS))/_$$p $(DESTDIR)$(PREFIX)/$(word 3,$(COMPLETIONS))/$$p.fish; done
-	rm -rf $(INSTALLED_SHARE)
+	rm -rf $(INSTALLED_SHARE) $(INSTALLED_PLUGINS)
 
 # ---- packages -------------------------------------------------------------------------------------
 

@@ -1,15 +1,255 @@
 #include "train/comm.h"
 
 #include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-void comm_init(struct comm *c)
+#include "common/err.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/pool.h"
+#include "common/trace.h"
+#include "train/link.h"
+#include "train/reduce.h"
+
+enum work_kind { WORK_SUM, WORK_SCATTER, WORK_GATHER, WORK_COLLECT, WORK_QUIT };
+
+struct comm_work {
+    struct comm_work *next;
+    enum work_kind kind;
+    enum comm_group group;
+    char what[LINK_NAME];
+    struct ops *ops;
+    struct ops_array x;
+    int64_t n;
+    void *data;            /* x in the host's memory; of WORK_COLLECT: all */
+    const int64_t *bounds; /* borrowed, or `own` */
+    int64_t *own;
+    const void *mine; /* of WORK_COLLECT */
+    size_t bytes;
+    double seconds;
+    int done;
+};
+
+struct comm_thread {
+    struct comm_config config;
+    struct link link;
+    struct reduce_group groups[COMM_GROUPS];
+    int *members;
+    pthread_t id;
+    pthread_mutex_t lock;
+    pthread_cond_t begun, ended;
+    struct comm_work *first, *last; /* that are not done, the first in progress */
+    int opened;                     /* 1: link_open has worked; -1: it has failed */
+    char error[1024];
+    int broken; /* it has failed since */
+};
+
+/* ---- the thread ----------------------------------------------------------------------------- */
+
+static int do_work(struct comm_thread *t, const struct comm_work *w)
 {
-    *c = (struct comm){ .rank = { 0, 0 }, .size = { 1, 1 } };
+    const struct reduce_group *g = &t->groups[w->group];
+    int result = 0;
+    if (w->kind == WORK_SUM || w->kind == WORK_SCATTER)
+        result = reduce_scatter(&t->link, g, w->data, w->bounds);
+    if (!result && (w->kind == WORK_SUM || w->kind == WORK_GATHER))
+        result = reduce_gather(&t->link, g, w->data, w->bounds, ops_type_bytes(w->x.type));
+    if (w->kind == WORK_COLLECT)
+        result = reduce_collect(&t->link, g, w->data, w->mine, w->bytes);
+    return result;
 }
 
-int comm_is_first(const struct comm *c)
+/* No rank can go on. */
+static void fail(struct comm_thread *t)
 {
-    return !c->rank[COMM_DATA] && !c->rank[COMM_TENSOR];
+    t->broken = 1;
+    if (t->config.failed) {
+        t->config.failed(t->config.failed_ctx, err_get());
+    } else {
+        log_error("%s", err_get());
+    }
+    t->link.transport->end_all(t->link.world);
+}
+
+static void run_work(struct comm_thread *t, struct comm_work *w)
+{
+    double began = log_seconds();
+    TRACE("communication", w->kind == WORK_COLLECT ? "exchange" : "transfer", -1, 0, 0);
+    if (t->broken)
+        return;
+    link_begin(&t->link, w->what);
+    if (do_work(t, w) < 0)
+        fail(t);
+    link_finish(&t->link);
+    w->seconds = log_seconds() - began;
+}
+
+/* Sleeps until there is work, and looks for questions now and then. The lock is held. */
+static void wait_for_work(struct comm_thread *t)
+{
+    while (!t->first) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 50000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&t->begun, &t->lock, &until);
+        if (t->first || t->broken)
+            continue;
+        pthread_mutex_unlock(&t->lock);
+        if (link_serve(&t->link) < 0)
+            fail(t);
+        pthread_mutex_lock(&t->lock);
+    }
+}
+
+/* 0: it was the last. The lock is held. */
+static int next_work(struct comm_thread *t)
+{
+    wait_for_work(t);
+    struct comm_work *w = t->first;
+    pthread_mutex_unlock(&t->lock);
+    int quits = w->kind == WORK_QUIT;
+    if (!quits)
+        run_work(t, w);
+    pthread_mutex_lock(&t->lock);
+    t->first = w->next;
+    w->done = 1;
+    pthread_cond_broadcast(&t->ended);
+    return !quits;
+}
+
+static void open_link(struct comm_thread *t)
+{
+    int result = link_open(&t->link, t->config.transport, t->config.context,
+                           t->config.timeout_seconds);
+    t->link.stop = t->config.stop;
+    pthread_mutex_lock(&t->lock);
+    t->opened = result < 0 ? -1 : 1;
+    snprintf(t->error, sizeof t->error, "%s", result < 0 ? err_get() : "");
+    pthread_cond_broadcast(&t->ended);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void *thread_main(void *arg)
+{
+    struct comm_thread *t = arg;
+    open_link(t);
+    pthread_mutex_lock(&t->lock);
+    while (t->opened > 0 && next_work(t))
+        continue;
+    pthread_mutex_unlock(&t->lock);
+    if (t->opened > 0)
+        link_close(&t->link);
+    return NULL;
+}
+
+/* ---- work -------------------------------------------------------------------------------------- */
+
+static void begin(struct comm *c, struct comm_work *w, enum comm_group group, const char *what)
+{
+    struct comm_thread *t = c->thread;
+    w->group = group;
+    snprintf(w->what, sizeof w->what, "%s", what);
+    pthread_mutex_lock(&t->lock);
+    if (t->first)
+        t->last->next = w;
+    else
+        t->first = w;
+    t->last = w;
+    pthread_cond_broadcast(&t->begun);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void wait_for(struct comm_thread *t, const struct comm_work *w)
+{
+    pthread_mutex_lock(&t->lock);
+    while (!w->done)
+        pthread_cond_wait(&t->ended, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static struct comm_work *begin_array(struct comm *c, enum comm_group group, enum work_kind kind,
+                                     struct ops *o, struct ops_array x, const int64_t *bounds,
+                                     int64_t *own, const char *what)
+{
+    struct comm_work *w = mem_zalloc(1, sizeof *w);
+    const int size = c->size[group], rank = c->rank[group];
+    w->kind = kind;
+    w->ops = o;
+    w->x = x;
+    w->n = bounds[size];
+    w->bounds = bounds;
+    w->own = own;
+    w->data = ops_map(o, x, w->n);
+    int64_t share = bounds[rank + 1] - bounds[rank];
+    int64_t sent = kind == WORK_GATHER ? 0 : w->n - share;
+    sent += kind == WORK_SCATTER ? 0 : share * (size - 1);
+    c->counts[group].operations++;
+    c->counts[group].bytes += (uint64_t)sent * ops_type_bytes(x.type);
+    begin(c, w, group, what);
+    return w;
+}
+
+struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
+                                 struct ops_array x, int64_t n, const char *what)
+{
+    const int size = c->size[group];
+    if (size == 1 || !n)
+        return NULL;
+    int64_t *bounds = mem_zalloc((size_t)size + 1, sizeof *bounds);
+    for (int q = 1; q < size; q++) /* at cache lines */
+        bounds[q] = n / 16 * q / size * 16;
+    bounds[size] = n;
+    return begin_array(c, group, WORK_SUM, o, x, bounds, bounds, what);
+}
+
+struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, struct ops *o,
+                                     struct ops_array x, const int64_t *bounds, const char *what)
+{
+    if (c->size[group] == 1 || !bounds[c->size[group]])
+        return NULL;
+    return begin_array(c, group, WORK_SCATTER, o, x, bounds, NULL, what);
+}
+
+struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struct ops *o,
+                                    struct ops_array x, const int64_t *bounds, const char *what)
+{
+    if (c->size[group] == 1 || !bounds[c->size[group]])
+        return NULL;
+    return begin_array(c, group, WORK_GATHER, o, x, bounds, NULL, what);
+}
+
+void comm_end(struct comm *c, struct comm_work *w)
+{
+    if (!w)
+        return;
+    TRACE_PHASE("waiting for other ranks", -1);
+    double began = log_seconds();
+    wait_for(c->thread, w);
+    c->counts[w->group].waited += log_seconds() - began;
+    c->counts[w->group].seconds += w->seconds;
+    ops_unmap(w->ops, w->x, w->n, w->data);
+    free(w->own);
+    free(w);
+}
+
+/* ---- small things -------------------------------------------------------------------------------- */
+
+void comm_collect(struct comm *c, enum comm_group group, void *all, const void *mine, size_t bytes,
+                  const char *what)
+{
+    if (c->size[group] == 1) {
+        memcpy(all, mine, bytes);
+        return;
+    }
+    struct comm_work w = { .kind = WORK_COLLECT, .data = all, .mine = mine, .bytes = bytes };
+    begin(c, &w, group, what);
+    wait_for(c->thread, &w);
 }
 
 void comm_sum(struct comm *c, enum comm_group group, struct ops_array x, int64_t n)
@@ -20,7 +260,125 @@ void comm_sum(struct comm *c, enum comm_group group, struct ops_array x, int64_t
 
 double comm_sum_real(struct comm *c, enum comm_group group, double x)
 {
-    assert(c->size[group] == 1);
-    (void)c, (void)group;
-    return x;
+    const int size = c->size[group];
+    double *all = mem_zalloc((size_t)size, sizeof *all), sum = 0;
+    comm_collect(c, group, all, &x, sizeof x, "sum");
+    for (int q = 0; q < size; q++)
+        sum += all[q];
+    free(all);
+    return sum;
+}
+
+int comm_agree(struct comm *c, int failed)
+{
+    return comm_sum_real(c, COMM_WORLD, failed != 0) > 0;
+}
+
+int comm_differs(struct comm *c, uint64_t value)
+{
+    const int size = c->size[COMM_WORLD];
+    uint64_t *all = mem_zalloc((size_t)size, sizeof *all);
+    int first = 0;
+    comm_collect(c, COMM_WORLD, all, &value, sizeof value, "comparison");
+    for (int q = size - 1; q > 0; q--)
+        first = all[q] != all[0] ? q : first;
+    free(all);
+    return first;
+}
+
+/* ---- life cycle ---------------------------------------------------------------------------------- */
+
+void comm_init(struct comm *c)
+{
+    *c = (struct comm){ 0 };
+    for (int g = 0; g < COMM_GROUPS; g++)
+        c->size[g] = 1;
+}
+
+/* By variables that launchers set for each process: Open MPI's mpirun; those of MPICH and Intel
+ * MPI, and srun with PMI; srun. */
+int comm_launched(void)
+{
+    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                         "SLURM_STEP_NUM_TASKS" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        long n = value ? strtol(value, NULL, 10) : 0;
+        if (n > 1)
+            return (int)n;
+    }
+    return 1;
+}
+
+/* All ranks in one group. */
+static void fill_groups(struct comm *c)
+{
+    struct comm_thread *t = c->thread;
+    t->members = mem_zalloc((size_t)t->link.size, sizeof *t->members);
+    for (int r = 0; r < t->link.size; r++)
+        t->members[r] = r;
+    for (int g = 0; g < COMM_GROUPS; g++) {
+        t->groups[g] = (struct reduce_group){ t->link.size, t->link.rank, t->members };
+        c->size[g] = t->link.size;
+        c->rank[g] = t->link.rank;
+    }
+}
+
+static void free_thread(struct comm *c)
+{
+    struct comm_thread *t = c->thread;
+    pthread_join(t->id, NULL);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->begun);
+    pthread_cond_destroy(&t->ended);
+    free(t->members);
+    free(t);
+    comm_init(c);
+}
+
+int comm_open(struct comm *c, const struct comm_config *config)
+{
+    struct comm_thread *t = mem_zalloc(1, sizeof *t);
+    comm_init(c);
+    c->thread = t;
+    t->config = *config;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->begun, NULL);
+    pthread_cond_init(&t->ended, NULL);
+    pool_start_thread(&t->id, thread_main, t);
+    pthread_mutex_lock(&t->lock);
+    while (!t->opened)
+        pthread_cond_wait(&t->ended, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+    if (t->opened < 0) {
+        err_set("%s", t->error);
+        free_thread(c);
+        return -1;
+    }
+    fill_groups(c);
+    return 0;
+}
+
+void comm_close(struct comm *c)
+{
+    if (!c->thread)
+        return;
+    struct comm_work quit = { .kind = WORK_QUIT };
+    begin(c, &quit, COMM_WORLD, "end");
+    free_thread(c);
+}
+
+int comm_is_first(const struct comm *c)
+{
+    return !c->rank[COMM_WORLD];
+}
+
+const char *comm_host(const struct comm *c, int rank)
+{
+    return c->thread->link.hosts[rank];
+}
+
+const char *comm_name(const struct comm *c)
+{
+    return c->thread ? c->thread->link.transport->name : NULL;
 }

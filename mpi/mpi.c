@@ -1,0 +1,164 @@
+/*
+ * mpi.c - the plug-in that carries messages by MPI: a transport (train/transport.h) over
+ * point-to-point calls.
+ *
+ * Sums are not MPI's: their order may differ between its algorithms (train/reduce.h). Built by
+ * mpicc where that is, and opened only by a process that a launcher has started as one of several.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/plugin.h"
+#include "train/transport.h"
+
+struct world {
+    MPI_Comm ranks;
+    char error[MPI_MAX_ERROR_STRING + 1];
+};
+
+struct request {
+    MPI_Request mpi;
+};
+
+static int check(struct world *w, int code)
+{
+    int length = 0;
+    if (code == MPI_SUCCESS)
+        return 0;
+    MPI_Error_string(code, w->error, &length);
+    w->error[length] = '\0';
+    return -1;
+}
+
+/* A communicator of its own, whose errors are returned. All calls come from one thread, this one.
+ */
+static int join(struct world *w, int *rank, int *size)
+{
+    int level, begun;
+    if (check(w, MPI_Initialized(&begun)) < 0)
+        return -1;
+    if (!begun && check(w, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level)) < 0)
+        return -1;
+    if (!begun && level < MPI_THREAD_FUNNELED) {
+        snprintf(w->error, sizeof w->error,
+                 "the MPI library cannot be used by programs with threads");
+        return -1;
+    }
+    if (check(w, MPI_Comm_dup(MPI_COMM_WORLD, &w->ranks)) < 0 ||
+        check(w, MPI_Comm_set_errhandler(w->ranks, MPI_ERRORS_RETURN)) < 0 ||
+        check(w, MPI_Comm_rank(w->ranks, rank)) < 0)
+        return -1;
+    return check(w, MPI_Comm_size(w->ranks, size));
+}
+
+static void *open_world(void *context, int *rank, int *size, char *error, size_t room)
+{
+    (void)context;
+    struct world *w = calloc(1, sizeof *w);
+    if (!w) {
+        snprintf(error, room, "out of memory");
+    } else if (join(w, rank, size) < 0) {
+        snprintf(error, room, "%s", w->error);
+        free(w);
+        w = NULL;
+    }
+    return w;
+}
+
+static void close_world(void *world)
+{
+    struct world *w = world;
+    MPI_Comm_free(&w->ranks);
+    MPI_Finalize();
+    free(w);
+}
+
+static void end_all(void *world)
+{
+    struct world *w = world;
+    fflush(NULL);
+    MPI_Abort(w->ranks, 1);
+}
+
+static struct request *new_request(struct world *w)
+{
+    struct request *r = malloc(sizeof *r);
+    if (!r)
+        snprintf(w->error, sizeof w->error, "out of memory");
+    return r;
+}
+
+static int begun(struct world *w, struct request *r, int code, void **out)
+{
+    *out = NULL;
+    if (check(w, code) < 0) {
+        free(r);
+        return -1;
+    }
+    *out = r;
+    return 0;
+}
+
+static int send_bytes(void *world, void **request, int to, int tag, const void *data, size_t bytes)
+{
+    struct world *w = world;
+    struct request *r = new_request(w);
+    if (!r)
+        return -1;
+    return begun(w, r, MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, w->ranks, &r->mpi), request);
+}
+
+static int receive_bytes(void *world, void **request, int from, int tag, void *data, size_t bytes)
+{
+    struct world *w = world;
+    struct request *r = new_request(w);
+    if (!r)
+        return -1;
+    return begun(w, r, MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, w->ranks, &r->mpi),
+                 request);
+}
+
+static int test(void *world, void *request)
+{
+    struct request *r = request;
+    int done = 0;
+    if (check(world, MPI_Test(&r->mpi, &done, MPI_STATUS_IGNORE)) < 0)
+        return -1;
+    if (done)
+        free(r);
+    return done;
+}
+
+static int probe(void *world, int tag, int *from)
+{
+    struct world *w = world;
+    MPI_Status status;
+    int there = 0;
+    if (check(w, MPI_Iprobe(MPI_ANY_SOURCE, tag, w->ranks, &there, &status)) < 0)
+        return -1;
+    if (there)
+        *from = status.MPI_SOURCE;
+    return there;
+}
+
+static const char *error(void *world)
+{
+    return ((struct world *)world)->error;
+}
+
+const struct transport mpi_transport = {
+    .name = "MPI",
+    .open = open_world,
+    .close = close_world,
+    .end_all = end_all,
+    .send = send_bytes,
+    .receive = receive_bytes,
+    .test = test,
+    .probe = probe,
+    .error = error,
+};
+
+__attribute__((visibility("default")))
+const struct plugin textmill_plugin = { TRANSPORT_LAYOUT, &mpi_transport };

@@ -1,0 +1,212 @@
+/* Ranks: sums in one order for any number of them, shares, gathers, and the report about one that
+ * does not come. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "common/rng.h"
+#include "tests/unit/threads.h"
+#include "train/reduce.h"
+
+enum { LEAVES = 8, N = 700001 };
+
+/* Leaf k of the sum: numbers of very different size, so that each order of adding has its own bits.
+ */
+static void fill(float *x, int leaf)
+{
+    for (int64_t i = 0; i < N; i++) {
+        uint64_t bits = rng_at(rng_key(7, (uint64_t)leaf), (uint64_t)i);
+        x[i] = (float)((double)(int64_t)bits * 0x1p-63 * (double)(1 << (bits & 15)));
+    }
+}
+
+/* (0 + 1) + (2 + 3) ..., written out. */
+static void sum_leaves(float *x, int first, int count)
+{
+    if (count == 1) {
+        fill(x, first);
+        return;
+    }
+    float *right = mem_alloc(N * sizeof *right);
+    sum_leaves(x, first, count / 2);
+    sum_leaves(right, first + count / 2, count - count / 2);
+    for (int64_t i = 0; i < N; i++)
+        x[i] += right[i];
+    free(right);
+}
+
+struct sums {
+    float *want;
+    int equal, shares_equal; /* ranks that have found it so */
+    pthread_mutex_t lock;
+};
+
+static void count(struct sums *s, int *counter, int one)
+{
+    pthread_mutex_lock(&s->lock);
+    *counter += one;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static struct ops_array own_leaves(struct ops *o, const struct comm *c)
+{
+    const int each = LEAVES / c->size[COMM_DATA];
+    struct ops_array x = ops_buffer(o, OPS_F32, N);
+    float *sum = mem_alloc(N * sizeof *sum);
+    sum_leaves(sum, c->rank[COMM_DATA] * each, each);
+    ops_upload(o, x, sum, N);
+    free(sum);
+    return x;
+}
+
+static void sum_on_rank(void *ctx, struct comm *c)
+{
+    struct sums *s = ctx;
+    struct ops *o = ops_new(1);
+    struct ops_array x = own_leaves(o, c);
+    float *got = mem_alloc(N * sizeof *got);
+    comm_end(c, comm_sum_begin(c, COMM_DATA, o, x, N, "test"));
+    ops_download(o, got, x, N);
+    count(s, &s->equal, !memcmp(got, s->want, N * sizeof *got));
+    ops_buffer_free(o, x, N);
+    free(got);
+    ops_free(o);
+}
+
+/* Two arrays at once; shares of odd lengths, an empty one among them. */
+static void share_on_rank(void *ctx, struct comm *c)
+{
+    struct sums *s = ctx;
+    struct ops *o = ops_new(1);
+    const int R = c->size[COMM_DATA], q = c->rank[COMM_DATA];
+    struct ops_array x = own_leaves(o, c), y = own_leaves(o, c);
+    float *got = mem_alloc(N * sizeof *got);
+    int64_t bounds[LEAVES + 1] = { 0 };
+    for (int r = 1; r <= R; r++)
+        bounds[r] = r == R ? N : r == 1 ? 0 : (int64_t)N * r / R + r;
+    struct comm_work *first = comm_scatter_begin(c, COMM_DATA, o, x, bounds, "scatter of x");
+    struct comm_work *second = comm_scatter_begin(c, COMM_DATA, o, y, bounds, "scatter of y");
+    comm_end(c, second);
+    comm_end(c, first);
+    ops_download(o, got, x, N);
+    int equal = !memcmp(got + bounds[q], s->want + bounds[q],
+                        (size_t)(bounds[q + 1] - bounds[q]) * sizeof *got);
+    comm_end(c, comm_gather_begin(c, COMM_DATA, o, y, bounds, "gather of y"));
+    ops_download(o, got, y, N);
+    count(s, &s->shares_equal, equal && !memcmp(got, s->want, N * sizeof *got));
+    ops_buffer_free(o, x, N);
+    ops_buffer_free(o, y, N);
+    free(got);
+    ops_free(o);
+}
+
+Test(comm, sums_have_the_same_bits_on_any_number_of_ranks)
+{
+    struct sums s = { .want = mem_alloc(N * sizeof(float)), .lock = PTHREAD_MUTEX_INITIALIZER };
+    sum_leaves(s.want, 0, LEAVES);
+    for (int ranks = 1; ranks <= LEAVES; ranks *= 2) {
+        struct threads *w = threads_new(ranks);
+        s.equal = s.shares_equal = 0;
+        threads_run(w, sum_on_rank, &s);
+        cr_assert_eq(s.equal, ranks, "%d ranks: only %d have the sum", ranks, s.equal);
+        threads_run(w, share_on_rank, &s);
+        cr_assert_eq(s.shares_equal, ranks, "%d ranks: only %d have their share", ranks,
+                     s.shares_equal);
+        threads_free(w);
+    }
+    free(s.want);
+}
+
+Test(comm, a_stack_of_sums_is_a_tree)
+{
+    const int merges[] = { 0, 1, 0, 2, 0, 1, 0, 3 };
+    for (int k = 0; k < 8; k++)
+        cr_assert_eq(reduce_merges(k, k == 7), merges[k]);
+    cr_assert_eq(reduce_merges(0, 1), 0);
+    cr_assert_eq(reduce_merges(2, 1), 1); /* of three: the last with the sum of two */
+    cr_assert_eq(reduce_merges(6, 1), 2);
+}
+
+static void small_things(void *ctx, struct comm *c)
+{
+    struct sums *s = ctx;
+    const int R = c->size[COMM_WORLD], q = c->rank[COMM_WORLD];
+    int all[8], mine = 10 * q, right = 1;
+    comm_collect(c, COMM_WORLD, all, &mine, sizeof mine, "numbers");
+    for (int r = 0; r < R; r++)
+        right &= all[r] == 10 * r;
+    right &= comm_sum_real(c, COMM_DATA, q + 1) == R * (R + 1) / 2.0;
+    right &= comm_agree(c, 0) == 0 && comm_agree(c, q == R - 1) == 1;
+    right &= comm_differs(c, 5) == 0 && comm_differs(c, q == R - 1 ? 6 : 5) == R - 1;
+    right &= comm_is_first(c) == !q;
+    count(s, &s->equal, right);
+}
+
+Test(comm, ranks_agree)
+{
+    for (int ranks = 1; ranks <= 5; ranks++) {
+        struct sums s = { .lock = PTHREAD_MUTEX_INITIALIZER };
+        struct threads *w = threads_new(ranks);
+        threads_run(w, small_things, &s);
+        cr_assert_eq(s.equal, ranks);
+        threads_free(w);
+    }
+}
+
+struct reports {
+    pthread_mutex_t lock;
+    char text[4096];
+};
+
+static void keep_report(void *ctx, const char *error)
+{
+    struct reports *r = ctx;
+    pthread_mutex_lock(&r->lock);
+    strncat(r->text, error, sizeof r->text - strlen(r->text) - 2);
+    strcat(r->text, "\n");
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Rank 2 computes for too long. */
+static void come_late(void *ctx, struct comm *c)
+{
+    (void)ctx;
+    int all[3], mine = 0;
+    comm_collect(c, COMM_WORLD, all, &mine, sizeof all[0], "the step before");
+    if (c->rank[COMM_WORLD] == 2)
+        usleep(1500000);
+    comm_collect(c, COMM_WORLD, all, &mine, sizeof mine, "layer 5 gradients");
+}
+
+Test(comm, a_rank_that_does_not_come_is_named)
+{
+    struct reports r = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct threads *w = threads_new(3);
+    threads_set_timeout(w, 0.3, keep_report, &r);
+    threads_run(w, come_late, NULL);
+    cr_assert(strstr(r.text, "'layer 5 gradients', for rank 2 on "), "%s", r.text);
+    cr_assert(strstr(r.text, "computes after operation 2, 'the step before'"), "%s", r.text);
+    cr_assert_not(strstr(r.text, "does not answer"), "%s", r.text);
+    threads_free(w);
+}
+
+Test(comm, one_process_needs_no_other)
+{
+    struct comm c;
+    struct ops *o = ops_new(1);
+    const int64_t bounds[] = { 0, 3 };
+    float x[] = { 1, 2, 3 };
+    struct ops_array a = ops_host_array(x, OPS_F32);
+    comm_init(&c);
+    comm_end(&c, comm_sum_begin(&c, COMM_DATA, o, a, 3, ""));
+    comm_end(&c, comm_scatter_begin(&c, COMM_DATA, o, a, bounds, ""));
+    comm_end(&c, comm_gather_begin(&c, COMM_DATA, o, a, bounds, ""));
+    cr_assert(x[0] == 1 && x[1] == 2 && x[2] == 3);
+    cr_assert_eq(comm_sum_real(&c, COMM_DATA, 4.5), 4.5);
+    cr_assert(comm_agree(&c, 1) && !comm_agree(&c, 0));
+    comm_close(&c);
+    ops_free(o);
+}

@@ -1,0 +1,242 @@
+#include "train/reduce.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+enum {
+    TAG_SCATTER = 1,
+    TAG_GATHER,
+    TAG_COLLECT,
+    TILE = 1024,     /* floats that are added at a time: a stack of them stays in a cache */
+    DEPTH = 32,      /* of a stack: more than the logarithm of any number of members */
+    PIECE = 1 << 18, /* floats that travel as one message, at most, */
+    PIECE_LEAST = 1 << 12,
+    PIECES = 1 << 21,      /* and floats of room for those of all members */
+    GATHER_PIECE = 1 << 26 /* bytes */
+};
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- the tree ---------------------------------------------------------------------------------- */
+
+/* After item k the stack has a sum for each one in the binary number k + 1, the larger ones below.
+ * At the end they become one. */
+int reduce_merges(int64_t k, int last)
+{
+    if (last)
+        return __builtin_popcountll((unsigned long long)k);
+    return __builtin_ctzll(~(unsigned long long)k);
+}
+
+static void add(float *restrict to, const float *restrict from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] += from[i];
+}
+
+/* to = the sum of in[0..count-1]. */
+static void add_tile(float *to, const float *const *in, int count, int64_t n)
+{
+    float stack[DEPTH][TILE];
+    int top = 0;
+    for (int k = 0; k < count; k++) {
+        memcpy(stack[top++], in[k], (size_t)n * sizeof *to);
+        for (int m = reduce_merges(k, k + 1 == count); m > 0; m--, top--)
+            add(stack[top - 2], stack[top - 1], n);
+    }
+    memcpy(to, stack[0], (size_t)n * sizeof *to);
+}
+
+/* to is one of in. */
+static void add_piece(float *to, const float *const *in, const float **at, int count, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += TILE) {
+        for (int k = 0; k < count; k++)
+            at[k] = in[k] + i;
+        add_tile(to + i, at, count, smaller(TILE, n - i));
+    }
+}
+
+/* ---- scatter ------------------------------------------------------------------------------------ */
+
+/* Piece p of share q is floats p * piece of it and those behind. Two pieces are on the way at a
+ * time. */
+struct scatter {
+    struct link *l;
+    const struct reduce_group *g;
+    float *x;
+    const int64_t *bounds;
+    int64_t piece;
+    float *room;                   /* [2][size][piece]: pieces that come */
+    struct link_request *incoming; /* [2][size] */
+    struct link_request *outgoing; /* [2][size] */
+    const float **in, **at;        /* [size] */
+};
+
+static int64_t piece_size(const struct scatter *s, int q, int64_t p)
+{
+    int64_t left = s->bounds[q + 1] - s->bounds[q] - p * s->piece;
+    return left < 0 ? 0 : smaller(left, s->piece);
+}
+
+static float *piece_at(const struct scatter *s, int q, int64_t p)
+{
+    return s->x + s->bounds[q] + p * s->piece;
+}
+
+static float *room_at(const struct scatter *s, int q, int64_t p)
+{
+    return s->room + ((p & 1) * s->g->size + q) * s->piece;
+}
+
+/* This member's piece p from all others, and theirs to them. */
+static int begin_piece(struct scatter *s, int64_t p)
+{
+    const struct reduce_group *g = s->g;
+    struct link_request *in = s->incoming + (p & 1) * g->size;
+    struct link_request *out = s->outgoing + (p & 1) * g->size;
+    const int64_t mine = piece_size(s, g->rank, p);
+    for (int q = 0; q < g->size; q++)
+        if (q != g->rank && mine &&
+            link_receive(s->l, &in[q], g->members[q], TAG_SCATTER, room_at(s, q, p),
+                         (size_t)mine * sizeof(float)) < 0)
+            return -1;
+    for (int k = 1; k < g->size; k++) { /* not all to the same one at first */
+        int q = (g->rank + k) % g->size;
+        int64_t n = piece_size(s, q, p);
+        if (n && link_send(s->l, &out[q], g->members[q], TAG_SCATTER, piece_at(s, q, p),
+                           (size_t)n * sizeof(float)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int finish_piece(struct scatter *s, int64_t p)
+{
+    const struct reduce_group *g = s->g;
+    const int64_t mine = piece_size(s, g->rank, p);
+    if (link_wait(s->l, s->incoming + (p & 1) * g->size, g->size) < 0)
+        return -1;
+    for (int q = 0; q < g->size; q++)
+        s->in[q] = q == g->rank ? piece_at(s, q, p) : room_at(s, q, p);
+    add_piece(piece_at(s, g->rank, p), s->in, s->at, g->size, mine);
+    return link_wait(s->l, s->outgoing + (p & 1) * g->size, g->size);
+}
+
+static int run_scatter(struct scatter *s)
+{
+    int64_t longest = 0;
+    for (int q = 0; q < s->g->size; q++)
+        longest = s->bounds[q + 1] - s->bounds[q] > longest ? s->bounds[q + 1] - s->bounds[q]
+                                                            : longest;
+    int64_t pieces = (longest + s->piece - 1) / s->piece;
+    int result = pieces ? begin_piece(s, 0) : 0;
+    for (int64_t p = 0; p < pieces && !result; p++) {
+        if (p + 1 < pieces)
+            result = begin_piece(s, p + 1);
+        if (!result)
+            result = finish_piece(s, p);
+    }
+    return result;
+}
+
+int reduce_scatter(struct link *l, const struct reduce_group *g, float *x, const int64_t *bounds)
+{
+    const size_t size = (size_t)g->size;
+    int64_t piece = smaller(PIECE, PIECES / g->size);
+    piece = piece < PIECE_LEAST ? PIECE_LEAST : piece;
+    struct scatter s = { .l = l, .g = g, .x = x, .bounds = bounds, .piece = piece };
+    s.room = mem_alloc(2 * size * (size_t)piece * sizeof *s.room);
+    s.incoming = mem_zalloc(2 * size, sizeof *s.incoming);
+    s.outgoing = mem_zalloc(2 * size, sizeof *s.outgoing);
+    s.in = mem_zalloc(size, sizeof *s.in);
+    s.at = mem_zalloc(size, sizeof *s.at);
+    int result = run_scatter(&s);
+    free(s.room);
+    free(s.incoming);
+    free(s.outgoing);
+    free(s.in);
+    free(s.at);
+    return result;
+}
+
+/* ---- gather -------------------------------------------------------------------------------------- */
+
+/* Sends or receives so many bytes, in messages that no transport finds too long. `requests` grows.
+ */
+struct batch_of_requests {
+    struct link_request *all;
+    size_t count, cap;
+};
+
+static int exchange(struct link *l, struct batch_of_requests *b, int peer, int tag, char *data,
+                    int64_t bytes, int receives)
+{
+    for (int64_t i = 0; i < bytes; i += GATHER_PIECE) {
+        size_t n = (size_t)smaller(GATHER_PIECE, bytes - i);
+        mem_grow(b->all, b->cap, b->count + 1);
+        struct link_request *r = &b->all[b->count++];
+        *r = (struct link_request){ 0 };
+        if ((receives ? link_receive(l, r, peer, tag, data + i, n)
+                      : link_send(l, r, peer, tag, data + i, n)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* at[q] and bytes[q]: where the part of member q is, and how long. */
+static int gather(struct link *l, const struct reduce_group *g, int tag, char *const *at,
+                  const int64_t *bytes)
+{
+    struct batch_of_requests b = { 0 };
+    const int rank = g->rank;
+    int result = 0;
+    for (int q = 0; q < g->size && !result; q++)
+        if (q != rank)
+            result = exchange(l, &b, g->members[q], tag, at[q], bytes[q], 1);
+    for (int k = 1; k < g->size && !result; k++) {
+        int q = (rank + k) % g->size;
+        result = exchange(l, &b, g->members[q], tag, at[rank], bytes[rank], 0);
+    }
+    if (!result)
+        result = link_wait(l, b.all, (int)b.count);
+    free(b.all);
+    return result;
+}
+
+int reduce_gather(struct link *l, const struct reduce_group *g, void *x, const int64_t *bounds,
+                  size_t unit)
+{
+    char **at = mem_zalloc((size_t)g->size, sizeof *at);
+    int64_t *bytes = mem_zalloc((size_t)g->size, sizeof *bytes);
+    for (int q = 0; q < g->size; q++) {
+        at[q] = (char *)x + bounds[q] * (int64_t)unit;
+        bytes[q] = (bounds[q + 1] - bounds[q]) * (int64_t)unit;
+    }
+    int result = gather(l, g, TAG_GATHER, at, bytes);
+    free(at);
+    free(bytes);
+    return result;
+}
+
+int reduce_collect(struct link *l, const struct reduce_group *g, void *all, const void *mine,
+                   size_t bytes)
+{
+    char **at = mem_zalloc((size_t)g->size, sizeof *at);
+    int64_t *each = mem_zalloc((size_t)g->size, sizeof *each);
+    for (int q = 0; q < g->size; q++) {
+        at[q] = (char *)all + (size_t)q * bytes;
+        each[q] = (int64_t)bytes;
+    }
+    memcpy(at[g->rank], mine, bytes);
+    int result = gather(l, g, TAG_COLLECT, at, each);
+    free(at);
+    free(each);
+    return result;
+}
