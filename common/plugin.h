@@ -6,8 +6,8 @@
  * running program. It defines textmill_plugin. It may call the program's functions that the
  * Makefile names in PLUGIN_CALLS.
  */
-#ifndef TEXTMILL_PLUGIN_H
-#define TEXTMILL_PLUGIN_H
+#ifndef TEXTMILL_COMMON_PLUGIN_H
+#define TEXTMILL_COMMON_PLUGIN_H
 
 struct plugin {
     unsigned layout;   /* of the table: program and plug-in must agree on it */
