@@ -91,7 +91,7 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
 
 # What templates show is text; the tables that are searched are made of it.
-$(B)/gen/template_data.c: scripts/make-template-data $(wildcard wikiprep/templates/*)
+$(B)/gen/template_data.c: scripts/make-template-data $(wildcard wikiprep/languages/templates/*)
 	@mkdir -p $(@D)
 	$^ > $@
 

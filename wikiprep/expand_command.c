@@ -4,8 +4,8 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/tool.h"
-#include "wikiprep/expand.h"
-#include "wikiprep/template.h"
+#include "wikiprep/expand/expand.h"
+#include "wikiprep/text/template.h"
 
 static const char *templates_path;
 static const char *page_title = "Page", *language;

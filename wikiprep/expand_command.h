@@ -1,8 +1,8 @@
 /*
  * expand_command.h - `wikiprep expand`: its options, and what it does.
  */
-#ifndef TEXTMILL_EXPAND_COMMAND_H
-#define TEXTMILL_EXPAND_COMMAND_H
+#ifndef TEXTMILL_WIKIPREP_EXPAND_COMMAND_H
+#define TEXTMILL_WIKIPREP_EXPAND_COMMAND_H
 
 #include "common/opt.h"
 

@@ -2,8 +2,8 @@
 
 #include "common/file.h"
 #include "common/tool.h"
-#include "wikiprep/sentence.h"
-#include "wikiprep/sentence_train.h"
+#include "wikiprep/sentences/sentence.h"
+#include "wikiprep/sentences/sentence_train.h"
 
 static const char *language = "en", *model_path, *train_path;
 

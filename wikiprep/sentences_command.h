@@ -1,8 +1,8 @@
 /*
  * sentences_command.h - `wikiprep sentences`: its options, and what it does.
  */
-#ifndef TEXTMILL_SENTENCES_COMMAND_H
-#define TEXTMILL_SENTENCES_COMMAND_H
+#ifndef TEXTMILL_WIKIPREP_SENTENCES_COMMAND_H
+#define TEXTMILL_WIKIPREP_SENTENCES_COMMAND_H
 
 #include "common/opt.h"
 

@@ -16,21 +16,21 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/tool.h"
-#include "wikiprep/classic.h"
-#include "wikiprep/disambiguation.h"
-#include "wikiprep/dump.h"
-#include "wikiprep/expand.h"
+#include "wikiprep/classic/classic.h"
+#include "wikiprep/expand/expand.h"
 #include "wikiprep/expand_command.h"
-#include "wikiprep/pages.h"
-#include "wikiprep/record.h"
-#include "wikiprep/sentence.h"
-#include "wikiprep/sentence_train.h"
+#include "wikiprep/input/dump.h"
+#include "wikiprep/input/pages.h"
+#include "wikiprep/output/page_json.h"
+#include "wikiprep/output/sink.h"
+#include "wikiprep/sentences/sentence.h"
+#include "wikiprep/sentences/sentence_train.h"
 #include "wikiprep/sentences_command.h"
-#include "wikiprep/sink.h"
-#include "wikiprep/site.h"
-#include "wikiprep/template.h"
-#include "wikiprep/visible.h"
-#include "wikiprep/wikitext.h"
+#include "wikiprep/site/disambiguation.h"
+#include "wikiprep/site/site.h"
+#include "wikiprep/text/template.h"
+#include "wikiprep/text/visible.h"
+#include "wikiprep/text/wikitext.h"
 
 enum { ITEMS_A_THREAD = 8 };
 
@@ -39,7 +39,7 @@ static uint64_t file_bytes = 1 << 20;
 static uint64_t max_page_bytes = 64 << 20;
 static const char *train_path;
 static int json, lists = 1, headings = 1, hatnotes;
-static const char *field_list = RECORD_FIELDS;
+static const char *field_list = PAGE_JSON_FIELDS;
 static struct site_choice choice = { .namespaces = "0" };
 static struct opt_list page_names;
 static const char *index_path;
@@ -155,7 +155,7 @@ struct run {
     size_t site_count, sites_cap;
     struct library *library;    /* NULL: templates are not expanded */
     struct pages *wanted_pages; /* NULL: all */
-    struct record_layout layout;
+    struct page_json_layout layout;
     struct sink sink;
     struct sentence_trainer *trainer;                      /* NULL: text is written to the sink */
     uint64_t pages, documents, too_long, bytes, xml_bytes; /* for the last line */
@@ -375,7 +375,7 @@ static int clean_page(void *ctx, void *slot)
         buf_add(&d->title, p->title.data, p->title.len);
     buf_addf(&d->url, "%s?curid=%s", item->site->base, p->id.data);
     if (json)
-        record_put(&item->bytes, &r->layout, d, p, item->categories.data);
+        page_json_put(&item->bytes, &r->layout, d, p, item->categories.data);
     else if (item->classic)
         classic_put(&item->bytes, d);
     else
@@ -421,7 +421,7 @@ static struct item *new_item(const struct run *r)
     item->templates.hatnotes = hatnotes;
     item->page = (struct dump_page)DUMP_PAGE_INIT;
     item->document = (struct document)DOCUMENT_INIT;
-    if (!wikiextractor || choice.categories.count || (json && record_has_categories(&r->layout)))
+    if (!wikiextractor || choice.categories.count || (json && page_json_has_categories(&r->layout)))
         item->cleaner = wikitext_new(NULL, &how);
     buf_init(&item->text);
     buf_init(&item->categories);
@@ -574,7 +574,7 @@ static int check_options(struct run *r)
         choice.namespaces = NULL;
     if (check_wikiextractor() < 0 || check_output() < 0)
         return -1;
-    return record_layout_parse(&r->layout, field_list);
+    return page_json_layout_parse(&r->layout, field_list);
 }
 
 static int finish(struct run *r, int result)

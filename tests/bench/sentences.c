@@ -6,7 +6,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "tests/bench/clock.h"
-#include "wikiprep/sentence.h"
+#include "wikiprep/sentences/sentence.h"
 
 enum { RUNS = 5 };
 

@@ -6,7 +6,7 @@
 
 #include "common/buf.h"
 #include "common/err.h"
-#include "wikiprep/bunzip.h"
+#include "wikiprep/input/bunzip.h"
 
 enum { TEXT_MAX = 1 << 24 };
 

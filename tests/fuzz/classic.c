@@ -1,7 +1,7 @@
 /* Any bytes as wikitext for the cleaner that writes what WikiExtractor does. */
 #include <stdint.h>
 
-#include "wikiprep/classic.h"
+#include "wikiprep/classic/classic.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

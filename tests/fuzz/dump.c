@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "wikiprep/dump.h"
+#include "wikiprep/input/dump.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

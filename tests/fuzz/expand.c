@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "common/buf.h"
-#include "wikiprep/expand.h"
-#include "wikiprep/preprocess.h"
-#include "wikiprep/visible.h"
+#include "wikiprep/expand/expand.h"
+#include "wikiprep/expand/preprocess.h"
+#include "wikiprep/text/visible.h"
 
 enum { GROWTH_MAX = 8 << 20 };
 

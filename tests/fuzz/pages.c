@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/err.h"
-#include "wikiprep/pages.h"
+#include "wikiprep/input/pages.h"
 
 enum { DUMP_BYTES = 1000 };
 

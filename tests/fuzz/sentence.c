@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "wikiprep/letter.h"
-#include "wikiprep/sentence.h"
+#include "wikiprep/sentences/letter.h"
+#include "wikiprep/sentences/sentence.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "wikiprep/sentence.h"
-#include "wikiprep/template.h"
-#include "wikiprep/wikitext.h"
+#include "wikiprep/sentences/sentence.h"
+#include "wikiprep/text/template.h"
+#include "wikiprep/text/wikitext.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

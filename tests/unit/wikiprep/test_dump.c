@@ -1,0 +1,320 @@
+/* Pages of a dump: versions, layouts and encodings of the export format, and what is wrong with it.
+ */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "tests/unit/look.h"
+#include "wikiprep/input/dump.h"
+#include "wikiprep/input/pages.h"
+#include "wikiprep/output/sink.h"
+
+static char path[64];
+static struct dump_page page = DUMP_PAGE_INIT;
+
+static struct dump *open_bytes(const char *xml, size_t n, size_t max)
+{
+    memcpy(path, "/tmp/textmill-dump-XXXXXX", 26);
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0 && write(fd, xml, n) == (ssize_t)n);
+    close(fd);
+    struct dump *d = dump_open(path, max, 2);
+    if (d)
+        dump_start_helpers(d);
+    unlink(path);
+    return d;
+}
+
+static struct dump *open_text(const char *xml)
+{
+    struct dump *d = open_bytes(xml, strlen(xml), 1 << 20);
+    cr_assert(d, "%s", err_get());
+    return d;
+}
+
+static void expect_page(struct dump *d, const char *title, int ns, const char *revid,
+                        const char *text)
+{
+    cr_assert_eq(dump_read(d, &page), 1, "%s", err_get());
+    cr_expect_str_eq(page.title.data, title);
+    cr_expect_eq(page.ns, ns);
+    cr_expect_str_eq(page.revid.data, revid);
+    cr_expect_str_eq(page.text.data, text);
+}
+
+static void expect_end(struct dump *d)
+{
+    cr_expect_eq(dump_read(d, &page), 0);
+    dump_close(d);
+}
+
+static void expect_error(struct dump *d, const char *part)
+{
+    cr_expect_eq(dump_read(d, &page), -1);
+    cr_expect(strstr(err_get(), part), "'%s' lacks '%s'", err_get(), part);
+    dump_close(d);
+}
+
+#define PAGE(title, more, text)                                                                    \
+    "<page><title>" title "</title>" more "<id>1</id><revision><id>2</id><contributor><id>9</id>"  \
+    "</contributor><text>" text "</text></revision></page>"
+
+Test(dump, minified)
+{
+    struct dump *d = open_text("<mediawiki xml:lang='it'><siteinfo><sitename>W</sitename>"
+                               "<base>http://a/b</base></siteinfo>" PAGE("A", "<ns>0</ns>", "x")
+                                   PAGE("B", "<ns>4</ns>", "y &lt;b&gt; &amp;amp;") "</mediawiki>");
+    expect_page(d, "A", 0, "2", "x");
+    cr_expect_str_eq(dump_site(d)->lang.data, "it");
+    cr_expect_str_eq(dump_site(d)->base.data, "http://a/b");
+    cr_expect_str_eq(page.id.data, "1");
+    expect_page(d, "B", 4, "2", "y <b> &amp;");
+    expect_end(d);
+}
+
+Test(dump, namespaces_from_titles)
+{
+    struct dump *d = open_text(
+        "<mediawiki><siteinfo><namespaces><namespace key='0'/><namespace key='6'>Fails"
+        "</namespace><namespace key='1'>Sprīža</namespace></namespaces></siteinfo>" PAGE(
+            "Fails:A.jpg", "", "") PAGE("sprīža:X", "", "") PAGE("User talk:X", "", "")
+            PAGE("Star Trek: X", "", "") PAGE(":X", "", "") "</mediawiki>");
+    expect_page(d, "Fails:A.jpg", 6, "2", "");
+    expect_page(d, "sprīža:X", 1, "2", "");
+    expect_page(d, "User talk:X", 3, "2", "");
+    expect_page(d, "Star Trek: X", 0, "2", "");
+    expect_page(d, ":X", 0, "2", "");
+    expect_end(d);
+}
+
+Test(dump, latest_revision_wins)
+{
+    struct dump *d = open_text(
+        "<mediawiki><page><title>A</title><id>1</id>"
+        "<revision><id>11</id><timestamp>2001-01-01T00:00:00Z</timestamp><text>old</text></"
+        "revision>"
+        "<revision><id>13</id><timestamp>2003-01-01T00:00:00Z</timestamp><text>new</text></"
+        "revision>"
+        "<revision><id>12</id><timestamp>2002-01-01T00:00:00Z</timestamp><text>mid</text></"
+        "revision>"
+        "<revision><id>14</id><timestamp>2004-01-01T00:00:00Z</timestamp><text deleted='deleted'/>"
+        "</revision></page><page><title>B</title><revision><id>1</id><text>a</text></revision>"
+        "<revision><id>2</id><text>b</text></revision></page></mediawiki>");
+    expect_page(d, "A", 0, "13", "new");
+    expect_page(d, "B", 0, "2", "b");
+    expect_end(d);
+}
+
+Test(dump, redirects)
+{
+    struct dump *d = open_text(
+        "<mediawiki>" PAGE("A", "<redirect title='B'/>", "x") PAGE("B", "", "#REDIRECT [[C]]")
+            PAGE("C", "", " #redirect:[[C]]") PAGE("D", "", "#ПЕРЕНАПРАВЛЕНИЕ [[C]]")
+                PAGE("E", "", "# list [[item]]") PAGE("F", "", "text") "</mediawiki>");
+    static const int redirect[] = { 1, 1, 1, 1, 0, 0 };
+    for (int i = 0; i < 6; i++) {
+        cr_assert_eq(dump_read(d, &page), 1);
+        cr_expect_eq(page.redirect, redirect[i], "page %s", page.title.data);
+    }
+    expect_end(d);
+}
+
+Test(dump, other_slots_and_unknown_elements)
+{
+    struct dump *d = open_text(
+        "<?xml version='1.0'?><!-- c --><mediawiki><new><page><title>no</title></page></new>"
+        "<page><title>A<!-- x -->B</title><ns>0</ns><revision><id>5</id><text><![CDATA[<a> & b]]>"
+        "</text><content><role>data</role><text>other</text></content></revision></page>"
+        "</mediawiki>");
+    expect_page(d, "AB", 0, "5", "<a> & b");
+    expect_end(d);
+}
+
+Test(dump, utf16)
+{
+    const char *xml = "<?xml version='1.0' encoding='UTF-16'?><mediawiki>" PAGE(
+        "A", "<ns>0</ns>", "text") "</mediawiki>";
+    for (int big = 0; big < 2; big++) {
+        struct buf wide = BUF_INIT;
+        buf_add(&wide, big ? "\xFE\xFF" : "\xFF\xFE", 2);
+        for (const char *s = xml; *s; s++) {
+            buf_addc(&wide, big ? 0 : *s);
+            buf_addc(&wide, big ? *s : 0);
+        }
+        struct dump *d = open_bytes(wide.data, wide.len, 1 << 20);
+        cr_assert(d);
+        expect_page(d, "A", 0, "2", "text");
+        expect_end(d);
+        buf_release(&wide);
+    }
+}
+
+Test(dump, long_texts)
+{
+    struct buf xml = BUF_INIT;
+    buf_adds(&xml, "<mediawiki><page><title>Long</title><revision><id>1</id><text>");
+    for (int i = 0; i < 12 << 20; i++)
+        buf_addc(&xml, 'x');
+    buf_adds(&xml, "</text></revision></page>" PAGE("Short", "", "y") "</mediawiki>");
+    struct dump *d = open_bytes(xml.data, xml.len, 64 << 20);
+    cr_assert_eq(dump_read(d, &page), 1);
+    cr_expect_eq(page.text.len, 12u << 20); /* libxml2's own limit is 10 MB */
+    expect_page(d, "Short", 0, "2", "y");
+    expect_end(d);
+    d = open_bytes(xml.data, xml.len, 1 << 20);
+    cr_assert_eq(dump_read(d, &page), 1);
+    cr_expect(page.too_long && !page.text.len);
+    expect_page(d, "Short", 0, "2", "y");
+    cr_expect_not(page.too_long);
+    expect_end(d);
+    buf_release(&xml);
+}
+
+Test(dump, cut_short)
+{
+    const char *xml = "<mediawiki>" PAGE("A", "", "x") "<page><title>B</title><revision><text>y";
+    struct dump *d = open_text(xml);
+    expect_page(d, "A", 0, "2", "x");
+    expect_error(d, "is cut short");
+    cr_expect(strstr(err_get(), "in page 'B'"));
+}
+
+Test(dump, bad_xml)
+{
+    struct dump *d = open_text("<mediawiki>" PAGE("A", "", "x") "<page><title>B</titl></page>");
+    expect_page(d, "A", 0, "2", "x");
+    expect_error(d, "bad XML at byte");
+    expect_error(open_text("<mediawiki></mediawiki><more/>"), "bad XML");
+}
+
+Test(dump, no_dump)
+{
+    expect_error(open_text(""), "is empty");
+    expect_error(open_text("version https://git-lfs.github.com/spec/v1\noid x\n"),
+                 "git-lfs pointer");
+    expect_error(open_text("<!DOCTYPE html><html></html>"), "an HTML page");
+    expect_error(open_text("<html><body/></html>"), "an HTML page");
+    expect_error(open_text("<feed/>"), "root element is <feed>");
+    expect_error(open_text("plain text"), "does not begin with '<'");
+    expect_error(open_text("<!DOCTYPE m [<!ENTITY a '&b;'>]><mediawiki>&a;</mediawiki>"),
+                 "'a' not defined");
+    cr_expect_null(dump_open("/nonexistent.xml", 1, 1));
+    cr_expect(strstr(err_get(), "/nonexistent.xml"));
+    cr_expect_null(dump_open("/tmp", 1, 1));
+    cr_expect(strstr(err_get(), "directory"));
+}
+
+/* ---- the tree of files --------------------------------------------------------------------- */
+
+Test(sink, folders_go_on_after_ZZ)
+{
+    char dir[] = "/tmp/textmill-sink-XXXXXX";
+    cr_assert(mkdtemp(dir));
+    struct sink s;
+    struct kv none = KV_INIT;
+    struct buf one = BUF_INIT;
+    buf_adds(&one, "x\n");
+    cr_assert_eq(sink_open(&s, dir, 0, SINK_JSON, 0), 0, "%s", err_get());
+    s.files = 676 * 100 - 1; /* as if ZZ were almost full */
+    struct buf zz = BUF_INIT;
+    buf_addf(&zz, "%s/ZZ", s.temp);
+    cr_assert_eq(file_mkdirs(zz.data), 0);
+    cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
+    cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
+    cr_assert_eq(sink_close(&s, &none), 0, "%s", err_get());
+    struct buf file = BUF_INIT;
+    buf_addf(&file, "%s/AAA/wiki_00", dir);
+    cr_expect(look(file.data));
+    buf_clear(&file);
+    buf_addf(&file, "%s/ZZ/wiki_99", dir);
+    cr_expect(look(file.data));
+    file_remove_tree(dir);
+    buf_release(&one);
+    buf_release(&zz);
+    buf_release(&file);
+}
+
+/* A file is closed before the document that would make it larger than the limit. */
+Test(sink, files_are_filled_to_the_limit)
+{
+    char dir[] = "/tmp/textmill-sink-XXXXXX";
+    struct sink s;
+    struct kv none = KV_INIT;
+    struct buf one = BUF_INIT, file = BUF_INIT;
+    cr_assert(mkdtemp(dir));
+    buf_adds(&one, "1234\n");
+    cr_assert_eq(sink_open(&s, dir, 10, SINK_JSON, 0), 0, "%s", err_get());
+    for (int i = 0; i < 5; i++)
+        cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
+    cr_assert_eq(sink_close(&s, &none), 0, "%s", err_get());
+    static const uint64_t sizes[] = { 10, 10, 5 };
+    for (int i = 0; i < 3; i++) {
+        uint64_t bytes = 0;
+        buf_clear(&file);
+        buf_addf(&file, "%s/AA/wiki_%02d", dir, i);
+        cr_expect(!file_size(file.data, &bytes) && bytes == sizes[i], "%s", file.data);
+    }
+    file_remove_tree(dir);
+    buf_release(&one);
+    buf_release(&file);
+}
+
+/* ---- an index of pages ---------------------------------------------------------------------- */
+
+/* Where a page is in a dump of so many bytes, by this index: 0, or -1. */
+static int locate(const char *name, const char *index, size_t dump_bytes,
+                  struct unpack_range **ranges, size_t *count)
+{
+    char dir[] = "/tmp/textmill-pages-XXXXXX";
+    struct buf index_path = BUF_INIT, dump = BUF_INIT;
+    struct opt_list wanted = { 0 };
+    char *bytes = mem_zalloc(dump_bytes, 1);
+    cr_assert(mkdtemp(dir));
+    file_join(&index_path, dir, "index");
+    file_join(&dump, dir, "dump");
+    cr_assert_eq(file_write(index_path.data, index, strlen(index)), 0);
+    cr_assert_eq(file_write(dump.data, bytes, dump_bytes), 0);
+    opt_list_add(&wanted, name);
+    struct pages *p = pages_new(&wanted);
+    int result = pages_locate(p, index_path.data, dump.data, ranges, count);
+    pages_free(p);
+    free(wanted.items);
+    free(bytes);
+    file_remove_tree(dir);
+    buf_release(&index_path);
+    buf_release(&dump);
+    return result;
+}
+
+Test(pages, are_located_by_an_index_of_the_same_dump)
+{
+    static const char index[] = "10:1:A\n10:2:B\n100:3:C\n150:4:D &amp; E\n";
+    static const struct {
+        const char *name;
+        size_t dump_bytes;
+        uint64_t begin, end; /* end 0: refused */
+    } cases[] = {
+        { "B", 200, 10, 100 },      { "C", 200, 100, 150 }, { "3", 150, 100, 150 },
+        { "C", 149, 0, 0 },         { "C", 100, 0, 0 },     { "4", 200, 150, 200 },
+        { "D & E", 151, 150, 151 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct unpack_range *ranges;
+        size_t count;
+        int result = locate(cases[i].name, index, cases[i].dump_bytes, &ranges, &count);
+        cr_assert_eq(result, cases[i].end ? 0 : -1, "case %zu: %s", i, err_get());
+        if (result < 0) {
+            cr_expect(strstr(err_get(), "is not the index of"), "case %zu: %s", i, err_get());
+            continue;
+        }
+        cr_assert_eq(count, 2, "case %zu: %zu ranges", i, count);
+        cr_expect(ranges[0].begin == 0 && ranges[0].end == 10, "the head of the dump");
+        cr_expect(ranges[1].begin == cases[i].begin && ranges[1].end == cases[i].end, "case %zu",
+                  i);
+        free(ranges);
+    }
+}

@@ -1,0 +1,803 @@
+/* Templates, parser functions and magic words, as MediaWiki expands them. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/spill.h"
+#include "wikiprep/expand/expand.h"
+#include "wikiprep/text/visible.h"
+#include "wikiprep/values/expression.h"
+#include "wikiprep/values/moment.h"
+#include "wikiprep/values/number.h"
+#include "wikiprep/values/plural.h"
+
+static struct buf out = BUF_INIT;
+
+/* ---- a small wiki ----------------------------------------------------------------------------- */
+
+/* Titles and texts, in turns. */
+static struct library *make_library(const char *lang, const char *const *pages, const char *save)
+{
+    char path[] = "/tmp/textmill-test-XXXXXX";
+    struct buf xml = BUF_INIT;
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0);
+    buf_addf(
+        &xml,
+        "<mediawiki xml:lang=\"%s\"><siteinfo><sitename>Wiki</sitename>"
+        "<base>https://x.example.org/wiki/Main_Page</base><case>first-letter</case><namespaces>"
+        "<namespace key=\"0\"/><namespace key=\"10\">Vorlage</namespace></namespaces></siteinfo>",
+        lang);
+    for (; *pages; pages += 2) {
+        buf_addf(&xml,
+                 "<page><title>%s</title><revision><timestamp>2011-04-09T01:02:03Z</timestamp>"
+                 "<text>",
+                 pages[0]);
+        for (const char *s = pages[1]; *s; s++)
+            if (*s == '<')
+                buf_adds(&xml, "&lt;");
+            else if (*s == '&')
+                buf_adds(&xml, "&amp;");
+            else
+                buf_addc(&xml, *s);
+        buf_adds(&xml, "</text></revision></page>");
+    }
+    buf_adds(&xml, "</mediawiki>");
+    cr_assert_eq(write(fd, xml.data, xml.len), (ssize_t)xml.len);
+    close(fd);
+    struct library *l = library_read(path, NULL, 2, save);
+    cr_assert(l, "%s", err_get());
+    unlink(path);
+    buf_release(&xml);
+    return l;
+}
+
+static const char *const wiki[] = { "Vorlage:Show",
+                                    "[{{{1}}}|{{{2|none}}}|{{{x|}}}]",
+                                    "Vorlage:Pass",
+                                    "{{show|{{{1}}}|x={{{x}}}}}",
+                                    "Vorlage:Both",
+                                    "{{{a|A}}}{{{b|{{{a|B}}}}}}",
+                                    "Vorlage:Moved",
+                                    "#REDIRECT [[Vorlage:Show]]",
+                                    "Vorlage:Twice",
+                                    "#WEITERLEITUNG [[Vorlage:Moved]]",
+                                    "Vorlage:Item",
+                                    "* item",
+                                    "Vorlage:Hidden",
+                                    "a<noinclude>b</noinclude><includeonly>c</includeonly>",
+                                    "Vorlage:Only",
+                                    "a<onlyinclude>b</onlyinclude>c<onlyinclude>d</onlyinclude>e",
+                                    "Vorlage:Loop",
+                                    "x{{Loop}}y",
+                                    "Vorlage:Circle",
+                                    "{{circle2}}",
+                                    "Vorlage:Circle2",
+                                    "{{#iferror:{{circle}}|caught|missed}}",
+                                    "Vorlage:Name",
+                                    "{{PAGENAME}}",
+                                    "Vorlage:Kilo",
+                                    "{{show|0123456789}}{{show|0123456789}}{{show|0123456789}}",
+                                    "Vorlage:Lua",
+                                    "before {{#invoke:Nowhere|f}} after",
+                                    "Vorlage:Native",
+                                    "before {{#invoke:Nowhere|f}} after",
+                                    "Vorlage:Empty",
+                                    "{{#invoke:If empty|main}}",
+                                    "Vorlage:Partial",
+                                    "{{native2|{{{1}}}}} {{{1}}}",
+                                    "Vorlage:Native2",
+                                    "1 {{native2/{{{1}}}}} 2",
+                                    "Vorlage:Lua2",
+                                    "{{nowhere}}",
+                                    "Vorlage:Outer",
+                                    "<{{native|{{{1}}}}}>",
+                                    "Moon",
+                                    "article",
+                                    NULL };
+
+static enum expand_choice choose(void *ctx, const char *name, size_t n)
+{
+    (void)ctx;
+    if ((n == 6 || n == 7) && !memcmp(name, "Native2", n))
+        return EXPAND_FIRST;
+    return n == 4 && !memcmp(name, "Note", 4) ? EXPAND_NOT : EXPAND_ALONE;
+}
+
+static int is_cut; /* what expand_text returned */
+
+static const char *expand_in(struct library *l, const char *title, const char *text)
+{
+    const struct expand_page page = { title, 0, "7", "77", "2010-12-31T23:59:58Z" };
+    struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
+    is_cut = expand_text(x, &page, text, strlen(text), &out);
+    expander_free(x);
+    return out.data;
+}
+
+static struct library *library;
+
+static void open_wiki(void)
+{
+    library = make_library("en", wiki, NULL);
+}
+
+static void close_wiki(void)
+{
+    library_free(library);
+}
+
+TestSuite(expand, .init = open_wiki, .fini = close_wiki);
+
+#define CHECK_ON(title, text, expected)                                                            \
+    cr_expect_str_eq(expand_in(library, title, text), expected, "%s: %s", text, out.data)
+#define CHECK(text, expected) CHECK_ON("Talk:Sun/core", text, expected)
+
+/* ---- templates --------------------------------------------------------------------------------- */
+
+Test(expand, arguments)
+{
+    CHECK("{{show|a}} {{Show| a |x= b }} {{ show\n|a|b}}", "[a|none|] [ a |none|b] [a|b|]");
+    CHECK("{{show|a|1=b}} {{show|1=a|b}} {{show|2=\n b \n|a=c=d}}",
+          "[b|none|] [b|none|] [{{{1}}}|b|]");
+    CHECK("{{show|}} {{show|a=b}} {{show|<!-- x -->a}}", "[|none|] [{{{1}}}|none|] [a|none|]");
+    CHECK("{{show|[[a|b]]}} {{show|{{show|c|d}}}} {{show|<nowiki>|</nowiki>}}",
+          "[[[a|b]]|none|] [[c|d|]|none|] [<nowiki>|</nowiki>|none|]");
+    CHECK("{{pass|a|x=b}} {{pass}} {{both|b=c}} {{both|a=c}}",
+          "[a|none|b] [{{{1}}}|none|{{{x}}}] Ac cc");
+    CHECK("{{ {{#if:|pass|show}} |{{{1|z}}}}} {{show|a{{!}}b|{{=}}}}", "[z|none|] [a|b|=|]");
+}
+
+Test(expand, pages)
+{
+    CHECK("{{Vorlage:show|a}} {{template:Show|a}} {{moved|a}} {{:Moon}}",
+          "[a|none|] [a|none|] [a|none|] article");
+    CHECK("{{hidden}} {{only}} <noinclude>x</noinclude><includeonly>y</includeonly>", "ac bd x");
+    CHECK("a{{item}}\n{{item}} {{#if:x|: b}}", "a\n* item\n* item \n: b");
+    CHECK("{{twice|a}}", "[a|none|]"); /* two redirects are followed */
+}
+
+/* Each language's own words, and English's; those of another language are templates that there are
+ * not. */
+Test(expand, words_of_other_languages)
+{
+    static const struct {
+        const char *lang, *text, *expected;
+    } cases[] = {
+        { "fr", "{{NOMPAGE}} {{PAGENAME}} {{#si: x|oui|non}} {{#SI=: a|b|oui|non}}",
+          "Moon Moon oui non" },
+        { "fr", "{{#si=: a|b|oui|non}} {{#selon: x|y=1|#défaut=2}} {{MAJUS:é}} {{nompage}}",
+          "non 2 É <ref/>" },
+        { "de", "{{SEITENNAME}} {{#wechsle: x|y=1|#standard=2}} {{klein:ÄB}} {{NOMPAGE}}",
+          "Moon 2 äb <ref/>" },
+        { "es", "{{#si:|sí|no}} {{#según:a|a=1|2}} {{NOMBREDEPÁGINA}}", "no 1 Moon" },
+        { "ru", "{{НАЗВАНИЕ_СТРАНИЦЫ}} {{#Если:|да|нет}} {{ТЕКУЩИЙ_ГОД}}", "Moon нет 2011" },
+        { "he", "{{שם הדף}} {{#תנאי:1|כן|לא}}", "Moon כן" },
+        { "ja", "{{ページ名}} {{#もし:1|はい|いいえ}}", "Moon はい" },
+        { "zh", "{{页面名称}} {{#如果:1|是|否}}", "Moon 是" },
+        { "en", "{{NOMPAGE}}{{#si:1|2|3}}", "<ref/>{{#si:1|2|3}}" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct library *l = make_library(cases[i].lang, wiki, NULL);
+        cr_expect_str_eq(expand_in(l, "Moon", cases[i].text), cases[i].expected, "%s: %s: %s",
+                         cases[i].lang, cases[i].text, out.data);
+        library_free(l);
+    }
+}
+
+Test(expand, what_is_not_closed_is_text)
+{
+    CHECK("{{show|a", "{{show|a");
+    CHECK("{{show|[[a}} {{show|b}}", "{{show|[[a}} [b|none|]");
+    CHECK("{{{{{1|show}}}|a}}", "[a|none|]");
+    CHECK("{ {{show|a}} } {{{x {{show|b}}", "{ [a|none|] } {{{x [b|none|]");
+    CHECK("<ref>{{show|a}}</ref><!-- {{show|a}} --><pre>{{show|a}}</pre><ref>x",
+          "<ref/><pre>{{show|a}}</pre><ref>x");
+    CHECK("a\n<!-- b -->\nc<!-- d --> e\n <!-- f --> <!-- g --> \nh", "a\nc e\nh");
+    CHECK("a <!-- b\n{{show|c}} <!-- {{show|d}}\n<!-- e\nf {{show|g}}",
+          "a \n[c|none|] \nf [g|none|]");
+    CHECK("{{show|a\n==b}}==\n}}", "[a\n==b}}==\n|none|]");
+}
+
+Test(expand, words_in_several_scripts)
+{
+    struct library *zh = make_library("zh", wiki, NULL);
+    cr_expect_str_eq(expand_in(zh, "A", "{{show|-{A|zh:a}}b;x=c}-|d}} -{{{show|e}}}- {{show|-{f}}"),
+                     "[-{A|zh:a}}b;x=c}-|d|] -e- {{show|-{f}}");
+    cr_expect_str_eq(expand_in(library, "A", "{{show|-{A|b}-}}"), "[-{A|b}-|]");
+    library_free(zh);
+}
+
+Test(expand, bounds)
+{
+    CHECK("{{loop}}", "x<span class=\"error\">Template loop detected: [[Vorlage:Loop]]</span>y");
+    CHECK("{{circle}}", "caught");
+    struct buf deep = BUF_INIT;
+    for (int i = 0; i < 5000; i++)
+        buf_adds(&deep, "{{#if:x|");
+    buf_adds(&deep, "y");
+    for (int i = 0; i < 5000; i++)
+        buf_adds(&deep, "}}");
+    expand_in(library, "A", deep.data);
+    cr_expect(out.len < 10);
+    buf_clear(&deep); /* 8 MiB of templates on a page, of which 2 are shown */
+    for (int i = 0; i < 80000; i++)
+        buf_adds(&deep, "{{kilo}}");
+    expand_in(library, "A", deep.data);
+    size_t shown = 0;
+    for (const char *s = out.data; (s = strstr(s, "012")); s++)
+        shown++;
+    cr_expect_eq(shown, 3 * ((2048 << 10) / 108) + 1, "%zu", shown);
+    cr_expect(is_cut);
+    buf_release(&deep);
+}
+
+/* ---- what one page may cost ----------------------------------------------------------------------
+ */
+
+/* Templates L0 to L11, each of which calls the next `width` times, and some that make much of
+ * little. */
+static struct library *make_bombs(int width)
+{
+    enum { LEVELS = 12 };
+    static char names[LEVELS][16];
+    static struct buf texts[LEVELS], tag = BUF_INIT;
+    const char *pages[2 * LEVELS + 12];
+    size_t n = 0;
+    for (int i = 0; i < LEVELS; i++) {
+        snprintf(names[i], sizeof names[i], "Vorlage:L%d", i);
+        buf_init(&texts[i]);
+        for (int k = 0; k < width && i + 1 < LEVELS; k++)
+            buf_addf(&texts[i], "{{L%d|{{{1}}}}}", i + 1);
+        if (i + 1 == LEVELS)
+            buf_adds(&texts[i], "<{{{1}}}>");
+        pages[n++] = names[i];
+        pages[n++] = texts[i].data;
+    }
+    buf_init(&tag);
+    for (int i = 0; i < 8; i++)
+        buf_adds(&tag, "{{{1}}}");
+    pages[n++] = "Vorlage:Eight";
+    pages[n++] = tag.data;
+    pages[n++] = "Vorlage:Keep";
+    pages[n++] = "{{#tag:pre|{{{1}}}{{{1}}}{{{1}}}{{{1}}}}}";
+    pages[n++] = "Vorlage:Code";
+    pages[n++] = "{{anchorencode:{{{1}}}}}";
+    pages[n] = NULL;
+    struct library *l = make_library("en", pages, NULL);
+    for (int i = 0; i < LEVELS; i++)
+        buf_release(&texts[i]);
+    buf_release(&tag);
+    return l;
+}
+
+/* "{{name|" as often as `depth` says, around `inner`. */
+static void nest(struct buf *to, const char *name, int depth, const char *inner)
+{
+    for (int i = 0; i < depth; i++)
+        buf_addf(to, "{{%s|", name);
+    buf_adds(to, inner);
+    for (int i = 0; i < depth; i++)
+        buf_adds(to, "}}");
+}
+
+/* The page is kept as far as it went, with what stands behind the call, and it is said. */
+Test(expand, the_work_for_a_page_is_bounded)
+{
+    static const struct {
+        const char *name;
+        int depth, is_cut;
+    } cases[] = { { "L7", 1, 0 },     { "L0", 1, 1 },   { "Eight", 4, 0 },
+                  { "Eight", 12, 1 }, { "Keep", 3, 0 }, { "Keep", 14, 1 } };
+    struct library *l = make_bombs(4);
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf_clear(&text);
+        buf_adds(&text, "before ");
+        nest(&text, cases[i].name, cases[i].depth, "abc<nowiki/>");
+        buf_adds(&text, " after");
+        expand_in(l, "A", text.data);
+        cr_expect_eq(is_cut, cases[i].is_cut, "%s %d", cases[i].name, cases[i].depth);
+        cr_expect(out.len < 8 << 20 && !strncmp(out.data, "before ", 7) &&
+                      !strcmp(out.data + out.len - 6, " after"),
+                  "%s: %zu", cases[i].name, out.len);
+    }
+    cr_expect(strstr(expand_in(l, "A", "{{L0|x}} {{Eight|y}}"), "{{Eight|y}}"),
+              "what comes behind is left as it stands");
+    buf_release(&text);
+    library_free(l);
+}
+
+/* Each page may do as much work, whatever those before it did. */
+Test(expand, each_page_has_its_own_bounds)
+{
+    const struct expand_page page = { "A", 0, "7", "77", "2010-12-31T23:59:58Z" };
+    struct library *l = make_bombs(4);
+    struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(expand_text(x, &page, "{{L0|x}}", 8, &out), 1);
+        cr_expect_eq(expand_text(x, &page, "{{L7|x}} {{lc:Y}}", 17, &out), 0);
+        cr_expect(strstr(out.data, "<x><x>") && strstr(out.data, " y"), "%s", out.data);
+    }
+    expander_free(x);
+    library_free(l);
+}
+
+/* A page is cut at the same place whether or not others were expanded before it. */
+Test(expand, a_cut_page_is_the_same_on_any_day)
+{
+    static const char *const pages[] = { "Vorlage:A", "{{B}}{{B}}{{B}}{{B}}{{B}}{{B}}{{B}}{{B}}",
+                                         "Vorlage:B", "{{C}}{{C}}{{C}}{{C}}{{C}}{{C}}{{C}}{{C}}",
+                                         "Vorlage:C", "{{#expr:1+1}}{{#if:x|{{lc:Y}}}}",
+                                         NULL };
+    struct buf text = BUF_INIT;
+    for (int i = 0; i < 600; i++)
+        buf_adds(&text, "{{#if:{{A}}|{{A}}}}{{A}}");
+    struct library *l = make_library("en", pages, NULL);
+    char *first = strdup(expand_in(l, "A", text.data));
+    cr_expect(is_cut);
+    cr_expect_str_eq(expand_in(l, "A", text.data), first);
+    library_free(l);
+    l = make_library("en", pages, NULL);
+    expand_in(l, "A", "{{C}} {{B}} {{A}}");
+    cr_expect_str_eq(expand_in(l, "A", text.data), first);
+    library_free(l);
+    free(first);
+    buf_release(&text);
+}
+
+/* A million arguments, one call of them in a template that is called often. */
+Test(expand, nodes_are_bounded)
+{
+    struct buf many = BUF_INIT;
+    buf_adds(&many, "{{show");
+    for (int i = 0; i < 1500000; i++)
+        buf_addc(&many, '|');
+    buf_adds(&many, "}} {{show|x}}");
+    const char *const pages[] = { "Vorlage:Show", "[{{{1}}}]", "Vorlage:Many", many.data, NULL };
+    struct library *l = make_library("en", pages, NULL);
+    expand_in(l, "A", "{{many}} {{show|y}}");
+    cr_expect(is_cut && !strcmp(out.data + out.len - 4, " [y]"), "%.20s", out.data);
+    expand_in(l, "A", many.data);
+    cr_expect(is_cut && out.len == many.len);
+    library_free(l);
+    buf_release(&many);
+}
+
+Test(expand, hostile_text_takes_linear_time)
+{
+    static const char *const pieces[] = { "<!---->",  "<!--", "<!--\n", " <!-- -->",
+                                          "{{",       "{{a|", "}}",     "<ref>",
+                                          "<nowiki>", "[[{{", "\n==",   "{{{1|" };
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct buf text = BUF_INIT;
+        while (text.len < 1 << 20)
+            buf_adds(&text, pieces[i]);
+        clock_t before = clock();
+        expand_in(library, "A", text.data);
+        double s = (double)(clock() - before) / CLOCKS_PER_SEC;
+        cr_expect(s < 2.0, "1 MiB of \"%s\" took %.2f s", pieces[i], s);
+        buf_release(&text);
+    }
+}
+
+/* ---- marks ---------------------------------------------------------------------------------------
+ */
+
+/* A mark is 0x01, six digits, 0x01: none of these may become one, nor end up in another. */
+Test(expand, marks_cannot_be_forged)
+{
+    CHECK("<nowiki>\001000000\001</nowiki>", "<nowiki>\001000000\001</nowiki>"); /* no loop */
+    CHECK("{{#tag:nowiki|{{#urldecode:%01000000%01}}}}", "<nowiki>000000</nowiki>");
+    CHECK("<nowiki>a</nowiki>\001000000\001{{#if:x|\001000000\001}}",
+          "<nowiki>a</nowiki>000000000000");
+    CHECK("<nowiki>a</nowiki>{{#urldecode:%01000000%01}}{{anchorencode:&#1;000000&#x1;}}",
+          "<nowiki>a</nowiki>000000000000");
+    CHECK("<pre>a</pre>{{#invoke:String|sub|<pre>b</pre>x|1|1}}", "<pre>a</pre>x");
+    CHECK("<pre>a</pre>{{#invoke:String|replace|<pre>b</pre>x|1|0}}", "<pre>a</pre>x");
+    CHECK("<pre>a</pre>{{#explode:{{#expr:<pre>b</pre>}}|&quot;|1}}000000"
+          "{{#explode:{{#expr:<pre>b</pre>}}|&quot;|1}}",
+          "<pre>a</pre>000000");
+    CHECK("<poem>{{#urldecode:%01000000%01}}<pre>a</pre></poem>",
+          "<poem>000000<pre>a</pre></poem>");
+    CHECK_ON("\001000000\001", "<pre>a</pre>{{PAGENAME}}", "<pre>a</pre>000000");
+    CHECK("{{#tag:b|{{#tag:i|{{#tag:u|<pre>a</pre>}}}}}}", "<b><i><u><pre>a</pre></u></i></b>");
+}
+
+Test(expand, what_needs_lua)
+{
+    CHECK("{{lua}}", "before <strong class=\"error\"><span class=\"scribunto-error\" "
+                     "id=\"mw-scribunto-error-0\">Script error: No such module &quot;Nowhere&quot;."
+                     "</span></strong> after");
+    CHECK("{{native|a|b=c}} {{outer|x{{!}}y}}", "{{Native|a|b=c}} <{{Native|x{{!}}y}}>");
+    CHECK("{{partial|a}} {{lua2}}", "{{Native2|a}} a <ref/>");
+    CHECK("{{native|a=b{{=}}c|d{{=}}e}} {{note|a}} {{#if:{{nowhere}}|some|none}}",
+          "{{Native|a=b=c|1=d=e}} {{Note|a}} some");
+}
+
+Test(expand, modules_that_are_known)
+{
+    CHECK(
+        "{{#invoke:String|len| añb }}{{#invoke:String|len|s= añb }} {{#invoke:String|sub|abcdef|2|-2}}",
+        "53 bcde");
+    CHECK("{{#invoke:String|sublength|s=abcdef|i=2|len=3}} {{#invoke:String|find|abcabc|c|4}}",
+          "cde 6");
+    CHECK(
+        "{{#invoke:String|replace|a.b.c|.|-|1}} {{#invoke:String|rep|ab|3}} {{#invoke:String|pos|abc|2}}",
+        "a-b.c ababab b");
+    CHECK("{{#iferror:{{#invoke:String|sub|abc|9}}|out of range}}", "out of range");
+    CHECK(
+        "{{#invoke:Math|max|1|5|3.5}} {{#invoke:Math|round|2.567|1}} {{#invoke:Math|average|1|2|6}}",
+        "5 2.6 3");
+    CHECK("{{#invoke:If empty|main||b|c}}{{#invoke:Br separated entries|main|a||b}}", "ba<br />b");
+    CHECK("{{#invoke:Check for unknown parameters|check|x}}{{#invoke:String|match|a|b}}", "<ref/>");
+    CHECK("{{empty||c}}", "c"); /* the arguments of the template that calls */
+}
+
+Test(expand, what_is_remembered_depends_on_no_page)
+{
+    CHECK_ON("One", "{{name}}{{item}}{{name}}", "One\n* itemOne");
+    CHECK_ON("Two", "{{name}}{{item}}{{name}}", "Two\n* itemTwo");
+}
+
+/* ---- functions ---------------------------------------------------------------------------------- */
+
+Test(expand, conditions)
+{
+    CHECK("{{#if: a | b | c }}{{#if: | b | c }}{{#if:\n|b}}{{#if:a}}{{#IF:a|b=c}}", "bcb=c");
+    CHECK("{{#ifeq:01|1.0|y|n}}{{#ifeq:a|A|y|n}}{{#ifeq:1e3|1000|y|n}}{{#ifeq:&amp;|&#38;|y}}"
+          "{{#ifeq: | |y|n}}{{#ifeq:0|-0|y|n}}{{#ifeq:1x|1|y|n}}",
+          "ynyyyyn");
+    CHECK(
+        "{{#iferror:{{#expr:1/0}}|e|ok}} {{#iferror:a|e}} {{#iferror:a|e|f}} {{#iferror:{{#expr:x}}}}",
+        "e a f ");
+    CHECK(
+        "{{#ifexpr:1>0|y|n}}{{#ifexpr:|y|n}}{{#ifexpr:0|y|n}} {{#ifexist:moon|y|n}}{{#ifexist:x|y|n}}",
+        "ynn yn");
+    CHECK("{{#if:{{{1}}}|y|n}}{{#if:{{{1|}}}|y|n}}{{#if:<ref>a</ref>|y|n}}", "yny");
+}
+
+Test(expand, switches)
+{
+    CHECK("{{#switch:b|a=1|b|c=2|d=3}}{{#switch:x|a=1|b=2|3}}{{#switch:x|#default=4|a=1}}"
+          "{{#switch:x|a=1}}{{#switch:02|1=a|2=b}}",
+          "234b");
+    CHECK("{{#switch:x|a|#default|b=5|c=6}}{{#switch:|=7|a=8}}{{#switch: a | a = b = c }}",
+          "57b = c");
+    CHECK("{{#switch:a|a=1|a=2}}{{#switch:b|a=1|#default=2|3}}{{#switch:c|c}}", "13c");
+}
+
+Test(expand, texts)
+{
+    CHECK("{{lc:ÀB}}{{uc:éß}}{{ucfirst:éa}}{{lcfirst:ÉA}}{{lc:A<nowiki>B</nowiki>}}",
+          "àbÉSSÉaéAa<nowiki>B</nowiki>");
+    CHECK("{{padleft:7|3}}{{padleft:7|3|ab}}{{padright:ā|3|-}}{{padleft:abc|2}}{{padleft:a|3|}}",
+          "007ab7ā--abca");
+    CHECK("{{#len:añb}}{{#pos:añb|b}}{{#pos:a|b}}{{#rpos:aXbX|X}}{{#rpos:a|b}}{{#count:aXbX|X}}",
+          "323-12");
+    CHECK(
+        "{{#sub:añbc|1}} {{#sub:añbc|-2|1}} {{#sub:añbc|1|-1}} {{#sub:abc|9}} {{#replace:a b||_}}",
+        "ñbc b ñb  a_b");
+    CHECK(
+        "{{#explode:a-b-c|-|1}}{{#explode:a-b-c|-|-1}}{{#explode:a-b-c|-|9}}{{#explode:a-b-c|-|1|2}}",
+        "bcb-c");
+    CHECK(
+        "{{urlencode:ä b&/}} {{urlencode:ä b&/|PATH}} {{urlencode:ä b&/|WIKI}} {{#urldecode:%41+b}}",
+        "%C3%A4+b%26%2F %C3%A4%20b%26%2F %C3%A4_b%26/ A b");
+    CHECK("{{anchorencode: [[a|b]]  ''c''<i>d</i> }} {{anchorencode:{{{x}}}}}",
+          "b_cd &#123;&#123;&#123;x&#125;&#125;&#125;");
+    CHECK("{{#tag:pre|a|b=c|d='e'}}{{#tag:ref|a}}<poem>{{show|a}}</poem>",
+          "<pre b=\"c\" d=\"e\">a</pre><ref/><poem>[a|none|]</poem>");
+}
+
+Test(expand, titles)
+{
+    CHECK("{{PAGENAME}} {{FULLPAGENAME}} {{BASEPAGENAME}} {{SUBPAGENAME}} {{ROOTPAGENAME}}",
+          "Sun/core Talk:Sun/core Sun core Sun");
+    CHECK(
+        "{{NAMESPACE}} {{NAMESPACENUMBER}} {{TALKPAGENAME}} {{SUBJECTPAGENAMEE}} {{SUBJECTSPACE}}",
+        "Talk 1 Talk:Sun/core Sun/core ");
+    CHECK(
+        "{{PAGENAME:vorlage:a_b}} {{NAMESPACE:template:a}} {{PAGENAME:O'Neil & [b}}{{PAGENAME:O'N}}",
+        "A b Vorlage O&#39;N");
+    CHECK(
+        "{{#titleparts:a/b/c|2}} {{#titleparts:a/b/c|1|2}} {{#titleparts:a/b/c|-1}} {{#titleparts:a/b||-1}}",
+        "A/b b A/b b");
+    CHECK(
+        "{{#rel2abs:../x}} {{#rel2abs:./x|a/b}} {{#rel2abs:/x|a}} {{#rel2abs:x}} {{#rel2abs:..|a/b}}",
+        "Talk:Sun/x a/b/x a/x x a");
+    CHECK(
+        "{{ns:10}} {{ns:template}} {{nse:11}} {{localurl:a b|c=d}} {{fullurl:A}} {{SERVERNAME}}",
+        "Vorlage Vorlage Template_talk /w/index.php?title=A_b&c=d //x.example.org/wiki/A x.example.org");
+    CHECK(
+        "{{SITENAME}} {{CONTENTLANGUAGE}} {{PAGEID}} {{REVISIONID}} {{REVISIONYEAR}} {{NUMBEROFARTICLES}}",
+        "Wiki en 7 77 2010 1");
+    CHECK("{{DEFAULTSORT:x}}{{DISPLAYTITLE:x}}{{Pagename|a}}{{#property:p1}}", "<ref/>");
+}
+
+Test(expand, dates_of_the_dump)
+{
+    CHECK(
+        "{{CURRENTYEAR}}-{{CURRENTMONTH}}-{{CURRENTDAY2}} {{CURRENTTIME}} {{CURRENTDAYNAME}} {{CURRENTWEEK}}",
+        "2011-04-09 01:02 Saturday 14");
+    CHECK("{{#time:j F Y}} {{#time:Y-m-d|+1 week}} {{#time:F|2011-05-01|de}} {{#time:x|bogus}}",
+          "9 April 2011 2011-04-16 Mai <strong class=\"error\">Error: Invalid time.</strong>");
+    CHECK("{{#time:Y|1999}} {{#time:H:i|1234}} {{LOCALTIMESTAMP}} {{CURRENTMONTHNAMEGEN}}",
+          "1999 00:00 20110409010203 April");
+}
+
+Test(expand, a_saved_library_is_the_same)
+{
+    char path[] = "/tmp/textmill-saved-XXXXXX";
+    close(mkstemp(path));
+    library_free(make_library("en", wiki, path));
+    struct library *saved = library_read(path, NULL, 1, NULL);
+    cr_assert(saved);
+    cr_expect_str_eq(expand_in(saved, "A", "{{show|a}} {{only}} {{SITENAME}} {{CURRENTYEAR}}"),
+                     "[a|none|] bd Wiki 2011");
+    library_free(saved);
+    unlink(path);
+}
+
+/* One without a template knows its wiki and the day of its dump all the same. */
+Test(expand, a_saved_library_without_templates)
+{
+    static const char *const article[] = { "Moon", "article", NULL };
+    static const char text[] =
+        "{{SITENAME}} {{CONTENTLANGUAGE}} {{SERVERNAME}} {{CURRENTYEAR}} {{ns:10}}";
+    char path[] = "/tmp/textmill-saved-XXXXXX";
+    close(mkstemp(path));
+    library_free(make_library("de", article, path));
+    struct library *saved = library_read(path, NULL, 1, NULL);
+    cr_assert(saved, "%s", err_get());
+    cr_expect_str_eq(expand_in(saved, "A", text), "Wiki de x.example.org 2011 Vorlage");
+    library_free(saved);
+    saved = library_read(path, "fr", 1, NULL);
+    cr_assert(saved, "%s", err_get());
+    cr_expect_str_eq(expand_in(saved, "A", "{{CONTENTLANGUAGE}} {{NOMPAGE}}"), "fr A");
+    library_free(saved);
+    unlink(path);
+}
+
+Test(library, errors)
+{
+    cr_expect_null(library_read("/nowhere/x.xml", NULL, 1, NULL));
+    cr_expect(strstr(err_get(), "/nowhere/x.xml"));
+    cr_expect_null(library_read("/dev/null", NULL, 1, NULL));
+    cr_expect_str_eq(err_get(), "'/dev/null' is empty");
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------ */
+
+static const char *evaluate(const char *s)
+{
+    buf_clear(&out);
+    expression_evaluate((struct span){ s, strlen(s) }, &out, NULL);
+    return out.data;
+}
+
+#define IS(text, expected) cr_expect_str_eq(evaluate(text), expected, "%s: %s", text, out.data)
+
+Test(expression, operators)
+{
+    IS("", "");
+    IS("1+2*3^2", "19");
+    IS("(1+2)*-3", "-9");
+    IS("1/3", "0.33333333333333");
+    IS("10 mod 3 + -7 mod 3", "0");
+    IS("7 mod -1", "0");
+    IS("(0 - 2^63) mod -1", "0"); /* the quotient does not fit 64 bits */
+    IS("7.5 fmod 2", "1.5");
+    IS("5 mod 3.7", "2");
+    IS("1.005 round 2", "1.01");
+    IS("2.5 round 0", "3");
+    IS("1234 round -2", "1200");
+    IS("3 > 2 > 1", "0");
+    IS("1 = 1.0 and 2 <> 3 or 0", "1");
+    IS("not 0 + 1", "2");
+    IS("trunc -1.5 + ceil 1.2 + floor 1.8 + abs -2", "4");
+    IS("1e3e2", "100000");
+    IS("pi", "3.1415926535898");
+    IS("e^0", "1");
+    IS("sqrt 9 + ln 1 + exp 0 + sin 0 + cos 0", "5");
+    IS("2 &gt; 1", "1");
+    IS("5 − 2", "3");
+    IS("1.2.3", "1.2");
+}
+
+Test(expression, numbers)
+{
+    IS("10^15", "1.0E+15");
+    IS("10^14", "1.0E+14");
+    IS("10^13", "10000000000000");
+    IS("123456789 * 1000", "123456789000");
+    IS("1e-5", "1.0E-5");
+    IS("0.0001", "0.0001");
+    IS("12.5e-7", "1.25E-6");
+    IS("0*-1", "-0");
+    IS("1e400", "INF");
+}
+
+Test(expression, errors)
+{
+    IS("1/0", "Division by zero.");
+    IS("(1", "Expression error: Unclosed bracket.");
+    IS("1)", "Expression error: Unexpected closing bracket.");
+    IS("1 2", "Expression error: Unexpected number.");
+    IS("1+", "Expression error: Missing operand for +.");
+    IS("* 2", "Expression error: Unexpected * operator.");
+    IS("foo", "Expression error: Unrecognized word \"foo\".");
+    IS("1 & 2", "Expression error: Unrecognized punctuation character \"&\".");
+    IS("sqrt -1", "In sqrt: Result is not a number.");
+    struct buf deep = BUF_INIT;
+    for (int i = 0; i < 1000; i++)
+        buf_adds(&deep, "(");
+    IS(deep.data, "Expression error: Stack exhausted.");
+    buf_release(&deep);
+}
+
+static const char *format(const char *lang, const char *s)
+{
+    struct number_style style = number_style(lang);
+    buf_clear(&out);
+    number_format((struct span){ s, strlen(s) }, &style, &out);
+    return out.data;
+}
+
+#define FORMAT(lang, text, expected) cr_expect_str_eq(format(lang, text), expected, "%s", out.data)
+
+Test(number, styles)
+{
+    FORMAT("en", "-1234567.50", "−1,234,567.50");
+    FORMAT("en", "1234 and 999, 12.", "1,234 and 999, 12.");
+    FORMAT("de", "1234.5", "1.234,5");
+    FORMAT("es", "1234", "1234");
+    FORMAT("es", "12345",
+           "12\xC2\xA0"
+           "345");
+    FORMAT("hi", "1234567", "12,34,567");
+    FORMAT("fa", "1234.5", "۱٬۲۳۴٫۵");
+    FORMAT("ru", "+5", "5");
+    FORMAT("en", "1e5", "100,000");
+    FORMAT("lv", ".5", ",5");
+}
+
+Test(number, plural_forms)
+{
+    static const struct {
+        const char *lang;
+        double n;
+        int form;
+    } cases[] = { { "en", 1, 0 },   { "en", 0, 1 },  { "fr", 0, 0 },   { "fr", 1.5, 0 },
+                  { "ja", 5, 1 },   { "ru", 21, 0 }, { "ru", 23, 1 },  { "ru", 12, 2 },
+                  { "ru", 14, 2 },  { "ru", 24, 1 }, { "sr", 114, 2 }, { "pl", 14, 2 },
+                  { "pl", 22, 1 },  { "pl", 21, 2 }, { "cs", 3, 1 },   { "lv", 0, 0 },
+                  { "lv", 21, 1 },  { "lv", 11, 0 }, { "ar", 2, 2 },   { "ar", 11, 4 },
+                  { "sl", 103, 2 }, { "lt", 22, 1 }, { "ga", 9, 3 },   { "en", 1.5, 1 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(plural_form(cases[i].lang, cases[i].n), cases[i].form, "%s %g", cases[i].lang,
+                     cases[i].n);
+}
+
+/* ---- dates ---------------------------------------------------------------------------------------- */
+
+static const char *date(const char *s)
+{
+    const struct moment now = { 2011, 4, 9, 1, 2, 3 }; /* a Saturday */
+    static const char iso[] = "Y-m-d H:i:s";
+    struct moment m;
+    buf_clear(&out);
+    if (moment_read((struct span){ s, strlen(s) }, &now, &m))
+        moment_format(&m, (struct span){ iso, sizeof iso - 1 }, "en", &out);
+    return out.data;
+}
+
+#define DATE(text, expected) cr_expect_str_eq(date(text), expected, "%s: %s", text, out.data)
+
+Test(moment, dates)
+{
+    DATE("2001-02-03", "2001-02-03 00:00:00");
+    DATE("3 February 2001", "2001-02-03 00:00:00");
+    DATE("February 3rd, 2001 4:05 pm", "2001-02-03 16:05:00");
+    DATE("Feb 2001", "2001-02-01 00:00:00");
+    DATE("20010203040506", "2001-02-03 04:05:06");
+    DATE("2001-02-03T04:05:06Z", "2001-02-03 04:05:06");
+    DATE("2001-02-03 04:05 +02:00", "2001-02-03 02:05:00");
+    DATE("2/3/2001", "2001-02-03 00:00:00");
+    DATE("3.2.2001", "2001-02-03 00:00:00");
+    DATE("2001-02-31", "2001-03-03 00:00:00");
+    DATE("@86400", "1970-01-02 00:00:00");
+    DATE("Sat, 3 Feb 2001", "2001-02-03 00:00:00");
+    DATE("2001-Feb-03", "2001-02-03 00:00:00");
+}
+
+Test(moment, relative_to_now)
+{
+    DATE("now", "2011-04-09 01:02:03");
+    DATE("12:30", "2011-04-09 12:30:00");
+    DATE("tomorrow", "2011-04-10 00:00:00");
+    DATE("+1 month", "2011-05-09 01:02:03");
+    DATE("2 days ago", "2011-04-07 01:02:03");
+    DATE("last day of february 2012", "2012-02-29 00:00:00");
+    DATE("first day of next month", "2011-05-01 01:02:03");
+    DATE("monday", "2011-04-11 00:00:00");
+    DATE("2011-01-31 +1 month", "2011-03-03 00:00:00");
+    DATE("5 June", "2011-06-05 00:00:00");
+}
+
+Test(moment, no_dates)
+{
+    DATE("bogus", "");
+    DATE("2011-13-01", "");
+    DATE("25:61", "");
+    DATE("31 31 2000", "");
+    DATE("12345", "");
+}
+
+Test(moment, formats)
+{
+    const struct moment m = { 2009, 12, 31, 15, 4, 5 }; /* a Thursday */
+    static const char all[] =
+        "d D j l N w z W o F m M n t L Y y a A g G h H i s U c xrY xnY \"Y\" \\Y e P";
+    buf_clear(&out);
+    moment_format(&m, (struct span){ all, sizeof all - 1 }, "en", &out);
+    cr_expect_str_eq(
+        out.data, "31 Thu 31 Thursday 4 4 364 53 2009 December 12 Dec 12 31 0 2009 09 pm PM 3 15 "
+                  "03 15 04 05 1262271845 2009-12-31T15:04:05+00:00 MMIX 2009 Y Y UTC +00:00");
+    buf_clear(&out);
+    moment_format(&m, (struct span){ "j xg Y, l", 9 }, "ru", &out);
+    cr_expect_str_eq(out.data, "31 декабря 2009, четверг");
+    const struct moment friday = { 2010, 1, 1, 0, 0, 0 }; /* in the last week of 2009 */
+    buf_clear(&out);
+    moment_format(&friday, span_of("o-W Y"), "en", &out);
+    cr_expect_str_eq(out.data, "2009-53 2010");
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------- */
+
+Test(visible, elements)
+{
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        { "a<span style=\"display:none\">b<span>c</span></span>d", "a<ref/>d" },
+        { "a<span style='color:red; display : none'>b</span>d", "a<ref/>d" },
+        { "a<div class=\"x metadata y\">b</div>d", "a<ref/>d" },
+        { "a<div class=\"metadatax\">b</div>d", "a<div class=\"metadatax\">b</div>d" },
+        { "a<span class=error>b", "a<span class=error>b" },
+        { "a<span class=\"error\" />b</span>", "a<span class=\"error\" />b</span>" },
+        { "<b class=\"noprint\">x</b><b class=\"noprint\">y</b>z<", "<ref/><ref/>z<" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        buf_clear(&out);
+        buf_adds(&out, cases[i].text);
+        visible_filter(&out);
+        cr_expect_str_eq(out.data, cases[i].expected, "%s", out.data);
+    }
+}
+
+Test(spill, small_and_large)
+{
+    static const size_t sizes[] = { 0, 10, 40 << 20 };
+    char piece[1 << 16];
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        struct spill s;
+        spill_init(&s, 1 << 20);
+        for (size_t done = 0; done < sizes[k];) {
+            size_t n = sizes[k] - done < sizeof piece ? sizes[k] - done : sizeof piece;
+            memset(piece, (int)(done >> 16) + 1, n);
+            cr_assert_eq(spill_add(&s, piece, n), 0);
+            done += n;
+        }
+        cr_assert_eq(spill_finish(&s), 0);
+        cr_expect_eq(s.bytes, sizes[k]);
+        for (size_t i = 0; i < sizes[k]; i += 4099)
+            cr_assert_eq((unsigned char)s.data[i], (unsigned char)((i >> 16) + 1), "byte %zu", i);
+        spill_release(&s);
+    }
+}

@@ -1,0 +1,325 @@
+/* Where sentences end. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "wikiprep/sentences/sentence.h"
+
+static struct buf out = BUF_INIT;
+static struct sentence_model *model;
+static const char *model_lang = "";
+
+static void speak(const char *lang)
+{
+    if (model && !strcmp(lang, model_lang))
+        return;
+    sentence_model_free(model);
+    model = sentence_model_new(lang);
+    model_lang = lang;
+}
+
+/* Splits the text of a line, in which '|' stands for the space between two sentences and "/|" for
+ * none between; 1 if they are found there, and nowhere else. */
+static int is_split(const char *lang, const char *line)
+{
+    struct buf text = BUF_INIT, want = BUF_INIT;
+    for (const char *s = line; *s; s++) {
+        int touch = s[0] == '/' && s[1] == '|';
+        s += touch;
+        buf_addc(&want, *s == '|' ? '\n' : *s);
+        if (!touch)
+            buf_addc(&text, *s == '|' ? ' ' : *s);
+    }
+    buf_addc(&want, '\n');
+    speak(lang);
+    buf_clear(&out);
+    sentence_split(model, &out, text.data, text.len);
+    int same = !strcmp(out.data, want.data);
+    buf_release(&text);
+    buf_release(&want);
+    return same;
+}
+
+static void check_in(const char *lang, const char *line)
+{
+    cr_expect(is_split(lang, line), "%s: '%s' is split so:\n%s", lang, line, out.data);
+}
+
+static void check(const char *line)
+{
+    check_in("en", line);
+}
+
+Test(sentence, plain)
+{
+    check("One sentence.|Another one!|A third?|No end");
+    check("It ends.|\"Quoted,\" she said.|(In brackets.)|Next.");
+    check("He said \"Stop!\"|Then he left.");
+    check("\"Stop!\" he said, and left.");
+    check("Really?!|Yes.");
+    check("The text ends.[12]|The next.[citation needed][3]|Another.");
+}
+
+/* The table says which of its lines we get wrong: no fewer, and no more. */
+Test(sentence, rules_of_english)
+{
+    struct buf table = BUF_INIT;
+    cr_assert(file_read("tests/data/sentences/rules-en.txt", &table) == 0, "%s", err_get());
+    int rules = 0, held = 0;
+    for (char *line = strtok(table.data, "\n"); line; line = strtok(NULL, "\n")) {
+        if (*line == '#')
+            continue;
+        int known_wrong = *line == '-', right = is_split("en", line + known_wrong);
+        rules++;
+        held += right;
+        cr_expect(right != known_wrong, "'%s' is split so:\n%s", line, out.data);
+    }
+    cr_expect(rules == 49 && held == 46, "%d of %d", held, rules);
+    buf_release(&table);
+}
+
+Test(sentence, abbreviations)
+{
+    check("Dr. Smith met Mrs. Jones at St. Paul's.|They talked.");
+    check("It was founded by J. R. R. Tolkien and C. S. Lewis.|He wrote it.");
+    check("He moved to the U.S. Army in May.|He left the U.S.|The war went on.");
+    check("Her Mus.B. Cambridge degree is from 1931.|See wiki.org.|Cambridge is far.");
+    check("See no. 5 of vol. 3, pp. 12.|He said no.|Then he left.");
+    check("Fruit, e.g. Apples, i.e. Boskoop, cf. Pears.");
+    check("Apples, pears, etc. are fruit.|Apples, pears, etc.|The rest is meat.");
+    check("Microsoft Corp. of Redmond.|It is large.");
+    check("In 480 BC.|The Greeks won.|The history of art.|Museums show it.");
+    check("It weighs 5 kg.|The price is high.");
+    check("The case Marbury v. Madison of 1803.|It was the first.");
+    check("Most of vitamin D.|Not all of it.|He asked H. G. Wells.");
+    check("The force is 6.4 MS.|Ms. Bell measured it.");
+    check("It was Newton's.|Bell's came later.");
+}
+
+Test(sentence, numbers_and_addresses)
+{
+    check("It is 3.14 m long.|Version 2.0.1 is out.");
+    check("See www.example.org for more.|It has all.");
+    check("The year was 1914.|War came.|In 2000 it ended.");
+    check("1. First item of all.|And more.");
+    check("Section 5.7.|A glossary.");
+    check("It costs $5.|$6 is too much.");
+    check("It was in the top ten.|77% of them sold.");
+    check("He sold them to Apple.|iPods came later.");
+}
+
+Test(sentence, lower_case_goes_on)
+{
+    check("The firm Yahoo! was sold.|The band Wham! is old.");
+    check("It was ca. 5 km. away and far.");
+    check("He waited ... and waited.|He waited ...|Then he left.");
+    check("Wait... what?|No.");
+    check("The album \"I Am... Anna\" sold.");
+    check("The founder of Inc. – a magazine.");
+}
+
+Test(sentence, begins_in_lower_case)
+{
+    check("the pizza is not great.|if you want good pizza, go on.|it was mediocre.|we left.");
+    check("What does it mean?|they never said.|It was great!!!|worth the ride.");
+    check("The Dept. of Trade, the firm approx. in 1900, and Proc. of Chem. appeared.");
+    check("The film Help! is old.|The film Who is Afraid? was shot (M.Sc. (tech.) and more).");
+    check("\"It is late.\" he said.|(The rain had stopped.) and so on.");
+    check_in(
+        "it",
+        "La chiesa è chiusa al culto.|il prospetto è a tre ordini (XVI secolo).|in essa si celebrava.");
+    check_in("de", "Der ehem. Minister und der österr. und bayer. König kamen.|Sie gingen.");
+    check_in("it", "La trad. di Rossi, ediz. de Il Sole, 3 voll. in folio.");
+    check_in("ru", "Это было давно.|его никто не видел, ред. не установлен.");
+}
+
+Test(sentence, begins_with_a_dash)
+{
+    check_in("uk", "Це так.|– Що це?|— Ніщо! — сказав він.|— Ні.");
+    check_in("pl", "Nie wiem.|- Tak?|- Nie - powiedział.|– Dobrze.");
+    check_in("tr", "Nereden biliyorsun.|-Biliyorum.");
+    check("The founder of Inc. – Foo is old.|\"I came, I saw.\" – Caesar");
+    check("Directors: Airplane! – Jim Abrahams, Help! – Richard Lester");
+    check_in("de", "Die Bahn in der Welt. – Wien: Gerold, 1854");
+    check_in("ru", "Сочинения. — М. : Наука, 1985. — 320 с.");
+}
+
+Test(sentence, ellipses)
+{
+    check_in("pl", "To było dawno...|Janek wyszedł.|Powiedz... albo nie.");
+    check_in("ru", "Он ушёл…|Москва спала.|И всё… тихо.");
+    check("The album \"I Am... Anna\" sold.|It read 1... 2... 3... and on.");
+    check("So be it...|Anna left.|He waited ... Anna left.|Never....|They left.");
+    check_in("vi", "Họ đi rồi...|Trời mưa.");
+}
+
+Test(sentence, quotes_of_other_languages)
+{
+    check_in("de", "Er sagte: „Ich gehe.“|Dann ging er.|»Komm!«|Er kam.|‚Nein.‘|Sie blieb.");
+    check_in("de", "Es war spät.|»Wir gehen«, sagte er.|„Gut“, sagte sie.");
+    check_in("fr", "Il dit : « Oui. »|Puis il part.|« Non ! »|Elle reste.|« Bien », dit-il.");
+    check_in("sv", "Det var sent.|”Vi går”, sa han.|”Bra.”|Hon gick.");
+    check("He knew.|``We stay'', he said.|`No', she said.");
+    check("\" I am here . \"|He left .|\" You are not . \"|She stayed ."); /* tokenized */
+}
+
+Test(sentence, reference_marks_stay)
+{
+    check(
+        "It is right. [12]|Then it ends.|It was right.[3] [note 4]|Now it is not. [b]|Next. [citation needed]");
+    check("He nodded.|[The] man left.|She wrote. [...]|Nothing came.");
+    check(
+        "They have rights. 4|Even though it is so (Figure 1.6). 5|At the end.|The ride was short.|7 Swans came.");
+    check("The Etude Op. 10 No. 5 is hard.");
+}
+
+Test(sentence, signs_and_years)
+{
+    check("It costs approx. £5 in all.|He has more.|€5 is enough.");
+    check("She was in Who Am I? (1998) and What a Widow! (1930).|(2001 was better.)");
+}
+
+Test(sentence, lists_in_a_line)
+{
+    check("a) Apples|b) Pears|c) Plums");
+    check("1. Apples|2. Pears, as in 1. and 3. below|3. Plums");
+    check("1. e4 e5 2. nf3");
+}
+
+Test(sentence, a_space_is_missing)
+{
+    check("The rain stops./|The road is wet.");
+    check("The site Amazon.Com and Node.js exist.");
+}
+
+Test(sentence, other_languages)
+{
+    check_in("de", "Er kam am 3. Oktober 1990 an.|Es war kalt.");
+    check_in("de", "König Friedrich II. August herrschte z. B. in Dresden.|Sein Sohn nicht.");
+    check_in("de", "Der Dichter, vgl. Goethe, lebte in Weimar.|Er war alt.");
+    check_in("fr", "M. Le Brun est né vers 1650 av. J.-C. à Paris.|Il est mort.");
+    check_in("es", "El Sr. López llegó a EE. UU. en mayo.|¿Qué hizo?|¡Nada!");
+    check_in("it", "Il prof. Rossi vive a Roma.|È nato nel 1950.");
+    check_in("ru", "Он жил в г. Москве.|Потом уехал.|Ёлка.");
+    check_in("ru", "А. С. Пушкин родился в 1799 г.|Он умер в 1837 г. в Петербурге.");
+    check_in("el", "Τι είναι;|Είναι ο κ. Παπαδόπουλος.|Ναι.");
+    check_in("pl", "W XVI w. Polska była duża.|Jest to kraj.");
+    check_in("", "Élan vital.|Über alles.|Ça va.");
+}
+
+Test(sentence, other_scripts)
+{
+    check_in("ja", "これは文です。/|次の文です。/|「はい。」と言った。/|終わり。");
+    check_in("zh", "他来了！/|她走了。/|“好。”他说。/|（他不说。）/|她说：“好。”/|完了");
+    check_in("hi", "यह वाक्य है।|यह दूसरा है।|\"कौन?\" उसने कहा।|\"मैं.\"|\"तुम?\"");
+    check_in("ar", "ما هذا؟|هذا كتاب.|انتهى.");
+    check_in("ur", "یہ کتاب ہے۔|وہ قلم ہے۔");
+    check_in("hy", "Սա գիրք է։|Նա եկավ:|Ընկ. Ավագյանը եկավ ժ. 3:30-ին։|Նա գնաց...|Վերջ:");
+    check_in("ja", "すごい!/|次です?/|はい。/|『けいおん!』の曲。/|けいおん！の曲。");
+    check_in("vi", "Ông ở TP. HCM.|Ơn trời.|Ở đây.");
+    check_in("am", "ይህ መጽሐፍ ነው።|እሱ መጣ።");
+    check_in("my", "စာအုပ်။|ဖတ်။");
+    check_in("km", "សៀវភៅ។|អាន។");
+}
+
+Test(sentence, paragraphs)
+{
+    const char *text = "One. Two.\nThree.\nFour. Five.";
+    speak("en");
+    sentence_split_text(model, &out, text, strlen(text));
+    cr_expect_str_eq(out.data, "One.\nTwo.\n\nThree.\n\nFour.\nFive.");
+    sentence_split_text(model, &out, "", 0);
+    cr_expect_str_eq(out.data, "");
+}
+
+Test(sentence, hostile_text_takes_linear_time)
+{
+    static const char *const pieces[] = {
+        ".",   ". ",    "A.",   "a. A ", "(",   "\"",       "! ",     "x",
+        "。",  "1. ",   "...A", " .",    "[.",  "1. A 2. ", "• ",     "• a. A ",
+        "a.b", ". \" ", ". » ", ". - ",  ". -", ". 1 The ", ". [1] ", "a. a "
+    };
+    speak("en");
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct buf text = BUF_INIT;
+        while (text.len < 1 << 20)
+            buf_adds(&text, pieces[i]);
+        clock_t began = clock();
+        buf_clear(&out);
+        sentence_split(model, &out, text.data, text.len);
+        cr_expect(clock() - began < 2 * CLOCKS_PER_SEC, "1 MiB of \"%s\" took long", pieces[i]);
+        buf_release(&text);
+    }
+}
+
+/* ---- models --------------------------------------------------------------------------------- */
+
+Test(sentence_model, built_in_tables_are_right)
+{
+    for (size_t i = 0; i < sentence_data_count; i++) {
+        const struct sentence_data *d = &sentence_data[i];
+        struct sentence_model *m = sentence_model_new("");
+        cr_expect(sentence_model_parse(m, d->text, strlen(d->text), d->lang) == 0, "%s", err_get());
+        sentence_model_free(m);
+    }
+    struct sentence_model *en = sentence_model_new("en-simple");
+    cr_expect(sentence_model_word(en, "the", 3) == SENTENCE_OPENER);
+    cr_expect(sentence_model_word(en, "thx", 3) == 0);
+    sentence_model_free(en);
+}
+
+Test(sentence_model, refuses_what_is_no_table)
+{
+    static const struct {
+        const char *text, *error;
+    } bad[] = {
+        { "", "'x' is not a sentence model: it is empty" },
+        { "abbreviation dr\n",
+          "'x' is not a sentence model: its first line is not 'textmill sentences 1'" },
+        { "textmill sentences 1\nabbreviation\n", "'x': line 2 has no words" },
+        { "textmill sentences 1\n# nothing\n\nabbreviations dr\n",
+          "'x': line 4 begins with 'abbreviations', which is not a keyword" },
+        { "textmill sentences 1\npair dr\n", "'x': line 2: 'pair' needs two words" },
+        { "textmill sentences 1\nordinals yes\n", "'x': line 2: 'ordinals' must stand alone" },
+        { "textmill sentences 1\nquestion\n", "'x': line 2: 'question' needs one ASCII character" },
+        { "textmill sentences 1\nend :;\n", "'x': line 2: 'end' needs one ASCII character" },
+        { "textmill sentences 1\npause ։\n", "'x': line 2: 'pause' needs one ASCII character" },
+        { "textmill sentences 1\nopener a aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeee\n",
+          "'x': word 2 of line 2 is longer than 48 bytes" },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct sentence_model *m = sentence_model_new("");
+        cr_expect(sentence_model_parse(m, bad[i].text, strlen(bad[i].text), "x") == -1);
+        cr_expect_str_eq(err_get(), bad[i].error);
+        sentence_model_free(m);
+    }
+}
+
+Test(sentence_model, marks)
+{
+    const char *table = "textmill sentences 1\nend :\nend |\npause .\n";
+    struct sentence_model *m = sentence_model_new("");
+    cr_assert(sentence_model_parse(m, table, strlen(table), "x") == 0);
+    const char *text = "One: Two. Three| Four... Five: six";
+    buf_clear(&out);
+    sentence_split(m, &out, text, strlen(text));
+    cr_expect_str_eq(out.data, "One:\nTwo. Three|\nFour...\nFive: six\n");
+    sentence_model_free(m);
+}
+
+Test(sentence_model, adds_to_the_built_in)
+{
+    const char *table =
+        "textmill sentences 1\nabbreviation xyz\nopener foo\npair xyz the\nquestion ;\n";
+    struct sentence_model *m = sentence_model_new("en");
+    cr_assert(sentence_model_parse(m, table, strlen(table), "x") == 0);
+    const char *text = "An xyz. Foo is. An xyz. The one; It is. An xyz. A bar.";
+    buf_clear(&out);
+    sentence_split(m, &out, text, strlen(text));
+    cr_expect_str_eq(out.data, "An xyz.\nFoo is.\nAn xyz. The one;\nIt is.\nAn xyz.\nA bar.\n");
+    sentence_model_free(m);
+}

@@ -1,0 +1,403 @@
+/* What templates show, as MediaWiki shows them. */
+#include <criterion/criterion.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/buf.h"
+#include "wikiprep/site/names.h"
+#include "wikiprep/text/show.h"
+#include "wikiprep/text/template.h"
+#include "wikiprep/text/wikitext.h"
+
+static struct template_page page;
+static struct buf out = BUF_INIT;
+
+static const char *clean(const char *text)
+{
+    const struct wikitext_options how = { .render = template_render, .render_ctx = &page };
+    struct names *names = names_new();
+    struct wikitext *w = wikitext_new(names, &how);
+    if (!page.lang)
+        page = (struct template_page){ .lang = "en", .title = "Moon" };
+    wikitext_clean(w, text, strlen(text), &out);
+    wikitext_free(w);
+    names_free(names);
+    return out.data;
+}
+
+#define CHECK(text, expected) cr_expect_str_eq(clean(text), expected, "%s: %s", text, out.data)
+
+Test(template, others_are_dropped)
+{
+    CHECK("a {{citation needed|date=May 2016}} b{{sfn|Bloch|2007|p=61}}, c{{rp|12}}.", "a b, c.");
+    CHECK("a ({{unknown|b}}) {{infobox|c={{lang|la|d}}}} e", "a e");
+    CHECK("{{coord|1|2|display=title}}{{flagicon|FRA}}{{lang}}a", "a");
+    CHECK("{{lang|la|}} {{nowrap|}} a", "a");
+}
+
+Test(template, names)
+{
+    CHECK("{{Lang|la|a}} {{ lang |la| b }} {{Template:lang|la|c}} {{LANG|la|d}}", "a b c d");
+    CHECK("{{as_of|2011}}, {{ As  of |2012}}", "As of 2011, As of 2012");
+}
+
+Test(template, arguments)
+{
+    CHECK("{{lang|2=b|1=la}} {{nowrap|1=a=b}} {{nowrap|a|1=c}}", "b a=b c");
+    CHECK("{{nowrap|a{{=}}b}} {{nowrap|[[x|y]] and ''z''}}", "a=b y and z");
+    CHECK("{{nowrap|{{lang|la|{{small|x}}}}}}", "x");
+    CHECK("[[Moon{{!}}the Moon]] {{nowrap|[[a{{!}}b]]}}", "the Moon b");
+}
+
+Test(template, languages)
+{
+    CHECK("{{lang|grc|ἄναρχος}} and {{transl|ar|ALA|alif}} {{transl|ar|Lā}}",
+          "ἄναρχος and alif Lā");
+    CHECK("({{lang-ru|космонавт}})", "(Russian: космонавт)");
+    CHECK("{{lang-ru|link=no|водка|vodka|little water}}",
+          "Russian: водка, romanized: vodka, lit. 'little water'");
+    CHECK("{{langx|ar|خوارزمی}} {{lang-ru|label=none|водка}}", "Arabic: خوارزمی водка");
+    CHECK("{{lang-xyz|a}} {{lang-sr-Latn|b}}", "a Serbian: b");
+    CHECK("{{Nihongo|bayonet|銃剣|jūken}}", "bayonet (銃剣, jūken)");
+    CHECK("{{nihongo||元気|genki|x}} {{nihongo|a||b|c|d}} {{nihongo|a}}",
+          "genki (元気, x) a (b, c) d a");
+    CHECK("{{Nihongo|Aikido|合気道|Aikidō|lead=yes}}",
+          "Aikido (Japanese: 合気道, Hepburn: Aikidō)");
+    CHECK("{{nihongo3|moon|月|tsuki}}", "tsuki (月, moon)");
+    CHECK("{{zh|s=北京|p=Běijīng}}", "simplified Chinese: 北京; pinyin: Běijīng");
+    CHECK("{{native name|fr|Paris}} {{script|Copt|Ⲁ ⲁ}} {{ill|Foo|de|Bar}} {{ill|a|lt=b|de}}",
+          "Paris Ⲁ ⲁ Foo b");
+    CHECK("{{linktext|漢|字}} {{wikt-lang|en|moon}}", "漢字 moon");
+}
+
+Test(template, other_wikis)
+{
+    page = (struct template_page){ .lang = "ja", .title = "月" };
+    CHECK("{{仮リンク|アダム・ビード|en|Adam Bede}}、{{仮リンク|a|label=b|en|c}}",
+          "アダム・ビード、b");
+    CHECK("{{lang-en|Moon}}（{{lang-fr-short|Lune}}）{{en|x}}", "英語: Moon（Lune）x");
+    CHECK("{{IPA|o̞}} {{ipa|u}} {{IPA2|/awo/}}", "[o̞] /u/ /awo/");
+    CHECK("{{読み仮名|'''音楽家'''|おんがくか}} {{ISBN2|4-89562}}",
+          "音楽家（おんがくか） ISBN 4-89562");
+    CHECK("{{要出典範囲|a|date=2021年}}{{いつ範囲|b|date=2020年}}", "ab");
+    page = (struct template_page){ .lang = "it", .title = "Luna" };
+    CHECK("25 {{m s.l.m.}}, {{M|61.000||km/h}}, {{exp|3,12|6}}",
+          "25 m s.l.m., 61.000 km/h, 3,12×10⁶");
+    CHECK("{{lang-en|Moon}} {{bandiera|Italia|nome}}{{bandiera|FRA}} {{formatnum:4000.5}}",
+          "inglese: Moon Italia 4 000,5");
+    CHECK("{{chiarire|prima|dove?}} {{tutto attaccato|620 nm}} {{cn|fatto}}", "prima 620 nm fatto");
+    CHECK("{{numero|188520}} {{maiuscoletto|sì}}", "188 520 sì");
+    CHECK("{{q|Detto|Uno}}", "Detto\n— Uno");
+}
+
+/* Names that a template has on one wiki alone, and that mean something else elsewhere. */
+Test(template, local_names)
+{
+    static const struct {
+        const char *lang, *text, *shown;
+    } cases[] = {
+        { "fr", "{{s|XIX|e}}, {{-s|V|e}}, {{s2|XVIII|e|XIX|e}}, XX{{e}}",
+          "XIXe siècle, Ve siècle av. J.-C., XVIIIe et XIXe siècles, XXe" },
+        { "fr", "{{unité|5|kg/m|3}} {{Unité|1000000|km|2}} {{unité|10|m|s|-1}} {{heure|8|30}}",
+          "5 kg/m³ 1 000 000 km² 10 m s⁻¹ 8 h 30" },
+        { "fr", "{{date|1|janvier|2000}} {{date-|02|3|1999}} {{date-|avril 2019}}",
+          "1er janvier 2000 2 mars 1999 avril 2019" },
+        { "fr", "{{Lien|langue=en|trad=Moon|fr=Lune}} {{citation|mot}} {{M.|Dupont}} {{Mme}}",
+          "Lune « mot » M. Dupont Mme" },
+        { "de", "{{B|Gen|1|1}} {{Höhe|1234|DE-NHN|link=true}} {{\"|Wort}} {{formatnum:1234.5}}",
+          "Gen 1,1 1.234 m ü. NHN „Wort“ 1.234,5" },
+        { "de", "{{convert|10|km|mi}} {{Bruch|1|2}}", "10 km (6.2 mi) 1⁄2" },
+        { "es", "{{siglo|XIX||s}} {{siglo|V|a}} {{unidad|10|km}} {{fecha|1|2|2000}}",
+          "siglo XIX V a. C. 10 km 1 de febrero de 2000" },
+        { "ru", "{{нп5|Луна|луна|en|Moon}} {{Не переведено|Луна}} {{дробь|1|2}} {{удар|о}}",
+          "луна Луна 1⁄2 о́" },
+        { "uk", "{{Нп|Місяць|місяць|en|Moon}}", "місяць" },
+        { "pl", "{{j|en}} {{w języku|en|Moon}} {{jang|Moon}}", "(ang.) Moon ang. Moon" },
+        { "pt", "{{dtlink|1|1|2000}} {{PBPE|a|b}} {{séc|XIX}} {{ill|en|Moon|Lua}}",
+          "1 de janeiro de 2000 a (português brasileiro) ou b (português europeu) século XIX Lua" },
+        { "zh", "{{le|月球|Moon}} {{tsl|en|Moon|月球|月}} {{bd|1900年|1月1日|1980年|}}",
+          "月球 月 （1900年1月1日—1980年）" },
+        { "ko", "{{llang|en|Moon}} {{언어|en|Moon}}", "영어: Moon Moon" },
+        { "he", "{{אנג|Moon}}", "באנגלית: Moon" },
+        { "cs", "{{vjazyce2|en|Moon}} {{Cizojazyčně|en|Moon}}", "anglicky Moon Moon" },
+        { "en", "{{s|XIX|e}}{{le|a|b}}{{e|5}}", "×10⁵" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        page = (struct template_page){ .lang = cases[i].lang, .title = "Moon" };
+        CHECK(cases[i].text, cases[i].shown);
+    }
+}
+
+/* Templates whose text was once lost, and what must not be in it. */
+Test(template, local_text)
+{
+    static const struct {
+        const char *lang, *text, *shown;
+    } cases[] = {
+        { "en", "{{qi|said}} {{qq|so}} {{em|very|class=x}} {{trans|a}} {{translation|b|lk=no}}",
+          "said so very transl. a transl. b" },
+        { "en", "{{literal translation|East|West}} {{lit|a|lk=yes}} {{lit}}",
+          "lit. 'East' or 'West' lit. 'a' lit." },
+        { "en", "{{decade|1987}}, {{Sclass|Kongō|battlecruiser}}, {{sclass|Kaiser|battleship|4}}",
+          "1980s, Kongō-class battlecruiser, Kaiser class" },
+        { "en", "{{sclass-|A|b|0}} {{sclass2|A|b|1}} {{sclass|A|b|2}} {{sclass|A|b|5}}",
+          "A-class A-class b A-class b A" },
+        { "en", "{{age|1969|07|20|2009|7|19}} {{age|1969|7|20}} {{age|1969}}", "39 50" },
+        { "en", "{{update after|2013|7|16|text=by 2013|reason=old}} {{update after|2013}}x",
+          "by 2013 x" },
+        { "en", "{{harvtxt|Boolos|Jeffrey|1974|p=5|ref=none}} {{harv|A|1990}}",
+          "Boolos & Jeffrey (1974, p. 5) (A 1990)" },
+        { "en", "{{bibleverse|1|Cor|13:4|KJV}} {{bibleref|Mark|3:25|9}} {{US patent|1781541}}",
+          "1 Cor 13:4 Mark 3:25 U.S. patent 1,781,541" },
+        { "en", "{{USA}} {{flag|FRA}} {{flag|Utopia}} {{usa}}z", "United States France Utopia z" },
+        { "en", "{{slink|Moon|Name}} {{slink||Name}} {{not a typo|a|b}} {{key press|Ctrl|C}}",
+          "Moon § Name § Name ab Ctrl+C" },
+        { "simple", "{{decade|1987}} {{dts|2012|5|1}}", "1980s May 1, 2012" },
+        { "de", "{{Zitat|Text=Wer?|Autor=Kant|Quelle=Kritik|ref=x}}", "„Wer?“\n– Kant: Kritik" },
+        { "de", "{{Zitat|Wer?|Sprache=de}}", "„Wer?“" },
+        { "de", "{{enS|moon|de=Mond}}, {{laS}} ''luna'', {{ruS|луна}} {{RUS}}{{DEU|#}}.",
+          "englisch moon ‚Mond‘, lateinisch luna, russisch луна Russland." },
+        { "de", "{{Kapitälchen|Text}} {{Datum|1|2|2006}} {{Datum|tag=3|monat=März|jahr=2006}}",
+          "Text 1. Februar 2006 3. März 2006" },
+        { "de", "{{FormatDate|2012-02-01}} {{§|5|bgb|juris}} BGB {{\"|Ja|Ich}}",
+          "1. Februar 2012 § 5 BGB „Ja“ (Ich)" },
+        { "pt", "{{dtext|1|5|2000}} {{Século|XIX}} {{DC|100}} {{DC}} {{AC|44}} 5 {{Km2}}",
+          "1 de maio de 2000 século XIX 100 d.C. d.C. 44 a.C. 5 km²" },
+        { "pt", "{{unit|10|km}} {{Km2|5}} {{lang-en|Moon}}", "10 km 5 km² em inglês: Moon" },
+        { "fr", "{{XVIe siècle}}, {{Ier siècle}} {{IVe siècle av. J.-C.}} {{XIXe}}",
+          "XVIe siècle, Ier siècle IVe siècle av. J.-C. XIXe" },
+        { "fr", "{{octobre|1737}} {{Octobre}} {{4 octobre|1737}} {{âge|1969|7|20}}",
+          "octobre 1737 octobre 4 octobre 1737 50 ans" },
+        { "fr", "{{citation étrangère|langue=en|Moon}} {{Citation étrangère|en|Moon|trad=Lune}}",
+          "« Moon » « Moon » (« Lune »)" },
+        { "fr", "{{terme défini|mot}} {{citation|a}} {{date|2000-01-31}}",
+          "mot « a » 31 janvier 2000" },
+        { "es", "{{lang-en|Moon}} {{ac|44}} {{fecha|2000|2|1}}",
+          "en inglés: Moon 44 a. C. 1 de febrero de 2000" },
+        { "ru", "{{lang-en|Moon|луна}} {{lang-en2|Moon}} {{OldStyleDate|6|июня|1799|26|мая}}",
+          "англ. Moon — «луна» Moon 26 мая [6 июня] 1799" },
+        { "ru", "{{OldStyleDate|25|июля|1826 год|13}}а {{date|1|1|2000}} {{ref-en}}",
+          "13 [25] июля 1826 года 1 января 2000 (англ.)" },
+        { "pl", "{{jang|Moon}} {{jang}} ''Sun'' {{fakt|tak|data=2010-05}} {{data|2010-05-01}}",
+          "ang. Moon ang. Sun tak 1 maja 2010" },
+        { "nl", "{{citaat|Ja|Ik}} {{en}} {{aut|Naam}}", "Ja\n— Ik\n(en) Naam" },
+        { "it", "{{lingue|de|en}} Sito {{ALB}} {{Russo|луна|luna}}",
+          "(DE, EN) Sito Albania russo: луна, luna" },
+        { "ja", "{{ウィキ座標度分秒|41|21|07|N|139|47|57|E|type:landmark}} {{USA}} a {{en icon}}",
+          "北緯41度21分07秒 東経139度47分57秒 アメリカ合衆国 a (英語)" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        page = (struct template_page){ .lang = cases[i].lang,
+                                       .title = "Moon",
+                                       .date = "2020-01-31T" };
+        CHECK(cases[i].text, cases[i].shown);
+    }
+}
+
+/* A mark of a language is not a line: what it was said of has been dropped. */
+Test(template, asides)
+{
+    page = (struct template_page){ .lang = "it", .title = "Luna" };
+    CHECK("* {{en}} {{cita web|a}}\n* {{cita web|b}}{{en}}\n* {{en}} [http://a.b Sito]\n* (EN)",
+          "(EN) Sito\n(EN)");
+    CHECK("== A ==\n{{en}}\n== B ==\nb {{de}}", "B\nb (DE)");
+}
+
+Test(template, pronunciation)
+{
+    CHECK("{{IPAc-en|ˌ|æ|l|ə|ˈ|b|æ|m|ə}} {{IPAc-en|audio=a.ogg|'|eɪ}}", "/ˌæləˈbæmə/ /ˈeɪ/");
+    CHECK("{{IPAc-en|US|ˈ|l|I|ŋ|k|_|ən}}", "US: /ˈlɪŋk ən/");
+    CHECK("{{respell|AL|ə|BAM|ə}}, {{respell|a|_|b|c}}", "AL-ə-BAM-ə, a b-c");
+    CHECK("{{IPA|/a/}} {{IPA-fr|alɛ̃}} {{IPA-el|a.pól|pron}} {{IPA-de|tʃ|}} {{IPA-fr|a|lang}}",
+          "/a/ French pronunciation: [alɛ̃] pronounced [a.pól] [tʃ] French: [a]");
+    CHECK("{{IPA|de|bɛʁ|lang}} {{angbr|aa}}", "German: [bɛʁ] ⟨aa⟩");
+}
+
+Test(template, dates)
+{
+    CHECK("{{as of|2011|lc=y}}, {{As of|2015|6|30}}. {{as of|2015|6}} {{as of|2011|since=y}}",
+          "as of 2011, As of 30 June 2015. As of June 2015 Since 2011");
+    CHECK("{{as of|2015|6|30|df=US|lc=yes}} {{as of|2014|alt=in 2014}}",
+          "as of June 30, 2015 in 2014");
+    CHECK("{{circa|1900}} {{circa}} 5 {{c.|1|2}} {{floruit|60}}",
+          "c. 1900 c. 5 c. 1 – c. 2 fl. 60");
+    CHECK("{{birth date|1885|4|3}} {{Birth date|df=yes|1885|4|3}} {{start date|1929|5}}",
+          "April 3, 1885 3 April 1885 May 1929");
+    CHECK("{{death date and age|1981|12|28|1885|4|3}}", "December 28, 1981 (aged 96)");
+    CHECK("{{death date and age|df=yes|1981|3|28|1885|4|3}}", "28 March 1981 (aged 95)");
+    CHECK(
+        "{{marriage|Frank|1929|1979|end=w.}} {{marriage|A|1950}} {{marriage|A|1950|1960|end=div}}",
+        "Frank (m. 1929; died 1979) A (m. 1950) A (m. 1950; div. 1960)");
+    CHECK("{{OldStyleDate|2 February|1905|20 January}}", "2 February 1905 [O.S. 20 January]");
+}
+
+Test(template, numbers)
+{
+    CHECK("{{frac|1|2}} {{frac|3|1|2}} {{frac|4}} {{sfrac|2|3}}", "1⁄2 3+1⁄2 1⁄4 2/3");
+    CHECK("{{val|6.241|e=18}} {{val|30000|u=C}} {{val|1.00794|(7)}} {{val|1.5|0.2|e=-3|u=m}}",
+          "6.241×10¹⁸ 30,000 C 1.00794(7) 1.5±0.2×10⁻³ m");
+    CHECK("5.97{{e|24}} kg {{ordinal|1}} {{ordinal|12}} {{ordinal|23}}",
+          "5.97×10²⁴ kg 1st 12th 23rd");
+    CHECK("{{US$|1234567}} {{£|5 million}} {{GBP|10}} {{€|3.5}} {{currency|20|USD}}",
+          "US$1,234,567 £5 million £10 €3.5 $20");
+    CHECK("{{formatnum:1234567.8}} {{chem|CH|3|COO|−}} {{chem2|H2O}}", "1,234,567.8 CH3COO− H2O");
+    CHECK("{{ISBN|978-3-16-148410-0}} {{OCLC|2048818}}", "ISBN 978-3-16-148410-0 OCLC 2048818");
+    CHECK("x{{sup|2}} {{mvar|y}} {{math|''z'' {{=}} 1}} A{{Music|flat}}", "x2 y z = 1 A♭");
+}
+
+Test(template, inline_text)
+{
+    CHECK("{{nowrap|a b}} {{abbr|UN|United Nations}} {{sic|recieve}} {{sic|hide=y|teh}} "
+          "{{vanchor|2|el2}}",
+          "a b UN recieve [sic] teh 2");
+    CHECK("a{{mdash}}b{{snd}}c{{ndash}}d{{nbsp}}e{{'s}} {{hlist|x|y}} p{{·}}q",
+          "a—b – c–d e's x · y p · q");
+    CHECK("{{color|red|a}} {{small|b}} {{resize|120%|c}} {{PAGENAME}} {{flag|France}} "
+          "{{unichar|2022}}",
+          "a b c Moon France U+2022 •");
+    CHECK("{{USS|Hornet|CV-12|6}}, {{USS|Hornet|CV-12}}, {{HMS|Ajax|22|2}}, {{ship|SS|Oria}}",
+          "Hornet, USS Hornet (CV-12), HMS Ajax, SS Oria");
+    CHECK("({{coord|46|12|N|10|5|E}}; {{coord|32.7|-86.7|display=inline,title}})",
+          "(46°12′N 10°5′E; 32.7°N 86.7°W)");
+}
+
+Test(template, blocks)
+{
+    CHECK("He said: {{quote|Be ''quiet''.|Cato|source=Letters}} End.",
+          "He said:\nBe quiet.\n— Cato, Letters\nEnd.");
+    CHECK("{{blockquote|text=One\n\nTwo|author=X}}", "One\nTwo\n— X");
+    CHECK("{{quote box|width=30%|quote=Q|source=S}}", "Q\n— S");
+    CHECK("{{ubl|a|b}}", "a\nb");
+    CHECK("{{columns-list|2|\n* [[a]]\n* b\n}}", "a\nb");
+}
+
+Test(template, hatnotes)
+{
+    const char *text = "{{main|Sun|Star|l2=Stars}}\nText. {{see also|Sky}}";
+    CHECK(text, "Text.");
+    page.hatnotes = 1;
+    CHECK(text, "Main article: Sun and Stars\nText.\nSee also: Sky");
+}
+
+/* ---- convert ------------------------------------------------------------------------------ */
+
+Test(template, convert)
+{
+    CHECK("{{convert|5|mi|km}}; {{convert|1|km|mi}}", "5 miles (8.0 km); 1 kilometre (0.62 mi)");
+    CHECK("{{convert|2413|ft|0|abbr=on}}", "2,413 ft (735 m)");
+    CHECK("{{convert|100|km|nmi|sp=us|abbr=off}}", "100 kilometers (54 nautical miles)");
+    CHECK("{{cvt|10|in|cm}} {{convert|60|nmi|km|adj=on}}",
+          "10 in (25 cm) 60-nautical-mile (110 km)");
+    CHECK("{{convert|-24|C|sigfig=2}} {{convert|0|C|0}} {{convert|100|°F}}",
+          "−24 °C (−11 °F) 0 °C (32 °F) 100 °F (38 °C)");
+    CHECK("{{convert|22|e6acre|km2}}", "22 million acres (89,000 km²)");
+    CHECK("{{convert|142000|km2}}", "142,000 square kilometres (55,000 sq mi)");
+    CHECK("{{convert|1.8|m}} {{convert|100|m|ft}}", "1.8 metres (5 ft 11 in) 100 metres (330 ft)");
+    CHECK("{{convert|6|ft|4|in|cm}}", "6 feet 4 inches (193 cm)");
+    CHECK("{{convert|2700|m|fathom ft}}", "2,700 metres (1,500 fathoms; 8,900 ft)");
+    CHECK("{{convert|54.5|nmi|km|disp=flip|sp=us}}", "100.9 kilometers (54.5 nmi)");
+    CHECK("{{convert|1/2|mi|km}} {{convert|2+1/2|in}}", "1⁄2 mile (0.80 km) 2+1⁄2 inches (64 mm)");
+    CHECK("{{convert|100|psi}} {{convert|60|mph|km/h}}",
+          "100 pounds per square inch (690 kPa) 60 miles per hour (97 km/h)");
+    CHECK("{{convert|9|st|lb kg}} {{convert|12|USgal}}",
+          "9 stone (130 lb; 57 kg) 12 US gallons (45 L; 10.0 imp gal)");
+}
+
+Test(template, convert_ranges)
+{
+    CHECK("{{convert|1|-|4|km2|sqmi}}", "1–4 square kilometres (0.39–1.54 sq mi)");
+    CHECK("{{convert|110|and|125|mph|km/h|abbr=on}}", "110 and 125 mph (177 and 201 km/h)");
+    CHECK("{{convert|40|to|50|cm|in}} {{convert|10-20|km}}",
+          "40 to 50 centimetres (16 to 20 in) 10–20 kilometres (6.2–12.4 mi)");
+    CHECK("{{convert|2|x|4|m|ft|abbr=on}}", "2 m × 4 m (6.6 ft × 13.1 ft)");
+}
+
+Test(template, convert_displays)
+{
+    CHECK("{{convert|-33|°C|°F|1|disp=or}}", "−33 °C or −27.4 °F");
+    CHECK("{{convert|10|mi|km|disp=out}} {{convert|10|mi|km|0|disp=number}}", "16 kilometres 16");
+    CHECK("{{convert|10|mi|km|disp=sqbr}} {{convert|10|mi|km|disp=comma}}",
+          "10 miles [16 km] 10 miles, 16 km");
+    CHECK("{{convert|3|parsnips}} {{convert|abc|km}} {{convert}}", "3 parsnips");
+}
+
+/* ---- the rows ------------------------------------------------------------------------------- */
+
+/* Whether brackets and braces of a pattern are closed, in pairs. */
+static int is_closed(const char *p)
+{
+    int depth = 0;
+    for (; *p; p++) {
+        if (*p == '\\' && p[1])
+            p++;
+        else if (*p == '[' || *p == ']')
+            depth += *p == '[' ? 1 : -1;
+        else if (*p == '$' && !strchr("0123456789*{t", p[1]))
+            return 0;
+        else if (*p == '$' && p[1] == '{' && !(p = strchr(p, '}')))
+            return 0;
+        if (depth < 0)
+            return 0;
+    }
+    return depth == 0;
+}
+
+static int count_of(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)); text += strlen(word))
+        n++;
+    return n;
+}
+
+/* Each row can be found by its name, is written well and shows no argument twice. */
+static void check_row(const char *lang, const char *name, const struct show_entry *row)
+{
+    struct buf text = BUF_INIT;
+    cr_expect(row->render != show_pattern || is_closed(row->text), "%s:%s = %s", lang, name,
+              row->text);
+    buf_addf(&text, "a {{%s|qone|qtwo|qthree|qfour|qfive}} z", name);
+    page = (struct template_page){ .lang = lang, .title = "Moon" };
+    struct wikitext_argument none = { "", 0 };
+    struct wikitext_call call = { name, strlen(name), &none, 1 };
+    cr_expect(template_choose(&page, name, strlen(name)) != EXPAND_ALONE, "%s:%s", lang, name);
+    template_render(&page, &call, &out);
+    clean(text.data);
+    cr_expect(count_of(out.data, "qone") <= 1 && count_of(out.data, "qtwo") <= 1, "%s:%s: %s", lang,
+              name, out.data);
+    cr_expect(!strstr(out.data, "${"), "%s:%s: %s", lang, name, out.data);
+    buf_release(&text);
+}
+
+Test(template, rows)
+{
+    for (size_t i = 0; i < show_entries_count; i++) {
+        char lang[16] = "";
+        const char *colon = strchr(show_entries[i].name, ':');
+        memcpy(lang, show_entries[i].name, (size_t)(colon - show_entries[i].name));
+        check_row(*lang ? lang : "xx", colon + 1, &show_entries[i]);
+        if (i)
+            cr_expect_lt(strcmp(show_entries[i - 1].name, show_entries[i].name), 0, "%s", colon);
+    }
+    for (size_t i = 0; i < show_starred_count; i++)
+        check_row(show_starred[i].lang, show_starred[i].row.name, &show_starred[i].row);
+}
+
+/* ---- hostile text ---------------------------------------------------------------------------- */
+
+Test(template, time_is_linear)
+{
+    static const char *const pieces[] = { "{{lang|a|", "{{quote|", "{{hlist|a|", "{{convert|1|" };
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct buf text = BUF_INIT;
+        while (text.len < 1 << 20)
+            buf_adds(&text, pieces[i]);
+        for (size_t n = text.len / strlen(pieces[i]); n > 0; n--)
+            buf_adds(&text, "}}");
+        clock_t begin = clock();
+        clean(text.data);
+        cr_expect_lt((double)(clock() - begin) / CLOCKS_PER_SEC, 2, "%s", pieces[i]);
+        cr_expect_lt(out.len, 2 * text.len);
+        buf_release(&text);
+    }
+}

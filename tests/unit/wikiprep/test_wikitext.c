@@ -1,0 +1,451 @@
+/* Wikitext to text, rule by rule. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/buf.h"
+#include "common/mem.h"
+#include "wikiprep/site/disambiguation.h"
+#include "wikiprep/site/entity.h"
+#include "wikiprep/site/names.h"
+#include "wikiprep/site/section.h"
+#include "wikiprep/text/wikitext.h"
+
+static struct wikitext_options how;
+static struct section_list *wanted, *unwanted;
+static struct buf out = BUF_INIT;
+
+static const char *clean_bytes(const char *text, size_t n)
+{
+    struct names *names = names_new();
+    names_add(names, "Fails", NAMES_FILE);
+    names_add(names, "Portal", NAMES_PAGE);
+    struct wikitext *w = wikitext_new(names, &how);
+    wikitext_set_sections(w, wanted, unwanted);
+    wikitext_clean(w, text, n, &out);
+    wikitext_free(w);
+    names_free(names);
+    return out.data;
+}
+
+static const char *clean(const char *text)
+{
+    return clean_bytes(text, strlen(text));
+}
+
+#define CHECK(text, expected) cr_expect_str_eq(clean(text), expected)
+
+/* ---- templates, comments ----------------------------------------------------------------- */
+
+Test(wikitext, templates_are_dropped)
+{
+    CHECK("a {{b}} c", "a c");
+    CHECK("a {{b|{{c|d}}|e={{f}}}} g", "a g");
+    CHECK("a {{b\n| c = d\n| e = [[f]]\n}} g", "a g");
+    CHECK("a {{{parameter|default}}} b", "a b");
+    CHECK("a {{{{{1|x}}}|y}} b", "a b");
+    CHECK("a {{}} b", "a b");
+    CHECK("a {single} b", "a {single} b");
+    CHECK("a }} b", "a b");
+    CHECK("a {{b|<nowiki>}}</nowiki>}} c", "a c");
+    CHECK("a {{b|<!-- }} -->}} c", "a c");
+}
+
+Test(wikitext, open_templates_end_with_their_line)
+{
+    CHECK("a {{b|c\n\nd", "a\nd");
+    CHECK("a {{citation needed} b", "a b");
+    CHECK("{{Infobox\n| x = 1\n| y = {{z}}\n\nText.", "Text.");
+    CHECK("a {{b|[[c}} d", "a d");
+}
+
+Test(wikitext, comments)
+{
+    CHECK("a<!-- b -->c", "ac");
+    CHECK("a\n<!-- b -->\nc", "a c");
+    CHECK("a <!-- never closed", "a");
+    CHECK("a <!-- never closed\nb\n<!-- nor this\nc\n== D ==\ne", "a b c\nD\ne");
+    CHECK("<div style=\"a; <!--c > --> b\">x</div> <span <!--c-->id=d>y</span>", "x\ny");
+    CHECK("<div title=\"a<ref>b > {{c}}</ref>d<ref name=\"e\"/>\">x</div>", "x");
+    CHECK("[<!--c-->https://u.org L] [[<!--c--><!--d-->//u.org M]] [<!--c-->no]", "L M [no]");
+    CHECK("a <div <!-- never closed\nb <b <ref>c", "a b <b");
+    CHECK("a <!-- {{ [[ --> b", "a b");
+}
+
+/* ---- links ------------------------------------------------------------------------------- */
+
+Test(wikitext, links)
+{
+    CHECK("[[Violin]], [[Violin|the violin]], [[violin]]s", "Violin, the violin, violins");
+    CHECK("[[Star Trek: Picard]] and [[Portal:Music]]", "Star Trek: Picard and Portal:Music");
+    CHECK("[[Imagine: John Lennon]]", "Imagine: John Lennon");
+    CHECK("[[a|b | c]]", "b | c");
+    CHECK("[[:Category:Music]] [[:File:A.jpg|a file]]", "Category:Music a file");
+    CHECK("[[Piano (music)|]] [[Portal:Music|]] [[#Links]]", "Piano Music Links");
+    CHECK("[[wikt:word]] [[s:en:Page]] [[wikt:word|a word]] [[:de:Geige]]",
+          "word Page a word Geige");
+    CHECK("a [[b|{{c}}]] d", "a b d");
+    CHECK("a [[]] b [[|]] c [[ ]].", "a b c.");
+    CHECK("x [[a b (c)|d [https://e.org f] g]] h", "x d f g h");
+    CHECK("[[Target|''label'']]", "label");
+    CHECK("[[[Foo]]]", "[Foo]");
+}
+
+Test(wikitext, links_that_are_not_shown)
+{
+    CHECK("a [[File:B.jpg|thumb|c [[d]] e [[f|g]]]] h", "a h");
+    CHECK("a [[Image:B.jpg]] [[image:b.png|20px|x]] c", "a c");
+    CHECK("a [[Fails:B.jpg|c]] [[Datei:B.jpg|mini|c]] [[Файл:B.jpg|мини]] d", "a d");
+    CHECK("a [[ファイル:B.jpg|thumb|c]]", "a");
+    CHECK("a [[Category:B]] [[Categoria:B|c]] [[Kategorie:B]] d", "a d");
+    CHECK("a [[de:B]] [[zh-min-nan:B]] c", "a c");
+    CHECK("a [[Media:B.ogg|listen]] c", "a c");
+    CHECK("a\n[[File:B.jpg|thumb|c [[File:D.jpg|e]] f]]\ng", "a\ng");
+    CHECK("[[File:B.jpg|thumb|c\n\nd]] e", "e");
+}
+
+Test(wikitext, open_links_end_with_their_paragraph)
+{
+    CHECK("a [[b c\n\nd", "a b c\nd");
+    CHECK("a [[b|c\n\nd]] e", "a c\nd e");
+    CHECK("a ]] b", "a b");
+    CHECK("[[broken\nlink]]", "broken link");
+    CHECK("a [[File:B.jpg|thumb|c [[d] e\nf\n== G ==\nh", "a f\nG\nh");
+}
+
+Test(wikitext, addresses)
+{
+    CHECK("[https://a.org] [https://a.org b c] https://a.org/d", "b c https://a.org/d");
+    CHECK("[//a.org b] [mailto:a@b.org c] [not a link]", "b c [not a link]");
+    CHECK("[https://a.org b [[c]] d]", "b c d");
+    CHECK("[[https://a.org b]]", "b");
+    CHECK("[https://a.org/{{x}} b]", "b");
+    CHECK("a [https://b.org c\nd", "a [https://b.org c d");
+}
+
+/* ---- quotes, references, tags ------------------------------------------------------------- */
+
+Test(wikitext, quotes)
+{
+    CHECK("''a'' '''b''' '''''c''''' d's", "a b c d's");
+    CHECK("L'''amour'' x", "L'amour x"); /* doQuotes: one ''' is an apostrophe and '' */
+    CHECK("''a '''b", "a 'b");
+    /* which one: the first behind a single letter, else behind a longer word, else a space */
+    CHECK("ab'''c d'''e f'''g ''h", "abc d'e fg h");
+    CHECK("x '''a bc'''d ef'''g ''h", "x a bc'd efg h");
+    CHECK("a ''''b'''' c", "a 'b' c");
+    CHECK("a<nowiki/>''b''", "ab");
+    CHECK("'<nowiki/>''b''", "'b");
+}
+
+Test(wikitext, entities)
+{
+    CHECK("&lt;b&gt; &amp;amp; &#65;&#x42; a&nbsp;b &eacute;&alpha;&hellip;",
+          "<b> &amp; AB a b éα…");
+    CHECK("&unknown; AT&T a &amp b &#xD800;", "&unknown; AT&T a &amp b \xEF\xBF\xBD");
+    CHECK("&#42; no list", "* no list");
+    CHECK("&#39;&#39;not italic&#39;&#39;", "''not italic''");
+    unsigned c;
+    cr_expect_eq(entity_read("&#1114112;", 10, &c), 0);
+    cr_expect_eq(entity_read("&amp", 4, &c), 0);
+    cr_expect_eq(entity_read("&;", 2, &c), 0);
+    cr_expect_eq(entity_read("&#;", 3, &c), 0);
+    cr_expect(entity_read("&zwj;x", 6, &c) == 5 && c == 0x200D);
+}
+
+Test(wikitext, tags)
+{
+    CHECK("H<sub>2</sub>O <small>s</small> <span style=\"a\">b</span>", "H2O s b");
+    CHECK("a<br>b<br/>c<BR />d", "a\nb\nc\nd");
+    CHECK("a <div class=\"x\"><p>b</p></div> c", "a\nb\nc");
+    CHECK("1 < 2 and 3 > 2, a<b and <unknown>c</unknown> <3",
+          "1 < 2 and 3 > 2, a<b and <unknown>c</unknown> <3");
+    CHECK("a <math>x < {y}</math> b <gallery>\nFile:A.jpg|c\n</gallery> d", "a b d");
+    CHECK("use <syntaxhighlight lang=\"c\" inline>x = {{y}};</syntaxhighlight> here",
+          "use x = {{y}}; here");
+    CHECK("a\n<source lang=\"c\">x = y;</source>\nb", "a\nb");
+    CHECK("<blockquote>a</blockquote>", "a");
+    CHECK("<poem>\na\nb\n</poem>\nc", "a\nb\nc");
+    CHECK("<noinclude>a</noinclude> <includeonly>b</includeonly><onlyinclude>c</onlyinclude>",
+          "a c");
+    CHECK("a <span>b", "a b");
+    CHECK("a </div> b", "a\nb");
+    CHECK("a <br b", "a b");
+}
+
+Test(wikitext, literals)
+{
+    CHECK("<nowiki>{{a}} [[b]] '''c''' &amp; | =</nowiki>", "{{a}} [[b]] '''c''' & | =");
+    CHECK("<pre>{{a}}\n* b</pre>", "{{a}}\n* b");
+    CHECK("<code><nowiki>{{a|b}}</nowiki></code>", "{{a|b}}");
+    CHECK("a<nowiki />b", "ab");
+}
+
+Test(wikitext, references)
+{
+    CHECK("a.<ref>b {{c}} [[d]]</ref> e", "a. e");
+    CHECK("a<ref name=\"x\" /> b<ref name=y>c</ref> d<REF>e</REF>", "a b d");
+    CHECK("a.<ref>never closed\n\nb", "a.\nb");
+    CHECK("a.<ref>b\nc<ref>d</ref> e", "a. c e");
+    CHECK("a <references /> <references><ref>b</ref></references> c", "a c");
+}
+
+Test(wikitext, switches_and_variants)
+{
+    CHECK("__NOTOC__ a __notoc__ __БЕЗ_ОГЛ__ __init__ __x", "a __init__ __x");
+    CHECK("-{zh-hans:one; zh-hant:two}- a -{b}- c -{H|zh-cn:d}-", "one a b c");
+    CHECK("a -{never closed\nb", "a -{never closed b");
+}
+
+/* ---- lines ------------------------------------------------------------------------------- */
+
+Test(wikitext, paragraphs_are_lines)
+{
+    CHECK("a\nb\n\nc\n\n\n\nd", "a b\nc\nd");
+    CHECK("日本\n語", "日本語");
+    CHECK("a  b \t c\xC2\xA0 d", "a b c d");
+    CHECK(" pre\n formatted", "pre\nformatted");
+    CHECK("a\n----\nb", "a\nb");
+    CHECK("a\n|- debris\nb", "a\nb");
+    CHECK("", "");
+    CHECK("\n\n", "");
+}
+
+Test(wikitext, headings_of_empty_sections_are_dropped)
+{
+    CHECK("== A ==\n=== B ===\nb\n== C ==\n=== D ===\n== E ==\n''e''", "A\nB\nb\nE\ne");
+    CHECK("a\n== See ==\n{{reflist}}", "a");
+    CHECK("== ''A'' [[b]] == <!-- c -->\nd", "A b\nd");
+    CHECK("== not closed\nb", "not closed b");
+    how.no_headings = 1;
+    CHECK("== A ==\nb", "b");
+    how.no_headings = 0;
+}
+
+Test(wikitext, lists)
+{
+    CHECK("* a\n** b\n# c\n: d\n:* e\n*\n*f", "a\nb\nc\nd\ne\nf");
+    CHECK("; Term : definition\n; Term\n: definition", "Term: definition\nTerm\ndefinition");
+    CHECK("; [https://a:b c] : d", "c: d");
+    how.no_lists = 1;
+    CHECK("a\n* b\nc", "a\nc");
+    how.no_lists = 0;
+}
+
+Test(wikitext, tables)
+{
+    CHECK("a\n{| class=\"x\"\n! b\n|-\n| c || [[d|e]]\n|}\nf", "a\nf");
+    CHECK("a\n{|\n|\n{|\n| b\n|}\n| c\n|}\nd", "a\nd");
+    CHECK("a\n:{|\n| b\n|}\nc", "a\nc");
+    CHECK("a <table><tr><td>b <table><tr><td>c</td></tr></table></td></tr></table> d", "a\nd");
+    CHECK("a\n{|\n| b {{c|}}\n|}\nd", "a\nd");
+    CHECK("a | b || c ! d", "a | b || c ! d");
+}
+
+Test(wikitext, open_tables_end_at_a_blank_line_or_heading)
+{
+    CHECK("a\n{|\n| b\n| c\n\nd\n\ne", "a\nd\ne");
+    CHECK("a\n{|\n| b\n== C ==\nd", "a\nC\nd");
+    CHECK("a\n{|\n| b", "a");
+    CHECK("a\n{|\n| b\n{|\n| c\n|}\n\nd", "a\nd");
+}
+
+Test(wikitext, holes_are_repaired)
+{
+    CHECK("Paris ({{IPA|x}}) is", "Paris is");
+    CHECK("Paris ({{IPA|x}}, capital) is", "Paris (capital) is");
+    CHECK("Paris (capital, {{IPA|x}}) is", "Paris (capital) is");
+    CHECK("Paris ({{a}}; {{b}}, {{c}}), which", "Paris, which");
+    CHECK("Paris {{a}}, which {{b}}.", "Paris, which.");
+    CHECK("Paris, {{a}}, which", "Paris, which");
+    CHECK("東京（{{lang|en|Tokyo}}、とうきょう）は", "東京（とうきょう）は");
+    CHECK("東京（{{a}}）は", "東京は");
+    CHECK("main() and f(, x) stay", "main() and f(, x) stay");
+    CHECK("a\n* {{b}},\nc", "a\nc");
+    CHECK("* {{cite|a}}. See b.", "See b.");
+}
+
+Test(wikitext, formulas_by_option)
+{
+    CHECK("a <math>x^2</math> b", "a b");
+    how.formulas = 1;
+    CHECK("a <math>\\frac{1}{x|y} ''</math> b<chem>H2</chem>", "a \\frac{1}{x|y} '' bH2");
+    how.formulas = 0;
+}
+
+/* ---- sections ------------------------------------------------------------------------------ */
+
+static const char sections[] = "A.\n== B ==\nb\n=== C ===\nc\n{|\n|x\n|}\n== ''D'' ==\n* d\n"
+                               "=== E ===\n{{x}}e\n== References ==\nr\n=== F ===\nf\n== G ==\ng";
+
+Test(wikitext, unwanted_sections)
+{
+    unwanted = section_list_new("d,default", "en");
+    CHECK(sections, "A.\nB\nb\nC\nc\nG\ng");
+    section_list_free(unwanted);
+    unwanted = section_list_new("lead,C,G", "en");
+    CHECK(sections, "B\nb\nD\nd\nE\ne\nReferences\nr\nF\nf");
+    section_list_free(unwanted);
+    unwanted = section_list_new("default", "it");
+    CHECK("== Note ==\na\n== References ==\nb", "References\nb");
+    section_list_free(unwanted);
+    unwanted = NULL;
+}
+
+Test(wikitext, wanted_sections)
+{
+    wanted = section_list_new("lead,b", "en");
+    CHECK(sections, "A.\nB\nb\nC\nc");
+    section_list_free(wanted);
+    wanted = section_list_new("E", "en");
+    unwanted = section_list_new("C", "en");
+    CHECK(sections, "E\ne");
+    section_list_free(wanted);
+    wanted = section_list_new("B", "en");
+    CHECK(sections, "B\nb");
+    section_list_free(wanted);
+    section_list_free(unwanted);
+    wanted = unwanted = NULL;
+}
+
+/* ---- disambiguation ------------------------------------------------------------------------ */
+
+static int is_disambiguation(const char *text)
+{
+    return disambiguation_page(text, strlen(text));
+}
+
+Test(wikitext, disambiguation)
+{
+    cr_expect(is_disambiguation("'''A''' may be\n* B\n{{Disambiguation|geo}}"));
+    cr_expect(is_disambiguation("{{x}}{{ disambig }}"));
+    cr_expect(is_disambiguation("{{Aimai}}"));
+    cr_expect(is_disambiguation("a __DISAMBIG__"));
+    cr_expect_not(
+        is_disambiguation("{{other uses|a (disambiguation)}} {{disambiguated}} {{disambig"));
+    cr_expect_not(is_disambiguation(""));
+}
+
+/* ---- the template hook -------------------------------------------------------------------- */
+
+static int shout(void *ctx, const struct wikitext_call *call, struct buf *text)
+{
+    ++*(int *)ctx;
+    if (call->name_len != 5 || memcmp(call->name, "shout", 5))
+        return 0;
+    for (size_t i = 0; i < call->count; i++) {
+        buf_add(text, call->arguments[i].text, call->arguments[i].len);
+        buf_addc(text, '!');
+    }
+    return 1;
+}
+
+Test(wikitext, templates_can_be_rendered)
+{
+    int calls = 0;
+    how.render = shout;
+    how.render_ctx = &calls;
+    CHECK("a {{shout|b|c [[d|e]]}} f", "a b!c e! f");
+    cr_expect_eq(calls, 1);
+    CHECK("{{shout|{{shout|a}}|{{drop|b|c}}d}} {{other|x}}.", "a!!d!.");
+    CHECK("{{shout}} x {{{shout|y}}}", "x");
+    CHECK("[[File:a.jpg|{{shout|b}}]] c", "c");
+    how.render = NULL;
+}
+
+/* ---- time is linear ------------------------------------------------------------------------ */
+
+static double seconds_for(const char *piece, size_t total)
+{
+    struct buf text = BUF_INIT;
+    while (text.len < total)
+        buf_adds(&text, piece);
+    struct timespec a, b;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
+    clean_bytes(text.data, text.len);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
+    buf_release(&text);
+    return (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
+}
+
+Test(wikitext, hostile_text_takes_linear_time)
+{
+    static const char *const pieces[] = {
+        "{{",          "[[",           "[[a|",       "[[File:a|",   "}}",
+        "]]",          "{|\n",         "|}\n",       "<ref>",       "<ref",
+        "<!--",        "<nowiki>",     "<math>",     "</math>",     "'''''",
+        "''a",         "[http://a ",   "-{",         "<table>",     "</table>",
+        "&",           "&#",           "==\n",       "== a ==\n",   "{{a|",
+        "{{a|[[b|",    "[[a|{{b|",     "(",          "({{a}}",      "{{a}},",
+        "<ref>\n==\n", "[http://a -{", "\n\n",       ";a : b\n",    "__A",
+        "[[[",         "<b",           "a {{b}} ",   "[[File:a|\n", "{{a\n[[File:b|c\n==d\n",
+        "<poem>\n",    "{{{",          "-{a|[[b|",   "]",           "{",
+        "</",          "<s>",          "*:#;",       "<!--\n",      "[<!--",
+        "<div <!--",   "<b <ref ",     "<div <ref>", "<!---->",     "[<!---->",
+    };
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        double s = seconds_for(pieces[i], 1 << 20);
+        cr_expect(s < 2.0, "1 MiB of \"%s\" took %.2f s", pieces[i], s);
+    }
+}
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+Test(names, case_spaces_and_underscores_do_not_matter)
+{
+    cr_expect(names_equal(" User_talk ", 11, "user  talk", 10));
+    cr_expect(names_equal("КАТЕГОРИЯ", 18, "категория", 18));
+    cr_expect(names_equal("Ærø Ž", 9, "ærø ž", 9));
+    cr_expect_not(names_equal("File", 4, "Fil", 3));
+    cr_expect_not(names_equal("", 0, "", 0));
+}
+
+Test(names, case_of_any_script)
+{
+    static const char *const pairs[][2] = {
+        { "THỂ LOẠI", "thể loại" },
+        { "ΚΑΤΗΓΟΡΊΑ", "κατηγορία" },
+        { "ԿԱՏԵԳՈՐԻԱ", "կատեգորիա" },
+        { "ҚАТЫСУШЫ", "қатысушы" },
+        { "𐐈𐐚", "𐐰𐑂" },
+        { "Ⱥ", "ⱥ" },
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        cr_expect(names_equal(pairs[i][0], strlen(pairs[i][0]), pairs[i][1], strlen(pairs[i][1])),
+                  "%s", pairs[i][0]);
+    cr_expect_not(names_equal("ಚಿತ್ರ", 15, "ಚಿತ್", 12));
+}
+
+Test(names, titles_begin_with_a_capital_of_any_script)
+{
+    static const char *const titles[][2] = {
+        { " éire _x", "Éire x" },
+        { "ñ", "Ñ" },
+        { "žemaitija", "Žemaitija" },
+        { "ἀρχή", "Ἀρχή" },
+        { "ⱥ", "Ⱥ" },
+        { "ɐ", "Ɐ" },
+        { "საქართველო", "საქართველო" },
+        { "ßx", "ßx" },
+        { "漢字", "漢字" },
+    };
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        buf_clear(&b);
+        names_add_title(&b, titles[i][0], strlen(titles[i][0]), 1);
+        cr_expect_str_eq(b.data, titles[i][1]);
+    }
+    buf_release(&b);
+}
+
+Test(names, the_wikis_own_names_win)
+{
+    struct names *names = names_new();
+    cr_expect_eq(names_find(names, "wikipedia", 9), NAMES_PROJECT);
+    names_add(names, "Wikipedia", NAMES_PAGE);
+    cr_expect_eq(names_find(names, "wikipedia", 9), NAMES_PAGE);
+    cr_expect_eq(names_find(names, "FILE", 4), NAMES_FILE);
+    cr_expect_eq(names_find(names, "Star Trek", 9), NAMES_NONE);
+    names_free(names);
+}

@@ -1,0 +1,252 @@
+#include "wikiprep/classic/classic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "wikiprep/classic/classic_lines.h"
+#include "wikiprep/classic/classic_pass.h"
+#include "wikiprep/site/entity.h"
+#include "wikiprep/site/nameset.h"
+
+void classic_passed(struct classic *c)
+{
+    struct buf keep = c->text;
+    c->text = c->next;
+    c->next = keep;
+    buf_clear(&c->next);
+}
+
+void classic_drop_spans(struct classic *c)
+{
+    spans_drop(&c->spans, &c->text, &c->next);
+    classic_passed(c);
+}
+
+void classic_keep(struct classic *c, size_t from, size_t to)
+{
+    buf_add(&c->next, c->text.data + from, to - from);
+}
+
+void classic_replace(struct classic *c, const char *what, const char *with)
+{
+    size_t done = 0;
+    for (struct range at; span_find_text(&c->text, done, what, &at); done = at.end) {
+        classic_keep(c, done, at.begin);
+        buf_adds(&c->next, with);
+    }
+    classic_keep(c, done, c->text.len);
+    classic_passed(c);
+}
+
+/* ---- quotes -------------------------------------------------------------------------------- */
+
+/* Each `open` ... `close` on one line is `mark` ... `mark`. */
+static void replace_quotes(struct classic *c, const char *quote, const char *mark)
+{
+    size_t n = strlen(quote), done = 0;
+    const char *base = c->text.data, *end = base + c->text.len;
+    for (const char *s = base; (s = bytes_find(s, end, quote, n));) {
+        const char *inside = s + n, *lf = memchr(inside, '\n', (size_t)(end - inside));
+        const char *line_end = lf ? lf : end;
+        const char *close = bytes_find(inside, line_end, quote, n);
+        if (!close) {
+            s = line_end;
+            continue;
+        }
+        classic_keep(c, done, (size_t)(s - base));
+        buf_adds(&c->next, mark);
+        buf_add(&c->next, inside, (size_t)(close - inside));
+        buf_adds(&c->next, mark);
+        s = close + n;
+        done = (size_t)(s - base);
+    }
+    classic_keep(c, done, c->text.len);
+    classic_passed(c);
+}
+
+/* Quotes twice, ''"x"'' and ""x"", are "x". */
+static void merge_quotes(struct classic *c, const char *open, const char *close)
+{
+    size_t n = strlen(open), done = 0;
+    const char *base = c->text.data, *end = base + c->text.len;
+    for (const char *s = base; (s = bytes_find(s, end, open, n));) {
+        const char *inside = s + n, *quote = memchr(inside, '"', (size_t)(end - inside));
+        if (!quote)
+            break;
+        if ((size_t)(end - quote) < n || memcmp(quote, close, n)) {
+            s++;
+            continue;
+        }
+        classic_keep(c, done, (size_t)(s - base));
+        buf_addc(&c->next, '"');
+        buf_add(&c->next, inside, (size_t)(quote - inside));
+        buf_addc(&c->next, '"');
+        s = quote + n;
+        done = (size_t)(s - base);
+    }
+    classic_keep(c, done, c->text.len);
+    classic_passed(c);
+}
+
+static void replace_all_quotes(struct classic *c)
+{
+    replace_quotes(c, "'''''", "");
+    replace_quotes(c, "'''", "");
+    merge_quotes(c, "''\"", "\"''");
+    replace_quotes(c, "''", "\"");
+    merge_quotes(c, "\"\"", "\"\"");
+    classic_replace(c, "'''", "");
+    classic_replace(c, "''", "\"");
+}
+
+/* ---- the rest ------------------------------------------------------------------------------ */
+
+static void drop_switches(struct classic *c)
+{
+    static const char *const switches[] = {
+        "NOTOC",
+        "FORCETOC",
+        "TOC",
+        "NEWSECTIONLINK",
+        "NONEWSECTIONLINK",
+        "NOGALLERY",
+        "HIDDENCAT",
+        "NOCC",
+        "NOCONTENTCONVERT",
+        "NOTITLECONVERT",
+        "NOTC",
+        "START",
+        "END",
+        "INDEX",
+        "NOINDEX",
+        "STATICREDIRECT",
+        "DISAMBIG",
+        "NOEDITSECTION",
+    };
+    c->spans.count = 0;
+    for (const char *s = c->text.data; (s = strstr(s, "__"));) {
+        size_t n = 0;
+        for (size_t i = 0; i < sizeof switches / sizeof *switches && !n; i++) {
+            size_t len = strlen(switches[i]);
+            if (!strncmp(s + 2, switches[i], len) && !strncmp(s + 2 + len, "__", 2))
+                n = len + 4;
+        }
+        if (n)
+            spans_add(&c->spans, (size_t)(s - c->text.data), (size_t)(s - c->text.data) + n);
+        s += n ? n : 1;
+    }
+    classic_drop_spans(c);
+}
+
+static void resolve_references(struct classic *c)
+{
+    const char *s = c->text.data, *end = s + c->text.len, *done = s;
+    while ((s = memchr(s, '&', (size_t)(end - s)))) {
+        unsigned code_point;
+        size_t n = entity_read(s, (size_t)(end - s), &code_point);
+        if (n) {
+            buf_add(&c->next, done, (size_t)(s - done));
+            buf_add_utf8(&c->next, code_point);
+            done = s + n;
+        }
+        s += n ? n : 1;
+    }
+    buf_add(&c->next, done, (size_t)(end - done));
+    classic_passed(c);
+}
+
+/* Each element `name` is a word with its number; equal ones have the first one's. */
+static void number_elements(struct classic *c, const char *name, const char *word)
+{
+    struct nameset *seen = NULL;
+    size_t *numbers = NULL, cap = 0, count = 0, done = 0;
+    struct range open, close;
+    for (size_t from = 0; span_find_open(&c->text, from, name, &open); from = close.end) {
+        if (!span_find_close(&c->text, open.end, name, &close))
+            break;
+        const char *s = c->text.data + open.begin;
+        size_t n = close.end - open.begin;
+        seen = seen ? seen : nameset_new();
+        count++;
+        long place = nameset_find(seen, s, n);
+        if (place < 0) {
+            nameset_add(seen, s, n);
+            place = (long)nameset_count(seen) - 1;
+            mem_grow(numbers, cap, (size_t)place + 1);
+            numbers[place] = count;
+        }
+        classic_keep(c, done, open.begin);
+        buf_addf(&c->next, "%s_%zu", word, numbers[place]);
+        done = close.end;
+    }
+    nameset_free(seen);
+    free(numbers);
+    classic_keep(c, done, c->text.len);
+    classic_passed(c);
+}
+
+struct classic *classic_new(void)
+{
+    struct classic *c = mem_zalloc(1, sizeof *c);
+    buf_init(&c->text);
+    buf_init(&c->next);
+    return c;
+}
+
+void classic_free(struct classic *c)
+{
+    if (!c)
+        return;
+    buf_release(&c->text);
+    buf_release(&c->next);
+    free(c->spans.items);
+    free(c->braces);
+    free(c->links);
+    free(c);
+}
+
+void classic_clean(struct classic *c, const char *title, const char *text, size_t n,
+                   struct buf *out)
+{
+    static const char *const lines[] = { "br", "hr", NULL };
+    static const char *const blocks[] = { "p", "center", "h1", "h2", "h3", "h4", NULL };
+    c->title = title;
+    buf_clear(&c->text);
+    buf_add(&c->text, text, n);
+    buf_clear(&c->next);
+    classic_drop_templates(c);
+    spans_nested(&c->spans, &c->text, span_find_text, "{|", span_find_text, "|}");
+    classic_drop_spans(c);
+    classic_replace_addresses(c);
+    classic_replace_links(c);
+    drop_switches(c);
+    classic_protect_code(c);
+    replace_all_quotes(c);
+    classic_replace_breaks(c, lines, 1, ' ');
+    classic_replace_breaks(c, blocks, 0, '\n');
+    classic_drop_tags(c);
+    classic_drop_elements(c);
+    resolve_references(c);
+    number_elements(c, "math", "formula");
+    number_elements(c, "code", "codice");
+    classic_replace(c, "<<", "«");
+    classic_replace(c, ">>", "»");
+    classic_tidy(&c->text, &c->next);
+    classic_write_lines(&c->next, out);
+}
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+void classic_put_title(struct buf *out, const char *title, size_t n)
+{
+    classic_put_escaped(out, title, n, 1);
+}
+
+void classic_put(struct buf *out, const struct document *d)
+{
+    buf_addf(out, "<doc id=\"%s\" url=\"%s\" title=\"%s\">\n%s\n\n", d->id.data, d->url.data,
+             d->title.data, d->title.data);
+    buf_add(out, d->text.data, d->text.len);
+    buf_adds(out, "\n\n</doc>\n");
+}

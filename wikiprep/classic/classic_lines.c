@@ -1,0 +1,295 @@
+#include "wikiprep/classic/classic_lines.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "unicode/codepoint.h"
+
+enum { LEVELS = 64 }; /* of headings; more '=' are as many */
+
+/* ---- characters ---------------------------------------------------------------------------- */
+
+static const char *const wide_spaces[] = { "\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80",
+                                           "\xE2\x80\xA8", "\xE2\x80\xA9", "\xE2\x80\xAF",
+                                           "\xE2\x81\x9F", "\xE3\x80\x80" };
+
+size_t classic_space(const char *s, const char *end)
+{
+    unsigned char c = (unsigned char)*s;
+    if (c < 0x80)
+        return isspace(c) || (c >= 0x1C && c <= 0x1F);
+    for (size_t i = 0; i < sizeof wide_spaces / sizeof *wide_spaces; i++) {
+        size_t n = strlen(wide_spaces[i]);
+        if ((size_t)(end - s) >= n && !memcmp(s, wide_spaces[i], n))
+            return n;
+    }
+    int is_typographic = end - s >= 3 && c == 0xE2 && (unsigned char)s[1] == 0x80 &&
+                         (unsigned char)s[2] >= 0x80 && (unsigned char)s[2] <= 0x8A;
+    return is_typographic ? 3 : 0;
+}
+
+/* Bytes of the character that ends before s. */
+static size_t character_before(const char *begin, const char *s)
+{
+    size_t n = 1;
+    while (n < 4 && s - n > begin && ((unsigned char)s[-(ptrdiff_t)n] & 0xC0) == 0x80)
+        n++;
+    return n;
+}
+
+int classic_space_before(const char *begin, const char *s)
+{
+    return classic_space(s - character_before(begin, s), s) != 0;
+}
+
+const char *classic_trim_end(const char *s, const char *end)
+{
+    while (end > s && classic_space_before(s, end))
+        end -= character_before(s, end);
+    return end;
+}
+
+/* Code points beyond ASCII that are no letters or digits: the blocks of punctuation and symbols,
+ * but for the superscripts, circled numbers and the like in them. */
+static const unsigned marks[][2] = {
+    { 0x80, 0xA9 },     { 0xAB, 0xB1 },     { 0xB4, 0xB4 },       { 0xB6, 0xB8 },
+    { 0xBB, 0xBB },     { 0xBF, 0xBF },     { 0xD7, 0xD7 },       { 0xF7, 0xF7 },
+    { 0x2000, 0x206F }, { 0x207A, 0x207E }, { 0x208A, 0x208F },   { 0x20A0, 0x20FF },
+    { 0x2190, 0x245F }, { 0x249C, 0x24E9 }, { 0x2500, 0x2775 },   { 0x2794, 0x2BFF },
+    { 0x2E00, 0x2E2E }, { 0x2E30, 0x3004 }, { 0x3008, 0x3020 },   { 0x302A, 0x3030 },
+    { 0x3036, 0x3037 }, { 0x303D, 0x3040 }, { 0x30FB, 0x30FB },   { 0xE000, 0xF8FF },
+    { 0xFE00, 0xFE6F }, { 0xFF01, 0xFF0F }, { 0xFF1A, 0xFF20 },   { 0xFF3B, 0xFF40 },
+    { 0xFF5B, 0xFF65 }, { 0xFFE0, 0xFFFD }, { 0x1F000, 0x1F0FF }, { 0x1F10D, 0x1FBEF },
+};
+
+/* Whether the character at s is a letter, a digit or '_'; *n its bytes. */
+static int is_word(const char *s, const char *end, size_t *n)
+{
+    unsigned c;
+    *n = codepoint_read(s, (size_t)(end - s), &c);
+    if (c < 0x80)
+        return isalnum((int)c) || c == '_';
+    size_t low = 0, high = sizeof marks / sizeof *marks;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (c > marks[middle][1])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == sizeof marks / sizeof *marks || c < marks[low][0];
+}
+
+void classic_put_escaped(struct buf *out, const char *s, size_t n, int quotes)
+{
+    const char *end = s + n, *done = s;
+    for (; s < end; s++) {
+        const char *entity = *s == '&'             ? "&amp;"
+                             : *s == '<'           ? "&lt;"
+                             : *s == '>'           ? "&gt;"
+                             : *s == '"' && quotes ? "&quot;"
+                                                   : NULL;
+        if (!entity)
+            continue;
+        buf_add(out, done, (size_t)(s - done));
+        buf_adds(out, entity);
+        done = s + 1;
+    }
+    buf_add(out, done, (size_t)(end - done));
+}
+
+/* ---- tidying ------------------------------------------------------------------------------- */
+
+/* Spaces and tabs become one space, more than three dots become three. */
+static void put_squeezed(struct buf *out, const struct buf *text)
+{
+    const char *s = text->data, *end = s + text->len, *done = s;
+    while (s < end) {
+        size_t n = 1, kept = 1;
+        if (*s == ' ' || *s == '\t')
+            while (s[n] == ' ' || s[n] == '\t')
+                n++;
+        if (*s == '.')
+            kept = (n = strspn(s, ".")) < 3 ? n : 3;
+        if (n > kept || *s == '\t') {
+            buf_add(out, done, (size_t)(s - done));
+            buf_add(out, *s == '.' ? "..." : " ", kept);
+            done = s + n;
+        }
+        s += n;
+    }
+    buf_add(out, done, (size_t)(end - done));
+}
+
+static int closes(const char *s, const char *end)
+{
+    return s < end && (strchr(",:.)]", *s) || (end - s >= 2 && !memcmp(s, "»", 2)));
+}
+
+static int opens_before(const char *begin, const char *s)
+{
+    return s > begin && (strchr("[(", s[-1]) || (s - begin >= 2 && !memcmp(s - 2, "«", 2)));
+}
+
+/* No space before what closes, nor behind what opens. */
+static void put_closed_up(struct buf *out, const struct buf *text)
+{
+    const char *s = text->data, *end = s + text->len, *done = s;
+    for (; (s = memchr(s, ' ', (size_t)(end - s))); s++)
+        if (closes(s + 1, end) || opens_before(text->data, s)) {
+            buf_add(out, done, (size_t)(s - done));
+            done = s + 1;
+        }
+    buf_add(out, done, (size_t)(end - done));
+}
+
+/* A line without letters goes, and with it the end of the one before. */
+static void put_lines_with_words(struct buf *out, const struct buf *text)
+{
+    const char *s = text->data, *end = s + text->len, *done = s;
+    for (; (s = memchr(s, '\n', (size_t)(end - s))); s++) {
+        const char *p = s + 1;
+        size_t n;
+        do
+            n = p < end && !is_word(p, end, &n) ? n : 0;
+        while ((p += n) < end && n && *p != '\n');
+        if (n && p < end) {
+            buf_add(out, done, (size_t)(s - done));
+            done = s = p;
+        }
+    }
+    buf_add(out, done, (size_t)(end - done));
+}
+
+/* One comma of two, and none before a full stop. */
+static void put_fewer_commas(struct buf *out, const struct buf *text)
+{
+    const char *s = text->data, *end = s + text->len, *done = s;
+    for (; (s = bytes_find(s, end, ",,", 2)); done = s += 2)
+        buf_add(out, done, (size_t)(s + 1 - done));
+    buf_add(out, done, (size_t)(end - done));
+}
+
+static void put_no_comma_before_stop(struct buf *out, const struct buf *text)
+{
+    const char *s = text->data, *end = s + text->len, *done = s;
+    for (; (s = bytes_find(s, end, ",.", 2)); done = ++s)
+        buf_add(out, done, (size_t)(s - done));
+    buf_add(out, done, (size_t)(end - done));
+}
+
+void classic_tidy(struct buf *text, struct buf *out)
+{
+    void (*const passes[])(struct buf *, const struct buf *) = {
+        put_squeezed,
+        put_closed_up,
+        put_lines_with_words,
+        put_fewer_commas,
+        put_no_comma_before_stop,
+    };
+    buf_clear(out);
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+        struct buf *from = i % 2 ? out : text, *to = i % 2 ? text : out;
+        buf_clear(to);
+        passes[i](to, from);
+    }
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+struct heading {
+    const char *title;
+    size_t n;
+    int is_there;
+};
+
+struct lines {
+    struct buf *out;
+    struct heading headings[LEVELS + 1]; /* of sections that have no text yet */
+    int waiting;                         /* there are any */
+    int begun;                           /* a line is written */
+};
+
+static void put_line(struct lines *l, const char *s, size_t n)
+{
+    if (l->begun)
+        buf_addc(l->out, '\n');
+    l->begun = 1;
+    classic_put_escaped(l->out, s, n, 0);
+}
+
+static void put_title(struct lines *l, const char *s, size_t n)
+{
+    put_line(l, s, n);
+    if (n && s[n - 1] != '!' && s[n - 1] != '?')
+        buf_addc(l->out, '.');
+}
+
+/* "== Title ==", whatever comes behind: 1 when the line is one. */
+static int add_heading(struct lines *l, const char *s, const char *end)
+{
+    size_t most = strspn(s, "=");
+    for (size_t level = most < LEVELS ? most : LEVELS; level >= 2; level--) {
+        const char *title = s + level, *p;
+        while (title < end && classic_space(title, end))
+            title += classic_space(title, end);
+        for (p = title; (size_t)(end - p) >= level && strspn(p, "=") < level;)
+            p += *p == '=' ? strspn(p, "=") : 1;
+        if ((size_t)(end - p) < level)
+            continue;
+        size_t n = (size_t)(classic_trim_end(title, p) - title);
+        l->headings[level] = (struct heading){ title, n, 1 };
+        for (size_t i = level + 1; i <= LEVELS; i++)
+            l->headings[i].is_there = 0;
+        l->waiting = 1;
+        return 1;
+    }
+    return 0;
+}
+
+static void put_headings(struct lines *l)
+{
+    for (int i = 0; i <= LEVELS && l->waiting; i++) {
+        if (l->headings[i].is_there)
+            put_title(l, l->headings[i].title, l->headings[i].n);
+        l->headings[i].is_there = 0;
+    }
+    l->waiting = 0;
+}
+
+/* Tables' remains, what is in parentheses as a whole, and lines of dots and dashes. */
+static int is_remains(const char *s, const char *end)
+{
+    const char *p = s;
+    while (p < end && (*p == '.' || *p == '-'))
+        p++;
+    return *s == '{' || *s == '|' || end[-1] == '}' || (*s == '(' && end[-1] == ')') || p == end;
+}
+
+static void add_line(struct lines *l, const char *s, const char *end)
+{
+    if (classic_trim_end(s, end) == s || add_heading(l, s, end))
+        return;
+    if (end - s >= 2 && s[0] == '+' && s[1] == '+') {
+        if (end - s > 4)
+            put_title(l, s + 2, (size_t)(end - s) - 4);
+    } else if (*s == ':') {
+        while (s < end && *s == ':')
+            s++;
+        put_line(l, s, (size_t)(end - s));
+    } else if (!strchr("*#;", *s) && !is_remains(s, end)) {
+        put_headings(l);
+        put_line(l, s, (size_t)(end - s));
+    }
+}
+
+void classic_write_lines(const struct buf *text, struct buf *out)
+{
+    struct lines l = { .out = out };
+    buf_clear(out);
+    for (const char *s = text->data, *end = s + text->len; s < end;) {
+        const char *lf = memchr(s, '\n', (size_t)(end - s)), *line_end = lf ? lf : end;
+        add_line(&l, s, line_end);
+        s = line_end + 1;
+    }
+}

@@ -1,0 +1,270 @@
+/* Templates and links of classic.h's pages: what is left of them, as WikiExtractor leaves it. */
+#define _GNU_SOURCE /* memrchr */
+#include "wikiprep/classic/classic_pass.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/mem.h"
+#include "wikiprep/classic/classic_lines.h"
+
+/* ---- templates ----------------------------------------------------------------------------- */
+
+/* {{formatnum:1234.50}} is 1,234.5; what is no number stays as it is. */
+static void put_number(struct buf *out, const char *s, size_t n)
+{
+    size_t sign = n && *s == '-', digits = 0, point;
+    while (sign + digits < n && isdigit((unsigned char)s[sign + digits]))
+        digits++;
+    point = sign + digits;
+    size_t end = point + (point < n && s[point] == '.');
+    while (end < n && isdigit((unsigned char)s[end]))
+        end++;
+    if (end < n || !digits || n > 15) {
+        buf_add(out, s, n);
+        return;
+    }
+    while (end > point && (s[end - 1] == '0' || s[end - 1] == '.') && end-- && s[end] != '.')
+        ;
+    buf_add(out, s, sign);
+    for (size_t i = sign; i < point; i++) {
+        if (i > sign && (point - i) % 3 == 0)
+            buf_addc(out, ',');
+        buf_addc(out, s[i]);
+    }
+    buf_add(out, s + point, end - point);
+}
+
+/* What the call text[begin, end) shows without any template: a pipe, the page's name, a number, or
+ * nothing. */
+static void put_call(struct classic *c, size_t begin, size_t end)
+{
+    static const char *const names[] = { "!", "pagename", "fullpagename" };
+    const char *s = c->text.data + begin + 2, *stop = c->text.data + end - 2;
+    const char *pipe = memchr(s, '|', (size_t)(stop - s));
+    if (pipe)
+        stop = pipe;
+    while (s < stop && isspace((unsigned char)*s))
+        s++;
+    while (stop > s && isspace((unsigned char)stop[-1]))
+        stop--;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((size_t)(stop - s) == strlen(names[i]) && !strncasecmp(s, names[i], strlen(names[i])))
+            buf_adds(&c->next, i ? c->title : "|");
+    static const char format[] = "formatnum:";
+    const size_t n = sizeof format - 1;
+    if (stop - s > (ptrdiff_t)n && !strncasecmp(s, format, n) &&
+        !memchr(s, '{', (size_t)(stop - s))) {
+        for (s += n; s < stop && isspace((unsigned char)*s); s++)
+            ;
+        put_number(&c->next, s, (size_t)(stop - s));
+    }
+}
+
+/* Two or more of the brace at text[at]. */
+static size_t run_of(const struct classic *c, size_t at)
+{
+    size_t n = 1;
+    while (at + n < c->text.len && c->text.data[at + n] == c->text.data[at])
+        n++;
+    return n;
+}
+
+/* n braces close: 1 when the outermost call ends at text[*end), which begins at *begin. */
+static int close_braces(struct classic *c, size_t n, size_t *begin, size_t *end)
+{
+    *begin = c->braces[0].begin;
+    while (c->brace_count) {
+        struct range *top = &c->braces[--c->brace_count];
+        if (n < top->end) {
+            top->end -= n;
+            c->brace_count++;
+            break;
+        }
+        n -= top->end;
+        if (n <= 1)
+            break;
+    }
+    if (!c->brace_count) {
+        *end -= n;
+        return 1;
+    }
+    if (c->brace_count == 1 && c->braces[0].end == 1) { /* of three one is left */
+        *begin += 1;
+        c->brace_count = 0;
+        return 1;
+    }
+    return 0;
+}
+
+void classic_drop_templates(struct classic *c)
+{
+    size_t done = 0, at = 0;
+    c->brace_count = 0;
+    while (at < c->text.len) {
+        char brace = c->text.data[at];
+        size_t n = brace == '{' || brace == '}' ? run_of(c, at) : 1;
+        if (n >= 2 && brace == '{') {
+            int outer = !c->brace_count;
+            size_t count = outer && n > 3 ? 3 : n;
+            mem_grow(c->braces, c->braces_cap, c->brace_count + 1);
+            c->braces[c->brace_count++] = (struct range){ at + (n - count), count };
+        } else if (n >= 2 && c->brace_count) {
+            size_t begin, end = at + n;
+            if (close_braces(c, n, &begin, &end)) {
+                classic_keep(c, done, begin);
+                put_call(c, begin, end);
+                done = end;
+            }
+        }
+        at += n;
+    }
+    classic_keep(c, done, c->text.len);
+    classic_passed(c);
+}
+
+/* ---- links --------------------------------------------------------------------------------- */
+
+static size_t scheme(const char *s)
+{
+    static const char *const schemes[] = {
+        "bitcoin:", "ftp://",   "ftps://",   "geo:",    "git://",       "gopher://", "http://",
+        "https://", "irc://",   "ircs://",   "magnet:", "mailto:",      "mms://",    "news:",
+        "nntp://",  "redis://", "sftp://",   "sip:",    "sips:",        "sms:",      "ssh://",
+        "svn://",   "tel:",     "telnet://", "urn:",    "worldwind://", "xmpp:",     "//",
+    };
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+        if ((*s | 0x20) == schemes[i][0] && !strncasecmp(s, schemes[i], strlen(schemes[i])))
+            return strlen(schemes[i]);
+    return 0;
+}
+
+/* A label that is the address of a picture is none. */
+static int is_picture(const char *s, size_t n)
+{
+    static const char *const ends[] = { ".gif", ".png", ".jpg", ".jpeg" };
+    if (strncasecmp(s, "http://", 7) && strncasecmp(s, "https://", 8))
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (strchr("[]<>\" ", s[i]))
+            return 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (n > strlen(ends[i]) && !strncasecmp(s + n - strlen(ends[i]), ends[i], strlen(ends[i])))
+            return 1;
+    return 0;
+}
+
+/* [address label] is its label. */
+void classic_replace_addresses(struct classic *c)
+{
+    size_t done = 0;
+    const char *base = c->text.data, *end = base + c->text.len;
+    for (const char *s = base; (s = memchr(s, '[', (size_t)(end - s))); s++) {
+        size_t n = scheme(s + 1);
+        const char *p = s + 1 + n, *address = p;
+        while (p < end && (unsigned char)*p > ' ' && !strchr("[]\x7F", *p) &&
+               !classic_space(p, end))
+            p++;
+        if (!n || p == address)
+            continue;
+        while (p < end && classic_space(p, end))
+            p += classic_space(p, end);
+        const char *label = p;
+        const char *stop = end - p > SPAN_TAG_MAX ? p + SPAN_TAG_MAX : end;
+        while (p < stop && *p != ']' && ((unsigned char)*p >= ' ' || *p == '\t'))
+            p++;
+        if (p == end || *p != ']')
+            continue;
+        classic_keep(c, done, (size_t)(s - base));
+        if (!is_picture(label, (size_t)(p - label)))
+            buf_add(&c->next, label, (size_t)(p - label));
+        done = (size_t)(p + 1 - base);
+        s = p;
+    }
+    classic_keep(c, done, c->text.len);
+    classic_passed(c);
+}
+
+/* A target with another prefix than these leads nowhere. */
+static int is_dropped(const char *s, size_t n)
+{
+    static const char *const taken[] = { "w", "wiktionary", "wikt" };
+    const char *colon = memchr(s, ':', n);
+    if (colon == s) {
+        s++, n--;
+        colon = memchr(s, ':', n);
+        if (colon == s)
+            return 0;
+    }
+    if (!colon)
+        return 0;
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if ((size_t)(colon - s) == strlen(taken[i]) && !memcmp(s, taken[i], strlen(taken[i])))
+            return 0;
+    return 1;
+}
+
+/* The label of a link's inside s[0..n): behind its last pipe that stands before a link in it. */
+static void put_link(struct classic *c, const char *s, size_t n)
+{
+    const char *end = s + n, *pipe = memchr(s, '|', n), *label = s;
+    if (is_dropped(s, pipe ? (size_t)(pipe - s) : n))
+        return;
+    if (pipe) {
+        label = pipe + 1;
+        size_t depth = 0;
+        const char *from = label;
+        for (const char *p = s; p + 1 < end; p++) {
+            if (p[0] == '[' && p[1] == '[') {
+                const char *last = !depth++ && p > from ? memrchr(from, '|', (size_t)(p - from))
+                                                        : NULL;
+                label = last ? last + 1 : label;
+                p++;
+            } else if (p[0] == ']' && p[1] == ']' && depth) {
+                from = --depth ? from : p + 2;
+                p++;
+            }
+        }
+        while (label < end && classic_space(label, end))
+            label += classic_space(label, end);
+        end = classic_trim_end(label, end);
+    }
+    buf_add(&c->next, label, (size_t)(end - label));
+}
+
+/* The next pair of brackets, [[ or ]], at or after s; NULL at the end. */
+static const char *next_brackets(const char *s, const char *end)
+{
+    for (; s + 1 < end; s++)
+        if ((*s == '[' || *s == ']') && s[1] == *s)
+            return s;
+    return NULL;
+}
+
+void classic_replace_links(struct classic *c)
+{
+    const char *base = c->text.data, *end = base + c->text.len;
+    size_t open = 0;
+    c->spans.count = 0;
+    for (const char *s = base; (s = next_brackets(s, end)); s += 2) {
+        if (*s == '[') {
+            mem_grow(c->links, c->links_cap, open + 1);
+            c->links[open++] = (size_t)(s - base);
+        } else if (open) { /* those inside come first: they are taken over */
+            size_t begin = c->links[--open];
+            while (c->spans.count && c->spans.items[c->spans.count - 1].begin > begin)
+                c->spans.count--;
+            spans_add(&c->spans, begin, (size_t)(s + 2 - base));
+        }
+    }
+    size_t done = 0;
+    for (size_t i = 0; i < c->spans.count; i++) {
+        struct range link = c->spans.items[i];
+        classic_keep(c, done, link.begin);
+        put_link(c, base + link.begin + 2, link.end - link.begin - 4);
+        done = link.end;
+    }
+    classic_keep(c, done, c->text.len);
+    classic_passed(c);
+}

@@ -1,0 +1,170 @@
+/* Elements of classic.h's pages that are dropped, replaced or unwrapped, as WikiExtractor does. */
+#include "wikiprep/classic/classic_pass.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "wikiprep/classic/classic_lines.h"
+
+/* The first '>' behind `at`, or 0: nowhere near. */
+static size_t first_gt(const struct buf *text, size_t at)
+{
+    size_t left = text->len - at;
+    const char *gt = memchr(text->data + at, '>', left < SPAN_TAG_MAX ? left : SPAN_TAG_MAX);
+    return gt ? (size_t)(gt - text->data) : 0;
+}
+
+static size_t closing_gt(const struct buf *text, size_t at)
+{
+    while (at < text->len && isspace((unsigned char)text->data[at]))
+        at++;
+    return text->data[at] == '>' ? at : 0;
+}
+
+/* Behind one of the tags `names` (ending with NULL) at text[at]; 0: there is none. */
+static size_t tag_of(const struct buf *text, size_t at, const char *const *names, int quotes)
+{
+    for (; *names; names++) {
+        size_t name = span_tag(text, at, *names, 0, quotes), gt = 0;
+        if (name)
+            gt = quotes ? span_tag_end(text, name) : first_gt(text, name);
+        else if ((name = span_tag(text, at, *names, 1, 0)))
+            gt = closing_gt(text, name);
+        if (gt)
+            return gt + 1;
+    }
+    return 0;
+}
+
+void classic_replace_breaks(struct classic *c, const char *const *names, int quotes, char with)
+{
+    const struct buf *text = &c->text;
+    size_t done = 0;
+    for (const char *s = text->data; (s = strchr(s, '<'));) {
+        size_t at = (size_t)(s - text->data), end = tag_of(text, at, names, quotes);
+        if (!end) {
+            s++;
+            continue;
+        }
+        classic_keep(c, done, at);
+        const char *behind = text->data + end, *stop = text->data + text->len;
+        if (at && !classic_space_before(text->data, s) && behind < stop &&
+            !classic_space(behind, stop))
+            buf_addc(&c->next, with);
+        done = end;
+        s = behind;
+    }
+    classic_keep(c, done, text->len);
+    classic_passed(c);
+}
+
+/* Behind a <tag/> at text[at]; 0: there is none. */
+static size_t empty_tag(const struct buf *text, size_t at)
+{
+    static const char *const names[] = { "nobr",           "ref",    "references", "nowiki",
+                                         "templatestyles", "section" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t name = span_tag(text, at, names[i], 0, 1), gt = name ? span_tag_end(text, name) : 0;
+        size_t last = gt;
+        while (last > name && isspace((unsigned char)text->data[last - 1]))
+            last--;
+        if (gt && (!i || (last > name && text->data[last - 1] == '/')))
+            return gt + 1;
+    }
+    return 0;
+}
+
+void classic_drop_tags(struct classic *c)
+{
+    static const char *const ignored[] = {
+        "abbr",   "b",      "bdi", "big",    "blockquote", "cite", "div", "em",      "font",
+        "hiero",  "i",      "kbd", "nowiki", "plaintext",  "poem", "s",   "section", "span",
+        "strike", "strong", "sub", "sup",    "tt",         "u",    "var", NULL,
+    };
+    const struct buf *text = &c->text;
+    struct range close = { 0, 0 };
+    int comments = 1; /* perhaps there is one more */
+    c->spans.count = 0;
+    for (const char *s = text->data; (s = strchr(s, '<'));) {
+        size_t at = (size_t)(s - text->data), end = 0;
+        if (comments && !strncmp(s, "<!--", 4)) {
+            comments = span_find_text(text, at + 4, "-->", &close);
+            end = comments ? close.end : 0;
+        }
+        if (!end)
+            end = empty_tag(text, at);
+        size_t other = tag_of(text, at, ignored, 0);
+        if (!end || (other && other < end))
+            end = other;
+        if (end)
+            spans_add(&c->spans, at, end);
+        s = end ? text->data + end : s + 1;
+    }
+    classic_drop_spans(c);
+}
+
+static const char *const elements[] = {
+    "gallery",  "timeline", "noinclude",   "pre",          "table", "tr",       "td",
+    "th",       "caption",  "div",         "form",         "input", "select",   "option",
+    "textarea", "ul",       "li",          "ol",           "dl",    "dt",       "dd",
+    "menu",     "dir",      "ref",         "references",   "img",   "imagemap", "source",
+    "small",    "inputbox", "includeonly", "categorytree",
+};
+enum { ELEMENTS = sizeof elements / sizeof *elements };
+
+/* The elements of which the text has a tag: bit i for elements[i]. */
+static uint64_t elements_in(const struct buf *text)
+{
+    uint64_t in = 0;
+    const char *s = text->data, *end = s + text->len;
+    for (; (s = memchr(s, '<', (size_t)(end - s))); s++)
+        for (size_t i = 0; i < ELEMENTS; i++) {
+            size_t at = (size_t)(s - text->data);
+            if (span_tag(text, at, elements[i], 0, 1) || span_tag(text, at, elements[i], 1, 1))
+                in |= UINT64_C(1) << i;
+        }
+    return in;
+}
+
+static void drop_element(struct classic *c, const char *name)
+{
+    struct range at;
+    if (span_find_open(&c->text, 0, name, &at)) {
+        spans_nested(&c->spans, &c->text, span_find_open, name, span_find_close, name);
+        classic_drop_spans(c);
+    }
+    c->spans.count = 0;
+    for (size_t from = 0; span_find_close(&c->text, from, name, &at); from = at.end)
+        spans_add(&c->spans, at.begin, at.end);
+    if (c->spans.count)
+        classic_drop_spans(c);
+}
+
+/* What is left when an element is dropped may spell another's tag. */
+void classic_drop_elements(struct classic *c)
+{
+    uint64_t in = elements_in(&c->text);
+    for (size_t i = 0; i < ELEMENTS; i++)
+        if (in >> i & 1) {
+            drop_element(c, elements[i]);
+            in = elements_in(&c->text);
+        }
+    classic_replace(c, "<noinclude>", "");
+}
+
+void classic_protect_code(struct classic *c)
+{
+    static const char open[] = "<syntaxhighlight ", close[] = "</syntaxhighlight>";
+    size_t done = 0;
+    for (struct range at, end; span_find_text(&c->text, done, open, &at);) {
+        size_t gt = first_gt(&c->text, at.end);
+        if (!gt || !span_find_text(&c->text, gt + 1, close, &end))
+            break;
+        classic_keep(c, done, at.begin);
+        classic_put_escaped(&c->next, c->text.data + gt + 1, end.begin - (gt + 1), 1);
+        done = end.end;
+    }
+    classic_keep(c, done, c->text.len);
+    classic_passed(c);
+}

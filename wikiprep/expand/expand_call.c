@@ -1,0 +1,405 @@
+/* Calls for expand.h: which page, function or rendering a {{…}} means, and its expansion. */
+#define _GNU_SOURCE /* memrchr */
+#include <string.h>
+#include <strings.h>
+
+#include "wikiprep/expand/expand_state.h"
+#include "wikiprep/expand/functions.h"
+
+enum { GROWTH_MAX = 6 }; /* bytes that a function makes of one: '"' becomes "&quot;" */
+
+/* ---- calls that are left ----------------------------------------------------------------------
+ */
+
+/* Pipes of s outside of links become {{!}}, so that they part no arguments. */
+static void put_argument_text(struct expander *x, size_t begin)
+{
+    struct span s = { x->out.data + begin, x->out.len - begin };
+    if (!memchr(s.s, '|', s.n))
+        return;
+    s = expand_take(x, begin);
+    int depth = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        int twice = i + 1 < s.n && s.s[i] == s.s[i + 1];
+        if (twice && (s.s[i] == '[' || s.s[i] == ']')) {
+            depth += s.s[i] == '[' ? 1 : -1;
+            buf_addc(&x->out, s.s[i++]);
+        }
+        if (s.s[i] == '|' && depth <= 0)
+            expand_puts(x, "{{!}}");
+        else
+            buf_addc(&x->out, s.s[i]);
+    }
+}
+
+/* The call with its arguments expanded, kept aside. */
+static void leave_call(struct expander *x, const struct frame *f, const struct tree *t,
+                       struct span name, uint32_t first)
+{
+    size_t mark = x->out.len, place = 0;
+    expand_puts(x, "{{");
+    expand_put(x, name);
+    for (uint32_t i = first; i; i = t->nodes[i].next) {
+        const struct node *part = &t->nodes[i];
+        expand_puts(x, "|");
+        size_t begin = x->out.len;
+        if (!(part->flags & NODE_NAMED)) {
+            expand_nodes(x, f, t, part->child);
+            place++;
+            if (memchr(x->out.data + begin, '=', x->out.len - begin)) {
+                struct span s = expand_take(x, begin);
+                buf_addf(&x->out, "%zu=", place);
+                expand_put(x, s);
+            }
+        } else {
+            expand_part(x, f, t, part);
+        }
+        put_argument_text(x, begin);
+    }
+    expand_puts(x, "}}");
+    expand_keep_expanded(x, mark);
+}
+
+static enum expand_choice choose(const struct expander *x, struct span name)
+{
+    return x->options.choose ? x->options.choose(x->options.ctx, name.s, name.n) : EXPAND_ALONE;
+}
+
+static struct span page_name(const struct library_page *page)
+{
+    return (struct span){ page->title, strlen(page->title) };
+}
+
+int expand_give_up(struct expander *x, const struct frame *f)
+{
+    for (const struct frame *outer = f; outer; outer = outer->caller)
+        if (outer->page && choose(x, page_name(outer->page)) != EXPAND_ALONE) {
+            x->failed = outer;
+            return 1;
+        }
+    return 0;
+}
+
+void expand_fail(struct expander *x, const struct frame *f)
+{
+    if (!expand_give_up(x, f))
+        expand_hole(x);
+}
+
+/* ---- calls of templates -----------------------------------------------------------------------
+ */
+
+static int is_within(const struct frame *f, const struct library_page *page)
+{
+    if (!(f->within & page->bit))
+        return 0;
+    for (; f; f = f->caller)
+        if (f->page == page)
+            return 1;
+    return 0;
+}
+
+/* The page's memo, if it may be used here: nothing that a bound forbids, and no loop. */
+static const struct library_memo *usable_memo(const struct expander *x, const struct frame *f)
+{
+    const struct library_memo *m = atomic_load_explicit(&f->page->memo, memory_order_acquire);
+    if (!m || f->argument_count || (m->within & f->caller->within) ||
+        x->depth + m->depth > DEPTH_MAX || x->work + m->work > WORK_MAX ||
+        x->included + m->included > INCLUDED_MAX)
+        return NULL;
+    return m;
+}
+
+static void use_memo(struct expander *x, const struct library_memo *memo)
+{
+    buf_add(&x->out, memo->text, memo->n);
+    x->work += memo->work;
+    x->included += memo->included;
+    x->within |= memo->within;
+    if (x->depth + memo->depth > x->deepest)
+        x->deepest = x->depth + memo->depth;
+}
+
+static void expand_page(struct expander *x, struct frame *f)
+{
+    const struct library_memo *memo = usable_memo(x, f);
+    if (memo) {
+        use_memo(x, memo);
+        return;
+    }
+    size_t mark = x->out.len, included = x->included;
+    uint64_t special = x->special, work = x->work, within = x->within;
+    int deepest = x->deepest;
+    x->within = f->page->bit;
+    x->deepest = x->depth;
+    const struct tree *t = library_tree(f->page, x->preprocessor);
+    if (t->is_cut)
+        x->is_cut = 1, x->special++; /* what is cut short is no memo */
+    expand_nodes(x, f, t, t->nodes[0].child);
+    if (!f->argument_count && x->special == special && !x->failed)
+        library_remember(x->library, f->page,
+                         (struct library_memo){ .text = x->out.data + mark,
+                                                .n = x->out.len - mark,
+                                                .depth = x->deepest - x->depth,
+                                                .work = x->work - work,
+                                                .included = x->included - included,
+                                                .within = x->within });
+    x->within |= within;
+    if (deepest > x->deepest)
+        x->deepest = deepest;
+}
+
+/* `page` is called by itself; NULL: too deep. */
+static void put_loop_error(struct expander *x, const struct library_page *page)
+{
+    x->special++;
+    expand_puts(x, "<span class=\"error\">Template ");
+    if (page) {
+        expand_puts(x, "loop detected: [[");
+        title_put_namespace(x->site, page->ns, &x->out);
+        expand_puts(x, page->ns ? ":" : "");
+        expand_put(x, page_name(page));
+        expand_puts(x, "]]");
+    } else {
+        buf_addf(&x->out, "recursion depth limit exceeded (%d)", DEPTH_MAX);
+    }
+    expand_puts(x, "</span>");
+}
+
+/* The text of a template, since `mark`; of calls in calls each counts. The one with which the page
+ * has enough is the last, unless it is too long by itself. */
+static void count_included(struct expander *x, size_t mark)
+{
+    size_t n = x->out.len - mark;
+    x->included += n;
+    if (n > INCLUDED_MAX) {
+        buf_truncate(&x->out, mark);
+        expand_hole(x);
+    }
+    if (x->included > INCLUDED_MAX && !x->is_spent)
+        expand_stop(x);
+}
+
+/* Where the bounds on depth or loops forbid it, an error is shown. */
+static void call_page(struct expander *x, const struct frame *f, const struct tree *t,
+                      const struct node *call, struct library_page *page)
+{
+    size_t mark = x->out.len;
+    if (f->depth >= DEPTH_MAX || is_within(f, page)) {
+        put_loop_error(x, f->depth >= DEPTH_MAX ? NULL : page);
+        return;
+    }
+    struct frame *inner = expand_memory(x, sizeof *inner);
+    if (!inner)
+        return;
+    *inner = (struct frame){ .caller = f,
+                             .caller_tree = t,
+                             .page = page,
+                             .depth = f->depth + 1,
+                             .within = f->within | page->bit };
+    expand_set_arguments(x, inner, t->nodes[call->child].next);
+    if (!x->failed)
+        expand_page(x, inner);
+    if (x->failed == inner) {
+        x->failed = NULL;
+        buf_truncate(&x->out, mark);
+        leave_call(x, f, t, page_name(page), t->nodes[call->child].next);
+    }
+    count_included(x, mark);
+}
+
+/* "{{/Sub}}" and "{{../Beside}}" mean pages by their way from the one that is shown. */
+static struct span absolute(struct expander *x, struct span name)
+{
+    size_t up = 0;
+    if (!title_has_subpages(x->title.ns))
+        return name;
+    struct span rest = name;
+    while (rest.n >= 3 && !memcmp(rest.s, "../", 3))
+        rest.s += 3, rest.n -= 3, up++;
+    int below = rest.n && *rest.s == '/' && !up;
+    if (!below && !up)
+        return name;
+    x->special++;
+    while (rest.n && rest.s[rest.n - 1] == '/')
+        rest.n--;
+    while (below && rest.n && *rest.s == '/')
+        rest.s++, rest.n--;
+    size_t mark = x->out.len;
+    title_put(x->site, &x->title, &x->out);
+    for (; up; up--) {
+        const char *slash = memrchr(x->out.data + mark, '/', x->out.len - mark);
+        if (!slash)
+            break;
+        buf_truncate(&x->out, (size_t)(slash - x->out.data));
+    }
+    rest = span_space_trim(rest);
+    if (rest.n) {
+        expand_puts(x, "/");
+        expand_put(x, rest);
+    }
+    struct span full = expand_take(x, mark);
+    return up ? name : full; /* there is nothing above the top */
+}
+
+/* The call as it stands, but for what is inside it. */
+static void put_call(struct expander *x, const struct frame *f, const struct tree *t,
+                     struct span name, uint32_t first)
+{
+    expand_puts(x, "{{");
+    expand_put(x, name);
+    for (uint32_t i = first; i; i = t->nodes[i].next) {
+        expand_puts(x, "|");
+        expand_part(x, f, t, &t->nodes[i]);
+    }
+    expand_puts(x, "}}");
+}
+
+/* {{msgnw:page}}: the page's source, not as markup. */
+static void call_source(struct expander *x, const struct frame *f, struct span name)
+{
+    struct library_page *page = NULL;
+    if (title_read(&x->scratch, x->site, name.s, name.n, LIBRARY_TEMPLATES) && x->scratch.text.len)
+        page = library_find(x->library, &x->scratch);
+    if (!page)
+        expand_fail(x, f);
+    else if (expand_pay(x, GROWTH_MAX * page->n))
+        function_put_escaped(x, (struct span){ page->text, page->n });
+}
+
+static void call_template(struct expander *x, const struct frame *f, const struct tree *t,
+                          const struct node *call, struct span name, struct span spaced)
+{
+    struct title *title = &x->scratch;
+    uint32_t first = t->nodes[call->child].next;
+    name = absolute(x, name);
+    int readable = title_read(title, x->site, name.s, name.n, LIBRARY_TEMPLATES) && title->text.len;
+    enum expand_choice choice = readable && title->ns == LIBRARY_TEMPLATES
+                                    ? choose(x, (struct span){ title->text.data, title->text.len })
+                                    : EXPAND_ALONE;
+    struct library_page *page = readable && choice != EXPAND_NOT ? library_find(x->library, title)
+                                                                 : NULL;
+    if (page && choice == EXPAND_ALONE && choose(x, page_name(page)) == EXPAND_NOT) {
+        leave_call(x, f, t, page_name(page), first);
+    } else if (page) {
+        call_page(x, f, t, call, page);
+    } else if (choice != EXPAND_ALONE) {
+        struct span known = { title->text.data, title->text.len };
+        leave_call(x, f, t, expand_copy(x, known), first);
+    } else if (readable) {
+        expand_fail(x, f);
+    } else { /* no call after all */
+        put_call(x, f, t, spaced, first);
+    }
+}
+
+/* ---- calls of functions -----------------------------------------------------------------------
+ */
+
+/* What the function gives goes to the end of x->out, whole marks alone. 0: it is no function. */
+static int call_function(struct expander *x, const struct frame *f, const struct tree *t,
+                         const struct node *call, struct span name)
+{
+    size_t mark = x->out.len;
+    const char *colon = memchr(name.s, ':', name.n);
+    if (!colon)
+        return 0;
+    struct span function = { name.s, (size_t)(colon - name.s) };
+    struct function_call c = { .frame = f, .tree = t, .count = 1 };
+    c.first = span_space_trim((struct span){ colon + 1, name.n - function.n - 1 });
+    uint32_t first = t->nodes[call->child].next;
+    for (uint32_t i = first; i; i = t->nodes[i].next)
+        c.count++;
+    c.parts = expand_memory(x, (size_t)c.count * sizeof *c.parts);
+    if (!c.parts || !expand_pay(x, GROWTH_MAX * c.first.n))
+        return 1;
+    int k = 1;
+    for (uint32_t i = first; i; i = t->nodes[i].next)
+        c.parts[k++] = &t->nodes[i];
+    if (!function_run(x, function, &c))
+        return 0;
+    expand_mend_marks(x, mark);
+    return 1;
+}
+
+void expand_argument(struct expander *x, const struct function_call *c, int i)
+{
+    size_t mark = x->out.len;
+    if (i == 0)
+        expand_put(x, c->first);
+    else if (i < c->count)
+        expand_part(x, c->frame, c->tree, c->parts[i]);
+    expand_trim(x, mark);
+}
+
+struct span expand_value(struct expander *x, const struct function_call *c, int i)
+{
+    if (i == 0)
+        return c->first;
+    size_t mark = x->out.len;
+    expand_argument(x, c, i);
+    return expand_take(x, mark);
+}
+
+struct span expand_part_value(struct expander *x, const struct function_call *c, int i)
+{
+    size_t mark = x->out.len;
+    expand_part(x, c->frame, c->tree, c->parts[i]);
+    return expand_take(x, mark);
+}
+
+static void insert_line_end(struct expander *x, size_t mark)
+{
+    buf_addc(&x->out, 0);
+    memmove(x->out.data + mark + 1, x->out.data + mark, x->out.len - 1 - mark);
+    x->out.data[mark] = '\n';
+}
+
+static int has_prefix(struct span s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return s.n >= n && !strncasecmp(s.s, prefix, n);
+}
+
+static int drop_prefix(struct span *s, const char *prefix)
+{
+    if (!has_prefix(*s, prefix))
+        return 0;
+    size_t n = strlen(prefix);
+    *s = span_space_trim((struct span){ s->s + n, s->n - n });
+    return 1;
+}
+
+void expand_call(struct expander *x, const struct frame *f, const struct tree *t,
+                 const struct node *call)
+{
+    const struct node *part = &t->nodes[call->child];
+    struct span spaced = expand_nodes_value(x, f, t, part->child), name = span_space_trim(spaced);
+    size_t mark = x->out.len;
+    if (x->failed)
+        return;
+    if (!expand_pay(x, WORK_CALL)) {
+        expand_hole(x);
+        return;
+    }
+    if (has_prefix(name, "subst:")) { /* is done when a page is saved, not later */
+        put_call(x, f, t, spaced, part->next);
+        return;
+    }
+    drop_prefix(&name, "safesubst:");
+    if (part->next || !function_variable(x, name)) {
+        int as_source = drop_prefix(&name, "msgnw:");
+        if (!as_source)
+            drop_prefix(&name, "msg:");
+        drop_prefix(&name, "raw:");
+        if (as_source)
+            call_source(x, f, name);
+        else if (!call_function(x, f, t, call, name))
+            call_template(x, f, t, call, name, spaced);
+    }
+    if (!(call->flags & NODE_LINE_START) && x->out.len > mark) {
+        const char *s = x->out.data + mark;
+        if (strchr(":;#*", *s) || (s[0] == '{' && s[1] == '|'))
+            insert_line_end(x, mark);
+    }
+}

@@ -1,0 +1,391 @@
+/* Parser functions about pages: parts of titles, addresses, namespaces, links, numbers of pages. */
+#define _GNU_SOURCE /* memrchr, memmem */
+#include <ctype.h>
+#include <string.h>
+
+#include "unicode/codepoint.h"
+#include "wikiprep/expand/functions.h"
+#include "wikiprep/site/language.h"
+#include "wikiprep/values/number.h"
+
+enum { NS_MEDIA = -2, NS_SPECIAL = -1, NS_FILE = 6, NS_MESSAGES = 8 };
+
+/* ---- parts of a title ----------------------------------------------------------------------- */
+
+static int subject(int ns)
+{
+    return ns > 0 ? ns & ~1 : ns;
+}
+
+static int talk(int ns)
+{
+    return ns >= 0 ? ns | 1 : ns;
+}
+
+static void add_title(struct buf *out, const struct dump_site *site, int ns, struct span text)
+{
+    title_put_namespace(site, ns, out);
+    if (ns)
+        buf_addc(out, ':');
+    span_put(text, out);
+}
+
+static struct span base(struct span text)
+{
+    const char *slash = memrchr(text.s, '/', text.n);
+    return (struct span){ text.s, slash ? (size_t)(slash - text.s) : text.n };
+}
+
+static void add_part(struct buf *out, const struct dump_site *site, const struct title *t, int part)
+{
+    struct span text = { t->text.data, t->text.len };
+    struct span tops = title_has_subpages(t->ns) ? base(text) : text;
+    const char *slash = title_has_subpages(t->ns) ? memchr(text.s, '/', text.n) : NULL;
+    switch (part) {
+    case TITLE_FULL: add_title(out, site, t->ns, text); break;
+    case TITLE_BASE: span_put(tops, out); break;
+    case TITLE_ROOT: buf_add(out, text.s, slash ? (size_t)(slash - text.s) : text.n); break;
+    case TITLE_SUB: {
+        size_t skip = tops.n < text.n ? tops.n + 1 : 0;
+        buf_add(out, text.s + skip, text.n - skip);
+        break;
+    }
+    case TITLE_TALK:
+        if (t->ns >= 0)
+            add_title(out, site, talk(t->ns), text);
+        break;
+    case TITLE_SUBJECT: add_title(out, site, subject(t->ns), text); break;
+    case TITLE_NAMESPACE: title_put_namespace(site, t->ns, out); break;
+    case TITLE_NAMESPACE_NUMBER: buf_addf(out, "%d", t->ns); break;
+    case TITLE_TALK_SPACE:
+        if (t->ns >= 0)
+            title_put_namespace(site, talk(t->ns), out);
+        break;
+    case TITLE_SUBJECT_SPACE: title_put_namespace(site, subject(t->ns), out); break;
+    default: span_put(text, out); break;
+    }
+}
+
+/* Whether an address without "//" begins with the word in front of the colon at s.s[i]. */
+static int is_scheme(struct span s, size_t i)
+{
+    static const char schemes[] = "bitcoin|geo|magnet|mailto|news|sip|sips|sms|tel|urn|xmpp";
+    size_t n = 0;
+    while (n < i && (isalnum((unsigned char)s.s[i - n - 1]) || s.s[i - n - 1] == '_'))
+        n++;
+    return span_in((struct span){ s.s + i - n, n }, schemes);
+}
+
+/* Whether the sign at s.s[i] may be markup; `line`: it begins a line. */
+static int is_markup(struct span s, size_t i, int line)
+{
+    const char *at = s.s + i;
+    size_t left = s.n - i;
+    if (strchr("\"&'<=>[]{|};", *at))
+        return 1;
+    if (line && (strchr("#*: \n\t", *at) || (left >= 4 && !memcmp(at, "----", 4))))
+        return 1;
+    if (*at == '_')
+        return i && at[-1] == '_';
+    return *at == ':' && ((left >= 3 && at[1] == '/' && at[2] == '/') || is_scheme(s, i));
+}
+
+void function_put_escaped(struct expander *x, struct span s)
+{
+    int line = 1;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.s[i] == MARK)
+            continue;
+        int escaped = s.s[i] && is_markup(s, i, line);
+        if (escaped)
+            buf_addf(&x->out, "&#%d;", s.s[i]);
+        else
+            buf_addc(&x->out, s.s[i]);
+        line = s.s[i] == '\n' && !escaped;
+    }
+}
+
+void function_put_title(struct expander *x, const struct title *t, int part)
+{
+    struct buf b = BUF_INIT;
+    add_part(&b, x->site, t, part & ~TITLE_ENCODED);
+    struct span s = { b.data, b.len };
+    if (part & TITLE_ENCODED) {
+        size_t mark = x->out.len;
+        function_put_encoded(x, s, URL_WIKI);
+        s = expand_take(x, mark);
+    }
+    function_put_escaped(x, s);
+    buf_release(&b);
+}
+
+/* {{PAGENAME:title}}; the names of special pages and media in full are not given. */
+int function_title(struct expander *x, const struct function_call *c, int which)
+{
+    struct title *t = &x->scratch;
+    int part = which & ~TITLE_ENCODED;
+    if (title_read(t, x->site, c->first.s, c->first.n, 0) && (t->ns >= 0 || part != TITLE_FULL))
+        function_put_title(x, t, which);
+    return 1;
+}
+
+/* ---- namespaces, addresses ------------------------------------------------------------------- */
+
+int function_ns(struct expander *x, const struct function_call *c, int which)
+{
+    struct number n;
+    struct buf name = BUF_INIT;
+    int key = 0;
+    int64_t number = number_integer(c->first);
+    if (number)
+        key = number > -100 && number < 1000000 ? (int)number : -100;
+    else if (!number_read(c->first, &n) && c->first.n &&
+             !dump_namespace(x->site, c->first.s, c->first.n, &key))
+        return 0;
+    title_put_namespace(x->site, key, &name);
+    if (which)
+        function_put_encoded(x, (struct span){ name.data, name.len }, URL_WIKI);
+    else
+        expand_put(x, (struct span){ name.data, name.len });
+    buf_release(&name);
+    return 1;
+}
+
+/* The address of the wiki's pages without the title: "https://en.wikipedia.org/wiki/". */
+static struct span page_base(const struct expander *x)
+{
+    struct span s = { x->site->base.data, x->site->base.len };
+    const char *slash = memrchr(s.s, '/', s.n);
+    return (struct span){ s.s, slash ? (size_t)(slash + 1 - s.s) : 0 };
+}
+
+/* The scheme and the host of an address. */
+static size_t host_length(struct span base)
+{
+    const char *slashes = memmem(base.s, base.n, "//", 2);
+    const char *from = slashes ? slashes + 2 : base.s;
+    const char *slash = memchr(from, '/', (size_t)(base.s + base.n - from));
+    return slash ? (size_t)(slash - base.s) : base.n;
+}
+
+/* A title; one that is encoded will do. */
+static int read_url_title(struct expander *x, struct title *t, struct span s)
+{
+    if (title_read(t, x->site, s.s, s.n, 0) && t->text.len)
+        return 1;
+    size_t mark = x->out.len;
+    function_put_decoded(x, s);
+    s = expand_take(x, mark);
+    return title_read(t, x->site, s.s, s.n, 0) && t->text.len;
+}
+
+static void put_url_title(struct expander *x, const struct title *t)
+{
+    struct buf b = BUF_INIT;
+    add_part(&b, x->site, t, TITLE_FULL);
+    function_put_encoded(x, (struct span){ b.data, b.len }, URL_WIKI);
+    buf_release(&b);
+}
+
+/* "#Some section" as its anchor. */
+static void put_section(struct expander *x, struct span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        buf_addc(&x->out, s.s[i] == ' ' ? '_' : s.s[i]);
+}
+
+int function_url(struct expander *x, const struct function_call *c, int which)
+{
+    struct title *t = &x->scratch;
+    struct span query = expand_value(x, c, 1), pages = page_base(x);
+    if (x->failed)
+        return 1;
+    if (!read_url_title(x, t, c->first))
+        return 0;
+    if (t->ns == NS_MEDIA)
+        t->ns = NS_FILE;
+    size_t host = host_length(pages), scheme = 0;
+    const char *colon = memchr(pages.s, ':', pages.n);
+    if (which == URL_FULL && colon)
+        scheme = (size_t)(colon + 1 - pages.s);
+    size_t skip = which == URL_LOCAL ? host : scheme;
+    if (query.n) {
+        expand_put(x, (struct span){ pages.s + skip, host - skip });
+        expand_puts(x, "/w/index.php?title=");
+        put_url_title(x, t);
+        expand_puts(x, "&");
+        expand_put(x, query);
+    } else {
+        expand_put(x, (struct span){ pages.s + skip, pages.n - skip });
+        put_url_title(x, t);
+    }
+    const char *section = which == URL_LOCAL ? NULL : memchr(c->first.s, '#', c->first.n);
+    if (section)
+        put_section(x, span_trim(section, (size_t)(c->first.s + c->first.n - section)));
+    return 1;
+}
+
+/* ---- paths ------------------------------------------------------------------------------------ */
+
+/* {{#titleparts:title|count|first}} */
+int function_titleparts(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    enum { PARTS_MAX = 25 };
+    struct span count_text = expand_value(x, c, 1), first_text = expand_value(x, c, 2);
+    struct span parts[PARTS_MAX];
+    struct title *t = &x->scratch;
+    if (!title_read(t, x->site, c->first.s, c->first.n, 0) || !t->text.len) {
+        expand_put(x, c->first);
+        return 1;
+    }
+    struct buf b = BUF_INIT;
+    title_put(x->site, t, &b);
+    int64_t n = 0, count = number_integer(count_text), first = number_integer(first_text);
+    for (const char *s = b.data, *end = b.data + b.len; s;) {
+        const char *slash = n + 1 < PARTS_MAX ? memchr(s, '/', (size_t)(end - s)) : NULL;
+        parts[n++] = (struct span){ s, (size_t)((slash ? slash : end) - s) };
+        s = slash ? slash + 1 : NULL;
+    }
+    first -= first > 0;
+    first = first < 0 ? first + n : first;
+    first = first < 0 ? 0 : first > n ? n : first;
+    int64_t last = !count ? n : count > 0 ? first + count : n + count;
+    last = last > n ? n : last;
+    for (int64_t i = first; i < last; i++) {
+        if (i > first)
+            buf_addc(&x->out, '/');
+        expand_put(x, parts[i]);
+    }
+    buf_release(&b);
+    return 1;
+}
+
+static void put_depth_error(struct expander *x, const struct buf *path)
+{
+    struct buf why = BUF_INIT;
+    buf_addf(&why,
+             "Error: Invalid depth in path: \"%s\" (tried to access a node above the root node).",
+             path->data);
+    expand_error(x, why.data);
+    buf_release(&why);
+}
+
+/* {{#rel2abs:../other|base}} */
+int function_rel2abs(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span to = c->first, from = expand_value(x, c, 1);
+    struct buf path = BUF_INIT;
+    size_t begin = x->out.len;
+    while (to.n && strchr(" /", to.s[to.n - 1]))
+        to.n--;
+    if (!from.n) {
+        title_put(x->site, &x->title, &path);
+        from = expand_copy(x, (struct span){ path.data, path.len });
+        buf_clear(&path);
+        x->special++;
+    }
+    int relative = !to.n || *to.s == '/' || (to.n > 1 && !memcmp(to.s, "./", 2)) ||
+                   (to.n > 2 && !memcmp(to.s, "../", 3)) || span_is(to, "..") || span_is(to, ".");
+    if (relative)
+        span_put(from, &path);
+    buf_addc(&path, '/');
+    span_put(to, &path);
+    for (const char *s = path.data, *end = s + path.len; s < end;) {
+        size_t n = strcspn(s, "/");
+        struct span part = { s, n };
+        if (span_is(part, "..")) {
+            if (x->out.len == begin) {
+                put_depth_error(x, &path);
+                break;
+            }
+            const char *slash = memrchr(x->out.data + begin, '/', x->out.len - begin);
+            buf_truncate(&x->out, slash ? (size_t)(slash - x->out.data) : begin);
+        } else if (n && !span_is(part, ".")) {
+            if (x->out.len > begin)
+                buf_addc(&x->out, '/');
+            expand_put(x, part);
+        }
+        s += n + 1;
+    }
+    buf_release(&path);
+    return 1;
+}
+
+int function_language(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span in = expand_value(x, c, 1);
+    struct buf wiki = BUF_INIT;
+    span_put(in, &wiki);
+    size_t mark = x->out.len;
+    codepoint_put(&x->out, c->first.s, c->first.n, codepoint_lower);
+    struct span code = expand_take(x, mark);
+    const char *name = in.n ? language_name(code.s, code.n, wiki.data) : NULL;
+    if (!name)
+        name = language_own_name(code.s, code.n);
+    buf_release(&wiki);
+    if (name)
+        expand_puts(x, name);
+    else
+        expand_put(x, c->first);
+    return 1;
+}
+
+/* {{int:message|first}}: the wiki's own message, if it has one; "⧼message⧽". */
+int function_int(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct title *t = &x->scratch;
+    struct library_page *page = NULL;
+    if (!c->first.n)
+        return 0;
+    if (title_read(t, x->site, c->first.s, c->first.n, NS_MESSAGES) && t->ns == NS_MESSAGES &&
+        t->text.len)
+        page = library_find(x->library, t);
+    if (!page) {
+        expand_puts(x, "⧼");
+        expand_put(x, c->first);
+        expand_puts(x, "⧽");
+        return 1;
+    }
+    for (size_t i = 0; i < page->n && expand_pay(x, 1); i++) {
+        int place = page->text[i] == '$' && i + 1 < page->n ? page->text[i + 1] - '0' : 0;
+        if (place > 0 && place < 10 && place < c->count)
+            expand_argument(x, c, place), i++;
+        else
+            buf_addc(&x->out, page->text[i]);
+    }
+    return 1;
+}
+
+/* {{#special:search}}; `which`: as in an address. */
+int function_special(struct expander *x, const struct function_call *c, int which)
+{
+    struct title *t = &x->scratch;
+    if (title_read(t, x->site, c->first.s, c->first.n, NS_SPECIAL) && t->ns == NS_SPECIAL &&
+        t->text.len)
+        function_put_title(x, t, TITLE_FULL | (which ? TITLE_ENCODED : 0));
+    return 1;
+}
+
+int function_first(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    expand_put(x, c->first);
+    return 1;
+}
+
+int function_nothing(struct expander *x, const struct function_call *c, int which)
+{
+    (void)x, (void)c, (void)which;
+    return 1;
+}
+
+int function_zero(struct expander *x, const struct function_call *c, int which)
+{
+    (void)c, (void)which;
+    expand_puts(x, "0");
+    return 1;
+}

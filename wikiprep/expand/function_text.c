@@ -1,0 +1,471 @@
+/* Parser functions on strings: case, padding, length, search, replacement, numbers, plural. */
+#define _GNU_SOURCE /* memmem */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "unicode/codepoint.h"
+#include "wikiprep/expand/functions.h"
+#include "wikiprep/site/entity.h"
+#include "wikiprep/values/number.h"
+#include "wikiprep/values/plural.h"
+
+enum { STRING_MAX = 1000 }; /* characters that the string functions take */
+
+static struct span value(struct expander *x, const struct function_call *c, int i)
+{
+    return expand_without_marks(x, expand_value(x, c, i));
+}
+
+/* ---- case ----------------------------------------------------------------------------------- */
+
+int function_case(struct expander *x, const struct function_call *c, int which)
+{
+    unsigned (*change)(unsigned) = which == TEXT_LOWER || which == TEXT_LOWER_FIRST
+                                       ? codepoint_lower
+                                       : codepoint_upper;
+    struct span s = c->first;
+    size_t n = s.n;
+    unsigned first;
+    if (which >= TEXT_LOWER_FIRST && n)
+        n = codepoint_read(s.s, s.n, &first);
+    codepoint_put(&x->out, s.s, n, change);
+    expand_put(x, (struct span){ s.s + n, s.n - n });
+    return 1;
+}
+
+/* ---- padding -------------------------------------------------------------------------------- */
+
+int function_pad(struct expander *x, const struct function_call *c, int which)
+{
+    enum { LENGTH_MAX = 500 };
+    struct span s = c->first, length = expand_value(x, c, 1);
+    struct span fill = c->count > 2 ? value(x, c, 2) : (struct span){ "0", 1 };
+    int64_t want = number_integer(length);
+    want = want > LENGTH_MAX ? LENGTH_MAX : want;
+    int64_t missing = want - (int64_t)utf8_count(s.s, s.n);
+    if (which == PAD_RIGHT)
+        expand_put(x, s);
+    for (size_t fill_count = utf8_count(fill.s, fill.n); missing > 0 && fill_count;) {
+        size_t n = fill_count < (size_t)missing ? fill_count : (size_t)missing;
+        expand_put(x, (struct span){ fill.s, codepoint_offset(fill.s, fill.n, n) });
+        missing -= (int64_t)n;
+    }
+    if (which == PAD_LEFT)
+        expand_put(x, s);
+    return 1;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+int function_formatnum(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct number_style style = number_style(x->site->lang.data);
+    struct span how = expand_value(x, c, 1);
+    int raw = how.n == 1 && *how.s == 'R';
+    if (span_is(how, "NOSEP"))
+        style.group = "", style.point = ".";
+    for (struct span rest = c->first; rest.n;) {
+        struct span mark = expand_next_mark(x, rest);
+        struct span plain = { rest.s, (size_t)(mark.s - rest.s) };
+        if (raw)
+            number_unformat(plain, &style, &x->out);
+        else if (span_in(plain, "INF|-INF") && isupper((unsigned char)plain.s[plain.n - 1]))
+            expand_puts(x, plain.n > 3 ? "−∞" : "∞");
+        else
+            number_format(plain, &style, &x->out);
+        expand_put(x, mark);
+        rest.n -= plain.n + mark.n;
+        rest.s = mark.s + mark.n;
+    }
+    return 1;
+}
+
+/* "12=a dozen": a digit in front of '='. */
+static int is_exact_form(struct span s)
+{
+    for (size_t i = 1; i < s.n; i++)
+        if (s.s[i] == '=' && s.s[i - 1] >= '0' && s.s[i - 1] <= '9')
+            return 1;
+    return 0;
+}
+
+/* {{plural:n|one|more|12=a dozen}} */
+int function_plural(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct number n = { 0, 1 };
+    struct number_style style = number_style(x->site->lang.data);
+    struct buf plain = BUF_INIT;
+    number_unformat(c->first, &style, &plain);
+    if (!number_read((struct span){ plain.data, plain.len }, &n))
+        n.value = (double)number_integer((struct span){ plain.data, plain.len });
+    buf_release(&plain);
+    enum { FORMS_MAX = 64 };
+    struct span forms[FORMS_MAX];
+    int count = 0;
+    for (int i = 1; i < c->count && count < FORMS_MAX; i++) {
+        struct span form = expand_value(x, c, i);
+        const char *equals = memchr(form.s, '=', form.n);
+        if (!is_exact_form(form)) {
+            forms[count++] = form;
+            continue;
+        }
+        struct span key = { form.s, (size_t)(equals - form.s) };
+        if (key.n == c->first.n && !memcmp(key.s, c->first.s, key.n)) {
+            expand_put(x, (struct span){ equals + 1, form.n - key.n - 1 });
+            return 1;
+        }
+    }
+    int form = plural_form(x->site->lang.data, fabs(n.value));
+    if (count)
+        expand_put(x, forms[form < count ? form : count - 1]);
+    return 1;
+}
+
+/* Nobody is known, so the form for that: the third, or the first. */
+int function_gender(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    expand_argument(x, c, c->count > 3 ? 3 : 1);
+    return 1;
+}
+
+int function_grammar(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    expand_argument(x, c, 1);
+    return 1;
+}
+
+/* ---- tags ----------------------------------------------------------------------------------- */
+
+/* name="value", whether s has quotes or not. */
+static void put_attribute(struct buf *out, struct span s)
+{
+    const char *equals = memchr(s.s, '=', s.n);
+    struct span name = span_space_trim((struct span){ s.s, (size_t)(equals - s.s) });
+    struct span v = span_space_trim((struct span){ equals + 1, s.n - (size_t)(equals + 1 - s.s) });
+    if (v.n > 1 && strchr("\"'", *v.s) && v.s[v.n - 1] == *v.s)
+        v.s++, v.n -= 2;
+    buf_addc(out, ' ');
+    span_put(name, out);
+    buf_adds(out, "=\"");
+    span_put(v, out);
+    buf_addc(out, '"');
+}
+
+/* {{#tag:name|content|attribute=value}}: the tag, kept aside; references are dropped. */
+int function_tag(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct buf b = BUF_INIT;
+    if (span_is(c->first, "ref")) {
+        expand_hole(x);
+        return 1;
+    }
+    struct span content = { "", 0 };
+    if (c->count > 1)
+        content = expand_part_value(x, c, 1);
+    codepoint_put(&b, c->first.s, c->first.n, codepoint_lower);
+    struct span name = expand_copy(x, (struct span){ b.data, b.len });
+    buf_clear(&b);
+    buf_addf(&b, "<%.*s", (int)name.n, name.s);
+    for (int i = 2; i < c->count; i++) {
+        struct span attribute = expand_value(x, c, i);
+        if (c->parts[i]->flags & NODE_NAMED)
+            put_attribute(&b, attribute);
+    }
+    if (c->count > 1) {
+        buf_addc(&b, '>');
+        buf_add(&b, content.s, content.n);
+        buf_addf(&b, "</%.*s>", (int)name.n, name.s);
+    } else {
+        buf_adds(&b, "/>");
+    }
+    size_t mark = x->out.len;
+    expand_put(x, (struct span){ b.data, b.len });
+    expand_keep_expanded(x, mark);
+    buf_release(&b);
+    return 1;
+}
+
+/* ---- strings -------------------------------------------------------------------------------- */
+
+static void too_long_error(struct expander *x)
+{
+    expand_error(x, "Error: String exceeds 1,000 character limit.");
+}
+
+/* 1, and an error shown, when one of the texts is too long. */
+static int too_long(struct expander *x, struct span a, struct span b)
+{
+    if (utf8_count(a.s, a.n) < STRING_MAX && utf8_count(b.s, b.n) < STRING_MAX)
+        return 0;
+    too_long_error(x);
+    return 1;
+}
+
+static struct span space_if_empty(struct span s)
+{
+    return s.n ? s : (struct span){ " ", 1 };
+}
+
+int function_len(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0);
+    buf_addf(&x->out, "%zu", utf8_count(s.s, s.n));
+    return 1;
+}
+
+int function_pos(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
+    if (too_long(x, s, needle))
+        return 1;
+    int64_t skip = number_integer(expand_value(x, c, 2)), count = (int64_t)utf8_count(s.s, s.n);
+    skip = skip < 0 ? skip + count : skip;
+    skip = skip < 0 ? 0 : skip > count ? count : skip;
+    size_t begin = codepoint_offset(s.s, s.n, (size_t)skip);
+    const char *at = memmem(s.s + begin, s.n - begin, needle.s, needle.n);
+    if (at)
+        buf_addf(&x->out, "%zu", utf8_count(s.s, (size_t)(at - s.s)));
+    return 1;
+}
+
+int function_rpos(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
+    if (too_long(x, s, needle))
+        return 1;
+    long at = -1;
+    for (size_t i = 0; i + needle.n <= s.n; i++)
+        if (!memcmp(s.s + i, needle.s, needle.n))
+            at = (long)utf8_count(s.s, i);
+    buf_addf(&x->out, "%ld", at);
+    return 1;
+}
+
+/* {{#sub:text|start|length}}; negative: from the end. */
+int function_sub(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0);
+    if (too_long(x, s, s))
+        return 1;
+    int64_t count = (int64_t)utf8_count(s.s, s.n);
+    int64_t start = number_integer(expand_value(x, c, 1));
+    int64_t length = number_integer(expand_value(x, c, 2));
+    start = start < 0 ? start + count : start;
+    start = start < 0 ? 0 : start > count ? count : start;
+    int64_t end = length > 0 ? start + length : length < 0 ? count + length : count;
+    end = end > count ? count : end;
+    if (end <= start)
+        return 1;
+    size_t from = codepoint_offset(s.s, s.n, (size_t)start);
+    size_t to = codepoint_offset(s.s, s.n, (size_t)end);
+    expand_put(x, (struct span){ s.s + from, to - from });
+    return 1;
+}
+
+int function_count(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
+    if (too_long(x, s, needle))
+        return 1;
+    unsigned count = 0;
+    for (size_t i = 0; i + needle.n <= s.n;)
+        if (!memcmp(s.s + i, needle.s, needle.n))
+            count++, i += needle.n;
+        else
+            i++;
+    buf_addf(&x->out, "%u", count);
+    return 1;
+}
+
+int function_replace(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0), what = space_if_empty(value(x, c, 1)), with = value(x, c, 2);
+    if (too_long(x, s, what) || too_long(x, with, with))
+        return 1;
+    int64_t left = c->count > 3 ? number_integer(expand_value(x, c, 3)) : -1;
+    size_t mark = x->out.len;
+    for (size_t i = 0; i < s.n;)
+        if (left && s.n - i >= what.n && !memcmp(s.s + i, what.s, what.n)) {
+            expand_put(x, with);
+            i += what.n;
+            left -= left > 0;
+        } else {
+            buf_addc(&x->out, s.s[i++]);
+        }
+    if (utf8_count(x->out.data + mark, x->out.len - mark) >= STRING_MAX) {
+        buf_truncate(&x->out, mark);
+        too_long_error(x);
+    }
+    return 1;
+}
+
+/* {{#explode:text|delimiter|position|limit}} */
+int function_explode(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0), by = space_if_empty(value(x, c, 1));
+    if (too_long(x, s, by))
+        return 1;
+    int64_t want = number_integer(expand_value(x, c, 2));
+    int64_t limit = number_integer(expand_value(x, c, 3));
+    struct span pieces[STRING_MAX + 1];
+    int64_t count = 0;
+    size_t begin = 0;
+    for (size_t i = 0; i + by.n <= s.n && (limit <= 0 || count + 1 < limit);)
+        if (!memcmp(s.s + i, by.s, by.n)) {
+            pieces[count++] = (struct span){ s.s + begin, i - begin };
+            begin = i += by.n;
+        } else {
+            i++;
+        }
+    pieces[count++] = (struct span){ s.s + begin, s.n - begin };
+    want = want < 0 ? want + count : want;
+    if (want >= 0 && want < count)
+        expand_put(x, pieces[want]);
+    return 1;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------ */
+
+void function_put_decoded(struct expander *x, struct span s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        int high = s.s[i] == '%' && i + 2 < s.n ? hex_digit(s.s[i + 1]) : -1;
+        int low = high >= 0 ? hex_digit(s.s[i + 2]) : -1;
+        if (low >= 0) {
+            if ((high << 4 | low) != MARK)
+                buf_addc(&x->out, high << 4 | low);
+            i += 2;
+        } else {
+            buf_addc(&x->out, s.s[i] == '+' ? ' ' : s.s[i]);
+        }
+    }
+}
+
+int function_urldecode(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0);
+    if (!too_long(x, s, s))
+        function_put_decoded(x, s);
+    return 1;
+}
+
+void function_put_encoded(struct expander *x, struct span s, enum url_style style)
+{
+    const char *plain = style == URL_WIKI ? "-_.;@$!*(),/~:" : style == URL_PATH ? "-_.~" : "-_.";
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.s[i];
+        int letter = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+        if (c == ' ' && style != URL_PATH)
+            buf_addc(&x->out, style == URL_WIKI ? '_' : '+');
+        else if (c < 0x80 && (letter || (c && strchr(plain, c))))
+            buf_addc(&x->out, c);
+        else
+            buf_addf(&x->out, "%%%02X", c);
+    }
+}
+
+int function_urlencode(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span how = expand_value(x, c, 1), s = value(x, c, 0);
+    function_put_encoded(x, s,
+                         span_is(how, "WIKI")   ? URL_WIKI
+                         : span_is(how, "PATH") ? URL_PATH
+                                                : URL_QUERY);
+    return 1;
+}
+
+/* The label of a link at s, and how long the link is; 0: there is none. */
+static size_t link_label(struct span s, struct span *label)
+{
+    const char *gap = s.n > 4 && *s.s == '[' && s.s[1] != '[' ? memchr(s.s, ' ', s.n) : NULL;
+    const char *close = gap && memmem(s.s, (size_t)(gap - s.s), "//", 2)
+                            ? memchr(gap, ']', (size_t)(s.s + s.n - gap))
+                            : NULL;
+    if (close) {
+        *label = (struct span){ gap + 1, (size_t)(close - gap - 1) };
+        return (size_t)(close + 1 - s.s);
+    }
+    const char *end = s.n > 4 && !memcmp(s.s, "[[", 2) ? memmem(s.s, s.n, "]]", 2) : NULL;
+    if (!end)
+        return 0;
+    const char *bar = memchr(s.s, '|', (size_t)(end - s.s));
+    const char *from = bar ? bar + 1 : s.s + 2 + (s.s[2] == ':');
+    *label = (struct span){ from, (size_t)(end - from) };
+    return (size_t)(end + 2 - s.s);
+}
+
+/* As an attribute's value that cannot be taken for markup, nor for encoded. */
+static void put_attribute_text(struct expander *x, const struct buf *b)
+{
+    for (size_t i = 0; i < b->len; i++) {
+        char c = b->data[i];
+        if (c == '%' && hex_digit(b->data[i + 1]) >= 0 && hex_digit(b->data[i + 2]) >= 0)
+            expand_puts(x, "%25");
+        else if (strchr("{}[]|", c))
+            buf_addf(&x->out, "&#%d;", c);
+        else
+            expand_put_html(x, (struct span){ &c, 1 });
+    }
+}
+
+/* A character reference at s is read and put out: its length; a blank is left to others. */
+static size_t put_reference(struct span s, struct buf *out)
+{
+    unsigned c;
+    size_t n = *s.s == '&' ? entity_read(s.s, s.n, &c) : 0;
+    if (!n)
+        return 0;
+    if (c == ' ' || c == 0xA0) {
+        if (out->len && out->data[out->len - 1] != '_')
+            buf_addc(out, '_');
+    } else if (c >= ' ') {
+        buf_add_utf8(out, c);
+    }
+    return n;
+}
+
+int function_anchorencode(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span s = value(x, c, 0), label;
+    struct buf anchor = BUF_INIT;
+    s = span_space_trim(s);
+    for (size_t n; s.n; s.s += n, s.n -= n) {
+        const char *tag_end = *s.s == '<' ? memchr(s.s, '>', s.n) : NULL;
+        n = 1;
+        if (tag_end) {
+            n = (size_t)(tag_end + 1 - s.s);
+        } else if (s.n > 1 && !memcmp(s.s, "''", 2)) {
+            while (n < s.n && s.s[n] == '\'')
+                n++;
+        } else if (strchr(" \t\n_", *s.s)) {
+            if (anchor.len && anchor.data[anchor.len - 1] != '_')
+                buf_addc(&anchor, '_');
+        } else if ((n = link_label(s, &label))) {
+            span_put(label, &anchor);
+        } else if (!(n = put_reference(s, &anchor))) {
+            buf_addc(&anchor, *s.s);
+            n = 1;
+        }
+    }
+    while (anchor.len && anchor.data[anchor.len - 1] == '_')
+        buf_truncate(&anchor, anchor.len - 1);
+    put_attribute_text(x, &anchor);
+    buf_release(&anchor);
+    return 1;
+}

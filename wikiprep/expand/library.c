@@ -1,0 +1,425 @@
+#define _GNU_SOURCE /* memmem */
+#include "wikiprep/expand/library.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/file.h"
+#include "common/hash.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/spill.h"
+#include "wikiprep/expand/arena.h"
+
+enum {
+    HELD_MAX = 16 << 20,   /* bytes of templates in memory */
+    OTHERS_MAX = 16 << 20, /* bytes of pages that are not made to be called */
+    REDIRECTS_MAX = 2,
+    PAGE_MAX_BYTES = 8 << 20, /* MediaWiki's own limit is 2 MiB */
+    MEMOS_MAX_BYTES = 64 << 20,
+    MEMO_MAX_BYTES = 1 << 16,
+};
+
+struct library {
+    struct dump_site site;
+    struct magic *magic;
+    struct buf date;
+    struct arena titles;
+    struct spill texts;
+    struct library_page *pages;
+    size_t count, cap;
+    uint32_t *slots; /* of a hash table of pages: index + 1; a power of two */
+    size_t slot_count;
+    uint64_t *known; /* hashes of the titles of all pages, sorted */
+    size_t known_count, known_cap;
+    uint64_t articles;
+    uint64_t trailing;
+    uint64_t other_bytes; /* of kept pages that are not made to be called */
+    _Atomic uint64_t memo_bytes;
+};
+
+static uint64_t hash(int ns, const char *s, size_t n)
+{
+    return hash_fold(hash_more(HASH_START ^ (unsigned)ns, s, n));
+}
+
+/* ---- pages as they are read -------------------------------------------------------------- */
+
+/* The title without its namespace. */
+static struct title own_title(const struct library *l, const struct dump_page *p)
+{
+    struct title t = TITLE_INIT;
+    const char *s = p->title.data;
+    const char *colon = p->ns ? strchr(s, ':') : NULL;
+    s = colon ? colon + 1 : s;
+    if (!title_read(&t, &l->site, s, strlen(s), p->ns) || t.ns != p->ns) {
+        buf_clear(&t.text); /* "Template:Wikipedia:x" */
+        buf_adds(&t.text, s);
+    }
+    t.ns = p->ns;
+    return t;
+}
+
+/* Whether the page is made to be called: a template, or one that says what of it is included. */
+static int is_callable(const struct dump_page *p)
+{
+    static const char *const marks[] = { "<onlyinclude>", "<includeonly>", "<noinclude>" };
+    if (p->ns == LIBRARY_TEMPLATES || p->ns == LIBRARY_MODULES)
+        return 1;
+    for (const char *s = p->text.data; (s = strstr(s, "include")); s++)
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+            size_t before = (size_t)(strstr(marks[i], "include") - marks[i]);
+            if ((size_t)(s - p->text.data) >= before &&
+                !strncmp(s - before, marks[i], strlen(marks[i])))
+                return 1;
+        }
+    return 0;
+}
+
+/* A few others are kept: all of a small wiki. */
+static int is_kept(struct library *l, const struct dump_page *p)
+{
+    if (is_callable(p))
+        return 1;
+    l->other_bytes += p->text.len;
+    return l->other_bytes <= OTHERS_MAX;
+}
+
+static void take_date(struct library *l, const struct buf *date)
+{
+    if (strcmp(date->data, l->date.data) <= 0)
+        return;
+    buf_clear(&l->date);
+    buf_add(&l->date, date->data, date->len);
+}
+
+static int add_page(struct library *l, const struct dump_page *p)
+{
+    struct title t = own_title(l, p);
+    mem_grow(l->known, l->known_cap, l->known_count + 1);
+    l->known[l->known_count++] = hash(t.ns, t.text.data, t.text.len);
+    l->articles += p->ns == 0 && !p->redirect;
+    take_date(l, &p->timestamp);
+    int result = 0;
+    if (is_kept(l, p)) {
+        mem_grow(l->pages, l->cap, l->count + 1);
+        struct library_page *page = &l->pages[l->count++];
+        memset(page, 0, sizeof *page);
+        page->ns = p->ns;
+        page->title = arena_copy(&l->titles, t.text.data, t.text.len);
+        page->n = p->text.len;
+        page->bit = UINT64_C(1) << (hash(t.ns, t.text.data, t.text.len) & 63);
+        result = spill_add(&l->texts, p->text.data, p->text.len);
+    }
+    buf_release(&t.text);
+    return result;
+}
+
+/* ---- saving: an export of the pages that are kept ----------------------------------------- */
+
+static int write_escaped(struct output *out, struct buf *b, const char *s)
+{
+    for (; *s; s++)
+        if (*s == '&' || *s == '<' || *s == '>' || *s == '"')
+            buf_adds(b, *s == '&' ? "&amp;" : *s == '<' ? "&lt;" : *s == '>' ? "&gt;" : "&quot;");
+        else
+            buf_addc(b, *s);
+    int result = output_write(out, b->data, b->len);
+    buf_clear(b);
+    return result;
+}
+
+static int write_element(struct output *out, const char *before, const char *text,
+                         const char *after)
+{
+    struct buf b = BUF_INIT;
+    buf_adds(&b, before);
+    int result = write_escaped(out, &b, text);
+    if (!result)
+        result = output_write(out, after, strlen(after));
+    buf_release(&b);
+    return result;
+}
+
+static int save_begin(struct output *out, const struct dump_site *site)
+{
+    struct buf number = BUF_INIT;
+    int bad = write_element(out, "<mediawiki version=\"0.10\" xml:lang=\"", site->lang.data,
+                            "\">\n<siteinfo>\n") < 0;
+    bad |= write_element(out, "<sitename>", site->name.data, "</sitename>\n") < 0;
+    bad |= write_element(out, "<base>", site->base.data, "</base>\n") < 0;
+    bad |= write_element(out, "<case>", site->capital ? "first-letter" : "case-sensitive",
+                         "</case>\n<namespaces>\n") < 0;
+    for (size_t i = 0; i < site->count && !bad; i++) {
+        buf_clear(&number);
+        buf_addf(&number, "<namespace key=\"%d\">", site->namespaces[i].key);
+        bad |= write_element(out, number.data, site->namespaces[i].name, "</namespace>\n") < 0;
+    }
+    buf_release(&number);
+    return bad ? -1 : write_element(out, "</namespaces>\n</siteinfo>\n", "", "");
+}
+
+/* The date is known now. */
+static int save_end(struct output *out, const char *date)
+{
+    return write_element(out, "<siteinfo>\n<date>", date, "</date>\n</siteinfo>\n</mediawiki>\n");
+}
+
+static int save_page(struct output *out, const struct dump_page *p)
+{
+    struct buf ns = BUF_INIT;
+    buf_addf(&ns, "</title>\n<ns>%d</ns>\n<id>", p->ns);
+    int bad = write_element(out, "<page>\n<title>", p->title.data, ns.data) < 0;
+    bad |= write_element(out, "", p->id.data, "</id>\n<revision>\n<id>") < 0;
+    bad |= write_element(out, "", p->revid.data, "</id>\n<timestamp>") < 0;
+    bad |= write_element(out, "", p->timestamp.data, "</timestamp>\n<model>") < 0;
+    bad |= write_element(out, "", p->model.len ? p->model.data : "wikitext", "</model>\n") < 0;
+    bad |= write_element(out, "<text xml:space=\"preserve\">", p->text.data,
+                         "</text>\n</revision>\n</page>\n") < 0;
+    buf_release(&ns);
+    return bad ? -1 : 0;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static int compare_hash(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void insert(struct library *l, size_t index)
+{
+    const struct library_page *page = &l->pages[index];
+    size_t mask = l->slot_count - 1, i = hash(page->ns, page->title, strlen(page->title)) & mask;
+    while (l->slots[i]) {
+        const struct library_page *other = &l->pages[l->slots[i] - 1];
+        if (other->ns == page->ns && !strcmp(other->title, page->title))
+            break; /* the later page counts */
+        i = (i + 1) & mask;
+    }
+    l->slots[i] = (uint32_t)index + 1;
+}
+
+static int finish(struct library *l)
+{
+    if (spill_finish(&l->texts) < 0)
+        return -1;
+    for (l->slot_count = 16; l->slot_count < l->count * 2;)
+        l->slot_count *= 2;
+    l->slots = mem_zalloc(l->slot_count, sizeof *l->slots);
+    const char *text = l->texts.data;
+    for (size_t i = 0; i < l->count; i++) {
+        l->pages[i].text = text;
+        text += l->pages[i].n;
+        insert(l, i);
+    }
+    if (l->known_count)
+        qsort(l->known, l->known_count, sizeof *l->known, compare_hash);
+    return 0;
+}
+
+/* What the export says of its wiki, once that was read; `out` NULL: nothing is saved. */
+static int take_site(struct library *l, const struct dump *d, const char *language,
+                     struct output *out)
+{
+    dump_site_copy(&l->site, dump_site(d));
+    if (language) {
+        buf_clear(&l->site.lang);
+        buf_adds(&l->site.lang, language);
+    }
+    return out ? save_begin(out, &l->site) : 0;
+}
+
+/* One page of the export. */
+static int take_page(struct library *l, const struct dump *d, const struct dump_page *page,
+                     struct output *out)
+{
+    progress_to(dump_packed_bytes(d));
+    if (page->too_long)
+        return 0;
+    if (out && is_callable(page) && save_page(out, page) < 0)
+        return -1;
+    return add_page(l, page);
+}
+
+static int read_pages(struct library *l, struct dump *d, const char *language, struct output *out)
+{
+    struct dump_page page = DUMP_PAGE_INIT;
+    int got = dump_read(d, &page), result = got < 0 ? -1 : take_site(l, d, language, out);
+    for (; !result && got; got = result ? 0 : dump_read(d, &page))
+        result = got < 0 ? -1 : take_page(l, d, &page, out);
+    dump_page_release(&page);
+    take_date(l, &dump_site(d)->date);
+    if (!result && out)
+        result = save_end(out, l->date.data);
+    return result < 0 ? -1 : finish(l);
+}
+
+struct library *library_read(const char *path, const char *language, int threads, const char *save)
+{
+    struct library *l = mem_zalloc(1, sizeof *l);
+    struct output out = { 0 };
+    buf_init(&l->date);
+    spill_init(&l->texts, HELD_MAX);
+    dump_site_release(&l->site); /* makes it empty */
+    struct dump *d = dump_open(path, PAGE_MAX_BYTES, threads);
+    int result = d ? 0 : -1;
+    if (!result && save)
+        result = output_open(&out, save);
+    if (!result)
+        dump_start_helpers(d);
+    if (!result)
+        result = read_pages(l, d, language, save ? &out : NULL);
+    if (save && !result)
+        result = output_close(&out);
+    else if (save)
+        output_abandon(&out);
+    l->trailing = d ? dump_trailing(d) : 0;
+    dump_close(d);
+    l->magic = magic_new(l->site.lang.data);
+    if (!result)
+        return l;
+    library_free(l);
+    return NULL;
+}
+
+void library_free(struct library *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->count; i++) {
+        struct tree *tree = (struct tree *)atomic_load(&l->pages[i].tree);
+        if (tree)
+            tree_release(tree);
+        free(tree);
+        free((void *)atomic_load(&l->pages[i].memo));
+    }
+    dump_site_release(&l->site);
+    magic_free(l->magic);
+    buf_release(&l->date);
+    arena_release(&l->titles);
+    spill_release(&l->texts);
+    free(l->pages);
+    free(l->slots);
+    free(l->known);
+    free(l);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+uint64_t library_trailing(const struct library *l)
+{
+    return l->trailing;
+}
+
+const struct dump_site *library_site(const struct library *l)
+{
+    return &l->site;
+}
+
+const struct magic *library_magic(const struct library *l)
+{
+    return l->magic;
+}
+
+const char *library_date(const struct library *l)
+{
+    return l->date.data;
+}
+
+uint64_t library_articles(const struct library *l)
+{
+    return l->articles;
+}
+
+uint64_t library_pages(const struct library *l)
+{
+    return l->known_count;
+}
+
+static struct library_page *find(const struct library *l, const struct title *t)
+{
+    size_t mask = l->slot_count - 1, i = hash(t->ns, t->text.data, t->text.len) & mask;
+    for (; l->slots[i]; i = (i + 1) & mask) {
+        struct library_page *page = &l->pages[l->slots[i] - 1];
+        if (page->ns == t->ns && !strcmp(page->title, t->text.data))
+            return page;
+    }
+    return NULL;
+}
+
+/* "#REDIRECT [[Target]]" in any language: its target; 0 when the page is none. */
+static int redirect_target(const struct library *l, const struct library_page *page,
+                           struct title *to)
+{
+    const char *s = page->text, *end = s + page->n;
+    while (s < end && strchr(" \t\r\n", *s))
+        s++;
+    if (s == end || *s != '#')
+        return 0;
+    const char *line = memchr(s, '\n', (size_t)(end - s));
+    const char *open = memmem(s, (size_t)((line ? line : end) - s), "[[", 2);
+    const char *close = open ? memmem(open, (size_t)(end - open), "]]", 2) : NULL;
+    if (!close || open - s > 60)
+        return 0;
+    for (const char *c = s + 1; c < open; c++) /* one word, perhaps a colon */
+        if (strchr("#{}<>|*;'", *c))
+            return 0;
+    const char *bar = memchr(open, '|', (size_t)(close - open));
+    return title_read(to, &l->site, open + 2, (size_t)((bar ? bar : close) - open - 2), 0);
+}
+
+struct library_page *library_find(const struct library *l, const struct title *t)
+{
+    struct library_page *page = find(l, t);
+    struct title to = TITLE_INIT;
+    for (int i = 0; i < REDIRECTS_MAX && page; i++) {
+        int may_be_one = page->n && strchr("# \t\r\n", *page->text);
+        struct library_page *target = may_be_one && redirect_target(l, page, &to) ? find(l, &to)
+                                                                                  : NULL;
+        if (!target)
+            break;
+        page = target;
+    }
+    buf_release(&to.text);
+    return page;
+}
+
+int library_exists(const struct library *l, const struct title *t)
+{
+    uint64_t key = hash(t->ns, t->text.data, t->text.len);
+    return l->known_count &&
+           bsearch(&key, l->known, l->known_count, sizeof key, compare_hash) != NULL;
+}
+
+const struct tree *library_tree(struct library_page *page, struct preprocessor *p)
+{
+    const struct tree *there = atomic_load_explicit(&page->tree, memory_order_acquire);
+    if (there)
+        return there;
+    struct tree *tree = mem_zalloc(1, sizeof *tree);
+    preprocess(p, tree, page->text, page->n, PREPROCESS_INCLUDED);
+    tree->nodes = mem_resize(tree->nodes, tree->count, sizeof *tree->nodes);
+    tree->cap = tree->count;
+    if (atomic_compare_exchange_strong(&page->tree, &there, tree))
+        return tree;
+    tree_release(tree);
+    free(tree);
+    return there;
+}
+
+void library_remember(struct library *l, struct library_page *page, struct library_memo memo)
+{
+    if (memo.n > MEMO_MAX_BYTES || atomic_load(&page->memo) ||
+        atomic_fetch_add(&l->memo_bytes, memo.n + sizeof memo) > MEMOS_MAX_BYTES)
+        return;
+    struct library_memo *kept = mem_alloc(sizeof *kept + memo.n);
+    *kept = memo;
+    if (memo.n)
+        memcpy(kept + 1, memo.text, memo.n);
+    kept->text = (const char *)(kept + 1);
+    const struct library_memo *none = NULL;
+    if (!atomic_compare_exchange_strong(&page->memo, &none, kept))
+        free(kept);
+}

@@ -1,0 +1,455 @@
+/* {{#invoke:module|function|…}} of the Lua modules that this program knows by name. */
+#define _GNU_SOURCE /* memmem */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "unicode/codepoint.h"
+#include "wikiprep/expand/functions.h"
+#include "wikiprep/values/number.h"
+
+/*
+ * Lua modules are programs, which nothing here runs. These few are called by most of the others'
+ * templates, and what they do is simple: it is done here.
+ */
+
+/* {{#invoke:module|function|…}} */
+struct module_call {
+    struct expander *x;
+    struct frame own;           /* the arguments given here */
+    const struct frame *caller; /* the template that calls, with its arguments */
+    struct span function;
+};
+
+/* What they give goes to the end of x->out: 1; 0: the function is not known. */
+typedef int (*module)(struct module_call *m);
+
+/* ---- arguments ------------------------------------------------------------------------------------ */
+
+static int own(struct module_call *m, const char *name, struct span *value)
+{
+    return expand_parameter(m->x, &m->own, span_of(name), value);
+}
+
+/* By its name, or by its place among those without one: `place` counts on where it is by place.
+ * Without marks, as it will be cut and counted. */
+static struct span argument(struct module_call *m, const char *name, int *place)
+{
+    char number[16];
+    struct span value = { "", 0 };
+    if (!own(m, name, &value)) {
+        snprintf(number, sizeof number, "%d", (*place)++);
+        own(m, number, &value);
+    }
+    return expand_without_marks(m->x, value);
+}
+
+/* The n-th argument, given here or, where none is, to the template that calls. */
+static int nth(struct module_call *m, int n, struct span *value)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", n);
+    if (m->own.argument_count)
+        return own(m, number, value);
+    return expand_parameter(m->x, m->caller, span_of(number), value);
+}
+
+static int yes(struct span s, int otherwise)
+{
+    if (span_in(s, "yes|y|true|1|on"))
+        return 1;
+    return span_in(s, "no|n|false|0|off") ? 0 : otherwise;
+}
+
+static void put_count(struct module_call *m, size_t n)
+{
+    buf_addf(&m->x->out, "%zu", n);
+}
+
+/* As Lua prints a number. */
+static void put_number(struct module_call *m, double v)
+{
+    buf_addf(&m->x->out, "%.14g", v);
+}
+
+static void fail(struct module_call *m, const char *module_name, const char *why)
+{
+    struct buf b = BUF_INIT;
+    buf_addf(&b, "%s Module Error: %s", module_name, why);
+    expand_error(m->x, b.data);
+    buf_release(&b);
+}
+
+/* ---- String ---------------------------------------------------------------------------------------- */
+
+/* Characters first to last of s, from 1; negative: from the end. */
+static void put_range(struct module_call *m, struct span s, int64_t first, int64_t last)
+{
+    int64_t count = (int64_t)utf8_count(s.s, s.n);
+    first = first < 0 ? first + count + 1 : first;
+    last = last < 0 ? last + count + 1 : last;
+    if (first < 1 || first > count || last < 1 || last > count || last < first) {
+        fail(m, "String", "String subset index out of range");
+        return;
+    }
+    size_t begin = codepoint_offset(s.s, s.n, (size_t)first - 1);
+    size_t end = codepoint_offset(s.s, s.n, (size_t)last);
+    expand_put(m->x, (struct span){ s.s + begin, end - begin });
+}
+
+static int string_sub(struct module_call *m)
+{
+    int place = 1, by_length = span_is(m->function, "sublength");
+    struct span s = argument(m, "s", &place), i = argument(m, "i", &place);
+    struct span j = argument(m, by_length ? "len" : "j", &place);
+    int64_t first = number_integer(i), last = number_integer(j);
+    if (!by_length) {
+        put_range(m, s, i.n ? first : 1, j.n ? last : -1);
+        return 1;
+    }
+    size_t count = utf8_count(s.s, s.n); /* counted from 0 */
+    first = first < 0 ? 0 : first > (int64_t)count ? (int64_t)count : first;
+    size_t begin = codepoint_offset(s.s, s.n, (size_t)first);
+    struct span rest = { s.s + begin, s.n - begin };
+    if (j.n)
+        rest.n = codepoint_offset(rest.s, rest.n, last > 0 ? (size_t)last : 0);
+    expand_put(m->x, rest);
+    return 1;
+}
+
+static int string_find(struct module_call *m)
+{
+    int place = 1;
+    struct span s = argument(m, "source", &place), target = argument(m, "target", &place);
+    int64_t start = number_integer(argument(m, "start", &place));
+    if (!yes(argument(m, "plain", &place), 1))
+        return 0;
+    size_t begin = codepoint_offset(s.s, s.n, start > 1 ? (size_t)start - 1 : 0);
+    const char *at = s.n && target.n ? memmem(s.s + begin, s.n - begin, target.s, target.n) : NULL;
+    put_count(m, at ? utf8_count(s.s, (size_t)(at - s.s)) + 1 : 0);
+    return 1;
+}
+
+static int string_replace(struct module_call *m)
+{
+    int place = 1;
+    struct span s = argument(m, "source", &place), what = argument(m, "pattern", &place);
+    struct span with = argument(m, "replace", &place), count = argument(m, "count", &place);
+    if (!yes(argument(m, "plain", &place), 1))
+        return 0;
+    int64_t left = count.n ? number_integer(count) : -1;
+    for (size_t i = 0; i < s.n;) {
+        if (what.n && left && s.n - i >= what.n && !memcmp(s.s + i, what.s, what.n)) {
+            expand_put(m->x, with);
+            i += what.n;
+            left -= left > 0;
+        } else {
+            buf_addc(&m->x->out, s.s[i++]);
+        }
+    }
+    return 1;
+}
+
+static int string_repeat(struct module_call *m)
+{
+    enum { TIMES_MAX = 10000 };
+    int place = 1;
+    struct span s = argument(m, "source", &place);
+    int64_t times = number_integer(argument(m, "count", &place));
+    for (int64_t i = 0; i < times && i < TIMES_MAX && m->x->out.len < 1 << 20; i++)
+        expand_put(m->x, s);
+    return 1;
+}
+
+static int string_count(struct module_call *m)
+{
+    int place = 1;
+    size_t count = 0;
+    struct span s = argument(m, "source", &place), what = argument(m, "pattern", &place);
+    if (!yes(argument(m, "plain", &place), 1))
+        return 0;
+    for (size_t i = 0; what.n && i + what.n <= s.n;)
+        if (!memcmp(s.s + i, what.s, what.n))
+            count++, i += what.n;
+        else
+            i++;
+    put_count(m, count);
+    return 1;
+}
+
+static int string(struct module_call *m)
+{
+    int place = 1;
+    struct span f = m->function;
+    if (span_in(f, "sub|sublength"))
+        return string_sub(m);
+    if (span_in(f, "find|str_find"))
+        return string_find(m);
+    if (span_is(f, "replace"))
+        return string_replace(m);
+    if (span_is(f, "rep"))
+        return string_repeat(m);
+    if (span_is(f, "count"))
+        return string_count(m);
+    if (span_is(f, "len")) {
+        struct span s = argument(m, "s", &place);
+        put_count(m, utf8_count(s.s, s.n));
+        return 1;
+    }
+    if (span_is(f, "pos")) {
+        struct span s = argument(m, "target", &place);
+        int64_t at = number_integer(argument(m, "pos", &place));
+        put_range(m, s, at, at);
+        return 1;
+    }
+    if (span_is(f, "endswith")) {
+        struct span s = argument(m, "source", &place), end = argument(m, "pattern", &place);
+        if (!end.n || (s.n >= end.n && !memcmp(s.s + s.n - end.n, end.s, end.n)))
+            expand_puts(m->x, "yes");
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- Math ------------------------------------------------------------------------------------------ */
+
+/* The numbers among the arguments in a row: 0 when there are none. */
+static int fold(struct module_call *m, char how, double *result)
+{
+    struct span s;
+    struct number n;
+    int count = 0;
+    for (int i = 1; nth(m, i, &s); i++) {
+        if (!number_read(s, &n))
+            continue;
+        if (!count++)
+            *result = n.value;
+        else if (how == '+' || how == '/')
+            *result += n.value;
+        else if ((how == '>') == (n.value > *result))
+            *result = n.value;
+    }
+    if (count && how == '/')
+        *result /= count;
+    return count;
+}
+
+static int math_round(struct module_call *m)
+{
+    int place = 1;
+    struct number value = { 0, 0 };
+    number_read(argument(m, "value", &place), &value);
+    double power = pow(10, (double)number_integer(argument(m, "precision", &place)));
+    put_number(m, floor(value.value * power + 0.5) / power);
+    return 1;
+}
+
+static int math(struct module_call *m)
+{
+    static const struct {
+        const char *name;
+        char how;
+    } folds[] = { { "max", '>' }, { "min", '<' }, { "sum", '+' }, { "average", '/' } };
+    struct span first = { "", 0 };
+    struct number a = { 0, 0 };
+    double v = 0;
+    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
+        if (span_is(m->function, folds[i].name)) {
+            if (fold(m, folds[i].how, &v))
+                put_number(m, v);
+            return 1;
+        }
+    if (span_is(m->function, "round"))
+        return math_round(m);
+    if (!span_in(m->function, "abs|order") || !nth(m, 1, &first) || !number_read(first, &a))
+        return 0;
+    put_number(m, span_is(m->function, "abs") ? fabs(a.value)
+                  : a.value != 0              ? floor(log10(fabs(a.value)))
+                                              : 0);
+    return 1;
+}
+
+/* ---- lists and choices ------------------------------------------------------------------------------ */
+
+static int if_empty(struct module_call *m)
+{
+    struct span s;
+    for (int i = 1; i <= 20; i++)
+        if (nth(m, i, &s) && s.n) {
+            expand_put(m->x, s);
+            break;
+        }
+    return 1;
+}
+
+/* The arguments that are not blank, each between `before` and `after`, with `separator`. */
+static void join(struct module_call *m, const char *before, const char *after,
+                 struct span separator)
+{
+    enum { ITEMS_MAX = 500 };
+    int count = 0;
+    for (int i = 1; i <= ITEMS_MAX && !m->x->failed; i++) {
+        struct span s;
+        if (!nth(m, i, &s))
+            continue;
+        s = span_space_trim(s);
+        if (!s.n)
+            continue;
+        if (count++)
+            expand_put(m->x, separator);
+        expand_puts(m->x, before);
+        expand_put(m->x, s);
+        expand_puts(m->x, after);
+    }
+}
+
+static int separated(struct module_call *m)
+{
+    struct span separator = { "", 0 };
+    if (span_is(m->function, "br"))
+        separator = span_of("<br />");
+    else if (span_is(m->function, "comma"))
+        separator = span_of(", ");
+    else
+        own(m, "separator", &separator);
+    join(m, "", "", separator);
+    return 1;
+}
+
+static int separated_br(struct module_call *m)
+{
+    join(m, "", "", span_of("<br />"));
+    return 1;
+}
+
+static int separated_comma(struct module_call *m)
+{
+    join(m, "", "", span_of(", "));
+    return 1;
+}
+
+static int unbulleted(struct module_call *m)
+{
+    size_t mark = m->x->out.len;
+    expand_puts(m->x, "<div class=\"plainlist\"><ul>");
+    size_t begin = m->x->out.len;
+    join(m, "<li>", "</li>", span_of(""));
+    if (m->x->out.len > begin)
+        expand_puts(m->x, "</ul></div>");
+    else
+        buf_truncate(&m->x->out, mark);
+    return 1;
+}
+
+/* String2 and Ustring: letters of the first argument. */
+static int letters(struct module_call *m)
+{
+    struct buf *out = &m->x->out;
+    struct span s = { "", 0 };
+    unsigned c;
+    nth(m, 1, &s);
+    s = span_space_trim(s);
+    size_t first = s.n ? codepoint_read(s.s, s.n, &c) : 0;
+    if (span_in(m->function, "lower|upper")) {
+        codepoint_put(out, s.s, s.n,
+                      span_is(m->function, "lower") ? codepoint_lower : codepoint_upper);
+    } else if (span_in(m->function, "sentence|ucfirst")) {
+        codepoint_put(out, s.s, first, codepoint_upper);
+        if (span_is(m->function, "sentence"))
+            codepoint_put(out, s.s + first, s.n - first, codepoint_lower);
+        else
+            expand_put(m->x, (struct span){ s.s + first, s.n - first });
+    } else if (span_is(m->function, "trim")) {
+        expand_put(m->x, s);
+    } else if (span_is(m->function, "len")) {
+        put_count(m, utf8_count(s.s, s.n));
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+/* Those that look after their template: nothing is shown. */
+static int nothing(struct module_call *m)
+{
+    (void)m;
+    return 1;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    module run;
+} modules[] = {
+    { "string", string },
+    { "math", math },
+    { "if empty", if_empty },
+    { "separated entries", separated },
+    { "br separated entries", separated_br },
+    { "comma separated entries", separated_comma },
+    { "unbulleted list", unbulleted },
+    { "string2", letters },
+    { "ustring", letters },
+    { "trim", letters },
+    { "check for unknown parameters", nothing },
+    { "check for deprecated parameters", nothing },
+    { "check for clobbered parameters", nothing },
+    { "check for conflicting parameters", nothing },
+    { "category handler", nothing },
+    { "italic title", nothing },
+};
+
+static void put_script_error(struct expander *x, const char *why)
+{
+    x->special++;
+    buf_addf(&x->out,
+             "<strong class=\"error\"><span class=\"scribunto-error\" "
+             "id=\"mw-scribunto-error-%u\">Script error: ",
+             x->script_errors++);
+    expand_put_html(x, span_of(why));
+    expand_puts(x, "</span></strong>");
+}
+
+static void put_no_module(struct expander *x, struct span name)
+{
+    struct buf why = BUF_INIT;
+    buf_addf(&why, "No such module \"%.*s\".", (int)name.n, name.s);
+    put_script_error(x, why.data);
+    buf_release(&why);
+}
+
+int function_invoke(struct expander *x, const struct function_call *c, int which)
+{
+    (void)which;
+    struct span name = c->first;
+    struct module_call m = { .x = x, .caller = c->frame };
+    m.own = (struct frame){ .caller = c->frame, .caller_tree = c->tree };
+    if (c->count < 2) {
+        put_script_error(x, "You must specify a function to call.");
+        return 1;
+    }
+    m.function = expand_value(x, c, 1);
+    if (c->count > 2)
+        expand_set_arguments(x, &m.own, (uint32_t)(c->parts[2] - c->tree->nodes));
+    size_t mark = x->out.len;
+    int is_there = 0;
+    for (size_t i = 0; i < sizeof modules / sizeof *modules && !x->failed; i++) {
+        if (!span_is(name, modules[i].name))
+            continue;
+        is_there = 1;
+        if (modules[i].run(&m))
+            return 1;
+    }
+    buf_truncate(&x->out, mark);
+    if (x->failed)
+        return 1;
+    struct title *t = &x->scratch;
+    is_there |= title_read(t, x->site, name.s, name.n, LIBRARY_MODULES) && t->text.len &&
+                library_find(x->library, t);
+    if (is_there)
+        expand_fail(x, c->frame);
+    else if (!expand_give_up(x, c->frame))
+        put_no_module(x, name);
+    return 1;
+}

@@ -1,0 +1,603 @@
+#define _GNU_SOURCE /* memmem */
+#include "wikiprep/expand/preprocess.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/mem.h"
+
+/* Tags whose content is left alone. */
+static const char *const tag_names[] = {
+    "ref",          "nowiki",         "pre",
+    "math",         "references",     "gallery",
+    "poem",         "source",         "syntaxhighlight",
+    "timeline",     "score",          "chem",
+    "ce",           "hiero",          "imagemap",
+    "inputbox",     "templatestyles", "templatedata",
+    "mapframe",     "maplink",        "graph",
+    "categorytree", "charinsert",     "indicator",
+    "section",      "phonos",         "dynamicpagelist",
+    "langconvert",  "chart",
+};
+enum {
+    TAG_REF = 0,
+    TAG_POEM = 6,
+    TAG_COUNT = sizeof tag_names / sizeof *tag_names,
+    /* Tags that say what is shown where; they may lack their end. */
+    TAG_NOINCLUDE = TAG_COUNT,
+    TAG_INCLUDEONLY,
+    TAG_ONLYINCLUDE,
+    TAG_ALL,
+    TAG_NAME_MAX = 16,
+    HEADING_MAX = 6,
+    NODES_MAX = 1000000, /* that are made, with the parts of what is open */
+};
+
+/* A list of nodes that is being made: one part of what is open. */
+struct part {
+    uint32_t head, tail;           /* of the nodes; behind '=' once there is one */
+    uint32_t name_head, name_tail; /* before it */
+    uint32_t equals;               /* where it is in the source */
+    uint32_t pipe;                 /* where the part begins: its pipe */
+    uint8_t has_equals;
+};
+
+/* Something open. */
+struct open {
+    char sign; /* '{', '[', '-' for "-{", '\n' for a heading */
+    uint8_t line_start;
+    uint32_t count; /* of its signs that are not closed yet */
+    uint32_t start; /* where they begin */
+    size_t first_part;
+};
+
+struct preprocessor {
+    struct tree *tree;
+    const char *s;
+    size_t n, i;
+    enum preprocess_mode mode;
+    struct open *stack;
+    size_t depth, stack_cap;
+    struct part *parts; /* of the page, then of all that is open */
+    size_t part_count, parts_cap;
+    int variants; /* "-{" means something */
+    int no_more_gt, no_comment_close, fake_line_start;
+    int find_only; /* 1: up to the next <onlyinclude> nothing counts; 0: in one; -1: there is none
+                    */
+    uint8_t no_close[TAG_ALL];
+};
+
+/* ---- nodes ------------------------------------------------------------------------------- */
+
+static struct part *part(struct preprocessor *p)
+{
+    return &p->parts[p->part_count - 1];
+}
+
+static void push_part(struct preprocessor *p, size_t pipe)
+{
+    mem_grow(p->parts, p->parts_cap, p->part_count + 1);
+    p->parts[p->part_count++] = (struct part){ .pipe = (uint32_t)pipe };
+}
+
+static uint32_t new_node(struct preprocessor *p, enum node_kind kind, size_t begin, size_t end)
+{
+    struct tree *t = p->tree;
+    mem_grow(t->nodes, t->cap, t->count + 1);
+    t->nodes[t->count] = (struct node){ .kind = (uint8_t)kind,
+                                        .begin = (uint32_t)begin,
+                                        .end = (uint32_t)end };
+    return (uint32_t)t->count++;
+}
+
+static void append_list(struct preprocessor *p, struct part *to, uint32_t head, uint32_t tail)
+{
+    if (!head)
+        return;
+    if (to->tail)
+        p->tree->nodes[to->tail].next = head;
+    else
+        to->head = head;
+    to->tail = tail;
+}
+
+static void add_text(struct preprocessor *p, size_t begin, size_t end)
+{
+    struct part *to = part(p);
+    struct node *last = to->tail ? &p->tree->nodes[to->tail] : NULL;
+    if (begin == end)
+        return;
+    if (last && last->kind == NODE_TEXT && last->end == begin) {
+        last->end = (uint32_t)end;
+    } else {
+        uint32_t node = new_node(p, NODE_TEXT, begin, end);
+        append_list(p, to, node, node);
+    }
+}
+
+static void add_node(struct preprocessor *p, uint32_t node)
+{
+    append_list(p, part(p), node, node);
+}
+
+/* ---- what is open ------------------------------------------------------------------------ */
+
+static struct open *top(struct preprocessor *p)
+{
+    return p->depth ? &p->stack[p->depth - 1] : NULL;
+}
+
+static void push(struct preprocessor *p, struct open o)
+{
+    mem_grow(p->stack, p->stack_cap, p->depth + 1);
+    o.first_part = p->part_count;
+    p->stack[p->depth++] = o;
+    push_part(p, o.start);
+}
+
+/* Removes the top element, whose nodes go as text and children to what it stands in: the first
+ * `count` of its signs in front, pipes between its parts. */
+static void break_top(struct preprocessor *p, uint32_t signs)
+{
+    struct open o = *top(p);
+    size_t first = o.first_part, last = p->part_count;
+    p->depth--;
+    p->part_count = first; /* the parts stay readable behind it */
+    add_text(p, o.start, o.start + signs);
+    for (size_t i = first; i < last; i++) {
+        struct part piece = p->parts[i];
+        if (i > first)
+            add_text(p, piece.pipe, piece.pipe + 1);
+        append_list(p, part(p), piece.name_head, piece.name_tail);
+        if (piece.has_equals)
+            add_text(p, piece.equals, piece.equals + 1);
+        append_list(p, part(p), piece.head, piece.tail);
+    }
+}
+
+static uint32_t signs_length(const struct open *o)
+{
+    return o->sign == '\n' ? 0 : o->count;
+}
+
+/* ---- headings ---------------------------------------------------------------------------- */
+
+static size_t spaces_before(const struct preprocessor *p, size_t at)
+{
+    size_t n = 0;
+    while (n < at && (p->s[at - 1 - n] == ' ' || p->s[at - 1 - n] == '\t'))
+        n++;
+    return n;
+}
+
+/* A line begins at p->i (behind its '\n', if it is not the text's first). */
+static void on_line_start(struct preprocessor *p)
+{
+    size_t count = 0;
+    while (count < HEADING_MAX && p->i + count < p->n && p->s[p->i + count] == '=')
+        count++;
+    const struct open *o = top(p);
+    int named = o && o->sign == '{' && p->part_count - o->first_part > 1 && !part(p)->has_equals;
+    if (!count || (count == 1 && named))
+        return; /* it looks like key=value */
+    push(p, (struct open){ .sign = '\n', .start = (uint32_t)p->i, .count = (uint32_t)count });
+    add_text(p, p->i, p->i + count);
+    p->i += count;
+}
+
+/* ---- tags -------------------------------------------------------------------------------- */
+
+static int name_is(const struct preprocessor *p, size_t at, const char *name)
+{
+    size_t len = strlen(name);
+    if (p->n - at < len || strncasecmp(p->s + at, name, len))
+        return 0;
+    at += len;
+    return at < p->n && (isspace((unsigned char)p->s[at]) || p->s[at] == '>' ||
+                         (p->s[at] == '/' && at + 1 < p->n && p->s[at + 1] == '>'));
+}
+
+static const char *name_of(int tag)
+{
+    static const char *const includes[] = { "noinclude", "includeonly", "onlyinclude" };
+    return tag < TAG_COUNT ? tag_names[tag] : includes[tag - TAG_COUNT];
+}
+
+static int find_tag(const struct preprocessor *p, size_t at)
+{
+    for (int i = 0; i < TAG_ALL; i++)
+        if ((name_of(i)[0] | 0x20) == (p->s[at] | 0x20) && name_is(p, at, name_of(i)))
+            return i;
+    return -1;
+}
+
+/* The end tag of `tag` behind `at`: where it begins, and *after; 0 when there is none. */
+static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *after)
+{
+    const char *name = name_of(tag);
+    size_t len = strlen(name);
+    const char *end = p->s + p->n, *s = p->s + at;
+    while (!p->no_close[tag] && (s = memmem(s, (size_t)(end - s), "</", 2))) {
+        s += 2;
+        if ((size_t)(end - s) <= len || strncasecmp(s, name, len))
+            continue;
+        const char *gt = s + len;
+        while (gt < end && isspace((unsigned char)*gt))
+            gt++;
+        if (gt < end && *gt == '>') {
+            *after = (size_t)(gt + 1 - p->s);
+            return (size_t)(s - 2 - p->s);
+        }
+    }
+    p->no_close[tag] = 1;
+    return 0;
+}
+
+/* Where the comment that begins at `at` ends. One that is not closed ends with its line. */
+static size_t comment_end(struct preprocessor *p, size_t at)
+{
+    const char *s = p->s + at;
+    const char *close = p->no_comment_close ? NULL : memmem(s + 4, p->n - at - 4, "-->", 3);
+    if (close)
+        return (size_t)(close - p->s) + 3;
+    p->no_comment_close = 1;
+    const char *lf = memchr(s, '\n', p->n - at);
+    return lf ? (size_t)(lf - p->s) : p->n;
+}
+
+/* Comments that have lines to themselves take them with them, blanks and all. */
+static void on_comment(struct preprocessor *p)
+{
+    const char *s = p->s;
+    size_t end = comment_end(p, p->i), begin = p->i - spaces_before(p, p->i), line = end;
+    int may_have_line = begin && s[begin - 1] == '\n';
+    while (may_have_line) {
+        while (line < p->n && (s[line] == ' ' || s[line] == '\t'))
+            line++;
+        if (line + 4 > p->n || memcmp(s + line, "<!--", 4))
+            break;
+        line = comment_end(p, line);
+    }
+    if (may_have_line && line < p->n && s[line] == '\n') {
+        struct node *last = part(p)->tail ? &p->tree->nodes[part(p)->tail] : NULL;
+        if (last && last->kind == NODE_TEXT && last->end == p->i &&
+            last->end - last->begin >= p->i - begin)
+            last->end = (uint32_t)begin;
+        end = line + 1;
+        p->fake_line_start = 1;
+    }
+    p->i = end;
+}
+
+static void add_tag(struct preprocessor *p, int tag, size_t begin, size_t inner, size_t inner_end,
+                    size_t end)
+{
+    uint32_t content = new_node(p, NODE_TEXT, inner, inner_end);
+    uint32_t node = new_node(p, NODE_TAG, begin, end);
+    p->tree->nodes[node].child = content;
+    if (tag == TAG_REF)
+        p->tree->nodes[node].flags = NODE_REFERENCE;
+    if (tag == TAG_POEM)
+        p->tree->nodes[node].flags = NODE_POEM;
+    add_node(p, node);
+}
+
+/* A tag whose name is known begins at p->i. */
+static void on_known_tag(struct preprocessor *p, int tag, int closing)
+{
+    int included = p->mode == PREPROCESS_INCLUDED;
+    size_t begin = p->i, name_end = begin + 1 + (size_t)closing + strlen(name_of(tag)), after;
+    const char *gt = p->no_more_gt ? NULL : memchr(p->s + name_end, '>', p->n - name_end);
+    int is_mark = included ? tag == TAG_INCLUDEONLY
+                           : tag == TAG_NOINCLUDE || tag == TAG_ONLYINCLUDE;
+    if (!gt)
+        p->no_more_gt = 1;
+    if (!gt || (closing && !is_mark)) {
+        add_text(p, begin, begin + 1);
+        p->i++;
+        return;
+    }
+    size_t open_end = (size_t)(gt - p->s) + 1, inner_end = open_end;
+    p->i = open_end;
+    if (is_mark) /* the tag alone */
+        return;
+    int hidden = tag == (included ? TAG_NOINCLUDE : TAG_INCLUDEONLY);
+    if (gt[-1] != '/') {
+        inner_end = find_close(p, tag, open_end, &after);
+        if (!inner_end && tag < TAG_COUNT) {
+            add_text(p, begin, open_end);
+            return;
+        }
+        if (!inner_end)
+            inner_end = after = p->n;
+        p->i = after;
+    }
+    if (!hidden)
+        add_tag(p, tag, begin, open_end, inner_end, p->i);
+}
+
+static void on_angle(struct preprocessor *p)
+{
+    size_t left = p->n - p->i;
+    int tag, closing = left > 1 && p->s[p->i + 1] == '/';
+    static const char only_end[] = "</onlyinclude>";
+    int included = p->mode == PREPROCESS_INCLUDED;
+    if (left >= 4 && !memcmp(p->s + p->i, "<!--", 4)) {
+        on_comment(p);
+    } else if (included && p->find_only >= 0 && left >= sizeof only_end - 1 &&
+               !memcmp(p->s + p->i, only_end, sizeof only_end - 1)) {
+        p->find_only = 1;
+    } else if (left > 1 + (size_t)closing && (tag = find_tag(p, p->i + 1 + (size_t)closing)) >= 0 &&
+               !(included && tag == TAG_ONLYINCLUDE)) {
+        on_known_tag(p, tag, closing);
+    } else {
+        add_text(p, p->i, p->i + 1);
+        p->i++;
+    }
+}
+
+/* ---- braces and brackets ----------------------------------------------------------------- */
+
+static void on_open(struct preprocessor *p)
+{
+    char sign = p->s[p->i];
+    size_t count = 1;
+    while (p->i + count < p->n && p->s[p->i + count] == sign)
+        count++;
+    if (count < 2) {
+        add_text(p, p->i, p->i + 1);
+    } else {
+        int line_start = p->i && p->s[p->i - 1] == '\n';
+        push(p, (struct open){ .sign = sign,
+                               .line_start = (uint8_t)line_start,
+                               .start = (uint32_t)p->i,
+                               .count = (uint32_t)count });
+    }
+    p->i += count;
+}
+
+/* Makes a call or a parameter of the parts of the top element, and returns it; they are gone. */
+static uint32_t close_parts(struct preprocessor *p, enum node_kind kind, size_t end)
+{
+    const struct open *o = top(p);
+    uint32_t call = new_node(p, kind, 0, end), before = 0;
+    for (size_t i = o->first_part; i < p->part_count; i++) {
+        struct part piece = p->parts[i];
+        uint32_t node = new_node(p, NODE_PART, 0, 0);
+        p->tree->nodes[node].child = piece.head;
+        if (piece.has_equals) {
+            p->tree->nodes[node].flags = NODE_NAMED;
+            p->tree->nodes[node].begin = piece.name_head;
+        }
+        if (before)
+            p->tree->nodes[before].next = node;
+        else
+            p->tree->nodes[call].child = node;
+        before = node;
+    }
+    p->part_count = o->first_part;
+    return call;
+}
+
+/* Closes `matched` braces of the top element. */
+static void close_braces(struct preprocessor *p, size_t matched)
+{
+    uint32_t call = close_parts(p, matched == 3 ? NODE_PARAMETER : NODE_CALL, p->i + matched);
+    struct open o = *top(p);
+    p->depth--;
+    p->i += matched;
+    o.count -= (uint32_t)matched;
+    struct node *node = &p->tree->nodes[call];
+    node->begin = o.start + o.count;
+    if (o.line_start && !o.count)
+        node->flags = NODE_LINE_START;
+    if (o.count >= 2)
+        push(p, o);
+    else if (o.count)
+        add_text(p, o.start, o.start + o.count);
+    add_node(p, call);
+}
+
+/* The inner two brackets are closed: all is text, and outer ones stay open. */
+static void close_link(struct preprocessor *p)
+{
+    struct open o = *top(p);
+    struct part inside = p->parts[o.first_part];
+    p->depth--;
+    p->part_count = o.first_part;
+    o.count -= 2;
+    size_t inner = o.start + o.count;
+    if (o.count >= 2)
+        push(p, o);
+    else
+        add_text(p, o.start, inner);
+    add_text(p, inner, inner + 2);
+    append_list(p, part(p), inside.head, inside.tail);
+    add_text(p, p->i, p->i + 2);
+    p->i += 2;
+}
+
+static void on_close(struct preprocessor *p)
+{
+    struct open *o = top(p);
+    char close = p->s[p->i];
+    size_t count = 0;
+    while (count < o->count && p->i + count < p->n && p->s[p->i + count] == close)
+        count++;
+    if (count < 2) {
+        add_text(p, p->i, p->i + count);
+        p->i += count;
+    } else if (close == '}') {
+        close_braces(p, count > 3 ? 3 : count);
+    } else {
+        close_link(p);
+    }
+}
+
+/* "-{zh-hans:one;zh-hant:two}-" is text as well; braces and pipes inside belong to it. */
+static int on_variant(struct preprocessor *p)
+{
+    const char *s = p->s + p->i;
+    size_t left = p->n - p->i;
+    const struct open *o = top(p);
+    if (left > 1 && s[0] == '-' && s[1] == '{' && !(left > 2 && s[2] == '{')) {
+        push(p, (struct open){ .sign = '-', .start = (uint32_t)p->i, .count = 2 });
+    } else if (left > 1 && s[0] == '}' && s[1] == '-' && o && o->sign == '-') {
+        break_top(p, 2);
+        add_text(p, p->i, p->i + 2);
+    } else {
+        return 0;
+    }
+    p->i += 2;
+    return 1;
+}
+
+static void on_equals(struct preprocessor *p)
+{
+    struct part *to = part(p);
+    to->name_head = to->head;
+    to->name_tail = to->tail;
+    to->head = to->tail = 0;
+    to->has_equals = 1;
+    to->equals = (uint32_t)p->i++;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------- */
+
+/* Signs that may mean something; which do depends on what is open. */
+static const uint8_t special[256] = {
+    [PREPROCESS_DROPPED] = 1,
+    ['['] = 1,
+    [']'] = 1,
+    ['{'] = 1,
+    ['}'] = 1,
+    ['<'] = 1,
+    ['|'] = 1,
+    ['='] = 1,
+    ['-'] = 1,
+    ['\n'] = 1,
+};
+
+/* Moves over text that needs no look. */
+static void skip_text(struct preprocessor *p)
+{
+    size_t i = p->i;
+    while (i < p->n && !special[(unsigned char)p->s[i]])
+        i++;
+    add_text(p, p->i, i);
+    p->i = i;
+}
+
+static void on_sign(struct preprocessor *p)
+{
+    const struct open *o = top(p);
+    char c = p->s[p->i], sign = o ? o->sign : 0;
+    int in_call = sign == '{';
+    if (p->variants && (c == '-' || c == '}') && on_variant(p))
+        return;
+    if (c == PREPROCESS_DROPPED) {
+        p->i++;
+    } else if (c == '<') {
+        on_angle(p);
+    } else if (c == '\n') {
+        if (sign == '\n') {
+            break_top(p, 0); /* a heading, closed or not, is text; its line's end comes next */
+        } else {
+            add_text(p, p->i, p->i + 1);
+            p->i++;
+            on_line_start(p);
+        }
+    } else if (c == '|' && in_call) {
+        push_part(p, p->i++);
+    } else if (c == '=' && in_call && p->part_count - o->first_part > 1 && !part(p)->has_equals) {
+        on_equals(p);
+    } else if ((c == '}' && in_call) || (c == ']' && sign == '[')) {
+        on_close(p);
+    } else if (c == '{' || c == '[') {
+        on_open(p);
+    } else {
+        add_text(p, p->i, p->i + 1);
+        p->i++;
+    }
+}
+
+/* Moves behind the next <onlyinclude>: 0 when there is none. */
+static int find_only(struct preprocessor *p)
+{
+    static const char mark[] = "<onlyinclude>";
+    const char *at = memmem(p->s + p->i, p->n - p->i, mark, sizeof mark - 1);
+    if (!at)
+        return 0;
+    p->i = (size_t)(at - p->s) + sizeof mark - 1;
+    p->find_only = 0;
+    return 1;
+}
+
+static void walk(struct preprocessor *p)
+{
+    if (p->find_only < 0)
+        on_line_start(p);
+    while (p->i < p->n && p->tree->count + p->part_count < NODES_MAX) {
+        if (p->find_only > 0 && !find_only(p)) {
+            p->i = p->n;
+            break;
+        }
+        if (p->fake_line_start) {
+            p->fake_line_start = 0;
+            on_line_start(p);
+        }
+        skip_text(p);
+        if (p->i < p->n)
+            on_sign(p);
+    }
+    while (p->depth)
+        break_top(p, signs_length(top(p)));
+    const char *rest = p->s + p->i, *dropped = memchr(rest, PREPROCESS_DROPPED, p->n - p->i);
+    p->tree->is_cut = p->i < p->n;
+    add_text(p, p->i, dropped ? (size_t)(dropped - p->s) : p->n);
+}
+
+void preprocess(struct preprocessor *p, struct tree *tree, const char *source, size_t n,
+                enum preprocess_mode mode)
+{
+    p->tree = tree;
+    p->s = tree->source = source;
+    p->n = n;
+    p->i = 0;
+    p->mode = mode;
+    p->depth = p->part_count = tree->count = 0;
+    p->no_more_gt = p->no_comment_close = p->fake_line_start = 0;
+    memset(p->no_close, 0, sizeof p->no_close);
+    int only = mode == PREPROCESS_INCLUDED && memmem(source, n, "<onlyinclude>", 13) &&
+               memmem(source, n, "</onlyinclude>", 14);
+    p->find_only = only ? 1 : -1;
+    new_node(p, NODE_PART, 0, n);
+    push_part(p, 0);
+    walk(p);
+    tree->nodes[0].child = part(p)->head;
+}
+
+struct preprocessor *preprocessor_new(int variants)
+{
+    struct preprocessor *p = mem_zalloc(1, sizeof *p);
+    p->variants = variants;
+    return p;
+}
+
+void preprocessor_free(struct preprocessor *p)
+{
+    if (!p)
+        return;
+    free(p->stack);
+    free(p->parts);
+    free(p);
+}
+
+void tree_release(struct tree *tree)
+{
+    free(tree->nodes);
+    tree->nodes = NULL;
+    tree->count = tree->cap = 0;
+}

@@ -1,0 +1,502 @@
+#include "wikiprep/input/bunzip.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/pool.h"
+#include "wikiprep/input/bzpiece.h"
+#include "wikiprep/input/bzrun.h"
+
+enum { PIECES_A_THREAD = 4 }; /* that may be unpacked ahead, for threads beside the first */
+
+int bunzip_recognises(const void *bytes, size_t n)
+{
+    const uint8_t *p = bytes;
+    if (n < 5 || memcmp(p, "BZh", 3) || p[3] < '1' || p[3] > '9')
+        return 0;
+    static const uint8_t block[6] = { 0x31, 0x41, 0x59, 0x26, 0x53, 0x59 };
+    static const uint8_t end[6] = { 0x17, 0x72, 0x45, 0x38, 0x50, 0x90 };
+    size_t there = n - 4 < 6 ? n - 4 : 6;
+    return !memcmp(p + 4, block, there) || !memcmp(p + 4, end, there);
+}
+
+/* ---- working: many threads ---------------------------------------------------------------- */
+
+struct bunzip {
+    const char *name;
+    uint64_t (*place_of)(void *ctx, uint64_t offset); /* NULL: offsets are the file's */
+    struct bzcutter cutter;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int threads;
+    pthread_t *helpers; /* of its own */
+    int helper_count, quit;
+    struct bzblock_tables **spare; /* tables that no thread uses, at most one a thread */
+    int spare_count;
+    struct bzpiece *ring;            /* piece i is ring[i mod ring_count] */
+    uint64_t ring_count, taken, cut; /* pieces taken in order; cut off the file */
+    int cutting, ended;
+
+    /* Of the reader alone: */
+    struct bzpiece piece; /* the one at hand */
+    uint64_t at;          /* bit of the file: all before was understood */
+    int in_stream, level; /* behind a stream's header, and before its end */
+    int resumed;          /* in the middle of the stream: its checksum cannot be told */
+    uint32_t checksum;    /* of the stream's blocks */
+    size_t place, run;    /* in the block's bytes: the next; the next count of a run */
+    unsigned repeat;      /* of the byte before `place`, still to come */
+    int giving;           /* a block is being given out */
+    char *error;          /* to be reported when it is */
+    uint64_t damage;      /* the bit that it names */
+    uint64_t next;        /* the whole block behind it, where it was searched for */
+    int is_searched;
+    uint64_t trailing; /* byte behind the last stream where something else begins */
+    uint64_t given;
+};
+
+/* With the lock held, as await_piece: a thread can cut a piece and decode it. */
+static int has_job(const struct bunzip *b)
+{
+    return !b->ended && !b->cutting && b->cut - b->taken < b->ring_count;
+}
+
+static struct bzblock_tables *take_tables(struct bunzip *b)
+{
+    return b->spare_count ? b->spare[--b->spare_count] : bzblock_tables_new();
+}
+
+static void give_tables(struct bunzip *b, struct bzblock_tables *tables)
+{
+    if (b->spare_count < b->threads)
+        b->spare[b->spare_count++] = tables;
+    else
+        bzblock_tables_free(tables);
+}
+
+/* Decodes a block, without the lock. */
+static void decode(struct bunzip *b, struct bzblock *block)
+{
+    pthread_mutex_lock(&b->lock);
+    struct bzblock_tables *tables = take_tables(b);
+    pthread_mutex_unlock(&b->lock);
+    bzblock_decode(tables, block);
+    pthread_mutex_lock(&b->lock);
+    give_tables(b, tables);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void do_job(struct bunzip *b)
+{
+    struct bzpiece *p = &b->ring[b->cut % b->ring_count];
+    b->cutting = 1;
+    pthread_mutex_unlock(&b->lock);
+    int got = bzpiece_cut(&b->cutter, p);
+    pthread_mutex_lock(&b->lock);
+    p->done = 0;
+    b->cut += got > 0;
+    b->cutting = 0;
+    b->ended = !got;
+    pthread_cond_broadcast(&b->changed);
+    if (!got)
+        return;
+    if (p->kind == BZPIECE_BLOCK) {
+        pthread_mutex_unlock(&b->lock);
+        decode(b, &p->block);
+        pthread_mutex_lock(&b->lock);
+    }
+    p->done = 1;
+    pthread_cond_broadcast(&b->changed);
+}
+
+static void *help(void *arg)
+{
+    struct bunzip *b = arg;
+    pthread_mutex_lock(&b->lock);
+    while (!b->quit && !b->ended) {
+        if (has_job(b))
+            do_job(b);
+        else
+            pthread_cond_wait(&b->changed, &b->lock);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+int bunzip_help(struct bunzip *b)
+{
+    pthread_mutex_lock(&b->lock);
+    int can = has_job(b);
+    if (can)
+        do_job(b);
+    pthread_mutex_unlock(&b->lock);
+    return can;
+}
+
+/* The next piece, when it is done: NULL when there is none. Whoever waits, works. */
+static struct bzpiece *await_piece(struct bunzip *b)
+{
+    struct bzpiece *next = &b->ring[b->taken % b->ring_count];
+    for (;;) {
+        int there = b->cut > b->taken;
+        if (there && next->done)
+            return next;
+        if (!there && b->ended)
+            return NULL;
+        if (has_job(b))
+            do_job(b);
+        else
+            pthread_cond_wait(&b->changed, &b->lock);
+    }
+}
+
+/* ---- reading: in order -------------------------------------------------------------------- */
+
+static int fail_at(struct bunzip *b, uint64_t bit, const char *why)
+{
+    b->damage = bit;
+    uint64_t at = b->place_of ? b->place_of(b->cutter.ctx, bit / 8) : bit / 8;
+    return err_set("cannot unpack '%s' at byte %" PRIu64 " (%" PRIu64 " unpacked): %s", b->name, at,
+                   b->given, why);
+}
+
+static int fail_cut_short(struct bunzip *b)
+{
+    if (b->cutter.error) /* it was not the end: reading failed */
+        return err_set("%s", b->cutter.error);
+    return fail_at(b, b->piece.end, "truncated bzip2 input");
+}
+
+/* Makes the next piece the one at hand: 1, 0 at the end of the file. */
+static int next_piece(struct bunzip *b)
+{
+    pthread_mutex_lock(&b->lock);
+    struct bzpiece *next = await_piece(b);
+    if (next) {
+        struct bzpiece keep = b->piece;
+        b->piece = *next;
+        *next = keep;
+        b->taken++;
+        pthread_cond_broadcast(&b->changed);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return next != NULL;
+}
+
+/* Joins the next piece to the one at hand: 1, 0 at the end of the file. */
+static int join_piece(struct bunzip *b)
+{
+    pthread_mutex_lock(&b->lock);
+    struct bzpiece *next = await_piece(b);
+    if (next) {
+        bzpiece_join(&b->piece, next);
+        b->taken++;
+        pthread_cond_broadcast(&b->changed);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return next != NULL;
+}
+
+/* Whether n more bits are there, joining pieces where a magic was data. */
+static int has_bits(struct bunzip *b, uint64_t n)
+{
+    while (b->piece.end - b->at < n)
+        if (!join_piece(b))
+            return 0;
+    return 1;
+}
+
+static uint32_t get(struct bunzip *b, int n)
+{
+    uint32_t v = bzblock_bits(b->piece.packed, b->at - 8 * bzpiece_offset(&b->piece), n);
+    b->at += (uint64_t)n;
+    return v;
+}
+
+/* Whether the block whose magic is at a bit of the piece at hand is whole, up to the next magic. */
+static int is_whole(struct bunzip *b, uint64_t at)
+{
+    struct bzpiece *p = &b->piece;
+    struct bzblock *block = &p->block;
+    uint64_t magic, next = bzpiece_find(p, at + 1, &magic);
+    bzpiece_set_block(p, at, next == UINT64_MAX ? p->end : next);
+    decode(b, block);
+    return block->state == BZBLOCK_GOOD;
+}
+
+/* The first whole block at or behind a bit of the piece at hand: UINT64_MAX when there is none. */
+static uint64_t whole_block(struct bunzip *b, uint64_t from)
+{
+    for (uint64_t at, magic;; from = at + 1) {
+        at = bzpiece_find(&b->piece, from, &magic);
+        if (at == UINT64_MAX || (magic == BZBLOCK_BEGIN && is_whole(b, at)))
+            return at;
+    }
+}
+
+/* The first whole block behind the damage, in this piece or a later one; UINT64_MAX: there is none.
+ */
+static uint64_t find_block(struct bunzip *b)
+{
+    const struct bzpiece *p = &b->piece;
+    uint64_t at = whole_block(b, b->damage);
+    while (at == UINT64_MAX && next_piece(b))
+        if (p->kind == BZPIECE_BLOCK && p->block.state == BZBLOCK_GOOD)
+            at = p->begin;
+    return at;
+}
+
+/* Behind a stream stands what is none: an error, unless no block follows. Then it is the end. */
+static int end_or_fail(struct bunzip *b, uint64_t begin)
+{
+    fail_at(b, begin, "neither a bzip2 stream nor the end of the file");
+    b->next = find_block(b);
+    b->is_searched = 1;
+    if (b->next != UINT64_MAX || b->cutter.error)
+        return -1;
+    b->trailing = begin / 8;
+    b->at = b->piece.end;
+    return 0;
+}
+
+/* Between streams, at a byte: skips zeros and reads a header. 1, 0 at the end of the file, -1. */
+static int read_header(struct bunzip *b)
+{
+    uint64_t begin;
+    uint32_t byte;
+    do {
+        if (b->at == b->piece.end && !next_piece(b))
+            return b->cutter.error ? fail_cut_short(b) : 0;
+        begin = b->at;
+        if (!has_bits(b, 8))
+            return fail_cut_short(b);
+    } while (!(byte = get(b, 8)));
+    for (int i = 0; i < 4; i++) {
+        int fits = i < 3 ? byte == (uint8_t) "BZh"[i] : byte >= '1' && byte <= '9';
+        if (!fits)
+            return end_or_fail(b, begin);
+        if (i < 3 && !has_bits(b, 8))
+            return fail_cut_short(b);
+        if (i < 3)
+            byte = get(b, 8);
+    }
+    b->level = (int)byte - '0';
+    b->in_stream = 1;
+    b->resumed = 0;
+    b->checksum = 0;
+    return 1;
+}
+
+static int end_stream(struct bunzip *b)
+{
+    uint64_t begin = b->at, end = (begin + 80 + 7) / 8 * 8;
+    if (!has_bits(b, end - begin))
+        return fail_cut_short(b);
+    b->at += 48;
+    if (get(b, 32) != b->checksum && !b->resumed)
+        return fail_at(b, begin, "the stream's checksum does not match");
+    b->at = end;
+    b->in_stream = 0;
+    return 0;
+}
+
+/* Decodes the block that begins at b->at, if that was not done, with as many pieces as it needs: a
+ * magic was data. Joins ever more at once, so that a file full of them cannot take forever. */
+static int decode_here(struct bunzip *b)
+{
+    struct bzpiece *p = &b->piece;
+    struct bzblock *block = &p->block;
+    uint64_t magic;
+    int decoded = p->kind == BZPIECE_BLOCK && p->begin == b->at;
+    for (;;) {
+        if (!decoded) {
+            bzpiece_set_block(p, b->at, p->end);
+            decode(b, block);
+        }
+        if (block->state != BZBLOCK_CUT)
+            return 0;
+        uint64_t had = p->end;
+        has_bits(b, 2 * (had - b->at));
+        if (p->end == had && bzpiece_find(p, b->at + 1, &magic) != UINT64_MAX)
+            return fail_at(b, b->at, "damaged bzip2 block: it has no end");
+        if (p->end == had)
+            return fail_cut_short(b);
+        decoded = 0;
+    }
+}
+
+/* Makes the block that begins at b->at ready to be given out. */
+static int take_block(struct bunzip *b)
+{
+    struct bzblock *block = &b->piece.block;
+    if (decode_here(b) < 0)
+        return -1;
+    if (block->state == BZBLOCK_GOOD && block->count > 100000 * (size_t)b->level) {
+        block->state = BZBLOCK_BAD;
+        block->why = "damaged bzip2 block: it is longer than its stream's level allows";
+    }
+    if (block->state == BZBLOCK_BAD)
+        return fail_at(b, b->at, block->why);
+    b->checksum = (b->checksum << 1 | b->checksum >> 31) ^ block->crc;
+    b->at = block->after + 8 * bzpiece_offset(&b->piece);
+    b->place = b->repeat = 0;
+    b->run = bzrun_next(block->bytes, 0, block->count);
+    b->giving = 1;
+    return 0;
+}
+
+/* Goes on to the next block: 1, 0 at the end of the file, -1. */
+static int next_block(struct bunzip *b)
+{
+    for (;;) {
+        int in_stream = b->in_stream ? 1 : read_header(b);
+        if (in_stream <= 0)
+            return in_stream;
+        if ((b->at == b->piece.end && !next_piece(b)) || !has_bits(b, 48))
+            return fail_cut_short(b);
+        uint64_t begin = b->at, magic = (uint64_t)get(b, 24) << 24;
+        magic |= get(b, 24);
+        b->at = begin;
+        if (magic == BZBLOCK_BEGIN)
+            return take_block(b) < 0 ? -1 : 1;
+        if (magic != BZBLOCK_STREAM_END)
+            return fail_at(b, begin, "neither a bzip2 block nor the end of a stream");
+        if (end_stream(b) < 0)
+            return -1;
+    }
+}
+
+/* Gives out bytes of the block at hand, runs expanded. */
+static size_t give(struct bunzip *b, uint8_t *out, size_t room)
+{
+    const struct bzblock *block = &b->piece.block;
+    const size_t whole = room;
+    while (room) {
+        size_t n = b->repeat ? b->repeat : b->run - b->place;
+        if (n > room)
+            n = room;
+        if (b->repeat) {
+            memset(out, block->bytes[b->place - 2], n);
+            b->repeat -= (unsigned)n;
+        } else {
+            memcpy(out, block->bytes + b->place, n);
+            b->place += n;
+        }
+        out += n;
+        room -= n;
+        if (b->repeat || b->place < b->run)
+            continue;
+        if (b->place == block->count) {
+            b->giving = 0;
+            break;
+        }
+        if (b->place == b->run) {
+            b->repeat = block->bytes[b->place++];
+            b->run = bzrun_next(block->bytes, b->place, block->count);
+        }
+    }
+    return whole - room;
+}
+
+int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n)
+{
+    size_t got = 0;
+    while (!got && n) {
+        if (b->error)
+            return err_set("%s", b->error);
+        if (b->giving) {
+            got = give(b, bytes, n);
+            b->given += got;
+            continue;
+        }
+        int more = next_block(b);
+        if (more < 0)
+            b->error = mem_strdup(err_get());
+        if (more <= 0)
+            return more;
+    }
+    return (int64_t)got;
+}
+
+int bunzip_resume(struct bunzip *b)
+{
+    if (!b->error || b->cutter.error)
+        return 0;
+    uint64_t at = b->is_searched ? b->next : find_block(b);
+    b->is_searched = 0;
+    if (at == UINT64_MAX)
+        return 0;
+    b->at = at;
+    b->in_stream = b->resumed = 1;
+    b->level = BZBLOCK_MAX / 100000; /* whatever its stream's is */
+    free(b->error);
+    b->error = NULL;
+    return 1;
+}
+
+uint64_t bunzip_trailing(const struct bunzip *b)
+{
+    return b->trailing && b->place_of ? b->place_of(b->cutter.ctx, b->trailing) : b->trailing;
+}
+
+uint64_t bunzip_packed(const struct bunzip *b)
+{
+    return b->at / 8;
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *bytes, size_t n),
+                          void *ctx, int threads)
+{
+    struct bunzip *b = mem_zalloc(1, sizeof *b);
+    b->name = name;
+    b->cutter = (struct bzcutter){ .pull = pull, .ctx = ctx };
+    b->threads = threads;
+    b->spare = mem_zalloc((size_t)threads, sizeof *b->spare);
+    b->ring_count = 1 + (uint64_t)PIECES_A_THREAD * (uint64_t)(threads - 1);
+    b->ring = mem_zalloc((size_t)b->ring_count, sizeof *b->ring);
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->changed, NULL);
+    return b;
+}
+
+void bunzip_start_helpers(struct bunzip *b)
+{
+    b->helpers = mem_zalloc((size_t)b->threads, sizeof *b->helpers);
+    for (; b->helper_count < b->threads - 1; b->helper_count++)
+        pool_start_thread(&b->helpers[b->helper_count], help, b);
+}
+
+void bunzip_set_places(struct bunzip *b, uint64_t (*place)(void *ctx, uint64_t offset))
+{
+    b->place_of = place;
+}
+
+void bunzip_free(struct bunzip *b)
+{
+    if (!b)
+        return;
+    pthread_mutex_lock(&b->lock);
+    b->quit = 1;
+    pthread_cond_broadcast(&b->changed);
+    pthread_mutex_unlock(&b->lock);
+    for (int i = 0; i < b->helper_count; i++)
+        pthread_join(b->helpers[i], NULL);
+    pthread_mutex_destroy(&b->lock);
+    pthread_cond_destroy(&b->changed);
+    for (uint64_t i = 0; i < b->ring_count; i++)
+        bzpiece_release(&b->ring[i]);
+    bzpiece_release(&b->piece);
+    while (b->spare_count)
+        bzblock_tables_free(b->spare[--b->spare_count]);
+    free(b->spare);
+    bzcutter_release(&b->cutter);
+    free(b->error);
+    free(b->ring);
+    free(b->helpers);
+    free(b);
+}

@@ -1,0 +1,250 @@
+#include "wikiprep/input/bzcolumn.h"
+
+#include <string.h>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+    AT_ONCE = 5,    /* words of up to BZCODE_FAST bits after one refill; divides BZCOLUMN_GROUP */
+    SHIFT_MAX = 24, /* digits of a run's length: more are longer than any block */
+    SPARE = 64      /* bytes that may be written behind the column */
+};
+
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+/* A token is a place | the length of the run behind it << 8. The last one may get more digits. */
+struct tokens {
+    uint64_t token[BZCOLUMN_GROUP + 1];
+    int count;      /* without the last one */
+    unsigned shift; /* where the last one's next digit goes */
+};
+
+enum found { ALL, END, NO_WORD, TOO_LONG };
+
+/* Reads a group's symbols: adds tokens behind the one at hand. */
+INLINE enum found read_group(struct bzbits *input, const struct bzcode *code, unsigned end_mark,
+                             struct tokens *t)
+{
+    struct bzbits in = *input;
+    uint64_t *to = t->token, now = *to;
+    unsigned shift = t->shift;
+    enum found found = ALL;
+    for (int i = 0; i < BZCOLUMN_GROUP / AT_ONCE && found == ALL; i++) {
+        unsigned sum = 0;
+        bzbits_refill(&in);
+#pragma GCC unroll 5
+        for (int k = 0; k < AT_ONCE; k++) {
+            unsigned word = code->fast[in.bits >> (64 - BZCODE_FAST)];
+            if (__builtin_expect(!word, 0)) {
+                in.held -= sum % BZCODE_PLACE;
+                sum = 0;
+                bzbits_refill(&in);
+                word = bzcode_find(code, in.bits);
+                if (word)
+                    bzbits_take(&in, word & BZCODE_LENGTH);
+                if (!word || word >> 8 == end_mark) {
+                    found = word ? END : NO_WORD;
+                    break;
+                }
+                bzbits_refill(&in);
+                word &= ~(unsigned)BZCODE_LENGTH;
+            }
+            in.bits <<= word & BZCODE_LENGTH;
+            sum += word;
+            /* A place begins a token, a digit adds to the one at hand. */
+            unsigned is_place = word / BZCODE_PLACE & 1;
+            uint64_t keep = (uint64_t)is_place - 1;
+            shift &= (unsigned)keep;
+            now = (now & keep) + ((uint64_t)(word >> 8) << shift);
+            shift += 1 + 7 * is_place;
+            to += is_place;
+            *to = now;
+        }
+        in.held -= sum % BZCODE_PLACE; /* the lengths: five are less */
+        if (__builtin_expect(shift > 8 + SHIFT_MAX, 0))
+            found = TOO_LONG;
+    }
+    *input = in;
+    t->count = (int)(to - t->token);
+    t->shift = shift;
+    return found;
+}
+
+/* ---- move to front ------------------------------------------------------------------------- */
+
+/* The list: `near` has its first bytes, as many as the path likes; `far` follows. */
+struct list {
+    uint8_t spare[16]; /* in front of far: may be read and written */
+    uint8_t far[256 + 16];
+};
+
+/* Moves far[n] to the front of far, and `in` there instead: returns what was far[n]. */
+INLINE uint8_t from_far(struct list *l, unsigned n, uint8_t in)
+{
+    uint8_t byte = l->far[n];
+    for (int to = (int)n; to > 0; to -= 16) {
+        uint8_t row[16];
+        memcpy(row, l->far + to - 16, 16);
+        memcpy(l->far + to - 15, row, 16);
+    }
+    l->far[0] = in;
+    return byte;
+}
+
+/* Writes tokens: where the column goes on, or NULL when it is longer than up to `end`. */
+typedef uint8_t *put_tokens(uint8_t near[16], struct list *l, const uint64_t *token, int count,
+                            uint8_t *out, const uint8_t *end, uint32_t *occurs);
+
+enum { NEAR = 8 }; /* bytes in one register, the first lowest */
+
+INLINE uint64_t to_front(struct list *l, uint64_t near, unsigned place)
+{
+    if (place >= NEAR)
+        return near << 8 | from_far(l, place - NEAR, (uint8_t)(near >> 56));
+    unsigned bit = 8 * place;
+    uint64_t below = (UINT64_C(1) << bit) - 1, byte = near >> bit & 255;
+    uint64_t above = place == NEAR - 1 ? 0 : near & ~UINT64_C(0) << (bit + 8);
+    return above | (near & below) << 8 | byte;
+}
+
+INLINE uint8_t *put_portable(uint8_t near_bytes[16], struct list *l, const uint64_t *token,
+                             int count, uint8_t *out, const uint8_t *end, uint32_t *occurs)
+{
+    uint64_t near = 0;
+    for (int i = NEAR; i-- > 0;)
+        near = near << 8 | near_bytes[i];
+    for (int i = 0; i < count; i++) {
+        uint64_t n = (token[i] >> 8) + 1;
+        if (n > (size_t)(end - out))
+            return NULL;
+        near = to_front(l, near, token[i] & 255);
+        uint8_t byte = (uint8_t)near;
+        *out = byte;
+        if (n > 1)
+            memset(out + 1, byte, n - 1);
+        occurs[byte] += (uint32_t)n;
+        out += n;
+    }
+    for (int i = 0; i < NEAR; i++)
+        near_bytes[i] = (uint8_t)(near >> 8 * i);
+    return out;
+}
+
+/* ---- a column ------------------------------------------------------------------------------ */
+
+static void set_middle(struct bzcolumn *c, const uint8_t *out)
+{
+    c->middle = (size_t)(out - c->bytes);
+    memcpy(c->before, c->occurs, sizeof c->before);
+}
+
+/* The run in front of the first place belongs to a token of its own, which leaves the list as it is
+ * and writes a byte too many. */
+INLINE const char *read_column(struct bzcolumn *c, struct bzbits *in, int near_count,
+                               put_tokens *put)
+{
+    struct tokens t = { .shift = 8 };
+    struct list list;
+    uint8_t near[16] = { 0 };
+    memcpy(near, c->alphabet, (size_t)near_count);
+    memcpy(list.far, c->alphabet + near_count, 256 - (size_t)near_count);
+    memset(c->occurs, 0, sizeof c->occurs);
+    c->bytes = c->memory + 1;
+    uint8_t *out = c->memory, *end = c->bytes + BZCOLUMN_MAX;
+    enum found found = ALL;
+    c->count = c->middle = 0;
+    for (int g = 0; g < c->groups && found == ALL; g++) {
+        t.token[0] = t.token[t.count];
+        found = read_group(in, &c->codes[c->choice[g]], (unsigned)c->used, &t);
+        out = put(near, &list, t.token, t.count + (found == END), out, end, c->occurs);
+        if (!out)
+            found = TOO_LONG;
+        else if (!c->middle && out - c->bytes > BZCOLUMN_MAX / 2)
+            set_middle(c, out);
+    }
+    if (found == END) {
+        c->count = (size_t)(out - c->bytes);
+        c->occurs[c->alphabet[0]]--;
+        if (!c->middle)
+            set_middle(c, out);
+        else
+            c->before[c->alphabet[0]]--;
+    }
+    static const char *const why[] = { [ALL] = "damaged bzip2 block: it has no end",
+                                       [NO_WORD] = "damaged bzip2 block: no word of its code",
+                                       [TOO_LONG] = "damaged bzip2 block: it is too long" };
+    return why[found];
+}
+
+const char *bzcolumn_read_portable(struct bzcolumn *c, struct bzbits *in)
+{
+    return read_column(c, in, NEAR, put_portable);
+}
+
+#ifdef __x86_64__
+#define AVX2 __attribute__((target("avx2,bmi,bmi2")))
+
+/* turn[p] moves the byte at place p to the front. */
+#define BELOW(p, i) ((i) == 0 ? (p) : (i) <= (p) ? (i)-1 : (i))
+#define TURN(p)                                                                                    \
+    {                                                                                              \
+        BELOW(p, 0), BELOW(p, 1), BELOW(p, 2), BELOW(p, 3), BELOW(p, 4), BELOW(p, 5), BELOW(p, 6), \
+            BELOW(p, 7), BELOW(p, 8), BELOW(p, 9), BELOW(p, 10), BELOW(p, 11), BELOW(p, 12),       \
+            BELOW(p, 13), BELOW(p, 14), BELOW(p, 15)                                               \
+    }
+static const uint8_t turn[16][16] = { TURN(0),  TURN(1),  TURN(2),  TURN(3), TURN(4),  TURN(5),
+                                      TURN(6),  TURN(7),  TURN(8),  TURN(9), TURN(10), TURN(11),
+                                      TURN(12), TURN(13), TURN(14), TURN(15) };
+
+AVX2 INLINE uint8_t *put_avx2(uint8_t near_bytes[16], struct list *l, const uint64_t *token,
+                              int count, uint8_t *out, const uint8_t *end, uint32_t *occurs)
+{
+    __m128i near = _mm_loadu_si128((const __m128i *)near_bytes);
+    for (int i = 0; i < count; i++) {
+        uint64_t n = (token[i] >> 8) + 1;
+        unsigned place = token[i] & 255;
+        if (__builtin_expect(n > (size_t)(end - out), 0))
+            return NULL;
+        if (place < 16) {
+            near = _mm_shuffle_epi8(near, _mm_loadu_si128((const __m128i *)turn[place]));
+        } else {
+            uint8_t byte = from_far(l, place - 16, (uint8_t)_mm_extract_epi8(near, 15));
+            near = _mm_or_si128(_mm_slli_si128(near, 1), _mm_cvtsi32_si128(byte));
+        }
+        __m256i run = _mm256_broadcastb_epi8(near);
+        uint8_t byte = (uint8_t)_mm_cvtsi128_si32(near);
+        _mm256_storeu_si256((__m256i *)out, run);
+        if (__builtin_expect(n > 32, 0))
+            memset(out + 32, byte, n - 32);
+        occurs[byte] += (uint32_t)n;
+        out += n;
+    }
+    _mm_storeu_si128((__m128i *)near_bytes, near);
+    return out;
+}
+
+AVX2 static const char *read_avx2(struct bzcolumn *c, struct bzbits *in)
+{
+    return read_column(c, in, 16, put_avx2);
+}
+#endif
+
+static const char *(*read_best)(struct bzcolumn *c, struct bzbits *in) = bzcolumn_read_portable;
+
+#ifdef __x86_64__
+__attribute__((constructor)) static void prepare(void)
+{
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+        read_best = read_avx2;
+}
+#endif
+
+const char *bzcolumn_read(struct bzcolumn *c, struct bzbits *in)
+{
+    return read_best(c, in);
+}

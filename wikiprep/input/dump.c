@@ -1,0 +1,537 @@
+#define _GNU_SOURCE /* memmem */
+#include "wikiprep/input/dump.h"
+
+#include <inttypes.h>
+#include <libxml/parser.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/linked.h"
+#include "common/mem.h"
+#include "wikiprep/input/export.h"
+
+LINKED_LIBRARY(xml, "libxml2", LIBXML_DOTTED_VERSION)
+
+enum {
+    CHUNK = 1 << 16,
+    ENTITIES_MAX = 1000,
+    ENTITY_MAX = 1000,    /* bytes of what one stands for */
+    SILENCE_MAX = 1 << 26 /* bytes that may pass without an event: one tag or comment */
+};
+
+struct dump {
+    char *path;
+    struct unpack *in;
+    struct unpack_range *ranges; /* NULL: all of it */
+    struct export export;        /* what the parser's events make */
+    xmlParserCtxtPtr xml;
+    uint64_t fed;     /* bytes of XML read */
+    uint64_t silence; /* bytes given to the parser since its last event */
+    int ended;
+    char *error; /* to be reported when the pages are given out */
+    struct entity **entities;
+    size_t entity_count, entities_cap;
+
+    /* For going on behind damage: */
+    enum { FATAL, BAD_XML, HOLE } damage; /* what the error is; a HOLE is where bytes are missing */
+    int is_foreign;                       /* in another encoding than UTF-8 */
+    struct buf rest;                      /* bytes for the parser, once more: [used, len) */
+    size_t used;
+    int64_t origin; /* XML offset of what the parser got first */
+    uint64_t pages_cut;
+};
+
+/* XML offset behind what the parser was given. */
+static uint64_t given(const struct dump *d)
+{
+    return d->fed - (d->rest.len - d->used);
+}
+
+/* Bytes that the parser did not come to are kept: those that it was given last. */
+static void keep_rest(struct dump *d)
+{
+    const xmlParserInput *in = d->xml->input;
+    size_t left = in && in->cur < in->end ? (size_t)(in->end - in->cur) : 0;
+    if (left <= d->used) {
+        d->used -= left;
+        return;
+    }
+    buf_clear(&d->rest);
+    buf_add(&d->rest, in->cur, left);
+    d->used = 0;
+}
+
+/* Ends the parse; the thread's error is kept for when the pages before it are given out. */
+static void stop(struct dump *d)
+{
+    if (d->ended)
+        return;
+    d->error = mem_strdup(err_get());
+    d->damage = d->is_foreign || export_part(&d->export) == EXPORT_OUTSIDE ? FATAL : BAD_XML;
+    keep_rest(d);
+    d->ended = 1;
+    xmlStopParser(d->xml);
+}
+
+static void where(const struct dump *d, struct buf *out)
+{
+    const char *title = export_title(&d->export);
+    if (title)
+        buf_addf(out, " in page '%.200s'", title);
+}
+
+/* ---- parser events ----------------------------------------------------------------------- */
+
+/* libxml2 has five pointers an attribute: the first is its name, the last two are its value's ends.
+ */
+struct attributes {
+    const xmlChar **pointers;
+    int count;
+};
+
+static const char *attribute(const void *ctx, const char *name, size_t *len)
+{
+    const struct attributes *a = ctx;
+    for (int i = 0; i < a->count; i++)
+        if (!strcmp((const char *)a->pointers[5 * i], name)) {
+            const char *value = (const char *)a->pointers[5 * i + 3];
+            *len = (size_t)((const char *)a->pointers[5 * i + 4] - value);
+            return value;
+        }
+    return NULL;
+}
+
+static void on_start(void *ctx, const xmlChar *name, const xmlChar *xml_prefix, const xmlChar *uri,
+                     int namespace_count, const xmlChar **namespaces, int attribute_count,
+                     int defaulted, const xmlChar **attributes)
+{
+    (void)xml_prefix, (void)uri, (void)namespace_count, (void)namespaces, (void)defaulted;
+    struct dump *d = ctx;
+    const struct attributes all = { attributes, attribute_count };
+    d->silence = 0;
+    if (export_part(&d->export) == EXPORT_OUTSIDE)
+        d->is_foreign |= d->xml->input->buf->encoder != NULL;
+    if (export_enter(&d->export, (const char *)name, attribute, &all))
+        return;
+    err_set("'%s' is XML, but not a MediaWiki export: its root element is <%.60s>", d->path,
+            (const char *)name);
+    stop(d);
+}
+
+static void on_end(void *ctx, const xmlChar *name, const xmlChar *xml_prefix, const xmlChar *uri)
+{
+    (void)name, (void)xml_prefix, (void)uri;
+    struct dump *d = ctx;
+    d->silence = 0;
+    export_leave(&d->export);
+}
+
+static void on_text(void *ctx, const xmlChar *text, int n)
+{
+    struct dump *d = ctx;
+    d->silence = 0;
+    export_text(&d->export, (const char *)text, (size_t)n);
+}
+
+/* ---- entities ---------------------------------------------------------------------------- */
+
+/* A document type may declare entities that stand for text. Those that contain markup or other
+ * entities, with which little XML can say very much, are not taken; nor are files. */
+struct entity {
+    xmlEntity xml;
+    xmlChar *name, *content;
+};
+
+static void on_entity(void *ctx, const xmlChar *name, int type, const xmlChar *id,
+                      const xmlChar *system, xmlChar *content)
+{
+    (void)id, (void)system;
+    struct dump *d = ctx;
+    if (type != XML_INTERNAL_GENERAL_ENTITY || strpbrk((const char *)content, "&<") ||
+        strlen((const char *)content) > ENTITY_MAX || d->entity_count == ENTITIES_MAX)
+        return;
+    mem_grow(d->entities, d->entities_cap, d->entity_count + 1);
+    struct entity *e = mem_zalloc(1, sizeof *e);
+    d->entities[d->entity_count++] = e;
+    e->name = xmlStrdup(name);
+    e->content = xmlStrdup(content);
+    /* as one of XML's own, which the parser takes for plain text */
+    e->xml = (xmlEntity){ .type = XML_ENTITY_DECL,
+                          .etype = XML_INTERNAL_PREDEFINED_ENTITY,
+                          .name = e->name,
+                          .content = e->content,
+                          .length = (int)strlen((const char *)content) };
+}
+
+static xmlEntityPtr find_entity(void *ctx, const xmlChar *name)
+{
+    struct dump *d = ctx;
+    for (size_t i = 0; i < d->entity_count; i++)
+        if (xmlStrEqual(d->entities[i]->name, name))
+            return &d->entities[i]->xml;
+    return NULL;
+}
+
+static void free_entities(struct dump *d)
+{
+    for (size_t i = 0; i < d->entity_count; i++) {
+        xmlFree(d->entities[i]->name);
+        xmlFree(d->entities[i]->content);
+        xmlFree((void *)(uintptr_t)d->entities[i]->xml.orig); /* the parser's copy */
+        free(d->entities[i]);
+    }
+    free(d->entities);
+}
+
+/* The parser lets one pass that an external subset might declare. */
+static void on_unknown_entity(void *ctx, const xmlChar *name)
+{
+    struct dump *d = ctx;
+    struct buf in = BUF_INIT;
+    where(d, &in);
+    err_set("'%s': bad XML before byte %" PRIu64 "%s: entity '%.60s' is not declared", d->path,
+            given(d), in.data, (const char *)name);
+    stop(d);
+    buf_release(&in);
+}
+
+static void on_problem(void *ctx, xmlErrorPtr error)
+{
+    (void)ctx, (void)error; /* asked for afterwards: xmlCtxtGetLastError */
+}
+
+static void on_message(void *ctx, const char *format, ...)
+{
+    (void)ctx, (void)format; /* libxml2 would print some to stderr */
+}
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+static xmlParserCtxtPtr new_parser(struct dump *d)
+{
+    xmlSAXHandler events = {
+        .initialized = XML_SAX2_MAGIC,
+        .startElementNs = on_start,
+        .endElementNs = on_end,
+        .characters = on_text,
+        .cdataBlock = on_text,
+        .ignorableWhitespace = on_text,
+        .entityDecl = on_entity,
+        .getEntity = find_entity,
+        .reference = on_unknown_entity,
+        .serror = on_problem,
+    };
+    xmlParserCtxtPtr xml = xmlCreatePushParserCtxt(&events, d, NULL, 0, NULL);
+    if (xml)
+        xmlCtxtUseOptions(xml, XML_PARSE_HUGE | XML_PARSE_NONET | XML_PARSE_NOENT);
+    return xml;
+}
+
+static void free_parser(struct dump *d)
+{
+    if (!d->xml)
+        return;
+    xmlFreeDoc(d->xml->myDoc); /* made for declarations */
+    xmlFreeParserCtxt(d->xml);
+}
+
+static struct dump *open_dump(const char *path, struct unpack *in, size_t max_text_bytes)
+{
+    if (!in)
+        return NULL;
+    struct dump *d = mem_zalloc(1, sizeof *d);
+    d->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
+    export_init(&d->export, max_text_bytes);
+    buf_init(&d->rest);
+    d->in = in;
+    d->xml = new_parser(d);
+    if (!d->xml) {
+        err_set("cannot start the XML parser");
+        dump_close(d);
+        return NULL;
+    }
+    return d;
+}
+
+struct dump *dump_open(const char *path, size_t max_text_bytes, int threads)
+{
+    return open_dump(path, unpack_open(path, threads), max_text_bytes);
+}
+
+struct dump *dump_open_ranges(const char *path, struct unpack_range *ranges, size_t count,
+                              size_t max_text_bytes, int threads)
+{
+    struct unpack *in = unpack_open_ranges(path, ranges, count, threads);
+    struct dump *d = open_dump(path, in, max_text_bytes);
+    if (d)
+        d->ranges = ranges;
+    else
+        free(ranges);
+    return d;
+}
+
+void dump_close(struct dump *d)
+{
+    if (!d)
+        return;
+    free_parser(d);
+    free_entities(d);
+    unpack_close(d->in);
+    export_release(&d->export);
+    buf_release(&d->rest);
+    free(d->error);
+    free(d->ranges);
+    free(d->path);
+    free(d);
+}
+
+int dump_help(struct dump *d)
+{
+    return unpack_help(d->in);
+}
+
+void dump_start_helpers(struct dump *d)
+{
+    unpack_start_helpers(d->in);
+}
+
+const struct dump_site *dump_site(const struct dump *d)
+{
+    return &d->export.site;
+}
+
+uint64_t dump_packed_bytes(const struct dump *d)
+{
+    return unpack_packed(d->in);
+}
+
+uint64_t dump_xml_bytes(const struct dump *d)
+{
+    return d->fed;
+}
+
+uint64_t dump_trailing(const struct dump *d)
+{
+    return unpack_trailing(d->in);
+}
+
+uint64_t dump_pages_cut(const struct dump *d)
+{
+    return d->pages_cut;
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+/* Names the usual things that are no dump, before the parser would call them bad XML. */
+static int check_first(const struct dump *d, const char *s, size_t n)
+{
+    if (!n)
+        return err_set("'%s' is empty", d->path);
+    if (file_check_pointer(d->path, s, n) < 0)
+        return -1;
+    if (n >= 3 && !memcmp(s, "\xEF\xBB\xBF", 3))
+        s += 3, n -= 3;
+    while (n && memchr(" \t\r\n", *s, 4))
+        s++, n--;
+    static const char *const html[] = { "<!doctype html", "<html" };
+    for (int i = 0; i < 2; i++)
+        if (n >= strlen(html[i]) && !strncasecmp(s, html[i], strlen(html[i])))
+            return err_set("'%s' is an HTML page, not a MediaWiki export", d->path);
+    int utf16 = n >= 2 &&
+                (!memcmp(s, "\xFF\xFE", 2) || !memcmp(s, "\xFE\xFF", 2) || !memcmp(s, "\0<", 2));
+    if (!n || (*s != '<' && !utf16))
+        return err_set("'%s' is not a MediaWiki export: it does not begin with '<'", d->path);
+    return 0;
+}
+
+/* Looks at what the parser made of the last bytes: -1 when it is stuck. */
+static int check_parser(struct dump *d)
+{
+    if (d->error)
+        return -1;
+    struct buf in = BUF_INIT;
+    where(d, &in);
+    int result = 0;
+    if (!d->xml->wellFormed || d->xml->disableSAX) {
+        xmlErrorPtr e = xmlCtxtGetLastError(d->xml);
+        struct buf why = BUF_INIT;
+        buf_adds(&why, e && e->message ? e->message : "unknown reason");
+        buf_rtrim(&why);
+        for (char *lf = why.data; (lf = strchr(lf, '\n'));)
+            *lf = ' ';
+        long at = xmlByteConsumed(d->xml); /* 0 when the parser gave up its input */
+        struct buf line = BUF_INIT;
+        if (e && !d->origin)
+            buf_addf(&line, " (line %d)", e->line);
+        result = err_set("'%s': bad XML at byte %" PRIu64 "%s%s: %s", d->path,
+                         at > 0 ? (uint64_t)(d->origin + at) : given(d), line.data, in.data,
+                         why.data);
+        buf_release(&line);
+        buf_release(&why);
+    } else if (d->silence > SILENCE_MAX) {
+        result = err_set("'%s': a tag or comment before byte %" PRIu64 "%s is too long", d->path,
+                         given(d), in.data);
+    }
+    buf_release(&in);
+    return result;
+}
+
+/* The end of the bytes: is it also the end of the XML? */
+static int check_end(struct dump *d)
+{
+    static const char close[] = "</mediawiki>"; /* it stands in a stream of its own */
+    struct buf in = BUF_INIT;
+    where(d, &in);
+    int is_part = d->ranges && export_part(&d->export) == EXPORT_BETWEEN_PAGES;
+    xmlParseChunk(d->xml, close, is_part ? (int)sizeof close - 1 : 0, 1);
+    const xmlParserInput *left = d->xml->input;
+    int is_cut = !d->export.is_closed &&
+                 !memmem(left->cur, (size_t)(left->end - left->cur), close, sizeof close - 1);
+    int result;
+    if (is_cut)
+        result = err_set("'%s' is cut short: the XML ends at byte %" PRIu64 "%s", d->path, d->fed,
+                         in.data);
+    else
+        result = check_parser(d);
+    buf_release(&in);
+    return result;
+}
+
+/* Reading the file failed, or it is none to read. */
+static void fail(struct dump *d, int is_damaged)
+{
+    struct buf why = BUF_INIT;
+    const char *title = export_title(&d->export);
+    buf_addf(&why, title ? "%s, in page '%.200s'" : "%s", err_get(), title);
+    d->error = buf_detach(&why);
+    d->damage = is_damaged && !d->is_foreign ? HOLE : FATAL;
+    if (d->fed)
+        xmlParseChunk(d->xml, NULL, 0, 1); /* pages that it holds back */
+    d->ended = 1;
+}
+
+/* Gives the parser one more piece: what it was given before, or new bytes. */
+static void feed(struct dump *d)
+{
+    char fresh[CHUNK];
+    const char *bytes = fresh;
+    int64_t n = (int64_t)(d->rest.len - d->used);
+    xmlSetGenericErrorFunc(NULL, on_message); /* it is per thread, and each may come here */
+    if (n > 0) {
+        bytes = d->rest.data + d->used;
+        n = n < CHUNK ? n : CHUNK;
+        d->used += (size_t)n;
+    } else {
+        buf_clear(&d->rest);
+        d->used = 0;
+        n = unpack_read(d->in, fresh, sizeof fresh);
+        if (n < 0 || (!d->fed && check_first(d, fresh, (size_t)n) < 0)) {
+            fail(d, n < 0);
+            return;
+        }
+        d->fed += (uint64_t)n;
+    }
+    d->silence += (uint64_t)n;
+    if (n)
+        xmlParseChunk(d->xml, bytes, (int)n, 0);
+    if ((n ? check_parser(d) : check_end(d)) < 0)
+        stop(d);
+    d->ended |= !n;
+}
+
+int dump_read(struct dump *d, struct dump_page *page)
+{
+    while (!export_take(&d->export, page)) {
+        if (d->ended)
+            return d->error ? err_set("%s", d->error) : 0;
+        feed(d);
+    }
+    return 1;
+}
+
+/* ---- going on behind damage -------------------------------------------------------------- */
+
+/* The first <page in s[0..n): its offset, or n. */
+static size_t find_page(const char *s, size_t n)
+{
+    static const char tag[] = "<page";
+    const char *end = s + n;
+    for (const char *p = s; (p = memmem(p, (size_t)(end - p), tag, sizeof tag - 1)); p++)
+        if (end - p >= (ptrdiff_t)sizeof tag && memchr("> \t\r\n", p[sizeof tag - 1], 5))
+            return (size_t)(p - s);
+    return n;
+}
+
+/* Drops bytes in front of the next page: 1, 0 when there is none, -1 when reading failed. Tells
+ * whether a page's end was among them. */
+static int skip_to_page(struct dump *d, int *has_end)
+{
+    static const char end[] = "</page>";
+    const size_t tail = sizeof end - 2; /* a tag that is not whole */
+    struct buf *rest = &d->rest;
+    for (;;) {
+        const char *s = rest->data + d->used;
+        size_t n = rest->len - d->used, at = find_page(s, n);
+        *has_end |= memmem(s, at, end, sizeof end - 1) != NULL;
+        if (at < n) {
+            d->used += at;
+            return 1;
+        }
+        size_t keep = n < tail ? n : tail;
+        memmove(rest->data, rest->data + rest->len - keep, keep);
+        buf_truncate(rest, keep);
+        d->used = 0;
+        buf_reserve(rest, CHUNK);
+        int64_t got = unpack_read(d->in, rest->data + keep, CHUNK);
+        if (got <= 0)
+            return (int)got;
+        rest->len += (size_t)got;
+        rest->data[rest->len] = '\0';
+        d->fed += (uint64_t)got;
+    }
+}
+
+/* A parser that begins with the rest, inside an element as a dump's. */
+static void restart(struct dump *d)
+{
+    static const char root[] = "<mediawiki>";
+    free_parser(d);
+    d->xml = new_parser(d);
+    d->origin = (int64_t)given(d) - (int64_t)strlen(root);
+    d->silence = 0;
+    d->ended = !d->xml;
+    if (d->xml)
+        xmlParseChunk(d->xml, root, (int)strlen(root), 0);
+    else
+        d->error = mem_strdup("cannot start the XML parser");
+}
+
+int dump_resume(struct dump *d)
+{
+    if (!d->error || d->damage == FATAL || (d->damage == HOLE && !unpack_resume(d->in)))
+        return 0;
+    int in_page = export_part(&d->export) == EXPORT_IN_PAGE, has_end = 0;
+    if (d->damage == HOLE) {
+        buf_clear(&d->rest);
+        d->used = 0;
+    } else if (!in_page && d->used < d->rest.len) {
+        d->used++; /* the error may stand at a page's tag */
+    }
+    int got = skip_to_page(d, &has_end);
+    char *next_error = got < 0 ? mem_strdup(err_get()) : NULL;
+    err_set("%s", d->error);
+    if (!got)
+        return 0;
+    d->pages_cut += d->damage == HOLE ? (uint64_t)(in_page + has_end) : in_page || has_end;
+    free(d->error);
+    d->error = next_error;
+    export_restart(&d->export);
+    if (got > 0)
+        restart(d);
+    else
+        d->damage = HOLE;
+    return 1;
+}

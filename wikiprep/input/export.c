@@ -1,0 +1,282 @@
+#include "wikiprep/input/export.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+enum { FIELD_MAX = 1 << 16 /* bytes of a title, an id, ... */ };
+
+/* ---- the part of the schema that matters ------------------------------------------------- */
+
+enum place {
+    ROOT,
+    MEDIAWIKI,
+    SITEINFO,
+    SITENAME,
+    BASE,
+    CASE,
+    DATE,
+    NAMESPACES,
+    NAMESPACE,
+    PAGE,
+    TITLE,
+    NS,
+    ID,
+    REDIRECT,
+    REVISION,
+    REVID,
+    TIMESTAMP,
+    MODEL,
+    TEXT,
+};
+
+static const struct {
+    enum place in;
+    const char *name;
+    enum place to;
+} schema[] = {
+    { ROOT, "mediawiki", MEDIAWIKI },
+    { MEDIAWIKI, "siteinfo", SITEINFO },
+    { MEDIAWIKI, "page", PAGE },
+    { SITEINFO, "sitename", SITENAME },
+    { SITEINFO, "base", BASE },
+    { SITEINFO, "case", CASE },
+    { SITEINFO, "date", DATE },
+    { SITEINFO, "namespaces", NAMESPACES },
+    { NAMESPACES, "namespace", NAMESPACE },
+    { PAGE, "title", TITLE },
+    { PAGE, "ns", NS },
+    { PAGE, "id", ID },
+    { PAGE, "redirect", REDIRECT },
+    { PAGE, "revision", REVISION },
+    { REVISION, "id", REVID },
+    { REVISION, "timestamp", TIMESTAMP },
+    { REVISION, "model", MODEL },
+    { REVISION, "text", TEXT },
+};
+
+static const enum place parent[] = {
+    [MEDIAWIKI] = ROOT,
+    [SITEINFO] = MEDIAWIKI,
+    [SITENAME] = SITEINFO,
+    [BASE] = SITEINFO,
+    [CASE] = SITEINFO,
+    [DATE] = SITEINFO,
+    [NAMESPACES] = SITEINFO,
+    [NAMESPACE] = NAMESPACES,
+    [PAGE] = MEDIAWIKI,
+    [TITLE] = PAGE,
+    [NS] = PAGE,
+    [ID] = PAGE,
+    [REDIRECT] = PAGE,
+    [REVISION] = PAGE,
+    [REVID] = REVISION,
+    [TIMESTAMP] = REVISION,
+    [MODEL] = REVISION,
+    [TEXT] = REVISION,
+};
+
+static void swap(struct buf *a, struct buf *b)
+{
+    struct buf keep = *a;
+    *a = *b;
+    *b = keep;
+}
+
+/* ---- pages ------------------------------------------------------------------------------- */
+
+static void end_revision(struct export *x)
+{
+    struct dump_page *r = &x->revision, *p = &x->page;
+    int better = !x->has_revision ||
+                 (!x->text_deleted && strcmp(r->timestamp.data, p->timestamp.data) >= 0);
+    if (better) {
+        swap(&p->revid, &r->revid);
+        swap(&p->timestamp, &r->timestamp);
+        swap(&p->model, &r->model);
+        swap(&p->text, &r->text);
+        p->too_long = r->too_long;
+        x->has_revision = !x->text_deleted;
+    }
+    dump_page_clear(r);
+    x->text_deleted = 0;
+}
+
+static void end_page(struct export *x)
+{
+    struct dump_page *p = &x->page;
+    if (!x->has_ns)
+        p->ns = dump_namespace_of(&x->site, &p->title);
+    p->redirect = dump_page_redirects(p, &x->site) || x->has_redirect;
+    if (x->head == x->tail)
+        x->head = x->tail = 0;
+    if (x->tail == x->cap) {
+        size_t old = x->cap;
+        mem_grow(x->pages, x->cap, x->tail + 16);
+        for (size_t i = old; i < x->cap; i++)
+            x->pages[i] = (struct dump_page)DUMP_PAGE_INIT;
+    }
+    struct dump_page keep = x->pages[x->tail];
+    x->pages[x->tail++] = *p;
+    *p = keep;
+    dump_page_clear(p);
+    x->has_ns = x->has_revision = x->has_redirect = 0;
+}
+
+int export_take(struct export *x, struct dump_page *page)
+{
+    if (x->head == x->tail)
+        return 0;
+    struct dump_page keep = *page;
+    *page = x->pages[x->head];
+    dump_page_clear(&keep);
+    x->pages[x->head++] = keep;
+    return 1;
+}
+
+enum export_part export_part(const struct export *x)
+{
+    return x->place == ROOT  ? EXPORT_OUTSIDE
+           : x->place < PAGE ? EXPORT_BETWEEN_PAGES
+                             : EXPORT_IN_PAGE;
+}
+
+const char *export_title(const struct export *x)
+{
+    return x->place >= PAGE && x->page.title.len ? x->page.title.data : NULL;
+}
+
+/* ---- elements ---------------------------------------------------------------------------- */
+
+static void begin_place(struct export *x, export_attribute attribute, const void *ctx)
+{
+    size_t n;
+    const char *value;
+    switch (x->place) {
+    case MEDIAWIKI:
+        if ((value = attribute(ctx, "lang", &n)))
+            buf_add(&x->site.lang, value, n);
+        break;
+    case NAMESPACE:
+        value = attribute(ctx, "key", &n);
+        x->namespace_key = value ? (int)strtol(value, NULL, 10) : 0; /* a quote ends it */
+        break;
+    case REDIRECT:
+        x->has_redirect = 1;
+        if ((value = attribute(ctx, "title", &n)))
+            buf_add(&x->page.target, value, n);
+        break;
+    case TEXT: x->text_deleted = attribute(ctx, "deleted", &n) != NULL; break;
+    default: break;
+    }
+}
+
+int export_enter(struct export *x, const char *name, export_attribute attribute, const void *ctx)
+{
+    if (x->skip) {
+        x->skip++;
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof schema / sizeof *schema; i++)
+        if (schema[i].in == (enum place)x->place && !strcmp(schema[i].name, name)) {
+            x->place = schema[i].to;
+            buf_clear(&x->field);
+            begin_place(x, attribute, ctx);
+            return 1;
+        }
+    x->skip = 1;
+    return x->place != ROOT;
+}
+
+static void add_namespace(struct export *x)
+{
+    struct dump_site *s = &x->site;
+    mem_grow(s->namespaces, s->cap, s->count + 1);
+    s->namespaces[s->count++] = (struct dump_namespace){ x->namespace_key,
+                                                         mem_strdup(x->field.data) };
+}
+
+static void end_place(struct export *x)
+{
+    struct dump_page *p = &x->page;
+    switch (x->place) {
+    case SITENAME: swap(&x->site.name, &x->field); break;
+    case BASE: swap(&x->site.base, &x->field); break;
+    case CASE: x->site.capital = strcmp(x->field.data, "case-sensitive") != 0; break;
+    case DATE: swap(&x->site.date, &x->field); break;
+    case NAMESPACE: add_namespace(x); break;
+    case TITLE: swap(&p->title, &x->field); break;
+    case NS:
+        p->ns = (int)strtol(x->field.data, NULL, 10);
+        x->has_ns = 1;
+        break;
+    case ID: swap(&p->id, &x->field); break;
+    case REVID: swap(&x->revision.revid, &x->field); break;
+    case TIMESTAMP: swap(&x->revision.timestamp, &x->field); break;
+    case MODEL: swap(&x->revision.model, &x->field); break;
+    case REVISION: end_revision(x); break;
+    case PAGE: end_page(x); break;
+    case MEDIAWIKI: x->is_closed = 1; break;
+    default: break;
+    }
+    x->place = parent[x->place];
+}
+
+void export_leave(struct export *x)
+{
+    if (x->skip)
+        x->skip--;
+    else
+        end_place(x);
+}
+
+void export_text(struct export *x, const char *text, size_t n)
+{
+    if (x->skip)
+        return;
+    if (x->place == TEXT) {
+        struct dump_page *r = &x->revision;
+        if (r->text.len + n > x->max_text) {
+            r->too_long = 1;
+            buf_clear(&r->text);
+        }
+        if (!r->too_long)
+            buf_add(&r->text, text, n);
+    } else if (x->field.len + n <= FIELD_MAX) {
+        buf_add(&x->field, text, n);
+    }
+}
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+void export_init(struct export *x, size_t max_text_bytes)
+{
+    *x = (struct export){ .max_text = max_text_bytes, .place = ROOT };
+    x->site = DUMP_SITE_INIT;
+    x->site.capital = 1;
+    buf_init(&x->field);
+    x->page = x->revision = (struct dump_page)DUMP_PAGE_INIT;
+}
+
+void export_restart(struct export *x)
+{
+    x->place = ROOT;
+    x->skip = 0;
+    x->is_closed = 0;
+    buf_clear(&x->field);
+    dump_page_clear(&x->page);
+    dump_page_clear(&x->revision);
+    x->has_ns = x->has_revision = x->has_redirect = x->text_deleted = 0;
+}
+
+void export_release(struct export *x)
+{
+    dump_site_release(&x->site);
+    buf_release(&x->field);
+    dump_page_release(&x->page);
+    dump_page_release(&x->revision);
+    for (size_t i = 0; i < x->cap; i++)
+        dump_page_release(&x->pages[i]);
+    free(x->pages);
+}

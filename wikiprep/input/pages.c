@@ -1,0 +1,252 @@
+#include "wikiprep/input/pages.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "wikiprep/site/entity.h"
+#include "wikiprep/site/names.h"
+#include "wikiprep/site/nameset.h"
+
+enum { READ = 1 << 16, LINE_MAX_BYTES = 1 << 16 };
+
+/* What was asked for: keys are ids, and titles with a colon in front. */
+struct pages {
+    struct nameset *keys;
+    char *found; /* per key */
+    struct buf key;
+};
+
+/* ---- asking ------------------------------------------------------------------------------- */
+
+static int add_page(void *ctx, const char *name, size_t n)
+{
+    struct pages *p = ctx;
+    size_t digits = 0;
+    while (digits < n && name[digits] >= '0' && name[digits] <= '9')
+        digits++;
+    buf_clear(&p->key);
+    if (digits == n && n) {
+        buf_add(&p->key, name, n);
+    } else {
+        buf_addc(&p->key, ':');
+        names_add_title(&p->key, name + (*name == ':'), n - (*name == ':'), 0);
+    }
+    nameset_add(p->keys, p->key.data, p->key.len);
+    return 0;
+}
+
+struct pages *pages_new(const struct opt_list *values)
+{
+    struct pages *p = mem_zalloc(1, sizeof *p);
+    p->keys = nameset_new();
+    buf_init(&p->key);
+    for (size_t i = 0; i < values->count; i++)
+        if (nameset_each(values->items[i], add_page, p) < 0) {
+            pages_free(p);
+            return NULL;
+        }
+    p->found = mem_zalloc(nameset_count(p->keys) + 1, 1);
+    return p;
+}
+
+void pages_free(struct pages *p)
+{
+    if (!p)
+        return;
+    nameset_free(p->keys);
+    free(p->found);
+    buf_release(&p->key);
+    free(p);
+}
+
+/* Marks the page in `found` by both its names: whether it was asked for. */
+static int mark(const struct pages *p, char *found, struct buf *key, const char *id, size_t id_len,
+                const char *title, size_t title_len)
+{
+    buf_clear(key);
+    buf_addc(key, ':');
+    buf_add(key, title, title_len);
+    long by_title = nameset_find(p->keys, key->data, key->len);
+    long by_id = nameset_find(p->keys, id, id_len);
+    if (by_title >= 0)
+        found[by_title] = 1;
+    if (by_id >= 0)
+        found[by_id] = 1;
+    return by_title >= 0 || by_id >= 0;
+}
+
+int pages_take(struct pages *p, const char *id, const char *title)
+{
+    return mark(p, p->found, &p->key, id, strlen(id), title, strlen(title));
+}
+
+static int check_found(const struct pages *p, const char *found, const char *where)
+{
+    size_t count = nameset_count(p->keys), missing = 0;
+    const char *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        missing += !found[i];
+        if (!found[i] && !first)
+            first = nameset_at(p->keys, i);
+    }
+    if (!missing)
+        return 0;
+    struct buf more = BUF_INIT;
+    if (missing > 1)
+        buf_addf(&more, ", nor %zu others", missing - 1);
+    err_set("there is no page %s'%.200s'%s in '%s'", *first == ':' ? "" : "with the id ",
+            first + (*first == ':'), more.data, where);
+    buf_release(&more);
+    return -1;
+}
+
+int pages_check_found(const struct pages *p, const char *where)
+{
+    return check_found(p, p->found, where);
+}
+
+/* ---- the index ---------------------------------------------------------------------------- */
+
+struct index {
+    const char *path;
+    const struct pages *pages;
+    char *found;
+    struct buf line, title, key;
+    uint64_t lines, bytes; /* before the line at hand */
+    uint64_t offset;       /* of the line at hand: never falls */
+    struct unpack_range *ranges;
+    size_t count, cap;
+    int open; /* the last range waits for its end: the next stream's begin */
+};
+
+static void add_range(struct index *x, uint64_t begin)
+{
+    if (x->count && x->ranges[x->count - 1].begin == begin)
+        return; /* another page of the same stream */
+    mem_grow(x->ranges, x->cap, x->count + 1);
+    x->ranges[x->count++] = (struct unpack_range){ .begin = begin };
+    x->open = 1;
+}
+
+static int bad_line(const struct index *x, const char *why)
+{
+    return err_set("'%s' line %" PRIu64 " (byte %" PRIu64 "): %s", x->path, x->lines + 1, x->bytes,
+                   why);
+}
+
+/* Titles are as in the dump's XML. */
+static void unescape(struct buf *out, const char *s)
+{
+    buf_clear(out);
+    while (*s) {
+        unsigned c;
+        size_t n = *s == '&' ? entity_read(s, strlen(s), &c) : 0;
+        if (n)
+            buf_add_utf8(out, c);
+        else
+            buf_addc(out, *s);
+        s += n ? n : 1;
+    }
+}
+
+static int take_line(struct index *x)
+{
+    const char *s = x->line.data;
+    char *id, *title;
+    buf_rtrim(&x->line);
+    uint64_t offset = strtoull(s, &id, 10);
+    size_t digits = *id == ':' ? strspn(id + 1, "0123456789") : 0;
+    title = id + 1 + digits;
+    if (*s < '0' || *s > '9' || !digits || *title != ':')
+        return bad_line(x, "not a line of an index: it is not BYTE:ID:TITLE");
+    if (offset < x->offset || (!x->lines && !offset))
+        return bad_line(x,
+                        "not a line of an index: its byte offset is smaller than the one before");
+    if (!x->lines)
+        add_range(x, 0);
+    if (x->open && offset > x->ranges[x->count - 1].begin) {
+        x->ranges[x->count - 1].end = offset;
+        x->open = 0;
+    }
+    x->offset = offset;
+    unescape(&x->title, title + 1);
+    if (mark(x->pages, x->found, &x->key, id + 1, digits, x->title.data, x->title.len))
+        add_range(x, offset);
+    return 0;
+}
+
+static int end_line(struct index *x)
+{
+    size_t n = x->line.len + 1;
+    int result = x->line.len ? take_line(x) : 0;
+    x->lines++;
+    x->bytes += n;
+    buf_clear(&x->line);
+    return result;
+}
+
+static int read_index(struct index *x, struct unpack *in)
+{
+    char *bytes = mem_alloc(READ);
+    int64_t n;
+    int result = 0;
+    while (!result && (n = unpack_read(in, bytes, READ)) != 0) {
+        if (n < 0)
+            result = -1;
+        for (const char *s = bytes, *end = bytes + n; s < end && !result;) {
+            const char *lf = memchr(s, '\n', (size_t)(end - s)), *to = lf ? lf : end;
+            buf_add(&x->line, s, (size_t)(to - s));
+            if (x->line.len > LINE_MAX_BYTES)
+                result = bad_line(x, "not a line of an index: it is too long");
+            else if (lf)
+                result = end_line(x);
+            s = to + 1;
+        }
+    }
+    free(bytes);
+    if (!result && x->line.len)
+        result = end_line(x);
+    if (!result && !x->lines)
+        result = err_set("'%s' is empty", x->path);
+    return result;
+}
+
+int pages_locate(const struct pages *p, const char *index, const char *path,
+                 struct unpack_range **ranges, size_t *count)
+{
+    uint64_t bytes;
+    struct unpack *in = file_size(path, &bytes) < 0 ? NULL : unpack_open(index, 1);
+    if (!in)
+        return -1;
+    struct index x = { .path = index,
+                       .pages = p,
+                       .found = mem_zalloc(nameset_count(p->keys) + 1, 1),
+                       .line = BUF_INIT,
+                       .title = BUF_INIT,
+                       .key = BUF_INIT };
+    int result = read_index(&x, in);
+    if (!result)
+        result = check_found(p, x.found, index);
+    if (!result && x.open)
+        x.ranges[x.count - 1].end = bytes; /* the last stream, and the dump's end behind it */
+    for (size_t i = 0; i < x.count && !result; i++)
+        if (x.ranges[i].begin >= bytes || x.ranges[i].end > bytes)
+            result = err_set("'%s' is not the index of '%s', or the dump is cut short: "
+                             "it has %" PRIu64 " bytes, but the index names pages in bytes %" PRIu64
+                             " to %" PRIu64,
+                             index, path, bytes, x.ranges[i].begin, x.ranges[i].end);
+    unpack_close(in);
+    free(x.found);
+    buf_release(&x.line);
+    buf_release(&x.title);
+    buf_release(&x.key);
+    *ranges = x.ranges;
+    *count = x.count;
+    if (result)
+        free(x.ranges);
+    return result;
+}

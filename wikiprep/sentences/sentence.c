@@ -1,0 +1,453 @@
+#include "wikiprep/sentences/sentence.h"
+
+#include <string.h>
+
+#include "wikiprep/sentences/letter.h"
+#include "wikiprep/sentences/sentence_list.h"
+#include "wikiprep/sentences/sentence_mark.h"
+
+enum {
+    SEGMENT_MAX = 3,    /* letters between the periods of an abbreviation: "Ph.D." */
+    WHOLE_WORD_MIN = 4, /* letters of a word that is sure to be no abbreviation */
+};
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+struct word {
+    const char *s;
+    size_t n;
+    int letters, digits, periods;
+    int longest; /* run of letters between periods */
+    struct letter before;
+};
+
+/* The word in front of s, with its inner periods. */
+static struct word word_before(const char *begin, const char *s)
+{
+    struct word w = { .s = s };
+    int run = 0;
+    for (;;) {
+        struct letter c = w.before = letter_before(begin, w.s);
+        if (!c.len || w.n > SENTENCE_WORD_MAX_BYTES)
+            break;
+        int counts = letter_is_alphabetic(c.kind) || c.kind == LETTER_DIGIT || c.code == '.' ||
+                     c.code == 0xB0 || c.code == 0xBA || c.code == 0xAA; /* n° nº nª */
+        if (!counts)
+            break;
+        run = letter_is_alphabetic(c.kind) ? run + 1 : 0;
+        w.longest = run > w.longest ? run : w.longest;
+        w.letters += letter_is_alphabetic(c.kind);
+        w.digits += c.kind == LETTER_DIGIT;
+        w.periods += c.code == '.';
+        w.s -= c.len;
+        w.n += c.len;
+    }
+    return w;
+}
+
+/* The word at s: letters, with apostrophes between them. */
+static size_t word_at(const char *s, const char *end)
+{
+    const char *p = s;
+    while (p < end) {
+        struct letter c = letter_at(p, end);
+        int apostrophe = (c.code == '\'' || c.code == 0x2019) && p > s &&
+                         letter_is_alphabetic(letter_at(p + c.len, end).kind);
+        if (!letter_is_alphabetic(c.kind) && !apostrophe)
+            break;
+        p += c.len;
+    }
+    return (size_t)(p - s);
+}
+
+static unsigned kinds_of(const struct sentence_model *m, const char *s, size_t n)
+{
+    char lower[SENTENCE_WORD_MAX_BYTES];
+    if (n > sizeof lower)
+        return 0;
+    return sentence_model_word(m, lower, letter_lower(lower, s, n));
+}
+
+/* Does the capitalized word at s open sentences, rather than being a name? */
+static int is_opener(const struct sentence_model *m, const char *s, const char *end)
+{
+    size_t n = word_at(s, end);
+    if (s + n < end && s[n] == '.' && letter_at(s, end).len == n) /* "A." is an initial */
+        return 0;
+    if (kinds_of(m, s, n) & SENTENCE_OPENER)
+        return 1;
+    for (size_t i = 1; i < n; i++) /* "It's", "L'état" */
+        if (s[i] == '\'' || !memcmp(s + i, "\xE2\x80\x99", n - i < 3 ? n - i : 3))
+            return (kinds_of(m, s, i) & SENTENCE_OPENER) != 0;
+    return 0;
+}
+
+/* Does the model know the two words as one? */
+static int is_pair(const struct sentence_model *m, const struct word *w, const char *s,
+                   const char *end)
+{
+    size_t n = word_at(s, end);
+    char pair[SENTENCE_WORD_MAX_BYTES];
+    if (w->n + 1 + n > sizeof pair)
+        return 0;
+    size_t len = letter_lower(pair, w->s, w->n);
+    pair[len++] = ' ';
+    len += letter_lower(pair + len, s, n);
+    return (sentence_model_word(m, pair, len) & SENTENCE_PAIR) != 0;
+}
+
+static int is_capitals(const struct word *w)
+{
+    struct letter c;
+    for (const char *s = w->s, *end = s + w->n; s < end; s += c.len)
+        if ((c = letter_at(s, end)).kind != LETTER_UPPER)
+            return 0;
+    return 1;
+}
+
+static int is_roman(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strchr("IVXLC", s[i]))
+            return 0;
+    return n > 0;
+}
+
+/* A number behind an abbreviation: digits, or a Roman one; "I" alone is a word if it goes on. */
+static int is_number(const char *s, const char *end)
+{
+    size_t n = word_at(s, end);
+    if (!n)
+        return letter_at(s, end).kind == LETTER_DIGIT;
+    return is_roman(s, n) && !(n == 1 && *s == 'I' && s + 1 < end && s[1] == ' ');
+}
+
+static int is_capitalized(const struct sentence_mark *p, const struct word *w)
+{
+    return letter_at(w->s, p->end).kind == LETTER_UPPER;
+}
+
+/* Does the word end in a vowel? Abbreviations seldom do, for words are cut off in front of one. */
+static int ends_in_vowel(const struct word *w)
+{
+    static const char vowels[] = "aeiouyàáâãäåæèéêëìíîïòóôõöøùúûüýÿāăąēėęěīıōőœūůűąę"
+                                 "αεηιουωάέήίόύώаеёиоуыэюяіїє";
+    char lower[SENTENCE_WORD_MAX_BYTES + 1];
+    if (w->n >= sizeof lower)
+        return 1;
+    size_t n = letter_lower(lower, w->s, w->n);
+    struct letter last = letter_before(lower, lower + n);
+    lower[n] = '\0';
+    return strstr(vowels, lower + n - last.len) != NULL;
+}
+
+/* Is the word w before a period no abbreviation? The word at s follows it, in lower case. */
+static int is_whole(const struct sentence_mark *p, const struct word *w, const char *s)
+{
+    if (!w->n) /* "(…)."; in tokenized text a period with a space before it ends no abbreviation */
+        return w->before.kind == LETTER_CLOSE || w->before.kind == LETTER_QUOTE ||
+               (w->before.kind == LETTER_SPACE && is_opener(p->model, s, p->end));
+    if (w->letters < 2 || w->digits || w->periods)
+        return 0;
+    unsigned kinds = kinds_of(p->model, w->s, w->n);
+    if (kinds & (SENTENCE_TITLE | SENTENCE_NUMBER | SENTENCE_ABBREVIATION))
+        return 0;
+    if (kinds & SENTENCE_OPENER)
+        return 1;
+    return w->letters >= WHOLE_WORD_MIN &&
+           (ends_in_vowel(w) || (!is_capitalized(p, w) && is_opener(p->model, s, p->end)));
+}
+
+/* ---- one mark ------------------------------------------------------------------------------- */
+
+enum verdict { GOES_ON, ENDS, ASK_NEXT };
+
+/* Abbreviations of one letter are known as they are written: "v." is one, "V." an initial. */
+static enum verdict judge_letter(const struct sentence_mark *p, const struct word *w,
+                                 const char *next)
+{
+    if (w->before.code == '\'' || w->before.code == 0x2019) /* "Newton's." */
+        return ENDS;
+    unsigned kinds = sentence_model_word(p->model, w->s, w->n);
+    if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
+        return GOES_ON;
+    int small = letter_at(w->s, w->s + w->n).kind == LETTER_LOWER; /* a unit or a variable */
+    return small && !(kinds & SENTENCE_ABBREVIATION) ? ENDS : ASK_NEXT;
+}
+
+/* What the word in front of a period says. */
+static enum verdict judge_word(const struct sentence_mark *p, const struct word *w,
+                               const char *next)
+{
+    if (w->letters == 1 && !w->periods && !w->digits && letter_at(w->s, p->end).len == w->n)
+        return judge_letter(p, w, next);
+    unsigned kinds = kinds_of(p->model, w->s, w->n);
+    if (is_capitals(w)) /* "MS" is no title, "TP" is where the model lists it so */
+        kinds = (kinds & ~(unsigned)SENTENCE_TITLE) | sentence_model_word(p->model, w->s, w->n);
+    if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
+        return GOES_ON;
+    int ordinals = sentence_model_has_ordinals(p->model);
+    if (w->digits)
+        return ordinals && w->digits <= 2 && !w->letters && !w->periods ? ASK_NEXT : ENDS;
+    if (w->periods && w->longest <= SEGMENT_MAX && *w->s != '.') /* U.S. a.m. Ph.D. */
+        return ASK_NEXT;
+    if (ordinals && is_roman(w->s, w->n))
+        return ASK_NEXT;
+    return kinds & SENTENCE_ABBREVIATION ? ASK_NEXT : ENDS;
+}
+
+/* "end.Next": a space that is missing, between a plain word and an opener. */
+static int lacks_space(const struct sentence_mark *p)
+{
+    if (p->dots != 1 || p->asks || p->after != p->mark + 1)
+        return 0;
+    struct word w = word_before(p->begin, p->mark);
+    if (w.periods || w.digits || w.letters < 2 || letter_at(w.s, p->end).kind != LETTER_LOWER ||
+        (w.before.len && w.before.kind != LETTER_SPACE))
+        return 0;
+    size_t n = word_at(p->after, p->end);
+    return n > 1 && p->after + n < p->end && p->after[n] == ' ' &&
+           letter_at(p->after, p->end).kind == LETTER_UPPER &&
+           letter_at(p->after + 1, p->end).kind == LETTER_LOWER &&
+           is_opener(p->model, p->after, p->end);
+}
+
+/* A particle in Japanese goes on behind a quotation, 「はい。」と言った。, and behind a name. */
+static int is_particle(const struct sentence_mark *p)
+{
+    static const unsigned particles[] = { 0x306E, 0x3092, 0x3068, 0x304C,
+                                          0x306F, 0x306B, 0x3067, 0x3082 };
+    enum { OF_NAMES = 2 }; /* no word begins with these */
+    size_t count = p->quoted ? sizeof particles / sizeof *particles : OF_NAMES;
+    unsigned c = letter_at(p->after, p->end).code;
+    for (size_t i = 0; i < count; i++)
+        if (c == particles[i])
+            return 1;
+    return 0;
+}
+
+static int is_chinese_or_kana(unsigned c)
+{
+    return c >= 0x3040 && c <= 0x9FFF;
+}
+
+/* Chinese and Japanese need no space behind "!" and "?". */
+static int asks_without_space(const struct sentence_mark *p)
+{
+    return p->asks && is_chinese_or_kana(letter_before(p->begin, p->mark).code) &&
+           !is_particle(p) && letter_at(p->after, p->end).kind != LETTER_DASH;
+}
+
+/* Does a mark other than a period end a sentence, in front of the capitalized word or number at s?
+ * A dash may stand between them. */
+static int question_ends(const struct sentence_mark *p, const char *s, int dashed)
+{
+    struct word w = word_before(p->begin, p->mark);
+    int name = p->after == p->mark + 1 && w.n < SENTENCE_WORD_MAX_BYTES && /* "Yahoo!" */
+               kinds_of(p->model, w.s, w.n + 1) & SENTENCE_ABBREVIATION;
+    int title = dashed && is_capitalized(p, &w); /* "Help! – The Beatles" */
+    return !(name || title) || is_opener(p->model, s, p->end);
+}
+
+/* The same for an ellipsis. It ends a sentence if it is joined to a word in lower case; in titles,
+ * and where it stands for words, the next word decides. */
+static int ellipsis_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)
+{
+    struct word w = word_before(p->begin, p->mark);
+    int title = is_capitalized(p, &w) && w.s > sentence_mark_skip_open(p->begin, p->end);
+    int joined = w.letters > 1 || (!w.n && w.before.kind == LETTER_CLOSE);
+    if (joined && !title && !p->spaced)
+        return 1;
+    int is_i = *s == 'I' && word_at(s, p->end) == 1; /* always capitalized: tells little */
+    return next != LETTER_DIGIT && !(is_i && p->spaced) && is_opener(p->model, s, p->end);
+}
+
+/* Does the period end a sentence, in front of the capitalized word or number at s? */
+static int period_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)
+{
+    struct word w = word_before(p->begin, p->mark);
+    if (!p->quoted && sentence_list_is_number(p->begin, p->mark))
+        return 0;
+    enum verdict v = judge_word(p, &w, s);
+    if (v != ASK_NEXT)
+        return v == ENDS;
+    return next != LETTER_DIGIT && is_opener(p->model, s, p->end) &&
+           !is_pair(p->model, &w, s, p->end);
+}
+
+/* Skips dashes and the spaces behind them. */
+static const char *skip_dash(const char *s, const char *end)
+{
+    for (struct letter c;
+         (c = letter_at(s, end)).code == '-' || (c.code >= 0x2010 && c.code <= 0x2015);)
+        s += c.len;
+    return sentence_mark_skip_spaces(s, end);
+}
+
+/* Is the word at s, behind a dash, a place or an initial? Bibliographies have "Titel. – Wien:
+ * Gerold" and "Название. — М. : Наука". */
+static int is_imprint(const char *s, const char *end)
+{
+    size_t n = word_at(s, end);
+    const char *after = s + n;
+    int initial = after < end && *after == '.' && letter_at(s, end).len == n;
+    return initial || (after < end && *after == ':');
+}
+
+/* Does a sentence begin in lower case at p->next? Behind a single "!", which ends many names and
+ * titles, it does not. */
+static int begins_small(const struct sentence_mark *p)
+{
+    struct word w = word_before(p->begin, p->mark);
+    if (p->quoted || p->bracketed || p->squared || p->noted ||
+        (p->dots && (p->asks || p->dots > 1)))
+        return 0;
+    if (p->dots)
+        return is_whole(p, &w, p->next);
+    if (w.n ? w.letters < 2 || is_capitalized(p, &w) : w.before.kind != LETTER_SPACE)
+        return 0;
+    return p->after - p->mark > 1 || (*p->mark != '!' && is_opener(p->model, p->next, p->end));
+}
+
+/* Takes the note that books print as a bare number between a sentence and a capitalized opener:
+ * "… of their rights. 4 Even though …". */
+static void take_number(struct sentence_mark *p)
+{
+    enum { DIGITS_MAX = 3 };
+    const char *s = p->next;
+    while (s < p->end && *s >= '0' && *s <= '9')
+        s++;
+    if (p->after == p->next || s == p->next || s - p->next > DIGITS_MAX || s == p->end || *s != ' ')
+        return;
+    struct word w = word_before(p->begin, p->mark);
+    const char *next = sentence_mark_skip_spaces(s, p->end);
+    if (letter_at(next, p->end).kind != LETTER_UPPER || !is_opener(p->model, next, p->end) ||
+        (p->dots && (p->dots > 1 || judge_word(p, &w, p->next) != ENDS)))
+        return;
+    p->noted = 1;
+    p->after = s;
+    p->next = next;
+}
+
+/* Does the mark end a sentence? At s follows a capital, a digit, a letter without case or a sign.
+ */
+static int ends_before(const struct sentence_mark *p, const char *s, enum letter_kind next,
+                       int dashed)
+{
+    if (p->noted)
+        return 1;
+    if (p->squared || (dashed && p->quoted)) /* "[...] The", "[which?] Moon"; "I came." – Caesar */
+        return is_opener(p->model, s, p->end);
+    if (p->asks)
+        return question_ends(p, s, dashed) &&
+               !(next == LETTER_DIGIT && s > p->next && s[-1] == '('); /* "Who? (1966)" */
+    if (p->dots == 1)
+        return period_ends(p, s, next);
+    return p->quoted || p->dots != 3 || ellipsis_ends(p, s, next);
+}
+
+/* In scripts without case nothing marks the words that report speech. They follow a quotation that
+ * the sentence began with: “好。”他说。 */
+static int reports_speech(const struct sentence_mark *p)
+{
+    const char *s = sentence_mark_skip_spaces(p->begin, p->end);
+    return p->quoted && letter_at(p->next, p->end).kind == LETTER_CASELESS &&
+           sentence_mark_skip_open(s, p->end) > s;
+}
+
+static int ends(const struct sentence_mark *p)
+{
+    if (p->next == p->end || reports_speech(p))
+        return 0;
+    if (p->full)
+        return !is_particle(p);
+    if (p->next == p->after)
+        return lacks_space(p) || asks_without_space(p);
+    const char *dash = skip_dash(p->next, p->end);
+    int dashed = dash > p->next;
+    const char *s = sentence_mark_skip_open(dash, p->end);
+    struct letter c = letter_at(s, p->end);
+    if (c.kind == LETTER_LOWER && letter_at(s + c.len, p->end).kind == LETTER_UPPER)
+        c.kind = LETTER_UPPER; /* iPod, eBay */
+    if (dashed && is_imprint(s, p->end))
+        return 0;
+    if (c.kind == LETTER_UPPER ||
+        (!dashed && (c.kind == LETTER_CASELESS || c.kind == LETTER_DIGIT)))
+        return ends_before(p, s, c.kind, dashed);
+    if (s != p->next)
+        return 0;
+    int sign = c.kind == LETTER_OTHER && (c.code >= 0x80 || c.code == '#' || c.code == '$');
+    return sign ? ends_before(p, s, c.kind, 0) : c.kind == LETTER_LOWER && begins_small(p);
+}
+
+/* ---- paragraphs ----------------------------------------------------------------------------- */
+
+static void add_sentence(struct buf *out, const char *s, const char *end)
+{
+    s = sentence_mark_skip_spaces(s, end);
+    while (end > s && end[-1] == ' ')
+        end--;
+    if (s == end)
+        return;
+    buf_add(out, s, (size_t)(end - s));
+    buf_addc(out, '\n');
+}
+
+/* Is the character at s a mark that may end a sentence in this language? */
+static int is_mark(const struct sentence_model *m, const char *s, struct letter c, const char *end)
+{
+    if (sentence_model_pauses(m, c.code))
+        return letter_at(s + c.len, end).code == c.code; /* "..." is none */
+    return c.kind == LETTER_END || c.kind == LETTER_FULL_END || sentence_model_ends(m, c.code);
+}
+
+static void split(const struct sentence_model *m, struct buf *out, const char *s, const char *end)
+{
+    const unsigned char *may_mark = sentence_model_first_bytes(m);
+    struct sentence_mark p = { .model = m, .text = s, .begin = s, .end = end };
+    while (s < end) {
+        if (!may_mark[(unsigned char)*s]) {
+            s++;
+            continue;
+        }
+        struct letter c = letter_at(s, end);
+        if (!is_mark(m, s, c, end)) {
+            s += c.len;
+            continue;
+        }
+        p.mark = s;
+        sentence_mark_read(&p);
+        take_number(&p);
+        s = p.after;
+        if (ends(&p)) {
+            add_sentence(out, p.begin, p.after);
+            p.begin = s = p.next;
+        }
+    }
+    add_sentence(out, p.begin, p.end);
+}
+
+void sentence_split(const struct sentence_model *m, struct buf *out, const char *s, size_t n)
+{
+    const char *end = s + n;
+    while (s < end) {
+        const char *next = sentence_list_next(s, end);
+        split(m, out, s, next);
+        s = next;
+    }
+}
+
+void sentence_split_text(const struct sentence_model *m, struct buf *out, const char *s, size_t n)
+{
+    const char *end = s + n;
+    buf_clear(out);
+    while (s < end) {
+        const char *lf = memchr(s, '\n', (size_t)(end - s));
+        const char *line_end = lf ? lf : end;
+        sentence_split(m, out, s, (size_t)(line_end - s));
+        if (out->len > 1 && out->data[out->len - 2] != '\n')
+            buf_addc(out, '\n');
+        s = line_end + 1;
+    }
+    buf_rtrim(out);
+}

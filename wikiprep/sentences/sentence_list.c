@@ -1,0 +1,82 @@
+#include "wikiprep/sentences/sentence_list.h"
+
+#include <string.h>
+
+#include "wikiprep/sentences/letter.h"
+
+enum { DIGITS_MAX = 3 };
+
+struct item {
+    unsigned bullet; /* 0: none */
+    int is_letter;
+    unsigned number;   /* of the letter: its code */
+    const char *close; /* . ) .) */
+    int close_bytes;
+};
+
+static const char *skip_spaces(const char *s, const char *end)
+{
+    while (s < end && *s == ' ')
+        s++;
+    return s;
+}
+
+static const char *read_bullet(const char *s, const char *end, unsigned *bullet)
+{
+    struct letter c = letter_at(s, end);
+    *bullet = c.code == 0x2022 || c.code == 0x2043 ? c.code : 0; /* a bullet, a hyphen bullet */
+    return *bullet ? skip_spaces(s + c.len, end) : s;
+}
+
+static const char *read_number(const char *s, const char *end, struct item *item)
+{
+    const char *begin = s;
+    item->number = 0;
+    while (s < end && s - begin < DIGITS_MAX && *s >= '0' && *s <= '9')
+        item->number = 10 * item->number + (unsigned)(*s++ - '0');
+    item->is_letter = s == begin && s < end && *s >= 'a' && *s <= 'z';
+    if (item->is_letter)
+        item->number = (unsigned char)*s++;
+    return s > begin ? s : NULL;
+}
+
+static int read_item(const char *s, const char *end, struct item *item)
+{
+    s = read_number(read_bullet(s, end, &item->bullet), end, item);
+    if (!s)
+        return 0;
+    item->close = s;
+    while (s < end && (*s == '.' || *s == ')'))
+        s++;
+    item->close_bytes = (int)(s - item->close);
+    return item->close_bytes > 0 && item->close_bytes <= 2 && s < end && *s == ' ' &&
+           letter_at(skip_spaces(s, end), end).kind == LETTER_UPPER;
+}
+
+static int follows(const struct item *next, const struct item *item)
+{
+    return next->number == item->number + 1 && next->is_letter == item->is_letter &&
+           next->bullet == item->bullet && next->close_bytes == item->close_bytes &&
+           !memcmp(next->close, item->close, (size_t)item->close_bytes);
+}
+
+const char *sentence_list_next(const char *s, const char *end)
+{
+    struct item item, next;
+    if (!read_item(s, end, &item))
+        return end;
+    while ((s = memchr(s, ' ', (size_t)(end - s))) && ++s < end)
+        if (read_item(s, end, &next) && follows(&next, &item))
+            return s;
+    return end;
+}
+
+int sentence_list_is_number(const char *s, const char *end)
+{
+    struct item item;
+    s = skip_spaces(s, end);
+    s = read_bullet(s, end, &item.bullet);
+    if (end - s == 1 && *s >= 'A' && *s <= 'Z')
+        return 1; /* "A. Item" */
+    return read_number(s, end, &item) == end;
+}

@@ -1,0 +1,170 @@
+#include "wikiprep/sentences/sentence_mark.h"
+
+#include <string.h>
+
+enum {
+    NOTE_MAX_BYTES = 48, /* "[citation needed]" */
+    OPENING_MAX = 4,     /* quotes and brackets in front of a word */
+};
+
+const char *sentence_mark_skip_spaces(const char *s, const char *end)
+{
+    for (struct letter c; (c = letter_at(s, end)).kind == LETTER_SPACE; s += c.len)
+        ;
+    return s;
+}
+
+/* ---- quotes and brackets -------------------------------------------------------------------- */
+
+/* Quotes that open in one language and close in another. */
+static int is_two_faced(unsigned c)
+{
+    return c == 0xAB || c == 0xBB || c == 0x2018 || c == 0x2019 || c == 0x201C || c == 0x201D ||
+           c == 0x2039 || c == 0x203A;
+}
+
+static int begins_word(const char *s, const char *end)
+{
+    enum letter_kind k = letter_at(s, end).kind;
+    return letter_is_alphabetic(k) || k == LETTER_DIGIT;
+}
+
+static int is_alone(const char *s, const char *end)
+{
+    struct letter c = letter_at(s, end);
+    return !c.len || c.kind == LETTER_SPACE;
+}
+
+/* Does c, right behind a mark, close a quotation? `after` is what follows it. */
+static int closes(struct letter c, const char *after, const char *end)
+{
+    if (c.kind == LETTER_CLOSE || c.kind == LETTER_QUOTE)
+        return 1;
+    return is_two_faced(c.code) && letter_at(after, end).kind != LETTER_OPEN &&
+           !begins_word(after, end);
+}
+
+/* Is the `"` at s one that closes? */
+static int closes_pair(struct sentence_mark *p, const char *s)
+{
+    while ((p->counted = memchr(p->counted, '"', (size_t)(s - p->counted)))) {
+        p->open_quotes++;
+        p->counted++;
+    }
+    p->counted = s;
+    return p->open_quotes % 2;
+}
+
+const char *sentence_mark_skip_open(const char *s, const char *end)
+{
+    for (int i = 0; i < OPENING_MAX; i++) {
+        struct letter c = letter_at(s, end);
+        int opens = c.kind == LETTER_OPEN || c.kind == LETTER_QUOTE ||
+                    (is_two_faced(c.code) && begins_word(s + c.len, end));
+        if (!opens)
+            break;
+        s += c.len;
+        if (c.kind == LETTER_QUOTE || is_two_faced(c.code)) /* French, or tokenized */
+            s = sentence_mark_skip_spaces(s, end);
+    }
+    return s;
+}
+
+/* ---- reference marks ------------------------------------------------------------------------ */
+
+/* "[12]", "[citation needed]": its bytes. */
+static size_t note_bytes(const char *s, const char *end)
+{
+    size_t max = end - s < NOTE_MAX_BYTES ? (size_t)(end - s) : NOTE_MAX_BYTES;
+    const char *close = s < end && *s == '[' ? memchr(s, ']', max) : NULL;
+    return close ? (size_t)(close + 1 - s) : 0;
+}
+
+/* Behind a space "[The]" and "[...]" may begin a sentence; a note has a number, "[12]", "[note 3]",
+ * or is one small letter or a complaint: "[b]", "[citation needed]". */
+static size_t spaced_note_bytes(const char *s, const char *end)
+{
+    size_t n = note_bytes(s, end);
+    if (n < 3 || !is_alone(s + n, end))
+        return 0;
+    char last = s[n - 2];
+    int complaint = n > 8 && !memcmp(s + n - 8, " needed]", 8);
+    return (last >= '0' && last <= '9') || (n == 3 && last >= 'a' && last <= 'z') || complaint ? n
+                                                                                               : 0;
+}
+
+/* ---- the mark ------------------------------------------------------------------------------- */
+
+/* " . . ." goes on: a period with a space before and none of a word behind. */
+static size_t spaced_dot(const char *s, const char *end)
+{
+    if (end - s < 2 || s[0] != ' ' || s[1] != '.')
+        return 0;
+    return begins_word(s + 2, end) ? 0 : 2;
+}
+
+static int has_closed(const struct sentence_mark *p)
+{
+    return p->quoted || p->bracketed || p->squared || p->noted;
+}
+
+/* Takes what closes behind a space: "Oui. » Puis", "text. [12] Then". Returns its bytes, with the
+ * space. */
+static size_t take_spaced(struct sentence_mark *p, const char *space)
+{
+    const char *s = sentence_mark_skip_spaces(space, p->end);
+    struct letter c = letter_at(s, p->end);
+    size_t note = c.code == '[' ? spaced_note_bytes(s, p->end) : 0;
+    if (s == space || (!note && !is_alone(s + c.len, p->end)))
+        return 0;
+    if (note)
+        p->noted = 1;
+    else if (c.code == ')')
+        p->bracketed = 1;
+    else if (c.code == 0xBB || c.code == 0x201D || (c.code == '"' && closes_pair(p, s)))
+        p->quoted = 1;
+    else
+        return 0;
+    return (size_t)(s - space) + (note ? note : c.len);
+}
+
+/* Takes the character at s, or what begins there. Returns its bytes; 0 if it does not belong to the
+ * mark. */
+static size_t take(struct sentence_mark *p, const char *s)
+{
+    struct letter c = letter_at(s, p->end);
+    size_t more;
+    if (c.code == '.' || c.code == 0x2026)
+        p->dots += c.code == '.' ? 1 : 3;
+    else if (c.kind == LETTER_FULL_END)
+        p->full = 1;
+    else if (c.kind == LETTER_END || s == p->mark)
+        p->asks = 1;
+    else if (c.code == ')' || c.code == 0xFF09)
+        p->bracketed = 1;
+    else if (c.code == ']')
+        p->squared = 1;
+    else if (closes(c, s + c.len, p->end))
+        p->quoted = 1;
+    else if ((more = note_bytes(s, p->end))) {
+        p->noted = 1;
+        return more;
+    } else if (!has_closed(p) && p->dots && (more = spaced_dot(s, p->end))) {
+        p->dots++;
+        p->spaced = 1;
+        return more;
+    } else
+        return c.kind == LETTER_SPACE ? take_spaced(p, s) : 0;
+    return c.len;
+}
+
+void sentence_mark_read(struct sentence_mark *p)
+{
+    p->dots = p->asks = p->spaced = p->full = p->quoted = p->bracketed = p->squared = p->noted = 0;
+    if (!p->counted)
+        p->counted = p->text;
+    p->after = p->mark;
+    for (size_t n; p->after < p->end && (n = take(p, p->after)) > 0;)
+        p->after += n;
+    p->next = sentence_mark_skip_spaces(p->after, p->end);
+}

@@ -1,0 +1,353 @@
+#define _GNU_SOURCE /* qsort_r */
+#include "wikiprep/sentences/sentence_train.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/hash.h"
+#include "common/mem.h"
+#include "wikiprep/sentences/letter.h"
+#include "wikiprep/sentences/sentence_model.h"
+
+/* Kiss and Strunk's thresholds, and ours. */
+#define ABBREVIATION_SCORE  0.3
+#define OPENER_SCORE        30.0
+#define ABBREVIATION_CHANCE 0.99 /* of a period behind an abbreviation */
+#define ELSEWHERE_MAX                                                                              \
+    0.05 /* an opener's uses capitalized in mid-sentence, by those in small letters */
+#define NUMBERED_MIN 0.5 /* share of periods with a number behind, of one that numbers follow */
+#define ORDINAL_MIN  0.2 /* share of small numbers with a period that a small letter follows */
+
+enum {
+    SEEN_MIN = 5,        /* times that a word must be seen in a part, to be listed for it */
+    PLAIN_MIN = 5,       /* letters of words that are taken for no abbreviations */
+    WORDS_MIN = 1000,    /* of text to learn from */
+    LINE_BYTES = 96,     /* of the table */
+    TYPES_MAX = 1 << 22, /* words in the table; then those seen once are forgotten */
+};
+
+struct type {
+    uint32_t place; /* in `words`, plus one; 0: empty */
+    uint16_t len;
+    uint32_t count, periods; /* in all; with a period behind */
+    uint32_t numbered;       /* of those, with a number behind that */
+    uint32_t begins;         /* capitalized, behind the end of a plain word */
+    uint32_t elsewhere;      /* capitalized, behind no mark at all */
+    uint32_t small;          /* not capitalized */
+};
+
+/* What the word before was. */
+enum before { AT_BEGIN, MIDDLE, ENDED, MARKED, SMALL_NUMBER };
+
+struct sentence_trainer {
+    struct buf words;
+    struct type *types;
+    size_t type_count, cap;  /* cap: a power of two */
+    uint64_t count, periods; /* of words */
+    uint64_t ends;           /* of plain words with a period */
+    uint64_t ordinals, small_numbers;
+};
+
+/* ---- a table of words ------------------------------------------------------------------------ */
+
+static struct type *find(const struct sentence_trainer *t, const char *word, size_t n)
+{
+    size_t i = hash_bytes(word, n) & (t->cap - 1);
+    while (t->types[i].place &&
+           (t->types[i].len != n || memcmp(t->words.data + t->types[i].place - 1, word, n) != 0))
+        i = (i + 1) & (t->cap - 1);
+    return &t->types[i];
+}
+
+/* Moves the words seen at least `min` times to a table of twice the size that they need. */
+static void rebuild(struct sentence_trainer *t, uint32_t min)
+{
+    struct sentence_trainer old = *t;
+    t->type_count = 0;
+    for (size_t i = 0; i < old.cap; i++)
+        t->type_count += old.types[i].place && old.types[i].count >= min;
+    for (t->cap = 1 << 12; t->cap < 4 * t->type_count; t->cap *= 2)
+        ;
+    t->types = mem_zalloc(t->cap, sizeof *t->types);
+    buf_init(&t->words);
+    for (size_t i = 0; i < old.cap; i++) {
+        struct type *was = &old.types[i];
+        if (!was->place || was->count < min)
+            continue;
+        const char *word = old.words.data + was->place - 1;
+        struct type *is = find(t, word, was->len);
+        *is = *was;
+        is->place = (uint32_t)t->words.len + 1;
+        buf_add(&t->words, word, was->len);
+    }
+    buf_release(&old.words);
+    free(old.types);
+}
+
+/* The word in lower case, counted; NULL for one that is too long. */
+static struct type *count(struct sentence_trainer *t, const char *word, size_t n)
+{
+    char lower[SENTENCE_WORD_MAX_BYTES];
+    if (n > sizeof lower)
+        return NULL;
+    n = letter_lower(lower, word, n);
+    if (2 * t->type_count >= t->cap)
+        rebuild(t, t->type_count >= TYPES_MAX ? 2 : 1);
+    struct type *type = find(t, lower, n);
+    if (!type->place) {
+        type->place = (uint32_t)t->words.len + 1;
+        type->len = (uint16_t)n;
+        buf_add(&t->words, lower, n);
+        t->type_count++;
+    }
+    type->count++;
+    return type;
+}
+
+struct sentence_trainer *sentence_trainer_new(void)
+{
+    struct sentence_trainer *t = mem_zalloc(1, sizeof *t);
+    buf_init(&t->words);
+    rebuild(t, 1);
+    return t;
+}
+
+void sentence_trainer_free(struct sentence_trainer *t)
+{
+    if (!t)
+        return;
+    buf_release(&t->words);
+    free(t->types);
+    free(t);
+}
+
+/* ---- text ------------------------------------------------------------------------------------- */
+
+struct token {
+    const char *s;
+    size_t n; /* without the period behind it */
+    int letters, digits, periods;
+    enum letter_kind first;
+    int period;         /* behind it */
+    unsigned separator; /* the mark behind that; 0 where there is a space */
+    const char *after;
+};
+
+/* The next word, number or other run of characters between spaces, quotes and marks. */
+static int read_token(const char *s, const char *end, struct token *k)
+{
+    struct letter c;
+    *k = (struct token){ 0 };
+    for (; (c = letter_at(s, end)).len; s += c.len)
+        if (letter_is_alphabetic(c.kind) || c.kind == LETTER_DIGIT)
+            break;
+    if (!c.len)
+        return 0;
+    k->s = s;
+    k->first = c.kind;
+    for (; (c = letter_at(s, end)).len; s += c.len) {
+        int inner = c.code == '.' || c.code == '-' || c.code == '\'' || c.code == 0x2019;
+        enum letter_kind next = inner ? letter_at(s + c.len, end).kind : LETTER_OTHER;
+        if (!letter_is_alphabetic(c.kind) && c.kind != LETTER_DIGIT &&
+            !(inner && (letter_is_alphabetic(next) || next == LETTER_DIGIT)))
+            break;
+        k->letters += letter_is_alphabetic(c.kind);
+        k->digits += c.kind == LETTER_DIGIT;
+        k->periods += c.code == '.';
+    }
+    k->n = (size_t)(s - k->s);
+    if (s < end && *s == '.') {
+        s++;
+        k->period = 1;
+    }
+    c = letter_at(s, end);
+    k->separator = c.kind == LETTER_SPACE ? 0 : c.code;
+    k->after = s;
+    return 1;
+}
+
+/* What is remembered of a word when the next is read. */
+static enum before judge(const struct token *k)
+{
+    if (k->separator)
+        return MARKED;
+    if (!k->period)
+        return MIDDLE;
+    if (k->digits)
+        return k->digits <= 2 && !k->letters && !k->periods ? SMALL_NUMBER : MARKED;
+    int plain = k->letters >= PLAIN_MIN && !k->periods && k->first != LETTER_UPPER;
+    return plain ? ENDED : MARKED;
+}
+
+static void count_number(struct sentence_trainer *t, const char *word, size_t n)
+{
+    struct type *type = find(t, word, n);
+    if (type->place) /* else it was forgotten */
+        type->numbered++;
+}
+
+static void add_paragraph(struct sentence_trainer *t, const char *s, const char *end)
+{
+    enum before before = AT_BEGIN;
+    int period = 0; /* behind the word before, and a space */
+    char last[SENTENCE_WORD_MAX_BYTES];
+    size_t last_len = 0; /* that word, if it has letters */
+    for (struct token k; read_token(s, end, &k); s = k.after) {
+        int upper = k.first == LETTER_UPPER;
+        if (period && last_len && k.first == LETTER_DIGIT)
+            count_number(t, last, last_len);
+        t->ordinals += before == SMALL_NUMBER && k.first == LETTER_LOWER;
+        t->small_numbers += before == SMALL_NUMBER;
+        last_len = 0;
+        int initial = k.letters == 1 && upper;
+        struct type *type = k.letters && !k.digits && !initial ? count(t, k.s, k.n) : NULL;
+        if (type) {
+            type->periods += (uint32_t)k.period;
+            type->begins += upper && before == ENDED;
+            type->elsewhere += upper && before == MIDDLE;
+            type->small += !upper;
+            last_len = type->len;
+            memcpy(last, t->words.data + type->place - 1, last_len);
+        }
+        t->count++;
+        t->periods += (uint64_t)k.period;
+        before = judge(&k);
+        t->ends += before == ENDED;
+        period = k.period && !k.separator;
+    }
+}
+
+void sentence_trainer_add(struct sentence_trainer *t, const char *s, size_t n)
+{
+    const char *end = s + n;
+    while (s < end) {
+        const char *lf = memchr(s, '\n', (size_t)(end - s));
+        const char *line_end = lf ? lf : end;
+        add_paragraph(t, s, line_end);
+        s = line_end + 1;
+    }
+}
+
+/* ---- the table -------------------------------------------------------------------------------- */
+
+static const char *word_of(const struct sentence_trainer *t, const struct type *type)
+{
+    return t->words.data + type->place - 1;
+}
+
+/* log of p^hits * (1-p)^(n-hits) */
+static double log_binomial(double hits, double n, double p)
+{
+    if (p <= 0)
+        return hits > 0 ? -1e300 : 0;
+    if (p >= 1)
+        return hits < n ? -1e300 : 0;
+    return hits * log(p) + (n - hits) * log(1 - p);
+}
+
+static int is_abbreviation(const struct sentence_trainer *t, const struct type *type)
+{
+    const char *word = word_of(t, type);
+    double letters = 0, periods = 0;
+    for (const char *s = word, *end = word + type->len; s < end;) {
+        struct letter c = letter_at(s, end);
+        letters += letter_is_alphabetic(c.kind);
+        periods += c.code == '.';
+        s += c.len;
+    }
+    double seen = type->periods, n = type->count, chance = (double)t->periods / (double)t->count;
+    double likelihood = 2 * (log_binomial(seen, n, ABBREVIATION_CHANCE) -
+                             log_binomial(seen, n, chance));
+    double score = likelihood * exp(-letters) * (periods + 1) * pow(letters, -(n - seen));
+    return type->periods >= SEEN_MIN && score >= ABBREVIATION_SCORE;
+}
+
+static int is_numbered(const struct type *type)
+{
+    return type->numbered >= SEEN_MIN && type->numbered >= NUMBERED_MIN * type->periods;
+}
+
+/* Dunning's ratio, of a word behind the ends of sentences against its share of all words. */
+static int is_opener(const struct sentence_trainer *t, const struct type *type)
+{
+    double begins = type->begins, ends = (double)t->ends, n = type->count, all = (double)t->count;
+    if (type->begins < SEEN_MIN || type->small < SEEN_MIN ||
+        type->elsewhere > ELSEWHERE_MAX * type->small || begins / ends <= n / all)
+        return 0;
+    double p = n / all, p1 = begins / ends, p2 = (n - begins) / (all - ends);
+    double ratio = log_binomial(begins, ends, p1) + log_binomial(n - begins, all - ends, p2) -
+                   log_binomial(begins, ends, p) - log_binomial(n - begins, all - ends, p);
+    return 2 * ratio >= OPENER_SCORE;
+}
+
+static int compare(const void *a, const void *b, void *trainer)
+{
+    const struct type *x = *(const struct type *const *)a, *y = *(const struct type *const *)b;
+    size_t n = x->len < y->len ? x->len : y->len;
+    int order = memcmp(word_of(trainer, x), word_of(trainer, y), n);
+    return order ? order : (int)x->len - (int)y->len;
+}
+
+static unsigned kind_of(const struct sentence_trainer *t, const struct type *type)
+{
+    if (is_abbreviation(t, type))
+        return SENTENCE_ABBREVIATION;
+    return is_numbered(type) ? SENTENCE_NUMBER : is_opener(t, type) ? SENTENCE_OPENER : 0;
+}
+
+/* Lines of the words of one kind. */
+static void put_words(const struct sentence_trainer *t, struct buf *out, const struct type **types,
+                      size_t n, const char *name, unsigned kind)
+{
+    size_t begin = 0; /* of the line */
+    for (size_t i = 0; i < n; i++) {
+        if (kind_of(t, types[i]) != kind)
+            continue;
+        if (!begin || out->len - begin + types[i]->len >= LINE_BYTES) {
+            if (begin)
+                buf_addc(out, '\n');
+            begin = out->len;
+            buf_adds(out, name);
+        }
+        buf_addc(out, ' ');
+        buf_add(out, word_of(t, types[i]), types[i]->len);
+    }
+    if (begin)
+        buf_addc(out, '\n');
+}
+
+int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out)
+{
+    if (t->count < WORDS_MIN)
+        return err_set("cannot learn where sentences end from %llu words: at least %d are needed",
+                       (unsigned long long)t->count, WORDS_MIN);
+    const struct type **types = mem_zalloc(t->type_count, sizeof *types);
+    size_t n = 0;
+    for (size_t i = 0; i < t->cap; i++)
+        if (t->types[i].place && kind_of(t, &t->types[i]))
+            types[n++] = &t->types[i];
+    qsort_r(types, n, sizeof *types, compare, (void *)(uintptr_t)t);
+    buf_addf(out, "textmill sentences 1\n# learned from %llu words\n",
+             (unsigned long long)t->count);
+    put_words(t, out, types, n, "abbreviation", SENTENCE_ABBREVIATION);
+    put_words(t, out, types, n, "number", SENTENCE_NUMBER);
+    put_words(t, out, types, n, "opener", SENTENCE_OPENER);
+    if (t->ordinals >= SEEN_MIN && (double)t->ordinals >= ORDINAL_MIN * (double)t->small_numbers)
+        buf_adds(out, "ordinals\n");
+    free(types);
+    return 0;
+}
+
+int sentence_trainer_write(const struct sentence_trainer *t, const char *path)
+{
+    struct buf table = BUF_INIT;
+    int result = sentence_trainer_finish(t, &table);
+    if (!result)
+        result = file_write(path, table.data, table.len);
+    buf_release(&table);
+    return result;
+}

@@ -1,0 +1,141 @@
+#include "wikiprep/site/dump_page.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/mem.h"
+#include "wikiprep/site/names.h"
+
+void dump_page_release(struct dump_page *p)
+{
+    buf_release(&p->title);
+    buf_release(&p->id);
+    buf_release(&p->revid);
+    buf_release(&p->timestamp);
+    buf_release(&p->model);
+    buf_release(&p->text);
+    buf_release(&p->target);
+}
+
+void dump_page_clear(struct dump_page *p)
+{
+    buf_clear(&p->title);
+    buf_clear(&p->id);
+    buf_clear(&p->revid);
+    buf_clear(&p->timestamp);
+    buf_clear(&p->model);
+    buf_clear(&p->text);
+    buf_clear(&p->target);
+    p->ns = p->redirect = p->too_long = 0;
+}
+
+/* ---- namespaces -------------------------------------------------------------------------- */
+
+static const struct dump_namespace english[] = {
+    { -2, "Media" },         { -1, "Special" },  { 1, "Talk" },           { 2, "User" },
+    { 3, "User talk" },      { 4, "Project" },   { 4, "Wikipedia" },      { 5, "Project talk" },
+    { 5, "Wikipedia talk" }, { 6, "File" },      { 6, "Image" },          { 7, "File talk" },
+    { 7, "Image talk" },     { 8, "MediaWiki" }, { 9, "MediaWiki talk" }, { 10, "Template" },
+    { 11, "Template talk" }, { 12, "Help" },     { 13, "Help talk" },     { 14, "Category" },
+    { 15, "Category talk" }, { 100, "Portal" },  { 101, "Portal talk" },  { 828, "Module" },
+    { 829, "Module talk" },
+};
+
+static int find_namespace(const struct dump_namespace *list, size_t count, const char *name,
+                          size_t n, int *key)
+{
+    for (size_t i = 0; i < count; i++)
+        if (names_equal(list[i].name, strlen(list[i].name), name, n)) {
+            *key = list[i].key;
+            return 1;
+        }
+    return 0;
+}
+
+int dump_namespace(const struct dump_site *site, const char *name, size_t n, int *key)
+{
+    return find_namespace(site->namespaces, site->count, name, n, key) ||
+           find_namespace(english, sizeof english / sizeof *english, name, n, key);
+}
+
+const char *dump_namespace_name(const struct dump_site *site, int key)
+{
+    for (size_t i = 0; i < site->count; i++)
+        if (site->namespaces[i].key == key)
+            return site->namespaces[i].name;
+    for (size_t i = 0; i < sizeof english / sizeof *english; i++)
+        if (english[i].key == key)
+            return english[i].name;
+    return "";
+}
+
+void dump_site_copy(struct dump_site *to, const struct dump_site *from)
+{
+    *to = DUMP_SITE_INIT;
+    to->capital = from->capital;
+    buf_add(&to->name, from->name.data, from->name.len);
+    buf_add(&to->base, from->base.data, from->base.len);
+    buf_add(&to->lang, from->lang.data, from->lang.len);
+    buf_add(&to->date, from->date.data, from->date.len);
+    mem_grow(to->namespaces, to->cap, from->count);
+    for (; to->count < from->count; to->count++) {
+        const struct dump_namespace *ns = &from->namespaces[to->count];
+        to->namespaces[to->count] = (struct dump_namespace){ ns->key, mem_strdup(ns->name) };
+    }
+}
+
+void dump_site_release(struct dump_site *site)
+{
+    for (size_t i = 0; i < site->count; i++)
+        free(site->namespaces[i].name);
+    free(site->namespaces);
+    buf_release(&site->name);
+    buf_release(&site->base);
+    buf_release(&site->lang);
+    buf_release(&site->date);
+    *site = DUMP_SITE_INIT;
+}
+
+/* Exports before 0.6 do not say <ns>. */
+int dump_namespace_of(const struct dump_site *site, const struct buf *title)
+{
+    const char *colon = memchr(title->data, ':', title->len);
+    int key = 0;
+    if (colon && colon > title->data)
+        dump_namespace(site, title->data, (size_t)(colon - title->data), &key);
+    return key;
+}
+
+/* ---- redirects --------------------------------------------------------------------------- */
+
+/* "#REDIRECT [[Target]]" in whatever language: '#', one word, perhaps a colon, a link. */
+static int is_redirect_text(const struct buf *text)
+{
+    const char *s = text->data + strspn(text->data, " \t\r\n");
+    if (*s++ != '#')
+        return 0;
+    s += strspn(s, " \t");
+    size_t word = strcspn(s, " \t\r\n:[#*;=|'{<");
+    const char *after = s + word + strspn(s + word, " \t:");
+    if (!strncasecmp(s, "redirect", 8))
+        return 1;
+    return word > 1 && s[-1] == '#' && after[0] == '[' && after[1] == '[';
+}
+
+/* Where the redirect leads, when <redirect> did not say: the first link of the text. */
+static void find_target(struct dump_page *p, int capital)
+{
+    const char *open = strstr(p->text.data, "[[");
+    if (open)
+        names_add_title(&p->target, open + 2, strcspn(open + 2, "#|]\n"), capital);
+}
+
+int dump_page_redirects(struct dump_page *p, const struct dump_site *site)
+{
+    if (!is_redirect_text(&p->text))
+        return 0;
+    if (!p->target.len)
+        find_target(p, site->capital);
+    return 1;
+}

@@ -1,0 +1,106 @@
+#include "wikiprep/site/nameset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/file.h"
+#include "common/hash.h"
+#include "common/mem.h"
+
+struct nameset {
+    char **names;
+    size_t count, names_cap;
+    size_t *places; /* open addressing: 1 + the place in `names`, or 0; cap is a power of two */
+    size_t cap;
+};
+
+struct nameset *nameset_new(void)
+{
+    struct nameset *set = mem_zalloc(1, sizeof *set);
+    set->cap = 16;
+    set->places = mem_zalloc(set->cap, sizeof *set->places);
+    return set;
+}
+
+void nameset_free(struct nameset *set)
+{
+    if (!set)
+        return;
+    for (size_t i = 0; i < set->count; i++)
+        free(set->names[i]);
+    free(set->names);
+    free(set->places);
+    free(set);
+}
+
+/* Where the name is, or would be. */
+static size_t *find(const struct nameset *set, const char *name, size_t n)
+{
+    size_t mask = set->cap - 1, i = hash_bytes(name, n) & mask;
+    for (; set->places[i]; i = (i + 1) & mask) {
+        const char *other = set->names[set->places[i] - 1];
+        if (strlen(other) == n && !memcmp(other, name, n))
+            break;
+    }
+    return &set->places[i];
+}
+
+static void grow(struct nameset *set)
+{
+    free(set->places);
+    set->cap *= 2;
+    set->places = mem_zalloc(set->cap, sizeof *set->places);
+    for (size_t i = 0; i < set->count; i++)
+        *find(set, set->names[i], strlen(set->names[i])) = i + 1;
+}
+
+void nameset_add(struct nameset *set, const char *name, size_t n)
+{
+    if (2 * (set->count + 1) > set->cap)
+        grow(set);
+    size_t *place = find(set, name, n);
+    if (*place)
+        return;
+    mem_grow(set->names, set->names_cap, set->count + 1);
+    set->names[set->count++] = mem_strndup(name, n);
+    *place = set->count;
+}
+
+int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size_t n), void *ctx)
+{
+    if (*value != '@')
+        return add(ctx, value, strlen(value));
+    struct input in;
+    if (input_open(&in, value + 1) < 0)
+        return -1;
+    char *line;
+    size_t n;
+    int got, result = 0;
+    while (!result && (got = input_line(&in, &line, &n)) != 0) {
+        if (got < 0) {
+            result = -1;
+            break;
+        }
+        while (n && strchr(" \t\r", line[n - 1]))
+            n--;
+        if (n && *line != '#')
+            result = add(ctx, line, n);
+    }
+    input_close(&in);
+    return result;
+}
+
+size_t nameset_count(const struct nameset *set)
+{
+    return set->count;
+}
+
+const char *nameset_at(const struct nameset *set, size_t i)
+{
+    return set->names[i];
+}
+
+long nameset_find(const struct nameset *set, const char *name, size_t n)
+{
+    return (long)*find(set, name, n) - 1;
+}

@@ -1,0 +1,61 @@
+#include "wikiprep/text/arguments.h"
+
+#include <string.h>
+
+static void place(struct arguments *a, int at, struct span value)
+{
+    if (at < 1 || at > ARGUMENTS_PLACES)
+        return;
+    while (a->count < at)
+        a->at[++a->count] = (struct span){ "", 0 };
+    a->at[at] = value;
+}
+
+void arguments_read(struct arguments *a, const struct wikitext_call *call)
+{
+    int next = 1;
+    a->count = a->named_count = 0;
+    for (size_t i = 0; i < call->count; i++) {
+        const char *s = call->arguments[i].text;
+        size_t n = call->arguments[i].len;
+        const char *equals = n ? memchr(s, '=', n) : NULL;
+        struct span key = span_trim(s, equals ? (size_t)(equals - s) : 0);
+        struct span value = equals ? span_trim(equals + 1, (size_t)(s + n - equals - 1))
+                                   : span_trim(s, n);
+        int at = next;
+        if (!equals) {
+            next += next <= ARGUMENTS_PLACES;
+            place(a, at, value);
+        } else if (span_number(key, &at)) {
+            place(a, at, value);
+        } else if (a->named_count < ARGUMENTS_NAMES) {
+            a->named[a->named_count].key = key;
+            a->named[a->named_count++].value = value;
+        }
+    }
+}
+
+struct span arguments_at(const struct arguments *a, int at)
+{
+    return at >= 1 && at <= a->count ? a->at[at] : (struct span){ "", 0 };
+}
+
+struct span arguments_any(const struct arguments *a, const char *keys)
+{
+    for (const char *k = keys; *k; k += strspn(k, "|")) {
+        size_t n = strcspn(k, "|");
+        int at;
+        if (span_number((struct span){ k, n }, &at) && arguments_at(a, at).n)
+            return arguments_at(a, at);
+        for (int i = a->named_count; i-- > 0;)
+            if (a->named[i].value.n && a->named[i].key.n == n && !memcmp(a->named[i].key.s, k, n))
+                return a->named[i].value;
+        k += n;
+    }
+    return (struct span){ "", 0 };
+}
+
+int arguments_yes(const struct arguments *a, const char *key)
+{
+    return span_in(arguments_any(a, key), "yes|y|on|1|true");
+}

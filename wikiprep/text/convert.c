@@ -1,0 +1,450 @@
+#define _GNU_SOURCE /* memmem */
+#include "wikiprep/text/convert.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "wikiprep/values/figure.h"
+#include "wikiprep/values/unit.h"
+
+enum { VALUES_MAX = 4, OUTPUTS_MAX = 4, NAME_MAX_BYTES = 96 };
+
+/* ---- rounding -------------------------------------------------------------------------------- */
+
+/* Digits behind the point (negative: in front) for a result that nobody said how to round. */
+static int default_precision(const struct figure *in, const struct measure *from, double result,
+                             const struct measure *to, int compound)
+{
+    double digits, least, shift;
+    result = fabs(result);
+    if (in->denominator)
+        digits = fmax(log10(in->denominator), 1);
+    else
+        digits = compound && in->decimals < 0 ? 0 : in->decimals;
+    if ((from->unit->flags & TEMPERATURE) && (to->unit->flags & TEMPERATURE)) {
+        double kelvin = fabs((in->value - from->unit->offset) * measure_scale(from));
+        shift = 0;
+        least = kelvin < 1e-8 ? 2 : 2 - floor(log10(kelvin) + 1e-14);
+    } else if (in->value == 0 || result <= 0) {
+        return 0;
+    } else {
+        shift = compound ? log10(measure_scale(to)) + 2 : log10(fabs(in->value) / result);
+        if (to->pair && floor(in->value) == in->value)
+            shift = -log10(measure_scale(from));
+        shift += log10(2);
+        least = 1 - floor(log10(result) + 1e-14);
+    }
+    double precision = fmax(floor(digits + shift), least);
+    return (int)fmax(-12, fmin(12, precision));
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+static const struct range {
+    const char *words, *text, *adjective;
+    int each; /* the unit stands behind each value when it is abbreviated */
+} ranges[] = {
+    { "to", " to ", " to ", 0 },
+    { "-|–|\x0C", "–", "–", 0 },
+    { "and|&", " and ", " and ", 0 },
+    { "or", " or ", " or ", 0 },
+    { "by", " by ", " by ", 0 },
+    { "x|×|*", " × ", " × ", 1 },
+    { "+/-|±|+/−|+-|+/\x0C", " ± ", " ± ", 0 },
+    { "to(-)", " to ", " to ", 0 },
+    { "and(-)", " and ", " and ", 0 },
+    { ",", ", ", ", ", 0 },
+    { ", and|,and", ", and ", ", and ", 0 },
+    { "x-|xx", " × ", " × ", 0 },
+};
+
+struct conversion {
+    struct figure in[VALUES_MAX];
+    const struct range *between[VALUES_MAX];
+    int values;
+    int compound; /* {{convert|6|ft|1|in}}: in[0] is all of it in the small unit */
+    char compound_text[FIGURE_MAX * 8];
+    struct measure from, to[OUTPUTS_MAX];
+    int outputs;
+    int has_precision, precision, sigfig, nearest;
+    int adjective, american, flip;
+    int in_symbol, out_symbol, bare; /* bare: numbers alone */
+};
+
+static const struct range *find_range(struct span s)
+{
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (span_in(s, ranges[i].words))
+            return &ranges[i];
+    return NULL;
+}
+
+static void add_us(struct buf *out, const char *name, size_t n, int american)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (american && n - i >= 5 && !memcmp(name + i, "metre", 5)) {
+            buf_adds(out, "meter");
+            i += 4;
+        } else if (american && n - i >= 5 && !memcmp(name + i, "litre", 5)) {
+            buf_adds(out, "liter");
+            i += 4;
+        } else {
+            buf_addc(out, name[i]);
+        }
+    }
+}
+
+static int ends_with(const char *s, size_t n, const char *end)
+{
+    size_t k = strlen(end);
+    return n >= k && !memcmp(s + n - k, end, k);
+}
+
+/* "miles per hour", "square feet", "inches of mercury", "degrees Celsius". */
+static void add_plural(struct buf *out, const char *name, int american)
+{
+    const char *rest = strstr(name, " per ");
+    if (!rest)
+        rest = strstr(name, " of ");
+    if (!rest && !strncmp(name, "degree ", 7))
+        rest = name + 6;
+    if (!rest && !strcmp(name, "pound-force"))
+        rest = name + 5;
+    size_t n = rest ? (size_t)(rest - name) : strlen(name);
+    if (ends_with(name, n, "foot")) {
+        add_us(out, name, n - 4, american);
+        buf_adds(out, "feet");
+    } else {
+        add_us(out, name, n, american);
+        if (ends_with(name, n, "ch"))
+            buf_addc(out, 'e');
+        int same = ends_with(name, n, "s") || ends_with(name, n, "hertz") ||
+                   ends_with(name, n, "power") || ends_with(name, n, "weight") ||
+                   ends_with(name, n, "stone");
+        if (!same)
+            buf_addc(out, 's');
+    }
+    if (rest)
+        add_us(out, rest, strlen(rest), american);
+}
+
+/* The unit behind a value, with what parts it from the value. */
+static void add_unit(struct buf *out, const struct conversion *c, const struct measure *m,
+                     int symbol, double value, int adjective)
+{
+    const struct unit *u = m->unit;
+    if (symbol) {
+        if (m->power) {
+            buf_adds(out, "×10");
+            figure_put_superscript(out, m->power->exponent);
+        }
+        if (*u->symbol != '/')
+            buf_addc(out, ' ');
+        const char *text = u->symbol;
+        size_t n = strlen(text);
+        int singular = value == 1 && n > 4 && text[n - 1] == 's'; /* "1 long ton" */
+        buf_add(out, text, n - (size_t)singular);
+        if (!strcmp(u->codes, "fathom") && value != 1)
+            buf_addc(out, 's');
+        return;
+    }
+    buf_addc(out, adjective ? '-' : ' ');
+    if (m->power)
+        buf_adds(out, m->power->name);
+    size_t begin = out->len;
+    if (adjective || fabs(value) == 1)
+        add_us(out, u->name, strlen(u->name), c->american);
+    else
+        add_plural(out, u->name, c->american);
+    for (size_t i = begin; adjective && i < out->len; i++) /* "60-nautical-mile" */
+        if (out->data[i] == ' ')
+            out->data[i] = '-';
+}
+
+static int precision_of(const struct conversion *c, const double *results, int values,
+                        const struct measure *to)
+{
+    int precision = -99;
+    for (int i = 0; i < values; i++) {
+        int p;
+        if (c->has_precision)
+            p = c->precision;
+        else if (c->sigfig && results[i] != 0)
+            p = c->sigfig - 1 - (int)floor(log10(fabs(results[i])) + 1e-14);
+        else
+            p = default_precision(&c->in[i], &c->from, results[i], to, c->compound);
+        precision = p > precision ? p : precision;
+    }
+    return precision;
+}
+
+/* "6 ft 1 in" */
+static void add_pair(struct buf *out, const struct conversion *c, const struct measure *to,
+                     double small, int precision, int symbol)
+{
+    struct measure large = { .unit = unit_find(span_of(to->pair->large)) };
+    double v = figure_round(fabs(small), precision < 0 ? 0 : precision);
+    double whole = floor(v / to->pair->parts);
+    if (small < 0)
+        buf_adds(out, "−");
+    figure_put(out, whole, 0);
+    add_unit(out, c, &large, symbol, whole, 0);
+    buf_addc(out, ' ');
+    figure_put(out, v - whole * to->pair->parts, precision < 0 ? 0 : precision);
+    add_unit(out, c, to, symbol, v - whole * to->pair->parts, 0);
+}
+
+/* One output: all the values in one unit. */
+static void add_output(struct buf *out, const struct conversion *c, const struct measure *to,
+                       int symbol, int adjective)
+{
+    double results[VALUES_MAX], last = 0;
+    for (int i = 0; i < c->values; i++)
+        results[i] = measure_turn(c->in[i].value, &c->from, to);
+    int precision = precision_of(c, results, c->values, to);
+    int each = 0;
+    for (int i = 0; i < c->values; i++) {
+        if (i) {
+            each = c->between[i]->each && symbol && !c->bare;
+            if (each)
+                add_unit(out, c, to, symbol, last, 0);
+            buf_adds(out, adjective ? c->between[i]->adjective : c->between[i]->text);
+        }
+        if (c->nearest)
+            results[i] = figure_round(results[i] / c->nearest, 0) * c->nearest;
+        last = figure_round(results[i], precision);
+        if (to->pair)
+            add_pair(out, c, to, results[i], precision, symbol);
+        else
+            figure_put(out, results[i], precision);
+    }
+    if (!to->pair && !c->bare)
+        add_unit(out, c, to, symbol, c->values > 1 ? 2 : last, adjective);
+}
+
+static void add_input(struct buf *out, const struct conversion *c, int symbol, int adjective)
+{
+    if (c->compound) {
+        buf_adds(out, c->compound_text);
+        return;
+    }
+    for (int i = 0; i < c->values; i++) {
+        if (i && c->between[i]->each && symbol && !c->bare)
+            add_unit(out, c, &c->from, symbol, c->in[i - 1].value, 0);
+        if (i)
+            buf_adds(out, adjective ? c->between[i]->adjective : c->between[i]->text);
+        buf_adds(out, c->in[i].text);
+    }
+    double v = c->in[c->values - 1].value;
+    int one = c->values == 1 && (v == 1 || (c->in[0].denominator && fabs(v) <= 1));
+    if (!c->bare)
+        add_unit(out, c, &c->from, symbol, one ? 1 : 2, adjective);
+}
+
+/* ---- reading the call ------------------------------------------------------------------------ */
+
+/* {{convert|6|ft|1|in|…}}: returns the place behind it, or 0. */
+static int read_compound(struct conversion *c, const struct arguments *a, int place)
+{
+    struct figure small;
+    struct measure m;
+    if (!figure_read(arguments_at(a, place + 1), &small) ||
+        !measure_find(arguments_at(a, place + 2), &m) || m.power)
+        return 0;
+    const struct unit_pair *pair = unit_pair(c->from.unit, m.unit);
+    if (!pair)
+        return 0;
+    double large = c->in[0].value;
+    c->compound = 1;
+    struct buf text = BUF_INIT;
+    buf_adds(&text, c->in[0].text);
+    add_unit(&text, c, &c->from, c->in_symbol, large, c->adjective);
+    buf_addc(&text, ' ');
+    buf_adds(&text, small.text);
+    add_unit(&text, c, &m, c->in_symbol, small.value, c->adjective);
+    snprintf(c->compound_text, sizeof c->compound_text, "%s", text.data);
+    buf_release(&text);
+    small.value = large * pair->parts + small.value;
+    c->in[0] = small;
+    c->from = m;
+    return place + 3;
+}
+
+/* "ft m" is two outputs; a pair, with or without a space, is one. */
+static int read_outputs(struct conversion *c, struct span s)
+{
+    struct measure m;
+    c->outputs = 0;
+    while (s.n) {
+        if (c->outputs == OUTPUTS_MAX)
+            return 0;
+        size_t n = s.n;
+        if (!measure_find(s, &m)) {
+            const char *gap = memchr(s.s, ' ', s.n);
+            n = gap ? (size_t)(gap - s.s) : s.n;
+            const char *plus = memchr(s.s, '+', n);
+            n = plus ? (size_t)(plus - s.s) : n;
+            if (!measure_find((struct span){ s.s, n }, &m))
+                return 0;
+        }
+        c->to[c->outputs++] = m;
+        s.s += n, s.n -= n;
+        while (s.n && (*s.s == ' ' || *s.s == '+'))
+            s.s++, s.n--;
+    }
+    return c->outputs > 0;
+}
+
+/* Values and the words between them; returns the place of the unit, or 0. */
+static int read_values(struct conversion *c, const struct arguments *a)
+{
+    int place = 1;
+    while (c->values < VALUES_MAX && figure_read(arguments_at(a, place), &c->in[c->values])) {
+        c->values++;
+        const struct range *range = find_range(arguments_at(a, place + 1));
+        if (!range || c->values == VALUES_MAX)
+            return place + 1;
+        c->between[c->values] = range;
+        place += 2;
+    }
+    return 0;
+}
+
+/* {{convert|10-20|km}} */
+static int split_range(struct arguments *a)
+{
+    struct span s = arguments_at(a, 1);
+    static const char *const signs[] = { "–", "−", "-", "\x0C" };
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        size_t n = strlen(signs[i]);
+        const char *at = s.n > n ? memmem(s.s + 1, s.n - 1, signs[i], n) : NULL;
+        if (!at || a->count + 2 > ARGUMENTS_PLACES || !isdigit((unsigned char)at[-1]))
+            continue;
+        memmove(a->at + 4, a->at + 2, (size_t)(a->count - 1) * sizeof *a->at);
+        a->count += 2;
+        a->at[1] = span_trim(s.s, (size_t)(at - s.s));
+        a->at[2] = span_of("-");
+        a->at[3] = span_trim(at + n, (size_t)(s.s + s.n - at) - n);
+        return 1;
+    }
+    return 0;
+}
+
+static void read_options(struct conversion *c, const struct arguments *a, int abbreviated)
+{
+    struct span abbr = arguments_any(a, "abbr|abbre"), disp = arguments_any(a, "disp");
+    c->in_symbol = abbreviated || span_in(abbr, "on|in|yes");
+    c->out_symbol = !span_in(abbr, "off|none|in");
+    if (span_in(abbr, "off|none|out"))
+        c->in_symbol = 0;
+    c->bare = span_is(abbr, "values");
+    c->american = span_is(arguments_any(a, "sp"), "us");
+    c->adjective = span_is(arguments_any(a, "adj"), "on") ||
+                   span_is(arguments_any(a, "sing"), "on");
+    c->flip = span_is(arguments_any(a, "order"), "flip") || span_is(disp, "flip");
+    span_number(arguments_any(a, "sigfig"), &c->sigfig);
+    span_number(arguments_any(a, "round"), &c->nearest);
+    if (c->sigfig > 12)
+        c->sigfig = 12;
+}
+
+static void read_precision(struct conversion *c, struct span s)
+{
+    struct figure n;
+    if (!figure_read(s, &n) || fabs(n.value) > 12)
+        return;
+    c->has_precision = 1;
+    c->precision = (int)n.value;
+}
+
+/* The value and what stands behind it, where the unit is not known. */
+static int render_unknown(const struct arguments *a, struct buf *out)
+{
+    struct conversion c = { 0 };
+    int place = read_values(&c, a);
+    if (!place)
+        return 0;
+    c.bare = 1;
+    add_input(out, &c, 1, 0);
+    if (arguments_at(a, place).n && arguments_at(a, place).n < NAME_MAX_BYTES) {
+        buf_addc(out, ' ');
+        span_put(arguments_at(a, place), out);
+    }
+    return 1;
+}
+
+static void add_outputs(struct buf *out, const struct conversion *c, int symbol, int adjective)
+{
+    for (int i = 0; i < c->outputs; i++) {
+        if (i)
+            buf_adds(out, "; ");
+        add_output(out, c, &c->to[i], symbol, adjective);
+    }
+}
+
+static void add_conversion(struct buf *out, const struct conversion *c, struct span disp)
+{
+    int all = c->in_symbol && c->out_symbol;
+    if (span_in(disp, "out|output only|output number only|number|output")) {
+        struct conversion alone = *c;
+        alone.bare = !span_in(disp, "out|output only|output");
+        add_outputs(out, &alone, c->in_symbol, c->adjective);
+        return;
+    }
+    if (c->flip)
+        add_outputs(out, c, all, c->adjective && !all);
+    else
+        add_input(out, c, c->in_symbol, c->adjective && !c->in_symbol);
+    if (!c->outputs)
+        return;
+    const char *open = " (", *close = ")";
+    if (span_is(disp, "or"))
+        open = " or ", close = "";
+    else if (span_in(disp, "comma|,"))
+        open = ", ", close = "";
+    else if (span_is(disp, "sqbr"))
+        open = " [", close = "]";
+    else if (span_in(disp, "semicolon|;"))
+        open = "; ", close = "";
+    else if (span_in(disp, "slash|/|s"))
+        open = "/", close = "";
+    buf_adds(out, open);
+    if (c->flip)
+        add_input(out, c, c->out_symbol, 0);
+    else
+        add_outputs(out, c, c->out_symbol, 0);
+    buf_adds(out, close);
+}
+
+int convert_render(const struct arguments *given, int abbreviated, struct buf *out)
+{
+    struct arguments a = *given;
+    struct conversion c = { 0 };
+    struct span disp = arguments_any(&a, "disp");
+    read_options(&c, &a, abbreviated);
+    int place = read_values(&c, &a);
+    if (!place && split_range(&a)) {
+        c.values = 0;
+        place = read_values(&c, &a);
+    }
+    if (!place)
+        return render_unknown(given, out);
+    if (!measure_find(arguments_at(&a, place), &c.from) || c.from.pair)
+        return render_unknown(&a, out);
+    int after = c.values == 1 ? read_compound(&c, &a, place) : 0;
+    place = after ? after : place + 1;
+    if (c.from.unit->flags & TEMPERATURE) /* always symbols, unless it is said */
+        c.in_symbol = c.out_symbol = 1;
+    struct span to = arguments_at(&a, place);
+    if (read_outputs(&c, to))
+        place++;
+    else if (c.compound)
+        read_outputs(&c, span_of(!strcmp(c.from.unit->name, "inch") ? "m" : "kg"));
+    else if (c.from.unit->defaults)
+        read_outputs(&c, span_of(c.from.unit->defaults));
+    read_precision(&c, arguments_at(&a, place));
+    add_conversion(out, &c, disp);
+    return 1;
+}

@@ -1,0 +1,276 @@
+#include "wikiprep/text/markup.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/mem.h"
+#include "wikiprep/site/entity.h"
+#include "wikiprep/text/markup_walk.h"
+
+/* Characters that mean something to the second pass, and their stand-ins. */
+const char markup_plain[32] = { [1] = '\'', [2] = '=', [3] = '*', [4] = '#',  [5] = ':',
+                                [6] = ';',  [7] = '|', [8] = '{', [11] = '}', [12] = '-' };
+
+/* ---- output ------------------------------------------------------------------------------ */
+
+/* A character that is text whatever it looks like. */
+static void put_plain(struct markup *m, unsigned c)
+{
+    static const char stand_in[128] = { ['\''] = 1, ['='] = 2, ['*'] = 3, ['#'] = 4,  [':'] = 5,
+                                        [';'] = 6,  ['|'] = 7, ['{'] = 8, ['}'] = 11, ['-'] = 12 };
+    if (c < 128 && stand_in[c])
+        markup_put(m, stand_in[c]);
+    else if (c == 0xA0 || c == '\n' || c == '\t' || c == '\r')
+        markup_put(m, ' ');
+    else if (c >= 0x20)
+        buf_add_utf8(m->out, c);
+}
+
+/* Text without markup: only character references mean something. */
+void markup_put_literal(struct markup *m, const char *s, const char *end, int line_end)
+{
+    while (s < end) {
+        unsigned c = (unsigned char)*s;
+        size_t n = c == '&' ? entity_read(s, (size_t)(end - s), &c) : 0;
+        if (n || c < 0x80) {
+            if (!n && c == '\n')
+                markup_put(m, line_end);
+            else
+                put_plain(m, c);
+            s += n ? n : 1;
+        } else {
+            markup_put(m, *s++);
+        }
+    }
+}
+
+void markup_drop(struct markup *m, size_t from)
+{
+    buf_truncate(m->out, from);
+    markup_put(m, MARKUP_HOLE);
+}
+
+/* Removes a piece in the middle of the output. */
+void markup_cut(struct buf *out, size_t from, size_t to)
+{
+    memmove(out->data + from, out->data + to, out->len - to);
+    buf_truncate(out, out->len - (to - from));
+}
+
+/* ---- the stack --------------------------------------------------------------------------- */
+
+struct frame *markup_push(struct markup *m, enum frame_kind kind)
+{
+    mem_grow(m->stack, m->stack_cap, m->depth + 1);
+    struct frame *f = &m->stack[m->depth++];
+    *f = (struct frame){ .kind = kind, .out = m->out->len, .pipes = m->pipe_count };
+    m->braces += kind == BRACES;
+    m->links += kind != BRACES;
+    return f;
+}
+
+void markup_pop(struct markup *m)
+{
+    struct frame *f = markup_top(m);
+    m->braces -= f->kind == BRACES;
+    m->links -= f->kind != BRACES;
+    m->depth--;
+}
+
+static const char *on_pipe(struct markup *m, const char *s)
+{
+    if (markup_top_is(m, LINK) && !markup_top(m)->piped) {
+        markup_link_pipe(m, s);
+        return s + 1;
+    }
+    if (m->options->render && markup_top_is(m, BRACES)) {
+        mem_grow(m->pipes, m->pipes_cap, m->pipe_count + 1);
+        m->pipes[m->pipe_count++] = m->out->len;
+    }
+    markup_put(m, '|');
+    return s + 1;
+}
+
+/* ---- lines ------------------------------------------------------------------------------- */
+
+/* A file's link that was not closed takes the rest of its first line. */
+static void cut_line(struct buf *out, size_t from)
+{
+    const char *lf = memchr(out->data + from, '\n', out->len - from);
+    markup_cut(out, from, lf ? (size_t)(lf - out->data) : out->len);
+}
+
+/* At a line's end addresses and targets end, at a paragraph's labels, at a heading files. */
+static void end_line(struct markup *m, const char *next)
+{
+    int heading = next < m->end && *next == '=';
+    int paragraph = heading || next == m->end || *next == '\n';
+    while (m->depth && !markup_top_is(m, BRACES)) {
+        struct frame *f = markup_top(m);
+        int is_file = f->kind == LINK && f->piped && !markup_is_shown(f->names);
+        if (is_file && !heading)
+            break;
+        if (f->kind == LINK && f->piped && !paragraph)
+            break;
+        size_t from = f->out;
+        markup_pop(m);
+        if (is_file)
+            cut_line(m->out, from);
+    }
+    if (heading)
+        m->in_poem = 0;
+}
+
+static const char *on_line_end(struct markup *m, const char *s)
+{
+    if (m->depth || m->in_poem)
+        end_line(m, s + 1);
+    markup_put(m, m->in_poem ? MARKUP_BREAK : '\n');
+    return s + 1;
+}
+
+/* ---- the rest ---------------------------------------------------------------------------- */
+
+static const char *on_reference_mark(struct markup *m, const char *s)
+{
+    unsigned code_point;
+    size_t n = entity_read(s, (size_t)(m->end - s), &code_point);
+    if (n)
+        put_plain(m, code_point);
+    else
+        markup_put(m, '&');
+    return s + (n ? n : 1);
+}
+
+/* __NOTOC__ and its kin in all languages: capitals, or letters that are not ASCII. */
+static const char *on_underscore(struct markup *m, const char *s)
+{
+    enum { SWITCH_MAX = 64 };
+    const char *p = s + 2;
+    size_t upper = 0, lower = 0;
+    if (m->end - s < 5 || s[1] != '_' || s[2] == '_')
+        goto literal;
+    for (; p < m->end && p - s < SWITCH_MAX; p++) {
+        unsigned char c = (unsigned char)*p;
+        if (c == '_' && p + 1 < m->end && p[1] == '_')
+            break;
+        upper += (c >= 'A' && c <= 'Z') || c >= 0x80;
+        lower += c >= 'a' && c <= 'z';
+        if (!(c == '_' || isupper(c) || islower(c) || c >= 0x80))
+            goto literal;
+    }
+    size_t n = (size_t)(p - s) - 2;
+    int known = lower && ((n == 5 && !strncasecmp(s + 2, "notoc", n)) ||
+                          (n == 8 && !strncasecmp(s + 2, "forcetoc", n)) ||
+                          (n == 3 && !strncasecmp(s + 2, "toc", n)) ||
+                          (n == 9 && !strncasecmp(s + 2, "nogallery", n)) ||
+                          (n == 13 && !strncasecmp(s + 2, "noeditsection", n)));
+    if (p + 1 < m->end && p[0] == '_' && p[1] == '_' && ((upper > 1 && !lower) || known)) {
+        markup_put(m, MARKUP_HOLE);
+        return p + 2;
+    }
+literal:
+    for (p = s; p < m->end && *p == '_'; p++)
+        markup_put(m, '_');
+    return p;
+}
+
+/* What was still open when the page ended. Calls that were not closed end with their line, or at
+ * a single closing brace in it ("{{citation needed}"); files with their line. */
+static void finish(struct markup *m)
+{
+    struct buf *out = m->out;
+    size_t kept = 0, next = 0; /* [next, ...) comes after out[0..kept) */
+    for (size_t i = 0; i < m->depth; i++) {
+        const struct frame *f = &m->stack[i];
+        int is_file = f->kind == LINK && f->piped && !markup_is_shown(f->names);
+        if ((f->kind != BRACES && !is_file) || f->out < next)
+            continue;
+        memmove(out->data + kept, out->data + next, f->out - next);
+        kept += f->out - next;
+        const char *from = out->data + f->out;
+        const char *end = memchr(from, '\n', out->len - f->out);
+        if (!end)
+            end = out->data + out->len;
+        const char *brace = is_file ? NULL : memchr(from, '}', (size_t)(end - from));
+        next = (size_t)((brace ? brace + 1 : end) - out->data);
+    }
+    memmove(out->data + kept, out->data + next, out->len - next);
+    buf_truncate(out, out->len - (next - kept));
+}
+
+/* ---- the walk ---------------------------------------------------------------------------- */
+
+typedef const char *(*handler)(struct markup *m, const char *s);
+
+static const char *on_control(struct markup *m, const char *s)
+{
+    (void)m;
+    return s + 1; /* no character of a wiki */
+}
+
+static const handler handlers[256] = {
+    ['\n'] = on_line_end,
+    ['&'] = on_reference_mark,
+    ['<'] = markup_on_tag,
+    ['['] = markup_on_open_bracket,
+    [']'] = markup_on_close_bracket,
+    ['{'] = markup_on_open_brace,
+    ['}'] = markup_on_close_brace,
+    ['|'] = on_pipe,
+    ['_'] = on_underscore,
+    [0 ... 8] = on_control,
+    [11 ... 31] = on_control,
+};
+
+void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
+{
+    m->text = text;
+    m->end = text + n;
+    m->out = out;
+    m->depth = m->braces = m->links = m->pipe_count = 0;
+    m->in_poem = m->no_comment_close = 0;
+    memset(m->no_close, 0, markup_tag_count());
+    if (m->options->categories)
+        buf_clear(m->options->categories);
+    buf_clear(out);
+    buf_reserve(out, n);
+    for (const char *s = text; s < m->end;) {
+        const char *plain = s;
+        while (s < m->end && !handlers[(unsigned char)*s])
+            s++;
+        buf_add(out, plain, (size_t)(s - plain));
+        if (s < m->end)
+            s = handlers[(unsigned char)*s](m, s);
+    }
+    finish(m);
+}
+
+struct markup *markup_new(const struct names *names, const struct wikitext_options *options)
+{
+    struct markup *m = mem_zalloc(1, sizeof *m);
+    m->names = names;
+    m->options = options;
+    m->no_close = mem_zalloc(markup_tag_count(), 1);
+    buf_init(&m->rendered);
+    return m;
+}
+
+void markup_set_names(struct markup *m, const struct names *names)
+{
+    m->names = names;
+}
+
+void markup_free(struct markup *m)
+{
+    if (!m)
+        return;
+    free(m->stack);
+    free(m->pipes);
+    free(m->arguments);
+    free(m->no_close);
+    buf_release(&m->rendered);
+    free(m);
+}

@@ -1,0 +1,156 @@
+/* Template calls and language variants for markup.h. */
+#include "wikiprep/text/markup_walk.h"
+
+#include <string.h>
+
+#include "common/mem.h"
+
+enum { RENDER_MAX = 40 }; /* calls in calls: keeps the time linear. 40 is MediaWiki's */
+
+/* ---- language variants: -{ zh-hans:one; zh-hant:two }- ------------------------------------- */
+
+static int is_variant_code(const char *s, size_t n)
+{
+    static const char *const families[] = { "zh", "sr",  "kk",  "ku",  "gan", "tg",  "uz", "crh",
+                                            "iu", "shi", "tly", "ban", "wuu", "mni", "en" };
+    while (n && *s == ' ')
+        s++, n--;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        size_t k = strlen(families[i]);
+        if (n >= k && !memcmp(s, families[i], k) && (n == k || s[k] == '-' || s[k] == ' '))
+            return 1;
+    }
+    return 0;
+}
+
+/* The first variant's text, without its code; flags in front of a pipe say what is shown. */
+static void close_variant(struct markup *m)
+{
+    struct frame f = *markup_top(m);
+    markup_pop(m);
+    char *s = m->out->data + f.out + 2; /* behind "-{" */
+    size_t n = m->out->len - f.out - 2;
+    char *pipe = memchr(s, '|', n);
+    int hidden = pipe && (memchr(s, 'H', (size_t)(pipe - s)) ||
+                          memchr(s, 'T', (size_t)(pipe - s)) || memchr(s, '-', (size_t)(pipe - s)));
+    if (hidden) {
+        markup_drop(m, f.out);
+        return;
+    }
+    size_t skip = pipe ? (size_t)(pipe + 1 - s) : 0;
+    char *colon = memchr(s + skip, ':', n - skip);
+    size_t len = n - skip;
+    if (colon && is_variant_code(s + skip, (size_t)(colon - s) - skip)) {
+        skip = (size_t)(colon + 1 - s);
+        char *semicolon = memchr(s + skip, ';', n - skip);
+        len = semicolon ? (size_t)(semicolon - s) - skip : n - skip;
+    }
+    while (len && s[skip] == ' ')
+        skip++, len--;
+    memmove(s - 2, s + skip, len);
+    buf_truncate(m->out, f.out + len);
+}
+
+/* ---- braces ------------------------------------------------------------------------------ */
+
+/* Asks for what the call in the output from `from` on shows, and puts it there. */
+static void render(struct markup *m, size_t from, size_t first_pipe)
+{
+    size_t count = m->pipe_count - first_pipe;
+    mem_grow(m->arguments, m->arguments_cap, count + 1);
+    const char *base = m->out->data;
+    for (size_t i = 0; i < count; i++) {
+        size_t begin = m->pipes[first_pipe + i] + 1;
+        size_t end = i + 1 < count ? m->pipes[first_pipe + i + 1] : m->out->len;
+        m->arguments[i] = (struct wikitext_argument){ base + begin, end - begin };
+    }
+    size_t name_end = count ? m->pipes[first_pipe] : m->out->len;
+    struct wikitext_call call = { base + from, name_end - from, m->arguments, count };
+    buf_clear(&m->rendered);
+    if (m->options->render(m->options->render_ctx, &call, &m->rendered)) {
+        buf_truncate(m->out, from);
+        buf_add(m->out, m->rendered.data, m->rendered.len);
+    } else {
+        markup_drop(m, from);
+    }
+}
+
+/* {{!}} is the pipe that parts no arguments, but a link's target from its label. */
+static void put_pipe(struct markup *m, size_t from)
+{
+    buf_truncate(m->out, from);
+    if (markup_top_is(m, LINK) && !markup_top(m)->piped)
+        markup_link_pipe(m, m->text + markup_top(m)->source);
+    else
+        markup_put(m, '|');
+}
+
+static int is_pipe(const struct markup *m, size_t from)
+{
+    return m->out->len == from + 1 && m->out->data[from] == '!';
+}
+
+/* Closes two or three of the braces on top: a call or a parameter. */
+static size_t close_braces(struct markup *m, size_t closing)
+{
+    struct frame *f = markup_top(m);
+    size_t both = f->count < closing ? f->count : closing;
+    size_t matched = both >= 3 ? 3 : 2;
+    f->count -= matched;
+    size_t from = f->out;
+    if (f->count == 1) { /* a single brace in front */
+        markup_pop(m);
+        f = NULL;
+    }
+    size_t first_pipe = f ? f->pipes : m->stack[m->depth].pipes;
+    int pipe = matched == 2 && is_pipe(m, from);
+    if (!pipe && matched == 2 && m->options->render && m->braces <= RENDER_MAX)
+        render(m, from, first_pipe);
+    else if (!pipe)
+        markup_drop(m, from);
+    m->pipe_count = first_pipe;
+    if (f && !f->count)
+        markup_pop(m);
+    if (pipe)
+        put_pipe(m, from);
+    return matched;
+}
+
+const char *markup_on_open_brace(struct markup *m, const char *s)
+{
+    size_t n = 1;
+    while (s + n < m->end && s[n] == '{')
+        n++;
+    if (n >= 2) {
+        markup_push(m, BRACES)->count = n;
+    } else if (s > m->text && s[-1] == '-' && m->out->len && m->out->data[m->out->len - 1] == '-' &&
+               !markup_top_is(m, VARIANT) && m->links < MARKUP_LINKS_MAX) {
+        buf_truncate(m->out, m->out->len - 1);
+        markup_push(m, VARIANT);
+        buf_adds(m->out, "-{");
+    } else {
+        markup_put(m, '{');
+    }
+    return s + n;
+}
+
+const char *markup_on_close_brace(struct markup *m, const char *s)
+{
+    size_t n = 1;
+    while (s + n < m->end && s[n] == '}')
+        n++;
+    const char *after = s + n;
+    if (markup_top_is(m, VARIANT) && after < m->end && *after == '-') {
+        close_variant(m);
+        return after + 1;
+    }
+    while (n >= 2 && m->braces) {
+        while (!markup_top_is(m, BRACES))
+            markup_pop(m); /* links that were not closed inside */
+        n -= close_braces(m, n);
+    }
+    int ends_table = m->out->len && m->out->data[m->out->len - 1] == '|';
+    if (n == 1 || (n && ends_table))
+        markup_put(m, '}');
+    return after; /* what is left of more closes nothing */
+}

@@ -1,0 +1,281 @@
+/* HTML and extension tags for markup.h. */
+#define _GNU_SOURCE /* memmem */
+#include "wikiprep/text/markup_walk.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- tags -------------------------------------------------------------------------------- */
+
+enum tag_kind {
+    STRIP,   /* formatting: its content is text */
+    BLOCK,   /* as STRIP, on lines of its own */
+    DROP,    /* content is no wikitext, or no prose: formulas, music, maps, lists of pictures */
+    FORMULA, /* DROP, unless formulas are wanted */
+    CODE,    /* DROP, unless it is inline, where it is part of a sentence */
+    LITERAL, /* content is text without markup */
+    PRE,     /* as LITERAL, on lines of its own */
+    POEM,    /* as BLOCK, and each line of it is a line */
+    REF,
+    TABLE,
+    ROW, /* of a table, or its caption */
+    CELL,
+};
+
+/* HTML that MediaWiki lets through, its own tags, and those of the common extensions; sorted.
+ * Any other <word> is text, as it is for MediaWiki. */
+/* clang-format off */
+static const struct tag {
+    const char *name;
+    enum tag_kind kind;
+} tags[] = {
+    { "abbr", STRIP },       { "b", STRIP },           { "bdi", STRIP },
+    { "bdo", STRIP },        { "big", STRIP },         { "blockquote", BLOCK },
+    { "br", BLOCK },         { "caption", ROW },     { "categorytree", DROP },
+    { "ce", FORMULA },          { "center", BLOCK },      { "charinsert", DROP },
+    { "chart", DROP },       { "chem", FORMULA },         { "cite", STRIP },
+    { "code", STRIP },       { "col", STRIP },         { "colgroup", STRIP },
+    { "data", STRIP },       { "dd", BLOCK },          { "del", STRIP },
+    { "dfn", STRIP },        { "div", BLOCK },         { "dl", BLOCK },
+    { "dt", BLOCK },         { "dynamicpagelist", DROP }, { "em", STRIP },
+    { "font", STRIP },       { "gallery", DROP },      { "graph", DROP },
+    { "h1", BLOCK },         { "h2", BLOCK },          { "h3", BLOCK },
+    { "h4", BLOCK },         { "h5", BLOCK },          { "h6", BLOCK },
+    { "hiero", DROP },       { "hr", BLOCK },          { "i", STRIP },
+    { "imagemap", DROP },    { "includeonly", DROP },  { "indicator", DROP },
+    { "inputbox", DROP },    { "ins", STRIP },         { "kbd", STRIP },
+    { "langconvert", STRIP }, { "languages", STRIP },  { "li", BLOCK },
+    { "link", STRIP },       { "mapframe", DROP },     { "maplink", DROP },
+    { "mark", STRIP },       { "math", FORMULA },         { "meta", STRIP },
+    { "noinclude", STRIP },  { "nowiki", LITERAL },    { "ol", BLOCK },
+    { "onlyinclude", STRIP }, { "p", BLOCK },          { "phonos", DROP },
+    { "poem", POEM },        { "pre", PRE },           { "q", STRIP },
+    { "rb", STRIP },         { "ref", REF },           { "references", DROP },
+    { "rp", STRIP },         { "rt", STRIP },          { "rtc", STRIP },
+    { "ruby", STRIP },       { "s", STRIP },           { "samp", STRIP },
+    { "score", DROP },       { "section", STRIP },     { "small", STRIP },
+    { "source", CODE },      { "span", STRIP },        { "strike", STRIP },
+    { "strong", STRIP },     { "sub", STRIP },         { "sup", STRIP },
+    { "syntaxhighlight", CODE }, { "table", TABLE },   { "tbody", BLOCK },
+    { "td", CELL },         { "templatedata", DROP }, { "templatestyles", DROP },
+    { "tfoot", BLOCK },      { "th", CELL },          { "thead", BLOCK },
+    { "time", STRIP },       { "timeline", DROP },     { "tr", ROW },
+    { "translate", STRIP },  { "tt", STRIP },          { "tvar", STRIP },
+    { "u", STRIP },          { "ul", BLOCK },          { "var", STRIP },
+    { "wbr", STRIP },
+};
+/* clang-format on */
+enum { TAG_COUNT = sizeof tags / sizeof *tags, TAG_NAME_MAX = 16 };
+
+static int compare_tag(const void *key, const void *item)
+{
+    return strcmp(key, ((const struct tag *)item)->name);
+}
+
+/* The tag whose name begins at s; *after is the byte behind the name. */
+static const struct tag *find_tag(const struct markup *m, const char *s, const char **after)
+{
+    char name[TAG_NAME_MAX + 1];
+    size_t n = 0;
+    while (s + n < m->end && n < TAG_NAME_MAX && isalnum((unsigned char)s[n]) &&
+           !((unsigned char)s[n] & 0x80)) {
+        name[n] = (char)tolower((unsigned char)s[n]);
+        n++;
+    }
+    name[n] = '\0';
+    *after = s + n;
+    if (!n || (s + n < m->end && !strchr(" \t\r\n/>", s[n]) && s[n] != '<'))
+        return NULL;
+    return bsearch(name, tags, TAG_COUNT, sizeof *tags, compare_tag);
+}
+
+static int is_comment(const struct markup *m, const char *s)
+{
+    return m->end - s >= 4 && !memcmp(s, "<!--", 4);
+}
+
+/* Behind the comment that begins at s. One that is not closed ends with its line. */
+static const char *skip_comment(struct markup *m, const char *s)
+{
+    const char *close = m->no_comment_close ? NULL : bytes_find(s + 4, m->end, "-->", 3);
+    if (close)
+        return close + 3;
+    m->no_comment_close = 1;
+    const char *lf = memchr(s, '\n', (size_t)(m->end - s));
+    return lf ? lf : m->end;
+}
+
+const char *markup_skip_comments(struct markup *m, const char *s)
+{
+    while (is_comment(m, s))
+        s = skip_comment(m, s);
+    return s;
+}
+
+/* A comment that has its lines to itself takes them with it. */
+static const char *on_comment(struct markup *m, const char *s)
+{
+    const char *after = skip_comment(m, s);
+    size_t begin = m->out->len;
+    while (begin && m->out->data[begin - 1] == ' ')
+        begin--;
+    const char *rest = after;
+    while (rest < m->end && *rest == ' ')
+        rest++;
+    if (begin && m->out->data[begin - 1] == '\n' && rest < m->end && *rest == '\n') {
+        buf_truncate(m->out, begin);
+        return rest + 1;
+    }
+    return after;
+}
+
+/* ---- tags in the text -------------------------------------------------------------------- */
+
+/* The next </name>: its '<', and *after behind its '>'. NULL when there is none. */
+static const char *find_close(struct markup *m, const char *s, const struct tag *tag,
+                              const char **after)
+{
+    size_t len = strlen(tag->name);
+    if (m->no_close[tag - tags])
+        return NULL;
+    while ((s = bytes_find(s, m->end, "</", 2))) {
+        const char *p = s + 2;
+        if ((size_t)(m->end - p) > len && !strncasecmp(p, tag->name, len)) {
+            p += len;
+            while (p < m->end && strchr(" \t\n", *p))
+                p++;
+            if (p < m->end && *p == '>') {
+                *after = p + 1;
+                return s;
+            }
+        }
+        s += 2;
+    }
+    m->no_close[tag - tags] = 1;
+    return NULL;
+}
+
+/* Behind the reference that was opened before s. One that is not closed before the next begins,
+ * or before a heading, ends with its line. */
+static const char *skip_reference(struct markup *m, const char *s)
+{
+    const char *from = s, *stop = m->end, *lf;
+    while ((s = memchr(s, '<', (size_t)(m->end - s)))) {
+        const char *name = s + 1 < m->end && s[1] == '/' ? s + 2 : s + 1, *after;
+        const struct tag *tag = find_tag(m, name, &after);
+        if (tag && tag->kind == REF) {
+            stop = s;
+            break;
+        }
+        s++;
+    }
+    if (s && s[1] == '/' && !bytes_find(from, s, "\n==", 3)) {
+        const char *gt = memchr(s, '>', (size_t)(m->end - s < 16 ? m->end - s : 16));
+        return gt ? gt + 1 : s + 5;
+    }
+    lf = memchr(from, '\n', (size_t)(stop - from));
+    return lf ? lf : stop;
+}
+
+static const char *skip_content(struct markup *m, const char *s, const struct tag *tag,
+                                const char *attributes)
+{
+    const char *after, *close = find_close(m, s, tag, &after);
+    if (!close)
+        return s;
+    int is_inline = tag->kind == CODE && memmem(attributes, (size_t)(s - attributes), "inline", 6);
+    int is_formula = tag->kind == FORMULA && m->options->formulas;
+    if (is_inline || is_formula || tag->kind == LITERAL) {
+        markup_put(m, MARKUP_EMPTY);
+        markup_put_literal(m, s, close, ' ');
+        markup_put(m, MARKUP_EMPTY);
+    } else if (tag->kind == PRE) {
+        markup_put(m, MARKUP_BREAK);
+        markup_put_literal(m, s, close, MARKUP_BREAK);
+        markup_put(m, MARKUP_BREAK);
+    } else {
+        markup_put(m, MARKUP_HOLE);
+    }
+    return after;
+}
+
+/* A whole tag; s is behind its '>'. */
+static const char *on_whole_tag(struct markup *m, const char *s, const struct tag *tag, int closing,
+                                int empty, const char *attributes)
+{
+    switch (tag->kind) {
+    case STRIP: markup_put(m, MARKUP_EMPTY); return s;
+    case BLOCK: markup_put(m, MARKUP_BREAK); return s;
+    case POEM:
+        m->in_poem = !closing && !empty;
+        markup_put(m, MARKUP_BREAK);
+        return s;
+    case TABLE: markup_put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE); return s;
+    case ROW: markup_put(m, m->options->tables ? MARKUP_ROW : MARKUP_BREAK); return s;
+    case CELL: markup_put(m, m->options->tables ? MARKUP_CELL : MARKUP_BREAK); return s;
+    case REF: markup_put(m, MARKUP_HOLE); return closing || empty ? s : skip_reference(m, s);
+    default:
+        if (!closing && !empty)
+            return skip_content(m, s, tag, attributes);
+        markup_put(m, MARKUP_EMPTY);
+        return s;
+    }
+}
+
+/* "a <b and c> d" is no tag, although <b> is one. */
+static int is_tag(const struct tag *tag, const char *attributes, const char *gt)
+{
+    if (tag->name[1])
+        return 1;
+    while (attributes < gt && strchr(" \t\n/", *attributes))
+        attributes++;
+    return attributes == gt || memchr(attributes, '=', (size_t)(gt - attributes));
+}
+
+/* Where the tag that begins before s ends: at '>', but for those of comments and references in it.
+ * At '<', or the text's end, it is none. */
+static const char *tag_end(struct markup *m, const char *s)
+{
+    while (s < m->end && *s != '>') {
+        if (*s != '<') {
+            s++;
+            continue;
+        }
+        const char *after;
+        const struct tag *inner = find_tag(m, s + 1, &after);
+        while (after < m->end && *after != '>' && *after != '<')
+            after++;
+        if (is_comment(m, s))
+            s = skip_comment(m, s);
+        else if (inner && inner->kind == REF && after < m->end && *after == '>')
+            s = after[-1] == '/' ? after + 1 : skip_reference(m, after + 1);
+        else
+            break;
+    }
+    return s;
+}
+
+const char *markup_on_tag(struct markup *m, const char *s)
+{
+    if (is_comment(m, s))
+        return on_comment(m, s);
+    int closing = s + 1 < m->end && s[1] == '/';
+    const char *attributes;
+    const struct tag *tag = find_tag(m, s + 1 + closing, &attributes);
+    const char *gt = tag ? tag_end(m, attributes) : attributes;
+    int whole = tag && gt < m->end && *gt == '>';
+    if (!tag || (whole ? !is_tag(tag, attributes, gt) : !tag->name[1])) {
+        markup_put(m, '<');
+        return s + 1;
+    }
+    if (!whole)
+        return tag->kind == REF ? gt : attributes; /* "<br" without an end is dropped */
+    return on_whole_tag(m, gt + 1, tag, closing, gt[-1] == '/', attributes);
+}
+
+size_t markup_tag_count(void)
+{
+    return TAG_COUNT;
+}

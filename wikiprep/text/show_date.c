@@ -1,0 +1,219 @@
+/* Renderers of dates and ages for show.h. */
+#include "wikiprep/text/show.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "wikiprep/values/calendar.h"
+
+enum { YEAR_MAX = 9999 };
+
+static const char *const months[] = { "January",   "February", "March",    "April",
+                                      "May",       "June",     "July",     "August",
+                                      "September", "October",  "November", "December" };
+
+static int month_of(struct span s)
+{
+    int m;
+    if (span_number(s, &m))
+        return m >= 1 && m <= 12 ? m : 0;
+    for (m = 1; m <= 12; m++)
+        if (span_is(s, months[m - 1]) || (s.n == 3 && !strncasecmp(s.s, months[m - 1], 3)))
+            return m;
+    return 0;
+}
+
+/* "4 July 1776", "July 4, 1776", "July 1776", "1776"; 0 when there is no year. */
+static int put_date(const struct call *c, int from, struct buf *out)
+{
+    int year, day = 0, month = month_of(call_at(c, from + 1));
+    if (!span_number(call_at(c, from), &year) || year > YEAR_MAX)
+        return 0;
+    if (month)
+        span_number(call_at(c, from + 2), &day);
+    struct span order = call_any(c, "df|mf");
+    int day_first = arguments_yes(&c->a, "df") || span_is(order, "dmy");
+    if (day && day_first)
+        buf_addf(out, "%d %s %d", day, months[month - 1], year);
+    else if (day)
+        buf_addf(out, "%s %d, %d", months[month - 1], day, year);
+    else if (month)
+        buf_addf(out, "%s %d", months[month - 1], year);
+    else
+        buf_addf(out, "%d", year);
+    return 1;
+}
+
+int show_date(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return put_date(c, 1, out) || show_span(call_at(c, 1), out);
+}
+
+/* Whole years from one date to another, each three places: year, month, day. 0 when a year is
+ * missing or they are in the wrong order. */
+static int years_between(const struct call *c, int birth, int end, int *years)
+{
+    int y0, y1, d0, d1;
+    if (!span_number(call_at(c, end), &y1) || !span_number(call_at(c, birth), &y0) || y1 < y0)
+        return 0;
+    int m0 = month_of(call_at(c, birth + 1)), m1 = month_of(call_at(c, end + 1));
+    int has_days = span_number(call_at(c, end + 2), &d1) & span_number(call_at(c, birth + 2), &d0);
+    *years = y1 - y0 - (m1 < m0 || (m1 == m0 && has_days && d1 < d0));
+    return *years >= 0;
+}
+
+/* A date of death, and one of birth behind it, from which the age follows. */
+int show_date_and_age(const struct call *c, const char *text, int n, struct buf *out)
+{
+    int age;
+    if (!put_date(c, 1, out))
+        return show_date(c, text, n, out);
+    if (years_between(c, 4, 1, &age))
+        buf_addf(out, " (aged %d)", age);
+    return 1;
+}
+
+/* {{age|1969|7|20|2009|7|19}}: "39"; without a second date, on the day of the page's revision.
+ * `text` stands behind the number: " ans". */
+int show_age(const struct call *c, const char *text, int n, struct buf *out)
+{
+    int y, m, d, age;
+    (void)n;
+    if (call_at(c, 4).n) {
+        if (!years_between(c, 1, 4, &age))
+            return 0;
+    } else {
+        int y0, m0, d0;
+        if (!c->page->date || sscanf(c->page->date, "%4d-%2d-%2d", &y, &m, &d) != 3 ||
+            !span_number(call_at(c, 1), &y0) || !span_number(call_at(c, 3), &d0) ||
+            !(m0 = month_of(call_at(c, 2))) || y0 <= 31)
+            return 0;
+        age = y - y0 - (m < m0 || (m == m0 && d < d0));
+    }
+    if (age < 0)
+        return 0;
+    buf_addf(out, "%d%s", age, text);
+    return 1;
+}
+
+/* {{as of|2011|4|1|lc=y}} */
+int show_as_of(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    if (call_any(c, "alt").n)
+        return show_span(call_any(c, "alt"), out);
+    int lower = arguments_yes(&c->a, "lc"), since = arguments_yes(&c->a, "since");
+    size_t begin = out->len;
+    int american = span_in(call_any(c, "df"), "US|mdy|m");
+    if (!arguments_yes(&c->a, "bare"))
+        buf_adds(out, since ? (lower ? "since " : "Since ") : (lower ? "as of " : "As of "));
+    int year, day = 0, month = month_of(call_at(c, 2));
+    if (month && span_number(call_at(c, 1), &year)) {
+        span_number(call_at(c, 3), &day);
+        if (day && !american)
+            buf_addf(out, "%d ", day);
+        buf_adds(out, months[month - 1]);
+        if (day && american)
+            buf_addf(out, " %d,", day);
+        buf_addf(out, " %d", year);
+    } else if (!show_span(call_at(c, 1), out)) {
+        buf_truncate(out, begin);
+        return 0;
+    }
+    span_put(call_any(c, "post"), out);
+    return 1;
+}
+
+int show_marriage(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    struct span end = call_any(c, "end|reason"),
+                to = call_at(c, 3).n ? call_at(c, 3) : call_any(c, "()");
+    if (!show_span(call_at(c, 1), out))
+        return 0;
+    if (!call_at(c, 2).n)
+        return 1;
+    buf_adds(out, " (m. ");
+    span_put(call_at(c, 2), out);
+    if (to.n) {
+        int died = span_in(end, "w.|w|wid|wid.|widowed|widow|died|d.|d|death|his death|her death");
+        buf_adds(out, end.n ? "; " : "–");
+        if (died)
+            buf_adds(out, "died ");
+        else if (span_in(end, "div|div.|divorce|divorced"))
+            buf_adds(out, "div. ");
+        else if (span_in(end, "ann|ann.|annulled|annulment"))
+            buf_adds(out, "ann. ");
+        else if (span_in(end, "sep|sep.|separated"))
+            buf_adds(out, "sep. ");
+        span_put(to, out);
+    }
+    buf_addc(out, ')');
+    return 1;
+}
+
+/* The month that s is in the language of the page, or its number: 0 to 11; -1 when it is none. */
+int show_month_of(const struct call *c, struct span s)
+{
+    static const enum calendar_kind kinds[] = { CALENDAR_MONTH, CALENDAR_MONTH_GENITIVE };
+    int m;
+    if (span_number(s, &m))
+        return m >= 1 && m <= 12 ? m - 1 : -1;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (m = 0; m < 12; m++) {
+            struct span name = calendar_name(c->page->lang, kinds[k], m);
+            if (name.n == s.n && !strncasecmp(name.s, s.s, s.n))
+                return m;
+        }
+    return -1;
+}
+
+/* The parts of "2000-01-31", or of year, month, day, in the order of the day first. */
+static void read_day(const struct call *c, struct span part[3])
+{
+    int first;
+    struct span all = call_at(c, 1);
+    for (int i = 0; i < 3; i++)
+        part[i] = call_at(c, i + 1);
+    if (all.n >= 8 && all.n <= 10 && (all.s[4] == '-' || all.s[4] == '\x0C')) {
+        const char *second = all.s + 5;
+        size_t n = strcspn(second, "-\x0C");
+        if (n < 1 || n > 2 || second + n + 1 >= all.s + all.n)
+            return;
+        part[0] = (struct span){ second + n + 1, (size_t)(all.s + all.n - second - n - 1) };
+        part[1] = (struct span){ second, n };
+        part[2] = (struct span){ all.s, 4 };
+    } else if (span_number(part[0], &first) && first > 31) {
+        part[0] = part[2];
+        part[2] = all;
+    }
+}
+
+/* {{date|1|janvier|2000}}, {{date|2000-01-01}}. `text` stands between the parts, " de " in Spanish;
+ * ". | " is ". " behind the day and " " behind the month. */
+int show_day(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)n;
+    struct span part[3];
+    const char *bar = strchr(text, '|');
+    read_day(c, part);
+    int month = show_month_of(c, part[1]);
+    if (month < 0) /* all in one */
+        return show_join_from(c, 1, " ", out);
+    while (part[0].n && *part[0].s == '0')
+        part[0] = (struct span){ part[0].s + 1, part[0].n - 1 };
+    if (part[0].n) {
+        span_put(part[0], out);
+        if (!strcmp(c->page->lang, "fr") && span_is(part[0], "1"))
+            buf_adds(out, "er");
+        buf_add(out, text, bar ? (size_t)(bar - text) : strlen(text));
+    }
+    span_put(calendar_name(c->page->lang, CALENDAR_MONTH_GENITIVE, month), out);
+    if (part[2].n) {
+        buf_adds(out, bar ? bar + 1 : text);
+        span_put(part[2], out);
+    }
+    return 1;
+}

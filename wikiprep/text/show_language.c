@@ -1,0 +1,262 @@
+/* Renderers of foreign words and of pronunciation for show.h. */
+#define _GNU_SOURCE /* memmem */
+#include "wikiprep/text/show.h"
+
+#include <string.h>
+
+#include "wikiprep/site/language.h"
+
+/* ---- languages ----------------------------------------------------------------------------- */
+
+static int put_language(const struct call *c, const char *code, size_t n, struct buf *out)
+{
+    const char *language = language_name(code, n, c->page->lang);
+    buf_adds(out, language ? language : "");
+    return language != NULL;
+}
+
+/* "Russian: водка, romanized: vodka, lit. 'little water'"; from is the place of the text. */
+static int put_named(const struct call *c, const char *code, size_t code_len, int from,
+                     struct buf *out)
+{
+    struct span text = call_at(c, from).n ? call_at(c, from) : call_any(c, "text");
+    struct span translit = call_at(c, from + 1).n ? call_at(c, from + 1)
+                                                  : call_any(c, "translit|t");
+    struct span literal = call_at(c, from + 2).n ? call_at(c, from + 2)
+                                                 : call_any(c, "lit|translation");
+    if (!text.n)
+        return 0;
+    struct span label = call_any(c, "label|links");
+    if (!span_in(label, "none|no") && put_language(c, code, code_len, out))
+        buf_adds(out, out->data[out->len - 1] == '.' ? " " : ": "); /* "англ. Moon" */
+    span_put(text, out);
+    if (translit.n) {
+        buf_adds(out, ", romanized: ");
+        span_put(translit, out);
+    }
+    if (literal.n) {
+        buf_adds(out, ", lit. \1"); /* markup.h's stand-in for an apostrophe */
+        span_put(literal, out);
+        buf_addc(out, 1);
+    }
+    return 1;
+}
+
+int show_langx(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    struct span code = call_any(c, "1|code");
+    return put_named(c, code.s, code.n, 2, out);
+}
+
+/* {{lang-ru|водка}} */
+int show_lang_family(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return put_named(c, c->star.s, c->star.n, 1, out);
+}
+
+/* "English (漢字, rōmaji, more) and more" */
+int show_nihongo(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    struct span first = call_at(c, 1),
+                extra = call_at(c, 4).n ? call_at(c, 4) : call_any(c, "extra");
+    struct span extra2 = call_at(c, 5).n ? call_at(c, 5) : call_any(c, "extra2");
+    int from = 2, lead = arguments_yes(&c->a, "lead");
+    struct span inside[] = { call_at(c, 2), call_at(c, 3), extra };
+    if (!first.n) { /* the reading stands in its place */
+        first = call_at(c, 3);
+        inside[1].n = 0;
+        from = 0;
+    }
+    if (!first.n)
+        return show_span(call_at(c, 2), out);
+    span_put(first, out);
+    const char *before = " (";
+    for (int i = 0; i < 3; i++) {
+        if (!inside[i].n)
+            continue;
+        buf_adds(out, before);
+        if (lead && from && i < 2)
+            buf_adds(out, i ? "Hepburn: " : "Japanese: ");
+        span_put(inside[i], out);
+        before = ", ";
+    }
+    if (*before == ',')
+        buf_addc(out, ')');
+    if (extra2.n) {
+        buf_addc(out, ' ');
+        span_put(extra2, out);
+    }
+    return 1;
+}
+
+/* "rōmaji (漢字, English)" */
+int show_nihongo3(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    if (!call_at(c, 3).n)
+        return show_nihongo(c, NULL, 0, out);
+    span_put(call_at(c, 3), out);
+    buf_adds(out, " (");
+    span_put(call_at(c, 2), out);
+    if (call_at(c, 1).n) {
+        buf_adds(out, call_at(c, 2).n ? ", " : "");
+        span_put(call_at(c, 1), out);
+    }
+    buf_addc(out, ')');
+    return 1;
+}
+
+/* {{zh|s=北京|t=北京|p=Běijīng}} */
+int show_chinese(const struct call *c, const char *text, int n, struct buf *out)
+{
+    static const char *const parts[][2] = {
+        { "c", "Chinese: " },
+        { "s", "simplified Chinese: " },
+        { "t", "traditional Chinese: " },
+        { "p|hp", "pinyin: " },
+        { "w", "Wade–Giles: " },
+        { "j", "Jyutping: " },
+        { "poj", "Pe̍h-ōe-jī: " },
+        { "l", "lit. " },
+    };
+    (void)text, (void)n;
+    size_t begin = out->len;
+    int labels = !span_in(call_any(c, "labels"), "no|none");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct span s = call_any(c, parts[i][0]);
+        if (!s.n)
+            continue;
+        buf_adds(out, out->len > begin ? "; " : "");
+        buf_adds(out, labels ? parts[i][1] : "");
+        span_put(s, out);
+    }
+    return out->len > begin || show_span(call_at(c, 1), out);
+}
+
+/* ---- pronunciation ------------------------------------------------------------------------- */
+
+/* "German pronunciation: [ˈbɛʁliːn]"; place: of the sound, with how it is introduced behind it. */
+static int put_pronounced(const struct call *c, struct span code, int place, struct buf *out)
+{
+    struct span sound = call_at(c, place), how = call_at(c, place + 1);
+    int has_how = c->a.count > place; /* an empty one leaves all introduction out */
+    if (!sound.n)
+        return 0;
+    if (span_is(how, "pron"))
+        buf_adds(out, "pronounced ");
+    else if (span_is(how, "local"))
+        buf_adds(out, "locally ");
+    else if (!has_how || span_in(how, "lang|lang2"))
+        if (put_language(c, code.s, code.n, out))
+            buf_adds(out, has_how ? ": " : " pronunciation: ");
+    int bare = !strchr("[/", *sound.s);
+    buf_adds(out, bare ? "[" : "");
+    span_put(sound, out);
+    buf_adds(out, bare ? "]" : "");
+    return 1;
+}
+
+int show_ipa(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    if (!call_at(c, 2).n || !language_name(call_at(c, 1).s, call_at(c, 1).n, ""))
+        return show_span(call_at(c, 1), out);
+    return put_pronounced(c, call_at(c, 1), 2, out);
+}
+
+/* {{IPA-de|bɛʁ}} */
+int show_ipa_family(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return put_pronounced(c, c->star, 1, out);
+}
+
+/* Japanese Wikipedia's {{IPA}} adds brackets, its {{ipa}} slashes. */
+int show_ipa_ja(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    const char *name = memmem(c->source->name, c->source->name_len, "IPA", 3);
+    if (!call_at(c, 1).n)
+        return 0;
+    int bare = !strchr("[/", *call_at(c, 1).s);
+    buf_adds(out, !bare ? "" : name ? "[" : "/");
+    span_put(call_at(c, 1), out);
+    buf_adds(out, !bare ? "" : name ? "]" : "/");
+    return 1;
+}
+
+/* What stands for a word in a table of pairs, or NULL. Case tells sounds apart. */
+static const char *shown_for(struct span word, const char *const pairs[][2], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (word.n == strlen(pairs[i][0]) && !memcmp(word.s, pairs[i][0], word.n))
+            return pairs[i][1];
+    return NULL;
+}
+
+/* {{IPAc-en|lang|ˈ|æ|l|_|US}}: labels, and sounds, some of them written as in X-SAMPA. */
+int show_ipac(const struct call *c, const char *text, int n, struct buf *out)
+{
+    static const char *const labels[][2] = {
+        { "lang", "English: " }, { "pron", "pronounced " }, { "also", "also " },
+        { "US", "US: " },        { "UK", "UK: " },          { "local", "locally " },
+        { "us", "US: " },        { "uk", "UK: " },          { "ipa", "" },
+        { "icon", "" },          { "alsouk", "also UK: " }, { "alsous", "also US: " },
+    };
+    static const char *const sounds[][2] = {
+        { "'", "ˈ" },   { "\1", "ˈ" },  { ",", "ˌ" },   { "_", " " },   { ",_", ", " },
+        { "S", "ʃ" },   { "sh", "ʃ" },  { "N", "ŋ" },   { "ng", "ŋ" },  { "T", "θ" },
+        { "th", "θ" },  { "D", "ð" },   { "Z", "ʒ" },   { "zh", "ʒ" },  { "g", "ɡ" },
+        { "y", "j" },   { "I", "ɪ" },   { "E", "ɛ" },   { "e", "ɛ" },   { "V", "ʌ" },
+        { "@", "ə" },   { "dZ", "dʒ" }, { "tS", "tʃ" }, { "ch", "tʃ" }, { "A:", "ɑː" },
+        { "i:", "iː" }, { "u:", "uː" }, { "ɔ:", "ɔː" }, { "ɑ:", "ɑː" }, { "\x0C", "-" },
+    };
+    (void)text, (void)n;
+    const size_t begin = out->len;
+    int sounding = 0;
+    for (int i = 1; i <= c->a.count; i++) {
+        struct span s = call_at(c, i);
+        const char *label = shown_for(s, labels, sizeof labels / sizeof *labels);
+        if (label && !sounding) {
+            buf_adds(out, label);
+            continue;
+        }
+        if (!sounding)
+            buf_addc(out, '/');
+        sounding = 1;
+        const char *sound = shown_for(s, sounds, sizeof sounds / sizeof *sounds);
+        if (sound)
+            buf_adds(out, sound);
+        else
+            span_put(s, out);
+    }
+    if (sounding)
+        buf_addc(out, '/');
+    else
+        buf_truncate(out, begin);
+    return sounding;
+}
+
+/* "AL-ə-bam-ə" */
+int show_respell(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    int joined = 0;
+    for (int i = 1; i <= c->a.count; i++) {
+        struct span s = call_at(c, i);
+        if (span_is(s, "_") || span_is(s, ",_")) {
+            buf_adds(out, s.n > 1 ? ", " : " ");
+            joined = 0;
+            continue;
+        }
+        if (!s.n)
+            continue;
+        buf_adds(out, joined ? "-" : "");
+        span_put(s, out);
+        joined = 1;
+    }
+    return joined;
+}

@@ -1,0 +1,146 @@
+/* Renderers of numbers, fractions and units for show.h. */
+#include "wikiprep/text/show.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "wikiprep/values/number.h"
+
+void show_superscript(struct span s, struct buf *out)
+{
+    static const char *const digits[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
+    for (size_t i = 0; i < s.n; i++) {
+        if (isdigit((unsigned char)s.s[i]))
+            buf_adds(out, digits[s.s[i] - '0']);
+        else if (s.s[i] == '-' || s.s[i] == '\x0C')
+            buf_adds(out, "⁻");
+        else if (s.n - i >= 3 && !memcmp(s.s + i, "−", 3))
+            buf_adds(out, "⁻"), i += 2;
+        else
+            buf_addc(out, s.s[i]);
+    }
+}
+
+/* "1⁄2", "3+1⁄2"; text is the sign between. */
+int show_fraction(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)n;
+    int count = c->a.count > 3 ? 3 : c->a.count;
+    while (count && !call_at(c, count).n)
+        count--;
+    if (!count)
+        return 0;
+    if (count == 3) {
+        span_put(call_at(c, 1), out);
+        buf_addc(out, '+');
+    }
+    if (count == 1)
+        buf_addc(out, '1');
+    else
+        span_put(call_at(c, count - 1), out);
+    buf_adds(out, text);
+    return show_span(call_at(c, count), out);
+}
+
+void show_grouped_span(const struct call *c, struct span s, struct buf *out)
+{
+    const struct number_style style = number_style(c->page->lang);
+    number_format(s, &style, out);
+}
+
+/* {{val|6.241|(7)|e=18|u=C}}; digits in threes from five on. */
+int show_val(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    struct span unit = call_any(c, "u|ul|upl"), per = call_any(c, "up"), e = call_any(c, "e");
+    if (!call_at(c, 1).n && !e.n)
+        return 0;
+    span_put(call_any(c, "p"), out);
+    if (call_at(c, 1).n > 4)
+        show_grouped_span(c, call_at(c, 1), out);
+    else
+        span_put(call_at(c, 1), out);
+    if (call_at(c, 2).n && *call_at(c, 2).s == '(') {
+        span_put(call_at(c, 2), out);
+    } else if (call_at(c, 2).n) {
+        buf_adds(out, call_at(c, 3).n ? "+" : "±");
+        span_put(call_at(c, 2), out);
+        buf_adds(out, call_at(c, 3).n ? "−" : "");
+        span_put(call_at(c, 3), out);
+    }
+    if (e.n)
+        buf_adds(out, call_at(c, 1).n ? "×10" : "10");
+    show_superscript(e, out);
+    span_put(call_any(c, "s"), out);
+    if (unit.n) {
+        buf_adds(out, span_in(unit, "%|°") ? "" : " ");
+        span_put(unit, out);
+    }
+    if (per.n) {
+        buf_addc(out, '/');
+        span_put(per, out);
+    }
+    return 1;
+}
+
+int show_currency(const struct call *c, const char *text, int n, struct buf *out)
+{
+    static const char *const signs[][2] = { { "USD", "$" }, { "GBP", "£" }, { "EUR", "€" },
+                                            { "JPY", "¥" }, { "INR", "₹" }, { "KRW", "₩" } };
+    (void)text, (void)n;
+    struct span code = call_any(c, "2|type");
+    if (!call_any(c, "1|amount").n)
+        return 0;
+    const char *sign = NULL;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (span_is(code, signs[i][0]))
+            sign = signs[i][1];
+    if (sign || !code.n) {
+        buf_adds(out, sign ? sign : "$");
+    } else {
+        span_put(code, out);
+        buf_addc(out, ' ');
+    }
+    show_grouped_span(c, call_any(c, "1|amount"), out);
+    return 1;
+}
+
+int show_ordinal(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    int v;
+    if (!span_number(call_at(c, 1), &v))
+        return show_span(call_at(c, 1), out);
+    const char *end = v % 100 / 10 == 1 ? "th"
+                      : v % 10 == 1     ? "st"
+                      : v % 10 == 2     ? "nd"
+                      : v % 10 == 3     ? "rd"
+                                        : "th";
+    buf_addf(out, "%d%s", v, end);
+    return 1;
+}
+
+static int is_exponent(struct span s)
+{
+    int v;
+    size_t sign = s.n > 3 && !memcmp(s.s, "−", 3) ? 3 : s.n > 1 && memchr("-\x0C", *s.s, 2) ? 1 : 0;
+    return span_number((struct span){ s.s + sign, s.n - sign }, &v);
+}
+
+int show_unit(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    if (!call_at(c, 1).n)
+        return 0;
+    show_grouped_span(c, call_at(c, 1), out);
+    for (int i = 2; i <= c->a.count; i++) {
+        struct span s = call_at(c, i);
+        if (i > 2 && is_exponent(s)) {
+            show_superscript(s, out);
+        } else if (s.n) {
+            buf_adds(out, span_is(s, "°") ? "" : " ");
+            span_put(s, out);
+        }
+    }
+    return 1;
+}

@@ -1,0 +1,247 @@
+/* What the patterns in wikiprep/languages/templates show; the file "common" there explains
+ * them. */
+#include <string.h>
+
+#include "unicode/codepoint.h"
+#include "wikiprep/site/language.h"
+#include "wikiprep/text/markup.h"
+#include "wikiprep/text/show.h"
+#include "wikiprep/values/calendar.h"
+
+/* One pattern being shown. No byte of the call is shown more than once, so that calls in calls stay
+ * linear whatever a pattern says. */
+struct run {
+    const struct call *c;
+    struct buf *out;
+    size_t left; /* bytes of the call that may still be shown */
+};
+
+static size_t call_bytes(const struct wikitext_call *source)
+{
+    size_t sum = source->name_len;
+    for (size_t i = 0; i < source->count; i++)
+        sum += source->arguments[i].len;
+    return sum;
+}
+
+/* ---- arguments --------------------------------------------------------------------------------- */
+
+static int put_month(struct run *r, struct span s)
+{
+    int month = show_month_of(r->c, s);
+    if (month < 0)
+        return show_span(s, r->out);
+    return show_span(calendar_name(r->c->page->lang, CALENDAR_MONTH_GENITIVE, month), r->out);
+}
+
+static int put_language(struct run *r, struct span s)
+{
+    const char *name = language_name(s.s, s.n, r->c->page->lang);
+    buf_adds(r->out, name ? name : "");
+    return name != NULL;
+}
+
+/* "1987": "1980" */
+static int put_decade(struct run *r, struct span s)
+{
+    int year;
+    if (!span_number(s, &year))
+        return 0;
+    buf_addf(r->out, "%d", year - year % 10);
+    return 1;
+}
+
+static int is_capitals(struct span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.s[i] < 'A' || s.s[i] > 'Z')
+            return 0;
+    return s.n > 0;
+}
+
+/* What the row of a country's code shows, "USA = United States"; else s itself. */
+static int put_country(struct run *r, struct span s)
+{
+    char code[8] = "";
+    if (s.n < sizeof code && is_capitals(s))
+        memcpy(code, s.s, s.n);
+    const struct show_entry *e = show_find(r->c->page->lang, code);
+    if (!e || e->render != show_pattern || strpbrk(e->text, "$[\\"))
+        return show_span(s, r->out);
+    return show_span(span_of(e->text), r->out);
+}
+
+/* What follows "!", up to "}". */
+static int put_changed(struct run *r, struct span s, struct span how)
+{
+    if (span_is(how, "number"))
+        show_grouped_span(r->c, s, r->out);
+    else if (span_is(how, "raise"))
+        show_superscript(s, r->out);
+    else if (span_is(how, "month"))
+        return put_month(r, s);
+    else if (span_is(how, "language"))
+        return put_language(r, s);
+    else if (span_is(how, "decade"))
+        return put_decade(r, s);
+    else if (span_is(how, "country"))
+        return put_country(r, s);
+    else if (span_is(how, "upper"))
+        codepoint_put(r->out, s.s, s.n, codepoint_upper);
+    else if (span_is(how, "lower"))
+        codepoint_put(r->out, s.s, s.n, codepoint_lower);
+    else
+        return show_span(s, r->out);
+    return s.n > 0;
+}
+
+/* Of "a=x,b=y,*=z" what stands behind s; 0 when s is not there. */
+static int put_mapped(struct run *r, struct span s, struct span map)
+{
+    for (const char *p = map.s, *end = map.s + map.n; p < end;) {
+        const char *comma = memchr(p, ',', (size_t)(end - p));
+        const char *stop = comma ? comma : end;
+        const char *equals = memchr(p, '=', (size_t)(stop - p));
+        struct span word = { p, (size_t)((equals ? equals : stop) - p) };
+        int any = word.n == 1 && *word.s == '*';
+        if (equals && (any || (word.n == s.n && !memcmp(word.s, s.s, s.n)))) {
+            buf_add(r->out, equals + 1, (size_t)(stop - equals - 1));
+            return 1;
+        }
+        p = stop + 1;
+    }
+    return 0;
+}
+
+/* The value of the first of `keys` that is given. */
+static struct span value_of(const struct call *c, struct span keys)
+{
+    char text[64];
+    if (keys.n >= sizeof text)
+        return (struct span){ "", 0 };
+    memcpy(text, keys.s, keys.n);
+    text[keys.n] = '\0';
+    if (!strcmp(text, "*"))
+        return c->star;
+    if (!strcmp(text, "0"))
+        return span_trim(c->source->name, c->source->name_len);
+    return call_any(c, text);
+}
+
+/* The arguments from a place on, each changed as what follows a "!" says, the rest of `between`
+ * between them. */
+static int put_all(struct run *r, int from, struct span between)
+{
+    const size_t begin = r->out->len;
+    const char *bang = memchr(between.s, '!', between.n);
+    struct span how = { bang ? bang + 1 : "",
+                        bang ? between.n - (size_t)(bang + 1 - between.s) : 0 };
+    between.n = bang ? (size_t)(bang - between.s) : between.n;
+    for (int i = from; i <= r->c->a.count; i++) {
+        struct span s = call_at(r->c, i);
+        if (!s.n || s.n > r->left)
+            continue;
+        if (r->out->len > begin)
+            span_put(between, r->out);
+        r->left -= s.n;
+        put_changed(r, s, how);
+    }
+    return r->out->len > begin;
+}
+
+/* keys, and what is to be done with their value: sign is '!', ':', '+' or 0, the rest behind it. */
+static int put_value(struct run *r, struct span keys, char sign, struct span rest)
+{
+    int from;
+    if (sign == '+')
+        return span_number(keys, &from) && put_all(r, from, rest);
+    struct span s = value_of(r->c, keys);
+    if (sign == ':')
+        return s.n && put_mapped(r, s, rest);
+    if (!s.n || s.n > r->left)
+        return 0;
+    r->left -= s.n;
+    return sign == '!' ? put_changed(r, s, rest) : show_span(s, r->out);
+}
+
+/* p is behind '$'. Returns where the argument's name ends; *given: whether it shows something. */
+static const char *put_argument(struct run *r, const char *p, int *given)
+{
+    if (!strncmp(p, "title", 5)) {
+        *given = show_span(span_of(r->c->page->title), r->out);
+        return p + 5;
+    }
+    if (*p != '{') {
+        *given = put_value(r, (struct span){ p, 1 }, 0, (struct span){ "", 0 });
+        return p + 1;
+    }
+    struct span keys = { p + 1, strcspn(p + 1, "!:+}") };
+    const char *sign = keys.s + keys.n;
+    struct span rest = { sign + 1, *sign == '}' ? 0 : strcspn(sign + 1, "}") };
+    *given = put_value(r, keys, *sign, rest);
+    return *sign == '}' ? sign + 1 : rest.s + rest.n + 1;
+}
+
+/* ---- patterns ---------------------------------------------------------------------------------- */
+
+static void put_sign(struct run *r, char c)
+{
+    buf_addc(r->out, c == '\'' ? 1 : c == '=' ? 2 : c); /* markup.h's stand-ins */
+}
+
+static const char *put_choice(struct run *r, const char *p);
+
+/* A pattern up to its end or one of `stops`; *all: whether all arguments directly in it are given.
+ */
+static const char *put_sequence(struct run *r, const char *p, const char *stops, int *all)
+{
+    *all = 1;
+    while (*p && !strchr(stops, *p)) {
+        if (*p == '\\' && p[1] == 'n') {
+            buf_adds(r->out, "\n\n");
+            p += 2;
+        } else if (*p == '\\' && (p[1] == '<' || p[1] == '>')) {
+            buf_addc(r->out, MARKUP_ASIDE);
+            p += 2;
+        } else if (*p == '[') {
+            p = put_choice(r, p + 1);
+        } else if (*p == '$') {
+            int given;
+            p = put_argument(r, p + 1, &given);
+            *all &= given;
+        } else {
+            p += *p == '\\' && p[1];
+            put_sign(r, *p++);
+        }
+    }
+    return p;
+}
+
+/* "a|b]": the first of which all arguments are given. Returns what follows. */
+static const char *put_choice(struct run *r, const char *p)
+{
+    for (int done = 0;; p++) {
+        const size_t mark = r->out->len, left = r->left;
+        int all;
+        p = put_sequence(r, p, "|]", &all);
+        if (done || !all) {
+            buf_truncate(r->out, mark);
+            r->left = left;
+        }
+        done |= all;
+        if (*p != '|')
+            return p + (*p == ']');
+    }
+}
+
+int show_pattern(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)n;
+    struct run r = { c, out, call_bytes(c->source) };
+    const size_t mark = out->len;
+    int all;
+    put_sequence(&r, text, "", &all);
+    if (!all)
+        buf_truncate(out, mark);
+    return out->len > mark;
+}

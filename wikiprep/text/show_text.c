@@ -1,0 +1,306 @@
+/* Renderers of arguments, lists, places, ships, quotations and notes for show.h. */
+#define _GNU_SOURCE /* memmem */
+#include "wikiprep/text/show.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wikiprep/text/convert.h"
+#include "wikiprep/text/markup.h"
+
+/* ---- the simple ones ----------------------------------------------------------------------- */
+
+int show_span(struct span s, struct buf *out)
+{
+    span_put(s, out);
+    return s.n > 0;
+}
+
+/* The n-th argument, unless one by a name in `text` is given. */
+int show_nth(const struct call *c, const char *text, int n, struct buf *out)
+{
+    struct span s = call_any(c, text);
+    return show_span(s.n ? s : call_at(c, n), out);
+}
+
+int show_last(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text;
+    int count = c->a.count;
+    while (count > 1 && !call_at(c, count).n)
+        count--;
+    return count && show_span(call_at(c, count < n ? count : count > 3 ? 3 : count), out);
+}
+
+/* The n-th argument, on a line of its own. */
+int show_line(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text;
+    if (!call_at(c, n).n)
+        return 0;
+    buf_addc(out, MARKUP_BREAK);
+    show_nth(c, "lt|label|text", n, out);
+    buf_addc(out, MARKUP_BREAK);
+    return 1;
+}
+
+int show_join_from(const struct call *c, int from, const char *between, struct buf *out)
+{
+    size_t begin = out->len;
+    for (int i = from; i <= c->a.count; i++) {
+        if (!call_at(c, i).n)
+            continue;
+        if (out->len > begin)
+            buf_adds(out, between);
+        span_put(call_at(c, i), out);
+    }
+    return out->len > begin;
+}
+
+int show_list(const struct call *c, const char *text, int n, struct buf *out)
+{
+    static const char line[] = { MARKUP_BREAK, '\0' };
+    (void)text, (void)n;
+    buf_adds(out, line);
+    if (!show_join_from(c, 1, line, out))
+        return 0;
+    buf_adds(out, line);
+    return 1;
+}
+
+int show_numbers(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)n;
+    if (!call_any(c, "1|id").n)
+        return 0;
+    buf_adds(out, text);
+    return call_at(c, 1).n ? show_join_from(c, 1, ", ", out) : show_span(call_any(c, "id"), out);
+}
+
+int show_equals(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)c, (void)text, (void)n;
+    buf_addc(out, 2); /* markup.h's stand-in for '=' */
+    return 1;
+}
+
+int show_sic(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    int shown = show_join_from(c, 1, "", out);
+    if (arguments_yes(&c->a, "hide"))
+        return shown;
+    buf_adds(out, shown ? " [sic]" : "[sic]");
+    return 1;
+}
+
+int show_bandiera(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return (span_is(call_at(c, 2), "nome") || call_any(c, "nome").n) && call_at(c, 1).n > 3 &&
+           show_span(call_at(c, 1), out);
+}
+
+int show_unichar(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    char hex[9] = "", *end;
+    struct span s = call_at(c, 1);
+    if (!s.n || s.n >= sizeof hex)
+        return 0;
+    memcpy(hex, s.s, s.n);
+    unsigned long code = strtoul(hex, &end, 16);
+    if (*end || code < 0x20 || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF)
+        return 0;
+    buf_adds(out, "U+");
+    span_put(s, out);
+    if (code > 0xA0) {
+        buf_addc(out, ' ');
+        buf_add_utf8(out, (unsigned)code);
+    }
+    if (call_at(c, 2).n) {
+        buf_addc(out, ' ');
+        span_put(call_at(c, 2), out);
+    }
+    return 1;
+}
+
+int show_music(const struct call *c, const char *text, int n, struct buf *out)
+{
+    static const char *const signs[][2] = {
+        { "flat|b|♭", "♭" },
+        { "sharp|#|♯", "♯" },
+        { "natural|n|♮", "♮" },
+        { "doubleflat|bb", "𝄫" },
+        { "doublesharp|##|x", "𝄪" },
+        { "common-time|c", "𝄴" },
+        { "cut-time|alla-breve", "𝄵" },
+    };
+    (void)text, (void)n;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (span_in(call_at(c, 1), signs[i][0]))
+            return show_span(span_of(signs[i][1]), out);
+    return show_span(call_at(c, 1), out);
+}
+
+/* ---- places, ships ------------------------------------------------------------------------- */
+
+/* One of latitude and longitude: 46|12|N is 46°12′N, 46.2|N is 46.2°N. Returns the next place. */
+static int put_angle(const struct call *c, int from, const char *letters, struct buf *out)
+{
+    static const char *const signs[] = { "°", "′", "″" };
+    int i = 0;
+    while (i < 3 && call_at(c, from + i).n && strchr("0123456789.", *call_at(c, from + i).s)) {
+        span_put(call_at(c, from + i), out);
+        buf_adds(out, signs[i++]);
+    }
+    struct span letter = call_at(c, from + i);
+    if (!i || letter.n != 1 || !strchr(letters, *letter.s))
+        return 0;
+    span_put(letter, out);
+    return from + i + 1;
+}
+
+static void put_signed(struct span s, char plus, char minus, struct buf *out)
+{
+    int negative = s.n && (*s.s == '-' || *s.s == '\x0C');
+    if (negative)
+        s.s++, s.n--;
+    span_put(s, out);
+    buf_addf(out, "°%c", negative ? minus : plus);
+}
+
+int show_coord(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    struct span display = call_any(c, "display");
+    size_t begin = out->len;
+    if (display.n && !memmem(display.s, display.n, "inline", 6) && !span_is(display, "it"))
+        return 0;
+    int next = put_angle(c, 1, "NSns", out);
+    if (next) {
+        buf_addc(out, ' ');
+        next = put_angle(c, next, "EWew", out);
+    }
+    if (next)
+        return 1;
+    buf_truncate(out, begin);
+    if (!call_at(c, 1).n || !call_at(c, 2).n ||
+        !isdigit((unsigned char)call_at(c, 2).s[call_at(c, 2).n - 1]) ||
+        !isdigit((unsigned char)call_at(c, 1).s[call_at(c, 1).n - 1]))
+        return 0;
+    put_signed(call_at(c, 1), 'N', 'S', out);
+    buf_addc(out, ' ');
+    put_signed(call_at(c, 2), 'E', 'W', out);
+    return 1;
+}
+
+/* What is asked for by the argument behind the name and the id: 1 the id, 2 no id, 3 no prefix, 6
+ * the name alone. `prefix`: in the call ({{ship|USS|Hornet|CV-12}}); else it is the template's
+ * name. */
+static int put_ship(const struct call *c, int has_prefix, struct buf *out)
+{
+    int from = has_prefix ? 2 : 1, format = 0;
+    struct span name = call_at(c, from), id = call_at(c, from + 1);
+    if (!name.n)
+        return 0;
+    span_number(call_at(c, from + 2), &format);
+    if (format == 1 && id.n)
+        return show_span(id, out);
+    if (format != 3 && format != 6) {
+        if (has_prefix)
+            span_put(call_at(c, 1), out);
+        for (const char *s = has_prefix ? "" : c->name; *s; s++)
+            buf_addc(out, toupper((unsigned char)*s));
+        buf_addc(out, ' ');
+    }
+    span_put(name, out);
+    if (id.n && format != 2 && format != 6) {
+        buf_adds(out, " (");
+        span_put(id, out);
+        buf_addc(out, ')');
+    }
+    return 1;
+}
+
+/* {{USS|Hornet|CV-12|6}} */
+int show_ship(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return put_ship(c, 0, out);
+}
+
+/* {{ship|USS|Hornet|CV-12|6}} */
+int show_ship_of_type(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return put_ship(c, 1, out);
+}
+
+/* ---- quotations, notes --------------------------------------------------------------------- */
+
+/* A paragraph of its own, and who said it: "— Author, Source". */
+int show_quote(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    struct span said = call_any(c, "text|quote|content|testo|1");
+    struct span by[] = { call_any(c, "author|sign|cite|by|autore"), call_any(c, "title|opera"),
+                         call_any(c, "source|publication|fonte") };
+    int box = strstr(c->name, "box") != NULL;
+    if (!said.n)
+        return 0;
+    if (!by[0].n && !box && !span_in(call_at(c, 2), "left|right|center|lang"))
+        by[0] = call_at(c, 2);
+    if (!by[2].n && !box && call_at(c, 2).n)
+        by[2] = call_at(c, 3);
+    buf_adds(out, "\n\n");
+    span_put(said, out);
+    const char *before = "\n\n— ";
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        if (!by[i].n)
+            continue;
+        buf_adds(out, before);
+        span_put(by[i], out);
+        before = ", ";
+    }
+    buf_adds(out, "\n\n");
+    return 1;
+}
+
+/* "Main article: Moon" by option: a paragraph of its own. */
+int show_hatnote(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)n;
+    if (!c->page->hatnotes || !call_at(c, 1).n)
+        return 0;
+    buf_adds(out, "\n\n");
+    buf_adds(out, text);
+    for (int i = 1; i <= c->a.count; i++) {
+        if (!call_at(c, i).n)
+            continue;
+        char key[16];
+        snprintf(key, sizeof key, "l%d", i);
+        if (i > 1)
+            buf_adds(out, i == c->a.count ? " and " : ", ");
+        struct span label = call_any(c, key);
+        span_put(label.n ? label : call_at(c, i), out);
+    }
+    buf_adds(out, "\n\n");
+    return 1;
+}
+
+int show_convert(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    int english = !strcmp(c->page->lang, "en") || !strcmp(c->page->lang, "simple");
+    return convert_render(&c->a, !english, out); /* names of units are English */
+}
+
+/* The same with units as signs: "5 km". */
+int show_cvt(const struct call *c, const char *text, int n, struct buf *out)
+{
+    (void)text, (void)n;
+    return convert_render(&c->a, 1, out);
+}

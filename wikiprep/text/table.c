@@ -1,0 +1,218 @@
+#include "wikiprep/text/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "wikiprep/text/markup.h"
+
+/* ---- where they are ------------------------------------------------------------------------ */
+
+static void open_extent(struct table_extents *e, size_t at)
+{
+    mem_grow(e->items, e->cap, e->count + 1);
+    mem_grow(e->open, e->open_cap, e->open_count + 1);
+    e->open[e->open_count++] = e->count;
+    e->items[e->count++] = (struct table_extent){ .begin = at };
+}
+
+static void close_extent(struct table_extents *e, size_t at)
+{
+    if (e->open_count)
+        e->items[e->open[--e->open_count]].end = at;
+}
+
+static void clear_extents(struct table_extents *e)
+{
+    e->count = e->open_count = e->next = 0;
+}
+
+void table_extents_release(struct table_extents *e)
+{
+    free(e->items);
+    free(e->open);
+    *e = (struct table_extents){ 0 };
+}
+
+size_t table_indent(const char *s, const char *end)
+{
+    const char *p = s;
+    while (p < end && memchr(" \t:*#\x0E\x0F\x12", *p, 8))
+        p++;
+    return (size_t)(p - s);
+}
+
+static int begins_with(const char *s, const char *end, const char *two)
+{
+    return end - s >= 2 && s[0] == two[0] && s[1] == two[1];
+}
+
+void table_find(const struct buf *text, struct table_extents *wiki, struct table_extents *html)
+{
+    const char *base = text->data, *end = base + text->len;
+    clear_extents(wiki);
+    clear_extents(html);
+    if (bytes_find(base, end, "{|", 2)) {
+        for (const char *s = base; s < end;) {
+            const char *lf = memchr(s, '\n', (size_t)(end - s));
+            const char *line_end = lf ? lf : end, *p = s + table_indent(s, line_end);
+            if (begins_with(p, line_end, "{|"))
+                open_extent(wiki, (size_t)(p - base));
+            else if (begins_with(p, line_end, "|}"))
+                close_extent(wiki, (size_t)(p + 2 - base));
+            s = line_end + 1;
+        }
+    }
+    if (!memchr(base, MARKUP_TABLE, text->len))
+        return;
+    for (const char *s = base; s < end; s++) {
+        if (*s == MARKUP_TABLE)
+            open_extent(html, (size_t)(s - base));
+        else if (*s == MARKUP_TABLE_END)
+            close_extent(html, (size_t)(s + 1 - base));
+    }
+}
+
+const struct table_extent *table_at(struct table_extents *e, size_t at)
+{
+    while (e->next < e->count && e->items[e->next].begin < at)
+        e->next++;
+    return e->next < e->count && e->items[e->next].begin == at ? &e->items[e->next] : NULL;
+}
+
+const struct table_extent *table_in(struct table_extents *e, size_t from, size_t to)
+{
+    while (e->next < e->count && (e->items[e->next].begin < from || !e->items[e->next].end))
+        e->next++;
+    return e->next < e->count && e->items[e->next].begin < to ? &e->items[e->next] : NULL;
+}
+
+/* ---- their cells --------------------------------------------------------------------------- */
+
+static const char between[] = " | ";
+
+struct flat {
+    struct buf *out;
+    size_t row, cell; /* where the row and the cell at hand begin */
+    int depth;        /* of tables in wikitext's syntax */
+    int in_caption;
+};
+
+/* Whether the cell at hand has text: more than spaces, quotes and what was dropped. */
+static int has_text(const struct flat *f)
+{
+    const unsigned char *s = (const unsigned char *)f->out->data + f->cell;
+    for (; *s; s++) {
+        if (s[0] == 0xC2 && s[1] == 0xA0) /* a no-break space */
+            s++;
+        else if (*s < ' ' ? markup_plain[*s] : *s != ' ' && *s != '\'')
+            return 1;
+    }
+    return 0;
+}
+
+static void begin_cell(struct flat *f)
+{
+    if (has_text(f))
+        buf_adds(f->out, between);
+    else
+        buf_truncate(f->out, f->cell);
+    f->cell = f->out->len;
+}
+
+static void end_row(struct flat *f)
+{
+    begin_cell(f);
+    if (f->out->len > f->row) {
+        buf_truncate(f->out, f->out->len - strlen(between));
+        buf_addc(f->out, '\n');
+    }
+    f->row = f->cell = f->out->len;
+    f->in_caption = 0;
+}
+
+/* Text of a cell; HTML's cells and rows in it part. */
+static void put_text(struct flat *f, const char *s, const char *end)
+{
+    for (; s < end; s++) {
+        switch (*s) {
+        case MARKUP_CELL: begin_cell(f); break;
+        case MARKUP_ROW:
+        case MARKUP_TABLE:
+        case MARKUP_TABLE_END: end_row(f); break;
+        case MARKUP_BREAK: buf_addc(f->out, ' '); break;
+        default: buf_addc(f->out, *s);
+        }
+    }
+}
+
+/* Behind a cell's attributes, which end with a pipe. */
+static const char *skip_attributes(const char *s, const char *end)
+{
+    const char *pipe = memchr(s, '|', (size_t)(end - s));
+    return pipe ? pipe + 1 : s;
+}
+
+/* The cells of one line, behind its first sign. */
+static void put_cells(struct flat *f, const char *s, const char *end, int header)
+{
+    if (f->in_caption)
+        end_row(f);
+    for (;;) {
+        const char *next = s;
+        while (next < end && !begins_with(next, end, "||") &&
+               !(header && begins_with(next, end, "!!")))
+            next++;
+        begin_cell(f);
+        put_text(f, skip_attributes(s, next), next);
+        if (next == end)
+            return;
+        s = next + 2;
+    }
+}
+
+/* A line that goes on with the cell at hand, perhaps as an item of a list in it. */
+static void put_more(struct flat *f, const char *s, const char *end)
+{
+    const char *item = s;
+    while (item < end && strchr("*#:;", *item))
+        item++;
+    int apart = item > s && has_text(f) && !strchr(":;", f->out->data[f->out->len - 1]);
+    buf_adds(f->out, apart ? "; " : " ");
+    put_text(f, item, end);
+}
+
+static void put_line(struct flat *f, const char *s, const char *end)
+{
+    const char *p = s + table_indent(s, end);
+    if (begins_with(p, end, "{|")) {
+        end_row(f);
+        f->depth++;
+    } else if (!f->depth || p == end || (*p != '|' && *p != '!')) {
+        put_more(f, s, end);
+    } else if (begins_with(p, end, "|}")) {
+        end_row(f);
+        f->depth--;
+        put_text(f, p + 2, end);
+    } else if (begins_with(p, end, "|-")) {
+        end_row(f);
+    } else if (begins_with(p, end, "|+")) {
+        end_row(f);
+        put_text(f, skip_attributes(p + 2, end), end);
+        f->in_caption = 1;
+    } else {
+        put_cells(f, p + 1, end, *p == '!');
+    }
+}
+
+void table_flatten(struct buf *out, const char *s, size_t n)
+{
+    struct flat f = { .out = out };
+    buf_clear(out);
+    for (const char *end = s + n; s < end;) {
+        const char *lf = memchr(s, '\n', (size_t)(end - s)), *line_end = lf ? lf : end;
+        put_line(&f, s, line_end);
+        s = line_end + 1;
+    }
+    end_row(&f);
+}

@@ -1,0 +1,109 @@
+#include "wikiprep/text/template.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "unicode/codepoint.h"
+#include "wikiprep/text/show.h"
+
+enum { NAME_MAX_BYTES = 64 };
+
+static unsigned codepoint_same(unsigned c)
+{
+    return c;
+}
+
+/* Each letter changed, one space between words, without "Template:". 0 when it is too long. */
+static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n, unsigned (*change)(unsigned))
+{
+    struct span name = span_trim(s, n);
+    size_t len = 0;
+    if (name.n > 9 && !strncasecmp(name.s, "template:", 9))
+        name = span_trim(name.s + 9, name.n - 9);
+    for (size_t i = 0, used; i < name.n; i += used) {
+        unsigned c;
+        used = codepoint_read(name.s + i, name.n - i, &c);
+        c = c == '_' ? ' ' : change(c);
+        if (c == ' ' && len && out[len - 1] == ' ')
+            continue;
+        if (len + 5 > NAME_MAX_BYTES)
+            return 0;
+        len += utf8_encode(out + len, c);
+    }
+    out[len] = '\0';
+    return len;
+}
+
+/* The row that fits among those with a '*' in their name; *star is what it stands for. */
+static const struct show_entry *find_starred(const char *lang, const char *name, size_t len,
+                                             struct span *star)
+{
+    for (size_t i = 0; i < show_starred_count; i++) {
+        const struct show_starred *s = &show_starred[i];
+        const char *after = s->row.name + s->star + 1;
+        size_t before = (size_t)s->star, after_len = strlen(after);
+        if (len > before + after_len && !memcmp(name, s->row.name, before) &&
+            !memcmp(name + len - after_len, after, after_len) && !strcmp(lang, s->lang)) {
+            *star = span_trim(name + before, len - before - after_len);
+            return &s->row;
+        }
+    }
+    return NULL;
+}
+
+/* The row of exactly this name; the wiki's own come before those of all. */
+static const struct show_entry *find_exact(const char *lang, const char *name)
+{
+    const struct show_entry *e = *lang ? show_find(lang, name) : NULL;
+    return e ? e : show_find("", name);
+}
+
+/* The row for a call of s on this wiki; NULL when there is none. Sets `name` to the name as the row
+ * has it, and `star` to what the row's '*' stands for, in `name`. A name with capitals, "USA",
+ * comes before one in lower case. */
+static const struct show_entry *find_row(const struct template_page *page, const char *s, size_t n,
+                                         char name[NAME_MAX_BYTES], struct span *star)
+{
+    const char *lang = strcmp(page->lang, "simple") ? page->lang : "en";
+    const struct show_entry *e = NULL;
+    struct span bare = span_trim(s, n);
+    *star = (struct span){ "", 0 };
+    if (bare.n > 1 && isupper((unsigned char)bare.s[1]) && fold(name, s, n, codepoint_same) &&
+        (e = find_exact(lang, name)))
+        return e;
+    size_t len = fold(name, s, n, codepoint_lower);
+    if (!len)
+        return NULL;
+    if ((e = find_exact(lang, name)) || (e = find_starred(lang, name, len, star)))
+        return e;
+    return find_starred("", name, len, star);
+}
+
+enum expand_choice template_choose(void *ctx, const char *s, size_t n)
+{
+    const struct template_page *page = ctx;
+    char name[NAME_MAX_BYTES];
+    struct span star;
+    const struct show_entry *e = find_row(page, s, n, name, &star);
+    if (!e)
+        return EXPAND_ALONE;
+    return e->render == show_hatnote && !page->hatnotes ? EXPAND_NOT : EXPAND_FIRST;
+}
+
+int template_render(void *ctx, const struct wikitext_call *source, struct buf *out)
+{
+    const struct template_page *page = ctx;
+    char name[NAME_MAX_BYTES];
+    struct call c;
+    const struct show_entry *e = find_row(page, source->name, source->name_len, name, &c.star);
+    if (!e)
+        return 0;
+    c.page = page;
+    c.source = source;
+    c.name = name;
+    arguments_read(&c.a, source);
+    return e->render(&c, e->text, e->n, out);
+}

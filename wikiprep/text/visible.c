@@ -1,0 +1,144 @@
+#define _GNU_SOURCE /* memmem */
+#include "wikiprep/text/visible.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "wikiprep/values/span.h"
+
+enum { NAME_MAX_BYTES = 16 };
+
+static const char hidden_classes[] = "error|metadata|noprint|noexcerpt|nomobile|sortkey|navbox|"
+                                     "mw-editsection|geo-nondefault|geo-multi-punct";
+
+/* ---- one tag ------------------------------------------------------------------------------------ */
+
+struct tag {
+    struct span name, attributes;
+    const char *after; /* behind '>' */
+    int closing, empty;
+};
+
+/* The tag at s == '<': 0 when there is none. */
+static int read_tag(const char *s, const char *end, struct tag *t)
+{
+    const char *p = s + 1;
+    t->closing = p < end && *p == '/';
+    p += t->closing;
+    t->name.s = p;
+    while (p < end && isalnum((unsigned char)*p))
+        p++;
+    t->name.n = (size_t)(p - t->name.s);
+    if (!t->name.n || t->name.n > NAME_MAX_BYTES)
+        return 0;
+    t->attributes.s = p;
+    while (p < end && *p != '>' && *p != '<')
+        p++;
+    if (p == end || *p != '>')
+        return 0;
+    t->attributes.n = (size_t)(p - t->attributes.s);
+    t->empty = p > t->attributes.s && p[-1] == '/';
+    t->after = p + 1;
+    return 1;
+}
+
+/* The value of the attribute with this name; empty when there is none. */
+static struct span attribute(struct span all, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 1; i + len < all.n; i++) {
+        if (strncasecmp(all.s + i, name, len) || !isspace((unsigned char)all.s[i - 1]))
+            continue;
+        struct span s = { all.s + i + len, all.n - i - len };
+        s = span_trim(s.s, s.n);
+        if (!s.n || *s.s != '=')
+            continue;
+        s = span_trim(s.s + 1, s.n - 1);
+        char quote = s.n && strchr("\"'", *s.s) ? *s.s : '\0';
+        const char *close = quote ? memchr(s.s + 1, quote, s.n - 1) : NULL;
+        if (close)
+            return (struct span){ s.s + 1, (size_t)(close - s.s) - 1 };
+        for (size_t n = 0; n <= s.n; n++)
+            if (n == s.n || isspace((unsigned char)s.s[n]))
+                return (struct span){ s.s, n };
+    }
+    return (struct span){ "", 0 };
+}
+
+static int has_hidden_class(struct span classes)
+{
+    for (size_t i = 0; i < classes.n;) {
+        size_t n = 0;
+        while (i + n < classes.n && !isspace((unsigned char)classes.s[i + n]))
+            n++;
+        if (span_in((struct span){ classes.s + i, n }, hidden_classes))
+            return 1;
+        i += n + 1;
+    }
+    return 0;
+}
+
+static int is_not_displayed(struct span style)
+{
+    const char *end = style.s + style.n, *s = style.s;
+    while (s < end && (s = memmem(s, (size_t)(end - s), "display", 7))) {
+        s += 7;
+        while (s < end && strchr(" \t:", *s))
+            s++;
+        if (end - s >= 4 && !strncasecmp(s, "none", 4))
+            return 1;
+    }
+    return 0;
+}
+
+static int is_hidden(const struct tag *t)
+{
+    return !t->closing && !t->empty && t->attributes.n > 6 &&
+           (has_hidden_class(attribute(t->attributes, "class")) ||
+            is_not_displayed(attribute(t->attributes, "style")));
+}
+
+/* ---- text ----------------------------------------------------------------------------------------- */
+
+/* Behind the end of the element that t begins; NULL when it is not closed. */
+static const char *element_end(const struct tag *t, const char *end)
+{
+    int depth = 1;
+    struct tag inner;
+    for (const char *s = t->after; (s = memchr(s, '<', (size_t)(end - s))); s++) {
+        if (!read_tag(s, end, &inner) || inner.name.n != t->name.n ||
+            strncasecmp(inner.name.s, t->name.s, t->name.n) || inner.empty)
+            continue;
+        depth += inner.closing ? -1 : 1;
+        if (!depth)
+            return inner.after;
+    }
+    return NULL;
+}
+
+void visible_filter(struct buf *text)
+{
+    enum { UNCLOSED_MAX = 64 };
+    static const char hole[] = "<ref/>";
+    const char *s = text->data, *end = s + text->len, *kept = s;
+    char *out = text->data;
+    int unclosed = 0;
+    while (unclosed < UNCLOSED_MAX && (s = memchr(s, '<', (size_t)(end - s)))) {
+        struct tag t;
+        int hidden = read_tag(s, end, &t) && is_hidden(&t);
+        const char *after = hidden ? element_end(&t, end) : NULL;
+        if (!after) {
+            unclosed += hidden;
+            s++;
+            continue;
+        }
+        memmove(out, kept, (size_t)(s - kept));
+        out += s - kept;
+        memcpy(out, hole, sizeof hole - 1); /* an element is longer */
+        out += sizeof hole - 1;
+        kept = s = after;
+    }
+    memmove(out, kept, (size_t)(end - kept));
+    buf_truncate(text, (size_t)(out - text->data) + (size_t)(end - kept));
+}

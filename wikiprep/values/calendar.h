@@ -1,0 +1,24 @@
+/*
+ * calendar.h - names of months and days in the languages of the larger wikis.
+ */
+#ifndef TEXTMILL_WIKIPREP_VALUES_CALENDAR_H
+#define TEXTMILL_WIKIPREP_VALUES_CALENDAR_H
+
+#include "wikiprep/values/span.h"
+
+enum calendar_kind {
+    CALENDAR_MONTH,
+    CALENDAR_MONTH_GENITIVE,
+    CALENDAR_MONTH_SHORT,
+    CALENDAR_DAY, /* from Sunday */
+    CALENDAR_DAY_SHORT,
+    CALENDAR_KINDS
+};
+
+/* The name, counted from 0; in English where the language is not known. */
+struct span calendar_name(const char *lang, enum calendar_kind kind, int index);
+
+/* Whether the language is known. */
+int calendar_has(const char *lang);
+
+#endif

@@ -1,0 +1,144 @@
+#include "wikiprep/values/figure.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POWER_MAX = 99 };
+
+/* Appends digits with commas; what is behind the point as it is. */
+static void put_grouped(struct buf *out, const char *digits)
+{
+    size_t n = strspn(digits, "0123456789");
+    for (size_t i = 0; i < n; i++) {
+        buf_addc(out, digits[i]);
+        if (n > 3 && i + 1 < n && (n - i - 1) % 3 == 0)
+            buf_addc(out, ',');
+    }
+    buf_adds(out, digits + n);
+}
+
+void figure_put_superscript(struct buf *out, int n)
+{
+    static const char *const digits[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
+    char text[FIGURE_MAX];
+    snprintf(text, sizeof text, "%d", n);
+    for (const char *s = text; *s; s++)
+        buf_adds(out, *s == '-' ? "⁻" : digits[*s - '0']);
+}
+
+/* The digits of s without signs and commas into plain; 1 when it is a number. */
+static int read_digits(struct span s, char plain[FIGURE_MAX], int *negative)
+{
+    size_t n = 0;
+    *negative = 0;
+    if (s.n >= 3 && !memcmp(s.s, "−", 3))
+        *negative = 1, s.s += 3, s.n -= 3;
+    else if (s.n && strchr("-+\x0C", *s.s))
+        *negative = *s.s != '+', s.s++, s.n--;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.s[i] == ',')
+            continue;
+        if (n == FIGURE_MAX - 1 || !strchr("0123456789.eE-+/", s.s[i]) || !s.s[i])
+            return 0;
+        plain[n++] = s.s[i];
+    }
+    plain[n] = '\0';
+    return n && (isdigit((unsigned char)*plain) || (*plain == '.' && isdigit(plain[1])));
+}
+
+static int read_fraction(struct figure *x, const char *plain, struct buf *text)
+{
+    int whole = 0, top, bottom, used = 0;
+    if (sscanf(plain, "%4d+%4d/%4d%n", &whole, &top, &bottom, &used) != 3 || plain[used]) {
+        whole = used = 0;
+        if (sscanf(plain, "%4d/%4d%n", &top, &bottom, &used) != 2 || plain[used])
+            return 0;
+    }
+    if (bottom < 1 || top < 0 || whole < 0)
+        return 0;
+    x->value = whole + (double)top / bottom;
+    x->denominator = bottom;
+    if (whole)
+        buf_addf(text, "%d+", whole);
+    buf_addf(text, "%d⁄%d", top, bottom);
+    return 1;
+}
+
+static int read_decimal(struct figure *x, const char *plain, struct buf *text)
+{
+    char *end;
+    x->value = strtod(plain, &end);
+    if (*end || !isfinite(x->value))
+        return 0;
+    size_t whole = strspn(plain, "0123456789");
+    const char *e = strpbrk(plain, "eE");
+    size_t mantissa = e ? (size_t)(e - plain) : strlen(plain);
+    if (plain[whole] == '.') {
+        x->decimals = (int)(mantissa - whole - 1);
+    } else {
+        while (whole && plain[whole - 1] == '0')
+            whole--, x->decimals--;
+    }
+    char digits[FIGURE_MAX];
+    memcpy(digits, plain, mantissa);
+    digits[mantissa] = '\0';
+    if (*digits == '.')
+        buf_addc(text, '0');
+    put_grouped(text, digits);
+    if (e) {
+        long power = strtol(e + 1, &end, 10);
+        if (end == e + 1 || labs(power) > POWER_MAX)
+            return 0;
+        x->decimals -= (int)power;
+        buf_adds(text, "×10");
+        figure_put_superscript(text, (int)power);
+    }
+    return 1;
+}
+
+int figure_read(struct span s, struct figure *x)
+{
+    char plain[FIGURE_MAX];
+    struct buf text = BUF_INIT;
+    int negative;
+    *x = (struct figure){ 0 };
+    if (!read_digits(s, plain, &negative))
+        return 0;
+    if (negative)
+        buf_adds(&text, "−");
+    int ok = read_fraction(x, plain, &text) || read_decimal(x, plain, &text);
+    if (negative)
+        x->value = -x->value;
+    ok = ok && text.len < sizeof x->text;
+    if (ok)
+        memcpy(x->text, text.data, text.len + 1);
+    buf_release(&text);
+    return ok;
+}
+
+double figure_round(double v, int precision)
+{
+    double p = pow(10, precision);
+    return copysign(floor(fabs(v) * p * (1 + 1e-14) + 0.5) / p, v);
+}
+
+void figure_put(struct buf *out, double v, int precision)
+{
+    char text[400];
+    v = figure_round(v, precision);
+    if (v < 0)
+        buf_adds(out, "−");
+    v = fabs(v);
+    if (v >= 1e9 || (v > 0 && v < 1e-6)) { /* as 1.5×10⁹ */
+        int e = (int)floor(log10(v) + 1e-12), digits = precision + e;
+        snprintf(text, sizeof text, "%.*f", digits > 0 ? digits : 0, v / pow(10, e));
+        buf_addf(out, "%s×10", text);
+        figure_put_superscript(out, e);
+        return;
+    }
+    snprintf(text, sizeof text, "%.*f", precision > 0 ? precision : 0, v);
+    put_grouped(out, text);
+}

@@ -1,0 +1,538 @@
+/* The reading side of moment.h: dates and times as people write them. */
+#include <string.h>
+#include <strings.h>
+
+#include "wikiprep/values/moment.h"
+
+enum { UNSET = -1 };
+
+struct reader {
+    const char *s, *end;
+    struct moment m; /* what was said; UNSET where nothing was */
+    int has_year, has_date, has_time, keeps_time;
+    int64_t years, months, days, seconds; /* to be added */
+    int weekday, weekday_step;
+    int edge;     /* 1: first day of the month, 2: last */
+    int64_t zone; /* seconds east */
+};
+
+static const char *const month_names[] = { "january",   "february", "march",    "april",
+                                           "may",       "june",     "july",     "august",
+                                           "september", "october",  "november", "december" };
+static const char *const day_names[] = { "sunday",   "monday", "tuesday", "wednesday",
+                                         "thursday", "friday", "saturday" };
+
+/* The name or its first three letters; "sept" and its kin too. */
+static int find_name(const char *const *names, int count, const char *s, size_t n)
+{
+    for (int i = 0; i < count; i++)
+        if (n >= 3 && n <= strlen(names[i]) && !strncasecmp(names[i], s, n) &&
+            (n == 3 || n == strlen(names[i]) || (n == 4 && strchr("st", s[3] | 0x20)) || n == 5))
+            return i;
+    return -1;
+}
+
+/* A month by its name or as "IV", from 1; 0: none. */
+static int find_month(const char *s, size_t n)
+{
+    static const char *const romans[] = { "i",   "ii",   "iii", "iv", "v",  "vi",
+                                          "vii", "viii", "ix",  "x",  "xi", "xii" };
+    for (int i = 0; i < 12; i++)
+        if (strlen(romans[i]) == n && !strncasecmp(romans[i], s, n))
+            return i + 1;
+    return find_name(month_names, 12, s, n) + 1;
+}
+
+static size_t digits(const struct reader *r, const char *s)
+{
+    size_t n = 0;
+    while (s + n < r->end && s[n] >= '0' && s[n] <= '9')
+        n++;
+    return n;
+}
+
+static size_t letters(const struct reader *r, const char *s)
+{
+    size_t n = 0;
+    while (s + n < r->end && (s[n] | 0x20) >= 'a' && (s[n] | 0x20) <= 'z')
+        n++;
+    return n;
+}
+
+static int is_digit_at(const struct reader *r, const char *s)
+{
+    return s < r->end && *s >= '0' && *s <= '9';
+}
+
+/* A number of at most `max` digits: how many, and r->s behind them. */
+static size_t take(struct reader *r, size_t max, int64_t *v)
+{
+    size_t n = digits(r, r->s);
+    n = n > max ? max : n;
+    *v = 0;
+    for (size_t i = 0; i < n; i++)
+        *v = *v * 10 + r->s[i] - '0';
+    r->s += n;
+    return n;
+}
+
+static void skip(struct reader *r, const char *signs)
+{
+    while (r->s < r->end && strchr(signs, *r->s))
+        r->s++;
+}
+
+static int set_date(struct reader *r, int64_t year, int64_t month, int64_t day)
+{
+    if (month < 0 || month > 12 || day < 0 || day > 31 || r->has_date)
+        return 0;
+    r->m.month = (int)month;
+    r->m.day = (int)day;
+    r->m.year = year;
+    r->has_year = year != UNSET;
+    return r->has_date = 1;
+}
+
+static int64_t whole_year(int64_t year, size_t digits_given)
+{
+    return digits_given > 2 ? year : year < 70 ? 2000 + year : 1900 + year;
+}
+
+/* "14:30", "14:30:05.5", "2:30 pm"; the hour is read. */
+static int read_time(struct reader *r, int64_t hour)
+{
+    int64_t minute = 0, second = 0, fraction;
+    if (r->s < r->end && *r->s == ':') {
+        r->s++;
+        if (!take(r, 2, &minute))
+            return 0;
+        if (r->s < r->end && *r->s == ':') {
+            r->s++;
+            if (!take(r, 2, &second))
+                return 0;
+            if (r->s + 1 < r->end && *r->s == '.' && is_digit_at(r, r->s + 1)) {
+                r->s++;
+                while (take(r, 9, &fraction))
+                    ;
+            }
+        }
+    }
+    skip(r, " ");
+    size_t n = letters(r, r->s);
+    if ((n == 2 && (r->s[1] | 0x20) == 'm' && strchr("ap", r->s[0] | 0x20)) ||
+        (r->end - r->s >= 4 && !strncasecmp(r->s + 1, ".m.", 3))) {
+        if (hour > 12 || !hour)
+            return 0;
+        hour = hour % 12 + ((r->s[0] | 0x20) == 'p' ? 12 : 0);
+        r->s += n == 2 ? 2 : 4;
+    }
+    if (hour > 24 || minute > 59 || second > 60 || r->has_time)
+        return 0;
+    r->m.hour = (int)hour;
+    r->m.minute = (int)minute;
+    r->m.second = (int)second;
+    return r->has_time = 1;
+}
+
+/* Behind a day and a month, and one of these signs: a year, if there is one. */
+static int64_t read_year_behind(struct reader *r, const char *signs)
+{
+    const char *before = r->s;
+    int64_t year;
+    skip(r, signs);
+    size_t n = digits(r, r->s);
+    if (n && n <= 4 && r->s > before && !(r->s + n < r->end && r->s[n] == ':')) {
+        take(r, 4, &year);
+        return whole_year(year, n);
+    }
+    r->s = before;
+    return UNSET;
+}
+
+static void skip_ordinal(struct reader *r)
+{
+    static const char *const ends[] = { "st", "nd", "rd", "th" };
+    for (int i = 0; i < 4; i++)
+        if (letters(r, r->s) == 2 && !strncasecmp(r->s, ends[i], 2)) {
+            r->s += 2;
+            return;
+        }
+}
+
+/* "April 9, 2011", "April 2011", "April 9", "April"; the month is read. */
+static int read_month_first(struct reader *r, int month)
+{
+    int64_t day, year;
+    const char *signs = r->s < r->end && *r->s == '-' ? "-" : " \t.,"; /* "Apr-09-2011" */
+    skip(r, " \t.-");
+    size_t n = digits(r, r->s);
+    if (n == 4) {
+        take(r, 4, &year);
+        return set_date(r, year, month, 1);
+    }
+    if (n == 1 || n == 2) {
+        const char *before = r->s;
+        take(r, 2, &day);
+        if (r->s < r->end && *r->s == ':') { /* "April 14:30" */
+            r->s = before;
+            return set_date(r, UNSET, month, 0);
+        }
+        skip_ordinal(r);
+        return set_date(r, read_year_behind(r, signs), month, day);
+    }
+    return set_date(r, UNSET, month, 0);
+}
+
+/* A year of four digits was read, and '-' or '/' follows. */
+static int read_year_first(struct reader *r, int64_t year)
+{
+    int64_t month = 0, day = 1;
+    char sign = *r->s++;
+    size_t n = letters(r, r->s);
+    if (n) {
+        month = find_name(month_names, 12, r->s, n) + 1;
+        r->s += n;
+        if (!month)
+            return 0;
+    } else if (!take(r, 2, &month)) {
+        return 0;
+    }
+    if (r->s < r->end && *r->s == sign && is_digit_at(r, r->s + 1)) {
+        r->s++;
+        take(r, 2, &day);
+    }
+    return set_date(r, year, month, day);
+}
+
+/* "09.04.11" is a time, if it can be one. */
+static int read_time_with_points(struct reader *r, int64_t hour)
+{
+    int64_t minute, second;
+    const char *before = r->s++;
+    if (take(r, 2, &minute) && r->s < r->end && *r->s == '.' && ++r->s &&
+        take(r, 2, &second) == 2 && !is_digit_at(r, r->s) && hour < 25 && minute < 60 &&
+        second < 61 && !r->has_time) {
+        r->m.hour = (int)hour;
+        r->m.minute = (int)minute;
+        r->m.second = (int)second;
+        return r->has_time = 1;
+    }
+    r->s = before;
+    return 0;
+}
+
+/* A number of one or two digits was read, and a sign and another number follow. */
+static int read_short_date(struct reader *r, int64_t first)
+{
+    if (*r->s == '.' && read_time_with_points(r, first))
+        return 1;
+    char sign = *r->s++;
+    int64_t second, year = UNSET;
+    size_t n;
+    take(r, 2, &second);
+    if (r->s < r->end && *r->s == sign && is_digit_at(r, r->s + 1)) {
+        r->s++;
+        n = take(r, 4, &year);
+        if (sign == '-' && n < 3) /* "11-04-09" */
+            return set_date(r, whole_year(first, 2), second, year);
+        year = whole_year(year, n);
+    }
+    return sign == '/' ? set_date(r, year, first, second) : set_date(r, year, second, first);
+}
+
+static int read_digits_only(struct reader *r, size_t n)
+{
+    int64_t year, month, day, hour = 0, minute = 0, second = 0;
+    take(r, 4, &year);
+    take(r, 2, &month);
+    take(r, 2, &day);
+    if (!set_date(r, year, month, day))
+        return 0;
+    if (n == 8 && r->s + 1 < r->end && (*r->s | 0x20) == 't' && is_digit_at(r, r->s + 1))
+        r->s++;
+    else if (n == 8)
+        return 1;
+    take(r, 2, &hour);
+    skip(r, ":");
+    take(r, 2, &minute);
+    skip(r, ":");
+    take(r, 2, &second);
+    r->m.hour = (int)hour;
+    r->m.minute = (int)minute;
+    r->m.second = (int)second;
+    return r->has_time = hour < 25 && minute < 60 && second < 61;
+}
+
+/* "2011 April"; a time, "2011", where none was said before; a year. */
+static int read_four_digits(struct reader *r, int64_t v)
+{
+    const char *before = r->s;
+    skip(r, " \t.");
+    size_t word = letters(r, r->s);
+    int month = r->has_date ? 0 : find_month(r->s, word);
+    if (month) {
+        r->s += word;
+        return set_date(r, v, month, 1);
+    }
+    r->s = before;
+    if (!r->has_time && v / 100 < 25 && v % 100 < 60) {
+        r->m.hour = (int)(v / 100);
+        r->m.minute = (int)(v % 100);
+        r->m.second = 0;
+        return r->has_time = 1;
+    }
+    if (r->has_year)
+        return 0;
+    r->m.year = v;
+    return r->has_year = 1;
+}
+
+static int read_digits(struct reader *r)
+{
+    int64_t v;
+    size_t n = digits(r, r->s);
+    if (n == 14 || n == 8)
+        return read_digits_only(r, n);
+    if (n > 4 || n == 3)
+        return 0;
+    take(r, 4, &v);
+    char next = r->s < r->end ? *r->s : '\0';
+    if (n == 4 && (next == '-' || next == '/'))
+        return read_year_first(r, v);
+    if (n == 4)
+        return read_four_digits(r, v);
+    if (next == ':')
+        return read_time(r, v);
+    if (next && strchr("/.-", next) && is_digit_at(r, r->s + 1))
+        return read_short_date(r, v);
+    skip_ordinal(r);
+    const char *before = r->s;
+    skip(r, " \t.-");
+    size_t word = letters(r, r->s);
+    int month = find_month(r->s, word);
+    if (month) {
+        r->s += word;
+        return set_date(r, read_year_behind(r, " \t.-"), month, v);
+    }
+    r->s = before;
+    return word == 2 && (r->s[word - 1] | 0x20) == 'm' ? read_time(r, v) : 0;
+}
+
+/* `count` of the unit at r->s. */
+static int add_unit(struct reader *r, int64_t count)
+{
+    static const struct {
+        const char *name;
+        char field;
+        int64_t times;
+    } units[] = { { "second", 's', 1 }, { "sec", 's', 1 },        { "minute", 's', 60 },
+                  { "min", 's', 60 },   { "hour", 's', 3600 },    { "day", 'd', 1 },
+                  { "week", 'd', 7 },   { "fortnight", 'd', 14 }, { "month", 'm', 1 },
+                  { "year", 'y', 1 } };
+    size_t n = letters(r, r->s);
+    int day = find_name(day_names, 7, r->s, n);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t len = strlen(units[i].name);
+        if ((n != len && !(n == len + 1 && (r->s[len] | 0x20) == 's')) ||
+            strncasecmp(units[i].name, r->s, len))
+            continue;
+        int64_t *to = units[i].field == 's'   ? &r->seconds
+                      : units[i].field == 'd' ? &r->days
+                      : units[i].field == 'm' ? &r->months
+                                              : &r->years;
+        *to += count * units[i].times;
+        r->s += n;
+        r->keeps_time = 1;
+        return 1;
+    }
+    if (day < 0)
+        return 0;
+    r->weekday = day;
+    r->weekday_step = (int)(count > 0 ? 1 : -1);
+    r->days += count > 0 ? (count - 1) * 7 : (count + 1) * 7;
+    r->s += n;
+    return 1;
+}
+
+static int read_offset(struct reader *r)
+{
+    int64_t sign = *r->s++ == '-' ? -1 : 1, v;
+    skip(r, " ");
+    const char *begin = r->s;
+    size_t n = take(r, 9, &v);
+    if (!n)
+        return 0;
+    skip(r, " ");
+    if (letters(r, r->s) && add_unit(r, sign * v))
+        return 1;
+    if (!r->has_time || n > 4)
+        return 0;
+    int64_t hours, minutes = 0; /* "+02:00" */
+    r->s = begin;
+    take(r, 2, &hours);
+    skip(r, ":");
+    take(r, 2, &minutes);
+    r->zone = sign * (hours * 3600 + minutes * 60);
+    return 1;
+}
+
+static int word_is(const char *s, size_t n, const char *word)
+{
+    return strlen(word) == n && !strncasecmp(s, word, n);
+}
+
+static int set_clock(struct reader *r, int64_t days, int hour)
+{
+    r->days += days;
+    r->m.hour = hour;
+    r->m.minute = r->m.second = 0;
+    return r->has_time = 1;
+}
+
+static int read_relative_word(struct reader *r, const char *s, size_t n)
+{
+    int step = word_is(s, n, "next")                                ? 1
+               : word_is(s, n, "last") || word_is(s, n, "previous") ? -1
+                                                                    : 0;
+    int edge = word_is(s, n, "first") ? 1 : word_is(s, n, "last") ? 2 : 0;
+    skip(r, " ");
+    if (edge && r->end - r->s >= 6 && !strncasecmp(r->s, "day of", 6)) {
+        r->edge = edge;
+        r->s += 6;
+        return 1;
+    }
+    return (step || word_is(s, n, "this") || edge) && add_unit(r, edge == 1 ? 1 : step);
+}
+
+/* A zone by its name. */
+static int read_zone(struct reader *r, const char *s, size_t n)
+{
+    static const struct {
+        const char *name;
+        int minutes; /* east */
+    } zones[] = { { "utc", 0 },    { "gmt", 0 },    { "z", 0 },      { "wet", 0 },
+                  { "est", -300 }, { "edt", -240 }, { "cst", -360 }, { "cdt", -300 },
+                  { "mst", -420 }, { "mdt", -360 }, { "pst", -480 }, { "pdt", -420 },
+                  { "cet", 60 },   { "cest", 120 }, { "bst", 60 },   { "eet", 120 },
+                  { "eest", 180 }, { "msk", 180 },  { "jst", 540 } };
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++)
+        if (word_is(s, n, zones[i].name)) {
+            r->zone = zones[i].minutes * 60;
+            return 1;
+        }
+    return 0;
+}
+
+static int read_word(struct reader *r)
+{
+    const char *s = r->s;
+    size_t n = letters(r, s);
+    int month = find_name(month_names, 12, s, n), day = find_name(day_names, 7, s, n);
+    r->s += n;
+    if (month >= 0)
+        return read_month_first(r, month + 1);
+    if (day >= 0) {
+        r->weekday = day;
+        skip(r, ".,");
+        return 1;
+    }
+    if (word_is(s, n, "now"))
+        return r->keeps_time = 1;
+    if (word_is(s, n, "today") || word_is(s, n, "midnight"))
+        return set_clock(r, 0, 0);
+    if (word_is(s, n, "noon"))
+        return set_clock(r, 0, 12);
+    if (word_is(s, n, "tomorrow") || word_is(s, n, "yesterday"))
+        return set_clock(r, (s[0] | 0x20) == 't' ? 1 : -1, 0);
+    if (read_zone(r, s, n))
+        return 1;
+    if (word_is(s, n, "t") && is_digit_at(r, r->s))
+        return 1;
+    if (word_is(s, n, "ago")) {
+        r->years = -r->years, r->months = -r->months;
+        r->days = -r->days, r->seconds = -r->seconds;
+        return 1;
+    }
+    return read_relative_word(r, s, n);
+}
+
+static int read_all(struct reader *r)
+{
+    for (;;) {
+        skip(r, " \t\n,;()");
+        if (r->s == r->end)
+            return 1;
+        if (*r->s == '@') {
+            r->s++;
+            int64_t v, sign = 1;
+            if (r->s < r->end && *r->s == '-')
+                r->s++, sign = -1;
+            if (!take(r, 12, &v))
+                return 0;
+            moment_from_seconds(sign * v, &r->m);
+            r->has_date = r->has_time = r->has_year = 1;
+        } else if (is_digit_at(r, r->s)) {
+            const char *s = r->s + digits(r, r->s); /* "2 weeks ago" */
+            while (s < r->end && *s == ' ')
+                s++;
+            int64_t v;
+            struct reader before = *r;
+            if (letters(r, s) > 2 && take(r, 9, &v) && (skip(r, " "), add_unit(r, v)))
+                continue;
+            *r = before;
+            if (!read_digits(r))
+                return 0;
+        } else if (*r->s == '+' || *r->s == '-') {
+            if (!read_offset(r))
+                return 0;
+        } else if (!letters(r, r->s) || !read_word(r)) {
+            return 0;
+        }
+    }
+}
+
+/* Adds what is relative. */
+static void finish(struct reader *r)
+{
+    struct moment *m = &r->m;
+    int64_t year = m->year + r->years, month = m->month + r->months, day = m->day;
+    if (r->edge) {
+        day = 1;
+        if (r->edge == 2)
+            day = moment_days_in_month(year, month);
+    }
+    int64_t days = moment_days(year, month) + day - 1 + r->days;
+    if (r->weekday >= 0) {
+        int ahead = (r->weekday - moment_weekday(days) + 7) % 7;
+        if (r->weekday_step > 0)
+            days += ahead ? ahead : 7;
+        else if (r->weekday_step < 0)
+            days -= ahead ? 7 - ahead : 7;
+        else
+            days += ahead;
+    }
+    int64_t clock = m->hour * INT64_C(3600) + m->minute * 60 + m->second;
+    moment_from_seconds(days * 86400 + clock + r->seconds - r->zone, m);
+}
+
+int moment_read(struct span s, const struct moment *now, struct moment *m)
+{
+    struct reader r = { .s = s.s, .end = s.s + s.n, .weekday = -1 };
+    r.m = (struct moment){ UNSET, UNSET, UNSET, 0, 0, 0 };
+    if (!read_all(&r))
+        return 0;
+    if (!r.has_time && !r.has_date && (r.keeps_time || (r.weekday < 0 && !r.has_year))) {
+        r.m.hour = now->hour;
+        r.m.minute = now->minute;
+        r.m.second = now->second;
+    }
+    if (!r.has_year)
+        r.m.year = now->year;
+    if (!r.has_date)
+        r.m.month = now->month;
+    if (!r.has_date || !r.m.day)
+        r.m.day = now->day;
+    finish(&r);
+    *m = r.m;
+    return 1;
+}

@@ -1,0 +1,390 @@
+#include "wikiprep/values/number.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PRECISION = 14, NUMBER_MAX_BYTES = 400 };
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The length of the number at s, without spaces; 0 when there is none. */
+static size_t number_length(struct span s, int *is_integer)
+{
+    size_t i = 0, digits = 0;
+    *is_integer = 1;
+    if (i < s.n && (s.s[i] == '-' || s.s[i] == '+'))
+        i++;
+    for (; i < s.n && is_digit(s.s[i]); i++)
+        digits++;
+    if (i < s.n && s.s[i] == '.') {
+        size_t point = i++;
+        for (; i < s.n && is_digit(s.s[i]); i++)
+            digits++;
+        *is_integer = 0;
+        if (!digits)
+            i = point;
+    }
+    if (!digits)
+        return 0;
+    size_t e = i;
+    if (e < s.n && (s.s[e] | 0x20) == 'e') {
+        e++;
+        if (e < s.n && (s.s[e] == '-' || s.s[e] == '+'))
+            e++;
+        if (e < s.n && is_digit(s.s[e])) {
+            while (e < s.n && is_digit(s.s[e]))
+                e++;
+            *is_integer = 0;
+            i = e;
+        }
+    }
+    return i;
+}
+
+static struct number convert(const char *s, size_t n, int is_integer)
+{
+    char text[NUMBER_MAX_BYTES];
+    struct number number = { 0, 0 };
+    if (n >= sizeof text) {
+        n = sizeof text - 1;
+        is_integer = 0;
+    }
+    memcpy(text, s, n);
+    text[n] = '\0';
+    errno = 0;
+    if (is_integer) {
+        long long v = strtoll(text, NULL, 10);
+        number = (struct number){ (double)v, errno != ERANGE };
+    }
+    if (!number.is_integer)
+        number.value = strtod(text, NULL);
+    return number;
+}
+
+int number_read(struct span s, struct number *n)
+{
+    int is_integer;
+    while (s.n && isspace((unsigned char)*s.s))
+        s.s++, s.n--;
+    while (s.n && isspace((unsigned char)s.s[s.n - 1]))
+        s.n--;
+    size_t len = number_length(s, &is_integer);
+    if (!len || len != s.n)
+        return 0;
+    *n = convert(s.s, len, is_integer);
+    return 1;
+}
+
+/* A number that fits 64 bits. */
+static int64_t exact(struct span s)
+{
+    char text[NUMBER_MAX_BYTES];
+    size_t n = s.n < sizeof text ? s.n : sizeof text - 1;
+    memcpy(text, s.s, n);
+    text[n] = '\0';
+    return strtoll(text, NULL, 10);
+}
+
+/* Whether a number is written as a whole one: "12", not "12.0". */
+static int is_whole(struct span s)
+{
+    return !memchr(s.s, '.', s.n) && !memchr(s.s, 'e', s.n) && !memchr(s.s, 'E', s.n);
+}
+
+int number_equal(struct span a, struct span b)
+{
+    struct number x, y;
+    if (a.n == b.n && !memcmp(a.s, b.s, a.n))
+        return 1;
+    if (!a.n || !b.n || !number_read(a, &x) || !number_read(b, &y))
+        return 0;
+    if (x.is_integer && y.is_integer)
+        return exact(a) == exact(b);
+    if ((is_whole(a) && !x.is_integer) || (is_whole(b) && !y.is_integer))
+        return 0; /* beyond 64 bits they are texts */
+    return x.value == y.value && isfinite(x.value);
+}
+
+int64_t number_integer(struct span s)
+{
+    int is_integer;
+    while (s.n && isspace((unsigned char)*s.s))
+        s.s++, s.n--;
+    size_t len = number_length(s, &is_integer);
+    struct number n = len ? convert(s.s, len, is_integer) : (struct number){ 0, 1 };
+    return fabs(n.value) < 9e18 ? (int64_t)n.value : 0;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+void number_put(struct number n, struct buf *out)
+{
+    char text[40];
+    if (isnan(n.value) || isinf(n.value)) {
+        buf_adds(out, isnan(n.value) ? "NAN" : n.value < 0 ? "-INF" : "INF");
+        return;
+    }
+    if (n.is_integer) {
+        buf_addf(out, "%.0f", n.value + 0.0);
+        return;
+    }
+    snprintf(text, sizeof text, "%.*e", PRECISION - 1, n.value);
+    char *e = strchr(text, 'e'), *digits = text + (text[0] == '-');
+    int exponent = (int)strtol(e + 1, NULL, 10);
+    char *end = e;
+    while (end > digits + 1 && (end[-1] == '0' || end[-1] == '.'))
+        end--;
+    int count = (int)(end - digits) - (end > digits + 1); /* significant ones */
+    if (digits[1] == '.')
+        memmove(digits + 1, digits + 2, (size_t)(end - digits));
+    if (text[0] == '-')
+        buf_addc(out, '-');
+    if (exponent < -4 || exponent >= PRECISION) {
+        buf_addf(out, "%c.%.*sE%c%d", digits[0], count > 1 ? count - 1 : 1,
+                 count > 1 ? digits + 1 : "0", exponent < 0 ? '-' : '+', abs(exponent));
+    } else if (exponent < 0) {
+        buf_addf(out, "0.%.*s%.*s", -exponent - 1, "000", count, digits);
+    } else if (count <= exponent + 1) {
+        buf_addf(out, "%.*s%.*s", count, digits, exponent + 1 - count, "000000000000000");
+    } else {
+        buf_addf(out, "%.*s.%.*s", exponent + 1, digits, count - exponent - 1,
+                 digits + exponent + 1);
+    }
+}
+
+/* A value that is about as near to a half as a double can be counts as one. */
+static double round_half_up(double v)
+{
+    return v >= 0 ? floor(v + 0.5) : ceil(v - 0.5);
+}
+
+double number_round(double value, int digits)
+{
+    if (!isfinite(value) || value == 0)
+        return value;
+    if (digits > 300 || digits < -300)
+        return digits > 0 ? value : 0;
+    int magnitude = 14 - (int)floor(log10(fabs(value)));
+    double power = pow(10, abs(digits)), scaled;
+    if (magnitude > digits && magnitude - 15 < digits) {
+        double fine = pow(10, abs(magnitude)); /* first to 15 significant digits */
+        scaled = round_half_up(magnitude >= 0 ? value * fine : value / fine);
+        int less = digits - magnitude < -308 ? -308 : digits - magnitude;
+        scaled /= pow(10, abs(less));
+    } else {
+        scaled = digits >= 0 ? value * power : value / power;
+        if (fabs(scaled) >= 1e15)
+            return value;
+    }
+    scaled = round_half_up(scaled);
+    if (abs(digits) < 23)
+        return digits > 0 ? scaled / power : scaled * power;
+    char text[64];
+    snprintf(text, sizeof text, "%15fe%d", scaled, -digits);
+    double read = strtod(text, NULL);
+    return isfinite(read) ? read : value;
+}
+
+/* ---- languages ---------------------------------------------------------------------------- */
+
+#define NBSP "\xC2\xA0"
+
+/* Languages by how they write 1234567.5 in MediaWiki; others as English. */
+static const struct style_group {
+    const char *languages, *group, *point;
+    int min_grouping, indian;
+    const char *digits;
+} styles[] = {
+    { "af|atj|be|bm|br|co|cs|eml|eo|ff|fi|fit|fon|fr|frp|fur|gcr|ht|hu|ia|io|it|ka|kab|kbp|ky|"
+      "lij|lld|lmo|ln|lt|ltg|lv|mg|mwl|nap|nb|nn|no|nrm|oc|pcd|pms|pt|pt-br|rgn|roa-tara|scn|se|sg|"
+      "sgs|bat-smg|shi|sk|smn|sv|tet|tg|tk|ty|uz|vec|wa|wo|zgh",
+      NBSP, ",", 1, 0, NULL },
+    { "ace|als|ban|bar|bjn|bs|btm|bug|ca|crh|da|de|dsb|el|eu|fo|frr|fy|gag|gl|gor|gsw|hr|hsb|id|"
+      "is|jv|kl|lb|li|mad|map-bms|min|mk|nds|nds-nl|nia|nl|pdc|pfl|rmy|ro|roa-rup|rup|rw|sc|sh|sl|sq|"
+      "sr|srn|stq|su|tr|vi|vls|zea|az",
+      ".", ",", 1, 0, NULL },
+    { "ab|alt|an|ast|av|ay|ba|be-tarask|be-x-old|bg|bxr|cbk-zam|ce|csb|cv|es|et|ext|fiu-vro|gn|hy|hyw|"
+      "inh|kaa|kk|koi|krc|ksh|kv|lad|lbe|lez|mdf|mhr|mrj|myv|nah|os|pl|qu|ru|rue|sah|szl|tt|tyv|udm|uk|"
+      "vep|vro|xal",
+      NBSP, ",", 2, 0, NULL },
+    { "la|xh", NBSP, ".", 1, 0, NULL },
+    { "rm", "’", ".", 1, 0, NULL },
+    { "ku", ".", ",", 2, 0, NULL },
+    { "ml|pa|ta|te|hi|gu|kn|sa", ",", ".", 1, 1, NULL },
+    { "mr|mai|anp|awa", ",", ".", 1, 1, "०१२३४५६७८९" },
+    { "ne|new|bh|bho|dty", ",", ".", 1, 0, "०१२३४५६७८९" },
+    { "as|bn|bpy", ",", ".", 1, 1, "০১২৩৪৫৬৭৮৯" },
+    { "or", ",", ".", 1, 1, "୦୧୨୩୪୫୬୭୮୯" },
+    { "fa|azb|glk|lrc|mzn|ps|ks|sdh", "٬", "٫", 1, 0, "۰۱۲۳۴۵۶۷۸۹" },
+    { "pnb", ",", ".", 1, 0, "۰۱۲۳۴۵۶۷۸۹" },
+    { "ckb|sd", "٬", "٫", 1, 0, "٠١٢٣٤٥٦٧٨٩" },
+    { "bo|dz", ",", ".", 1, 0, "༠༡༢༣༤༥༦༧༨༩" },
+    { "km", "", ".", 1, 0, "០១២៣៤៥៦៧៨៩" },
+    { "lo", ".", ",", 1, 0, "໐໑໒໓໔໕໖໗໘໙" },
+    { "my|mnw|blk", "", ".", 1, 0, "၀၁၂၃၄၅၆၇၈၉" },
+    { "nqo", ",", ".", 1, 0, "߀߁߂߃߄߅߆߇߈߉" },
+    { "sat", ",", ".", 1, 0, "᱐᱑᱒᱓᱔᱕᱖᱗᱘᱙" },
+};
+
+struct number_style number_style(const char *lang)
+{
+    struct span code = { lang, strlen(lang) };
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
+        if (span_in(code, styles[i].languages))
+            return (struct number_style){ styles[i].group, styles[i].point, styles[i].digits,
+                                          styles[i].min_grouping, styles[i].indian };
+    return (struct number_style){ ",", ".", NULL, 1, 0 };
+}
+
+static void put_digit(char c, const struct number_style *style, struct buf *out)
+{
+    size_t n = style->digits ? strlen(style->digits) / 10 : 0;
+    if (n)
+        buf_add(out, style->digits + n * (size_t)(c - '0'), n);
+    else
+        buf_addc(out, c);
+}
+
+void number_put_digits(struct span s, const struct number_style *style, struct buf *out)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (is_digit(s.s[i]))
+            put_digit(s.s[i], style, out);
+        else
+            buf_addc(out, s.s[i]);
+}
+
+/* s[0..n) are the digits before the point. */
+static void put_grouped(const char *s, size_t n, const struct number_style *style, struct buf *out)
+{
+    int grouped = n >= 3 + (size_t)style->min_grouping;
+    for (size_t i = 0; i < n; i++) {
+        size_t left = n - i;
+        int boundary = style->indian && left > 3 ? left % 2 == 1 : left % 3 == 0;
+        if (i && grouped && boundary)
+            buf_adds(out, style->group);
+        put_digit(s[i], style, out);
+    }
+}
+
+/* The number at s, if one begins there: its length. */
+static size_t plain_number(struct span s)
+{
+    size_t i = *s.s == '-', digits = i;
+    while (i < s.n && is_digit(s.s[i]))
+        i++;
+    int has_digits = i > digits;
+    if (i < s.n && s.s[i] == '.' && (has_digits || (i + 1 < s.n && is_digit(s.s[i + 1])))) {
+        i++;
+        while (i < s.n && is_digit(s.s[i]))
+            i++;
+        has_digits = 1;
+    }
+    return has_digits ? i : 0;
+}
+
+/* s begins with a plain number of n bytes. */
+static void format_plain(struct span s, size_t n, const struct number_style *style, struct buf *out)
+{
+    size_t i = *s.s == '-', whole = 0;
+    if (i)
+        buf_adds(out, "−");
+    while (i + whole < n && is_digit(s.s[i + whole]))
+        whole++;
+    put_grouped(s.s + i, whole, style, out);
+    for (i += whole; i < n; i++)
+        if (s.s[i] == '.')
+            buf_adds(out, style->point);
+        else
+            put_digit(s.s[i], style, out);
+}
+
+/* A number with an exponent as a plain one. */
+static void write_out(struct span s, struct buf *out)
+{
+    struct number n;
+    if (!number_read(s, &n) || isinf(n.value)) {
+        buf_adds(out, n.value < 0 ? "-∞" : "∞");
+        return;
+    }
+    buf_addf(out, "%.10f", n.value);
+    while (out->data[out->len - 1] == '0')
+        buf_truncate(out, out->len - 1);
+    if (out->data[out->len - 1] == '.')
+        buf_truncate(out, out->len - 1);
+}
+
+void number_format(struct span s, const struct number_style *style, struct buf *out)
+{
+    struct buf plain = BUF_INIT;
+    struct number whole;
+    if (s.n && *s.s == '+' && number_read(s, &whole))
+        s.s++, s.n--;
+    while (s.n) {
+        size_t n = plain_number(s), e = n + 1;
+        if (n && e < s.n && (s.s[n] | 0x20) == 'e') {
+            e += s.s[e] == '-' || s.s[e] == '+';
+            if (e < s.n && is_digit(s.s[e])) {
+                while (e < s.n && is_digit(s.s[e]))
+                    e++;
+                buf_clear(&plain);
+                write_out((struct span){ s.s, e }, &plain);
+                struct span p = { plain.data, plain.len };
+                format_plain(p, p.n, style, out);
+                s.s += e, s.n -= e;
+                continue;
+            }
+        }
+        if (n)
+            format_plain(s, n, style, out);
+        else
+            buf_addc(out, *s.s);
+        n += !n;
+        s.s += n, s.n -= n;
+    }
+    buf_release(&plain);
+}
+
+/* The digit of the style at s, or -1. */
+static int digit_at(struct span s, const struct number_style *style)
+{
+    size_t n = style->digits ? strlen(style->digits) / 10 : 0;
+    for (int d = 0; n && d < 10; d++)
+        if (s.n >= n && !memcmp(s.s, style->digits + n * (size_t)d, n))
+            return d;
+    return -1;
+}
+
+void number_unformat(struct span s, const struct number_style *style, struct buf *out)
+{
+    const struct {
+        const char *from, *to;
+    } signs[] = { { style->group, "" }, { style->point, "." }, { "−", "-" } };
+    while (s.n) {
+        int digit = digit_at(s, style);
+        size_t skip = digit >= 0 ? strlen(style->digits) / 10 : 0;
+        if (skip)
+            buf_addc(out, '0' + digit);
+        for (size_t i = 0; !skip && i < sizeof signs / sizeof *signs; i++) {
+            size_t n = strlen(signs[i].from);
+            if (n && s.n >= n && !memcmp(s.s, signs[i].from, n)) {
+                buf_adds(out, signs[i].to);
+                skip = n;
+            }
+        }
+        if (!skip) {
+            buf_addc(out, *s.s);
+            skip = 1;
+        }
+        s.s += skip, s.n -= skip;
+    }
+}

@@ -1,0 +1,61 @@
+#include "wikiprep/values/span.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "wikiprep/values/marks.h"
+
+static int is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == MARKUP_HOLE || c == MARKUP_EMPTY ||
+           c == MARKUP_BREAK;
+}
+
+struct span span_of(const char *s)
+{
+    return (struct span){ s, strlen(s) };
+}
+
+struct span span_trim(const char *s, size_t n)
+{
+    while (n && is_space(*s))
+        s++, n--;
+    while (n && is_space(s[n - 1]))
+        n--;
+    return (struct span){ s, n };
+}
+
+int span_is(struct span s, const char *text)
+{
+    return s.n == strlen(text) && !strncasecmp(s.s, text, s.n);
+}
+
+int span_in(struct span s, const char *words)
+{
+    for (const char *w = words; s.n && *w; w += strspn(w, "|")) {
+        size_t n = strcspn(w, "|");
+        if (n == s.n && !strncasecmp(w, s.s, n))
+            return 1;
+        w += n;
+    }
+    return 0;
+}
+
+int span_number(struct span s, int *value)
+{
+    int v = 0;
+    if (!s.n || s.n > 9)
+        return 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.s[i] < '0' || s.s[i] > '9')
+            return 0;
+        v = v * 10 + s.s[i] - '0';
+    }
+    *value = v;
+    return 1;
+}
+
+void span_put(struct span s, struct buf *out)
+{
+    buf_add(out, s.s, s.n);
+}
