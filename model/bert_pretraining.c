@@ -260,6 +260,7 @@ static int64_t labels(const int32_t **out, const struct batch *b, int part)
 
 void bert_pretraining_init(struct model *m)
 {
+    m->tied = 1;
     m->head_fwd = pretraining_fwd;
     m->head_fwd_bwd = pretraining_fwd_bwd;
     m->parts = 2;

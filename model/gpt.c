@@ -382,6 +382,7 @@ int model_init_gpt(struct model *m, const struct model_config *config)
     if (model_check_config(config) < 0)
         return -1;
     *m = (struct model){ .config = *config,
+                         .tied = 1,
                          .layer_cache = layer_cache,
                          .embedding_fwd = embedding_fwd,
                          .embedding_bwd = embedding_bwd,

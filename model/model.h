@@ -69,6 +69,8 @@ struct model {
      * NULL) is set to those of each part. */
     int64_t (*layer_cache)(const struct model *m, int64_t B, int64_t T, int64_t parts[CACHE_PARTS]);
 
+    int tied; /* 1: the head reads the embedding block and makes gradients of it */
+
     /* x[B*T,C] is set. w: the embedding block's parameters. */
     void (*embedding_fwd)(const struct model *m, struct ops *o, struct ops_array x,
                           struct ops_array w, const struct inputs *in);

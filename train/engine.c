@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/mem.h"
 #include "common/rng.h"
@@ -18,34 +19,37 @@ static int64_t most_labels(const struct engine_config *c)
     return c->most * (c->T + 1);
 }
 
-/* Whether each layer of each micro-batch keeps that part of its cache until it comes back. */
-static int is_kept(enum recompute again, int part)
+void engine_program(struct program *p, const struct engine_config *c, const struct model *m,
+                    int moments)
 {
-    return again == RECOMPUTE_NONE || (again == RECOMPUTE_ATTENTION && part != CACHE_ATTENTION);
+    program_step(p, &(struct program_config){ .layers = (int)m->config.layers,
+                                              .micro = c->A,
+                                              .group = c->G,
+                                              .recompute = c->recompute,
+                                              .tied = m->tied,
+                                              .moments = moments });
 }
 
-void engine_rows(struct store_config *out, const struct engine_config *c, const struct model *m)
+void engine_rows(struct store_config *out, const struct engine_config *c, const struct model *m,
+                 const struct program *p)
 {
-    const int64_t L = m->config.layers, row = c->B * c->T * m->config.width;
-    int64_t numbers[CACHE_PARTS];
-    m->layer_cache(m, c->B, c->T, numbers);
-    out->group = (int)c->G;
-    out->groups = (int)((c->A + c->G - 1) / c->G);
-    out->rows[STORE_X] = (struct store_rows){ (int)((L + 1) * c->G), row };
-    out->rows[STORE_DX] = (struct store_rows){ (int)c->G, row };
-    for (int p = 0; p < CACHE_PARTS; p++)
-        out->rows[STORE_CACHE + p] = (struct store_rows){ is_kept(c->recompute, p) ? (int)(L * c->G)
-                                                                                   : 1,
-                                                          numbers[p] };
+    out->program = p;
+    out->row[STORE_X] = out->row[STORE_DX] = c->B * c->T * m->config.width;
+    m->layer_cache(m, c->B, c->T, &out->row[STORE_CACHE]);
 }
 
-void engine_open(struct engine *e, const struct engine_config *config, const struct model *m,
-                 struct ops *o, struct store *s, struct comm *c)
+void engine_open(struct engine *e, const struct engine_config *config, const struct program *p,
+                 const struct model *m, struct ops *o, struct store *s, struct comm *c)
 {
     assert(config->G >= 1 && config->G <= config->A && config->most >= config->B);
-    *e = (struct engine){
-        .config = *config, .model = m, .ops = o, .store = s, .comm = c, .loss_scale = 1
-    };
+    *e = (struct engine){ .config = *config,
+                          .program = p,
+                          .model = m,
+                          .ops = o,
+                          .store = s,
+                          .comm = c,
+                          .loss_scale = 1 };
+    program_evaluation(&e->evaluation, (int)m->config.layers, m->tied);
     e->inputs = mem_zalloc((size_t)config->G, sizeof *e->inputs);
     e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
     if (m->parts > 1) /* of words among all it would cost a look at each logit */
@@ -65,6 +69,7 @@ void engine_close(struct engine *e)
     for (int64_t i = 0; i < e->config.G; i++)
         inputs_release(&e->inputs[i], e->ops);
     free(e->inputs);
+    program_release(&e->evaluation);
     *e = (struct engine){ 0 };
 }
 
@@ -107,259 +112,160 @@ double engine_loss(const struct model *m, const struct engine_score *s)
     return labels ? loss : NAN;
 }
 
-/* ---- one group of micro-batches --------------------------------------------------------------- */
+/* ---- phases ----------------------------------------------------------------------------------- */
 
-struct group {
+/* One run over the program, or a part of it. */
+struct pass {
     struct engine *e;
-    int count;    /* of e->inputs */
-    int first;    /* of the step: gradients are made, not added to */
-    int last;     /* of the step: they are the step's */
-    double scale; /* of the sum of losses */
+    int training;
+    const struct batch *batches; /* the next one */
+    int64_t taken;               /* batches so far */
+    int64_t step;
+    double scale;       /* of the sum of losses */
+    double next_weight; /* of the second part in it */
     struct engine_score *score;
+    struct optimizer_update *update;
 };
 
-/* Row l G + i of x; of what layers keep it is layer l's. */
-static int row_of(const struct engine *e, int64_t l, int i)
+/* What a phase works on: the arrays by their roles, and of those that it does not use none. */
+typedef void phase_function(struct pass *s, const struct phase *f, const struct ops_array *at);
+
+static struct model_cache cache_of(const struct ops_array *at)
 {
-    return (int)(l * e->config.G) + i;
+    struct model_cache cache;
+    memcpy(cache.part, &at[USE_CACHE], sizeof cache.part);
+    return cache;
 }
 
-static int cache_row(const struct engine *e, int part, int64_t l, int i)
+static const struct inputs *inputs_of(const struct pass *s, const struct phase *f)
 {
-    return is_kept(e->config.recompute, part) ? row_of(e, l, i) : 0;
+    return &s->e->inputs[f->micro];
 }
 
-/* Those of a layer's cache that are kept, or those that are not, or all: to make, or to use up. */
-enum cache_parts { KEPT_PARTS = 1, MADE_PARTS = 2, ALL_PARTS = 3 };
-
-static int is_among(const struct engine *e, int part, enum cache_parts which)
+/* The next micro-batch; in training with its own dropout masks. */
+static void inputs(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    return which & (is_kept(e->config.recompute, part) ? KEPT_PARTS : MADE_PARTS);
-}
-
-static void fetch_cache(struct engine *e, struct model_cache *k, int64_t l, int i,
-                        enum cache_parts which, enum mapped_use use)
-{
-    for (int p = 0; p < CACHE_PARTS; p++)
-        if (is_among(e, p, which))
-            k->part[p] = (use == MAPPED_MAKE ? store_make : store_fetch)(e->store, STORE_CACHE + p,
-                                                                         cache_row(e, p, l, i));
-}
-
-static void release_cache(struct engine *e, int64_t l, int i, enum cache_parts which)
-{
-    for (int p = 0; p < CACHE_PARTS; p++)
-        if (is_among(e, p, which))
-            store_release(e->store, STORE_CACHE + p, cache_row(e, p, l, i));
-}
-
-static void drop_cache(struct engine *e, int64_t l, int i)
-{
-    for (int p = 0; p < CACHE_PARTS; p++)
-        store_drop(e->store, STORE_CACHE + p, cache_row(e, p, l, i));
-}
-
-/* What the next micro-batch needs of layer l, which may be none: its input, and on the way back
- * what it has kept. */
-static void expect_rows(struct group *g, int64_t l, int i, int back)
-{
-    struct engine *e = g->e;
-    if (l < 0)
-        return;
-    store_expect(e->store, STORE_X, row_of(e, l, i), MAPPED_READ);
-    if (l == e->model->config.layers)
-        return;
-    for (int p = 0; p < CACHE_PARTS; p++)
-        store_expect(e->store, STORE_CACHE + p, cache_row(e, p, l, i),
-                     back ? MAPPED_WRITE : MAPPED_MAKE);
-    if (back)
-        store_expect(e->store, STORE_DX, i, MAPPED_WRITE);
-    else
-        store_expect(e->store, STORE_X, row_of(e, l + 1, i), MAPPED_MAKE);
-}
-
-/* After micro-batch i on layer l comes the next one there, or the first on the layer to follow. */
-static void expect_next(struct group *g, int64_t l, int i, int64_t follows, int back)
-{
-    if (i + 1 < g->count)
-        expect_rows(g, l, i + 1, back);
-    else
-        expect_rows(g, follows, 0, back);
-}
-
-/* A block's gradients: made by the step's first micro-batch, added to by the others. */
-static struct ops_gradient fetch_gradients(struct group *g, int block)
-{
-    struct store *s = g->e->store;
-    return g->first ? ops_set(store_make(s, STORE_GRADIENTS, block))
-                    : ops_added(store_fetch(s, STORE_GRADIENTS, block));
-}
-
-/* The group has added its last to a block's gradients, and the last group has made the step's of
- * them. */
-static void finish_gradients(struct group *g, int block, struct ops_array dw)
-{
-    struct engine *e = g->e;
-    const int64_t n = e->store->tensors->block_size[block];
-    if (g->last) {
-        comm_sum(e->comm, COMM_DATA, dw, n);
-        ops_sum_squares(e->ops, ops_part(e->squares, block), dw, n);
+    const struct engine *e = s->e;
+    struct batch b = *s->batches++;
+    int64_t number = s->taken++ * e->comm->size[COMM_DATA] + e->comm->rank[COMM_DATA];
+    uint64_t key = rng_key(rng_key(rng_key(0, e->config.seed), KEY_DROPOUT), (uint64_t)s->step);
+    (void)at;
+    assert(b.B <= e->config.most && b.T == e->config.T);
+    if (s->training) {
+        b.key = rng_key(key, (uint64_t)number);
+        b.training = 1;
+        b.next_weight = s->next_weight;
     }
-    store_release(e->store, STORE_GRADIENTS, block);
+    inputs_set(&e->inputs[f->micro], e->ops, e->model, &b);
 }
 
-static void embedding_forward(struct group *g)
+static void embedding_forward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    TRACE_PHASE("embedding forward", -1);
-    struct engine *e = g->e;
-    struct ops_array w = store_view(e->store, STORE_PARAMETERS, 0);
-    store_expect(e->store, STORE_PARAMETERS, 1, MAPPED_READ);
-    for (int i = 0; i < g->count; i++) {
-        struct ops_array x = store_make(e->store, STORE_X, row_of(e, 0, i));
-        if (i + 1 == g->count)
-            expect_rows(g, 0, 0, 0);
-        e->model->embedding_fwd(e->model, e->ops, x, w, &e->inputs[i]);
-        store_release(e->store, STORE_X, row_of(e, 0, i));
-    }
-    store_release(e->store, STORE_PARAMETERS, 0);
+    const struct model *m = s->e->model;
+    m->embedding_fwd(m, s->e->ops, at[USE_Y], at[USE_W], inputs_of(s, f));
 }
 
-/* What follows on the forward pass of block `block`; g NULL: of an evaluation. */
-static void expect_forward(struct engine *e, const struct group *g, int block)
+/* Also again, for the backward; an evaluation keeps no cache. */
+static void layer_forward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    int L = (int)e->model->config.layers;
-    store_expect(e->store, STORE_PARAMETERS, block + 1, MAPPED_READ);
-    if (block < L)
-        return;
-    store_expect(e->store, STORE_PARAMETERS, 0, MAPPED_READ);
-    for (int b = 0; b <= L + 1 && g; b += L + 1)
-        store_expect(e->store, STORE_GRADIENTS, b, g->first ? MAPPED_MAKE : MAPPED_WRITE);
+    const struct model *m = s->e->model;
+    m->layer_fwd(m, s->e->ops, f->layer, at[USE_Y], at[USE_X], at[USE_W], cache_of(at),
+                 inputs_of(s, f));
 }
 
-/* What follows on the backward pass of block `block`, the head's too. */
-static void expect_backward(struct group *g, int block)
+static void head(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    if (block > 1)
-        store_expect(g->e->store, STORE_PARAMETERS, block - 1, MAPPED_READ);
-    store_expect(g->e->store, STORE_GRADIENTS, block - 1,
-                 g->first && block > 1 ? MAPPED_MAKE : MAPPED_WRITE);
+    const struct engine *e = s->e;
+    const struct ops_gradient dw = { at[USE_DW], f->add }, dtied = { at[USE_DTIED], f->add };
+    e->model->head_fwd_bwd(e->model, e->ops, e->scores, at[USE_DX], dw, dtied, at[USE_X], at[USE_W],
+                           at[USE_TIED], s->scale, inputs_of(s, f));
+    add_scores(e, s->score, inputs_of(s, f));
 }
 
-/* Layer l is block l+1 (tensor.h). */
-static void layer_forward(struct group *g, int64_t l)
+static void attention_again(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    TRACE_PHASE("layer forward", l);
-    struct engine *e = g->e;
-    struct ops_array w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
-    expect_forward(e, g, (int)l + 1);
-    for (int i = 0; i < g->count; i++) {
-        struct ops_array x = store_view(e->store, STORE_X, row_of(e, l, i));
-        struct ops_array y = store_make(e->store, STORE_X, row_of(e, l + 1, i));
-        struct model_cache cache;
-        fetch_cache(e, &cache, l, i, ALL_PARTS, MAPPED_MAKE);
-        expect_next(g, l, i, l + 1, 0);
-        e->model->layer_fwd(e->model, e->ops, l, y, x, w, cache, &e->inputs[i]);
-        release_cache(e, l, i, ALL_PARTS);
-        store_release(e->store, STORE_X, row_of(e, l + 1, i));
-        store_release(e->store, STORE_X, row_of(e, l, i));
-    }
-    store_release(e->store, STORE_PARAMETERS, (int)l + 1);
+    const struct model *m = s->e->model;
+    m->attention_fwd(m, s->e->ops, f->layer, at[USE_X], at[USE_W], cache_of(at), inputs_of(s, f));
 }
 
-static void head(struct group *g)
+static void layer_backward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    TRACE_PHASE("head", -1);
-    struct engine *e = g->e;
-    const struct model *m = e->model;
-    int64_t L = m->config.layers;
-    int block = (int)L + 1;
-    struct ops_array w = store_view(e->store, STORE_PARAMETERS, block);
-    struct ops_array tied = store_view(e->store, STORE_PARAMETERS, 0);
-    struct ops_gradient dw = fetch_gradients(g, block), dtied = fetch_gradients(g, 0);
-    expect_backward(g, block);
-    for (int i = 0; i < g->count; i++) {
-        struct ops_array x = store_view(e->store, STORE_X, row_of(e, L, i));
-        struct ops_array dx = store_make(e->store, STORE_DX, i);
-        expect_next(g, L, i, L - 1, 1);
-        m->head_fwd_bwd(m, e->ops, e->scores, dx, dw, dtied, x, w, tied, g->scale, &e->inputs[i]);
-        dw.add = dtied.add = 1;
-        add_scores(e, g->score, &e->inputs[i]);
-        store_release(e->store, STORE_DX, i);
-        store_drop(e->store, STORE_X, row_of(e, L, i));
-    }
-    store_release(e->store, STORE_GRADIENTS, 0); /* which the embedding adds to */
-    finish_gradients(g, block, dw.to);
-    store_release(e->store, STORE_PARAMETERS, 0);
-    store_release(e->store, STORE_PARAMETERS, block);
+    const struct model *m = s->e->model;
+    m->layer_bwd(m, s->e->ops, f->layer, at[USE_DX], (struct ops_gradient){ at[USE_DW], f->add },
+                 at[USE_X], at[USE_W], cache_of(at), inputs_of(s, f));
 }
 
-/* Makes again what the layer has not kept. x[l+1] is free by now, and is lost again. */
-static void recompute(struct group *g, int64_t l, int i, struct ops_array x, struct ops_array w,
-                      struct model_cache *cache)
+static void embedding_backward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    struct engine *e = g->e;
-    const struct model *m = e->model;
-    fetch_cache(e, cache, l, i, MADE_PARTS, MAPPED_MAKE);
-    if (e->config.recompute == RECOMPUTE_LAYER) {
-        struct ops_array y = store_make(e->store, STORE_X, row_of(e, l + 1, i));
-        m->layer_fwd(m, e->ops, l, y, x, w, *cache, &e->inputs[i]);
-        store_drop(e->store, STORE_X, row_of(e, l + 1, i));
-    } else if (e->config.recompute == RECOMPUTE_ATTENTION) {
-        m->attention_fwd(m, e->ops, l, x, w, *cache, &e->inputs[i]);
-    }
+    const struct model *m = s->e->model;
+    m->embedding_bwd(m, s->e->ops, (struct ops_gradient){ at[USE_DW], f->add }, at[USE_DX],
+                     at[USE_W], inputs_of(s, f));
 }
 
-static void layer_backward(struct group *g, int64_t l)
+static void sum_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    TRACE_PHASE("layer backward", l);
-    struct engine *e = g->e;
-    const struct model *m = e->model;
-    struct ops_array w = store_view(e->store, STORE_PARAMETERS, (int)l + 1);
-    struct ops_gradient dw = fetch_gradients(g, (int)l + 1);
-    expect_backward(g, (int)l + 1);
-    for (int i = 0; i < g->count; i++) {
-        struct ops_array x = store_view(e->store, STORE_X, row_of(e, l, i));
-        struct ops_array dx = store_fetch(e->store, STORE_DX, i);
-        struct model_cache cache;
-        fetch_cache(e, &cache, l, i, KEPT_PARTS, MAPPED_WRITE);
-        expect_next(g, l, i, l - 1, 1);
-        recompute(g, l, i, x, w, &cache);
-        m->layer_bwd(m, e->ops, l, dx, dw, x, w, cache, &e->inputs[i]);
-        dw.add = 1;
-        drop_cache(e, l, i);
-        store_release(e->store, STORE_DX, i);
-        store_drop(e->store, STORE_X, row_of(e, l, i));
-    }
-    finish_gradients(g, (int)l + 1, dw.to);
-    store_release(e->store, STORE_PARAMETERS, (int)l + 1);
+    const struct engine *e = s->e;
+    const int64_t n = e->store->tensors->block_size[f->block];
+    comm_sum(e->comm, COMM_DATA, at[USE_DW], n);
+    ops_sum_squares(e->ops, ops_part(e->squares, f->block), at[USE_DW], n);
 }
 
-static void embedding_backward(struct group *g)
+static void update(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    TRACE_PHASE("embedding backward", -1);
-    struct engine *e = g->e;
-    struct ops_array w = store_view(e->store, STORE_PARAMETERS, 0);
-    struct ops_gradient dw = { store_fetch(e->store, STORE_GRADIENTS, 0), !g->first };
-    for (int i = 0; i < g->count; i++) {
-        struct ops_array dx = store_fetch(e->store, STORE_DX, i);
-        e->model->embedding_bwd(e->model, e->ops, dw, dx, w, &e->inputs[i]);
-        dw.add = 1;
-        store_drop(e->store, STORE_DX, i);
-    }
-    finish_gradients(g, 0, dw.to);
-    store_release(e->store, STORE_PARAMETERS, 0);
+    const struct ops_array state[OPS_STATES] = { at[USE_W], at[USE_M], at[USE_V] };
+    optimizer_update_block(s->update, f->block, state, at[USE_DW]);
 }
 
-static void run_group(struct group *g)
+static void score(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    int64_t L = g->e->model->config.layers;
-    embedding_forward(g);
-    for (int64_t l = 0; l < L; l++)
-        layer_forward(g, l);
-    head(g);
-    for (int64_t l = L; l-- > 0;)
-        layer_backward(g, l);
-    embedding_backward(g);
+    const struct engine *e = s->e;
+    e->model->head_fwd(e->model, e->ops, e->scores, at[USE_X], at[USE_W], at[USE_TIED],
+                       inputs_of(s, f));
+    add_scores(e, s->score, inputs_of(s, f));
+}
+
+static phase_function *const functions[PHASE_KINDS] = {
+    [PHASE_INPUTS] = inputs,
+    [PHASE_EMBEDDING_FORWARD] = embedding_forward,
+    [PHASE_LAYER_FORWARD] = layer_forward,
+    [PHASE_HEAD] = head,
+    [PHASE_ATTENTION_AGAIN] = attention_again,
+    [PHASE_LAYER_AGAIN] = layer_forward,
+    [PHASE_LAYER_BACKWARD] = layer_backward,
+    [PHASE_EMBEDDING_BACKWARD] = embedding_backward,
+    [PHASE_SUM] = sum_gradients,
+    [PHASE_UPDATE] = update,
+    [PHASE_SCORE] = score,
+};
+
+/* ---- the interpreter ---------------------------------------------------------------------------- */
+
+static void expect(struct store *s, const struct program *p, int64_t n)
+{
+    const struct use *ahead[PROGRAM_AHEAD];
+    const int count = program_ahead(p, n, ahead);
+    for (int i = 0; i < count; i++)
+        store_expect(s, ahead[i]);
+}
+
+static void run_phase(struct pass *s, const struct program *p, int64_t n)
+{
+    struct store *store = s->e->store;
+    const struct phase *f = program_at(p, n);
+    struct ops_array at[USE_ROLES] = { 0 };
+    TRACE_PHASE(phase_name(f->kind), f->layer);
+    for (int i = 0; i < f->count; i++)
+        at[f->uses[i].role] = store_begin(store, &f->uses[i]);
+    expect(store, p, n);
+    functions[f->kind](s, f, at);
+    for (int i = 0; i < f->count; i++)
+        store_end(store, &f->uses[i]);
+}
+
+static void run(struct pass *s, const struct program *p, int64_t first, int64_t end)
+{
+    for (int64_t n = first; n < end; n++)
+        run_phase(s, p, n);
 }
 
 /* ---- a step ----------------------------------------------------------------------------------- */
@@ -387,20 +293,6 @@ static double weigh(const struct engine *e, const struct step_batch *s, double *
     return 1 / first;
 }
 
-/* Micro-batch m of this step, with its own dropout masks. */
-static struct batch micro_batch(const struct engine *e, int64_t step, const struct step_batch *s,
-                                int64_t m, double next_weight)
-{
-    struct batch b = s->micro[m];
-    int64_t number = m * e->comm->size[COMM_DATA] + e->comm->rank[COMM_DATA];
-    uint64_t key = rng_key(rng_key(rng_key(0, e->config.seed), KEY_DROPOUT), (uint64_t)step);
-    assert(b.B <= e->config.most && b.T == e->config.T);
-    b.key = rng_key(key, (uint64_t)number);
-    b.training = 1;
-    b.next_weight = next_weight;
-    return b;
-}
-
 static void sum_score(struct engine *e, struct engine_score *s)
 {
     for (int p = 0; p < e->model->parts; p++) {
@@ -411,23 +303,15 @@ static void sum_score(struct engine *e, struct engine_score *s)
     }
 }
 
-double engine_step(struct engine *e, int64_t step, const struct step_batch *s,
+double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
                    struct engine_score *score)
 {
-    const struct engine_config *c = &e->config;
-    double next_weight;
-    struct group g = { .e = e, .scale = weigh(e, s, &next_weight) * e->loss_scale, .score = score };
+    struct pass s = {
+        .e = e, .training = 1, .batches = batch->micro, .step = step, .score = score
+    };
     *score = (struct engine_score){ 0 };
-    for (int64_t m = 0; m < c->A; m += g.count) {
-        g.first = !m;
-        g.count = (int)(c->A - m < c->G ? c->A - m : c->G);
-        g.last = m + g.count == c->A;
-        for (int i = 0; i < g.count; i++) {
-            struct batch b = micro_batch(e, step, s, m + i, next_weight);
-            inputs_set(&e->inputs[i], e->ops, e->model, &b);
-        }
-        run_group(&g);
-    }
+    s.scale = weigh(e, batch, &s.next_weight) * e->loss_scale;
+    run(&s, e->program, 0, e->program->update);
     take_sums(e, score);
     sum_score(e, score);
     return engine_loss(e->model, score);
@@ -443,33 +327,18 @@ double engine_norm(const struct engine *e)
     return sqrt(comm_sum_real(e->comm, COMM_TENSOR, sum)) / e->loss_scale;
 }
 
+void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t)
+{
+    struct optimizer_update u;
+    struct pass s = { .e = e, .update = &u };
+    optimizer_begin(&u, a, e->store, norm, rate, t);
+    run(&s, e->program, e->program->update, e->program->length);
+}
+
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score)
 {
-    const struct model *m = e->model;
-    struct store *s = e->store;
-    const int64_t L = m->config.layers;
-    const int rows[] = { row_of(e, 0, 0), row_of(e, 1, 0) };
-    assert(b->B <= e->config.most && b->T == e->config.T && !b->training);
-    struct ops_array x = store_make(s, STORE_X, rows[0]), y = store_make(s, STORE_X, rows[1]);
-    const struct inputs *in = &e->inputs[0];
-    inputs_set(&e->inputs[0], e->ops, m, b);
-    m->embedding_fwd(m, e->ops, x, store_view(s, STORE_PARAMETERS, 0), in);
-    store_release(s, STORE_PARAMETERS, 0);
-    for (int64_t l = 0; l < L; l++) {
-        struct ops_array w = store_view(s, STORE_PARAMETERS, (int)l + 1);
-        expect_forward(e, NULL, (int)l + 1);
-        m->layer_fwd(m, e->ops, l, y, x, w, (struct model_cache){ 0 }, in);
-        store_release(s, STORE_PARAMETERS, (int)l + 1);
-        struct ops_array swap = x;
-        x = y;
-        y = swap;
-    }
-    m->head_fwd(m, e->ops, e->scores, x, store_view(s, STORE_PARAMETERS, (int)L + 1),
-                store_view(s, STORE_PARAMETERS, 0), in);
-    store_release(s, STORE_PARAMETERS, (int)L + 1);
-    store_release(s, STORE_PARAMETERS, 0);
-    for (int i = 0; i < 2; i++)
-        store_drop(s, STORE_X, rows[i]);
-    add_scores(e, score, in);
+    struct pass s = { .e = e, .batches = b, .score = score };
+    assert(!b->training);
+    run(&s, &e->evaluation, 0, e->evaluation.length);
     take_sums(e, score);
 }

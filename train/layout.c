@@ -1,6 +1,8 @@
 #include "train/layout.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/err.h"
 #include "common/log.h"
@@ -41,11 +43,18 @@ static enum ops_type type_of(const struct store_config *c, int kind)
     return half && kind != STORE_GRADIENTS && kind != STORE_CACHE + CACHE_SUMS ? OPS_BF16 : OPS_F32;
 }
 
+static size_t count_of(const struct tensor_table *t, const struct store_config *c, int kind)
+{
+    if (kind < STORE_BLOCKS)
+        return (size_t)t->blocks;
+    return c->program ? (size_t)c->program->count[kind] : 0;
+}
+
 static void lay_out(struct layout *l, const struct tensor_table *t, const struct store_config *c)
 {
     *l = (struct layout){ 0 };
     for (int kind = 0; kind < STORE_KINDS; kind++) {
-        size_t count = kind < STORE_BLOCKS ? (size_t)t->blocks : (size_t)c->rows[kind].count;
+        size_t count = count_of(t, c, kind);
         l->count[kind] = (int)count;
         l->type[kind] = type_of(c, kind);
         l->elements[kind] = mem_zalloc(count + 1, sizeof *l->elements[kind]);
@@ -53,7 +62,7 @@ static void lay_out(struct layout *l, const struct tensor_table *t, const struct
         if (kind < STORE_BLOCKS)
             lay_out_blocks(l, t, c, kind);
         for (size_t i = 0; i < count && kind >= STORE_BLOCKS; i++)
-            l->elements[kind][i] = c->rows[kind].elements;
+            l->elements[kind][i] = c->row[kind];
     }
 }
 
@@ -64,124 +73,132 @@ uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
 
 /* ---- what is in the file ------------------------------------------------------------------------- */
 
-/* Of a kind of rows the first are those that stay in memory. */
-static uint64_t file_bytes(const struct layout *l, int kind, int i)
-{
-    return i >= 0 && i < l->count[kind] && l->in_file[kind][i] ? layout_bytes(l, kind, i) : 0;
-}
-
-/* Of the file, what is in use at once on the way back through block b: its parameters and
- * gradients, with the head the embedding's too, and one of each kind of rows, of x two. */
-static uint64_t used_backward(const struct layout *l, int b)
-{
-    uint64_t sum = file_bytes(l, STORE_PARAMETERS, b) + file_bytes(l, STORE_GRADIENTS, b) +
-                   file_bytes(l, STORE_X, l->count[STORE_X] - 1);
-    if (b && b == l->count[STORE_PARAMETERS] - 1)
-        sum += file_bytes(l, STORE_PARAMETERS, 0) + file_bytes(l, STORE_GRADIENTS, 0);
-    for (int kind = STORE_BLOCKS; kind < STORE_KINDS; kind++)
-        sum += file_bytes(l, kind, l->count[kind] - 1);
-    return sum;
-}
-
-static uint64_t used_in_update(const struct layout *l, int b)
-{
-    uint64_t sum = 0;
-    for (int kind = 0; kind < STORE_BLOCKS; kind++)
-        sum += file_bytes(l, kind, b);
-    return sum;
-}
-
-/* The most that two phases which follow each other have in use, but no more than there is. */
-static uint64_t window_bytes(const struct layout *l, uint64_t file_total)
-{
-    uint64_t most = 0;
-    for (int b = 0; b < l->count[STORE_PARAMETERS]; b++) {
-        uint64_t back = used_backward(l, b) + used_backward(l, b + 1);
-        uint64_t update = used_in_update(l, b) + used_in_update(l, b + 1);
-        most = back > most ? back : most;
-        most = update > most ? update : most;
-    }
-    return most < file_total ? most : file_total;
-}
-
-/* Arrays of a kind that a step would move equally often between memory and file. */
-struct class
-{
-    int kind, first, end;
-    int moves;
+/* Arrays that are in the file, each counted once. */
+struct window {
+    const struct layout *layout;
+    int64_t *seen[STORE_KINDS]; /* [count]: the last entry that it was counted for */
 };
 
-enum { CLASSES = STORE_KINDS + 2, ALWAYS = 1 << 30 };
-
-/* What phases that follow each other use stays between them, what is dropped is not written, and
- * what there is one of has no other to give way to. */
-static int list_classes(struct class *c, const struct layout *l, int groups)
+static uint64_t add_to_window(struct window *w, const struct use *u, int64_t entry)
 {
-    const int moves[STORE_KINDS] = {
-        [STORE_PARAMETERS] = 2 * groups + 2, /* forward and backward; update */
-        [STORE_GRADIENTS] = 2 * groups,      /* made, added to; update */
-        [STORE_MOMENT1] = 2,
-        [STORE_MOMENT2] = 2,
-        [STORE_X] = 3 * groups, /* made, read by the next layer and on the way back */
-        [STORE_DX] = 2 * groups * l->count[STORE_PARAMETERS], /* by each layer */
-        [STORE_CACHE + CACHE_ATTENTION] = 2 * groups,
-        [STORE_CACHE + CACHE_REST] = 2 * groups,
-        [STORE_CACHE + CACHE_SUMS] = 2 * groups,
-    };
-    int n = 0;
-    for (int kind = 0; kind < STORE_KINDS; kind++) {
-        int first = kind <= STORE_GRADIENTS; /* the embedding's are the head's, too */
-        int always = kind >= STORE_BLOCKS && l->count[kind] == 1;
-        if (first)
-            c[n++] = (struct class){ kind, 0, 1, moves[kind] + 2 * groups };
-        c[n++] = (struct class){ kind, first, l->count[kind], always ? ALWAYS : moves[kind] };
-    }
-    return n;
+    int64_t *seen = &w->seen[u->kind][u->number];
+    if (!w->layout->in_file[u->kind][u->number] || *seen == entry)
+        return 0;
+    *seen = entry;
+    return layout_bytes(w->layout, u->kind, u->number);
 }
 
-/* Of equally many the embedding first: the head is used with it, and takes a smaller window alone.
- */
+/* Of the file, what entry n uses and expects. */
+static uint64_t used_at(struct window *w, const struct program *p, int64_t n)
+{
+    const struct use *ahead[PROGRAM_AHEAD];
+    const struct phase *f = program_at(p, n);
+    const int count = program_ahead(p, n, ahead);
+    uint64_t sum = 0;
+    for (int i = 0; i < f->count; i++)
+        sum += add_to_window(w, &f->uses[i], n + 1);
+    for (int i = 0; i < count; i++)
+        sum += add_to_window(w, ahead[i], n + 1);
+    return sum;
+}
+
+static uint64_t window_bytes(const struct layout *l, const struct program *p)
+{
+    struct window w = { .layout = l };
+    uint64_t most = 0;
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        w.seen[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *w.seen[kind]);
+    for (int64_t n = 0; n < p->length; n = program_once(p, n)) {
+        uint64_t used = used_at(&w, p, n);
+        most = used > most ? used : most;
+    }
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        free(w.seen[kind]);
+    return most;
+}
+
+/* An array that may stay in memory. */
+struct choice {
+    int kind, number;
+    int always; /* no other array could take its place in memory */
+    int64_t moves;
+};
+
+/* First what a step would move most often; of equals the embedding, since the head is used with it
+ * and takes a smaller window alone. */
 static int by_moves(const void *a, const void *b)
 {
-    const struct class *x = a, *y = b;
-    int alone = (y->end == 1) - (x->end == 1);
-    if (x->moves != y->moves)
-        return x->moves > y->moves ? -1 : 1;
-    return alone ? alone : (x->kind > y->kind) - (x->kind < y->kind);
+    const struct choice *x = a, *y = b;
+    const int64_t of_x[] = { x->always, x->moves, !x->number && x->kind < STORE_BLOCKS, -x->kind };
+    const int64_t of_y[] = { y->always, y->moves, !y->number && y->kind < STORE_BLOCKS, -y->kind };
+    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
+        if (of_x[i] != of_y[i])
+            return of_x[i] > of_y[i] ? -1 : 1;
+    return x->number - y->number;
 }
 
-/* Takes an array out of the file, if there is room for it and the window that is then left. */
-static int keep(struct layout *l, int kind, int i, uint64_t *kept, uint64_t *filed, uint64_t room)
+/* All arrays, in the order in which they are to stay; *count is set. */
+static struct choice *list_choices(const struct layout *l, const struct program *p, size_t *count)
 {
-    uint64_t bytes = layout_bytes(l, kind, i);
-    l->in_file[kind][i] = 0;
-    if (*kept + bytes + window_bytes(l, *filed - bytes) <= room) {
-        *kept += bytes;
-        *filed -= bytes;
+    *count = 0;
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        *count += (size_t)l->count[kind];
+    struct choice *choices = mem_zalloc(*count, sizeof *choices), *c = choices;
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        for (int i = 0; i < l->count[kind]; i++) {
+            struct moves m = i < p->count[kind] ? p->moves[kind][i] : (struct moves){ 0 };
+            int always = kind >= STORE_BLOCKS && l->count[kind] == 1;
+            *c++ = (struct choice){ kind, i, always, m.reads + m.writes };
+        }
+    qsort(choices, *count, sizeof *choices, by_moves);
+    return choices;
+}
+
+/* Takes an array out of the file if there is room for it and for the window that is then left.
+ * l->window_bytes is an upper bound, which is found exactly when it matters. */
+static int keep(struct layout *l, const struct program *p, const struct choice *c, uint64_t kept,
+                uint64_t room)
+{
+    uint64_t bytes = layout_bytes(l, (enum store_kind)c->kind, c->number);
+    l->in_file[c->kind][c->number] = 0;
+    if (c->always || kept + bytes + l->window_bytes <= room)
+        return 1;
+    uint64_t window = window_bytes(l, p);
+    if (kept + bytes + window <= room) {
+        l->window_bytes = window;
         return 1;
     }
-    l->in_file[kind][i] = 1;
+    l->in_file[c->kind][c->number] = 1;
     return 0;
+}
+
+/* Rows of a kind are equally large: where there is no room for one there is none for the next. */
+static uint64_t keep_most(struct layout *l, const struct program *p, uint64_t room)
+{
+    size_t count;
+    uint64_t kept = 0;
+    int full[STORE_KINDS] = { 0 };
+    struct choice *choices = list_choices(l, p, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct choice *c = &choices[i];
+        int stays = !full[c->kind] && (room || c->always) && keep(l, p, c, kept, room);
+        if (stays)
+            kept += layout_bytes(l, (enum store_kind)c->kind, c->number);
+        full[c->kind] |= !stays && c->kind >= STORE_BLOCKS;
+    }
+    free(choices);
+    return kept;
 }
 
 static int choose(struct layout *l, const struct store_config *c)
 {
-    struct class classes[CLASSES];
-    int n = list_classes(classes, l, c->groups > 0 ? c->groups : 1);
-    uint64_t kept = 0, filed = 0, room = c->memory_bytes;
+    const uint64_t room = c->memory_bytes;
+    assert(c->program);
     for (int kind = 0; kind < STORE_KINDS; kind++)
-        for (int i = 0; i < l->count[kind]; i++) {
-            l->in_file[kind][i] = 1;
-            filed += layout_bytes(l, kind, i);
-        }
-    qsort(classes, (size_t)n, sizeof *classes, by_moves);
-    for (int k = 0; k < n; k++)
-        for (int i = classes[k].first; i < classes[k].end; i++)
-            if (!keep(l, classes[k].kind, i, &kept, &filed,
-                      classes[k].moves == ALWAYS ? UINT64_MAX : room) &&
-                classes[k].kind >= STORE_BLOCKS)
-                break;
-    l->window_bytes = window_bytes(l, filed);
+        memset(l->in_file[kind], 1, (size_t)l->count[kind]);
+    l->window_bytes = window_bytes(l, c->program);
+    uint64_t kept = keep_most(l, c->program, room);
+    l->window_bytes = window_bytes(l, c->program);
     if (!room || kept + l->window_bytes <= room)
         return 0;
     char need[32], have[32];
@@ -218,6 +235,10 @@ int store_plan(struct store_plan *p, const struct tensor_table *t, const struct 
             uint64_t bytes = layout_bytes(&l, kind, i);
             p->kind_bytes[kind] += bytes;
             *(l.in_file[kind][i] ? &p->file_bytes : &p->memory_bytes) += bytes;
+            if (l.in_file[kind][i] && i < c->program->count[kind]) {
+                p->read_bytes += bytes * (uint64_t)c->program->moves[kind][i].reads;
+                p->written_bytes += bytes * (uint64_t)c->program->moves[kind][i].writes;
+            }
         }
     layout_release(&l);
     return result;

@@ -10,9 +10,9 @@
  * caches' own sums are f32), for half the memory, traffic and disk.
  *
  * All arrays are in memory, or some of them in a file (mapped.h). Which ones follows from how much
- * memory there may be: what a step uses most often stays, and so does what there is one of. A
- * window is left over the file: what two phases that follow each other use of it, since one is read
- * ahead or written behind while the other computes.
+ * memory there may be: what a step would move most often stays (program.h), and so does a row that
+ * is the only one of its kind. A window is left over the file: the most that a phase uses of it
+ * together with what is expected meanwhile.
  */
 #ifndef TEXTMILL_LAYOUT_H
 #define TEXTMILL_LAYOUT_H
@@ -21,30 +21,14 @@
 
 #include "model/model.h"
 #include "model/tensor.h"
-
-enum store_kind {
-    STORE_PARAMETERS,
-    STORE_GRADIENTS,
-    STORE_MOMENT1,
-    STORE_MOMENT2,
-    STORE_X,
-    STORE_DX,
-    STORE_CACHE, /* the first of CACHE_PARTS kinds */
-    STORE_KINDS = STORE_CACHE + CACHE_PARTS,
-    STORE_BLOCKS = STORE_X, /* kinds of arrays that are blocks' */
-};
-
-struct store_rows {
-    int count;
-    int64_t elements; /* of each */
-};
+#include "train/program.h"
 
 struct store_config {
     const unsigned char *moments; /* [rows of the table]: how many the optimizer has of each tensor,
                                    * 0 to 2; NULL: 2 */
-    struct store_rows rows[STORE_KINDS]; /* of the kinds from STORE_X on */
-    int group;  /* micro-batches in a group, so many rows are one layer's */
-    int groups; /* in a step */
+    const struct program *program; /* borrowed: how the arrays are used; NULL: blocks' arrays alone,
+                                    * in memory */
+    int64_t row[STORE_KINDS];      /* elements of a row, of the kinds from STORE_X on */
     int half_parameters, half_moments, half_activations;
     const char *dir;       /* for the file; NULL: all in memory */
     uint64_t memory_bytes; /* with dir: what the store may have; 0: as little as it can */
@@ -69,10 +53,11 @@ void layout_release(struct layout *l); /* fine on a zeroed struct */
 uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i);
 
 struct store_plan {
-    uint64_t kind_bytes[STORE_KINDS]; /* padding included */
-    uint64_t memory_bytes;            /* of arrays that stay in memory */
-    uint64_t file_bytes;              /* of the others */
-    uint64_t window_bytes;            /* most of these that is resident at a time */
+    uint64_t kind_bytes[STORE_KINDS];   /* padding included */
+    uint64_t memory_bytes;              /* of arrays that stay in memory */
+    uint64_t file_bytes;                /* of the others */
+    uint64_t window_bytes;              /* most of these that is resident at a time */
+    uint64_t read_bytes, written_bytes; /* of the file, in a step */
 };
 /* -1 as layout_init. */
 int store_plan(struct store_plan *p, const struct tensor_table *t, const struct store_config *c);

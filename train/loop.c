@@ -317,7 +317,7 @@ static int open_loop(struct loop *l, int threads)
         return -1;
     if ((there && lock_folder(l) < 0) || start_or_resume(l) < 0)
         return -1;
-    engine_open(&l->engine, &p->engine, &p->model, l->ops, &l->store, &l->comm);
+    engine_open(&l->engine, &p->engine, &p->program, &p->model, l->ops, &l->store, &l->comm);
     struct batches_config bc = { .samples = p->data,
                                  .seed = p->engine.seed,
                                  .B = p->engine.B,
@@ -535,7 +535,6 @@ static int diverged(struct loop *l, double loss, double norm)
 /* The weights take in the gradients, if these are numbers. */
 static int update(struct loop *l, double loss, double norm, double rate)
 {
-    TRACE_PHASE("update", -1);
     struct plan *p = l->plan;
     struct loss_scale *s = &p->loss_scale;
     if (isfinite(loss) && !isfinite(norm) && loss_scale_overflowed(s)) {
@@ -548,7 +547,7 @@ static int update(struct loop *l, double loss, double norm, double rate)
         return diverged(l, loss, norm);
     l->skipped = 0;
     p->optimizer.loss_scale = s->scale;
-    optimizer_update(&p->optimizer, &l->store, norm, rate, l->at.step + 1);
+    engine_update(&l->engine, &p->optimizer, norm, rate, l->at.step + 1);
     loss_scale_passed(s);
     return store_check(&l->store);
 }

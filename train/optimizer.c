@@ -87,41 +87,32 @@ struct tensor_state {
     int64_t n;
 };
 
-/* What all tensors of an update have in common. */
-struct update {
-    const struct optimizer *a;
-    struct store *store;
-    struct ops_adamw h; /* without decay */
-    double share;       /* schedule-free's c */
-    uint64_t key;       /* of rounding */
-};
-
 /* With the decay of a tensor. */
-static struct ops_adamw adam_of(const struct update *u, const struct tensor *row)
+static struct ops_adamw adam_of(const struct optimizer_update *u, const struct tensor *row)
 {
     struct ops_adamw h = u->h;
-    h.decay = row->decay || u->a->decay_all ? u->a->weight_decay : 0;
+    h.decay = row->decay || u->optimizer->decay_all ? u->optimizer->weight_decay : 0;
     return h;
 }
 
-static void lamb(const struct update *u, const struct tensor *row, const struct tensor_state *x,
-                 const struct ops_adamw *h)
+static void lamb(const struct optimizer_update *u, const struct tensor *row,
+                 const struct tensor_state *x, const struct ops_adamw *h)
 {
     struct ops_lamb l = {
         .adam = *h,
         .R = row->rank == 2 ? row->shape[0] : 1,
         .C = row->rank == 2 ? row->shape[1] : row->shape[0],
-        .parts = u->a->lamb_thirds ? row->maps : 1,
-        .cap = u->a->lamb_cap > 0 ? u->a->lamb_cap : INFINITY,
+        .parts = u->optimizer->lamb_thirds ? row->maps : 1,
+        .cap = u->optimizer->lamb_cap > 0 ? u->optimizer->lamb_cap : INFINITY,
     };
     ops_lamb(u->store->ops, x->w, x->m, x->v, x->g, &l);
 }
 
 /* By any optimizer but AdamW. */
-static void update_tensor(const struct update *u, const struct tensor *row,
+static void update_tensor(const struct optimizer_update *u, const struct tensor *row,
                           const struct tensor_state *x)
 {
-    const struct optimizer *a = u->a;
+    const struct optimizer *a = u->optimizer;
     struct ops *o = u->store->ops;
     const struct ops_adamw h = adam_of(u, row);
     struct ops_sgd sgd = { h.rate, a->momentum, h.decay, h.gradient_scale };
@@ -170,7 +161,7 @@ static const enum store_kind kept_kinds[OPS_STATES] = { STORE_PARAMETERS, STORE_
 
 /* As update_tensor, piece by piece where something is kept as bf16: that is f32 in scratch
  * meanwhile. */
-static void update_pieces(const struct update *u, const struct tensor *row,
+static void update_pieces(const struct optimizer_update *u, const struct tensor *row,
                           const struct ops_state kept[OPS_STATES], struct ops_array g)
 {
     struct ops *o = u->store->ops;
@@ -178,7 +169,7 @@ static void update_pieces(const struct update *u, const struct tensor *row,
     int halves = 0;
     for (int k = 0; k < OPS_STATES; k++)
         halves += kept[k].at.type == OPS_BF16;
-    int64_t piece = halves ? piece_of(u->a, u->store->tensors, row) : size;
+    int64_t piece = halves ? piece_of(u->optimizer, u->store->tensors, row) : size;
     for (int64_t i = 0; i < size; i += piece) {
         const int64_t n = size - i < piece ? size - i : piece;
         struct ops_array at[OPS_STATES];
@@ -194,83 +185,71 @@ static void update_pieces(const struct update *u, const struct tensor *row,
     }
 }
 
-static void update_kept(const struct update *u, const struct tensor *row,
+static void update_kept(const struct optimizer_update *u, const struct tensor *row,
                         const struct ops_state kept[OPS_STATES], struct ops_array g)
 {
     const struct ops_adamw h = adam_of(u, row);
-    if (kind_for(u->a->kind, u->store->tensors, row) == OPTIMIZER_ADAMW)
+    if (kind_for(u->optimizer->kind, u->store->tensors, row) == OPTIMIZER_ADAMW)
         ops_adamw(u->store->ops, kept, g, tensor_elements(row), &h);
     else
         update_pieces(u, row, kept, g);
 }
 
-static void update_block(const struct update *u, int block)
+/* Schedule-free's z begins where the weights do. */
+static void begin_average(const struct optimizer_update *u, size_t i, struct ops_array w,
+                          struct ops_array z)
 {
-    struct store *s = u->store;
-    struct ops_array arrays[OPS_STATES];
-    for (int k = 0; k < OPS_STATES; k++)
-        arrays[k] = store_fetch(s, kept_kinds[k], block);
-    struct ops_array g = store_fetch(s, STORE_GRADIENTS, block);
-    for (int kind = 0; kind < STORE_BLOCKS; kind++)
-        store_expect(s, kind, block + 1, MAPPED_WRITE);
+    const struct store *s = u->store;
+    const int64_t n = tensor_elements(&s->tensors->rows[i]);
+    if (z.type == OPS_BF16 && w.type == OPS_F32)
+        ops_round(s->ops, (struct ops_state){ z, rng_key(u->key, i) }, w, n, 0);
+    else
+        ops_copy(s->ops, z, w, n);
+}
+
+void optimizer_update_block(const struct optimizer_update *u, int block,
+                            const struct ops_array state[OPS_STATES], struct ops_array g)
+{
+    const struct store *s = u->store;
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *row = &s->tensors->rows[i];
         if (row->block != block)
             continue;
         struct ops_state kept[OPS_STATES];
         for (int k = 0; k < OPS_STATES; k++)
-            kept[k] = (struct ops_state){ store_tensor(s, kept_kinds[k], arrays[k], i),
+            kept[k] = (struct ops_state){ store_tensor(s, kept_kinds[k], state[k], i),
                                           rng_key(rng_key(u->key, i), (uint64_t)k) };
+        if (u->first)
+            begin_average(u, i, kept[OPS_W].at, kept[OPS_M].at);
         update_kept(u, row, kept, ops_part(g, row->offset));
     }
-    store_drop(s, STORE_GRADIENTS, block);
-    for (int k = 0; k < OPS_STATES; k++)
-        store_release(s, kept_kinds[k], block);
 }
 
-/* Schedule-free's z begins where the weights do. */
-static void begin_average(const struct update *u)
-{
-    struct store *s = u->store;
-    for (size_t i = 0; i < s->tensors->count; i++) {
-        const struct tensor *row = &s->tensors->rows[i];
-        struct ops_array w = ops_part(store_view(s, STORE_PARAMETERS, row->block), row->offset);
-        struct ops_array z = store_tensor(s, STORE_MOMENT1,
-                                          store_fetch(s, STORE_MOMENT1, row->block), i);
-        if (z.type == OPS_BF16 && w.type == OPS_F32)
-            ops_round(s->ops, (struct ops_state){ z, rng_key(u->key, i) }, w, tensor_elements(row),
-                      0);
-        else
-            ops_copy(s->ops, z, w, tensor_elements(row));
-        store_release(s, STORE_MOMENT1, row->block);
-        store_release(s, STORE_PARAMETERS, row->block);
-    }
-}
-
-void optimizer_update(struct optimizer *a, struct store *s, double norm, double rate, int64_t t)
+void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct store *s, double norm,
+                     double rate, int64_t t)
 {
     int correct = a->bias_correction;
     double loss_scale = a->loss_scale > 0 ? a->loss_scale : 1;
-    struct update u = { .a = a,
-                        .store = s,
-                        .h = {
-                            .rate = rate,
-                            .beta1 = a->beta1,
-                            .beta2 = a->beta2,
-                            .epsilon = a->epsilon,
-                            .gradient_scale = optimizer_clip_factor(a, norm) / loss_scale,
-                            .m_correction = correct ? 1 / (1 - pow(a->beta1, (double)t)) : 1,
-                            .v_correction = correct ? 1 / (1 - pow(a->beta2, (double)t)) : 1,
-                        } };
-    u.key = rng_key(rng_key(rng_key(0, a->seed), KEY_ROUNDING), (uint64_t)t);
+    *u = (struct optimizer_update){ .optimizer = a,
+                                    .store = s,
+                                    .h = {
+                                        .rate = rate,
+                                        .beta1 = a->beta1,
+                                        .beta2 = a->beta2,
+                                        .epsilon = a->epsilon,
+                                        .gradient_scale = optimizer_clip_factor(a, norm) /
+                                                          loss_scale,
+                                        .m_correction = correct ? 1 / (1 - pow(a->beta1, (double)t))
+                                                                : 1,
+                                        .v_correction = correct ? 1 / (1 - pow(a->beta2, (double)t))
+                                                                : 1,
+                                    } };
+    u->key = rng_key(rng_key(rng_key(0, a->seed), KEY_ROUNDING), (uint64_t)t);
     if (a->kind == OPTIMIZER_SCHEDULE_FREE) {
-        if (a->rate_squares == 0)
-            begin_average(&u);
+        u->first = a->rate_squares == 0;
         a->rate_squares += rate * rate;
-        u.share = a->rate_squares > 0 ? rate * rate / a->rate_squares : 0;
+        u->share = a->rate_squares > 0 ? rate * rate / a->rate_squares : 0;
     }
-    for (int b = 0; b < s->tensors->blocks; b++)
-        update_block(&u, b);
 }
 
 /* ---- schedule-free's two points ----------------------------------------------------------------- */

@@ -75,8 +75,24 @@ const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
 /* What clipping (and nvlamb) multiplies the gradients by. */
 double optimizer_clip_factor(const struct optimizer *a, double norm);
 
-/* Update number `t` (from 1) of all parameters, by gradients of that norm. They are used up. */
-void optimizer_update(struct optimizer *a, struct store *s, double norm, double rate, int64_t t);
+/* What the blocks of one update have in common. */
+struct optimizer_update {
+    const struct optimizer *optimizer;
+    struct store *store;
+    struct ops_adamw h; /* without decay */
+    int first;          /* schedule-free: its z begins where the weights are */
+    double share;       /* schedule-free's c */
+    uint64_t key;       /* of rounding */
+};
+
+/* Begins update number `t` (from 1), by gradients of that norm; borrows `a` and the store. */
+void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct store *s, double norm,
+                     double rate, int64_t t);
+
+/* Updates a block's parameters and moments, state[OPS_W, OPS_M, OPS_V], by its gradients g, which
+ * are used up. */
+void optimizer_update_block(const struct optimizer_update *u, int block,
+                            const struct ops_array state[OPS_STATES], struct ops_array g);
 
 /* Schedule-free alone, and nothing of the others: parameters become the model x, with the point y
  * kept in the gradients; and y again. */

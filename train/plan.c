@@ -476,6 +476,14 @@ static int check_machine(const struct plan *p, uint64_t needed)
         p->store.dir ? "--recompute layer" : "--memmap-dir DIR, --recompute layer");
 }
 
+static int most_moments(const struct plan *p)
+{
+    int most = 0;
+    for (size_t i = 0; i < p->model.tensors.count; i++)
+        most = p->moments[i] > most ? p->moments[i] : most;
+    return most;
+}
+
 static int plan_store(struct plan *p, int to_run)
 {
     const struct settings *s = p->settings;
@@ -485,7 +493,8 @@ static int plan_store(struct plan *p, int to_run)
                                       .half_parameters = s->parameter_precision == OPS_BF16,
                                       .half_moments = s->state_precision == OPS_BF16,
                                       .half_activations = s->activation_precision == OPS_BF16 };
-    engine_rows(&p->store, &p->engine, &p->model);
+    engine_program(&p->program, &p->engine, &p->model, most_moments(p));
+    engine_rows(&p->store, &p->engine, &p->model, &p->program);
     uint64_t other = other_bytes(p);
     if (limit && limit <= other)
         return too_small(p, other);
@@ -518,6 +527,7 @@ void plan_release(struct plan *p)
 {
     model_release(&p->model);
     schedule_release(&p->schedule);
+    program_release(&p->program);
     free(p->moments);
     if (p->tokenizer)
         tokenizer_free(p->tokenizer);

@@ -18,6 +18,7 @@
 #include "train/engine.h"
 #include "train/loss_scale.h"
 #include "train/optimizer.h"
+#include "train/program.h"
 #include "train/schedule.h"
 #include "train/task.h"
 
@@ -77,6 +78,7 @@ struct plan {
     struct optimizer optimizer;
     struct loss_scale loss_scale;
     unsigned char *moments; /* optimizer_moments */
+    struct program program;
     struct store_config store;
     struct store_plan stored;
     int64_t steps; /* 0: not known, for want of data */

@@ -202,10 +202,20 @@ void store_drop(struct store *s, enum store_kind kind, int i)
     release(s, kind, i, 1);
 }
 
-void store_expect(struct store *s, enum store_kind kind, int i, enum mapped_use use)
+struct ops_array store_begin(struct store *s, const struct use *u)
 {
-    if (i >= 0 && i < s->layout.count[kind] && is_mapped(s, kind, i))
-        mapped_expect(s->mapped, s->mapped_as[kind][i], use);
+    return fetch(s, u->kind, u->number, (enum mapped_use)u->mode);
+}
+
+void store_end(struct store *s, const struct use *u)
+{
+    release(s, u->kind, u->number, u->last);
+}
+
+void store_expect(struct store *s, const struct use *u)
+{
+    if (is_mapped(s, u->kind, u->number))
+        mapped_expect(s->mapped, s->mapped_as[u->kind][u->number], (enum mapped_use)u->mode);
 }
 
 struct ops_array store_tensor(const struct store *s, enum store_kind kind, struct ops_array array,

@@ -13,6 +13,7 @@
 #include "model/tensor.h"
 #include "train/layout.h"
 #include "train/mapped.h"
+#include "train/program.h"
 
 struct store {
     struct ops *ops;                    /* borrowed */
@@ -40,9 +41,11 @@ void store_release(struct store *s, enum store_kind kind, int i);
 /* The last release of an array whose numbers are of no use any more: it need not go anywhere. */
 void store_drop(struct store *s, enum store_kind kind, int i);
 
-/* A fetch of it comes soon: it may be read meanwhile. Arrays that there are not (-1, or beyond the
- * last) are nothing. */
-void store_expect(struct store *s, enum store_kind kind, int i, enum mapped_use use);
+/* The same for what a phase uses: its array, its end, and that it comes soon, so that the array may
+ * be read meanwhile. */
+struct ops_array store_begin(struct store *s, const struct use *u);
+void store_end(struct store *s, const struct use *u);
+void store_expect(struct store *s, const struct use *u);
 
 /* Tensor `row` in its block's array; none: it has none of that kind. */
 struct ops_array store_tensor(const struct store *s, enum store_kind kind, struct ops_array array,

@@ -19,11 +19,12 @@ void rig_open_in(struct rig *r, const struct model_config *m, const struct engin
     cr_assert(r->ops, "%s", err_get());
     cr_assert_eq((m->kind == MODEL_GPT ? model_init_gpt : model_init_bert)(&r->model, m), 0, "%s",
                  err_get());
-    engine_rows(&store, e, &r->model);
+    engine_program(&r->program, e, &r->model, 2);
+    engine_rows(&store, e, &r->model, &r->program);
     cr_assert_eq(store_open(&r->store, r->ops, &r->model.tensors, &store, NULL, 7), 0, "%s",
                  err_get());
     comm_init(&r->comm);
-    engine_open(&r->engine, e, &r->model, r->ops, &r->store, &r->comm);
+    engine_open(&r->engine, e, &r->program, &r->model, r->ops, &r->store, &r->comm);
 }
 
 void rig_close(struct rig *r)
@@ -32,6 +33,7 @@ void rig_close(struct rig *r)
     store_close(&r->store);
     ops_free(r->ops);
     model_release(&r->model);
+    program_release(&r->program);
 }
 
 static double norm_in_store(struct rig *r)

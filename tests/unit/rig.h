@@ -9,6 +9,7 @@
 
 struct rig {
     struct model model;
+    struct program program;
     struct ops *ops;
     struct store store;
     struct comm comm;

@@ -185,10 +185,13 @@ static uint64_t row_bytes(const struct run *r, enum recompute recompute, enum st
 {
     struct engine_config e = r->rig.engine.config;
     struct store_config c = { .half_activations = half };
+    struct program program;
     struct store_plan p;
     e.recompute = recompute;
-    engine_rows(&c, &e, &r->rig.model);
+    engine_program(&program, &e, &r->rig.model, 2);
+    engine_rows(&c, &e, &r->rig.model, &program);
     cr_assert_eq(store_plan(&p, &r->rig.model.tensors, &c), 0);
+    program_release(&program);
     return p.kind_bytes[kind];
 }
 
@@ -229,7 +232,7 @@ static void check_same(const struct run *a, struct run *b)
 static uint64_t some_memory(const struct run *r, struct store_config c)
 {
     struct store_plan p;
-    engine_rows(&c, &r->rig.engine.config, &r->rig.model);
+    engine_rows(&c, &r->rig.engine.config, &r->rig.model, &r->rig.program);
     cr_assert_eq(store_plan(&p, &r->rig.model.tensors, &c), 0);
     return store_plan_total(&p) + (p.file_bytes - p.window_bytes) / 3;
 }

@@ -154,7 +154,8 @@ Test(engine_bert, more_and_shorter_sequences_fit_where_their_tokens_do)
     engine_close(&b.rig.engine);
     struct engine_config e = { .B = 5, .T = T, .A = 1, .G = 1, .most = 6, .seed = 3 };
     /* 81 tokens in rows for 80 */
-    engine_open(&b.rig.engine, &e, &b.rig.model, b.rig.ops, &b.rig.store, &b.rig.comm);
+    engine_open(&b.rig.engine, &e, &b.rig.program, &b.rig.model, b.rig.ops, &b.rig.store,
+                &b.rig.comm);
     b.sequences[0].lengths[0]--;
     a.sequences[0].lengths[0]--;
     a.sequences[0].labels[T - 1] = b.sequences[0].labels[T - 1] = MODEL_IGNORE;

@@ -1,0 +1,158 @@
+/*
+ * program.h - what a training step does, as a list that is compiled once.
+ *
+ * A step learns from A micro-batches, in groups of G. Within a group every micro-batch goes through
+ * one phase before the next begins:
+ *
+ *     embedding forward            x[0]
+ *     layer 0 .. L-1 forward       x[l+1] from x[l]
+ *     head, forward and backward   losses; dx; the tied table's gradient
+ *     layer L-1 .. 0 backward      dx in place; with recomputation the layer's forward again
+ *     embedding backward
+ *
+ * With the last group, a block's gradients are summed over the ranks as soon as they are complete.
+ * The update of block after block follows.
+ *
+ * An entry of the list is one phase of one micro-batch, with the arrays that it uses. The engine
+ * runs the list; what else has to know the order of a step reads it: the store, which fetches ahead
+ * and lets go, the memory plan, the file's traffic, and the trace.
+ *
+ * A block's arrays are fetched once per phase of a group, so G is how often a weight that comes
+ * from the file is used; G = 1 is the usual loop over micro-batches.
+ *
+ * Activations: x has (L+1) G rows, dx has G rows. What layers keep between forward and backward is
+ * L G caches, in parts (model.h); a part that is recomputed has one row. Row l G + i is that of
+ * layer l and micro-batch i of the group.
+ */
+#ifndef TEXTMILL_PROGRAM_H
+#define TEXTMILL_PROGRAM_H
+
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "model/model.h"
+#include "train/mapped.h"
+
+/* The arrays of a training (layout.h). */
+enum store_kind {
+    STORE_PARAMETERS,
+    STORE_GRADIENTS,
+    STORE_MOMENT1,
+    STORE_MOMENT2,
+    STORE_X,
+    STORE_DX,
+    STORE_CACHE, /* the first of CACHE_PARTS kinds */
+    STORE_KINDS = STORE_CACHE + CACHE_PARTS,
+    STORE_BLOCKS = STORE_X, /* kinds of arrays that are blocks' */
+};
+
+enum phase_kind {
+    PHASE_INPUTS, /* takes the next micro-batch of the step */
+    PHASE_EMBEDDING_FORWARD,
+    PHASE_LAYER_FORWARD,
+    PHASE_HEAD,            /* forward and backward */
+    PHASE_ATTENTION_AGAIN, /* recomputation: what attention made, */
+    PHASE_LAYER_AGAIN,     /* or the layer's whole forward */
+    PHASE_LAYER_BACKWARD,
+    PHASE_EMBEDDING_BACKWARD,
+    PHASE_SUM, /* the block's gradients are complete: their sum over the ranks, and its squares */
+    PHASE_UPDATE,
+    PHASE_SCORE, /* the head of an evaluation: forward only */
+    PHASE_KINDS
+};
+const char *phase_name(enum phase_kind kind);
+
+/* What an array is to a phase. */
+enum use_role {
+    USE_W,    /* the block's parameters */
+    USE_TIED, /* the embedding's parameters, in the head */
+    USE_DW,   /* the block's gradients */
+    USE_DTIED,
+    USE_M, /* moments */
+    USE_V,
+    USE_X, /* the input rows */
+    USE_Y, /* the output rows */
+    USE_DX,
+    USE_CACHE, /* the first of CACHE_PARTS */
+    USE_ROLES = USE_CACHE + CACHE_PARTS
+};
+
+/* One array that a phase uses: array `number` of a kind of the store. */
+struct use {
+    unsigned char role, kind; /* enum use_role, enum store_kind */
+    unsigned char mode;       /* enum mapped_use */
+    unsigned char last;       /* the next phase that uses the array makes it anew */
+    unsigned char stays;      /* the array is expected again before this phase ends */
+    int number;
+};
+
+enum { PHASE_USES = 7, PROGRAM_AHEAD = 4 * PHASE_USES };
+
+struct phase {
+    enum phase_kind kind;
+    int block; /* 0: embedding, 1 to L: layers, L+1: head; -1: none */
+    int layer; /* -1: not a layer's */
+    int micro; /* in the group; -1: none */
+    int add;   /* gradients are added to; 0: they are set, by the step's first micro-batch */
+    int run;   /* phases of one run are of the same kind and block, for all micro-batches */
+    int ahead; /* how many of the next entries are expected while this one runs; */
+    int next;  /* also expected: the block's arrays of the entry that is so many further */
+    int count;
+    struct use uses[PHASE_USES];
+};
+
+/* How often a step moves an array between memory and the file, if it is kept there. */
+struct moves {
+    int64_t reads, writes;
+};
+
+/* What backward makes again: nothing; what attention made (queries, keys, values and what the
+ * heads found: nearly half of what a layer keeps, for a twelfth more arithmetic); or all. */
+enum recompute { RECOMPUTE_NONE, RECOMPUTE_ATTENTION, RECOMPUTE_LAYER };
+#define RECOMPUTE_WORDS "none|attention|layer" /* in the order of the enum */
+
+struct program_config {
+    int layers;
+    int64_t micro, group; /* micro-batches of a step, and of a group: A and G */
+    enum recompute recompute;
+    int tied;    /* the head reads the embedding's parameters and makes gradients of them */
+    int moments; /* that the optimizer keeps: 0 to 2 */
+};
+
+/* A stretch of the list that comes one or more times. */
+struct program_part {
+    int64_t first, count; /* phases */
+    int64_t turns;
+};
+enum { PROGRAM_PARTS = 4 }; /* the first group, those between, the last, the update */
+
+struct program {
+    struct phase *phases;                         /* those of a part once */
+    struct program_part parts[PROGRAM_PARTS + 1]; /* an empty one ends them */
+    int64_t length;                               /* entries of the whole list */
+    int64_t update;                               /* the entry that the update begins with */
+    int count[STORE_KINDS];                       /* arrays of each kind */
+    struct moves *moves[STORE_KINDS];             /* [count] */
+};
+
+/* A training step; an evaluation of one micro-batch. */
+void program_step(struct program *p, const struct program_config *c);
+void program_evaluation(struct program *p, int layers, int tied);
+void program_release(struct program *p); /* fine on a zeroed struct */
+
+/* Entry n of the list; after the last comes the first again, of the next step. */
+const struct phase *program_at(const struct program *p, int64_t n);
+
+/* For those who count: how often entry n comes; and the next entry that is not one of these again.
+ */
+int64_t program_turns(const struct program *p, int64_t n);
+int64_t program_once(const struct program *p, int64_t n);
+
+/* What is expected while entry n runs: the uses of what follows, in order; an array may come
+ * twice. Returns how many. */
+int program_ahead(const struct program *p, int64_t n, const struct use *ahead[PROGRAM_AHEAD]);
+
+/* The list as text, a line per phase. */
+void program_print(const struct program *p, struct buf *out);
+
+#endif
