@@ -45,7 +45,7 @@ MAIN_evaluate = eval/evaluate
 MAIN_generate = generate/generate
 MAINS = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).c)
 
-FOLDERS = common unicode wikiprep tokenizer tfrecord model train eval generate
+FOLDERS = common unicode wikiprep tokenizer tfrecord squad model train eval generate
 SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c $(f)/*/*.c))
 LIB = $(B)/libtextmill.a
 GENERATED = $(B)/gen/template_data.c

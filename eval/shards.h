@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "eval/score.h"
-#include "tfrecord/dataset.h"
+#include "tfrecord/read/dataset.h"
 
 struct shards_score {
     uint64_t sequences, targets;

@@ -19,7 +19,7 @@
 #define TEXTMILL_SQUAD_ANSWERS_H
 
 #include "common/buf.h"
-#include "tfrecord/squad_windows.h"
+#include "squad/squad_windows.h"
 
 struct squad_answer_rules {
     uint32_t n_best, max_tokens; /* usually 20 and 30 */

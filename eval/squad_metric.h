@@ -21,7 +21,7 @@
 #define TEXTMILL_SQUAD_METRIC_H
 
 #include "common/js.h"
-#include "tfrecord/squad.h"
+#include "squad/squad.h"
 
 /* Appends the normalised text of s[0..n), valid UTF-8. */
 void squad_normalise(struct buf *out, const char *s, size_t n);

@@ -1,5 +1,5 @@
 /*
- * squad_model.h - a BERT with the head for questions, run over windows (tfrecord/squad_windows.h).
+ * squad_model.h - a BERT with the head for questions, run over windows (squad/squad_windows.h).
  *
  * Windows run side by side, their real tokens one behind the other: padding costs nothing.
  */

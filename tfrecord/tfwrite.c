@@ -13,19 +13,19 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/tool.h"
-#include "tfrecord/bert_shards.h"
-#include "tfrecord/compress.h"
-#include "tfrecord/index.h"
-#include "tfrecord/indexmap.h"
-#include "tfrecord/intake.h"
-#include "tfrecord/manifest.h"
-#include "tfrecord/megatron.h"
-#include "tfrecord/record_file.h"
-#include "tfrecord/repair.h"
-#include "tfrecord/shard_folder.h"
-#include "tfrecord/show.h"
-#include "tfrecord/stage.h"
-#include "tfrecord/verify.h"
+#include "tfrecord/check/listing.h"
+#include "tfrecord/check/repair.h"
+#include "tfrecord/check/verify.h"
+#include "tfrecord/formats/compress.h"
+#include "tfrecord/formats/index.h"
+#include "tfrecord/formats/manifest.h"
+#include "tfrecord/formats/megatron.h"
+#include "tfrecord/formats/record_file.h"
+#include "tfrecord/layouts/bert_shards.h"
+#include "tfrecord/layouts/indexmap.h"
+#include "tfrecord/layouts/intake.h"
+#include "tfrecord/publish/shard_folder.h"
+#include "tfrecord/publish/stage.h"
 
 enum layout { LAYOUT_GPT, LAYOUT_BERT, LAYOUT_BERT_TF1, LAYOUT_BERT_PACKED, LAYOUT_MEGATRON };
 enum remainder { REMAINDER_DROP, REMAINDER_PAD };
@@ -438,8 +438,8 @@ static int run_show(int argc, char **argv)
     (void)argc;
     int pair = megatron_prefix(&prefix, argv[0]), result = pair < 0 ? -1 : output_open(&out, "-");
     if (!result)
-        result = pair ? show_sequences(prefix.data, (uint64_t)limit, &out, &shown)
-                      : show_records(argv[0], (uint64_t)limit, &out, &shown);
+        result = pair ? listing_sequences(prefix.data, (uint64_t)limit, &out, &shown)
+                      : listing_records(argv[0], (uint64_t)limit, &out, &shown);
     /* what came before an error is shown too */
     struct err why = err_keep();
     if (pair >= 0 && output_close(&out) < 0 && !result)

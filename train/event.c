@@ -10,7 +10,7 @@
 #include "common/file.h"
 #include "common/le.h"
 #include "common/mem.h"
-#include "tfrecord/record.h"
+#include "tfrecord/formats/record.h"
 
 /* ---- protocol buffers, as far as these messages go ------------------------------------------- */
 

@@ -69,14 +69,14 @@ struct samples_config {
     int64_t stride, question_tokens;   /* stride -1: squad_usual_stride */
 };
 
-/* GPT: the ids of tfrecord/dataset.h and, as labels, the ids one place on; or uniform random ids
- * from (seed, number). NULL with an error, which calls the data `what`. */
+/* GPT: the ids of tfrecord/read/dataset.h and, as labels, the ids one place on; or uniform random
+ * ids from (seed, number). NULL with an error, which calls the data `what`. */
 struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
                                  const char *what);
 struct samples *samples_make_gpt(const struct samples_config *c);
 
-/* BERT in pre-training: the records of tfrecord/bert_rows.h, all of the shape of the first, which
- * must be T and mask_tokens; or pairs of random ids. */
+/* BERT in pre-training: the records of tfrecord/read/bert_rows.h, all of the shape of the first,
+ * which must be T and mask_tokens; or pairs of random ids. */
 struct samples *samples_open_bert(const struct samples_config *c, const struct opt_list *paths,
                                   const char *what);
 struct samples *samples_make_bert(const struct samples_config *c);

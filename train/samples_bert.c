@@ -4,8 +4,8 @@
 #include "common/err.h"
 #include "common/mem.h"
 #include "common/rng.h"
-#include "tfrecord/bert_rows.h"
-#include "tfrecord/dataset.h"
+#include "tfrecord/read/bert_rows.h"
+#include "tfrecord/read/dataset.h"
 #include "train/samples.h"
 
 enum { KEY_GENERATED = 0x70616972 }; /* tells this use of the seed apart */

@@ -4,7 +4,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 #include "common/rng.h"
-#include "tfrecord/dataset.h"
+#include "tfrecord/read/dataset.h"
 #include "train/samples.h"
 
 enum { KEY_GENERATED = 0x67656e }; /* tells this use of the seed apart */

@@ -4,7 +4,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 #include "common/rng.h"
-#include "tfrecord/squad_windows.h"
+#include "squad/squad_windows.h"
 #include "tokenizer/tokenizer.h"
 #include "train/samples.h"
 

@@ -7,9 +7,9 @@
 
 #include "common/buf.h"
 #include "common/file.h"
-#include "tfrecord/example.h"
-#include "tfrecord/pyrandom.h"
-#include "tfrecord/record.h"
+#include "tfrecord/formats/example.h"
+#include "tfrecord/formats/pyrandom.h"
+#include "tfrecord/formats/record.h"
 
 enum {
     IDS = 1025,

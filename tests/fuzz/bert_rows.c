@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/mem.h"
-#include "tfrecord/bert_rows.h"
+#include "tfrecord/read/bert_rows.h"
 
 static void check_row(const struct bert_row *row, uint32_t S)
 {

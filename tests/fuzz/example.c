@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tfrecord/example.h"
-#include "tfrecord/show.h"
+#include "tfrecord/check/listing.h"
+#include "tfrecord/formats/example.h"
 
 /* Reading in small pieces and in large ones gives as many values. */
 static void read_in_pieces(const struct feature_view *f)
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf line = BUF_INIT;
     struct example_reader r;
     struct feature_view f;
-    if (show_example(&line, data, size) < 0)
+    if (listing_example(&line, data, size) < 0)
         assert(line.len == 0);
     else
         assert(line.len >= 3 && line.data[0] == '{' && line.data[line.len - 1] == '\n');

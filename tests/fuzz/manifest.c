@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/file.h"
-#include "tfrecord/manifest.h"
+#include "tfrecord/formats/manifest.h"
 
 static void same(const struct manifest *a, const char *path)
 {

@@ -9,8 +9,8 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "tfrecord/dataset.h"
-#include "tfrecord/megatron.h"
+#include "tfrecord/formats/megatron.h"
+#include "tfrecord/read/dataset.h"
 
 static struct buf prefix = BUF_INIT;
 

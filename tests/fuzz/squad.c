@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "eval/squad_metric.h"
-#include "tfrecord/squad_windows.h"
+#include "squad/squad_windows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,9 +9,9 @@
 
 #include "common/crc32c.h"
 #include "common/le.h"
-#include "tfrecord/index.h"
-#include "tfrecord/record.h"
-#include "tfrecord/repair.h"
+#include "tfrecord/check/repair.h"
+#include "tfrecord/formats/index.h"
+#include "tfrecord/formats/record.h"
 
 static void mend(unsigned char *p, size_t n)
 {

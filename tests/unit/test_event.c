@@ -6,7 +6,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
-#include "tfrecord/record.h"
+#include "tfrecord/formats/record.h"
 #include "train/event.h"
 #include "train/metrics.h"
 

@@ -1,0 +1,302 @@
+#define _GNU_SOURCE /* memmem */
+#include "squad/squad.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "common/mem.h"
+
+/* Where the reader stands, for errors. */
+struct place {
+    const char *name;
+    size_t article, paragraph, question, answer;
+};
+
+enum depth { ARTICLE, PARAGRAPH, QUESTION, ANSWER };
+
+static int bad(const struct place *p, enum depth depth, const char *what)
+{
+    struct buf at = BUF_INIT;
+    buf_addf(&at, "data[%zu]", p->article);
+    if (depth >= PARAGRAPH)
+        buf_addf(&at, ".paragraphs[%zu]", p->paragraph);
+    if (depth >= QUESTION)
+        buf_addf(&at, ".qas[%zu]", p->question);
+    if (depth >= ANSWER)
+        buf_addf(&at, ".answers[%zu]", p->answer);
+    err_set("%s: %s: %s", p->name, at.data, what);
+    buf_release(&at);
+    return -1;
+}
+
+/* ---- where an answer stands ----------------------------------------------------------------- */
+
+static int is_continuation(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+size_t squad_bytes(const char *s, size_t n, uint64_t points)
+{
+    size_t i = 0;
+    for (; i < n; i++)
+        if (!is_continuation(s[i]) && !points--)
+            break;
+    return i;
+}
+
+/* The byte before which `units` UTF-16 units stand; n if that is in the middle of a pair. */
+static size_t utf16_bytes(const char *s, size_t n, uint64_t units)
+{
+    uint64_t seen = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (is_continuation(s[i]))
+            continue;
+        if (seen >= units)
+            return seen == units ? i : n;
+        seen += 1 + ((unsigned char)s[i] >= 0xF0);
+    }
+    return n;
+}
+
+static uint32_t points(const char *s, size_t n)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += !is_continuation(s[i]);
+    return count;
+}
+
+static int stands_at(struct squad_text context, struct squad_text text, size_t at)
+{
+    return at <= context.n && text.n <= context.n - at && !memcmp(context.s + at, text.s, text.n);
+}
+
+/* The occurrence nearest to byte `wanted`, the earlier of two; context.n + 1 if there is none. */
+static size_t nearest(struct squad_text context, struct squad_text text, size_t wanted)
+{
+    size_t best = context.n + 1, best_distance = SIZE_MAX;
+    const char *end = context.s + context.n, *p = context.s;
+    while ((p = memmem(p, (size_t)(end - p), text.s, text.n))) {
+        size_t at = (size_t)(p++ - context.s);
+        size_t distance = at > wanted ? at - wanted : wanted - at;
+        if (distance >= best_distance)
+            break; /* they move away */
+        best = at;
+        best_distance = distance;
+    }
+    return best;
+}
+
+/* `start` is answer_start, or negative if it is missing. */
+static void locate(struct squad_answer *a, struct squad_text context, int64_t start)
+{
+    struct squad_text text = a->text;
+    size_t at = start < 0 ? context.n : squad_bytes(context.s, context.n, (uint64_t)start);
+    uint64_t units = start < 0 ? 0 : (uint64_t)start;
+    a->fit = SQUAD_NOWHERE;
+    a->begin = a->end = 0;
+    if (!text.n)
+        return;
+    if (stands_at(context, text, at)) {
+        a->fit = SQUAD_IN_PLACE;
+    } else if (start >= 0 && stands_at(context, text, utf16_bytes(context.s, context.n, units))) {
+        a->fit = SQUAD_UTF16;
+        at = utf16_bytes(context.s, context.n, units);
+    } else if (start >= 0 && units <= context.n && stands_at(context, text, (size_t)units)) {
+        a->fit = SQUAD_BYTES;
+        at = (size_t)units;
+    } else if ((at = nearest(context, text, start < 0 ? 0 : at)) <= context.n) {
+        a->fit = SQUAD_MOVED;
+    } else {
+        return;
+    }
+    a->begin = points(context.s, at);
+    a->end = a->begin + points(text.s, text.n);
+}
+
+/* ---- the tree ------------------------------------------------------------------------------- */
+
+/* object[key] as a text; -1 with an error if there is none. */
+static int get_text(struct squad_text *out, const struct js *object, const char *key,
+                    const struct place *p, enum depth depth)
+{
+    char what[64];
+    out->s = js_text(js_get(object, key), &out->n);
+    if (out->s)
+        return 0;
+    snprintf(what, sizeof what, "no string \"%s\"", key);
+    return bad(p, depth, what);
+}
+
+/* object[key] as an array, *count its length. */
+static const struct js *get_array(size_t *count, const struct js *object, const char *key,
+                                  const struct place *p, enum depth depth)
+{
+    char what[64];
+    const struct js *array = js_get(object, key);
+    *count = js_count(array);
+    if (js_is_array(array))
+        return array;
+    snprintf(what, sizeof what, "no array \"%s\"", key);
+    bad(p, depth, what);
+    return NULL;
+}
+
+static int add_answer(struct squad *s, const struct js *v, struct place *p)
+{
+    mem_grow(s->answers, s->answer_cap, s->answer_count + 1);
+    struct squad_answer *a = &s->answers[s->answer_count];
+    int64_t start = -1;
+    if (get_text(&a->text, v, "text", p, ANSWER) < 0)
+        return -1;
+    if (js_get(v, "answer_start") && js_int(js_get(v, "answer_start"), &start) < 0)
+        return bad(p, ANSWER, "\"answer_start\" is no integer");
+    locate(a, s->paragraphs[s->paragraph_count - 1].context, start);
+    s->fits[a->fit]++;
+    s->answer_count++;
+    return 0;
+}
+
+static int add_question(struct squad *s, const struct js *v, struct place *p)
+{
+    struct squad_text id;
+    size_t count = 0;
+    mem_grow(s->questions, s->question_cap, s->question_count + 1);
+    struct squad_question *q = &s->questions[s->question_count];
+    *q = (struct squad_question){ .paragraph = s->paragraph_count - 1, .answer = s->answer_count };
+    if (get_text(&id, v, "id", p, QUESTION) < 0 ||
+        get_text(&q->text, v, "question", p, QUESTION) < 0)
+        return -1;
+    if (strlen(id.s) != id.n)
+        return bad(p, QUESTION, "\"id\" holds U+0000");
+    q->id = id.s;
+    const struct js *mark = js_get(v, "is_impossible");
+    if (mark && js_bool(mark, &q->impossible) < 0)
+        return bad(p, QUESTION, "\"is_impossible\" is neither true nor false");
+    s->marks_impossible |= mark != NULL;
+    const struct js *answers = NULL;
+    if (js_get(v, "answers") && !(answers = get_array(&count, v, "answers", p, QUESTION)))
+        return -1;
+    for (p->answer = 0; p->answer < count; p->answer++)
+        if (add_answer(s, js_at(answers, p->answer), p) < 0)
+            return -1;
+    q->answers = count;
+    s->unanswerable += !count;
+    s->question_count++;
+    return 0;
+}
+
+static int add_paragraph(struct squad *s, const struct js *v, struct place *p)
+{
+    size_t count;
+    mem_grow(s->paragraphs, s->paragraph_cap, s->paragraph_count + 1);
+    struct squad_paragraph *paragraph = &s->paragraphs[s->paragraph_count];
+    if (get_text(&paragraph->context, v, "context", p, PARAGRAPH) < 0)
+        return -1;
+    const struct js *questions = get_array(&count, v, "qas", p, PARAGRAPH);
+    if (!questions)
+        return -1;
+    paragraph->question = s->question_count;
+    paragraph->questions = count;
+    s->empty_paragraphs += !count || !paragraph->context.n;
+    s->paragraph_count++;
+    for (p->question = 0; p->question < count; p->question++)
+        if (add_question(s, js_at(questions, p->question), p) < 0)
+            return -1;
+    return 0;
+}
+
+static int add_article(struct squad *s, const struct js *v, struct place *p)
+{
+    size_t count;
+    const struct js *paragraphs = get_array(&count, v, "paragraphs", p, ARTICLE);
+    if (!paragraphs)
+        return -1;
+    for (p->paragraph = 0; p->paragraph < count; p->paragraph++)
+        if (add_paragraph(s, js_at(paragraphs, p->paragraph), p) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- ids that occur twice ------------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b)
+{
+    const struct squad_question *p = *(struct squad_question *const *)a;
+    const struct squad_question *q = *(struct squad_question *const *)b;
+    int order = strcmp(p->id, q->id);
+    return order ? order : (p > q) - (p < q);
+}
+
+static void mark_repeated(struct squad *s)
+{
+    struct squad_question **sorted = mem_alloc(s->question_count * sizeof *sorted);
+    for (size_t i = 0; i < s->question_count; i++)
+        sorted[i] = &s->questions[i];
+    qsort(sorted, s->question_count, sizeof *sorted, by_id);
+    for (size_t i = 0; i < s->question_count; i++) {
+        int repeated = i && !strcmp(sorted[i]->id, sorted[i - 1]->id);
+        sorted[i]->same_id = repeated ? sorted[i - 1]->same_id : (size_t)(sorted[i] - s->questions);
+        s->repeated_ids += (size_t)repeated;
+    }
+    free(sorted);
+}
+
+/* ---- a file --------------------------------------------------------------------------------- */
+
+static int read_tree(struct squad *s, const char *name)
+{
+    struct place p = { .name = name };
+    const struct js *data = js_get(s->json, "data");
+    if (!js_is_array(data))
+        return err_set("%s: not a SQuAD file: it has no array \"data\"", name);
+    for (; p.article < js_count(data); p.article++)
+        if (add_article(s, js_at(data, p.article), &p) < 0)
+            return -1;
+    mark_repeated(s);
+    return 0;
+}
+
+int squad_parse(struct squad *s, const char *text, size_t n, const char *name)
+{
+    *s = (struct squad){ .json = js_parse(text, n, name) };
+    if (s->json && read_tree(s, name) == 0)
+        return 0;
+    squad_release(s);
+    return -1;
+}
+
+int squad_read(struct squad *s, const char *path)
+{
+    struct buf text = BUF_INIT;
+    *s = (struct squad){ 0 };
+    int result = file_read_any(path, &text);
+    if (!result)
+        result = squad_parse(s, text.data, text.len, path);
+    buf_release(&text);
+    return result;
+}
+
+void squad_ask(struct squad *s, struct squad_text context, struct squad_text question)
+{
+    *s = (struct squad){ .paragraph_count = 1, .question_count = 1, .unanswerable = 1 };
+    s->paragraphs = mem_zalloc(1, sizeof *s->paragraphs);
+    s->questions = mem_zalloc(1, sizeof *s->questions);
+    s->paragraphs[0] = (struct squad_paragraph){ .context = context, .questions = 1 };
+    s->questions[0] = (struct squad_question){ .id = "", .text = question };
+}
+
+void squad_release(struct squad *s)
+{
+    free(s->paragraphs);
+    free(s->questions);
+    free(s->answers);
+    js_free(s->json);
+    *s = (struct squad){ 0 };
+}

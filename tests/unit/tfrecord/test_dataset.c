@@ -1,0 +1,484 @@
+/* The reader of training data, and the Megatron files under it. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/le.h"
+#include "tests/unit/look.h"
+#include "tfrecord/formats/example.h"
+#include "tfrecord/formats/index.h"
+#include "tfrecord/formats/megatron.h"
+#include "tfrecord/formats/record.h"
+#include "tfrecord/read/dataset.h"
+
+static char dir[] = "/tmp/textmill-dataset-XXXXXX";
+
+static void setup(void)
+{
+    cr_assert(mkdtemp(dir));
+}
+
+static void teardown(void)
+{
+    file_remove_tree(dir);
+}
+
+TestSuite(dataset, .init = setup, .fini = teardown);
+TestSuite(megatron, .init = setup, .fini = teardown);
+
+static void expect_error(const char *part)
+{
+    cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
+}
+
+static const char *in_dir(const char *name)
+{
+    static struct buf paths[4] = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT };
+    static int next;
+    struct buf *path = &paths[next++ % 4];
+    file_join(path, dir, name);
+    return path->data;
+}
+
+static void put(const char *name, const struct buf *b)
+{
+    cr_assert_eq(file_write(in_dir(name), b->data, b->len), 0);
+}
+
+/* Record i has ids 10i, 10i + 1, … and other features around them. */
+static void add_record(struct buf *file, int64_t i, size_t n)
+{
+    int64_t ids[64], other[3] = { 7, 8, 9 };
+    float weights[2] = { 0.5f, 1 };
+    for (size_t k = 0; k < n; k++)
+        ids[k] = 10 * i + (int64_t)k;
+    struct feature f[] = { { "input_ids", FEATURE_INTS, ids, n },
+                           { "a", FEATURE_INTS, other, 3 },
+                           { "z", FEATURE_FLOATS, weights, 2 } };
+    struct buf message = BUF_INIT;
+    example_encode(&message, f, 3);
+    record_frame(file, message.data, message.len);
+    buf_release(&message);
+}
+
+static struct dataset *open_one(const char *path, uint32_t length)
+{
+    return dataset_open(&path, 1, length);
+}
+
+static void refused(const char *path, uint32_t length, const char *error)
+{
+    cr_expect_null(open_one(path, length));
+    expect_error(error);
+}
+
+Test(dataset, reads_several_files_and_folders_as_one)
+{
+    struct buf b = BUF_INIT;
+    cr_assert_eq(file_mkdirs(in_dir("folder")), 0);
+    add_record(&b, 0, 6);
+    add_record(&b, 1, 6);
+    put("first", &b);
+    buf_clear(&b);
+    put("folder/empty.tfrecord", &b);
+    add_record(&b, 4, 6);
+    put("folder/z.tfrecord", &b);
+    buf_clear(&b);
+    add_record(&b, 2, 6);
+    add_record(&b, 3, 6);
+    put("folder/a.tfrecord", &b);
+    const char *paths[] = { in_dir("first"), in_dir("folder") };
+    struct dataset *d = dataset_open(paths, 2, 5);
+    cr_assert(d, "%s", err_get());
+    cr_expect_eq(dataset_count(d), 5);
+    cr_expect_eq(dataset_tokens(d), 20);
+    cr_expect(dataset_checksum(d) == 0 && dataset_vocabulary(d) == 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        uint32_t ids[5];
+        cr_assert_eq(dataset_read(d, i, ids), 0, "%s", err_get());
+        for (uint32_t k = 0; k < 5; k++)
+            cr_expect_eq(ids[k], 10 * i + k);
+    }
+    dataset_close(d);
+    buf_release(&b);
+}
+
+Test(dataset, an_index_that_does_not_fit_is_not_used)
+{
+    struct buf b = BUF_INIT, lines = BUF_INIT;
+    uint32_t ids[5];
+    add_record(&b, 0, 5);
+    uint64_t first = b.len;
+    add_record(&b, 1, 5);
+    put("x.tfrecord", &b);
+    buf_addf(&lines, "0 %d\n", (int)first);
+    put("x.index", &lines);
+    struct dataset *d = open_one(in_dir("x.tfrecord"), 5);
+    cr_assert(d && dataset_count(d) == 2);
+    dataset_close(d);
+    buf_clear(&lines); /* covers the file, but at wrong places: found when reading */
+    buf_addf(&lines, "0 %d\n%d %d\n", (int)first + 1, (int)first + 1, (int)(b.len - first) - 1);
+    put("x.index", &lines);
+    d = open_one(in_dir("x.tfrecord"), 5);
+    cr_assert(d && dataset_count(d) == 2);
+    cr_expect_eq(dataset_read(d, 1, ids), -1);
+    expect_error("record 1 at byte");
+    dataset_close(d);
+    buf_release(&b);
+    buf_release(&lines);
+}
+
+Test(dataset, bad_records_are_named)
+{
+    struct buf b = BUF_INIT, message = BUF_INIT;
+    uint32_t ids[5];
+    int64_t negative[5] = { 0, -1 };
+    float real[5] = { 0 };
+    struct feature f[] = { { "input_ids", FEATURE_INTS, negative, 5 },
+                           { "input_ids", FEATURE_FLOATS, real, 5 },
+                           { "other", FEATURE_INTS, negative, 5 } };
+    static const char *const errors[] = { ": input_ids[1] is -1, which is not a token id",
+                                          ": feature input_ids is not a list of integers",
+                                          ": has no feature input_ids" };
+    add_record(&b, 0, 5);
+    for (int i = 0; i < 3; i++) {
+        buf_clear(&message);
+        example_encode(&message, &f[i], 1);
+        record_frame(&b, message.data, message.len);
+    }
+    record_frame(&b, "no example", 10);
+    put("x.tfrecord", &b);
+    struct dataset *d = open_one(in_dir("x.tfrecord"), 5);
+    cr_assert(d && dataset_count(d) == 5);
+    cr_expect_eq(dataset_read(d, 0, ids), 0);
+    for (uint64_t i = 0; i < 3; i++) {
+        cr_expect_eq(dataset_read(d, i + 1, ids), -1);
+        expect_error(errors[i]);
+    }
+    cr_expect_eq(dataset_read(d, 4, ids), -1);
+    expect_error("not a tf.Example");
+    dataset_close(d);
+    b.data[20] ^= 1;
+    put("x.tfrecord", &b);
+    refused(in_dir("x.tfrecord"), 5, "x.tfrecord: record 0 at byte 0: data is damaged");
+    buf_release(&b);
+    buf_release(&message);
+}
+
+Test(dataset, records_of_two_lengths_are_named)
+{
+    struct buf b = BUF_INIT;
+    uint32_t ids[5];
+    add_record(&b, 0, 7);
+    put("a.tfrecord", &b);
+    uint64_t first = b.len;
+    add_record(&b, 1, 6);
+    put("b.tfrecord", &b);
+    struct buf error = BUF_INIT;
+    struct dataset *d = open_one(in_dir("b.tfrecord"), 5);
+    cr_assert(d && dataset_read(d, 0, ids) == 0);
+    cr_expect_eq(dataset_read(d, 1, ids), -1);
+    buf_addf(&error, "b.tfrecord: record 1 at byte %d: has 6 ids, but the records before it have 7",
+             (int)first);
+    expect_error(error.data);
+    dataset_close(d);
+    buf_clear(&b);
+    add_record(&b, 0, 6);
+    put("b.tfrecord", &b);
+    const char *paths[] = { in_dir("a.tfrecord"), in_dir("b.tfrecord") };
+    cr_expect_null(dataset_open(paths, 2, 5));
+    expect_error("b.tfrecord: record 0 at byte 0: has 6 ids, but the records before it have 7");
+    refused(in_dir("a.tfrecord"), 9, "a.tfrecord: record 0 at byte 0: has 7 ids, but 9 are needed");
+    buf_release(&b);
+    buf_release(&error);
+}
+
+Test(dataset, ids_of_another_vocabulary_are_named)
+{
+    struct buf b = BUF_INIT;
+    uint32_t ids[5];
+    for (int i = 0; i < 3; i++)
+        add_record(&b, i, 5);
+    put("x.tfrecord", &b);
+    struct dataset *d = open_one(in_dir("x.tfrecord"), 5);
+    cr_assert(d && dataset_read(d, 2, ids) == 0);
+    cr_expect_eq(dataset_check(d, 2, ids, 25), 0);
+    cr_expect_eq(dataset_check(d, 2, ids, 24), -1);
+    expect_error("x.tfrecord: record 2 at byte ");
+    expect_error(": has id 24, but the vocabulary only has 24");
+    dataset_close(d);
+    buf_release(&b);
+}
+
+Test(dataset, what_cannot_be_opened)
+{
+    struct buf b = BUF_INIT;
+    refused(in_dir("nothing"), 5, "cannot open");
+    cr_assert_eq(file_mkdirs(in_dir("empty")), 0);
+    refused(in_dir("empty"), 5, "no *.tfrecord in this folder");
+    cr_assert_eq(file_mkdirs(in_dir("empty/tfwrite.tmp-12")), 0);
+    refused(in_dir("empty"), 5, "unfinished");
+    add_record(&b, 0, 5);
+    buf_truncate(&b, b.len - 1);
+    put("torn.tfrecord", &b);
+    refused(in_dir("torn.tfrecord"), 5, "torn.tfrecord: record 0 at byte 0: cut short");
+    buf_release(&b);
+}
+
+static void put_manifest(const char *name, const char *checksum, const char *shard, int bytes)
+{
+    struct buf b = BUF_INIT;
+    buf_addf(&b,
+             "textmill=shards 1\nrecords=1\nvocabulary=12\nchecksum=%s\n"
+             "shard=%s records=1 bytes=%d crc32c=00000000\n",
+             checksum, shard, bytes);
+    put(name, &b);
+    buf_release(&b);
+}
+
+Test(dataset, manifests_are_believed_and_compared)
+{
+    struct buf b = BUF_INIT;
+    uint32_t ids[5];
+    cr_assert_eq(file_mkdirs(in_dir("a")), 0);
+    cr_assert_eq(file_mkdirs(in_dir("b")), 0);
+    add_record(&b, 1, 5);
+    put("a/x.tfrecord", &b);
+    put("b/x.tfrecord", &b);
+    put_manifest("a/manifest", "00000000000000ff", "x.tfrecord", (int)b.len);
+    put_manifest("b/manifest", "00000000000000fe", "x.tfrecord", (int)b.len);
+    struct dataset *d = open_one(in_dir("a/x.tfrecord"), 5);
+    cr_assert(d, "%s", err_get());
+    cr_expect(dataset_checksum(d) == 0xff && dataset_vocabulary(d) == 12);
+    cr_expect_eq(dataset_read(d, 0, ids), -1);
+    expect_error("has id 14, but the vocabulary only has 12");
+    dataset_close(d);
+    const char *paths[] = { in_dir("a"), in_dir("b") };
+    cr_expect_null(dataset_open(paths, 2, 5));
+    expect_error("made with another vocabulary");
+    put("a/y.tfrecord", &b);
+    refused(in_dir("a"), 5, "y.tfrecord: not in the folder's manifest");
+    put_manifest("b/manifest", "fe", "x.tfrecord", 1);
+    refused(in_dir("b"), 5, "its manifest says 1");
+    put_manifest("b/manifest", "fe", "z.tfrecord", 1);
+    refused(in_dir("b"), 5, "z.tfrecord: missing, but its manifest lists it");
+    buf_release(&b);
+}
+
+struct reading {
+    struct dataset *d;
+    int failed;
+};
+
+static void *read_all(void *arg)
+{
+    struct reading *r = arg;
+    uint32_t ids[5];
+    for (uint64_t i = 0; i < dataset_count(r->d) * 20; i++) {
+        uint64_t k = i * 7 % dataset_count(r->d);
+        r->failed |= dataset_read(r->d, k, ids) < 0 || ids[4] != 10 * k + 4;
+    }
+    return NULL;
+}
+
+Test(dataset, threads_read_at_once)
+{
+    struct buf b = BUF_INIT;
+    for (int64_t i = 0; i < 500; i++)
+        add_record(&b, i, 5);
+    put("x.tfrecord", &b);
+    struct dataset *d = open_one(in_dir("x.tfrecord"), 5);
+    cr_assert(d);
+    pthread_t threads[4];
+    struct reading r[4];
+    for (int t = 0; t < 4; t++) {
+        r[t] = (struct reading){ d, 0 };
+        cr_assert_eq(pthread_create(&threads[t], NULL, read_all, &r[t]), 0);
+    }
+    for (int t = 0; t < 4; t++) {
+        pthread_join(threads[t], NULL);
+        cr_expect_not(r[t].failed);
+    }
+    dataset_close(d);
+    buf_release(&b);
+}
+
+/* ---- Megatron ----------------------------------------------------------------------------- */
+
+/* Three documents: 0..9; 10..12 and 13 as two sequences; 14..20. */
+static void put_pair(uint64_t vocabulary)
+{
+    struct megatron_writer w;
+    uint32_t ids[21];
+    for (uint32_t i = 0; i < 21; i++)
+        ids[i] = i;
+    cr_assert_eq(megatron_create(&w, dir, "m", vocabulary), 0);
+    cr_assert_eq(megatron_add(&w, ids, 10), 0);
+    megatron_end_document(&w);
+    cr_assert_eq(megatron_add(&w, ids + 10, 3), 0);
+    cr_assert_eq(megatron_add(&w, ids + 13, 1), 0);
+    megatron_end_document(&w);
+    cr_assert_eq(megatron_add(&w, ids + 14, 7), 0);
+    megatron_end_document(&w);
+    cr_assert_eq(megatron_finish(&w), 0, "%s", err_get());
+    megatron_release(&w);
+}
+
+Test(megatron, dtype_follows_the_vocabulary)
+{
+    static const struct {
+        uint64_t vocabulary;
+        int dtype;
+    } cases[] = { { 100, 8 }, { 65499, 8 }, { 65500, 4 }, { 100000, 4 } };
+    for (int i = 0; i < 4; i++) {
+        struct megatron m;
+        uint32_t ids[21];
+        put_pair(cases[i].vocabulary);
+        cr_assert_eq(megatron_open(&m, in_dir("m")), 0, "%s", err_get());
+        cr_expect_eq(m.dtype, cases[i].dtype);
+        cr_expect(m.tokens == 21 && m.sequences == 4 && m.documents == 3);
+        cr_assert_eq(megatron_read(&m, 0, 21, ids), 0);
+        for (uint32_t k = 0; k < 21; k++)
+            cr_expect_eq(ids[k], k);
+        uint64_t first;
+        cr_expect(megatron_sequence(&m, 2, &first) == 1 && first == 13);
+        megatron_close(&m);
+    }
+}
+
+Test(megatron, sequences_of_a_dataset_overlap_by_one)
+{
+    uint32_t ids[6];
+    static const char *const names[] = { "m", "m.idx", "m.bin" };
+    put_pair(100);
+    for (int n = 0; n < 3; n++) {
+        struct dataset *d = open_one(in_dir(names[n]), 6);
+        cr_assert(d, "%s", err_get());
+        cr_expect_eq(dataset_count(d), 4);
+        for (uint32_t i = 0; i < 4; i++) {
+            cr_assert_eq(dataset_read(d, i, ids), 0);
+            for (uint32_t k = 0; k < 6; k++)
+                cr_expect_eq(ids[k], 5 * i + k);
+        }
+        dataset_close(d);
+    }
+}
+
+/* Writes `bytes` at `at` of the pair's index and expects that error. */
+static void patched(size_t at, const char *bytes, size_t n, const char *error)
+{
+    struct buf b = BUF_INIT;
+    struct megatron m;
+    put_pair(100);
+    cr_assert_eq(file_read(in_dir("m.idx"), &b), 0);
+    memcpy(b.data + at, bytes, n);
+    put("m.idx", &b);
+    cr_expect_eq(megatron_open(&m, in_dir("m")), -1, "byte %zu", at);
+    expect_error(error);
+    buf_release(&b);
+}
+
+Test(megatron, damaged_indexes_are_refused)
+{
+    /* sizes at 34, pointers at 50, documents at 82, end 114 */
+    patched(0, "TNTIDX\0\0", 8, "m.idx: legacy TNTIDX index");
+    patched(0, "X", 1, "not a Megatron index");
+    patched(9, "\2", 1, "version 2 at byte 9");
+    patched(17, "\6", 1, "dtype code 6 at byte 17 is not a known type of token ids");
+    patched(17, "\0", 1, "dtype code 0");
+    patched(17, "\x63", 1, "dtype code 99");
+    patched(17, "\4", 1, "sequence 1 begins at byte 20 of .bin, not at byte 40");
+    patched(18, "\5", 1, "cut short: 5 sequences");
+    patched(18, "\3", 1, "bytes too many");
+    patched(18, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "cut short: 18446744073709551615 sequences");
+    patched(26, "\0", 1, "cut short: 4 sequences and 0 document entries");
+    patched(26, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "cut short");
+    patched(26, "\3", 1, "8 bytes too many");
+    patched(34, "\xff\xff\xff\xff", 4, "sequence 0 has size -1");
+    patched(34, "\x0b", 1, "sequence 1 begins at byte 20 of .bin, not at byte 22");
+    patched(46, "\x08", 1, "sequence 3 ends at byte 44, but .bin has only 42 bytes: cut short");
+    patched(46, "\x06", 1, "sequences end at byte 40, but .bin has 42 bytes");
+    patched(50, "\2", 1, "sequence 0 begins at byte 2");
+    patched(82, "\1", 1, "document 0 begins at sequence 1");
+    patched(90, "\4", 1, "document 2 begins at sequence 3, after 4");
+    patched(106, "\3", 1, "documents end at sequence 3 of 4");
+    patched(98, "\x09", 1, "document 2 begins at sequence 9");
+}
+
+Test(megatron, every_truncation_is_refused)
+{
+    struct buf idx = BUF_INIT, bin = BUF_INIT, cut = BUF_INIT;
+    struct megatron m;
+    put_pair(100);
+    cr_assert_eq(file_read(in_dir("m.idx"), &idx), 0);
+    cr_assert_eq(file_read(in_dir("m.bin"), &bin), 0);
+    cr_assert_eq(idx.len, 114);
+    for (size_t n = 0; n < idx.len; n++) {
+        buf_clear(&cut);
+        buf_add(&cut, idx.data, n);
+        put("m.idx", &cut);
+        cr_assert_eq(megatron_open(&m, in_dir("m")), -1, "%zu bytes", n);
+    }
+    buf_adds(&cut, "x");
+    buf_add(&idx, "\0\0\0\0", 4); /* modes, one a sequence */
+    put("m.idx", &idx);
+    cr_expect_eq(megatron_open(&m, in_dir("m")), 0, "%s", err_get());
+    megatron_close(&m);
+    for (size_t n = 0; n < bin.len; n++) {
+        buf_clear(&cut);
+        buf_add(&cut, bin.data, n);
+        put("m.bin", &cut);
+        cr_assert_eq(megatron_open(&m, in_dir("m")), -1, "%zu bytes", n);
+    }
+    buf_release(&idx);
+    buf_release(&bin);
+    buf_release(&cut);
+}
+
+Test(megatron, ids_out_of_range_are_named)
+{
+    struct buf b = BUF_INIT;
+    struct megatron m;
+    uint32_t ids[21];
+    put_pair(100000);
+    cr_assert_eq(file_read(in_dir("m.bin"), &b), 0);
+    le_put_u32(b.data + 4 * 5, 0xFFFFFFFFu);
+    put("m.bin", &b);
+    cr_assert_eq(megatron_open(&m, in_dir("m")), 0);
+    cr_expect_eq(megatron_read(&m, 0, 21, ids), -1);
+    expect_error("m.bin: token 5 at byte 20 is -1");
+    cr_expect_eq(megatron_read(&m, 6, 15, ids), 0);
+    megatron_close(&m);
+    buf_release(&b);
+}
+
+Test(megatron, megatrons_own_file)
+{
+    const char *data = getenv("TEXTMILL_DATA");
+    struct buf prefix = BUF_INIT;
+    struct megatron m;
+    file_join(&prefix, data ? data : "../shared/data",
+              "megatron/meg-gpt2-openwebtext_text_document");
+    if (!(look(data ? data : "../shared/data") == FILE_FOLDER))
+        cr_skip_test("no %s", prefix.data);
+    cr_assert_eq(megatron_open(&m, prefix.data), 0, "%s", err_get());
+    cr_expect(m.dtype == 8 && m.sequences == 1000 && m.documents == 1000 && m.tokens == 1361845);
+    for (uint64_t i = 0; i < m.sequences; i++) {
+        uint64_t first;
+        uint32_t size = megatron_sequence(&m, i, &first), last;
+        cr_assert_eq(megatron_read(&m, first + size - 1, 1, &last), 0);
+        cr_expect_eq(last, 4999);
+    }
+    megatron_close(&m);
+    struct dataset *d = open_one(prefix.data, 1025);
+    cr_assert(d);
+    cr_expect_eq(dataset_count(d), 1361844 / 1024);
+    dataset_close(d);
+    buf_release(&prefix);
+}

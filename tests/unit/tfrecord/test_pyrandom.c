@@ -1,0 +1,116 @@
+/* Python's random numbers: values printed by CPython 3.11 and NumPy. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tfrecord/formats/pyrandom.h"
+
+/* getrandbits(32) twice, random(), randint(0, 30521), randint(1, 1), randrange(2**32), and what
+ * shuffle makes of 0 to 9. */
+static const struct {
+    uint64_t seed;
+    uint32_t first, second;
+    double real;
+    uint64_t below, one, word;
+    uint32_t order[10];
+} python[] = {
+    { 0,
+      3626764237,
+      1654615998,
+      0.7579544029403025,
+      13781,
+      1,
+      2195908194,
+      { 9, 0, 3, 5, 1, 8, 2, 7, 4, 6 } },
+    { 1984,
+      1561342373,
+      4236877661,
+      0.49420568181919666,
+      11128,
+      1,
+      1656935721,
+      { 2, 5, 6, 9, 8, 7, 1, 0, 4, 3 } },
+    { 4294967301,
+      675479763,
+      2085189291,
+      0.2824866316461999,
+      19806,
+      1,
+      4183155336,
+      { 0, 2, 8, 4, 1, 6, 7, 9, 3, 5 } },
+    { UINT64_MAX,
+      93740670,
+      1068495656,
+      0.3380953268613758,
+      6945,
+      1,
+      2641946051,
+      { 6, 2, 1, 8, 7, 4, 9, 3, 0, 5 } },
+};
+
+Test(pyrandom, is_pythons)
+{
+    for (size_t i = 0; i < sizeof python / sizeof *python; i++) {
+        struct pyrandom r;
+        uint32_t order[10];
+        for (uint32_t k = 0; k < 10; k++)
+            order[k] = k;
+        pyrandom_seed(&r, python[i].seed);
+        cr_expect_eq(pyrandom_u32(&r), python[i].first);
+        cr_expect_eq(pyrandom_u32(&r), python[i].second);
+        cr_expect_eq(pyrandom_real(&r), python[i].real);
+        cr_expect_eq(pyrandom_below(&r, 30522), python[i].below);
+        cr_expect_eq(1 + pyrandom_below(&r, 1), python[i].one);
+        cr_expect_eq(pyrandom_below(&r, (uint64_t)1 << 32), python[i].word);
+        pyrandom_shuffle(&r, order, 10);
+        cr_expect_eq(memcmp(order, python[i].order, sizeof order), 0);
+    }
+}
+
+/* RandomState(seed): shuffle of 0 to 11, then of 0 to 999, then randint(0, 2**32). */
+static const struct {
+    uint32_t seed, order[12], head[5], tail, word;
+} numpy[] = {
+    { 0, { 6, 11, 4, 10, 2, 8, 1, 7, 9, 3, 0, 5 }, { 251, 75, 941, 658, 886 }, 600, 1179290860 },
+    { 1234,
+      { 7, 8, 11, 2, 9, 10, 1, 0, 4, 5, 6, 3 },
+      { 670, 498, 322, 944, 474 },
+      158,
+      3100367677 },
+    { UINT32_MAX,
+      { 11, 8, 5, 9, 1, 10, 6, 0, 4, 7, 2, 3 },
+      { 917, 28, 988, 420, 23 },
+      779,
+      154336035 },
+};
+
+Test(pyrandom, is_numpys)
+{
+    for (size_t i = 0; i < sizeof numpy / sizeof *numpy; i++) {
+        struct pyrandom r;
+        uint32_t order[1000];
+        for (uint32_t k = 0; k < 12; k++)
+            order[k] = k;
+        pyrandom_seed_numpy(&r, numpy[i].seed);
+        pyrandom_shuffle_numpy(&r, order, 12);
+        cr_expect_eq(memcmp(order, numpy[i].order, sizeof numpy[i].order), 0);
+        for (uint32_t k = 0; k < 1000; k++)
+            order[k] = k;
+        pyrandom_shuffle_numpy(&r, order, 1000);
+        cr_expect_eq(memcmp(order, numpy[i].head, sizeof numpy[i].head), 0);
+        cr_expect_eq(order[999], numpy[i].tail);
+        cr_expect_eq(pyrandom_u32(&r), numpy[i].word);
+    }
+}
+
+Test(pyrandom, draws_below_numbers_of_more_than_32_bits)
+{
+    struct pyrandom r;
+    uint64_t n = ((uint64_t)1 << 40) + 1, most = 0;
+    pyrandom_seed_numpy(&r, 1);
+    for (int i = 0; i < 1000; i++) {
+        uint64_t v = pyrandom_below_numpy(&r, n);
+        cr_expect_lt(v, n);
+        most = v > most ? v : most;
+    }
+    cr_expect_gt(most, (uint64_t)1 << 39);
+}

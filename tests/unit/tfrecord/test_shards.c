@@ -1,0 +1,616 @@
+/* From documents to files: windows, manifest, stage. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/stream.h"
+#include "tests/unit/look.h"
+#include "tfrecord/formats/manifest.h"
+#include "tfrecord/formats/megatron.h"
+#include "tfrecord/layouts/indexmap.h"
+#include "tfrecord/layouts/intake.h"
+#include "tfrecord/layouts/windows.h"
+#include "tfrecord/publish/stage.h"
+#include "tfrecord/read/dataset.h"
+
+static void expect_error(const char *part)
+{
+    cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
+}
+
+static char dir[] = "/tmp/textmill-shards-XXXXXX";
+
+static void setup(void)
+{
+    cr_assert(mkdtemp(dir));
+}
+
+static void teardown(void)
+{
+    file_remove_tree(dir);
+}
+
+static const char *in_dir(const char *name)
+{
+    static struct buf path = BUF_INIT;
+    file_join(&path, dir, name);
+    return path.data;
+}
+
+static void put_file(const char *name, const char *text)
+{
+    cr_assert_eq(file_write(in_dir(name), text, strlen(text)), 0);
+}
+
+static int there(const char *name)
+{
+    return look(in_dir(name));
+}
+
+TestSuite(windows, .init = setup, .fini = teardown);
+TestSuite(manifest, .init = setup, .fini = teardown);
+TestSuite(stage, .init = setup, .fini = teardown);
+
+enum { LENGTH = 9, END = 99, DOCUMENTS = 20, TOKENS = 230 };
+
+/* Document d has d % 20 + 1 tokens, all of them d. */
+static void put_documents(const char *name, uint32_t vocabulary, uint32_t documents, uint32_t end)
+{
+    struct output out;
+    struct stream_writer writer = { 0 };
+    struct kv header = KV_INIT;
+    uint32_t ids[DOCUMENTS];
+    kv_add(&header, "dtype", "u16");
+    kv_addf(&header, "vocabulary", "%u", vocabulary);
+    kv_add(&header, "checksum", "00000000deadbeef");
+    kv_addf(&header, "end_of_text", "%u", end);
+    cr_assert_eq(output_open(&out, in_dir(name)), 0);
+    cr_assert_eq(stream_begin(&writer, &out, &header, NULL), 0, "%s", err_get());
+    for (uint32_t d = 0; d < documents; d++) {
+        for (uint32_t i = 0; i <= d % DOCUMENTS; i++)
+            ids[i] = d;
+        cr_assert_eq(stream_write(&writer, ids, d % DOCUMENTS + 1, NULL, 0), 0);
+    }
+    cr_assert_eq(stream_end(&writer, documents), 0);
+    cr_assert_eq(output_close(&out), 0);
+    stream_writer_release(&writer);
+    kv_release(&header);
+}
+
+static void put_stream(const char *name)
+{
+    put_documents(name, 100, DOCUMENTS, END);
+}
+
+/* The stream as the layout has it: documents end to end, end-of-text after each. */
+static void join(uint32_t *ids)
+{
+    for (uint32_t d = 0; d < DOCUMENTS; d++) {
+        for (uint32_t i = 0; i <= d; i++)
+            *ids++ = d;
+        *ids++ = END;
+    }
+}
+
+/* How many windows there are, by trying. */
+static uint64_t count_slowly(const struct windows *w, uint64_t tokens)
+{
+    uint64_t n = 0, covered = 0, length = w->sequence_length + 1;
+    for (uint64_t at = 0;; at += w->stride, n++) {
+        if (at + length > tokens)
+            return n + (w->pad && at + 2 <= tokens && tokens > covered);
+        covered = at + length;
+    }
+}
+
+Test(windows, count)
+{
+    for (uint32_t length = 1; length < 6; length++)
+        for (uint64_t stride = 1; stride < 9; stride++)
+            for (uint64_t tokens = 0; tokens < 40; tokens++)
+                for (int pad = 0; pad < 2; pad++) {
+                    struct windows w = { .sequence_length = length, .stride = stride, .pad = pad };
+                    cr_assert_eq(windows_count(&w, tokens), count_slowly(&w, tokens),
+                                 "length %u stride %d tokens %d pad %d", length, (int)stride,
+                                 (int)tokens, pad);
+                }
+}
+
+static struct windows small(void)
+{
+    return (struct windows){ .sequence_length = LENGTH - 1,
+                             .stride = LENGTH - 1,
+                             .keep_order = 1,
+                             .shards = 3,
+                             .end_of_text = END,
+                             .seed = 1,
+                             .threads = 1 };
+}
+
+/* What was written: records in the order that they were dealt out in. */
+struct records {
+    uint64_t count;
+    uint32_t (*ids)[LENGTH];
+    struct windows_part part;
+};
+
+static void read_records(struct records *r, const struct windows *w)
+{
+    struct buf path = BUF_INIT;
+    struct kv m = KV_INIT;
+    kv_add(&m, "vocabulary", "65536");
+    kv_addf(&m, "records", "%d", (int)r->part.records);
+    kv_add_all(&m, &r->part.files);
+    file_join(&path, r->part.dir, "manifest");
+    cr_assert_eq(manifest_write(&m, path.data), 0);
+    struct dataset *d = dataset_open(&r->part.dir, 1, LENGTH);
+    cr_assert(d, "%s", err_get());
+    r->count = dataset_count(d);
+    cr_assert_eq(r->count, r->part.records);
+    r->ids = calloc(r->count, sizeof *r->ids);
+    uint64_t shards = r->count < w->shards ? r->count : w->shards, i = 0;
+    for (uint64_t shard = 0; shard < shards; shard++)
+        for (uint64_t at = shard; at < r->count; at += shards)
+            cr_assert_eq(dataset_read(d, i++, r->ids[at]), 0, "%s", err_get());
+    dataset_close(d);
+    kv_release(&m);
+    buf_release(&path);
+}
+
+static void make_of(struct records *r, const struct windows *w, const char *stream)
+{
+    static const char *const names[WINDOWS_PARTS] = { "train", "held" };
+    struct windows_part parts[WINDOWS_PARTS] = { { .files = KV_INIT }, { .files = KV_INIT } };
+    struct intake s;
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        parts[i].dir = strdup(in_dir(names[i]));
+        cr_assert_eq(file_remove_tree(parts[i].dir), 0);
+        cr_assert_eq(file_mkdirs(parts[i].dir), 0);
+    }
+    cr_assert_eq(intake_open(&s, in_dir(stream)), 0, "%s", err_get());
+    cr_assert_eq(windows_write(w, &s, parts), 0, "%s", err_get());
+    intake_close(&s);
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        r[i] = (struct records){ .part = parts[i] };
+        if (parts[i].records)
+            read_records(&r[i], w);
+    }
+}
+
+static void make(struct records *r, const struct windows *w)
+{
+    put_stream("tokens");
+    make_of(r, w, "tokens");
+}
+
+static void release(struct records *r)
+{
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        kv_release(&r[i].part.files);
+        free((char *)r[i].part.dir);
+        free(r[i].ids);
+    }
+}
+
+/* In order, windows are cut from the documents end to end, however they come: with other strides,
+ * across groups, on several threads. */
+Test(windows, in_order_they_are_the_documents_end_to_end)
+{
+    uint32_t joined[TOKENS + LENGTH];
+    join(joined);
+    for (int i = 0; i < LENGTH; i++)
+        joined[TOKENS + i] = END; /* what pads */
+    for (uint64_t stride = 1; stride < 31; stride += stride < 12 ? 1 : 6)
+        for (uint64_t group = 0; group < 22; group += group < 3 ? 1 : 6)
+            for (int pad = 0; pad < 2; pad++) {
+                struct windows w = small();
+                struct records r[WINDOWS_PARTS];
+                w.stride = stride;
+                w.group = group < 19 ? group : WINDOWS_ALL;
+                w.pad = pad;
+                w.threads = 1 + (int)(group % 4);
+                make(r, &w);
+                cr_assert_eq(r->count, count_slowly(&w, TOKENS), "stride %d group %d pad %d",
+                             (int)stride, (int)group, pad);
+                cr_expect(r->part.documents == DOCUMENTS && r->part.tokens == TOKENS);
+                for (uint64_t i = 0; i < r->count; i++)
+                    cr_assert_arr_eq(r->ids[i], joined + i * stride, sizeof *r->ids);
+                release(r);
+            }
+}
+
+static int by_ids(const void *a, const void *b)
+{
+    return memcmp(a, b, LENGTH * sizeof(uint32_t));
+}
+
+/* How often each document comes, by its tokens: stride LENGTH, so that each token stands once. */
+static void count_tokens(const struct records *r, int *seen)
+{
+    for (uint64_t i = 0; i < r->count; i++)
+        for (int k = 0; k < LENGTH; k++)
+            seen[r->ids[i][k]]++;
+}
+
+Test(windows, a_shuffle_moves_documents_and_windows_and_loses_none)
+{
+    struct records in_order[WINDOWS_PARTS], shuffled[WINDOWS_PARTS], again[WINDOWS_PARTS];
+    struct windows w = small();
+    int seen[END + 1] = { 0 };
+    w.stride = LENGTH;
+    w.pad = 1;
+    make(in_order, &w);
+    w.keep_order = 0;
+    make(shuffled, &w);
+    w.threads = 5;
+    make(again, &w);
+    cr_assert(shuffled->count == in_order->count && again->count == in_order->count);
+    size_t bytes = in_order->count * sizeof *in_order->ids;
+    cr_expect_neq(memcmp(in_order->ids, shuffled->ids, bytes), 0);
+    cr_expect_eq(memcmp(again->ids, shuffled->ids, bytes), 0, "threads change what is written");
+    count_tokens(shuffled, seen);
+    for (int d = 0; d < DOCUMENTS; d++)
+        cr_expect_eq(seen[d], d + 1);
+    qsort(in_order->ids, in_order->count, sizeof *in_order->ids, by_ids);
+    qsort(shuffled->ids, shuffled->count, sizeof *shuffled->ids, by_ids);
+    cr_expect_neq(memcmp(in_order->ids, shuffled->ids, bytes), 0, "documents stay in order");
+    release(in_order);
+    release(shuffled);
+    release(again);
+}
+
+Test(windows, a_group_is_shuffled_by_itself)
+{
+    struct records r[WINDOWS_PARTS];
+    struct windows w = small();
+    w.keep_order = 0;
+    w.group = 10; /* documents 0..9 have 65 tokens: 8 windows */
+    make(r, &w);
+    for (uint64_t i = 0; i < r->count; i++) {
+        int late = 0;
+        for (int k = 0; k < LENGTH; k++)
+            late |= r->ids[i][k] != END && r->ids[i][k] >= 10;
+        cr_expect_eq(late, i >= 8, "window %d", (int)i);
+    }
+    release(r);
+}
+
+/* Between the place of a record and the number of the document that its first token is of. */
+static double correlation(const struct records *r, uint32_t end)
+{
+    double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+    for (uint64_t i = 0; i < r->count; i++) {
+        double a = (double)i, b = r->ids[i][0];
+        if (r->ids[i][0] == end)
+            continue;
+        n += 1, x += a, y += b, xx += a * a, yy += b * b, xy += a * b;
+    }
+    return (xy - x * y / n) / sqrt((xx - x * x / n) * (yy - y * y / n));
+}
+
+/* How many records go on with the document that the one before ended in, or have a document and the
+ * next one of the stream. */
+static uint64_t in_order(const struct records *r, uint32_t end)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 1; i < r->count; i++)
+        n += (r->ids[i][0] == r->ids[i - 1][LENGTH - 1] && r->ids[i][0] != end) ||
+             r->ids[i][LENGTH - 1] == r->ids[i][0] + 1;
+    return n;
+}
+
+/* More documents than the spill holds in memory. By groups they are nearly in order, all at once
+ * they are not. */
+Test(windows, all_documents_are_shuffled_at_once)
+{
+    enum { MANY = 60000, LAST = 65535 };
+    static int seen[LAST + 1];
+    struct records grouped[WINDOWS_PARTS], all[WINDOWS_PARTS], again[WINDOWS_PARTS];
+    struct windows w = small();
+    put_documents("many", LAST + 1, MANY, LAST);
+    w.keep_order = 0;
+    w.stride = LENGTH;
+    w.pad = 1;
+    w.end_of_text = LAST;
+    w.group = MANY / 20;
+    make_of(grouped, &w, "many");
+    cr_expect_gt(correlation(grouped, LAST), 0.99);
+    w.group = WINDOWS_ALL;
+    make_of(all, &w, "many");
+    cr_assert_eq(all->count, grouped->count);
+    cr_expect_lt(fabs(correlation(all, LAST)), 0.01, "%g", correlation(all, LAST));
+    cr_expect_lt(in_order(all, LAST), all->count / 1000, "%d", (int)in_order(all, LAST));
+    count_tokens(all, seen);
+    for (int d = 0; d < MANY; d++)
+        cr_assert_eq(seen[d], d % DOCUMENTS + 1, "document %d", d);
+    w.threads = 5;
+    make_of(again, &w, "many");
+    cr_expect_arr_eq(again->ids, all->ids, all->count * sizeof *all->ids);
+    release(grouped);
+    release(all);
+    release(again);
+}
+
+/* Whole documents are held out, at least the share of the tokens and a record, by the seed. */
+Test(windows, documents_are_held_out)
+{
+    for (uint64_t seed = 0; seed < 8; seed++)
+        for (uint64_t group = 0; group < 21; group += 5) {
+            struct windows w = small();
+            struct records r[WINDOWS_PARTS], shuffled[WINDOWS_PARTS];
+            int train[END + 1] = { 0 }, held[END + 1] = { 0 };
+            w.stride = LENGTH;
+            w.pad = 1;
+            w.seed = seed;
+            w.group = group < 20 ? group : WINDOWS_ALL;
+            w.validation = seed % 2 ? 0.3 : 1e-9;
+            uint64_t least = seed % 2 ? TOKENS * 3 / 10 : LENGTH;
+            make(r, &w);
+            cr_expect(r[WINDOWS_HELD].part.tokens >= least &&
+                      r[WINDOWS_HELD].part.tokens <= least + DOCUMENTS + 1);
+            cr_expect_eq(r[WINDOWS_TRAIN].part.tokens + r[WINDOWS_HELD].part.tokens, TOKENS);
+            count_tokens(&r[WINDOWS_TRAIN], train);
+            count_tokens(&r[WINDOWS_HELD], held);
+            for (int d = 0; d < DOCUMENTS; d++)
+                cr_expect((train[d] == d + 1 && !held[d]) || (held[d] == d + 1 && !train[d]),
+                          "document %d: %d and %d times", d, train[d], held[d]);
+            w.keep_order = 0; /* the choice is the same */
+            make(shuffled, &w);
+            int same[END + 1] = { 0 };
+            count_tokens(&shuffled[WINDOWS_HELD], same);
+            for (int d = 0; d < DOCUMENTS; d++)
+                cr_expect_eq(held[d], same[d]);
+            release(r);
+            release(shuffled);
+        }
+}
+
+Test(windows, there_are_no_empty_shards)
+{
+    struct windows w = small();
+    struct records r[WINDOWS_PARTS];
+    w.shards = 1000;
+    make(r, &w);
+    cr_expect_eq(r->count, 28);
+    cr_expect(there("train/data-00027-of-00028.tfrecord") &&
+              there("train/data-00027-of-00028.index"));
+    release(r);
+}
+
+Test(windows, a_folder_that_cannot_be_written_is_an_error)
+{
+    struct windows w = small();
+    struct windows_part parts[WINDOWS_PARTS] = { { .dir = "/nowhere/at/all" } };
+    struct intake s;
+    w.threads = 4;
+    put_stream("tokens");
+    cr_assert_eq(intake_open(&s, in_dir("tokens")), 0);
+    cr_expect_eq(windows_write(&w, &s, parts), -1);
+    expect_error("cannot create");
+    intake_close(&s);
+}
+
+/* ---- index maps --------------------------------------------------------------------------- */
+
+static void expect_part(enum indexmap_rule rule, uint64_t n, const char *shares, int part,
+                        uint64_t first, uint64_t end)
+{
+    struct indexmap x = { 0 };
+    cr_assert_eq(indexmap_split(&x, n, shares, part, rule), 0, "%s", err_get());
+    cr_expect(x.first == first && x.end == end, "%s of %d: %d to %d, not %d to %d", shares, (int)n,
+              (int)x.first, (int)x.end, (int)first, (int)end);
+}
+
+/* Of 1,000 documents a third is 333, two thirds are 667, and three times 333 are one too few. */
+Test(indexmap, bounds_are_rounded_by_three_rules)
+{
+    expect_part(INDEXMAP_CORE, 1000, "1,1,1", 0, 0, 333);
+    expect_part(INDEXMAP_CORE, 1000, "1,1,1", 1, 333, 667);
+    expect_part(INDEXMAP_CORE, 1000, "1,1,1", 2, 667, 1000);
+    expect_part(INDEXMAP_OLDER, 1000, "1,1,1", 0, 0, 334);
+    expect_part(INDEXMAP_OLDER, 1000, "1,1,1", 1, 334, 667);
+    expect_part(INDEXMAP_OLDER, 1000, "1,1,1", 2, 667, 1000);
+    expect_part(INDEXMAP_CUT, 1000, "1,1,1", 0, 0, 333);
+    expect_part(INDEXMAP_CUT, 1000, "1,1,1", 1, 333, 666);
+    expect_part(INDEXMAP_CORE, 50, "1,1,0", 0, 0, 25);
+    expect_part(INDEXMAP_CORE, 5, "1,1,0", 0, 0, 2); /* half to even */
+}
+
+/* As many epochs as the samples and one more token want, and no more. */
+Test(indexmap, epochs_are_the_least_that_do, .init = setup, .fini = teardown)
+{
+    static const struct {
+        uint64_t samples, epochs;
+    } cases[] = { { 1, 1 }, { 3, 1 }, { 4, 2 }, { 7, 2 }, { 8, 3 } };
+    struct megatron_writer w;
+    struct megatron m;
+    const uint32_t ids[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+    cr_assert_eq(megatron_create(&w, dir, "m", 100), 0, "%s", err_get());
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(megatron_add(&w, ids, 10), 0);
+        megatron_end_document(&w);
+    }
+    cr_assert_eq(megatron_finish(&w), 0, "%s", err_get());
+    megatron_release(&w);
+    cr_assert_eq(megatron_open(&m, in_dir("m")), 0, "%s", err_get());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct indexmap x = { .end = 2, .sequence_length = 5, .samples = cases[i].samples };
+        cr_assert_eq(indexmap_write(&x, &m, in_dir("maps")), 0, "%s", err_get());
+        cr_expect_eq(x.epochs, cases[i].epochs, "%d samples", (int)cases[i].samples);
+        cr_expect_geq(x.made, cases[i].samples);
+    }
+    megatron_close(&m);
+}
+
+/* ---- manifest ----------------------------------------------------------------------------- */
+
+Test(manifest, reads_what_was_written)
+{
+    struct kv kv = KV_INIT;
+    struct shard s;
+    struct manifest m;
+    cr_assert_eq(shard_open(&s, dir, "a b.tfrecord"), 0);
+    cr_assert_eq(shard_write(&s, "1234", 4), 0);
+    cr_assert_eq(shard_write(&s, "56789", 5), 0);
+    s.records = 2;
+    cr_assert_eq(shard_close(&s), 0);
+    kv_add(&kv, "records", "2");
+    manifest_add_shard(&kv, &s);
+    cr_assert_eq(manifest_write(&kv, in_dir("manifest")), 0);
+    cr_assert_eq(manifest_load(&m, in_dir("manifest")), 1, "%s", err_get());
+    const struct manifest_shard *found = manifest_find(&m, "a b.tfrecord");
+    cr_assert(found);
+    cr_expect(found->records == 2 && found->bytes == 9 && found->crc == 0xE3069283u);
+    cr_expect_null(manifest_find(&m, "b"));
+    cr_expect_eq(m.checksum, 0);
+    manifest_release(&m);
+    shard_release(&s);
+    kv_release(&kv);
+}
+
+Test(manifest, any_flipped_bit_or_cut_is_an_error)
+{
+    static const char lines[] = "layout=gpt\nrecords=2\ntokens=90\nvocabulary=100\n"
+                                "shard=a records=2 bytes=9 crc32c=E3069283\npg=tokenize\n";
+    struct kv kv = KV_INIT;
+    struct buf text = BUF_INIT;
+    struct manifest m;
+    cr_assert_eq(kv_parse(&kv, lines, sizeof lines - 1), 0);
+    cr_assert_eq(manifest_write(&kv, in_dir("manifest")), 0);
+    cr_assert_eq(file_read(in_dir("manifest"), &text), 0);
+    for (size_t bit = 0; bit < 8 * text.len; bit++) {
+        text.data[bit / 8] ^= (char)(1 << bit % 8);
+        cr_assert_eq(file_write(in_dir("flipped"), text.data, text.len), 0);
+        cr_expect_eq(manifest_load(&m, in_dir("flipped")), -1, "byte %zu, bit %zu", bit / 8,
+                     bit % 8);
+        text.data[bit / 8] ^= (char)(1 << bit % 8);
+    }
+    for (size_t n = 0; n < text.len; n++) {
+        cr_assert_eq(file_write(in_dir("flipped"), text.data, n), 0);
+        cr_expect_eq(manifest_load(&m, in_dir("flipped")), -1, "cut at %zu", n);
+    }
+    buf_release(&text);
+    kv_release(&kv);
+}
+
+Test(manifest, refuses_other_files)
+{
+    static const char *const bad[] = {
+        "textmill=shards 2\nrecords=1\n",
+        "textmill=shards 2\nrecords=1\ncrc32c=00000000\n",
+        "textmill=shards 1\nrecords=1\ncrc32c=00000000\n",
+        "textmill=shards 3\nrecords=1\n",
+        "",
+        "textmill=tokens 1\nrecords=1\n",
+        "textmill=shards 1\n",
+        "no lines\n",
+        "textmill=shards 1\nrecords=x\n",
+        "textmill=shards 1\nrecords=1\nshard=../x records=1 bytes=1 crc32c=00000000\n",
+        "textmill=shards 1\nrecords=1\nshard=.. records=1 bytes=1 crc32c=00000000\n",
+        "textmill=shards 1\nrecords=1\nshard=a/b records=1 bytes=1 crc32c=00000000\n",
+        "textmill=shards 1\nrecords=1\nshard=x records=1 bytes=1\n",
+        "textmill=shards 1\nrecords=1\nshard=x records=1 bytes=1 crc32c=00000000 more\n",
+        "textmill=shards 1\nrecords=1\nshard=x\n",
+    };
+    struct manifest m;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        put_file("manifest", bad[i]);
+        cr_expect_eq(manifest_load(&m, in_dir("manifest")), -1, "'%s' is accepted", bad[i]);
+        expect_error("manifest: not a manifest of shards: ");
+    }
+    cr_expect_eq(manifest_load(&m, in_dir("nothing")), 0);
+}
+
+/* ---- stage -------------------------------------------------------------------------------- */
+
+static const char MANIFEST[] = "textmill=shards 1\nrecords=1\n"
+                               "shard=x.tfrecord records=1 bytes=1 crc32c=00000000\n";
+
+static void put_set(const struct stage *s)
+{
+    struct buf path = BUF_INIT;
+    static const char *const names[] = { "x.tfrecord", "x.index", "scrap" };
+    for (int i = 0; i < 3; i++) {
+        file_join(&path, s->work, names[i]);
+        cr_assert_eq(file_write(path.data, "new", 3), 0);
+    }
+    file_join(&path, s->work, "manifest");
+    cr_assert_eq(file_write(path.data, MANIFEST, sizeof MANIFEST - 1), 0);
+    buf_release(&path);
+}
+
+Test(stage, publishes_what_the_manifest_lists)
+{
+    struct stage s;
+    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite"), 0, "%s", err_get());
+    put_set(&s);
+    cr_expect_not(there("out/x.tfrecord"));
+    cr_assert_eq(stage_publish(&s, "", "manifest"), 0, "%s", err_get());
+    stage_close(&s, 0);
+    cr_expect(there("out/x.tfrecord") && there("out/x.index") && there("out/manifest"));
+    cr_expect_not(there("out/scrap"));
+    struct file_names left;
+    cr_assert_eq(file_list(&left, in_dir("out"), ""), 0);
+    cr_expect_eq(left.count, 3);
+    file_names_free(&left);
+    cr_assert_eq(stage_forget(in_dir("out"), "manifest"), 0);
+    cr_assert_eq(file_list(&left, in_dir("out"), ""), 0);
+    cr_expect_eq(left.count, 0);
+    file_names_free(&left);
+}
+
+Test(stage, nothing_is_left_of_a_failed_run)
+{
+    struct stage s;
+    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite"), 0);
+    put_set(&s);
+    err_set("what went wrong");
+    stage_close(&s, 1);
+    cr_expect_str_eq(err_get(), "what went wrong");
+    cr_expect_not(there("out"));
+    cr_assert_eq(file_mkdirs(in_dir("old")), 0);
+    cr_assert_eq(stage_open(&s, in_dir("old"), "tfwrite"), 0);
+    stage_close(&s, 1);
+    cr_expect(there("old"), "a folder that was there stays");
+}
+
+Test(stage, publishing_is_undone_when_it_fails)
+{
+    struct stage s;
+    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite"), 0);
+    put_set(&s);
+    cr_assert_eq(file_mkdirs(in_dir("out/x.tfrecord/in the way")), 0);
+    cr_expect_eq(stage_publish(&s, "", "manifest"), -1);
+    expect_error("cannot rename");
+    stage_close(&s, 1);
+    cr_expect(!there("out/x.index") && !there("out/manifest"));
+}
+
+Test(stage, a_living_run_is_respected_and_a_dead_one_cleared)
+{
+    struct stage a, b;
+    cr_assert_eq(stage_open(&a, dir, "tfwrite"), 0);
+    put_set(&a);
+    cr_expect_eq(stage_open(&b, dir, "tfwrite"), -1);
+    expect_error("another tfwrite writes to");
+    cr_expect_eq(stage_open(&b, dir, "other"), 0, "another name is another output");
+    stage_close(&b, 0);
+    close(a.lock); /* as when the process dies, having moved one file */
+    a.lock = -1;
+    put_file("x.tfrecord", "moved");
+    put_file("mine", "not of that run");
+    char *work = strdup(a.work);
+    cr_assert_eq(rename(work, in_dir("tfwrite.tmp-1")), 0);
+    cr_assert_eq(stage_open(&b, dir, "tfwrite"), 0, "%s", err_get());
+    cr_expect(!there("tfwrite.tmp-1") && !there("x.tfrecord") && there("mine"));
+    stage_close(&b, 0);
+    stage_close(&a, 0);
+    free(work);
+}

@@ -1,0 +1,209 @@
+#include "tfrecord/check/listing.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/js.h"
+#include "common/mem.h"
+#include "tfrecord/formats/example.h"
+#include "tfrecord/formats/megatron.h"
+#include "tfrecord/formats/record.h"
+#include "tfrecord/formats/record_file.h"
+
+enum { PIECE = 256 };
+
+static int is_utf8(const unsigned char *p, size_t n)
+{
+    static const unsigned least[] = { 0, 0x80, 0x800, 0x10000 };
+    for (size_t i = 0; i < n;) {
+        unsigned c = p[i++];
+        int more = c < 0x80 ? 0 : c >> 5 == 6 ? 1 : c >> 4 == 14 ? 2 : c >> 3 == 30 ? 3 : -1;
+        if (more < 0 || n - i < (size_t)more)
+            return 0;
+        unsigned code = more ? c & (0x3Fu >> more) : c;
+        for (int k = 0; k < more; k++, i++) {
+            if (p[i] >> 6 != 2)
+                return 0;
+            code = code << 6 | (p[i] & 0x3F);
+        }
+        if (code < least[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+            return 0;
+    }
+    return 1;
+}
+
+static void put_bytes(struct buf *out, const struct feature_text *t)
+{
+    if (is_utf8((const unsigned char *)t->data, t->len)) {
+        js_quote(out, t->data, t->len);
+        return;
+    }
+    buf_adds(out, "{\"hex\":\"");
+    for (size_t i = 0; i < t->len; i++)
+        buf_addf(out, "%02x", (unsigned char)t->data[i]);
+    buf_adds(out, "\"}");
+}
+
+static void put_float(struct buf *out, float v)
+{
+    char text[32] = "null";
+    for (int digits = 6; isfinite(v) && digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)v);
+        if (strtof(text, NULL) == v)
+            break;
+    }
+    buf_adds(out, text);
+}
+
+static int put_ints(struct buf *out, struct feature_reader *r)
+{
+    int64_t values[PIECE], n;
+    for (uint64_t seen = 0; (n = feature_ints(r, values, PIECE)) > 0;)
+        for (int64_t i = 0; i < n; i++)
+            buf_addf(out, "%s%lld", seen++ ? "," : "", (long long)values[i]);
+    return (int)n;
+}
+
+static int put_floats(struct buf *out, struct feature_reader *r)
+{
+    float values[PIECE];
+    int64_t n;
+    for (uint64_t seen = 0; (n = feature_floats(r, values, PIECE)) > 0;) {
+        for (int64_t i = 0; i < n; i++) {
+            buf_adds(out, seen++ ? "," : "");
+            put_float(out, values[i]);
+        }
+    }
+    return (int)n;
+}
+
+static int put_texts(struct buf *out, struct feature_reader *r)
+{
+    struct feature_text t;
+    int more;
+    for (uint64_t seen = 0; (more = feature_bytes(r, &t)) > 0;) {
+        buf_adds(out, seen++ ? "," : "");
+        put_bytes(out, &t);
+    }
+    return more;
+}
+
+static int put_feature(struct buf *out, const struct feature_view *f)
+{
+    struct feature_reader r;
+    if (!is_utf8((const unsigned char *)f->name, f->name_len))
+        return err_set("the name of a feature is not UTF-8");
+    js_quote(out, f->name, f->name_len);
+    buf_adds(out, ":[");
+    feature_open(&r, f);
+    int result = f->kind == FEATURE_INTS     ? put_ints(out, &r)
+                 : f->kind == FEATURE_FLOATS ? put_floats(out, &r)
+                 : f->kind == FEATURE_BYTES  ? put_texts(out, &r)
+                                             : 0;
+    buf_addc(out, ']');
+    return result;
+}
+
+/* By name; of equal names the one that stands later in the record (and in memory) last. */
+static int by_name(const void *a, const void *b)
+{
+    const struct feature_view *x = a, *y = b;
+    size_t n = x->name_len < y->name_len ? x->name_len : y->name_len;
+    int order = n ? memcmp(x->name, y->name, n) : 0;
+    if (!order)
+        order = (x->name_len > y->name_len) - (x->name_len < y->name_len);
+    return order ? order : (x->data > y->data) - (x->data < y->data);
+}
+
+static int same_name(const struct feature_view *a, const struct feature_view *b)
+{
+    return a->name_len == b->name_len && !memcmp(a->name, b->name, a->name_len);
+}
+
+int listing_example(struct buf *out, const void *data, size_t n)
+{
+    struct example_reader r;
+    struct feature_view *views = NULL, v;
+    size_t count = 0, cap = 0, before = out->len;
+    int result;
+    for (example_open(&r, data, n); (result = example_next(&r, &v)) > 0;) {
+        mem_grow(views, cap, count + 1);
+        views[count++] = v;
+    }
+    if (count)
+        qsort(views, count, sizeof *views, by_name);
+    buf_addc(out, '{');
+    for (size_t i = 0, shown = 0; i < count && result >= 0; i++) {
+        if (i + 1 < count && same_name(&views[i], &views[i + 1]))
+            continue; /* the last of a name counts */
+        buf_adds(out, shown++ ? "," : "");
+        result = put_feature(out, &views[i]);
+    }
+    buf_adds(out, "}\n");
+    if (result < 0)
+        buf_truncate(out, before);
+    free(views);
+    return result;
+}
+
+static void put_ids(struct buf *out, const uint32_t *ids, size_t n)
+{
+    buf_adds(out, "{\"input_ids\":[");
+    for (size_t i = 0; i < n; i++)
+        buf_addf(out, "%s%u", i ? "," : "", ids[i]);
+    buf_adds(out, "]}\n");
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+int listing_records(const char *path, uint64_t limit, struct output *out, uint64_t *shown)
+{
+    struct record_file f;
+    struct record r;
+    struct buf line = BUF_INIT;
+    uint64_t offset = 0, n = 0;
+    int result = record_file_open(&f, path);
+    while (!result && (!limit || n < limit)) {
+        int more = record_read(&f.records, offset, &r);
+        if (!more)
+            break;
+        buf_clear(&line);
+        result = more < 0 || listing_example(&line, r.data, r.bytes) < 0
+                     ? record_where(path, n, offset)
+                     : output_write(out, line.data, line.len);
+        n += !result;
+        offset = record_end(&r);
+    }
+    *shown = n;
+    buf_release(&line);
+    record_file_close(&f);
+    return result;
+}
+
+int listing_sequences(const char *prefix, uint64_t limit, struct output *out, uint64_t *shown)
+{
+    struct megatron m;
+    struct buf line = BUF_INIT;
+    uint32_t *ids = NULL;
+    size_t cap = 0;
+    uint64_t n = 0, first;
+    int result = megatron_open(&m, prefix);
+    for (; !result && n < m.sequences && (!limit || n < limit); n++) {
+        uint32_t count = megatron_sequence(&m, n, &first);
+        mem_grow(ids, cap, count + 1);
+        result = megatron_read(&m, first, count, ids);
+        if (result)
+            break;
+        buf_clear(&line);
+        put_ids(&line, ids, count);
+        result = output_write(out, line.data, line.len);
+    }
+    *shown = n;
+    free(ids);
+    buf_release(&line);
+    megatron_close(&m);
+    return result;
+}

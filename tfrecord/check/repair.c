@@ -1,0 +1,84 @@
+#include "tfrecord/check/repair.h"
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "tfrecord/formats/index.h"
+#include "tfrecord/formats/record.h"
+#include "tfrecord/formats/record_file.h"
+
+/* The next good record from *offset on: 1, or 0 at the end; what is not good is told and left out.
+ */
+static int next_good(struct repair *r, const struct file_map *map, const char *path,
+                     uint64_t *offset, struct record *record)
+{
+    int result;
+    while ((result = record_read(map, *offset, record)) < 0) {
+        record_where(path, r->good + r->bad, *offset);
+        if (r->told)
+            r->told(err_get());
+        uint64_t after = record_after(map, *offset);
+        r->bad++;
+        r->lost_bytes += after - *offset;
+        *offset = after;
+    }
+    if (!result)
+        return 0;
+    r->good++;
+    *offset = record_end(record);
+    return 1;
+}
+
+void repair_count(struct repair *r, const struct file_map *map, const char *path)
+{
+    struct record record;
+    uint64_t offset = 0;
+    while (next_good(r, map, path, &offset, &record))
+        ;
+}
+
+static int copy_good(struct repair *r, const struct file_map *map, const char *path,
+                     struct output *out, struct output *index)
+{
+    struct record record;
+    struct buf line = BUF_INIT;
+    uint64_t offset = 0, to = 0;
+    int result = 0;
+    while (!result && next_good(r, map, path, &offset, &record)) {
+        uint64_t bytes = record_end(&record) - record.offset;
+        buf_clear(&line);
+        index_line(&line, to, bytes);
+        to += bytes;
+        result = output_write(out, map->data + record.offset, bytes);
+        if (!result)
+            result = output_write(index, line.data, line.len);
+    }
+    buf_release(&line);
+    return result;
+}
+
+int repair_file(struct repair *r, const char *path, const char *to)
+{
+    struct record_file f;
+    struct output outs[2] = { { 0 }, { 0 } }; /* the records, and their index */
+    struct buf name = BUF_INIT;
+    int whole = record_file_salvage(&f, path);
+    int result = whole < 0 ? -1 : 0;
+    if (!result && !whole && r->told)
+        r->told(err_get());
+    index_path(&name, to);
+    if (!result)
+        result = output_open(&outs[0], to);
+    if (!result)
+        result = output_open(&outs[1], name.data);
+    if (!result)
+        result = copy_good(r, &f.records, path, &outs[0], &outs[1]);
+    if (!whole && !r->bad)
+        r->bad = 1; /* a damaged stream has lost one at least */
+    if (!result)
+        result = output_close_all(outs, 2);
+    output_abandon(&outs[0]);
+    output_abandon(&outs[1]);
+    buf_release(&name);
+    record_file_close(&f);
+    return result;
+}

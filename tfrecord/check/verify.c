@@ -1,0 +1,332 @@
+#include "tfrecord/check/verify.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/crc32c.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "tfrecord/check/claims.h"
+#include "tfrecord/check/repair.h"
+#include "tfrecord/formats/compress.h"
+#include "tfrecord/formats/index.h"
+#include "tfrecord/formats/manifest.h"
+#include "tfrecord/formats/megatron.h"
+#include "tfrecord/formats/record.h"
+#include "tfrecord/formats/record_file.h"
+#include "tfrecord/publish/stage.h"
+
+static void good(struct verify *v, const char *line)
+{
+    v->files++;
+    v->good(line);
+}
+
+static void bad(struct verify *v)
+{
+    v->files++;
+    v->failed++;
+    v->bad(err_get());
+}
+
+/* What the manifest says of the file; nothing, if it does not list it. */
+static int check_listing(const struct manifest *m, const char *path, uint64_t records,
+                         const struct file_map *map)
+{
+    const char *slash = strrchr(path, '/');
+    const struct manifest_shard *s = m ? manifest_find(m, slash ? slash + 1 : path) : NULL;
+    if (!s)
+        return 0;
+    if (s->bytes != map->bytes || s->records != records)
+        return err_set("%s: has %" PRIu64 " records and %" PRIu64
+                       " bytes, but its manifest says %" PRIu64 " and %" PRIu64,
+                       path, records, map->bytes, s->records, s->bytes);
+    uint32_t crc = crc32c(0, map->data, map->bytes);
+    if (s->crc != crc)
+        return err_set("%s: checksum of the file is %08x, but its manifest says %08x", path, crc,
+                       s->crc);
+    return 0;
+}
+
+static int check_compression(const struct manifest *m, const char *path,
+                             const struct record_file *f)
+{
+    const char *slash = strrchr(path, '/'), *is = compress_name(f->how);
+    if (!m || !manifest_find(m, slash ? slash + 1 : path) || !f->packed.bytes)
+        return 0;
+    const char *said = kv_get(&m->kv, "compression");
+    if (!strcmp(said ? said : compress_name(COMPRESS_NONE), is))
+        return 0;
+    return err_set("%s: compression is %s, but its manifest says %s", path, is,
+                   said ? said : "nothing about it");
+}
+
+/* The manifest in the folder of `path`, called `name` or, with name NULL, <path>.manifest. */
+static int load_manifest(struct manifest *m, const char *path, const char *name)
+{
+    struct buf file = BUF_INIT;
+    if (name)
+        manifest_file(&file, path, name);
+    else
+        buf_addf(&file, "%s.manifest", path);
+    int there = manifest_load(m, file.data);
+    buf_release(&file);
+    return there;
+}
+
+/* ---- TFRecord ----------------------------------------------------------------------------- */
+
+/* 1 when an index file is there and right, 0 when there is none, -1. */
+static int check_index(const struct record_index *found, const char *path, uint64_t bytes)
+{
+    struct buf file = BUF_INIT;
+    struct record_index said = { 0 };
+    enum file_kind kind;
+    index_path(&file, path);
+    int result = file_look(file.data, &kind) < 0 ? -1 : kind != FILE_NONE;
+    if (result > 0 && index_load(&said, file.data, bytes) < 0)
+        result = -1;
+    if (result > 0 && said.count != found->count)
+        result = err_set("%s: has %" PRIu64 " lines, but the file has %" PRIu64 " records",
+                         file.data, said.count, found->count);
+    for (uint64_t i = 0; result > 0 && i < said.count; i++)
+        if (index_at(&said, i) != index_at(found, i))
+            result = err_set("%s: line %" PRIu64 " says byte %" PRIu64
+                             ", but the record is at byte %" PRIu64,
+                             file.data, i + 1, index_at(&said, i), index_at(found, i));
+    index_release(&said);
+    buf_release(&file);
+    return result;
+}
+
+/* A file with bad records: each is told, and how many there are. */
+static void tell_bad_records(struct verify *v, const struct file_map *map, const char *path)
+{
+    struct repair r = { .told = v->bad };
+    repair_count(&r, map, path);
+    err_set("%s: %" PRIu64 " bad records, %" PRIu64 " good: %" PRIu64 " of %" PRIu64
+            " bytes lost (tfwrite repair keeps the others)",
+            path, r.bad, r.good, r.lost_bytes, map->bytes);
+    bad(v);
+}
+
+static void tell_good(struct verify *v, const char *path, const struct record_file *f,
+                      uint64_t records, int indexed)
+{
+    struct buf line = BUF_INIT;
+    buf_addf(&line, "%s: ok, %" PRIu64 " records, %" PRIu64 " bytes", path, records,
+             f->records.bytes);
+    if (f->how != COMPRESS_NONE)
+        buf_addf(&line, ", %" PRIu64 " as %s", f->packed.bytes, compress_name(f->how));
+    buf_adds(&line, indexed ? ", index" : "");
+    good(v, line.data);
+    buf_release(&line);
+}
+
+static void verify_tfrecord(struct verify *v, const char *path, const struct manifest *m)
+{
+    struct record_file f;
+    struct record_index index = { 0 };
+    int indexed = -1;
+    if (record_file_open(&f, path) < 0) {
+        bad(v);
+        return;
+    }
+    if (index_scan(&index, &f.records, path, 1) < 0)
+        tell_bad_records(v, &f.records, path);
+    else if ((indexed = check_index(&index, path, f.records.bytes)) < 0 ||
+             check_listing(m, path, index.count, &f.packed) < 0 ||
+             check_compression(m, path, &f) < 0)
+        bad(v);
+    else
+        tell_good(v, path, &f, index.count, indexed);
+    v->bytes += f.packed.bytes;
+    index_release(&index);
+    record_file_close(&f);
+}
+
+/* ---- the vocabulary ----------------------------------------------------------------------- */
+
+/* The vocabulary that a manifest lists; it stands beside `path`. */
+static void verify_tokenizer(struct verify *v, const char *path, const struct manifest *m)
+{
+    struct buf file = BUF_INIT, line = BUF_INIT;
+    struct file_map map;
+    if (!m->tokenizer)
+        return;
+    manifest_file(&file, path, m->tokenizer);
+    if (file_map(&map, file.data) < 0) {
+        bad(v);
+    } else {
+        buf_addf(&line, "%s: ok, %" PRIu64 " bytes", file.data, map.bytes);
+        if (check_listing(m, file.data, 0, &map) < 0)
+            bad(v);
+        else
+            good(v, line.data);
+        v->bytes += map.bytes;
+        file_unmap(&map);
+    }
+    buf_release(&file);
+    buf_release(&line);
+}
+
+/* ---- Megatron ----------------------------------------------------------------------------- */
+
+static int check_pair(const struct megatron *pair, const char *prefix, const struct manifest *m)
+{
+    struct buf path = BUF_INIT;
+    buf_addf(&path, "%s.bin", prefix);
+    int result = check_listing(m, path.data, pair->sequences, &pair->bin);
+    buf_truncate(&path, path.len - 4);
+    buf_adds(&path, ".idx");
+    if (!result)
+        result = check_listing(m, path.data, pair->sequences, &pair->idx);
+    buf_truncate(&path, path.len - 4);
+    buf_adds(&path, ".manifest");
+    if (!result && m)
+        result = claims_check_pair(m, path.data, pair);
+    buf_release(&path);
+    return result;
+}
+
+static void verify_megatron(struct verify *v, const char *prefix)
+{
+    struct megatron pair;
+    struct manifest m;
+    struct buf line = BUF_INIT;
+    int there = load_manifest(&m, prefix, NULL);
+    if (there < 0) {
+        bad(v);
+    } else if (megatron_open(&pair, prefix) < 0) {
+        bad(v);
+    } else {
+        if (check_pair(&pair, prefix, there ? &m : NULL) < 0) {
+            bad(v);
+        } else {
+            buf_addf(&line,
+                     "%s.idx: ok, %" PRIu64 " sequences, %" PRIu64 " documents, %" PRIu64
+                     " tokens, %" PRIu64 " bytes",
+                     prefix, pair.sequences, pair.documents, pair.tokens, pair.bin.bytes);
+            good(v, line.data);
+        }
+        v->bytes += pair.bin.bytes;
+        megatron_close(&pair);
+        if (there)
+            verify_tokenizer(v, prefix, &m);
+    }
+    if (there > 0)
+        manifest_release(&m);
+    buf_release(&line);
+}
+
+/* ---- folders ------------------------------------------------------------------------------ */
+
+/* Each listed file is there, each file is listed, and the records add up. */
+static int check_manifest(const struct manifest *m, const char *path, const char *dir,
+                          const struct file_names *files)
+{
+    uint64_t records = 0;
+    for (size_t i = 0; i < m->count; i++)
+        records += m->shards[i].records;
+    if (manifest_check_names(m, dir, files) < 0)
+        return -1;
+    return records == m->records
+               ? 0
+               : err_set("%s: says %" PRIu64 " records, but its files have %" PRIu64, path,
+                         m->records, records);
+}
+
+/* Lists the manifest as good if its files are: what it says beyond them is checked last. */
+static void verify_claims(struct verify *v, const struct manifest *m, const char *path,
+                          const char *dir)
+{
+    struct buf line = BUF_INIT;
+    if (claims_check_shards(m, path, dir) < 0) {
+        bad(v);
+    } else {
+        buf_addf(&line, "%s: ok, %zu files, %" PRIu64 " records", path, m->count, m->records);
+        good(v, line.data);
+    }
+    buf_release(&line);
+}
+
+static void verify_shards(struct verify *v, const char *dir, const struct file_names *files)
+{
+    struct buf path = BUF_INIT, file = BUF_INIT;
+    struct manifest m;
+    file_join(&path, dir, "manifest");
+    int there = manifest_load(&m, path.data);
+    int listed = there > 0 && check_manifest(&m, path.data, dir, files) == 0;
+    if ((there > 0 && !listed) || there < 0 || (!there && stage_check_finished(dir) < 0))
+        bad(v);
+    uint64_t failed = v->failed;
+    if (there > 0)
+        verify_tokenizer(v, path.data, &m);
+    for (size_t i = 0; i < files->count; i++) {
+        file_join(&file, dir, files->names[i]);
+        verify_tfrecord(v, file.data, there > 0 ? &m : NULL);
+    }
+    if (listed && v->failed == failed)
+        verify_claims(v, &m, path.data, dir);
+    if (there > 0)
+        manifest_release(&m);
+    buf_release(&path);
+    buf_release(&file);
+}
+
+static void verify_folder(struct verify *v, const char *dir)
+{
+    struct file_names shards = { 0 }, pairs = { 0 };
+    struct buf path = BUF_INIT;
+    enum file_kind kind;
+    uint64_t before = v->files;
+    if (file_list(&shards, dir, ".tfrecord") < 0 || file_list(&pairs, dir, ".idx") < 0) {
+        bad(v);
+    } else {
+        verify_shards(v, dir, &shards);
+        for (size_t i = 0; i < pairs.count; i++) {
+            file_join(&path, dir, pairs.names[i]);
+            buf_truncate(&path, path.len - 4);
+            verify_megatron(v, path.data);
+        }
+        file_join(&path, dir, "validation");
+        if (file_look(path.data, &kind) < 0)
+            bad(v);
+        else if (kind == FILE_FOLDER)
+            verify_folder(v, path.data);
+        if (v->files == before) {
+            err_set("%s: nothing to verify in this folder", dir);
+            bad(v);
+        }
+    }
+    file_names_free(&shards);
+    file_names_free(&pairs);
+    buf_release(&path);
+}
+
+void verify_path(struct verify *v, const char *path)
+{
+    struct buf prefix = BUF_INIT;
+    struct manifest m;
+    enum file_kind kind;
+    int pair = file_look(path, &kind) < 0 ? -1 : 0;
+    if (!pair && kind != FILE_FOLDER)
+        pair = megatron_prefix(&prefix, path);
+    if (pair < 0) {
+        bad(v);
+    } else if (kind == FILE_FOLDER) {
+        verify_folder(v, path);
+    } else if (pair) {
+        verify_megatron(v, prefix.data);
+    } else {
+        int there = load_manifest(&m, path, "manifest");
+        if (there < 0)
+            bad(v);
+        else
+            verify_tfrecord(v, path, there ? &m : NULL);
+        if (there > 0)
+            manifest_release(&m);
+    }
+    buf_release(&prefix);
+}

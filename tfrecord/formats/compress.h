@@ -1,0 +1,46 @@
+/*
+ * compress.h - whole files packed as TensorFlow packs them: the records' framing is inside, and the
+ * stream around it is gzip (RFC 1952), zlib (RFC 1950) or, which TensorFlow does not read,
+ * Zstandard (RFC 8878).
+ *
+ * Which one a file is shows in its first bytes, and never in its name. Several streams end to end
+ * are one, as those programs have it that pack them.
+ */
+#ifndef TEXTMILL_TFRECORD_FORMATS_COMPRESS_H
+#define TEXTMILL_TFRECORD_FORMATS_COMPRESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+enum compression { COMPRESS_NONE, COMPRESS_GZIP, COMPRESS_ZLIB, COMPRESS_ZSTD };
+
+const char *compress_name(enum compression how); /* "none", "gzip", "zlib", "zstd" */
+
+/* What a file that begins with these bytes seems to be. */
+enum compression compress_recognise(const unsigned char *bytes, uint64_t n);
+
+/* ---- packing ------------------------------------------------------------------------------ */
+
+struct compress;
+
+/* At the usual level: 6 of zlib, 3 of Zstandard, with its checksum. `how` is not COMPRESS_NONE.
+ * NULL when there is no memory for it. */
+struct compress *compress_new(enum compression how);
+void compress_free(struct compress *c);
+
+/* Appends to `out` as much of the packed stream as there is after bytes[0..n). */
+void compress_add(struct compress *c, const void *bytes, size_t n, struct buf *out);
+void compress_end(struct compress *c, struct buf *out); /* the rest; nothing may follow */
+
+/* ---- unpacking ---------------------------------------------------------------------------- */
+
+/* Gives the unpacked bytes to `put` piece by piece; a piece is at most 256 KiB, so that memory does
+ * not depend on what a stream claims. -1 when `put` failed or the stream is damaged or cut short;
+ * then the error says so, with the byte of data[0..n), and what was given before is good as far as
+ * can be told. */
+int compress_unpack(enum compression how, const unsigned char *data, uint64_t n,
+                    int (*put)(void *ctx, const void *bytes, size_t n), void *ctx);
+
+#endif

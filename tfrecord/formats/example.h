@@ -1,0 +1,80 @@
+/*
+ * example.h - tf.Example, the protocol buffer inside most TFRecords.
+ *
+ *     Example  { 1: Features }
+ *     Features { 1: map entry { 1: name, 2: Feature }, repeated }
+ *     Feature  { one of 1: BytesList, 2: FloatList, 3: Int64List }
+ *     a list   { 1: the values, repeated; numbers packed into one field, or each in its own }
+ *
+ * Written: names in byte order, numbers packed, so that equal features give equal bytes.
+ * Read: fields in any order, packed or not or both, unknown fields skipped; of two features with
+ * one name the last counts, as in any protocol buffer map. A Feature with lists of two kinds is
+ * an error, and so is what is malformed.
+ * Wire format: https://protobuf.dev/programming-guides/encoding/
+ */
+#ifndef TEXTMILL_TFRECORD_FORMATS_EXAMPLE_H
+#define TEXTMILL_TFRECORD_FORMATS_EXAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+/* The numbers of Feature's fields. */
+enum feature_kind { FEATURE_NONE, FEATURE_BYTES, FEATURE_FLOATS, FEATURE_INTS };
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+struct feature_text {
+    const char *data;
+    size_t len;
+};
+
+struct feature {
+    const char *name; /* no two alike */
+    enum feature_kind kind;
+    const void *values; /* struct feature_text, float or int64_t; NULL for FEATURE_NONE */
+    size_t count;
+};
+
+/* Appends the message. The features may come in any order. */
+void example_encode(struct buf *out, const struct feature *features, size_t n);
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* A feature where it stands in the record; nothing is copied. */
+struct feature_view {
+    const char *name; /* not NUL-ended */
+    size_t name_len;
+    enum feature_kind kind;
+    const unsigned char *data, *end; /* the Feature message */
+};
+
+struct example_reader {
+    const unsigned char *start;
+    const unsigned char *p, *end;         /* rest of the Example */
+    const unsigned char *features, *last; /* rest of the Features in it */
+};
+
+void example_open(struct example_reader *r, const void *data, size_t n);
+int example_next(struct example_reader *r, struct feature_view *f); /* 1, 0 at the end, -1 */
+
+/* The feature of that name: 1, 0 if there is none, -1. */
+int example_find(const void *data, size_t n, const char *name, struct feature_view *f);
+
+/* Walks a feature's values, with the function of its kind (f->kind), a piece at a time. */
+struct feature_reader {
+    const unsigned char *p, *end;       /* rest of the Feature */
+    const unsigned char *list, *last;   /* rest of the list in it */
+    const unsigned char *run, *run_end; /* rest of the packed values, or of the one value */
+    enum feature_kind kind;
+};
+
+void feature_open(struct feature_reader *r, const struct feature_view *f);
+
+/* Up to `max` values (max > 0): how many, 0 at the end, -1. */
+int64_t feature_ints(struct feature_reader *r, int64_t *values, size_t max);
+int64_t feature_floats(struct feature_reader *r, float *values, size_t max);
+int feature_bytes(struct feature_reader *r, struct feature_text *value); /* 1, 0, -1 */
+
+#endif

@@ -1,0 +1,253 @@
+#include "tfrecord/formats/manifest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/crc32c.h"
+#include "common/err.h"
+#include "common/mem.h"
+
+/* The first line; the last one of version 2 is SUM and 8 digits. */
+static const char KIND[] = "textmill=shards 2\n", OLD_KIND[] = "textmill=shards 1\n";
+static const char SUM[] = "crc32c=";
+enum { SUM_BYTES = 7 + 8 + 1 };
+static const char SHARD[] = "shard", TOKENIZER[] = "tokenizer";
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+void manifest_release(struct manifest *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        free(m->shards[i].name);
+    free(m->shards);
+    kv_release(&m->kv);
+    *m = (struct manifest){ 0 };
+}
+
+/* The end of the name that a shard line begins with; names may have spaces. */
+static size_t name_length(const char *line)
+{
+    const char *end = NULL;
+    for (const char *p = line; (p = strstr(p, " records=")); p++)
+        end = p;
+    return end ? (size_t)(end - line) : 0;
+}
+
+/* A file in the manifest's own folder, and nowhere else. */
+static int is_plain(const char *name, size_t n)
+{
+    return n && !memchr(name, '/', n) && strncmp(name, "..", n) != 0;
+}
+
+static int add_shard(struct manifest *m, const char *key, const char *line)
+{
+    struct manifest_shard s = { 0 };
+    size_t n = name_length(line);
+    int end = -1;
+    if (!is_plain(line, n) ||
+        sscanf(line + n, " records=%" SCNu64 " bytes=%" SCNu64 " crc32c=%8" SCNx32 "%n", &s.records,
+               &s.bytes, &s.crc, &end) != 3 ||
+        line[n + (size_t)end])
+        return err_set("'%s=%s' has a wrong form", key, line);
+    mem_grow(m->shards, m->cap, m->count + 1);
+    s.name = mem_strndup(line, n);
+    m->shards[m->count++] = s;
+    return 0;
+}
+
+static int begins(const struct buf *text, const char *with)
+{
+    return text->len >= strlen(with) && !memcmp(text->data, with, strlen(with));
+}
+
+static void print_sum(char line[SUM_BYTES + 1], const struct buf *text, size_t n)
+{
+    snprintf(line, SUM_BYTES + 1, "%s%08" PRIx32 "\n", SUM, crc32c(0, text->data, n));
+}
+
+/* Finds the lines between the first and the last one: [*begin, *end) of the text. */
+static int check_frame(const struct buf *text, size_t *begin, size_t *end)
+{
+    char sum[SUM_BYTES + 1];
+    *begin = sizeof KIND - 1;
+    *end = text->len;
+    if (begins(text, OLD_KIND))
+        return 0;
+    if (!begins(text, KIND))
+        return err_set("it does not begin with textmill=shards 2");
+    if (text->len < *begin + SUM_BYTES)
+        return err_set("it is cut short");
+    *end -= SUM_BYTES;
+    print_sum(sum, text, *end);
+    return memcmp(text->data + *end, sum, SUM_BYTES)
+               ? err_set("its checksum is wrong: it was changed or damaged")
+               : 0;
+}
+
+static int parse(struct manifest *m, const struct buf *text)
+{
+    size_t begin, end;
+    if (check_frame(text, &begin, &end) < 0 ||
+        kv_parse(&m->kv, text->data + begin, end - begin) < 0)
+        return -1;
+    if (kv_get(&m->kv, "crc32c"))
+        return err_set("version 1 has no checksum");
+    for (size_t i = 0; i < m->kv.count; i++) {
+        int is_tokenizer = !strcmp(m->kv.pairs[i].key, TOKENIZER);
+        if (!is_tokenizer && strcmp(m->kv.pairs[i].key, SHARD))
+            continue;
+        if (add_shard(m, m->kv.pairs[i].key, m->kv.pairs[i].value) < 0)
+            return -1;
+        if (is_tokenizer)
+            m->tokenizer = m->shards[m->count - 1].name;
+    }
+    if (kv_get_u64(&m->kv, "records", &m->records) < 0 ||
+        (kv_get(&m->kv, "vocabulary") && kv_get_u64(&m->kv, "vocabulary", &m->vocabulary) < 0))
+        return -1;
+    const char *checksum = kv_get(&m->kv, "checksum");
+    m->checksum = checksum ? strtoull(checksum, NULL, 16) : 0;
+    return 0;
+}
+
+int manifest_load(struct manifest *m, const char *path)
+{
+    *m = (struct manifest){ .kv = KV_INIT };
+    enum file_kind kind;
+    if (file_look(path, &kind) < 0)
+        return -1;
+    if (!kind)
+        return 0;
+    struct buf text = BUF_INIT;
+    int result = file_read(path, &text);
+    if (!result && parse(m, &text) < 0)
+        result = err_in("%s: not a manifest of shards", path);
+    buf_release(&text);
+    if (result < 0)
+        manifest_release(m);
+    return result < 0 ? -1 : 1;
+}
+
+void manifest_file(struct buf *out, const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    buf_clear(out);
+    buf_add(out, path, slash ? (size_t)(slash + 1 - path) : 0);
+    buf_adds(out, name);
+}
+
+const struct manifest_shard *manifest_find(const struct manifest *m, const char *name)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (!strcmp(m->shards[i].name, name))
+            return &m->shards[i];
+    return NULL;
+}
+
+int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files)
+{
+    struct buf path = BUF_INIT;
+    enum file_kind kind;
+    int result = 0;
+    for (size_t i = 0; i < m->count && !result; i++) {
+        file_join(&path, dir, m->shards[i].name);
+        result = file_look(path.data, &kind);
+        if (!result && !kind)
+            result = err_set("%s: missing, but its manifest lists it", path.data);
+    }
+    for (size_t i = 0; i < files->count && !result; i++)
+        if (!manifest_find(m, files->names[i]))
+            result = err_set("%s/%s: not in the folder's manifest", dir, files->names[i]);
+    buf_release(&path);
+    return result;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+int shard_open(struct shard *s, const char *dir, const char *name)
+{
+    struct buf path = BUF_INIT;
+    *s = (struct shard){ 0 };
+    file_join(&path, dir, name);
+    int result = output_open(&s->out, path.data);
+    buf_release(&path);
+    if (!result)
+        s->name = mem_strdup(name);
+    return result;
+}
+
+int shard_resume(struct shard *s, const char *dir, const char *name, uint64_t records,
+                 uint64_t bytes, uint32_t crc)
+{
+    struct buf path = BUF_INIT;
+    *s = (struct shard){ .records = records, .bytes = bytes, .crc = crc };
+    file_join(&path, dir, name);
+    int result = output_resume(&s->out, path.data, bytes);
+    buf_release(&path);
+    if (!result)
+        s->name = mem_strdup(name);
+    return result;
+}
+
+int shard_write(struct shard *s, const void *bytes, size_t n)
+{
+    s->crc = crc32c(s->crc, bytes, n);
+    s->bytes += n;
+    return output_write(&s->out, bytes, n);
+}
+
+int shard_close(struct shard *s)
+{
+    return output_close(&s->out);
+}
+
+void shard_release(struct shard *s)
+{
+    output_abandon(&s->out);
+    free(s->name);
+    *s = (struct shard){ 0 };
+}
+
+static void add_line(struct kv *kv, const char *key, const struct shard *s)
+{
+    struct buf line = BUF_INIT;
+    buf_addf(&line, "%s records=%" PRIu64 " bytes=%" PRIu64 " crc32c=%08" PRIx32, s->name,
+             s->records, s->bytes, s->crc);
+    kv_add(kv, key, line.data);
+    buf_release(&line);
+}
+
+void manifest_add_shard(struct kv *kv, const struct shard *s)
+{
+    add_line(kv, SHARD, s);
+}
+
+int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name, const struct buf *text)
+{
+    struct shard s;
+    if (!text->len)
+        return 0;
+    int result = shard_open(&s, dir, name);
+    if (!result)
+        result = shard_write(&s, text->data, text->len);
+    if (!result)
+        result = shard_close(&s);
+    if (!result)
+        add_line(kv, TOKENIZER, &s);
+    shard_release(&s);
+    return result;
+}
+
+int manifest_write(const struct kv *kv, const char *path)
+{
+    struct buf text = BUF_INIT;
+    char sum[SUM_BYTES + 1];
+    buf_adds(&text, KIND);
+    kv_print(kv, &text);
+    print_sum(sum, &text, text.len);
+    buf_adds(&text, sum);
+    int result = file_write(path, text.data, text.len);
+    buf_release(&text);
+    return result;
+}

@@ -1,0 +1,287 @@
+#include "tfrecord/formats/megatron.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/le.h"
+#include "common/mem.h"
+
+typedef unsigned long long ull;
+
+enum { HEAD_BYTES = 34, MAGIC_BYTES = 9, DTYPE_I32 = 4, DTYPE_U16 = 8 };
+static const uint64_t NO_BIN = UINT64_MAX; /* for the length of .bin: not known */
+enum { U16_VOCABULARY = 65500 };           /* Megatron's own bound */
+
+static const char MAGIC[MAGIC_BYTES] = "MMIDIDX\0";
+static const char LEGACY[] = "TNTIDX\0"; /* fairseq's format, of Megatron-LM before 2.0 */
+
+static const struct {
+    int width;
+    const char *name; /* NULL: no ids */
+} dtypes[] = { { 0, NULL },  { 1, "u8" }, { 1, "i8" }, { 2, "i16" }, { 4, "i32" },
+               { 8, "i64" }, { 8, NULL }, { 4, NULL }, { 2, "u16" } };
+
+int megatron_prefix(struct buf *prefix, const char *path)
+{
+    size_t n = strlen(path);
+    const char *ending = n > 4 ? path + n - 4 : "";
+    buf_clear(prefix);
+    if (!strcmp(ending, ".idx") || !strcmp(ending, ".bin")) {
+        buf_add(prefix, path, n - 4);
+        return 1;
+    }
+    buf_addf(prefix, "%s.idx", path);
+    enum file_kind kind;
+    int result = file_look(prefix->data, &kind);
+    buf_truncate(prefix, n);
+    return result < 0 ? -1 : kind != FILE_NONE && kind != FILE_FOLDER;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+uint32_t megatron_sequence(const struct megatron *m, uint64_t i, uint64_t *first)
+{
+    *first = le_u64(m->pointers + 8 * i) / (uint64_t)m->width;
+    return le_u32(m->sizes + 4 * i);
+}
+
+static int check_head(struct megatron *m)
+{
+    const unsigned char *p = m->idx.data;
+    uint64_t bytes = m->idx.bytes;
+    if (bytes >= sizeof LEGACY && !memcmp(p, LEGACY, sizeof LEGACY))
+        return err_set("legacy TNTIDX index: make the data again with Megatron-LM 2.0 or later");
+    if (bytes < MAGIC_BYTES || memcmp(p, MAGIC, MAGIC_BYTES))
+        return err_set("not a Megatron index: it does not begin with MMIDIDX");
+    if (bytes < HEAD_BYTES)
+        return err_set("cut short: it has %llu of the %d bytes of its header", (ull)bytes,
+                       HEAD_BYTES);
+    if (le_u64(p + 9) != 1)
+        return err_set("it has version %llu at byte 9; only version 1 is known",
+                       (ull)le_u64(p + 9));
+    m->dtype = p[17];
+    if (m->dtype >= (int)(sizeof dtypes / sizeof *dtypes) || !dtypes[m->dtype].name)
+        return err_set("dtype code %d at byte 17 is not a known type of token ids", m->dtype);
+    m->width = dtypes[m->dtype].width;
+    m->sequences = le_u64(p + 18);
+    uint64_t entries = le_u64(p + 26), body = bytes - HEAD_BYTES;
+    if (m->sequences > body / 12 || !entries || entries > (body - 12 * m->sequences) / 8)
+        return err_set("cut short: %llu sequences and %llu document entries do not fit %llu bytes",
+                       (ull)m->sequences, (ull)entries, (ull)bytes);
+    uint64_t rest = body - 12 * m->sequences - 8 * entries;
+    if (rest && rest != m->sequences) /* modes */
+        return err_set("%llu bytes too many after the document index", (ull)rest);
+    m->documents = entries - 1;
+    m->sizes = p + HEAD_BYTES;
+    m->pointers = m->sizes + 4 * m->sequences;
+    m->document_index = m->pointers + 8 * m->sequences;
+    return 0;
+}
+
+static int check_sequences(struct megatron *m, uint64_t bytes)
+{
+    uint64_t at = 0;
+    for (uint64_t i = 0; i < m->sequences; i++) {
+        int32_t size = (int32_t)le_u32(m->sizes + 4 * i);
+        uint64_t pointer = le_u64(m->pointers + 8 * i);
+        if (size < 0)
+            return err_set("sequence %llu has size %d", (ull)i, size);
+        if (pointer != at)
+            return err_set("sequence %llu begins at byte %llu of .bin, not at byte %llu", (ull)i,
+                           (ull)pointer, (ull)at);
+        if ((uint64_t)size * (uint64_t)m->width > bytes - at)
+            return err_set(
+                "sequence %llu ends at byte %llu, but .bin has only %llu bytes: cut short", (ull)i,
+                (ull)(at + (uint64_t)size * (uint64_t)m->width), (ull)bytes);
+        at += (uint64_t)size * (uint64_t)m->width;
+    }
+    if (at != bytes && bytes != NO_BIN)
+        return err_set("sequences end at byte %llu, but .bin has %llu bytes", (ull)at, (ull)bytes);
+    m->tokens = at / (uint64_t)m->width;
+    return 0;
+}
+
+static int check_documents(const struct megatron *m)
+{
+    uint64_t before = 0;
+    for (uint64_t i = 0; i <= m->documents; i++) {
+        uint64_t first = le_u64(m->document_index + 8 * i);
+        if (first < before || first > m->sequences || (!i && first))
+            return err_set("document %llu begins at sequence %llu, after %llu", (ull)i, (ull)first,
+                           (ull)before);
+        before = first;
+    }
+    if (before != m->sequences)
+        return err_set("documents end at sequence %llu of %llu", (ull)before, (ull)m->sequences);
+    return 0;
+}
+
+static int open_pair(struct megatron *m, const char *prefix, int with_bin)
+{
+    struct buf path = BUF_INIT;
+    *m = (struct megatron){ .prefix = mem_strdup(prefix) };
+    buf_addf(&path, "%s.idx", prefix);
+    int result = file_map(&m->idx, path.data);
+    if (!result)
+        result = file_check_pointer(path.data, m->idx.data, m->idx.bytes);
+    if (!result && check_head(m) < 0)
+        result = err_in("%s", path.data);
+    if (!result && with_bin) {
+        buf_clear(&path);
+        buf_addf(&path, "%s.bin", prefix);
+        result = file_map(&m->bin, path.data);
+    }
+    if (!result &&
+        (check_sequences(m, with_bin ? m->bin.bytes : NO_BIN) < 0 || check_documents(m) < 0))
+        result = err_in("%s.idx", prefix);
+    buf_release(&path);
+    if (result < 0)
+        megatron_close(m);
+    return result;
+}
+
+int megatron_open(struct megatron *m, const char *prefix)
+{
+    return open_pair(m, prefix, 1);
+}
+
+int megatron_open_index(struct megatron *m, const char *prefix)
+{
+    return open_pair(m, prefix, 0);
+}
+
+void megatron_close(struct megatron *m)
+{
+    file_unmap(&m->idx);
+    file_unmap(&m->bin);
+    free(m->prefix);
+    *m = (struct megatron){ 0 };
+}
+
+static int64_t token_at(const unsigned char *p, int dtype)
+{
+    switch (dtype) {
+    case 1: return *p;
+    case 2: return (int8_t)*p;
+    case 3: return (int16_t)le_u16(p);
+    case DTYPE_I32: return (int32_t)le_u32(p);
+    case DTYPE_U16: return le_u16(p);
+    default: return (int64_t)le_u64(p);
+    }
+}
+
+int megatron_read(const struct megatron *m, uint64_t first, size_t n, uint32_t *ids)
+{
+    const unsigned char *p = m->bin.data + first * (uint64_t)m->width;
+    if (m->dtype == DTYPE_U16) {
+        for (size_t i = 0; i < n; i++)
+            ids[i] = le_u16(p + 2 * i);
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++, p += m->width) {
+        int64_t id = token_at(p, m->dtype);
+        if (id < 0 || id > UINT32_MAX)
+            return err_set("%s.bin: token %llu at byte %llu is %lld", m->prefix, (ull)(first + i),
+                           (ull)(p - m->bin.data), (long long)id);
+        ids[i] = (uint32_t)id;
+    }
+    return 0;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+int megatron_create(struct megatron_writer *w, const char *dir, const char *name,
+                    uint64_t vocabulary)
+{
+    struct buf file = BUF_INIT;
+    *w = (struct megatron_writer){ .width = vocabulary < U16_VOCABULARY ? 2 : 4,
+                                   .bytes = BUF_INIT };
+    buf_addf(&file, "%s.bin", name);
+    int result = shard_open(&w->bin, dir, file.data);
+    if (!result) {
+        buf_clear(&file);
+        buf_addf(&file, "%s.idx", name);
+        result = shard_open(&w->idx, dir, file.data);
+    }
+    buf_release(&file);
+    return result;
+}
+
+int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n)
+{
+    if (n > INT32_MAX)
+        return err_set("sequence of %zu tokens is too long for a Megatron index", n);
+    mem_grow(w->sizes, w->sizes_cap, w->sequences + 1);
+    w->sizes[w->sequences++] = (uint32_t)n;
+    buf_clear(&w->bytes);
+    buf_reserve(&w->bytes, n * (size_t)w->width);
+    for (size_t i = 0; i < n; i++) {
+        if (w->width == 2)
+            le_put_u16(w->bytes.data + 2 * i, (uint16_t)ids[i]);
+        else
+            le_put_u32(w->bytes.data + 4 * i, ids[i]);
+    }
+    return shard_write(&w->bin, w->bytes.data, n * (size_t)w->width);
+}
+
+void megatron_end_document(struct megatron_writer *w)
+{
+    mem_grow(w->documents, w->documents_cap, w->count + 1);
+    w->documents[w->count++] = w->sequences;
+}
+
+static int put_u64(struct megatron_writer *w, uint64_t v)
+{
+    char bytes[8];
+    le_put_u64(bytes, v);
+    return shard_write(&w->idx, bytes, 8);
+}
+
+static int put_head(struct megatron_writer *w)
+{
+    char head[HEAD_BYTES];
+    memcpy(head, MAGIC, MAGIC_BYTES);
+    le_put_u64(head + 9, 1);
+    head[17] = w->width == 2 ? DTYPE_U16 : DTYPE_I32;
+    le_put_u64(head + 18, w->sequences);
+    le_put_u64(head + 26, w->count + 1);
+    return shard_write(&w->idx, head, HEAD_BYTES);
+}
+
+static int put_index(struct megatron_writer *w)
+{
+    int result = put_head(w);
+    for (size_t i = 0; i < w->sequences && !result; i++) {
+        char bytes[4];
+        le_put_u32(bytes, w->sizes[i]);
+        result = shard_write(&w->idx, bytes, 4);
+    }
+    for (uint64_t i = 0, at = 0; i < w->sequences && !result; i++) {
+        result = put_u64(w, at);
+        at += (uint64_t)w->sizes[i] * (uint64_t)w->width;
+    }
+    if (!result)
+        result = put_u64(w, 0);
+    for (size_t i = 0; i < w->count && !result; i++)
+        result = put_u64(w, w->documents[i]);
+    return result;
+}
+
+int megatron_finish(struct megatron_writer *w)
+{
+    w->bin.records = w->idx.records = w->sequences;
+    if (put_index(w) < 0 || shard_close(&w->bin) < 0)
+        return -1;
+    return shard_close(&w->idx);
+}
+
+void megatron_release(struct megatron_writer *w)
+{
+    shard_release(&w->bin);
+    shard_release(&w->idx);
+    buf_release(&w->bytes);
+    free(w->sizes);
+    free(w->documents);
+    *w = (struct megatron_writer){ .bytes = BUF_INIT };
+}

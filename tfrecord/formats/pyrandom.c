@@ -1,0 +1,139 @@
+#include "tfrecord/formats/pyrandom.h"
+
+enum { N = 624, M = 397 };
+
+/* ---- the generator ------------------------------------------------------------------------ */
+
+static void seed_word(struct pyrandom *r, uint32_t seed)
+{
+    uint32_t *s = r->state;
+    s[0] = seed;
+    for (uint32_t i = 1; i < N; i++)
+        s[i] = 1812433253u * (s[i - 1] ^ s[i - 1] >> 30) + i;
+    r->at = N;
+}
+
+/* The authors' init_by_array: each word of the state meets each word of the key. */
+static void seed_array(struct pyrandom *r, const uint32_t *key, uint32_t words)
+{
+    uint32_t *s = r->state, i = 1, j = 0;
+    seed_word(r, 19650218);
+    for (uint32_t k = N > words ? N : words; k; k--) {
+        s[i] = (s[i] ^ (s[i - 1] ^ s[i - 1] >> 30) * 1664525u) + key[j] + j;
+        if (++i == N) {
+            s[0] = s[N - 1];
+            i = 1;
+        }
+        if (++j == words)
+            j = 0;
+    }
+    for (uint32_t k = N - 1; k; k--) {
+        s[i] = (s[i] ^ (s[i - 1] ^ s[i - 1] >> 30) * 1566083941u) - i;
+        if (++i == N) {
+            s[0] = s[N - 1];
+            i = 1;
+        }
+    }
+    s[0] = 0x80000000u;
+}
+
+static inline uint32_t twist(uint32_t high, uint32_t low, uint32_t far)
+{
+    uint32_t y = (high & 0x80000000u) | (low & 0x7FFFFFFFu);
+    return far ^ y >> 1 ^ (-(y & 1) & 0x9908B0DFu);
+}
+
+static void next_state(struct pyrandom *r)
+{
+    uint32_t *s = r->state;
+    for (int i = 0; i < N - M; i++)
+        s[i] = twist(s[i], s[i + 1], s[i + M]);
+    for (int i = N - M; i < N - 1; i++)
+        s[i] = twist(s[i], s[i + 1], s[i + M - N]);
+    s[N - 1] = twist(s[N - 1], s[0], s[M - 1]);
+    r->at = 0;
+}
+
+uint32_t pyrandom_u32(struct pyrandom *r)
+{
+    if (r->at == N)
+        next_state(r);
+    uint32_t y = r->state[r->at++];
+    y ^= y >> 11;
+    y ^= y << 7 & 0x9D2C5680u;
+    y ^= y << 15 & 0xEFC60000u;
+    return y ^ y >> 18;
+}
+
+/* ---- random.Random ------------------------------------------------------------------------ */
+
+void pyrandom_seed(struct pyrandom *r, uint64_t seed)
+{
+    uint32_t key[] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+    seed_array(r, key, key[1] ? 2 : 1);
+}
+
+double pyrandom_real(struct pyrandom *r)
+{
+    uint32_t a = pyrandom_u32(r) >> 5, b = pyrandom_u32(r) >> 6;
+    return (a * 67108864.0 + b) * (1.0 / 9007199254740992.0);
+}
+
+/* The top `bits` bits of a draw; of 33 bits the low 32 come first. */
+static uint64_t draw_bits(struct pyrandom *r, int bits)
+{
+    if (bits <= 32)
+        return pyrandom_u32(r) >> (32 - bits);
+    uint64_t low = pyrandom_u32(r);
+    return (uint64_t)(pyrandom_u32(r) >> (64 - bits)) << 32 | low;
+}
+
+uint64_t pyrandom_below(struct pyrandom *r, uint64_t n)
+{
+    int bits = 64 - __builtin_clzll(n);
+    uint64_t v;
+    do
+        v = draw_bits(r, bits);
+    while (v >= n);
+    return v;
+}
+
+static inline void swap(uint32_t *order, size_t i, size_t j)
+{
+    uint32_t keep = order[i];
+    order[i] = order[j];
+    order[j] = keep;
+}
+
+void pyrandom_shuffle(struct pyrandom *r, uint32_t *order, size_t n)
+{
+    for (size_t i = n; i > 1; i--)
+        swap(order, i - 1, pyrandom_below(r, i));
+}
+
+/* ---- numpy.random.RandomState ------------------------------------------------------------- */
+
+void pyrandom_seed_numpy(struct pyrandom *r, uint32_t seed)
+{
+    seed_word(r, seed);
+}
+
+uint64_t pyrandom_below_numpy(struct pyrandom *r, uint64_t n)
+{
+    uint64_t most = n - 1, mask = most ? UINT64_MAX >> __builtin_clzll(most) : 0, v;
+    if (!most)
+        return 0;
+    do {
+        v = pyrandom_u32(r);
+        if (most > UINT32_MAX)
+            v = v << 32 | pyrandom_u32(r);
+        v &= mask;
+    } while (v > most);
+    return v;
+}
+
+void pyrandom_shuffle_numpy(struct pyrandom *r, uint32_t *order, size_t n)
+{
+    for (size_t i = n; i > 1; i--)
+        swap(order, i - 1, pyrandom_below_numpy(r, i));
+}

@@ -1,0 +1,84 @@
+#include "tfrecord/formats/record_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/spill.h"
+#include "tfrecord/formats/record.h"
+
+enum { HELD_MAX = 1 << 18 }; /* a data set may have thousands of small shards */
+
+struct unpacking {
+    struct spill *to;
+    int failed; /* the disk, and not the stream */
+};
+
+static int put(void *ctx, const void *bytes, size_t n)
+{
+    struct unpacking *u = ctx;
+    u->failed = spill_add(u->to, bytes, n) < 0;
+    return u->failed ? -1 : 0;
+}
+
+/* Says which record a stream breaks in: the first one that is not whole in what came of it. */
+static void name_record(const struct file_map *records, const char *path)
+{
+    struct err why = err_keep();
+    struct record r;
+    uint64_t offset = 0, number = 0;
+    for (; record_skim(records, offset, &r) > 0; number++)
+        offset = record_end(&r);
+    err_restore(&why);
+    record_where(path, number, offset);
+}
+
+/* 1; 0 with the error when the stream is damaged; -1. */
+static int unpack(struct record_file *f, const char *path)
+{
+    struct spill *s = f->unpacked = mem_alloc(sizeof *s);
+    struct unpacking u = { s, 0 };
+    spill_init(s, HELD_MAX);
+    int good = compress_unpack(f->how, f->packed.data, f->packed.bytes, put, &u) == 0;
+    if (u.failed || spill_finish(s) < 0)
+        return err_in("cannot unpack '%s'", path);
+    f->records = (struct file_map){ (const unsigned char *)s->data, s->bytes };
+    if (!good)
+        name_record(&f->records, path);
+    return good;
+}
+
+int record_file_salvage(struct record_file *f, const char *path)
+{
+    struct record r;
+    *f = (struct record_file){ .how = COMPRESS_NONE };
+    if (file_map(&f->packed, path) < 0)
+        return -1;
+    f->records = f->packed;
+    if (record_skim(&f->packed, 0, &r) > 0)
+        return 1;
+    if (file_check_pointer(path, f->packed.data, f->packed.bytes) < 0)
+        return -1;
+    f->how = compress_recognise(f->packed.data, f->packed.bytes);
+    if (f->how == COMPRESS_NONE)
+        return 1;
+    return unpack(f, path);
+}
+
+int record_file_open(struct record_file *f, const char *path)
+{
+    if (record_file_salvage(f, path) > 0)
+        return 0;
+    record_file_close(f);
+    return -1;
+}
+
+void record_file_close(struct record_file *f)
+{
+    if (f->unpacked)
+        spill_release(f->unpacked);
+    free(f->unpacked);
+    file_unmap(&f->packed);
+    *f = (struct record_file){ .how = COMPRESS_NONE };
+}

@@ -1,0 +1,50 @@
+/*
+ * bert_record.h - instances as tf.Examples, in three layouts. With sequence length S, M masked
+ * tokens and K sequences a row, all of type int64 but where a float is said:
+ *
+ * bert          input_ids, input_mask (1: a token), segment_ids [S]; masked_lm_positions,
+ *               masked_lm_ids, masked_lm_weights (float, 1 or 0) [M]; next_sentence_labels [1],
+ *               1 when B is from another document
+ * bert-tf1      what is predicted stands first: m masked tokens in places 0 to m-1, and from place
+ *               M on the others, [CLS] at M. input_ids, input_position (where a token stood),
+ *               segment_ids [S]; mask_padding_index [1] = m; seq_padding_index [1], the end of the
+ *               others; masked_lm_positions [m]; masked_labels, masked_lm_ids,
+ *               masked_lm_weights (float) [M]; next_sentence_labels [1]
+ * bert-packed   up to K sequences in a row: end to end from place 0, each without its [CLS], and
+ *               the [CLS] of the k-th at place S-k. packed_input_ids, packed_input_mask (k, from
+ *               1), packed_segment_ids, packed_position_ids [S]; packed_masked_lm_positions (in
+ *               the row), packed_masked_lm_ids, packed_masked_lm_mask (float, k) [M+K-1];
+ *               packed_next_sentence_labels, packed_next_sentence_mask (float, 1 or 0) [K]
+ *
+ * What is empty is [PAD], position 384 in input_position, and 0 elsewhere. bert-tf1 leaves out
+ * unmasked tokens that are [PAD] themselves.
+ */
+#ifndef TEXTMILL_TFRECORD_LAYOUTS_BERT_RECORD_H
+#define TEXTMILL_TFRECORD_LAYOUTS_BERT_RECORD_H
+
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "tfrecord/layouts/instances.h"
+#include "tfrecord/layouts/packing.h"
+
+enum bert_layout { BERT_PLAIN, BERT_TF1, BERT_PACKED };
+
+const char *bert_layout_name(enum bert_layout layout); /* "bert-tf1" */
+
+struct bert_record {
+    enum bert_layout layout;
+    uint32_t sequence_length, mask_tokens, pad;
+    int64_t *ints[6]; /* working memory for the features; floats too */
+    float *floats[2];
+};
+
+void bert_record_init(struct bert_record *r, enum bert_layout layout, uint32_t sequence_length,
+                      uint32_t mask_tokens, uint32_t pad);
+void bert_record_release(struct bert_record *r);
+
+/* Replaces `message`: one instance, or in the packed layout those of a pack. */
+void bert_record_encode(struct bert_record *r, const struct instances *all,
+                        const struct packing_row *row, struct buf *message);
+
+#endif

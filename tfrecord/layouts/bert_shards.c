@@ -1,0 +1,230 @@
+#include "tfrecord/layouts/bert_shards.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "common/pool.h"
+#include "tfrecord/formats/pyrandom.h"
+#include "tfrecord/layouts/record_shard.h"
+
+/* ---- the vocabulary ----------------------------------------------------------------------- */
+
+static int take_special(struct intake *s, const char *name, uint32_t *id)
+{
+    uint64_t value;
+    const struct kv *header = &s->stream.header;
+    if (!kv_get(header, name))
+        return err_set("%s: its vocabulary has no %s=, which the bert layouts need", s->in.path,
+                       name);
+    if (kv_get_u64(header, name, &value) < 0)
+        return err_in("%s", s->in.path);
+    if (value >= s->stream.vocabulary)
+        return err_set("%s: %s=%" PRIu64 " is not below vocabulary=%" PRIu64, s->in.path, name,
+                       value, s->stream.vocabulary);
+    *id = (uint32_t)value;
+    return 0;
+}
+
+static int take_vocabulary(struct bert_shards *b, struct intake *s, uint32_t *pad)
+{
+    const char *sentences = kv_get(&s->stream.header, "sentences");
+    if (!sentences || strcmp(sentences, "1"))
+        return err_set("%s: has no sentences, which the bert layouts need", s->in.path);
+    b->recipe.vocabulary = (uint32_t)s->stream.vocabulary;
+    if (take_special(s, "pad", pad) < 0 || take_special(s, "cls", &b->recipe.cls) < 0 ||
+        take_special(s, "sep", &b->recipe.sep) < 0 || take_special(s, "mask", &b->recipe.mask) < 0)
+        return -1;
+    return 0;
+}
+
+/* Marks the pieces that go on a word: "##..." in a vocabulary with a piece a line. */
+static unsigned char *load_words(const char *path, uint64_t vocabulary)
+{
+    struct input in;
+    char *line;
+    size_t n;
+    uint64_t count = 0;
+    int result;
+    if (input_open(&in, path) < 0)
+        return NULL;
+    unsigned char *continues = mem_zalloc(vocabulary, 1);
+    for (; (result = input_line(&in, &line, &n)) > 0; count++)
+        if (count < vocabulary)
+            continues[count] = n > 2 && line[0] == '#' && line[1] == '#';
+    if (!result && count != vocabulary)
+        result = err_set("%s: has %" PRIu64 " lines, but the stream's vocabulary has %" PRIu64
+                         " tokens",
+                         path, count, vocabulary);
+    input_close(&in);
+    if (result < 0) {
+        free(continues);
+        return NULL;
+    }
+    return continues;
+}
+
+/* ---- groups ------------------------------------------------------------------------------- */
+
+struct group {
+    struct sentences sentences;
+    struct instances instances;
+    struct packing_row *rows;
+    size_t count, cap; /* of rows */
+};
+
+struct job {
+    struct bert_shards *b;
+    struct intake *s;
+    struct record_shard *shards;
+    struct bert_record record;
+    struct buf message;
+    int ended; /* the stream */
+};
+
+static int read_group(void *ctx, void *item)
+{
+    struct job *j = ctx;
+    struct group *g = item;
+    uint64_t n = 0;
+    int more = !j->ended;
+    sentences_clear(&g->sentences);
+    while (more && (!j->b->group || n < j->b->group) && (more = intake_next(j->s)) > 0) {
+        sentences_add(&g->sentences, j->s->ids, j->s->count, j->s->sentence_ends, j->s->sentences);
+        n++;
+        if (g->sentences.count > UINT32_MAX / 2 / j->b->recipe.passes)
+            return err_set("%s: %zu sentences are too many for one group: set a smaller --group",
+                           j->s->in.path, g->sentences.count);
+    }
+    j->ended = !more;
+    return more < 0 ? -1 : n > 0;
+}
+
+/* Packed rows in the order of a new shuffle, since packing sorts them; others as they are. */
+static void arrange(const struct bert_shards *b, struct group *g)
+{
+    const struct instances *all = &g->instances;
+    const struct instances_recipe *r = &b->recipe;
+    mem_grow(g->rows, g->cap, all->count);
+    g->count = all->count;
+    if (b->layout != BERT_PACKED) {
+        for (uint32_t i = 0; i < all->count; i++)
+            g->rows[i] = (struct packing_row){ 1, { i } };
+        return;
+    }
+    struct pyrandom random;
+    g->count = packing_make(all, r->sequence_length, r->mask_tokens + PACKING_MAX - 1, PACKING_MAX,
+                            g->rows);
+    pyrandom_seed(&random, r->seed);
+    for (size_t i = g->count; i > 1; i--) {
+        size_t k = pyrandom_below(&random, i);
+        struct packing_row keep = g->rows[i - 1];
+        g->rows[i - 1] = g->rows[k];
+        g->rows[k] = keep;
+    }
+}
+
+static int make_group(void *ctx, void *item)
+{
+    struct job *j = ctx;
+    struct group *g = item;
+    instances_make(&g->instances, &j->b->recipe, &g->sentences);
+    arrange(j->b, g);
+    return 0;
+}
+
+/* Documents of one sentence. */
+static uint64_t count_single(const struct sentences *s)
+{
+    uint64_t n = 0;
+    for (size_t d = 0; d < s->document_count; d++)
+        n += s->documents[d + 1] - s->documents[d] == 1;
+    return n;
+}
+
+static int write_group(void *ctx, void *item)
+{
+    enum { REPORT = 256 };
+    struct job *j = ctx;
+    struct group *g = item;
+    struct bert_shards *b = j->b;
+    b->documents += g->sentences.document_count;
+    b->single += count_single(&g->sentences);
+    b->sequences += g->instances.count;
+    for (size_t i = 0; i < g->instances.count; i++)
+        b->tokens += g->instances.list[i].length;
+    for (size_t i = 0; i < g->count; i++, b->records++) {
+        bert_record_encode(&j->record, &g->instances, &g->rows[i], &j->message);
+        if (record_shard_put(&j->shards[b->records % b->shards], j->message.data, j->message.len))
+            return -1;
+        if (b->written && b->records % REPORT == 0)
+            b->written(b->records);
+    }
+    return 0;
+}
+
+/* ---- the run ------------------------------------------------------------------------------ */
+
+static int run_groups(struct job *j)
+{
+    int n = j->b->group ? j->b->threads + 1 : 1;
+    struct group *groups = mem_zalloc((size_t)n, sizeof *groups);
+    void **items = mem_zalloc((size_t)n, sizeof *items);
+    for (int i = 0; i < n; i++)
+        items[i] = &groups[i];
+    struct pipeline p = { read_group, make_group, write_group, j, items, n, NULL };
+    int result = pipeline_run(&p, j->b->threads);
+    for (int i = 0; i < n; i++) {
+        sentences_release(&groups[i].sentences);
+        instances_release(&groups[i].instances);
+        free(groups[i].rows);
+    }
+    free(groups);
+    free(items);
+    return result;
+}
+
+static int write_shards(struct job *j, const char *dir, struct kv *manifest)
+{
+    struct bert_shards *b = j->b;
+    struct shard_set set = { dir, b->shards, b->compression, b->resume };
+    int result = 0;
+    for (uint32_t i = 0; i < b->shards && !result; i++)
+        result = record_shard_open(&j->shards[i], &set, i);
+    if (!result)
+        result = run_groups(j);
+    if (!result && b->records < b->shards)
+        result = err_set("%s: %" PRIu64 " records are too few for %u shards", j->s->in.path,
+                         b->records, b->shards);
+    for (uint32_t i = 0; i < b->shards && !result; i++) {
+        result = record_shard_close(&j->shards[i]);
+        if (!result)
+            manifest_add_shard(manifest, &j->shards[i].data);
+    }
+    for (uint32_t i = 0; i < b->shards; i++)
+        record_shard_release(&j->shards[i]);
+    return result;
+}
+
+int bert_shards_write(struct bert_shards *b, struct intake *s, const char *dir, struct kv *manifest)
+{
+    struct job j = { .b = b, .s = s, .message = BUF_INIT };
+    unsigned char *continues = NULL;
+    uint32_t pad;
+    if (take_vocabulary(b, s, &pad) < 0)
+        return -1;
+    if (b->words && !(continues = load_words(b->words, s->stream.vocabulary)))
+        return -1;
+    b->recipe.continues = continues;
+    bert_record_init(&j.record, b->layout, b->recipe.sequence_length, b->recipe.mask_tokens, pad);
+    j.shards = mem_zalloc(b->shards, sizeof *j.shards);
+    int result = write_shards(&j, dir, manifest);
+    bert_record_release(&j.record);
+    buf_release(&j.message);
+    free(j.shards);
+    free(continues);
+    return result;
+}

@@ -1,0 +1,235 @@
+#include "tfrecord/layouts/indexmap.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/le.h"
+#include "common/mem.h"
+#include "tfrecord/formats/pyrandom.h"
+
+/* ---- which documents ---------------------------------------------------------------------- */
+
+static int parse_shares(const char *text, double shares[3])
+{
+    char *end = (char *)text;
+    double sum = 0;
+    int n = 0;
+    do {
+        const char *from = end + (n > 0);
+        shares[n] = strtod(from, &end);
+        if (end == from || !(shares[n] >= 0) || isinf(shares[n]))
+            return err_usage("--split %s is not three shares, such as 969,30,1", text);
+        sum += shares[n++];
+    } while (*end == ',' && n < 3);
+    if (*end || n != 3 || !(sum > 0))
+        return err_usage("--split %s is not three shares, such as 969,30,1", text);
+    for (int i = 0; i < 3; i++)
+        shares[i] /= sum;
+    return 0;
+}
+
+/* Where each part ends. */
+static void bound_parts(int64_t bounds[4], uint64_t documents, const double shares[3],
+                        enum indexmap_rule rule)
+{
+    double all = (double)documents, sum = 0;
+    for (int i = 0; i < 3; i++) {
+        sum += shares[i];
+        if (rule == INDEXMAP_CORE)
+            bounds[i + 1] = (int64_t)rint(sum * all);
+        else
+            bounds[i + 1] = bounds[i] + (int64_t)(rule == INDEXMAP_CUT ? floor(shares[i] * all)
+                                                                       : rint(shares[i] * all));
+    }
+    int64_t over = bounds[3] - (int64_t)documents;
+    for (int i = 1; i < 4 && rule == INDEXMAP_OLDER; i++)
+        bounds[i] -= over;
+}
+
+int indexmap_split(struct indexmap *x, uint64_t documents, const char *text, int part,
+                   enum indexmap_rule rule)
+{
+    double shares[3];
+    int64_t bounds[4] = { 0 };
+    if (parse_shares(text, shares) < 0)
+        return -1;
+    bound_parts(bounds, documents, shares, rule);
+    if (rule == INDEXMAP_CUT && part < 2 && shares[2] == 0)
+        bounds[2] = (int64_t)documents; /* of two parts the second has what is left */
+    x->first = (uint64_t)bounds[part];
+    x->end = (uint64_t)bounds[part + 1];
+    if (bounds[part] < 0 || bounds[part] >= bounds[part + 1])
+        return err_set("the split %s of %" PRIu64 " documents leaves no document for this part",
+                       text, documents);
+    return 0;
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+/* A NumPy array file, format version 1.0, is a head of 128 bytes, and the numbers. */
+static int npy_open(struct output *f, const char *name, const char *map, const char *type,
+                    uint64_t rows, int columns)
+{
+    enum { HEAD = 118, BEFORE = 10 };
+    struct buf path = BUF_INIT, head = BUF_INIT;
+    buf_addf(&path, "%s_%s.npy", name, map);
+    buf_add(&head, "\x93NUMPY\x01\x00\x76\x00", BEFORE);
+    buf_addf(&head, "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64 ",%s), }", type,
+             rows, columns == 2 ? " 2" : "");
+    while (head.len < BEFORE + HEAD - 1)
+        buf_addc(&head, ' ');
+    buf_addc(&head, '\n');
+    int result = output_open(f, path.data);
+    if (!result)
+        result = output_write(f, head.data, head.len);
+    buf_release(&path);
+    buf_release(&head);
+    return result;
+}
+
+static int npy_put(struct output *f, uint64_t v, int width)
+{
+    unsigned char bytes[8];
+    le_put_u64(bytes, v); /* little-endian: the first four are the number in 32 bits */
+    return output_write(f, bytes, (size_t)width);
+}
+
+static int put_map(struct output *f, const char *name, const char *map, const char *type,
+                   const uint32_t *values, uint64_t n)
+{
+    int result = npy_open(f, name, map, type, n, 1);
+    for (uint64_t i = 0; i < n && !result; i++)
+        result = npy_put(f, values[i], 4);
+    return result;
+}
+
+/* ---- the maps ----------------------------------------------------------------------------- */
+
+static uint64_t tokens_of(const struct megatron *m, uint64_t document)
+{
+    uint64_t first;
+    return megatron_sequence(m, document, &first);
+}
+
+/* How many epochs, samples, and whether the last epoch is apart; samples before it. */
+static int plan(struct indexmap *x, const struct megatron *m, uint64_t *before)
+{
+    uint64_t epoch = 0, length = x->sequence_length, documents = x->end - x->first;
+    for (uint64_t d = x->first; d < x->end; d++)
+        epoch += tokens_of(m, d);
+    if (!epoch)
+        return err_set("%s.idx: documents %" PRIu64 " to %" PRIu64 " have no tokens", m->prefix,
+                       x->first, x->end);
+    if (x->samples)
+        x->epochs = (x->samples * length + epoch) / epoch; /* the least with enough and one more */
+    if (documents > INT32_MAX / x->epochs || (x->epochs * epoch - 1) / length > UINT32_MAX - 2)
+        return err_set("%s.idx: %" PRIu64 " epochs are too many for index maps of 32 bits",
+                       m->prefix, x->epochs);
+    x->made = (x->epochs * epoch - 1) / length;
+    if (!x->made)
+        return err_set("%s.idx: %" PRIu64 " tokens are too few for a sample of %u and a label",
+                       m->prefix, x->epochs * epoch, x->sequence_length);
+    *before = x->made;
+    x->apart = 0;
+    if (x->samples && x->epochs > 1) {
+        uint64_t all_but_last = ((x->epochs - 1) * epoch - 1) / length;
+        uint64_t each = (epoch - 1) / length;
+        x->apart = x->samples - all_but_last < (uint64_t)(0.80 * (double)each);
+        if (x->apart)
+            *before = all_but_last;
+    }
+    return 0;
+}
+
+static void fill_documents(const struct indexmap *x, uint32_t *out, uint64_t epochs)
+{
+    for (uint64_t e = 0; e < epochs; e++)
+        for (uint64_t d = x->first; d < x->end; d++)
+            *out++ = (uint32_t)d;
+}
+
+static void order_documents(const struct indexmap *x, struct pyrandom *r, uint32_t *out)
+{
+    uint64_t n = x->end - x->first, epochs = x->epochs - (uint64_t)x->apart;
+    fill_documents(x, out, epochs);
+    pyrandom_shuffle_numpy(r, out, n * epochs);
+    if (x->apart) {
+        fill_documents(x, out + n * epochs, 1);
+        pyrandom_shuffle_numpy(r, out + n * epochs, n);
+    }
+}
+
+static int put_samples(struct output *f, const struct indexmap *x, const struct megatron *m,
+                       const char *name, const uint32_t *documents)
+{
+    int width = x->wide ? 8 : 4;
+    uint64_t place = 0, offset = 0;
+    int result = npy_open(f, name, "sample_idx", x->wide ? "<i8" : "<i4", x->made + 1, 2);
+    for (uint64_t i = 0; i <= x->made && !result; i++) {
+        if (npy_put(f, place, width) < 0 || npy_put(f, offset, width) < 0)
+            result = -1;
+        if (i == x->made)
+            break;
+        uint64_t want = (uint64_t)x->sequence_length + 1, left;
+        while ((left = tokens_of(m, documents[place]) - offset) < want) {
+            want -= left;
+            offset = 0;
+            place++;
+        }
+        offset += want - 1; /* the next one begins on this one's last token */
+    }
+    return result;
+}
+
+static int put_order(struct output *f, const struct indexmap *x, struct pyrandom *r,
+                     const char *name, uint64_t before)
+{
+    uint32_t *order = mem_zalloc(x->made, sizeof *order);
+    for (uint64_t i = 0; i < x->made; i++)
+        order[i] = (uint32_t)i;
+    pyrandom_shuffle_numpy(r, order, before);
+    pyrandom_shuffle_numpy(r, order + before, x->made - before);
+    int result = put_map(f, name, "shuffle_idx", "<u4", order, x->made);
+    free(order);
+    return result;
+}
+
+void indexmap_name(struct buf *out, const struct indexmap *x, const char *prefix, int part)
+{
+    static const char *const parts[] = { "train", "valid", "test" };
+    if (x->samples)
+        buf_addf(out, "%s_%s_indexmap_%" PRIu64 "ns_%usl_%us", prefix, parts[part], x->samples,
+                 x->sequence_length, x->seed);
+    else
+        buf_addf(out, "%s_indexmap_%" PRIu64 "ns_%usl_%us", prefix, x->epochs, x->sequence_length,
+                 x->seed);
+}
+
+int indexmap_write(struct indexmap *x, const struct megatron *m, const char *name)
+{
+    struct output maps[3] = { { 0 }, { 0 }, { 0 } };
+    struct pyrandom r;
+    uint64_t before = 0;
+    if (plan(x, m, &before) < 0)
+        return -1;
+    uint64_t n = x->epochs * (x->end - x->first);
+    uint32_t *documents = mem_zalloc(n, sizeof *documents);
+    pyrandom_seed_numpy(&r, x->seed);
+    order_documents(x, &r, documents);
+    int result = put_map(&maps[0], name, "doc_idx", "<i4", documents, n);
+    if (!result)
+        result = put_samples(&maps[1], x, m, name, documents);
+    if (!result)
+        result = put_order(&maps[2], x, &r, name, before);
+    if (!result)
+        result = output_close_all(maps, 3);
+    for (int i = 0; i < 3; i++)
+        output_abandon(&maps[i]);
+    free(documents);
+    return result;
+}

@@ -1,0 +1,174 @@
+#include "tfrecord/layouts/record_shard.h"
+
+#include <string.h>
+
+#include "common/crc32c.h"
+#include "common/err.h"
+#include "tfrecord/formats/index.h"
+#include "tfrecord/formats/record.h"
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+static int open_index(struct record_shard *s, const char *path)
+{
+    struct buf index = BUF_INIT;
+    index_path(&index, path);
+    int result = output_open(&s->index, index.data);
+    buf_release(&index);
+    return result;
+}
+
+static int put_line(struct record_shard *s, uint64_t offset, uint64_t bytes)
+{
+    buf_clear(&s->line);
+    index_line(&s->line, offset, bytes);
+    return output_write(&s->index, s->line.data, s->line.len);
+}
+
+/* The file that is there: 1, 0 when it is none to go on with, as what is packed as a whole is good
+ * as a whole only; -1. */
+static int open_old(struct record_shard *s, enum compression how, const char *path)
+{
+    if (how != COMPRESS_NONE) {
+        int whole = record_file_salvage(&s->old, path);
+        return whole <= 0 ? whole : s->old.how == how;
+    }
+    if (file_map(&s->old.packed, path) < 0)
+        return -1;
+    s->old.records = s->old.packed;
+    return 1;
+}
+
+/* Finds the good records of the file, which the index gets, and counts them. */
+static int find_kept(struct record_shard *s, uint64_t *records)
+{
+    struct record r;
+    for (; record_read(&s->old.records, s->kept_bytes, &r) > 0; ++*records) {
+        if (!s->compress && put_line(s, s->kept_bytes, record_end(&r) - s->kept_bytes) < 0)
+            return -1;
+        s->kept_bytes = record_end(&r);
+    }
+    return 0;
+}
+
+/* Goes on after the good records of the file at `path`, or makes it anew. */
+static int keep(struct record_shard *s, const struct shard_set *set, const char *name,
+                const char *path)
+{
+    uint64_t records = 0;
+    int there = open_old(s, set->compression, path);
+    if (there < 0 || (there && find_kept(s, &records) < 0))
+        return -1;
+    s->whole = there && s->compress && s->kept_bytes == s->old.records.bytes;
+    if (s->compress && !s->whole) {
+        s->kept_bytes = 0;
+        return shard_open(&s->data, set->dir, name);
+    }
+    uint64_t bytes = s->whole ? s->old.packed.bytes : s->kept_bytes;
+    return shard_resume(&s->data, set->dir, name, records, bytes,
+                        crc32c(0, s->old.packed.data, bytes));
+}
+
+int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number)
+{
+    struct buf name = BUF_INIT, path = BUF_INIT;
+    enum file_kind old = FILE_NONE;
+    int result = 0;
+    *s = (struct record_shard){
+        .resume = set->resume, .frame = BUF_INIT, .packed = BUF_INIT, .line = BUF_INIT
+    };
+    buf_addf(&name, "data-%05u-of-%05u.tfrecord", number, set->count);
+    file_join(&path, set->dir, name.data);
+    if (set->compression == COMPRESS_NONE)
+        result = open_index(s, path.data);
+    else if (!(s->compress = compress_new(set->compression)))
+        result = -1;
+    if (!result && set->resume)
+        result = file_look(path.data, &old);
+    if (!result)
+        result = old ? keep(s, set, name.data, path.data)
+                     : shard_open(&s->data, set->dir, name.data);
+    buf_release(&name);
+    buf_release(&path);
+    return result;
+}
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+static int other_records(const struct record_shard *s)
+{
+    return err_set(
+        "%s: the record at byte %llu is not from this run: it was made from other documents or "
+        "options (run without --resume to start over)",
+        s->data.name, (unsigned long long)s->compared);
+}
+
+static int compare(struct record_shard *s, const void *frame, size_t n)
+{
+    uint64_t left = s->kept_bytes - s->compared;
+    if (n > left || memcmp(s->old.records.data + s->compared, frame, n) != 0)
+        return other_records(s);
+    s->compared += n;
+    return 0;
+}
+
+static int put_plain(struct record_shard *s, const void *frame, size_t n)
+{
+    if (put_line(s, s->data.bytes, n) < 0)
+        return -1;
+    return shard_write(&s->data, frame, n);
+}
+
+static int put_packed(struct record_shard *s, const void *frame, size_t n)
+{
+    buf_clear(&s->packed);
+    compress_add(s->compress, frame, n, &s->packed);
+    return s->packed.len ? shard_write(&s->data, s->packed.data, s->packed.len) : 0;
+}
+
+int record_shard_put_frame(struct record_shard *s, const void *frame, size_t n)
+{
+    if (s->compared < s->kept_bytes)
+        return compare(s, frame, n);
+    if (s->whole)
+        return other_records(s);
+    s->data.records++;
+    return s->compress ? put_packed(s, frame, n) : put_plain(s, frame, n);
+}
+
+int record_shard_put(struct record_shard *s, const void *message, size_t n)
+{
+    buf_clear(&s->frame);
+    record_frame(&s->frame, message, n);
+    return record_shard_put_frame(s, s->frame.data, s->frame.len);
+}
+
+/* ---- closing ------------------------------------------------------------------------------ */
+
+int record_shard_close(struct record_shard *s)
+{
+    if (s->compared < s->kept_bytes)
+        return other_records(s);
+    if (s->compress && !s->whole) {
+        buf_clear(&s->packed);
+        compress_end(s->compress, &s->packed);
+        if (shard_write(&s->data, s->packed.data, s->packed.len) < 0)
+            return -1;
+    }
+    if (shard_close(&s->data) < 0)
+        return -1;
+    return s->compress ? 0 : output_close(&s->index);
+}
+
+void record_shard_release(struct record_shard *s)
+{
+    if (s->resume)
+        output_leave(&s->data.out);
+    shard_release(&s->data);
+    output_abandon(&s->index);
+    compress_free(s->compress);
+    record_file_close(&s->old);
+    buf_release(&s->frame);
+    buf_release(&s->packed);
+    buf_release(&s->line);
+}

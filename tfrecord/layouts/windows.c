@@ -1,0 +1,538 @@
+#include "tfrecord/layouts/windows.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/pool.h"
+#include "common/rng.h"
+#include "common/spill.h"
+#include "tfrecord/formats/example.h"
+#include "tfrecord/formats/manifest.h"
+#include "tfrecord/formats/record.h"
+#include "tfrecord/layouts/record_shard.h"
+
+enum { KEY_DOCUMENTS = 1, KEY_WINDOWS = 2 }; /* name the shuffles of one seed */
+enum { HELD_MAX = 1 << 20 };                 /* bytes of all documents to hold in memory */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t whole_windows(const struct windows *w, uint64_t tokens)
+{
+    uint64_t length = (uint64_t)w->sequence_length + 1;
+    return tokens < length ? 0 : (tokens - length) / w->stride + 1;
+}
+
+uint64_t windows_count(const struct windows *w, uint64_t tokens)
+{
+    uint64_t length = (uint64_t)w->sequence_length + 1, whole = whole_windows(w, tokens);
+    uint64_t covered = whole ? (whole - 1) * w->stride + length : 0;
+    /* A piece needs a token to read and one to predict, and the latter must be a new one. */
+    int piece = tokens > covered && tokens > whole * w->stride + 1;
+    return whole + (w->pad && piece);
+}
+
+/* The documents of a group as they came, end-of-text after each. */
+struct documents {
+    struct spill ids; /* uint32_t; only those of WINDOWS_ALL may leave the memory */
+    size_t tokens;
+    size_t *ends;
+    size_t count, ends_cap;
+    uint64_t *order;
+    size_t order_cap;
+    uint64_t *ordered_ends; /* with WINDOWS_ALL: ends, where documents stand in `order` */
+};
+
+/* What a part gets of a group: tokens from position `at` of the part on, and the windows that they
+ * complete. */
+struct piece {
+    uint64_t at, first, windows;
+    uint32_t *ids; /* not with WINDOWS_ALL */
+    size_t count, cap;
+    uint64_t documents, tokens; /* that are new */
+
+    uint64_t *order; /* of the windows, which are numbered through the part */
+    size_t order_cap;
+    struct buf frames; /* their records */
+    size_t *ends;      /* [windows], of each frame */
+    size_t ends_cap;
+};
+
+struct group {
+    uint64_t number;
+    struct piece pieces[WINDOWS_PARTS];
+    int64_t *ids; /* of a window */
+    struct buf message;
+};
+
+/* A part's shards: they are opened when it has its first records. */
+struct part {
+    struct windows_part *result;
+    struct shard_set set;
+    struct record_shard *shards; /* NULL: none yet */
+
+    /* With WINDOWS_ALL: */
+    uint64_t begin, tokens;  /* in the ordered documents */
+    uint64_t *order;         /* of all windows */
+    uint64_t windows, taken; /* how many there are, and went into groups */
+};
+
+struct job {
+    const struct windows *w;
+    struct intake *s;
+    struct documents documents;
+    uint64_t groups, tokens, held; /* so far */
+    const struct group *before;    /* the group that was read last */
+    int ended;                     /* the stream */
+    struct part parts[WINDOWS_PARTS];
+    struct pool *pool; /* to compress with; NULL: not needed */
+};
+
+/* ---- reading: documents are dealt out ------------------------------------------------------- */
+
+static int add_document(struct documents *d, const struct intake *s)
+{
+    s->ids[s->count] = (uint32_t)s->end_of_text;
+    d->tokens += s->count + 1;
+    mem_grow(d->ends, d->ends_cap, d->count + 1);
+    d->ends[d->count++] = d->tokens;
+    return spill_add(&d->ids, s->ids, (s->count + 1) * sizeof *s->ids);
+}
+
+static size_t begin_of(const struct documents *d, uint64_t i)
+{
+    return i ? d->ends[i - 1] : 0;
+}
+
+static const uint32_t *ids_of(const struct documents *d, uint64_t i)
+{
+    return (const uint32_t *)d->ids.data + begin_of(d, i);
+}
+
+/* Begins with what the group before left: tokens that the windows to come still want. */
+static void begin_piece(struct piece *p, const struct piece *before, uint64_t stride)
+{
+    uint64_t end = before->at + before->count;
+    p->first = before->first + before->windows;
+    p->at = smaller(p->first * stride, end);
+    p->count = (size_t)(end - p->at);
+    p->documents = p->tokens = 0;
+    mem_grow(p->ids, p->cap, p->count);
+    if (p->count)
+        memcpy(p->ids, before->ids + (p->at - before->at), p->count * sizeof *p->ids);
+}
+
+static void take_document(struct piece *p, const struct documents *d, uint64_t i)
+{
+    size_t n = d->ends[i] - begin_of(d, i);
+    mem_grow(p->ids, p->cap, p->count + n);
+    memcpy(p->ids + p->count, ids_of(d, i), n * sizeof *p->ids);
+    p->count += n;
+    p->tokens += n;
+    p->documents++;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void shuffle(const struct windows *w, uint64_t what, uint64_t group, uint64_t *order,
+                    uint64_t n)
+{
+    struct rng r = { rng_key(rng_key(rng_key(0, w->seed), what), group), 0 };
+    for (uint64_t i = 0; i < n; i++)
+        order[i] = i;
+    rng_shuffle(&r, order, n);
+}
+
+/* The numbers of a part's windows, from `first` on, as their records come. */
+static void order_windows(const struct windows *w, int part, uint64_t group, uint64_t first,
+                          uint64_t *order, uint64_t n)
+{
+    if (!w->keep_order)
+        shuffle(w, KEY_WINDOWS + (uint64_t)part, group, order, n);
+    for (uint64_t i = 0; i < n; i++)
+        order[i] = first + (w->keep_order ? i : order[i]);
+}
+
+/* How many of the documents, shuffled, are held out: until there are enough of those so far. */
+static uint64_t hold_out(struct job *j)
+{
+    const struct documents *d = &j->documents;
+    double share = j->w->validation;
+    uint64_t n = 0, want = (uint64_t)(share * (double)j->tokens);
+    if (share > 0 && want <= j->w->sequence_length)
+        want = (uint64_t)j->w->sequence_length + 1;
+    for (; n < d->count && j->held < want; n++)
+        j->held += d->ends[d->order[n]] - begin_of(d, d->order[n]);
+    return n;
+}
+
+/* Orders the documents: those that are held out first, and says how many. Without a shuffle the
+ * choice is the same, and each part in order. */
+static uint64_t order_documents(struct job *j, uint64_t group)
+{
+    struct documents *d = &j->documents;
+    mem_grow(d->order, d->order_cap, d->count);
+    shuffle(j->w, KEY_DOCUMENTS, group, d->order, d->count);
+    uint64_t held = hold_out(j);
+    if (j->w->keep_order) {
+        qsort(d->order, held, sizeof *d->order, by_number);
+        qsort(d->order + held, d->count - held, sizeof *d->order, by_number);
+    }
+    return held;
+}
+
+static void deal(struct job *j, struct group *g)
+{
+    const struct documents *d = &j->documents;
+    uint64_t held = order_documents(j, g->number);
+    for (uint64_t i = 0; i < d->count; i++)
+        take_document(&g->pieces[i < held ? WINDOWS_HELD : WINDOWS_TRAIN], d, d->order[i]);
+}
+
+/* The first group has records for all shards, and some to spare for the part that is held out. */
+static int enough(const struct job *j)
+{
+    const struct documents *d = &j->documents;
+    if (j->w->group == WINDOWS_ALL)
+        return 0;
+    if (!j->groups && whole_windows(j->w, d->tokens) < 2 * (uint64_t)j->w->shards)
+        return 0;
+    return j->w->group ? d->count >= j->w->group : d->tokens >= WINDOWS_GROUP;
+}
+
+static int read_documents(struct job *j)
+{
+    struct documents *d = &j->documents;
+    int more = 1;
+    spill_clear(&d->ids);
+    d->tokens = d->count = 0;
+    while (!enough(j) && (more = intake_next(j->s)) > 0)
+        if (add_document(d, j->s) < 0)
+            return -1;
+    j->tokens += d->tokens;
+    j->ended = !more;
+    return more < 0 ? -1 : spill_finish(&d->ids);
+}
+
+static int read_group(void *ctx, void *item)
+{
+    static const struct piece nothing;
+    struct job *j = ctx;
+    struct group *g = item;
+    if (j->ended)
+        return 0;
+    if (read_documents(j) < 0)
+        return -1;
+    g->number = j->groups++;
+    for (int i = 0; i < WINDOWS_PARTS; i++)
+        begin_piece(&g->pieces[i], j->before ? &j->before->pieces[i] : &nothing, j->w->stride);
+    deal(j, g);
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        struct piece *p = &g->pieces[i];
+        uint64_t tokens = p->at + p->count;
+        p->windows = (j->ended ? windows_count(j->w, tokens) : whole_windows(j->w, tokens)) -
+                     p->first;
+    }
+    j->before = g;
+    return 1;
+}
+
+/* ---- reading with WINDOWS_ALL: windows are dealt out ----------------------------------------- */
+
+static int read_all(struct job *j)
+{
+    struct documents *d = &j->documents;
+    if (read_documents(j) < 0)
+        return -1;
+    spill_at_random(&d->ids);
+    uint64_t held = order_documents(j, 0), end = 0;
+    d->ordered_ends = mem_alloc(d->count * sizeof *d->ordered_ends);
+    for (uint64_t i = 0; i < d->count; i++) {
+        struct part *part = &j->parts[i < held ? WINDOWS_HELD : WINDOWS_TRAIN];
+        uint64_t n = d->ends[d->order[i]] - begin_of(d, d->order[i]);
+        d->ordered_ends[i] = end += n;
+        part->tokens += n;
+        part->result->documents++;
+    }
+    j->parts[WINDOWS_TRAIN].begin = j->parts[WINDOWS_HELD].tokens;
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        struct part *part = &j->parts[i];
+        part->result->tokens = part->tokens;
+        part->windows = windows_count(j->w, part->tokens);
+        part->order = mem_alloc(part->windows * sizeof *part->order);
+        order_windows(j->w, i, 0, 0, part->order, part->windows);
+    }
+    return 0;
+}
+
+/* As many windows as a group of tokens has, and at first one for each shard. */
+static int read_windows(void *ctx, void *item)
+{
+    struct job *j = ctx;
+    struct group *g = item;
+    if (!j->ended && read_all(j) < 0)
+        return -1;
+    uint64_t most = larger(WINDOWS_GROUP / ((uint64_t)j->w->sequence_length + 1), j->w->shards);
+    int some = 0;
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        struct part *part = &j->parts[i];
+        struct piece *p = &g->pieces[i];
+        p->windows = smaller(part->windows - part->taken, most);
+        p->count = part->tokens;
+        mem_grow(p->order, p->order_cap, p->windows);
+        if (p->windows)
+            memcpy(p->order, part->order + part->taken, p->windows * sizeof *p->order);
+        part->taken += p->windows;
+        some |= p->windows > 0;
+    }
+    return some;
+}
+
+/* The first of the ordered documents that ends behind a place. */
+static uint64_t find_document(const struct documents *d, uint64_t at)
+{
+    uint64_t low = 0, high = d->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (d->ordered_ends[middle] > at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Tokens from a place in the ordered documents on. */
+static void take_ids(const struct documents *d, uint64_t at, int64_t *ids, size_t n)
+{
+    for (uint64_t i = find_document(d, at); n; i++) {
+        uint64_t begin = i ? d->ordered_ends[i - 1] : 0;
+        const uint32_t *from = ids_of(d, d->order[i]) + (at - begin);
+        size_t take = (size_t)smaller(n, d->ordered_ends[i] - at);
+        for (size_t k = 0; k < take; k++)
+            ids[k] = from[k];
+        ids += take;
+        at += take;
+        n -= take;
+    }
+}
+
+/* ---- working: windows become records -------------------------------------------------------- */
+
+/* Fills g->ids with the window that begins at a place of the part. */
+static void cut(const struct job *j, struct group *g, int part, uint64_t at)
+{
+    const struct piece *p = &g->pieces[part];
+    size_t length = (size_t)j->w->sequence_length + 1, from = (size_t)(at - p->at);
+    size_t n = (size_t)smaller(length, p->count - from);
+    if (j->w->group == WINDOWS_ALL)
+        take_ids(&j->documents, j->parts[part].begin + at, g->ids, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            g->ids[i] = p->ids[from + i];
+    for (size_t i = n; i < length; i++)
+        g->ids[i] = j->w->end_of_text;
+}
+
+static void make_records(const struct job *j, struct group *g, int part)
+{
+    struct piece *p = &g->pieces[part];
+    struct feature feature = { "input_ids", FEATURE_INTS, g->ids,
+                               (size_t)j->w->sequence_length + 1 };
+    mem_grow(p->ends, p->ends_cap, p->windows);
+    buf_clear(&p->frames);
+    for (uint64_t i = 0; i < p->windows; i++) {
+        cut(j, g, part, p->order[i] * j->w->stride);
+        buf_clear(&g->message);
+        example_encode(&g->message, &feature, 1);
+        record_frame(&p->frames, g->message.data, g->message.len);
+        p->ends[i] = p->frames.len;
+    }
+}
+
+static int make_group(void *ctx, void *item)
+{
+    const struct job *j = ctx;
+    struct group *g = item;
+    if (!g->ids)
+        g->ids = mem_zalloc((size_t)j->w->sequence_length + 1, sizeof *g->ids);
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        struct piece *p = &g->pieces[i];
+        mem_grow(p->order, p->order_cap, p->windows);
+        if (j->w->group != WINDOWS_ALL)
+            order_windows(j->w, i, g->number, p->first, p->order, p->windows);
+        make_records(j, g, i);
+    }
+    return 0;
+}
+
+/* ---- writing: records are dealt out ----------------------------------------------------------- */
+
+static int open_shards(struct part *part, const struct windows *w, uint64_t records)
+{
+    int result = 0;
+    part->set = (struct shard_set){ part->result->dir, (uint32_t)smaller(records, w->shards),
+                                    w->compression, w->resume };
+    part->shards = mem_zalloc(part->set.count, sizeof *part->shards);
+    for (uint32_t i = 0; i < part->set.count && !result; i++)
+        result = record_shard_open(&part->shards[i], &part->set, i);
+    return result;
+}
+
+/* The records of a piece on their way to the shards of a part. */
+struct delivery {
+    const struct part *part;
+    const struct piece *piece;
+    char **errors; /* [shards]; NULL where all went well */
+};
+
+static void put_records(void *ctx, int64_t shard, int thread)
+{
+    (void)thread;
+    const struct delivery *d = ctx;
+    const struct piece *p = d->piece;
+    uint64_t count = d->part->set.count, done = d->part->result->records % count;
+    for (uint64_t i = ((uint64_t)shard + count - done) % count; i < p->windows; i += count) {
+        size_t begin = i ? p->ends[i - 1] : 0;
+        if (record_shard_put_frame(&d->part->shards[shard], p->frames.data + begin,
+                                   p->ends[i] - begin) < 0) {
+            d->errors[shard] = mem_strdup(err_get());
+            return;
+        }
+    }
+}
+
+static int deliver(struct job *j, struct part *part, const struct piece *p)
+{
+    if (!part->shards && open_shards(part, j->w, p->windows) < 0)
+        return -1;
+    uint32_t shards = part->set.count;
+    struct delivery d = { part, p, mem_zalloc(shards, sizeof *d.errors) };
+    if (j->pool)
+        pool_each(j->pool, shards, put_records, &d);
+    for (uint32_t i = 0; i < shards && !j->pool; i++)
+        put_records(&d, i, 0);
+    int result = 0;
+    for (uint32_t i = 0; i < shards; i++) {
+        if (d.errors[i] && !result)
+            result = err_set("%s", d.errors[i]);
+        free(d.errors[i]);
+    }
+    free(d.errors);
+    part->result->records += p->windows;
+    return result;
+}
+
+static int write_group(void *ctx, void *item)
+{
+    struct job *j = ctx;
+    const struct group *g = item;
+    uint64_t records = 0;
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        struct windows_part *result = j->parts[i].result;
+        const struct piece *p = &g->pieces[i];
+        result->documents += p->documents;
+        result->tokens += p->tokens;
+        if (p->windows && deliver(j, &j->parts[i], p) < 0)
+            return -1;
+        records += result->records;
+    }
+    if (j->w->written)
+        j->w->written(records);
+    return 0;
+}
+
+/* ---- the run ---------------------------------------------------------------------------------- */
+
+static int run_groups(struct job *j)
+{
+    int n = j->w->threads + 1;
+    struct group *groups = mem_zalloc((size_t)n, sizeof *groups);
+    void **items = mem_zalloc((size_t)n, sizeof *items);
+    for (int i = 0; i < n; i++) {
+        items[i] = &groups[i];
+        groups[i].message = (struct buf)BUF_INIT;
+        for (int k = 0; k < WINDOWS_PARTS; k++)
+            groups[i].pieces[k].frames = (struct buf)BUF_INIT;
+    }
+    int (*read)(void *, void *) = j->w->group == WINDOWS_ALL ? read_windows : read_group;
+    struct pipeline p = { read, make_group, write_group, j, items, n, NULL };
+    int result = pipeline_run(&p, j->w->threads);
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < WINDOWS_PARTS; k++) {
+            free(groups[i].pieces[k].ids);
+            free(groups[i].pieces[k].order);
+            free(groups[i].pieces[k].ends);
+            buf_release(&groups[i].pieces[k].frames);
+        }
+        free(groups[i].ids);
+        buf_release(&groups[i].message);
+    }
+    free(groups);
+    free(items);
+    return result;
+}
+
+static int close_part(const struct job *j, struct part *part, const char *what)
+{
+    int result = 0;
+    if (!part->shards)
+        return err_set("%s: %" PRIu64 " documents with %" PRIu64
+                       " tokens are too few%s: no record of "
+                       "%u tokens and a label",
+                       j->s->in.path, j->s->documents, j->s->tokens, what, j->w->sequence_length);
+    for (uint32_t i = 0; i < part->set.count && !result; i++) {
+        result = record_shard_close(&part->shards[i]);
+        if (!result)
+            manifest_add_shard(&part->result->files, &part->shards[i].data);
+    }
+    return result;
+}
+
+static void release(struct job *j)
+{
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        for (uint32_t k = 0; k < j->parts[i].set.count; k++)
+            record_shard_release(&j->parts[i].shards[k]);
+        free(j->parts[i].shards);
+        free(j->parts[i].order);
+    }
+    spill_release(&j->documents.ids);
+    free(j->documents.ends);
+    free(j->documents.order);
+    free(j->documents.ordered_ends);
+    if (j->pool)
+        pool_free(j->pool);
+}
+
+int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts)
+{
+    struct job j = { .w = w, .s = s };
+    int two = w->validation > 0;
+    spill_init(&j.documents.ids, w->group == WINDOWS_ALL ? HELD_MAX : SIZE_MAX);
+    for (int i = 0; i < WINDOWS_PARTS; i++)
+        j.parts[i].result = &parts[i];
+    if (w->compression != COMPRESS_NONE)
+        j.pool = pool_new(w->threads);
+    int result = run_groups(&j);
+    if (!result)
+        result = close_part(&j, &j.parts[WINDOWS_TRAIN], two ? " for two parts" : "");
+    if (!result && two)
+        result = close_part(&j, &j.parts[WINDOWS_HELD], " for validation");
+    release(&j);
+    return result;
+}

@@ -1,0 +1,242 @@
+#include "tfrecord/publish/shard_folder.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/kv.h"
+#include "tfrecord/formats/compress.h"
+#include "tfrecord/formats/manifest.h"
+#include "tfrecord/publish/stage.h"
+
+static void describe_compression(enum compression compression, struct kv *m)
+{
+    if (compression != COMPRESS_NONE)
+        kv_add(m, "compression", compress_name(compression));
+}
+
+/* The writing of a set in its work folder. */
+struct work {
+    const struct shard_folder *f;
+    struct intake *s;
+    struct stage stage;
+};
+
+/* What a run is to make in a folder: what the manifest will say and is known, and how many shards.
+ */
+static int plan(struct work *k, const char *folder, const struct kv *recipe, uint32_t shards)
+{
+    struct kv m = KV_INIT;
+    kv_add_all(&m, recipe);
+    intake_describe(k->s, &m);
+    kv_addf(&m, "shards", "%u", shards);
+    int result = stage_plan(&k->stage, folder, &m);
+    kv_release(&m);
+    return result;
+}
+
+/* Ends a manifest that says how data was made and how much there is, and writes it. */
+static int write_manifest(struct work *k, const char *folder, struct kv *m, const struct kv *files)
+{
+    struct buf dir = BUF_INIT, path = BUF_INIT;
+    file_join(&dir, k->stage.work, folder);
+    file_join(&path, dir.data, "manifest");
+    intake_describe(k->s, m);
+    kv_add_all(m, files);
+    int result = *folder ? 0
+                         : manifest_add_tokenizer(m, dir.data, "tokenizer.json",
+                                                  &k->s->stream.tokenizer);
+    intake_provenance(k->s, m, k->f->provenance);
+    if (!result)
+        result = manifest_write(m, path.data);
+    buf_release(&dir);
+    buf_release(&path);
+    return result;
+}
+
+/* ---- layout gpt --------------------------------------------------------------------------- */
+
+static void describe_windows(const struct windows *w, const char *part, struct kv *m)
+{
+    kv_add(m, "layout", "gpt");
+    kv_add(m, "part", part);
+    if (w->validation > 0)
+        kv_addf(m, "validation", "%g", w->validation);
+    kv_addf(m, "sequence_length", "%u", w->sequence_length);
+    kv_addf(m, "stride", "%" PRIu64, w->stride);
+    kv_add(m, "remainder", w->pad ? "pad" : "drop");
+    kv_add(m, "shuffle", w->keep_order ? "false" : "true");
+    if (w->group == WINDOWS_ALL)
+        kv_add(m, "group", "all");
+    else
+        kv_addf(m, "group", "%" PRIu64, w->group);
+    kv_addf(m, "seed", "%" PRIu64, w->seed);
+    describe_compression(w->compression, m);
+}
+
+static int write_windows(struct work *k, const struct windows *w, uint64_t *records)
+{
+    static const char *const folders[WINDOWS_PARTS] = { "", "validation" };
+    const char *const names[WINDOWS_PARTS] = { w->validation > 0 ? "train" : "all", "validation" };
+    struct windows_part parts[WINDOWS_PARTS] = { { .files = KV_INIT }, { .files = KV_INIT } };
+    struct kv recipes[WINDOWS_PARTS] = { KV_INIT, KV_INIT };
+    struct buf dirs[WINDOWS_PARTS] = { BUF_INIT, BUF_INIT };
+    int count = w->validation > 0 ? 2 : 1, result = 0;
+    for (int i = 0; i < count && !result; i++) {
+        file_join(&dirs[i], k->stage.work, folders[i]);
+        parts[i].dir = dirs[i].data;
+        describe_windows(w, names[i], &recipes[i]);
+        result = file_mkdirs(parts[i].dir);
+        if (!result)
+            result = plan(k, folders[i], &recipes[i], w->shards);
+    }
+    k->f->watch.begin("records", 0);
+    if (!result)
+        result = windows_write(w, k->s, parts);
+    k->f->watch.end();
+    for (int i = count; i-- > 0 && !result;) { /* the whole set's last */
+        kv_addf(&recipes[i], "documents", "%" PRIu64, parts[i].documents);
+        kv_addf(&recipes[i], "tokens", "%" PRIu64, parts[i].tokens);
+        kv_addf(&recipes[i], "records", "%" PRIu64, parts[i].records);
+        *records += parts[i].records;
+        result = write_manifest(k, folders[i], &recipes[i], &parts[i].files);
+    }
+    for (int i = 0; i < WINDOWS_PARTS; i++) {
+        kv_release(&parts[i].files);
+        kv_release(&recipes[i]);
+        buf_release(&dirs[i]);
+    }
+    return result;
+}
+
+/* ---- layouts bert, bert-tf1, bert-packed -------------------------------------------------- */
+
+static void describe_recipe(const struct bert_shards *b, struct kv *m)
+{
+    kv_add(m, "layout", bert_layout_name(b->layout));
+    kv_addf(m, "sequence_length", "%u", b->recipe.sequence_length);
+    kv_addf(m, "mask_tokens", "%u", b->recipe.mask_tokens);
+    kv_addf(m, "mlm_probability", "%g", b->recipe.mlm);
+    kv_addf(m, "short_sequence_probability", "%g", b->recipe.short_sequence);
+    kv_addf(m, "duplication_factor", "%u", b->recipe.passes);
+    kv_add(m, "whole_word_masking", b->words ? "true" : "false");
+    kv_addf(m, "group", "%" PRIu64, b->group);
+    kv_addf(m, "seed", "%" PRIu64, b->recipe.seed);
+    describe_compression(b->compression, m);
+}
+
+static void describe_instances(const struct bert_shards *b, struct kv *m)
+{
+    kv_addf(m, "documents", "%" PRIu64, b->documents);
+    kv_addf(m, "sequences", "%" PRIu64, b->sequences);
+    kv_addf(m, "tokens", "%" PRIu64, b->tokens);
+    kv_addf(m, "records", "%" PRIu64, b->records);
+    if (b->layout == BERT_PACKED) {
+        kv_addf(m, "efficiency", "%.4f", bert_shards_efficiency(b));
+        kv_addf(m, "packing_factor", "%.4f", (double)b->sequences / (double)b->records);
+    }
+}
+
+static int write_bert(struct work *k, struct bert_shards *b)
+{
+    struct kv m = KV_INIT, files = KV_INIT;
+    describe_recipe(b, &m);
+    int result = plan(k, "", &m, b->shards);
+    k->f->watch.begin("records", 0);
+    if (!result)
+        result = bert_shards_write(b, k->s, k->stage.work, &files);
+    k->f->watch.end();
+    if (!result) {
+        describe_instances(b, &m);
+        result = write_manifest(k, "", &m, &files);
+    }
+    kv_release(&m);
+    kv_release(&files);
+    return result;
+}
+
+/* ---- the folder --------------------------------------------------------------------------- */
+
+/* Refuses to replace what is finished without --force, and to add to what is not ours ever. */
+static int check_folder(const struct shard_folder *f, const char *dir)
+{
+    struct file_names files;
+    struct manifest m;
+    struct buf path = BUF_INIT;
+    enum file_kind kind = FILE_NONE;
+    file_join(&path, dir, "manifest");
+    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+    if (there > 0 && !f->force)
+        result = err_set("'%s' holds a finished data set (--force replaces it)", dir);
+    if (!result)
+        result = file_look(dir, &kind);
+    if (!result && kind == FILE_FOLDER && !(result = file_list(&files, dir, ".tfrecord"))) {
+        for (size_t i = 0; i < files.count && !result; i++)
+            if (!there || !manifest_find(&m, files.names[i]))
+                result = err_set("'%s' has '%s', which no manifest lists: choose another folder",
+                                 dir, files.names[i]);
+        file_names_free(&files);
+    }
+    if (there > 0)
+        manifest_release(&m);
+    buf_release(&path);
+    return result;
+}
+
+/* The old data set goes, then the new one appears: the validation part, and last the manifest
+ * of the folder itself. */
+static int publish(struct work *k, const char *held, int two)
+{
+    struct stage *stage = &k->stage;
+    if (stage_forget(stage->dir, "manifest") < 0 || stage_forget(held, "manifest") < 0)
+        return -1;
+    rmdir(held); /* if it is there and nothing of the user's is in it */
+    if (two && stage_publish(stage, "validation", "manifest") < 0)
+        return -1;
+    if (stage_publish(stage, "", "manifest") == 0)
+        return 0;
+    struct err why = err_keep();
+    stage_forget(held, "manifest");
+    rmdir(held);
+    return err_restore(&why);
+}
+
+/* One of the layouts: `w` with its records, or `b`. */
+static int write_folder(const struct shard_folder *f, struct intake *s, const struct windows *w,
+                        uint64_t *records, struct bert_shards *b)
+{
+    struct work k = { f, s, { .lock = -1 } };
+    struct buf held = BUF_INIT;
+    int result = f->resume ? stage_resume(&k.stage, f->dir, STAGE_SHARDS)
+                           : stage_open(&k.stage, f->dir, STAGE_SHARDS);
+    if (result < 0)
+        return -1;
+    file_join(&held, f->dir, "validation");
+    if (!result)
+        result = check_folder(f, f->dir);
+    if (!result)
+        result = check_folder(f, held.data);
+    if (!result)
+        result = b ? write_bert(&k, b) : write_windows(&k, w, records);
+    if (!result)
+        result = publish(&k, held.data, w && w->validation > 0);
+    stage_close(&k.stage, result < 0);
+    buf_release(&held);
+    return result;
+}
+
+int shard_folder_gpt(const struct shard_folder *f, struct intake *s, const struct windows *w,
+                     uint64_t *records)
+{
+    *records = 0;
+    if (intake_want_end_of_text(s, "the gpt layout") < 0)
+        return -1;
+    return write_folder(f, s, w, records, NULL);
+}
+
+int shard_folder_bert(const struct shard_folder *f, struct intake *s, struct bert_shards *b)
+{
+    return write_folder(f, s, NULL, NULL, b);
+}

@@ -1,0 +1,508 @@
+#include "tfrecord/publish/stage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "common/temp.h"
+#include "tfrecord/formats/index.h"
+#include "tfrecord/formats/manifest.h"
+
+/* ---- single files ------------------------------------------------------------------------- */
+
+static int remove_file(const char *path)
+{
+    if (unlink(path) < 0 && errno != ENOENT)
+        return err_set("cannot remove '%s': %s", path, strerror(errno));
+    return 0;
+}
+
+static int move_file(const char *from, const char *to)
+{
+    if (rename(from, to) < 0)
+        return err_set("cannot rename '%s' to '%s': %s", from, to, strerror(errno));
+    return 0;
+}
+
+/* Does one thing to a listed file and to the index beside it, if it has one. */
+static int each_file(const struct manifest *m, const char *from, const char *to,
+                     int (*act)(const char *from, const char *to))
+{
+    struct buf a = BUF_INIT, b = BUF_INIT, ai = BUF_INIT, bi = BUF_INIT;
+    enum file_kind index;
+    int result = 0;
+    for (size_t i = 0; i < m->count && !result; i++) {
+        file_join(&a, from, m->shards[i].name);
+        file_join(&b, to, m->shards[i].name);
+        index_path(&ai, a.data);
+        index_path(&bi, b.data);
+        result = file_look(ai.data, &index);
+        if (!result && index)
+            result = act(ai.data, bi.data);
+        if (!result)
+            result = act(a.data, b.data);
+    }
+    buf_release(&a);
+    buf_release(&b);
+    buf_release(&ai);
+    buf_release(&bi);
+    return result;
+}
+
+static int act_remove(const char *path, const char *unused)
+{
+    (void)unused;
+    return remove_file(path);
+}
+
+static int act_move(const char *from, const char *to)
+{
+    return move_file(from, to);
+}
+
+int stage_forget(const char *dir, const char *manifest)
+{
+    struct buf path = BUF_INIT;
+    struct manifest m;
+    file_join(&path, dir, manifest);
+    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+    if (there > 0) {
+        result = remove_file(path.data); /* first: what is left is not a finished data set */
+        if (!result)
+            result = each_file(&m, dir, dir, act_remove);
+        manifest_release(&m);
+    }
+    buf_release(&path);
+    return result;
+}
+
+/* ---- runs that died ----------------------------------------------------------------------- */
+
+/* Removes from `dir` what the dead run's manifest lists: its files, moved without it. Its
+ * validation part was moved before them, with its manifest. Where a manifest stands in `dir`, it
+ * is an older set's, and nothing was moved yet. */
+static int forget_moved(const char *dir, const char *work, const char *manifest)
+{
+    struct buf path = BUF_INIT;
+    struct manifest m;
+    enum file_kind published;
+    file_join(&path, dir, manifest);
+    int result = file_look(path.data, &published);
+    file_join(&path, work, manifest);
+    int there = result < 0 || published ? 0 : manifest_load(&m, path.data);
+    if (there > 0) {
+        result = each_file(&m, dir, dir, act_remove);
+        file_join(&path, dir, "validation");
+        if (!result && kv_get(&m.kv, "validation"))
+            result = stage_forget(path.data, "manifest");
+        manifest_release(&m);
+    }
+    buf_release(&path);
+    return result;
+}
+
+static int clear_dead(const char *dir, const char *work)
+{
+    int fd = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return 0; /* gone by now, or no folder of ours */
+    if (fd < 0)
+        return err_set("cannot open folder '%s': %s", work, strerror(errno));
+    int busy = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    int result = busy ? err_set("'%s' is in use: another tfwrite writes to '%s'", work, dir) : 0;
+    struct buf a = BUF_INIT, b = BUF_INIT;
+    struct file_names manifests = { 0 };
+    if (!result)
+        result = file_list(&manifests, work, "manifest");
+    for (size_t i = 0; i < manifests.count && !result; i++)
+        result = forget_moved(dir, work, manifests.names[i]);
+    file_join(&a, dir, "validation");
+    file_join(&b, work, "validation");
+    if (!result)
+        result = forget_moved(a.data, b.data, "manifest");
+    if (!result)
+        result = file_remove_tree(work);
+    file_names_free(&manifests);
+    buf_release(&a);
+    buf_release(&b);
+    close(fd);
+    return result;
+}
+
+static int clear_all_dead(const char *dir, const char *prefix, const char *own)
+{
+    struct file_names all;
+    struct buf work = BUF_INIT;
+    int result = file_list(&all, dir, "");
+    for (size_t i = 0; i < all.count && !result; i++) {
+        if (strncmp(all.names[i], prefix, strlen(prefix)) || !strcmp(all.names[i], own))
+            continue;
+        file_join(&work, dir, all.names[i]);
+        result = clear_dead(dir, work.data);
+    }
+    buf_release(&work);
+    file_names_free(&all);
+    return result;
+}
+
+/* ---- going on ----------------------------------------------------------------------------- */
+
+/* 1, 0, or -1. */
+static int has_shards(const char *dir)
+{
+    struct file_names all;
+    enum file_kind kind;
+    int there = 0;
+    if (file_look(dir, &kind) < 0)
+        return -1;
+    if (kind != FILE_FOLDER)
+        return 0;
+    if (file_list(&all, dir, "") < 0)
+        return -1;
+    for (size_t i = 0; i < all.count; i++)
+        there |= strstr(all.names[i], ".tfrecord") != NULL;
+    file_names_free(&all);
+    return there;
+}
+
+/* Whether there is something to go on with: a part that was begun, validation being the first, or
+ * a manifest, which is the last thing to go. 1, 0, or -1. */
+static int is_begun(const char *work)
+{
+    struct buf path = BUF_INIT;
+    enum file_kind manifest;
+    file_join(&path, work, "manifest");
+    int there = file_look(path.data, &manifest) < 0 ? -1 : manifest ? 1 : has_shards(work);
+    file_join(&path, work, "validation");
+    if (!there)
+        there = has_shards(path.data);
+    buf_release(&path);
+    return there;
+}
+
+/* Brings back the listed files that are in `from` and not in `to` any more; indexes are made again.
+ */
+static int bring_back_files(const struct manifest *m, const char *from, const char *to)
+{
+    struct buf a = BUF_INIT, b = BUF_INIT;
+    enum file_kind there = FILE_NONE, back;
+    int result = file_mkdirs(to);
+    for (size_t i = 0; i < m->count && !result; i++) {
+        file_join(&a, from, m->shards[i].name);
+        file_join(&b, to, m->shards[i].name);
+        result = file_look(b.data, &back);
+        if (!result)
+            result = file_look(a.data, &there);
+        if (result < 0 || back || !there)
+            continue;
+        result = move_file(a.data, b.data);
+        index_path(&b, a.data);
+        if (!result)
+            result = remove_file(b.data);
+    }
+    buf_release(&a);
+    buf_release(&b);
+    return result;
+}
+
+/* Brings back what was published of the validation part. Its manifest, which is made again, is the
+ * last to go: it is in the work folder until all the files were moved. */
+static int bring_back_validation(const char *dir, const char *work)
+{
+    struct buf from = BUF_INIT, to = BUF_INIT, path = BUF_INIT;
+    struct manifest m;
+    file_join(&from, dir, "validation");
+    file_join(&to, work, "validation");
+    file_join(&path, to.data, "manifest");
+    int there = manifest_load(&m, path.data);
+    if (!there) {
+        file_join(&path, from.data, "manifest");
+        there = manifest_load(&m, path.data);
+    }
+    int result = there < 0 ? -1 : 0;
+    if (there > 0) {
+        result = bring_back_files(&m, from.data, to.data);
+        if (!result)
+            result = remove_file(path.data);
+        manifest_release(&m);
+    }
+    buf_release(&from);
+    buf_release(&to);
+    buf_release(&path);
+    return result;
+}
+
+/* The same for the whole set. Where the output folder has a manifest, nothing was moved yet; where
+ * the work folder has none, the set was not complete. */
+static int bring_back(const char *dir, const char *work)
+{
+    struct buf path = BUF_INIT;
+    struct manifest m;
+    enum file_kind published;
+    file_join(&path, dir, "manifest");
+    int there = file_look(path.data, &published);
+    file_join(&path, work, "manifest");
+    if (!there)
+        there = manifest_load(&m, path.data);
+    int result = there < 0 ? -1 : 0;
+    if (there > 0) {
+        if (!published && kv_get(&m.kv, "validation"))
+            result = bring_back_validation(dir, work);
+        if (!published && !result)
+            result = bring_back_files(&m, dir, work);
+        if (!result)
+            result = remove_file(path.data);
+        manifest_release(&m);
+    }
+    buf_release(&path);
+    return result;
+}
+
+/* Shards under temporary names get their own; what else is temporary goes. */
+static int settle(const char *work)
+{
+    struct file_names all;
+    struct buf from = BUF_INIT, to = BUF_INIT;
+    enum file_kind kind;
+    if (file_look(work, &kind) < 0)
+        return -1;
+    if (kind != FILE_FOLDER)
+        return 0;
+    int result = file_list(&all, work, "");
+    for (size_t i = 0; i < all.count && !result; i++) {
+        const char *temp = strstr(all.names[i], ".tmp-");
+        if (!temp)
+            continue;
+        file_join(&from, work, all.names[i]);
+        file_join(&to, work, all.names[i]);
+        buf_truncate(&to, to.len - strlen(temp));
+        result = file_look(to.data, &kind);
+        if (result < 0)
+            continue;
+        if (file_ends_with(to.data, ".tfrecord") && !kind)
+            result = move_file(from.data, to.data);
+        else
+            result = remove_file(from.data);
+    }
+    buf_release(&from);
+    buf_release(&to);
+    file_names_free(&all);
+    return result;
+}
+
+/* Takes the dead run's folder `old` for one's own: 1, 0 when it is not dead or not begun, -1. */
+static int take_up(struct stage *s, const char *old)
+{
+    struct buf validation = BUF_INIT;
+    int begun = is_begun(old);
+    int fd = begun > 0 ? open(old, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return begun < 0 ? -1 : 0;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+        close(fd);
+        return 0;
+    }
+    s->lock = fd;
+    file_join(&validation, s->work, "validation");
+    temp_add(s->work, TEMP_STAYS);
+    int result = strcmp(old, s->work) ? move_file(old, s->work) : 0;
+    if (!result)
+        result = bring_back(s->dir, s->work);
+    if (!result)
+        result = settle(s->work);
+    if (!result)
+        result = settle(validation.data);
+    buf_release(&validation);
+    return result < 0 ? -1 : 1;
+}
+
+static int take_one_up(struct stage *s, const char *prefix)
+{
+    struct file_names all;
+    struct buf old = BUF_INIT;
+    int result = file_list(&all, s->dir, "");
+    for (size_t i = 0; i < all.count && !result; i++) {
+        if (strncmp(all.names[i], prefix, strlen(prefix)))
+            continue;
+        file_join(&old, s->dir, all.names[i]);
+        result = take_up(s, old.data);
+    }
+    buf_release(&old);
+    file_names_free(&all);
+    return result;
+}
+
+static int other_plan(const struct stage *s, const char *key, const char *was, const char *is)
+{
+    return err_set("cannot resume in '%s': %s is %s, but was %s in the interrupted run "
+                   "(run without --resume to start over)",
+                   s->dir, key, is ? is : "not given", was ? was : "not given");
+}
+
+static int same_plan(const struct stage *s, const struct kv *old, const struct kv *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const char *was = kv_get(old, plan->pairs[i].key);
+        if (!was || strcmp(was, plan->pairs[i].value))
+            return other_plan(s, plan->pairs[i].key, was, plan->pairs[i].value);
+    }
+    for (size_t i = 0; i < old->count; i++)
+        if (!kv_get(plan, old->pairs[i].key))
+            return other_plan(s, old->pairs[i].key, old->pairs[i].value, NULL);
+    return 0;
+}
+
+int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
+{
+    struct buf dir = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
+    struct kv old = KV_INIT;
+    file_join(&dir, s->work, folder);
+    file_join(&path, dir.data, "plan");
+    enum file_kind kind;
+    int result = file_look(path.data, &kind);
+    if (!result && !kind) {
+        kv_print(plan, &text);
+        result = file_write(path.data, text.data, text.len);
+    } else if (!result) {
+        result = file_read(path.data, &text);
+        if (!result)
+            result = kv_parse(&old, text.data, text.len);
+        if (!result)
+            result = same_plan(s, &old, plan);
+    }
+    kv_release(&old);
+    buf_release(&dir);
+    buf_release(&path);
+    buf_release(&text);
+    return result;
+}
+
+/* ---- life cycle --------------------------------------------------------------------------- */
+
+static int make_work(struct stage *s)
+{
+    temp_add(s->work, s->resume ? TEMP_STAYS : TEMP_STAYS_ON_SIGNALS);
+    int failed = mkdir(s->work, 0777) < 0;
+    if (!failed)
+        s->lock = open(s->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (failed || s->lock < 0)
+        return err_set("cannot make folder '%s': %s", s->work, strerror(errno));
+    flock(s->lock, LOCK_EX | LOCK_NB); /* where locks are not to be had: without */
+    return 0;
+}
+
+static int open_work(struct stage *s, const char *name)
+{
+    struct buf prefix = BUF_INIT, own = BUF_INIT, path = BUF_INIT;
+    buf_addf(&prefix, "%s.tmp-", name);
+    temp_name(&own, name);
+    file_join(&path, s->dir, own.data);
+    s->work = buf_detach(&path);
+    int taken = s->resume ? take_one_up(s, prefix.data) : 0;
+    int result = taken < 0 ? -1 : clear_all_dead(s->dir, prefix.data, taken ? own.data : "");
+    if (!result && !taken)
+        result = make_work(s);
+    buf_release(&prefix);
+    buf_release(&own);
+    return result;
+}
+
+static int open_stage(struct stage *s, const char *dir, const char *name, int resume)
+{
+    enum file_kind there;
+    *s = (struct stage){ .lock = -1 };
+    if (file_look(dir, &there) < 0)
+        return -1;
+    *s = (struct stage){ .dir = mem_strdup(dir), .lock = -1, .made = !there, .resume = resume };
+    if (file_mkdirs(dir) < 0 || open_work(s, name) < 0) {
+        stage_close(s, 1);
+        return -1;
+    }
+    return 0;
+}
+
+int stage_open(struct stage *s, const char *dir, const char *name)
+{
+    return open_stage(s, dir, name, 0);
+}
+
+int stage_resume(struct stage *s, const char *dir, const char *name)
+{
+    return open_stage(s, dir, name, 1);
+}
+
+int stage_publish(struct stage *s, const char *folder, const char *manifest)
+{
+    struct buf from = BUF_INIT, to = BUF_INIT, a = BUF_INIT, b = BUF_INIT;
+    struct manifest m;
+    file_join(&from, s->work, folder);
+    file_join(&to, s->dir, folder);
+    file_join(&a, from.data, manifest);
+    file_join(&b, to.data, manifest);
+    enum file_kind there;
+    int result = file_look(to.data, &there);
+    if (!result)
+        result = manifest_load(&m, a.data) > 0 ? 0 : -1;
+    if (!result) {
+        result = file_mkdirs(to.data);
+        if (!result)
+            result = stage_forget(to.data, manifest);
+        if (!result)
+            result = each_file(&m, from.data, to.data, act_move);
+        if (!result)
+            result = move_file(a.data, b.data);
+        if (!result)
+            result = file_sync_dir(b.data);
+        if (result < 0) {
+            struct err why = err_keep();
+            remove_file(b.data);
+            each_file(&m, to.data, to.data, act_remove);
+            if (!there)
+                rmdir(to.data);
+            err_restore(&why);
+        }
+        manifest_release(&m);
+    }
+    buf_release(&from);
+    buf_release(&to);
+    buf_release(&a);
+    buf_release(&b);
+    return result;
+}
+
+int stage_check_finished(const char *dir)
+{
+    static const char work[] = STAGE_SHARDS ".tmp-";
+    struct file_names all;
+    int result = file_list(&all, dir, "");
+    for (size_t i = 0; i < all.count && !result; i++)
+        if (!strncmp(all.names[i], work, sizeof work - 1))
+            result = err_set("%s: unfinished: a tfwrite is running there or was killed", dir);
+    file_names_free(&all);
+    return result;
+}
+
+void stage_close(struct stage *s, int failed)
+{
+    struct err why = err_keep();
+    if (s->work && s->lock >= 0 && !(failed && s->resume && is_begun(s->work) != 0))
+        if (file_remove_tree(s->work) == 0)
+            temp_forget(s->work);
+    if (s->lock >= 0)
+        close(s->lock);
+    if (failed && s->made && s->dir)
+        rmdir(s->dir);
+    err_restore(&why);
+    free(s->dir);
+    free(s->work);
+    *s = (struct stage){ .lock = -1 };
+}

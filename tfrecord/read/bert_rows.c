@@ -1,0 +1,431 @@
+#include "tfrecord/read/bert_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "tfrecord/formats/example.h"
+
+/* ---- the features of a layout --------------------------------------------------------------- */
+
+/* Lists of integers; those of floats behind them. */
+enum field {
+    IDS,
+    SEGMENTS,
+    MASK,
+    PLACES,
+    LABELS,
+    POSITIONS,
+    NEXT,
+    MASKED,
+    END,
+    INTS,
+    WEIGHTS = INTS,
+    PRESENT,
+    FIELDS
+};
+
+static const char *const names[][FIELDS] = {
+    [BERT_PLAIN] = { [IDS] = "input_ids",
+                     [SEGMENTS] = "segment_ids",
+                     [MASK] = "input_mask",
+                     [LABELS] = "masked_lm_ids",
+                     [POSITIONS] = "masked_lm_positions",
+                     [WEIGHTS] = "masked_lm_weights",
+                     [NEXT] = "next_sentence_labels" },
+    [BERT_TF1] = { [IDS] = "input_ids",
+                   [SEGMENTS] = "segment_ids",
+                   [PLACES] = "input_position",
+                   [LABELS] = "masked_lm_ids",
+                   [MASKED] = "mask_padding_index",
+                   [END] = "seq_padding_index",
+                   [NEXT] = "next_sentence_labels" },
+    [BERT_PACKED] = { [IDS] = "packed_input_ids",
+                      [SEGMENTS] = "packed_segment_ids",
+                      [MASK] = "packed_input_mask",
+                      [PLACES] = "packed_position_ids",
+                      [LABELS] = "packed_masked_lm_ids",
+                      [POSITIONS] = "packed_masked_lm_positions",
+                      [WEIGHTS] = "packed_masked_lm_mask",
+                      [NEXT] = "packed_next_sentence_labels",
+                      [PRESENT] = "packed_next_sentence_mask" },
+};
+
+/* What stands in one layout alone. */
+static const enum field mark[] = { [BERT_PLAIN] = MASK, [BERT_TF1] = MASKED, [BERT_PACKED] = MASK };
+
+enum { LAYOUTS = sizeof mark / sizeof *mark };
+
+static uint32_t predictions(const struct bert_shape *s)
+{
+    return s->mask_tokens + s->sequences - 1;
+}
+
+/* How many values a field has. */
+static uint32_t field_length(const struct bert_shape *s, int f)
+{
+    switch ((enum field)f) {
+    case IDS:
+    case SEGMENTS:
+    case MASK:
+    case PLACES: return s->sequence_length;
+    case LABELS:
+    case POSITIONS:
+    case WEIGHTS: return predictions(s);
+    case NEXT:
+    case PRESENT: return s->sequences;
+    default: return 1;
+    }
+}
+
+static size_t lengths(const struct bert_shape *s, int from, int to)
+{
+    size_t sum = 0;
+    for (int f = from; f < to; f++)
+        sum += field_length(s, f);
+    return sum;
+}
+
+/* Where a field's values begin in the working memory of its kind. */
+static size_t field_offset(const struct bert_shape *s, int f)
+{
+    return lengths(s, f < INTS ? 0 : INTS, f);
+}
+
+static const int64_t *ints(const struct bert_rows *r, int f)
+{
+    return r->values + field_offset(&r->shape, f);
+}
+
+static const float *floats(const struct bert_rows *r, int f)
+{
+    return r->floats + field_offset(&r->shape, f);
+}
+
+/* ---- the shape of a record ------------------------------------------------------------------ */
+
+static int64_t count_values(const struct feature_view *f)
+{
+    enum { PIECE = 256 };
+    int64_t values[PIECE], n, count = 0;
+    struct feature_reader r;
+    feature_open(&r, f);
+    while ((n = feature_ints(&r, values, PIECE)) > 0)
+        count += n;
+    return n < 0 ? -1 : count;
+}
+
+static int find_layout(enum bert_layout *layout, const void *data, size_t n)
+{
+    struct feature_view f;
+    for (int i = 0; i < LAYOUTS; i++) {
+        int found = example_find(data, n, names[i][mark[i]], &f);
+        if (found < 0)
+            return -1;
+        *layout = (enum bert_layout)i;
+        if (found)
+            return 1;
+    }
+    return 0;
+}
+
+int bert_layout_of(enum bert_layout *layout, const void *data, size_t n)
+{
+    struct feature_view f;
+    int found = find_layout(layout, data, n);
+    return found > 0 ? example_find(data, n, names[*layout][LABELS], &f) : found;
+}
+
+static int no_layout(const void *data, size_t n)
+{
+    struct feature_view f;
+    int ids = example_find(data, n, names[BERT_PLAIN][IDS], &f);
+    int labels = example_find(data, n, names[BERT_PLAIN][LABELS], &f);
+    if (ids < 0 || labels < 0)
+        return -1;
+    if (ids && !labels)
+        return err_set("is a record of layout gpt, but layout %s, %s or %s is needed",
+                       bert_layout_name(BERT_PLAIN), bert_layout_name(BERT_TF1),
+                       bert_layout_name(BERT_PACKED));
+    return err_set("has none of the features %s, %s and %s, so its layout is unknown",
+                   names[0][mark[0]], names[1][mark[1]], names[2][mark[2]]);
+}
+
+/* The length of a list of integers that gives the shape. */
+static int shape_length(uint32_t *out, const void *data, size_t n, const char *name, int64_t most)
+{
+    struct feature_view f;
+    int found = example_find(data, n, name, &f);
+    if (found < 0)
+        return -1;
+    if (!found || f.kind != FEATURE_INTS)
+        return err_set(found ? "feature %s is not a list of integers" : "has no feature %s", name);
+    int64_t length = count_values(&f);
+    if (length < 0)
+        return -1;
+    if (!length || length > most)
+        return err_set("feature %s has %lld values", name, (long long)length);
+    *out = (uint32_t)length;
+    return 0;
+}
+
+int bert_shape_of(struct bert_shape *s, const void *data, size_t n)
+{
+    enum { LONGEST = 1 << 20 };
+    uint32_t labels;
+    *s = (struct bert_shape){ .sequences = 1 };
+    int found = find_layout(&s->layout, data, n);
+    if (found <= 0)
+        return found ? -1 : no_layout(data, n);
+    const char *const *name = names[s->layout];
+    if (shape_length(&s->sequence_length, data, n, name[IDS], LONGEST) < 0 ||
+        shape_length(&labels, data, n, name[LABELS], LONGEST) < 0 ||
+        (s->layout == BERT_PACKED && shape_length(&s->sequences, data, n, name[NEXT], LONGEST) < 0))
+        return -1;
+    if (labels < s->sequences)
+        return err_set("has room for %u predictions, but for %u sequences", labels, s->sequences);
+    s->mask_tokens = labels - (s->sequences - 1);
+    return 0;
+}
+
+void bert_rows_init(struct bert_rows *r, const struct bert_shape *shape)
+{
+    *r = (struct bert_rows){ .shape = *shape };
+    r->values = mem_alloc(lengths(shape, 0, INTS) * sizeof *r->values);
+    r->floats = mem_alloc(lengths(shape, INTS, FIELDS) * sizeof *r->floats);
+}
+
+void bert_rows_release(struct bert_rows *r)
+{
+    free(r->values);
+    free(r->floats);
+    *r = (struct bert_rows){ 0 };
+}
+
+/* ---- the values ------------------------------------------------------------------------------ */
+
+/* Exactly as many as the shape says. */
+static int take_values(struct bert_rows *r, int field, const struct feature_view *f)
+{
+    const char *name = names[r->shape.layout][field];
+    size_t at = field_offset(&r->shape, field), want = field_length(&r->shape, field);
+    size_t have = 0;
+    int64_t n = 1;
+    struct feature_reader reader;
+    if (f->kind != (field < INTS ? FEATURE_INTS : FEATURE_FLOATS))
+        return err_set("feature %s is not a list of %s", name,
+                       field < INTS ? "integers" : "floats");
+    feature_open(&reader, f);
+    for (; n > 0 && have<want; have += n> 0 ? (size_t)n : 0)
+        n = field < INTS ? feature_ints(&reader, r->values + at + have, want - have)
+                         : feature_floats(&reader, r->floats + at + have, want - have);
+    if (n < 0)
+        return -1;
+    int64_t more[1];
+    float real[1];
+    if (have == want)
+        n = field < INTS ? feature_ints(&reader, more, 1) : feature_floats(&reader, real, 1);
+    if (n < 0)
+        return -1;
+    return have == want && !n ? 0
+                              : err_set("feature %s has %s than %zu values", name,
+                                        have < want ? "fewer" : "more", want);
+}
+
+static int field_of(const char *const *name, const struct feature_view *f)
+{
+    for (int i = 0; i < FIELDS; i++)
+        if (name[i] && strlen(name[i]) == f->name_len && !memcmp(name[i], f->name, f->name_len))
+            return i;
+    return -1;
+}
+
+static int take_fields(struct bert_rows *r, const void *data, size_t n)
+{
+    const char *const *name = names[r->shape.layout];
+    struct example_reader reader;
+    struct feature_view f;
+    unsigned taken = 0;
+    int more;
+    example_open(&reader, data, n);
+    while ((more = example_next(&reader, &f)) > 0) {
+        int field = field_of(name, &f);
+        if (field >= 0 && take_values(r, field, &f) < 0)
+            return -1;
+        if (field >= 0)
+            taken |= 1u << field;
+    }
+    for (int i = 0; i < FIELDS && !more; i++)
+        if (name[i] && !(taken >> i & 1))
+            return err_set("has no feature %s", name[i]);
+    return more;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const uint32_t no_token = UINT32_MAX; /* in ids: a place that is not taken yet */
+
+static int bad_value(const struct bert_rows *r, int field, size_t at)
+{
+    return err_set("feature %s has the invalid value %lld at index %zu",
+                   names[r->shape.layout][field], (long long)ints(r, field)[at], at);
+}
+
+static int is_id(int64_t id)
+{
+    return id >= 0 && id <= INT32_MAX;
+}
+
+static void clear(struct bert_row *row, uint32_t length)
+{
+    row->length = 0;
+    for (uint32_t i = 0; i < length; i++)
+        row->ids[i] = no_token;
+}
+
+/* The token of slot j goes to its place in the row. */
+static int put_token(const struct bert_rows *r, struct bert_row *row, size_t j, int64_t place)
+{
+    int64_t id = ints(r, IDS)[j], segment = ints(r, SEGMENTS)[j];
+    if (!is_id(id))
+        return bad_value(r, IDS, j);
+    if (segment != 0 && segment != 1)
+        return bad_value(r, SEGMENTS, j);
+    if (place < 0 || place >= r->shape.sequence_length || row->ids[place] != no_token)
+        return bad_value(r, PLACES, j);
+    row->ids[place] = (uint32_t)id;
+    row->segments[place] = (uint32_t)segment;
+    if (place >= row->length)
+        row->length = (uint32_t)place + 1;
+    return 0;
+}
+
+/* Prediction i is of a token of the row. */
+static int put_label(const struct bert_rows *r, struct bert_row *row, size_t i, int64_t place)
+{
+    int64_t label = ints(r, LABELS)[i];
+    if (!is_id(label))
+        return bad_value(r, LABELS, i);
+    if (place < 0 || place >= row->length)
+        return bad_value(r, POSITIONS, i);
+    row->labels[place] = (int32_t)label;
+    return 0;
+}
+
+static int put_next(const struct bert_rows *r, struct bert_row *row, size_t i)
+{
+    int64_t next = ints(r, NEXT)[i];
+    row->next = (int)next;
+    return next == 0 || next == 1 ? 0 : bad_value(r, NEXT, i);
+}
+
+static int read_plain(const struct bert_rows *r, struct bert_row *row)
+{
+    const int64_t *mask = ints(r, MASK);
+    size_t S = r->shape.sequence_length, n = 0;
+    while (n < S && mask[n] == 1)
+        n++;
+    for (size_t j = n; j < S; j++)
+        if (mask[j])
+            return bad_value(r, MASK, j);
+    if (!n)
+        return err_set("the row has no token");
+    for (size_t j = 0; j < n; j++)
+        if (put_token(r, row, j, (int64_t)j) < 0)
+            return -1;
+    for (size_t i = 0; i < r->shape.mask_tokens; i++)
+        if (floats(r, WEIGHTS)[i] > 0 && put_label(r, row, i, ints(r, POSITIONS)[i]) < 0)
+            return -1;
+    return put_next(r, row, 0) < 0 ? -1 : 1;
+}
+
+/* The slots before m and from M to the end are taken; if places are left over, so is a slot, and
+ * what stands in it is padding. */
+static int read_tf1(const struct bert_rows *r, struct bert_row *row)
+{
+    int64_t S = r->shape.sequence_length, M = r->shape.mask_tokens;
+    int64_t m = *ints(r, MASKED), end = *ints(r, END);
+    if (m < 0 || m > M)
+        return bad_value(r, MASKED, 0);
+    if (end < M || end > S)
+        return bad_value(r, END, 0);
+    for (int64_t j = 0; j < end; j++)
+        if ((j < m || j >= M) && put_token(r, row, (size_t)j, ints(r, PLACES)[j]) < 0)
+            return -1;
+    if (!row->length)
+        return err_set("the row has no token");
+    for (int64_t i = 0; i < m; i++)
+        if (put_label(r, row, (size_t)i, ints(r, PLACES)[i]) < 0)
+            return -1;
+    int64_t pad = m < M ? m : end;
+    for (uint32_t i = 0; i < row->length; i++) {
+        if (row->ids[i] != no_token)
+            continue;
+        if (!is_id(ints(r, IDS)[pad]))
+            return bad_value(r, IDS, (size_t)pad);
+        row->ids[i] = (uint32_t)ints(r, IDS)[pad];
+        row->segments[i] = i ? row->segments[i - 1] : 0;
+    }
+    return put_next(r, row, 0) < 0 ? -1 : 1;
+}
+
+/* The sequence of a slot, from 1; 0 none. */
+static int put_packed_tokens(const struct bert_rows *r, struct bert_row *rows)
+{
+    int64_t K = r->shape.sequences, count = 0;
+    const int64_t *mask = ints(r, MASK);
+    for (size_t j = 0; j < r->shape.sequence_length; j++) {
+        if (mask[j] < 0 || mask[j] > K)
+            return bad_value(r, MASK, j);
+        if (mask[j] && put_token(r, &rows[mask[j] - 1], j, ints(r, PLACES)[j]) < 0)
+            return -1;
+        count = mask[j] > count ? mask[j] : count;
+    }
+    for (int64_t k = 0; k < count; k++) {
+        if (!rows[k].length)
+            return err_set("the row has no token of sequence %lld", (long long)k + 1);
+        for (uint32_t i = 0; i < rows[k].length; i++)
+            if (rows[k].ids[i] == no_token)
+                return err_set("the row has no token %u of sequence %lld", i, (long long)k + 1);
+    }
+    return count ? (int)count : err_set("the row has no token");
+}
+
+static int read_packed(const struct bert_rows *r, struct bert_row *rows)
+{
+    int count = put_packed_tokens(r, rows);
+    const float *of = floats(r, WEIGHTS);
+    if (count < 0)
+        return -1;
+    for (size_t i = 0; i < predictions(&r->shape); i++) {
+        int64_t at = ints(r, POSITIONS)[i];
+        if (of[i] == 0)
+            continue;
+        if (at < 0 || at >= r->shape.sequence_length || ints(r, MASK)[at] < 1 ||
+            of[i] != (float)ints(r, MASK)[at])
+            return bad_value(r, POSITIONS, i);
+        if (put_label(r, &rows[ints(r, MASK)[at] - 1], i, ints(r, PLACES)[at]) < 0)
+            return -1;
+    }
+    for (int k = 0; k < count; k++) { /* from the end, as their [CLS] */
+        size_t at = r->shape.sequences - 1 - (size_t)k;
+        if (floats(r, PRESENT)[at] != 1)
+            return err_set("feature %s has the invalid value %g at index %zu",
+                           names[BERT_PACKED][PRESENT], (double)floats(r, PRESENT)[at], at);
+        if (put_next(r, &rows[k], at) < 0)
+            return -1;
+    }
+    return count;
+}
+
+int bert_rows_read(struct bert_rows *r, const void *data, size_t n, struct bert_row *rows)
+{
+    if (take_fields(r, data, n) < 0)
+        return -1;
+    for (uint32_t k = 0; k < r->shape.sequences; k++)
+        clear(&rows[k], r->shape.sequence_length);
+    if (r->shape.layout == BERT_PACKED)
+        return read_packed(r, rows);
+    return r->shape.layout == BERT_TF1 ? read_tf1(r, rows) : read_plain(r, rows);
+}

@@ -1,0 +1,475 @@
+#include "tfrecord/read/dataset.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "tfrecord/formats/example.h"
+#include "tfrecord/formats/index.h"
+#include "tfrecord/formats/manifest.h"
+#include "tfrecord/formats/megatron.h"
+#include "tfrecord/formats/record.h"
+#include "tfrecord/formats/record_file.h"
+#include "tfrecord/publish/stage.h"
+#include "tfrecord/read/bert_rows.h"
+
+typedef unsigned long long ull;
+
+static const char FEATURE[] = "input_ids";
+
+/* One TFRecord file or Megatron pair; sequences [first, first + count) of the data set. */
+struct source {
+    char *path;
+    uint64_t first, count;
+    struct record_file file; /* TFRecord */
+    struct record_index index;
+    struct megatron megatron; /* prefix NULL: TFRecord */
+};
+
+struct dataset {
+    struct source *sources;
+    size_t count, cap;
+    uint32_t length;       /* 0: records as they are */
+    int64_t record_length; /* ids of each TFRecord; 0: none read yet */
+    uint64_t sequences, checksum, vocabulary;
+    uint64_t duplication;     /* of the files that are being opened */
+    double epoch;             /* records */
+    char *tokenizer;          /* path; NULL: none */
+    uint64_t sequence_length; /* by the first manifest that says one; 0: none does */
+};
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+static int not_an_id(const int64_t *values, uint64_t at)
+{
+    while (*values >= 0 && *values <= UINT32_MAX) {
+        values++;
+        at++;
+    }
+    return err_set("%s[%llu] is %lld, which is not a token id", FEATURE, (ull)at,
+                   (long long)*values);
+}
+
+/* How many ids the feature has, the first `length` of which go to `ids`; -1. */
+static int64_t take_ids(const struct feature_view *f, uint32_t length, uint32_t *ids)
+{
+    enum { PIECE = 512 };
+    struct feature_reader r;
+    int64_t values[PIECE], got;
+    uint64_t n = 0;
+    feature_open(&r, f);
+    while ((got = feature_ints(&r, values, PIECE)) > 0) {
+        uint64_t all = 0, take = n < length ? length - n : 0;
+        for (int64_t k = 0; k < got; k++)
+            all |= (uint64_t)values[k];
+        if (all > UINT32_MAX)
+            return not_an_id(values, n);
+        for (uint64_t k = 0; k < take && k < (uint64_t)got; k++)
+            ids[n + k] = (uint32_t)values[k];
+        n += (uint64_t)got;
+    }
+    return got < 0 ? -1 : (int64_t)n;
+}
+
+static int64_t decode(const struct record *r, uint32_t length, uint32_t *ids)
+{
+    struct feature_view f;
+    int found = example_find(r->data, r->bytes, FEATURE, &f);
+    if (found < 0)
+        return -1;
+    if (!found || f.kind != FEATURE_INTS)
+        return err_set(found ? "feature %s is not a list of integers" : "has no feature %s",
+                       FEATURE);
+    int64_t n = take_ids(&f, length, ids);
+    if (n >= 0 && n < length)
+        return err_set("has %lld ids, but %u are needed (sequence length %u and the last label)",
+                       (long long)n, length, length - 1);
+    return n;
+}
+
+/* The first `length` ids of a file's record, and how many it has; -1. */
+static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, uint32_t *ids)
+{
+    struct record r;
+    if (record_read(&s->file.records, index_at(&s->index, i), &r) <= 0)
+        return -1;
+    return decode(&r, length, ids);
+}
+
+/* BERT's rows have input_ids too, of which some are masked. */
+static int check_kind(const struct source *s)
+{
+    enum bert_layout layout;
+    struct record r;
+    if (record_read(&s->file.records, index_at(&s->index, 0), &r) <= 0)
+        return -1;
+    int found = bert_layout_of(&layout, r.data, r.bytes);
+    if (found > 0)
+        return err_set("is a record of layout %s, but layout gpt is needed",
+                       bert_layout_name(layout));
+    return found;
+}
+
+/* All records of a data set have as many ids as its first: others were cut in another way. */
+static int check_length(const struct dataset *d, int64_t n)
+{
+    if (n >= 0 && n != d->record_length)
+        return err_set(
+            "has %lld ids, but the records before it have %lld: two sequence lengths are mixed",
+            (long long)n, (long long)d->record_length);
+    return n < 0 ? -1 : 0;
+}
+
+static int check_first(struct dataset *d, const struct source *s)
+{
+    if (check_kind(s) < 0)
+        return record_where(s->path, 0, 0);
+    uint32_t *ids = mem_alloc(d->length * sizeof *ids);
+    int64_t n = read_record(s, 0, d->length, ids);
+    free(ids);
+    if (!d->record_length)
+        d->record_length = n;
+    return check_length(d, n) < 0 ? record_where(s->path, 0, 0) : 0;
+}
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+static struct source *add_source(struct dataset *d, const char *path)
+{
+    mem_grow(d->sources, d->cap, d->count + 1);
+    struct source *s = &d->sources[d->count++];
+    *s = (struct source){ .path = mem_strdup(path), .first = d->sequences };
+    return s;
+}
+
+/* All data must come from one vocabulary, as far as manifests tell. */
+static int take_vocabulary(struct dataset *d, const struct manifest *m, const char *path)
+{
+    if (m->checksum && d->checksum && m->checksum != d->checksum)
+        return err_set("%s: made with another vocabulary (checksum %016llx) than the data before "
+                       "it (%016llx)",
+                       path, (ull)m->checksum, (ull)d->checksum);
+    if (m->checksum)
+        d->checksum = m->checksum;
+    if (m->vocabulary > d->vocabulary)
+        d->vocabulary = m->vocabulary;
+    if (m->tokenizer && !d->tokenizer) {
+        struct buf file = BUF_INIT;
+        manifest_file(&file, path, m->tokenizer);
+        d->tokenizer = buf_detach(&file);
+    }
+    if (kv_get(&m->kv, "duplication_factor") &&
+        (kv_get_u64(&m->kv, "duplication_factor", &d->duplication) < 0 || !d->duplication))
+        return err_set("%s: duplication_factor is not a number from 1", path);
+    if (!d->sequence_length && kv_get(&m->kv, "sequence_length"))
+        return kv_get_u64(&m->kv, "sequence_length", &d->sequence_length) < 0 ? err_in("%s", path)
+                                                                              : 0;
+    return 0;
+}
+
+/* Where records are: by the index file when it fits the file, else by the lengths in it. */
+static int open_tfrecord(struct dataset *d, const char *path)
+{
+    struct source *s = add_source(d, path);
+    if (record_file_open(&s->file, path) < 0)
+        return -1;
+    struct buf index = BUF_INIT;
+    index_path(&index, path);
+    int result = index_load(&s->index, index.data, s->file.records.bytes);
+    if (result < 0)
+        result = index_scan(&s->index, &s->file.records, path, 0);
+    buf_release(&index);
+    s->count = s->index.count;
+    d->sequences += s->count;
+    d->epoch += (double)s->count / (double)d->duplication;
+    return !result && s->count && d->length ? check_first(d, s) : result;
+}
+
+static uint64_t megatron_sequences(const struct dataset *d, const struct source *s)
+{
+    return s->megatron.tokens ? (s->megatron.tokens - 1) / (d->length - 1) : 0;
+}
+
+static int open_megatron(struct dataset *d, const char *prefix)
+{
+    if (!d->length)
+        return err_set("%s: is a Megatron pair, but TFRecord files are needed", prefix);
+    struct source *s = add_source(d, prefix);
+    struct buf path = BUF_INIT;
+    struct manifest m;
+    buf_addf(&path, "%s.manifest", prefix);
+    int result = megatron_open(&s->megatron, prefix);
+    int there = result < 0 ? 0 : manifest_load(&m, path.data);
+    if (there > 0) {
+        result = take_vocabulary(d, &m, path.data);
+        manifest_release(&m);
+    }
+    buf_release(&path);
+    if (result < 0 || there < 0)
+        return -1;
+    s->count = megatron_sequences(d, s);
+    d->sequences += s->count;
+    return 0;
+}
+
+/* A file by itself: the manifest beside it counts when it lists the file. */
+static int open_file(struct dataset *d, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct buf manifest = BUF_INIT;
+    struct manifest m;
+    buf_add(&manifest, path, (size_t)(name - path));
+    buf_adds(&manifest, "manifest");
+    int result = 0, there = manifest_load(&m, manifest.data);
+    if (there > 0) {
+        if (manifest_find(&m, name))
+            result = take_vocabulary(d, &m, manifest.data);
+        manifest_release(&m);
+    }
+    buf_release(&manifest);
+    return result < 0 || there < 0 ? -1 : open_tfrecord(d, path);
+}
+
+/* The files are those that the manifest lists, in size too. */
+static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
+{
+    struct buf path = BUF_INIT;
+    int result = manifest_check_names(m, dir, files);
+    for (size_t i = 0; i < m->count && !result; i++) {
+        uint64_t bytes;
+        file_join(&path, dir, m->shards[i].name);
+        result = file_size(path.data, &bytes);
+        if (!result && bytes != m->shards[i].bytes)
+            result = err_set("%s: has %llu bytes, but its manifest says %llu", path.data,
+                             (ull)bytes, (ull)m->shards[i].bytes);
+    }
+    buf_release(&path);
+    return result;
+}
+
+static int open_folder(struct dataset *d, const char *dir)
+{
+    struct file_names files;
+    struct manifest m;
+    struct buf path = BUF_INIT;
+    if (file_list(&files, dir, ".tfrecord") < 0)
+        return -1;
+    file_join(&path, dir, "manifest");
+    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+    if (there == 0)
+        result = stage_check_finished(dir);
+    if (there > 0) {
+        result = take_vocabulary(d, &m, path.data);
+        if (!result)
+            result = check_listed(&m, dir, &files);
+        manifest_release(&m);
+    }
+    if (!result && !files.count)
+        result = err_set("%s: no *.tfrecord in this folder", dir);
+    for (size_t i = 0; i < files.count && !result; i++) {
+        file_join(&path, dir, files.names[i]);
+        result = open_tfrecord(d, path.data);
+    }
+    buf_release(&path);
+    file_names_free(&files);
+    return result;
+}
+
+static int open_pattern(struct dataset *d, const char *pattern);
+
+static int open_path(struct dataset *d, const char *path)
+{
+    d->duplication = 1;
+    enum file_kind kind;
+    if (file_look(path, &kind) < 0)
+        return -1;
+    if (kind == FILE_FOLDER)
+        return open_folder(d, path);
+    if (!kind && strpbrk(path, "*?["))
+        return open_pattern(d, path);
+    struct buf prefix = BUF_INIT;
+    int pair = megatron_prefix(&prefix, path);
+    int result = pair < 0 ? -1 : pair ? open_megatron(d, prefix.data) : open_file(d, path);
+    buf_release(&prefix);
+    return result;
+}
+
+/* All that match, in the order of their names. */
+static int open_pattern(struct dataset *d, const char *pattern)
+{
+    struct file_names found;
+    int result = file_glob(&found, pattern);
+    for (size_t i = 0; i < found.count && !result; i++)
+        result = open_path(d, found.names[i]);
+    file_names_free(&found);
+    return result;
+}
+
+static struct dataset *open_paths(const char *const *paths, size_t count, uint32_t length)
+{
+    struct dataset *d = mem_zalloc(1, sizeof *d);
+    d->length = length;
+    for (size_t i = 0; i < count; i++) {
+        if (open_path(d, paths[i]) < 0) {
+            dataset_close(d);
+            return NULL;
+        }
+    }
+    return d;
+}
+
+struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length)
+{
+    assert(length >= 2);
+    return open_paths(paths, count, length);
+}
+
+struct dataset *dataset_open_records(const char *const *paths, size_t count)
+{
+    return open_paths(paths, count, 0);
+}
+
+void dataset_close(struct dataset *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->count; i++) {
+        struct source *s = &d->sources[i];
+        free(s->path);
+        record_file_close(&s->file);
+        index_release(&s->index);
+        megatron_close(&s->megatron);
+    }
+    free(d->sources);
+    free(d->tokenizer);
+    free(d);
+}
+
+uint64_t dataset_sequence_length(const struct dataset *d)
+{
+    uint64_t of_records = d->record_length ? (uint64_t)d->record_length - 1 : 0;
+    return d->sequence_length ? d->sequence_length : of_records;
+}
+
+int dataset_set_length(struct dataset *d, uint32_t length)
+{
+    assert(length >= 2);
+    d->length = length;
+    d->sequences = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        struct source *s = &d->sources[i];
+        s->first = d->sequences;
+        if (s->megatron.prefix)
+            s->count = megatron_sequences(d, s);
+        else if (s->count && check_first(d, s) < 0)
+            return -1;
+        d->sequences += s->count;
+    }
+    return 0;
+}
+
+uint64_t dataset_count(const struct dataset *d)
+{
+    return d->sequences;
+}
+
+uint64_t dataset_tokens(const struct dataset *d)
+{
+    return d->sequences * (d->length - 1);
+}
+
+double dataset_epoch(const struct dataset *d)
+{
+    return d->epoch;
+}
+
+uint64_t dataset_record_length(const struct dataset *d)
+{
+    return (uint64_t)d->record_length;
+}
+
+uint64_t dataset_checksum(const struct dataset *d)
+{
+    return d->checksum;
+}
+
+uint64_t dataset_vocabulary(const struct dataset *d)
+{
+    return d->vocabulary;
+}
+
+const char *dataset_tokenizer(const struct dataset *d)
+{
+    return d->tokenizer;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static const struct source *find_source(const struct dataset *d, uint64_t i)
+{
+    size_t low = 0, high = d->count; /* the answer is in [low, high) */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (d->sources[middle].first <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &d->sources[low];
+}
+
+/* Where sequence i of the data set is. */
+int dataset_where(const struct dataset *d, uint64_t i)
+{
+    const struct source *s = find_source(d, i);
+    i -= s->first;
+    if (s->megatron.prefix)
+        return err_in("%s.bin: sequence %llu at byte %llu", s->path, (ull)i,
+                      (ull)i * (d->length - 1) * (ull)s->megatron.width);
+    return record_where(s->path, i, index_at(&s->index, i));
+}
+
+int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids)
+{
+    assert(i < d->sequences);
+    const struct source *s = find_source(d, i);
+    uint64_t first = (i - s->first) * (d->length - 1);
+    if (s->megatron.prefix && megatron_read(&s->megatron, first, d->length, ids) < 0)
+        return -1; /* which names the token */
+    if (!s->megatron.prefix && check_length(d, read_record(s, i - s->first, d->length, ids)) < 0)
+        return dataset_where(d, i);
+    return d->vocabulary ? dataset_check(d, i, ids, d->vocabulary) : 0;
+}
+
+int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint64_t vocabulary)
+{
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < d->length; k++)
+        most = ids[k] > most ? ids[k] : most;
+    if (most < vocabulary)
+        return 0;
+    err_set("has id %u, but the vocabulary only has %llu", most, (ull)vocabulary);
+    return dataset_where(d, i);
+}
+
+uint64_t dataset_next_file(const struct dataset *d, uint64_t i)
+{
+    const struct source *s = find_source(d, i);
+    return s->first + s->count;
+}
+
+int dataset_record(const struct dataset *d, uint64_t i, const void **data, size_t *n)
+{
+    assert(i < d->sequences);
+    const struct source *s = find_source(d, i);
+    struct record r;
+    if (record_read(&s->file.records, index_at(&s->index, i - s->first), &r) < 0)
+        return dataset_where(d, i);
+    *data = r.data;
+    *n = r.bytes;
+    return 0;
+}
