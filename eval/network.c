@@ -1,20 +1,15 @@
 #include "eval/network.h"
 
-static int load(struct network *n, const char *dir, enum model_kind kind)
-{
-    return kind == MODEL_GPT ? folder_load(&n->model, n->ops, &n->blocks, dir)
-                             : folder_load_bert(&n->model, n->ops, &n->blocks, dir, kind, 0, NULL);
-}
-
-int network_open(struct network *n, const char *dir, enum model_kind kind, const char *device,
+int network_open(struct network *n, const char *dir, enum model_head head, const char *device,
                  int threads, int64_t rows)
 {
     *n = (struct network){ .ops = ops_open(device, threads) };
-    if (!n->ops || load(n, dir, kind) < 0) {
+    if (!n->ops || folder_load(&n->model, n->ops, &n->blocks, dir, head, 0, NULL) < 0) {
         ops_free(n->ops);
         *n = (struct network){ 0 };
         return -1;
     }
+    n->forward = forward_of(&n->model, n->ops, n->blocks);
     const struct model_config *c = &n->model.config;
     n->rows = rows > c->positions ? rows : c->positions;
     n->x = ops_buffer(n->ops, OPS_F32, n->rows * c->width);
@@ -38,25 +33,6 @@ void network_close(struct network *n)
 
 struct ops_array network_run(struct network *n, const struct batch *b)
 {
-    const struct model *m = &n->model;
-    const struct inputs *in = &n->inputs;
-    inputs_set(&n->inputs, n->ops, m, b);
-    m->embedding_fwd(m, n->ops, n->x, n->blocks[0], in);
-    for (int64_t l = 0; l < m->config.layers; l++) {
-        m->layer_fwd(m, n->ops, l, n->y, n->x, n->blocks[l + 1], (struct model_cache){ 0 }, in);
-        struct ops_array swap = n->x;
-        n->x = n->y;
-        n->y = swap;
-    }
-    return n->x;
-}
-
-struct ops_array network_head(const struct network *n)
-{
-    return n->blocks[n->model.config.layers + 1];
-}
-
-struct ops_array network_embedding(const struct network *n)
-{
-    return n->blocks[0];
+    inputs_set(&n->inputs, n->ops, &n->model, b);
+    return forward_layers(&n->forward, n->x, n->y, &n->inputs);
 }

@@ -2,7 +2,7 @@
  * network.h - a model loaded from its folder, to be run forward over batches.
  *
  *     struct network n;
- *     network_open(&n, "model", MODEL_GPT, "cpu", threads, 4096);
+ *     network_open(&n, "model", HEAD_NEXT, "cpu", threads, 4096);
  *     struct ops_array x = network_run(&n, &batch);    the last layer's output
  *     network_close(&n);
  */
@@ -12,28 +12,26 @@
 #include <stdint.h>
 
 #include "model/folder.h"
+#include "model/forward.h"
 
 struct network {
     struct ops *ops;
     struct model model;
     struct ops_array *blocks;
+    struct forward forward;
     int64_t rows;          /* most tokens of a batch */
     struct ops_array x, y; /* [rows,C] */
     struct inputs inputs;  /* of the last batch */
 };
 
-/* Loads the model folder `dir`, whose model is of `kind`, onto a device (ops_open). `rows` is
- * raised to hold one sequence of full length. */
-int network_open(struct network *n, const char *dir, enum model_kind kind, const char *device,
+/* Loads the model folder `dir`, whose model gets `head`, onto a device (ops_open). `rows` is raised
+ * to hold one sequence of full length. */
+int network_open(struct network *n, const char *dir, enum model_head head, const char *device,
                  int threads, int64_t rows);
 void network_close(struct network *n); /* fine on a zeroed one */
 
 /* The output of the last layer [rows of b,C], valid until the next run. b has at most `rows` real
  * tokens, and no more than the model has positions in a sequence. */
 struct ops_array network_run(struct network *n, const struct batch *b);
-
-/* The parameters of the head, and of the embedding. */
-struct ops_array network_head(const struct network *n);
-struct ops_array network_embedding(const struct network *n);
 
 #endif

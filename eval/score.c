@@ -11,7 +11,7 @@
 int scorer_init(struct scorer *s, const char *dir, const char *device, int threads, int64_t rows)
 {
     *s = (struct scorer){ 0 };
-    if (network_open(&s->net, dir, MODEL_GPT, device, threads, rows) < 0)
+    if (network_open(&s->net, dir, HEAD_NEXT, device, threads, rows) < 0)
         return -1;
     size_t n = (size_t)s->net.rows;
     s->ids = mem_zalloc(n, sizeof *s->ids);
@@ -78,12 +78,10 @@ static void collect(const struct scorer *s, struct window *w, int64_t first)
 /* Windows that fit side by side. */
 static void run(struct scorer *s, struct window *w, size_t B, int64_t T)
 {
-    const struct model *m = &s->net.model;
     struct batch batch = { .B = (int64_t)B, .T = T, .ids = s->ids, .labels = s->labels };
     fill(s, w, B, T);
     struct ops_array x = network_run(&s->net, &batch);
-    m->head_fwd(m, s->net.ops, s->scores, x, network_head(&s->net), network_embedding(&s->net),
-                &s->net.inputs);
+    forward_losses(&s->net.forward, s->scores, x, &s->net.inputs);
     ops_download(s->net.ops, s->losses, s->scores.losses, s->net.inputs.targets[0].n);
     ops_download(s->net.ops, s->right, s->scores.correct, s->net.inputs.targets[0].n);
     int64_t first = 0;

@@ -4,18 +4,17 @@
 
 #include "common/err.h"
 #include "common/mem.h"
-#include "model/bert.h"
 
 int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
                      int64_t rows)
 {
     *m = (struct squad_model){ 0 };
-    if (network_open(&m->net, dir, MODEL_BERT_QUESTIONS, device, threads, rows) < 0)
+    if (network_open(&m->net, dir, HEAD_QUESTIONS, device, threads, rows) < 0)
         return -1;
     m->last = ops_buffer(m->net.ops, OPS_F32, 2 * m->net.rows);
     m->logits = mem_alloc(2 * (size_t)m->net.rows * sizeof *m->logits);
     int64_t types = m->net.model.config.types;
-    if (types >= 2)
+    if (types != 1) /* without any, the model does not tell them apart by type */
         return 0;
     squad_model_close(m);
     return err_set(
@@ -87,7 +86,7 @@ static void run_windows(struct squad_model *m, const struct squad_windows *w, si
         struct ops_array x = network_run(&m->net, &b);
         const float *logit = m->logits;
         const int64_t N = m->net.inputs.N;
-        bert_span_logits(&m->net.model, m->net.ops, m->last, x, network_head(&m->net), N);
+        forward_logits(&m->net.forward, m->last, x, N);
         ops_download(m->net.ops, m->logits, m->last, 2 * N);
         for (size_t n = 0; n < next - i; n++)
             for (int64_t t = 0; t < m->lengths[n]; t++, logit += 2) {

@@ -13,10 +13,9 @@
 static int load_model(struct generator *g, const char *dir, const char *device, int threads)
 {
     g->ops = ops_open(device, threads);
-    if (!g->ops || folder_load(&g->model, g->ops, &g->blocks, dir) < 0)
+    if (!g->ops || folder_load(&g->model, g->ops, &g->blocks, dir, HEAD_NEXT, 0, NULL) < 0)
         return -1;
-    if (cache_init(&g->cache, &g->model, g->ops, g->blocks) < 0)
-        return err_in("%s", dir);
+    cache_init(&g->cache, &g->model, g->ops, g->blocks);
     g->prompt_logits = mem_zalloc((size_t)g->model.config.vocabulary, sizeof *g->prompt_logits);
     return 0;
 }
@@ -138,7 +137,7 @@ static int choose(struct generator *g, struct generation *one)
         one->finish = FINISH_STOP;
     else if ((int64_t)(one->ids.count - g->prompt.count) == g->length)
         one->finish = FINISH_LENGTH;
-    else if (g->cache.used == g->model.config.positions && !g->slide)
+    else if (g->cache.past.used == g->model.config.positions && !g->slide)
         one->finish = FINISH_POSITIONS;
     return 0;
 }
@@ -147,7 +146,7 @@ static int choose(struct generator *g, struct generation *one)
 static float *next_logits(struct generator *g, const struct generation *one)
 {
     int64_t positions = g->model.config.positions, n = 1;
-    if (g->cache.used == positions) { /* sliding */
+    if (g->cache.past.used == positions) { /* sliding */
         n = positions > 1 ? positions / 2 : 1;
         cache_truncate(&g->cache, 0);
         g->prompt_lost = 1;

@@ -1,140 +1,84 @@
 /* BERT: a post-layer-norm encoder with attention both ways (Devlin et al. 2019); its heads are in
- * bert_pretraining.c and bert_questions.c.
+ * bert_pretraining.c and bert_questions.c. DistilBERT is the same without segments, and without
+ * dropout between attention and its norm (Sanh et al. 2019).
  * Weights of linear maps are stored [in, out]; Hugging Face's files have the transpose, which
  * reading and writing turn. */
-#include <stdio.h>
-#include <string.h>
-
 #include "common/err.h"
 #include "model/bert_head.h"
-#include "model/block.h"
-
-/* Where a dropout mask is used; folded with the layer into its key. */
-enum place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP };
 
 /* ---- the tensor table --------------------------------------------------------------------- */
 
-/* Rows of the blocks, in the order of the table. */
+/* Rows of the blocks, in the order of the table; without segments there are no TYPES. */
 enum { WORDS, POSITIONS, TYPES, EMBEDDING_GAIN, EMBEDDING_BIAS, EMBEDDING_TENSORS };
-enum {
-    QUERY,
-    QUERY_BIAS,
-    KEY,
-    KEY_BIAS,
-    VALUE,
-    VALUE_BIAS,
-    OUT,
-    OUT_BIAS,
-    LN1_GAIN,
-    LN1_BIAS,
-    FC,
-    FC_BIAS,
-    PROJ,
-    PROJ_BIAS,
-    LN2_GAIN,
-    LN2_BIAS,
-    LAYER_TENSORS
+enum { QUERY, KEY, VALUE, OUT, LN1, FC, PROJ, LN2, LAYER_PAIRS };
+
+/* Stems of names: tables and the norm of the embedding, maps and norms of a layer. */
+struct names {
+    const char *embedding[EMBEDDING_TENSORS - 1], *layer[LAYER_PAIRS];
 };
 
-/* Weight decay is for maps and tables (the embeddings), not for biases and gains. */
-static void add_table(struct model *m, const char *name, int64_t rows)
-{
-    tensor_add(&m->tensors, 0, name, rows, m->config.width, INIT_NORMAL, (float)m->config.init_std,
-               1, SPLIT_NONE);
-}
+static const struct names bert_names = {
+    { "bert.embeddings.word_embeddings.weight", "bert.embeddings.position_embeddings.weight",
+      "bert.embeddings.token_type_embeddings.weight", "bert.embeddings.LayerNorm" },
+    { "bert.encoder.layer.%lld.attention.self.query", "bert.encoder.layer.%lld.attention.self.key",
+      "bert.encoder.layer.%lld.attention.self.value",
+      "bert.encoder.layer.%lld.attention.output.dense",
+      "bert.encoder.layer.%lld.attention.output.LayerNorm",
+      "bert.encoder.layer.%lld.intermediate.dense", "bert.encoder.layer.%lld.output.dense",
+      "bert.encoder.layer.%lld.output.LayerNorm" },
+};
+static const struct names distilbert_names = {
+    { "distilbert.embeddings.word_embeddings.weight",
+      "distilbert.embeddings.position_embeddings.weight", NULL, "distilbert.embeddings.LayerNorm" },
+    { "distilbert.transformer.layer.%lld.attention.q_lin",
+      "distilbert.transformer.layer.%lld.attention.k_lin",
+      "distilbert.transformer.layer.%lld.attention.v_lin",
+      "distilbert.transformer.layer.%lld.attention.out_lin",
+      "distilbert.transformer.layer.%lld.sa_layer_norm",
+      "distilbert.transformer.layer.%lld.ffn.lin1", "distilbert.transformer.layer.%lld.ffn.lin2",
+      "distilbert.transformer.layer.%lld.output_layer_norm" },
+};
 
-void bert_add_map(struct model *m, int block, const char *name, int64_t in, int64_t out)
-{
-    struct tensor_table *t = &m->tensors;
-    tensor_add(t, block, name, in, out, INIT_NORMAL, (float)m->config.init_std, 1, SPLIT_NONE);
-    t->rows[t->count - 1].transposed = 1;
-}
-
-void bert_add_vector(struct model *m, int block, const char *name, int64_t n)
-{
-    int gain = strstr(name, "LayerNorm.weight") != NULL;
-    tensor_add(&m->tensors, block, name, n, 0, gain ? INIT_ONE : INIT_ZERO, 0, 0, SPLIT_NONE);
-}
-
-static void add_embedding(struct model *m)
+static void add_embedding(struct model *m, const struct names *names)
 {
     const struct model_config *c = &m->config;
-    add_table(m, "bert.embeddings.word_embeddings.weight", c->vocabulary);
-    add_table(m, "bert.embeddings.position_embeddings.weight", c->positions);
-    add_table(m, "bert.embeddings.token_type_embeddings.weight", c->types);
-    bert_add_vector(m, 0, "bert.embeddings.LayerNorm.weight", c->width);
-    bert_add_vector(m, 0, "bert.embeddings.LayerNorm.bias", c->width);
+    const int64_t rows[] = { c->vocabulary, c->positions, c->types };
+    for (int i = WORDS; i <= TYPES; i++)
+        if (rows[i])
+            block_add_table(m, 0, names->embedding[i], rows[i]);
+    block_add_norm(m, 0, names->embedding[EMBEDDING_GAIN], 0, 1);
 }
 
-static void add_layer(struct model *m, int64_t layer)
+static void add_layer(struct model *m, const struct names *names, int64_t layer)
 {
     const int64_t C = m->config.width, I = m->config.inner;
-    const struct {
-        const char *name;
-        int64_t rows, columns;
-    } tensors[LAYER_TENSORS] = {
-        [QUERY] = { "attention.self.query.weight", C, C },
-        [QUERY_BIAS] = { "attention.self.query.bias", C, 0 },
-        [KEY] = { "attention.self.key.weight", C, C },
-        [KEY_BIAS] = { "attention.self.key.bias", C, 0 },
-        [VALUE] = { "attention.self.value.weight", C, C },
-        [VALUE_BIAS] = { "attention.self.value.bias", C, 0 },
-        [OUT] = { "attention.output.dense.weight", C, C },
-        [OUT_BIAS] = { "attention.output.dense.bias", C, 0 },
-        [LN1_GAIN] = { "attention.output.LayerNorm.weight", C, 0 },
-        [LN1_BIAS] = { "attention.output.LayerNorm.bias", C, 0 },
-        [FC] = { "intermediate.dense.weight", C, I },
-        [FC_BIAS] = { "intermediate.dense.bias", I, 0 },
-        [PROJ] = { "output.dense.weight", I, C },
-        [PROJ_BIAS] = { "output.dense.bias", C, 0 },
-        [LN2_GAIN] = { "output.LayerNorm.weight", C, 0 },
-        [LN2_BIAS] = { "output.LayerNorm.bias", C, 0 },
-    };
-    for (int i = 0; i < LAYER_TENSORS; i++) {
-        char name[TENSOR_NAME];
-        snprintf(name, sizeof name, "bert.encoder.layer.%lld.%s", (long long)layer,
-                 tensors[i].name);
-        if (tensors[i].columns)
-            bert_add_map(m, (int)layer + 1, name, tensors[i].rows, tensors[i].columns);
+    for (int i = 0; i < LAYER_PAIRS; i++)
+        if (i == LN1 || i == LN2)
+            block_add_norm(m, (int)layer + 1, names->layer[i], layer, 1);
         else
-            bert_add_vector(m, (int)layer + 1, name, tensors[i].rows);
-    }
+            block_add_map(m, (int)layer + 1, names->layer[i], layer, i == PROJ ? I : C,
+                          i == FC ? I : C, m->config.init_std, 1);
 }
 
-/* Offsets of tensor i in its block; layer 0 speaks for all. */
-static int64_t embedding_offset(const struct model *m, int i)
+/* Rows of tensors in the table; of layers the first speaks for all. */
+static size_t embedding_row(const struct model *m, int i)
 {
-    return m->tensors.rows[i].offset;
+    return (size_t)(i - (i > TYPES && !m->config.types));
 }
 
-static int64_t layer_offset(const struct model *m, int i)
+static size_t layer_row(const struct model *m, int pair)
 {
-    return m->tensors.rows[EMBEDDING_TENSORS + i].offset;
+    return embedding_row(m, EMBEDDING_TENSORS) + 2 * (size_t)pair;
 }
 
 size_t bert_head_row(const struct model *m, int i)
 {
-    return (size_t)(EMBEDDING_TENSORS + m->config.layers * LAYER_TENSORS + i);
+    return layer_row(m, LAYER_PAIRS * (int)m->config.layers) + (size_t)i;
 }
 
-struct ops_linear bert_linear(const struct model *m, struct ops_array w, size_t row, int64_t N)
+static int64_t embedding_offset(const struct model *m, int i)
 {
-    const struct tensor *map = &m->tensors.rows[row];
-    return (struct ops_linear){ .w = ops_part(w, map[0].offset),
-                                .bias = ops_part(w, map[1].offset),
-                                .N = N,
-                                .I = map->shape[0],
-                                .O = map->shape[1] };
-}
-
-struct ops_norm bert_norm(const struct model *m, struct ops_array w, size_t row, int64_t N)
-{
-    const struct tensor *gain = &m->tensors.rows[row];
-    return (struct ops_norm){ .gain = ops_part(w, gain[0].offset),
-                              .bias = ops_part(w, gain[1].offset),
-                              .N = N,
-                              .C = m->config.width,
-                              .epsilon = m->config.epsilon };
+    return m->tensors.rows[embedding_row(m, i)].offset;
 }
 
 /* ---- embedding ---------------------------------------------------------------------------- */
@@ -148,7 +92,9 @@ static struct ops_embedding tables(const struct model *m, struct ops_array w)
 {
     return (struct ops_embedding){ .words = ops_part(w, embedding_offset(m, WORDS)),
                                    .positions = ops_part(w, embedding_offset(m, POSITIONS)),
-                                   .types = ops_part(w, embedding_offset(m, TYPES)),
+                                   .types = m->config.types
+                                                ? ops_part(w, embedding_offset(m, TYPES))
+                                                : OPS_NONE,
                                    .C = m->config.width };
 }
 
@@ -169,7 +115,7 @@ static struct ops_array embedding_sum(const struct model *m, struct ops *o, stru
 static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
                           struct ops_array w, const struct inputs *in)
 {
-    const struct ops_norm norm = bert_norm(m, w, EMBEDDING_GAIN, in->N);
+    const struct ops_norm norm = block_norm(m, w, embedding_row(m, EMBEDDING_GAIN), in->N);
     ops_norm_fwd(o, x, not_kept, embedding_sum(m, o, w, in), &norm);
     if (!m->config.dropout_first)
         ops_dropout(o, x, x, in->N * norm.C, embedding_dropout(m, in));
@@ -178,7 +124,7 @@ static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array
 /* The head for pre-training has made gradients of the words already. */
 static void begin_tables(const struct model *m, struct ops *o, struct ops_array dw)
 {
-    const int begun = m->config.kind == MODEL_BERT_PRETRAINING ? POSITIONS : WORDS;
+    const int begun = m->config.head == HEAD_PRETRAINING ? POSITIONS : WORDS;
     const int64_t first = embedding_offset(m, begun);
     ops_zero(o, ops_part(dw, first), embedding_offset(m, EMBEDDING_GAIN) - first);
 }
@@ -187,7 +133,7 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
                           struct ops_array dx, struct ops_array w, const struct inputs *in)
 {
     const int64_t N = in->N, n = N * m->config.width;
-    const struct ops_norm norm = bert_norm(m, w, EMBEDDING_GAIN, N);
+    const struct ops_norm norm = block_norm(m, w, embedding_row(m, EMBEDDING_GAIN), N);
     const struct ops_embedding d = tables(m, dw.to);
     struct ops_array sum = embedding_sum(m, o, w, in), dsum = ops_scratch(o, OPS_F32, n);
     struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
@@ -196,8 +142,7 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
     ops_norm_fwd(o, dsum, kept, sum, &norm); /* for what is kept of it */
     if (!m->config.dropout_first)
         ops_dropout(o, dx, dx, n, embedding_dropout(m, in));
-    ops_norm_bwd(o, ops_set(dsum), ops_gradient_part(dw, embedding_offset(m, EMBEDDING_GAIN)),
-                 ops_gradient_part(dw, embedding_offset(m, EMBEDDING_BIAS)), dx, sum, kept, &norm);
+    block_norm_bwd(m, o, ops_set(dsum), dw, embedding_row(m, EMBEDDING_GAIN), dx, sum, kept, &norm);
     if (m->config.dropout_first)
         ops_dropout(o, dsum, dsum, n, embedding_dropout(m, in));
     ops_embedding_bwd(o, &d, dsum, &in->tokens);
@@ -241,18 +186,12 @@ static int64_t layer_cache(const struct model *m, int64_t B, int64_t T,
 
 static struct ops_linear map_of(const struct model *m, struct ops_array w, int i, int64_t N)
 {
-    return bert_linear(m, w, (size_t)(EMBEDDING_TENSORS + i), N);
+    return block_linear(m, w, layer_row(m, i), N);
 }
 
 static struct ops_norm norm_of(const struct model *m, struct ops_array w, int i, int64_t N)
 {
-    return bert_norm(m, w, (size_t)(EMBEDDING_TENSORS + i), N);
-}
-
-/* The gradient of tensor i of a layer. */
-static struct ops_gradient gradient_of(const struct model *m, struct ops_gradient dw, int i)
-{
-    return ops_gradient_part(dw, layer_offset(m, i));
+    return block_norm(m, w, layer_row(m, i), N);
 }
 
 static struct ops_qkv qkv_of(const struct ops_array qkv[3], int64_t C)
@@ -263,18 +202,15 @@ static struct ops_qkv qkv_of(const struct ops_array qkv[3], int64_t C)
 static struct ops_attention attention_of(const struct model *m, int64_t layer,
                                          const struct inputs *in)
 {
-    const struct model_config *c = &m->config;
-    return (struct ops_attention){ .rows = in->rows,
-                                   .NH = c->heads,
-                                   .HS = c->width / c->heads,
-                                   .drop = dropout_at(in, c->attention_dropout, layer,
-                                                      PLACE_PROBABILITIES) };
+    return block_attention(m, in,
+                           dropout_at(in, m->config.attention_dropout, layer, PLACE_PROBABILITIES));
 }
 
-static struct ops_dropout residual_dropout(const struct model *m, int64_t layer, enum place place,
-                                           const struct inputs *in)
+static struct ops_dropout residual_dropout(const struct model *m, int64_t layer,
+                                           enum dropout_place place, const struct inputs *in)
 {
-    return dropout_at(in, m->config.residual_dropout, layer, place);
+    const int none = place == PLACE_ATTENTION && m->config.architecture == &architecture_distilbert;
+    return dropout_at(in, none ? 0 : m->config.residual_dropout, layer, place);
 }
 
 /* The layer as far as the heads. */
@@ -283,7 +219,7 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
 {
     const struct ops_attention a = attention_of(m, layer, in);
     for (int i = 0; i < 3; i++) {
-        struct ops_linear map = map_of(m, w, QUERY + 2 * i, in->N);
+        struct ops_linear map = map_of(m, w, QUERY + i, in->N);
         ops_linear_fwd(o, k->qkv[i], x, &map);
     }
     ops_attention_fwd(o, k->attended, k->lse, qkv_of(k->qkv, m->config.width), &a);
@@ -305,12 +241,10 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     const int64_t N = in->N, C = c->width, I = c->inner;
     const struct ops_linear out = map_of(m, w, OUT, N), fc = map_of(m, w, FC, N);
     const struct ops_linear proj = map_of(m, w, PROJ, N);
-    const struct ops_norm norm1 = norm_of(m, w, LN1_GAIN, N), norm2 = norm_of(m, w, LN2_GAIN, N);
+    const struct ops_norm norm1 = norm_of(m, w, LN1, N), norm2 = norm_of(m, w, LN2, N);
     struct cache k;
     ops_scratch_begin(o);
-    if (ops_is_none(cache.part[CACHE_REST]))
-        cache = model_cache_in(m, ops_scratch(o, OPS_F32, layer_cache(m, 1, N, NULL)), 1, N);
-    lay_out(&k, NULL, cache, c, N);
+    lay_out(&k, NULL, block_cache(m, o, cache, N), c, N);
     struct ops_array middle = ops_scratch(o, OPS_F32, N * C);
     struct ops_array active = ops_scratch(o, ops_operand(o), N * I);
 
@@ -320,7 +254,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     ops_norm_fwd(o, middle, k.norm1, k.sum1, &norm1);
 
     ops_linear_fwd(o, k.inner, middle, &fc);
-    ops_activation_fwd(o, bert_activation(m), active, k.inner, N * I);
+    ops_activation_fwd(o, m->config.activation, active, k.inner, N * I);
     ops_residual_fwd(o, k.sum2, middle, active, &proj, residual_dropout(m, layer, PLACE_MLP, in));
     ops_norm_fwd(o, y, k.norm2, k.sum2, &norm2);
 }
@@ -341,19 +275,16 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
 {
     const int64_t N = in->N, C = m->config.width, n = N * m->config.inner;
     const struct ops_linear fc = map_of(m, w, FC, N), proj = map_of(m, w, PROJ, N);
-    const struct ops_norm norm1 = norm_of(m, w, LN1_GAIN, N), norm2 = norm_of(m, w, LN2_GAIN, N);
-    ops_norm_bwd(o, ops_set(g->dsum), gradient_of(m, dw, LN2_GAIN), gradient_of(m, dw, LN2_BIAS),
-                 dx, k->sum2, k->norm2, &norm2);
+    const struct ops_norm norm1 = norm_of(m, w, LN1, N), norm2 = norm_of(m, w, LN2, N);
+    block_norm_bwd(m, o, ops_set(g->dsum), dw, layer_row(m, LN2), dx, k->sum2, k->norm2, &norm2);
     struct ops_array dy = branch_gradient(o, g->masked, g->dsum, N * C,
                                           residual_dropout(m, layer, PLACE_MLP, in));
     struct ops_array active = active_array(o, k->inner, n);
     ops_linear_bwd(o, ops_set(g->wide), no_gradient(), no_gradient(), dy, active, &proj);
-    ops_activation_bwd(o, bert_activation(m), g->wide, active, g->wide, k->inner, n);
-    ops_linear_bwd(o, no_gradient(), gradient_of(m, dw, PROJ), gradient_of(m, dw, PROJ_BIAS), dy,
-                   active, &proj);
+    ops_activation_bwd(o, m->config.activation, g->wide, active, g->wide, k->inner, n);
+    block_linear_bwd(m, o, no_gradient(), dw, layer_row(m, PROJ), dy, active, &proj);
     ops_norm_fwd(o, g->middle, not_kept, k->sum1, &norm1);
-    ops_linear_bwd(o, ops_added(g->dsum), gradient_of(m, dw, FC), gradient_of(m, dw, FC_BIAS),
-                   g->wide, g->middle, &fc);
+    block_linear_bwd(m, o, ops_added(g->dsum), dw, layer_row(m, FC), g->wide, g->middle, &fc);
 }
 
 /* From g->dsum, the gradient in the first norm's output, to dx, that in the layer's input. */
@@ -363,21 +294,18 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
 {
     const int64_t N = in->N, C = m->config.width;
     const struct ops_linear out = map_of(m, w, OUT, N);
-    const struct ops_norm norm = norm_of(m, w, LN1_GAIN, N);
+    const struct ops_norm norm = norm_of(m, w, LN1, N);
     const struct ops_attention a = attention_of(m, layer, in);
     const struct ops_array d[3] = { g->wide, ops_part(g->wide, N * C),
                                     ops_part(g->wide, 2 * N * C) };
-    ops_norm_bwd(o, ops_set(dx), gradient_of(m, dw, LN1_GAIN), gradient_of(m, dw, LN1_BIAS),
-                 g->dsum, k->sum1, k->norm1, &norm);
+    block_norm_bwd(m, o, ops_set(dx), dw, layer_row(m, LN1), g->dsum, k->sum1, k->norm1, &norm);
     struct ops_array dy = branch_gradient(o, g->masked, dx, N * C,
                                           residual_dropout(m, layer, PLACE_ATTENTION, in));
-    ops_linear_bwd(o, ops_set(g->middle), gradient_of(m, dw, OUT), gradient_of(m, dw, OUT_BIAS), dy,
-                   k->attended, &out);
+    block_linear_bwd(m, o, ops_set(g->middle), dw, layer_row(m, OUT), dy, k->attended, &out);
     ops_attention_bwd(o, qkv_of(d, C), g->middle, qkv_of(k->qkv, C), k->attended, k->lse, &a);
     for (int i = 0; i < 3; i++) {
-        const struct ops_linear map = map_of(m, w, QUERY + 2 * i, N);
-        ops_linear_bwd(o, ops_added(dx), gradient_of(m, dw, QUERY + 2 * i),
-                       gradient_of(m, dw, QUERY_BIAS + 2 * i), d[i], x, &map);
+        const struct ops_linear map = map_of(m, w, QUERY + i, N);
+        block_linear_bwd(m, o, ops_added(dx), dw, layer_row(m, QUERY + i), d[i], x, &map);
     }
 }
 
@@ -398,30 +326,167 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
     attention_bwd(m, o, layer, dx, dw, x, w, &k, &g, in);
 }
 
-/* ---- the model ---------------------------------------------------------------------------- */
+/* ---- the rows ----------------------------------------------------------------------------- */
 
-int model_init_bert(struct model *m, const struct model_config *config)
+static const double DISTILBERT_EPSILON = 1e-12;
+
+static int check(const struct model_config *c)
 {
-    *m = (struct model){ 0 };
-    if (model_check_config(config) < 0)
+    const int64_t least = c->architecture == &architecture_bert;
+    if (c->kv_heads != c->heads || c->heads * c->head_width != c->width)
+        return err_set("bad model configuration: BERT has as many heads of keys and values as of "
+                       "queries, which divide the width");
+    if (c->untied)
+        return err_set("bad model configuration: BERT's decoder is tied to the words' embedding");
+    if (c->types < least || c->types > 1 << 24)
+        return err_set("bad model configuration: types is %lld, must be from %lld to %d",
+                       (long long)c->types, (long long)least, 1 << 24);
+    return 0;
+}
+
+static int init(struct model *m)
+{
+    struct model_config *c = &m->config;
+    const struct names *names = c->architecture == &architecture_bert ? &bert_names
+                                                                      : &distilbert_names;
+    if (check(c) < 0)
         return -1;
-    if (config->types < 1 || config->types > 1 << 24)
-        return err_set("bad model configuration: types is %lld, must be from 1 to %d",
-                       (long long)config->types, 1 << 24);
-    *m = (struct model){ .config = *config,
-                         .layer_cache = layer_cache,
-                         .embedding_fwd = embedding_fwd,
-                         .embedding_bwd = embedding_bwd,
-                         .layer_fwd = layer_fwd,
-                         .attention_fwd = attention_fwd,
-                         .layer_bwd = layer_bwd };
-    add_embedding(m);
-    for (int64_t layer = 0; layer < config->layers; layer++)
-        add_layer(m, layer);
-    tensor_block(&m->tensors, (int)config->layers + 1);
-    if (config->kind == MODEL_BERT_PRETRAINING)
+    if (c->architecture == &architecture_distilbert)
+        c->epsilon = DISTILBERT_EPSILON;
+    m->layer_cache = layer_cache;
+    m->embedding_fwd = embedding_fwd;
+    m->embedding_bwd = embedding_bwd;
+    m->layer_fwd = layer_fwd;
+    m->attention_fwd = attention_fwd;
+    m->layer_bwd = layer_bwd;
+    add_embedding(m, names);
+    for (int64_t layer = 0; layer < c->layers; layer++)
+        add_layer(m, names, layer);
+    tensor_block(&m->tensors, (int)c->layers + 1);
+    if (c->head == HEAD_PRETRAINING)
         bert_pretraining_init(m);
-    else if (config->kind == MODEL_BERT_QUESTIONS)
+    else if (c->head == HEAD_QUESTIONS)
         bert_questions_init(m);
     return 0;
 }
+
+/* One key for both. */
+static int read_rest(struct model_config *c, const struct js *root, const char *path)
+{
+    (void)root;
+    (void)path;
+    c->embedding_dropout = c->residual_dropout;
+    return 0;
+}
+
+static void print_rest(struct buf *out, const struct model_config *c)
+{
+    (void)c;
+    buf_adds(out, "  \"pad_token_id\": 0,\n");
+}
+
+static const char *const norms[][2] = { { "LayerNorm.weight", "LayerNorm.gamma" },
+                                        { "LayerNorm.bias", "LayerNorm.beta" },
+                                        { NULL, NULL } };
+static const char *const bert_settings[] = { "types", "dropout-first", NULL };
+static const char *const passed_over[] = { "embeddings.position_ids",
+                                           "embeddings.token_type_ids",
+                                           "pooler.",
+                                           "cls.",
+                                           "qa_outputs.",
+                                           "classifier.",
+                                           NULL };
+static const struct architecture_tie ties[] = {
+    { "cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight",
+      HEAD_PRETRAINING },
+    { "cls.predictions.decoder.bias", "cls.predictions.bias", HEAD_PRETRAINING },
+    { 0 },
+};
+
+/* Absent keys have the defaults of Hugging Face's BertConfig. Two keys are ours, and written only
+ * where they matter: "embedding_dropout_first" and "bare_prediction_head". */
+static const struct config_key bert_keys[] = {
+    { "hidden_act", CONFIG_ACTIVATION, CONFIG_AT(activation), OPS_GELU, NULL },
+    { "is_decoder", CONFIG_ONLY, 0, 0, NULL },
+    { "add_cross_attention", CONFIG_ONLY, 0, 0, NULL },
+    { "num_hidden_layers", CONFIG_COUNT, CONFIG_AT(layers), 12, NULL },
+    { "hidden_size", CONFIG_COUNT, CONFIG_AT(width), 768, NULL },
+    { "num_attention_heads", CONFIG_COUNT, CONFIG_AT(heads), 12, NULL },
+    { "intermediate_size", CONFIG_COUNT, CONFIG_AT(inner), 3072, NULL },
+    { "max_position_embeddings", CONFIG_COUNT, CONFIG_AT(positions), 512, NULL },
+    { "vocab_size", CONFIG_COUNT, CONFIG_AT(vocabulary), 30522, NULL },
+    { "type_vocab_size", CONFIG_COUNT, CONFIG_AT(types), 2, NULL },
+    { "layer_norm_eps", CONFIG_REAL, CONFIG_AT(epsilon), 1e-12, NULL },
+    { "initializer_range", CONFIG_REAL, CONFIG_AT(init_std), 0.02, NULL },
+    { "hidden_dropout_prob", CONFIG_REAL, CONFIG_AT(residual_dropout), 0.1, NULL },
+    { "attention_probs_dropout_prob", CONFIG_REAL, CONFIG_AT(attention_dropout), 0.1, NULL },
+    { "embedding_dropout_first", CONFIG_MARK, CONFIG_AT(dropout_first), 0, NULL },
+    { "bare_prediction_head", CONFIG_MARK, CONFIG_AT(bare_head), 0, NULL },
+    { "position_embedding_type", CONFIG_TEXT, 0, 0, "absolute" },
+    { 0 },
+};
+
+const struct architecture architecture_bert = {
+    .name = "bert",
+    .title = "BERT",
+    .sign = "hidden_size",
+    .classes = { [HEAD_NONE] = "BertModel",
+                 [HEAD_PRETRAINING] = "BertForPreTraining",
+                 [HEAD_QUESTIONS] = "BertForQuestionAnswering" },
+    .keys = bert_keys,
+    .read = read_rest,
+    .print = print_rest,
+    .prefix = "bert.",
+    .respelled = norms,
+    .ties = ties,
+    .passed_over = passed_over,
+    .activation = OPS_GELU,
+    .settings = bert_settings,
+    .init = init,
+};
+
+/* The defaults of DistilBertConfig, which has no key for epsilon. The dropout of its head for
+ * questions is not made. */
+static const struct config_key distilbert_keys[] = {
+    { "activation", CONFIG_ACTIVATION, CONFIG_AT(activation), OPS_GELU, NULL },
+    { "n_layers", CONFIG_COUNT, CONFIG_AT(layers), 6, "num_hidden_layers" },
+    { "dim", CONFIG_COUNT, CONFIG_AT(width), 768, "hidden_size" },
+    { "n_heads", CONFIG_COUNT, CONFIG_AT(heads), 12, "num_attention_heads" },
+    { "hidden_dim", CONFIG_COUNT, CONFIG_AT(inner), 3072, NULL },
+    { "max_position_embeddings", CONFIG_COUNT, CONFIG_AT(positions), 512, NULL },
+    { "vocab_size", CONFIG_COUNT, CONFIG_AT(vocabulary), 30522, NULL },
+    { "initializer_range", CONFIG_REAL, CONFIG_AT(init_std), 0.02, NULL },
+    { "dropout", CONFIG_REAL, CONFIG_AT(residual_dropout), 0.1, NULL },
+    { "attention_dropout", CONFIG_REAL, CONFIG_AT(attention_dropout), 0.1, NULL },
+    { 0 },
+};
+
+static int read_distilbert(struct model_config *c, const struct js *root, const char *path)
+{
+    c->epsilon = DISTILBERT_EPSILON;
+    return read_rest(c, root, path);
+}
+
+static const struct architecture_tie no_ties[] = { { 0 } };
+static const char *const distilbert_passed_over[] = {
+    "embeddings.position_ids", "vocab_", "pre_classifier.", "qa_outputs.", "classifier.", NULL
+};
+
+static const char *const no_settings[] = { NULL };
+
+const struct architecture architecture_distilbert = {
+    .name = "distilbert",
+    .title = "DistilBERT",
+    .classes = { [HEAD_NONE] = "DistilBertModel",
+                 [HEAD_QUESTIONS] = "DistilBertForQuestionAnswering" },
+    .keys = distilbert_keys,
+    .read = read_distilbert,
+    .print = print_rest,
+    .prefix = "distilbert.",
+    .respelled = norms,
+    .ties = no_ties,
+    .passed_over = distilbert_passed_over,
+    .activation = OPS_GELU,
+    .settings = no_settings,
+    .init = init,
+};

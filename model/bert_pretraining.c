@@ -3,7 +3,6 @@
  * that have a label alone. */
 #include "model/bert.h"
 #include "model/bert_head.h"
-#include "model/block.h"
 
 /* Rows of the head's block; what follows NEXT_BIAS is absent from a bare one. */
 enum {
@@ -22,28 +21,20 @@ enum {
 static void add_tensors(struct model *m)
 {
     const int64_t C = m->config.width;
+    const double std = m->config.init_std;
     const int head = (int)m->config.layers + 1;
-    bert_add_map(m, head, "bert.pooler.dense.weight", C, C);
-    bert_add_vector(m, head, "bert.pooler.dense.bias", C);
-    bert_add_map(m, head, "cls.seq_relationship.weight", C, 2);
-    bert_add_vector(m, head, "cls.seq_relationship.bias", 2);
+    block_add_map(m, head, "bert.pooler.dense", 0, C, C, std, 1);
+    block_add_map(m, head, "cls.seq_relationship", 0, C, 2, std, 1);
     if (m->config.bare_head)
         return;
-    bert_add_vector(m, head, "cls.predictions.bias", m->config.vocabulary);
-    bert_add_map(m, head, "cls.predictions.transform.dense.weight", C, C);
-    bert_add_vector(m, head, "cls.predictions.transform.dense.bias", C);
-    bert_add_vector(m, head, "cls.predictions.transform.LayerNorm.weight", C);
-    bert_add_vector(m, head, "cls.predictions.transform.LayerNorm.bias", C);
+    block_add_vector(m, head, "cls.predictions.bias", 0, m->config.vocabulary, INIT_ZERO);
+    block_add_map(m, head, "cls.predictions.transform.dense", 0, C, C, std, 1);
+    block_add_norm(m, head, "cls.predictions.transform.LayerNorm", 0, 1);
 }
 
 static struct ops_linear map_of(const struct model *m, struct ops_array w, int i, int64_t n)
 {
-    return bert_linear(m, w, bert_head_row(m, i), n);
-}
-
-static struct ops_gradient gradient_of(const struct model *m, struct ops_gradient dw, int i)
-{
-    return ops_gradient_part(dw, bert_head_offset(m, i));
+    return block_linear(m, w, bert_head_row(m, i), n);
 }
 
 /* ---- masked words ------------------------------------------------------------------------- */
@@ -66,13 +57,13 @@ static struct transform transform_fwd(const struct model *m, struct ops *o, stru
     if (m->config.bare_head)
         return t;
     const struct ops_linear map = map_of(m, w, TRANSFORM, n);
-    const struct ops_norm norm = bert_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
+    const struct ops_norm norm = block_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
     t.dense = ops_scratch(o, OPS_F32, n * C);
     t.active = ops_scratch(o, OPS_F32, n * C);
     t.normed = ops_scratch(o, OPS_F32, n * C);
     t.kept = (struct ops_moments){ ops_scratch(o, OPS_F32, n), ops_scratch(o, OPS_F32, n) };
     ops_linear_fwd(o, t.dense, t.x, &map);
-    ops_activation_fwd(o, bert_activation(m), t.active, t.dense, n * C);
+    ops_activation_fwd(o, m->config.activation, t.active, t.dense, n * C);
     ops_norm_fwd(o, t.normed, t.kept, t.active, &norm);
     return t;
 }
@@ -86,12 +77,11 @@ static void transform_bwd(const struct model *m, struct ops *o, struct ops_array
     if (m->config.bare_head)
         return;
     const struct ops_linear map = map_of(m, w, TRANSFORM, n);
-    const struct ops_norm norm = bert_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
-    ops_norm_bwd(o, ops_set(t->normed), gradient_of(m, dw, TRANSFORM_GAIN),
-                 gradient_of(m, dw, TRANSFORM_SHIFT), d, t->active, t->kept, &norm);
-    ops_activation_bwd(o, bert_activation(m), t->normed, t->dense, t->normed, t->dense, n * C);
-    ops_linear_bwd(o, ops_set(d), gradient_of(m, dw, TRANSFORM), gradient_of(m, dw, TRANSFORM_BIAS),
-                   t->normed, t->x, &map);
+    const struct ops_norm norm = block_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
+    block_norm_bwd(m, o, ops_set(t->normed), dw, bert_head_row(m, TRANSFORM_GAIN), d, t->active,
+                   t->kept, &norm);
+    ops_activation_bwd(o, m->config.activation, t->normed, t->dense, t->normed, t->dense, n * C);
+    block_linear_bwd(m, o, ops_set(d), dw, bert_head_row(m, TRANSFORM), t->normed, t->x, &map);
 }
 
 static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
@@ -141,7 +131,9 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
     const int64_t C = m->config.width;
     const struct ops_decoder decoder = decoder_of(m, w, tied);
     const struct ops_labels own = picked(l);
-    struct ops_gradient dbias = m->config.bare_head ? no_gradient() : gradient_of(m, dw, WORD_BIAS);
+    struct ops_gradient dbias = m->config.bare_head
+                                    ? no_gradient()
+                                    : block_gradient(m, dw, bert_head_row(m, WORD_BIAS));
     ops_scratch_begin(o);
     struct transform t = transform_fwd(m, o, x, w, l->rows, l->n);
     struct ops_array d = ops_scratch(o, OPS_F32, l->n * C);
@@ -202,11 +194,9 @@ static void next_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
     struct pooled f = pool_fwd(m, o, x, w, l->rows, B);
     struct ops_array d = ops_scratch(o, OPS_F32, B * C);
     ops_cross_entropy(o, out, f.logits, 2, &own, 1, scale);
-    ops_linear_bwd(o, ops_set(d), gradient_of(m, dw, NEXT), gradient_of(m, dw, NEXT_BIAS), f.logits,
-                   f.pooled, &f.next);
+    block_linear_bwd(m, o, ops_set(d), dw, bert_head_row(m, NEXT), f.logits, f.pooled, &f.next);
     ops_tanh_bwd(o, d, f.pooled, B * C);
-    ops_linear_bwd(o, ops_set(f.pooled), gradient_of(m, dw, POOLER),
-                   gradient_of(m, dw, POOLER_BIAS), d, f.x, &f.pooler);
+    block_linear_bwd(m, o, ops_set(f.pooled), dw, bert_head_row(m, POOLER), d, f.x, &f.pooler);
     if (ops_is_none(l->rows))
         ops_add(o, dx, f.pooled, B * C);
     else

@@ -1,15 +1,15 @@
 /* BERT's head for questions: of every token, whether an answer starts and whether one ends there
  * (Devlin et al. 2019, section 4.2). */
-#include "model/bert.h"
 #include "model/bert_head.h"
 
 /* Rows of the head's block. */
-enum { SPAN, SPAN_BIAS };
+enum { SPAN };
 
-void bert_span_logits(const struct model *m, struct ops *o, struct ops_array logits,
-                      struct ops_array x, struct ops_array w, int64_t N)
+static void span_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                        struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n)
 {
-    const struct ops_linear span = bert_linear(m, w, bert_head_row(m, SPAN), N);
+    (void)tied;
+    const struct ops_linear span = block_linear(m, w, bert_head_row(m, SPAN), n);
     ops_linear_fwd(o, logits, x, &span);
 }
 
@@ -20,7 +20,7 @@ static struct ops_array span_loss(const struct model *m, struct ops *o, struct o
 {
     ops_scratch_begin(o);
     struct ops_array logits = ops_scratch(o, OPS_F32, 2 * in->N);
-    bert_span_logits(m, o, logits, x, w, in->N);
+    span_logits(m, o, logits, x, w, OPS_NONE, in->N);
     for (int side = 0; side < 2; side++)
         ops_span_loss(o, inputs_scores(in, out, side), logits, side, &in->targets[side], &in->rows,
                       gradient, 0.5 * scale);
@@ -42,10 +42,9 @@ static void questions_fwd_bwd(const struct model *m, struct ops *o, struct ops_s
 {
     (void)dtied;
     (void)tied;
-    const struct ops_linear span = bert_linear(m, w, bert_head_row(m, SPAN), in->N);
+    const struct ops_linear span = block_linear(m, w, bert_head_row(m, SPAN), in->N);
     struct ops_array dlogits = span_loss(m, o, out, x, w, 1, scale, in);
-    ops_linear_bwd(o, ops_set(dx), ops_gradient_part(dw, bert_head_offset(m, SPAN)),
-                   ops_gradient_part(dw, bert_head_offset(m, SPAN_BIAS)), dlogits, x, &span);
+    block_linear_bwd(m, o, ops_set(dx), dw, bert_head_row(m, SPAN), dlogits, x, &span);
 }
 
 static int64_t labels(const int32_t **out, const struct batch *b, int part)
@@ -56,13 +55,13 @@ static int64_t labels(const int32_t **out, const struct batch *b, int part)
 
 void bert_questions_init(struct model *m)
 {
-    const int head = (int)m->config.layers + 1;
     m->head_fwd = questions_fwd;
     m->head_fwd_bwd = questions_fwd_bwd;
+    m->head_logits = span_logits;
     m->parts = 2;
     m->part[0] = (struct model_part){ "start", 0.5 };
     m->part[1] = (struct model_part){ "end", 0.5 };
     m->labels = labels;
-    bert_add_map(m, head, "qa_outputs.weight", m->config.width, 2);
-    bert_add_vector(m, head, "qa_outputs.bias", 2);
+    block_add_map(m, (int)m->config.layers + 1, "qa_outputs", 0, m->config.width, 2,
+                  m->config.init_std, 1);
 }

@@ -1,64 +1,44 @@
 /*
- * block.h - what the blocks of GPT and BERT do alike: a layer's cache laid out, dropout at a place
- * of the model and its way back into a residual branch, and the maps and norms of a block.
+ * block.h - what the blocks of all architectures do alike: tensors added to the table, maps and
+ * norms made of them and their gradients, a layer's cache laid out, attention with or without what
+ * went before, and dropout at a place of the model with its way back into a residual branch.
  */
 #ifndef TEXTMILL_BLOCK_H
 #define TEXTMILL_BLOCK_H
 
-#include <string.h>
-
 #include "common/rng.h"
+#include "model/architecture.h"
 #include "model/model.h"
 
-/* An array of a layer's cache, N rows of `width` numbers. */
-struct cache_array {
-    struct ops_array *at;
-    enum model_cache_part part;
-    int64_t width;
-};
+/* ---- tensors ------------------------------------------------------------------------------ */
 
-/* Lays `count` arrays out, each in its part of the cache and there at a multiple of TENSOR_ALIGN
- * numbers; where the cache is of none it only counts. Returns their numbers, numbers[] (may be
- * NULL) those of each part. */
-static inline int64_t cache_lay_out(const struct cache_array *arrays, int count,
-                                    struct model_cache cache, int64_t numbers[CACHE_PARTS],
-                                    int64_t N)
-{
-    int64_t sum[CACHE_PARTS] = { 0 }, total = 0;
-    for (int i = 0; i < count; i++) {
-        int64_t size = (N * arrays[i].width + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
-        *arrays[i].at = ops_part(cache.part[arrays[i].part], sum[arrays[i].part]);
-        sum[arrays[i].part] += size;
-        total += size;
-    }
-    if (numbers)
-        memcpy(numbers, sum, sizeof sum);
-    return total;
-}
+/* Weight decay is for matrices and tables, not for vectors. `name` is a printf format, of `layer`.
+ * A map is STEM.weight, [in,out] here and its transpose in files, and STEM.bias if it has one; a
+ * norm STEM.weight and, but for RMSNorm, STEM.bias. */
+void block_add_table(struct model *m, int block, const char *name, int64_t rows);
+void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
+                      enum tensor_init init);
+void block_add_map(struct model *m, int block, const char *stem, int64_t layer, int64_t in,
+                   int64_t out, double std, int biased);
+void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int biased);
 
-/* The mask of one place (each model numbers its own) in one layer. */
-static inline struct ops_dropout dropout_at(const struct inputs *in, double rate, int64_t layer,
-                                            int place)
-{
-    uint64_t key = rng_key(rng_key(in->key, (uint64_t)layer), (uint64_t)place);
-    return (struct ops_dropout){ key, in->training ? rate : 0 };
-}
+/* The map over N rows whose weights are row `row` of the table, and the norm whose gain it is; with
+ * a bias, if they have one. w: the block's parameters. */
+struct ops_linear block_linear(const struct model *m, struct ops_array w, size_t row, int64_t N);
+struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row, int64_t N);
 
-/* The gradient that enters a residual branch of n numbers: dx itself where nothing was dropped. */
-static inline struct ops_array branch_gradient(struct ops *o, struct ops_array masked,
-                                               struct ops_array dx, int64_t n,
-                                               struct ops_dropout drop)
-{
-    if (drop.rate == 0)
-        return dx;
-    ops_dropout(o, masked, dx, n, drop);
-    return masked;
-}
+/* The gradients in x and in the parameters: dw is the block's. */
+void block_linear_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                      struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
+                      const struct ops_linear *l);
+void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                    struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
+                    struct ops_moments kept, const struct ops_norm *l);
 
-/* Where backward leaves an activation's output: in the place of its input, if that can be. */
-static inline struct ops_array active_array(struct ops *o, struct ops_array x, int64_t n)
+static inline struct ops_gradient block_gradient(const struct model *m, struct ops_gradient dw,
+                                                 size_t row)
 {
-    return x.type == ops_operand(o) ? x : ops_scratch(o, ops_operand(o), n);
+    return ops_gradient_part(dw, m->tensors.rows[row].offset);
 }
 
 /* No gradient is wanted. */
@@ -68,5 +48,63 @@ static inline struct ops_gradient no_gradient(void)
 }
 
 static const struct ops_moments not_kept = { 0 };
+
+/* ---- a layer's cache ---------------------------------------------------------------------- */
+
+/* An array of it, N rows of `width` numbers. */
+struct cache_array {
+    struct ops_array *at;
+    enum model_cache_part part;
+    int64_t width;
+};
+
+/* Lays `count` arrays out, each in its part of the cache and there at a multiple of TENSOR_ALIGN
+ * numbers; where the cache is of none it only counts. Returns their numbers, numbers[] (may be
+ * NULL) those of each part. */
+int64_t cache_lay_out(const struct cache_array *arrays, int count, struct model_cache cache,
+                      int64_t numbers[CACHE_PARTS], int64_t N);
+
+/* The cache that a layer's forward uses: the caller's, or in scratch when it has none. */
+struct model_cache block_cache(const struct model *m, struct ops *o, struct model_cache cache,
+                               int64_t N);
+
+/* ---- attention and activations ------------------------------------------------------------ */
+
+/* The heads of the config, scaled as usual. */
+struct ops_attention block_attention(const struct model *m, const struct inputs *in,
+                                     struct ops_dropout drop);
+/* y[N,NH*HS]: over the rows themselves, or over these and those of in->past. */
+void block_attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
+                  struct ops_array lse, struct ops_qkv x, const struct ops_attention *a,
+                  const struct inputs *in);
+
+/* The type for what only products will read. Few rows stay f32: their weights are streamed. */
+static inline enum ops_type block_operand(const struct ops *o, const struct inputs *in)
+{
+    return in->past ? OPS_F32 : ops_operand(o);
+}
+
+/* Where backward leaves an activation's output: in the place of its input, if that can be. */
+static inline struct ops_array active_array(struct ops *o, struct ops_array x, int64_t n)
+{
+    return x.type == ops_operand(o) ? x : ops_scratch(o, ops_operand(o), n);
+}
+
+/* ---- dropout ------------------------------------------------------------------------------ */
+
+/* Where a mask is used; folded with the layer into its key. */
+enum dropout_place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP };
+
+struct ops_dropout dropout_at(const struct inputs *in, double rate, int64_t layer,
+                              enum dropout_place place);
+
+/* The gradient that enters a residual branch of n numbers: dx itself where nothing was dropped. */
+struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,
+                                 int64_t n, struct ops_dropout drop);
+
+/* ---- what decoders share ------------------------------------------------------------------- */
+
+/* The label of each token. */
+int64_t block_token_labels(const int32_t **out, const struct batch *b, int part);
 
 #endif

@@ -7,166 +7,23 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "common/js.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/usage.h"
-#include "model/folder_config.h"
 #include "model/folder_names.h"
 
 /* ---- config.json -------------------------------------------------------------------------- */
 
-int config_count(int64_t *out, const struct js *root, const char *key, int64_t absent,
-                 const char *path)
-{
-    const struct js *v = js_get(root, key);
-    *out = absent;
-    if (v && !js_is_null(v) && js_int(v, out) < 0)
-        return err_set("%s: bad %s: not an integer", path, key);
-    return 0;
-}
-
-int config_real(double *out, const struct js *root, const char *key, double absent,
-                const char *path)
-{
-    const struct js *v = js_get(root, key);
-    *out = absent;
-    if (v && !js_is_null(v) && js_real(v, out) < 0)
-        return err_set("%s: bad %s: not a number", path, key);
-    return 0;
-}
-
-int config_switch(const struct js *root, const char *key, int wanted, const char *path)
-{
-    const struct js *v = js_get(root, key);
-    int value = wanted;
-    if (v && !js_is_null(v) && js_bool(v, &value) < 0)
-        return err_set("%s: bad %s: not true or false", path, key);
-    if (value != wanted)
-        return err_set("%s: unsupported %s: %s", path, key, value ? "true" : "false");
-    return 0;
-}
-
-/* GPT-2. Absent keys have the defaults of Hugging Face's GPT2Config. */
-static int read_numbers(struct model_config *c, const struct js *root, const char *path)
-{
-    if (config_count(&c->layers, root, "n_layer", 12, path) < 0 ||
-        config_count(&c->width, root, "n_embd", 768, path) < 0 ||
-        config_count(&c->heads, root, "n_head", 12, path) < 0 ||
-        config_count(&c->positions, root, "n_positions", 1024, path) < 0 ||
-        config_count(&c->vocabulary, root, "vocab_size", 50257, path) < 0 ||
-        config_real(&c->epsilon, root, "layer_norm_epsilon", 1e-5, path) < 0 ||
-        config_real(&c->embedding_dropout, root, "embd_pdrop", 0.1, path) < 0 ||
-        config_real(&c->attention_dropout, root, "attn_pdrop", 0.1, path) < 0 ||
-        config_real(&c->residual_dropout, root, "resid_pdrop", 0.1, path) < 0 ||
-        config_real(&c->init_std, root, "initializer_range", 0.02, path) < 0)
-        return -1;
-    if (c->width < 1 || c->width > 1 << 20)
-        return err_set("%s: bad n_embd %lld", path, (long long)c->width);
-    return config_count(&c->inner, root, "n_inner", 4 * c->width, path);
-}
-
-/* Variants of GPT-2 that compute something else. */
-static int check_variant(const struct js *root, const char *path)
-{
-    if (config_switch(root, "tie_word_embeddings", 1, path) < 0 ||
-        config_switch(root, "scale_attn_weights", 1, path) < 0 ||
-        config_switch(root, "scale_attn_by_inverse_layer_idx", 0, path) < 0 ||
-        config_switch(root, "add_cross_attention", 0, path) < 0)
-        return -1;
-    const struct js *v = js_get(root, "activation_function");
-    const char *activation = v ? js_text(v, NULL) : "gelu_new";
-    if (!activation || (strcmp(activation, "gelu_new") && strcmp(activation, "gelu_pytorch_tanh")))
-        return err_set("%s: unsupported activation_function '%s', only gelu_new and "
-                       "gelu_pytorch_tanh (GELU's tanh form)",
-                       path, activation ? activation : "");
-    if (js_get(root, "quantization_config") && !js_is_null(js_get(root, "quantization_config")))
-        return err_set("%s: unsupported quantization_config: weights must be F32, F16 or BF16",
-                       path);
-    return 0;
-}
-
-static int read_gpt(struct model_config *c, const struct js *root, const char *path)
-{
-    return check_variant(root, path) < 0 || read_numbers(c, root, path) < 0 ? -1 : 0;
-}
-
-typedef int config_reader(struct model_config *c, const struct js *root, const char *path);
-
-/* Configs older than model_type are known by a key that they have. */
-static int parse_config(struct model_config *config, const char *type, const char *sign,
-                        config_reader *reader, const char *text, size_t n, const char *name)
-{
-    *config = (struct model_config){ 0 };
-    struct js *root = js_parse(text, n, name);
-    const char *is = js_text(js_get(root, "model_type"), NULL);
-    int failed = root ? 0 : -1;
-    if (root && !is && js_get(root, sign))
-        is = type;
-    if (root && (!is || strcmp(is, type)))
-        failed = err_set("%s: unsupported model_type '%s', only %s", name, is ? is : "", type);
-    else if (root)
-        failed = reader(config, root, name);
-    js_free(root);
-    return failed ? -1 : 0;
-}
-
-int folder_parse_config(struct model_config *config, const char *text, size_t n, const char *name)
-{
-    return parse_config(config, "gpt2", "n_embd", read_gpt, text, n, name);
-}
-
-int folder_parse_bert(struct model_config *config, const char *text, size_t n, const char *name)
-{
-    return parse_config(config, "bert", "hidden_size", config_read_bert, text, n, name);
-}
-
-static int read_config(struct model_config *config, const char *dir,
-                       int (*parse)(struct model_config *config, const char *text, size_t n,
-                                    const char *name))
+int folder_read_config(struct model_config *config, enum model_head head, const char *dir)
 {
     struct buf path = BUF_INIT, text = BUF_INIT;
     file_join(&path, dir, "config.json");
     int failed = file_read(path.data, &text);
     if (failed == 0)
-        failed = parse(config, text.data, text.len, path.data);
+        failed = architecture_read(config, head, text.data, text.len, path.data);
     buf_release(&text);
     buf_release(&path);
     return failed;
-}
-
-int folder_read_config(struct model_config *config, const char *dir)
-{
-    return read_config(config, dir, folder_parse_config);
-}
-
-int folder_read_bert(struct model_config *config, const char *dir)
-{
-    return read_config(config, dir, folder_parse_bert);
-}
-
-static void print_config(struct buf *out, const struct model_config *c, int64_t end_of_text,
-                         const char *type)
-{
-    buf_adds(out, "{\n  \"architectures\": [\"GPT2LMHeadModel\"],\n"
-                  "  \"model_type\": \"gpt2\",\n"
-                  "  \"activation_function\": \"gelu_new\",\n");
-    buf_addf(out, "  \"n_layer\": %lld,\n  \"n_embd\": %lld,\n  \"n_head\": %lld,\n",
-             (long long)c->layers, (long long)c->width, (long long)c->heads);
-    buf_addf(out, "  \"n_inner\": %lld,\n  \"n_positions\": %lld,\n  \"n_ctx\": %lld,\n",
-             (long long)c->inner, (long long)c->positions, (long long)c->positions);
-    buf_addf(out, "  \"vocab_size\": %lld,\n", (long long)c->vocabulary);
-    buf_addf(out, "  \"layer_norm_epsilon\": %.17g,\n  \"initializer_range\": %.17g,\n", c->epsilon,
-             c->init_std);
-    buf_addf(out, "  \"embd_pdrop\": %.17g,\n  \"attn_pdrop\": %.17g,\n  \"resid_pdrop\": %.17g,\n",
-             c->embedding_dropout, c->attention_dropout, c->residual_dropout);
-    if (end_of_text >= 0)
-        buf_addf(out, "  \"bos_token_id\": %lld,\n  \"eos_token_id\": %lld,\n",
-                 (long long)end_of_text, (long long)end_of_text);
-    else
-        buf_adds(out, "  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n");
-    buf_adds(out, "  \"scale_attn_weights\": true,\n  \"tie_word_embeddings\": true,\n");
-    buf_addf(out, "  \"torch_dtype\": \"%s\",\n  \"use_cache\": true\n}\n", type);
 }
 
 /* ---- loading ------------------------------------------------------------------------------ */
@@ -223,7 +80,7 @@ static int check_extra(const struct model *m, const struct weights *set,
     const struct safetensor *first = folder_names_find(m, set, tied, &other);
     if (first && safetensors_same(other, first, file, t))
         return 0;
-    return err_set("%s: tensor '%s' differs from %s; untied decoders are unsupported", file->path,
+    return err_set("%s: tensor '%s' differs from %s, but config.json ties them", file->path,
                    t->name, tied);
 }
 
@@ -354,33 +211,16 @@ static int load_weights(struct model *m, struct ops *o, struct ops_array **block
     return failed;
 }
 
-int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir)
-{
-    struct model_config config;
-    struct absent none = { 0 };
-    *blocks = NULL;
-    *m = (struct model){ 0 };
-    if (folder_read_config(&config, dir) < 0)
-        return -1;
-    if (model_init_gpt(m, &config) < 0)
-        return err_in("%s/config.json", dir);
-    if (load_weights(m, o, blocks, dir, &none) == 0)
-        return 0;
-    model_release(m);
-    return -1;
-}
-
-int folder_load_bert(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                     enum model_kind kind, uint64_t seed, int *made)
+int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
+                enum model_head head, uint64_t seed, int *made)
 {
     struct model_config config;
     struct absent absent = { made != NULL, seed, 0 };
     *blocks = NULL;
     *m = (struct model){ 0 };
-    if (folder_read_bert(&config, dir) < 0)
+    if (folder_read_config(&config, head, dir) < 0)
         return -1;
-    config.kind = kind;
-    if (model_init_bert(m, &config) < 0)
+    if (model_init(m, &config) < 0)
         return err_in("%s/config.json", dir);
     if (load_weights(m, o, blocks, dir, &absent) < 0) {
         model_release(m);
@@ -431,13 +271,11 @@ static int save_weights(const struct model *m, const struct saved *from, const c
 {
     const struct tensor_table *table = &m->tensors;
     struct safetensor *tensors = mem_zalloc(table->count, sizeof *tensors);
-    struct buf name = BUF_INIT;
     for (size_t i = 0; i < table->count; i++) {
         const struct tensor *row = &table->rows[i];
-        buf_clear(&name);
-        buf_addf(&name, "%s%s", m->config.kind == MODEL_GPT ? folder_names_prefix(m) : "",
-                 row->name);
-        tensors[i].name = mem_strdup(name.data);
+        char name[FOLDER_NAME];
+        folder_names_saved(name, m, row->name);
+        tensors[i].name = mem_strdup(name);
         tensors[i].dtype = from->type == OPS_BF16 ? "BF16" : "F32";
         tensors[i].rank = row->rank;
         for (int d = 0; d < row->rank; d++)
@@ -455,7 +293,6 @@ static int save_weights(const struct model *m, const struct saved *from, const c
     for (size_t i = 0; i < table->count; i++)
         free(tensors[i].name);
     free(tensors);
-    buf_release(&name);
     return failed;
 }
 
@@ -466,10 +303,7 @@ static int save(const struct model *m, const struct saved *from, const char *dir
     struct buf path = BUF_INIT, config = BUF_INIT;
     int failed = file_mkdirs(dir);
     if (failed == 0) {
-        if (m->config.kind == MODEL_GPT)
-            print_config(&config, &m->config, end_of_text, type);
-        else
-            config_print_bert(&config, &m->config, type);
+        architecture_print(&config, &m->config, end_of_text, type);
         file_join(&path, dir, "config.json");
         failed = file_write(path.data, config.data, config.len);
     }

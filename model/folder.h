@@ -7,32 +7,22 @@
 
 #include "model/model.h"
 
-/* Reads DIR/config.json of a GPT-2 model (model_type "gpt2"). Other kinds are errors. */
-int folder_read_config(struct model_config *config, const char *dir);
-/* The same from the file's text[n]; `name` stands in errors. */
-int folder_parse_config(struct model_config *config, const char *text, size_t n, const char *name);
+/* Reads DIR/config.json of a model whose architecture has `head`; others are errors. */
+int folder_read_config(struct model_config *config, enum model_head head, const char *dir);
 
-/* Opens DIR: reads the config, initialises *m, and loads all tensors into one array a block
- * (blocks[b], F32 of ops_buffer, allocated here: m->tensors.blocks of them). f32, f16 and bf16
- * files are read; names in all spellings of folder_names.h. A missing tensor, one of another shape,
- * and one that is too much are errors that name it; buffers that the model makes itself
- * (attn.bias, attn.masked_bias), heads for other tasks and a tied lm_head.weight are passed
- * over. */
-int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir);
-
-/* The same for BERT (model_type "bert"), config->kind being what the config's architecture says:
- * BertForPreTraining, BertForQuestionAnswering, or for any other the encoder alone. */
-int folder_read_bert(struct model_config *config, const char *dir);
-int folder_parse_bert(struct model_config *config, const char *text, size_t n, const char *name);
-/* Loads a BERT with the head of `kind`. Other heads, and copies of tied tensors, are passed over.
+/* Opens DIR: reads the config, initialises *m with `head`, and loads all tensors into one array a
+ * block (blocks[b], F32 of ops_buffer, allocated here: m->tensors.blocks of them). f64, f32, f16
+ * and bf16 files are read; names in all spellings of folder_names.h. A missing tensor, one of
+ * another shape, and one that is too much are errors that name it; buffers that the model makes
+ * itself, heads for other tasks and copies of tied tensors are passed over.
  * Tensors of the head that are not there are errors, or, if made is not NULL, get initial values
  * from the seed, and *made is how many did: so pre-training leads to question answering. */
-int folder_load_bert(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                     enum model_kind kind, uint64_t seed, int *made);
+int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
+                enum model_head head, uint64_t seed, int *made);
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);
 
 /* Writes config.json and, last, model.safetensors into DIR, which is made if need be: F32 or BF16,
- * as the blocks are. end_of_text: its id, or -1; BERT has none. */
+ * as the blocks are. end_of_text: its id, or -1; encoders have none. */
 int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
                 const char *dir, int64_t end_of_text);
 

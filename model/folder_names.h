@@ -2,18 +2,22 @@
  * folder_names.h - what tensors are called in the files of a model folder, beside their names in
  * the tensor table.
  *
- * A name stands with or without the submodule that the tensor is of in the model with its heads:
- * "transformer." (GPT-2), "bert.". BERT's norms have weight and bias or, as TensorFlow called them
- * and the first converted models still do, gamma and beta.
+ * A name stands with or without the submodule that the tensor is of in the model with its heads
+ * ("transformer.", "bert.", "model."), and in other spellings that the architecture knows: BERT's
+ * norms have weight and bias or, as TensorFlow called them and the first converted models still do,
+ * gamma and beta.
  */
 #ifndef TEXTMILL_FOLDER_NAMES_H
 #define TEXTMILL_FOLDER_NAMES_H
 
-#include "model/model.h"
+#include "model/architecture.h"
 #include "model/weights.h"
 
-/* "transformer." or "bert.". */
-const char *folder_names_prefix(const struct model *m);
+/* Room for a row's name in any spelling; longer ones are of no row. */
+enum { FOLDER_NAME = 2 * TENSOR_NAME + 16 };
+
+/* What we write: as transformers does. */
+void folder_names_saved(char out[FOLDER_NAME], const struct model *m, const char *name);
 
 /* The tensor of the files that the table calls `name`, however they spell it; NULL: none. *file is
  * where it was found. */

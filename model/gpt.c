@@ -1,22 +1,16 @@
 /* GPT-2 and GPT-3: pre-layer-norm decoder blocks with learned positions and a tied decoder
  * (Radford et al. 2019; Brown et al. 2020). Weights of linear maps are stored [in, out], as
  * Hugging Face's Conv1D has them. */
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/err.h"
 #include "model/block.h"
-#include "model/model.h"
-
-/* Where a dropout mask is used; folded with the layer into its key. */
-enum place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP };
 
 /* ---- the tensor table --------------------------------------------------------------------- */
 
 /* Rows of the blocks, in the order of the table. */
-enum { WTE, WPE };
+enum { WTE, WPE, EMBEDDING_TENSORS };
 enum {
     LN1_GAIN,
     LN1_BIAS,
@@ -32,6 +26,7 @@ enum {
     PROJ_BIAS,
     LAYER_TENSORS
 };
+enum { FINAL_GAIN, FINAL_BIAS, DECODER };
 
 /* Weight decay is for matrices (the embeddings too), not for biases and gains. The maps that end
  * a residual branch start smaller, for there are 2L of them on one stream. */
@@ -69,8 +64,10 @@ static void add_layer(struct tensor_table *t, const struct model_config *c, int6
     }
 }
 
-static void add_tensors(struct tensor_table *t, const struct model_config *c)
+static void add_tensors(struct model *m)
 {
+    const struct model_config *c = &m->config;
+    struct tensor_table *t = &m->tensors;
     float std = (float)c->init_std;
     int head = (int)c->layers + 1;
     tensor_add(t, 0, "wte.weight", c->vocabulary, c->width, INIT_NORMAL, std, 1, SPLIT_ROWS);
@@ -79,12 +76,20 @@ static void add_tensors(struct tensor_table *t, const struct model_config *c)
         add_layer(t, c, layer);
     tensor_add(t, head, "ln_f.weight", c->width, 0, INIT_ONE, 0, 0, SPLIT_NONE);
     tensor_add(t, head, "ln_f.bias", c->width, 0, INIT_ZERO, 0, 0, SPLIT_NONE);
+    if (c->untied)
+        tensor_add(t, head, "lm_head.weight", c->vocabulary, c->width, INIT_NORMAL, std, 1,
+                   SPLIT_ROWS);
 }
 
-/* Tensor i of a block that starts at `block`; layer 0 speaks for all. */
-static int64_t layer_offset(const struct model *m, int i)
+/* Row i of a layer, of which the first speaks for all, and of the head. */
+static size_t layer_row(int i)
 {
-    return m->tensors.rows[WPE + 1 + i].offset;
+    return (size_t)(EMBEDDING_TENSORS + i);
+}
+
+static size_t head_row(const struct model *m, int i)
+{
+    return (size_t)(EMBEDDING_TENSORS + m->config.layers * LAYER_TENSORS + i);
 }
 
 /* A layer's parameters, and the maps and norms over N rows that are made of them. */
@@ -93,36 +98,14 @@ struct layer {
     struct ops_norm norm1, norm2;
 };
 
-static struct ops_linear linear_of(const struct model *m, struct ops_array w, int i, int64_t N)
-{
-    const struct tensor *row = &m->tensors.rows[WPE + 1 + i];
-    return (struct ops_linear){ .w = ops_part(w, layer_offset(m, i)),
-                                .bias = ops_part(w, layer_offset(m, i + 1)),
-                                .N = N,
-                                .I = row->shape[0],
-                                .O = row->shape[1] };
-}
-
-static struct ops_norm norm_of(const struct model *m, struct ops_array w, int64_t gain,
-                               int64_t bias, int64_t N)
-{
-    return (struct ops_norm){ .gain = ops_part(w, gain),
-                              .bias = ops_part(w, bias),
-                              .N = N,
-                              .C = m->config.width,
-                              .epsilon = m->config.epsilon };
-}
-
 static struct layer layer_of(const struct model *m, struct ops_array w, int64_t N)
 {
-    return (struct layer){
-        .qkv = linear_of(m, w, QKV, N),
-        .out = linear_of(m, w, OUT, N),
-        .fc = linear_of(m, w, FC, N),
-        .proj = linear_of(m, w, PROJ, N),
-        .norm1 = norm_of(m, w, layer_offset(m, LN1_GAIN), layer_offset(m, LN1_BIAS), N),
-        .norm2 = norm_of(m, w, layer_offset(m, LN2_GAIN), layer_offset(m, LN2_BIAS), N),
-    };
+    return (struct layer){ .qkv = block_linear(m, w, layer_row(QKV), N),
+                           .out = block_linear(m, w, layer_row(OUT), N),
+                           .fc = block_linear(m, w, layer_row(FC), N),
+                           .proj = block_linear(m, w, layer_row(PROJ), N),
+                           .norm1 = block_norm(m, w, layer_row(LN1_GAIN), N),
+                           .norm2 = block_norm(m, w, layer_row(LN2_GAIN), N) };
 }
 
 /* ---- embedding ---------------------------------------------------------------------------- */
@@ -152,8 +135,10 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
 {
     (void)w;
     const struct ops_embedding d = tables(m, dw.to);
-    if (!dw.add)
+    if (!dw.add) /* of the words the head has made gradients, if they are its table */
         ops_zero(o, d.positions, m->config.positions * d.C);
+    if (!dw.add && m->config.untied)
+        ops_zero(o, d.words, m->config.vocabulary * d.C);
     ops_dropout(o, dx, dx, in->N * d.C, embedding_dropout(m, in));
     ops_embedding_bwd(o, &d, dx, &in->tokens);
 }
@@ -196,16 +181,16 @@ static struct ops_attention attention_of(const struct model *m, int64_t layer,
                                          const struct inputs *in)
 {
     const struct model_config *c = &m->config;
-    return (struct ops_attention){ .rows = in->rows,
-                                   .NH = c->heads,
-                                   .HS = c->width / c->heads,
-                                   .causal = 1,
-                                   .drop = dropout_at(in, c->attention_dropout, layer,
-                                                      PLACE_PROBABILITIES) };
+    struct ops_attention a = block_attention(
+        m, in, dropout_at(in, c->attention_dropout, layer, PLACE_PROBABILITIES));
+    if (c->unscaled || c->scale_by_layer)
+        a.scale = (c->unscaled ? 1 : 1 / sqrt((double)a.HS)) /
+                  (double)(c->scale_by_layer ? layer + 1 : 1);
+    return a;
 }
 
-static struct ops_dropout residual_dropout(const struct model *m, int64_t layer, enum place place,
-                                           const struct inputs *in)
+static struct ops_dropout residual_dropout(const struct model *m, int64_t layer,
+                                           enum dropout_place place, const struct inputs *in)
 {
     return dropout_at(in, m->config.residual_dropout, layer, place);
 }
@@ -218,7 +203,8 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
     const struct ops_attention a = attention_of(m, layer, in);
     ops_norm_fwd(o, normed, k->norm1, x, &l->norm1);
     ops_linear_fwd(o, k->qkv, normed, &l->qkv);
-    ops_attention_fwd(o, k->attended, k->lse, ops_side_by_side(k->qkv, m->config.width), &a);
+    block_attend(m, o, layer, k->attended, k->lse, ops_side_by_side(k->qkv, m->config.width), &a,
+                 in);
 }
 
 static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
@@ -240,10 +226,8 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     const struct layer l = layer_of(m, w, N);
     struct cache k;
     ops_scratch_begin(o);
-    if (ops_is_none(cache.part[CACHE_REST]))
-        cache = model_cache_in(m, ops_scratch(o, OPS_F32, layer_cache(m, 1, N, NULL)), 1, N);
-    lay_out(&k, NULL, cache, c, N);
-    struct ops_array normed = ops_scratch(o, ops_operand(o), N * (I > C ? I : C));
+    lay_out(&k, NULL, block_cache(m, o, cache, N), c, N);
+    struct ops_array normed = ops_scratch(o, block_operand(o, in), N * (I > C ? I : C));
     struct ops_array active = normed; /* the one is done when the other begins */
 
     attend(m, o, layer, normed, x, &l, &k, in);
@@ -252,7 +236,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
 
     ops_norm_fwd(o, normed, k.norm2, k.middle, &l.norm2);
     ops_linear_fwd(o, k.inner, normed, &l.fc);
-    ops_activation_fwd(o, OPS_GELU_TANH, active, k.inner, N * I);
+    ops_activation_fwd(o, c->activation, active, k.inner, N * I);
     ops_residual_fwd(o, y, k.middle, active, &l.proj, residual_dropout(m, layer, PLACE_MLP, in));
 }
 
@@ -273,15 +257,12 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
                                           residual_dropout(m, layer, PLACE_MLP, in));
     struct ops_array active = active_array(o, k->inner, n);
     ops_linear_bwd(o, ops_set(g->wide), no_gradient(), no_gradient(), dy, active, &l->proj);
-    ops_activation_bwd(o, OPS_GELU_TANH, g->wide, active, g->wide, k->inner, n);
-    ops_linear_bwd(o, no_gradient(), ops_gradient_part(dw, layer_offset(m, PROJ)),
-                   ops_gradient_part(dw, layer_offset(m, PROJ_BIAS)), dy, active, &l->proj);
+    ops_activation_bwd(o, m->config.activation, g->wide, active, g->wide, k->inner, n);
+    block_linear_bwd(m, o, no_gradient(), dw, layer_row(PROJ), dy, active, &l->proj);
     ops_norm_fwd(o, g->normed, not_kept, k->middle, &l->norm2);
-    ops_linear_bwd(o, ops_set(g->narrow), ops_gradient_part(dw, layer_offset(m, FC)),
-                   ops_gradient_part(dw, layer_offset(m, FC_BIAS)), g->wide, g->normed, &l->fc);
-    ops_norm_bwd(o, ops_added(dx), ops_gradient_part(dw, layer_offset(m, LN2_GAIN)),
-                 ops_gradient_part(dw, layer_offset(m, LN2_BIAS)), g->narrow, k->middle, k->norm2,
-                 &l->norm2);
+    block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(FC), g->wide, g->normed, &l->fc);
+    block_norm_bwd(m, o, ops_added(dx), dw, layer_row(LN2_GAIN), g->narrow, k->middle, k->norm2,
+                   &l->norm2);
 }
 
 static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
@@ -292,16 +273,12 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
     const struct ops_attention a = attention_of(m, layer, in);
     struct ops_array dy = branch_gradient(o, g->masked, dx, in->N * C,
                                           residual_dropout(m, layer, PLACE_ATTENTION, in));
-    ops_linear_bwd(o, ops_set(g->narrow), ops_gradient_part(dw, layer_offset(m, OUT)),
-                   ops_gradient_part(dw, layer_offset(m, OUT_BIAS)), dy, k->attended, &l->out);
+    block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(OUT), dy, k->attended, &l->out);
     ops_attention_bwd(o, ops_side_by_side(g->wide, C), g->narrow, ops_side_by_side(k->qkv, C),
                       k->attended, k->lse, &a);
     ops_norm_fwd(o, g->normed, not_kept, x, &l->norm1);
-    ops_linear_bwd(o, ops_set(g->narrow), ops_gradient_part(dw, layer_offset(m, QKV)),
-                   ops_gradient_part(dw, layer_offset(m, QKV_BIAS)), g->wide, g->normed, &l->qkv);
-    ops_norm_bwd(o, ops_added(dx), ops_gradient_part(dw, layer_offset(m, LN1_GAIN)),
-                 ops_gradient_part(dw, layer_offset(m, LN1_BIAS)), g->narrow, x, k->norm1,
-                 &l->norm1);
+    block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(QKV), g->wide, g->normed, &l->qkv);
+    block_norm_bwd(m, o, ops_added(dx), dw, layer_row(LN1_GAIN), g->narrow, x, k->norm1, &l->norm1);
 }
 
 static struct gradients begin_backward(const struct model *m, struct ops *o, int64_t N)
@@ -328,22 +305,24 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
 
 /* ---- head --------------------------------------------------------------------------------- */
 
-static int64_t head_bias(const struct model *m)
+/* The decoder's table is the embedding's, or one of its own. */
+static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
+                                     struct ops_array tied)
 {
-    return m->tensors.rows[m->tensors.count - 1].offset;
-}
-
-static struct ops_decoder decoder_of(const struct model *m, struct ops_array tied)
-{
-    return (struct ops_decoder){ .table = tied, .V = m->config.vocabulary, .C = m->config.width };
+    const struct model_config *c = &m->config;
+    return (struct ops_decoder){
+        .table = c->untied ? ops_part(w, m->tensors.rows[head_row(m, DECODER)].offset) : tied,
+        .V = c->vocabulary,
+        .C = c->width
+    };
 }
 
 static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out,
                      struct ops_array x, struct ops_array w, struct ops_array tied,
                      const struct inputs *in)
 {
-    const struct ops_decoder d = decoder_of(m, tied);
-    const struct ops_norm norm = norm_of(m, w, 0, head_bias(m), in->N);
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_norm norm = block_norm(m, w, head_row(m, FINAL_GAIN), in->N);
     ops_scratch_begin(o);
     struct ops_array normed = ops_scratch(o, ops_operand(o), in->N * norm.C);
     ops_norm_fwd(o, normed, not_kept, x, &norm);
@@ -356,44 +335,112 @@ static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
                          double scale, const struct inputs *in)
 {
     const int64_t N = in->N, C = m->config.width;
-    const struct ops_decoder d = decoder_of(m, tied);
-    const struct ops_norm norm = norm_of(m, w, 0, head_bias(m), N);
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_norm norm = block_norm(m, w, head_row(m, FINAL_GAIN), N);
     ops_scratch_begin(o);
     struct ops_array normed = ops_scratch(o, ops_operand(o), N * C);
     struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
     struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
+    if (m->config.untied)
+        dtied = block_gradient(m, dw, head_row(m, DECODER));
     ops_norm_fwd(o, normed, kept, x, &norm);
     ops_loss_fwd_bwd(o, out, dnormed, dtied, no_gradient(), normed, N, scale, &in->targets[0], &d);
-    ops_norm_bwd(o, ops_set(dx), dw, ops_gradient_part(dw, head_bias(m)), dnormed, x, kept, &norm);
+    block_norm_bwd(m, o, ops_set(dx), dw, head_row(m, FINAL_GAIN), dnormed, x, kept, &norm);
 }
 
-/* ---- the model ---------------------------------------------------------------------------- */
-
-static int64_t labels(const int32_t **out, const struct batch *b, int part)
+static void head_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                        struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n)
 {
-    (void)part;
-    *out = b->labels;
-    return b->B * b->T;
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_norm norm = block_norm(m, w, head_row(m, FINAL_GAIN), n);
+    ops_scratch_begin(o);
+    struct ops_array normed = ops_scratch(o, OPS_F32, n * norm.C);
+    ops_norm_fwd(o, normed, not_kept, x, &norm);
+    ops_logits(o, logits, normed, n, &d);
 }
 
-int model_init_gpt(struct model *m, const struct model_config *config)
+/* ---- the row ------------------------------------------------------------------------------ */
+
+static int init(struct model *m)
 {
-    *m = (struct model){ 0 };
-    if (model_check_config(config) < 0)
-        return -1;
-    *m = (struct model){ .config = *config,
-                         .tied = 1,
-                         .layer_cache = layer_cache,
-                         .embedding_fwd = embedding_fwd,
-                         .embedding_bwd = embedding_bwd,
-                         .layer_fwd = layer_fwd,
-                         .attention_fwd = attention_fwd,
-                         .layer_bwd = layer_bwd,
-                         .head_fwd = head_fwd,
-                         .head_fwd_bwd = head_fwd_bwd,
-                         .parts = 1,
-                         .part = { { NULL, 1 } },
-                         .labels = labels };
-    add_tensors(&m->tensors, config);
+    const struct model_config *c = &m->config;
+    if (c->kv_heads != c->heads || c->heads * c->head_width != c->width)
+        return err_set("bad model configuration: GPT-2 has as many heads of keys and values as of "
+                       "queries, which divide the width");
+    m->tied = !c->untied;
+    m->layer_cache = layer_cache;
+    m->embedding_fwd = embedding_fwd;
+    m->embedding_bwd = embedding_bwd;
+    m->layer_fwd = layer_fwd;
+    m->attention_fwd = attention_fwd;
+    m->layer_bwd = layer_bwd;
+    m->head_fwd = head_fwd;
+    m->head_fwd_bwd = head_fwd_bwd;
+    m->head_logits = head_logits;
+    m->parts = 1;
+    m->part[0] = (struct model_part){ NULL, 1 };
+    m->labels = block_token_labels;
+    add_tensors(m);
     return 0;
 }
+
+/* Absent keys have the defaults of Hugging Face's GPT2Config. */
+static const struct config_key keys[] = {
+    { "activation_function", CONFIG_ACTIVATION, CONFIG_AT(activation), OPS_GELU_TANH, NULL },
+    { "n_layer", CONFIG_COUNT, CONFIG_AT(layers), 12, "num_hidden_layers" },
+    { "n_embd", CONFIG_COUNT, CONFIG_AT(width), 768, "hidden_size" },
+    { "n_head", CONFIG_COUNT, CONFIG_AT(heads), 12, "num_attention_heads" },
+    { "n_inner", CONFIG_COUNT, CONFIG_AT(inner), -1, NULL },
+    { "n_positions", CONFIG_COUNT, CONFIG_AT(positions), 1024, "max_position_embeddings" },
+    { "vocab_size", CONFIG_COUNT, CONFIG_AT(vocabulary), 50257, NULL },
+    { "layer_norm_epsilon", CONFIG_REAL, CONFIG_AT(epsilon), 1e-5, NULL },
+    { "initializer_range", CONFIG_REAL, CONFIG_AT(init_std), 0.02, NULL },
+    { "embd_pdrop", CONFIG_REAL, CONFIG_AT(embedding_dropout), 0.1, NULL },
+    { "attn_pdrop", CONFIG_REAL, CONFIG_AT(attention_dropout), 0.1, NULL },
+    { "resid_pdrop", CONFIG_REAL, CONFIG_AT(residual_dropout), 0.1, NULL },
+    { "scale_attn_weights", CONFIG_NOT, CONFIG_AT(unscaled), 1, NULL },
+    { "scale_attn_by_inverse_layer_idx", CONFIG_MARK, CONFIG_AT(scale_by_layer), 0, NULL },
+    { "tie_word_embeddings", CONFIG_NOT, CONFIG_AT(untied), 1, NULL },
+    { "add_cross_attention", CONFIG_ONLY, 0, 0, NULL },
+    { 0 },
+};
+
+static int read_rest(struct model_config *c, const struct js *root, const char *path)
+{
+    (void)root;
+    if (c->width < 1 || c->width > 1 << 20)
+        return err_set("%s: bad n_embd %lld", path, (long long)c->width);
+    if (c->inner < 0)
+        c->inner = 4 * c->width;
+    return 0;
+}
+
+static void print_rest(struct buf *out, const struct model_config *c)
+{
+    buf_addf(out, "  \"n_ctx\": %lld,\n  \"use_cache\": true,\n", (long long)c->positions);
+}
+
+static const struct architecture_tie ties[] = { { "lm_head.weight", "wte.weight", HEAD_NEXT },
+                                                { 0 } };
+static const char *const settings[] = { "untied", NULL };
+static const char *const passed_over[] = {
+    "multiple_choice_head.", "score.", "classifier.", "qa_outputs.", ".attn.bias",
+    ".attn.masked_bias",     NULL
+};
+
+const struct architecture architecture_gpt2 = {
+    .name = "gpt2",
+    .title = "GPT",
+    .sign = "n_embd",
+    .classes = { [HEAD_NEXT] = "GPT2LMHeadModel" },
+    .keys = keys,
+    .read = read_rest,
+    .print = print_rest,
+    .prefix = "transformer.",
+    .bare = 1,
+    .ties = ties,
+    .passed_over = passed_over,
+    .activation = OPS_GELU_TANH,
+    .settings = settings,
+    .init = init,
+};

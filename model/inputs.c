@@ -91,6 +91,7 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
         in->tokens.segments = set_tokens(in, o, &in->segments, b->segments);
     if (b->lengths)
         in->tokens.places = set_places(in, o);
+    in->past = NULL;
     in->key = b->key;
     in->training = b->training;
     in->next_weight = b->next_weight;
@@ -102,6 +103,16 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
         if (labels)
             set_targets(in, o, p, labels, n == b->B * b->T);
     }
+}
+
+void inputs_follow(struct inputs *in, struct ops *o, const struct past *past, const uint32_t *ids,
+                   int64_t n)
+{
+    in->rows = (struct ops_rows){ 1, n, NULL };
+    in->N = n;
+    in->tokens = (struct ops_tokens){ .N = n, .T = n, .first = past->used };
+    in->tokens.ids = set_tokens(in, o, &in->ids, ids);
+    in->past = past;
 }
 
 void inputs_release(struct inputs *in, struct ops *o)

@@ -32,6 +32,13 @@ struct batch {
     const int32_t *starts, *ends; /* [B] of the answers; outside of the sequence: does not count */
 };
 
+/* Keys and values of the tokens that went before, in each layer, so that only new tokens are
+ * computed (generation). A layer writes those of the new tokens from row `used` on. */
+struct past {
+    struct ops_array keys, values; /* F32 [L,room,KV*HS] */
+    int64_t room, used;            /* in tokens */
+};
+
 /* An array that is kept between batches, and its room. */
 struct inputs_array {
     struct ops_array at;
@@ -51,6 +58,7 @@ struct inputs {
     uint64_t key;
     int training;
     double next_weight;
+    const struct past *past; /* NULL: the rows are whole sequences */
 
     struct inputs_array ids, segments, places, target_rows[MODEL_PARTS], labels[MODEL_PARTS];
 };
@@ -58,6 +66,9 @@ struct inputs {
 /* Sets the inputs (zeroed at first) to those of a batch; the arrays that they had are used again.
  * `lengths` is borrowed. */
 void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const struct batch *b);
+/* The same of n tokens that follow those of `past`, which is borrowed; there are no targets. */
+void inputs_follow(struct inputs *in, struct ops *o, const struct past *past, const uint32_t *ids,
+                   int64_t n);
 void inputs_release(struct inputs *in, struct ops *o);
 
 /* The scores of a part: those of the parts follow each other. */

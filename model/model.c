@@ -2,7 +2,10 @@
 
 #include <math.h>
 
+#include <string.h>
+
 #include "common/err.h"
+#include "model/architecture.h"
 
 static int check_count(const char *name, int64_t value, int64_t most)
 {
@@ -20,7 +23,7 @@ static int check_rate(const char *name, double value)
     return 0;
 }
 
-int model_check_config(const struct model_config *c)
+static int check_config(const struct model_config *c)
 {
     if (check_count("layers", c->layers, 10000) < 0 ||
         check_count("width", c->width, 1 << 20) < 0 ||
@@ -32,11 +35,17 @@ int model_check_config(const struct model_config *c)
         check_rate("attention dropout", c->attention_dropout) < 0 ||
         check_rate("residual dropout", c->residual_dropout) < 0)
         return -1;
-    if (c->width % c->heads)
+    if (!c->head_width && c->width % c->heads)
         return err_set("bad model configuration: %lld heads do not divide a width of %lld",
                        (long long)c->heads, (long long)c->width);
+    if (c->kv_heads < 0 || (c->kv_heads && c->heads % c->kv_heads))
+        return err_set("bad model configuration: %lld heads of keys and values do not divide %lld "
+                       "heads",
+                       (long long)c->kv_heads, (long long)c->heads);
+    if (c->head_width && check_count("width of a head", c->head_width, 1 << 16) < 0)
+        return -1;
     if (!(c->epsilon > 0 && c->epsilon < 1))
-        return err_set("bad model configuration: epsilon of layer norm is %g, must be above 0 and "
+        return err_set("bad model configuration: epsilon of the norms is %g, must be above 0 and "
                        "below 1",
                        c->epsilon);
     if (!(c->init_std >= 0 && c->init_std < INFINITY))
@@ -44,6 +53,25 @@ int model_check_config(const struct model_config *c)
                        "at least 0",
                        c->init_std);
     return 0;
+}
+
+int model_init(struct model *m, const struct model_config *config)
+{
+    *m = (struct model){ 0 };
+    if (check_config(config) < 0)
+        return -1;
+    struct model_config *c = &m->config;
+    *c = *config;
+    if (!c->architecture)
+        c->architecture = architecture_default(c->head);
+    if (!c->kv_heads)
+        c->kv_heads = c->heads;
+    if (!c->head_width)
+        c->head_width = c->width / c->heads;
+    if (c->architecture->init(m) == 0)
+        return 0;
+    model_release(m);
+    return -1;
 }
 
 struct model_cache model_cache_in(const struct model *m, struct ops_array array, int64_t B,
@@ -63,13 +91,31 @@ void model_release(struct model *m)
     *m = (struct model){ 0 };
 }
 
+int model_alike(const struct model *a, const struct model *b)
+{
+    const struct model_config *c = &a->config, *d = &b->config;
+    if (c->architecture != d->architecture || c->head != d->head || c->heads != d->heads ||
+        c->kv_heads != d->kv_heads || c->positions != d->positions ||
+        a->tensors.count != b->tensors.count)
+        return 0;
+    for (size_t i = 0; i < a->tensors.count; i++) {
+        const struct tensor *t = &a->tensors.rows[i], *u = &b->tensors.rows[i];
+        if (strcmp(t->name, u->name) || t->shape[0] != u->shape[0] || t->shape[1] != u->shape[1])
+            return 0;
+    }
+    return 1;
+}
+
 double model_flops_per_token(const struct model_config *c, int64_t T, double p)
 {
-    double L = (double)c->layers, C = (double)c->width, V = (double)c->vocabulary;
-    double maps = L * (4 * C * C + 2 * C * (double)c->inner), attention = 12 * L * (double)T * C;
-    if (c->kind == MODEL_GPT)
+    const double L = (double)c->layers, C = (double)c->width, V = (double)c->vocabulary;
+    const double queries = (double)(c->heads * c->head_width);
+    const double keys = (double)(c->kv_heads * c->head_width), inner = (double)c->inner;
+    double maps = L * (2 * C * (queries + keys) + (c->architecture->gated ? 3 : 2) * C * inner);
+    double attention = 12 * L * (double)T * queries;
+    if (c->head == HEAD_NEXT)
         return 6 * (maps + V * C) + attention / 2;
-    if (c->kind == MODEL_BERT_PRETRAINING)
+    if (c->head == HEAD_PRETRAINING)
         maps += p * (V * C + (c->bare_head ? 0 : C * C));
     return 6 * maps + attention;
 }

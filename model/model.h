@@ -4,10 +4,10 @@
  *
  *     x[0] = embedding(ids);  x[l+1] = layer(l, x[l]);  loss = head(x[L], labels)
  *
- * gpt.c fills a struct model for GPT-2 and GPT-3, bert.c for BERT. The engine owns all memory:
- * parameters and gradients of a block are one array each, laid out by the tensor table;
+ * Each architecture (architecture.h) fills a struct model in its own file. The caller owns all
+ * memory: parameters and gradients of a block are one array each, laid out by the tensor table;
  * activations are rows of B*T*C numbers. A block function touches nothing else. Arrays are of the
- * types that the engine keeps them in (ops.h).
+ * types that the caller keeps them in (ops.h).
  *
  * Randomness (dropout) comes from the inputs' key folded with layer and place (rng.h), so that a
  * recomputed forward sees equal masks.
@@ -21,28 +21,41 @@
 #include "model/ops.h"
 #include "model/tensor.h"
 
-enum model_kind {
-    MODEL_GPT,
-    MODEL_BERT,             /* the encoder alone: its head block is empty and has no functions */
-    MODEL_BERT_PRETRAINING, /* with the heads for masked words and for the next sentence */
-    MODEL_BERT_QUESTIONS,   /* with the head for the first and last token of an answer */
+struct architecture;
+
+/* What a model says about the output of its last layer. */
+enum model_head {
+    HEAD_NEXT,        /* the next token: a decoder */
+    HEAD_NONE,        /* nothing: the encoder alone. The head's block is empty, without functions */
+    HEAD_PRETRAINING, /* masked words, and whether the second sentence follows the first */
+    HEAD_QUESTIONS,   /* the first and the last token of an answer */
+    MODEL_HEADS
 };
 
 struct model_config {
-    int64_t layers;    /* L */
-    int64_t width;     /* C */
-    int64_t heads;     /* NH; divides C */
-    int64_t inner;     /* width of the MLP, 4*C */
-    int64_t positions; /* longest sequence */
+    const struct architecture *architecture; /* NULL: the default for the head */
+    enum model_head head;
+
+    int64_t layers;     /* L */
+    int64_t width;      /* C */
+    int64_t heads;      /* NH */
+    int64_t kv_heads;   /* heads of keys and values, which divides NH; 0: NH */
+    int64_t head_width; /* HS; 0: C/NH */
+    int64_t inner;      /* I, width of the MLP */
+    int64_t positions;  /* longest sequence */
     int64_t vocabulary;
-    double epsilon; /* of layer norm */
+    double epsilon; /* of the norms */
     double embedding_dropout, attention_dropout, residual_dropout;
     double init_std;
+    enum ops_activation activation; /* of the MLP */
+    int untied;                     /* 1: the decoder has a table of its own, not the embedding's */
 
-    enum model_kind kind;
+    /* of GPT-2 alone */
+    int unscaled;       /* 1: attention's scores are not divided by the root of HS */
+    int scale_by_layer; /* 1: those of layer l are divided by l + 1 */
+
     /* of BERT alone */
     int64_t types;     /* segments that are told apart */
-    int gelu_tanh;     /* 1: GELU's tanh form; 0: as defined */
     int dropout_first; /* 1: the embedding's dropout comes before its layer norm */
     int bare_head;     /* 1: masked words are decoded as they are, without transform and bias */
 };
@@ -79,7 +92,7 @@ struct model {
                           struct ops_array dx, struct ops_array w, const struct inputs *in);
 
     /* y[B*T,C] is set from x[B*T,C]; y and x differ. cache: of none when no backward will follow
-     * (evaluation). */
+     * (evaluation, generation). With in->past the rows are tokens after those that went before. */
     void (*layer_fwd)(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
                       struct ops_array x, struct ops_array w, struct model_cache cache,
                       const struct inputs *in);
@@ -105,6 +118,11 @@ struct model {
                          struct ops_array x, struct ops_array w, struct ops_array tied,
                          double scale, const struct inputs *in);
 
+    /* What the head says about n rows x[n,C], HEAD_NEXT: logits[n,V] of the next token,
+     * HEAD_QUESTIONS: logits[n,2] that an answer starts and ends there. NULL of other heads. */
+    void (*head_logits)(const struct model *m, struct ops *o, struct ops_array logits,
+                        struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n);
+
     /* The parts of the loss, in the order of their losses, and the labels of one: *labels is set
      * (NULL: none), how many places there are is returned: B*T of tokens or B of sequences.
      * Negative ones do not count. */
@@ -113,24 +131,23 @@ struct model {
     int64_t (*labels)(const int32_t **labels, const struct batch *b, int part);
 };
 
-/* GPT-2 and GPT-3 (gpt.c): checks the config (heads divide width, ...) and fills *m.
- * -1 with an error. */
-int model_init_gpt(struct model *m, const struct model_config *config);
-/* BERT (bert.c); config->kind says with which head. */
-int model_init_bert(struct model *m, const struct model_config *config);
+/* Checks the config, sets what it leaves open, and lets its architecture fill *m. -1 with an
+ * error. */
+int model_init(struct model *m, const struct model_config *config);
 void model_release(struct model *m);
 
 /* The cache of a layer in one array of layer_cache numbers; of none in none. */
 struct model_cache model_cache_in(const struct model *m, struct ops_array array, int64_t B,
                                   int64_t T);
 
-/* What every kind demands of its config. -1 with an error. */
-int model_check_config(const struct model_config *c);
+/* 1 when two models have equal architectures, heads, sizes and tensors. */
+int model_alike(const struct model *a, const struct model *b);
 
-/* FLOPs of training on one token of a sequence of T, forward and backward, with I the inner width
- * and p the share of tokens that have a label: of GPT, causal attention counted once,
- * 6*(L*(4*C^2 + 2*C*I) + V*C) + 6*L*T*C; of BERT in pre-training 6*(L*(4*C^2 + 2*C*I) +
- * p*(V*C + C^2)) + 12*L*T*C, less the C^2 of a bare head; of the other BERTs without p's part. */
+/* FLOPs of training on one token of a sequence of T, forward and backward, with p the share of
+ * tokens that have a label. A layer has P = 2*C*HS*(NH + KV) + G*C*I weights in its matrices, G
+ * being 2, or 3 where the MLP is gated; causal attention is counted once: 6*(L*P + V*C) +
+ * 6*L*T*NH*HS of a decoder, 6*(L*P + p*(V*C + C^2)) + 12*L*T*NH*HS in BERT's pre-training, less
+ * the C^2 of a bare head, and without p's part of other encoders. */
 double model_flops_per_token(const struct model_config *c, int64_t T, double p);
 
 #endif

@@ -19,6 +19,17 @@ void tensor_block(struct tensor_table *t, int block)
     t->blocks++;
 }
 
+/* Whether the last row is the bias of the one before. */
+static int is_bias(const struct tensor_table *t)
+{
+    if (t->count < 2)
+        return 0;
+    const char *weight = t->rows[t->count - 2].name, *bias = t->rows[t->count - 1].name;
+    size_t stem = strlen(weight) - strlen("weight");
+    return strlen(weight) > strlen(".weight") && !strncmp(weight, bias, stem) &&
+           !strcmp(weight + stem, "weight") && !strcmp(bias + stem, "bias");
+}
+
 void tensor_add(struct tensor_table *t, int block, const char *name, int64_t rows, int64_t columns,
                 enum tensor_init init, float std, int decay, enum tensor_split split)
 {
@@ -36,6 +47,8 @@ void tensor_add(struct tensor_table *t, int block, const char *name, int64_t row
                             .block = block,
                             .offset = t->block_size[block] };
     snprintf(row->name, sizeof row->name, "%s", name);
+    if (is_bias(t))
+        row[-1].biased = 1;
     int64_t size = (tensor_elements(row) + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
     t->block_size[block] += size;
 }

@@ -28,6 +28,7 @@ struct tensor {
     int decay; /* 1: weight decay applies */
     enum tensor_split split;
     int maps;       /* side by side in the columns: 3 of queries, keys and values; else 1 */
+    int biased;     /* 1: the next row is its bias: of the same name, but for its end ".bias" */
     int transposed; /* 1: files hold the transpose, [shape[1],shape[0]] */
     int block;
     int64_t offset; /* in floats, from the start of the block */

@@ -10,6 +10,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "train/task.h"
 
 /* A key of theirs, in small letters and with '-'. `option`: what it is here; `words`: values of
  * theirs and of ours, "theirs=ours ...". Without an option it has no place: `words` are then the
@@ -61,12 +62,17 @@ static const struct foreign table[] = {
     { "hidden-dropout-prob", "dropout", NULL, NULL },
     { "attention-probs-dropout-prob", "attention-dropout", NULL, NULL },
     { "type-vocab-size", "types", NULL, NULL },
-    { "hidden-act", "gelu", "gelu=exact gelu_new=tanh gelu_pytorch_tanh=tanh", NULL },
+    { "hidden-act", "activation", "gelu_pytorch_tanh=gelu_new gelu_fast=gelu_new swish=silu",
+      NULL },
+    { "activation-function", "activation",
+      "gelu_pytorch_tanh=gelu_new gelu_fast=gelu_new swish=silu", NULL },
+    { "gelu", "activation", "exact=gelu tanh=gelu_new", NULL }, /* of 0.1 */
     { "use-cls-layer", "bare-head", "true=false false=true", NULL },
     { "layer-norm-epsilon", "epsilon", NULL, NULL },
     { "layer-norm-eps", "epsilon", NULL, NULL },
     { "initializer-range", "init-std", NULL, NULL },
-    { "model-type", "task", "gpt2=gpt", NULL },
+    { "model-type", "architecture", NULL, NULL },
+    { "tie-word-embeddings", "untied", "true=false false=true", NULL },
 
     /* training */
     { "task", "task", "pretraining=bert", NULL },
@@ -115,9 +121,7 @@ static const struct foreign table[] = {
     { "resume-training-from-checkpoint", "resume", NULL, NULL },
 
     /* of a model that is made in one way here */
-    { "activation-function", NULL, "gelu gelu_new gelu_pytorch_tanh", unmade },
     { "position-embedding-type", NULL, "absolute", unmade },
-    { "tie-word-embeddings", NULL, "true", unmade },
     { "add-cross-attention", NULL, "false", unmade },
     { "is-decoder", NULL, "false", unmade },
     { "scale-attn-weights", NULL, "true", unmade },
@@ -259,7 +263,7 @@ static const char *const silent[][2] = {
     { "vocabulary", "31528" },
     { "types", "16" },
     { "epsilon", "1e-3" },
-    { "gelu", "tanh" },
+    { "activation", "gelu_new" },
     { "bare-head", "true" },
     { "dropout", "0.1" },
     { "attention-dropout", "0.1" },
@@ -494,6 +498,10 @@ static void fill_in(const struct translation *t)
     struct yaml *y = t->y;
     if (t->no_correction)
         set_default(y, "bias-correction", "false", t->no_correction);
+    const char *name = yaml_get(y, "architecture");
+    for (size_t i = 0; name && architecture_at(i); i++)
+        if (!strcmp(architecture_at(i)->name, name))
+            set_default(y, "task", task_for(architecture_at(i))->name, 1);
     if (yaml_get(y, "mask-tokens") || yaml_get(y, "types")) /* only a BERT has them */
         set_default(y, "task", "bert", 1);
     for (size_t i = 0; i < sizeof silent / sizeof *silent && t->pretraining; i++)
@@ -505,8 +513,8 @@ static void fill_in(const struct translation *t)
     const char *dropout = yaml_get(y, "dropout"), *attention = yaml_get(y, "attention-dropout");
     for (size_t i = 0; i < y->count; i++) {
         struct yaml_item *item = &y->items[i];
-        if (t->pretraining && !strcmp(item->key, "gelu"))
-            set_text(&item->value, "tanh"); /* their only form, whatever its name */
+        if (t->pretraining && !strcmp(item->key, "activation"))
+            set_text(&item->value, "gelu_new"); /* their only form, whatever its name */
         if (dropout && attention && !strcmp(item->key, "attention-dropout") &&
             strtod(dropout, NULL) == strtod(attention, NULL))
             yaml_remove(y, i--); /* as --dropout, so that this option changes both */

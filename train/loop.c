@@ -94,7 +94,7 @@ static int is_word(const char *key, const char *words)
 }
 
 static const char fixed_keys[] = /* another value would be another training */
-    "task layers width heads inner positions vocabulary types gelu dropout-first bare-head "
+    "task architecture layers width heads inner positions vocabulary types activation untied dropout-first bare-head "
     "sequence-length mask-tokens optimizer seed";
 static const char free_keys[] = /* no influence on the weights, or compared in another way */
     "profile output data validation vocab start-from save save-every keep log-every validate-every "
@@ -187,16 +187,14 @@ static int remove_old_run(const char *out)
     return result;
 }
 
-/* The weights of a model folder, which must have the plan's shapes; made: as task->load. */
+/* The weights of a model folder, which must have the plan's shapes; made: as folder_load. */
 static int load_weights(struct loop *l, const char *dir, struct ops_array **blocks, int *made)
 {
     struct model loaded;
-    if (l->plan->task->load(&loaded, l->ops, blocks, dir, l->plan->engine.seed, made) < 0)
+    if (folder_load(&loaded, l->ops, blocks, dir, l->plan->task->head, l->plan->engine.seed, made) <
+        0)
         return -1;
-    const struct model_config *a = &loaded.config, *b = &l->plan->model.config;
-    int same = a->layers == b->layers && a->width == b->width && a->heads == b->heads &&
-               a->inner == b->inner && a->positions == b->positions &&
-               a->vocabulary == b->vocabulary;
+    int same = model_alike(&loaded, &l->plan->model);
     if (!same) {
         folder_free_blocks(&loaded, l->ops, *blocks);
         *blocks = NULL;
@@ -479,9 +477,9 @@ static int write_report(struct loop *l)
 {
     struct buf path = BUF_INIT, title = BUF_INIT;
     const struct model_config *c = &l->plan->model.config;
-    buf_addf(&title, "%s, %" PRId64 " layer%s of width %" PRId64 ", %" PRId64 " head%s",
-             l->plan->task->title, c->layers, c->layers > 1 ? "s" : "", c->width, c->heads,
-             c->heads > 1 ? "s" : "");
+    buf_addf(&title, "%s%s, %" PRId64 " layer%s of width %" PRId64 ", %" PRId64 " head%s",
+             c->architecture->title, l->plan->task->purpose ? l->plan->task->purpose : "",
+             c->layers, c->layers > 1 ? "s" : "", c->width, c->heads, c->heads > 1 ? "s" : "");
     struct page page = {
         .title = title.data,
         .config = l->config,

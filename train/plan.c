@@ -246,75 +246,108 @@ static int take_from_folder(const struct plan *p)
 {
     struct settings *s = p->settings;
     const struct settings *d = &settings_default;
-    struct model_config c;
-    if (p->task->read_config(&c, s->start_from) < 0)
+    const struct model_config *c = &p->config;
+    int64_t activation = s->activation, untied = s->untied;
+    if (take(&s->layers, d->layers, c->layers, "layers") < 0 ||
+        take(&s->width, d->width, c->width, "width") < 0 ||
+        take(&s->heads, d->heads, c->heads, "heads") < 0 ||
+        take(&s->inner, d->inner, c->inner, "inner") < 0 ||
+        take(&s->positions, d->positions, c->positions, "positions") < 0 ||
+        take(&s->vocabulary, d->vocabulary, c->vocabulary, "vocabulary") < 0 ||
+        take(&activation, 0, c->activation + 1, "activation") < 0 ||
+        take(&untied, 0, c->untied, "untied") < 0 ||
+        (c->types && take(&s->types, d->types, c->types, "types") < 0))
         return -1;
-    if (take(&s->layers, d->layers, c.layers, "layers") < 0 ||
-        take(&s->width, d->width, c.width, "width") < 0 ||
-        take(&s->heads, d->heads, c.heads, "heads") < 0 ||
-        take(&s->inner, d->inner, c.inner, "inner") < 0 ||
-        take(&s->positions, d->positions, c.positions, "positions") < 0 ||
-        take(&s->vocabulary, d->vocabulary, c.vocabulary, "vocabulary") < 0)
-        return -1;
-    s->epsilon = c.epsilon;
-    if (c.kind == MODEL_GPT)
-        return 0;
-    s->gelu_tanh = c.gelu_tanh;
-    s->dropout_first = c.dropout_first;
-    s->bare_head = c.bare_head;
-    return take(&s->types, d->types, c.types, "types");
+    s->activation = (int)activation;
+    s->untied = (int)untied;
+    s->epsilon = c->epsilon;
+    s->dropout_first = c->dropout_first;
+    s->bare_head = c->bare_head;
+    return 0;
+}
+
+/* Whether the architecture looks at a setting. */
+static int uses(const struct plan *p, const char *setting)
+{
+    for (const char *const *word = p->config.architecture->settings; *word; word++)
+        if (!strcmp(*word, setting))
+            return 1;
+    return 0;
 }
 
 /* What would be set and never looked at. */
 static int refuse_settings(const struct plan *p)
 {
     const struct settings *s = p->settings, *d = &settings_default;
+    const enum model_head head = p->task->head;
     const struct {
         const char *name;
-        int set, has; /* has: the task looks at it */
+        int set, has;
+        const char *by, *by_name; /* what has to look at it */
     } some[] = {
-        { "types", s->types != d->types, p->task->model != MODEL_GPT },
-        { "gelu", s->gelu_tanh, p->task->model != MODEL_GPT },
-        { "dropout-first", s->dropout_first, p->task->model != MODEL_GPT },
-        { "bare-head", s->bare_head, p->task->model == MODEL_BERT_PRETRAINING },
-        { "mask-tokens", s->mask_tokens != 0, p->task->model == MODEL_BERT_PRETRAINING },
-        { "style", s->google, p->task->model == MODEL_BERT_QUESTIONS },
-        { "stride", s->stride != d->stride, p->task->model == MODEL_BERT_QUESTIONS },
-        { "question-tokens", s->question_tokens != d->question_tokens,
-          p->task->model == MODEL_BERT_QUESTIONS },
+        { "untied", s->untied, uses(p, "untied"), "architecture", s->architecture },
+        { "types", s->types != d->types, uses(p, "types"), "architecture", s->architecture },
+        { "dropout-first", s->dropout_first, uses(p, "dropout-first"), "architecture",
+          s->architecture },
+        { "bare-head", s->bare_head, head == HEAD_PRETRAINING, "task", p->task->name },
+        { "mask-tokens", s->mask_tokens != 0, head == HEAD_PRETRAINING, "task", p->task->name },
+        { "style", s->google, head == HEAD_QUESTIONS, "task", p->task->name },
+        { "stride", s->stride != d->stride, head == HEAD_QUESTIONS, "task", p->task->name },
+        { "question-tokens", s->question_tokens != d->question_tokens, head == HEAD_QUESTIONS,
+          "task", p->task->name },
     };
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         if (some[i].set && !some[i].has)
-            return err_set("%s is given, but the task %s does not use it", some[i].name,
-                           p->task->name);
+            return err_set("%s is given, but the %s %s does not use it", some[i].name, some[i].by,
+                           some[i].by_name);
     return 0;
+}
+
+/* What the model begins from: the folder's configuration, or the architecture. */
+static int settle_architecture(struct plan *p)
+{
+    struct settings *s = p->settings;
+    const enum model_head head = p->task->head;
+    const struct architecture *a = architecture_default(head);
+    if (s->architecture && !(a = architecture_find(s->architecture, head)))
+        return -1;
+    p->config = (struct model_config){ .architecture = a,
+                                       .head = head,
+                                       .activation = a->activation };
+    if (s->start_from && folder_read_config(&p->config, head, s->start_from) < 0)
+        return -1;
+    if (s->architecture && p->config.architecture != a)
+        return err_set("architecture is %s, but the model to start from has %s", a->name,
+                       p->config.architecture->name);
+    s->architecture = p->config.architecture->name;
+    if (refuse_settings(p) < 0)
+        return -1;
+    return s->start_from ? take_from_folder(p) : 0;
 }
 
 static int make_model(struct plan *p)
 {
     struct settings *s = p->settings;
+    struct model_config c = p->config;
     if (!s->inner)
         s->inner = 4 * s->width;
-    double attention_dropout = s->attention_dropout < 0 ? s->dropout : s->attention_dropout;
-    struct model_config c = {
-        .layers = s->layers,
-        .width = s->width,
-        .heads = s->heads,
-        .inner = s->inner,
-        .positions = s->positions,
-        .vocabulary = s->vocabulary,
-        .epsilon = s->epsilon,
-        .embedding_dropout = s->dropout,
-        .attention_dropout = attention_dropout,
-        .residual_dropout = s->dropout,
-        .init_std = s->init_std,
-        .kind = p->task->model,
-        .types = s->types,
-        .gelu_tanh = s->gelu_tanh,
-        .dropout_first = s->dropout_first,
-        .bare_head = s->bare_head,
-    };
-    return p->task->init(&p->model, &c);
+    c.layers = s->layers;
+    c.width = s->width;
+    c.heads = s->heads;
+    c.inner = s->inner;
+    c.positions = s->positions;
+    c.vocabulary = s->vocabulary;
+    c.epsilon = s->epsilon;
+    c.embedding_dropout = c.residual_dropout = s->dropout;
+    c.attention_dropout = s->attention_dropout < 0 ? s->dropout : s->attention_dropout;
+    c.init_std = s->init_std;
+    c.untied = s->untied;
+    c.types = uses(p, "types") ? s->types : 0;
+    c.dropout_first = s->dropout_first;
+    c.bare_head = s->bare_head;
+    if (s->activation)
+        c.activation = (enum ops_activation)(s->activation - 1);
+    return model_init(&p->model, &c);
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
@@ -372,7 +405,7 @@ static void choose_rates(struct plan *p)
     struct settings *s = p->settings;
     if (s->learning_rate < 0)
         s->learning_rate = defaults_learning_rate(tensor_parameters(&p->model.tensors),
-                                                  p->task->model != MODEL_GPT, !!s->start_from);
+                                                  p->task->head != HEAD_NEXT, !!s->start_from);
     if (s->minimum_learning_rate < 0)
         s->minimum_learning_rate = s->learning_rate / 10;
     if (s->warmup < 0)
@@ -425,7 +458,7 @@ static int make_schedule(struct plan *p)
 
 static uint64_t batch_bytes(const struct plan *p)
 {
-    int encoder = p->task->model != MODEL_GPT;
+    int encoder = p->task->head != HEAD_NEXT;
     return 2 * (uint64_t)p->engine.A * sequences_bytes(p->engine.most, p->engine.T, encoder);
 }
 
@@ -513,7 +546,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
     *p = (struct plan){ .settings = s, .task = task_of((enum task_kind)s->task) };
     p->engine.seed = seed;
     p->engine.recompute = (enum recompute)s->recompute;
-    if (refuse_settings(p) < 0 || (s->start_from && take_from_folder(p) < 0))
+    if (settle_architecture(p) < 0)
         return -1;
     if (check_length(p) < 0 || find_tokenizer(p) < 0 || open_all_data(p, want_data) < 0 ||
         vocabulary(p) < 0 || make_model(p) < 0 || batch_arithmetic(p) < 0 || make_data(p) < 0 ||

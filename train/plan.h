@@ -26,12 +26,15 @@ enum divergence { DIVERGENCE_STOP, DIVERGENCE_SKIP };
 #define DIVERGENCE_WORDS "stop|skip" /* in the order of the enum */
 
 struct settings {
-    int force; /* the output may hold a run, which goes */
-    int task;  /* enum task_kind */
+    int force;                /* the output may hold a run, which goes */
+    int task;                 /* enum task_kind */
+    const char *architecture; /* NULL: the one to start from has, or the task's default */
+    int activation;           /* enum ops_activation + 1; 0: the architecture's */
+    int untied;
     int64_t layers, width, heads, inner, positions, vocabulary;
     double epsilon, dropout, attention_dropout, init_std;
     int64_t types; /* these of BERT: see struct model_config */
-    int gelu_tanh, dropout_first, bare_head;
+    int dropout_first, bare_head;
     const char *start_from, *vocab;
     struct opt_list data, validation;
     int google; /* style */
@@ -70,6 +73,7 @@ extern const struct settings settings_default;
 struct plan {
     struct settings *settings; /* borrowed */
     const struct task *task;
+    struct model_config config; /* of the model to start from, or of any of its architecture */
     struct model model;
     struct tokenizer *tokenizer;       /* NULL: none */
     struct samples *data, *validation; /* NULL: none, of data only to print a plan */

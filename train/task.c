@@ -1,55 +1,21 @@
 #include "train/task.h"
 
-#include "model/folder.h"
-
-static int load_gpt(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                    uint64_t seed, int *made)
-{
-    (void)seed;
-    if (made)
-        *made = 0;
-    return folder_load(m, o, blocks, dir);
-}
-
-static int load_bert(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                     uint64_t seed, int *made)
-{
-    return folder_load_bert(m, o, blocks, dir, MODEL_BERT_PRETRAINING, seed, made);
-}
-
-static int load_squad(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                      uint64_t seed, int *made)
-{
-    return folder_load_bert(m, o, blocks, dir, MODEL_BERT_QUESTIONS, seed, made);
-}
-
 static const struct task tasks[] = {
     [TASK_GPT] = { .name = "gpt",
-                   .title = "GPT",
-                   .model = MODEL_GPT,
+                   .head = HEAD_NEXT,
                    .length = 1024,
-                   .init = model_init_gpt,
-                   .read_config = folder_read_config,
-                   .load = load_gpt,
                    .open = samples_open_gpt,
                    .make = samples_make_gpt },
     [TASK_BERT] = { .name = "bert",
-                    .title = "BERT",
-                    .model = MODEL_BERT_PRETRAINING,
+                    .head = HEAD_PRETRAINING,
                     .length = 128,
                     .masked = 0.15,
-                    .init = model_init_bert,
-                    .read_config = folder_read_bert,
-                    .load = load_bert,
                     .open = samples_open_bert,
                     .make = samples_make_bert },
     [TASK_SQUAD] = { .name = "squad",
-                     .title = "BERT for questions",
-                     .model = MODEL_BERT_QUESTIONS,
+                     .purpose = " for questions",
+                     .head = HEAD_QUESTIONS,
                      .length = 384,
-                     .init = model_init_bert,
-                     .read_config = folder_read_bert,
-                     .load = load_squad,
                      .open = samples_open_squad,
                      .make = samples_make_squad },
 };
@@ -57,4 +23,12 @@ static const struct task tasks[] = {
 const struct task *task_of(enum task_kind kind)
 {
     return &tasks[kind];
+}
+
+const struct task *task_for(const struct architecture *a)
+{
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        if (a->classes[tasks[i].head])
+            return &tasks[i];
+    return NULL;
 }

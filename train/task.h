@@ -5,25 +5,18 @@
 #ifndef TEXTMILL_TASK_H
 #define TEXTMILL_TASK_H
 
+#include "model/architecture.h"
 #include "train/samples.h"
 
 enum task_kind { TASK_GPT, TASK_BERT, TASK_SQUAD };
 #define TASK_WORDS "gpt|bert|squad" /* in the order of the enum */
 
 struct task {
-    const char *name;  /* the word of TASK_WORDS */
-    const char *title; /* of the model, in the report */
-    enum model_kind model;
+    const char *name;    /* the word of TASK_WORDS */
+    const char *purpose; /* behind the architecture's name, in the report; NULL: none */
+    enum model_head head;
     int64_t length; /* tokens of a sequence when nothing says how many */
     double masked;  /* words of made sequences that are masked, as a share of their length */
-
-    int (*init)(struct model *m, const struct model_config *c);
-
-    /* Of a model folder (model/folder.h): its config, and it itself. Tensors of the head that it
-     * lacks get initial values from the seed, and *made says how many; made NULL: an error. */
-    int (*read_config)(struct model_config *c, const char *dir);
-    int (*load)(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                uint64_t seed, int *made);
 
     /* Samples from files, or made from the seed (samples.h). NULL with an error. */
     struct samples *(*open)(const struct samples_config *c, const struct opt_list *paths,
@@ -32,5 +25,7 @@ struct task {
 };
 
 const struct task *task_of(enum task_kind kind);
+/* The first task whose head models of that architecture can have. */
+const struct task *task_for(const struct architecture *a);
 
 #endif

@@ -54,6 +54,10 @@ static const struct opt options[] = {
     { .help = "Model:", .arg = OPT_MORE },
     { 0, "task", OPT_CHOICE, &s.task, TASK_WORDS,
       "what to train: a GPT, a BERT, or a BERT that answers questions", 0, 0 },
+    { 0, "architecture", OPT_TEXT, &s.architecture, "NAME",
+      "model architecture, by the name that Hugging Face's model_type "
+      "has; default: gpt2 or bert, as the task needs",
+      0, 0 },
     { 0, "inner", OPT_INT, &s.inner, "N", "width of the MLP's hidden layer; 0: 4 times --width", 0,
       1e7 },
     { 0, "positions", OPT_INT, &s.positions, "N",
@@ -67,9 +71,13 @@ static const struct opt options[] = {
       "dropout rate of attention alone; -1: as --dropout", -1, 0.99 },
     { 0, "init-std", OPT_REAL, &s.init_std, "X", "standard deviation of the initial weights", 0,
       1 },
+    { 0, "activation", OPT_CHOICE, &s.activation, "auto|gelu_new|gelu|relu|silu",
+      "activation of the MLP: GELU in its tanh form or exact, ReLU, "
+      "SiLU; auto: the architecture's",
+      0, 0 },
+    { 0, "untied", OPT_FLAG, &s.untied, NULL,
+      "give the output layer a table of its own, not the embedding's", 0, 0 },
     { 0, "types", OPT_INT, &s.types, "N", "BERT: number of segment types", 2, 1e6 },
-    { 0, "gelu", OPT_CHOICE, &s.gelu_tanh, "exact|tanh",
-      "BERT: exact GELU, or its tanh approximation", 0, 0 },
     { 0, "dropout-first", OPT_FLAG, &s.dropout_first, NULL,
       "BERT: apply embedding dropout before the layer norm", 0, 0 },
     { 0, "bare-head", OPT_FLAG, &s.bare_head, NULL,
@@ -335,6 +343,8 @@ static int run(int argc, char **argv)
         s.vocab = NULL;
     if (s.start_from && !*s.start_from)
         s.start_from = NULL;
+    if (s.architecture && !*s.architecture)
+        s.architecture = NULL;
     if (s.memmap_dir && !*s.memmap_dir)
         s.memmap_dir = NULL;
     s.force = tool_force;

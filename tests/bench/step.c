@@ -167,7 +167,7 @@ int main(int argc, char **argv)
     r.b = (struct batch){ .B = atoll(argv[1]), .T = atoll(argv[2]), .key = 1, .training = 1 };
     c.positions = r.b.T < 1024 ? 1024 : r.b.T;
     c.embedding_dropout = c.attention_dropout = c.residual_dropout = argc > 8 ? atof(argv[8]) : 0;
-    if (!r.o || iterations < 1 || iterations > 1000 || model_init_gpt(&r.m, &c) < 0) {
+    if (!r.o || iterations < 1 || iterations > 1000 || model_init(&r.m, &c) < 0) {
         fprintf(stderr, "%s: %s\n", argv[0], err_get());
         return 1;
     }

@@ -2,23 +2,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/folder.h"
+#include "model/architecture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct model_config config;
     struct model m;
-    if (folder_parse_config(&config, (const char *)data, size, "fuzz") == 0 &&
-        config.layers < 100 && model_init_gpt(&m, &config) == 0) {
-        if (tensor_parameters(&m.tensors) <= 0)
-            __builtin_trap();
-        model_release(&m);
-    }
-    if (folder_parse_bert(&config, (const char *)data, size, "fuzz") == 0 && config.layers < 100 &&
-        model_init_bert(&m, &config) == 0) {
-        if (tensor_parameters(&m.tensors) <= 0)
-            __builtin_trap();
-        model_release(&m);
-    }
+    for (int head = 0; head < MODEL_HEADS; head++)
+        if (architecture_read(&config, (enum model_head)head, (const char *)data, size, "fuzz") ==
+                0 &&
+            config.layers < 100 && model_init(&m, &config) == 0) {
+            if (tensor_parameters(&m.tensors) <= 0)
+                __builtin_trap();
+            model_release(&m);
+        }
     return 0;
 }

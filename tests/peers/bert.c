@@ -1,5 +1,5 @@
 /* bert COMMAND DIR KIND ...: what tests/peers/bert.py asks of model/. KIND: 1 encoder, 2
- * pre-training, 3 questions (enum model_kind).
+ * pre-training, 3 questions (enum model_head).
  *
  *   bert logits DIR KIND BATCH OUT     writes f32: the encoder's output [rows,C], then the words'
  *                                      logits [rows,V] and the next sentence's [B,2], or the
@@ -98,10 +98,10 @@ static int logits(struct net *n, const char *path)
     struct buf file = BUF_INIT;
     forward(n, x, OPS_NONE);
     add_numbers(n, &file, last, n->rows * c->width);
-    if (c->kind == MODEL_BERT_PRETRAINING) {
+    if (c->head == HEAD_PRETRAINING) {
         pretraining_logits(n, out, last, head, &file);
-    } else if (c->kind == MODEL_BERT_QUESTIONS) {
-        bert_span_logits(&n->m, n->o, out, last, head, n->rows);
+    } else if (c->head == HEAD_QUESTIONS) {
+        n->m.head_logits(&n->m, n->o, out, last, head, OPS_NONE, n->rows);
         add_numbers(n, &file, out, 2 * n->rows);
     }
     int failed = file_write(path, file.data, file.len);
@@ -118,7 +118,7 @@ static double weigh(struct net *n)
     for (int64_t i = 0; i < n->b.B * n->b.T; i++)
         words += n->b.labels[i] != MODEL_IGNORE;
     n->b.next_weight = (double)words / (double)n->b.B;
-    return 1.0 / (double)(n->m.config.kind == MODEL_BERT_PRETRAINING ? words : n->b.B);
+    return 1.0 / (double)(n->m.config.head == HEAD_PRETRAINING ? words : n->b.B);
 }
 
 /* The weighted sum. */
@@ -127,7 +127,7 @@ static double sum_of(const struct net *n, struct ops_array losses)
     double total = 0, sum;
     struct ops_array slot = ops_buffer(n->o, OPS_F64, 1);
     for (int p = 0; p < n->m.parts; p++) {
-        int next = n->m.config.kind == MODEL_BERT_PRETRAINING && p == 1;
+        int next = n->m.config.head == HEAD_PRETRAINING && p == 1;
         struct ops_scores part = inputs_scores(&n->in, (struct ops_scores){ losses, OPS_NONE }, p);
         ops_zero(n->o, slot, 1);
         ops_add_sum(n->o, slot, part.losses, n->in.targets[p].n);
@@ -179,10 +179,10 @@ static int gradients(struct net *n, const char *dir)
     return failed;
 }
 
-static int save(struct net *n, const char *dir, enum model_kind kind, const char *out)
+static int save(struct net *n, const char *dir, enum model_head kind, const char *out)
 {
     int made;
-    if (folder_load_bert(&n->m, n->o, &n->w, dir, kind, 5, &made) < 0)
+    if (folder_load(&n->m, n->o, &n->w, dir, kind, 5, &made) < 0)
         return -1;
     printf("%d\n", made);
     return folder_save(&n->m, n->o, n->w, out, -1);
@@ -190,13 +190,12 @@ static int save(struct net *n, const char *dir, enum model_kind kind, const char
 
 static int run(struct net *n, int argc, char **argv)
 {
-    enum model_kind kind = argc > 3 ? (enum model_kind)atoi(argv[3]) : MODEL_GPT;
+    enum model_head kind = argc > 3 ? (enum model_head)atoi(argv[3]) : HEAD_NEXT;
     if (argc == 5 && !strcmp(argv[1], "save"))
         return save(n, argv[2], kind, argv[4]);
     if (argc != 6 || (strcmp(argv[1], "logits") && strcmp(argv[1], "gradients")))
         return err_set("usage: see the head of bert.c");
-    if (folder_load_bert(&n->m, n->o, &n->w, argv[2], kind, 0, NULL) < 0 ||
-        read_batch(n, argv[4]) < 0)
+    if (folder_load(&n->m, n->o, &n->w, argv[2], kind, 0, NULL) < 0 || read_batch(n, argv[4]) < 0)
         return -1;
     return !strcmp(argv[1], "logits") ? logits(n, argv[5]) : gradients(n, argv[5]);
 }

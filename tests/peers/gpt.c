@@ -14,6 +14,7 @@
 #include "common/file.h"
 #include "common/mem.h"
 #include "model/folder.h"
+#include "model/forward.h"
 
 struct net {
     struct ops *o;
@@ -26,7 +27,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Logits of one sequence, from forward and the norm and decoder of the head. */
+/* Logits of one sequence. */
 static int logits(struct net *n, const char *ids_path, const char *out_path)
 {
     struct buf ids = BUF_INIT;
@@ -39,19 +40,8 @@ static int logits(struct net *n, const char *ids_path, const char *out_path)
     struct ops_array out = ops_buffer(n->o, OPS_F32, T * V);
     struct inputs in = { 0 };
     inputs_set(&in, n->o, &n->m, &b);
-    n->m.embedding_fwd(&n->m, n->o, x, n->w[0], &in);
-    for (int64_t l = 0; l < c->layers; l++) {
-        n->m.layer_fwd(&n->m, n->o, l, y, x, n->w[l + 1], (struct model_cache){ 0 }, &in);
-        struct ops_array swap = x;
-        x = y;
-        y = swap;
-    }
-    struct ops_array head = n->w[c->layers + 1];
-    const struct tensor *bias = tensor_find(&n->m.tensors, "ln_f.bias");
-    const struct ops_norm norm = { head, ops_part(head, bias->offset), T, C, c->epsilon };
-    const struct ops_decoder decoder = { n->w[0], OPS_NONE, V, C };
-    ops_norm_fwd(n->o, y, (struct ops_moments){ 0 }, x, &norm);
-    ops_logits(n->o, out, y, T, &decoder);
+    const struct forward f = forward_of(&n->m, n->o, n->w);
+    forward_logits(&f, out, forward_layers(&f, x, y, &in), T);
     float *floats = ops_map(n->o, out, T * V);
     int failed = file_write(out_path, floats, (size_t)(T * V) * sizeof *floats);
     ops_unmap(n->o, out, T * V, floats);
@@ -161,7 +151,7 @@ static int create(struct net *n, const char *dir, char **argv)
                               .epsilon = 1e-5,
                               .init_std = 0.2 };
     c.inner = 4 * c.width;
-    if (model_init_gpt(&n->m, &c) < 0)
+    if (model_init(&n->m, &c) < 0)
         return -1;
     n->w = zero_blocks(n);
     for (size_t i = 0; i < n->m.tensors.count; i++) {
@@ -182,9 +172,10 @@ int main(int argc, char **argv)
     if (failed == 0 && argc == 9 && !strcmp(argv[1], "create"))
         failed = create(&n, argv[2], argv + 3);
     else if (failed == 0 && argc == 5 && !strcmp(argv[1], "logits"))
-        failed = folder_load(&n.m, n.o, &n.w, argv[2]) < 0 || logits(&n, argv[3], argv[4]) < 0;
+        failed = folder_load(&n.m, n.o, &n.w, argv[2], HEAD_NEXT, 0, NULL) < 0 ||
+                 logits(&n, argv[3], argv[4]) < 0;
     else if (failed == 0 && argc == 7 && !strcmp(argv[1], "gradients"))
-        failed = folder_load(&n.m, n.o, &n.w, argv[2]) < 0 ||
+        failed = folder_load(&n.m, n.o, &n.w, argv[2], HEAD_NEXT, 0, NULL) < 0 ||
                  gradients(&n, argv[3], atoll(argv[4]), atoll(argv[5]), argv[6]) < 0;
     else if (failed == 0)
         failed = err_set("usage: see the head of gpt.c");

@@ -26,8 +26,7 @@ static void initialise(struct net *n)
 void net_init(struct net *n, const struct model_config *c, net_fill *fill, int threads)
 {
     *n = (struct net){ .o = ops_new(threads) };
-    cr_assert_eq((c->kind == MODEL_GPT ? model_init_gpt : model_init_bert)(&n->m, c), 0, "%s",
-                 err_get());
+    cr_assert_eq(model_init(&n->m, c), 0, "%s", err_get());
     cr_assert(c->layers == NET_LAYERS && c->width == NET_WIDTH);
     cr_assert_eq(n->m.tensors.blocks, NET_BLOCKS);
     fill(n);
@@ -80,7 +79,7 @@ static double weighted_sum(const struct net *n, const float *losses)
 {
     double sum = 0;
     for (int p = 0; p < n->m.parts; p++) {
-        int next = n->m.config.kind == MODEL_BERT_PRETRAINING && p == 1;
+        int next = n->m.config.head == HEAD_PRETRAINING && p == 1;
         double weight = next ? n->b.next_weight : n->m.part[p].weight;
         for (int64_t i = 0; i < n->in.targets[p].n; i++)
             sum += weight * *losses++;
@@ -125,7 +124,7 @@ double net_backward(struct net *n, double scale)
 static int adds_to_all(const struct net *n, const struct tensor *row)
 {
     return strstr(row->name, "key.bias") ||
-           (n->m.config.kind == MODEL_BERT_QUESTIONS &&
+           (n->m.config.head == HEAD_QUESTIONS &&
             (!strcmp(row->name, "qa_outputs.bias") ||
              !strcmp(row->name, "bert.encoder.layer.1.output.LayerNorm.bias")));
 }

@@ -22,7 +22,8 @@ static const struct model_config small = {
     .vocabulary = VOCABULARY,
     .epsilon = 1e-12,
     .init_std = 0.3,
-    .kind = MODEL_BERT_PRETRAINING,
+    .head = HEAD_PRETRAINING,
+    .activation = OPS_GELU,
     .types = 2,
 };
 
@@ -55,10 +56,10 @@ static void fill(struct net *n)
 
 /* ---- gradients ---------------------------------------------------------------------------- */
 
-static struct model_config with_dropout(enum model_kind kind)
+static struct model_config with_dropout(enum model_head kind)
 {
     struct model_config c = small;
-    c.kind = kind;
+    c.head = kind;
     c.embedding_dropout = 0.1;
     c.attention_dropout = 0.2;
     c.residual_dropout = 0.3;
@@ -73,14 +74,14 @@ Test(bert, gradients_of_pretraining)
 Test(bert, gradients_of_questions)
 {
     struct model_config c = small;
-    c.kind = MODEL_BERT_QUESTIONS;
+    c.head = HEAD_QUESTIONS;
     net_check_gradients(&c, fill);
 }
 
 Test(bert, gradients_of_variants)
 {
     struct model_config c = small;
-    c.gelu_tanh = 1;
+    c.activation = OPS_GELU_TANH;
     c.epsilon = 1e-3;
     net_check_gradients(&c, fill);
     c.bare_head = 1;
@@ -89,11 +90,11 @@ Test(bert, gradients_of_variants)
 
 Test(bert, gradients_with_dropout)
 {
-    struct model_config c = with_dropout(MODEL_BERT_PRETRAINING);
+    struct model_config c = with_dropout(HEAD_PRETRAINING);
     net_check_gradients(&c, fill);
     c.dropout_first = 1;
     net_check_gradients(&c, fill);
-    c = with_dropout(MODEL_BERT_QUESTIONS);
+    c = with_dropout(HEAD_QUESTIONS);
     net_check_gradients(&c, fill);
 }
 
@@ -168,7 +169,7 @@ Test(bert, evaluation_equals_training_forward)
 
 Test(bert, threads_do_not_matter)
 {
-    const enum model_kind kinds[] = { MODEL_BERT_PRETRAINING, MODEL_BERT_QUESTIONS };
+    const enum model_head kinds[] = { HEAD_PRETRAINING, HEAD_QUESTIONS };
     for (int k = 0; k < 2; k++) {
         struct model_config c = with_dropout(kinds[k]);
         net_check_threads(&c, fill, OPS_F32);
@@ -178,7 +179,7 @@ Test(bert, threads_do_not_matter)
 
 Test(bert, dropout_follows_its_key)
 {
-    struct model_config c = with_dropout(MODEL_BERT_PRETRAINING);
+    struct model_config c = with_dropout(HEAD_PRETRAINING);
     net_check_dropout_key(&c, fill);
 }
 
@@ -261,14 +262,14 @@ Test(bert, head_reports_starts_and_ends)
 {
     struct net n;
     struct model_config c = small;
-    c.kind = MODEL_BERT_QUESTIONS;
+    c.head = HEAD_QUESTIONS;
     float losses[2 * B], logits[2 * TOKENS];
     unsigned char correct[2 * B];
     net_init(&n, &c, fill, 1);
     net_forward(&n, 0);
     double sum = net_head(&n, losses, correct), total = 0;
-    bert_span_logits(&n.m, n.o, f32(logits), f32(n.x[NET_LAYERS]), f32(n.w[NET_LAYERS + 1]),
-                     n.in.N);
+    n.m.head_logits(&n.m, n.o, f32(logits), f32(n.x[NET_LAYERS]), f32(n.w[NET_LAYERS + 1]),
+                    OPS_NONE, n.in.N);
     for (int i = 0; i < 2 * B; i++)
         total += losses[i] / 2;
     cr_assert_float_eq(sum, total, 1e-5);
@@ -283,7 +284,7 @@ Test(bert, head_reports_starts_and_ends)
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-static int64_t parameters(int64_t layers, int64_t C, enum model_kind kind)
+static int64_t parameters(int64_t layers, int64_t C, enum model_head kind)
 {
     struct model m;
     struct model_config c = { .layers = layers,
@@ -294,9 +295,9 @@ static int64_t parameters(int64_t layers, int64_t C, enum model_kind kind)
                               .vocabulary = 30522,
                               .epsilon = 1e-12,
                               .init_std = 0.02,
-                              .kind = kind,
+                              .head = kind,
                               .types = 2 };
-    cr_assert_eq(model_init_bert(&m, &c), 0, "%s", err_get());
+    cr_assert_eq(model_init(&m, &c), 0, "%s", err_get());
     cr_assert_eq(m.tensors.blocks, layers + 2);
     int64_t n = tensor_parameters(&m.tensors);
     model_release(&m);
@@ -305,10 +306,10 @@ static int64_t parameters(int64_t layers, int64_t C, enum model_kind kind)
 
 Test(bert, parameter_counts) /* of Hugging Face's models, the tied decoder counted once */
 {
-    cr_assert_eq(parameters(12, 768, MODEL_BERT_PRETRAINING), 110106428);
-    cr_assert_eq(parameters(24, 1024, MODEL_BERT_PRETRAINING), 336226108);
-    cr_assert_eq(parameters(12, 768, MODEL_BERT_QUESTIONS), 108893186);
-    cr_assert_eq(parameters(12, 768, MODEL_BERT), 108891648);
+    cr_assert_eq(parameters(12, 768, HEAD_PRETRAINING), 110106428);
+    cr_assert_eq(parameters(24, 1024, HEAD_PRETRAINING), 336226108);
+    cr_assert_eq(parameters(12, 768, HEAD_QUESTIONS), 108893186);
+    cr_assert_eq(parameters(12, 768, HEAD_NONE), 108891648);
 }
 
 Test(bert, bad_config)
@@ -316,10 +317,10 @@ Test(bert, bad_config)
     struct model m;
     struct model_config c = small;
     c.types = 0;
-    cr_assert_eq(model_init_bert(&m, &c), -1);
+    cr_assert_eq(model_init(&m, &c), -1);
     cr_assert(strstr(err_get(), "types is 0"), "%s", err_get());
     c = small;
     c.heads = 3;
-    cr_assert_eq(model_init_bert(&m, &c), -1);
+    cr_assert_eq(model_init(&m, &c), -1);
     cr_assert(strstr(err_get(), "3 heads do not divide"), "%s", err_get());
 }

@@ -27,7 +27,7 @@ static void make(struct fixture *f, int threads)
                                    .init_std = .2 };
     f->ops = ops_new(threads);
     cr_assert(f->ops);
-    cr_assert_eq(model_init_gpt(&f->m, &config), 0);
+    cr_assert_eq(model_init(&f->m, &config), 0);
     f->blocks = calloc((size_t)f->m.tensors.blocks, sizeof *f->blocks);
     for (int b = 0; b < f->m.tensors.blocks; b++)
         f->blocks[b] = ops_buffer(f->ops, OPS_F32, f->m.tensors.block_size[b]);
@@ -93,7 +93,7 @@ Test(cache, equals_the_uncached_forward)
         float want[POSITIONS];
         make(&f, threads);
         uncached(&f, want);
-        cr_assert_eq(cache_init(&c, &f.m, f.ops, f.blocks), 0);
+        cache_init(&c, &f.m, f.ops, f.blocks);
         for (int64_t piece = 1; piece <= POSITIONS; piece++) {
             cache_truncate(&c, 0);
             for (int64_t at = 0; at < POSITIONS; at += piece) {
@@ -116,13 +116,13 @@ Test(cache, truncation_forgets)
     struct fixture f;
     struct cache c;
     make(&f, 1);
-    cr_assert_eq(cache_init(&c, &f.m, f.ops, f.blocks), 0);
+    cache_init(&c, &f.m, f.ops, f.blocks);
     double first = nll(cache_forward(&c, f.ids, 10), 1);
     cr_assert(cache_forward(&c, f.ids + 20, 5));
     cache_truncate(&c, 9);
     double again = nll(cache_forward(&c, f.ids + 9, 1), 1);
     cr_expect_float_eq(again, first, 2e-5);
-    cr_expect_eq(c.used, 10);
+    cr_expect_eq(c.past.used, 10);
     cache_release(&c);
     drop(&f);
 }
@@ -133,13 +133,13 @@ Test(cache, refuses_what_does_not_fit)
     struct cache c;
     uint32_t bad = VOCABULARY;
     make(&f, 1);
-    cr_assert_eq(cache_init(&c, &f.m, f.ops, f.blocks), 0);
+    cache_init(&c, &f.m, f.ops, f.blocks);
     cr_assert(cache_forward(&c, f.ids, POSITIONS));
     cr_expect_null(cache_forward(&c, f.ids, 1));
-    cr_expect_eq(c.used, POSITIONS);
+    cr_expect_eq(c.past.used, POSITIONS);
     cache_truncate(&c, 0);
     cr_expect_null(cache_forward(&c, &bad, 1));
-    cr_expect_eq(c.used, 0);
+    cr_expect_eq(c.past.used, 0);
     cache_release(&c);
     drop(&f);
 }

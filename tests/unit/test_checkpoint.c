@@ -157,7 +157,7 @@ static void open_whole(struct whole *w, int fill)
                                     .epsilon = 1e-5,
                                     .init_std = 0.02 };
     cr_assert((w->ops = ops_new(1)), "%s", err_get());
-    cr_assert_eq(model_init_gpt(&w->model, &m), 0, "%s", err_get());
+    cr_assert_eq(model_init(&w->model, &m), 0, "%s", err_get());
     unsigned char *moments = optimizer_moments(OPTIMIZER_ADAMW, &w->model.tensors);
     struct store_config c = { .moments = moments };
     cr_assert_eq(store_open(&w->store, w->ops, &w->model.tensors, &c, NULL, 1), 0);

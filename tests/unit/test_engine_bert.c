@@ -28,7 +28,7 @@ static void open_run(struct run *r, int64_t B, enum recompute recompute, double 
                               .attention_dropout = dropout,
                               .residual_dropout = dropout,
                               .init_std = 0.1,
-                              .kind = MODEL_BERT_PRETRAINING,
+                              .head = HEAD_PRETRAINING,
                               .types = 2 };
     struct engine_config e = {
         .B = B, .T = T, .A = SEQUENCES / B, .G = 1, .most = ROOM, .recompute = recompute, .seed = 3

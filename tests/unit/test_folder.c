@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
+#include "model/architecture.h"
 #include "model/folder.h"
 #include "model/safetensors.h"
 #include "tests/unit/arrays.h"
@@ -40,7 +41,10 @@ static void write_text(const char *name, const char *text)
     cr_assert_eq(file_write(in_dir(name), text, strlen(text)), 0);
 }
 
-static const struct model_config small = { .layers = 2,
+static const struct model_config small = { .architecture = &architecture_gpt2,
+                                           .kv_heads = 3,
+                                           .head_width = 4,
+                                           .layers = 2,
                                            .width = 12,
                                            .heads = 3,
                                            .inner = 30,
@@ -56,7 +60,7 @@ static void save_small(struct ops *o)
 {
     struct model m;
     struct ops_array blocks[4];
-    cr_assert_eq(model_init_gpt(&m, &small), 0);
+    cr_assert_eq(model_init(&m, &small), 0);
     for (int b = 0; b < 4; b++)
         blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++) {
@@ -77,7 +81,7 @@ Test(folder, round_trip)
     struct model m;
     struct ops_array *blocks;
     save_small(o);
-    cr_assert_eq(folder_load(&m, o, &blocks, dir), 0, "%s", err_get());
+    cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_NEXT, 0, NULL), 0, "%s", err_get());
     cr_assert_eq(0, memcmp(&m.config, &small, sizeof small));
     for (size_t i = 0; i < m.tensors.count; i++) {
         const struct tensor *row = &m.tensors.rows[i];
@@ -117,7 +121,7 @@ static void load_refused(const char *words)
     struct ops *o = ops_new(1);
     struct model m;
     struct ops_array *blocks;
-    cr_assert_eq(folder_load(&m, o, &blocks, dir), -1, "no error: %s", words);
+    cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_NEXT, 0, NULL), -1, "no error: %s", words);
     cr_assert(strstr(err_get(), words), "%s", err_get());
     cr_assert_null(blocks);
     ops_free(o);
@@ -147,7 +151,7 @@ static void write_variant(const char *prefix, const char *extra, float extra_val
     struct safetensors_writer w;
     struct safetensor t[40] = { { 0 } };
     size_t n = 0;
-    cr_assert_eq(model_init_gpt(&m, &small), 0);
+    cr_assert_eq(model_init(&m, &small), 0);
     for (; n < m.tensors.count; n++) {
         const struct tensor *row = &m.tensors.rows[n];
         struct buf name = BUF_INIT;
@@ -175,7 +179,7 @@ static void load_accepted(void)
     struct ops *o = ops_new(1);
     struct model m;
     struct ops_array *blocks;
-    cr_assert_eq(folder_load(&m, o, &blocks, dir), 0, "%s", err_get());
+    cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_NEXT, 0, NULL), 0, "%s", err_get());
     for (size_t i = 0; i < m.tensors.count; i++)
         cr_assert_eq(floats(blocks[m.tensors.rows[i].block])[m.tensors.rows[i].offset], (float)i);
     folder_free_blocks(&m, o, blocks);
@@ -197,7 +201,7 @@ Test(folder, names_and_extras)
     write_variant("transformer.", "lm_head.weight", 0, 17); /* wte is all 0 as well: tied */
     load_accepted();
     write_variant("transformer.", "lm_head.weight", 1, 17);
-    load_refused("'lm_head.weight' differs from wte.weight");
+    load_refused("'lm_head.weight' differs from wte.weight, but config.json ties them");
     write_variant("transformer.", "score.weight", 1, 2);
     load_accepted();
     write_variant("transformer.", "scores.weight", 1, 2);
@@ -229,7 +233,7 @@ Test(folder, config_defaults)
 {
     struct model_config c;
     write_text("config.json", "{\"model_type\":\"gpt2\",\"n_inner\":null}");
-    cr_assert_eq(folder_read_config(&c, dir), 0, "%s", err_get());
+    cr_assert_eq(folder_read_config(&c, HEAD_NEXT, dir), 0, "%s", err_get());
     cr_assert(c.layers == 12 && c.width == 768 && c.heads == 12 && c.inner == 3072 &&
               c.positions == 1024 && c.vocabulary == 50257 && c.epsilon == 1e-5 &&
               c.residual_dropout == 0.1);
@@ -239,7 +243,7 @@ static void config_refused(const char *text, const char *words)
 {
     struct model_config c;
     write_text("config.json", text);
-    cr_assert_eq(folder_read_config(&c, dir), -1, "accepted: %s", text);
+    cr_assert_eq(folder_read_config(&c, HEAD_NEXT, dir), -1, "accepted: %s", text);
     cr_assert(strstr(err_get(), words) && strstr(err_get(), "config.json"), "%s", err_get());
 }
 
@@ -247,13 +251,11 @@ Test(folder, config_refuses_what_it_cannot_compute)
 {
     config_refused("{", "bad JSON");
     config_refused("[]", "unsupported model_type ''");
-    config_refused("{\"model_type\":\"llama\"}", "unsupported model_type 'llama'");
-    config_refused("{\"model_type\":\"gpt2\",\"activation_function\":\"gelu\"}",
-                   "unsupported activation_function 'gelu'");
-    config_refused("{\"model_type\":\"gpt2\",\"tie_word_embeddings\":false}",
-                   "unsupported tie_word_embeddings: false");
-    config_refused("{\"model_type\":\"gpt2\",\"scale_attn_by_inverse_layer_idx\":true}",
-                   "unsupported scale_attn_by_inverse_layer_idx: true");
+    config_refused("{\"model_type\":\"gpt_neox\"}", "unsupported model_type 'gpt_neox'");
+    config_refused("{\"model_type\":\"gpt2\",\"activation_function\":\"quick_gelu\"}",
+                   "unsupported activation_function 'quick_gelu'");
+    config_refused("{\"model_type\":\"gpt2\",\"add_cross_attention\":true}",
+                   "unsupported add_cross_attention: true");
     config_refused("{\"model_type\":\"gpt2\",\"scale_attn_weights\":0}", "bad scale_attn_weights");
     config_refused("{\"model_type\":\"gpt2\",\"quantization_config\":{}}", "quantization_config");
     config_refused("{\"model_type\":\"gpt2\",\"n_layer\":\"12\"}", "bad n_layer: not an integer");
@@ -263,7 +265,8 @@ Test(folder, config_refuses_what_it_cannot_compute)
 
 /* ---- BERT -------------------------------------------------------------------------------- */
 
-static const struct model_config bert = { .layers = 2,
+static const struct model_config bert = { .architecture = &architecture_bert,
+                                          .layers = 2,
                                           .width = 12,
                                           .heads = 3,
                                           .inner = 30,
@@ -274,19 +277,19 @@ static const struct model_config bert = { .layers = 2,
                                           .attention_dropout = 0.25,
                                           .residual_dropout = 0.3,
                                           .init_std = 0.05,
-                                          .kind = MODEL_BERT_PRETRAINING,
+                                          .head = HEAD_PRETRAINING,
                                           .types = 3,
-                                          .gelu_tanh = 1,
+                                          .activation = OPS_GELU_TANH,
                                           .dropout_first = 1,
                                           .bare_head = 1 };
 
-static void save_bert(struct ops *o, enum model_kind kind)
+static void save_bert(struct ops *o, enum model_head kind)
 {
     struct model m;
     struct model_config c = bert;
     struct ops_array blocks[4];
-    c.kind = kind;
-    cr_assert_eq(model_init_bert(&m, &c), 0);
+    c.head = kind;
+    cr_assert_eq(model_init(&m, &c), 0);
     for (int b = 0; b < 4; b++)
         blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++) {
@@ -300,11 +303,11 @@ static void save_bert(struct ops *o, enum model_kind kind)
 }
 
 /* Every tensor has the values that seed 8 gives it: those loaded, and those made. */
-static void check_bert(struct ops *o, enum model_kind kind, int *made)
+static void check_bert(struct ops *o, enum model_head kind, int *made)
 {
     struct model m;
     struct ops_array *blocks;
-    cr_assert_eq(folder_load_bert(&m, o, &blocks, dir, kind, 8, made), 0, "%s", err_get());
+    cr_assert_eq(folder_load(&m, o, &blocks, dir, kind, 8, made), 0, "%s", err_get());
     for (size_t i = 0; i < m.tensors.count; i++) {
         const struct tensor *row = &m.tensors.rows[i];
         size_t bytes = (size_t)tensor_elements(row) * sizeof(float);
@@ -325,20 +328,20 @@ Test(folder, bert_round_trip)
     struct model m;
     struct ops_array *blocks;
     int made;
-    save_bert(o, MODEL_BERT_PRETRAINING);
-    cr_assert_eq(folder_read_bert(&c, dir), 0, "%s", err_get());
+    save_bert(o, HEAD_PRETRAINING);
+    cr_assert_eq(folder_read_config(&c, HEAD_PRETRAINING, dir), 0, "%s", err_get());
     cr_assert_eq(0, memcmp(&c, &bert, sizeof bert));
-    check_bert(o, MODEL_BERT_PRETRAINING, NULL);
-    check_bert(o, MODEL_BERT, NULL); /* its heads are passed over */
-    check_bert(o, MODEL_BERT_QUESTIONS, &made);
+    check_bert(o, HEAD_PRETRAINING, NULL);
+    check_bert(o, HEAD_NONE, NULL); /* its heads are passed over */
+    check_bert(o, HEAD_QUESTIONS, &made);
     cr_assert_eq(made, 2);
-    cr_assert_eq(folder_load_bert(&m, o, &blocks, dir, MODEL_BERT_QUESTIONS, 8, NULL), -1);
+    cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_QUESTIONS, 8, NULL), -1);
     cr_assert(strstr(err_get(), "no tensor 'qa_outputs.weight'"), "%s", err_get());
-    save_bert(o, MODEL_BERT);
-    check_bert(o, MODEL_BERT_PRETRAINING, &made);
+    save_bert(o, HEAD_NONE);
+    check_bert(o, HEAD_PRETRAINING, &made);
     cr_assert_eq(made, 4);
     change_file("bert.encoder.layer.1.output.dense.bias", "bert.encoder.layer.1.output.dense.bibs");
-    cr_assert_eq(folder_load_bert(&m, o, &blocks, dir, MODEL_BERT, 8, &made), -1);
+    cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_NONE, 8, &made), -1);
     cr_assert(strstr(err_get(), "no tensor 'bert.encoder.layer.1.output.dense.bias'"), "%s",
               err_get());
     load_refused("unsupported model_type 'bert', only gpt2"); /* a GPT is wanted */
@@ -349,11 +352,11 @@ Test(folder, bert_round_trip)
 Test(folder, bert_norms_by_their_old_names)
 {
     struct ops *o = ops_new(1);
-    save_bert(o, MODEL_BERT_QUESTIONS);
+    save_bert(o, HEAD_QUESTIONS);
     change_file("embeddings.LayerNorm.weight\":", "embeddings.LayerNorm.gamma\" :");
     change_file("layer.1.output.LayerNorm.bias", "layer.1.output.LayerNorm.beta");
-    check_bert(o, MODEL_BERT_QUESTIONS, NULL);
-    check_bert(o, MODEL_BERT, NULL);
+    check_bert(o, HEAD_QUESTIONS, NULL);
+    check_bert(o, HEAD_NONE, NULL);
     ops_free(o);
 }
 
@@ -361,7 +364,7 @@ static void bert_refused(const char *text, const char *words)
 {
     struct model_config c;
     write_text("config.json", text);
-    cr_assert_eq(folder_read_bert(&c, dir), -1, "accepted: %s", text);
+    cr_assert_eq(folder_read_config(&c, HEAD_NONE, dir), -1, "accepted: %s", text);
     cr_assert(strstr(err_get(), words) && strstr(err_get(), "config.json"), "%s", err_get());
 }
 
@@ -369,13 +372,15 @@ Test(folder, bert_config)
 {
     struct model_config c;
     write_text("config.json", "{\"model_type\":\"bert\"}");
-    cr_assert_eq(folder_read_bert(&c, dir), 0, "%s", err_get());
-    cr_assert(c.kind == MODEL_BERT && c.layers == 12 && c.width == 768 && c.inner == 3072 &&
-              c.positions == 512 && c.vocabulary == 30522 && c.types == 2 && c.epsilon == 1e-12 &&
-              !c.gelu_tanh && !c.dropout_first && !c.bare_head && c.embedding_dropout == 0.1);
-    bert_refused("{\"model_type\":\"gpt2\"}", "unsupported model_type 'gpt2', only bert");
-    bert_refused("{\"model_type\":\"bert\",\"hidden_act\":\"relu\"}",
-                 "unsupported hidden_act 'relu'");
+    cr_assert_eq(folder_read_config(&c, HEAD_NONE, dir), 0, "%s", err_get());
+    cr_assert(c.layers == 12 && c.width == 768 && c.inner == 3072 && c.positions == 512 &&
+              c.vocabulary == 30522 && c.types == 2 && c.epsilon == 1e-12 &&
+              c.activation == OPS_GELU && !c.dropout_first && !c.bare_head &&
+              c.embedding_dropout == 0.1);
+    bert_refused("{\"model_type\":\"gpt2\"}",
+                 "unsupported model_type 'gpt2', only bert and distilbert");
+    bert_refused("{\"model_type\":\"bert\",\"hidden_act\":\"mish\"}",
+                 "unsupported hidden_act 'mish'");
     bert_refused("{\"model_type\":\"bert\",\"hidden_act\":1}", "bad hidden_act");
     bert_refused("{\"model_type\":\"bert\",\"position_embedding_type\":\"relative_key\"}",
                  "unsupported position_embedding_type 'relative_key'");

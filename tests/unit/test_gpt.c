@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "common/rng.h"
+#include "model/architecture.h"
 #include "tests/unit/arrays.h"
 #include "tests/unit/net.h"
 
@@ -140,7 +141,7 @@ static int64_t parameters(int64_t L, int64_t C, int64_t P, int64_t V)
                               .vocabulary = V,
                               .epsilon = 1e-5,
                               .init_std = 0.02 };
-    cr_assert_eq(model_init_gpt(&m, &c), 0, "%s", err_get());
+    cr_assert_eq(model_init(&m, &c), 0, "%s", err_get());
     int64_t n = tensor_parameters(&m.tensors);
     cr_assert_eq(n, V * C + P * C + L * (12 * C * C + 13 * C) + 2 * C);
     model_release(&m);
@@ -159,7 +160,7 @@ Test(gpt, parameter_counts)
 Test(gpt, table)
 {
     struct model m;
-    cr_assert_eq(model_init_gpt(&m, &small), 0);
+    cr_assert_eq(model_init(&m, &small), 0);
     cr_assert_eq(m.tensors.blocks, 4);
     cr_assert_eq(m.tensors.count, 2 + 2 * 12 + 2);
     cr_assert_eq(m.tensors.block_size[1], m.tensors.block_size[2]);
@@ -180,7 +181,7 @@ Test(gpt, table)
 static void refused(struct model_config c, const char *words)
 {
     struct model m;
-    cr_assert_eq(model_init_gpt(&m, &c), -1);
+    cr_assert_eq(model_init(&m, &c), -1);
     cr_assert(strstr(err_get(), words), "%s", err_get());
     model_release(&m); /* harmless */
 }
@@ -204,7 +205,7 @@ Test(gpt, bad_configurations)
     refused(c, "residual dropout is nan");
     c = small;
     c.epsilon = 0;
-    refused(c, "epsilon of layer norm is 0");
+    refused(c, "epsilon of the norms is 0");
     c = small;
     c.init_std = INFINITY;
     refused(c, "standard deviation of the weights is inf");
@@ -212,7 +213,14 @@ Test(gpt, bad_configurations)
 
 Test(gpt, flops)
 {
-    struct model_config c = { .layers = 12, .width = 768, .inner = 3072, .vocabulary = 50257 };
+    struct model_config c = { .architecture = &architecture_gpt2,
+                              .layers = 12,
+                              .width = 768,
+                              .heads = 12,
+                              .kv_heads = 12,
+                              .head_width = 64,
+                              .inner = 3072,
+                              .vocabulary = 50257 };
     cr_assert_float_eq(model_flops_per_token(&c, 1024, 1), 798e6, 1e6);
     cr_assert_float_eq(model_flops_per_token(&c, 64, 1), 745e6, 1e6);
 }

@@ -35,7 +35,7 @@ static void make_model(void)
     struct ops_array blocks[4];
     struct ops *o = ops_new(1);
     cr_assert(mkdtemp(dir) && o);
-    cr_assert_eq(model_init_gpt(&m, &config), 0);
+    cr_assert_eq(model_init(&m, &config), 0);
     for (int b = 0; b < m.tensors.blocks; b++)
         blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++)

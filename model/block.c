@@ -1,0 +1,166 @@
+#include "model/block.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+void block_add_table(struct model *m, int block, const char *name, int64_t rows)
+{
+    tensor_add(&m->tensors, block, name, rows, m->config.width, INIT_NORMAL,
+               (float)m->config.init_std, 1, SPLIT_NONE);
+}
+
+static void add(struct model *m, int block, const char *stem, const char *end, int64_t layer,
+                struct tensor like)
+{
+    char format[TENSOR_NAME], name[TENSOR_NAME];
+    struct tensor_table *t = &m->tensors;
+    snprintf(format, sizeof format, "%s%s", stem, end);
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* they are the architectures' own */
+    snprintf(name, sizeof name, format, (long long)layer);
+    tensor_add(t, block, name, like.shape[0], like.shape[1], like.init, like.std, !!like.shape[1],
+               SPLIT_NONE);
+    t->rows[t->count - 1].transposed = !!like.shape[1];
+}
+
+void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
+                      enum tensor_init init)
+{
+    add(m, block, name, "", layer, (struct tensor){ .shape = { n }, .init = init });
+}
+
+void block_add_map(struct model *m, int block, const char *stem, int64_t layer, int64_t in,
+                   int64_t out, double std, int biased)
+{
+    const struct tensor map = { .shape = { in, out }, .init = INIT_NORMAL, .std = (float)std };
+    add(m, block, stem, ".weight", layer, map);
+    if (biased)
+        add(m, block, stem, ".bias", layer, (struct tensor){ .shape = { out } });
+}
+
+void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int biased)
+{
+    const int64_t C = m->config.width;
+    add(m, block, stem, ".weight", layer, (struct tensor){ .shape = { C }, .init = INIT_ONE });
+    if (biased)
+        add(m, block, stem, ".bias", layer, (struct tensor){ .shape = { C } });
+}
+
+struct ops_linear block_linear(const struct model *m, struct ops_array w, size_t row, int64_t N)
+{
+    const struct tensor *map = &m->tensors.rows[row];
+    return (struct ops_linear){ .w = ops_part(w, map->offset),
+                                .bias = map->biased ? ops_part(w, map[1].offset) : OPS_NONE,
+                                .N = N,
+                                .I = map->shape[0],
+                                .O = map->shape[1] };
+}
+
+struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row, int64_t N)
+{
+    const struct tensor *gain = &m->tensors.rows[row];
+    return (struct ops_norm){ .gain = ops_part(w, gain->offset),
+                              .bias = gain->biased ? ops_part(w, gain[1].offset) : OPS_NONE,
+                              .N = N,
+                              .C = m->config.width,
+                              .epsilon = m->config.epsilon,
+                              .rms = !gain->biased };
+}
+
+static struct ops_gradient bias_gradient(const struct model *m, struct ops_gradient dw, size_t row)
+{
+    return m->tensors.rows[row].biased ? block_gradient(m, dw, row + 1) : no_gradient();
+}
+
+void block_linear_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                      struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
+                      const struct ops_linear *l)
+{
+    ops_linear_bwd(o, dx, block_gradient(m, dw, row), bias_gradient(m, dw, row), dy, x, l);
+}
+
+void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                    struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
+                    struct ops_moments kept, const struct ops_norm *l)
+{
+    ops_norm_bwd(o, dx, block_gradient(m, dw, row), bias_gradient(m, dw, row), dy, x, kept, l);
+}
+
+/* ---- a layer's cache ---------------------------------------------------------------------- */
+
+int64_t cache_lay_out(const struct cache_array *arrays, int count, struct model_cache cache,
+                      int64_t numbers[CACHE_PARTS], int64_t N)
+{
+    int64_t sum[CACHE_PARTS] = { 0 }, total = 0;
+    for (int i = 0; i < count; i++) {
+        int64_t size = (N * arrays[i].width + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
+        *arrays[i].at = ops_part(cache.part[arrays[i].part], sum[arrays[i].part]);
+        sum[arrays[i].part] += size;
+        total += size;
+    }
+    if (numbers)
+        memcpy(numbers, sum, sizeof sum);
+    return total;
+}
+
+struct model_cache block_cache(const struct model *m, struct ops *o, struct model_cache cache,
+                               int64_t N)
+{
+    if (!ops_is_none(cache.part[CACHE_REST]))
+        return cache;
+    return model_cache_in(m, ops_scratch(o, OPS_F32, m->layer_cache(m, 1, N, NULL)), 1, N);
+}
+
+/* ---- attention ---------------------------------------------------------------------------- */
+
+struct ops_attention block_attention(const struct model *m, const struct inputs *in,
+                                     struct ops_dropout drop)
+{
+    const struct model_config *c = &m->config;
+    return (struct ops_attention){ .rows = in->rows,
+                                   .NH = c->heads,
+                                   .KV = c->kv_heads,
+                                   .HS = c->head_width,
+                                   .causal = c->head == HEAD_NEXT,
+                                   .drop = drop };
+}
+
+void block_attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
+                  struct ops_array lse, struct ops_qkv x, const struct ops_attention *a,
+                  const struct inputs *in)
+{
+    const struct past *p = in->past;
+    const int64_t row = m->config.kv_heads * m->config.head_width;
+    if (!p) {
+        ops_attention_fwd(o, y, lse, x, a);
+        return;
+    }
+    const int64_t first = layer * p->room * row;
+    ops_attention_cached(o, y, ops_part(p->keys, first), ops_part(p->values, first), x, p->used, a);
+}
+
+/* ---- dropout ------------------------------------------------------------------------------ */
+
+struct ops_dropout dropout_at(const struct inputs *in, double rate, int64_t layer,
+                              enum dropout_place place)
+{
+    uint64_t key = rng_key(rng_key(in->key, (uint64_t)layer), (uint64_t)place);
+    return (struct ops_dropout){ key, in->training ? rate : 0 };
+}
+
+struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,
+                                 int64_t n, struct ops_dropout drop)
+{
+    if (drop.rate == 0)
+        return dx;
+    ops_dropout(o, masked, dx, n, drop);
+    return masked;
+}
+
+int64_t block_token_labels(const int32_t **out, const struct batch *b, int part)
+{
+    (void)part;
+    *out = b->labels;
+    return b->B * b->T;
+}
