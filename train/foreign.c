@@ -295,7 +295,7 @@ struct translation {
     struct yaml *y;
     const char *path;
     int pretraining;   /* it is one of TensorFlow 1's, see `silent` */
-    int64_t product;   /* of the factors */
+    int64_t product;   /* of the factors; INT64_MAX: that or more */
     int factor_line;   /* of the last; 0: none */
     int no_correction; /* the line that says so; 0: none */
     struct left_out *out;
@@ -308,6 +308,13 @@ static const struct foreign *find(const char *key)
         if (!strcmp(table[i].key, key))
             return &table[i];
     return NULL;
+}
+
+/* A product too large for the type is INT64_MAX: the option's own range refuses it by name. */
+static int64_t product_of(int64_t a, int64_t b)
+{
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
 static int is_factor(const char *key)
@@ -428,7 +435,7 @@ static int take(struct translation *t, size_t i)
     }
     plain_key(key, item->key);
     if (is_factor(key)) {
-        t->product *= strtoll(item->value, NULL, 10);
+        t->product = product_of(t->product, strtoll(item->value, NULL, 10));
         t->factor_line = item->line;
         yaml_remove(t->y, i);
         return 1;
@@ -481,7 +488,7 @@ static int multiply(const struct translation *t)
     if (t->product < 1 || size < 1)
         return err_set("%s:%d: gradient accumulation needs a batch size of at least 1", t->path,
                        t->factor_line);
-    snprintf(global, sizeof global, "%" PRId64, t->product * size);
+    snprintf(global, sizeof global, "%" PRId64, product_of(t->product, size));
     add(t->y, "global-batch-size", global, t->factor_line);
     return 0;
 }
