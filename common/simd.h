@@ -7,7 +7,7 @@
 enum simd_level {
     SIMD_PLAIN, /* what the compiler may use anyway */
     SIMD_AVX2,
-    SIMD_AVX512, /* F, BW and VBMI2 */
+    SIMD_AVX512, /* F, BW, VBMI and VBMI2 */
     SIMD_LEVELS,
 };
 

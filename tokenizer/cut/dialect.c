@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "tokenizer/cut/charset.h"
 #include "unicode/classes.h"
 
 /* ---- classes ---------------------------------------------------------------------------------- */
@@ -42,7 +43,7 @@ static int find_ours(struct classes_set *s, const char *base)
 }
 
 /* NULL: the class is PCRE2's alone. */
-static const struct spelling *find_spelling(const char *base, dialect_class_fn *theirs)
+static const struct spelling *find_spelling(const char *base, charset_property_fn *theirs)
 {
     struct spelling *s;
     pthread_mutex_lock(&spellings_lock);
@@ -97,7 +98,7 @@ static void put_space(struct buf *out, int complement, int inside)
 
 /* Appends the class, or its complement, for a place inside or outside of brackets. */
 static void put_class(struct buf *out, const char *base, int complement, int inside,
-                      dialect_class_fn *theirs)
+                      charset_property_fn *theirs)
 {
     const struct spelling *s = find_spelling(base, theirs);
     int whole = complement && inside; /* a complement has no place in brackets but as ranges */
@@ -117,7 +118,7 @@ static void put_class(struct buf *out, const char *base, int complement, int ins
 /* ---- the dialect ------------------------------------------------------------------------------- */
 
 /* Between a word character and what is none. */
-static void put_boundary(struct buf *out, int complement, dialect_class_fn *theirs)
+static void put_boundary(struct buf *out, int complement, charset_property_fn *theirs)
 {
     struct buf word = BUF_INIT;
     put_class(&word, lone_word_base, 0, 0, theirs);
@@ -129,7 +130,7 @@ static void put_boundary(struct buf *out, int complement, dialect_class_fn *thei
 
 /* \p{...} or \P{...} at p[0..n), with ^ for its complement; its bytes. 0: it has no end. */
 static size_t put_property(struct buf *out, const char *p, size_t n, int inside,
-                           dialect_class_fn *theirs)
+                           charset_property_fn *theirs)
 {
     struct buf name = BUF_INIT;
     const char *end = n > 2 && p[2] == '{' ? memchr(p, '}', n) : NULL;
@@ -157,7 +158,7 @@ static size_t put_code_point(struct buf *out, const char *p, size_t n)
 
 /* What begins with a backslash at p[0..n), n > 1, as PCRE2 wants it; its bytes. */
 static size_t put_escape(struct buf *out, const char *p, size_t n, int inside,
-                         dialect_class_fn *theirs)
+                         charset_property_fn *theirs)
 {
     size_t used = 0;
     char c = p[1];
@@ -201,15 +202,30 @@ static int has_repeated_interval(const char *pattern, size_t n)
 
 static int check_dialect(const char *pattern, size_t n)
 {
-    static const char *const differ[] = { "&&", "(?m" };
     const char *found = has_repeated_interval(pattern, n) ? "{n,m}+" : NULL;
-    for (size_t i = 0; i < sizeof differ / sizeof *differ && !found; i++)
-        if (memmem(pattern, n, differ[i], strlen(differ[i])))
-            found = differ[i];
+    if (!found && memmem(pattern, n, "(?m", 3))
+        found = "(?m";
     return found ? err_set("pattern '%.*s': %s is not supported", (int)n, pattern, found) : 0;
 }
 
-int dialect_translate(struct buf *out, const char *pattern, size_t n, dialect_class_fn *theirs)
+/* A class at p[0..n) that has others inside it, as the ranges that it is. Its bytes; 0: it is none
+ * of these. */
+static size_t put_nested(struct buf *out, const char *p, size_t n, charset_property_fn *theirs)
+{
+    struct classes_set *s = mem_alloc(sizeof *s);
+    int nested;
+    size_t used = charset_parse(s, p, n, theirs, &nested), before;
+    if (used && nested) {
+        buf_addc(out, '[');
+        before = out->len;
+        put_ranges(out, s, 1, NULL);
+        buf_adds(out, out->len > before ? "]" : "^\\x{0}-\\x{10FFFF}]");
+    }
+    free(s);
+    return nested ? used : 0;
+}
+
+int dialect_translate(struct buf *out, const char *pattern, size_t n, charset_property_fn *theirs)
 {
     int inside = 0;
     if (check_dialect(pattern, n) < 0)
@@ -219,8 +235,14 @@ int dialect_translate(struct buf *out, const char *pattern, size_t n, dialect_cl
             i += put_escape(out, pattern + i, n - i, inside, theirs);
             continue;
         }
+        size_t used = pattern[i] == '[' && !inside ? put_nested(out, pattern + i, n - i, theirs) : 0;
+        i += used;
+        if (used)
+            continue;
         if (pattern[i] == '[' && inside)
             return err_set("pattern '%.*s': a class in a class is not supported", (int)n, pattern);
+        if (inside && n - i > 1 && !memcmp(pattern + i, "&&", 2))
+            return err_set("pattern '%.*s': && is not supported", (int)n, pattern);
         if (pattern[i] == '[')
             inside = 1;
         else if (pattern[i] == ']')

@@ -5,8 +5,9 @@
  * tables of Oniguruma's Unicode 16, whatever PCRE2's are: what those lack is written behind them.
  * Out of brackets \w and \b take six characters more for letters, as Oniguruma does: superscript
  * digits and fractions of Latin-1. \h is a hexadecimal digit, \uHHHH a character. ^ and $ match at
- * line ends. Scripts, as \p{Han}, are as old as PCRE2. What the two read differently otherwise is
- * an error: && and brackets in a class, (?m), an interval with a + behind it.
+ * line ends. A class with && or with classes inside it becomes the ranges that it is. Scripts, as
+ * \p{Han}, are as old as PCRE2. What the two read differently otherwise is an error: (?m), an
+ * interval with a + behind it, && or brackets in a class that charset.h does not read.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_DIALECT_H
 #define TEXTMILL_TOKENIZER_CUT_DIALECT_H
@@ -14,15 +15,10 @@
 #include <stddef.h>
 
 #include "common/buf.h"
-
-struct classes_set;
-
-/* Fills `s` with the code points that PCRE2 itself has in a class, which is given as it stands in
- * brackets. -1 (no error set): it knows no such class. */
-typedef int dialect_class_fn(struct classes_set *s, const char *base);
+#include "tokenizer/cut/charset.h"
 
 /* Appends the pattern for PCRE2, whose classes are `theirs`; one function in the whole program,
  * since what it says is kept. -1: the pattern has what is not supported. */
-int dialect_translate(struct buf *out, const char *pattern, size_t n, dialect_class_fn *theirs);
+int dialect_translate(struct buf *out, const char *pattern, size_t n, charset_property_fn *theirs);
 
 #endif

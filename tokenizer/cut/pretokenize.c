@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buf.h"
 #include "common/err.h"
 #include "common/mem.h"
+#include "tokenizer/cut/automaton.h"
 #include "tokenizer/cut/gpt2.h"
 #include "tokenizer/cut/regex.h"
+#include "tokenizer/cut/scan.h"
 
 const char gpt2_pattern[] =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
@@ -28,6 +31,24 @@ static int is_gpt2_pattern(const char *text, size_t n)
     return 0;
 }
 
+/* The automaton of a rule; NULL: it has none. */
+static struct automaton *automaton_of(const struct split_rule *r)
+{
+    struct buf pattern = BUF_INIT;
+    if (r->kind == SPLIT_GPT2)
+        buf_adds(&pattern, gpt2_pattern);
+    else if (r->kind == SPLIT_PATTERN)
+        buf_add(&pattern, r->text, r->len);
+    for (size_t i = 0; i < r->len && r->kind == SPLIT_STRING; i++) {
+        if (r->text[i] && strchr("\\^$.|?*+()[]{}", r->text[i]))
+            buf_addc(&pattern, '\\');
+        buf_addc(&pattern, r->text[i]);
+    }
+    struct automaton *a = automaton_new(pattern.data, pattern.len, regex_class);
+    buf_release(&pattern);
+    return a;
+}
+
 int splitter_add(struct splitter *s, enum split_kind kind, const char *text, size_t n)
 {
     if (s->count == SPLIT_RULES_MAX)
@@ -44,12 +65,17 @@ int splitter_add(struct splitter *s, enum split_kind kind, const char *text, siz
         r.len = n;
     }
     s->rules[s->count++] = r;
+    for (int i = 0; i < s->count && !splitter_is_gpt2(s); i++)
+        if (!s->automata[i])
+            s->automata[i] = automaton_of(&s->rules[i]);
     return 0;
 }
 
 void splitter_release(struct splitter *s)
 {
     for (int i = 0; i < s->count; i++) {
+        automaton_free(s->automata[i]);
+        s->automata[i] = NULL;
         regex_free(s->rules[i].regex);
         free(s->rules[i].text);
     }
@@ -59,6 +85,14 @@ void splitter_release(struct splitter *s)
 int splitter_is_gpt2(const struct splitter *s)
 {
     return s->count == 1 && s->rules[0].kind == SPLIT_GPT2;
+}
+
+int splitter_scans(const struct splitter *s)
+{
+    for (int i = 0; i < s->count; i++)
+        if (!s->automata[i])
+            return 0;
+    return s->count > 0;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------ */
@@ -73,6 +107,7 @@ struct level {
 struct split {
     const struct splitter *splitter;
     struct regex_scratch *scratch;
+    struct scan *scan; /* NULL: rule by rule */
     const char *text;
     struct level levels[SPLIT_RULES_MAX + 1]; /* levels[0].at: end of the first rule's piece */
 };
@@ -81,6 +116,8 @@ struct split *split_new(const struct splitter *splitter)
 {
     struct split *s = mem_zalloc(1, sizeof *s);
     s->splitter = splitter;
+    if (splitter_scans(splitter) && !splitter_is_gpt2(splitter))
+        s->scan = scan_new((const struct automaton *const *)splitter->automata, splitter->count);
     for (int i = 0; i < splitter->count; i++)
         if (splitter->rules[i].regex && !s->scratch)
             s->scratch = regex_scratch_new();
@@ -92,6 +129,7 @@ void split_free(struct split *s)
     if (!s)
         return;
     regex_scratch_free(s->scratch);
+    scan_free(s->scan);
     free(s);
 }
 
@@ -108,6 +146,10 @@ static void level_begin(struct split *s, int i, size_t begin, size_t end)
 void split_begin(struct split *s, const char *text, size_t n)
 {
     s->text = text;
+    if (s->scan) {
+        scan_begin(s->scan, text, n);
+        return;
+    }
     for (int i = 0; i < s->splitter->count; i++)
         s->levels[i].at = s->levels[i].end = 0;
     level_begin(s, 0, 0, n);
@@ -167,6 +209,8 @@ static int next_piece(struct split *s, int i)
 int split_next(struct split *s, size_t *ends, int max)
 {
     int last = s->splitter->count - 1;
+    if (s->scan)
+        return scan_next(s->scan, ends, max);
     if (splitter_is_gpt2(s->splitter))
         return gpt2_next(&s->levels[0].gpt2, ends, max);
     if (last < 0) { /* no rules: the text is one piece */

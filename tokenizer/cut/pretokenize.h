@@ -5,14 +5,16 @@
  *
  *     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
  *
- * has a scanner of its own, which goes by the classes of unicode.h; any other pattern goes
- * through regex.h. The pieces tile the text: what lies between two matches is a piece too.
+ * has a scanner of its own, which goes by the classes of unicode.h. Other patterns are compiled to
+ * automata (automaton.h) if all rules can be, else they go through regex.h. The pieces tile the
+ * text: what lies between two matches is a piece too.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_PRETOKENIZE_H
 #define TEXTMILL_TOKENIZER_CUT_PRETOKENIZE_H
 
 #include <stddef.h>
 
+struct automaton;
 struct regex;
 
 enum split_kind {
@@ -34,6 +36,7 @@ enum { SPLIT_RULES_MAX = 8 };
 
 struct splitter {
     struct split_rule rules[SPLIT_RULES_MAX];
+    struct automaton *automata[SPLIT_RULES_MAX]; /* NULL: the rule has none */
     int count;
 };
 
@@ -41,6 +44,7 @@ struct splitter {
 int splitter_add(struct splitter *s, enum split_kind kind, const char *text, size_t n);
 void splitter_release(struct splitter *s);
 int splitter_is_gpt2(const struct splitter *s); /* that pattern and nothing else */
+int splitter_scans(const struct splitter *s);   /* all rules have automata */
 
 /* A walk over the pieces of one text; belongs to one thread and may be used again. */
 struct split;

@@ -1,0 +1,63 @@
+/*
+ * automaton.h - a pattern as two finite automata that cut a text into its matches and what is
+ * between them.
+ *
+ * Backtracking looks ahead as far as it likes: whether a step of the pattern (pattern.h) leads
+ * to a match depends on all the text behind it. So the first automaton goes over the text from its
+ * end to its begin. Its state in front of a character is the set of the steps that lead to a match
+ * from there: finitely many sets. The second one goes from the begin to the end. At each character
+ * it has that set, so it takes at each fork the first branch that leads to a match, and never has
+ * to go back: its state is the one step that it has reached. Where that is the match, or nothing
+ * matches, a piece ends. (Two such automata are a bimachine: Schützenberger, "A remark on finite
+ * transducers", 1961.)
+ *
+ * Characters are those of classes, which the sets of the pattern tell apart. States and classes
+ * that nothing tells apart are merged. What is left of the patterns in use is small: a row of a
+ * table is one vector, and a step is one shuffle.
+ */
+#ifndef TEXTMILL_TOKENIZER_CUT_AUTOMATON_H
+#define TEXTMILL_TOKENIZER_CUT_AUTOMATON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tokenizer/cut/charset.h"
+
+enum {
+    AUTOMATON_STATES = 16,
+    AUTOMATON_CLASSES = 32,
+    AUTOMATON_CUT = 32, /* beside a class: a piece begins at the character in any case */
+    AUTOMATON_SYMBOLS = 128,
+    AUTOMATON_BLOCK = 64,    /* code points */
+    AUTOMATON_BEGIN = 0x10,  /* beside a state of `forward`: a piece begins at the character */
+    AUTOMATON_STATE = 0x0F,
+};
+
+struct automaton {
+    /* What becomes of a state of the way back, the row being the character's class; and the symbol
+     * of class and state behind the character, which is the row of the way forth. */
+    _Alignas(16) uint8_t back[2 * AUTOMATON_CLASSES][AUTOMATON_STATES];
+    _Alignas(16) uint8_t symbols[2 * AUTOMATON_CLASSES][AUTOMATON_STATES];
+    _Alignas(16) uint8_t forward[2 * AUTOMATON_SYMBOLS][AUTOMATON_STATES];
+    int back_count, forward_count, symbol_count;
+    uint8_t back_end;    /* the state at the end of a text */
+    uint8_t tail;        /* class of a character's bytes behind its first */
+    uint8_t bytes[256];  /* classes of ASCII; of all other bytes, the tail's */
+    int of_bytes;        /* what is cut is bytes, each the character that bytes[] knows it as */
+    int covers;          /* each text is nothing but matches */
+    int skips_ascii;     /* no match has ASCII in it */
+    uint16_t blocks[0x110000 / AUTOMATON_BLOCK];
+    uint8_t (*rows)[AUTOMATON_BLOCK]; /* classes of the code points of a block */
+    size_t row_count;
+};
+
+/* NULL (no error set): the pattern has what pattern.h does not read, or too many states. */
+struct automaton *automaton_new(const char *pattern, size_t n, charset_property_fn *theirs);
+void automaton_free(struct automaton *a);
+
+static inline uint8_t automaton_class(const struct automaton *a, uint32_t code_point)
+{
+    return a->rows[a->blocks[code_point / AUTOMATON_BLOCK]][code_point % AUTOMATON_BLOCK];
+}
+
+#endif

@@ -1,0 +1,266 @@
+#include "tokenizer/cut/charset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/mem.h"
+#include "common/utf8.h"
+#include "unicode/unicode.h"
+
+enum { DEPTH_MAX = 8, LONG_S = 0x17F, KELVIN = 0x212A };
+
+/* ---- sets ------------------------------------------------------------------------------------- */
+
+void charset_add(struct classes_set *s, uint32_t first, uint32_t last)
+{
+    for (; first <= last && first & 7; first++)
+        s->bits[first >> 3] |= (uint8_t)(1 << (first & 7));
+    for (; first + 7 <= last; first += 8)
+        s->bits[first >> 3] = 0xFF;
+    for (; first <= last; first++)
+        s->bits[first >> 3] |= (uint8_t)(1 << (first & 7));
+}
+
+void charset_invert(struct classes_set *s)
+{
+    for (size_t i = 0; i < sizeof s->bits; i++)
+        s->bits[i] = (uint8_t)~s->bits[i];
+}
+
+static void unite(struct classes_set *s, const struct classes_set *other)
+{
+    for (size_t i = 0; i < sizeof s->bits; i++)
+        s->bits[i] |= other->bits[i];
+}
+
+static void intersect(struct classes_set *s, const struct classes_set *other)
+{
+    for (size_t i = 0; i < sizeof s->bits; i++)
+        s->bits[i] &= other->bits[i];
+}
+
+int charset_fold(struct classes_set *s)
+{
+    for (size_t i = 0x80 / 8; i < sizeof s->bits; i++)
+        if (s->bits[i])
+            return -1;
+    for (uint32_t c = 'a'; c <= 'z'; c++)
+        if (classes_has(s, c) || classes_has(s, c - 'a' + 'A')) {
+            charset_add(s, c, c);
+            charset_add(s, c - 'a' + 'A', c - 'a' + 'A');
+        }
+    if (classes_has(s, 's'))
+        charset_add(s, LONG_S, LONG_S);
+    if (classes_has(s, 'k'))
+        charset_add(s, KELVIN, KELVIN);
+    return 0;
+}
+
+/* ---- escapes ---------------------------------------------------------------------------------- */
+
+/* Hexadecimal digits at p[0..n), at most `most`: how many; *c becomes the number. */
+static size_t hexadecimal(const char *p, size_t n, size_t most, uint32_t *c)
+{
+    size_t i = 0;
+    for (*c = 0; i < n && i < most && hex_digit(p[i]) >= 0; i++)
+        *c = *c << 4 | (uint32_t)hex_digit(p[i]);
+    return i;
+}
+
+/* \xHH, \x{H...} or \uHHHH at p[0..n): its bytes, 0 for none. */
+static size_t code_escape(const char *p, size_t n, uint32_t *c)
+{
+    size_t digits;
+    if (p[1] == 'u')
+        return hexadecimal(p + 2, n - 2, 4, c) == 4 ? 6 : 0;
+    if (n > 3 && p[2] == '{') {
+        digits = hexadecimal(p + 3, n - 3, 6, c);
+        return digits && 3 + digits < n && p[3 + digits] == '}' && *c < UNICODE_LIMIT ? 4 + digits
+                                                                                      : 0;
+    }
+    return hexadecimal(p + 2, n - 2, 2, c) == 2 && *c < 0x80 ? 4 : 0;
+}
+
+/* One character, perhaps escaped, at p[0..n): its bytes, 0 for something else. */
+static size_t character(const char *p, size_t n, uint32_t *c)
+{
+    static const char names[] = "nrtfvae", codes[] = "\n\r\t\f\v\a\033";
+    size_t len;
+    if (*p != '\\') {
+        *c = utf8_get((const unsigned char *)p, &len);
+        return len;
+    }
+    if (n < 2)
+        return 0;
+    const char *name = memchr(names, p[1], sizeof names - 1);
+    if (name) {
+        *c = (uint32_t)codes[name - names];
+        return 2;
+    }
+    if (p[1] == 'x' || p[1] == 'u')
+        return code_escape(p, n, c);
+    *c = (unsigned char)p[1];
+    int letter_or_digit = (*c | 0x20) - 'a' < 26u || *c - '0' < 10u;
+    return letter_or_digit || *c >= 0x80 ? 0 : 2;
+}
+
+/* \p{...} or \P{...}, with ^ for its complement: its bytes, 0 for none. */
+static size_t property(struct classes_set *s, const char *p, size_t n, charset_property_fn *theirs)
+{
+    const char *end = n > 3 && p[2] == '{' ? memchr(p, '}', n) : NULL;
+    if (!end)
+        return 0;
+    const char *name = p + 3;
+    int inverted = (p[1] == 'P') != (*name == '^'), known;
+    name += *name == '^';
+    size_t len = (size_t)(end - name);
+    if (len == strlen("White_Space") && !memcmp(name, "White_Space", len)) {
+        memset(s, 0, sizeof *s);
+        for (const struct unicode_range *r = unicode_spaces; r->first <= r->last; r++)
+            charset_add(s, r->first, r->last);
+        known = 1;
+    } else if (!(known = len && classes_category(s, name, len) == 0)) {
+        struct buf text = BUF_INIT;
+        buf_addf(&text, "\\p{%.*s}", (int)len, name);
+        known = theirs(s, text.data) == 0;
+        buf_release(&text);
+    }
+    if (known && inverted)
+        charset_invert(s);
+    return known ? (size_t)(end - p) + 1 : 0;
+}
+
+/* \s, \d, \w, \h and their complements, and properties: the bytes, 0 for none. */
+static size_t named(struct classes_set *s, const char *p, size_t n, int in_brackets,
+                    charset_property_fn *theirs)
+{
+    if (n < 2 || *p != '\\' || !memchr("sSdDwWhHpP", p[1], 10))
+        return 0;
+    if (p[1] == 'p' || p[1] == 'P')
+        return property(s, p, n, theirs);
+    memset(s, 0, sizeof *s);
+    switch (p[1] | 0x20) {
+    case 's':
+        for (const struct unicode_range *r = unicode_spaces; r->first <= r->last; r++)
+            charset_add(s, r->first, r->last);
+        break;
+    case 'd': classes_category(s, "Nd", 2); break;
+    case 'w': classes_word_set(s, in_brackets); break;
+    default:
+        charset_add(s, '0', '9');
+        charset_add(s, 'a', 'f');
+        charset_add(s, 'A', 'F');
+    }
+    if (!(p[1] & 0x20))
+        charset_invert(s);
+    return 2;
+}
+
+/* ---- brackets --------------------------------------------------------------------------------- */
+
+/* What the parts of a class share. */
+struct class {
+    charset_property_fn *theirs;
+    int depth, nested;
+};
+
+static size_t brackets(struct classes_set *s, const char *p, size_t n, struct class *c);
+
+/* A character or a range of them: the bytes, 0 for none. */
+static size_t range(struct classes_set *s, const char *p, size_t n)
+{
+    uint32_t first, last;
+    size_t len = character(p, n, &first), more;
+    last = first;
+    if (len && len + 1 < n && p[len] == '-' && p[len + 1] != ']') {
+        more = character(p + len + 1, n - len - 1, &last);
+        if (!more || last < first || p[len + 1] == '[')
+            return 0;
+        len += 1 + more;
+    }
+    if (len)
+        charset_add(s, first, last);
+    return len;
+}
+
+/* One part of a class: added to the set; the bytes, 0 for none. */
+static size_t part(struct classes_set *s, const char *p, size_t n, struct class *c)
+{
+    struct classes_set *inner;
+    size_t len;
+    if (*p != '[' && (n < 2 || *p != '\\' || !memchr("sSdDwWhHpP", p[1], 10)))
+        return range(s, p, n);
+    inner = mem_alloc(sizeof *inner);
+    if (*p == '[') {
+        len = c->depth++ < DEPTH_MAX ? brackets(inner, p, n, c) : 0;
+        c->depth--;
+        c->nested = 1;
+    } else {
+        len = named(inner, p, n, 1, c->theirs);
+        if (len && len < n - 1 && p[len] == '-' && p[len + 1] != ']')
+            len = 0; /* a range from a class */
+    }
+    if (len)
+        unite(s, inner);
+    free(inner);
+    return len;
+}
+
+/* What stands between two && of a class or at its sides, up to the end of either: the bytes, 0 for
+ * what is not read. An empty one is not read. */
+static size_t operand(struct classes_set *s, const char *p, size_t n, struct class *c)
+{
+    size_t i = 0, len;
+    memset(s, 0, sizeof *s);
+    for (; i < n && p[i] != ']' && !(i + 1 < n && p[i] == '&' && p[i + 1] == '&'); i += len)
+        if (!(len = part(s, p + i, n - i, c)))
+            return 0;
+    return i < n ? i : 0;
+}
+
+/* A class at p[0..n), which begins with '[': its bytes, 0 for none. */
+static size_t brackets(struct classes_set *s, const char *p, size_t n, struct class *c)
+{
+    size_t i = 1, len;
+    int inverted = n > 1 && p[1] == '^';
+    i += (size_t)inverted;
+    if (i < n && (p[i] == ':' || p[i] == ']')) /* [:alpha:]; a bracket that is a character */
+        return 0;
+    if (!(len = operand(s, p + i, n - i, c)))
+        return 0;
+    i += len;
+    while (p[i] == '&') {
+        struct classes_set *other = mem_alloc(sizeof *other);
+        c->nested = 1;
+        i += 2;
+        if ((len = operand(other, p + i, n - i, c)) != 0)
+            intersect(s, other);
+        free(other);
+        if (!len)
+            return 0;
+        i += len;
+    }
+    if (inverted)
+        charset_invert(s);
+    return i + 1;
+}
+
+size_t charset_parse(struct classes_set *s, const char *p, size_t n, charset_property_fn *theirs,
+                     int *nested)
+{
+    struct class class = { .theirs = theirs };
+    uint32_t c;
+    *nested = 0;
+    if (*p == '[') {
+        size_t used = brackets(s, p, n, &class);
+        *nested = class.nested;
+        return used;
+    }
+    size_t len = named(s, p, n, 0, theirs);
+    if (len || !(len = character(p, n, &c)))
+        return len;
+    memset(s, 0, sizeof *s);
+    charset_add(s, c, c);
+    return len;
+}

@@ -1,0 +1,380 @@
+#include "tokenizer/cut/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "common/le.h"
+#include "common/mem.h"
+#include "common/simd.h"
+#include "common/utf8.h"
+#include "tokenizer/cut/ascii.h"
+#include "tokenizer/cut/automaton.h"
+
+enum {
+    CHUNK = 2048,
+    WINDOW = 64, /* bytes behind a chunk that are to tell the state in front of them */
+    STATES = AUTOMATON_STATES,
+};
+
+struct scan {
+    const struct automaton *const *automata;
+    int count;
+    const unsigned char *text;
+    size_t n;
+    size_t begin, end; /* the chunk */
+    size_t word;       /* of the chunk's marks, the one that is given out */
+    uint64_t bits;     /* what is left of it */
+    int ended;         /* the end of the text has been given out */
+    int high;          /* the chunk has bytes that are not ASCII */
+    size_t cap;
+    uint8_t *classes, *symbols, *states; /* of the chunk's bytes */
+    uint64_t *marks;                     /* bits where pieces begin */
+};
+
+struct scan *scan_new(const struct automaton *const *automata, int count)
+{
+    struct scan *s = mem_zalloc(1, sizeof *s);
+    s->automata = automata;
+    s->count = count;
+    return s;
+}
+
+static void release_chunk(struct scan *s)
+{
+    free(s->classes);
+    free(s->symbols);
+    free(s->states);
+    free(s->marks);
+    s->classes = s->symbols = s->states = NULL;
+    s->marks = NULL;
+    s->cap = 0;
+}
+
+void scan_free(struct scan *s)
+{
+    if (!s)
+        return;
+    release_chunk(s);
+    free(s);
+}
+
+/* Room for n bytes, in whole words of marks. */
+static void reserve(struct scan *s, size_t n)
+{
+    if (n <= s->cap)
+        return;
+    release_chunk(s);
+    s->cap = (n + ASCII_BLOCK - 1) / ASCII_BLOCK * ASCII_BLOCK;
+    s->classes = mem_aligned(s->cap, 1);
+    s->symbols = mem_aligned(s->cap, 1);
+    s->states = mem_aligned(s->cap, 1);
+    s->marks = mem_aligned(s->cap / ASCII_BLOCK, sizeof *s->marks);
+}
+
+void scan_begin(struct scan *s, const char *text, size_t n)
+{
+    if (s->cap > CHUNK << 8) /* an unusual text */
+        release_chunk(s);
+    s->text = (const unsigned char *)text;
+    s->n = n;
+    s->begin = s->end = s->word = 0;
+    s->bits = 0;
+    s->ended = !n;
+}
+
+/* ---- classes ---------------------------------------------------------------------------------- */
+
+static inline void classify_character(const struct automaton *a, const unsigned char *p,
+                                      uint8_t *class)
+{
+    size_t len;
+    *class = automaton_class(a, utf8_get(p, &len));
+}
+
+/* The classes of text[0..n); whether some byte is not ASCII. */
+static int classify_plain(const struct automaton *a, const unsigned char *text, size_t n,
+                          uint8_t *classes)
+{
+    unsigned char all = 0;
+    for (size_t i = 0; i < n; i++) {
+        classes[i] = a->bytes[text[i]];
+        all |= text[i];
+        if (text[i] >= 0xC0 && !a->of_bytes)
+            classify_character(a, text + i, &classes[i]);
+    }
+    return all >= 0x80;
+}
+
+/* ---- the two ways ----------------------------------------------------------------------------- */
+
+/* The symbols of a chunk, from the state behind it. */
+static void go_back_plain(const struct automaton *a, const uint8_t *classes, size_t n,
+                          uint8_t state, uint8_t *symbols)
+{
+    while (n-- > 0) {
+        symbols[n] = a->symbols[classes[n]][state];
+        state = a->back[classes[n]][state];
+    }
+}
+
+/* The states that the symbols lead to; the first one is of a character where a piece begins. */
+static void go_forth_plain(const struct automaton *a, const uint8_t *symbols, size_t n,
+                           uint8_t *states)
+{
+    uint8_t state = 0;
+    for (size_t i = 0; i < n; i++)
+        states[i] = state = a->forward[symbols[i]][state & AUTOMATON_STATE];
+}
+
+/* The one state to which all states behind the characters lead in front of them; -1: there is more
+ * than one. */
+static int settle_plain(const struct automaton *a, const uint8_t *classes, size_t n)
+{
+    uint8_t all[STATES];
+    int same = 1;
+    for (int i = 0; i < STATES; i++)
+        all[i] = (uint8_t)i;
+    while (n-- > 0)
+        for (int i = 0; i < a->back_count; i++)
+            all[i] = a->back[classes[n]][all[i]];
+    for (int i = 1; i < a->back_count; i++)
+        same &= all[i] == all[0];
+    return same ? all[0] : -1;
+}
+
+/* Bits of the states where a piece begins. */
+static uint64_t marks_plain(const uint8_t *states)
+{
+    const uint64_t gather = 0x0102040810204080u, ones = 0x0101010101010101u;
+    uint64_t bits = 0;
+    for (int i = 0; i < ASCII_BLOCK; i += 8)
+        bits |= (((le_u64(states + i) >> 4 & ones) * gather) >> 56) << i;
+    return bits;
+}
+
+#if defined(__x86_64__)
+#define AVX2 __attribute__((target("avx2")))
+
+AVX2 static inline __m128i row(const uint8_t (*rows)[STATES], uint8_t i)
+{
+    return _mm_load_si128((const __m128i *)rows[i]);
+}
+
+AVX2 static void go_back_avx2(const struct automaton *a, const uint8_t *classes, size_t n,
+                              uint8_t from, uint8_t *symbols)
+{
+    __m128i state = _mm_set1_epi8((char)from);
+#pragma GCC unroll 8
+    while (n-- > 0) {
+        __m128i symbol = _mm_shuffle_epi8(row(a->symbols, classes[n]), state);
+        symbols[n] = (uint8_t)_mm_extract_epi8(symbol, 0);
+        state = _mm_shuffle_epi8(row(a->back, classes[n]), state);
+    }
+}
+
+/* A shuffle goes by four bits of an index: what else a state has says nothing. */
+AVX2 static void go_forth_avx2(const struct automaton *a, const uint8_t *symbols, size_t n,
+                               uint8_t *states)
+{
+    __m128i state = _mm_setzero_si128();
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++) {
+        state = _mm_shuffle_epi8(row(a->forward, symbols[i]), state);
+        states[i] = (uint8_t)_mm_extract_epi8(state, 0);
+    }
+}
+
+AVX2 static int settle_avx2(const struct automaton *a, const uint8_t *classes, size_t n)
+{
+    uint8_t all[STATES];
+    int same = 1;
+    __m128i states = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    while (n-- > 0)
+        states = _mm_shuffle_epi8(row(a->back, classes[n]), states);
+    _mm_storeu_si128((__m128i *)all, states);
+    for (int i = 1; i < a->back_count; i++)
+        same &= all[i] == all[0];
+    return same ? all[0] : -1;
+}
+
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2")))
+
+/* Some bytes may stand for characters that are not ASCII. */
+AVX512 static void classify_high(const struct automaton *a, const unsigned char *text, __m512i c,
+                                 uint8_t *classes)
+{
+    uint64_t leads = _mm512_cmpge_epu8_mask(c, _mm512_set1_epi8((char)0xC0));
+    for (; leads; leads &= leads - 1) {
+        size_t i = (size_t)__builtin_ctzll(leads);
+        classify_character(a, text + i, &classes[i]);
+    }
+}
+
+AVX512 static int classify_avx512(const struct automaton *a, const unsigned char *text, size_t n,
+                                  uint8_t *classes)
+{
+    const __m512i low = _mm512_loadu_si512(a->bytes), high = _mm512_loadu_si512(a->bytes + 64);
+    const __m512i tails = _mm512_set1_epi8((char)a->tail);
+    size_t i = 0;
+    uint64_t any = 0;
+    for (; n - i >= ASCII_BLOCK; i += ASCII_BLOCK) {
+        __m512i c = _mm512_loadu_si512(text + i);
+        uint64_t beyond = _mm512_movepi8_mask(c);
+        __m512i class = _mm512_permutex2var_epi8(low, c, high);
+        _mm512_storeu_si512(classes + i, _mm512_mask_blend_epi8(beyond, class, tails));
+        any |= beyond;
+        if (beyond)
+            classify_high(a, text + i, c, classes + i);
+    }
+    return classify_plain(a, text + i, n - i, classes + i) | (any != 0);
+}
+#endif
+
+static int classify(const struct automaton *a, const unsigned char *text, size_t n,
+                    uint8_t *classes)
+{
+#if defined(__x86_64__)
+    if (simd_level() == SIMD_AVX512 && !a->of_bytes)
+        return classify_avx512(a, text, n, classes);
+#endif
+    return classify_plain(a, text, n, classes);
+}
+
+static int settle(const struct automaton *a, const uint8_t *classes, size_t n)
+{
+#if defined(__x86_64__)
+    if (simd_level() >= SIMD_AVX2)
+        return settle_avx2(a, classes, n);
+#endif
+    return settle_plain(a, classes, n);
+}
+
+/* From the classes of a chunk to its states. */
+static void go(const struct automaton *a, struct scan *s, size_t n, uint8_t behind)
+{
+#if defined(__x86_64__)
+    if (simd_level() >= SIMD_AVX2) {
+        go_back_avx2(a, s->classes, n, behind, s->symbols);
+        go_forth_avx2(a, s->symbols, n, s->states);
+        return;
+    }
+#endif
+    go_back_plain(a, s->classes, n, behind, s->symbols);
+    go_forth_plain(a, s->symbols, n, s->states);
+}
+
+/* ---- chunks ----------------------------------------------------------------------------------- */
+
+/* The state of the first automaton at s->end; -1: what follows does not tell. */
+static int state_behind(const struct scan *s)
+{
+    const struct automaton *a = s->automata[0];
+    uint8_t classes[WINDOW];
+    size_t left = s->n - s->end, n = left < WINDOW ? left : WINDOW;
+    if (!left)
+        return a->back_end;
+    classify(a, s->text + s->end, n, classes);
+    if (n < left)
+        return settle(a, classes, n);
+    uint8_t state = a->back_end;
+    while (n-- > 0)
+        state = a->back[classes[n]][state];
+    return state;
+}
+
+static void find_marks(struct scan *s, size_t n)
+{
+    memset(s->states + n, 0, (ASCII_BLOCK - n % ASCII_BLOCK) % ASCII_BLOCK);
+    for (size_t i = 0; i < n; i += ASCII_BLOCK)
+        s->marks[i / ASCII_BLOCK] = marks_plain(s->states + i);
+}
+
+/* Cuts the chunk by the first automaton; 0, or -1 where it is not known what is behind. */
+static int cut_first(struct scan *s)
+{
+    size_t n = s->end - s->begin;
+    int behind = state_behind(s);
+    if (behind < 0)
+        return -1;
+    s->high = classify(s->automata[0], s->text + s->begin, n, s->classes);
+    s->classes[0] |= AUTOMATON_CUT;
+    go(s->automata[0], s, n, (uint8_t)behind);
+    find_marks(s, n);
+    return 0;
+}
+
+/* Cuts the chunk's pieces by another automaton. */
+static void cut_again(struct scan *s, const struct automaton *a)
+{
+    size_t n = s->end - s->begin;
+    if (!s->high && a->skips_ascii)
+        return;
+    classify(a, s->text + s->begin, n, s->classes);
+    for (size_t i = 0; i < n; i += ASCII_BLOCK)
+        for (uint64_t bits = s->marks[i / ASCII_BLOCK]; bits; bits &= bits - 1)
+            s->classes[i + (size_t)__builtin_ctzll(bits)] |= AUTOMATON_CUT;
+    go(a, s, n, a->back_end);
+    find_marks(s, n);
+}
+
+/* Ends the chunk where its last piece begins, unless the text ends there; -1: it has but one. */
+static int end_at_piece(struct scan *s)
+{
+    size_t n = s->end - s->begin, word = (n + ASCII_BLOCK - 1) / ASCII_BLOCK;
+    if (s->end == s->n)
+        return 0;
+    while (word && !s->marks[word - 1])
+        word--;
+    size_t last = word ? ASCII_BLOCK * word - 1 - (size_t)__builtin_clzll(s->marks[word - 1]) : 0;
+    if (!last)
+        return -1;
+    s->marks[last / ASCII_BLOCK] &= ((uint64_t)1 << last % ASCII_BLOCK) - 1;
+    s->end = s->begin + last;
+    return 0;
+}
+
+/* Moves on to the next chunk, which has some pieces. */
+static void next_chunk(struct scan *s)
+{
+    s->begin = s->end;
+    for (size_t want = CHUNK;; want *= 2) {
+        s->end = s->n - s->begin < want ? s->n : s->begin + want;
+        reserve(s, s->end - s->begin);
+        if (cut_first(s) == 0 && end_at_piece(s) == 0)
+            break;
+    }
+    for (int i = 1; i < s->count; i++)
+        cut_again(s, s->automata[i]);
+    if (!s->begin)
+        s->marks[0] &= ~(uint64_t)1; /* no piece ends there */
+    s->word = 0;
+    s->bits = s->marks[0];
+}
+
+int scan_next(struct scan *s, size_t *ends, int max)
+{
+    int count = 0;
+    while (count < max && !s->ended) {
+        size_t base = s->begin + s->word * ASCII_BLOCK;
+        if (max - count >= ASCII_BLOCK) {
+            count += (int)ascii_places(ends + count, s->bits, base);
+            s->bits = 0;
+        }
+        for (; s->bits && count < max; s->bits &= s->bits - 1)
+            ends[count++] = base + (size_t)__builtin_ctzll(s->bits);
+        if (s->bits)
+            break;
+        if (base + ASCII_BLOCK < s->end) {
+            s->bits = s->marks[++s->word];
+        } else if (s->end < s->n) {
+            next_chunk(s);
+        } else if (count < max) {
+            ends[count++] = s->n;
+            s->ended = 1;
+        }
+    }
+    return count;
+}
