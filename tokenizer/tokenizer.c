@@ -54,6 +54,8 @@ static int collect_added(struct tokenizer *t)
             buf_add(&text, content, a->len);
         added_put(&t->added[a->normalized], a, text.data, text.len);
     }
+    added_finish(&t->added[0]);
+    added_finish(&t->added[1]);
     buf_release(&text);
     stepper_free(s);
     return result;

@@ -1,10 +1,12 @@
 /* Patterns of a splitter, each up to a line end, then a NUL and a text: the pieces tile the text,
- * none is empty, and they are the same one at a time. */
+ * none is empty, and they are the same one at a time. Where a single pattern has an automaton, they
+ * are those of PCRE2. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "tokenizer/cut/pretokenize.h"
+#include "tokenizer/cut/regex.h"
 #include "unicode/unicode.h"
 
 enum { MOST = 1 << 12 };
@@ -19,6 +21,21 @@ static int cut(struct split *s, const char *text, size_t n, int at_once, size_t 
     return got < 0 ? -1 : count;
 }
 
+static void compare(const struct regex *re, const char *text, size_t n, const size_t *ends,
+                    int count)
+{
+    struct regex_scratch *scratch = regex_scratch_new();
+    size_t begin, end, at = 0;
+    int i = 0, got = 1;
+    while (at < n && (got = regex_find(re, scratch, text, n, at, &begin, &end)) > 0) {
+        assert(begin == at || (i < count && ends[i++] == begin));
+        assert(i < count && ends[i++] == end);
+        at = end;
+    }
+    assert(got < 0 || i + (at < n) == count);
+    regex_scratch_free(scratch);
+}
+
 static void check(const struct splitter *rules, const char *text, size_t n)
 {
     static size_t ends[2][MOST + 64];
@@ -29,6 +46,8 @@ static void check(const struct splitter *rules, const char *text, size_t n)
     for (int i = 0; i < all; i++)
         assert(ends[0][i] > (i ? ends[0][i - 1] : 0));
     assert(all < 0 || (all ? ends[0][all - 1] == n : !n));
+    if (rules->count == 1 && splitter_scans(rules) && rules->rules[0].regex)
+        compare(rules->rules[0].regex, text, n, ends[0], all);
     split_free(s);
 }
 

@@ -11,8 +11,8 @@ enum {
     BACK_MAX = 128,
     FORWARD_MAX = PATTERN_STEPS + 1,
     GAP = PATTERN_STEPS, /* what is between two matches, as a step */
-    END = -1,               /* as a class: the end of the text */
-    BEGIN = 1 << 12,        /* beside a step: a piece begins */
+    END = -1,            /* as a class: the end of the text */
+    BEGIN = 1 << 12,     /* beside a step: a piece begins */
 };
 
 /* Steps that lead to a match. */
@@ -89,7 +89,7 @@ static int make_classes(struct building *b, struct automaton *a)
         if (uniform) {
             if ((class = find_class(b, signature_of(b->e, words, 0))) < 0)
                 return -1;
-            a->blocks[block] = (uint16_t)class;
+            a->blocks[block] = (uint16_t) class;
             continue;
         }
         mem_grow(a->rows, cap, a->row_count + 1);
@@ -97,7 +97,7 @@ static int make_classes(struct building *b, struct automaton *a)
         for (int i = 0; i < AUTOMATON_BLOCK; i++) {
             if ((class = find_class(b, signature_of(b->e, words, i))) < 0)
                 return -1;
-            a->rows[a->blocks[block]][i] = (uint8_t)class;
+            a->rows[a->blocks[block]][i] = (uint8_t) class;
         }
     }
     return 0;
@@ -336,8 +336,8 @@ static void merge_steps(const struct building *b, struct small *s)
             for (int k = 0; k < b->back_count; k++) {
                 int to = b->forward[c][k][used[i]];
                 if (to >= 0)
-                    row_of(&s->step, i)[c * b->back_count + k] =
-                        (int16_t)(place[to & ~BEGIN] | (to & BEGIN));
+                    row_of(&s->step,
+                           i)[c * b->back_count + k] = (int16_t)(place[to & ~BEGIN] | (to & BEGIN));
             }
     s->steps = merge_all(&s->step, number, first);
     for (int i = 0; i < count; i++)
@@ -426,7 +426,7 @@ static int put_tail(struct automaton *a)
 
 /* The same for places where a piece begins in any case: what comes before is at the end of its
  * text, and what comes behind is at the begin of its own, whatever the states were. */
-static void put_cuts(struct automaton *a, const struct small *s)
+static void put_cuts(struct automaton *a)
 {
     for (int c = 0; c < AUTOMATON_CLASSES; c++)
         for (int i = 0; i < AUTOMATON_STATES; i++) {
@@ -434,8 +434,7 @@ static void put_cuts(struct automaton *a, const struct small *s)
             a->symbols[c | AUTOMATON_CUT][i] = a->symbols[c][i] | AUTOMATON_SYMBOLS;
         }
     for (int i = 0; i < AUTOMATON_SYMBOLS; i++)
-        memset(a->forward[i | AUTOMATON_SYMBOLS], a->forward[i][s->step_number[0]],
-               AUTOMATON_STATES);
+        memset(a->forward[i | AUTOMATON_SYMBOLS], a->forward[i][a->start], AUTOMATON_STATES);
 }
 
 static void put_map(struct automaton *a, const struct building *b, const struct small *s)
@@ -469,13 +468,14 @@ static int put_tables(struct automaton *a, const struct building *b, const struc
     a->skips_ascii = !takes_ascii(b->e);
     a->tail = (uint8_t)s->classes;
     a->back_end = (uint8_t)s->back_number[0];
+    a->start = (uint8_t)s->step_number[0];
     for (int c = 0; c < s->classes; c++)
         if (put_class(a, s, c) < 0)
             return -1;
     if (put_tail(a) < 0)
         return -1;
     put_map(a, b, s);
-    put_cuts(a, s);
+    put_cuts(a);
     return 0;
 }
 

@@ -28,24 +28,25 @@ enum {
     AUTOMATON_CLASSES = 32,
     AUTOMATON_CUT = 32, /* beside a class: a piece begins at the character in any case */
     AUTOMATON_SYMBOLS = 128,
-    AUTOMATON_BLOCK = 64,    /* code points */
-    AUTOMATON_BEGIN = 0x10,  /* beside a state of `forward`: a piece begins at the character */
+    AUTOMATON_BLOCK = 64,   /* code points */
+    AUTOMATON_BEGIN = 0x10, /* beside a state of `forward`: a piece begins at the character */
     AUTOMATON_STATE = 0x0F,
 };
 
 struct automaton {
     /* What becomes of a state of the way back, the row being the character's class; and the symbol
      * of class and state behind the character, which is the row of the way forth. */
-    _Alignas(16) uint8_t back[2 * AUTOMATON_CLASSES][AUTOMATON_STATES];
-    _Alignas(16) uint8_t symbols[2 * AUTOMATON_CLASSES][AUTOMATON_STATES];
-    _Alignas(16) uint8_t forward[2 * AUTOMATON_SYMBOLS][AUTOMATON_STATES];
+    _Alignas(64) uint8_t back[2 * AUTOMATON_CLASSES][AUTOMATON_STATES];
+    _Alignas(64) uint8_t symbols[2 * AUTOMATON_CLASSES][AUTOMATON_STATES];
+    _Alignas(64) uint8_t forward[2 * AUTOMATON_SYMBOLS][AUTOMATON_STATES];
     int back_count, forward_count, symbol_count;
-    uint8_t back_end;    /* the state at the end of a text */
-    uint8_t tail;        /* class of a character's bytes behind its first */
-    uint8_t bytes[256];  /* classes of ASCII; of all other bytes, the tail's */
-    int of_bytes;        /* what is cut is bytes, each the character that bytes[] knows it as */
-    int covers;          /* each text is nothing but matches */
-    int skips_ascii;     /* no match has ASCII in it */
+    uint8_t back_end;   /* the state at the end of a text */
+    uint8_t start;      /* the state of the way forth at its begin */
+    uint8_t tail;       /* class of a character's bytes behind its first */
+    uint8_t bytes[256]; /* classes of ASCII; of all other bytes, the tail's */
+    int of_bytes;       /* what is cut is bytes, each the character that bytes[] knows it as */
+    int covers;         /* each text is nothing but matches */
+    int skips_ascii;    /* no match has ASCII in it */
     uint16_t blocks[0x110000 / AUTOMATON_BLOCK];
     uint8_t (*rows)[AUTOMATON_BLOCK]; /* classes of the code points of a block */
     size_t row_count;

@@ -160,7 +160,8 @@ static size_t named(struct classes_set *s, const char *p, size_t n, int in_brack
 /* ---- brackets --------------------------------------------------------------------------------- */
 
 /* What the parts of a class share. */
-struct class {
+struct class
+{
     charset_property_fn *theirs;
     int depth, nested;
 };

@@ -235,7 +235,8 @@ int dialect_translate(struct buf *out, const char *pattern, size_t n, charset_pr
             i += put_escape(out, pattern + i, n - i, inside, theirs);
             continue;
         }
-        size_t used = pattern[i] == '[' && !inside ? put_nested(out, pattern + i, n - i, theirs) : 0;
+        size_t used = pattern[i] == '[' && !inside ? put_nested(out, pattern + i, n - i, theirs)
+                                                   : 0;
         i += used;
         if (used)
             continue;

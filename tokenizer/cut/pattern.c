@@ -167,7 +167,8 @@ static int read_atom(struct reader *r)
 static int read_number(struct reader *r, int *number)
 {
     const char *from = r->p;
-    for (*number = 0; r->p < r->end && *r->p >= '0' && *r->p <= '9' && *number <= REPEAT_MAX; r->p++)
+    for (*number = 0; r->p < r->end && *r->p >= '0' && *r->p <= '9' && *number <= REPEAT_MAX;
+         r->p++)
         *number = *number * 10 + (*r->p - '0');
     return r->p > from && *number <= REPEAT_MAX;
 }
@@ -253,8 +254,8 @@ static int fork_to(struct reader *r, int one, int two, int lazy)
     if (one < 0 || two < 0)
         return -1;
     return step_add(r->e, (struct pattern_step){ .op = PATTERN_FORK,
-                                                    .next = lazy ? two : one,
-                                                    .other = lazy ? one : two });
+                                                 .next = lazy ? two : one,
+                                                 .other = lazy ? one : two });
 }
 
 /* Behind the last repetition, where more would be possible. */
@@ -264,8 +265,8 @@ static int leave(struct reader *r, const struct node *n, int next)
         return next;
     int set = set_invert(r->e, r->nodes[n->left].set);
     return set < 0 ? -1
-                   : step_add(r->e, (struct pattern_step){
-                                        PATTERN_LOOK, .set = set, .at_end = 1, .next = next });
+                   : step_add(r->e, (struct pattern_step){ PATTERN_LOOK, .set = set, .at_end = 1,
+                                                           .next = next });
 }
 
 static int compile_loop(struct reader *r, const struct node *n, int next)
@@ -303,11 +304,10 @@ static int compile(struct reader *r, int node, int next)
     switch (n->kind) {
     case NOTHING: return next;
     case SET:
-        return step_add(r->e, (struct pattern_step){ PATTERN_TAKE, .set = n->set,
-                                                        .next = next });
+        return step_add(r->e, (struct pattern_step){ PATTERN_TAKE, .set = n->set, .next = next });
     case LOOK:
         return step_add(r->e, (struct pattern_step){ PATTERN_LOOK, .set = n->set,
-                                                        .at_end = n->at_end, .next = next });
+                                                     .at_end = n->at_end, .next = next });
     case SEQUENCE: return compile(r, n->left, compile(r, n->right, next));
     case CHOICE: return fork_to(r, compile(r, n->left, next), compile(r, n->right, next), 0);
     default: return compile_repeat(r, n, next);

@@ -12,9 +12,11 @@
 #include "common/utf8.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/cut/automaton.h"
+#include "tokenizer/cut/lanes.h"
 
 enum {
-    CHUNK = 2048,
+    CHUNK = LANES_BYTES,
+    FEW = 1024,  /* bytes are not worth the lanes */
     WINDOW = 64, /* bytes behind a chunk that are to tell the state in front of them */
     STATES = AUTOMATON_STATES,
 };
@@ -22,6 +24,7 @@ enum {
 struct scan {
     const struct automaton *const *automata;
     int count;
+    struct lanes lanes;
     const unsigned char *text;
     size_t n;
     size_t begin, end; /* the chunk */
@@ -58,17 +61,18 @@ void scan_free(struct scan *s)
     if (!s)
         return;
     release_chunk(s);
+    lanes_release(&s->lanes);
     free(s);
 }
 
-/* Room for n bytes, in whole words of marks. */
+/* Room for n bytes, in whole blocks of the lanes. */
 static void reserve(struct scan *s, size_t n)
 {
     if (n <= s->cap)
         return;
     release_chunk(s);
-    s->cap = (n + ASCII_BLOCK - 1) / ASCII_BLOCK * ASCII_BLOCK;
-    s->classes = mem_aligned(s->cap, 1);
+    s->cap = (n + LANES_BYTES - 1) / LANES_BYTES * LANES_BYTES;
+    s->classes = mem_aligned(s->cap + WINDOW, 1);
     s->symbols = mem_aligned(s->cap, 1);
     s->states = mem_aligned(s->cap, 1);
     s->marks = mem_aligned(s->cap / ASCII_BLOCK, sizeof *s->marks);
@@ -76,8 +80,10 @@ static void reserve(struct scan *s, size_t n)
 
 void scan_begin(struct scan *s, const char *text, size_t n)
 {
-    if (s->cap > CHUNK << 8) /* an unusual text */
+    if (s->cap > CHUNK << 8) { /* an unusual text */
         release_chunk(s);
+        lanes_release(&s->lanes);
+    }
     s->text = (const unsigned char *)text;
     s->n = n;
     s->begin = s->end = s->word = 0;
@@ -252,18 +258,34 @@ static int settle(const struct automaton *a, const uint8_t *classes, size_t n)
     return settle_plain(a, classes, n);
 }
 
-/* From the classes of a chunk to its states. */
+static void find_marks(struct scan *s, size_t n)
+{
+    memset(s->states + n, 0, (ASCII_BLOCK - n % ASCII_BLOCK) % ASCII_BLOCK);
+    for (size_t i = 0; i < n; i += ASCII_BLOCK)
+        s->marks[i / ASCII_BLOCK] = marks_plain(s->states + i);
+}
+
+/* From the classes of a chunk to its marks. What is behind the chunk is for the lanes as if it were
+ * nothing. */
 static void go(const struct automaton *a, struct scan *s, size_t n, uint8_t behind)
 {
+    if (n >= FEW) {
+        size_t blocks = (n + LANES_BYTES - 1) / LANES_BYTES;
+        memset(s->classes + n, a->tail | AUTOMATON_CUT, blocks * LANES_BYTES + LANES_OUTSIDE - n);
+        if (lanes_go(&s->lanes, a, s->classes, blocks, behind, s->marks) == 0)
+            return;
+    }
 #if defined(__x86_64__)
     if (simd_level() >= SIMD_AVX2) {
         go_back_avx2(a, s->classes, n, behind, s->symbols);
         go_forth_avx2(a, s->symbols, n, s->states);
+        find_marks(s, n);
         return;
     }
 #endif
     go_back_plain(a, s->classes, n, behind, s->symbols);
     go_forth_plain(a, s->symbols, n, s->states);
+    find_marks(s, n);
 }
 
 /* ---- chunks ----------------------------------------------------------------------------------- */
@@ -285,13 +307,6 @@ static int state_behind(const struct scan *s)
     return state;
 }
 
-static void find_marks(struct scan *s, size_t n)
-{
-    memset(s->states + n, 0, (ASCII_BLOCK - n % ASCII_BLOCK) % ASCII_BLOCK);
-    for (size_t i = 0; i < n; i += ASCII_BLOCK)
-        s->marks[i / ASCII_BLOCK] = marks_plain(s->states + i);
-}
-
 /* Cuts the chunk by the first automaton; 0, or -1 where it is not known what is behind. */
 static int cut_first(struct scan *s)
 {
@@ -302,7 +317,6 @@ static int cut_first(struct scan *s)
     s->high = classify(s->automata[0], s->text + s->begin, n, s->classes);
     s->classes[0] |= AUTOMATON_CUT;
     go(s->automata[0], s, n, (uint8_t)behind);
-    find_marks(s, n);
     return 0;
 }
 
@@ -317,7 +331,6 @@ static void cut_again(struct scan *s, const struct automaton *a)
         for (uint64_t bits = s->marks[i / ASCII_BLOCK]; bits; bits &= bits - 1)
             s->classes[i + (size_t)__builtin_ctzll(bits)] |= AUTOMATON_CUT;
     go(a, s, n, a->back_end);
-    find_marks(s, n);
 }
 
 /* Ends the chunk where its last piece begins, unless the text ends there; -1: it has but one. */

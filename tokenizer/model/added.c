@@ -2,8 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "common/mem.h"
+#include "common/simd.h"
 #include "unicode/forms.h"
 #include "unicode/unicode.h"
 
@@ -13,8 +17,43 @@ void added_put(struct added_set *s, const struct added_token *token, const char 
         return;
     s->items = mem_resize(s->items, s->count + 1, sizeof *s->items);
     s->all_special = (s->count == 0 || s->all_special) && token->special;
-    s->items[s->count++] = (struct added_item){ *token, mem_strndup(text, n), n };
-    s->first[(unsigned char)text[0]] = 1;
+    s->items[s->count] = (struct added_item){ *token, s->count, mem_strndup(text, n), n };
+    s->count++;
+}
+
+/* By their texts; the same text twice in order of added_put. */
+static int compare(const void *a, const void *b)
+{
+    const struct added_item *x = a, *y = b;
+    int order = memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
+    if (order)
+        return order;
+    if (x->len != y->len)
+        return x->len < y->len ? -1 : 1;
+    return x->number < y->number ? -1 : 1;
+}
+
+static void put_pair(struct added_set *s, unsigned first, unsigned second)
+{
+    unsigned pair = first << 8 | second;
+    s->pairs[pair >> 6] |= (uint64_t)1 << (pair & 63);
+}
+
+void added_finish(struct added_set *s)
+{
+    if (s->count)
+        qsort(s->items, s->count, sizeof *s->items, compare);
+    for (size_t i = 0; i < s->count; i++) {
+        const unsigned char *text = (const unsigned char *)s->items[i].text;
+        s->first[text[0]] = 1;
+        s->ranges[text[0] + 1] = i + 1;
+        for (unsigned second = 0; second < 256; second++)
+            if (s->items[i].len == 1 || text[1] == second)
+                put_pair(s, text[0], second);
+    }
+    for (int i = 0; i < 256; i++)
+        if (s->ranges[i + 1] < s->ranges[i])
+            s->ranges[i + 1] = s->ranges[i];
 }
 
 void added_release(struct added_set *s)
@@ -25,19 +64,86 @@ void added_release(struct added_set *s)
     *s = (struct added_set){ 0 };
 }
 
+/* Of items[from..to), which have the same `depth` bytes and more, the first one whose next byte is
+ * `byte` or higher. */
+static size_t lower_bound(const struct added_set *s, size_t from, size_t to, size_t depth,
+                          unsigned byte)
+{
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if ((unsigned char)s->items[middle].text[depth] < byte)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
 /* The longest one that stands at w->at, or NULL. */
 static const struct added_item *find_at(const struct added_set *s, const struct added_walk *w)
 {
     const struct added_item *best = NULL;
-    if (!s->first[(unsigned char)w->text[w->at]])
-        return NULL;
-    for (size_t i = 0; i < s->count; i++) {
-        const struct added_item *item = &s->items[i];
-        if ((!best || item->len > best->len) && item->len <= w->n - w->at &&
-            !memcmp(item->text, w->text + w->at, item->len))
-            best = item;
+    const unsigned char *text = (const unsigned char *)w->text + w->at;
+    size_t n = w->n - w->at, from = s->ranges[text[0]], to = s->ranges[text[0] + 1];
+    for (size_t depth = 1; from < to; depth++) {
+        if (s->items[from].len == depth) /* in front of the longer ones */
+            best = &s->items[from];
+        while (from < to && s->items[from].len == depth)
+            from++;
+        if (depth == n)
+            break;
+        from = lower_bound(s, from, to, depth, text[depth]);
+        to = lower_bound(s, from, to, depth, text[depth] + 1u);
     }
     return best;
+}
+
+static int may_begin(const struct added_set *s, const unsigned char *p, size_t n)
+{
+    unsigned pair = n > 1 ? (unsigned)p[0] << 8 | p[1] : 0;
+    return n > 1 ? s->pairs[pair >> 6] >> (pair & 63) & 1 : s->first[p[0]];
+}
+
+static size_t skip_plain(const struct added_set *s, const unsigned char *p, size_t n)
+{
+    size_t i = 0;
+    while (i < n && !(s->first[p[i]] && may_begin(s, p + i, n - i)))
+        i++;
+    return i;
+}
+
+#if defined(__x86_64__)
+/* 64 bytes at a step. */
+__attribute__((target("avx512f,avx512bw,avx512vbmi"))) static size_t skip_avx512(
+    const struct added_set *s, const unsigned char *p, size_t n)
+{
+    const __m512i a = _mm512_loadu_si512(s->first), b = _mm512_loadu_si512(s->first + 64);
+    const __m512i c = _mm512_loadu_si512(s->first + 128), d = _mm512_loadu_si512(s->first + 192);
+    size_t i = 0;
+    for (; n - i > 64; i += 64) {
+        __m512i bytes = _mm512_loadu_si512(p + i);
+        __m512i low = _mm512_permutex2var_epi8(a, bytes, b);
+        __m512i high = _mm512_permutex2var_epi8(c, bytes, d);
+        __m512i first = _mm512_mask_blend_epi8(_mm512_movepi8_mask(bytes), low, high);
+        for (uint64_t bits = _mm512_test_epi8_mask(first, first); bits; bits &= bits - 1) {
+            size_t at = i + (size_t)__builtin_ctzll(bits);
+            if (may_begin(s, p + at, n - at))
+                return at;
+        }
+    }
+    return i + skip_plain(s, p + i, n - i);
+}
+#endif
+
+/* How many bytes at p[0..n) come before the first where a token may begin. */
+static size_t skip(const struct added_set *s, const char *text, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)text;
+#if defined(__x86_64__)
+    if (simd_level() == SIMD_AVX512)
+        return skip_avx512(s, p, n);
+#endif
+    return skip_plain(s, p, n);
 }
 
 /* Where the character before `at` begins; at > 0. */
@@ -73,7 +179,7 @@ int added_next(const struct added_set *s, struct added_walk *w, int special)
 {
     if (!s->count || (s->all_special && !special))
         return 0;
-    while (w->at < w->n) {
+    while ((w->at += skip(s, w->text + w->at, w->n - w->at)) < w->n) {
         const struct added_item *item = find_at(s, w);
         if (!item) {
             w->at++;

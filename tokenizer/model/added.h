@@ -17,16 +17,20 @@
 struct added_set {
     struct added_item {
         struct added_token token;
-        char *text; /* as it stands in the text that this pass sees */
+        size_t number; /* in order of added_put */
+        char *text;    /* as it stands in the text that this pass sees */
         size_t len;
     } * items;
     size_t count;
     int all_special;
-    unsigned char first[256]; /* whether one begins with the byte */
+    unsigned char first[256];   /* whether one begins with the byte */
+    uint64_t pairs[65536 / 64]; /* a bit for each two bytes with which one may begin */
+    size_t ranges[256 + 1];     /* where those begin whose first byte is this one */
 };
 
 /* Appends a token, unless its text is empty; the text is copied. */
 void added_put(struct added_set *s, const struct added_token *token, const char *text, size_t n);
+void added_finish(struct added_set *s); /* behind the last added_put, before added_next */
 void added_release(struct added_set *s);
 
 /* A walk over the matches in a text. Starts as zeroes but for text and n. */
