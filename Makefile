@@ -31,7 +31,7 @@ CFLAGS ?=
 ALL_CFLAGS = -std=gnu11 $(WARN) $(MODE_FLAGS) -pthread $(CFLAGS)
 ALL_CPPFLAGS = -I. -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
 # What plug-ins call of the program that opens them.
-PLUGIN_CALLS = err_set err_get log_fatal log_warn mem_alloc mem_zalloc mem_resize ops_rows_of ops_rows_count
+PLUGIN_CALLS = err_set err_usage err_get log_fatal log_warn log_bytes mem_alloc mem_zalloc mem_resize ops_rows_of ops_rows_count
 ALL_LDFLAGS = $(MODE_FLAGS) -pthread -Wl,--as-needed $(PLUGIN_CALLS:%=-Wl,--export-dynamic-symbol=%) $(LDFLAGS)
 LIBS = $(PKG_LIBS) -lm
 
@@ -54,9 +54,10 @@ BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
 # Plug-ins (common/plugin.h) are built where their library's compiler is.
 MPICC ?= $(shell command -v mpicc)
-PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtextmill-mpi.so))
+PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtextmill-mpi.so)) \
+          $(if $(CUDA),$(B)/lib/textmill/libtextmill-cuda.so)
 
-.PHONY: all links sample demo test check-unit check-golden check-docs check-fuzz check-faults check-learning \
+.PHONY: all links sample demo test check-unit check-backends check-golden check-docs check-fuzz check-faults check-learning \
         check-peers fuzz bench lint format install uninstall dist deb clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -76,8 +77,8 @@ $(B)/bin:
 # Objects depend on the flags that made them.
 $(B)/flags: FORCE
 	@mkdir -p $(B)
-	@echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)' | cmp -s - $@ || \
-	 echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS)' > $@
+	@echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS)' | cmp -s - $@ || \
+	 echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS)' > $@
 # Only tool.o holds the version, so that a commit does not build everything anew.
 $(B)/version: FORCE
 	@mkdir -p $(B)
@@ -110,16 +111,50 @@ $(LIB): $(LIB_OBJECTS)
 	ar rcs $@ $^
 
 define program_rule
-$(B)/bin/$(1): $(B)/obj/$(MAIN_$(1)).o $(LIB) | $(B)/bin
-	$(CC) $(ALL_LDFLAGS) $$^ $(LIBS) -o $$@
+$(B)/bin/$(1): $(B)/obj/$(MAIN_$(1)).o $(LIB) $(B)/flags | $(B)/bin
+	$(CC) $(ALL_LDFLAGS) $$(filter %.o %.a,$$^) $(LIBS) -o $$@
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
+
+# ---- plug-ins ------------------------------------------------------------------------------------
 
 $(B)/lib/textmill/libtextmill-mpi.so: mpi/mpi.c $(B)/flags
 	@mkdir -p $(@D)
 	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fPIC -shared \
 	    -fvisibility=hidden -MMD -MP $< -o $@
 -include $(PLUGINS:.so=.d)
+
+KERNELS = $(wildcard cuda/*.cu)
+
+# The GPU's kernels on the host, for tests: the C compiler reads them through tests/emulate/emulate.h.
+EMULATED = $(B)/lib/textmill/libtextmill-emulated.so
+EMULATED_OBJECTS = $(patsubst %,$(B)/emulated/%.o,$(KERNELS) cuda/gpu.c $(wildcard tests/emulate/*.c))
+$(B)/emulated/%.o: % $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off \
+	    $(if $(filter %.cu,$<),-x c) -MMD -MP -c $< -o $@
+$(EMULATED): $(EMULATED_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(MODE_FLAGS) -shared $^ -lm -o $@
+-include $(EMULATED_OBJECTS:.o=.d)
+
+# The GPU's back end: needs CUDA 13's compiler, headers and cuBLASLt. make CUDA=1 makes it with the programs.
+CUDA_HOME ?= /usr/local/cuda
+NVCC ?= $(CUDA_HOME)/bin/nvcc
+CUDA_OBJECTS = $(patsubst %,$(B)/cuda/%.o,$(KERNELS) $(wildcard cuda/*.c))
+$(B)/cuda/%.cu.o: %.cu $(B)/flags
+	@mkdir -p $(@D)
+	$(NVCC) -std=c++17 -O3 -I. -Werror all-warnings -Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-Wall,-Werror \
+	    -gencode arch=compute_80,code=sm_80 -gencode 'arch=compute_90,code=[sm_90,compute_90]' \
+	    -Xptxas -v -MMD -MP -c $< -o $@ 2> $@.log || { cat $@.log; exit 1; }
+$(B)/cuda/%.c.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) -isystem $(CUDA_HOME)/include $(ALL_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@
+$(B)/lib/textmill/libtextmill-cuda.so: $(CUDA_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) -shared $^ -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcublasLt -lcudart_static -lstdc++ -lpthread -ldl -lrt \
+	    -o $@
+-include $(CUDA_OBJECTS:.o=.d)
 
 -include $(LIB_OBJECTS:.o=.d) $(MAINS:%.c=$(B)/obj/%.d)
 
@@ -153,6 +188,14 @@ $(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
 
 check-unit: $(B)/bin/check-unit $(SAMPLE) ## unit tests (Criterion)
 	$< -j2
+
+$(B)/bin/check-backends: $(B)/obj/tests/backends/check.o $(LIB) | $(B)/bin
+	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+-include $(B)/obj/tests/backends/check.d
+
+check-backends: all $(B)/bin/check-backends $(EMULATED) ## the GPU's operations, emulated on the CPU, beside the CPU's
+	$(B)/bin/check-backends emulated:0 emulated:1 emulated:2
+	tests/backends/train
 
 check-golden: all $(SAMPLE) ## programs against expected output, with one thread and with four
 	tests/golden/run

@@ -2,7 +2,7 @@
  * backend.h - what does the arithmetic of ops.h: a table of functions, one for each of its own.
  *
  * ops.c calls them with what it was given; each does what the function of its name in ops.h says.
- * cpu.c has the table of the host's processors, cuda/table.c that of a GPU, which is a plug-in.
+ * cpu.c has the table of the host's processors, cuda/gpu.c that of a GPU, which is a plug-in.
  */
 #ifndef TEXTMILL_BACKEND_H
 #define TEXTMILL_BACKEND_H

@@ -1,0 +1,291 @@
+/* attention.cu - attention in f32, for heads of any size: a warp has a query, or, where sums over
+ * queries are made, a key.
+ *
+ *     for each block of queries of each head of each sequence           attend
+ *         for each tile of 32 keys, which the block shares
+ *             a lane has a key: s = scale q k; max and sum go on
+ *             a lane has some of the head's numbers: y += p v
+ *     y /= sum, lse = max + log(sum)
+ *
+ * backward, where p is made again from lse:
+ *
+ *     dots = dy . y                                                     attend_dots
+ *     for each block of queries, each tile of keys: dq += ds k          attend_bwd_queries
+ *     for each block of keys, each head of queries that uses them,
+ *         each tile of queries: dv += p dy, dk += ds q                  attend_bwd_keys
+ *
+ * attention_mma.cu has the same by tensor cores, for bf16.
+ */
+#include "cuda/attention.h"
+
+enum { WARPS = 8, THREADS = WARPS * WARP, TILE = WARP, HS_MOST = 256, MINE = HS_MOST / WARP };
+
+EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
+                                            const struct ops_attention *a)
+{
+    struct attention s;
+    s.q = view_rows(x.q, x.ldq);
+    s.k = view_rows(x.k, x.ldk);
+    s.v = view_rows(x.v, x.ldk);
+    s.y = s.dy = s.dq = s.dk = s.dv = view_of(OPS_NONE);
+    s.lse = s.dots = 0;
+    s.sequences = (const int64_t *)view_of(cuda_sequences(o, &a->rows)).at;
+    s.ldq = x.ldq;
+    s.ldk = x.ldk;
+    s.ldy = a->NH * a->HS;
+    s.B = a->rows.B;
+    s.longest = 0;
+    for (int64_t b = 0; b < s.B; b++)
+        s.longest = ops_rows_of(&a->rows, b) > s.longest ? ops_rows_of(&a->rows, b) : s.longest;
+    s.past = 0;
+    s.NH = a->NH;
+    s.KV = a->KV ? a->KV : a->NH;
+    s.HS = a->HS;
+    s.scale = a->scale > 0 ? (float)a->scale : 1 / sqrtf((float)a->HS);
+    s.causal = a->causal;
+    s.mask = mask_of(a->drop);
+    s.splits = 1;
+    s.parts = 0;
+    return s;
+}
+
+/* ---- forward ------------------------------------------------------------------------------ */
+
+/* Rows from..from+TILE-1 of a head, as floats, zeros from `end` on; in rows of HS + 1, so that 32
+ * lanes that read a column each read another bank. */
+DEVICE void load_tile(float *tile, struct view x, int64_t at, int64_t ld, int HS, int64_t from,
+                      int64_t end)
+{
+    for (int i = threadIdx.x; i < TILE * HS; i += THREADS) {
+        const int r = i / HS, c = i % HS;
+        tile[r * (HS + 1) + c] = from + r < end ? get(x, at + (from + r) * ld + c) : 0;
+    }
+}
+
+/* One row, which the warp shares; zeros where it does not exist. */
+DEVICE void load_row(float *row, struct view x, int64_t at, int HS, int exists)
+{
+    for (int i = threadIdx.x % WARP; i < HS; i += WARP)
+        row[i] = exists ? get(x, at + i) : 0;
+}
+
+DEVICE float dot(const float *x, const float *y, int n)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+/* y += weights[lane 0..31] x, of which this lane has the numbers lane, lane + 32, ... */
+DEVICE void add_weighted(float *y, float weight, const float *tile, int HS)
+{
+    const int lane = threadIdx.x % WARP;
+    for (int r = 0; r < TILE; r++) {
+        const float w = warp_from(weight, r);
+        for (int i = 0; i < MINE; i++)
+            if (i * WARP + lane < HS)
+                y[i] += w * tile[r * (HS + 1) + i * WARP + lane];
+    }
+}
+
+DEVICE void put_row(struct view to, int64_t at, const float *y, float factor, int HS)
+{
+    const int lane = threadIdx.x % WARP;
+    for (int i = 0; i < MINE; i++)
+        if (i * WARP + lane < HS)
+            put(to, at + i * WARP + lane, y[i] * factor);
+}
+
+/* Two tiles, and a row or two of each warp. */
+static inline size_t shared_bytes(const struct attention *a)
+{
+    return (size_t)(2 * TILE * (a->HS + 1) + 2 * WARPS * a->HS) * sizeof(float);
+}
+
+KERNEL(attend, attention, THREADS)
+{
+    SHARED(float, keys);
+    const int HS = (int)a.HS, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    float *values = keys + TILE * (HS + 1), *query = values + TILE * (HS + 1) + warp * HS;
+    const struct head h = head_of(&a, blockIdx.y);
+    const int64_t first = (int64_t)blockIdx.x * WARPS, q = first + warp;
+    if (first >= h.queries)
+        return;
+    const int64_t visible = visible_to(&a, &h, q);
+    const int64_t end = visible_to(&a, &h, least(first + WARPS, h.queries) - 1);
+    load_row(query, a.q, h.q + q * a.ldq, HS, q < h.queries);
+    float y[MINE] = { 0 }, max = -INFINITY, sum = 0;
+    for (int64_t k0 = 0; k0 < end; k0 += TILE) {
+        BLOCK_BARRIER(); /* the tile before has been read */
+        load_tile(keys, a.k, h.k, a.ldk, HS, k0, end);
+        load_tile(values, a.v, h.k, a.ldk, HS, k0, end);
+        BLOCK_BARRIER();
+        const float s = k0 + lane < visible ? a.scale * dot(query, keys + lane * (HS + 1), HS)
+                                            : -INFINITY;
+        const float higher = fmaxf(max, warp_max(s));
+        if (!(higher > -INFINITY)) /* of the whole warp */
+            continue;
+        const float shrink = expf(max - higher), p = expf(s - higher);
+        sum = sum * shrink + warp_sum(p);
+        max = higher;
+        for (int i = 0; i < MINE; i++)
+            y[i] *= shrink;
+        add_weighted(y, p * mask_at(h.mask, mask_index(&h, q, k0 + lane)), values, HS);
+    }
+    if (q >= h.queries)
+        return;
+    put_row(a.y, h.y + q * a.ldy, y, 1 / sum, HS);
+    if (a.lse && !lane)
+        a.lse[h.sums + q] = max + logf(sum);
+}
+
+static void run_attend(struct ops *o, const struct attention *a)
+{
+    LAUNCH(o, attend, div_up(a->longest, WARPS), a->B * a->NH, THREADS, shared_bytes(a), *a);
+}
+
+EXTERN_C void cuda_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse,
+                                 struct ops_qkv x, const struct ops_attention *p)
+{
+    struct attention a = cuda_attention_of(o, x, p);
+    a.y = view_rows(y, a.ldy);
+    a.lse = floats(view_of(lse));
+    if (o->precision != OPS_BF16 || !cuda_attention_fwd_mma(o, &a))
+        run_attend(o, &a);
+}
+
+/* ---- backward ----------------------------------------------------------------------------- */
+
+/* A warp has a query of a head. */
+KERNEL(attend_dots, attention, THREADS)
+{
+    const int lane = threadIdx.x % WARP;
+    const struct head h = head_of(&a, blockIdx.y);
+    const int64_t q = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP;
+    float sum = 0;
+    if (q >= h.queries)
+        return;
+    for (int64_t i = lane; i < a.HS; i += WARP)
+        sum += get(a.dy, h.y + q * a.ldy + i) * get(a.y, h.y + q * a.ldy + i);
+    sum = warp_sum(sum);
+    if (!lane)
+        a.dots[h.sums + q] = sum;
+}
+
+KERNEL(attend_bwd_queries, attention, THREADS)
+{
+    SHARED(float, keys);
+    const int HS = (int)a.HS, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    float *values = keys + TILE * (HS + 1), *query = values + TILE * (HS + 1) + warp * HS;
+    float *dy = query + WARPS * HS;
+    const struct head h = head_of(&a, blockIdx.y);
+    const int64_t first = (int64_t)blockIdx.x * WARPS, q = first + warp;
+    if (first >= h.queries)
+        return;
+    const int64_t visible = visible_to(&a, &h, q);
+    const int64_t end = visible_to(&a, &h, least(first + WARPS, h.queries) - 1);
+    const float lse = q < h.queries ? a.lse[h.sums + q] : 0;
+    const float dots = q < h.queries ? a.dots[h.sums + q] : 0;
+    load_row(query, a.q, h.q + q * a.ldq, HS, q < h.queries);
+    load_row(dy, a.dy, h.y + q * a.ldy, HS, q < h.queries);
+    float dq[MINE] = { 0 };
+    for (int64_t k0 = 0; k0 < end; k0 += TILE) {
+        BLOCK_BARRIER();
+        load_tile(keys, a.k, h.k, a.ldk, HS, k0, end);
+        load_tile(values, a.v, h.k, a.ldk, HS, k0, end);
+        BLOCK_BARRIER();
+        float ds = 0;
+        if (k0 + lane < visible) {
+            const float p = expf(a.scale * dot(query, keys + lane * (HS + 1), HS) - lse);
+            const float dp = dot(dy, values + lane * (HS + 1), HS);
+            ds = a.scale * p * (mask_at(h.mask, mask_index(&h, q, k0 + lane)) * dp - dots);
+        }
+        add_weighted(dq, ds, keys, HS);
+    }
+    if (q < h.queries)
+        put_row(a.dq, h.q + q * a.ldq, dq, 1, HS);
+}
+
+/* A warp has a key, of a head of keys; blockIdx.y counts these. */
+KERNEL(attend_bwd_keys, attention, THREADS)
+{
+    SHARED(float, queries);
+    const int HS = (int)a.HS, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    float *dys = queries + TILE * (HS + 1), *key = dys + TILE * (HS + 1) + warp * HS;
+    float *value = key + WARPS * HS;
+    const int64_t heads = a.NH / a.KV, number = blockIdx.y * heads; /* KV heads a sequence, too */
+    struct head h = head_of(&a, number);
+    const int64_t first = (int64_t)blockIdx.x * WARPS, k = first + warp;
+    if (first >= h.keys)
+        return;
+    load_row(key, a.k, h.k + k * a.ldk, HS, k < h.keys);
+    load_row(value, a.v, h.k + k * a.ldk, HS, k < h.keys);
+    float dk[MINE] = { 0 }, dv[MINE] = { 0 };
+    for (int64_t i = 0; i < heads; i++) {
+        h = head_of(&a, number + i);
+        for (int64_t q0 = a.causal ? first / TILE * TILE : 0; q0 < h.queries; q0 += TILE) {
+            const int64_t q = q0 + lane;
+            BLOCK_BARRIER();
+            load_tile(queries, a.q, h.q, a.ldq, HS, q0, h.queries);
+            load_tile(dys, a.dy, h.y, a.ldy, HS, q0, h.queries);
+            BLOCK_BARRIER();
+            float kept = 0, ds = 0;
+            if (k < visible_to(&a, &h, q)) {
+                const float s = a.scale * dot(queries + lane * (HS + 1), key, HS);
+                const float p = expf(s - a.lse[h.sums + q]);
+                const float keep = mask_at(h.mask, mask_index(&h, q, k));
+                const float dp = dot(dys + lane * (HS + 1), value, HS);
+                kept = p * keep;
+                ds = a.scale * p * (keep * dp - a.dots[h.sums + q]);
+            }
+            add_weighted(dv, kept, dys, HS);
+            add_weighted(dk, ds, queries, HS);
+        }
+    }
+    if (k < h.keys) {
+        put_row(a.dk, h.k + k * a.ldk, dk, 1, HS);
+        put_row(a.dv, h.k + k * a.ldk, dv, 1, HS);
+    }
+}
+
+EXTERN_C void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy,
+                                 struct ops_qkv x, struct ops_array y, struct ops_array lse,
+                                 const struct ops_attention *p)
+{
+    struct attention a = cuda_attention_of(o, x, p);
+    const int64_t rows = ops_rows_count(&p->rows);
+    a.y = view_rows(y, a.ldy);
+    a.dy = view_rows(dy, a.ldy);
+    a.dq = view_rows(dx.q, a.ldq);
+    a.dk = view_rows(dx.k, a.ldk);
+    a.dv = view_rows(dx.v, a.ldk);
+    a.lse = floats(view_of(lse));
+    a.dots = floats(view_of(cuda_room(o, ROOM_SUMS, OPS_F32, rows * a.NH)));
+    const int64_t blocks = div_up(a.longest, WARPS);
+    LAUNCH(o, attend_dots, blocks, a.B * a.NH, THREADS, 0, a);
+    if (o->precision == OPS_BF16 && cuda_attention_bwd_mma(o, &a))
+        return;
+    LAUNCH(o, attend_bwd_queries, blocks, a.B * a.NH, THREADS, shared_bytes(&a), a);
+    LAUNCH(o, attend_bwd_keys, blocks, a.B * a.KV, THREADS, shared_bytes(&a), a);
+}
+
+/* ---- with a cache ------------------------------------------------------------------------- */
+
+EXTERN_C void cuda_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
+                                    struct ops_array values, struct ops_qkv x, int64_t past,
+                                    const struct ops_attention *p)
+{
+    struct attention a = cuda_attention_of(o, x, p);
+    const int64_t C = a.KV * a.HS, N = p->rows.T;
+    const struct ops_matrix new_keys = { x.k, x.ldk, 0 }, new_values = { x.v, x.ldk, 0 };
+    cuda_copy_rows(o, ops_part(keys, past * C), new_keys, N, C);
+    cuda_copy_rows(o, ops_part(values, past * C), new_values, N, C);
+    a.k = view_rows(keys, C);
+    a.v = view_rows(values, C);
+    a.ldk = C;
+    a.past = past;
+    a.causal = 1;
+    a.y = view_rows(y, a.ldy);
+    run_attend(o, &a);
+}

@@ -1,0 +1,182 @@
+/*
+ * cuda.h - the back end of a GPU: its struct ops, and what its files share.
+ *
+ *     gpu.c         the table of functions; operations that are several kernels in a row
+ *     products.c    matrix products, by cuBLASLt
+ *     device.c      memory, copies and the stream, by CUDA's runtime
+ *     *.cu          kernels (kernel.h), each behind a function here that launches it
+ *
+ * All work goes into one stream, in the order of the calls. The arrays' addresses are the device's:
+ * the host may add to them and no more.
+ *
+ * The kernels compile as C, too: tests/emulate has a device.c and a products.c for the host and
+ * runs the kernels there, thread by thread, for tests without a GPU.
+ */
+#ifndef TEXTMILL_CUDA_CUDA_H
+#define TEXTMILL_CUDA_CUDA_H
+
+#include "model/backend.h"
+
+/* Memory on the device that grows to what is needed, and is kept. */
+struct cuda_room {
+    char *address;
+    int64_t bytes;
+};
+
+enum cuda_rooms {
+    ROOM_A, /* operands of a product in its precision */
+    ROOM_B,
+    ROOM_BIAS,
+    ROOM_PRODUCT, /* a product that is not the last of its sum */
+    ROOM_SUMS,    /* parts of sums over rows or elements */
+    ROOM_WORK,    /* of an operation that is several kernels */
+    ROOM_LOSS,    /* logits of a chunk of rows, and these rows */
+    ROOM_NORM,    /* one number */
+    ROOM_ROWS,    /* where sequences begin */
+    ROOM_ANGLES,  /* of rotary positions */
+    CUDA_ROOMS
+};
+
+/* Sequences of an attention, as the device has them (attention.cu). */
+struct cuda_sequences {
+    int64_t *lengths; /* the host's copy of what was uploaded last */
+    int64_t B, room;
+};
+
+struct ops {
+    OPS_COMMON
+    void *device;   /* device.c's */
+    void *products; /* products.c's */
+    char name[128];
+    struct cuda_room rooms[CUDA_ROOMS];
+    struct cuda_sequences sequences;
+    double angles_base;
+    int64_t angles_HS, angles_places;
+};
+
+/* At least n elements. What stood there is lost when it grows. */
+struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type type, int64_t n);
+
+/* ---- device.c ----------------------------------------------------------------------------- */
+
+/* Errors of the device while it computes end the program (log_fatal), for what its arrays hold is
+ * lost; the last checkpoint stays. */
+int device_open(struct ops *o, int number);      /* sets o->device and o->name; -1 with an error */
+void device_close(struct ops *o);                /* when all work is done */
+char *device_alloc(struct ops *o, size_t bytes); /* zeroed; ends the program for want of memory */
+void device_free(struct ops *o, char *address, size_t bytes);
+void device_zero(struct ops *o, char *address, size_t bytes);
+void device_upload(struct ops *o, char *to, const void *from, size_t bytes);   /* from may go */
+void device_download(struct ops *o, void *to, const char *from, size_t bytes); /* waits */
+/* Host memory that is the device's to give: device_send uploads it, takes it back and does not
+ * wait. */
+void *device_borrow(struct ops *o, size_t bytes);
+void device_send(struct ops *o, char *to, void *borrowed, size_t bytes);
+void device_launched(struct ops *o, const char *kernel); /* checks the launch */
+
+/* ---- products.c --------------------------------------------------------------------------- */
+
+int products_open(struct ops *o); /* -1 with an error */
+void products_close(struct ops *o);
+/* C[M,N] = A B + bias, or, with add, C += A B, where C is F32. A and B are of one type, and bias,
+ * which may be none, of C's. */
+void products_multiply(struct ops *o, const struct ops_matmul *p, int add);
+
+/* ---- kernels ------------------------------------------------------------------------------ */
+
+/* elementwise.cu; without a word in ops.h: */
+void cuda_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
+void cuda_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
+void cuda_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
+                double x_scale, int64_t n);
+void cuda_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                         struct ops_array x, int64_t n);
+void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
+                         struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n);
+void cuda_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
+                    struct ops_array up, int64_t n);
+void cuda_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+                    struct ops_array dup, struct ops_array y, struct ops_array dy,
+                    struct ops_array gate, struct ops_array up, int64_t n);
+void cuda_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
+                  struct ops_dropout drop);
+/* y = base + mask * x; base may be none. */
+void cuda_residual(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                   int64_t n, struct ops_dropout drop);
+void cuda_tanh_fwd(struct ops *o, struct ops_array x, int64_t n);
+void cuda_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n);
+/* y[r,i] = x[r,i] + base[r,i] + bias[i] for rows of n, ld apart; base and bias may be none. */
+void cuda_add_rows(struct ops *o, struct ops_matrix y, struct ops_array x, int64_t ldx,
+                   struct ops_array base, struct ops_array bias, int64_t rows, int64_t n);
+/* A copy of rows of n numbers, side by side. */
+void cuda_copy_rows(struct ops *o, struct ops_array y, struct ops_matrix x, int64_t rows,
+                    int64_t n);
+
+/* sums.cu */
+void cuda_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+void cuda_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+/* to[n], F32, = or += the sums of the columns of x[rows,n], rows ld apart. */
+void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x, int64_t ld,
+                      int64_t rows, int64_t n);
+/* to[n], F32, = or += the parts [count,n], ld apart, one after the other. */
+void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_array parts, int64_t ld,
+                    int64_t count, int64_t n);
+
+/* norm.cu */
+void cuda_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                   const struct ops_norm *l);
+void cuda_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
+                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                   struct ops_moments kept, const struct ops_norm *l);
+
+/* rows.cu */
+void cuda_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                        const struct ops_embedding *e);
+void cuda_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
+                        const struct ops_tokens *t);
+void cuda_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                 const struct ops_rotary *r);
+void cuda_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                      int64_t n, int64_t C);
+void cuda_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                       int64_t n, int64_t C);
+/* As scatter_rows, but y is set. */
+void cuda_place_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                     int64_t n, int64_t C);
+
+/* attention.cu and attention_mma.cu */
+void cuda_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
+                        const struct ops_attention *a);
+void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
+                        struct ops_array y, struct ops_array lse, const struct ops_attention *a);
+void cuda_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
+                           struct ops_array values, struct ops_qkv x, int64_t past,
+                           const struct ops_attention *a);
+
+/* loss.cu: rows of V logits, ld apart; with gradient they become scale * (softmax - onehot), and 0
+ * where there is no label. */
+void cuda_loss_rows(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t ld,
+                    int64_t V, struct ops_array labels, int64_t rows, int gradient, double scale);
+void cuda_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
+                    const struct ops_labels *l, const struct ops_rows *rows, int gradient,
+                    double scale);
+/* Where sequences begin, and their lengths: I64 [B,2]. */
+struct ops_array cuda_sequences(struct ops *o, const struct ops_rows *rows);
+
+/* optimizer.cu */
+void cuda_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
+void cuda_adamw(struct ops *o, const struct ops_state *state, struct ops_array gradient, int64_t n,
+                const struct ops_adamw *h);
+void cuda_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+               struct ops_array gradient, int64_t n, const struct ops_adamw *h);
+void cuda_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+               struct ops_array gradient, const struct ops_lamb *h);
+void cuda_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
+                        struct ops_array gradient, int64_t n, const struct ops_adamw *h,
+                        double share);
+void cuda_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+              int64_t n, const struct ops_sgd *h);
+/* x *= 1 / max(sqrt(*square), 1e-30); square is F64. */
+void cuda_normalise(struct ops *o, struct ops_array x, struct ops_array square, int64_t n);
+
+#endif

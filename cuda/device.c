@@ -1,0 +1,196 @@
+/* device.c - a GPU by CUDA's runtime: its memory, copies and stream. */
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "cuda/cuda.h"
+
+enum { LEAST_BORROWED = 64 * 1024, LEAST_CAPABILITY = 80 };
+
+/* Host memory that the device can read by itself. */
+struct pinned {
+    struct pinned *next;
+    void *at;
+    size_t bytes;
+    cudaEvent_t sent; /* what was sent last has left it */
+    int out;          /* in the caller's hands */
+};
+
+struct device {
+    cudaStream_t stream; /* first: LAUNCH takes it from here */
+    struct pinned *pinned;
+};
+
+/* ---- errors ------------------------------------------------------------------------------- */
+
+static int failed(const char *what, cudaError_t error)
+{
+    return err_set("cannot use the GPU: %s: %s", what, cudaGetErrorString(error));
+}
+
+static void check(const char *what, cudaError_t error)
+{
+    if (error != cudaSuccess)
+        log_fatal("the GPU failed: %s: %s", what, cudaGetErrorString(error));
+}
+
+/* ---- life cycle --------------------------------------------------------------------------- */
+
+static int find_device(int number)
+{
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaErrorInsufficientDriver)
+        return err_set("cannot use the GPU: NVIDIA's driver is not installed or older than CUDA %d",
+                       CUDART_VERSION / 1000);
+    if (error == cudaErrorNoDevice || (!error && !count))
+        return err_set("cannot use the GPU: this machine has none");
+    if (error != cudaSuccess)
+        return failed("counting devices", error);
+    if (number >= count)
+        return err_set("there is no device cuda:%d: this machine has %d, counted from 0", number,
+                       count);
+    return 0;
+}
+
+static int describe_device(struct ops *o, int number)
+{
+    struct cudaDeviceProp p;
+    size_t rest = 0, all = 0;
+    char bytes[2][32];
+    cudaError_t error = cudaGetDeviceProperties(&p, number);
+    if (error == cudaSuccess)
+        error = cudaSetDevice(number);
+    if (error == cudaSuccess)
+        error = cudaMemGetInfo(&rest, &all);
+    if (error != cudaSuccess)
+        return failed("opening the device", error);
+    if (10 * p.major + p.minor < LEAST_CAPABILITY)
+        return err_set("cannot use the GPU '%s': its compute capability is %d.%d, %d.%d is needed",
+                       p.name, p.major, p.minor, LEAST_CAPABILITY / 10, LEAST_CAPABILITY % 10);
+    snprintf(o->name, sizeof o->name, "%.60s, %s of %s free", p.name, log_bytes(bytes[0], rest),
+             log_bytes(bytes[1], all));
+    return 0;
+}
+
+int device_open(struct ops *o, int number)
+{
+    if (find_device(number) < 0 || describe_device(o, number) < 0)
+        return -1;
+    struct device *d = o->device = mem_zalloc(1, sizeof *d);
+    cudaError_t error = cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        return 0;
+    free(d);
+    return failed("making a stream", error);
+}
+
+void device_close(struct ops *o)
+{
+    struct device *d = o->device;
+    check("the last work", cudaStreamSynchronize(d->stream));
+    while (d->pinned) {
+        struct pinned *p = d->pinned;
+        d->pinned = p->next;
+        cudaEventDestroy(p->sent);
+        cudaFreeHost(p->at);
+        free(p);
+    }
+    cudaStreamDestroy(d->stream);
+    free(d);
+}
+
+static cudaStream_t stream(const struct ops *o)
+{
+    return ((const struct device *)o->device)->stream;
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+char *device_alloc(struct ops *o, size_t bytes)
+{
+    void *at = NULL;
+    size_t rest = 0, all = 0;
+    char text[3][32];
+    cudaError_t error = cudaMalloc(&at, bytes ? bytes : 1);
+    if (error == cudaErrorMemoryAllocation) {
+        cudaMemGetInfo(&rest, &all);
+        log_fatal("out of GPU memory: %s wanted, %s of %s free", log_bytes(text[0], bytes),
+                  log_bytes(text[1], rest), log_bytes(text[2], all));
+    }
+    check("taking memory", error);
+    device_zero(o, at, bytes);
+    return at;
+}
+
+/* cudaFree waits for all work. */
+void device_free(struct ops *o, char *address, size_t bytes)
+{
+    (void)o, (void)bytes;
+    check("giving memory back", cudaFree(address));
+}
+
+void device_zero(struct ops *o, char *address, size_t bytes)
+{
+    check("zeroing memory", cudaMemsetAsync(address, 0, bytes, stream(o)));
+}
+
+/* From memory that is not pinned the runtime returns when it has read all. */
+void device_upload(struct ops *o, char *to, const void *from, size_t bytes)
+{
+    check("a copy to the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream(o)));
+}
+
+void device_download(struct ops *o, void *to, const char *from, size_t bytes)
+{
+    check("a copy from the GPU",
+          cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream(o)));
+    check("the work so far", cudaStreamSynchronize(stream(o)));
+}
+
+static struct pinned *new_pinned(struct device *d, size_t bytes)
+{
+    struct pinned *p = mem_zalloc(1, sizeof *p);
+    p->bytes = LEAST_BORROWED;
+    while (p->bytes < bytes)
+        p->bytes *= 2;
+    check("pinned memory", cudaHostAlloc(&p->at, p->bytes, cudaHostAllocDefault));
+    check("an event", cudaEventCreateWithFlags(&p->sent, cudaEventDisableTiming));
+    p->next = d->pinned;
+    return d->pinned = p;
+}
+
+void *device_borrow(struct ops *o, size_t bytes)
+{
+    struct device *d = o->device;
+    struct pinned *p = d->pinned;
+    while (p && (p->out || p->bytes < bytes || p->bytes > 4 * (bytes + LEAST_BORROWED) ||
+                 cudaEventQuery(p->sent) != cudaSuccess))
+        p = p->next;
+    cudaGetLastError(); /* "not ready" is none */
+    if (!p)
+        p = new_pinned(d, bytes);
+    p->out = 1;
+    return p->at;
+}
+
+void device_send(struct ops *o, char *to, void *borrowed, size_t bytes)
+{
+    struct device *d = o->device;
+    struct pinned *p = d->pinned;
+    while (p->at != borrowed)
+        p = p->next;
+    device_upload(o, to, borrowed, bytes);
+    check("an event", cudaEventRecord(p->sent, d->stream));
+    p->out = 0;
+}
+
+void device_launched(struct ops *o, const char *kernel)
+{
+    (void)o;
+    check(kernel, cudaGetLastError());
+}

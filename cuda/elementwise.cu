@@ -1,0 +1,351 @@
+/* elementwise.cu - what is done to each number for itself: eight of them a thread. */
+#include "cuda/kernel.h"
+
+enum { THREADS = 256, EACH = 8 };
+
+struct map {
+    struct view y, x, dx, dy, up, dup;
+    int64_t n;
+    int f; /* enum ops_activation */
+    float y_scale, x_scale;
+    struct mask mask;
+};
+
+static inline int64_t blocks_of(int64_t n)
+{
+    return div_up(n, THREADS * EACH);
+}
+
+#define FIRST (((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH)
+#define RUN(o, name, m)                                                                            \
+    do {                                                                                           \
+        if ((m).n > 0)                                                                             \
+            LAUNCH(o, name, blocks_of((m).n), 1, THREADS, 0, m);                                   \
+    } while (0)
+
+static inline struct map map_of(struct ops_array y, struct ops_array x, int64_t n)
+{
+    struct map m;
+    m.y = view_of(y);
+    m.x = view_of(x);
+    m.dx = m.dy = m.up = m.dup = view_of(OPS_NONE);
+    m.n = n;
+    m.f = 0;
+    m.y_scale = m.x_scale = 1;
+    m.mask = mask_of((struct ops_dropout){ 0, 0 });
+    return m;
+}
+
+/* ---- sums and copies ---------------------------------------------------------------------- */
+
+KERNEL(add, map, THREADS)
+{
+    const int64_t i = FIRST, n = a.n - i;
+    if (n <= 0)
+        return;
+    struct eight y = get8(a.y, i, n), x = get8(a.x, i, n);
+    for (int j = 0; j < EACH; j++)
+        y.v[j] += x.v[j];
+    put8(a.y, i, n, y);
+}
+
+EXTERN_C void cuda_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+{
+    struct map m = map_of(y, x, n);
+    RUN(o, add, m);
+}
+
+KERNEL(copy, map, THREADS)
+{
+    const int64_t i = FIRST, n = a.n - i;
+    if (n > 0)
+        put8(a.y, i, n, get8(a.x, i, n));
+}
+
+EXTERN_C void cuda_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+{
+    struct map m = map_of(y, x, n);
+    RUN(o, copy, m);
+}
+
+KERNEL(blend, map, THREADS)
+{
+    const int64_t i = FIRST, n = a.n - i;
+    if (n <= 0)
+        return;
+    struct eight y = get8(a.y, i, n), x = get8(a.x, i, n);
+    for (int j = 0; j < EACH; j++)
+        y.v[j] = a.y_scale * y.v[j] + a.x_scale * x.v[j];
+    put8(a.y, i, n, y);
+}
+
+EXTERN_C void cuda_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
+                         double x_scale, int64_t n)
+{
+    struct map m = map_of(y, x, n);
+    m.y_scale = (float)y_scale;
+    m.x_scale = (float)x_scale;
+    RUN(o, blend, m);
+}
+
+/* ---- activations -------------------------------------------------------------------------- */
+
+/* 0.5 x (1 + tanh(u)) = x / (1 + exp(-2u)), 2u = x (GELU_A + GELU_B x^2). */
+#define GELU_A 1.5957691216057308f
+#define GELU_B 0.07135481627260025f
+
+/* The normal distribution at x. */
+DEVICE float normal_distribution(float x)
+{
+    return 0.5f * erfcf(x * -0.70710678118654752f);
+}
+
+DEVICE float activation(int f, float x)
+{
+    switch (f) {
+    case OPS_GELU_TANH: return x / (1 + expf(-x * (GELU_A + GELU_B * x * x)));
+    case OPS_GELU: return x * normal_distribution(x);
+    case OPS_RELU: return x < 0 ? 0 : x; /* a NaN stays */
+    default: return x < -87 ? 0 : x / (1 + expf(-x));
+    }
+}
+
+/* f'(x); where the powers would overflow, x is held: the slope is 0 or 1 there. */
+DEVICE float activation_slope(int f, float x)
+{
+    float held = fminf(fmaxf(x, -16), 16), e, s;
+    switch (f) {
+    case OPS_GELU_TANH:
+        held = fminf(fmaxf(x, -8), 8);
+        e = expf(-held * (GELU_A + GELU_B * held * held));
+        s = 1 / (1 + e);
+        return s + held * (GELU_A + 3 * GELU_B * held * held) * s * (e * s);
+    case OPS_GELU:
+        return normal_distribution(held) + held * expf(-0.5f * held * held) * 0.3989422804f;
+    case OPS_RELU: return x > 0 ? 1 : 0;
+    default:
+        held = fminf(fmaxf(x, -80), 80);
+        e = expf(-held);
+        s = 1 / (1 + e);
+        return s + held * s * (e * s);
+    }
+}
+
+KERNEL(activation_fwd, map, THREADS)
+{
+    const int64_t i = FIRST, n = a.n - i;
+    if (n <= 0)
+        return;
+    struct eight x = get8(a.x, i, n);
+    for (int j = 0; j < EACH; j++)
+        x.v[j] = activation(a.f, x.v[j]);
+    put8(a.y, i, n, x);
+}
+
+EXTERN_C void cuda_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                                  struct ops_array x, int64_t n)
+{
+    struct map m = map_of(y, x, n);
+    m.f = f;
+    RUN(o, activation_fwd, m);
+}
+
+/* All is read before anything is written: outputs may be inputs. */
+KERNEL(activation_bwd, map, THREADS)
+{
+    const int64_t i = FIRST, n = a.n - i;
+    if (n <= 0)
+        return;
+    struct eight x = get8(a.x, i, n), d = get8(a.dy, i, n);
+    for (int j = 0; j < EACH; j++) {
+        d.v[j] *= activation_slope(a.f, x.v[j]);
+        x.v[j] = activation(a.f, x.v[j]);
+    }
+    put8(a.y, i, n, x);
+    put8(a.dx, i, n, d);
+}
+
+EXTERN_C void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
+                                  struct ops_array y, struct ops_array dy, struct ops_array x,
+                                  int64_t n)
+{
+    struct map m = map_of(y, x, n);
+    m.f = f;
+    m.dx = view_of(dx);
+    m.dy = view_of(dy);
+    RUN(o, activation_bwd, m);
+}
+
+KERNEL(gated_fwd, map, THREADS)
+{
+    const int64_t i = FIRST, n = a.n - i;
+    if (n <= 0)
+        return;
+    struct eight gate = get8(a.x, i, n), up = get8(a.up, i, n);
+    for (int j = 0; j < EACH; j++)
+        gate.v[j] = activation(a.f, gate.v[j]) * up.v[j];
+    put8(a.y, i, n, gate);
+}
+
+EXTERN_C void cuda_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                             struct ops_array gate, struct ops_array up, int64_t n)
+{
+    struct map m = map_of(y, gate, n);
+    m.f = f;
+    m.up = view_of(up);
+    RUN(o, gated_fwd, m);
+}
+
+KERNEL(gated_bwd, map, THREADS)
+{
+    const int64_t i = FIRST, n = a.n - i;
+    if (n <= 0)
+        return;
+    struct eight gate = get8(a.x, i, n), up = get8(a.up, i, n), d = get8(a.dy, i, n), y;
+    for (int j = 0; j < EACH; j++) {
+        const float x = gate.v[j], active = activation(a.f, x);
+        gate.v[j] = d.v[j] * up.v[j] * activation_slope(a.f, x);
+        y.v[j] = active * up.v[j];
+        up.v[j] = d.v[j] * active;
+    }
+    put8(a.dx, i, n, gate);
+    put8(a.dup, i, n, up);
+    put8(a.y, i, n, y);
+}
+
+EXTERN_C void cuda_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+                             struct ops_array dup, struct ops_array y, struct ops_array dy,
+                             struct ops_array gate, struct ops_array up, int64_t n)
+{
+    struct map m = map_of(y, gate, n);
+    m.f = f;
+    m.dx = view_of(dgate);
+    m.dup = view_of(dup);
+    m.dy = view_of(dy);
+    m.up = view_of(up);
+    RUN(o, gated_bwd, m);
+}
+
+KERNEL(tanh_fwd, map, THREADS)
+{
+    const int64_t i = FIRST, n = a.n - i;
+    if (n <= 0)
+        return;
+    struct eight x = get8(a.x, i, n);
+    for (int j = 0; j < EACH; j++)
+        x.v[j] = tanhf(x.v[j]);
+    put8(a.y, i, n, x);
+}
+
+EXTERN_C void cuda_tanh_fwd(struct ops *o, struct ops_array x, int64_t n)
+{
+    struct map m = map_of(x, x, n);
+    RUN(o, tanh_fwd, m);
+}
+
+KERNEL(tanh_bwd, map, THREADS)
+{
+    const int64_t i = FIRST, n = a.n - i;
+    if (n <= 0)
+        return;
+    struct eight d = get8(a.dx, i, n), y = get8(a.x, i, n);
+    for (int j = 0; j < EACH; j++)
+        d.v[j] *= 1 - y.v[j] * y.v[j];
+    put8(a.dx, i, n, d);
+}
+
+EXTERN_C void cuda_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n)
+{
+    struct map m = map_of(d, y, n);
+    m.dx = m.y;
+    RUN(o, tanh_bwd, m);
+}
+
+/* ---- dropout ------------------------------------------------------------------------------ */
+
+/* y = dy + mask * x; dy stands for the base. */
+KERNEL(residual, map, THREADS)
+{
+    const int64_t i = FIRST, n = a.n - i;
+    if (n <= 0)
+        return;
+    struct eight x = get8(a.x, i, n);
+    for (int j = 0; j < EACH && a.mask.threshold; j += 2) {
+        float low, high;
+        mask_pair(a.mask, (uint64_t)(i + j), &low, &high);
+        x.v[j] *= low;
+        x.v[j + 1] *= high;
+    }
+    if (a.dy.at) {
+        struct eight base = get8(a.dy, i, n);
+        for (int j = 0; j < EACH; j++)
+            x.v[j] += base.v[j];
+    }
+    put8(a.y, i, n, x);
+}
+
+EXTERN_C void cuda_residual(struct ops *o, struct ops_array y, struct ops_array base,
+                            struct ops_array x, int64_t n, struct ops_dropout drop)
+{
+    struct map m = map_of(y, x, n);
+    m.dy = view_of(base);
+    m.mask = mask_of(drop);
+    RUN(o, residual, m);
+}
+
+EXTERN_C void cuda_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
+                           struct ops_dropout drop)
+{
+    cuda_residual(o, y, OPS_NONE, x, n, drop);
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+struct row_map {
+    struct view y, x, base, bias;
+    int64_t ldy, ldx, rows, n, pieces; /* pieces: of eight in a row */
+};
+
+/* A thread has eight numbers of a row. */
+KERNEL(add_rows, row_map, THREADS)
+{
+    const int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    const int64_t r = at / a.pieces, i = at % a.pieces * EACH, n = a.n - i;
+    if (r >= a.rows)
+        return;
+    struct eight x = get8(a.x, r * a.ldx + i, n);
+    if (a.base.at) {
+        struct eight base = get8(a.base, r * a.ldy + i, n);
+        for (int j = 0; j < EACH; j++)
+            x.v[j] += base.v[j];
+    }
+    if (a.bias.at) {
+        struct eight bias = get8(a.bias, i, n);
+        for (int j = 0; j < EACH; j++)
+            x.v[j] += bias.v[j];
+    }
+    put8(a.y, r * a.ldy + i, n, x);
+}
+
+EXTERN_C void cuda_add_rows(struct ops *o, struct ops_matrix y, struct ops_array x, int64_t ldx,
+                            struct ops_array base, struct ops_array bias, int64_t rows, int64_t n)
+{
+    struct row_map m;
+    m.y = view_rows(y.x, y.ld);
+    m.x = view_rows(x, ldx);
+    m.base = view_rows(base, y.ld);
+    m.bias = view_of(bias);
+    m.ldy = y.ld;
+    m.ldx = ldx;
+    m.rows = rows;
+    m.n = n;
+    m.pieces = div_up(n, EACH);
+    LAUNCH(o, add_rows, div_up(rows * m.pieces, THREADS), 1, THREADS, 0, m);
+}
+
+EXTERN_C void cuda_copy_rows(struct ops *o, struct ops_array y, struct ops_matrix x, int64_t rows,
+                             int64_t n)
+{
+    struct ops_matrix to = { y, n, 0 };
+    cuda_add_rows(o, to, x.x, x.ld, OPS_NONE, OPS_NONE, rows, n);
+}

@@ -1,0 +1,472 @@
+/* gpu.c - the table of the GPU's back end, its memory, and the operations that are several
+ * kernels in a row. */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/plugin.h"
+#include "cuda/cuda.h"
+
+enum {
+    CHUNK = 8192,      /* rows whose logits exist at one time */
+    NEWTON_SCHULZ = 5, /* steps */
+};
+
+/* ---- the context -------------------------------------------------------------------------- */
+
+static int open_context(struct ops *o, int number)
+{
+    if (device_open(o, number) < 0)
+        return -1;
+    if (products_open(o) < 0) {
+        device_close(o);
+        return -1;
+    }
+    return 0;
+}
+
+static void close_context(struct ops *o)
+{
+    for (int i = 0; i < CUDA_ROOMS; i++)
+        if (o->rooms[i].address)
+            device_free(o, o->rooms[i].address, (size_t)o->rooms[i].bytes);
+    free(o->sequences.lengths);
+    products_close(o);
+    device_close(o);
+}
+
+static const char *describe(const struct ops *o)
+{
+    return o->name;
+}
+
+static int set_products(struct ops *o, enum ops_products products)
+{
+    (void)o;
+    return products == OPS_PRODUCTS_AUTO
+               ? 0
+               : err_usage("--products is for the CPU: leave it out, or give --device cpu");
+}
+
+/* ---- arrays ------------------------------------------------------------------------------- */
+
+static size_t bytes_of(enum ops_type type, int64_t n)
+{
+    return (size_t)n * ops_type_bytes(type);
+}
+
+static struct ops_array buffer(struct ops *o, enum ops_type type, int64_t n)
+{
+    return (struct ops_array){ device_alloc(o, bytes_of(type, n)), type };
+}
+
+static void buffer_free(struct ops *o, struct ops_array a, int64_t n)
+{
+    device_free(o, a.address, bytes_of(a.type, n));
+}
+
+struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type type, int64_t n)
+{
+    struct cuda_room *r = &o->rooms[which];
+    int64_t bytes = (int64_t)bytes_of(type, n > 0 ? n : 1);
+    if (r->bytes < bytes) {
+        if (r->address)
+            device_free(o, r->address, (size_t)r->bytes);
+        r->address = device_alloc(o, (size_t)bytes);
+        r->bytes = bytes;
+        if (which == ROOM_ROWS)
+            o->sequences.B = 0;
+        if (which == ROOM_ANGLES)
+            o->angles_places = 0;
+    }
+    return (struct ops_array){ r->address, type };
+}
+
+static void upload(struct ops *o, struct ops_array to, const void *from, int64_t n)
+{
+    device_upload(o, to.address, from, bytes_of(to.type, n));
+}
+
+static void download(struct ops *o, void *to, struct ops_array from, int64_t n)
+{
+    device_download(o, to, from.address, bytes_of(from.type, n));
+}
+
+static void *map(struct ops *o, struct ops_array a, int64_t n)
+{
+    void *host = device_borrow(o, bytes_of(a.type, n));
+    device_download(o, host, a.address, bytes_of(a.type, n));
+    return host;
+}
+
+static void *fill(struct ops *o, struct ops_array a, int64_t n)
+{
+    return device_borrow(o, bytes_of(a.type, n));
+}
+
+static void unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
+{
+    device_send(o, a.address, mapped, bytes_of(a.type, n));
+}
+
+static void zero(struct ops *o, struct ops_array x, int64_t n)
+{
+    device_zero(o, x.address, bytes_of(x.type, n));
+}
+
+/* ---- sequences ---------------------------------------------------------------------------- */
+
+static int same_lengths(const struct ops *o, const struct ops_rows *rows)
+{
+    if (o->sequences.B != rows->B)
+        return 0;
+    for (int64_t b = 0; b < rows->B; b++)
+        if (o->sequences.lengths[b] != ops_rows_of(rows, b))
+            return 0;
+    return 1;
+}
+
+/* They are uploaded when they are others than last time. */
+struct ops_array cuda_sequences(struct ops *o, const struct ops_rows *rows)
+{
+    struct ops_array out = cuda_room(o, ROOM_ROWS, OPS_I64, 2 * rows->B);
+    if (same_lengths(o, rows))
+        return out;
+    if (o->sequences.room < rows->B) {
+        o->sequences.lengths = mem_resize(o->sequences.lengths, (size_t)rows->B,
+                                          sizeof *o->sequences.lengths);
+        o->sequences.room = rows->B;
+    }
+    o->sequences.B = rows->B;
+    const size_t bytes = (size_t)(2 * rows->B) * sizeof(int64_t);
+    int64_t *to = device_borrow(o, bytes), first = 0;
+    for (int64_t b = 0; b < rows->B; b++) {
+        to[2 * b] = first;
+        to[2 * b + 1] = o->sequences.lengths[b] = ops_rows_of(rows, b);
+        first += to[2 * b + 1];
+    }
+    device_send(o, out.address, to, bytes);
+    return out;
+}
+
+/* ---- products ----------------------------------------------------------------------------- */
+
+/* The matrix in the type that is multiplied. */
+static struct ops_matrix operand(struct ops *o, enum cuda_rooms where, struct ops_matrix m,
+                                 int64_t rows, int64_t columns)
+{
+    if (m.x.type == o->precision)
+        return m;
+    int64_t r = m.transposed ? columns : rows, c = m.transposed ? rows : columns;
+    struct ops_array to = cuda_room(o, where, o->precision, r * c);
+    cuda_copy_rows(o, to, m, r, c);
+    return (struct ops_matrix){ to, c, m.transposed };
+}
+
+/* Sums are made in f32 and rounded once: what does not fit the library's product goes through f32
+ * memory. To C in bf16 a bias alone is added in bf16. */
+static void matmul(struct ops *o, const struct ops_matmul *p)
+{
+    struct ops_matmul q = *p;
+    if (!ops_is_none(p->sums))
+        cuda_column_sums(o, ops_added(p->sums), p->B.x, p->B.ld, p->K, p->N);
+    q.A = operand(o, ROOM_A, p->A, p->M, p->K);
+    q.B = operand(o, ROOM_B, p->B, p->K, p->N);
+    int base = !ops_is_none(p->base), bias = !ops_is_none(p->bias);
+    int added = base && p->base.address == p->C.x.address && !bias && p->C.x.type == OPS_F32;
+    if (bias && !base && p->bias.type != p->C.x.type) {
+        q.bias = cuda_room(o, ROOM_BIAS, p->C.x.type, p->N);
+        cuda_copy(o, q.bias, p->bias, p->N);
+    }
+    if (added || !base) {
+        products_multiply(o, &q, added);
+        return;
+    }
+    q.base = q.bias = OPS_NONE;
+    q.C = (struct ops_matrix){ cuda_room(o, ROOM_PRODUCT, OPS_F32, p->M * p->N), p->N, 0 };
+    products_multiply(o, &q, 0);
+    cuda_add_rows(o, p->C, q.C.x, q.C.ld, p->base, p->bias, p->M, p->N);
+}
+
+static void linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
+                       const struct ops_linear *l)
+{
+    const struct ops_matmul p = { .C = { y, l->O },
+                                  .A = { x, l->I },
+                                  .B = { l->w, l->O },
+                                  .M = l->N,
+                                  .N = l->O,
+                                  .K = l->I,
+                                  .bias = l->bias };
+    matmul(o, &p);
+}
+
+/* A map between two products takes dy as an operand once. */
+static void linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
+                       struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                       const struct ops_linear *l)
+{
+    if (!ops_is_none(dbias.to))
+        cuda_column_sums(o, dbias, dy, l->O, l->N, l->O);
+    struct ops_matrix d = { dy, l->O, 0 }, d_operand = operand(o, ROOM_WORK, d, l->N, l->O);
+    if (!ops_is_none(dw.to))
+        matmul(o, &(struct ops_matmul){ .C = { dw.to, l->O },
+                                        .A = { x, l->I, 1 },
+                                        .B = d_operand,
+                                        .M = l->I,
+                                        .N = l->O,
+                                        .K = l->N,
+                                        .base = dw.add ? dw.to : OPS_NONE });
+    if (!ops_is_none(dx.to))
+        matmul(o, &(struct ops_matmul){ .C = { dx.to, l->I },
+                                        .A = d_operand,
+                                        .B = { l->w, l->O, 1 },
+                                        .M = l->N,
+                                        .N = l->I,
+                                        .K = l->O,
+                                        .base = dx.add ? dx.to : OPS_NONE });
+}
+
+static void residual_fwd(struct ops *o, struct ops_array y, struct ops_array base,
+                         struct ops_array x, const struct ops_linear *l, struct ops_dropout drop)
+{
+    struct ops_array branch = cuda_room(o, ROOM_PRODUCT, OPS_F32, l->N * l->O);
+    linear_fwd(o, branch, x, l);
+    cuda_residual(o, y, base, branch, l->N * l->O, drop);
+}
+
+/* ---- losses ------------------------------------------------------------------------------- */
+
+static void logits(struct ops *o, struct ops_array to, struct ops_array x, int64_t N,
+                   const struct ops_decoder *d)
+{
+    const struct ops_matmul p = { .C = { to, d->V },
+                                  .A = { x, d->C },
+                                  .B = { d->table, d->C, 1 },
+                                  .M = N,
+                                  .N = d->V,
+                                  .K = d->C,
+                                  .bias = d->bias };
+    matmul(o, &p);
+}
+
+struct loss {
+    struct ops_scores out;
+    const struct ops_labels *l;
+    const struct ops_decoder *d;
+    struct ops_array x, dx; /* all rows; dx may be none */
+    struct ops_gradient dtable, dbias;
+    double scale;
+
+    /* the chunk: the labels from `first` on */
+    int64_t first, rows, ld;
+    struct ops_array logits, x_rows, dx_rows;
+};
+
+static void chunk_bwd(struct ops *o, struct loss *l)
+{
+    const int64_t V = l->d->V, C = l->d->C;
+    int some = !ops_is_none(l->l->rows);
+    struct ops_array dx = some ? l->dx_rows : ops_part(l->dx, l->first * C);
+    matmul(o, &(struct ops_matmul){ .C = { dx, C },
+                                    .A = { l->logits, l->ld },
+                                    .B = { l->d->table, C },
+                                    .M = l->rows,
+                                    .N = C,
+                                    .K = V });
+    matmul(o, &(struct ops_matmul){ .C = { l->dtable.to, C },
+                                    .A = { l->logits, l->ld, 1 },
+                                    .B = { l->x_rows, C },
+                                    .M = V,
+                                    .N = C,
+                                    .K = l->rows,
+                                    .base = l->dtable.add ? l->dtable.to : OPS_NONE });
+    l->dtable.add = 1;
+    if (!ops_is_none(l->dbias.to))
+        cuda_column_sums(o, l->dbias, l->logits, l->ld, l->rows, V);
+    l->dbias.add = 1;
+    if (some)
+        cuda_place_rows(o, l->dx, dx, ops_part(l->l->rows, l->first), l->rows, C);
+}
+
+static void chunk(struct ops *o, struct loss *l)
+{
+    const int64_t V = l->d->V, C = l->d->C;
+    if (ops_is_none(l->l->rows))
+        cuda_copy(o, l->x_rows, ops_part(l->x, l->first * C), l->rows * C);
+    else
+        cuda_gather_rows(o, l->x_rows, l->x, ops_part(l->l->rows, l->first), l->rows, C);
+    matmul(o, &(struct ops_matmul){ .C = { l->logits, l->ld },
+                                    .A = { l->x_rows, C },
+                                    .B = { l->d->table, C, 1 },
+                                    .M = l->rows,
+                                    .N = V,
+                                    .K = C,
+                                    .bias = l->d->bias });
+    struct ops_scores out = { ops_part(l->out.losses, l->first),
+                              ops_part(l->out.correct, l->first) };
+    cuda_loss_rows(o, out, l->logits, l->ld, V, ops_part(l->l->labels, l->first), l->rows,
+                   !ops_is_none(l->dx), l->scale);
+    if (!ops_is_none(l->dx))
+        chunk_bwd(o, l);
+}
+
+static void run_chunks(struct ops *o, struct loss *l)
+{
+    const int64_t C = l->d->C, count = l->l->n, chunks = (count + CHUNK - 1) / CHUNK;
+    const int64_t rows = chunks ? (count + chunks - 1) / chunks : 0; /* of equal size */
+    l->ld = (l->d->V + 63) / 64 * 64;
+    /* one room for the three: their types are those of operands, and f32 */
+    const int64_t logits_bytes = rows * l->ld * (int64_t)ops_type_bytes(o->precision);
+    const int64_t x_bytes = (rows * C * (int64_t)ops_type_bytes(o->precision) + 63) / 64 * 64;
+    struct ops_array room = cuda_room(o, ROOM_LOSS, OPS_U8, logits_bytes + x_bytes + 4 * rows * C);
+    l->logits = room;
+    l->x_rows = ops_part(room, logits_bytes);
+    l->dx_rows = ops_part(room, logits_bytes + x_bytes);
+    l->logits.type = l->x_rows.type = o->precision;
+    l->dx_rows.type = OPS_F32;
+    for (l->first = 0; l->first < count; l->first += rows) {
+        l->rows = count - l->first < rows ? count - l->first : rows;
+        chunk(o, l);
+    }
+}
+
+static void loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
+                     const struct ops_labels *l, const struct ops_decoder *d)
+{
+    run_chunks(o, &(struct loss){ .out = out, .l = l, .d = d, .x = x });
+}
+
+static void loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
+                         struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
+                         int64_t N, double scale, const struct ops_labels *l,
+                         const struct ops_decoder *d)
+{
+    struct loss s = { .out = out,
+                      .l = l,
+                      .d = d,
+                      .x = x,
+                      .dx = dx,
+                      .dtable = dtable,
+                      .dbias = dbias,
+                      .scale = scale };
+    if (l->n < N)
+        zero(o, dx, N * d->C);
+    if (!l->n && !dtable.add)
+        zero(o, dtable.to, d->V * d->C);
+    if (!l->n && !ops_is_none(dbias.to) && !dbias.add)
+        zero(o, dbias.to, d->V);
+    run_chunks(o, &s);
+}
+
+static void cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
+                          const struct ops_labels *l, int gradient, double scale)
+{
+    cuda_loss_rows(o, out, logits, V, V, l->labels, l->n, gradient, scale);
+}
+
+/* ---- Muon --------------------------------------------------------------------------------- */
+
+/* See cpu_optimizer.c. */
+static void newton_schulz(struct ops *o, struct ops_array x, int64_t R, int64_t C)
+{
+    const double a = 3.4445, b = -4.7750, c = 2.0315;
+    int tall = R > C;
+    int64_t n = tall ? C : R;
+    struct ops_array A = cuda_room(o, ROOM_WORK, OPS_F32, 2 * n * n + R * C);
+    struct ops_array P = ops_part(A, n * n), Y = ops_part(P, n * n);
+    struct ops_matrix square = { A, n, 0 }, p = { P, n, 0 };
+    struct ops_matmul gram = {
+        .C = square, .A = { x, C, tall }, .B = { x, C, !tall }, .M = n, .N = n, .K = tall ? R : C
+    };
+    struct ops_matmul squared = { .C = p, .A = square, .B = square, .M = n, .N = n, .K = n };
+    struct ops_matmul apply = { .C = { Y, C },
+                                .A = tall ? (struct ops_matrix){ x, C, 0 } : p,
+                                .B = tall ? p : (struct ops_matrix){ x, C, 0 },
+                                .M = R,
+                                .N = C,
+                                .K = n };
+    for (int i = 0; i < NEWTON_SCHULZ; i++) {
+        matmul(o, &gram);
+        matmul(o, &squared);
+        cuda_blend(o, P, c, A, b, n * n);
+        matmul(o, &apply);
+        cuda_blend(o, x, a, Y, 1, R * C);
+    }
+}
+
+static void muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+                 int64_t R, int64_t C, const struct ops_sgd *h)
+{
+    int64_t n = R * C;
+    struct ops_array square = cuda_room(o, ROOM_NORM, OPS_F64, 1);
+    cuda_blend(o, a, h->momentum, gradient, h->gradient_scale, n);
+    cuda_blend(o, gradient, h->gradient_scale, a, h->momentum, n);
+    cuda_sum_squares(o, square, gradient, n);
+    cuda_normalise(o, gradient, square, n);
+    newton_schulz(o, gradient, R, C);
+    cuda_blend(o, w, 1 - h->rate * h->decay, gradient,
+               -h->rate * 0.2 * sqrt((double)(R > C ? R : C)), n);
+}
+
+/* ---- the table ---------------------------------------------------------------------------- */
+
+static const struct ops_backend table = {
+    .context = sizeof(struct ops),
+    .open = open_context,
+    .close = close_context,
+    .describe = describe,
+    .set_products = set_products,
+    .buffer = buffer,
+    .buffer_free = buffer_free,
+    .upload = upload,
+    .download = download,
+    .map = map,
+    .fill = fill,
+    .unmap = unmap,
+    .matmul = matmul,
+    .linear_fwd = linear_fwd,
+    .linear_bwd = linear_bwd,
+    .residual_fwd = residual_fwd,
+    .embedding_fwd = cuda_embedding_fwd,
+    .embedding_bwd = cuda_embedding_bwd,
+    .norm_fwd = cuda_norm_fwd,
+    .norm_bwd = cuda_norm_bwd,
+    .activation_fwd = cuda_activation_fwd,
+    .activation_bwd = cuda_activation_bwd,
+    .gated_fwd = cuda_gated_fwd,
+    .gated_bwd = cuda_gated_bwd,
+    .rotate = cuda_rotate,
+    .dropout = cuda_dropout,
+    .tanh_fwd = cuda_tanh_fwd,
+    .tanh_bwd = cuda_tanh_bwd,
+    .zero = zero,
+    .add = cuda_add,
+    .copy = cuda_copy,
+    .blend = cuda_blend,
+    .gather_rows = cuda_gather_rows,
+    .scatter_rows = cuda_scatter_rows,
+    .attention_fwd = cuda_attention_fwd,
+    .attention_bwd = cuda_attention_bwd,
+    .attention_cached = cuda_attention_cached,
+    .logits = logits,
+    .loss_fwd = loss_fwd,
+    .loss_fwd_bwd = loss_fwd_bwd,
+    .cross_entropy = cross_entropy,
+    .span_loss = cuda_span_loss,
+    .sum_squares = cuda_sum_squares,
+    .add_sum = cuda_add_sum,
+    .round = cuda_round,
+    .adamw = cuda_adamw,
+    .adam = cuda_adam,
+    .lamb = cuda_lamb,
+    .schedule_free = cuda_schedule_free,
+    .sgd = cuda_sgd,
+    .muon = muon,
+};
+
+extern const struct plugin textmill_plugin __attribute__((visibility("default")));
+const struct plugin textmill_plugin = { OPS_LAYOUT, &table };

@@ -1,0 +1,298 @@
+/*
+ * kernel.h - what kernels are written in: what C and CUDA's C++ have in common, and these words.
+ *
+ *     KERNEL(name, arguments, threads) { ... }    a kernel of one argument, `const struct arguments
+ *                                                 a`, by blocks of at most so many threads
+ *     LAUNCH(o, name, x, y, threads, bytes, a)    runs it by x * y blocks of `threads` threads, a
+ *                                                 multiple of 32, with so many bytes that a block
+ *                                                 shares
+ *     SHARED(type, name)                          those bytes, as an array
+ *     BLOCK_BARRIER()                             all threads of the block
+ *     DEVICE                                      before a function that kernels call
+ *     BOTH                                        the same, which the host may call, too
+ *     warp_*                                      all 32 threads of a warp
+ *
+ * Kernels use no other memory than what their arguments name, through struct view, and no atomic
+ * operations, so that the same inputs give the same bits. nvcc compiles them for GPUs, and a C
+ * compiler for tests on the host (tests/emulate/emulate.h).
+ */
+#ifndef TEXTMILL_CUDA_KERNEL_H
+#define TEXTMILL_CUDA_KERNEL_H
+
+#ifdef __CUDACC__
+
+#include <cuda_runtime.h>
+#include <math.h>
+#include <stdint.h>
+
+extern "C" {
+#include "cuda/cuda.h"
+}
+#define EXTERN_C extern "C"
+#define DEVICE   static __device__ __forceinline__
+#define BOTH     static __host__ __device__ __forceinline__
+#define KERNEL(name, arguments, most)                                                              \
+    static __global__ void __launch_bounds__(most) name(const __grid_constant__ struct arguments a)
+#define LAUNCH(o, name, x, y, each, bytes, a)                                                      \
+    do {                                                                                           \
+        if ((bytes) > 48 * 1024)                                                                   \
+            cudaFuncSetAttribute(name, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)); \
+        name<<<dim3((unsigned)(x), (unsigned)(y)), (unsigned)(each), (size_t)(bytes),              \
+               *(cudaStream_t *)(o)->device>>>(a);                                                 \
+        device_launched(o, #name);                                                                 \
+    } while (0)
+extern __shared__ __align__(16) char cuda_shared[];
+#define SHARED(type, name) type *name = (type *)cuda_shared
+#define BLOCK_BARRIER()    __syncthreads()
+#define WARP_BARRIER()     __syncwarp()
+
+#define MULTIPLY(a, b)        __fmul_rn(a, b) /* never joined with an addition */
+#define ADD(a, b)             __fadd_rn(a, b)
+#define MULTIPLY_ADD(a, b, c) __fmaf_rn(a, b, c)
+
+/* The number that another thread of the warp has. */
+#define warp_from(x, lane) __shfl_sync(0xffffffffu, x, lane)
+#define warp_xor(x, bits)  __shfl_xor_sync(0xffffffffu, x, bits)
+
+static inline char *device_memory(char *address)
+{
+    return address;
+}
+
+/* rng.h's functions, on the device, too. */
+#pragma push_macro("inline")
+#undef inline
+#define inline __host__ __device__ __forceinline__
+#include "common/rng.h"
+#pragma pop_macro("inline")
+
+#else
+#include "tests/emulate/emulate.h"
+#define EXTERN_C
+#endif
+
+enum { WARP = 32 };
+
+/* ---- arrays ------------------------------------------------------------------------------- */
+
+/* An array as a kernel sees it. */
+struct view {
+    char *at; /* NULL: there is none */
+    int type;
+    int wide; /* eight elements from a multiple of 8 on can be read at once */
+};
+
+static inline struct view view_of(struct ops_array a)
+{
+    struct view v;
+    v.at = a.address ? device_memory(a.address) : 0;
+    v.type = a.type;
+    v.wide = (uintptr_t)a.address % 16 == 0;
+    return v;
+}
+
+/* Rows that begin so many elements apart. */
+static inline struct view view_rows(struct ops_array a, int64_t ld)
+{
+    struct view v = view_of(a);
+    v.wide &= ld % 8 == 0;
+    return v;
+}
+
+DEVICE float bits_float(uint32_t bits)
+{
+#ifdef __CUDACC__
+    return __uint_as_float(bits);
+#else
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+#endif
+}
+
+DEVICE uint32_t float_bits(float x)
+{
+#ifdef __CUDACC__
+    return __float_as_uint(x);
+#else
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+#endif
+}
+
+/* The high half of x's bits when those are raised by `random`. Infinity and NaN stay. */
+DEVICE uint16_t round_by(float x, uint32_t random)
+{
+    const uint32_t exponent = 0x7f800000u, quiet = 0x00400000u;
+    uint32_t bits = float_bits(x);
+    uint32_t special = bits & ~exponent & 0x7fffffffu ? bits | quiet : bits;
+    return (uint16_t)(((bits & exponent) == exponent ? special : bits + random) >> 16);
+}
+
+/* bf16: to the nearest, ties to even. */
+DEVICE uint16_t nearest_bf16(float x)
+{
+    return round_by(x, 0x7fffu + (float_bits(x) >> 16 & 1));
+}
+
+DEVICE float from_bf16(uint16_t x)
+{
+    return bits_float((uint32_t)x << 16);
+}
+
+DEVICE float get(struct view x, int64_t i)
+{
+    return x.type == OPS_BF16 ? from_bf16(((const uint16_t *)x.at)[i]) : ((const float *)x.at)[i];
+}
+
+DEVICE void put(struct view y, int64_t i, float v)
+{
+    if (y.type == OPS_BF16)
+        ((uint16_t *)y.at)[i] = nearest_bf16(v);
+    else
+        ((float *)y.at)[i] = v;
+}
+
+BOTH float *floats(struct view x)
+{
+    return (float *)x.at;
+}
+
+/* Eight numbers from element i, a multiple of 8 from the row's beginning, on, of which only the
+ * first n exist: zeros stand for the others. */
+struct eight {
+    float v[8];
+};
+
+DEVICE struct eight get8(struct view x, int64_t i, int64_t n)
+{
+    struct eight out;
+    if (!x.wide || n < 8) {
+        for (int j = 0; j < 8; j++)
+            out.v[j] = j < n ? get(x, i + j) : 0;
+    } else if (x.type == OPS_BF16) {
+        uint4 q = *(const uint4 *)(x.at + 2 * i);
+        const uint32_t word[4] = { q.x, q.y, q.z, q.w };
+        for (int j = 0; j < 4; j++) {
+            out.v[2 * j] = bits_float(word[j] << 16);
+            out.v[2 * j + 1] = bits_float(word[j] & 0xffff0000u);
+        }
+    } else {
+        for (int h = 0; h < 2; h++) {
+            float4 q = *(const float4 *)(x.at + 4 * i + 16 * h);
+            out.v[4 * h] = q.x;
+            out.v[4 * h + 1] = q.y;
+            out.v[4 * h + 2] = q.z;
+            out.v[4 * h + 3] = q.w;
+        }
+    }
+    return out;
+}
+
+DEVICE void put8(struct view y, int64_t i, int64_t n, struct eight v)
+{
+    if (!y.wide || n < 8) {
+        for (int j = 0; j < 8; j++)
+            if (j < n)
+                put(y, i + j, v.v[j]);
+    } else if (y.type == OPS_BF16) {
+        uint32_t word[4];
+        for (int j = 0; j < 4; j++)
+            word[j] = nearest_bf16(v.v[2 * j]) | (uint32_t)nearest_bf16(v.v[2 * j + 1]) << 16;
+        uint4 q = { word[0], word[1], word[2], word[3] };
+        *(uint4 *)(y.at + 2 * i) = q;
+    } else {
+        for (int h = 0; h < 2; h++) {
+            float4 q = { v.v[4 * h], v.v[4 * h + 1], v.v[4 * h + 2], v.v[4 * h + 3] };
+            *(float4 *)(y.at + 4 * i + 16 * h) = q;
+        }
+    }
+}
+
+/* ---- dropout ------------------------------------------------------------------------------ */
+
+/* struct kernel_mask's twin: element i is kept when the i-th 32-bit number of the sequence is at
+ * least the threshold. */
+struct mask {
+    uint64_t key;
+    uint32_t threshold; /* 0: all are kept */
+    float scale;
+};
+
+static inline struct mask mask_of(struct ops_dropout drop)
+{
+    struct mask m;
+    m.key = drop.key;
+    m.threshold = (uint32_t)(drop.rate * 4294967296.0);
+    m.scale = m.threshold ? (float)(1 / (1 - drop.rate)) : 1;
+    return m;
+}
+
+/* The factors of elements i and i + 1; i is even. */
+DEVICE void mask_pair(struct mask m, uint64_t i, float *low, float *high)
+{
+    uint64_t pair = rng_at(m.key, i / 2);
+    *low = (uint32_t)pair >= m.threshold ? m.scale : 0;
+    *high = (uint32_t)(pair >> 32) >= m.threshold ? m.scale : 0;
+}
+
+DEVICE float mask_at(struct mask m, uint64_t i)
+{
+    if (!m.threshold)
+        return 1;
+    uint64_t pair = rng_at(m.key, i / 2);
+    return (uint32_t)(i & 1 ? pair >> 32 : pair) >= m.threshold ? m.scale : 0;
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+/* All threads of the warp get it; one order whatever the lane. */
+DEVICE float warp_sum(float x)
+{
+    for (int bits = WARP / 2; bits; bits /= 2)
+        x += warp_xor(x, bits);
+    return x;
+}
+
+DEVICE float warp_max(float x)
+{
+    for (int bits = WARP / 2; bits; bits /= 2)
+        x = fmaxf(x, warp_xor(x, bits));
+    return x;
+}
+
+/* All threads of the block get it. `parts`: 33 floats that the block shares, for this alone. */
+DEVICE float block_sum(float x, float *parts)
+{
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    x = warp_sum(x);
+    BLOCK_BARRIER(); /* the sum before has been read */
+    if (!lane)
+        parts[warp] = x;
+    BLOCK_BARRIER();
+    return warp_sum(lane < warps ? parts[lane] : 0);
+}
+
+DEVICE float block_max(float x, float *parts)
+{
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    x = warp_max(x);
+    BLOCK_BARRIER();
+    if (!lane)
+        parts[warp] = x;
+    BLOCK_BARRIER();
+    return warp_max(lane < warps ? parts[lane] : parts[0]);
+}
+
+static inline int64_t div_up(int64_t n, int64_t by)
+{
+    return (n + by - 1) / by;
+}
+
+BOTH int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+#endif

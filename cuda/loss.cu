@@ -1,0 +1,131 @@
+/* loss.cu - cross entropy: a block has a softmax. */
+#include "cuda/kernel.h"
+
+enum { THREADS = 256, EACH = 8 };
+
+struct loss {
+    struct view logits;
+    const int32_t *labels;
+    const int64_t *sequences; /* of spans: [B,2] first row and length */
+    float *losses;
+    unsigned char *correct;
+    int64_t ld, V; /* of spans: V is 2, and ld the column */
+    int gradient;
+    float scale;
+};
+
+static inline struct loss loss_of(struct ops_scores out, struct ops_array logits, int64_t ld,
+                                  struct ops_array labels, int gradient, double scale)
+{
+    struct loss l;
+    l.logits = view_rows(logits, ld);
+    l.labels = (const int32_t *)view_of(labels).at;
+    l.sequences = 0;
+    l.losses = floats(view_of(out.losses));
+    l.correct = (unsigned char *)view_of(out.correct).at;
+    l.ld = ld;
+    l.V = 0;
+    l.gradient = gradient;
+    l.scale = (float)scale;
+    return l;
+}
+
+/* A running maximum, and the sum of exp(x - max). */
+struct soft {
+    float max, sum;
+};
+
+DEVICE void soft_add(struct soft *s, float x)
+{
+    if (x > s->max) {
+        s->sum = s->sum * expf(s->max - x) + 1;
+        s->max = x;
+    } else {
+        s->sum += expf(x - s->max);
+    }
+}
+
+/* That of the block. */
+DEVICE struct soft soft_block(struct soft s, float *parts)
+{
+    struct soft all;
+    all.max = block_max(s.max, parts);
+    all.sum = block_sum(s.max > -INFINITY ? s.sum * expf(s.max - all.max) : 0, parts);
+    return all;
+}
+
+DEVICE void score(const struct loss *a, int64_t row, struct soft s, int valid, float logit)
+{
+    if (threadIdx.x)
+        return;
+    a->losses[row] = valid ? logf(s.sum) + s.max - logit : 0;
+    if (a->correct)
+        a->correct[row] = valid && !(s.max > logit);
+}
+
+KERNEL(loss_rows, loss, THREADS)
+{
+    SHARED(float, parts);
+    const int64_t row = blockIdx.x, at = row * a.ld, V = a.V;
+    const int64_t label = a.labels[row];
+    const int valid = label >= 0 && label < V;
+    struct soft s = { -INFINITY, 0 };
+    for (int64_t i = threadIdx.x * EACH; i < V && valid; i += THREADS * EACH) {
+        struct eight x = get8(a.logits, at + i, V - i);
+        for (int j = 0; j < EACH; j++)
+            if (i + j < V)
+                soft_add(&s, x.v[j]);
+    }
+    s = soft_block(s, parts);
+    const float logit = valid ? get(a.logits, at + label) : 0;
+    score(&a, row, s, valid, logit);
+    BLOCK_BARRIER(); /* the label's logit has been read */
+    const float scale = a.scale / s.sum;
+    for (int64_t i = threadIdx.x * EACH; i < V && a.gradient; i += THREADS * EACH) {
+        struct eight x = get8(a.logits, at + i, V - i);
+        for (int j = 0; j < EACH; j++) {
+            x.v[j] = valid ? expf(x.v[j] - s.max) * scale : 0;
+            if (i + j == label)
+                x.v[j] -= a.scale;
+        }
+        put8(a.logits, at + i, V - i, x);
+    }
+}
+
+EXTERN_C void cuda_loss_rows(struct ops *o, struct ops_scores out, struct ops_array logits,
+                             int64_t ld, int64_t V, struct ops_array labels, int64_t rows,
+                             int gradient, double scale)
+{
+    struct loss l = loss_of(out, logits, ld, labels, gradient, scale);
+    l.V = V;
+    if (rows > 0)
+        LAUNCH(o, loss_rows, rows, 1, THREADS, 33 * sizeof(float), l);
+}
+
+/* The softmax of sequence b goes over one column of its rows. */
+KERNEL(span_loss, loss, THREADS)
+{
+    SHARED(float, parts);
+    const int64_t b = blockIdx.x, n = a.sequences[2 * b + 1], label = a.labels[b];
+    const int valid = label >= 0 && label < n;
+    float *logits = floats(a.logits) + 2 * a.sequences[2 * b] + a.ld;
+    struct soft s = { -INFINITY, 0 };
+    for (int64_t i = threadIdx.x; i < n; i += THREADS)
+        soft_add(&s, logits[2 * i]);
+    s = soft_block(s, parts);
+    score(&a, b, s, valid, valid ? logits[2 * label] : 0);
+    BLOCK_BARRIER();
+    for (int64_t i = threadIdx.x; i < n && a.gradient; i += THREADS) {
+        float p = expf(logits[2 * i] - s.max) / s.sum - (i == label ? 1 : 0);
+        logits[2 * i] = valid ? a.scale * p : 0;
+    }
+}
+
+EXTERN_C void cuda_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits,
+                             int side, const struct ops_labels *l, const struct ops_rows *rows,
+                             int gradient, double scale)
+{
+    struct loss s = loss_of(out, logits, side, l->labels, gradient, scale);
+    s.sequences = (const int64_t *)view_of(cuda_sequences(o, rows)).at;
+    LAUNCH(o, span_loss, rows->B, 1, THREADS, 33 * sizeof(float), s);
+}

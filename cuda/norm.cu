@@ -1,0 +1,167 @@
+/* norm.cu - layer norm and RMSNorm: a warp has a row, and reads it again from its cache. */
+#include "cuda/kernel.h"
+
+enum { THREADS = 256, WARPS = THREADS / WARP, EACH = 8, ROWS = 64, COLUMNS = 8 * WARP };
+
+struct norm {
+    struct view y, x, dy, gain, bias, dx;
+    float *mean, *rstd;
+    float *parts; /* [count, 2, C] sums for the gradients of gain and bias */
+    int64_t N, C;
+    double epsilon;
+    int rms, add;
+};
+
+static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
+                                  const struct ops_norm *l)
+{
+    struct norm s;
+    s.x = view_rows(x, l->C);
+    s.y = s.dy = s.dx = s.bias = view_of(OPS_NONE);
+    s.gain = view_of(l->gain);
+    s.mean = floats(view_of(kept.mean));
+    s.rstd = floats(view_of(kept.rstd));
+    s.parts = 0;
+    s.N = l->N;
+    s.C = l->C;
+    s.epsilon = l->epsilon;
+    s.rms = l->rms;
+    s.add = 0;
+    return s;
+}
+
+/* This warp's row, and the first of this lane's eights in it. */
+#define ROW   ((int64_t)blockIdx.x * WARPS + threadIdx.x / WARP)
+#define FIRST ((int64_t)(threadIdx.x % WARP) * EACH)
+
+KERNEL(norm_fwd, norm, THREADS)
+{
+    const int64_t C = a.C, row = ROW, at = row * C;
+    if (row >= a.N)
+        return;
+    float sum = 0, mean = 0;
+    for (int64_t i = FIRST; i < C && !a.rms; i += EACH * WARP) {
+        struct eight x = get8(a.x, at + i, C - i);
+        for (int j = 0; j < EACH; j++)
+            sum += x.v[j];
+    }
+    if (!a.rms)
+        mean = warp_sum(sum) / (float)C;
+    sum = 0;
+    for (int64_t i = FIRST; i < C; i += EACH * WARP) {
+        struct eight x = get8(a.x, at + i, C - i);
+        for (int j = 0; j < EACH; j++)
+            if (i + j < C)
+                sum += (x.v[j] - mean) * (x.v[j] - mean);
+    }
+    const float rstd = (float)(1 / sqrt((double)warp_sum(sum) / (double)C + a.epsilon));
+    for (int64_t i = FIRST; i < C; i += EACH * WARP) {
+        struct eight x = get8(a.x, at + i, C - i), gain = get8(a.gain, i, C - i);
+        for (int j = 0; j < EACH; j++)
+            x.v[j] = (x.v[j] - mean) * rstd * gain.v[j];
+        if (a.bias.at) {
+            struct eight bias = get8(a.bias, i, C - i);
+            for (int j = 0; j < EACH; j++)
+                x.v[j] += bias.v[j];
+        }
+        put8(a.y, at + i, C - i, x);
+    }
+    if (threadIdx.x % WARP == 0) {
+        if (a.mean)
+            a.mean[row] = mean;
+        if (a.rstd)
+            a.rstd[row] = rstd;
+    }
+}
+
+EXTERN_C void cuda_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept,
+                            struct ops_array x, const struct ops_norm *l)
+{
+    struct norm s = norm_of(x, kept, l);
+    s.y = view_rows(y, l->C);
+    s.bias = view_of(l->bias);
+    LAUNCH(o, norm_fwd, div_up(l->N, WARPS), 1, THREADS, 0, s);
+}
+
+/* With n = (x - mean) rstd and g = dy gain: dx = rstd (g - mean(g) - n mean(g n)), of RMSNorm
+ * without mean(g). */
+KERNEL(norm_bwd_rows, norm, THREADS)
+{
+    const int64_t C = a.C, row = ROW, at = row * C;
+    if (row >= a.N)
+        return;
+    const float mean = a.rms ? 0 : a.mean[row], rstd = a.rstd[row];
+    float sum = 0, products = 0;
+    for (int64_t i = FIRST; i < C; i += EACH * WARP) {
+        struct eight x = get8(a.x, at + i, C - i), d = get8(a.dy, at + i, C - i);
+        struct eight gain = get8(a.gain, i, C - i);
+        for (int j = 0; j < EACH; j++) { /* of what does not exist d is 0 */
+            sum += d.v[j] * gain.v[j];
+            products += d.v[j] * gain.v[j] * ((x.v[j] - mean) * rstd);
+        }
+    }
+    sum = a.rms ? 0 : warp_sum(sum) / (float)C;
+    products = warp_sum(products) / (float)C;
+    for (int64_t i = FIRST; i < C; i += EACH * WARP) {
+        struct eight x = get8(a.x, at + i, C - i), d = get8(a.dy, at + i, C - i);
+        struct eight gain = get8(a.gain, i, C - i);
+        for (int j = 0; j < EACH; j++)
+            d.v[j] = (d.v[j] * gain.v[j] - sum - (x.v[j] - mean) * rstd * products) * rstd;
+        if (a.add) {
+            struct eight before = get8(a.dx, at + i, C - i);
+            for (int j = 0; j < EACH; j++)
+                d.v[j] += before.v[j];
+        }
+        put8(a.dx, at + i, C - i, d);
+    }
+}
+
+/* Sums over ROWS rows: eight columns a lane, the rows shared by the warps, the warps' sums in their
+ * order. */
+KERNEL(norm_bwd_part, norm, THREADS)
+{
+    SHARED(float, sums); /* [2, WARPS, COLUMNS] */
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const int64_t C = a.C, i = (int64_t)blockIdx.x * COLUMNS + lane * EACH;
+    const int64_t first = (int64_t)blockIdx.y * ROWS, end = least(first + ROWS, a.N);
+    float dgain[EACH] = { 0 }, dbias[EACH] = { 0 };
+    for (int64_t r = first + warp; r < end && i < C; r += WARPS) {
+        const float mean = a.rms ? 0 : a.mean[r], rstd = a.rstd[r];
+        struct eight x = get8(a.x, r * C + i, C - i), d = get8(a.dy, r * C + i, C - i);
+        for (int j = 0; j < EACH; j++) {
+            dgain[j] += d.v[j] * ((x.v[j] - mean) * rstd);
+            dbias[j] += d.v[j];
+        }
+    }
+    for (int j = 0; j < EACH; j++) {
+        sums[warp * COLUMNS + lane * EACH + j] = dgain[j];
+        sums[(WARPS + warp) * COLUMNS + lane * EACH + j] = dbias[j];
+    }
+    BLOCK_BARRIER();
+    const int64_t column = (int64_t)blockIdx.x * COLUMNS + threadIdx.x;
+    for (int k = 0; k < 2 && column < C; k++) {
+        float total = 0;
+        for (int w = 0; w < WARPS; w++)
+            total += sums[(k * WARPS + w) * COLUMNS + threadIdx.x];
+        a.parts[(blockIdx.y * 2 + k) * C + column] = total;
+    }
+}
+
+EXTERN_C void cuda_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
+                            struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                            struct ops_moments kept, const struct ops_norm *l)
+{
+    const int64_t C = l->C, count = div_up(l->N, ROWS);
+    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, 2 * count * C);
+    struct norm s = norm_of(x, kept, l);
+    s.dy = view_rows(dy, C);
+    s.dx = view_rows(dx.to, C);
+    s.add = dx.add;
+    s.parts = floats(view_of(parts));
+    LAUNCH(o, norm_bwd_part, div_up(C, COLUMNS), count, THREADS,
+           2 * WARPS * COLUMNS * sizeof(float), s);
+    cuda_add_parts(o, dgain, parts, 2 * C, count, C);
+    if (!ops_is_none(dbias.to))
+        cuda_add_parts(o, dbias, ops_part(parts, C), 2 * C, count, C);
+    LAUNCH(o, norm_bwd_rows, div_up(l->N, WARPS), 1, THREADS, 0, s);
+}

@@ -1,0 +1,311 @@
+/* optimizer.cu - the optimizers: one pass over each number of state. AdamW and the rounding of
+ * state give the host's bits: where it joins a product and a sum, so does MULTIPLY_ADD. */
+#include "cuda/kernel.h"
+
+enum { THREADS = 256, EACH = 4, PART = 64, RANDOM = 4 };
+
+struct state {
+    struct view at;
+    uint64_t key;
+};
+
+struct adam {
+    struct state state[OPS_STATES];
+    float *gradient;
+    int64_t n;
+    uint64_t first; /* of the elements' numbers, for rounding */
+    float beta1, rest1, beta2, rest2, gradient_scale, epsilon, m_correction, v_correction;
+    float rate, decay, step, shrink; /* step: rate * m_correction; shrink: rate * decay */
+    float share, inner;              /* of schedule-free AdamW */
+};
+
+static inline struct adam adam_of(struct ops_array w, struct ops_array m, struct ops_array v,
+                                  struct ops_array gradient, int64_t n, const struct ops_adamw *h)
+{
+    struct adam a;
+    const struct ops_array state[OPS_STATES] = { w, m, v };
+    for (int i = 0; i < OPS_STATES; i++) {
+        a.state[i].at = view_of(state[i]);
+        a.state[i].key = 0;
+    }
+    a.gradient = floats(view_of(gradient));
+    a.n = n;
+    a.first = 0;
+    a.beta1 = (float)h->beta1;
+    a.rest1 = (float)(1 - h->beta1);
+    a.beta2 = (float)h->beta2;
+    a.rest2 = (float)(1 - h->beta2);
+    a.gradient_scale = (float)h->gradient_scale;
+    a.epsilon = (float)h->epsilon;
+    a.m_correction = (float)h->m_correction;
+    a.v_correction = (float)h->v_correction;
+    a.rate = (float)h->rate;
+    a.decay = (float)h->decay;
+    a.step = (float)(h->rate * h->m_correction);
+    a.shrink = (float)(h->rate * h->decay);
+    a.share = a.inner = 0;
+    return a;
+}
+
+static inline int64_t blocks_of(int64_t n)
+{
+    return div_up(n, THREADS * EACH);
+}
+
+#define FIRST (((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH)
+
+/* ---- AdamW, and state as it is kept ------------------------------------------------------- */
+
+DEVICE void put_state(const struct state *s, int64_t i, uint64_t random, float x)
+{
+    if (s->at.type == OPS_BF16)
+        ((uint16_t *)s->at.at)[i] = round_by(x, (uint32_t)(random >> 16 * (i % RANDOM)) & 0xffff);
+    else
+        ((float *)s->at.at)[i] = x;
+}
+
+KERNEL(adamw, adam, THREADS)
+{
+    const int64_t first = FIRST;
+    if (first >= a.n)
+        return;
+    uint64_t random[OPS_STATES];
+    for (int s = 0; s < OPS_STATES; s++)
+        random[s] = a.state[s].at.type == OPS_BF16
+                        ? rng_at(a.state[s].key, (uint64_t)first / RANDOM)
+                        : 0;
+    for (int64_t i = first; i < first + EACH && i < a.n; i++) {
+        float w = get(a.state[OPS_W].at, i), m = get(a.state[OPS_M].at, i);
+        float v = get(a.state[OPS_V].at, i), g = MULTIPLY(a.gradient[i], a.gradient_scale);
+        m = MULTIPLY_ADD(m, a.beta1, MULTIPLY(g, a.rest1));
+        v = MULTIPLY_ADD(v, a.beta2, MULTIPLY(MULTIPLY(g, g), a.rest2));
+        float under = ADD(sqrtf(MULTIPLY(v, a.v_correction)), a.epsilon);
+        w = ADD(w, -MULTIPLY_ADD(w, a.shrink, MULTIPLY(m, a.step) / under));
+        put_state(&a.state[OPS_W], i, random[OPS_W], w);
+        put_state(&a.state[OPS_M], i, random[OPS_M], m);
+        put_state(&a.state[OPS_V], i, random[OPS_V], v);
+    }
+}
+
+EXTERN_C void cuda_adamw(struct ops *o, const struct ops_state *state, struct ops_array gradient,
+                         int64_t n, const struct ops_adamw *h)
+{
+    struct adam a = adam_of(state[OPS_W].at, state[OPS_M].at, state[OPS_V].at, gradient, n, h);
+    for (int i = 0; i < OPS_STATES; i++)
+        a.state[i].key = state[i].key;
+    LAUNCH(o, adamw, blocks_of(n), 1, THREADS, 0, a);
+}
+
+KERNEL(round_state, adam, THREADS)
+{
+    const int64_t first = FIRST;
+    if (first >= a.n)
+        return;
+    uint64_t random = rng_at(a.state[0].key, (a.first + (uint64_t)first) / RANDOM);
+    for (int64_t i = first; i < first + EACH && i < a.n; i++)
+        put_state(&a.state[0], i, random, a.gradient[i]);
+}
+
+EXTERN_C void cuda_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n,
+                         uint64_t first)
+{
+    static const struct ops_adamw none = { 0 };
+    struct adam a = adam_of(y.at, OPS_NONE, OPS_NONE, x, n, &none);
+    a.state[0].key = y.key;
+    a.first = first;
+    LAUNCH(o, round_state, blocks_of(n), 1, THREADS, 0, a);
+}
+
+/* ---- Adam, schedule-free AdamW, SGD ------------------------------------------------------- */
+
+/* The moments of element i take in g; what stands is the step of Adam. */
+DEVICE float adam_step(const struct adam *a, int64_t i, float g)
+{
+    float *m = floats(a->state[OPS_M].at) + i, *v = floats(a->state[OPS_V].at) + i;
+    *m = a->beta1 * *m + a->rest1 * g;
+    *v = a->beta2 * *v + a->rest2 * g * g;
+    return *m * a->m_correction / (sqrtf(*v * a->v_correction) + a->epsilon);
+}
+
+KERNEL(adam_l2, adam, THREADS)
+{
+    float *w = floats(a.state[OPS_W].at);
+    const int64_t first = FIRST;
+    for (int64_t i = first; i < first + EACH && i < a.n; i++)
+        w[i] -= a.rate * adam_step(&a, i, a.gradient_scale * a.gradient[i] + a.decay * w[i]);
+}
+
+EXTERN_C void cuda_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+                        struct ops_array gradient, int64_t n, const struct ops_adamw *h)
+{
+    struct adam a = adam_of(w, m, v, gradient, n, h);
+    LAUNCH(o, adam_l2, blocks_of(n), 1, THREADS, 0, a);
+}
+
+KERNEL(schedule_free, adam, THREADS)
+{
+    float *w = floats(a.state[OPS_W].at), *z = floats(a.state[OPS_M].at);
+    float *v = floats(a.state[OPS_V].at);
+    const int64_t first = FIRST;
+    for (int64_t i = first; i < first + EACH && i < a.n; i++) {
+        float g = a.gradient_scale * a.gradient[i];
+        v[i] = a.beta2 * v[i] + a.rest2 * g * g;
+        float d = g / (sqrtf(v[i] * a.v_correction) + a.epsilon) + a.decay * w[i];
+        w[i] = (1 - a.share) * w[i] + a.share * z[i] - a.inner * d;
+        z[i] -= a.rate * d;
+    }
+}
+
+EXTERN_C void cuda_schedule_free(struct ops *o, struct ops_array w, struct ops_array z,
+                                 struct ops_array v, struct ops_array gradient, int64_t n,
+                                 const struct ops_adamw *h, double share)
+{
+    struct adam a = adam_of(w, z, v, gradient, n, h);
+    a.share = (float)share;
+    a.inner = (float)(h->rate * (1 - h->beta1 * (1 - (double)a.share)));
+    LAUNCH(o, schedule_free, blocks_of(n), 1, THREADS, 0, a);
+}
+
+struct sgd {
+    float *w, *a, *gradient;
+    int64_t n;
+    float rate, momentum, decay, scale;
+};
+
+KERNEL(sgd_step, sgd, THREADS)
+{
+    const int64_t first = FIRST;
+    for (int64_t i = first; i < first + EACH && i < a.n; i++) {
+        float g = a.scale * a.gradient[i] + a.decay * a.w[i];
+        if (a.a)
+            g = a.a[i] = a.momentum * a.a[i] + g;
+        a.w[i] -= a.rate * g;
+    }
+}
+
+EXTERN_C void cuda_sgd(struct ops *o, struct ops_array w, struct ops_array a,
+                       struct ops_array gradient, int64_t n, const struct ops_sgd *h)
+{
+    struct sgd s;
+    s.w = floats(view_of(w));
+    s.a = floats(view_of(a));
+    s.gradient = floats(view_of(gradient));
+    s.n = n;
+    s.rate = (float)h->rate;
+    s.momentum = (float)h->momentum;
+    s.decay = (float)h->decay;
+    s.scale = (float)h->gradient_scale;
+    LAUNCH(o, sgd_step, blocks_of(n), 1, THREADS, 0, s);
+}
+
+/* ---- LAMB --------------------------------------------------------------------------------- */
+
+struct lamb {
+    struct adam adam;
+    double *squares; /* [parts, count, 2] sums of blocks of rows: of w's and x's */
+    float *steps;    /* [parts] rate * ratio */
+    int64_t R, C, width, count;
+    double rate, cap;
+};
+
+KERNEL(lamb_direction, lamb, THREADS)
+{
+    const float *w = floats(a.adam.state[OPS_W].at);
+    float *x = a.adam.gradient;
+    const int64_t first = FIRST;
+    for (int64_t i = first; i < first + EACH && i < a.adam.n; i++)
+        x[i] = adam_step(&a.adam, i, a.adam.gradient_scale * x[i]) + a.adam.decay * w[i];
+}
+
+DEVICE double warp_sum_f64(double x)
+{
+    for (int bits = WARP / 2; bits; bits /= 2)
+        x += warp_xor(x, bits);
+    return x;
+}
+
+/* One warp: the share blockIdx.y of the columns of PART rows. */
+KERNEL(lamb_squares, lamb, THREADS)
+{
+    const float *w = floats(a.adam.state[OPS_W].at), *x = a.adam.gradient;
+    const int64_t first = (int64_t)blockIdx.x * PART, end = least(first + PART, a.R);
+    double sums[2] = { 0, 0 };
+    for (int64_t r = first; r < end; r++)
+        for (int64_t i = threadIdx.x; i < a.width; i += WARP) {
+            const int64_t at = r * a.C + blockIdx.y * a.width + i;
+            sums[0] += (double)w[at] * w[at];
+            sums[1] += (double)x[at] * x[at];
+        }
+    for (int k = 0; k < 2; k++) {
+        sums[k] = warp_sum_f64(sums[k]);
+        if (!threadIdx.x)
+            a.squares[(blockIdx.y * a.count + blockIdx.x) * 2 + k] = sums[k];
+    }
+}
+
+KERNEL(lamb_ratio, lamb, THREADS)
+{
+    double sums[2] = { 0, 0 };
+    for (int64_t i = threadIdx.x; i < a.count; i += WARP)
+        for (int k = 0; k < 2; k++)
+            sums[k] += a.squares[(blockIdx.x * a.count + i) * 2 + k];
+    for (int k = 0; k < 2; k++)
+        sums[k] = warp_sum_f64(sums[k]);
+    double ratio = sums[0] > 0 && sums[1] > 0 ? fmin(sqrt(sums[0]), a.cap) / sqrt(sums[1]) : 1;
+    if (!threadIdx.x)
+        a.steps[blockIdx.x] = (float)(a.rate * ratio);
+}
+
+KERNEL(lamb_step, lamb, THREADS)
+{
+    float *w = floats(a.adam.state[OPS_W].at);
+    const int64_t first = FIRST;
+    for (int64_t i = first; i < first + EACH && i < a.adam.n; i++)
+        w[i] -= a.steps[i % a.C / a.width] * a.adam.gradient[i];
+}
+
+EXTERN_C void cuda_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+                        struct ops_array gradient, const struct ops_lamb *h)
+{
+    const int64_t count = div_up(h->R, PART), sums = 2 * h->parts * count;
+    struct ops_array work = cuda_room(o, ROOM_SUMS, OPS_F64, sums + h->parts);
+    struct lamb l;
+    l.adam = adam_of(w, m, v, gradient, h->R * h->C, &h->adam);
+    l.squares = (double *)view_of(work).at;
+    l.steps = (float *)(l.squares + sums);
+    l.R = h->R;
+    l.C = h->C;
+    l.width = h->C / h->parts;
+    l.count = count;
+    l.rate = h->adam.rate;
+    l.cap = h->cap;
+    LAUNCH(o, lamb_direction, blocks_of(l.adam.n), 1, THREADS, 0, l);
+    LAUNCH(o, lamb_squares, count, h->parts, WARP, 0, l);
+    LAUNCH(o, lamb_ratio, h->parts, 1, WARP, 0, l);
+    LAUNCH(o, lamb_step, blocks_of(l.adam.n), 1, THREADS, 0, l);
+}
+
+/* ---- Muon --------------------------------------------------------------------------------- */
+
+struct normalise {
+    float *x;
+    const double *square;
+    int64_t n;
+};
+
+KERNEL(normalise, normalise, THREADS)
+{
+    const float factor = (float)(1 / fmax(sqrt(*a.square), 1e-30));
+    const int64_t first = FIRST;
+    for (int64_t i = first; i < first + EACH && i < a.n; i++)
+        a.x[i] *= factor;
+}
+
+EXTERN_C void cuda_normalise(struct ops *o, struct ops_array x, struct ops_array square, int64_t n)
+{
+    struct normalise s;
+    s.x = floats(view_of(x));
+    s.square = (const double *)view_of(square).at;
+    s.n = n;
+    LAUNCH(o, normalise, blocks_of(n), 1, THREADS, 0, s);
+}

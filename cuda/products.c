@@ -1,0 +1,228 @@
+/* products.c - matrix products by cuBLASLt.
+ *
+ * Its matrices are column-major: what is C = A B in rows is C^T = B^T A^T there, so that the
+ * operands change places and nothing is moved. How a product of one shape is computed is asked for
+ * once; the library's first choice is taken, and sums are split in ways with a fixed order alone,
+ * so that the same inputs give the same bits. */
+#include <assert.h>
+#include <cublasLt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "cuda/cuda.h"
+
+enum { WORKSPACE = 32 << 20, BUCKETS = 1024, ALIGNED_MOST = 256 };
+
+/* All that the choice depends on; compared byte by byte. */
+struct shape {
+    int64_t M, N, K, lda, ldb, ldc;
+    int32_t transposed_a, transposed_b, type, type_c, biased, pad;
+    int32_t aligned_a, aligned_b, aligned_c, add;
+};
+
+struct plan {
+    struct shape shape;
+    cublasLtMatmulDesc_t product;
+    cublasLtMatrixLayout_t a, b, c;
+    cublasLtMatmulAlgo_t algorithm;
+    struct plan *next;
+};
+
+struct products {
+    cublasLtHandle_t library;
+    char *workspace;
+    struct plan *plans[BUCKETS];
+};
+
+static void check(const char *what, cublasStatus_t status)
+{
+    if (status != CUBLAS_STATUS_SUCCESS)
+        log_fatal("the GPU failed: %s: %s", what, cublasLtGetStatusString(status));
+}
+
+int products_open(struct ops *o)
+{
+    struct products *p = o->products = mem_zalloc(1, sizeof *p);
+    cublasStatus_t status = cublasLtCreate(&p->library);
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        free(p);
+        return err_set("cannot use the GPU: cuBLASLt: %s", cublasLtGetStatusString(status));
+    }
+    p->workspace = device_alloc(o, WORKSPACE);
+    return 0;
+}
+
+static void free_plan(struct plan *p)
+{
+    cublasLtMatmulDescDestroy(p->product);
+    cublasLtMatrixLayoutDestroy(p->a);
+    cublasLtMatrixLayoutDestroy(p->b);
+    cublasLtMatrixLayoutDestroy(p->c);
+    free(p);
+}
+
+void products_close(struct ops *o)
+{
+    struct products *p = o->products;
+    for (int i = 0; i < BUCKETS; i++)
+        while (p->plans[i]) {
+            struct plan *next = p->plans[i]->next;
+            free_plan(p->plans[i]);
+            p->plans[i] = next;
+        }
+    device_free(o, p->workspace, WORKSPACE);
+    cublasLtDestroy(p->library);
+    free(p);
+}
+
+/* ---- plans -------------------------------------------------------------------------------- */
+
+static cudaDataType_t type_of(int32_t type)
+{
+    return type == OPS_BF16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+static int32_t aligned(struct ops_array a)
+{
+    int32_t bytes = ALIGNED_MOST;
+    while ((uintptr_t)a.address % (uintptr_t)bytes)
+        bytes /= 2;
+    return bytes;
+}
+
+static struct shape shape_of(const struct ops_matmul *p, int add)
+{
+    struct shape s;
+    memset(&s, 0, sizeof s);
+    s.M = p->M;
+    s.N = p->N;
+    s.K = p->K;
+    s.lda = p->A.ld;
+    s.ldb = p->B.ld;
+    s.ldc = p->C.ld;
+    s.transposed_a = p->A.transposed;
+    s.transposed_b = p->B.transposed;
+    s.type = p->A.x.type;
+    s.type_c = p->C.x.type;
+    s.biased = !ops_is_none(p->bias);
+    s.aligned_a = aligned(p->A.x);
+    s.aligned_b = aligned(p->B.x);
+    s.aligned_c = aligned(p->C.x);
+    s.add = add;
+    return s;
+}
+
+static void set(cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t what, const void *to,
+                size_t bytes)
+{
+    check("describing a product", cublasLtMatmulDescSetAttribute(d, what, to, bytes));
+}
+
+static void prefer(cublasLtMatmulPreference_t p, cublasLtMatmulPreferenceAttributes_t what,
+                   uint64_t to, size_t bytes)
+{
+    uint32_t small = (uint32_t)to;
+    check("describing a product", cublasLtMatmulPreferenceSetAttribute(
+                                      p, what, bytes == 4 ? (void *)&small : (void *)&to, bytes));
+}
+
+/* Rows and columns as the library sees a matrix that has so many here. */
+static cublasLtMatrixLayout_t layout(int32_t type, int64_t rows, int64_t columns, int64_t ld,
+                                     int transposed)
+{
+    cublasLtMatrixLayout_t out;
+    check("describing a matrix",
+          cublasLtMatrixLayoutCreate(&out, type_of(type), (uint64_t)(transposed ? rows : columns),
+                                     (uint64_t)(transposed ? columns : rows), ld));
+    return out;
+}
+
+static void describe(struct plan *p)
+{
+    const struct shape *s = &p->shape;
+    cublasOperation_t a = s->transposed_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasOperation_t b = s->transposed_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check("describing a product",
+          cublasLtMatmulDescCreate(&p->product, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    set(p->product, CUBLASLT_MATMUL_DESC_TRANSA, &a, sizeof a);
+    set(p->product, CUBLASLT_MATMUL_DESC_TRANSB, &b, sizeof b);
+    if (s->biased) {
+        cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+        cudaDataType_t type = type_of(s->type_c);
+        set(p->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+        set(p->product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type);
+    }
+    p->a = layout(s->type, s->K, s->N, s->ldb, s->transposed_b);
+    p->b = layout(s->type, s->M, s->K, s->lda, s->transposed_a);
+    p->c = layout(s->type_c, s->M, s->N, s->ldc, 0);
+}
+
+static void choose(cublasLtHandle_t library, struct plan *p)
+{
+    const struct shape *s = &p->shape;
+    cublasLtMatmulPreference_t preference;
+    cublasLtMatmulHeuristicResult_t found;
+    int count = 0;
+    check("describing a product", cublasLtMatmulPreferenceCreate(&preference));
+    prefer(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, WORKSPACE, 8);
+    prefer(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+           CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 4);
+    prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, (uint64_t)s->aligned_b, 4);
+    prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, (uint64_t)s->aligned_a, 4);
+    prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, (uint64_t)s->aligned_c, 4);
+    prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, (uint64_t)s->aligned_c, 4);
+    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(library, p->product, p->a, p->b, p->c,
+                                                           p->c, preference, 1, &found, &count);
+    cublasLtMatmulPreferenceDestroy(preference);
+    if (status != CUBLAS_STATUS_SUCCESS || !count)
+        log_fatal("the GPU failed: no product for M %lld, N %lld, K %lld: %s", (long long)s->M,
+                  (long long)s->N, (long long)s->K, cublasLtGetStatusString(status));
+    p->algorithm = found.algo;
+}
+
+static size_t bucket_of(const struct shape *s)
+{
+    const unsigned char *bytes = (const unsigned char *)s;
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < sizeof *s; i++)
+        hash = (hash ^ bytes[i]) * 1099511628211u;
+    return hash % BUCKETS;
+}
+
+static struct plan *plan_of(struct products *all, const struct ops_matmul *p, int add)
+{
+    struct shape s = shape_of(p, add);
+    struct plan **at = &all->plans[bucket_of(&s)];
+    for (struct plan *i = *at; i; i = i->next)
+        if (!memcmp(&i->shape, &s, sizeof s))
+            return i;
+    struct plan *made = mem_zalloc(1, sizeof *made);
+    made->shape = s;
+    made->next = *at;
+    describe(made);
+    choose(all->library, made);
+    return *at = made;
+}
+
+/* ---- products ----------------------------------------------------------------------------- */
+
+void products_multiply(struct ops *o, const struct ops_matmul *p, int add)
+{
+    struct products *all = o->products;
+    const float one = 1, beta = add ? 1 : 0;
+    struct plan *plan = plan_of(all, p, add);
+    assert(p->A.x.type == p->B.x.type);
+    if (plan->shape.biased) {
+        const void *bias = p->bias.address;
+        assert(p->bias.type == p->C.x.type);
+        set(plan->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+    }
+    check("a product",
+          cublasLtMatmul(all->library, plan->product, &one, p->B.x.address, plan->a, p->A.x.address,
+                         plan->b, &beta, p->C.x.address, plan->c, p->C.x.address, plan->c,
+                         &plan->algorithm, all->workspace, WORKSPACE, *(cudaStream_t *)o->device));
+}

@@ -1,0 +1,167 @@
+/* sums.cu - sums over elements and over rows, in an order that depends on their number alone: parts
+ * of fixed size, and then the parts one after the other. */
+#include "cuda/kernel.h"
+
+enum {
+    THREADS = 256,
+    PART = 1 << 16,   /* elements of a sum in f64 */
+    ROWS = 64,        /* of a column's sum */
+    COLUMNS = 8 * 32, /* of a block: eight a thread */
+};
+
+/* ---- of all elements, in f64 -------------------------------------------------------------- */
+
+struct total {
+    struct view x;
+    double *parts, *sum;
+    int64_t n, count; /* of parts */
+    int square, add;
+};
+
+DEVICE double warp_sum_f64(double x)
+{
+    for (int bits = WARP / 2; bits; bits /= 2)
+        x += warp_xor(x, bits);
+    return x;
+}
+
+DEVICE double element(const struct view x, int64_t i, int square)
+{
+    double v = x.type == OPS_U8 ? ((const unsigned char *)x.at)[i] : get(x, i);
+    return square ? v * v : v;
+}
+
+KERNEL(sum_part, total, THREADS)
+{
+    SHARED(double, warps);
+    const int64_t first = (int64_t)blockIdx.x * PART;
+    double sum = 0;
+    for (int64_t i = first + threadIdx.x; i < first + PART && i < a.n; i += THREADS)
+        sum += element(a.x, i, a.square);
+    sum = warp_sum_f64(sum);
+    if (threadIdx.x % WARP == 0)
+        warps[threadIdx.x / WARP] = sum;
+    BLOCK_BARRIER();
+    if (threadIdx.x < WARP) {
+        sum = warp_sum_f64(threadIdx.x < THREADS / WARP ? warps[threadIdx.x] : 0);
+        if (!threadIdx.x)
+            a.parts[blockIdx.x] = sum;
+    }
+}
+
+/* One warp: what lane l has of the parts, then the lanes. */
+KERNEL(sum_parts, total, THREADS)
+{
+    double sum = 0;
+    for (int64_t i = threadIdx.x; i < a.count; i += WARP)
+        sum += a.parts[i];
+    sum = warp_sum_f64(sum);
+    if (!threadIdx.x)
+        *a.sum = a.add ? *a.sum + sum : sum;
+}
+
+static void sum_all(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n, int square,
+                    int add)
+{
+    struct total t;
+    t.n = n;
+    t.count = div_up(n, PART);
+    t.x = view_of(x);
+    t.parts = (double *)view_of(cuda_room(o, ROOM_SUMS, OPS_F64, t.count)).at;
+    t.sum = (double *)view_of(sum).at;
+    t.square = square;
+    t.add = add;
+    if (n > 0)
+        LAUNCH(o, sum_part, t.count, 1, THREADS, THREADS / WARP * sizeof(double), t);
+    LAUNCH(o, sum_parts, 1, 1, WARP, 0, t);
+}
+
+EXTERN_C void cuda_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+{
+    sum_all(o, sum, x, n, 1, 0);
+}
+
+EXTERN_C void cuda_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+{
+    sum_all(o, sum, x, n, 0, 1);
+}
+
+/* ---- of columns --------------------------------------------------------------------------- */
+
+struct columns {
+    struct view x;
+    float *parts, *to; /* parts [count,n] */
+    int64_t ld, rows, n, count;
+    int add;
+};
+
+/* Eight columns a lane, a warp of rows each: the warps' sums in the order of the warps. */
+KERNEL(column_part, columns, THREADS)
+{
+    SHARED(float, warps); /* [warps,COLUMNS] */
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const int64_t i = (int64_t)blockIdx.x * COLUMNS + lane * 8;
+    const int64_t first = (int64_t)blockIdx.y * ROWS, end = least(first + ROWS, a.rows);
+    float sum[8] = { 0 };
+    for (int64_t r = first + warp; r < end && i < a.n; r += THREADS / WARP) {
+        struct eight x = get8(a.x, r * a.ld + i, a.n - i);
+        for (int j = 0; j < 8; j++)
+            sum[j] += x.v[j];
+    }
+    for (int j = 0; j < 8; j++)
+        warps[warp * COLUMNS + lane * 8 + j] = sum[j];
+    BLOCK_BARRIER();
+    const int64_t column = (int64_t)blockIdx.x * COLUMNS + threadIdx.x;
+    if (column < a.n) {
+        float total = 0;
+        for (int w = 0; w < THREADS / WARP; w++)
+            total += warps[w * COLUMNS + threadIdx.x];
+        a.parts[blockIdx.y * a.n + column] = total;
+    }
+}
+
+KERNEL(column_parts, columns, THREADS)
+{
+    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i >= a.n)
+        return;
+    float total = 0;
+    for (int64_t p = 0; p < a.count; p++)
+        total += a.parts[p * a.ld + i];
+    a.to[i] = a.add ? a.to[i] + total : total;
+}
+
+EXTERN_C void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_array parts,
+                             int64_t ld, int64_t count, int64_t n)
+{
+    struct columns c;
+    c.x = view_of(OPS_NONE);
+    c.parts = floats(view_of(parts));
+    c.to = floats(view_of(to.to));
+    c.ld = ld;
+    c.rows = 0;
+    c.n = n;
+    c.count = count;
+    c.add = to.add;
+    LAUNCH(o, column_parts, div_up(n, THREADS), 1, THREADS, 0, c);
+}
+
+EXTERN_C void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x,
+                               int64_t ld, int64_t rows, int64_t n)
+{
+    const int64_t count = div_up(rows, ROWS);
+    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, count * n);
+    struct columns c;
+    c.x = view_rows(x, ld);
+    c.parts = floats(view_of(parts));
+    c.to = 0;
+    c.ld = ld;
+    c.rows = rows;
+    c.n = n;
+    c.count = count;
+    c.add = 0;
+    if (rows > 0)
+        LAUNCH(o, column_part, div_up(n, COLUMNS), count, THREADS,
+               THREADS / WARP * COLUMNS * sizeof(float), c);
+    cuda_add_parts(o, to, parts, n, count, n);
+}

@@ -1,0 +1,660 @@
+/* check DEVICE...: every operation of ops.h on other devices, beside the CPU's back end, which the
+ * unit tests compare with plain loops. The same numbers go in; what comes out differs by rounding
+ * alone, or not at all where that is promised, and is the same bits on all devices that are named,
+ * which are one kind: emulated:0 emulated:1 emulated:2, or cuda cuda. Prints a line for each that
+ * fails; exits with 1 if there is any. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/rng.h"
+#include "model/ops.h"
+
+enum { ARRAYS_MOST = 40, RESULTS_MOST = 16 };
+
+/* What one run of one case has left. */
+struct result {
+    const char *name;
+    double tolerance; /* of the largest number; 0: the same bits */
+    enum ops_type type;
+    int64_t n;
+    char *data;
+};
+
+/* One run of one case on one device. */
+struct run {
+    struct ops *o;
+    struct {
+        struct ops_array a;
+        int64_t n;
+    } arrays[ARRAYS_MOST];
+    int array_count;
+    struct result results[RESULTS_MOST];
+    int result_count;
+    enum ops_type type;  /* of this case's activations */
+    enum ops_type other; /* of others */
+    int way;
+    uint64_t key;
+};
+
+/* ---- arrays of a run ---------------------------------------------------------------------- */
+
+static uint16_t bf16_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static double number_at(const struct result *r, int64_t i)
+{
+    const void *p = r->data;
+    uint32_t bits;
+    float x;
+    switch (r->type) {
+    case OPS_F32: return ((const float *)p)[i];
+    case OPS_F64: return ((const double *)p)[i];
+    case OPS_BF16:
+        bits = (uint32_t)((const uint16_t *)p)[i] << 16;
+        memcpy(&x, &bits, sizeof x);
+        return x;
+    default: return ((const unsigned char *)p)[i];
+    }
+}
+
+static struct ops_array put(struct run *r, enum ops_type type, const void *from, int64_t n)
+{
+    assert(r->array_count < ARRAYS_MOST);
+    struct ops_array a = ops_buffer(r->o, type, n);
+    ops_upload(r->o, a, from, n);
+    r->arrays[r->array_count].n = n;
+    r->arrays[r->array_count++].a = a;
+    return a;
+}
+
+/* Random numbers, others at each call. */
+static struct ops_array numbers(struct run *r, enum ops_type type, int64_t n, double scale)
+{
+    struct rng g = { rng_key(1, r->key++), 0 };
+    char *data = mem_alloc((size_t)n * 8);
+    for (int64_t i = 0; i < n; i++) {
+        float x = (float)(scale * rng_normal(&g));
+        if (type == OPS_BF16)
+            ((uint16_t *)(void *)data)[i] = bf16_of(x);
+        else if (type == OPS_F64)
+            ((double *)(void *)data)[i] = x;
+        else if (type == OPS_U8)
+            data[i] = (char)rng_below(&g, 2);
+        else
+            ((float *)(void *)data)[i] = x;
+    }
+    struct ops_array a = put(r, type, data, n);
+    free(data);
+    return a;
+}
+
+static struct ops_array positive(struct run *r, int64_t n)
+{
+    struct rng g = { rng_key(2, r->key++), 0 };
+    float *data = mem_alloc((size_t)n * sizeof *data);
+    for (int64_t i = 0; i < n; i++)
+        data[i] = (float)rng_real(&g);
+    struct ops_array a = put(r, OPS_F32, data, n);
+    free(data);
+    return a;
+}
+
+/* Numbers from `least` to below `most`, of a type of integers. */
+static struct ops_array integers(struct run *r, enum ops_type type, int64_t n, int64_t least,
+                                 int64_t most)
+{
+    struct rng g = { rng_key(3, r->key++), 0 };
+    char *data = mem_alloc((size_t)n * 8);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t x = least + (int64_t)rng_below(&g, (uint64_t)(most - least));
+        if (type == OPS_I64)
+            ((int64_t *)(void *)data)[i] = x;
+        else
+            ((int32_t *)(void *)data)[i] = (int32_t)x;
+    }
+    struct ops_array a = put(r, type, data, n);
+    free(data);
+    return a;
+}
+
+/* Every second row from `first` on. */
+static struct ops_array some_rows(struct run *r, int64_t n, int64_t first)
+{
+    int64_t *rows = mem_alloc((size_t)n * sizeof *rows);
+    for (int64_t i = 0; i < n; i++)
+        rows[i] = first + 2 * i;
+    struct ops_array a = put(r, OPS_I64, rows, n);
+    free(rows);
+    return a;
+}
+
+static void leave(struct run *r, const char *name, struct ops_array a, int64_t n, double tolerance)
+{
+    assert(r->result_count < RESULTS_MOST);
+    char *data = mem_alloc((size_t)n * ops_type_bytes(a.type));
+    ops_download(r->o, data, a, n);
+    double least = a.type == OPS_BF16 && tolerance > 0 && tolerance < 8e-3 ? 8e-3 : tolerance;
+    r->results[r->result_count++] = (struct result){ name, least, a.type, n, data };
+}
+
+static enum ops_type precision;
+
+/* Of what products make. */
+static double of_products(void)
+{
+    return precision == OPS_BF16 ? 2e-2 : 1e-5;
+}
+
+/* ---- elements ------------------------------------------------------------------------------ */
+
+static void elements(struct run *r)
+{
+    const int64_t n = r->way ? 2048 : 5003;
+    struct ops_array x = numbers(r, r->type, n, 1), y = numbers(r, r->other, n, 1);
+    struct ops_array z = numbers(r, r->other, n, 1), f = numbers(r, OPS_F32, n, 1);
+    struct ops_array g = numbers(r, OPS_F32, n, 1), t = numbers(r, OPS_F32, n, 1);
+    struct ops_array q = numbers(r, r->type, n, 1);
+    ops_copy(r->o, y, x, n);
+    leave(r, "copy", y, n, 0);
+    ops_add(r->o, z, x, n);
+    leave(r, "add", z, n, 0);
+    ops_blend(r->o, f, 0.3, g, -1.7, n);
+    leave(r, "blend", f, n, 1e-6);
+    ops_zero(r->o, ops_part(x, 3), n - 5);
+    leave(r, "zero", x, n, 0);
+    ops_tanh_fwd(r->o, t, n);
+    leave(r, "tanh_fwd", t, n, 1e-6);
+    ops_tanh_bwd(r->o, g, t, n);
+    leave(r, "tanh_bwd", g, n, 1e-6);
+    ops_copy(r->o, ops_part(q, 1), ops_part(y, 1), n - 1);
+    leave(r, "copy from an odd place", q, n, 0);
+}
+
+static void activations(struct run *r)
+{
+    const int64_t n = 1203;
+    for (int f = 0; f < OPS_ACTIVATIONS; f++) {
+        struct ops_array x = numbers(r, r->type, n, 3), dy = numbers(r, r->other, n, 1);
+        struct ops_array y = numbers(r, r->other, n, 1), up = numbers(r, r->type, n, 1);
+        ops_activation_fwd(r->o, f, y, x, n);
+        leave(r, "activation_fwd", y, n, 2e-6);
+        if (r->way) {
+            ops_gated_fwd(r->o, f, y, x, up, n);
+            leave(r, "gated_fwd", y, n, 2e-6);
+            ops_gated_bwd(r->o, f, x, up, y, dy, x, up, n);
+            leave(r, "gated_bwd up", up, n, 2e-6);
+        } else {
+            ops_activation_bwd(r->o, f, dy, y, dy, x, n);
+            leave(r, "activation_bwd y", y, n, 2e-6);
+            leave(r, "activation_bwd", dy, n, 2e-6);
+            continue;
+        }
+        leave(r, "gated_bwd gate", x, n, 2e-6);
+    }
+}
+
+static void dropout(struct run *r)
+{
+    const int64_t n = 3001;
+    const double rates[] = { 0.1, 0.5, 0 };
+    struct ops_array x = numbers(r, r->type, n, 1), y = numbers(r, r->other, n, 1);
+    ops_dropout(r->o, y, x, n, (struct ops_dropout){ 77, rates[r->way] });
+    leave(r, "dropout", y, n, 0);
+}
+
+/* ---- norms, rows --------------------------------------------------------------------------- */
+
+static void norms(struct run *r)
+{
+    static const int64_t sizes[][2] = {
+        { 70, 64 }, { 9, 300 }, { 130, 33 }, { 3, 2100 }, { 1, 8 }
+    };
+    const int64_t N = sizes[r->way % 5][0], C = sizes[r->way % 5][1];
+    struct ops_norm l = { .N = N, .C = C, .epsilon = 1e-5, .rms = r->way >= 5 };
+    l.gain = numbers(r, OPS_F32, C, 1);
+    if (!l.rms)
+        l.bias = numbers(r, OPS_F32, C, 1);
+    struct ops_array x = numbers(r, r->type, N * C, 2), y = numbers(r, r->other, N * C, 1);
+    struct ops_moments kept = { numbers(r, OPS_F32, N, 1), numbers(r, OPS_F32, N, 1) };
+    struct ops_array dy = numbers(r, r->other, N * C, 1), dx = numbers(r, r->type, N * C, 1);
+    struct ops_array dgain = numbers(r, OPS_F32, C, 1), dbias = numbers(r, OPS_F32, C, 1);
+    int add = r->way % 2;
+    ops_norm_fwd(r->o, y, kept, x, &l);
+    leave(r, "norm_fwd", y, N * C, 2e-6);
+    if (!l.rms)
+        leave(r, "norm_fwd mean", kept.mean, N, 1e-6);
+    leave(r, "norm_fwd rstd", kept.rstd, N, 1e-6);
+    ops_norm_bwd(r->o, (struct ops_gradient){ dx, add }, (struct ops_gradient){ dgain, !add },
+                 l.rms ? (struct ops_gradient){ 0 } : (struct ops_gradient){ dbias, add }, dy, x,
+                 kept, &l);
+    leave(r, "norm_bwd dx", dx, N * C, 1e-5);
+    leave(r, "norm_bwd dgain", dgain, C, 1e-5);
+    leave(r, "norm_bwd dbias", dbias, C, 1e-5);
+}
+
+/* way: 0 positions by number, 1 places and segments, 2 words alone; many tokens of few words. */
+static void embeddings(struct run *r)
+{
+    const int64_t T = 25, N = 16 * T, C = r->type == OPS_BF16 ? 48 : 21, V = 70;
+    struct ops_tokens t = { .N = N, .T = T, .ids = integers(r, OPS_U32, N, 0, V) };
+    struct ops_embedding e = { .words = numbers(r, r->type, V * C, 1), .C = C }, d = { .C = C };
+    struct ops_array x = numbers(r, r->other, N * C, 1), dx = numbers(r, r->other, N * C, 1);
+    d.words = numbers(r, OPS_F32, V * C, 1);
+    if (r->way < 2) {
+        e.positions = numbers(r, r->type, T * C, 1);
+        d.positions = numbers(r, OPS_F32, T * C, 1);
+    }
+    if (r->way == 1) {
+        t.places = integers(r, OPS_U32, N, 0, T);
+        t.segments = integers(r, OPS_U32, N, 0, 2);
+        e.types = numbers(r, r->type, 2 * C, 1);
+        d.types = numbers(r, OPS_F32, 2 * C, 1);
+    }
+    ops_embedding_fwd(r->o, x, &t, &e);
+    leave(r, "embedding_fwd", x, N * C, r->other == OPS_BF16 ? 8e-3 : 1e-7);
+    ops_embedding_bwd(r->o, &d, dx, &t);
+    leave(r, "embedding_bwd words", d.words, V * C, 2e-6);
+    if (r->way < 2)
+        leave(r, "embedding_bwd positions", d.positions, T * C, 2e-6);
+    if (r->way == 1)
+        leave(r, "embedding_bwd types", d.types, 2 * C, 4e-6);
+}
+
+/* A token more than is sorted, and summed, by one block. */
+static void many_tokens(struct run *r)
+{
+    const int64_t T = 4099, C = 2, V = 700;
+    struct ops_tokens t = { .N = T, .T = T, .ids = integers(r, OPS_U32, T, 0, V) };
+    struct ops_embedding d = { .words = numbers(r, OPS_F32, V * C, 1), .C = C };
+    d.positions = numbers(r, OPS_F32, T * C, 1);
+    struct ops_array dx = numbers(r, OPS_F32, T * C, 1);
+    ops_embedding_bwd(r->o, &d, dx, &t);
+    leave(r, "embedding_bwd words", d.words, V * C, 2e-6);
+    leave(r, "embedding_bwd positions", d.positions, T * C, 2e-6);
+}
+
+static void some(struct run *r)
+{
+    const int64_t n = 37, N = 80, C = r->way ? 16 : 11;
+    struct ops_array rows = some_rows(r, n, 3), x = numbers(r, r->type, N * C, 1);
+    struct ops_array y = numbers(r, r->other, n * C, 1), z = numbers(r, r->other, N * C, 1);
+    ops_gather_rows(r->o, y, x, rows, n, C);
+    leave(r, "gather_rows", y, n * C, 0);
+    ops_scatter_rows(r->o, z, y, rows, n, C);
+    leave(r, "scatter_rows", z, N * C, 0);
+}
+
+static void rotations(struct run *r)
+{
+    const int64_t T = 13, N = 3 * T, HS = 10, heads = 3, ld = 50;
+    struct ops_tokens t = { .N = N, .T = T, .first = r->way ? 5 : 0 };
+    struct ops_array x = numbers(r, r->type, N * ld, 1);
+    if (r->way == 2)
+        t.places = integers(r, OPS_U32, N, 0, T);
+    struct ops_rotary way = { .heads = heads, .HS = HS, .ld = ld, .base = 1e4 };
+    ops_rotate(r->o, x, &t, &way);
+    leave(r, "rotate", x, N * ld, 2e-6);
+    way.base = 500;
+    way.back = 1;
+    ops_rotate(r->o, x, &t, &way);
+    leave(r, "rotate back", x, N * ld, 2e-6);
+}
+
+/* ---- products ------------------------------------------------------------------------------ */
+
+static void products(struct run *r)
+{
+    const int64_t M = 21, N = r->way & 4 ? 40 : 19, K = 56, lda = 60, ldb = 60, ldc = 44;
+    int ta = r->way & 1, tb = r->way >> 1 & 1, base = r->way >> 2;
+    struct ops_array a = numbers(r, r->type, 60 * lda, 1), b = numbers(r, r->other, 60 * ldb, 1);
+    struct ops_array c = numbers(r, r->type, M * ldc, 1), sums = numbers(r, OPS_F32, N, 1);
+    struct ops_matmul p = { .C = { c, ldc }, .A = { a, lda, ta }, .B = { b, ldb, tb } };
+    p.M = M;
+    p.N = N;
+    p.K = K;
+    if (base == 1)
+        p.base = c;
+    if (base == 2)
+        p.base = numbers(r, r->type, M * ldc, 1);
+    if (base >= 2)
+        p.bias = numbers(r, r->other, N, 1);
+    if (!tb)
+        p.sums = sums;
+    ops_matmul(r->o, &p);
+    leave(r, "matmul", c, M * ldc, of_products());
+    leave(r, "matmul sums", sums, N, 1e-5);
+}
+
+static void linears(struct run *r)
+{
+    const int64_t N = r->way ? 65 : 3, I = 24, O = 40;
+    struct ops_linear l = { .w = numbers(r, r->other, I * O, 1), .N = N, .I = I, .O = O };
+    l.bias = numbers(r, OPS_F32, O, 1);
+    struct ops_array x = numbers(r, r->type, N * I, 1), dy = numbers(r, r->type, N * O, 1);
+    struct ops_array y = numbers(r, r->type, N * O, 1), z = numbers(r, OPS_F32, N * O, 1);
+    struct ops_array base = numbers(r, OPS_F32, N * O, 1), dw = numbers(r, OPS_F32, I * O, 1);
+    struct ops_array dx = numbers(r, r->type, N * I, 1), dbias = numbers(r, OPS_F32, O, 1);
+    ops_linear_fwd(r->o, y, x, &l);
+    leave(r, "linear_fwd", y, N * O, of_products());
+    ops_residual_fwd(r->o, z, base, x, &l, (struct ops_dropout){ 5, 0.25 * r->way });
+    leave(r, "residual_fwd", z, N * O, of_products());
+    ops_linear_bwd(r->o, (struct ops_gradient){ dx, r->way }, (struct ops_gradient){ dw, !r->way },
+                   (struct ops_gradient){ dbias, r->way }, dy, x, &l);
+    leave(r, "linear_bwd dx", dx, N * I, of_products());
+    leave(r, "linear_bwd dw", dw, I * O, of_products());
+    leave(r, "linear_bwd dbias", dbias, O, 1e-5);
+}
+
+/* ---- attention ----------------------------------------------------------------------------- */
+
+static void attentions(struct run *r)
+{
+    static const int64_t lengths[] = { 7, 40, 1, 33 };
+    static const struct {
+        int64_t B, T, NH, KV, HS;
+        int causal, rows;
+        double rate;
+    } cases[] = {
+        { 2, 37, 2, 0, 16, 1, 0, 0 },    { 1, 70, 4, 2, 24, 1, 0, 0.1 },
+        { 4, 40, 2, 0, 16, 0, 1, 0.2 },  { 2, 33, 2, 1, 64, 0, 0, 0 },
+        { 1, 150, 1, 0, 64, 1, 0, 0.1 }, { 1, 5, 2, 0, 130, 1, 0, 0 },
+        { 2, 80, 3, 0, 80, 1, 0, 0 },    { 1, 66, 2, 1, 128, 1, 0, 0.1 },
+        { 4, 40, 2, 0, 64, 0, 1, 0.1 },
+    };
+    struct ops_attention a = { .NH = cases[r->way].NH, .HS = cases[r->way].HS };
+    a.rows = (struct ops_rows){ cases[r->way].B, cases[r->way].T,
+                                cases[r->way].rows ? lengths : NULL };
+    a.KV = cases[r->way].KV;
+    a.causal = cases[r->way].causal;
+    a.drop = (struct ops_dropout){ 99, cases[r->way].rate };
+    a.scale = r->way == 1 ? 0.2 : 0;
+    const int64_t N = ops_rows_count(&a.rows), C = a.NH * a.HS, K = (a.KV ? a.KV : a.NH) * a.HS;
+    const int64_t ld = C + 2 * K;
+    struct ops_array qkv = numbers(r, r->type, N * ld, 1), y = numbers(r, r->other, N * C, 1);
+    struct ops_array dqkv = numbers(r, r->type, N * ld, 1), dy = numbers(r, OPS_F32, N * C, 1);
+    struct ops_array lse = numbers(r, OPS_F32, N * a.NH, 1);
+    struct ops_qkv x = { qkv, ops_part(qkv, C), ops_part(qkv, C + K), ld, ld };
+    struct ops_qkv dx = { dqkv, ops_part(dqkv, C), ops_part(dqkv, C + K), ld, ld };
+    ops_attention_fwd(r->o, y, lse, x, &a);
+    leave(r, "attention_fwd", y, N * C, of_products());
+    leave(r, "attention_fwd lse", lse, N * a.NH, of_products());
+    ops_attention_bwd(r->o, dx, dy, x, y, lse, &a);
+    /* of y in bf16 a number may be rounded the other way */
+    leave(r, "attention_bwd", dqkv, N * ld,
+          r->other == OPS_BF16 ? fmax(1e-4, of_products()) : of_products());
+}
+
+static void caches(struct run *r)
+{
+    const int64_t NH = 4, KV = r->way ? 2 : 4, HS = 16, C = NH * HS, K = KV * HS, past = 45;
+    const int64_t N = r->way == 2 ? 9 : 1, ld = C + 2 * K, all = past + N;
+    struct ops_attention a = { .rows = { 1, N, NULL }, .NH = NH, .HS = HS, .KV = KV, .causal = 1 };
+    struct ops_array keys = numbers(r, r->type, all * K, 1),
+                     values = numbers(r, r->type, all * K, 1);
+    struct ops_array qkv = numbers(r, r->other, N * ld, 1), y = numbers(r, OPS_F32, N * C, 1);
+    struct ops_qkv x = { qkv, ops_part(qkv, C), ops_part(qkv, C + K), ld, ld };
+    ops_attention_cached(r->o, y, keys, values, x, past, &a);
+    leave(r, "attention_cached", y, N * C, of_products());
+    leave(r, "attention_cached keys", keys, all * K, 0);
+    leave(r, "attention_cached values", values, all * K, 0);
+}
+
+/* ---- losses -------------------------------------------------------------------------------- */
+
+static void losses(struct run *r)
+{
+    const int64_t N = 50, V = r->way & 1 ? 333 : 96, C = 24;
+    int rows = r->way >> 1 & 1, bias = r->way >> 2;
+    struct ops_decoder d = { .table = numbers(r, r->type, V * C, 0.3), .V = V, .C = C };
+    if (bias)
+        d.bias = numbers(r, OPS_F32, V, 1);
+    struct ops_labels l = { .n = rows ? 20 : N };
+    l.labels = integers(r, OPS_I32, l.n, 0, V);
+    if (rows)
+        l.rows = some_rows(r, l.n, 1);
+    struct ops_array x = numbers(r, r->other, N * C, 1), dx = numbers(r, OPS_F32, N * C, 1);
+    struct ops_array logits = numbers(r, OPS_F32, N * V, 1), dtable = numbers(r, OPS_F32, V * C, 1);
+    struct ops_array dbias = numbers(r, OPS_F32, V, 1);
+    struct ops_scores out = { numbers(r, OPS_F32, N, 1), numbers(r, OPS_U8, N, 1) };
+    ops_logits(r->o, logits, x, N, &d);
+    leave(r, "logits", logits, N * V, of_products());
+    ops_loss_fwd(r->o, out, x, &l, &d);
+    leave(r, "loss_fwd", out.losses, N, of_products());
+    if (precision == OPS_F32)
+        leave(r, "loss_fwd correct", out.correct, N, 0);
+    ops_loss_fwd_bwd(r->o, out, dx, (struct ops_gradient){ dtable, rows },
+                     bias ? (struct ops_gradient){ dbias, rows } : (struct ops_gradient){ 0 }, x, N,
+                     0.7, &l, &d);
+    leave(r, "loss_fwd_bwd", out.losses, N, of_products());
+    leave(r, "loss_fwd_bwd dx", dx, N * C, of_products());
+    leave(r, "loss_fwd_bwd dtable", dtable, V * C, of_products());
+    leave(r, "loss_fwd_bwd dbias", dbias, V, of_products());
+}
+
+static void small_losses(struct run *r)
+{
+    static const int64_t lengths[] = { 5, 12, 300, 1 };
+    const struct ops_rows rows = { 4, 300, lengths };
+    const int64_t N = ops_rows_count(&rows), V = 7;
+    struct ops_labels l = { .n = 4, .labels = integers(r, OPS_I32, 4, -1, 9) };
+    struct ops_labels m = { .n = 30, .labels = integers(r, OPS_I32, 30, -3, V) };
+    struct ops_scores out = { numbers(r, OPS_F32, 30, 1), numbers(r, OPS_U8, 30, 1) };
+    struct ops_array logits = numbers(r, OPS_F32, 2 * N, 2), few = numbers(r, OPS_F32, 30 * V, 2);
+    ops_span_loss(r->o, out, logits, r->way, &l, &rows, 1, 0.3);
+    leave(r, "span_loss", out.losses, 4, 1e-6);
+    leave(r, "span_loss correct", out.correct, 4, 0);
+    leave(r, "span_loss gradient", logits, 2 * N, 1e-6);
+    ops_cross_entropy(r->o, out, few, V, &m, r->way, 0.3);
+    leave(r, "cross_entropy", out.losses, 30, 1e-6);
+    leave(r, "cross_entropy correct", out.correct, 30, 0);
+    if (r->way)
+        leave(r, "cross_entropy gradient", few, 30 * V, 1e-6);
+}
+
+static void sums(struct run *r)
+{
+    const int64_t n = r->way ? 70001 : 5;
+    struct ops_array x = numbers(r, OPS_F32, n, 1), y = numbers(r, OPS_U8, n, 1);
+    struct ops_array sum = numbers(r, OPS_F64, 3, 1);
+    ops_sum_squares(r->o, sum, x, n);
+    ops_add_sum(r->o, ops_part(sum, 1), x, n);
+    ops_add_sum(r->o, ops_part(sum, 2), y, n);
+    leave(r, "sums", sum, 3, 1e-12);
+}
+
+/* ---- optimizers ---------------------------------------------------------------------------- */
+
+static const struct ops_adamw adamw_of = { 1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 1 / (1 - 0.9), 20 };
+
+/* way: which states are bf16. */
+static void adamws(struct run *r)
+{
+    const int64_t n = 3003;
+    struct ops_state state[OPS_STATES];
+    static const char *const names[] = { "adamw w", "adamw m", "adamw v" };
+    struct ops_array g = numbers(r, OPS_F32, n, 1), x = numbers(r, OPS_F32, n, 1);
+    struct ops_array v = positive(r, n), y = numbers(r, OPS_BF16, n, 1);
+    for (int i = 0; i < OPS_STATES; i++) {
+        enum ops_type type = r->way >> i & 1 ? OPS_BF16 : OPS_F32;
+        state[i] = (struct ops_state){ numbers(r, type, n, 1), 40 + (uint64_t)i };
+    }
+    ops_copy(r->o, state[OPS_V].at, v, n);
+    ops_adamw(r->o, state, g, n, &adamw_of);
+    for (int i = 0; i < OPS_STATES; i++)
+        leave(r, names[i], state[i].at, n, 0);
+    ops_round(r->o, (struct ops_state){ y, 8 }, x, n, 12);
+    leave(r, "round", y, n, 0);
+}
+
+static void optimizers(struct run *r)
+{
+    const int64_t R = r->way ? 30 : 18, C = r->way ? 12 : 48, n = R * C;
+    struct ops_array w = numbers(r, OPS_F32, n, 1), m = numbers(r, OPS_F32, n, 1);
+    struct ops_array v = positive(r, n), g = numbers(r, OPS_F32, n, 1);
+    struct ops_sgd s = { 0.1, 0.9, 0.01, 0.5 };
+    ops_adam(r->o, w, m, v, g, n, &adamw_of);
+    leave(r, "adam", w, n, 1e-6);
+    ops_schedule_free(r->o, w, m, v, g, n, &adamw_of, 0.2);
+    leave(r, "schedule_free w", w, n, 1e-6);
+    leave(r, "schedule_free z", m, n, 1e-6);
+    ops_sgd(r->o, w, r->way ? m : OPS_NONE, g, n, &s);
+    leave(r, "sgd", w, n, 1e-6);
+    ops_lamb(r->o, w, m, v, g,
+             &(struct ops_lamb){ adamw_of, R, C, r->way ? 3 : 1, r->way ? 0.5 : INFINITY });
+    leave(r, "lamb", w, n, 1e-6);
+    leave(r, "lamb moments", m, n, 1e-6);
+    g = numbers(r, OPS_F32, n, 1);
+    ops_muon(r->o, w, m, g, R, C, &s);
+    leave(r, "muon", w, n, precision == OPS_BF16 ? 2e-2 : 2e-5);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    void (*run)(struct run *r);
+    int ways, types, products; /* types: 1: f32 alone, 2: bf16 alone, too, 4: mixed, too */
+} cases[] = {
+    { "elements", elements, 2, 4, 0 },
+    { "activations", activations, 2, 4, 0 },
+    { "dropout", dropout, 3, 4, 0 },
+    { "norms", norms, 10, 4, 0 },
+    { "embeddings", embeddings, 3, 4, 0 },
+    { "many tokens", many_tokens, 1, 1, 0 },
+    { "some rows", some, 2, 4, 0 },
+    { "rotations", rotations, 3, 2, 0 },
+    { "products", products, 16, 4, 1 },
+    { "linears", linears, 2, 4, 1 },
+    { "attentions", attentions, 9, 4, 1 },
+    { "caches", caches, 3, 4, 1 },
+    { "losses", losses, 8, 4, 1 },
+    { "small losses", small_losses, 2, 1, 0 },
+    { "sums", sums, 2, 1, 0 },
+    { "adamws", adamws, 8, 1, 0 },
+    { "optimizers", optimizers, 2, 1, 1 },
+};
+enum { CASES = sizeof cases / sizeof *cases, MOST = 1000 };
+
+static struct run of_cpu[MOST], of_first[MOST];
+static int run_count, failures;
+static const char *only;
+
+static void say(const char *device, const struct run *r, int number, const char *what,
+                const struct result *x)
+{
+    failures++;
+    printf("FAIL %s: %s (%s way %d, types %d %d, precision %d)%s\n", device, x->name,
+           cases[number].name, r->way, r->type, r->other, precision, what);
+}
+
+static void compare(const char *device, int number, const struct run *r, const struct run *cpu)
+{
+    for (int k = 0; k < r->result_count; k++) {
+        const struct result *x = &r->results[k], *y = &cpu->results[k];
+        double largest = 1e-30, worst = 0;
+        for (int64_t i = 0; i < x->n; i++) {
+            double a = number_at(x, i), b = number_at(y, i);
+            largest = fabs(b) > largest ? fabs(b) : largest;
+            worst = fabs(a - b) > worst || isnan(a) ? fabs(a - b) : worst;
+            if (isnan(worst))
+                break;
+        }
+        int same = !memcmp(x->data, y->data, (size_t)x->n * ops_type_bytes(x->type));
+        char text[64];
+        snprintf(text, sizeof text, ": differs by %.3g, %.3g allowed", worst / largest,
+                 x->tolerance);
+        if (x->tolerance == 0 ? !same : !(worst <= x->tolerance * largest))
+            say(device, r, number, text, x);
+    }
+}
+
+static void compare_bits(const char *device, int number, const struct run *r,
+                         const struct run *first)
+{
+    for (int k = 0; k < r->result_count; k++) {
+        const struct result *x = &r->results[k], *y = &first->results[k];
+        if (memcmp(x->data, y->data, (size_t)x->n * ops_type_bytes(x->type)))
+            say(device, r, number, ": other bits than on the first device", x);
+    }
+}
+
+static void forget(struct run *r)
+{
+    for (int i = 0; i < r->result_count; i++)
+        free(r->results[i].data);
+    r->result_count = 0;
+}
+
+/* turn 0: on the CPU; 1: on the first device; 2: on others. */
+static void run_one(struct ops *o, const char *device, int turn, int number, int way, int types)
+{
+    struct run r = { .o = o, .way = way, .key = (uint64_t)number * 1000 };
+    r.type = types & 1 ? OPS_BF16 : OPS_F32;
+    r.other = types == 1 || types == 2 ? OPS_BF16 : OPS_F32;
+    assert(run_count < MOST);
+    ops_set_precision(o, precision);
+    cases[number].run(&r);
+    for (int i = 0; i < r.array_count; i++)
+        ops_buffer_free(o, r.arrays[i].a, r.arrays[i].n);
+    if (turn)
+        compare(device, number, &r, &of_cpu[run_count]);
+    if (turn > 1)
+        compare_bits(device, number, &r, &of_first[run_count]);
+    if (turn < 2)
+        (turn ? of_first : of_cpu)[run_count] = r;
+    else
+        forget(&r);
+    run_count++;
+}
+
+static int run_all(const char *device, int turn)
+{
+    struct ops *o = ops_open(device, 2);
+    if (!o)
+        return err_in("%s", device);
+    run_count = 0;
+    for (int n = 0; n < CASES; n++)
+        for (int p = OPS_F32; p <= OPS_BF16; p++) {
+            if ((only && strcmp(only, cases[n].name) != 0) || (p && !cases[n].products))
+                continue;
+            precision = p;
+            for (int types = 0; types < cases[n].types; types++)
+                for (int way = 0; way < cases[n].ways; way++)
+                    run_one(o, device, turn, n, way, types);
+        }
+    ops_free(o);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int first = 1;
+    if (argc > 2 && !strcmp(argv[1], "--only")) {
+        only = argv[2];
+        first = 3;
+    }
+    if (argc <= first) {
+        fprintf(stderr, "usage: %s [--only CASE] DEVICE...\n", argv[0]);
+        return 2;
+    }
+    int result = run_all("cpu", 0);
+    for (int i = first; i < argc && !result; i++)
+        result = run_all(argv[i], i == first ? 1 : 2);
+    if (result)
+        fprintf(stderr, "check: error: %s\n", err_get());
+    for (int i = 0; i < run_count; i++) {
+        forget(&of_cpu[i]);
+        forget(&of_first[i]);
+    }
+    printf("backends: %d passed, %d failed\n", (argc - first) * run_count - failures, failures);
+    return result || failures;
+}

@@ -1,0 +1,143 @@
+/* device.c - the memory of an emulated device, which is the host's under other addresses. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "tests/emulate/emulate.h"
+
+/* Each array ends where a page ends that nobody may touch, but for a few bytes, which are looked at
+ * when it goes. Addresses are not used twice. */
+enum { ALIGN = 64, UNTOUCHED = 0xa5 };
+static const size_t ROOM = (size_t)1 << 40;
+
+struct device {
+    int order;
+    char *addresses; /* of the device; nothing can be read there */
+    char *numbers;   /* what they stand for */
+    size_t used;
+};
+
+static struct device *open_device; /* one at a time: kernels' addresses say no more */
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + page_size() - 1) / page_size() * page_size();
+}
+
+static char *reserve(size_t bytes)
+{
+    char *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        log_fatal("cannot reserve the emulated device's addresses");
+    return p;
+}
+
+char *device_memory(char *address)
+{
+    const struct device *d = open_device;
+    if (address < d->addresses || address >= d->addresses + d->used)
+        log_fatal("a kernel was given an address of the host");
+    return address - d->addresses + d->numbers;
+}
+
+int emulated_order(const struct ops *o)
+{
+    return ((struct device *)o->device)->order;
+}
+
+int device_open(struct ops *o, int number)
+{
+    if (number > 2)
+        return err_set("there is no device emulated:%d: N is an order of threads, 0, 1 or 2",
+                       number);
+    if (open_device)
+        return err_set("only one emulated device can be open");
+    struct device *d = open_device = o->device = mem_zalloc(1, sizeof *d);
+    d->order = number;
+    d->addresses = reserve(ROOM);
+    d->numbers = reserve(ROOM);
+    snprintf(o->name, sizeof o->name, "CUDA kernels emulated on the CPU");
+    return 0;
+}
+
+void device_close(struct ops *o)
+{
+    struct device *d = o->device;
+    munmap(d->addresses, ROOM);
+    munmap(d->numbers, ROOM);
+    free(d);
+    open_device = NULL;
+}
+
+char *device_alloc(struct ops *o, size_t bytes)
+{
+    struct device *d = o->device;
+    size_t size = whole_pages(bytes ? bytes : 1), rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    char *at = d->addresses + d->used;
+    if (d->used + size + page_size() > ROOM ||
+        mprotect(d->numbers + d->used, size, PROT_READ | PROT_WRITE) < 0)
+        log_fatal("out of memory");
+    d->used += size + page_size();
+    memset(d->numbers + (at - d->addresses) + size - (rounded - bytes), UNTOUCHED, rounded - bytes);
+    return at + size - rounded;
+}
+
+void device_free(struct ops *o, char *address, size_t bytes)
+{
+    const struct device *d = o->device;
+    size_t size = whole_pages(bytes ? bytes : 1), rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    char *at = device_memory(address) + rounded - size;
+    assert((size_t)(at - d->numbers) % page_size() == 0);
+    for (size_t i = bytes; i < rounded; i++)
+        if ((unsigned char)device_memory(address)[i] != UNTOUCHED)
+            log_fatal("a kernel wrote behind an array of %zu bytes", bytes);
+    mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+void device_zero(struct ops *o, char *address, size_t bytes)
+{
+    (void)o;
+    memset(device_memory(address), 0, bytes);
+}
+
+void device_upload(struct ops *o, char *to, const void *from, size_t bytes)
+{
+    (void)o;
+    if (bytes)
+        memcpy(device_memory(to), from, bytes);
+}
+
+void device_download(struct ops *o, void *to, const char *from, size_t bytes)
+{
+    (void)o;
+    if (bytes)
+        memcpy(to, device_memory((char *)(uintptr_t)from), bytes);
+}
+
+void *device_borrow(struct ops *o, size_t bytes)
+{
+    (void)o;
+    return mem_alloc(bytes);
+}
+
+void device_send(struct ops *o, char *to, void *borrowed, size_t bytes)
+{
+    device_upload(o, to, borrowed, bytes);
+    free(borrowed);
+}
+
+void device_launched(struct ops *o, const char *kernel)
+{
+    (void)o;
+    (void)kernel;
+}

@@ -1,0 +1,282 @@
+/* emulate.c - blocks of threads on the host: see emulate.h. */
+#include "tests/emulate/emulate.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/mem.h"
+
+enum {
+    LANES = 32,
+    THREADS_MOST = 1024,
+    STACK = 256 * 1024,
+    SHARED_MOST = 227 * 1024, /* of an H100 */
+    WORD_MOST = 32,           /* bytes */
+    COPIES_MOST = 256,        /* of a thread under way */
+};
+
+/* Where a thread stands. */
+enum state { READY, AT_WARP, AT_BLOCK, DONE };
+
+struct copy {
+    void *to;
+    const void *from;
+    int valid, group;
+};
+
+struct thread {
+    void *sp; /* while it does not run */
+    char *stack;
+    enum state state;
+    int line;           /* where it waits */
+    unsigned exchanges; /* how often it has waited for its warp */
+    char words[2][WORD_MOST];
+    struct copy copies[COPIES_MOST];
+    int copy_count, groups;
+};
+
+struct emulated emulated;
+
+static struct {
+    struct thread threads[THREADS_MOST];
+    char gathered[LANES * WORD_MOST];
+    char *shared_end; /* of memory behind which nothing is */
+    const char *name;
+    void (*kernel)(const void *);
+    const void *arguments;
+    int count, order;
+    void *scheduler; /* its stack pointer */
+    struct thread *current;
+} e;
+
+/* ---- fibers ------------------------------------------------------------------------------- */
+
+/* Leaves the registers that a call keeps on the stack, and that stack at *from, for the one at
+ * `to`. */
+void emulated_switch(void **from, void *to);
+#if defined(__x86_64__)
+__asm__(".globl emulated_switch\n.hidden emulated_switch\n.type emulated_switch, @function\n"
+        "emulated_switch:\n"
+        "push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
+        "mov %rsp, (%rdi)\nmov %rsi, %rsp\n"
+        "pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n");
+enum { SAVED = 7, RETURN = 6 }; /* words of a stack that waits; where to go on */
+#elif defined(__aarch64__)
+__asm__(".globl emulated_switch\n.hidden emulated_switch\n.type emulated_switch, %function\n"
+        "emulated_switch:\n"
+        "sub sp, sp, #176\n"
+        "stp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\n"
+        "stp x25, x26, [sp, #48]\nstp x27, x28, [sp, #64]\nstp x29, x30, [sp, #80]\n"
+        "stp d8, d9, [sp, #96]\nstp d10, d11, [sp, #112]\nstp d12, d13, [sp, #128]\n"
+        "stp d14, d15, [sp, #144]\n"
+        "mov x9, sp\nstr x9, [x0]\nmov sp, x1\n"
+        "ldp x19, x20, [sp]\nldp x21, x22, [sp, #16]\nldp x23, x24, [sp, #32]\n"
+        "ldp x25, x26, [sp, #48]\nldp x27, x28, [sp, #64]\nldp x29, x30, [sp, #80]\n"
+        "ldp d8, d9, [sp, #96]\nldp d10, d11, [sp, #112]\nldp d12, d13, [sp, #128]\n"
+        "ldp d14, d15, [sp, #144]\n"
+        "add sp, sp, #176\nret\n");
+enum { SAVED = 22, RETURN = 11 };
+#else
+#error "no fibers for this processor"
+#endif
+
+static void leave(enum state state, int line)
+{
+    struct thread *t = e.current;
+    t->state = state;
+    t->line = line;
+    emulated_switch(&t->sp, e.scheduler);
+}
+
+static void run_thread(void)
+{
+    e.kernel(e.arguments);
+    leave(DONE, 0);
+    abort(); /* it is not asked for again */
+}
+
+static void begin_thread(struct thread *t)
+{
+    if (!t->stack) {
+        t->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (t->stack == MAP_FAILED)
+            log_fatal("out of memory");
+    }
+    /* an odd number: the return address of a call is what makes the stack even */
+    void **top = (void **)(void *)(t->stack + STACK - 64) - (SAVED + SAVED % 2);
+    memset(top, 0, SAVED * sizeof *top);
+    top[RETURN] = (void *)(uintptr_t)run_thread;
+    t->sp = top;
+    t->state = READY;
+    t->exchanges = 0;
+    t->copy_count = t->groups = 0;
+}
+
+/* Thread, warp or block number `turn` of n. */
+static int64_t in_order(int64_t turn, int64_t n)
+{
+    return e.order == 1 ? n - 1 - turn : e.order == 2 ? (turn + n / 2) % n : turn;
+}
+
+static void run_until_it_waits(int index)
+{
+    struct thread *t = &e.threads[index];
+    e.current = t;
+    emulated.thread.x = (unsigned)index;
+    emulated_switch(&e.scheduler, t->sp);
+}
+
+/* ---- warps and blocks --------------------------------------------------------------------- */
+
+static void fail(const char *what, const struct thread *a, const struct thread *b)
+{
+    log_fatal("kernel %s: %s: thread %d at line %d, thread %d at line %d", e.name, what,
+              (int)(a - e.threads), a->line, (int)(b - e.threads), b->line);
+}
+
+/* All of n threads are at the same place. */
+static void check_together(const struct thread *t, int n, const char *what)
+{
+    for (int i = 1; i < n; i++)
+        if (t[i].state != t[0].state || t[i].line != t[0].line)
+            fail(what, &t[0], &t[i]);
+}
+
+/* Until its threads are at a barrier of the block, or done. */
+static void run_warp(int first)
+{
+    struct thread *t = &e.threads[first];
+    for (;;) {
+        int together = 0;
+        for (int i = 0; i < LANES; i++)
+            if (t[in_order(i, LANES)].state == READY)
+                run_until_it_waits(first + (int)in_order(i, LANES));
+        for (int i = 0; i < LANES; i++)
+            together += t[i].state == AT_WARP;
+        if (!together)
+            return;
+        check_together(t, LANES, "a warp parts before what it does together");
+        for (int i = 0; i < LANES; i++)
+            t[i].state = READY;
+    }
+}
+
+static void run_block(void)
+{
+    for (int i = 0; i < e.count; i++)
+        begin_thread(&e.threads[i]);
+    for (;;) {
+        for (int w = 0; w < e.count / LANES; w++)
+            run_warp((int)in_order(w, e.count / LANES) * LANES);
+        check_together(e.threads, e.count, "threads of a block wait at different barriers");
+        if (e.threads[0].state == DONE)
+            return;
+        for (int i = 0; i < e.count; i++)
+            e.threads[i].state = READY;
+    }
+}
+
+static char *shared_memory(size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (SHARED_MOST + page - 1) / page * page;
+    if (!e.shared_end) {
+        char *at = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                        0);
+        if (at == MAP_FAILED || mprotect(at + room, page, PROT_NONE) < 0)
+            log_fatal("out of memory");
+        e.shared_end = at + room;
+    }
+    return e.shared_end - (bytes + 15) / 16 * 16;
+}
+
+void emulated_launch(struct ops *o, const char *name, void (*kernel)(const void *),
+                     const void *arguments, int64_t x, int64_t y, int64_t threads, size_t shared)
+{
+    if (threads < LANES || threads > THREADS_MOST || threads % LANES || shared > SHARED_MOST ||
+        x < 1 || x > INT32_MAX || y < 1 || y > 65535)
+        log_fatal("kernel %s cannot be launched: %lld * %lld blocks of %lld threads with %zu bytes",
+                  name, (long long)x, (long long)y, (long long)threads, shared);
+    e.name = name;
+    e.kernel = kernel;
+    e.arguments = arguments;
+    e.count = (int)threads;
+    e.order = emulated_order(o);
+    emulated.blocks = (struct emulated_dim){ (unsigned)x, (unsigned)y };
+    emulated.threads = (struct emulated_dim){ (unsigned)threads, 1 };
+    emulated.shared = shared_memory(shared);
+    for (int64_t i = 0; i < x * y; i++) {
+        int64_t block = in_order(i, x * y);
+        emulated.block = (struct emulated_dim){ (unsigned)(block % x), (unsigned)(block / x) };
+        memset(emulated.shared, 0xff, shared);
+        run_block();
+    }
+}
+
+void emulated_block_barrier(int line)
+{
+    leave(AT_BLOCK, line);
+}
+
+/* A thread may be at its next exchange before others have read what it gave at this one, and no
+ * further: two words are enough. */
+static const struct thread *meet(const void *word, size_t bytes, int line)
+{
+    struct thread *t = e.current;
+    assert(bytes <= WORD_MOST);
+    memcpy(t->words[t->exchanges % 2], word, bytes);
+    t->exchanges++;
+    leave(AT_WARP, line);
+    return &e.threads[(t - e.threads) / LANES * LANES];
+}
+
+void emulated_exchange(void *word, size_t bytes, unsigned lane, int line)
+{
+    unsigned turn = e.current->exchanges % 2;
+    const struct thread *warp = meet(bytes ? word : "", bytes, line);
+    if (bytes)
+        memcpy(word, warp[lane % LANES].words[turn], bytes);
+}
+
+const void *emulated_gather(const void *word, size_t bytes, int line)
+{
+    unsigned turn = e.current->exchanges % 2;
+    const struct thread *warp = meet(word, bytes, line);
+    for (int i = 0; i < LANES; i++)
+        memcpy(e.gathered + (size_t)i * bytes, warp[i].words[turn], bytes);
+    return e.gathered;
+}
+
+/* ---- asynchronous copies ------------------------------------------------------------------ */
+
+void emulated_copy(void *to, const void *from, int valid)
+{
+    struct thread *t = e.current;
+    assert((uintptr_t)to % 16 == 0 && (!valid || (uintptr_t)from % 16 == 0));
+    assert(t->copy_count < COPIES_MOST);
+    t->copies[t->copy_count++] = (struct copy){ to, from, valid, t->groups };
+}
+
+void emulated_commit(void)
+{
+    e.current->groups++;
+}
+
+void emulated_wait(int groups)
+{
+    struct thread *t = e.current;
+    int kept = 0;
+    for (int i = 0; i < t->copy_count; i++) {
+        struct copy *c = &t->copies[i];
+        if (c->group >= t->groups - groups)
+            t->copies[kept++] = *c;
+        else if (c->valid)
+            memcpy(c->to, c->from, 16);
+        else
+            memset(c->to, 0, 16);
+    }
+    t->copy_count = kept;
+}

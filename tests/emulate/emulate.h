@@ -1,0 +1,93 @@
+/*
+ * emulate.h - the words of cuda/kernel.h for a C compiler: kernels run on the host, to be tested
+ * where there is no GPU.
+ *
+ * A block is a set of fibers, a thread each. A warp runs alone until all its threads are at a
+ * barrier of the block; at what a warp does together (warp_from, WARP_BARRIER, ...) its threads
+ * wait for each other. Threads, warps and blocks run in one of three orders, so that a barrier that
+ * is left out shows as another result. A barrier that not all threads reach, or at different
+ * lines, ends the program with both lines.
+ *
+ * The shared memory of a block is full of NaNs at first. Addresses of the device's memory cannot be
+ * dereferenced: only device_memory, which kernels' arguments go through, leads to the numbers; what
+ * is beyond an array's end cannot be read or written. Asynchronous copies happen as late as they
+ * may.
+ */
+#ifndef TEXTMILL_EMULATE_H
+#define TEXTMILL_EMULATE_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/rng.h"
+#include "cuda/cuda.h"
+
+struct emulated_dim {
+    unsigned x, y;
+};
+
+struct emulated {
+    struct emulated_dim thread, block, blocks, threads;
+    char *shared;
+};
+extern struct emulated emulated; /* of the thread that runs */
+
+#define threadIdx emulated.thread
+#define blockIdx  emulated.block
+#define gridDim   emulated.blocks
+#define blockDim  emulated.threads
+
+#define DEVICE static inline __attribute__((always_inline, unused))
+#define BOTH   DEVICE
+#define KERNEL(name, arguments, most)                                                              \
+    static void name##_thread(const struct arguments a);                                           \
+    static void name(const void *arguments_)                                                       \
+    {                                                                                              \
+        name##_thread(*(const struct arguments *)arguments_);                                      \
+    }                                                                                              \
+    static void name##_thread(const struct arguments a)
+#define LAUNCH(o, name, x, y, each, bytes, a)                                                      \
+    emulated_launch(o, #name, name, &(a), x, y, each, (size_t)(bytes))
+#define SHARED(type, name) type *name = (type *)(void *)emulated.shared
+#define BLOCK_BARRIER()    emulated_block_barrier(__LINE__)
+#define WARP_BARRIER()     emulated_exchange(NULL, 0, 0, __LINE__)
+#define __launch_bounds__(n)
+
+/* The compiler is told to join nothing. */
+#define MULTIPLY(a, b)        ((a) * (b))
+#define ADD(a, b)             ((a) + (b))
+#define MULTIPLY_ADD(a, b, c) fmaf(a, b, c)
+
+#define warp_from(x, lane)                                                                         \
+    ({                                                                                             \
+        __typeof__(x) word_ = (x);                                                                 \
+        emulated_exchange(&word_, sizeof word_, (unsigned)(lane), __LINE__);                       \
+        word_;                                                                                     \
+    })
+#define warp_xor(x, bits) warp_from(x, threadIdx.x % 32 ^ (unsigned)(bits))
+
+typedef struct {
+    uint32_t x, y, z, w;
+} __attribute__((aligned(16))) uint4;
+typedef struct {
+    float x, y, z, w;
+} __attribute__((aligned(16))) float4;
+
+void emulated_launch(struct ops *o, const char *name, void (*kernel)(const void *),
+                     const void *arguments, int64_t x, int64_t y, int64_t threads, size_t shared);
+void emulated_block_barrier(int line);
+/* Each thread of the warp gives *word and gets that of `lane`. */
+void emulated_exchange(void *word, size_t bytes, unsigned lane, int line);
+/* What each thread of the warp gave: [32] of so many bytes. */
+const void *emulated_gather(const void *word, size_t bytes, int line);
+int emulated_order(const struct ops *o); /* 0: forward, 1: backward, 2: from the middle */
+
+char *device_memory(char *address);
+
+/* Asynchronous copies of 16 bytes, or zeros, into shared memory. */
+void emulated_copy(void *to, const void *from, int valid);
+void emulated_commit(void);
+void emulated_wait(int groups);
+
+#endif
