@@ -58,7 +58,7 @@ PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtex
           $(if $(CUDA),$(B)/lib/textmill/libtextmill-cuda.so)
 
 .PHONY: all links sample demo test check-unit check-backends check-golden check-docs check-fuzz check-faults check-learning \
-        check-peers fuzz bench lint format install uninstall dist deb clean help
+        check-parallel check-peers fuzz bench lint format install uninstall dist deb clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -229,6 +229,9 @@ $(B)/%.so: tests/faults/%.c
 
 check-learning: all ## a tiny model learns; a resumed run equals an uninterrupted one
 	tests/learning/run
+
+check-parallel: all ## several ranks under mpirun, where that is
+	tests/parallel/run
 
 check-peers: all ## compare with Hugging Face, PyTorch, TensorFlow readers, where installed
 	tests/peers/run

@@ -66,7 +66,7 @@ static int read_step(struct batches *b, struct slot *s)
     s->batch.tokens = 0;
     for (int64_t m = 0; m < c->A; m++) {
         struct sequences *sequences = &s->sequences[m];
-        uint64_t first = b->position + (uint64_t)((m * c->ranks + c->rank) * c->B);
+        uint64_t first = b->position + (uint64_t)((c->rank * c->A + m) * c->B);
         sequences->count = 0;
         for (int64_t r = 0; r < c->B; r++)
             if (read_sample(c, first + (uint64_t)r, sequences) < 0)

@@ -9,7 +9,8 @@
  * data is one number. Samples that are made have no end, and are taken as they are numbered.
  *
  * With A micro-batches a step, R data-parallel ranks and micro-batches of B samples, row r of
- * micro-batch m on rank q is number position + (m R + q) B + r.
+ * micro-batch m on rank q is number position + (q A + m) B + r: ranks have neighbouring
+ * micro-batches.
  */
 #ifndef TEXTMILL_BATCHES_H
 #define TEXTMILL_BATCHES_H

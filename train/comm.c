@@ -252,12 +252,6 @@ void comm_collect(struct comm *c, enum comm_group group, void *all, const void *
     wait_for(c->thread, &w);
 }
 
-void comm_sum(struct comm *c, enum comm_group group, struct ops_array x, int64_t n)
-{
-    assert(c->size[group] == 1); /* the sum over one member is what stands in x */
-    (void)c, (void)group, (void)x, (void)n;
-}
-
 double comm_sum_real(struct comm *c, enum comm_group group, double x)
 {
     const int size = c->size[group];
@@ -269,9 +263,53 @@ double comm_sum_real(struct comm *c, enum comm_group group, double x)
     return sum;
 }
 
-int comm_agree(struct comm *c, int failed)
+struct verdict {
+    int failed, usage;
+    char text[504];
+};
+
+/* The error of rank r becomes this one's. */
+static int take_error(const struct comm *c, const struct verdict *v, int r, int all)
 {
-    return comm_sum_real(c, COMM_WORLD, failed != 0) > 0;
+    struct err e = { .usage = v->usage };
+    if (all || !r)
+        snprintf(e.text, sizeof e.text, "%s", v->text);
+    else
+        snprintf(e.text, sizeof e.text, "rank %d on %s: %s", r, comm_host(c, r), v->text);
+    return err_restore(&e);
+}
+
+int comm_agree(struct comm *c, int result)
+{
+    const int size = c->size[COMM_WORLD];
+    if (size == 1)
+        return result < 0 ? -1 : 0;
+    struct verdict *all = mem_zalloc((size_t)size, sizeof *all), own = { 0 };
+    int first = size, failed = 0;
+    if (result < 0) {
+        own = (struct verdict){ .failed = 1, .usage = err_is_usage() };
+        snprintf(own.text, sizeof own.text, "%s", err_get());
+    }
+    comm_collect(c, COMM_WORLD, all, &own, sizeof own, "agreement");
+    for (int r = size - 1; r >= 0; r--) {
+        failed += all[r].failed;
+        first = all[r].failed ? r : first;
+    }
+    if (failed)
+        take_error(c, &all[first], first, failed == size);
+    free(all);
+    return failed ? -1 : 0;
+}
+
+int comm_most(struct comm *c, int x)
+{
+    const int size = c->size[COMM_WORLD];
+    int *all = mem_zalloc((size_t)size, sizeof *all), most = x;
+    comm_collect(c, COMM_WORLD, all, &x, sizeof x, "signals");
+    for (int r = 0; r < size; r++)
+        most = all[r] > most ? all[r] : most;
+    free(all);
+    return most;
 }
 
 int comm_differs(struct comm *c, uint64_t value)

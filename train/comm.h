@@ -22,7 +22,7 @@
 #include "model/ops.h"
 #include "train/transport.h"
 
-enum comm_group { COMM_WORLD, COMM_DATA, COMM_TENSOR, COMM_GROUPS };
+enum comm_group { COMM_WORLD, COMM_DATA, COMM_GROUPS };
 
 struct comm_counts {
     int64_t operations; /* on large arrays */
@@ -83,9 +83,6 @@ struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struc
                                     struct ops_array x, const int64_t *bounds, const char *what);
 void comm_end(struct comm *c, struct comm_work *work); /* fine on NULL */
 
-/* In a run of one process. */
-void comm_sum(struct comm *c, enum comm_group group, struct ops_array x, int64_t n);
-
 /* ---- small things ------------------------------------------------------------------------- */
 
 /* all[size][bytes]: `mine` of each member. */
@@ -93,8 +90,11 @@ void comm_collect(struct comm *c, enum comm_group group, void *all, const void *
                   const char *what);
 /* The sum by rank, from 0 on. */
 double comm_sum_real(struct comm *c, enum comm_group group, double x);
-/* Whether it has failed on any rank of the world. */
-int comm_agree(struct comm *c, int failed);
+/* -1 when `result` is below 0 on any rank of the world. Then each rank has the error of the first
+ * of those that failed, with its name in front unless all ranks failed. */
+int comm_agree(struct comm *c, int result);
+/* The largest on any rank of the world. */
+int comm_most(struct comm *c, int x);
 
 /* The first rank of the world that has another value of it than rank 0; 0: none. */
 int comm_differs(struct comm *c, uint64_t value);

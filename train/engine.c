@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ void engine_program(struct program *p, const struct engine_config *c, const stru
     program_step(p, &(struct program_config){ .layers = (int)m->config.layers,
                                               .micro = c->A,
                                               .group = c->G,
+                                              .leaves = c->leaves,
                                               .recompute = c->recompute,
                                               .tied = m->tied,
                                               .moments = moments });
@@ -50,11 +52,12 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
                           .comm = c,
                           .loss_scale = 1 };
     program_evaluation(&e->evaluation, (int)m->config.layers, m->tied);
+    e->pending = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->pending);
     e->inputs = mem_zalloc((size_t)config->G, sizeof *e->inputs);
     e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
     if (m->parts > 1) /* of words among all it would cost a look at each logit */
         e->scores.correct = ops_buffer(o, OPS_U8, most_labels(config));
-    e->sums = ops_buffer(o, OPS_F64, SUMS);
+    e->sums = ops_buffer(o, OPS_F64, config->A * SUMS);
     e->squares = ops_buffer(o, OPS_F64, m->tensors.blocks);
 }
 
@@ -64,40 +67,65 @@ void engine_close(struct engine *e)
         return;
     ops_buffer_free(e->ops, e->scores.losses, most_labels(&e->config));
     ops_buffer_free(e->ops, e->scores.correct, most_labels(&e->config));
-    ops_buffer_free(e->ops, e->sums, SUMS);
+    ops_buffer_free(e->ops, e->sums, e->config.A * SUMS);
     ops_buffer_free(e->ops, e->squares, e->model->tensors.blocks);
     for (int64_t i = 0; i < e->config.G; i++)
         inputs_release(&e->inputs[i], e->ops);
     free(e->inputs);
+    free(e->pending);
     program_release(&e->evaluation);
     *e = (struct engine){ 0 };
 }
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* What a head left in the scores of a micro-batch goes into the sums, where it stays until the step
- * asks for them. A share of right answers says something where there are few. */
-static void add_scores(const struct engine *e, struct engine_score *s, const struct inputs *in)
+/* What a head left in the scores of micro-batch m of the step goes into its sums, where it stays
+ * until the step asks for them. A share of right answers says something where there are few. */
+static void add_scores(const struct engine *e, struct engine_score *s, const struct inputs *in,
+                       int64_t m)
 {
+    struct ops_array sums = ops_part(e->sums, m * SUMS);
     for (int p = 0; p < e->model->parts; p++) {
         struct ops_scores part = inputs_scores(in, e->scores, p);
         s->part[p].labels += in->labelled[p];
-        ops_add_sum(e->ops, ops_part(e->sums, 2 * p), part.losses, in->targets[p].n);
+        ops_add_sum(e->ops, ops_part(sums, 2 * p), part.losses, in->targets[p].n);
         if (!ops_is_none(part.correct))
-            ops_add_sum(e->ops, ops_part(e->sums, 2 * p + 1), part.correct, in->targets[p].n);
+            ops_add_sum(e->ops, ops_part(sums, 2 * p + 1), part.correct, in->targets[p].n);
     }
 }
 
-/* Adds the sums, which begin again. */
-static void take_sums(const struct engine *e, struct engine_score *s)
+static void add_sums(const struct engine *e, struct engine_score *s, const double *sums, int64_t n)
 {
-    double sums[SUMS];
-    ops_download(e->ops, sums, e->sums, SUMS);
-    ops_zero(e->ops, e->sums, SUMS);
-    for (int p = 0; p < e->model->parts; p++) {
-        s->part[p].loss += sums[2 * p];
-        s->part[p].correct += (int64_t)sums[2 * p + 1];
-    }
+    for (int64_t m = 0; m < n; m++, sums += SUMS)
+        for (int p = 0; p < e->model->parts; p++) {
+            s->part[p].loss += sums[2 * p];
+            s->part[p].correct += (int64_t)sums[2 * p + 1];
+        }
+}
+
+/* Takes the sums of n micro-batches, which begin again. */
+static double *take_sums(const struct engine *e, int64_t n)
+{
+    double *sums = mem_zalloc((size_t)(n * SUMS), sizeof *sums);
+    ops_download(e->ops, sums, e->sums, n * SUMS);
+    ops_zero(e->ops, e->sums, n * SUMS);
+    return sums;
+}
+
+/* Adds those of all ranks, in the order of the micro-batches, to s, which has this rank's labels.
+ */
+static void sum_scores(const struct engine *e, struct engine_score *s)
+{
+    const int ranks = e->comm->size[COMM_DATA];
+    const int64_t A = e->config.A, own = A * SUMS;
+    double *mine = take_sums(e, A);
+    double *all = mem_zalloc((size_t)(ranks * own), sizeof *all);
+    comm_collect(e->comm, COMM_DATA, all, mine, (size_t)own * sizeof *all, "losses");
+    add_sums(e, s, all, ranks * A);
+    for (int p = 0; p < e->model->parts; p++)
+        s->part[p].labels = (int64_t)comm_sum_real(e->comm, COMM_DATA, (double)s->part[p].labels);
+    free(all);
+    free(mine);
 }
 
 double engine_loss(const struct model *m, const struct engine_score *s)
@@ -119,7 +147,7 @@ struct pass {
     struct engine *e;
     int training;
     const struct batch *batches; /* the next one */
-    int64_t taken;               /* batches so far */
+    int64_t taken, scored;       /* batches so far */
     int64_t step;
     double scale;       /* of the sum of losses */
     double next_weight; /* of the second part in it */
@@ -147,7 +175,7 @@ static void inputs(struct pass *s, const struct phase *f, const struct ops_array
 {
     const struct engine *e = s->e;
     struct batch b = *s->batches++;
-    int64_t number = s->taken++ * e->comm->size[COMM_DATA] + e->comm->rank[COMM_DATA];
+    int64_t number = e->comm->rank[COMM_DATA] * e->config.A + s->taken++;
     uint64_t key = rng_key(rng_key(rng_key(0, e->config.seed), KEY_DROPOUT), (uint64_t)s->step);
     (void)at;
     assert(b.B <= e->config.most && b.T == e->config.T);
@@ -179,7 +207,7 @@ static void head(struct pass *s, const struct phase *f, const struct ops_array *
     const struct ops_gradient dw = { at[USE_DW], f->add }, dtied = { at[USE_DTIED], f->add };
     e->model->head_fwd_bwd(e->model, e->ops, e->scores, at[USE_DX], dw, dtied, at[USE_X], at[USE_W],
                            at[USE_TIED], s->scale, inputs_of(s, f));
-    add_scores(e, s->score, inputs_of(s, f));
+    add_scores(e, s->score, inputs_of(s, f), s->scored++);
 }
 
 static void attention_again(struct pass *s, const struct phase *f, const struct ops_array *at)
@@ -202,12 +230,42 @@ static void embedding_backward(struct pass *s, const struct phase *f, const stru
                      at[USE_W], inputs_of(s, f));
 }
 
+static void merge_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct engine *e = s->e;
+    ops_add(e->ops, at[USE_DW], at[USE_MERGED], e->store->tensors->block_size[f->block]);
+}
+
+/* The sum over the ranks is there. */
+static void end_sum(const struct engine *e, int block)
+{
+    struct engine_sum *sum = &e->pending[block];
+    comm_end(e->comm, sum->work);
+    ops_sum_squares(e->ops, ops_part(e->squares, block), sum->gradients,
+                    e->store->tensors->block_size[block]);
+    sum->gradients = OPS_NONE;
+}
+
+/* In the order in which they were begun. */
+static void end_sums(const struct engine *e)
+{
+    for (int b = e->model->tensors.blocks; b-- > 0;)
+        if (!ops_is_none(e->pending[b].gradients))
+            end_sum(e, b);
+}
+
+/* The sum goes on while the next blocks are computed. */
 static void sum_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct engine *e = s->e;
     const int64_t n = e->store->tensors->block_size[f->block];
-    comm_sum(e->comm, COMM_DATA, at[USE_DW], n);
-    ops_sum_squares(e->ops, ops_part(e->squares, f->block), at[USE_DW], n);
+    char what[32];
+    snprintf(what, sizeof what, "gradients of block %d", f->block);
+    struct engine_sum *sum = &e->pending[f->block];
+    *sum = (struct engine_sum){ comm_sum_begin(e->comm, COMM_DATA, e->ops, at[USE_DW], n, what),
+                                at[USE_DW] };
+    if (!sum->work || e->store->mapped) /* the file takes the array away */
+        end_sum(e, f->block);
 }
 
 static void update(struct pass *s, const struct phase *f, const struct ops_array *at)
@@ -221,7 +279,7 @@ static void score(struct pass *s, const struct phase *f, const struct ops_array 
     const struct engine *e = s->e;
     e->model->head_fwd(e->model, e->ops, e->scores, at[USE_X], at[USE_W], at[USE_TIED],
                        inputs_of(s, f));
-    add_scores(e, s->score, inputs_of(s, f));
+    add_scores(e, s->score, inputs_of(s, f), s->scored++);
 }
 
 static phase_function *const functions[PHASE_KINDS] = {
@@ -233,6 +291,7 @@ static phase_function *const functions[PHASE_KINDS] = {
     [PHASE_LAYER_AGAIN] = layer_forward,
     [PHASE_LAYER_BACKWARD] = layer_backward,
     [PHASE_EMBEDDING_BACKWARD] = embedding_backward,
+    [PHASE_MERGE] = merge_gradients,
     [PHASE_SUM] = sum_gradients,
     [PHASE_UPDATE] = update,
     [PHASE_SCORE] = score,
@@ -293,16 +352,6 @@ static double weigh(const struct engine *e, const struct step_batch *s, double *
     return 1 / first;
 }
 
-static void sum_score(struct engine *e, struct engine_score *s)
-{
-    for (int p = 0; p < e->model->parts; p++) {
-        double labels = (double)s->part[p].labels, correct = (double)s->part[p].correct;
-        s->part[p].loss = comm_sum_real(e->comm, COMM_DATA, s->part[p].loss);
-        s->part[p].labels = (int64_t)comm_sum_real(e->comm, COMM_DATA, labels);
-        s->part[p].correct = (int64_t)comm_sum_real(e->comm, COMM_DATA, correct);
-    }
-}
-
 double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
                    struct engine_score *score)
 {
@@ -312,8 +361,8 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *batc
     *score = (struct engine_score){ 0 };
     s.scale = weigh(e, batch, &s.next_weight) * e->loss_scale;
     run(&s, e->program, 0, e->program->update);
-    take_sums(e, score);
-    sum_score(e, score);
+    end_sums(e);
+    sum_scores(e, score);
     return engine_loss(e->model, score);
 }
 
@@ -324,7 +373,7 @@ double engine_norm(const struct engine *e)
     for (int b = 0; b < blocks; b++)
         sum += squares[b];
     ops_unmap(e->ops, e->squares, blocks, squares);
-    return sqrt(comm_sum_real(e->comm, COMM_TENSOR, sum)) / e->loss_scale;
+    return sqrt(sum) / e->loss_scale;
 }
 
 void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t)
@@ -340,5 +389,7 @@ void engine_evaluate(struct engine *e, const struct batch *b, struct engine_scor
     struct pass s = { .e = e, .batches = b, .score = score };
     assert(!b->training);
     run(&s, &e->evaluation, 0, e->evaluation.length);
-    take_sums(e, score);
+    double *sums = take_sums(e, 1);
+    add_sums(e, score, sums, 1);
+    free(sums);
 }

@@ -23,10 +23,17 @@
 
 struct engine_config {
     int64_t B, T, A, G; /* A: of this rank; G <= A */
+    int leaves;         /* of this rank (program.h); 0: 1 */
     int64_t most;       /* sequences of a micro-batch: B, or more where rows of B T tokens hold
                          * packed ones */
     enum recompute recompute;
     uint64_t seed; /* of dropout */
+};
+
+/* The sum of a block's gradients over the ranks, which was begun. */
+struct engine_sum {
+    struct comm_work *work;     /* NULL: one rank */
+    struct ops_array gradients; /* none: it was ended */
 };
 
 struct engine {
@@ -37,11 +44,12 @@ struct engine {
     struct store *store;
     struct comm *comm;
     struct program evaluation;
-    double loss_scale;        /* gradients are those of so many times the loss; 1 at first */
-    struct inputs *inputs;    /* [G]: the group's micro-batches */
-    struct ops_scores scores; /* [most,T+1]: whatever labels a model has */
-    struct ops_array sums;    /* F64 [MODEL_PARTS, 2]: of losses and of right answers */
-    struct ops_array squares; /* F64 [blocks]: the sum of the last step's gradients squared */
+    double loss_scale;          /* gradients are those of so many times the loss; 1 at first */
+    struct inputs *inputs;      /* [G]: the group's micro-batches */
+    struct ops_scores scores;   /* [most,T+1]: whatever labels a model has */
+    struct ops_array sums;      /* F64 [A, MODEL_PARTS, 2]: of losses and of right answers */
+    struct engine_sum *pending; /* [blocks] */
+    struct ops_array squares;   /* F64 [blocks]: the sum of the last step's gradients squared */
 };
 
 /* What the model made of some labels, by part of the loss. */

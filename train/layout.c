@@ -45,7 +45,7 @@ static enum ops_type type_of(const struct store_config *c, int kind)
 
 static size_t count_of(const struct tensor_table *t, const struct store_config *c, int kind)
 {
-    if (kind < STORE_BLOCKS)
+    if (kind < STORE_BLOCKS && (kind != STORE_GRADIENTS || !c->program))
         return (size_t)t->blocks;
     return c->program ? (size_t)c->program->count[kind] : 0;
 }
@@ -63,6 +63,8 @@ static void lay_out(struct layout *l, const struct tensor_table *t, const struct
             lay_out_blocks(l, t, c, kind);
         for (size_t i = 0; i < count && kind >= STORE_BLOCKS; i++)
             l->elements[kind][i] = c->row[kind];
+        for (size_t i = (size_t)t->blocks; i < count && kind < STORE_BLOCKS; i++)
+            l->elements[kind][i] = l->elements[kind][i - (size_t)t->blocks];
     }
 }
 

@@ -34,7 +34,8 @@ struct loop {
     const struct settings *settings;
     const char *config; /* text */
     struct ops *ops;
-    struct comm comm;
+    struct comm *comm; /* borrowed */
+    int first;         /* this process logs and writes */
     struct store store;
     struct engine engine;
     struct batches *batches;
@@ -50,13 +51,19 @@ struct loop {
     double run_busy;             /* and its seconds of updates */
     int skipped;                 /* updates in a row that were skipped */
     struct sequences validation; /* a micro-batch */
+    int stop;                    /* the signal that ends the run; of any rank */
     int lock;                    /* of the output folder; -1: none */
     int made;                    /* the output folder was */
 };
 
-static volatile sig_atomic_t stop_signal;
+static volatile int stop_signal;
 static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
 static struct sigaction usual[sizeof stops / sizeof *stops]; /* in force before, and for a second */
+
+const volatile int *loop_stop_signal(void)
+{
+    return &stop_signal;
+}
 
 static void on_stop(int number)
 {
@@ -81,6 +88,12 @@ static const char *signal_name(int number)
     return number == SIGINT ? "SIGINT" : number == SIGHUP ? "SIGHUP" : "SIGTERM";
 }
 
+/* What one rank cannot do, all do not. Every rank calls it at the same places. */
+static int agree(struct loop *l, int result)
+{
+    return comm_agree(l->comm, result);
+}
+
 /* ---- starting and resuming ------------------------------------------------------------------------ */
 
 /* 1 when `key` is one of the words, which single blanks part. */
@@ -98,7 +111,7 @@ static const char fixed_keys[] = /* another value would be another training */
     "sequence-length mask-tokens optimizer seed";
 static const char free_keys[] = /* no influence on the weights, or compared in another way */
     "profile output data validation vocab start-from save save-every keep log-every validate-every "
-    "validation-batches group recompute memmap-dir memory device";
+    "validation-batches group recompute memmap-dir memory device data-parallel zero comm-timeout";
 
 /* Compares one line "key: value" of the checkpoint's configuration with the present one. */
 static int compare_setting(const char *line, size_t n, const char *now)
@@ -267,14 +280,32 @@ static void say_damaged(char *damaged, const char *sound)
     }
 }
 
+/* As checkpoint_find. The first rank looks first, as it may have to rename folders. */
+static int find_checkpoint(struct loop *l, struct buf *path, struct buf *config,
+                           struct buf *damaged)
+{
+    const char *out = l->settings->output;
+    int found = l->first ? checkpoint_find(out, path, &l->at, config, damaged) : 0;
+    if (agree(l, found) < 0)
+        return -1;
+    if (!l->first)
+        found = checkpoint_find(out, path, &l->at, config, damaged);
+    int differs = comm_differs(l->comm, found > 0 ? (uint64_t)l->at.step + 1 : 0);
+    if (differs && found >= 0)
+        return err_set("rank %d on %s finds another checkpoint than rank 0 on %s: is '%s' a folder "
+                       "that all hosts share?",
+                       differs, comm_host(l->comm, differs), comm_host(l->comm, 0), out);
+    return found;
+}
+
 /* Finds out where to begin, and sets weights and moments. */
 static int start_or_resume(struct loop *l)
 {
     const char *out = l->settings->output;
     if (!l->settings->resume)
-        return refuse_old_run(l) < 0 ? -1 : start(l);
+        return l->first && refuse_old_run(l) < 0 ? -1 : start(l);
     struct buf path = BUF_INIT, config = BUF_INIT, damaged = BUF_INIT;
-    int found = checkpoint_find(out, &path, &l->at, &config, &damaged), result = found;
+    int found = find_checkpoint(l, &path, &config, &damaged), result = found;
     if (found > 0)
         say_damaged(damaged.data, path.data);
     if (!found) {
@@ -299,35 +330,37 @@ static int make_folder(struct loop *l)
     return refuse_old_run(l); /* of another process, meanwhile */
 }
 
-static int open_loop(struct loop *l, int threads)
+static int open_ops(struct loop *l, int threads)
 {
-    struct plan *p = l->plan;
-    struct buf path = BUF_INIT;
-    enum file_kind kind;
-    if (file_look(l->settings->output, &kind) < 0)
-        return -1;
-    int there = kind == FILE_FOLDER;
-    comm_init(&l->comm);
-    if (!(l->ops = ops_open(l->settings->device, threads)))
+    l->ops = ops_open(l->settings->device, threads);
+    if (!l->ops)
         return -1;
     ops_set_precision(l->ops, (enum ops_type)l->settings->precision);
-    if (ops_set_products(l->ops, (enum ops_products)l->settings->products) < 0)
-        return -1;
-    if ((there && lock_folder(l) < 0) || start_or_resume(l) < 0)
-        return -1;
-    engine_open(&l->engine, &p->engine, &p->program, &p->model, l->ops, &l->store, &l->comm);
+    return ops_set_products(l->ops, (enum ops_products)l->settings->products);
+}
+
+static int open_batches(struct loop *l)
+{
+    const struct plan *p = l->plan;
     struct batches_config bc = { .samples = p->data,
                                  .seed = p->engine.seed,
                                  .B = p->engine.B,
                                  .T = p->engine.T,
                                  .A = p->engine.A,
-                                 .rank = l->comm.rank[COMM_DATA],
-                                 .ranks = l->comm.size[COMM_DATA] };
-    if (!(l->batches = batches_new(&bc, l->at.position)))
-        return -1;
+                                 .rank = l->comm->rank[COMM_DATA],
+                                 .ranks = l->comm->size[COMM_DATA] };
     if (p->validation)
         sequences_init(&l->validation, p->engine.B * p->validation->most, p->engine.T,
                        p->validation->encoder);
+    l->batches = batches_new(&bc, l->at.position);
+    return l->batches ? 0 : -1;
+}
+
+/* The files of the output folder, of which `there` tells whether it was there before. */
+static int open_files(struct loop *l, int there)
+{
+    const struct plan *p = l->plan;
+    struct buf path = BUF_INIT;
     if (!there && make_folder(l) < 0)
         return -1;
     l->made = !there;
@@ -339,10 +372,29 @@ static int open_loop(struct loop *l, int threads)
         result = metrics_open(&l->metrics, l->settings->output, l->at.step, p->model.part,
                               p->model.parts);
     buf_release(&path);
+    return result;
+}
+
+static int open_loop(struct loop *l, int threads)
+{
+    struct plan *p = l->plan;
+    enum file_kind kind = FILE_NONE;
+    int result = l->first ? file_look(l->settings->output, &kind) : 0;
+    int there = kind == FILE_FOLDER;
+    if (!result)
+        result = open_ops(l, threads);
+    if (!result && there)
+        result = lock_folder(l);
+    if (agree(l, result) < 0 || agree(l, start_or_resume(l)) < 0)
+        return -1;
+    engine_open(&l->engine, &p->engine, &p->program, &p->model, l->ops, &l->store, l->comm);
+    result = open_batches(l);
+    if (!result && l->first)
+        result = open_files(l, there);
     l->began = log_seconds() - l->at.seconds;
     l->logged_step = l->at.step;
     l->logged_tokens = l->at.tokens;
-    return result;
+    return agree(l, result);
 }
 
 static int close_loop(struct loop *l)
@@ -361,23 +413,52 @@ static int close_loop(struct loop *l)
 
 /* ---- what happens beside a step --------------------------------------------------------------------- */
 
-/* The score of the first samples of the validation data, in their order. */
-static int score_validation(struct loop *l, struct engine_score *score)
+/* The score of validation samples i to i + B - 1, or to the end; of none it is nothing. */
+static int score_batch(struct loop *l, uint64_t i, uint64_t n, struct engine_score *score)
 {
     const struct samples *d = l->plan->validation;
     struct sequences *s = &l->validation;
-    uint64_t B = (uint64_t)l->plan->engine.B, n = d->count;
-    uint64_t most = (uint64_t)l->settings->validation_batches * B;
-    n = most && most < n ? most : n;
-    for (uint64_t i = 0; i < n; i += B) {
-        s->count = 0;
-        for (uint64_t k = i; k < n && k < i + B; k++)
-            if (d->read(d, k, s) < 0)
-                return -1;
-        struct batch b = sequences_batch(s);
-        engine_evaluate(&l->engine, &b, score);
-    }
+    const uint64_t B = (uint64_t)l->plan->engine.B;
+    s->count = 0;
+    for (uint64_t k = i; k < n && k < i + B; k++)
+        if (d->read(d, k, s) < 0)
+            return -1;
+    if (i >= n)
+        return 0;
+    struct batch b = sequences_batch(s);
+    engine_evaluate(&l->engine, &b, score);
     return 0;
+}
+
+static void add_score(struct engine_score *sum, const struct engine_score *s)
+{
+    for (int p = 0; p < MODEL_PARTS; p++) {
+        sum->part[p].loss += s->part[p].loss;
+        sum->part[p].labels += s->part[p].labels;
+        sum->part[p].correct += s->part[p].correct;
+    }
+}
+
+/* The score of the first samples of the validation data. Each rank takes every so-manieth
+ * micro-batch; scores are added in their order. */
+static int score_validation(struct loop *l, struct engine_score *score)
+{
+    const int ranks = l->comm->size[COMM_DATA], rank = l->comm->rank[COMM_DATA];
+    uint64_t B = (uint64_t)l->plan->engine.B, n = l->plan->validation->count;
+    uint64_t most = (uint64_t)l->settings->validation_batches * B;
+    struct engine_score *all = mem_zalloc((size_t)ranks, sizeof *all);
+    int result = 0;
+    n = most && most < n ? most : n;
+    for (uint64_t i = 0; i < n; i += B * (uint64_t)ranks) {
+        struct engine_score own = { 0 };
+        if (!result)
+            result = score_batch(l, i + B * (uint64_t)rank, n, &own);
+        comm_collect(l->comm, COMM_DATA, all, &own, sizeof own, "validation");
+        for (int r = 0; r < ranks; r++)
+            add_score(score, &all[r]);
+    }
+    free(all);
+    return agree(l, result);
 }
 
 static int validate(struct loop *l, struct engine_score *score)
@@ -450,7 +531,7 @@ static int report_step(struct loop *l, const struct engine_score *score,
     l->logged_step = l->at.step;
     l->logged_tokens = l->at.tokens;
     say(l, &p);
-    return metrics_add(&l->metrics, &p);
+    return l->first ? metrics_add(&l->metrics, &p) : 0;
 }
 
 static int save(struct loop *l)
@@ -461,20 +542,22 @@ static int save(struct loop *l)
     l->at.rate_squares = p->optimizer.rate_squares;
     l->at.loss_scale = p->loss_scale.automatic ? p->loss_scale.scale : 0;
     l->at.scale_good = p->loss_scale.good;
-    if (metrics_sync(&l->metrics) < 0)
-        return -1;
     optimizer_to_model(&p->optimizer, &l->store);
-    int result = checkpoint_save(l->settings->output, &l->at, &p->model, &l->store, p->tokenizer,
+    int result = l->first ? metrics_sync(&l->metrics) : 0;
+    if (!result && l->first)
+        result = checkpoint_save(l->settings->output, &l->at, &p->model, &l->store, p->tokenizer,
                                  l->config);
     optimizer_from_model(&p->optimizer, &l->store);
-    if (result < 0)
-        return -1;
+    if (!l->first || result < 0)
+        return result;
     log_detail("saved checkpoint of step %" PRId64, l->at.step);
     return checkpoint_prune(l->settings->output, l->settings->keep);
 }
 
 static int write_report(struct loop *l)
 {
+    if (!l->first)
+        return 0;
     struct buf path = BUF_INIT, title = BUF_INIT;
     const struct model_config *c = &l->plan->model.config;
     buf_addf(&title, "%s%s, %" PRId64 " layer%s of width %" PRId64 ", %" PRId64 " head%s",
@@ -501,6 +584,8 @@ static int write_model(struct loop *l)
 {
     const struct tokenizer *t = l->plan->tokenizer;
     const char *out = l->settings->output;
+    if (!l->first)
+        return 0;
     if (t && tokenizer_save(t, out) < 0)
         return -1;
     optimizer_to_model(&l->plan->optimizer, &l->store); /* for good */
@@ -547,7 +632,7 @@ static int update(struct loop *l, double loss, double norm, double rate)
     p->optimizer.loss_scale = s->scale;
     engine_update(&l->engine, &p->optimizer, norm, rate, l->at.step + 1);
     loss_scale_passed(s);
-    return store_check(&l->store);
+    return l->store.mapped ? agree(l, store_check(&l->store)) : 0;
 }
 
 /* The line on the terminal: where the run stands, at its mean speed. */
@@ -570,39 +655,74 @@ static int keep_report(struct loop *l)
     return l->reported > 0 && log_seconds() - l->reported < REPORT_SECONDS ? 0 : write_report(l);
 }
 
-/* One update and what is due after it. */
-static int step(struct loop *l)
+/* One update. */
+static int learn(struct loop *l, const struct step_batch *batch, struct engine_score *score,
+                 double *rate, double *norm)
 {
-    const struct settings *s = l->settings;
-    int64_t t = l->at.step, last = l->plan->steps;
-    struct step_batch batch;
-    struct engine_score score, validation = { 0 };
-    double began = log_seconds();
-    if (batches_next(l->batches, &batch) < 0)
-        return -1;
-    double rate = schedule_rate(&l->plan->schedule, t);
+    int64_t t = l->at.step;
+    *rate = schedule_rate(&l->plan->schedule, t);
     l->engine.loss_scale = l->plan->loss_scale.scale;
-    double loss = engine_step(&l->engine, t, &batch, &score), norm = engine_norm(&l->engine);
-    if (update(l, loss, norm, rate) < 0)
+    double loss = engine_step(&l->engine, t, batch, score);
+    *norm = engine_norm(&l->engine);
+    if (update(l, loss, *norm, *rate) < 0)
         return -1;
     l->at.step = t + 1;
     l->at.position += (uint64_t)plan_samples_per_step(l->plan);
-    l->at.tokens += (uint64_t)comm_sum_real(&l->comm, COMM_DATA, (double)batch.tokens);
+    l->at.tokens += (uint64_t)comm_sum_real(l->comm, COMM_DATA, (double)batch->tokens);
+    return 0;
+}
+
+/* Log line, checkpoint and report, as far as they are due after step t. */
+static int write_due(struct loop *l, const struct engine_score *score,
+                     const struct engine_score *validation, double rate, double norm)
+{
+    const struct settings *s = l->settings;
+    int64_t t = l->at.step, last = l->plan->steps;
+    int validated = l->plan->validation && due(t, s->validate_every, last);
+    if ((validated || t == 1 || due(t, s->log_every, last)) &&
+        report_step(l, score, validation, rate, norm) < 0)
+        return -1;
+    if (s->save && s->save_every && due(t, s->save_every, last))
+        return save(l) < 0 ? -1 : write_report(l);
+    return keep_report(l);
+}
+
+/* One update and what is due after it. */
+static int step(struct loop *l)
+{
+    struct step_batch batch;
+    struct engine_score score, validation = { 0 };
+    double began = log_seconds(), rate, norm;
+    if (agree(l, batches_next(l->batches, &batch)) < 0 ||
+        learn(l, &batch, &score, &rate, &norm) < 0)
+        return -1;
     began = log_seconds() - began;
     l->busy += began;
     l->run_busy += began;
     say_progress(l, engine_loss(&l->plan->model, &score));
-
-    int validated = l->plan->validation && due(t + 1, s->validate_every, last);
-    if (validated && validate(l, &validation) < 0)
+    if (l->plan->validation && due(l->at.step, l->settings->validate_every, l->plan->steps) &&
+        validate(l, &validation) < 0)
         return -1;
     l->at.validation = engine_loss(&l->plan->model, &validation);
-    if ((validated || t == 0 || due(t + 1, s->log_every, last)) &&
-        report_step(l, &score, &validation, rate, norm) < 0)
+    return agree(l, write_due(l, &score, &validation, rate, norm));
+}
+
+/* After a signal. */
+static int stop(struct loop *l)
+{
+    if (l->settings->save && save(l) < 0)
         return -1;
-    if (s->save && s->save_every && due(t + 1, s->save_every, last))
-        return save(l) < 0 ? -1 : write_report(l);
-    return keep_report(l);
+    log_info("stopped by %s after step %" PRId64 "%s", signal_name(l->stop), l->at.step,
+             l->settings->save ? "; its checkpoint is saved, --resume continues from it" : "");
+    return write_report(l);
+}
+
+/* The model last: where it stands, all else does. */
+static int finish(struct loop *l)
+{
+    if (write_report(l) < 0 || metrics_close(&l->metrics) < 0)
+        return -1;
+    return l->settings->save ? write_model(l) : 0;
 }
 
 static int run(struct loop *l)
@@ -611,22 +731,12 @@ static int run(struct loop *l)
     l->run_step = l->at.step;
     l->run_tokens = l->at.tokens;
     progress_begin("steps", 0);
-    while (l->at.step < last && !stop_signal) {
+    while (l->at.step < last && !(l->stop = comm_most(l->comm, stop_signal))) {
         if (step(l) < 0)
             return -1;
     }
     progress_end();
-    if (l->at.step < last) {
-        if (l->settings->save && save(l) < 0)
-            return -1;
-        log_info("stopped by %s after step %" PRId64 "%s", signal_name(stop_signal), l->at.step,
-                 l->settings->save ? "; its checkpoint is saved, --resume continues from it" : "");
-        return write_report(l);
-    }
-    /* the model last: where it stands, all else does */
-    if (write_report(l) < 0 || metrics_close(&l->metrics) < 0)
-        return -1;
-    return l->settings->save ? write_model(l) : 0;
+    return agree(l, l->at.step < last ? stop(l) : finish(l));
 }
 
 /* What the run has moved between memory and disk, and how long it waited for that. */
@@ -640,9 +750,26 @@ static void say_traffic(const struct loop *l, double seconds)
                  seconds > 0 ? 100 * t.waited_seconds / seconds : 0);
 }
 
-int loop_run(struct plan *p, const char *config, int threads, struct loop_result *result)
+/* How long the ranks have worked on transfers, and how long this one waited for them. */
+static void say_communication(const struct loop *l)
 {
-    struct loop l = { .plan = p, .settings = p->settings, .config = config, .lock = -1 };
+    const struct comm_counts *c = &l->comm->counts[COMM_DATA];
+    char sent[32];
+    if (c->operations)
+        log_info(
+            "communication: %s sent by each rank in %.1f seconds; %.1f seconds of waiting for it",
+            log_bytes(sent, c->bytes), c->seconds, c->waited);
+}
+
+int loop_run(struct plan *p, const char *config, int threads, struct comm *c,
+             struct loop_result *result)
+{
+    struct loop l = { .plan = p,
+                      .settings = p->settings,
+                      .config = config,
+                      .comm = c,
+                      .first = comm_is_first(c),
+                      .lock = -1 };
     catch_signals();
     int failed = open_loop(&l, threads) < 0;
     if (!failed) {
@@ -653,12 +780,14 @@ int loop_run(struct plan *p, const char *config, int threads, struct loop_result
         uint64_t tokens = l.at.tokens;
         int64_t first = l.at.step;
         double began = log_seconds();
-        if (p->settings->profile)
+        int profiles = l.first && p->settings->profile;
+        if (profiles)
             trace_start();
         failed = run(&l) < 0;
         double seconds = log_seconds() - began;
         say_traffic(&l, seconds);
-        if (!failed && p->settings->profile)
+        say_communication(&l);
+        if (!failed && profiles)
             failed = profile_finish(p->settings->profile, l.ops,
                                     (enum ops_type)p->settings->precision, seconds) < 0;
         result->steps = l.at.step - first;

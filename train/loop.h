@@ -10,13 +10,15 @@
  *     OUT/config.json model.safetensors  the finished model, with the tokenizer's files:
  *                                        written when the last step is done, and not before
  *
- * SIGINT, SIGTERM and SIGHUP let the step end, save a checkpoint and return; a second one kills.
+ * SIGINT, SIGTERM and SIGHUP, to any of the ranks, let the step end, save a checkpoint and return;
+ * a second one kills.
  */
 #ifndef TEXTMILL_LOOP_H
 #define TEXTMILL_LOOP_H
 
 #include <stdint.h>
 
+#include "train/comm.h"
 #include "train/plan.h"
 
 struct loop_result {
@@ -24,7 +26,12 @@ struct loop_result {
     uint64_t tokens;
 };
 
-/* `config`: the text of config.yaml, without `resume`. */
-int loop_run(struct plan *p, const char *config, int threads, struct loop_result *result);
+/* `config`: the text of config.yaml, without `resume`. Every rank of `c` calls it; the first one
+ * alone logs and writes. All return the same result. */
+int loop_run(struct plan *p, const char *config, int threads, struct comm *c,
+             struct loop_result *result);
+
+/* The signal that ends the run after this step; 0: none yet. */
+const volatile int *loop_stop_signal(void);
 
 #endif

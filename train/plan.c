@@ -46,6 +46,7 @@ const struct settings settings_default = {
     .validate_every = 100,
     .validation_batches = 0,
     .log_every = 10,
+    .comm_timeout = 600,
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -352,6 +353,35 @@ static int make_model(struct plan *p)
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
 
+static int64_t ranks_of(const struct plan *p)
+{
+    return larger(p->settings->data_parallel, 1);
+}
+
+/* Micro-batches of an update on all ranks, and how they are shared. */
+static int share_micro_batches(struct plan *p, int64_t all)
+{
+    const struct settings *s = p->settings;
+    const int64_t ranks = ranks_of(p), leaves = s->leaves ? s->leaves : ranks;
+    if (all % ranks)
+        return err_set("global-batch-size %" PRId64 " = micro-batch-size %" PRId64 " x %" PRId64
+                       " micro-batches cannot be shared by %" PRId64 " data-parallel ranks",
+                       s->global_batch_size, s->micro_batch_size, all, ranks);
+    if (leaves & (leaves - 1) && s->leaves)
+        return err_set("leaves %" PRId64 " is not a power of two", leaves);
+    if (leaves % ranks)
+        return err_set("leaves %" PRId64 " is not a multiple of the %" PRId64
+                       " data-parallel ranks",
+                       leaves, ranks);
+    if (all % leaves)
+        return err_set("global-batch-size %" PRId64 " = micro-batch-size %" PRId64 " x %" PRId64
+                       " micro-batches is not a multiple of leaves %" PRId64,
+                       s->global_batch_size, s->micro_batch_size, all, leaves);
+    p->engine.A = all / ranks;
+    p->engine.leaves = (int)(leaves / ranks);
+    return 0;
+}
+
 static int batch_arithmetic(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -359,17 +389,20 @@ static int batch_arithmetic(struct plan *p)
         s->micro_batch_size = defaults_micro_batch(tensor_parameters(&p->model.tensors),
                                                    p->engine.T, s->global_batch_size);
     if (!s->global_batch_size)
-        s->global_batch_size = s->micro_batch_size;
+        s->global_batch_size = s->micro_batch_size * larger(ranks_of(p), s->leaves);
     if (s->global_batch_size % s->micro_batch_size)
         return err_set("global-batch-size %" PRId64
                        " is not a multiple of micro-batch-size %" PRId64,
                        s->global_batch_size, s->micro_batch_size);
     p->engine.B = p->engine.most = s->micro_batch_size;
-    p->engine.A = s->global_batch_size / s->micro_batch_size;
-    if (s->group > p->engine.A)
-        return err_set("group %" PRId64 " is more than the %" PRId64 " micro-batches of an update",
-                       s->group, p->engine.A);
-    p->engine.G = s->group ? s->group : p->engine.A;
+    if (share_micro_batches(p, s->global_batch_size / s->micro_batch_size) < 0)
+        return -1;
+    const int64_t leaf = p->engine.A / p->engine.leaves;
+    if (s->group > leaf)
+        return err_set("group %" PRId64 " is more than the %" PRId64 " micro-batches of %s",
+                       s->group, leaf,
+                       leaf < p->engine.A || ranks_of(p) > 1 ? "a leaf" : "an update");
+    p->engine.G = s->group ? s->group : leaf;
     return 0;
 }
 
@@ -613,6 +646,8 @@ static void print_steps(const struct plan *p, struct buf *out)
         put_int(out, "mask_tokens", (uint64_t)p->settings->mask_tokens);
     put_int(out, "micro_batch_size", (uint64_t)p->engine.B);
     put_int(out, "accumulation", (uint64_t)p->engine.A);
+    if (ranks_of(p) > 1)
+        put_int(out, "data_parallel", (uint64_t)ranks_of(p));
     put_int(out, "global_batch_size", (uint64_t)plan_samples_per_step(p));
     put_int(out, "tokens_per_step", (uint64_t)tokens);
     buf_addf(out, "learning_rate=%g\nminimum_learning_rate=%g\n", p->settings->learning_rate,

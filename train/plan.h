@@ -63,7 +63,10 @@ struct settings {
     const char *output;
     int64_t save_every, keep, validate_every, validation_batches, log_every;
     int save, resume;
-    int on_divergence; /* enum divergence */
+    int64_t data_parallel,
+        leaves; /* ranks that learn from other samples; leaves of the sum over micro-batches */
+    double comm_timeout; /* seconds */
+    int on_divergence;   /* enum divergence */
     const char *profile;
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/mem.h"
+#include "train/reduce.h"
 
 static const char *const phase_names[PHASE_KINDS] = {
     [PHASE_INPUTS] = "inputs",
@@ -15,6 +16,7 @@ static const char *const phase_names[PHASE_KINDS] = {
     [PHASE_LAYER_AGAIN] = "layer again",
     [PHASE_LAYER_BACKWARD] = "layer backward",
     [PHASE_EMBEDDING_BACKWARD] = "embedding backward",
+    [PHASE_MERGE] = "merge of gradients",
     [PHASE_SUM] = "sum of gradients",
     [PHASE_UPDATE] = "update",
     [PHASE_SCORE] = "score",
@@ -31,8 +33,12 @@ struct compiler {
     struct program *program;
     struct program_config config;
     size_t count, room; /* of program->phases */
-    int first;          /* group of the step: its first micro-batch sets the gradients */
-    int last;           /* group of the step: it completes them */
+    int first;          /* group of the leaf: its first micro-batch sets the gradients */
+    int last;           /* group of the leaf: it completes the leaf's */
+    int slot;           /* of the stack of gradients, that the leaf makes */
+    int merges;         /* after the leaf */
+    int final;          /* leaf of the step */
+    size_t parts;       /* of program->parts */
     int run;
     int64_t turns; /* of the part */
 };
@@ -65,9 +71,16 @@ static void use_parameters(struct phase *f)
     add_use(f, USE_W, STORE_PARAMETERS, f->block, MAPPED_READ);
 }
 
-static void use_gradients(struct phase *f)
+/* A block's gradients in a slot. */
+static int64_t gradients(const struct compiler *c, int slot, int block)
 {
-    add_use(f, USE_DW, STORE_GRADIENTS, f->block, f->add ? MAPPED_WRITE : MAPPED_MAKE);
+    return (int64_t)slot * (c->config.layers + 2) + block;
+}
+
+static void use_gradients(const struct compiler *c, struct phase *f)
+{
+    add_use(f, USE_DW, STORE_GRADIENTS, gradients(c, c->slot, f->block),
+            f->add ? MAPPED_WRITE : MAPPED_MAKE);
 }
 
 static void use_x(const struct compiler *c, struct phase *f, int64_t l, enum use_role role)
@@ -128,7 +141,7 @@ static void layer_backward(struct compiler *c, int l, int64_t micro)
         attention_again(c, l, micro);
     struct phase *f = add_phase(c, PHASE_LAYER_BACKWARD, l + 1, micro);
     use_parameters(f);
-    use_gradients(f);
+    use_gradients(c, f);
     use_x(c, f, l, USE_X);
     use_dx(f, MAPPED_WRITE);
     use_caches(c, f, MAPPED_WRITE);
@@ -147,10 +160,11 @@ static void head(struct compiler *c, int64_t micro)
     const int L = c->config.layers;
     struct phase *f = add_phase(c, PHASE_HEAD, L + 1, micro);
     use_parameters(f);
-    use_gradients(f);
+    use_gradients(c, f);
     if (c->config.tied) {
         add_use(f, USE_TIED, STORE_PARAMETERS, 0, MAPPED_READ);
-        add_use(f, USE_DTIED, STORE_GRADIENTS, 0, f->add ? MAPPED_WRITE : MAPPED_MAKE);
+        add_use(f, USE_DTIED, STORE_GRADIENTS, gradients(c, c->slot, 0),
+                f->add ? MAPPED_WRITE : MAPPED_MAKE);
     }
     use_x(c, f, L, USE_X);
     use_dx(f, MAPPED_MAKE);
@@ -161,15 +175,25 @@ static void embedding_backward(struct compiler *c, int64_t micro)
     struct phase *f = add_phase(c, PHASE_EMBEDDING_BACKWARD, 0, micro);
     enum mapped_use mode = f->add || c->config.tied ? MAPPED_WRITE : MAPPED_MAKE;
     use_parameters(f);
-    add_use(f, USE_DW, STORE_GRADIENTS, 0, mode);
+    add_use(f, USE_DW, STORE_GRADIENTS, gradients(c, c->slot, 0), mode);
     use_dx(f, MAPPED_WRITE);
 }
 
-/* All micro-batches have gone through the phase; if they are the last ones, the block's gradients
- * are complete. */
+/* The last two of the stack become one. */
+static void merge(struct compiler *c, int block, int slot)
+{
+    struct phase *f = add_phase(c, PHASE_MERGE, block, -1);
+    add_use(f, USE_DW, STORE_GRADIENTS, gradients(c, slot - 1, block), MAPPED_WRITE);
+    add_use(f, USE_MERGED, STORE_GRADIENTS, gradients(c, slot, block), MAPPED_READ);
+}
+
+/* All micro-batches have gone through the phase; if they are the last ones of a leaf, its gradients
+ * of the block are complete. */
 static void end_backward(struct compiler *c, int block)
 {
-    if (c->last) {
+    for (int i = 0; c->last && i < c->merges; i++)
+        merge(c, block, c->slot - i);
+    if (c->last && c->final) {
         struct phase *f = add_phase(c, PHASE_SUM, block, -1);
         add_use(f, USE_DW, STORE_GRADIENTS, block, MAPPED_WRITE);
     }
@@ -230,13 +254,13 @@ static void score(struct compiler *c)
 static void end_part(struct compiler *c)
 {
     struct program *p = c->program;
-    struct program_part *part = p->parts, *end = p->parts + PROGRAM_PARTS;
     int64_t before = 0;
-    for (; part < end && part->count; part++)
-        before += part->count;
-    assert(part < end);
-    *part = (struct program_part){ before, (int64_t)c->count - before, c->turns };
-    p->length += part->count * part->turns;
+    for (size_t i = 0; i < c->parts; i++)
+        before += p->parts[i].count;
+    p->parts = mem_resize(p->parts, c->parts + 2, sizeof *p->parts);
+    p->parts[c->parts] = (struct program_part){ before, (int64_t)c->count - before, c->turns };
+    p->length += p->parts[c->parts].count * c->turns;
+    p->parts[++c->parts] = (struct program_part){ 0 };
 }
 
 /* ---- what follows from the order ------------------------------------------------------------------ */
@@ -246,7 +270,7 @@ static void end_part(struct compiler *c)
 static int is_between(enum phase_kind kind)
 {
     return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||
-           kind == PHASE_SUM;
+           kind == PHASE_MERGE || kind == PHASE_SUM;
 }
 
 /* What the walks over the list know of an array. */
@@ -345,19 +369,37 @@ static void finish(struct compiler *c)
 
 /* ---- programs ------------------------------------------------------------------------------------- */
 
+static void compile_leaf(struct compiler *c, int64_t micro)
+{
+    const int64_t G = c->config.group, groups = (micro + G - 1) / G;
+    for (int64_t g = 0; g < groups; g += c->turns) {
+        int between = g > 0 && g + 1 < groups;
+        c->first = !g;
+        c->last = g + 1 == groups;
+        c->turns = between ? groups - 2 : 1;
+        compile_group(c, c->last ? micro - g * G : G);
+        end_part(c);
+    }
+}
+
+/* The stack has a sum for each one in the binary number of leaves that are done, the larger ones
+ * below (reduce.h). */
+static void compile_leaves(struct compiler *c)
+{
+    const int leaves = c->config.leaves ? c->config.leaves : 1;
+    for (int k = 0; k < leaves; k++) {
+        c->slot = __builtin_popcount((unsigned)k);
+        c->final = k + 1 == leaves;
+        c->merges = reduce_merges(k, c->final);
+        compile_leaf(c, c->config.micro / leaves);
+    }
+}
+
 void program_step(struct program *p, const struct program_config *config)
 {
     *p = (struct program){ 0 };
-    struct compiler c = { .program = p, .config = *config, .first = 1 };
-    const int64_t A = config->micro, G = config->group, groups = (A + G - 1) / G;
-    for (int64_t g = 0; g < groups; g += c.turns) {
-        int between = g > 0 && g + 1 < groups;
-        c.first = !g;
-        c.last = g + 1 == groups;
-        c.turns = between ? groups - 2 : 1;
-        compile_group(&c, c.last ? A - g * G : G);
-        end_part(&c);
-    }
+    struct compiler c = { .program = p, .config = *config };
+    compile_leaves(&c);
     p->update = p->length;
     c.turns = 1;
     compile_update(&c);
@@ -386,6 +428,7 @@ void program_evaluation(struct program *p, int layers, int tied)
 void program_release(struct program *p)
 {
     free(p->phases);
+    free(p->parts);
     for (int kind = 0; kind < STORE_KINDS; kind++)
         free(p->moves[kind]);
     *p = (struct program){ 0 };

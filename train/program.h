@@ -10,6 +10,12 @@
  *     layer L-1 .. 0 backward      dx in place; with recomputation the layer's forward again
  *     embedding backward
  *
+ * Micro-batches are summed in an order that does not depend on how many ranks share a step: they
+ * stand in leaves of equal size; within a leaf gradients are added one after the other, and leaves
+ * are added as a binary tree, neighbours first, as ranks are (reduce.h). A stack of gradients holds
+ * the sums that wait: array s (L+2) + b is that of slot s and block b, and slot 0 gets the whole.
+ * Groups do not reach beyond a leaf.
+ *
  * With the last group, a block's gradients are summed over the ranks as soon as they are complete.
  * The update of block after block follows.
  *
@@ -55,7 +61,8 @@ enum phase_kind {
     PHASE_LAYER_AGAIN,     /* or the layer's whole forward */
     PHASE_LAYER_BACKWARD,
     PHASE_EMBEDDING_BACKWARD,
-    PHASE_SUM, /* the block's gradients are complete: their sum over the ranks, and its squares */
+    PHASE_MERGE, /* two sums of leaves become one */
+    PHASE_SUM,   /* the block's gradients are complete: their sum over the ranks, and its squares */
     PHASE_UPDATE,
     PHASE_SCORE, /* the head of an evaluation: forward only */
     PHASE_KINDS
@@ -68,7 +75,8 @@ enum use_role {
     USE_TIED, /* the embedding's parameters, in the head */
     USE_DW,   /* the block's gradients */
     USE_DTIED,
-    USE_M, /* moments */
+    USE_MERGED, /* gradients that are added to the others, and not needed any more */
+    USE_M,      /* moments */
     USE_V,
     USE_X, /* the input rows */
     USE_Y, /* the output rows */
@@ -114,6 +122,7 @@ enum recompute { RECOMPUTE_NONE, RECOMPUTE_ATTENTION, RECOMPUTE_LAYER };
 struct program_config {
     int layers;
     int64_t micro, group; /* micro-batches of a step, and of a group: A and G */
+    int leaves;           /* in a step; divides A; 0: 1 */
     enum recompute recompute;
     int tied;    /* the head reads the embedding's parameters and makes gradients of them */
     int moments; /* that the optimizer keeps: 0 to 2 */
@@ -124,15 +133,15 @@ struct program_part {
     int64_t first, count; /* phases */
     int64_t turns;
 };
-enum { PROGRAM_PARTS = 4 }; /* the first group, those between, the last, the update */
 
 struct program {
-    struct phase *phases;                         /* those of a part once */
-    struct program_part parts[PROGRAM_PARTS + 1]; /* an empty one ends them */
-    int64_t length;                               /* entries of the whole list */
-    int64_t update;                               /* the entry that the update begins with */
-    int count[STORE_KINDS];                       /* arrays of each kind */
-    struct moves *moves[STORE_KINDS];             /* [count] */
+    struct phase *phases;       /* those of a part once */
+    struct program_part *parts; /* of each leaf the first group, those between, and the last; the
+                                   update; an empty one */
+    int64_t length;             /* entries of the whole list */
+    int64_t update;             /* the entry that the update begins with */
+    int count[STORE_KINDS];     /* arrays of each kind */
+    struct moves *moves[STORE_KINDS]; /* [count] */
 };
 
 /* A training step; an evaluation of one micro-batch. */

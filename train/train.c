@@ -9,17 +9,21 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/hash.h"
 #include "common/log.h"
+#include "common/plugin.h"
 #include "common/preset.h"
 #include "common/tool.h"
 #include "model/ops.h"
 #include "train/benchmark.h"
+#include "train/comm.h"
 #include "train/foreign.h"
 #include "train/loop.h"
 #include "train/plan.h"
 
 static struct settings s;
 static int dry_run, list_presets;
+static struct comm ranks;
 static struct opt_list more_data;
 
 #define UP 1e15 /* no bound above */
@@ -196,6 +200,20 @@ static const struct opt options[] = {
       0, 0 },
     { 0, "clip", OPT_REAL, &s.clip, "X", "maximum gradient norm; 0: no clipping", 0, 1e9 },
 
+    { .help = "Several processes:", .arg = OPT_MORE },
+    { 0, "data-parallel", OPT_INT, &s.data_parallel, "N",
+      "ranks that train on different samples; 0: all that mpirun or "
+      "srun started",
+      0, 1e6 },
+    { 0, "leaves", OPT_INT, &s.leaves, "N",
+      "sum gradients in N fixed parts, so that any number of ranks "
+      "that divides N gives the same bits; 0: as many as ranks",
+      0, 1e6 },
+    { 0, "comm-timeout", OPT_REAL, &s.comm_timeout, "SECONDS",
+      "end the run when a rank waits longer than this for another; "
+      "0: wait for ever",
+      0, 1e9 },
+
     { .help = "Output:", .arg = OPT_MORE },
     { 0, "save", OPT_FLAG, &s.save, NULL, "save checkpoints and the model; or --no-save", 0, 0 },
     { 0, "save-every", OPT_INT, &s.save_every, "N",
@@ -220,8 +238,8 @@ static const struct opt options[] = {
 /* The configuration in force, without what says how this one run is started. */
 static void effective_config(struct buf *out)
 {
-    static const char *const not_kept[] = { "resume:",  "dry-run:", "list:",
-                                            "profile:", "verbose:", "quiet:" };
+    static const char *const not_kept[] = { "resume:",  "dry-run:", "list:",         "profile:",
+                                            "verbose:", "quiet:",   "data-parallel:" };
     struct buf all = BUF_INIT;
     tool_print_config(&all);
     for (const char *line = all.data; *line;) {
@@ -279,6 +297,95 @@ static void say_data(const struct samples *data)
     buf_release(&line);
 }
 
+/* ---- several ranks --------------------------------------------------------------------------- */
+
+/* Joins the other ranks, if a launcher has started this process as one of several. */
+static int open_ranks(void)
+{
+    const int launched = comm_launched();
+    comm_init(&ranks);
+    if (launched == 1)
+        return 0;
+    const struct transport *mpi = plugin_open("mpi", TRANSPORT_LAYOUT);
+    if (!mpi)
+        return err_in("one of %d ranks", launched);
+    if (comm_open(&ranks, &(struct comm_config){ .transport = mpi,
+                                                 .timeout_seconds = s.comm_timeout,
+                                                 .stop = loop_stop_signal() }) < 0)
+        return -1;
+    if (ranks.size[COMM_WORLD] != launched)
+        return err_set("the launcher has started %d ranks, but MPI finds %d: "
+                       "do both belong to the same MPI?",
+                       launched, ranks.size[COMM_WORLD]);
+    if (!comm_is_first(&ranks)) { /* it says what all do */
+        log_level = -1;
+        log_progress = 0;
+    }
+    return 0;
+}
+
+/* How many data-parallel ranks there are; with --dry-run, as many as are asked for. */
+static int count_ranks(void)
+{
+    const int started = ranks.size[COMM_WORLD];
+    if (dry_run && started == 1)
+        return 0;
+    if (s.data_parallel && s.data_parallel != started)
+        return err_set("data-parallel is %" PRId64 ", but %d %s", s.data_parallel, started,
+                       started == 1 ? "process was started: use mpirun or srun"
+                                    : "ranks were started");
+    s.data_parallel = started;
+    return 0;
+}
+
+/* The hash of the configuration, without what may differ between hosts. */
+static uint64_t hash_config(const char *config)
+{
+    static const char *const own[] = { "threads:", "data:", "validation:", "vocab:",
+                                       "memmap-dir:" };
+    uint64_t hash = HASH_START;
+    for (const char *line = config; *line;) {
+        size_t n = strcspn(line, "\n") + 1;
+        int skip = 0;
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+            skip |= !strncmp(line, own[i], strlen(own[i]));
+        if (!skip)
+            hash = hash_more(hash, line, n);
+        line += n;
+    }
+    return hash;
+}
+
+static uint64_t hash_data(const struct samples *d)
+{
+    const uint64_t facts[] = { d->count, d->tokens, d->checksum, (uint64_t)d->vocabulary };
+    return hash_bytes(facts, sizeof facts);
+}
+
+/* Ranks that do different things would wait for each other, or train nonsense. */
+static int compare_ranks(const struct plan *p, const char *config)
+{
+    const struct {
+        const char *what;
+        uint64_t hash;
+    } same[] = {
+        { "has another program version or command line",
+          hash_bytes(tool_provenance(), strlen(tool_provenance())) },
+        { "has another configuration", hash_config(config) },
+        { "has other training data", hash_data(p->data) },
+        { "has other validation data", p->validation ? hash_data(p->validation) : 0 },
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        int other = comm_differs(&ranks, same[i].hash);
+        if (other)
+            return err_set("rank %d on %s %s than rank 0 on %s", other, comm_host(&ranks, other),
+                           same[i].what, comm_host(&ranks, 0));
+    }
+    return 0;
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
 static int train(struct plan *p)
 {
     struct buf config = BUF_INIT;
@@ -292,7 +399,9 @@ static int train(struct plan *p)
              " sequences per update, %" PRId64 " per micro-batch",
              s.learning_rate, s.minimum_learning_rate, p->schedule.warmup, s.global_batch_size,
              s.micro_batch_size);
-    int result = loop_run(p, config.data, (int)tool_threads, &done);
+    int result = compare_ranks(p, config.data);
+    if (!result)
+        result = loop_run(p, config.data, (int)tool_threads, &ranks, &done);
     tool_count("steps", (uint64_t)done.steps);
     tool_count("tokens", done.tokens);
     buf_release(&config);
@@ -334,11 +443,9 @@ static int print_presets(void)
     return result;
 }
 
-static int run(int argc, char **argv)
+/* What the options say, as settings. */
+static int settle(int argc, char **argv)
 {
-    struct plan p;
-    if (list_presets)
-        return print_presets();
     if (s.vocab && !*s.vocab) /* how a command line takes back what a file says */
         s.vocab = NULL;
     if (s.start_from && !*s.start_from)
@@ -359,12 +466,37 @@ static int run(int argc, char **argv)
         s.epochs = 0;
     if (!s.output && !dry_run)
         return err_usage("no output: give --output DIR");
-    if (ops_check_device(s.device) < 0)
-        return -1;
-    int result = plan_make(&p, &s, (uint64_t)tool_seed, !dry_run);
+    return ops_check_device(s.device) < 0 ? -1 : count_ranks();
+}
+
+static int run_on_ranks(int argc, char **argv)
+{
+    struct plan p = { 0 };
+    int result = settle(argc, argv);
     if (!result)
-        result = dry_run ? print_plan(&p) : train(&p);
+        result = plan_make(&p, &s, (uint64_t)tool_seed, !dry_run);
+    result = comm_agree(&ranks, result);
+    if (!result && dry_run)
+        result = comm_is_first(&ranks) ? print_plan(&p) : 0;
+    else if (!result)
+        result = train(&p);
     plan_release(&p);
+    return result;
+}
+
+static int run(int argc, char **argv)
+{
+    if (list_presets)
+        return print_presets();
+    if (open_ranks() < 0)
+        return -1;
+    int result = run_on_ranks(argc, argv);
+    if (result < 0 && ranks.size[COMM_WORLD] > 1) { /* a launcher kills all when one has failed */
+        if (comm_is_first(&ranks))
+            log_error("%s%s", err_get(), err_is_usage() ? " (see --help)" : "");
+        log_level = -2;
+    }
+    comm_close(&ranks);
     return result;
 }
 

@@ -217,7 +217,7 @@ Test(batches, ranks_share_the_samples_of_one_process)
         struct batches *h = batches_new(&half, 0);
         take_ids(part, h, 2);
         for (int m = 0; m < 2; m++)
-            cr_assert_arr_eq(part + m * 14, ids + (m * 2 + rank) * 14, 14 * sizeof *ids);
+            cr_assert_arr_eq(part + m * 14, ids + (rank * 2 + m) * 14, 14 * sizeof *ids);
         batches_free(h);
     }
     batches_free(b);
