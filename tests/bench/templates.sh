@@ -4,8 +4,9 @@
 #     php maintenance/install.php --dbtype sqlite --dbpath FOLDER --lang ltg --pass PASSWORD \
 #         --with-extensions=Cite,ParserFunctions,Scribunto Vikipedeja admin
 #     php maintenance/importDump.php smallwiki.xml
-# and in LocalSettings.php $wgScribuntoDefaultEngine is luastandalone, $wgPFEnableStringFunctions true, and
-# $wgCanonicalServer https://ltg.wikipedia.org. Calls that differ are told on standard error, MediaWiki's text first.
+# and in LocalSettings.php $wgScribuntoDefaultEngine is luastandalone, $wgPFEnableStringFunctions true, and the addresses
+# are Wikipedia's: $wgServer //ltg.wikipedia.org, $wgCanonicalServer https://ltg.wikipedia.org, $wgScriptPath /w,
+# $wgArticlePath /wiki/$1. Calls that differ are told on standard error, MediaWiki's text first.
 dump=$DATA/wiki/smallwiki.xml
 [ -f "$dump" ] || { echo "SKIP templates: no $dump"; exit 0; }
 [ -f "$MEDIAWIKI/LocalSettings.php" ] || { echo "SKIP templates: MEDIAWIKI names no MediaWiki"; exit 0; }

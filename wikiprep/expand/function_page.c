@@ -171,7 +171,7 @@ static size_t host_length(struct span base)
 /* A title; one that is encoded will do. */
 static int read_url_title(struct expander *x, struct title *t, struct span s)
 {
-    if (title_read(t, x->site, s.s, s.n, 0) && t->text.len)
+    if (title_read(t, x->site, s.s, s.n, 0) && (t->text.len || t->is_section))
         return 1;
     size_t mark = x->out.len;
     function_put_decoded(x, s);
@@ -194,14 +194,10 @@ static void put_section(struct expander *x, struct span s)
         buf_addc(&x->out, s.s[i] == ' ' ? '_' : s.s[i]);
 }
 
-int function_url(struct expander *x, const struct function_call *c, int which)
+/* The address of a page, with a query or without. */
+static void put_url(struct expander *x, struct title *t, struct span query, int which)
 {
-    struct title *t = &x->scratch;
-    struct span query = expand_value(x, c, 1), pages = page_base(x);
-    if (x->failed)
-        return 1;
-    if (!read_url_title(x, t, c->first))
-        return 0;
+    struct span pages = page_base(x);
     if (t->ns == NS_MEDIA)
         t->ns = NS_FILE;
     size_t host = host_length(pages), scheme = 0;
@@ -219,9 +215,37 @@ int function_url(struct expander *x, const struct function_call *c, int which)
         expand_put(x, (struct span){ pages.s + skip, pages.n - skip });
         put_url_title(x, t);
     }
-    const char *section = which == URL_LOCAL ? NULL : memchr(c->first.s, '#', c->first.n);
+}
+
+static void put_html_but_apostrophes(struct expander *x, struct span s)
+{
+    for (const char *end = s.s + s.n, *at; s.n; s = (struct span){ at, (size_t)(end - at) }) {
+        at = *s.s == '\'' ? s.s + 1 : memchr(s.s, '\'', s.n);
+        at = at ? at : end;
+        struct span part = { s.s, (size_t)(at - s.s) };
+        if (*s.s == '\'')
+            expand_put(x, part);
+        else
+            expand_put_html(x, part);
+    }
+}
+
+int function_url(struct expander *x, const struct function_call *c, int which)
+{
+    struct title *t = &x->scratch;
+    struct span query = expand_value(x, c, 1);
+    int form = which & ~URL_HTML;
+    if (x->failed)
+        return 1;
+    if (!read_url_title(x, t, c->first))
+        return 0;
+    size_t mark = x->out.len;
+    put_url(x, t, query, form);
+    const char *section = form == URL_LOCAL ? NULL : memchr(c->first.s, '#', c->first.n);
     if (section)
         put_section(x, span_trim(section, (size_t)(c->first.s + c->first.n - section)));
+    if (which & URL_HTML)
+        put_html_but_apostrophes(x, expand_take(x, mark));
     return 1;
 }
 

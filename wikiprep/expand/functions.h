@@ -41,7 +41,7 @@ int function_urlencode(struct expander *x, const struct function_call *c, int wh
 int function_anchorencode(struct expander *x, const struct function_call *c, int which);
 
 /* function_page.c: those about pages, titles and the wiki */
-enum { URL_LOCAL, URL_FULL, URL_CANONICAL };
+enum { URL_LOCAL, URL_FULL, URL_CANONICAL, URL_HTML = 4 /* escaped: fullurle */ };
 int function_title(struct expander *x, const struct function_call *c, int which);
 int function_ns(struct expander *x, const struct function_call *c, int which);
 int function_url(struct expander *x, const struct function_call *c, int which);
