@@ -309,17 +309,37 @@ static int begins_small(const struct sentence_mark *p)
     return p->after - p->mark > 1 || (*p->mark != '!' && is_opener(p->model, p->next, p->end));
 }
 
-/* Takes the note that books print as a bare number between a sentence and a capitalized opener:
- * "… of their rights. 4 Even though …". */
-static void take_number(struct sentence_mark *p)
+/* The end of a number of few digits at s; with `many`, of several: "2,3" or "4–6". NULL: none. */
+static const char *number_end(const char *s, const char *end, int many)
 {
     enum { DIGITS_MAX = 3 };
-    const char *s = p->next;
-    while (s < p->end && *s >= '0' && *s <= '9')
+    const char *begin = s;
+    while (s < end && *s >= '0' && *s <= '9')
         s++;
-    if (p->after == p->next || s == p->next || s - p->next > DIGITS_MAX || s == p->end || *s != ' ')
-        return;
+    if (s == begin || s - begin > DIGITS_MAX)
+        return NULL;
+    struct letter c = letter_at(s, end);
+    int joins = c.code == ',' || c.code == '-' || c.code == 0x2013;
+    const char *more = many && joins ? number_end(s + c.len, end, 1) : NULL;
+    return more ? more : s;
+}
+
+/* Is the word too long for an abbreviation, or known? */
+static int is_plain_word(const struct sentence_mark *p, const struct word *w)
+{
+    return w->letters > 1 && !w->digits && !w->periods &&
+           (w->letters >= WHOLE_WORD_MIN || kinds_of(p->model, w->s, w->n) & SENTENCE_OPENER);
+}
+
+/* Takes the note that books print as a bare number between a sentence and a capitalized opener:
+ * "… of their rights. 4 Even though …", or in papers "… of their rights.2,3 Even though …". */
+static void take_number(struct sentence_mark *p)
+{
+    int joined = p->after == p->next;
+    const char *s = number_end(p->next, p->end, joined);
     struct word w = word_before(p->begin, p->mark);
+    if (!s || s == p->end || *s != ' ' || (joined && !is_plain_word(p, &w)))
+        return;
     const char *next = sentence_mark_skip_spaces(s, p->end);
     if (letter_at(next, p->end).kind != LETTER_UPPER || !is_opener(p->model, next, p->end) ||
         (p->dots && (p->dots > 1 || judge_word(p, &w, p->next) != ENDS)))

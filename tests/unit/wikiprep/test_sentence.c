@@ -174,6 +174,10 @@ Test(sentence, reference_marks_stay)
     check("He nodded.|[The] man left.|She wrote. [...]|Nothing came.");
     check(
         "They have rights. 4|Even though it is so (Figure 1.6). 5|At the end.|The ride was short.|7 Swans came.");
+    check(
+        "This is known.1|We follow it.2,3|Here is more.12–14|The rest: version 1.1 We, fig.3 The, a.1 The.");
+    check(
+        "Of Ref. 12 and Eqn. 4.|See J. Phys. Chem. A and Suppl. Fig. 2.|A ref. is in Proc. Natl. Acad. Sci. USA.");
     check("The Etude Op. 10 No. 5 is hard.");
 }
 
