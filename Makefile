@@ -102,6 +102,8 @@ $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 # The kernels are loops that the compiler vectorises.
 $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)
 $(B)/obj/train/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
+# So does what packs tokens.
+$(B)/obj/common/stream.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # No fuzz target runs the kernels, and clang takes minutes to instrument them.
 $(B)/obj/model/kernels_%.o: EXTRA += $(if $(filter fuzz,$(MODE)),-fno-sanitize=all)
 $(B)/obj/common/tool.o: EXTRA = -DTEXTMILL_VERSION='"$(VERSION)"' -DTEXTMILL_FLAGS='"$(ALL_CFLAGS)"'

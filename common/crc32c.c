@@ -1,14 +1,19 @@
 #include "common/crc32c.h"
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #include "common/le.h"
 
-enum { STRIPE = 256 }; /* bytes; three side by side fit a record of a few hundred tokens */
+/* Words of 8 bytes in a stripe: at least, for three to be faster than one, and at most. */
+enum { STRIPE_MIN = 3, STRIPE_MAX = 128 };
 
 static const uint32_t POLYNOMIAL = 0x82F63B78u;
 
 /* by_byte[k][b]: what byte b does to the register when k more bytes follow it.
- * past_stripe[k][b]: what byte k of the register, being b, is after STRIPE zero bytes. */
-static uint32_t by_byte[8][256], past_stripe[4][256];
+ * past_words[k]: the polynomial x^(64 k - 33); see `past`. */
+static uint32_t by_byte[8][256], past_words[2 * STRIPE_MAX + 1];
 
 static uint32_t slice(uint32_t crc, const unsigned char *p, size_t n)
 {
@@ -24,31 +29,49 @@ static uint32_t slice(uint32_t crc, const unsigned char *p, size_t n)
 }
 
 #ifdef __x86_64__
-static uint32_t skip_stripe(uint32_t crc)
+#define HARDWARE __attribute__((target("sse4.2,pclmul")))
+
+/* The register after `words` zero words, but for the division by the CRC's polynomial: the product
+ * of two reflected polynomials is one x too high, and the instruction that divides adds x^32. */
+HARDWARE static uint64_t past(uint64_t crc, size_t words)
 {
-    return past_stripe[0][crc & 0xFF] ^ past_stripe[1][crc >> 8 & 0xFF] ^
-           past_stripe[2][crc >> 16 & 0xFF] ^ past_stripe[3][crc >> 24];
+    __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)crc),
+                                           _mm_cvtsi32_si128((int32_t)past_words[words]), 0);
+    return (uint64_t)_mm_cvtsi128_si64(product);
 }
 
-__attribute__((target("sse4.2"))) static uint32_t hardware(uint32_t crc, const unsigned char *p,
-                                                           size_t n)
+/* Three stripes of so many words. */
+HARDWARE static uint64_t three(uint64_t a, const unsigned char *p, size_t words)
 {
-    uint64_t a = crc;
-    for (; n >= 3 * STRIPE; p += 3 * STRIPE, n -= 3 * STRIPE) {
-        uint64_t b = 0, c = 0;
-        for (size_t i = 0; i < STRIPE; i += 8) {
-            a = __builtin_ia32_crc32di(a, le_u64(p + i));
-            b = __builtin_ia32_crc32di(b, le_u64(p + STRIPE + i));
-            c = __builtin_ia32_crc32di(c, le_u64(p + 2 * STRIPE + i));
-        }
-        a = skip_stripe(skip_stripe((uint32_t)a) ^ (uint32_t)b) ^ c;
+    uint64_t b = 0, c = 0;
+    const unsigned char *q = p + 8 * words, *r = q + 8 * words;
+    for (size_t i = 0; i < 8 * words; i += 8) {
+        a = __builtin_ia32_crc32di(a, le_u64(p + i));
+        b = __builtin_ia32_crc32di(b, le_u64(q + i));
+        c = __builtin_ia32_crc32di(c, le_u64(r + i));
+    }
+    return __builtin_ia32_crc32di(0, past(a, 2 * words) ^ past(b, words)) ^ c;
+}
+
+HARDWARE static uint32_t hardware(uint32_t start, const unsigned char *p, size_t n)
+{
+    uint64_t a = start;
+    for (size_t words; (words = n / 24) >= STRIPE_MIN; p += 24 * words, n -= 24 * words) {
+        words = words < STRIPE_MAX ? words : STRIPE_MAX;
+        a = three(a, p, words);
     }
     for (; n >= 8; p += 8, n -= 8)
         a = __builtin_ia32_crc32di(a, le_u64(p));
-    crc = (uint32_t)a;
-    while (n--)
-        crc = __builtin_ia32_crc32qi(crc, *p++);
-    return crc;
+    uint32_t crc = (uint32_t)a;
+    if (n & 4) {
+        crc = __builtin_ia32_crc32si(crc, le_u32(p));
+        p += 4;
+    }
+    if (n & 2) {
+        crc = __builtin_ia32_crc32hi(crc, le_u16(p));
+        p += 2;
+    }
+    return n & 1 ? __builtin_ia32_crc32qi(crc, *p) : crc;
 }
 #endif
 
@@ -66,16 +89,13 @@ __attribute__((constructor)) static void prepare(void)
     for (int k = 1; k < 8; k++)
         for (int b = 0; b < 256; b++)
             by_byte[k][b] = by_byte[k - 1][b] >> 8 ^ by_byte[0][by_byte[k - 1][b] & 0xFF];
-    static const unsigned char zeros[STRIPE];
-    for (int k = 0; k < 4; k++)
-        for (int bit = 0; bit < 8; bit++)
-            past_stripe[k][1 << bit] = slice((uint32_t)1 << (8 * k + bit), zeros, STRIPE);
-    for (int k = 0; k < 4; k++) /* the map is linear: the bits of b give the rest */
-        for (int b = 1; b < 256; b++)
-            past_stripe[k][b] = past_stripe[k][b & (b - 1)] ^ past_stripe[k][b & -b];
+    static const unsigned char zeros[8];
+    past_words[1] = 1; /* x^31, reflected */
+    for (int k = 2; k <= 2 * STRIPE_MAX; k++)
+        past_words[k] = slice(past_words[k - 1], zeros, sizeof zeros);
 #ifdef __x86_64__
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("sse4.2"))
+    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul"))
         engine = hardware;
 #endif
 }

@@ -8,7 +8,7 @@
 #include "common/le.h"
 #include "common/mem.h"
 
-enum { DIGITS = 8, LOOK_BYTES = 64 };
+enum { DIGITS = 8, LOOK_BYTES = 64, SUMMED = 12 };
 
 static const char KIND[] = "tokens 2", OLD_KIND[] = "tokens 1", TOKENIZER[] = "tokenizer";
 
@@ -25,12 +25,17 @@ static int width_of(const struct kv *header)
     return err_set("token stream: dtype=%s is neither u16 nor u32", dtype ? dtype : "");
 }
 
-/* What a frame's checksum is of: its number, its length and its payload. */
+/* A frame's checksum is of this head and its payload. */
+static void put_summed(void *head, uint64_t number, size_t length)
+{
+    le_put_u64(head, number);
+    le_put_u32((char *)head + 8, (uint32_t)length);
+}
+
 static uint32_t checksum_of(uint64_t number, size_t length, const void *payload)
 {
-    unsigned char head[12];
-    le_put_u64(head, number);
-    le_put_u32(head + 8, (uint32_t)length);
+    unsigned char head[SUMMED];
+    put_summed(head, number, length);
     return crc32c(crc32c(0, head, sizeof head), payload, length);
 }
 
@@ -72,6 +77,17 @@ int stream_begin(struct stream_writer *w, struct output *out, const struct kv *h
     return output_write(out, w->frame.data, w->frame.len);
 }
 
+/* Loops that the compiler can vectorise. */
+static void put_ids(char *p, int width, const uint32_t *ids, size_t n)
+{
+    if (width == 4)
+        for (size_t i = 0; i < n; i++)
+            le_put_u32(p + 4 * i, ids[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            le_put_u16(p + 2 * i, (uint16_t)ids[i]);
+}
+
 int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences)
 {
@@ -84,11 +100,11 @@ int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *
     p += 4;
     for (size_t i = 0; i < sentences; i++, p += 4)
         le_put_u32(p, sentence_ends[i]);
-    for (size_t i = 0; i < n && width == 4; i++)
-        le_put_u32(p + 4 * i, ids[i]);
-    for (size_t i = 0; i < n && width == 2; i++)
-        le_put_u16(p + 2 * i, (uint16_t)ids[i]);
-    put_head(head, number, bytes, head + 2 * DIGITS);
+    put_ids(p, width, ids, n);
+    /* Until the digits take its place, the head that is summed stands in front of the payload. */
+    char *summed = head + 2 * DIGITS - SUMMED;
+    put_summed(summed, number, bytes);
+    put_digits(put_digits(head, (uint32_t)bytes), crc32c(0, summed, SUMMED + bytes));
     frame->len += 2 * DIGITS + bytes;
     frame->data[frame->len] = '\0';
     return 0;
