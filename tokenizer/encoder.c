@@ -44,6 +44,8 @@ struct encoder *encoder_new(const struct tokenizer *t)
     e->t = t;
     if (t->v.general)
         e->stepper = stepper_new(&t->v.normalizer, &t->v.pre_tokenizer);
+    if (t->v.steps_cut)
+        ;
     else if (t->normalizer)
         e->words = words_new(t->normalizer);
     else
@@ -91,7 +93,7 @@ static const char *with_prefix_space(struct encoder *e, const char *text, size_t
 /* A walk over the pieces of a normalized text without added tokens. `first`: as for stepper_cut. */
 static int cut_begin(struct encoder *e, const char *text, size_t n, int first)
 {
-    if (e->stepper)
+    if (e->t->v.steps_cut)
         return stepper_cut(e->stepper, text, n, first, &e->tiles);
     if (e->words) {
         words_begin(e->words, text, n);
@@ -112,7 +114,7 @@ static int cut_next(struct encoder *e, struct pieces *p)
     enum { MAX = sizeof e->bounds / sizeof *e->bounds - 1 };
     if (e->words)
         return words_next(e->words, p);
-    if (e->stepper) { /* all at once */
+    if (e->t->v.steps_cut) { /* all at once */
         *p = e->tiles;
         e->tiles.count = 0;
         return p->count > 0;
@@ -141,7 +143,7 @@ static int encode_plain(struct encoder *e, const char *text, size_t n, int first
 static int normalize(struct encoder *e, const char **text, size_t *n, int *first)
 {
     int lost;
-    if (!e->stepper)
+    if (!e->stepper || stepper_leaves(e->stepper, *text, *n))
         return 0;
     buf_clear(&e->normalized);
     if (stepper_normalize(e->stepper, *text, *n, &e->normalized, &lost) < 0)

@@ -183,24 +183,113 @@ static void compose(struct points *p)
     p->count = kept;
 }
 
+/* ---- what stays as it is ---------------------------------------------------------------------- */
+
+enum { FORMS = FORM_NFKC + 1 };
+static uint8_t unstable[UNICODE_LIMIT]; /* a bit for each form */
+static pthread_once_t stable_once = PTHREAD_ONCE_INIT;
+
+static void put_unstable(uint32_t first, uint32_t last, unsigned bits)
+{
+    for (uint32_t c = first; c <= last; c++)
+        unstable[c] |= (uint8_t)bits;
+}
+
+/* Characters that the form changes where they stand alone. */
+static void put_changing(const struct forms_decomposition *d, size_t count, int compatible)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct points points = { 0 };
+        decompose(&points, d[i].from, compatible);
+        order_marks(&points);
+        put_unstable(d[i].from, d[i].from, 1u << (compatible ? FORM_NFKD : FORM_NFD));
+        compose(&points);
+        if (points.count != 1 || points.data[0] != d[i].from)
+            put_unstable(d[i].from, d[i].from, 1u << (compatible ? FORM_NFKC : FORM_NFC));
+        free(points.data);
+    }
+}
+
+/* Marks may change places, and the second ones of pairs may join the first. */
+static void make_unstable(void)
+{
+    const unsigned all = (1 << FORMS) - 1, composing = 1u << FORM_NFC | 1u << FORM_NFKC;
+    pthread_once(&tables_once, make_tables);
+    for (uint32_t c = 0; c < UNICODE_LIMIT; c++)
+        if (class_of[c])
+            unstable[c] = (uint8_t)all;
+    put_changing(forms_canonical, forms_canonical_count, 0);
+    put_changing(forms_canonical, forms_canonical_count, 1);
+    put_changing(forms_compatible, forms_compatible_count, 1);
+    for (size_t i = 0; i < forms_composites_count; i++)
+        put_unstable(forms_composites[i].second, forms_composites[i].second, composing);
+    put_unstable(JAMO_V, JAMO_V + V_COUNT - 1, composing);
+    put_unstable(JAMO_T, JAMO_T + T_COUNT - 1, composing);
+    put_unstable(FORMS_HANGUL, FORMS_HANGUL + FORMS_HANGUL_COUNT - 1, all & ~composing);
+}
+
+size_t forms_stable(const char *text, size_t n, enum form form)
+{
+    size_t i = 0, len = 0;
+    uint64_t word;
+    pthread_once(&stable_once, make_unstable);
+    while (i < n) {
+        for (; n - i >= 8; i += 8) { /* of ASCII all is stable */
+            memcpy(&word, text + i, 8);
+            if (word & 0x8080808080808080u)
+                break;
+        }
+        uint32_t c = i < n ? utf8_get((const unsigned char *)text + i, &len) : 0;
+        if (i == n || unstable[c] >> form & 1)
+            break;
+        i += len;
+    }
+    return i;
+}
+
+/* A row of characters that may change, with the one in front of them. */
+static size_t changing_row(const char *text, size_t n, enum form form)
+{
+    size_t i = 0, len;
+    while (i < n && (!i || unstable[utf8_get((const unsigned char *)text + i, &len)] >> form & 1)) {
+        utf8_get((const unsigned char *)text + i, &len);
+        i += len;
+    }
+    return i;
+}
+
+static void normalize_row(struct buf *out, struct points *points, const char *text, size_t n,
+                          enum form form)
+{
+    size_t len;
+    points->count = 0;
+    for (size_t i = 0; i < n; i += len)
+        decompose(points, utf8_get((const unsigned char *)text + i, &len),
+                  form == FORM_NFKD || form == FORM_NFKC);
+    order_marks(points);
+    if (form == FORM_NFC || form == FORM_NFKC)
+        compose(points);
+    for (size_t i = 0; i < points->count; i++)
+        buf_add_utf8(out, points->data[i]);
+}
+
 void forms_normalize(struct buf *out, const char *text, size_t n, enum form form)
 {
     struct points points = { 0 };
-    size_t len, ascii = 0;
-    pthread_once(&tables_once, make_tables);
-    while (ascii < n && (unsigned char)text[ascii] < 0x80)
-        ascii++;
-    if (ascii && ascii < n)
-        ascii--; /* what follows may join it */
-    buf_add(out, text, ascii);
-    for (size_t i = ascii; i < n; i += len)
-        decompose(&points, utf8_get((const unsigned char *)text + i, &len),
-                  form == FORM_NFKD || form == FORM_NFKC);
-    order_marks(&points);
-    if (form == FORM_NFC || form == FORM_NFKC)
-        compose(&points);
-    for (size_t i = 0; i < points.count; i++)
-        buf_add_utf8(out, points.data[i]);
+    for (size_t i = 0; i < n;) {
+        size_t stable = forms_stable(text + i, n - i, form);
+        if (stable == n - i) {
+            buf_add(out, text + i, stable);
+            break;
+        }
+        while (stable && ((unsigned char)text[i + --stable] & 0xC0) == 0x80)
+            ; /* what follows may join the last one */
+        buf_add(out, text + i, stable);
+        i += stable;
+        size_t row = changing_row(text + i, n - i, form);
+        normalize_row(out, &points, text + i, row, form);
+        i += row;
+    }
     free(points.data);
 }
 

@@ -26,6 +26,9 @@ size_t forms_decompose(uint32_t parts[FORMS_PARTS_MAX], uint32_t code_point, int
 
 /* Each appends to `out` what becomes of text[0..n), which is valid UTF-8 and no part of `out`. */
 void forms_normalize(struct buf *out, const char *text, size_t n, enum form form);
+/* How many bytes from the start are characters that stay as they are in the form, whatever is
+ * beside them, but for those that the last one of them may join. */
+size_t forms_stable(const char *text, size_t n, enum form form);
 void forms_lower(struct buf *out, const char *text, size_t n);
 void forms_strip_marks(struct buf *out, const char *text, size_t n); /* Mn, Mc and Me go */
 void forms_nmt(struct buf *out, const char *text, size_t n); /* some controls go or become spaces */

@@ -518,6 +518,14 @@ struct automaton *automaton_new(const char *pattern, size_t n, charset_property_
     return a;
 }
 
+void automaton_of_bytes(struct automaton *a, const uint32_t points[256])
+{
+    a->of_bytes = 1;
+    a->skips_ascii = 0;
+    for (int i = 0; i < 256; i++)
+        a->bytes[i] = automaton_class(a, points[i]);
+}
+
 void automaton_free(struct automaton *a)
 {
     if (!a)

@@ -54,6 +54,8 @@ struct automaton {
 
 /* NULL (no error set): the pattern has what pattern.h does not read, or too many states. */
 struct automaton *automaton_new(const char *pattern, size_t n, charset_property_fn *theirs);
+/* The automaton cuts bytes from now on, each as if it were a character of its own. */
+void automaton_of_bytes(struct automaton *a, const uint32_t points[256]);
 void automaton_free(struct automaton *a);
 
 static inline uint8_t automaton_class(const struct automaton *a, uint32_t code_point)

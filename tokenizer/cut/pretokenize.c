@@ -71,6 +71,20 @@ int splitter_add(struct splitter *s, enum split_kind kind, const char *text, siz
     return 0;
 }
 
+int splitter_of_bytes(struct splitter *s, const uint32_t points[256])
+{
+    if (!splitter_scans(s))
+        return -1;
+    automaton_of_bytes(s->automata[s->count - 1], points);
+    return 0;
+}
+
+int splitter_covers(const struct splitter *s)
+{
+    const struct automaton *a = s->automata[s->count - 1];
+    return a && a->covers;
+}
+
 void splitter_release(struct splitter *s)
 {
     for (int i = 0; i < s->count; i++) {

@@ -13,6 +13,7 @@
 #define TEXTMILL_TOKENIZER_CUT_PRETOKENIZE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct automaton;
 struct regex;
@@ -42,6 +43,14 @@ struct splitter {
 
 /* A pattern equal to GPT-2's becomes SPLIT_GPT2. -1: a bad pattern, or too many rules. */
 int splitter_add(struct splitter *s, enum split_kind kind, const char *text, size_t n);
+
+/* The rule that was added last cuts bytes, each as if it were a character of its own, which
+ * points[] names. -1 (no error set): not known how. */
+int splitter_of_bytes(struct splitter *s, const uint32_t points[256]);
+
+/* Whether the rule that was added last is certain to match all of each text. */
+int splitter_covers(const struct splitter *s);
+
 void splitter_release(struct splitter *s);
 int splitter_is_gpt2(const struct splitter *s); /* that pattern and nothing else */
 int splitter_scans(const struct splitter *s);   /* all rules have automata */

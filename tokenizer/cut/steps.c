@@ -171,22 +171,46 @@ static int loses_first(struct stepper *s, const struct step *step, const char *t
     return lost;
 }
 
+static int leaves(const struct step *step, const char *text, size_t n)
+{
+    switch (step->kind) {
+    case STEP_NFD:
+    case STEP_NFKD:
+    case STEP_NFC:
+    case STEP_NFKC:
+        return forms_stable(text, n, (enum form)(FORM_NFD + (int)(step->kind - STEP_NFD))) == n;
+    case STEP_REPLACE: return step->text && !memmem(text, n, step->text, step->len);
+    default: return 0;
+    }
+}
+
+int stepper_leaves(struct stepper *s, const char *text, size_t n)
+{
+    for (size_t i = 0; i < s->normalizer->count; i++)
+        if (!leaves(&s->normalizer->items[i], text, n))
+            return 0;
+    return 1;
+}
+
 int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost)
 {
+    size_t last = s->normalizer->count - 1;
     *lost = 0;
-    buf_clear(&s->now);
-    buf_add(&s->now, text, n);
+    if (!s->normalizer->count)
+        buf_add(out, text, n);
     for (size_t i = 0; i < s->normalizer->count; i++) {
         const struct step *step = &s->normalizer->items[i];
-        *lost |= loses_first(s, step, s->now.data, s->now.len);
+        struct buf *to = i == last ? out : &s->next;
+        *lost |= loses_first(s, step, text, n);
         buf_clear(&s->next);
-        if (normalize_step(s, step, s->now.data, s->now.len, &s->next) < 0)
+        if (normalize_step(s, step, text, n, to) < 0)
             return -1;
         struct buf spare = s->now;
         s->now = s->next;
         s->next = spare;
+        text = s->now.data;
+        n = s->now.len;
     }
-    buf_add(out, s->now.data, s->now.len);
     return 0;
 }
 

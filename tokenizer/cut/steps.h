@@ -86,6 +86,9 @@ struct stepper *stepper_new(const struct steps *normalizer,
                             const struct steps *cuts); /* borrowed */
 void stepper_free(struct stepper *s);
 
+/* Whether the text is certain to stay as it is; if not, it may all the same. */
+int stepper_leaves(struct stepper *s, const char *text, size_t n);
+
 /* Appends the normalized text. *lost becomes 1 where the first of it was dropped. -1: a pattern
  * takes too much. */
 int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost);

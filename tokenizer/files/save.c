@@ -62,7 +62,8 @@ static void config_print(const struct vocabulary *v, struct buf *out)
         bert_config_print(v, out);
         return;
     }
-    int gpt2 = splitter_is_gpt2(&v->splitter) && v->end_of_text >= 0 && !v->ignore_merges;
+    int gpt2 = splitter_is_gpt2(&v->splitter) && !v->general && v->end_of_text >= 0 &&
+               !v->ignore_merges;
     buf_addf(out, "{\n  \"tokenizer_class\": \"%s\",\n  \"add_prefix_space\": %s",
              gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
              v->prefix_space ? "true" : "false");

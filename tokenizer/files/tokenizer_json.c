@@ -7,6 +7,7 @@
 #include "common/mem.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/files/model_json.h"
+#include "tokenizer/files/splits_json.h"
 #include "tokenizer/model/decoder.h"
 #include "tokenizer/model/wordpiece.h"
 
@@ -131,57 +132,6 @@ static int read_added(struct vocabulary *v, const struct js *list)
 
 /* ---- the text's way to the model ------------------------------------------------------------- */
 
-/* Whether a pre-tokenizer is a list of Splits whose pieces tile the text, and ByteLevel at its end.
- */
-static int only_splits(const struct js *step, int *splits, int *byte_level)
-{
-    const char *type = type_of(step);
-    if (*byte_level)
-        return 0;
-    if (!strcmp(type, "Sequence")) {
-        const struct js *steps = js_get(step, "pretokenizers");
-        for (size_t i = 0; i < js_count(steps); i++)
-            if (!only_splits(js_at(steps, i), splits, byte_level))
-                return 0;
-        return 1;
-    }
-    if (!strcmp(type, "Split"))
-        return js_text_is(js_get(step, "behavior"), "Isolated") && !js_flag(step, "invert", 0) &&
-               ++*splits < SPLIT_RULES_MAX;
-    *byte_level = !strcmp(type, "ByteLevel");
-    return *byte_level && !(*splits && js_flag(step, "add_prefix_space", 1));
-}
-
-static int read_split(struct vocabulary *v, const struct js *step)
-{
-    const struct js *pattern = js_get(step, "pattern");
-    size_t n;
-    const char *text = js_text(js_get(pattern, "Regex"), &n);
-    enum split_kind kind = SPLIT_PATTERN;
-    if (!text) {
-        text = js_text(js_get(pattern, "String"), &n);
-        kind = SPLIT_STRING;
-    }
-    return text ? splitter_add(&v->splitter, kind, text, n)
-                : err_set("pre_tokenizer Split without a pattern");
-}
-
-static int read_splits(struct vocabulary *v, const struct js *step)
-{
-    const char *type = type_of(step);
-    if (!strcmp(type, "Sequence")) {
-        const struct js *steps = js_get(step, "pretokenizers");
-        for (size_t i = 0; i < js_count(steps); i++)
-            if (read_splits(v, js_at(steps, i)) < 0)
-                return -1;
-        return 0;
-    }
-    if (!strcmp(type, "Split"))
-        return read_split(v, step);
-    v->prefix_space = js_flag(step, "add_prefix_space", 1);
-    return js_flag(step, "use_regex", 1) ? splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0) : 0;
-}
-
 static int normalizes_nothing(const struct js *normalizer)
 {
     return !is_set(normalizer) || (!strcmp(type_of(normalizer), "Sequence") &&
@@ -198,13 +148,20 @@ static void keep(struct vocabulary *v, enum component c, const struct js *value)
     v->json[c] = buf_detach(&text);
 }
 
-static int read_general(struct vocabulary *v, const struct js *normalizer, const struct js *pre,
-                        int *byte_level)
+/* The text is changed before it is cut, or cut in another way than by the splitter. */
+static int read_general(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
 {
     v->general = 1;
     keep(v, NORMALIZER, normalizer);
     keep(v, PRE_TOKENIZER, pre);
-    return steps_read_normalizer(&v->normalizer, normalizer) < 0
+    return steps_read_normalizer(&v->normalizer, normalizer);
+}
+
+static int read_steps(struct vocabulary *v, const struct js *normalizer, const struct js *pre,
+                      int *byte_level)
+{
+    v->steps_cut = 1;
+    return read_general(v, normalizer, pre) < 0
                ? -1
                : steps_read_pre_tokenizer(&v->pre_tokenizer, pre, byte_level);
 }
@@ -212,14 +169,19 @@ static int read_general(struct vocabulary *v, const struct js *normalizer, const
 /* How text is cut for BPE; with ByteLevel the model's tokens are of bytes. */
 static int read_way_to_bpe(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
 {
-    int splits = 0, byte_level = 0;
-    if (normalizes_nothing(normalizer) && is_set(pre) && only_splits(pre, &splits, &byte_level) &&
-        byte_level)
-        return read_splits(v, pre);
-    byte_level = 0;
-    int result = read_general(v, normalizer, pre, &byte_level);
-    v->byte_level = byte_level;
-    return result;
+    int byte_level = 0, plain = 0, splits = is_set(pre) ? splits_read(v, pre, &plain) : 0;
+    if (splits < 0)
+        return -1;
+    if (!splits) {
+        int result = read_steps(v, normalizer, pre, &byte_level);
+        v->byte_level = byte_level;
+        return result;
+    }
+    if (!normalizes_nothing(normalizer))
+        return read_general(v, normalizer, pre);
+    if (!plain)
+        keep(v, PRE_TOKENIZER, pre);
+    return 0;
 }
 
 static int has_normalized(const struct vocabulary *v)
@@ -238,7 +200,7 @@ static int read_way_to_wordpiece(struct vocabulary *v, const struct js *normaliz
     if ((!is_set(normalizer) || !strcmp(type_of(normalizer), "BertNormalizer")) &&
         !strcmp(type_of(pre), "BertPreTokenizer") && !has_normalized(v))
         return bert_json_read(v, normalizer);
-    if (read_general(v, normalizer, pre, &byte_level) < 0)
+    if (read_steps(v, normalizer, pre, &byte_level) < 0)
         return -1;
     return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with WordPiece") : 0;
 }

@@ -102,8 +102,9 @@ struct vocabulary {
     int fuse_unknown, byte_fallback;           /* see subword.h */
     int64_t end_of_text;                       /* -1: none */
 
-    /* Where neither the splitter nor BERT's rules say how text is cut, these do. */
-    int general;
+    /* Where the text is changed before it is cut, or neither the splitter nor BERT's rules say how
+     * (steps_cut), these do. */
+    int general, steps_cut;
     struct steps normalizer, pre_tokenizer;
     struct decoder *decoder; /* NULL: bytes as they are, or BERT's words */
     char *json[COMPONENTS];  /* as the file has it; NULL: follows from the rest */

@@ -141,9 +141,9 @@ Test(files, tokenizer_json_that_is_not_supported)
                   MODEL, ""),
           "x: pre_tokenizer Metaspace: prepend_scheme 'last' is not supported" },
         { FILE_OF("{\"type\":\"Sequence\",\"pretokenizers\":[" BYTE_LEVEL
-                  ",{\"type\":\"Digits\"}]}",
+                  ",{\"type\":\"Whitespace\"}]}",
                   MODEL, ""),
-          "x: pre_tokenizer 'Digits' after ByteLevel is not supported" },
+          "x: pre_tokenizer 'Whitespace' after ByteLevel is not supported" },
         { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"},\"behavior\":\"Moved\"}",
                   MODEL, ""),
           "x: pre_tokenizer Split: behavior 'Moved' is not supported" },
@@ -253,6 +253,56 @@ Test(files, tokenizer_json_comes_back)
         "{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]],"
         "\"ignore_merges\":true}",
         ""));
+}
+
+static int put_piece(void *ctx, const char *piece, size_t n)
+{
+    struct buf *out = ctx;
+    buf_add(out, piece, n);
+    buf_addc(out, '|');
+    return 0;
+}
+
+#define SPLIT(pattern, more)                                                                       \
+    "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" pattern "\"},\"behavior\":" more "}"
+#define LIST(steps)        "{\"type\":\"Sequence\",\"pretokenizers\":[" steps "]}"
+#define DIGITS(individual) "{\"type\":\"Digits\",\"individual_digits\":" individual "}"
+
+/* Ways of cutting that go through the splitter, and how Hugging Face's tokenizers cut. */
+Test(files, pre_tokenizers_around_byte_level)
+{
+    static const char *const cases[][3] = {
+        /* Falcon: digits are looked for in the byte alphabet, where byte B2 is a number */
+        { LIST("{\"type\":\"Punctuation\",\"behavior\":\"Contiguous\"}," BYTE_LEVEL
+               "," DIGITS("false") "," SPLIT("[0-9][0-9][0-9]", "\"Isolated\"")),
+          "a1234, (b)?!\xE2\xB2\x80", "a|123|4|,| |(|b|)?!|\xE2|\xB2|\x80|" },
+        { LIST(DIGITS("true") "," BYTE_LEVEL), "it's 12 \xC2\xB2", "it|'s| |1|2| |\xC2\xB2|" },
+        { LIST("{\"type\":\"Punctuation\"}," BYTE_LEVEL), "a?! b", "a|?|!| b|" },
+        /* what is no match is removed: there is none */
+        { LIST(SPLIT(
+              "\\\\w+|\\\\W",
+              "\"Removed\",\"invert\":true") ",{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}"),
+          "ab, c", "ab|,| |c|" },
+        /* what is no match is removed: only steps do that */
+        { LIST(SPLIT("\\\\w+", "\"Removed\",\"invert\":true") "," BYTE_LEVEL), "ab, c", "ab|c|" },
+        { BYTE_LEVEL, "e\xCC\x81 x", "\xC3\xA9| x|" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf text = BUF_INIT, got = BUF_INIT;
+        struct vocabulary v;
+        buf_addf(&text, "{\"normalizer\":%s,\"pre_tokenizer\":%s,\"model\":%s}",
+                 i == 5 ? "{\"type\":\"NFC\"}" : "null", cases[i][0], MODEL);
+        vocabulary_init(&v);
+        cr_assert_eq(tokenizer_json_parse(&v, text.data, text.len, "x"), 0, "%s", err_get());
+        struct tokenizer *t = tokenizer_from_vocabulary(&v);
+        struct encoder *e = encoder_new(t);
+        cr_assert_eq(encoder_pieces(e, cases[i][1], strlen(cases[i][1]), put_piece, &got), 0);
+        cr_expect_str_eq(got.data, cases[i][2], "%zu: %s", i, got.data);
+        encoder_free(e);
+        tokenizer_free(t);
+        buf_release(&text);
+        buf_release(&got);
+    }
 }
 
 /* ---- folders ---------------------------------------------------------------------------------- */
