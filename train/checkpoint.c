@@ -148,38 +148,39 @@ int checkpoint_prune(const char *out, int64_t keep)
 /* ---- writing ------------------------------------------------------------------------------------ */
 
 /* The tensors of optimizer.safetensors: the first moments of all that have one, then the second.
- * Names are the caller's to free; where each stands in the store is in `data`. */
+ * Names are the caller's to free. */
 struct moments {
     struct safetensor *rows;
-    struct ops_array *data;
+    struct moment_place {
+        enum store_kind kind;
+        size_t row; /* of the tensor table */
+    } * places;
     size_t count;
 };
 
-static void add_moment(struct moments *m, const struct tensor *from, const char *suffix,
-                       struct ops_array data)
+static void add_moment(struct moments *m, const struct store *s, enum store_kind kind, size_t row,
+                       const char *suffix)
 {
+    const struct tensor *from = &s->tensors->rows[row];
     struct buf name = BUF_INIT;
     buf_addf(&name, "%s.%s", from->name, suffix);
-    struct safetensor *row = &m->rows[m->count];
-    *row = (struct safetensor){ .name = buf_detach(&name),
-                                .dtype = data.type == OPS_BF16 ? "BF16" : "F32",
-                                .rank = from->rank,
-                                .elements = tensor_elements(from) };
+    m->places[m->count] = (struct moment_place){ kind, row };
+    struct safetensor *to = &m->rows[m->count++];
+    *to = (struct safetensor){ .name = buf_detach(&name),
+                               .dtype = s->layout.type[kind] == OPS_BF16 ? "BF16" : "F32",
+                               .rank = from->rank,
+                               .elements = tensor_elements(from) };
     for (int k = 0; k < from->rank; k++)
-        row->shape[k] = from->shape[k];
-    m->data[m->count++] = data;
+        to->shape[k] = from->shape[k];
 }
 
 /* Of all tensors that have a place in arrays of that kind. */
 static void add_moments(struct moments *m, const struct store *s, enum store_kind kind,
                         const char *suffix)
 {
-    const struct tensor_table *t = s->tensors;
-    for (size_t i = 0; i < t->count; i++) {
-        struct ops_array data = store_tensor(s, kind, store_all(s, kind)[t->rows[i].block], i);
-        if (!ops_is_none(data))
-            add_moment(m, &t->rows[i], suffix, data);
-    }
+    for (size_t i = 0; i < s->tensors->count; i++)
+        if (s->layout.offset[kind][i] >= 0)
+            add_moment(m, s, kind, i, suffix);
 }
 
 /* `point`: the kind of array that has it, or -1. */
@@ -187,11 +188,11 @@ static void moments_init(struct moments *m, const struct store *s, int point)
 {
     const struct tensor_table *t = s->tensors;
     *m = (struct moments){ .rows = mem_zalloc(3 * t->count, sizeof *m->rows),
-                           .data = mem_zalloc(3 * t->count, sizeof *m->data) };
+                           .places = mem_zalloc(3 * t->count, sizeof *m->places) };
     for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++)
-        add_moments(m, s, kind, kind == STORE_MOMENT1 ? "moment1" : "moment2");
+        add_moments(m, s, (enum store_kind)kind, kind == STORE_MOMENT1 ? "moment1" : "moment2");
     if (point >= 0)
-        add_moments(m, s, point, "point");
+        add_moments(m, s, (enum store_kind)point, "point");
 }
 
 static void moments_release(struct moments *m)
@@ -199,27 +200,74 @@ static void moments_release(struct moments *m)
     for (size_t i = 0; i < m->count; i++)
         free(m->rows[i].name);
     free(m->rows);
-    free(m->data);
+    free(m->places);
 }
 
-static int write_moments(const char *path, const struct checkpoint *c, const struct store *s)
+/* A block's array as a whole, with the shares of all ranks; the last one that was asked for. */
+struct gathered {
+    const struct store *store;
+    struct comm *comm;
+    enum store_kind kind;
+    int block;
+    struct ops_array array; /* none: nothing was asked for yet */
+    int64_t elements;
+};
+
+static void gather_block(struct gathered *g, enum store_kind kind, int block)
+{
+    const struct store *s = g->store;
+    const int64_t *bounds = layout_bounds(&s->layout, kind, block);
+    const int rank = s->layout.rank;
+    ops_buffer_free(s->ops, g->array, g->elements);
+    g->kind = kind;
+    g->block = block;
+    g->elements = bounds[s->layout.ranks];
+    g->array = ops_buffer(s->ops, s->layout.type[kind], g->elements);
+    ops_copy(s->ops, ops_part(g->array, bounds[rank]), store_all(s, kind)[block],
+             bounds[rank + 1] - bounds[rank]);
+    comm_end(g->comm,
+             comm_gather_begin(g->comm, COMM_DATA, s->ops, g->array, bounds, "gather of moments"));
+}
+
+/* The whole tensor. All ranks ask for the same ones in the same order. */
+static struct ops_array whole_tensor(struct gathered *g, const struct moment_place *p)
+{
+    const struct store *s = g->store;
+    const int block = s->tensors->rows[p->row].block;
+    const int shared = s->layout.ranks > 1 &&
+                       (p->kind == STORE_MOMENT1 || p->kind == STORE_MOMENT2);
+    if (!shared)
+        return store_tensor(s, p->kind, store_all(s, p->kind)[block], p->row);
+    if (ops_is_none(g->array) || g->kind != p->kind || g->block != block)
+        gather_block(g, p->kind, block);
+    return ops_part(g->array, s->layout.offset[p->kind][p->row]);
+}
+
+/* `result` is that of the work before: when it is an error, and on other ranks than the first,
+ * nothing is written. */
+static int write_moments(const char *path, const struct checkpoint *c, const struct store *s,
+                         struct comm *comm, int result)
 {
     struct safetensors_writer w;
     struct moments m;
+    struct gathered g = { .store = s, .comm = comm };
+    const int first = comm_is_first(comm);
     moments_init(&m, s, c->rate_squares > 0 ? STORE_GRADIENTS : -1);
-    int result = safetensors_create(&w, path, m.rows, m.count);
-    if (!result) {
-        for (size_t i = 0; i < m.count && !result; i++) {
-            const int64_t n = m.rows[i].elements;
-            void *data = ops_map(s->ops, m.data[i], n);
-            result = safetensors_write(&w, data, n, ops_type_bytes(m.data[i].type));
-            ops_unmap(s->ops, m.data[i], n, data);
-        }
-        if (!result)
-            result = safetensors_finish(&w);
-        else
-            safetensors_abandon(&w);
+    int created = first && !result && !(result = safetensors_create(&w, path, m.rows, m.count));
+    for (size_t i = 0; i < m.count; i++) {
+        struct ops_array tensor = whole_tensor(&g, &m.places[i]);
+        const int64_t n = m.rows[i].elements;
+        if (!created || result)
+            continue;
+        void *data = ops_map(s->ops, tensor, n);
+        result = safetensors_write(&w, data, n, ops_type_bytes(tensor.type));
+        ops_unmap(s->ops, tensor, n, data);
     }
+    if (created && !result)
+        result = safetensors_finish(&w);
+    else if (created)
+        safetensors_abandon(&w);
+    ops_buffer_free(s->ops, g.array, g.elements);
     moments_release(&m);
     return result;
 }
@@ -263,7 +311,7 @@ int checkpoint_save_model(const char *dir, const struct model *m, const struct s
 }
 
 static int write_folder(const char *dir, const struct checkpoint *c, const struct model *m,
-                        const struct store *s, const struct tokenizer *tokenizer,
+                        const struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
                         const char *config)
 {
     int64_t end = tokenizer ? tokenizer_end_of_text(tokenizer) : -1;
@@ -275,8 +323,7 @@ static int write_folder(const char *dir, const struct checkpoint *c, const struc
     if (!result && tokenizer)
         result = tokenizer_save(tokenizer, dir);
     file_join(&path, dir, moments_name);
-    if (!result)
-        result = write_moments(path.data, c, s);
+    result = write_moments(path.data, c, s, comm, result);
     file_join(&path, dir, "training/config.yaml");
     if (!result)
         result = file_write(path.data, config, strlen(config));
@@ -300,18 +347,25 @@ static void drop(const char *folder)
 }
 
 int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
-                    const struct store *s, const struct tokenizer *tokenizer, const char *config)
+                    const struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
+                    const char *config)
 {
     struct buf path = BUF_INIT, temp = BUF_INIT;
+    const int first = comm_is_first(comm);
     buf_addf(&path, "%s/checkpoints/step-%06" PRId64, out, c->step);
     buf_addf(&temp, "%s%s", path.data, unfinished);
-    enum file_kind kind;
-    int result = file_look(path.data, &kind);
-    if (!result && kind != FILE_FOLDER) {
+    enum file_kind kind = FILE_NONE;
+    int result = first ? file_look(path.data, &kind) : 0;
+    int wanted = comm_most(comm, first && !result && kind != FILE_FOLDER);
+    if (wanted && !first) {
+        write_moments(NULL, c, s, comm, 0);
+    } else if (wanted) {
         result = file_remove_tree(temp.data);
         temp_add(temp.data, TEMP_GOES);
         if (!result)
-            result = write_folder(temp.data, c, m, s, tokenizer, config);
+            result = write_folder(temp.data, c, m, s, comm, tokenizer, config);
+        else
+            write_moments(NULL, c, s, comm, -1); /* the other ranks are at it */
         if (!result && rename(temp.data, path.data) < 0)
             result = err_set("cannot rename '%s' to '%s': %s", temp.data, path.data,
                              strerror(errno));
@@ -442,19 +496,33 @@ int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, str
 /* Where BF16 is kept, what is BF16 stays as it is; what was F32 is rounded, as a first update
  * would. */
 static int load_moment(const struct safetensors *file, const struct safetensor *from,
-                       struct ops_array to, struct ops *o)
+                       struct ops_array to, struct layout_part own, struct ops *o)
 {
     const int64_t n = from->elements;
     struct ops_array floats = to;
     ops_scratch_begin(o);
-    if (to.type != OPS_F32)
+    if (to.type != OPS_F32 || own.count < n)
         floats = ops_scratch(o, OPS_F32, n);
     float *mapped = ops_map(o, floats, n);
     int result = safetensors_read(file, from, mapped);
     ops_unmap(o, floats, n, mapped);
     if (!result && to.type != OPS_F32)
-        ops_round(o, (struct ops_state){ .at = to }, floats, n, 0);
+        ops_round(o, (struct ops_state){ .at = to }, ops_part(floats, own.first), own.count, 0);
+    else if (!result && own.count < n)
+        ops_copy(o, to, ops_part(floats, own.first), own.count);
     return result;
+}
+
+/* The place of a tensor, or of the part of it that this rank keeps. */
+static int load_place(const struct safetensors *file, const struct safetensor *from,
+                      const struct moment_place *p, const struct store *s)
+{
+    const int block = s->tensors->rows[p->row].block;
+    struct ops_array to = store_tensor(s, p->kind, store_all(s, p->kind)[block], p->row);
+    struct layout_part own = { 0, from->elements };
+    if (p->kind == STORE_MOMENT1 || p->kind == STORE_MOMENT2)
+        own = layout_own(&s->layout, s->tensors, p->row);
+    return own.count ? load_moment(file, from, to, own, s->ops) : 0;
 }
 
 int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s)
@@ -472,7 +540,7 @@ int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct
                 result = err_set("'%s': tensor '%s' is %s", name.data, m.rows[i].name,
                                  t ? "of another size" : "missing");
             else
-                result = load_moment(&file, t, m.data[i], s->ops);
+                result = load_place(&file, t, &m.places[i], s);
         }
         moments_release(&m);
         safetensors_close(&file);

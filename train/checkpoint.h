@@ -29,6 +29,7 @@
 #include "common/buf.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer.h"
+#include "train/comm.h"
 #include "train/store.h"
 
 struct checkpoint {
@@ -44,11 +45,14 @@ struct checkpoint {
     int64_t scale_good;  /* updates since it has changed */
 };
 
-/* Saves OUT/checkpoints/step-N. `tokenizer` may be NULL. Of a schedule-free optimizer the store has
- * the model, and the point in its gradients (optimizer_to_model). A checkpoint of that step that is
- * there already is left as it is. */
+/* Saves OUT/checkpoints/step-N. All ranks call it; the first one writes, with what the others have
+ * of the moments, so that the bytes do not depend on how many ranks there are. The other ranks
+ * return 0. `tokenizer` may be NULL. Of a schedule-free optimizer the store has the model, and the
+ * point in its gradients (optimizer_to_model). A checkpoint of that step that is there already is
+ * left as it is. */
 int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
-                    const struct store *s, const struct tokenizer *tokenizer, const char *config);
+                    const struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
+                    const char *config);
 
 /* The model folder alone (folder_save), its tensors F32 or BF16 as the store keeps them. */
 int checkpoint_save_model(const char *dir, const struct model *m, const struct store *s,
@@ -67,7 +71,8 @@ int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config);
 int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, struct buf *config,
                     struct buf *damaged);
 
-/* The moments that the store has, and the point of a schedule-free optimizer, into it. */
+/* The moments that the store has, as far as they are in its share, and the point of a schedule-free
+ * optimizer, into it. */
 int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s);
 
 /* Removes all but the last `keep` checkpoints and the one of lowest validation loss; 0 keeps

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,13 +51,12 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
                           .comm = c,
                           .loss_scale = 1 };
     program_evaluation(&e->evaluation, (int)m->config.layers, m->tied);
-    e->pending = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->pending);
+    sharing_open(&e->sharing, s, c);
     e->inputs = mem_zalloc((size_t)config->G, sizeof *e->inputs);
     e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
     if (m->parts > 1) /* of words among all it would cost a look at each logit */
         e->scores.correct = ops_buffer(o, OPS_U8, most_labels(config));
     e->sums = ops_buffer(o, OPS_F64, config->A * SUMS);
-    e->squares = ops_buffer(o, OPS_F64, m->tensors.blocks);
 }
 
 void engine_close(struct engine *e)
@@ -68,11 +66,10 @@ void engine_close(struct engine *e)
     ops_buffer_free(e->ops, e->scores.losses, most_labels(&e->config));
     ops_buffer_free(e->ops, e->scores.correct, most_labels(&e->config));
     ops_buffer_free(e->ops, e->sums, e->config.A * SUMS);
-    ops_buffer_free(e->ops, e->squares, e->model->tensors.blocks);
     for (int64_t i = 0; i < e->config.G; i++)
         inputs_release(&e->inputs[i], e->ops);
     free(e->inputs);
-    free(e->pending);
+    sharing_close(&e->sharing);
     program_release(&e->evaluation);
     *e = (struct engine){ 0 };
 }
@@ -236,42 +233,16 @@ static void merge_gradients(struct pass *s, const struct phase *f, const struct 
     ops_add(e->ops, at[USE_DW], at[USE_MERGED], e->store->tensors->block_size[f->block]);
 }
 
-/* The sum over the ranks is there. */
-static void end_sum(const struct engine *e, int block)
-{
-    struct engine_sum *sum = &e->pending[block];
-    comm_end(e->comm, sum->work);
-    ops_sum_squares(e->ops, ops_part(e->squares, block), sum->gradients,
-                    e->store->tensors->block_size[block]);
-    sum->gradients = OPS_NONE;
-}
-
-/* In the order in which they were begun. */
-static void end_sums(const struct engine *e)
-{
-    for (int b = e->model->tensors.blocks; b-- > 0;)
-        if (!ops_is_none(e->pending[b].gradients))
-            end_sum(e, b);
-}
-
-/* The sum goes on while the next blocks are computed. */
 static void sum_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    const struct engine *e = s->e;
-    const int64_t n = e->store->tensors->block_size[f->block];
-    char what[32];
-    snprintf(what, sizeof what, "gradients of block %d", f->block);
-    struct engine_sum *sum = &e->pending[f->block];
-    *sum = (struct engine_sum){ comm_sum_begin(e->comm, COMM_DATA, e->ops, at[USE_DW], n, what),
-                                at[USE_DW] };
-    if (!sum->work || e->store->mapped) /* the file takes the array away */
-        end_sum(e, f->block);
+    sharing_sum(&s->e->sharing, f->block, at[USE_DW]);
 }
 
 static void update(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct ops_array state[OPS_STATES] = { at[USE_W], at[USE_M], at[USE_V] };
     optimizer_update_block(s->update, f->block, state, at[USE_DW]);
+    sharing_gather(&s->e->sharing, f->block, at[USE_W]);
 }
 
 static void score(struct pass *s, const struct phase *f, const struct ops_array *at)
@@ -361,19 +332,14 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *batc
     *score = (struct engine_score){ 0 };
     s.scale = weigh(e, batch, &s.next_weight) * e->loss_scale;
     run(&s, e->program, 0, e->program->update);
-    end_sums(e);
+    sharing_end_sums(&e->sharing);
     sum_scores(e, score);
     return engine_loss(e->model, score);
 }
 
 double engine_norm(const struct engine *e)
 {
-    const int blocks = e->model->tensors.blocks;
-    double sum = 0, *squares = ops_map(e->ops, e->squares, blocks);
-    for (int b = 0; b < blocks; b++)
-        sum += squares[b];
-    ops_unmap(e->ops, e->squares, blocks, squares);
-    return sqrt(sum) / e->loss_scale;
+    return sqrt(sharing_squares(&e->sharing)) / e->loss_scale;
 }
 
 void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t)
@@ -382,6 +348,14 @@ void engine_update(struct engine *e, struct optimizer *a, double norm, double ra
     struct pass s = { .e = e, .update = &u };
     optimizer_begin(&u, a, e->store, norm, rate, t);
     run(&s, e->program, e->program->update, e->program->length);
+    sharing_end_gathers(&e->sharing);
+}
+
+void engine_to_model(struct engine *e, const struct optimizer *a)
+{
+    optimizer_to_model(a, e->store);
+    if (a->kind == OPTIMIZER_SCHEDULE_FREE)
+        sharing_gather_all(&e->sharing);
 }
 
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score)

@@ -19,6 +19,7 @@
 #include "train/comm.h"
 #include "train/optimizer.h"
 #include "train/program.h"
+#include "train/sharing.h"
 #include "train/store.h"
 
 struct engine_config {
@@ -30,12 +31,6 @@ struct engine_config {
     uint64_t seed; /* of dropout */
 };
 
-/* The sum of a block's gradients over the ranks, which was begun. */
-struct engine_sum {
-    struct comm_work *work;     /* NULL: one rank */
-    struct ops_array gradients; /* none: it was ended */
-};
-
 struct engine {
     struct engine_config config;
     const struct model *model; /* these five borrowed */
@@ -44,12 +39,11 @@ struct engine {
     struct store *store;
     struct comm *comm;
     struct program evaluation;
-    double loss_scale;          /* gradients are those of so many times the loss; 1 at first */
-    struct inputs *inputs;      /* [G]: the group's micro-batches */
-    struct ops_scores scores;   /* [most,T+1]: whatever labels a model has */
-    struct ops_array sums;      /* F64 [A, MODEL_PARTS, 2]: of losses and of right answers */
-    struct engine_sum *pending; /* [blocks] */
-    struct ops_array squares;   /* F64 [blocks]: the sum of the last step's gradients squared */
+    double loss_scale;        /* gradients are those of so many times the loss; 1 at first */
+    struct inputs *inputs;    /* [G]: the group's micro-batches */
+    struct ops_scores scores; /* [most,T+1]: whatever labels a model has */
+    struct ops_array sums;    /* F64 [A, MODEL_PARTS, 2]: of losses and of right answers */
+    struct sharing sharing;   /* with the other ranks */
 };
 
 /* What the model made of some labels, by part of the loss. */
@@ -79,13 +73,15 @@ void engine_close(struct engine *e); /* fine on a zeroed struct */
 double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
                    struct engine_score *score);
 
-/* sqrt(sum of g^2 over all parameters), g = the last step's gradients / loss_scale. The sum is one
- * over blocks, in their order. */
+/* sqrt(sum of g^2 over all parameters), g = the last step's gradients / loss_scale (sharing.h). */
 double engine_norm(const struct engine *e);
 
 /* Update number `t` (from 1) of all parameters by the gradients, which have that norm. The
  * gradients are used up. */
 void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t);
+
+/* Schedule-free alone (optimizer.h): the parameters become the model, on all ranks. */
+void engine_to_model(struct engine *e, const struct optimizer *a);
 
 /* Adds the score of `b`, without dropout. b->B <= most. */
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score);

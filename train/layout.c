@@ -35,6 +35,84 @@ static void lay_out_blocks(struct layout *l, const struct tensor_table *t,
     l->offset[kind] = offset;
 }
 
+/* ---- shares -------------------------------------------------------------------------------------- */
+
+/* The cut of a kind's arrays where that of the parameters is in front of element `first` of tensor
+ * `row`. */
+static void cut(struct layout *l, const struct tensor_table *t, int share, size_t row,
+                int64_t first)
+{
+    const int block = t->rows[row].block;
+    for (int kind = 0; kind < STORE_BLOCKS; kind++) {
+        size_t i = row;
+        while (i < t->count && t->rows[i].block == block && l->offset[kind][i] < 0)
+            i++;
+        int there = i < t->count && t->rows[i].block == block;
+        l->bounds[kind][(int64_t)block * (l->ranks + 1) + share] = there
+                                                                       ? l->offset[kind][i] +
+                                                                             (i == row ? first : 0)
+                                                                       : l->elements[kind][block];
+    }
+}
+
+/* Each piece goes to the rank whose equal share of the block has its middle. */
+static void cut_block(struct layout *l, const struct tensor_table *t, const unsigned char *whole,
+                      int block)
+{
+    const int64_t total = l->elements[STORE_PARAMETERS][block];
+    int share = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->rows[i].block != block)
+            continue;
+        const int64_t n = tensor_elements(&t->rows[i]);
+        const int64_t piece = whole && whole[i] ? n : LAYOUT_PIECE;
+        for (int64_t first = 0; first < n; first += piece) {
+            int64_t length = n - first < piece ? n - first : piece;
+            double middle = (double)(l->offset[STORE_PARAMETERS][i] + first) + (double)length / 2;
+            for (; share < l->ranks && middle * l->ranks >= (double)total * share; share++)
+                cut(l, t, share, i, first);
+        }
+    }
+    for (int kind = 0; kind < STORE_BLOCKS; kind++)
+        for (int q = share; q <= l->ranks; q++)
+            l->bounds[kind][(int64_t)block * (l->ranks + 1) + q] = l->elements[kind][block];
+    for (int kind = 0; kind < STORE_BLOCKS; kind++)
+        l->bounds[kind][(int64_t)block * (l->ranks + 1)] = 0;
+}
+
+/* Moments are kept of the own share. */
+static void share_moments(struct layout *l, const struct tensor_table *t,
+                          const struct store_config *c)
+{
+    l->ranks = c->ranks > 1 ? c->ranks : 1;
+    l->rank = c->ranks > 1 ? c->rank : 0;
+    for (int kind = 0; kind < STORE_BLOCKS; kind++)
+        l->bounds[kind] = mem_zalloc((size_t)t->blocks * ((size_t)l->ranks + 1), sizeof(int64_t));
+    for (int b = 0; b < t->blocks; b++)
+        cut_block(l, t, c->whole, b);
+    for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++)
+        for (int b = 0; b < t->blocks; b++) {
+            const int64_t *bounds = layout_bounds(l, (enum store_kind)kind, b);
+            l->elements[kind][b] = bounds[l->rank + 1] - bounds[l->rank];
+        }
+}
+
+const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int block)
+{
+    return l->bounds[kind] + (int64_t)block * (l->ranks + 1);
+}
+
+struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row)
+{
+    const int64_t *bounds = layout_bounds(l, STORE_PARAMETERS, t->rows[row].block) + l->rank;
+    const int64_t begin = t->rows[row].offset, end = begin + tensor_elements(&t->rows[row]);
+    const int64_t first = bounds[0] > begin ? bounds[0] : begin;
+    const int64_t last = bounds[1] < end ? bounds[1] : end;
+    return (struct layout_part){ first - begin, last > first ? last - first : 0 };
+}
+
+/* ---- all arrays ----------------------------------------------------------------------------------- */
+
 static enum ops_type type_of(const struct store_config *c, int kind)
 {
     int half = kind == STORE_PARAMETERS ? c->half_parameters
@@ -66,6 +144,7 @@ static void lay_out(struct layout *l, const struct tensor_table *t, const struct
         for (size_t i = (size_t)t->blocks; i < count && kind < STORE_BLOCKS; i++)
             l->elements[kind][i] = l->elements[kind][i - (size_t)t->blocks];
     }
+    share_moments(l, t, c);
 }
 
 uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
@@ -222,8 +301,10 @@ void layout_release(struct layout *l)
         free(l->elements[kind]);
         free(l->in_file[kind]);
     }
-    for (int kind = 0; kind < STORE_BLOCKS; kind++)
+    for (int kind = 0; kind < STORE_BLOCKS; kind++) {
         free(l->offset[kind]);
+        free(l->bounds[kind]);
+    }
     *l = (struct layout){ 0 };
 }
 

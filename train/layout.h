@@ -9,6 +9,8 @@
  * Parameters, moments and activations may be kept as bf16 (gradients, which are sums, and the
  * caches' own sums are f32), for half the memory, traffic and disk.
  *
+ * Ranks may share the moments (Rajbhandari et al. 2020, "ZeRO", stage 1).
+ *
  * All arrays are in memory, or some of them in a file (mapped.h). Which ones follows from how much
  * memory there may be: what a step would move most often stays (program.h), and so does a row that
  * is the only one of its kind. A window is left over the file: the most that a phase uses of it
@@ -30,8 +32,15 @@ struct store_config {
                                     * in memory */
     int64_t row[STORE_KINDS];      /* elements of a row, of the kinds from STORE_X on */
     int half_parameters, half_moments, half_activations;
-    const char *dir;       /* for the file; NULL: all in memory */
-    uint64_t memory_bytes; /* with dir: what the store may have; 0: as little as it can */
+    int ranks, rank;            /* that share the moments; 0 or 1: this process has all */
+    const unsigned char *whole; /* [rows of the table]: the tensor must not be cut; NULL: none */
+    const char *dir;            /* for the file; NULL: all in memory */
+    uint64_t memory_bytes;      /* with dir: what the store may have; 0: as little as it can */
+};
+
+/* Elements `first` to first + count - 1 of a tensor. */
+struct layout_part {
+    int64_t first, count;
 };
 
 struct layout {
@@ -40,7 +49,10 @@ struct layout {
     int64_t *elements[STORE_KINDS];      /* [count] */
     unsigned char *in_file[STORE_KINDS]; /* [count] */
     int64_t *offset[STORE_BLOCKS];       /* [rows of the table]: elements to a tensor in its block's
-                                          * array;       -1: none */
+                                          * whole array; -1: none */
+    int ranks, rank;                     /* ranks 1: nothing is shared */
+    int64_t *bounds[STORE_BLOCKS];       /* [blocks][ranks+1]: elements of the block's whole array
+                                          * before the share of each rank */
     uint64_t window_bytes;
 };
 
@@ -48,6 +60,16 @@ struct layout {
  * release in any case. */
 int layout_init(struct layout *l, const struct tensor_table *t, const struct store_config *c);
 void layout_release(struct layout *l); /* fine on a zeroed struct */
+
+/* A block is cut into shares of nearly equal size, one a rank, between tensors or, where tensors
+ * may be cut, at multiples of LAYOUT_PIECE elements of a tensor. Moments are kept of the rank's own
+ * share alone. */
+enum { LAYOUT_PIECE = 1 << 16 };
+
+/* The part of a tensor that is in this rank's share. */
+struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row);
+/* The shares of a kind: bounds [ranks+1] of a block's whole array. */
+const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int block);
 
 /* What an array takes, in memory or in the file. */
 uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i);

@@ -464,7 +464,7 @@ static int score_validation(struct loop *l, struct engine_score *score)
 static int validate(struct loop *l, struct engine_score *score)
 {
     TRACE_PHASE("validation", -1);
-    optimizer_to_model(&l->plan->optimizer, &l->store);
+    engine_to_model(&l->engine, &l->plan->optimizer);
     int result = score_validation(l, score);
     optimizer_from_model(&l->plan->optimizer, &l->store);
     return result;
@@ -542,11 +542,11 @@ static int save(struct loop *l)
     l->at.rate_squares = p->optimizer.rate_squares;
     l->at.loss_scale = p->loss_scale.automatic ? p->loss_scale.scale : 0;
     l->at.scale_good = p->loss_scale.good;
-    optimizer_to_model(&p->optimizer, &l->store);
-    int result = l->first ? metrics_sync(&l->metrics) : 0;
-    if (!result && l->first)
-        result = checkpoint_save(l->settings->output, &l->at, &p->model, &l->store, p->tokenizer,
-                                 l->config);
+    engine_to_model(&l->engine, &p->optimizer);
+    int result = agree(l, l->first ? metrics_sync(&l->metrics) : 0);
+    if (!result)
+        result = checkpoint_save(l->settings->output, &l->at, &p->model, &l->store, l->comm,
+                                 p->tokenizer, l->config);
     optimizer_from_model(&p->optimizer, &l->store);
     if (!l->first || result < 0)
         return result;
@@ -584,11 +584,11 @@ static int write_model(struct loop *l)
 {
     const struct tokenizer *t = l->plan->tokenizer;
     const char *out = l->settings->output;
+    engine_to_model(&l->engine, &l->plan->optimizer); /* for good */
     if (!l->first)
         return 0;
     if (t && tokenizer_save(t, out) < 0)
         return -1;
-    optimizer_to_model(&l->plan->optimizer, &l->store); /* for good */
     return checkpoint_save_model(out, &l->plan->model, &l->store,
                                  t ? tokenizer_end_of_text(t) : -1);
 }
@@ -679,12 +679,12 @@ static int write_due(struct loop *l, const struct engine_score *score,
     const struct settings *s = l->settings;
     int64_t t = l->at.step, last = l->plan->steps;
     int validated = l->plan->validation && due(t, s->validate_every, last);
-    if ((validated || t == 1 || due(t, s->log_every, last)) &&
-        report_step(l, score, validation, rate, norm) < 0)
+    int reported = validated || t == 1 || due(t, s->log_every, last);
+    int result = reported ? report_step(l, score, validation, rate, norm) : 0;
+    int saves = s->save && s->save_every && due(t, s->save_every, last);
+    if (agree(l, result) < 0)
         return -1;
-    if (s->save && s->save_every && due(t, s->save_every, last))
-        return save(l) < 0 ? -1 : write_report(l);
-    return keep_report(l);
+    return !saves ? keep_report(l) : save(l) < 0 ? -1 : write_report(l);
 }
 
 /* One update and what is due after it. */
@@ -720,7 +720,7 @@ static int stop(struct loop *l)
 /* The model last: where it stands, all else does. */
 static int finish(struct loop *l)
 {
-    if (write_report(l) < 0 || metrics_close(&l->metrics) < 0)
+    if (agree(l, write_report(l) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
         return -1;
     return l->settings->save ? write_model(l) : 0;
 }

@@ -37,6 +37,19 @@ unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_t
     return moments;
 }
 
+static int is_whole(enum optimizer_kind kind)
+{
+    return kind == OPTIMIZER_LAMB || kind == OPTIMIZER_NVLAMB || kind == OPTIMIZER_MUON;
+}
+
+unsigned char *optimizer_whole(enum optimizer_kind kind, const struct tensor_table *t)
+{
+    unsigned char *whole = mem_zalloc(t->count, 1);
+    for (size_t i = 0; i < t->count; i++)
+        whole[i] = (unsigned char)is_whole(kind_for(kind, t, &t->rows[i]));
+    return whole;
+}
+
 /* The array, or BF16 as floats in scratch. */
 static struct ops_array as_floats(struct ops *o, struct ops_array x, int64_t n)
 {
@@ -138,11 +151,10 @@ static int64_t piece_of(const struct optimizer *a, const struct tensor_table *t,
                         const struct tensor *row)
 {
     enum optimizer_kind kind = kind_for(a->kind, t, row);
-    int whole = kind == OPTIMIZER_LAMB || kind == OPTIMIZER_NVLAMB || kind == OPTIMIZER_MUON;
     int64_t n = tensor_elements(row);
     if (kind == OPTIMIZER_ADAMW)
         return 0;
-    return whole || n < CHUNK ? n : CHUNK;
+    return is_whole(kind) || n < CHUNK ? n : CHUNK;
 }
 
 int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t, int halves)
@@ -162,10 +174,9 @@ static const enum store_kind kept_kinds[OPS_STATES] = { STORE_PARAMETERS, STORE_
 /* As update_tensor, piece by piece where something is kept as bf16: that is f32 in scratch
  * meanwhile. */
 static void update_pieces(const struct optimizer_update *u, const struct tensor *row,
-                          const struct ops_state kept[OPS_STATES], struct ops_array g)
+                          const struct ops_state kept[OPS_STATES], struct ops_array g, int64_t size)
 {
     struct ops *o = u->store->ops;
-    const int64_t size = tensor_elements(row);
     int halves = 0;
     for (int k = 0; k < OPS_STATES; k++)
         halves += kept[k].at.type == OPS_BF16;
@@ -186,25 +197,36 @@ static void update_pieces(const struct optimizer_update *u, const struct tensor 
 }
 
 static void update_kept(const struct optimizer_update *u, const struct tensor *row,
-                        const struct ops_state kept[OPS_STATES], struct ops_array g)
+                        const struct ops_state kept[OPS_STATES], struct ops_array g, int64_t n)
 {
     const struct ops_adamw h = adam_of(u, row);
     if (kind_for(u->optimizer->kind, u->store->tensors, row) == OPTIMIZER_ADAMW)
-        ops_adamw(u->store->ops, kept, g, tensor_elements(row), &h);
+        ops_adamw(u->store->ops, kept, g, n, &h);
     else
-        update_pieces(u, row, kept, g);
+        update_pieces(u, row, kept, g, n);
 }
 
 /* Schedule-free's z begins where the weights do. */
-static void begin_average(const struct optimizer_update *u, size_t i, struct ops_array w,
-                          struct ops_array z)
+static void begin_average(const struct optimizer_update *u, size_t row, struct layout_part own,
+                          struct ops_array w, struct ops_array z)
 {
-    const struct store *s = u->store;
-    const int64_t n = tensor_elements(&s->tensors->rows[i]);
+    struct ops *o = u->store->ops;
+    uint64_t key = rng_from(rng_key(u->key, row), (uint64_t)own.first / 4);
     if (z.type == OPS_BF16 && w.type == OPS_F32)
-        ops_round(s->ops, (struct ops_state){ z, rng_key(u->key, i) }, w, n, 0);
+        ops_round(o, (struct ops_state){ z, key }, w, own.count, 0);
     else
-        ops_copy(s->ops, z, w, n);
+        ops_copy(o, z, w, own.count);
+}
+
+/* Where the part that is this rank's begins. Four numbers are rounded by one number of a key. */
+static struct ops_state kept_part(const struct optimizer_update *u, int k, struct ops_array array,
+                                  size_t row, int64_t first)
+{
+    const enum store_kind kind = kept_kinds[k];
+    struct ops_array at = store_tensor(u->store, kind, array, row);
+    uint64_t key = rng_key(rng_key(u->key, row), (uint64_t)k);
+    return (struct ops_state){ kind == STORE_PARAMETERS ? ops_part(at, first) : at,
+                               rng_from(key, (uint64_t)first / 4) };
 }
 
 void optimizer_update_block(const struct optimizer_update *u, int block,
@@ -213,15 +235,15 @@ void optimizer_update_block(const struct optimizer_update *u, int block,
     const struct store *s = u->store;
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *row = &s->tensors->rows[i];
-        if (row->block != block)
-            continue;
+        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
         struct ops_state kept[OPS_STATES];
+        if (row->block != block || !own.count)
+            continue;
         for (int k = 0; k < OPS_STATES; k++)
-            kept[k] = (struct ops_state){ store_tensor(s, kept_kinds[k], state[k], i),
-                                          rng_key(rng_key(u->key, i), (uint64_t)k) };
+            kept[k] = kept_part(u, k, state[k], i, own.first);
         if (u->first)
-            begin_average(u, i, kept[OPS_W].at, kept[OPS_M].at);
-        update_kept(u, row, kept, ops_part(g, row->offset));
+            begin_average(u, i, own, kept[OPS_W].at, kept[OPS_M].at);
+        update_kept(u, row, kept, ops_part(g, row->offset + own.first), own.count);
     }
 }
 
@@ -261,11 +283,12 @@ static void model_of_block(const struct optimizer *a, struct store *s, int block
     struct ops_array array = store_view(s, STORE_MOMENT1, block);
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *row = &s->tensors->rows[i];
-        int64_t size = row->block == block ? tensor_elements(row) : 0;
+        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+        int64_t size = row->block == block ? own.count : 0;
         struct ops_array z = store_tensor(s, STORE_MOMENT1, array, i);
         for (int64_t k = 0; k < size; k += CHUNK) {
             int64_t n = size - k < CHUNK ? size - k : CHUNK;
-            struct ops_array x = ops_part(w, row->offset + k);
+            struct ops_array x = ops_part(w, row->offset + own.first + k);
             ops_scratch_begin(s->ops);
             struct ops_array y = as_floats(s->ops, x, n);
             ops_blend(s->ops, y, 1 / a->beta1, as_floats(s->ops, ops_part(z, k), n),

@@ -68,6 +68,10 @@ struct optimizer {
 /* How many moments it keeps of each tensor; [rows], the caller's to free. */
 unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_table *t);
 
+/* The tensors that an update takes as a whole, for norms of them or as matrices; [rows], the
+ * caller's to free. */
+unsigned char *optimizer_whole(enum optimizer_kind kind, const struct tensor_table *t);
+
 /* The first tensor, in the order of the table, that `kind` has numbers in that are not finite;
  * NULL: none. */
 const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind);
@@ -90,12 +94,12 @@ void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct sto
                      double rate, int64_t t);
 
 /* Updates a block's parameters and moments, state[OPS_W, OPS_M, OPS_V], by its gradients g, which
- * are used up. */
+ * are used up: where ranks share the moments, those of this rank's share (layout.h). */
 void optimizer_update_block(const struct optimizer_update *u, int block,
                             const struct ops_array state[OPS_STATES], struct ops_array g);
 
 /* Schedule-free alone, and nothing of the others: parameters become the model x, with the point y
- * kept in the gradients; and y again. */
+ * kept in the gradients; and y again. Of the parameters, those in this rank's share become x. */
 void optimizer_to_model(const struct optimizer *a, struct store *s);
 void optimizer_from_model(const struct optimizer *a, struct store *s);
 

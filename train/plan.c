@@ -463,6 +463,7 @@ static int make_optimizer(struct plan *p)
         .seed = p->engine.seed,
     };
     p->moments = optimizer_moments(p->optimizer.kind, &p->model.tensors);
+    p->whole = optimizer_whole(p->optimizer.kind, &p->model.tensors);
     if (p->optimizer.kind == OPTIMIZER_SCHEDULE_FREE && !(s->beta1 > 0))
         return err_set("the optimizer schedule-free needs a beta1 above 0");
     return loss_scale_parse(&p->loss_scale, s->loss_scale, s->loss_scale_window);
@@ -555,6 +556,9 @@ static int plan_store(struct plan *p, int to_run)
     const struct settings *s = p->settings;
     uint64_t limit = s->memory;
     p->store = (struct store_config){ .moments = p->moments,
+                                      .whole = p->whole,
+                                      .ranks = s->zero ? (int)ranks_of(p) : 1,
+                                      .rank = (int)s->rank,
                                       .dir = s->memmap_dir,
                                       .half_parameters = s->parameter_precision == OPS_BF16,
                                       .half_moments = s->state_precision == OPS_BF16,
@@ -595,6 +599,7 @@ void plan_release(struct plan *p)
     schedule_release(&p->schedule);
     program_release(&p->program);
     free(p->moments);
+    free(p->whole);
     if (p->tokenizer)
         tokenizer_free(p->tokenizer);
     samples_close(p->data);

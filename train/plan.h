@@ -63,10 +63,11 @@ struct settings {
     const char *output;
     int64_t save_every, keep, validate_every, validation_batches, log_every;
     int save, resume;
-    int64_t data_parallel,
-        leaves; /* ranks that learn from other samples; leaves of the sum over micro-batches */
-    double comm_timeout; /* seconds */
-    int on_divergence;   /* enum divergence */
+    int64_t data_parallel, rank, leaves; /* ranks that learn from other samples, this one's number
+                                          * among them; leaves of the sum over micro-batches */
+    int64_t zero;                        /* stage */
+    double comm_timeout;                 /* seconds */
+    int on_divergence;                   /* enum divergence */
     const char *profile;
 };
 
@@ -85,6 +86,7 @@ struct plan {
     struct optimizer optimizer;
     struct loss_scale loss_scale;
     unsigned char *moments; /* optimizer_moments */
+    unsigned char *whole;   /* optimizer_whole */
     struct program program;
     struct store_config store;
     struct store_plan stored;

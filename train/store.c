@@ -222,8 +222,12 @@ struct ops_array store_tensor(const struct store *s, enum store_kind kind, struc
                               size_t row)
 {
     assert(kind < STORE_BLOCKS);
-    int64_t offset = s->layout.offset[kind][row];
-    return offset < 0 ? OPS_NONE : ops_part(array, offset);
+    const struct layout *l = &s->layout;
+    int64_t offset = l->offset[kind][row];
+    if (offset >= 0 && (kind == STORE_MOMENT1 || kind == STORE_MOMENT2))
+        offset += layout_own(l, s->tensors, row).first -
+                  layout_bounds(l, kind, s->tensors->rows[row].block)[l->rank];
+    return l->offset[kind][row] < 0 ? OPS_NONE : ops_part(array, offset);
 }
 
 int store_check(struct store *s)

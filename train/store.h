@@ -47,7 +47,8 @@ struct ops_array store_begin(struct store *s, const struct use *u);
 void store_end(struct store *s, const struct use *u);
 void store_expect(struct store *s, const struct use *u);
 
-/* Tensor `row` in its block's array; none: it has none of that kind. */
+/* Tensor `row` in its block's array, of a moment the part in the rank's share; none: it has none of
+ * that kind. */
 struct ops_array store_tensor(const struct store *s, enum store_kind kind, struct ops_array array,
                               size_t row);
 

@@ -209,6 +209,8 @@ static const struct opt options[] = {
       "sum gradients in N fixed parts, so that any number of ranks "
       "that divides N gives the same bits; 0: as many as ranks",
       0, 1e6 },
+    { 0, "zero", OPT_INT, &s.zero, "STAGE",
+      "1: ranks share the optimizer state; 0: each rank has all of it", 0, 1 },
     { 0, "comm-timeout", OPT_REAL, &s.comm_timeout, "SECONDS",
       "end the run when a rank waits longer than this for another; "
       "0: wait for ever",
@@ -335,6 +337,7 @@ static int count_ranks(void)
                        started == 1 ? "process was started: use mpirun or srun"
                                     : "ranks were started");
     s.data_parallel = started;
+    s.rank = ranks.rank[COMM_DATA];
     return 0;
 }
 

@@ -35,16 +35,18 @@ void rig_close(struct rig *r)
     program_release(&r->program);
 }
 
+/* By tensors, as the engine sums them. */
 static double norm_in_store(struct rig *r)
 {
     double sum = 0;
-    for (int b = 0; b < r->model.tensors.blocks; b++) {
+    for (size_t i = 0; i < r->model.tensors.count; i++) {
+        const struct tensor *row = &r->model.tensors.rows[i];
         double squares;
-        struct ops_array g = store_view(&r->store, STORE_GRADIENTS, b);
-        ops_sum_squares(r->ops, ops_host_array(&squares, OPS_F64), g,
-                        r->model.tensors.block_size[b]);
+        struct ops_array g = store_view(&r->store, STORE_GRADIENTS, row->block);
+        ops_sum_squares(r->ops, ops_host_array(&squares, OPS_F64), ops_part(g, row->offset),
+                        tensor_elements(row));
         sum += squares;
-        store_release(&r->store, STORE_GRADIENTS, b);
+        store_release(&r->store, STORE_GRADIENTS, row->block);
     }
     return sqrt(sum);
 }

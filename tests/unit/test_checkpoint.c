@@ -185,8 +185,10 @@ static void save_whole(const struct whole *w, struct buf *path)
                                    .validation = 3.25,
                                    .loss_scale = 1024,
                                    .scale_good = 7 };
-    cr_assert_eq(checkpoint_save(dir, &at, &w->model, &w->store, NULL, "seed: 1\n"), 0, "%s",
-                 err_get());
+    struct comm alone;
+    comm_init(&alone);
+    cr_assert_eq(checkpoint_save(dir, &at, &w->model, &w->store, &alone, NULL, "seed: 1\n"), 0,
+                 "%s", err_get());
     cr_assert_eq(checkpoint_latest(dir, path), 1);
 }
 

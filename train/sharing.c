@@ -1,0 +1,199 @@
+#include "train/sharing.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/mem.h"
+
+/* What was begun on a block. */
+struct sharing_work {
+    struct comm_work *work; /* NULL: one rank */
+    struct ops_array array; /* none: nothing was */
+};
+
+static int is_shared(const struct sharing *h)
+{
+    return h->store->layout.ranks > 1;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------- */
+
+static int64_t pieces_in(int64_t elements)
+{
+    return (elements + LAYOUT_PIECE - 1) / LAYOUT_PIECE;
+}
+
+/* Pieces of the block before element `bound` of its array, which is a tensor's or a piece's
+ * beginning. */
+static int64_t pieces_before(const struct sharing *h, int block, int64_t bound)
+{
+    const struct tensor_table *t = h->store->tensors;
+    int64_t pieces = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tensor *row = &t->rows[i];
+        int64_t n = bound - row->offset, size = tensor_elements(row);
+        if (row->block == block && n > 0)
+            pieces += pieces_in(n < size ? n : size);
+    }
+    return pieces;
+}
+
+static int64_t *bounds_of(const struct sharing *h, int block)
+{
+    return h->piece_bounds + (int64_t)block * (h->store->layout.ranks + 1);
+}
+
+void sharing_open(struct sharing *h, struct store *s, struct comm *c)
+{
+    const struct tensor_table *t = s->tensors;
+    const int ranks = s->layout.ranks;
+    *h = (struct sharing){ .comm = c, .store = s };
+    h->pieces = mem_zalloc(t->count + 1, sizeof *h->pieces);
+    h->piece_bounds = mem_zalloc((size_t)t->blocks * ((size_t)ranks + 1), sizeof *h->piece_bounds);
+    h->pending = mem_zalloc((size_t)t->blocks, sizeof *h->pending);
+    for (size_t i = 0; i < t->count; i++)
+        h->pieces[i + 1] = h->pieces[i] + pieces_in(tensor_elements(&t->rows[i]));
+    for (int b = 0; b < t->blocks; b++)
+        for (int q = 0; q <= ranks; q++)
+            bounds_of(h, b)[q] = pieces_before(h, b,
+                                               layout_bounds(&s->layout, STORE_PARAMETERS, b)[q]);
+    h->squares = ops_buffer(s->ops, OPS_F64, h->pieces[t->count]);
+}
+
+void sharing_close(struct sharing *h)
+{
+    if (!h->store)
+        return;
+    ops_buffer_free(h->store->ops, h->squares, h->pieces[h->store->tensors->count]);
+    free(h->pieces);
+    free(h->piece_bounds);
+    free(h->pending);
+    *h = (struct sharing){ 0 };
+}
+
+/* ---- squares ----------------------------------------------------------------------------------- */
+
+/* A tensor that is this rank's alone is measured in one go: that is the sum of its pieces. */
+static void square_tensor(struct sharing *h, size_t row, struct ops_array gradients)
+{
+    struct store *s = h->store;
+    const struct layout_part own = layout_own(&s->layout, s->tensors, row);
+    const int64_t n = own.first + own.count;
+    struct ops_array g = ops_part(gradients, s->tensors->rows[row].offset);
+    struct ops_array to = ops_part(h->squares, h->pieces[row]);
+    if (!is_shared(h)) {
+        ops_sum_squares(s->ops, to, g, n);
+        return;
+    }
+    for (int64_t i = own.first; i < n; i += LAYOUT_PIECE)
+        ops_sum_squares(s->ops, ops_part(to, i / LAYOUT_PIECE), ops_part(g, i),
+                        n - i < LAYOUT_PIECE ? n - i : LAYOUT_PIECE);
+}
+
+/* The squares of a block's tensors, which follow each other in the table. */
+static void square_block(struct sharing *h, int block, struct ops_array gradients)
+{
+    const struct tensor_table *t = h->store->tensors;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->rows[i].block == block)
+            square_tensor(h, i, gradients);
+}
+
+static void gather_squares(struct sharing *h, int block)
+{
+    const struct tensor_table *t = h->store->tensors;
+    size_t first = 0;
+    while (first < t->count && t->rows[first].block != block)
+        first++;
+    if (first < t->count)
+        comm_end(h->comm, comm_gather_begin(h->comm, COMM_DATA, h->store->ops,
+                                            ops_part(h->squares, h->pieces[first]),
+                                            bounds_of(h, block), "squares of gradients"));
+}
+
+double sharing_squares(const struct sharing *h)
+{
+    const struct store *s = h->store;
+    const int64_t n = h->pieces[s->tensors->count];
+    double sum = 0, *squares = ops_map(s->ops, h->squares, n);
+    for (size_t i = 0; i < s->tensors->count; i++) {
+        double tensor = 0;
+        for (int64_t p = h->pieces[i]; p < h->pieces[i + 1]; p++)
+            tensor += squares[p];
+        sum += tensor;
+    }
+    ops_unmap(s->ops, h->squares, n, squares);
+    return sum;
+}
+
+/* ---- work on blocks ------------------------------------------------------------------------------ */
+
+static void end_sum(struct sharing *h, int block)
+{
+    struct sharing_work *w = &h->pending[block];
+    comm_end(h->comm, w->work);
+    square_block(h, block, w->array);
+    *w = (struct sharing_work){ 0 };
+}
+
+void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
+{
+    struct store *s = h->store;
+    struct sharing_work *w = &h->pending[block];
+    char what[40];
+    snprintf(what, sizeof what, "gradients of block %d", block);
+    w->array = gradients;
+    w->work = is_shared(h)
+                  ? comm_scatter_begin(h->comm, COMM_DATA, s->ops, gradients,
+                                       layout_bounds(&s->layout, STORE_GRADIENTS, block), what)
+                  : comm_sum_begin(h->comm, COMM_DATA, s->ops, gradients,
+                                   s->tensors->block_size[block], what);
+    if (!w->work || s->mapped) /* the file takes the array away */
+        end_sum(h, block);
+}
+
+void sharing_end_sums(struct sharing *h)
+{
+    const int blocks = h->store->tensors->blocks;
+    for (int b = blocks; b-- > 0;) /* in the order in which they were begun */
+        if (!ops_is_none(h->pending[b].array))
+            end_sum(h, b);
+    for (int b = 0; b < blocks && is_shared(h); b++)
+        gather_squares(h, b);
+}
+
+void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
+{
+    struct store *s = h->store;
+    struct sharing_work *w = &h->pending[block];
+    char what[40];
+    if (!is_shared(h))
+        return;
+    snprintf(what, sizeof what, "parameters of block %d", block);
+    w->work = comm_gather_begin(h->comm, COMM_DATA, s->ops, parameters,
+                                layout_bounds(&s->layout, STORE_PARAMETERS, block), what);
+    if (s->mapped) {
+        comm_end(h->comm, w->work);
+        w->work = NULL;
+    }
+}
+
+void sharing_end_gathers(struct sharing *h)
+{
+    for (int b = 0; b < h->store->tensors->blocks; b++) {
+        comm_end(h->comm, h->pending[b].work);
+        h->pending[b].work = NULL;
+    }
+}
+
+void sharing_gather_all(struct sharing *h)
+{
+    struct store *s = h->store;
+    for (int b = 0; b < s->tensors->blocks && is_shared(h); b++) {
+        sharing_gather(h, b, store_fetch(s, STORE_PARAMETERS, b));
+        comm_end(h->comm, h->pending[b].work);
+        h->pending[b].work = NULL;
+        store_release(s, STORE_PARAMETERS, b);
+    }
+}
