@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/mem.h"
 #include "common/rng.h"
@@ -20,15 +19,18 @@ static int64_t most_labels(const struct engine_config *c)
 }
 
 void engine_program(struct program *p, const struct engine_config *c, const struct model *m,
-                    int moments)
+                    const unsigned char *moments)
 {
-    program_step(p, &(struct program_config){ .layers = (int)m->config.layers,
-                                              .micro = c->A,
-                                              .group = c->G,
-                                              .leaves = c->leaves,
-                                              .recompute = c->recompute,
-                                              .tied = m->tied,
-                                              .moments = moments });
+    struct program_config config = { .layers = (int)m->config.layers,
+                                     .micro = c->A,
+                                     .group = c->G,
+                                     .leaves = c->leaves,
+                                     .recompute = c->recompute,
+                                     .tied = m->tied,
+                                     .moments = moments ? 0 : 2 };
+    for (size_t i = 0; i < m->tensors.count && moments; i++)
+        config.moments = moments[i] > config.moments ? moments[i] : config.moments;
+    program_step(p, &config);
 }
 
 void engine_rows(struct store_config *out, const struct engine_config *c, const struct model *m,
@@ -157,9 +159,7 @@ typedef void phase_function(struct pass *s, const struct phase *f, const struct 
 
 static struct model_cache cache_of(const struct ops_array *at)
 {
-    struct model_cache cache;
-    memcpy(cache.part, &at[USE_CACHE], sizeof cache.part);
-    return cache;
+    return (struct model_cache){ { at[USE_ATTENTION], at[USE_REST], at[USE_SUMS] } };
 }
 
 static const struct inputs *inputs_of(const struct pass *s, const struct phase *f)
@@ -265,37 +265,34 @@ static phase_function *const functions[PHASE_KINDS] = {
     [PHASE_MERGE] = merge_gradients,
     [PHASE_SUM] = sum_gradients,
     [PHASE_UPDATE] = update,
-    [PHASE_SCORE] = score,
+    [PHASE_LAYER_EVALUATION] = layer_forward,
+    [PHASE_HEAD_EVALUATION] = score,
 };
 
 /* ---- the interpreter ---------------------------------------------------------------------------- */
 
-static void expect(struct store *s, const struct program *p, int64_t n)
-{
-    const struct use *ahead[PROGRAM_AHEAD];
-    const int count = program_ahead(p, n, ahead);
-    for (int i = 0; i < count; i++)
-        store_expect(s, ahead[i]);
-}
-
 static void run_phase(struct pass *s, const struct program *p, int64_t n)
 {
     struct store *store = s->e->store;
-    const struct phase *f = program_at(p, n);
+    const struct phase *f = &p->phases[n];
+    const struct use *all[PROGRAM_TOGETHER];
+    const int count = program_together(p, n, all);
     struct ops_array at[USE_ROLES] = { 0 };
     TRACE_PHASE(phase_name(f->kind), f->layer);
     for (int i = 0; i < f->count; i++)
         at[f->uses[i].role] = store_begin(store, &f->uses[i]);
-    expect(store, p, n);
+    for (int i = f->count; i < count; i++)
+        store_expect(store, all[i]);
     functions[f->kind](s, f, at);
     for (int i = 0; i < f->count; i++)
         store_end(store, &f->uses[i]);
 }
 
-static void run(struct pass *s, const struct program *p, int64_t first, int64_t end)
+static void run_part(struct pass *s, const struct program *p, int part)
 {
-    for (int64_t n = first; n < end; n++)
-        run_phase(s, p, n);
+    for (int64_t turn = 0; turn < p->parts[part].turns; turn++)
+        for (int64_t n = p->parts[part].first; n < p->parts[part].end; n++)
+            run_phase(s, p, n);
 }
 
 /* ---- a step ----------------------------------------------------------------------------------- */
@@ -331,7 +328,8 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *batc
     };
     *score = (struct engine_score){ 0 };
     s.scale = weigh(e, batch, &s.next_weight) * e->loss_scale;
-    run(&s, e->program, 0, e->program->update);
+    for (int part = 0; part < e->program->part_count - 1; part++)
+        run_part(&s, e->program, part);
     sharing_end_sums(&e->sharing);
     sum_scores(e, score);
     return engine_loss(e->model, score);
@@ -347,7 +345,7 @@ void engine_update(struct engine *e, struct optimizer *a, double norm, double ra
     struct optimizer_update u;
     struct pass s = { .e = e, .update = &u };
     optimizer_begin(&u, a, e->store, norm, rate, t);
-    run(&s, e->program, e->program->update, e->program->length);
+    run_part(&s, e->program, e->program->part_count - 1);
     sharing_end_gathers(&e->sharing);
 }
 
@@ -362,7 +360,7 @@ void engine_evaluate(struct engine *e, const struct batch *b, struct engine_scor
 {
     struct pass s = { .e = e, .batches = b, .score = score };
     assert(!b->training);
-    run(&s, &e->evaluation, 0, e->evaluation.length);
+    run_part(&s, &e->evaluation, 0);
     double *sums = take_sums(e, 1);
     add_sums(e, score, sums, 1);
     free(sums);

@@ -55,9 +55,9 @@ struct engine_score {
 };
 double engine_loss(const struct model *m, const struct engine_score *s); /* NAN without labels */
 
-/* The program of a step, the caller's to release; moments: see program.h. */
+/* The program of a step, the caller's to release; moments: see layout.h. */
 void engine_program(struct program *p, const struct engine_config *config, const struct model *m,
-                    int moments);
+                    const unsigned char *moments);
 
 /* What the engine needs of a store: its program, and the sizes of the rows of activations. */
 void engine_rows(struct store_config *out, const struct engine_config *config,

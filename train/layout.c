@@ -125,7 +125,7 @@ static size_t count_of(const struct tensor_table *t, const struct store_config *
 {
     if (kind < STORE_BLOCKS && (kind != STORE_GRADIENTS || !c->program))
         return (size_t)t->blocks;
-    return c->program ? (size_t)c->program->count[kind] : 0;
+    return c->program ? (size_t)c->program->arrays[kind] : 0;
 }
 
 static void lay_out(struct layout *l, const struct tensor_table *t, const struct store_config *c)
@@ -154,47 +154,19 @@ uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
 
 /* ---- what is in the file ------------------------------------------------------------------------- */
 
-/* Arrays that are in the file, each counted once. */
-struct window {
-    const struct layout *layout;
-    int64_t *seen[STORE_KINDS]; /* [count]: the last entry that it was counted for */
-};
-
-static uint64_t add_to_window(struct window *w, const struct use *u, int64_t entry)
-{
-    int64_t *seen = &w->seen[u->kind][u->number];
-    if (!w->layout->in_file[u->kind][u->number] || *seen == entry)
-        return 0;
-    *seen = entry;
-    return layout_bytes(w->layout, u->kind, u->number);
-}
-
-/* Of the file, what entry n uses and expects. */
-static uint64_t used_at(struct window *w, const struct program *p, int64_t n)
-{
-    const struct use *ahead[PROGRAM_AHEAD];
-    const struct phase *f = program_at(p, n);
-    const int count = program_ahead(p, n, ahead);
-    uint64_t sum = 0;
-    for (int i = 0; i < f->count; i++)
-        sum += add_to_window(w, &f->uses[i], n + 1);
-    for (int i = 0; i < count; i++)
-        sum += add_to_window(w, ahead[i], n + 1);
-    return sum;
-}
-
+/* Of the file, the most that is to be in memory at a time. */
 static uint64_t window_bytes(const struct layout *l, const struct program *p)
 {
-    struct window w = { .layout = l };
     uint64_t most = 0;
-    for (int kind = 0; kind < STORE_KINDS; kind++)
-        w.seen[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *w.seen[kind]);
-    for (int64_t n = 0; n < p->length; n = program_once(p, n)) {
-        uint64_t used = used_at(&w, p, n);
-        most = used > most ? used : most;
+    for (int64_t n = 0; n < p->count; n++) {
+        const struct use *all[PROGRAM_TOGETHER];
+        const int count = program_together(p, n, all);
+        uint64_t sum = 0;
+        for (int i = 0; i < count; i++)
+            if (l->in_file[all[i]->kind][all[i]->number])
+                sum += mapped_bytes(layout_bytes(l, all[i]->kind, all[i]->number));
+        most = sum > most ? sum : most;
     }
-    for (int kind = 0; kind < STORE_KINDS; kind++)
-        free(w.seen[kind]);
     return most;
 }
 
@@ -227,7 +199,7 @@ static struct choice *list_choices(const struct layout *l, const struct program 
     struct choice *choices = mem_zalloc(*count, sizeof *choices), *c = choices;
     for (int kind = 0; kind < STORE_KINDS; kind++)
         for (int i = 0; i < l->count[kind]; i++) {
-            struct moves m = i < p->count[kind] ? p->moves[kind][i] : (struct moves){ 0 };
+            struct moves m = i < p->arrays[kind] ? p->moves[kind][i] : (struct moves){ 0 };
             int always = kind >= STORE_BLOCKS && l->count[kind] == 1;
             *c++ = (struct choice){ kind, i, always, m.reads + m.writes };
         }
@@ -308,6 +280,15 @@ void layout_release(struct layout *l)
     *l = (struct layout){ 0 };
 }
 
+static void add_file(struct store_plan *p, const struct program *program, int kind, int i,
+                     uint64_t bytes)
+{
+    struct moves m = i < program->arrays[kind] ? program->moves[kind][i] : (struct moves){ 0 };
+    p->file_bytes += bytes;
+    p->read_bytes += bytes * (uint64_t)m.reads;
+    p->written_bytes += bytes * (uint64_t)m.writes;
+}
+
 int store_plan(struct store_plan *p, const struct tensor_table *t, const struct store_config *c)
 {
     struct layout l;
@@ -317,11 +298,10 @@ int store_plan(struct store_plan *p, const struct tensor_table *t, const struct 
         for (int i = 0; i < l.count[kind]; i++) {
             uint64_t bytes = layout_bytes(&l, kind, i);
             p->kind_bytes[kind] += bytes;
-            *(l.in_file[kind][i] ? &p->file_bytes : &p->memory_bytes) += bytes;
-            if (l.in_file[kind][i] && i < c->program->count[kind]) {
-                p->read_bytes += bytes * (uint64_t)c->program->moves[kind][i].reads;
-                p->written_bytes += bytes * (uint64_t)c->program->moves[kind][i].writes;
-            }
+            if (l.in_file[kind][i])
+                add_file(p, c->program, kind, i, mapped_bytes(bytes));
+            else
+                p->memory_bytes += bytes;
         }
     layout_release(&l);
     return result;

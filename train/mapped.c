@@ -34,7 +34,7 @@ struct array {
     off_t offset;
     enum place place;
     int users;
-    int wanted;          /* expected again: it stays; 1 + what for */
+    int wanted;          /* again, while it is leaving: it stays */
     int changed;         /* since it came */
     int stored;          /* the file has it; else it is zero */
     int dead;            /* dropped: it leaves unwritten */
@@ -178,6 +178,7 @@ static void *write_behind(void *arg)
             m->resident -= a->bytes;
         }
         a->place = stays ? IN : OUT;
+        a->wanted = 0;
         m->departing--;
         pthread_cond_broadcast(&m->changed);
     }
@@ -209,10 +210,15 @@ static int open_file(struct mapped *m, const char *dir)
     return 0;
 }
 
+uint64_t mapped_bytes(uint64_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return (bytes + page - 1) / page * page;
+}
+
 struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uint64_t budget_bytes)
 {
     struct mapped *m = mem_zalloc(1, sizeof *m);
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
     m->fd = -1;
     m->count = count;
     m->budget = budget_bytes;
@@ -223,7 +229,7 @@ struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uin
     pthread_cond_init(&m->changed, NULL);
     for (int i = 0; i < count; i++) {
         m->arrays[i].offset = (off_t)m->bytes;
-        m->arrays[i].bytes = (bytes[i] + page - 1) / page * page;
+        m->arrays[i].bytes = mapped_bytes(bytes[i]);
         m->bytes += m->arrays[i].bytes;
     }
     int result = open_file(m, dir);
@@ -279,11 +285,10 @@ void mapped_expect(struct mapped *m, int i, enum mapped_use use)
 {
     struct array *a = &m->arrays[i];
     pthread_mutex_lock(&m->lock);
-    int room = a->place != OUT || m->resident + a->bytes <= m->budget;
-    if (a->bytes && a->place == OUT && room)
+    if (a->place == LEAVING)
+        a->wanted = 1;
+    else if (a->bytes && a->place == OUT && m->resident + a->bytes <= m->budget)
         summon(m, i, use);
-    if (room)
-        a->wanted = 1 + (int)use;
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -294,7 +299,7 @@ void *mapped_fetch(struct mapped *m, int i, enum mapped_use use)
     if (a->bytes && a->place != IN) {
         TRACE("disk", "waiting for the disk", -1, 0, 0);
         double began = log_seconds();
-        a->wanted = 1 + (int)use;
+        a->wanted = a->place == LEAVING;
         while (a->place == LEAVING ||
                (a->place == OUT && m->resident + a->bytes > m->budget && m->departing))
             pthread_cond_wait(&m->changed, &m->lock);
@@ -305,36 +310,24 @@ void *mapped_fetch(struct mapped *m, int i, enum mapped_use use)
         m->traffic.waited_seconds += log_seconds() - began;
     }
     a->users++;
-    if ((a->wanted == 1 + MAPPED_MAKE) == (use == MAPPED_MAKE))
-        a->wanted = 0; /* what is made may be expected to be read */
     a->dead = 0;
     a->changed |= use != MAPPED_READ;
     pthread_mutex_unlock(&m->lock);
     return a->data;
 }
 
-static void release(struct mapped *m, int i, int dead)
+void mapped_release(struct mapped *m, int i, enum mapped_then then)
 {
     struct array *a = &m->arrays[i];
     pthread_mutex_lock(&m->lock);
     assert(a->users > 0);
-    a->dead = dead;
-    if (!--a->users && a->bytes && !a->wanted) {
+    a->dead = then == MAPPED_DROPPED;
+    if (!--a->users && a->bytes && then != MAPPED_STAYS) {
         a->place = LEAVING;
         m->departing++;
         push(m, &m->leaving, i);
     }
     pthread_mutex_unlock(&m->lock);
-}
-
-void mapped_release(struct mapped *m, int i)
-{
-    release(m, i, 0);
-}
-
-void mapped_drop(struct mapped *m, int i)
-{
-    release(m, i, 1);
 }
 
 void *mapped_data(const struct mapped *m, int i)

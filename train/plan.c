@@ -496,24 +496,58 @@ static uint64_t batch_bytes(const struct plan *p)
     return 2 * (uint64_t)p->engine.A * sequences_bytes(p->engine.most, p->engine.T, encoder);
 }
 
-/* What the kernels and the model's functions take for themselves: the logits of a chunk of rows,
- * the gradients inside a layer, the panels of a matrix product; and the program. */
+/* Floats that a phase takes beside its arrays: of the model's functions and the optimizer, such as
+ * the gradients inside a layer; and of the kernels, such as the logits of a chunk of rows. */
+struct working {
+    int64_t scratch, kernels;
+};
+
+static struct working working_of(const struct plan *p, enum phase_kind kind)
+{
+    const struct model_config *c = &p->model.config;
+    const int64_t N = p->engine.B * p->engine.T, rows = smaller(N, 1024), C = c->width;
+    const int64_t wide = larger(c->inner, 3 * C);
+    const int halves = p->store.half_parameters + 2 * p->store.half_moments;
+    switch (kind) {
+    case PHASE_HEAD:
+    case PHASE_HEAD_EVALUATION:
+        return (struct working){ N * (wide + 3 * C), rows * (c->vocabulary + 2 * C) };
+    case PHASE_LAYER_EVALUATION:
+        return (struct working){ p->model.layer_cache(&p->model, p->engine.B, p->engine.T, NULL) +
+                                     N * larger(c->inner, C),
+                                 0 };
+    case PHASE_UPDATE:
+        return (struct working){ optimizer_scratch(&p->optimizer, &p->model.tensors, halves),
+                                 p->optimizer.kind == OPTIMIZER_MUON ? (2 * C + wide) * C : 0 };
+    case PHASE_INPUTS:
+    case PHASE_SUM: return (struct working){ 0, 0 };
+    default: return (struct working){ N * (wide + 3 * C), 0 };
+    }
+}
+
+static void add_working(struct working *most, const struct plan *p, const struct program *list)
+{
+    for (int64_t n = 0; n < list->count; n++) {
+        struct working w = working_of(p, list->phases[n].kind);
+        most->scratch = larger(most->scratch, w.scratch);
+        most->kernels = larger(most->kernels, w.kernels);
+    }
+}
+
+/* Both stay at their largest; and the panels of a matrix product, and the program's own. */
 static uint64_t kernel_bytes(const struct plan *p)
 {
     const struct model_config *c = &p->model.config;
-    int64_t N = p->engine.B * p->engine.T, rows = N < 1024 ? N : 1024;
-    int64_t logits = rows * (c->vocabulary + 2 * c->width);
-    int64_t inside = N * (larger(c->inner, 3 * c->width) + 3 * c->width);
-    int64_t panels = smaller(N, c->width) * larger(c->vocabulary, c->inner);
-    panels = smaller(panels, 2 << 20) + (3 << 19); /* with the program */
+    int64_t panels = smaller(p->engine.B * p->engine.T, c->width) * larger(c->vocabulary, c->inner);
+    struct working most = { 0, 0 };
+    struct program evaluation = { 0 };
+    panels = smaller(panels, 2 << 20) + (3 << 19);
     if (p->validation)
-        inside = larger(inside, p->model.layer_cache(&p->model, p->engine.B, p->engine.T, NULL) +
-                                    N * larger(c->inner, c->width));
-    if (p->optimizer.kind == OPTIMIZER_MUON)
-        logits = larger(logits, (2 * c->width + larger(c->inner, 3 * c->width)) * c->width);
-    int halves = p->store.half_parameters + 2 * p->store.half_moments;
-    inside = larger(inside, optimizer_scratch(&p->optimizer, &p->model.tensors, halves));
-    return (uint64_t)(logits + inside + panels) * sizeof(float);
+        program_evaluation(&evaluation, (int)c->layers, p->model.tied);
+    add_working(&most, p, &p->program);
+    add_working(&most, p, &evaluation);
+    program_release(&evaluation);
+    return (uint64_t)(most.scratch + most.kernels + panels) * sizeof(float);
 }
 
 /* All that is not the store's. */
@@ -543,14 +577,6 @@ static int check_machine(const struct plan *p, uint64_t needed)
         p->store.dir ? "--recompute layer" : "--memmap-dir DIR, --recompute layer");
 }
 
-static int most_moments(const struct plan *p)
-{
-    int most = 0;
-    for (size_t i = 0; i < p->model.tensors.count; i++)
-        most = p->moments[i] > most ? p->moments[i] : most;
-    return most;
-}
-
 static int plan_store(struct plan *p, int to_run)
 {
     const struct settings *s = p->settings;
@@ -563,7 +589,7 @@ static int plan_store(struct plan *p, int to_run)
                                       .half_parameters = s->parameter_precision == OPS_BF16,
                                       .half_moments = s->state_precision == OPS_BF16,
                                       .half_activations = s->activation_precision == OPS_BF16 };
-    engine_program(&p->program, &p->engine, &p->model, most_moments(p));
+    engine_program(&p->program, &p->engine, &p->model, p->moments);
     engine_rows(&p->store, &p->engine, &p->model, &p->program);
     uint64_t other = other_bytes(p);
     if (limit && limit <= other)
@@ -683,6 +709,8 @@ static void print_memory(const struct plan *p, struct buf *out)
         put_int(out, "store_memory_bytes", t->memory_bytes);
         put_int(out, "store_file_bytes", t->file_bytes);
         put_int(out, "store_window_bytes", t->window_bytes);
+        put_int(out, "store_read_bytes_per_step", t->read_bytes);
+        put_int(out, "store_written_bytes_per_step", t->written_bytes);
     }
     put_int(out, "memory_batches_bytes", batch_bytes(p));
     put_int(out, "memory_kernels_bytes", kernel_bytes(p));

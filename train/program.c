@@ -19,7 +19,8 @@ static const char *const phase_names[PHASE_KINDS] = {
     [PHASE_MERGE] = "merge of gradients",
     [PHASE_SUM] = "sum of gradients",
     [PHASE_UPDATE] = "update",
-    [PHASE_SCORE] = "score",
+    [PHASE_LAYER_EVALUATION] = "layer evaluation",
+    [PHASE_HEAD_EVALUATION] = "head evaluation",
 };
 
 const char *phase_name(enum phase_kind kind)
@@ -27,341 +28,275 @@ const char *phase_name(enum phase_kind kind)
     return phase_names[kind];
 }
 
-/* ---- the phases, in order ------------------------------------------------------------------------ */
+/* ---- what phases use ------------------------------------------------------------------------------ */
+
+#define READ(role)                                                                                 \
+    {                                                                                              \
+        USE_##role, MAPPED_READ                                                                    \
+    }
+#define CHANGE(role)                                                                               \
+    {                                                                                              \
+        USE_##role, MAPPED_WRITE                                                                   \
+    }
+#define MAKE(role)                                                                                 \
+    {                                                                                              \
+        USE_##role, MAPPED_MAKE                                                                    \
+    }
+
+/* Gradients that are not added to are made (see sets_gradients). */
+static const struct {
+    unsigned char role, mode;
+} phase_uses[PHASE_KINDS][PHASE_USES + 1] = {
+    [PHASE_EMBEDDING_FORWARD] = { READ(W), MAKE(Y) },
+    [PHASE_LAYER_FORWARD] = { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST), MAKE(SUMS) },
+    [PHASE_HEAD] = { READ(W), CHANGE(DW), READ(TIED), CHANGE(DTIED), READ(X), MAKE(DX) },
+    [PHASE_ATTENTION_AGAIN] = { READ(W), READ(X), MAKE(ATTENTION), CHANGE(SUMS) },
+    [PHASE_LAYER_AGAIN] = { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST), MAKE(SUMS) },
+    [PHASE_LAYER_BACKWARD] = { READ(W), CHANGE(DW), READ(X), CHANGE(DX), CHANGE(ATTENTION),
+                               CHANGE(REST), CHANGE(SUMS) },
+    [PHASE_EMBEDDING_BACKWARD] = { READ(W), CHANGE(DW), CHANGE(DX) },
+    [PHASE_MERGE] = { CHANGE(DW), READ(MERGED) },
+    [PHASE_SUM] = { CHANGE(DW) },
+    [PHASE_UPDATE] = { CHANGE(W), CHANGE(M), CHANGE(V), CHANGE(DW) },
+    [PHASE_LAYER_EVALUATION] = { READ(W), READ(X), MAKE(Y) },
+    [PHASE_HEAD_EVALUATION] = { READ(W), READ(TIED), READ(X) },
+};
+
+static const unsigned char kind_of[USE_ROLES] = {
+    [USE_W] = STORE_PARAMETERS,
+    [USE_TIED] = STORE_PARAMETERS,
+    [USE_DW] = STORE_GRADIENTS,
+    [USE_DTIED] = STORE_GRADIENTS,
+    [USE_MERGED] = STORE_GRADIENTS,
+    [USE_M] = STORE_MOMENT1,
+    [USE_V] = STORE_MOMENT2,
+    [USE_X] = STORE_X,
+    [USE_Y] = STORE_X,
+    [USE_DX] = STORE_DX,
+    [USE_ATTENTION] = STORE_CACHE + CACHE_ATTENTION,
+    [USE_REST] = STORE_CACHE + CACHE_REST,
+    [USE_SUMS] = STORE_CACHE + CACHE_SUMS,
+};
 
 struct compiler {
     struct program *program;
     struct program_config config;
-    size_t count, room; /* of program->phases */
-    int first;          /* group of the leaf: its first micro-batch sets the gradients */
-    int last;           /* group of the leaf: it completes the leaf's */
-    int slot;           /* of the stack of gradients, that the leaf makes */
-    int merges;         /* after the leaf */
-    int final;          /* leaf of the step */
-    size_t parts;       /* of program->parts */
+    size_t room;     /* of program->phases */
+    int64_t rows;    /* of x for each micro-batch: that of the last layer, or two that take turns */
+    int64_t count;   /* micro-batches of the group */
+    int first, last; /* the group of the leaf */
+    int slot;        /* of the stack of gradients */
+    int merges;      /* after the leaf */
+    int final;       /* the leaf of the step */
     int run;
-    int64_t turns; /* of the part */
 };
 
-static struct phase *add_phase(struct compiler *c, enum phase_kind kind, int block, int64_t micro)
+/* Whether each layer of each micro-batch keeps that part of its cache until it comes back. */
+static int is_kept(enum recompute again, enum use_role role)
 {
-    mem_grow(c->program->phases, c->room, c->count + 1);
-    struct phase *f = &c->program->phases[c->count++];
+    return again == RECOMPUTE_NONE || (again == RECOMPUTE_ATTENTION && role != USE_ATTENTION);
+}
+
+/* The number of the array that has this role. Layer l is block l+1 (tensor.h). */
+static int64_t number_of(const struct compiler *c, const struct phase *f, enum use_role role)
+{
+    const int64_t G = c->config.group, slot = (int64_t)c->slot * (c->config.layers + 2);
+    switch (role) {
+    case USE_TIED: return 0;
+    case USE_DTIED: return slot;
+    case USE_DW: return slot + f->block;
+    case USE_MERGED: return slot + c->config.layers + 2 + f->block;
+    case USE_X: return (f->block - 1) % c->rows * G + f->micro;
+    case USE_Y: return f->block % c->rows * G + f->micro;
+    case USE_DX: return f->micro;
+    case USE_ATTENTION:
+    case USE_REST:
+    case USE_SUMS: return is_kept(c->config.recompute, role) ? f->layer * G + f->micro : 0;
+    default: return f->block;
+    }
+}
+
+static int has_role(const struct program_config *c, enum use_role role)
+{
+    return role == USE_TIED || role == USE_DTIED ? c->tied
+           : role == USE_M                       ? c->moments > 0
+           : role == USE_V                       ? c->moments > 1
+                                                 : 1;
+}
+
+/* Of a tied table the head has set them before the embedding comes. */
+static int sets_gradients(const struct compiler *c, const struct phase *f, enum use_role role)
+{
+    return kind_of[role] == STORE_GRADIENTS && !f->add &&
+           !(f->kind == PHASE_EMBEDDING_BACKWARD && c->config.tied);
+}
+
+static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64_t micro)
+{
+    struct program *p = c->program;
+    mem_grow(p->phases, c->room, p->count + 1);
+    struct phase *f = &p->phases[p->count++];
     *f = (struct phase){ .kind = kind,
                          .block = block,
                          .layer = block > 0 && block <= c->config.layers ? block - 1 : -1,
                          .micro = (int)micro,
-                         .add = !c->first || micro > 0,
-                         .run = c->run };
-    return f;
-}
-
-static void add_use(struct phase *f, enum use_role role, enum store_kind kind, int64_t number,
-                    enum mapped_use mode)
-{
-    assert(f->count < PHASE_USES);
-    f->uses[f->count++] = (struct use){ .role = (unsigned char)role,
-                                        .kind = (unsigned char)kind,
-                                        .mode = (unsigned char)mode,
-                                        .number = (int)number };
-}
-
-static void use_parameters(struct phase *f)
-{
-    add_use(f, USE_W, STORE_PARAMETERS, f->block, MAPPED_READ);
-}
-
-/* A block's gradients in a slot. */
-static int64_t gradients(const struct compiler *c, int slot, int block)
-{
-    return (int64_t)slot * (c->config.layers + 2) + block;
-}
-
-static void use_gradients(const struct compiler *c, struct phase *f)
-{
-    add_use(f, USE_DW, STORE_GRADIENTS, gradients(c, c->slot, f->block),
-            f->add ? MAPPED_WRITE : MAPPED_MAKE);
-}
-
-static void use_x(const struct compiler *c, struct phase *f, int64_t l, enum use_role role)
-{
-    add_use(f, role, STORE_X, l * c->config.group + f->micro,
-            role == USE_Y ? MAPPED_MAKE : MAPPED_READ);
-}
-
-static void use_dx(struct phase *f, enum mapped_use mode)
-{
-    add_use(f, USE_DX, STORE_DX, f->micro, mode);
-}
-
-/* Whether each layer of each micro-batch keeps that part of its cache until it comes back. */
-static int is_kept(enum recompute again, int part)
-{
-    return again == RECOMPUTE_NONE || (again == RECOMPUTE_ATTENTION && part != CACHE_ATTENTION);
-}
-
-static void use_cache(const struct compiler *c, struct phase *f, int part, enum mapped_use mode)
-{
-    int64_t row = (f->block - 1) * c->config.group + f->micro;
-    add_use(f, USE_CACHE + (enum use_role)part, STORE_CACHE + (enum store_kind)part,
-            is_kept(c->config.recompute, part) ? row : 0, mode);
-}
-
-static void use_caches(const struct compiler *c, struct phase *f, enum mapped_use mode)
-{
-    for (int part = 0; part < CACHE_PARTS; part++)
-        use_cache(c, f, part, mode);
-}
-
-/* Layer l is block l+1 (tensor.h). */
-static void layer_forward(struct compiler *c, enum phase_kind kind, int l, int64_t micro)
-{
-    struct phase *f = add_phase(c, kind, l + 1, micro);
-    use_parameters(f);
-    use_x(c, f, l, USE_X);
-    use_x(c, f, l + 1, USE_Y);
-    use_caches(c, f, MAPPED_MAKE);
-}
-
-/* The sums that attention makes are a share of what is kept. */
-static void attention_again(struct compiler *c, int l, int64_t micro)
-{
-    struct phase *f = add_phase(c, PHASE_ATTENTION_AGAIN, l + 1, micro);
-    use_parameters(f);
-    use_x(c, f, l, USE_X);
-    use_cache(c, f, CACHE_ATTENTION, MAPPED_MAKE);
-    use_cache(c, f, CACHE_SUMS, MAPPED_WRITE);
-}
-
-static void layer_backward(struct compiler *c, int l, int64_t micro)
-{
-    if (c->config.recompute == RECOMPUTE_LAYER) /* x[l+1] is free by now */
-        layer_forward(c, PHASE_LAYER_AGAIN, l, micro);
-    else if (c->config.recompute == RECOMPUTE_ATTENTION)
-        attention_again(c, l, micro);
-    struct phase *f = add_phase(c, PHASE_LAYER_BACKWARD, l + 1, micro);
-    use_parameters(f);
-    use_gradients(c, f);
-    use_x(c, f, l, USE_X);
-    use_dx(f, MAPPED_WRITE);
-    use_caches(c, f, MAPPED_WRITE);
-}
-
-static void embedding_forward(struct compiler *c, int64_t micro)
-{
-    add_phase(c, PHASE_INPUTS, -1, micro);
-    struct phase *f = add_phase(c, PHASE_EMBEDDING_FORWARD, 0, micro);
-    use_parameters(f);
-    use_x(c, f, 0, USE_Y);
-}
-
-static void head(struct compiler *c, int64_t micro)
-{
-    const int L = c->config.layers;
-    struct phase *f = add_phase(c, PHASE_HEAD, L + 1, micro);
-    use_parameters(f);
-    use_gradients(c, f);
-    if (c->config.tied) {
-        add_use(f, USE_TIED, STORE_PARAMETERS, 0, MAPPED_READ);
-        add_use(f, USE_DTIED, STORE_GRADIENTS, gradients(c, c->slot, 0),
-                f->add ? MAPPED_WRITE : MAPPED_MAKE);
+                         .add = !c->first || micro != 0,
+                         .run = c->run,
+                         .turns = 1 };
+    for (int i = 0; phase_uses[kind][i].role; i++) {
+        enum use_role role = phase_uses[kind][i].role;
+        if (has_role(&c->config, role))
+            f->uses[f->count++] = (struct use){ .role = (unsigned char)role,
+                                                .kind = kind_of[role],
+                                                .mode = sets_gradients(c, f, role)
+                                                            ? MAPPED_MAKE
+                                                            : phase_uses[kind][i].mode,
+                                                .number = (int)number_of(c, f, role) };
     }
-    use_x(c, f, L, USE_X);
-    use_dx(f, MAPPED_MAKE);
 }
 
-static void embedding_backward(struct compiler *c, int64_t micro)
-{
-    struct phase *f = add_phase(c, PHASE_EMBEDDING_BACKWARD, 0, micro);
-    enum mapped_use mode = f->add || c->config.tied ? MAPPED_WRITE : MAPPED_MAKE;
-    use_parameters(f);
-    add_use(f, USE_DW, STORE_GRADIENTS, gradients(c, c->slot, 0), mode);
-    use_dx(f, MAPPED_WRITE);
-}
+/* ---- the order ------------------------------------------------------------------------------------ */
 
-/* The last two of the stack become one. */
-static void merge(struct compiler *c, int block, int slot)
+/* The block's gradients of a leaf are complete: the last two of the stack become one, as often as
+ * the tree asks for. */
+static void end_leaf(struct compiler *c, int block)
 {
-    struct phase *f = add_phase(c, PHASE_MERGE, block, -1);
-    add_use(f, USE_DW, STORE_GRADIENTS, gradients(c, slot - 1, block), MAPPED_WRITE);
-    add_use(f, USE_MERGED, STORE_GRADIENTS, gradients(c, slot, block), MAPPED_READ);
-}
-
-/* All micro-batches have gone through the phase; if they are the last ones of a leaf, its gradients
- * of the block are complete. */
-static void end_backward(struct compiler *c, int block)
-{
-    for (int i = 0; c->last && i < c->merges; i++)
-        merge(c, block, c->slot - i);
-    if (c->last && c->final) {
-        struct phase *f = add_phase(c, PHASE_SUM, block, -1);
-        add_use(f, USE_DW, STORE_GRADIENTS, block, MAPPED_WRITE);
+    const int slot = c->slot;
+    for (int i = 0; i < c->merges; i++) {
+        c->slot--;
+        add_phase(c, PHASE_MERGE, block, -1);
     }
+    if (c->final)
+        add_phase(c, PHASE_SUM, block, -1);
+    c->slot = slot;
+}
+
+/* All micro-batches of the group, each with another phase before it, or the same for none. */
+static void add_run(struct compiler *c, enum phase_kind before, enum phase_kind kind, int block)
+{
+    for (int64_t i = 0; i < c->count; i++) {
+        if (before != kind)
+            add_phase(c, before, block, i);
+        add_phase(c, kind, block, i);
+    }
+    if (c->last && kind != PHASE_EMBEDDING_FORWARD && kind != PHASE_LAYER_FORWARD)
+        end_leaf(c, block);
     c->run++;
 }
 
-static void compile_group(struct compiler *c, int64_t count)
+static void compile_group(struct compiler *c)
 {
+    static const enum phase_kind again[] = { [RECOMPUTE_NONE] = PHASE_LAYER_BACKWARD,
+                                             [RECOMPUTE_ATTENTION] = PHASE_ATTENTION_AGAIN,
+                                             [RECOMPUTE_LAYER] = PHASE_LAYER_AGAIN };
     const int L = c->config.layers;
-    for (int64_t i = 0; i < count; i++)
-        embedding_forward(c, i);
-    c->run++;
-    for (int l = 0; l < L; l++, c->run++)
-        for (int64_t i = 0; i < count; i++)
-            layer_forward(c, PHASE_LAYER_FORWARD, l, i);
-    for (int64_t i = 0; i < count; i++)
-        head(c, i);
-    end_backward(c, L + 1);
-    for (int l = L; l-- > 0; end_backward(c, l + 1))
-        for (int64_t i = 0; i < count; i++)
-            layer_backward(c, l, i);
-    for (int64_t i = 0; i < count; i++)
-        embedding_backward(c, i);
-    end_backward(c, 0);
+    add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
+    for (int b = 1; b <= L; b++)
+        add_run(c, PHASE_LAYER_FORWARD, PHASE_LAYER_FORWARD, b);
+    add_run(c, PHASE_HEAD, PHASE_HEAD, L + 1);
+    for (int b = L; b > 0; b--)
+        add_run(c, again[c->config.recompute], PHASE_LAYER_BACKWARD, b);
+    add_run(c, PHASE_EMBEDDING_BACKWARD, PHASE_EMBEDDING_BACKWARD, 0);
 }
 
-static void compile_update(struct compiler *c)
+/* What was added since the last part is one, which comes so many times. */
+static void end_part(struct program *p, int64_t turns)
 {
-    for (int b = 0; b < c->config.layers + 2; b++, c->run++) {
-        struct phase *f = add_phase(c, PHASE_UPDATE, b, -1);
-        add_use(f, USE_W, STORE_PARAMETERS, b, MAPPED_WRITE);
-        for (int i = 0; i < c->config.moments; i++)
-            add_use(f, USE_M + (enum use_role)i, STORE_MOMENT1 + (enum store_kind)i, b,
-                    MAPPED_WRITE);
-        add_use(f, USE_DW, STORE_GRADIENTS, b, MAPPED_WRITE);
-    }
-}
-
-/* x is read from one row and made in the other, in turns. */
-static void evaluate_layer(struct compiler *c, int l)
-{
-    struct phase *f = add_phase(c, PHASE_LAYER_FORWARD, l + 1, 0);
-    use_parameters(f);
-    use_x(c, f, l % 2, USE_X);
-    use_x(c, f, (l + 1) % 2, USE_Y);
-}
-
-static void score(struct compiler *c)
-{
-    struct phase *f = add_phase(c, PHASE_SCORE, c->config.layers + 1, 0);
-    use_parameters(f);
-    if (c->config.tied)
-        add_use(f, USE_TIED, STORE_PARAMETERS, 0, MAPPED_READ);
-    use_x(c, f, c->config.layers % 2, USE_X);
-}
-
-/* What was added since the last part is one, which comes c->turns times. */
-static void end_part(struct compiler *c)
-{
-    struct program *p = c->program;
-    int64_t before = 0;
-    for (size_t i = 0; i < c->parts; i++)
-        before += p->parts[i].count;
-    p->parts = mem_resize(p->parts, c->parts + 2, sizeof *p->parts);
-    p->parts[c->parts] = (struct program_part){ before, (int64_t)c->count - before, c->turns };
-    p->length += p->parts[c->parts].count * c->turns;
-    p->parts[++c->parts] = (struct program_part){ 0 };
+    int64_t first = p->part_count ? p->parts[p->part_count - 1].end : 0;
+    p->parts = mem_resize(p->parts, (size_t)p->part_count + 1, sizeof *p->parts);
+    p->parts[p->part_count++] = (struct program_part){ first, p->count, turns };
+    for (int64_t n = first; n < p->count; n++)
+        p->phases[n].turns = turns;
 }
 
 /* ---- what follows from the order ------------------------------------------------------------------ */
 
-/* A phase that only prepares or ends the work on a micro-batch: what comes behind it is expected,
- * too. */
+/* What the walks over the list know of an array. */
+struct array {
+    int64_t next;       /* the entry that uses it next */
+    unsigned char mode; /* and how; */
+    int in, changed;    /* in memory; and not as in the file */
+};
+
+/* Makes room to know of all arrays. */
+static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
+{
+    for (int64_t n = 0; n < p->count; n++)
+        for (int i = 0; i < p->phases[n].count; i++) {
+            const struct use *u = &p->phases[n].uses[i];
+            if (p->arrays[u->kind] <= u->number)
+                p->arrays[u->kind] = u->number + 1;
+        }
+    for (int kind = 0; kind < STORE_KINDS; kind++) {
+        p->moves[kind] = mem_zalloc((size_t)p->arrays[kind] + 1, sizeof *p->moves[kind]);
+        arrays[kind] = mem_zalloc((size_t)p->arrays[kind] + 1, sizeof *arrays[kind]);
+    }
+}
+
+/* A phase that prepares or ends the work on a micro-batch: what comes behind it is expected, too.
+ */
 static int is_between(enum phase_kind kind)
 {
     return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||
            kind == PHASE_MERGE || kind == PHASE_SUM;
 }
 
-/* What the walks over the list know of an array. */
-struct array {
-    int64_t next;         /* the entry that uses it next, */
-    enum mapped_use mode; /* and how */
-    int in, changed;      /* in memory; and not as in the file */
-};
-
-static struct array *array_of(struct array *const arrays[STORE_KINDS], const struct use *u)
-{
-    return &arrays[u->kind][u->number];
-}
-
-static void count_arrays(struct program *p, int64_t end)
-{
-    for (int64_t n = 0; n < end; n++)
-        for (int i = 0; i < p->phases[n].count; i++) {
-            const struct use *u = &p->phases[n].uses[i];
-            if (p->count[u->kind] <= u->number)
-                p->count[u->kind] = u->number + 1;
-        }
-}
-
 /* Backwards over the list, twice since its end is followed by its beginning: how far ahead each
  * entry looks, and what becomes of its arrays. A part is followed by the same arrays, whether it
  * comes again or the next one begins. */
-static void look_ahead(struct program *p, int64_t end, struct array *const arrays[STORE_KINDS])
+static void look_ahead(struct program *p, struct array *const arrays[STORE_KINDS])
 {
-    int64_t work = 2 * end, other = 2 * end; /* the next piece of work, and that of another run */
-    for (int64_t n = 2 * end; n-- > 0;) {
-        struct phase *f = &p->phases[n % end];
-        if (p->phases[work % end].run != f->run)
+    int64_t work = 2 * p->count, other = work; /* the next piece of work, and that of another run */
+    for (int64_t n = 2 * p->count; n-- > 0;) {
+        struct phase *f = &p->phases[n % p->count];
+        if (p->phases[work % p->count].run != f->run)
             other = work;
         f->ahead = (int)(work - n);
         f->next = (int)(other - n);
         for (int i = 0; i < f->count; i++) {
             struct use *u = &f->uses[i];
-            struct array *a = array_of(arrays, u);
-            u->last = a->mode == MAPPED_MAKE;
-            u->stays = a->next <= work || (u->kind < STORE_BLOCKS && a->next == other);
+            struct array *a = &arrays[u->kind][u->number];
+            int soon = a->next <= work || (u->kind < STORE_BLOCKS && a->next == other);
+            u->then = soon ? MAPPED_STAYS : a->mode == MAPPED_MAKE ? MAPPED_DROPPED : MAPPED_LEAVES;
             a->next = n;
-            a->mode = (enum mapped_use)u->mode;
+            a->mode = u->mode;
         }
         if (!is_between(f->kind))
             work = n;
     }
 }
 
-/* One use, in the order of the list: what it moves if the array is in the file. */
+/* One use after the other: what it moves if its array is in the file. */
 static struct moves move(struct array *a, const struct use *u)
 {
     struct moves m = { .reads = !a->in && u->mode != MAPPED_MAKE };
     a->changed |= u->mode != MAPPED_READ;
-    a->in = u->stays && !u->last;
-    if (!a->in) {
-        m.writes = a->changed && !u->last;
-        a->changed = 0;
-    }
+    m.writes = a->changed && u->then == MAPPED_LEAVES;
+    a->in = u->then == MAPPED_STAYS;
+    a->changed &= a->in;
     return m;
 }
 
 /* In the second round all is where the round before has left it. */
 static void count_moves(struct program *p, struct array *const arrays[STORE_KINDS])
 {
-    for (int round = 0; round < 2; round++)
-        for (int64_t n = 0; n < p->length; n = program_once(p, n)) {
-            int64_t turns = program_turns(p, n);
-            const struct phase *f = program_at(p, n);
-            for (int i = 0; i < f->count; i++) {
-                struct moves m = move(array_of(arrays, &f->uses[i]), &f->uses[i]);
-                struct moves *sum = &p->moves[f->uses[i].kind][f->uses[i].number];
-                sum->reads += round ? turns * m.reads : 0;
-                sum->writes += round ? turns * m.writes : 0;
-            }
+    for (int64_t n = 0; n < 2 * p->count; n++) {
+        const struct phase *f = &p->phases[n % p->count];
+        const int64_t turns = n < p->count ? 0 : f->turns;
+        for (int i = 0; i < f->count; i++) {
+            const struct use *u = &f->uses[i];
+            struct moves m = move(&arrays[u->kind][u->number], u);
+            p->moves[u->kind][u->number].reads += turns * m.reads;
+            p->moves[u->kind][u->number].writes += turns * m.writes;
         }
+    }
 }
 
-static void finish(struct compiler *c)
+static void finish(struct program *p)
 {
-    struct program *p = c->program;
     struct array *arrays[STORE_KINDS];
-    count_arrays(p, (int64_t)c->count);
-    for (int kind = 0; kind < STORE_KINDS; kind++) {
-        size_t count = (size_t)p->count[kind];
-        p->moves[kind] = mem_zalloc(count + 1, sizeof *p->moves[kind]);
-        arrays[kind] = mem_zalloc(count + 1, sizeof *arrays[kind]);
-        for (size_t i = 0; i < count; i++)
-            arrays[kind][i] = (struct array){ .next = INT64_MAX, .mode = MAPPED_MAKE };
-    }
-    look_ahead(p, (int64_t)c->count, arrays);
+    count_arrays(p, arrays);
+    look_ahead(p, arrays);
     count_moves(p, arrays);
     for (int kind = 0; kind < STORE_KINDS; kind++)
         free(arrays[kind]);
@@ -372,13 +307,13 @@ static void finish(struct compiler *c)
 static void compile_leaf(struct compiler *c, int64_t micro)
 {
     const int64_t G = c->config.group, groups = (micro + G - 1) / G;
-    for (int64_t g = 0; g < groups; g += c->turns) {
-        int between = g > 0 && g + 1 < groups;
+    for (int64_t g = 0, turns; g < groups; g += turns) {
         c->first = !g;
         c->last = g + 1 == groups;
-        c->turns = between ? groups - 2 : 1;
-        compile_group(c, c->last ? micro - g * G : G);
-        end_part(c);
+        c->count = c->last ? micro - g * G : G;
+        turns = c->first || c->last ? 1 : groups - 2;
+        compile_group(c);
+        end_part(c->program, turns);
     }
 }
 
@@ -397,32 +332,29 @@ static void compile_leaves(struct compiler *c)
 
 void program_step(struct program *p, const struct program_config *config)
 {
+    struct compiler c = { .program = p, .config = *config, .rows = config->layers + 1 };
     *p = (struct program){ 0 };
-    struct compiler c = { .program = p, .config = *config };
     compile_leaves(&c);
-    p->update = p->length;
-    c.turns = 1;
-    compile_update(&c);
-    end_part(&c);
-    finish(&c);
+    c.slot = 0;
+    for (int b = 0; b < config->layers + 2; b++, c.run++)
+        add_phase(&c, PHASE_UPDATE, b, -1);
+    end_part(p, 1);
+    finish(p);
 }
 
 void program_evaluation(struct program *p, int layers, int tied)
 {
-    *p = (struct program){ 0 };
     struct compiler c = { .program = p,
                           .config = { .layers = layers, .group = 1, .tied = tied },
-                          .turns = 1 };
-    embedding_forward(&c, 0);
-    for (int l = 0; l < layers; l++) {
-        c.run++;
-        evaluate_layer(&c, l);
-    }
-    c.run++;
-    score(&c);
-    end_part(&c);
-    p->update = p->length;
-    finish(&c);
+                          .rows = 2,
+                          .count = 1 };
+    *p = (struct program){ 0 };
+    add_run(&c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
+    for (int b = 1; b <= layers; b++)
+        add_run(&c, PHASE_LAYER_EVALUATION, PHASE_LAYER_EVALUATION, b);
+    add_run(&c, PHASE_HEAD_EVALUATION, PHASE_HEAD_EVALUATION, layers + 1);
+    end_part(p, 1);
+    finish(p);
 }
 
 void program_release(struct program *p)
@@ -436,65 +368,44 @@ void program_release(struct program *p)
 
 /* ---- reading -------------------------------------------------------------------------------------- */
 
-/* The part that entry n is of; *n becomes its place in the part, turn after turn. */
-static const struct program_part *part_of(const struct program *p, int64_t *n)
+static int add_once(const struct use *all[PROGRAM_TOGETHER], int count, const struct use *u)
 {
-    const struct program_part *part = p->parts;
-    for (; *n >= part->count * part->turns; part++)
-        *n -= part->count * part->turns;
-    return part;
+    for (int i = 0; i < count; i++)
+        if (all[i]->kind == u->kind && all[i]->number == u->number)
+            return count;
+    assert(count < PROGRAM_TOGETHER);
+    all[count] = u;
+    return count + 1;
 }
 
-const struct phase *program_at(const struct program *p, int64_t n)
+int program_together(const struct program *p, int64_t n, const struct use *all[PROGRAM_TOGETHER])
 {
-    int64_t i = n % p->length;
-    const struct program_part *part = part_of(p, &i);
-    return &p->phases[part->first + i % part->count];
-}
-
-int64_t program_turns(const struct program *p, int64_t n)
-{
-    return part_of(p, &n)->turns;
-}
-
-int64_t program_once(const struct program *p, int64_t n)
-{
-    int64_t i = n;
-    const struct program_part *part = part_of(p, &i);
-    return i + 1 < part->count ? n + 1 : n - i + part->count * part->turns;
-}
-
-int program_ahead(const struct program *p, int64_t n, const struct use *ahead[PROGRAM_AHEAD])
-{
-    const struct phase *now = program_at(p, n);
+    const struct phase *now = &p->phases[n];
     int count = 0;
-    for (int k = 1; k <= now->ahead + 1; k++) {
+    for (int k = 0; k <= now->ahead + 1; k++) {
         int beyond = k > now->ahead;
-        const struct phase *f = program_at(p, n + (beyond ? now->next : k));
+        const struct phase *f = &p->phases[(n + (beyond ? now->next : k)) % p->count];
         for (int i = 0; i < f->count; i++)
             if (!beyond || f->uses[i].kind < STORE_BLOCKS)
-                ahead[count++] = &f->uses[i];
+                count = add_once(all, count, &f->uses[i]);
     }
-    assert(count <= PROGRAM_AHEAD);
     return count;
 }
 
 static void print_use(const struct use *u, struct buf *out)
 {
     static const char *const modes[] = { "read", "change", "make" };
+    static const char *const thens[] = { "", " keep", " drop" };
     static const char *const kinds[STORE_KINDS] = { "parameters",      "gradients", "moment1",
                                                     "moment2",         "x",         "dx",
                                                     "attention-cache", "cache",     "sums" };
-    buf_addf(out, "%s %s %d%s", modes[u->mode], kinds[u->kind], u->number,
-             u->last    ? " drop"
-             : u->stays ? " keep"
-                        : "");
+    buf_addf(out, "%s %s %d%s", modes[u->mode], kinds[u->kind], u->number, thens[u->then]);
 }
 
 static void print_phase(const struct phase *f, struct buf *out)
 {
     buf_addf(out, "  %s", phase_names[f->kind]);
-    if (f->block >= 0)
+    if (f->count)
         buf_addf(out, ", block %d", f->block);
     if (f->micro >= 0)
         buf_addf(out, ", micro-batch %d", f->micro);
@@ -507,10 +418,10 @@ static void print_phase(const struct phase *f, struct buf *out)
 
 void program_print(const struct program *p, struct buf *out)
 {
-    for (const struct program_part *part = p->parts; part->count; part++) {
+    for (const struct program_part *part = p->parts; part < p->parts + p->part_count; part++) {
         if (part->turns > 1)
             buf_addf(out, "%" PRId64 " times:\n", part->turns);
-        for (int64_t i = 0; i < part->count; i++)
-            print_phase(&p->phases[part->first + i], out);
+        for (int64_t n = part->first; n < part->end; n++)
+            print_phase(&p->phases[n], out);
     }
 }

@@ -64,13 +64,15 @@ enum phase_kind {
     PHASE_MERGE, /* two sums of leaves become one */
     PHASE_SUM,   /* the block's gradients are complete: their sum over the ranks, and its squares */
     PHASE_UPDATE,
-    PHASE_SCORE, /* the head of an evaluation: forward only */
+    PHASE_LAYER_EVALUATION, /* evaluation: a layer's forward that keeps nothing, */
+    PHASE_HEAD_EVALUATION,  /* and the head's */
     PHASE_KINDS
 };
 const char *phase_name(enum phase_kind kind);
 
 /* What an array is to a phase. */
 enum use_role {
+    USE_NONE,
     USE_W,    /* the block's parameters */
     USE_TIED, /* the embedding's parameters, in the head */
     USE_DW,   /* the block's gradients */
@@ -81,30 +83,32 @@ enum use_role {
     USE_X, /* the input rows */
     USE_Y, /* the output rows */
     USE_DX,
-    USE_CACHE, /* the first of CACHE_PARTS */
-    USE_ROLES = USE_CACHE + CACHE_PARTS
+    USE_ATTENTION, /* the parts of the layer's cache, in their order */
+    USE_REST,
+    USE_SUMS,
+    USE_ROLES
 };
 
 /* One array that a phase uses: array `number` of a kind of the store. */
 struct use {
     unsigned char role, kind; /* enum use_role, enum store_kind */
     unsigned char mode;       /* enum mapped_use */
-    unsigned char last;       /* the next phase that uses the array makes it anew */
-    unsigned char stays;      /* the array is expected again before this phase ends */
+    unsigned char then;       /* enum mapped_then: by when and how the array is used next */
     int number;
 };
 
-enum { PHASE_USES = 7, PROGRAM_AHEAD = 4 * PHASE_USES };
+enum { PHASE_USES = 7, PROGRAM_TOGETHER = 8 * PHASE_USES };
 
 struct phase {
     enum phase_kind kind;
-    int block; /* 0: embedding, 1 to L: layers, L+1: head; -1: none */
-    int layer; /* -1: not a layer's */
-    int micro; /* in the group; -1: none */
-    int add;   /* gradients are added to; 0: they are set, by the step's first micro-batch */
-    int run;   /* phases of one run are of the same kind and block, for all micro-batches */
-    int ahead; /* how many of the next entries are expected while this one runs; */
-    int next;  /* also expected: the block's arrays of the entry that is so many further */
+    int block;     /* 0: embedding, 1 to L: layers, L+1: head */
+    int layer;     /* -1: not a layer's */
+    int micro;     /* of the group; -1: none */
+    int add;       /* gradients are added to; 0: they are set, by the step's first micro-batch */
+    int run;       /* phases of one run do the same work, on micro-batch after micro-batch */
+    int64_t turns; /* how often the phase comes */
+    int ahead;     /* so many of the next entries are expected while this one runs; */
+    int next;      /* and the block's arrays of the entry that is so many further */
     int count;
     struct use uses[PHASE_USES];
 };
@@ -128,38 +132,31 @@ struct program_config {
     int moments; /* that the optimizer keeps: 0 to 2 */
 };
 
-/* A stretch of the list that comes one or more times. */
+/* A stretch of the list that comes one or more times: of each leaf the first group, those between,
+ * and the last; the update. */
 struct program_part {
-    int64_t first, count; /* phases */
+    int64_t first, end; /* phases */
     int64_t turns;
 };
 
 struct program {
-    struct phase *phases;       /* those of a part once */
-    struct program_part *parts; /* of each leaf the first group, those between, and the last; the
-                                   update; an empty one */
-    int64_t length;             /* entries of the whole list */
-    int64_t update;             /* the entry that the update begins with */
-    int count[STORE_KINDS];     /* arrays of each kind */
-    struct moves *moves[STORE_KINDS]; /* [count] */
+    struct phase *phases; /* [count]; those of a part once */
+    int64_t count;
+    struct program_part *parts; /* [part_count]; the update is the last */
+    int part_count;
+    int arrays[STORE_KINDS];          /* how many of each kind are used */
+    struct moves *moves[STORE_KINDS]; /* [arrays] */
 };
 
-/* A training step; an evaluation of one micro-batch. */
+/* A training step; an evaluation of one micro-batch, which is one part. */
 void program_step(struct program *p, const struct program_config *c);
 void program_evaluation(struct program *p, int layers, int tied);
 void program_release(struct program *p); /* fine on a zeroed struct */
 
-/* Entry n of the list; after the last comes the first again, of the next step. */
-const struct phase *program_at(const struct program *p, int64_t n);
-
-/* For those who count: how often entry n comes; and the next entry that is not one of these again.
- */
-int64_t program_turns(const struct program *p, int64_t n);
-int64_t program_once(const struct program *p, int64_t n);
-
-/* What is expected while entry n runs: the uses of what follows, in order; an array may come
- * twice. Returns how many. */
-int program_ahead(const struct program *p, int64_t n, const struct use *ahead[PROGRAM_AHEAD]);
+/* All that is to be in memory while phase n runs, each array once: what it uses, in the order of
+ * phase.uses, and then what is expected. After the last phase comes the first, of the next step.
+ * Returns how many. */
+int program_together(const struct program *p, int64_t n, const struct use *all[PROGRAM_TOGETHER]);
 
 /* The list as text, a line per phase. */
 void program_print(const struct program *p, struct buf *out);

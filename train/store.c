@@ -184,22 +184,22 @@ struct ops_array store_make(struct store *s, enum store_kind kind, int i)
     return fetch(s, kind, i, MAPPED_MAKE);
 }
 
-static void release(struct store *s, enum store_kind kind, int i, int dead)
+static void release(struct store *s, enum store_kind kind, int i, enum mapped_then then)
 {
     assert(s->fetched > 0 && i >= 0 && i < s->layout.count[kind]);
     s->fetched--;
     if (is_mapped(s, kind, i))
-        (dead ? mapped_drop : mapped_release)(s->mapped, s->mapped_as[kind][i]);
+        mapped_release(s->mapped, s->mapped_as[kind][i], then);
 }
 
 void store_release(struct store *s, enum store_kind kind, int i)
 {
-    release(s, kind, i, 0);
+    release(s, kind, i, MAPPED_LEAVES);
 }
 
 void store_drop(struct store *s, enum store_kind kind, int i)
 {
-    release(s, kind, i, 1);
+    release(s, kind, i, MAPPED_DROPPED);
 }
 
 struct ops_array store_begin(struct store *s, const struct use *u)
@@ -209,7 +209,7 @@ struct ops_array store_begin(struct store *s, const struct use *u)
 
 void store_end(struct store *s, const struct use *u)
 {
-    release(s, u->kind, u->number, u->last);
+    release(s, u->kind, u->number, (enum mapped_then)u->then);
 }
 
 void store_expect(struct store *s, const struct use *u)

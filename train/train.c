@@ -415,6 +415,8 @@ static int print_plan(const struct plan *p)
 {
     struct buf out = BUF_INIT;
     plan_print(p, &out);
+    if (log_level > 0)
+        program_print(&p->program, &out);
     fputs(out.data, stdout);
     buf_release(&out);
     return 0;

@@ -18,7 +18,7 @@ void rig_open_in(struct rig *r, const struct model_config *m, const struct engin
     *r = (struct rig){ .ops = ops_new(2) };
     cr_assert(r->ops, "%s", err_get());
     cr_assert_eq(model_init(&r->model, m), 0, "%s", err_get());
-    engine_program(&r->program, e, &r->model, 2);
+    engine_program(&r->program, e, &r->model, NULL);
     engine_rows(&store, e, &r->model, &r->program);
     cr_assert_eq(store_open(&r->store, r->ops, &r->model.tensors, &store, NULL, 7), 0, "%s",
                  err_get());

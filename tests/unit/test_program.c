@@ -6,15 +6,22 @@
 #include "common/file.h"
 #include "train/program.h"
 
-static void compile(struct program *p, int layers, int64_t micro, int64_t group,
-                    enum recompute recompute, int tied)
+static void compile_leaves(struct program *p, int layers, int64_t micro, int64_t group, int leaves,
+                           enum recompute recompute, int tied)
 {
     program_step(p, &(struct program_config){ .layers = layers,
                                               .micro = micro,
                                               .group = group,
+                                              .leaves = leaves,
                                               .recompute = recompute,
                                               .tied = tied,
                                               .moments = 2 });
+}
+
+static void compile(struct program *p, int layers, int64_t micro, int64_t group,
+                    enum recompute recompute, int tied)
+{
+    compile_leaves(p, layers, micro, group, 1, recompute, tied);
 }
 
 static void check_text(const struct program *p, const char *path)
@@ -39,55 +46,62 @@ Test(program, a_step_reads_as_it_should)
     program_release(&p);
 }
 
-/* Entries come turn after turn, and after the last the first. */
+/* Of nine micro-batches in groups of two. */
 Test(program, parts_are_repeated)
 {
     struct program p;
-    int64_t inputs = 0, sums = 0, updates = 0, once = 0;
+    int64_t count[PHASE_KINDS] = { 0 };
     compile(&p, 2, 9, 2, RECOMPUTE_LAYER, 1);
-    for (int64_t n = 0; n < p.length; n++) {
-        const struct phase *f = program_at(&p, n);
-        inputs += f->kind == PHASE_INPUTS;
-        sums += f->kind == PHASE_SUM;
-        updates += f->kind == PHASE_UPDATE;
-        cr_assert_eq(f->kind == PHASE_UPDATE, n >= p.update);
-        cr_assert_eq(program_at(&p, n + p.length), f);
+    cr_assert_eq(p.part_count, 4);
+    for (int64_t n = 0; n < p.count; n++) {
+        count[p.phases[n].kind] += p.phases[n].turns;
+        cr_assert_eq(p.phases[n].kind == PHASE_UPDATE, n >= p.parts[3].first);
     }
-    cr_assert_eq(inputs, 9);
-    cr_assert_eq(sums, 4);
-    cr_assert_eq(updates, 4);
-    for (int64_t n = 0; n < p.length; n = program_once(&p, n))
-        once += program_turns(&p, n);
-    cr_assert_eq(once, p.length);
+    cr_assert_eq(count[PHASE_INPUTS], 9);
+    cr_assert_eq(count[PHASE_LAYER_BACKWARD], 9 * 2);
+    cr_assert_eq(count[PHASE_SUM], 4);
+    cr_assert_eq(count[PHASE_UPDATE], 4);
     program_release(&p);
 }
 
-/* Whatever is read has been made, by this step or one before it, and is not read after its last
- * use; what is kept is expected. */
+/* Whether an array is in memory while phase n runs. */
+static int is_there(const struct program *p, int64_t n, const struct use *u)
+{
+    const struct use *all[PROGRAM_TOGETHER];
+    const int count = program_together(p, n % p->count, all);
+    int there = 0;
+    for (int i = 0; i < count; i++)
+        there += all[i]->kind == u->kind && all[i]->number == u->number;
+    return there;
+}
+
+/* The phase that uses the array after phase n, and how. */
+static const struct use *next_use(const struct program *p, int64_t *n, const struct use *u)
+{
+    for (++*n;; ++*n) {
+        const struct phase *f = &p->phases[*n % p->count];
+        for (int i = 0; i < f->count; i++)
+            if (f->uses[i].kind == u->kind && f->uses[i].number == u->number)
+                return &f->uses[i];
+    }
+}
+
+/* What is not wanted any more is made before it is read; what stays is counted until it is used. */
 static void check_uses(const struct program *p)
 {
-    enum { UNKNOWN, MADE, GONE };
-    unsigned char *state[STORE_KINDS];
-    for (int kind = 0; kind < STORE_KINDS; kind++)
-        state[kind] = calloc((size_t)p->count[kind] + 1, 1);
-    for (int64_t n = 0; n < 2 * p->length; n++) {
-        const struct phase *f = program_at(p, n);
-        const struct use *ahead[PROGRAM_AHEAD];
-        const int count = program_ahead(p, n, ahead);
-        for (int i = 0; i < f->count; i++) {
-            const struct use *u = &f->uses[i];
-            unsigned char *s = &state[u->kind][u->number];
-            int expected = 0;
-            cr_assert(u->mode == MAPPED_MAKE || *s != GONE, "entry %d, use %d", (int)n, i);
-            cr_assert(u->mode == MAPPED_MAKE || *s == MADE || u->kind < STORE_X);
-            *s = u->last ? GONE : MADE;
-            for (int k = 0; k < count; k++)
-                expected |= ahead[k]->kind == u->kind && ahead[k]->number == u->number;
-            cr_assert_eq(u->stays, expected, "entry %d, use %d", (int)n, i);
+    for (int64_t n = 0; n < p->count; n++)
+        for (int i = 0; i < p->phases[n].count; i++) {
+            const struct use *u = &p->phases[n].uses[i];
+            int64_t m = n;
+            const struct use *next = next_use(p, &m, u);
+            cr_assert_eq(is_there(p, n, u), 1);
+            if (u->then == MAPPED_DROPPED)
+                cr_assert_eq(next->mode, MAPPED_MAKE, "phase %d, use %d", (int)n, i);
+            if (u->then == MAPPED_LEAVES)
+                cr_assert_neq(next->mode, MAPPED_MAKE, "phase %d, use %d", (int)n, i);
+            for (int64_t k = n; k <= m && u->then == MAPPED_STAYS; k++)
+                cr_assert_eq(is_there(p, k, u), 1, "phase %d, use %d", (int)n, i);
         }
-    }
-    for (int kind = 0; kind < STORE_KINDS; kind++)
-        free(state[kind]);
 }
 
 Test(program, what_is_used_is_there)
@@ -98,6 +112,10 @@ Test(program, what_is_used_is_there)
                 struct program p;
                 compile(&p, 3, 7, G, (enum recompute)recompute, tied);
                 check_uses(&p);
+                program_release(&p);
+                compile_leaves(&p, 2, 32 * 3, G < 3 ? G : 3, 32, (enum recompute)recompute, tied);
+                check_uses(&p);
+                cr_assert_eq(p.arrays[STORE_GRADIENTS], 4 * 6); /* a stack of 6 */
                 program_release(&p);
             }
 }
