@@ -92,44 +92,12 @@ void buf_addf(struct buf *b, const char *format, ...)
     va_end(again);
 }
 
-size_t utf8_encode(char *out, unsigned c)
-{
-    if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
-        c = 0xFFFD;
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = n; --i; c >>= 6)
-        out[i] = (char)(0x80 | (c & 0x3F));
-    out[0] = (char)(0xF00 >> n | c);
-    return n;
-}
-
-void buf_add_utf8(struct buf *b, unsigned c)
-{
-    char bytes[4];
-    if (c < 0x80)
-        buf_addc(b, (int)c);
-    else
-        buf_add(b, bytes, utf8_encode(bytes, c));
-}
-
 void buf_rtrim(struct buf *b)
 {
     size_t n = b->len;
     while (n && b->data[n - 1] && strchr(" \t\r\n", b->data[n - 1]))
         n--;
     buf_truncate(b, n);
-}
-
-size_t utf8_count(const char *text, size_t n)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return count;
 }
 
 const char *bytes_find(const char *s, const char *end, const char *what, size_t n)

@@ -39,11 +39,6 @@ void buf_adds(struct buf *b, const char *s);
 static inline void buf_addc(struct buf *b, int c);
 void buf_addu(struct buf *b, uint64_t n); /* in decimal */
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void buf_add_utf8(struct buf *b, unsigned code_point);
-
-/* Writes a code point, U+FFFD for what is no scalar value: the number of bytes, 1 to 4. */
-size_t utf8_encode(char *out, unsigned code_point);
-size_t utf8_count(const char *text, size_t n); /* characters that begin in text[0..n) */
 
 /* Where what[0..n) first begins in [s, end), or NULL; n >= 1. Faster than memmem where what[0] is
  * rare. */

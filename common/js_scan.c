@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/utf8.h"
 
 void js_scan_init(struct js_scan *s, const char *text, size_t n)
 {
@@ -129,7 +130,7 @@ static int unescape(struct js_scan *s, size_t begin, size_t end)
         int c = s->text[plain + 1] == 'u' ? read_unicode(s->text + i, end - i, &len) : -1;
         if (c < 0)
             return js_scan_error(s, plain, "no escape");
-        buf_add_utf8(&s->plain, (unsigned)c);
+        utf8_add(&s->plain, (unsigned)c);
         i += len;
     }
     return 0;

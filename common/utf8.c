@@ -293,3 +293,43 @@ size_t utf8_repair(struct buf *out, const char *text, size_t n)
     }
     return replaced;
 }
+
+size_t utf8_encode(char *out, unsigned c)
+{
+    if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
+        c = 0xFFFD;
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = n; --i; c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3F));
+    out[0] = (char)(0xF00 >> n | c);
+    return n;
+}
+
+void utf8_add(struct buf *b, unsigned c)
+{
+    char bytes[4];
+    if (c < 0x80)
+        buf_addc(b, (int)c);
+    else
+        buf_add(b, bytes, utf8_encode(bytes, c));
+}
+
+size_t utf8_count(const char *text, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return count;
+}
+
+size_t utf8_offset(const char *s, size_t n, size_t count)
+{
+    size_t i = 0;
+    for (unsigned c; i < n && count; count--)
+        i += utf8_read(s + i, n - i, &c);
+    return i;
+}

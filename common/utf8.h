@@ -29,6 +29,36 @@ static inline uint32_t utf8_get(const unsigned char *p, size_t *len)
     return (c & 0x07) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
 }
 
+/* Reads the character at s, n > 0, of any bytes: its length. A byte that begins none counts as one
+ * and is its own code point. Overlong forms and surrogates are read as they stand. */
+static inline size_t utf8_read(const char *s, size_t n, unsigned *c)
+{
+    unsigned first = (unsigned char)*s;
+    *c = first;
+    if (first < 0xC2 || first > 0xF4)
+        return 1;
+    size_t len = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (len > n)
+        return 1;
+    unsigned code = first & (0x7Fu >> len);
+    for (size_t i = 1; i < len; i++) {
+        if (((unsigned char)s[i] & 0xC0) != 0x80)
+            return 1;
+        code = code << 6 | ((unsigned char)s[i] & 0x3F);
+    }
+    *c = code;
+    return len;
+}
+
+/* Writes a code point, U+FFFD for what is no scalar value: the number of bytes, 1 to 4. */
+size_t utf8_encode(char *out, unsigned code_point);
+void utf8_add(struct buf *out, unsigned code_point); /* appends it */
+
+size_t utf8_count(const char *text, size_t n); /* characters that begin in text[0..n) */
+
+/* Where the character after `count` of them begins, as utf8_read counts. */
+size_t utf8_offset(const char *s, size_t n, size_t count);
+
 /* How many bytes from the start are valid UTF-8 (RFC 3629: no surrogates, nothing overlong). */
 size_t utf8_valid(const char *text, size_t n);
 

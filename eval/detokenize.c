@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "eval/whitespace.h"
+#include "unicode/whitespace.h"
 
 struct rule {
     const char *from, *to;

@@ -7,7 +7,7 @@
 #include "common/file.h"
 #include "common/js.h"
 #include "common/mem.h"
-#include "eval/whitespace.h"
+#include "unicode/whitespace.h"
 
 /* Passages scored at a time: enough that windows of like length run side by side. */
 enum { GROUP = 256 };

@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/prompt.h"
 #include "common/tool.h"
+#include "common/utf8.h"
 #include "eval/squad_model.h"
 #include "eval/squad_report.h"
 #include "eval/subject.h"

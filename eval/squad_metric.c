@@ -5,9 +5,10 @@
 
 #include "common/err.h"
 #include "common/mem.h"
-#include "eval/lower.h"
-#include "eval/whitespace.h"
+#include "common/utf8.h"
+#include "unicode/lower.h"
 #include "unicode/unicode.h"
+#include "unicode/whitespace.h"
 
 /* ---- normalised texts ----------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "eval/detokenize.h"
-#include "eval/whitespace.h"
+#include "unicode/whitespace.h"
 
 uint64_t wiki_words(const char *s, size_t n)
 {

@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/prompt.h"
 #include "common/tool.h"
+#include "common/utf8.h"
 #include "generate/generator.h"
 #include "model/ops.h"
 #include "unicode/unicode.h"

@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/stream.h"
 #include "common/tool.h"
+#include "common/utf8.h"
 #include "tokenizer/batch.h"
 #include "tokenizer/id_rows.h"
 #include "tokenizer/input/source.h"

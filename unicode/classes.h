@@ -1,8 +1,6 @@
 /*
  * classes.h - the character classes of regular expressions as Oniguruma has them, of Unicode 16,
  * for a library whose tables are older: general categories, and \w.
- *
- * scripts/make-form-tables made the tables.
  */
 #ifndef TEXTMILL_UNICODE_CLASSES_H
 #define TEXTMILL_UNICODE_CLASSES_H
@@ -11,38 +9,6 @@
 #include <stdint.h>
 
 #include "unicode/unicode.h"
-
-enum {
-    CLASS_LU,
-    CLASS_LL,
-    CLASS_LT,
-    CLASS_LM,
-    CLASS_LO,
-    CLASS_MN,
-    CLASS_MC,
-    CLASS_ME,
-    CLASS_ND,
-    CLASS_NL,
-    CLASS_NO,
-    CLASS_PC,
-    CLASS_PD,
-    CLASS_PS,
-    CLASS_PE,
-    CLASS_PI,
-    CLASS_PF,
-    CLASS_PO,
-    CLASS_SM,
-    CLASS_SC,
-    CLASS_SK,
-    CLASS_SO,
-    CLASS_ZS,
-    CLASS_ZL,
-    CLASS_ZP,
-    CLASS_CC,
-    CLASS_CF,
-    CLASS_CO,
-    CLASS_CN, /* the others */
-};
 
 /* A set of code points: a bit each, of 8 KiB blocks of bytes. */
 struct classes_set {
@@ -58,13 +24,6 @@ static inline int classes_has(const struct classes_set *s, uint32_t c)
  * set): there is none of that name. */
 int classes_category(struct classes_set *s, const char *name, size_t n);
 void classes_word_set(struct classes_set *s, int in_brackets); /* \w; [\w] is smaller */
-
-/* ---- tables --------------------------------------------------------------------------------- */
-
-struct classes_run {
-    uint32_t first, last, category;
-};
-extern const struct classes_run classes_runs[]; /* in rising order; what is in none is CLASS_CN */
-extern const struct unicode_range classes_word[];
+void classes_space_set(struct classes_set *s);                 /* White_Space */
 
 #endif

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "unicode/bert_classes.h"
+#include "common/utf8.h"
+#include "unicode/letter_case.h"
+#include "unicode/unicode.h"
 
 enum {
     JAMO_L = 0x1100,
@@ -17,36 +19,114 @@ enum {
     T_COUNT = 28,
 };
 
-/* ---- classes -------------------------------------------------------------------------------- */
+/* ---- the tables, unpacked ------------------------------------------------------------------------ */
 
-static uint8_t bits_of[UNICODE_LIMIT], class_of[UNICODE_LIMIT];
+struct decomposition {
+    uint32_t from, at, len; /* parts points[at..at + len) */
+};
+struct composite {
+    uint32_t first, second, whole;
+};
+
+enum { DECOMPOSITIONS_MAX = 4096, POINTS_MAX = 1 << 14, COMPOSITES_MAX = 1024 };
+
+static struct table {
+    struct decomposition rows[DECOMPOSITIONS_MAX];
+    size_t count;
+} canonical_rows, compatible_rows;
+static uint32_t points[POINTS_MAX];
+static struct composite composites[COMPOSITES_MAX];
+static size_t points_count, composites_count;
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 
-static void put_bits(const struct unicode_range *r, unsigned bits)
+static int compare_decompositions(const void *key, const void *item)
 {
-    for (; r->first <= r->last; r++)
-        for (uint32_t c = r->first; c <= r->last; c++)
-            bits_of[c] |= (uint8_t)bits;
+    uint32_t a = *(const uint32_t *)key, b = ((const struct decomposition *)item)->from;
+    return a < b ? -1 : a > b;
+}
+
+static const struct decomposition *find_in(const struct table *t, uint32_t c)
+{
+    return bsearch(&c, t->rows, t->count, sizeof *t->rows, compare_decompositions);
+}
+
+static void add_row(struct table *t, uint32_t from, const uint32_t *parts, size_t n)
+{
+    assert(t->count < DECOMPOSITIONS_MAX && points_count + n <= POINTS_MAX);
+    t->rows[t->count++] = (struct decomposition){ from, (uint32_t)points_count, (uint32_t)n };
+    memcpy(points + points_count, parts, n * sizeof *parts);
+    points_count += n;
+}
+
+static uint32_t next_point(const char **s)
+{
+    size_t len;
+    uint32_t c = utf8_get((const unsigned char *)*s, &len);
+    *s += len;
+    return c;
+}
+
+/* The entry at *s for the code point `from`: how many code points it is for. */
+static uint32_t unpack_entry(struct table *t, const char **s, uint32_t from)
+{
+    uint32_t parts[FORMS_PARTS_MAX];
+    char letter = *(*s)++;
+    if (letter == '*') {
+        uint32_t count = (uint32_t)strtoul(*s, (char **)s, 10);
+        *s += 1;
+        parts[0] = next_point(s);
+        for (uint32_t i = 0; i < count; i++, parts[0]++)
+            add_row(t, from + i, parts, 1);
+        return count;
+    }
+    size_t n = (size_t)((letter | 0x20) - 'a') + 1;
+    for (size_t i = 0; i < n; i++)
+        parts[i] = next_point(s);
+    if (letter >= 'a') {
+        assert(composites_count < COMPOSITES_MAX);
+        uint32_t first = n > 2 ? next_point(s) : parts[0];
+        composites[composites_count++] = (struct composite){ first, parts[n - 1], from };
+    }
+    add_row(t, from, parts, n);
+    return 1;
+}
+
+static void unpack(struct table *t, const char *s)
+{
+    uint32_t from = 0;
+    while (*s) {
+        if (*s == '#') {
+            from = (uint32_t)strtoul(s + 1, (char **)&s, 16);
+            s++;
+        }
+        from += unpack_entry(t, &s, from);
+    }
+}
+
+static int compare_composites(const void *key, const void *item)
+{
+    const struct composite *a = key, *b = item;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    return a->second < b->second ? -1 : a->second > b->second;
 }
 
 static void make_tables(void)
 {
-    put_bits(unicode_spaces, FORMS_SPACE);
-    put_bits(hf_punctuation, FORMS_PUNCTUATION);
-    put_bits(forms_numbers, FORMS_NUMBER);
-    put_bits(forms_word_characters, FORMS_WORD);
-    put_bits(forms_marks, FORMS_MARK);
-    put_bits(hf_marks, FORMS_NON_SPACING);
-    put_bits(hf_controls, FORMS_CONTROL);
-    for (const struct unicode_class_run *r = forms_class_runs; r->first <= r->last; r++)
-        for (uint32_t c = r->first; c <= r->last; c++)
-            class_of[c] = (uint8_t)r->class;
+    unpack(&canonical_rows, forms_canonical);
+    unpack(&compatible_rows, forms_compatible);
+    qsort(composites, composites_count, sizeof *composites, compare_composites);
 }
 
-int forms_is(uint32_t c, unsigned bits)
+size_t forms_canonical_count(void)
 {
     pthread_once(&tables_once, make_tables);
-    return (bits_of[c] & bits) != 0;
+    return canonical_rows.count;
+}
+
+uint32_t forms_canonical_point(size_t i)
+{
+    return canonical_rows.rows[i].from;
 }
 
 /* ---- code points ---------------------------------------------------------------------------- */
@@ -56,21 +136,10 @@ struct points {
     size_t count, cap;
 };
 
-static int compare_decompositions(const void *key, const void *item)
+static const struct decomposition *find_decomposition(uint32_t c, int compatibly)
 {
-    uint32_t a = *(const uint32_t *)key, b = ((const struct forms_decomposition *)item)->from;
-    return a < b ? -1 : a > b;
-}
-
-static const struct forms_decomposition *find_decomposition(uint32_t c, int compatible)
-{
-    const struct forms_decomposition *d = NULL;
-    if (compatible)
-        d = bsearch(&c, forms_compatible, forms_compatible_count, sizeof *d,
-                    compare_decompositions);
-    if (!d)
-        d = bsearch(&c, forms_canonical, forms_canonical_count, sizeof *d, compare_decompositions);
-    return d;
+    const struct decomposition *d = compatibly ? find_in(&compatible_rows, c) : NULL;
+    return d ? d : find_in(&canonical_rows, c);
 }
 
 size_t forms_decompose(uint32_t parts[FORMS_PARTS_MAX], uint32_t c, int compatible)
@@ -82,13 +151,14 @@ size_t forms_decompose(uint32_t parts[FORMS_PARTS_MAX], uint32_t c, int compatib
         parts[2] = JAMO_T + syllable % T_COUNT;
         return syllable % T_COUNT ? 3 : 2;
     }
-    const struct forms_decomposition *d = c < 0xA0 ? NULL : find_decomposition(c, compatible);
+    pthread_once(&tables_once, make_tables);
+    const struct decomposition *d = c < 0xA0 ? NULL : find_decomposition(c, compatible);
     if (!d) {
         parts[0] = c;
         return 1;
     }
     assert(d->len <= FORMS_PARTS_MAX);
-    memcpy(parts, forms_decomposition_points + d->at, d->len * sizeof *parts);
+    memcpy(parts, points + d->at, d->len * sizeof *parts);
     return d->len;
 }
 
@@ -96,6 +166,11 @@ static void decompose(struct points *out, uint32_t c, int compatible)
 {
     mem_grow(out->data, out->cap, out->count + FORMS_PARTS_MAX);
     out->count += forms_decompose(out->data + out->count, c, compatible);
+}
+
+static int class_of(uint32_t c)
+{
+    return unicode_of(c)->combining;
 }
 
 /* Marks in the order of their classes, equal ones as they stand: sorting by insertion would take a
@@ -106,7 +181,7 @@ static void sort_marks(uint32_t *marks, size_t n, uint32_t *room)
         for (size_t i = 1; i < n; i++) {
             uint32_t moving = marks[i];
             size_t k = i;
-            for (; k && class_of[marks[k - 1]] > class_of[moving]; k--)
+            for (; k && class_of(marks[k - 1]) > class_of(moving); k--)
                 marks[k] = marks[k - 1];
             marks[k] = moving;
         }
@@ -116,7 +191,7 @@ static void sort_marks(uint32_t *marks, size_t n, uint32_t *room)
     sort_marks(marks, half, room);
     sort_marks(marks + half, n - half, room);
     for (size_t i = 0; i < n; i++)
-        room[i] = b == n || (a < half && class_of[marks[a]] <= class_of[marks[b]]) ? marks[a++]
+        room[i] = b == n || (a < half && class_of(marks[a]) <= class_of(marks[b])) ? marks[a++]
                                                                                    : marks[b++];
     memcpy(marks, room, n * sizeof *marks);
 }
@@ -127,22 +202,14 @@ static void order_marks(struct points *p)
     size_t room_count = 0;
     for (size_t begin = 0, end; begin < p->count; begin = end) {
         end = begin + 1;
-        if (!class_of[p->data[begin]])
+        if (!class_of(p->data[begin]))
             continue;
-        while (end < p->count && class_of[p->data[end]])
+        while (end < p->count && class_of(p->data[end]))
             end++;
         mem_grow(room, room_count, end - begin);
         sort_marks(p->data + begin, end - begin, room);
     }
     free(room);
-}
-
-static int compare_composites(const void *key, const void *item)
-{
-    const struct forms_composite *a = key, *b = item;
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    return a->second < b->second ? -1 : a->second > b->second;
 }
 
 /* The character that the two make, 0 for none. */
@@ -154,10 +221,10 @@ static uint32_t compose_pair(uint32_t first, uint32_t second)
         return FORMS_HANGUL + (l * V_COUNT + v) * T_COUNT;
     if (syllable < FORMS_HANGUL_COUNT && syllable % T_COUNT == 0 && t && t < T_COUNT)
         return first + t;
-    const struct forms_composite key = { first, second, 0 };
-    const struct forms_composite *c = bsearch(&key, forms_composites, forms_composites_count,
-                                              sizeof key, compare_composites);
-    return c ? c->composite : 0;
+    const struct composite key = { first, second, 0 };
+    const struct composite *c = bsearch(&key, composites, composites_count, sizeof key,
+                                        compare_composites);
+    return c ? c->whole : 0;
 }
 
 /* Each character joins the last one before it that begins a row, unless one between them has the
@@ -168,7 +235,7 @@ static void compose(struct points *p)
     int last_class = -1; /* of what was kept behind the starter; -1: nothing was */
     for (size_t i = 0; i < p->count; i++) {
         uint32_t c = p->data[i], joined = 0;
-        int class = class_of[c];
+        int class = class_of(c);
         if (starter != SIZE_MAX && last_class < class)
             joined = compose_pair(p->data[starter], c);
         if (joined) {
@@ -196,33 +263,39 @@ static void put_unstable(uint32_t first, uint32_t last, unsigned bits)
 }
 
 /* Characters that the form changes where they stand alone. */
-static void put_changing(const struct forms_decomposition *d, size_t count, int compatible)
+static void put_changing(const struct table *t, int compatibly)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct points points = { 0 };
-        decompose(&points, d[i].from, compatible);
-        order_marks(&points);
-        put_unstable(d[i].from, d[i].from, 1u << (compatible ? FORM_NFKD : FORM_NFD));
-        compose(&points);
-        if (points.count != 1 || points.data[0] != d[i].from)
-            put_unstable(d[i].from, d[i].from, 1u << (compatible ? FORM_NFKC : FORM_NFC));
-        free(points.data);
+    for (size_t i = 0; i < t->count; i++) {
+        struct points row = { 0 };
+        uint32_t from = t->rows[i].from;
+        decompose(&row, from, compatibly);
+        order_marks(&row);
+        put_unstable(from, from, 1u << (compatibly ? FORM_NFKD : FORM_NFD));
+        compose(&row);
+        if (row.count != 1 || row.data[0] != from)
+            put_unstable(from, from, 1u << (compatibly ? FORM_NFKC : FORM_NFC));
+        free(row.data);
     }
+}
+
+static void put_combining(void *ctx, uint32_t c)
+{
+    if (class_of(c))
+        unstable[c] = *(const uint8_t *)ctx;
 }
 
 /* Marks may change places, and the second ones of pairs may join the first. */
 static void make_unstable(void)
 {
-    const unsigned all = (1 << FORMS) - 1, composing = 1u << FORM_NFC | 1u << FORM_NFKC;
+    uint8_t all = (1 << FORMS) - 1;
+    const unsigned composing = 1u << FORM_NFC | 1u << FORM_NFKC;
     pthread_once(&tables_once, make_tables);
-    for (uint32_t c = 0; c < UNICODE_LIMIT; c++)
-        if (class_of[c])
-            unstable[c] = (uint8_t)all;
-    put_changing(forms_canonical, forms_canonical_count, 0);
-    put_changing(forms_canonical, forms_canonical_count, 1);
-    put_changing(forms_compatible, forms_compatible_count, 1);
-    for (size_t i = 0; i < forms_composites_count; i++)
-        put_unstable(forms_composites[i].second, forms_composites[i].second, composing);
+    unicode_each(UNICODE_IS_COMBINING, put_combining, &all);
+    put_changing(&canonical_rows, 0);
+    put_changing(&canonical_rows, 1);
+    put_changing(&compatible_rows, 1);
+    for (size_t i = 0; i < composites_count; i++)
+        put_unstable(composites[i].second, composites[i].second, composing);
     put_unstable(JAMO_V, JAMO_V + V_COUNT - 1, composing);
     put_unstable(JAMO_T, JAMO_T + T_COUNT - 1, composing);
     put_unstable(FORMS_HANGUL, FORMS_HANGUL + FORMS_HANGUL_COUNT - 1, all & ~composing);
@@ -258,24 +331,24 @@ static size_t changing_row(const char *text, size_t n, enum form form)
     return i;
 }
 
-static void normalize_row(struct buf *out, struct points *points, const char *text, size_t n,
+static void normalize_row(struct buf *out, struct points *row, const char *text, size_t n,
                           enum form form)
 {
     size_t len;
-    points->count = 0;
+    row->count = 0;
     for (size_t i = 0; i < n; i += len)
-        decompose(points, utf8_get((const unsigned char *)text + i, &len),
+        decompose(row, utf8_get((const unsigned char *)text + i, &len),
                   form == FORM_NFKD || form == FORM_NFKC);
-    order_marks(points);
+    order_marks(row);
     if (form == FORM_NFC || form == FORM_NFKC)
-        compose(points);
-    for (size_t i = 0; i < points->count; i++)
-        buf_add_utf8(out, points->data[i]);
+        compose(row);
+    for (size_t i = 0; i < row->count; i++)
+        utf8_add(out, row->data[i]);
 }
 
 void forms_normalize(struct buf *out, const char *text, size_t n, enum form form)
 {
-    struct points points = { 0 };
+    struct points room = { 0 };
     for (size_t i = 0; i < n;) {
         size_t stable = forms_stable(text + i, n - i, form);
         if (stable == n - i) {
@@ -287,10 +360,10 @@ void forms_normalize(struct buf *out, const char *text, size_t n, enum form form
         buf_add(out, text + i, stable);
         i += stable;
         size_t row = changing_row(text + i, n - i, form);
-        normalize_row(out, &points, text + i, row, form);
+        normalize_row(out, &room, text + i, row, form);
         i += row;
     }
-    free(points.data);
+    free(room.data);
 }
 
 /* ---- lower case, marks, controls --------------------------------------------------------------- */
@@ -302,25 +375,25 @@ void forms_lower(struct buf *out, const char *text, size_t n)
         uint32_t c = utf8_get((const unsigned char *)text + i, &len);
         if (c < 0x80) {
             buf_addc(out, c >= 'A' && c <= 'Z' ? (int)c + 'a' - 'A' : (int)c);
-        } else if (c == BERT_CLASSES_DOTTED_I) {
+        } else if (c == LETTER_CASE_DOTTED_I) {
             buf_adds(out, "i\xCC\x87");
         } else {
-            buf_add_utf8(out, bert_classes_lower(c, 0));
+            utf8_add(out, letter_case_lower_new(c));
         }
     }
 }
 
-void forms_drop(struct buf *out, const char *text, size_t n, unsigned bits)
+void forms_drop(struct buf *out, const char *text, size_t n, unsigned sets)
 {
     size_t len;
     for (size_t i = 0; i < n; i += len)
-        if (!forms_is(utf8_get((const unsigned char *)text + i, &len), bits))
+        if (!unicode_is(utf8_get((const unsigned char *)text + i, &len), sets))
             buf_add(out, text + i, len);
 }
 
 void forms_strip_marks(struct buf *out, const char *text, size_t n)
 {
-    forms_drop(out, text, n, FORMS_MARK);
+    forms_drop(out, text, n, UNICODE_IS_MARK);
 }
 
 void forms_nmt(struct buf *out, const char *text, size_t n)

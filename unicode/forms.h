@@ -1,10 +1,9 @@
 /*
- * forms.h - a text in another form: Unicode's normalization forms, lower case, without accents; and
- * the kinds of characters that text is cut at.
+ * forms.h - a text in another form: Unicode's normalization forms, lower case, without accents.
  *
  * All as Hugging Face's tokenizers do it, whose tables are of several versions of Unicode: the
  * normalization forms know no character newer than about version 9, the others are of 16 and later.
- * scripts/make-form-tables asked for them, code point by code point.
+ * unicode/data says which.
  *
  * Source of the forms: Unicode standard, section 3.11, and annex 15.
  */
@@ -33,37 +32,19 @@ void forms_lower(struct buf *out, const char *text, size_t n);
 void forms_strip_marks(struct buf *out, const char *text, size_t n); /* Mn, Mc and Me go */
 void forms_nmt(struct buf *out, const char *text, size_t n); /* some controls go or become spaces */
 
-/* What a code point is, a bit each. */
-enum {
-    FORMS_SPACE = 1,        /* White_Space */
-    FORMS_PUNCTUATION = 2,  /* BERT's */
-    FORMS_NUMBER = 4,       /* N */
-    FORMS_WORD = 8,         /* letters, marks, digits, connectors: \w */
-    FORMS_MARK = 16,        /* M */
-    FORMS_NON_SPACING = 32, /* Mn */
-    FORMS_CONTROL = 64,     /* C, as BertNormalizer has it */
-};
-int forms_is(uint32_t code_point, unsigned bits); /* any of them */
+/* Appends the characters that are in none of these sets (unicode.h). */
+void forms_drop(struct buf *out, const char *text, size_t n, unsigned sets);
 
-/* Appends the characters that are none of these. */
-void forms_drop(struct buf *out, const char *text, size_t n, unsigned bits);
+/* The code points with a canonical decomposition, in rising order, Hangul syllables aside. */
+size_t forms_canonical_count(void);
+uint32_t forms_canonical_point(size_t i);
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* Full decompositions: forms_decomposition_points[at..at+len). */
-struct forms_decomposition {
-    uint32_t from, at, len;
-};
-struct forms_composite {
-    uint32_t first, second, composite;
-};
-
-extern const struct forms_decomposition forms_canonical[], forms_compatible[];
-extern const size_t forms_canonical_count, forms_compatible_count;
-extern const uint32_t forms_decomposition_points[];
-extern const struct forms_composite forms_composites[];
-extern const size_t forms_composites_count;
-extern const struct unicode_class_run forms_class_runs[];
-extern const struct unicode_range forms_marks[], forms_numbers[], forms_word_characters[];
+/* Runs "#HEX:" of consecutive code points. Each has one entry: a letter for how many characters it
+ * becomes, from "A" for one on, and these. In lower case NFC composes them again: the last one with
+ * the character that the others make, which stands behind them if they are several. Or "*COUNT:"
+ * and a character: so many code points become this one and those that follow it. */
+extern const char forms_canonical[], forms_compatible[];
 
 #endif

@@ -1,9 +1,12 @@
 /*
- * unicode.h - the character classes that GPT-2's pattern asks for.
+ * unicode.h - what a character is: its general category, and the sets that it belongs to.
  *
- * The classes are those of Unicode 16, as Hugging Face's tokenizers and tiktoken have them; the
- * tables of a regular expression library are of some other version (PCRE2 10.42: Unicode 14,
- * which knows 9,392 letters and digits less). scripts/make-unicode-classes made the ranges.
+ * Each fact is of the version of Unicode that the programs go by with which tokenizers are
+ * compared: the tables of a regular expression library are of some other one (PCRE2 10.42: Unicode
+ * 14, which knows 9,392 letters and digits less than 16). unicode/data/properties.txt says which
+ * version is whose; scripts/make-unicode makes the tables of it.
+ *
+ * Two stages: code point / 16 gives a block, and the block's 16 bytes give the records.
  */
 #ifndef TEXTMILL_UNICODE_UNICODE_H
 #define TEXTMILL_UNICODE_UNICODE_H
@@ -11,7 +14,85 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/utf8.h"
+enum { UNICODE_LIMIT = 0x110000 };
+
+/* General categories; UNICODE_CN is every code point without a character. */
+enum unicode_category {
+    UNICODE_LU,
+    UNICODE_LL,
+    UNICODE_LT,
+    UNICODE_LM,
+    UNICODE_LO,
+    UNICODE_MN,
+    UNICODE_MC,
+    UNICODE_ME,
+    UNICODE_ND,
+    UNICODE_NL,
+    UNICODE_NO,
+    UNICODE_PC,
+    UNICODE_PD,
+    UNICODE_PS,
+    UNICODE_PE,
+    UNICODE_PI,
+    UNICODE_PF,
+    UNICODE_PO,
+    UNICODE_SM,
+    UNICODE_SC,
+    UNICODE_SK,
+    UNICODE_SO,
+    UNICODE_ZS,
+    UNICODE_ZL,
+    UNICODE_ZP,
+    UNICODE_CC,
+    UNICODE_CF,
+    UNICODE_CO,
+    UNICODE_CN,
+};
+
+/* Sets of characters, a bit each. Those of GOOGLE are for Google's reference of BERT, the others of
+ * the first two lines for Hugging Face's tokenizers. */
+enum {
+    UNICODE_IS_SPACE = 1 << 0,       /* White_Space */
+    UNICODE_IS_PUNCTUATION = 1 << 1, /* BERT's */
+    UNICODE_IS_NUMBER = 1 << 2,      /* N */
+    UNICODE_IS_WORD = 1 << 3,        /* letters, marks, digits, connectors: \w */
+    UNICODE_IS_MARK = 1 << 4,        /* M */
+    UNICODE_IS_NON_SPACING = 1 << 5, /* Mn */
+    UNICODE_IS_CONTROL = 1 << 6,     /* C, as BertNormalizer has it */
+    UNICODE_IS_GOOGLE_PUNCTUATION = 1 << 7,
+    UNICODE_IS_GOOGLE_NON_SPACING = 1 << 8,
+    UNICODE_IS_GOOGLE_CONTROL = 1 << 9,
+    UNICODE_IS_CASED = 1 << 10,
+    UNICODE_IS_CASE_IGNORABLE = 1 << 11,
+    UNICODE_IS_REGEX_WORD = 1 << 12, /* Oniguruma's \w inside brackets */
+    UNICODE_IS_COMBINING = 1 << 13,  /* has a combining class, under either's tables */
+};
+
+struct unicode_record {
+    uint8_t category, combining, google_combining; /* the canonical combining classes */
+    uint16_t is;
+};
+
+extern const struct unicode_record unicode_records[256];
+extern const uint16_t unicode_blocks[UNICODE_LIMIT / 16];
+extern const unsigned char unicode_entries[];
+
+static inline const struct unicode_record *unicode_of(uint32_t code_point)
+{
+    return unicode_records +
+           unicode_entries[unicode_blocks[code_point >> 4] * 16 + (code_point & 15)];
+}
+
+/* Whether it is in any of these sets. */
+static inline int unicode_is(uint32_t code_point, unsigned sets)
+{
+    return (unicode_of(code_point)->is & sets) != 0;
+}
+
+/* Calls `take` for each code point in any of these sets, in rising order. */
+void unicode_each(unsigned sets, void (*take)(void *ctx, uint32_t code_point), void *ctx);
+
+/* ---- the classes that GPT-2's pattern asks for ------------------------------------------------ */
 
 enum unicode_class {
     UNICODE_OTHER,  /* neither of the below: punctuation, symbols, marks, controls */
@@ -19,17 +100,6 @@ enum unicode_class {
     UNICODE_NUMBER, /* \p{N} */
     UNICODE_SPACE,  /* \p{White_Space} */
 };
-
-enum { UNICODE_LIMIT = 0x110000 };
-
-/* Ranges in rising order; one with first > last ends them. */
-struct unicode_range {
-    uint32_t first, last;
-};
-struct unicode_class_run {
-    uint32_t first, last, class; /* the canonical combining class */
-};
-extern const struct unicode_range unicode_letters[], unicode_numbers[], unicode_spaces[];
 
 /* Two bits a code point, four code points a byte: 272 KiB, made at the first call. */
 const uint8_t *unicode_classes(void);

@@ -16,6 +16,7 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/tool.h"
+#include "common/utf8.h"
 #include "wikiprep/classic/classic.h"
 #include "wikiprep/expand/expand.h"
 #include "wikiprep/expand_command.h"

@@ -4,6 +4,7 @@
 
 #include "common/buf.h"
 #include "common/rng.h"
+#include "common/utf8.h"
 
 enum { WORDS = 1 << 16, LINE_MAX_BYTES = 4000 };
 
@@ -22,7 +23,7 @@ static void add_run(struct buf *line, struct rng *r, unsigned script, uint64_t n
     const unsigned *s = scripts[script];
     for (; n; n--) {
         unsigned c = s[0] + (unsigned)rng_below(r, s[1] - s[0] + 1);
-        buf_add_utf8(line, c == '\n' || c == '\r' ? ' ' : c);
+        utf8_add(line, c == '\n' || c == '\r' ? ' ' : c);
     }
 }
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "eval/lambada.h"
-#include "eval/whitespace.h"
+#include "unicode/whitespace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

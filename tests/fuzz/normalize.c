@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/js.h"
+#include "common/utf8.h"
 #include "tokenizer/cut/normalize.h"
 #include "tokenizer/cut/steps.h"
 #include "unicode/forms.h"

@@ -5,10 +5,11 @@
 #include "common/buf.h"
 #include "common/file.h"
 #include "common/rng.h"
+#include "common/utf8.h"
 #include "eval/detokenize.h"
-#include "eval/whitespace.h"
 #include "eval/wiki.h"
 #include "tests/unit/look.h"
+#include "unicode/whitespace.h"
 
 struct example {
     const char *before, *after;
@@ -144,7 +145,7 @@ Test(whitespace, every_code_point)
         if (p >= 0xD800 && p < 0xE000)
             continue;
         buf_clear(&c);
-        buf_add_utf8(&c, p);
+        utf8_add(&c, p);
         size_t width = is ? c.len : 0;
         if (whitespace_at(c.data, c.len) != width || whitespace_before(c.data, c.len) != width)
             cr_assert_fail("U+%04X", p);

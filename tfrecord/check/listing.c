@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/js.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "tfrecord/formats/example.h"
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/formats/record.h"
@@ -15,29 +16,9 @@
 
 enum { PIECE = 256 };
 
-static int is_utf8(const unsigned char *p, size_t n)
-{
-    static const unsigned least[] = { 0, 0x80, 0x800, 0x10000 };
-    for (size_t i = 0; i < n;) {
-        unsigned c = p[i++];
-        int more = c < 0x80 ? 0 : c >> 5 == 6 ? 1 : c >> 4 == 14 ? 2 : c >> 3 == 30 ? 3 : -1;
-        if (more < 0 || n - i < (size_t)more)
-            return 0;
-        unsigned code = more ? c & (0x3Fu >> more) : c;
-        for (int k = 0; k < more; k++, i++) {
-            if (p[i] >> 6 != 2)
-                return 0;
-            code = code << 6 | (p[i] & 0x3F);
-        }
-        if (code < least[more] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
-            return 0;
-    }
-    return 1;
-}
-
 static void put_bytes(struct buf *out, const struct feature_text *t)
 {
-    if (is_utf8((const unsigned char *)t->data, t->len)) {
+    if (utf8_valid(t->data, t->len) == t->len) {
         js_quote(out, t->data, t->len);
         return;
     }
@@ -94,7 +75,7 @@ static int put_texts(struct buf *out, struct feature_reader *r)
 static int put_feature(struct buf *out, const struct feature_view *f)
 {
     struct feature_reader r;
-    if (!is_utf8((const unsigned char *)f->name, f->name_len))
+    if (utf8_valid(f->name, f->name_len) != f->name_len)
         return err_set("the name of a feature is not UTF-8");
     js_quote(out, f->name, f->name_len);
     buf_adds(out, ":[");

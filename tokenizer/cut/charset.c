@@ -116,9 +116,7 @@ static size_t property(struct classes_set *s, const char *p, size_t n, charset_p
     name += *name == '^';
     size_t len = (size_t)(end - name);
     if (len == strlen("White_Space") && !memcmp(name, "White_Space", len)) {
-        memset(s, 0, sizeof *s);
-        for (const struct unicode_range *r = unicode_spaces; r->first <= r->last; r++)
-            charset_add(s, r->first, r->last);
+        classes_space_set(s);
         known = 1;
     } else if (!(known = len && classes_category(s, name, len) == 0)) {
         struct buf text = BUF_INIT;
@@ -141,10 +139,7 @@ static size_t named(struct classes_set *s, const char *p, size_t n, int in_brack
         return property(s, p, n, theirs);
     memset(s, 0, sizeof *s);
     switch (p[1] | 0x20) {
-    case 's':
-        for (const struct unicode_range *r = unicode_spaces; r->first <= r->last; r++)
-            charset_add(s, r->first, r->last);
-        break;
+    case 's': classes_space_set(s); break;
     case 'd': classes_category(s, "Nd", 2); break;
     case 'w': classes_word_set(s, in_brackets); break;
     default:

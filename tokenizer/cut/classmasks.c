@@ -5,6 +5,7 @@
 #endif
 
 #include "common/simd.h"
+#include "common/utf8.h"
 #include "unicode/unicode.h"
 
 static void add_plain(struct class_masks *m, const uint8_t *classes, const unsigned char *block,

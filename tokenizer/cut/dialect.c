@@ -9,6 +9,7 @@
 #include "common/mem.h"
 #include "tokenizer/cut/charset.h"
 #include "unicode/classes.h"
+#include "unicode/unicode.h"
 
 /* ---- classes ---------------------------------------------------------------------------------- */
 

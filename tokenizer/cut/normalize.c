@@ -5,9 +5,10 @@
 
 #include "common/buf.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "tokenizer/cut/ascii.h"
-#include "unicode/bert_classes.h"
 #include "unicode/forms.h"
+#include "unicode/letter_case.h"
 #include "unicode/unicode.h"
 
 /* What becomes of a code point. In a table entry the kind stands in the lowest bits, and above it
@@ -35,33 +36,43 @@ enum {
     CAPITAL_SIGMA = 0x3A3,
     SMALL_SIGMA = 0x3C3,
     FINAL_SIGMA = 0x3C2,
+    DIVES_AKURU_O = 0x11938, /* newer than Hugging Face's decompositions */
+    DIVES_AKURU_A = 0x11935,
+    DIVES_AKURU_AI = 0x11930,
 };
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static int in_ranges(const struct unicode_range *r, uint32_t c)
+/* Puts an entry for each code point of a set. */
+struct putter {
+    struct normalizer *n;
+    uint32_t entry;
+};
+
+static void put_one(void *ctx, uint32_t c)
 {
-    for (; r->first <= r->last && r->first <= c; r++)
-        if (c <= r->last)
-            return 1;
-    return 0;
+    const struct putter *p = ctx;
+    p->n->table[c] = p->entry;
 }
 
-static void put_ranges(struct normalizer *n, const struct unicode_range *r, uint32_t entry)
+static void put_set(struct normalizer *n, unsigned sets, uint32_t entry)
 {
-    for (; r->first <= r->last; r++)
-        for (uint32_t c = r->first; c <= r->last; c++)
-            n->table[c] = entry;
+    struct putter p = { n, entry };
+    unicode_each(sets, put_one, &p);
 }
 
 int normalize_is_chinese(uint32_t c)
 {
-    static const struct unicode_range hf[] = {
-        { 0x3400, 0x4DBF },   { 0x4E00, 0x9FFF },   { 0xF900, 0xFAFF },
-        { 0x20000, 0x2A6DF }, { 0x2A700, 0x2B73F }, { 0x2B740, 0x2B81F },
-        { 0x2B920, 0x2CEAF }, { 0x2F800, 0x2FA1F }, { 1, 0 },
+    static const struct {
+        uint32_t first, last;
+    } hf[] = {
+        { 0x3400, 0x4DBF },   { 0x4E00, 0x9FFF },   { 0xF900, 0xFAFF },   { 0x20000, 0x2A6DF },
+        { 0x2A700, 0x2B73F }, { 0x2B740, 0x2B81F }, { 0x2B920, 0x2CEAF }, { 0x2F800, 0x2FA1F },
     };
-    return in_ranges(hf, c);
+    for (size_t i = 0; i < sizeof hf / sizeof *hf && hf[i].first <= c; i++)
+        if (c <= hf[i].last)
+            return 1;
+    return 0;
 }
 
 static int is_chinese(const struct normalizer *n, uint32_t c)
@@ -74,9 +85,9 @@ static uint32_t lower_of(const struct normalizer *n, uint32_t c)
 {
     if (!n->rules.lowercase)
         return c;
-    if (c == BERT_CLASSES_DOTTED_I)
+    if (c == LETTER_CASE_DOTTED_I)
         return 'i'; /* the dot is a mark, which goes */
-    return bert_classes_lower(c, n->rules.google);
+    return n->rules.google ? letter_case_lower(c) : letter_case_lower_new(c);
 }
 
 /* The canonical decomposition of c, itself if it has none. Returns the number of parts. */
@@ -85,11 +96,10 @@ static size_t decompose(const struct normalizer *n, uint32_t c, uint32_t parts[F
     parts[0] = c;
     if (!n->rules.strip_accents)
         return 1;
-    for (const struct decomposition *d = google_decompositions; d->from && n->rules.google; d++) {
-        if (d->from == c) {
-            memcpy(parts, d->to, sizeof d->to);
-            return sizeof d->to / sizeof *d->to;
-        }
+    if (c == DIVES_AKURU_O && n->rules.google) {
+        parts[0] = DIVES_AKURU_A;
+        parts[1] = DIVES_AKURU_AI;
+        return 2;
     }
     return forms_decompose(parts, c, 0);
 }
@@ -106,7 +116,7 @@ static void put_mapped(struct normalizer *n, uint32_t c)
         if ((n->table[parts[i]] & KIND_MASK) == DROP)
             continue;
         last = n->rules.google ? parts[i] : lower_of(n, parts[i]);
-        buf_add_utf8(&n->blob, last);
+        utf8_add(&n->blob, last);
         kept++;
     }
     uint32_t entry = (uint32_t)(at << 8 | (n->blob.len - at));
@@ -121,46 +131,54 @@ static void put_mapped(struct normalizer *n, uint32_t c)
 
 static void put_decomposed(struct normalizer *n)
 {
-    for (size_t i = 0; i < forms_canonical_count; i++)
-        put_mapped(n, forms_canonical[i].from);
+    for (size_t i = 0, count = forms_canonical_count(); i < count; i++)
+        put_mapped(n, forms_canonical_point(i));
     for (uint32_t i = 0; i < FORMS_HANGUL_COUNT; i++)
         put_mapped(n, FORMS_HANGUL + i);
-    for (const struct decomposition *d = google_decompositions; d->from && n->rules.google; d++)
-        put_mapped(n, d->from);
+    if (n->rules.google)
+        put_mapped(n, DIVES_AKURU_O);
+}
+
+static void put_lowered(struct normalizer *n, const struct letter_case_run *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t c = runs[i].first; c <= runs[i].last; c += runs[i].step)
+            put_mapped(n, c);
 }
 
 static void put_maps(struct normalizer *n)
 {
-    static const struct lower_run *const lowers[] = { unicode_lower, unicode_lower_later };
     if (n->rules.strip_accents)
         put_decomposed(n);
-    for (int later = 0; later < 2 && n->rules.lowercase; later++)
-        for (const struct lower_run *r = lowers[later]; r->first <= r->last; r++)
-            for (uint32_t c = r->first; c <= r->last; c += r->step)
-                put_mapped(n, c);
+    if (n->rules.lowercase) {
+        put_lowered(n, letter_case_lowers, letter_case_lowers_count);
+        put_lowered(n, letter_case_laters, letter_case_laters_count);
+    }
     if (!n->rules.lowercase)
         return;
     if (!n->rules.strip_accents) {
         static const char dotted[] = "i\xCC\x87";
-        n->table[BERT_CLASSES_DOTTED_I] = (uint32_t)(n->blob.len << 8 | 3) << KIND_BITS | MAP;
+        n->table[LETTER_CASE_DOTTED_I] = (uint32_t)(n->blob.len << 8 | 3) << KIND_BITS | MAP;
         buf_adds(&n->blob, dotted);
     }
     if (n->rules.google)
         n->table[CAPITAL_SIGMA] = SIGMA;
 }
 
+static void put_mark_class(void *ctx, uint32_t c)
+{
+    struct normalizer *n = ctx;
+    const struct unicode_record *r = unicode_of(c);
+    uint32_t class = n->rules.google ? r->google_combining : r->combining;
+    if (class)
+        n->table[c] = (n->table[c] & KIND_MASK) == DROP ? DROP : class << KIND_BITS | MARK;
+}
+
 static void put_marks(struct normalizer *n)
 {
-    const struct unicode_class_run *classes = n->rules.google ? google_combining : forms_class_runs;
-    put_ranges(n, n->rules.google ? google_marks : hf_marks, 1 << KIND_BITS | DROP);
-    for (const struct unicode_class_run *r = classes; r->first <= r->last; r++) {
-        for (uint32_t c = r->first; c <= r->last; c++) {
-            if ((n->table[c] & KIND_MASK) == DROP)
-                n->table[c] = DROP;
-            else
-                n->table[c] = r->class << KIND_BITS | MARK;
-        }
-    }
+    unsigned marks = n->rules.google ? UNICODE_IS_GOOGLE_NON_SPACING : UNICODE_IS_NON_SPACING;
+    put_set(n, marks, 1 << KIND_BITS | DROP);
+    unicode_each(UNICODE_IS_COMBINING, put_mark_class, n);
 }
 
 struct normalizer *normalizer_new(const struct bert_rules *rules)
@@ -169,8 +187,8 @@ struct normalizer *normalizer_new(const struct bert_rules *rules)
     n->rules = *rules;
     n->table = mem_zalloc(UNICODE_LIMIT, sizeof *n->table);
     buf_init(&n->blob);
-    put_ranges(n, rules->google ? google_punctuation : hf_punctuation, ALONE);
-    put_ranges(n, unicode_spaces, SPACE);
+    put_set(n, rules->google ? UNICODE_IS_GOOGLE_PUNCTUATION : UNICODE_IS_PUNCTUATION, ALONE);
+    put_set(n, UNICODE_IS_SPACE, SPACE);
     if (rules->strip_accents)
         put_marks(n);
     for (uint32_t c = 0; c < UNICODE_LIMIT; c++)
@@ -178,7 +196,7 @@ struct normalizer *normalizer_new(const struct bert_rules *rules)
             n->table[c] = ALONE;
     put_maps(n);
     if (rules->clean_text)
-        put_ranges(n, rules->google ? google_controls : hf_controls, DROP);
+        put_set(n, rules->google ? UNICODE_IS_GOOGLE_CONTROL : UNICODE_IS_CONTROL, DROP);
     return n;
 }
 
@@ -283,16 +301,16 @@ static int is_final_sigma(const struct words *w, size_t at)
         for (i--; i && (w->text[i] & 0xC0) == 0x80;)
             i--;
         c = utf8_get(w->text + i, &len);
-        ignored = in_ranges(google_case_ignorable, c) ||
-                  (w->n->rules.clean_text && in_ranges(google_controls, c));
+        ignored = unicode_is(c, UNICODE_IS_CASE_IGNORABLE) ||
+                  (w->n->rules.clean_text && unicode_is(c, UNICODE_IS_GOOGLE_CONTROL));
     }
-    if (ignored || !in_ranges(google_cased, c))
+    if (ignored || !unicode_is(c, UNICODE_IS_CASED))
         return 0;
     for (i = at + 2; i < w->size; i += len) {
         c = utf8_get(w->text + i, &len);
-        if (!in_ranges(google_case_ignorable, c) &&
-            !(w->n->rules.clean_text && in_ranges(google_controls, c)))
-            return !in_ranges(google_cased, c);
+        if (!unicode_is(c, UNICODE_IS_CASE_IGNORABLE) &&
+            !(w->n->rules.clean_text && unicode_is(c, UNICODE_IS_GOOGLE_CONTROL)))
+            return !unicode_is(c, UNICODE_IS_CASED);
     }
     return 1;
 }
@@ -405,9 +423,9 @@ static void clean(struct buf *out, const char *text, size_t n)
     size_t len;
     for (size_t i = 0; i < n; i += len) {
         uint32_t c = utf8_get((const unsigned char *)text + i, &len);
-        if (forms_is(c, FORMS_CONTROL))
+        if (unicode_is(c, UNICODE_IS_CONTROL))
             continue;
-        if (forms_is(c, FORMS_SPACE))
+        if (unicode_is(c, UNICODE_IS_SPACE))
             buf_addc(out, ' ');
         else
             buf_add(out, text + i, len);
@@ -431,7 +449,7 @@ static void strip_accents(struct buf *out, const char *text, size_t n)
 {
     struct buf decomposed = BUF_INIT;
     forms_normalize(&decomposed, text, n, FORM_NFD);
-    forms_drop(out, decomposed.data, decomposed.len, FORMS_NON_SPACING);
+    forms_drop(out, decomposed.data, decomposed.len, UNICODE_IS_NON_SPACING);
     buf_release(&decomposed);
 }
 

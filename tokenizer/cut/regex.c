@@ -10,8 +10,10 @@
 #include "common/err.h"
 #include "common/linked.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "tokenizer/cut/dialect.h"
 #include "unicode/classes.h"
+#include "unicode/unicode.h"
 
 enum { JIT_STACK_START = 32 << 10, JIT_STACK_MAX = 16 << 20 };
 
@@ -134,7 +136,7 @@ int regex_class(struct classes_set *s, const char *base)
     struct regex_scratch *scratch = regex_scratch_new();
     for (uint32_t c = 0; c < UNICODE_LIMIT; c++)
         if (c < 0xD800 || c >= 0xE000)
-            buf_add_utf8(&all, c);
+            utf8_add(&all, c);
     memset(s, 0, sizeof *s);
     for (; regex_find(&re, scratch, all.data, all.len, from, &begin, &end) > 0; from = end)
         for (size_t i = begin; i < end; i += len) {

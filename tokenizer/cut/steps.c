@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "tokenizer/cut/regex.h"
 #include "unicode/forms.h"
 #include "unicode/unicode.h"
@@ -115,13 +116,13 @@ static void strip(const struct step *step, const char *text, size_t n, struct bu
 {
     size_t begin = 0, end = n, len;
     while (step->left && begin < end &&
-           forms_is(utf8_get((const unsigned char *)text + begin, &len), FORMS_SPACE))
+           unicode_is(utf8_get((const unsigned char *)text + begin, &len), UNICODE_IS_SPACE))
         begin += len;
     while (step->right && end > begin) {
         size_t last = end - 1;
         while (last > begin && ((unsigned char)text[last] & 0xC0) == 0x80)
             last--;
-        if (!forms_is(utf8_get((const unsigned char *)text + last, &len), FORMS_SPACE))
+        if (!unicode_is(utf8_get((const unsigned char *)text + last, &len), UNICODE_IS_SPACE))
             break;
         end = last;
     }
@@ -254,7 +255,7 @@ static void tile_by_characters(struct stepper *s, const struct step *step, const
     size_t done = 0, len;
     int row = step->kind == STEP_RUNS, inside = 0;
     for (size_t i = 0; i < n; i += len) {
-        int match = forms_is(utf8_get((const unsigned char *)text + i, &len), step->bits);
+        int match = unicode_is(utf8_get((const unsigned char *)text + i, &len), step->bits);
         if (match ? !(row && inside) : inside) {
             add_tile(s, done, i, inside);
             done = i;
@@ -271,7 +272,7 @@ static void tile_by_words(struct stepper *s, const char *text, size_t n)
     int before = -1;
     for (size_t i = 0; i < n; i += len) {
         uint32_t c = utf8_get((const unsigned char *)text + i, &len);
-        int kind = forms_is(c, FORMS_WORD) ? 1 : forms_is(c, FORMS_SPACE) ? 2 : 0;
+        int kind = unicode_is(c, UNICODE_IS_WORD) ? 1 : unicode_is(c, UNICODE_IS_SPACE) ? 2 : 0;
         if (kind != before) {
             add_tile(s, done, i, before == 2);
             done = i;

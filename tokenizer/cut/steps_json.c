@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/js.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "tokenizer/cut/regex.h"
 #include "tokenizer/cut/steps.h"
 #include "unicode/forms.h"
@@ -175,23 +176,26 @@ static int read_step(struct steps *s, const struct js *value, const char *type)
         return read_behavior(step, value) < 0 ? -1 : read_pattern(step, js_get(value, "pattern"));
     case PUNCTUATION:
         step = add(s, (struct step){ .kind = STEP_CHARACTERS,
-                                     .bits = FORMS_PUNCTUATION,
+                                     .bits = UNICODE_IS_PUNCTUATION,
                                      .behavior = STEP_ISOLATED });
         return js_get(value, "behavior") ? read_behavior(step, value) : 0;
     case DIGITS:
         add(s, (struct step){ .kind = js_flag(value, "individual_digits", 0) ? STEP_CHARACTERS
                                                                              : STEP_RUNS,
-                              .bits = FORMS_NUMBER,
+                              .bits = UNICODE_IS_NUMBER,
                               .behavior = STEP_ISOLATED });
         return 0;
     case BERT:
-        add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = FORMS_SPACE });
-        add(s, (struct step){
-                   .kind = STEP_CHARACTERS, .bits = FORMS_PUNCTUATION, .behavior = STEP_ISOLATED });
+        add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = UNICODE_IS_SPACE });
+        add(s, (struct step){ .kind = STEP_CHARACTERS,
+                              .bits = UNICODE_IS_PUNCTUATION,
+                              .behavior = STEP_ISOLATED });
         return 0;
     case METASPACE: return read_metaspace(add(s, (struct step){ .kind = STEP_METASPACE }), value);
     case WHITESPACE: add(s, (struct step){ .kind = STEP_WHITESPACE }); return 0;
-    case SPACES: add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = FORMS_SPACE }); return 0;
+    case SPACES:
+        add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = UNICODE_IS_SPACE });
+        return 0;
     case DELIMITER: return read_delimiter(add(s, (struct step){ .kind = STEP_SPLIT }), value);
     case BYTES:
         add(s, (struct step){ .kind = STEP_BYTE_LEVEL,

@@ -6,7 +6,7 @@
 #include "common/js.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/vocabulary.h"
-#include "unicode/forms.h"
+#include "unicode/unicode.h"
 
 struct reading {
     struct splitter *splitter;
@@ -35,7 +35,7 @@ static int add_characters(struct reading *r, unsigned bits, int rows)
     buf_addc(&pattern, '[');
     for (uint32_t c = 0; c < UNICODE_LIMIT; c++) {
         uint32_t first = c;
-        while (c < UNICODE_LIMIT && (c < 0xD800 || c >= 0xE000) && forms_is(c, bits))
+        while (c < UNICODE_LIMIT && (c < 0xD800 || c >= 0xE000) && unicode_is(c, bits))
             c++;
         if (c > first)
             buf_addf(&pattern, "\\x{%X}-\\x{%X}", first, c - 1);
@@ -82,7 +82,7 @@ static int read_punctuation(struct reading *r, const struct js *step)
     int rows = js_text_is(behavior, "Contiguous");
     if (behavior && !rows && !js_text_is(behavior, "Isolated"))
         return 0;
-    return add_characters(r, FORMS_PUNCTUATION, rows);
+    return add_characters(r, UNICODE_IS_PUNCTUATION, rows);
 }
 
 /* A space is put in front of each piece: known is only how for the whole text. */
@@ -110,7 +110,7 @@ static int read_step(struct reading *r, const struct js *step)
     if (!strcmp(type, "Punctuation"))
         return read_punctuation(r, step);
     if (!strcmp(type, "Digits"))
-        return add_characters(r, FORMS_NUMBER, !js_flag(step, "individual_digits", 0));
+        return add_characters(r, UNICODE_IS_NUMBER, !js_flag(step, "individual_digits", 0));
     return !strcmp(type, "ByteLevel") ? read_byte_level(r, step) : 0;
 }
 

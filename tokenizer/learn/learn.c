@@ -5,6 +5,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/subword.h"
 #include "unicode/unicode.h"
@@ -265,7 +266,7 @@ static void unit_name(const struct vocabulary *v, uint32_t unit, int spelled, st
     if (spelled & BEHIND)
         buf_adds(name, v->prefix);
     size_t at = name->len;
-    buf_add_utf8(name, unit);
+    utf8_add(name, unit);
     if (spelled & LAST)
         buf_adds(name, v->suffix);
     if (v->byte_level) {

@@ -8,7 +8,7 @@
 
 #include "common/mem.h"
 #include "common/simd.h"
-#include "unicode/forms.h"
+#include "common/utf8.h"
 #include "unicode/unicode.h"
 
 void added_put(struct added_set *s, const struct added_token *token, const char *text, size_t n)
@@ -156,22 +156,23 @@ static size_t before(const struct added_walk *w, size_t at)
 
 static int is_at(const struct added_walk *w, size_t at, unsigned bits, size_t *len)
 {
-    return forms_is(utf8_get((const unsigned char *)w->text + at, len), bits);
+    return unicode_is(utf8_get((const unsigned char *)w->text + at, len), bits);
 }
 
 static int is_single(const struct added_walk *w)
 {
     size_t len;
-    return !(w->begin && is_at(w, before(w, w->begin), FORMS_WORD, &len)) &&
-           !(w->end < w->n && is_at(w, w->end, FORMS_WORD, &len));
+    return !(w->begin && is_at(w, before(w, w->begin), UNICODE_IS_WORD, &len)) &&
+           !(w->end < w->n && is_at(w, w->end, UNICODE_IS_WORD, &len));
 }
 
 static void take_spaces(struct added_walk *w, const struct added_token *token)
 {
     size_t len;
-    while (token->lstrip && w->begin > w->done && is_at(w, before(w, w->begin), FORMS_SPACE, &len))
+    while (token->lstrip && w->begin > w->done &&
+           is_at(w, before(w, w->begin), UNICODE_IS_SPACE, &len))
         w->begin = before(w, w->begin);
-    while (token->rstrip && w->end < w->n && is_at(w, w->end, FORMS_SPACE, &len))
+    while (token->rstrip && w->end < w->n && is_at(w, w->end, UNICODE_IS_SPACE, &len))
         w->end += len;
 }
 

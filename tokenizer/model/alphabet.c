@@ -1,5 +1,7 @@
 #include "tokenizer/model/alphabet.h"
 
+#include "common/utf8.h"
+
 enum { FIRST_SHIFTED = 0x100 };
 
 static int prints(unsigned b)
@@ -31,7 +33,7 @@ static int alphabet_byte(unsigned c)
 void alphabet_encode(struct buf *out, const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        buf_add_utf8(out, alphabet_char((unsigned char)bytes[i]));
+        utf8_add(out, alphabet_char((unsigned char)bytes[i]));
 }
 
 int alphabet_decode(struct buf *out, const char *text, size_t n)

@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/js.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "tokenizer/cut/regex.h"
 #include "tokenizer/model/alphabet.h"
 #include "unicode/unicode.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "tokenizer/model/vocabulary.h"
 #include "tokenizer/model/wordpiece.h"
 #include "unicode/unicode.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "wikiprep/classic/classic_lines.h"
 #include "wikiprep/classic/classic_pass.h"
 #include "wikiprep/site/entity.h"
@@ -147,7 +148,7 @@ static void resolve_references(struct classic *c)
         size_t n = entity_read(s, (size_t)(end - s), &code_point);
         if (n) {
             buf_add(&c->next, done, (size_t)(s - done));
-            buf_add_utf8(&c->next, code_point);
+            utf8_add(&c->next, code_point);
             done = s + n;
         }
         s += n ? n : 1;

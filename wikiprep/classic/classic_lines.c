@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "unicode/codepoint.h"
+#include "common/utf8.h"
 
 enum { LEVELS = 64 }; /* of headings; more '=' are as many */
 
@@ -66,7 +66,7 @@ static const unsigned marks[][2] = {
 static int is_word(const char *s, const char *end, size_t *n)
 {
     unsigned c;
-    *n = codepoint_read(s, (size_t)(end - s), &c);
+    *n = utf8_read(s, (size_t)(end - s), &c);
     if (c < 0x80)
         return isalnum((int)c) || c == '_';
     size_t low = 0, high = sizeof marks / sizeof *marks;

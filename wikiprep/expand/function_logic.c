@@ -1,6 +1,7 @@
 /* Parser functions that choose: #if, #ifeq, #ifexist, #iferror, #switch, #expr. */
 #include <string.h>
 
+#include "common/utf8.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/values/expression.h"
@@ -22,7 +23,7 @@ static struct span decoded(struct expander *x, struct span s)
         unsigned c;
         size_t n = s.s[i] == '&' ? entity_read(s.s + i, s.n - i, &c) : 0;
         if (n)
-            buf_add_utf8(&b, c);
+            utf8_add(&b, c);
         else
             buf_addc(&b, s.s[i]);
         i += n ? n : 1;

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "unicode/codepoint.h"
+#include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/language.h"
 #include "wikiprep/values/number.h"
@@ -344,7 +344,7 @@ int function_language(struct expander *x, const struct function_call *c, int whi
     struct buf wiki = BUF_INIT;
     span_put(in, &wiki);
     size_t mark = x->out.len;
-    codepoint_put(&x->out, c->first.s, c->first.n, codepoint_lower);
+    letter_case_put(&x->out, c->first.s, c->first.n, letter_case_lower);
     struct span code = expand_take(x, mark);
     const char *name = in.n ? language_name(code.s, code.n, wiki.data) : NULL;
     if (!name)

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "unicode/codepoint.h"
+#include "common/utf8.h"
+#include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/values/number.h"
@@ -22,14 +23,14 @@ static struct span value(struct expander *x, const struct function_call *c, int 
 int function_case(struct expander *x, const struct function_call *c, int which)
 {
     unsigned (*change)(unsigned) = which == TEXT_LOWER || which == TEXT_LOWER_FIRST
-                                       ? codepoint_lower
-                                       : codepoint_upper;
+                                       ? letter_case_lower
+                                       : letter_case_upper;
     struct span s = c->first;
     size_t n = s.n;
     unsigned first;
     if (which >= TEXT_LOWER_FIRST && n)
-        n = codepoint_read(s.s, s.n, &first);
-    codepoint_put(&x->out, s.s, n, change);
+        n = utf8_read(s.s, s.n, &first);
+    letter_case_put(&x->out, s.s, n, change);
     expand_put(x, (struct span){ s.s + n, s.n - n });
     return 1;
 }
@@ -48,7 +49,7 @@ int function_pad(struct expander *x, const struct function_call *c, int which)
         expand_put(x, s);
     for (size_t fill_count = utf8_count(fill.s, fill.n); missing > 0 && fill_count;) {
         size_t n = fill_count < (size_t)missing ? fill_count : (size_t)missing;
-        expand_put(x, (struct span){ fill.s, codepoint_offset(fill.s, fill.n, n) });
+        expand_put(x, (struct span){ fill.s, utf8_offset(fill.s, fill.n, n) });
         missing -= (int64_t)n;
     }
     if (which == PAD_LEFT)
@@ -168,7 +169,7 @@ int function_tag(struct expander *x, const struct function_call *c, int which)
     struct span content = { "", 0 };
     if (c->count > 1)
         content = expand_part_value(x, c, 1);
-    codepoint_put(&b, c->first.s, c->first.n, codepoint_lower);
+    letter_case_put(&b, c->first.s, c->first.n, letter_case_lower);
     struct span name = expand_copy(x, (struct span){ b.data, b.len });
     buf_clear(&b);
     buf_addf(&b, "<%.*s", (int)name.n, name.s);
@@ -229,7 +230,7 @@ int function_pos(struct expander *x, const struct function_call *c, int which)
     int64_t skip = number_integer(expand_value(x, c, 2)), count = (int64_t)utf8_count(s.s, s.n);
     skip = skip < 0 ? skip + count : skip;
     skip = skip < 0 ? 0 : skip > count ? count : skip;
-    size_t begin = codepoint_offset(s.s, s.n, (size_t)skip);
+    size_t begin = utf8_offset(s.s, s.n, (size_t)skip);
     const char *at = memmem(s.s + begin, s.n - begin, needle.s, needle.n);
     if (at)
         buf_addf(&x->out, "%zu", utf8_count(s.s, (size_t)(at - s.s)));
@@ -266,8 +267,8 @@ int function_sub(struct expander *x, const struct function_call *c, int which)
     end = end > count ? count : end;
     if (end <= start)
         return 1;
-    size_t from = codepoint_offset(s.s, s.n, (size_t)start);
-    size_t to = codepoint_offset(s.s, s.n, (size_t)end);
+    size_t from = utf8_offset(s.s, s.n, (size_t)start);
+    size_t to = utf8_offset(s.s, s.n, (size_t)end);
     expand_put(x, (struct span){ s.s + from, to - from });
     return 1;
 }
@@ -434,7 +435,7 @@ static size_t put_reference(struct span s, struct buf *out)
         if (out->len && out->data[out->len - 1] != '_')
             buf_addc(out, '_');
     } else if (c >= ' ') {
-        buf_add_utf8(out, c);
+        utf8_add(out, c);
     }
     return n;
 }

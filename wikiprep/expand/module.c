@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "unicode/codepoint.h"
+#include "common/utf8.h"
+#include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/values/number.h"
 
@@ -92,8 +93,8 @@ static void put_range(struct module_call *m, struct span s, int64_t first, int64
         fail(m, "String", "String subset index out of range");
         return;
     }
-    size_t begin = codepoint_offset(s.s, s.n, (size_t)first - 1);
-    size_t end = codepoint_offset(s.s, s.n, (size_t)last);
+    size_t begin = utf8_offset(s.s, s.n, (size_t)first - 1);
+    size_t end = utf8_offset(s.s, s.n, (size_t)last);
     expand_put(m->x, (struct span){ s.s + begin, end - begin });
 }
 
@@ -109,10 +110,10 @@ static int string_sub(struct module_call *m)
     }
     size_t count = utf8_count(s.s, s.n); /* counted from 0 */
     first = first < 0 ? 0 : first > (int64_t)count ? (int64_t)count : first;
-    size_t begin = codepoint_offset(s.s, s.n, (size_t)first);
+    size_t begin = utf8_offset(s.s, s.n, (size_t)first);
     struct span rest = { s.s + begin, s.n - begin };
     if (j.n)
-        rest.n = codepoint_offset(rest.s, rest.n, last > 0 ? (size_t)last : 0);
+        rest.n = utf8_offset(rest.s, rest.n, last > 0 ? (size_t)last : 0);
     expand_put(m->x, rest);
     return 1;
 }
@@ -124,7 +125,7 @@ static int string_find(struct module_call *m)
     int64_t start = number_integer(argument(m, "start", &place));
     if (!yes(argument(m, "plain", &place), 1))
         return 0;
-    size_t begin = codepoint_offset(s.s, s.n, start > 1 ? (size_t)start - 1 : 0);
+    size_t begin = utf8_offset(s.s, s.n, start > 1 ? (size_t)start - 1 : 0);
     const char *at = s.n && target.n ? memmem(s.s + begin, s.n - begin, target.s, target.n) : NULL;
     put_count(m, at ? utf8_count(s.s, (size_t)(at - s.s)) + 1 : 0);
     return 1;
@@ -349,14 +350,14 @@ static int letters(struct module_call *m)
     unsigned c;
     nth(m, 1, &s);
     s = span_space_trim(s);
-    size_t first = s.n ? codepoint_read(s.s, s.n, &c) : 0;
+    size_t first = s.n ? utf8_read(s.s, s.n, &c) : 0;
     if (span_in(m->function, "lower|upper")) {
-        codepoint_put(out, s.s, s.n,
-                      span_is(m->function, "lower") ? codepoint_lower : codepoint_upper);
+        letter_case_put(out, s.s, s.n,
+                        span_is(m->function, "lower") ? letter_case_lower : letter_case_upper);
     } else if (span_in(m->function, "sentence|ucfirst")) {
-        codepoint_put(out, s.s, first, codepoint_upper);
+        letter_case_put(out, s.s, first, letter_case_upper);
         if (span_is(m->function, "sentence"))
-            codepoint_put(out, s.s + first, s.n - first, codepoint_lower);
+            letter_case_put(out, s.s + first, s.n - first, letter_case_lower);
         else
             expand_put(m->x, (struct span){ s.s + first, s.n - first });
     } else if (span_is(m->function, "trim")) {

@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/site/nameset.h"
@@ -146,7 +147,7 @@ static void unescape(struct buf *out, const char *s)
         unsigned c;
         size_t n = *s == '&' ? entity_read(s, strlen(s), &c) : 0;
         if (n)
-            buf_add_utf8(out, c);
+            utf8_add(out, c);
         else
             buf_addc(out, *s);
         s += n ? n : 1;

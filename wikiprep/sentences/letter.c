@@ -1,7 +1,8 @@
 #include "wikiprep/sentences/letter.h"
 
 #include "common/buf.h"
-#include "unicode/codepoint.h"
+#include "common/utf8.h"
+#include "unicode/letter_case.h"
 
 /* ---- kinds ---------------------------------------------------------------------------------- */
 
@@ -31,7 +32,7 @@ static unsigned lower_of(unsigned c)
     if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E)) /* pairs that begin odd */
         return c & 1 ? c + 1 : c;
     if (c >= 0x180 && c <= 0x2AF) { /* of Vietnamese, Romanian, Azerbaijani and others */
-        unsigned lower = codepoint_lower(c);
+        unsigned lower = letter_case_lower(c);
         return lower < 0x800 ? lower : c; /* in no more bytes */
     }
     if ((c >= 0x100 && c <= 0x17F) || (c >= 0x460 && c <= 0x481) || (c >= 0x48A && c <= 0x52F) ||
@@ -137,7 +138,7 @@ static enum letter_kind kind_of(unsigned c)
 struct letter letter_beyond_ascii(const char *s, const char *end)
 {
     struct letter c;
-    c.len = codepoint_read(s, (size_t)(end - s), &c.code);
+    c.len = utf8_read(s, (size_t)(end - s), &c.code);
     c.kind = c.len == 1 ? LETTER_OTHER : kind_of(c.code);
     return c;
 }

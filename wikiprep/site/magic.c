@@ -6,7 +6,8 @@
 #include "common/buf.h"
 #include "common/hash.h"
 #include "common/mem.h"
-#include "unicode/codepoint.h"
+#include "common/utf8.h"
+#include "unicode/letter_case.h"
 
 enum { WORD_MAX_BYTES = 96 };
 
@@ -356,10 +357,10 @@ static int fold(char out[WORD_MAX_BYTES], const char *s, size_t n)
     size_t len = 0;
     for (size_t i = 0, used; i < n; i += used) {
         unsigned c;
-        used = codepoint_read(s + i, n - i, &c);
+        used = utf8_read(s + i, n - i, &c);
         if (len + 5 > WORD_MAX_BYTES)
             return 0;
-        len += utf8_encode(out + len, codepoint_lower(c));
+        len += utf8_encode(out + len, letter_case_lower(c));
     }
     out[len] = '\0';
     return len > 0;

@@ -5,7 +5,8 @@
 
 #include "common/hash.h"
 #include "common/mem.h"
-#include "unicode/codepoint.h"
+#include "common/utf8.h"
+#include "unicode/letter_case.h"
 
 enum { NAME_MAX_BYTES = 96 }; /* a longer prefix is no namespace */
 
@@ -28,7 +29,7 @@ static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
     size_t len = 0;
     for (size_t i = 0, used; i < n; i += used) {
         unsigned c;
-        used = codepoint_read(s + i, n - i, &c);
+        used = utf8_read(s + i, n - i, &c);
         if (c == '_' || c == '\t')
             c = ' ';
         if (c == ' ' && (!len || out[len - 1] == ' '))
@@ -36,7 +37,7 @@ static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
         if (len + 4 >= NAME_MAX_BYTES)
             return 0;
         if (used > 1 || c < 0x80)
-            len += utf8_encode(out + len, codepoint_lower(c));
+            len += utf8_encode(out + len, letter_case_lower(c));
         else
             out[len++] = (char)c; /* no UTF-8 */
     }
@@ -68,7 +69,7 @@ void names_add_title(struct buf *out, const char *s, size_t n, int capital)
             buf_addc(out, ' ');
         space = 0;
         if (capital && out->len == begin)
-            codepoint_put(out, s + i, used = codepoint_read(s + i, n - i, &c), codepoint_title);
+            letter_case_put(out, s + i, used = utf8_read(s + i, n - i, &c), letter_case_title);
         else
             buf_addc(out, s[i]);
     }

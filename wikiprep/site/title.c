@@ -3,7 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "unicode/codepoint.h"
+#include "common/utf8.h"
+#include "unicode/letter_case.h"
 #include "wikiprep/site/entity.h"
 
 enum { TITLE_MAX_BYTES = 255 };
@@ -30,14 +31,14 @@ static int clean(struct buf *out, const char *s, size_t n)
         unsigned c;
         size_t len = s[i] == '&' ? entity_read(s + i, n - i, &c) : 0;
         if (!len)
-            len = codepoint_read(s + i, n - i, &c);
+            len = utf8_read(s + i, n - i, &c);
         i += len;
         if (c < 0x20 || c == 0x7F || (c < 0x80 && strchr("<>[]|{}", (int)c)))
             return 0;
         if (is_hidden(c))
             continue;
         if (!is_blank(c))
-            buf_add_utf8(out, c);
+            utf8_add(out, c);
         else if (out->len > begin && out->data[out->len - 1] != ' ')
             buf_addc(out, ' ');
     }
@@ -79,11 +80,11 @@ static void raise_first(struct buf *text)
     unsigned c;
     if (!text->len)
         return;
-    size_t len = codepoint_read(text->data, text->len, &c);
-    if (codepoint_title(c) == c)
+    size_t len = utf8_read(text->data, text->len, &c);
+    if (letter_case_title(c) == c)
         return;
     struct buf raised = BUF_INIT;
-    codepoint_put(&raised, text->data, len, codepoint_title);
+    letter_case_put(&raised, text->data, len, letter_case_title);
     buf_add(&raised, text->data + len, text->len - len);
     buf_clear(text);
     buf_add(text, raised.data, raised.len);

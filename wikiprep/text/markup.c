@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/text/markup_walk.h"
 
@@ -25,7 +26,7 @@ static void put_plain(struct markup *m, unsigned c)
     else if (c == 0xA0 || c == '\n' || c == '\t' || c == '\r')
         markup_put(m, ' ');
     else if (c >= 0x20)
-        buf_add_utf8(m->out, c);
+        utf8_add(m->out, c);
 }
 
 /* Text without markup: only character references mean something. */

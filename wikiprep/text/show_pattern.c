@@ -2,7 +2,7 @@
  * them. */
 #include <string.h>
 
-#include "unicode/codepoint.h"
+#include "unicode/letter_case.h"
 #include "wikiprep/site/language.h"
 #include "wikiprep/text/markup.h"
 #include "wikiprep/text/show.h"
@@ -87,9 +87,9 @@ static int put_changed(struct run *r, struct span s, struct span how)
     else if (span_is(how, "country"))
         return put_country(r, s);
     else if (span_is(how, "upper"))
-        codepoint_put(r->out, s.s, s.n, codepoint_upper);
+        letter_case_put(r->out, s.s, s.n, letter_case_upper);
     else if (span_is(how, "lower"))
-        codepoint_put(r->out, s.s, s.n, codepoint_lower);
+        letter_case_put(r->out, s.s, s.n, letter_case_lower);
     else
         return show_span(s, r->out);
     return s.n > 0;

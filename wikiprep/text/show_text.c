@@ -1,5 +1,6 @@
 /* Renderers of arguments, lists, places, ships, quotations and notes for show.h. */
 #define _GNU_SOURCE /* memmem */
+#include "common/utf8.h"
 #include "wikiprep/text/show.h"
 
 #include <ctype.h>
@@ -118,7 +119,7 @@ int show_unichar(const struct call *c, const char *text, int n, struct buf *out)
     span_put(s, out);
     if (code > 0xA0) {
         buf_addc(out, ' ');
-        buf_add_utf8(out, (unsigned)code);
+        utf8_add(out, (unsigned)code);
     }
     if (call_at(c, 2).n) {
         buf_addc(out, ' ');

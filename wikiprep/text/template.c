@@ -6,7 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "unicode/codepoint.h"
+#include "common/utf8.h"
+#include "unicode/letter_case.h"
 #include "wikiprep/text/show.h"
 
 enum { NAME_MAX_BYTES = 64 };
@@ -25,7 +26,7 @@ static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n, unsigned (
         name = span_trim(name.s + 9, name.n - 9);
     for (size_t i = 0, used; i < name.n; i += used) {
         unsigned c;
-        used = codepoint_read(name.s + i, name.n - i, &c);
+        used = utf8_read(name.s + i, name.n - i, &c);
         c = c == '_' ? ' ' : change(c);
         if (c == ' ' && len && out[len - 1] == ' ')
             continue;
@@ -74,7 +75,7 @@ static const struct show_entry *find_row(const struct template_page *page, const
     if (bare.n > 1 && isupper((unsigned char)bare.s[1]) && fold(name, s, n, codepoint_same) &&
         (e = find_exact(lang, name)))
         return e;
-    size_t len = fold(name, s, n, codepoint_lower);
+    size_t len = fold(name, s, n, letter_case_lower);
     if (!len)
         return NULL;
     if ((e = find_exact(lang, name)) || (e = find_starred(lang, name, len, star)))

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "unicode/codepoint.h"
+#include "common/utf8.h"
 
 enum { STACK_MAX = 100 };
 
@@ -359,7 +359,7 @@ static int on_sign(struct machine *m, struct span s)
             return on_binary(m, signs[i].op, signs[i].sign) ? -1 : (int)strlen(signs[i].sign);
     char sign[8] = "";
     unsigned c;
-    size_t n = codepoint_read(s.s, s.n, &c);
+    size_t n = utf8_read(s.s, s.n, &c);
     memcpy(sign, s.s, n);
     return fail_quoted(m, "Unrecognized punctuation character", sign);
 }

@@ -27,6 +27,7 @@
 #include "common/stream.h"
 #include "common/temp.h"
 #include "common/usage.h"
+#include "common/utf8.h"
 #include "common/yaml.h"
 #include "tests/unit/look.h"
 
@@ -90,10 +91,10 @@ Test(buf, grows_and_keeps_its_nul)
     buf_rtrim(&b);
     cr_expect_eq(b.len, 4);
     buf_release(&b);
-    buf_add_utf8(&b, 0xE9);
-    buf_add_utf8(&b, 0x20AC);
-    buf_add_utf8(&b, 0x1F600);
-    buf_add_utf8(&b, 0xD800);
+    utf8_add(&b, 0xE9);
+    utf8_add(&b, 0x20AC);
+    utf8_add(&b, 0x1F600);
+    utf8_add(&b, 0xD800);
     cr_expect_str_eq(b.data, "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD");
     buf_release(&b);
 }
@@ -104,11 +105,11 @@ Test(buf, utf8_of_every_length)
     static const unsigned code_points[] = { 0x41,  0x7F,   0x80,    0x7FF,
                                             0x800, 0xFFFF, 0x10000, 0x10FFFF };
     for (size_t i = 0; i < sizeof code_points / sizeof *code_points; i++)
-        buf_add_utf8(&b, code_points[i]);
+        utf8_add(&b, code_points[i]);
     cr_expect_str_eq(b.data, "A\x7F\xC2\x80\u07FF\u0800\uFFFF\U00010000\U0010FFFF");
     buf_clear(&b);
-    buf_add_utf8(&b, 0xD800);
-    buf_add_utf8(&b, 0x110000);
+    utf8_add(&b, 0xD800);
+    utf8_add(&b, 0x110000);
     cr_expect_str_eq(b.data, "\uFFFD\uFFFD");
     buf_release(&b);
 }

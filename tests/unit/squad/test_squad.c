@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "eval/lower.h"
 #include "eval/squad_metric.h"
 #include "squad/squad.h"
+#include "unicode/lower.h"
 
 static struct squad squad;
 

@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/rng.h"
+#include "common/utf8.h"
 #include "tests/unit/look.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/cut/dialect.h"
@@ -142,7 +143,7 @@ Test(pretokenize, space_is_spelled_out)
             if (c >= 0xD800 && c < 0xE000)
                 continue;
             buf_clear(&text);
-            buf_add_utf8(&text, c);
+            utf8_add(&text, c);
             int is = known < 25 && spaces[known] == c;
             known += (size_t)is;
             cr_assert_eq(regex_find(re, scratch, text.data, text.len, 0, &begin, &end), is,
@@ -197,7 +198,7 @@ static char *agreeing_points(void)
     for (unsigned c = 0; c < UNICODE_LIMIT; c++) {
         size_t begin, end;
         buf_clear(&text);
-        buf_add_utf8(&text, c);
+        utf8_add(&text, c);
         if (c < 0xD800 || c > 0xDFFF)
             agree[c] = (char)regex_find(classes[unicode_class(unicode_classes(), c)], scratch,
                                         text.data, text.len, 0, &begin, &end);
@@ -223,7 +224,7 @@ static void add_random(struct buf *text, struct rng *r, const char *agree)
     do
         c = (unsigned)rng_below(r, limits[rng_below(r, 4)]);
     while (!agree[c]);
-    buf_add_utf8(text, c);
+    utf8_add(text, c);
 }
 
 Test(pretokenize, scanner_and_pcre2_cut_alike)
@@ -336,7 +337,7 @@ Test(unicode, every_scalar_value_is_valid_and_comes_back)
         if (c >= 0xD800 && c <= 0xDFFF)
             continue;
         buf_clear(&text);
-        buf_add_utf8(&text, c);
+        utf8_add(&text, c);
         size_t len;
         cr_assert_eq(utf8_valid(text.data, text.len), text.len, "U+%04X", c);
         cr_assert_eq(utf8_get((unsigned char *)text.data, &len), c);
@@ -392,7 +393,7 @@ Test(unicode, long_texts_are_valid_as_far_as_their_characters_are)
     for (int round = 0; round < 20000; round++) {
         buf_clear(&text);
         while (text.len < 200)
-            buf_add_utf8(&text, (unsigned)rng_below(&r, limits[rng_below(&r, 4)]));
+            utf8_add(&text, (unsigned)rng_below(&r, limits[rng_below(&r, 4)]));
         for (uint64_t k = rng_below(&r, 3); k; k--)
             text.data[rng_below(&r, text.len)] ^= (char)(1 << rng_below(&r, 8));
         size_t want = 0, len = 1, n = text.len - rng_below(&r, 4);

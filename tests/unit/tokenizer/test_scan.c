@@ -7,6 +7,7 @@
 #include "common/mem.h"
 #include "common/rng.h"
 #include "common/simd.h"
+#include "common/utf8.h"
 #include "tokenizer/cut/automaton.h"
 #include "tokenizer/cut/pretokenize.h"
 #include "tokenizer/cut/regex.h"
@@ -132,7 +133,7 @@ static void put_random(struct buf *text, struct rng *r, size_t n)
         uint32_t c = rng_below(r, 4) ? some[rng_below(r, few)] : often[rng_below(r, all)];
         size_t times = rng_below(r, 60) ? 1 : 1 + rng_below(r, 100);
         while (times--)
-            buf_add_utf8(text, c);
+            utf8_add(text, c);
     }
 }
 
@@ -175,9 +176,9 @@ static void check_points(const struct automaton *a, const struct regex *re, cons
         if (c >= 0xD800 && c < 0xE000)
             continue;
         buf_addc(&text, 'a');
-        buf_add_utf8(&text, c);
+        utf8_add(&text, c);
         buf_adds(&text, c % 2 ? "s\n" : " ");
-        buf_add_utf8(&text, c);
+        utf8_add(&text, c);
     }
     expect_same(a, re, &text, 64, pattern);
     buf_release(&text);

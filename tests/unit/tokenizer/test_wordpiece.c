@@ -8,6 +8,7 @@
 #include "common/file.h"
 #include "common/js.h"
 #include "common/rng.h"
+#include "common/utf8.h"
 #include "tests/unit/look.h"
 #include "tokenizer/cut/normalize.h"
 #include "tokenizer/files/files.h"
@@ -210,7 +211,11 @@ static void join_words(struct words *w, const char *text, size_t n, struct buf *
         }
 }
 
-static int is_in(const struct unicode_range *ranges, size_t count, uint32_t c)
+struct range {
+    uint32_t first, last;
+};
+
+static int is_in(const struct range *ranges, size_t count, uint32_t c)
 {
     for (size_t i = 0; i < count; i++)
         if (c >= ranges[i].first && c <= ranges[i].last)
@@ -219,7 +224,7 @@ static int is_in(const struct unicode_range *ranges, size_t count, uint32_t c)
 }
 
 struct classes {
-    struct unicode_range punctuation[400], spaces[20];
+    struct range punctuation[400], spaces[20];
     size_t punctuation_count, space_count;
 };
 
@@ -232,7 +237,7 @@ static void read_classes(struct classes *c)
     c->punctuation_count = c->space_count = 0;
     cr_assert_eq(input_open(&in, data_path(&path, "unicode/hf_bert_pretok_classes.tsv")), 0);
     while (input_line(&in, &line, &n) > 0) {
-        struct unicode_range r;
+        struct range r;
         char kind;
         if (sscanf(line, "%c\t%x\t%x", &kind, &r.first, &r.last) != 3)
             continue;
@@ -252,10 +257,10 @@ static void add_cut(const struct classes *classes, struct buf *out, uint32_t c)
         buf_addc(out, ' ');
     } else if (is_in(classes->punctuation, classes->punctuation_count, c)) {
         buf_addc(out, ' ');
-        buf_add_utf8(out, c);
+        utf8_add(out, c);
         buf_addc(out, ' ');
     } else {
-        buf_add_utf8(out, c);
+        utf8_add(out, c);
     }
 }
 
@@ -311,7 +316,7 @@ static void sweep(const char *name, const struct bert_rules *rules)
         squeeze(&want);
         buf_clear(&text);
         buf_addc(&text, 'a');
-        buf_add_utf8(&text, c);
+        utf8_add(&text, c);
         buf_addc(&text, 'b');
         join_words(w, text.data, text.len, &got);
         cr_assert_str_eq(got.data, want.data, "U+%04X: '%s', not '%s'", c, got.data, want.data);

@@ -4,8 +4,8 @@
  *
  * The published scores rest on str.strip() and str.split(), so word counts must follow them.
  */
-#ifndef TEXTMILL_WHITESPACE_H
-#define TEXTMILL_WHITESPACE_H
+#ifndef TEXTMILL_UNICODE_WHITESPACE_H
+#define TEXTMILL_UNICODE_WHITESPACE_H
 
 #include <stddef.h>
 

@@ -3,11 +3,10 @@
  *
  * Full lower case mapping of Unicode (section 3.13): code points map one to one, but U+0130 to
  * two, and a capital sigma becomes the final form (U+03C2) after a cased letter with no cased
- * letter behind it, case-ignorable ones passed over. The tables are unicode/bert_classes.h's of
- * Unicode 14, which are Python's.
+ * letter behind it, case-ignorable ones passed over. Of Unicode 14, as Python 3.11.
  */
-#ifndef TEXTMILL_LOWER_H
-#define TEXTMILL_LOWER_H
+#ifndef TEXTMILL_UNICODE_LOWER_H
+#define TEXTMILL_UNICODE_LOWER_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "eval/whitespace.h"
+#include "unicode/whitespace.h"
 
 /* Whether the three bytes are one of the white spaces that UTF-8 writes so. */
 static int is_wide(const unsigned char *p)

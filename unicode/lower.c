@@ -1,0 +1,52 @@
+#include "unicode/lower.h"
+
+#include "common/utf8.h"
+#include "unicode/letter_case.h"
+#include "unicode/unicode.h"
+
+enum { COMBINING_DOT = 0x307, CAPITAL_SIGMA = 0x3A3, SIGMA = 0x3C3, FINAL_SIGMA = 0x3C2 };
+
+/* Whether the nearest letter before s[at] that counts is cased. */
+static int cased_before(const char *s, size_t at)
+{
+    while (at) {
+        size_t len;
+        do
+            at--;
+        while (((unsigned char)s[at] & 0xC0) == 0x80);
+        uint32_t c = utf8_get((const unsigned char *)s + at, &len);
+        if (!unicode_is(c, UNICODE_IS_CASE_IGNORABLE))
+            return unicode_is(c, UNICODE_IS_CASED);
+    }
+    return 0;
+}
+
+static int cased_from(const char *s, size_t n, size_t at)
+{
+    size_t len;
+    for (; at < n; at += len) {
+        uint32_t c = utf8_get((const unsigned char *)s + at, &len);
+        if (!unicode_is(c, UNICODE_IS_CASE_IGNORABLE))
+            return unicode_is(c, UNICODE_IS_CASED);
+    }
+    return 0;
+}
+
+void lower_add(struct buf *out, const char *s, size_t n)
+{
+    size_t len;
+    for (size_t i = 0; i < n; i += len) {
+        uint32_t c = utf8_get((const unsigned char *)s + i, &len);
+        if (c < 0x80) {
+            buf_addc(out, c >= 'A' && c <= 'Z' ? (int)c + 'a' - 'A' : (int)c);
+        } else if (c == LETTER_CASE_DOTTED_I) {
+            buf_addc(out, 'i');
+            utf8_add(out, COMBINING_DOT);
+        } else if (c == CAPITAL_SIGMA) {
+            int final = cased_before(s, i) && !cased_from(s, n, i + len);
+            utf8_add(out, final ? FINAL_SIGMA : SIGMA);
+        } else {
+            utf8_add(out, letter_case_lower(c));
+        }
+    }
+}
