@@ -4,8 +4,10 @@
 
 #include "common/err.h"
 
-static const struct architecture *const rows[] = { &architecture_gpt2, &architecture_bert,
-                                                   &architecture_distilbert };
+static const struct architecture *const rows[] = {
+    &architecture_gpt2,  &architecture_llama, &architecture_mistral,
+    &architecture_qwen2, &architecture_bert,  &architecture_distilbert,
+};
 enum { ROWS = sizeof rows / sizeof *rows };
 
 const struct architecture *architecture_at(size_t i)

@@ -73,7 +73,8 @@ struct architecture {
     int (*init)(struct model *m);
 };
 
-extern const struct architecture architecture_gpt2, architecture_bert, architecture_distilbert;
+extern const struct architecture architecture_gpt2, architecture_bert, architecture_distilbert,
+    architecture_llama, architecture_qwen2, architecture_mistral;
 
 /* Row i, from 0; NULL behind the last. */
 const struct architecture *architecture_at(size_t i);

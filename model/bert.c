@@ -121,10 +121,10 @@ static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array
         ops_dropout(o, x, x, in->N * norm.C, embedding_dropout(m, in));
 }
 
-/* The head for pre-training has made gradients of the words already. */
+/* A head whose decoder is tied to the words has made gradients of them already. */
 static void begin_tables(const struct model *m, struct ops *o, struct ops_array dw)
 {
-    const int begun = m->config.head == HEAD_PRETRAINING ? POSITIONS : WORDS;
+    const int begun = m->tied ? POSITIONS : WORDS;
     const int64_t first = embedding_offset(m, begun);
     ops_zero(o, ops_part(dw, first), embedding_offset(m, EMBEDDING_GAIN) - first);
 }
@@ -309,6 +309,11 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
     }
 }
 
+static int64_t widest(const struct model_config *c)
+{
+    return c->inner > 3 * c->width ? c->inner : 3 * c->width;
+}
+
 static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
                       struct ops_gradient dw, struct ops_array x, struct ops_array w,
                       struct model_cache cache, const struct inputs *in)
@@ -316,9 +321,8 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
     struct cache k;
     lay_out(&k, NULL, cache, &m->config, in->N);
     const int64_t N = in->N, C = m->config.width;
-    const int64_t wide = m->config.inner > 3 * C ? m->config.inner : 3 * C;
     ops_scratch_begin(o);
-    const struct gradients g = { .wide = ops_scratch(o, ops_operand(o), N * wide),
+    const struct gradients g = { .wide = ops_scratch(o, ops_operand(o), N * widest(&m->config)),
                                  .middle = ops_scratch(o, OPS_F32, N * C),
                                  .dsum = ops_scratch(o, OPS_F32, N * C),
                                  .masked = ops_scratch(o, OPS_F32, N * C) };
@@ -336,8 +340,6 @@ static int check(const struct model_config *c)
     if (c->kv_heads != c->heads || c->heads * c->head_width != c->width)
         return err_set("bad model configuration: BERT has as many heads of keys and values as of "
                        "queries, which divide the width");
-    if (c->untied)
-        return err_set("bad model configuration: BERT's decoder is tied to the words' embedding");
     if (c->types < least || c->types > 1 << 24)
         return err_set("bad model configuration: types is %lld, must be from %lld to %d",
                        (long long)c->types, (long long)least, 1 << 24);
@@ -354,6 +356,7 @@ static int init(struct model *m)
     if (c->architecture == &architecture_distilbert)
         c->epsilon = DISTILBERT_EPSILON;
     m->layer_cache = layer_cache;
+    m->layer_scratch = widest(c) + 3 * c->width;
     m->embedding_fwd = embedding_fwd;
     m->embedding_bwd = embedding_bwd;
     m->layer_fwd = layer_fwd;
@@ -388,7 +391,7 @@ static void print_rest(struct buf *out, const struct model_config *c)
 static const char *const norms[][2] = { { "LayerNorm.weight", "LayerNorm.gamma" },
                                         { "LayerNorm.bias", "LayerNorm.beta" },
                                         { NULL, NULL } };
-static const char *const bert_settings[] = { "types", "dropout-first", NULL };
+static const char *const bert_settings[] = { "types", "dropout-first", "untied", NULL };
 static const char *const passed_over[] = { "embeddings.position_ids",
                                            "embeddings.token_type_ids",
                                            "pooler.",
@@ -420,6 +423,7 @@ static const struct config_key bert_keys[] = {
     { "initializer_range", CONFIG_REAL, CONFIG_AT(init_std), 0.02, NULL },
     { "hidden_dropout_prob", CONFIG_REAL, CONFIG_AT(residual_dropout), 0.1, NULL },
     { "attention_probs_dropout_prob", CONFIG_REAL, CONFIG_AT(attention_dropout), 0.1, NULL },
+    { "tie_word_embeddings", CONFIG_NOT, CONFIG_AT(untied), 1, NULL },
     { "embedding_dropout_first", CONFIG_MARK, CONFIG_AT(dropout_first), 0, NULL },
     { "bare_prediction_head", CONFIG_MARK, CONFIG_AT(bare_head), 0, NULL },
     { "position_embedding_type", CONFIG_TEXT, 0, 0, "absolute" },

@@ -1,10 +1,11 @@
-/* BERT's head for pre-training: masked words by a decoder that is tied to the words' embedding, and
- * the next sentence by a pooler on [CLS] (Devlin et al. 2019, section 3.1). Each computes the rows
- * that have a label alone. */
+/* BERT's head for pre-training: masked words by a decoder, usually tied to the words' embedding,
+ * and the next sentence by a pooler on [CLS] (Devlin et al. 2019, section 3.1). Each computes the
+ * rows that have a label alone. */
 #include "model/bert.h"
 #include "model/bert_head.h"
 
-/* Rows of the head's block; what follows NEXT_BIAS is absent from a bare one. */
+/* Rows of the head's block. From a bare one WORD_BIAS to TRANSFORM_SHIFT are absent; a decoder of
+ * its own comes last. */
 enum {
     POOLER,
     POOLER_BIAS,
@@ -15,7 +16,7 @@ enum {
     TRANSFORM_BIAS,
     TRANSFORM_GAIN,
     TRANSFORM_SHIFT,
-    HEAD_TENSORS
+    DECODER
 };
 
 static void add_tensors(struct model *m)
@@ -25,11 +26,19 @@ static void add_tensors(struct model *m)
     const int head = (int)m->config.layers + 1;
     block_add_map(m, head, "bert.pooler.dense", 0, C, C, std, 1);
     block_add_map(m, head, "cls.seq_relationship", 0, C, 2, std, 1);
-    if (m->config.bare_head)
-        return;
-    block_add_vector(m, head, "cls.predictions.bias", 0, m->config.vocabulary, INIT_ZERO);
-    block_add_map(m, head, "cls.predictions.transform.dense", 0, C, C, std, 1);
-    block_add_norm(m, head, "cls.predictions.transform.LayerNorm", 0, 1);
+    if (!m->config.bare_head) {
+        block_add_vector(m, head, "cls.predictions.bias", 0, m->config.vocabulary, INIT_ZERO);
+        block_add_map(m, head, "cls.predictions.transform.dense", 0, C, C, std, 1);
+        block_add_norm(m, head, "cls.predictions.transform.LayerNorm", 0, 1);
+    }
+    if (m->config.untied)
+        block_add_table(m, head, "cls.predictions.decoder.weight", m->config.vocabulary);
+}
+
+/* How many tensors the words' part of the head ends with: those of TRANSFORM, and the decoder. */
+static int words_end(const struct model *m)
+{
+    return (m->config.bare_head ? WORD_BIAS : DECODER) + m->config.untied;
 }
 
 static struct ops_linear map_of(const struct model *m, struct ops_array w, int i, int64_t n)
@@ -88,7 +97,8 @@ static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
                                      struct ops_array tied)
 {
     int64_t bias = m->config.bare_head ? 0 : bert_head_offset(m, WORD_BIAS);
-    return (struct ops_decoder){ .table = tied,
+    struct ops_array own = m->tied ? OPS_NONE : ops_part(w, bert_head_offset(m, words_end(m) - 1));
+    return (struct ops_decoder){ .table = m->tied ? tied : own,
                                  .bias = m->config.bare_head ? OPS_NONE : ops_part(w, bias),
                                  .V = m->config.vocabulary,
                                  .C = m->config.width };
@@ -134,6 +144,8 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
     struct ops_gradient dbias = m->config.bare_head
                                     ? no_gradient()
                                     : block_gradient(m, dw, bert_head_row(m, WORD_BIAS));
+    if (!m->tied)
+        dtied = block_gradient(m, dw, bert_head_row(m, words_end(m) - 1));
     ops_scratch_begin(o);
     struct transform t = transform_fwd(m, o, x, w, l->rows, l->n);
     struct ops_array d = ops_scratch(o, OPS_F32, l->n * C);
@@ -233,8 +245,8 @@ static void pretraining_fwd_bwd(const struct model *m, struct ops *o, struct ops
     if (words->n)
         words_fwd_bwd(m, o, out, dx, dw, dtied, x, w, tied, scale, words);
     else if (!dw.add)
-        begin_tensors(m, o, dw.to, WORD_BIAS, m->config.bare_head ? WORD_BIAS : HEAD_TENSORS);
-    if (!words->n && !dtied.add)
+        begin_tensors(m, o, dw.to, WORD_BIAS, words_end(m));
+    if (!words->n && m->tied && !dtied.add)
         ops_zero(o, dtied.to, m->config.vocabulary * C);
     if (next->n)
         next_fwd_bwd(m, o, inputs_scores(in, out, 1), dx, dw, x, w, scale * in->next_weight, next);
@@ -250,7 +262,7 @@ static int64_t labels(const int32_t **out, const struct batch *b, int part)
 
 void bert_pretraining_init(struct model *m)
 {
-    m->tied = 1;
+    m->tied = !m->config.untied;
     m->head_fwd = pretraining_fwd;
     m->head_fwd_bwd = pretraining_fwd_bwd;
     m->parts = 2;

@@ -158,9 +158,76 @@ struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct 
     return masked;
 }
 
-int64_t block_token_labels(const int32_t **out, const struct batch *b, int part)
+/* ---- a decoder's head ---------------------------------------------------------------------- */
+
+static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
+                                     struct ops_array tied)
+{
+    const struct model_config *c = &m->config;
+    return (struct ops_decoder){
+        .table = m->tied ? tied : ops_part(w, m->tensors.rows[m->decoder_table].offset),
+        .V = c->vocabulary,
+        .C = c->width
+    };
+}
+
+static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out,
+                     struct ops_array x, struct ops_array w, struct ops_array tied,
+                     const struct inputs *in)
+{
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, in->N);
+    ops_scratch_begin(o);
+    struct ops_array normed = ops_scratch(o, ops_operand(o), in->N * norm.C);
+    ops_norm_fwd(o, normed, not_kept, x, &norm);
+    ops_loss_fwd(o, out, normed, &in->targets[0], &d);
+}
+
+static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                         struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
+                         struct ops_array x, struct ops_array w, struct ops_array tied,
+                         double scale, const struct inputs *in)
+{
+    const int64_t N = in->N, C = m->config.width;
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, N);
+    const struct ops_gradient dtable = m->tied ? dtied : block_gradient(m, dw, m->decoder_table);
+    ops_scratch_begin(o);
+    struct ops_array normed = ops_scratch(o, ops_operand(o), N * C);
+    struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
+    struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
+    ops_norm_fwd(o, normed, kept, x, &norm);
+    ops_loss_fwd_bwd(o, out, dnormed, dtable, no_gradient(), normed, N, scale, &in->targets[0], &d);
+    block_norm_bwd(m, o, ops_set(dx), dw, m->decoder_norm, dnormed, x, kept, &norm);
+}
+
+static void head_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                        struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n)
+{
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, n);
+    ops_scratch_begin(o);
+    struct ops_array normed = ops_scratch(o, OPS_F32, n * norm.C);
+    ops_norm_fwd(o, normed, not_kept, x, &norm);
+    ops_logits(o, logits, normed, n, &d);
+}
+
+static int64_t labels(const int32_t **out, const struct batch *b, int part)
 {
     (void)part;
     *out = b->labels;
     return b->B * b->T;
+}
+
+void block_decoder_init(struct model *m, size_t norm, size_t table)
+{
+    m->decoder_norm = norm;
+    m->decoder_table = table;
+    m->tied = !m->config.untied;
+    m->head_fwd = head_fwd;
+    m->head_fwd_bwd = head_fwd_bwd;
+    m->head_logits = head_logits;
+    m->parts = 1;
+    m->part[0] = (struct model_part){ NULL, 1 };
+    m->labels = labels;
 }

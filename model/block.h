@@ -102,9 +102,10 @@ struct ops_dropout dropout_at(const struct inputs *in, double rate, int64_t laye
 struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,
                                  int64_t n, struct ops_dropout drop);
 
-/* ---- what decoders share ------------------------------------------------------------------- */
+/* ---- a decoder's head ---------------------------------------------------------------------- */
 
-/* The label of each token. */
-int64_t block_token_labels(const int32_t **out, const struct batch *b, int part);
+/* Sets the head's functions: the norm of row `norm`, and a decoder whose table is the embedding's
+ * or, if the config has them untied, row `table`. The embedding's table of words comes first. */
+void block_decoder_init(struct model *m, size_t norm, size_t table);
 
 #endif

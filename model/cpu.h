@@ -17,6 +17,7 @@ struct arena {
 
 /* Cosines and sines of rotary positions, [places, 2, HS/2], as far as they were needed. */
 struct angles {
+    struct ops_stretch stretch;
     struct arena table;
     double base;
     int64_t HS, places;

@@ -97,17 +97,24 @@ static const float *angles(struct ops *o, const struct ops_rotary *r, int64_t pl
 {
     struct angles *a = &o->angles;
     const int64_t half = r->HS / 2;
-    if (a->places >= places && a->base == r->base && a->HS == r->HS)
+    const struct ops_stretch *s = &r->stretch;
+    if (a->places >= places && a->base == r->base && a->HS == r->HS &&
+        !memcmp(&a->stretch, s, sizeof *s))
         return cpu_floats(a->table.data);
+    int64_t room = 64; /* so that it is not made anew for each token of a text */
+    while (room < places)
+        room *= 2;
+    places = room;
     float *table = cpu_at_least(o, &a->table, places * r->HS);
     for (int64_t i = 0; i < half; i++) {
-        double frequency = pow(r->base, -2.0 * (double)i / (double)r->HS);
+        const double frequency = ops_rotary_frequency(r, i);
         for (int64_t p = 0; p < places; p++) {
             table[p * r->HS + i] = (float)cos((double)p * frequency);
             table[p * r->HS + half + i] = (float)sin((double)p * frequency);
         }
     }
     a->base = r->base;
+    a->stretch = *s;
     a->HS = r->HS;
     a->places = places;
     return table;

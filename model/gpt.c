@@ -281,11 +281,16 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
     block_norm_bwd(m, o, ops_added(dx), dw, layer_row(LN1_GAIN), g->narrow, x, k->norm1, &l->norm1);
 }
 
+static int64_t widest(const struct model_config *c)
+{
+    return c->inner > 3 * c->width ? c->inner : 3 * c->width;
+}
+
 static struct gradients begin_backward(const struct model *m, struct ops *o, int64_t N)
 {
-    const int64_t C = m->config.width, wide = m->config.inner > 3 * C ? m->config.inner : 3 * C;
+    const int64_t C = m->config.width;
     ops_scratch_begin(o);
-    return (struct gradients){ .wide = ops_scratch(o, ops_operand(o), N * wide),
+    return (struct gradients){ .wide = ops_scratch(o, ops_operand(o), N * widest(&m->config)),
                                .normed = ops_scratch(o, ops_operand(o), N * C),
                                .narrow = ops_scratch(o, OPS_F32, N * C),
                                .masked = ops_scratch(o, OPS_F32, N * C) };
@@ -303,62 +308,6 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
     attention_bwd(m, o, layer, dx, dw, x, &l, &k, &g, in);
 }
 
-/* ---- head --------------------------------------------------------------------------------- */
-
-/* The decoder's table is the embedding's, or one of its own. */
-static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
-                                     struct ops_array tied)
-{
-    const struct model_config *c = &m->config;
-    return (struct ops_decoder){
-        .table = c->untied ? ops_part(w, m->tensors.rows[head_row(m, DECODER)].offset) : tied,
-        .V = c->vocabulary,
-        .C = c->width
-    };
-}
-
-static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out,
-                     struct ops_array x, struct ops_array w, struct ops_array tied,
-                     const struct inputs *in)
-{
-    const struct ops_decoder d = decoder_of(m, w, tied);
-    const struct ops_norm norm = block_norm(m, w, head_row(m, FINAL_GAIN), in->N);
-    ops_scratch_begin(o);
-    struct ops_array normed = ops_scratch(o, ops_operand(o), in->N * norm.C);
-    ops_norm_fwd(o, normed, not_kept, x, &norm);
-    ops_loss_fwd(o, out, normed, &in->targets[0], &d);
-}
-
-static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
-                         struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
-                         struct ops_array x, struct ops_array w, struct ops_array tied,
-                         double scale, const struct inputs *in)
-{
-    const int64_t N = in->N, C = m->config.width;
-    const struct ops_decoder d = decoder_of(m, w, tied);
-    const struct ops_norm norm = block_norm(m, w, head_row(m, FINAL_GAIN), N);
-    ops_scratch_begin(o);
-    struct ops_array normed = ops_scratch(o, ops_operand(o), N * C);
-    struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
-    struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
-    if (m->config.untied)
-        dtied = block_gradient(m, dw, head_row(m, DECODER));
-    ops_norm_fwd(o, normed, kept, x, &norm);
-    ops_loss_fwd_bwd(o, out, dnormed, dtied, no_gradient(), normed, N, scale, &in->targets[0], &d);
-    block_norm_bwd(m, o, ops_set(dx), dw, head_row(m, FINAL_GAIN), dnormed, x, kept, &norm);
-}
-
-static void head_logits(const struct model *m, struct ops *o, struct ops_array logits,
-                        struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n)
-{
-    const struct ops_decoder d = decoder_of(m, w, tied);
-    const struct ops_norm norm = block_norm(m, w, head_row(m, FINAL_GAIN), n);
-    ops_scratch_begin(o);
-    struct ops_array normed = ops_scratch(o, OPS_F32, n * norm.C);
-    ops_norm_fwd(o, normed, not_kept, x, &norm);
-    ops_logits(o, logits, normed, n, &d);
-}
-
 /* ---- the row ------------------------------------------------------------------------------ */
 
 static int init(struct model *m)
@@ -367,20 +316,15 @@ static int init(struct model *m)
     if (c->kv_heads != c->heads || c->heads * c->head_width != c->width)
         return err_set("bad model configuration: GPT-2 has as many heads of keys and values as of "
                        "queries, which divide the width");
-    m->tied = !c->untied;
     m->layer_cache = layer_cache;
     m->embedding_fwd = embedding_fwd;
     m->embedding_bwd = embedding_bwd;
     m->layer_fwd = layer_fwd;
     m->attention_fwd = attention_fwd;
     m->layer_bwd = layer_bwd;
-    m->head_fwd = head_fwd;
-    m->head_fwd_bwd = head_fwd_bwd;
-    m->head_logits = head_logits;
-    m->parts = 1;
-    m->part[0] = (struct model_part){ NULL, 1 };
-    m->labels = block_token_labels;
+    m->layer_scratch = widest(c) + 3 * c->width;
     add_tensors(m);
+    block_decoder_init(m, head_row(m, FINAL_GAIN), head_row(m, DECODER));
     return 0;
 }
 

@@ -50,6 +50,11 @@ struct model_config {
     enum ops_activation activation; /* of the MLP */
     int untied;                     /* 1: the decoder has a table of its own, not the embedding's */
 
+    /* of Llama and its kin alone */
+    int qkv_bias, out_bias, mlp_bias; /* whether these maps have biases */
+    double rope_theta;                /* the base of rotary positions; 0: 10000 */
+    struct ops_stretch rope_stretch;
+
     /* of GPT-2 alone */
     int unscaled;       /* 1: attention's scores are not divided by the root of HS */
     int scale_by_layer; /* 1: those of layer l are divided by l + 1 */
@@ -77,6 +82,11 @@ struct model_cache {
 struct model {
     struct model_config config;
     struct tensor_table tensors;
+
+    size_t decoder_norm, decoder_table; /* rows of the table, of a decoder's head (block.h) */
+
+    /* Numbers of scratch that a layer's backward takes for each row. */
+    int64_t layer_scratch;
 
     /* Numbers that one layer keeps from forward for backward, beside its input row; parts (may be
      * NULL) is set to those of each part. */

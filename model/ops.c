@@ -4,6 +4,7 @@
 #include "model/ops.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +305,19 @@ void ops_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
 {
     TRACE_KERNEL(0, 3 * bytes(dgate, (double)n) + 3 * bytes(gate, (double)n));
     o->b->gated_bwd(o, f, dgate, dup, y, dy, gate, up, n);
+}
+
+double ops_rotary_frequency(const struct ops_rotary *r, int64_t i)
+{
+    const struct ops_stretch *s = &r->stretch;
+    const double frequency = pow(r->base, -2.0 * (double)i / (double)r->HS);
+    if (!s->factor)
+        return frequency;
+    if (!s->original)
+        return frequency / s->factor;
+    double share = (s->original * frequency / 6.283185307179586 - s->low) / (s->high - s->low);
+    share = share < 0 ? 0 : share > 1 ? 1 : share;
+    return share * frequency + (1 - share) * frequency / s->factor;
 }
 
 void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,

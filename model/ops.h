@@ -277,8 +277,17 @@ int64_t ops_rows_count(const struct ops_rows *rows);
 struct ops_rotary {
     int64_t heads, HS, ld; /* HS is even */
     double base;
+    /* For longer texts than the model first learned frequencies are divided by `factor`; 0: 1. With
+     * `original`, the length first learned, only those of long waves are: a wave that fits more
+     * than `high` times into it stays, one that fits less than `low` times is stretched by the
+     * factor, and between these the share changes evenly (Llama 3.1; Hugging Face's "llama3"). */
+    struct ops_stretch {
+        double factor, low, high, original;
+    } stretch;
     int back;
 };
+/* The angle between one place and the next of pair i. For back ends. */
+double ops_rotary_frequency(const struct ops_rotary *r, int64_t i);
 void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                 const struct ops_rotary *r);
 

@@ -49,6 +49,9 @@ static const struct foreign table[] = {
     { "hidden-size", "width", NULL, NULL },
     { "n-head", "heads", NULL, NULL },
     { "num-attention-heads", "heads", NULL, NULL },
+    { "num-key-value-heads", "kv-heads", NULL, NULL },
+    { "head-dim", "head-width", NULL, NULL },
+    { "rms-norm-eps", "epsilon", NULL, NULL },
     { "n-inner", "inner", NULL, NULL },
     { "intermediate-size", "inner", NULL, NULL },
     { "n-positions", "positions", NULL, NULL },
@@ -123,6 +126,12 @@ static const struct foreign table[] = {
     /* of a model that is made in one way here */
     { "position-embedding-type", NULL, "absolute", unmade },
     { "add-cross-attention", NULL, "false", unmade },
+    { "rope-type", NULL, "default", unmade },
+    { "rope-scaling", NULL, NULL, unmade },
+    { "attention-bias", NULL, "false", unmade },
+    { "mlp-bias", NULL, "false", unmade },
+    { "use-sliding-window", NULL, "false", unmade },
+    { "sliding-window", NULL, NULL, unmade },
     { "is-decoder", NULL, "false", unmade },
     { "scale-attn-weights", NULL, "true", unmade },
     { "scale-attn-by-inverse-layer-idx", NULL, "false", unmade },
@@ -131,6 +140,9 @@ static const struct foreign table[] = {
 
     /* that say nothing about a training */
     { "n-ctx", NULL, NULL, NULL },
+    { "pretraining-tp", NULL, NULL, NULL },
+    { "max-window-layers", NULL, NULL, NULL },
+    { "layer-types", NULL, NULL, NULL },
     { "architectures", NULL, NULL, NULL },
     { "bos-token-id", NULL, NULL, NULL },
     { "eos-token-id", NULL, NULL, NULL },

@@ -249,9 +249,15 @@ static int take_from_folder(const struct plan *p)
     const struct settings *d = &settings_default;
     const struct model_config *c = &p->config;
     int64_t activation = s->activation, untied = s->untied;
+    if (s->rope_theta && s->rope_theta != c->rope_theta)
+        return err_set("rope-theta is %g, but the model to start from has %g", s->rope_theta,
+                       c->rope_theta);
+    s->rope_theta = c->rope_theta;
     if (take(&s->layers, d->layers, c->layers, "layers") < 0 ||
         take(&s->width, d->width, c->width, "width") < 0 ||
         take(&s->heads, d->heads, c->heads, "heads") < 0 ||
+        take(&s->kv_heads, d->kv_heads, c->kv_heads, "kv-heads") < 0 ||
+        take(&s->head_width, d->head_width, c->head_width, "head-width") < 0 ||
         take(&s->inner, d->inner, c->inner, "inner") < 0 ||
         take(&s->positions, d->positions, c->positions, "positions") < 0 ||
         take(&s->vocabulary, d->vocabulary, c->vocabulary, "vocabulary") < 0 ||
@@ -286,7 +292,13 @@ static int refuse_settings(const struct plan *p)
         int set, has;
         const char *by, *by_name; /* what has to look at it */
     } some[] = {
+        { "kv-heads", s->kv_heads != 0, uses(p, "kv-heads"), "architecture", s->architecture },
+        { "head-width", s->head_width != 0, uses(p, "head-width"), "architecture",
+          s->architecture },
+        { "rope-theta", s->rope_theta != 0, uses(p, "rope-theta"), "architecture",
+          s->architecture },
         { "untied", s->untied, uses(p, "untied"), "architecture", s->architecture },
+        { "untied", s->untied, head != HEAD_QUESTIONS, "task", p->task->name },
         { "types", s->types != d->types, uses(p, "types"), "architecture", s->architecture },
         { "dropout-first", s->dropout_first, uses(p, "dropout-first"), "architecture",
           s->architecture },
@@ -335,6 +347,9 @@ static int make_model(struct plan *p)
     c.layers = s->layers;
     c.width = s->width;
     c.heads = s->heads;
+    c.kv_heads = s->kv_heads;
+    c.head_width = s->head_width;
+    c.rope_theta = s->rope_theta;
     c.inner = s->inner;
     c.positions = s->positions;
     c.vocabulary = s->vocabulary;
@@ -511,7 +526,7 @@ static struct working working_of(const struct plan *p, enum phase_kind kind)
     switch (kind) {
     case PHASE_HEAD:
     case PHASE_HEAD_EVALUATION:
-        return (struct working){ N * (wide + 3 * C), rows * (c->vocabulary + 2 * C) };
+        return (struct working){ N * p->model.layer_scratch, rows * (c->vocabulary + 2 * C) };
     case PHASE_LAYER_EVALUATION:
         return (struct working){ p->model.layer_cache(&p->model, p->engine.B, p->engine.T, NULL) +
                                      N * larger(c->inner, C),
@@ -521,7 +536,7 @@ static struct working working_of(const struct plan *p, enum phase_kind kind)
                                  p->optimizer.kind == OPTIMIZER_MUON ? (2 * C + wide) * C : 0 };
     case PHASE_INPUTS:
     case PHASE_SUM: return (struct working){ 0, 0 };
-    default: return (struct working){ N * (wide + 3 * C), 0 };
+    default: return (struct working){ N * p->model.layer_scratch, 0 };
     }
 }
 
@@ -662,6 +677,8 @@ static void print_model(const struct plan *p, struct buf *out)
     put_int(out, "layers", (uint64_t)c->layers);
     put_int(out, "width", (uint64_t)c->width);
     put_int(out, "heads", (uint64_t)c->heads);
+    if (c->kv_heads != c->heads)
+        put_int(out, "kv_heads", (uint64_t)c->kv_heads);
     put_int(out, "inner", (uint64_t)c->inner);
     put_int(out, "positions", (uint64_t)c->positions);
     put_int(out, "vocabulary", (uint64_t)c->vocabulary);

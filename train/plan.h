@@ -31,6 +31,8 @@ struct settings {
     const char *architecture; /* NULL: the one to start from has, or the task's default */
     int activation;           /* enum ops_activation + 1; 0: the architecture's */
     int untied;
+    int64_t kv_heads, head_width; /* 0: as many as heads, and width / heads */
+    double rope_theta;            /* 0: 10000 */
     int64_t layers, width, heads, inner, positions, vocabulary;
     double epsilon, dropout, attention_dropout, init_std;
     int64_t types; /* these of BERT: see struct model_config */

@@ -1,6 +1,7 @@
 /*
- * train - trains a GPT or a BERT from shards of tokens: options and wiring. What is decided before
- * memory is touched is in plan.c, the run in loop.c, the program of a step in engine.c.
+ * train - trains a GPT, a Llama or a BERT from shards of tokens: options and wiring. What is
+ * decided before memory is touched is in plan.c, the run in loop.c, the program of a step in
+ * engine.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,8 +43,7 @@ static const struct opt options[] = {
       "continue from the latest checkpoint in the output folder", 0, 0 },
     { 0, "layers", OPT_INT, &s.layers, "N", "number of transformer layers", 1, 1e6 },
     { 0, "width", OPT_INT, &s.width, "N", "width of the residual stream (hidden size)", 1, 1e6 },
-    { 0, "heads", OPT_INT, &s.heads, "N", "number of attention heads; must divide the width", 1,
-      1e6 },
+    { 0, "heads", OPT_INT, &s.heads, "N", "number of attention heads", 1, 1e6 },
     { 0, "sequence-length", OPT_INT, &s.sequence_length, "N",
       "tokens per sequence; 0: as in the data, or else the positions", 0, 1e7 },
     { 0, "steps", OPT_INT, &s.steps, "N", "number of updates; 0: use --epochs", 0, UP },
@@ -57,10 +57,12 @@ static const struct opt options[] = {
 
     { .help = "Model:", .arg = OPT_MORE },
     { 0, "task", OPT_CHOICE, &s.task, TASK_WORDS,
-      "what to train: a GPT, a BERT, or a BERT that answers questions", 0, 0 },
+      "what to train: a decoder such as a GPT or a Llama, a BERT, or "
+      "a BERT that answers questions",
+      0, 0 },
     { 0, "architecture", OPT_TEXT, &s.architecture, "NAME",
-      "model architecture, by the name that Hugging Face's model_type "
-      "has; default: gpt2 or bert, as the task needs",
+      "model architecture: gpt2, llama, mistral, qwen2, bert or "
+      "distilbert; default: gpt2 or bert, as the task needs",
       0, 0 },
     { 0, "inner", OPT_INT, &s.inner, "N", "width of the MLP's hidden layer; 0: 4 times --width", 0,
       1e7 },
@@ -75,6 +77,14 @@ static const struct opt options[] = {
       "dropout rate of attention alone; -1: as --dropout", -1, 0.99 },
     { 0, "init-std", OPT_REAL, &s.init_std, "X", "standard deviation of the initial weights", 0,
       1 },
+    { 0, "kv-heads", OPT_INT, &s.kv_heads, "N",
+      "Llama: heads of keys and values, which groups of --heads share; "
+      "0: as many",
+      0, 1e6 },
+    { 0, "head-width", OPT_INT, &s.head_width, "N",
+      "Llama: width of a head; 0: --width divided by --heads", 0, 65536 },
+    { 0, "rope-theta", OPT_REAL, &s.rope_theta, "X",
+      "Llama: base of the rotary positions; 0: 10000", 0, 1e12 },
     { 0, "activation", OPT_CHOICE, &s.activation, "auto|gelu_new|gelu|relu|silu",
       "activation of the MLP: GELU in its tanh form or exact, ReLU, "
       "SiLU; auto: the architecture's",
@@ -534,7 +544,8 @@ static int run_benchmarks(int argc, char **argv)
 }
 
 static const struct tool_command commands[] = {
-    { NULL, "[PRESET|CONFIG.yaml] [DATA...]", "Train a GPT or a BERT on shards of tokens.", options,
+    { NULL, "[PRESET|CONFIG.yaml] [DATA...]", "Train a GPT, a Llama or a BERT on shards of tokens.",
+      options,
       TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND | TOOL_FORCE, 0,
       -1, run },
     { "benchmark", "[NAME...]", "Run named benchmarks, all or some, and print their figures.",

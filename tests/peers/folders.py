@@ -66,14 +66,16 @@ def reconfigure(folder, **changes):
 IDS = np.random.default_rng(4).integers(0, V, T).astype(np.uint32)
 
 
-def bert_states(program, folder, number=ENCODER):
+def bert_states(program, folder, number=ENCODER, more=0):
+    """The hidden states, or so many numbers behind them."""
     with open(folder + ".batch", "wb") as f:
         none = np.full(T, -100, np.int32)
         for a in (np.array([1, T, T], np.int64), IDS, np.zeros(T, np.uint32), none, *3 * [none[:1]]):
             f.write(a.tobytes())
     subprocess.run([program, "logits", folder, str(number), folder + ".batch", folder + ".out"], check=True,
                    stderr=subprocess.PIPE, text=True)
-    return np.fromfile(folder + ".out", np.float32)[:T * C].reshape(T, C)
+    out = np.fromfile(folder + ".out", np.float32)
+    return out[T * C:T * C + more] if more else out[:T * C].reshape(T, C)
 
 
 def gpt_logits(program, folder):
@@ -154,7 +156,13 @@ def forms_of_bert(program, work):
     rewrite(folder, untied)
     reconfigure(folder, tie_word_embeddings=False)
     close("BERT with an untied decoder, for questions", bert_states(program, folder), want)
-    refused("untied decoder", ["cls.predictions.decoder.weight", "untied"], bert_states, program, folder, PRETRAINING)
+    scores = bert_states(program, folder, PRETRAINING, T * V)
+    apart = transformers.BertForPreTraining.from_pretrained(folder)
+    with torch.no_grad():
+        close("BERT with an untied decoder", scores.reshape(T, V),
+              apart(torch.tensor(IDS.astype(np.int64))[None]).prediction_logits[0])
+    reconfigure(folder, tie_word_embeddings=True)
+    refused("a decoder of its own", ["cls.predictions.decoder.weight", "ties"], bert_states, program, folder, PRETRAINING)
     model.save_pretrained(folder)
     rewrite(folder, lambda t: {**t, **old_names(t)})
     refused("both names", ["' is there twice, as '"], bert_states, program, folder)

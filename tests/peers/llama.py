@@ -1,0 +1,196 @@
+"""Llama, Qwen2 and Mistral against transformers and PyTorch: random models of many shapes saved by transformers give the
+same logits, the same gradients and the same greedy text here; fifty updates by AdamW agree with PyTorch's; what is trained
+here loads there. tests/peers/gpt.c does our side."""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+from lib.order import sample
+
+try:
+    import numpy as np
+    import torch
+    import transformers
+    from transformers import (AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM,
+                              Qwen2Config, Qwen2ForCausalLM)
+except ImportError:
+    sys.exit(77)
+
+from lib.program import build, close
+
+transformers.utils.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
+torch.manual_seed(11)
+torch.set_num_threads(2)
+KINDS = {"llama": (LlamaConfig, LlamaForCausalLM), "qwen2": (Qwen2Config, Qwen2ForCausalLM),
+         "mistral": (MistralConfig, MistralForCausalLM)}
+LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 3.0,
+          "original_max_position_embeddings": 40}
+SHAPES = [  # kind, vocabulary, and what differs from SMALL
+    ("llama", 331, dict()),
+    ("llama", 331, dict(num_key_value_heads=1, tie_word_embeddings=True)),
+    ("llama", 97, dict(num_key_value_heads=4, intermediate_size=101, attention_bias=True, mlp_bias=True)),
+    ("llama", 1000, dict(head_dim=10, num_hidden_layers=1, intermediate_size=77)),
+    ("llama", 331, dict(rope_theta=500.0, rope_scaling={"rope_type": "linear", "factor": 2.5})),
+    ("llama", 331, dict(rope_scaling=LLAMA3, hidden_size=100, num_attention_heads=10, num_key_value_heads=5)),
+    ("qwen2", 97, dict(tie_word_embeddings=True, rope_theta=1e6)),
+    ("mistral", 1000, dict(num_key_value_heads=1, head_dim=32, sliding_window=None)),
+    ("mistral", 331, dict(sliding_window=140)),
+    ("llama", 331, dict(hidden_act="gelu", tie_word_embeddings=True, num_hidden_layers=4)),
+]
+SMALL = dict(hidden_size=64, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, intermediate_size=112,
+             max_position_embeddings=150, rms_norm_eps=1e-5, initializer_range=0.15, bos_token_id=1, eos_token_id=1)
+
+
+def random_model(kind, vocabulary, changes):
+    config, model = KINDS[kind]
+    model = model(config(vocab_size=vocabulary, **{**SMALL, **changes})).eval()
+    with torch.no_grad():  # gains away from 1, biases from 0
+        for p in model.parameters():
+            p.add_(torch.randn_like(p) * 0.05)
+    return model
+
+
+def their_logits(model, ids):
+    with torch.no_grad():
+        return model(torch.tensor(ids.astype(np.int64))[None]).logits[0].float().numpy()
+
+
+def our_logits(program, folder, ids):
+    ids.astype(np.uint32).tofile(folder + ".ids")
+    subprocess.check_call([program, "logits", folder, folder + ".ids", folder + ".logits"])
+    return np.fromfile(folder + ".logits", np.float32).reshape(len(ids), -1)
+
+
+def gradients_agree(what, program, folder, model, vocabulary, B=3, T=37):
+    ids = np.random.default_rng(3).integers(0, vocabulary, (B, T + 1))
+    ids.astype(np.uint32).tofile(folder + ".ids")
+    subprocess.check_call([program, "gradients", folder, folder + ".ids", str(B), str(T), folder + ".out"])
+    ours = np.fromfile(folder + ".out", np.float32)
+    logits = model(torch.tensor(ids[:, :-1])).logits
+    loss = torch.nn.functional.cross_entropy(logits.reshape(-1, vocabulary), torch.tensor(ids[:, 1:]).reshape(-1))
+    loss.backward()
+    close(f"{what}: loss", ours[:1], loss.detach().numpy()[None], 1e-5)
+    named, at, worst = dict(model.named_parameters()), 1, ("", 0.0)
+    order = ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"]
+    mlp = ["mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"]
+    names = ["model.embed_tokens.weight"]
+    for layer in range(model.config.num_hidden_layers):
+        for stem in ["input_layernorm", *order, "post_attention_layernorm", *mlp]:
+            names += [f"model.layers.{layer}.{stem}.{end}" for end in ("weight", "bias")]
+    for name in names + ["model.norm.weight", "lm_head.weight"]:  # the order of the tensor table
+        if name not in named:
+            continue
+        theirs = named[name].grad
+        theirs = theirs.T if "_proj.weight" in name else theirs  # maps are [in, out] here
+        mine = ours[at:at + theirs.numel()]
+        at += theirs.numel()
+        if "k_proj.bias" in name and float(theirs.abs().max()) < 1e-6:
+            continue  # what rounding leaves
+        error = float(np.abs(mine - theirs.numpy().ravel()).max() / np.abs(theirs.numpy()).max())
+        worst = max(worst, (name, error), key=lambda w: w[1])
+    assert at == ours.size, (at, ours.size)
+    print(f"{what}: gradients: {worst[1]:.1e} in {worst[0]} (at most 1e-04)")
+    assert worst[1] <= 1e-4
+
+
+def add_tokenizer(folder, vocabulary):
+    """Bytes, and as many more tokens as there are ids; 1 ends a text."""
+    characters = [chr(c) for c in [*range(33, 127), *range(161, 173), *range(174, 256)]]
+    characters += [chr(256 + i) for i in range(68)]
+    vocab = {t: i for i, t in enumerate((["<a>", "<|endoftext|>"] + characters)[:vocabulary])}
+    for i in range(len(vocab), vocabulary):
+        vocab[f"<more{i}>"] = i
+    with open(folder + "/vocab.json", "w") as f:
+        json.dump(vocab, f)
+    open(folder + "/merges.txt", "w").write("#version: 0.2\n")
+
+
+def greedy_text_agrees(what, folder, model, vocabulary):
+    add_tokenizer(folder, vocabulary)
+    for prompt in "The Moon", "a":
+        run = subprocess.run(["generate", "--model", folder, "--json", "--temperature", "0", "--length", "60", prompt],
+                             check=True, capture_output=True, text=True)
+        ours = json.loads(run.stdout)["ids"]
+        vocab = json.load(open(folder + "/vocab.json"))
+        ids = torch.tensor([[vocab[c] for c in prompt.replace(" ", "Ġ")]])
+        with torch.no_grad():
+            theirs = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=60,
+                                    pad_token_id=1)[0, ids.shape[1]:].tolist()
+        assert ours == theirs, (what, ours, theirs)
+    print(f"{what}: the same greedy text")
+
+
+def every_shape(program, work):
+    for i, (kind, vocabulary, changes) in enumerate(SHAPES):
+        model, folder, what = random_model(kind, vocabulary, changes), os.path.join(work, f"shape-{i}"), f"{kind} {changes}"
+        model.save_pretrained(folder, **({"max_shard_size": "100KB"} if i == 2 else {}))
+        ids = np.random.default_rng(i).integers(0, vocabulary, 130)
+        close(f"{what}: logits", our_logits(program, folder, ids), their_logits(model, ids), 1e-4)
+        gradients_agree(what, program, folder, model, vocabulary)
+        if vocabulary >= 258:
+            greedy_text_agrees(what, folder, model, vocabulary)
+
+
+VOCABULARY, T, SEQUENCES, STEPS, SEED = 101, 24, 20, 50, 77
+
+
+def write_megatron(prefix, tokens):
+    tokens.astype("<u2").tofile(prefix + ".bin")
+    with open(prefix + ".idx", "wb") as f:
+        f.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, 1, 2))
+        f.write(struct.pack("<iqqq", len(tokens), 0, 0, 1))
+
+
+def updates_agree(work):
+    os.chdir(work)
+    tokens = np.random.RandomState(3).zipf(1.3, SEQUENCES * T + 1) % VOCABULARY
+    model = random_model("llama", VOCABULARY, dict(max_position_embeddings=32))
+    model.save_pretrained("start")
+    write_megatron("corpus", tokens)
+    subprocess.run(["train", "-q", "--start-from", "start", "--data", "corpus", "-o", "trained", "--log-every", "1",
+                    "--sequence-length", str(T), "--micro-batch-size", "2", "--global-batch-size", "8", "--steps", str(STEPS),
+                    "--learning-rate", "1e-3", "--minimum-learning-rate", "1e-3", "--warmup", "0", "--weight-decay", "0.1",
+                    "--clip", "0", "--beta1", "0.9", "--beta2", "0.95", "--seed", str(SEED)], check=True)
+    ours = [json.loads(line)["loss"] for line in open("trained/metrics.jsonl")]
+    groups = [{"params": [p for p in model.parameters() if p.dim() >= 2], "weight_decay": 0.1},
+              {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0}]
+    optimizer, theirs = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), eps=1e-8), []
+    for t in range(STEPS):
+        rows = [sample(t * 8 + i, SEQUENCES, SEED) * T for i in range(8)]
+        batch = torch.tensor(np.stack([tokens[r:r + T + 1] for r in rows]).astype(np.int64))
+        logits = model(batch[:, :-1]).logits
+        loss = torch.nn.functional.cross_entropy(logits.reshape(-1, VOCABULARY), batch[:, 1:].reshape(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        theirs.append(loss.item())
+    worst = max(abs(a - b) / abs(b) for a, b in zip(ours, theirs))
+    print(f"{STEPS} updates by AdamW, losses from {theirs[0]:.2f} to {theirs[-1]:.2f}: {worst:.1e} (at most 1e-04)")
+    assert len(ours) == STEPS and worst <= 1e-4
+
+
+def ours_loads_there(program, work):
+    os.chdir(work)
+    for name, options in [("llama", ["--kv-heads", "1", "--untied", "--rope-theta", "5000", "--inner", "51"]),
+                          ("llama", ["--head-width", "10"]), ("qwen2", ["--kv-heads", "2"]),
+                          ("mistral", ["--activation", "gelu_new"])]:
+        folder = os.path.join(work, "ours-" + "-".join([name, *(o.strip("-") for o in options)]))
+        subprocess.run(["train", "-q", "--architecture", name, "--data", "generated", "--vocabulary", "201", "--layers", "2",
+                        "--width", "64", "--heads", "4", "--sequence-length", "32", "--positions", "128", "--steps", "2",
+                        "--init-std", "0.2", *options, "-o", folder], check=True)
+        model, report = AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True)
+        assert not report["missing_keys"] and not report["unexpected_keys"], report
+        assert model.config.model_type == name and model.config.max_position_embeddings == 128
+        ids = np.random.default_rng(2).integers(0, 201, 100)
+        close(f"ours, {name} {options}: logits", our_logits(program, folder, ids), their_logits(model.eval(), ids), 1e-4)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    gpt = build("gpt", scratch)
+    every_shape(gpt, scratch)
+    updates_agree(scratch)
+    ours_loads_there(gpt, scratch)
