@@ -107,7 +107,8 @@ static int is_word(const char *key, const char *words)
 }
 
 static const char fixed_keys[] = /* another value would be another training */
-    "task architecture layers width heads kv-heads head-width rope-theta inner positions vocabulary types activation untied dropout-first bare-head "
+    "task architecture layers width heads kv-heads head-width rope-theta "
+    "inner positions vocabulary types activation untied dropout-first bare-head "
     "sequence-length mask-tokens optimizer seed";
 static const char free_keys[] = /* no influence on the weights, or compared in another way */
     "gelu profile output data validation vocab start-from save save-every keep log-every validate-every "
