@@ -4,7 +4,9 @@
  * A pipeline: one thread at a time reads the dump, all clean pages, one at a time writes; in the
  * order of the dump, so that the output does not depend on the number of threads.
  */
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,7 +45,8 @@ static int json, lists = 1, headings = 1, hatnotes;
 static const char *field_list = PAGE_JSON_FIELDS;
 static struct site_choice choice = { .namespaces = "0" };
 static struct opt_list page_names;
-static const char *index_path;
+static const char *index_path, *part_text;
+static uint64_t part_number, part_count; /* 0: the whole dump */
 static int64_t min_length;
 static int formulas, tables, filter_disambig, redirects, strict, wikiextractor;
 static const char *templates_path, *save_path;
@@ -86,6 +89,10 @@ static const struct opt options[] = {
     { 0, "index", OPT_TEXT, &index_path, "FILE",
       "index file of a multistream dump: read only the parts that "
       "hold --pages",
+      0, 0 },
+    { 0, "part", OPT_TEXT, &part_text, "K/N",
+      "extract only the K-th of N parts of the dump; the parts in order "
+      "are the whole",
       0, 0 },
     { 0, "lists", OPT_FLAG, &lists, NULL, "keep list items; --no-lists drops them", 0, 0 },
     { 0, "headings", OPT_FLAG, &headings, NULL, "keep section headings; --no-headings drops them",
@@ -194,7 +201,10 @@ static int next_dump(struct run *r)
         return 0;
     const char *path = r->paths[r->next_path++];
     if (!index_path) {
-        set_dump(r, dump_open(path, max_page_bytes, (int)tool_threads));
+        int threads = (int)tool_threads;
+        set_dump(r, part_count
+                        ? dump_open_part(path, part_number, part_count, max_page_bytes, threads)
+                        : dump_open(path, max_page_bytes, threads));
         return r->dump ? 1 : -1;
     }
     struct unpack_range *ranges;
@@ -551,6 +561,22 @@ static int check_output(void)
     return 0;
 }
 
+static int check_part(const struct run *r)
+{
+    enum { PARTS_MAX = 1000000 };
+    int end = 0;
+    if (!part_text)
+        return 0;
+    if (sscanf(part_text, "%7" SCNu64 "/%7" SCNu64 "%n", &part_number, &part_count, &end) != 2 ||
+        part_text[end] || part_number < 1 || part_number > part_count || part_count > PARTS_MAX)
+        return err_usage("--part %s is not a part such as 3/16", part_text);
+    if (r->path_count != 1 || !strcmp(r->paths[0], "-"))
+        return err_usage("--part needs exactly one FILE, not standard input");
+    if (page_names.count)
+        return err_usage("--part cannot be used with --pages");
+    return 0;
+}
+
 static int check_options(struct run *r)
 {
     if (output_dir && !strcmp(output_dir, "-"))
@@ -573,7 +599,7 @@ static int check_options(struct run *r)
         return err_usage("--index needs --pages and exactly one FILE, not standard input");
     if (page_names.count && !tool_given("namespaces"))
         choice.namespaces = NULL;
-    if (check_wikiextractor() < 0 || check_output() < 0)
+    if (check_part(r) < 0 || check_wikiextractor() < 0 || check_output() < 0)
         return -1;
     return page_json_layout_parse(&r->layout, field_list);
 }
@@ -620,7 +646,8 @@ static int run(int argc, char **argv)
         return -1;
     if (page_names.count && !(r.wanted_pages = pages_new(&page_names)))
         return -1;
-    progress_begin("bytes read", input_bytes(r.path_count, r.paths));
+    uint64_t bytes = input_bytes(r.path_count, r.paths);
+    progress_begin("bytes read", part_count ? bytes / part_count : bytes);
     int result = 0;
     if (train_path)
         r.trainer = sentence_trainer_new();

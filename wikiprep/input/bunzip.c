@@ -54,6 +54,8 @@ struct bunzip {
     uint64_t damage;      /* the bit that it names */
     uint64_t next;        /* the whole block behind it, where it was searched for */
     int is_searched;
+    int starting; /* in mid-file: the first block is to be found */
+    uint64_t mark, given_to_mark;
     uint64_t trailing; /* byte behind the last stream where something else begins */
     uint64_t given;
 };
@@ -340,6 +342,8 @@ static int take_block(struct bunzip *b)
     }
     if (block->state == BZBLOCK_BAD)
         return fail_at(b, b->at, block->why);
+    if (b->at >= b->mark && b->given_to_mark == UINT64_MAX)
+        b->given_to_mark = b->given;
     b->checksum = (b->checksum << 1 | b->checksum >> 31) ^ block->crc;
     b->at = block->after + 8 * bzpiece_offset(&b->piece);
     b->place = b->repeat = 0;
@@ -348,9 +352,42 @@ static int take_block(struct bunzip *b)
     return 0;
 }
 
+/* The first block at or behind a bit of the piece at hand, which is decoded: a magic may be data.
+ * 1, 0 when there is none, -1. */
+static int start_in_piece(struct bunzip *b)
+{
+    uint64_t magic;
+    for (b->at = b->piece.begin; (b->at = bzpiece_find(&b->piece, b->at, &magic)) != UINT64_MAX;
+         b->at++) {
+        if (magic != BZBLOCK_BEGIN)
+            continue;
+        if (decode_here(b) < 0)
+            return -1;
+        if (b->piece.block.state == BZBLOCK_GOOD)
+            return 1;
+    }
+    return 0;
+}
+
+/* The same in the whole file. A damaged block is passed over: where a part of a file begins, the
+ * part before it comes to that block, too. */
+static int start(struct bunzip *b)
+{
+    int found = 0;
+    while (!found && next_piece(b))
+        found = start_in_piece(b);
+    b->starting = !found;
+    b->in_stream = b->resumed = 1;
+    b->level = BZBLOCK_MAX / 100000; /* whatever its stream's is */
+    return found || !b->cutter.error ? found : fail_cut_short(b);
+}
+
 /* Goes on to the next block: 1, 0 at the end of the file, -1. */
 static int next_block(struct bunzip *b)
 {
+    int started = b->starting ? start(b) : 1;
+    if (started <= 0)
+        return started;
     for (;;) {
         int in_stream = b->in_stream ? 1 : read_header(b);
         if (in_stream <= 0)
@@ -437,6 +474,21 @@ int bunzip_resume(struct bunzip *b)
     return 1;
 }
 
+void bunzip_start_at_block(struct bunzip *b)
+{
+    b->starting = 1;
+}
+
+void bunzip_set_mark(struct bunzip *b, uint64_t packed)
+{
+    b->mark = 8 * packed;
+}
+
+uint64_t bunzip_given_to_mark(const struct bunzip *b)
+{
+    return b->given_to_mark;
+}
+
 uint64_t bunzip_trailing(const struct bunzip *b)
 {
     return b->trailing && b->place_of ? b->place_of(b->cutter.ctx, b->trailing) : b->trailing;
@@ -456,6 +508,7 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
     b->name = name;
     b->cutter = (struct bzcutter){ .pull = pull, .ctx = ctx };
     b->threads = threads;
+    b->mark = b->given_to_mark = UINT64_MAX;
     b->spare = mem_zalloc((size_t)threads, sizeof *b->spare);
     b->ring_count = 1 + (uint64_t)PIECES_A_THREAD * (uint64_t)(threads - 1);
     b->ring = mem_zalloc((size_t)b->ring_count, sizeof *b->ring);

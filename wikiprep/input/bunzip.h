@@ -45,6 +45,14 @@ void bunzip_start_helpers(struct bunzip *b);
  */
 void bunzip_set_places(struct bunzip *b, uint64_t (*place)(void *ctx, uint64_t offset));
 
+/* For a beginning in mid-file, before the first read: goes to the first block. */
+void bunzip_start_at_block(struct bunzip *b);
+
+/* Sets a mark at a byte of the packed ones; bunzip_given_to_mark is how many bytes the blocks have
+ * that begin before it: UINT64_MAX until one behind it is reached. */
+void bunzip_set_mark(struct bunzip *b, uint64_t packed);
+uint64_t bunzip_given_to_mark(const struct bunzip *b);
+
 /* Up to n bytes: how many, 0 at the end, -1. */
 int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n);
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/input/dump.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <libxml/parser.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "common/linked.h"
 #include "common/mem.h"
 #include "wikiprep/input/export.h"
+#include "wikiprep/input/part.h"
 
 LINKED_LIBRARY(xml, "libxml2", LIBXML_DOTTED_VERSION)
 
@@ -24,7 +26,8 @@ enum {
 
 struct dump {
     char *path;
-    struct unpack *in;
+    struct unpack *in; /* NULL: it is a part */
+    struct part *part;
     struct unpack_range *ranges; /* NULL: all of it */
     struct export export;        /* what the parser's events make */
     xmlParserCtxtPtr xml;
@@ -43,6 +46,16 @@ struct dump {
     int64_t origin; /* XML offset of what the parser got first */
     uint64_t pages_cut;
 };
+
+static int64_t read_input(struct dump *d, void *bytes, size_t n)
+{
+    return d->part ? part_read(d->part, bytes, n) : unpack_read(d->in, bytes, n);
+}
+
+static int resume_input(struct dump *d)
+{
+    return d->part ? part_resume(d->part) : unpack_resume(d->in);
+}
 
 /* XML offset behind what the parser was given. */
 static uint64_t given(const struct dump *d)
@@ -238,15 +251,17 @@ static void free_parser(struct dump *d)
     xmlFreeParserCtxt(d->xml);
 }
 
-static struct dump *open_dump(const char *path, struct unpack *in, size_t max_text_bytes)
+static struct dump *open_dump(const char *path, struct unpack *in, struct part *part,
+                              size_t max_text_bytes)
 {
-    if (!in)
+    if (!in && !part)
         return NULL;
     struct dump *d = mem_zalloc(1, sizeof *d);
     d->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
     export_init(&d->export, max_text_bytes);
     buf_init(&d->rest);
     d->in = in;
+    d->part = part;
     d->xml = new_parser(d);
     if (!d->xml) {
         err_set("cannot start the XML parser");
@@ -258,19 +273,25 @@ static struct dump *open_dump(const char *path, struct unpack *in, size_t max_te
 
 struct dump *dump_open(const char *path, size_t max_text_bytes, int threads)
 {
-    return open_dump(path, unpack_open(path, threads), max_text_bytes);
+    return open_dump(path, unpack_open(path, threads), NULL, max_text_bytes);
 }
 
 struct dump *dump_open_ranges(const char *path, struct unpack_range *ranges, size_t count,
                               size_t max_text_bytes, int threads)
 {
     struct unpack *in = unpack_open_ranges(path, ranges, count, threads);
-    struct dump *d = open_dump(path, in, max_text_bytes);
+    struct dump *d = open_dump(path, in, NULL, max_text_bytes);
     if (d)
         d->ranges = ranges;
     else
         free(ranges);
     return d;
+}
+
+struct dump *dump_open_part(const char *path, uint64_t number, uint64_t count,
+                            size_t max_text_bytes, int threads)
+{
+    return open_dump(path, NULL, part_open(path, number, count, threads), max_text_bytes);
 }
 
 void dump_close(struct dump *d)
@@ -280,6 +301,7 @@ void dump_close(struct dump *d)
     free_parser(d);
     free_entities(d);
     unpack_close(d->in);
+    part_close(d->part);
     export_release(&d->export);
     buf_release(&d->rest);
     free(d->error);
@@ -290,11 +312,12 @@ void dump_close(struct dump *d)
 
 int dump_help(struct dump *d)
 {
-    return unpack_help(d->in);
+    return d->part ? part_help(d->part) : unpack_help(d->in);
 }
 
 void dump_start_helpers(struct dump *d)
 {
+    assert(d->in); /* parts have others that help */
     unpack_start_helpers(d->in);
 }
 
@@ -305,7 +328,7 @@ const struct dump_site *dump_site(const struct dump *d)
 
 uint64_t dump_packed_bytes(const struct dump *d)
 {
-    return unpack_packed(d->in);
+    return d->part ? part_packed(d->part) : unpack_packed(d->in);
 }
 
 uint64_t dump_xml_bytes(const struct dump *d)
@@ -315,7 +338,7 @@ uint64_t dump_xml_bytes(const struct dump *d)
 
 uint64_t dump_trailing(const struct dump *d)
 {
-    return unpack_trailing(d->in);
+    return d->in ? unpack_trailing(d->in) : 0;
 }
 
 uint64_t dump_pages_cut(const struct dump *d)
@@ -385,7 +408,8 @@ static int check_end(struct dump *d)
     static const char close[] = "</mediawiki>"; /* it stands in a stream of its own */
     struct buf in = BUF_INIT;
     where(d, &in);
-    int is_part = d->ranges && export_part(&d->export) == EXPORT_BETWEEN_PAGES;
+    int is_part = (d->ranges || (d->part && part_is_cut(d->part))) &&
+                  export_part(&d->export) == EXPORT_BETWEEN_PAGES;
     xmlParseChunk(d->xml, close, is_part ? (int)sizeof close - 1 : 0, 1);
     const xmlParserInput *left = d->xml->input;
     int is_cut = !d->export.is_closed &&
@@ -427,7 +451,7 @@ static void feed(struct dump *d)
     } else {
         buf_clear(&d->rest);
         d->used = 0;
-        n = unpack_read(d->in, fresh, sizeof fresh);
+        n = read_input(d, fresh, sizeof fresh);
         if (n < 0 || (!d->fed && check_first(d, fresh, (size_t)n) < 0)) {
             fail(d, n < 0);
             return;
@@ -454,17 +478,6 @@ int dump_read(struct dump *d, struct dump_page *page)
 
 /* ---- going on behind damage -------------------------------------------------------------- */
 
-/* The first <page in s[0..n): its offset, or n. */
-static size_t find_page(const char *s, size_t n)
-{
-    static const char tag[] = "<page";
-    const char *end = s + n;
-    for (const char *p = s; (p = memmem(p, (size_t)(end - p), tag, sizeof tag - 1)); p++)
-        if (end - p >= (ptrdiff_t)sizeof tag && memchr("> \t\r\n", p[sizeof tag - 1], 5))
-            return (size_t)(p - s);
-    return n;
-}
-
 /* Drops bytes in front of the next page: 1, 0 when there is none, -1 when reading failed. Tells
  * whether a page's end was among them. */
 static int skip_to_page(struct dump *d, int *has_end)
@@ -474,7 +487,7 @@ static int skip_to_page(struct dump *d, int *has_end)
     struct buf *rest = &d->rest;
     for (;;) {
         const char *s = rest->data + d->used;
-        size_t n = rest->len - d->used, at = find_page(s, n);
+        size_t n = rest->len - d->used, at = part_find_page(s, n);
         *has_end |= memmem(s, at, end, sizeof end - 1) != NULL;
         if (at < n) {
             d->used += at;
@@ -485,7 +498,7 @@ static int skip_to_page(struct dump *d, int *has_end)
         buf_truncate(rest, keep);
         d->used = 0;
         buf_reserve(rest, CHUNK);
-        int64_t got = unpack_read(d->in, rest->data + keep, CHUNK);
+        int64_t got = read_input(d, rest->data + keep, CHUNK);
         if (got <= 0)
             return (int)got;
         rest->len += (size_t)got;
@@ -511,7 +524,7 @@ static void restart(struct dump *d)
 
 int dump_resume(struct dump *d)
 {
-    if (!d->error || d->damage == FATAL || (d->damage == HOLE && !unpack_resume(d->in)))
+    if (!d->error || d->damage == FATAL || (d->damage == HOLE && !resume_input(d)))
         return 0;
     int in_page = export_part(&d->export) == EXPORT_IN_PAGE, has_end = 0;
     if (d->damage == HOLE) {

@@ -35,6 +35,10 @@ void dump_start_helpers(struct dump *d);
 struct dump *dump_open_ranges(const char *path, struct unpack_range *ranges, size_t count,
                               size_t max_text_bytes, int threads);
 
+/* One of `count` parts of a dump; see part.h. */
+struct dump *dump_open_part(const char *path, uint64_t number, uint64_t count,
+                            size_t max_text_bytes, int threads);
+
 /* The next page, into the caller's buffers: 1, 0 at the end, -1. What is wrong with a file (cut
  * short, damaged, no export at all) is reported after the last whole page before it. */
 int dump_read(struct dump *d, struct dump_page *page);

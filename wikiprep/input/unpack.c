@@ -37,6 +37,7 @@ struct unpack {
     const struct unpack_range *ranges; /* NULL: the whole file */
     size_t range, range_count;         /* the range at hand */
     uint64_t at;                       /* how far in it */
+    struct unpack_range part;          /* of a file that is read from `begin` on */
 };
 
 static size_t take_ahead(struct ahead *a, void *bytes, size_t n)
@@ -309,6 +310,58 @@ struct unpack *unpack_open_ranges(const char *path, const struct unpack_range *r
     return u;
 }
 
+static uint64_t place_in_part(void *ctx, uint64_t offset)
+{
+    const struct unpack *u = ctx;
+    return u->part.begin + offset;
+}
+
+/* Goes to the part of a file that was recognised: its first bytes were read. */
+static int start_part(struct unpack *u, int threads)
+{
+    int packed = u->bunzip != NULL, is_tar = packed && u->archive;
+    const unsigned char *s = u->packed.bytes;
+    size_t bom = u->packed.end > 3 && !memcmp(s, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    if (is_tar || (!packed && (u->packed.end <= bom || s[bom] != '<')))
+        return err_set("cannot read a part of '%s': it is neither bzip2 nor plain XML", u->name);
+    if (lseek(u->fd, (off_t)u->part.begin, SEEK_SET) < 0)
+        return err_set("cannot seek in '%s' to byte %" PRIu64 ": %s", u->name, u->part.begin,
+                       strerror(errno));
+    u->packed.begin = u->packed.end = u->plain.begin = u->plain.end = 0;
+    if (u->archive)
+        archive_read_free(u->archive);
+    u->archive = NULL;
+    bunzip_free(u->bunzip);
+    u->bunzip = NULL;
+    u->got = 0;
+    u->ended = 0;
+    if (!packed)
+        return 0;
+    u->bunzip = bunzip_new(u->name, pull_packed, u, threads);
+    bunzip_set_places(u->bunzip, place_in_part);
+    bunzip_set_mark(u->bunzip, u->part.end - u->part.begin);
+    if (u->part.begin)
+        bunzip_start_at_block(u->bunzip);
+    return 0;
+}
+
+struct unpack *unpack_open_part(const char *path, uint64_t begin, uint64_t end, int threads)
+{
+    struct unpack *u = unpack_open(path, threads);
+    if (!u)
+        return NULL;
+    u->part = (struct unpack_range){ begin, end };
+    if (start_part(u, threads) == 0)
+        return u;
+    unpack_close(u);
+    return NULL;
+}
+
+uint64_t unpack_part_end(const struct unpack *u)
+{
+    return u->bunzip ? bunzip_given_to_mark(u->bunzip) : u->part.end - u->part.begin;
+}
+
 void unpack_close(struct unpack *u)
 {
     if (!u)
@@ -328,7 +381,9 @@ int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
 {
     if (u->ended)
         return 0;
-    return u->archive ? read_archive(u, bytes, n) : pull_plain(u, bytes, n);
+    if (u->archive)
+        return read_archive(u, bytes, n);
+    return u->bunzip ? pull_plain(u, bytes, n) : read_file(u, bytes, n);
 }
 
 int unpack_help(struct unpack *u)

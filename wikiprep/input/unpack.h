@@ -32,6 +32,12 @@ struct unpack_range {
 struct unpack *unpack_open_ranges(const char *path, const struct unpack_range *ranges, size_t count,
                                   int threads);
 
+/* What bytes [begin, ...) of a plain or bzip2 file hold: of bzip2 from the first block on that
+ * begins there. unpack_part_end: how many bytes those have that begin before `end`; UINT64_MAX
+ * until reading has come there. */
+struct unpack *unpack_open_part(const char *path, uint64_t begin, uint64_t end, int threads);
+uint64_t unpack_part_end(const struct unpack *u);
+
 /* Up to n bytes: how many, 0 at the end, -1. What came before an error was good. */
 int64_t unpack_read(struct unpack *u, void *bytes, size_t n);
 

@@ -296,6 +296,58 @@ Test(bunzip, magics_inside_a_block_do_not_mislead)
     buf_release(&twice);
 }
 
+/* From byte `from` on, beginning at a block, with a mark at byte `mark`. */
+static size_t unpack_from(struct buf *out, const struct buf *packed, size_t from, size_t mark,
+                          uint64_t *marked)
+{
+    struct source source = { packed, from, SIZE_MAX };
+    struct bunzip *b = bunzip_new("test.bz2", pull, &source, 1);
+    bunzip_start_at_block(b);
+    bunzip_set_mark(b, mark - from);
+    char bytes[999];
+    int64_t n;
+    buf_clear(out);
+    while ((n = bunzip_read(b, bytes, sizeof bytes)) > 0)
+        buf_add(out, bytes, (size_t)n);
+    cr_expect_eq(n, 0, "from byte %zu: %s", from, err_get());
+    cr_expect_eq(bunzip_read(b, bytes, sizeof bytes), n);
+    *marked = bunzip_given_to_mark(b);
+    bunzip_free(b);
+    return out->len;
+}
+
+/* Two blocks, of which the first has magics in it, begin at byte 4 of their streams. */
+Test(bunzip, a_part_begins_at_a_block)
+{
+    enum { BYTES = 60000 };
+    struct buf text = BUF_INIT, packed = BUF_INIT, out = BUF_INIT;
+    add_words(&text, BYTES);
+    pack(&packed, &text, 9);
+    for (int times = 0; times <= 30; times += 15) {
+        struct buf two = BUF_INIT;
+        uint64_t marked;
+        hide_magics(&two, &packed, BZBLOCK_BEGIN, times);
+        size_t second = two.len + 4;
+        buf_add(&two, packed.data, packed.len);
+        for (size_t from = 0; from < two.len; from += from < 200 ? 1 : 97) {
+            size_t blocks = (from <= 4) + (from <= second);
+            size_t n = unpack_from(&out, &two, from, two.len, &marked);
+            cr_expect_eq(n, blocks * text.len, "from byte %zu: %zu bytes", from, n);
+            cr_expect(!n || !memcmp(out.data + n - text.len, text.data, text.len));
+            cr_expect_eq(marked, UINT64_MAX);
+        }
+        for (size_t mark = 0; mark <= second + 1; mark += mark < 8 || mark > second - 3 ? 1 : 499) {
+            unpack_from(&out, &two, 0, mark, &marked);
+            uint64_t want = mark <= 4 ? 0 : mark <= second ? text.len : UINT64_MAX;
+            cr_expect_eq(marked, want, "mark at byte %zu", mark);
+        }
+        buf_release(&two);
+    }
+    buf_release(&text);
+    buf_release(&packed);
+    buf_release(&out);
+}
+
 static void expect_error(const struct buf *packed, const char *message)
 {
     struct buf out = BUF_INIT;

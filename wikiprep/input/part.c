@@ -1,0 +1,230 @@
+#define _GNU_SOURCE /* memmem */
+#include "wikiprep/input/part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "wikiprep/input/unpack.h"
+
+enum {
+    CHUNK = 1 << 16,
+    HEAD_MAX = 1 << 22,
+    TAG = 6 /* bytes of "<page" and the one behind it */
+};
+
+struct part {
+    struct unpack *in; /* the range, and what is behind it */
+    enum { HEAD, SKIPPING, READING, DONE } state;
+    int is_cut;
+    struct buf head, text; /* of which bytes [used, len) wait */
+    size_t head_used, used;
+    uint64_t at; /* offset of text.data[used] in what `in` gives */
+};
+
+size_t part_find_page(const char *s, size_t n)
+{
+    static const char tag[] = "<page";
+    const char *end = s + n;
+    for (const char *p = s; (p = memmem(p, (size_t)(end - p), tag, sizeof tag - 1)); p++)
+        if (end - p >= (ptrdiff_t)sizeof tag && memchr("> \t\r\n", p[sizeof tag - 1], 5))
+            return (size_t)(p - s);
+    return n;
+}
+
+/* ---- the head ----------------------------------------------------------------------------- */
+
+/* Where the head in s[0..n) ends: behind </siteinfo>, or at the first page; 0: further on. */
+static size_t head_end(const char *s, size_t n)
+{
+    static const char close[] = "</siteinfo>";
+    const char *found = memmem(s, n, close, sizeof close - 1);
+    size_t page = part_find_page(s, n);
+    if (found)
+        return (size_t)(found - s) + sizeof close - 1;
+    return page < n ? page : 0;
+}
+
+static int read_head(struct part *p, const char *path)
+{
+    struct unpack *in = unpack_open(path, 1);
+    int64_t got = in ? 1 : -1;
+    size_t end = 0;
+    while (got > 0 && !end && p->head.len < HEAD_MAX) {
+        buf_reserve(&p->head, CHUNK);
+        got = unpack_read(in, p->head.data + p->head.len, CHUNK);
+        p->head.len += got > 0 ? (size_t)got : 0;
+        end = head_end(p->head.data, p->head.len);
+    }
+    unpack_close(in);
+    buf_truncate(&p->head, end ? end : p->head.len);
+    return got < 0 ? -1 : 0;
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+struct part *part_open(const char *path, uint64_t number, uint64_t count, int threads)
+{
+    struct part *p = mem_zalloc(1, sizeof *p);
+    uint64_t size = 0;
+    buf_init(&p->head);
+    buf_init(&p->text);
+    int result = file_size(path, &size);
+    uint64_t begin = (uint64_t)((unsigned __int128)size * (number - 1) / count);
+    uint64_t end = (uint64_t)((unsigned __int128)size * number / count);
+    if (!result && begin)
+        result = read_head(p, path);
+    p->state = begin ? HEAD : READING;
+    if (!result && !(p->in = unpack_open_part(path, begin, end, threads)))
+        result = -1;
+    if (!result)
+        return p;
+    part_close(p);
+    return NULL;
+}
+
+void part_close(struct part *p)
+{
+    if (!p)
+        return;
+    unpack_close(p->in);
+    buf_release(&p->head);
+    buf_release(&p->text);
+    free(p);
+}
+
+int part_help(struct part *p)
+{
+    return unpack_help(p->in);
+}
+
+uint64_t part_packed(const struct part *p)
+{
+    return unpack_packed(p->in);
+}
+
+int part_is_cut(const struct part *p)
+{
+    return p->is_cut;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static size_t waiting(const struct part *p)
+{
+    return p->text.len - p->used;
+}
+
+static void skip(struct part *p, size_t n)
+{
+    p->used += n;
+    p->at += n;
+}
+
+/* More text behind what waits: how much, 0 at the end, -1. */
+static int64_t more(struct part *p)
+{
+    size_t left = waiting(p);
+    if (left)
+        memmove(p->text.data, p->text.data + p->used, left);
+    buf_truncate(&p->text, left);
+    p->used = 0;
+    buf_reserve(&p->text, CHUNK);
+    int64_t got = unpack_read(p->in, p->text.data + left, CHUNK);
+    p->text.len += got > 0 ? (size_t)got : 0;
+    p->text.data[p->text.len] = '\0';
+    return got;
+}
+
+static void end(struct part *p)
+{
+    p->state = DONE;
+    p->is_cut = 1;
+}
+
+/* Goes to the part's first page: 1, or 0 when there is none; -1. */
+static int skip_to_page(struct part *p)
+{
+    int64_t got = 1;
+    while (got > 0) {
+        size_t n = waiting(p), found = n ? part_find_page(p->text.data + p->used, n) : 0;
+        skip(p, found < n ? found : n > TAG ? n - TAG : 0);
+        if (p->at >= unpack_part_end(p->in))
+            break;
+        if (found < n)
+            return 1;
+        got = more(p);
+    }
+    if (got < 0)
+        return -1;
+    end(p);
+    return 0;
+}
+
+/* How many of the bytes that wait are the part's. Behind its end it is what a page still has, and
+ * a tag that is not whole waits for its rest. */
+static size_t own(struct part *p, int ended)
+{
+    uint64_t stop = unpack_part_end(p->in);
+    size_t n = waiting(p);
+    if (p->at < stop)
+        return stop - p->at < n ? (size_t)(stop - p->at) : n;
+    size_t found = n ? part_find_page(p->text.data + p->used, n) : 0;
+    if (found < n) {
+        if (!found)
+            end(p);
+        return found;
+    }
+    return ended ? n : n > TAG ? n - TAG : 0;
+}
+
+static int64_t read_own(struct part *p, void *bytes, size_t n)
+{
+    int ended = 0;
+    for (;;) {
+        size_t there = own(p, ended);
+        if (p->state == DONE)
+            return 0;
+        if (there) {
+            n = n < there ? n : there;
+            memcpy(bytes, p->text.data + p->used, n);
+            skip(p, n);
+            return (int64_t)n;
+        }
+        int64_t got = ended ? 0 : more(p);
+        if (got < 0)
+            return -1;
+        if (!got && ended)
+            return 0;
+        ended = !got;
+    }
+}
+
+int64_t part_read(struct part *p, void *bytes, size_t n)
+{
+    if (p->state == HEAD && p->head_used < p->head.len) {
+        size_t left = p->head.len - p->head_used;
+        n = n < left ? n : left;
+        memcpy(bytes, p->head.data + p->head_used, n);
+        p->head_used += n;
+        return (int64_t)n;
+    }
+    if (p->state == HEAD)
+        p->state = SKIPPING;
+    if (p->state == SKIPPING) {
+        int found = skip_to_page(p);
+        if (found < 0)
+            return -1;
+        if (found)
+            p->state = READING;
+    }
+    return p->state == READING ? read_own(p, bytes, n) : 0;
+}
+
+int part_resume(struct part *p)
+{
+    return unpack_resume(p->in);
+}
