@@ -11,6 +11,7 @@
 #include "common/usage.h"
 #include "model/folder.h"
 #include "train/defaults.h"
+#include "train/reduce.h"
 
 const struct settings settings_default = {
     .device = "cpu",
@@ -565,10 +566,16 @@ static uint64_t kernel_bytes(const struct plan *p)
     return (uint64_t)(most.scratch + most.kernels + panels) * sizeof(float);
 }
 
+/* Pieces of gradients on their way between ranks. */
+static uint64_t communication_bytes(const struct plan *p)
+{
+    return ranks_of(p) > 1 ? reduce_room_bytes((int)ranks_of(p)) : 0;
+}
+
 /* All that is not the store's. */
 static uint64_t other_bytes(const struct plan *p)
 {
-    return batch_bytes(p) + kernel_bytes(p);
+    return batch_bytes(p) + kernel_bytes(p) + communication_bytes(p);
 }
 
 static int too_small(const struct plan *p, uint64_t needed)
@@ -731,7 +738,25 @@ static void print_memory(const struct plan *p, struct buf *out)
     }
     put_int(out, "memory_batches_bytes", batch_bytes(p));
     put_int(out, "memory_kernels_bytes", kernel_bytes(p));
+    if (ranks_of(p) > 1)
+        put_int(out, "memory_communication_bytes", communication_bytes(p));
     put_int(out, "memory_bytes", store_plan_total(t) + other_bytes(p));
+}
+
+/* What a rank sends in an update, and as much comes back: gradients are summed to shares, and then
+ * shares of the sums or, where ranks share the state, of the new parameters are gathered. */
+static void print_communication(const struct plan *p, struct buf *out)
+{
+    const double ranks = (double)ranks_of(p), others = (ranks - 1) / ranks;
+    const double n = (double)tensor_parameters(&p->model.tensors);
+    const double gathered = p->settings->zero && p->store.half_parameters ? 2 : 4;
+    if (ranks_of(p) == 1)
+        return;
+    put_int(out, "leaves", (uint64_t)(p->engine.leaves * ranks_of(p)));
+    put_int(out, "zero", (uint64_t)p->settings->zero);
+    buf_addf(out, "data_parallel_bytes_per_step=%.0f\n", n * others * (4 + gathered));
+    buf_addf(out, "data_parallel_operations_per_step=%d\n",
+             p->model.tensors.blocks * (p->settings->zero ? 2 : 1));
 }
 
 static void describe(const struct samples *s, const char *begins, struct buf *out)
@@ -745,6 +770,7 @@ void plan_print(const struct plan *p, struct buf *out)
     print_model(p, out);
     print_steps(p, out);
     print_memory(p, out);
+    print_communication(p, out);
     if (p->data && p->data->count) {
         put_int(out, "training_sequences", p->data->count);
         put_int(out, "training_tokens", p->data->tokens);

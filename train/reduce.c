@@ -146,11 +146,21 @@ static int run_scatter(struct scatter *s)
     return result;
 }
 
+static int64_t piece_for(int size)
+{
+    int64_t piece = smaller(PIECE, PIECES / size);
+    return piece < PIECE_LEAST ? PIECE_LEAST : piece;
+}
+
+uint64_t reduce_room_bytes(int size)
+{
+    return 2 * (uint64_t)size * (uint64_t)piece_for(size) * sizeof(float);
+}
+
 int reduce_scatter(struct link *l, const struct reduce_group *g, float *x, const int64_t *bounds)
 {
     const size_t size = (size_t)g->size;
-    int64_t piece = smaller(PIECE, PIECES / g->size);
-    piece = piece < PIECE_LEAST ? PIECE_LEAST : piece;
+    const int64_t piece = piece_for(g->size);
     struct scatter s = { .l = l, .g = g, .x = x, .bounds = bounds, .piece = piece };
     s.room = mem_alloc(2 * size * (size_t)piece * sizeof *s.room);
     s.incoming = mem_zalloc(2 * size, sizeof *s.incoming);

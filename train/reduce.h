@@ -30,6 +30,9 @@ struct reduce_group {
  * one binary tree over all items; `last`: no item follows. */
 int reduce_merges(int64_t k, int last);
 
+/* What a scatter takes for itself. */
+uint64_t reduce_room_bytes(int size);
+
 /* Share `rank` of x becomes the sum; the other shares are as they were. */
 int reduce_scatter(struct link *l, const struct reduce_group *g, float *x, const int64_t *bounds);
 
