@@ -104,7 +104,8 @@ int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *
     /* Until the digits take its place, the head that is summed stands in front of the payload. */
     char *summed = head + 2 * DIGITS - SUMMED;
     put_summed(summed, number, bytes);
-    put_digits(put_digits(head, (uint32_t)bytes), crc32c(0, summed, SUMMED + bytes));
+    uint32_t crc = crc32c(0, summed, SUMMED + bytes);
+    put_digits(put_digits(head, (uint32_t)bytes), crc);
     frame->len += 2 * DIGITS + bytes;
     frame->data[frame->len] = '\0';
     return 0;
