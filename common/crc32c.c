@@ -1,10 +1,40 @@
 #include "common/crc32c.h"
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 #include "common/le.h"
+
+/* What takes 8, 4, 2 bytes or one into the register, and the product of polynomials. */
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define HARDWARE __attribute__((target("sse4.2,pclmul")))
+#define NAME     "sse4.2"
+#define CRC_8    __builtin_ia32_crc32di
+#define CRC_4    __builtin_ia32_crc32si
+#define CRC_2    __builtin_ia32_crc32hi
+#define CRC_1    __builtin_ia32_crc32qi
+typedef uint64_t crc_word;
+
+HARDWARE static uint64_t times(uint64_t a, uint32_t b)
+{
+    return (uint64_t)_mm_cvtsi128_si64(
+        _mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)a), _mm_cvtsi32_si128((int32_t)b), 0));
+}
+#elif defined(__aarch64__)
+#include <arm_acle.h>
+#include <arm_neon.h>
+#include <sys/auxv.h>
+#define HARDWARE __attribute__((target("+crc+crypto")))
+#define NAME     "crc32"
+#define CRC_8    __crc32cd
+#define CRC_4    __crc32cw
+#define CRC_2    __crc32ch
+#define CRC_1    __crc32cb
+typedef uint32_t crc_word;
+
+HARDWARE static uint64_t times(uint64_t a, uint32_t b)
+{
+    return vgetq_lane_u64(vreinterpretq_u64_p128(vmull_p64(a, b)), 0);
+}
+#endif
 
 /* Words of 8 bytes in a stripe: at least, for three to be faster than one, and at most. */
 enum { STRIPE_MIN = 3, STRIPE_MAX = 128 };
@@ -28,50 +58,57 @@ static uint32_t slice(uint32_t crc, const unsigned char *p, size_t n)
     return crc;
 }
 
-#ifdef __x86_64__
-#define HARDWARE __attribute__((target("sse4.2,pclmul")))
-
+#ifdef HARDWARE
 /* The register after `words` zero words, but for the division by the CRC's polynomial: the product
  * of two reflected polynomials is one x too high, and the instruction that divides adds x^32. */
-HARDWARE static uint64_t past(uint64_t crc, size_t words)
+HARDWARE static uint64_t past(crc_word crc, size_t words)
 {
-    __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)crc),
-                                           _mm_cvtsi32_si128((int32_t)past_words[words]), 0);
-    return (uint64_t)_mm_cvtsi128_si64(product);
+    return times(crc, past_words[words]);
 }
 
 /* Three stripes of so many words. */
-HARDWARE static uint64_t three(uint64_t a, const unsigned char *p, size_t words)
+HARDWARE static crc_word three(crc_word a, const unsigned char *p, size_t words)
 {
-    uint64_t b = 0, c = 0;
+    crc_word b = 0, c = 0;
     const unsigned char *q = p + 8 * words, *r = q + 8 * words;
     for (size_t i = 0; i < 8 * words; i += 8) {
-        a = __builtin_ia32_crc32di(a, le_u64(p + i));
-        b = __builtin_ia32_crc32di(b, le_u64(q + i));
-        c = __builtin_ia32_crc32di(c, le_u64(r + i));
+        a = CRC_8(a, le_u64(p + i));
+        b = CRC_8(b, le_u64(q + i));
+        c = CRC_8(c, le_u64(r + i));
     }
-    return __builtin_ia32_crc32di(0, past(a, 2 * words) ^ past(b, words)) ^ c;
+    return CRC_8(0, past(a, 2 * words) ^ past(b, words)) ^ c;
 }
 
 HARDWARE static uint32_t hardware(uint32_t start, const unsigned char *p, size_t n)
 {
-    uint64_t a = start;
+    crc_word a = start;
     for (size_t words; (words = n / 24) >= STRIPE_MIN; p += 24 * words, n -= 24 * words) {
         words = words < STRIPE_MAX ? words : STRIPE_MAX;
         a = three(a, p, words);
     }
     for (; n >= 8; p += 8, n -= 8)
-        a = __builtin_ia32_crc32di(a, le_u64(p));
+        a = CRC_8(a, le_u64(p));
     uint32_t crc = (uint32_t)a;
     if (n & 4) {
-        crc = __builtin_ia32_crc32si(crc, le_u32(p));
+        crc = CRC_4(crc, le_u32(p));
         p += 4;
     }
     if (n & 2) {
-        crc = __builtin_ia32_crc32hi(crc, le_u16(p));
+        crc = CRC_2(crc, le_u16(p));
         p += 2;
     }
-    return n & 1 ? __builtin_ia32_crc32qi(crc, *p) : crc;
+    return n & 1 ? CRC_1(crc, *p) : crc;
+}
+
+static int has_hardware(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+#else
+    const unsigned long needed = HWCAP_CRC32 | HWCAP_PMULL;
+    return (getauxval(AT_HWCAP) & needed) == needed;
+#endif
 }
 #endif
 
@@ -93,9 +130,8 @@ __attribute__((constructor)) static void prepare(void)
     past_words[1] = 1; /* x^31, reflected */
     for (int k = 2; k <= 2 * STRIPE_MAX; k++)
         past_words[k] = slice(past_words[k - 1], zeros, sizeof zeros);
-#ifdef __x86_64__
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul"))
+#ifdef HARDWARE
+    if (has_hardware())
         engine = hardware;
 #endif
 }
@@ -112,5 +148,9 @@ uint32_t crc32c_portable(uint32_t crc, const void *bytes, size_t n)
 
 const char *crc32c_path(void)
 {
-    return engine == slice ? "portable" : "sse4.2";
+#ifdef HARDWARE
+    if (engine == hardware)
+        return NAME;
+#endif
+    return "portable";
 }

@@ -61,6 +61,8 @@ static void cpu_relax(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb"); /* `yield` waits on few processors */
 #endif
 }
 

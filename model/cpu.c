@@ -24,8 +24,10 @@ enum {
 static int cpu_open(struct ops *o, int number)
 {
     (void)number;
-    o->pool = pool_new(o->threads);
     o->k = kernels_choose();
+    if (!o->k)
+        return -1;
+    o->pool = pool_new(o->threads);
     return 0;
 }
 

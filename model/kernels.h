@@ -2,8 +2,8 @@
  * kernels.h - the inner loops of ops.h, for one thread, on rows and ranges.
  *
  * kernels.inc is written once, in vectors of WIDTH floats, and compiled for each instruction set
- * by kernels_avx512_bf16.c, kernels_avx512.c, kernels_avx2.c and kernels_plain.c; kernels_choose
- * picks at run time.
+ * by kernels_avx512_bf16.c, kernels_avx512.c, kernels_avx2.c, kernels_neon.c and kernels_plain.c;
+ * kernels_choose picks at run time.
  * Sums run over KERNEL_LANES fixed lanes whatever WIDTH is, and the lanes are added as a tree,
  * so that instruction sets differ by the rounding of a fused multiply-add and no more.
  *
@@ -106,7 +106,8 @@ static inline int64_t kernel_depth(const struct kernel_products *p, int64_t K)
 }
 
 struct kernels {
-    const char *name;
+    const char *name; /* "AVX2 kernels" */
+    const char *word; /* "avx2" */
 
     /* f32 products, and products of numbers rounded to bf16 while they are packed (to nearest,
      * ties to even), with sums in f32. Panels are of equal size in both. */
@@ -188,8 +189,14 @@ struct kernels {
                             struct ops_array d, float scale);
 };
 
-extern const struct kernels kernels_avx512_bf16, kernels_avx512, kernels_avx2, kernels_plain;
+extern const struct kernels kernels_avx512_bf16, kernels_avx512, kernels_avx2, kernels_neon,
+    kernels_plain;
 
+/* The i-th set of kernels that this processor runs, the fastest first; NULL after the last one. */
+const struct kernels *kernels_set(int i);
+
+/* The fastest, or those whose word the environment variable TEXTMILL_KERNELS holds; NULL with an
+ * error if this processor does not run them. */
 const struct kernels *kernels_choose(void);
 
 #endif

@@ -8,6 +8,8 @@
 #endif
 #define KERNELS      kernels_avx2
 #define KERNELS_NAME "AVX2 kernels"
+#define KERNELS_WORD "avx2"
+#define REGISTERS    16
 #define WIDTH        8
 #include "model/kernels.inc"
 #if defined(__clang__)

@@ -10,6 +10,8 @@
 #endif
 #define KERNELS      kernels_avx512
 #define KERNELS_NAME "AVX-512 kernels"
+#define KERNELS_WORD "avx512"
+#define REGISTERS    32
 #define WIDTH        16
 #include "model/kernels.inc"
 #if defined(__clang__)

@@ -10,8 +10,10 @@
 #endif
 #define KERNELS      kernels_avx512_bf16
 #define KERNELS_NAME "AVX-512 BF16 kernels"
+#define KERNELS_WORD "avx512-bf16"
+#define REGISTERS    32
+#define WIDTH        16
 #define HAS_BF16
-#define WIDTH 16
 #include "model/kernels.inc"
 #if defined(__clang__)
 #pragma clang attribute pop

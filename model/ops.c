@@ -92,7 +92,8 @@ const char *ops_describe(const struct ops *o)
 
 const char *ops_kernels(void)
 {
-    return kernels_choose()->name;
+    const struct kernels *k = kernels_choose();
+    return k ? k->name : err_get();
 }
 
 void ops_set_precision(struct ops *o, enum ops_type precision)

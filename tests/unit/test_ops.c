@@ -16,40 +16,17 @@
 
 /* ---- contexts ---------------------------------------------------------------------------- */
 
-enum { SETS = 4 };
-
-static int processor_has(const struct kernels *k)
-{
-#if defined(__x86_64__)
-    if (k == &kernels_avx512_bf16)
-        return kernels_choose() == k;
-    if (k == &kernels_avx512)
-        return kernels_choose() == k || kernels_choose() == &kernels_avx512_bf16;
-    if (k == &kernels_avx2)
-        return kernels_choose() != &kernels_plain;
-#endif
-    return k == &kernels_plain;
-}
+enum { CONTEXTS_MAX = 8 }; /* sets of kernels */
 
 /* Calls test(o) with each set of kernels, with one thread and with three. */
 static void in_contexts(enum ops_type precision, void (*test)(struct ops *o))
 {
-    const struct kernels *sets[SETS] = {
-        &kernels_plain,
-#if defined(__x86_64__)
-        &kernels_avx2,
-        &kernels_avx512,
-        &kernels_avx512_bf16,
-#endif
-    };
     for (int threads = 1; threads <= 3; threads += 2) {
         struct ops *o = ops_new(threads);
         cr_assert_not_null(o);
         ops_set_precision(o, precision);
-        for (int i = 0; i < SETS; i++) {
-            if (!sets[i] || !processor_has(sets[i]))
-                continue;
-            o->k = sets[i];
+        for (int i = 0; kernels_set(i); i++) {
+            o->k = kernels_set(i);
             test(o);
         }
         ops_free(o);
@@ -66,6 +43,14 @@ static double tolerance(const struct ops *o, double f32)
 {
     return o->precision == OPS_BF16 ? 0.02 : f32;
 }
+
+/* As cr_assert, for what is asserted of each of many numbers: Criterion sends a message for every
+ * assertion, though it holds. */
+#define HOLDS(condition, ...)                                                                      \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            cr_assert_fail(__VA_ARGS__);                                                           \
+    } while (0)
 
 /* ---- numbers ----------------------------------------------------------------------------- */
 
@@ -102,8 +87,8 @@ static void check(const char *what, const float *ours, const double *reference, 
         if (fabs(reference[i]) > largest)
             largest = fabs(reference[i]);
     for (int64_t i = 0; i < n; i++)
-        cr_assert(fabs(ours[i] - reference[i]) <= tolerance * largest, "%s[%lld] is %.9g, not %.9g",
-                  what, (long long)i, ours[i], reference[i]);
+        HOLDS(fabs(ours[i] - reference[i]) <= tolerance * largest, "%s[%lld] is %.9g, not %.9g",
+              what, (long long)i, ours[i], reference[i]);
 }
 
 /* The gradient in x of loss(ctx), by central differences. */
@@ -174,103 +159,192 @@ static void round_numbers(struct numbers *x)
         x->d[i] = x->f[i] = (float)as_bf16(x->d[i]);
 }
 
-static void matmul_of(struct ops *o, int ta, int tb, int from, int halves, int64_t M, int64_t N,
-                      int64_t K)
+/* A product, and what should become of it, found once for all contexts. */
+struct product {
+    int ta, tb, from;
+    int64_t M, N, K, lda, ldb, ldc;
+    enum ops_type of_a, of_b, of_ends;
+    struct numbers a, b, base, bias;
+    struct numbers c, sums; /* c.d, sums.d: wanted */
+};
+
+/* Random numbers between -1 and 1, rounded if they are to be stored as BF16. */
+static struct numbers entries(int64_t n, uint64_t key, enum ops_type type)
 {
-    int64_t lda = (ta ? M : K) + 3, ldb = (tb ? K : N) + 5, ldc = N + 2;
-    struct numbers a = numbers((ta ? K : M) * lda, 1, 1), b = numbers((tb ? N : K) * ldb, 2, 1);
-    struct numbers c = numbers(M * ldc, 3, 1), base = numbers(M * ldc, 4, 1);
-    struct numbers bias = numbers(N, 5, 1), sums = numbers(N, 6, 1);
-    const enum ops_type type[] = { halves & HALF_A ? OPS_BF16 : OPS_F32,
-                                   halves & HALF_B ? OPS_BF16 : OPS_F32,
-                                   halves & HALF_ENDS ? OPS_BF16 : OPS_F32 };
-    struct numbers *ends[] = { &c, &base, &bias };
-    if (halves & HALF_A)
-        round_numbers(&a);
-    if (halves & HALF_B)
-        round_numbers(&b);
-    for (int i = 0; i < 3 && halves & HALF_ENDS; i++)
-        round_numbers(ends[i]);
-    for (int64_t n = 0; n < N && !tb; n++)
+    struct numbers x = { mem_aligned((size_t)n, sizeof(float)),
+                         mem_zalloc((size_t)n, sizeof(double)), n };
+    for (int64_t i = 0; i < n; i++)
+        x.d[i] = x.f[i] = (float)((double)(int64_t)rng_at(key, (uint64_t)i) * 0x1p-63);
+    if (type == OPS_BF16)
+        round_numbers(&x);
+    return x;
+}
+
+/* `lines` of K numbers one after the other, as a product in this precision takes them. */
+static double *lines_of(const struct numbers *x, int64_t ld, int across, int64_t lines, int64_t K,
+                        enum ops_type precision)
+{
+    double *l = mem_zalloc((size_t)(lines * K), sizeof *l);
+    for (int64_t i = 0; i < lines; i++)
         for (int64_t k = 0; k < K; k++)
-            sums.d[n] += b.d[k * ldb + n]; /* not rounded but as an operand */
-    struct ops_array A = copy_as(o, type[0], a.f, a.n), B = copy_as(o, type[1], b.f, b.n);
-    struct ops_array C = copy_as(o, type[2], c.f, c.n), D = copy_as(o, type[2], base.f, base.n);
-    struct ops_array E = copy_as(o, type[2], bias.f, N);
-    for (int64_t i = 0; i < a.n && o->precision == OPS_BF16; i++)
-        a.d[i] = as_bf16(a.d[i]);
-    for (int64_t i = 0; i < b.n && o->precision == OPS_BF16; i++)
-        b.d[i] = as_bf16(b.d[i]);
-    for (int64_t m = 0; m < M; m++)
-        for (int64_t n = 0; n < N; n++) {
-            double sum = from == FROM_ITSELF          ? c.d[m * ldc + n]
-                         : from == FROM_BASE_AND_BIAS ? base.d[m * ldc + n] + bias.d[n]
-                                                      : 0;
-            for (int64_t k = 0; k < K; k++)
-                sum += a.d[ta ? k * lda + m : m * lda + k] * b.d[tb ? n * ldb + k : k * ldb + n];
-            c.d[m * ldc + n] = sum;
+            l[i * K + k] = x->d[across ? k * ld + i : i * ld + k];
+    for (int64_t i = 0; i < lines * K && precision == OPS_BF16; i++)
+        l[i] = as_bf16(l[i]);
+    return l;
+}
+
+/* c and sums become what is wanted. */
+static void multiply_plainly(struct product *p, enum ops_type precision)
+{
+    double *a = lines_of(&p->a, p->lda, p->ta, p->M, p->K, precision);
+    double *b = lines_of(&p->b, p->ldb, !p->tb, p->N, p->K, precision);
+    for (int64_t n = 0; n < p->N && !p->tb; n++)
+        for (int64_t k = 0; k < p->K; k++)
+            p->sums.d[n] += p->b.d[k * p->ldb + n]; /* not rounded but as an operand */
+    for (int64_t m = 0; m < p->M; m++)
+        for (int64_t n = 0; n < p->N; n++) {
+            double *c = &p->c.d[m * p->ldc + n];
+            double begin = p->from == FROM_ITSELF ? *c
+                           : p->from == FROM_BASE_AND_BIAS
+                               ? p->base.d[m * p->ldc + n] + p->bias.d[n]
+                               : 0;
+            *c = begin + inner_product(a + m * p->K, b + n * p->K, p->K);
         }
-    ops_matmul(o, &(struct ops_matmul){ .C = { C, ldc },
-                                        .A = { A, lda, ta },
-                                        .B = { B, ldb, tb },
-                                        .M = M,
-                                        .N = N,
-                                        .K = K,
-                                        .base = from == FROM_ITSELF          ? C
-                                                : from == FROM_BASE_AND_BIAS ? D
-                                                                             : OPS_NONE,
-                                        .bias = from == FROM_BASE_AND_BIAS ? E : OPS_NONE,
-                                        .sums = tb ? OPS_NONE : f32(sums.f) });
-    take(o, c.f, C, c.n); /* what stands between the rows is not touched */
-    check("matmul", c.f, c.d, c.n, halves & HALF_ENDS ? 4e-3 : 2e-6);
-    check("column sums", sums.f, sums.d, N, 4e-6);
-    ops_buffer_free(o, A, a.n);
-    ops_buffer_free(o, B, b.n);
-    ops_buffer_free(o, D, base.n);
-    ops_buffer_free(o, E, N);
-    struct numbers *all[] = { &a, &b, &c, &base, &bias, &sums };
+    free(a);
+    free(b);
+}
+
+static struct product product(enum ops_type precision, int form, int from, int halves, int64_t M,
+                              int64_t N, int64_t K)
+{
+    int ta = form & 1, tb = form >> 1;
+    struct product p = { .ta = ta, .tb = tb, .from = from, .M = M, .N = N, .K = K };
+    p.of_a = halves & HALF_A ? OPS_BF16 : OPS_F32;
+    p.of_b = halves & HALF_B ? OPS_BF16 : OPS_F32;
+    p.of_ends = halves & HALF_ENDS ? OPS_BF16 : OPS_F32;
+    p.lda = (ta ? M : K) + 3;
+    p.ldb = (tb ? K : N) + 5;
+    p.ldc = N + 2;
+    p.a = entries((ta ? K : M) * p.lda, 1, p.of_a);
+    p.b = entries((tb ? N : K) * p.ldb, 2, p.of_b);
+    p.c = entries(M * p.ldc, 3, p.of_ends);
+    p.base = entries(M * p.ldc, 4, p.of_ends);
+    p.bias = entries(N, 5, p.of_ends);
+    p.sums = entries(N, 6, OPS_F32);
+    multiply_plainly(&p, precision);
+    return p;
+}
+
+static void product_in(struct ops *o, const struct product *p)
+{
+    struct ops_array A = copy_as(o, p->of_a, p->a.f, p->a.n);
+    struct ops_array B = copy_as(o, p->of_b, p->b.f, p->b.n);
+    struct ops_array C = copy_as(o, p->of_ends, p->c.f, p->c.n);
+    struct ops_array D = copy_as(o, p->of_ends, p->base.f, p->base.n);
+    struct ops_array E = copy_as(o, p->of_ends, p->bias.f, p->N);
+    struct ops_array sums = copy_as(o, OPS_F32, p->sums.f, p->N);
+    float *c = mem_alloc((size_t)p->c.n * sizeof *c), *s = mem_alloc((size_t)p->N * sizeof *s);
+    ops_matmul(o, &(struct ops_matmul){ .C = { C, p->ldc },
+                                        .A = { A, p->lda, p->ta },
+                                        .B = { B, p->ldb, p->tb },
+                                        .M = p->M,
+                                        .N = p->N,
+                                        .K = p->K,
+                                        .base = p->from == FROM_ITSELF          ? C
+                                                : p->from == FROM_BASE_AND_BIAS ? D
+                                                                                : OPS_NONE,
+                                        .bias = p->from == FROM_BASE_AND_BIAS ? E : OPS_NONE,
+                                        .sums = p->tb ? OPS_NONE : sums });
+    take(o, c, C, p->c.n); /* what stands between the rows is not touched */
+    take(o, s, sums, p->N);
+    check("matmul", c, p->c.d, p->c.n, p->of_ends == OPS_BF16 ? 4e-3 : 2e-6);
+    check("column sums", s, p->sums.d, p->N, 4e-6);
+    ops_buffer_free(o, A, p->a.n);
+    ops_buffer_free(o, B, p->b.n);
+    ops_buffer_free(o, D, p->base.n);
+    ops_buffer_free(o, E, p->N);
+    free(c);
+    free(s);
+}
+
+static void drop_product(struct product *p)
+{
+    struct numbers *all[] = { &p->a, &p->b, &p->c, &p->base, &p->bias, &p->sums };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         drop(all[i]);
 }
 
-static void matmul_in(struct ops *o)
+/* All forms of a product, each in every one of the contexts. */
+static void products_in(struct ops *const *contexts, const int64_t size[3], int from, int halves)
+{
+    for (int form = 0; form < 4; form++) {
+        struct product p = product(contexts[0]->precision, form, from, halves, size[0], size[1],
+                                   size[2]);
+        for (int i = 0; contexts[i]; i++)
+            product_in(contexts[i], &p);
+        drop_product(&p);
+    }
+}
+
+static void all_products_in(struct ops *const *contexts)
 {
     const int64_t sizes[][3] = { { 1, 1, 1 },     { 3, 5, 7 },      { 17, 33, 20 },  { 64, 64, 64 },
                                  { 100, 37, 65 }, { 31, 130, 129 }, { 5, 300, 41 },  { 13, 9, 800 },
                                  { 400, 21, 30 }, { 3100, 7, 4 },   { 6, 3200, 390 } };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         for (int from = 0; from < BEGINNINGS; from++)
-            for (int form = 0; form < 4; form++)
-                matmul_of(o, form & 1, form >> 1, from, 0, sizes[i][0], sizes[i][1], sizes[i][2]);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            products_in(contexts, sizes[i], from, 0);
         for (int halves = HALF_A; halves < 2 * HALF_ENDS; halves++)
-            for (int form = 0; form < 4; form++)
-                matmul_of(o, form & 1, form >> 1, halves % BEGINNINGS, halves, sizes[i][0],
-                          sizes[i][1], sizes[i][2]);
+            products_in(contexts, sizes[i], halves % BEGINNINGS, halves);
+    }
+}
+
+/* Each set of kernels with one thread and with three. */
+static void products_by_kernels(enum ops_type precision)
+{
+    struct ops *contexts[2 * CONTEXTS_MAX + 1] = { NULL };
+    int n = 0;
+    for (int i = 0; kernels_set(i) && i < CONTEXTS_MAX; i++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            contexts[n] = ops_new(threads);
+            ops_set_precision(contexts[n], precision);
+            contexts[n++]->k = kernels_set(i);
+        }
+    all_products_in(contexts);
+    while (n > 0)
+        ops_free(contexts[--n]);
 }
 
 Test(ops, matmul)
 {
-    in_all_contexts(matmul_in);
+    products_by_kernels(OPS_F32);
 }
 
 /* The tolerance is f32's: products of bf16 are exact in f32, and sums are f32. */
 Test(ops, matmul_bf16)
 {
-    in_contexts(OPS_BF16, matmul_in);
+    products_by_kernels(OPS_BF16);
 }
 
 /* More lines of both factors, and a longer sum, than are packed at once. */
 Test(ops, matmul_blocks)
 {
+    const struct {
+        int form, from, halves;
+        int64_t M, N, K;
+    } cases[] = { { 0, FROM_ITSELF, 0, 3100, 3080, 1 },
+                  { 1, FROM_BASE_AND_BIAS, 0, 13, 17, 180001 },
+                  { 2, FROM_NOTHING, HALF_A | HALF_B, 13, 17, 180001 },
+                  { 0, FROM_BASE_AND_BIAS, HALF_ENDS, 13, 17, 4001 } };
     struct ops *o = ops_new(3);
-    for (int precision = OPS_F32; precision <= OPS_BF16; precision++) {
-        ops_set_precision(o, precision);
-        matmul_of(o, 0, 0, FROM_ITSELF, 0, 3100, 3080, 1);
-        matmul_of(o, 1, 0, FROM_BASE_AND_BIAS, 0, 13, 17, 180001);
-        matmul_of(o, 0, 1, FROM_NOTHING, HALF_A | HALF_B, 13, 17, 180001);
-        matmul_of(o, 0, 0, FROM_BASE_AND_BIAS, HALF_ENDS, 13, 17, 4001);
-    }
+    for (int precision = OPS_F32; precision <= OPS_BF16; precision++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            struct product p = product(precision, cases[i].form, cases[i].from, cases[i].halves,
+                                       cases[i].M, cases[i].N, cases[i].K);
+            ops_set_precision(o, precision);
+            product_in(o, &p);
+            drop_product(&p);
+        }
     ops_free(o);
 }
 
@@ -642,8 +716,8 @@ static void check_activation(struct ops *o, struct activation form)
     ops_activation_fwd(o, form.f, f32(y.f), f32(x.f), N);
     for (int64_t i = 0; i < N; i++) {
         double wanted = form.value(x.d[i]);
-        cr_assert(fabs(y.f[i] - wanted) <= 1e-6 * fabs(wanted) + form.near_zero,
-                  "f(%g) is %g, not %g", x.f[i], y.f[i], wanted);
+        HOLDS(fabs(y.f[i] - wanted) <= 1e-6 * fabs(wanted) + form.near_zero, "f(%g) is %g, not %g",
+              x.f[i], y.f[i], wanted);
     }
     memcpy(d.d, x.d, N * sizeof *d.d);
     for (int64_t i = 0; i < N; i++)
@@ -660,10 +734,10 @@ static void check_activation(struct ops *o, struct activation form)
             if (form.f == OPS_RELU)
                 wanted = d.d[i] > 0; /* there is no slope at 0 */
             double most = (half ? tolerance(o, 0) : 0) / 2 * fabs(wanted) + 1e-5;
-            cr_assert_float_eq(d.f[i], 2 * wanted, most, "f'(%g) is %g, not %g", d.d[i], d.f[i] / 2,
-                               wanted);
-            cr_assert_float_eq(x.f[i], y.f[i],
-                               (half ? tolerance(o, 1e-6) : 1e-6) * fabs(y.f[i]) + 1e-37);
+            HOLDS(fabs(d.f[i] - 2 * wanted) <= most, "f'(%g) is %g, not %g", d.d[i], d.f[i] / 2,
+                  wanted);
+            double rounded = (half ? tolerance(o, 1e-6) : 1e-6) * fabs(y.f[i]);
+            HOLDS(fabs((double)x.f[i] - y.f[i]) <= rounded + 1e-37, "%g, not %g", x.f[i], y.f[i]);
         }
         ops_copy(o, f32(d.f), dx, N);
         ops_copy(o, f32(x.f), again, N);
@@ -672,7 +746,8 @@ static void check_activation(struct ops *o, struct activation form)
     take(o, y.f, again, N);
     for (int64_t i = 0; i < N; i++) {
         double wanted = form.value(form.value(d.d[i]));
-        cr_assert_float_eq(y.f[i], wanted, tolerance(o, 1e-5) * fabs(wanted) + 1e-6);
+        HOLDS(fabs(y.f[i] - wanted) <= tolerance(o, 1e-5) * fabs(wanted) + 1e-6, "%g, not %g",
+              y.f[i], wanted);
     }
     ops_buffer_free(o, dx, N);
     drop(&x);
@@ -816,7 +891,7 @@ static void sums_in(struct ops *o)
     ops_zero(o, f32(y.f + 1), N - 1);
     cr_assert_float_eq(y.f[0], y.d[0], 1e-6);
     for (int64_t i = 1; i < N; i++)
-        cr_assert_eq(y.f[i], 0);
+        HOLDS(y.f[i] == 0, "[%d] is %g", (int)i, y.f[i]);
     drop(&x);
     drop(&y);
 }
@@ -890,8 +965,8 @@ static void stored_bf16_in(struct ops *o)
     for (uint64_t i = 0; i < N; i++) {
         uint32_t bits, share = (uint32_t)(rng_at(99, (FIRST + i) / 4) >> 16 * (i % 4)) & 0xffff;
         memcpy(&bits, &x.f[i], sizeof bits);
-        cr_assert_eq(halves_of(y)[i], (uint16_t)((bits + share) >> 16), "%d", (int)i);
-        cr_assert_eq(back[i], float_of((uint32_t)halves_of(y)[i] << 16));
+        HOLDS(halves_of(y)[i] == (uint16_t)((bits + share) >> 16), "%d", (int)i);
+        HOLDS(back[i] == float_of((uint32_t)halves_of(y)[i] << 16), "%d", (int)i);
         error += (double)back[i] - x.f[i];
     }
     cr_assert_lt(fabs(error) / N, 1e-5); /* numbers are of size 1, a step of theirs is 1/256 */
@@ -1702,9 +1777,9 @@ static void loss_without_labels_in(struct ops *o)
     ops_loss_fwd_bwd(o, (struct ops_scores){ 0 }, f32(dx.f), ops_set(f32(dtable.f)),
                      (struct ops_gradient){ 0 }, f32(l.x.f), 5, 1, &none, &decoder);
     for (int64_t i = 0; i < dx.n; i++)
-        cr_assert_eq(dx.f[i], 0);
+        HOLDS(dx.f[i] == 0, "dx[%d] is %g", (int)i, dx.f[i]);
     for (int64_t i = 0; i < dtable.n; i++)
-        cr_assert_eq(dtable.f[i], 0);
+        HOLDS(dtable.f[i] == 0, "dtable[%d] is %g", (int)i, dtable.f[i]);
     drop(&dx);
     drop(&dtable);
     drop_case(&l);
@@ -1746,18 +1821,40 @@ Test(ops, nan_stays)
     ops_free(o);
 }
 
+/* ---- the choice of kernels ------------------------------------------------------------------ */
+
+/* Kernels are found by their words. */
+Test(ops, kernels_by_word)
+{
+    const struct kernels *k;
+    for (int i = 0; (k = kernels_set(i)); i++) {
+        setenv("TEXTMILL_KERNELS", k->word, 1);
+        struct ops *o = ops_new(1);
+        cr_assert_eq(o->k, k);
+        ops_set_products(o, OPS_PRODUCTS_OWN);
+        cr_assert_str_eq(ops_describe(o), k->name);
+        cr_assert_str_eq(ops_kernels(), k->name);
+        ops_free(o);
+    }
+    setenv("TEXTMILL_KERNELS", "mmx", 1);
+    cr_assert_null(ops_new(1));
+    cr_assert(strstr(err_get(), "'mmx'"), "%s", err_get());
+    unsetenv("TEXTMILL_KERNELS");
+}
+
 /* ---- OpenBLAS's products ------------------------------------------------------------------- */
 
 /* All that is made of products, as above. */
 Test(ops, products_by_openblas)
 {
-    void (*const tests[])(struct ops * o) = { matmul_in, linear_in,           linear_operands_in,
-                                              logits_in, residual_dropout_in, loss_in };
+    void (*const tests[])(struct ops * o) = { linear_in, linear_operands_in, logits_in,
+                                              residual_dropout_in, loss_in };
     for (int threads = 1; threads <= 3; threads += 2) {
         struct ops *o = ops_new(threads);
         if (ops_set_products(o, OPS_PRODUCTS_OPENBLAS) < 0)
             cr_skip_test("%s", err_get());
         cr_assert(strstr(ops_describe(o), "OpenBLAS"), "%s", ops_describe(o));
+        all_products_in((struct ops *const[]){ o, NULL });
         for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
             tests[i](o);
         ops_free(o);
@@ -1806,7 +1903,7 @@ Test(ops, buffers)
         float *p = ops_map(o, a, sizes[i]);
         cr_assert_eq((uintptr_t)p % 64, 0);
         for (int64_t n = 0; n < sizes[i]; n++)
-            cr_assert_eq(p[n], 0);
+            HOLDS(p[n] == 0, "[%lld] is %g", (long long)n, p[n]);
         ops_unmap(o, a, sizes[i], p);
         ops_buffer_free(o, a, sizes[i]);
     }

@@ -1,0 +1,68 @@
+/* kernels.c - which of the kernels this processor runs, and which are chosen. */
+#include "model/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+
+#if defined(__x86_64__)
+static int has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+static int has_avx512_bf16(void)
+{
+    return has_avx512() && __builtin_cpu_supports("avx512bf16");
+}
+
+static int has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#endif
+
+static int any(void)
+{
+    return 1;
+}
+
+/* The fastest first. */
+static const struct {
+    const struct kernels *k;
+    int (*runs)(void);
+} sets[] = {
+#if defined(__x86_64__)
+    { &kernels_avx512_bf16, has_avx512_bf16 },
+    { &kernels_avx512, has_avx512 },
+    { &kernels_avx2, has_avx2 },
+#elif defined(__aarch64__)
+    { &kernels_neon, any },
+#endif
+    { &kernels_plain, any },
+};
+
+const struct kernels *kernels_set(int i)
+{
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++)
+        if (sets[s].runs() && i-- == 0)
+            return sets[s].k;
+    return NULL;
+}
+
+const struct kernels *kernels_choose(void)
+{
+    const struct kernels *k;
+    const char *wanted = getenv("TEXTMILL_KERNELS");
+    if (!wanted)
+        return kernels_set(0);
+    for (int i = 0; (k = kernels_set(i)); i++)
+        if (!strcmp(k->word, wanted))
+            return k;
+    err_set("cannot use the kernels '%s' of TEXTMILL_KERNELS: this processor does not run them, or "
+            "there are none of that name",
+            wanted);
+    return NULL;
+}
