@@ -126,16 +126,45 @@ static int cut_next(struct encoder *e, struct pieces *p)
     return count < 0 ? -1 : count > 0;
 }
 
+static int encode_pieces(struct encoder *e, const struct pieces *p, struct ids *out)
+{
+    size_t failed;
+    return wordcache_encode(e->cache, p, out, &failed) < 0
+               ? err_in("at byte %zu of the text", p->begins[failed])
+               : 0;
+}
+
+/* The same of pieces that are cut into smaller ones first. */
+static int encode_parts(struct encoder *e, const struct pieces *p, struct ids *out)
+{
+    enum { MAX = sizeof e->bounds / sizeof *e->bounds };
+    size_t begins[MAX], count = 0;
+    struct pieces parts = { p->text, p->readable, begins, e->bounds, 0 };
+    for (size_t i = 0; i < p->count; i++)
+        for (size_t at = p->begins[i]; at < p->ends[i]; at = e->bounds[count - 1]) {
+            if (count == MAX) {
+                parts.count = count;
+                if (encode_pieces(e, &parts, out) < 0)
+                    return -1;
+                count = 0;
+            }
+            size_t more = seams_cut(e->t->seams, p->text, p->ends[i], at, e->bounds + count,
+                                    MAX - count);
+            for (size_t k = 0; k < more; k++)
+                begins[count + k] = k ? e->bounds[count + k - 1] : at;
+            count += more;
+        }
+    parts.count = count;
+    return encode_pieces(e, &parts, out);
+}
+
 /* Text without added tokens. */
 static int encode_plain(struct encoder *e, const char *text, size_t n, int first, struct ids *out)
 {
     struct pieces p;
-    size_t failed;
     int got = cut_begin(e, text, n, first);
     while (!got && (got = cut_next(e, &p)) > 0)
-        got = wordcache_encode(e->cache, &p, out, &failed) < 0
-                  ? err_in("at byte %zu of the text", p.begins[failed])
-                  : 0;
+        got = e->t->seams ? encode_parts(e, &p, out) : encode_pieces(e, &p, out);
     return got;
 }
 

@@ -9,12 +9,14 @@
 #include <stdint.h>
 
 #include "tokenizer/model/added.h"
+#include "tokenizer/model/seams.h"
 #include "tokenizer/model/subword.h"
 #include "tokenizer/model/vocabulary.h"
 
 struct tokenizer {
     struct vocabulary v;
     struct subword *subword;
+    struct seams *seams;           /* NULL: pieces are not cut further */
     struct normalizer *normalizer; /* NULL unless BERT's rules make the words */
     uint64_t checksum;
     uint32_t *whole; /* tokens that are what their own bytes are encoded as, in order of id */

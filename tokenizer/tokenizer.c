@@ -206,6 +206,7 @@ struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
     if (t->v.model == VOCABULARY_WORDPIECE && !t->v.general)
         t->normalizer = normalizer_new(&t->v.rules);
     t->subword = subword_new(&t->v);
+    t->seams = seams_new(&t->v);
     t->checksum = checksum(&t->v);
     if (collect_added(t) < 0 || settle_decoder(t) < 0) {
         tokenizer_free(t);
@@ -247,6 +248,7 @@ void tokenizer_free(struct tokenizer *t)
     free(t->whole);
     free(t->joints);
     subword_free(t->subword);
+    seams_free(t->seams);
     normalizer_free(t->normalizer);
     vocabulary_release(&t->v);
     free(t);

@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/le.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "tokenizer/cut/regex.h"
 #include "unicode/forms.h"
 #include "unicode/unicode.h"
+
+enum { REPLACED = 1 << 16 }; /* bytes that are replaced before room is made for more */
 
 /* Pieces of a text that is theirs. */
 struct cut {
@@ -96,11 +99,37 @@ static int find_match(struct stepper *s, const struct step *step, const char *te
 
 /* ---- normalizers ------------------------------------------------------------------------------ */
 
+/* Appends the text with up to 4 bytes for each byte that is `byte`, without a branch on which are.
+ */
+static void replace_byte(struct buf *out, const char *text, size_t n, char byte,
+                         const char *content, size_t len)
+{
+    unsigned char four[4] = { 0 };
+    memcpy(four, content, len);
+    const uint32_t with = le_u32(four);
+    for (size_t i = 0, step; i < n; i += step) {
+        step = n - i < REPLACED ? n - i : REPLACED;
+        buf_reserve(out, step * sizeof with);
+        char *to = out->data + out->len;
+        for (size_t k = i; k < i + step; k++) {
+            uint32_t other = (unsigned char)text[k], is = -(uint32_t)(text[k] == byte);
+            le_put_u32(to, (with & is) | (other & ~is));
+            to += (len & is) | (1 & ~is);
+        }
+        out->len = (size_t)(to - out->data);
+    }
+    buf_truncate(out, out->len);
+}
+
 static int replace(struct stepper *s, const struct step *step, const char *text, size_t n,
                    struct buf *out)
 {
     size_t done = 0, begin, end;
     int got;
+    if (step->text && step->len == 1 && step->content_len <= 4) {
+        replace_byte(out, text, n, *step->text, step->content, step->content_len);
+        return 0;
+    }
     while (done < n && (got = find_match(s, step, text, n, done, &begin, &end)) != 0) {
         if (got < 0)
             return -1;
@@ -334,12 +363,7 @@ static void put_metaspace(const struct step *step, const char *text, size_t n, i
     int prepend = step->scheme == STEP_ALWAYS || (step->scheme == STEP_FIRST && first);
     if (prepend && text[0] != ' ' && !begins_with(text, n, step->content, step->content_len))
         buf_add(&out->text, step->content, step->content_len);
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == ' ')
-            buf_add(&out->text, step->content, step->content_len);
-        else
-            buf_addc(&out->text, text[i]);
-    }
+    replace_byte(&out->text, text, n, ' ', step->content, step->content_len);
     for (size_t i = at + 1; i < out->text.len && step->split; i++) {
         if (begins_with(out->text.data + i, out->text.len - i, step->content, step->content_len)) {
             add_piece(out, begin, i);
@@ -400,10 +424,14 @@ static int cut_step(struct stepper *s, const struct step *step, int first)
 
 int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct pieces *p)
 {
-    buf_clear(&s->pieces.text);
-    buf_add(&s->pieces.text, text, n);
     s->pieces.count = 0;
     add_piece(&s->pieces, 0, n);
+    if (!s->cuts->count) { /* the text is one piece, which need not be ours */
+        *p = (struct pieces){ text, n, s->pieces.begins, s->pieces.ends, s->pieces.count };
+        return 0;
+    }
+    buf_clear(&s->pieces.text);
+    buf_add(&s->pieces.text, text, n);
     for (size_t i = 0; i < s->cuts->count; i++) {
         if (cut_step(s, &s->cuts->items[i], first) < 0)
             return -1;

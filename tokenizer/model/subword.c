@@ -10,12 +10,39 @@
 #include "tokenizer/model/wordpiece.h"
 #include "unicode/unicode.h"
 
+enum { CHARACTERS = 0x10000 };
+#define NO_ID UINT32_MAX
+
 struct subword {
     const struct vocabulary *v;
     struct bpe *bpe; /* one or the other */
     struct wordpiece *wordpiece;
     int64_t fallback[256]; /* ids of <0x00> ... <0xFF>, -1 for none */
+    uint32_t *characters;  /* ids of those below CHARACTERS, NO_ID for none; NULL: not kept */
 };
+
+static int64_t find_token(const struct vocabulary *v, const char *bytes, size_t n)
+{
+    int64_t id = vocabulary_find(v, bytes, n);
+    return id >= 0 && v->tokens[id].in_model ? id : -1;
+}
+
+static void keep_characters(struct subword *s)
+{
+    const struct vocabulary *v = s->v;
+    s->characters = memset(mem_alloc(CHARACTERS * sizeof *s->characters), 0xFF,
+                           CHARACTERS * sizeof *s->characters);
+    for (uint32_t id = 0; id < v->count; id++) {
+        size_t n, len;
+        const unsigned char *bytes = (const unsigned char *)vocabulary_bytes(v, id, &n);
+        if (!bytes || !n || n > 3 || utf8_valid((const char *)bytes, n) != n)
+            continue;
+        uint32_t c = utf8_get(bytes, &len);
+        int64_t found = len == n ? find_token(v, (const char *)bytes, n) : -1;
+        if (found >= 0)
+            s->characters[c] = (uint32_t)found;
+    }
+}
 
 struct subword *subword_new(const struct vocabulary *v)
 {
@@ -37,6 +64,8 @@ struct subword *subword_new(const struct vocabulary *v)
     for (int b = 0; b < 256 && v->byte_level; b++)
         byte_ids[b] = byte_ids[b] < 0 ? v->roles[TOKENIZER_UNKNOWN] : byte_ids[b];
     s->bpe = bpe_new(byte_ids, v->merges, v->merge_count);
+    if (!v->byte_level && !*v->prefix && !*v->suffix)
+        keep_characters(s);
     return s;
 }
 
@@ -52,6 +81,7 @@ void subword_free(struct subword *s)
         return;
     bpe_free(s->bpe);
     wordpiece_free(s->wordpiece);
+    free(s->characters);
     free(s);
 }
 
@@ -80,12 +110,6 @@ void subword_mark_whole(const struct subword *s, uint8_t *whole)
 
 /* ---- BPE over characters ---------------------------------------------------------------------- */
 
-static int64_t find_token(const struct vocabulary *v, const char *bytes, size_t n)
-{
-    int64_t id = vocabulary_find(v, bytes, n);
-    return id >= 0 && v->tokens[id].in_model ? id : -1;
-}
-
 /* Adds the tokens of the bytes, if all have one. */
 static int fall_back(const struct subword *s, const struct buf *name, struct ids *ids)
 {
@@ -110,7 +134,11 @@ static void put_characters(const struct subword *s, struct subword_scratch *scra
     if (!scratch->name.data)
         buf_init(&scratch->name);
     for (size_t i = 0; i < n; i += len) {
-        utf8_get((const unsigned char *)piece + i, &len);
+        uint32_t c = utf8_get((const unsigned char *)piece + i, &len);
+        if (s->characters && !waiting && c < CHARACTERS && s->characters[c] != NO_ID) {
+            ids_add(&scratch->ids, s->characters[c]);
+            continue;
+        }
         buf_clear(&scratch->name);
         if (i)
             buf_adds(&scratch->name, v->prefix);

@@ -1,0 +1,103 @@
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/rng.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/model/seams.h"
+#include "tokenizer/parts.h"
+#include "tokenizer/tokenizer.h"
+
+/* _ is a space here, and begins tokens; "cd" and "d_" are tokens too, and x has none. */
+#define VOCAB                                                                                      \
+    "\"vocab\":{\"<unk>\":0,\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"_\":5,\"ab\":6,\"_a\":7,"            \
+    "\"_ab\":8,\"__\":9,\"cd\":10,\"d_\":11,\"\\u00e9\":12,\"\\u00e9a\":13},"                      \
+    "\"merges\":[\"a b\",\"_ a\",\"_ ab\",\"_ _\",\"c d\",\"d _\",\"\\u00e9 a\"]"
+
+static struct tokenizer *load(const char *more)
+{
+    struct buf text = BUF_INIT;
+    struct vocabulary v;
+    buf_addf(&text,
+             "{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":["
+             "{\"type\":\"Prepend\",\"prepend\":\"_\"},"
+             "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"_\"}]},"
+             "\"pre_tokenizer\":null,\"model\":{\"type\":\"BPE\",\"unk_token\":\"<unk>\",%s" VOCAB
+             "}}",
+             more);
+    vocabulary_init(&v);
+    cr_assert_eq(tokenizer_json_parse(&v, text.data, text.len, "x"), 0, "%s", err_get());
+    buf_release(&text);
+    return tokenizer_from_vocabulary(&v);
+}
+
+static void random_text(struct buf *text, struct rng *r)
+{
+    static const char *const parts[] = { "a", "b", "c", "d", " ", "\xC3\xA9", "x" };
+    buf_clear(text);
+    for (uint64_t n = rng_below(r, 60); n; n--)
+        buf_adds(text, parts[rng_below(r, 7)]);
+}
+
+/* The text as the normalizer makes it. */
+static void normalized(struct buf *out, const struct buf *text)
+{
+    buf_clear(out);
+    buf_adds(out, text->len ? "_" : "");
+    for (size_t i = 0; i < text->len; i++)
+        buf_addc(out, text->data[i] == ' ' ? '_' : text->data[i]);
+}
+
+Test(seams, ids_are_those_of_the_whole_text)
+{
+    struct tokenizer *t = load("");
+    struct encoder *e = encoder_new(t);
+    struct subword_scratch scratch = { 0 };
+    struct buf text = BUF_INIT, whole = BUF_INIT;
+    struct ids got = { 0 }, want = { 0 };
+    struct rng r = { rng_key(0, 22), 0 };
+    cr_assert(t->seams);
+    for (int i = 0; i < 5000; i++) {
+        random_text(&text, &r);
+        normalized(&whole, &text);
+        got.count = want.count = 0;
+        cr_assert_eq(encoder_encode(e, text.data, text.len, TOKENIZER_ORDINARY, &got), 0);
+        if (whole.len)
+            subword_encode(t->subword, &scratch, whole.data, whole.len, &want);
+        cr_assert_eq(got.count, want.count, "'%s'", text.data);
+        cr_assert(!got.count || !memcmp(got.data, want.data, got.count * sizeof *got.data), "'%s'",
+                  text.data);
+    }
+    encoder_free(e);
+    tokenizer_free(t);
+    subword_scratch_release(&scratch);
+    buf_release(&text);
+    buf_release(&whole);
+    ids_release(&got);
+    ids_release(&want);
+}
+
+Test(seams, are_where_no_token_reaches)
+{
+    static const char text[] = "ab_ab__cd_acb";
+    static const size_t want[] = { 2, 5, 7, 11, 12, 13 };
+    struct tokenizer *t = load("");
+    size_t ends[16];
+    cr_assert_eq(seams_cut(t->seams, text, strlen(text), 0, ends, 16), 6);
+    for (size_t i = 0; i < 6; i++)
+        cr_expect_eq(ends[i], want[i], "%zu", ends[i]);
+    cr_expect_eq(seams_cut(t->seams, text, strlen(text), 0, ends, 2), 2);
+    tokenizer_free(t);
+}
+
+/* A row of unknown characters is one token: nothing may be cut there. */
+Test(seams, there_are_none_where_more_than_merges_counts)
+{
+    static const char *const others[] = { "\"fuse_unk\":true,", "\"ignore_merges\":true,",
+                                          "\"fuse_unk\":true,\"byte_fallback\":true," };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct tokenizer *t = load(others[i]);
+        cr_expect_null(t->seams, "%s", others[i]);
+        tokenizer_free(t);
+    }
+}

@@ -1,0 +1,122 @@
+#include "tokenizer/model/seams.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/mem.h"
+#include "common/utf8.h"
+#include "tokenizer/model/vocabulary.h"
+
+enum { BITS_LOG_MIN = 16, BITS_PER_PAIR = 8 };
+
+/* A bit for each pair of characters by its hash, set for those inside of tokens. */
+struct seams {
+    uint64_t *bits;
+    int shift;
+};
+
+static inline uint64_t place_of(const struct seams *s, uint32_t left, uint32_t right)
+{
+    return (((uint64_t)left << 32 | right) * 0x9E3779B97F4A7C15u) >> s->shift;
+}
+
+static inline int is_inside(const struct seams *s, uint32_t left, uint32_t right)
+{
+    uint64_t place = place_of(s, left, right);
+    return s->bits[place >> 6] >> (place & 63) & 1;
+}
+
+/* Whether each character has tokens, its own or those of its bytes. */
+static int falls_back(const struct vocabulary *v)
+{
+    char name[8];
+    for (unsigned b = 0; b < 256 && v->byte_fallback; b++) {
+        int n = snprintf(name, sizeof name, "<0x%02X>", b);
+        int64_t id = vocabulary_find(v, name, (size_t)n);
+        if (id < 0 || !v->tokens[id].in_model)
+            return 0;
+    }
+    return v->byte_fallback;
+}
+
+static int is_byte_name(const char *bytes, size_t n)
+{
+    return n == 6 && bytes[0] == '<' && bytes[1] == '0' && bytes[2] == 'x' && bytes[5] == '>';
+}
+
+/* The tokens of bytes are not what they are called. */
+static int merges_bytes(const struct vocabulary *v)
+{
+    for (size_t i = 0; i < v->merge_count && v->byte_fallback; i++) {
+        const uint32_t ids[] = { v->merges[i].left, v->merges[i].right };
+        for (int k = 0; k < 2; k++) {
+            size_t n;
+            const char *bytes = vocabulary_bytes(v, ids[k], &n);
+            if (is_byte_name(bytes, n))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+static void put_token(struct seams *s, const char *bytes, size_t n)
+{
+    size_t len;
+    uint32_t before = 0;
+    for (size_t i = 0; i < n; i += len) {
+        uint32_t c = utf8_get((const unsigned char *)bytes + i, &len);
+        uint64_t place = place_of(s, before, c);
+        if (i)
+            s->bits[place >> 6] |= (uint64_t)1 << (place & 63);
+        before = c;
+    }
+}
+
+struct seams *seams_new(const struct vocabulary *v)
+{
+    int log = BITS_LOG_MIN;
+    if (v->model != VOCABULARY_BPE || v->byte_level || v->ignore_merges || *v->prefix ||
+        *v->suffix || (v->fuse_unknown && v->roles[TOKENIZER_UNKNOWN] >= 0 && !falls_back(v)) ||
+        merges_bytes(v))
+        return NULL;
+    while (((size_t)1 << log) < v->merge_count * BITS_PER_PAIR)
+        log++;
+    struct seams *s = mem_zalloc(1, sizeof *s);
+    s->bits = mem_zalloc(((size_t)1 << log) / 64, sizeof *s->bits);
+    s->shift = 64 - log;
+    for (size_t i = 0; i < v->merge_count; i++) {
+        size_t n;
+        const char *bytes = vocabulary_bytes(v, v->merges[i].id, &n);
+        if (utf8_valid(bytes, n) != n) { /* no text has it */
+            seams_free(s);
+            return NULL;
+        }
+        put_token(s, bytes, n);
+    }
+    return s;
+}
+
+void seams_free(struct seams *s)
+{
+    if (!s)
+        return;
+    free(s->bits);
+    free(s);
+}
+
+size_t seams_cut(const struct seams *s, const char *text, size_t n, size_t at, size_t *ends,
+                 size_t max)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t count = 0, len;
+    uint32_t before = utf8_get(p + at, &len);
+    for (size_t i = at + len; i < n && count < max; i += len) {
+        uint32_t c = utf8_get(p + i, &len);
+        ends[count] = i;
+        count += !is_inside(s, before, c);
+        before = c;
+    }
+    if (count < max)
+        ends[count++] = n;
+    return count;
+}
