@@ -18,7 +18,7 @@
 #include "unicode/unicode.h"
 
 static const char *vocabulary_path, *output_path = "-";
-static int format, special, as_ids, wrap, rules, letters, mend, missing;
+static int format, special, pattern, as_ids, wrap, rules, letters, mend, missing;
 
 /* ---- tokenize --------------------------------------------------------------------------------- */
 
@@ -235,7 +235,8 @@ static int run_tokenize(int argc, char **argv)
         return -1;
     struct tokenizer_options how = { .google_rules = rules,
                                      .letters = (unsigned)letters,
-                                     .drop_missing = missing };
+                                     .drop_missing = missing,
+                                     .pattern = (enum tokenizer_pattern)pattern };
     const struct source_options source = { .format = (enum source_format)format,
                                            .mend = (enum mend_rule)mend };
     if (!(c.t = tokenizer_load_with(vocabulary_path, &how)))
@@ -297,7 +298,8 @@ static int run_decode(int argc, char **argv)
     if ((!strcmp(path, "-") && !as_ids && tool_binary_stdin() < 0) ||
         tool_may_replace(output_path, NULL, NULL) < 0)
         return -1;
-    struct tokenizer *t = tokenizer_load(vocabulary_path);
+    struct tokenizer_options how = { .pattern = (enum tokenizer_pattern)pattern };
+    struct tokenizer *t = tokenizer_load_with(vocabulary_path, &how);
     if (!t || id_rows_open(&rows, path, as_ids, t) < 0) {
         tokenizer_free(t);
         return -1;
@@ -329,6 +331,8 @@ static const struct opt tokenize_options[] = {
       "recognize special tokens, such as <|endoftext|>, in the text", 0, 0 },
     { 0, "invalid", OPT_CHOICE, &mend, MEND_RULES,
       "bytes that are not UTF-8: replace a few and fail on many, replace all, or fail", 0, 0 },
+    { 0, "pattern", OPT_CHOICE, &pattern, TOKENIZER_PATTERNS,
+      "how the encoding of a .tiktoken file splits text", 0, 0 },
     { 0, "missing", OPT_CHOICE, &missing, "error|drop",
       "bytes that the vocabulary lacks: fail, or drop them as Hugging Face does", 0, 0 },
     { 0, "rules", OPT_CHOICE, &rules, "hf|google",
@@ -349,6 +353,8 @@ static const struct opt decode_options[] = {
     { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH",
       "vocabulary: a file, or a folder that holds one", 0, 0 },
     { 'o', "output", OPT_TEXT, &output_path, "FILE", "output file; - is standard output", 0, 0 },
+    { 0, "pattern", OPT_CHOICE, &pattern, TOKENIZER_PATTERNS,
+      "how the encoding of a .tiktoken file splits text", 0, 0 },
     { 0, "skip-special", OPT_FLAG, &skip_special, NULL, "leave out special tokens", 0, 0 },
     { 0, "ids", OPT_FLAG, &as_ids, NULL, "read lines of decimal ids instead of a token stream", 0,
       0 },

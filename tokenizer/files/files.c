@@ -2,6 +2,7 @@
 #include "tokenizer/files/files.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,10 +143,75 @@ static int check_foreign(const struct vocabulary *v)
     } known[] = { { 100256, "cl100k_base" }, { 199998, "o200k_base" } };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (v->count == known[i].count)
-            return err_set("%s splits text by another pattern than GPT-2's: load its "
-                           "tokenizer.json",
+            return err_set("%s splits text by another pattern than GPT-2's: name it with "
+                           "--pattern, or load its tokenizer.json",
                            known[i].name);
     return 0;
+}
+
+/* What files of ranks do not say. */
+static const struct encoding {
+    enum tokenizer_pattern pattern;
+    const char *text; /* the pattern */
+    struct {
+        const char *name;
+        uint32_t id;
+    } special[5];
+} encodings[] = {
+    { TOKENIZER_CL100K,
+      "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}"
+      "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+      { { "<|endoftext|>", 100257 },
+        { "<|fim_prefix|>", 100258 },
+        { "<|fim_middle|>", 100259 },
+        { "<|fim_suffix|>", 100260 },
+        { "<|endofprompt|>", 100276 } } },
+    { TOKENIZER_O200K,
+      "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+"
+      "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+      "|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*"
+      "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+      "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+      { { "<|endoftext|>", 199999 }, { "<|endofprompt|>", 200018 } } },
+    { TOKENIZER_QWEN,
+      "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}"
+      "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+      { { "<|endoftext|>", 151643 }, { "<|im_start|>", 151644 }, { "<|im_end|>", 151645 } } },
+};
+
+static int put_special(struct vocabulary *v, uint32_t id, const char *name)
+{
+    if (vocabulary_put(v, id, name, strlen(name), TOKEN_ADDED) < 0)
+        return -1;
+    v->tokens[id].in_model = 0;
+    vocabulary_add(v, &(struct added_token){ .id = id, .special = 1 });
+    return 0;
+}
+
+/* The special tokens of an encoding; ids that it leaves out get names of ours, as ids have no
+ * holes. */
+static int put_specials(struct vocabulary *v, const struct encoding *e)
+{
+    char name[32];
+    for (size_t i = 0; i < 5 && e->special[i].name; i++) {
+        while (v->count < e->special[i].id) {
+            snprintf(name, sizeof name, "<|unused_%u|>", v->count);
+            if (put_special(v, v->count, name) < 0)
+                return -1;
+        }
+        if (put_special(v, e->special[i].id, e->special[i].name) < 0)
+            return -1;
+    }
+    v->end_of_text = e->special[0].id;
+    return 0;
+}
+
+static const struct encoding *find_encoding(enum tokenizer_pattern pattern)
+{
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++)
+        if (encodings[i].pattern == pattern)
+            return &encodings[i];
+    return NULL;
 }
 
 static int put_end_of_text(struct vocabulary *v)
@@ -160,7 +226,7 @@ static int put_end_of_text(struct vocabulary *v)
     return 0;
 }
 
-int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
+static int read_ranks(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
     struct buf bytes = BUF_INIT;
     uint64_t number = 0;
@@ -178,10 +244,33 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
     buf_release(&bytes);
     if (!result && !v->count)
         result = err_set("%s: no tokens", name);
-    if (!result && (check_foreign(v) < 0 || put_end_of_text(v) < 0 || vocabulary_check(v) < 0 ||
-                    vocabulary_derive_merges(v) < 0))
-        result = err_in("%s", name);
     return result;
+}
+
+int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    if (read_ranks(v, text, n, name) < 0)
+        return -1;
+    if (check_foreign(v) < 0 || put_end_of_text(v) < 0 || vocabulary_check(v) < 0 ||
+        vocabulary_derive_merges(v) < 0)
+        return err_in("%s", name);
+    return 0;
+}
+
+int tiktoken_parse_as(struct vocabulary *v, const char *text, size_t n, const char *name,
+                      enum tokenizer_pattern pattern)
+{
+    const struct encoding *e = find_encoding(pattern);
+    if (!e) {
+        if (tiktoken_parse(v, text, n, name) < 0)
+            return -1;
+        return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+    }
+    if (read_ranks(v, text, n, name) < 0)
+        return -1;
+    if (vocabulary_check(v) < 0 || vocabulary_derive_merges(v) < 0 || put_specials(v, e) < 0)
+        return err_in("%s", name);
+    return splitter_add(&v->splitter, SPLIT_PATTERN, e->text, strlen(e->text));
 }
 
 /* ---- which form ---------------------------------------------------------------------------- */
@@ -226,19 +315,20 @@ static int is_vocab_txt(const struct buf *text)
 }
 
 /* `path` is read by `read`, as one that the user gave or one that was found. */
-static int load_file(struct vocabulary *v, const char *path, reader *read, struct buf *text)
+static int load_file(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
+                     reader *read, struct buf *text)
 {
+    if (o->pattern && !file_ends_with(path, ".tiktoken"))
+        return err_set("'%s' says itself how text is split: --pattern is for .tiktoken files",
+                       path);
     if (file_ends_with(path, "vocab.json"))
         return load_pair(v, path, text);
     if (read_text(read, path, text) < 0)
         return -1;
     if (file_ends_with(path, ".json"))
         return tokenizer_json_parse(v, text->data, text->len, path);
-    if (file_ends_with(path, ".tiktoken")) {
-        if (tiktoken_parse(v, text->data, text->len, path) < 0)
-            return -1;
-        return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
-    }
+    if (file_ends_with(path, ".tiktoken"))
+        return tiktoken_parse_as(v, text->data, text->len, path, o->pattern);
     if (is_vocab_txt(text))
         return vocab_txt_parse(v, text->data, text->len, path);
     return err_set("'%s' is not a vocabulary: give a tokenizer.json, a vocab.json with its "
@@ -341,7 +431,7 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
     if (!result && folder)
         result = find_in_folder(&file, path);
     if (!result)
-        result = load_file(v, file.data, folder ? file_read : file_read_any, &text);
+        result = load_file(v, file.data, o, folder ? file_read : file_read_any, &text);
     if (!result && folder)
         result = load_config(v, path, file_ends_with(file.data, "vocab.txt"));
     if (!result)

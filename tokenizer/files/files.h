@@ -11,7 +11,8 @@
  *   "<|endoftext|>" is special.
  * vocab.txt (BERT): a token a line, the line's number is its id. Known by its line "[UNK]".
  * .tiktoken: a line a token, base64(bytes) SP rank. Ranks are ids; "<|endoftext|>" gets the
- *   least id that the file leaves out (50256 for GPT-2). GPT-2's pattern is taken.
+ *   least id that the file leaves out (50256 for GPT-2). GPT-2's pattern is taken unless another
+ *   one is named, which has its own special tokens.
  *
  * In a folder, tokenizer_config.json's eos_token is the end of a text where it names one.
  */
@@ -34,6 +35,10 @@ int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const
 int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+
+/* Ranks with the pattern that splits text, and its special tokens. */
+int tiktoken_parse_as(struct vocabulary *v, const char *text, size_t n, const char *name,
+                      enum tokenizer_pattern pattern);
 
 /* BERT's vocab.txt; the rules are Hugging Face's, upper case is kept where a token has some. */
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
