@@ -216,6 +216,13 @@ static float from_bits(uint32_t bits)
     return x;
 }
 
+static double from_double_bits(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* IEEE 754 binary16. Subnormal numbers are m * 2^-24. */
 static float from_half(uint32_t h)
 {
@@ -279,8 +286,11 @@ static int to_floats(float *out, const struct safetensor *t, const unsigned char
     } else if (!strcmp(t->dtype, "F16")) {
         for (int64_t i = 0; i < t->elements; i++, p += 2)
             out[i] = from_half((uint32_t)p[0] | (uint32_t)p[1] << 8);
+    } else if (!strcmp(t->dtype, "F64")) {
+        for (int64_t i = 0; i < t->elements; i++, p += 8)
+            out[i] = (float)from_double_bits(read_u64(p));
     } else {
-        return err_set("%s: tensor '%s' is %s; only F32, F16 and BF16 are read", path, t->name,
+        return err_set("%s: tensor '%s' is %s; only F64, F32, F16 and BF16 are read", path, t->name,
                        t->dtype);
     }
     return 0;

@@ -54,7 +54,7 @@ void safetensors_close(struct safetensors *s);
 
 const struct safetensor *safetensors_find(const struct safetensors *s, const char *name);
 
-/* out[elements] from F32, F16 or BF16. -1 with an error when it is of another type. */
+/* out[elements] from F64, F32, F16 or BF16. -1 with an error when it is of another type. */
 int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out);
 
 /* 1 when two tensors have the same bytes. */

@@ -82,22 +82,31 @@ static int place(struct safetensor *t, const struct pickle_tensor *from,
     return 0;
 }
 
+/* storage: where its numbers are; NULL with an error. */
 static int add_tensor(struct safetensors *s, const struct pickle_tensor *from,
-                      const struct zip *zip, const char *root)
+                      const struct zip_entry *storage)
 {
     mem_grow(s->tensors, s->cap, s->count + 1);
     struct safetensor *t = &s->tensors[s->count++];
     *t = (struct safetensor){ .name = mem_strdup(from->name), .rank = from->rank };
     memcpy(t->shape, from->shape, sizeof t->shape);
     memcpy(t->stride, from->stride, sizeof t->stride);
+    return storage ? place(t, from, storage, s->path) : -1;
+}
+
+/* An entry of the archive. */
+static const struct zip_entry *find_storage(const struct safetensors *s,
+                                            const struct pickle_tensor *from, const struct zip *zip,
+                                            const char *root)
+{
     struct buf entry = BUF_INIT;
     buf_addf(&entry, "%sdata/%s", root, from->key);
     const struct zip_entry *storage = zip_find(zip, entry.data);
-    int failed = storage ? place(t, from, storage, s->path)
-                         : err_set("%s: no entry '%s', which should hold tensor '%s'", s->path,
-                                   entry.data, t->name);
+    if (!storage)
+        err_set("%s: no entry '%s', which should hold tensor '%s'", s->path, entry.data,
+                from->name);
     buf_release(&entry);
-    return failed;
+    return storage;
 }
 
 static int by_name(const void *a, const void *b)
@@ -159,24 +168,15 @@ static int read_list(struct safetensors *s, const struct zip *zip, const struct 
     if (failed)
         return -1;
     for (size_t i = 0; i < pickle.count && !failed; i++)
-        failed = add_tensor(s, &pickle.tensors[i], zip, root);
+        failed = add_tensor(s, &pickle.tensors[i], find_storage(s, &pickle.tensors[i], zip, root));
     pickle_free(&pickle);
     return failed ? -1 : check_names(s);
 }
 
-static int read_archive(struct safetensors *s)
+static int read_zip(struct safetensors *s)
 {
-    static const unsigned char before_1_6[] =
-        "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
     struct zip zip;
     size_t n;
-    if (s->map.bytes >= sizeof before_1_6 - 1 &&
-        !memcmp(s->map.data, before_1_6, sizeof before_1_6 - 1))
-        return err_set(
-            "%s: the format of torch before 1.6 is not supported: convert it with torch.load and torch.save",
-            s->path);
-    if (s->map.bytes < 4 || memcmp(s->map.data, "PK\3\4", 4))
-        return err_set("%s: byte 0: not a zip archive, which torch.save writes", s->path);
     if (zip_open(&zip, s->map.data, s->map.bytes, s->path) < 0)
         return -1;
     const struct zip_entry *list = find_list(&zip, &n);
@@ -186,6 +186,113 @@ static int read_archive(struct safetensors *s)
     free(root);
     zip_close(&zip);
     return failed ? -1 : 0;
+}
+
+/* ---- the file before 1.6 ------------------------------------------------------------------------ */
+
+/* A pickle of a number that marks the file, and one of 1001, the version. */
+static const unsigned char before_1_6[] =
+    "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.";
+enum { BEFORE_1_6 = sizeof before_1_6 - 1, MARK_BYTES = 15 };
+
+/* The pickle at *at, which goes behind it. */
+static int next_pickle(struct pickle *p, const struct safetensors *s, uint64_t *at,
+                       enum pickle_content content)
+{
+    struct buf name = BUF_INIT;
+    buf_addf(&name, "%s: pickle at byte %llu", s->path, (unsigned long long)*at);
+    int result = pickle_read_first(p, content, s->map.data + *at, s->map.bytes - *at, name.data);
+    buf_release(&name);
+    *at += result ? 0 : p->bytes;
+    return result;
+}
+
+/* Bytes of a number in the storage of that key; 0 with an error where no tensor tells it. */
+static int number_bytes(const struct pickle *list, const char *key, const char *path)
+{
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+            if (!strcmp(list->tensors[i].key, key) && !strcmp(list->tensors[i].type, types[k].type))
+                return types[k].bytes;
+    err_set("%s: no tensor says what the storage '%s' holds", path, key);
+    return 0;
+}
+
+/* The storages, each behind the count of its numbers, in the order of the keys. */
+static int list_storages(struct zip *storages, const struct safetensors *s,
+                         const struct pickle *list, const struct pickle *keys, uint64_t at)
+{
+    for (size_t i = 0; i < keys->text_count; i++) {
+        const int width = number_bytes(list, keys->texts[i], s->path);
+        const uint64_t left = s->map.bytes - at;
+        uint64_t count = 0;
+        if (!width)
+            return -1;
+        for (int k = 8; k-- && left >= 8;)
+            count = count << 8 | s->map.data[at + (uint64_t)k];
+        if (left < 8 || count > (left - 8) / (uint64_t)width)
+            return err_set("%s: truncated: storage '%s' at byte %llu goes beyond its %llu bytes",
+                           s->path, keys->texts[i], (unsigned long long)at,
+                           (unsigned long long)s->map.bytes);
+        mem_grow(storages->entries, storages->cap, storages->count + 1);
+        storages->entries[storages->count++] = (struct zip_entry){ mem_strdup(keys->texts[i]),
+                                                                   at + 8, count * (uint64_t)width,
+                                                                   0 };
+        at += 8 + count * (uint64_t)width;
+    }
+    if (at != s->map.bytes)
+        return err_set("%s: %llu bytes after the last storage", s->path,
+                       (unsigned long long)(s->map.bytes - at));
+    return 0;
+}
+
+static int read_storages(struct safetensors *s, const struct pickle *list,
+                         const struct pickle *keys, uint64_t at)
+{
+    struct zip storages = { 0 };
+    int failed = list_storages(&storages, s, list, keys, at);
+    for (size_t i = 0; i < list->count && !failed; i++) {
+        const struct zip_entry *storage = zip_find(&storages, list->tensors[i].key);
+        failed = add_tensor(s, &list->tensors[i], storage);
+        if (!storage)
+            err_set("%s: no storage '%s', which should hold tensor '%s'", s->path,
+                    list->tensors[i].key, list->tensors[i].name);
+    }
+    zip_close(&storages);
+    return failed ? -1 : check_names(s);
+}
+
+static int read_before_1_6(struct safetensors *s)
+{
+    struct pickle system, list = { 0 }, keys = { 0 };
+    uint64_t at = BEFORE_1_6;
+    if (s->map.bytes < BEFORE_1_6 || memcmp(s->map.data, before_1_6, BEFORE_1_6))
+        return err_set("%s: byte %d: not the version that torch before 1.6 writes, 1001", s->path,
+                       MARK_BYTES);
+    if (next_pickle(&system, s, &at, PICKLE_SYSTEM) < 0)
+        return -1;
+    const int little = system.little_endian;
+    pickle_free(&system);
+    if (!little)
+        return err_set("%s: byte %d: not little-endian numbers, which alone are supported", s->path,
+                       BEFORE_1_6);
+    int failed = next_pickle(&list, s, &at, PICKLE_TENSORS) < 0 ||
+                 next_pickle(&keys, s, &at, PICKLE_TEXTS) < 0 ||
+                 read_storages(s, &list, &keys, at) < 0;
+    pickle_free(&list);
+    pickle_free(&keys);
+    return failed ? -1 : 0;
+}
+
+/* ---- either -------------------------------------------------------------------------------------- */
+
+static int read_archive(struct safetensors *s)
+{
+    if (s->map.bytes >= MARK_BYTES && !memcmp(s->map.data, before_1_6, MARK_BYTES))
+        return read_before_1_6(s);
+    if (s->map.bytes < 4 || memcmp(s->map.data, "PK\3\4", 4))
+        return err_set("%s: byte 0: not a zip archive, which torch.save writes", s->path);
+    return read_zip(s);
 }
 
 int torch_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name)

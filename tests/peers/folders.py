@@ -44,10 +44,10 @@ def random_bert(architecture):
         max_position_embeddings=32, initializer_range=0.1)))
 
 
-def random_gpt(architecture):
+def random_gpt(architecture, **changes):
     return shaken(getattr(transformers, architecture)(GPT2Config(
         vocab_size=V, n_embd=C, n_layer=2, n_head=4, n_positions=32, initializer_range=0.1, bos_token_id=0,
-        eos_token_id=0, pad_token_id=0)))
+        eos_token_id=0, pad_token_id=0, **changes)))
 
 
 def rewrite(folder, change):
@@ -142,7 +142,7 @@ def forms_of_bert(program, work):
     words = model.bert.embeddings.word_embeddings.weight.detach()
     tied = plus(cls__predictions__decoder__weight=words,
                 cls__predictions__decoder__bias=model.cls.predictions.bias.detach())
-    untied = plus(cls__predictions__decoder__weight=words + 1)
+    untied = plus(cls__predictions__decoder__weight=words + 1, cls__predictions__decoder__bias=torch.arange(V) / V)
     buffers = plus(bert__embeddings__position_ids=torch.arange(32)[None],
                    bert__embeddings__token_type_ids=torch.zeros(1, 32, dtype=torch.long))
     for what, change in [("gamma and beta", old_names), ("without bert.", without("bert.")),
@@ -162,7 +162,7 @@ def forms_of_bert(program, work):
         close("BERT with an untied decoder", scores.reshape(T, V),
               apart(torch.tensor(IDS.astype(np.int64))[None]).prediction_logits[0])
     reconfigure(folder, tie_word_embeddings=True)
-    refused("a decoder of its own", ["cls.predictions.decoder.weight", "ties"], bert_states, program, folder, PRETRAINING)
+    refused("a decoder of its own", ["cls.predictions.decoder.", "ties"], bert_states, program, folder, PRETRAINING)
     model.save_pretrained(folder)
     rewrite(folder, lambda t: {**t, **old_names(t)})
     refused("both names", ["' is there twice, as '"], bert_states, program, folder)
@@ -170,7 +170,7 @@ def forms_of_bert(program, work):
     reconfigure(folder, model_type="absent", architectures="absent", dtype="absent")
     close("BERT without model_type", bert_states(program, folder), want)
     for changes, named in [({"model_type": "roberta"}, "roberta"), ({"is_decoder": True}, "is_decoder"),
-                           ({"hidden_act": "silu"}, "silu"),
+                           ({"hidden_act": "mish"}, "mish"),
                            ({"position_embedding_type": "relative_key"}, "relative_key")]:
         model.save_pretrained(folder)
         reconfigure(folder, **changes)
@@ -192,7 +192,20 @@ def forms_of_gpt(program, work):
         close(f"GPT-2 with {what}", gpt_logits(program, folder), want)
     model.save_pretrained(folder)
     rewrite(folder, untied)
-    refused("untied lm_head", ["lm_head.weight", "untied"], gpt_logits, program, folder)
+    refused("an lm_head of its own", ["lm_head.weight", "ties"], gpt_logits, program, folder)
+    reconfigure(folder, tie_word_embeddings=False)
+    close("GPT-2 with an untied lm_head", gpt_logits(program, folder), want * 2)
+    for changes in [dict(activation_function=name) for name in ("gelu", "relu", "silu", "gelu_fast")] + [
+            dict(scale_attn_by_inverse_layer_idx=True, reorder_and_upcast_attn=True), dict(scale_attn_weights=False)]:
+        model = random_gpt("GPT2LMHeadModel", **changes)
+        model.save_pretrained(folder)
+        close(f"GPT-2 with {changes}", gpt_logits(program, folder), theirs(model, GPT2Model))
+    want = theirs(model, GPT2Model)
+    positions = {"n_positions": "absent", "max_position_embeddings": 32}
+    reconfigure(folder, **positions)
+    close(f"GPT-2 with {positions}", gpt_logits(program, folder), want)
+    rewrite(folder, lambda tensors: {name: t.double() for name, t in tensors.items()})
+    close("GPT-2 in F64", gpt_logits(program, folder), want)
     model.save_pretrained(folder)
     reconfigure(folder, model_type="absent")
     close("GPT-2 without model_type", gpt_logits(program, folder), want)
@@ -226,6 +239,26 @@ def one_storage(tensors):
     return out
 
 
+def distilbert(program, work):
+    """As a base model and with heads; those for questions give the same starts and ends."""
+    config = transformers.DistilBertConfig(vocab_size=V, dim=C, n_layers=2, n_heads=4, hidden_dim=80,
+                                           max_position_embeddings=32, initializer_range=0.1)
+    ids = torch.tensor(IDS.astype(np.int64))[None]
+    for name in "DistilBertModel", "DistilBertForMaskedLM", "DistilBertForQuestionAnswering":
+        model, folder = shaken(getattr(transformers, name)(config)), os.path.join(work, name)
+        model.save_pretrained(folder)
+        close(name, bert_states(program, folder), theirs(model, transformers.DistilBertModel))
+    with torch.no_grad():
+        out = model(ids)
+    spans = torch.stack([out.start_logits[0], out.end_logits[0]], -1)
+    close("DistilBERT for questions", bert_states(program, folder, QUESTIONS, 2 * T).reshape(T, 2), spans)
+    subprocess.run([program, "save", folder, str(QUESTIONS), folder + "-saved"], check=True, stdout=subprocess.DEVNULL)
+    again, report = transformers.DistilBertForQuestionAnswering.from_pretrained(folder + "-saved", output_loading_info=True)
+    assert not report["missing_keys"] and not report["unexpected_keys"], report
+    with torch.no_grad():
+        close("DistilBERT saved here", again.eval()(ids).start_logits, out.start_logits)
+
+
 def pickles(program, work, name, make, kind, ours):
     """Weights as torch.save writes them: states of modules, with their versions and what is tied sharing a storage,
     dictionaries, parameters; f32, f16 and bf16; split; in columns; in one storage."""
@@ -253,7 +286,7 @@ def no_safetensors(bert, gpt, work):
         refused("tf_model.h5", ["tf_model.h5", "save_pretrained"], run, program, folder)
         pickle = os.path.join(folder, "pytorch_model.bin")
         torch.save(make.state_dict(), pickle, _use_new_zipfile_serialization=False)
-        refused("torch before 1.6", ["pytorch_model.bin", "before 1.6"], run, program, folder)
+        close("torch before 1.6", run(program, folder), theirs(make, type(make)))
         torch.save(make, pickle)
         refused("a module", ["pytorch_model/data.pkl: byte ", "refers to 'transformers."], run, program, folder)
         with open(path, "wb") as f:
@@ -269,6 +302,7 @@ with tempfile.TemporaryDirectory() as scratch:
     every_precision(gpt, scratch, "GPT2LMHeadModel", random_gpt, GPT2Model, gpt_logits)
     forms_of_bert(bert, scratch)
     forms_of_gpt(gpt, scratch)
+    distilbert(bert, scratch)
     pickles(bert, scratch, "BertForPreTraining", random_bert, BertModel, bert_states)
     pickles(gpt, scratch, "GPT2LMHeadModel", random_gpt, GPT2Model, gpt_logits)
     no_safetensors(bert, gpt, scratch)

@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "common/rng.h"
+#include "model/architecture.h"
 #include "model/bert.h"
 #include "tests/unit/arrays.h"
 #include "tests/unit/net.h"
@@ -86,6 +87,28 @@ Test(bert, gradients_of_variants)
     net_check_gradients(&c, fill);
     c.bare_head = 1;
     net_check_gradients(&c, fill);
+    for (c.bare_head = 0; c.bare_head < 2; c.bare_head++) {
+        c.untied = 1;
+        net_check_gradients(&c, fill);
+        net_check_beginning(&c, fill);
+    }
+}
+
+/* Without segments, and without dropout between attention and its norm. */
+Test(bert, gradients_of_distilbert)
+{
+    struct model_config c = with_dropout(HEAD_QUESTIONS);
+    struct model m;
+    c.architecture = architecture_find("distilbert", HEAD_QUESTIONS);
+    c.types = 0;
+    net_check_gradients(&c, fill);
+    net_check_beginning(&c, fill);
+    cr_assert_eq(model_init(&m, &c), 0, "%s", err_get());
+    cr_assert(tensor_find(&m.tensors, "distilbert.transformer.layer.1.ffn.lin2.weight"));
+    cr_assert_eq(m.config.epsilon, 1e-12);
+    model_release(&m);
+    cr_assert_null(architecture_find("distilbert", HEAD_PRETRAINING));
+    cr_assert(strstr(err_get(), "unsupported architecture 'distilbert', only bert"));
 }
 
 Test(bert, gradients_with_dropout)

@@ -1,8 +1,10 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "generate/cache.h"
+#include "model/architecture.h"
 #include "tests/unit/arrays.h"
 
 enum { POSITIONS = 40, VOCABULARY = 61 };
@@ -15,9 +17,11 @@ struct fixture {
 };
 
 /* A random model with larger weights than training begins with, so that all of it matters. */
-static void make(struct fixture *f, int threads)
+static void make_of(struct fixture *f, const char *architecture, int threads)
 {
-    struct model_config config = { .layers = 3,
+    struct model_config config = { .architecture = architecture_find(architecture, HEAD_NEXT),
+                                   .kv_heads = strcmp(architecture, "gpt2") ? 1 : 0,
+                                   .layers = 3,
                                    .width = 24,
                                    .heads = 3,
                                    .inner = 96,
@@ -39,6 +43,11 @@ static void make(struct fixture *f, int threads)
     }
     for (int i = 0; i < POSITIONS; i++)
         f->ids[i] = (uint32_t)(i * i * 7 + 3) % VOCABULARY;
+}
+
+static void make(struct fixture *f, int threads)
+{
+    make_of(f, "gpt2", threads);
 }
 
 static void drop(struct fixture *f)
@@ -85,13 +94,13 @@ static void uncached(struct fixture *f, float *losses)
 }
 
 /* A token at a time, all at once, and in pieces of every size: the uncached losses. */
-Test(cache, equals_the_uncached_forward)
+static void check_pieces(const char *architecture)
 {
     for (int threads = 1; threads <= 3; threads += 2) {
         struct fixture f;
         struct cache c;
         float want[POSITIONS];
-        make(&f, threads);
+        make_of(&f, architecture, threads);
         uncached(&f, want);
         cache_init(&c, &f.m, f.ops, f.blocks);
         for (int64_t piece = 1; piece <= POSITIONS; piece++) {
@@ -109,6 +118,12 @@ Test(cache, equals_the_uncached_forward)
         cache_release(&c);
         drop(&f);
     }
+}
+
+Test(cache, equals_the_uncached_forward)
+{
+    check_pieces("gpt2");
+    check_pieces("llama");
 }
 
 Test(cache, truncation_forgets)

@@ -141,7 +141,8 @@ Test(folder, wrong_tensors)
     changed_refused("h.1.ln_2.bias", "h.1.ln_2.bibs", "no tensor 'h.1.ln_2.bias'");
     changed_refused("[12,36]", "[36,12]",
                     "h.0.attn.c_attn.weight' has shape [36,12], but config.json needs [12,36]");
-    changed_refused("\"F32\",\"shape\":[17,12]", "\"U32\",\"shape\":[17,12]", "is U32; only F32");
+    changed_refused("\"F32\",\"shape\":[17,12]", "\"U32\",\"shape\":[17,12]",
+                    "is U32; only F64, F32");
 }
 
 /* A file of one table row more, or with names of the original release. */

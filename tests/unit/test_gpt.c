@@ -48,6 +48,21 @@ Test(gpt, gradients_with_dropout)
     net_check_gradients(&c, fill);
 }
 
+/* What folders in the wild have: other activations, scales of attention, a decoder of its own. */
+Test(gpt, gradients_of_variants)
+{
+    struct model_config c = small;
+    for (c.activation = 0; c.activation < OPS_ACTIVATIONS; c.activation++)
+        if (c.activation != OPS_RELU) /* at whose bend differences are no gradients */
+            net_check_gradients(&c, fill);
+    c = small;
+    c.untied = c.scale_by_layer = 1;
+    net_check_gradients(&c, fill);
+    net_check_beginning(&c, fill);
+    c.unscaled = 1;
+    net_check_gradients(&c, fill);
+}
+
 Test(gpt, gradients_accumulate)
 {
     net_check_accumulation(&small, fill);

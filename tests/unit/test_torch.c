@@ -268,3 +268,60 @@ Test(torch, survives_damage)
         cr_assert_eq(torch_parse(&s, b.data, n, "f"), -1, "cut to %zu", n);
     buf_release(&b);
 }
+
+/* ---- the file before 1.6 ------------------------------------------------------------------------ */
+
+#define OLD_BEGIN                                                                                  \
+    "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03."                  \
+    "\x80\x02}q\0X\x0d\0\0\0little_endianq\1\x88s."
+#define OLD_STORAGE                                                                                \
+    "(X\7\0\0\0storageq\3ctorch\nFloatStorage\nq\4X\1\0\0\0000q\5X\3\0\0\0cpuq\6K\6Ntq\7Q"
+#define OLD_LIST BEGIN MAKER OLD_STORAGE "K\0K\2K\3\x86K\3K\1\x86" HOOKS "u."
+#define OLD_KEYS "\x80\x02]q\0X\1\0\0\0000q\1a."
+
+static struct buf old_file(void)
+{
+    static const char text[] = OLD_BEGIN OLD_LIST OLD_KEYS "\6\0\0\0\0\0\0";
+    struct buf b = BUF_INIT;
+    buf_add(&b, text, sizeof text); /* with the NUL, the count's last byte */
+    buf_add(&b, numbers, sizeof numbers);
+    return b;
+}
+
+Test(torch, reads_the_file_before_1_6)
+{
+    struct buf b = old_file();
+    struct safetensors s;
+    float x[6];
+    cr_assert_eq(torch_parse(&s, b.data, b.len, "f"), 0, "%s", err_get());
+    const struct safetensor *t = safetensors_find(&s, "a");
+    cr_assert(t && t->rank == 2 && t->shape[0] == 2 && t->shape[1] == 3);
+    cr_assert_eq(safetensors_read(&s, t, x), 0);
+    cr_assert_arr_eq(x, numbers, sizeof numbers);
+    s.map = (struct file_map){ 0 };
+    safetensors_close(&s);
+    for (size_t n = 0; n < b.len; n++)
+        cr_assert_eq(torch_parse(&s, b.data, n, "f"), -1, "cut at byte %zu", n);
+    buf_release(&b);
+}
+
+/* Nothing has a checksum there: another byte is another number, or an error. */
+Test(torch, survives_damage_before_1_6)
+{
+    struct buf b = old_file();
+    struct safetensors s;
+    float x[64];
+    for (size_t i = 0; i < b.len; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            b.data[i] ^= (char)(1 << bit);
+            if (torch_parse(&s, b.data, b.len, "f") == 0) {
+                for (size_t k = 0; k < s.count; k++)
+                    if (s.tensors[k].elements <= 64)
+                        safetensors_read(&s, &s.tensors[k], x);
+                s.map = (struct file_map){ 0 };
+                safetensors_close(&s);
+            }
+            b.data[i] ^= (char)(1 << bit);
+        }
+    buf_release(&b);
+}
