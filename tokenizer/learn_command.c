@@ -186,8 +186,15 @@ static int frame(struct vocabulary *v)
 static struct tokenizer *begin(void)
 {
     struct vocabulary v;
+    if (from_path && vocabulary_load(&v, from_path, &(struct tokenizer_options){ 0 }) < 0)
+        return NULL;
+    if (from_path && v.model != VOCABULARY_BPE && v.model != VOCABULARY_WORDPIECE) {
+        err_set("'%s' cannot be extended: only BPE and WordPiece are learned", from_path);
+        vocabulary_release(&v);
+        return NULL;
+    }
     if (from_path)
-        return tokenizer_load(from_path);
+        return tokenizer_from_vocabulary(&v);
     return frame(&v) < 0 ? NULL : tokenizer_from_vocabulary(&v);
 }
 

@@ -8,6 +8,7 @@
 #include "common/le.h"
 #include "common/mem.h"
 #include "common/utf8.h"
+#include "tokenizer/cut/charsmap.h"
 #include "tokenizer/cut/regex.h"
 #include "unicode/forms.h"
 #include "unicode/unicode.h"
@@ -37,6 +38,7 @@ void steps_release(struct steps *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         regex_free(s->items[i].regex);
+        charsmap_free(s->items[i].map);
         free(s->items[i].text);
         free(s->items[i].content);
     }
@@ -177,6 +179,8 @@ static int normalize_step(struct stepper *s, const struct step *step, const char
         buf_add(out, step->content, n ? step->content_len : 0);
         buf_add(out, text, n);
         return 0;
+    case STEP_PRECOMPILED:
+        return charsmap_clusters(step->map, step->regex, s->scratch, out, text, n);
     default: normalize_text(out, text, n, &step->rules); return 0;
     }
 }

@@ -17,6 +17,7 @@
 #include "tokenizer/cut/pretokenize.h"
 
 struct js;
+struct charsmap;
 struct regex;
 
 enum step_kind {
@@ -32,6 +33,7 @@ enum step_kind {
     STEP_REPLACE, /* what the pattern matches, by the content */
     STEP_PREPEND, /* the content, unless the text is empty */
     STEP_BERT,
+    STEP_PRECOMPILED, /* a map of characters, by clusters, which the regex finds */
     /* pre-tokenizers */
     STEP_SPLIT,      /* at a pattern's matches */
     STEP_CHARACTERS, /* at characters with some of the bits of forms.h, each a match */
@@ -61,6 +63,7 @@ struct step {
     size_t content_len;
     int left, right;         /* of STEP_STRIP */
     struct bert_rules rules; /* of STEP_BERT */
+    struct charsmap *map;    /* of STEP_PRECOMPILED */
     enum step_behavior behavior;
     int invert;              /* what is between the matches is the match */
     unsigned bits;           /* of STEP_CHARACTERS, STEP_RUNS */

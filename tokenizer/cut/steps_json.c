@@ -2,10 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base64.h"
 #include "common/err.h"
 #include "common/js.h"
 #include "common/mem.h"
 #include "common/utf8.h"
+#include "tokenizer/cut/charsmap.h"
 #include "tokenizer/cut/regex.h"
 #include "tokenizer/cut/steps.h"
 #include "unicode/forms.h"
@@ -85,12 +87,27 @@ static struct bert_rules read_bert(const struct js *value)
     return r;
 }
 
+static int read_precompiled(struct step *step, const struct js *value)
+{
+    static const char cluster[] = "\\X";
+    struct buf map = BUF_INIT;
+    size_t n;
+    const char *text = js_text(js_get(value, "precompiled_charsmap"), &n);
+    if (!text || base64_decode(&map, text, n) < 0)
+        err_set("precompiled_charsmap is not base64");
+    else
+        step->map = charsmap_new(map.data, map.len);
+    buf_release(&map);
+    return step->map && (step->regex = regex_new(cluster, sizeof cluster - 1)) ? 0 : -1;
+}
+
 static int read_normalizer(struct steps *s, const struct js *value)
 {
     static const char *const names[] = { "NFD",     "NFKD",           "NFC",
                                          "NFKC",    "Lowercase",      "StripAccents",
                                          "Nmt",     "Strip",          "Replace",
-                                         "Prepend", "BertNormalizer", NULL };
+                                         "Prepend", "BertNormalizer", "Precompiled",
+                                         NULL };
     const char *type = type_of(value);
     if (!strcmp(type, "Sequence"))
         return read_sequence(s, js_get(value, "normalizers"), read_normalizer);
@@ -107,6 +124,8 @@ static int read_normalizer(struct steps *s, const struct js *value)
     if (!result && (step->kind == STEP_REPLACE || step->kind == STEP_PREPEND))
         result = read_content(step,
                               js_get(value, step->kind == STEP_PREPEND ? "prepend" : "content"));
+    if (step->kind == STEP_PRECOMPILED)
+        result = read_precompiled(step, value);
     return result < 0 ? err_in("normalizer %s", type) : 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base64.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
@@ -83,38 +84,6 @@ int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *n
 }
 
 /* ---- .tiktoken ----------------------------------------------------------------------------- */
-
-static int base64_digit(char c)
-{
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+'             ? 62
-           : c == '/'             ? 63
-                                  : -1;
-}
-
-/* Appends the bytes of padded base64; -1 for anything else (no error set). */
-static int base64_decode(struct buf *out, const char *s, size_t n)
-{
-    if (!n || n % 4)
-        return -1;
-    for (size_t i = 0; i < n; i += 4) {
-        int pad = i + 4 < n ? 0 : (s[i + 3] == '=') + (s[i + 3] == '=' && s[i + 2] == '=');
-        uint32_t bits = 0;
-        for (size_t k = 0; k < 4; k++) {
-            int digit = (int)k >= 4 - pad ? 0 : base64_digit(s[i + k]);
-            if (digit < 0)
-                return -1;
-            bits = bits << 6 | (uint32_t)digit;
-        }
-        for (int k = 0; k < 3 - pad; k++)
-            buf_addc(out, (int)(bits >> (16 - 8 * k) & 0xFF));
-        if (pad && bits & ((1u << 8 * pad) - 1))
-            return -1;
-    }
-    return 0;
-}
 
 static int put_rank(struct vocabulary *v, const char *line, size_t len, struct buf *bytes)
 {

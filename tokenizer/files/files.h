@@ -2,12 +2,12 @@
  * files.h - vocabulary files, read and written.
  *
  * tokenizer.json (Hugging Face tokenizers): model BPE, over bytes or over characters, with either
- *   spelling of merges, and WordPiece; the normalizers, pre-tokenizers and decoders of steps.h and
- *   decoder.h; the post-processors TemplateProcessing, BertProcessing and RobertaProcessing; added
- *   tokens. truncation and padding say how batches are made and are not used. Whatever would change
- *   the ids and is not supported is an error that names it.
- * vocab.json, merges.txt (GPT-2): tokens in the byte alphabet; one merge a line in order of rank,
- *   the first line may be "#version: ..." and CR or a blank last line do no harm. The token
+ *   spelling of merges, WordPiece, Unigram and WordLevel; the normalizers, pre-tokenizers and
+ * decoders of steps.h and decoder.h; the post-processors TemplateProcessing, BertProcessing and
+ * RobertaProcessing; added tokens. truncation and padding say how batches are made and are not
+ * used. Whatever would change the ids and is not supported is an error that names it. vocab.json,
+ * merges.txt (GPT-2): tokens in the byte alphabet; one merge a line in order of rank, the first
+ * line may be "#version: ..." and CR or a blank last line do no harm. The token
  *   "<|endoftext|>" is special.
  * vocab.txt (BERT): a token a line, the line's number is its id. Known by its line "[UNK]".
  * .tiktoken: a line a token, base64(bytes) SP rank. Ranks are ids; "<|endoftext|>" gets the

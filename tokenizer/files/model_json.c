@@ -163,6 +163,28 @@ int model_vocab_read(struct vocabulary *v, const char *text, const struct model_
     return result < 0 ? err_in("model.vocab") : 0;
 }
 
+int model_pieces_read(struct vocabulary *v, const struct js *list)
+{
+    struct buf bytes = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < js_count(list) && !result; i++) {
+        const struct js *piece = js_at(list, i);
+        size_t n;
+        double score;
+        const char *name = js_text(js_at(piece, 0), &n);
+        if (js_count(piece) != 2 || !name || js_real(js_at(piece, 1), &score) < 0)
+            result = err_set("not a token and its score");
+        else if ((result = put_model_token(v, name, n, (int64_t)i, &bytes)) == 0)
+            vocabulary_score(v, (uint32_t)i, score);
+        if (result < 0)
+            err_in("item %zu", i);
+    }
+    for (uint32_t id = (uint32_t)js_count(list); id < v->count && !result; id++)
+        vocabulary_score(v, id, 0); /* added tokens */
+    buf_release(&bytes);
+    return result < 0 ? err_in("model.vocab") : 0;
+}
+
 /* ---- vocab.json ----------------------------------------------------------------------------- */
 
 /* A name in the byte alphabet, except for end-of-text. */

@@ -29,6 +29,9 @@ size_t model_parts_cuts(const struct model_parts *p, struct js_cut cuts[2]);
  * may stand in the model too when they are added tokens. */
 int model_vocab_read(struct vocabulary *v, const char *text, const struct model_parts *p);
 
+/* Unigram's model.vocab, a list of [token, score]; ids count from 0. */
+int model_pieces_read(struct vocabulary *v, const struct js *list);
+
 /* The merges, of either spelling: "left right" or ["left", "right"]. */
 int model_merges_read(struct vocabulary *v, const char *text, const struct model_parts *p);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base64.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
@@ -85,19 +86,6 @@ static void config_print(const struct vocabulary *v, struct buf *out)
 }
 
 /* ---- .tiktoken ----------------------------------------------------------------------------- */
-
-static void base64_print(struct buf *out, const char *bytes, size_t n)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *p = (const unsigned char *)bytes;
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned bits = (unsigned)p[i] << 16;
-        bits |= i + 1 < n ? (unsigned)p[i + 1] << 8 : 0;
-        bits |= i + 2 < n ? p[i + 2] : 0;
-        for (size_t k = 0; k < 4; k++)
-            buf_addc(out, i + k > n ? '=' : digits[bits >> (18 - 6 * k) & 63]);
-    }
-}
 
 static void tiktoken_print(const struct vocabulary *v, struct buf *out)
 {

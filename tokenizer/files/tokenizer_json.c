@@ -232,28 +232,73 @@ int characters_frame(struct vocabulary *v)
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
+static int read_way_without_bytes(struct vocabulary *v, const struct js *normalizer,
+                                  const struct js *pre, const char *model)
+{
+    int byte_level = 0;
+    v->byte_level = 0;
+    if (read_steps(v, normalizer, pre, &byte_level) < 0)
+        return -1;
+    return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with %s", model) : 0;
+}
+
+static int read_unigram(struct vocabulary *v, const struct js *model)
+{
+    const struct js *unknown = js_get(model, "unk_id");
+    int64_t id = -1;
+    v->byte_fallback = js_flag(model, "byte_fallback", 0);
+    if (!js_is_array(js_get(model, "vocab")) || !js_count(js_get(model, "vocab")))
+        return err_set("model.vocab is not a list of tokens and scores");
+    if (model_pieces_read(v, js_get(model, "vocab")) < 0 || vocabulary_check(v) < 0)
+        return -1;
+    if (is_set(unknown) && (js_int(unknown, &id) < 0 || id < 0 || id >= v->count))
+        return err_set("model.unk_id is not a token of the model");
+    v->roles[TOKENIZER_UNKNOWN] = id;
+    return 0;
+}
+
+static int read_wordlevel(struct vocabulary *v, const struct reading *r, const struct js *model)
+{
+    size_t n;
+    const char *name = js_text(js_get(model, "unk_token"), &n);
+    if (read_vocab(v, r, model) < 0)
+        return -1;
+    v->roles[TOKENIZER_UNKNOWN] = name ? vocabulary_find(v, name, n) : -1;
+    return 0;
+}
+
+static int read_model(struct vocabulary *v, const struct reading *r, const struct js *model)
+{
+    const struct js *normalizer = js_get(r->root, "normalizer"),
+                    *pre = js_get(r->root, "pre_tokenizer"), *type = js_get(model, "type");
+    if (js_text_is(type, "WordPiece")) {
+        if (read_way_to_wordpiece(v, normalizer, pre) < 0 || read_vocab(v, r, model) < 0)
+            return -1;
+        return wordpiece_json_read(v, r->root);
+    }
+    if (js_text_is(type, "Unigram") || js_text_is(type, "WordLevel")) {
+        int words = js_text_is(type, "WordLevel");
+        v->model = words ? VOCABULARY_WORDLEVEL : VOCABULARY_UNIGRAM;
+        if (read_way_without_bytes(v, normalizer, pre, words ? "WordLevel" : "Unigram") < 0)
+            return -1;
+        return words ? read_wordlevel(v, r, model) : read_unigram(v, model);
+    }
+    if (type && !js_text_is(type, "BPE"))
+        return err_set("model '%s' is not supported: BPE, WordPiece, Unigram and WordLevel are",
+                       type_of(model));
+    return read_way_to_bpe(v, normalizer, pre) < 0 ? -1 : read_bpe(v, r, model);
+}
+
 static int read_root(struct vocabulary *v, const struct reading *r)
 {
-    const struct js *root = r->root;
-    const struct js *model = js_get(root, "model"), *pre = js_get(root, "pre_tokenizer");
-    const struct js *normalizer = js_get(root, "normalizer"),
-                    *post = js_get(root, "post_processor");
+    const struct js *root = r->root, *model = js_get(root, "model");
+    const struct js *post = js_get(root, "post_processor");
     if (!js_is_object(model))
         return err_set("it has no \"model\", so it is not a tokenizer.json");
-    int wordpiece = js_text_is(js_get(model, "type"), "WordPiece"), result;
-    if (!wordpiece && js_get(model, "type") && !js_text_is(js_get(model, "type"), "BPE"))
-        return err_set("model '%s' is not supported: only BPE and WordPiece are", type_of(model));
-    if (read_added(v, js_get(root, "added_tokens")) < 0)
+    if (read_added(v, js_get(root, "added_tokens")) < 0 || read_model(v, r, model) < 0 ||
+        post_processor_read(v, post) < 0)
         return -1;
-    result = wordpiece ? read_way_to_wordpiece(v, normalizer, pre)
-                       : read_way_to_bpe(v, normalizer, pre);
-    if (!result && wordpiece)
-        result = read_vocab(v, r, model) < 0 ? -1 : wordpiece_json_read(v, root);
-    else if (!result)
-        result = read_bpe(v, r, model);
-    if (result < 0 || post_processor_read(v, post) < 0)
-        return -1;
-    if (!wordpiece)
+    if (v->model != VOCABULARY_WORDPIECE)
         v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
     keep(v, POST_PROCESSOR, post);
     return read_decoder(v, js_get(root, "decoder"));
@@ -375,11 +420,36 @@ static void print_merges(const struct vocabulary *v, struct buf *out)
     buf_adds(out, v->merge_count ? "\n    ]" : "]");
 }
 
-static void print_model(const struct vocabulary *v, struct buf *out)
+static void print_wordlevel(const struct vocabulary *v, struct buf *out)
+{
+    buf_adds(out, "    \"type\": \"WordLevel\", \"unk_token\": ");
+    if (v->roles[TOKENIZER_UNKNOWN] >= 0)
+        token_print(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], out);
+    else
+        buf_adds(out, "\"\"");
+}
+
+/* The tokens with their scores; those of the model come first. */
+static void print_unigram(const struct vocabulary *v, struct buf *out)
+{
+    buf_adds(out, "    \"type\": \"Unigram\", \"unk_id\": ");
+    if (v->roles[TOKENIZER_UNKNOWN] >= 0)
+        buf_addf(out, "%lld", (long long)v->roles[TOKENIZER_UNKNOWN]);
+    else
+        buf_adds(out, "null");
+    print_bool(out, "byte_fallback", v->byte_fallback);
+    buf_adds(out, ",\n    \"vocab\": [");
+    for (uint32_t id = 0; id < v->count && v->tokens[id].in_model; id++) {
+        buf_adds(out, id ? ",\n      [" : "\n      [");
+        token_print(v, id, out);
+        buf_addf(out, ", %.17g]", v->scores[id]);
+    }
+    buf_adds(out, "\n    ]");
+}
+
+static void print_vocab(const struct vocabulary *v, struct buf *out)
 {
     const char *before = "\n      ";
-    buf_adds(out, "{\n");
-    (v->model == VOCABULARY_WORDPIECE ? wordpiece_json_print_model : print_bpe)(v, out);
     buf_adds(out, ",\n    \"vocab\": {");
     for (uint32_t id = 0; id < v->count; id++) {
         if (!v->tokens[id].in_model)
@@ -390,6 +460,20 @@ static void print_model(const struct vocabulary *v, struct buf *out)
         before = ",\n      ";
     }
     buf_adds(out, "\n    }");
+}
+
+static void print_model(const struct vocabulary *v, struct buf *out)
+{
+    static void (*const prints[])(const struct vocabulary *v, struct buf *out) = {
+        [VOCABULARY_BPE] = print_bpe,
+        [VOCABULARY_WORDPIECE] = wordpiece_json_print_model,
+        [VOCABULARY_UNIGRAM] = print_unigram,
+        [VOCABULARY_WORDLEVEL] = print_wordlevel,
+    };
+    buf_adds(out, "{\n");
+    prints[v->model](v, out);
+    if (v->model != VOCABULARY_UNIGRAM)
+        print_vocab(v, out);
     if (v->model == VOCABULARY_BPE)
         print_merges(v, out);
     buf_adds(out, "\n  }\n");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "tokenizer/model/vocabulary.h"
@@ -17,6 +18,7 @@ struct subword {
     const struct vocabulary *v;
     struct bpe *bpe; /* one or the other */
     struct wordpiece *wordpiece;
+    struct unigram *unigram;
     int64_t fallback[256]; /* ids of <0x00> ... <0xFF>, -1 for none */
     uint32_t *characters;  /* ids of those below CHARACTERS, NO_ID for none; NULL: not kept */
 };
@@ -53,6 +55,10 @@ struct subword *subword_new(const struct vocabulary *v)
         s->wordpiece = wordpiece_new(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], v->max_chars);
         return s;
     }
+    if (v->model == VOCABULARY_UNIGRAM)
+        s->unigram = unigram_new(v);
+    if (v->model != VOCABULARY_BPE)
+        return s;
     for (unsigned b = 0; b < 256; b++) {
         char name[8];
         int n = snprintf(name, sizeof name, "<0x%02X>", b);
@@ -81,6 +87,7 @@ void subword_free(struct subword *s)
         return;
     bpe_free(s->bpe);
     wordpiece_free(s->wordpiece);
+    unigram_free(s->unigram);
     free(s->characters);
     free(s);
 }
@@ -88,6 +95,7 @@ void subword_free(struct subword *s)
 void subword_scratch_release(struct subword_scratch *s)
 {
     bpe_scratch_release(&s->bpe);
+    unigram_scratch_release(&s->unigram);
     ids_release(&s->ids);
     buf_release(&s->name);
 }
@@ -160,6 +168,17 @@ static void put_characters(const struct subword *s, struct subword_scratch *scra
         ids_add(&scratch->ids, (uint32_t)unknown);
 }
 
+static int put_word(const struct vocabulary *v, const char *word, size_t n, struct ids *out)
+{
+    int64_t id = find_token(v, word, n);
+    id = id < 0 ? v->roles[TOKENIZER_UNKNOWN] : id;
+    if (id < 0)
+        return err_set("the vocabulary has no token for '%.*s', and none for what is unknown",
+                       n < 16 ? (int)n : 16, word);
+    ids_add(out, (uint32_t)id);
+    return 0;
+}
+
 int subword_encode(const struct subword *s, struct subword_scratch *scratch, const char *piece,
                    size_t n, struct ids *out)
 {
@@ -168,6 +187,10 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
         wordpiece_encode(s->wordpiece, piece, n, out);
         return 0;
     }
+    if (s->unigram)
+        return unigram_encode(s->unigram, &scratch->unigram, piece, n, out);
+    if (v->model == VOCABULARY_WORDLEVEL)
+        return put_word(v, piece, n, out);
     if (v->ignore_merges) {
         int64_t id = find_token(v, piece, n);
         if (id >= 0) {

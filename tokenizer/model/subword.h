@@ -1,6 +1,6 @@
 /*
  * subword.h - the ids of one piece of text, whichever the model: byte-level BPE, BPE over
- * characters, or WordPiece.
+ * characters, WordPiece, Unigram or whole words.
  *
  * BPE over characters begins with a token for each character: the vocabulary's prefix stands in
  * front of all but the first, its suffix behind the last. A character without a token is the
@@ -16,6 +16,7 @@
 #include "common/ids.h"
 #include "tokenizer/cut/pieces.h"
 #include "tokenizer/model/bpe.h"
+#include "tokenizer/model/unigram.h"
 
 struct vocabulary;
 struct subword;
@@ -32,6 +33,7 @@ void subword_mark_whole(const struct subword *s, uint8_t *whole);
 /* One thread's memory. Starts as zeroes. */
 struct subword_scratch {
     struct bpe_scratch bpe;
+    struct unigram_scratch unigram;
     struct ids ids;
     struct buf name;
 };

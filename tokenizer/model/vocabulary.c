@@ -32,6 +32,7 @@ void vocabulary_release(struct vocabulary *v)
     buf_release(&v->blob);
     free(v->slots);
     free(v->merges);
+    free(v->scores);
     free(v->added);
     splitter_release(&v->splitter);
     steps_release(&v->normalizer);
@@ -156,6 +157,15 @@ void vocabulary_name(const struct vocabulary *v, uint32_t id, struct buf *out)
         buf_add(out, bytes, n);
     else
         alphabet_encode(out, bytes, n);
+}
+
+void vocabulary_score(struct vocabulary *v, uint32_t id, double score)
+{
+    size_t before = v->scores_cap;
+    mem_grow(v->scores, v->scores_cap, (size_t)id + 1 > v->count ? (size_t)id + 1 : v->count);
+    for (size_t i = before; i < v->scores_cap; i++)
+        v->scores[i] = 0;
+    v->scores[id] = score;
 }
 
 void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id)

@@ -57,7 +57,12 @@ struct added_token {
     int normalized;     /* looked for after the others, in the normalized text */
 };
 
-enum vocabulary_model { VOCABULARY_BPE, VOCABULARY_WORDPIECE };
+enum vocabulary_model {
+    VOCABULARY_BPE,
+    VOCABULARY_WORDPIECE,
+    VOCABULARY_UNIGRAM,
+    VOCABULARY_WORDLEVEL, /* a piece is a token, or unknown */
+};
 
 /* One part of what a text becomes with its special tokens about it. */
 struct template_part {
@@ -87,6 +92,8 @@ struct vocabulary {
     uint64_t slot_mask;
     uint32_t slots_used;
 
+    double *scores; /* VOCABULARY_UNIGRAM: of each id, 0 for what the model has not; else NULL */
+    size_t scores_cap;
     struct bpe_merge *merges;
     size_t merge_count, merges_cap;
     struct added_token *added;
@@ -129,6 +136,7 @@ const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n)
 /* Appends how files spell it: in the byte alphabet where tokens are of bytes, but for added ones.
  */
 void vocabulary_name(const struct vocabulary *v, uint32_t id, struct buf *out);
+void vocabulary_score(struct vocabulary *v, uint32_t id, double score);
 void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id);
 void vocabulary_add(struct vocabulary *v,
                     const struct added_token *a); /* its content follows from id */

@@ -1,0 +1,193 @@
+#include "tokenizer/cut/charsmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/le.h"
+#include "common/mem.h"
+#include "common/utf8.h"
+#include "tokenizer/cut/regex.h"
+
+enum { CLUSTER_MAX = 5 }; /* bytes; longer ones are seen character by character */
+
+struct charsmap {
+    uint32_t *units;
+    size_t unit_count;
+    char *texts;
+    size_t text_bytes;
+    unsigned char changes[256]; /* whether some text of the map begins with the byte */
+};
+
+/* ---- the trie --------------------------------------------------------------------------------- */
+
+static uint32_t offset_of(uint32_t unit)
+{
+    return unit >> 10 << ((unit & 1u << 9) >> 6);
+}
+
+/* A walk down the trie by the bytes of a text. */
+struct walk {
+    const struct charsmap *m;
+    uint32_t node;
+    const char *value; /* of the last node, NULL for none */
+};
+
+static struct walk walk_begin(const struct charsmap *m)
+{
+    return (struct walk){ .m = m, .node = offset_of(m->units[0]) };
+}
+
+/* 1, or 0 where the trie has no such text. */
+static int walk_next(struct walk *w, unsigned char byte)
+{
+    w->node ^= byte;
+    w->value = NULL;
+    if (!byte || w->node >= w->m->unit_count)
+        return 0;
+    uint32_t unit = w->m->units[w->node];
+    if ((unit & (1u << 31 | 0xFF)) != byte)
+        return 0;
+    w->node ^= offset_of(unit);
+    if (unit >> 8 & 1 && w->node < w->m->unit_count) {
+        uint32_t at = w->m->units[w->node] & ~(1u << 31);
+        w->value = at < w->m->text_bytes ? w->m->texts + at : NULL;
+    }
+    return 1;
+}
+
+struct charsmap *charsmap_new(const char *bytes, size_t n)
+{
+    size_t trie = n >= 4 ? le_u32((const unsigned char *)bytes) : 0;
+    if (trie < 4 || trie % 4 || trie > n - 4 || trie + 4 == n || bytes[n - 1]) {
+        err_set("the map of characters is damaged");
+        return NULL;
+    }
+    struct charsmap *m = mem_zalloc(1, sizeof *m);
+    m->unit_count = trie / 4;
+    m->units = mem_alloc(trie);
+    for (size_t i = 0; i < m->unit_count; i++)
+        m->units[i] = le_u32((const unsigned char *)bytes + 4 + 4 * i);
+    m->text_bytes = n - 4 - trie;
+    m->texts = mem_alloc(m->text_bytes);
+    memcpy(m->texts, bytes + 4 + trie, m->text_bytes);
+    for (unsigned b = 1; b < 256; b++) {
+        struct walk w = walk_begin(m);
+        m->changes[b] = (unsigned char)walk_next(&w, (unsigned char)b);
+    }
+    for (size_t i = 0; i < m->text_bytes;) {
+        size_t len = strlen(m->texts + i);
+        if (utf8_valid(m->texts + i, len) != len) {
+            err_set("the map of characters has a text that is not UTF-8");
+            charsmap_free(m);
+            return NULL;
+        }
+        i += len + 1;
+    }
+    return m;
+}
+
+void charsmap_free(struct charsmap *m)
+{
+    if (!m)
+        return;
+    free(m->units);
+    free(m->texts);
+    free(m);
+}
+
+/* ---- SentencePiece's way ---------------------------------------------------------------------- */
+
+/* What the longest text of the map at p[0..n) becomes, NULL for none; *len becomes its bytes. */
+static const char *longest(const struct charsmap *m, const char *p, size_t n, size_t *len)
+{
+    struct walk w = walk_begin(m);
+    const char *found = NULL;
+    for (size_t i = 0; i < n && walk_next(&w, (unsigned char)p[i]); i++)
+        if (w.value) {
+            found = w.value;
+            *len = i + 1;
+        }
+    return found;
+}
+
+/* How many bytes from the start begin no text of the map. */
+static size_t unchanged(const struct charsmap *m, const char *text, size_t n)
+{
+    size_t i = 0;
+    while (i < n && !m->changes[(unsigned char)text[i]])
+        i++;
+    return i;
+}
+
+void charsmap_longest(const struct charsmap *m, struct buf *out, const char *text, size_t n)
+{
+    for (size_t i = 0, len; i < n; i += len) {
+        len = unchanged(m, text + i, n - i);
+        buf_add(out, text + i, len);
+        i += len;
+        if (i == n)
+            break;
+        const char *found = longest(m, text + i, n - i, &len);
+        if (found) {
+            buf_adds(out, found);
+        } else {
+            utf8_get((const unsigned char *)text + i, &len);
+            buf_add(out, text + i, len);
+        }
+    }
+}
+
+/* ---- Hugging Face's way ------------------------------------------------------------------------- */
+
+/* What the shortest start of p[0..n) becomes, NULL for none. */
+static const char *shortest(const struct charsmap *m, const char *p, size_t n)
+{
+    struct walk w = walk_begin(m);
+    for (size_t i = 0; i < n && walk_next(&w, (unsigned char)p[i]); i++)
+        if (w.value)
+            return w.value;
+    return NULL;
+}
+
+static void put_cluster(const struct charsmap *m, struct buf *out, const char *p, size_t n)
+{
+    const char *found = n <= CLUSTER_MAX ? shortest(m, p, n) : NULL;
+    if (found) {
+        buf_adds(out, found);
+        return;
+    }
+    for (size_t i = 0, len; i < n; i += len) {
+        utf8_get((const unsigned char *)p + i, &len);
+        if ((found = shortest(m, p + i, len)) != NULL)
+            buf_adds(out, found);
+        else
+            buf_add(out, p + i, len);
+    }
+}
+
+/* Two bytes of ASCII are in one cluster only as CR LF. */
+static int is_alone(const char *p, size_t n)
+{
+    return (unsigned char)p[0] < 0x80 &&
+           (n == 1 || ((unsigned char)p[1] < 0x80 && !(p[0] == '\r' && p[1] == '\n')));
+}
+
+int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,
+                      struct regex_scratch *scratch, struct buf *out, const char *text, size_t n)
+{
+    for (size_t i = 0, begin, end; i < n; i = end) {
+        end = i + 1;
+        if (is_alone(text + i, n - i)) {
+            if (m->changes[(unsigned char)text[i]])
+                put_cluster(m, out, text + i, 1);
+            else
+                buf_addc(out, text[i]);
+            continue;
+        }
+        if (regex_find(cluster, scratch, text, n, i, &begin, &end) <= 0)
+            return -1;
+        put_cluster(m, out, text + i, end - i);
+    }
+    return 0;
+}
