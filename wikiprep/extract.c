@@ -1,0 +1,146 @@
+#include "wikiprep/extract.h"
+
+#include <stdlib.h>
+
+#include "common/mem.h"
+#include "common/utf8.h"
+#include "wikiprep/classic/classic.h"
+#include "wikiprep/expand/expand.h"
+#include "wikiprep/sentences/sentence.h"
+#include "wikiprep/site/disambiguation.h"
+#include "wikiprep/text/template.h"
+#include "wikiprep/text/visible.h"
+#include "wikiprep/text/wikitext.h"
+
+struct extract *extract_new(const struct extract_options *how)
+{
+    struct extract *x = mem_zalloc(1, sizeof *x);
+    const struct wikitext_options options = { .no_lists = !how->lists,
+                                              .no_headings = !how->headings,
+                                              .formulas = how->formulas,
+                                              .tables = how->tables,
+                                              .render = template_render,
+                                              .render_ctx = &x->templates,
+                                              .categories = &x->categories };
+    x->how = how;
+    x->templates.hatnotes = how->hatnotes;
+    x->document = (struct document)DOCUMENT_INIT;
+    buf_init(&x->bytes);
+    buf_init(&x->expanded);
+    buf_init(&x->text);
+    buf_init(&x->categories);
+    if (!how->classic || how->filter_categories ||
+        (how->form == EXTRACT_JSON && page_json_has_categories(&how->layout)))
+        x->cleaner = wikitext_new(NULL, &options);
+    if (how->classic)
+        x->classic = classic_new();
+    if (how->library)
+        x->expander = expander_new(how->library,
+                                   &(struct expand_options){ template_choose, &x->templates });
+    return x;
+}
+
+void extract_free(struct extract *x)
+{
+    if (!x)
+        return;
+    document_release(&x->document);
+    wikitext_free(x->cleaner);
+    classic_free(x->classic);
+    expander_free(x->expander);
+    buf_release(&x->bytes);
+    buf_release(&x->expanded);
+    buf_release(&x->text);
+    buf_release(&x->categories);
+    free(x);
+}
+
+/* The page's wikitext, with its templates expanded if they are. */
+static const struct buf *expand(struct extract *x, const struct dump_page *p)
+{
+    const struct expand_page page = { p->title.data, p->ns, p->id.data, p->revid.data,
+                                      p->timestamp.data };
+    if (!x->expander)
+        return &p->text;
+    x->is_cut = expand_text(x->expander, &page, p->text.data, p->text.len, &x->expanded);
+    visible_filter(&x->expanded);
+    return &x->expanded;
+}
+
+/* Fills the cleaner's text, which may be the document's, and the categories. */
+static void clean(struct extract *x, const struct site *site, const struct buf *source,
+                  struct buf *text)
+{
+    if (!x->cleaner)
+        return;
+    wikitext_set_names(x->cleaner, site->names);
+    wikitext_set_sections(x->cleaner, site->wanted, site->unwanted);
+    wikitext_clean(x->cleaner, source->data, source->len, text);
+}
+
+/* The page's text into the document. */
+static enum extract_result extract_text(struct extract *x, const struct site *site,
+                                        const struct dump_page *p)
+{
+    const struct extract_options *how = x->how;
+    struct buf *text = how->sentences || x->classic ? &x->text : &x->document.text;
+    if (how->filter_disambiguation && disambiguation_page(p->text.data, p->text.len))
+        return EXTRACT_DISAMBIGUATION;
+    x->templates.lang = site->lang;
+    x->templates.title = p->title.data;
+    x->templates.date = p->timestamp.data;
+    const struct buf *source = expand(x, p);
+    clean(x, site, source, text);
+    if (!site_takes_categories(site, x->categories.data))
+        return EXTRACT_CATEGORY;
+    if (p->redirect) {
+        buf_clear(&x->document.text);
+        return EXTRACT_WRITTEN;
+    }
+    if (x->classic) {
+        text = &x->document.text;
+        classic_clean(x->classic, p->title.data, source->data, source->len, text);
+    }
+    if (!text->len && !x->classic)
+        return EXTRACT_NO_TEXT;
+    if (how->min_length && (int64_t)utf8_count(text->data, text->len) < how->min_length)
+        return text->len ? EXTRACT_TOO_SHORT : EXTRACT_NO_TEXT;
+    if (how->sentences)
+        sentence_split_text(site->model, &x->document.text, text->data, text->len);
+    return EXTRACT_WRITTEN;
+}
+
+static void put_document(struct extract *x, const struct site *site, const struct dump_page *p)
+{
+    struct document *d = &x->document;
+    buf_clear(&d->id);
+    buf_clear(&d->url);
+    buf_clear(&d->title);
+    buf_add(&d->id, p->id.data, p->id.len);
+    if (x->classic)
+        classic_put_title(&d->title, p->title.data, p->title.len);
+    else
+        buf_add(&d->title, p->title.data, p->title.len);
+    buf_addf(&d->url, "%s?curid=%s", site->base, p->id.data);
+    if (x->how->form == EXTRACT_JSON)
+        page_json_put(&x->bytes, &x->how->layout, d, p, x->categories.data);
+    else if (x->classic)
+        classic_put(&x->bytes, d);
+    else
+        document_put(&x->bytes, d);
+}
+
+enum extract_result extract_page(struct extract *x, const struct site *site,
+                                 const struct dump_page *page)
+{
+    buf_clear(&x->bytes);
+    x->is_cut = 0;
+    enum extract_result result = extract_text(x, site, page);
+    if (result != EXTRACT_WRITTEN)
+        return result;
+    if (x->how->form == EXTRACT_TEXT)
+        buf_add(&x->bytes, x->document.text.data, x->document.text.len);
+    else
+        put_document(x, site, page);
+    return x->bytes.len ? EXTRACT_WRITTEN : EXTRACT_NO_TEXT;
+}
