@@ -48,7 +48,7 @@ MAINS = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).c)
 FOLDERS = common unicode wikiprep tokenizer tfrecord squad model train eval generate
 SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c $(f)/*/*.c))
 LIB = $(B)/libtextmill.a
-GENERATED = $(B)/gen/template_data.c
+GENERATED = $(B)/gen/template_data.c $(B)/gen/language_data.c
 LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(GENERATED:%.c=%.o)
 BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
@@ -91,8 +91,8 @@ $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
 
-# What templates show is text; the tables that are searched are made of it.
-$(B)/gen/template_data.c: scripts/make-template-data $(wildcard wikiprep/languages/templates/*)
+# What is known of languages is text; the tables that are searched are made of it.
+$(B)/gen/%_data.c: scripts/make-%-data $(wildcard wikiprep/languages/*)
 	@mkdir -p $(@D)
 	$^ > $@
 

@@ -58,7 +58,8 @@ int sentence_model_pauses(const struct sentence_model *m, unsigned code);
 /* By byte: may it be the first of a mark that ends sentences? */
 const unsigned char *sentence_model_first_bytes(const struct sentence_model *m);
 
-/* The built-in models, in sentence_data.c: texts as above, by code, sorted; "" is common to all. */
+/* The built-in models, made of wikiprep/languages: texts as above, by code, sorted; "" is common to
+ * all. */
 struct sentence_data {
     const char *lang, *text;
 };

@@ -4,70 +4,21 @@
 #include <string.h>
 
 #include "wikiprep/site/names.h"
+#include "wikiprep/values/knowledge.h"
 
 enum { NAME_MAX_BYTES = 64 };
 
-static const char *const templates[] = {
-    "disambiguation",
-    "disambig",
-    "disamb",
-    "dab",
-    "disambiguation cleanup",
-    "hndis",
-    "geodis",
-    "human name disambiguation",
-    "place name disambiguation",
-    "school disambiguation",
-    "hospital disambiguation",
-    "airport disambiguation",
-    "number disambiguation",
-    "mathematical disambiguation",
-    "letter-number combination disambiguation",
-    "roaddis",
-    "species latin name disambiguation",
-    "taxonomy disambiguation",
-    "callsigndis",
-    "shipindex",
-    "begriffsklärung",
-    "homonymie",
-    "desambiguación",
-    "desambiguació",
-    "desambiguação",
-    "disambigua",
-    "doorverwijspagina",
-    "dp",
-    "förgrening",
-    "gren",
-    "peker",
-    "flertydig",
-    "flertydig titel",
-    "täsmennyssivu",
-    "ujednoznacznienie",
-    "rozcestník",
-    "egyért",
-    "anlam ayrımı",
-    "неоднозначность",
-    "неоднозначність",
-    "αποσαφήνιση",
-    "trang định hướng",
-    "định hướng",
-    "aimai",
-    "曖昧さ回避",
-    "人名の曖昧さ回避",
-    "地名の曖昧さ回避",
-    "消歧义",
-    "消歧義",
-    "동음이의",
-    "توضيح",
-    "ابهام‌زدایی",
-    "פירושונים",
-};
-
 static int marks_one(const char *name, size_t n)
 {
-    for (size_t i = 0; i < sizeof templates / sizeof *templates; i++)
-        if (names_equal(name, n, templates[i], strlen(templates[i])))
-            return 1;
+    const struct knowledge_row *rows;
+    size_t count = knowledge_section("disambiguation", NULL, &rows);
+    for (size_t i = 0; i < count; i++)
+        for (const char *s = rows[i].value; *s;) {
+            size_t len = strcspn(s, "|");
+            if (names_equal(name, n, s, len))
+                return 1;
+            s += len + (s[len] == '|');
+        }
     return 0;
 }
 

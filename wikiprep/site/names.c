@@ -7,6 +7,7 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "unicode/letter_case.h"
+#include "wikiprep/values/knowledge.h"
 
 enum { NAME_MAX_BYTES = 96 }; /* a longer prefix is no namespace */
 
@@ -123,60 +124,6 @@ enum names_kind names_find(const struct names *names, const char *prefix, size_t
 
 /* ---- built-in names ---------------------------------------------------------------------- */
 
-static const char files[] =
-    "archivo|imagen|ficheiro|imagem|arquivo|fichier|immagine|datei|bild|bestand|afbeelding|fil|"
-    "bilde|billede|tiedosto|kuva|mynd|skrá|plik|grafika|soubor|obrázok|súbor|fájl|kép|"
-    "fișier|fişier|imagine|slika|datoteka|датотека|слика|файл|"
-    "изображение|картинка|зображення|выява|картина|"
-    "αρχείο|εικόνα|dosya|resim|fayl|şəkil|fails|attēls|vaizdas|pilt|fitxer|imatge|"
-    "ficheru|imaxe|fitxategi|irudi|restr|skeudenn|delwedd|íomhá|figura|imago|dosiero|imagno|"
-    "skedari|stampa|fichero|ფაილი|სურათი|պատկեր|ֆայլ|קובץ|"
-    "תמונה|ملف|صورة|پرونده|تصویر|وێنە|ਤਸਵੀਰ|चित्र|"
-    "तस्वीर|फ़ाइल|সচিত্র|চিত্র|படிமம்|"
-    "దస్త్రం|బొమ్మ|ചിത്രം|പ്രമാണം|"
-    "ಚಿತ್ರ|ไฟล์|ภาพ|tập tin|hình|berkas|gambar|fail|imej|talaksan|"
-    "larawan|payl|ファイル|画像|파일|그림|文件|图像|图片|檔案|圖像|圖片|"
-    "archivu|lêer|beeld|wobraz|dataja|bôrk|òbrôzk|bilt|wêne|файлъ|сүрөт|"
-    "сурет|рәсем|расм|акс|зураг|şekil|tasvir";
-static const char categories[] =
-    "category|categoría|categoria|catégorie|kategorie|categorie|kategori|kategória|kategoria|"
-    "luokka|flokkur|bólkur|kategorija|категорија|категория|"
-    "категорія|катэгорыя|κατηγορία|kateqoriya|turkum|kategoreja|"
-    "kategooria|rummad|kategoriya|kategorio|catagóir|rannan|kategorî|categorio|categorii|kawan|"
-    "კატეგორია|կատեգորիա|קטגוריה|تصنيف|رده|زمرہ|"
-    "پۆل|श्रेणी|वर्ग|বিষয়শ্রেণী|"
-    "ਸ਼੍ਰੇਣੀ|શ્રેણી|பகுப்பு|వర్గం|"
-    "വർഗ്ഗം|ವರ್ಗ|ප්‍රවර්ගය|หมวดหมู่|"
-    "thể loại|kaarangay|kaurian|カテゴリ|分类|分類|분류|санат|төркем|"
-    "категори|гурӯҳ|ангилал";
-static const char media[] = "media|mídia|média|medij|медиа|медија|медіа|мультимедиа|"
-                            "μέσο|medya|メディア|미디어|媒体|媒體|מדיה|وسائط|مدیا|medeja|"
-                            "multimedia";
-/* Wikipedia's languages, and codes that once were. */
-static const char languages[] =
-    "aa|ab|ace|ady|af|ak|als|alt|am|ami|an|ang|anp|ann|ar|arc|ary|arz|as|ast|atj|av|avk|awa|ay|"
-    "az|azb|ba|ban|bar|bat-smg|bbc|bcl|bdr|be|be-tarask|be-x-old|bew|bg|bh|bi|bjn|blk|bm|bn|bo|"
-    "bpy|br|bs|btm|bug|bxr|ca|cbk-zam|cdo|ce|ceb|ch|cho|chr|chy|ckb|co|cr|crh|cs|csb|cu|cv|cy|cz|"
-    "da|dag|de|dga|din|diq|dk|dsb|dtp|dty|dv|dz|ee|el|eml|en|eo|epo|es|et|eu|ext|fa|fat|ff|fi|"
-    "fiu-vro|fj|fo|fon|fr|frp|frr|fur|fy|ga|gag|gan|gcr|gd|gl|glk|gn|gom|gor|got|gpe|gsw|gu|guc|"
-    "gur|guw|gv|ha|hak|haw|he|hi|hif|ho|hr|hsb|ht|hu|hy|hyw|hz|ia|iba|id|ie|ig|igl|ii|ik|ilo|inh|"
-    "io|is|it|iu|ja|jam|jbo|jp|jv|ka|kaa|kab|kaj|kbd|kbp|kcg|kg|kge|ki|kj|kk|kl|km|kn|knc|ko|koi|"
-    "kr|krc|ks|ksh|ku|kus|kv|kw|ky|la|lad|lb|lbe|lez|lfn|lg|li|lij|lld|lmo|ln|lo|lrc|lt|ltg|lv|"
-    "lzh|mad|mai|map-bms|mdf|mg|mh|mhr|mi|min|minnan|mk|ml|mn|mni|mnw|mo|mos|mr|mrj|ms|mt|mus|"
-    "mwl|my|myv|mzn|na|nah|nan|nap|nb|nds|nds-nl|ne|new|ng|nia|nl|nn|no|nov|nqo|nr|nrm|nso|nup|"
-    "nv|ny|oc|olo|om|or|os|pa|pag|pam|pap|pcd|pcm|pdc|pfl|pi|pih|pl|pms|pnb|pnt|ps|pt|pwn|qu|rm|"
-    "rmy|rn|ro|roa-rup|roa-tara|rsk|ru|rue|rup|rw|sa|sah|sat|sc|scn|sco|sd|se|sg|sgs|sh|shi|shn|"
-    "shy|si|simple|sk|skr|sl|sm|smn|sn|so|sq|sr|srn|ss|st|stq|su|sv|sw|syl|szl|szy|ta|tay|tcy|"
-    "tdd|te|tet|tg|th|ti|tig|tk|tl|tly|tn|to|tpi|tr|trv|ts|tt|tum|tw|ty|tyv|udm|ug|uk|ur|uz|ve|"
-    "vec|vep|vi|vls|vo|vro|wa|war|wo|wuu|xal|xh|xmf|yi|yo|yue|za|zea|zgh|zh|zh-cfr|zh-classical|"
-    "zh-cn|zh-min-nan|zh-tw|zh-yue|zu";
-static const char projects[] =
-    "w|wikipedia|wikt|wiktionary|s|wikisource|q|wikiquote|b|wikibooks|n|wikinews|v|wikiversity|"
-    "voy|wikivoyage|c|commons|m|meta|metawikipedia|d|wikidata|species|wikispecies|mw|"
-    "mediawikiwiki|wmf|foundation|incubator|outreach|phab|phabricator|bugzilla|mail|mailarchive|"
-    "doi|arxiv|rfc|google|imdbname|imdbtitle|wikia|wikicities|tools|toolforge|toollabs|"
-    "translatewiki|betawiki|f|wikifunctions";
-
 static void add_all(struct names *names, const char *list, enum names_kind kind)
 {
     for (const char *s = list; *s;) {
@@ -188,18 +135,32 @@ static void add_all(struct names *names, const char *list, enum names_kind kind)
     }
 }
 
+/* The prefixes of all languages' files; what comes later wins. */
+static void add_built_in(struct names *names)
+{
+    static const struct {
+        const char *key;
+        enum names_kind kind;
+    } kinds[] = {
+        { "project", NAMES_PROJECT },   { "language", NAMES_LANGUAGE }, { "media", NAMES_MEDIA },
+        { "category", NAMES_CATEGORY }, { "file", NAMES_ALIAS },
+    };
+    const struct knowledge_row *rows;
+    size_t count = knowledge_section("prefixes", NULL, &rows);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (size_t i = 0; i < count; i++)
+            if (!strcmp(rows[i].key, kinds[k].key))
+                add_all(names, rows[i].value, kinds[k].kind);
+    add_all(names, "file|image", NAMES_FILE);
+}
+
 struct names *names_new(void)
 {
     struct names *names = mem_zalloc(1, sizeof *names);
     names->capital = 1;
     names->cap = 2048;
     names->entries = mem_zalloc(names->cap, sizeof *names->entries);
-    add_all(names, projects, NAMES_PROJECT);
-    add_all(names, languages, NAMES_LANGUAGE);
-    add_all(names, media, NAMES_MEDIA);
-    add_all(names, categories, NAMES_CATEGORY);
-    add_all(names, files, NAMES_ALIAS);
-    add_all(names, "file|image", NAMES_FILE);
+    add_built_in(names);
     return names;
 }
 

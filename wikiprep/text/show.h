@@ -1,5 +1,5 @@
 /*
- * show.h - what a call of a template shows: the tables made of wikiprep/languages/templates, and
+ * show.h - what a call of a template shows: the tables made of wikiprep/languages, and
  * the functions that their rows name with "@". For template.c and show_*.c alone.
  */
 #ifndef TEXTMILL_WIKIPREP_TEXT_SHOW_H

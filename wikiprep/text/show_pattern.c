@@ -1,4 +1,4 @@
-/* What the patterns in wikiprep/languages/templates show; the file "common" there explains
+/* What the patterns in wikiprep/languages show; the file "common" there explains
  * them. */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * template.h - what the templates show that carry text: {{lang|la|Roma}}, {{convert|5|mi|km}}.
  *
- * The files in wikiprep/languages/templates, one per language, say what each of them shows, as
+ * The files in wikiprep/languages, one per language, say what each of them shows, as
  * MediaWiki does but for what plain text cannot: exponents are Unicode's superscripts (km²),
  * subscripts plain figures (H2O). The file "common" explains how they are written, and holds what
  * all wikis share; the wiki's own file comes first. Templates that are in neither file are dropped:

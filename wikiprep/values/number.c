@@ -9,6 +9,8 @@
 
 enum { PRECISION = 14, NUMBER_MAX_BYTES = 400 };
 
+#include "wikiprep/values/knowledge.h"
+
 /* ---- reading ------------------------------------------------------------------------------ */
 
 static int is_digit(char c)
@@ -198,48 +200,39 @@ double number_round(double value, int digits)
 
 #define NBSP "\xC2\xA0"
 
-/* Languages by how they write 1234567.5 in MediaWiki; others as English. */
-static const struct style_group {
-    const char *languages, *group, *point;
+/* Ways of writing 1234567.5 in MediaWiki, by the names that wikiprep/languages gives them. */
+static const struct named_style {
+    const char *name, *group, *point;
     int min_grouping, indian;
     const char *digits;
 } styles[] = {
-    { "af|atj|be|bm|br|co|cs|eml|eo|ff|fi|fit|fon|fr|frp|fur|gcr|ht|hu|ia|io|it|ka|kab|kbp|ky|"
-      "lij|lld|lmo|ln|lt|ltg|lv|mg|mwl|nap|nb|nn|no|nrm|oc|pcd|pms|pt|pt-br|rgn|roa-tara|scn|se|sg|"
-      "sgs|bat-smg|shi|sk|smn|sv|tet|tg|tk|ty|uz|vec|wa|wo|zgh",
-      NBSP, ",", 1, 0, NULL },
-    { "ace|als|ban|bar|bjn|bs|btm|bug|ca|crh|da|de|dsb|el|eu|fo|frr|fy|gag|gl|gor|gsw|hr|hsb|id|"
-      "is|jv|kl|lb|li|mad|map-bms|min|mk|nds|nds-nl|nia|nl|pdc|pfl|rmy|ro|roa-rup|rup|rw|sc|sh|sl|sq|"
-      "sr|srn|stq|su|tr|vi|vls|zea|az",
-      ".", ",", 1, 0, NULL },
-    { "ab|alt|an|ast|av|ay|ba|be-tarask|be-x-old|bg|bxr|cbk-zam|ce|csb|cv|es|et|ext|fiu-vro|gn|hy|hyw|"
-      "inh|kaa|kk|koi|krc|ksh|kv|lad|lbe|lez|mdf|mhr|mrj|myv|nah|os|pl|qu|ru|rue|sah|szl|tt|tyv|udm|uk|"
-      "vep|vro|xal",
-      NBSP, ",", 2, 0, NULL },
-    { "la|xh", NBSP, ".", 1, 0, NULL },
-    { "rm", "’", ".", 1, 0, NULL },
-    { "ku", ".", ",", 2, 0, NULL },
-    { "ml|pa|ta|te|hi|gu|kn|sa", ",", ".", 1, 1, NULL },
-    { "mr|mai|anp|awa", ",", ".", 1, 1, "०१२३४५६७८९" },
-    { "ne|new|bh|bho|dty", ",", ".", 1, 0, "०१२३४५६७८९" },
-    { "as|bn|bpy", ",", ".", 1, 1, "০১২৩৪৫৬৭৮৯" },
-    { "or", ",", ".", 1, 1, "୦୧୨୩୪୫୬୭୮୯" },
-    { "fa|azb|glk|lrc|mzn|ps|ks|sdh", "٬", "٫", 1, 0, "۰۱۲۳۴۵۶۷۸۹" },
-    { "pnb", ",", ".", 1, 0, "۰۱۲۳۴۵۶۷۸۹" },
-    { "ckb|sd", "٬", "٫", 1, 0, "٠١٢٣٤٥٦٧٨٩" },
-    { "bo|dz", ",", ".", 1, 0, "༠༡༢༣༤༥༦༧༨༩" },
-    { "km", "", ".", 1, 0, "០១២៣៤៥៦៧៨៩" },
-    { "lo", ".", ",", 1, 0, "໐໑໒໓໔໕໖໗໘໙" },
-    { "my|mnw|blk", "", ".", 1, 0, "၀၁၂၃၄၅၆၇၈၉" },
-    { "nqo", ",", ".", 1, 0, "߀߁߂߃߄߅߆߇߈߉" },
-    { "sat", ",", ".", 1, 0, "᱐᱑᱒᱓᱔᱕᱖᱗᱘᱙" },
+    { "space-comma", NBSP, ",", 1, 0, NULL },
+    { "dot-comma", ".", ",", 1, 0, NULL },
+    { "space-comma-long", NBSP, ",", 2, 0, NULL },
+    { "space-dot", NBSP, ".", 1, 0, NULL },
+    { "apostrophe-dot", "’", ".", 1, 0, NULL },
+    { "dot-comma-long", ".", ",", 2, 0, NULL },
+    { "indian", ",", ".", 1, 1, NULL },
+    { "devanagari-indian", ",", ".", 1, 1, "०१२३४५६७८९" },
+    { "devanagari", ",", ".", 1, 0, "०१२३४५६७८९" },
+    { "bengali", ",", ".", 1, 1, "০১২৩৪৫৬৭৮৯" },
+    { "odia", ",", ".", 1, 1, "୦୧୨୩୪୫୬୭୮୯" },
+    { "persian", "٬", "٫", 1, 0, "۰۱۲۳۴۵۶۷۸۹" },
+    { "shahmukhi", ",", ".", 1, 0, "۰۱۲۳۴۵۶۷۸۹" },
+    { "arabic", "٬", "٫", 1, 0, "٠١٢٣٤٥٦٧٨٩" },
+    { "tibetan", ",", ".", 1, 0, "༠༡༢༣༤༥༦༧༨༩" },
+    { "khmer", "", ".", 1, 0, "០១២៣៤៥៦៧៨៩" },
+    { "lao", ".", ",", 1, 0, "໐໑໒໓໔໕໖໗໘໙" },
+    { "burmese", "", ".", 1, 0, "၀၁၂၃၄၅၆၇၈၉" },
+    { "nko", ",", ".", 1, 0, "߀߁߂߃߄߅߆߇߈߉" },
+    { "ol-chiki", ",", ".", 1, 0, "᱐᱑᱒᱓᱔᱕᱖᱗᱘᱙" },
 };
 
 struct number_style number_style(const char *lang)
 {
-    struct span code = { lang, strlen(lang) };
-    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
-        if (span_in(code, styles[i].languages))
+    const char *name = knowledge_find("numbers", lang, "rule");
+    for (size_t i = 0; name && i < sizeof styles / sizeof *styles; i++)
+        if (!strcmp(name, styles[i].name))
             return (struct number_style){ styles[i].group, styles[i].point, styles[i].digits,
                                           styles[i].min_grouping, styles[i].indian };
     return (struct number_style){ ",", ".", NULL, 1, 0 };

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "wikiprep/values/span.h"
+#include "wikiprep/values/knowledge.h"
 
 enum family {
     ENGLISH,
@@ -28,39 +28,34 @@ enum family {
     MALTESE
 };
 
-static const struct {
-    enum family family;
-    const char *languages;
-} families[] = {
-    { ZERO_IS_ONE, "am|anp|awa|azb|bn|bpy|fa|glk|gu|hi|kn|lrc|mai|mr|mzn|sa|tcy|zu" },
-    { FRENCH, "atj|bm|ff|fr|frp|gcr|ht|hy|hyw|kab|nrm|pcd|sg|ty|wo|zgh" },
-    { UP_TO_ONE, "ak|bh|bho|guw|ln|mg|mwl|nso|pa|pt|pt-br|si|tet|ti|wa" },
-    { RUSSIAN,
-      "ab|alt|av|ba|be|be-tarask|be-x-old|bxr|ce|cv|inh|koi|krc|kv|lbe|lez|mdf|mhr|mrj|myv|ru|"
-      "rue|sah|tt|tyv|udm|uk|xal" },
-    { SERBIAN, "bs|hr|sh|sr" },
-    { ROMANIAN, "mo|rmy|ro|roa-rup|rup" },
-    { ARABIC, "ar|ary|arz" },
-    { POLISH, "csb|pl|szl" },
-    { LATVIAN, "lv|ltg" },
-    { CZECH, "cs|sk" },
-    { SLOVENE, "sl|dsb|hsb" },
-    { LITHUANIAN, "lt" },
-    { MACEDONIAN, "mk" },
-    { HEBREW, "he" },
-    { WELSH, "cy" },
-    { IRISH, "ga" },
-    { ICELANDIC, "is" },
-    { SAMI, "se|iu|kw" },
-    { MALTESE, "mt" },
-};
-
 static enum family family_of(const char *lang)
 {
-    struct span code = { lang, strlen(lang) };
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (span_in(code, families[i].languages))
-            return families[i].family;
+    static const char *const names[] = {
+        [ENGLISH] = "english",
+        [ZERO_IS_ONE] = "zero-is-one",
+        [FRENCH] = "french",
+        [UP_TO_ONE] = "up-to-one",
+        [RUSSIAN] = "russian",
+        [SERBIAN] = "serbian",
+        [ROMANIAN] = "romanian",
+        [ARABIC] = "arabic",
+        [POLISH] = "polish",
+        [LATVIAN] = "latvian",
+        [CZECH] = "czech",
+        [SLOVENE] = "slovene",
+        [LITHUANIAN] = "lithuanian",
+        [MACEDONIAN] = "macedonian",
+        [HEBREW] = "hebrew",
+        [WELSH] = "welsh",
+        [IRISH] = "irish",
+        [ICELANDIC] = "icelandic",
+        [SAMI] = "sami",
+        [MALTESE] = "maltese",
+    };
+    const char *rule = knowledge_find("plural", lang, "rule");
+    for (size_t i = 0; rule && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(rule, names[i]))
+            return (enum family)i;
     return ENGLISH;
 }
 

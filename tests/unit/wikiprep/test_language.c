@@ -2,7 +2,15 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "common/buf.h"
+#include "wikiprep/sentences/sentence.h"
 #include "wikiprep/site/language.h"
+#include "wikiprep/site/magic.h"
+#include "wikiprep/site/section.h"
+#include "wikiprep/values/calendar.h"
+#include "wikiprep/values/knowledge.h"
+#include "wikiprep/values/number.h"
+#include "wikiprep/values/plural.h"
 
 static void check(const char *code, const char *wiki, const char *name)
 {
@@ -30,4 +38,84 @@ Test(language, english_where_that_is_not_known)
     check("ace", "de", "Acehnese");
     check("not-a-code", "de", NULL);
     check("averylongcodethatisnone", "de", NULL);
+}
+
+/* ---- a language as docs/languages.md says ------------------------------------------------------ */
+
+static void check_name(const char *lang, enum calendar_kind kind, int index, const char *name)
+{
+    struct span got = calendar_name(lang, kind, index);
+    cr_expect(span_is(got, name) && got.n == strlen(name), "%s %d: %.*s", lang, index, (int)got.n,
+              got.s);
+}
+
+Test(calendar, names)
+{
+    cr_expect(calendar_has("af") && !calendar_has("xx"));
+    check_name("af", CALENDAR_MONTH, 0, "Januarie");
+    check_name("af", CALENDAR_MONTH, 11, "Desember");      /* on a continued line */
+    check_name("af", CALENDAR_MONTH_GENITIVE, 2, "Maart"); /* not given: as the month */
+    check_name("af", CALENDAR_MONTH_SHORT, 2, "Mrt");
+    check_name("af", CALENDAR_DAY, 6, "Saterdag");
+    check_name("af", CALENDAR_DAY_SHORT, 0, "So");
+    check_name("ru", CALENDAR_MONTH_GENITIVE, 4, "мая");
+    check_name("xx", CALENDAR_MONTH, 4, "May");
+}
+
+static void check_word(const char *lang, const char *word, const char *english)
+{
+    struct magic *m = magic_new(lang);
+    const char *got = magic_find(m, word, strlen(word));
+    cr_expect(english ? got && !strcmp(got, english) : !got, "%s %s: %s", lang, word,
+              got ? got : "none");
+    magic_free(m);
+}
+
+Test(magic, words)
+{
+    check_word("af", "HUIDIGEDAG", "CURRENTDAY");
+    check_word("af", "#taal", "#language");
+    check_word("af", "huidigedag", NULL); /* those of variables as they are written */
+    check_word("de", "SEITENNAME", "PAGENAME");
+    check_word("de", "klein", "lc");
+    check_word("de", "NOMPAGE", NULL);
+    check_word("fr", "NOMPAGE", "PAGENAME");
+    check_word("xx", "SEITENNAME", NULL);
+    check_word("", "file", NULL);
+}
+
+Test(knowledge, of_a_new_language)
+{
+    struct section_list *list = section_list_new("default,Lead", "af");
+    cr_expect(section_listed(list, "Eksterne skakels", 16) && section_listed(list, "lead", 4));
+    cr_expect_not(section_listed(list, "Geskiedenis", 11));
+    section_list_free(list);
+    cr_expect_str_eq(language_name("de", 2, "af"), "Duits");
+    cr_expect_str_eq(number_style("af").point, ",");
+    cr_expect_eq(plural_form("af", 1), 0);
+    struct sentence_model *m = sentence_model_new("af");
+    struct buf out = BUF_INIT;
+    const char text[] = "Mnr. Smit het bl. 4 gelees. Daarna het dr. Botha gekom.";
+    sentence_split_text(m, &out, text, sizeof text - 1);
+    cr_expect_str_eq(out.data, "Mnr. Smit het bl. 4 gelees.\nDaarna het dr. Botha gekom.");
+    sentence_model_free(m);
+    buf_release(&out);
+}
+
+Test(knowledge, rows_are_sorted)
+{
+    const struct knowledge_row *rows;
+    for (size_t i = 1; i < knowledge_row_count; i++) {
+        const struct knowledge_row *a = &knowledge_rows[i - 1], *b = &knowledge_rows[i];
+        int order = strcmp(a->section, b->section);
+        order = order ? order : strcmp(a->lang, b->lang);
+        order = order ? order : strcmp(a->key, b->key);
+        cr_assert_lt(order, 0, "%s %s %s", b->section, b->lang, b->key);
+    }
+    cr_assert_eq(knowledge_section("calendar", "de", &rows), 4);
+    cr_expect_str_eq(rows[0].key, "days");
+    cr_expect_eq(knowledge_section("calendar", "xx", &rows), 0);
+    cr_expect_eq(knowledge_section("none", NULL, &rows), 0);
+    cr_expect_null(knowledge_find("calendar", "de", "years"));
+    cr_expect(knowledge_section("prefixes", NULL, &rows) >= 5);
 }

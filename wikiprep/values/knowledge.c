@@ -1,0 +1,43 @@
+#include "wikiprep/values/knowledge.h"
+
+#include <string.h>
+
+/* How a row stands to what is looked for; a part that is NULL is not compared. */
+static int compare(const struct knowledge_row *r, const char *section, const char *lang,
+                   const char *key)
+{
+    int order = strcmp(r->section, section);
+    if (!order && lang)
+        order = strcmp(r->lang, lang);
+    return order || !key ? order : strcmp(r->key, key);
+}
+
+/* The first row that is not before what is looked for. */
+static size_t lower_bound(const char *section, const char *lang, const char *key)
+{
+    size_t low = 0, high = knowledge_row_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (compare(&knowledge_rows[middle], section, lang, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const char *knowledge_find(const char *section, const char *lang, const char *key)
+{
+    size_t i = lower_bound(section, lang, key);
+    int found = i < knowledge_row_count && !compare(&knowledge_rows[i], section, lang, key);
+    return found ? knowledge_rows[i].value : NULL;
+}
+
+size_t knowledge_section(const char *section, const char *lang, const struct knowledge_row **rows)
+{
+    size_t first = lower_bound(section, lang, NULL), end = first;
+    while (end < knowledge_row_count && !compare(&knowledge_rows[end], section, lang, NULL))
+        end++;
+    *rows = knowledge_rows + first;
+    return end - first;
+}
