@@ -191,20 +191,20 @@ static int next_dump(struct run *r)
     if (r->next_path == r->path_count)
         return 0;
     const char *path = r->paths[r->next_path++];
-    const struct wikiprep *given = r->given;
-    if (!given->index_path) {
+    const struct wikiprep *how = r->given;
+    if (!how->index_path) {
         int threads = (int)tool_threads;
-        set_dump(r, given->part_count ? dump_open_part(path, given->part_number, given->part_count,
-                                                       given->max_page_bytes, threads)
-                                      : dump_open(path, given->max_page_bytes, threads));
+        set_dump(r, how->part_count ? dump_open_part(path, how->part_number, how->part_count,
+                                                     how->max_page_bytes, threads)
+                                    : dump_open(path, how->max_page_bytes, threads));
         return r->dump ? 1 : -1;
     }
     struct unpack_range *ranges;
     size_t count;
-    if (pages_locate(r->wanted_pages, r->given->index_path, path, &ranges, &count) < 0)
+    if (pages_locate(r->wanted_pages, how->index_path, path, &ranges, &count) < 0)
         return -1;
-    set_dump(r, dump_open_ranges(path, ranges, count, r->given->max_page_bytes, (int)tool_threads));
-    return r->dump ? 1 : err_in("'%s' is not the index of '%s'", r->given->index_path, path);
+    set_dump(r, dump_open_ranges(path, ranges, count, how->max_page_bytes, (int)tool_threads));
+    return r->dump ? 1 : err_in("'%s' is not the index of '%s'", how->index_path, path);
 }
 
 static int check_pages_found(const struct run *r)

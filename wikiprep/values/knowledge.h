@@ -1,7 +1,8 @@
 /*
  * knowledge.h - what is known of languages: the rows of the files in wikiprep/languages.
  *
- *     knowledge_find("calendar", "de", "days")   "Sonntag|Montag|...": lists have '|' between their items
+ *     knowledge_find("calendar", "de", "days")   "Sonntag|Montag|...": lists have '|' between their
+ * items
  *
  * docs/languages.md says what the sections hold.
  */
