@@ -293,20 +293,30 @@ static int run_command(const struct tool_command *c, int argc, char **argv)
     return c->run(argc, argv);
 }
 
-/* How many words of argv, from this one on, say the number of threads: no result depends on it, so
- * no output may name it. */
-static int threads_words(const char *word)
+/* How many words of argv, from this one on, are an option that no result depends on: where it is
+ * written, with how many threads, and what is said meanwhile. No output may name it. */
+static int words_without_effect(const char *word)
 {
-    if (!strcmp(word, "-t") || !strcmp(word, "--threads"))
-        return 2;
-    return !strncmp(word, "--threads=", 10) || (!strncmp(word, "-t", 2) && word[2] <= '9');
+    static const char *const flags[] = { "-q",         "--quiet",       "-v",      "--verbose",
+                                         "--progress", "--no-progress", "--force", "--resume" };
+    static const char *const values[] = { "-t", "--threads", "-o", "--output" };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (!strcmp(word, flags[i]))
+            return 1;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        size_t n = strlen(values[i]);
+        int is_long = values[i][1] == '-';
+        if (!strncmp(word, values[i], n) && (!word[n] || !is_long || word[n] == '='))
+            return word[n] ? 1 : 2;
+    }
+    return 0;
 }
 
 static void set_provenance(const struct tool *t, int argc, char **argv)
 {
     buf_addf(&provenance, "%s %s", t->name, TEXTMILL_VERSION);
     for (int i = 1, skip; i < argc; i += skip) {
-        skip = threads_words(argv[i]);
+        skip = words_without_effect(argv[i]);
         if (!skip) {
             buf_addf(&provenance, " %s", argv[i]);
             skip = 1;

@@ -77,7 +77,8 @@ int tool_configured(void); /* by a file or by --set */
 /* Adds to a counter of the last line; at most 12 names, borrowed. */
 void tool_count(const char *name, uint64_t n);
 
-/* "program version command-line", for pg= lines; without -t, as no result depends on it. */
+/* "program version command-line", for pg= lines; without the options that no result depends on:
+ * output, threads, messages, --force and --resume. */
 const char *tool_provenance(void);
 
 /* Refuses binary from or to a terminal: -1 with a usage error. */

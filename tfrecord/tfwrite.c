@@ -31,7 +31,7 @@ enum layout { LAYOUT_GPT, LAYOUT_BERT, LAYOUT_BERT_TF1, LAYOUT_BERT_PACKED, LAYO
 enum remainder { REMAINDER_DROP, REMAINDER_PAD };
 
 static const char *output;
-static int layout, remainder_kind, compression, resume, append_eod = 1, shuffle = 1;
+static int layout, remainder_kind, compression, resume, append_eod = 1, shuffle = 1, allow_empty;
 static int64_t sequence_length = 128, stride, shards = 4, seed = -1;
 static double validation;
 static int64_t mask_tokens = 20, duplication = 5, group;
@@ -73,6 +73,7 @@ static int run_gpt(struct intake *s)
         .shards = (uint32_t)shards,
         .compression = (enum compression)compression,
         .resume = resume,
+        .allow_empty = allow_empty,
         .threads = (int)tool_threads,
         .written = progress_to,
     };
@@ -98,11 +99,12 @@ static int run_bert(struct intake *s)
         .shards = (uint32_t)shards,
         .compression = (enum compression)compression,
         .resume = resume,
+        .allow_empty = allow_empty,
         .threads = (int)tool_threads,
         .written = progress_to,
     };
     int result = shard_folder_bert(&f, s, &b);
-    if (!result && b.layout == BERT_PACKED)
+    if (!result && b.records && b.layout == BERT_PACKED)
         log_info("%" PRIu64 " sequences in %" PRIu64
                  " rows: %.4f per row, %.2f%% of the positions used",
                  b.sequences, b.records, (double)b.sequences / (double)b.records,
@@ -251,6 +253,7 @@ static const struct {
     { "shards", FOR_GPT | FOR_BERT },
     { "compression", FOR_GPT | FOR_BERT },
     { "resume", FOR_GPT | FOR_BERT },
+    { "allow-empty", FOR_GPT | FOR_BERT },
     { "remainder", FOR_GPT },
     { "shuffle", FOR_GPT },
     { "validation", FOR_GPT },
@@ -465,6 +468,8 @@ static const struct opt write_options[] = {
       "continue an interrupted run; the result is the same, byte for "
       "byte",
       0, 0 },
+    { 0, "allow-empty", OPT_FLAG, &allow_empty, NULL,
+      "if no record can be made, write a finished set without records", 0, 0 },
     { 0, "sequence-length", OPT_INT, &sequence_length, "N",
       "tokens per sequence; gpt records hold one more, the last label", 1, 1 << 24 },
     { 0, "shards", OPT_INT, &shards, "N", "number of shard files to write", 1, 99999 },

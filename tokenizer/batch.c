@@ -41,6 +41,8 @@ int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
         int sentences, got = source_read(source, &b->text, &sentences);
         if (got < 0)
             return -1;
+        if (!got && *sentences_so_far < 0) /* no document, but perhaps a stream of them */
+            *sentences_so_far = sentences;
         if (!got)
             break;
         if (*sentences_so_far >= 0 && sentences != *sentences_so_far)

@@ -196,10 +196,11 @@ static int write_shards(struct job *j, const char *dir, struct kv *manifest)
         result = record_shard_open(&j->shards[i], &set, i);
     if (!result)
         result = run_groups(j);
-    if (!result && b->records < b->shards)
+    int empty = b->allow_empty && !b->records;
+    if (!result && b->records < b->shards && !empty)
         result = err_set("%s: %" PRIu64 " records are too few for %u shards", j->s->in.path,
                          b->records, b->shards);
-    for (uint32_t i = 0; i < b->shards && !result; i++) {
+    for (uint32_t i = 0; i < b->shards && !result && !empty; i++) {
         result = record_shard_close(&j->shards[i]);
         if (!result)
             manifest_add_shard(manifest, &j->shards[i].data);

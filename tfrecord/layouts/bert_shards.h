@@ -24,6 +24,7 @@ struct bert_shards {
     uint64_t group;                 /* documents; 0: all */
     uint32_t shards;
     enum compression compression;
+    int allow_empty; /* without a record there is no shard, which else is an error */
     int resume; /* go on with shards that are in the folder: what is there is held to this run */
     int threads;
     void (*written)(uint64_t records); /* told now and then, by one thread at a time */

@@ -490,6 +490,8 @@ static int run_groups(struct job *j)
 static int close_part(const struct job *j, struct part *part, const char *what)
 {
     int result = 0;
+    if (!part->shards && j->w->allow_empty)
+        return 0;
     if (!part->shards)
         return err_set("%s: %" PRIu64 " documents with %" PRIu64
                        " tokens are too few%s: no record of "

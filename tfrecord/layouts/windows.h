@@ -39,6 +39,7 @@ struct windows {
     uint64_t seed;
     uint32_t shards; /* at most; each has at least one record */
     enum compression compression;
+    int allow_empty; /* a part may have no record, and then no shard */
     int resume; /* go on with shards that are in the folders: what is there is held to this run */
     int threads;
     void (*written)(uint64_t records); /* told now and then, by one thread at a time */
@@ -59,7 +60,7 @@ uint64_t windows_count(const struct windows *w, uint64_t tokens);
 /* Writes data-00000-of-0000N.tfrecord and so on, an index beside each that is not compressed, into
  * the folders of the parts. Holds about 12 bytes a token of a group, for each thread and two more.
  * With WINDOWS_ALL it holds 24 bytes a document and 8 a record, and the spill has 4 bytes a token.
- * -1 also when a part has no record. */
+ * -1 also when a part has no record, unless that is allowed. */
 int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts);
 
 #endif

@@ -135,7 +135,8 @@ static void describe_instances(const struct bert_shards *b, struct kv *m)
     kv_addf(m, "records", "%" PRIu64, b->records);
     if (b->layout == BERT_PACKED) {
         kv_addf(m, "efficiency", "%.4f", bert_shards_efficiency(b));
-        kv_addf(m, "packing_factor", "%.4f", (double)b->sequences / (double)b->records);
+        kv_addf(m, "packing_factor", "%.4f",
+                b->records ? (double)b->sequences / (double)b->records : 0);
     }
 }
 

@@ -259,16 +259,17 @@ static int open_folder(struct dataset *d, const char *dir)
     if (file_list(&files, dir, ".tfrecord") < 0)
         return -1;
     file_join(&path, dir, "manifest");
-    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0, is_empty = 0;
     if (there == 0)
         result = stage_check_finished(dir);
     if (there > 0) {
         result = take_vocabulary(d, &m, path.data);
         if (!result)
             result = check_listed(&m, dir, &files);
+        is_empty = kv_get(&m.kv, "records") && !m.records; /* tfwrite --allow-empty */
         manifest_release(&m);
     }
-    if (!result && !files.count)
+    if (!result && !files.count && !is_empty)
         result = err_set("%s: no *.tfrecord in this folder", dir);
     for (size_t i = 0; i < files.count && !result; i++) {
         file_join(&path, dir, files.names[i]);

@@ -18,6 +18,7 @@ struct source {
     size_t count, cap, next; /* next: to be opened */
     struct source_options how;
     uint64_t replaced, returns;
+    int sentences; /* a file that was read has them */
 
     int open;
     enum source_format current; /* of the open file */
@@ -255,10 +256,9 @@ static int read_file(struct source *s, struct buf *text)
 static int read_document(struct source *s, struct buf *text, int *sentences)
 {
     int got = document_read(&s->reader, &s->document);
-    if (got > 0) {
+    if (got > 0)
         buf_add(text, s->document.text.data, s->document.text.len);
-        *sentences = s->reader.sentences;
-    }
+    *sentences = s->reader.sentences;
     return got;
 }
 
@@ -281,13 +281,16 @@ static int read_open(struct source *s, struct buf *text, int *sentences)
 int source_read(struct source *s, struct buf *text, int *sentences)
 {
     for (;;) {
-        if (!s->open && s->next == s->count)
+        if (!s->open && s->next == s->count) {
+            *sentences = s->sentences;
             return 0;
+        }
         if (!s->open && open_next(s) < 0)
             return -1;
         int got = read_open(s, text, sentences);
         if (got)
             return got;
+        s->sentences |= *sentences;
         close_file(s);
     }
 }

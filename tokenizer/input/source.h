@@ -44,7 +44,7 @@ struct source *source_open(char *const *paths, int count, const struct source_op
 void source_close(struct source *s);
 
 /* Appends the next document's text: 1, 0 at the end, -1. *sentences: its lines are sentences and
- * blank lines end paragraphs. */
+ * blank lines end paragraphs; at the end whether any file, perhaps an empty one, had such. */
 int source_read(struct source *s, struct buf *text, int *sentences);
 
 uint64_t source_replaced(const struct source *s); /* bytes of JSON, so far */
