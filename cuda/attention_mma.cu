@@ -1,14 +1,81 @@
-/* attention_mma.cu - attention by tensor cores. */
+/* attention_mma.cu - attention by tensor cores, for products in bf16 (Dao et al. 2022, Dao 2023): a
+ * block has 64 queries, a warp 16 of them, and keys come in tiles of 64.
+ *
+ *     for each block of queries of each head of each sequence           attend
+ *         for each tile of keys, while the next one is on its way
+ *             S = Q K^T                                                 multiply_turned
+ *             P = dropout(2^(S - max)), max and sum go on
+ *             y += P V                                                  multiply_add
+ *     y /= sum, lse = max + log(sum)
+ *
+ * backward, where P is made again from lse, in two passes without atomic operations:
+ *
+ *     for each block of queries, each tile of keys:                     attend_bwd_queries
+ *         S = Q K^T, dP = dy V^T, dS = P (dP - dots), dq += dS K
+ *     for each block of keys, each head that uses them, each tile of queries:   attend_bwd_keys
+ *         S^T = K Q^T, dP^T = V dy^T, dv += P^T dy, dk += dS^T Q
+ */
 #include "cuda/attention.h"
+#include "cuda/mma.h"
+
+enum { THREADS = 128, ROWS = 64 };
+
+#define LOG2_E 1.4426950408889634f
+#define LN_2   0.69314718055994531f
+
+#define HEAD       16
+#define NAME(name) name##_16
+#include "cuda/attention_mma.inc"
+#undef HEAD
+#undef NAME
+#define HEAD       32
+#define NAME(name) name##_32
+#include "cuda/attention_mma.inc"
+#undef HEAD
+#undef NAME
+#define HEAD       64
+#define NAME(name) name##_64
+#include "cuda/attention_mma.inc"
+#undef HEAD
+#undef NAME
+#define HEAD       80
+#define NAME(name) name##_80
+#include "cuda/attention_mma.inc"
+#undef HEAD
+#undef NAME
+#define HEAD       96
+#define NAME(name) name##_96
+#include "cuda/attention_mma.inc"
+#undef HEAD
+#undef NAME
+#define HEAD       128
+#define NAME(name) name##_128
+#include "cuda/attention_mma.inc"
+#undef HEAD
+#undef NAME
 
 EXTERN_C int cuda_attention_fwd_mma(struct ops *o, const struct attention *a)
 {
-    (void)o, (void)a;
-    return 0;
+    switch (a->HS) {
+    case 16: run_fwd_16(o, a); return 1;
+    case 32: run_fwd_32(o, a); return 1;
+    case 64: run_fwd_64(o, a); return 1;
+    case 80: run_fwd_80(o, a); return 1;
+    case 96: run_fwd_96(o, a); return 1;
+    case 128: run_fwd_128(o, a); return 1;
+    default: return 0;
+    }
 }
 
 EXTERN_C int cuda_attention_bwd_mma(struct ops *o, const struct attention *a)
 {
-    (void)o, (void)a;
-    return 0;
+    switch (a->HS) {
+    case 16: run_bwd_16(o, a); return 1;
+    case 32: run_bwd_32(o, a); return 1;
+    case 64: run_bwd_64(o, a); return 1;
+    case 80: run_bwd_80(o, a); return 1;
+    case 96: run_bwd_96(o, a); return 1;
+    case 128: run_bwd_128(o, a); return 1;
+    default: return 0;
+    }
 }

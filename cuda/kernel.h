@@ -8,6 +8,7 @@
  *                                                 shares
  *     SHARED(type, name)                          those bytes, as an array
  *     BLOCK_BARRIER()                             all threads of the block
+ *     UNROLL                                      before a loop of few turns
  *     DEVICE                                      before a function that kernels call
  *     BOTH                                        the same, which the host may call, too
  *     warp_*                                      all 32 threads of a warp
@@ -44,6 +45,7 @@ extern "C" {
 extern __shared__ __align__(16) char cuda_shared[];
 #define SHARED(type, name) type *name = (type *)cuda_shared
 #define BLOCK_BARRIER()    __syncthreads()
+#define UNROLL             _Pragma("unroll")
 #define WARP_BARRIER()     __syncwarp()
 
 #define MULTIPLY(a, b)        __fmul_rn(a, b) /* never joined with an addition */

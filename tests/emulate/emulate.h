@@ -38,9 +38,10 @@ extern struct emulated emulated; /* of the thread that runs */
 #define gridDim   emulated.blocks
 #define blockDim  emulated.threads
 
-#define DEVICE static inline __attribute__((always_inline, unused))
-#define BOTH   DEVICE
-#define KERNEL(name, arguments, most)                                                              \
+#define DEVICE                        static inline __attribute__((always_inline, unused))
+#define BOTH                          DEVICE
+#define KERNEL(name, arguments, most) EMULATED_KERNEL(name, arguments)
+#define EMULATED_KERNEL(name, arguments)                                                           \
     static void name##_thread(const struct arguments a);                                           \
     static void name(const void *arguments_)                                                       \
     {                                                                                              \
@@ -52,20 +53,20 @@ extern struct emulated emulated; /* of the thread that runs */
 #define SHARED(type, name) type *name = (type *)(void *)emulated.shared
 #define BLOCK_BARRIER()    emulated_block_barrier(__LINE__)
 #define WARP_BARRIER()     emulated_exchange(NULL, 0, 0, __LINE__)
-#define __launch_bounds__(n)
+#define UNROLL
 
 /* The compiler is told to join nothing. */
 #define MULTIPLY(a, b)        ((a) * (b))
 #define ADD(a, b)             ((a) + (b))
 #define MULTIPLY_ADD(a, b, c) fmaf(a, b, c)
 
-#define warp_from(x, lane)                                                                         \
+#define warp_from(word, lane)                                                                      \
     ({                                                                                             \
-        __typeof__(x) word_ = (x);                                                                 \
+        __typeof__(word) word_ = (word);                                                           \
         emulated_exchange(&word_, sizeof word_, (unsigned)(lane), __LINE__);                       \
         word_;                                                                                     \
     })
-#define warp_xor(x, bits) warp_from(x, threadIdx.x % 32 ^ (unsigned)(bits))
+#define warp_xor(word, bits) warp_from(word, threadIdx.x % 32 ^ (unsigned)(bits))
 
 typedef struct {
     uint32_t x, y, z, w;

@@ -1,0 +1,137 @@
+/*
+ * mma.h - tensor cores and asynchronous copies, as kernels of both compilers call them.
+ *
+ * A warp multiplies D[16,8] += A[16,16] B[16,8], A and B in bf16, D in f32 (PTX's mma.m16n8k16).
+ * With g = lane / 4 and t = lane % 4, a lane holds
+ *
+ *     a[0], a[1]   A[g][2t, 2t+1], A[g+8][2t, 2t+1]      a[2], a[3] the same, 8 columns on
+ *     b[0], b[1]   B[2t, 2t+1][g],  B[2t+8, 2t+9][g]
+ *     d[0..1]      D[g][2t, 2t+1]                         d[2..3]    D[g+8][2t, 2t+1]
+ *
+ * each word two numbers, the first in its low half.
+ */
+#ifndef TEXTMILL_CUDA_MMA_H
+#define TEXTMILL_CUDA_MMA_H
+
+#include "cuda/kernel.h"
+
+/* Two numbers in a word. */
+DEVICE uint32_t pack_bf16(float low, float high)
+{
+#ifdef __CUDACC__
+    uint32_t out;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+    return out;
+#else
+    return nearest_bf16(low) | (uint32_t)nearest_bf16(high) << 16;
+#endif
+}
+
+#ifdef __CUDACC__
+
+DEVICE uint32_t shared_address(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+DEVICE void warp_mma(float *d, const uint32_t *a, const uint32_t *b)
+{
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/* Four matrices of 8 * 8 from shared memory: lanes 8i .. 8i+7 name the rows of matrix i, 16 bytes
+ * each. Word i of a lane is its row g's 2t, 2t+1; turned: its column g's. */
+DEVICE void warp_load(uint32_t *out, const uint16_t *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+DEVICE void warp_load_turned(uint32_t *out, const uint16_t *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+/* 16 bytes to shared memory, or zeros. They are there after ASYNC_WAIT and a barrier. */
+DEVICE void async_copy(void *to, const void *from, int valid)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :
+                 : "r"(shared_address(to)), "l"(from), "r"(valid ? 16 : 0)
+                 : "memory");
+}
+
+#define ASYNC_COMMIT()     asm volatile("cp.async.commit_group;" ::: "memory")
+#define ASYNC_WAIT(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
+
+/* 2^x; relative error below 2^-22. */
+DEVICE float power2(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+#else
+
+DEVICE float half_of(uint32_t word, int high)
+{
+    return from_bf16((uint16_t)(high ? word >> 16 : word));
+}
+
+DEVICE void warp_mma(float *d, const uint32_t *a, const uint32_t *b)
+{
+    uint32_t mine[6];
+    memcpy(mine, a, 4 * sizeof *a);
+    memcpy(mine + 4, b, 2 * sizeof *b);
+    const uint32_t(*all)[6] = (const uint32_t(*)[6])emulated_gather(mine, sizeof mine, __LINE__);
+    const int g = (int)threadIdx.x % WARP / 4, t = (int)threadIdx.x % 4;
+    for (int i = 0; i < 4; i++) {
+        const int row = g, below = i / 2, column = 2 * t + i % 2;
+        for (int k = 0; k < 16; k++) {
+            const int lane = k % 8 / 2, word = k / 8;
+            const float x = half_of(all[row * 4 + lane][2 * word + below], k & 1);
+            const float y = half_of(all[column * 4 + lane][4 + word], k & 1);
+            d[i] += x * y;
+        }
+    }
+}
+
+DEVICE void load_matrices(uint32_t *out, const uint16_t *row, int turned)
+{
+    const uint16_t *const *rows = (const uint16_t *const *)emulated_gather(&row, sizeof row,
+                                                                           __LINE__);
+    const int g = (int)threadIdx.x % WARP / 4, t = (int)threadIdx.x % 4;
+    for (int i = 0; i < 4; i++) {
+        const uint16_t *low = turned ? rows[8 * i + 2 * t] + g : rows[8 * i + g] + 2 * t;
+        const uint16_t *high = turned ? rows[8 * i + 2 * t + 1] + g : low + 1;
+        out[i] = *low | (uint32_t)*high << 16;
+    }
+}
+
+DEVICE void warp_load(uint32_t *out, const uint16_t *row)
+{
+    load_matrices(out, row, 0);
+}
+
+DEVICE void warp_load_turned(uint32_t *out, const uint16_t *row)
+{
+    load_matrices(out, row, 1);
+}
+
+#define async_copy         emulated_copy
+#define ASYNC_COMMIT()     emulated_commit()
+#define ASYNC_WAIT(groups) emulated_wait(groups)
+#define power2             exp2f
+
+#endif
+
+#endif
