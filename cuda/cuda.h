@@ -61,8 +61,9 @@ struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type t
 
 /* Errors of the device while it computes end the program (log_fatal), for what its arrays hold is
  * lost; the last checkpoint stays. */
-int device_open(struct ops *o, int number);      /* sets o->device and o->name; -1 with an error */
-void device_close(struct ops *o);                /* when all work is done */
+int device_open(struct ops *o, int number); /* sets o->device and o->name; -1 with an error */
+void device_close(struct ops *o);           /* when all work is done */
+uint64_t device_free_bytes(const struct ops *o);
 char *device_alloc(struct ops *o, size_t bytes); /* zeroed; ends the program for want of memory */
 void device_free(struct ops *o, char *address, size_t bytes);
 void device_zero(struct ops *o, char *address, size_t bytes);

@@ -111,6 +111,14 @@ static cudaStream_t stream(const struct ops *o)
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
+uint64_t device_free_bytes(const struct ops *o)
+{
+    size_t rest = 0, all = 0;
+    (void)o;
+    check("asking for free memory", cudaMemGetInfo(&rest, &all));
+    return rest;
+}
+
 char *device_alloc(struct ops *o, size_t bytes)
 {
     void *at = NULL;

@@ -419,6 +419,7 @@ static const struct ops_backend table = {
     .open = open_context,
     .close = close_context,
     .describe = describe,
+    .free_bytes = device_free_bytes,
     .set_products = set_products,
     .buffer = buffer,
     .buffer_free = buffer_free,

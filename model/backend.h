@@ -31,7 +31,7 @@ struct ops_scratch {
     struct ops_scratch scratch; /* the caller's */
 
 /* Goes up when the table below, OPS_COMMON or a struct of ops.h changes. */
-enum { OPS_LAYOUT = 1 };
+enum { OPS_LAYOUT = 2 };
 
 /* clang-format off */
 struct ops_backend {
@@ -40,6 +40,7 @@ struct ops_backend {
     int (*open)(struct ops *o, int number);
     void (*close)(struct ops *o);
     const char *(*describe)(const struct ops *o);
+    uint64_t (*free_bytes)(const struct ops *o);
     int (*set_products)(struct ops *o, enum ops_products products);
 
     struct ops_array (*buffer)(struct ops *o, enum ops_type type, int64_t n);

@@ -44,6 +44,12 @@ static const char *cpu_describe(const struct ops *o)
     return o->name;
 }
 
+static uint64_t cpu_free_bytes(const struct ops *o)
+{
+    (void)o;
+    return UINT64_MAX;
+}
+
 /* By itself the one that is faster: ours, where they are made for this processor. */
 static int cpu_set_products(struct ops *o, enum ops_products products)
 {
@@ -419,6 +425,7 @@ const struct ops_backend ops_cpu = {
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,
+    .free_bytes = cpu_free_bytes,
     .set_products = cpu_set_products,
     .buffer = cpu_buffer,
     .buffer_free = cpu_buffer_free,

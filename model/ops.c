@@ -90,6 +90,11 @@ const char *ops_describe(const struct ops *o)
     return o->b->describe(o);
 }
 
+uint64_t ops_free_bytes(const struct ops *o)
+{
+    return o->b->free_bytes(o);
+}
+
 const char *ops_kernels(void)
 {
     const struct kernels *k = kernels_choose();

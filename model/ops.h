@@ -33,7 +33,9 @@ int ops_check_device(const char *device); /* -1 with a usage error when it is no
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
 const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
-const char *ops_kernels(void);                 /* the same, before there is a context */
+/* What is free of the device's own memory; UINT64_MAX where arrays are in the host's. */
+uint64_t ops_free_bytes(const struct ops *o);
+const char *ops_kernels(void); /* the same, before there is a context */
 
 /* Types of numbers. bf16 is the high half of a float's bits. */
 enum ops_type { OPS_F32, OPS_BF16, OPS_F64, OPS_U32, OPS_I32, OPS_I64, OPS_U8 };

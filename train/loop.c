@@ -334,7 +334,7 @@ static int make_folder(struct loop *l)
 static int open_ops(struct loop *l, int threads)
 {
     l->ops = ops_open(l->settings->device, threads);
-    if (!l->ops)
+    if (!l->ops || plan_check_device(l->plan, l->ops) < 0)
         return -1;
     ops_set_precision(l->ops, (enum ops_type)l->settings->precision);
     return ops_set_products(l->ops, (enum ops_products)l->settings->products);

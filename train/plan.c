@@ -550,9 +550,33 @@ static void add_working(struct working *most, const struct plan *p, const struct
     }
 }
 
+static int on_gpu(const struct plan *p)
+{
+    return strncmp(p->settings->device, "cpu", 3) != 0;
+}
+
+/* The same on a GPU (cuda/gpu.c): operands in bf16 where arrays are f32, the library's workspace.
+ */
+static uint64_t gpu_kernel_bytes(const struct plan *p)
+{
+    const struct model_config *c = &p->model.config;
+    const int64_t N = p->engine.B * p->engine.T, C = c->width, wide = larger(c->inner, 3 * C);
+    const int64_t rows = smaller(N, 8192), type = p->settings->precision == OPS_BF16 ? 2 : 4;
+    const int64_t loss = rows * (c->vocabulary + 64) * type + rows * C * (type + 4);
+    const int64_t operand = larger(N * wide, larger(c->vocabulary, wide) * C) * 2;
+    const int64_t sums = 16 * N + N / 8 * wide, inside = N * (wide + 3 * C) * 4;
+    int64_t muon = 0;
+    if (p->optimizer.kind == OPTIMIZER_MUON)
+        muon = (2 * C + wide) * C * 4;
+    return (uint64_t)(loss + (type == 2 ? 3 * operand : 0) + 4 * N * wide + sums + inside + muon) +
+           (32 << 20);
+}
+
 /* Both stay at their largest; and the panels of a matrix product, and the program's own. */
 static uint64_t kernel_bytes(const struct plan *p)
 {
+    if (on_gpu(p))
+        return gpu_kernel_bytes(p);
     const struct model_config *c = &p->model.config;
     int64_t panels = smaller(p->engine.B * p->engine.T, c->width) * larger(c->vocabulary, c->inner);
     struct working most = { 0, 0 };
@@ -599,9 +623,23 @@ static int check_machine(const struct plan *p, uint64_t needed)
         p->store.dir ? "--recompute layer" : "--memmap-dir DIR, --recompute layer");
 }
 
+int plan_check_device(const struct plan *p, const struct ops *o)
+{
+    const uint64_t needed = store_plan_total(&p->stored) + kernel_bytes(p);
+    const uint64_t has = ops_free_bytes(o);
+    char text[2][32];
+    if (needed <= has)
+        return 0;
+    return err_set(
+        "training takes %s of the GPU's memory, but only %s are free: give --recompute layer, or a smaller --micro-batch-size",
+        log_bytes(text[0], needed), log_bytes(text[1], has));
+}
+
 static int plan_store(struct plan *p, int to_run)
 {
     const struct settings *s = p->settings;
+    if (on_gpu(p) && (s->memmap_dir || s->memory))
+        return err_usage("--memory and --memmap-dir are for --device cpu");
     uint64_t limit = s->memory;
     p->store = (struct store_config){ .moments = p->moments,
                                       .whole = p->whole,
@@ -623,7 +661,7 @@ static int plan_store(struct plan *p, int to_run)
     uint64_t all = store_plan_total(&p->stored) + other;
     if (limit && all > limit)
         return too_small(p, all);
-    return to_run ? check_machine(p, all) : 0;
+    return to_run && !on_gpu(p) ? check_machine(p, all) : 0;
 }
 
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)

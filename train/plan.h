@@ -98,6 +98,9 @@ struct plan {
 /* `seed`: of everything. want_data: a plan without data is an error. The plan is the caller's
  * to release, also after an error. */
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data);
+/* Whether a training fits what is free of a GPU's memory: -1 with an error. Before it takes any. */
+int plan_check_device(const struct plan *p, const struct ops *o);
+
 void plan_release(struct plan *p);
 
 /* key=value lines: sizes, arithmetic, memory. */
