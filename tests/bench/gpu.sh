@@ -1,0 +1,148 @@
+#!/bin/bash
+# gpu.sh [ITEM...]: all that needs a GPU, in one run of at most ten minutes: is the back end right, and how fast is it
+# beside PyTorch. A line for each result; what "must" be is said beside it.
+#     on this machine:        make CUDA=1 all build/release/bin/check-backends && tests/bench/gpu.sh
+#     on a bare one:          tests/bench/gpu-pack, copy the tree with build/gpu, and there tests/bench/gpu.sh
+# Items: ceilings check sanitizer losses speed generate large. Results also go to $OUT/gpu.txt, if OUT is set.
+cd "$(dirname "$0")/../.." || exit 1
+ROOT=$PWD
+home=$ROOT/build/release
+[ -x "$ROOT/build/gpu/bin/train" ] && home=$ROOT/build/gpu
+PATH=$home/bin:$PATH
+python=${TEXTMILL_PYTHON:-python3}
+# cuBLASLt comes with the toolkit, or with PyTorch's packages.
+packaged=$("$python" -c 'import nvidia.cu13 as n; print(list(n.__path__)[0] + "/lib")' 2>/dev/null)
+export LD_LIBRARY_PATH=$home/lib:/usr/local/cuda/lib64${packaged:+:$packaged}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU || { echo 'gpu.sh: SKIP: no GPU'; exit 0; }
+items=${*:-ceilings check losses generate speed large sanitizer}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+began=$SECONDS
+say() { echo "$(printf '%4d s' $((SECONDS - began)))  $*" | tee -a "${OUT:-$work}/gpu.txt"; }
+verdict() { if [ "$1" = 0 ]; then say "pass  $2"; else say "FAIL  $2"; fi; }
+value() { sed -n "s/^$1=//p" "$2"; }
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", b ? a / b : 0 }'; }
+
+losses() { sed -nE 's/.*"step":([0-9]+),"loss":([0-9.]+).*/\1 \2/p' "$1/metrics.jsonl"; }
+# difference A B: the largest and the mean absolute difference of losses.
+difference() {
+    paste <(losses "$1") <(losses "$2") | awk '{ d = $2 - $4; if (d < 0) d = -d; if (d > m) m = d; s += d; n++
+        if ($1 != $3) m = 99 } END { printf "%.2e %.2e", n ? m : 99, n ? s / n : 99 }'
+}
+# median_rate DIR: tokens a second of the run's steps after the first ten.
+median_rate() {
+    sed -nE 's/.*"tokens_per_second":([0-9.]+).*/\1/p' "$1/metrics.jsonl" | tail -n +11 | sort -n |
+        awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }'
+}
+
+item_ceilings() {
+    "$python" "$ROOT/tests/bench/torch_gpu.py" ceilings >ceilings 2>&1
+    say "$(value device ceilings): copy $(value copy_bytes_per_second ceilings) B/s, 8192^3 $(value product_flops ceilings) FLOP/s"
+}
+
+item_check() {
+    timeout 120 check-backends cuda cuda >check.out 2>&1
+    verdict $? "every operation beside the CPU's, twice: $(tail -1 check.out)"
+    grep FAIL check.out | head -20
+}
+
+item_sanitizer() {
+    command -v compute-sanitizer >/dev/null || { say 'skip  compute-sanitizer is not here'; return; }
+    for tool in memcheck racecheck; do
+        for case in norms attentions losses 'many tokens'; do
+            timeout 60 compute-sanitizer --tool $tool --error-exitcode 9 check-backends --only "$case" cuda >sanitizer 2>&1
+            verdict $? "$tool: $case: $(grep -E 'SUMMARY' sanitizer | head -1)"
+        done
+    done
+}
+
+# run NAME OPTION...: a training whose losses are wanted, each step's.
+run() {
+    local name=$1
+    shift
+    timeout 240 train -q "$@" --data generated --log-every 1 -o "$name" >"$name.log" 2>&1 || say "FAIL  $name: $(tail -1 "$name.log")"
+}
+
+item_losses() {
+    local gpt="gpt2-small --micro-batch-size 4 --global-batch-size 4 --sequence-length 256 --steps 50 --save-every 25"
+    local bert="bert-base-128 --micro-batch-size 4 --global-batch-size 4 --steps 20"
+    # shellcheck disable=SC2086  # words are wanted
+    {
+        run cpu $gpt --device cpu &
+        run bert-cpu $bert --device cpu &
+        run f32 $gpt --device cuda
+        run again $gpt --device cuda
+        run bf16 $gpt --device cuda --precision bf16
+        run half $gpt --device cuda --precision bf16 --activation-precision bf16
+        run bert-f32 $bert --device cuda
+        run bert-bf16 $bert --device cuda --precision bf16
+        wait
+    }
+    say "GPT-2 small, 50 steps, |loss - CPU's| at most, mean: f32 $(difference cpu f32) (2e-4), bf16 $(difference cpu bf16) \
+(1e-2, 2e-3), bf16 activations $(difference cpu half)"
+    say "BERT base, 20 steps: f32 $(difference bert-cpu bert-f32), bf16 $(difference bert-cpu bert-bf16)"
+    cmp -s f32/model.safetensors again/model.safetensors
+    verdict $? 'two runs end with the same bits'
+    rm -rf resumed && cp -r f32 resumed && rm -r resumed/checkpoints/*50 resumed/model.safetensors
+    train -q --resume -o resumed >resumed.log 2>&1 && cmp -s f32/model.safetensors resumed/model.safetensors
+    verdict $? 'a resumed run ends with the same bits'
+}
+
+item_generate() {
+    local model=$home/successor
+    [ -d "$model" ] || model=$ROOT/tests/data/successor
+    local same=0 prompt
+    for prompt in a b c d e f g h i j k l m n o p q r s t; do
+        for d in cpu cuda; do
+            generate -q --model "$model" --temperature 0 --length 64 --json --device $d "the $prompt" >"ids.$d" 2>&1
+        done
+        cmp -s ids.cpu ids.cuda && same=$((same + 1))
+    done
+    [ $same = 20 ]
+    verdict $? "greedy texts equal to the CPU's: $same of 20"
+    printf 'ab cd ef gh the quick brown fox' >text
+    for d in cpu cuda; do evaluate wiki --model "$model" --detokenize none --device $d text >"score.$d" 2>&1; done
+    cmp -s <(sed -E 's/(\.[0-9]{4})[0-9]+/\1/g' score.cpu) <(sed -E 's/(\.[0-9]{4})[0-9]+/\1/g' score.cuda)
+    verdict $? "evaluate wiki equal to 4 decimals: $(grep perplexity score.cuda | head -1)"
+}
+
+# beside NAME MUST KIND LAYERS WIDTH HEADS B T PRESET OPTION...: ours and PyTorch's in turn, twice; medians.
+beside() {
+    local name=$1 must=$2 kind=$3 layers=$4 width=$5 heads=$6 B=$7 T=$8 best=0 peer=0 rate
+    shift 8
+    for _ in 1 2; do
+        timeout 100 train -q "$@" --data generated --micro-batch-size "$B" --global-batch-size "$B" --sequence-length "$T" \
+            --precision bf16 --activation-precision bf16 --dropout 0 --steps 40 --log-every 1 --no-save --device cuda \
+            --force -o speed >speed.log 2>&1 || { say "FAIL  $name: $(tail -1 speed.log)"; return; }
+        rate=$(median_rate speed)
+        best=$(awk -v a="$best" -v b="$rate" 'BEGIN { print a > b ? a : b }')
+        timeout 150 "$python" "$ROOT/tests/bench/torch_gpu.py" "$kind" "$layers" "$width" "$heads" "$B" "$T" 30 >peer.log 2>&1
+        rate=$(value torch_tokens_per_second peer.log)
+        peer=$(awk -v a="$peer" -v b="${rate:-0}" 'BEGIN { print a > b ? a : b }')
+        [ $((SECONDS - began)) -gt 480 ] && break
+    done
+    local flops
+    flops=$(train "$@" --dry-run --sequence-length "$T" --micro-batch-size "$B" --global-batch-size "$B" |
+        sed -n 's/^flops_per_token=//p')
+    say "$name: $best tok/s, must $must; PyTorch $peer: $(ratio "$best" "$peer"); of the 8192^3 product \
+$(awk -v r="$best" -v f="${flops:-0}" -v p="$(value product_flops ceilings 2>/dev/null)" 'BEGIN { printf "%.3f", p ? r * f / p : 0 }')"
+}
+
+item_speed() {
+    beside 'GPT-2 124M, B 64 T 1024' 470000 gpt 12 768 12 64 1024 gpt2-small
+    beside 'BERT large s128 B 256' 263000 bert 24 1024 16 256 128 bert-large-128 --mask-tokens 20
+    beside 'GPT-2 XL, B 8 T 1024' 46000 gpt 48 1600 25 8 1024 gpt2-xl --recompute none
+}
+
+item_large() {
+    timeout 120 train -q gpt3-2.7b --data generated --micro-batch-size 2 --global-batch-size 2 --precision bf16 \
+        --parameter-precision bf16 --state-precision bf16 --activation-precision bf16 --steps 20 --log-every 1 --no-save \
+        --device cuda -o large >large.log 2>&1
+    verdict $? "GPT-3 2.7B, 20 steps: $(median_rate large 2>/dev/null) tok/s $(tail -1 large.log)"
+}
+
+for item in $items; do
+    [ $((SECONDS - began)) -lt 560 ] || { say "skip  $item: no time is left"; continue; }
+    "item_$item"
+done
