@@ -7,10 +7,11 @@
  *         for each panel of queries, one a lane                      attend_queries
  *             for each block of keys that one of them sees           block_fwd
  *                 S^T = K Q^T                                        score
- *                 P^T = dropout(2^(S^T - max)), max and sum go on    softmax_panel
- * (kernels_scores.inc) y^T += V^T P^T                                     gather y = y^T / sum, lse
- * = max + log(sum)                    attend_queries
+ *                 P^T = dropout(2^(S^T - max)); max, sum go on       softmax_panel
+ *                 y^T += V^T P^T                                     gather
+ *             y = y^T / sum, lse = max + log(sum)                    attend_queries
  *
+ * (softmax_panel and softmax_rows_bwd are in kernels_scores.inc)
  * and backward, where P is made again from lse:
  *
  *     for each head of keys, the threads sharing them                attend_heads_bwd

@@ -4,19 +4,24 @@
  * C[M,N] = base + bias + A[M,K] B[K,N]. A's lines are its rows, B's its columns; the operand with
  * fewer lines is shared by the threads, the other goes by in chunks.
  *
- *     for each block of lines of the shared operand            cpu_matmul
- *         for each part k0..k1 of the sum over K               cpu_matmul, multiply_block
- *             for each chunk, the threads sharing them         multiply_chunk
- *                 for each slice of that part                  multiply_chunk
- *                     pack the chunk's slice                   pack
- *                     for each piece of the shared operand     multiply_chunk
- *                         pack it, if nobody has yet           packed
- *                         C[rows,columns] += A B               multiply_pieces; then, for one
- * thread, for each panel of A's rows       multiply (kernels_products.inc) for each panel of
- * columns    multiply for each step of K       tile: sums stay in registers sums += a b tile_step
+ *     for each block of lines of the shared operand           cpu_matmul
+ *         for each part k0..k1 of the sum over K              cpu_matmul, multiply_block
+ *             for each chunk, the threads sharing them        multiply_chunk
+ *                 for each slice of that part                 multiply_chunk
+ *                     pack the chunk's slice                  pack
+ *                     for each piece of the shared operand    multiply_chunk
+ *                         pack it, if nobody has yet          packed
+ *                         C[rows,columns] += A B              multiply_pieces
+ *
+ * and the last line, for one thread, in kernels_products.inc:
+ *
+ *     for each panel of A's rows                              multiply
+ *         for each panel of B's columns                       multiply
+ *             for each step of K                              tile: its sums stay in registers
+ *                 sums += a b                                 tile_step
  *
  * Products of few rows stream the matrix instead (stream_columns_part, stream_rows_part).
- * Oracle: plain loops in f64, matmul_of in tests/unit/test_ops.c.
+ * Oracle: plain loops in f64, multiply_plainly in tests/unit/test_ops.c.
  */
 #include <assert.h>
 #include <sched.h>
