@@ -6,7 +6,7 @@
  *
  *     for each block of lines of the shared operand           cpu_matmul
  *         for each part k0..k1 of the sum over K              cpu_matmul, multiply_block
- *             for each chunk, the threads sharing them        multiply_chunk
+ *             for each chunk, the threads sharing them        multiply_block, multiply_chunk
  *                 for each slice of that part                 multiply_chunk
  *                     pack the chunk's slice                  pack
  *                     for each piece of the shared operand    multiply_chunk
@@ -42,6 +42,7 @@ enum {
     SHARED_LINES = 3072,     /* most rows or columns of them */
     ROW_PANELS = 8,     /* of A in a piece: with the next one's rows they fit the second cache */
     COLUMN_PANELS = 2,  /* of B */
+    PARTS_MAX = 4,      /* of the shared operand, for threads without a chunk */
     SMALL = 1 << 16,    /* multiplications below which threads do not pay */
     COLUMN_GRAIN = 64,  /* columns of a streamed product */
     STREAM_GRAIN = 256, /* rows of the table in a streamed product of dots */
@@ -85,6 +86,7 @@ struct block {
     atomic_uchar *states; /* of its pieces, slice by slice */
     float *own;           /* panels of a chunk, for each thread */
     int64_t own_floats;
+    int64_t parts; /* of the shared operand: a thread takes a chunk and one of them */
     int threads;
 };
 
@@ -129,12 +131,12 @@ static struct kernel_ahead ahead(const struct block *b, const struct operand *f,
                                   .ld = f->ld * bytes };
 }
 
+/* `once`: nobody else packs these lines, so that their sums are counted here. */
 static void pack(const struct block *b, const struct operand *f, float *panels, struct piece p,
-                 int64_t k)
+                 int64_t k, int once)
 {
     struct ops_array from = source(f, p.begin, k);
     int64_t steps = steps_at(b, k);
-    int once = f == &b->shared || !b->shared.begin; /* chunks go by once a shared block */
     float *sums = once ? cpu_floats(ops_part(b->s->sums, p.begin)) : NULL;
     if (f->of_rows)
         b->p->pack_rows(panels, from, f->ld, f->across, p.lines, steps, 1);
@@ -164,7 +166,7 @@ static const float *packed(const struct block *b, int64_t i, struct piece p, int
     if (atomic_load_explicit(state, memory_order_acquire) == PACKED)
         return panels;
     if (atomic_compare_exchange_strong(state, &found, TAKEN)) {
-        pack(b, &b->shared, panels, p, k);
+        pack(b, &b->shared, panels, p, k, 1);
         atomic_store_explicit(state, PACKED, memory_order_release);
     }
     while (atomic_load_explicit(state, memory_order_acquire) != PACKED)
@@ -219,23 +221,26 @@ static void multiply_pieces(const struct block *b, const float *own, struct piec
                                              .ahead = { next[0], next[1], next[2] } });
 }
 
-/* Threads begin at different pieces, so that each packs some. The next chunk is asked for in as
- * many parts as there are pieces. */
-static void multiply_chunk(void *ctx, int64_t c, int thread)
+/* A chunk meets the pieces of one part. Threads begin at different pieces, so that each packs some.
+ * The next chunk is asked for in as many parts as there are pieces. */
+static void multiply_chunk(void *ctx, int64_t unit, int thread)
 {
     const struct block *b = ctx;
     float *own = b->own + thread * b->own_floats;
-    int64_t n = b->shared.pieces, first = thread * n / b->threads;
+    int64_t c = unit / b->parts, part = unit % b->parts;
+    int64_t begin = b->shared.pieces * part / b->parts;
+    int64_t n = b->shared.pieces * (part + 1) / b->parts - begin, first = thread * n / b->threads;
     struct piece chunk = piece_at(&b->chunks, c);
     for (int64_t k = b->k0; k < b->k1; k += b->slice) {
         int last = k + b->slice >= b->k1;
-        pack(b, &b->chunks, own, chunk, k);
+        int64_t next_chunk = (unit + last) / b->parts;
+        pack(b, &b->chunks, own, chunk, k, !b->shared.begin && !part);
         for (int64_t i = 0; i < n; i++) {
-            int64_t now = (first + i) % n, then = (now + 1) % n;
+            int64_t now = begin + (first + i) % n, then = begin + (first + i + 1) % n;
             struct kernel_ahead next[KERNEL_AHEAD] = { 0 };
             ask_piece(b, then, k, next);
-            if (!last || c + 1 < b->chunks.pieces)
-                next[2] = ahead(b, &b->chunks, c + last, last ? b->k0 : k + b->slice, i, n);
+            if (next_chunk < b->chunks.pieces)
+                next[2] = ahead(b, &b->chunks, next_chunk, last ? b->k0 : k + b->slice, i, n);
             multiply_pieces(b, own, chunk, now, k, next);
         }
     }
@@ -243,12 +248,26 @@ static void multiply_chunk(void *ctx, int64_t c, int thread)
 
 static void multiply_block(struct ops *o, struct block *b, int threaded)
 {
+    int64_t units = b->chunks.pieces * b->parts;
     memset(b->states, UNPACKED, (size_t)(b->slices * b->shared.pieces));
     if (threaded)
-        pool_each(o->pool, b->chunks.pieces, multiply_chunk, b);
+        pool_each(o->pool, units, multiply_chunk, b);
     else
-        for (int64_t c = 0; c < b->chunks.pieces; c++)
-            multiply_chunk(b, c, 0);
+        for (int64_t unit = 0; unit < units; unit++)
+            multiply_chunk(b, unit, 0);
+}
+
+/* With few chunks a thread each, some threads would have none, or one more than others. Then the
+ * shared operand goes in parts, which costs the packing of a chunk again, if that is a tenth
+ * faster: a thread does up to pieces(chunks * parts, threads) units, each of 1 / parts. */
+static int64_t parts_for(int64_t chunks, int64_t panels, int threads)
+{
+    int64_t best = 1;
+    for (int64_t parts = 2; parts <= smaller(PARTS_MAX, panels); parts++)
+        if (10 * pieces(chunks * parts, threads) * best <
+            9 * pieces(chunks * best, threads) * parts)
+            best = parts;
+    return best;
 }
 
 /* The lines begin..end-1 in as few pieces as will do, or a multiple of `even` of them. */
@@ -311,7 +330,9 @@ void cpu_matmul(struct ops *o, const struct ops_matmul *s)
     lay_out(o, &b, lines);
     cut(&b.chunks, 0, shares_a ? N : M, o->threads);
     for (int64_t begin = 0; begin < shared; begin += lines) {
-        cut(&b.shared, begin, smaller(begin + lines, shared), 1);
+        int64_t end = smaller(begin + lines, shared);
+        b.parts = parts_for(b.chunks.pieces, pieces(end - begin, tile), o->threads);
+        cut(&b.shared, begin, end, b.parts);
         for (b.k0 = 0; b.k0 < K; b.k0 = b.k1) {
             b.k1 = smaller(b.k0 + b.slices * b.slice, K);
             multiply_block(o, &b, (double)M * (double)N * (double)K >= SMALL);

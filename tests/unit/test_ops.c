@@ -326,6 +326,20 @@ Test(ops, matmul_bf16)
     products_by_kernels(OPS_BF16);
 }
 
+/* More threads than chunks: some take a part of another's. */
+Test(ops, matmul_many_threads)
+{
+    const int64_t sizes[][3] = { { 256, 768, 96 }, { 40, 40, 2000 }, { 300, 70, 33 } };
+    struct ops *o = ops_new(32);
+    for (int precision = OPS_F32; precision <= OPS_BF16; precision++) {
+        ops_set_precision(o, precision);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (int from = 0; from < BEGINNINGS; from++)
+                products_in((struct ops *const[]){ o, NULL }, sizes[i], from, 0);
+    }
+    ops_free(o);
+}
+
 /* More lines of both factors, and a longer sum, than are packed at once. */
 Test(ops, matmul_blocks)
 {
