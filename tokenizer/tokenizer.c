@@ -48,7 +48,7 @@ static int collect_added(struct tokenizer *t)
         const struct added_token *a = &t->v.added[i];
         const char *content = t->v.blob.data + a->at;
         buf_clear(&text);
-        if (a->normalized)
+        if (a->normalized && !a->literal)
             result = stepper_normalize(s, content, a->len, &text, &lost);
         else
             buf_add(&text, content, a->len);

@@ -180,6 +180,10 @@ static int normalize_step(struct stepper *s, const struct step *step, const char
         buf_add(out, text, n);
         return 0;
     case STEP_PRECOMPILED:
+        if (!step->regex) {
+            charsmap_longest(step->map, out, text, n);
+            return 0;
+        }
         return charsmap_clusters(step->map, step->regex, s->scratch, out, text, n);
     default: normalize_text(out, text, n, &step->rules); return 0;
     }

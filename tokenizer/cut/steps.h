@@ -33,7 +33,7 @@ enum step_kind {
     STEP_REPLACE, /* what the pattern matches, by the content */
     STEP_PREPEND, /* the content, unless the text is empty */
     STEP_BERT,
-    STEP_PRECOMPILED, /* a map of characters, by clusters, which the regex finds */
+    STEP_PRECOMPILED, /* a map of characters, by clusters that the regex finds, or the longest */
     /* pre-tokenizers */
     STEP_SPLIT,      /* at a pattern's matches */
     STEP_CHARACTERS, /* at characters with some of the bits of forms.h, each a match */

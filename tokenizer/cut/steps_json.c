@@ -98,7 +98,9 @@ static int read_precompiled(struct step *step, const struct js *value)
     else
         step->map = charsmap_new(map.data, map.len);
     buf_release(&map);
-    return step->map && (step->regex = regex_new(cluster, sizeof cluster - 1)) ? 0 : -1;
+    if (!step->map || js_text_is(js_get(value, "match"), "longest"))
+        return step->map ? 0 : -1;
+    return (step->regex = regex_new(cluster, sizeof cluster - 1)) ? 0 : -1;
 }
 
 static int read_normalizer(struct steps *s, const struct js *value)

@@ -298,12 +298,15 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
         return tokenizer_json_parse(v, text->data, text->len, path);
     if (file_ends_with(path, ".tiktoken"))
         return tiktoken_parse_as(v, text->data, text->len, path, o->pattern);
+    if (file_ends_with(path, ".model"))
+        return sentencepiece_parse(v, text->data, text->len, path);
     if (is_vocab_txt(text))
         return vocab_txt_parse(v, text->data, text->len, path);
-    return err_set("'%s' is not a vocabulary: give a tokenizer.json, a vocab.json with its "
-                   "merges.txt, a .tiktoken file, a vocab.txt with a line [UNK], or a folder with "
-                   "one of them",
-                   path);
+    return err_set(
+        "'%s' is not a vocabulary: give a tokenizer.json, a vocab.json with its "
+        "merges.txt, a .tiktoken file, a .model of SentencePiece, a vocab.txt with a line [UNK], or a folder with "
+        "one of them",
+        path);
 }
 
 /* The only file in `dir` whose name ends in `suffix`: 1, 0 for none, -1 for several. */
@@ -325,7 +328,7 @@ static int find_one(struct buf *path, const char *dir, const char *suffix)
 static int find_in_folder(struct buf *path, const char *dir)
 {
     static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
-    static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken",
+    static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken", ".model",
                                             "vocab.txt" };
     enum file_kind kind;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -10,6 +10,9 @@
  * line may be "#version: ..." and CR or a blank last line do no harm. The token
  *   "<|endoftext|>" is special.
  * vocab.txt (BERT): a token a line, the line's number is its id. Known by its line "[UNK]".
+ * .model (SentencePiece): Unigram or BPE, with the normalizer's precompiled map. Pieces of the user
+ *   are added tokens of the normalized text; the names of control tokens and bytes are not text
+ *   there, but are tokens here where a text spells them.
  * .tiktoken: a line a token, base64(bytes) SP rank. Ranks are ids; "<|endoftext|>" gets the
  *   least id that the file leaves out (50256 for GPT-2). GPT-2's pattern is taken unless another
  *   one is named, which has its own special tokens.
@@ -35,6 +38,13 @@ int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const
 int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+
+/* A .model of SentencePiece. */
+int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+
+/* The normalizer, pre-tokenizer, post-processor and decoder of a tokenizer.json for a vocabulary of
+ * characters. */
+int frame_read(struct vocabulary *v, const char *json, size_t n);
 
 /* Ranks with the pattern that splits text, and its special tokens. */
 int tiktoken_parse_as(struct vocabulary *v, const char *text, size_t n, const char *name,

@@ -125,6 +125,7 @@ static int read_added(struct vocabulary *v, const struct js *list)
                               .lstrip = js_flag(item, "lstrip", 0),
                               .rstrip = js_flag(item, "rstrip", 0),
                               .normalized = js_flag(item, "normalized", 1),
+                              .literal = js_flag(item, "literal", 0),
                           });
     }
     return 0;
@@ -218,6 +219,22 @@ static int read_decoder(struct vocabulary *v, const struct js *value)
         return 0;
     }
     return (v->decoder = decoder_new(value)) ? 0 : -1;
+}
+
+int frame_read(struct vocabulary *v, const char *json, size_t n)
+{
+    int byte_level = 0;
+    struct js *root = js_parse(json, n, "frame");
+    int result = !root || read_steps(v, js_get(root, "normalizer"), js_get(root, "pre_tokenizer"),
+                                     &byte_level) < 0
+                     ? -1
+                     : 0;
+    if (!result)
+        keep(v, POST_PROCESSOR, js_get(root, "post_processor"));
+    if (!result)
+        result = read_decoder(v, js_get(root, "decoder"));
+    js_free(root);
+    return result;
 }
 
 int characters_frame(struct vocabulary *v)
@@ -338,6 +355,8 @@ static void print_added(const struct vocabulary *v, struct buf *out)
         print_bool(out, "rstrip", a->rstrip);
         print_bool(out, "normalized", a->normalized);
         print_bool(out, "special", a->special);
+        if (a->literal) /* SentencePiece's; others do not know it */
+            print_bool(out, "literal", 1);
         buf_addc(out, '}');
     }
     buf_adds(out, v->added_count ? "\n  ],\n" : "],\n");

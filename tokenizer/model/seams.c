@@ -1,19 +1,26 @@
 #include "tokenizer/model/seams.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "tokenizer/model/vocabulary.h"
+#include "unicode/unicode.h"
 
 enum { BITS_LOG_MIN = 16, BITS_PER_PAIR = 8 };
 
-/* A bit for each pair of characters by its hash, set for those inside of tokens. */
+/* A bit for each pair of characters by its hash, set for those inside of tokens; and one for each
+ * character that is a token. */
 struct seams {
     uint64_t *bits;
     int shift;
+    uint64_t known[UNICODE_LIMIT / 64];
 };
+
+static inline int is_known(const struct seams *s, uint32_t c)
+{
+    return s->known[c >> 6] >> (c & 63) & 1;
+}
 
 static inline uint64_t place_of(const struct seams *s, uint32_t left, uint32_t right)
 {
@@ -24,19 +31,6 @@ static inline int is_inside(const struct seams *s, uint32_t left, uint32_t right
 {
     uint64_t place = place_of(s, left, right);
     return s->bits[place >> 6] >> (place & 63) & 1;
-}
-
-/* Whether each character has tokens, its own or those of its bytes. */
-static int falls_back(const struct vocabulary *v)
-{
-    char name[8];
-    for (unsigned b = 0; b < 256 && v->byte_fallback; b++) {
-        int n = snprintf(name, sizeof name, "<0x%02X>", b);
-        int64_t id = vocabulary_find(v, name, (size_t)n);
-        if (id < 0 || !v->tokens[id].in_model)
-            return 0;
-    }
-    return v->byte_fallback;
 }
 
 static int is_byte_name(const char *bytes, size_t n)
@@ -61,10 +55,12 @@ static int merges_bytes(const struct vocabulary *v)
 
 static void put_token(struct seams *s, const char *bytes, size_t n)
 {
-    size_t len;
+    size_t len = 0;
     uint32_t before = 0;
     for (size_t i = 0; i < n; i += len) {
         uint32_t c = utf8_get((const unsigned char *)bytes + i, &len);
+        if (len == n)
+            s->known[c >> 6] |= (uint64_t)1 << (c & 63);
         uint64_t place = place_of(s, before, c);
         if (i)
             s->bits[place >> 6] |= (uint64_t)1 << (place & 63);
@@ -72,26 +68,23 @@ static void put_token(struct seams *s, const char *bytes, size_t n)
     }
 }
 
+/* Tokens that come of merges, and those that begin as characters; of Unigram all. */
 struct seams *seams_new(const struct vocabulary *v)
 {
     int log = BITS_LOG_MIN;
-    if (v->model != VOCABULARY_BPE || v->byte_level || v->ignore_merges || *v->prefix ||
-        *v->suffix || (v->fuse_unknown && v->roles[TOKENIZER_UNKNOWN] >= 0 && !falls_back(v)) ||
-        merges_bytes(v))
+    size_t n;
+    if ((v->model != VOCABULARY_BPE && v->model != VOCABULARY_UNIGRAM) || v->byte_level ||
+        v->ignore_merges || *v->prefix || *v->suffix || merges_bytes(v))
         return NULL;
-    while (((size_t)1 << log) < v->merge_count * BITS_PER_PAIR)
+    while (((size_t)1 << log) < (size_t)v->count * BITS_PER_PAIR)
         log++;
     struct seams *s = mem_zalloc(1, sizeof *s);
     s->bits = mem_zalloc(((size_t)1 << log) / 64, sizeof *s->bits);
     s->shift = 64 - log;
-    for (size_t i = 0; i < v->merge_count; i++) {
-        size_t n;
-        const char *bytes = vocabulary_bytes(v, v->merges[i].id, &n);
-        if (utf8_valid(bytes, n) != n) { /* no text has it */
-            seams_free(s);
-            return NULL;
-        }
-        put_token(s, bytes, n);
+    for (uint32_t id = 0; id < v->count; id++) {
+        const char *bytes = vocabulary_bytes(v, id, &n);
+        if (bytes && v->tokens[id].in_model && utf8_valid(bytes, n) == n)
+            put_token(s, bytes, n);
     }
     return s;
 }
@@ -113,7 +106,7 @@ size_t seams_cut(const struct seams *s, const char *text, size_t n, size_t at, s
     for (size_t i = at + len; i < n && count < max; i += len) {
         uint32_t c = utf8_get(p + i, &len);
         ends[count] = i;
-        count += !is_inside(s, before, c);
+        count += !is_inside(s, before, c) && (is_known(s, before) || is_known(s, c));
         before = c;
     }
     if (count < max)

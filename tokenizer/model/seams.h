@@ -1,10 +1,11 @@
 /*
- * seams.h - places in a text over which no merge reaches, for BPE over characters.
+ * seams.h - places in a text over which no token reaches, for BPE over characters and Unigram.
  *
  * A merge joins two tokens to one whose characters are theirs, side by side. So where two
  * characters are side by side in no token that a merge makes, nothing is ever merged over the place
  * between them, and the text may be cut there: the ids are the same. A document without
- * pre-tokenization becomes words that way.
+ * pre-tokenization becomes words that way. So it is with Unigram's tokens. A row of unknown
+ * characters may be one token, so that nothing is cut between two characters that have none.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_SEAMS_H
 #define TEXTMILL_TOKENIZER_MODEL_SEAMS_H
@@ -15,8 +16,8 @@
 struct vocabulary;
 struct seams;
 
-/* NULL: texts of this vocabulary cannot be cut, as it has prefixes or suffixes, fuses unknown
- * characters, or asks for whole pieces. */
+/* NULL: texts of this vocabulary cannot be cut, as it has prefixes or suffixes, merges bytes, or
+ * asks for whole pieces. */
 struct seams *seams_new(const struct vocabulary *v);
 void seams_free(struct seams *s);
 

@@ -55,6 +55,7 @@ struct added_token {
     int single_word;    /* not with letters, digits, marks or connectors at its sides */
     int lstrip, rstrip; /* swallows white space before, behind */
     int normalized;     /* looked for after the others, in the normalized text */
+    int literal;        /* its content is not normalized for that */
 };
 
 enum vocabulary_model {

@@ -1,0 +1,295 @@
+/* SentencePiece's .model files: a message of protocol buffers with pieces, trainer and normalizer.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base64.h"
+#include "common/err.h"
+#include "common/js.h"
+#include "common/le.h"
+#include "common/mem.h"
+#include "common/utf8.h"
+#include "tokenizer/files/files.h"
+
+/* ---- protocol buffers ------------------------------------------------------------------------- */
+
+enum wire { WIRE_NUMBER = 0, WIRE_8_BYTES = 1, WIRE_BYTES = 2, WIRE_4_BYTES = 5 };
+
+struct field {
+    uint64_t number; /* of the field */
+    enum wire wire;
+    uint64_t value; /* of WIRE_NUMBER, WIRE_4_BYTES */
+    const unsigned char *bytes;
+    size_t n;
+};
+
+struct message {
+    const unsigned char *p, *end;
+};
+
+static int read_varint(struct message *m, uint64_t *value)
+{
+    *value = 0;
+    for (int shift = 0; m->p < m->end && shift < 64; shift += 7) {
+        unsigned char c = *m->p++;
+        *value |= (uint64_t)(c & 0x7F) << shift;
+        if (!(c & 0x80))
+            return 0;
+    }
+    return -1;
+}
+
+/* 1, 0 at the end, -1 (no error set): the message is damaged. */
+static int next_field(struct message *m, struct field *f)
+{
+    uint64_t tag, n = 0;
+    if (m->p == m->end)
+        return 0;
+    if (read_varint(m, &tag) < 0)
+        return -1;
+    *f = (struct field){ .number = tag >> 3, .wire = (enum wire)(tag & 7) };
+    switch (f->wire) {
+    case WIRE_NUMBER: return read_varint(m, &f->value) < 0 ? -1 : 1;
+    case WIRE_8_BYTES: n = 8; break;
+    case WIRE_4_BYTES: n = 4; break;
+    case WIRE_BYTES:
+        if (read_varint(m, &n) < 0)
+            return -1;
+        break;
+    default: return -1;
+    }
+    if (n > (size_t)(m->end - m->p))
+        return -1;
+    f->bytes = m->p;
+    f->n = (size_t)n;
+    f->value = n == 4 ? le_u32(m->p) : 0;
+    m->p += n;
+    return 1;
+}
+
+static struct message message_of(const struct field *f)
+{
+    return (struct message){ f->bytes, f->bytes + f->n };
+}
+
+/* ---- the model -------------------------------------------------------------------------------- */
+
+enum piece_type { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };
+enum model_type { UNIGRAM = 1, BPE };
+enum { PIECES = 1, TRAINER = 2, NORMALIZER_SPEC = 3 }; /* fields of the model */
+enum { PIECE = 1, SCORE = 2, TYPE = 3 };               /* of a piece */
+enum { MODEL_TYPE = 3, WHITESPACE_AS_SUFFIX = 24, BYTE_FALLBACK = 35 };
+enum { CHARSMAP = 2, DUMMY_PREFIX = 3, REMOVE_EXTRA = 4, ESCAPE = 5 };
+
+struct model {
+    struct vocabulary *v;
+    uint8_t *types;
+    size_t types_cap;
+    uint64_t model_type;
+    int suffix, dummy_prefix, remove_extra, escape;
+    struct field charsmap;
+};
+
+static float float_of(uint64_t bits)
+{
+    uint32_t word = (uint32_t)bits;
+    float value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+/* Unknown and control tokens have no text; those of the user are cut out of it. */
+static int put_piece(struct model *m, const char *bytes, size_t n, double score,
+                     enum piece_type type)
+{
+    struct vocabulary *v = m->v;
+    uint32_t id = v->count;
+    int added = type == UNKNOWN || type == CONTROL || type == USER_DEFINED;
+    if (!n || utf8_valid(bytes, n) != n)
+        return err_set("it is no text");
+    if (vocabulary_put(v, id, bytes, n, added ? TOKEN_ADDED : TOKEN_MODEL) < 0)
+        return -1;
+    vocabulary_score(v, id, score);
+    if (added)
+        vocabulary_add(v, &(struct added_token){ .id = id,
+                                                 .special = type != USER_DEFINED,
+                                                 .normalized = type == USER_DEFINED,
+                                                 .literal = type == USER_DEFINED });
+    if (type == UNKNOWN)
+        v->roles[TOKENIZER_UNKNOWN] = id;
+    mem_grow(m->types, m->types_cap, (size_t)id + 1);
+    m->types[id] = (uint8_t)type;
+    return 0;
+}
+
+static int read_piece(struct model *m, struct message piece)
+{
+    struct field f, text = { 0 };
+    double score = 0;
+    enum piece_type type = NORMAL;
+    int got;
+    while ((got = next_field(&piece, &f)) > 0) {
+        if (f.number == PIECE && f.wire == WIRE_BYTES)
+            text = f;
+        else if (f.number == SCORE && f.wire == WIRE_4_BYTES)
+            score = float_of(f.value);
+        else if (f.number == TYPE && f.wire == WIRE_NUMBER)
+            type = (enum piece_type)f.value;
+    }
+    if (got < 0)
+        return err_set("damaged");
+    if (type < NORMAL || type > BYTE || type == UNUSED || !(score > -1e30 && score < 1e30))
+        return err_set("its type or score is not supported");
+    return put_piece(m, (const char *)text.bytes, text.n, score, type);
+}
+
+static int read_spec(struct model *m, struct message spec, int normalizer)
+{
+    struct field f;
+    int got;
+    while ((got = next_field(&spec, &f)) > 0) {
+        if (normalizer && f.number == CHARSMAP && f.wire == WIRE_BYTES)
+            m->charsmap = f;
+        else if (f.wire != WIRE_NUMBER)
+            continue;
+        else if (normalizer && f.number == DUMMY_PREFIX)
+            m->dummy_prefix = f.value != 0;
+        else if (normalizer && f.number == REMOVE_EXTRA)
+            m->remove_extra = f.value != 0;
+        else if (normalizer && f.number == ESCAPE)
+            m->escape = f.value != 0;
+        else if (!normalizer && f.number == MODEL_TYPE)
+            m->model_type = f.value;
+        else if (!normalizer && f.number == WHITESPACE_AS_SUFFIX)
+            m->suffix = f.value != 0;
+        else if (!normalizer && f.number == BYTE_FALLBACK)
+            m->v->byte_fallback = f.value != 0;
+    }
+    return got < 0 ? err_set("damaged") : 0;
+}
+
+static int read_fields(struct model *m, struct message all)
+{
+    struct field f;
+    int got;
+    while ((got = next_field(&all, &f)) > 0) {
+        if (f.wire != WIRE_BYTES)
+            continue;
+        if (f.number == PIECES && read_piece(m, message_of(&f)) < 0)
+            return err_in("piece %u", m->v->count);
+        if ((f.number == TRAINER || f.number == NORMALIZER_SPEC) &&
+            read_spec(m, message_of(&f), f.number == NORMALIZER_SPEC) < 0)
+            return -1;
+    }
+    if (got < 0)
+        return err_set("the file is damaged or cut off, or no model of SentencePiece");
+    if (m->model_type != UNIGRAM && m->model_type != BPE)
+        return err_set("its model is neither Unigram nor BPE");
+    return m->suffix || !m->escape ? err_set("white space as suffix is not supported") : 0;
+}
+
+/* ---- the rest, as tokenizer.json has it ---------------------------------------------------------- */
+
+static void put_normalizer(const struct model *m, struct buf *out)
+{
+    buf_adds(out, "{\"type\":\"Sequence\",\"normalizers\":[");
+    if (m->charsmap.n) {
+        buf_adds(out,
+                 "{\"type\":\"Precompiled\",\"match\":\"longest\",\"precompiled_charsmap\":\"");
+        base64_print(out, (const char *)m->charsmap.bytes, m->charsmap.n);
+        buf_adds(out, "\"},");
+    }
+    if (m->remove_extra)
+        buf_adds(out, "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"\\\\A +|[ \u2581]+\\\\z\"},"
+                      "\"content\":\"\"},{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" {2,}\"},"
+                      "\"content\":\" \"},");
+    if (m->dummy_prefix)
+        buf_adds(out, "{\"type\":\"Prepend\",\"prepend\":\"\u2581\"},");
+    buf_adds(out, "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\u2581\"}]}");
+}
+
+static int put_frame(const struct model *m)
+{
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "{\"pre_tokenizer\":null,\"post_processor\":null,\"normalizer\":");
+    put_normalizer(m, &text);
+    buf_adds(&text, ",\"decoder\":{\"type\":\"Sequence\",\"decoders\":["
+                    "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\u2581\"},\"content\":\" \"},"
+                    "{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}");
+    if (m->dummy_prefix)
+        buf_adds(&text, ",{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}");
+    buf_adds(&text, "]}}");
+    int result = frame_read(m->v, text.data, text.len);
+    buf_release(&text);
+    return result;
+}
+
+/* ---- merges ------------------------------------------------------------------------------------ */
+
+struct ranked {
+    struct bpe_merge merge;
+    double score;
+    size_t left, right; /* bytes */
+};
+
+/* The highest score first; of the same piece, that with the longer left part. */
+static int compare(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    if (x->merge.id != y->merge.id)
+        return x->merge.id < y->merge.id ? -1 : 1;
+    return x->left > y->left ? -1 : x->left < y->left;
+}
+
+/* BPE merges what makes a piece, however it is divided. */
+static void put_merges(const struct model *m)
+{
+    struct vocabulary *v = m->v;
+    struct ranked *all = NULL;
+    size_t count = 0, cap = 0, n, len;
+    for (uint32_t id = 0; id < v->count; id++) {
+        const char *bytes = vocabulary_bytes(v, id, &n);
+        for (size_t i = 0; i < n && m->types[id] == NORMAL; i += len) {
+            utf8_get((const unsigned char *)bytes + i, &len);
+            int64_t left = i ? vocabulary_find(v, bytes, i) : -1;
+            int64_t right = left >= 0 ? vocabulary_find(v, bytes + i, n - i) : -1;
+            if (right < 0 || m->types[left] != NORMAL || m->types[right] != NORMAL)
+                continue;
+            mem_grow(all, cap, count + 1);
+            all[count++] = (struct ranked){
+                { (uint32_t)left, (uint32_t)right, id }, v->scores[id], i, n - i
+            };
+        }
+    }
+    if (count)
+        qsort(all, count, sizeof *all, compare);
+    for (size_t i = 0; i < count; i++)
+        vocabulary_merge(v, all[i].merge.left, all[i].merge.right, all[i].merge.id);
+    free(all);
+}
+
+int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
+{
+    struct model m = {
+        .v = v, .model_type = UNIGRAM, .dummy_prefix = 1, .remove_extra = 1, .escape = 1
+    };
+    const unsigned char *p = (const unsigned char *)text;
+    v->byte_level = 0;
+    int result = read_fields(&m, (struct message){ p, p + n });
+    v->model = m.model_type == BPE ? VOCABULARY_BPE : VOCABULARY_UNIGRAM;
+    v->fuse_unknown = 1;
+    if (!result)
+        result = vocabulary_check(v);
+    if (!result && v->roles[TOKENIZER_UNKNOWN] < 0)
+        result = err_set("it has no unknown token");
+    if (!result)
+        result = put_frame(&m);
+    if (!result && m.model_type == BPE)
+        put_merges(&m);
+    if (!result)
+        v->end_of_text = vocabulary_find(v, "</s>", 4);
+    free(m.types);
+    return result < 0 ? err_in("%s", name) : 0;
+}
