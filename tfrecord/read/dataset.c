@@ -281,10 +281,13 @@ static int open_folder(struct dataset *d, const char *dir)
 }
 
 static int open_pattern(struct dataset *d, const char *pattern);
+static int open_list(struct dataset *d, const char *path);
 
 static int open_path(struct dataset *d, const char *path)
 {
     d->duplication = 1;
+    if (*path == '@')
+        return open_list(d, path + 1);
     enum file_kind kind;
     if (file_look(path, &kind) < 0)
         return -1;
@@ -308,6 +311,29 @@ static int open_pattern(struct dataset *d, const char *pattern)
         result = open_path(d, found.names[i]);
     file_names_free(&found);
     return result;
+}
+
+/* Those that a file names, one per line; lists in lists are not taken, as they might never end. */
+static int open_list(struct dataset *d, const char *path)
+{
+    struct input in;
+    struct buf item = BUF_INIT;
+    char *line;
+    size_t n;
+    int got = input_open(&in, path) < 0 ? -1 : 1;
+    if (got < 0)
+        return -1;
+    while (got > 0 && (got = input_line(&in, &line, &n)) > 0) {
+        buf_clear(&item);
+        buf_add(&item, line, n);
+        if (n && *line == '@')
+            got = err_set("%s: '%s' is another list", path, item.data);
+        else if (n && open_path(d, item.data) < 0)
+            got = err_in("%s", path);
+    }
+    input_close(&in);
+    buf_release(&item);
+    return got;
 }
 
 static struct dataset *open_paths(const char *const *paths, size_t count, uint32_t length)
