@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/compress.h"
 #include "common/err.h"
 #include "common/mem.h"
 
@@ -192,39 +193,9 @@ const struct zip_entry *zip_find(const struct zip *z, const char *name)
 
 /* ---- checksums ---------------------------------------------------------------------------------- */
 
-/* CRC-32 (polynomial 0xEDB88320), eight bytes at a time: table[k][b] is the sum of b and k zeros.
- */
-static void make_tables(uint32_t table[8][256])
-{
-    for (uint32_t b = 0; b < 256; b++) {
-        uint32_t x = b;
-        for (int i = 0; i < 8; i++)
-            x = x >> 1 ^ (x & 1 ? 0xEDB88320 : 0);
-        table[0][b] = x;
-    }
-    for (int k = 1; k < 8; k++)
-        for (int b = 0; b < 256; b++)
-            table[k][b] = table[k - 1][b] >> 8 ^ table[0][table[k - 1][b] & 255];
-}
-
-static uint32_t crc32_of(const unsigned char *p, uint64_t n)
-{
-    uint32_t table[8][256], crc = UINT32_MAX;
-    make_tables(table);
-    for (; n >= 8; n -= 8, p += 8) {
-        crc ^= (uint32_t)number(p, 4);
-        crc = table[7][crc & 255] ^ table[6][crc >> 8 & 255] ^ table[5][crc >> 16 & 255] ^
-              table[4][crc >> 24] ^ table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^
-              table[0][p[7]];
-    }
-    while (n--)
-        crc = crc >> 8 ^ table[0][(crc ^ *p++) & 255];
-    return ~crc;
-}
-
 int zip_check(const struct zip_entry *e, const void *bytes, const char *name)
 {
-    uint32_t crc = crc32_of((const unsigned char *)bytes + e->offset, e->bytes);
+    uint32_t crc = compress_crc32((const unsigned char *)bytes + e->offset, e->bytes);
     if (crc == e->crc)
         return 0;
     return err_set("%s: entry '%s', from byte %llu on, is damaged: its checksum is %08x and should "

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/compress.h"
 #include "common/crc32c.h"
 #include "common/err.h"
 #include "common/file.h"
@@ -16,7 +17,6 @@
 #include "tfrecord/check/listing.h"
 #include "tfrecord/check/repair.h"
 #include "tfrecord/check/verify.h"
-#include "tfrecord/formats/compress.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"

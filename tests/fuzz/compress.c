@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/buf.h"
-#include "tfrecord/formats/compress.h"
+#include "common/compress.h"
 
 enum { MOST = 1 << 22 }; /* a small stream can claim a lot */
 

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/compress.h"
 #include "common/crc32c.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "tfrecord/check/claims.h"
 #include "tfrecord/check/repair.h"
-#include "tfrecord/formats/compress.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"

@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
+#include "common/compress.h"
 #include "common/kv.h"
-#include "tfrecord/formats/compress.h"
 #include "tfrecord/layouts/bert_record.h"
 #include "tfrecord/layouts/instances.h"
 #include "tfrecord/layouts/intake.h"

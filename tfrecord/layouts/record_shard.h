@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "common/compress.h"
 #include "common/file.h"
-#include "tfrecord/formats/compress.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/record_file.h"
 

@@ -20,8 +20,8 @@
 
 #include <stdint.h>
 
+#include "common/compress.h"
 #include "common/kv.h"
-#include "tfrecord/formats/compress.h"
 #include "tfrecord/layouts/intake.h"
 
 enum { WINDOWS_GROUP = 1 << 20 }; /* tokens: a few megabytes, which stay in the processor's cache */

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/compress.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "common/kv.h"
-#include "tfrecord/formats/compress.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/publish/stage.h"
 

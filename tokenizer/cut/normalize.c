@@ -61,7 +61,8 @@ static void put_set(struct normalizer *n, unsigned sets, uint32_t entry)
     unicode_each(sets, put_one, &p);
 }
 
-int normalize_is_chinese(uint32_t c)
+/* Whether Hugging Face's rules make it a word of its own. */
+static int is_chinese_here(uint32_t c)
 {
     static const struct {
         uint32_t first, last;
@@ -78,7 +79,7 @@ int normalize_is_chinese(uint32_t c)
 static int is_chinese(const struct normalizer *n, uint32_t c)
 {
     int google = n->rules.google && c >= 0x2B820 && c < 0x2B920;
-    return n->rules.chinese_chars && (google || normalize_is_chinese(c));
+    return n->rules.chinese_chars && (google || is_chinese_here(c));
 }
 
 static uint32_t lower_of(const struct normalizer *n, uint32_t c)
@@ -436,7 +437,7 @@ static void space_chinese(struct buf *out, const char *text, size_t n)
 {
     size_t len;
     for (size_t i = 0; i < n; i += len) {
-        int chinese = normalize_is_chinese(utf8_get((const unsigned char *)text + i, &len));
+        int chinese = is_chinese_here(utf8_get((const unsigned char *)text + i, &len));
         if (chinese)
             buf_addc(out, ' ');
         buf_add(out, text + i, len);

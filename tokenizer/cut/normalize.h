@@ -25,9 +25,6 @@ struct bert_rules {
     int google;                                              /* the reference's rules */
 };
 
-/* Whether Hugging Face's rules make it a word of its own. */
-int normalize_is_chinese(uint32_t code_point);
-
 struct normalizer;
 struct normalizer *normalizer_new(const struct bert_rules *rules);
 void normalizer_free(struct normalizer *n);

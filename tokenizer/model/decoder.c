@@ -200,7 +200,9 @@ static void replace_all(struct buf *out, const char *text, size_t n, const char 
     buf_add(out, text, (size_t)(end - text));
 }
 
-void decoder_clean_up(struct buf *out, const char *text, size_t n)
+/* BERT's rules of spacing: no space in front of . ? ! , and n't, 'm, 's, 've, 're, and others.
+ * Appends. */
+static void clean_up_spaces(struct buf *out, const char *text, size_t n)
 {
     static const char *const pairs[][2] = {
         { " .", "." },   { " ?", "?" },     { " !", "!" },     { " ,", "," },
@@ -231,7 +233,7 @@ static void decode_wordpiece(const struct decoding *d, const char *text, size_t 
         buf_addc(&word, ' ');
     buf_add(&word, text + (continues ? d->text.len : 0), n - (continues ? d->text.len : 0));
     if (d->cleanup)
-        decoder_clean_up(out, word.data, word.len);
+        clean_up_spaces(out, word.data, word.len);
     else
         buf_add(out, word.data, word.len);
     buf_release(&word);
@@ -242,7 +244,7 @@ static void decode_ctc(const struct decoding *d, const char *text, size_t n, str
     struct buf kept = BUF_INIT, clean = BUF_INIT;
     replace_all(&kept, text, n, d->text.data, d->text.len, "", 0);
     if (d->cleanup) {
-        decoder_clean_up(&clean, kept.data, kept.len);
+        clean_up_spaces(&clean, kept.data, kept.len);
         replace_all(out, clean.data, clean.len, d->content.data, d->content.len, " ", 1);
     } else {
         buf_add(out, kept.data, kept.len);

@@ -33,8 +33,4 @@ void strings_add(struct strings *s, const char *text, size_t n);
 /* Appends the text; what is in `names` is used up. -1: a pattern takes too much. */
 int decoder_run(const struct decoder *d, struct strings *names, struct buf *out);
 
-/* BERT's rules of spacing: no space in front of . ? ! , and n't, 'm, 's, 've, 're, and others.
- * Appends. */
-void decoder_clean_up(struct buf *out, const char *text, size_t n);
-
 #endif

@@ -18,7 +18,8 @@ int64_t moment_days(int64_t year, int64_t month)
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-int64_t moment_seconds(const struct moment *m)
+/* Since the beginning of 1970. */
+static int64_t seconds_of(const struct moment *m)
 {
     int64_t days = moment_days(m->year, m->month) + m->day - 1;
     return ((days * 24 + m->hour) * 60 + m->minute) * 60 + m->second;
@@ -148,7 +149,7 @@ static void put_time_code(struct formatter *f, char code)
     case 'H': put_number(f, m->hour, 2); break;
     case 'i': put_number(f, m->minute, 2); break;
     case 's': put_number(f, m->second, 2); break;
-    case 'U': put_number(f, moment_seconds(m), 1); break;
+    case 'U': put_number(f, seconds_of(m), 1); break;
     case 'e':
     case 'T': buf_adds(f->out, "UTC"); break;
     case 'O': buf_adds(f->out, "+0000"); break;

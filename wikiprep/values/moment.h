@@ -28,8 +28,7 @@ int64_t moment_days(int64_t year, int64_t month);
 int moment_days_in_month(int64_t year, int64_t month);
 int moment_weekday(int64_t days);
 
-/* Seconds since 1970, and back. */
-int64_t moment_seconds(const struct moment *m);
+/* The moment so many seconds after the beginning of 1970. */
 void moment_from_seconds(int64_t seconds, struct moment *m);
 
 /* Appends m in MediaWiki's format (www.mediawiki.org/wiki/Help:Extension:ParserFunctions##time),

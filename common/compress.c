@@ -1,4 +1,4 @@
-#include "tfrecord/formats/compress.h"
+#include "common/compress.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,6 +9,11 @@
 #include "common/err.h"
 #include "common/linked.h"
 #include "common/mem.h"
+
+uint32_t compress_crc32(const void *bytes, uint64_t n)
+{
+    return (uint32_t)crc32_z(0, bytes, (z_size_t)n);
+}
 
 LINKED_LIBRARY(zlib, "zlib", zlibVersion())
 LINKED_LIBRARY(zstd, "zstd", ZSTD_versionString())

@@ -6,8 +6,8 @@
  * Which one a file is shows in its first bytes, and never in its name. Several streams end to end
  * are one, as those programs have it that pack them.
  */
-#ifndef TEXTMILL_TFRECORD_FORMATS_COMPRESS_H
-#define TEXTMILL_TFRECORD_FORMATS_COMPRESS_H
+#ifndef TEXTMILL_COMMON_COMPRESS_H
+#define TEXTMILL_COMMON_COMPRESS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +42,10 @@ void compress_end(struct compress *c, struct buf *out); /* the rest; nothing may
  * can be told. */
 int compress_unpack(enum compression how, const unsigned char *data, uint64_t n,
                     int (*put)(void *ctx, const void *bytes, size_t n), void *ctx);
+
+/* ---- checksums ---------------------------------------------------------------------------- */
+
+/* CRC-32 of bytes[0..n), as gzip and zip files have it (RFC 1952, section 8). */
+uint32_t compress_crc32(const void *bytes, uint64_t n);
 
 #endif

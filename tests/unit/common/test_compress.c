@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/compress.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "tfrecord/formats/compress.h"
 #include "tfrecord/formats/record.h"
 #include "tfrecord/formats/record_file.h"
 
