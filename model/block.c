@@ -8,7 +8,7 @@
 void block_add_table(struct model *m, int block, const char *name, int64_t rows)
 {
     tensor_add(&m->tensors, block, name, rows, m->config.width, INIT_NORMAL,
-               (float)m->config.init_std, 1, SPLIT_NONE);
+               (float)m->config.init_std, 1);
 }
 
 static void add(struct model *m, int block, const char *stem, const char *end, int64_t layer,
@@ -19,8 +19,7 @@ static void add(struct model *m, int block, const char *stem, const char *end, i
     snprintf(format, sizeof format, "%s%s", stem, end);
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* they are the architectures' own */
     snprintf(name, sizeof name, format, (long long)layer);
-    tensor_add(t, block, name, like.shape[0], like.shape[1], like.init, like.std, !!like.shape[1],
-               SPLIT_NONE);
+    tensor_add(t, block, name, like.shape[0], like.shape[1], like.init, like.std, !!like.shape[1]);
     t->rows[t->count - 1].transposed = !!like.shape[1];
 }
 

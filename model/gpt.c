@@ -39,26 +39,25 @@ static void add_layer(struct tensor_table *t, const struct model_config *c, int6
         int64_t rows, columns;
         enum tensor_init init;
         float std;
-        enum tensor_split split;
     } rows[LAYER_TENSORS] = {
-        [LN1_GAIN] = { "ln_1.weight", C, 0, INIT_ONE, 0, SPLIT_NONE },
-        [LN1_BIAS] = { "ln_1.bias", C, 0, INIT_ZERO, 0, SPLIT_NONE },
-        [QKV] = { "attn.c_attn.weight", C, 3 * C, INIT_NORMAL, std, SPLIT_COLUMNS },
-        [QKV_BIAS] = { "attn.c_attn.bias", 3 * C, 0, INIT_ZERO, 0, SPLIT_COLUMNS },
-        [OUT] = { "attn.c_proj.weight", C, C, INIT_NORMAL, end_std, SPLIT_ROWS },
-        [OUT_BIAS] = { "attn.c_proj.bias", C, 0, INIT_ZERO, 0, SPLIT_NONE },
-        [LN2_GAIN] = { "ln_2.weight", C, 0, INIT_ONE, 0, SPLIT_NONE },
-        [LN2_BIAS] = { "ln_2.bias", C, 0, INIT_ZERO, 0, SPLIT_NONE },
-        [FC] = { "mlp.c_fc.weight", C, c->inner, INIT_NORMAL, std, SPLIT_COLUMNS },
-        [FC_BIAS] = { "mlp.c_fc.bias", c->inner, 0, INIT_ZERO, 0, SPLIT_COLUMNS },
-        [PROJ] = { "mlp.c_proj.weight", c->inner, C, INIT_NORMAL, end_std, SPLIT_ROWS },
-        [PROJ_BIAS] = { "mlp.c_proj.bias", C, 0, INIT_ZERO, 0, SPLIT_NONE },
+        [LN1_GAIN] = { "ln_1.weight", C, 0, INIT_ONE, 0 },
+        [LN1_BIAS] = { "ln_1.bias", C, 0, INIT_ZERO, 0 },
+        [QKV] = { "attn.c_attn.weight", C, 3 * C, INIT_NORMAL, std },
+        [QKV_BIAS] = { "attn.c_attn.bias", 3 * C, 0, INIT_ZERO, 0 },
+        [OUT] = { "attn.c_proj.weight", C, C, INIT_NORMAL, end_std },
+        [OUT_BIAS] = { "attn.c_proj.bias", C, 0, INIT_ZERO, 0 },
+        [LN2_GAIN] = { "ln_2.weight", C, 0, INIT_ONE, 0 },
+        [LN2_BIAS] = { "ln_2.bias", C, 0, INIT_ZERO, 0 },
+        [FC] = { "mlp.c_fc.weight", C, c->inner, INIT_NORMAL, std },
+        [FC_BIAS] = { "mlp.c_fc.bias", c->inner, 0, INIT_ZERO, 0 },
+        [PROJ] = { "mlp.c_proj.weight", c->inner, C, INIT_NORMAL, end_std },
+        [PROJ_BIAS] = { "mlp.c_proj.bias", C, 0, INIT_ZERO, 0 },
     };
     for (int i = 0; i < LAYER_TENSORS; i++) {
         char name[TENSOR_NAME];
         snprintf(name, sizeof name, "h.%lld.%s", (long long)layer, rows[i].name);
         tensor_add(t, (int)layer + 1, name, rows[i].rows, rows[i].columns, rows[i].init,
-                   rows[i].std, rows[i].columns != 0, rows[i].split);
+                   rows[i].std, rows[i].columns != 0);
         if (i == QKV || i == QKV_BIAS)
             t->rows[t->count - 1].maps = 3;
     }
@@ -70,15 +69,14 @@ static void add_tensors(struct model *m)
     struct tensor_table *t = &m->tensors;
     float std = (float)c->init_std;
     int head = (int)c->layers + 1;
-    tensor_add(t, 0, "wte.weight", c->vocabulary, c->width, INIT_NORMAL, std, 1, SPLIT_ROWS);
-    tensor_add(t, 0, "wpe.weight", c->positions, c->width, INIT_NORMAL, std, 1, SPLIT_NONE);
+    tensor_add(t, 0, "wte.weight", c->vocabulary, c->width, INIT_NORMAL, std, 1);
+    tensor_add(t, 0, "wpe.weight", c->positions, c->width, INIT_NORMAL, std, 1);
     for (int64_t layer = 0; layer < c->layers; layer++)
         add_layer(t, c, layer);
-    tensor_add(t, head, "ln_f.weight", c->width, 0, INIT_ONE, 0, 0, SPLIT_NONE);
-    tensor_add(t, head, "ln_f.bias", c->width, 0, INIT_ZERO, 0, 0, SPLIT_NONE);
+    tensor_add(t, head, "ln_f.weight", c->width, 0, INIT_ONE, 0, 0);
+    tensor_add(t, head, "ln_f.bias", c->width, 0, INIT_ZERO, 0, 0);
     if (c->untied)
-        tensor_add(t, head, "lm_head.weight", c->vocabulary, c->width, INIT_NORMAL, std, 1,
-                   SPLIT_ROWS);
+        tensor_add(t, head, "lm_head.weight", c->vocabulary, c->width, INIT_NORMAL, std, 1);
 }
 
 /* Row i of a layer, of which the first speaks for all, and of the head. */

@@ -31,7 +31,7 @@ static int is_bias(const struct tensor_table *t)
 }
 
 void tensor_add(struct tensor_table *t, int block, const char *name, int64_t rows, int64_t columns,
-                enum tensor_init init, float std, int decay, enum tensor_split split)
+                enum tensor_init init, float std, int decay)
 {
     tensor_block(t, block);
     assert(block == t->blocks - 1 && strlen(name) < TENSOR_NAME && rows > 0 && columns >= 0);
@@ -42,7 +42,6 @@ void tensor_add(struct tensor_table *t, int block, const char *name, int64_t row
                             .init = init,
                             .std = std,
                             .decay = decay,
-                            .split = split,
                             .maps = 1,
                             .block = block,
                             .offset = t->block_size[block] };

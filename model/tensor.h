@@ -16,17 +16,13 @@ enum { TENSOR_ALIGN = 16, TENSOR_RANK = 2, TENSOR_NAME = 64 };
 
 enum tensor_init { INIT_ZERO, INIT_ONE, INIT_NORMAL };
 
-/* How tensor parallelism cuts it: not at all, by columns (last dimension), or by rows. */
-enum tensor_split { SPLIT_NONE, SPLIT_COLUMNS, SPLIT_ROWS };
-
 struct tensor {
     char name[TENSOR_NAME]; /* as in Hugging Face's model.safetensors */
     int rank;
     int64_t shape[TENSOR_RANK]; /* row-major */
     enum tensor_init init;
-    float std; /* of INIT_NORMAL */
-    int decay; /* 1: weight decay applies */
-    enum tensor_split split;
+    float std;      /* of INIT_NORMAL */
+    int decay;      /* 1: weight decay applies */
     int maps;       /* side by side in the columns: 3 of queries, keys and values; else 1 */
     int biased;     /* 1: the next row is its bias: of the same name, but for its end ".bias" */
     int transposed; /* 1: files hold the transpose, [shape[1],shape[0]] */
@@ -46,7 +42,7 @@ void tensor_block(struct tensor_table *t, int block);
 
 /* Adds a row to the last block or the next; shape[1] is 0 for rank 1. */
 void tensor_add(struct tensor_table *t, int block, const char *name, int64_t rows, int64_t columns,
-                enum tensor_init init, float std, int decay, enum tensor_split split);
+                enum tensor_init init, float std, int decay);
 void tensor_release(struct tensor_table *t);
 
 int64_t tensor_elements(const struct tensor *row);

@@ -16,8 +16,8 @@
  * the sums that wait: array s (L+2) + b is that of slot s and block b, and slot 0 gets the whole.
  * Groups do not reach beyond a leaf.
  *
- * With the last group, a block's gradients are summed over the ranks as soon as they are complete.
- * The update of block after block follows.
+ * With the last group of all, a block's gradients are summed over the ranks as soon as they are
+ * complete. The update of block after block follows.
  *
  * An entry of the list is one phase of one micro-batch, with the arrays that it uses. The engine
  * runs the list; what else has to know the order of a step reads it: the store, which fetches ahead
@@ -104,7 +104,7 @@ struct phase {
     int block;     /* 0: embedding, 1 to L: layers, L+1: head */
     int layer;     /* -1: not a layer's */
     int micro;     /* of the group; -1: none */
-    int add;       /* gradients are added to; 0: they are set, by the step's first micro-batch */
+    int add;       /* gradients are added to; 0: they are set, by the leaf's first micro-batch */
     int run;       /* phases of one run do the same work, on micro-batch after micro-batch */
     int64_t turns; /* how often the phase comes */
     int ahead;     /* so many of the next entries are expected while this one runs; */

@@ -9,10 +9,10 @@
 static struct tensor_table small_table(void)
 {
     struct tensor_table t = { 0 };
-    tensor_add(&t, 0, "a", 3, 5, INIT_NORMAL, 0.5f, 1, SPLIT_ROWS);
-    tensor_add(&t, 0, "b", 16, 0, INIT_ONE, 0, 0, SPLIT_NONE);
-    tensor_add(&t, 0, "c", 17, 0, INIT_ZERO, 0, 0, SPLIT_NONE);
-    tensor_add(&t, 1, "d", 2, 2, INIT_NORMAL, 0.5f, 1, SPLIT_COLUMNS);
+    tensor_add(&t, 0, "a", 3, 5, INIT_NORMAL, 0.5f, 1);
+    tensor_add(&t, 0, "b", 16, 0, INIT_ONE, 0, 0);
+    tensor_add(&t, 0, "c", 17, 0, INIT_ZERO, 0, 0);
+    tensor_add(&t, 1, "d", 2, 2, INIT_NORMAL, 0.5f, 1);
     return t;
 }
 
