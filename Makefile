@@ -58,7 +58,7 @@ PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtex
           $(if $(CUDA),$(B)/lib/textmill/libtextmill-cuda.so)
 
 .PHONY: all links sample demo test check-unit check-backends check-golden check-docs check-fuzz check-faults check-learning \
-        check-parallel check-peers check-arm64 fuzz bench lint format install uninstall dist deb clean help
+        check-parallel check-ranks check-peers check-arm64 fuzz bench lint format install uninstall dist deb clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -235,7 +235,14 @@ $(B)/%.so: tests/faults/%.c
 check-learning: all ## a tiny model learns; a resumed run equals an uninterrupted one
 	tests/learning/run
 
-check-parallel: all ## several ranks under mpirun, where that is
+# Ranks that are threads of one process: `make MODE=tsan check-ranks` shows races.
+$(B)/bin/ranks: $(B)/obj/tests/parallel/ranks.o $(B)/obj/tests/unit/threads.o $(LIB) | $(B)/bin
+	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+-include $(B)/obj/tests/parallel/ranks.d
+check-ranks: $(B)/bin/ranks ## ranks that are threads give the bits of one (MODE=tsan: without races)
+	$<
+
+check-parallel: all $(B)/bin/ranks ## several ranks under mpirun, where that is
 	tests/parallel/run
 
 check-peers: all ## compare with Hugging Face, PyTorch, TensorFlow readers, where installed

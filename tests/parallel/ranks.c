@@ -1,0 +1,169 @@
+/* ranks: a training of some updates on 1, 2 and 4 ranks that are threads of this process, with and
+ * without shared state: losses, norms and weights are the same bits. Built with MODE=tsan it shows
+ * races, too; MPI's own threads would hide them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/hash.h"
+#include "common/mem.h"
+#include "tests/unit/threads.h"
+#include "train/batches.h"
+#include "train/engine.h"
+#include "train/optimizer.h"
+
+/* A layer has some pieces (layout.h), so that it can be shared. */
+enum { L = 2, C = 128, T = 16, V = 600, SEQUENCES = 16, LEAVES = 4, UPDATES = 3, MOST = 4 };
+
+static const struct model_config shape = { .layers = L,
+                                           .width = C,
+                                           .heads = 4,
+                                           .inner = 4 * C,
+                                           .positions = T,
+                                           .vocabulary = V,
+                                           .epsilon = 1e-5,
+                                           .embedding_dropout = 0.1,
+                                           .attention_dropout = 0.1,
+                                           .residual_dropout = 0.1,
+                                           .init_std = 0.02 };
+
+struct run {
+    enum optimizer_kind kind;
+    int ranks, zero;
+    uint64_t hash[MOST]; /* of each rank */
+};
+
+/* What one rank has. */
+struct rank {
+    struct model model;
+    struct program program;
+    struct ops *ops;
+    struct store store;
+    struct engine engine;
+    struct optimizer optimizer;
+    unsigned char *moments, *whole;
+    struct samples *samples;
+    struct batches *batches;
+};
+
+static void must(int result)
+{
+    if (result < 0) {
+        fprintf(stderr, "ranks: %s\n", err_get());
+        exit(1);
+    }
+}
+
+static void open_rank(struct rank *r, const struct run *run, struct comm *c)
+{
+    const int64_t A = SEQUENCES / 2 / run->ranks;
+    struct engine_config e = {
+        .B = 2, .T = T, .A = A, .G = 1, .leaves = LEAVES / run->ranks, .most = 2, .seed = 3
+    };
+    struct samples_config made = { .T = T, .seed = 3, .vocabulary = V };
+    *r = (struct rank){ .ops = ops_new(1),
+                        .optimizer = { .kind = run->kind,
+                                       .bias_correction = 1,
+                                       .beta1 = 0.9,
+                                       .beta2 = 0.95,
+                                       .epsilon = 1e-8,
+                                       .momentum = 0.9,
+                                       .weight_decay = 0.1,
+                                       .clip = 1 } };
+    must(model_init(&r->model, &shape));
+    r->moments = optimizer_moments(run->kind, &r->model.tensors);
+    r->whole = optimizer_whole(run->kind, &r->model.tensors);
+    struct store_config s = { .moments = r->moments,
+                              .whole = r->whole,
+                              .half_moments = 1,
+                              .ranks = run->zero ? run->ranks : 1,
+                              .rank = c->rank[COMM_DATA] };
+    engine_program(&r->program, &e, &r->model, r->moments);
+    engine_rows(&s, &e, &r->model, &r->program);
+    must(store_open(&r->store, r->ops, &r->model.tensors, &s, NULL, 7));
+    engine_open(&r->engine, &e, &r->program, &r->model, r->ops, &r->store, c);
+    r->samples = samples_make_gpt(&made);
+    r->batches = batches_new(&(struct batches_config){ .samples = r->samples,
+                                                       .seed = 3,
+                                                       .B = 2,
+                                                       .T = T,
+                                                       .A = A,
+                                                       .rank = c->rank[COMM_DATA],
+                                                       .ranks = run->ranks },
+                             0);
+}
+
+static void close_rank(struct rank *r)
+{
+    batches_free(r->batches);
+    samples_close(r->samples);
+    engine_close(&r->engine);
+    store_close(&r->store);
+    program_release(&r->program);
+    free(r->moments);
+    free(r->whole);
+    model_release(&r->model);
+    ops_free(r->ops);
+}
+
+static uint64_t hash_weights(struct rank *r, uint64_t hash)
+{
+    for (int b = 0; b < r->model.tensors.blocks; b++) {
+        const int64_t n = r->model.tensors.block_size[b];
+        struct ops_array w = store_view(&r->store, STORE_PARAMETERS, b);
+        void *floats = ops_map(r->ops, w, n);
+        hash = hash_more(hash, floats, (size_t)n * sizeof(float));
+        ops_unmap(r->ops, w, n, floats);
+        store_release(&r->store, STORE_PARAMETERS, b);
+    }
+    return hash;
+}
+
+static void train_rank(void *ctx, struct comm *c)
+{
+    struct run *run = ctx;
+    struct rank r;
+    uint64_t hash = HASH_START;
+    open_rank(&r, run, c);
+    for (int64_t t = 0; t < UPDATES; t++) {
+        struct step_batch batch;
+        struct engine_score score;
+        must(batches_next(r.batches, &batch));
+        double said[2] = { engine_step(&r.engine, t, &batch, &score), 0 };
+        said[1] = engine_norm(&r.engine);
+        hash = hash_more(hash, said, sizeof said);
+        engine_update(&r.engine, &r.optimizer, said[1], 1e-2, t + 1);
+    }
+    run->hash[c->rank[COMM_DATA]] = hash_weights(&r, hash);
+    close_rank(&r);
+}
+
+int main(void)
+{
+    static const enum optimizer_kind kinds[] = { OPTIMIZER_ADAMW, OPTIMIZER_LAMB, OPTIMIZER_MUON };
+    int passed = 0, failed = 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        uint64_t want = 0;
+        for (int i = 0; i < 5; i++) { /* 1; 2 and 4 ranks, with their own state and with shared */
+            struct run run = { .kind = kinds[k],
+                               .ranks = i ? 2 << (i - 1) / 2 : 1,
+                               .zero = i && i % 2 == 0 };
+            struct threads *w = threads_new(run.ranks);
+            threads_run(w, train_rank, &run);
+            threads_free(w);
+            want = i ? want : run.hash[0];
+            int equal = 1;
+            for (int q = 0; q < run.ranks; q++)
+                equal &= run.hash[q] == want;
+            printf("%s: optimizer %d, ranks %d, zero %d\n", equal ? "ok" : "FAIL", (int)run.kind,
+                   run.ranks, run.zero);
+            passed += equal;
+            failed += !equal;
+        }
+    }
+    printf("ranks: %d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
