@@ -51,6 +51,7 @@ struct ops {
     struct cuda_room rooms[CUDA_ROOMS];
     struct cuda_sequences sequences;
     double angles_base;
+    struct ops_stretch angles_stretch;
     int64_t angles_HS, angles_places;
 };
 

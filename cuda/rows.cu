@@ -1,6 +1,8 @@
 /* rows.cu - rows that are looked up, by ids or by their numbers, and rotary positions. */
 #include "cuda/kernel.h"
 
+#include <string.h>
+
 enum { THREADS = 256, EACH = 8 };
 
 /* ---- rows that are copied or added -------------------------------------------------------- */
@@ -349,7 +351,20 @@ struct angles {
     float *table; /* [places, 2, HS/2] cosines and sines */
     int64_t places, half;
     double base;
+    struct ops_stretch stretch;
 };
+
+/* As ops_rotary_frequency. */
+DEVICE double stretched(const struct ops_stretch *s, double frequency)
+{
+    double share = 0;
+    if (!s->factor)
+        return frequency;
+    if (s->original)
+        share = (s->original * frequency / 6.283185307179586 - s->low) / (s->high - s->low);
+    share = share < 0 ? 0 : share > 1 ? 1 : share;
+    return share * frequency + (1 - share) * frequency / s->factor;
+}
 
 KERNEL(make_angles, angles, THREADS)
 {
@@ -357,7 +372,8 @@ KERNEL(make_angles, angles, THREADS)
     const int64_t place = at / a.half, i = at % a.half;
     if (place >= a.places)
         return;
-    const double angle = (double)place * pow(a.base, -(double)i / (double)a.half);
+    const double frequency = pow(a.base, -(double)i / (double)a.half);
+    const double angle = (double)place * stretched(&a.stretch, frequency);
     a.table[place * 2 * a.half + i] = (float)cos(angle);
     a.table[place * 2 * a.half + a.half + i] = (float)sin(angle);
 }
@@ -365,7 +381,8 @@ KERNEL(make_angles, angles, THREADS)
 static const float *angles_of(struct ops *o, const struct ops_rotary *r, int64_t places)
 {
     struct angles s;
-    if (o->angles_places >= places && o->angles_base == r->base && o->angles_HS == r->HS)
+    if (o->angles_places >= places && o->angles_base == r->base && o->angles_HS == r->HS &&
+        !memcmp(&o->angles_stretch, &r->stretch, sizeof r->stretch))
         places = o->angles_places;
     else
         o->angles_places = 0;
@@ -373,9 +390,11 @@ static const float *angles_of(struct ops *o, const struct ops_rotary *r, int64_t
     s.places = places;
     s.half = r->HS / 2;
     s.base = r->base;
+    s.stretch = r->stretch;
     if (!o->angles_places)
         LAUNCH(o, make_angles, div_up(places * s.half, THREADS), 1, THREADS, 0, s);
     o->angles_base = r->base;
+    o->angles_stretch = r->stretch;
     o->angles_HS = r->HS;
     o->angles_places = places;
     return s.table;

@@ -20,7 +20,8 @@ struct network {
     struct ops_array *blocks;
     struct forward forward;
     int64_t rows;          /* most tokens of a batch */
-    struct ops_array x, y; /* [rows,C] */
+    struct ops_array x, y; /* [room,C] */
+    int64_t room;          /* as many tokens as there were in the largest batch */
     struct inputs inputs;  /* of the last batch */
 };
 

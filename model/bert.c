@@ -83,11 +83,6 @@ static int64_t embedding_offset(const struct model *m, int i)
 
 /* ---- embedding ---------------------------------------------------------------------------- */
 
-static struct ops_dropout embedding_dropout(const struct model *m, const struct inputs *in)
-{
-    return dropout_at(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING);
-}
-
 static struct ops_embedding tables(const struct model *m, struct ops_array w)
 {
     return (struct ops_embedding){ .words = ops_part(w, embedding_offset(m, WORDS)),
@@ -108,7 +103,7 @@ static struct ops_array embedding_sum(const struct model *m, struct ops *o, stru
     struct ops_array sum = ops_scratch(o, OPS_F32, n);
     ops_embedding_fwd(o, sum, &in->tokens, &e);
     if (m->config.dropout_first)
-        ops_dropout(o, sum, sum, n, embedding_dropout(m, in));
+        ops_dropout(o, sum, sum, n, block_embedding_dropout(m, in));
     return sum;
 }
 
@@ -118,7 +113,7 @@ static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array
     const struct ops_norm norm = block_norm(m, w, embedding_row(m, EMBEDDING_GAIN), in->N);
     ops_norm_fwd(o, x, not_kept, embedding_sum(m, o, w, in), &norm);
     if (!m->config.dropout_first)
-        ops_dropout(o, x, x, in->N * norm.C, embedding_dropout(m, in));
+        ops_dropout(o, x, x, in->N * norm.C, block_embedding_dropout(m, in));
 }
 
 /* A head whose decoder is tied to the words has made gradients of them already. */
@@ -141,10 +136,10 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
         begin_tables(m, o, dw.to);
     ops_norm_fwd(o, dsum, kept, sum, &norm); /* for what is kept of it */
     if (!m->config.dropout_first)
-        ops_dropout(o, dx, dx, n, embedding_dropout(m, in));
+        ops_dropout(o, dx, dx, n, block_embedding_dropout(m, in));
     block_norm_bwd(m, o, ops_set(dsum), dw, embedding_row(m, EMBEDDING_GAIN), dx, sum, kept, &norm);
     if (m->config.dropout_first)
-        ops_dropout(o, dsum, dsum, n, embedding_dropout(m, in));
+        ops_dropout(o, dsum, dsum, n, block_embedding_dropout(m, in));
     ops_embedding_bwd(o, &d, dsum, &in->tokens);
 }
 
@@ -199,25 +194,18 @@ static struct ops_qkv qkv_of(const struct ops_array qkv[3], int64_t C)
     return (struct ops_qkv){ qkv[0], qkv[1], qkv[2], C, C };
 }
 
-static struct ops_attention attention_of(const struct model *m, int64_t layer,
-                                         const struct inputs *in)
-{
-    return block_attention(m, in,
-                           dropout_at(in, m->config.attention_dropout, layer, PLACE_PROBABILITIES));
-}
-
 static struct ops_dropout residual_dropout(const struct model *m, int64_t layer,
                                            enum dropout_place place, const struct inputs *in)
 {
     const int none = place == PLACE_ATTENTION && m->config.architecture == &architecture_distilbert;
-    return dropout_at(in, none ? 0 : m->config.residual_dropout, layer, place);
+    return none ? (struct ops_dropout){ 0 } : block_residual_dropout(m, layer, place, in);
 }
 
 /* The layer as far as the heads. */
 static void attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
                    struct ops_array w, const struct cache *k, const struct inputs *in)
 {
-    const struct ops_attention a = attention_of(m, layer, in);
+    const struct ops_attention a = block_attention(m, layer, in);
     for (int i = 0; i < 3; i++) {
         struct ops_linear map = map_of(m, w, QUERY + i, in->N);
         ops_linear_fwd(o, k->qkv[i], x, &map);
@@ -295,7 +283,7 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
     const int64_t N = in->N, C = m->config.width;
     const struct ops_linear out = map_of(m, w, OUT, N);
     const struct ops_norm norm = norm_of(m, w, LN1, N);
-    const struct ops_attention a = attention_of(m, layer, in);
+    const struct ops_attention a = block_attention(m, layer, in);
     const struct ops_array d[3] = { g->wide, ops_part(g->wide, N * C),
                                     ops_part(g->wide, 2 * N * C) };
     block_norm_bwd(m, o, ops_set(dx), dw, layer_row(m, LN1), g->dsum, k->sum1, k->norm1, &norm);

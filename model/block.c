@@ -113,8 +113,7 @@ struct model_cache block_cache(const struct model *m, struct ops *o, struct mode
 
 /* ---- attention ---------------------------------------------------------------------------- */
 
-struct ops_attention block_attention(const struct model *m, const struct inputs *in,
-                                     struct ops_dropout drop)
+struct ops_attention block_attention(const struct model *m, int64_t layer, const struct inputs *in)
 {
     const struct model_config *c = &m->config;
     return (struct ops_attention){ .rows = in->rows,
@@ -122,7 +121,8 @@ struct ops_attention block_attention(const struct model *m, const struct inputs 
                                    .KV = c->kv_heads,
                                    .HS = c->head_width,
                                    .causal = c->head == HEAD_NEXT,
-                                   .drop = drop };
+                                   .drop = dropout_at(in, c->attention_dropout, layer,
+                                                      PLACE_PROBABILITIES) };
 }
 
 void block_attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
@@ -146,6 +146,17 @@ struct ops_dropout dropout_at(const struct inputs *in, double rate, int64_t laye
 {
     uint64_t key = rng_key(rng_key(in->key, (uint64_t)layer), (uint64_t)place);
     return (struct ops_dropout){ key, in->training ? rate : 0 };
+}
+
+struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in)
+{
+    return dropout_at(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING);
+}
+
+struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
+                                          enum dropout_place place, const struct inputs *in)
+{
+    return dropout_at(in, m->config.residual_dropout, layer, place);
 }
 
 struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,

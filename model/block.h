@@ -70,9 +70,8 @@ struct model_cache block_cache(const struct model *m, struct ops *o, struct mode
 
 /* ---- attention and activations ------------------------------------------------------------ */
 
-/* The heads of the config, scaled as usual. */
-struct ops_attention block_attention(const struct model *m, const struct inputs *in,
-                                     struct ops_dropout drop);
+/* The heads of the config, scaled as usual, with the dropout of that layer's probabilities. */
+struct ops_attention block_attention(const struct model *m, int64_t layer, const struct inputs *in);
 /* y[N,NH*HS]: over the rows themselves, or over these and those of in->past. */
 void block_attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
                   struct ops_array lse, struct ops_qkv x, const struct ops_attention *a,
@@ -97,6 +96,11 @@ enum dropout_place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLAC
 
 struct ops_dropout dropout_at(const struct inputs *in, double rate, int64_t layer,
                               enum dropout_place place);
+
+/* The config's, of the embedding and of a residual branch. */
+struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in);
+struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
+                                          enum dropout_place place, const struct inputs *in);
 
 /* The gradient that enters a residual branch of n numbers: dx itself where nothing was dropped. */
 struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,

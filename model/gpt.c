@@ -115,17 +115,12 @@ static struct ops_embedding tables(const struct model *m, struct ops_array w)
                                    .C = m->config.width };
 }
 
-static struct ops_dropout embedding_dropout(const struct model *m, const struct inputs *in)
-{
-    return dropout_at(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING);
-}
-
 static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
                           struct ops_array w, const struct inputs *in)
 {
     const struct ops_embedding e = tables(m, w);
     ops_embedding_fwd(o, x, &in->tokens, &e);
-    ops_dropout(o, x, x, in->N * e.C, embedding_dropout(m, in));
+    ops_dropout(o, x, x, in->N * e.C, block_embedding_dropout(m, in));
 }
 
 static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradient dw,
@@ -137,7 +132,7 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
         ops_zero(o, d.positions, m->config.positions * d.C);
     if (!dw.add && m->config.untied)
         ops_zero(o, d.words, m->config.vocabulary * d.C);
-    ops_dropout(o, dx, dx, in->N * d.C, embedding_dropout(m, in));
+    ops_dropout(o, dx, dx, in->N * d.C, block_embedding_dropout(m, in));
     ops_embedding_bwd(o, &d, dx, &in->tokens);
 }
 
@@ -179,18 +174,11 @@ static struct ops_attention attention_of(const struct model *m, int64_t layer,
                                          const struct inputs *in)
 {
     const struct model_config *c = &m->config;
-    struct ops_attention a = block_attention(
-        m, in, dropout_at(in, c->attention_dropout, layer, PLACE_PROBABILITIES));
+    struct ops_attention a = block_attention(m, layer, in);
     if (c->unscaled || c->scale_by_layer)
         a.scale = (c->unscaled ? 1 : 1 / sqrt((double)a.HS)) /
                   (double)(c->scale_by_layer ? layer + 1 : 1);
     return a;
-}
-
-static struct ops_dropout residual_dropout(const struct model *m, int64_t layer,
-                                           enum dropout_place place, const struct inputs *in)
-{
-    return dropout_at(in, m->config.residual_dropout, layer, place);
 }
 
 /* The layer as far as the heads; normed[N,C] is scratch. */
@@ -230,12 +218,13 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
 
     attend(m, o, layer, normed, x, &l, &k, in);
     ops_residual_fwd(o, k.middle, x, k.attended, &l.out,
-                     residual_dropout(m, layer, PLACE_ATTENTION, in));
+                     block_residual_dropout(m, layer, PLACE_ATTENTION, in));
 
     ops_norm_fwd(o, normed, k.norm2, k.middle, &l.norm2);
     ops_linear_fwd(o, k.inner, normed, &l.fc);
     ops_activation_fwd(o, c->activation, active, k.inner, N * I);
-    ops_residual_fwd(o, y, k.middle, active, &l.proj, residual_dropout(m, layer, PLACE_MLP, in));
+    ops_residual_fwd(o, y, k.middle, active, &l.proj,
+                     block_residual_dropout(m, layer, PLACE_MLP, in));
 }
 
 /* Scratch of a layer's backward. */
@@ -252,7 +241,7 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
 {
     const int64_t C = m->config.width, I = m->config.inner, n = in->N * I;
     struct ops_array dy = branch_gradient(o, g->masked, dx, in->N * C,
-                                          residual_dropout(m, layer, PLACE_MLP, in));
+                                          block_residual_dropout(m, layer, PLACE_MLP, in));
     struct ops_array active = active_array(o, k->inner, n);
     ops_linear_bwd(o, ops_set(g->wide), no_gradient(), no_gradient(), dy, active, &l->proj);
     ops_activation_bwd(o, m->config.activation, g->wide, active, g->wide, k->inner, n);
@@ -270,7 +259,7 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
     const int64_t C = m->config.width;
     const struct ops_attention a = attention_of(m, layer, in);
     struct ops_array dy = branch_gradient(o, g->masked, dx, in->N * C,
-                                          residual_dropout(m, layer, PLACE_ATTENTION, in));
+                                          block_residual_dropout(m, layer, PLACE_ATTENTION, in));
     block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(OUT), dy, k->attended, &l->out);
     ops_attention_bwd(o, ops_side_by_side(g->wide, C), g->narrow, ops_side_by_side(k->qkv, C),
                       k->attended, k->lse, &a);

@@ -99,17 +99,12 @@ static struct layer layer_of(const struct model *m, struct ops_array w, int64_t 
 
 /* ---- embedding ---------------------------------------------------------------------------- */
 
-static struct ops_dropout embedding_dropout(const struct model *m, const struct inputs *in)
-{
-    return dropout_at(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING);
-}
-
 static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
                           struct ops_array w, const struct inputs *in)
 {
     const struct ops_embedding e = { .words = w, .C = m->config.width };
     ops_embedding_fwd(o, x, &in->tokens, &e);
-    ops_dropout(o, x, x, in->N * e.C, embedding_dropout(m, in));
+    ops_dropout(o, x, x, in->N * e.C, block_embedding_dropout(m, in));
 }
 
 static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradient dw,
@@ -119,7 +114,7 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
     const struct ops_embedding d = { .words = dw.to, .C = m->config.width };
     if (!dw.add && !m->tied) /* else the head has made gradients of the table already */
         ops_zero(o, d.words, m->config.vocabulary * d.C);
-    ops_dropout(o, dx, dx, in->N * d.C, embedding_dropout(m, in));
+    ops_dropout(o, dx, dx, in->N * d.C, block_embedding_dropout(m, in));
     ops_embedding_bwd(o, &d, dx, &in->tokens);
 }
 
@@ -180,25 +175,12 @@ static void rotate(const struct model *m, struct ops *o, struct ops_qkv x, const
     ops_rotate(o, x.k, &in->tokens, &r);
 }
 
-static struct ops_attention attention_of(const struct model *m, int64_t layer,
-                                         const struct inputs *in)
-{
-    return block_attention(m, in,
-                           dropout_at(in, m->config.attention_dropout, layer, PLACE_PROBABILITIES));
-}
-
-static struct ops_dropout residual_dropout(const struct model *m, int64_t layer,
-                                           enum dropout_place place, const struct inputs *in)
-{
-    return dropout_at(in, m->config.residual_dropout, layer, place);
-}
-
 /* The layer as far as the heads; normed[N,C] is scratch. */
 static void attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array normed,
                    struct ops_array x, const struct layer *l, const struct cache *k,
                    const struct inputs *in)
 {
-    const struct ops_attention a = attention_of(m, layer, in);
+    const struct ops_attention a = block_attention(m, layer, in);
     const struct ops_qkv qkv = qkv_of(m, k->q, k->k, k->v);
     ops_norm_fwd(o, normed, k->norm1, x, &l->norm1);
     ops_linear_fwd(o, k->q, normed, &l->map[QUERY]);
@@ -233,14 +215,14 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
 
     attend(m, o, layer, normed, x, &l, &k, in);
     ops_residual_fwd(o, k.middle, x, k.attended, &l.map[OUT],
-                     residual_dropout(m, layer, PLACE_ATTENTION, in));
+                     block_residual_dropout(m, layer, PLACE_ATTENTION, in));
 
     ops_norm_fwd(o, normed, k.norm2, k.middle, &l.norm2);
     ops_linear_fwd(o, k.gate, normed, &l.map[GATE]);
     ops_linear_fwd(o, k.up, normed, &l.map[UP]);
     ops_gated_fwd(o, c->activation, active, k.gate, k.up, N * I);
     ops_residual_fwd(o, y, k.middle, active, &l.map[DOWN],
-                     residual_dropout(m, layer, PLACE_MLP, in));
+                     block_residual_dropout(m, layer, PLACE_MLP, in));
 }
 
 /* Scratch of a layer's backward. */
@@ -279,7 +261,7 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
 {
     const int64_t n = in->N * m->config.inner;
     struct ops_array dy = branch_gradient(o, g->masked, dx, in->N * m->config.width,
-                                          residual_dropout(m, layer, PLACE_MLP, in));
+                                          block_residual_dropout(m, layer, PLACE_MLP, in));
     struct ops_array active = active_array(o, k->gate, n);
     ops_linear_bwd(o, ops_set(g->wide), no_gradient(), no_gradient(), dy, active, &l->map[DOWN]);
     ops_gated_bwd(o, m->config.activation, g->wide, g->wide2, active, g->wide, k->gate, k->up, n);
@@ -296,12 +278,12 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
                           const struct cache *k, const struct gradients *g, const struct inputs *in)
 {
     const int64_t N = in->N, Q = queries_of(&m->config), K = keys_of(&m->config);
-    const struct ops_attention a = attention_of(m, layer, in);
+    const struct ops_attention a = block_attention(m, layer, in);
     const struct ops_array d[3] = { g->wide, ops_part(g->wide, N * Q),
                                     ops_part(g->wide, N * (Q + K)) };
     const struct ops_qkv dqkv = qkv_of(m, d[0], d[1], d[2]);
     struct ops_array dy = branch_gradient(o, g->masked, dx, N * m->config.width,
-                                          residual_dropout(m, layer, PLACE_ATTENTION, in));
+                                          block_residual_dropout(m, layer, PLACE_ATTENTION, in));
     block_linear_bwd(m, o, ops_set(g->narrow), dw, l->row[OUT], dy, k->attended, &l->map[OUT]);
     ops_attention_bwd(o, dqkv, g->narrow, qkv_of(m, k->q, k->k, k->v), k->attended, k->lse, &a);
     rotate(m, o, dqkv, in, 1);

@@ -273,19 +273,21 @@ struct ops_rows {
 int64_t ops_rows_of(const struct ops_rows *rows, int64_t b);
 int64_t ops_rows_count(const struct ops_rows *rows);
 
+/* How frequencies change for longer texts than the model first learned: they are divided by
+ * `factor`; 0: 1. With `original`, the length first learned, only those of long waves are: a wave
+ * that fits more than `high` times into it stays, one that fits less than `low` times is stretched
+ * by the factor, and between these the share changes evenly (Llama 3.1; Hugging Face's "llama3").
+ */
+struct ops_stretch {
+    double factor, low, high, original;
+};
 /* Rotary positions (Su et al. 2021), in place: in each of `heads` heads of HS numbers in a row of
  * x, rows ld apart, the pair of numbers i and i + HS/2 is turned by the angle place / base^(2i/HS)
  * (Hugging Face's order of the halves), or back. Each direction is the backward of the other. */
 struct ops_rotary {
     int64_t heads, HS, ld; /* HS is even */
     double base;
-    /* For longer texts than the model first learned frequencies are divided by `factor`; 0: 1. With
-     * `original`, the length first learned, only those of long waves are: a wave that fits more
-     * than `high` times into it stays, one that fits less than `low` times is stretched by the
-     * factor, and between these the share changes evenly (Llama 3.1; Hugging Face's "llama3"). */
-    struct ops_stretch {
-        double factor, low, high, original;
-    } stretch;
+    struct ops_stretch stretch;
     int back;
 };
 /* The angle between one place and the next of pair i. For back ends. */

@@ -304,6 +304,8 @@ static void rotations(struct run *r)
     ops_rotate(r->o, x, &t, &way);
     leave(r, "rotate", x, N * ld, 2e-6);
     way.base = 500;
+    way.stretch = r->way ? (struct ops_stretch){ 8, 1, 4, 300 }
+                         : (struct ops_stretch){ .factor = 2 };
     way.back = 1;
     ops_rotate(r->o, x, &t, &way);
     leave(r, "rotate back", x, N * ld, 2e-6);

@@ -830,8 +830,23 @@ Test(ops, gated)
     in_contexts(OPS_BF16, gated_in);
 }
 
+/* Long waves are stretched, short ones are not, and between them a share of each is. */
+static double stretched(double frequency, const struct ops_stretch *s)
+{
+    const double pi = 3.141592653589793, wave = 2 * pi / frequency;
+    if (!s->original)
+        return s->factor ? frequency / s->factor : frequency;
+    if (wave < s->original / s->high)
+        return frequency;
+    if (wave > s->original / s->low)
+        return frequency / s->factor;
+    double share = (s->original / wave - s->low) / (s->high - s->low);
+    return (1 - share) * frequency / s->factor + share * frequency;
+}
+
 /* Heads beside others in wider rows; places in order or given; and back again. */
-static void rotate_of(struct ops *o, int64_t HS, int64_t heads, int64_t first)
+static void rotate_of(struct ops *o, int64_t HS, int64_t heads, int64_t first,
+                      struct ops_stretch stretch)
 {
     enum { N = 11, T = 4 };
     const int64_t ld = heads * HS + 3;
@@ -842,7 +857,8 @@ static void rotate_of(struct ops *o, int64_t HS, int64_t heads, int64_t first)
         for (int64_t h = 0; h < heads; h++)
             for (int64_t i = 0; i < HS / 2; i++) {
                 double *a = &x.d[n * ld + h * HS + i], *b = a + HS / 2, was = *a;
-                double angle = places[n] * pow(500, -2.0 * (double)i / (double)HS);
+                double frequency = pow(500, -2.0 * (double)i / (double)HS);
+                double angle = places[n] * stretched(frequency, &stretch);
                 *a = was * cos(angle) - *b * sin(angle);
                 *b = *b * cos(angle) + was * sin(angle);
             }
@@ -852,7 +868,7 @@ static void rotate_of(struct ops *o, int64_t HS, int64_t heads, int64_t first)
                                   .first = first,
                                   .places = first < 0 ? ops_host_array(places, OPS_U32)
                                                       : OPS_NONE };
-    struct ops_rotary r = { .heads = heads, .HS = HS, .ld = ld, .base = 500 };
+    struct ops_rotary r = { .heads = heads, .HS = HS, .ld = ld, .base = 500, .stretch = stretch };
     struct numbers again = numbers(N * ld, 1, 1);
     ops_rotate(o, f32(x.f), &t, &r);
     check("rotate", x.f, x.d, x.n, 1e-6);
@@ -865,10 +881,13 @@ static void rotate_of(struct ops *o, int64_t HS, int64_t heads, int64_t first)
 
 static void rotate_in(struct ops *o)
 {
-    rotate_of(o, 2, 1, 0);
-    rotate_of(o, 10, 3, 7);
-    rotate_of(o, 64, 2, -1);
-    rotate_of(o, 128, 1, 3);
+    const struct ops_stretch none = { 0 }, linear = { .factor = 2.5 }, llama = { 8, 1, 4, 300 };
+    rotate_of(o, 2, 1, 0, none);
+    rotate_of(o, 10, 3, 7, none);
+    rotate_of(o, 64, 2, -1, none);
+    rotate_of(o, 64, 2, -1, linear);
+    rotate_of(o, 64, 2, -1, llama);
+    rotate_of(o, 128, 1, 3, none);
 }
 
 Test(ops, rotate)
