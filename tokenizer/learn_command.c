@@ -16,6 +16,7 @@
 #include "tokenizer/model/wordpiece.h"
 #include "tokenizer/tokenizer.h"
 
+static const char *fields;
 static const char *folder_path, *from_path, *unknown_token, *initial_alphabet, *temporary_folder;
 static int model, units, alphabet, letters, format;
 static int64_t vocabulary_size = 30000, min_frequency = 2, min_word_count = 1, alphabet_limit;
@@ -59,6 +60,8 @@ const struct opt learn_command_options[] = {
       "format of the input; auto detects documents, JSON lines or "
       "plain text",
       0, 0 },
+    { 0, "field", OPT_TEXT, &fields, "KEY[,KEY]",
+      "JSON lines: the strings that are a document; outer.inner names an inner one", 0, 0 },
     { 0, NULL, OPT_FLAG, NULL, NULL, "Memory", 0, 0 },
     { 0, "memory", OPT_SIZE, &memory_bytes, "SIZE",
       "memory for counting words; more words go to temporary files", 1 << 16, 1e15 },
@@ -154,7 +157,9 @@ static int join_counts(struct counting *c, struct counted_words *out)
 
 static int count_words(const struct tokenizer *t, int argc, char **argv, struct counted_words *out)
 {
-    const struct source_options how = { .format = (enum source_format)format, .text_by_line = 1 };
+    const struct source_options how = { .format = (enum source_format)format,
+                                        .fields = fields,
+                                        .text_by_line = 1 };
     struct counting c = { .t = t, .source = source_open(argv, argc, &how) };
     struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0, NULL };
     idle_init(&c.counters);

@@ -16,6 +16,7 @@
 #include "tokenizer/tokenizer.h"
 #include "unicode/unicode.h"
 
+static const char *fields;
 static const char *vocabulary_path, *output_path = "-";
 static int format, special, from_tokens, from_ids, rules, letters;
 
@@ -27,6 +28,8 @@ const struct opt stats_command_options[] = {
       "format of the input; auto detects documents, JSON lines or "
       "plain text",
       0, 0 },
+    { 0, "field", OPT_TEXT, &fields, "KEY[,KEY]",
+      "JSON lines: the strings that are a document; outer.inner names an inner one", 0, 0 },
     { 0, "tokens", OPT_FLAG, &from_tokens, NULL, "the input is token streams, not text", 0, 0 },
     { 0, "ids", OPT_FLAG, &from_ids, NULL, "the input is lines of decimal ids, not text", 0, 0 },
     { 0, "special", OPT_FLAG, &special, NULL,
@@ -218,8 +221,9 @@ static void free_encoder(void *e)
 static int count_texts(struct stats *s, int argc, char **argv)
 {
     struct pipeline p = { stats_read, stats_work, stats_write, s, NULL, 0, NULL };
-    s->source = source_open(argv, argc,
-                            &(struct source_options){ .format = (enum source_format)format });
+    s->source = source_open(
+        argv, argc,
+        &(struct source_options){ .format = (enum source_format)format, .fields = fields });
     idle_init(&s->encoders);
     int result = s->source ? batch_run(&p, (int)tool_threads) : -1;
     idle_release(&s->encoders, free_encoder);

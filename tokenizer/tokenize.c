@@ -17,7 +17,7 @@
 #include "tokenizer/tokenizer.h"
 #include "unicode/unicode.h"
 
-static const char *vocabulary_path, *output_path = "-";
+static const char *vocabulary_path, *output_path = "-", *fields;
 static int format, special, pattern, as_ids, wrap, rules, letters, mend, missing;
 
 /* ---- tokenize --------------------------------------------------------------------------------- */
@@ -238,6 +238,7 @@ static int run_tokenize(int argc, char **argv)
                                      .drop_missing = missing,
                                      .pattern = (enum tokenizer_pattern)pattern };
     const struct source_options source = { .format = (enum source_format)format,
+                                           .fields = fields,
                                            .mend = (enum mend_rule)mend };
     if (!(c.t = tokenizer_load_with(vocabulary_path, &how)))
         return -1;
@@ -327,6 +328,8 @@ static const struct opt tokenize_options[] = {
       "format of the input; auto detects documents, JSON lines or "
       "plain text",
       0, 0 },
+    { 0, "field", OPT_TEXT, &fields, "KEY[,KEY]",
+      "JSON lines: the strings that are a document; outer.inner names an inner one", 0, 0 },
     { 0, "special", OPT_FLAG, &special, NULL,
       "recognize special tokens, such as <|endoftext|>, in the text", 0, 0 },
     { 0, "invalid", OPT_CHOICE, &mend, MEND_RULES,

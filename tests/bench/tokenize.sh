@@ -1,8 +1,9 @@
 #!/bin/bash
-# tokenize.sh [ROUNDS]: encoding and decoding on one thread, ids in memory, processor time: ours and, in turn,
+# [VOCABULARIES=DIR] tokenize.sh [ROUNDS]: encoding and decoding on one thread, ids in memory, processor time: ours and, in turn,
 # tiktoken (GPT-2's byte pairs), Hugging Face's tokenizers and TensorFlow Text's FastWordPiece (BERT's, from raw
 # text; from the Python that TEXTMILL_TF_PYTHON names); medians over the rounds. "Cold" is an encoder's first text,
-# "warm" the same text again. Then the programs, wall clock, loading of the vocabulary included, on lines of text:
+# "warm" the same text again. So it is with each tokenizer.json and .model in VOCABULARIES, beside gigatoken, Hugging
+# Face's tokenizers and SentencePiece, on prose and on C. Then the programs, wall clock, loading of the vocabulary included, on lines of text:
 # tokenize with one thread and with two, beside tiktoken on the same lines, and two processes with half of them each;
 # from a file and from a pipe, with tfwrite behind it, and decode.
 rounds=${1:-3}
@@ -35,6 +36,30 @@ compare() { # what, our vocabulary, text, peers
 for text in english books multilingual; do
     compare 'GPT-2 encoding' gpt2-tokenizer.json $text tiktoken
     compare 'BERT encoding' bert-base-uncased-vocab.txt $text tokenizers tensorflow-text
+done
+
+cat "$ROOT"/*/*.c "$ROOT"/*/*/*.c >code
+each_vocabulary() { # its file, text, the peer that knows only its kind
+    rm -f ours theirs theirs-gigatoken
+    for ((r = 0; r < rounds; r++)); do
+        ./encode "$1" "$2" >>ours || return
+        encode_with gigatoken "$1" "$2" >>theirs-gigatoken
+        encode_with "$3" "$1" "$2" >>theirs
+    done
+    local name=${1##*/}
+    record "$name, $2, cold" MB/s "$(field ours cold)" gigatoken "$(field theirs-gigatoken encode)"
+    record "$name, $2, warm" MB/s "$(field ours warm)" gigatoken "$(field theirs-gigatoken warm)"
+    record "$name, $2, cold" MB/s "$(field ours cold)" "$3" "$(field theirs encode)"
+    record "$name, $2, decoding" MB/s "$(field ours decode)" "$3" "$(field theirs decode)"
+}
+encode_with() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/encode.py" "$@" 2>/dev/null; }
+for text in english books multilingual code; do
+    for vocabulary in "$VOCABULARIES"/*.json; do
+        [ ! -f "$vocabulary" ] || each_vocabulary "$vocabulary" $text tokenizers
+    done
+    for vocabulary in "$VOCABULARIES"/*.model; do
+        [ ! -f "$vocabulary" ] || each_vocabulary "$vocabulary" $text sentencepiece
+    done
 done
 
 for ((i = 0; i < 20; i++)); do cat english; done >long

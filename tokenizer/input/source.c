@@ -140,6 +140,8 @@ static int open_next(struct source *s)
             return err_set("%s: not text but %s", s->in.path, kind);
         s->current = guess(s->paths[s->next], text, (size_t)n);
     }
+    if (s->how.fields && s->current != SOURCE_JSONL)
+        return err_set("%s: not JSON lines, so that it has no fields", s->in.path);
     if (s->current == SOURCE_DOCUMENTS)
         document_open(&s->reader, &s->in);
     s->line = 0;
@@ -166,10 +168,47 @@ static struct js *parse_mended(struct source *s, const char *line, size_t n, con
     return root;
 }
 
+/* The value of a key[0..n); where there is none, of what is behind a point in what is before it. */
+static const struct js *find_field(const struct js *object, const char *key, size_t n)
+{
+    struct buf name = BUF_INIT;
+    const struct js *value = NULL;
+    buf_add(&name, key, n);
+    if (js_is_object(object) && name.data)
+        value = js_get(object, name.data);
+    for (size_t i = 0; i < n && !value && js_is_object(object); i++) {
+        if (key[i] != '.')
+            continue;
+        buf_clear(&name);
+        buf_add(&name, key, i);
+        value = find_field(js_get(object, name.data), key + i + 1, n - i - 1);
+    }
+    buf_release(&name);
+    return value;
+}
+
+/* Appends the strings of all fields; -1: one of them is none. */
+static int add_fields(const struct js *root, const char *fields, const char *where,
+                      struct buf *text)
+{
+    for (const char *key = fields;; key++) {
+        size_t n = strcspn(key, ","), len;
+        const char *value = js_text(find_field(root, key, n), &len);
+        if (!value)
+            return err_set("%s: no string \"%.*s\"", where, (int)n, key);
+        if (key > fields)
+            buf_adds(text, "\n\n");
+        buf_add(text, value, len);
+        key += n;
+        if (!*key)
+            return 0;
+    }
+}
+
 static int read_json(struct source *s, struct buf *text)
 {
     char *line;
-    size_t n, len;
+    size_t n;
     int got;
     do {
         got = input_line(&s->in, &line, &n);
@@ -182,14 +221,10 @@ static int read_json(struct source *s, struct buf *text)
     struct js *root = js_parse(line, n, name.data);
     if (!root && s->how.mend != MEND_NONE)
         root = parse_mended(s, line, n, name.data);
-    const char *value = js_text(js_get(root, "text"), &len);
-    if (value)
-        buf_add(text, value, len);
-    else if (root)
-        err_set("%s: no string \"text\"", name.data);
+    got = root ? add_fields(root, s->how.fields ? s->how.fields : "text", name.data, text) : -1;
     js_free(root);
     buf_release(&name);
-    return value ? 1 : -1;
+    return got < 0 ? -1 : 1;
 }
 
 static size_t without_return(struct source *s, const char *line, size_t n)

@@ -2,8 +2,8 @@
  * source.h - the texts that tokenize reads: files, folders and stdin as one row of documents.
  *
  *     documents   the document stream of wikiprep, or files of WikiExtractor (common/document.h)
- *     jsonl       a line a document: a JSON object with a string "text"; blank lines are skipped
- *     text        a file is one document, with every byte of it
+ *     jsonl       a line a document: a JSON object with a string "text", or with those that
+ * `fields` names; blank lines are skipped text        a file is one document, with every byte of it
  *     lines       a line is one document, without its line end (LF or CR LF)
  *     sentences   a line is a sentence, and a blank line stands between documents
  *
@@ -35,6 +35,8 @@ struct source;
 /* How to read. Zeroes: as found. */
 struct source_options {
     enum source_format format;
+    const char *fields;  /* of JSON, with commas between them; an inner one as "outer.inner". Their
+                          * strings have a blank line between them. NULL: "text" */
     int text_by_line;    /* a file of text is not one document but one a line, with its line end */
     enum mend_rule mend; /* what bytes of JSON are that are no text; in other forms they stay */
 };
