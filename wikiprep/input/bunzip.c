@@ -60,10 +60,13 @@ struct bunzip {
     uint64_t given;
 };
 
-/* With the lock held, as await_piece: a thread can cut a piece and decode it. */
+/* With the lock held, as await_piece: a thread can cut a piece and decode it. Behind the mark
+ * little is wanted, and nothing is decoded ahead. */
 static int has_job(const struct bunzip *b)
 {
-    return !b->ended && !b->cutting && b->cut - b->taken < b->ring_count;
+    uint64_t ahead = b->cut - b->taken;
+    return !b->ended && !b->cutting && ahead < b->ring_count &&
+           (!ahead || b->cutter.begin < b->mark);
 }
 
 static struct bzblock_tables *take_tables(struct bunzip *b)
