@@ -74,6 +74,15 @@ void device_download(struct ops *o, void *to, const char *from, size_t bytes); /
  * wait. */
 void *device_borrow(struct ops *o, size_t bytes);
 void device_send(struct ops *o, char *to, void *borrowed, size_t bytes);
+/* See ops.h. The functions above take the host's buffers, too. */
+char *device_host_alloc(struct ops *o, size_t bytes);
+void device_host_free(struct ops *o, char *address, size_t bytes);
+int device_is_host(const struct ops *o, const char *address);
+void device_mark(struct ops *o, enum ops_queue q, struct ops_mark *m);
+void device_mark_free(struct ops *o, struct ops_mark *m);
+void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m);
+void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes);
+void device_finish(struct ops *o);
 void device_launched(struct ops *o, const char *kernel); /* checks the launch */
 
 /* ---- products.c --------------------------------------------------------------------------- */

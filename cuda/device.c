@@ -21,7 +21,8 @@ struct pinned {
 };
 
 struct device {
-    cudaStream_t stream; /* first: LAUNCH takes it from here */
+    cudaStream_t stream;   /* first: LAUNCH takes it from here */
+    cudaStream_t queue[3]; /* by enum ops_queue; the first is the stream */
     struct pinned *pinned;
 };
 
@@ -82,7 +83,10 @@ int device_open(struct ops *o, int number)
     if (find_device(number) < 0 || describe_device(o, number) < 0)
         return -1;
     struct device *d = o->device = mem_zalloc(1, sizeof *d);
-    cudaError_t error = cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking);
+    cudaError_t error = cudaSuccess;
+    for (int q = OPS_COMPUTE; q <= OPS_OUT && error == cudaSuccess; q++)
+        error = cudaStreamCreateWithFlags(&d->queue[q], cudaStreamNonBlocking);
+    d->stream = d->queue[OPS_COMPUTE];
     if (error == cudaSuccess)
         return 0;
     free(d);
@@ -92,7 +96,7 @@ int device_open(struct ops *o, int number)
 void device_close(struct ops *o)
 {
     struct device *d = o->device;
-    check("the last work", cudaStreamSynchronize(d->stream));
+    device_finish(o);
     while (d->pinned) {
         struct pinned *p = d->pinned;
         d->pinned = p->next;
@@ -100,7 +104,8 @@ void device_close(struct ops *o)
         cudaFreeHost(p->at);
         free(p);
     }
-    cudaStreamDestroy(d->stream);
+    for (int q = OPS_COMPUTE; q <= OPS_OUT; q++)
+        cudaStreamDestroy(d->queue[q]);
     free(d);
 }
 
@@ -150,14 +155,76 @@ void device_zero(struct ops *o, char *address, size_t bytes)
 /* From memory that is not pinned the runtime returns when it has read all. */
 void device_upload(struct ops *o, char *to, const void *from, size_t bytes)
 {
-    check("a copy to the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream(o)));
+    check("a copy to the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream(o)));
 }
 
 void device_download(struct ops *o, void *to, const char *from, size_t bytes)
 {
-    check("a copy from the GPU",
-          cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream(o)));
+    check("a copy from the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream(o)));
     check("the work so far", cudaStreamSynchronize(stream(o)));
+}
+
+/* ---- the host's buffers, and moves beside the arithmetic ---------------------------------- */
+
+char *device_host_alloc(struct ops *o, size_t bytes)
+{
+    void *at = NULL;
+    char text[32];
+    (void)o;
+    if (cudaHostAlloc(&at, bytes ? bytes : 1, cudaHostAllocDefault) != cudaSuccess)
+        log_fatal("out of memory: %s that the GPU can copy from", log_bytes(text, bytes));
+    memset(at, 0, bytes);
+    return at;
+}
+
+void device_host_free(struct ops *o, char *address, size_t bytes)
+{
+    (void)o, (void)bytes;
+    check("giving memory back", cudaFreeHost(address));
+}
+
+int device_is_host(const struct ops *o, const char *address)
+{
+    struct cudaPointerAttributes a;
+    (void)o;
+    check("asking what an address is", cudaPointerGetAttributes(&a, address));
+    return a.type == cudaMemoryTypeHost;
+}
+
+static cudaStream_t queue_of(const struct ops *o, enum ops_queue q)
+{
+    return ((const struct device *)o->device)->queue[q];
+}
+
+void device_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
+{
+    cudaEvent_t event = m->event;
+    if (!event)
+        check("an event", cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    m->event = event;
+    check("an event", cudaEventRecord(event, queue_of(o, q)));
+}
+
+void device_mark_free(struct ops *o, struct ops_mark *m)
+{
+    (void)o;
+    check("an event", cudaEventDestroy(m->event));
+}
+
+void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
+{
+    check("an event", cudaStreamWaitEvent(queue_of(o, q), m->event, 0));
+}
+
+void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes)
+{
+    check("a copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue_of(o, q)));
+}
+
+void device_finish(struct ops *o)
+{
+    for (int q = OPS_COMPUTE; q <= OPS_OUT; q++)
+        check("the work so far", cudaStreamSynchronize(queue_of(o, q)));
 }
 
 static struct pinned *new_pinned(struct device *d, size_t bytes)

@@ -97,6 +97,10 @@ static void download(struct ops *o, void *to, struct ops_array from, int64_t n)
 
 static void *map(struct ops *o, struct ops_array a, int64_t n)
 {
+    if (device_is_host(o, a.address)) {
+        device_finish(o);
+        return a.address;
+    }
     void *host = device_borrow(o, bytes_of(a.type, n));
     device_download(o, host, a.address, bytes_of(a.type, n));
     return host;
@@ -104,12 +108,29 @@ static void *map(struct ops *o, struct ops_array a, int64_t n)
 
 static void *fill(struct ops *o, struct ops_array a, int64_t n)
 {
-    return device_borrow(o, bytes_of(a.type, n));
+    return device_is_host(o, a.address) ? map(o, a, n) : device_borrow(o, bytes_of(a.type, n));
 }
 
 static void unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
 {
-    device_send(o, a.address, mapped, bytes_of(a.type, n));
+    if (mapped != a.address)
+        device_send(o, a.address, mapped, bytes_of(a.type, n));
+}
+
+static struct ops_array host_buffer(struct ops *o, int64_t bytes)
+{
+    return (struct ops_array){ device_host_alloc(o, (size_t)bytes), OPS_U8 };
+}
+
+static void host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes)
+{
+    device_host_free(o, a.address, (size_t)bytes);
+}
+
+static void move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
+                 int64_t n)
+{
+    device_move(o, q, to.address, from.address, (size_t)n);
 }
 
 static void zero(struct ops *o, struct ops_array x, int64_t n)
@@ -428,6 +449,13 @@ static const struct ops_backend table = {
     .map = map,
     .fill = fill,
     .unmap = unmap,
+    .host_buffer = host_buffer,
+    .host_buffer_free = host_buffer_free,
+    .mark = device_mark,
+    .mark_free = device_mark_free,
+    .after = device_after,
+    .move = move,
+    .finish = device_finish,
     .matmul = matmul,
     .linear_fwd = linear_fwd,
     .linear_bwd = linear_bwd,

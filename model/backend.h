@@ -31,7 +31,7 @@ struct ops_scratch {
     struct ops_scratch scratch; /* the caller's */
 
 /* Goes up when the table below, OPS_COMMON or a struct of ops.h changes. */
-enum { OPS_LAYOUT = 2 };
+enum { OPS_LAYOUT = 3 };
 
 /* clang-format off */
 struct ops_backend {
@@ -50,6 +50,14 @@ struct ops_backend {
     void *(*map)(struct ops *o, struct ops_array a, int64_t n);
     void *(*fill)(struct ops *o, struct ops_array a, int64_t n);
     void (*unmap)(struct ops *o, struct ops_array a, int64_t n, void *mapped);
+
+    struct ops_array (*host_buffer)(struct ops *o, int64_t bytes);
+    void (*host_buffer_free)(struct ops *o, struct ops_array a, int64_t bytes);
+    void (*mark)(struct ops *o, enum ops_queue q, struct ops_mark *m);
+    void (*mark_free)(struct ops *o, struct ops_mark *m);
+    void (*after)(struct ops *o, enum ops_queue q, const struct ops_mark *m);
+    void (*move)(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from, int64_t n);
+    void (*finish)(struct ops *o);
 
     void (*matmul)(struct ops *o, const struct ops_matmul *p);
     void (*linear_fwd)(struct ops *o, struct ops_array y, struct ops_array x, const struct ops_linear *l);

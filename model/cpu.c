@@ -110,6 +110,39 @@ static void cpu_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped
     (void)a, (void)mapped;
 }
 
+/* There is one memory, and all is done in the order of the calls. */
+static struct ops_array cpu_host_buffer(struct ops *o, int64_t bytes)
+{
+    return cpu_buffer(o, OPS_U8, bytes);
+}
+
+static void cpu_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
+{
+    (void)o, (void)q, (void)m;
+}
+
+static void cpu_mark_free(struct ops *o, struct ops_mark *m)
+{
+    (void)o, (void)m;
+}
+
+static void cpu_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
+{
+    (void)o, (void)q, (void)m;
+}
+
+static void cpu_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
+                     int64_t n)
+{
+    (void)o, (void)q;
+    memcpy(to.address, from.address, (size_t)n);
+}
+
+static void cpu_finish(struct ops *o)
+{
+    (void)o;
+}
+
 float *cpu_at_least(struct ops *o, struct arena *a, int64_t floats)
 {
     if (a->floats < floats) {
@@ -434,6 +467,13 @@ const struct ops_backend ops_cpu = {
     .map = cpu_map,
     .fill = cpu_map,
     .unmap = cpu_unmap,
+    .host_buffer = cpu_host_buffer,
+    .host_buffer_free = cpu_buffer_free,
+    .mark = cpu_mark,
+    .mark_free = cpu_mark_free,
+    .after = cpu_after,
+    .move = cpu_move,
+    .finish = cpu_finish,
     .matmul = cpu_matmul,
     .linear_fwd = cpu_linear_fwd,
     .linear_bwd = cpu_linear_bwd,

@@ -196,6 +196,47 @@ void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
     o->b->unmap(o, a, n, mapped);
 }
 
+struct ops_array ops_host_buffer(struct ops *o, int64_t bytes)
+{
+    return o->b->host_buffer(o, bytes);
+}
+
+void ops_host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes)
+{
+    if (!ops_is_none(a))
+        o->b->host_buffer_free(o, a, bytes);
+}
+
+void ops_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
+{
+    o->b->mark(o, q, m);
+}
+
+void ops_mark_free(struct ops *o, struct ops_mark *m)
+{
+    if (m->event)
+        o->b->mark_free(o, m);
+    m->event = NULL;
+}
+
+void ops_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
+{
+    if (m->event)
+        o->b->after(o, q, m);
+}
+
+void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
+              int64_t n)
+{
+    assert(q != OPS_COMPUTE);
+    o->b->move(o, q, to, from, n);
+}
+
+void ops_finish(struct ops *o)
+{
+    o->b->finish(o);
+}
+
 int64_t ops_rows_of(const struct ops_rows *rows, int64_t b)
 {
     return rows->lengths ? rows->lengths[b] : rows->T;

@@ -111,6 +111,26 @@ void *ops_map(struct ops *o, struct ops_array a, int64_t n);
 void *ops_fill(struct ops *o, struct ops_array a, int64_t n);
 void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped);
 
+/* Memory of the host (U8, zeroed) that the device copies from and to while it computes; the
+ * functions above take it, too. */
+struct ops_array ops_host_buffer(struct ops *o, int64_t bytes);
+void ops_host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes); /* fine on none */
+
+/* Work is done in the order of the calls, but for moves, which have queues of their own. A mark is
+ * a place in the order of a queue's work, the last that it was set to; what is called for a queue
+ * after ops_after waits for it there. A zeroed mark is none. */
+enum ops_queue { OPS_COMPUTE, OPS_IN, OPS_OUT };
+struct ops_mark {
+    void *event; /* for the back end alone */
+};
+void ops_mark(struct ops *o, enum ops_queue q, struct ops_mark *m);
+void ops_mark_free(struct ops *o, struct ops_mark *m);
+void ops_after(struct ops *o, enum ops_queue q, const struct ops_mark *m);
+/* A copy between the host's buffers and the device's, of n bytes; not in OPS_COMPUTE. */
+void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
+              int64_t n);
+void ops_finish(struct ops *o); /* waits for all queues */
+
 /* Where a gradient goes: it is added to what stands there, or set. */
 struct ops_gradient {
     struct ops_array to; /* none: it is not wanted */

@@ -264,7 +264,7 @@ static int choose(struct layout *l, const struct store_config *c)
 int layout_init(struct layout *l, const struct tensor_table *t, const struct store_config *c)
 {
     lay_out(l, t, c);
-    return c->dir ? choose(l, c) : 0;
+    return c->dir || c->offload ? choose(l, c) : 0;
 }
 
 void layout_release(struct layout *l)

@@ -35,7 +35,8 @@ struct store_config {
     int ranks, rank;            /* that share the moments; 0 or 1: this process has all */
     const unsigned char *whole; /* [rows of the table]: the tensor must not be cut; NULL: none */
     const char *dir;            /* for the file; NULL: all in memory */
-    uint64_t memory_bytes;      /* with dir: what the store may have; 0: as little as it can */
+    int offload;                /* without dir: the host's memory in the place of the file */
+    uint64_t memory_bytes;      /* with either: what the store may have; 0: as little as it can */
 };
 
 /* Elements `first` to first + count - 1 of a tensor. */

@@ -112,7 +112,7 @@ static const char fixed_keys[] = /* another value would be another training */
     "sequence-length mask-tokens optimizer seed";
 static const char free_keys[] = /* no influence on the weights, or compared in another way */
     "gelu profile output data validation vocab start-from save save-every keep log-every validate-every "
-    "validation-batches group recompute memmap-dir memory device data-parallel zero comm-timeout";
+    "validation-batches group recompute memmap-dir memory device device-memory data-parallel zero comm-timeout";
 
 /* Compares one line "key: value" of the checkpoint's configuration with the present one. */
 static int compare_setting(const char *line, size_t n, const char *now)

@@ -605,9 +605,10 @@ static uint64_t other_bytes(const struct plan *p)
 static int too_small(const struct plan *p, uint64_t needed)
 {
     char limit[32], need[32];
-    return err_set("training takes %s, which is more than --memory %s%s", log_bytes(need, needed),
-                   log_bytes(limit, p->settings->memory),
-                   p->store.dir ? "" : ": give --memmap-dir, or --recompute layer");
+    uint64_t given = on_gpu(p) ? p->settings->device_memory : p->settings->memory;
+    return err_set("training takes %s, which is more than %s %s%s", log_bytes(need, needed),
+                   on_gpu(p) ? "--device-memory" : "--memory", log_bytes(limit, given),
+                   p->store.dir || on_gpu(p) ? "" : ": give --memmap-dir, or --recompute layer");
 }
 
 /* Whoever says --memory knows what the machine has; else its end would come by a signal. */
@@ -631,7 +632,7 @@ int plan_check_device(const struct plan *p, const struct ops *o)
     if (needed <= has)
         return 0;
     return err_set(
-        "training takes %s of the GPU's memory, but only %s are free: give --recompute layer, or a smaller --micro-batch-size",
+        "training takes %s of the GPU's memory, but only %s are free: give --device-memory, --recompute layer or a smaller --micro-batch-size",
         log_bytes(text[0], needed), log_bytes(text[1], has));
 }
 
@@ -640,7 +641,9 @@ static int plan_store(struct plan *p, int to_run)
     const struct settings *s = p->settings;
     if (on_gpu(p) && (s->memmap_dir || s->memory))
         return err_usage("--memory and --memmap-dir are for --device cpu");
-    uint64_t limit = s->memory;
+    if (!on_gpu(p) && s->device_memory)
+        return err_usage("--device-memory is for --device cuda");
+    uint64_t limit = on_gpu(p) ? s->device_memory : s->memory;
     p->store = (struct store_config){ .moments = p->moments,
                                       .whole = p->whole,
                                       .ranks = s->zero ? (int)ranks_of(p) : 1,
@@ -651,7 +654,8 @@ static int plan_store(struct plan *p, int to_run)
                                       .half_activations = s->activation_precision == OPS_BF16 };
     engine_program(&p->program, &p->engine, &p->model, p->moments);
     engine_rows(&p->store, &p->engine, &p->model, &p->program);
-    uint64_t other = other_bytes(p);
+    uint64_t other = on_gpu(p) ? kernel_bytes(p) : other_bytes(p);
+    p->store.offload = on_gpu(p) && limit;
     if (limit && limit <= other)
         return too_small(p, other);
     if (limit)

@@ -44,8 +44,9 @@ struct settings {
     int64_t sequence_length, mask_tokens, micro_batch_size, global_batch_size, group;
     int recompute;      /* enum recompute */
     const char *device; /* as ops_open takes it */
-    int products;       /* enum ops_products */
-    int precision;      /* these of enum ops_type */
+    uint64_t device_memory;
+    int products;  /* enum ops_products */
+    int precision; /* these of enum ops_type */
     int parameter_precision, state_precision, activation_precision;
     const char *loss_scale;
     int64_t loss_scale_window;

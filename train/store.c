@@ -6,6 +6,7 @@
 
 #include "common/mem.h"
 #include "common/pool.h"
+#include "train/offload.h"
 
 /* ---- first weights ------------------------------------------------------------------------------- */
 
@@ -92,15 +93,35 @@ static int open_file(struct store *s, const char *dir)
                 bytes[count++] = layout_bytes(l, kind, i);
         }
     }
-    if (l->window_bytes)
+    if (l->window_bytes && !dir)
+        s->offload = offload_new(s->ops, bytes, count, l->window_bytes);
+    else if (l->window_bytes)
         s->mapped = mapped_new(dir, bytes, count, l->window_bytes);
     free(bytes);
-    return l->window_bytes && !s->mapped ? -1 : 0;
+    return l->window_bytes && !s->mapped && !s->offload ? -1 : 0;
 }
 
-static struct ops_array in_file(const struct store *s, int kind, void *memory)
+/* An array that is not always in memory: where it is between steps, and where it is used. */
+static struct ops_array kept(const struct store *s, int kind, int i)
 {
-    return ops_host_array(memory, s->layout.type[kind]);
+    const enum ops_type type = s->layout.type[kind];
+    struct ops_array a;
+    if (!s->offload)
+        return ops_host_array(mapped_data(s->mapped, s->mapped_as[kind][i]), type);
+    a = offload_data(s->offload, s->mapped_as[kind][i]);
+    a.type = type;
+    return a;
+}
+
+static struct ops_array fetch_kept(struct store *s, int kind, int i, enum mapped_use use)
+{
+    const enum ops_type type = s->layout.type[kind];
+    struct ops_array a;
+    if (!s->offload)
+        return ops_host_array(mapped_fetch(s->mapped, s->mapped_as[kind][i], use), type);
+    a = offload_fetch(s->offload, s->mapped_as[kind][i], use);
+    a.type = type;
+    return a;
 }
 
 static void make_arrays(struct store *s, int own_parameters)
@@ -110,8 +131,7 @@ static void make_arrays(struct store *s, int own_parameters)
         s->arrays[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *s->arrays[kind]);
         for (int i = 0; i < l->count[kind]; i++) {
             if (is_mapped(s, kind, i))
-                s->arrays[kind][i] = in_file(s, kind,
-                                             mapped_data(s->mapped, s->mapped_as[kind][i]));
+                s->arrays[kind][i] = kept(s, kind, i);
             else if (own_parameters || !is_taken(s, kind, i))
                 s->arrays[kind][i] = ops_buffer(s->ops, l->type[kind], l->elements[kind][i]);
         }
@@ -154,6 +174,7 @@ void store_close(struct store *s)
         free(s->mapped_as[kind]);
     }
     mapped_free(s->mapped);
+    offload_free(s->offload);
     layout_release(&s->layout);
     *s = (struct store){ 0 };
 }
@@ -164,9 +185,7 @@ static struct ops_array fetch(struct store *s, enum store_kind kind, int i, enum
 {
     assert(i >= 0 && i < s->layout.count[kind]);
     s->fetched++;
-    return is_mapped(s, kind, i)
-               ? in_file(s, kind, mapped_fetch(s->mapped, s->mapped_as[kind][i], use))
-               : s->arrays[kind][i];
+    return is_mapped(s, kind, i) ? fetch_kept(s, kind, i, use) : s->arrays[kind][i];
 }
 
 struct ops_array store_view(struct store *s, enum store_kind kind, int i)
@@ -188,7 +207,9 @@ static void release(struct store *s, enum store_kind kind, int i, enum mapped_th
 {
     assert(s->fetched > 0 && i >= 0 && i < s->layout.count[kind]);
     s->fetched--;
-    if (is_mapped(s, kind, i))
+    if (is_mapped(s, kind, i) && s->offload)
+        offload_release(s->offload, s->mapped_as[kind][i], then);
+    else if (is_mapped(s, kind, i))
         mapped_release(s->mapped, s->mapped_as[kind][i], then);
 }
 
@@ -214,7 +235,9 @@ void store_end(struct store *s, const struct use *u)
 
 void store_expect(struct store *s, const struct use *u)
 {
-    if (is_mapped(s, u->kind, u->number))
+    if (is_mapped(s, u->kind, u->number) && s->offload)
+        offload_expect(s->offload, s->mapped_as[u->kind][u->number], (enum mapped_use)u->mode);
+    else if (is_mapped(s, u->kind, u->number))
         mapped_expect(s->mapped, s->mapped_as[u->kind][u->number], (enum mapped_use)u->mode);
 }
 
@@ -237,6 +260,8 @@ int store_check(struct store *s)
 
 struct mapped_traffic store_traffic(const struct store *s)
 {
+    if (s->offload)
+        return offload_traffic(s->offload);
     return s->mapped ? mapped_traffic(s->mapped) : (struct mapped_traffic){ 0 };
 }
 

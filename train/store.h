@@ -22,6 +22,7 @@ struct store {
     struct ops_array *arrays[STORE_KINDS]; /* [count] */
     int *mapped_as[STORE_KINDS];           /* [count]: number in `mapped`, -1: in memory */
     struct mapped *mapped;                 /* NULL: no file */
+    struct offload *offload;               /* in its place: the host's memory, on a GPU */
     int fetched;                           /* arrays in use; 0 between steps */
 };
 

@@ -134,6 +134,10 @@ static const struct opt options[] = {
       0, 0 },
     { 0, "device", OPT_TEXT, &s.device, "cpu|cuda[:N]",
       "where to compute: the CPU, or GPU number N", 0, 0 },
+    { 0, "device-memory", OPT_SIZE, &s.device_memory, "BYTES",
+      "GPU memory that training may use; the rest is kept in the host's "
+      "memory; 0: all of it",
+      0, 0 },
     { 0, "precision", OPT_CHOICE, &s.precision, OPS_PRECISION_WORDS, "precision of matrix products",
       0, 0 },
     { 0, "products", OPT_CHOICE, &s.products, OPS_PRODUCTS_WORDS,

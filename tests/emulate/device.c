@@ -15,7 +15,34 @@
 enum { ALIGN = 64, UNTOUCHED = 0xa5 };
 static const size_t ROOM = (size_t)1 << 40;
 
+enum { HOST_BUFFERS = 4096, QUEUE = 1 << 16 };
+
+/* Moves happen as late as they may: when somebody waits for them. */
+struct move {
+    char *to;
+    const char *from;
+    size_t bytes;
+    int queue; /* to = NULL: waits until this one has done so many */
+    long count;
+};
+
+struct queue {
+    struct move moves[QUEUE];
+    long added, done;
+};
+
+struct mark {
+    int queue;
+    long count;
+};
+
 struct device {
+    struct {
+        char *at;
+        size_t bytes;
+    } host[HOST_BUFFERS];
+    int host_count;
+    struct queue queues[3];
     int order;
     char *addresses; /* of the device; nothing can be read there */
     char *numbers;   /* what they stand for */
@@ -45,6 +72,8 @@ static char *reserve(size_t bytes)
 char *device_memory(char *address)
 {
     const struct device *d = open_device;
+    if (d->host_count && device_is_host(NULL, address))
+        return address;
     if (address < d->addresses || address >= d->addresses + d->used)
         log_fatal("a kernel was given an address of the host");
     return address - d->addresses + d->numbers;
@@ -129,6 +158,91 @@ void device_download(struct ops *o, void *to, const char *from, size_t bytes)
     (void)o;
     if (bytes)
         memcpy(to, device_memory((char *)(uintptr_t)from), bytes);
+}
+
+/* ---- the host's buffers, and moves beside the arithmetic ---------------------------------- */
+
+char *device_host_alloc(struct ops *o, size_t bytes)
+{
+    struct device *d = o->device;
+    assert(d->host_count < HOST_BUFFERS);
+    d->host[d->host_count].bytes = bytes;
+    return d->host[d->host_count++].at = mem_zalloc(bytes, 1);
+}
+
+void device_host_free(struct ops *o, char *address, size_t bytes)
+{
+    struct device *d = o->device;
+    (void)bytes;
+    for (int i = 0; i < d->host_count; i++)
+        if (d->host[i].at == address)
+            d->host[i--] = d->host[--d->host_count];
+    free(address);
+}
+
+int device_is_host(const struct ops *o, const char *address)
+{
+    const struct device *d = open_device;
+    (void)o;
+    for (int i = 0; i < d->host_count; i++)
+        if (address >= d->host[i].at && address < d->host[i].at + d->host[i].bytes)
+            return 1;
+    return 0;
+}
+
+static void run_queue(struct device *d, int queue, long until)
+{
+    struct queue *q = &d->queues[queue];
+    while (q->done < until) {
+        const struct move m = q->moves[q->done++ % QUEUE];
+        if (m.to)
+            memcpy(device_memory(m.to), device_memory((char *)(uintptr_t)m.from), m.bytes);
+        else
+            run_queue(d, m.queue, m.count);
+    }
+}
+
+static void add_move(struct device *d, int queue, struct move m)
+{
+    struct queue *q = &d->queues[queue];
+    assert(q->added - q->done < QUEUE);
+    q->moves[q->added++ % QUEUE] = m;
+}
+
+/* The arithmetic has no queue: it is done when it is called for. */
+void device_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
+{
+    struct device *d = o->device;
+    struct mark *mark = m->event ? m->event : mem_alloc(sizeof *mark);
+    *mark = (struct mark){ (int)q, d->queues[q].added };
+    m->event = mark;
+}
+
+void device_mark_free(struct ops *o, struct ops_mark *m)
+{
+    (void)o;
+    free(m->event);
+}
+
+void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
+{
+    const struct mark *mark = m->event;
+    if (q == OPS_COMPUTE)
+        run_queue(o->device, mark->queue, mark->count);
+    else
+        add_move(o->device, (int)q, (struct move){ .queue = mark->queue, .count = mark->count });
+}
+
+void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes)
+{
+    add_move(o->device, (int)q, (struct move){ .to = to, .from = from, .bytes = bytes });
+}
+
+void device_finish(struct ops *o)
+{
+    struct device *d = o->device;
+    for (int q = OPS_COMPUTE; q <= OPS_OUT; q++)
+        run_queue(d, q, d->queues[q].added);
 }
 
 void *device_borrow(struct ops *o, size_t bytes)

@@ -1,0 +1,226 @@
+#include "train/offload.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "common/mem.h"
+
+/* A piece of the window, as large as the arrays that it is for. */
+struct slot {
+    struct slot *next;
+    struct ops_array memory; /* U8 */
+    uint64_t bytes;
+    int array;               /* that is in it; -1: none */
+    uint64_t used;           /* when it was last, to let the oldest go */
+    struct ops_mark arrived; /* what was copied in */
+    struct ops_mark done;    /* the arithmetic has left it */
+    struct ops_mark left;    /* it was copied out */
+};
+
+struct array {
+    struct ops_array host; /* U8 */
+    uint64_t bytes;
+    struct slot *slot;    /* NULL: not in the window */
+    struct ops_mark left; /* it was copied out last */
+    int users, expected, changed;
+    int arriving; /* the arithmetic has not waited for its copy yet */
+};
+
+struct offload {
+    struct ops *ops;
+    struct array *arrays;
+    int count;
+    struct slot *slots;
+    uint64_t window_bytes, taken_bytes, clock;
+    struct mapped_traffic traffic;
+};
+
+/* ---- life cycle ----------------------------------------------------------------------------- */
+
+struct offload *offload_new(struct ops *o, const uint64_t *bytes, int count, uint64_t window_bytes)
+{
+    struct offload *m = mem_zalloc(1, sizeof *m);
+    m->ops = o;
+    m->count = count;
+    m->window_bytes = window_bytes;
+    m->arrays = mem_zalloc((size_t)count + 1, sizeof *m->arrays);
+    for (int i = 0; i < count; i++) {
+        m->arrays[i].bytes = bytes[i];
+        m->arrays[i].host = ops_host_buffer(o, (int64_t)bytes[i]);
+    }
+    return m;
+}
+
+static void free_slot(struct offload *m, struct slot *s)
+{
+    if (s->array >= 0)
+        m->arrays[s->array].slot = NULL;
+    ops_mark_free(m->ops, &s->arrived);
+    ops_mark_free(m->ops, &s->done);
+    ops_mark_free(m->ops, &s->left);
+    ops_buffer_free(m->ops, s->memory, (int64_t)s->bytes);
+    m->taken_bytes -= s->bytes;
+    free(s);
+}
+
+void offload_free(struct offload *m)
+{
+    if (!m)
+        return;
+    ops_finish(m->ops);
+    while (m->slots) {
+        struct slot *next = m->slots->next;
+        free_slot(m, m->slots);
+        m->slots = next;
+    }
+    for (int i = 0; i < m->count; i++) {
+        ops_mark_free(m->ops, &m->arrays[i].left);
+        ops_host_buffer_free(m->ops, m->arrays[i].host, (int64_t)m->arrays[i].bytes);
+    }
+    free(m->arrays);
+    free(m);
+}
+
+/* ---- the window ----------------------------------------------------------------------------- */
+
+static int is_idle(const struct offload *m, const struct slot *s)
+{
+    return s->array < 0 || (!m->arrays[s->array].users && !m->arrays[s->array].expected);
+}
+
+/* Of the slots that nobody needs the one that was used longest ago; of any size where bytes is 0.
+ */
+static struct slot *oldest(const struct offload *m, uint64_t bytes)
+{
+    struct slot *found = NULL;
+    for (struct slot *s = m->slots; s; s = s->next)
+        if ((!bytes || s->bytes == bytes) && is_idle(m, s) && (!found || s->used < found->used))
+            found = s;
+    return found;
+}
+
+static void unlink_slot(struct offload *m, struct slot *s)
+{
+    struct slot **at = &m->slots;
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+}
+
+static struct slot *new_slot(struct offload *m, uint64_t bytes)
+{
+    struct slot *s = mem_zalloc(1, sizeof *s);
+    s->memory = ops_buffer(m->ops, OPS_U8, (int64_t)bytes);
+    s->bytes = bytes;
+    s->array = -1;
+    s->next = m->slots;
+    m->taken_bytes += bytes;
+    return m->slots = s;
+}
+
+/* A slot of that size. NULL where one would have to go that is needed. To give memory back waits
+ * for all work; sizes are few, so that it happens in the first step alone. */
+static struct slot *take_slot(struct offload *m, uint64_t bytes)
+{
+    struct slot *s = oldest(m, bytes), *other;
+    if (!s && m->taken_bytes + bytes <= m->window_bytes)
+        return new_slot(m, bytes);
+    while (!s && m->taken_bytes + bytes > m->window_bytes && (other = oldest(m, 0))) {
+        ops_finish(m->ops);
+        unlink_slot(m, other);
+        free_slot(m, other);
+    }
+    if (!s)
+        return m->taken_bytes + bytes <= m->window_bytes ? new_slot(m, bytes) : NULL;
+    if (s->array >= 0)
+        m->arrays[s->array].slot = NULL;
+    return s;
+}
+
+/* The slot's memory changes when the arithmetic and the copy out have left it. */
+static int bring(struct offload *m, int i, enum mapped_use use)
+{
+    struct array *a = &m->arrays[i];
+    struct slot *s = take_slot(m, a->bytes);
+    if (!s)
+        return 0;
+    const enum ops_queue writer = use == MAPPED_MAKE ? OPS_COMPUTE : OPS_IN;
+    ops_after(m->ops, writer, &s->done);
+    ops_after(m->ops, writer, &s->left);
+    ops_after(m->ops, writer, &a->left);
+    s->array = i;
+    a->slot = s;
+    a->arriving = use != MAPPED_MAKE;
+    if (!a->arriving) {
+        ops_zero(m->ops, s->memory, (int64_t)a->bytes);
+        return 1;
+    }
+    ops_move(m->ops, OPS_IN, s->memory, a->host, (int64_t)a->bytes);
+    ops_mark(m->ops, OPS_IN, &s->arrived);
+    m->traffic.read_bytes += a->bytes;
+    return 1;
+}
+
+/* ---- use ------------------------------------------------------------------------------------ */
+
+struct ops_array offload_fetch(struct offload *m, int i, enum mapped_use use)
+{
+    struct array *a = &m->arrays[i];
+    assert(i >= 0 && i < m->count);
+    if (!a->slot && !bring(m, i, use))
+        log_fatal("the window of --device-memory is too small for what a phase uses");
+    if (a->arriving)
+        ops_after(m->ops, OPS_COMPUTE, &a->slot->arrived);
+    if (use != MAPPED_READ) {
+        ops_after(m->ops, OPS_COMPUTE, &a->left); /* its copy out reads it */
+        a->changed = 1;
+    }
+    a->arriving = a->expected = 0;
+    a->users++;
+    a->slot->used = ++m->clock;
+    return a->slot->memory;
+}
+
+void offload_expect(struct offload *m, int i, enum mapped_use use)
+{
+    struct array *a = &m->arrays[i];
+    if (a->slot || use != MAPPED_MAKE)
+        a->expected = a->slot || bring(m, i, use);
+}
+
+void offload_release(struct offload *m, int i, enum mapped_then then)
+{
+    struct array *a = &m->arrays[i];
+    const int dead = then == MAPPED_DROPPED;
+    assert(a->users > 0);
+    if (--a->users)
+        return;
+    if (then == MAPPED_STAYS) {
+        a->expected = 1;
+        return;
+    }
+    ops_mark(m->ops, OPS_COMPUTE, &a->slot->done);
+    if (a->changed && !dead) {
+        ops_after(m->ops, OPS_OUT, &a->slot->done);
+        ops_move(m->ops, OPS_OUT, a->host, a->slot->memory, (int64_t)a->bytes);
+        ops_mark(m->ops, OPS_OUT, &a->left);
+        ops_mark(m->ops, OPS_OUT, &a->slot->left);
+        m->traffic.written_bytes += a->bytes;
+    }
+    a->changed = 0;
+    if (dead) {
+        a->slot->array = -1;
+        a->slot = NULL;
+    }
+}
+
+struct ops_array offload_data(const struct offload *m, int i)
+{
+    return m->arrays[i].host;
+}
+
+struct mapped_traffic offload_traffic(const struct offload *m)
+{
+    return m->traffic;
+}
