@@ -18,7 +18,14 @@
  */
 #include "cuda/attention.h"
 
-enum { WARPS = 8, THREADS = WARPS * WARP, TILE = WARP, HS_MOST = 256, MINE = HS_MOST / WARP };
+enum {
+    WARPS = 8,
+    THREADS = WARPS * WARP,
+    TILE = WARP,
+    HS_MOST = 256,
+    MINE = HS_MOST / WARP,
+    FEW = 4
+};
 
 EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
                                             const struct ops_attention *a)
@@ -44,7 +51,7 @@ EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
     s.scale = a->scale > 0 ? (float)a->scale : 1 / sqrtf((float)a->HS);
     s.causal = a->causal;
     s.mask = mask_of(a->drop);
-    s.splits = 1;
+    s.pieces = 0;
     s.parts = 0;
     return s;
 }
@@ -272,6 +279,78 @@ EXTERN_C void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_ar
 
 /* ---- with a cache ------------------------------------------------------------------------- */
 
+/* Few queries over many keys: a warp has 32 keys for one query, so that all of the device works,
+ * and the pieces are joined in their order. blockIdx.y counts the queries of all heads. */
+KERNEL(attend_piece, attention, THREADS)
+{
+    SHARED(float, query);
+    const int HS = (int)a.HS, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const int64_t N = a.sequences[1], q = blockIdx.y % N,
+                  piece = (int64_t)blockIdx.x * WARPS + warp;
+    const struct head h = head_of(&a, blockIdx.y / N);
+    const int64_t k = piece * TILE + lane, visible = visible_to(&a, &h, q);
+    for (int i = threadIdx.x; i < HS; i += THREADS)
+        query[i] = get(a.q, h.q + q * a.ldq + i);
+    BLOCK_BARRIER();
+    if (piece >= a.pieces)
+        return;
+    float s = 0, y[MINE] = { 0 };
+    for (int i = 0; i < HS && k < visible; i += 8) {
+        struct eight x = get8(a.k, h.k + k * a.ldk + i, HS - i);
+        for (int j = 0; j < 8 && i + j < HS; j++)
+            s += query[i + j] * x.v[j];
+    }
+    s = k < visible ? s * a.scale : -INFINITY;
+    float p = 0;
+    const float max = warp_max(s);
+    if (max > -INFINITY)
+        p = expf(s - max);
+    const float sum = warp_sum(p);
+    for (int r = 0; r < TILE && piece * TILE + r < visible; r++) {
+        const float weight = warp_from(p, r);
+        for (int i = 0; i < MINE; i++)
+            if (i * WARP + lane < HS)
+                y[i] += weight * get(a.v, h.k + (piece * TILE + r) * a.ldk + i * WARP + lane);
+    }
+    float *part = a.parts + (blockIdx.y * a.pieces + piece) * (HS + 2);
+    for (int i = 0; i < MINE; i++)
+        if (i * WARP + lane < HS)
+            part[i * WARP + lane] = y[i];
+    if (!lane) {
+        part[HS] = max;
+        part[HS + 1] = sum;
+    }
+}
+
+/* One warp has one query. */
+KERNEL(attend_join, attention, THREADS)
+{
+    const int HS = (int)a.HS, lane = threadIdx.x;
+    const int64_t N = a.sequences[1], q = blockIdx.y % N;
+    const struct head h = head_of(&a, blockIdx.y / N);
+    const float *parts = a.parts + blockIdx.y * a.pieces * (HS + 2);
+    float max = -INFINITY, sum = 0, y[MINE] = { 0 };
+    for (int64_t p = 0; p < a.pieces; p++)
+        max = fmaxf(max, parts[p * (HS + 2) + HS]);
+    for (int64_t p = 0; p < a.pieces; p++) {
+        const float *part = parts + p * (HS + 2), factor = expf(part[HS] - max);
+        sum += factor * part[HS + 1];
+        for (int i = 0; i < MINE; i++)
+            if (i * WARP + lane < HS)
+                y[i] += factor * part[i * WARP + lane];
+    }
+    put_row(a.y, h.y + q * a.ldy, y, 1 / sum, HS);
+}
+
+static void run_pieces(struct ops *o, struct attention *a)
+{
+    const int64_t queries = a->NH * a->longest;
+    a->pieces = div_up(a->past + a->longest, TILE);
+    a->parts = floats(view_of(cuda_room(o, ROOM_SUMS, OPS_F32, queries * a->pieces * (a->HS + 2))));
+    LAUNCH(o, attend_piece, div_up(a->pieces, WARPS), queries, THREADS, a->HS * sizeof(float), *a);
+    LAUNCH(o, attend_join, 1, queries, WARP, 0, *a);
+}
+
 EXTERN_C void cuda_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
                                     struct ops_array values, struct ops_qkv x, int64_t past,
                                     const struct ops_attention *p)
@@ -287,5 +366,8 @@ EXTERN_C void cuda_attention_cached(struct ops *o, struct ops_array y, struct op
     a.past = past;
     a.causal = 1;
     a.y = view_rows(y, a.ldy);
-    run_attend(o, &a);
+    if (N <= FEW)
+        run_pieces(o, &a);
+    else
+        run_attend(o, &a);
 }

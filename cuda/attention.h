@@ -16,8 +16,8 @@ struct attention {
     float scale;
     int causal;
     struct mask mask;
-    int64_t splits; /* of the keys, for few queries */
-    float *parts;   /* theirs */
+    int64_t pieces; /* of the keys, for few queries */
+    float *parts;   /* theirs: [queries, pieces, HS + 2] y, maximum and sum */
 };
 
 EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,

@@ -13,6 +13,7 @@
 enum {
     CHUNK = 8192,      /* rows whose logits exist at one time */
     NEWTON_SCHULZ = 5, /* steps */
+    FEW_ROWS = 4,      /* of a product that memory bounds */
 };
 
 /* ---- the context -------------------------------------------------------------------------- */
@@ -176,13 +177,13 @@ struct ops_array cuda_sequences(struct ops *o, const struct ops_rows *rows)
 /* ---- products ----------------------------------------------------------------------------- */
 
 /* The matrix in the type that is multiplied. */
-static struct ops_matrix operand(struct ops *o, enum cuda_rooms where, struct ops_matrix m,
-                                 int64_t rows, int64_t columns)
+static struct ops_matrix operand(struct ops *o, enum cuda_rooms where, enum ops_type type,
+                                 struct ops_matrix m, int64_t rows, int64_t columns)
 {
-    if (m.x.type == o->precision)
+    if (m.x.type == type)
         return m;
     int64_t r = m.transposed ? columns : rows, c = m.transposed ? rows : columns;
-    struct ops_array to = cuda_room(o, where, o->precision, r * c);
+    struct ops_array to = cuda_room(o, where, type, r * c);
     cuda_copy_rows(o, to, m, r, c);
     return (struct ops_matrix){ to, c, m.transposed };
 }
@@ -192,10 +193,13 @@ static struct ops_matrix operand(struct ops *o, enum cuda_rooms where, struct op
 static void matmul(struct ops *o, const struct ops_matmul *p)
 {
     struct ops_matmul q = *p;
+    /* of few rows the second operand is what takes the time: it is read as it is */
+    const int few = p->M <= FEW_ROWS && p->B.x.type == OPS_F32;
+    const enum ops_type type = few ? OPS_F32 : o->precision;
     if (!ops_is_none(p->sums))
         cuda_column_sums(o, ops_added(p->sums), p->B.x, p->B.ld, p->K, p->N);
-    q.A = operand(o, ROOM_A, p->A, p->M, p->K);
-    q.B = operand(o, ROOM_B, p->B, p->K, p->N);
+    q.A = operand(o, ROOM_A, type, p->A, p->M, p->K);
+    q.B = operand(o, ROOM_B, type, p->B, p->K, p->N);
     int base = !ops_is_none(p->base), bias = !ops_is_none(p->bias);
     int added = base && p->base.address == p->C.x.address && !bias && p->C.x.type == OPS_F32;
     if (bias && !base && p->bias.type != p->C.x.type) {
@@ -232,7 +236,8 @@ static void linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradien
 {
     if (!ops_is_none(dbias.to))
         cuda_column_sums(o, dbias, dy, l->O, l->N, l->O);
-    struct ops_matrix d = { dy, l->O, 0 }, d_operand = operand(o, ROOM_WORK, d, l->N, l->O);
+    struct ops_matrix d = { dy, l->O, 0 },
+                      d_operand = operand(o, ROOM_WORK, o->precision, d, l->N, l->O);
     if (!ops_is_none(dw.to))
         matmul(o, &(struct ops_matmul){ .C = { dw.to, l->O },
                                         .A = { x, l->I, 1 },

@@ -632,7 +632,7 @@ int plan_check_device(const struct plan *p, const struct ops *o)
     if (needed <= has)
         return 0;
     return err_set(
-        "training takes %s of the GPU's memory, but only %s are free: give --device-memory, --recompute layer or a smaller --micro-batch-size",
+        "training takes %s of the GPU's memory, but only %s are free: give --device-memory or a smaller --micro-batch-size",
         log_bytes(text[0], needed), log_bytes(text[1], has));
 }
 

@@ -62,7 +62,7 @@ extern struct emulated emulated; /* of the thread that runs */
 
 #define warp_from(word, lane)                                                                      \
     ({                                                                                             \
-        __typeof__(word) word_ = (word);                                                           \
+        __typeof__((word) + 0) word_ = (word);                                                     \
         emulated_exchange(&word_, sizeof word_, (unsigned)(lane), __LINE__);                       \
         word_;                                                                                     \
     })
