@@ -48,7 +48,10 @@ static void *open_library(void)
 {
     static const char *const names[] = { "libopenblas.so.0", "libopenblas.so" };
     void *handle = NULL;
+    const struct kernels *k = kernels_choose();
     unsetenv("OPENBLAS_CORETYPE");
+    if (k && k != kernels_set(0) && !strcmp(k->word, "avx2"))
+        setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* TEXTMILL_KERNELS is for both */
     unsetenv("OPENBLAS_L2_SIZE");
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     for (size_t i = 0; i < sizeof names / sizeof *names && !handle; i++)

@@ -1894,6 +1894,18 @@ Test(ops, products_by_openblas)
     }
 }
 
+/* Kernels that were asked for are asked of OpenBLAS, too. */
+Test(ops, openblas_follows_the_kernels)
+{
+    setenv("TEXTMILL_KERNELS", "avx2", 1);
+    setenv("OPENBLAS_CORETYPE", "Prescott", 1);
+    struct ops *o = ops_new(1);
+    if (!o || kernels_set(0) == o->k || ops_set_products(o, OPS_PRODUCTS_OPENBLAS) < 0)
+        cr_skip_test("%s", err_get());
+    cr_assert(strstr(ops_describe(o), "Haswell"), "%s", ops_describe(o));
+    ops_free(o);
+}
+
 /* More tiles than one, and edges of them: the same bits from one thread as from four. */
 Test(ops, openblas_threads)
 {

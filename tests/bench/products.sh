@@ -1,0 +1,22 @@
+#!/bin/bash
+# products.sh [ROUNDS [KERNELS...]]: one step of GPT-2 small in f32 with our own matrix products and with OpenBLAS's in
+# turn, for each of the kernels named (avx512-bf16 avx2), which OpenBLAS follows; medians over all steps.
+rounds=${1:-3}
+kernels=${*:2}
+cd "$(mktemp -d)" || exit 1
+trap 'rm -rf "$PWD"' EXIT
+. "$ROOT/tests/bench/lib"
+for TEXTMILL_KERNELS in ${kernels:-avx512-bf16 avx2}; do
+    export TEXTMILL_KERNELS
+    for shape in '4 64 8' '1 1024 4'; do
+        read -r B T steps <<<"$shape"
+        options=(gpt2-small --micro-batch-size "$B" --global-batch-size "$B" --sequence-length "$T" --steps $((steps + 2)))
+        : >own && : >openblas
+        for ((r = 0; r < rounds; r++)); do
+            for products in own openblas; do
+                steps_ms "${options[@]}" --products $products >>"./$products"
+            done
+        done
+        record "GPT-2 small step f32 B=$B T=$T, $TEXTMILL_KERNELS" ms "$(median <own)" OpenBLAS "$(median <openblas)"
+    done
+done
