@@ -33,7 +33,7 @@ ALL_CPPFLAGS = -I. -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
 # What plug-ins call of the program that opens them.
 PLUGIN_CALLS = err_set err_usage err_get log_fatal log_warn log_bytes mem_alloc mem_zalloc mem_resize ops_rows_of ops_rows_count
 ALL_LDFLAGS = $(MODE_FLAGS) -pthread -Wl,--as-needed $(PLUGIN_CALLS:%=-Wl,--export-dynamic-symbol=%) $(LDFLAGS)
-LIBS = $(PKG_LIBS) -lm
+LIBS = $(PKG_LIBS) -lm -ldl
 
 B = $(O)/$(MODE)
 PROGRAMS = wikiprep tokenize tfwrite train evaluate generate
