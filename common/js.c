@@ -1,12 +1,15 @@
 #include "common/js.h"
 
 #include <jansson.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js_scan.h"
 #include "common/linked.h"
+#include "common/mem.h"
 
 LINKED_LIBRARY(jansson, "jansson", JANSSON_VERSION)
 
@@ -20,6 +23,12 @@ static struct js *wrap(json_t *v)
     return (struct js *)v;
 }
 
+/* Without memory the program ends here, too. Jansson by itself goes on, and some versions abort. */
+static void use_our_memory(void)
+{
+    json_set_alloc_funcs(mem_alloc, free);
+}
+
 /* The place in the whole text of a byte of what is left of it. */
 static size_t whole_place(size_t at, const struct js_cut *cuts, size_t count)
 {
@@ -31,7 +40,9 @@ static size_t whole_place(size_t at, const struct js_cut *cuts, size_t count)
 static struct js *parse(const char *text, size_t n, const char *name, size_t duplicates,
                         const struct js_cut *cuts, size_t count)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const size_t flags = duplicates | JSON_ALLOW_NUL | JSON_DECODE_ANY;
+    pthread_once(&once, use_our_memory);
     struct buf left = BUF_INIT;
     size_t from = 0;
     for (size_t i = 0; i < count; from = cuts[i++].end)
