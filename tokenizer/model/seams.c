@@ -14,6 +14,7 @@ enum { BITS_LOG_MIN = 16, BITS_PER_PAIR = 8 };
 struct seams {
     uint64_t *bits;
     int shift;
+    int needed; /* of two characters, how many are known where the text is cut */
     uint64_t known[UNICODE_LIMIT / 64];
 };
 
@@ -38,15 +39,17 @@ static int is_byte_name(const char *bytes, size_t n)
     return n == 6 && bytes[0] == '<' && bytes[1] == '0' && bytes[2] == 'x' && bytes[5] == '>';
 }
 
-/* The tokens of bytes are not what they are called. */
-static int merges_bytes(const struct vocabulary *v)
+/* Whether merges join tokens that stand for other characters than their own: those of bytes, and
+ * the unknown token. */
+static int merges_others(const struct vocabulary *v)
 {
-    for (size_t i = 0; i < v->merge_count && v->byte_fallback; i++) {
+    for (size_t i = 0; i < v->merge_count; i++) {
         const uint32_t ids[] = { v->merges[i].left, v->merges[i].right };
         for (int k = 0; k < 2; k++) {
             size_t n;
             const char *bytes = vocabulary_bytes(v, ids[k], &n);
-            if (is_byte_name(bytes, n))
+            if (ids[k] == v->roles[TOKENIZER_UNKNOWN] ||
+                (v->byte_fallback && is_byte_name(bytes, n)))
                 return 1;
         }
     }
@@ -74,13 +77,14 @@ struct seams *seams_new(const struct vocabulary *v)
     int log = BITS_LOG_MIN;
     size_t n;
     if ((v->model != VOCABULARY_BPE && v->model != VOCABULARY_UNIGRAM) || v->byte_level ||
-        v->ignore_merges || *v->prefix || *v->suffix || merges_bytes(v))
+        v->ignore_merges || *v->prefix || *v->suffix || merges_others(v))
         return NULL;
     while (((size_t)1 << log) < (size_t)v->count * BITS_PER_PAIR)
         log++;
     struct seams *s = mem_zalloc(1, sizeof *s);
     s->bits = mem_zalloc(((size_t)1 << log) / 64, sizeof *s->bits);
     s->shift = 64 - log;
+    s->needed = v->roles[TOKENIZER_UNKNOWN] < 0 ? 2 : 1; /* what is left out lets its sides merge */
     for (uint32_t id = 0; id < v->count; id++) {
         const char *bytes = vocabulary_bytes(v, id, &n);
         if (bytes && v->tokens[id].in_model && utf8_valid(bytes, n) == n)
@@ -106,7 +110,7 @@ size_t seams_cut(const struct seams *s, const char *text, size_t n, size_t at, s
     for (size_t i = at + len; i < n && count < max; i += len) {
         uint32_t c = utf8_get(p + i, &len);
         ends[count] = i;
-        count += !is_inside(s, before, c) && (is_known(s, before) || is_known(s, c));
+        count += !is_inside(s, before, c) && is_known(s, before) + is_known(s, c) >= s->needed;
         before = c;
     }
     if (count < max)

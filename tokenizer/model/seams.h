@@ -5,7 +5,8 @@
  * characters are side by side in no token that a merge makes, nothing is ever merged over the place
  * between them, and the text may be cut there: the ids are the same. A document without
  * pre-tokenization becomes words that way. So it is with Unigram's tokens. A row of unknown
- * characters may be one token, so that nothing is cut between two characters that have none.
+ * characters may be one token, so that nothing is cut between two characters that have none;
+ * without an unknown token they are left out, so that nothing is cut beside them.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_SEAMS_H
 #define TEXTMILL_TOKENIZER_MODEL_SEAMS_H
@@ -16,8 +17,8 @@
 struct vocabulary;
 struct seams;
 
-/* NULL: texts of this vocabulary cannot be cut, as it has prefixes or suffixes, merges bytes, or
- * asks for whole pieces. */
+/* NULL: texts of this vocabulary cannot be cut, as it has prefixes or suffixes, merges bytes or
+ * the unknown token, or asks for whole pieces. */
 struct seams *seams_new(const struct vocabulary *v);
 void seams_free(struct seams *s);
 
