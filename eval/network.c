@@ -9,7 +9,7 @@ int network_open(struct network *n, const char *dir, enum model_head head, const
         *n = (struct network){ 0 };
         return -1;
     }
-    n->forward = forward_of(&n->model, n->ops, n->blocks);
+    n->forward = (struct forward){ &n->model, n->ops, n->blocks };
     const struct model_config *c = &n->model.config;
     n->rows = rows > c->positions ? rows : c->positions;
     return 0;

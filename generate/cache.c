@@ -22,7 +22,7 @@ static int64_t layer_numbers(const struct cache *c, int64_t n)
 void cache_init(struct cache *c, const struct model *m, struct ops *o,
                 const struct ops_array *blocks)
 {
-    *c = (struct cache){ .forward = forward_of(m, o, blocks) };
+    *c = (struct cache){ .forward = { m, o, blocks } };
     c->last = ops_buffer(o, OPS_F32, m->config.vocabulary);
     c->logits = mem_alloc((size_t)m->config.vocabulary * sizeof *c->logits);
 }

@@ -11,12 +11,12 @@
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir);
 
 /* Opens DIR: reads the config, initialises *m with `head`, and loads all tensors into one array a
- * block (blocks[b], F32 of ops_buffer, allocated here: m->tensors.blocks of them). f64, f32, f16
- * and bf16 files are read; names in all spellings of folder_names.h. A missing tensor, one of
- * another shape, and one that is too much are errors that name it; buffers that the model makes
- * itself, heads for other tasks and copies of tied tensors are passed over.
- * Tensors of the head that are not there are errors, or, if made is not NULL, get initial values
- * from the seed, and *made is how many did: so pre-training leads to question answering. */
+ * block (blocks[b], F32 of ops_buffer, allocated here: m->tensors.blocks of them). Files may
+ * hold f64, f32, f16 or bf16; tensors may have any of the names of folder_names.h. A missing
+ * tensor, a wrong shape and an unknown tensor are errors that name the tensor. Buffers that the
+ * model makes itself, heads for other tasks and copies of tied tensors are passed over. Tensors of
+ * the head that are not there are errors, or, if made is not NULL, get initial values from the
+ * seed, and *made is how many did: so pre-training leads to question answering. */
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                 enum model_head head, uint64_t seed, int *made);
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);

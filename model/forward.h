@@ -4,9 +4,7 @@
  *     x = forward_layers(&f, x, y, &in);     then the losses of the inputs' labels, or logits
  *     forward_losses(&f, scores, x, &in);
  *
- * A source has the parameters, block by block, and takes each back when its part is done: so they
- * may be in memory, or come from a file. Evaluation and generation run so; a training step has an
- * order of its own.
+ * For evaluation and generation, where all parameters are in memory.
  */
 #ifndef TEXTMILL_FORWARD_H
 #define TEXTMILL_FORWARD_H
@@ -16,16 +14,11 @@
 struct forward {
     const struct model *model; /* borrowed, as are the others */
     struct ops *ops;
-    /* The parameters of a block until they are given back; give may be NULL. */
-    struct ops_array (*take)(const void *source, int block);
-    void (*give)(const void *source, int block);
-    const void *source;
+    const struct ops_array *blocks; /* parameters: [model->tensors.blocks] */
 };
 
-/* Of blocks in memory. */
-struct forward forward_of(const struct model *m, struct ops *o, const struct ops_array *blocks);
-
-/* The last layer's output [N,C], which is x or y: rooms for it. */
+/* Runs the embedding and the layers. x and y [N,C] are two buffers; the last layer's output is in
+ * the one that is returned. */
 struct ops_array forward_layers(const struct forward *f, struct ops_array x, struct ops_array y,
                                 const struct inputs *in);
 

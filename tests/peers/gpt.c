@@ -40,7 +40,7 @@ static int logits(struct net *n, const char *ids_path, const char *out_path)
     struct ops_array out = ops_buffer(n->o, OPS_F32, T * V);
     struct inputs in = { 0 };
     inputs_set(&in, n->o, &n->m, &b);
-    const struct forward f = forward_of(&n->m, n->o, n->w);
+    const struct forward f = { &n->m, n->o, n->w };
     forward_logits(&f, out, forward_layers(&f, x, y, &in), T);
     float *floats = ops_map(n->o, out, T * V);
     int failed = file_write(out_path, floats, (size_t)(T * V) * sizeof *floats);

@@ -52,7 +52,8 @@ static int find_class(struct building *b, uint64_t signature)
     return b->class_count++;
 }
 
-/* The words of all sets for a block: whether each is of zeroes or of ones alone. */
+/* Copies one 64-bit word of each set: its bits for the 64 code points of a block. Returns 1 if
+ * every word is all zeroes or all ones. */
 static int load_block(const struct pattern *e, uint32_t block, uint64_t *words)
 {
     int uniform = 1;

@@ -1,19 +1,18 @@
 /*
- * automaton.h - a pattern as two finite automata that cut a text into its matches and what is
- * between them.
+ * automaton.h - a compiled pattern: two finite automata that cut a text into the matches of the
+ * pattern and the stretches between them.
  *
- * Backtracking looks ahead as far as it likes: whether a step of the pattern (pattern.h) leads
- * to a match depends on all the text behind it. So the first automaton goes over the text from its
- * end to its begin. Its state in front of a character is the set of the steps that lead to a match
- * from there: finitely many sets. The second one goes from the begin to the end. At each character
- * it has that set, so it takes at each fork the first branch that leads to a match, and never has
- * to go back: its state is the one step that it has reached. Where that is the match, or nothing
- * matches, a piece ends. (Two such automata are a bimachine: Schützenberger, "A remark on finite
- * transducers", 1961.)
+ * Whether a step of the pattern (pattern.h) leads to a match depends on all the text behind it;
+ * backtracking would try that again and again. So the first automaton reads the text from its end
+ * to its beginning. Its state at a character is the set of steps from which the rest of the text
+ * leads to a match. The second automaton reads forward. Its state is one step. At each alternative
+ * it takes the first branch that is in the set of the first automaton, so it never backtracks. A
+ * piece ends where the second automaton reaches the match, or where the set is empty. (Two such
+ * automata are a bimachine: Schützenberger, "A remark on finite transducers", 1961.)
  *
- * Characters are those of classes, which the sets of the pattern tell apart. States and classes
- * that nothing tells apart are merged. What is left of the patterns in use is small: a row of a
- * table is one vector, and a step is one shuffle.
+ * The automata read classes of characters: two characters are in one class if every set of the
+ * pattern has both or neither. Equal states are merged. The patterns in use become so small that a
+ * row of a table is one vector register, and a step is one shuffle instruction.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_AUTOMATON_H
 #define TEXTMILL_TOKENIZER_CUT_AUTOMATON_H

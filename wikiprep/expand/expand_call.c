@@ -1,4 +1,5 @@
-/* Calls for expand.h: which page, function or rendering a {{…}} means, and its expansion. */
+/* Expands one {{…}} for expand.h: decides whether it calls a page, a parser function or a built-in
+ * template, and puts the result in its place. */
 #define _GNU_SOURCE /* memrchr */
 #include <string.h>
 #include <strings.h>

@@ -8,7 +8,8 @@
 #include "tokenizer/parts.h"
 #include "tokenizer/tokenizer.h"
 
-/* _ is a space here, and begins tokens; "cd" and "d_" are tokens too, and x has none. */
+/* Here _ stands for a space. The tokens "ab", "_a", "_ab", "__", "cd" and "d_" come from merges;
+ * the character x is not in the vocabulary. */
 #define VOCAB                                                                                      \
     "\"vocab\":{\"<unk>\":0,\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"_\":5,\"ab\":6,\"_a\":7,"            \
     "\"_ab\":8,\"__\":9,\"cd\":10,\"d_\":11,\"\\u00e9\":12,\"\\u00e9a\":13},"                      \

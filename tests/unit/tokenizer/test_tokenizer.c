@@ -361,7 +361,8 @@ Test(tokenizer, decoders_of_each_kind)
     buf_release(&out);
 }
 
-/* What stands around a text and around two, with its types. The ids are Hugging Face's. */
+/* The special tokens around one text and around a pair of texts, and the token type ids. The
+ * expected values are those of Hugging Face's tokenizers. */
 Test(tokenizer, pairs_have_their_marks_and_types)
 {
     static const struct {
