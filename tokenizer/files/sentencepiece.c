@@ -107,6 +107,8 @@ static int put_piece(struct model *m, const char *bytes, size_t n, double score,
     int added = type == UNKNOWN || type == CONTROL || type == USER_DEFINED;
     if (!n || utf8_valid(bytes, n) != n)
         return err_set("it is no text");
+    if (vocabulary_find(v, bytes, n) >= 0)
+        return err_set("it occurs twice");
     if (vocabulary_put(v, id, bytes, n, added ? TOKEN_ADDED : TOKEN_MODEL) < 0)
         return -1;
     vocabulary_score(v, id, score);
