@@ -1,0 +1,98 @@
+/* What becomes of a document: ids, frames, ends of sentences, and what is refused. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "tokenizer/encode_document.h"
+
+static struct batch *batch_new(void)
+{
+    static const struct batch none;
+    struct batch *b = mem_alloc(sizeof *b);
+    *b = none;
+    buf_init(&b->out);
+    buf_init(&b->repaired);
+    return b;
+}
+
+static void batch_free(struct batch *b)
+{
+    buf_release(&b->out);
+    buf_release(&b->repaired);
+    ids_release(&b->ids);
+    ids_release(&b->wrapped);
+    ids_release(&b->types);
+    ids_release(&b->sentence_ends);
+    free(b);
+}
+
+static struct tokenizer *load(void)
+{
+    struct tokenizer *t = tokenizer_load("tests/data/finder");
+    cr_assert(t, "%s", err_get());
+    return t;
+}
+
+/* 0 or -1; what is appended is in b->out. */
+static int encode(const struct encode_options *how, struct batch *b, const char *text, size_t n)
+{
+    struct encoder *e = encoder_new(how->t);
+    int result = encode_document(how, e, b, 7, text, n);
+    encoder_free(e);
+    return result;
+}
+
+static size_t lines_of_ids(const char *text)
+{
+    size_t count = 1;
+    for (; *text; text++)
+        count += *text == ' ';
+    return count;
+}
+
+Test(encode_document, ids)
+{
+    struct tokenizer *t = load();
+    struct batch *b = batch_new();
+    struct encode_options how = { .t = t, .width = 2, .as_ids = 1 };
+    cr_assert_eq(encode(&how, b, "a b", 3), 0, "%s", err_get());
+    size_t plain = lines_of_ids(b->out.data);
+    cr_expect_eq(b->tokens, plain);
+    cr_expect_eq(b->out.data[b->out.len - 1], '\n');
+    buf_clear(&b->out);
+    how.wrap = 1;
+    cr_assert_eq(encode(&how, b, "a b", 3), 0);
+    cr_expect_eq(lines_of_ids(b->out.data), plain + 2); /* [CLS] and [SEP] */
+    batch_free(b);
+    tokenizer_free(t);
+}
+
+Test(encode_document, ends_of_sentences)
+{
+    struct tokenizer *t = load();
+    struct batch *b = batch_new();
+    struct encode_options how = { .t = t, .width = 2 };
+    b->sentences = 1;
+    cr_assert_eq(encode(&how, b, "a b\na\n", 6), 0, "%s", err_get());
+    cr_expect_eq(b->sentence_ends.count, 2);
+    cr_expect_eq(b->sentence_ends.data[1], b->ids.count);
+    cr_expect_eq(b->sentence_ends.data[0], b->ids.count - 1);
+    batch_free(b);
+    tokenizer_free(t);
+}
+
+Test(encode_document, what_is_not_text)
+{
+    struct tokenizer *t = load();
+    struct batch *b = batch_new();
+    struct encode_options how = { .t = t, .width = 2, .mend = MEND_NONE };
+    cr_expect_eq(encode(&how, b, "a \xFF", 3), -1);
+    cr_expect(strstr(err_get(), "document 7") && strstr(err_get(), "byte 2"), "%s", err_get());
+    how.mend = MEND_ALL;
+    cr_expect_eq(encode(&how, b, "a \xFF", 3), 0);
+    cr_expect_eq(b->replaced, 1);
+    batch_free(b);
+    tokenizer_free(t);
+}

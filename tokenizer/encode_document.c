@@ -1,0 +1,112 @@
+#include "tokenizer/encode_document.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/stream.h"
+#include "common/utf8.h"
+
+/* Where sentences end: behind the first token that reaches past the line end, or line ends, behind
+ * a sentence. The tokens' bytes are those of the text, but for a space in front of it. */
+static int find_sentences(const struct tokenizer *t, struct batch *b, const char *text, size_t n)
+{
+    size_t reached = 0, all = 0, token = 0, len;
+    for (size_t i = 0; i < b->ids.count; i++)
+        if (tokenizer_token(t, b->ids.data[i], &len))
+            all += len;
+    if (all < n || all > n + 1)
+        return err_set(
+            "cannot find the ends of sentences: bytes were dropped, or a special token removes spaces");
+    b->sentence_ends.count = 0;
+    for (size_t at = 0; at < n;) {
+        const char *lf = memchr(text + at, '\n', n - at);
+        at = lf ? (size_t)(lf - text) : n;
+        while (at < n && text[at] == '\n')
+            at++;
+        for (; token < b->ids.count && reached < at + (all - n); token++)
+            if (tokenizer_token(t, b->ids.data[token], &len))
+                reached += len;
+        ids_add(&b->sentence_ends, (uint32_t)token);
+    }
+    return 0;
+}
+
+/* With WordPiece no token crosses a line end, so each line is encoded by itself. A sentence without
+ * any token is none, as in the reference's instances. */
+static int encode_lines(const struct encode_options *how, struct encoder *e, struct batch *b,
+                        const char *text, size_t n)
+{
+    for (size_t at = 0, next; at < n; at = next) {
+        const char *lf = memchr(text + at, '\n', n - at);
+        size_t len = lf ? (size_t)(lf - text) - at : n - at, before = b->ids.count;
+        next = at + len + 1;
+        if (encoder_encode(e, text + at, len, how->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY,
+                           &b->ids) < 0)
+            return -1;
+        if (b->ids.count > before)
+            ids_add(&b->sentence_ends, (uint32_t)b->ids.count);
+    }
+    return 0;
+}
+
+static void print_ids(struct batch *b, const struct ids *ids)
+{
+    char digits[12];
+    for (size_t i = 0; i < ids->count; i++) {
+        int n = snprintf(digits, sizeof digits, i ? " %" PRIu32 : "%" PRIu32, ids->data[i]);
+        buf_add(&b->out, digits, (size_t)n);
+    }
+    buf_addc(&b->out, '\n');
+}
+
+static int encode(const struct encode_options *how, struct encoder *e, struct batch *b,
+                  uint64_t number, const char *text, size_t n)
+{
+    int by_line = b->sentences && !how->as_ids && !tokenizer_tiles(how->t);
+    b->ids.count = b->sentence_ends.count = 0;
+    if (b->sentences && !how->as_ids && !by_line) {
+        buf_clear(&b->repaired);
+        b->replaced += encoder_repair(&b->repaired, text, n);
+        text = b->repaired.data;
+        n = b->repaired.len;
+    }
+    if (by_line ? encode_lines(how, e, b, text, n) < 0
+                : encoder_encode(e, text, n, how->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY,
+                                 &b->ids) < 0)
+        return -1;
+    b->tokens += b->ids.count;
+    if (how->as_ids) {
+        b->wrapped.count = b->types.count = 0;
+        if (how->wrap)
+            tokenizer_assemble(how->t, &b->ids, NULL, &b->wrapped, &b->types);
+        print_ids(b, how->wrap ? &b->wrapped : &b->ids);
+        return 0;
+    }
+    if (b->sentences && !by_line && find_sentences(how->t, b, text, n) < 0)
+        return -1;
+    return stream_frame(&b->out, number, how->width, b->ids.data, b->ids.count,
+                        b->sentence_ends.data, b->sentence_ends.count);
+}
+
+/* --invalid error: refuses what is not UTF-8, and says where it is. */
+static int check_text(enum mend_rule mend, const char *text, size_t n, uint64_t number)
+{
+    size_t good = mend == MEND_NONE ? utf8_valid(text, n) : n;
+    return good == n ? 0
+                     : err_set("document %" PRIu64 ": byte %zu of its text is not UTF-8 (0x%02X)",
+                               number, good, (unsigned char)text[good]);
+}
+
+int encode_document(const struct encode_options *how, struct encoder *e, struct batch *b,
+                    uint64_t number, const char *text, size_t n)
+{
+    uint64_t before = encoder_replaced(e), repaired = b->replaced;
+    if (check_text(how->mend, text, n, number) < 0 || encode(how, e, b, number, text, n) < 0)
+        return -1;
+    b->replaced += encoder_replaced(e) - before;
+    if (mend_check(how->mend, b->replaced - repaired, n) < 0)
+        return err_in("document %" PRIu64, number);
+    return 0;
+}
