@@ -5,34 +5,30 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "common/file.h"
 #include "common/log.h"
-#include "common/mem.h"
 #include "common/tool.h"
-#include "tokenizer/batch.h"
+#include "tokenizer/counting.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/input/source.h"
 #include "tokenizer/learn/learn.h"
-#include "tokenizer/model/wordpiece.h"
+
 #include "tokenizer/tokenizer.h"
 
-static const char *fields;
-static const char *folder_path, *from_path, *unknown_token, *initial_alphabet, *temporary_folder;
-static int model, units, alphabet, letters, format;
+static const char *folder_path, *unknown_token, *initial_alphabet;
+static int alphabet;
 static int64_t vocabulary_size = 30000, min_frequency = 2, min_word_count = 1, alphabet_limit;
-static uint64_t memory_bytes = (uint64_t)2 << 30;
 static struct opt_list special_tokens;
 
-enum { UNITS_BYTES, UNITS_CHARACTERS };
 enum { ALPHABET_AUTO, ALPHABET_BYTES, ALPHABET_SEEN };
 
 const struct opt learn_command_options[] = {
     { 'o', "output", OPT_TEXT, &folder_path, "DIR", "folder for the vocabulary files", 0, 0 },
-    { 0, "model", OPT_CHOICE, &model, "bpe|wordpiece", "kind of vocabulary to learn", 0, 0 },
-    { 0, "units", OPT_CHOICE, &units, "bytes|characters",
+    { 0, "model", OPT_CHOICE, &counting_options.model, "bpe|wordpiece",
+      "kind of vocabulary to learn", 0, 0 },
+    { 0, "units", OPT_CHOICE, &counting_options.units, "bytes|characters",
       "BPE: build tokens from bytes or from characters", 0, 0 },
-    { 0, "from", OPT_TEXT, &from_path, "PATH", "extend this vocabulary; its ids stay the same", 0,
-      0 },
+    { 0, "from", OPT_TEXT, &counting_options.from, "PATH",
+      "extend this vocabulary; its ids stay the same", 0, 0 },
     { 0, "vocab-size", OPT_INT, &vocabulary_size, "N",
       "size of the vocabulary, special tokens included", 1, 1 << 24 },
     { 0, "min-frequency", OPT_INT, &min_frequency, "N",
@@ -52,156 +48,29 @@ const struct opt learn_command_options[] = {
       "keep only the N most frequent characters; 0: all", 0, 1 << 24 },
     { 0, "initial-alphabet", OPT_TEXT, &initial_alphabet, "TEXT",
       "characters to include even if the text lacks them", 0, 0 },
-    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased",
+    { 0, "case", OPT_CHOICE, &counting_options.letters, "auto|uncased|cased",
       "WordPiece: keep upper case (cased) or lower it (uncased); "
       "auto: uncased",
       0, 0 },
-    { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS,
+    { 0, "counts", OPT_FLAG, &counting_options.counted, NULL,
+      "the input is files that tokenize count wrote, not text", 0, 0 },
+    { 0, "format", OPT_CHOICE, &counting_options.format, SOURCE_FORMATS,
       "format of the input; auto detects documents, JSON lines or "
       "plain text",
       0, 0 },
-    { 0, "field", OPT_TEXT, &fields, "KEY[,KEY]",
+    { 0, "field", OPT_TEXT, &counting_options.fields, "KEY[,KEY]",
       "JSON lines: the strings that are a document; outer.inner names an inner one", 0, 0 },
     { 0, NULL, OPT_FLAG, NULL, NULL, "Memory", 0, 0 },
-    { 0, "memory", OPT_SIZE, &memory_bytes, "SIZE",
+    { 0, "memory", OPT_SIZE, &counting_options.memory_bytes, "SIZE",
       "memory for counting words; more words go to temporary files", 1 << 16, 1e15 },
-    { 0, "temporary-folder", OPT_TEXT, &temporary_folder, "DIR",
+    { 0, "temporary-folder", OPT_TEXT, &counting_options.temporary_folder, "DIR",
       "folder for temporary files; default: $TMPDIR or /var/tmp", 0, 0 },
     { 0, "min-word-count", OPT_INT, &min_word_count, "N",
       "ignore words that occur fewer than N times", 1, 1e15 },
     { 0 },
 };
 
-/* ---- counting --------------------------------------------------------------------------------- */
-
-/* One thread's. */
-struct counter {
-    struct encoder *encoder;
-    struct word_counts *words;
-};
-
-struct counting {
-    const struct tokenizer *t;
-    struct source *source;
-    int sentences; /* not used, but not to be mixed */
-    uint64_t documents;
-    struct idle counters;
-};
-
-static int counting_read(void *ctx, void *item)
-{
-    struct counting *c = ctx;
-    c->sentences = -1;
-    return batch_read(item, c->source, &c->sentences);
-}
-
-static int put_word(void *ctx, const char *word, size_t n)
-{
-    return word_counts_add(ctx, word, n, 1);
-}
-
-static const char *spill_folder(void)
-{
-    return temporary_folder ? temporary_folder : file_temporary_folder();
-}
-
-static int counting_work(void *ctx, void *item)
-{
-    struct counting *c = ctx;
-    struct batch *b = item;
-    struct counter *one = idle_take(&c->counters);
-    int result = 0;
-    if (!one) {
-        one = mem_alloc(sizeof *one);
-        one->encoder = encoder_new(c->t);
-        one->words = word_counts_new(memory_bytes / (uint64_t)tool_threads, spill_folder());
-    }
-    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++])
-        result = encoder_pieces(one->encoder, b->text.data + at, b->ends[i] - at, put_word,
-                                one->words);
-    idle_give(&c->counters, one);
-    return result;
-}
-
-static int counting_write(void *ctx, void *item)
-{
-    struct counting *c = ctx;
-    struct batch *b = item;
-    c->documents += b->count;
-    tool_count("texts", b->count);
-    tool_count("bytes", b->text.len);
-    progress_to(c->documents);
-    return 0;
-}
-
-static void free_counter(void *item)
-{
-    struct counter *c = item;
-    encoder_free(c->encoder);
-    word_counts_free(c->words);
-    free(c);
-}
-
-static int join_counts(struct counting *c, struct counted_words *out)
-{
-    size_t count = c->counters.count;
-    struct word_counts **tables = mem_alloc((count + 1) * sizeof *tables);
-    for (size_t i = 0; i < count; i++) {
-        struct counter *one = c->counters.items[i].item;
-        tables[i] = one->words;
-    }
-    int result = word_counts_join(out, tables, count, (uint64_t)min_word_count);
-    free(tables);
-    return result;
-}
-
-static int count_words(const struct tokenizer *t, int argc, char **argv, struct counted_words *out)
-{
-    const struct source_options how = { .format = (enum source_format)format,
-                                        .fields = fields,
-                                        .text_by_line = 1 };
-    struct counting c = { .t = t, .source = source_open(argv, argc, &how) };
-    struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0, NULL };
-    idle_init(&c.counters);
-    progress_begin("texts", 0);
-    int result = c.source ? batch_run(&p, (int)tool_threads) : -1;
-    progress_end();
-    if (!result)
-        result = join_counts(&c, out);
-    idle_release(&c.counters, free_counter);
-    source_close(c.source);
-    return result;
-}
-
 /* ---- learning --------------------------------------------------------------------------------- */
-
-/* A vocabulary without tokens, that says how text is cut. */
-static int frame(struct vocabulary *v)
-{
-    vocabulary_init(v);
-    if (units == UNITS_CHARACTERS)
-        return characters_frame(v);
-    if (model == VOCABULARY_WORDPIECE) {
-        wordpiece_frame(v, letters == TOKENIZER_CASED);
-        return 0;
-    }
-    return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
-}
-
-static struct tokenizer *begin(void)
-{
-    struct vocabulary v;
-    if (from_path && vocabulary_load(&v, from_path, &(struct tokenizer_options){ 0 }) < 0)
-        return NULL;
-    if (from_path && v.model != VOCABULARY_BPE && v.model != VOCABULARY_WORDPIECE) {
-        err_set("'%s' cannot be extended: only BPE and WordPiece are learned", from_path);
-        vocabulary_release(&v);
-        return NULL;
-    }
-    if (from_path)
-        return tokenizer_from_vocabulary(&v);
-    return frame(&v) < 0 ? NULL : tokenizer_from_vocabulary(&v);
-}
 
 static const char *unknown_name(void)
 {
@@ -243,14 +112,14 @@ static int name_roles(struct vocabulary *v)
     if (v->model != VOCABULARY_WORDPIECE) {
         if (v->end_of_text < 0)
             v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
-        if (!v->byte_level && !from_path)
+        if (!v->byte_level && !counting_options.from)
             v->roles[TOKENIZER_UNKNOWN] = find_special(v, unknown_name());
         return 0;
     }
     if (bert_roles(v) < 0)
         return err_usage("WordPiece needs a special token '%s'",
                          bert_role_names[TOKENIZER_UNKNOWN]);
-    if (!from_path)
+    if (!counting_options.from)
         bert_templates(v);
     return 0;
 }
@@ -277,7 +146,7 @@ static int check_special(void)
             return err_usage("--special '' means no special tokens: do not give others with it");
         found |= unknown_token && !strcmp(special_tokens.items[i], unknown_token);
     }
-    if (unknown_token && units != UNITS_CHARACTERS)
+    if (unknown_token && counting_options.units != UNITS_CHARACTERS)
         return err_usage("--unknown needs --units characters");
     if (unknown_token && (!found || !*unknown_token))
         return err_usage("--unknown '%s' is not a special token: add it with --special",
@@ -287,40 +156,41 @@ static int check_special(void)
 
 static int check_usage(void)
 {
-    static const char *const decided[] = { "model", "units", "unknown", "case", "alphabet" };
+    static const char *const decided[] = { "unknown", "alphabet" };
     if (!folder_path)
         return err_usage("--output is missing: name a folder for the vocabulary");
     static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (tool_may_replace(folder_path, marks[i], "vocabulary") < 0)
             return -1;
-    for (size_t i = 0; i < sizeof decided / sizeof *decided && from_path; i++)
+    for (size_t i = 0; i < sizeof decided / sizeof *decided && counting_options.from; i++)
         if (tool_given(decided[i]))
             return err_usage("--%s cannot be used with --from, because that vocabulary decides it",
                              decided[i]);
-    if (check_special() < 0)
+    if (counting_check() < 0 || check_special() < 0)
         return -1;
-    if (units == UNITS_CHARACTERS && (model == VOCABULARY_WORDPIECE || alphabet == ALPHABET_BYTES))
+    if (alphabet == ALPHABET_BYTES && (counting_options.units == UNITS_CHARACTERS ||
+                                       counting_options.model == VOCABULARY_WORDPIECE))
         return err_usage(
-            "--units characters cannot be used with --model wordpiece, which always uses "
-            "characters, or with --alphabet bytes");
-    if (model == VOCABULARY_WORDPIECE && alphabet == ALPHABET_BYTES)
-        return err_usage("--alphabet bytes cannot be used with WordPiece, which uses characters");
-    if (model != VOCABULARY_WORDPIECE && tool_given("case"))
-        return err_usage("--case needs --model wordpiece");
+            "--alphabet bytes cannot be used with --units characters or WordPiece, which "
+            "use characters");
     return 0;
 }
 
 int learn_command(int argc, char **argv)
 {
+    struct counting_tables counted;
     struct counted_words words = COUNTED_WORDS_INIT;
     struct vocabulary v;
     if (check_usage() < 0)
         return -1;
-    struct tokenizer *t = begin();
+    struct tokenizer *t = counting_tokenizer();
     if (!t)
         return -1;
-    int result = count_words(t, argc, argv, &words);
+    int result = counting_run(&counted, t, argc, argv);
+    if (!result)
+        result = word_counts_join(&words, counted.tables, counted.count, (uint64_t)min_word_count);
+    counting_release(&counted);
     tokenizer_into_vocabulary(t, &v);
     if (!result)
         result = learn_and_save(&v, &words);

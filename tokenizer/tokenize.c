@@ -9,6 +9,7 @@
 #include "common/stream.h"
 #include "common/tool.h"
 #include "tokenizer/batch.h"
+#include "tokenizer/count_command.h"
 #include "tokenizer/encode_document.h"
 #include "tokenizer/id_rows.h"
 #include "tokenizer/input/source.h"
@@ -275,6 +276,8 @@ static const struct tool_command commands[] = {
       TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, run_tokenize },
     { "train", "[FILE...]", "Learn a vocabulary from text.", learn_command_options,
       TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, learn_command },
+    { "count", "[FILE...]", "Count the words of text, to learn a vocabulary from.",
+      count_command_options, TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, count_command },
     { "stats", "[FILE...]", "Say how a vocabulary fits text.", stats_command_options,
       TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, stats_command },
     { "decode", "[FILE]", "Turn a stream of token ids into text, a line end after each document.",

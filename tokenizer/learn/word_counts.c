@@ -33,8 +33,6 @@ struct word_counts {
     size_t run_count, runs_cap;
 };
 
-typedef int row_put(void *ctx, const char *word, size_t n, uint64_t count);
-
 void counted_words_release(struct counted_words *l)
 {
     buf_release(&l->bytes);
@@ -123,6 +121,13 @@ static void put_number(struct buf *out, uint64_t value)
     buf_addc(out, (int)value);
 }
 
+void word_row_put(struct buf *out, const char *word, size_t n, uint64_t count)
+{
+    put_number(out, n);
+    put_number(out, count);
+    buf_add(out, word, n);
+}
+
 struct run_writer {
     int fd;
     struct buf pending;
@@ -131,9 +136,7 @@ struct run_writer {
 static int run_put(void *ctx, const char *word, size_t n, uint64_t count)
 {
     struct run_writer *r = ctx;
-    put_number(&r->pending, n);
-    put_number(&r->pending, count);
-    buf_add(&r->pending, word, n);
+    word_row_put(&r->pending, word, n, count);
     if (r->pending.len < RUN_BUFFER)
         return 0;
     int result = write_all(r->fd, &r->pending);
@@ -177,6 +180,26 @@ static struct sort_key *sorted(struct counted_words *l)
     return keys;
 }
 
+static void empty(struct word_counts *w)
+{
+    counted_words_release(&w->list);
+    set_slots(w, FIRST_SLOTS);
+}
+
+/* Hands the words of the table to `put` in order, and empties it. */
+static int put_sorted(struct word_counts *w, word_put *put, void *ctx)
+{
+    struct sort_key *keys = sorted(&w->list);
+    int result = 0;
+    for (size_t i = 0; i < w->list.count && !result; i++) {
+        const struct counted_word *word = &w->list.words[keys[i].word];
+        result = put(ctx, w->list.bytes.data + word->at, word->len, word->count);
+    }
+    free(keys);
+    empty(w);
+    return result;
+}
+
 /* Writes the table as a run, and empties it. */
 static int spill(struct word_counts *w)
 {
@@ -185,18 +208,10 @@ static int spill(struct word_counts *w)
         return -1;
     mem_grow(w->runs, w->runs_cap, w->run_count + 1);
     w->runs[w->run_count++] = run.fd;
-    struct sort_key *keys = sorted(&w->list);
-    int result = 0;
-    for (size_t i = 0; i < w->list.count && !result; i++) {
-        const struct counted_word *word = &w->list.words[keys[i].word];
-        result = run_put(&run, w->list.bytes.data + word->at, word->len, word->count);
-    }
+    int result = put_sorted(w, run_put, &run);
     if (!result)
         result = write_all(run.fd, &run.pending);
-    free(keys);
     buf_release(&run.pending);
-    counted_words_release(&w->list);
-    set_slots(w, FIRST_SLOTS);
     return result;
 }
 
@@ -276,16 +291,24 @@ static int64_t reader_fill(struct run_reader *r, size_t want)
     return (int64_t)(r->data.len - r->begin);
 }
 
-/* A LEB128 number in p[0..n): its bytes, 0 if it is none. */
+/* A LEB128 number in p[0..n): how many bytes it takes, 0 if it is none or takes more than it needs.
+ */
 static size_t get_number(const char *p, size_t n, uint64_t *value)
 {
     *value = 0;
     for (size_t i = 0; i < n && i < NUMBER_MAX; i++) {
         *value |= (uint64_t)(p[i] & 0x7F) << 7 * i;
         if (!(p[i] & 0x80))
-            return i == NUMBER_MAX - 1 && p[i] > 1 ? 0 : i + 1;
+            return (i && !p[i]) || (i == NUMBER_MAX - 1 && p[i] > 1) ? 0 : i + 1;
     }
     return 0;
+}
+
+size_t word_row_get(const char *p, size_t n, uint64_t *len, uint64_t *count)
+{
+    size_t first = get_number(p, n, len);
+    size_t second = first ? get_number(p + first, n - first, count) : 0;
+    return second ? first + second : 0;
 }
 
 static int bad_row(const struct run_reader *r, const char *what)
@@ -297,15 +320,12 @@ static int bad_row(const struct run_reader *r, const char *what)
 static int reader_next(struct run_reader *r)
 {
     uint64_t n;
-    int64_t have = reader_fill(r, 2 * NUMBER_MAX);
+    int64_t have = reader_fill(r, WORD_ROW_HEAD_MAX);
     if (have <= 0)
         return (int)have;
-    const char *p = r->data.data + r->begin;
-    size_t first = get_number(p, (size_t)have, &n);
-    size_t second = first ? get_number(p + first, (size_t)have - first, &r->count) : 0;
-    if (!second || n >= NONE || !r->count)
+    size_t head = word_row_get(r->data.data + r->begin, (size_t)have, &n, &r->count);
+    if (!head || n >= NONE || !r->count)
         return bad_row(r, "not a row of words and counts");
-    size_t head = first + second;
     if ((have = reader_fill(r, head + (size_t)n)) < 0)
         return -1;
     if ((uint64_t)have < head + n)
@@ -317,7 +337,7 @@ static int reader_next(struct run_reader *r)
     return 1;
 }
 
-int word_run_read(int fd, const char *name, row_put *put, void *ctx)
+int word_run_read(int fd, const char *name, word_put *put, void *ctx)
 {
     struct run_reader r;
     int got;
@@ -379,7 +399,7 @@ static int take_least(struct merge *m, uint64_t *count)
 }
 
 /* Hands the rows of some runs, at most FAN_IN, to `put` as those of one. */
-static int merge_runs(const int *fds, size_t count, row_put *put, void *ctx)
+static int merge_runs(const int *fds, size_t count, word_put *put, void *ctx)
 {
     struct merge m = { .word = BUF_INIT };
     int result = 0;
@@ -434,8 +454,8 @@ static int put_chosen(void *ctx, const char *word, size_t n, uint64_t count)
     return 0;
 }
 
-/* Writes what all tables hold, and merges their runs. */
-static int join_runs(struct chosen *chosen, struct word_counts **tables, size_t count)
+/* Writes what all tables hold as runs, and hands their words, merged, to `put`. */
+static int put_runs(struct word_counts **tables, size_t count, word_put *put, void *ctx)
 {
     struct word_counts *all = tables[0];
     for (size_t i = 0; i < count; i++) {
@@ -451,43 +471,53 @@ static int join_runs(struct chosen *chosen, struct word_counts **tables, size_t 
     while (all->run_count > FAN_IN)
         if (merge_first(all) < 0)
             return -1;
-    return merge_runs(all->runs, all->run_count, put_chosen, chosen);
+    return merge_runs(all->runs, all->run_count, put, ctx);
 }
 
-/* Adds the words of all tables to the first one's, and takes those. */
-static void join_tables(struct chosen *chosen, struct word_counts **tables, size_t count)
+/* Adds the words of all tables to the first one's. */
+static void gather_tables(struct word_counts **tables, size_t count)
 {
-    struct counted_words *first = &tables[0]->list;
     for (size_t i = 1; i < count; i++) {
         struct counted_words *l = &tables[i]->list;
         for (size_t k = 0; k < l->count; k++)
             count_word(tables[0], l->bytes.data + l->words[k].at, l->words[k].len,
                        l->words[k].count);
-        counted_words_release(l);
-        set_slots(tables[i], FIRST_SLOTS);
+        empty(tables[i]);
     }
-    struct counted_words *out = chosen->list;
-    *out = *first;
-    *first = (struct counted_words)COUNTED_WORDS_INIT;
-    size_t kept = 0;
-    for (size_t i = 0; i < out->count; i++)
-        if (out->words[i].count >= chosen->least)
-            out->words[kept++] = out->words[i];
-    out->count = kept;
-    set_slots(tables[0], FIRST_SLOTS);
+}
+
+static size_t run_count(struct word_counts **tables, size_t count)
+{
+    size_t runs = 0;
+    for (size_t i = 0; i < count; i++)
+        runs += tables[i]->run_count;
+    return runs;
+}
+
+int word_counts_each(struct word_counts **tables, size_t count, word_put *put, void *ctx)
+{
+    if (run_count(tables, count))
+        return put_runs(tables, count, put, ctx);
+    gather_tables(tables, count);
+    return count ? put_sorted(tables[0], put, ctx) : 0;
 }
 
 int word_counts_join(struct counted_words *out, struct word_counts **tables, size_t count,
                      uint64_t least)
 {
     struct chosen chosen = { out, least };
-    size_t runs = 0;
-    for (size_t i = 0; i < count; i++)
-        runs += tables[i]->run_count;
     if (!count)
         return 0;
-    if (runs)
-        return join_runs(&chosen, tables, count);
-    join_tables(&chosen, tables, count);
+    if (run_count(tables, count))
+        return put_runs(tables, count, put_chosen, &chosen);
+    gather_tables(tables, count);
+    *out = tables[0]->list;
+    tables[0]->list = (struct counted_words)COUNTED_WORDS_INIT;
+    empty(tables[0]);
+    size_t kept = 0;
+    for (size_t i = 0; i < out->count; i++)
+        if (out->words[i].count >= least)
+            out->words[kept++] = out->words[i];
+    out->count = kept;
     return 0;
 }

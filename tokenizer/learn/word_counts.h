@@ -56,9 +56,19 @@ int word_counts_add(struct word_counts *w, const char *word, size_t n, uint64_t 
 int word_counts_join(struct counted_words *out, struct word_counts **tables, size_t count,
                      uint64_t least);
 
+/* Hands all words of some tables together to `put`, in order of their bytes. The tables are empty
+ * afterwards. -1: `put` failed, or a run cannot be read or written. */
+typedef int word_put(void *ctx, const char *word, size_t n, uint64_t count);
+int word_counts_each(struct word_counts **tables, size_t count, word_put *put, void *ctx);
+
+/* A row as bytes: appends one, and reads the two numbers in front of a word. word_row_get returns
+ * how many bytes they take, 0 if p[0..n) does not begin with two numbers. */
+enum { WORD_ROW_HEAD_MAX = 20 };
+void word_row_put(struct buf *out, const char *word, size_t n, uint64_t count);
+size_t word_row_get(const char *p, size_t n, uint64_t *len, uint64_t *count);
+
 /* Reads a run of `bytes` bytes from a file's start and hands each row to `put`. -1: it cannot be
  * read, or is not a run; `name` stands in errors. */
-int word_run_read(int fd, const char *name,
-                  int (*put)(void *ctx, const char *word, size_t n, uint64_t count), void *ctx);
+int word_run_read(int fd, const char *name, word_put *put, void *ctx);
 
 #endif

@@ -1,0 +1,227 @@
+#include "tokenizer/counting.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/hash.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/tool.h"
+#include "tokenizer/batch.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/learn/word_file.h"
+#include "tokenizer/model/vocabulary.h"
+
+struct counting_options counting_options = { .memory_bytes = (uint64_t)2 << 30 };
+
+/* ---- how text is cut -------------------------------------------------------------------------- */
+
+int counting_check(void)
+{
+    static const char *const decided[] = { "model", "units", "case" };
+    static const char *const of_text[] = { "format", "field" };
+    const struct counting_options *o = &counting_options;
+    for (size_t i = 0; i < sizeof decided / sizeof *decided && o->from; i++)
+        if (tool_given(decided[i]))
+            return err_usage("--%s cannot be used with --from, because that vocabulary decides it",
+                             decided[i]);
+    for (size_t i = 0; i < sizeof of_text / sizeof *of_text && o->counted; i++)
+        if (tool_given(of_text[i]))
+            return err_usage("--%s cannot be used with --counts, because the input is not text",
+                             of_text[i]);
+    if (o->units == UNITS_CHARACTERS && o->model == VOCABULARY_WORDPIECE)
+        return err_usage(
+            "--units characters cannot be used with --model wordpiece, which always uses "
+            "characters");
+    if (o->model != VOCABULARY_WORDPIECE && tool_given("case"))
+        return err_usage("--case needs --model wordpiece");
+    return 0;
+}
+
+/* A vocabulary without tokens, that says how text is cut. */
+static int frame(struct vocabulary *v)
+{
+    vocabulary_init(v);
+    if (counting_options.units == UNITS_CHARACTERS)
+        return characters_frame(v);
+    if (counting_options.model == VOCABULARY_WORDPIECE) {
+        wordpiece_frame(v, counting_options.letters == TOKENIZER_CASED);
+        return 0;
+    }
+    return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+}
+
+struct tokenizer *counting_tokenizer(void)
+{
+    const char *from_path = counting_options.from;
+    struct vocabulary v;
+    if (from_path && vocabulary_load(&v, from_path, &(struct tokenizer_options){ 0 }) < 0)
+        return NULL;
+    if (from_path && v.model != VOCABULARY_BPE && v.model != VOCABULARY_WORDPIECE) {
+        err_set("'%s' cannot be extended: only BPE and WordPiece are learned", from_path);
+        vocabulary_release(&v);
+        return NULL;
+    }
+    if (from_path)
+        return tokenizer_from_vocabulary(&v);
+    return frame(&v) < 0 ? NULL : tokenizer_from_vocabulary(&v);
+}
+
+void counting_rules(struct buf *out, const struct tokenizer *t)
+{
+    const struct counting_options *o = &counting_options;
+    struct buf json = BUF_INIT;
+    if (o->from) {
+        tokenizer_print(t, &json);
+        buf_addf(out, "--from %016" PRIx64, hash_more(HASH_START, json.data, json.len));
+        buf_release(&json);
+    } else if (o->model == VOCABULARY_WORDPIECE) {
+        buf_addf(out, "--model wordpiece --case %s",
+                 o->letters == TOKENIZER_CASED ? "cased" : "uncased");
+    } else {
+        buf_addf(out, "--model bpe --units %s",
+                 o->units == UNITS_CHARACTERS ? "characters" : "bytes");
+    }
+}
+
+/* ---- texts --------------------------------------------------------------------------------- */
+
+/* One thread's. */
+struct counter {
+    struct encoder *encoder;
+    struct word_counts *words;
+};
+
+struct counting {
+    const struct tokenizer *t;
+    struct source *source;
+    int sentences; /* not used, but not to be mixed */
+    uint64_t documents;
+    struct idle counters;
+};
+
+static int counting_read(void *ctx, void *item)
+{
+    struct counting *c = ctx;
+    c->sentences = -1;
+    return batch_read(item, c->source, &c->sentences);
+}
+
+static int put_word(void *ctx, const char *word, size_t n)
+{
+    return word_counts_add(ctx, word, n, 1);
+}
+
+static const char *spill_folder(void)
+{
+    return counting_options.temporary_folder ? counting_options.temporary_folder
+                                             : file_temporary_folder();
+}
+
+static int counting_work(void *ctx, void *item)
+{
+    struct counting *c = ctx;
+    struct batch *b = item;
+    struct counter *one = idle_take(&c->counters);
+    int result = 0;
+    if (!one) {
+        one = mem_alloc(sizeof *one);
+        one->encoder = encoder_new(c->t);
+        one->words = word_counts_new(counting_options.memory_bytes / (uint64_t)tool_threads,
+                                     spill_folder());
+    }
+    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++])
+        result = encoder_pieces(one->encoder, b->text.data + at, b->ends[i] - at, put_word,
+                                one->words);
+    idle_give(&c->counters, one);
+    return result;
+}
+
+static int counting_write(void *ctx, void *item)
+{
+    struct counting *c = ctx;
+    struct batch *b = item;
+    c->documents += b->count;
+    tool_count("texts", b->count);
+    tool_count("bytes", b->text.len);
+    progress_to(c->documents);
+    return 0;
+}
+
+static void free_counter(void *item)
+{
+    struct counter *c = item;
+    encoder_free(c->encoder);
+    word_counts_free(c->words);
+    free(c);
+}
+
+static void take_tables(struct counting_tables *out, struct idle *counters)
+{
+    out->count = counters->count;
+    out->tables = mem_alloc((out->count + 1) * sizeof(struct word_counts *));
+    for (size_t i = 0; i < out->count; i++) {
+        struct counter *one = counters->items[i].item;
+        out->tables[i] = one->words;
+        one->words = NULL;
+    }
+}
+
+static int count_texts(struct counting_tables *out, const struct tokenizer *t, int argc,
+                       char **argv)
+{
+    const struct source_options how = { .format = (enum source_format)counting_options.format,
+                                        .fields = counting_options.fields,
+                                        .text_by_line = 1 };
+    struct counting c = { .t = t, .source = source_open(argv, argc, &how) };
+    struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0, NULL };
+    idle_init(&c.counters);
+    progress_begin("texts", 0);
+    int result = c.source ? batch_run(&p, (int)tool_threads) : -1;
+    progress_end();
+    take_tables(out, &c.counters);
+    idle_release(&c.counters, free_counter);
+    source_close(c.source);
+    return result;
+}
+
+/* ---- files of counts -------------------------------------------------------------------------- */
+
+static int add_files(struct counting_tables *out, const struct tokenizer *t, int argc, char **argv)
+{
+    struct buf rules = BUF_INIT;
+    uint64_t words = 0;
+    int result = 0;
+    counting_rules(&rules, t);
+    out->tables = mem_alloc(sizeof(struct word_counts *));
+    out->tables[out->count++] = word_counts_new(counting_options.memory_bytes, spill_folder());
+    progress_begin("files", (uint64_t)argc);
+    if (!argc)
+        result = word_file_read("-", rules.data, out->tables[0], &words);
+    for (int i = 0; i < argc && !result; i++) {
+        result = word_file_read(argv[i], rules.data, out->tables[0], &words);
+        progress_to((uint64_t)i + 1);
+    }
+    progress_end();
+    tool_count("files", argc ? (uint64_t)argc : 1);
+    tool_count("rows", words);
+    buf_release(&rules);
+    return result;
+}
+
+int counting_run(struct counting_tables *out, const struct tokenizer *t, int argc, char **argv)
+{
+    *out = (struct counting_tables){ 0 };
+    return (counting_options.counted ? add_files : count_texts)(out, t, argc, argv);
+}
+
+void counting_release(struct counting_tables *tables)
+{
+    for (size_t i = 0; i < tables->count; i++)
+        word_counts_free(tables->tables[i]);
+    free(tables->tables);
+    *tables = (struct counting_tables){ 0 };
+}

@@ -1,0 +1,201 @@
+#include "tokenizer/learn/word_file.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/crc32c.h"
+#include "common/err.h"
+#include "common/le.h"
+
+static const char MAGIC[] = "textmill=words 1", RULES[] = "cut=";
+
+enum { CHUNK = 64 << 10, CHECKSUM_BYTES = 4, COUNT_BITS = 53 };
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+struct word_writer {
+    struct output *out;
+    struct buf pending;
+    uint32_t crc;
+    uint64_t words;
+};
+
+static int flush(struct word_writer *w)
+{
+    w->crc = crc32c(w->crc, w->pending.data, w->pending.len);
+    int result = output_write(w->out, w->pending.data, w->pending.len);
+    buf_clear(&w->pending);
+    return result;
+}
+
+static int put_row(void *ctx, const char *word, size_t n, uint64_t count)
+{
+    struct word_writer *w = ctx;
+    w->words++;
+    word_row_put(&w->pending, word, n, count);
+    return w->pending.len < CHUNK ? 0 : flush(w);
+}
+
+static int put_end(struct word_writer *w)
+{
+    unsigned char crc[CHECKSUM_BYTES];
+    word_row_put(&w->pending, "", 0, 0);
+    if (flush(w) < 0)
+        return -1;
+    le_put_u32(crc, w->crc);
+    return output_write(w->out, crc, sizeof crc);
+}
+
+int word_file_write(struct output *out, const char *rules, struct word_counts **tables,
+                    size_t count, uint64_t *words)
+{
+    struct word_writer w = { .out = out, .pending = BUF_INIT };
+    buf_addf(&w.pending, "%s\n%s%s\n\n", MAGIC, RULES, rules);
+    int result = word_counts_each(tables, count, put_row, &w);
+    if (!result)
+        result = put_end(&w);
+    *words = w.words;
+    buf_release(&w.pending);
+    return result;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+struct word_reader {
+    struct input in;
+    uint32_t crc;    /* of the bytes that were taken */
+    struct buf last; /* the word of the row before */
+    int rows;        /* there was one */
+};
+
+static int bad(const struct word_reader *r, const char *what)
+{
+    return err_set("%s: at byte %" PRIu64 ": %s", r->in.path, r->in.offset, what);
+}
+
+static const char *next_bytes(const struct word_reader *r)
+{
+    return r->in.data + r->in.begin;
+}
+
+static void take(struct word_reader *r, size_t n)
+{
+    r->crc = crc32c(r->crc, next_bytes(r), n);
+    input_skip(&r->in, n);
+}
+
+/* The next line must be `head` and what follows it: its rest goes into `rest`. */
+static int read_line(struct word_reader *r, const char *head, struct buf *rest, const char *what)
+{
+    char *line;
+    size_t n, begins = strlen(head);
+    uint64_t at = r->in.offset;
+    int got = input_line(&r->in, &line, &n);
+    if (got < 0)
+        return -1;
+    if (!got || r->in.offset != at + n + 1 || n < begins || memcmp(line, head, begins) != 0)
+        return err_set("'%s' %s", r->in.path, what);
+    r->crc = crc32c(crc32c(r->crc, line, n), "\n", 1);
+    buf_clear(rest);
+    buf_add(rest, line + begins, n - begins);
+    return 0;
+}
+
+static int read_head(struct word_reader *r, const char *rules)
+{
+    static const char foreign[] = "is not a file of counted words";
+    struct buf rest = BUF_INIT;
+    int64_t have = input_peek(&r->in, sizeof MAGIC); /* other files may have a very long line */
+    if (have < 0)
+        return -1;
+    if (have < (int64_t)sizeof MAGIC || next_bytes(r)[sizeof MAGIC - 1] != '\n')
+        return err_set("'%s' %s of version 1", r->in.path, foreign);
+    int result = read_line(r, MAGIC, &rest, foreign);
+    if (!result)
+        result = read_line(r, RULES, &rest, foreign);
+    if (!result && (rest.len != strlen(rules) || memcmp(rest.data, rules, rest.len) != 0))
+        result = err_set("'%s' was counted with '%s', not with '%s'", r->in.path, rest.data, rules);
+    if (!result)
+        result = read_line(r, "", &rest, foreign);
+    if (!result && rest.len)
+        result = err_set("'%s' %s", r->in.path, foreign);
+    buf_release(&rest);
+    return result;
+}
+
+static int is_after_last(const struct word_reader *r, const char *word, size_t n)
+{
+    size_t common = n < r->last.len ? n : r->last.len;
+    int order = r->rows ? memcmp(word, r->last.data, common) : 1;
+    return order ? order > 0 : n > r->last.len;
+}
+
+/* Reads the word of a row into r->last: 0, or -1. */
+static int read_word(struct word_reader *r, size_t head, size_t n)
+{
+    int64_t have = input_peek(&r->in, head + n);
+    if (have < 0)
+        return -1;
+    if ((uint64_t)have < head + n)
+        return bad(r, "the file is cut off");
+    const char *word = next_bytes(r) + head;
+    if (!is_after_last(r, word, n))
+        return bad(r, "the words are not in order");
+    buf_clear(&r->last);
+    buf_add(&r->last, word, n);
+    r->rows = 1;
+    take(r, head + n);
+    return 0;
+}
+
+/* 1 with a word in r->last, 0 at the end mark, -1. */
+static int read_row(struct word_reader *r, uint64_t *count)
+{
+    uint64_t n;
+    int64_t have = input_peek(&r->in, WORD_ROW_HEAD_MAX);
+    if (have < 0)
+        return -1;
+    size_t head = word_row_get(next_bytes(r), (size_t)have, &n, count);
+    if (!head)
+        return bad(r, have < WORD_ROW_HEAD_MAX ? "the file is cut off" : "not a row of a word");
+    if (!*count && !n) {
+        take(r, head);
+        return 0;
+    }
+    if (!*count || *count >> COUNT_BITS || n >= UINT32_MAX)
+        return bad(r, "not a row of a word");
+    return read_word(r, head, (size_t)n) < 0 ? -1 : 1;
+}
+
+static int read_end(struct word_reader *r)
+{
+    int64_t have = input_peek(&r->in, CHECKSUM_BYTES + 1);
+    if (have < 0)
+        return -1;
+    if (have < CHECKSUM_BYTES)
+        return bad(r, "the file is cut off");
+    if (have > CHECKSUM_BYTES)
+        return bad(r, "bytes follow the end");
+    if (le_u32((const unsigned char *)next_bytes(r)) != r->crc)
+        return bad(r, "the checksum is wrong");
+    return 0;
+}
+
+int word_file_read(const char *path, const char *rules, struct word_counts *to, uint64_t *words)
+{
+    struct word_reader r = { .last = BUF_INIT };
+    uint64_t count;
+    int got;
+    if (input_open(&r.in, path) < 0)
+        return -1;
+    int result = read_head(&r, rules);
+    while (!result && (got = read_row(&r, &count)) != 0) {
+        result = got < 0 ? -1 : word_counts_add(to, r.last.data, r.last.len, count);
+        *words += !result;
+    }
+    if (!result)
+        result = read_end(&r);
+    buf_release(&r.last);
+    input_close(&r.in);
+    return result;
+}
