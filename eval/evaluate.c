@@ -1,9 +1,10 @@
-/* evaluate - how well a model predicts: WikiText perplexity, LAMBADA, training data, SQuAD. */
+/* evaluate - how well a model predicts: texts, last words, choices, training data, SQuAD. */
 #include <math.h>
 
 #include "common/err.h"
 #include "common/log.h"
 #include "common/tool.h"
+#include "eval/choices.h"
 #include "eval/lambada.h"
 #include "eval/report.h"
 #include "eval/shards.h"
@@ -11,8 +12,8 @@
 #include "eval/subject.h"
 #include "eval/wiki.h"
 
-static int dry_run, detokenizer = WIKI_WIKI;
-static int64_t length, stride = 32, limit;
+static int dry_run, detokenizer, rule, form;
+static int64_t length, stride, limit;
 static struct scorer scorer;
 
 /* Loads the model; sets the length to all it can see unless it was given. */
@@ -44,44 +45,78 @@ static double share(uint64_t part, uint64_t all)
     return (double)part / (double)all;
 }
 
+/* Standard error of a share: each one right or wrong. */
+static double share_error(uint64_t part, uint64_t all)
+{
+    return score_error((double)part, (double)part, all);
+}
+
 /* ---- wiki --------------------------------------------------------------------------------- */
 
+/* The strides of the rules' owners, or less where the windows are shorter. */
 static int check_stride(void)
 {
-    if (stride > length && !tool_given("stride"))
-        stride = length;
+    int64_t usual = rule == WIKI_STRIDED ? 512 : 32;
+    if (rule == WIKI_STRIDED && length < 2)
+        return err_usage("--rule strided needs a sequence length of at least 2");
+    if (!stride)
+        stride = usual < length ? usual : length;
     return stride <= length ? 0
                             : err_usage("--stride %lld is more than the sequence length of %lld",
                                         (long long)stride, (long long)length);
 }
 
+/* Beyond exp(700) a double ends. */
+static double perplexity(double loss)
+{
+    return rule == WIKI_MEGATRON ? score_perplexity(loss) : exp(loss < 700 ? loss : 700);
+}
+
 static void report_wiki(struct report *r, const struct wiki_text *text,
                         const struct wiki_score *score)
 {
-    double loss = score->nll / (double)score->targets, ratio = wiki_token_ratio(text);
+    double loss = score->nll / score->weight, bytes = (double)text->bytes;
     report_real(r, "loss", loss);
-    report_real(r, "perplexity", score_perplexity(loss));
-    report_real(r, "adjusted_perplexity", score_perplexity(loss * ratio));
-    report_real(r, "bits_per_byte", score->nll / log(2) / (double)text->bytes);
-    report_real(r, "accuracy", share(score->right, score->targets));
+    report_real(r, "loss_stderr", score_error(score->losses, score->squares, score->scored));
+    report_real(r, "perplexity", perplexity(loss));
+    if (rule == WIKI_MEGATRON)
+        report_real(r, "adjusted_perplexity", perplexity(loss * wiki_token_ratio(text)));
+    if (rule == WIKI_WORDS) {
+        report_real(r, "word_perplexity", perplexity(score->nll / (double)text->words));
+        report_real(r, "byte_perplexity", perplexity(score->nll / bytes));
+    }
+    report_real(r, "bits_per_byte", score->nll / log(2) / bytes);
+    if (text->count > 1)
+        report_real(r, "bits_per_byte_stderr", wiki_bits_error(text));
+    report_real(r, "accuracy", share(score->right, score->scored));
+}
+
+static void report_counts(struct report *r, const char *path, const struct wiki_text *text)
+{
+    static const char *const names[] = { "megatron", "strided", "words" };
+    report_text(r, "file", path);
+    report_text(r, "rule", names[rule]);
+    if (rule == WIKI_WORDS)
+        report_count(r, "documents", text->count);
+    report_count(r, "tokens", text->tokens);
+    report_count(r, "words", text->words);
+    report_count(r, "bytes", text->bytes);
+    if (rule == WIKI_MEGATRON)
+        report_exact(r, "token_ratio", wiki_token_ratio(text));
 }
 
 static int wiki_file(const char *path)
 {
     struct wiki_text text;
     struct wiki_score score;
-    if (wiki_read(&text, path, detokenizer, subject.encoder) < 0)
+    if (wiki_read(&text, path, rule, detokenizer, subject.tokenizer, subject.encoder) < 0)
         return -1;
     struct report r = REPORT_INIT(subject.json);
-    report_text(&r, "file", path);
-    report_count(&r, "tokens", text.ids.count);
-    report_count(&r, "words", text.words);
-    report_count(&r, "bytes", text.bytes);
-    report_exact(&r, "token_ratio", wiki_token_ratio(&text));
+    report_counts(&r, path, &text);
     int result = 0;
     if (!dry_run) {
-        progress_begin("tokens", text.ids.count - 1);
-        result = wiki_score(&score, &scorer, &text, length, stride, progress_to);
+        progress_begin("tokens", text.tokens);
+        result = wiki_score(&score, &scorer, &text, rule, length, stride, progress_to);
         progress_end();
     }
     if (!result && !dry_run)
@@ -91,13 +126,15 @@ static int wiki_file(const char *path)
     else
         err_in("%s", path);
     report_release(&r);
-    tool_count("tokens", text.ids.count);
+    tool_count("tokens", text.tokens);
     wiki_release(&text);
     return result;
 }
 
 static int run_wiki(int argc, char **argv)
 {
+    if (rule == WIKI_WORDS && stride)
+        return err_usage("--stride has no meaning with --rule words: its windows do not overlap");
     int result = subject_load_tokenizer();
     if (!result && !dry_run)
         result = load_model() < 0 || check_stride() < 0 ? -1 : 0;
@@ -118,7 +155,10 @@ static int report_lambada(const char *path, const struct lambada_score *score)
     report_count(&r, "skipped", score->skipped);
     report_count(&r, "right", score->words_right);
     report_real(&r, "accuracy", share(score->words_right, score->passages));
+    report_real(&r, "accuracy_stderr", share_error(score->words_right, score->passages));
     report_real(&r, "loss", nll);
+    report_real(&r, "loss_stderr",
+                score_error(score->word_nll, score->word_squares, score->passages));
     report_real(&r, "perplexity", score_perplexity(nll));
     report_real(&r, "tokens_per_word", share(score->word_tokens, score->passages));
     report_count(&r, "token_right", score->tokens_right);
@@ -137,6 +177,41 @@ static int run_lmbd(int argc, char **argv)
         progress_end();
         if (!result)
             result = report_lambada(argv[i], &score);
+    }
+    unload();
+    return result;
+}
+
+/* ---- choice ------------------------------------------------------------------------------- */
+
+static int report_choice(const char *path, const struct choices_score *score)
+{
+    struct report r = REPORT_INIT(subject.json);
+    report_text(&r, "file", path);
+    report_text(&r, "form", choices_form_name(score->form));
+    report_count(&r, "questions", score->questions);
+    report_count(&r, "right", score->right);
+    report_real(&r, "acc", share(score->right, score->questions));
+    report_real(&r, "acc_stderr", share_error(score->right, score->questions));
+    if (score->form != CHOICES_WINOGRANDE) {
+        report_real(&r, "acc_norm", share(score->right_norm, score->questions));
+        report_real(&r, "acc_norm_stderr", share_error(score->right_norm, score->questions));
+    }
+    tool_count("questions", score->questions);
+    return report_print(&r);
+}
+
+static int run_choice(int argc, char **argv)
+{
+    struct choices_score score;
+    int result = subject_load_tokenizer() < 0 || load_model() < 0 ? -1 : 0;
+    for (int i = 0; i < argc && !result; i++) {
+        progress_begin("questions", 0);
+        result = choices_score(&score, &scorer, subject.tokenizer, subject.encoder, argv[i], form,
+                               progress_to);
+        progress_end();
+        if (!result)
+            result = report_choice(argv[i], &score);
     }
     unload();
     return result;
@@ -171,6 +246,7 @@ static int report_shards(const struct shards_score *score)
     report_count(&r, "sequences", score->sequences);
     report_count(&r, "tokens", score->targets);
     report_real(&r, "loss", loss);
+    report_real(&r, "loss_stderr", score_error(score->nll, score->squares, score->targets));
     report_real(&r, "perplexity", score_perplexity(loss));
     report_real(&r, "accuracy", share(score->right, score->targets));
     tool_count("tokens", score->targets);
@@ -206,7 +282,7 @@ static int run_none(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    return err_usage("no command: give wiki, lmbd, shards or squad");
+    return err_usage("no command: give wiki, lmbd, choice, shards or squad");
 }
 
 #define LENGTH                                                                                     \
@@ -218,11 +294,17 @@ static int run_none(int argc, char **argv)
 static const struct opt wiki_options[] = {
     SUBJECT_MODEL,
     SUBJECT_VOCAB,
-    { 0, "detokenize", OPT_CHOICE, &detokenizer, "wiki|ptb|none",
-      "undo the word splitting of WikiText or the Penn Treebank", 0, 0 },
+    { 0, "rule", OPT_CHOICE, &rule, WIKI_RULE_WORDS,
+      "whose perplexity: Megatron-LM's, the strided one of Hugging Face's guide, or "
+      "lm-evaluation-harness's per word",
+      0, 0 },
+    { 0, "detokenize", OPT_CHOICE, &detokenizer, WIKI_DETOKENIZER_WORDS,
+      "how to prepare a text: undo the word splitting of WikiText or the Penn Treebank, join lines "
+      "as Hugging Face's guide, or not at all; auto: as the rule has it",
+      0, 0 },
     LENGTH,
-    { 0, "stride", OPT_INT, &stride, "N", "tokens from the start of one window to the next", 1,
-      1e9 },
+    { 0, "stride", OPT_INT, &stride, "N",
+      "tokens from the start of one window to the next; 0: as the rule has it", 0, 1e9 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
     SUBJECT_DEVICE,
@@ -234,6 +316,18 @@ static const struct opt wiki_options[] = {
 static const struct opt lmbd_options[] = { SUBJECT_MODEL,     SUBJECT_VOCAB,  SUBJECT_BATCH,
                                            SUBJECT_PRECISION, SUBJECT_DEVICE, SUBJECT_PRODUCTS,
                                            SUBJECT_JSON,      { 0 } };
+static const struct opt choice_options[] = {
+    SUBJECT_MODEL,
+    SUBJECT_VOCAB,
+    { 0, "form", OPT_CHOICE, &form, CHOICES_FORM_WORDS,
+      "keys that a question has; auto: as its first line has them", 0, 0 },
+    SUBJECT_BATCH,
+    SUBJECT_PRECISION,
+    SUBJECT_DEVICE,
+    SUBJECT_PRODUCTS,
+    SUBJECT_JSON,
+    { 0 },
+};
 static const struct opt shards_options[] = {
     SUBJECT_MODEL,
     LENGTH,
@@ -248,10 +342,13 @@ static const struct opt shards_options[] = {
 
 static const struct tool_command commands[] = {
     { NULL, "COMMAND", "Measure how well a model predicts text.", NULL, 0, 0, 0, run_none },
-    { "wiki", "FILE...", "Perplexity of texts, a token and a word, by a sliding window.",
+    { "wiki", "FILE...", "Perplexity of texts, a token, a word and a byte, by a published rule.",
       wiki_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_wiki },
     { "lmbd", "FILE...", "LAMBADA: predict the last word of each passage (JSON lines).",
       lmbd_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_lmbd },
+    { "choice", "FILE...",
+      "Multiple choice by likelihood: HellaSwag, PIQA, ARC, WinoGrande and like JSON lines.",
+      choice_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_choice },
     { "shards", "DATA...", "Loss over training data: TFRecord shards or Megatron files.",
       shards_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_shards },
     { "squad", "[FILE]", "SQuAD: answer questions about texts; exact match and F1, 1.1 and 2.0.",
@@ -263,7 +360,7 @@ static const struct tool_command commands[] = {
 static const char *foreign(const char *option)
 {
     static const struct opt_foreign table[] = {
-        { "task", "give a command: wiki, lmbd, shards or squad" },
+        { "task", "give a command: wiki, lmbd, choice, shards or squad" },
         { "valid-data", "the files are operands" },
         { "predict-file", "the file of questions is an operand" },
         { "model-name-or-path", "give --model" },
@@ -300,6 +397,7 @@ static const struct tool tool = {
     .name = "evaluate",
     .examples = "  evaluate wiki --model model wiki.test.tokens\n"
                 "  evaluate lmbd --model model lambada_test.jsonl\n"
+                "  evaluate choice --model model hellaswag_val.jsonl\n"
                 "  evaluate shards --model model shards/validation\n"
                 "  evaluate squad --model model dev-v1.1.json\n"
                 "  evaluate squad --predictions predictions.json dev-v1.1.json\n"

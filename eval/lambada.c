@@ -124,6 +124,7 @@ static int score_group(struct lambada_score *score, struct scorer *s, struct gro
         score->words_right += w[i].right == w[i].scored;
         score->word_tokens += (uint64_t)w[i].scored;
         score->word_nll += w[i].loss;
+        score->word_squares += w[i].loss * w[i].loss;
     }
     score->passages += g->passages;
     g->ids.count = g->count = g->passages = 0;

@@ -27,6 +27,7 @@ struct lambada_score {
     uint64_t tokens_right;
     uint64_t word_tokens; /* labels of rule `word` */
     double word_nll;      /* nats, of all last words */
+    double word_squares;  /* sum of their losses squared */
 };
 
 /* Reads `path` ("-": stdin) to its end. -1 with file and line for bad JSON and missing text. */

@@ -66,10 +66,11 @@ static void fill(struct scorer *s, const struct window *w, size_t B, int64_t T)
 /* Its scores begin at `first`. */
 static void collect(const struct scorer *s, struct window *w, int64_t first)
 {
-    w->loss = 0;
+    w->loss = w->squares = 0;
     w->right = 0;
     for (int64_t i = first; i < first + w->scored; i++) {
         w->loss += s->losses[i];
+        w->squares += (double)s->losses[i] * s->losses[i];
         w->right += s->right[i];
     }
     w->last_right = s->right[first + w->scored - 1];
@@ -110,6 +111,12 @@ int score_windows(struct scorer *s, struct window *w, size_t n)
                 "the model's loss is %f: its weights are damaged or its training diverged",
                 w[i].loss);
     return 0;
+}
+
+double score_error(double sum, double squares, uint64_t n)
+{
+    double mean = sum / (double)n, off = squares - mean * sum;
+    return n < 2 || off < 0 ? 0 : sqrt(off / (double)(n - 1) / (double)n);
 }
 
 double score_perplexity(double loss)

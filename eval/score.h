@@ -5,6 +5,7 @@
  * targets t[1..count) the last `scored` count, the others are context only.
  *
  *     loss  = - sum over scored i of log p(t[i] | t[0..i))          in nats
+ *     squares = sum of their squares
  *     right = how many scored t[i] are the model's first choice
  *
  * Windows are run side by side, padded at the end to the longest: attention looks back only, so
@@ -23,7 +24,7 @@ struct window {
     int64_t count;       /* 2 to positions + 1 */
     int64_t scored;      /* 1 to count - 1 */
 
-    double loss; /* results of score_windows */
+    double loss, squares; /* results of score_windows */
     int64_t right;
     int last_right; /* 1: the last target is the first choice */
 };
@@ -47,5 +48,9 @@ int score_windows(struct scorer *s, struct window *w, size_t n);
 
 /* exp(min(20, loss)): no perplexity is shown above e^20, where the digits mean nothing. */
 double score_perplexity(double loss);
+
+/* Standard error of the mean of n numbers drawn independently, from their sum and that of their
+ * squares: the sample's deviation / sqrt(n). 0 of fewer than two. */
+double score_error(double sum, double squares, uint64_t n);
 
 #endif

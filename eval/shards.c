@@ -28,6 +28,7 @@ int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d
                             (unsigned long long)score->sequences);
         for (uint64_t i = 0; i < n && !result; i++) {
             score->nll += w[i].loss;
+            score->squares += w[i].squares;
             score->right += (uint64_t)w[i].right;
         }
         score->sequences += n;

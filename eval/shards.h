@@ -12,7 +12,8 @@
 
 struct shards_score {
     uint64_t sequences, targets;
-    double nll; /* nats, all targets */
+    double nll;     /* nats, all targets */
+    double squares; /* sum of their losses squared */
     uint64_t right;
 };
 

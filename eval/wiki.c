@@ -1,11 +1,17 @@
 #include "eval/wiki.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/mem.h"
 #include "eval/detokenize.h"
+#include "eval/framed.h"
 #include "unicode/whitespace.h"
+
+/* ---- counting ------------------------------------------------------------------------------- */
 
 uint64_t wiki_words(const char *s, size_t n)
 {
@@ -16,27 +22,149 @@ uint64_t wiki_words(const char *s, size_t n)
     return words;
 }
 
-int wiki_read(struct wiki_text *text, const char *path, enum wiki_detokenizer detokenizer,
-              struct encoder *e)
+uint64_t wiki_pieces(const char *s, size_t n)
+{
+    uint64_t pieces = 1;
+    int inside = 0; /* a run of white space */
+    for (size_t i = 0, width; i < n; i += width ? width : 1) {
+        width = whitespace_at(s + i, n - i);
+        pieces += width && !inside;
+        inside = width != 0;
+    }
+    return pieces;
+}
+
+double wiki_token_ratio(const struct wiki_text *text)
+{
+    return (double)(text->tokens - 1) / (double)(text->words - 1);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+/* What Hugging Face's data set has for each line, with two line ends between two of them. */
+static void join_lines(struct buf *text)
+{
+    struct buf joined = BUF_INIT;
+    const char *at = text->data, *end = at + text->len;
+    for (int first = 1; at < end; first = 0) {
+        const char *next = memchr(at, '\n', (size_t)(end - at));
+        size_t n = next ? (size_t)(next + 1 - at) : (size_t)(end - at);
+        if (!first)
+            buf_adds(&joined, "\n\n");
+        if (whitespace_strip(at, n).n)
+            buf_add(&joined, at, n);
+        at += n;
+    }
+    buf_release(text);
+    *text = joined;
+}
+
+static void prepare(struct buf *page, enum wiki_detokenizer detokenizer)
+{
+    if (detokenizer == WIKI_WIKI)
+        detokenize_wiki(page);
+    else if (detokenizer == WIKI_PTB)
+        detokenize_ptb(page);
+    else if (detokenizer == WIKI_LINES)
+        join_lines(page);
+}
+
+struct reading {
+    enum wiki_rule rule;
+    enum wiki_detokenizer detokenizer;
+    const struct tokenizer *tokenizer;
+    struct encoder *encoder;
+    int64_t start; /* the rule `words`: the token before a page */
+    struct buf page;
+};
+
+static int encode_page(struct wiki_text *text, struct reading *r)
+{
+    if (r->rule == WIKI_MEGATRON)
+        return encoder_encode(r->encoder, r->page.data, r->page.len, TOKENIZER_ORDINARY,
+                              &text->ids);
+    if (r->rule == WIKI_WORDS)
+        ids_add(&text->ids, (uint32_t)r->start);
+    return framed_encode(r->tokenizer, r->encoder, r->page.data, r->page.len, &text->ids);
+}
+
+static int add_page(struct wiki_text *text, struct reading *r, const char *s, size_t n)
+{
+    struct wiki_page page = { .begin = text->ids.count, .bytes = n };
+    buf_clear(&r->page);
+    buf_add(&r->page, s, n);
+    prepare(&r->page, r->detokenizer);
+    if (encode_page(text, r) < 0)
+        return -1;
+    page.end = text->ids.count;
+    text->bytes += n;
+    text->words += r->rule == WIKI_WORDS ? wiki_pieces(s, n) : wiki_words(s, n);
+    text->tokens += page.end - page.begin - (r->rule == WIKI_WORDS);
+    mem_grow(text->pages, text->cap, text->count + 1);
+    text->pages[text->count++] = page;
+    return 0;
+}
+
+/* Whether a line is a page's title: " = Title = ", but not " = = Section = = ". */
+static int is_title(const char *s, size_t n)
+{
+    struct span line = whitespace_strip(s, n);
+    return line.n >= 3 && !memcmp(line.s, "= ", 2) && !memcmp(line.s + line.n - 2, " =", 2) &&
+           memcmp(line.s, "= =", 3) && memcmp(line.s + line.n - 3, "= =", 3);
+}
+
+/* Pages as lm-evaluation-harness's data set has them: without the line end before the next. */
+static int add_pages(struct wiki_text *text, struct reading *r, const char *s, size_t n)
+{
+    size_t begin = 0, at = 0;
+    for (size_t len; at < n; at += len) {
+        const char *next = memchr(s + at, '\n', n - at);
+        len = next ? (size_t)(next + 1 - s) - at : n - at;
+        if (!at || !is_title(s + at, len))
+            continue;
+        if (whitespace_strip(s + begin, at - 1 - begin).n &&
+            add_page(text, r, s + begin, at - 1 - begin) < 0)
+            return -1;
+        begin = at;
+    }
+    return add_page(text, r, s + begin, n - begin);
+}
+
+static int encode(struct wiki_text *text, struct reading *r, const struct buf *data)
+{
+    if (r->rule == WIKI_WORDS && (r->start = framed_start(r->tokenizer)) < 0)
+        return -1;
+    if (r->rule == WIKI_WORDS && r->detokenizer == WIKI_WIKI)
+        return add_pages(text, r, data->data, data->len);
+    return add_page(text, r, data->data, data->len);
+}
+
+static int check_size(const struct wiki_text *text, const char *path, enum wiki_rule rule)
+{
+    uint64_t least = rule == WIKI_WORDS ? 1 : 2;
+    if (text->tokens >= least && (rule != WIKI_MEGATRON || text->words >= 2))
+        return 0;
+    return err_set("nothing to score in '%s': %llu words and %llu tokens, at least %llu of each "
+                   "are needed",
+                   path, (unsigned long long)(text->bytes ? text->words : 0),
+                   (unsigned long long)text->tokens, (unsigned long long)least);
+}
+
+int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
+              enum wiki_detokenizer detokenizer, const struct tokenizer *t, struct encoder *e)
 {
     struct buf data = BUF_INIT;
+    struct reading r = { rule, detokenizer, t, e, -1, BUF_INIT };
+    if (detokenizer == WIKI_AUTO)
+        r.detokenizer = rule == WIKI_STRIDED ? WIKI_LINES : WIKI_WIKI;
     *text = (struct wiki_text){ 0 };
     int result = file_read_any(path, &data);
-    if (!result) {
-        text->bytes = data.len;
-        text->words = wiki_words(data.data, data.len);
-        if (detokenizer == WIKI_WIKI)
-            detokenize_wiki(&data);
-        else if (detokenizer == WIKI_PTB)
-            detokenize_ptb(&data);
-        if (encoder_encode(e, data.data, data.len, TOKENIZER_ORDINARY, &text->ids) < 0)
-            result = err_in("%s", path);
-    }
-    if (!result && (text->ids.count < 2 || text->words < 2))
-        result = err_set(
-            "nothing to score in '%s': %llu words and %zu tokens, at least 2 of each are needed",
-            path, (unsigned long long)(data.len ? text->words : 0), text->ids.count);
+    if (!result && encode(text, &r, &data) < 0)
+        result = err_in("%s", path);
+    if (!result)
+        result = check_size(text, path, rule);
     buf_release(&data);
+    buf_release(&r.page);
     if (result)
         wiki_release(text);
     return result;
@@ -45,45 +173,128 @@ int wiki_read(struct wiki_text *text, const char *path, enum wiki_detokenizer de
 void wiki_release(struct wiki_text *text)
 {
     ids_release(&text->ids);
+    free(text->pages);
+    *text = (struct wiki_text){ 0 };
 }
 
-double wiki_token_ratio(const struct wiki_text *text)
+/* ---- windows -------------------------------------------------------------------------------- */
+
+/* Where scoring is: the tokens of pages[page] before `done` are scored, or are no targets. */
+struct place {
+    size_t page;
+    int64_t done;
+};
+
+/* What a window adds: its loss times weight / w.scored. */
+struct piece {
+    struct window w;
+    double weight;
+    size_t page;
+};
+
+static int64_t least(int64_t a, int64_t b)
 {
-    return (double)(text->ids.count - 1) / (double)(text->words - 1);
+    return a < b ? a : b;
 }
 
-/* The window whose first scored target is `done`; targets are numbered from 1, as the tokens. */
-static struct window window_at(const struct wiki_text *text, int64_t done, int64_t length,
-                               int64_t stride)
+/* The window at p, of tokens [begin, end) of the page's n, and how many tokens `done` moves on. */
+static struct piece window_at(const struct wiki_text *text, const struct place *p,
+                              enum wiki_rule rule, int64_t length, int64_t stride, int64_t *fresh)
 {
-    int64_t n = (int64_t)text->ids.count;
-    int64_t begin = done == 1 ? 0 : done + stride - 1 - length;
-    int64_t count = n - begin < length + 1 ? n - begin : length + 1;
-    return (struct window){ .ids = text->ids.data + begin,
-                            .count = count,
-                            .scored = begin + count - done };
+    const struct wiki_page *page = &text->pages[p->page];
+    int64_t n = (int64_t)(page->end - page->begin), begin, end;
+    if (rule == WIKI_WORDS) {
+        end = least(p->done + length, n);
+        begin = end > length ? end - length - 1 : 0;
+    } else if (rule == WIKI_STRIDED) {
+        begin = p->done ? p->done + stride - length : 0;
+        end = least(begin + length, n);
+    } else {
+        begin = p->done == 1 ? 0 : p->done + stride - 1 - length;
+        end = least(begin + length + 1, n);
+    }
+    *fresh = end - p->done;
+    return (struct piece){ .w = { .ids = text->ids.data + page->begin + begin,
+                                  .count = end - begin,
+                                  .scored = least(*fresh, end - begin - 1) },
+                           .weight = (double)(*fresh - (rule == WIKI_STRIDED)),
+                           .page = p->page };
 }
 
-int wiki_score(struct wiki_score *score, struct scorer *s, const struct wiki_text *text,
-               int64_t length, int64_t stride, void (*progress)(uint64_t done))
+/* The next window that adds something: 1, 0 behind the last. */
+static int next_piece(struct piece *out, struct place *p, const struct wiki_text *text,
+                      enum wiki_rule rule, int64_t length, int64_t stride)
 {
-    enum { GROUP = 64 };
-    int64_t n = (int64_t)text->ids.count, group = s->net.rows / length; /* windows side by side */
-    if (group > GROUP)
-        group = GROUP;
-    *score = (struct wiki_score){ .targets = (uint64_t)n - 1 };
-    for (int64_t done = 1; done < n;) {
-        struct window w[GROUP];
-        size_t count = 0;
-        for (; count < (size_t)group && done < n; done += w[count++].scored)
-            w[count] = window_at(text, done, length, stride);
-        if (score_windows(s, w, count) < 0)
-            return -1;
-        for (size_t i = 0; i < count; i++) {
-            score->nll += w[i].loss;
-            score->right += (uint64_t)w[i].right;
+    int64_t first = rule == WIKI_STRIDED ? 0 : 1; /* the target that needs no token before it */
+    for (; p->page < text->count; p->page++, p->done = first) {
+        const struct wiki_page *page = &text->pages[p->page];
+        int64_t n = (int64_t)(page->end - page->begin), fresh;
+        while (p->done < n) {
+            *out = window_at(text, p, rule, length, stride, &fresh);
+            p->done += fresh;
+            if (out->weight > 0)
+                return 1;
         }
-        progress((uint64_t)done - 1);
     }
     return 0;
+}
+
+static int score_group(struct wiki_score *score, struct scorer *s, struct wiki_text *text,
+                       const struct piece *pieces, size_t n)
+{
+    struct window w[64];
+    for (size_t i = 0; i < n; i++)
+        w[i] = pieces[i].w;
+    if (score_windows(s, w, n) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        double nll = w[i].loss * pieces[i].weight / (double)w[i].scored;
+        text->pages[pieces[i].page].nll += nll;
+        score->nll += nll;
+        score->weight += pieces[i].weight;
+        score->scored += (uint64_t)w[i].scored;
+        score->right += (uint64_t)w[i].right;
+        score->losses += w[i].loss;
+        score->squares += w[i].squares;
+    }
+    return 0;
+}
+
+int wiki_score(struct wiki_score *score, struct scorer *s, struct wiki_text *text,
+               enum wiki_rule rule, int64_t length, int64_t stride, void (*progress)(uint64_t done))
+{
+    enum { GROUP = 64 };
+    int64_t group = least(s->net.rows / length, GROUP); /* windows side by side */
+    struct place p = { 0, rule == WIKI_STRIDED ? 0 : 1 };
+    struct piece pieces[GROUP];
+    *score = (struct wiki_score){ 0 };
+    for (size_t i = 0; i < text->count; i++)
+        text->pages[i].nll = 0;
+    for (;;) {
+        size_t n = 0;
+        while (n < (size_t)group && next_piece(&pieces[n], &p, text, rule, length, stride))
+            n++;
+        if (!n)
+            break;
+        if (score_group(score, s, text, pieces, n) < 0)
+            return -1;
+        progress(score->scored);
+    }
+    return score->weight > 0 ? 0
+                             : err_set("nothing to score: no window has a target with a token "
+                                       "before it");
+}
+
+double wiki_bits_error(const struct wiki_text *text)
+{
+    double nll = 0, bytes = 0, sum = 0, n = (double)text->count;
+    for (size_t i = 0; i < text->count; i++) {
+        nll += text->pages[i].nll;
+        bytes += (double)text->pages[i].bytes;
+    }
+    for (size_t i = 0; i < text->count; i++) {
+        double off = text->pages[i].nll - nll / bytes * (double)text->pages[i].bytes;
+        sum += off * off;
+    }
+    return text->count < 2 ? 0 : sqrt(sum * n / (n - 1)) / bytes / log(2);
 }

@@ -102,25 +102,113 @@ static void see(uint64_t done)
     seen = done;
 }
 
+/* What wiki_score gives for ids[0..TOKENS) as one page. */
+static struct wiki_score scored(enum wiki_rule rule, int64_t length, int64_t stride)
+{
+    struct wiki_page page = { .end = TOKENS, .bytes = 1 };
+    struct wiki_text text = {
+        .ids = { ids, TOKENS, 0 }, .pages = &page, .count = 1, .tokens = TOKENS, .words = 2
+    };
+    struct wiki_score got;
+    seen = 0;
+    cr_assert_eq(wiki_score(&got, &scorer, &text, rule, length, stride, see), 0, "%s", err_get());
+    cr_expect_eq(seen, got.scored);
+    cr_expect_float_eq(page.nll, got.nll, 1e-9);
+    return got;
+}
+
 /* Every stride scores each target once, with the context that the header promises. */
 Test(score, wiki_windows)
 {
-    struct wiki_text text = { .ids = { ids, TOKENS, 0 }, .bytes = 1, .words = 2 };
     for (int64_t length = 1; length <= POSITIONS; length++)
         for (int64_t stride = 1; stride <= length; stride += 1 + length / 4) {
-            struct wiki_score got;
-            double want = 0;
+            struct wiki_score got = scored(WIKI_MEGATRON, length, stride);
+            double want = 0, squares = 0, loss;
             for (int64_t i = 1; i < TOKENS; i++) {
                 int64_t window = i <= length ? 0 : (i - length + stride - 1) / stride;
-                want += loss_of(window * stride, i);
+                want += loss = loss_of(window * stride, i);
+                squares += loss * loss;
             }
-            seen = 0;
-            cr_assert_eq(wiki_score(&got, &scorer, &text, length, stride, see), 0);
-            cr_expect_eq(got.targets, TOKENS - 1);
-            cr_expect_eq(seen, TOKENS - 1);
+            cr_expect_eq(got.scored, TOKENS - 1);
+            cr_expect_float_eq(got.weight, TOKENS - 1, 0);
             cr_expect_float_eq(got.nll, want, 1e-2, "length %ld, stride %ld: %f, not %f",
                                (long)length, (long)stride, got.nll, want);
+            cr_expect_float_eq(got.losses, want, 1e-2);
+            cr_expect_float_eq(got.squares, squares, 1e-1);
         }
+}
+
+/* The guide's loop, as it stands there. */
+static double strided_loss(int64_t length, int64_t stride)
+{
+    double sum = 0, weights = 0;
+    for (int64_t begin = 0, last = 0, end = 0; end < TOKENS; begin += stride, last = end) {
+        double loss = 0, count = 0;
+        end = begin + length < TOKENS ? begin + length : TOKENS;
+        for (int64_t i = last > begin ? last : begin + 1; i < end; i++, count++)
+            loss += loss_of(begin, i);
+        if (end - last > 1)
+            sum += loss / count * (double)(end - last - 1);
+        weights += (double)(end - last - 1);
+    }
+    return sum / weights;
+}
+
+Test(score, wiki_windows_strided)
+{
+    for (int64_t length = 2; length <= POSITIONS; length++)
+        for (int64_t stride = 1; stride <= length; stride += 1 + length / 4) {
+            if (stride == 1)
+                continue; /* every later window has the weight 0 */
+            struct wiki_score got = scored(WIKI_STRIDED, length, stride);
+            double want = strided_loss(length, stride);
+            cr_expect_float_eq(got.nll / got.weight, want, 1e-4,
+                               "length %ld, stride %ld: %f, not %f", (long)length, (long)stride,
+                               got.nll / got.weight, want);
+        }
+}
+
+/* Windows of `length` targets; the last reaches back. */
+Test(score, wiki_windows_of_words)
+{
+    for (int64_t length = 1; length <= POSITIONS; length++) {
+        struct wiki_score got = scored(WIKI_WORDS, length, 0);
+        double want = 0;
+        for (int64_t i = 1; i < TOKENS; i++) {
+            int64_t end = ((i - 1) / length + 1) * length + 1;
+            end = end < TOKENS ? end : TOKENS;
+            want += loss_of(end > length ? end - length - 1 : 0, i);
+        }
+        cr_expect_eq(got.scored, TOKENS - 1);
+        cr_expect_float_eq(got.nll, want, 1e-2, "length %ld: %f, not %f", (long)length, got.nll,
+                           want);
+    }
+}
+
+Test(score, standard_error)
+{
+    double x[] = { 1, 4, 2, 8, 5 }, sum = 20, squares = 110; /* variance 7.5 */
+    cr_expect_float_eq(score_error(sum, squares, sizeof x / sizeof *x), sqrt(7.5 / 5), 1e-12);
+    cr_expect_eq(score_error(3, 9, 1), 0);
+    cr_expect_eq(score_error(6, 18, 2), 0);
+}
+
+/* Of pages with the bytes 10 and 30 and the losses 8 and 12: 20 / 40 nats a byte; they are off by 3
+ * and -3, so that the error of the ratio is sqrt(18 * 2) / 40. */
+Test(score, error_of_a_ratio)
+{
+    struct wiki_page pages[] = { { .bytes = 10, .nll = 8 }, { .bytes = 30, .nll = 12 } };
+    struct wiki_text text = { .pages = pages, .count = 2 };
+    cr_expect_float_eq(wiki_bits_error(&text), sqrt(36) / 40 / log(2), 1e-12);
+    text.count = 1;
+    cr_expect_eq(wiki_bits_error(&text), 0);
+}
+
+Test(score_figures, pieces_between_white_space)
+{
+    cr_expect_eq(wiki_pieces("", 0), 1);
+    cr_expect_eq(wiki_pieces(" a \n\xC2\xA0 b\n", 9), 4);
+    cr_expect_eq(wiki_pieces("ab", 2), 1);
 }
 
 Test(score, refuses_what_the_model_does_not_know)

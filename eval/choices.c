@@ -1,0 +1,516 @@
+#include "eval/choices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "common/mem.h"
+#include "common/utf8.h"
+#include "eval/framed.h"
+#include "unicode/letter_case.h"
+#include "unicode/lower.h"
+#include "unicode/whitespace.h"
+
+const char *choices_form_name(enum choices_form form)
+{
+    static const char *const names[] = {
+        "auto", "plain", "hellaswag", "piqa", "arc", "winogrande"
+    };
+    return names[form];
+}
+
+/* ---- a line --------------------------------------------------------------------------------- */
+
+static struct choices_option *add_option(struct choices_question *q)
+{
+    mem_grow(q->options, q->cap, q->count + 1);
+    struct choices_option *o = &q->options[q->count++];
+    if (q->count > q->made) {
+        *o = (struct choices_option){ BUF_INIT, BUF_INIT, 0 };
+        q->made = q->count;
+    }
+    buf_clear(&o->context);
+    buf_clear(&o->ending);
+    buf_addc(&o->ending, ' ');
+    return o;
+}
+
+void choices_release(struct choices_question *q)
+{
+    for (size_t i = 0; i < q->made; i++) {
+        buf_release(&q->options[i].context);
+        buf_release(&q->options[i].ending);
+    }
+    free(q->options);
+    *q = (struct choices_question){ 0 };
+}
+
+/* A member that must be text, appended to `out`. */
+static int take_text(struct buf *out, const struct js *object, const char *key, const char *name)
+{
+    size_t n;
+    const char *s = js_text(js_get(object, key), &n);
+    if (!s)
+        return err_set("%s: the object has no string \"%s\"", name, key);
+    buf_add(out, s, n);
+    return 0;
+}
+
+static int take_endings(struct choices_question *q, const struct js *texts, const char *key,
+                        const char *name)
+{
+    if (!js_is_array(texts) || js_count(texts) < 2)
+        return err_set("%s: \"%s\" is no array of at least two choices", name, key);
+    for (size_t i = 0, n; i < js_count(texts); i++) {
+        const char *s = js_text(js_at(texts, i), &n);
+        if (!s)
+            return err_set("%s: %s[%zu] is no string", name, key, i);
+        buf_add(&add_option(q)->ending, s, n);
+    }
+    return 0;
+}
+
+/* The number of the right choice: a number or its digits, of which the first is `first`. */
+static int take_label(struct choices_question *q, const struct js *object, const char *key,
+                      int64_t first, const char *name)
+{
+    const struct js *v = js_get(object, key);
+    int64_t label;
+    const char *s = js_text(v, NULL);
+    char *end = NULL;
+    if (s)
+        label = strtoll(s, &end, 10);
+    if ((s && (end == s || *end)) || (!s && js_int(v, &label) < 0))
+        return err_set("%s: \"%s\" is no number of a choice", name, key);
+    if (label < first || label - first >= (int64_t)q->count)
+        return err_set("%s: \"%s\" is %lld, but the choices are %lld to %lld", name, key,
+                       (long long)label, (long long)first,
+                       (long long)(first - 1) + (long long)q->count);
+    q->right = (size_t)(label - first);
+    return 0;
+}
+
+/* All choices stand after the same context. */
+static void set_contexts(struct choices_question *q, const struct buf *context)
+{
+    for (size_t i = 0; i < q->count; i++)
+        buf_add(&q->options[i].context, context->data, context->len);
+}
+
+static int parse_plain(struct choices_question *q, struct buf *context, const struct js *root,
+                       const char *name)
+{
+    return take_text(context, root, "context", name) < 0 ||
+                   take_endings(q, js_get(root, "choices"), "choices", name) < 0
+               ? -1
+               : take_label(q, root, "label", 0, name);
+}
+
+/* Python's str.capitalize(): the first character's title case, the others' lower case. */
+static void capitalize(struct buf *out, const char *s, size_t n)
+{
+    struct buf lower = BUF_INIT, first = BUF_INIT;
+    size_t width = n ? utf8_offset(s, n, 1) : 0;
+    letter_case_put(out, s, width, letter_case_title);
+    lower_add(&first, s, width);
+    lower_add(&lower, s, n); /* a sigma's form depends on what is before it */
+    buf_add(out, lower.data + first.len, lower.len - first.len);
+    buf_release(&lower);
+    buf_release(&first);
+}
+
+/* Puts `to` for each `from`, from the left, without overlap. */
+static void replace(struct buf *text, const char *from, const char *to)
+{
+    struct buf out = BUF_INIT;
+    const char *at = text->data, *end = at + text->len, *hit;
+    while ((hit = bytes_find(at, end, from, strlen(from)))) {
+        buf_add(&out, at, (size_t)(hit - at));
+        buf_adds(&out, to);
+        at = hit + strlen(from);
+    }
+    buf_add(&out, at, (size_t)(end - at));
+    buf_release(text);
+    *text = out;
+}
+
+/* Drops what stands in brackets on one line. */
+static void drop_brackets(struct buf *text)
+{
+    size_t kept = 0, i = 0;
+    while (i < text->len) {
+        const char *open = text->data + i, *close = NULL;
+        if (*open == '[')
+            close = memchr(open, ']', text->len - i);
+        if (close && !memchr(open, '\n', (size_t)(close - open)))
+            i += (size_t)(close + 1 - open);
+        else
+            text->data[kept++] = text->data[i++];
+    }
+    buf_truncate(text, kept);
+}
+
+/* Marks that HellaSwag has of its source, WikiHow. */
+static void clean(struct buf *text)
+{
+    struct span inner = whitespace_strip(text->data, text->len);
+    struct buf stripped = BUF_INIT;
+    buf_add(&stripped, inner.s, inner.n);
+    buf_release(text);
+    *text = stripped;
+    replace(text, " [title]", ". ");
+    drop_brackets(text);
+    replace(text, "  ", " ");
+}
+
+static int parse_hellaswag(struct choices_question *q, struct buf *context, const struct js *root,
+                           const char *name)
+{
+    struct buf second = BUF_INIT;
+    int result = take_text(context, root, "activity_label", name);
+    buf_adds(context, ": ");
+    if (!result)
+        result = take_text(context, root, "ctx_a", name);
+    buf_addc(context, ' ');
+    if (!result)
+        result = take_text(&second, root, "ctx_b", name);
+    capitalize(context, second.data, second.len);
+    buf_release(&second);
+    clean(context);
+    if (result < 0 || take_endings(q, js_get(root, "endings"), "endings", name) < 0)
+        return -1;
+    for (size_t i = 0; i < q->count; i++) {
+        struct buf ending = BUF_INIT;
+        buf_add(&ending, q->options[i].ending.data + 1, q->options[i].ending.len - 1);
+        clean(&ending);
+        buf_truncate(&q->options[i].ending, 1);
+        buf_add(&q->options[i].ending, ending.data, ending.len);
+        buf_release(&ending);
+    }
+    return take_label(q, root, "label", 0, name);
+}
+
+static int take_question(struct buf *context, const struct js *root, const char *key,
+                         const char *name)
+{
+    buf_adds(context, "Question: ");
+    int result = take_text(context, root, key, name);
+    buf_adds(context, "\nAnswer:");
+    return result;
+}
+
+static int parse_piqa(struct choices_question *q, struct buf *context, const struct js *root,
+                      const char *name)
+{
+    return take_question(context, root, "goal", name) < 0 ||
+                   take_text(&add_option(q)->ending, root, "sol1", name) < 0 ||
+                   take_text(&add_option(q)->ending, root, "sol2", name) < 0
+               ? -1
+               : take_label(q, root, "label", 0, name);
+}
+
+static int parse_arc(struct choices_question *q, struct buf *context, const struct js *root,
+                     const char *name)
+{
+    const struct js *choices = js_get(root, "choices"), *labels = js_get(choices, "label");
+    const char *answer = js_text(js_get(root, "answerKey"), NULL);
+    if (take_question(context, root, "question", name) < 0 ||
+        take_endings(q, js_get(choices, "text"), "choices.text", name) < 0)
+        return -1;
+    if (!answer)
+        return err_set("%s: the object has no string \"answerKey\"", name);
+    if (js_count(labels) != q->count)
+        return err_set("%s: choices.label and choices.text differ in length", name);
+    for (q->right = 0; q->right < q->count; q->right++)
+        if (js_text_is(js_at(labels, q->right), answer))
+            return 0;
+    return err_set("%s: \"answerKey\" is '%s', which is not in choices.label", name, answer);
+}
+
+static int parse_winogrande(struct choices_question *q, struct buf *sentence, const struct js *root,
+                            const char *name)
+{
+    static const char *const keys[] = { "option1", "option2" };
+    if (take_text(sentence, root, "sentence", name) < 0)
+        return -1;
+    const char *blank = memchr(sentence->data, '_', sentence->len);
+    if (!blank)
+        return err_set("%s: \"sentence\" has no '_'", name);
+    size_t before = (size_t)(blank - sentence->data);
+    struct span rest = whitespace_strip(blank + 1, sentence->len - before - 1);
+    if (!rest.n)
+        return err_set("%s: \"sentence\" has nothing behind its '_'", name);
+    for (int i = 0; i < 2; i++) {
+        struct choices_option *o = add_option(q);
+        buf_add(&o->context, sentence->data, before);
+        if (take_text(&o->context, root, keys[i], name) < 0)
+            return -1;
+        buf_add(&o->ending, rest.s, rest.n);
+    }
+    return take_label(q, root, "answer", 1, name);
+}
+
+/* The form of an object, by the keys that only one form has. */
+static enum choices_form form_of(const struct js *root)
+{
+    static const struct {
+        const char *key;
+        enum choices_form form;
+    } signs[] = { { "context", CHOICES_PLAIN },
+                  { "endings", CHOICES_HELLASWAG },
+                  { "goal", CHOICES_PIQA },
+                  { "answerKey", CHOICES_ARC },
+                  { "sentence", CHOICES_WINOGRANDE } };
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (js_get(root, signs[i].key))
+            return signs[i].form;
+    return CHOICES_AUTO;
+}
+
+static int parse_object(struct choices_question *q, enum choices_form *form, const struct js *root,
+                        const char *name)
+{
+    static int (*const parsers[])(struct choices_question *, struct buf *, const struct js *,
+                                  const char *) = { NULL,       parse_plain, parse_hellaswag,
+                                                    parse_piqa, parse_arc,   parse_winogrande };
+    struct buf context = BUF_INIT;
+    if (*form == CHOICES_AUTO)
+        *form = form_of(root);
+    if (*form == CHOICES_AUTO)
+        return err_set("%s: a question of no known form: no key \"context\", \"endings\", "
+                       "\"goal\", \"answerKey\" or \"sentence\"",
+                       name);
+    q->count = 0;
+    int result = parsers[*form](q, &context, root, name);
+    if (!result && *form != CHOICES_WINOGRANDE)
+        set_contexts(q, &context);
+    for (size_t i = 0; i < q->count && !result; i++) {
+        struct choices_option *o = &q->options[i];
+        o->characters = utf8_count(o->ending.data + 1, o->ending.len - 1);
+        if (!o->characters)
+            result = err_set("%s: choice %zu is empty", name, i);
+    }
+    buf_release(&context);
+    return result;
+}
+
+int choices_parse(struct choices_question *q, enum choices_form *form, const char *line, size_t n,
+                  const char *name)
+{
+    struct js *root = js_parse(line, n, name);
+    if (!root)
+        return -1;
+    int result = parse_object(q, form, root, name);
+    js_free(root);
+    return result;
+}
+
+/* ---- windows -------------------------------------------------------------------------------- */
+
+/* Questions scored at a time: enough that windows of like length run side by side. */
+enum { GROUP = 64 };
+
+struct entry {
+    struct window w;
+    size_t at;     /* of its tokens in ids */
+    size_t option; /* which one of the group's */
+    size_t characters;
+};
+
+struct group {
+    struct ids ids; /* of all windows, end to end */
+    struct entry *entries;
+    size_t count, cap;
+    struct window *windows;
+    size_t windows_cap;
+    double *scores; /* of the options: log p, and by character */
+    size_t scores_cap;
+    struct {
+        size_t first, count, right; /* its options */
+    } questions[GROUP];
+    size_t questions_count;
+    const struct tokenizer *tokenizer;
+    struct encoder *encoder;
+};
+
+static void release_group(struct group *g)
+{
+    ids_release(&g->ids);
+    free(g->entries);
+    free(g->windows);
+    free(g->scores);
+    free(g);
+}
+
+/* Appends the ids of context and ending; *from is where those of the ending begin. */
+static int encode_option(struct group *g, const struct choices_option *o, size_t *from)
+{
+    struct ids context = { 0 };
+    struct buf whole = BUF_INIT;
+    size_t begin = g->ids.count, own = o->context.len, width;
+    while ((width = whitespace_before(o->context.data, own)))
+        own -= width;
+    buf_add(&whole, o->context.data, o->context.len);
+    buf_add(&whole, o->ending.data, o->ending.len);
+    int result = 0;
+    if (own) {
+        result = framed_encode(g->tokenizer, g->encoder, o->context.data, own, &context);
+        if (!result)
+            result = framed_encode(g->tokenizer, g->encoder, whole.data, whole.len, &g->ids);
+        *from = begin + context.count;
+    } else {
+        int64_t start = framed_start(g->tokenizer);
+        result = start < 0 ? -1 : 0;
+        ids_add(&g->ids, (uint32_t)start);
+        *from = begin + 1;
+        if (!result)
+            result = encoder_encode(g->encoder, whole.data, whole.len, TOKENIZER_ORDINARY, &g->ids);
+    }
+    ids_release(&context);
+    buf_release(&whole);
+    return result;
+}
+
+static int add_option_window(struct group *g, const struct choices_option *o, size_t option,
+                             int64_t positions)
+{
+    size_t begin = g->ids.count, from;
+    if (encode_option(g, o, &from) < 0)
+        return -1;
+    size_t end = g->ids.count;
+    int64_t scored = (int64_t)end - (int64_t)from, count = (int64_t)(end - begin);
+    if (scored < 1)
+        return err_set("a choice has no tokens of its own: its context's last token takes it in");
+    if (scored > positions)
+        return err_set("a choice has %lld tokens, more than the model's %lld positions",
+                       (long long)scored, (long long)positions);
+    if (count > positions + 1)
+        count = positions + 1;
+    mem_grow(g->entries, g->cap, g->count + 1);
+    g->entries[g->count++] = (struct entry){ .w = { .count = count, .scored = scored },
+                                             .at = end - (size_t)count,
+                                             .option = option,
+                                             .characters = o->characters };
+    return 0;
+}
+
+static int add_question(struct group *g, const struct choices_question *q, int64_t positions)
+{
+    size_t first = g->count;
+    for (size_t i = 0; i < q->count; i++)
+        if (add_option_window(g, &q->options[i], first + i, positions) < 0)
+            return -1;
+    g->questions[g->questions_count].first = first;
+    g->questions[g->questions_count].count = q->count;
+    g->questions[g->questions_count++].right = q->right;
+    return 0;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->w.count != y->w.count)
+        return x->w.count < y->w.count ? -1 : 1;
+    return x->at < y->at ? -1 : 1;
+}
+
+static size_t largest(const double *scores, size_t n)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++)
+        if (scores[i] > scores[best])
+            best = i;
+    return best;
+}
+
+static void judge(struct choices_score *score, const struct group *g)
+{
+    const double *sums = g->scores, *each = g->scores + g->count;
+    for (size_t i = 0; i < g->questions_count; i++) {
+        size_t first = g->questions[i].first, n = g->questions[i].count;
+        score->right += largest(sums + first, n) == g->questions[i].right;
+        score->right_norm += largest(each + first, n) == g->questions[i].right;
+    }
+    score->questions += g->questions_count;
+}
+
+static int score_group(struct choices_score *score, struct scorer *s, struct group *g,
+                       const char *path)
+{
+    mem_grow(g->windows, g->windows_cap, g->count);
+    mem_grow(g->scores, g->scores_cap, 2 * g->count);
+    qsort(g->entries, g->count, sizeof *g->entries, by_length);
+    for (size_t i = 0; i < g->count; i++) {
+        g->windows[i] = g->entries[i].w;
+        g->windows[i].ids = g->ids.data + g->entries[i].at;
+    }
+    if (score_windows(s, g->windows, g->count) < 0)
+        return err_in("%s", path);
+    for (size_t i = 0; i < g->count; i++) {
+        const struct entry *entry = &g->entries[i];
+        g->scores[entry->option] = -g->windows[i].loss;
+        g->scores[g->count + entry->option] = -g->windows[i].loss / (double)entry->characters;
+    }
+    judge(score, g);
+    g->ids.count = g->count = g->questions_count = 0;
+    return 0;
+}
+
+/* ---- a file --------------------------------------------------------------------------------- */
+
+/* Blank lines are passed over. */
+static int read_question(struct choices_score *score, struct group *g, struct choices_question *q,
+                         int64_t positions, const char *line, size_t n, const char *name)
+{
+    if (!whitespace_strip(line, n).n)
+        return 0;
+    if (choices_parse(q, &score->form, line, n, name) < 0)
+        return -1;
+    return add_question(g, q, positions) < 0 ? err_in("%s", name) : 0;
+}
+
+static int read_lines(struct choices_score *score, struct scorer *s, struct group *g,
+                      struct input *in, void (*progress)(uint64_t done))
+{
+    struct choices_question q = { 0 };
+    struct buf name = BUF_INIT;
+    char *line;
+    size_t n;
+    int more;
+    for (uint64_t number = 1; (more = input_line(in, &line, &n)) > 0; number++) {
+        buf_clear(&name);
+        buf_addf(&name, "%s:%llu", in->path, (unsigned long long)number);
+        if (read_question(score, g, &q, s->net.model.config.positions, line, n, name.data) < 0 ||
+            (g->questions_count == GROUP && score_group(score, s, g, in->path) < 0)) {
+            more = -1;
+            break;
+        }
+        progress(score->questions);
+    }
+    if (!more && g->questions_count)
+        more = score_group(score, s, g, in->path);
+    if (!more && !score->questions)
+        more = err_set("nothing to score in '%s'", in->path);
+    choices_release(&q);
+    buf_release(&name);
+    return more;
+}
+
+int choices_score(struct choices_score *score, struct scorer *s, const struct tokenizer *t,
+                  struct encoder *e, const char *path, enum choices_form form,
+                  void (*progress)(uint64_t done))
+{
+    struct input in;
+    *score = (struct choices_score){ .form = form };
+    if (input_open(&in, path) < 0)
+        return -1;
+    struct group *g = mem_zalloc(1, sizeof *g);
+    g->tokenizer = t;
+    g->encoder = e;
+    int result = read_lines(score, s, g, &in, progress);
+    release_group(g);
+    input_close(&in);
+    return result;
+}

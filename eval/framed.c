@@ -1,0 +1,29 @@
+#include "eval/framed.h"
+
+#include "common/err.h"
+
+int framed_encode(const struct tokenizer *t, struct encoder *e, const char *text, size_t n,
+                  struct ids *out)
+{
+    struct ids plain = { 0 }, types = { 0 };
+    int result = encoder_encode(e, text, n, TOKENIZER_ORDINARY, &plain);
+    if (!result)
+        tokenizer_assemble(t, &plain, NULL, out, &types);
+    ids_release(&plain);
+    ids_release(&types);
+    return result;
+}
+
+int64_t framed_start(const struct tokenizer *t)
+{
+    /* What stands before a token that is no special one. */
+    uint32_t mark = UINT32_MAX;
+    struct ids one = { &mark, 1, 1 }, all = { 0 }, types = { 0 };
+    tokenizer_assemble(t, &one, NULL, &all, &types);
+    int64_t start = all.count && all.data[0] != mark ? all.data[0] : tokenizer_end_of_text(t);
+    ids_release(&all);
+    ids_release(&types);
+    return start >= 0 ? start
+                      : err_set("the vocabulary has no token that begins a text: neither one of "
+                                "its post-processor nor end-of-text");
+}
