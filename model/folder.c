@@ -233,11 +233,12 @@ int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const
 
 /* ---- saving ------------------------------------------------------------------------------- */
 
-/* A model's blocks. */
+/* A model's blocks, and the one that was asked for last. */
 struct saved {
     struct ops *o;
-    const struct ops_array *blocks;
-    enum ops_type type; /* of their numbers */
+    const struct folder_blocks *from;
+    struct ops_array array;
+    int block; /* -1: none yet */
 };
 
 static int write_turned(struct safetensors_writer *w, const struct tensor *row, const void *data,
@@ -254,12 +255,13 @@ static int write_turned(struct safetensors_writer *w, const struct tensor *row, 
     return failed;
 }
 
-static int write_tensor(struct safetensors_writer *w, const struct tensor *row,
-                        const struct saved *from)
+static int write_tensor(struct safetensors_writer *w, const struct tensor *row, struct saved *from)
 {
     const int64_t n = tensor_elements(row);
-    const size_t bytes = ops_type_bytes(from->type);
-    struct ops_array tensor = ops_part(from->blocks[row->block], row->offset);
+    const size_t bytes = ops_type_bytes(from->from->type);
+    if (row->block != from->block)
+        from->array = from->from->block(from->from->ctx, from->block = row->block);
+    struct ops_array tensor = ops_part(from->array, row->offset);
     void *data = ops_map(from->o, tensor, n);
     int failed = row->transposed ? write_turned(w, row, data, bytes)
                                  : safetensors_write(w, data, n, bytes);
@@ -267,7 +269,7 @@ static int write_tensor(struct safetensors_writer *w, const struct tensor *row,
     return failed;
 }
 
-static int save_weights(const struct model *m, const struct saved *from, const char *path)
+static int save_weights(const struct model *m, struct saved *from, const char *path)
 {
     const struct tensor_table *table = &m->tensors;
     struct safetensor *tensors = mem_zalloc(table->count, sizeof *tensors);
@@ -276,7 +278,7 @@ static int save_weights(const struct model *m, const struct saved *from, const c
         char name[FOLDER_NAME];
         folder_names_saved(name, m, row->name);
         tensors[i].name = mem_strdup(name);
-        tensors[i].dtype = from->type == OPS_BF16 ? "BF16" : "F32";
+        tensors[i].dtype = from->from->type == OPS_BF16 ? "BF16" : "F32";
         tensors[i].rank = row->rank;
         for (int d = 0; d < row->rank; d++)
             tensors[i].shape[d] = file_shape(row, d);
@@ -296,9 +298,10 @@ static int save_weights(const struct model *m, const struct saved *from, const c
     return failed;
 }
 
-static int save(const struct model *m, const struct saved *from, const char *dir,
-                int64_t end_of_text)
+int folder_save_from(const struct model *m, struct ops *o, const struct folder_blocks *from,
+                     const char *dir, int64_t end_of_text)
 {
+    struct saved saved = { o, from, OPS_NONE, -1 };
     const char *type = from->type == OPS_BF16 ? "bfloat16" : "float32";
     struct buf path = BUF_INIT, config = BUF_INIT;
     int failed = file_mkdirs(dir);
@@ -309,15 +312,21 @@ static int save(const struct model *m, const struct saved *from, const char *dir
     }
     if (failed == 0) {
         file_join(&path, dir, "model.safetensors");
-        failed = save_weights(m, from, path.data);
+        failed = save_weights(m, &saved, path.data);
     }
     buf_release(&config);
     buf_release(&path);
     return failed;
 }
 
+static struct ops_array block_at(const void *ctx, int block)
+{
+    return ((const struct ops_array *)ctx)[block];
+}
+
 int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
                 const char *dir, int64_t end_of_text)
 {
-    return save(m, &(struct saved){ o, blocks, blocks[0].type }, dir, end_of_text);
+    struct folder_blocks from = { block_at, blocks, blocks[0].type };
+    return folder_save_from(m, o, &from, dir, end_of_text);
 }

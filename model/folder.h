@@ -26,4 +26,14 @@ void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks
 int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
                 const char *dir, int64_t end_of_text);
 
+/* The same of blocks that are asked for one after the other, from the first on; a block may go when
+ * the next one is asked for. */
+struct folder_blocks {
+    struct ops_array (*block)(const void *ctx, int block);
+    const void *ctx;
+    enum ops_type type; /* of all */
+};
+int folder_save_from(const struct model *m, struct ops *o, const struct folder_blocks *from,
+                     const char *dir, int64_t end_of_text);
+
 #endif

@@ -8,6 +8,7 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/rng.h"
+#include "train/program.h"
 
 enum { KEY_ORDER = 0x6f72646572 }; /* tells this use of the seed apart */
 
@@ -66,7 +67,8 @@ static int read_step(struct batches *b, struct slot *s)
     s->batch.tokens = 0;
     for (int64_t m = 0; m < c->A; m++) {
         struct sequences *sequences = &s->sequences[m];
-        uint64_t first = b->position + (uint64_t)((c->rank * c->A + m) * c->B);
+        int64_t number = program_micro_batch(c->zero, c->A, c->leaves, c->ranks, c->rank, m);
+        uint64_t first = b->position + (uint64_t)(number * c->B);
         sequences->count = 0;
         for (int64_t r = 0; r < c->B; r++)
             if (read_sample(c, first + (uint64_t)r, sequences) < 0)

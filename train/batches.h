@@ -10,7 +10,7 @@
  *
  * With A micro-batches a step, R data-parallel ranks and micro-batches of B samples, row r of
  * micro-batch m on rank q is number position + (q A + m) B + r: ranks have neighbouring
- * micro-batches.
+ * micro-batches, or where they share gradients neighbouring leaves (program_micro_batch).
  */
 #ifndef TEXTMILL_BATCHES_H
 #define TEXTMILL_BATCHES_H
@@ -25,9 +25,10 @@ enum { BATCHES_ORDER = 2 };
 struct batches_config {
     const struct samples *samples; /* borrowed */
     uint64_t seed;
-    int64_t B, T, A; /* samples of a micro-batch, tokens of a sequence, micro-batches a step on
-                      * this rank */
-    int rank, ranks; /* data parallel */
+    int64_t B, T, A;  /* samples of a micro-batch, tokens of a sequence, micro-batches a step on
+                       * this rank */
+    int rank, ranks;  /* data parallel */
+    int zero, leaves; /* what they share, and the leaves of each (program.h) */
 };
 
 /* The micro-batches of one step. */

@@ -205,12 +205,13 @@ static void moments_release(struct moments *m)
 
 /* A block's array as a whole, with the shares of all ranks; the last one that was asked for. */
 struct gathered {
-    const struct store *store;
+    struct store *store;
     struct comm *comm;
     enum store_kind kind;
     int block;
     struct ops_array array; /* none: nothing was asked for yet */
     int64_t elements;
+    int next; /* of the parameters: the first block that was not asked for */
 };
 
 static void gather_block(struct gathered *g, enum store_kind kind, int block)
@@ -223,10 +224,12 @@ static void gather_block(struct gathered *g, enum store_kind kind, int block)
     g->block = block;
     g->elements = bounds[s->layout.ranks];
     g->array = ops_buffer(s->ops, s->layout.type[kind], g->elements);
-    ops_copy(s->ops, ops_part(g->array, bounds[rank]), store_all(s, kind)[block],
-             bounds[rank + 1] - bounds[rank]);
+    struct ops_array own = store_all(s, kind)[block];
+    if (!layout_is_shared(&s->layout, kind))
+        own = ops_part(own, bounds[rank]);
+    ops_copy(s->ops, ops_part(g->array, bounds[rank]), own, bounds[rank + 1] - bounds[rank]);
     comm_end(g->comm,
-             comm_gather_begin(g->comm, COMM_DATA, s->ops, g->array, bounds, "gather of moments"));
+             comm_gather_begin(g->comm, COMM_DATA, s->ops, g->array, bounds, "gather of state"));
 }
 
 /* The whole tensor. All ranks ask for the same ones in the same order. */
@@ -234,8 +237,7 @@ static struct ops_array whole_tensor(struct gathered *g, const struct moment_pla
 {
     const struct store *s = g->store;
     const int block = s->tensors->rows[p->row].block;
-    const int shared = s->layout.ranks > 1 &&
-                       (p->kind == STORE_MOMENT1 || p->kind == STORE_MOMENT2);
+    const int shared = s->layout.ranks > 1 && p->kind != STORE_PARAMETERS;
     if (!shared)
         return store_tensor(s, p->kind, store_all(s, p->kind)[block], p->row);
     if (ops_is_none(g->array) || g->kind != p->kind || g->block != block)
@@ -245,7 +247,7 @@ static struct ops_array whole_tensor(struct gathered *g, const struct moment_pla
 
 /* `result` is that of the work before: when it is an error, and on other ranks than the first,
  * nothing is written. */
-static int write_moments(const char *path, const struct checkpoint *c, const struct store *s,
+static int write_moments(const char *path, const struct checkpoint *c, struct store *s,
                          struct comm *comm, int result)
 {
     struct safetensors_writer w;
@@ -304,22 +306,46 @@ static int write_state(const char *dir, const struct checkpoint *c)
     return result;
 }
 
-int checkpoint_save_model(const char *dir, const struct model *m, const struct store *s,
-                          int64_t end_of_text)
+/* A block of parameters; all ranks come here for the same ones. */
+static struct ops_array parameters_of(const void *ctx, int block)
 {
-    return folder_save(m, s->ops, store_all(s, STORE_PARAMETERS), dir, end_of_text);
+    struct gathered *g = *(struct gathered *const *)ctx;
+    struct ops_array a = store_view(g->store, STORE_PARAMETERS, block);
+    store_release(g->store, STORE_PARAMETERS, block);
+    g->next = block + 1;
+    return a;
 }
 
+/* `result` as write_moments. */
+static int write_model(const char *dir, const struct model *m, struct store *s, struct comm *comm,
+                       int64_t end_of_text, int result)
+{
+    struct gathered g = { .store = s, .comm = comm }, *at = &g;
+    struct folder_blocks from = { parameters_of, &at, s->layout.type[STORE_PARAMETERS] };
+    if (comm_is_first(comm) && !result)
+        result = folder_save_from(m, s->ops, &from, dir, end_of_text);
+    while (g.next < s->tensors->blocks)
+        parameters_of(&at, g.next);
+    return result;
+}
+
+int checkpoint_save_model(const char *dir, const struct model *m, struct store *s,
+                          struct comm *comm, int64_t end_of_text)
+{
+    return write_model(dir, m, s, comm, end_of_text, 0);
+}
+
+/* `result` as write_moments. */
 static int write_folder(const char *dir, const struct checkpoint *c, const struct model *m,
-                        const struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
-                        const char *config)
+                        struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
+                        const char *config, int result)
 {
     int64_t end = tokenizer ? tokenizer_end_of_text(tokenizer) : -1;
     struct buf path = BUF_INIT;
     file_join(&path, dir, "training");
-    int result = file_mkdirs(path.data);
     if (!result)
-        result = checkpoint_save_model(dir, m, s, end);
+        result = file_mkdirs(path.data);
+    result = write_model(dir, m, s, comm, end, result);
     if (!result && tokenizer)
         result = tokenizer_save(tokenizer, dir);
     file_join(&path, dir, moments_name);
@@ -347,7 +373,7 @@ static void drop(const char *folder)
 }
 
 int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
-                    const struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
+                    struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
                     const char *config)
 {
     struct buf path = BUF_INIT, temp = BUF_INIT;
@@ -358,14 +384,12 @@ int checkpoint_save(const char *out, const struct checkpoint *c, const struct mo
     int result = first ? file_look(path.data, &kind) : 0;
     int wanted = comm_most(comm, first && !result && kind != FILE_FOLDER);
     if (wanted && !first) {
+        write_model(NULL, m, s, comm, -1, 0);
         write_moments(NULL, c, s, comm, 0);
     } else if (wanted) {
         result = file_remove_tree(temp.data);
         temp_add(temp.data, TEMP_GOES);
-        if (!result)
-            result = write_folder(temp.data, c, m, s, comm, tokenizer, config);
-        else
-            write_moments(NULL, c, s, comm, -1); /* the other ranks are at it */
+        result = write_folder(temp.data, c, m, s, comm, tokenizer, config, result);
         if (!result && rename(temp.data, path.data) < 0)
             result = err_set("cannot rename '%s' to '%s': %s", temp.data, path.data,
                              strerror(errno));
@@ -518,10 +542,14 @@ static int load_place(const struct safetensors *file, const struct safetensor *f
                       const struct moment_place *p, const struct store *s)
 {
     const int block = s->tensors->rows[p->row].block;
-    struct ops_array to = store_tensor(s, p->kind, store_all(s, p->kind)[block], p->row);
+    struct ops_array array = store_all(s, p->kind)[block], to;
     struct layout_part own = { 0, from->elements };
-    if (p->kind == STORE_MOMENT1 || p->kind == STORE_MOMENT2)
+    if (layout_is_shared(&s->layout, p->kind)) {
         own = layout_own(&s->layout, s->tensors, p->row);
+        to = store_own_tensor(s, p->kind, array, p->row);
+    } else {
+        to = store_tensor(s, p->kind, array, p->row);
+    }
     return own.count ? load_moment(file, from, to, own, s->ops) : 0;
 }
 

@@ -46,17 +46,18 @@ struct checkpoint {
 };
 
 /* Saves OUT/checkpoints/step-N. All ranks call it; the first one writes, with what the others have
- * of the moments, so that the bytes do not depend on how many ranks there are. The other ranks
+ * of the state, so that the bytes do not depend on how many ranks there are. The other ranks
  * return 0. `tokenizer` may be NULL. Of a schedule-free optimizer the store has the model, and the
  * point in its gradients (optimizer_to_model). A checkpoint of that step that is there already is
  * left as it is. */
 int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
-                    const struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
+                    struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
                     const char *config);
 
-/* The model folder alone (folder_save), its tensors F32 or BF16 as the store keeps them. */
-int checkpoint_save_model(const char *dir, const struct model *m, const struct store *s,
-                          int64_t end_of_text);
+/* The model folder alone (folder_save), its tensors F32 or BF16 as the store keeps them. All ranks
+ * call it; the first one writes. */
+int checkpoint_save_model(const char *dir, const struct model *m, struct store *s,
+                          struct comm *comm, int64_t end_of_text);
 
 /* The latest by number: 1 and its path, 0 when there is none. Removes what killed runs left. */
 int checkpoint_latest(const char *out, struct buf *path);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/mem.h"
 #include "common/rng.h"
@@ -25,6 +26,7 @@ void engine_program(struct program *p, const struct engine_config *c, const stru
                                      .micro = c->A,
                                      .group = c->G,
                                      .leaves = c->leaves,
+                                     .zero = c->zero,
                                      .recompute = c->recompute,
                                      .tied = m->tied,
                                      .moments = moments ? 0 : 2 };
@@ -111,6 +113,13 @@ static double *take_sums(const struct engine *e, int64_t n)
     return sums;
 }
 
+/* The number of this rank's micro-batch m among those of all ranks. */
+static int64_t micro_batch(const struct engine *e, int rank, int64_t m)
+{
+    const struct engine_config *c = &e->config;
+    return program_micro_batch(c->zero, c->A, c->leaves, e->comm->size[COMM_DATA], rank, m);
+}
+
 /* Adds those of all ranks, in the order of the micro-batches, to s, which has this rank's labels.
  */
 static void sum_scores(const struct engine *e, struct engine_score *s)
@@ -119,8 +128,14 @@ static void sum_scores(const struct engine *e, struct engine_score *s)
     const int64_t A = e->config.A, own = A * SUMS;
     double *mine = take_sums(e, A);
     double *all = mem_zalloc((size_t)(ranks * own), sizeof *all);
+    double *ordered = mem_zalloc((size_t)(ranks * own), sizeof *ordered);
     comm_collect(e->comm, COMM_DATA, all, mine, (size_t)own * sizeof *all, "losses");
-    add_sums(e, s, all, ranks * A);
+    for (int q = 0; q < ranks; q++)
+        for (int64_t m = 0; m < A; m++)
+            memcpy(ordered + micro_batch(e, q, m) * SUMS, all + (q * A + m) * SUMS,
+                   SUMS * sizeof *all);
+    add_sums(e, s, ordered, ranks * A);
+    free(ordered);
     for (int p = 0; p < e->model->parts; p++)
         s->part[p].labels = (int64_t)comm_sum_real(e->comm, COMM_DATA, (double)s->part[p].labels);
     free(all);
@@ -172,7 +187,7 @@ static void inputs(struct pass *s, const struct phase *f, const struct ops_array
 {
     const struct engine *e = s->e;
     struct batch b = *s->batches++;
-    int64_t number = e->comm->rank[COMM_DATA] * e->config.A + s->taken++;
+    int64_t number = micro_batch(e, e->comm->rank[COMM_DATA], s->taken++);
     uint64_t key = rng_key(rng_key(rng_key(0, e->config.seed), KEY_DROPOUT), (uint64_t)s->step);
     (void)at;
     assert(b.B <= e->config.most && b.T == e->config.T);
@@ -235,13 +250,21 @@ static void merge_gradients(struct pass *s, const struct phase *f, const struct 
 
 static void sum_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    sharing_sum(&s->e->sharing, f->block, at[USE_DW]);
+    const struct engine *e = s->e;
+    if (e->config.zero > 1)
+        sharing_sum_leaf(&s->e->sharing, f->block, f->uses[1].number, f->merges);
+    else
+        sharing_sum(&s->e->sharing, f->block, at[USE_DW]);
 }
 
 static void update(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct ops_array state[OPS_STATES] = { at[USE_W], at[USE_M], at[USE_V] };
     optimizer_update_block(s->update, f->block, state, at[USE_DW]);
+}
+
+static void gather_parameters(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
     sharing_gather(&s->e->sharing, f->block, at[USE_W]);
 }
 
@@ -265,6 +288,7 @@ static phase_function *const functions[PHASE_KINDS] = {
     [PHASE_MERGE] = merge_gradients,
     [PHASE_SUM] = sum_gradients,
     [PHASE_UPDATE] = update,
+    [PHASE_GATHER] = gather_parameters,
     [PHASE_LAYER_EVALUATION] = layer_forward,
     [PHASE_HEAD_EVALUATION] = score,
 };
@@ -352,6 +376,13 @@ void engine_update(struct engine *e, struct optimizer *a, double norm, double ra
 void engine_to_model(struct engine *e, const struct optimizer *a)
 {
     optimizer_to_model(a, e->store);
+    if (a->kind == OPTIMIZER_SCHEDULE_FREE)
+        sharing_gather_all(&e->sharing);
+}
+
+void engine_from_model(struct engine *e, const struct optimizer *a)
+{
+    optimizer_from_model(a, e->store);
     if (a->kind == OPTIMIZER_SCHEDULE_FREE)
         sharing_gather_all(&e->sharing);
 }

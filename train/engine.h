@@ -25,6 +25,7 @@
 struct engine_config {
     int64_t B, T, A, G; /* A: of this rank; G <= A */
     int leaves;         /* of this rank (program.h); 0: 1 */
+    int zero;           /* what ranks share (program.h) */
     int64_t most;       /* sequences of a micro-batch: B, or more where rows of B T tokens hold
                          * packed ones */
     enum recompute recompute;
@@ -82,6 +83,7 @@ void engine_update(struct engine *e, struct optimizer *a, double norm, double ra
 
 /* Schedule-free alone (optimizer.h): the parameters become the model, on all ranks. */
 void engine_to_model(struct engine *e, const struct optimizer *a);
+void engine_from_model(struct engine *e, const struct optimizer *a); /* and back */
 
 /* Adds the score of `b`, without dropout. b->B <= most. */
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score);

@@ -80,20 +80,37 @@ static void cut_block(struct layout *l, const struct tensor_table *t, const unsi
         l->bounds[kind][(int64_t)block * (l->ranks + 1)] = 0;
 }
 
-/* Moments are kept of the own share. */
-static void share_moments(struct layout *l, const struct tensor_table *t,
-                          const struct store_config *c)
+static void cut_blocks(struct layout *l, const struct tensor_table *t, const struct store_config *c)
 {
     l->ranks = c->ranks > 1 ? c->ranks : 1;
     l->rank = c->ranks > 1 ? c->rank : 0;
+    l->zero = c->ranks > 1 ? c->zero : 0;
     for (int kind = 0; kind < STORE_BLOCKS; kind++)
         l->bounds[kind] = mem_zalloc((size_t)t->blocks * ((size_t)l->ranks + 1), sizeof(int64_t));
     for (int b = 0; b < t->blocks; b++)
         cut_block(l, t, c->whole, b);
-    for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++)
-        for (int b = 0; b < t->blocks; b++) {
-            const int64_t *bounds = layout_bounds(l, (enum store_kind)kind, b);
-            l->elements[kind][b] = bounds[l->rank + 1] - bounds[l->rank];
+}
+
+int layout_is_shared(const struct layout *l, int kind)
+{
+    return is_moment(kind)            ? l->zero > 0
+           : kind == STORE_GRADIENTS  ? l->zero > 1
+           : kind == STORE_PARAMETERS ? l->zero > 2
+                                      : 0;
+}
+
+int layout_is_gathered(const struct layout *l, int kind)
+{
+    return layout_is_shared(l, kind) && !is_moment(kind);
+}
+
+/* Of what is shared the own share is kept. */
+static void share_arrays(struct layout *l, const struct tensor_table *t)
+{
+    for (int kind = 0; kind < STORE_BLOCKS; kind++)
+        for (int i = 0; i < l->count[kind] && layout_is_shared(l, kind); i++) {
+            const int64_t *bounds = layout_bounds(l, (enum store_kind)kind, i % t->blocks);
+            l->elements[kind][i] = bounds[l->rank + 1] - bounds[l->rank];
         }
 }
 
@@ -144,7 +161,8 @@ static void lay_out(struct layout *l, const struct tensor_table *t, const struct
         for (size_t i = (size_t)t->blocks; i < count && kind < STORE_BLOCKS; i++)
             l->elements[kind][i] = l->elements[kind][i - (size_t)t->blocks];
     }
-    share_moments(l, t, c);
+    cut_blocks(l, t, c);
+    share_arrays(l, t);
 }
 
 uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
@@ -261,9 +279,67 @@ static int choose(struct layout *l, const struct store_config *c)
 
 /* ---- the layout ---------------------------------------------------------------------------------- */
 
+/* ---- what is gathered ----------------------------------------------------------------------------- */
+
+/* Arrays in the window at a time, each once. */
+struct window {
+    const struct layout *layout;
+    const struct program *program;
+    int blocks;
+    unsigned char *made; /* [blocks]: gradients that wait for their sum */
+    unsigned char *in;   /* [2][blocks]: parameters and gradients that a phase has counted */
+};
+
+/* What the array takes that is not counted yet. */
+static uint64_t count_in(struct window *w, int kind, int block)
+{
+    unsigned char *in = &w->in[(kind == STORE_GRADIENTS) * w->blocks + block];
+    if (*in)
+        return 0;
+    *in = 1;
+    return (uint64_t)layout_bounds(w->layout, (enum store_kind)kind, block)[w->layout->ranks] *
+           ops_type_bytes(w->layout->type[kind]);
+}
+
+/* What phase n finds in the window and brings there. */
+static uint64_t phase_window(struct window *w, int64_t n)
+{
+    const struct use *all[PROGRAM_TOGETHER];
+    const int count = program_together(w->program, n, all);
+    uint64_t sum = 0;
+    memset(w->in, 0, 2 * (size_t)w->blocks);
+    for (int i = 0; i < count; i++)
+        if (layout_is_gathered(w->layout, all[i]->kind) && !all[i]->own)
+            sum += count_in(w, all[i]->kind, all[i]->number);
+    for (int b = 0; b < w->blocks; b++)
+        sum += w->made[b] ? count_in(w, STORE_GRADIENTS, b) : 0;
+    return sum;
+}
+
+static uint64_t gathered_window(const struct layout *l, const struct program *p, int blocks)
+{
+    struct window w = { l, p, blocks, mem_zalloc((size_t)blocks, 1),
+                        mem_zalloc(2 * (size_t)blocks, 1) };
+    uint64_t most = 0;
+    for (int64_t n = 0; n < p->count; n++) {
+        const struct phase *f = &p->phases[n];
+        uint64_t bytes = phase_window(&w, n);
+        most = bytes > most ? bytes : most;
+        for (int i = 0; i < f->count; i++)
+            if (f->uses[i].kind == STORE_GRADIENTS && !f->uses[i].own)
+                w.made[f->uses[i].number] = f->kind != PHASE_SUM;
+    }
+    free(w.made);
+    free(w.in);
+    return most;
+}
+
 int layout_init(struct layout *l, const struct tensor_table *t, const struct store_config *c)
 {
     lay_out(l, t, c);
+    if (l->zero > 1)
+        l->window_bytes = gathered_window(l, c->program, t->blocks);
+    assert(l->zero < 2 || !(c->dir || c->offload));
     return c->dir || c->offload ? choose(l, c) : 0;
 }
 

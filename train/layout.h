@@ -9,12 +9,15 @@
  * Parameters, moments and activations may be kept as bf16 (gradients, which are sums, and the
  * caches' own sums are f32), for half the memory, traffic and disk.
  *
- * Ranks may share the moments (Rajbhandari et al. 2020, "ZeRO", stage 1).
+ * Ranks may share the moments, the gradients and the parameters (program.h). Of an array that they
+ * share a rank keeps its share alone, and the whole array is in a window while it is used
+ * (shared.h).
  *
  * All arrays are in memory, or some of them in a file (mapped.h). Which ones follows from how much
  * memory there may be: what a step would move most often stays (program.h), and so does a row that
  * is the only one of its kind. A window is left over the file: the most that a phase uses of it
- * together with what is expected meanwhile.
+ * together with what is expected meanwhile. The window for what ranks share is found in the same
+ * way; gradients stay in it until they are summed.
  */
 #ifndef TEXTMILL_LAYOUT_H
 #define TEXTMILL_LAYOUT_H
@@ -32,7 +35,8 @@ struct store_config {
                                     * in memory */
     int64_t row[STORE_KINDS];      /* elements of a row, of the kinds from STORE_X on */
     int half_parameters, half_moments, half_activations;
-    int ranks, rank;            /* that share the moments; 0 or 1: this process has all */
+    int ranks, rank;            /* that share something; 0 or 1: this process has all */
+    int zero;                   /* what they share: stage 1 to 3 */
     const unsigned char *whole; /* [rows of the table]: the tensor must not be cut; NULL: none */
     const char *dir;            /* for the file; NULL: all in memory */
     int offload;                /* without dir: the host's memory in the place of the file */
@@ -52,6 +56,7 @@ struct layout {
     int64_t *offset[STORE_BLOCKS];       /* [rows of the table]: elements to a tensor in its block's
                                           * whole array; -1: none */
     int ranks, rank;                     /* ranks 1: nothing is shared */
+    int zero;                            /* stage; 0: the same */
     int64_t *bounds[STORE_BLOCKS];       /* [blocks][ranks+1]: elements of the block's whole array
                                           * before the share of each rank */
     uint64_t window_bytes;
@@ -63,12 +68,16 @@ int layout_init(struct layout *l, const struct tensor_table *t, const struct sto
 void layout_release(struct layout *l); /* fine on a zeroed struct */
 
 /* A block is cut into shares of nearly equal size, one a rank, between tensors or, where tensors
- * may be cut, at multiples of LAYOUT_PIECE elements of a tensor. Moments are kept of the rank's own
- * share alone. */
+ * may be cut, at multiples of LAYOUT_PIECE elements of a tensor. */
 enum { LAYOUT_PIECE = 1 << 16 };
 
 /* The part of a tensor that is in this rank's share. */
 struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row);
+/* Whether a rank keeps its share of such arrays alone. */
+int layout_is_shared(const struct layout *l, int kind);
+/* Whether, besides, the whole array is made when it is used. */
+int layout_is_gathered(const struct layout *l, int kind);
+
 /* The shares of a kind: bounds [ranks+1] of a block's whole array. */
 const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int block);
 

@@ -349,7 +349,9 @@ static int open_batches(struct loop *l)
                                  .T = p->engine.T,
                                  .A = p->engine.A,
                                  .rank = l->comm->rank[COMM_DATA],
-                                 .ranks = l->comm->size[COMM_DATA] };
+                                 .ranks = l->comm->size[COMM_DATA],
+                                 .zero = p->engine.zero,
+                                 .leaves = p->engine.leaves };
     if (p->validation)
         sequences_init(&l->validation, p->engine.B * p->validation->most, p->engine.T,
                        p->validation->encoder);
@@ -414,20 +416,32 @@ static int close_loop(struct loop *l)
 
 /* ---- what happens beside a step --------------------------------------------------------------------- */
 
-/* The score of validation samples i to i + B - 1, or to the end; of none it is nothing. */
-static int score_batch(struct loop *l, uint64_t i, uint64_t n, struct engine_score *score)
+/* Reads validation samples i to i + B - 1, or to the end. */
+static int read_validation(struct loop *l, uint64_t i, uint64_t n)
 {
     const struct samples *d = l->plan->validation;
-    struct sequences *s = &l->validation;
     const uint64_t B = (uint64_t)l->plan->engine.B;
-    s->count = 0;
+    l->validation.count = 0;
     for (uint64_t k = i; k < n && k < i + B; k++)
-        if (d->read(d, k, s) < 0)
+        if (d->read(d, k, &l->validation) < 0)
             return -1;
-    if (i >= n)
+    return 0;
+}
+
+/* The score of this rank's micro-batch, samples i to i + B - 1; behind the end it is nothing. Ranks
+ * that share the weights need each other for it, so one that is behind the end takes the first
+ * samples, and forgets what it finds. All ranks return the same. */
+static int score_batch(struct loop *l, uint64_t i, uint64_t n, struct engine_score *score)
+{
+    const int behind = i >= n, shared = layout_is_shared(&l->store.layout, STORE_PARAMETERS);
+    if (agree(l, read_validation(l, behind && shared ? 0 : i, n)) < 0)
+        return -1;
+    if (behind && !shared)
         return 0;
-    struct batch b = sequences_batch(s);
+    struct batch b = sequences_batch(&l->validation);
     engine_evaluate(&l->engine, &b, score);
+    if (behind)
+        *score = (struct engine_score){ 0 };
     return 0;
 }
 
@@ -450,16 +464,15 @@ static int score_validation(struct loop *l, struct engine_score *score)
     struct engine_score *all = mem_zalloc((size_t)ranks, sizeof *all);
     int result = 0;
     n = most && most < n ? most : n;
-    for (uint64_t i = 0; i < n; i += B * (uint64_t)ranks) {
+    for (uint64_t i = 0; i < n && !result; i += B * (uint64_t)ranks) {
         struct engine_score own = { 0 };
-        if (!result)
-            result = score_batch(l, i + B * (uint64_t)rank, n, &own);
+        result = score_batch(l, i + B * (uint64_t)rank, n, &own);
         comm_collect(l->comm, COMM_DATA, all, &own, sizeof own, "validation");
         for (int r = 0; r < ranks; r++)
             add_score(score, &all[r]);
     }
     free(all);
-    return agree(l, result);
+    return result;
 }
 
 static int validate(struct loop *l, struct engine_score *score)
@@ -467,7 +480,7 @@ static int validate(struct loop *l, struct engine_score *score)
     TRACE_PHASE("validation", -1);
     engine_to_model(&l->engine, &l->plan->optimizer);
     int result = score_validation(l, score);
-    optimizer_from_model(&l->plan->optimizer, &l->store);
+    engine_from_model(&l->engine, &l->plan->optimizer);
     return result;
 }
 
@@ -548,7 +561,7 @@ static int save(struct loop *l)
     if (!result)
         result = checkpoint_save(l->settings->output, &l->at, &p->model, &l->store, l->comm,
                                  p->tokenizer, l->config);
-    optimizer_from_model(&p->optimizer, &l->store);
+    engine_from_model(&l->engine, &p->optimizer);
     if (!l->first || result < 0)
         return result;
     log_detail("saved checkpoint of step %" PRId64, l->at.step);
@@ -586,11 +599,9 @@ static int write_model(struct loop *l)
     const struct tokenizer *t = l->plan->tokenizer;
     const char *out = l->settings->output;
     engine_to_model(&l->engine, &l->plan->optimizer); /* for good */
-    if (!l->first)
-        return 0;
-    if (t && tokenizer_save(t, out) < 0)
+    if (agree(l, l->first && t ? tokenizer_save(t, out) : 0) < 0)
         return -1;
-    return checkpoint_save_model(out, &l->plan->model, &l->store,
+    return checkpoint_save_model(out, &l->plan->model, &l->store, l->comm,
                                  t ? tokenizer_end_of_text(t) : -1);
 }
 
@@ -604,9 +615,11 @@ static int due(int64_t step, int64_t every, int64_t last)
 /* Says where it began: in a weight, or else in a gradient, and then the step may be skipped. */
 static int diverged(struct loop *l, double loss, double norm)
 {
-    const struct tensor *weight = optimizer_not_finite(&l->store, STORE_PARAMETERS), *bad = weight;
+    const struct sharing *h = &l->engine.sharing;
+    const struct tensor *weight, *bad;
+    bad = weight = sharing_first(h, optimizer_not_finite(&l->store, STORE_PARAMETERS));
     if (!bad)
-        bad = optimizer_not_finite(&l->store, STORE_GRADIENTS);
+        bad = sharing_first(h, optimizer_not_finite(&l->store, STORE_GRADIENTS));
     err_set("training diverged at step %" PRId64 ": loss %g, gradient norm %g%s%s%s",
             l->at.step + 1, loss, norm, bad ? "; not finite: " : "",
             bad && !weight ? "the gradient of " : "", bad ? bad->name : "");

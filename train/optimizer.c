@@ -78,10 +78,11 @@ const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
     const struct tensor *found = NULL;
     for (size_t i = 0; i < s->tensors->count && !found; i++) {
         const struct tensor *row = &s->tensors->rows[i];
-        struct ops_array x = ops_part(store_view(s, kind, row->block), row->offset);
-        if (!is_finite(s->ops, x, tensor_elements(row)))
+        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+        struct ops_array x = store_fetch_own(s, kind, row->block, MAPPED_READ);
+        if (!is_finite(s->ops, store_own_tensor(s, kind, x, i), own.count))
             found = row;
-        store_release(s, kind, row->block);
+        store_release_own(s, kind, row->block);
     }
     return found;
 }
@@ -219,13 +220,11 @@ static void begin_average(const struct optimizer_update *u, size_t row, struct l
 }
 
 /* Where the part that is this rank's begins. Four numbers are rounded by one number of a key. */
-static struct ops_state kept_part(const struct optimizer_update *u, int k, struct ops_array array,
+static struct ops_state kept_part(const struct optimizer_update *u, int k, struct ops_array own,
                                   size_t row, int64_t first)
 {
-    const enum store_kind kind = kept_kinds[k];
-    struct ops_array at = store_tensor(u->store, kind, array, row);
     uint64_t key = rng_key(rng_key(u->key, row), (uint64_t)k);
-    return (struct ops_state){ kind == STORE_PARAMETERS ? ops_part(at, first) : at,
+    return (struct ops_state){ store_own_tensor(u->store, kept_kinds[k], own, row),
                                rng_from(key, (uint64_t)first / 4) };
 }
 
@@ -243,7 +242,7 @@ void optimizer_update_block(const struct optimizer_update *u, int block,
             kept[k] = kept_part(u, k, state[k], i, own.first);
         if (u->first)
             begin_average(u, i, own, kept[OPS_W].at, kept[OPS_M].at);
-        update_kept(u, row, kept, ops_part(g, row->offset + own.first), own.count);
+        update_kept(u, row, kept, store_own_tensor(s, STORE_GRADIENTS, g, i), own.count);
     }
 }
 
@@ -280,15 +279,15 @@ void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct sto
 static void model_of_block(const struct optimizer *a, struct store *s, int block,
                            struct ops_array w)
 {
-    struct ops_array array = store_view(s, STORE_MOMENT1, block);
+    struct ops_array array = store_fetch_own(s, STORE_MOMENT1, block, MAPPED_READ);
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *row = &s->tensors->rows[i];
         const struct layout_part own = layout_own(&s->layout, s->tensors, i);
         int64_t size = row->block == block ? own.count : 0;
-        struct ops_array z = store_tensor(s, STORE_MOMENT1, array, i);
+        struct ops_array z = store_own_tensor(s, STORE_MOMENT1, array, i);
         for (int64_t k = 0; k < size; k += CHUNK) {
             int64_t n = size - k < CHUNK ? size - k : CHUNK;
-            struct ops_array x = ops_part(w, row->offset + own.first + k);
+            struct ops_array x = ops_part(store_own_tensor(s, STORE_PARAMETERS, w, i), k);
             ops_scratch_begin(s->ops);
             struct ops_array y = as_floats(s->ops, x, n);
             ops_blend(s->ops, y, 1 / a->beta1, as_floats(s->ops, ops_part(z, k), n),
@@ -296,27 +295,36 @@ static void model_of_block(const struct optimizer *a, struct store *s, int block
             ops_copy(s->ops, x, y, n);
         }
     }
-    store_release(s, STORE_MOMENT1, block);
+    store_release_own(s, STORE_MOMENT1, block);
+}
+
+/* Elements of a block in this rank's share. */
+static int64_t own_elements(const struct store *s, int block)
+{
+    const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, block) + s->layout.rank;
+    return bounds[1] - bounds[0];
 }
 
 void optimizer_to_model(const struct optimizer *a, struct store *s)
 {
     for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
-        struct ops_array w = store_fetch(s, STORE_PARAMETERS, b);
-        ops_copy(s->ops, store_make(s, STORE_GRADIENTS, b), w, s->tensors->block_size[b]);
+        struct ops_array w = store_fetch_own(s, STORE_PARAMETERS, b, MAPPED_WRITE);
+        ops_copy(s->ops, store_fetch_own(s, STORE_GRADIENTS, b, MAPPED_MAKE), w,
+                 own_elements(s, b));
         if (a->rate_squares > 0) /* or else they are one */
             model_of_block(a, s, b, w);
-        store_release(s, STORE_GRADIENTS, b);
-        store_release(s, STORE_PARAMETERS, b);
+        store_release_own(s, STORE_GRADIENTS, b);
+        store_release_own(s, STORE_PARAMETERS, b);
     }
 }
 
 void optimizer_from_model(const struct optimizer *a, struct store *s)
 {
     for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
-        ops_copy(s->ops, store_make(s, STORE_PARAMETERS, b), store_view(s, STORE_GRADIENTS, b),
-                 s->tensors->block_size[b]);
-        store_drop(s, STORE_GRADIENTS, b);
-        store_release(s, STORE_PARAMETERS, b);
+        struct ops_array w = store_fetch_own(s, STORE_PARAMETERS, b, MAPPED_WRITE);
+        ops_copy(s->ops, w, store_fetch_own(s, STORE_GRADIENTS, b, MAPPED_READ),
+                 own_elements(s, b));
+        store_release_own(s, STORE_GRADIENTS, b);
+        store_release_own(s, STORE_PARAMETERS, b);
     }
 }

@@ -72,8 +72,8 @@ unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_t
  * caller's to free. */
 unsigned char *optimizer_whole(enum optimizer_kind kind, const struct tensor_table *t);
 
-/* The first tensor, in the order of the table, that `kind` has numbers in that are not finite;
- * NULL: none. */
+/* The first tensor, in the order of the table, that `kind` has numbers in, of this rank's share,
+ * that are not finite; NULL: none. */
 const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind);
 
 /* What clipping (and nvlamb) multiplies the gradients by. */
@@ -94,12 +94,12 @@ void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct sto
                      double rate, int64_t t);
 
 /* Updates a block's parameters and moments, state[OPS_W, OPS_M, OPS_V], by its gradients g, which
- * are used up: where ranks share the moments, those of this rank's share (layout.h). */
+ * are used up: of all of them this rank's share (layout.h). */
 void optimizer_update_block(const struct optimizer_update *u, int block,
                             const struct ops_array state[OPS_STATES], struct ops_array g);
 
 /* Schedule-free alone, and nothing of the others: parameters become the model x, with the point y
- * kept in the gradients; and y again. Of the parameters, those in this rank's share become x. */
+ * kept in the gradients; and y again. Of both, what is in this rank's share. */
 void optimizer_to_model(const struct optimizer *a, struct store *s);
 void optimizer_from_model(const struct optimizer *a, struct store *s);
 

@@ -395,6 +395,7 @@ static int share_micro_batches(struct plan *p, int64_t all)
                        s->global_batch_size, s->micro_batch_size, all, leaves);
     p->engine.A = all / ranks;
     p->engine.leaves = (int)(leaves / ranks);
+    p->engine.zero = ranks > 1 ? (int)s->zero : 0;
     return 0;
 }
 
@@ -536,6 +537,7 @@ static struct working working_of(const struct plan *p, enum phase_kind kind)
         return (struct working){ optimizer_scratch(&p->optimizer, &p->model.tensors, halves),
                                  p->optimizer.kind == OPTIMIZER_MUON ? (2 * C + wide) * C : 0 };
     case PHASE_INPUTS:
+    case PHASE_GATHER:
     case PHASE_SUM: return (struct working){ 0, 0 };
     default: return (struct working){ N * p->model.layer_scratch, 0 };
     }
@@ -590,10 +592,16 @@ static uint64_t kernel_bytes(const struct plan *p)
     return (uint64_t)(most.scratch + most.kernels + panels) * sizeof(float);
 }
 
-/* Pieces of gradients on their way between ranks. */
+/* Pieces of gradients on their way between ranks, and the block of moments that a checkpoint
+ * gathers where they are shared. */
 static uint64_t communication_bytes(const struct plan *p)
 {
-    return ranks_of(p) > 1 ? reduce_room_bytes((int)ranks_of(p)) : 0;
+    const struct tensor_table *t = &p->model.tensors;
+    int64_t block = 0;
+    for (int b = 0; b < t->blocks && p->engine.zero && p->settings->save; b++)
+        block = larger(block, t->block_size[b]);
+    return (ranks_of(p) > 1 ? reduce_room_bytes((int)ranks_of(p)) : 0) +
+           (uint64_t)block * (p->store.half_moments ? 2 : 4);
 }
 
 /* All that is not the store's. */
@@ -643,10 +651,14 @@ static int plan_store(struct plan *p, int to_run)
         return err_usage("--memory and --memmap-dir are for --device cpu");
     if (!on_gpu(p) && s->device_memory)
         return err_usage("--device-memory is for --device cuda");
+    if (p->engine.zero > 1 && (s->memmap_dir || s->device_memory))
+        return err_usage("--zero %" PRId64 " keeps all arrays in memory: it goes without %s",
+                         s->zero, s->memmap_dir ? "--memmap-dir" : "--device-memory");
     uint64_t limit = on_gpu(p) ? s->device_memory : s->memory;
     p->store = (struct store_config){ .moments = p->moments,
                                       .whole = p->whole,
                                       .ranks = s->zero ? (int)ranks_of(p) : 1,
+                                      .zero = (int)s->zero,
                                       .rank = (int)s->rank,
                                       .dir = s->memmap_dir,
                                       .half_parameters = s->parameter_precision == OPS_BF16,
@@ -768,6 +780,8 @@ static void print_memory(const struct plan *p, struct buf *out)
     put_int(out, "memory_gradients_bytes", t->kind_bytes[STORE_GRADIENTS]);
     put_int(out, "memory_moments_bytes",
             t->kind_bytes[STORE_MOMENT1] + t->kind_bytes[STORE_MOMENT2]);
+    if (p->engine.zero > 1)
+        put_int(out, "memory_window_bytes", t->window_bytes);
     put_int(out, "memory_x_bytes", t->kind_bytes[STORE_X]);
     put_int(out, "memory_dx_bytes", t->kind_bytes[STORE_DX]);
     put_int(out, "memory_layer_caches_bytes", caches);
@@ -785,20 +799,48 @@ static void print_memory(const struct plan *p, struct buf *out)
     put_int(out, "memory_bytes", store_plan_total(t) + other_bytes(p));
 }
 
+static double block_parameters(const struct plan *p, int block)
+{
+    const struct tensor_table *t = &p->model.tensors;
+    double n = 0;
+    for (size_t i = 0; i < t->count; i++)
+        n += t->rows[i].block == block ? (double)tensor_elements(&t->rows[i]) : 0;
+    return n;
+}
+
+/* How often block `b` is summed in an update, and how often its parameters are gathered. */
+static void count_transfers(const struct plan *p, int b, int64_t *sums, int64_t *gathers)
+{
+    const int64_t fetched = p->program.moves[STORE_PARAMETERS][b].reads;
+    *sums = *gathers = 0;
+    for (int64_t n = 0; n < p->program.count; n++) {
+        const struct phase *f = &p->program.phases[n];
+        *sums += f->block == b && f->kind == PHASE_SUM ? f->turns : 0;
+        *gathers += f->block == b && f->kind == PHASE_GATHER ? f->turns : 0;
+    }
+    *gathers += p->engine.zero > 2 ? fetched : 0;
+}
+
 /* What a rank sends in an update, and as much comes back: gradients are summed to shares, and then
- * shares of the sums or, where ranks share the state, of the new parameters are gathered. */
+ * shares of the sums or, where ranks share the state, of parameters are gathered. */
 static void print_communication(const struct plan *p, struct buf *out)
 {
     const double ranks = (double)ranks_of(p), others = (ranks - 1) / ranks;
-    const double n = (double)tensor_parameters(&p->model.tensors);
-    const double gathered = p->settings->zero && p->store.half_parameters ? 2 : 4;
+    double bytes = 0;
+    int64_t operations = 0, sums, gathers;
     if (ranks_of(p) == 1)
         return;
+    for (int b = 0; b < p->model.tensors.blocks; b++) {
+        count_transfers(p, b, &sums, &gathers);
+        operations += sums + gathers;
+        bytes += block_parameters(p, b) * others *
+                 (double)((p->engine.zero ? 4 : 8) * sums +
+                          (p->store.half_parameters ? 2 : 4) * gathers);
+    }
     put_int(out, "leaves", (uint64_t)(p->engine.leaves * ranks_of(p)));
     put_int(out, "zero", (uint64_t)p->settings->zero);
-    buf_addf(out, "data_parallel_bytes_per_step=%.0f\n", n * others * (4 + gathered));
-    buf_addf(out, "data_parallel_operations_per_step=%d\n",
-             p->model.tensors.blocks * (p->settings->zero ? 2 : 1));
+    buf_addf(out, "data_parallel_bytes_per_step=%.0f\n", bytes);
+    buf_addf(out, "data_parallel_operations_per_step=%" PRId64 "\n", operations);
 }
 
 static void describe(const struct samples *s, const char *begins, struct buf *out)

@@ -19,6 +19,7 @@ static const char *const phase_names[PHASE_KINDS] = {
     [PHASE_MERGE] = "merge of gradients",
     [PHASE_SUM] = "sum of gradients",
     [PHASE_UPDATE] = "update",
+    [PHASE_GATHER] = "gather of parameters",
     [PHASE_LAYER_EVALUATION] = "layer evaluation",
     [PHASE_HEAD_EVALUATION] = "head evaluation",
 };
@@ -38,6 +39,10 @@ const char *phase_name(enum phase_kind kind)
     {                                                                                              \
         USE_##role, MAPPED_WRITE                                                                   \
     }
+#define OWN(role)                                                                                  \
+    {                                                                                              \
+        USE_##role, MAPPED_WRITE, 1                                                                \
+    }
 #define MAKE(role)                                                                                 \
     {                                                                                              \
         USE_##role, MAPPED_MAKE                                                                    \
@@ -46,6 +51,7 @@ const char *phase_name(enum phase_kind kind)
 /* Gradients that are not added to are made (see sets_gradients). */
 static const struct {
     unsigned char role, mode;
+    unsigned char own; /* where ranks share something */
 } phase_uses[PHASE_KINDS][PHASE_USES + 1] = {
     [PHASE_EMBEDDING_FORWARD] = { READ(W), MAKE(Y) },
     [PHASE_LAYER_FORWARD] = { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST), MAKE(SUMS) },
@@ -56,8 +62,9 @@ static const struct {
                                CHANGE(REST), CHANGE(SUMS) },
     [PHASE_EMBEDDING_BACKWARD] = { READ(W), CHANGE(DW), CHANGE(DX) },
     [PHASE_MERGE] = { CHANGE(DW), READ(MERGED) },
-    [PHASE_SUM] = { CHANGE(DW) },
-    [PHASE_UPDATE] = { CHANGE(W), CHANGE(M), CHANGE(V), CHANGE(DW) },
+    [PHASE_SUM] = { CHANGE(DW), OWN(SUM) },
+    [PHASE_UPDATE] = { OWN(W), OWN(M), OWN(V), OWN(DW) },
+    [PHASE_GATHER] = { CHANGE(W) },
     [PHASE_LAYER_EVALUATION] = { READ(W), READ(X), MAKE(Y) },
     [PHASE_HEAD_EVALUATION] = { READ(W), READ(TIED), READ(X) },
 };
@@ -68,6 +75,7 @@ static const unsigned char kind_of[USE_ROLES] = {
     [USE_DW] = STORE_GRADIENTS,
     [USE_DTIED] = STORE_GRADIENTS,
     [USE_MERGED] = STORE_GRADIENTS,
+    [USE_SUM] = STORE_GRADIENTS,
     [USE_M] = STORE_MOMENT1,
     [USE_V] = STORE_MOMENT2,
     [USE_X] = STORE_X,
@@ -100,8 +108,10 @@ static int is_kept(enum recompute again, enum use_role role)
 /* The number of the array that has this role. Layer l is block l+1 (tensor.h). */
 static int64_t number_of(const struct compiler *c, const struct phase *f, enum use_role role)
 {
-    const int64_t G = c->config.group, slot = (int64_t)c->slot * (c->config.layers + 2);
+    const int64_t G = c->config.group, top = (int64_t)c->slot * (c->config.layers + 2);
+    const int64_t slot = c->config.zero < 2 ? top : 0; /* shares alone wait in the stack */
     switch (role) {
+    case USE_SUM: return top + f->block;
     case USE_TIED: return 0;
     case USE_DTIED: return slot;
     case USE_DW: return slot + f->block;
@@ -121,6 +131,7 @@ static int has_role(const struct program_config *c, enum use_role role)
     return role == USE_TIED || role == USE_DTIED ? c->tied
            : role == USE_M                       ? c->moments > 0
            : role == USE_V                       ? c->moments > 1
+           : role == USE_SUM                     ? c->zero > 1
                                                  : 1;
 }
 
@@ -151,6 +162,7 @@ static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64
                                                 .mode = sets_gradients(c, f, role)
                                                             ? MAPPED_MAKE
                                                             : phase_uses[kind][i].mode,
+                                                .own = phase_uses[kind][i].own && c->config.zero,
                                                 .number = (int)number_of(c, f, role) };
     }
 }
@@ -161,13 +173,15 @@ static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64
  * the tree asks for. */
 static void end_leaf(struct compiler *c, int block)
 {
-    const int slot = c->slot;
-    for (int i = 0; i < c->merges; i++) {
+    const int slot = c->slot, shared = c->config.zero > 1;
+    for (int i = 0; i < c->merges && !shared; i++) {
         c->slot--;
         add_phase(c, PHASE_MERGE, block, -1);
     }
-    if (c->final)
+    if (c->final || shared)
         add_phase(c, PHASE_SUM, block, -1);
+    if (shared)
+        c->program->phases[c->program->count - 1].merges = c->merges;
     c->slot = slot;
 }
 
@@ -238,7 +252,7 @@ static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
 static int is_between(enum phase_kind kind)
 {
     return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||
-           kind == PHASE_MERGE || kind == PHASE_SUM;
+           kind == PHASE_MERGE || kind == PHASE_SUM || kind == PHASE_GATHER;
 }
 
 /* Backwards over the list, twice since its end is followed by its beginning: how far ahead each
@@ -256,6 +270,8 @@ static void look_ahead(struct program *p, struct array *const arrays[STORE_KINDS
         for (int i = 0; i < f->count; i++) {
             struct use *u = &f->uses[i];
             struct array *a = &arrays[u->kind][u->number];
+            if (program_is_apart(p, u))
+                continue;
             int soon = a->next <= work || (u->kind < STORE_BLOCKS && a->next == other);
             u->then = soon ? MAPPED_STAYS : a->mode == MAPPED_MAKE ? MAPPED_DROPPED : MAPPED_LEAVES;
             a->next = n;
@@ -285,6 +301,8 @@ static void count_moves(struct program *p, struct array *const arrays[STORE_KIND
         const int64_t turns = n < p->count ? 0 : f->turns;
         for (int i = 0; i < f->count; i++) {
             const struct use *u = &f->uses[i];
+            if (program_is_apart(p, u))
+                continue;
             struct moves m = move(&arrays[u->kind][u->number], u);
             p->moves[u->kind][u->number].reads += turns * m.reads;
             p->moves[u->kind][u->number].writes += turns * m.writes;
@@ -333,11 +351,14 @@ static void compile_leaves(struct compiler *c)
 void program_step(struct program *p, const struct program_config *config)
 {
     struct compiler c = { .program = p, .config = *config, .rows = config->layers + 1 };
-    *p = (struct program){ 0 };
+    *p = (struct program){ .zero = config->zero };
     compile_leaves(&c);
     c.slot = 0;
-    for (int b = 0; b < config->layers + 2; b++, c.run++)
+    for (int b = 0; b < config->layers + 2; b++, c.run++) {
         add_phase(&c, PHASE_UPDATE, b, -1);
+        if (config->zero == 1 || config->zero == 2)
+            add_phase(&c, PHASE_GATHER, b, -1);
+    }
     end_part(p, 1);
     finish(p);
 }
@@ -371,7 +392,7 @@ void program_release(struct program *p)
 static int add_once(const struct use *all[PROGRAM_TOGETHER], int count, const struct use *u)
 {
     for (int i = 0; i < count; i++)
-        if (all[i]->kind == u->kind && all[i]->number == u->number)
+        if (all[i]->kind == u->kind && all[i]->number == u->number && all[i]->own == u->own)
             return count;
     assert(count < PROGRAM_TOGETHER);
     all[count] = u;
@@ -392,6 +413,18 @@ int program_together(const struct program *p, int64_t n, const struct use *all[P
     return count;
 }
 
+int program_is_apart(const struct program *p, const struct use *u)
+{
+    return u->own && ((u->kind == STORE_GRADIENTS && p->zero > 1) ||
+                      (u->kind == STORE_PARAMETERS && p->zero > 2));
+}
+
+int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m)
+{
+    const int64_t leaf = zero > 1 ? A / (leaves ? leaves : 1) : A; /* that ranks take in turn */
+    return (m / leaf * ranks + rank) * leaf + m % leaf;
+}
+
 static void print_use(const struct use *u, struct buf *out)
 {
     static const char *const modes[] = { "read", "change", "make" };
@@ -399,7 +432,8 @@ static void print_use(const struct use *u, struct buf *out)
     static const char *const kinds[STORE_KINDS] = { "parameters",      "gradients", "moment1",
                                                     "moment2",         "x",         "dx",
                                                     "attention-cache", "cache",     "sums" };
-    buf_addf(out, "%s %s %d%s", modes[u->mode], kinds[u->kind], u->number, thens[u->then]);
+    buf_addf(out, "%s %s%s %d%s", modes[u->mode], u->own ? "share of " : "", kinds[u->kind],
+             u->number, thens[u->then]);
 }
 
 static void print_phase(const struct phase *f, struct buf *out)

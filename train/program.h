@@ -19,6 +19,13 @@
  * With the last group of all, a block's gradients are summed over the ranks as soon as they are
  * complete. The update of block after block follows.
  *
+ * Ranks may share what they keep of a training (Rajbhandari et al. 2020, "ZeRO"): from stage 1 on
+ * the optimizer's state, from 2 on the gradients, at 3 the parameters. Then a rank updates its
+ * share of each block alone. Gradients that are shared are summed over the ranks leaf by leaf, each
+ * rank keeps the sums of its share, and the tree over leaves goes on with those: leaf k of every
+ * rank is summed before leaf k+1, so the leaves of the ranks take turns (program_micro_batch).
+ * Parameters that are not shared are gathered after the update.
+ *
  * An entry of the list is one phase of one micro-batch, with the arrays that it uses. The engine
  * runs the list; what else has to know the order of a step reads it: the store, which fetches ahead
  * and lets go, the memory plan, the file's traffic, and the trace.
@@ -64,6 +71,7 @@ enum phase_kind {
     PHASE_MERGE, /* two sums of leaves become one */
     PHASE_SUM,   /* the block's gradients are complete: their sum over the ranks, and its squares */
     PHASE_UPDATE,
+    PHASE_GATHER,           /* of the parameters that the other ranks have updated */
     PHASE_LAYER_EVALUATION, /* evaluation: a layer's forward that keeps nothing, */
     PHASE_HEAD_EVALUATION,  /* and the head's */
     PHASE_KINDS
@@ -78,6 +86,7 @@ enum use_role {
     USE_DW,   /* the block's gradients */
     USE_DTIED,
     USE_MERGED, /* gradients that are added to the others, and not needed any more */
+    USE_SUM,    /* gradients summed over leaves and ranks */
     USE_M,      /* moments */
     USE_V,
     USE_X, /* the input rows */
@@ -94,6 +103,7 @@ struct use {
     unsigned char role, kind; /* enum use_role, enum store_kind */
     unsigned char mode;       /* enum mapped_use */
     unsigned char then;       /* enum mapped_then: by when and how the array is used next */
+    unsigned char own;        /* this rank's share of the array alone */
     int number;
 };
 
@@ -103,6 +113,8 @@ struct phase {
     enum phase_kind kind;
     int block;     /* 0: embedding, 1 to L: layers, L+1: head */
     int layer;     /* -1: not a layer's */
+    int merges;    /* of PHASE_SUM, where gradients are shared: so many of the sums of leaves that
+                    * wait become one with this leaf's */
     int micro;     /* of the group; -1: none */
     int add;       /* gradients are added to; 0: they are set, by the leaf's first micro-batch */
     int run;       /* phases of one run do the same work, on micro-batch after micro-batch */
@@ -128,6 +140,7 @@ struct program_config {
     int64_t micro, group; /* micro-batches of a step, and of a group: A and G */
     int leaves;           /* in a step; divides A; 0: 1 */
     enum recompute recompute;
+    int zero;    /* what the ranks share: stage 0 to 3 */
     int tied;    /* the head reads the embedding's parameters and makes gradients of them */
     int moments; /* that the optimizer keeps: 0 to 2 */
 };
@@ -144,6 +157,7 @@ struct program {
     int64_t count;
     struct program_part *parts; /* [part_count]; the update is the last */
     int part_count;
+    int zero;
     int arrays[STORE_KINDS];          /* how many of each kind are used */
     struct moves *moves[STORE_KINDS]; /* [arrays] */
 };
@@ -157,6 +171,12 @@ void program_release(struct program *p); /* fine on a zeroed struct */
  * phase.uses, and then what is expected. After the last phase comes the first, of the next step.
  * Returns how many. */
 int program_together(const struct program *p, int64_t n, const struct use *all[PROGRAM_TOGETHER]);
+
+/* Whether the use is of a share that a rank keeps while the whole array is in a window. */
+int program_is_apart(const struct program *p, const struct use *u);
+
+/* The number, among those of all ranks, of micro-batch m of a step (of A) on rank `rank`. */
+int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m);
 
 /* The list as text, a line per phase. */
 void program_print(const struct program *p, struct buf *out);

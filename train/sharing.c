@@ -49,6 +49,7 @@ void sharing_open(struct sharing *h, struct store *s, struct comm *c)
     const struct tensor_table *t = s->tensors;
     const int ranks = s->layout.ranks;
     *h = (struct sharing){ .comm = c, .store = s };
+    store_join(s, c);
     h->pieces = mem_zalloc(t->count + 1, sizeof *h->pieces);
     h->piece_bounds = mem_zalloc((size_t)t->blocks * ((size_t)ranks + 1), sizeof *h->piece_bounds);
     h->pending = mem_zalloc((size_t)t->blocks, sizeof *h->pending);
@@ -79,19 +80,18 @@ static void square_tensor(struct sharing *h, size_t row, struct ops_array gradie
 {
     struct store *s = h->store;
     const struct layout_part own = layout_own(&s->layout, s->tensors, row);
-    const int64_t n = own.first + own.count;
-    struct ops_array g = ops_part(gradients, s->tensors->rows[row].offset);
-    struct ops_array to = ops_part(h->squares, h->pieces[row]);
+    struct ops_array g = store_own_tensor(s, STORE_GRADIENTS, gradients, row);
+    struct ops_array to = ops_part(h->squares, h->pieces[row] + own.first / LAYOUT_PIECE);
     if (!is_shared(h)) {
-        ops_sum_squares(s->ops, to, g, n);
+        ops_sum_squares(s->ops, to, g, own.count);
         return;
     }
-    for (int64_t i = own.first; i < n; i += LAYOUT_PIECE)
+    for (int64_t i = 0; i < own.count; i += LAYOUT_PIECE)
         ops_sum_squares(s->ops, ops_part(to, i / LAYOUT_PIECE), ops_part(g, i),
-                        n - i < LAYOUT_PIECE ? n - i : LAYOUT_PIECE);
+                        own.count - i < LAYOUT_PIECE ? own.count - i : LAYOUT_PIECE);
 }
 
-/* The squares of a block's tensors, which follow each other in the table. */
+/* The squares of a block's tensors, which follow each other in the table, by this rank's share. */
 static void square_block(struct sharing *h, int block, struct ops_array gradients)
 {
     const struct tensor_table *t = h->store->tensors;
@@ -131,9 +131,12 @@ double sharing_squares(const struct sharing *h)
 
 static void end_sum(struct sharing *h, int block)
 {
+    struct store *s = h->store;
     struct sharing_work *w = &h->pending[block];
     comm_end(h->comm, w->work);
-    square_block(h, block, w->array);
+    square_block(
+        h, block,
+        ops_part(w->array, layout_bounds(&s->layout, STORE_GRADIENTS, block)[s->layout.rank]));
     *w = (struct sharing_work){ 0 };
 }
 
@@ -153,9 +156,27 @@ void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
         end_sum(h, block);
 }
 
+void sharing_sum_leaf(struct sharing *h, int block, int to, int merges)
+{
+    store_sum(h->store, block, to, merges);
+}
+
+/* Of the shares that ranks keep. */
+static void square_shares(struct sharing *h)
+{
+    struct store *s = h->store;
+    for (int b = 0; b < s->tensors->blocks; b++) {
+        square_block(h, b, store_fetch_own(s, STORE_GRADIENTS, b, MAPPED_READ));
+        store_release_own(s, STORE_GRADIENTS, b);
+    }
+}
+
 void sharing_end_sums(struct sharing *h)
 {
     const int blocks = h->store->tensors->blocks;
+    store_end_sums(h->store);
+    if (layout_is_shared(&h->store->layout, STORE_GRADIENTS))
+        square_shares(h);
     for (int b = blocks; b-- > 0;) /* in the order in which they were begun */
         if (!ops_is_none(h->pending[b].array))
             end_sum(h, b);
@@ -168,8 +189,6 @@ void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
     struct store *s = h->store;
     struct sharing_work *w = &h->pending[block];
     char what[40];
-    if (!is_shared(h))
-        return;
     snprintf(what, sizeof what, "parameters of block %d", block);
     w->work = comm_gather_begin(h->comm, COMM_DATA, s->ops, parameters,
                                 layout_bounds(&s->layout, STORE_PARAMETERS, block), what);
@@ -190,10 +209,19 @@ void sharing_end_gathers(struct sharing *h)
 void sharing_gather_all(struct sharing *h)
 {
     struct store *s = h->store;
-    for (int b = 0; b < s->tensors->blocks && is_shared(h); b++) {
+    const int all = is_shared(h) && !layout_is_shared(&s->layout, STORE_PARAMETERS);
+    for (int b = 0; b < s->tensors->blocks && all; b++) {
         sharing_gather(h, b, store_fetch(s, STORE_PARAMETERS, b));
         comm_end(h->comm, h->pending[b].work);
         h->pending[b].work = NULL;
         store_release(s, STORE_PARAMETERS, b);
     }
+}
+
+const struct tensor *sharing_first(const struct sharing *h, const struct tensor *own)
+{
+    const struct tensor_table *t = h->store->tensors;
+    const int behind = own ? (int)(t->count - (size_t)(own - t->rows)) : 0;
+    const int most = comm_most(h->comm, behind);
+    return most ? &t->rows[t->count - (size_t)most] : NULL;
 }

@@ -3,10 +3,10 @@
  * their norm, and give each other the parameters that each has updated.
  *
  * An operation on a block begins when the block is ready, and goes on while others are computed.
- * Where the store shares the moments (layout.h), a rank gets the sum of its share alone, updates
- * that, and gets the other shares of the parameters from their ranks. A norm has the same bits
- * however tensors are shared: squares are summed by pieces of LAYOUT_PIECE elements, pieces are
- * added to tensors, and tensors to the whole.
+ * Where ranks share something (layout.h), a rank gets the sum of its share alone, updates that, and
+ * gets the other shares of the parameters from their ranks, unless those are shared, too. A norm
+ * has the same bits however tensors are shared: squares are summed by pieces of LAYOUT_PIECE
+ * elements, pieces are added to tensors, and tensors to the whole.
  *
  * All ranks call the same functions for the same blocks in the same order.
  */
@@ -28,8 +28,10 @@ struct sharing {
 void sharing_open(struct sharing *h, struct store *s, struct comm *c);
 void sharing_close(struct sharing *h); /* fine on a zeroed struct */
 
-/* Begins the sum of a block's gradients, which stay where they are until sharing_end_sums. */
+/* Begins the sum of a block's gradients, which stay where they are until sharing_end_sums. Where
+ * ranks share them it is that of a leaf: `to` and `merges` as store_sum's. */
 void sharing_sum(struct sharing *h, int block, struct ops_array gradients);
+void sharing_sum_leaf(struct sharing *h, int block, int to, int merges);
 /* The gradients, or this rank's share of them, are the sums, and their squares are known. */
 void sharing_end_sums(struct sharing *h);
 /* Of all gradients. */
@@ -41,5 +43,8 @@ void sharing_end_gathers(struct sharing *h);
 
 /* The same for all parameters, at once. */
 void sharing_gather_all(struct sharing *h);
+
+/* The first tensor in the order of the table that any rank says to be it; NULL where none does. */
+const struct tensor *sharing_first(const struct sharing *h, const struct tensor *own);
 
 #endif

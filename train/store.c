@@ -7,6 +7,7 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "train/offload.h"
+#include "train/shared.h"
 
 /* ---- first weights ------------------------------------------------------------------------------- */
 
@@ -26,18 +27,39 @@ static void initialise_one(void *ctx, int64_t i, int thread)
         tensor_initialise(row, f->seed, f->floats + row->offset);
 }
 
+/* Puts a block's parameters, f32, to where they are kept. */
+static void take_block(struct store *s, int block, struct ops_array parameters)
+{
+    const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, block);
+    const int shared = layout_is_gathered(&s->layout, STORE_PARAMETERS);
+    const int64_t first = shared ? bounds[s->layout.rank] : 0;
+    struct ops_array to = shared ? s->arrays[STORE_PARAMETERS][block]
+                                 : store_make(s, STORE_PARAMETERS, block);
+    ops_copy(s->ops, to, ops_part(parameters, first), s->layout.elements[STORE_PARAMETERS][block]);
+    if (!shared)
+        store_release(s, STORE_PARAMETERS, block);
+}
+
+/* As they are kept, or in f32 beside that. */
 static void initialise_block(struct store *s, struct pool *pool, int block, uint64_t seed)
 {
     const int64_t n = s->tensors->block_size[block];
-    struct ops_array w = store_make(s, STORE_PARAMETERS, block), floats = w;
-    ops_scratch_begin(s->ops);
-    if (w.type != OPS_F32)
-        floats = ops_scratch(s->ops, OPS_F32, n);
+    const int beside = layout_is_gathered(&s->layout, STORE_PARAMETERS) ||
+                       s->layout.type[STORE_PARAMETERS] != OPS_F32;
+    struct ops_array floats;
+    if (beside)
+        floats = ops_buffer(s->ops, OPS_F32, n);
+    else
+        floats = store_make(s, STORE_PARAMETERS, block);
     struct first_weights f = { s, seed, block, ops_map(s->ops, floats, n) };
     pool_each(pool, (int64_t)s->tensors->count, initialise_one, &f);
     ops_unmap(s->ops, floats, n, f.floats);
-    ops_copy(s->ops, w, floats, n);
-    store_release(s, STORE_PARAMETERS, block);
+    if (!beside) {
+        store_release(s, STORE_PARAMETERS, block);
+        return;
+    }
+    take_block(s, block, floats);
+    ops_buffer_free(s->ops, floats, n);
 }
 
 static void initialise(struct store *s, uint64_t seed)
@@ -58,7 +80,8 @@ static int is_mapped(const struct store *s, int kind, int i)
 /* Whether an array can be the caller's. */
 static int is_taken(const struct store *s, int kind, int i)
 {
-    return kind == STORE_PARAMETERS && !is_mapped(s, kind, i) && s->layout.type[kind] == OPS_F32;
+    return kind == STORE_PARAMETERS && !is_mapped(s, kind, i) &&
+           !layout_is_gathered(&s->layout, kind) && s->layout.type[kind] == OPS_F32;
 }
 
 /* The caller's parameters: taken as they are, or copied to where they are kept. */
@@ -69,10 +92,8 @@ static void take_parameters(struct store *s, struct ops_array *parameters)
             s->arrays[STORE_PARAMETERS][b] = parameters[b];
             continue;
         }
-        int64_t n = s->layout.elements[STORE_PARAMETERS][b];
-        ops_copy(s->ops, store_make(s, STORE_PARAMETERS, b), parameters[b], n);
-        store_release(s, STORE_PARAMETERS, b);
-        ops_buffer_free(s->ops, parameters[b], n);
+        take_block(s, b, parameters[b]);
+        ops_buffer_free(s->ops, parameters[b], s->tensors->block_size[b]);
     }
     free(parameters);
 }
@@ -93,12 +114,14 @@ static int open_file(struct store *s, const char *dir)
                 bytes[count++] = layout_bytes(l, kind, i);
         }
     }
-    if (l->window_bytes && !dir)
+    if (l->zero > 1)
+        s->shared = shared_new(s->ops, l->window_bytes);
+    else if (l->window_bytes && !dir)
         s->offload = offload_new(s->ops, bytes, count, l->window_bytes);
     else if (l->window_bytes)
         s->mapped = mapped_new(dir, bytes, count, l->window_bytes);
     free(bytes);
-    return l->window_bytes && !s->mapped && !s->offload ? -1 : 0;
+    return l->window_bytes && !s->mapped && !s->offload && !s->shared ? -1 : 0;
 }
 
 /* An array that is not always in memory: where it is between steps, and where it is used. */
@@ -138,6 +161,21 @@ static void make_arrays(struct store *s, int own_parameters)
     }
 }
 
+/* What ranks share. */
+static void add_shared(struct store *s)
+{
+    const struct layout *l = &s->layout;
+    for (int kind = 0; kind < STORE_BLOCKS; kind++) {
+        const char *name = kind == STORE_PARAMETERS ? "parameters" : "gradients";
+        for (int i = 0; i < l->count[kind] && layout_is_gathered(l, kind); i++) {
+            const int block = i % s->tensors->blocks;
+            int number = shared_add(s->shared, s->arrays[kind][i],
+                                    layout_bounds(l, (enum store_kind)kind, block), name, block);
+            s->in_shared[kind] = number - i;
+        }
+    }
+}
+
 static void free_parameters(struct store *s, struct ops_array *parameters)
 {
     for (int b = 0; parameters && b < s->tensors->blocks; b++)
@@ -157,6 +195,7 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
         return -1;
     }
     make_arrays(s, !parameters);
+    add_shared(s);
     if (parameters)
         take_parameters(s, parameters);
     else
@@ -175,6 +214,7 @@ void store_close(struct store *s)
     }
     mapped_free(s->mapped);
     offload_free(s->offload);
+    shared_free(s->shared);
     layout_release(&s->layout);
     *s = (struct store){ 0 };
 }
@@ -185,6 +225,8 @@ static struct ops_array fetch(struct store *s, enum store_kind kind, int i, enum
 {
     assert(i >= 0 && i < s->layout.count[kind]);
     s->fetched++;
+    if (layout_is_gathered(&s->layout, kind))
+        return shared_fetch(s->shared, s->in_shared[kind] + i, use);
     return is_mapped(s, kind, i) ? fetch_kept(s, kind, i, use) : s->arrays[kind][i];
 }
 
@@ -207,7 +249,9 @@ static void release(struct store *s, enum store_kind kind, int i, enum mapped_th
 {
     assert(s->fetched > 0 && i >= 0 && i < s->layout.count[kind]);
     s->fetched--;
-    if (is_mapped(s, kind, i) && s->offload)
+    if (layout_is_gathered(&s->layout, kind))
+        shared_release(s->shared, s->in_shared[kind] + i);
+    else if (is_mapped(s, kind, i) && s->offload)
         offload_release(s->offload, s->mapped_as[kind][i], then);
     else if (is_mapped(s, kind, i))
         mapped_release(s->mapped, s->mapped_as[kind][i], then);
@@ -223,19 +267,52 @@ void store_drop(struct store *s, enum store_kind kind, int i)
     release(s, kind, i, MAPPED_DROPPED);
 }
 
+struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum mapped_use use)
+{
+    const struct layout *l = &s->layout;
+    if (layout_is_gathered(l, kind)) {
+        s->fetched++;
+        if (kind == STORE_PARAMETERS && use != MAPPED_READ)
+            shared_forget(s->shared, s->in_shared[kind] + i);
+        return s->arrays[kind][i];
+    }
+    struct ops_array a = fetch(s, kind, i, use);
+    if (layout_is_shared(l, kind))
+        return a;
+    return ops_part(a, layout_bounds(l, kind, i % s->tensors->blocks)[l->rank]);
+}
+
+static void release_own(struct store *s, enum store_kind kind, int i, enum mapped_then then)
+{
+    if (layout_is_gathered(&s->layout, kind))
+        s->fetched--;
+    else
+        release(s, kind, i, then);
+}
+
+void store_release_own(struct store *s, enum store_kind kind, int i)
+{
+    release_own(s, kind, i, MAPPED_LEAVES);
+}
+
 struct ops_array store_begin(struct store *s, const struct use *u)
 {
+    if (u->own)
+        return store_fetch_own(s, u->kind, u->number, (enum mapped_use)u->mode);
     return fetch(s, u->kind, u->number, (enum mapped_use)u->mode);
 }
 
 void store_end(struct store *s, const struct use *u)
 {
-    release(s, u->kind, u->number, (enum mapped_then)u->then);
+    (u->own ? release_own : release)(s, u->kind, u->number, (enum mapped_then)u->then);
 }
 
 void store_expect(struct store *s, const struct use *u)
 {
-    if (is_mapped(s, u->kind, u->number) && s->offload)
+    if (layout_is_gathered(&s->layout, u->kind)) {
+        if (!u->own)
+            shared_expect(s->shared, s->in_shared[u->kind] + u->number, (enum mapped_use)u->mode);
+    } else if (is_mapped(s, u->kind, u->number) && s->offload)
         offload_expect(s->offload, s->mapped_as[u->kind][u->number], (enum mapped_use)u->mode);
     else if (is_mapped(s, u->kind, u->number))
         mapped_expect(s->mapped, s->mapped_as[u->kind][u->number], (enum mapped_use)u->mode);
@@ -246,11 +323,35 @@ struct ops_array store_tensor(const struct store *s, enum store_kind kind, struc
 {
     assert(kind < STORE_BLOCKS);
     const struct layout *l = &s->layout;
-    int64_t offset = l->offset[kind][row];
-    if (offset >= 0 && (kind == STORE_MOMENT1 || kind == STORE_MOMENT2))
-        offset += layout_own(l, s->tensors, row).first -
-                  layout_bounds(l, kind, s->tensors->rows[row].block)[l->rank];
-    return l->offset[kind][row] < 0 ? OPS_NONE : ops_part(array, offset);
+    return l->offset[kind][row] < 0 ? OPS_NONE : ops_part(array, l->offset[kind][row]);
+}
+
+struct ops_array store_own_tensor(const struct store *s, enum store_kind kind, struct ops_array own,
+                                  size_t row)
+{
+    const struct layout *l = &s->layout;
+    const int64_t before = layout_bounds(l, kind, s->tensors->rows[row].block)[l->rank];
+    const int64_t offset = l->offset[kind][row];
+    return offset < 0 ? OPS_NONE
+                      : ops_part(own, offset + layout_own(l, s->tensors, row).first - before);
+}
+
+void store_join(struct store *s, struct comm *c)
+{
+    if (s->shared)
+        shared_join(s->shared, c);
+}
+
+void store_sum(struct store *s, int block, int to, int merges)
+{
+    const int first = s->in_shared[STORE_GRADIENTS];
+    shared_sum(s->shared, first + block, first + to, s->tensors->blocks, merges);
+}
+
+void store_end_sums(struct store *s)
+{
+    if (s->shared)
+        shared_end_sums(s->shared);
 }
 
 int store_check(struct store *s)

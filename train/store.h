@@ -11,6 +11,7 @@
 
 #include "model/ops.h"
 #include "model/tensor.h"
+#include "train/comm.h"
 #include "train/layout.h"
 #include "train/mapped.h"
 #include "train/program.h"
@@ -23,6 +24,8 @@ struct store {
     int *mapped_as[STORE_KINDS];           /* [count]: number in `mapped`, -1: in memory */
     struct mapped *mapped;                 /* NULL: no file */
     struct offload *offload;               /* in its place: the host's memory, on a GPU */
+    struct shared *shared;                 /* in its place: the other ranks */
+    int in_shared[STORE_BLOCKS];           /* the number there of a kind's first array */
     int fetched;                           /* arrays in use; 0 between steps */
 };
 
@@ -42,21 +45,36 @@ void store_release(struct store *s, enum store_kind kind, int i);
 /* The last release of an array whose numbers are of no use any more: it need not go anywhere. */
 void store_drop(struct store *s, enum store_kind kind, int i);
 
+/* This rank's share of array i (layout.h), to read or to change; of one process all of it. */
+struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum mapped_use use);
+void store_release_own(struct store *s, enum store_kind kind, int i);
+
+/* Where ranks share gradients or parameters: before the first use of those arrays. Borrowed. */
+void store_join(struct store *s, struct comm *c);
+
+/* Where ranks share gradients: begins the sum of block `block`'s, which ends in this rank's share
+ * of array `to`; `merges`: program.h. store_end_sums ends them all. */
+void store_sum(struct store *s, int block, int to, int merges);
+void store_end_sums(struct store *s);
+
 /* The same for what a phase uses: its array, its end, and that it comes soon, so that the array may
  * be read meanwhile. */
 struct ops_array store_begin(struct store *s, const struct use *u);
 void store_end(struct store *s, const struct use *u);
 void store_expect(struct store *s, const struct use *u);
 
-/* Tensor `row` in its block's array, of a moment the part in the rank's share; none: it has none of
- * that kind. */
+/* Tensor `row` in its block's array, or the part of it in this rank's share (layout_own) in the
+ * block's share; none: it has none of that kind. */
 struct ops_array store_tensor(const struct store *s, enum store_kind kind, struct ops_array array,
                               size_t row);
+struct ops_array store_own_tensor(const struct store *s, enum store_kind kind, struct ops_array own,
+                                  size_t row);
 
 int store_check(struct store *s); /* -1 with an error when the disk has failed */
 struct mapped_traffic store_traffic(const struct store *s); /* zero without a file */
 
-/* All arrays of a kind at once, for saving; until the next fetch. */
+/* All arrays of a kind at once, or of what ranks share this one's shares, for saving; until the
+ * next fetch. */
 const struct ops_array *store_all(const struct store *s, enum store_kind kind);
 
 #endif

@@ -224,7 +224,9 @@ static const struct opt options[] = {
       "that divides N gives the same bits; 0: as many as ranks",
       0, 1e6 },
     { 0, "zero", OPT_INT, &s.zero, "STAGE",
-      "1: ranks share the optimizer state; 0: each rank has all of it", 0, 1 },
+      "ranks share 1: the optimizer state, 2: gradients, too, 3: weights, "
+      "too; 0: each rank has all of it",
+      0, 3 },
     { 0, "comm-timeout", OPT_REAL, &s.comm_timeout, "SECONDS",
       "end the run when a rank waits longer than this for another; "
       "0: wait for ever",

@@ -1,6 +1,6 @@
 /* ranks: a training of some updates on 1, 2 and 4 ranks that are threads of this process, with and
- * without shared state: losses, norms and weights are the same bits. Built with MODE=tsan it shows
- * races, too; MPI's own threads would hide them. */
+ * without shared state, gradients and weights: losses, norms and weights are the same bits. Built
+ * with MODE=tsan it shows races, too; MPI's own threads would hide them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "train/optimizer.h"
 
 /* A layer has some pieces (layout.h), so that it can be shared. */
-enum { L = 2, C = 128, T = 16, V = 600, SEQUENCES = 16, LEAVES = 4, UPDATES = 3, MOST = 4 };
+enum { L = 3, C = 128, T = 16, V = 600, SEQUENCES = 16, LEAVES = 4, UPDATES = 3, MOST = 4 };
 
 static const struct model_config shape = { .layers = L,
                                            .width = C,
@@ -62,6 +62,7 @@ static void open_rank(struct rank *r, const struct run *run, struct comm *c)
     struct engine_config e = {
         .B = 2, .T = T, .A = A, .G = 1, .leaves = LEAVES / run->ranks, .most = 2, .seed = 3
     };
+    e.zero = run->zero;
     struct samples_config made = { .T = T, .seed = 3, .vocabulary = V };
     *r = (struct rank){ .ops = ops_new(1),
                         .optimizer = { .kind = run->kind,
@@ -79,6 +80,7 @@ static void open_rank(struct rank *r, const struct run *run, struct comm *c)
                               .whole = r->whole,
                               .half_moments = 1,
                               .ranks = run->zero ? run->ranks : 1,
+                              .zero = run->zero,
                               .rank = c->rank[COMM_DATA] };
     engine_program(&r->program, &e, &r->model, r->moments);
     engine_rows(&s, &e, &r->model, &r->program);
@@ -91,7 +93,9 @@ static void open_rank(struct rank *r, const struct run *run, struct comm *c)
                                                        .T = T,
                                                        .A = A,
                                                        .rank = c->rank[COMM_DATA],
-                                                       .ranks = run->ranks },
+                                                       .ranks = run->ranks,
+                                                       .zero = run->zero,
+                                                       .leaves = e.leaves },
                              0);
 }
 
@@ -147,10 +151,10 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         uint64_t want = 0;
-        for (int i = 0; i < 5; i++) { /* 1; 2 and 4 ranks, with their own state and with shared */
+        for (int i = 0; i < 9; i++) { /* 1; 2 and 4 ranks, of all stages */
             struct run run = { .kind = kinds[k],
-                               .ranks = i ? 2 << (i - 1) / 2 : 1,
-                               .zero = i && i % 2 == 0 };
+                               .ranks = i ? 2 << (i - 1) / 4 : 1,
+                               .zero = i ? (i - 1) % 4 : 0 };
             struct threads *w = threads_new(run.ranks);
             threads_run(w, train_rank, &run);
             threads_free(w);
