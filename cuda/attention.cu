@@ -48,6 +48,8 @@ EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
     s.NH = a->NH;
     s.KV = a->KV ? a->KV : a->NH;
     s.HS = a->HS;
+    s.first_head = a->first_head;
+    s.all_heads = a->all_heads ? a->all_heads : a->NH;
     s.scale = a->scale > 0 ? (float)a->scale : 1 / sqrtf((float)a->HS);
     s.causal = a->causal;
     s.mask = mask_of(a->drop);

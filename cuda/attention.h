@@ -13,6 +13,7 @@ struct attention {
     int64_t ldq, ldk, ldy, B, longest; /* longest of the lengths */
     int64_t past;                      /* keys before the first query's own */
     int64_t NH, KV, HS;
+    int64_t first_head, all_heads; /* whose masks these heads have */
     float scale;
     int causal;
     struct mask mask;
@@ -45,7 +46,7 @@ DEVICE struct head head_of(const struct attention *a, int64_t number)
     h.sums = row * a->NH + head * n;
     h.queries = n;
     h.keys = a->past + n;
-    h.index = a->causal ? number : head;
+    h.index = (a->causal ? b * a->all_heads : 0) + a->first_head + head;
     h.mask = a->mask;
     if (!a->causal)
         h.mask.key = rng_key(a->mask.key, (uint64_t)b);

@@ -168,6 +168,10 @@ void cuda_attention_cached(struct ops *o, struct ops_array y, struct ops_array k
  * where there is no label. */
 void cuda_loss_rows(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t ld,
                     int64_t V, struct ops_array labels, int64_t rows, int gradient, double scale);
+void cuda_columns_most(struct ops *o, const struct ops_columns *c);
+void cuda_columns_sums(struct ops *o, const struct ops_columns *c);
+void cuda_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
+                       int gradient, double scale);
 void cuda_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
                     const struct ops_labels *l, const struct ops_rows *rows, int gradient,
                     double scale);

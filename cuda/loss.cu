@@ -129,3 +129,102 @@ EXTERN_C void cuda_span_loss(struct ops *o, struct ops_scores out, struct ops_ar
     s.sequences = (const int64_t *)view_of(cuda_sequences(o, rows)).at;
     LAUNCH(o, span_loss, rows->B, 1, THREADS, 33 * sizeof(float), s);
 }
+
+/* ---- columns of longer rows --------------------------------------------------------------- */
+
+struct columns {
+    float *logits, *most, *sums, *wanted, *losses;
+    const int32_t *labels;
+    unsigned char *correct;
+    int64_t V, first;
+    int gradient;
+    float scale;
+};
+
+static inline struct columns columns_of(const struct ops_columns *c)
+{
+    struct columns k;
+    k.logits = floats(view_of(c->logits));
+    k.most = floats(view_of(c->most));
+    k.sums = floats(view_of(c->sums));
+    k.wanted = floats(view_of(c->wanted));
+    k.losses = 0;
+    k.labels = (const int32_t *)view_of(c->labels).at;
+    k.correct = 0;
+    k.V = c->V;
+    k.first = c->first;
+    k.gradient = 0;
+    k.scale = 0;
+    return k;
+}
+
+KERNEL(columns_most, columns, THREADS)
+{
+    SHARED(float, parts);
+    const float *logits = a.logits + blockIdx.x * a.V;
+    float most = -INFINITY;
+    for (int64_t i = threadIdx.x; i < a.V; i += THREADS)
+        most = logits[i] > most ? logits[i] : most;
+    most = block_max(most, parts);
+    if (!threadIdx.x)
+        a.most[blockIdx.x] = most;
+}
+
+KERNEL(columns_sums, columns, THREADS)
+{
+    SHARED(float, parts);
+    const int64_t row = blockIdx.x, label = a.labels[row] - a.first;
+    float *logits = a.logits + row * a.V;
+    const float most = a.most[row];
+    float sum = 0;
+    if (!threadIdx.x)
+        a.wanted[row] = label >= 0 && label < a.V ? logits[label] : 0;
+    BLOCK_BARRIER(); /* the label's logit has been read */
+    for (int64_t i = threadIdx.x; i < a.V; i += THREADS) {
+        logits[i] = expf(logits[i] - most);
+        sum += logits[i];
+    }
+    sum = block_sum(sum, parts);
+    if (!threadIdx.x)
+        a.sums[row] = sum;
+}
+
+KERNEL(columns_loss, columns, THREADS)
+{
+    const int64_t row = blockIdx.x, label = a.labels[row] - a.first;
+    float *logits = a.logits + row * a.V;
+    const float factor = a.scale / a.sums[row];
+    if (!threadIdx.x) {
+        a.losses[row] = logf(a.sums[row]) + a.most[row] - a.wanted[row];
+        if (a.correct)
+            a.correct[row] = a.wanted[row] >= a.most[row];
+    }
+    for (int64_t i = threadIdx.x; i < a.V && a.gradient; i += THREADS)
+        logits[i] = logits[i] * factor - (i == label ? a.scale : 0);
+}
+
+EXTERN_C void cuda_columns_most(struct ops *o, const struct ops_columns *c)
+{
+    struct columns k = columns_of(c);
+    if (c->n > 0)
+        LAUNCH(o, columns_most, c->n, 1, THREADS, 33 * sizeof(float), k);
+}
+
+EXTERN_C void cuda_columns_sums(struct ops *o, const struct ops_columns *c)
+{
+    struct columns k = columns_of(c);
+    if (c->n > 0)
+        LAUNCH(o, columns_sums, c->n, 1, THREADS, 33 * sizeof(float), k);
+}
+
+EXTERN_C void cuda_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
+                                int gradient, double scale)
+{
+    struct columns k = columns_of(c);
+    k.losses = floats(view_of(out.losses));
+    k.correct = (unsigned char *)view_of(out.correct).at;
+    k.gradient = gradient;
+    k.scale = (float)scale;
+    if (c->n > 0)
+        LAUNCH(o, columns_loss, c->n, 1, THREADS, 0, k);
+}

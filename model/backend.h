@@ -31,7 +31,7 @@ struct ops_scratch {
     struct ops_scratch scratch; /* the caller's */
 
 /* Goes up when the table below, OPS_COMMON or a struct of ops.h changes. */
-enum { OPS_LAYOUT = 3 };
+enum { OPS_LAYOUT = 4 };
 
 /* clang-format off */
 struct ops_backend {
@@ -111,6 +111,10 @@ struct ops_backend {
                          const struct ops_labels *l, const struct ops_decoder *d);
     void (*cross_entropy)(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
                           const struct ops_labels *l, int gradient, double scale);
+    void (*columns_most)(struct ops *o, const struct ops_columns *c);
+    void (*columns_sums)(struct ops *o, const struct ops_columns *c);
+    void (*columns_loss)(struct ops *o, struct ops_scores out, const struct ops_columns *c, int gradient,
+                         double scale);
     void (*span_loss)(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
                       const struct ops_labels *l, const struct ops_rows *rows, int gradient, double scale);
 

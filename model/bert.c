@@ -5,6 +5,7 @@
  * reading and writing turn. */
 #include "common/err.h"
 #include "model/bert_head.h"
+#include "model/split.h"
 
 /* ---- the tensor table --------------------------------------------------------------------- */
 
@@ -49,15 +50,27 @@ static void add_embedding(struct model *m, const struct names *names)
     block_add_norm(m, 0, names->embedding[EMBEDDING_GAIN], 0, 1);
 }
 
+/* Channels of this rank's heads. */
+static int64_t attended_of(const struct model_config *c)
+{
+    return c->heads * c->head_width;
+}
+
 static void add_layer(struct model *m, const struct names *names, int64_t layer)
 {
-    const int64_t C = m->config.width, I = m->config.inner;
+    const int64_t C = m->config.width, A = attended_of(&m->config), I = m->config.inner;
     for (int i = 0; i < LAYER_PAIRS; i++)
         if (i == LN1 || i == LN2)
             block_add_norm(m, (int)layer + 1, names->layer[i], layer, 1);
         else
-            block_add_map(m, (int)layer + 1, names->layer[i], layer, i == PROJ ? I : C,
-                          i == FC ? I : C, m->config.init_std, 1);
+            block_add_map(m, (int)layer + 1, names->layer[i], layer,
+                          i == PROJ  ? I
+                          : i == OUT ? A
+                                     : C,
+                          i == FC      ? I
+                          : i <= VALUE ? A
+                                       : C,
+                          m->config.init_std, 1);
 }
 
 /* Rows of tensors in the table; of layers the first speaks for all. */
@@ -101,7 +114,7 @@ static struct ops_array embedding_sum(const struct model *m, struct ops *o, stru
     const int64_t n = in->N * e.C;
     ops_scratch_begin(o);
     struct ops_array sum = ops_scratch(o, OPS_F32, n);
-    ops_embedding_fwd(o, sum, &in->tokens, &e);
+    split_embedding_fwd(m, o, sum, &e, in);
     if (m->config.dropout_first)
         ops_dropout(o, sum, sum, n, block_embedding_dropout(m, in));
     return sum;
@@ -140,7 +153,7 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
     block_norm_bwd(m, o, ops_set(dsum), dw, embedding_row(m, EMBEDDING_GAIN), dx, sum, kept, &norm);
     if (m->config.dropout_first)
         ops_dropout(o, dsum, dsum, n, block_embedding_dropout(m, in));
-    ops_embedding_bwd(o, &d, dsum, &in->tokens);
+    split_embedding_bwd(m, o, &d, dsum, in);
 }
 
 /* ---- layer -------------------------------------------------------------------------------- */
@@ -148,8 +161,8 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
 /* What forward leaves for backward. Outputs of the norms and of GELU are cheaper to make again
  * than to keep. */
 struct cache {
-    struct ops_array qkv[3];   /* [N,C] each */
-    struct ops_array attended; /* [N,C] what the heads found */
+    struct ops_array qkv[3];   /* [N,A] each, A = channels of the heads */
+    struct ops_array attended; /* [N,A] what the heads found */
     struct ops_array lse;      /* [N*NH] */
     struct ops_array sum1;     /* [N,C] before the norm after attention */
     struct ops_array inner;    /* [N,I] before GELU */
@@ -161,13 +174,14 @@ struct cache {
 static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct model_cache at,
                        const struct model_config *c, int64_t N)
 {
+    const int64_t A = attended_of(c);
     const struct cache_array arrays[] = {
-        { &k->qkv[0], CACHE_ATTENTION, c->width }, { &k->qkv[1], CACHE_ATTENTION, c->width },
-        { &k->qkv[2], CACHE_ATTENTION, c->width }, { &k->attended, CACHE_ATTENTION, c->width },
-        { &k->sum1, CACHE_REST, c->width },        { &k->inner, CACHE_REST, c->inner },
-        { &k->sum2, CACHE_REST, c->width },        { &k->lse, CACHE_SUMS, c->heads },
-        { &k->norm1.mean, CACHE_SUMS, 1 },         { &k->norm1.rstd, CACHE_SUMS, 1 },
-        { &k->norm2.mean, CACHE_SUMS, 1 },         { &k->norm2.rstd, CACHE_SUMS, 1 },
+        { &k->qkv[0], CACHE_ATTENTION, A }, { &k->qkv[1], CACHE_ATTENTION, A },
+        { &k->qkv[2], CACHE_ATTENTION, A }, { &k->attended, CACHE_ATTENTION, A },
+        { &k->sum1, CACHE_REST, c->width }, { &k->inner, CACHE_REST, c->inner },
+        { &k->sum2, CACHE_REST, c->width }, { &k->lse, CACHE_SUMS, c->heads },
+        { &k->norm1.mean, CACHE_SUMS, 1 },  { &k->norm1.rstd, CACHE_SUMS, 1 },
+        { &k->norm2.mean, CACHE_SUMS, 1 },  { &k->norm2.rstd, CACHE_SUMS, 1 },
     };
     return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
 }
@@ -189,9 +203,9 @@ static struct ops_norm norm_of(const struct model *m, struct ops_array w, int i,
     return block_norm(m, w, layer_row(m, i), N);
 }
 
-static struct ops_qkv qkv_of(const struct ops_array qkv[3], int64_t C)
+static struct ops_qkv qkv_of(const struct ops_array qkv[3], int64_t A)
 {
-    return (struct ops_qkv){ qkv[0], qkv[1], qkv[2], C, C };
+    return (struct ops_qkv){ qkv[0], qkv[1], qkv[2], A, A };
 }
 
 static struct ops_dropout residual_dropout(const struct model *m, int64_t layer,
@@ -210,7 +224,7 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
         struct ops_linear map = map_of(m, w, QUERY + i, in->N);
         ops_linear_fwd(o, k->qkv[i], x, &map);
     }
-    ops_attention_fwd(o, k->attended, k->lse, qkv_of(k->qkv, m->config.width), &a);
+    ops_attention_fwd(o, k->attended, k->lse, qkv_of(k->qkv, attended_of(&m->config)), &a);
 }
 
 static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
@@ -237,19 +251,20 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     struct ops_array active = ops_scratch(o, ops_operand(o), N * I);
 
     attend(m, o, layer, x, w, &k, in);
-    ops_residual_fwd(o, k.sum1, x, k.attended, &out,
-                     residual_dropout(m, layer, PLACE_ATTENTION, in));
+    split_residual_fwd(m, o, k.sum1, x, k.attended, &out,
+                       residual_dropout(m, layer, PLACE_ATTENTION, in));
     ops_norm_fwd(o, middle, k.norm1, k.sum1, &norm1);
 
     ops_linear_fwd(o, k.inner, middle, &fc);
     ops_activation_fwd(o, m->config.activation, active, k.inner, N * I);
-    ops_residual_fwd(o, k.sum2, middle, active, &proj, residual_dropout(m, layer, PLACE_MLP, in));
+    split_residual_fwd(m, o, k.sum2, middle, active, &proj,
+                       residual_dropout(m, layer, PLACE_MLP, in));
     ops_norm_fwd(o, y, k.norm2, k.sum2, &norm2);
 }
 
 /* Scratch of a layer's backward. */
 struct gradients {
-    struct ops_array wide;   /* [N, max(I,3C)] operands */
+    struct ops_array wide;   /* [N, max(I,3A)] operands */
     struct ops_array middle; /* [N,C] the first norm's output, made again; the gradient in what was
                               * attended */
     struct ops_array dsum;   /* [N,C] the gradient before a norm */
@@ -272,7 +287,9 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
     ops_activation_bwd(o, m->config.activation, g->wide, active, g->wide, k->inner, n);
     block_linear_bwd(m, o, no_gradient(), dw, layer_row(m, PROJ), dy, active, &proj);
     ops_norm_fwd(o, g->middle, not_kept, k->sum1, &norm1);
+    split_gradient_begin(m, o, g->dsum, N * C);
     block_linear_bwd(m, o, ops_added(g->dsum), dw, layer_row(m, FC), g->wide, g->middle, &fc);
+    split_gradient_end(m, o, g->dsum, N * C);
 }
 
 /* From g->dsum, the gradient in the first norm's output, to dx, that in the layer's input. */
@@ -280,26 +297,28 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
                           struct ops_gradient dw, struct ops_array x, struct ops_array w,
                           const struct cache *k, const struct gradients *g, const struct inputs *in)
 {
-    const int64_t N = in->N, C = m->config.width;
+    const int64_t N = in->N, C = m->config.width, A = attended_of(&m->config);
     const struct ops_linear out = map_of(m, w, OUT, N);
     const struct ops_norm norm = norm_of(m, w, LN1, N);
     const struct ops_attention a = block_attention(m, layer, in);
-    const struct ops_array d[3] = { g->wide, ops_part(g->wide, N * C),
-                                    ops_part(g->wide, 2 * N * C) };
+    const struct ops_array d[3] = { g->wide, ops_part(g->wide, N * A),
+                                    ops_part(g->wide, 2 * N * A) };
     block_norm_bwd(m, o, ops_set(dx), dw, layer_row(m, LN1), g->dsum, k->sum1, k->norm1, &norm);
     struct ops_array dy = branch_gradient(o, g->masked, dx, N * C,
                                           residual_dropout(m, layer, PLACE_ATTENTION, in));
     block_linear_bwd(m, o, ops_set(g->middle), dw, layer_row(m, OUT), dy, k->attended, &out);
-    ops_attention_bwd(o, qkv_of(d, C), g->middle, qkv_of(k->qkv, C), k->attended, k->lse, &a);
+    ops_attention_bwd(o, qkv_of(d, A), g->middle, qkv_of(k->qkv, A), k->attended, k->lse, &a);
+    split_gradient_begin(m, o, dx, N * C);
     for (int i = 0; i < 3; i++) {
         const struct ops_linear map = map_of(m, w, QUERY + i, N);
         block_linear_bwd(m, o, ops_added(dx), dw, layer_row(m, QUERY + i), d[i], x, &map);
     }
+    split_gradient_end(m, o, dx, N * C);
 }
 
 static int64_t widest(const struct model_config *c)
 {
-    return c->inner > 3 * c->width ? c->inner : 3 * c->width;
+    return c->inner > 3 * attended_of(c) ? c->inner : 3 * attended_of(c);
 }
 
 static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
@@ -322,10 +341,11 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
 
 static const double DISTILBERT_EPSILON = 1e-12;
 
-static int check(const struct model_config *c)
+static int check(const struct model *m)
 {
+    const struct model_config *c = &m->config;
     const int64_t least = c->architecture == &architecture_bert;
-    if (c->kv_heads != c->heads || c->heads * c->head_width != c->width)
+    if (c->kv_heads != c->heads || c->heads * c->head_width * split_ranks(m) != c->width)
         return err_set("bad model configuration: BERT has as many heads of keys and values as of "
                        "queries, which divide the width");
     if (c->types < least || c->types > 1 << 24)
@@ -339,7 +359,7 @@ static int init(struct model *m)
     struct model_config *c = &m->config;
     const struct names *names = c->architecture == &architecture_bert ? &bert_names
                                                                       : &distilbert_names;
-    if (check(c) < 0)
+    if (check(m) < 0)
         return -1;
     if (c->architecture == &architecture_distilbert)
         c->epsilon = DISTILBERT_EPSILON;

@@ -3,6 +3,7 @@
  * rows that have a label alone. */
 #include "model/bert.h"
 #include "model/bert_head.h"
+#include "model/split.h"
 
 /* Rows of the head's block. From a bare one WORD_BIAS to TRANSFORM_SHIFT are absent; a decoder of
  * its own comes last. */
@@ -131,7 +132,7 @@ static void words_fwd(const struct model *m, struct ops *o, struct ops_scores ou
     if (!l->n)
         return;
     ops_scratch_begin(o);
-    ops_loss_fwd(o, out, transform_fwd(m, o, x, w, l->rows, l->n).normed, &own, &d);
+    split_loss_fwd(m, o, out, transform_fwd(m, o, x, w, l->rows, l->n).normed, &own, &d);
 }
 
 /* dx is added to. */
@@ -151,7 +152,7 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
     ops_scratch_begin(o);
     struct transform t = transform_fwd(m, o, x, w, l->rows, l->n);
     struct ops_array d = ops_scratch(o, OPS_F32, l->n * C);
-    ops_loss_fwd_bwd(o, out, d, dtied, dbias, t.normed, l->n, scale, &own, &decoder);
+    split_loss_fwd_bwd(m, o, out, d, dtied, dbias, t.normed, l->n, scale, &own, &decoder);
     transform_bwd(m, o, d, dw, w, &t, l->n);
     if (ops_is_none(l->rows))
         ops_add(o, dx, d, l->n * C);

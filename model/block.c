@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/split.h"
+
 /* ---- tensors ------------------------------------------------------------------------------ */
 
 void block_add_table(struct model *m, int block, const char *name, int64_t rows)
@@ -120,6 +122,8 @@ struct ops_attention block_attention(const struct model *m, int64_t layer, const
                                    .NH = c->heads,
                                    .KV = c->kv_heads,
                                    .HS = c->head_width,
+                                   .first_head = m->first_head,
+                                   .all_heads = m->all_heads,
                                    .causal = c->head == HEAD_NEXT,
                                    .drop = dropout_at(in, c->attention_dropout, layer,
                                                       PLACE_PROBABILITIES) };
@@ -190,7 +194,7 @@ static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out
     ops_scratch_begin(o);
     struct ops_array normed = ops_scratch(o, ops_operand(o), in->N * norm.C);
     ops_norm_fwd(o, normed, not_kept, x, &norm);
-    ops_loss_fwd(o, out, normed, &in->targets[0], &d);
+    split_loss_fwd(m, o, out, normed, &in->targets[0], &d);
 }
 
 static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
@@ -207,7 +211,8 @@ static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
     struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
     struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
     ops_norm_fwd(o, normed, kept, x, &norm);
-    ops_loss_fwd_bwd(o, out, dnormed, dtable, no_gradient(), normed, N, scale, &in->targets[0], &d);
+    split_loss_fwd_bwd(m, o, out, dnormed, dtable, no_gradient(), normed, N, scale, &in->targets[0],
+                       &d);
     block_norm_bwd(m, o, ops_set(dx), dw, m->decoder_norm, dnormed, x, kept, &norm);
 }
 

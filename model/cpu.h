@@ -107,6 +107,10 @@ void cpu_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
                       const struct ops_decoder *d);
 void cpu_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
                        const struct ops_labels *l, int gradient, double scale);
+void cpu_columns_most(struct ops *o, const struct ops_columns *c);
+void cpu_columns_sums(struct ops *o, const struct ops_columns *c);
+void cpu_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
+                      int gradient, double scale);
 void cpu_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
                    const struct ops_labels *l, const struct ops_rows *rows, int gradient,
                    double scale);

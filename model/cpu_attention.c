@@ -64,8 +64,9 @@ struct attention {
     float *lse;
     int64_t ldy, ldq, ldk; /* row strides */
     int64_t B, N, past, NH, KV, HS;
-    float scale;   /* of the scores */
-    int both_ways; /* all queries see all keys; otherwise those up to themselves */
+    int64_t first_head, all_heads; /* whose masks these heads have */
+    float scale;                   /* of the scores */
+    int both_ways;                 /* all queries see all keys; otherwise those up to themselves */
     struct kernel_mask mask;
     float *work;
     int64_t work_floats; /* a thread */
@@ -234,7 +235,9 @@ static uint64_t mask_stride(const struct attention *a)
 
 static uint64_t mask_index(const struct head *h, int64_t query, int64_t key)
 {
-    return (uint64_t)(h->index * h->a->N + query) * mask_stride(h->a) + (uint64_t)key;
+    const struct attention *a = h->a;
+    int64_t head = h->index / a->NH * a->all_heads + a->first_head + h->index % a->NH;
+    return (uint64_t)(head * a->N + query) * mask_stride(a) + (uint64_t)key;
 }
 
 /* Panels of the columns of x[rows,HS], of a block of rows from `first` on. */
@@ -639,6 +642,8 @@ static struct attention attention_of(const struct ops *o, struct ops_qkv x,
                                .NH = a->NH,
                                .KV = a->KV ? a->KV : a->NH,
                                .HS = a->HS,
+                               .first_head = a->first_head,
+                               .all_heads = a->all_heads ? a->all_heads : a->NH,
                                .scale = (float)a->scale,
                                .both_ways = !a->causal,
                                .mask = cpu_mask(a->drop) };

@@ -2,6 +2,7 @@
  * cpu_loss.c - losses of the host's back end: the decoder's, whose logits exist for a chunk of rows
  * at a time, and those of small heads.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,6 +170,87 @@ void cpu_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
     if (!l->n && !dtable.add)
         cpu_zero(o, dtable.to, d->V * d->C);
     run_chunks(o, &s);
+}
+
+/* ---- columns of longer rows --------------------------------------------------------------- */
+
+struct columns {
+    const struct kernels *k;
+    const struct ops_columns *c;
+    struct ops_scores out;
+    int gradient;
+    float scale;
+};
+
+static float *logits_of(const struct columns *s, int64_t r)
+{
+    return cpu_floats(s->c->logits) + r * s->c->V;
+}
+
+/* The label's column among these, or -1. */
+static int64_t column_of(const struct ops_columns *c, int64_t r)
+{
+    int64_t column = ((const int32_t *)(void *)c->labels.address)[r] - c->first;
+    return column >= 0 && column < c->V ? column : -1;
+}
+
+static void most_of_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct columns *s = ctx;
+    for (int64_t r = begin; r < end; r++)
+        cpu_floats(s->c->most)[r] = s->k->largest(logits_of(s, r), s->c->V);
+}
+
+static void sums_of_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct columns *s = ctx;
+    for (int64_t r = begin; r < end; r++) {
+        float *logits = logits_of(s, r);
+        int64_t label = column_of(s->c, r);
+        cpu_floats(s->c->wanted)[r] = label < 0 ? 0 : logits[label];
+        cpu_floats(s->c->sums)[r] = s->k->exponentials(logits, cpu_floats(s->c->most)[r], s->c->V);
+    }
+}
+
+static void losses_of_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct columns *s = ctx;
+    unsigned char *correct = (unsigned char *)s->out.correct.address;
+    for (int64_t r = begin; r < end; r++) {
+        const float most = cpu_floats(s->c->most)[r], wanted = cpu_floats(s->c->wanted)[r];
+        const float sum = cpu_floats(s->c->sums)[r];
+        int64_t label = column_of(s->c, r);
+        cpu_floats(s->out.losses)[r] = (float)(log((double)sum) + (double)most - (double)wanted);
+        if (correct)
+            correct[r] = wanted >= most;
+        if (!s->gradient)
+            continue;
+        s->k->scale(logits_of(s, r), s->scale / sum, s->c->V);
+        if (label >= 0)
+            logits_of(s, r)[label] -= s->scale;
+    }
+}
+
+void cpu_columns_most(struct ops *o, const struct ops_columns *c)
+{
+    pool_for(o->pool, c->n, cpu_row_grain(c->V), most_of_rows,
+             &(struct columns){ .k = o->k, .c = c });
+}
+
+void cpu_columns_sums(struct ops *o, const struct ops_columns *c)
+{
+    pool_for(o->pool, c->n, cpu_row_grain(c->V), sums_of_rows,
+             &(struct columns){ .k = o->k, .c = c });
+}
+
+void cpu_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
+                      int gradient, double scale)
+{
+    struct columns s = { o->k, c, out, gradient, (float)scale };
+    pool_for(o->pool, c->n, cpu_row_grain(c->V), losses_of_rows, &s);
 }
 
 /* ---- small heads: not worth a thread ------------------------------------------------------ */

@@ -421,6 +421,20 @@ void cpu_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
     affine(o, y, OPS_NONE, x, l);
 }
 
+struct columns {
+    const struct kernels *k;
+    float *sums;
+    struct ops_array x;
+    int64_t rows, ld;
+};
+
+static void sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct columns *c = ctx;
+    c->k->column_sums(c->sums + begin, ops_part(c->x, begin), c->ld, c->rows, end - begin);
+}
+
 void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
                     struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                     const struct ops_linear *l)
@@ -433,10 +447,14 @@ void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient d
                                             .N = l->I,
                                             .K = l->O,
                                             .base = dx.add ? dx.to : OPS_NONE });
-    if (ops_is_none(dw.to))
-        return;
     if (!ops_is_none(dbias.to) && !dbias.add)
         memset(dbias.to.address, 0, (size_t)l->O * sizeof(float));
+    if (ops_is_none(dw.to)) {
+        if (!ops_is_none(dbias.to))
+            pool_for(o->pool, l->O, COLUMN_GRAIN, sum_columns,
+                     &(struct columns){ o->k, cpu_floats(dbias.to), dy, l->N, l->O });
+        return;
+    }
     ops_matmul(o, &(struct ops_matmul){ .C = { dw.to, l->O },
                                         .A = { x, l->I, 1 },
                                         .B = { dy, l->O },

@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "model/block.h"
+#include "model/split.h"
 
 /* ---- the tensor table --------------------------------------------------------------------- */
 
@@ -28,12 +29,18 @@ enum {
 };
 enum { FINAL_GAIN, FINAL_BIAS, DECODER };
 
+/* Channels of this rank's heads. */
+static int64_t attended_of(const struct model_config *c)
+{
+    return c->heads * c->head_width;
+}
+
 /* Weight decay is for matrices (the embeddings too), not for biases and gains. The maps that end
  * a residual branch start smaller, for there are 2L of them on one stream. */
 static void add_layer(struct tensor_table *t, const struct model_config *c, int64_t layer)
 {
     float std = (float)c->init_std, end_std = (float)(c->init_std / sqrt(2.0 * (double)c->layers));
-    int64_t C = c->width;
+    const int64_t C = c->width, A = attended_of(c);
     const struct {
         const char *name;
         int64_t rows, columns;
@@ -42,9 +49,9 @@ static void add_layer(struct tensor_table *t, const struct model_config *c, int6
     } rows[LAYER_TENSORS] = {
         [LN1_GAIN] = { "ln_1.weight", C, 0, INIT_ONE, 0 },
         [LN1_BIAS] = { "ln_1.bias", C, 0, INIT_ZERO, 0 },
-        [QKV] = { "attn.c_attn.weight", C, 3 * C, INIT_NORMAL, std },
-        [QKV_BIAS] = { "attn.c_attn.bias", 3 * C, 0, INIT_ZERO, 0 },
-        [OUT] = { "attn.c_proj.weight", C, C, INIT_NORMAL, end_std },
+        [QKV] = { "attn.c_attn.weight", C, 3 * A, INIT_NORMAL, std },
+        [QKV_BIAS] = { "attn.c_attn.bias", 3 * A, 0, INIT_ZERO, 0 },
+        [OUT] = { "attn.c_proj.weight", A, C, INIT_NORMAL, end_std },
         [OUT_BIAS] = { "attn.c_proj.bias", C, 0, INIT_ZERO, 0 },
         [LN2_GAIN] = { "ln_2.weight", C, 0, INIT_ONE, 0 },
         [LN2_BIAS] = { "ln_2.bias", C, 0, INIT_ZERO, 0 },
@@ -119,7 +126,8 @@ static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array
                           struct ops_array w, const struct inputs *in)
 {
     const struct ops_embedding e = tables(m, w);
-    ops_embedding_fwd(o, x, &in->tokens, &e);
+    ops_scratch_begin(o);
+    split_embedding_fwd(m, o, x, &e, in);
     ops_dropout(o, x, x, in->N * e.C, block_embedding_dropout(m, in));
 }
 
@@ -133,7 +141,8 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
     if (!dw.add && m->config.untied)
         ops_zero(o, d.words, m->config.vocabulary * d.C);
     ops_dropout(o, dx, dx, in->N * d.C, block_embedding_dropout(m, in));
-    ops_embedding_bwd(o, &d, dx, &in->tokens);
+    ops_scratch_begin(o);
+    split_embedding_bwd(m, o, &d, dx, in);
 }
 
 /* ---- layer -------------------------------------------------------------------------------- */
@@ -141,8 +150,8 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
 /* What forward leaves for backward. Outputs of the norms and of GELU are cheaper to make again
  * than to keep. */
 struct cache {
-    struct ops_array qkv;      /* [N,3C] */
-    struct ops_array attended; /* [N,C] what the heads found */
+    struct ops_array qkv;      /* [N,3A], A = channels of the heads */
+    struct ops_array attended; /* [N,A] what the heads found */
     struct ops_array lse;      /* [B,NH,T] */
     struct ops_array middle;   /* [N,C] the residual stream between attention and MLP */
     struct ops_array inner;    /* [N,I] before GELU */
@@ -154,10 +163,14 @@ static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct mod
                        const struct model_config *c, int64_t N)
 {
     const struct cache_array arrays[] = {
-        { &k->qkv, CACHE_ATTENTION, 3 * c->width }, { &k->attended, CACHE_ATTENTION, c->width },
-        { &k->middle, CACHE_REST, c->width },       { &k->inner, CACHE_REST, c->inner },
-        { &k->lse, CACHE_SUMS, c->heads },          { &k->norm1.mean, CACHE_SUMS, 1 },
-        { &k->norm1.rstd, CACHE_SUMS, 1 },          { &k->norm2.mean, CACHE_SUMS, 1 },
+        { &k->qkv, CACHE_ATTENTION, 3 * attended_of(c) },
+        { &k->attended, CACHE_ATTENTION, attended_of(c) },
+        { &k->middle, CACHE_REST, c->width },
+        { &k->inner, CACHE_REST, c->inner },
+        { &k->lse, CACHE_SUMS, c->heads },
+        { &k->norm1.mean, CACHE_SUMS, 1 },
+        { &k->norm1.rstd, CACHE_SUMS, 1 },
+        { &k->norm2.mean, CACHE_SUMS, 1 },
         { &k->norm2.rstd, CACHE_SUMS, 1 },
     };
     return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
@@ -189,8 +202,8 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
     const struct ops_attention a = attention_of(m, layer, in);
     ops_norm_fwd(o, normed, k->norm1, x, &l->norm1);
     ops_linear_fwd(o, k->qkv, normed, &l->qkv);
-    block_attend(m, o, layer, k->attended, k->lse, ops_side_by_side(k->qkv, m->config.width), &a,
-                 in);
+    block_attend(m, o, layer, k->attended, k->lse,
+                 ops_side_by_side(k->qkv, attended_of(&m->config)), &a, in);
 }
 
 static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
@@ -217,19 +230,19 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     struct ops_array active = normed; /* the one is done when the other begins */
 
     attend(m, o, layer, normed, x, &l, &k, in);
-    ops_residual_fwd(o, k.middle, x, k.attended, &l.out,
-                     block_residual_dropout(m, layer, PLACE_ATTENTION, in));
+    split_residual_fwd(m, o, k.middle, x, k.attended, &l.out,
+                       block_residual_dropout(m, layer, PLACE_ATTENTION, in));
 
     ops_norm_fwd(o, normed, k.norm2, k.middle, &l.norm2);
     ops_linear_fwd(o, k.inner, normed, &l.fc);
     ops_activation_fwd(o, c->activation, active, k.inner, N * I);
-    ops_residual_fwd(o, y, k.middle, active, &l.proj,
-                     block_residual_dropout(m, layer, PLACE_MLP, in));
+    split_residual_fwd(m, o, y, k.middle, active, &l.proj,
+                       block_residual_dropout(m, layer, PLACE_MLP, in));
 }
 
 /* Scratch of a layer's backward. */
 struct gradients {
-    struct ops_array wide;   /* [N, max(I,3C)] operands */
+    struct ops_array wide;   /* [N, max(I,3A)] operands */
     struct ops_array normed; /* [N,C] a norm's output, made again */
     struct ops_array narrow; /* [N,C] the gradient in it */
     struct ops_array masked; /* [N,C] what dropout lets through of dx */
@@ -248,6 +261,7 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
     block_linear_bwd(m, o, no_gradient(), dw, layer_row(PROJ), dy, active, &l->proj);
     ops_norm_fwd(o, g->normed, not_kept, k->middle, &l->norm2);
     block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(FC), g->wide, g->normed, &l->fc);
+    split_gradient_end(m, o, g->narrow, in->N * C);
     block_norm_bwd(m, o, ops_added(dx), dw, layer_row(LN2_GAIN), g->narrow, k->middle, k->norm2,
                    &l->norm2);
 }
@@ -256,21 +270,22 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
                           struct ops_gradient dw, struct ops_array x, const struct layer *l,
                           const struct cache *k, const struct gradients *g, const struct inputs *in)
 {
-    const int64_t C = m->config.width;
+    const int64_t C = m->config.width, A = attended_of(&m->config);
     const struct ops_attention a = attention_of(m, layer, in);
     struct ops_array dy = branch_gradient(o, g->masked, dx, in->N * C,
                                           block_residual_dropout(m, layer, PLACE_ATTENTION, in));
     block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(OUT), dy, k->attended, &l->out);
-    ops_attention_bwd(o, ops_side_by_side(g->wide, C), g->narrow, ops_side_by_side(k->qkv, C),
+    ops_attention_bwd(o, ops_side_by_side(g->wide, A), g->narrow, ops_side_by_side(k->qkv, A),
                       k->attended, k->lse, &a);
     ops_norm_fwd(o, g->normed, not_kept, x, &l->norm1);
     block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(QKV), g->wide, g->normed, &l->qkv);
+    split_gradient_end(m, o, g->narrow, in->N * C);
     block_norm_bwd(m, o, ops_added(dx), dw, layer_row(LN1_GAIN), g->narrow, x, k->norm1, &l->norm1);
 }
 
 static int64_t widest(const struct model_config *c)
 {
-    return c->inner > 3 * c->width ? c->inner : 3 * c->width;
+    return c->inner > 3 * attended_of(c) ? c->inner : 3 * attended_of(c);
 }
 
 static struct gradients begin_backward(const struct model *m, struct ops *o, int64_t N)
@@ -300,7 +315,7 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
 static int init(struct model *m)
 {
     const struct model_config *c = &m->config;
-    if (c->kv_heads != c->heads || c->heads * c->head_width != c->width)
+    if (c->kv_heads != c->heads || c->heads * c->head_width * split_ranks(m) != c->width)
         return err_set("bad model configuration: GPT-2 has as many heads of keys and values as of "
                        "queries, which divide the width");
     m->layer_cache = layer_cache;

@@ -1,7 +1,9 @@
 #include "model/inputs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/mem.h"
 #include "model/model.h"
 
 /* n elements of one type in the host's memory, to be filled. */
@@ -81,6 +83,44 @@ static void set_targets(struct inputs *in, struct ops *o, int part, const int32_
         l->rows = OPS_NONE;
 }
 
+/* The tokens whose number is from `first` to first + count - 1; their ids count from there. */
+static void pick_tokens(struct inputs *in, struct ops *o, struct inputs_picked *p,
+                        const uint32_t *numbers, int64_t first, int64_t count)
+{
+    int64_t *rows = open_array(o, &p->row_room, OPS_I64, in->N);
+    uint32_t *ids = open_array(o, &p->id_room, OPS_U32, in->N);
+    p->n = 0;
+    for (int64_t row = 0; row < in->N; row++) {
+        int64_t id = numbers[row] - first;
+        if (id < 0 || id >= count)
+            continue;
+        rows[p->n] = row;
+        ids[p->n++] = (uint32_t)id;
+    }
+    p->rows = close_array(o, &p->row_room, in->N, rows);
+    p->ids = close_array(o, &p->id_room, in->N, ids);
+}
+
+/* For each of the tables that ranks share. */
+static void pick_parts(struct inputs *in, struct ops *o, const struct model *m,
+                       const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    uint32_t *words = mem_zalloc((size_t)(3 * in->N), sizeof *words);
+    uint32_t *places = words + in->N, *types = places + in->N;
+    for (int64_t s = 0, row = 0; s < b->B; s++)
+        for (int64_t t = 0; t < ops_rows_of(&in->rows, s); t++, row++) {
+            words[row] = b->ids[s * b->T + t];
+            places[row] = (uint32_t)t;
+            types[row] = b->segments ? b->segments[s * b->T + t] : 0;
+        }
+    pick_tokens(in, o, &in->words, words, m->first_word, c->vocabulary);
+    pick_tokens(in, o, &in->places_had, places, m->first_place, c->positions);
+    if (c->types)
+        pick_tokens(in, o, &in->types, types, 0, c->types);
+    free(words);
+}
+
 void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const struct batch *b)
 {
     in->rows = (struct ops_rows){ b->B, b->T, b->lengths };
@@ -91,6 +131,8 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
         in->tokens.segments = set_tokens(in, o, &in->segments, b->segments);
     if (b->lengths)
         in->tokens.places = set_places(in, o);
+    if (m->split)
+        pick_parts(in, o, m, b);
     in->past = NULL;
     in->key = b->key;
     in->training = b->training;
@@ -123,6 +165,11 @@ void inputs_release(struct inputs *in, struct ops *o)
     for (int p = 0; p < MODEL_PARTS; p++) {
         ops_buffer_free(o, in->target_rows[p].at, in->target_rows[p].room);
         ops_buffer_free(o, in->labels[p].at, in->labels[p].room);
+    }
+    struct inputs_picked *const picked[] = { &in->words, &in->places_had, &in->types };
+    for (int i = 0; i < 3; i++) {
+        ops_buffer_free(o, picked[i]->row_room.at, picked[i]->row_room.room);
+        ops_buffer_free(o, picked[i]->id_room.at, picked[i]->id_room.room);
     }
     *in = (struct inputs){ 0 };
 }

@@ -45,6 +45,13 @@ struct inputs_array {
     int64_t room;
 };
 
+/* Of some tokens their rows of the activations, and the rows of a table that they look up. */
+struct inputs_picked {
+    int64_t n;
+    struct ops_array rows, ids; /* I64, U32 */
+    struct inputs_array row_room, id_room;
+};
+
 struct inputs {
     int64_t N;                /* rows */
     struct ops_rows rows;     /* its lengths are the batch's */
@@ -54,6 +61,9 @@ struct inputs {
      * all of them, with the first row of each. `labelled` is how many labels are not negative. */
     struct ops_labels targets[MODEL_PARTS];
     int64_t labelled[MODEL_PARTS];
+
+    /* Of a rank's part of a model: the tokens whose word and whose place it has, and all. */
+    struct inputs_picked words, places_had, types;
 
     uint64_t key;
     int training;

@@ -187,6 +187,10 @@ struct kernels {
      * do, which are destroyed. */
     double (*cross_entropy)(float *logits, unsigned char *correct, int64_t V, int64_t label,
                             struct ops_array d, float scale);
+
+    float (*largest)(const float *x, int64_t n);
+    /* x[n] becomes exp(x - most); returns the sum. */
+    float (*exponentials)(float *x, float most, int64_t n);
 };
 
 extern const struct kernels kernels_avx512_bf16, kernels_avx512, kernels_avx2, kernels_neon,

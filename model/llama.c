@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "model/block.h"
+#include "model/split.h"
 
 /* ---- the tensor table --------------------------------------------------------------------- */
 
@@ -103,7 +104,8 @@ static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array
                           struct ops_array w, const struct inputs *in)
 {
     const struct ops_embedding e = { .words = w, .C = m->config.width };
-    ops_embedding_fwd(o, x, &in->tokens, &e);
+    ops_scratch_begin(o);
+    split_embedding_fwd(m, o, x, &e, in);
     ops_dropout(o, x, x, in->N * e.C, block_embedding_dropout(m, in));
 }
 
@@ -115,7 +117,8 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
     if (!dw.add && !m->tied) /* else the head has made gradients of the table already */
         ops_zero(o, d.words, m->config.vocabulary * d.C);
     ops_dropout(o, dx, dx, in->N * d.C, block_embedding_dropout(m, in));
-    ops_embedding_bwd(o, &d, dx, &in->tokens);
+    ops_scratch_begin(o);
+    split_embedding_bwd(m, o, &d, dx, in);
 }
 
 /* ---- layer -------------------------------------------------------------------------------- */
@@ -214,15 +217,15 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     struct ops_array active = normed; /* the one is done when the other begins */
 
     attend(m, o, layer, normed, x, &l, &k, in);
-    ops_residual_fwd(o, k.middle, x, k.attended, &l.map[OUT],
-                     block_residual_dropout(m, layer, PLACE_ATTENTION, in));
+    split_residual_fwd(m, o, k.middle, x, k.attended, &l.map[OUT],
+                       block_residual_dropout(m, layer, PLACE_ATTENTION, in));
 
     ops_norm_fwd(o, normed, k.norm2, k.middle, &l.norm2);
     ops_linear_fwd(o, k.gate, normed, &l.map[GATE]);
     ops_linear_fwd(o, k.up, normed, &l.map[UP]);
     ops_gated_fwd(o, c->activation, active, k.gate, k.up, N * I);
-    ops_residual_fwd(o, y, k.middle, active, &l.map[DOWN],
-                     block_residual_dropout(m, layer, PLACE_MLP, in));
+    split_residual_fwd(m, o, y, k.middle, active, &l.map[DOWN],
+                       block_residual_dropout(m, layer, PLACE_MLP, in));
 }
 
 /* Scratch of a layer's backward. */
@@ -269,6 +272,7 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
     ops_norm_fwd(o, g->normed, not_kept, k->middle, &l->norm2);
     block_linear_bwd(m, o, ops_set(g->narrow), dw, l->row[GATE], g->wide, g->normed, &l->map[GATE]);
     block_linear_bwd(m, o, ops_added(g->narrow), dw, l->row[UP], g->wide2, g->normed, &l->map[UP]);
+    split_gradient_end(m, o, g->narrow, in->N * m->config.width);
     block_norm_bwd(m, o, ops_added(dx), dw, l->row[NORM2], g->narrow, k->middle, k->norm2,
                    &l->norm2);
 }
@@ -291,6 +295,7 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
     for (int i = 0; i < 3; i++)
         block_linear_bwd(m, o, i ? ops_added(g->narrow) : ops_set(g->narrow), dw, l->row[QUERY + i],
                          d[i], g->normed, &l->map[QUERY + i]);
+    split_gradient_end(m, o, g->narrow, N * m->config.width);
     block_norm_bwd(m, o, ops_added(dx), dw, l->row[NORM1], g->narrow, x, k->norm1, &l->norm1);
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "model/architecture.h"
+#include "model/split.h"
 
 static int check_count(const char *name, int64_t value, int64_t most)
 {
@@ -55,23 +56,42 @@ static int check_config(const struct model_config *c)
     return 0;
 }
 
-int model_init(struct model *m, const struct model_config *config)
+static void set_part(struct model *m, const struct model_config *whole, const struct split *split)
+{
+    const int ranks = split->ranks, rank = split->rank;
+    m->split = split;
+    m->first_head = rank * m->config.heads;
+    m->all_heads = whole->heads;
+    m->first_word = split_part(whole->vocabulary, ranks, rank).first;
+    m->first_place = split_part(whole->positions, ranks, rank).first;
+}
+
+int model_init_split(struct model *m, const struct model_config *config, const struct split *split)
 {
     *m = (struct model){ 0 };
     if (check_config(config) < 0)
         return -1;
-    struct model_config *c = &m->config;
-    *c = *config;
-    if (!c->architecture)
-        c->architecture = architecture_default(c->head);
-    if (!c->kv_heads)
-        c->kv_heads = c->heads;
-    if (!c->head_width)
-        c->head_width = c->width / c->heads;
-    if (c->architecture->init(m) == 0)
+    struct model_config c = *config;
+    if (!c.architecture)
+        c.architecture = architecture_default(c.head);
+    if (!c.kv_heads)
+        c.kv_heads = c.heads;
+    if (!c.head_width)
+        c.head_width = c.width / c.heads;
+    m->config = c;
+    if (split && split_config(&m->config, &c, split) < 0)
+        return -1;
+    if (split)
+        set_part(m, &c, split);
+    if (c.architecture->init(m) == 0)
         return 0;
     model_release(m);
     return -1;
+}
+
+int model_init(struct model *m, const struct model_config *config)
+{
+    return model_init_split(m, config, NULL);
 }
 
 struct model_cache model_cache_in(const struct model *m, struct ops_array array, int64_t B,

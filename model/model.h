@@ -22,6 +22,7 @@
 #include "model/tensor.h"
 
 struct architecture;
+struct split;
 
 /* What a model says about the output of its last layer. */
 enum model_head {
@@ -80,8 +81,12 @@ struct model_cache {
 };
 
 struct model {
-    struct model_config config;
+    struct model_config config; /* with a split this rank's own part (split.h) */
     struct tensor_table tensors;
+
+    const struct split *split;       /* borrowed; NULL: one rank */
+    int64_t first_head, all_heads;   /* this rank's heads among all of them, */
+    int64_t first_word, first_place; /* and its rows of the tables of words and positions */
 
     size_t decoder_norm, decoder_table; /* rows of the table, of a decoder's head (block.h) */
 
@@ -144,6 +149,8 @@ struct model {
 /* Checks the config, sets what it leaves open, and lets its architecture fill *m. -1 with an
  * error. */
 int model_init(struct model *m, const struct model_config *config);
+/* The same, of one rank's part. */
+int model_init_split(struct model *m, const struct model_config *config, const struct split *split);
 void model_release(struct model *m);
 
 /* The cache of a layer in one array of layer_cache numbers; of none in none. */

@@ -513,6 +513,25 @@ void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array lo
     o->b->cross_entropy(o, out, logits, V, l, gradient, scale);
 }
 
+void ops_columns_most(struct ops *o, const struct ops_columns *c)
+{
+    TRACE_KERNEL(0, 4.0 * c->n * c->V);
+    o->b->columns_most(o, c);
+}
+
+void ops_columns_sums(struct ops *o, const struct ops_columns *c)
+{
+    TRACE_KERNEL(0, 8.0 * c->n * c->V);
+    o->b->columns_sums(o, c);
+}
+
+void ops_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
+                      int gradient, double scale)
+{
+    TRACE_KERNEL(0, gradient ? 8.0 * c->n * c->V : 0);
+    o->b->columns_loss(o, out, c, gradient, scale);
+}
+
 void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
                    const struct ops_labels *l, const struct ops_rows *rows, int gradient,
                    double scale)

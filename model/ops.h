@@ -324,7 +324,9 @@ void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
 struct ops_attention {
     struct ops_rows rows; /* causal: without lengths */
     int64_t NH, HS;
-    int64_t KV;   /* heads of keys and values, which divides NH; 0: NH */
+    int64_t KV; /* heads of keys and values, which divides NH; 0: NH */
+    /* The masks are those of heads first_head, first_head + 1, ... of so many; 0: of NH. */
+    int64_t first_head, all_heads;
     double scale; /* 0: 1/sqrt(HS) */
     int causal;
     struct ops_dropout drop;
@@ -390,6 +392,23 @@ void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
  * With gradient they become the gradients of scale * sum. l has no rows. */
 void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
                        const struct ops_labels *l, int gradient, double scale);
+
+/* The same where the columns of the logits are shared: these are columns `first` to first + V - 1
+ * of logits[n,.], F32, and each column is somewhere. The first function sets most[n], the largest
+ * logit of each row. With the largest of all columns in its place, the second one sets sums[n], of
+ * exp(logit - most), and wanted[n], the label's logit, or 0 where it is not among these columns;
+ * the logits become exp(logit - most). With sums over all columns in their places, the third one
+ * sets the scores and, with gradient, makes the logits those of scale * (sum of losses). */
+struct ops_columns {
+    struct ops_array logits;
+    int64_t n, V, first;
+    struct ops_array labels;             /* I32, of all columns; at least 0 */
+    struct ops_array most, sums, wanted; /* F32 [n] */
+};
+void ops_columns_most(struct ops *o, const struct ops_columns *c);
+void ops_columns_sums(struct ops *o, const struct ops_columns *c);
+void ops_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
+                      int gradient, double scale);
 
 /* Sequence b's softmax goes over its rows: of logits[N,2], F32, column `side` is used and, with
  * gradient, replaced. A label outside the sequence has loss 0. */

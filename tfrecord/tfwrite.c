@@ -1,7 +1,7 @@
 /*
  * tfwrite - token streams to training data: TFRecord shards of the layouts gpt, bert,
  * bert-tf1 and bert-packed, or a Megatron pair; also index,
- * index-map, merge, verify, repair and show for such files.
+ * index-map, verify, repair and show for such files.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,9 +24,8 @@
 #include "tfrecord/layouts/bert_shards.h"
 #include "tfrecord/layouts/indexmap.h"
 #include "tfrecord/layouts/intake.h"
-#include "tfrecord/publish/merge_sets.h"
-#include "tfrecord/publish/pair_files.h"
 #include "tfrecord/publish/shard_folder.h"
+#include "tfrecord/publish/stage.h"
 
 enum layout { LAYOUT_GPT, LAYOUT_BERT, LAYOUT_BERT_TF1, LAYOUT_BERT_PACKED, LAYOUT_MEGATRON };
 enum remainder { REMAINDER_DROP, REMAINDER_PAD };
@@ -141,7 +140,8 @@ static int add_document(struct megatron_writer *w, struct intake *s)
     return 0;
 }
 
-static int write_megatron(struct intake *s, struct megatron_writer *w)
+static int write_megatron(struct intake *s, struct megatron_writer *w, const char *dir,
+                          const char *name)
 {
     int result;
     progress_begin("documents", 0);
@@ -151,12 +151,9 @@ static int write_megatron(struct intake *s, struct megatron_writer *w)
     progress_end();
     if (!result && !s->documents)
         result = err_set("%s: no documents", s->in.path);
-    return result < 0 ? -1 : megatron_finish(w);
-}
-
-static int publish_megatron(struct intake *s, struct megatron_writer *w, struct pair_files *files)
-{
-    struct kv m = KV_INIT, pg = KV_INIT;
+    if (result < 0 || megatron_finish(w) < 0)
+        return -1;
+    struct kv m = KV_INIT;
     kv_add(&m, "layout", "megatron");
     kv_addf(&m, "documents", "%" PRIu64, s->documents);
     kv_addf(&m, "tokens", "%" PRIu64, w->bin.bytes / (uint64_t)w->width);
@@ -164,28 +161,78 @@ static int publish_megatron(struct intake *s, struct megatron_writer *w, struct 
     intake_describe(s, &m);
     manifest_add_shard(&m, &w->bin);
     manifest_add_shard(&m, &w->idx);
-    intake_provenance(s, &pg, tool_provenance());
-    int result = pair_files_publish(files, &m, &s->stream.tokenizer, &pg);
+    struct buf path = BUF_INIT, tokenizer = BUF_INIT;
+    buf_addf(&tokenizer, "%s.tokenizer.json", name);
+    result = manifest_add_tokenizer(&m, dir, tokenizer.data, &s->stream.tokenizer);
+    intake_provenance(s, &m, tool_provenance());
+    buf_addf(&path, "%s/%s.manifest", dir, name);
+    if (!result)
+        result = manifest_write(&m, path.data);
+    buf_release(&path);
+    buf_release(&tokenizer);
     kv_release(&m);
-    kv_release(&pg);
     tool_count("sequences", w->sequences);
+    return result;
+}
+
+static int check_pair(const char *prefix)
+{
+    static const char *const endings[] = { ".bin", ".idx", ".tokenizer.json", ".manifest" };
+    struct buf path = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && !result; i++) {
+        buf_clear(&path);
+        buf_addf(&path, "%s%s", prefix, endings[i]);
+        result = tool_may_replace(path.data, NULL, NULL);
+    }
+    buf_release(&path);
+    return result;
+}
+
+/* An index by itself must not stand beside another's tokens, not for a moment. */
+static int publish_megatron(struct stage *stage, const char *manifest)
+{
+    struct buf path = BUF_INIT;
+    buf_addf(&path, "%s.idx", output);
+    int result = stage_forget(stage->dir, manifest);
+    if (!result)
+        result = file_remove_tree(path.data);
+    if (!result)
+        result = stage_publish(stage, "", manifest);
+    buf_release(&path);
     return result;
 }
 
 static int run_megatron(struct intake *s)
 {
+    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
+    struct buf dir = BUF_INIT, manifest = BUF_INIT;
     struct megatron_writer w = { .bytes = BUF_INIT };
-    struct pair_files files;
-    if ((append_eod && intake_want_end_of_text(s, "--append-eod") < 0) ||
-        pair_files_open(&files, output) < 0)
+    struct stage stage;
+    enum file_kind kind;
+    if (file_look(output, &kind) < 0)
         return -1;
-    int result = megatron_create(&w, files.stage.work, files.name, s->stream.vocabulary);
-    if (!result)
-        result = write_megatron(s, &w);
-    if (!result)
-        result = publish_megatron(s, &w, &files);
-    megatron_release(&w);
-    pair_files_close(&files, result < 0);
+    if (!*name || kind == FILE_FOLDER)
+        return err_usage("--output %s is a folder; the megatron layout needs a prefix, such as %s",
+                         output, "data/corpus");
+    if (append_eod && intake_want_end_of_text(s, "--append-eod") < 0)
+        return -1;
+    buf_add(&dir, output, (size_t)(name - output));
+    buf_addf(&manifest, "%s.manifest", name);
+    int result = stage_open(&stage, dir.len ? dir.data : ".", name);
+    if (!result) {
+        result = check_pair(output);
+        if (!result)
+            result = megatron_create(&w, stage.work, name, s->stream.vocabulary);
+        if (!result)
+            result = write_megatron(s, &w, stage.work, name);
+        if (!result)
+            result = publish_megatron(&stage, manifest.data);
+        megatron_release(&w);
+        stage_close(&stage, result < 0);
+    }
+    buf_release(&dir);
+    buf_release(&manifest);
     return result;
 }
 
@@ -384,35 +431,6 @@ static int run_index_map(int argc, char **argv)
     return result;
 }
 
-/* The sets are named by what is in them, not by where they were. */
-static int run_merge(int argc, char **argv)
-{
-    struct buf prefix = BUF_INIT, self = BUF_INIT;
-    static const char command[] = " merge";
-    const char *end = strstr(tool_provenance(), command);
-    uint64_t records = 0;
-    if (!output)
-        return err_usage("--output is missing: name a folder, or a prefix for Megatron pairs");
-    int pair = megatron_prefix(&prefix, argv[0]);
-    if (pair > 0 && tool_given("shards"))
-        return err_usage("--shards cannot be used with Megatron pairs");
-    buf_add(&self, tool_provenance(), (size_t)(end - tool_provenance()) + sizeof command - 1);
-    struct merge_sets m = { .output = output,
-                            .force = tool_force,
-                            .shards = (uint32_t)shards,
-                            .provenance = self.data,
-                            .watch = { progress_begin, progress_end },
-                            .written = progress_to };
-    int result = pair < 0
-                     ? -1
-                     : (pair ? merge_sets_pairs : merge_sets_folders)(&m, argv, argc, &records);
-    tool_count(pair ? "pairs" : "sets", (uint64_t)argc);
-    tool_count(pair ? "sequences" : "records", records);
-    buf_release(&prefix);
-    buf_release(&self);
-    return result;
-}
-
 static int64_t limit;
 
 static int run_show(int argc, char **argv)
@@ -532,12 +550,6 @@ static const struct opt repair_options[] = {
     { 'o', "output", OPT_TEXT, &output, "FILE", "output file for the good records", 0, 0 },
     { 0 },
 };
-static const struct opt merge_options[] = {
-    { 'o', "output", OPT_TEXT, &output, "DIR",
-      "output folder for the shards; for Megatron pairs a prefix of file names", 0, 0 },
-    { 0, "shards", OPT_INT, &shards, "N", "number of shard files to write", 1, 99999 },
-    { 0 },
-};
 static const struct opt show_options[] = {
     { 'n', "limit", OPT_INT, &limit, "N", "maximum number of records to print; 0: all", 0, 9e15 },
     { 0 },
@@ -550,8 +562,6 @@ static const struct tool_command commands[] = {
       TOOL_FORCE, 1, -1, run_index },
     { "index-map", "PREFIX", "Write the index maps of a Megatron pair.", index_map_options,
       TOOL_FORCE, 1, 1, run_index_map },
-    { "merge", "DIR|PREFIX...", "Make one data set of several, in their order.", merge_options,
-      TOOL_PROGRESS | TOOL_FORCE, 1, -1, run_merge },
     { "verify", "FILE|DIR...", "Check checksums, indexes and manifests.", NULL, 0, 1, -1,
       run_verify },
     { "repair", "FILE", "Write the good records of a damaged TFRecord file.", repair_options,

@@ -15,7 +15,7 @@
 #include "train/link.h"
 #include "train/reduce.h"
 
-enum work_kind { WORK_SUM, WORK_SCATTER, WORK_GATHER, WORK_COLLECT, WORK_QUIT };
+enum work_kind { WORK_SUM, WORK_MAX, WORK_SCATTER, WORK_GATHER, WORK_COLLECT, WORK_QUIT };
 
 struct comm_work {
     struct comm_work *next;
@@ -38,7 +38,7 @@ struct comm_thread {
     struct comm_config config;
     struct link link;
     struct reduce_group groups[COMM_GROUPS];
-    int *members;
+    int *members[COMM_GROUPS];
     pthread_t id;
     pthread_mutex_t lock;
     pthread_cond_t begun, ended;
@@ -54,9 +54,10 @@ static int do_work(struct comm_thread *t, const struct comm_work *w)
 {
     const struct reduce_group *g = &t->groups[w->group];
     int result = 0;
-    if (w->kind == WORK_SUM || w->kind == WORK_SCATTER)
-        result = reduce_scatter(&t->link, g, w->data, w->bounds);
-    if (!result && (w->kind == WORK_SUM || w->kind == WORK_GATHER))
+    if (w->kind == WORK_SUM || w->kind == WORK_MAX || w->kind == WORK_SCATTER)
+        result = reduce_scatter(&t->link, g, w->kind == WORK_MAX ? REDUCE_MAX : REDUCE_SUM, w->data,
+                                w->bounds);
+    if (!result && (w->kind == WORK_SUM || w->kind == WORK_MAX || w->kind == WORK_GATHER))
         result = reduce_gather(&t->link, g, w->data, w->bounds, ops_type_bytes(w->x.type));
     if (w->kind == WORK_COLLECT)
         result = reduce_collect(&t->link, g, w->data, w->mine, w->bytes);
@@ -195,8 +196,8 @@ static struct comm_work *begin_array(struct comm *c, enum comm_group group, enum
     return w;
 }
 
-struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
-                                 struct ops_array x, int64_t n, const char *what)
+static struct comm_work *begin_whole(struct comm *c, enum comm_group group, enum work_kind kind,
+                                     struct ops *o, struct ops_array x, int64_t n, const char *what)
 {
     const int size = c->size[group];
     if (size == 1 || !n)
@@ -205,7 +206,19 @@ struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct o
     for (int q = 1; q < size; q++) /* at cache lines */
         bounds[q] = n / 16 * q / size * 16;
     bounds[size] = n;
-    return begin_array(c, group, WORK_SUM, o, x, bounds, bounds, what);
+    return begin_array(c, group, kind, o, x, bounds, bounds, what);
+}
+
+struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
+                                 struct ops_array x, int64_t n, const char *what)
+{
+    return begin_whole(c, group, WORK_SUM, o, x, n, what);
+}
+
+struct comm_work *comm_max_begin(struct comm *c, enum comm_group group, struct ops *o,
+                                 struct ops_array x, int64_t n, const char *what)
+{
+    return begin_whole(c, group, WORK_MAX, o, x, n, what);
 }
 
 struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, struct ops *o,
@@ -236,6 +249,25 @@ void comm_end(struct comm *c, struct comm_work *w)
     ops_unmap(w->ops, w->x, w->n, w->data);
     free(w->own);
     free(w);
+}
+
+static void split_sum(void *ctx, struct ops *o, struct ops_array x, int64_t n, const char *what)
+{
+    comm_end(ctx, comm_sum_begin(ctx, COMM_TENSOR, o, x, n, what));
+}
+
+static void split_most(void *ctx, struct ops *o, struct ops_array x, int64_t n, const char *what)
+{
+    comm_end(ctx, comm_max_begin(ctx, COMM_TENSOR, o, x, n, what));
+}
+
+struct split comm_split(struct comm *c)
+{
+    return (struct split){ .ranks = c->size[COMM_TENSOR],
+                           .rank = c->rank[COMM_TENSOR],
+                           .sum = split_sum,
+                           .most = split_most,
+                           .ctx = c };
 }
 
 /* ---- small things -------------------------------------------------------------------------------- */
@@ -348,18 +380,28 @@ int comm_launched(void)
     return 1;
 }
 
-/* All ranks in one group. */
-static void fill_groups(struct comm *c)
+/* A group of `size` ranks from `first` on, `step` apart. */
+static void fill_group(struct comm *c, enum comm_group g, int first, int size, int step)
 {
     struct comm_thread *t = c->thread;
-    t->members = mem_zalloc((size_t)t->link.size, sizeof *t->members);
-    for (int r = 0; r < t->link.size; r++)
-        t->members[r] = r;
-    for (int g = 0; g < COMM_GROUPS; g++) {
-        t->groups[g] = (struct reduce_group){ t->link.size, t->link.rank, t->members };
-        c->size[g] = t->link.size;
-        c->rank[g] = t->link.rank;
-    }
+    int *members = mem_zalloc((size_t)size, sizeof *members);
+    for (int q = 0; q < size; q++)
+        members[q] = first + q * step;
+    free(t->members[g]);
+    t->members[g] = members;
+    c->size[g] = size;
+    c->rank[g] = (t->link.rank - first) / step;
+    t->groups[g] = (struct reduce_group){ size, c->rank[g], members };
+}
+
+void comm_regroup(struct comm *c, int tensor)
+{
+    const int size = c->size[COMM_WORLD], rank = c->rank[COMM_WORLD];
+    assert(tensor > 0 && size % tensor == 0);
+    if (!c->thread)
+        return;
+    fill_group(c, COMM_DATA, rank % tensor, size / tensor, tensor);
+    fill_group(c, COMM_TENSOR, rank / tensor * tensor, tensor, 1);
 }
 
 static void free_thread(struct comm *c)
@@ -369,7 +411,8 @@ static void free_thread(struct comm *c)
     pthread_mutex_destroy(&t->lock);
     pthread_cond_destroy(&t->begun);
     pthread_cond_destroy(&t->ended);
-    free(t->members);
+    for (int g = 0; g < COMM_GROUPS; g++)
+        free(t->members[g]);
     free(t);
     comm_init(c);
 }
@@ -393,7 +436,8 @@ int comm_open(struct comm *c, const struct comm_config *config)
         free_thread(c);
         return -1;
     }
-    fill_groups(c);
+    fill_group(c, COMM_WORLD, 0, t->link.size, 1);
+    comm_regroup(c, 1);
     return 0;
 }
 

@@ -1,8 +1,10 @@
 /*
  * comm.h - the other processes (ranks) of a run, as training sees them.
  *
- * Ranks stand in groups. Data parallel ranks have equal weights and learn from other samples. In a
- * run of one process each group has one member, and every operation here does nothing.
+ * Ranks stand in groups. Data parallel ranks have equal weights and learn from other samples;
+ * tensor parallel ranks share each layer of the same weights (model/split.h) and learn from the
+ * same samples. In a run of one process each group has one member, and every operation here does
+ * nothing.
  *
  * Operations on large arrays are begun, and ended when the result is needed; a thread of their own
  * does them meanwhile, one after the other. All members of a group must begin the same operations
@@ -20,9 +22,12 @@
 #include <stdint.h>
 
 #include "model/ops.h"
+#include "model/split.h"
 #include "train/transport.h"
 
-enum comm_group { COMM_WORLD, COMM_DATA, COMM_GROUPS };
+/* Rank r of the world is number r % tensor of its tensor group, and r / tensor of its data group.
+ */
+enum comm_group { COMM_WORLD, COMM_DATA, COMM_TENSOR, COMM_GROUPS };
 
 struct comm_counts {
     int64_t operations; /* on large arrays */
@@ -59,6 +64,9 @@ int comm_launched(void);
 
 /* Joins the ranks of the transport; all of them stand in the data group, in their order. */
 int comm_open(struct comm *c, const struct comm_config *config);
+/* Forms the groups again, with so many ranks in a tensor group, which divide the world's. Nothing
+ * may be begun. */
+void comm_regroup(struct comm *c, int tensor);
 /* Leaves when all ranks have come here. */
 void comm_close(struct comm *c);
 
@@ -74,14 +82,20 @@ struct comm_work;
 /* x[n], F32, becomes the sum over the group. NULL where there is nothing to do. */
 struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
                                  struct ops_array x, int64_t n, const char *what);
-/* The same, of this rank's share alone (reduce.h); the rest of x means nothing afterwards. bounds
- * [size+1] is borrowed until the end, as below. */
+/* The same with the largest number in the place of the sum. */
+struct comm_work *comm_max_begin(struct comm *c, enum comm_group group, struct ops *o,
+                                 struct ops_array x, int64_t n, const char *what);
+/* As comm_sum_begin, of this rank's share alone (reduce.h); the rest of x means nothing afterwards.
+ * bounds [size+1] is borrowed until the end, as below. */
 struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, struct ops *o,
                                      struct ops_array x, const int64_t *bounds, const char *what);
 /* x, of any type, gets each share from its rank. */
 struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struct ops *o,
                                     struct ops_array x, const int64_t *bounds, const char *what);
 void comm_end(struct comm *c, struct comm_work *work); /* fine on NULL */
+
+/* The tensor group as a model's functions see it; c is borrowed. They wait for each operation. */
+struct split comm_split(struct comm *c);
 
 /* ---- small things ------------------------------------------------------------------------- */
 

@@ -40,26 +40,33 @@ static void add(float *restrict to, const float *restrict from, int64_t n)
         to[i] += from[i];
 }
 
+static void take_larger(float *restrict to, const float *restrict from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = to[i] >= from[i] ? to[i] : from[i];
+}
+
 /* to = the sum of in[0..count-1]. */
-static void add_tile(float *to, const float *const *in, int count, int64_t n)
+static void add_tile(enum reduce_op op, float *to, const float *const *in, int count, int64_t n)
 {
     float stack[DEPTH][TILE];
     int top = 0;
     for (int k = 0; k < count; k++) {
         memcpy(stack[top++], in[k], (size_t)n * sizeof *to);
         for (int m = reduce_merges(k, k + 1 == count); m > 0; m--, top--)
-            add(stack[top - 2], stack[top - 1], n);
+            (op == REDUCE_SUM ? add : take_larger)(stack[top - 2], stack[top - 1], n);
     }
     memcpy(to, stack[0], (size_t)n * sizeof *to);
 }
 
 /* to is one of in. */
-static void add_piece(float *to, const float *const *in, const float **at, int count, int64_t n)
+static void add_piece(enum reduce_op op, float *to, const float *const *in, const float **at,
+                      int count, int64_t n)
 {
     for (int64_t i = 0; i < n; i += TILE) {
         for (int k = 0; k < count; k++)
             at[k] = in[k] + i;
-        add_tile(to + i, at, count, smaller(TILE, n - i));
+        add_tile(op, to + i, at, count, smaller(TILE, n - i));
     }
 }
 
@@ -70,6 +77,7 @@ static void add_piece(float *to, const float *const *in, const float **at, int c
 struct scatter {
     struct link *l;
     const struct reduce_group *g;
+    enum reduce_op op;
     float *x;
     const int64_t *bounds;
     int64_t piece;
@@ -125,7 +133,7 @@ static int finish_piece(struct scatter *s, int64_t p)
         return -1;
     for (int q = 0; q < g->size; q++)
         s->in[q] = q == g->rank ? piece_at(s, q, p) : room_at(s, q, p);
-    add_piece(piece_at(s, g->rank, p), s->in, s->at, g->size, mine);
+    add_piece(s->op, piece_at(s, g->rank, p), s->in, s->at, g->size, mine);
     return link_wait(s->l, s->outgoing + (p & 1) * g->size, g->size);
 }
 
@@ -157,11 +165,12 @@ uint64_t reduce_room_bytes(int size)
     return 2 * (uint64_t)size * (uint64_t)piece_for(size) * sizeof(float);
 }
 
-int reduce_scatter(struct link *l, const struct reduce_group *g, float *x, const int64_t *bounds)
+int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op op, float *x,
+                   const int64_t *bounds)
 {
     const size_t size = (size_t)g->size;
     const int64_t piece = piece_for(g->size);
-    struct scatter s = { .l = l, .g = g, .x = x, .bounds = bounds, .piece = piece };
+    struct scatter s = { .l = l, .g = g, .op = op, .x = x, .bounds = bounds, .piece = piece };
     s.room = mem_alloc(2 * size * (size_t)piece * sizeof *s.room);
     s.incoming = mem_zalloc(2 * size, sizeof *s.incoming);
     s.outgoing = mem_zalloc(2 * size, sizeof *s.outgoing);

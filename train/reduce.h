@@ -30,11 +30,14 @@ struct reduce_group {
  * one binary tree over all items; `last`: no item follows. */
 int reduce_merges(int64_t k, int last);
 
+enum reduce_op { REDUCE_SUM, REDUCE_MAX };
+
 /* What a scatter takes for itself. */
 uint64_t reduce_room_bytes(int size);
 
-/* Share `rank` of x becomes the sum; the other shares are as they were. */
-int reduce_scatter(struct link *l, const struct reduce_group *g, float *x, const int64_t *bounds);
+/* Share `rank` of x becomes the sum, or the maximum; the other shares are as they were. */
+int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op op, float *x,
+                   const int64_t *bounds);
 
 /* Each share, `unit` bytes an element, is taken from its member. */
 int reduce_gather(struct link *l, const struct reduce_group *g, void *x, const int64_t *bounds,

@@ -354,6 +354,9 @@ static void linears(struct run *r)
     leave(r, "linear_bwd dx", dx, N * I, of_products());
     leave(r, "linear_bwd dw", dw, I * O, of_products());
     leave(r, "linear_bwd dbias", dbias, O, 1e-5);
+    ops_linear_bwd(r->o, (struct ops_gradient){ 0 }, (struct ops_gradient){ 0 },
+                   (struct ops_gradient){ dbias, !r->way }, dy, x, &l);
+    leave(r, "linear_bwd dbias alone", dbias, O, 1e-5);
 }
 
 /* ---- attention ----------------------------------------------------------------------------- */
@@ -379,6 +382,8 @@ static void attentions(struct run *r)
     a.causal = cases[r->way].causal;
     a.drop = (struct ops_dropout){ 99, cases[r->way].rate };
     a.scale = r->way == 1 ? 0.2 : 0;
+    a.first_head = r->way % 2 ? 2 : 0;
+    a.all_heads = r->way % 2 ? a.NH + 3 : 0;
     const int64_t N = ops_rows_count(&a.rows), C = a.NH * a.HS, K = (a.KV ? a.KV : a.NH) * a.HS;
     const int64_t ld = C + 2 * K;
     struct ops_array qkv = numbers(r, r->type, N * ld, 1), y = numbers(r, r->other, N * C, 1);
@@ -462,6 +467,29 @@ static void small_losses(struct run *r)
         leave(r, "cross_entropy gradient", few, 30 * V, 1e-6);
 }
 
+/* Two parts of the columns, one after the other. */
+static void columns(struct run *r)
+{
+    const int64_t n = 30, V = 700;
+    struct ops_columns c = { .n = n, .V = V, .first = r->way ? V : 0 };
+    c.labels = integers(r, OPS_I32, n, 0, 2 * V);
+    c.logits = numbers(r, OPS_F32, n * V, 3);
+    c.most = numbers(r, OPS_F32, n, 1);
+    c.sums = numbers(r, OPS_F32, n, 1);
+    c.wanted = numbers(r, OPS_F32, n, 1);
+    struct ops_scores out = { numbers(r, OPS_F32, n, 1), numbers(r, OPS_U8, n, 1) };
+    ops_columns_most(r->o, &c);
+    leave(r, "columns_most", c.most, n, 0);
+    ops_columns_sums(r->o, &c);
+    leave(r, "columns_sums", c.sums, n, 1e-6);
+    leave(r, "columns_sums wanted", c.wanted, n, 0);
+    leave(r, "columns_sums exponentials", c.logits, n * V, 1e-6);
+    ops_columns_loss(r->o, out, &c, 1, 0.3);
+    leave(r, "columns_loss", out.losses, n, 1e-6);
+    leave(r, "columns_loss correct", out.correct, n, 0);
+    leave(r, "columns_loss gradient", c.logits, n * V, 1e-6);
+}
+
 static void sums(struct run *r)
 {
     const int64_t n = r->way ? 70001 : 5;
@@ -526,23 +554,15 @@ static const struct {
     void (*run)(struct run *r);
     int ways, types, products; /* types: 1: f32 alone, 2: bf16 alone, too, 4: mixed, too */
 } cases[] = {
-    { "elements", elements, 2, 4, 0 },
-    { "activations", activations, 2, 4, 0 },
-    { "dropout", dropout, 3, 4, 0 },
-    { "norms", norms, 10, 4, 0 },
-    { "embeddings", embeddings, 3, 4, 0 },
-    { "many tokens", many_tokens, 1, 1, 0 },
-    { "some rows", some, 2, 4, 0 },
-    { "rotations", rotations, 3, 2, 0 },
-    { "products", products, 16, 4, 1 },
-    { "linears", linears, 2, 4, 1 },
-    { "attentions", attentions, 9, 4, 1 },
-    { "caches", caches, 3, 4, 1 },
-    { "losses", losses, 8, 4, 1 },
-    { "small losses", small_losses, 2, 1, 0 },
-    { "sums", sums, 2, 1, 0 },
-    { "adamws", adamws, 8, 1, 0 },
-    { "optimizers", optimizers, 2, 1, 1 },
+    { "elements", elements, 2, 4, 0 },     { "activations", activations, 2, 4, 0 },
+    { "dropout", dropout, 3, 4, 0 },       { "norms", norms, 10, 4, 0 },
+    { "embeddings", embeddings, 3, 4, 0 }, { "many tokens", many_tokens, 1, 1, 0 },
+    { "some rows", some, 2, 4, 0 },        { "rotations", rotations, 3, 2, 0 },
+    { "products", products, 16, 4, 1 },    { "linears", linears, 2, 4, 1 },
+    { "attentions", attentions, 9, 4, 1 }, { "caches", caches, 3, 4, 1 },
+    { "losses", losses, 8, 4, 1 },         { "small losses", small_losses, 2, 1, 0 },
+    { "columns", columns, 2, 1, 0 },       { "sums", sums, 2, 1, 0 },
+    { "adamws", adamws, 8, 1, 0 },         { "optimizers", optimizers, 2, 1, 1 },
 };
 enum { CASES = sizeof cases / sizeof *cases, MOST = 1000 };
 

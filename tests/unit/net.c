@@ -10,23 +10,40 @@
 #include "common/mem.h"
 #include "tests/unit/arrays.h"
 
-static void initialise(struct net *n)
+/* From the rows of the whole model. */
+static void initialise(struct net *n, const struct model_config *c)
 {
+    struct model whole;
+    cr_assert_eq(model_init(&whole, c), 0, "%s", err_get());
     for (size_t i = 0; i < n->m.tensors.count; i++) {
-        struct tensor row = n->m.tensors.rows[i];
-        float *w = n->w[row.block] + row.offset, mean = row.init == INIT_ONE;
+        const struct tensor *own = &n->m.tensors.rows[i];
+        struct tensor row = whole.tensors.rows[i];
+        float *w = mem_alloc((size_t)tensor_elements(&row) * sizeof *w),
+              mean = row.init == INIT_ONE;
+        const struct split_runs runs = split_runs(&row, own, split_ranks(&n->m),
+                                                  n->m.split ? n->m.split->rank : 0);
         row.init = INIT_NORMAL;
         row.std = 0.3f;
         tensor_initialise(&row, 3, w);
         for (int64_t e = 0; e < tensor_elements(&row); e++)
             w[e] += mean;
+        cr_assert_eq(split_elements(&runs), tensor_elements(own));
+        split_cut(n->w[row.block] + own->offset, w, &runs, sizeof *w);
+        free(w);
     }
+    model_release(&whole);
 }
 
 void net_init(struct net *n, const struct model_config *c, net_fill *fill, int threads)
 {
+    net_init_part(n, c, NULL, fill, threads);
+}
+
+void net_init_part(struct net *n, const struct model_config *c, const struct split *split,
+                   net_fill *fill, int threads)
+{
     *n = (struct net){ .o = ops_new(threads) };
-    cr_assert_eq(model_init(&n->m, c), 0, "%s", err_get());
+    cr_assert_eq(model_init_split(&n->m, c, split), 0, "%s", err_get());
     cr_assert(c->layers == NET_LAYERS && c->width == NET_WIDTH);
     cr_assert_eq(n->m.tensors.blocks, NET_BLOCKS);
     fill(n);
@@ -35,7 +52,7 @@ void net_init(struct net *n, const struct model_config *c, net_fill *fill, int t
         n->w[i] = floats(ops_buffer(n->o, OPS_F32, n->m.tensors.block_size[i]));
         n->g[i] = floats(ops_buffer(n->o, OPS_F32, n->m.tensors.block_size[i]));
     }
-    initialise(n);
+    initialise(n, c);
     for (int i = 0; i <= NET_LAYERS; i++)
         n->x[i] = floats(ops_buffer(n->o, OPS_F32, NET_TOKENS * NET_WIDTH));
     for (int i = 0; i < NET_LAYERS; i++)

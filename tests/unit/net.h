@@ -7,6 +7,7 @@
 #define TEXTMILL_NET_H
 
 #include "model/model.h"
+#include "model/split.h"
 
 enum { NET_LAYERS = 2, NET_BLOCKS = NET_LAYERS + 2, NET_TOKENS = 33, NET_WIDTH = 20 };
 
@@ -27,6 +28,9 @@ typedef void net_fill(struct net *n);
 
 /* Parameters are random, biases and gains away from 0 and 1; gradients are 0. */
 void net_init(struct net *n, const struct model_config *c, net_fill *fill, int threads);
+/* The same of one rank's part of it; split NULL: the whole. */
+void net_init_part(struct net *n, const struct model_config *c, const struct split *split,
+                   net_fill *fill, int threads);
 void net_release(struct net *n);
 
 void net_forward(struct net *n, int keep); /* to n->x; keep: and n->cache */

@@ -1,0 +1,360 @@
+#include "model/split.h"
+
+#include <string.h>
+
+#include "common/err.h"
+
+enum { CHUNK = 1024 }; /* rows times columns of the table that one rank's logits would have */
+
+struct split_part split_part(int64_t n, int ranks, int rank)
+{
+    const int64_t first = n * rank / ranks;
+    return (struct split_part){ first, n * (rank + 1) / ranks - first };
+}
+
+/* ---- sizes -------------------------------------------------------------------------------- */
+
+static int divide(int64_t *own, int64_t n, const struct split *split, const char *what)
+{
+    if (n % split->ranks)
+        return err_set("%lld %s cannot be shared by %d tensor-parallel ranks", (long long)n, what,
+                       split->ranks);
+    *own = n / split->ranks;
+    return 0;
+}
+
+static int deal(int64_t *own, int64_t n, const struct split *split, const char *what)
+{
+    if (n < split->ranks)
+        return err_set("%lld %s are too few for %d tensor-parallel ranks", (long long)n, what,
+                       split->ranks);
+    *own = split_part(n, split->ranks, split->rank).count;
+    return 0;
+}
+
+int split_config(struct model_config *own, const struct model_config *config,
+                 const struct split *split)
+{
+    *own = *config;
+    return divide(&own->heads, config->heads, split, "heads") < 0 ||
+                   divide(&own->kv_heads, config->kv_heads, split, "heads of keys and values") <
+                       0 ||
+                   divide(&own->inner, config->inner, split, "channels of the MLP") < 0 ||
+                   deal(&own->vocabulary, config->vocabulary, split, "words") < 0 ||
+                   deal(&own->positions, config->positions, split, "positions") < 0
+               ? -1
+               : 0;
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+static void sum(const struct model *m, struct ops *o, struct ops_array x, int64_t n,
+                const char *what)
+{
+    m->split->sum(m->split->ctx, o, x, n, what);
+}
+
+/* What is summed is F32: x itself, or scratch in its place. */
+static struct ops_array summand(struct ops *o, struct ops_array x, int64_t n)
+{
+    return x.type == OPS_F32 ? x : ops_scratch(o, OPS_F32, n);
+}
+
+static void put_sum(const struct model *m, struct ops *o, struct ops_array x, struct ops_array part,
+                    int64_t n, const char *what)
+{
+    sum(m, o, part, n, what);
+    if (x.type != OPS_F32)
+        ops_copy(o, x, part, n);
+}
+
+/* What all ranks have as a whole stands in a sum once. */
+static int is_first(const struct model *m)
+{
+    return !m->split->rank;
+}
+
+/* ---- embedding ---------------------------------------------------------------------------- */
+
+static struct ops_tokens tokens_of(const struct inputs_picked *p)
+{
+    return (struct ops_tokens){ .N = p->n, .T = p->n, .ids = p->ids };
+}
+
+static void add_rows(struct ops *o, struct ops_array x, struct ops_array table, int64_t C,
+                     const struct inputs_picked *p)
+{
+    const struct ops_embedding e = { .words = table, .C = C };
+    const struct ops_tokens t = tokens_of(p);
+    if (!p->n || ops_is_none(table))
+        return;
+    struct ops_array rows = ops_scratch(o, OPS_F32, p->n * C);
+    ops_embedding_fwd(o, rows, &t, &e);
+    ops_scatter_rows(o, x, rows, p->rows, p->n, C);
+}
+
+void split_embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
+                         const struct ops_embedding *e, const struct inputs *in)
+{
+    const int64_t n = in->N * e->C;
+    if (!m->split) {
+        ops_embedding_fwd(o, x, &in->tokens, e);
+        return;
+    }
+    struct ops_array part = summand(o, x, n);
+    ops_zero(o, part, n);
+    add_rows(o, part, e->words, e->C, &in->words);
+    add_rows(o, part, e->positions, e->C, &in->places_had);
+    if (is_first(m))
+        add_rows(o, part, e->types, e->C, &in->types);
+    put_sum(m, o, x, part, n, "sum of embeddings");
+}
+
+static void add_gradients(struct ops *o, struct ops_array table, struct ops_array dx, int64_t C,
+                          const struct inputs_picked *p)
+{
+    const struct ops_embedding d = { .words = table, .C = C };
+    const struct ops_tokens t = tokens_of(p);
+    if (!p->n || ops_is_none(table))
+        return;
+    struct ops_array rows = ops_scratch(o, OPS_F32, p->n * C);
+    ops_gather_rows(o, rows, dx, p->rows, p->n, C);
+    ops_embedding_bwd(o, &d, rows, &t);
+}
+
+void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_embedding *d,
+                         struct ops_array dx, const struct inputs *in)
+{
+    if (!m->split) {
+        ops_embedding_bwd(o, d, dx, &in->tokens);
+        return;
+    }
+    add_gradients(o, d->words, dx, d->C, &in->words);
+    add_gradients(o, d->positions, dx, d->C, &in->places_had);
+    add_gradients(o, d->types, dx, d->C, &in->types);
+}
+
+/* ---- layers ------------------------------------------------------------------------------- */
+
+/* The first rank adds the base and the bias: a mask is the same for each part of a sum. */
+void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y,
+                        struct ops_array base, struct ops_array x, const struct ops_linear *l,
+                        struct ops_dropout drop)
+{
+    const int64_t n = l->N * l->O;
+    if (!m->split) {
+        ops_residual_fwd(o, y, base, x, l, drop);
+        return;
+    }
+    struct ops_array part = summand(o, y, n);
+    if (is_first(m)) {
+        ops_residual_fwd(o, part, base, x, l, drop);
+    } else {
+        struct ops_linear own = *l;
+        own.bias = OPS_NONE;
+        ops_linear_fwd(o, part, x, &own);
+        ops_dropout(o, part, part, n, drop);
+    }
+    put_sum(m, o, y, part, n, "sum of a layer");
+}
+
+void split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx, int64_t n)
+{
+    if (m->split && !is_first(m))
+        ops_zero(o, dx, n);
+}
+
+void split_gradient_end(const struct model *m, struct ops *o, struct ops_array dx, int64_t n)
+{
+    if (!m->split)
+        return;
+    struct ops_array part = summand(o, dx, n);
+    if (dx.type != OPS_F32)
+        ops_copy(o, part, dx, n);
+    put_sum(m, o, dx, part, n, "sum of gradients");
+}
+
+/* ---- loss --------------------------------------------------------------------------------- */
+
+/* The rows that have a label, some at a time. */
+struct loss {
+    const struct model *m;
+    struct ops *o;
+    struct ops_scores out;
+    struct ops_array x, dx; /* [n,C] of the labels; dx may be none */
+    struct ops_gradient dtable, dbias;
+    const struct ops_labels *l;
+    const struct ops_decoder *d;
+    double scale;
+    struct ops_columns columns;
+};
+
+static struct ops_columns columns_of(const struct model *m, struct ops *o, int64_t rows, int64_t V)
+{
+    return (struct ops_columns){ .logits = ops_scratch(o, OPS_F32, rows * V),
+                                 .V = V,
+                                 .first = m->first_word,
+                                 .most = ops_scratch(o, OPS_F32, rows),
+                                 .sums = ops_scratch(o, OPS_F32, rows),
+                                 .wanted = ops_scratch(o, OPS_F32, rows) };
+}
+
+/* The gradients of the chunk, from those of its logits. */
+static void loss_bwd(struct loss *s, struct ops_array x, struct ops_array dx)
+{
+    const struct ops_columns *c = &s->columns;
+    const int64_t C = s->d->C;
+    const struct ops_matrix d = { c->logits, c->V, 0 }, turned = { c->logits, c->V, 1 };
+    const struct ops_linear bias = { .N = c->n, .I = 1, .O = c->V };
+    ops_matmul(s->o,
+               &(struct ops_matmul){
+                   .C = { dx, C }, .A = d, .B = { s->d->table, C }, .M = c->n, .N = C, .K = c->V });
+    ops_matmul(s->o, &(struct ops_matmul){ .C = { s->dtable.to, C },
+                                           .A = turned,
+                                           .B = { x, C },
+                                           .M = c->V,
+                                           .N = C,
+                                           .K = c->n,
+                                           .base = s->dtable.add ? s->dtable.to : OPS_NONE });
+    if (!ops_is_none(s->dbias.to))
+        ops_linear_bwd(s->o, (struct ops_gradient){ 0 }, (struct ops_gradient){ 0 }, s->dbias,
+                       c->logits, x, &bias);
+    s->dtable.add = s->dbias.add = 1;
+}
+
+/* Labels first to first + n - 1: of each row the softmax over the columns of all ranks. */
+static void loss_chunk(struct loss *s, int64_t first)
+{
+    const struct split *split = s->m->split;
+    struct ops_columns *c = &s->columns;
+    struct ops_array x = ops_part(s->x, first * s->d->C);
+    c->labels = ops_part(s->l->labels, first);
+    ops_logits(s->o, c->logits, x, c->n, s->d);
+    ops_columns_most(s->o, c);
+    split->most(split->ctx, s->o, c->most, c->n, "largest logits");
+    ops_columns_sums(s->o, c);
+    sum(s->m, s->o, c->sums, c->n, "sums of exponentials");
+    sum(s->m, s->o, c->wanted, c->n, "logits of labels");
+    ops_columns_loss(
+        s->o,
+        (struct ops_scores){ ops_part(s->out.losses, first), ops_part(s->out.correct, first) }, c,
+        !ops_is_none(s->dx), s->scale);
+    if (!ops_is_none(s->dx))
+        loss_bwd(s, x, ops_part(s->dx, first * s->d->C));
+}
+
+/* As many rows at a time as one rank would have with all columns. */
+static void run_chunks(struct loss *s)
+{
+    const int64_t n = s->l->n, most = (int64_t)CHUNK * s->m->split->ranks;
+    const int64_t chunks = (n + most - 1) / most, rows = chunks ? (n + chunks - 1) / chunks : 0;
+    s->columns = columns_of(s->m, s->o, rows, s->d->V);
+    for (int64_t first = 0; first < n; first += rows) {
+        s->columns.n = n - first < rows ? n - first : rows;
+        loss_chunk(s, first);
+    }
+}
+
+/* The rows of x that have a label. */
+static struct ops_array labelled(struct ops *o, struct ops_array x, const struct ops_labels *l,
+                                 int64_t C)
+{
+    if (ops_is_none(l->rows))
+        return x;
+    struct ops_array picked = ops_scratch(o, x.type, l->n * C);
+    ops_gather_rows(o, picked, x, l->rows, l->n, C);
+    return picked;
+}
+
+void split_loss_fwd(const struct model *m, struct ops *o, struct ops_scores out, struct ops_array x,
+                    const struct ops_labels *l, const struct ops_decoder *d)
+{
+    if (!m->split) {
+        ops_loss_fwd(o, out, x, l, d);
+        return;
+    }
+    if (!l->n)
+        return;
+    struct loss s = { .m = m, .o = o, .out = out, .x = labelled(o, x, l, d->C), .l = l, .d = d };
+    run_chunks(&s);
+}
+
+/* Without labels nothing has a gradient. */
+static void no_labels(struct ops *o, struct ops_gradient dtable, struct ops_gradient dbias,
+                      const struct ops_decoder *d)
+{
+    if (!dtable.add)
+        ops_zero(o, dtable.to, d->V * d->C);
+    if (!ops_is_none(dbias.to) && !dbias.add)
+        ops_zero(o, dbias.to, d->V);
+}
+
+void split_loss_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                        struct ops_array dx, struct ops_gradient dtable, struct ops_gradient dbias,
+                        struct ops_array x, int64_t N, double scale, const struct ops_labels *l,
+                        const struct ops_decoder *d)
+{
+    const int64_t n = l->n * d->C;
+    if (!m->split) {
+        ops_loss_fwd_bwd(o, out, dx, dtable, dbias, x, N, scale, l, d);
+        return;
+    }
+    if (!ops_is_none(l->rows) || !l->n)
+        ops_zero(o, dx, N * d->C);
+    if (!l->n) {
+        no_labels(o, dtable, dbias, d);
+        return;
+    }
+    struct loss s = { .m = m, .o = o, .out = out, .x = labelled(o, x, l, d->C), .l = l, .d = d };
+    s.dx = ops_is_none(l->rows) ? dx : ops_scratch(o, OPS_F32, n);
+    s.dtable = dtable;
+    s.dbias = dbias;
+    s.scale = scale;
+    run_chunks(&s);
+    sum(m, o, s.dx, n, "sum of the head's gradients");
+    if (!ops_is_none(l->rows))
+        ops_scatter_rows(o, dx, s.dx, l->rows, l->n, d->C);
+}
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+int split_is_shared(const struct tensor *whole, const struct tensor *own)
+{
+    return tensor_elements(whole) != tensor_elements(own);
+}
+
+struct split_runs split_runs(const struct tensor *whole, const struct tensor *own, int ranks,
+                             int rank)
+{
+    const int64_t all = tensor_elements(whole);
+    if (!split_is_shared(whole, own))
+        return (struct split_runs){ 1, all, all, 0 };
+    const int rows = whole->rank == 2 && whole->shape[0] != own->shape[0];
+    const int64_t unit = rows ? whole->shape[1] : 1;
+    const int64_t runs = rows ? 1 : whole->rank == 2 ? whole->shape[0] * whole->maps : whole->maps;
+    const struct split_part part = split_part(all / runs / unit, ranks, rank);
+    return (struct split_runs){ runs, part.count * unit, all / runs, part.first * unit };
+}
+
+int64_t split_elements(const struct split_runs *r)
+{
+    return r->runs * r->count;
+}
+
+void split_cut(void *part, const void *whole, const struct split_runs *r, size_t bytes)
+{
+    char *to = part;
+    const char *from = whole;
+    for (int64_t i = 0; i < r->runs; i++)
+        memcpy(to + (size_t)(i * r->count) * bytes,
+               from + (size_t)(i * r->stride + r->first) * bytes, (size_t)r->count * bytes);
+}
+
+void split_join(void *whole, const void *part, const struct split_runs *r, size_t bytes)
+{
+    char *to = whole;
+    const char *from = part;
+    for (int64_t i = 0; i < r->runs; i++)
+        memcpy(to + (size_t)(i * r->stride + r->first) * bytes,
+               from + (size_t)(i * r->count) * bytes, (size_t)r->count * bytes);
+}
