@@ -11,6 +11,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/linked.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "wikiprep/input/export.h"
 #include "wikiprep/input/part.h"
@@ -437,13 +438,24 @@ static void fail(struct dump *d, int is_damaged)
     d->ended = 1;
 }
 
+/* libxml2 keeps its settings per thread, and any thread may feed the parser. Before version 2.12,
+ * libxml2 crashes where it has no memory for them. */
+static void silence_thread(void)
+{
+#if LIBXML_VERSION < 21200
+    if (!xmlGetGlobalState())
+        log_fatal("out of memory for the XML parser");
+#endif
+    xmlSetGenericErrorFunc(NULL, on_message);
+}
+
 /* Gives the parser one more piece: what it was given before, or new bytes. */
 static void feed(struct dump *d)
 {
     char fresh[CHUNK];
     const char *bytes = fresh;
     int64_t n = (int64_t)(d->rest.len - d->used);
-    xmlSetGenericErrorFunc(NULL, on_message); /* it is per thread, and each may come here */
+    silence_thread();
     if (n > 0) {
         bytes = d->rest.data + d->used;
         n = n < CHUNK ? n : CHUNK;
