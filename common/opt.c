@@ -12,20 +12,23 @@ void opts_init(struct opts *o)
     *o = (struct opts){ 0 };
 }
 
-void opts_add(struct opts *o, const struct opt *table)
+void opts_add(struct opts *o, const struct opt *table, void *values)
 {
     for (; table->name || table->help; table++) {
         o->table = mem_resize(o->table, o->count + 1, sizeof *o->table);
-        o->given = mem_resize(o->given, o->count + 1, 1);
-        o->given[o->count] = 0;
-        o->table[o->count++] = *table;
+        o->table[o->count++] = (struct opt_bound){ table, (char *)values + table->at, 0 };
     }
+}
+
+static enum opt_type type_of(const struct opt_bound *p)
+{
+    return p->row->type & (OPT_FIXED - 1);
 }
 
 void opts_release(struct opts *o)
 {
     for (size_t i = 0; i < o->count; i++)
-        if (o->table[i].type == OPT_LIST && o->table[i].name) {
+        if (type_of(&o->table[i]) == OPT_LIST && o->table[i].row->name) {
             struct opt_list *list = o->table[i].to; /* perhaps of two options */
             free(list->items);
             *list = (struct opt_list){ 0 };
@@ -34,20 +37,20 @@ void opts_release(struct opts *o)
         free(o->kept[i]);
     free(o->kept);
     free(o->table);
-    free(o->given);
     *o = (struct opts){ 0 };
 }
 
 /* ---- values ----------------------------------------------------------------------------- */
 
-static int in_bounds(const struct opt *p, double v)
+static int in_bounds(const struct opt_bound *p, double v)
 {
-    return (p->min == 0 && p->max == 0) || (v >= p->min && v <= p->max);
+    return (p->row->min == 0 && p->row->max == 0) || (v >= p->row->min && v <= p->row->max);
 }
 
-static int out_of_bounds(const struct opt *p, const char *value)
+static int out_of_bounds(const struct opt_bound *p, const char *value)
 {
-    return err_usage("--%s %s is out of bounds (%.10g to %.10g)", p->name, value, p->min, p->max);
+    return err_usage("--%s %s is out of bounds (%.10g to %.10g)", p->row->name, value, p->row->min,
+                     p->row->max);
 }
 
 /* A number with an optional K, M, G. Integers are read as such, so that 2^53+1 stays exact. */
@@ -90,7 +93,7 @@ static int word_index(const char *words, const char *value)
     return -1;
 }
 
-static int set_flag(const struct opt *p, const char *value)
+static int set_flag(const struct opt_bound *p, const char *value)
 {
     static const char *const yes[] = { "true", "yes", "on", "1" };
     static const char *const no[] = { "false", "no", "off", "0" };
@@ -100,7 +103,7 @@ static int set_flag(const struct opt *p, const char *value)
             return 0;
         }
     }
-    return err_usage("--%s wants true or false, not '%s'", p->name, value);
+    return err_usage("--%s wants true or false, not '%s'", p->row->name, value);
 }
 
 void opt_list_add(struct opt_list *list, const char *value)
@@ -110,26 +113,26 @@ void opt_list_add(struct opt_list *list, const char *value)
 }
 
 /* What a number may also be given as, or NULL. */
-static const char *word_of(const struct opt *p)
+static const char *word_of(const struct opt_bound *p)
 {
-    const char *bar = p->arg ? strchr(p->arg, '|') : NULL;
+    const char *bar = p->row->arg ? strchr(p->row->arg, '|') : NULL;
     return bar ? bar + 1 : NULL;
 }
 
-static int number_wanted(const struct opt *p, const char *value)
+static int number_wanted(const struct opt_bound *p, const char *value)
 {
     const char *word = word_of(p);
-    return err_usage("--%s wants a whole number%s%s, not '%s'", p->name, word ? " or " : "",
+    return err_usage("--%s wants a whole number%s%s, not '%s'", p->row->name, word ? " or " : "",
                      word ? word : "", value);
 }
 
 /* `value` outlives the table. */
-static int set(const struct opt *p, const char *value)
+static int set(const struct opt_bound *p, const char *value)
 {
     double real;
     int64_t integer;
     int kind;
-    switch (p->type) {
+    switch (type_of(p)) {
     case OPT_FLAG: return set_flag(p, value);
     case OPT_INT:
         if (word_of(p) && !strcmp(value, word_of(p))) {
@@ -138,8 +141,8 @@ static int set(const struct opt *p, const char *value)
         }
         /* fall through */
     case OPT_SIZE:
-        kind = parse_number(value, p->type == OPT_SIZE ? 1024 : 1000, &real, &integer);
-        if (kind || (p->type == OPT_SIZE && integer < 0))
+        kind = parse_number(value, type_of(p) == OPT_SIZE ? 1024 : 1000, &real, &integer);
+        if (kind || (type_of(p) == OPT_SIZE && integer < 0))
             return number_wanted(p, value);
         if (!in_bounds(p, real))
             return out_of_bounds(p, value);
@@ -147,16 +150,16 @@ static int set(const struct opt *p, const char *value)
         return 0;
     case OPT_REAL:
         if (parse_number(value, 1000, &real, &integer) < 0)
-            return err_usage("--%s wants a number, not '%s'", p->name, value);
+            return err_usage("--%s wants a number, not '%s'", p->row->name, value);
         if (!in_bounds(p, real))
             return out_of_bounds(p, value);
         *(double *)p->to = real;
         return 0;
     case OPT_TEXT: *(const char **)p->to = value; return 0;
     case OPT_CHOICE: {
-        int i = word_index(p->arg, value);
+        int i = word_index(p->row->arg, value);
         if (i < 0)
-            return err_usage("--%s wants %s, not '%s'", p->name, p->arg, value);
+            return err_usage("--%s wants %s, not '%s'", p->row->name, p->row->arg, value);
         *(int *)p->to = i;
         return 0;
     }
@@ -175,18 +178,18 @@ static int same_name(const char *a, const char *b, size_t n)
     return !a[n];
 }
 
-static struct opt *find_name(const struct opts *o, const char *name, size_t n)
+static struct opt_bound *find_name(const struct opts *o, const char *name, size_t n)
 {
     for (size_t i = 0; i < o->count; i++)
-        if (o->table[i].name && same_name(o->table[i].name, name, n))
+        if (o->table[i].row->name && same_name(o->table[i].row->name, name, n))
             return &o->table[i];
     return NULL;
 }
 
-static struct opt *find_letter(const struct opts *o, char letter)
+static struct opt_bound *find_letter(const struct opts *o, char letter)
 {
     for (size_t i = 0; i < o->count; i++)
-        if (o->table[i].name && o->table[i].letter == letter)
+        if (o->table[i].row->name && o->table[i].row->letter == letter)
             return &o->table[i];
     return NULL;
 }
@@ -233,10 +236,10 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
     const char *best = NULL;
     size_t least = 4; /* further than this is no misspelling */
     for (size_t i = 0; i < o->count; i++) {
-        size_t d = o->table[i].name ? distance(name, o->table[i].name) : 64;
+        size_t d = o->table[i].row->name ? distance(name, o->table[i].row->name) : 64;
         if (d < least) {
             least = d;
-            best = o->table[i].name;
+            best = o->table[i].row->name;
         }
     }
     return best ? err_usage("%sunknown %s '%s%s' (did you mean '%s%s'?)", where, what, dashes, name,
@@ -255,11 +258,6 @@ static int unknown_option(const struct opts *o, const char *arg, size_t n)
     return result;
 }
 
-static void mark_given(struct opts *o, const struct opt *p)
-{
-    o->given[p - o->table] = 1;
-}
-
 static const char *keep(struct opts *o, const char *s)
 {
     mem_grow(o->kept, o->kept_cap, o->kept_count + 1);
@@ -272,21 +270,21 @@ static int parse_long(struct opts *o, const char *arg, const char *next)
 {
     const char *eq = strchr(arg, '=');
     size_t n = eq ? (size_t)(eq - arg) : strlen(arg);
-    const struct opt *p = find_name(o, arg, n);
+    struct opt_bound *p = find_name(o, arg, n);
     int negated = 0;
     if (!p && !eq && !strncmp(arg, "no-", 3)) {
         p = find_name(o, arg + 3, n - 3);
         negated = 1;
     }
-    if (!p || (negated && p->type != OPT_FLAG))
+    if (!p || (negated && type_of(p) != OPT_FLAG))
         return unknown_option(o, arg, n);
-    mark_given(o, p);
-    if (p->type == OPT_FLAG && !eq) {
+    p->given = 1;
+    if (type_of(p) == OPT_FLAG && !eq) {
         *(int *)p->to = !negated;
         return 1;
     }
     if (!eq && !next)
-        return err_usage("--%s wants a value", p->name);
+        return err_usage("--%s wants a value", p->row->name);
     if (set(p, eq ? eq + 1 : next) < 0)
         return -1;
     return eq ? 1 : 2;
@@ -296,11 +294,11 @@ static int parse_long(struct opts *o, const char *arg, const char *next)
 static int parse_short(struct opts *o, const char *arg, const char *next)
 {
     for (; *arg; arg++) {
-        const struct opt *p = find_letter(o, *arg);
+        struct opt_bound *p = find_letter(o, *arg);
         if (!p)
             return err_usage("unknown option '-%c'", *arg);
-        mark_given(o, p);
-        if (p->type == OPT_FLAG) {
+        p->given = 1;
+        if (type_of(p) == OPT_FLAG) {
             *(int *)p->to = 1;
             continue;
         }
@@ -340,13 +338,28 @@ int opts_parse(struct opts *o, int argc, char **argv)
 
 int opts_given(const struct opts *o, const char *name)
 {
-    const struct opt *p = find_name(o, name, strlen(name));
-    return p && o->given[p - o->table];
+    const struct opt_bound *p = find_name(o, name, strlen(name));
+    return p && p->given;
+}
+
+unsigned opts_flags(const struct opts *o, const char *name)
+{
+    const struct opt_bound *p = find_name(o, name, strlen(name));
+    return p ? p->row->type & ~(unsigned)(OPT_FIXED - 1) : 0;
+}
+
+const char *opts_misplaced(const struct opts *o, unsigned bit)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (o->table[i].given && o->table[i].row->type >= OPT_ONLY &&
+            !(o->table[i].row->type & bit))
+            return o->table[i].row->name;
+    return NULL;
 }
 
 /* ---- the configuration file -------------------------------------------------------------- */
 
-static int set_list(struct opts *o, const struct opt *p, const char *values)
+static int set_list(struct opts *o, const struct opt_bound *p, const char *values)
 {
     ((struct opt_list *)p->to)->count = 0;
     for (const char *s = keep(o, values); *s;) {
@@ -361,12 +374,12 @@ static int set_list(struct opts *o, const struct opt *p, const char *values)
 
 int opts_set(struct opts *o, const char *key, const char *value, const char *where)
 {
-    const struct opt *p = find_name(o, key, strlen(key));
+    const struct opt_bound *p = find_name(o, key, strlen(key));
     if (!p)
         return unknown(o, "key", "", key, where);
-    if (o->given[p - o->table])
+    if (p->given)
         return 0;
-    int result = p->type == OPT_LIST ? set_list(o, p, value) : set(p, keep(o, value));
+    int result = type_of(p) == OPT_LIST ? set_list(o, p, value) : set(p, keep(o, value));
     return result < 0 ? err_usage("%s%s", where, err_get()) : 0;
 }
 
@@ -402,10 +415,10 @@ static void put_size(struct buf *out, uint64_t v)
     buf_addf(out, "%llu%s", (unsigned long long)v, unit);
 }
 
-static void put_value(struct buf *out, const struct opt *p)
+static void put_value(struct buf *out, const struct opt_bound *p)
 {
     const struct opt_list *list;
-    switch (p->type) {
+    switch (type_of(p)) {
     case OPT_FLAG: buf_adds(out, *(int *)p->to ? "true" : "false"); break;
     case OPT_INT:
         if (*(int64_t *)p->to == OPT_WORD && word_of(p))
@@ -416,7 +429,7 @@ static void put_value(struct buf *out, const struct opt *p)
     case OPT_SIZE: put_size(out, *(uint64_t *)p->to); break;
     case OPT_REAL: buf_addf(out, "%.10g", *(double *)p->to); break;
     case OPT_TEXT: buf_adds(out, *(const char **)p->to ? *(const char **)p->to : ""); break;
-    case OPT_CHOICE: put_word(out, p->arg, *(int *)p->to); break;
+    case OPT_CHOICE: put_word(out, p->row->arg, *(int *)p->to); break;
     case OPT_LIST:
         list = p->to;
         for (size_t i = 0; i < list->count; i++)
@@ -425,13 +438,13 @@ static void put_value(struct buf *out, const struct opt *p)
     }
 }
 
-static int has_default(const struct opt *p)
+static int has_default(const struct opt_bound *p)
 {
-    if (p->type == OPT_FLAG)
+    if (type_of(p) == OPT_FLAG)
         return *(int *)p->to == 1; /* -1: decided later */
-    if (p->type == OPT_TEXT)
+    if (type_of(p) == OPT_TEXT)
         return *(const char **)p->to != NULL;
-    return p->type != OPT_LIST;
+    return type_of(p) != OPT_LIST;
 }
 
 enum { HELP_COLUMN = 32, HELP_WIDTH = 80 };
@@ -461,15 +474,15 @@ void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text)
 }
 
 /* "  -o, --output FILE", and where a line has no room for more, its end. */
-static void put_left(struct buf *out, const struct opt *p)
+static void put_left(struct buf *out, const struct opt_bound *p)
 {
     struct buf left = BUF_INIT;
-    if (p->letter)
-        buf_addf(&left, "  -%c, --%s", p->letter, p->name);
+    if (p->row->letter)
+        buf_addf(&left, "  -%c, --%s", p->row->letter, p->row->name);
     else
-        buf_addf(&left, "      --%s", p->name);
-    if (p->type != OPT_FLAG)
-        buf_addf(&left, " %s", p->arg);
+        buf_addf(&left, "      --%s", p->row->name);
+    if (type_of(p) != OPT_FLAG)
+        buf_addf(&left, " %s", p->row->arg);
     opts_wrap(out, 0, 10, left.data);
     if (left.len < HELP_COLUMN - 2)
         buf_addf(out, "%*s", (int)(HELP_COLUMN - left.len), "");
@@ -481,10 +494,10 @@ static void put_left(struct buf *out, const struct opt *p)
 /* "  -o, --output FILE    what it does [its default]" */
 static void put_option(struct buf *out, const struct opts *o, size_t i)
 {
-    const struct opt *p = &o->table[i];
+    const struct opt_bound *p = &o->table[i];
     struct buf right = BUF_INIT;
-    buf_adds(&right, p->help);
-    if (has_default(p) && !o->given[i]) {
+    buf_adds(&right, p->row->help);
+    if (has_default(p) && !p->given) {
         buf_adds(&right, " [");
         put_value(&right, p);
         buf_adds(&right, "]");
@@ -499,14 +512,14 @@ size_t opts_help(const struct opts *o, int all, struct buf *out)
 {
     size_t left_out = 0;
     int shown = 1;
-    if (o->count && o->table[0].name)
+    if (o->count && o->table[0].row->name)
         buf_adds(out, "\nOptions:\n");
     for (size_t i = 0; i < o->count; i++) {
-        const struct opt *p = &o->table[i];
-        if (!p->name) {
-            shown = all || !p->arg;
+        const struct opt_bound *p = &o->table[i];
+        if (!p->row->name) {
+            shown = all || !p->row->arg;
             if (shown)
-                buf_addf(out, "\n%s\n", p->help);
+                buf_addf(out, "\n%s\n", p->row->help);
         } else if (shown) {
             put_option(out, o, i);
         } else {
@@ -524,20 +537,21 @@ static void put_yaml_text(struct buf *out, const char *s)
     buf_addc(out, '\'');
 }
 
-void opts_print(const struct opts *o, struct buf *out)
+void opts_print(const struct opts *o, unsigned without, struct buf *out)
 {
     struct buf value = BUF_INIT;
     for (size_t i = 0; i < o->count; i++) {
-        const struct opt *p = &o->table[i];
-        if (!p->name || (p->type == OPT_TEXT && !*(const char **)p->to) ||
-            (p->type == OPT_LIST && !((struct opt_list *)p->to)->count))
+        const struct opt_bound *p = &o->table[i];
+        if (!p->row->name || (p->row->type & without) ||
+            (type_of(p) == OPT_TEXT && !*(const char **)p->to) ||
+            (type_of(p) == OPT_LIST && !((struct opt_list *)p->to)->count))
             continue;
-        buf_addf(out, "%s: ", p->name);
+        buf_addf(out, "%s: ", p->row->name);
         buf_clear(&value);
         put_value(&value, p);
-        if (p->type == OPT_TEXT)
+        if (type_of(p) == OPT_TEXT)
             put_yaml_text(out, value.data);
-        else if (p->type == OPT_LIST) {
+        else if (type_of(p) == OPT_LIST) {
             buf_addc(out, '[');
             const struct opt_list *list = p->to;
             for (size_t k = 0; k < list->count; k++) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,46 +29,56 @@ static struct {
 } counts[12];
 
 static const char *program; /* as it was called, if that is its name with a prefix */
-static int want_help, want_help_all, want_version, verbose, quiet, want_config, progress_on = -1;
-static const char *config_path;
-static int configured; /* by an operand */
+static int configured;      /* by an operand */
 static int (*translate)(struct yaml *y, const char *path);
-static struct opt_list settings;
 
+/* What the common options say. */
+static struct common {
+    int want_help, want_help_all, want_version, verbose, quiet, want_config, progress_on;
+    const char *config_path;
+    struct opt_list settings;
+} common = { .progress_on = -1 };
+#define AT(member) offsetof(struct common, member)
+
+static const struct opt heading[] = { { .help = "Common options:" }, { 0 } };
 static const struct opt threads_options[] = {
-    { 't', "threads", OPT_INT, &tool_threads, "N", "number of threads", 1, 1024 },
+    { 't', "threads", OPT_INT | OPT_OF_HOST, 0, "N", "number of threads", 1, 1024 },
     { 0 },
 };
 static const struct opt seed_options[] = {
-    { 0, "seed", OPT_INT, &tool_seed, "N", "seed of all random choices", 0, 9e15 },
+    { 0, "seed", OPT_INT | OPT_FIXED, 0, "N", "seed of all random choices", 0, 9e15 },
     { 0 },
 };
 static const struct opt config_options[] = {
-    { 'c', "config", OPT_TEXT, &config_path, "FILE", "read options from a YAML file", 0, 0 },
-    { 0, "set", OPT_LIST, &settings, "KEY=VALUE", "set one option as a configuration file would", 0,
-      0 },
-    { 0, "print-config", OPT_FLAG, &want_config, NULL,
+    { 'c', "config", OPT_TEXT | OPT_NO_SETTING, AT(config_path), "FILE",
+      "read options from a YAML file", 0, 0 },
+    { 0, "set", OPT_LIST | OPT_NO_SETTING, AT(settings), "KEY=VALUE",
+      "set one option as a configuration file would", 0, 0 },
+    { 0, "print-config", OPT_FLAG | OPT_NO_SETTING, AT(want_config), NULL,
       "print the options in force as YAML and stop", 0, 0 },
     { 0 },
 };
 static const struct opt progress_options[] = {
-    { 0, "progress", OPT_FLAG, &progress_on, NULL,
+    { 0, "progress", OPT_FLAG | OPT_NO_SETTING, AT(progress_on), NULL,
       "show progress even if standard error is not a terminal", 0, 0 },
     { 0 },
 };
 static const struct opt force_options[] = {
-    { 0, "force", OPT_FLAG, &tool_force, NULL, "replace output that is already there", 0, 0 },
+    { 0, "force", OPT_FLAG | OPT_NO_SETTING, 0, NULL, "replace output that is already there", 0,
+      0 },
     { 0 },
 };
 static const struct opt help_all_options[] = {
-    { 0, "help-all", OPT_FLAG, &want_help_all, NULL, "print all options and stop", 0, 0 },
+    { 0, "help-all", OPT_FLAG | OPT_NO_SETTING, AT(want_help_all), NULL,
+      "print all options and stop", 0, 0 },
     { 0 },
 };
 static const struct opt common_options[] = {
-    { 'v', "verbose", OPT_FLAG, &verbose, NULL, "print more messages", 0, 0 },
-    { 'q', "quiet", OPT_FLAG, &quiet, NULL, "print only errors", 0, 0 },
-    { 'h', "help", OPT_FLAG, &want_help, NULL, "print this help and stop", 0, 0 },
-    { 'V', "version", OPT_FLAG, &want_version, NULL,
+    { 'v', "verbose", OPT_FLAG | OPT_OF_RUN, AT(verbose), NULL, "print more messages", 0, 0 },
+    { 'q', "quiet", OPT_FLAG | OPT_OF_RUN, AT(quiet), NULL, "print only errors", 0, 0 },
+    { 'h', "help", OPT_FLAG | OPT_NO_SETTING, AT(want_help), NULL, "print this help and stop", 0,
+      0 },
+    { 'V', "version", OPT_FLAG | OPT_NO_SETTING, AT(want_version), NULL,
       "print the version and stop; with -v also compiler and libraries", 0, 0 },
     { 0 },
 };
@@ -80,25 +91,25 @@ static int has_more(const struct opt *p)
     return 0;
 }
 
-static void add_options(const struct tool_command *c)
+static void add_options(const struct tool_command *c, void *given)
 {
     opts_init(&opts);
     if (c->options)
-        opts_add(&opts, c->options);
-    opts_add(&opts, (const struct opt[]){ { .help = "Common options:" }, { 0 } });
+        opts_add(&opts, c->options, given);
+    opts_add(&opts, heading, &common);
     if (c->common & TOOL_CONFIG)
-        opts_add(&opts, config_options);
+        opts_add(&opts, config_options, &common);
     if (c->common & TOOL_THREADS)
-        opts_add(&opts, threads_options);
+        opts_add(&opts, threads_options, &tool_threads);
     if (c->common & TOOL_SEED)
-        opts_add(&opts, seed_options);
+        opts_add(&opts, seed_options, &tool_seed);
     if (c->common & TOOL_PROGRESS)
-        opts_add(&opts, progress_options);
+        opts_add(&opts, progress_options, &common);
     if (c->common & TOOL_FORCE)
-        opts_add(&opts, force_options);
+        opts_add(&opts, force_options, &tool_force);
     if (has_more(c->options))
-        opts_add(&opts, help_all_options);
-    opts_add(&opts, common_options);
+        opts_add(&opts, help_all_options, &common);
+    opts_add(&opts, common_options, &common);
 }
 
 /* ---- help and version -------------------------------------------------------------------- */
@@ -137,20 +148,19 @@ static void print_help(const struct tool *t, const struct tool_command *c)
     struct buf out = BUF_INIT;
     buf_adds(&out, "usage: ");
     add_usage(&out, c);
-    if (c == t->commands)
-        for (const struct tool_command *other = c + 1; other->run; other++) {
-            buf_adds(&out, "       ");
-            add_usage(&out, other);
-        }
+    for (size_t i = 1; c == t->commands[0] && t->commands[i]; i++) {
+        buf_adds(&out, "       ");
+        add_usage(&out, t->commands[i]);
+    }
     buf_addc(&out, '\n');
     opts_wrap(&out, 0, 0, c->summary);
     buf_addc(&out, '\n');
-    size_t left_out = opts_help(&opts, want_help_all, &out);
+    size_t left_out = opts_help(&opts, common.want_help_all, &out);
     if (left_out)
         buf_addf(&out, "\n%zu more options: %s --help-all\n", left_out, program);
-    if (c == t->commands && t->commands[1].run)
+    if (c == t->commands[0] && t->commands[1])
         buf_addf(&out, "\n'%s COMMAND --help' describes a command.\n", program);
-    if (c == t->commands && t->examples) {
+    if (c == t->commands[0] && t->examples) {
         buf_adds(&out, "\nExamples:\n");
         add_examples(&out, t);
     }
@@ -161,7 +171,7 @@ static void print_help(const struct tool *t, const struct tool_command *c)
 static void print_version(const struct tool *t)
 {
     printf("%s (textmill) %s\n", program, TEXTMILL_VERSION);
-    if (!verbose)
+    if (!common.verbose)
         return;
     printf("compiler: %s\nflags: %s\n", __VERSION__, TEXTMILL_FLAGS);
     for (const struct linked_library *l = linked_libraries(); l; l = l->next)
@@ -205,10 +215,10 @@ static void on_usr1(int signal)
 
 static const struct tool_command *find_command(const struct tool *t, const char *word)
 {
-    for (const struct tool_command *c = t->commands; c->run; c++)
-        if (c->name && word && !strcmp(c->name, word))
-            return c;
-    return t->commands;
+    for (size_t i = 1; t->commands[i] && word; i++)
+        if (!strcmp(t->commands[i]->name, word))
+            return t->commands[i];
+    return t->commands[0];
 }
 
 /* One KEY=VALUE, as a line of a file. */
@@ -226,13 +236,13 @@ static int set_one(const char *setting, const char *eq)
 
 static int apply_settings(void)
 {
-    if (config_path && tool_load_config(config_path) < 0)
+    if (common.config_path && tool_load_config(common.config_path) < 0)
         return -1;
-    for (size_t i = 0; i < settings.count; i++) {
-        const char *eq = strchr(settings.items[i], '=');
+    for (size_t i = 0; i < common.settings.count; i++) {
+        const char *eq = strchr(common.settings.items[i], '=');
         if (!eq)
-            return err_usage("--set wants KEY=VALUE, not '%s'", settings.items[i]);
-        if (set_one(settings.items[i], eq) < 0)
+            return err_usage("--set wants KEY=VALUE, not '%s'", common.settings.items[i]);
+        if (set_one(common.settings.items[i], eq) < 0)
             return -1;
     }
     return 0;
@@ -247,8 +257,8 @@ static int is_config(const char *operand)
 static int unknown_command(const struct tool *t, const char *word)
 {
     struct buf names = BUF_INIT;
-    for (const struct tool_command *c = t->commands + 1; c->run; c++)
-        buf_addf(&names, "%s%s", names.len ? ", " : "", c->name);
+    for (size_t i = 1; t->commands[i]; i++)
+        buf_addf(&names, "%s%s", names.len ? ", " : "", t->commands[i]->name);
     err_usage("unknown command '%s': there are %s", word, names.data);
     buf_release(&names);
     return -1;
@@ -270,7 +280,7 @@ static int take_config(const char *operand)
     return found;
 }
 
-static int run_command(const struct tool_command *c, int argc, char **argv)
+static int run_command(const struct tool_command *c, int argc, char **argv, void *given)
 {
     int taken = (c->common & TOOL_CONFIG_OPERAND) && argc ? take_config(argv[0]) : 0;
     if (taken < 0)
@@ -279,9 +289,9 @@ static int run_command(const struct tool_command *c, int argc, char **argv)
     argv += taken;
     if (apply_settings() < 0)
         return -1;
-    if (want_config) {
+    if (common.want_config) {
         struct buf out = BUF_INIT;
-        tool_print_config(&out);
+        tool_print_config(0, &out);
         fputs(out.data, stdout);
         buf_release(&out);
         return 0;
@@ -290,15 +300,17 @@ static int run_command(const struct tool_command *c, int argc, char **argv)
         return err_usage("too few operands: %s is missing", c->args);
     if (c->max_args >= 0 && argc > c->max_args)
         return err_usage("too many operands: '%s'", argv[c->max_args]);
-    return c->run(argc, argv);
+    return c->run(argc, argv, given);
 }
 
 /* How many words of argv, from this one on, are an option that no result depends on: where it is
  * written, with how many threads, and what is said meanwhile. No output may name it. */
 static int words_without_effect(const char *word)
 {
-    static const char *const flags[] = { "-q",         "--quiet",       "-v",      "--verbose",
-                                         "--progress", "--no-progress", "--force", "--resume" };
+    static const char *const flags[] = { "-q",         "--quiet",
+                                         "-v",         "--common.verbose",
+                                         "--progress", "--no-progress",
+                                         "--force",    "--resume" };
     static const char *const values[] = { "-t", "--threads", "-o", "--output" };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (!strcmp(word, flags[i]))
@@ -357,32 +369,37 @@ int tool_main(const struct tool *t, int argc, char **argv)
 
     const struct tool_command *c = find_command(t, argc > 1 ? argv[1] : NULL);
     int skip = c->name ? 2 : 1;
-    add_options(c);
+    void *given = mem_zalloc(1, c->size + 1);
+    if (c->size)
+        memcpy(given, c->defaults, c->size);
+    add_options(c, given);
     opts.foreign = t->foreign;
-    int n = c == t->commands && !c->options && argc > 1 && argv[1][0] != '-'
+    int n = c == t->commands[0] && !c->options && argc > 1 && argv[1][0] != '-'
                 ? unknown_command(t, argv[1])
                 : opts_parse(&opts, argc - skip, argv + skip);
-    log_level = quiet ? -1 : verbose;
-    log_progress = progress_on;
-    int result = 0, stop = n >= 0 && (want_help || want_help_all || want_version);
+    log_level = common.quiet ? -1 : common.verbose;
+    log_progress = common.progress_on;
+    int result = 0,
+        stop = n >= 0 && (common.want_help || common.want_help_all || common.want_version);
     if (n < 0) {
         result = -1;
-    } else if (want_help || want_help_all) {
+    } else if (common.want_help || common.want_help_all) {
         print_help(t, c);
-    } else if (want_version) {
+    } else if (common.want_version) {
         print_version(t);
     } else {
-        result = run_command(c, n, argv + skip);
+        result = run_command(c, n, argv + skip, given);
     }
     progress_end();
     if (!result)
         result = finish_stdout();
     if (result < 0) {
         log_error("%s%s", err_get(), err_is_usage() ? " (see --help)" : "");
-    } else if (!stop && !want_config) {
+    } else if (!stop && !common.want_config) {
         print_last_line(began);
     }
     opts_release(&opts);
+    free(given);
     buf_release(&provenance);
     return !result ? 0 : err_is_usage() ? 2 : 1;
 }
@@ -442,22 +459,9 @@ int tool_load_config(const char *path)
     return load_config(path, 0);
 }
 
-void tool_print_config(struct buf *out)
+void tool_print_config(unsigned without, struct buf *out)
 {
-    static const char *const not_settings[] = { "config:",  "set:",      "print-config:", "help:",
-                                                "version:", "progress:", "force:" };
-    struct buf all = BUF_INIT;
-    opts_print(&opts, &all);
-    for (char *line = all.data; *line;) {
-        size_t n = strcspn(line, "\n") + 1;
-        int skip = 0;
-        for (size_t i = 0; i < sizeof not_settings / sizeof *not_settings; i++)
-            skip |= !strncmp(line, not_settings[i], strlen(not_settings[i]));
-        if (!skip)
-            buf_add(out, line, n);
-        line += n;
-    }
-    buf_release(&all);
+    opts_print(&opts, without | OPT_NO_SETTING, out);
 }
 
 int tool_may_replace(const char *path, const char *mark, const char *what)
@@ -480,12 +484,22 @@ int tool_may_replace(const char *path, const char *mark, const char *what)
 
 int tool_configured(void)
 {
-    return configured || config_path || settings.count;
+    return configured || common.config_path || common.settings.count;
 }
 
 int tool_given(const char *option)
 {
     return opts_given(&opts, option);
+}
+
+unsigned tool_flags(const char *option)
+{
+    return opts_flags(&opts, option);
+}
+
+const char *tool_misplaced(unsigned bit)
+{
+    return opts_misplaced(&opts, bit);
 }
 
 const char *tool_provenance(void)

@@ -32,15 +32,19 @@ struct tool_command {
     const char *args;    /* operands as in usage: "[FILE...]" */
     const char *summary; /* one sentence */
     const struct opt *options;
-    unsigned common;                   /* TOOL_ bits */
-    int min_args, max_args;            /* operands; max -1: any number */
-    int (*run)(int argc, char **argv); /* 0, or -1 with the error set */
+    const void *defaults;   /* the struct that the options fill, as it is before */
+    size_t size;            /* its bytes */
+    unsigned common;        /* TOOL_ bits */
+    int min_args, max_args; /* operands; max -1: any number */
+
+    /* 0, or -1 with the error set. `given`: a copy of the defaults with what the options say. */
+    int (*run)(int argc, char **argv, void *given);
 };
 
 struct tool {
     const char *name;
-    const char *examples;                /* shown at the end of --help; may be NULL */
-    const struct tool_command *commands; /* ends with run == NULL; the one without name first */
+    const char *examples;                       /* shown at the end of --help; may be NULL */
+    const struct tool_command *const *commands; /* ends with NULL; the one without name first */
     const char *(*foreign)(
         const char *option);             /* what another program's option is called here:
                                           * goes into the error; NULL where none or unknown */
@@ -69,10 +73,12 @@ int tool_may_replace(const char *path, const char *mark, const char *what);
  * dot is left out: a place for what others share by YAML's anchors. */
 int tool_load_config(const char *path);
 
-/* The options in force, as YAML. */
-void tool_print_config(struct buf *out);
+/* The options in force, as YAML, without those that have one of the flags of opt.h. */
+void tool_print_config(unsigned without, struct buf *out);
 int tool_given(const char *option);
-int tool_configured(void); /* by a file or by --set */
+unsigned tool_flags(const char *option);  /* as opts_flags */
+const char *tool_misplaced(unsigned bit); /* as opts_misplaced */
+int tool_configured(void);                /* by a file or by --set */
 
 /* Adds to a counter of the last line; at most 12 names, borrowed. */
 void tool_count(const char *name, uint64_t n);

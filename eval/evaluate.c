@@ -12,32 +12,38 @@
 #include "eval/subject.h"
 #include "eval/wiki.h"
 
-static int dry_run, detokenizer, rule, form;
-static int64_t length, stride, limit;
-static struct scorer scorer;
+/* What the options of a command say, and what scores. */
+struct evaluation {
+    struct subject subject;
+    int dry_run, detokenizer, rule, form;
+    int64_t length, stride, limit;
+    struct scorer scorer;
+};
+
+static const struct evaluation defaults = { .subject = SUBJECT_DEFAULTS };
 
 /* Loads the model; sets the length to all it can see unless it was given. */
-static int load_model(void)
+static int load_model(struct evaluation *given)
 {
-    if (!subject.model_dir)
+    if (!given->subject.model_dir)
         return err_usage("no model: give --model DIR");
-    if (scorer_init(&scorer, subject.model_dir, subject.device, (int)tool_threads,
-                    subject.batch_tokens) < 0 ||
-        subject_check(&scorer.net) < 0)
+    if (scorer_init(&given->scorer, given->subject.model_dir, given->subject.device,
+                    (int)tool_threads, given->subject.batch_tokens) < 0 ||
+        subject_check(&given->subject, &given->scorer.net) < 0)
         return -1;
-    const struct model_config *c = &scorer.net.model.config;
-    if (length > c->positions)
+    const struct model_config *c = &given->scorer.net.model.config;
+    if (given->length > c->positions)
         return err_usage("--sequence-length %lld is more than the model's %lld positions",
-                         (long long)length, (long long)c->positions);
-    if (!length)
-        length = c->positions;
+                         (long long)given->length, (long long)c->positions);
+    if (!given->length)
+        given->length = c->positions;
     return 0;
 }
 
-static void unload(void)
+static void unload(struct evaluation *given)
 {
-    scorer_release(&scorer);
-    subject_release();
+    scorer_release(&given->scorer);
+    subject_release(&given->subject);
 }
 
 static double share(uint64_t part, uint64_t all)
@@ -54,36 +60,37 @@ static double share_error(uint64_t part, uint64_t all)
 /* ---- wiki --------------------------------------------------------------------------------- */
 
 /* The strides of the rules' owners, or less where the windows are shorter. */
-static int check_stride(void)
+static int check_stride(struct evaluation *given)
 {
-    int64_t usual = rule == WIKI_STRIDED ? 512 : 32;
-    if (rule == WIKI_STRIDED && length < 2)
+    int64_t usual = given->rule == WIKI_STRIDED ? 512 : 32;
+    if (given->rule == WIKI_STRIDED && given->length < 2)
         return err_usage("--rule strided needs a sequence length of at least 2");
-    if (!stride)
-        stride = usual < length ? usual : length;
-    return stride <= length ? 0
-                            : err_usage("--stride %lld is more than the sequence length of %lld",
-                                        (long long)stride, (long long)length);
+    if (!given->stride)
+        given->stride = usual < given->length ? usual : given->length;
+    return given->stride <= given->length
+               ? 0
+               : err_usage("--stride %lld is more than the sequence length of %lld",
+                           (long long)given->stride, (long long)given->length);
 }
 
 /* Beyond exp(700) a double ends. */
-static double perplexity(double loss)
+static double perplexity(struct evaluation *given, double loss)
 {
-    return rule == WIKI_MEGATRON ? score_perplexity(loss) : exp(loss < 700 ? loss : 700);
+    return given->rule == WIKI_MEGATRON ? score_perplexity(loss) : exp(loss < 700 ? loss : 700);
 }
 
-static void report_wiki(struct report *r, const struct wiki_text *text,
+static void report_wiki(struct evaluation *given, struct report *r, const struct wiki_text *text,
                         const struct wiki_score *score)
 {
     double loss = score->nll / score->weight, bytes = (double)text->bytes;
     report_real(r, "loss", loss);
     report_real(r, "loss_stderr", score_error(score->losses, score->squares, score->scored));
-    report_real(r, "perplexity", perplexity(loss));
-    if (rule == WIKI_MEGATRON)
-        report_real(r, "adjusted_perplexity", perplexity(loss * wiki_token_ratio(text)));
-    if (rule == WIKI_WORDS) {
-        report_real(r, "word_perplexity", perplexity(score->nll / (double)text->words));
-        report_real(r, "byte_perplexity", perplexity(score->nll / bytes));
+    report_real(r, "perplexity", perplexity(given, loss));
+    if (given->rule == WIKI_MEGATRON)
+        report_real(r, "adjusted_perplexity", perplexity(given, loss * wiki_token_ratio(text)));
+    if (given->rule == WIKI_WORDS) {
+        report_real(r, "word_perplexity", perplexity(given, score->nll / (double)text->words));
+        report_real(r, "byte_perplexity", perplexity(given, score->nll / bytes));
     }
     report_real(r, "bits_per_byte", score->nll / log(2) / bytes);
     if (text->count > 1)
@@ -91,36 +98,39 @@ static void report_wiki(struct report *r, const struct wiki_text *text,
     report_real(r, "accuracy", share(score->right, score->scored));
 }
 
-static void report_counts(struct report *r, const char *path, const struct wiki_text *text)
+static void report_counts(struct evaluation *given, struct report *r, const char *path,
+                          const struct wiki_text *text)
 {
     static const char *const names[] = { "megatron", "strided", "words" };
     report_text(r, "file", path);
-    report_text(r, "rule", names[rule]);
-    if (rule == WIKI_WORDS)
+    report_text(r, "rule", names[given->rule]);
+    if (given->rule == WIKI_WORDS)
         report_count(r, "documents", text->count);
     report_count(r, "tokens", text->tokens);
     report_count(r, "words", text->words);
     report_count(r, "bytes", text->bytes);
-    if (rule == WIKI_MEGATRON)
+    if (given->rule == WIKI_MEGATRON)
         report_exact(r, "token_ratio", wiki_token_ratio(text));
 }
 
-static int wiki_file(const char *path)
+static int wiki_file(struct evaluation *given, const char *path)
 {
     struct wiki_text text;
     struct wiki_score score;
-    if (wiki_read(&text, path, rule, detokenizer, subject.tokenizer, subject.encoder) < 0)
+    if (wiki_read(&text, path, given->rule, given->detokenizer, given->subject.tokenizer,
+                  given->subject.encoder) < 0)
         return -1;
-    struct report r = REPORT_INIT(subject.json);
-    report_counts(&r, path, &text);
+    struct report r = REPORT_INIT(given->subject.json);
+    report_counts(given, &r, path, &text);
     int result = 0;
-    if (!dry_run) {
+    if (!given->dry_run) {
         progress_begin("tokens", text.tokens);
-        result = wiki_score(&score, &scorer, &text, rule, length, stride, progress_to);
+        result = wiki_score(&score, &given->scorer, &text, given->rule, given->length,
+                            given->stride, progress_to);
         progress_end();
     }
-    if (!result && !dry_run)
-        report_wiki(&r, &text, &score);
+    if (!result && !given->dry_run)
+        report_wiki(given, &r, &text, &score);
     if (!result)
         result = report_print(&r);
     else
@@ -131,24 +141,26 @@ static int wiki_file(const char *path)
     return result;
 }
 
-static int run_wiki(int argc, char **argv)
+static int run_wiki(int argc, char **argv, void *options)
 {
-    if (rule == WIKI_WORDS && stride)
+    struct evaluation *given = options;
+    if (given->rule == WIKI_WORDS && given->stride)
         return err_usage("--stride has no meaning with --rule words: its windows do not overlap");
-    int result = subject_load_tokenizer();
-    if (!result && !dry_run)
-        result = load_model() < 0 || check_stride() < 0 ? -1 : 0;
+    int result = subject_load_tokenizer(&given->subject);
+    if (!result && !given->dry_run)
+        result = load_model(given) < 0 || check_stride(given) < 0 ? -1 : 0;
     for (int i = 0; i < argc && !result; i++)
-        result = wiki_file(argv[i]);
-    unload();
+        result = wiki_file(given, argv[i]);
+    unload(given);
     return result;
 }
 
 /* ---- lmbd --------------------------------------------------------------------------------- */
 
-static int report_lambada(const char *path, const struct lambada_score *score)
+static int report_lambada(struct evaluation *given, const char *path,
+                          const struct lambada_score *score)
 {
-    struct report r = REPORT_INIT(subject.json);
+    struct report r = REPORT_INIT(given->subject.json);
     double nll = score->word_nll / (double)score->passages;
     report_text(&r, "file", path);
     report_count(&r, "passages", score->passages);
@@ -167,26 +179,29 @@ static int report_lambada(const char *path, const struct lambada_score *score)
     return report_print(&r);
 }
 
-static int run_lmbd(int argc, char **argv)
+static int run_lmbd(int argc, char **argv, void *options)
 {
+    struct evaluation *given = options;
     struct lambada_score score;
-    int result = subject_load_tokenizer() < 0 || load_model() < 0 ? -1 : 0;
+    int result = subject_load_tokenizer(&given->subject) < 0 || load_model(given) < 0 ? -1 : 0;
     for (int i = 0; i < argc && !result; i++) {
         progress_begin("passages", 0);
-        result = lambada_score(&score, &scorer, subject.encoder, argv[i], progress_to);
+        result = lambada_score(&score, &given->scorer, given->subject.encoder, argv[i],
+                               progress_to);
         progress_end();
         if (!result)
-            result = report_lambada(argv[i], &score);
+            result = report_lambada(given, argv[i], &score);
     }
-    unload();
+    unload(given);
     return result;
 }
 
 /* ---- choice ------------------------------------------------------------------------------- */
 
-static int report_choice(const char *path, const struct choices_score *score)
+static int report_choice(struct evaluation *given, const char *path,
+                         const struct choices_score *score)
 {
-    struct report r = REPORT_INIT(subject.json);
+    struct report r = REPORT_INIT(given->subject.json);
     report_text(&r, "file", path);
     report_text(&r, "form", choices_form_name(score->form));
     report_count(&r, "questions", score->questions);
@@ -201,47 +216,49 @@ static int report_choice(const char *path, const struct choices_score *score)
     return report_print(&r);
 }
 
-static int run_choice(int argc, char **argv)
+static int run_choice(int argc, char **argv, void *options)
 {
+    struct evaluation *given = options;
     struct choices_score score;
-    int result = subject_load_tokenizer() < 0 || load_model() < 0 ? -1 : 0;
+    int result = subject_load_tokenizer(&given->subject) < 0 || load_model(given) < 0 ? -1 : 0;
     for (int i = 0; i < argc && !result; i++) {
         progress_begin("questions", 0);
-        result = choices_score(&score, &scorer, subject.tokenizer, subject.encoder, argv[i], form,
-                               progress_to);
+        result = choices_score(&score, &given->scorer, given->subject.tokenizer,
+                               given->subject.encoder, argv[i], given->form, progress_to);
         progress_end();
         if (!result)
-            result = report_choice(argv[i], &score);
+            result = report_choice(given, argv[i], &score);
     }
-    unload();
+    unload(given);
     return result;
 }
 
 /* ---- shards ------------------------------------------------------------------------------- */
 
-static struct dataset *open_data(int argc, char **argv)
+static struct dataset *open_data(struct evaluation *given, int argc, char **argv)
 {
-    struct dataset *d = dataset_open((const char *const *)argv, (size_t)argc, (uint32_t)length + 1);
+    struct dataset *d = dataset_open((const char *const *)argv, (size_t)argc,
+                                     (uint32_t)given->length + 1);
     if (!d)
         return NULL;
     uint64_t ids = dataset_vocabulary(d);
-    int64_t known = scorer.net.model.config.vocabulary;
+    int64_t known = given->scorer.net.model.config.vocabulary;
     if (ids > (uint64_t)known)
         err_set(
             "vocabulary and model differ: '%s' was made with a vocabulary of %llu tokens, but the model in '%s' has only %lld",
-            argv[0], (unsigned long long)ids, subject.model_dir, (long long)known);
+            argv[0], (unsigned long long)ids, given->subject.model_dir, (long long)known);
     else if (!dataset_count(d))
         err_set("nothing to score in '%s': it holds no sequence of %lld tokens", argv[0],
-                (long long)length + 1);
+                (long long)given->length + 1);
     else
         return d;
     dataset_close(d);
     return NULL;
 }
 
-static int report_shards(const struct shards_score *score)
+static int report_shards(struct evaluation *given, const struct shards_score *score)
 {
-    struct report r = REPORT_INIT(subject.json);
+    struct report r = REPORT_INIT(given->subject.json);
     double loss = score->nll / (double)score->targets;
     report_count(&r, "sequences", score->sequences);
     report_count(&r, "tokens", score->targets);
@@ -253,63 +270,67 @@ static int report_shards(const struct shards_score *score)
     return report_print(&r);
 }
 
-static int run_shards(int argc, char **argv)
+static int run_shards(int argc, char **argv, void *options)
 {
+    struct evaluation *given = options;
     struct shards_score score;
     struct dataset *d = NULL;
-    int result = load_model();
-    if (!result && !(d = open_data(argc, argv)))
+    int result = load_model(given);
+    if (!result && !(d = open_data(given, argc, argv)))
         result = -1;
     if (!result) {
         uint64_t n = dataset_count(d);
-        if (limit && (uint64_t)limit < n)
-            n = (uint64_t)limit;
-        progress_begin("tokens", n * (uint64_t)length);
-        result = shards_score(&score, &scorer, d, length, n, progress_to);
+        if (given->limit && (uint64_t)given->limit < n)
+            n = (uint64_t)given->limit;
+        progress_begin("tokens", n * (uint64_t)given->length);
+        result = shards_score(&score, &given->scorer, d, given->length, n, progress_to);
         progress_end();
     }
     if (!result)
-        result = report_shards(&score);
+        result = report_shards(given, &score);
     if (d)
         dataset_close(d);
-    unload();
+    unload(given);
     return result;
 }
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-static int run_none(int argc, char **argv)
+static int run_none(int argc, char **argv, void *options)
 {
     (void)argc;
     (void)argv;
+    (void)options;
     return err_usage("no command: give wiki, lmbd, choice, shards or squad");
 }
 
+#define AT(member) offsetof(struct evaluation, member)
 #define LENGTH                                                                                     \
     {                                                                                              \
-        0, "sequence-length", OPT_INT, &length, "N",                                               \
+        0, "sequence-length", OPT_INT, AT(length), "N",                                            \
             "maximum number of tokens in a window; 0: as many as the model can take", 0, 1e9       \
     }
 
 static const struct opt wiki_options[] = {
     SUBJECT_MODEL,
     SUBJECT_VOCAB,
-    { 0, "rule", OPT_CHOICE, &rule, WIKI_RULE_WORDS,
+    { 0, "rule", OPT_CHOICE, AT(rule), WIKI_RULE_WORDS,
       "whose perplexity: Megatron-LM's, the strided one of Hugging Face's guide, or "
       "lm-evaluation-harness's per word",
       0, 0 },
-    { 0, "detokenize", OPT_CHOICE, &detokenizer, WIKI_DETOKENIZER_WORDS,
+    { 0, "detokenize", OPT_CHOICE, AT(detokenizer), WIKI_DETOKENIZER_WORDS,
       "how to prepare a text: undo the word splitting of WikiText or the Penn Treebank, join lines "
       "as Hugging Face's guide, or not at all; auto: as the rule has it",
       0, 0 },
     LENGTH,
-    { 0, "stride", OPT_INT, &stride, "N",
+    { 0, "stride", OPT_INT, AT(stride), "N",
       "tokens from the start of one window to the next; 0: as the rule has it", 0, 1e9 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
     SUBJECT_DEVICE,
     SUBJECT_PRODUCTS,
-    { 0, "dry-run", OPT_FLAG, &dry_run, NULL, "only count tokens and words; needs no model", 0, 0 },
+    { 0, "dry-run", OPT_FLAG, AT(dry_run), NULL, "only count tokens and words; needs no model", 0,
+      0 },
     SUBJECT_JSON,
     { 0 },
 };
@@ -319,7 +340,7 @@ static const struct opt lmbd_options[] = { SUBJECT_MODEL,     SUBJECT_VOCAB,  SU
 static const struct opt choice_options[] = {
     SUBJECT_MODEL,
     SUBJECT_VOCAB,
-    { 0, "form", OPT_CHOICE, &form, CHOICES_FORM_WORDS,
+    { 0, "form", OPT_CHOICE, AT(form), CHOICES_FORM_WORDS,
       "keys that a question has; auto: as its first line has them", 0, 0 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
@@ -331,7 +352,8 @@ static const struct opt choice_options[] = {
 static const struct opt shards_options[] = {
     SUBJECT_MODEL,
     LENGTH,
-    { 0, "limit", OPT_INT, &limit, "N", "maximum number of sequences to score; 0: all", 0, 9e15 },
+    { 0, "limit", OPT_INT, AT(limit), "N", "maximum number of sequences to score; 0: all", 0,
+      9e15 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
     SUBJECT_DEVICE,
@@ -340,20 +362,64 @@ static const struct opt shards_options[] = {
     { 0 },
 };
 
-static const struct tool_command commands[] = {
-    { NULL, "COMMAND", "Measure how well a model predicts text.", NULL, 0, 0, 0, run_none },
-    { "wiki", "FILE...", "Perplexity of texts, a token, a word and a byte, by a published rule.",
-      wiki_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_wiki },
-    { "lmbd", "FILE...", "LAMBADA: predict the last word of each passage (JSON lines).",
-      lmbd_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_lmbd },
-    { "choice", "FILE...",
-      "Multiple choice by likelihood: HellaSwag, PIQA, ARC, WinoGrande and like JSON lines.",
-      choice_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_choice },
-    { "shards", "DATA...", "Loss over training data: TFRecord shards or Megatron files.",
-      shards_options, TOOL_THREADS | TOOL_PROGRESS, 1, -1, run_shards },
-    { "squad", "[FILE]", "SQuAD: answer questions about texts; exact match and F1, 1.1 and 2.0.",
-      squad_command_options, TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, 1, squad_command },
-    { 0 },
+static const struct tool_command none_command = {
+    .args = "COMMAND",
+    .summary = "Measure how well a model predicts text.",
+    .run = run_none,
+};
+static const struct tool_command wiki_command = {
+    .name = "wiki",
+    .args = "FILE...",
+    .summary = "Perplexity of texts, a token, a word and a byte, by a published rule.",
+    .options = wiki_options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run_wiki,
+};
+static const struct tool_command lmbd_command = {
+    .name = "lmbd",
+    .args = "FILE...",
+    .summary = "LAMBADA: predict the last word of each passage (JSON lines).",
+    .options = lmbd_options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run_lmbd,
+};
+static const struct tool_command choice_command = {
+    .name = "choice",
+    .args = "FILE...",
+    .summary =
+        "Multiple choice by likelihood: HellaSwag, PIQA, ARC, WinoGrande and like JSON lines.",
+    .options = choice_options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run_choice,
+};
+static const struct tool_command shards_command = {
+    .name = "shards",
+    .args = "DATA...",
+    .summary = "Loss over training data: TFRecord shards or Megatron files.",
+    .options = shards_options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run_shards,
+};
+
+static const struct tool_command *const commands[] = {
+    &none_command,   &wiki_command,  &lmbd_command, &choice_command,
+    &shards_command, &squad_command, NULL,
 };
 
 /* Options of other programs. */

@@ -16,50 +16,68 @@
 
 enum { RULES_AUTO, RULES_1_1, RULES_2_0 };
 
-static const char *squad_file, *dev_path, *ask_path, *predictions_path, *na_prob_path;
-static const char *output_dir = ".";
-static int rules, google;
-static double na_threshold = 1, null_threshold;
-static int64_t length = 384, stride = -1, question_tokens = 64, n_best = 20, answer_tokens = 30;
+/* What the options say, and the model that they name. */
+struct answering {
+    struct subject subject;
+    const char *squad_file; /* the operand, or dev_path; NULL: --ask */
+    const char *dev_path, *ask_path, *predictions_path, *na_prob_path, *output_dir;
+    int rules, google;
+    double na_threshold, null_threshold;
+    int64_t length, stride, question_tokens, n_best, answer_tokens;
+    struct squad_model squad_model;
+};
 
-const struct opt squad_command_options[] = {
-    { 0, "dev-file", OPT_TEXT, &dev_path, "FILE",
+static const struct answering defaults = {
+    .subject = SUBJECT_DEFAULTS,
+    .output_dir = ".",
+    .na_threshold = 1,
+    .length = 384,
+    .stride = -1,
+    .question_tokens = 64,
+    .n_best = 20,
+    .answer_tokens = 30,
+};
+
+#define AT(member) offsetof(struct answering, member)
+static const struct opt options[] = {
+    { 0, "dev-file", OPT_TEXT, AT(dev_path), "FILE",
       "file of questions; the same as giving it as an operand", 0, 0 },
-    { 'p', "predictions", OPT_TEXT, &predictions_path, "FILE",
+    { 'p', "predictions", OPT_TEXT, AT(predictions_path), "FILE",
       "score these answers: a JSON object of answers by question id", 0, 0 },
-    { 0, "rules", OPT_CHOICE, &rules, "auto|1.1|2.0",
+    { 0, "rules", OPT_CHOICE, AT(rules), "auto|1.1|2.0",
       "SQuAD version whose rules apply; auto: as the data say", 0, 0 },
-    { 0, "na-prob", OPT_TEXT, &na_prob_path, "FILE",
+    { 0, "na-prob", OPT_TEXT, AT(na_prob_path), "FILE",
       "JSON object with the probability of \"no answer\" by question "
       "id",
       0, 0 },
-    { 0, "na-threshold", OPT_REAL, &na_threshold, "P",
+    { 0, "na-threshold", OPT_REAL, AT(na_threshold), "P",
       "treat a question as unanswerable above this probability", -1e9, 1e9 },
     SUBJECT_JSON,
     { .help = "Answers of a model:" },
     SUBJECT_MODEL,
     SUBJECT_VOCAB,
-    { 'o', "output", OPT_TEXT, &output_dir, "DIR", "folder for predictions.json and other results",
-      0, 0 },
-    { 0, "ask", OPT_TEXT, &ask_path, "FILE",
+    { 'o', "output", OPT_TEXT, AT(output_dir), "DIR",
+      "folder for predictions.json and other results", 0, 0 },
+    { 0, "ask", OPT_TEXT, AT(ask_path), "FILE",
       "answer questions from standard input about the text in FILE", 0, 0 },
-    { 0, "style", OPT_CHOICE, &google, "hf|google",
+    { 0, "style", OPT_CHOICE, AT(google), "hf|google",
       "cut long contexts into windows as Hugging Face or as Google "
       "does",
       0, 0 },
-    { 0, "sequence-length", OPT_INT, &length, "N", "tokens per window, question included", 1, 1e9 },
-    { 0, "stride", OPT_INT, &stride, "N",
+    { 0, "sequence-length", OPT_INT, AT(length), "N", "tokens per window, question included", 1,
+      1e9 },
+    { 0, "stride", OPT_INT, AT(stride), "N",
       "tokens shared by two windows (hf) or between their starts "
       "(google); -1: a third of the length, at most 128",
       -1, 1e9 },
-    { 0, "question-tokens", OPT_INT, &question_tokens, "N", "cut longer questions to N tokens", 0,
-      1e9 },
-    { 0, "n-best", OPT_INT, &n_best, "N",
+    { 0, "question-tokens", OPT_INT, AT(question_tokens), "N", "cut longer questions to N tokens",
+      0, 1e9 },
+    { 0, "n-best", OPT_INT, AT(n_best), "N",
       "number of start and end candidates, and of answers, to "
       "consider",
       1, 1e6 },
-    { 0, "answer-tokens", OPT_INT, &answer_tokens, "N", "maximum length of an answer", 1, 1e9 },
-    { 0, "null-threshold", OPT_REAL, &null_threshold, "X",
+    { 0, "answer-tokens", OPT_INT, AT(answer_tokens), "N", "maximum length of an answer", 1, 1e9 },
+    { 0, "null-threshold", OPT_REAL, AT(null_threshold), "X",
       "SQuAD 2.0: answer \"none\" if its score exceeds the best "
       "answer's by more than this",
       -1e9, 1e9 },
@@ -72,118 +90,121 @@ const struct opt squad_command_options[] = {
 
 /* ---- scores ----------------------------------------------------------------------------- */
 
-static int score_predictions(struct squad_score *score, const struct squad *s, int v2,
-                             const struct js *predictions, const char *name)
+static int score_predictions(struct answering *given, struct squad_score *score,
+                             const struct squad *s, int v2, const struct js *predictions,
+                             const char *name)
 {
     struct js *no_answer = NULL;
-    if (na_prob_path && !(no_answer = js_load_any(na_prob_path)))
+    if (given->na_prob_path && !(no_answer = js_load_any(given->na_prob_path)))
         return -1;
-    int result = v2 ? squad_score_v2(score, s, predictions, name, no_answer, na_threshold)
+    int result = v2 ? squad_score_v2(score, s, predictions, name, no_answer, given->na_threshold)
                     : squad_score_v1(score, s, predictions, name);
     js_free(no_answer);
     return result;
 }
 
 /* Begins the report of all that concerns the data; `w`: or NULL. */
-static struct report begin_report(const struct squad *s, const struct squad_windows *w)
+static struct report begin_report(struct answering *given, const struct squad *s,
+                                  const struct squad_windows *w)
 {
-    struct report r = REPORT_INIT(subject.json);
-    squad_report_data(&r, squad_file, s);
+    struct report r = REPORT_INIT(given->subject.json);
+    squad_report_data(&r, given->squad_file, s);
     if (w)
         squad_report_windows(&r, w);
     tool_count("questions", s->question_count);
     return r;
 }
 
-static int print_score(const struct squad *s, const struct squad_windows *w, int v2,
-                       const struct js *predictions, const char *name)
+static int print_score(struct answering *given, const struct squad *s,
+                       const struct squad_windows *w, int v2, const struct js *predictions,
+                       const char *name)
 {
     struct squad_score score;
-    if (score_predictions(&score, s, v2, predictions, name) < 0)
+    if (score_predictions(given, &score, s, v2, predictions, name) < 0)
         return -1;
-    struct report r = begin_report(s, w);
+    struct report r = begin_report(given, s, w);
     report_text(&r, "rules", v2 ? "2.0" : "1.1");
-    squad_report_score(&r, &score, v2, na_prob_path != NULL);
+    squad_report_score(&r, &score, v2, given->na_prob_path != NULL);
     return report_print(&r);
 }
 
 /* Answers that were given before. */
-static int score_file(const struct squad *s, int v2)
+static int score_file(struct answering *given, const struct squad *s, int v2)
 {
-    struct js *predictions = js_load_any(predictions_path);
-    int result = predictions ? print_score(s, NULL, v2, predictions, predictions_path) : -1;
+    struct js *predictions = js_load_any(given->predictions_path);
+    int result = predictions ? print_score(given, s, NULL, v2, predictions, given->predictions_path)
+                             : -1;
     js_free(predictions);
     return result;
 }
 
 /* ---- answers of a model ----------------------------------------------------------------- */
 
-static struct squad_model squad_model;
-
-static int load_squad_model(void)
+static int load_squad_model(struct answering *given)
 {
-    if (subject_load_tokenizer() < 0 ||
-        squad_model_open(&squad_model, subject.model_dir, subject.device, (int)tool_threads,
-                         subject.batch_tokens) < 0 ||
-        subject_check(&squad_model.net) < 0)
+    if (subject_load_tokenizer(&given->subject) < 0 ||
+        squad_model_open(&given->squad_model, given->subject.model_dir, given->subject.device,
+                         (int)tool_threads, given->subject.batch_tokens) < 0 ||
+        subject_check(&given->subject, &given->squad_model.net) < 0)
         return -1;
-    int64_t positions = squad_model.net.model.config.positions;
-    if (positions < length && !tool_given("sequence-length"))
-        length = positions;
-    if (length > positions)
+    int64_t positions = given->squad_model.net.model.config.positions;
+    if (positions < given->length && !tool_given("sequence-length"))
+        given->length = positions;
+    if (given->length > positions)
         return err_usage("--sequence-length %lld is more than the model's %lld positions",
-                         (long long)length, (long long)positions);
+                         (long long)given->length, (long long)positions);
     return 0;
 }
 
-static int make_windows(struct squad_windows *w, const struct squad *s)
+static int make_windows(struct answering *given, struct squad_windows *w, const struct squad *s)
 {
     const struct squad_window_rules r = {
-        .google = google,
-        .length = (uint32_t)length,
-        .stride = stride < 0 ? squad_usual_stride((uint32_t)length) : (uint32_t)stride,
-        .question_tokens = (uint32_t)question_tokens,
+        .google = given->google,
+        .length = (uint32_t)given->length,
+        .stride = given->stride < 0 ? squad_usual_stride((uint32_t)given->length)
+                                    : (uint32_t)given->stride,
+        .question_tokens = (uint32_t)given->question_tokens,
     };
-    return squad_model_windows(w, s, &r, subject.tokenizer);
+    return squad_model_windows(w, s, &r, given->subject.tokenizer);
 }
 
-static struct squad_answer_rules answer_rules(int v2)
+static struct squad_answer_rules answer_rules(struct answering *given, int v2)
 {
-    return (struct squad_answer_rules){ (uint32_t)n_best, (uint32_t)answer_tokens, v2,
-                                        null_threshold };
+    return (struct squad_answer_rules){ (uint32_t)given->n_best, (uint32_t)given->answer_tokens, v2,
+                                        given->null_threshold };
 }
 
 /* Of data without any answer there is no score. */
-static int report_answers(const struct squad *s, const struct squad_windows *w, int v2,
-                          const struct squad_answers *a)
+static int report_answers(struct answering *given, const struct squad *s,
+                          const struct squad_windows *w, int v2, const struct squad_answers *a)
 {
     if (s->unanswerable < s->question_count || v2) {
         struct js *predictions = js_parse(a->predictions.data, a->predictions.len, "predictions");
-        int result = predictions ? print_score(s, w, v2, predictions, "predictions") : -1;
+        int result = predictions ? print_score(given, s, w, v2, predictions, "predictions") : -1;
         js_free(predictions);
         return result;
     }
-    struct report r = begin_report(s, w);
+    struct report r = begin_report(given, s, w);
     return report_print(&r);
 }
 
-static int answer_questions(const struct squad *s, int v2)
+static int answer_questions(struct answering *given, const struct squad *s, int v2)
 {
     struct squad_windows w;
     struct squad_answers a;
-    const struct squad_answer_rules r = answer_rules(v2);
-    if (tool_may_replace(output_dir, "predictions.json", "set of answers") < 0 ||
-        load_squad_model() < 0 || make_windows(&w, s) < 0)
+    const struct squad_answer_rules r = answer_rules(given, v2);
+    if (tool_may_replace(given->output_dir, "predictions.json", "set of answers") < 0 ||
+        load_squad_model(given) < 0 || make_windows(given, &w, s) < 0)
         return -1;
     squad_answers_init(&a, &r);
     progress_begin("windows", w.count);
-    int result = squad_model_answer(&a, &squad_model, &w, progress_to);
+    int result = squad_model_answer(&a, &given->squad_model, &w, progress_to);
     progress_end();
     squad_answers_end(&a);
     if (!result) /* the files last: a report that cannot be written leaves none */
-        result = report_answers(s, &w, v2, &a);
+        result = report_answers(given, s, &w, v2, &a);
     if (!result)
-        result = squad_answers_save(&a, output_dir);
+        result = squad_answers_save(&a, given->output_dir);
     squad_answers_release(&a);
     squad_windows_release(&w);
     return result;
@@ -191,21 +212,22 @@ static int answer_questions(const struct squad *s, int v2)
 
 /* ---- questions of a person -------------------------------------------------------------- */
 
-static int answer_one(struct squad_text context, const char *question, size_t n)
+static int answer_one(struct answering *given, struct squad_text context, const char *question,
+                      size_t n)
 {
     struct squad s;
     struct squad_windows w;
     struct squad_best best;
-    const struct squad_answer_rules r = answer_rules(rules == RULES_2_0);
+    const struct squad_answer_rules r = answer_rules(given, given->rules == RULES_2_0);
     size_t valid = utf8_valid(question, n);
     if (valid < n)
         return err_set("the question is not valid UTF-8 at byte %zu", valid);
     squad_ask(&s, context, (struct squad_text){ question, n });
-    int result = make_windows(&w, &s);
+    int result = make_windows(given, &w, &s);
     if (!result) {
-        result = squad_model_best(&best, &squad_model, &r, &w);
+        result = squad_model_best(&best, &given->squad_model, &r, &w);
         if (!result) {
-            struct report report = REPORT_INIT(subject.json);
+            struct report report = REPORT_INIT(given->subject.json);
             squad_report_best(&report, (struct squad_text){ question, n }, &best, r.v2);
             result = report_print(&report);
         }
@@ -216,7 +238,7 @@ static int answer_one(struct squad_text context, const char *question, size_t n)
 }
 
 /* A question a line; at a terminal one that cannot be answered is no reason to stop. */
-static int answer_lines(struct squad_text context)
+static int answer_lines(struct answering *given, struct squad_text context)
 {
     struct prompt *p = prompt_open("evaluate", "Question: ");
     const char *line;
@@ -226,7 +248,7 @@ static int answer_lines(struct squad_text context)
         return -1;
     while ((more = prompt_read(p, &line, &n)) > 0) {
         number++;
-        if (!n || answer_one(context, line, n) == 0)
+        if (!n || answer_one(given, context, line, n) == 0)
             continue;
         if (!prompt_interactive(p)) {
             more = err_in("<stdin>:%zu", number);
@@ -238,19 +260,19 @@ static int answer_lines(struct squad_text context)
     return more;
 }
 
-static int run_ask(void)
+static int run_ask(struct answering *given)
 {
     struct buf context = BUF_INIT;
-    if (!strcmp(ask_path, "-"))
+    if (!strcmp(given->ask_path, "-"))
         return err_usage("--ask needs a file: standard input is for the questions");
-    int result = file_read_any(ask_path, &context);
+    int result = file_read_any(given->ask_path, &context);
     size_t valid = utf8_valid(context.data, context.len);
     if (!result && valid < context.len)
-        result = err_set("%s: not valid UTF-8 at byte %zu", ask_path, valid);
+        result = err_set("%s: not valid UTF-8 at byte %zu", given->ask_path, valid);
     if (!result)
-        result = load_squad_model();
+        result = load_squad_model(given);
     if (!result)
-        result = answer_lines((struct squad_text){ context.data, context.len });
+        result = answer_lines(given, (struct squad_text){ context.data, context.len });
     buf_release(&context);
     return result;
 }
@@ -258,41 +280,54 @@ static int run_ask(void)
 /* ---- a file of questions ---------------------------------------------------------------- */
 
 /* The rules 1.1 want an answer to each question, unless there are none at all. */
-static int run_squad_file(const struct squad *s)
+static int run_squad_file(struct answering *given, const struct squad *s)
 {
-    int v2 = rules == RULES_2_0 || (rules == RULES_AUTO && s->marks_impossible);
-    if (na_prob_path && !v2)
+    int v2 = given->rules == RULES_2_0 || (given->rules == RULES_AUTO && s->marks_impossible);
+    if (given->na_prob_path && !v2)
         return err_usage("--na-prob applies only to SQuAD 2.0: give --rules 2.0");
-    if (!subject.model_dir)
-        return score_file(s, v2);
+    if (!given->subject.model_dir)
+        return score_file(given, s, v2);
     if (!v2 && s->unanswerable < s->question_count && squad_check_answered(s) < 0)
         return -1;
-    return answer_questions(s, v2);
+    return answer_questions(given, s, v2);
 }
 
-static int check_squad(int operands)
+static int check_squad(struct answering *given, int operands)
 {
-    if (!predictions_path == !subject.model_dir)
+    if (!given->predictions_path == !given->subject.model_dir)
         return err_usage("give either --model or --predictions");
-    if (ask_path && !subject.model_dir)
+    if (given->ask_path && !given->subject.model_dir)
         return err_usage("--ask needs --model");
-    if (operands + (dev_path != NULL) + (ask_path != NULL) != 1)
+    if (operands + (given->dev_path != NULL) + (given->ask_path != NULL) != 1)
         return err_usage("give one file: FILE, --dev-file FILE or --ask FILE");
     return 0;
 }
 
-int squad_command(int argc, char **argv)
+static int run(int argc, char **argv, void *options_given)
 {
+    struct answering *given = options_given;
     struct squad s;
-    if (check_squad(argc) < 0)
+    if (check_squad(given, argc) < 0)
         return -1;
-    squad_file = argc ? argv[0] : dev_path;
-    int result = squad_file ? squad_read(&s, squad_file) : run_ask();
-    if (!result && squad_file) {
-        result = run_squad_file(&s);
+    given->squad_file = argc ? argv[0] : given->dev_path;
+    int result = given->squad_file ? squad_read(&s, given->squad_file) : run_ask(given);
+    if (!result && given->squad_file) {
+        result = run_squad_file(given, &s);
         squad_release(&s);
     }
-    squad_model_close(&squad_model);
-    subject_release();
+    squad_model_close(&given->squad_model);
+    subject_release(&given->subject);
     return result;
 }
+
+const struct tool_command squad_command = {
+    .name = "squad",
+    .args = "[FILE]",
+    .summary = "SQuAD: answer questions about texts; exact match and F1, 1.1 and 2.0.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = 1,
+    .run = run,
+};

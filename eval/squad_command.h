@@ -4,9 +4,8 @@
 #ifndef TEXTMILL_SQUAD_COMMAND_H
 #define TEXTMILL_SQUAD_COMMAND_H
 
-#include "common/opt.h"
+#include "common/tool.h"
 
-extern const struct opt squad_command_options[];
-int squad_command(int argc, char **argv);
+extern const struct tool_command squad_command;
 
 #endif

@@ -3,38 +3,35 @@
 #include "common/err.h"
 #include "common/log.h"
 
-struct subject subject = { .batch_tokens = 4096, .device = "cpu" };
-
-int subject_load_tokenizer(void)
+int subject_load_tokenizer(struct subject *s)
 {
-    const char *path = subject.vocab ? subject.vocab : subject.model_dir;
+    const char *path = s->vocab ? s->vocab : s->model_dir;
     if (!path)
         return err_usage("no model: give --model DIR");
-    subject.tokenizer = tokenizer_load(path);
-    if (!subject.tokenizer)
+    s->tokenizer = tokenizer_load(path);
+    if (!s->tokenizer)
         return -1;
-    subject.encoder = encoder_new(subject.tokenizer);
+    s->encoder = encoder_new(s->tokenizer);
     return 0;
 }
 
-int subject_check(struct network *n)
+int subject_check(const struct subject *s, struct network *n)
 {
-    const struct tokenizer *t = subject.tokenizer;
+    const struct tokenizer *t = s->tokenizer;
     int64_t known = n->model.config.vocabulary;
     if (t && tokenizer_size(t) > known)
         return err_set(
             "vocabulary and model differ: '%s' has %u tokens, but the model in '%s' has only %lld",
-            subject.vocab ? subject.vocab : subject.model_dir, tokenizer_size(t), subject.model_dir,
-            (long long)known);
-    ops_set_precision(n->ops, (enum ops_type)subject.precision);
-    if (ops_set_products(n->ops, (enum ops_products)subject.products) < 0)
+            s->vocab ? s->vocab : s->model_dir, tokenizer_size(t), s->model_dir, (long long)known);
+    ops_set_precision(n->ops, (enum ops_type)s->precision);
+    if (ops_set_products(n->ops, (enum ops_products)s->products) < 0)
         return -1;
     log_detail("%s", ops_describe(n->ops));
     return 0;
 }
 
-void subject_release(void)
+void subject_release(struct subject *s)
 {
-    encoder_free(subject.encoder);
-    tokenizer_free(subject.tokenizer);
+    encoder_free(s->encoder);
+    tokenizer_free(s->tokenizer);
 }

@@ -1,17 +1,18 @@
 /*
  * subject.h - what evaluate examines: the model and the tokenizer that the options name. All
- * commands share these options, and a run has one subject.
+ * commands share these options: the struct that a command's options fill begins with a subject.
  */
 #ifndef TEXTMILL_SUBJECT_H
 #define TEXTMILL_SUBJECT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/opt.h"
 #include "eval/network.h"
 #include "tokenizer/tokenizer.h"
 
-extern struct subject {
+struct subject {
     /* options */
     const char *model_dir, *vocab; /* vocab NULL: the tokenizer is in model folder */
     const char *device;            /* as ops_open takes it */
@@ -20,48 +21,54 @@ extern struct subject {
 
     struct tokenizer *tokenizer; /* after subject_load_tokenizer, as is the encoder */
     struct encoder *encoder;
-} subject;
+};
+
+#define SUBJECT_DEFAULTS                                                                           \
+    {                                                                                              \
+        .batch_tokens = 4096, .device = "cpu"                                                      \
+    }
 
 #define SUBJECT_MODEL                                                                              \
     {                                                                                              \
-        'm', "model", OPT_TEXT, &subject.model_dir, "DIR", "the model's folder", 0, 0              \
+        'm', "model", OPT_TEXT, offsetof(struct subject, model_dir), "DIR", "the model's folder",  \
+            0, 0                                                                                   \
     }
 #define SUBJECT_VOCAB                                                                              \
     {                                                                                              \
-        0, "vocab", OPT_TEXT, &subject.vocab, "PATH",                                              \
+        0, "vocab", OPT_TEXT, offsetof(struct subject, vocab), "PATH",                             \
             "tokenizer, if it is not in the model folder", 0, 0                                    \
     }
 #define SUBJECT_BATCH                                                                              \
     {                                                                                              \
-        0, "batch-tokens", OPT_INT, &subject.batch_tokens, "N",                                    \
+        0, "batch-tokens", OPT_INT, offsetof(struct subject, batch_tokens), "N",                   \
             "tokens to run through the model at a time", 1, 1e9                                    \
     }
 #define SUBJECT_PRECISION                                                                          \
     {                                                                                              \
-        0, "precision", OPT_CHOICE, &subject.precision, OPS_PRECISION_WORDS,                       \
+        0, "precision", OPT_CHOICE, offsetof(struct subject, precision), OPS_PRECISION_WORDS,      \
             "precision of matrix products", 0, 0                                                   \
     }
 #define SUBJECT_DEVICE                                                                             \
     {                                                                                              \
-        0, "device", OPT_TEXT, &subject.device, "cpu|cuda[:N]",                                    \
+        0, "device", OPT_TEXT, offsetof(struct subject, device), "cpu|cuda[:N]",                   \
             "where to compute: the CPU, or GPU number N", 0, 0                                     \
     }
 #define SUBJECT_PRODUCTS                                                                           \
     {                                                                                              \
-        0, "products", OPT_CHOICE, &subject.products, OPS_PRODUCTS_WORDS,                          \
+        0, "products", OPT_CHOICE, offsetof(struct subject, products), OPS_PRODUCTS_WORDS,         \
             "f32 matrix products: our own code or OpenBLAS", 0, 0                                  \
     }
 #define SUBJECT_JSON                                                                               \
     {                                                                                              \
-        0, "json", OPT_FLAG, &subject.json, NULL, "print scores as JSON, one object per line", 0,  \
-            0                                                                                      \
+        0, "json", OPT_FLAG, offsetof(struct subject, json), NULL,                                 \
+            "print scores as JSON, one object per line", 0, 0                                      \
     }
 
-int subject_load_tokenizer(void);
+int subject_load_tokenizer(struct subject *s);
 
 /* Sets how a loaded model computes; -1 when it does not know all the tokenizer's tokens. */
-int subject_check(struct network *n);
+int subject_check(const struct subject *s, struct network *n);
 
-void subject_release(void);
+void subject_release(struct subject *s);
 
 #endif

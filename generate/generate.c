@@ -13,29 +13,38 @@
 #include "model/ops.h"
 #include "unicode/unicode.h"
 
-static const char *model_dir, *vocab, *device = "cpu";
-static struct opt_list prompts, stops;
-static int json, precision, products, echo = 1;
-static int asking; /* prompts come from a terminal, and stand between the texts there */
-static int64_t samples = 1;
-static struct generator g = {
-    .length = 128,
-    .sampler = { .temperature = 1, .top_k = 40, .top_p = 1, .repetition_penalty = 1 },
+/* What the options say, and the generator that they set up. */
+struct generate {
+    const char *model_dir, *vocab, *device;
+    struct opt_list prompts, stops;
+    int json, precision, products, echo;
+    int asking; /* prompts come from a terminal, and stand between the texts there */
+    int64_t samples;
+    struct generator g;
+};
+
+static const struct generate defaults = {
+    .device = "cpu",
+    .echo = 1,
+    .samples = 1,
+    .g = { .length = 128,
+           .sampler = { .temperature = 1, .top_k = 40, .top_p = 1, .repetition_penalty = 1 } },
 };
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-static void print_news(struct generation *one)
+static void print_news(struct generate *given, struct generation *one)
 {
     size_t n;
     const char *news = text_news(&one->text, &n);
-    if (n && !json) {
+    if (n && !given->json) {
         fwrite(news, 1, n, stdout);
         fflush(stdout);
     }
 }
 
-static void print_json(const struct generation *one, const char *prompt, size_t n)
+static void print_json(struct generate *given, const struct generation *one, const char *prompt,
+                       size_t n)
 {
     struct buf line = BUF_INIT, valid = BUF_INIT;
     utf8_repair(&valid, prompt, n);
@@ -44,9 +53,9 @@ static void print_json(const struct generation *one, const char *prompt, size_t 
     buf_adds(&line, ", \"text\": ");
     js_quote(&line, one->text.all.data, one->text.all.len);
     buf_addf(&line, ", \"finish\": \"%s\", \"prompt_tokens\": %zu, \"ids\": [",
-             finish_name(one->finish), g.prompt.count);
-    for (size_t i = g.prompt.count; i < one->ids.count; i++)
-        buf_addf(&line, "%s%u", i > g.prompt.count ? ", " : "", one->ids.data[i]);
+             finish_name(one->finish), given->g.prompt.count);
+    for (size_t i = given->g.prompt.count; i < one->ids.count; i++)
+        buf_addf(&line, "%s%u", i > given->g.prompt.count ? ", " : "", one->ids.data[i]);
     buf_adds(&line, "]}\n");
     fputs(line.data, stdout);
     fflush(stdout);
@@ -55,60 +64,61 @@ static void print_json(const struct generation *one, const char *prompt, size_t 
 }
 
 /* The first token comes of the prompt's run; each further one takes a run of its own. */
-static void say_latency(const struct generation *one, double seconds)
+static void say_latency(struct generate *given, const struct generation *one, double seconds)
 {
-    size_t n = one->ids.count - g.prompt.count;
+    size_t n = one->ids.count - given->g.prompt.count;
     double each = seconds / (double)(n > 1 ? n - 1 : 1);
     log_info(
         "prompt: %zu tokens in %.3g ms; generated: %zu tokens, %.3g ms each, %.*f tokens/s (%s)",
-        g.prompt.count, 1e3 * g.prompt_seconds, n, 1e3 * each, each > 0.01 ? 2 : 0, 1 / each,
-        finish_name(one->finish));
+        given->g.prompt.count, 1e3 * given->g.prompt_seconds, n, 1e3 * each, each > 0.01 ? 2 : 0,
+        1 / each, finish_name(one->finish));
     if (one->finish == FINISH_POSITIONS)
         log_warn(
             "stopped before --length: all %lld positions of the model are used (--slide goes on)",
-            (long long)g.model.config.positions);
+            (long long)given->g.model.config.positions);
     tool_count("tokens", n);
 }
 
 /* ---- one prompt --------------------------------------------------------------------------- */
 
-static int run_sample(struct generation *one, const char *prompt, size_t n, uint64_t key)
+static int run_sample(struct generate *given, struct generation *one, const char *prompt, size_t n,
+                      uint64_t key)
 {
     int more = 1;
     double began = log_seconds();
-    generation_begin(&g, one, key);
-    if (echo && !json)
+    generation_begin(&given->g, one, key);
+    if (given->echo && !given->json)
         fwrite(prompt, 1, n, stdout);
     while (more > 0) {
-        more = generation_step(&g, one);
+        more = generation_step(&given->g, one);
         if (prompt_interrupted && more > 0) {
             one->finish = FINISH_INTERRUPT;
             text_end(&one->text);
             more = 0;
         }
         if (more >= 0)
-            print_news(one);
+            print_news(given, one);
     }
-    if (json && !more)
-        print_json(one, prompt, n);
-    else if (!json)
+    if (given->json && !more)
+        print_json(given, one, prompt, n);
+    else if (!given->json)
         puts("");
     fflush(stdout);
     if (!more)
-        say_latency(one, log_seconds() - began);
+        say_latency(given, one, log_seconds() - began);
     return more;
 }
 
 /* Prompt `number`, in all its samples, each with random numbers that depend on no other's. */
-static int run_prompt(const char *prompt, size_t n, uint64_t number)
+static int run_prompt(struct generate *given, const char *prompt, size_t n, uint64_t number)
 {
     struct generation one = { 0 };
     uint64_t key = rng_key(rng_key(0, (uint64_t)tool_seed), number);
-    int result = generator_prompt(&g, prompt, n);
-    for (int64_t i = 0; i < samples && !result; i++) {
-        if (!json && (i || (number && !asking)))
+    int result = generator_prompt(&given->g, prompt, n);
+    for (int64_t i = 0; i < given->samples && !result; i++) {
+        if (!given->json && (i || (number && !given->asking)))
             puts("---");
-        result = run_sample(&one, prompt, n, rng_key(key, (uint64_t)i));
+        result = run_sample(given, &one, prompt, n, rng_key(key, (uint64_t)i));
         if (one.finish == FINISH_INTERRUPT)
             break;
     }
@@ -118,7 +128,7 @@ static int run_prompt(const char *prompt, size_t n, uint64_t number)
 
 /* ---- where prompts come from ---------------------------------------------------------------- */
 
-static int run_lines(void)
+static int run_lines(struct generate *given)
 {
     struct prompt *p = prompt_open("generate", "Input: ");
     const char *line;
@@ -127,13 +137,13 @@ static int run_lines(void)
     int more;
     if (!p)
         return -1;
-    asking = prompt_interactive(p);
+    given->asking = prompt_interactive(p);
     while ((more = prompt_read(p, &line, &n)) > 0) {
         if (!n)
             continue;
-        if (run_prompt(line, n, number++) == 0)
+        if (run_prompt(given, line, n, number++) == 0)
             continue;
-        if (!asking) {
+        if (!given->asking) {
             more = -1;
             break;
         }
@@ -144,7 +154,7 @@ static int run_lines(void)
 }
 
 /* "-": all of stdin is one prompt; the line end that closes it is not part of it. */
-static int run_operand(const char *prompt, uint64_t number)
+static int run_operand(struct generate *given, const char *prompt, uint64_t number)
 {
     struct buf text = BUF_INIT;
     int result = 0;
@@ -156,93 +166,105 @@ static int run_operand(const char *prompt, uint64_t number)
             buf_truncate(&text, text.len - 1);
     }
     if (!result)
-        result = run_prompt(text.data, text.len, number);
+        result = run_prompt(given, text.data, text.len, number);
     buf_release(&text);
     return result;
 }
 
-static int check_options(void)
+static int check_options(struct generate *given)
 {
-    if (ops_check_device(device) < 0)
+    if (ops_check_device(given->device) < 0)
         return -1;
-    if (!model_dir)
+    if (!given->model_dir)
         return err_usage("no model: give --model DIR");
-    if (g.sampler.top_p <= 0)
+    if (given->g.sampler.top_p <= 0)
         return err_usage("--top-p must be above 0");
-    if (g.sampler.repetition_penalty <= 0)
+    if (given->g.sampler.repetition_penalty <= 0)
         return err_usage("--repetition-penalty must be above 0");
-    for (size_t i = 0; i < stops.count; i++)
-        if (!*stops.items[i])
+    for (size_t i = 0; i < given->stops.count; i++)
+        if (!*given->stops.items[i])
             return err_usage("--stop must not be empty");
     return 0;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, void *options_given)
 {
-    if (check_options() < 0)
+    struct generate *given = options_given;
+    if (check_options(given) < 0)
         return -1;
-    g.stops = stops.items;
-    g.stop_count = stops.count;
-    int result = generator_load(&g, model_dir, vocab, device, (int)tool_threads);
+    given->g.stops = given->stops.items;
+    given->g.stop_count = given->stops.count;
+    int result = generator_load(&given->g, given->model_dir, given->vocab, given->device,
+                                (int)tool_threads);
     uint64_t number = 0;
     if (!result) {
-        ops_set_precision(g.ops, (enum ops_type)precision);
-        result = ops_set_products(g.ops, (enum ops_products)products);
-        log_detail("%s", ops_describe(g.ops));
+        ops_set_precision(given->g.ops, (enum ops_type)given->precision);
+        result = ops_set_products(given->g.ops, (enum ops_products)given->products);
+        log_detail("%s", ops_describe(given->g.ops));
     }
-    for (size_t i = 0; i < prompts.count && !result; i++)
-        result = run_prompt(prompts.items[i], strlen(prompts.items[i]), number++);
+    for (size_t i = 0; i < given->prompts.count && !result; i++)
+        result = run_prompt(given, given->prompts.items[i], strlen(given->prompts.items[i]),
+                            number++);
     for (int i = 0; i < argc && !result; i++)
-        result = run_operand(argv[i], number++);
+        result = run_operand(given, argv[i], number++);
     if (!result && !number)
-        result = run_lines();
-    generator_release(&g);
+        result = run_lines(given);
+    generator_release(&given->g);
     return result;
 }
 
 /* ---- options ------------------------------------------------------------------------------ */
 
+#define AT(member) offsetof(struct generate, member)
 static const struct opt options[] = {
-    { 'm', "model", OPT_TEXT, &model_dir, "DIR", "model folder", 0, 0 },
-    { 0, "vocab", OPT_TEXT, &vocab, "PATH", "tokenizer, if it is not in the model folder", 0, 0 },
-    { 'p', "prompt", OPT_LIST, &prompts, "TEXT",
+    { 'm', "model", OPT_TEXT, AT(model_dir), "DIR", "model folder", 0, 0 },
+    { 0, "vocab", OPT_TEXT, AT(vocab), "PATH", "tokenizer, if it is not in the model folder", 0,
+      0 },
+    { 'p', "prompt", OPT_LIST, AT(prompts), "TEXT",
       "text to continue; the same as giving it as an operand", 0, 0 },
-    { 'n', "length", OPT_INT, &g.length, "N", "maximum number of tokens to generate", 1, 1e9 },
-    { 0, "samples", OPT_INT, &samples, "N", "number of texts to generate per prompt", 1, 1e9 },
-    { 0, "stop", OPT_LIST, &stops, "TEXT", "stop before this text", 0, 0 },
-    { 0, "slide", OPT_FLAG, &g.slide, NULL,
+    { 'n', "length", OPT_INT, AT(g.length), "N", "maximum number of tokens to generate", 1, 1e9 },
+    { 0, "samples", OPT_INT, AT(samples), "N", "number of texts to generate per prompt", 1, 1e9 },
+    { 0, "stop", OPT_LIST, AT(stops), "TEXT", "stop before this text", 0, 0 },
+    { 0, "slide", OPT_FLAG, AT(g.slide), NULL,
       "continue beyond the model's positions by dropping the oldest "
       "tokens",
       0, 0 },
-    { 0, "echo", OPT_FLAG, &echo, NULL, "print the prompt before the generated text", 0, 0 },
-    { 0, "json", OPT_FLAG, &json, NULL, "print JSON, one object per text", 0, 0 },
-    { 0, "device", OPT_TEXT, &device, "cpu|cuda[:N]", "where to compute: the CPU, or GPU number N",
-      0, 0 },
-    { 0, "precision", OPT_CHOICE, &precision, OPS_PRECISION_WORDS,
+    { 0, "echo", OPT_FLAG, AT(echo), NULL, "print the prompt before the generated text", 0, 0 },
+    { 0, "json", OPT_FLAG, AT(json), NULL, "print JSON, one object per text", 0, 0 },
+    { 0, "device", OPT_TEXT, AT(device), "cpu|cuda[:N]",
+      "where to compute: the CPU, or GPU number N", 0, 0 },
+    { 0, "precision", OPT_CHOICE, AT(precision), OPS_PRECISION_WORDS,
       "precision of the matrix products that process the prompt", 0, 0 },
-    { 0, "products", OPT_CHOICE, &products, OPS_PRODUCTS_WORDS,
+    { 0, "products", OPT_CHOICE, AT(products), OPS_PRODUCTS_WORDS,
       "f32 matrix products: our own code or OpenBLAS", 0, 0 },
-    { 0, NULL, OPT_FLAG, NULL, NULL, "Choice of the next token:", 0, 0 },
-    { 'T', "temperature", OPT_REAL, &g.sampler.temperature, "X",
+    { .help = "Choice of the next token:" },
+    { 'T', "temperature", OPT_REAL, AT(g.sampler.temperature), "X",
       "randomness: below 1 favours likely tokens; 0 always takes the "
       "likeliest",
       0, 1e6 },
-    { 'k', "top-k", OPT_INT, &g.sampler.top_k, "N",
+    { 'k', "top-k", OPT_INT, AT(g.sampler.top_k), "N",
       "choose among the N likeliest tokens; 0: among all", 0, 1e9 },
-    { 0, "top-p", OPT_REAL, &g.sampler.top_p, "X",
+    { 0, "top-p", OPT_REAL, AT(g.sampler.top_p), "X",
       "choose among the likeliest tokens that together reach "
       "probability X",
       0, 1 },
-    { 0, "repetition-penalty", OPT_REAL, &g.sampler.repetition_penalty, "X",
+    { 0, "repetition-penalty", OPT_REAL, AT(g.sampler.repetition_penalty), "X",
       "values above 1 make tokens that occurred before less likely", 0, 1e6 },
     { 0 },
 };
 
-static const struct tool_command commands[] = {
-    { NULL, "[PROMPT...]", "Continue a text. Without PROMPT each line of stdin is one.", options,
-      TOOL_THREADS | TOOL_SEED, 0, -1, run },
-    { 0 },
+static const struct tool_command generate = {
+    .args = "[PROMPT...]",
+    .summary = "Continue a text. Without PROMPT each line of stdin is one.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_SEED,
+    .max_args = -1,
+    .run = run,
 };
+
+static const struct tool_command *const commands[] = { &generate, NULL };
 
 /* Options of other programs. */
 static const char *foreign(const char *option)

@@ -18,62 +18,73 @@
 #include "tfrecord/check/repair.h"
 #include "tfrecord/check/verify.h"
 #include "tfrecord/formats/index.h"
-#include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/formats/record_file.h"
 #include "tfrecord/layouts/bert_shards.h"
 #include "tfrecord/layouts/indexmap.h"
 #include "tfrecord/layouts/intake.h"
+#include "tfrecord/publish/megatron_pair.h"
 #include "tfrecord/publish/shard_folder.h"
-#include "tfrecord/publish/stage.h"
 
 enum layout { LAYOUT_GPT, LAYOUT_BERT, LAYOUT_BERT_TF1, LAYOUT_BERT_PACKED, LAYOUT_MEGATRON };
 enum remainder { REMAINDER_DROP, REMAINDER_PAD };
 
-static const char *output;
-static int layout, remainder_kind, compression, resume, append_eod = 1, shuffle = 1, allow_empty;
-static int64_t sequence_length = 128, stride, shards = 4, seed = -1;
-static double validation;
-static int64_t mask_tokens = 20, duplication = 5, group;
-static double mlm_probability = 0.15, short_probability = 0.1;
-static const char *whole_words;
+/* What the options of writing say. */
+struct tfwrite {
+    const char *output, *whole_words;
+    int layout, remainder, compression, resume, append_eod, shuffle, allow_empty;
+    int64_t sequence_length, stride, shards, seed, mask_tokens, duplication, group;
+    double validation, mlm_probability, short_probability;
+};
 
-static uint64_t seed_or(uint64_t usual)
+static const struct tfwrite write_defaults = {
+    .append_eod = 1,
+    .shuffle = 1,
+    .sequence_length = 128,
+    .shards = 4,
+    .seed = -1,
+    .mask_tokens = 20,
+    .duplication = 5,
+    .mlm_probability = 0.15,
+    .short_probability = 0.1,
+};
+
+static uint64_t seed_or(const struct tfwrite *given, uint64_t usual)
 {
-    return seed < 0 ? usual : (uint64_t)seed;
+    return given->seed < 0 ? usual : (uint64_t)given->seed;
 }
 
 /* ---- a folder of shards ------------------------------------------------------------------- */
 
 static const char *const layout_names[] = { "gpt", "bert", "bert-tf1", "bert-packed", "megatron" };
 
-static struct shard_folder make_folder(void)
+static struct shard_folder make_folder(const struct tfwrite *given)
 {
     return (struct shard_folder){
-        .dir = output,
+        .dir = given->output,
         .force = tool_force,
-        .resume = resume,
+        .resume = given->resume,
         .provenance = tool_provenance(),
         .watch = { progress_begin, progress_end },
     };
 }
 
-static int run_gpt(struct intake *s)
+static int run_gpt(const struct tfwrite *given, struct intake *s)
 {
-    struct shard_folder f = make_folder();
+    struct shard_folder f = make_folder(given);
     struct windows w = {
-        .sequence_length = (uint32_t)sequence_length,
-        .stride = (uint64_t)(stride ? stride : sequence_length),
-        .pad = remainder_kind == REMAINDER_PAD,
-        .keep_order = !shuffle,
-        .group = group == OPT_WORD ? WINDOWS_ALL : (uint64_t)group,
-        .validation = validation,
+        .sequence_length = (uint32_t)given->sequence_length,
+        .stride = (uint64_t)(given->stride ? given->stride : given->sequence_length),
+        .pad = given->remainder == REMAINDER_PAD,
+        .keep_order = !given->shuffle,
+        .group = given->group == OPT_WORD ? WINDOWS_ALL : (uint64_t)given->group,
+        .validation = given->validation,
         .end_of_text = s->end_of_text,
-        .seed = seed_or(1234),
-        .shards = (uint32_t)shards,
-        .compression = (enum compression)compression,
-        .resume = resume,
-        .allow_empty = allow_empty,
+        .seed = seed_or(given, 1234),
+        .shards = (uint32_t)given->shards,
+        .compression = (enum compression)given->compression,
+        .resume = given->resume,
+        .allow_empty = given->allow_empty,
         .threads = (int)tool_threads,
         .written = progress_to,
     };
@@ -83,23 +94,23 @@ static int run_gpt(struct intake *s)
     return result;
 }
 
-static int run_bert(struct intake *s)
+static int run_bert(const struct tfwrite *given, struct intake *s)
 {
-    struct shard_folder f = make_folder();
+    struct shard_folder f = make_folder(given);
     struct bert_shards b = {
-        .layout = (enum bert_layout)(layout - LAYOUT_BERT),
-        .recipe = { .sequence_length = (uint32_t)sequence_length,
-                    .mask_tokens = (uint32_t)mask_tokens,
-                    .passes = (uint32_t)duplication,
-                    .mlm = mlm_probability,
-                    .short_sequence = short_probability,
-                    .seed = seed_or(1984) },
-        .words = whole_words,
-        .group = group == OPT_WORD ? 0 : (uint64_t)group, /* 0: all, too */
-        .shards = (uint32_t)shards,
-        .compression = (enum compression)compression,
-        .resume = resume,
-        .allow_empty = allow_empty,
+        .layout = (enum bert_layout)(given->layout - LAYOUT_BERT),
+        .recipe = { .sequence_length = (uint32_t)given->sequence_length,
+                    .mask_tokens = (uint32_t)given->mask_tokens,
+                    .passes = (uint32_t)given->duplication,
+                    .mlm = given->mlm_probability,
+                    .short_sequence = given->short_probability,
+                    .seed = seed_or(given, 1984) },
+        .words = given->whole_words,
+        .group = given->group == OPT_WORD ? 0 : (uint64_t)given->group, /* 0: all, too */
+        .shards = (uint32_t)given->shards,
+        .compression = (enum compression)given->compression,
+        .resume = given->resume,
+        .allow_empty = given->allow_empty,
         .threads = (int)tool_threads,
         .written = progress_to,
     };
@@ -120,189 +131,71 @@ static int run_bert(struct intake *s)
 
 /* ---- layout megatron ---------------------------------------------------------------------- */
 
-/* One sequence a sentence, or one a document; end-of-text belongs to the last. */
-static int add_document(struct megatron_writer *w, struct intake *s)
+static int may_replace(const char *path)
 {
-    size_t begin = 0, n = s->count;
-    for (size_t i = 0; i < s->sentences; i++) {
-        size_t end = s->sentence_ends[i];
-        if (end >= n)
-            break; /* the last one takes what is left */
-        if (end > begin && megatron_add(w, s->ids + begin, end - begin) < 0)
-            return -1;
-        begin = end;
-    }
-    if (append_eod)
-        s->ids[n++] = (uint32_t)s->end_of_text;
-    if (megatron_add(w, s->ids + begin, n - begin) < 0)
-        return -1;
-    megatron_end_document(w);
-    return 0;
+    return tool_may_replace(path, NULL, NULL);
 }
 
-static int write_megatron(struct intake *s, struct megatron_writer *w, const char *dir,
-                          const char *name)
+static int run_megatron(const struct tfwrite *given, struct intake *s)
 {
-    int result;
+    struct megatron_pair p = { .prefix = given->output,
+                               .append_eod = given->append_eod,
+                               .provenance = tool_provenance(),
+                               .may_replace = may_replace,
+                               .written = progress_to };
     progress_begin("documents", 0);
-    for (; (result = intake_next(s)) > 0; progress_to(s->documents))
-        if (add_document(w, s) < 0)
-            return -1;
+    int result = megatron_pair_write(&p, s);
     progress_end();
-    if (!result && !s->documents)
-        result = err_set("%s: no documents", s->in.path);
-    if (result < 0 || megatron_finish(w) < 0)
-        return -1;
-    struct kv m = KV_INIT;
-    kv_add(&m, "layout", "megatron");
-    kv_addf(&m, "documents", "%" PRIu64, s->documents);
-    kv_addf(&m, "tokens", "%" PRIu64, w->bin.bytes / (uint64_t)w->width);
-    kv_addf(&m, "records", "%zu", w->sequences);
-    intake_describe(s, &m);
-    manifest_add_shard(&m, &w->bin);
-    manifest_add_shard(&m, &w->idx);
-    struct buf path = BUF_INIT, tokenizer = BUF_INIT;
-    buf_addf(&tokenizer, "%s.tokenizer.json", name);
-    result = manifest_add_tokenizer(&m, dir, tokenizer.data, &s->stream.tokenizer);
-    intake_provenance(s, &m, tool_provenance());
-    buf_addf(&path, "%s/%s.manifest", dir, name);
-    if (!result)
-        result = manifest_write(&m, path.data);
-    buf_release(&path);
-    buf_release(&tokenizer);
-    kv_release(&m);
-    tool_count("sequences", w->sequences);
-    return result;
-}
-
-static int check_pair(const char *prefix)
-{
-    static const char *const endings[] = { ".bin", ".idx", ".tokenizer.json", ".manifest" };
-    struct buf path = BUF_INIT;
-    int result = 0;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings && !result; i++) {
-        buf_clear(&path);
-        buf_addf(&path, "%s%s", prefix, endings[i]);
-        result = tool_may_replace(path.data, NULL, NULL);
-    }
-    buf_release(&path);
-    return result;
-}
-
-/* An index by itself must not stand beside another's tokens, not for a moment. */
-static int publish_megatron(struct stage *stage, const char *manifest)
-{
-    struct buf path = BUF_INIT;
-    buf_addf(&path, "%s.idx", output);
-    int result = stage_forget(stage->dir, manifest);
-    if (!result)
-        result = file_remove_tree(path.data);
-    if (!result)
-        result = stage_publish(stage, "", manifest);
-    buf_release(&path);
-    return result;
-}
-
-static int run_megatron(struct intake *s)
-{
-    const char *slash = strrchr(output, '/'), *name = slash ? slash + 1 : output;
-    struct buf dir = BUF_INIT, manifest = BUF_INIT;
-    struct megatron_writer w = { .bytes = BUF_INIT };
-    struct stage stage;
-    enum file_kind kind;
-    if (file_look(output, &kind) < 0)
-        return -1;
-    if (!*name || kind == FILE_FOLDER)
-        return err_usage("--output %s is a folder; the megatron layout needs a prefix, such as %s",
-                         output, "data/corpus");
-    if (append_eod && intake_want_end_of_text(s, "--append-eod") < 0)
-        return -1;
-    buf_add(&dir, output, (size_t)(name - output));
-    buf_addf(&manifest, "%s.manifest", name);
-    int result = stage_open(&stage, dir.len ? dir.data : ".", name);
-    if (!result) {
-        result = check_pair(output);
-        if (!result)
-            result = megatron_create(&w, stage.work, name, s->stream.vocabulary);
-        if (!result)
-            result = write_megatron(s, &w, stage.work, name);
-        if (!result)
-            result = publish_megatron(&stage, manifest.data);
-        megatron_release(&w);
-        stage_close(&stage, result < 0);
-    }
-    buf_release(&dir);
-    buf_release(&manifest);
+    tool_count("sequences", p.sequences);
     return result;
 }
 
 /* ---- commands ----------------------------------------------------------------------------- */
 
-/* Which layouts an option goes with, a bit each; what others would ignore is an error. */
-enum {
-    FOR_GPT = 1 << LAYOUT_GPT,
-    FOR_BERT = 1 << LAYOUT_BERT | 1 << LAYOUT_BERT_TF1 | 1 << LAYOUT_BERT_PACKED,
-    FOR_MEGATRON = 1 << LAYOUT_MEGATRON,
-};
-static const struct {
-    const char *option;
-    unsigned layouts;
-} goes_with[] = {
-    { "sequence-length", FOR_GPT | FOR_BERT },
-    { "stride", FOR_GPT },
-    { "shards", FOR_GPT | FOR_BERT },
-    { "compression", FOR_GPT | FOR_BERT },
-    { "resume", FOR_GPT | FOR_BERT },
-    { "allow-empty", FOR_GPT | FOR_BERT },
-    { "remainder", FOR_GPT },
-    { "shuffle", FOR_GPT },
-    { "validation", FOR_GPT },
-    { "seed", FOR_GPT | FOR_BERT },
-    { "mask-tokens", FOR_BERT },
-    { "mlm-probability", FOR_BERT },
-    { "short-sequence-probability", FOR_BERT },
-    { "duplication-factor", FOR_BERT },
-    { "whole-word-masking", FOR_BERT },
-    { "group", FOR_GPT | FOR_BERT },
-    { "append-eod", FOR_MEGATRON },
-};
-
-static int check_options(void)
+static int check_options(const struct tfwrite *given)
 {
-    if (!output)
+    if (!given->output)
         return err_usage("--output is missing: name a folder, or a prefix with --layout megatron");
-    for (size_t i = 0; i < sizeof goes_with / sizeof *goes_with; i++)
-        if (tool_given(goes_with[i].option) && !(goes_with[i].layouts >> layout & 1))
-            return err_usage("--%s cannot be used with --layout %s", goes_with[i].option,
-                             layout_names[layout]);
-    if (!(FOR_BERT >> layout & 1))
+    const char *other = tool_misplaced(OPT_ONLY << given->layout);
+    if (other)
+        return err_usage("--%s cannot be used with --layout %s", other,
+                         layout_names[given->layout]);
+    if (given->layout == LAYOUT_GPT || given->layout == LAYOUT_MEGATRON)
         return 0;
-    if (sequence_length < 5 || mask_tokens > sequence_length - 3)
+    if (given->sequence_length < 5 || given->mask_tokens > given->sequence_length - 3)
         return err_usage("--sequence-length %" PRId64
                          " is too short: it must be at least 5, and at least "
                          "--mask-tokens + 3",
-                         sequence_length);
-    if (layout == LAYOUT_BERT_TF1 && whole_words)
+                         given->sequence_length);
+    if (given->layout == LAYOUT_BERT_TF1 && given->whole_words)
         return err_usage("--whole-word-masking cannot be used with --layout bert-tf1, which needs "
                          "exactly --mask-tokens masked tokens in full sequences");
     return 0;
 }
 
-static int run_write(int argc, char **argv)
+static int run_write(int argc, char **argv, void *options)
 {
+    const struct tfwrite *given = options;
     struct intake s;
     const char *path = argc ? argv[0] : "-";
-    if (check_options() < 0 || (!strcmp(path, "-") && tool_binary_stdin() < 0) ||
+    if (check_options(given) < 0 || (!strcmp(path, "-") && tool_binary_stdin() < 0) ||
         intake_open(&s, path) < 0)
         return -1;
-    int result = layout == LAYOUT_MEGATRON ? run_megatron(&s)
-                 : layout == LAYOUT_GPT    ? run_gpt(&s)
-                                           : run_bert(&s);
+    int result = given->layout == LAYOUT_MEGATRON ? run_megatron(given, &s)
+                 : given->layout == LAYOUT_GPT    ? run_gpt(given, &s)
+                                                  : run_bert(given, &s);
     tool_count("documents", s.documents);
     tool_count("tokens", s.tokens);
     intake_close(&s);
     return result;
 }
+
+/* What the options of `tfwrite index` and `tfwrite repair` say. */
+struct written {
+    const char *output;
+};
+
+static const struct written written_defaults = { 0 };
 
 static int index_file(const char *path, const char *to)
 {
@@ -324,15 +217,16 @@ static int index_file(const char *path, const char *to)
     return result;
 }
 
-static int run_index(int argc, char **argv)
+static int run_index(int argc, char **argv, void *options)
 {
+    const struct written *given = options;
     struct buf path = BUF_INIT;
     int result = 0;
-    if (output && argc > 1)
+    if (given->output && argc > 1)
         return err_usage("--output needs exactly one FILE");
     for (int i = 0; i < argc && !result; i++) {
         index_path(&path, argv[i]);
-        const char *to = output ? output : path.data;
+        const char *to = given->output ? given->output : path.data;
         result = tool_may_replace(to, NULL, NULL) < 0 ? -1 : index_file(argv[i], to);
     }
     buf_release(&path);
@@ -350,8 +244,9 @@ static void print_bad(const char *error)
     log_error("%s", error);
 }
 
-static int run_verify(int argc, char **argv)
+static int run_verify(int argc, char **argv, void *options)
 {
+    (void)options;
     struct verify v = { .good = print_good, .bad = print_bad };
     for (int i = 0; i < argc; i++)
         verify_path(&v, argv[i]);
@@ -360,23 +255,30 @@ static int run_verify(int argc, char **argv)
     return v.failed ? err_set("%" PRIu64 " of %" PRIu64 " files are bad", v.failed, v.files) : 0;
 }
 
-static int run_repair(int argc, char **argv)
+static int run_repair(int argc, char **argv, void *options)
 {
+    const struct written *given = options;
     struct repair r = { .told = print_bad };
     (void)argc;
-    if (!output)
+    if (!given->output)
         return err_usage("--output is missing: name a file for the good records");
-    if (tool_may_replace(output, NULL, NULL) < 0 || repair_file(&r, argv[0], output) < 0)
+    if (tool_may_replace(given->output, NULL, NULL) < 0 ||
+        repair_file(&r, argv[0], given->output) < 0)
         return -1;
     printf("%s: %" PRIu64 " records of %s, without %" PRIu64 " bad ones of %" PRIu64 " bytes\n",
-           output, r.good, argv[0], r.bad, r.lost_bytes);
+           given->output, r.good, argv[0], r.bad, r.lost_bytes);
     tool_count("records", r.good);
     return 0;
 }
 
-static int64_t samples, epochs, map_seed = 1234, map_length = 1024;
-static const char *split;
-static int part, wide, split_rule;
+/* What the options of `tfwrite index-map` say. */
+struct index_map {
+    const char *output, *split;
+    int64_t samples, epochs, seed, sequence_length;
+    int part, wide, split_rule;
+};
+
+static const struct index_map index_map_defaults = { .seed = 1234, .sequence_length = 1024 };
 
 static int may_replace_maps(const char *name)
 {
@@ -387,26 +289,26 @@ static int may_replace_maps(const char *name)
     return result;
 }
 
-static int write_maps(const char *prefix)
+static int write_maps(const struct index_map *given, const char *prefix)
 {
-    struct indexmap x = { .sequence_length = (uint32_t)map_length,
-                          .seed = (uint32_t)map_seed,
-                          .samples = (uint64_t)samples,
-                          .epochs = (uint64_t)epochs,
-                          .wide = wide };
+    struct indexmap x = { .sequence_length = (uint32_t)given->sequence_length,
+                          .seed = (uint32_t)given->seed,
+                          .samples = (uint64_t)given->samples,
+                          .epochs = (uint64_t)given->epochs,
+                          .wide = given->wide };
     struct megatron m;
     struct buf name = BUF_INIT;
-    const char *shares = split ? split : samples ? "969,30,1" : "997,3,0";
+    const char *shares = given->split ? given->split : given->samples ? "969,30,1" : "997,3,0";
     if (megatron_open_index(&m, prefix) < 0)
         return -1;
-    if (output)
-        buf_adds(&name, output);
+    if (given->output)
+        buf_adds(&name, given->output);
     else
-        indexmap_name(&name, &x, prefix, part);
-    enum indexmap_rule rule = samples ? (enum indexmap_rule)split_rule : INDEXMAP_CUT;
+        indexmap_name(&name, &x, prefix, given->part);
+    enum indexmap_rule rule = given->samples ? (enum indexmap_rule)given->split_rule : INDEXMAP_CUT;
     int result = may_replace_maps(name.data);
     if (!result)
-        result = indexmap_split(&x, m.sequences, shares, part, rule);
+        result = indexmap_split(&x, m.sequences, shares, given->part, rule);
     if (!result)
         result = indexmap_write(&x, &m, name.data);
     if (!result)
@@ -418,31 +320,38 @@ static int write_maps(const char *prefix)
     return result;
 }
 
-static int run_index_map(int argc, char **argv)
+static int run_index_map(int argc, char **argv, void *options)
 {
+    const struct index_map *given = options;
     struct buf prefix = BUF_INIT;
     (void)argc;
-    if (!samples == !epochs)
+    if (!given->samples == !given->epochs)
         return err_usage("give either --samples or --epochs");
-    if (epochs && tool_given("split-rule"))
+    if (given->epochs && tool_given("split-rule"))
         return err_usage("--split-rule needs --samples");
-    int result = megatron_prefix(&prefix, argv[0]) < 0 ? -1 : write_maps(prefix.data);
+    int result = megatron_prefix(&prefix, argv[0]) < 0 ? -1 : write_maps(given, prefix.data);
     buf_release(&prefix);
     return result;
 }
 
-static int64_t limit;
+/* What the options of `tfwrite show` say. */
+struct listed {
+    int64_t limit;
+};
 
-static int run_show(int argc, char **argv)
+static const struct listed show_defaults = { 0 };
+
+static int run_show(int argc, char **argv, void *options)
 {
+    const struct listed *given = options;
     struct buf prefix = BUF_INIT;
     struct output out;
     uint64_t shown = 0;
     (void)argc;
     int pair = megatron_prefix(&prefix, argv[0]), result = pair < 0 ? -1 : output_open(&out, "-");
     if (!result)
-        result = pair ? listing_sequences(prefix.data, (uint64_t)limit, &out, &shown)
-                      : listing_records(argv[0], (uint64_t)limit, &out, &shown);
+        result = pair ? listing_sequences(prefix.data, (uint64_t)given->limit, &out, &shown)
+                      : listing_records(argv[0], (uint64_t)given->limit, &out, &shown);
     /* what came before an error is shown too */
     struct err why = err_keep();
     if (pair >= 0 && output_close(&out) < 0 && !result)
@@ -456,118 +365,187 @@ static int run_show(int argc, char **argv)
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
+/* Which layouts an option is for. */
+enum {
+    FOR_GPT = OPT_ONLY << LAYOUT_GPT,
+    FOR_BERT = OPT_ONLY << LAYOUT_BERT | OPT_ONLY << LAYOUT_BERT_TF1 |
+               OPT_ONLY << LAYOUT_BERT_PACKED,
+    FOR_SHARDS = FOR_GPT | FOR_BERT,
+    FOR_MEGATRON = OPT_ONLY << LAYOUT_MEGATRON,
+};
+
+#define AT(member) offsetof(struct tfwrite, member)
 static const struct opt write_options[] = {
-    { 'o', "output", OPT_TEXT, &output, "DIR",
+    { 'o', "output", OPT_TEXT, AT(output), "DIR",
       "output folder for the shards; with --layout megatron a prefix "
       "of file names",
       0, 0 },
-    { 0, "layout", OPT_CHOICE, &layout, "gpt|bert|bert-tf1|bert-packed|megatron",
+    { 0, "layout", OPT_CHOICE, AT(layout), "gpt|bert|bert-tf1|bert-packed|megatron",
       "kind of records to write", 0, 0 },
     { .help = "Layouts other than megatron:" },
-    { 0, "resume", OPT_FLAG, &resume, NULL,
+    { 0, "resume", OPT_FLAG | FOR_SHARDS, AT(resume), NULL,
       "continue an interrupted run; the result is the same, byte for "
       "byte",
       0, 0 },
-    { 0, "allow-empty", OPT_FLAG, &allow_empty, NULL,
+    { 0, "allow-empty", OPT_FLAG | FOR_SHARDS, AT(allow_empty), NULL,
       "if no record can be made, write a finished set without records", 0, 0 },
-    { 0, "sequence-length", OPT_INT, &sequence_length, "N",
+    { 0, "sequence-length", OPT_INT | FOR_SHARDS, AT(sequence_length), "N",
       "tokens per sequence; gpt records hold one more, the last label", 1, 1 << 24 },
-    { 0, "shards", OPT_INT, &shards, "N", "number of shard files to write", 1, 99999 },
-    { 0, "compression", OPT_CHOICE, &compression, "none|gzip|zlib|zstd", "compress each shard file",
-      0, 0 },
-    { 0, "seed", OPT_INT, &seed, "N",
+    { 0, "shards", OPT_INT | FOR_SHARDS, AT(shards), "N", "number of shard files to write", 1,
+      99999 },
+    { 0, "compression", OPT_CHOICE | FOR_SHARDS, AT(compression), "none|gzip|zlib|zstd",
+      "compress each shard file", 0, 0 },
+    { 0, "seed", OPT_INT | FOR_SHARDS, AT(seed), "N",
       "seed of all random choices; -1: 1234 for gpt, 1984 for bert "
       "layouts",
       -1, 9e15 },
-    { 0, "group", OPT_INT, &group, "N|all",
+    { 0, "group", OPT_INT | FOR_SHARDS, AT(group), "N|all",
       "documents to shuffle at a time; 0: a million tokens' worth "
       "for gpt, all for bert layouts",
       0, 4e9 },
     { .help = "Layout gpt:" },
-    { 0, "stride", OPT_INT, &stride, "N",
+    { 0, "stride", OPT_INT | FOR_GPT, AT(stride), "N",
       "gpt: tokens from the start of one record to the next; 0: the "
       "sequence length",
       0, 1e15 },
-    { 0, "remainder", OPT_CHOICE, &remainder_kind, "drop|pad",
+    { 0, "remainder", OPT_CHOICE | FOR_GPT, AT(remainder), "drop|pad",
       "gpt: drop a last record that is too short, or pad it with "
       "end-of-text",
       0, 0 },
-    { 0, "shuffle", OPT_FLAG, &shuffle, NULL,
+    { 0, "shuffle", OPT_FLAG | FOR_GPT, AT(shuffle), NULL,
       "gpt: shuffle documents and records; --no-shuffle keeps their "
       "order",
       0, 0 },
-    { 0, "validation", OPT_REAL, &validation, "SHARE",
+    { 0, "validation", OPT_REAL | FOR_GPT, AT(validation), "SHARE",
       "gpt: share of the tokens to hold out in DIR/validation", 0, 0.9 },
     { .help = "Layouts bert, bert-tf1, bert-packed:" },
-    { 0, "mask-tokens", OPT_INT, &mask_tokens, "N",
+    { 0, "mask-tokens", OPT_INT | FOR_BERT, AT(mask_tokens), "N",
       "bert: maximum number of masked tokens per sequence", 1, 1 << 24 },
-    { 0, "mlm-probability", OPT_REAL, &mlm_probability, "P", "bert: share of tokens to mask", 0,
-      1 },
-    { 0, "short-sequence-probability", OPT_REAL, &short_probability, "P",
+    { 0, "mlm-probability", OPT_REAL | FOR_BERT, AT(mlm_probability), "P",
+      "bert: share of tokens to mask", 0, 1 },
+    { 0, "short-sequence-probability", OPT_REAL | FOR_BERT, AT(short_probability), "P",
       "bert: share of documents to cut into shorter sequences", 0, 1 },
-    { 0, "duplication-factor", OPT_INT, &duplication, "N",
+    { 0, "duplication-factor", OPT_INT | FOR_BERT, AT(duplication), "N",
       "bert: passes over the documents, each with other masks", 1, 1000 },
-    { 0, "whole-word-masking", OPT_TEXT, &whole_words, "FILE",
+    { 0, "whole-word-masking", OPT_TEXT | FOR_BERT, AT(whole_words), "FILE",
       "bert: mask whole words; FILE is the vocabulary, vocab.txt", 0, 0 },
     { .help = "Layout megatron:" },
-    { 0, "append-eod", OPT_FLAG, &append_eod, NULL, "megatron: end each document with end-of-text",
-      0, 0 },
+    { 0, "append-eod", OPT_FLAG | FOR_MEGATRON, AT(append_eod), NULL,
+      "megatron: end each document with end-of-text", 0, 0 },
     { 0 },
 };
 static const struct opt index_options[] = {
-    { 'o', "output", OPT_TEXT, &output, "FILE",
+    { 'o', "output", OPT_TEXT, offsetof(struct written, output), "FILE",
       "output file, with one input FILE; - is standard output", 0, 0 },
     { 0 },
 };
 static const struct opt index_map_options[] = {
-    { 'o', "output", OPT_TEXT, &output, "NAME", "prefix of the names of the index-map files (.npy)",
-      0, 0 },
-    { 0, "samples", OPT_INT, &samples, "N", "number of samples in the index maps; 0: use --epochs",
-      0, 4e9 },
-    { 0, "epochs", OPT_INT, &epochs, "N", "number of epochs in the index maps; 0: use --samples", 0,
-      1e9 },
-    { 0, "sequence-length", OPT_INT, &map_length, "N",
+    { 'o', "output", OPT_TEXT, offsetof(struct index_map, output), "NAME",
+      "prefix of the names of the index-map files (.npy)", 0, 0 },
+    { 0, "samples", OPT_INT, offsetof(struct index_map, samples), "N",
+      "number of samples in the index maps; 0: use --epochs", 0, 4e9 },
+    { 0, "epochs", OPT_INT, offsetof(struct index_map, epochs), "N",
+      "number of epochs in the index maps; 0: use --samples", 0, 1e9 },
+    { 0, "sequence-length", OPT_INT, offsetof(struct index_map, sequence_length), "N",
       "tokens per sequence; gpt records hold one more, the last label", 1, 1 << 24 },
-    { 0, "seed", OPT_INT, &map_seed, "N",
+    { 0, "seed", OPT_INT, offsetof(struct index_map, seed), "N",
       "seed of all random choices; -1: 1234 for gpt, 1984 for bert "
       "layouts",
       0, UINT32_MAX },
-    { 0, "split", OPT_TEXT, &split, "A,B,C", "shares of training, validation and test parts", 0,
-      0 },
-    { 0, "split-rule", OPT_CHOICE, &split_rule, "core|older",
+    { 0, "split", OPT_TEXT, offsetof(struct index_map, split), "A,B,C",
+      "shares of training, validation and test parts", 0, 0 },
+    { 0, "split-rule", OPT_CHOICE, offsetof(struct index_map, split_rule), "core|older",
       "how the bounds of the parts are rounded: as Megatron Core "
       "does, or as older versions did",
       0, 0 },
-    { 0, "part", OPT_CHOICE, &part, "train|valid|test", "part of the data to write index maps for",
-      0, 0 },
-    { 0, "wide", OPT_FLAG, &wide, NULL,
+    { 0, "part", OPT_CHOICE, offsetof(struct index_map, part), "train|valid|test",
+      "part of the data to write index maps for", 0, 0 },
+    { 0, "wide", OPT_FLAG, offsetof(struct index_map, wide), NULL,
       "write sample_idx with 64-bit numbers, as some Megatron "
       "versions do",
       0, 0 },
     { 0 },
 };
 static const struct opt repair_options[] = {
-    { 'o', "output", OPT_TEXT, &output, "FILE", "output file for the good records", 0, 0 },
+    { 'o', "output", OPT_TEXT, offsetof(struct written, output), "FILE",
+      "output file for the good records", 0, 0 },
     { 0 },
 };
 static const struct opt show_options[] = {
-    { 'n', "limit", OPT_INT, &limit, "N", "maximum number of records to print; 0: all", 0, 9e15 },
+    { 'n', "limit", OPT_INT, offsetof(struct listed, limit), "N",
+      "maximum number of records to print; 0: all", 0, 9e15 },
     { 0 },
 };
 
-static const struct tool_command commands[] = {
-    { NULL, "[FILE]", "Write a token stream as training data.", write_options,
-      TOOL_THREADS | TOOL_CONFIG | TOOL_PROGRESS | TOOL_FORCE, 0, 1, run_write },
-    { "index", "FILE...", "Write the index of TFRecord files, as tfrecord2idx does.", index_options,
-      TOOL_FORCE, 1, -1, run_index },
-    { "index-map", "PREFIX", "Write the index maps of a Megatron pair.", index_map_options,
-      TOOL_FORCE, 1, 1, run_index_map },
-    { "verify", "FILE|DIR...", "Check checksums, indexes and manifests.", NULL, 0, 1, -1,
-      run_verify },
-    { "repair", "FILE", "Write the good records of a damaged TFRecord file.", repair_options,
-      TOOL_FORCE, 1, 1, run_repair },
-    { "show", "FILE", "Print records as JSON lines.", show_options, 0, 1, 1, run_show },
-    { 0 },
+static const struct tool_command write_command = {
+    .args = "[FILE]",
+    .summary = "Write a token stream as training data.",
+    .options = write_options,
+    .defaults = &write_defaults,
+    .size = sizeof write_defaults,
+    .common = TOOL_THREADS | TOOL_CONFIG | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = 1,
+    .run = run_write,
+};
+static const struct tool_command index_command = {
+    .name = "index",
+    .args = "FILE...",
+    .summary = "Write the index of TFRecord files, as tfrecord2idx does.",
+    .options = index_options,
+    .defaults = &written_defaults,
+    .size = sizeof written_defaults,
+    .common = TOOL_FORCE,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run_index,
+};
+static const struct tool_command index_map_command = {
+    .name = "index-map",
+    .args = "PREFIX",
+    .summary = "Write the index maps of a Megatron pair.",
+    .options = index_map_options,
+    .defaults = &index_map_defaults,
+    .size = sizeof index_map_defaults,
+    .common = TOOL_FORCE,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_index_map,
+};
+static const struct tool_command verify_command = {
+    .name = "verify",
+    .args = "FILE|DIR...",
+    .summary = "Check checksums, indexes and manifests.",
+    .min_args = 1,
+    .max_args = -1,
+    .run = run_verify,
+};
+static const struct tool_command repair_command = {
+    .name = "repair",
+    .args = "FILE",
+    .summary = "Write the good records of a damaged TFRecord file.",
+    .options = repair_options,
+    .defaults = &written_defaults,
+    .size = sizeof written_defaults,
+    .common = TOOL_FORCE,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_repair,
+};
+static const struct tool_command show_command = {
+    .name = "show",
+    .args = "FILE",
+    .summary = "Print records as JSON lines.",
+    .options = show_options,
+    .defaults = &show_defaults,
+    .size = sizeof show_defaults,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_show,
+};
+
+static const struct tool_command *const commands[] = {
+    &write_command, &index_command, &index_map_command, &verify_command, &repair_command,
+    &show_command,  NULL,
 };
 
 static const char *detail(void)

@@ -8,38 +8,45 @@
 #include "tokenizer/input/source.h"
 #include "tokenizer/learn/word_file.h"
 
-static const char *output_path = "-";
+struct count {
+    struct counting_options counting;
+    const char *output_path;
+};
 
-const struct opt count_command_options[] = {
-    { 'o', "output", OPT_TEXT, &output_path, "FILE", "output file; - is standard output", 0, 0 },
-    { 0, "model", OPT_CHOICE, &counting_options.model, "bpe|wordpiece",
+static const struct count defaults = { { .memory_bytes = COUNTING_MEMORY }, "-" };
+
+#define AT(member) offsetof(struct count, member)
+static const struct opt options[] = {
+    { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output", 0, 0 },
+    { 0, "model", OPT_CHOICE | COUNTING_NEW, AT(counting.model), "bpe|wordpiece",
       "kind of vocabulary that will be learned", 0, 0 },
-    { 0, "units", OPT_CHOICE, &counting_options.units, "bytes|characters",
+    { 0, "units", OPT_CHOICE | COUNTING_NEW, AT(counting.units), "bytes|characters",
       "BPE: tokens will be built from bytes or from characters", 0, 0 },
-    { 0, "from", OPT_TEXT, &counting_options.from, "PATH",
+    { 0, "from", OPT_TEXT, AT(counting.from), "PATH",
       "this vocabulary will be extended: split words as it does", 0, 0 },
-    { 0, "case", OPT_CHOICE, &counting_options.letters, "auto|uncased|cased",
+    { 0, "case", OPT_CHOICE | COUNTING_NEW, AT(counting.letters), "auto|uncased|cased",
       "WordPiece: keep upper case (cased) or lower it (uncased); auto: uncased", 0, 0 },
-    { 0, "counts", OPT_FLAG, &counting_options.counted, NULL,
+    { 0, "counts", OPT_FLAG, AT(counting.counted), NULL,
       "the input is files that tokenize count wrote: add them up", 0, 0 },
-    { 0, "format", OPT_CHOICE, &counting_options.format, SOURCE_FORMATS,
+    { 0, "format", OPT_CHOICE | COUNTING_TEXT, AT(counting.format), SOURCE_FORMATS,
       "format of the input; auto detects documents, JSON lines or plain text", 0, 0 },
-    { 0, "field", OPT_TEXT, &counting_options.fields, "KEY[,KEY]",
+    { 0, "field", OPT_TEXT | COUNTING_TEXT, AT(counting.fields), "KEY[,KEY]",
       "JSON lines: the strings that are a document; outer.inner names an inner one", 0, 0 },
-    { 0, "memory", OPT_SIZE, &counting_options.memory_bytes, "SIZE",
+    { 0, "memory", OPT_SIZE, AT(counting.memory_bytes), "SIZE",
       "memory for counting words; more words go to temporary files", 1 << 16, 1e15 },
-    { 0, "temporary-folder", OPT_TEXT, &counting_options.temporary_folder, "DIR",
+    { 0, "temporary-folder", OPT_TEXT, AT(counting.temporary_folder), "DIR",
       "folder for temporary files; default: $TMPDIR or /var/tmp", 0, 0 },
     { 0 },
 };
 
-static int write_counts(const struct tokenizer *t, struct counting_tables *counted)
+static int write_counts(const struct count *given, const struct tokenizer *t,
+                        struct counting_tables *counted)
 {
     struct buf rules = BUF_INIT;
     struct output out;
     uint64_t words;
-    counting_rules(&rules, t);
-    int result = output_open(&out, output_path);
+    counting_rules(&given->counting, t, &rules);
+    int result = output_open(&out, given->output_path);
     if (!result && word_file_write(&out, rules.data, counted->tables, counted->count, &words) < 0) {
         output_abandon(&out);
         result = -1;
@@ -51,19 +58,33 @@ static int write_counts(const struct tokenizer *t, struct counting_tables *count
     return result;
 }
 
-int count_command(int argc, char **argv)
+static int run(int argc, char **argv, void *options_given)
 {
+    const struct count *given = options_given;
     struct counting_tables counted;
-    if (counting_check() < 0 || tool_may_replace(output_path, NULL, NULL) < 0 ||
-        (!strcmp(output_path, "-") && tool_binary_stdout() < 0))
+    if (counting_check(&given->counting) < 0 ||
+        tool_may_replace(given->output_path, NULL, NULL) < 0 ||
+        (!strcmp(given->output_path, "-") && tool_binary_stdout() < 0))
         return -1;
-    struct tokenizer *t = counting_tokenizer();
+    struct tokenizer *t = counting_tokenizer(&given->counting);
     if (!t)
         return -1;
-    int result = counting_run(&counted, t, argc, argv);
+    int result = counting_run(&given->counting, &counted, t, argc, argv);
     if (!result)
-        result = write_counts(t, &counted);
+        result = write_counts(given, t, &counted);
     counting_release(&counted);
     tokenizer_free(t);
     return result;
 }
+
+const struct tool_command count_command = {
+    .name = "count",
+    .args = "[FILE...]",
+    .summary = "Count the words of text, to learn a vocabulary from.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = -1,
+    .run = run,
+};

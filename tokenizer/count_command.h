@@ -4,9 +4,8 @@
 #ifndef TEXTMILL_TOKENIZER_COUNT_COMMAND_H
 #define TEXTMILL_TOKENIZER_COUNT_COMMAND_H
 
-#include "common/opt.h"
+#include "common/tool.h"
 
-extern const struct opt count_command_options[];
-int count_command(int argc, char **argv);
+extern const struct tool_command count_command;
 
 #endif

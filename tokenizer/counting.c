@@ -15,23 +15,18 @@
 #include "tokenizer/learn/word_file.h"
 #include "tokenizer/model/vocabulary.h"
 
-struct counting_options counting_options = { .memory_bytes = (uint64_t)2 << 30 };
-
 /* ---- how text is cut -------------------------------------------------------------------------- */
 
-int counting_check(void)
+int counting_check(const struct counting_options *o)
 {
-    static const char *const decided[] = { "model", "units", "case" };
-    static const char *const of_text[] = { "format", "field" };
-    const struct counting_options *o = &counting_options;
-    for (size_t i = 0; i < sizeof decided / sizeof *decided && o->from; i++)
-        if (tool_given(decided[i]))
-            return err_usage("--%s cannot be used with --from, because that vocabulary decides it",
-                             decided[i]);
-    for (size_t i = 0; i < sizeof of_text / sizeof *of_text && o->counted; i++)
-        if (tool_given(of_text[i]))
-            return err_usage("--%s cannot be used with --counts, because the input is not text",
-                             of_text[i]);
+    const char *decided = o->from ? tool_misplaced(COUNTING_TEXT) : NULL;
+    const char *of_text = o->counted ? tool_misplaced(COUNTING_NEW) : NULL;
+    if (decided)
+        return err_usage("--%s cannot be used with --from, because that vocabulary decides it",
+                         decided);
+    if (of_text)
+        return err_usage("--%s cannot be used with --counts, because the input is not text",
+                         of_text);
     if (o->units == UNITS_CHARACTERS && o->model == VOCABULARY_WORDPIECE)
         return err_usage(
             "--units characters cannot be used with --model wordpiece, which always uses "
@@ -42,21 +37,21 @@ int counting_check(void)
 }
 
 /* A vocabulary without tokens, that says how text is cut. */
-static int frame(struct vocabulary *v)
+static int frame(const struct counting_options *o, struct vocabulary *v)
 {
     vocabulary_init(v);
-    if (counting_options.units == UNITS_CHARACTERS)
+    if (o->units == UNITS_CHARACTERS)
         return characters_frame(v);
-    if (counting_options.model == VOCABULARY_WORDPIECE) {
-        wordpiece_frame(v, counting_options.letters == TOKENIZER_CASED);
+    if (o->model == VOCABULARY_WORDPIECE) {
+        wordpiece_frame(v, o->letters == TOKENIZER_CASED);
         return 0;
     }
     return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
 }
 
-struct tokenizer *counting_tokenizer(void)
+struct tokenizer *counting_tokenizer(const struct counting_options *o)
 {
-    const char *from_path = counting_options.from;
+    const char *from_path = o->from;
     struct vocabulary v;
     if (from_path && vocabulary_load(&v, from_path, &(struct tokenizer_options){ 0 }) < 0)
         return NULL;
@@ -67,12 +62,11 @@ struct tokenizer *counting_tokenizer(void)
     }
     if (from_path)
         return tokenizer_from_vocabulary(&v);
-    return frame(&v) < 0 ? NULL : tokenizer_from_vocabulary(&v);
+    return frame(o, &v) < 0 ? NULL : tokenizer_from_vocabulary(&v);
 }
 
-void counting_rules(struct buf *out, const struct tokenizer *t)
+void counting_rules(const struct counting_options *o, const struct tokenizer *t, struct buf *out)
 {
-    const struct counting_options *o = &counting_options;
     struct buf json = BUF_INIT;
     if (o->from) {
         tokenizer_print(t, &json);
@@ -96,6 +90,7 @@ struct counter {
 };
 
 struct counting {
+    const struct counting_options *o;
     const struct tokenizer *t;
     struct source *source;
     int sentences; /* not used, but not to be mixed */
@@ -115,10 +110,9 @@ static int put_word(void *ctx, const char *word, size_t n)
     return word_counts_add(ctx, word, n, 1);
 }
 
-static const char *spill_folder(void)
+static const char *spill_folder(const struct counting_options *o)
 {
-    return counting_options.temporary_folder ? counting_options.temporary_folder
-                                             : file_temporary_folder();
+    return o->temporary_folder ? o->temporary_folder : file_temporary_folder();
 }
 
 static int counting_work(void *ctx, void *item)
@@ -130,8 +124,8 @@ static int counting_work(void *ctx, void *item)
     if (!one) {
         one = mem_alloc(sizeof *one);
         one->encoder = encoder_new(c->t);
-        one->words = word_counts_new(counting_options.memory_bytes / (uint64_t)tool_threads,
-                                     spill_folder());
+        one->words = word_counts_new(c->o->memory_bytes / (uint64_t)tool_threads,
+                                     spill_folder(c->o));
     }
     for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++])
         result = encoder_pieces(one->encoder, b->text.data + at, b->ends[i] - at, put_word,
@@ -170,13 +164,13 @@ static void take_tables(struct counting_tables *out, struct idle *counters)
     }
 }
 
-static int count_texts(struct counting_tables *out, const struct tokenizer *t, int argc,
-                       char **argv)
+static int count_texts(const struct counting_options *o, struct counting_tables *out,
+                       const struct tokenizer *t, int argc, char **argv)
 {
-    const struct source_options how = { .format = (enum source_format)counting_options.format,
-                                        .fields = counting_options.fields,
+    const struct source_options how = { .format = (enum source_format)o->format,
+                                        .fields = o->fields,
                                         .text_by_line = 1 };
-    struct counting c = { .t = t, .source = source_open(argv, argc, &how) };
+    struct counting c = { .o = o, .t = t, .source = source_open(argv, argc, &how) };
     struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0, NULL };
     idle_init(&c.counters);
     progress_begin("texts", 0);
@@ -190,14 +184,15 @@ static int count_texts(struct counting_tables *out, const struct tokenizer *t, i
 
 /* ---- files of counts -------------------------------------------------------------------------- */
 
-static int add_files(struct counting_tables *out, const struct tokenizer *t, int argc, char **argv)
+static int add_files(const struct counting_options *o, struct counting_tables *out,
+                     const struct tokenizer *t, int argc, char **argv)
 {
     struct buf rules = BUF_INIT;
     uint64_t words = 0;
     int result = 0;
-    counting_rules(&rules, t);
+    counting_rules(o, t, &rules);
     out->tables = mem_alloc(sizeof(struct word_counts *));
-    out->tables[out->count++] = word_counts_new(counting_options.memory_bytes, spill_folder());
+    out->tables[out->count++] = word_counts_new(o->memory_bytes, spill_folder(o));
     progress_begin("files", (uint64_t)argc);
     if (!argc)
         result = word_file_read("-", rules.data, out->tables[0], &words);
@@ -212,10 +207,11 @@ static int add_files(struct counting_tables *out, const struct tokenizer *t, int
     return result;
 }
 
-int counting_run(struct counting_tables *out, const struct tokenizer *t, int argc, char **argv)
+int counting_run(const struct counting_options *o, struct counting_tables *out,
+                 const struct tokenizer *t, int argc, char **argv)
 {
     *out = (struct counting_tables){ 0 };
-    return (counting_options.counted ? add_files : count_texts)(out, t, argc, argv);
+    return (o->counted ? add_files : count_texts)(o, out, t, argc, argv);
 }
 
 void counting_release(struct counting_tables *tables)

@@ -6,6 +6,7 @@
 #define TEXTMILL_TOKENIZER_COUNTING_H
 
 #include "common/buf.h"
+#include "common/opt.h"
 #include "tokenizer/learn/word_counts.h"
 #include "tokenizer/tokenizer.h"
 
@@ -21,13 +22,17 @@ struct counting_options {
     uint64_t memory_bytes;
     const char *temporary_folder; /* NULL: the usual one */
 };
-extern struct counting_options counting_options;
+
+#define COUNTING_MEMORY ((uint64_t)2 << 30) /* the default */
+
+/* Flags of options: what --from decides, and what only text as input needs. */
+enum { COUNTING_NEW = OPT_ONLY, COUNTING_TEXT = OPT_ONLY << 1 };
 
 /* -1 with a usage error if the options do not go together. */
-int counting_check(void);
+int counting_check(const struct counting_options *o);
 
 /* The vocabulary that cuts text: the one of --from, or one without tokens. NULL with an error. */
-struct tokenizer *counting_tokenizer(void);
+struct tokenizer *counting_tokenizer(const struct counting_options *o);
 
 /* The tables of all threads. */
 struct counting_tables {
@@ -36,10 +41,11 @@ struct counting_tables {
 };
 
 /* Counts the words of the operands into tables; counting_release frees them also after an error. */
-int counting_run(struct counting_tables *out, const struct tokenizer *t, int argc, char **argv);
+int counting_run(const struct counting_options *o, struct counting_tables *out,
+                 const struct tokenizer *t, int argc, char **argv);
 void counting_release(struct counting_tables *tables);
 
 /* How text is cut, as a line for word_file.h: files with equal lines may be added up. */
-void counting_rules(struct buf *out, const struct tokenizer *t);
+void counting_rules(const struct counting_options *o, const struct tokenizer *t, struct buf *out);
 
 #endif

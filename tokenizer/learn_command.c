@@ -11,89 +11,99 @@
 #include "tokenizer/files/files.h"
 #include "tokenizer/input/source.h"
 #include "tokenizer/learn/learn.h"
-
 #include "tokenizer/tokenizer.h"
 
-static const char *folder_path, *unknown_token, *initial_alphabet;
-static int alphabet;
-static int64_t vocabulary_size = 30000, min_frequency = 2, min_word_count = 1, alphabet_limit;
-static struct opt_list special_tokens;
+struct learning {
+    struct counting_options counting;
+    const char *folder_path, *unknown_token, *initial_alphabet;
+    int alphabet;
+    int64_t vocabulary_size, min_frequency, min_word_count, alphabet_limit;
+    struct opt_list special_tokens;
+};
+
+static const struct learning defaults = {
+    .counting = { .memory_bytes = COUNTING_MEMORY },
+    .vocabulary_size = 30000,
+    .min_frequency = 2,
+    .min_word_count = 1,
+};
 
 enum { ALPHABET_AUTO, ALPHABET_BYTES, ALPHABET_SEEN };
 
-const struct opt learn_command_options[] = {
-    { 'o', "output", OPT_TEXT, &folder_path, "DIR", "folder for the vocabulary files", 0, 0 },
-    { 0, "model", OPT_CHOICE, &counting_options.model, "bpe|wordpiece",
+#define AT(member) offsetof(struct learning, member)
+static const struct opt options[] = {
+    { 'o', "output", OPT_TEXT, AT(folder_path), "DIR", "folder for the vocabulary files", 0, 0 },
+    { 0, "model", OPT_CHOICE | COUNTING_NEW, AT(counting.model), "bpe|wordpiece",
       "kind of vocabulary to learn", 0, 0 },
-    { 0, "units", OPT_CHOICE, &counting_options.units, "bytes|characters",
+    { 0, "units", OPT_CHOICE | COUNTING_NEW, AT(counting.units), "bytes|characters",
       "BPE: build tokens from bytes or from characters", 0, 0 },
-    { 0, "from", OPT_TEXT, &counting_options.from, "PATH",
+    { 0, "from", OPT_TEXT, AT(counting.from), "PATH",
       "extend this vocabulary; its ids stay the same", 0, 0 },
-    { 0, "vocab-size", OPT_INT, &vocabulary_size, "N",
+    { 0, "vocab-size", OPT_INT, AT(vocabulary_size), "N",
       "size of the vocabulary, special tokens included", 1, 1 << 24 },
-    { 0, "min-frequency", OPT_INT, &min_frequency, "N",
+    { 0, "min-frequency", OPT_INT, AT(min_frequency), "N",
       "merge only pairs that occur at least N times", 0, 1e15 },
-    { 0, "special", OPT_LIST, &special_tokens, "TOKEN",
+    { 0, "special", OPT_LIST, AT(special_tokens), "TOKEN",
       "add a special token; '' for none; default: those of the model", 0, 0 },
-    { 0, "unknown", OPT_TEXT, &unknown_token, "TOKEN",
+    { 0, "unknown", OPT_TEXT | COUNTING_NEW, AT(unknown_token), "TOKEN",
       "BPE of characters: token for unknown characters; default: "
       "[UNK]",
       0, 0 },
-    { 0, NULL, OPT_FLAG, NULL, NULL, "Alphabet and words", 0, 0 },
-    { 0, "alphabet", OPT_CHOICE, &alphabet, "auto|bytes|seen",
+    { .help = "Alphabet and words" },
+    { 0, "alphabet", OPT_CHOICE | COUNTING_NEW, AT(alphabet), "auto|bytes|seen",
       "BPE: start from all 256 bytes, or only from characters in the "
       "text; auto: all if --units bytes",
       0, 0 },
-    { 0, "alphabet-limit", OPT_INT, &alphabet_limit, "N",
+    { 0, "alphabet-limit", OPT_INT, AT(alphabet_limit), "N",
       "keep only the N most frequent characters; 0: all", 0, 1 << 24 },
-    { 0, "initial-alphabet", OPT_TEXT, &initial_alphabet, "TEXT",
+    { 0, "initial-alphabet", OPT_TEXT, AT(initial_alphabet), "TEXT",
       "characters to include even if the text lacks them", 0, 0 },
-    { 0, "case", OPT_CHOICE, &counting_options.letters, "auto|uncased|cased",
+    { 0, "case", OPT_CHOICE | COUNTING_NEW, AT(counting.letters), "auto|uncased|cased",
       "WordPiece: keep upper case (cased) or lower it (uncased); "
       "auto: uncased",
       0, 0 },
-    { 0, "counts", OPT_FLAG, &counting_options.counted, NULL,
+    { 0, "counts", OPT_FLAG, AT(counting.counted), NULL,
       "the input is files that tokenize count wrote, not text", 0, 0 },
-    { 0, "format", OPT_CHOICE, &counting_options.format, SOURCE_FORMATS,
+    { 0, "format", OPT_CHOICE | COUNTING_TEXT, AT(counting.format), SOURCE_FORMATS,
       "format of the input; auto detects documents, JSON lines or "
       "plain text",
       0, 0 },
-    { 0, "field", OPT_TEXT, &counting_options.fields, "KEY[,KEY]",
+    { 0, "field", OPT_TEXT | COUNTING_TEXT, AT(counting.fields), "KEY[,KEY]",
       "JSON lines: the strings that are a document; outer.inner names an inner one", 0, 0 },
-    { 0, NULL, OPT_FLAG, NULL, NULL, "Memory", 0, 0 },
-    { 0, "memory", OPT_SIZE, &counting_options.memory_bytes, "SIZE",
+    { .help = "Memory" },
+    { 0, "memory", OPT_SIZE, AT(counting.memory_bytes), "SIZE",
       "memory for counting words; more words go to temporary files", 1 << 16, 1e15 },
-    { 0, "temporary-folder", OPT_TEXT, &counting_options.temporary_folder, "DIR",
+    { 0, "temporary-folder", OPT_TEXT, AT(counting.temporary_folder), "DIR",
       "folder for temporary files; default: $TMPDIR or /var/tmp", 0, 0 },
-    { 0, "min-word-count", OPT_INT, &min_word_count, "N",
+    { 0, "min-word-count", OPT_INT, AT(min_word_count), "N",
       "ignore words that occur fewer than N times", 1, 1e15 },
     { 0 },
 };
 
 /* ---- learning --------------------------------------------------------------------------------- */
 
-static const char *unknown_name(void)
+static const char *unknown_name(const struct learning *given)
 {
-    return unknown_token ? unknown_token : bert_role_names[TOKENIZER_UNKNOWN];
+    return given->unknown_token ? given->unknown_token : bert_role_names[TOKENIZER_UNKNOWN];
 }
 
-static struct learn_options options_for(const struct vocabulary *v)
+/* `usual`: the special tokens of BPE, when none are given. */
+static struct learn_options options_for(const struct learning *given, const struct vocabulary *v,
+                                        const char **usual)
 {
-    static const char *usual[] = { NULL, end_of_text_name };
-    usual[0] = unknown_name();
     int wordpiece = v->model == VOCABULARY_WORDPIECE;
     struct learn_options o = {
-        .vocabulary_size = (uint32_t)vocabulary_size,
-        .min_frequency = (uint64_t)min_frequency,
-        .special = special_tokens.items,
-        .special_count = special_tokens.count,
-        .all_bytes = alphabet != ALPHABET_SEEN, /* of tokens of bytes */
-        .initial = initial_alphabet,
-        .alphabet_limit = (size_t)alphabet_limit,
+        .vocabulary_size = (uint32_t)given->vocabulary_size,
+        .min_frequency = (uint64_t)given->min_frequency,
+        .special = given->special_tokens.items,
+        .special_count = given->special_tokens.count,
+        .all_bytes = given->alphabet != ALPHABET_SEEN, /* of tokens of bytes */
+        .initial = given->initial_alphabet,
+        .alphabet_limit = (size_t)given->alphabet_limit,
     };
-    if (special_tokens.count == 1 && !*special_tokens.items[0]) {
+    if (given->special_tokens.count == 1 && !*given->special_tokens.items[0]) {
         o.special_count = 0;
-    } else if (!special_tokens.count && !v->count) {
+    } else if (!given->special_tokens.count && !v->count) {
         o.special = wordpiece ? (const char **)(uintptr_t)bert_role_names : usual + v->byte_level;
         o.special_count = wordpiece ? TOKENIZER_ROLES : v->byte_level ? 1 : 2;
     }
@@ -107,27 +117,29 @@ static int64_t find_special(const struct vocabulary *v, const char *name)
 }
 
 /* What of the tokens has a meaning. */
-static int name_roles(struct vocabulary *v)
+static int name_roles(const struct learning *given, struct vocabulary *v)
 {
     if (v->model != VOCABULARY_WORDPIECE) {
         if (v->end_of_text < 0)
             v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
-        if (!v->byte_level && !counting_options.from)
-            v->roles[TOKENIZER_UNKNOWN] = find_special(v, unknown_name());
+        if (!v->byte_level && !given->counting.from)
+            v->roles[TOKENIZER_UNKNOWN] = find_special(v, unknown_name(given));
         return 0;
     }
     if (bert_roles(v) < 0)
         return err_usage("WordPiece needs a special token '%s'",
                          bert_role_names[TOKENIZER_UNKNOWN]);
-    if (!counting_options.from)
+    if (!given->counting.from)
         bert_templates(v);
     return 0;
 }
 
-static int learn_and_save(struct vocabulary *v, const struct counted_words *words)
+static int learn_and_save(const struct learning *given, struct vocabulary *v,
+                          const struct counted_words *words)
 {
-    struct learn_options o = options_for(v);
-    if (learn(v, words, &o) < 0 || name_roles(v) < 0)
+    const char *usual[] = { unknown_name(given), end_of_text_name };
+    struct learn_options o = options_for(given, v, usual);
+    if (learn(v, words, &o) < 0 || name_roles(given, v) < 0)
         return -1;
     if (v->count < o.vocabulary_size)
         log_warn("the text has too few pairs to merge: the vocabulary has %" PRIu32
@@ -135,66 +147,76 @@ static int learn_and_save(struct vocabulary *v, const struct counted_words *word
                  v->count, o.vocabulary_size);
     tool_count("words", words->count);
     tool_count("tokens", v->count);
-    return vocabulary_save(v, folder_path);
+    return vocabulary_save(v, given->folder_path);
 }
 
-static int check_special(void)
+static int check_special(const struct learning *given)
 {
-    int found = !special_tokens.count;
-    for (size_t i = 0; i < special_tokens.count; i++) {
-        if (!*special_tokens.items[i] && special_tokens.count > 1)
+    int found = !given->special_tokens.count;
+    for (size_t i = 0; i < given->special_tokens.count; i++) {
+        if (!*given->special_tokens.items[i] && given->special_tokens.count > 1)
             return err_usage("--special '' means no special tokens: do not give others with it");
-        found |= unknown_token && !strcmp(special_tokens.items[i], unknown_token);
+        found |= given->unknown_token &&
+                 !strcmp(given->special_tokens.items[i], given->unknown_token);
     }
-    if (unknown_token && counting_options.units != UNITS_CHARACTERS)
+    if (given->unknown_token && given->counting.units != UNITS_CHARACTERS)
         return err_usage("--unknown needs --units characters");
-    if (unknown_token && (!found || !*unknown_token))
+    if (given->unknown_token && (!found || !*given->unknown_token))
         return err_usage("--unknown '%s' is not a special token: add it with --special",
-                         unknown_token);
+                         given->unknown_token);
     return 0;
 }
 
-static int check_usage(void)
+static int check_usage(const struct learning *given)
 {
-    static const char *const decided[] = { "unknown", "alphabet" };
-    if (!folder_path)
+    if (!given->folder_path)
         return err_usage("--output is missing: name a folder for the vocabulary");
     static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (tool_may_replace(folder_path, marks[i], "vocabulary") < 0)
+        if (tool_may_replace(given->folder_path, marks[i], "vocabulary") < 0)
             return -1;
-    for (size_t i = 0; i < sizeof decided / sizeof *decided && counting_options.from; i++)
-        if (tool_given(decided[i]))
-            return err_usage("--%s cannot be used with --from, because that vocabulary decides it",
-                             decided[i]);
-    if (counting_check() < 0 || check_special() < 0)
+    if (counting_check(&given->counting) < 0 || check_special(given) < 0)
         return -1;
-    if (alphabet == ALPHABET_BYTES && (counting_options.units == UNITS_CHARACTERS ||
-                                       counting_options.model == VOCABULARY_WORDPIECE))
+    if (given->alphabet == ALPHABET_BYTES && (given->counting.units == UNITS_CHARACTERS ||
+                                              given->counting.model == VOCABULARY_WORDPIECE))
         return err_usage(
             "--alphabet bytes cannot be used with --units characters or WordPiece, which "
             "use characters");
     return 0;
 }
 
-int learn_command(int argc, char **argv)
+static int run(int argc, char **argv, void *options_given)
 {
+    const struct learning *given = options_given;
     struct counting_tables counted;
     struct counted_words words = COUNTED_WORDS_INIT;
     struct vocabulary v;
-    if (check_usage() < 0)
+    if (check_usage(given) < 0)
         return -1;
-    struct tokenizer *t = counting_tokenizer();
+    struct tokenizer *t = counting_tokenizer(&given->counting);
     if (!t)
         return -1;
-    int result = counting_run(&counted, t, argc, argv);
+    int result = counting_run(&given->counting, &counted, t, argc, argv);
     if (!result)
-        result = word_counts_join(&words, counted.tables, counted.count, (uint64_t)min_word_count);
+        result = word_counts_join(&words, counted.tables, counted.count,
+                                  (uint64_t)given->min_word_count);
     counting_release(&counted);
     tokenizer_into_vocabulary(t, &v);
     if (!result)
-        result = learn_and_save(&v, &words);
+        result = learn_and_save(given, &v, &words);
     vocabulary_release(&v);
     counted_words_release(&words);
     return result;
 }
+
+const struct tool_command learn_command = {
+    .name = "train",
+    .args = "[FILE...]",
+    .summary = "Learn a vocabulary from text.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = -1,
+    .run = run,
+};

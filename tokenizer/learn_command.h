@@ -4,9 +4,8 @@
 #ifndef TEXTMILL_TOKENIZER_LEARN_COMMAND_H
 #define TEXTMILL_TOKENIZER_LEARN_COMMAND_H
 
-#include "common/opt.h"
+#include "common/tool.h"
 
-extern const struct opt learn_command_options[];
-int learn_command(int argc, char **argv);
+extern const struct tool_command learn_command;
 
 #endif

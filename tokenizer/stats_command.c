@@ -16,29 +16,33 @@
 #include "tokenizer/tokenizer.h"
 #include "unicode/unicode.h"
 
-static const char *fields;
-static const char *vocabulary_path, *output_path = "-";
-static int format, special, from_tokens, from_ids, rules, letters;
+struct counted {
+    const char *fields, *vocabulary_path, *output_path;
+    int format, special, from_tokens, from_ids, rules, letters;
+};
 
-const struct opt stats_command_options[] = {
-    { 0, "vocab", OPT_TEXT, &vocabulary_path, "PATH",
+static const struct counted defaults = { .output_path = "-" };
+
+#define AT(member) offsetof(struct counted, member)
+static const struct opt options[] = {
+    { 0, "vocab", OPT_TEXT, AT(vocabulary_path), "PATH",
       "vocabulary: a file, or a folder that holds one", 0, 0 },
-    { 'o', "output", OPT_TEXT, &output_path, "FILE", "output file; - is standard output", 0, 0 },
-    { 0, "format", OPT_CHOICE, &format, SOURCE_FORMATS,
+    { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output", 0, 0 },
+    { 0, "format", OPT_CHOICE, AT(format), SOURCE_FORMATS,
       "format of the input; auto detects documents, JSON lines or "
       "plain text",
       0, 0 },
-    { 0, "field", OPT_TEXT, &fields, "KEY[,KEY]",
+    { 0, "field", OPT_TEXT, AT(fields), "KEY[,KEY]",
       "JSON lines: the strings that are a document; outer.inner names an inner one", 0, 0 },
-    { 0, "tokens", OPT_FLAG, &from_tokens, NULL, "the input is token streams, not text", 0, 0 },
-    { 0, "ids", OPT_FLAG, &from_ids, NULL, "the input is lines of decimal ids, not text", 0, 0 },
-    { 0, "special", OPT_FLAG, &special, NULL,
+    { 0, "tokens", OPT_FLAG, AT(from_tokens), NULL, "the input is token streams, not text", 0, 0 },
+    { 0, "ids", OPT_FLAG, AT(from_ids), NULL, "the input is lines of decimal ids, not text", 0, 0 },
+    { 0, "special", OPT_FLAG, AT(special), NULL,
       "recognize special tokens, such as <|endoftext|>, in the text", 0, 0 },
-    { 0, "rules", OPT_CHOICE, &rules, "hf|google",
+    { 0, "rules", OPT_CHOICE, AT(rules), "hf|google",
       "WordPiece: follow Hugging Face's or Google's rules for "
       "splitting words",
       0, 0 },
-    { 0, "case", OPT_CHOICE, &letters, "auto|uncased|cased",
+    { 0, "case", OPT_CHOICE, AT(letters), "auto|uncased|cased",
       "WordPiece: whether the vocabulary is lower case; auto: as its "
       "files say",
       0, 0 },
@@ -48,6 +52,7 @@ const struct opt stats_command_options[] = {
 enum { LENGTHS = 40 }; /* of documents, in powers of two: 0, 1, 2-3, 4-7, ... */
 
 struct stats {
+    const struct counted *given;
     const struct tokenizer *t;
     struct source *source;
     int sentences; /* not used, but not to be mixed */
@@ -76,7 +81,8 @@ static int stats_work(void *ctx, void *item)
     b->ids.count = b->sentence_ends.count = 0;
     for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
         result = encoder_encode(e, b->text.data + at, b->ends[i] - at,
-                                special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY, &b->ids);
+                                s->given->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY,
+                                &b->ids);
         ids_add(&b->sentence_ends, (uint32_t)b->ids.count);
     }
     idle_give(&s->encoders, e);
@@ -159,8 +165,8 @@ static int count_rows(struct stats *s, const char *path)
     struct id_rows rows;
     struct buf text = BUF_INIT;
     int got;
-    if ((!strcmp(path, "-") && !from_ids && tool_binary_stdin() < 0) ||
-        id_rows_open(&rows, path, from_ids, s->t) < 0)
+    if ((!strcmp(path, "-") && !s->given->from_ids && tool_binary_stdin() < 0) ||
+        id_rows_open(&rows, path, s->given->from_ids, s->t) < 0)
         return -1;
     while ((got = id_rows_next(&rows)) > 0 && (got = count_row(s, &rows, &text)) == 0)
         ;
@@ -223,7 +229,8 @@ static int count_texts(struct stats *s, int argc, char **argv)
     struct pipeline p = { stats_read, stats_work, stats_write, s, NULL, 0, NULL };
     s->source = source_open(
         argv, argc,
-        &(struct source_options){ .format = (enum source_format)format, .fields = fields });
+        &(struct source_options){ .format = (enum source_format)s->given->format,
+                                  .fields = s->given->fields });
     idle_init(&s->encoders);
     int result = s->source ? batch_run(&p, (int)tool_threads) : -1;
     idle_release(&s->encoders, free_encoder);
@@ -231,29 +238,33 @@ static int count_texts(struct stats *s, int argc, char **argv)
     return result;
 }
 
-int stats_command(int argc, char **argv)
+static int run(int argc, char **argv, void *options_given)
 {
-    struct stats s = { 0 };
-    struct tokenizer_options how = { .google_rules = rules, .letters = (unsigned)letters };
+    const struct counted *given = options_given;
+    struct stats s = { .given = given };
+    struct tokenizer_options how = { .google_rules = given->rules,
+                                     .letters = (unsigned)given->letters };
     struct output out;
     struct buf text = BUF_INIT;
-    if (!vocabulary_path)
+    if (!given->vocabulary_path)
         return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
-    if ((from_tokens || from_ids) && ((from_tokens && from_ids) || special || tool_given("format")))
+    if ((given->from_tokens || given->from_ids) &&
+        ((given->from_tokens && given->from_ids) || given->special || tool_given("format")))
         return err_usage(
             "--tokens and --ids cannot be used together, or with --format or --special");
-    if (tool_may_replace(output_path, NULL, NULL) < 0)
+    if (tool_may_replace(given->output_path, NULL, NULL) < 0)
         return -1;
-    struct tokenizer *t = tokenizer_load_with(vocabulary_path, &how);
+    struct tokenizer *t = tokenizer_load_with(given->vocabulary_path, &how);
     if (!t)
         return -1;
     s.t = t;
     s.uses = mem_zalloc((size_t)tokenizer_size(t) + 1, sizeof *s.uses);
     progress_begin("documents", 0);
-    int result = (from_tokens || from_ids ? count_files : count_texts)(&s, argc, argv);
+    int result = (given->from_tokens || given->from_ids ? count_files : count_texts)(&s, argc,
+                                                                                     argv);
     progress_end();
     if (!result)
-        result = output_open(&out, output_path);
+        result = output_open(&out, given->output_path);
     if (!result) {
         print(&s, &text);
         result = output_write(&out, text.data, text.len);
@@ -267,3 +278,15 @@ int stats_command(int argc, char **argv)
     tokenizer_free(t);
     return result;
 }
+
+const struct tool_command stats_command = {
+    .name = "stats",
+    .args = "[FILE...]",
+    .summary = "Say how a vocabulary fits text.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = -1,
+    .run = run,
+};

@@ -4,9 +4,8 @@
 #ifndef TEXTMILL_TOKENIZER_STATS_COMMAND_H
 #define TEXTMILL_TOKENIZER_STATS_COMMAND_H
 
-#include "common/opt.h"
+#include "common/tool.h"
 
-extern const struct opt stats_command_options[];
-int stats_command(int argc, char **argv);
+extern const struct tool_command stats_command;
 
 #endif

@@ -18,11 +18,13 @@
 #include "tokenizer/tokenizer.h"
 #include "unicode/unicode.h"
 
-/* What the options say. */
-static struct {
+/* What the options of both commands say. */
+struct tokenize {
     const char *vocabulary_path, *output_path, *fields;
     int format, special, pattern, as_ids, wrap, rules, letters, mend, missing, skip_special;
-} given = { .output_path = "-" };
+};
+
+static const struct tokenize defaults = { .output_path = "-" };
 
 /* ---- tokenize --------------------------------------------------------------------------------- */
 
@@ -124,35 +126,36 @@ static void free_encoder(void *e)
     encoder_free(e);
 }
 
-static int run_tokenize(int argc, char **argv)
+static int run_tokenize(int argc, char **argv, void *options)
 {
+    const struct tokenize *given = options;
     struct encoding c = { .sentences = -1 };
-    if (!given.vocabulary_path)
+    if (!given->vocabulary_path)
         return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
-    if (given.wrap && !given.as_ids)
+    if (given->wrap && !given->as_ids)
         return err_usage("--wrap needs --ids: a token stream has no special tokens");
-    if (!strcmp(given.output_path, "-") && !given.as_ids && tool_binary_stdout() < 0)
+    if (!strcmp(given->output_path, "-") && !given->as_ids && tool_binary_stdout() < 0)
         return -1;
-    if (tool_may_replace(given.output_path, NULL, NULL) < 0)
+    if (tool_may_replace(given->output_path, NULL, NULL) < 0)
         return -1;
-    struct tokenizer_options how = { .google_rules = given.rules,
-                                     .letters = (unsigned)given.letters,
-                                     .drop_missing = given.missing,
-                                     .pattern = (enum tokenizer_pattern)given.pattern };
-    const struct source_options source = { .format = (enum source_format)given.format,
-                                           .fields = given.fields,
-                                           .mend = (enum mend_rule)given.mend };
-    if (!(c.tokenizer = tokenizer_load_with(given.vocabulary_path, &how)))
+    struct tokenizer_options how = { .google_rules = given->rules,
+                                     .letters = (unsigned)given->letters,
+                                     .drop_missing = given->missing,
+                                     .pattern = (enum tokenizer_pattern)given->pattern };
+    const struct source_options source = { .format = (enum source_format)given->format,
+                                           .fields = given->fields,
+                                           .mend = (enum mend_rule)given->mend };
+    if (!(c.tokenizer = tokenizer_load_with(given->vocabulary_path, &how)))
         return -1;
     c.how = (struct encode_options){ .t = c.tokenizer,
                                      .width = tokenizer_size(c.tokenizer) <= 1 << 16 ? 2 : 4,
-                                     .special = given.special,
-                                     .as_ids = given.as_ids,
-                                     .wrap = given.wrap,
-                                     .mend = (enum mend_rule)given.mend };
+                                     .special = given->special,
+                                     .as_ids = given->as_ids,
+                                     .wrap = given->wrap,
+                                     .mend = (enum mend_rule)given->mend };
     idle_init(&c.encoders);
     c.source = source_open(argv, argc, &source);
-    int result = c.source ? output_open(&c.out, given.output_path) : -1;
+    int result = c.source ? output_open(&c.out, given->output_path) : -1;
     if (!result) {
         result = encode_all(&c);
         if (result < 0)
@@ -169,11 +172,11 @@ static int run_tokenize(int argc, char **argv)
 
 /* ---- tokenize decode -------------------------------------------------------------------------- */
 
-static int write_text(struct output *out, const struct tokenizer *t, const uint32_t *ids, size_t n,
-                      struct buf *text)
+static int write_text(const struct tokenize *given, struct output *out, const struct tokenizer *t,
+                      const uint32_t *ids, size_t n, struct buf *text)
 {
     buf_clear(text);
-    if ((given.skip_special ? tokenizer_decode_text : tokenizer_decode)(t, ids, n, text) < 0)
+    if ((given->skip_special ? tokenizer_decode_text : tokenizer_decode)(t, ids, n, text) < 0)
         return -1;
     buf_addc(text, '\n');
     tool_count("documents", 1);
@@ -181,12 +184,13 @@ static int write_text(struct output *out, const struct tokenizer *t, const uint3
     return output_write(out, text->data, text->len);
 }
 
-static int decode_rows(struct id_rows *rows, struct output *out, const struct tokenizer *t)
+static int decode_rows(const struct tokenize *given, struct id_rows *rows, struct output *out,
+                       const struct tokenizer *t)
 {
     struct buf text = BUF_INIT;
     int got;
     while ((got = id_rows_next(rows)) > 0)
-        if (write_text(out, t, rows->ids, rows->count, &text) < 0) {
+        if (write_text(given, out, t, rows->ids, rows->count, &text) < 0) {
             got = id_rows_where(rows);
             break;
         }
@@ -194,25 +198,26 @@ static int decode_rows(struct id_rows *rows, struct output *out, const struct to
     return got;
 }
 
-static int run_decode(int argc, char **argv)
+static int run_decode(int argc, char **argv, void *options)
 {
+    const struct tokenize *given = options;
     const char *path = argc ? argv[0] : "-";
     struct id_rows rows;
     struct output out;
-    if (!given.vocabulary_path)
+    if (!given->vocabulary_path)
         return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
-    if ((!strcmp(path, "-") && !given.as_ids && tool_binary_stdin() < 0) ||
-        tool_may_replace(given.output_path, NULL, NULL) < 0)
+    if ((!strcmp(path, "-") && !given->as_ids && tool_binary_stdin() < 0) ||
+        tool_may_replace(given->output_path, NULL, NULL) < 0)
         return -1;
-    struct tokenizer_options how = { .pattern = (enum tokenizer_pattern)given.pattern };
-    struct tokenizer *t = tokenizer_load_with(given.vocabulary_path, &how);
-    if (!t || id_rows_open(&rows, path, given.as_ids, t) < 0) {
+    struct tokenizer_options how = { .pattern = (enum tokenizer_pattern)given->pattern };
+    struct tokenizer *t = tokenizer_load_with(given->vocabulary_path, &how);
+    if (!t || id_rows_open(&rows, path, given->as_ids, t) < 0) {
         tokenizer_free(t);
         return -1;
     }
-    int result = output_open(&out, given.output_path);
+    int result = output_open(&out, given->output_path);
     if (!result) {
-        result = decode_rows(&rows, &out, t);
+        result = decode_rows(given, &rows, &out, t);
         if (result < 0)
             output_abandon(&out);
         else
@@ -225,64 +230,76 @@ static int run_decode(int argc, char **argv)
 
 /* ---- main --------------------------------------------------------------------------------------- */
 
+#define AT(member) offsetof(struct tokenize, member)
 static const struct opt tokenize_options[] = {
-    { 0, "vocab", OPT_TEXT, &given.vocabulary_path, "PATH",
+    { 0, "vocab", OPT_TEXT, AT(vocabulary_path), "PATH",
       "vocabulary: a file, or a folder that holds one", 0, 0 },
-    { 'o', "output", OPT_TEXT, &given.output_path, "FILE", "output file; - is standard output", 0,
-      0 },
-    { 0, "format", OPT_CHOICE, &given.format, SOURCE_FORMATS,
+    { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output", 0, 0 },
+    { 0, "format", OPT_CHOICE, AT(format), SOURCE_FORMATS,
       "format of the input; auto detects documents, JSON lines or "
       "plain text",
       0, 0 },
-    { 0, "field", OPT_TEXT, &given.fields, "KEY[,KEY]",
+    { 0, "field", OPT_TEXT, AT(fields), "KEY[,KEY]",
       "JSON lines: the strings that are a document; outer.inner names an inner one", 0, 0 },
-    { 0, "special", OPT_FLAG, &given.special, NULL,
+    { 0, "special", OPT_FLAG, AT(special), NULL,
       "recognize special tokens, such as <|endoftext|>, in the text", 0, 0 },
-    { 0, "invalid", OPT_CHOICE, &given.mend, MEND_RULES,
+    { 0, "invalid", OPT_CHOICE, AT(mend), MEND_RULES,
       "bytes that are not UTF-8: replace a few and fail on many, replace all, or fail", 0, 0 },
-    { 0, "pattern", OPT_CHOICE, &given.pattern, TOKENIZER_PATTERNS,
+    { 0, "pattern", OPT_CHOICE, AT(pattern), TOKENIZER_PATTERNS,
       "how the encoding of a .tiktoken file splits text", 0, 0 },
-    { 0, "missing", OPT_CHOICE, &given.missing, "error|drop",
+    { 0, "missing", OPT_CHOICE, AT(missing), "error|drop",
       "bytes that the vocabulary lacks: fail, or drop them as Hugging Face does", 0, 0 },
-    { 0, "rules", OPT_CHOICE, &given.rules, "hf|google",
+    { 0, "rules", OPT_CHOICE, AT(rules), "hf|google",
       "WordPiece: follow Hugging Face's or Google's rules for "
       "splitting words",
       0, 0 },
-    { 0, "case", OPT_CHOICE, &given.letters, "auto|uncased|cased",
+    { 0, "case", OPT_CHOICE, AT(letters), "auto|uncased|cased",
       "WordPiece: whether the vocabulary is lower case; auto: as its "
       "files say",
       0, 0 },
-    { 0, "wrap", OPT_FLAG, &given.wrap, NULL,
-      "with --ids: put [CLS] and [SEP] around each document", 0, 0 },
-    { 0, "ids", OPT_FLAG, &given.as_ids, NULL, "write decimal ids, one line per document", 0, 0 },
+    { 0, "wrap", OPT_FLAG, AT(wrap), NULL, "with --ids: put [CLS] and [SEP] around each document",
+      0, 0 },
+    { 0, "ids", OPT_FLAG, AT(as_ids), NULL, "write decimal ids, one line per document", 0, 0 },
     { 0 },
 };
 
 static const struct opt decode_options[] = {
-    { 0, "vocab", OPT_TEXT, &given.vocabulary_path, "PATH",
+    { 0, "vocab", OPT_TEXT, AT(vocabulary_path), "PATH",
       "vocabulary: a file, or a folder that holds one", 0, 0 },
-    { 'o', "output", OPT_TEXT, &given.output_path, "FILE", "output file; - is standard output", 0,
-      0 },
-    { 0, "pattern", OPT_CHOICE, &given.pattern, TOKENIZER_PATTERNS,
+    { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output", 0, 0 },
+    { 0, "pattern", OPT_CHOICE, AT(pattern), TOKENIZER_PATTERNS,
       "how the encoding of a .tiktoken file splits text", 0, 0 },
-    { 0, "skip-special", OPT_FLAG, &given.skip_special, NULL, "leave out special tokens", 0, 0 },
-    { 0, "ids", OPT_FLAG, &given.as_ids, NULL,
-      "read lines of decimal ids instead of a token stream", 0, 0 },
+    { 0, "skip-special", OPT_FLAG, AT(skip_special), NULL, "leave out special tokens", 0, 0 },
+    { 0, "ids", OPT_FLAG, AT(as_ids), NULL, "read lines of decimal ids instead of a token stream",
+      0, 0 },
     { 0 },
 };
 
-static const struct tool_command commands[] = {
-    { NULL, "[FILE...]", "Turn documents into a stream of token ids.", tokenize_options,
-      TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, run_tokenize },
-    { "train", "[FILE...]", "Learn a vocabulary from text.", learn_command_options,
-      TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, learn_command },
-    { "count", "[FILE...]", "Count the words of text, to learn a vocabulary from.",
-      count_command_options, TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, count_command },
-    { "stats", "[FILE...]", "Say how a vocabulary fits text.", stats_command_options,
-      TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, stats_command },
-    { "decode", "[FILE]", "Turn a stream of token ids into text, a line end after each document.",
-      decode_options, TOOL_FORCE, 0, 1, run_decode },
-    { 0 },
+static const struct tool_command tokenize = {
+    .args = "[FILE...]",
+    .summary = "Turn documents into a stream of token ids.",
+    .options = tokenize_options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = -1,
+    .run = run_tokenize,
+};
+
+static const struct tool_command decode = {
+    .name = "decode",
+    .args = "[FILE]",
+    .summary = "Turn a stream of token ids into text, a line end after each document.",
+    .options = decode_options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_FORCE,
+    .max_args = 1,
+    .run = run_decode,
+};
+
+static const struct tool_command *const commands[] = {
+    &tokenize, &learn_command, &count_command, &stats_command, &decode, NULL,
 };
 
 /* Options of other programs. */

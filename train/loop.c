@@ -33,6 +33,7 @@ struct loop {
     struct plan *plan;
     const struct settings *settings;
     const char *config; /* text */
+    unsigned (*flags)(const char *option);
     struct ops *ops;
     struct comm *comm; /* borrowed */
     int first;         /* this process logs and writes */
@@ -96,33 +97,17 @@ static int agree(struct loop *l, int result)
 
 /* ---- starting and resuming ------------------------------------------------------------------------ */
 
-/* 1 when `key` is one of the words, which single blanks part. */
-static int is_word(const char *key, const char *words)
-{
-    size_t n = strlen(key);
-    for (const char *w = words; *w; w += strcspn(w, " ") + (w[strcspn(w, " ")] == ' '))
-        if (strcspn(w, " ") == n && !memcmp(w, key, n))
-            return 1;
-    return 0;
-}
-
-static const char fixed_keys[] = /* another value would be another training */
-    "task architecture layers width heads kv-heads head-width rope-theta "
-    "inner positions vocabulary types activation untied dropout-first bare-head "
-    "sequence-length mask-tokens optimizer seed";
-static const char free_keys[] = /* no influence on the weights, or compared in another way */
-    "gelu profile output data validation vocab start-from save save-every keep log-every validate-every "
-    "validation-batches group recompute memmap-dir memory device device-memory data-parallel zero comm-timeout";
-
 /* Compares one line "key: value" of the checkpoint's configuration with the present one. */
-static int compare_setting(const char *line, size_t n, const char *now)
+static int compare_setting(const struct loop *l, const char *line, size_t n)
 {
+    const char *now = l->config;
     size_t key_len = strcspn(line, ":");
     if (key_len >= n)
         return 0;
     char key[64];
     snprintf(key, sizeof key, "%.*s", (int)key_len, line);
-    if (is_word(key, free_keys))
+    unsigned flags = l->flags(key);
+    if (flags & (OPT_FREE | OPT_OF_RUN | OPT_NO_SETTING))
         return 0;
     struct buf start = BUF_INIT;
     buf_addf(&start, "\n%s: ", key);
@@ -137,7 +122,7 @@ static int compare_setting(const char *line, size_t n, const char *now)
     const char *new_value = other_len > skip ? other + skip : "unset";
     int new_len = (int)strcspn(new_value, "\n");
     int old_len = n > skip ? (int)(n - skip) : 0;
-    if (is_word(key, fixed_keys))
+    if (flags & OPT_FIXED)
         return err_set("cannot resume with another %s: it was %.*s and is %.*s now", key, old_len,
                        line + skip, new_len, new_value);
     log_warn("resuming with another %s: it was %.*s and is %.*s now", key, old_len, line + skip,
@@ -145,11 +130,11 @@ static int compare_setting(const char *line, size_t n, const char *now)
     return 0;
 }
 
-static int compare_settings(const char *then, const char *now)
+static int compare_settings(const struct loop *l, const char *then)
 {
     for (const char *line = then; *line;) {
         size_t n = strcspn(line, "\n");
-        if (compare_setting(line, n, now) < 0)
+        if (compare_setting(l, line, n) < 0)
             return -1;
         line += n + (line[n] == '\n');
     }
@@ -228,7 +213,7 @@ static int open_store(struct loop *l, struct ops_array *blocks)
 static int resume(struct loop *l, const char *path, const char *config)
 {
     struct plan *p = l->plan;
-    if (compare_settings(config, l->config) < 0)
+    if (compare_settings(l, config) < 0)
         return -1;
     uint64_t sequences = p->data->count;
     if (l->at.sequences != sequences)
@@ -775,12 +760,13 @@ static void say_communication(const struct loop *l)
             log_bytes(sent, c->bytes), c->seconds, c->waited);
 }
 
-int loop_run(struct plan *p, const char *config, int threads, struct comm *c,
-             struct loop_result *result)
+int loop_run(struct plan *p, const char *config, unsigned (*flags)(const char *option), int threads,
+             struct comm *c, struct loop_result *result)
 {
     struct loop l = { .plan = p,
                       .settings = p->settings,
                       .config = config,
+                      .flags = flags,
                       .comm = c,
                       .first = comm_is_first(c),
                       .lock = -1 };

@@ -26,10 +26,11 @@ struct loop_result {
     uint64_t tokens;
 };
 
-/* `config`: the text of config.yaml, without `resume`. Every rank of `c` calls it; the first one
- * alone logs and writes. All return the same result. */
-int loop_run(struct plan *p, const char *config, int threads, struct comm *c,
-             struct loop_result *result);
+/* `config`: the text of config.yaml, without `resume`. `flags`: of an option, OPT_FIXED and the
+ * others: they say whether a run that is resumed may have another value. Every rank of `c` calls
+ * it; the first one alone logs and writes. All return the same result. */
+int loop_run(struct plan *p, const char *config, unsigned (*flags)(const char *option), int threads,
+             struct comm *c, struct loop_result *result);
 
 /* The signal that ends the run after this step; 0: none yet. */
 const volatile int *loop_stop_signal(void);

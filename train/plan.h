@@ -72,6 +72,8 @@ struct settings {
     double comm_timeout;                 /* seconds */
     int on_divergence;                   /* enum divergence */
     const char *profile;
+    int dry_run, list_presets; /* instead of training */
+    struct opt_list more_data; /* --data by other names */
 };
 
 /* What an option holds when nothing sets it. */

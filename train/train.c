@@ -22,263 +22,242 @@
 #include "train/loop.h"
 #include "train/plan.h"
 
-static struct settings s;
-static int dry_run, list_presets;
-static struct comm ranks;
-static struct opt_list more_data;
-
-#define UP 1e15 /* no bound above */
+#define AT(member) offsetof(struct settings, member)
+#define UP         1e15 /* no bound above */
 
 static const struct opt options[] = {
     { .help = "Most used:" },
-    { 0, "data", OPT_LIST, &s.data, "PATH",
+    { 0, "data", OPT_LIST | OPT_FREE | OPT_OF_HOST, AT(data), "PATH",
       "training data: a folder or file of TFRecords, a Megatron "
       "prefix, or \"generated\" for random ids",
       0, 0 },
-    { 0, "validation", OPT_LIST, &s.validation, "PATH",
+    { 0, "validation", OPT_LIST | OPT_FREE | OPT_OF_HOST, AT(validation), "PATH",
       "validation data, in the same forms as --data", 0, 0 },
-    { 'o', "output", OPT_TEXT, &s.output, "DIR", "model folder, with metrics and checkpoints", 0,
-      0 },
-    { 0, "resume", OPT_FLAG, &s.resume, NULL,
+    { 'o', "output", OPT_TEXT | OPT_FREE, AT(output), "DIR",
+      "model folder, with metrics and checkpoints", 0, 0 },
+    { 0, "resume", OPT_FLAG | OPT_OF_RUN, AT(resume), NULL,
       "continue from the latest checkpoint in the output folder", 0, 0 },
-    { 0, "layers", OPT_INT, &s.layers, "N", "number of transformer layers", 1, 1e6 },
-    { 0, "width", OPT_INT, &s.width, "N", "width of the residual stream (hidden size)", 1, 1e6 },
-    { 0, "heads", OPT_INT, &s.heads, "N", "number of attention heads", 1, 1e6 },
-    { 0, "sequence-length", OPT_INT, &s.sequence_length, "N",
+    { 0, "layers", OPT_INT | OPT_FIXED, AT(layers), "N", "number of transformer layers", 1, 1e6 },
+    { 0, "width", OPT_INT | OPT_FIXED, AT(width), "N", "width of the residual stream (hidden size)",
+      1, 1e6 },
+    { 0, "heads", OPT_INT | OPT_FIXED, AT(heads), "N", "number of attention heads", 1, 1e6 },
+    { 0, "sequence-length", OPT_INT | OPT_FIXED, AT(sequence_length), "N",
       "tokens per sequence; 0: as in the data, or else the positions", 0, 1e7 },
-    { 0, "steps", OPT_INT, &s.steps, "N", "number of updates; 0: use --epochs", 0, UP },
-    { 0, "learning-rate", OPT_REAL, &s.learning_rate, "X",
+    { 0, "steps", OPT_INT, AT(steps), "N", "number of updates; 0: use --epochs", 0, UP },
+    { 0, "learning-rate", OPT_REAL, AT(learning_rate), "X",
       "peak learning rate; -1: chosen by the model's size", -1, 1e3 },
-    { 0, "global-batch-size", OPT_INT, &s.global_batch_size, "N",
+    { 0, "global-batch-size", OPT_INT, AT(global_batch_size), "N",
       "sequences per update; 0: one micro-batch", 0, 1e9 },
-    { 0, "dry-run", OPT_FLAG, &dry_run, NULL,
+    { 0, "dry-run", OPT_FLAG | OPT_OF_RUN, AT(dry_run), NULL,
       "print parameter count, floating-point operations and memory, and stop", 0, 0 },
-    { 0, "list", OPT_FLAG, &list_presets, NULL, "list the presets and stop", 0, 0 },
+    { 0, "list", OPT_FLAG | OPT_OF_RUN, AT(list_presets), NULL, "list the presets and stop", 0, 0 },
 
     { .help = "Model:", .arg = OPT_MORE },
-    { 0, "task", OPT_CHOICE, &s.task, TASK_WORDS,
+    { 0, "task", OPT_CHOICE | OPT_FIXED, AT(task), TASK_WORDS,
       "what to train: a decoder such as a GPT or a Llama, a BERT, or "
       "a BERT that answers questions",
       0, 0 },
-    { 0, "architecture", OPT_TEXT, &s.architecture, "NAME",
+    { 0, "architecture", OPT_TEXT | OPT_FIXED, AT(architecture), "NAME",
       "model architecture: gpt2, llama, mistral, qwen2, bert or "
       "distilbert; default: gpt2 or bert, as the task needs",
       0, 0 },
-    { 0, "inner", OPT_INT, &s.inner, "N", "width of the MLP's hidden layer; 0: 4 times --width", 0,
-      1e7 },
-    { 0, "positions", OPT_INT, &s.positions, "N",
+    { 0, "inner", OPT_INT | OPT_FIXED, AT(inner), "N",
+      "width of the MLP's hidden layer; 0: 4 times --width", 0, 1e7 },
+    { 0, "positions", OPT_INT | OPT_FIXED, AT(positions), "N",
       "number of position embeddings; 0: the sequence length", 0, 1e7 },
-    { 0, "vocabulary", OPT_INT, &s.vocabulary, "N",
+    { 0, "vocabulary", OPT_INT | OPT_FIXED, AT(vocabulary), "N",
       "vocabulary size; 0: that of the tokenizer, or else of the data", 0, 2147483647 },
-    { 0, "epsilon", OPT_REAL, &s.epsilon, "X", "epsilon of the layer norms", 1e-12, 1 },
-    { 0, "dropout", OPT_REAL, &s.dropout, "P",
+    { 0, "epsilon", OPT_REAL, AT(epsilon), "X", "epsilon of the layer norms", 1e-12, 1 },
+    { 0, "dropout", OPT_REAL, AT(dropout), "P",
       "dropout rate of embeddings, attention and residual branches", 0, 0.99 },
-    { 0, "attention-dropout", OPT_REAL, &s.attention_dropout, "P",
+    { 0, "attention-dropout", OPT_REAL, AT(attention_dropout), "P",
       "dropout rate of attention alone; -1: as --dropout", -1, 0.99 },
-    { 0, "init-std", OPT_REAL, &s.init_std, "X", "standard deviation of the initial weights", 0,
+    { 0, "init-std", OPT_REAL, AT(init_std), "X", "standard deviation of the initial weights", 0,
       1 },
-    { 0, "kv-heads", OPT_INT, &s.kv_heads, "N",
+    { 0, "kv-heads", OPT_INT | OPT_FIXED, AT(kv_heads), "N",
       "Llama: heads of keys and values, which groups of --heads share; "
       "0: as many",
       0, 1e6 },
-    { 0, "head-width", OPT_INT, &s.head_width, "N",
+    { 0, "head-width", OPT_INT | OPT_FIXED, AT(head_width), "N",
       "Llama: width of a head; 0: --width divided by --heads", 0, 65536 },
-    { 0, "rope-theta", OPT_REAL, &s.rope_theta, "X",
+    { 0, "rope-theta", OPT_REAL | OPT_FIXED, AT(rope_theta), "X",
       "Llama: base of the rotary positions; 0: 10000", 0, 1e12 },
-    { 0, "activation", OPT_CHOICE, &s.activation, "auto|gelu_new|gelu|relu|silu",
+    { 0, "activation", OPT_CHOICE | OPT_FIXED, AT(activation), "auto|gelu_new|gelu|relu|silu",
       "activation of the MLP: GELU in its tanh form or exact, ReLU, "
       "SiLU; auto: the architecture's",
       0, 0 },
-    { 0, "untied", OPT_FLAG, &s.untied, NULL,
+    { 0, "untied", OPT_FLAG | OPT_FIXED, AT(untied), NULL,
       "give the output layer a table of its own, not the embedding's", 0, 0 },
-    { 0, "types", OPT_INT, &s.types, "N", "BERT: number of segment types", 2, 1e6 },
-    { 0, "dropout-first", OPT_FLAG, &s.dropout_first, NULL,
+    { 0, "types", OPT_INT | OPT_FIXED, AT(types), "N", "BERT: number of segment types", 2, 1e6 },
+    { 0, "dropout-first", OPT_FLAG | OPT_FIXED, AT(dropout_first), NULL,
       "BERT: apply embedding dropout before the layer norm", 0, 0 },
-    { 0, "bare-head", OPT_FLAG, &s.bare_head, NULL,
+    { 0, "bare-head", OPT_FLAG | OPT_FIXED, AT(bare_head), NULL,
       "BERT: predict words without the head's transform and bias", 0, 0 },
-    { 0, "start-from", OPT_TEXT, &s.start_from, "DIR",
+    { 0, "start-from", OPT_TEXT | OPT_FREE, AT(start_from), "DIR",
       "load the weights of this model folder, and start at step 0", 0, 0 },
 
     { .help = "Data:", .arg = OPT_MORE },
-    { 0, "vocab", OPT_TEXT, &s.vocab, "DIR",
+    { 0, "vocab", OPT_TEXT | OPT_FREE | OPT_OF_HOST, AT(vocab), "DIR",
       "tokenizer to save with the model; default: the one stored "
       "with the data",
       0, 0 },
-    { 0, "mask-tokens", OPT_INT, &s.mask_tokens, "N",
+    { 0, "mask-tokens", OPT_INT | OPT_FIXED, AT(mask_tokens), "N",
       "BERT: maximum number of masked tokens per sequence; 0: as in "
       "the data",
       0, 1e6 },
-    { 0, "train-file", OPT_LIST, &more_data, "FILE", "another name for --data", 0, 0 },
-    { 0, "input-files", OPT_LIST, &more_data, "FILE", "another name for --data", 0, 0 },
-    { 0, "style", OPT_CHOICE, &s.google, "hf|google",
+    { 0, "train-file", OPT_LIST, AT(more_data), "FILE", "another name for --data", 0, 0 },
+    { 0, "input-files", OPT_LIST, AT(more_data), "FILE", "another name for --data", 0, 0 },
+    { 0, "style", OPT_CHOICE, AT(google), "hf|google",
       "SQuAD: cut long contexts into windows as Hugging Face or as "
       "Google does",
       0, 0 },
-    { 0, "stride", OPT_INT, &s.stride, "N",
+    { 0, "stride", OPT_INT, AT(stride), "N",
       "SQuAD: tokens shared by two windows (hf) or between their "
       "starts (google); -1: a third of the sequence, at most 128",
       -1, 1e7 },
-    { 0, "question-tokens", OPT_INT, &s.question_tokens, "N",
+    { 0, "question-tokens", OPT_INT, AT(question_tokens), "N",
       "SQuAD: cut longer questions to N tokens", 0, 1e7 },
 
     { .help = "Training:", .arg = OPT_MORE },
-    { 0, "micro-batch-size", OPT_INT, &s.micro_batch_size, "N",
+    { 0, "micro-batch-size", OPT_INT, AT(micro_batch_size), "N",
       "sequences per forward pass; 0: chosen by the model's size", 0, 1e6 },
-    { 0, "group", OPT_INT, &s.group, "N",
+    { 0, "group", OPT_INT | OPT_FREE, AT(group), "N",
       "micro-batches that pass through each layer together; 0: all "
       "of an update",
       0, 1e9 },
-    { 0, "recompute", OPT_CHOICE, &s.recompute, RECOMPUTE_WORDS,
+    { 0, "recompute", OPT_CHOICE | OPT_FREE, AT(recompute), RECOMPUTE_WORDS,
       "activations to compute again in the backward pass, to save "
       "memory",
       0, 0 },
-    { 0, "device", OPT_TEXT, &s.device, "cpu|cuda[:N]",
+    { 0, "device", OPT_TEXT | OPT_FREE, AT(device), "cpu|cuda[:N]",
       "where to compute: the CPU, or GPU number N", 0, 0 },
-    { 0, "device-memory", OPT_SIZE, &s.device_memory, "BYTES",
+    { 0, "device-memory", OPT_SIZE | OPT_FREE, AT(device_memory), "BYTES",
       "GPU memory that training may use; the rest is kept in the host's "
       "memory; 0: all of it",
       0, 0 },
-    { 0, "precision", OPT_CHOICE, &s.precision, OPS_PRECISION_WORDS, "precision of matrix products",
-      0, 0 },
-    { 0, "products", OPT_CHOICE, &s.products, OPS_PRODUCTS_WORDS,
+    { 0, "precision", OPT_CHOICE, AT(precision), OPS_PRECISION_WORDS,
+      "precision of matrix products", 0, 0 },
+    { 0, "products", OPT_CHOICE, AT(products), OPS_PRODUCTS_WORDS,
       "f32 matrix products: our own code or OpenBLAS", 0, 0 },
-    { 0, "parameter-precision", OPT_CHOICE, &s.parameter_precision, OPS_PRECISION_WORDS,
+    { 0, "parameter-precision", OPT_CHOICE, AT(parameter_precision), OPS_PRECISION_WORDS,
       "precision of the stored weights", 0, 0 },
-    { 0, "state-precision", OPT_CHOICE, &s.state_precision, OPS_PRECISION_WORDS,
+    { 0, "state-precision", OPT_CHOICE, AT(state_precision), OPS_PRECISION_WORDS,
       "precision of the stored optimizer state", 0, 0 },
-    { 0, "activation-precision", OPT_CHOICE, &s.activation_precision, OPS_PRECISION_WORDS,
+    { 0, "activation-precision", OPT_CHOICE, AT(activation_precision), OPS_PRECISION_WORDS,
       "precision of the activations stored between layers", 0, 0 },
-    { 0, "loss-scale", OPT_TEXT, &s.loss_scale, "X|auto",
+    { 0, "loss-scale", OPT_TEXT, AT(loss_scale), "X|auto",
       "factor for the loss, divided out of the gradients again; auto "
       "adapts it",
       0, 0 },
-    { 0, "loss-scale-window", OPT_INT, &s.loss_scale_window, "N",
+    { 0, "loss-scale-window", OPT_INT, AT(loss_scale_window), "N",
       "updates without overflow before an automatic loss scale "
       "doubles",
       1, UP },
-    { 0, "memmap-dir", OPT_TEXT, &s.memmap_dir, "DIR",
+    { 0, "memmap-dir", OPT_TEXT | OPT_FREE | OPT_OF_HOST, AT(memmap_dir), "DIR",
       "folder for a file that holds what exceeds --memory", 0, 0 },
-    { 0, "memory", OPT_SIZE, &s.memory, "BYTES",
+    { 0, "memory", OPT_SIZE | OPT_FREE, AT(memory), "BYTES",
       "memory that training may use; 0: as little as possible, with "
       "--memmap-dir",
       0, 0 },
-    { 0, "epochs", OPT_REAL, &s.epochs, "X",
+    { 0, "epochs", OPT_REAL, AT(epochs), "X",
       "passes over the training data, if --steps is not given; 0: one", 0, 1e9 },
-    { 0, "minimum-learning-rate", OPT_REAL, &s.minimum_learning_rate, "X",
+    { 0, "minimum-learning-rate", OPT_REAL, AT(minimum_learning_rate), "X",
       "learning rate at the end of the schedule; -1: a tenth of the "
       "peak",
       -1, 1e3 },
-    { 0, "schedule", OPT_CHOICE, &s.schedule, SCHEDULE_WORDS,
+    { 0, "schedule", OPT_CHOICE, AT(schedule), SCHEDULE_WORDS,
       "learning-rate schedule after the warm-up", 0, 0 },
-    { 0, "warmup", OPT_REAL, &s.warmup, "X",
+    { 0, "warmup", OPT_REAL, AT(warmup), "X",
       "updates until the peak learning rate; below 1: share of "
       "--steps; -1: chosen by --steps",
       -1, UP },
-    { 0, "power", OPT_REAL, &s.power, "X", "polynomial learning-rate schedule: exponent", 0, 100 },
-    { 0, "decay-rate", OPT_REAL, &s.decay_rate, "X",
+    { 0, "power", OPT_REAL, AT(power), "X", "polynomial learning-rate schedule: exponent", 0, 100 },
+    { 0, "decay-rate", OPT_REAL, AT(decay_rate), "X",
       "exponential schedule: factor per --decay-steps", 0, 1e3 },
-    { 0, "decay-steps", OPT_INT, &s.decay_steps, "N",
+    { 0, "decay-steps", OPT_INT, AT(decay_steps), "N",
       "exponential schedule: updates per --decay-rate", 1, UP },
-    { 0, "cooldown", OPT_REAL, &s.cooldown, "X",
+    { 0, "cooldown", OPT_REAL, AT(cooldown), "X",
       "wsd schedule: updates of the final decay; below 1: share of "
       "--steps",
       0, UP },
-    { 0, "rates", OPT_LIST, &s.rates, "STEP:RATE",
+    { 0, "rates", OPT_LIST, AT(rates), "STEP:RATE",
       "custom schedule: learning rate from this step (counted from "
       "0) on",
       0, 0 },
-    { 0, "optimizer", OPT_CHOICE, &s.optimizer, OPTIMIZER_WORDS, "optimizer", 0, 0 },
-    { 0, "bias-correction", OPT_FLAG, &s.bias_correction, NULL,
+    { 0, "optimizer", OPT_CHOICE | OPT_FIXED, AT(optimizer), OPTIMIZER_WORDS, "optimizer", 0, 0 },
+    { 0, "bias-correction", OPT_FLAG, AT(bias_correction), NULL,
       "AdamW, Adam, LAMB: correct the bias of the moments; or "
       "--no-bias-correction",
       0, 0 },
-    { 0, "beta1", OPT_REAL, &s.beta1, "X", "AdamW, Adam, LAMB: decay rate of the first moment", 0,
+    { 0, "beta1", OPT_REAL, AT(beta1), "X", "AdamW, Adam, LAMB: decay rate of the first moment", 0,
       0.999999 },
-    { 0, "beta2", OPT_REAL, &s.beta2, "X", "AdamW, Adam, LAMB: decay rate of the second moment", 0,
+    { 0, "beta2", OPT_REAL, AT(beta2), "X", "AdamW, Adam, LAMB: decay rate of the second moment", 0,
       0.999999999 },
-    { 0, "adam-epsilon", OPT_REAL, &s.adam_epsilon, "X",
+    { 0, "adam-epsilon", OPT_REAL, AT(adam_epsilon), "X",
       "AdamW, Adam, LAMB: epsilon in the denominator of the update", 1e-30, 1 },
-    { 0, "momentum", OPT_REAL, &s.momentum, "X", "momentum and Muon: decay rate of the momentum", 0,
-      0.999999 },
-    { 0, "weight-decay", OPT_REAL, &s.weight_decay, "X",
+    { 0, "momentum", OPT_REAL, AT(momentum), "X", "momentum and Muon: decay rate of the momentum",
+      0, 0.999999 },
+    { 0, "weight-decay", OPT_REAL, AT(weight_decay), "X",
       "weight decay; --decay chooses the tensors", 0, 1e3 },
-    { 0, "decay", OPT_CHOICE, &s.decay_all, DECAY_WORDS,
+    { 0, "decay", OPT_CHOICE, AT(decay_all), DECAY_WORDS,
       "tensors that weight decay applies to: matrices only, or all", 0, 0 },
-    { 0, "lamb-cap", OPT_REAL, &s.lamb_cap, "X",
+    { 0, "lamb-cap", OPT_REAL, AT(lamb_cap), "X",
       "LAMB, NVLAMB: maximum weight norm in the trust ratio; 0: no "
       "maximum",
       0, 1e9 },
-    { 0, "lamb-thirds", OPT_FLAG, &s.lamb_thirds, NULL,
+    { 0, "lamb-thirds", OPT_FLAG, AT(lamb_thirds), NULL,
       "LAMB, NVLAMB: separate trust ratios for a GPT's queries, keys "
       "and values",
       0, 0 },
-    { 0, "clip", OPT_REAL, &s.clip, "X", "maximum gradient norm; 0: no clipping", 0, 1e9 },
+    { 0, "clip", OPT_REAL, AT(clip), "X", "maximum gradient norm; 0: no clipping", 0, 1e9 },
 
     { .help = "Several processes:", .arg = OPT_MORE },
-    { 0, "data-parallel", OPT_INT, &s.data_parallel, "N",
+    { 0, "data-parallel", OPT_INT | OPT_OF_RUN, AT(data_parallel), "N",
       "ranks that train on different samples; 0: all that mpirun or "
       "srun started",
       0, 1e6 },
-    { 0, "leaves", OPT_INT, &s.leaves, "N",
+    { 0, "leaves", OPT_INT, AT(leaves), "N",
       "sum gradients in N fixed parts, so that any number of ranks "
       "that divides N gives the same bits; 0: as many as ranks",
       0, 1e6 },
-    { 0, "zero", OPT_INT, &s.zero, "STAGE",
+    { 0, "zero", OPT_INT | OPT_FREE, AT(zero), "STAGE",
       "ranks share 1: the optimizer state, 2: gradients, too, 3: weights, "
       "too; 0: each rank has all of it",
       0, 3 },
-    { 0, "comm-timeout", OPT_REAL, &s.comm_timeout, "SECONDS",
+    { 0, "comm-timeout", OPT_REAL | OPT_FREE, AT(comm_timeout), "SECONDS",
       "end the run when a rank waits longer than this for another; "
       "0: wait for ever",
       0, 1e9 },
 
     { .help = "Output:", .arg = OPT_MORE },
-    { 0, "save", OPT_FLAG, &s.save, NULL, "save checkpoints and the model; or --no-save", 0, 0 },
-    { 0, "save-every", OPT_INT, &s.save_every, "N",
+    { 0, "save", OPT_FLAG | OPT_FREE, AT(save), NULL,
+      "save checkpoints and the model; or --no-save", 0, 0 },
+    { 0, "save-every", OPT_INT | OPT_FREE, AT(save_every), "N",
       "updates between checkpoints; 0: save only on a signal", 0, UP },
-    { 0, "keep", OPT_INT, &s.keep, "N",
+    { 0, "keep", OPT_INT | OPT_FREE, AT(keep), "N",
       "number of recent checkpoints to keep, beside the best; 0: all", 0, UP },
-    { 0, "validate-every", OPT_INT, &s.validate_every, "N",
+    { 0, "validate-every", OPT_INT | OPT_FREE, AT(validate_every), "N",
       "updates between validations; 0: only at the end", 0, UP },
-    { 0, "validation-batches", OPT_INT, &s.validation_batches, "N",
+    { 0, "validation-batches", OPT_INT | OPT_FREE, AT(validation_batches), "N",
       "micro-batches per validation; 0: all validation data", 0, UP },
-    { 0, "log-every", OPT_INT, &s.log_every, "N",
+    { 0, "log-every", OPT_INT | OPT_FREE, AT(log_every), "N",
       "updates between log lines; 0: only the first and the last", 0, UP },
-    { 0, "on-divergence", OPT_CHOICE, &s.on_divergence, DIVERGENCE_WORDS,
+    { 0, "on-divergence", OPT_CHOICE, AT(on_divergence), DIVERGENCE_WORDS,
       "if a loss or gradient is not finite: stop, or skip that update", 0, 0 },
-    { 0, "profile", OPT_TEXT, &s.profile, "FILE",
+    { 0, "profile", OPT_TEXT | OPT_OF_RUN, AT(profile), "FILE",
       "print where time is spent, and write a trace for Perfetto or "
       "Chrome",
       0, 0 },
     { 0 },
 };
 
-/* The configuration in force, without what says how this one run is started. */
-static void effective_config(struct buf *out)
-{
-    static const char *const not_kept[] = { "resume:",  "dry-run:", "list:",         "profile:",
-                                            "verbose:", "quiet:",   "data-parallel:" };
-    struct buf all = BUF_INIT;
-    tool_print_config(&all);
-    for (const char *line = all.data; *line;) {
-        size_t n = strcspn(line, "\n") + 1;
-        int skip = 0;
-        for (size_t i = 0; i < sizeof not_kept / sizeof *not_kept; i++)
-            skip |= !strncmp(line, not_kept[i], strlen(not_kept[i]));
-        if (!skip)
-            buf_add(out, line, n);
-        line += n;
-    }
-    buf_release(&all);
-}
-
 /* `train --resume -o DIR` needs no other word: DIR has the configuration. */
-static int load_own_config(void)
+static int load_own_config(const struct settings *s)
 {
-    if (!s.resume || !s.output || tool_configured())
+    if (!s->resume || !s->output || tool_configured())
         return 0;
     struct buf path = BUF_INIT;
-    file_join(&path, s.output, "config.yaml");
+    file_join(&path, s->output, "config.yaml");
     enum file_kind kind;
     int result = file_look(path.data, &kind);
     if (!result && kind == FILE_SPECIAL) /* a pipe without a writer would be waited for */
@@ -290,14 +269,14 @@ static int load_own_config(void)
 }
 
 /* A trace that is there is replaced only with --force, which a run that is resumed cannot have. */
-static int profile_may_be_written(void)
+static int profile_may_be_written(const struct settings *s)
 {
     enum file_kind kind = FILE_NONE;
-    if (!s.profile || !s.resume)
-        return s.profile ? tool_may_replace(s.profile, NULL, NULL) : 0;
-    if (file_look(s.profile, &kind) < 0)
+    if (!s->profile || !s->resume)
+        return s->profile ? tool_may_replace(s->profile, NULL, NULL) : 0;
+    if (file_look(s->profile, &kind) < 0)
         return -1;
-    return kind == FILE_PLAIN ? err_set("'%s' exists: give --profile another name", s.profile) : 0;
+    return kind == FILE_PLAIN ? err_set("'%s' exists: give --profile another name", s->profile) : 0;
 }
 
 /* What is in the data, on one line. */
@@ -318,24 +297,24 @@ static void say_data(const struct samples *data)
 /* ---- several ranks --------------------------------------------------------------------------- */
 
 /* Joins the other ranks, if a launcher has started this process as one of several. */
-static int open_ranks(void)
+static int open_ranks(struct comm *ranks, const struct settings *s)
 {
     const int launched = comm_launched();
-    comm_init(&ranks);
+    comm_init(ranks);
     if (launched == 1)
         return 0;
     const struct transport *mpi = plugin_open("mpi", TRANSPORT_LAYOUT);
     if (!mpi)
         return err_in("one of %d ranks", launched);
-    if (comm_open(&ranks, &(struct comm_config){ .transport = mpi,
-                                                 .timeout_seconds = s.comm_timeout,
-                                                 .stop = loop_stop_signal() }) < 0)
+    if (comm_open(ranks, &(struct comm_config){ .transport = mpi,
+                                                .timeout_seconds = s->comm_timeout,
+                                                .stop = loop_stop_signal() }) < 0)
         return -1;
-    if (ranks.size[COMM_WORLD] != launched)
+    if (ranks->size[COMM_WORLD] != launched)
         return err_set("the launcher has started %d ranks, but MPI finds %d: "
                        "do both belong to the same MPI?",
-                       launched, ranks.size[COMM_WORLD]);
-    if (!comm_is_first(&ranks)) { /* it says what all do */
+                       launched, ranks->size[COMM_WORLD]);
+    if (!comm_is_first(ranks)) { /* it says what all do */
         log_level = -1;
         log_progress = 0;
     }
@@ -343,35 +322,27 @@ static int open_ranks(void)
 }
 
 /* How many data-parallel ranks there are; with --dry-run, as many as are asked for. */
-static int count_ranks(void)
+static int count_ranks(const struct comm *ranks, struct settings *s)
 {
-    const int started = ranks.size[COMM_WORLD];
-    if (dry_run && started == 1)
+    const int started = ranks->size[COMM_WORLD];
+    if (s->dry_run && started == 1)
         return 0;
-    if (s.data_parallel && s.data_parallel != started)
-        return err_set("data-parallel is %" PRId64 ", but %d %s", s.data_parallel, started,
+    if (s->data_parallel && s->data_parallel != started)
+        return err_set("data-parallel is %" PRId64 ", but %d %s", s->data_parallel, started,
                        started == 1 ? "process was started: use mpirun or srun"
                                     : "ranks were started");
-    s.data_parallel = started;
-    s.rank = ranks.rank[COMM_DATA];
+    s->data_parallel = started;
+    s->rank = ranks->rank[COMM_DATA];
     return 0;
 }
 
 /* The hash of the configuration, without what may differ between hosts. */
-static uint64_t hash_config(const char *config)
+static uint64_t hash_config(void)
 {
-    static const char *const own[] = { "threads:", "data:", "validation:", "vocab:",
-                                       "memmap-dir:" };
-    uint64_t hash = HASH_START;
-    for (const char *line = config; *line;) {
-        size_t n = strcspn(line, "\n") + 1;
-        int skip = 0;
-        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-            skip |= !strncmp(line, own[i], strlen(own[i]));
-        if (!skip)
-            hash = hash_more(hash, line, n);
-        line += n;
-    }
+    struct buf config = BUF_INIT;
+    tool_print_config(OPT_OF_RUN | OPT_OF_HOST, &config);
+    uint64_t hash = hash_bytes(config.data, config.len);
+    buf_release(&config);
     return hash;
 }
 
@@ -382,7 +353,7 @@ static uint64_t hash_data(const struct samples *d)
 }
 
 /* Ranks that do different things would wait for each other, or train nonsense. */
-static int compare_ranks(const struct plan *p, const char *config)
+static int compare_ranks(struct comm *ranks, const struct plan *p)
 {
     const struct {
         const char *what;
@@ -390,37 +361,44 @@ static int compare_ranks(const struct plan *p, const char *config)
     } same[] = {
         { "has another program version or command line",
           hash_bytes(tool_provenance(), strlen(tool_provenance())) },
-        { "has another configuration", hash_config(config) },
+        { "has another configuration", hash_config() },
         { "has other training data", hash_data(p->data) },
         { "has other validation data", p->validation ? hash_data(p->validation) : 0 },
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        int other = comm_differs(&ranks, same[i].hash);
+        int other = comm_differs(ranks, same[i].hash);
         if (other)
-            return err_set("rank %d on %s %s than rank 0 on %s", other, comm_host(&ranks, other),
-                           same[i].what, comm_host(&ranks, 0));
+            return err_set("rank %d on %s %s than rank 0 on %s", other, comm_host(ranks, other),
+                           same[i].what, comm_host(ranks, 0));
     }
     return 0;
 }
 
+/* The flags of an option, or of one that older versions had. */
+static unsigned flags_of(const char *option)
+{
+    return strcmp(option, "gelu") ? tool_flags(option) : OPT_FREE; /* 0.1's name of --activation */
+}
+
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static int train(struct plan *p)
+static int train(struct plan *p, struct comm *ranks)
 {
+    const struct settings *s = p->settings;
     struct buf config = BUF_INIT;
     struct loop_result done = { 0 };
-    effective_config(&config);
+    tool_print_config(OPT_OF_RUN, &config);
     if (!p->tokenizer && p->data->count)
         log_warn(
             "the model is saved without a tokenizer: there is none with the data, and --vocab is not given");
     say_data(p->data);
     log_info("learning rate %g, at the end %g; warm-up of %" PRId64 " updates; %" PRId64
              " sequences per update, %" PRId64 " per micro-batch",
-             s.learning_rate, s.minimum_learning_rate, p->schedule.warmup, s.global_batch_size,
-             s.micro_batch_size);
-    int result = compare_ranks(p, config.data);
+             s->learning_rate, s->minimum_learning_rate, p->schedule.warmup, s->global_batch_size,
+             s->micro_batch_size);
+    int result = compare_ranks(ranks, p);
     if (!result)
-        result = loop_run(p, config.data, (int)tool_threads, &ranks, &done);
+        result = loop_run(p, config.data, flags_of, (int)tool_threads, ranks, &done);
     tool_count("steps", (uint64_t)done.steps);
     tool_count("tokens", done.tokens);
     buf_release(&config);
@@ -439,18 +417,18 @@ static int print_plan(const struct plan *p)
 }
 
 /* The operands are data, and --train-file and --input-files are --data by other names. */
-static int take_data(char **operands, int count)
+static int take_data(struct settings *s, char **operands, int count)
 {
-    if (more_data.count && tool_given("data"))
+    if (s->more_data.count && tool_given("data"))
         return err_usage("give only one of --data, --train-file and --input-files");
-    if (!count && !more_data.count)
+    if (!count && !s->more_data.count)
         return 0;
     if (!tool_given("data"))
-        s.data.count = 0; /* the configuration's */
-    for (size_t i = 0; i < more_data.count; i++)
-        opt_list_add(&s.data, more_data.items[i]);
+        s->data.count = 0; /* the configuration's */
+    for (size_t i = 0; i < s->more_data.count; i++)
+        opt_list_add(&s->data, s->more_data.items[i]);
     for (int i = 0; i < count; i++)
-        opt_list_add(&s.data, operands[i]);
+        opt_list_add(&s->data, operands[i]);
     return 0;
 }
 
@@ -465,53 +443,55 @@ static int print_presets(void)
 }
 
 /* What the options say, as settings. */
-static int settle(int argc, char **argv)
+static int settle(struct settings *s, const struct comm *ranks, int argc, char **argv)
 {
-    if (s.vocab && !*s.vocab) /* how a command line takes back what a file says */
-        s.vocab = NULL;
-    if (s.start_from && !*s.start_from)
-        s.start_from = NULL;
-    if (s.architecture && !*s.architecture)
-        s.architecture = NULL;
-    if (s.memmap_dir && !*s.memmap_dir)
-        s.memmap_dir = NULL;
-    s.force = tool_force;
-    if (s.force && s.resume)
+    if (s->vocab && !*s->vocab) /* how a command line takes back what a file says */
+        s->vocab = NULL;
+    if (s->start_from && !*s->start_from)
+        s->start_from = NULL;
+    if (s->architecture && !*s->architecture)
+        s->architecture = NULL;
+    if (s->memmap_dir && !*s->memmap_dir)
+        s->memmap_dir = NULL;
+    s->force = tool_force;
+    if (s->force && s->resume)
         return err_usage(
             "--force starts a new run and --resume continues the old one: give only one of them");
-    if (load_own_config() < 0 || take_data(argv, argc) < 0 || profile_may_be_written() < 0)
+    if (load_own_config(s) < 0 || take_data(s, argv, argc) < 0 || profile_may_be_written(s) < 0)
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line wins over the file */
-        s.steps = 0;
+        s->steps = 0;
     if (tool_given("steps") && !tool_given("epochs"))
-        s.epochs = 0;
-    if (!s.output && !dry_run)
+        s->epochs = 0;
+    if (!s->output && !s->dry_run)
         return err_usage("no output: give --output DIR");
-    return ops_check_device(s.device) < 0 ? -1 : count_ranks();
+    return ops_check_device(s->device) < 0 ? -1 : count_ranks(ranks, s);
 }
 
-static int run_on_ranks(int argc, char **argv)
+static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char **argv)
 {
     struct plan p = { 0 };
-    int result = settle(argc, argv);
+    int result = settle(s, ranks, argc, argv);
     if (!result)
-        result = plan_make(&p, &s, (uint64_t)tool_seed, !dry_run);
-    result = comm_agree(&ranks, result);
-    if (!result && dry_run)
-        result = comm_is_first(&ranks) ? print_plan(&p) : 0;
+        result = plan_make(&p, s, (uint64_t)tool_seed, !s->dry_run);
+    result = comm_agree(ranks, result);
+    if (!result && s->dry_run)
+        result = comm_is_first(ranks) ? print_plan(&p) : 0;
     else if (!result)
-        result = train(&p);
+        result = train(&p, ranks);
     plan_release(&p);
     return result;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, void *given)
 {
-    if (list_presets)
+    struct settings *s = given;
+    struct comm ranks;
+    if (s->list_presets)
         return print_presets();
-    if (open_ranks() < 0)
+    if (open_ranks(&ranks, s) < 0)
         return -1;
-    int result = run_on_ranks(argc, argv);
+    int result = run_on_ranks(&ranks, s, argc, argv);
     if (result < 0 && ranks.size[COMM_WORLD] > 1) { /* a launcher kills all when one has failed */
         if (comm_is_first(&ranks))
             log_error("%s%s", err_get(), err_is_usage() ? " (see --help)" : "");
@@ -523,41 +503,68 @@ static int run(int argc, char **argv)
 
 /* ---- train benchmark ------------------------------------------------------------------------- */
 
-static const char *spec, *json, *csv;
-static int list;
+/* What the options of `train benchmark` say. */
+struct benchmarks {
+    const char *spec, *json, *csv;
+    int list;
+};
+
+static const struct benchmarks benchmark_defaults = { 0 };
 
 static const struct opt benchmark_options[] = {
-    { 0, "spec", OPT_TEXT, &spec, "FILE", "file that describes the benchmarks", 0, 0 },
-    { 0, "list", OPT_FLAG, &list, NULL, "list the benchmarks and stop", 0, 0 },
-    { 0, "json", OPT_TEXT, &json, "FILE", "write the results to FILE as JSON", 0, 0 },
-    { 0, "csv", OPT_TEXT, &csv, "FILE", "write the results to FILE as CSV", 0, 0 },
+    { 0, "spec", OPT_TEXT, offsetof(struct benchmarks, spec), "FILE",
+      "file that describes the benchmarks", 0, 0 },
+    { 0, "list", OPT_FLAG, offsetof(struct benchmarks, list), NULL, "list the benchmarks and stop",
+      0, 0 },
+    { 0, "json", OPT_TEXT, offsetof(struct benchmarks, json), "FILE",
+      "write the results to FILE as JSON", 0, 0 },
+    { 0, "csv", OPT_TEXT, offsetof(struct benchmarks, csv), "FILE",
+      "write the results to FILE as CSV", 0, 0 },
     { 0 },
 };
 
-static int run_benchmarks(int argc, char **argv)
+static int run_benchmarks(int argc, char **argv, void *options_given)
 {
+    const struct benchmarks *given = options_given;
     struct buf own = BUF_INIT;
-    if ((json && tool_may_replace(json, NULL, NULL) < 0) ||
-        (csv && tool_may_replace(csv, NULL, NULL) < 0))
+    if ((given->json && tool_may_replace(given->json, NULL, NULL) < 0) ||
+        (given->csv && tool_may_replace(given->csv, NULL, NULL) < 0))
         return -1;
-    int found = spec ? 1 : preset_find(&own, "benchmarks");
+    int found = given->spec ? 1 : preset_find(&own, "benchmarks");
     if (found <= 0)
         return found < 0 ? -1 : err_usage("benchmarks.yaml is not installed: give --spec FILE");
-    const char *path = spec ? spec : own.data;
-    int result = list ? benchmark_list(path) : benchmark_run(path, argv, argc, json, csv);
+    const char *path = given->spec ? given->spec : own.data;
+    int result = given->list ? benchmark_list(path)
+                             : benchmark_run(path, argv, argc, given->json, given->csv);
     buf_release(&own);
     return result;
 }
 
-static const struct tool_command commands[] = {
-    { NULL, "[PRESET|CONFIG.yaml] [DATA...]", "Train a GPT, a Llama or a BERT on shards of tokens.",
-      options,
-      TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND | TOOL_FORCE, 0,
-      -1, run },
-    { "benchmark", "[NAME...]", "Run named benchmarks, all or some, and print their figures.",
-      benchmark_options, TOOL_FORCE, 0, -1, run_benchmarks },
-    { 0 },
+static const struct tool_command train_command = {
+    .args = "[PRESET|CONFIG.yaml] [DATA...]",
+    .summary = "Train a GPT, a Llama or a BERT on shards of tokens.",
+    .options = options,
+    .defaults = &settings_default,
+    .size = sizeof settings_default,
+    .common = TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND |
+              TOOL_FORCE,
+    .max_args = -1,
+    .run = run,
 };
+
+static const struct tool_command benchmark_command = {
+    .name = "benchmark",
+    .args = "[NAME...]",
+    .summary = "Run named benchmarks, all or some, and print their figures.",
+    .options = benchmark_options,
+    .defaults = &benchmark_defaults,
+    .size = sizeof benchmark_defaults,
+    .common = TOOL_FORCE,
+    .max_args = -1,
+    .run = run_benchmarks,
+};
+
+static const struct tool_command *const commands[] = { &train_command, &benchmark_command, NULL };
 
 static const struct tool tool = {
     .name = "train",
@@ -575,6 +582,5 @@ static const struct tool tool = {
 
 int main(int argc, char **argv)
 {
-    s = settings_default;
     return tool_main(&tool, argc, argv);
 }

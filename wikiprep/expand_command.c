@@ -7,31 +7,35 @@
 #include "wikiprep/expand/expand.h"
 #include "wikiprep/text/template.h"
 
-static const char *templates_path;
-static const char *page_title = "Page", *language;
+struct expand {
+    const char *templates_path, *page_title, *language;
+};
 
-const struct opt expand_command_options[] = {
-    { 0, "templates", OPT_TEXT, &templates_path, "FILE",
+static const struct expand defaults = { .page_title = "Page" };
+
+#define AT(member) offsetof(struct expand, member)
+static const struct opt options[] = {
+    { 0, "templates", OPT_TEXT, AT(templates_path), "FILE",
       "template pages: a dump, or a file that --save-templates wrote", 0, 0 },
-    { 0, "language", OPT_TEXT, &language, "CODE",
+    { 0, "language", OPT_TEXT, AT(language), "CODE",
       "language code of the wiki; overrides what the dump says", 0, 0 },
-    { 0, "title", OPT_TEXT, &page_title, "TITLE",
+    { 0, "title", OPT_TEXT, AT(page_title), "TITLE",
       "title of the page that is expanded, for {{PAGENAME}} and "
       "similar words",
       0, 0 },
     { 0 },
 };
 
-static int expand_file(struct library *library, const char *path)
+static int expand_file(const struct expand *given, struct library *library, const char *path)
 {
     struct buf text = BUF_INIT, expanded = BUF_INIT;
     struct output out;
     struct template_page native = { .lang = library_site(library)->lang.data,
-                                    .title = page_title,
+                                    .title = given->page_title,
                                     .hatnotes = 1 };
     struct expander *x = expander_new(library,
                                       &(struct expand_options){ template_choose, &native });
-    struct expand_page page = { page_title, 0, "", "", library_date(library) };
+    struct expand_page page = { given->page_title, 0, "", "", library_date(library) };
     int result = file_read_any(path, &text);
     if (!result) {
         if (expand_text(x, &page, text.data, text.len, &expanded))
@@ -46,15 +50,30 @@ static int expand_file(struct library *library, const char *path)
     return result;
 }
 
-int expand_command(int argc, char **argv)
+static int run(int argc, char **argv, void *options_given)
 {
-    if (!templates_path)
+    const struct expand *given = options_given;
+    if (!given->templates_path)
         return err_usage(
             "--templates is missing: name a dump, or a file that --save-templates wrote");
-    struct library *library = library_read(templates_path, language, (int)tool_threads, NULL);
+    struct library *library = library_read(given->templates_path, given->language,
+                                           (int)tool_threads, NULL);
     if (library && library_trailing(library))
-        log_warn(DUMP_TRAILING, templates_path, (unsigned long long)library_trailing(library));
-    int result = library ? expand_file(library, argc ? argv[0] : "-") : -1;
+        log_warn(DUMP_TRAILING, given->templates_path,
+                 (unsigned long long)library_trailing(library));
+    int result = library ? expand_file(given, library, argc ? argv[0] : "-") : -1;
     library_free(library);
     return result;
 }
+
+const struct tool_command expand_command = {
+    .name = "expand",
+    .args = "[FILE]",
+    .summary = "Print wikitext with its templates expanded.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS,
+    .max_args = 1,
+    .run = run,
+};

@@ -4,9 +4,8 @@
 #ifndef TEXTMILL_WIKIPREP_EXPAND_COMMAND_H
 #define TEXTMILL_WIKIPREP_EXPAND_COMMAND_H
 
-#include "common/opt.h"
+#include "common/tool.h"
 
-extern const struct opt expand_command_options[];
-int expand_command(int argc, char **argv);
+extern const struct tool_command expand_command;
 
 #endif

@@ -5,13 +5,18 @@
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/sentences/sentence_train.h"
 
-static const char *language = "en", *model_path, *train_path;
+struct sentences {
+    const char *language, *model_path, *train_path;
+};
 
-const struct opt sentences_command_options[] = {
-    { 0, "language", OPT_TEXT, &language, "CODE", "language code of the text", 0, 0 },
-    { 0, "sentence-model", OPT_TEXT, &model_path, "FILE",
+static const struct sentences defaults = { .language = "en" };
+
+#define AT(member) offsetof(struct sentences, member)
+static const struct opt options[] = {
+    { 0, "language", OPT_TEXT, AT(language), "CODE", "language code of the text", 0, 0 },
+    { 0, "sentence-model", OPT_TEXT, AT(model_path), "FILE",
       "more abbreviations and sentence openers for this language", 0, 0 },
-    { 0, "train-sentences", OPT_TEXT, &train_path, "FILE",
+    { 0, "train-sentences", OPT_TEXT, AT(train_path), "FILE",
       "write no text; learn a --sentence-model from the input into "
       "FILE",
       0, 0 },
@@ -49,20 +54,21 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
     return got;
 }
 
-int sentences_command(int argc, char **argv)
+static int run(int argc, char **argv, void *options_given)
 {
+    const struct sentences *given = options_given;
     struct output out = { 0 };
-    if (train_path && tool_may_replace(train_path, NULL, NULL) < 0)
+    if (given->train_path && tool_may_replace(given->train_path, NULL, NULL) < 0)
         return -1;
-    struct sentence_model *m = sentence_model_new(language);
-    struct sentence_trainer *t = train_path ? sentence_trainer_new() : NULL;
-    int result = model_path ? sentence_model_read(m, model_path) : 0;
+    struct sentence_model *m = sentence_model_new(given->language);
+    struct sentence_trainer *t = given->train_path ? sentence_trainer_new() : NULL;
+    int result = given->model_path ? sentence_model_read(m, given->model_path) : 0;
     if (!result && !t)
         result = output_open(&out, "-");
     for (int i = 0; i < argc + !argc && !result; i++)
         result = read_paragraphs(argc ? argv[i] : "-", m, t, &out);
     if (t)
-        result = result ? result : sentence_trainer_write(t, train_path);
+        result = result ? result : sentence_trainer_write(t, given->train_path);
     else if (!result)
         result = output_close(&out);
     else
@@ -71,3 +77,15 @@ int sentences_command(int argc, char **argv)
     sentence_trainer_free(t);
     return result;
 }
+
+const struct tool_command sentences_command = {
+    .name = "sentences",
+    .args = "[FILE...]",
+    .summary = "Split plain text, a paragraph a line, into sentences.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_FORCE,
+    .max_args = -1,
+    .run = run,
+};

@@ -4,9 +4,8 @@
 #ifndef TEXTMILL_WIKIPREP_SENTENCES_COMMAND_H
 #define TEXTMILL_WIKIPREP_SENTENCES_COMMAND_H
 
-#include "common/opt.h"
+#include "common/tool.h"
 
-extern const struct opt sentences_command_options[];
-int sentences_command(int argc, char **argv);
+extern const struct tool_command sentences_command;
 
 #endif

@@ -31,7 +31,7 @@
 enum { ITEMS_A_THREAD = 8 };
 
 /* What the options say. */
-static struct wikiprep {
+struct wikiprep {
     const char *output_dir, *train_path, *field_list, *index_path, *templates_path, *save_path;
     const char *part_text;
     uint64_t part_number, part_count; /* 0: the whole dump */
@@ -40,7 +40,9 @@ static struct wikiprep {
     struct opt_list page_names;
     struct site_choice choice;
     struct extract_options how;
-} given = {
+};
+
+static const struct wikiprep defaults = {
     .file_bytes = 1 << 20,
     .max_page_bytes = 64 << 20,
     .field_list = PAGE_JSON_FIELDS,
@@ -48,91 +50,92 @@ static struct wikiprep {
     .how = { .lists = 1, .headings = 1 },
 };
 
+enum { NOT_CLASSIC = OPT_ONLY }; /* cannot be used with --wikiextractor */
+#define AT(member) offsetof(struct wikiprep, member)
 static const struct opt options[] = {
-    { 'o', "output", OPT_TEXT, &given.output_dir, "DIR",
+    { 'o', "output", OPT_TEXT, AT(output_dir), "DIR",
       "write a tree of files (DIR/AA/wiki_00, ...) instead of a "
       "stream",
       0, 0 },
-    { 'b', "bytes", OPT_SIZE, &given.file_bytes, "SIZE",
+    { 'b', "bytes", OPT_SIZE, AT(file_bytes), "SIZE",
       "largest size of a file in the tree; 0: one article per file", 0, 0 },
-    { 0, "json", OPT_FLAG, &given.json, NULL,
+    { 0, "json", OPT_FLAG, AT(json), NULL,
       "write JSON lines, one object per page; --fields chooses the "
       "keys",
       0, 0 },
-    { 0, "fields", OPT_TEXT, &given.field_list, "LIST",
+    { 0, "fields", OPT_TEXT, AT(field_list), "LIST",
       "keys of each JSON object: id, revid, url, title, text, "
       "redirect, timestamp, namespace, categories",
       0, 0 },
-    { 0, "redirects", OPT_FLAG, &given.redirects, NULL,
+    { 0, "redirects", OPT_FLAG, AT(redirects), NULL,
       "with --json: write redirect pages too, with their target", 0, 0 },
-    { 0, "sentences", OPT_FLAG, &given.choice.sentences, NULL,
+    { 0, "sentences", OPT_FLAG | NOT_CLASSIC, AT(choice.sentences), NULL,
       "write one sentence per line, and a blank line after each "
       "paragraph",
       0, 0 },
-    { 0, "sentence-model", OPT_TEXT, &given.choice.sentence_model, "FILE",
+    { 0, "sentence-model", OPT_TEXT, AT(choice.sentence_model), "FILE",
       "more abbreviations and sentence openers, for --sentences", 0, 0 },
-    { 0, "train-sentences", OPT_TEXT, &given.train_path, "FILE",
+    { 0, "train-sentences", OPT_TEXT | NOT_CLASSIC, AT(train_path), "FILE",
       "write no text; learn a --sentence-model from the dump into "
       "FILE",
       0, 0 },
-    { 0, "language", OPT_TEXT, &given.choice.language, "CODE",
+    { 0, "language", OPT_TEXT, AT(choice.language), "CODE",
       "language code of the wiki; overrides what the dump says", 0, 0 },
-    { 0, "namespaces", OPT_TEXT, &given.choice.namespaces, "LIST",
+    { 0, "namespaces", OPT_TEXT, AT(choice.namespaces), "LIST",
       "namespaces to extract: numbers or names, separated by commas", 0, 0 },
-    { 0, "pages", OPT_LIST, &given.page_names, "TITLE|ID|@FILE",
+    { 0, "pages", OPT_LIST, AT(page_names), "TITLE|ID|@FILE",
       "extract only this page, or the pages that FILE lists, one per "
       "line",
       0, 0 },
-    { 0, "index", OPT_TEXT, &given.index_path, "FILE",
+    { 0, "index", OPT_TEXT, AT(index_path), "FILE",
       "index file of a multistream dump: read only the parts that "
       "hold --pages",
       0, 0 },
-    { 0, "part", OPT_TEXT, &given.part_text, "K/N",
+    { 0, "part", OPT_TEXT, AT(part_text), "K/N",
       "extract only the K-th of N parts of the dump; the parts in order "
       "are the whole",
       0, 0 },
-    { 0, "lists", OPT_FLAG, &given.how.lists, NULL, "keep list items; --no-lists drops them", 0,
-      0 },
-    { 0, "headings", OPT_FLAG, &given.how.headings, NULL,
+    { 0, "lists", OPT_FLAG | NOT_CLASSIC, AT(how.lists), NULL,
+      "keep list items; --no-lists drops them", 0, 0 },
+    { 0, "headings", OPT_FLAG | NOT_CLASSIC, AT(how.headings), NULL,
       "keep section headings; --no-headings drops them", 0, 0 },
-    { 0, "sections", OPT_TEXT, &given.choice.sections, "LIST",
+    { 0, "sections", OPT_TEXT | NOT_CLASSIC, AT(choice.sections), "LIST",
       "keep only sections with these headings; \"lead\" is the text "
       "before the first heading",
       0, 0 },
-    { 0, "discard-sections", OPT_TEXT, &given.choice.unwanted_sections, "LIST",
+    { 0, "discard-sections", OPT_TEXT | NOT_CLASSIC, AT(choice.unwanted_sections), "LIST",
       "drop sections with these headings; \"default\" means "
       "references, external links and similar ones",
       0, 0 },
-    { 0, "wikiextractor", OPT_FLAG, &given.how.classic, NULL,
+    { 0, "wikiextractor", OPT_FLAG, AT(how.classic), NULL,
       "write exactly the text that WikiExtractor 3.1.0 writes", 0, 0 },
-    { 0, "min-length", OPT_INT, &given.how.min_length, "N",
+    { 0, "min-length", OPT_INT, AT(how.min_length), "N",
       "skip pages with fewer than N characters of text", 0, 1e9 },
-    { 0, "filter-disambig", OPT_FLAG, &given.how.filter_disambiguation, NULL,
+    { 0, "filter-disambig", OPT_FLAG, AT(how.filter_disambiguation), NULL,
       "skip disambiguation pages", 0, 0 },
-    { 0, "filter-category", OPT_LIST, &given.choice.categories, "NAME|@FILE",
+    { 0, "filter-category", OPT_LIST, AT(choice.categories), "NAME|@FILE",
       "keep only pages in this category, or in one that FILE lists; "
       "^NAME skips pages in it",
       0, 0 },
-    { 0, "math", OPT_CHOICE, &given.how.formulas, "drop|tex",
+    { 0, "math", OPT_CHOICE | NOT_CLASSIC, AT(how.formulas), "drop|tex",
       "formulas: drop them, or write their TeX", 0, 0 },
-    { 0, "tables", OPT_CHOICE, &given.how.tables, "drop|text",
+    { 0, "tables", OPT_CHOICE | NOT_CLASSIC, AT(how.tables), "drop|text",
       "tables: drop them, or write each row as a line of text", 0, 0 },
-    { 0, "hatnotes", OPT_FLAG, &given.how.hatnotes, NULL,
+    { 0, "hatnotes", OPT_FLAG | NOT_CLASSIC, AT(how.hatnotes), NULL,
       "keep notes such as \"Main article: Moon\" and \"See also: "
       "Sun\"",
       0, 0 },
-    { 0, "templates", OPT_TEXT, &given.templates_path, "FILE",
+    { 0, "templates", OPT_TEXT, AT(templates_path), "FILE",
       "expand templates, with the template pages of this dump or of "
       "a --save-templates file",
       0, 0 },
-    { 0, "save-templates", OPT_TEXT, &given.save_path, "FILE",
+    { 0, "save-templates", OPT_TEXT, AT(save_path), "FILE",
       "write the template pages that --templates found, for later "
       "runs",
       0, 0 },
-    { 0, "max-page", OPT_SIZE, &given.max_page_bytes, "SIZE",
+    { 0, "max-page", OPT_SIZE, AT(max_page_bytes), "SIZE",
       "skip pages with more wikitext than this, and exit with 1", 1, 1e9 },
-    { 0, "strict", OPT_FLAG, &given.strict, NULL, "stop at the first damage or oversized page", 0,
-      0 },
+    { 0, "strict", OPT_FLAG, AT(strict), NULL, "stop at the first damage or oversized page", 0, 0 },
     { 0 },
 };
 
@@ -429,78 +432,72 @@ static int read_library(struct run *r)
 }
 
 /* WikiExtractor's text has no choices. */
-static int check_wikiextractor(void)
+static int check_wikiextractor(const struct wikiprep *given)
 {
-    static const char *const choices[] = {
-        "sentences", "lists",    "headings",         "sections",       "tables",
-        "math",      "hatnotes", "discard-sections", "train-sentences"
-    };
-    for (size_t i = 0; i < sizeof choices / sizeof *choices && given.how.classic; i++)
-        if (tool_given(choices[i]))
-            return err_usage("--wikiextractor cannot be used with --%s", choices[i]);
-    return 0;
+    const char *choice = given->how.classic ? tool_misplaced(0) : NULL;
+    return choice ? err_usage("--wikiextractor cannot be used with --%s", choice) : 0;
 }
 
 /* Finished output that is in the way. */
-static int check_output(void)
+static int check_output(const struct wikiprep *given)
 {
-    int recovered = given.output_dir ? sink_recover(given.output_dir) : 0;
+    int recovered = given->output_dir ? sink_recover(given->output_dir) : 0;
     if (recovered > 0)
         log_warn("'%s' has its tree of documents again: a run was killed while it replaced it",
-                 given.output_dir);
+                 given->output_dir);
     if (recovered < 0 ||
-        (given.output_dir &&
-         tool_may_replace(given.output_dir, "manifest", "tree of documents") < 0) ||
-        (given.save_path && tool_may_replace(given.save_path, NULL, NULL) < 0) ||
-        (given.train_path && tool_may_replace(given.train_path, NULL, NULL) < 0))
+        (given->output_dir &&
+         tool_may_replace(given->output_dir, "manifest", "tree of documents") < 0) ||
+        (given->save_path && tool_may_replace(given->save_path, NULL, NULL) < 0) ||
+        (given->train_path && tool_may_replace(given->train_path, NULL, NULL) < 0))
         return -1;
     return 0;
 }
 
-static int check_part(const struct run *r)
+static int check_part(const struct run *r, struct wikiprep *given)
 {
     enum { PARTS_MAX = 1000000 };
     int end = 0;
-    if (!given.part_text)
+    if (!given->part_text)
         return 0;
-    if (sscanf(given.part_text, "%7" SCNu64 "/%7" SCNu64 "%n", &given.part_number,
-               &given.part_count, &end) != 2 ||
-        given.part_text[end] || given.part_number < 1 || given.part_number > given.part_count ||
-        given.part_count > PARTS_MAX)
-        return err_usage("--part %s is not a part such as 3/16", given.part_text);
+    if (sscanf(given->part_text, "%7" SCNu64 "/%7" SCNu64 "%n", &given->part_number,
+               &given->part_count, &end) != 2 ||
+        given->part_text[end] || given->part_number < 1 || given->part_number > given->part_count ||
+        given->part_count > PARTS_MAX)
+        return err_usage("--part %s is not a part such as 3/16", given->part_text);
     if (r->path_count != 1 || !strcmp(r->paths[0], "-"))
         return err_usage("--part needs exactly one FILE, not standard input");
-    if (given.page_names.count)
+    if (given->page_names.count)
         return err_usage("--part cannot be used with --pages");
     return 0;
 }
 
-static int check_options(struct run *r)
+static int check_options(const struct run *r, struct wikiprep *given)
 {
-    if (given.output_dir && !strcmp(given.output_dir, "-"))
-        given.output_dir = NULL;
-    if (tool_given("bytes") && !given.output_dir)
+    if (given->output_dir && !strcmp(given->output_dir, "-"))
+        given->output_dir = NULL;
+    if (tool_given("bytes") && !given->output_dir)
         return err_usage("--bytes needs --output: it limits the size of the files there");
-    if (tool_given("fields") && !given.json)
+    if (tool_given("fields") && !given->json)
         return err_usage("--fields needs --json");
-    if (given.redirects && !given.json)
+    if (given->redirects && !given->json)
         return err_usage("--redirects needs --json: redirects have no text");
-    if (given.choice.sentence_model && !given.choice.sentences)
+    if (given->choice.sentence_model && !given->choice.sentences)
         return err_usage("--sentence-model needs --sentences");
-    if (given.train_path && (given.output_dir || given.json || given.choice.sentences))
+    if (given->train_path && (given->output_dir || given->json || given->choice.sentences))
         return err_usage(
             "--train-sentences cannot be used with --output, --json or --sentences: it "
             "writes no text");
-    if (given.save_path && !given.templates_path)
+    if (given->save_path && !given->templates_path)
         return err_usage("--save-templates needs --templates");
-    if (given.index_path &&
-        (!given.page_names.count || r->path_count != 1 || !strcmp(r->paths[0], "-")))
+    if (given->index_path &&
+        (!given->page_names.count || r->path_count != 1 || !strcmp(r->paths[0], "-")))
         return err_usage("--index needs --pages and exactly one FILE, not standard input");
-    if (given.page_names.count && !tool_given("namespaces"))
-        given.choice.namespaces = NULL;
-    if (check_part(r) < 0 || check_wikiextractor() < 0 || check_output() < 0)
+    if (given->page_names.count && !tool_given("namespaces"))
+        given->choice.namespaces = NULL;
+    if (check_part(r, given) < 0 || check_wikiextractor(given) < 0 || check_output(given) < 0)
         return -1;
-    return page_json_layout_parse(&given.how.layout, given.field_list);
+    return page_json_layout_parse(&given->how.layout, given->field_list);
 }
 
 static int finish(struct run *r, int result)
@@ -514,7 +511,7 @@ static int finish(struct run *r, int result)
         kv_add(&more, "site", r->sites[i]->about);
     kv_add(&more, "pg", tool_provenance());
     if (r->trainer)
-        result = result ? result : sentence_trainer_write(r->trainer, given.train_path);
+        result = result ? result : sentence_trainer_write(r->trainer, r->given->train_path);
     else if (!result)
         result = sink_close(&r->sink, &more);
     else
@@ -533,36 +530,37 @@ static int finish(struct run *r, int result)
     return result;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, void *options_given)
 {
-    static char dash[] = "-", *standard_input[] = { dash };
+    struct wikiprep *given = options_given;
+    char dash[] = "-", *standard_input[] = { dash };
     struct run r = { .paths = argc ? argv : standard_input,
                      .path_count = argc ? argc : 1,
-                     .given = &given,
+                     .given = given,
                      .helping = PTHREAD_RWLOCK_INITIALIZER };
-    if (check_options(&r) < 0 || (!argc && tool_binary_stdin() < 0))
+    if (check_options(&r, given) < 0 || (!argc && tool_binary_stdin() < 0))
         return -1;
-    if (given.templates_path && read_library(&r) < 0)
+    if (given->templates_path && read_library(&r) < 0)
         return -1;
-    given.how.library = r.library;
-    given.how.sentences = given.choice.sentences;
-    given.how.filter_categories = given.choice.categories.count > 0;
-    given.how.form = given.train_path ? EXTRACT_TEXT
-                     : given.json     ? EXTRACT_JSON
-                                      : EXTRACT_DOCUMENTS;
-    if (given.page_names.count && !(r.wanted_pages = pages_new(&given.page_names)))
+    given->how.library = r.library;
+    given->how.sentences = given->choice.sentences;
+    given->how.filter_categories = given->choice.categories.count > 0;
+    given->how.form = given->train_path ? EXTRACT_TEXT
+                      : given->json     ? EXTRACT_JSON
+                                        : EXTRACT_DOCUMENTS;
+    if (given->page_names.count && !(r.wanted_pages = pages_new(&given->page_names)))
         return -1;
     uint64_t bytes = input_bytes(r.path_count, r.paths);
-    progress_begin("bytes read", given.part_count ? bytes / given.part_count : bytes);
+    progress_begin("bytes read", given->part_count ? bytes / given->part_count : bytes);
     int result = 0;
-    if (given.train_path)
+    if (given->train_path)
         r.trainer = sentence_trainer_new();
     else
-        result = sink_open(&r.sink, given.output_dir, given.file_bytes,
-                           given.json          ? SINK_JSON
-                           : given.how.classic ? SINK_CLASSIC
-                                               : SINK_DOCUMENTS,
-                           given.choice.sentences);
+        result = sink_open(&r.sink, given->output_dir, given->file_bytes,
+                           given->json          ? SINK_JSON
+                           : given->how.classic ? SINK_CLASSIC
+                                                : SINK_DOCUMENTS,
+                           given->choice.sentences);
     if (!result)
         result = run_pipeline(&r);
     progress_end();
@@ -570,15 +568,19 @@ static int run(int argc, char **argv)
     return finish(&r, result);
 }
 
-static const struct tool_command commands[] = {
-    { NULL, "[FILE...]", "Turn MediaWiki XML dumps, packed or not, into text.", options,
-      TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE, 0, -1, run },
-    { "expand", "[FILE]", "Print wikitext with its templates expanded.", expand_command_options,
-      TOOL_THREADS, 0, 1, expand_command },
-    { "sentences", "[FILE...]", "Split plain text, a paragraph a line, into sentences.",
-      sentences_command_options, TOOL_FORCE, 0, -1, sentences_command },
-    { 0 },
+static const struct tool_command wikiprep = {
+    .args = "[FILE...]",
+    .summary = "Turn MediaWiki XML dumps, packed or not, into text.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = -1,
+    .run = run,
 };
+
+static const struct tool_command *const commands[] = { &wikiprep, &expand_command,
+                                                       &sentences_command, NULL };
 
 /* Options of other programs. */
 static const char *foreign(const char *option)

@@ -187,21 +187,26 @@ Test(yaml, sections_lists_anchors_and_merge_keys)
     expect_error("t.yaml:");
 }
 
-static int flag, choice;
-static int64_t number = 5, some = 3;
-static uint64_t size;
-static double real;
-static const char *text_option;
-static struct opt_list list;
+struct given {
+    int flag, choice;
+    int64_t number, some;
+    uint64_t size;
+    double real;
+    const char *text;
+    struct opt_list list;
+};
+
+#define AT(member) offsetof(struct given, member)
+enum { RED = OPT_ONLY, BLUE = OPT_ONLY << 1 };
 static const struct opt table[] = {
-    { 'f', "flag", OPT_FLAG, &flag, NULL, "a flag", 0, 0 },
-    { 'n', "number", OPT_INT, &number, "N", "a number", 1, 1e6 },
-    { 0, "some", OPT_INT, &some, "N|all", "a number or a word", 0, 1e6 },
-    { 0, "size-limit", OPT_SIZE, &size, "SIZE", "a size", 0, 0 },
-    { 0, "real", OPT_REAL, &real, "X", "a real", 0, 0 },
-    { 'o', "output", OPT_TEXT, &text_option, "FILE", "a text", 0, 0 },
-    { 0, "choice", OPT_CHOICE, &choice, "one|two", "a choice", 0, 0 },
-    { 0, "list", OPT_LIST, &list, "ITEM", "a list", 0, 0 },
+    { 'f', "flag", OPT_FLAG | OPT_OF_RUN, AT(flag), NULL, "a flag", 0, 0 },
+    { 'n', "number", OPT_INT | OPT_FIXED, AT(number), "N", "a number", 1, 1e6 },
+    { 0, "some", OPT_INT | RED | BLUE, AT(some), "N|all", "a number or a word", 0, 1e6 },
+    { 0, "size-limit", OPT_SIZE | RED, AT(size), "SIZE", "a size", 0, 0 },
+    { 0, "real", OPT_REAL, AT(real), "X", "a real", 0, 0 },
+    { 'o', "output", OPT_TEXT, AT(text), "FILE", "a text", 0, 0 },
+    { 0, "choice", OPT_CHOICE, AT(choice), "one|two", "a choice", 0, 0 },
+    { 0, "list", OPT_LIST, AT(list), "ITEM", "a list", 0, 0 },
     { 0 },
 };
 
@@ -218,19 +223,21 @@ static int parse(struct opts *o, const char *line)
 
 Test(opt, command_line)
 {
+    struct given given = { .number = 5, .some = 3 };
     struct opts o;
     opts_init(&o);
-    opts_add(&o, table);
+    opts_add(&o, table, &given);
     cr_expect_eq(
         parse(&o,
               "x -fn 2K --size_limit=3M y --real 1e-3 -oout --choice two --list a --list b -- -z"),
         3);
-    cr_expect(flag && number == 2000 && size == 3 << 20 && real == 1e-3 && choice == 1);
-    cr_expect_str_eq(text_option, "out");
-    cr_expect(list.count == 2 && opts_given(&o, "flag"));
-    cr_expect(parse(&o, "--no-flag") == 0 && !flag);
-    cr_expect(parse(&o, "--some all") == 0 && some == OPT_WORD);
-    cr_expect(parse(&o, "--some=4K") == 0 && some == 4000);
+    cr_expect(given.flag && given.number == 2000 && given.size == 3 << 20 && given.real == 1e-3 &&
+              given.choice == 1);
+    cr_expect_str_eq(given.text, "out");
+    cr_expect(given.list.count == 2 && opts_given(&o, "flag"));
+    cr_expect(parse(&o, "--no-flag") == 0 && !given.flag);
+    cr_expect(parse(&o, "--some all") == 0 && given.some == OPT_WORD);
+    cr_expect(parse(&o, "--some=4K") == 0 && given.some == 4000);
     cr_expect_eq(parse(&o, "--some N"), -1);
     cr_expect_eq(parse(&o, "--some al"), -1);
     expect_error("--some wants a whole number or all, not 'al'");
@@ -241,8 +248,8 @@ Test(opt, command_line)
     cr_expect_eq(parse(&o, "--number 0"), -1);
     expect_error("out of bounds");
     cr_expect_eq(parse(&o, "--number 1000001"), -1);
-    cr_expect(parse(&o, "--number 1000000") == 0 && number == 1000000);
-    cr_expect(parse(&o, "--number 1") == 0 && number == 1);
+    cr_expect(parse(&o, "--number 1000000") == 0 && given.number == 1000000);
+    cr_expect(parse(&o, "--number 1") == 0 && given.number == 1);
     cr_expect_eq(parse(&o, "--number 1.5"), -1);
     cr_expect_eq(parse(&o, "--number"), -1);
     cr_expect_eq(parse(&o, "--choice three"), -1);
@@ -253,9 +260,10 @@ Test(opt, command_line)
 
 Test(opt, file_gives_way_to_the_command_line)
 {
+    struct given given = { .number = 5, .some = 3 };
     struct opts o;
     opts_init(&o);
-    opts_add(&o, table);
+    opts_add(&o, table, &given);
     cr_assert_eq(parse(&o, "-n 7"), 0);
     const char *text =
         "section:\n  number: 9\n  real: 2\nsize_limit: 4K\nlist: [p, q]\nsome: all\n";
@@ -263,11 +271,14 @@ Test(opt, file_gives_way_to_the_command_line)
     cr_assert_eq(yaml_parse(&y, text, strlen(text), "c"), 0);
     cr_assert_eq(opts_load(&o, &y, "c"), 0, "%s", err_get());
     yaml_release(&y);
-    cr_expect(number == 7 && real == 2 && size == 4096 && list.count == 2);
+    cr_expect(given.number == 7 && given.real == 2 && given.size == 4096 && given.list.count == 2);
     struct buf out = BUF_INIT;
-    opts_print(&o, &out);
+    opts_print(&o, 0, &out);
     cr_expect(strstr(out.data, "number: 7\n") && strstr(out.data, "some: all\n") &&
               strstr(out.data, "list: ['p', 'q']\n"));
+    buf_clear(&out);
+    opts_print(&o, OPT_OF_RUN | OPT_FIXED, &out);
+    cr_expect(!strstr(out.data, "number") && !strstr(out.data, "flag") && strstr(out.data, "real"));
     buf_clear(&out);
     opts_help(&o, 1, &out);
     cr_expect(strstr(out.data, "  -n, --number N"));
@@ -277,6 +288,22 @@ Test(opt, file_gives_way_to_the_command_line)
     cr_expect_not(err_is_usage());
     yaml_release(&y);
     buf_release(&out);
+    opts_release(&o);
+}
+
+Test(opt, flags)
+{
+    struct given given = { .number = 5 };
+    struct opts o;
+    opts_init(&o);
+    opts_add(&o, table, &given);
+    cr_expect_eq(opts_flags(&o, "number"), OPT_FIXED);
+    cr_expect_eq(opts_flags(&o, "size_limit"), RED);
+    cr_expect_eq(opts_flags(&o, "none"), 0);
+    cr_assert_eq(parse(&o, "--size-limit 3 --some 4 --number 7"), 0);
+    cr_expect_null(opts_misplaced(&o, RED));
+    cr_expect_str_eq(opts_misplaced(&o, BLUE), "size-limit");
+    cr_expect_str_eq(opts_misplaced(&o, 0), "some");
     opts_release(&o);
 }
 
