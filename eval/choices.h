@@ -31,8 +31,8 @@
  * The first of equal ones counts. Forms and rules are those of lm-evaluation-harness, whose figures
  * these are.
  */
-#ifndef TEXTMILL_CHOICES_H
-#define TEXTMILL_CHOICES_H
+#ifndef TEXTMILL_EVAL_CHOICES_H
+#define TEXTMILL_EVAL_CHOICES_H
 
 #include <stdint.h>
 

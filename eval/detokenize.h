@@ -24,8 +24,8 @@
  *
  * Time is linear in the text. Bytes that are no UTF-8 pass through.
  */
-#ifndef TEXTMILL_DETOKENIZE_H
-#define TEXTMILL_DETOKENIZE_H
+#ifndef TEXTMILL_EVAL_DETOKENIZE_H
+#define TEXTMILL_EVAL_DETOKENIZE_H
 
 #include "common/buf.h"
 

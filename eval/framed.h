@@ -2,8 +2,8 @@
  * framed.h - a text's tokens as Hugging Face's tokenizers give them: with the special tokens that
  * the vocabulary puts around a text (Llama's <s>; GPT-2 has none).
  */
-#ifndef TEXTMILL_FRAMED_H
-#define TEXTMILL_FRAMED_H
+#ifndef TEXTMILL_EVAL_FRAMED_H
+#define TEXTMILL_EVAL_FRAMED_H
 
 #include "tokenizer/tokenizer.h"
 

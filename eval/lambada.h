@@ -11,8 +11,8 @@
  * A passage longer than the model is cut at its beginning. One without context (a single word)
  * is counted apart and not scored.
  */
-#ifndef TEXTMILL_LAMBADA_H
-#define TEXTMILL_LAMBADA_H
+#ifndef TEXTMILL_EVAL_LAMBADA_H
+#define TEXTMILL_EVAL_LAMBADA_H
 
 #include <stdint.h>
 

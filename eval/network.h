@@ -6,8 +6,8 @@
  *     struct ops_array x = network_run(&n, &batch);    the last layer's output
  *     network_close(&n);
  */
-#ifndef TEXTMILL_NETWORK_H
-#define TEXTMILL_NETWORK_H
+#ifndef TEXTMILL_EVAL_NETWORK_H
+#define TEXTMILL_EVAL_NETWORK_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  *
  * In a line a value's line ends stand as blanks; JSON has them as they are.
  */
-#ifndef TEXTMILL_REPORT_H
-#define TEXTMILL_REPORT_H
+#ifndef TEXTMILL_EVAL_REPORT_H
+#define TEXTMILL_EVAL_REPORT_H
 
 #include <stdint.h>
 

@@ -11,8 +11,8 @@
  * Windows are run side by side, padded at the end to the longest: attention looks back only, so
  * padding changes nothing.
  */
-#ifndef TEXTMILL_SCORE_H
-#define TEXTMILL_SCORE_H
+#ifndef TEXTMILL_EVAL_SCORE_H
+#define TEXTMILL_EVAL_SCORE_H
 
 #include <stddef.h>
 #include <stdint.h>

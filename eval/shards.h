@@ -2,8 +2,8 @@
  * shards.h - loss over training data as train reads it: sequences out of TFRecord or Megatron
  * files, each token predicted from those before it in its sequence.
  */
-#ifndef TEXTMILL_SHARDS_H
-#define TEXTMILL_SHARDS_H
+#ifndef TEXTMILL_EVAL_SHARDS_H
+#define TEXTMILL_EVAL_SHARDS_H
 
 #include <stdint.h>
 

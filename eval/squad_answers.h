@@ -15,8 +15,8 @@
  * the window where that is least, and stays among the n best in any case. The null odds are its
  * score less that of the best candidate with text; above null_threshold the prediction is "".
  */
-#ifndef TEXTMILL_SQUAD_ANSWERS_H
-#define TEXTMILL_SQUAD_ANSWERS_H
+#ifndef TEXTMILL_EVAL_SQUAD_ANSWERS_H
+#define TEXTMILL_EVAL_SQUAD_ANSWERS_H
 
 #include "common/buf.h"
 #include "squad/squad_windows.h"

@@ -1,8 +1,8 @@
 /*
  * squad_command.h - `evaluate squad`: its options, and what it does.
  */
-#ifndef TEXTMILL_SQUAD_COMMAND_H
-#define TEXTMILL_SQUAD_COMMAND_H
+#ifndef TEXTMILL_EVAL_SQUAD_COMMAND_H
+#define TEXTMILL_EVAL_SQUAD_COMMAND_H
 
 #include "common/tool.h"
 

@@ -17,8 +17,8 @@
  *        question without prediction is not counted (the script then fails where it comes to
  *        HasAns and NoAns; here these too are over the questions that are predicted).
  */
-#ifndef TEXTMILL_SQUAD_METRIC_H
-#define TEXTMILL_SQUAD_METRIC_H
+#ifndef TEXTMILL_EVAL_SQUAD_METRIC_H
+#define TEXTMILL_EVAL_SQUAD_METRIC_H
 
 #include "common/js.h"
 #include "squad/squad.h"

@@ -3,8 +3,8 @@
  *
  * Windows run side by side, their real tokens one behind the other: padding costs nothing.
  */
-#ifndef TEXTMILL_SQUAD_MODEL_H
-#define TEXTMILL_SQUAD_MODEL_H
+#ifndef TEXTMILL_EVAL_SQUAD_MODEL_H
+#define TEXTMILL_EVAL_SQUAD_MODEL_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /*
  * squad_report.h - what evaluate squad prints: what is in the data, and what answers score.
  */
-#ifndef TEXTMILL_SQUAD_REPORT_H
-#define TEXTMILL_SQUAD_REPORT_H
+#ifndef TEXTMILL_EVAL_SQUAD_REPORT_H
+#define TEXTMILL_EVAL_SQUAD_REPORT_H
 
 #include "eval/report.h"
 #include "eval/squad_answers.h"

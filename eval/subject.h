@@ -2,8 +2,8 @@
  * subject.h - what evaluate examines: the model and the tokenizer that the options name. All
  * commands share these options: the struct that a command's options fill begins with a subject.
  */
-#ifndef TEXTMILL_SUBJECT_H
-#define TEXTMILL_SUBJECT_H
+#ifndef TEXTMILL_EVAL_SUBJECT_H
+#define TEXTMILL_EVAL_SUBJECT_H
 
 #include <stddef.h>
 #include <stdint.h>

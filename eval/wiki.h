@@ -32,8 +32,8 @@
  * All: bits_per_byte = sum of -log2 p / bytes. Words and bytes are those of the file as it is,
  * before detokenization, so that models with different vocabularies compare.
  */
-#ifndef TEXTMILL_WIKI_H
-#define TEXTMILL_WIKI_H
+#ifndef TEXTMILL_EVAL_WIKI_H
+#define TEXTMILL_EVAL_WIKI_H
 
 #include <stdint.h>
 

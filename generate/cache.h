@@ -10,8 +10,8 @@
  * many positions as were used, rounded up to a power of two; and what the longest piece takes.
  * Positions are absolute, as the model learned them; a full cache takes no more tokens.
  */
-#ifndef TEXTMILL_CACHE_H
-#define TEXTMILL_CACHE_H
+#ifndef TEXTMILL_GENERATE_CACHE_H
+#define TEXTMILL_GENERATE_CACHE_H
 
 #include <stdint.h>
 

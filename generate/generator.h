@@ -10,8 +10,8 @@
  *
  * The text of a generation depends on model, prompt, sampler, limits and key alone.
  */
-#ifndef TEXTMILL_GENERATOR_H
-#define TEXTMILL_GENERATOR_H
+#ifndef TEXTMILL_GENERATE_GENERATOR_H
+#define TEXTMILL_GENERATE_GENERATOR_H
 
 #include <stdint.h>
 

@@ -13,8 +13,8 @@
  *
  * which is the order and meaning that Hugging Face's generate() gives them.
  */
-#ifndef TEXTMILL_SAMPLE_H
-#define TEXTMILL_SAMPLE_H
+#ifndef TEXTMILL_GENERATE_SAMPLE_H
+#define TEXTMILL_GENERATE_SAMPLE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * become one or the other is held back until it is known. Bytes that are no UTF-8 become U+FFFD,
  * one for each maximal subpart, so that what comes out is always valid.
  */
-#ifndef TEXTMILL_TEXT_H
-#define TEXTMILL_TEXT_H
+#ifndef TEXTMILL_GENERATE_TEXT_H
+#define TEXTMILL_GENERATE_TEXT_H
 
 #include <stddef.h>
 

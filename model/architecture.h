@@ -5,8 +5,8 @@
  * Code outside an architecture's own file asks its row and never which architecture it is. To add
  * one, write its file and add its row to the list in architecture.c.
  */
-#ifndef TEXTMILL_ARCHITECTURE_H
-#define TEXTMILL_ARCHITECTURE_H
+#ifndef TEXTMILL_MODEL_ARCHITECTURE_H
+#define TEXTMILL_MODEL_ARCHITECTURE_H
 
 #include <stddef.h>
 

@@ -4,8 +4,8 @@
  * ops.c calls them with what it was given; each does what the function of its name in ops.h says.
  * cpu.c has the table of the host's processors, cuda/gpu.c that of a GPU, which is a plug-in.
  */
-#ifndef TEXTMILL_BACKEND_H
-#define TEXTMILL_BACKEND_H
+#ifndef TEXTMILL_MODEL_BACKEND_H
+#define TEXTMILL_MODEL_BACKEND_H
 
 #include "model/ops.h"
 

@@ -5,8 +5,8 @@
  * x[rows,C] is the last layer's output, a row a real token; w the head block, tied the embedding
  * block. Checked against transformers by tests/peers/bert.py.
  */
-#ifndef TEXTMILL_BERT_H
-#define TEXTMILL_BERT_H
+#ifndef TEXTMILL_MODEL_BERT_H
+#define TEXTMILL_MODEL_BERT_H
 
 #include "model/model.h"
 

@@ -1,8 +1,8 @@
 /*
  * bert_head.h - the seam between BERT's encoder (bert.c) and its heads, each in its own file.
  */
-#ifndef TEXTMILL_BERT_HEAD_H
-#define TEXTMILL_BERT_HEAD_H
+#ifndef TEXTMILL_MODEL_BERT_HEAD_H
+#define TEXTMILL_MODEL_BERT_HEAD_H
 
 #include "model/block.h"
 

@@ -3,8 +3,8 @@
  * norms made of them and their gradients, a layer's cache laid out, attention with or without what
  * went before, and dropout at a place of the model with its way back into a residual branch.
  */
-#ifndef TEXTMILL_BLOCK_H
-#define TEXTMILL_BLOCK_H
+#ifndef TEXTMILL_MODEL_BLOCK_H
+#define TEXTMILL_MODEL_BLOCK_H
 
 #include "common/rng.h"
 #include "model/architecture.h"

@@ -1,8 +1,8 @@
 /*
  * cpu.h - the host's struct ops, and what the files of its back end (cpu*.c) share.
  */
-#ifndef TEXTMILL_CPU_H
-#define TEXTMILL_CPU_H
+#ifndef TEXTMILL_MODEL_CPU_H
+#define TEXTMILL_MODEL_CPU_H
 
 #include "common/pool.h"
 #include "model/backend.h"

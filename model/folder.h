@@ -2,8 +2,8 @@
  * folder.h - model folders as Hugging Face has them: config.json, model.safetensors (or what else
  * weights.h finds) and the tokenizer's files.
  */
-#ifndef TEXTMILL_FOLDER_H
-#define TEXTMILL_FOLDER_H
+#ifndef TEXTMILL_MODEL_FOLDER_H
+#define TEXTMILL_MODEL_FOLDER_H
 
 #include "model/model.h"
 

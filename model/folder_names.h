@@ -7,8 +7,8 @@
  * norms have weight and bias or, as TensorFlow called them and the first converted models still do,
  * gamma and beta.
  */
-#ifndef TEXTMILL_FOLDER_NAMES_H
-#define TEXTMILL_FOLDER_NAMES_H
+#ifndef TEXTMILL_MODEL_FOLDER_NAMES_H
+#define TEXTMILL_MODEL_FOLDER_NAMES_H
 
 #include "model/architecture.h"
 #include "model/weights.h"

@@ -6,8 +6,8 @@
  *
  * For evaluation and generation, where all parameters are in memory.
  */
-#ifndef TEXTMILL_FORWARD_H
-#define TEXTMILL_FORWARD_H
+#ifndef TEXTMILL_MODEL_FORWARD_H
+#define TEXTMILL_MODEL_FORWARD_H
 
 #include "model/model.h"
 

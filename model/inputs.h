@@ -4,8 +4,8 @@
  * Inputs are a batch without its padding and without the places that have no label, in arrays of
  * the context: row r of the activations is the r-th real token.
  */
-#ifndef TEXTMILL_INPUTS_H
-#define TEXTMILL_INPUTS_H
+#ifndef TEXTMILL_MODEL_INPUTS_H
+#define TEXTMILL_MODEL_INPUTS_H
 
 #include <stdint.h>
 

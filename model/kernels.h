@@ -10,8 +10,8 @@
  * Nothing here allocates, starts threads, or needs alignment. Lengths may be any. Arrays are F32 or
  * BF16, pointers to floats and halves are what they say.
  */
-#ifndef TEXTMILL_KERNELS_H
-#define TEXTMILL_KERNELS_H
+#ifndef TEXTMILL_MODEL_KERNELS_H
+#define TEXTMILL_MODEL_KERNELS_H
 
 #include <stdint.h>
 

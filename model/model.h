@@ -12,8 +12,8 @@
  * Randomness (dropout) comes from the inputs' key folded with layer and place (rng.h), so that a
  * recomputed forward sees equal masks.
  */
-#ifndef TEXTMILL_MODEL_H
-#define TEXTMILL_MODEL_H
+#ifndef TEXTMILL_MODEL_MODEL_H
+#define TEXTMILL_MODEL_MODEL_H
 
 #include <stdint.h>
 

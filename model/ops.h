@@ -14,8 +14,8 @@
  * The same inputs give the same bits on processors of one kind, with any number of threads.
  * Functions may return before the work is done; what the host reads is complete.
  */
-#ifndef TEXTMILL_OPS_H
-#define TEXTMILL_OPS_H
+#ifndef TEXTMILL_MODEL_OPS_H
+#define TEXTMILL_MODEL_OPS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -16,8 +16,8 @@
  * Instructions: https://docs.python.org/3/library/pickletools.html; protocol 2, which is torch's
  * own. Checked by tests/unit/test_torch.c, tests/fuzz/pickle.c and tests/peers/folders.py.
  */
-#ifndef TEXTMILL_PICKLE_H
-#define TEXTMILL_PICKLE_H
+#ifndef TEXTMILL_MODEL_PICKLE_H
+#define TEXTMILL_MODEL_PICKLE_H
 
 #include <stddef.h>
 #include <stdint.h>

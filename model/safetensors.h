@@ -11,8 +11,8 @@
  * https://github.com/huggingface/safetensors. Checked by tests/unit/test_safetensors.c,
  * tests/fuzz/safetensors.c and tests/peers/model.py.
  */
-#ifndef TEXTMILL_SAFETENSORS_H
-#define TEXTMILL_SAFETENSORS_H
+#ifndef TEXTMILL_MODEL_SAFETENSORS_H
+#define TEXTMILL_MODEL_SAFETENSORS_H
 
 #include <stddef.h>
 #include <stdint.h>

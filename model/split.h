@@ -14,8 +14,8 @@
  *
  * The ranks must call the same functions in the same order. Checked by tests/unit/test_split.c.
  */
-#ifndef TEXTMILL_SPLIT_H
-#define TEXTMILL_SPLIT_H
+#ifndef TEXTMILL_MODEL_SPLIT_H
+#define TEXTMILL_MODEL_SPLIT_H
 
 #include "model/model.h"
 

@@ -6,8 +6,8 @@
  * layers have equal rows, so that one layer's memory serves another. Within a block tensors
  * follow each other in row order, each at a multiple of TENSOR_ALIGN floats.
  */
-#ifndef TEXTMILL_TENSOR_H
-#define TEXTMILL_TENSOR_H
+#ifndef TEXTMILL_MODEL_TENSOR_H
+#define TEXTMILL_MODEL_TENSOR_H
 
 #include <stddef.h>
 #include <stdint.h>

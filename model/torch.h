@@ -16,8 +16,8 @@
  * storage or has more elements than it, and numbers in big-endian order.
  * Checked by tests/unit/test_torch.c, tests/fuzz/torch.c and tests/peers/folders.py.
  */
-#ifndef TEXTMILL_TORCH_H
-#define TEXTMILL_TORCH_H
+#ifndef TEXTMILL_MODEL_TORCH_H
+#define TEXTMILL_MODEL_TORCH_H
 
 #include "model/safetensors.h"
 

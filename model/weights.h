@@ -6,8 +6,8 @@
  *     pytorch_model.bin               as torch.save writes it (torch.h)
  *     pytorch_model.bin.index.json    the same of several
  */
-#ifndef TEXTMILL_WEIGHTS_H
-#define TEXTMILL_WEIGHTS_H
+#ifndef TEXTMILL_MODEL_WEIGHTS_H
+#define TEXTMILL_MODEL_WEIGHTS_H
 
 #include "model/safetensors.h"
 

@@ -6,8 +6,8 @@
  * length does. Archives and entries beyond 4 GiB (zip64) are read. Format: PKWARE's APPNOTE.TXT
  * 6.3.9. Checked by tests/unit/test_torch.c and tests/fuzz/torch.c.
  */
-#ifndef TEXTMILL_ZIP_H
-#define TEXTMILL_ZIP_H
+#ifndef TEXTMILL_MODEL_ZIP_H
+#define TEXTMILL_MODEL_ZIP_H
 
 #include <stddef.h>
 #include <stdint.h>

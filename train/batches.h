@@ -12,8 +12,8 @@
  * micro-batch m on rank q is number position + (q A + m) B + r: ranks have neighbouring
  * micro-batches, or where they share gradients neighbouring leaves (program_micro_batch).
  */
-#ifndef TEXTMILL_BATCHES_H
-#define TEXTMILL_BATCHES_H
+#ifndef TEXTMILL_TRAIN_BATCHES_H
+#define TEXTMILL_TRAIN_BATCHES_H
 
 #include <stdint.h>
 

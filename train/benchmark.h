@@ -19,8 +19,8 @@
  * the order in which they came. A command that fails, or a metric that is never found, is an
  * error of its variant; the others are still run.
  */
-#ifndef TEXTMILL_BENCHMARK_H
-#define TEXTMILL_BENCHMARK_H
+#ifndef TEXTMILL_TRAIN_BENCHMARK_H
+#define TEXTMILL_TRAIN_BENCHMARK_H
 
 #include "common/yaml.h"
 

@@ -21,8 +21,8 @@
  * state. A checkpoint is written under another name, synced, and renamed: the ones that can be
  * seen are complete, whatever happens. Every file is checked against `state` before it is used.
  */
-#ifndef TEXTMILL_CHECKPOINT_H
-#define TEXTMILL_CHECKPOINT_H
+#ifndef TEXTMILL_TRAIN_CHECKPOINT_H
+#define TEXTMILL_TRAIN_CHECKPOINT_H
 
 #include <stdint.h>
 

@@ -15,8 +15,8 @@
  * printed and the processes of all ranks end with status 1. So no function here fails in the middle
  * of a run.
  */
-#ifndef TEXTMILL_COMM_H
-#define TEXTMILL_COMM_H
+#ifndef TEXTMILL_TRAIN_COMM_H
+#define TEXTMILL_TRAIN_COMM_H
 
 #include <stddef.h>
 #include <stdint.h>

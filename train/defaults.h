@@ -13,8 +13,8 @@
  *
  * The rates are AdamW's; other optimizers get the same ones.
  */
-#ifndef TEXTMILL_DEFAULTS_H
-#define TEXTMILL_DEFAULTS_H
+#ifndef TEXTMILL_TRAIN_DEFAULTS_H
+#define TEXTMILL_TRAIN_DEFAULTS_H
 
 #include <stdint.h>
 

@@ -9,8 +9,8 @@
  * in another order. Recomputed forwards are the same bits (dropout comes from counters), also where
  * the store rounds them, hence so are the gradients.
  */
-#ifndef TEXTMILL_ENGINE_H
-#define TEXTMILL_ENGINE_H
+#ifndef TEXTMILL_TRAIN_ENGINE_H
+#define TEXTMILL_TRAIN_ENGINE_H
 
 #include <stdint.h>
 

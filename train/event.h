@@ -5,8 +5,8 @@
  * core/util/event.proto): wall_time (1, double), step (2, int64), and either file_version
  * (3, "brain.Event:2": the first record) or summary (5) with values {tag (1), simple_value (2)}.
  */
-#ifndef TEXTMILL_EVENT_H
-#define TEXTMILL_EVENT_H
+#ifndef TEXTMILL_TRAIN_EVENT_H
+#define TEXTMILL_TRAIN_EVENT_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
  * error anywhere else; either says why there is no such thing here. Another form of model than
  * those of model.h is an error in any file.
  */
-#ifndef TEXTMILL_FOREIGN_H
-#define TEXTMILL_FOREIGN_H
+#ifndef TEXTMILL_TRAIN_FOREIGN_H
+#define TEXTMILL_TRAIN_FOREIGN_H
 
 #include "common/yaml.h"
 

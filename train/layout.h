@@ -19,8 +19,8 @@
  * together with what is expected meanwhile. The window for what ranks share is found in the same
  * way; gradients stay in it until they are summed.
  */
-#ifndef TEXTMILL_LAYOUT_H
-#define TEXTMILL_LAYOUT_H
+#ifndef TEXTMILL_TRAIN_LAYOUT_H
+#define TEXTMILL_TRAIN_LAYOUT_H
 
 #include <stdint.h>
 

@@ -8,8 +8,8 @@
  *
  * Used by one thread. Functions return -1 with an error when the transport fails or time is up.
  */
-#ifndef TEXTMILL_LINK_H
-#define TEXTMILL_LINK_H
+#ifndef TEXTMILL_TRAIN_LINK_H
+#define TEXTMILL_TRAIN_LINK_H
 
 #include <stddef.h>
 #include <stdint.h>

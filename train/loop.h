@@ -13,8 +13,8 @@
  * SIGINT, SIGTERM and SIGHUP, to any of the ranks, let the step end, save a checkpoint and return;
  * a second one kills.
  */
-#ifndef TEXTMILL_LOOP_H
-#define TEXTMILL_LOOP_H
+#ifndef TEXTMILL_TRAIN_LOOP_H
+#define TEXTMILL_TRAIN_LOOP_H
 
 #include <stdint.h>
 

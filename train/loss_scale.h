@@ -6,8 +6,8 @@
  * update is left out), and doubled after `window` updates without (Micikevicius et al. 2018). With
  * f32 sums it changes nothing, and a power of 2 not one bit.
  */
-#ifndef TEXTMILL_LOSS_SCALE_H
-#define TEXTMILL_LOSS_SCALE_H
+#ifndef TEXTMILL_TRAIN_LOSS_SCALE_H
+#define TEXTMILL_TRAIN_LOSS_SCALE_H
 
 #include <stdint.h>
 

@@ -8,8 +8,8 @@
  * What is resident stays within a budget, if what is used at once does: nothing is read ahead
  * beyond it, and who fetches waits for what is leaving.
  */
-#ifndef TEXTMILL_MAPPED_H
-#define TEXTMILL_MAPPED_H
+#ifndef TEXTMILL_TRAIN_MAPPED_H
+#define TEXTMILL_TRAIN_MAPPED_H
 
 #include <stdint.h>
 

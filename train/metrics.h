@@ -20,8 +20,8 @@
  * training.csv has the same numbers in columns of the same names; a field is empty where there is
  * no number.
  */
-#ifndef TEXTMILL_METRICS_H
-#define TEXTMILL_METRICS_H
+#ifndef TEXTMILL_TRAIN_METRICS_H
+#define TEXTMILL_TRAIN_METRICS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  * the arithmetic waits for what it needs alone. What is in the window stays there until another
  * array needs its room.
  */
-#ifndef TEXTMILL_OFFLOAD_H
-#define TEXTMILL_OFFLOAD_H
+#ifndef TEXTMILL_TRAIN_OFFLOAD_H
+#define TEXTMILL_TRAIN_OFFLOAD_H
 
 #include "model/ops.h"
 #include "train/mapped.h"

@@ -31,8 +31,8 @@
  * copy of the weights. Checked in
  * tests/unit/test_optimizer.c and, against PyTorch, in tests/peers/train.py.
  */
-#ifndef TEXTMILL_OPTIMIZER_H
-#define TEXTMILL_OPTIMIZER_H
+#ifndef TEXTMILL_TRAIN_OPTIMIZER_H
+#define TEXTMILL_TRAIN_OPTIMIZER_H
 
 #include <stdint.h>
 

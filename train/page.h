@@ -5,8 +5,8 @@
  * norm and throughput, and the configuration. Curves of many points are thinned to the least
  * and the greatest value of each stretch, so that no spike is lost.
  */
-#ifndef TEXTMILL_PAGE_H
-#define TEXTMILL_PAGE_H
+#ifndef TEXTMILL_TRAIN_PAGE_H
+#define TEXTMILL_TRAIN_PAGE_H
 
 #include <stdint.h>
 

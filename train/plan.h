@@ -6,8 +6,8 @@
  * the settings too, so that the configuration that is saved is the one in force), and checks
  * that it all fits together. plan_print is `train --dry-run`.
  */
-#ifndef TEXTMILL_PLAN_H
-#define TEXTMILL_PLAN_H
+#ifndef TEXTMILL_TRAIN_PLAN_H
+#define TEXTMILL_TRAIN_PLAN_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * The limits are measured in the same process with the same threads: the rate of a matrix product
  * of 1024 x 1024 x 1024 in the precision of the run, and of y += x on arrays that no cache holds.
  */
-#ifndef TEXTMILL_PROFILE_H
-#define TEXTMILL_PROFILE_H
+#ifndef TEXTMILL_TRAIN_PROFILE_H
+#define TEXTMILL_TRAIN_PROFILE_H
 
 #include "model/ops.h"
 

@@ -37,8 +37,8 @@
  * L G caches, in parts (model.h); a part that is recomputed has one row. Row l G + i is that of
  * layer l and micro-batch i of the group.
  */
-#ifndef TEXTMILL_PROGRAM_H
-#define TEXTMILL_PROGRAM_H
+#ifndef TEXTMILL_TRAIN_PROGRAM_H
+#define TEXTMILL_TRAIN_PROGRAM_H
 
 #include <stdint.h>
 

@@ -14,8 +14,8 @@
  *
  * Functions return -1 as link.h's. Checked by tests/unit/test_comm.c and tests/parallel/run.
  */
-#ifndef TEXTMILL_REDUCE_H
-#define TEXTMILL_REDUCE_H
+#ifndef TEXTMILL_TRAIN_REDUCE_H
+#define TEXTMILL_TRAIN_REDUCE_H
 
 #include <stdint.h>
 

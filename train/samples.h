@@ -4,8 +4,8 @@
  * A sample is what the data holds under one number: a sequence, or a row of several that are
  * packed. Each kind of model and of data has its reader; who asks for sample i gets sequences.
  */
-#ifndef TEXTMILL_SAMPLES_H
-#define TEXTMILL_SAMPLES_H
+#ifndef TEXTMILL_TRAIN_SAMPLES_H
+#define TEXTMILL_TRAIN_SAMPLES_H
 
 #include <stdint.h>
 

@@ -1,3 +1,4 @@
+/* BERT: pairs of sentences with masked tokens, from TFRecords or made at random. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* GPT: sequences of tokens, each labelled with the next; from shards or made at random. */
 #include <assert.h>
 #include <stdlib.h>
 

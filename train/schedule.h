@@ -14,8 +14,8 @@
  *
  *     custom   a table of steps and rates: the rate at the greatest step <= t, for all t
  */
-#ifndef TEXTMILL_SCHEDULE_H
-#define TEXTMILL_SCHEDULE_H
+#ifndef TEXTMILL_TRAIN_SCHEDULE_H
+#define TEXTMILL_TRAIN_SCHEDULE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
  * All ranks call the same functions for the same arrays in the same order. What the window does
  * depends on nothing else, so that the ranks' operations meet.
  */
-#ifndef TEXTMILL_SHARED_H
-#define TEXTMILL_SHARED_H
+#ifndef TEXTMILL_TRAIN_SHARED_H
+#define TEXTMILL_TRAIN_SHARED_H
 
 #include <stdint.h>
 

@@ -10,8 +10,8 @@
  *
  * All ranks call the same functions for the same blocks in the same order.
  */
-#ifndef TEXTMILL_SHARING_H
-#define TEXTMILL_SHARING_H
+#ifndef TEXTMILL_TRAIN_SHARING_H
+#define TEXTMILL_TRAIN_SHARING_H
 
 #include "train/comm.h"
 #include "train/store.h"

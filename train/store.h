@@ -4,8 +4,8 @@
  * Whoever does fetches its array, uses it, and releases it; between release and the next fetch the
  * array may be anywhere, in memory or in a file. Arrays are F32 or BF16 as the layout says.
  */
-#ifndef TEXTMILL_STORE_H
-#define TEXTMILL_STORE_H
+#ifndef TEXTMILL_TRAIN_STORE_H
+#define TEXTMILL_TRAIN_STORE_H
 
 #include <stdint.h>
 

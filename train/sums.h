@@ -8,8 +8,8 @@
  * A file is sound when its own sum is right. When it is not, the sums of its tensors tell where:
  * they cover all of it but the header.
  */
-#ifndef TEXTMILL_SUMS_H
-#define TEXTMILL_SUMS_H
+#ifndef TEXTMILL_TRAIN_SUMS_H
+#define TEXTMILL_TRAIN_SUMS_H
 
 #include "common/kv.h"
 

@@ -2,8 +2,8 @@
  * task.h - what can be trained: a model with its head, the samples that it learns from, and how
  * both are found in files. All else in train/ is the same for every task.
  */
-#ifndef TEXTMILL_TASK_H
-#define TEXTMILL_TASK_H
+#ifndef TEXTMILL_TRAIN_TASK_H
+#define TEXTMILL_TRAIN_TASK_H
 
 #include "model/architecture.h"
 #include "train/samples.h"

@@ -5,8 +5,8 @@
  * ranks are threads (tests/unit/threads.c). Messages from one rank to another with one tag arrive
  * in the order sent. All calls come from the thread that called `open`.
  */
-#ifndef TEXTMILL_TRANSPORT_H
-#define TEXTMILL_TRANSPORT_H
+#ifndef TEXTMILL_TRAIN_TRANSPORT_H
+#define TEXTMILL_TRAIN_TRANSPORT_H
 
 #include <stddef.h>
 
