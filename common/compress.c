@@ -139,87 +139,170 @@ void compress_end(struct compress *c, struct buf *out)
 
 /* ---- unpacking ---------------------------------------------------------------------------- */
 
-struct unpacking {
+struct compress_reader {
     enum compression how;
-    const unsigned char *data;
-    uint64_t bytes, at; /* taken so far */
-    int (*put)(void *ctx, const void *bytes, size_t n);
+    int64_t (*give)(void *ctx, const void **bytes);
     void *ctx;
-    char *piece;
+    const unsigned char *next; /* given and not yet taken */
+    size_t left;
+    uint64_t at; /* bytes taken so far */
+    int ended;   /* nothing more is given */
+    int whole;   /* a stream has come to its end, and no other one has begun */
+    z_stream z;
+    ZSTD_DCtx *zstd;
+    size_t failed; /* zstd's error */
 };
 
-static int damaged(const struct unpacking *u, const char *why)
+struct compress_reader *compress_reader_new(enum compression how,
+                                            int64_t (*give)(void *ctx, const void **bytes),
+                                            void *ctx)
 {
-    return err_set("%s stream is damaged at byte %llu: %s", names[u->how],
-                   (unsigned long long)u->at, why);
+    struct compress_reader *r = mem_zalloc(1, sizeof *r);
+    r->how = how;
+    r->give = give;
+    r->ctx = ctx;
+    if (how == COMPRESS_ZSTD ? (r->zstd = ZSTD_createDCtx()) != NULL
+                             : inflateInit2(&r->z, window_bits(how)) == Z_OK)
+        return r;
+    free(r);
+    no_memory();
+    return NULL;
 }
 
-static int cut_short(const struct unpacking *u)
+void compress_reader_free(struct compress_reader *r)
 {
-    return err_set("%s stream is cut short at byte %llu", names[u->how],
-                   (unsigned long long)u->bytes);
+    if (!r)
+        return;
+    if (r->how == COMPRESS_ZSTD)
+        ZSTD_freeDCtx(r->zstd);
+    else
+        inflateEnd(&r->z);
+    free(r);
 }
 
-static int unpack_zlib(struct unpacking *u, z_stream *z)
+static int damaged(const struct compress_reader *r, const char *why)
 {
-    int result = Z_OK;
-    while (u->at < u->bytes) {
-        uint64_t left = u->bytes - u->at;
-        z->next_in = (unsigned char *)(uintptr_t)(u->data + u->at);
-        z->avail_in = left < PIECE ? (unsigned)left : PIECE;
-        z->next_out = (unsigned char *)u->piece;
-        z->avail_out = PIECE;
-        if (result == Z_STREAM_END) /* another one follows */
-            inflateReset(z);
-        result = inflate(z, Z_NO_FLUSH);
-        u->at = (uint64_t)(z->next_in - u->data);
-        size_t n = PIECE - z->avail_out;
-        if (n && u->put(u->ctx, u->piece, n) < 0)
+    return err_set("%s stream is damaged at byte %llu: %s", names[r->how],
+                   (unsigned long long)r->at, why);
+}
+
+static int cut_short(const struct compress_reader *r)
+{
+    return err_set("%s stream is cut short at byte %llu", names[r->how],
+                   (unsigned long long)r->at);
+}
+
+static void take(struct compress_reader *r, size_t n)
+{
+    r->next += n;
+    r->left -= n;
+    r->at += n;
+}
+
+/* The next bytes, where all that were given are taken. */
+static int refill(struct compress_reader *r)
+{
+    if (r->left || r->ended)
+        return 0;
+    const void *bytes = NULL;
+    int64_t n = r->give(r->ctx, &bytes);
+    if (n < 0)
+        return -1;
+    r->next = bytes;
+    r->left = (size_t)n;
+    r->ended = !n;
+    return 0;
+}
+
+/* One step of zlib: its result. */
+static int inflate_some(struct compress_reader *r, void *bytes, size_t n, size_t *got)
+{
+    if (r->whole) /* another stream follows */
+        inflateReset(&r->z);
+    r->z.next_in = (unsigned char *)(uintptr_t)r->next;
+    r->z.avail_in = r->left < PIECE ? (unsigned)r->left : PIECE;
+    r->z.next_out = bytes;
+    r->z.avail_out = n < PIECE ? (unsigned)n : PIECE;
+    unsigned room = r->z.avail_out, there = r->z.avail_in;
+    int result = inflate(&r->z, Z_NO_FLUSH);
+    r->whole = result == Z_STREAM_END;
+    take(r, there - r->z.avail_in);
+    *got = room - r->z.avail_out;
+    return result;
+}
+
+static int64_t read_zlib(struct compress_reader *r, void *bytes, size_t n)
+{
+    for (size_t got;;) {
+        if (refill(r) < 0)
             return -1;
-        if (result != Z_OK && result != Z_STREAM_END)
-            return damaged(u, z->msg ? z->msg : "it wants a dictionary");
+        if (r->whole && r->ended)
+            return 0;
+        int result = inflate_some(r, bytes, n, &got);
+        if (got) /* an error comes again */
+            return (int64_t)got;
+        if (result == Z_BUF_ERROR && r->ended)
+            return cut_short(r);
+        if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+            return damaged(r, r->z.msg ? r->z.msg : "it wants a dictionary");
     }
-    while (result == Z_OK) { /* what is taken, and not yet given */
-        z->next_out = (unsigned char *)u->piece;
-        z->avail_out = PIECE;
-        result = inflate(z, Z_NO_FLUSH);
-        size_t n = PIECE - z->avail_out;
-        if (n && u->put(u->ctx, u->piece, n) < 0)
-            return -1;
-    }
-    return result == Z_STREAM_END ? 0 : cut_short(u);
 }
 
-static int unpack_zstd(struct unpacking *u, ZSTD_DCtx *context)
+static int64_t read_zstd(struct compress_reader *r, void *bytes, size_t n)
 {
-    ZSTD_inBuffer in = { u->data, u->bytes, 0 };
-    ZSTD_outBuffer out;
-    size_t left;
-    do { /* to the end of the data, and of what is inside the context */
-        out = (ZSTD_outBuffer){ u->piece, PIECE, 0 };
-        left = ZSTD_decompressStream(context, &out, &in);
-        u->at = in.pos;
-        if (out.pos && u->put(u->ctx, u->piece, out.pos) < 0)
+    for (;;) {
+        if (r->failed)
+            return damaged(r, ZSTD_getErrorName(r->failed));
+        if (refill(r) < 0)
             return -1;
-        if (ZSTD_isError(left))
-            return damaged(u, ZSTD_getErrorName(left));
-    } while (in.pos < in.size || (left && out.pos == out.size));
-    return left ? cut_short(u) : 0;
+        if (r->whole && r->ended)
+            return 0;
+        ZSTD_inBuffer in = { r->next, r->left, 0 };
+        ZSTD_outBuffer out = { bytes, n, 0 };
+        size_t result = ZSTD_decompressStream(r->zstd, &out, &in);
+        r->whole = !result;
+        r->failed = ZSTD_isError(result) ? result : 0;
+        int ended = r->ended;
+        take(r, in.pos);
+        if (out.pos)
+            return (int64_t)out.pos;
+        if (ended && !r->whole && !r->failed)
+            return cut_short(r);
+    }
+}
+
+int64_t compress_read(struct compress_reader *r, void *bytes, size_t n)
+{
+    return r->how == COMPRESS_ZSTD ? read_zstd(r, bytes, n) : read_zlib(r, bytes, n);
+}
+
+/* A file in memory, given once. */
+struct memory {
+    const unsigned char *data;
+    uint64_t n;
+};
+
+static int64_t give_memory(void *ctx, const void **bytes)
+{
+    struct memory *m = ctx;
+    int64_t n = (int64_t)m->n;
+    *bytes = m->data;
+    m->n = 0;
+    return n;
 }
 
 int compress_unpack(enum compression how, const unsigned char *data, uint64_t n,
                     int (*put)(void *ctx, const void *bytes, size_t n), void *ctx)
 {
-    struct unpacking u = { how, data, n, 0, put, ctx, mem_alloc(PIECE) };
-    ZSTD_DCtx *context = how == COMPRESS_ZSTD ? ZSTD_createDCtx() : NULL;
-    z_stream z = { 0 };
-    int result;
-    if (how == COMPRESS_ZSTD)
-        result = context ? unpack_zstd(&u, context) : no_memory();
-    else
-        result = inflateInit2(&z, window_bits(how)) == Z_OK ? unpack_zlib(&u, &z) : no_memory();
-    ZSTD_freeDCtx(context);
-    inflateEnd(&z);
-    free(u.piece);
-    return result;
+    struct memory from = { data, n };
+    struct compress_reader *r = compress_reader_new(how, give_memory, &from);
+    if (!r)
+        return -1;
+    char *piece = mem_alloc(PIECE);
+    int64_t got;
+    while ((got = compress_read(r, piece, PIECE)) > 0 && put(ctx, piece, (size_t)got) == 0)
+        ;
+    free(piece);
+    compress_reader_free(r);
+    return got ? -1 : 0;
 }

@@ -43,6 +43,16 @@ void compress_end(struct compress *c, struct buf *out); /* the rest; nothing may
 int compress_unpack(enum compression how, const unsigned char *data, uint64_t n,
                     int (*put)(void *ctx, const void *bytes, size_t n), void *ctx);
 
+/* The same from bytes that come piece by piece: `give` hands out the next ones, which stay until it
+ * is called again; 0 at the end, -1 with an error. compress_read: up to n bytes, 0 at the end, -1;
+ * what came before an error was good as far as can be told. NULL when there is no memory. */
+struct compress_reader;
+struct compress_reader *compress_reader_new(enum compression how,
+                                            int64_t (*give)(void *ctx, const void **bytes),
+                                            void *ctx);
+void compress_reader_free(struct compress_reader *r);
+int64_t compress_read(struct compress_reader *r, void *bytes, size_t n);
+
 /* ---- checksums ---------------------------------------------------------------------------- */
 
 /* CRC-32 of bytes[0..n), as gzip and zip files have it (RFC 1952, section 8). */

@@ -287,6 +287,12 @@ int input_open(struct input *in, const char *path)
     return 0;
 }
 
+void input_open_pulled(struct input *in, const char *path,
+                       int64_t (*pull)(void *from, void *bytes, size_t n), void *from)
+{
+    *in = (struct input){ .path = mem_strdup(path), .fd = -1, .pull = pull, .from = from };
+}
+
 void input_close(struct input *in)
 {
     if (in->path && in->fd > 0)
@@ -294,6 +300,18 @@ void input_close(struct input *in)
     free(in->path);
     free(in->data);
     *in = (struct input){ 0 };
+}
+
+static int64_t read_some(struct input *in, void *bytes, size_t n)
+{
+    ssize_t got;
+    do
+        got = read(in->fd, bytes, n);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? err_set("cannot read '%s' at byte %llu: %s", in->path,
+                             (unsigned long long)(in->offset + in->end - in->begin),
+                             strerror(errno))
+                   : got;
 }
 
 /* Reads once more; 1, 0 at the end, -1. */
@@ -307,13 +325,10 @@ static int fill(struct input *in)
         in->begin = 0;
     }
     mem_grow(in->data, in->cap, in->end + CHUNK);
-    ssize_t n;
-    do
-        n = read(in->fd, in->data + in->end, in->cap - in->end);
-    while (n < 0 && errno == EINTR);
+    int64_t n = in->pull ? in->pull(in->from, in->data + in->end, in->cap - in->end)
+                         : read_some(in, in->data + in->end, in->cap - in->end);
     if (n < 0)
-        return err_set("cannot read '%s' at byte %llu: %s", in->path,
-                       (unsigned long long)(in->offset + in->end - in->begin), strerror(errno));
+        return -1;
     in->end += (size_t)n;
     in->eof = !n;
     return n > 0;

@@ -65,12 +65,18 @@ int file_nameless(const char *dir);
 struct input {
     char *path; /* "<stdin>" for "-" */
     int fd;
+    /* Where the bytes come from if not from fd: up to n of them, 0 at the end, -1 with an error.
+     * `from` is borrowed. */
+    int64_t (*pull)(void *from, void *bytes, size_t n);
+    void *from;
     char *data; /* bytes read and not yet given out are data[begin..end) */
     size_t begin, end, cap;
     uint64_t offset; /* of data[begin] in the input */
     int eof;
 };
 int input_open(struct input *in, const char *path);
+void input_open_pulled(struct input *in, const char *path,
+                       int64_t (*pull)(void *from, void *bytes, size_t n), void *from);
 void input_close(struct input *in);
 
 /* At least `want` bytes at data+begin unless the input ends before: returns how many there

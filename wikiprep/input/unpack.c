@@ -1,7 +1,5 @@
 #include "wikiprep/input/unpack.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,12 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/archived.h"
+#include "common/compress.h"
 #include "common/err.h"
-#include "common/linked.h"
 #include "common/mem.h"
 #include "wikiprep/input/bunzip.h"
-
-LINKED_LIBRARY(archive, "libarchive", archive_version_details() + strlen("libarchive "))
 
 enum { BLOCK = 1 << 16, TAR_BLOCK = 512, MAGIC_BYTES = 10 };
 
@@ -25,15 +22,15 @@ struct ahead {
     size_t begin, end;
 };
 
-/* file -> (bunzip ->) (libarchive ->) bytes */
+/* file -> (bunzip or gunzip ->) (libarchive ->) bytes */
 struct unpack {
     char *name; /* for errors */
     int fd;
-    struct bunzip *bunzip;   /* when the file is bzip2 */
-    struct archive *archive; /* when it is not, or holds a tar archive */
+    struct bunzip *bunzip;        /* when the file is bzip2 */
+    struct compress_reader *gzip; /* when it is gzip */
+    struct archived *archive;     /* when it is neither, or holds a tar archive */
     struct ahead packed, plain;
-    uint64_t got, given; /* bytes read from the file; from the archive */
-    int ended;
+    uint64_t got; /* bytes read from the file */
     const struct unpack_range *ranges; /* NULL: the whole file */
     size_t range, range_count;         /* the range at hand */
     uint64_t at;                       /* how far in it */
@@ -47,6 +44,21 @@ static size_t take_ahead(struct ahead *a, void *bytes, size_t n)
     memcpy(bytes, a->bytes + a->begin, n);
     a->begin += n;
     return n;
+}
+
+/* All that waits; `got` bytes, or -1, were read anew where nothing did. */
+static int64_t hand_out(struct ahead *a, int64_t got, const void **bytes)
+{
+    if (got < 0)
+        return -1;
+    if (a->begin == a->end) {
+        a->begin = 0;
+        a->end = (size_t)got;
+    }
+    size_t n = a->end - a->begin;
+    *bytes = a->bytes + a->begin;
+    a->begin = a->end;
+    return (int64_t)n;
 }
 
 /* ---- the file ----------------------------------------------------------------------------- */
@@ -102,12 +114,32 @@ static int64_t pull_packed(void *ctx, void *bytes, size_t n)
     return there ? (int64_t)there : read_file(u, bytes, n);
 }
 
-/* ---- bzip2 ---------------------------------------------------------------------------------- */
+/* ---- gzip ----------------------------------------------------------------------------------- */
+
+static int64_t give_packed(void *ctx, const void **bytes)
+{
+    struct unpack *u = ctx;
+    struct ahead *a = &u->packed;
+    return hand_out(a, a->begin == a->end ? read_file(u, a->bytes, BLOCK) : 0, bytes);
+}
+
+static int64_t gunzip(struct unpack *u, void *bytes, size_t n)
+{
+    int64_t got = compress_read(u->gzip, bytes, n);
+    return got < 0 ? err_in("cannot unpack '%s'", u->name) : got;
+}
+
+/* ---- inside of bzip2 and gzip ----------------------------------------------------------------- */
+
+static int64_t read_inside(struct unpack *u, void *bytes, size_t n)
+{
+    return u->gzip ? gunzip(u, bytes, n) : bunzip_read(u->bunzip, bytes, n);
+}
 
 static int64_t pull_plain(struct unpack *u, void *bytes, size_t n)
 {
     size_t there = take_ahead(&u->plain, bytes, n);
-    return there ? (int64_t)there : bunzip_read(u->bunzip, bytes, n);
+    return there ? (int64_t)there : read_inside(u, bytes, n);
 }
 
 /* Whether the unpacked bytes begin as a tar archive does. An error there comes again. */
@@ -115,119 +147,37 @@ static int holds_tar(struct unpack *u)
 {
     struct ahead *a = &u->plain;
     for (int64_t got = 1; got > 0 && a->end<TAR_BLOCK; a->end += got> 0 ? (size_t)got : 0)
-        got = bunzip_read(u->bunzip, a->bytes + a->end, TAR_BLOCK - a->end);
+        got = read_inside(u, a->bytes + a->end, TAR_BLOCK - a->end);
     return a->end == TAR_BLOCK && !memcmp(a->bytes + 257, "ustar", 5);
+}
+
+static int64_t give_plain(void *ctx, const void **bytes)
+{
+    struct unpack *u = ctx;
+    struct ahead *a = &u->plain;
+    return hand_out(a, a->begin == a->end ? read_inside(u, a->bytes, BLOCK) : 0, bytes);
 }
 
 /* ---- libarchive ----------------------------------------------------------------------------- */
 
-static int fail(struct unpack *u, const char *doing)
-{
-    const char *why = archive_error_string(u->archive);
-    int64_t at = archive_filter_bytes(u->archive, -1);
-    if (!why)
-        why = "unknown reason";
-    if (at < 0) /* not even begun */
-        return err_set("cannot %s '%s': %s", doing, u->name, why);
-    return err_set("cannot %s '%s' at byte %" PRId64 " (%" PRIu64 " unpacked): %s", doing, u->name,
-                   at, u->given, why);
-}
-
-/* Filters and formats one by one: "all" would also take text for an mtree list, and start
- * programs to unpack rare formats. */
-static void allow_formats(struct archive *a)
-{
-    archive_read_support_filter_bzip2(a);
-    archive_read_support_filter_gzip(a);
-    archive_read_support_filter_xz(a);
-    archive_read_support_filter_lzma(a);
-    archive_read_support_filter_zstd(a);
-    archive_read_support_filter_lz4(a);
-    archive_read_support_format_7zip(a);
-    archive_read_support_format_zip(a);
-    archive_read_support_format_tar(a);
-    archive_read_support_format_empty(a);
-    archive_read_support_format_raw(a); /* bids lowest: whatever is no archive */
-}
-
-/* Moves on to the next file in the archive: 1, 0 when there is none, -1. */
-static int next_file(struct unpack *u)
-{
-    struct archive_entry *entry;
-    for (int got; (got = archive_read_next_header(u->archive, &entry)) != ARCHIVE_EOF;) {
-        if (got < ARCHIVE_WARN)
-            return fail(u, "unpack");
-        if (archive_entry_filetype(entry) == AE_IFREG)
-            return 1;
-    }
-    return 0;
-}
-
-static la_ssize_t give_archive(struct archive *a, void *ctx, const void **bytes)
-{
-    struct unpack *u = ctx;
-    struct ahead *from = u->bunzip ? &u->plain : &u->packed;
-    if (from->begin == from->end) {
-        int64_t got = u->bunzip ? bunzip_read(u->bunzip, from->bytes, BLOCK)
-                                : read_file(u, from->bytes, BLOCK);
-        if (got < 0) {
-            archive_set_error(a, EIO, "%s", err_get());
-            return -1;
-        }
-        from->begin = 0;
-        from->end = (size_t)got;
-    }
-    *bytes = from->bytes + from->begin;
-    la_ssize_t n = (la_ssize_t)(from->end - from->begin);
-    from->begin = from->end;
-    return n;
-}
-
 /* A 7z archive's list of files stands at its end. */
-static la_int64_t seek_archive(struct archive *a, void *ctx, la_int64_t offset, int whence)
+static int64_t seek_packed(void *ctx, int64_t offset, int whence)
 {
     struct unpack *u = ctx;
-    off_t at = lseek(u->fd, offset, whence);
-    if (at < 0) {
-        archive_set_error(a, errno, "cannot seek: %s", strerror(errno));
-        return ARCHIVE_FATAL;
-    }
-    u->packed.begin = u->packed.end;
+    off_t at = lseek(u->fd, (off_t)offset, whence);
+    if (at >= 0)
+        u->packed.begin = u->packed.end;
     return at;
 }
 
 static int open_archive(struct unpack *u)
 {
-    u->archive = archive_read_new();
-    if (!u->archive)
-        return err_set("cannot read '%s': out of memory", u->name);
-    allow_formats(u->archive);
-    archive_read_set_read_callback(u->archive, give_archive);
-    if (!u->bunzip && lseek(u->fd, 0, SEEK_CUR) >= 0)
-        archive_read_set_seek_callback(u->archive, seek_archive);
-    archive_read_set_callback_data(u->archive, u);
-    if (archive_read_open1(u->archive) != ARCHIVE_OK)
-        return fail(u, "unpack");
-    int more = next_file(u);
-    u->ended = !more;
-    return more < 0 ? -1 : 0;
-}
-
-static int64_t read_archive(struct unpack *u, void *bytes, size_t n)
-{
-    la_ssize_t got = archive_read_data(u->archive, bytes, n);
-    if (got < 0)
-        return fail(u, "unpack");
-    u->given += (uint64_t)got;
-    if (got)
-        return got;
-    u->ended = 1;
-    if (archive_errno(u->archive)) /* some filters take a failed read for the end of the data */
-        return fail(u, "unpack");
-    int more = next_file(u);
-    if (more > 0)
-        return err_set("'%s' is an archive of several files: unpack it first", u->name);
-    return more;
+    int inside = u->bunzip || u->gzip;
+    int seeks = !inside && lseek(u->fd, 0, SEEK_CUR) >= 0;
+    const struct archived_source from = { inside ? give_plain : give_packed,
+                                          seeks ? seek_packed : NULL, u };
+    u->archive = archived_open(u->name, &from, ARCHIVED_ANY);
+    return u->archive ? 0 : -1;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -239,9 +189,12 @@ static int recognise(struct unpack *u, int threads)
     for (int64_t got = 1; got && a->end < MAGIC_BYTES; a->end += (size_t)got)
         if ((got = read_file(u, a->bytes + a->end, BLOCK - a->end)) < 0)
             return -1;
-    if (!bunzip_recognises(a->bytes, a->end))
+    if (bunzip_recognises(a->bytes, a->end))
+        u->bunzip = bunzip_new(u->name, pull_packed, u, threads);
+    else if (compress_recognise(a->bytes, a->end) != COMPRESS_GZIP)
         return open_archive(u);
-    u->bunzip = bunzip_new(u->name, pull_packed, u, threads);
+    else if (!(u->gzip = compress_reader_new(COMPRESS_GZIP, give_packed, u)))
+        return -1;
     return holds_tar(u) ? open_archive(u) : 0;
 }
 
@@ -328,13 +281,11 @@ static int start_part(struct unpack *u, int threads)
         return err_set("cannot seek in '%s' to byte %" PRIu64 ": %s", u->name, u->part.begin,
                        strerror(errno));
     u->packed.begin = u->packed.end = u->plain.begin = u->plain.end = 0;
-    if (u->archive)
-        archive_read_free(u->archive);
+    archived_close(u->archive);
     u->archive = NULL;
     bunzip_free(u->bunzip);
     u->bunzip = NULL;
     u->got = 0;
-    u->ended = 0;
     if (!packed)
         return 0;
     u->bunzip = bunzip_new(u->name, pull_packed, u, threads);
@@ -367,8 +318,8 @@ void unpack_close(struct unpack *u)
     if (!u)
         return;
     bunzip_free(u->bunzip);
-    if (u->archive)
-        archive_read_free(u->archive);
+    compress_reader_free(u->gzip);
+    archived_close(u->archive);
     if (u->fd > STDIN_FILENO)
         close(u->fd);
     free(u->packed.bytes);
@@ -379,11 +330,9 @@ void unpack_close(struct unpack *u)
 
 int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
 {
-    if (u->ended)
-        return 0;
     if (u->archive)
-        return read_archive(u, bytes, n);
-    return u->bunzip ? pull_plain(u, bytes, n) : read_file(u, bytes, n);
+        return archived_read(u->archive, bytes, n);
+    return u->bunzip || u->gzip ? pull_plain(u, bytes, n) : read_file(u, bytes, n);
 }
 
 int unpack_help(struct unpack *u)
