@@ -188,8 +188,7 @@ static int damaged(const struct compress_reader *r, const char *why)
 
 static int cut_short(const struct compress_reader *r)
 {
-    return err_set("%s stream is cut short at byte %llu", names[r->how],
-                   (unsigned long long)r->at);
+    return err_set("%s stream is cut short at byte %llu", names[r->how], (unsigned long long)r->at);
 }
 
 static void take(struct compress_reader *r, size_t n)

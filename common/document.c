@@ -206,6 +206,9 @@ int document_read(struct document_reader *r, struct document *d)
             continue; /* the title and the blank line after it */
         add_unescaped(&d->text, line, len);
         buf_addc(&d->text, '\n');
+        if (r->in->most && d->text.len > r->in->most)
+            return err_set("%s: document at byte %" PRIu64 " is longer than %zu bytes", r->in->path,
+                           r->offset, r->in->most);
     }
     if (got < 0)
         return -1;

@@ -308,10 +308,10 @@ static int64_t read_some(struct input *in, void *bytes, size_t n)
     do
         got = read(in->fd, bytes, n);
     while (got < 0 && errno == EINTR);
-    return got < 0 ? err_set("cannot read '%s' at byte %llu: %s", in->path,
-                             (unsigned long long)(in->offset + in->end - in->begin),
-                             strerror(errno))
-                   : got;
+    return got < 0
+               ? err_set("cannot read '%s' at byte %llu: %s", in->path,
+                         (unsigned long long)(in->offset + in->end - in->begin), strerror(errno))
+               : got;
 }
 
 /* Reads once more; 1, 0 at the end, -1. */
@@ -364,6 +364,9 @@ int input_line(struct input *in, char **line, size_t *len)
             return 1;
         }
         seen = there;
+        if (in->most && seen > in->most)
+            return err_set("%s: the line at byte %llu is longer than %zu bytes", in->path,
+                           (unsigned long long)in->offset, in->most);
         if (fill(in) < 0)
             return -1;
     }

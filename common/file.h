@@ -69,7 +69,8 @@ struct input {
      * `from` is borrowed. */
     int64_t (*pull)(void *from, void *bytes, size_t n);
     void *from;
-    char *data; /* bytes read and not yet given out are data[begin..end) */
+    size_t most; /* bytes of a line; a longer one is an error. Set by the caller; 0: any */
+    char *data;  /* bytes read and not yet given out are data[begin..end) */
     size_t begin, end, cap;
     uint64_t offset; /* of data[begin] in the input */
     int eof;

@@ -118,6 +118,9 @@ static int encode_all(struct encoding *c)
     if (source_returns(c->source))
         log_warn("%" PRIu64 " of the lines ended with CR LF: the CR was removed with the line end",
                  source_returns(c->source));
+    if (source_empty(c->source))
+        log_warn("records of tables that have no text, and so are empty documents: %" PRIu64,
+                 source_empty(c->source));
     return c->how.as_ids ? 0 : stream_end(&c->writer, c->documents);
 }
 
@@ -235,12 +238,8 @@ static const struct opt tokenize_options[] = {
     { 0, "vocab", OPT_TEXT, AT(vocabulary_path), "PATH",
       "vocabulary: a file, or a folder that holds one", 0, 0 },
     { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output", 0, 0 },
-    { 0, "format", OPT_CHOICE, AT(format), SOURCE_FORMATS,
-      "format of the input; auto detects documents, JSON lines or "
-      "plain text",
-      0, 0 },
-    { 0, "field", OPT_TEXT, AT(fields), "KEY[,KEY]",
-      "JSON lines: the strings that are a document; outer.inner names an inner one", 0, 0 },
+    { 0, "format", OPT_CHOICE, AT(format), SOURCE_FORMATS, SOURCE_FORMAT_HELP, 0, 0 },
+    { 0, "field", OPT_TEXT, AT(fields), "KEY[,KEY]", SOURCE_FIELD_HELP, 0, 0 },
     { 0, "special", OPT_FLAG, AT(special), NULL,
       "recognize special tokens, such as <|endoftext|>, in the text", 0, 0 },
     { 0, "invalid", OPT_CHOICE, AT(mend), MEND_RULES,

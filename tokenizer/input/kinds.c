@@ -14,7 +14,7 @@
         at, sizeof(bytes) - 1, bytes, what                                                         \
     }
 
-static const char PACKED[] = "packed: unpack it, or is it a dump for wikiprep?";
+static const char PACKED[] = "packed, in a way or more often than is read: unpack it";
 static const char TOKENS[] = "a token stream: it has been tokenized";
 static const char IMAGE[] = "an image";
 static const char SOUND[] = "sound or video";
@@ -139,17 +139,15 @@ static int is_json_lines_apart(const char *text, size_t n)
     return key < n && text[key] == '"' && memchr(text + at, '\n', key - at) != NULL;
 }
 
-/* A first line of at least two names, one of them `text`: letters, digits and _ between commas or
- * tabs, perhaps in quotes. */
-static int is_column_names(const char *text, size_t n)
+int kinds_is_table(const char *text, size_t n, char separator)
 {
     const char *lf = memchr(text, '\n', n);
     size_t len = lf ? (size_t)(lf - text) : 0, from = 0, names = 0, texts = 0;
     if (len && text[len - 1] == '\r')
         len--;
     for (size_t i = 0; i <= len && len; i++) {
-        char c = i < len ? text[i] : ',';
-        if (c != ',' && c != '\t') {
+        char c = i < len ? text[i] : separator;
+        if (c != separator) {
             if (!c ||
                 !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"", c))
                 return 0;
@@ -179,7 +177,7 @@ const char *kinds_recognise(const char *path, const char *text, size_t n)
     if (is_json_lines_apart(text, n))
         return "JSON over several lines: JSON lines are wanted, an object a line with a string "
                "\"text\"";
-    if (file_ends_with(path, ".csv") || file_ends_with(path, ".tsv") || is_column_names(text, n))
-        return "a table (CSV): JSON lines are wanted, an object a line with a string \"text\"";
+    if (file_ends_with(path, ".tsv") || kinds_is_table(text, n, '\t'))
+        return "a table with tabs (TSV): a table with commas (CSV) or JSON lines are wanted";
     return NULL;
 }

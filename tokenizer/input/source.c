@@ -9,20 +9,27 @@
 #include "common/file.h"
 #include "common/js.h"
 #include "common/mem.h"
+#include "tokenizer/input/csv.h"
 #include "tokenizer/input/kinds.h"
+#include "tokenizer/input/packed.h"
 
-enum { CHUNK_BYTES = 1 << 16 };
+enum { CHUNK_BYTES = 1 << 16, UNPACKED_MOST = 1 << 30 };
 
 struct source {
     char **paths;
     size_t count, cap, next; /* next: to be opened */
     struct source_options how;
-    uint64_t replaced, returns;
+    uint64_t replaced, returns, empty;
     int sentences; /* a file that was read has them */
 
     int open;
     enum source_format current; /* of the open file */
     struct input in;
+    struct packed packed;
+    struct csv csv;
+    size_t *columns; /* of the table's fields */
+    size_t column_count, columns_cap;
+    uint64_t records, empty_before; /* of the table; s->empty at its begin */
     struct document_reader reader;
     struct document document;
     uint64_t line;
@@ -38,6 +45,8 @@ static void add_path(struct source *s, const char *path)
 
 static int add_folder(struct source *s, const char *dir);
 
+static int add_matches(struct source *s, const char *pattern);
+
 static int add_any(struct source *s, const char *path)
 {
     enum file_kind kind;
@@ -45,8 +54,21 @@ static int add_any(struct source *s, const char *path)
         return -1;
     if (kind == FILE_FOLDER)
         return add_folder(s, path);
+    if (kind == FILE_NONE && strpbrk(path, "*?["))
+        return add_matches(s, path);
     add_path(s, path);
     return 0;
+}
+
+/* What a pattern of the shell matches, which the shell was kept from looking for. */
+static int add_matches(struct source *s, const char *pattern)
+{
+    struct file_names names;
+    int result = file_glob(&names, pattern);
+    for (size_t i = 0; i < names.count && !result; i++)
+        result = add_any(s, names.names[i]);
+    file_names_free(&names);
+    return result;
 }
 
 static int add_folder(struct source *s, const char *dir)
@@ -72,6 +94,8 @@ struct source *source_open(char *const *paths, int count, const struct source_op
 {
     struct source *s = mem_zalloc(1, sizeof *s);
     s->how = *o;
+    if (!s->how.most)
+        s->how.most = UNPACKED_MOST;
     s->document = (struct document)DOCUMENT_INIT;
     if (!count)
         add_path(s, "-");
@@ -86,8 +110,9 @@ struct source *source_open(char *const *paths, int count, const struct source_op
 
 static void close_file(struct source *s)
 {
+    csv_close(&s->csv);
     if (s->open)
-        input_close(&s->in);
+        packed_close(&s->packed, &s->in);
     s->open = 0;
 }
 
@@ -97,6 +122,7 @@ void source_close(struct source *s)
         return;
     close_file(s);
     document_release(&s->document);
+    free(s->columns);
     for (size_t i = 0; i < s->count; i++)
         free(s->paths[i]);
     free(s->paths);
@@ -110,23 +136,23 @@ static int begins(const char *text, size_t n, const char *with)
     return n >= strlen(with) && !memcmp(text, with, strlen(with));
 }
 
-static enum source_format guess(const char *path, const char *text, size_t n)
+static enum source_format guess(const char *name, const char *text, size_t n)
 {
     static const char blank[] = " \t\r\n";
+    if (file_ends_with(name, ".csv") || kinds_is_table(text, n, ','))
+        return SOURCE_CSV;
     for (; n && memchr(blank, *text, sizeof blank - 1); n--)
         text++;
     if (begins(text, n, "<!-- textmill documents ") || begins(text, n, "<doc "))
         return SOURCE_DOCUMENTS;
-    if (begins(text, n, "{\"") || begins(text, n, "{ \"") || file_ends_with(path, ".jsonl"))
+    if (begins(text, n, "{\"") || begins(text, n, "{ \"") || file_ends_with(name, ".jsonl"))
         return SOURCE_JSONL;
     return SOURCE_TEXT;
 }
 
-static int open_next(struct source *s)
+/* Finds the format of the open file. */
+static int recognise(struct source *s, const char *path)
 {
-    if (input_open(&s->in, s->paths[s->next]) < 0)
-        return -1;
-    s->open = 1;
     int64_t n = input_peek(&s->in, KINDS_LOOK);
     if (n < 0)
         return -1;
@@ -134,19 +160,85 @@ static int open_next(struct source *s)
     if (file_check_pointer(s->in.path, text, (size_t)n) < 0)
         return -1;
     s->current = s->how.format;
-    if (s->current == SOURCE_AUTO) {
-        const char *kind = kinds_recognise(s->in.path, text, (size_t)n);
-        if (kind)
-            return err_set("%s: not text but %s", s->in.path, kind);
-        s->current = guess(s->paths[s->next], text, (size_t)n);
+    if (s->current != SOURCE_AUTO)
+        return 0;
+    char *name = mem_strndup(path, packed_name(path));
+    const char *kind = kinds_recognise(name, text, (size_t)n);
+    s->current = guess(name, text, (size_t)n);
+    free(name);
+    return kind ? err_set("%s: not text but %s", s->in.path, kind) : 0;
+}
+
+static int no_column(const struct source *s, const char *name, size_t n)
+{
+    struct buf columns = BUF_INIT;
+    if (!s->csv.count)
+        return err_set("%s: no column \"%.*s\": the file is empty", s->in.path, (int)n, name);
+    for (size_t i = 0, len; i < s->csv.count; i++) {
+        const char *column = csv_cell(&s->csv, i, &len);
+        buf_addf(&columns, "%s%.*s", i ? ", " : "", (int)len, column);
     }
-    if (s->how.fields && s->current != SOURCE_JSONL)
-        return err_set("%s: not JSON lines, so that it has no fields", s->in.path);
+    err_set("%s: no column \"%.*s\": the table has %s", s->in.path, (int)n, name, columns.data);
+    buf_release(&columns);
+    return -1;
+}
+
+/* Finds the column of a name. */
+static int find_column(struct source *s, const char *name, size_t n)
+{
+    size_t found = 0;
+    mem_grow(s->columns, s->columns_cap, s->column_count + 1);
+    for (size_t i = 0, len; i < s->csv.count; i++) {
+        const char *column = csv_cell(&s->csv, i, &len);
+        if (len == n && !memcmp(column, name, n)) {
+            s->columns[s->column_count] = i;
+            found++;
+        }
+    }
+    if (!found)
+        return no_column(s, name, n);
+    if (found > 1)
+        return err_set("%s: %zu columns have the name \"%.*s\"", s->in.path, found, (int)n, name);
+    s->column_count++;
+    return 0;
+}
+
+/* Reads the names of a table's columns; a file without any record is an error, since it has no
+ * column either. */
+static int open_table(struct source *s)
+{
+    csv_open(&s->csv, &s->in);
+    s->column_count = 0;
+    s->records = 0;
+    s->empty_before = s->empty;
+    if (csv_read(&s->csv) < 0)
+        return -1;
+    for (const char *name = s->how.fields ? s->how.fields : "text";; name++) {
+        size_t n = strcspn(name, ",");
+        if (find_column(s, name, n) < 0)
+            return -1;
+        name += n;
+        if (!*name)
+            return 0;
+    }
+}
+
+static int open_next(struct source *s)
+{
+    const char *path = s->paths[s->next];
+    if (packed_open(&s->packed, &s->in, path) < 0)
+        return -1;
+    s->open = 1;
+    s->in.most = s->packed.is_packed ? s->how.most : 0;
+    if (recognise(s, path) < 0)
+        return -1;
+    if (s->how.fields && s->current != SOURCE_JSONL && s->current != SOURCE_CSV)
+        return err_set("%s: neither JSON lines nor a table, so that it has no fields", s->in.path);
     if (s->current == SOURCE_DOCUMENTS)
         document_open(&s->reader, &s->in);
     s->line = 0;
     s->next++;
-    return 0;
+    return s->current == SOURCE_CSV ? open_table(s) : 0;
 }
 
 /* The line again, without what is no text in it; NULL with the error that it had. */
@@ -193,9 +285,11 @@ static int add_fields(const struct js *root, const char *fields, const char *whe
 {
     for (const char *key = fields;; key++) {
         size_t n = strcspn(key, ","), len;
-        const char *value = js_text(find_field(root, key, n), &len);
+        const struct js *field = find_field(root, key, n);
+        const char *value = js_text(field, &len);
         if (!value)
-            return err_set("%s: no string \"%.*s\"", where, (int)n, key);
+            return err_set(js_is_null(field) ? "%s: \"%.*s\" is null" : "%s: no string \"%.*s\"",
+                           where, (int)n, key);
         if (key > fields)
             buf_adds(text, "\n\n");
         buf_add(text, value, len);
@@ -225,6 +319,29 @@ static int read_json(struct source *s, struct buf *text)
     js_free(root);
     buf_release(&name);
     return got < 0 ? -1 : 1;
+}
+
+static int read_record(struct source *s, struct buf *text)
+{
+    size_t names = s->csv.count, before = text->len;
+    int got = csv_read(&s->csv);
+    if (!got && s->records && s->empty - s->empty_before == s->records)
+        return err_set("%s: no record has any text in the column that is read (of %" PRIu64 ")",
+                       s->in.path, s->records);
+    if (got <= 0)
+        return got;
+    if (s->csv.count != names)
+        return err_set("%s: line %" PRIu64 ": the record has not %zu cells as the columns, but %zu",
+                       s->in.path, s->csv.record, names, s->csv.count);
+    s->records++;
+    for (size_t i = 0, len; i < s->column_count; i++) {
+        const char *cell = csv_cell(&s->csv, s->columns[i], &len);
+        if (i)
+            buf_adds(text, "\n\n");
+        buf_add(text, cell, len);
+    }
+    s->empty += text->len == before + 2 * (s->column_count - 1);
+    return 1;
 }
 
 static size_t without_return(struct source *s, const char *line, size_t n)
@@ -258,6 +375,14 @@ static int is_blank(const char *line, size_t n)
     return !n;
 }
 
+/* Whether a document that began at text[before] is short enough. */
+static int check_length(const struct source *s, const struct buf *text, size_t before)
+{
+    return s->in.most && text->len - before > s->in.most
+               ? err_set("%s: a document is longer than %zu bytes", s->in.path, s->in.most)
+               : 0;
+}
+
 /* The lines up to a blank one, with LF between them. */
 static int read_sentences(struct source *s, struct buf *text)
 {
@@ -272,6 +397,8 @@ static int read_sentences(struct source *s, struct buf *text)
         if (text->len > before)
             buf_addc(text, '\n');
         buf_add(text, line, without_return(s, line, n));
+        if (check_length(s, text, before) < 0)
+            return -1;
     }
     return got < 0 ? -1 : text->len > before;
 }
@@ -284,6 +411,8 @@ static int read_file(struct source *s, struct buf *text)
     while ((n = input_peek(&s->in, CHUNK_BYTES)) > 0) {
         buf_add(text, s->in.data + s->in.begin, (size_t)n);
         input_skip(&s->in, (size_t)n);
+        if (check_length(s, text, before) < 0)
+            return -1;
     }
     return n < 0 ? -1 : text->len > before;
 }
@@ -304,6 +433,8 @@ static int read_open(struct source *s, struct buf *text, int *sentences)
         return read_document(s, text, sentences);
     if (s->current == SOURCE_JSONL)
         return read_json(s, text);
+    if (s->current == SOURCE_CSV)
+        return read_record(s, text);
     if (s->current == SOURCE_SENTENCES) {
         *sentences = 1;
         return read_sentences(s, text);
@@ -338,4 +469,9 @@ uint64_t source_replaced(const struct source *s)
 uint64_t source_returns(const struct source *s)
 {
     return s->returns;
+}
+
+uint64_t source_empty(const struct source *s)
+{
+    return s->empty;
 }

@@ -30,7 +30,7 @@ struct unpack {
     struct compress_reader *gzip; /* when it is gzip */
     struct archived *archive;     /* when it is neither, or holds a tar archive */
     struct ahead packed, plain;
-    uint64_t got; /* bytes read from the file */
+    uint64_t got;                      /* bytes read from the file */
     const struct unpack_range *ranges; /* NULL: the whole file */
     size_t range, range_count;         /* the range at hand */
     uint64_t at;                       /* how far in it */

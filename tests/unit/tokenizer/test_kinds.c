@@ -53,9 +53,10 @@ Test(kinds, json_and_tables_are_recognised_where_it_is_safe)
     EXPECT_KIND("[{\"text\": 1}]", "JSON array");
     EXPECT_KIND(" [\n  {\n \"text\"", "JSON array");
     EXPECT_KIND("{\n  \"text\": \"a\"", "JSON over several lines");
-    EXPECT_KIND("id,text\n1,hello\n", "a table");
+    cr_expect(kinds_is_table("id,text\n1,hello\n", 16, ','));
+    cr_expect_not(kinds_is_table("id, text\n1,hello\n", 17, ','));
     EXPECT_KIND("\"text\"\tlabel\r\n", "a table");
-    expect_kind("a.csv", "any, thing", 10, "a table");
+    expect_kind("a.tsv", "any, thing", 10, "a table");
 }
 
 Test(kinds, text_is_text)

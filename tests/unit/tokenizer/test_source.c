@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/compress.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "tokenizer/input/source.h"
@@ -73,4 +74,60 @@ Test(source, sentences_end_with_their_lines_and_documents_with_blank_ones)
     cr_expect_eq(read_all(&out, SOURCE_SENTENCES), 0, "%s", err_get());
     cr_expect_str_eq(out.data, "One.\nTwo.|Three.|Four.|");
     buf_release(&out);
+}
+
+/* `n` bytes as gzip packs them. */
+static void write_packed(const char *name, const char *text, size_t n)
+{
+    struct buf path = BUF_INIT, packed = BUF_INIT;
+    struct compress *c = compress_new(COMPRESS_GZIP);
+    compress_add(c, text, n, &packed);
+    compress_end(c, &packed);
+    compress_free(c);
+    file_join(&path, dir, name);
+    cr_assert_eq(file_write(path.data, packed.data, packed.len), 0, "%s", err_get());
+    buf_release(&path);
+    buf_release(&packed);
+}
+
+/* What the first read of a packed file returns, if a document may have at most `most` bytes. */
+static int read_first(const char *text, enum source_format format, size_t most)
+{
+    struct buf out = BUF_INIT;
+    char *paths[] = { dir };
+    int sentences;
+    struct source *s;
+    write_packed("a", text, strlen(text));
+    s = source_open(paths, 1, &(struct source_options){ .format = format, .most = most });
+    cr_assert_not_null(s);
+    int got = source_read(s, &out, &sentences);
+    source_close(s);
+    buf_release(&out);
+    return got;
+}
+
+Test(source, what_a_packed_file_may_unpack_to_is_bounded)
+{
+    static const struct {
+        enum source_format format;
+        const char *begin, *line, *end;
+    } forms[] = {
+        { SOURCE_TEXT, "", "some words\n", "" },
+        { SOURCE_LINES, "", "some words ", "" },
+        { SOURCE_SENTENCES, "", "Some words.\n", "" },
+        { SOURCE_JSONL, "{\"text\":\"", "some words ", "\"}" },
+        { SOURCE_CSV, "text\n\"", "some words\n", "\"\n" },
+        { SOURCE_DOCUMENTS, "<doc id=\"1\">\n\n\n", "some words\n", "</doc>\n" },
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct buf text = BUF_INIT;
+        buf_adds(&text, forms[i].begin);
+        while (text.len < 700000)
+            buf_adds(&text, forms[i].line);
+        buf_adds(&text, forms[i].end);
+        cr_expect_eq(read_first(text.data, forms[i].format, 0), 1, "%zu: %s", i, err_get());
+        cr_expect_eq(read_first(text.data, forms[i].format, 600000), -1, "%zu", i);
+        cr_expect(strstr(err_get(), "longer than"), "%zu: %s", i, err_get());
+        buf_release(&text);
+    }
 }

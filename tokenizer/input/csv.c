@@ -1,0 +1,131 @@
+#include "tokenizer/input/csv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+void csv_open(struct csv *c, struct input *in)
+{
+    *c = (struct csv){ .in = in, .cells = BUF_INIT };
+}
+
+void csv_close(struct csv *c)
+{
+    buf_release(&c->cells);
+    free(c->ends);
+    *c = (struct csv){ .cells = BUF_INIT };
+}
+
+const char *csv_cell(const struct csv *c, size_t i, size_t *len)
+{
+    size_t begin = i ? c->ends[i - 1] : 0;
+    *len = c->ends[i] - begin;
+    return c->cells.data + begin;
+}
+
+static int bad(const struct csv *c, const char *what)
+{
+    return err_set("%s: line %" PRIu64 ": %s", c->in->path, c->line, what);
+}
+
+static void end_cell(struct csv *c)
+{
+    mem_grow(c->ends, c->cap, c->count + 1);
+    c->ends[c->count++] = c->cells.len;
+}
+
+/* What a cell in quotes holds of a line, from *at on: 1, behind the closing quote, or 0: the cell
+ * goes on in the next line. */
+static int add_quoted(struct csv *c, const char *line, size_t n, size_t *at)
+{
+    for (;;) {
+        const char *quote = *at < n ? memchr(line + *at, '"', n - *at) : NULL;
+        size_t end = quote ? (size_t)(quote - line) : n;
+        buf_add(&c->cells, line + *at, end - *at);
+        *at = end + 1;
+        if (!quote)
+            return 0;
+        if (*at == n || line[*at] != '"')
+            return 1;
+        buf_addc(&c->cells, '"');
+        ++*at;
+    }
+}
+
+/* A cell without quotes, up to a comma or the line's end. */
+static int add_plain(struct csv *c, const char *line, size_t n, size_t *at)
+{
+    const char *comma = *at < n ? memchr(line + *at, ',', n - *at) : NULL;
+    size_t end = comma ? (size_t)(comma - line) : n;
+    if (*at < end && memchr(line + *at, '"', end - *at))
+        return bad(c, "a quote inside a cell that is not in quotes (RFC 4180 doubles it)");
+    buf_add(&c->cells, line + *at, end - *at);
+    *at = end;
+    return 0;
+}
+
+/* A line's length without the CR of its line end, which is not one inside quotes. */
+static size_t without_return(const char *line, size_t n)
+{
+    return n && line[n - 1] == '\r' ? n - 1 : n;
+}
+
+/* The cells of one line; *open: it begins, or ends, inside quotes. */
+static int add_line(struct csv *c, const char *line, size_t n, int *open)
+{
+    size_t end = without_return(line, n);
+    for (size_t at = 0;; at++) {
+        int quoted = *open || (at < end && line[at] == '"');
+        at += quoted && !*open;
+        *open = quoted && !add_quoted(c, line, n, &at);
+        if (*open)
+            return 0;
+        if (!quoted && add_plain(c, line, end, &at) < 0)
+            return -1;
+        end_cell(c);
+        if (at >= end)
+            return 0;
+        if (line[at] != ',')
+            return bad(c, "text between a closing quote and the next comma");
+    }
+}
+
+static int next_line(struct csv *c, char **line, size_t *n)
+{
+    int got = input_line(c->in, line, n);
+    if (got > 0 && !c->line++ && *n >= 3 && !memcmp(*line, "\xEF\xBB\xBF", 3)) {
+        *line += 3;
+        *n -= 3;
+    }
+    return got;
+}
+
+int csv_read(struct csv *c)
+{
+    char *line;
+    size_t n;
+    int got, open = 0;
+    buf_clear(&c->cells);
+    c->count = 0;
+    do
+        got = next_line(c, &line, &n);
+    while (got > 0 && !without_return(line, n));
+    if (got <= 0)
+        return got;
+    c->record = c->line;
+    while (add_line(c, line, n, &open) == 0) {
+        if (!open)
+            return 1;
+        buf_addc(&c->cells, '\n');
+        if (c->in->most && c->cells.len > c->in->most)
+            return bad(c, "its record is longer than what may be unpacked at once");
+        if ((got = next_line(c, &line, &n)) <= 0) {
+            c->line = c->record;
+            return got < 0 ? -1 : bad(c, "its record has a quote that is never closed");
+        }
+    }
+    return -1;
+}

@@ -1,0 +1,104 @@
+#include "tokenizer/input/packed.h"
+
+#include <string.h>
+
+#include "common/archived.h"
+#include "common/compress.h"
+#include "common/err.h"
+
+enum { LOOK = 10 };
+
+/* ---- recognising ---------------------------------------------------------------------------- */
+
+static int begins(const unsigned char *s, size_t n, size_t at, const char *with, size_t len)
+{
+    return n >= at + len && !memcmp(s + at, with, len);
+}
+
+/* What libarchive unpacks. Of bzip2 the first block, or the end of an empty stream, follows. */
+static int is_archived(const unsigned char *s, size_t n)
+{
+    int bzip2 = begins(s, n, 0, "BZh", 3) &&
+                (begins(s, n, 4, "1AY&SY", 6) || begins(s, n, 4, "\x17\x72\x45\x38\x50\x90", 6));
+    return bzip2 || begins(s, n, 0, "\xFD\x37zXZ\0", 6) || begins(s, n, 0, "\x04\x22\x4D\x18", 4);
+}
+
+size_t packed_name(const char *path)
+{
+    static const char *const endings[] = { ".gz", ".zst", ".bz2", ".xz", ".lz4" };
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (file_ends_with(path, endings[i]))
+            return n - strlen(endings[i]);
+    return n;
+}
+
+/* ---- unpacking ------------------------------------------------------------------------------ */
+
+/* All bytes of the file that are there; they stay until the next call. */
+static int64_t give(void *ctx, const void **bytes)
+{
+    struct input *in = ctx;
+    int64_t n = input_peek(in, 1);
+    if (n <= 0)
+        return n;
+    *bytes = in->data + in->begin;
+    input_skip(in, (size_t)n);
+    return n;
+}
+
+static int64_t pull(void *from, void *bytes, size_t n)
+{
+    struct packed *p = from;
+    if (p->archived)
+        return archived_read(p->archived, bytes, n);
+    int64_t got = compress_read(p->reader, bytes, n);
+    return got < 0 ? err_in("cannot unpack '%s'", p->file.path) : got;
+}
+
+/* Begins to unpack where the first bytes say that the file is packed. */
+static int begin(struct packed *p)
+{
+    int64_t n = input_peek(&p->file, LOOK);
+    if (n <= 0)
+        return (int)n;
+    const unsigned char *s = (const unsigned char *)p->file.data + p->file.begin;
+    enum compression how = compress_recognise(s, (uint64_t)n);
+    if (how == COMPRESS_GZIP || how == COMPRESS_ZSTD) {
+        p->reader = compress_reader_new(how, give, &p->file);
+        p->is_packed = 1;
+    } else if (is_archived(s, (size_t)n)) {
+        const struct archived_source from = { give, NULL, &p->file };
+        p->archived = archived_open(p->file.path, &from, ARCHIVED_STREAM);
+        p->is_packed = 1;
+    }
+    return p->is_packed && !p->reader && !p->archived ? -1 : 0;
+}
+
+int packed_open(struct packed *p, struct input *in, const char *path)
+{
+    *p = (struct packed){ 0 };
+    if (input_open(&p->file, path) < 0)
+        return -1;
+    if (begin(p) < 0) {
+        input_close(&p->file);
+        return -1;
+    }
+    if (p->is_packed) {
+        input_open_pulled(in, p->file.path, pull, p);
+    } else {
+        *in = p->file;
+        p->file = (struct input){ 0 };
+    }
+    return 0;
+}
+
+void packed_close(struct packed *p, struct input *in)
+{
+    input_close(in);
+    compress_reader_free(p->reader);
+    archived_close(p->archived);
+    if (p->is_packed)
+        input_close(&p->file);
+    *p = (struct packed){ 0 };
+}
