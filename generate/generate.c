@@ -1,11 +1,13 @@
 /* generate - text from a model, as it is made. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
 #include "common/log.h"
+#include "common/mem.h"
 #include "common/prompt.h"
 #include "common/tool.h"
 #include "common/utf8.h"
@@ -16,7 +18,8 @@
 /* What the options say, and the generator that they set up. */
 struct generate {
     const char *model_dir, *vocab, *device;
-    struct opt_list prompts, stops;
+    struct opt_list prompts, stops, biases;
+    struct sampler_bias *bias_of; /* [biases.count] */
     int json, precision, products, echo;
     int asking; /* prompts come from a terminal, and stand between the texts there */
     int64_t samples;
@@ -28,7 +31,11 @@ static const struct generate defaults = {
     .echo = 1,
     .samples = 1,
     .g = { .length = 128,
-           .sampler = { .temperature = 1, .top_k = 40, .top_p = 1, .repetition_penalty = 1 } },
+           .sampler = { .temperature = 1,
+                        .top_k = 40,
+                        .top_p = 1,
+                        .typical_p = 1,
+                        .repetition_penalty = 1 } },
 };
 
 /* ---- output ------------------------------------------------------------------------------- */
@@ -179,6 +186,8 @@ static int check_options(struct generate *given)
         return err_usage("no model: give --model DIR");
     if (given->g.sampler.top_p <= 0)
         return err_usage("--top-p must be above 0");
+    if (given->g.sampler.typical_p <= 0)
+        return err_usage("--typical-p must be above 0");
     if (given->g.sampler.repetition_penalty <= 0)
         return err_usage("--repetition-penalty must be above 0");
     for (size_t i = 0; i < given->stops.count; i++)
@@ -187,15 +196,40 @@ static int check_options(struct generate *given)
     return 0;
 }
 
+static int parse_biases(struct generate *given)
+{
+    const struct opt_list *list = &given->biases;
+    given->bias_of = mem_zalloc(list->count + 1, sizeof *given->bias_of);
+    given->g.sampler.biases = given->bias_of;
+    given->g.sampler.bias_count = list->count;
+    for (size_t i = 0; i < list->count; i++)
+        if (sampler_bias_parse(&given->bias_of[i], list->items[i]) < 0)
+            return err_usage("--logit-bias '%s': %s", list->items[i], err_get());
+    return 0;
+}
+
+/* The tokens of --logit-bias are in the vocabulary. */
+static int check_biases(const struct generate *given)
+{
+    uint32_t known = tokenizer_size(given->g.tokenizer);
+    for (size_t i = 0; i < given->biases.count; i++)
+        if (given->bias_of[i].id >= known)
+            return err_set("--logit-bias '%s': the vocabulary has only %u tokens",
+                           given->biases.items[i], known);
+    return 0;
+}
+
 static int run(int argc, char **argv, void *options_given)
 {
     struct generate *given = options_given;
-    if (check_options(given) < 0)
+    if (check_options(given) < 0 || parse_biases(given) < 0)
         return -1;
     given->g.stops = given->stops.items;
     given->g.stop_count = given->stops.count;
     int result = generator_load(&given->g, given->model_dir, given->vocab, given->device,
                                 (int)tool_threads);
+    if (!result)
+        result = check_biases(given);
     uint64_t number = 0;
     if (!result) {
         ops_set_precision(given->g.ops, (enum ops_type)given->precision);
@@ -210,6 +244,7 @@ static int run(int argc, char **argv, void *options_given)
     if (!result && !number)
         result = run_lines(given);
     generator_release(&given->g);
+    free(given->bias_of);
     return result;
 }
 
@@ -248,8 +283,20 @@ static const struct opt options[] = {
       "choose among the likeliest tokens that together reach "
       "probability X",
       0, 1 },
+    { 0, "min-p", OPT_REAL, AT(g.sampler.min_p), "X",
+      "choose among the tokens at least X times as probable as the likeliest", 0, 1 },
+    { 0, "typical-p", OPT_REAL, AT(g.sampler.typical_p), "X",
+      "choose among the tokens of most typical surprise that together reach probability X", 0, 1 },
+    { 0, "logit-bias", OPT_LIST, AT(biases), "ID=X",
+      "add X to the logit of token number ID; may be given more than once", 0, 0 },
     { 0, "repetition-penalty", OPT_REAL, AT(g.sampler.repetition_penalty), "X",
       "values above 1 make tokens that occurred before less likely", 0, 1e6 },
+    { 0, "presence-penalty", OPT_REAL, AT(g.sampler.presence), "X",
+      "subtract X from the logit of each token that was generated before", -1e6, 1e6 },
+    { 0, "frequency-penalty", OPT_REAL, AT(g.sampler.frequency), "X",
+      "subtract X from a token's logit for each time it was generated before", -1e6, 1e6 },
+    { 0, "repetition-window", OPT_INT, AT(g.sampler.window), "N",
+      "the penalties look at the last N tokens of the text; 0: at all", 0, 1e9 },
     { 0 },
 };
 

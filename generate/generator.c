@@ -118,8 +118,8 @@ static int choose(struct generator *g, struct generation *one)
 {
     /* A model may have more ids than its tokenizer, to make their number round. */
     int64_t V = tokenizer_size(g->tokenizer);
-    const struct ids *so_far = &one->ids;
-    uint32_t id = sampler_next(&g->sampler, one->logits, V, so_far->data, so_far->count, &one->rng);
+    const struct sampler_text text = { one->ids.data, one->ids.count, g->prompt.count };
+    uint32_t id = sampler_next(&g->sampler, one->logits, V, &text, &one->rng);
     if (!isfinite(one->logits[id]))
         return err_set(
             "the model's logits are %f: its weights are damaged or its training diverged",

@@ -1,19 +1,29 @@
 #include "generate/sample.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "common/mem.h"
+
+/* A candidate, and how far its -log p is from the entropy. */
+struct ranked {
+    double off, weight;
+    struct candidate c;
+};
 
 void sampler_release(struct sampler *s)
 {
     free(s->candidates);
     free(s->weights);
     free(s->seen);
+    free(s->ranked);
     s->candidates = NULL;
     s->weights = NULL;
     s->seen = NULL;
+    s->ranked = NULL;
     s->size = 0;
 }
 
@@ -25,15 +35,33 @@ static void make_room(struct sampler *s, int64_t V)
     s->candidates = mem_zalloc((size_t)V, sizeof *s->candidates);
     s->weights = mem_zalloc((size_t)V, sizeof *s->weights);
     s->seen = mem_zalloc((size_t)V, 1);
+    s->ranked = mem_zalloc((size_t)V, sizeof *s->ranked);
     s->size = V;
 }
 
+/* ---- bias ---------------------------------------------------------------------------------- */
+
+int sampler_bias_parse(struct sampler_bias *out, const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long id = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '=' || errno || id > UINT32_MAX)
+        return err_set("not ID=X: a token's number and a number");
+    const char *number = end + 1;
+    double bias = strtod(number, &end);
+    if (end == number || *end || !(fabs(bias) <= 1e6))
+        return err_set("'%s' is no number from -1e6 to 1e6", number);
+    *out = (struct sampler_bias){ (uint32_t)id, (float)bias };
+    return 0;
+}
+
+/* ---- penalties ---------------------------------------------------------------------------- */
+
 /* Each distinct token once, however often it occurred. */
-static void penalize(struct sampler *s, float *logits, const uint32_t *ids, size_t n)
+static void penalize_repetition(struct sampler *s, float *logits, const uint32_t *ids, size_t n)
 {
     float penalty = (float)s->repetition_penalty;
-    if (penalty == 1)
-        return;
     for (size_t i = 0; i < n; i++) {
         float *l = &logits[ids[i]];
         if (!s->seen[ids[i]])
@@ -42,6 +70,29 @@ static void penalize(struct sampler *s, float *logits, const uint32_t *ids, size
     }
     for (size_t i = 0; i < n; i++)
         s->seen[ids[i]] = 0;
+}
+
+static void penalize_presence(struct sampler *s, float *logits, const uint32_t *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        logits[ids[i]] -= (float)s->frequency + (s->seen[ids[i]] ? 0 : (float)s->presence);
+        s->seen[ids[i]] = 1;
+    }
+    for (size_t i = 0; i < n; i++)
+        s->seen[ids[i]] = 0;
+}
+
+void sampler_adjust(struct sampler *s, float *logits, int64_t V, const struct sampler_text *text)
+{
+    size_t window = s->window && (size_t)s->window < text->n ? (size_t)s->window : text->n;
+    size_t begin = text->n - window, made = begin > text->prompt ? begin : text->prompt;
+    make_room(s, V);
+    for (size_t i = 0; i < s->bias_count; i++)
+        logits[s->biases[i].id] += s->biases[i].bias;
+    if (s->repetition_penalty != 1)
+        penalize_repetition(s, logits, text->ids + begin, window);
+    if (s->presence != 0 || s->frequency != 0)
+        penalize_presence(s, logits, text->ids + made, text->n - made);
 }
 
 static uint32_t largest(const float *logits, int64_t V)
@@ -131,31 +182,77 @@ static int64_t keep_nucleus(struct sampler *s, int64_t n)
     return kept;
 }
 
+/* ---- min p ---------------------------------------------------------------------------------- */
+
+/* The largest weight is 1. */
+static int64_t keep_probable(struct sampler *s, int64_t n)
+{
+    int64_t kept = 0;
+    weigh(s, n);
+    for (int64_t i = 0; i < n; i++)
+        if (s->weights[i] >= s->min_p)
+            s->candidates[kept++] = s->candidates[i];
+    return kept ? kept : n;
+}
+
+/* ---- typical p ------------------------------------------------------------------------------ */
+
+static int by_off(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->off != y->off)
+        return x->off < y->off ? -1 : 1;
+    return x->c.id < y->c.id ? -1 : 1;
+}
+
+static int64_t keep_typical(struct sampler *s, int64_t n)
+{
+    double sum = weigh(s, n), entropy = 0, reached = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (s->weights[i] > 0)
+            entropy -= s->weights[i] / sum * log(s->weights[i] / sum);
+    for (int64_t i = 0; i < n; i++) {
+        double surprise = -log(s->weights[i] / sum);
+        s->ranked[i] = (struct ranked){ fabs(surprise - entropy), s->weights[i], s->candidates[i] };
+    }
+    qsort(s->ranked, (size_t)n, sizeof *s->ranked, by_off);
+    int64_t kept = 0;
+    while (kept < n && (reached < s->typical_p * sum ||
+                        (kept && s->ranked[kept].off == s->ranked[kept - 1].off))) {
+        reached += s->ranked[kept].weight;
+        s->candidates[kept] = s->ranked[kept].c;
+        kept++;
+    }
+    return kept ? kept : n;
+}
+
 /* ---- the choice --------------------------------------------------------------------------- */
 
-int64_t sampler_candidates(struct sampler *s, float *logits, int64_t V, const uint32_t *ids,
-                           size_t n)
+int64_t sampler_candidates(struct sampler *s, float *logits, int64_t V,
+                           const struct sampler_text *text)
 {
-    make_room(s, V);
-    penalize(s, logits, ids, n);
+    sampler_adjust(s, logits, V, text);
     int64_t count = keep_above(s->candidates, logits, V, -INFINITY);
     if (s->top_k && s->top_k < count)
         count = keep_above(s->candidates, logits, V, kth_logit(s->candidates, count, s->top_k));
     if (s->top_p < 1)
         count = keep_nucleus(s, count);
+    if (s->min_p > 0)
+        count = keep_probable(s, count);
+    if (s->typical_p < 1)
+        count = keep_typical(s, count);
     weigh(s, count);
     return count;
 }
 
-uint32_t sampler_next(struct sampler *s, float *logits, int64_t V, const uint32_t *ids, size_t n,
+uint32_t sampler_next(struct sampler *s, float *logits, int64_t V, const struct sampler_text *text,
                       struct rng *rng)
 {
-    make_room(s, V);
     if (s->temperature == 0) {
-        penalize(s, logits, ids, n);
+        sampler_adjust(s, logits, V, text);
         return largest(logits, V);
     }
-    int64_t count = sampler_candidates(s, logits, V, ids, n), i;
+    int64_t count = sampler_candidates(s, logits, V, text), i;
     double sum = 0;
     for (i = 0; i < count; i++)
         sum += s->weights[i];

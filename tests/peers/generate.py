@@ -1,5 +1,5 @@
-"""generate against transformers' generate(): equal greedy continuations of a random GPT-2, with and
-without a repetition penalty; and sampled tokens that all lie in what its top-k and top-p filters keep."""
+"""generate against transformers' generate(): equal greedy continuations of a random GPT-2, with and without
+penalties and biases; and sampled tokens that all lie in what its filters keep, and are all of it."""
 import json
 import os
 import shutil
@@ -11,7 +11,7 @@ try:
     import torch
     from tokenizers import Tokenizer
     from transformers import GPT2Config, GPT2LMHeadModel, LogitsProcessorList, TemperatureLogitsWarper
-    from transformers import TopKLogitsWarper, TopPLogitsWarper
+    from transformers import LogitsProcessor, MinPLogitsWarper, TopKLogitsWarper, TopPLogitsWarper, TypicalLogitsWarper
 except ImportError:
     sys.exit(77)
 DATA = os.path.join(os.environ["DATA"], "tokenizers")
@@ -64,6 +64,79 @@ def greedy(model, folder):
             expect(f"{prompt!r}: tokens of the prompt", result["prompt_tokens"], ids.shape[1])
 
 
+class Penalties(LogitsProcessor):
+    """Presence and frequency as OpenAI's API has them, and a window for these and for repetition."""
+
+    def __init__(self, prompt, presence, frequency, repetition, window):
+        self.prompt, self.presence, self.frequency = prompt, presence, frequency
+        self.repetition, self.window = repetition, window
+
+    def __call__(self, input_ids, scores):
+        ids = input_ids[0].tolist()
+        begin = max(0, len(ids) - self.window) if self.window else 0
+        scores = scores.clone()
+        for token in set(ids[begin:]):
+            score = scores[0, token]
+            scores[0, token] = score / self.repetition if score > 0 else score * self.repetition
+        made = ids[max(begin, self.prompt):]
+        for token in set(made):
+            scores[0, token] -= self.presence + self.frequency * made.count(token)
+        return scores
+
+
+def penalized(model, folder):
+    count = 0
+    for presence, frequency, repetition, window in ((2.5, 0, 1, 0), (0, 1.5, 1, 0), (1, .5, 1.2, 0), (.5, 2, 1.1, 12),
+                                                    (-.3, 0, 1, 8), (0, 0, 1.4, 5)):
+        prompts = [p for prompt in PROMPTS[:3] for p in ("--prompt", prompt)]
+        results = ours(folder, "--temperature", "0", "--presence-penalty", str(presence), "--frequency-penalty",
+                       str(frequency), "--repetition-penalty", str(repetition), "--repetition-window", str(window), *prompts)
+        for prompt, result in zip(PROMPTS, results):
+            ids = torch.tensor([encode(prompt)])
+            rules = LogitsProcessorList([Penalties(ids.shape[1], presence, frequency, repetition, window)])
+            with torch.no_grad():
+                want = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=LENGTH,
+                                      logits_processor=rules, pad_token_id=50256)[0, ids.shape[1]:].tolist()
+            expect(f"{prompt!r}, presence {presence}, frequency {frequency}, window {window}", result["ids"], want)
+            count += 1
+    return count
+
+
+def biased(model, folder):
+    ids = torch.tensor([encode(PROMPTS[0])])
+    plain = ours(folder, "--temperature", "0", "--prompt", PROMPTS[0])[0]["ids"]
+    bias = {plain[0]: -4.0, plain[1]: -100.0, plain[2]: 1.5, 262: 2.0}
+    with torch.no_grad():
+        want = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=LENGTH,
+                              sequence_bias={(token,): value for token, value in bias.items()},
+                              pad_token_id=50256)[0, ids.shape[1]:].tolist()
+    options = [o for token, value in bias.items() for o in ("--logit-bias", f"{token}={value}")]
+    got = ours(folder, "--temperature", "0", *options, "--prompt", PROMPTS[0])[0]["ids"]
+    expect("biased", got, want)
+    expect("a bias changes something", got != plain, True)
+
+
+def filtered(model, folder):
+    """Of many draws of the first token: none is outside of what the filters keep, and none of these is missing."""
+    ids = torch.tensor([encode(PROMPTS[1])])
+    with torch.no_grad():
+        logits = model(ids).logits[:, -1].double()
+    for warm, k, p, least, typical in ((1.5, 0, 1, .1, 1), (1., 0, 1, .3, 1), (1., 50, 1, 0, .3), (.7, 0, 1, 0, .2),
+                                       (1.2, 30, .9, .15, .8), (1., 100, 1, .02, .5)):
+        kept = LogitsProcessorList([TemperatureLogitsWarper(warm)])
+        kept += [TopKLogitsWarper(k)] if k else []
+        kept += [TopPLogitsWarper(p)] if p < 1 else []
+        kept += [MinPLogitsWarper(least)] if least else []
+        kept += [TypicalLogitsWarper(typical)] if typical < 1 else []
+        probabilities = torch.softmax(kept(ids, logits)[0], -1)
+        results = ours(folder, "--temperature", str(warm), "--top-k", str(k), "--top-p", str(p), "--min-p", str(least),
+                       "--typical-p", str(typical), "--samples", "1500", "--length", "1", "--prompt", PROMPTS[1])
+        seen = {result["ids"][0] for result in results}
+        at = f"temperature {warm}, top k {k}, top p {p}, min p {least}, typical p {typical}: "
+        expect(at + "tokens that the filters drop", sorted(t for t in seen if not probabilities[t]), [])
+        expect(at + "tokens that are missing", [t for t in (probabilities > 1e-2).nonzero()[:, 0].tolist() if t not in seen], [])
+
+
 def sampled(model, folder):
     """Every sampled token is one that the filters leave, and as probable on average as it should be."""
     filters = LogitsProcessorList([TemperatureLogitsWarper(0.7), TopKLogitsWarper(20), TopPLogitsWarper(0.8)])
@@ -91,6 +164,10 @@ def sampled(model, folder):
 with tempfile.TemporaryDirectory() as work:
     reference = model_folder(work)
     greedy(reference, work)
+    count = penalized(reference, work)
+    biased(reference, work)
+    filtered(reference, work)
     sampled(reference, work)
-print(f"generate: {len(PROMPTS) * 3} greedy continuations of {LENGTH} tokens and 20 samples compared, {failures} differ")
+print(f"generate: {len(PROMPTS) * 3 + count + 1} greedy continuations of {LENGTH} tokens, 20 samples and six filters "
+      f"compared, {failures} differ")
 sys.exit(failures != 0)

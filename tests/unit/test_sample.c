@@ -8,8 +8,11 @@ enum { V = 1000 };
 
 static struct sampler plain(void)
 {
-    return (struct sampler){ .temperature = 1, .top_p = 1, .repetition_penalty = 1 };
+    return (
+        struct sampler){ .temperature = 1, .top_p = 1, .typical_p = 1, .repetition_penalty = 1 };
 }
+
+static const struct sampler_text none;
 
 static void random_logits(float *logits, uint64_t seed)
 {
@@ -24,7 +27,7 @@ Test(sample, greedy_takes_the_first_of_the_largest)
     struct sampler s = plain();
     struct rng r = { 0 };
     s.temperature = 0;
-    cr_expect_eq(sampler_next(&s, logits, 4, NULL, 0, &r), 1);
+    cr_expect_eq(sampler_next(&s, logits, 4, &none, &r), 1);
     cr_expect_eq(r.count, 0);
     sampler_release(&s);
 }
@@ -33,17 +36,18 @@ Test(sample, penalty_counts_a_token_once)
 {
     float logits[] = { 3, -2, 1.6f, 0 };
     uint32_t seen[] = { 0, 1, 0, 0 };
+    const struct sampler_text text = { seen, 4, 4 };
     struct sampler s = plain();
     struct rng r = { 0 };
     s.temperature = 0;
     s.repetition_penalty = 2;
-    cr_expect_eq(sampler_next(&s, logits, 4, seen, 4, &r), 2);
+    cr_expect_eq(sampler_next(&s, logits, 4, &text, &r), 2);
     cr_expect_float_eq(logits[0], 1.5, 1e-7);
     cr_expect_float_eq(logits[1], -4, 1e-7);
     cr_expect_float_eq(logits[2], 1.6, 1e-6);
     /* the scratch forgets: the same again */
     float again[] = { 3, -2, 1.6f, 0 };
-    cr_expect_eq(sampler_next(&s, again, 4, seen, 4, &r), 2);
+    cr_expect_eq(sampler_next(&s, again, 4, &text, &r), 2);
     sampler_release(&s);
 }
 
@@ -56,7 +60,7 @@ static void expect_shares(struct sampler *s, const float *logits, int n, const d
     for (int i = 0; i < DRAWS; i++) {
         float copy[8];
         memcpy(copy, logits, (size_t)n * sizeof *copy);
-        hits[sampler_next(s, copy, n, NULL, 0, &r)]++;
+        hits[sampler_next(s, copy, n, &none, &r)]++;
     }
     for (int i = 0; i < n; i++)
         cr_expect_float_eq((double)hits[i] / DRAWS, p[i],
@@ -102,6 +106,110 @@ Test(sample, top_p_keeps_the_fewest_that_reach_it)
     expect_shares(&s, logits, 4, (double[]){ 0, 0, 0, 1 });
 }
 
+Test(sample, min_p_keeps_what_is_near_the_likeliest)
+{
+    float logits[] = { 0, logf(2), logf(3), logf(4) };
+    struct sampler s = plain();
+    s.min_p = .7;
+    expect_shares(&s, logits, 4, (double[]){ 0, 0, 3 / 7., 4 / 7. });
+    s.min_p = 1;
+    expect_shares(&s, logits, 4, (double[]){ 0, 0, 0, 1 });
+    s.min_p = .7;
+    s.temperature = .5; /* 1 4 9 16: only 16 */
+    expect_shares(&s, logits, 4, (double[]){ 0, 0, 0, 1 });
+}
+
+/* p = .1 .2 .3 .4: the entropy is 1.28, the surprises 2.30 1.61 1.20 .92, their distances 1.02 .33
+ * .08 .36: in the order 3rd, 2nd, 4th, 1st. */
+Test(sample, typical_p_keeps_what_is_near_the_entropy)
+{
+    float logits[] = { 0, logf(2), logf(3), logf(4) };
+    struct sampler s = plain();
+    s.typical_p = .25;
+    expect_shares(&s, logits, 4, (double[]){ 0, 0, 1, 0 });
+    s.typical_p = .45;
+    expect_shares(&s, logits, 4, (double[]){ 0, .4, .6, 0 });
+    s.typical_p = .55;
+    expect_shares(&s, logits, 4, (double[]){ 0, 2 / 9., 3 / 9., 4 / 9. });
+}
+
+Test(sample, typical_p_keeps_ties)
+{
+    float logits[] = { 0, 0, 0, logf(7) };
+    struct sampler s = plain();
+    s.typical_p = .01; /* entropy .94: .36 is at 1.41 of it, .7 at .58, three of .1 at 1.36 */
+    expect_shares(&s, logits, 4, (double[]){ 0, 0, 0, 1 });
+    float equal[] = { 0, 0, 0, 0 };
+    expect_shares(&s, equal, 4, (double[]){ .25, .25, .25, .25 });
+}
+
+/* The definitions of min-p and typical-p, with all of the vocabulary sorted. */
+Test(sample, filters_equal_their_definitions)
+{
+    static float logits[V];
+    static double p[V], off[V];
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct sampler s = plain();
+        int typical = seed % 2;
+        double X = .02 + .95 * (double)(seed / 2) / 50, sum = 0, most = 0, entropy = 0, edge = 0;
+        random_logits(logits, seed);
+        for (int i = 0; i < V; i++)
+            sum += p[i] = exp((double)logits[i] / .8);
+        for (int i = 0; i < V; i++) {
+            p[i] /= sum;
+            most = p[i] > most ? p[i] : most;
+            entropy -= p[i] * log(p[i]);
+        }
+        for (int i = 0; i < V; i++)
+            off[i] = fabs(-log(p[i]) - entropy);
+        /* the least distance within which the probabilities reach X */
+        for (int i = 0; i < V; i++) {
+            double within = 0;
+            for (int j = 0; j < V; j++)
+                within += off[j] <= off[i] ? p[j] : 0;
+            if (within >= X && (edge == 0 || off[i] < edge))
+                edge = off[i];
+        }
+        s.temperature = .8;
+        *(typical ? &s.typical_p : &s.min_p) = X;
+        int64_t got = sampler_candidates(&s, logits, V, &none), want = 0;
+        for (int i = 0; i < V; i++)
+            want += typical ? off[i] <= edge : p[i] >= X * most;
+        cr_assert_eq(got, want, "seed %lu: %ld, not %ld", (unsigned long)seed, (long)got,
+                     (long)want);
+        for (int64_t i = 0; i < got; i++) {
+            uint32_t id = s.candidates[i].id;
+            cr_assert(typical ? off[id] <= edge : p[id] >= X * most);
+        }
+        sampler_release(&s);
+    }
+}
+
+Test(sample, bias_and_penalties_in_their_window)
+{
+    static const uint32_t ids[] = { 0, 1, 1, 2, 1, 3 }; /* two of the prompt */
+    static const struct sampler_bias biases[] = { { 3, 10 }, { 4, -1 }, { 3, -2 } };
+    struct sampler s = plain();
+    struct sampler_text text = { ids, 6, 2 };
+    float logits[] = { 4, 4, -4, 2, 1 };
+    s.biases = biases;
+    s.bias_count = 3;
+    s.repetition_penalty = 2;
+    s.presence = .5;
+    s.frequency = .25;
+    sampler_adjust(&s, logits, 5, &text);
+    static const float all[] = { 2, 2 - 1, -8 - .75f, 5 - .75f, 0 };
+    for (int i = 0; i < 5; i++)
+        cr_expect_float_eq(logits[i], all[i], 1e-6, "token %d: %f", i, (double)logits[i]);
+    float again[] = { 4, 4, -4, 2, 1 };
+    s.window = 2; /* tokens 1 and 3 */
+    sampler_adjust(&s, again, 5, &text);
+    static const float last[] = { 4, 2 - .75f, -4, 5 - .75f, 0 };
+    for (int i = 0; i < 5; i++)
+        cr_expect_float_eq(again[i], last[i], 1e-6, "token %d: %f", i, (double)again[i]);
+    sampler_release(&s);
+}
+
 /* Against the definition, with all of the vocabulary sorted. */
 Test(sample, candidates_equal_the_definition)
 {
@@ -125,7 +233,7 @@ Test(sample, candidates_equal_the_definition)
             sum += exp((double)sorted[i] / s.temperature);
         while (want < k && (want == 0 || s.top_p == 1 || reached < s.top_p * sum))
             reached += exp((double)sorted[want++] / s.temperature);
-        int64_t got = sampler_candidates(&s, logits, V, NULL, 0);
+        int64_t got = sampler_candidates(&s, logits, V, &none);
         cr_assert_eq(got, want, "seed %lu: %ld, not %ld", (unsigned long)seed, (long)got,
                      (long)want);
         for (int64_t i = 0; i < got; i++)
@@ -145,7 +253,7 @@ Test(sample, the_same_key_gives_the_same_tokens)
         s.top_k = 40;
         for (int i = 0; i < 50; i++) {
             random_logits(logits, (uint64_t)i);
-            uint32_t id = sampler_next(&s, logits, V, NULL, 0, &r);
+            uint32_t id = sampler_next(&s, logits, V, &none, &r);
             if (pass)
                 cr_expect_eq(id, first[i]);
             first[i] = id;
@@ -159,12 +267,14 @@ Test(sample, the_same_key_gives_the_same_tokens)
 Test(sample, survives_what_is_no_number)
 {
     struct rng r = { 0 };
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 6; k++) {
         float logits[] = { NAN, NAN, NAN, k == 3 ? 1 : NAN };
         struct sampler s = plain();
         s.top_k = k == 1 ? 2 : 0;
         s.top_p = k == 2 ? .5 : 1;
-        uint32_t id = sampler_next(&s, logits, 4, NULL, 0, &r);
+        s.min_p = k == 4 ? .5 : 0;
+        s.typical_p = k == 5 ? .5 : 1;
+        uint32_t id = sampler_next(&s, logits, 4, &none, &r);
         cr_expect_lt(id, 4);
         cr_expect_eq(!isnan(logits[id]), k == 3);
         sampler_release(&s);
