@@ -113,6 +113,14 @@ struct model_cache block_cache(const struct model *m, struct ops *o, struct mode
     return model_cache_in(m, ops_scratch(o, OPS_F32, m->layer_cache(m, 1, N, NULL)), 1, N);
 }
 
+/* Of one place in a layer, with random numbers that no other place has. */
+static struct ops_dropout dropout(const struct inputs *in, double rate, int64_t layer,
+                                  enum dropout_place place)
+{
+    uint64_t key = rng_key(rng_key(in->key, (uint64_t)layer), (uint64_t)place);
+    return (struct ops_dropout){ key, in->training ? rate : 0 };
+}
+
 /* ---- attention ---------------------------------------------------------------------------- */
 
 struct ops_attention block_attention(const struct model *m, int64_t layer, const struct inputs *in)
@@ -125,8 +133,8 @@ struct ops_attention block_attention(const struct model *m, int64_t layer, const
                                    .first_head = m->first_head,
                                    .all_heads = m->all_heads,
                                    .causal = c->head == HEAD_NEXT,
-                                   .drop = dropout_at(in, c->attention_dropout, layer,
-                                                      PLACE_PROBABILITIES) };
+                                   .drop = dropout(in, c->attention_dropout, layer,
+                                                   PLACE_PROBABILITIES) };
 }
 
 void block_attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
@@ -145,22 +153,15 @@ void block_attend(const struct model *m, struct ops *o, int64_t layer, struct op
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
-struct ops_dropout dropout_at(const struct inputs *in, double rate, int64_t layer,
-                              enum dropout_place place)
-{
-    uint64_t key = rng_key(rng_key(in->key, (uint64_t)layer), (uint64_t)place);
-    return (struct ops_dropout){ key, in->training ? rate : 0 };
-}
-
 struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in)
 {
-    return dropout_at(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING);
+    return dropout(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING);
 }
 
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in)
 {
-    return dropout_at(in, m->config.residual_dropout, layer, place);
+    return dropout(in, m->config.residual_dropout, layer, place);
 }
 
 struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,

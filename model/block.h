@@ -94,9 +94,6 @@ static inline struct ops_array active_array(struct ops *o, struct ops_array x, i
 /* Where a mask is used; folded with the layer into its key. */
 enum dropout_place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP };
 
-struct ops_dropout dropout_at(const struct inputs *in, double rate, int64_t layer,
-                              enum dropout_place place);
-
 /* The config's, of the embedding and of a residual branch. */
 struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in);
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,

@@ -215,12 +215,6 @@ struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct o
     return begin_whole(c, group, WORK_SUM, o, x, n, what);
 }
 
-struct comm_work *comm_max_begin(struct comm *c, enum comm_group group, struct ops *o,
-                                 struct ops_array x, int64_t n, const char *what)
-{
-    return begin_whole(c, group, WORK_MAX, o, x, n, what);
-}
-
 struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, struct ops *o,
                                      struct ops_array x, const int64_t *bounds, const char *what)
 {
@@ -258,7 +252,7 @@ static void split_sum(void *ctx, struct ops *o, struct ops_array x, int64_t n, c
 
 static void split_most(void *ctx, struct ops *o, struct ops_array x, int64_t n, const char *what)
 {
-    comm_end(ctx, comm_max_begin(ctx, COMM_TENSOR, o, x, n, what));
+    comm_end(ctx, begin_whole(ctx, COMM_TENSOR, WORK_MAX, o, x, n, what));
 }
 
 struct split comm_split(struct comm *c)
@@ -458,9 +452,4 @@ int comm_is_first(const struct comm *c)
 const char *comm_host(const struct comm *c, int rank)
 {
     return c->thread->link.hosts[rank];
-}
-
-const char *comm_name(const struct comm *c)
-{
-    return c->thread ? c->thread->link.transport->name : NULL;
 }

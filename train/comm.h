@@ -72,7 +72,6 @@ void comm_close(struct comm *c);
 
 int comm_is_first(const struct comm *c); /* 1 in the process that logs and saves */
 const char *comm_host(const struct comm *c, int rank);
-const char *comm_name(const struct comm *c); /* of the transport; NULL: one process */
 
 /* ---- large arrays ------------------------------------------------------------------------- */
 
@@ -81,9 +80,6 @@ struct comm_work;
 
 /* x[n], F32, becomes the sum over the group. NULL where there is nothing to do. */
 struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
-                                 struct ops_array x, int64_t n, const char *what);
-/* The same with the largest number in the place of the sum. */
-struct comm_work *comm_max_begin(struct comm *c, enum comm_group group, struct ops *o,
                                  struct ops_array x, int64_t n, const char *what);
 /* As comm_sum_begin, of this rank's share alone (reduce.h); the rest of x means nothing afterwards.
  * bounds [size+1] is borrowed until the end, as below. */

@@ -19,7 +19,8 @@ static int is_accuracy(enum metrics_value v)
     return v % METRICS_VALIDATION == METRICS_ACCURACY;
 }
 
-void metrics_name(char out[64], const struct metrics *m, int i, enum metrics_value v)
+/* The name of part i's value in metrics.jsonl, as "mlm_loss". */
+static void put_name(char out[64], const struct metrics *m, int i, enum metrics_value v)
 {
     snprintf(out, 64, "%s%s_%s", prefixes[v], m->parts[i].name,
              is_accuracy(v) ? "accuracy" : "loss");
@@ -53,7 +54,7 @@ static void parse_parts(const struct metrics *m, const struct js *o, struct metr
             p->part[i][v] = NAN;
             if (i >= m->part_count)
                 continue;
-            metrics_name(name, m, i, (enum metrics_value)v);
+            put_name(name, m, i, (enum metrics_value)v);
             p->part[i][v] = real(o, name);
         }
 }
@@ -110,7 +111,7 @@ static void put_csv_header(const struct metrics *m, struct buf *out)
                   "tokens_per_second,validation_loss,loss_scale");
     for (int i = 0; i < m->part_count; i++)
         for (int v = 0; v < METRICS_VALUES; v++) {
-            metrics_name(name, m, i, (enum metrics_value)v);
+            put_name(name, m, i, (enum metrics_value)v);
             buf_addf(out, ",%s", name);
         }
     buf_addc(out, '\n');
@@ -212,7 +213,7 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
         fprintf(m->file, ",\"loss_scale\":%.10g", p->loss_scale);
     for (int i = 0; i < m->part_count; i++)
         for (int v = 0; v < METRICS_VALUES; v++) {
-            metrics_name(name, m, i, (enum metrics_value)v);
+            put_name(name, m, i, (enum metrics_value)v);
             if (!isnan(p->part[i][v]))
                 fprintf(m->file, ",\"%s\":%.10g", name, p->part[i][v]);
         }

@@ -66,9 +66,6 @@ struct metrics {
 int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
                  int count);
 
-/* The name of part i's value in metrics.jsonl, as "mlm_loss". */
-void metrics_name(char out[64], const struct metrics *m, int i, enum metrics_value v);
-
 int metrics_add(struct metrics *m, const struct metrics_point *p);
 int metrics_sync(struct metrics *m);  /* all on the disk */
 int metrics_close(struct metrics *m); /* fine on a zeroed struct */

@@ -714,11 +714,6 @@ int64_t plan_samples_per_step(const struct plan *p)
     return p->settings->global_batch_size;
 }
 
-int64_t plan_tokens_per_step(const struct plan *p)
-{
-    return p->settings->global_batch_size * p->engine.T;
-}
-
 double plan_flops_per_token(const struct plan *p)
 {
     double predicted = (double)p->settings->mask_tokens / (double)p->engine.T;
@@ -748,7 +743,7 @@ static void print_model(const struct plan *p, struct buf *out)
 
 static void print_steps(const struct plan *p, struct buf *out)
 {
-    double tokens = (double)plan_tokens_per_step(p);
+    double tokens = (double)(plan_samples_per_step(p) * p->engine.T);
     double flops = plan_flops_per_token(p);
     put_int(out, "sequence_length", (uint64_t)p->engine.T);
     if (p->settings->mask_tokens)

@@ -109,9 +109,8 @@ void plan_release(struct plan *p);
 /* key=value lines: sizes, arithmetic, memory. */
 void plan_print(const struct plan *p, struct buf *out);
 
-/* Samples of a global batch, and places for tokens in it. */
+/* Samples of a global batch. */
 int64_t plan_samples_per_step(const struct plan *p);
-int64_t plan_tokens_per_step(const struct plan *p);
 
 /* Floating-point operations of training on one token. */
 double plan_flops_per_token(const struct plan *p);

@@ -255,6 +255,13 @@ static int is_between(enum phase_kind kind)
            kind == PHASE_MERGE || kind == PHASE_SUM || kind == PHASE_GATHER;
 }
 
+/* Whether the use is of a share that a rank keeps while the whole array is in a window. */
+static int is_apart(const struct program *p, const struct use *u)
+{
+    return u->own && ((u->kind == STORE_GRADIENTS && p->zero > 1) ||
+                      (u->kind == STORE_PARAMETERS && p->zero > 2));
+}
+
 /* Backwards over the list, twice since its end is followed by its beginning: how far ahead each
  * entry looks, and what becomes of its arrays. A part is followed by the same arrays, whether it
  * comes again or the next one begins. */
@@ -270,7 +277,7 @@ static void look_ahead(struct program *p, struct array *const arrays[STORE_KINDS
         for (int i = 0; i < f->count; i++) {
             struct use *u = &f->uses[i];
             struct array *a = &arrays[u->kind][u->number];
-            if (program_is_apart(p, u))
+            if (is_apart(p, u))
                 continue;
             int soon = a->next <= work || (u->kind < STORE_BLOCKS && a->next == other);
             u->then = soon ? MAPPED_STAYS : a->mode == MAPPED_MAKE ? MAPPED_DROPPED : MAPPED_LEAVES;
@@ -301,7 +308,7 @@ static void count_moves(struct program *p, struct array *const arrays[STORE_KIND
         const int64_t turns = n < p->count ? 0 : f->turns;
         for (int i = 0; i < f->count; i++) {
             const struct use *u = &f->uses[i];
-            if (program_is_apart(p, u))
+            if (is_apart(p, u))
                 continue;
             struct moves m = move(&arrays[u->kind][u->number], u);
             p->moves[u->kind][u->number].reads += turns * m.reads;
@@ -411,12 +418,6 @@ int program_together(const struct program *p, int64_t n, const struct use *all[P
                 count = add_once(all, count, &f->uses[i]);
     }
     return count;
-}
-
-int program_is_apart(const struct program *p, const struct use *u)
-{
-    return u->own && ((u->kind == STORE_GRADIENTS && p->zero > 1) ||
-                      (u->kind == STORE_PARAMETERS && p->zero > 2));
 }
 
 int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m)

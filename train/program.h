@@ -172,9 +172,6 @@ void program_release(struct program *p); /* fine on a zeroed struct */
  * Returns how many. */
 int program_together(const struct program *p, int64_t n, const struct use *all[PROGRAM_TOGETHER]);
 
-/* Whether the use is of a share that a rank keeps while the whole array is in a window. */
-int program_is_apart(const struct program *p, const struct use *u);
-
 /* The number, among those of all ranks, of micro-batch m of a step (of A) on rank `rank`. */
 int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m);
 

@@ -226,8 +226,9 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
     return 0;
 }
 
-int tiktoken_parse_as(struct vocabulary *v, const char *text, size_t n, const char *name,
-                      enum tokenizer_pattern pattern)
+/* Ranks with the pattern that splits text, and its special tokens. */
+static int parse_ranks_as(struct vocabulary *v, const char *text, size_t n, const char *name,
+                          enum tokenizer_pattern pattern)
 {
     const struct encoding *e = find_encoding(pattern);
     if (!e) {
@@ -297,7 +298,7 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
     if (file_ends_with(path, ".json"))
         return tokenizer_json_parse(v, text->data, text->len, path);
     if (file_ends_with(path, ".tiktoken"))
-        return tiktoken_parse_as(v, text->data, text->len, path, o->pattern);
+        return parse_ranks_as(v, text->data, text->len, path, o->pattern);
     if (file_ends_with(path, ".model"))
         return sentencepiece_parse(v, text->data, text->len, path);
     if (is_vocab_txt(text))

@@ -46,10 +46,6 @@ int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const 
  * characters. */
 int frame_read(struct vocabulary *v, const char *json, size_t n);
 
-/* Ranks with the pattern that splits text, and its special tokens. */
-int tiktoken_parse_as(struct vocabulary *v, const char *text, size_t n, const char *name,
-                      enum tokenizer_pattern pattern);
-
 /* BERT's vocab.txt; the rules are Hugging Face's, upper case is kept where a token has some. */
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
