@@ -16,13 +16,10 @@ int framed_encode(const struct tokenizer *t, struct encoder *e, const char *text
 
 int64_t framed_start(const struct tokenizer *t)
 {
-    /* What stands before a token that is no special one. */
-    uint32_t mark = UINT32_MAX;
-    struct ids one = { &mark, 1, 1 }, all = { 0 }, types = { 0 };
-    tokenizer_assemble(t, &one, NULL, &all, &types);
-    int64_t start = all.count && all.data[0] != mark ? all.data[0] : tokenizer_end_of_text(t);
-    ids_release(&all);
-    ids_release(&types);
+    struct ids begin = { 0 };
+    tokenizer_begin_text(t, &begin);
+    int64_t start = begin.count ? begin.data[0] : tokenizer_end_of_text(t);
+    ids_release(&begin);
     return start >= 0 ? start
                       : err_set("the vocabulary has no token that begins a text: neither one of "
                                 "its post-processor nor end-of-text");

@@ -31,6 +31,7 @@ static const struct generate defaults = {
     .echo = 1,
     .samples = 1,
     .g = { .length = 128,
+           .begin = 1,
            .sampler = { .temperature = 1,
                         .top_k = 40,
                         .top_p = 1,
@@ -260,6 +261,8 @@ static const struct opt options[] = {
     { 'n', "length", OPT_INT, AT(g.length), "N", "maximum number of tokens to generate", 1, 1e9 },
     { 0, "samples", OPT_INT, AT(samples), "N", "number of texts to generate per prompt", 1, 1e9 },
     { 0, "stop", OPT_LIST, AT(stops), "TEXT", "stop before this text", 0, 0 },
+    { 0, "begin", OPT_FLAG, AT(g.begin), NULL,
+      "put the vocabulary's begin-of-text token, if it has one, before the prompt", 0, 0 },
     { 0, "slide", OPT_FLAG, AT(g.slide), NULL,
       "continue beyond the model's positions by dropping the oldest "
       "tokens",

@@ -59,6 +59,8 @@ static int encode_prompt(struct generator *g, const char *text, size_t n)
 {
     int64_t end_of_text = tokenizer_end_of_text(g->tokenizer);
     g->prompt.count = 0;
+    if (g->begin)
+        tokenizer_begin_text(g->tokenizer, &g->prompt);
     if (encoder_encode(g->encoder, text, n, TOKENIZER_ORDINARY, &g->prompt) < 0)
         return err_in("prompt");
     if (!g->prompt.count && end_of_text < 0)

@@ -26,6 +26,7 @@ struct generator {
     int64_t length;           /* tokens to make at most */
     const char *const *stops; /* texts that end a generation, borrowed; none is empty */
     size_t stop_count;
+    int begin; /* 1: the tokens with which the vocabulary begins a text stand before the prompt */
     int slide; /* 1: go on when the positions are used up, see generation_step */
 
     struct tokenizer *tokenizer;
@@ -47,7 +48,7 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
                    int threads);
 void generator_release(struct generator *g);
 
-/* Takes a prompt. An empty one is the end-of-text token, after which a model begins a text.
+/* Takes a prompt. One without tokens is the end-of-text token, after which a model begins a text.
  * -1 when it has more tokens than the model has positions. */
 int generator_prompt(struct generator *g, const char *text, size_t n);
 

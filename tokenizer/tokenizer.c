@@ -449,6 +449,13 @@ int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t
 
 /* ---- special tokens about a text -------------------------------------------------------------- */
 
+void tokenizer_begin_text(const struct tokenizer *t, struct ids *out)
+{
+    const struct template *form = &t->v.single;
+    for (size_t i = 0; i < form->count && form->parts[i].id != TEMPLATE_A; i++)
+        ids_add(out, (uint32_t)form->parts[i].id);
+}
+
 void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,
                         struct ids *out, struct ids *types)
 {

@@ -90,6 +90,10 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct 
 void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,
                         struct ids *out, struct ids *types);
 
+/* Appends the special tokens that the vocabulary puts before a text (Llama's <s>; GPT-2 has none).
+ */
+void tokenizer_begin_text(const struct tokenizer *t, struct ids *out);
+
 /* Hands the pieces of a text that would be encoded one by one to `put`, added tokens being text
  * like any other. -1: what `put` returned, or an error as above. */
 int encoder_pieces(struct encoder *e, const char *text, size_t n,

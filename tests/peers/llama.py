@@ -14,8 +14,9 @@ try:
     import numpy as np
     import torch
     import transformers
-    from transformers import (AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM,
-                              Qwen2Config, Qwen2ForCausalLM)
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import (AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM,
+                              PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM)
 except ImportError:
     sys.exit(77)
 
@@ -124,6 +125,30 @@ def greedy_text_agrees(what, folder, model, vocabulary):
     print(f"{what}: the same greedy text")
 
 
+def begin_of_text_agrees(work):
+    """A tokenizer that puts <a> before a text: generate reads what transformers' generate() does, with it and without."""
+    model, folder = random_model("llama", 331, {}), os.path.join(work, "begins")
+    model.save_pretrained(folder)
+    add_tokenizer(folder, 331)
+    tokenizer = Tokenizer(models.BPE(json.load(open(folder + "/vocab.json")), []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.add_special_tokens(["<a>", "<|endoftext|>"])
+    tokenizer.post_processor = processors.TemplateProcessing("<a> $A", "<a> $A <a> $B", special_tokens=[("<a>", 0)])
+    os.remove(folder + "/vocab.json")
+    os.remove(folder + "/merges.txt")
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<a>", eos_token="<|endoftext|>").save_pretrained(folder)
+    theirs = AutoTokenizer.from_pretrained(folder)
+    for prompt, begun in [("The Moon", True), ("The Moon", False), ("", True)]:
+        run = subprocess.run(["generate", "--model", folder, "--json", "--temperature", "0", "--length", "40", prompt,
+                              *([] if begun else ["--no-begin"])], check=True, capture_output=True, text=True)
+        ours, ids = json.loads(run.stdout), theirs(prompt, add_special_tokens=begun, return_tensors="pt").input_ids.long()
+        with torch.no_grad():
+            text = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=40, pad_token_id=1)
+        assert ours["prompt_tokens"] == ids.shape[1], (prompt, begun, ours["prompt_tokens"], ids.tolist())
+        assert ours["ids"] == text[0, ids.shape[1]:].tolist(), (prompt, begun)
+    print("begin of text: the same greedy text")
+
+
 def every_shape(program, work):
     for i, (kind, vocabulary, changes) in enumerate(SHAPES):
         model, folder, what = random_model(kind, vocabulary, changes), os.path.join(work, f"shape-{i}"), f"{kind} {changes}"
@@ -192,5 +217,6 @@ def ours_loads_there(program, work):
 with tempfile.TemporaryDirectory() as scratch:
     gpt = build("gpt", scratch)
     every_shape(gpt, scratch)
+    begin_of_text_agrees(scratch)
     updates_agree(scratch)
     ours_loads_there(gpt, scratch)

@@ -407,6 +407,9 @@ Test(tokenizer, pairs_have_their_marks_and_types)
         cr_assert(ids.count == 3 && types.count == 3, "case %zu", i);
         cr_expect_arr_eq(ids.data, cases[i].single, 3 * sizeof *ids.data, "case %zu", i);
         ids.count = types.count = 0;
+        tokenizer_begin_text(t, &ids);
+        cr_expect(ids.count == 1 && ids.data[0] == cases[i].single[0], "case %zu", i);
+        ids.count = 0;
         tokenizer_assemble(t, &a, &b, &ids, &types);
         cr_assert(ids.count == cases[i].count && types.count == ids.count, "case %zu", i);
         cr_expect_arr_eq(ids.data, cases[i].pair, ids.count * sizeof *ids.data, "case %zu", i);
