@@ -298,7 +298,7 @@ struct verdict {
 static int take_error(const struct comm *c, const struct verdict *v, int r, int all)
 {
     struct err e = { .usage = v->usage };
-    if (all || !r)
+    if (all)
         snprintf(e.text, sizeof e.text, "%s", v->text);
     else
         snprintf(e.text, sizeof e.text, "rank %d on %s: %s", r, comm_host(c, r), v->text);
