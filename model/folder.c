@@ -11,6 +11,7 @@
 #include "common/mem.h"
 #include "common/usage.h"
 #include "model/folder_names.h"
+#include "model/split.h"
 
 /* ---- config.json -------------------------------------------------------------------------- */
 
@@ -163,8 +164,24 @@ static int read_or_make(const struct model *m, float *out, const struct tensor *
     return 0;
 }
 
-static int read_blocks(const struct model *m, struct ops *o, const struct ops_array *blocks,
-                       const struct weights *set, struct absent *a)
+/* This rank's part of a tensor of the whole model. */
+static int read_part(const struct model *whole, const struct model *m, float *out, size_t i,
+                     const struct weights *set, struct absent *a)
+{
+    const struct tensor *row = &whole->tensors.rows[i], *own = &m->tensors.rows[i];
+    if (!split_is_shared(row, own))
+        return read_or_make(whole, out, row, set, a);
+    const struct split_runs runs = split_runs(row, own, m->split->ranks, m->split->rank);
+    float *all = mem_alloc((size_t)tensor_elements(row) * sizeof *all);
+    int failed = read_or_make(whole, all, row, set, a);
+    if (!failed)
+        split_cut(out, all, &runs, sizeof *all);
+    free(all);
+    return failed;
+}
+
+static int read_blocks(const struct model *whole, const struct model *m, struct ops *o,
+                       const struct ops_array *blocks, const struct weights *set, struct absent *a)
 {
     int failed = 0;
     for (size_t i = 0; i < m->tensors.count && !failed; i++) {
@@ -172,7 +189,7 @@ static int read_blocks(const struct model *m, struct ops *o, const struct ops_ar
         const int64_t n = tensor_elements(row);
         struct ops_array to = ops_part(blocks[row->block], row->offset);
         float *out = ops_map(o, to, n);
-        failed = read_or_make(m, out, row, set, a);
+        failed = read_part(whole, m, out, i, set, a);
         ops_unmap(o, to, n, out);
     }
     return failed;
@@ -192,16 +209,16 @@ static int check_machine(const struct model *m, const char *dir)
 }
 
 /* The config's sizes are believed, and memory taken, when the files have shown that they fit. */
-static int load_weights(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                        struct absent *a)
+static int load_weights(const struct model *whole, struct model *m, struct ops *o,
+                        struct ops_array **blocks, const char *dir, struct absent *a)
 {
     struct weights set;
     if (weights_open(&set, dir) < 0)
         return -1;
-    int failed = check_tensors(m, &set, a) < 0 ? -1 : check_machine(m, dir);
+    int failed = check_tensors(whole, &set, a) < 0 ? -1 : check_machine(m, dir);
     if (failed == 0) {
         *blocks = allocate_blocks(o, &m->tensors);
-        failed = read_blocks(m, o, *blocks, &set, a);
+        failed = read_blocks(whole, m, o, *blocks, &set, a);
         if (failed < 0) {
             folder_free_blocks(m, o, *blocks);
             *blocks = NULL;
@@ -211,24 +228,35 @@ static int load_weights(struct model *m, struct ops *o, struct ops_array **block
     return failed;
 }
 
-int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                enum model_head head, uint64_t seed, int *made)
+int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
+                     enum model_head head, uint64_t seed, int *made, const struct split *split)
 {
     struct model_config config;
+    struct model whole;
     struct absent absent = { made != NULL, seed, 0 };
     *blocks = NULL;
     *m = (struct model){ 0 };
     if (folder_read_config(&config, head, dir) < 0)
         return -1;
-    if (model_init(m, &config) < 0)
+    if (model_init(&whole, &config) < 0)
         return err_in("%s/config.json", dir);
-    if (load_weights(m, o, blocks, dir, &absent) < 0) {
+    int failed = model_init_split(m, &config, split);
+    if (!failed)
+        failed = load_weights(&whole, m, o, blocks, dir, &absent);
+    model_release(&whole);
+    if (failed < 0) {
         model_release(m);
         return -1;
     }
     if (made)
         *made = absent.made;
     return 0;
+}
+
+int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
+                enum model_head head, uint64_t seed, int *made)
+{
+    return folder_load_part(m, o, blocks, dir, head, seed, made, NULL);
 }
 
 /* ---- saving ------------------------------------------------------------------------------- */

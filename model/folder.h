@@ -19,6 +19,11 @@ int folder_read_config(struct model_config *config, enum model_head head, const 
  * seed, and *made is how many did: so pre-training leads to question answering. */
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                 enum model_head head, uint64_t seed, int *made);
+/* The same of one rank's part: *m and the blocks are this rank's own (split.h). Each file is read
+ * as a whole, tensor by tensor. split NULL: folder_load. */
+struct split;
+int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
+                     enum model_head head, uint64_t seed, int *made, const struct split *split);
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);
 
 /* Writes config.json and, last, model.safetensors into DIR, which is made if need be: F32 or BF16,

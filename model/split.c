@@ -318,7 +318,7 @@ void split_loss_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores 
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
-static int is_shared(const struct tensor *whole, const struct tensor *own)
+int split_is_shared(const struct tensor *whole, const struct tensor *own)
 {
     return tensor_elements(whole) != tensor_elements(own);
 }
@@ -327,7 +327,7 @@ struct split_runs split_runs(const struct tensor *whole, const struct tensor *ow
                              int rank)
 {
     const int64_t all = tensor_elements(whole);
-    if (!is_shared(whole, own))
+    if (!split_is_shared(whole, own))
         return (struct split_runs){ 1, all, all, 0 };
     const int rows = whole->rank == 2 && whole->shape[0] != own->shape[0];
     const int64_t unit = rows ? whole->shape[1] : 1;

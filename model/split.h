@@ -85,6 +85,7 @@ struct split_runs {
 struct split_runs split_runs(const struct tensor *whole, const struct tensor *own, int ranks,
                              int rank);
 int64_t split_elements(const struct split_runs *r); /* of the part */
+int split_is_shared(const struct tensor *whole, const struct tensor *own);
 
 /* Elements of `bytes` bytes each. */
 void split_cut(void *part, const void *whole, const struct split_runs *r, size_t bytes);

@@ -161,7 +161,7 @@ struct moments {
 static void add_moment(struct moments *m, const struct store *s, enum store_kind kind, size_t row,
                        const char *suffix)
 {
-    const struct tensor *from = &s->tensors->rows[row];
+    const struct tensor *from = &s->unsplit->rows[row];
     struct buf name = BUF_INIT;
     buf_addf(&name, "%s.%s", from->name, suffix);
     m->places[m->count] = (struct moment_place){ kind, row };
@@ -203,7 +203,9 @@ static void moments_release(struct moments *m)
     free(m->places);
 }
 
-/* A block's array as a whole, with the shares of all ranks; the last one that was asked for. */
+/* A block's array as a whole, with the shares of all ranks; the last one that was asked for. Where
+ * ranks share layers it is this rank's part of the block, and beside it there is, on the first rank
+ * alone, what was made of all ranks' parts: a block, or a tensor. */
 struct gathered {
     struct store *store;
     struct comm *comm;
@@ -212,7 +214,70 @@ struct gathered {
     struct ops_array array; /* none: nothing was asked for yet */
     int64_t elements;
     int next; /* of the parameters: the first block that was not asked for */
+    struct ops_array joined;
+    int64_t joined_elements;
 };
+
+static void release_gathered(struct gathered *g)
+{
+    ops_buffer_free(g->store->ops, g->array, g->elements);
+    ops_buffer_free(g->store->ops, g->joined, g->joined_elements);
+}
+
+/* Room for n elements of what ranks share, on the first one. */
+static struct ops_array join_room(struct gathered *g, enum ops_type type, int64_t n)
+{
+    if (!comm_is_first(g->comm))
+        return OPS_NONE;
+    ops_buffer_free(g->store->ops, g->joined, g->joined_elements);
+    g->joined = ops_buffer(g->store->ops, type, n);
+    g->joined_elements = n;
+    return g->joined;
+}
+
+static void put_parts(const struct store *s, struct ops_array to, size_t row, const char *parts,
+                      size_t each)
+{
+    const size_t bytes = ops_type_bytes(to.type);
+    const int64_t n = tensor_elements(&s->unsplit->rows[row]);
+    void *whole = ops_map(s->ops, to, n);
+    for (int q = 0; q < s->split->ranks; q++) {
+        const struct split_runs runs = store_runs(s, row, q);
+        split_join(whole, parts + (size_t)q * each, &runs, bytes);
+    }
+    ops_unmap(s->ops, to, n, whole);
+}
+
+/* Bytes of the largest part of a tensor. */
+static size_t largest_part(const struct store *s, size_t row, size_t bytes)
+{
+    int64_t most = 0;
+    for (int q = 0; q < s->split->ranks; q++) {
+        const struct split_runs runs = store_runs(s, row, q);
+        most = split_elements(&runs) > most ? split_elements(&runs) : most;
+    }
+    return (size_t)most * bytes;
+}
+
+/* Tensor `row`, of which this rank has `part`, goes to `to` on the first rank. Ranks of one tensor
+ * group have all parts, and the others need not come. */
+static void join_tensor(struct gathered *g, struct ops_array to, size_t row, struct ops_array part)
+{
+    const struct store *s = g->store;
+    const int64_t n = tensor_elements(&s->tensors->rows[row]);
+    if (!store_is_split(s, row) && comm_is_first(g->comm))
+        ops_copy(s->ops, to, part, n);
+    if (!store_is_split(s, row) || g->comm->rank[COMM_DATA])
+        return;
+    const size_t each = largest_part(s, row, ops_type_bytes(part.type));
+    char *mine = mem_zalloc(each, 1), *all = mem_alloc(each * (size_t)s->split->ranks);
+    ops_download(s->ops, mine, part, n);
+    comm_collect(g->comm, COMM_TENSOR, all, mine, each, "gather of a tensor");
+    if (comm_is_first(g->comm))
+        put_parts(s, to, row, all, each);
+    free(mine);
+    free(all);
+}
 
 static void gather_block(struct gathered *g, enum store_kind kind, int block)
 {
@@ -245,6 +310,19 @@ static struct ops_array whole_tensor(struct gathered *g, const struct moment_pla
     return ops_part(g->array, s->layout.offset[p->kind][p->row]);
 }
 
+/* The same, with the parts of all ranks that share the tensor; on other ranks than the first it is
+ * of no use. */
+static struct ops_array unsplit_tensor(struct gathered *g, const struct moment_place *p)
+{
+    struct ops_array part = whole_tensor(g, p);
+    if (!store_is_split(g->store, p->row))
+        return part;
+    const int64_t n = tensor_elements(&g->store->unsplit->rows[p->row]);
+    struct ops_array to = join_room(g, part.type, n);
+    join_tensor(g, to, p->row, part);
+    return to;
+}
+
 /* `result` is that of the work before: when it is an error, and on other ranks than the first,
  * nothing is written. */
 static int write_moments(const char *path, const struct checkpoint *c, struct store *s,
@@ -257,7 +335,7 @@ static int write_moments(const char *path, const struct checkpoint *c, struct st
     moments_init(&m, s, c->rate_squares > 0 ? STORE_GRADIENTS : -1);
     int created = first && !result && !(result = safetensors_create(&w, path, m.rows, m.count));
     for (size_t i = 0; i < m.count; i++) {
-        struct ops_array tensor = whole_tensor(&g, &m.places[i]);
+        struct ops_array tensor = unsplit_tensor(&g, &m.places[i]);
         const int64_t n = m.rows[i].elements;
         if (!created || result)
             continue;
@@ -269,7 +347,7 @@ static int write_moments(const char *path, const struct checkpoint *c, struct st
         result = safetensors_finish(&w);
     else if (created)
         safetensors_abandon(&w);
-    ops_buffer_free(s->ops, g.array, g.elements);
+    release_gathered(&g);
     moments_release(&m);
     return result;
 }
@@ -306,6 +384,18 @@ static int write_state(const char *dir, const struct checkpoint *c)
     return result;
 }
 
+/* The whole block, of which this rank has `own`. */
+static struct ops_array join_block(struct gathered *g, int block, struct ops_array own)
+{
+    const struct store *s = g->store;
+    struct ops_array to = join_room(g, own.type, s->unsplit->block_size[block]);
+    for (size_t i = 0; i < s->tensors->count; i++)
+        if (s->tensors->rows[i].block == block)
+            join_tensor(g, ops_part(to, s->unsplit->rows[i].offset), i,
+                        ops_part(own, s->tensors->rows[i].offset));
+    return to;
+}
+
 /* A block of parameters; all ranks come here for the same ones. */
 static struct ops_array parameters_of(const void *ctx, int block)
 {
@@ -313,7 +403,7 @@ static struct ops_array parameters_of(const void *ctx, int block)
     struct ops_array a = store_view(g->store, STORE_PARAMETERS, block);
     store_release(g->store, STORE_PARAMETERS, block);
     g->next = block + 1;
-    return a;
+    return g->store->split ? join_block(g, block, a) : a;
 }
 
 /* `result` as write_moments. */
@@ -326,6 +416,7 @@ static int write_model(const char *dir, const struct model *m, struct store *s, 
         result = folder_save_from(m, s->ops, &from, dir, end_of_text);
     while (g.next < s->tensors->blocks)
         parameters_of(&at, g.next);
+    release_gathered(&g);
     return result;
 }
 
@@ -517,18 +608,34 @@ int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, str
     return result < 0 ? -1 : found;
 }
 
+/* This rank's part of a tensor, as a file of its own would have it. */
+static int read_split(const struct safetensors *file, const struct safetensor *from,
+                      const struct store *s, size_t row, float *out)
+{
+    const struct split_runs runs = store_runs(s, row, s->split->rank);
+    float *all = mem_alloc((size_t)from->elements * sizeof *all);
+    int result = safetensors_read(file, from, all);
+    if (!result)
+        split_cut(out, all, &runs, sizeof *all);
+    free(all);
+    return result;
+}
+
 /* Where BF16 is kept, what is BF16 stays as it is; what was F32 is rounded, as a first update
  * would. */
 static int load_moment(const struct safetensors *file, const struct safetensor *from,
-                       struct ops_array to, struct layout_part own, struct ops *o)
+                       const struct store *s, size_t row, struct ops_array to,
+                       struct layout_part own)
 {
-    const int64_t n = from->elements;
+    const int64_t n = tensor_elements(&s->tensors->rows[row]);
+    struct ops *o = s->ops;
     struct ops_array floats = to;
     ops_scratch_begin(o);
     if (to.type != OPS_F32 || own.count < n)
         floats = ops_scratch(o, OPS_F32, n);
     float *mapped = ops_map(o, floats, n);
-    int result = safetensors_read(file, from, mapped);
+    int result = store_is_split(s, row) ? read_split(file, from, s, row, mapped)
+                                        : safetensors_read(file, from, mapped);
     ops_unmap(o, floats, n, mapped);
     if (!result && to.type != OPS_F32)
         ops_round(o, (struct ops_state){ .at = to }, ops_part(floats, own.first), own.count, 0);
@@ -543,14 +650,14 @@ static int load_place(const struct safetensors *file, const struct safetensor *f
 {
     const int block = s->tensors->rows[p->row].block;
     struct ops_array array = store_all(s, p->kind)[block], to;
-    struct layout_part own = { 0, from->elements };
+    struct layout_part own = { 0, tensor_elements(&s->tensors->rows[p->row]) };
     if (layout_is_shared(&s->layout, p->kind)) {
         own = layout_own(&s->layout, s->tensors, p->row);
         to = store_own_tensor(s, p->kind, array, p->row);
     } else {
         to = store_tensor(s, p->kind, array, p->row);
     }
-    return own.count ? load_moment(file, from, to, own, s->ops) : 0;
+    return own.count ? load_moment(file, from, s, p->row, to, own) : 0;
 }
 
 int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s)

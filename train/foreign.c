@@ -29,6 +29,7 @@ struct foreign {
 #define HALF_MOMENTS  "--state-precision bf16 stores both moments as bf16, with stochastic rounding"
 #define PLACEMENT     "the model is in one memory, not spread over several devices"
 #define CHIP          "it is an option of a compiler for an accelerator"
+#define TWO_WAYS      "matrices are shared in one dimension"
 #define PARALLEL      "ranks are data parallel; mpirun or srun starts them"
 #define AT_ONCE       "there is no device whose results are collected later"
 #define STORE         "use --memmap-dir and --memory"
@@ -253,9 +254,8 @@ static const struct foreign table[] = {
     { "num-workers", NULL, NULL, AHEAD },
     { "dataloader-workers", NULL, NULL, AHEAD },
     { "async-dataloader", NULL, NULL, AHEAD },
-    { "tensor-parallel", NULL, NULL, PARALLEL },
-    { "tensor-parallel-1", NULL, NULL, PARALLEL },
-    { "tensor-parallel-2", NULL, NULL, PARALLEL },
+    { "tensor-parallel-1", "tensor-parallel", NULL, NULL },
+    { "tensor-parallel-2", NULL, "1=", TWO_WAYS },
     { "replication-factor", NULL, NULL, PARALLEL },
     { "replicated-tensor-sharding", "zero", "true=1 false=0", PARALLEL },
     { "rts-activations", NULL, NULL, PARALLEL },

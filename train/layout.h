@@ -35,8 +35,11 @@ struct store_config {
                                     * in memory */
     int64_t row[STORE_KINDS];      /* elements of a row, of the kinds from STORE_X on */
     int half_parameters, half_moments, half_activations;
-    int ranks, rank;            /* that share something; 0 or 1: this process has all */
-    int zero;                   /* what they share: stage 1 to 3 */
+    int ranks, rank;           /* that share something; 0 or 1: this process has all */
+    int zero;                  /* what they share: stage 1 to 3 */
+    const struct split *split; /* borrowed: the ranks that share each layer; NULL: none. Then also
+                                * borrowed, the table of the model as a whole: */
+    const struct tensor_table *unsplit;
     const unsigned char *whole; /* [rows of the table]: the tensor must not be cut; NULL: none */
     const char *dir;            /* for the file; NULL: all in memory */
     int offload;                /* without dir: the host's memory in the place of the file */

@@ -190,10 +190,10 @@ static int remove_old_run(const char *out)
 static int load_weights(struct loop *l, const char *dir, struct ops_array **blocks, int *made)
 {
     struct model loaded;
-    if (folder_load(&loaded, l->ops, blocks, dir, l->plan->task->head, l->plan->engine.seed, made) <
-        0)
+    if (folder_load_part(&loaded, l->ops, blocks, dir, l->plan->task->head, l->plan->engine.seed,
+                         made, l->plan->own.split) < 0)
         return -1;
-    int same = model_alike(&loaded, &l->plan->model);
+    int same = model_alike(&loaded, &l->plan->own);
     if (!same) {
         folder_free_blocks(&loaded, l->ops, *blocks);
         *blocks = NULL;
@@ -205,7 +205,7 @@ static int load_weights(struct loop *l, const char *dir, struct ops_array **bloc
 
 static int open_store(struct loop *l, struct ops_array *blocks)
 {
-    return store_open(&l->store, l->ops, &l->plan->model.tensors, &l->plan->store, blocks,
+    return store_open(&l->store, l->ops, &l->plan->own.tensors, &l->plan->store, blocks,
                       l->plan->engine.seed);
 }
 
@@ -375,7 +375,7 @@ static int open_loop(struct loop *l, int threads)
         result = lock_folder(l);
     if (agree(l, result) < 0 || agree(l, start_or_resume(l)) < 0)
         return -1;
-    engine_open(&l->engine, &p->engine, &p->program, &p->model, l->ops, &l->store, l->comm);
+    engine_open(&l->engine, &p->engine, &p->program, &p->own, l->ops, &l->store, l->comm);
     result = open_batches(l);
     if (!result && l->first)
         result = open_files(l, there);
@@ -752,12 +752,16 @@ static void say_traffic(const struct loop *l, double seconds)
 /* How long the ranks have worked on transfers, and how long this one waited for them. */
 static void say_communication(const struct loop *l)
 {
-    const struct comm_counts *c = &l->comm->counts[COMM_DATA];
+    static const char *const names[] = { [COMM_DATA] = "", [COMM_TENSOR] = ", tensor parallel" };
     char sent[32];
-    if (c->operations)
-        log_info(
-            "communication: %s sent by each rank in %.1f seconds; %.1f seconds of waiting for it",
-            log_bytes(sent, c->bytes), c->seconds, c->waited);
+    for (int g = COMM_DATA; g <= COMM_TENSOR; g++) {
+        const struct comm_counts *c = &l->comm->counts[g];
+        if (c->operations)
+            log_info(
+                "communication%s: %s sent by each rank in %.1f seconds; %.1f seconds of waiting "
+                "for it",
+                names[g], log_bytes(sent, c->bytes), c->seconds, c->waited);
+    }
 }
 
 int loop_run(struct plan *p, const char *config, unsigned (*flags)(const char *option), int threads,

@@ -339,6 +339,16 @@ static int settle_architecture(struct plan *p)
     return s->start_from ? take_from_folder(p) : 0;
 }
 
+/* This rank's part of the model. */
+static int make_part(struct plan *p)
+{
+    const struct settings *s = p->settings;
+    if (s->tensor_parallel <= 1)
+        return model_init(&p->own, &p->model.config);
+    p->split = s->split.ranks ? s->split : (struct split){ .ranks = (int)s->tensor_parallel };
+    return model_init_split(&p->own, &p->model.config, &p->split);
+}
+
 static int make_model(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -364,7 +374,7 @@ static int make_model(struct plan *p)
     c.bare_head = s->bare_head;
     if (s->activation)
         c.activation = (enum ops_activation)(s->activation - 1);
-    return model_init(&p->model, &c);
+    return model_init(&p->model, &c) < 0 ? -1 : make_part(p);
 }
 
 /* ---- arithmetic --------------------------------------------------------------------------------- */
@@ -479,8 +489,13 @@ static int make_optimizer(struct plan *p)
         .decay_all = s->decay_all,
         .seed = p->engine.seed,
     };
-    p->moments = optimizer_moments(p->optimizer.kind, &p->model.tensors);
-    p->whole = optimizer_whole(p->optimizer.kind, &p->model.tensors);
+    p->moments = optimizer_moments(p->optimizer.kind, &p->own.tensors);
+    p->whole = optimizer_whole(p->optimizer.kind, &p->own.tensors);
+    for (size_t i = 0; i < p->own.tensors.count && p->own.split; i++)
+        if (p->whole[i])
+            return err_set("the optimizer needs whole matrices, but tensor-parallel %" PRId64
+                           " shares them",
+                           s->tensor_parallel);
     if (p->optimizer.kind == OPTIMIZER_SCHEDULE_FREE && !(s->beta1 > 0))
         return err_set("the optimizer schedule-free needs a beta1 above 0");
     return loss_scale_parse(&p->loss_scale, s->loss_scale, s->loss_scale_window);
@@ -521,25 +536,26 @@ struct working {
 
 static struct working working_of(const struct plan *p, enum phase_kind kind)
 {
-    const struct model_config *c = &p->model.config;
-    const int64_t N = p->engine.B * p->engine.T, rows = smaller(N, 1024), C = c->width;
+    const struct model_config *c = &p->own.config;
+    const int64_t N = p->engine.B * p->engine.T, C = c->width;
+    const int64_t rows = smaller(N, 1024 * (int64_t)split_ranks(&p->own));
     const int64_t wide = larger(c->inner, 3 * C);
     const int halves = p->store.half_parameters + 2 * p->store.half_moments;
     switch (kind) {
     case PHASE_HEAD:
     case PHASE_HEAD_EVALUATION:
-        return (struct working){ N * p->model.layer_scratch, rows * (c->vocabulary + 2 * C) };
+        return (struct working){ N * p->own.layer_scratch, rows * (c->vocabulary + 2 * C) };
     case PHASE_LAYER_EVALUATION:
-        return (struct working){ p->model.layer_cache(&p->model, p->engine.B, p->engine.T, NULL) +
-                                     N * larger(c->inner, C),
-                                 0 };
+        return (struct working){
+            p->own.layer_cache(&p->own, p->engine.B, p->engine.T, NULL) + N * larger(c->inner, C), 0
+        };
     case PHASE_UPDATE:
-        return (struct working){ optimizer_scratch(&p->optimizer, &p->model.tensors, halves),
+        return (struct working){ optimizer_scratch(&p->optimizer, &p->own.tensors, halves),
                                  p->optimizer.kind == OPTIMIZER_MUON ? (2 * C + wide) * C : 0 };
     case PHASE_INPUTS:
     case PHASE_GATHER:
     case PHASE_SUM: return (struct working){ 0, 0 };
-    default: return (struct working){ N * p->model.layer_scratch, 0 };
+    default: return (struct working){ N * p->own.layer_scratch, 0 };
     }
 }
 
@@ -561,7 +577,7 @@ static int on_gpu(const struct plan *p)
  */
 static uint64_t gpu_kernel_bytes(const struct plan *p)
 {
-    const struct model_config *c = &p->model.config;
+    const struct model_config *c = &p->own.config;
     const int64_t N = p->engine.B * p->engine.T, C = c->width, wide = larger(c->inner, 3 * C);
     const int64_t rows = smaller(N, 8192), type = p->settings->precision == OPS_BF16 ? 2 : 4;
     const int64_t loss = rows * (c->vocabulary + 64) * type + rows * C * (type + 4);
@@ -579,13 +595,13 @@ static uint64_t kernel_bytes(const struct plan *p)
 {
     if (on_gpu(p))
         return gpu_kernel_bytes(p);
-    const struct model_config *c = &p->model.config;
+    const struct model_config *c = &p->own.config;
     int64_t panels = smaller(p->engine.B * p->engine.T, c->width) * larger(c->vocabulary, c->inner);
     struct working most = { 0, 0 };
     struct program evaluation = { 0 };
     panels = smaller(panels, 2 << 20) + (3 << 19);
     if (p->validation)
-        program_evaluation(&evaluation, (int)c->layers, p->model.tied);
+        program_evaluation(&evaluation, (int)c->layers, p->own.tied);
     add_working(&most, p, &p->program);
     add_working(&most, p, &evaluation);
     program_release(&evaluation);
@@ -596,11 +612,12 @@ static uint64_t kernel_bytes(const struct plan *p)
  * gathers where they are shared. */
 static uint64_t communication_bytes(const struct plan *p)
 {
-    const struct tensor_table *t = &p->model.tensors;
+    const struct tensor_table *t = &p->own.tensors;
     int64_t block = 0;
     for (int b = 0; b < t->blocks && p->engine.zero && p->settings->save; b++)
         block = larger(block, t->block_size[b]);
-    return (ranks_of(p) > 1 ? reduce_room_bytes((int)ranks_of(p)) : 0) +
+    const int ranks = (int)larger(ranks_of(p), split_ranks(&p->own));
+    return (ranks > 1 ? reduce_room_bytes(ranks) : 0) +
            (uint64_t)block * (p->store.half_moments ? 2 : 4);
 }
 
@@ -657,6 +674,8 @@ static int plan_store(struct plan *p, int to_run)
     uint64_t limit = on_gpu(p) ? s->device_memory : s->memory;
     p->store = (struct store_config){ .moments = p->moments,
                                       .whole = p->whole,
+                                      .split = p->own.split,
+                                      .unsplit = &p->model.tensors,
                                       .ranks = s->zero ? (int)ranks_of(p) : 1,
                                       .zero = (int)s->zero,
                                       .rank = (int)s->rank,
@@ -664,15 +683,15 @@ static int plan_store(struct plan *p, int to_run)
                                       .half_parameters = s->parameter_precision == OPS_BF16,
                                       .half_moments = s->state_precision == OPS_BF16,
                                       .half_activations = s->activation_precision == OPS_BF16 };
-    engine_program(&p->program, &p->engine, &p->model, p->moments);
-    engine_rows(&p->store, &p->engine, &p->model, &p->program);
+    engine_program(&p->program, &p->engine, &p->own, p->moments);
+    engine_rows(&p->store, &p->engine, &p->own, &p->program);
     uint64_t other = on_gpu(p) ? kernel_bytes(p) : other_bytes(p);
     p->store.offload = on_gpu(p) && limit;
     if (limit && limit <= other)
         return too_small(p, other);
     if (limit)
         p->store.memory_bytes = limit - other;
-    if (store_plan(&p->stored, &p->model.tensors, &p->store) < 0)
+    if (store_plan(&p->stored, &p->own.tensors, &p->store) < 0)
         return -1;
     uint64_t all = store_plan_total(&p->stored) + other;
     if (limit && all > limit)
@@ -698,6 +717,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
 void plan_release(struct plan *p)
 {
     model_release(&p->model);
+    model_release(&p->own);
     schedule_release(&p->schedule);
     program_release(&p->program);
     free(p->moments);
@@ -838,6 +858,26 @@ static void print_communication(const struct plan *p, struct buf *out)
     buf_addf(out, "data_parallel_operations_per_step=%" PRId64 "\n", operations);
 }
 
+/* What a rank sends to those that share its layers, and as much comes back (split.h): sums of the
+ * residual stream, or of gradients in it, and three numbers a label. */
+static void print_tensor_parallel(const struct plan *p, struct buf *out)
+{
+    const struct model_config *c = &p->own.config;
+    const int encoder = c->head != HEAD_NEXT, again = p->engine.recompute == RECOMPUTE_LAYER;
+    const double ranks = (double)split_ranks(&p->own), others = 2 * (ranks - 1) / ranks;
+    const double N = (double)(p->engine.B * p->engine.T), C = (double)c->width;
+    const double labels = encoder ? (double)(p->engine.B * p->settings->mask_tokens) : N;
+    const int64_t chunks = (int64_t)ceil(labels / (1024 * ranks));
+    const int64_t rows = 1 + encoder + c->layers * (again ? 6 : 4);
+    if (!p->own.split)
+        return;
+    put_int(out, "tensor_parallel", (uint64_t)ranks);
+    buf_addf(out, "tensor_parallel_bytes_per_step=%.0f\n",
+             (double)p->engine.A * others * 4 * ((double)rows * N * C + labels * (C + 3)));
+    buf_addf(out, "tensor_parallel_operations_per_step=%" PRId64 "\n",
+             p->engine.A * (rows + 3 * chunks + 1));
+}
+
 static void describe(const struct samples *s, const char *begins, struct buf *out)
 {
     if (s->describe)
@@ -850,6 +890,7 @@ void plan_print(const struct plan *p, struct buf *out)
     print_steps(p, out);
     print_memory(p, out);
     print_communication(p, out);
+    print_tensor_parallel(p, out);
     if (p->data && p->data->count) {
         put_int(out, "training_sequences", p->data->count);
         put_int(out, "training_tokens", p->data->tokens);

@@ -14,6 +14,7 @@
 #include "common/buf.h"
 #include "common/opt.h"
 #include "model/model.h"
+#include "model/split.h"
 #include "tokenizer/tokenizer.h"
 #include "train/engine.h"
 #include "train/loss_scale.h"
@@ -69,6 +70,8 @@ struct settings {
     int64_t data_parallel, rank, leaves; /* ranks that learn from other samples, this one's number
                                           * among them; leaves of the sum over micro-batches */
     int64_t zero;                        /* stage */
+    int64_t tensor_parallel;             /* ranks that share each layer; 0: 1 */
+    struct split split;                  /* these; without ranks the plan is on paper */
     double comm_timeout;                 /* seconds */
     int on_divergence;                   /* enum divergence */
     const char *profile;
@@ -83,7 +86,9 @@ struct plan {
     struct settings *settings; /* borrowed */
     const struct task *task;
     struct model_config config; /* of the model to start from, or of any of its architecture */
-    struct model model;
+    struct model model;         /* as a whole */
+    struct split split;
+    struct model own;                  /* this rank's part; without a split the same */
     struct tokenizer *tokenizer;       /* NULL: none */
     struct samples *data, *validation; /* NULL: none, of data only to print a plan */
     struct engine_config engine;

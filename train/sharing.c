@@ -112,18 +112,32 @@ static void gather_squares(struct sharing *h, int block)
                                             bounds_of(h, block), "squares of gradients"));
 }
 
-double sharing_squares(const struct sharing *h)
+/* The sum of each tensor's pieces. */
+static void add_pieces(const struct sharing *h, double *tensors)
 {
     const struct store *s = h->store;
     const int64_t n = h->pieces[s->tensors->count];
-    double sum = 0, *squares = ops_map(s->ops, h->squares, n);
-    for (size_t i = 0; i < s->tensors->count; i++) {
-        double tensor = 0;
+    double *squares = ops_map(s->ops, h->squares, n);
+    for (size_t i = 0; i < s->tensors->count; i++)
         for (int64_t p = h->pieces[i]; p < h->pieces[i + 1]; p++)
-            tensor += squares[p];
-        sum += tensor;
-    }
+            tensors[i] += squares[p];
     ops_unmap(s->ops, h->squares, n, squares);
+}
+
+double sharing_squares(const struct sharing *h)
+{
+    const struct store *s = h->store;
+    const size_t count = s->tensors->count;
+    const int ranks = h->comm->size[COMM_TENSOR];
+    double *own = mem_zalloc(count, sizeof *own), sum = 0;
+    double *all = mem_zalloc((size_t)ranks * count, sizeof *all);
+    add_pieces(h, own);
+    comm_collect(h->comm, COMM_TENSOR, all, own, count * sizeof *own, "squares of gradients");
+    for (size_t i = 0; i < count; i++)
+        for (int q = 0; q < (store_is_split(s, i) ? ranks : 1); q++)
+            sum += all[(size_t)q * count + i];
+    free(own);
+    free(all);
     return sum;
 }
 

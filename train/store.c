@@ -18,12 +18,25 @@ struct first_weights {
     float *floats;
 };
 
+/* The part of the whole tensor's. */
+static void initialise_part(const struct first_weights *f, size_t i, float *part)
+{
+    const struct tensor *row = &f->store->unsplit->rows[i];
+    const struct split_runs runs = store_runs(f->store, i, f->store->split->rank);
+    float *all = mem_alloc((size_t)tensor_elements(row) * sizeof *all);
+    tensor_initialise(row, f->seed, all);
+    split_cut(part, all, &runs, sizeof *all);
+    free(all);
+}
+
 static void initialise_one(void *ctx, int64_t i, int thread)
 {
     struct first_weights *f = ctx;
     const struct tensor *row = &f->store->tensors->rows[i];
     (void)thread;
-    if (row->block == f->block)
+    if (row->block == f->block && store_is_split(f->store, (size_t)i))
+        initialise_part(f, (size_t)i, f->floats + row->offset);
+    else if (row->block == f->block)
         tensor_initialise(row, f->seed, f->floats + row->offset);
 }
 
@@ -188,7 +201,9 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
 {
     static const struct store_config in_memory;
     const struct store_config *c = config ? config : &in_memory;
-    *s = (struct store){ .ops = o, .tensors = tensors };
+    *s = (struct store){
+        .ops = o, .tensors = tensors, .unsplit = c->split ? c->unsplit : tensors, .split = c->split
+    };
     if (layout_init(&s->layout, tensors, c) < 0 || open_file(s, c->dir) < 0) {
         free_parameters(s, parameters);
         store_close(s);
@@ -334,6 +349,17 @@ struct ops_array store_own_tensor(const struct store *s, enum store_kind kind, s
     const int64_t offset = l->offset[kind][row];
     return offset < 0 ? OPS_NONE
                       : ops_part(own, offset + layout_own(l, s->tensors, row).first - before);
+}
+
+int store_is_split(const struct store *s, size_t row)
+{
+    return split_is_shared(&s->unsplit->rows[row], &s->tensors->rows[row]);
+}
+
+struct split_runs store_runs(const struct store *s, size_t row, int rank)
+{
+    return split_runs(&s->unsplit->rows[row], &s->tensors->rows[row],
+                      s->split ? s->split->ranks : 1, rank);
 }
 
 void store_join(struct store *s, struct comm *c)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "model/ops.h"
+#include "model/split.h"
 #include "model/tensor.h"
 #include "train/comm.h"
 #include "train/layout.h"
@@ -18,7 +19,9 @@
 
 struct store {
     struct ops *ops;                    /* borrowed */
-    const struct tensor_table *tensors; /* borrowed */
+    const struct tensor_table *tensors; /* borrowed: this rank's own, */
+    const struct tensor_table *unsplit; /* the model's as a whole, */
+    const struct split *split;          /* and who has it; NULL: this process */
     struct layout layout;
     struct ops_array *arrays[STORE_KINDS]; /* [count] */
     int *mapped_as[STORE_KINDS];           /* [count]: number in `mapped`, -1: in memory */
@@ -69,6 +72,9 @@ struct ops_array store_tensor(const struct store *s, enum store_kind kind, struc
                               size_t row);
 struct ops_array store_own_tensor(const struct store *s, enum store_kind kind, struct ops_array own,
                                   size_t row);
+/* Where the part of tensor `row` that rank `rank` of the split has lies in the whole one. */
+struct split_runs store_runs(const struct store *s, size_t row, int rank);
+int store_is_split(const struct store *s, size_t row); /* the rank has a part of it alone */
 
 int store_check(struct store *s); /* -1 with an error when the disk has failed */
 struct mapped_traffic store_traffic(const struct store *s); /* zero without a file */

@@ -216,6 +216,8 @@ static const struct opt options[] = {
       "ranks that train on different samples; 0: all that mpirun or "
       "srun started",
       0, 1e6 },
+    { 0, "tensor-parallel", OPT_INT | OPT_OF_RUN, AT(tensor_parallel), "N",
+      "ranks that share the heads and matrices of each layer; 0: 1", 0, 1e6 },
     { 0, "leaves", OPT_INT, AT(leaves), "N",
       "sum gradients in N fixed parts, so that any number of ranks "
       "that divides N gives the same bits; 0: as many as ranks",
@@ -321,18 +323,32 @@ static int open_ranks(struct comm *ranks, const struct settings *s)
     return 0;
 }
 
+static int other_ranks(const struct settings *s, int started, const char *how)
+{
+    if (s->tensor_parallel == 1)
+        return err_set("data-parallel is %" PRId64 ", but %d %s", s->data_parallel, started, how);
+    return err_set("data-parallel x tensor-parallel is %" PRId64 " x %" PRId64 ", but %d %s",
+                   s->data_parallel, s->tensor_parallel, started, how);
+}
+
 /* How many data-parallel ranks there are; with --dry-run, as many as are asked for. */
-static int count_ranks(const struct comm *ranks, struct settings *s)
+static int count_ranks(struct comm *ranks, struct settings *s)
 {
     const int started = ranks->size[COMM_WORLD];
+    const char *how = started == 1 ? "process was started: use mpirun or srun"
+                                   : "ranks were started";
+    s->tensor_parallel = s->tensor_parallel ? s->tensor_parallel : 1;
     if (s->dry_run && started == 1)
         return 0;
-    if (s->data_parallel && s->data_parallel != started)
-        return err_set("data-parallel is %" PRId64 ", but %d %s", s->data_parallel, started,
-                       started == 1 ? "process was started: use mpirun or srun"
-                                    : "ranks were started");
-    s->data_parallel = started;
+    if (started % s->tensor_parallel)
+        return err_set("tensor-parallel is %" PRId64 ", but %d %s", s->tensor_parallel, started,
+                       started == 1 ? how : "ranks were started, which is not a multiple of it");
+    if (s->data_parallel && s->data_parallel * s->tensor_parallel != started)
+        return other_ranks(s, started, how);
+    comm_regroup(ranks, (int)s->tensor_parallel);
+    s->data_parallel = ranks->size[COMM_DATA];
     s->rank = ranks->rank[COMM_DATA];
+    s->split = comm_split(ranks);
     return 0;
 }
 
@@ -443,7 +459,7 @@ static int print_presets(void)
 }
 
 /* What the options say, as settings. */
-static int settle(struct settings *s, const struct comm *ranks, int argc, char **argv)
+static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
 {
     if (s->vocab && !*s->vocab) /* how a command line takes back what a file says */
         s->vocab = NULL;
