@@ -363,6 +363,8 @@ static int init(struct model *m)
         return -1;
     if (c->architecture == &architecture_distilbert)
         c->epsilon = DISTILBERT_EPSILON;
+    else
+        c->head_dropout = 0;
     m->layer_cache = layer_cache;
     m->layer_scratch = widest(c) + 3 * c->width;
     m->embedding_fwd = embedding_fwd;
@@ -457,8 +459,7 @@ const struct architecture architecture_bert = {
     .init = init,
 };
 
-/* The defaults of DistilBertConfig, which has no key for epsilon. The dropout of its head for
- * questions is not made. */
+/* The defaults of DistilBertConfig, which has no key for epsilon. */
 static const struct config_key distilbert_keys[] = {
     { "activation", CONFIG_ACTIVATION, CONFIG_AT(activation), OPS_GELU, NULL },
     { "n_layers", CONFIG_COUNT, CONFIG_AT(layers), 6, "num_hidden_layers" },
@@ -470,6 +471,7 @@ static const struct config_key distilbert_keys[] = {
     { "initializer_range", CONFIG_REAL, CONFIG_AT(init_std), 0.02, NULL },
     { "dropout", CONFIG_REAL, CONFIG_AT(residual_dropout), 0.1, NULL },
     { "attention_dropout", CONFIG_REAL, CONFIG_AT(attention_dropout), 0.1, NULL },
+    { "qa_dropout", CONFIG_REAL, CONFIG_AT(head_dropout), 0.1, NULL },
     { 0 },
 };
 

@@ -13,12 +13,25 @@ static void span_logits(const struct model *m, struct ops *o, struct ops_array l
     ops_linear_fwd(o, logits, x, &span);
 }
 
+/* What the head reads of x[N,C]: all of it, or what dropout lets through. */
+static struct ops_array head_input(const struct model *m, struct ops *o, struct ops_array x,
+                                   const struct inputs *in)
+{
+    const struct ops_dropout drop = block_head_dropout(m, in);
+    const int64_t n = in->N * m->config.width;
+    ops_scratch_begin(o);
+    if (drop.rate == 0)
+        return x;
+    struct ops_array read = ops_scratch(o, x.type, n);
+    ops_dropout(o, read, x, n, drop);
+    return read;
+}
+
 /* The logits [N,2], their losses, and with gradient that in them. */
 static struct ops_array span_loss(const struct model *m, struct ops *o, struct ops_scores out,
                                   struct ops_array x, struct ops_array w, int gradient,
                                   double scale, const struct inputs *in)
 {
-    ops_scratch_begin(o);
     struct ops_array logits = ops_scratch(o, OPS_F32, 2 * in->N);
     span_logits(m, o, logits, x, w, OPS_NONE, in->N);
     for (int side = 0; side < 2; side++)
@@ -32,7 +45,7 @@ static void questions_fwd(const struct model *m, struct ops *o, struct ops_score
                           const struct inputs *in)
 {
     (void)tied;
-    span_loss(m, o, out, x, w, 0, 0, in);
+    span_loss(m, o, out, head_input(m, o, x, in), w, 0, 0, in);
 }
 
 static void questions_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
@@ -43,8 +56,10 @@ static void questions_fwd_bwd(const struct model *m, struct ops *o, struct ops_s
     (void)dtied;
     (void)tied;
     const struct ops_linear span = block_linear(m, w, bert_head_row(m, SPAN), in->N);
-    struct ops_array dlogits = span_loss(m, o, out, x, w, 1, scale, in);
-    block_linear_bwd(m, o, ops_set(dx), dw, bert_head_row(m, SPAN), dlogits, x, &span);
+    struct ops_array read = head_input(m, o, x, in);
+    struct ops_array dlogits = span_loss(m, o, out, read, w, 1, scale, in);
+    block_linear_bwd(m, o, ops_set(dx), dw, bert_head_row(m, SPAN), dlogits, read, &span);
+    ops_dropout(o, dx, dx, in->N * m->config.width, block_head_dropout(m, in));
 }
 
 static int64_t labels(const int32_t **out, const struct batch *b, int part)

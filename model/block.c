@@ -158,6 +158,11 @@ struct ops_dropout block_embedding_dropout(const struct model *m, const struct i
     return dropout(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING);
 }
 
+struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in)
+{
+    return dropout(in, m->config.head_dropout, m->config.layers, PLACE_HEAD);
+}
+
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in)
 {

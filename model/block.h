@@ -92,10 +92,11 @@ static inline struct ops_array active_array(struct ops *o, struct ops_array x, i
 /* ---- dropout ------------------------------------------------------------------------------ */
 
 /* Where a mask is used; folded with the layer into its key. */
-enum dropout_place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP };
+enum dropout_place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP, PLACE_HEAD };
 
-/* The config's, of the embedding and of a residual branch. */
+/* The config's, of the embedding, of a residual branch, and of what the head reads. */
 struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in);
+struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in);
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in);
 

@@ -34,7 +34,8 @@ static int check_config(const struct model_config *c)
         check_count("vocabulary", c->vocabulary, 1 << 24) < 0 ||
         check_rate("embedding dropout", c->embedding_dropout) < 0 ||
         check_rate("attention dropout", c->attention_dropout) < 0 ||
-        check_rate("residual dropout", c->residual_dropout) < 0)
+        check_rate("residual dropout", c->residual_dropout) < 0 ||
+        check_rate("dropout of the head", c->head_dropout) < 0)
         return -1;
     if (!c->head_width && c->width % c->heads)
         return err_set("bad model configuration: %lld heads do not divide a width of %lld",

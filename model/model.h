@@ -61,9 +61,10 @@ struct model_config {
     int scale_by_layer; /* 1: those of layer l are divided by l + 1 */
 
     /* of BERT alone */
-    int64_t types;     /* segments that are told apart */
-    int dropout_first; /* 1: the embedding's dropout comes before its layer norm */
-    int bare_head;     /* 1: masked words are decoded as they are, without transform and bias */
+    int64_t types;       /* segments that are told apart */
+    int dropout_first;   /* 1: the embedding's dropout comes before its layer norm */
+    int bare_head;       /* 1: masked words are decoded as they are, without transform and bias */
+    double head_dropout; /* DistilBERT: of what the head for questions reads */
 };
 
 /* A loss is the sum of its parts, each of them `weight` times the mean over its own labels. */

@@ -365,7 +365,7 @@ static int make_model(struct plan *p)
     c.positions = s->positions;
     c.vocabulary = s->vocabulary;
     c.epsilon = s->epsilon;
-    c.embedding_dropout = c.residual_dropout = s->dropout;
+    c.embedding_dropout = c.residual_dropout = c.head_dropout = s->dropout;
     c.attention_dropout = s->attention_dropout < 0 ? s->dropout : s->attention_dropout;
     c.init_std = s->init_std;
     c.untied = s->untied;

@@ -242,7 +242,7 @@ def one_storage(tensors):
 def distilbert(program, work):
     """As a base model and with heads; those for questions give the same starts and ends."""
     config = transformers.DistilBertConfig(vocab_size=V, dim=C, n_layers=2, n_heads=4, hidden_dim=80,
-                                           max_position_embeddings=32, initializer_range=0.1)
+                                           max_position_embeddings=32, initializer_range=0.1, qa_dropout=0.3)
     ids = torch.tensor(IDS.astype(np.int64))[None]
     for name in "DistilBertModel", "DistilBertForMaskedLM", "DistilBertForQuestionAnswering":
         model, folder = shaken(getattr(transformers, name)(config)), os.path.join(work, name)
@@ -255,6 +255,7 @@ def distilbert(program, work):
     subprocess.run([program, "save", folder, str(QUESTIONS), folder + "-saved"], check=True, stdout=subprocess.DEVNULL)
     again, report = transformers.DistilBertForQuestionAnswering.from_pretrained(folder + "-saved", output_loading_info=True)
     assert not report["missing_keys"] and not report["unexpected_keys"], report
+    assert again.config.qa_dropout == 0.3, again.config
     with torch.no_grad():
         close("DistilBERT saved here", again.eval()(ids).start_logits, out.start_logits)
 

@@ -143,8 +143,9 @@ static int adds_to_all(const struct net *n, const struct tensor *row)
     return strstr(row->name, "key.bias") || strstr(row->name, "k_lin.bias") ||
            (n->m.config.head == HEAD_QUESTIONS &&
             (!strcmp(row->name, "qa_outputs.bias") ||
-             !strcmp(row->name, "bert.encoder.layer.1.output.LayerNorm.bias") ||
-             !strcmp(row->name, "distilbert.transformer.layer.1.output_layer_norm.bias")));
+             (n->m.config.head_dropout == 0 &&
+              (!strcmp(row->name, "bert.encoder.layer.1.output.LayerNorm.bias") ||
+               !strcmp(row->name, "distilbert.transformer.layer.1.output_layer_norm.bias")))));
 }
 
 /* One direction a tensor: the slope along the gradient itself, which f32 shows best. */

@@ -64,6 +64,7 @@ static struct model_config with_dropout(enum model_head kind)
     c.embedding_dropout = 0.1;
     c.attention_dropout = 0.2;
     c.residual_dropout = 0.3;
+    c.head_dropout = 0.4;
     return c;
 }
 
@@ -94,7 +95,7 @@ Test(bert, gradients_of_variants)
     }
 }
 
-/* Without segments, and without dropout between attention and its norm. */
+/* Without segments, and without dropout between attention and its norm, but before the head. */
 Test(bert, gradients_of_distilbert)
 {
     struct model_config c = with_dropout(HEAD_QUESTIONS);
