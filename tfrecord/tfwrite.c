@@ -1,7 +1,7 @@
 /*
  * tfwrite - token streams to training data: TFRecord shards of the layouts gpt, bert,
  * bert-tf1 and bert-packed, or a Megatron pair; also index,
- * index-map, verify, repair and show for such files.
+ * index-map, merge, verify, repair and show for such files.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,6 +24,7 @@
 #include "tfrecord/layouts/indexmap.h"
 #include "tfrecord/layouts/intake.h"
 #include "tfrecord/publish/megatron_pair.h"
+#include "tfrecord/publish/merge_sets.h"
 #include "tfrecord/publish/shard_folder.h"
 
 enum layout { LAYOUT_GPT, LAYOUT_BERT, LAYOUT_BERT_TF1, LAYOUT_BERT_PACKED, LAYOUT_MEGATRON };
@@ -334,6 +335,51 @@ static int run_index_map(int argc, char **argv, void *options)
     return result;
 }
 
+/* What the options of `tfwrite merge` say. */
+struct joined {
+    const char *output;
+    int64_t shards;
+};
+
+static const struct joined merge_defaults = { .shards = 4 };
+
+/* The sets are named by what is in them, not by where they were: the line of this program leaves
+ * them out. */
+static void merge_provenance(struct buf *out)
+{
+    static const char command[] = " merge";
+    const char *all = tool_provenance(), *found = strstr(all, command);
+    buf_add(out, all, found ? (size_t)(found - all) + sizeof command - 1 : strlen(all));
+}
+
+static int run_merge(int argc, char **argv, void *options)
+{
+    const struct joined *given = options;
+    struct buf prefix = BUF_INIT, self = BUF_INIT;
+    uint64_t records = 0;
+    if (!given->output)
+        return err_usage("--output is missing: name a folder, or a prefix for Megatron pairs");
+    int pair = megatron_prefix(&prefix, argv[0]);
+    buf_release(&prefix);
+    if (pair > 0 && tool_given("shards"))
+        return err_usage("--shards cannot be used with Megatron pairs");
+    merge_provenance(&self);
+    struct merge_sets m = { .output = given->output,
+                            .force = tool_force,
+                            .shards = (uint32_t)given->shards,
+                            .provenance = self.data,
+                            .may_replace = may_replace,
+                            .watch = { progress_begin, progress_end },
+                            .written = progress_to };
+    int result = pair < 0
+                     ? -1
+                     : (pair ? merge_sets_pairs : merge_sets_folders)(&m, argv, argc, &records);
+    tool_count(pair ? "pairs" : "sets", (uint64_t)argc);
+    tool_count(pair ? "sequences" : "records", records);
+    buf_release(&self);
+    return result;
+}
+
 /* What the options of `tfwrite show` say. */
 struct listed {
     int64_t limit;
@@ -471,6 +517,13 @@ static const struct opt repair_options[] = {
       "output file for the good records", 0, 0 },
     { 0 },
 };
+static const struct opt merge_options[] = {
+    { 'o', "output", OPT_TEXT, offsetof(struct joined, output), "DIR",
+      "output folder for the shards; for Megatron pairs a prefix of file names", 0, 0 },
+    { 0, "shards", OPT_INT, offsetof(struct joined, shards), "N", "number of shard files to write",
+      1, 99999 },
+    { 0 },
+};
 static const struct opt show_options[] = {
     { 'n', "limit", OPT_INT, offsetof(struct listed, limit), "N",
       "maximum number of records to print; 0: all", 0, 9e15 },
@@ -531,6 +584,18 @@ static const struct tool_command repair_command = {
     .max_args = 1,
     .run = run_repair,
 };
+static const struct tool_command merge_command = {
+    .name = "merge",
+    .args = "DIR|PREFIX...",
+    .summary = "Make one data set of several, in their order.",
+    .options = merge_options,
+    .defaults = &merge_defaults,
+    .size = sizeof merge_defaults,
+    .common = TOOL_PROGRESS | TOOL_FORCE,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run_merge,
+};
 static const struct tool_command show_command = {
     .name = "show",
     .args = "FILE",
@@ -544,8 +609,8 @@ static const struct tool_command show_command = {
 };
 
 static const struct tool_command *const commands[] = {
-    &write_command, &index_command, &index_map_command, &verify_command, &repair_command,
-    &show_command,  NULL,
+    &write_command,  &index_command,  &index_map_command, &merge_command,
+    &verify_command, &repair_command, &show_command,      NULL,
 };
 
 static const char *detail(void)

@@ -1,5 +1,5 @@
 """Megatron's own reader (megatron-core) on our pairs: every sequence and document, in both widths, with
-sentences and without; and its writer's files, byte for byte."""
+sentences and without; and its writer's files, byte for byte, also those that it merges."""
 import os
 import struct
 import subprocess
@@ -62,7 +62,21 @@ def check(dir, vocabulary, most):
     subprocess.run(["tfwrite", "verify", "-q", theirs], check=True, stdout=subprocess.DEVNULL)
 
 
+def check_merge(dir, vocabulary):
+    """tfwrite merge gives what add_index gives: several sequences a document, and pairs of one document and of many."""
+    parts = [make_documents(1, vocabulary, 4), make_documents(2, vocabulary, 1)[:1], make_documents(3, vocabulary, 4)]
+    builder = IndexedDatasetBuilder(dir + "/joined.bin", dtype=DType.optimal_dtype(vocabulary))
+    for k, documents in enumerate(parts):
+        write_as_megatron(f"{dir}/part{k}", documents, vocabulary, vocabulary - 1)
+        builder.add_index(f"{dir}/part{k}")
+    builder.finalize(dir + "/joined.idx")
+    subprocess.run(["tfwrite", "merge", "-q", "--force", "-o", dir + "/merged"] + [f"{dir}/part{k}" for k in range(3)], check=True)
+    for ending in ".bin", ".idx":
+        assert open(dir + "/merged" + ending, "rb").read() == open(dir + "/joined" + ending, "rb").read(), (vocabulary, ending)
+
+
 with tempfile.TemporaryDirectory() as folder:
     for size in 50257, 65499, 65500, 100000:
         for most_sentences in 1, 5:
             check(folder, size, most_sentences)
+        check_merge(folder, size)

@@ -62,7 +62,54 @@ static int check_vocabulary(const struct manifest *m, const char *path)
     return want_number(m, path, "end_of_text", 0, m->vocabulary - 1, &end);
 }
 
+/* ---- sets that were merged ------------------------------------------------------------------- */
+
+/* The number after "<key>=" in a set's line: 0, or -1 if it has none. */
+static int number_in(const char *line, const char *key, uint64_t *n)
+{
+    size_t len = strlen(key);
+    for (const char *p = line; p; p = (p = strchr(p, ' ')) ? p + 1 : NULL)
+        if (!strncmp(p, key, len) && p[len] == '=')
+            return sscanf(p + len + 1, "%" SCNu64, n) == 1 ? 0 : -1;
+    return -1;
+}
+
+/* The numbers of the sets add up to the manifest's. */
+static int check_sets(const struct manifest *m, const char *path)
+{
+    static const char *const keys[] = { "documents", "sequences", "tokens", "records" };
+    for (size_t k = 0; k < sizeof keys / sizeof *keys && kv_get(&m->kv, "set"); k++) {
+        uint64_t sum = 0, n;
+        if (!kv_get(&m->kv, keys[k]))
+            continue;
+        for (size_t i = 0; i < m->kv.count; i++) {
+            const struct kv_pair *p = &m->kv.pairs[i];
+            if (!strcmp(p->key, "set") && number_in(p->value, keys[k], &n) < 0)
+                return err_set("%s: set=%s does not say %s", path, p->value, keys[k]);
+            sum += strcmp(p->key, "set") ? 0 : n;
+        }
+        if (kv_get_u64(&m->kv, keys[k], &n) < 0)
+            return err_in("%s", path);
+        if (sum != n)
+            return err_set("%s: %s=%" PRIu64 ", but its sets have %" PRIu64, path, keys[k], n, sum);
+    }
+    return 0;
+}
+
 /* ---- layout gpt ------------------------------------------------------------------------------ */
+
+/* The records that the tokens give; those of each set by themselves. */
+static uint64_t count_windows(const struct manifest *m, const struct windows *w, uint64_t tokens)
+{
+    uint64_t sum = 0, n;
+    if (!kv_get(&m->kv, "set"))
+        return windows_count(w, tokens);
+    for (size_t i = 0; i < m->kv.count; i++)
+        if (!strcmp(m->kv.pairs[i].key, "set") &&
+            number_in(m->kv.pairs[i].value, "tokens", &n) == 0)
+            sum += windows_count(w, n);
+    return sum;
+}
 
 static int check_windows(const struct manifest *m, const char *path, uint64_t records,
                          uint32_t length)
@@ -77,7 +124,7 @@ static int check_windows(const struct manifest *m, const char *path, uint64_t re
     if (!w.pad && (!remainder || strcmp(remainder, "drop") != 0))
         return err_set("%s: remainder=%s is neither drop nor pad", path,
                        remainder ? remainder : "(missing)");
-    uint64_t made = windows_count(&w, tokens);
+    uint64_t made = count_windows(m, &w, tokens);
     return made == records ? 0
                            : err_set("%s: %" PRIu64 " tokens give %" PRIu64
                                      " records, but its files have %" PRIu64,
@@ -231,7 +278,7 @@ static int check_bert(const struct manifest *m, const char *path, const char *di
 int claims_check_shards(const struct manifest *m, const char *path, const char *dir)
 {
     const char *layout = kv_get(&m->kv, "layout");
-    if (check_vocabulary(m, path) < 0)
+    if (check_vocabulary(m, path) < 0 || check_sets(m, path) < 0)
         return -1;
     if (layout && !strcmp(layout, "gpt"))
         return check_gpt(m, path, dir);
@@ -248,7 +295,8 @@ int claims_check_pair(const struct manifest *m, const char *path, const struct m
     uint32_t ids[PIECE];
     if (!layout || strcmp(layout, "megatron") != 0)
         return differs(path, "layout", layout, "megatron");
-    if (check_vocabulary(m, path) < 0 || check_number(m, path, "documents", pair->documents) < 0 ||
+    if (check_vocabulary(m, path) < 0 || check_sets(m, path) < 0 ||
+        check_number(m, path, "documents", pair->documents) < 0 ||
         check_number(m, path, "tokens", pair->tokens) < 0 ||
         check_number(m, path, "records", pair->sequences) < 0)
         return -1;

@@ -46,6 +46,11 @@ uint32_t megatron_sequence(const struct megatron *m, uint64_t i, uint64_t *first
     return le_u32(m->sizes + 4 * i);
 }
 
+uint64_t megatron_document(const struct megatron *m, uint64_t i)
+{
+    return le_u64(m->document_index + 8 * i);
+}
+
 static int check_head(struct megatron *m)
 {
     const unsigned char *p = m->idx.data;
@@ -72,6 +77,7 @@ static int check_head(struct megatron *m)
     uint64_t rest = body - 12 * m->sequences - 8 * entries;
     if (rest && rest != m->sequences) /* modes */
         return err_set("%llu bytes too many after the document index", (ull)rest);
+    m->modes = rest > 0;
     m->documents = entries - 1;
     m->sizes = p + HEAD_BYTES;
     m->pointers = m->sizes + 4 * m->sequences;
@@ -191,11 +197,11 @@ int megatron_read(const struct megatron *m, uint64_t first, size_t n, uint32_t *
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-int megatron_create(struct megatron_writer *w, const char *dir, const char *name,
-                    uint64_t vocabulary)
+static int create(struct megatron_writer *w, const char *dir, const char *name, int dtype)
 {
     struct buf file = BUF_INIT;
-    *w = (struct megatron_writer){ .width = vocabulary < U16_VOCABULARY ? 2 : 4,
+    *w = (struct megatron_writer){ .dtype = dtype,
+                                   .width = dtypes[dtype].width,
                                    .bytes = BUF_INIT };
     buf_addf(&file, "%s.bin", name);
     int result = shard_open(&w->bin, dir, file.data);
@@ -208,12 +214,36 @@ int megatron_create(struct megatron_writer *w, const char *dir, const char *name
     return result;
 }
 
-int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n)
+int megatron_create(struct megatron_writer *w, const char *dir, const char *name,
+                    uint64_t vocabulary)
+{
+    return create(w, dir, name, vocabulary < U16_VOCABULARY ? DTYPE_U16 : DTYPE_I32);
+}
+
+int megatron_create_as(struct megatron_writer *w, const char *dir, const char *name,
+                       const struct megatron *like)
+{
+    return create(w, dir, name, like->dtype);
+}
+
+int megatron_check_type(const struct megatron_writer *w, const struct megatron *m)
+{
+    return m->dtype == w->dtype ? 0
+                                : err_set("%s.idx: its ids are %s, but %s in the pairs before it",
+                                          m->prefix, dtypes[m->dtype].name, dtypes[w->dtype].name);
+}
+
+int megatron_add_raw(struct megatron_writer *w, const void *bytes, size_t n)
 {
     if (n > INT32_MAX)
         return err_set("sequence of %zu tokens is too long for a Megatron index", n);
     mem_grow(w->sizes, w->sizes_cap, w->sequences + 1);
     w->sizes[w->sequences++] = (uint32_t)n;
+    return shard_write(&w->bin, bytes, n * (size_t)w->width);
+}
+
+int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n)
+{
     buf_clear(&w->bytes);
     buf_reserve(&w->bytes, n * (size_t)w->width);
     for (size_t i = 0; i < n; i++) {
@@ -222,7 +252,7 @@ int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n)
         else
             le_put_u32(w->bytes.data + 4 * i, ids[i]);
     }
-    return shard_write(&w->bin, w->bytes.data, n * (size_t)w->width);
+    return megatron_add_raw(w, w->bytes.data, n);
 }
 
 void megatron_end_document(struct megatron_writer *w)
@@ -243,7 +273,7 @@ static int put_head(struct megatron_writer *w)
     char head[HEAD_BYTES];
     memcpy(head, MAGIC, MAGIC_BYTES);
     le_put_u64(head + 9, 1);
-    head[17] = w->width == 2 ? DTYPE_U16 : DTYPE_I32;
+    head[17] = (char)w->dtype;
     le_put_u64(head + 18, w->sequences);
     le_put_u64(head + 26, w->count + 1);
     return shard_write(&w->idx, head, HEAD_BYTES);

@@ -37,6 +37,7 @@ struct megatron {
     struct file_map idx, bin;
     int dtype, width; /* width in bytes */
     uint64_t sequences, documents, tokens;
+    int modes;                                              /* the index has modes */
     const unsigned char *sizes, *pointers, *document_index; /* in idx, not aligned */
 };
 
@@ -55,12 +56,15 @@ int megatron_read(const struct megatron *m, uint64_t first, size_t n, uint32_t *
 /* Tokens of sequence i and the place of its first. */
 uint32_t megatron_sequence(const struct megatron *m, uint64_t i, uint64_t *first);
 
+/* The first sequence of document i; i may be `documents`, where the last one ends. */
+uint64_t megatron_document(const struct megatron *m, uint64_t i);
+
 /* ---- writing ------------------------------------------------------------------------------ */
 
 /* Holds 4 bytes a sequence and 8 a document until the end: .idx wants the sizes first. */
 struct megatron_writer {
     struct shard bin, idx;
-    int width;
+    int dtype, width;
     uint32_t *sizes;
     uint64_t *documents;
     size_t sequences, sizes_cap, count, documents_cap;
@@ -71,6 +75,14 @@ struct megatron_writer {
 int megatron_create(struct megatron_writer *w, const char *dir, const char *name,
                     uint64_t vocabulary);
 int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n); /* one sequence */
+
+/* The same with ids of the type that another pair has; then only megatron_add_raw may add, which
+ * takes the bytes of n ids. megatron_check_type: -1 when a pair has another type. */
+int megatron_create_as(struct megatron_writer *w, const char *dir, const char *name,
+                       const struct megatron *like);
+int megatron_check_type(const struct megatron_writer *w, const struct megatron *m);
+int megatron_add_raw(struct megatron_writer *w, const void *bytes, size_t n);
+
 void megatron_end_document(struct megatron_writer *w);
 int megatron_finish(struct megatron_writer *w); /* writes .idx, publishes both within `dir` */
 void megatron_release(struct megatron_writer *w);

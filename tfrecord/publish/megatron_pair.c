@@ -1,15 +1,12 @@
 #include "tfrecord/publish/megatron_pair.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-#include "common/buf.h"
 #include "common/err.h"
-#include "common/file.h"
 #include "common/kv.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
-#include "tfrecord/publish/stage.h"
+#include "tfrecord/publish/pair_files.h"
 
 /* One sequence a sentence, or one a document; end-of-text belongs to the last. */
 static int add_document(const struct megatron_pair *p, struct megatron_writer *w, struct intake *s)
@@ -31,11 +28,10 @@ static int add_document(const struct megatron_pair *p, struct megatron_writer *w
     return 0;
 }
 
-static int write_manifest(const struct megatron_pair *p, struct intake *s,
-                          struct megatron_writer *w, const char *dir, const char *name)
+static int publish(const struct megatron_pair *p, struct intake *s, struct megatron_writer *w,
+                   struct pair_files *files)
 {
-    struct kv m = KV_INIT;
-    struct buf path = BUF_INIT, tokenizer = BUF_INIT;
+    struct kv m = KV_INIT, pg = KV_INIT;
     kv_add(&m, "layout", "megatron");
     kv_addf(&m, "documents", "%" PRIu64, s->documents);
     kv_addf(&m, "tokens", "%" PRIu64, w->bin.bytes / (uint64_t)w->width);
@@ -43,20 +39,14 @@ static int write_manifest(const struct megatron_pair *p, struct intake *s,
     intake_describe(s, &m);
     manifest_add_shard(&m, &w->bin);
     manifest_add_shard(&m, &w->idx);
-    buf_addf(&tokenizer, "%s.tokenizer.json", name);
-    int result = manifest_add_tokenizer(&m, dir, tokenizer.data, &s->stream.tokenizer);
-    intake_provenance(s, &m, p->provenance);
-    buf_addf(&path, "%s/%s.manifest", dir, name);
-    if (!result)
-        result = manifest_write(&m, path.data);
-    buf_release(&path);
-    buf_release(&tokenizer);
+    intake_provenance(s, &pg, p->provenance);
+    int result = pair_files_publish(files, &m, &s->stream.tokenizer, &pg);
     kv_release(&m);
+    kv_release(&pg);
     return result;
 }
 
-static int write_pair(struct megatron_pair *p, struct intake *s, struct megatron_writer *w,
-                      const char *dir, const char *name)
+static int write_pair(struct megatron_pair *p, struct intake *s, struct megatron_writer *w)
 {
     int result;
     for (; (result = intake_next(s)) > 0; p->written(s->documents))
@@ -67,76 +57,22 @@ static int write_pair(struct megatron_pair *p, struct intake *s, struct megatron
     if (result < 0 || megatron_finish(w) < 0)
         return -1;
     p->sequences = w->sequences;
-    return write_manifest(p, s, w, dir, name);
-}
-
-/* Whether nothing that must stay is in the way of the pair's files. */
-static int check_files(const struct megatron_pair *p)
-{
-    static const char *const endings[] = { ".bin", ".idx", ".tokenizer.json", ".manifest" };
-    struct buf path = BUF_INIT;
-    int result = 0;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings && !result; i++) {
-        buf_clear(&path);
-        buf_addf(&path, "%s%s", p->prefix, endings[i]);
-        result = p->may_replace(path.data);
-    }
-    buf_release(&path);
-    return result;
-}
-
-/* An index by itself must not stand beside another's tokens, not for a moment. */
-static int publish(struct stage *stage, const char *prefix, const char *manifest)
-{
-    struct buf path = BUF_INIT;
-    buf_addf(&path, "%s.idx", prefix);
-    int result = stage_forget(stage->dir, manifest);
-    if (!result)
-        result = file_remove_tree(path.data);
-    if (!result)
-        result = stage_publish(stage, "", manifest);
-    buf_release(&path);
-    return result;
-}
-
-/* In the open stage. */
-static int make_pair(struct megatron_pair *p, struct intake *s, struct stage *stage,
-                     const char *name)
-{
-    struct megatron_writer w = { .bytes = BUF_INIT };
-    struct buf manifest = BUF_INIT;
-    buf_addf(&manifest, "%s.manifest", name);
-    int result = check_files(p);
-    if (!result)
-        result = megatron_create(&w, stage->work, name, s->stream.vocabulary);
-    if (!result)
-        result = write_pair(p, s, &w, stage->work, name);
-    if (!result)
-        result = publish(stage, p->prefix, manifest.data);
-    megatron_release(&w);
-    buf_release(&manifest);
-    return result;
+    return 0;
 }
 
 int megatron_pair_write(struct megatron_pair *p, struct intake *s)
 {
-    const char *slash = strrchr(p->prefix, '/'), *name = slash ? slash + 1 : p->prefix;
-    struct buf dir = BUF_INIT;
-    struct stage stage;
-    enum file_kind kind;
-    if (file_look(p->prefix, &kind) < 0)
+    struct megatron_writer w = { .bytes = BUF_INIT };
+    struct pair_files files;
+    if ((p->append_eod && intake_want_end_of_text(s, "--append-eod") < 0) ||
+        pair_files_open(&files, p->prefix, p->may_replace) < 0)
         return -1;
-    if (!*name || kind == FILE_FOLDER)
-        return err_usage("--output %s is a folder; the megatron layout needs a prefix, such as %s",
-                         p->prefix, "data/corpus");
-    if (p->append_eod && intake_want_end_of_text(s, "--append-eod") < 0)
-        return -1;
-    buf_add(&dir, p->prefix, (size_t)(name - p->prefix));
-    int result = stage_open(&stage, dir.len ? dir.data : ".", name);
-    if (!result) {
-        result = make_pair(p, s, &stage, name);
-        stage_close(&stage, result < 0);
-    }
-    buf_release(&dir);
+    int result = megatron_create(&w, files.stage.work, files.name, s->stream.vocabulary);
+    if (!result)
+        result = write_pair(p, s, &w);
+    if (!result)
+        result = publish(p, s, &w, &files);
+    megatron_release(&w);
+    pair_files_close(&files, result < 0);
     return result;
 }

@@ -161,7 +161,7 @@ static int write_bert(struct work *k, struct bert_shards *b)
 /* ---- the folder --------------------------------------------------------------------------- */
 
 /* Refuses to replace what is finished without --force, and to add to what is not ours ever. */
-static int check_folder(const struct shard_folder *f, const char *dir)
+static int check_folder(const char *dir, int force)
 {
     struct file_names files;
     struct manifest m;
@@ -169,7 +169,7 @@ static int check_folder(const struct shard_folder *f, const char *dir)
     enum file_kind kind = FILE_NONE;
     file_join(&path, dir, "manifest");
     int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
-    if (there > 0 && !f->force)
+    if (there > 0 && !force)
         result = err_set("'%s' holds a finished data set (--force replaces it)", dir);
     if (!result)
         result = file_look(dir, &kind);
@@ -186,11 +186,20 @@ static int check_folder(const struct shard_folder *f, const char *dir)
     return result;
 }
 
-/* The old data set goes, then the new one appears: the validation part, and last the manifest
- * of the folder itself. */
-static int publish(struct work *k, const char *held, int two)
+int shard_folder_check(const char *dir, int force)
 {
-    struct stage *stage = &k->stage;
+    struct buf held = BUF_INIT;
+    file_join(&held, dir, "validation");
+    int result = check_folder(dir, force);
+    if (!result)
+        result = check_folder(held.data, force);
+    buf_release(&held);
+    return result;
+}
+
+/* The validation part goes and appears first, the manifest of the folder itself last. */
+static int publish(struct stage *stage, const char *held, int two)
+{
     if (stage_forget(stage->dir, "manifest") < 0 || stage_forget(held, "manifest") < 0)
         return -1;
     rmdir(held); /* if it is there and nothing of the user's is in it */
@@ -204,27 +213,30 @@ static int publish(struct work *k, const char *held, int two)
     return err_restore(&why);
 }
 
+int shard_folder_publish(struct stage *stage, int two)
+{
+    struct buf held = BUF_INIT;
+    file_join(&held, stage->dir, "validation");
+    int result = publish(stage, held.data, two);
+    buf_release(&held);
+    return result;
+}
+
 /* One of the layouts: `w` with its records, or `b`. */
 static int write_folder(const struct shard_folder *f, struct intake *s, const struct windows *w,
                         uint64_t *records, struct bert_shards *b)
 {
     struct work k = { f, s, { .lock = -1 } };
-    struct buf held = BUF_INIT;
     int result = f->resume ? stage_resume(&k.stage, f->dir, STAGE_SHARDS)
                            : stage_open(&k.stage, f->dir, STAGE_SHARDS);
     if (result < 0)
         return -1;
-    file_join(&held, f->dir, "validation");
-    if (!result)
-        result = check_folder(f, f->dir);
-    if (!result)
-        result = check_folder(f, held.data);
+    result = shard_folder_check(f->dir, f->force);
     if (!result)
         result = b ? write_bert(&k, b) : write_windows(&k, w, records);
     if (!result)
-        result = publish(&k, held.data, w && w->validation > 0);
+        result = shard_folder_publish(&k.stage, w && w->validation > 0);
     stage_close(&k.stage, result < 0);
-    buf_release(&held);
     return result;
 }
 

@@ -18,6 +18,7 @@
 #include "tfrecord/layouts/bert_shards.h"
 #include "tfrecord/layouts/intake.h"
 #include "tfrecord/layouts/windows.h"
+#include "tfrecord/publish/stage.h"
 
 /* Told when the writing of records begins and ends; how far it is the layouts tell. */
 struct shard_watch {
@@ -39,5 +40,14 @@ int shard_folder_gpt(const struct shard_folder *f, struct intake *s, const struc
 
 /* The layouts of BERT; `b` has the results. */
 int shard_folder_bert(const struct shard_folder *f, struct intake *s, struct bert_shards *b);
+
+/* ---- for others who write such folders (merge_sets.h) -------------------------------------------- */
+
+/* -1: `dir` holds a finished set and `force` is not given, or files that no manifest lists. */
+int shard_folder_check(const char *dir, int force);
+
+/* Removes the old set of the stage's folder, and publishes the new one: its validation part, if
+ * `two`, and then the set itself. */
+int shard_folder_publish(struct stage *stage, int two);
 
 #endif

@@ -1,0 +1,477 @@
+#include "tfrecord/publish/merge_sets.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/compress.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "tfrecord/formats/manifest.h"
+#include "tfrecord/formats/megatron.h"
+#include "tfrecord/formats/record.h"
+#include "tfrecord/formats/record_file.h"
+#include "tfrecord/layouts/record_shard.h"
+#include "tfrecord/publish/pair_files.h"
+#include "tfrecord/publish/stage.h"
+
+/* ---- what manifests say ----------------------------------------------------------------------- */
+
+/* Lines whose numbers are added up. */
+static const char *const summed[] = { "documents", "sequences", "tokens", "records" };
+enum { SEQUENCES = 1, TOKENS = 2, RECORDS = 3, SUMMED = 4 };
+
+/* The manifests of the sets so far. */
+struct common {
+    struct kv recipe; /* the lines that all have */
+    struct kv sets, pg;
+    uint64_t sums[SUMMED];
+    int has[SUMMED];
+    struct buf tokenizer; /* the text of the first that has one */
+};
+
+#define COMMON_INIT                                                                                \
+    {                                                                                              \
+        KV_INIT, KV_INIT, KV_INIT, { 0 }, { 0 }, BUF_INIT                                          \
+    }
+
+static void release_common(struct common *c)
+{
+    kv_release(&c->recipe);
+    kv_release(&c->sets);
+    kv_release(&c->pg);
+    buf_release(&c->tokenizer);
+}
+
+static int is_one_of(const char *key, const char *const *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(key, keys[i]))
+            return 1;
+    return 0;
+}
+
+/* A line that says how the data was made, which all sets must have. */
+static int is_recipe(const char *key)
+{
+    static const char *const others[] = { "shard", "tokenizer",  "set",
+                                          "pg",    "efficiency", "packing_factor" };
+    return !is_one_of(key, summed, SUMMED) &&
+           !is_one_of(key, others, sizeof others / sizeof *others);
+}
+
+static void add_once(struct kv *kv, const char *key, const char *value)
+{
+    for (size_t i = 0; i < kv->count; i++)
+        if (!strcmp(kv->pairs[i].value, value))
+            return;
+    kv_add(kv, key, value);
+}
+
+static int differs(const char *path, const char *key, const char *is, const char *was)
+{
+    return err_set(
+        "%s: %s is %s, but %s in the sets before it: only sets that were made in the same "
+        "way can be merged",
+        path, key, is ? is : "not given", was ? was : "not given");
+}
+
+static int check_recipe(const struct common *c, const struct manifest *m, const char *path)
+{
+    for (size_t i = 0; i < c->recipe.count; i++) {
+        const char *key = c->recipe.pairs[i].key, *is = kv_get(&m->kv, key);
+        if (!is || strcmp(is, c->recipe.pairs[i].value) != 0)
+            return differs(path, key, is, c->recipe.pairs[i].value);
+    }
+    for (size_t i = 0; i < m->kv.count; i++) {
+        const char *key = m->kv.pairs[i].key;
+        if (is_recipe(key) && !kv_get(&c->recipe, key))
+            return differs(path, key, m->kv.pairs[i].value, NULL);
+    }
+    return 0;
+}
+
+/* Adds a set's numbers, and its line. */
+static int take_numbers(struct common *c, const struct manifest *m, const char *path)
+{
+    struct buf line = BUF_INIT;
+    int result = 0, merged = kv_get(&m->kv, "set") != NULL;
+    for (int i = 0; i < SUMMED && !result; i++) {
+        uint64_t n;
+        if (!kv_get(&m->kv, summed[i]))
+            continue;
+        result = kv_get_u64(&m->kv, summed[i], &n) < 0 ? err_in("%s", path) : 0;
+        if (result)
+            break;
+        c->sums[i] += n;
+        c->has[i] = 1;
+        buf_addf(&line, "%s%s=%" PRIu64, line.len ? " " : "", summed[i], n);
+    }
+    if (!merged)
+        kv_add(&c->sets, "set", line.data);
+    buf_release(&line);
+    return result;
+}
+
+static int take_tokenizer(struct common *c, const struct manifest *m, const char *path)
+{
+    struct buf file = BUF_INIT;
+    if (!m->tokenizer || c->tokenizer.len)
+        return 0;
+    manifest_file(&file, path, m->tokenizer);
+    int result = file_read(file.data, &c->tokenizer);
+    buf_release(&file);
+    return result;
+}
+
+static int take_manifest(struct common *c, const struct manifest *m, const char *path, int first)
+{
+    for (size_t i = 0; i < m->kv.count; i++) {
+        const struct kv_pair *p = &m->kv.pairs[i];
+        if (first && is_recipe(p->key))
+            kv_add(&c->recipe, p->key, p->value);
+        else if (!strcmp(p->key, "pg"))
+            add_once(&c->pg, p->key, p->value);
+        else if (!strcmp(p->key, "set"))
+            kv_add(&c->sets, p->key, p->value);
+    }
+    if (!first && check_recipe(c, m, path) < 0)
+        return -1;
+    return take_numbers(c, m, path) < 0 ? -1 : take_tokenizer(c, m, path);
+}
+
+/* The lines of the new manifest but for files, sets and programs. */
+static void describe(const struct common *c, struct kv *out)
+{
+    uint64_t length = 0;
+    const char *layout = kv_get(&c->recipe, "layout");
+    kv_add_all(out, &c->recipe);
+    for (int i = 0; i < SUMMED; i++)
+        if (c->has[i])
+            kv_addf(out, summed[i], "%" PRIu64, c->sums[i]);
+    if (!layout || strcmp(layout, "bert-packed") != 0)
+        return;
+    double rows = (double)c->sums[RECORDS];
+    int known = kv_get_u64(&c->recipe, "sequence_length", &length) == 0 && length && rows > 0;
+    kv_addf(out, "efficiency", "%.4f",
+            known ? (double)c->sums[TOKENS] / (rows * (double)length) : 0);
+    kv_addf(out, "packing_factor", "%.4f", known ? (double)c->sums[SEQUENCES] / rows : 0);
+}
+
+/* ---- folders ---------------------------------------------------------------------------------- */
+
+/* The writing of one part of the new set. */
+struct joining {
+    const struct merge_sets *m;
+    struct shard_set set;
+    uint64_t records; /* of all; */
+    uint64_t written; /* so far */
+    uint32_t next;    /* the shard to be opened */
+    int open;
+    struct record_shard shard;
+    struct kv files;
+};
+
+static int close_shard(struct joining *j)
+{
+    if (!j->open)
+        return 0;
+    int result = record_shard_close(&j->shard);
+    if (!result)
+        manifest_add_shard(&j->files, &j->shard.data);
+    record_shard_release(&j->shard);
+    j->open = 0;
+    return result;
+}
+
+/* Opens the next shard where it begins: shard k has records [kR/N, (k+1)R/N). */
+static int turn(struct joining *j)
+{
+    if (j->next == j->set.count || j->written < j->records * j->next / j->set.count)
+        return 0;
+    if (close_shard(j) < 0)
+        return -1;
+    j->open = 1;
+    return record_shard_open(&j->shard, &j->set, j->next++);
+}
+
+static int copy_records(struct joining *j, const struct record_file *f, const char *path,
+                        uint64_t want)
+{
+    struct record r;
+    uint64_t at = 0, n = 0;
+    int got;
+    for (; (got = record_read(&f->records, at, &r)) > 0; at = record_end(&r), n++) {
+        if (n == want)
+            break;
+        if (turn(j) < 0 ||
+            record_shard_put_frame(&j->shard, f->records.data + at, record_end(&r) - at) < 0)
+            return -1;
+        j->m->written(++j->written);
+    }
+    if (got < 0)
+        return record_where(path, n, at);
+    return n == want && !got ? 0
+                             : err_set("%s: its manifest says %" PRIu64 " records, but it has %s",
+                                       path, want, got ? "more" : "fewer");
+}
+
+/* Copies the records of a set in the order of its shards. */
+static int copy_set(struct joining *j, const struct manifest *m, const char *dir)
+{
+    struct buf path = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < m->count && !result; i++) {
+        struct record_file f;
+        if (m->shards[i].name == m->tokenizer)
+            continue;
+        file_join(&path, dir, m->shards[i].name);
+        result = record_file_open(&f, path.data);
+        if (result < 0)
+            break;
+        result = copy_records(j, &f, path.data, m->shards[i].records);
+        record_file_close(&f);
+    }
+    buf_release(&path);
+    return result;
+}
+
+static int load_set(struct manifest *m, const char *dir, struct buf *path)
+{
+    file_join(path, dir, "manifest");
+    int there = manifest_load(m, path->data);
+    return there ? there : err_set("%s: has no manifest, so it is not a finished data set", dir);
+}
+
+/* Calls `use` for the manifest of each set, in their part `folder` ("" or "validation"). */
+static int each_set(char *const *dirs, int count, const char *folder,
+                    int (*use)(void *ctx, const struct manifest *m, const char *dir, int first),
+                    void *ctx)
+{
+    struct buf dir = BUF_INIT, path = BUF_INIT;
+    int result = 0;
+    for (int i = 0; i < count && !result; i++) {
+        struct manifest m;
+        file_join(&dir, dirs[i], folder);
+        if (!*folder)
+            buf_truncate(&dir, strlen(dirs[i]));
+        if (load_set(&m, dir.data, &path) < 0) {
+            result = -1;
+            break;
+        }
+        result = use(ctx, &m, dir.data, !i);
+        manifest_release(&m);
+    }
+    buf_release(&dir);
+    buf_release(&path);
+    return result;
+}
+
+static int use_common(void *ctx, const struct manifest *m, const char *dir, int first)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, "manifest");
+    int result = take_manifest(ctx, m, path.data, first);
+    buf_release(&path);
+    return result;
+}
+
+static int use_copy(void *ctx, const struct manifest *m, const char *dir, int first)
+{
+    (void)first;
+    return copy_set(ctx, m, dir);
+}
+
+static int take_compression(const struct common *c, enum compression *how)
+{
+    const char *said = kv_get(&c->recipe, "compression");
+    for (int i = COMPRESS_NONE; i <= COMPRESS_ZSTD; i++) {
+        *how = (enum compression)i;
+        if (!strcmp(said ? said : compress_name(COMPRESS_NONE), compress_name(*how)))
+            return 0;
+    }
+    return err_set("compression=%s is not known", said);
+}
+
+static int write_set_manifest(const struct joining *j, const struct common *c, const char *folder)
+{
+    struct kv kv = KV_INIT;
+    struct buf path = BUF_INIT;
+    describe(c, &kv);
+    kv_add_all(&kv, &j->files);
+    file_join(&path, j->set.dir, "manifest");
+    int result = *folder ? 0
+                         : manifest_add_tokenizer(&kv, j->set.dir, "tokenizer.json", &c->tokenizer);
+    kv_add_all(&kv, &c->sets);
+    kv_add_all(&kv, &c->pg);
+    kv_add(&kv, "pg", j->m->provenance);
+    if (!result)
+        result = manifest_write(&kv, path.data);
+    kv_release(&kv);
+    buf_release(&path);
+    return result;
+}
+
+/* Writes a part into the work folder. */
+static int join_part(const struct merge_sets *m, const struct common *c, const char *work,
+                     const char *folder, char *const *dirs, int count)
+{
+    struct joining j = { .m = m, .files = KV_INIT, .records = c->sums[RECORDS] };
+    struct buf dir = BUF_INIT;
+    file_join(&dir, work, folder);
+    j.set.dir = dir.data;
+    j.set.count = m->shards < j.records ? m->shards : (uint32_t)j.records;
+    int result = take_compression(c, &j.set.compression);
+    if (!result)
+        result = file_mkdirs(dir.data);
+    m->watch.begin("records", j.records);
+    if (!result)
+        result = each_set(dirs, count, folder, use_copy, &j);
+    m->watch.end();
+    if (!result)
+        result = close_shard(&j);
+    if (!result)
+        result = write_set_manifest(&j, c, folder);
+    if (j.open)
+        record_shard_release(&j.shard);
+    kv_release(&j.files);
+    buf_release(&dir);
+    return result;
+}
+
+static int join_parts(const struct merge_sets *m, struct stage *stage, char *const *dirs, int count,
+                      uint64_t *records)
+{
+    struct common all = COMMON_INIT, held = COMMON_INIT;
+    int result = each_set(dirs, count, "", use_common, &all);
+    int two = !result && kv_get(&all.recipe, "validation") != NULL;
+    if (two)
+        result = each_set(dirs, count, "validation", use_common, &held);
+    if (!result)
+        result = join_part(m, &all, stage->work, "", dirs, count);
+    if (!result && two)
+        result = join_part(m, &held, stage->work, "validation", dirs, count);
+    if (!result)
+        result = shard_folder_publish(stage, two);
+    *records = all.sums[RECORDS];
+    release_common(&all);
+    release_common(&held);
+    return result;
+}
+
+int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count, uint64_t *records)
+{
+    struct stage stage;
+    if (stage_open(&stage, m->output, STAGE_SHARDS) < 0)
+        return -1;
+    int result = shard_folder_check(m->output, m->force);
+    if (!result)
+        result = join_parts(m, &stage, dirs, count, records);
+    stage_close(&stage, result < 0);
+    return result;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------ */
+
+/* The manifest of a pair, if it has one; pairs of other programs are counted instead. */
+static int take_pair(struct common *c, const struct megatron *p, int first)
+{
+    struct buf path = BUF_INIT;
+    struct manifest m;
+    buf_addf(&path, "%s.manifest", p->prefix);
+    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+    if (there > 0) {
+        result = take_manifest(c, &m, path.data, first);
+        manifest_release(&m);
+    } else if (!result) {
+        struct kv own = KV_INIT;
+        kv_add(&own, "layout", "megatron");
+        kv_addf(&own, "documents", "%" PRIu64, p->documents);
+        kv_addf(&own, "tokens", "%" PRIu64, p->tokens);
+        kv_addf(&own, "records", "%" PRIu64, p->sequences);
+        result = take_manifest(c, &(struct manifest){ .kv = own }, path.data, first);
+        kv_release(&own);
+    }
+    buf_release(&path);
+    return result;
+}
+
+static int copy_pair(struct megatron_writer *w, const struct megatron *p,
+                     const struct merge_sets *m)
+{
+    uint64_t next = 1;
+    for (uint64_t i = 0; i < p->sequences; i++) {
+        uint64_t first;
+        uint32_t n = megatron_sequence(p, i, &first);
+        for (; next <= p->documents && megatron_document(p, next) <= i; next++)
+            megatron_end_document(w);
+        if (megatron_add_raw(w, p->bin.data + first * (uint64_t)p->width, n) < 0)
+            return -1;
+        m->written(w->sequences);
+    }
+    for (; next <= p->documents; next++)
+        megatron_end_document(w);
+    return 0;
+}
+
+static int join_pair(struct megatron_writer *w, struct common *c, const struct merge_sets *m,
+                     const struct pair_files *files, const char *path, int first)
+{
+    struct buf prefix = BUF_INIT;
+    struct megatron p;
+    int is_pair = megatron_prefix(&prefix, path);
+    int result = is_pair > 0   ? megatron_open(&p, prefix.data)
+                 : is_pair < 0 ? -1
+                               : err_set("'%s' is not a Megatron pair, as the first one is", path);
+    buf_release(&prefix);
+    if (result < 0)
+        return -1;
+    result = p.modes ? err_set("%s.idx: has modes of multimodal data, which merge does not copy",
+                               p.prefix)
+                     : take_pair(c, &p, first);
+    if (!result && first)
+        result = megatron_create_as(w, files->stage.work, files->name, &p);
+    else if (!result)
+        result = megatron_check_type(w, &p);
+    if (!result)
+        result = copy_pair(w, &p, m);
+    megatron_close(&p);
+    return result;
+}
+
+static int publish_pair(struct megatron_writer *w, struct common *c, struct pair_files *files,
+                        const char *provenance)
+{
+    struct kv kv = KV_INIT;
+    if (megatron_finish(w) < 0)
+        return -1;
+    describe(c, &kv);
+    manifest_add_shard(&kv, &w->bin);
+    manifest_add_shard(&kv, &w->idx);
+    kv_add(&c->pg, "pg", provenance);
+    kv_add_all(&c->sets, &c->pg);
+    int result = pair_files_publish(files, &kv, &c->tokenizer, &c->sets);
+    kv_release(&kv);
+    return result;
+}
+
+int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, uint64_t *records)
+{
+    struct megatron_writer w = { .bytes = BUF_INIT };
+    struct common c = COMMON_INIT;
+    struct pair_files files;
+    int result = pair_files_open(&files, m->output, m->may_replace);
+    if (result < 0)
+        return -1;
+    m->watch.begin("sequences", 0);
+    for (int i = 0; i < count && !result; i++)
+        result = join_pair(&w, &c, m, &files, paths[i], !i);
+    m->watch.end();
+    if (!result)
+        result = publish_pair(&w, &c, &files, m->provenance);
+    *records = w.sequences;
+    megatron_release(&w);
+    release_common(&c);
+    pair_files_close(&files, result < 0);
+    return result;
+}

@@ -1,0 +1,80 @@
+#include "tfrecord/publish/pair_files.h"
+
+#include <string.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "tfrecord/formats/manifest.h"
+
+static int check_files(const char *prefix, int (*may_replace)(const char *path))
+{
+    static const char *const endings[] = { ".bin", ".idx", ".tokenizer.json", ".manifest" };
+    struct buf path = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && !result; i++) {
+        buf_clear(&path);
+        buf_addf(&path, "%s%s", prefix, endings[i]);
+        result = may_replace(path.data);
+    }
+    buf_release(&path);
+    return result;
+}
+
+int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)(const char *path))
+{
+    const char *slash = strrchr(prefix, '/');
+    struct buf dir = BUF_INIT;
+    enum file_kind kind;
+    *p = (struct pair_files){ prefix, slash ? slash + 1 : prefix, { .lock = -1 } };
+    if (file_look(prefix, &kind) < 0)
+        return -1;
+    if (!*p->name || kind == FILE_FOLDER)
+        return err_usage("--output %s is a folder; the megatron layout needs a prefix, such as %s",
+                         prefix, "data/corpus");
+    buf_add(&dir, prefix, (size_t)(p->name - prefix));
+    int result = stage_open(&p->stage, dir.len ? dir.data : ".", p->name);
+    buf_release(&dir);
+    if (!result && check_files(prefix, may_replace) < 0) {
+        pair_files_close(p, 1);
+        return -1;
+    }
+    return result;
+}
+
+/* An index by itself must not stand beside another's tokens, not for a moment. */
+static int publish(struct pair_files *p, const char *manifest)
+{
+    struct buf path = BUF_INIT;
+    buf_addf(&path, "%s.idx", p->prefix);
+    int result = stage_forget(p->stage.dir, manifest);
+    if (!result)
+        result = file_remove_tree(path.data);
+    if (!result)
+        result = stage_publish(&p->stage, "", manifest);
+    buf_release(&path);
+    return result;
+}
+
+int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *tokenizer,
+                       const struct kv *pg)
+{
+    struct buf manifest = BUF_INIT, path = BUF_INIT, vocabulary = BUF_INIT;
+    buf_addf(&manifest, "%s.manifest", p->name);
+    file_join(&path, p->stage.work, manifest.data);
+    buf_addf(&vocabulary, "%s.tokenizer.json", p->name);
+    int result = manifest_add_tokenizer(kv, p->stage.work, vocabulary.data, tokenizer);
+    kv_add_all(kv, pg);
+    if (!result)
+        result = manifest_write(kv, path.data);
+    if (!result)
+        result = publish(p, manifest.data);
+    buf_release(&manifest);
+    buf_release(&path);
+    buf_release(&vocabulary);
+    return result;
+}
+
+void pair_files_close(struct pair_files *p, int failed)
+{
+    stage_close(&p->stage, failed);
+}
