@@ -60,13 +60,12 @@ struct bunzip {
     uint64_t given;
 };
 
-/* With the lock held, as await_piece: a thread can cut a piece and decode it. Behind the mark
- * little is wanted, and nothing is decoded ahead. */
-static int has_job(const struct bunzip *b)
+/* With the lock held, as await_piece: a thread can cut a piece and decode it. Little is wanted
+ * behind the mark: a piece is decoded there when the reader waits for it, and not ahead. */
+static int has_job(const struct bunzip *b, int wanted)
 {
-    uint64_t ahead = b->cut - b->taken;
-    return !b->ended && !b->cutting && ahead < b->ring_count &&
-           (!ahead || b->cutter.begin < b->mark);
+    return !b->ended && !b->cutting && b->cut - b->taken < b->ring_count &&
+           (wanted || b->cutter.begin < b->mark);
 }
 
 static struct bzblock_tables *take_tables(struct bunzip *b)
@@ -122,7 +121,7 @@ static void *help(void *arg)
     struct bunzip *b = arg;
     pthread_mutex_lock(&b->lock);
     while (!b->quit && !b->ended) {
-        if (has_job(b))
+        if (has_job(b, 0))
             do_job(b);
         else
             pthread_cond_wait(&b->changed, &b->lock);
@@ -134,7 +133,7 @@ static void *help(void *arg)
 int bunzip_help(struct bunzip *b)
 {
     pthread_mutex_lock(&b->lock);
-    int can = has_job(b);
+    int can = has_job(b, 0);
     if (can)
         do_job(b);
     pthread_mutex_unlock(&b->lock);
@@ -151,7 +150,7 @@ static struct bzpiece *await_piece(struct bunzip *b)
             return next;
         if (!there && b->ended)
             return NULL;
-        if (has_job(b))
+        if (has_job(b, !there))
             do_job(b);
         else
             pthread_cond_wait(&b->changed, &b->lock);
