@@ -45,7 +45,7 @@ MAIN_evaluate = eval/evaluate
 MAIN_generate = generate/generate
 MAINS = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).c)
 
-FOLDERS = common unicode wikiprep tokenizer tfrecord squad model train eval generate
+FOLDERS = common unicode wikiprep tokenizer library tfrecord squad model train eval generate
 SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c $(f)/*/*.c))
 LIB = $(B)/libtextmill.a
 GENERATED = $(B)/gen/template_data.c $(B)/gen/language_data.c
@@ -58,7 +58,7 @@ PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtex
           $(if $(CUDA),$(B)/lib/textmill/libtextmill-cuda.so)
 
 .PHONY: all links sample demo test check-unit check-backends check-golden check-docs check-fuzz check-faults check-learning \
-        check-parallel check-ranks check-peers check-arm64 fuzz bench lint format install uninstall dist deb clean help
+        check-parallel check-ranks check-peers tokenizer-library check-arm64 fuzz bench lint format install uninstall dist deb clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -119,6 +119,42 @@ $(B)/bin/$(1): $(B)/obj/$(MAIN_$(1)).o $(LIB) $(B)/flags | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $$(filter %.o %.a,$$^) $(LIBS) -o $$@
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
+
+# ---- the tokenizer as a library -----------------------------------------------------------------
+
+# Objects of their own, since code in a shared library is placed anywhere. Only textmill_ names are seen from outside.
+TOKENIZER_ABI = 0
+TOKENIZER_SO = $(B)/lib/libtextmill-tokenizer.so
+TOKENIZER_A = $(B)/lib/libtextmill-tokenizer.a
+TOKENIZER_PC = $(B)/lib/pkgconfig/textmill-tokenizer.pc
+TOKENIZER_OBJECTS = $(patsubst %.c,$(B)/pic/%.o,$(filter-out $(MAINS),$(filter common/% unicode/% tokenizer/%,$(SOURCES))))
+$(B)/pic/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -DTEXTMILL_VERSION='"$(RELEASE)"' -DTEXTMILL_FLAGS='""' -fPIC -fvisibility=hidden \
+	    -MMD -MP -c $< -o $@
+# The archive lets the linker take what is needed and no more.
+$(B)/pic/parts.a: $(TOKENIZER_OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(B)/pic/whole.o: $(B)/pic/library/textmill_tokenizer.o $(B)/pic/parts.a
+	$(LD) -r $^ -o $@
+	$(OBJCOPY) --localize-hidden $@
+$(TOKENIZER_A): $(B)/pic/whole.o
+	@mkdir -p $(@D) && rm -f $@
+	$(AR) rcs $@ $^
+$(TOKENIZER_SO).$(TOKENIZER_ABI): $(B)/pic/whole.o
+	@mkdir -p $(@D)
+	$(CC) $(MODE_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(@F) $(LDFLAGS) $^ $(TOKENIZER_LIBS) -o $@
+$(TOKENIZER_SO): $(TOKENIZER_SO).$(TOKENIZER_ABI)
+	ln -sf $(<F) $@
+TOKENIZER_LIBS = $(shell pkg-config --libs libpcre2-8 jansson 2>/dev/null) -pthread -lm
+$(TOKENIZER_PC): library/textmill-tokenizer.pc.in FORCE
+	@mkdir -p $(@D)
+	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(RELEASE),' $< > $@
+-include $(TOKENIZER_OBJECTS:.o=.d) $(B)/pic/library/textmill_tokenizer.d
+OBJCOPY ?= objcopy
+
+tokenizer-library: $(TOKENIZER_SO) $(TOKENIZER_A) $(TOKENIZER_PC) ## libtextmill-tokenizer, shared and static
 
 # ---- plug-ins ------------------------------------------------------------------------------------
 
@@ -268,13 +304,20 @@ INSTALLED_MAN = $(DESTDIR)$(PREFIX)/share/man
 INSTALLED_PLUGINS = $(DESTDIR)$(PREFIX)/lib/textmill
 INSTALLED_SHARE = $(DESTDIR)$(PREFIX)/share/textmill
 COMPLETIONS = share/bash-completion/completions share/zsh/vendor-completions share/fish/vendor_completions.d
-install: all $(SAMPLE) ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids clashes of names; STRIP= keeps symbols
+INSTALLED_LIB = $(DESTDIR)$(PREFIX)/lib
+install: all $(SAMPLE) tokenizer-library ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids clashes of names; STRIP= keeps symbols
 	install -d $(INSTALLED_BIN) $(INSTALLED_MAN)/man1 $(INSTALLED_MAN)/man7 $(INSTALLED_SHARE)/configs
 	for p in $(PROGRAMS); do to=$(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p; \
 	    install -m 755 $(B)/bin/$$p $$to && $(if $(STRIP),$(STRIP) $$to,:) || exit 1; done
 	for m in $(MAN); do to=$(INSTALLED_MAN)/man$${m##*.}/$(PROGRAM_PREFIX)$$(basename $$m); \
 	    scripts/prefix-man '$(PROGRAM_PREFIX)' $$m > $$to && chmod 644 $$to || exit 1; done
 	for p in $(PLUGINS); do install -D -m 644 $$p $(INSTALLED_PLUGINS)/$$(basename $$p) || exit 1; done
+	install -d $(INSTALLED_LIB)/pkgconfig $(DESTDIR)$(PREFIX)/include $(INSTALLED_MAN)/man3
+	install -m 644 $(TOKENIZER_SO).$(TOKENIZER_ABI) $(TOKENIZER_A) $(INSTALLED_LIB)
+	ln -sf $(notdir $(TOKENIZER_SO)).$(TOKENIZER_ABI) $(INSTALLED_LIB)/$(notdir $(TOKENIZER_SO))
+	install -m 644 $(TOKENIZER_PC) $(INSTALLED_LIB)/pkgconfig
+	install -m 644 library/textmill-tokenizer.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 library/textmill-tokenizer.3 $(INSTALLED_MAN)/man3
 	install -m 644 configs/*.yaml $(INSTALLED_SHARE)/configs
 	install -m 644 $(SAMPLE) $(INSTALLED_SHARE)
 	scripts/make-completions $(B)/bin '$(PROGRAM_PREFIX)' $(B)/completions
@@ -289,6 +332,8 @@ uninstall: ## what install put there
 	for m in $(MAN); do rm -f $(INSTALLED_MAN)/man$${m##*.}/$(PROGRAM_PREFIX)$$(basename $$m); done
 	for p in $(PROGRAMS:%=$(PROGRAM_PREFIX)%); do rm -f $(DESTDIR)$(PREFIX)/$(word 1,$(COMPLETIONS))/$$p \
 	    $(DESTDIR)$(PREFIX)/$(word 2,$(COMPLETIONS))/_$$p $(DESTDIR)$(PREFIX)/$(word 3,$(COMPLETIONS))/$$p.fish; done
+	rm -f $(INSTALLED_LIB)/libtextmill-tokenizer.* $(INSTALLED_LIB)/pkgconfig/textmill-tokenizer.pc
+	rm -f $(DESTDIR)$(PREFIX)/include/textmill-tokenizer.h $(INSTALLED_MAN)/man3/textmill-tokenizer.3
 	rm -rf $(INSTALLED_SHARE) $(INSTALLED_PLUGINS)
 
 # ---- packages -------------------------------------------------------------------------------------

@@ -8,10 +8,21 @@
 
 #include "common/log.h"
 
+static _Thread_local jmp_buf *escape;
+
+void mem_escape(jmp_buf *to)
+{
+    escape = to;
+}
+
 static void *checked(void *p, size_t bytes)
 {
     if (p || !bytes)
         return p;
+    jmp_buf *to = escape;
+    escape = NULL;
+    if (to)
+        longjmp(*to, 1);
     log_fatal("out of memory: %zu bytes wanted", bytes);
 }
 

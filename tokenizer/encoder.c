@@ -365,6 +365,21 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct 
                : err_set("offsets of tokens are only known for BERT's words and for bytes");
 }
 
+void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,
+                             size_t count)
+{
+    struct ids bytes = { 0 }; /* where each code point begins, and the text's end */
+    for (size_t i = 0; i < n; i++)
+        if (((unsigned char)text[i] & 0xC0) != 0x80)
+            ids_add(&bytes, (uint32_t)i);
+    ids_add(&bytes, (uint32_t)n);
+    for (size_t i = 0; i < count; i++) {
+        begins[i] = bytes.data[begins[i]];
+        ends[i] = bytes.data[ends[i]];
+    }
+    ids_release(&bytes);
+}
+
 uint64_t encoder_replaced(const struct encoder *e)
 {
     return e->replaced;

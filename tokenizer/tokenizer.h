@@ -85,6 +85,10 @@ int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer
 int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
                           struct ids *begins, struct ids *ends);
 
+/* Makes places in bytes of places in code points of the same text. */
+void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,
+                             size_t count);
+
 /* Appends a text's ids with the special tokens that the vocabulary puts around it, and the type of
  * each; b NULL: one text, else two. `a` and `b` are ids as encoder_encode gives them. */
 void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,

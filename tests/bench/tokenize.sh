@@ -62,6 +62,16 @@ for text in english books multilingual code; do
     done
 done
 
+# The library from Python.
+if "$TEXTMILL_PYTHON" -m pip install -q --no-deps --no-build-isolation --target package "$ROOT/python" 2>/dev/null; then
+    for threads in 1 4; do
+        "$TEXTMILL_PYTHON" "$ROOT/tests/bench/library.py" "$DATA/tokenizers" english package $threads >python
+        for peer in tiktoken tokenizers; do
+            record "GPT-2 encoding from Python, english, threads: $threads" MB/s "$(field python textmill)" $peer "$(field python $peer)"
+        done
+    done
+fi
+
 for ((i = 0; i < 20; i++)); do cat english; done >long
 TIMEFORMAT=%R
 gpt2="$DATA/tokenizers/gpt2-tokenizer.json" files=(long long long long)

@@ -1,0 +1,522 @@
+/* libtextmill-tokenizer: the tokenizer behind textmill-tokenizer.h, in batches over threads. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/pool.h"
+#include "common/utf8.h"
+#include "library/textmill-tokenizer.h"
+#include "tokenizer/tokenizer.h"
+
+enum { ENCODERS = 64, UNIT_BYTES = 1 << 18, THREADS_MOST = 1024 };
+
+struct textmill_tokenizer {
+    struct tokenizer *t;
+    pthread_mutex_t lock;
+    struct encoder *idle[ENCODERS]; /* not in use, the one used last at the end */
+    size_t idle_count;
+};
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+/* Runs `work`, which fails where memory runs out, and does not end the program. */
+static int guarded(int (*work)(void *ctx), void *ctx)
+{
+    jmp_buf here;
+    if (setjmp(here))
+        return err_set("out of memory");
+    mem_escape(&here);
+    int result = work(ctx);
+    mem_escape(NULL);
+    return result;
+}
+
+static int say_why(struct textmill_error *why)
+{
+    if (why)
+        snprintf(why->text, sizeof why->text, "%s", err_get());
+    return -1;
+}
+
+/* ---- a vocabulary -------------------------------------------------------------------------- */
+
+/* The number of a word in "one|two|three", or -1. */
+static int choice(const char *words, const char *word, size_t n)
+{
+    for (int i = 0;; i++) {
+        size_t len = strcspn(words, "|");
+        if (len == n && !memcmp(words, word, n))
+            return i;
+        if (!words[len])
+            return -1;
+        words += len + 1;
+    }
+}
+
+/* One name=value. */
+static int set_option(struct tokenizer_options *o, const char *text, size_t n)
+{
+    static const char *const names[] = { "pattern", "missing", "rules", "case" };
+    static const char *const words[] = { TOKENIZER_PATTERNS, "error|drop", "hf|google",
+                                         "auto|uncased|cased" };
+    const char *equals = memchr(text, '=', n);
+    size_t len = equals ? (size_t)(equals - text) : n;
+    for (size_t i = 0; i < sizeof names / sizeof *names && equals; i++) {
+        if (strlen(names[i]) != len || memcmp(names[i], text, len) != 0)
+            continue;
+        int value = choice(words[i], equals + 1, n - len - 1);
+        if (value < 0)
+            return err_set("option %s is one of %s, not '%.*s'", names[i], words[i],
+                           (int)(n - len - 1), equals + 1);
+        if (i == 0)
+            o->pattern = (enum tokenizer_pattern)value;
+        else if (i == 1)
+            o->drop_missing = value;
+        else if (i == 2)
+            o->google_rules = value;
+        else
+            o->letters = (unsigned)value;
+        return 0;
+    }
+    return err_set("no option '%.*s': pattern=, missing=, rules= and case= are", (int)n, text);
+}
+
+static int read_options(struct tokenizer_options *o, const char *text)
+{
+    *o = (struct tokenizer_options){ 0 };
+    while (text && *text) {
+        size_t n = strcspn(text, ",");
+        if (set_option(o, text, n) < 0)
+            return -1;
+        text += n + (text[n] == ',');
+    }
+    return 0;
+}
+
+struct opening {
+    const char *path, *options;
+    struct textmill_tokenizer *made;
+};
+
+static int open_tokenizer(void *ctx)
+{
+    struct opening *o = ctx;
+    struct tokenizer_options how;
+    if (read_options(&how, o->options) < 0)
+        return -1;
+    struct textmill_tokenizer *made = mem_zalloc(1, sizeof *made);
+    if (!(made->t = tokenizer_load_with(o->path, &how))) {
+        free(made);
+        return -1;
+    }
+    pthread_mutex_init(&made->lock, NULL);
+    o->made = made;
+    return 0;
+}
+
+struct textmill_tokenizer *textmill_open(const char *path, const char *options,
+                                         struct textmill_error *why)
+{
+    struct opening o = { path, options, NULL };
+    if (guarded(open_tokenizer, &o) < 0)
+        say_why(why);
+    return o.made;
+}
+
+void textmill_close(struct textmill_tokenizer *t)
+{
+    if (!t)
+        return;
+    while (t->idle_count)
+        encoder_free(t->idle[--t->idle_count]);
+    tokenizer_free(t->t);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+uint32_t textmill_vocabulary_size(const struct textmill_tokenizer *t)
+{
+    return tokenizer_size(t->t);
+}
+
+const char *textmill_token(const struct textmill_tokenizer *t, uint32_t id, size_t *n)
+{
+    return tokenizer_token(t->t, id, n);
+}
+
+int64_t textmill_find(const struct textmill_tokenizer *t, const char *bytes, size_t n)
+{
+    return tokenizer_find(t->t, bytes, n);
+}
+
+int64_t textmill_end_of_text(const struct textmill_tokenizer *t)
+{
+    return tokenizer_end_of_text(t->t);
+}
+
+static struct encoder *take_encoder(struct textmill_tokenizer *t)
+{
+    struct encoder *e = NULL;
+    pthread_mutex_lock(&t->lock);
+    if (t->idle_count)
+        e = t->idle[--t->idle_count];
+    pthread_mutex_unlock(&t->lock);
+    return e ? e : encoder_new(t->t);
+}
+
+static void give_encoder(struct textmill_tokenizer *t, struct encoder *e)
+{
+    int room;
+    pthread_mutex_lock(&t->lock);
+    room = t->idle_count < ENCODERS;
+    if (room)
+        t->idle[t->idle_count++] = e;
+    pthread_mutex_unlock(&t->lock);
+    if (!room)
+        encoder_free(e);
+}
+
+/* ---- a batch over threads -------------------------------------------------------------------- */
+
+/* Some texts that follow one another, and what became of them. */
+struct unit {
+    uint64_t first, count;
+    struct ids ids, begins, ends;
+    struct buf text;
+    uint64_t replaced;
+};
+
+struct job {
+    struct textmill_tokenizer *t;
+    const char *text;
+    const uint32_t *ids;
+    const uint64_t *ends;
+    uint64_t texts;
+    size_t bytes_each; /* of what `ends` counts */
+    unsigned how;
+    int threads;
+    int (*work)(struct job *job, struct unit *u);
+    struct textmill_tokens *tokens; /* the result, or */
+    struct textmill_texts *decoded; /* that one */
+    uint64_t *made;                 /* of each text: how much, and at last where it ends */
+    struct unit *units;
+    size_t unit_count;
+    atomic_size_t next;
+    pthread_mutex_t lock;
+    size_t failed; /* the first unit that failed, or unit_count */
+    struct err why;
+};
+
+static uint64_t begin_of(const struct job *j, uint64_t i)
+{
+    return i ? j->ends[i - 1] : 0;
+}
+
+static int make_units(struct job *j)
+{
+    size_t cap = 0;
+    for (uint64_t i = 0, from = 0; i < j->texts; i++) {
+        if (j->ends[i] < begin_of(j, i))
+            return err_set("text %" PRIu64 " ends before it begins", i);
+        if ((j->ends[i] - begin_of(j, from)) * j->bytes_each < UNIT_BYTES && i + 1 < j->texts)
+            continue;
+        mem_grow(j->units, cap, j->unit_count + 1);
+        j->units[j->unit_count++] = (struct unit){ .first = from,
+                                                   .count = i + 1 - from,
+                                                   .text = BUF_INIT };
+        from = i + 1;
+    }
+    j->made = mem_zalloc(j->texts + 1, sizeof *j->made);
+    j->failed = j->unit_count;
+    return 0;
+}
+
+static void release_units(struct job *j)
+{
+    for (size_t i = 0; i < j->unit_count; i++) {
+        ids_release(&j->units[i].ids);
+        ids_release(&j->units[i].begins);
+        ids_release(&j->units[i].ends);
+        buf_release(&j->units[i].text);
+    }
+    free(j->units);
+    free(j->made);
+}
+
+struct turn {
+    struct job *job;
+    struct unit *unit;
+};
+
+static int work_unit(void *ctx)
+{
+    struct turn *turn = ctx;
+    return turn->job->work(turn->job, turn->unit);
+}
+
+static void *work_units(void *ctx)
+{
+    struct job *j = ctx;
+    for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->unit_count;) {
+        struct turn turn = { j, &j->units[i] };
+        if (guarded(work_unit, &turn) == 0)
+            continue;
+        pthread_mutex_lock(&j->lock);
+        if (i < j->failed) {
+            j->failed = i;
+            j->why = err_keep();
+        }
+        pthread_mutex_unlock(&j->lock);
+        break; /* the units before are taken, and the first error counts */
+    }
+    return NULL;
+}
+
+/* All units; with fewer threads where no more can be started. */
+static int run_units(struct job *j)
+{
+    pthread_t ids[THREADS_MOST];
+    int started = 0, wanted = j->threads > 0 ? j->threads : pool_cpus();
+    wanted = wanted < THREADS_MOST ? wanted : THREADS_MOST;
+    atomic_init(&j->next, 0);
+    pthread_mutex_init(&j->lock, NULL);
+    while (started + 1 < wanted && (size_t)started + 1 < j->unit_count &&
+           pthread_create(&ids[started], NULL, work_units, j) == 0)
+        started++;
+    work_units(j);
+    while (started)
+        pthread_join(ids[--started], NULL);
+    pthread_mutex_destroy(&j->lock);
+    return j->failed < j->unit_count ? err_restore(&j->why) : 0;
+}
+
+static void sum_up(struct job *j)
+{
+    for (uint64_t i = 1; i < j->texts; i++)
+        j->made[i] += j->made[i - 1];
+}
+
+/* ---- encode -------------------------------------------------------------------------------- */
+
+enum { OFFSETS = TEXTMILL_OFFSETS_CHARACTERS | TEXTMILL_OFFSETS_BYTES };
+static const uint32_t INSIDE = 1u << 31; /* marks a text's own tokens; ids are below it */
+
+/* What one text gave, and where its parts go when special tokens are put around it. */
+struct scratch {
+    struct ids ids, begins, ends, marks, wrapped, types;
+};
+
+static void scratch_release(struct scratch *s)
+{
+    struct ids *all[] = { &s->ids, &s->begins, &s->ends, &s->marks, &s->wrapped, &s->types };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ids_release(all[i]);
+}
+
+/* Appends a text's tokens to the unit's, with special tokens around them. */
+static void wrap(const struct job *j, struct unit *u, struct scratch *s)
+{
+    s->marks.count = s->wrapped.count = s->types.count = 0;
+    for (size_t i = 0; i < s->ids.count; i++)
+        ids_add(&s->marks, INSIDE | (uint32_t)i);
+    tokenizer_assemble(j->t->t, &s->marks, NULL, &s->wrapped, &s->types);
+    for (size_t i = 0; i < s->wrapped.count; i++) {
+        uint32_t id = s->wrapped.data[i], at = id & ~INSIDE;
+        int inside = (id & INSIDE) != 0;
+        ids_add(&u->ids, inside ? s->ids.data[at] : id);
+        if (j->how & OFFSETS) {
+            ids_add(&u->begins, inside ? s->begins.data[at] : 0);
+            ids_add(&u->ends, inside ? s->ends.data[at] : 0);
+        }
+    }
+}
+
+static int encode_one(const struct job *j, struct encoder *e, const char *text, size_t n,
+                      struct ids *ids, struct ids *begins, struct ids *ends)
+{
+    size_t good = j->how & (OFFSETS | TEXTMILL_STRICT) ? utf8_valid(text, n) : n;
+    size_t before = ids->count;
+    if (good < n)
+        return err_set("byte %zu is not UTF-8 (0x%02X)", good, (unsigned char)text[good]);
+    if (!(j->how & OFFSETS))
+        return encoder_encode(
+            e, text, n, j->how & TEXTMILL_SPECIAL ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY, ids);
+    if (encoder_encode_places(e, text, n, ids, begins, ends) < 0)
+        return -1;
+    if (j->how & TEXTMILL_OFFSETS_BYTES)
+        encoder_places_in_bytes(text, n, begins->data + before, ends->data + before,
+                                ids->count - before);
+    return 0;
+}
+
+static int encode_text(const struct job *j, struct unit *u, struct encoder *e, struct scratch *s,
+                       uint64_t i)
+{
+    const char *text = j->text + begin_of(j, i);
+    size_t n = j->ends[i] - begin_of(j, i), before = u->ids.count;
+    int wraps = (j->how & TEXTMILL_WRAP) != 0;
+    s->ids.count = s->begins.count = s->ends.count = 0;
+    int result = wraps ? encode_one(j, e, text, n, &s->ids, &s->begins, &s->ends)
+                       : encode_one(j, e, text, n, &u->ids, &u->begins, &u->ends);
+    if (result < 0)
+        return err_in("text %" PRIu64, i);
+    if (wraps)
+        wrap(j, u, s);
+    j->made[i] = u->ids.count - before;
+    return 0;
+}
+
+static int encode_unit(struct job *j, struct unit *u)
+{
+    struct encoder *e = take_encoder(j->t);
+    struct scratch s = { 0 };
+    uint64_t before = encoder_replaced(e);
+    int result = 0;
+    for (uint64_t i = 0; i < u->count && !result; i++)
+        result = encode_text(j, u, e, &s, u->first + i);
+    u->replaced = encoder_replaced(e) - before;
+    scratch_release(&s);
+    give_encoder(j->t, e);
+    return result;
+}
+
+/* The units' ids behind one another; those of a single one as they are. */
+static void join_ids(struct job *j)
+{
+    struct textmill_tokens *out = j->tokens;
+    uint64_t all = j->texts ? j->made[j->texts - 1] : 0, at = 0;
+    int single = j->unit_count == 1 && j->units[0].ids.data;
+    uint32_t *ids = single ? j->units[0].ids.data : mem_alloc(all * sizeof *ids);
+    if (j->how & OFFSETS)
+        out->offsets = mem_alloc(all * sizeof *out->offsets);
+    for (size_t i = 0; i < j->unit_count; i++) {
+        const struct unit *u = &j->units[i];
+        if (!single && u->ids.count)
+            memcpy(ids + at, u->ids.data, u->ids.count * sizeof *ids);
+        for (size_t k = 0; k < u->begins.count; k++) {
+            out->offsets[at + k][0] = u->begins.data[k];
+            out->offsets[at + k][1] = u->ends.data[k];
+        }
+        at += u->ids.count;
+        out->replaced += u->replaced;
+    }
+    if (single)
+        j->units[0].ids = (struct ids){ 0 };
+    out->ids = ids;
+}
+
+static int encode_batch(void *ctx)
+{
+    struct job *j = ctx;
+    if ((j->how & OFFSETS) == OFFSETS)
+        return err_set("offsets are in characters or in bytes, not in both");
+    if (j->how & OFFSETS && j->how & TEXTMILL_SPECIAL)
+        return err_set("offsets are not known together with special tokens in the text");
+    if (make_units(j) < 0 || run_units(j) < 0)
+        return -1;
+    sum_up(j);
+    join_ids(j);
+    j->tokens->texts = j->texts;
+    j->tokens->ends = j->made;
+    j->made = NULL;
+    return 0;
+}
+
+int textmill_encode(struct textmill_tokenizer *t, const char *text, const uint64_t *ends,
+                    uint64_t texts, unsigned how, int threads, struct textmill_tokens *out,
+                    struct textmill_error *why)
+{
+    struct job j = { .t = t,
+                     .text = text,
+                     .ends = ends,
+                     .texts = texts,
+                     .bytes_each = 1,
+                     .how = how,
+                     .threads = threads,
+                     .work = encode_unit,
+                     .tokens = out };
+    *out = (struct textmill_tokens){ 0 };
+    int result = guarded(encode_batch, &j);
+    if (result < 0) {
+        say_why(why);
+        textmill_tokens_free(out);
+    }
+    release_units(&j);
+    return result;
+}
+
+void textmill_tokens_free(struct textmill_tokens *tokens)
+{
+    free(tokens->ids);
+    free(tokens->ends);
+    free(tokens->offsets);
+    *tokens = (struct textmill_tokens){ 0 };
+}
+
+/* ---- decode -------------------------------------------------------------------------------- */
+
+static int decode_unit(struct job *j, struct unit *u)
+{
+    for (uint64_t i = u->first; i < u->first + u->count; i++) {
+        const uint32_t *ids = j->ids + begin_of(j, i);
+        size_t n = j->ends[i] - begin_of(j, i), before = u->text.len;
+        if ((j->how & TEXTMILL_SKIP_SPECIAL ? tokenizer_decode_text
+                                            : tokenizer_decode)(j->t->t, ids, n, &u->text) < 0)
+            return err_in("text %" PRIu64, i);
+        j->made[i] = u->text.len - before;
+    }
+    return 0;
+}
+
+static int decode_batch(void *ctx)
+{
+    struct job *j = ctx;
+    if (make_units(j) < 0 || run_units(j) < 0)
+        return -1;
+    sum_up(j);
+    uint64_t all = j->texts ? j->made[j->texts - 1] : 0, at = 0;
+    int single = j->unit_count == 1 && j->units[0].text.cap;
+    j->decoded->bytes = single ? buf_detach(&j->units[0].text) : mem_alloc(all + 1);
+    for (size_t i = 0; i < j->unit_count && !single; at += j->units[i++].text.len)
+        memcpy(j->decoded->bytes + at, j->units[i].text.data, j->units[i].text.len);
+    j->decoded->texts = j->texts;
+    j->decoded->ends = j->made;
+    j->made = NULL;
+    return 0;
+}
+
+int textmill_decode(struct textmill_tokenizer *t, const uint32_t *ids, const uint64_t *ends,
+                    uint64_t texts, unsigned how, int threads, struct textmill_texts *out,
+                    struct textmill_error *why)
+{
+    struct job j = { .t = t,
+                     .ids = ids,
+                     .ends = ends,
+                     .texts = texts,
+                     .bytes_each = sizeof *ids,
+                     .how = how,
+                     .threads = threads,
+                     .work = decode_unit,
+                     .decoded = out };
+    *out = (struct textmill_texts){ 0 };
+    int result = guarded(decode_batch, &j);
+    if (result < 0) {
+        say_why(why);
+        textmill_texts_free(out);
+    }
+    release_units(&j);
+    return result;
+}
+
+void textmill_texts_free(struct textmill_texts *texts)
+{
+    free(texts->bytes);
+    free(texts->ends);
+    *texts = (struct textmill_texts){ 0 };
+}

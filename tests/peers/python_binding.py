@@ -1,0 +1,100 @@
+"""python/ against tiktoken and Hugging Face's tokenizers: `pip install` of the source tree, equal ids, offsets and texts,
+one by one, in batches, from several threads at a time and from Arrow's buffers."""
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+
+try:
+    import numpy
+    import tiktoken
+    import tiktoken.load
+    import tokenizers
+except ImportError:
+    sys.exit(77)
+
+ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DATA = os.path.join(os.environ.get("DATA") or os.path.join(ROOT, "../shared/data"))
+if not os.path.isdir(DATA):
+    sys.exit(77)
+
+target = tempfile.mkdtemp()
+subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", target,
+                os.path.join(ROOT, "python")], check=True)
+sys.path.insert(0, target)
+from textmill_tokenizer import Tokenizer, TokenizerError  # noqa: E402
+
+checks = 0
+
+
+def same(what, ours, theirs):
+    global checks
+    assert len(ours) == len(theirs), what
+    for i, (a, b) in enumerate(zip(ours, theirs)):
+        assert list(map(int, a)) == list(b), f"{what}: text {i}"
+    checks += 1
+
+
+def read(name):
+    with open(os.path.join(DATA, name), encoding="utf-8", newline="") as f:
+        return f.read()
+
+
+texts = read("text/multilingual.txt").splitlines(keepends=True)[:4000] + read("text/alice.txt").split("\n\n") + ["", " ", "é"]
+rng = random.Random(5)
+texts += ["".join(chr(rng.choice([rng.randrange(32, 127), rng.randrange(0x80, 0xD800), rng.randrange(0xE000, 0x110000)]))
+                  for _ in range(rng.randrange(40))) for _ in range(2000)]
+
+gpt2 = os.path.join(DATA, "tokenizers/gpt2-tokenizer.json")
+ours, theirs = Tokenizer(gpt2), tokenizers.Tokenizer.from_file(gpt2)
+expected = theirs.encode_batch(texts, add_special_tokens=False)
+same("GPT-2", ours.encode_batch(texts), [e.ids for e in expected])
+same("GPT-2, one thread", ours.encode_batch(texts, threads=1), [e.ids for e in expected])
+same("GPT-2, one by one", [ours.encode(t) for t in texts], [e.ids for e in expected])
+assert ours.decode_batch([e.ids for e in expected]) == texts and len(ours) == theirs.get_vocab_size()
+ids, places = ours.encode_batch(texts, offsets="characters")
+assert all([tuple(p) for p in a.tolist()] == e.offsets for a, e in zip(places, expected))
+ids, places = ours.encode_batch(texts, offsets="bytes")
+assert all([len(t[:p].encode()) for o in e.offsets for p in o] == a.ravel().tolist() for t, a, e in zip(texts, places, expected))
+
+ranks = tiktoken.load.load_tiktoken_bpe(os.path.join(DATA, "tokenizers/gpt2.tiktoken"))
+pattern = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+encoding = tiktoken.Encoding("gpt2", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+same("tiktoken", Tokenizer(os.path.join(DATA, "tokenizers/gpt2.tiktoken"), pattern="gpt2").encode_batch(texts),
+     encoding.encode_ordinary_batch(texts))
+
+bert = os.path.join(DATA, "tokenizers/bert-base-uncased-tokenizer.json")
+ours, theirs = Tokenizer(bert), tokenizers.Tokenizer.from_file(bert)
+expected = theirs.encode_batch(texts)
+ids, places = ours.encode_batch(texts, wrap=True, offsets="characters")
+same("BERT", ids, [e.ids for e in expected])
+assert all([tuple(p) for p in a.tolist()] == e.offsets for a, e in zip(places, expected))
+
+# Several threads of Python share a tokenizer, and the lock of the interpreter is not held.
+results = [None] * 4
+workers = [threading.Thread(target=lambda i=i: results.__setitem__(i, ours.encode_batch(texts, threads=1))) for i in range(4)]
+for w in workers:
+    w.start()
+for w in workers:
+    w.join()
+for r in results:
+    same("threads", r, [e.ids for e in theirs.encode_batch(texts, add_special_tokens=False)])
+
+# Texts in a buffer, as Arrow keeps a column.
+data = "".join(texts).encode()
+ends = numpy.cumsum([len(t.encode()) for t in texts])
+ids, made, _ = ours.encode_buffer(memoryview(data), ends)
+same("buffer", numpy.split(ids, made[:-1].astype(int)), [list(map(int, r)) for r in results[0]])
+
+for bad in (lambda: Tokenizer("nothing"), lambda: Tokenizer(gpt2, pattern="x"), lambda: ours.decode([1 << 30]),
+            lambda: ours.encode(b"\xff", strict=True), lambda: ours.encode_buffer(b"ab", [3]),
+            lambda: ours.encode_buffer(b"ab", [2, 1])):
+    try:
+        bad()
+        sys.exit("no error")
+    except TokenizerError as e:
+        assert str(e) and "\n" not in str(e)
+        checks += 1
+print(f"python_binding: {checks} comparisons equal")

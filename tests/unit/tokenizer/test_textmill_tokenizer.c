@@ -1,0 +1,206 @@
+/* The tokenizer as a library. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/file.h"
+#include "library/textmill-tokenizer.h"
+
+static char dir[] = "/tmp/textmill-library-XXXXXX";
+static char path[64];
+
+/* [PAD] 0 [UNK] 1 [CLS] 2 [SEP] 3 [MASK] 4 moon 5 ##s 6 x 7 */
+static void make_vocabulary(void)
+{
+    static const char words[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nmoon\n##s\nx\n";
+    cr_assert(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/vocab.txt", dir);
+    cr_assert_eq(file_write(path, words, sizeof words - 1), 0);
+}
+
+static void remove_vocabulary(void)
+{
+    file_remove_tree(dir);
+}
+
+TestSuite(textmill_tokenizer, .init = make_vocabulary, .fini = remove_vocabulary);
+
+static struct textmill_tokenizer *open_it(void)
+{
+    struct textmill_error why;
+    struct textmill_tokenizer *t = textmill_open(path, NULL, &why);
+    cr_assert(t, "%s", why.text);
+    return t;
+}
+
+Test(textmill_tokenizer, a_batch_of_texts)
+{
+    static const char text[] = "MoonsX x";
+    static const uint64_t ends[] = { 5, 5, 8 };
+    static const uint32_t ids[] = { 5, 6, 7, 7 };
+    struct textmill_tokenizer *t = open_it();
+    struct textmill_tokens out;
+    cr_assert_eq(textmill_encode(t, text, ends, 3, 0, 1, &out, NULL), 0);
+    cr_expect(out.texts == 3 && out.ends[0] == 2 && out.ends[1] == 2 && out.ends[2] == 4);
+    cr_expect_eq(memcmp(out.ids, ids, sizeof ids), 0);
+    cr_expect_null(out.offsets);
+    struct textmill_texts back;
+    cr_assert_eq(textmill_decode(t, out.ids, out.ends, 3, 0, 1, &back, NULL), 0);
+    cr_expect(back.ends[0] == 5 && back.ends[2] == 8 && !memcmp(back.bytes, "moonsx x", 8));
+    textmill_texts_free(&back);
+    textmill_tokens_free(&out);
+    cr_assert_eq(textmill_encode(t, NULL, NULL, 0, 0, 0, &out, NULL), 0);
+    cr_expect_eq(out.texts, 0);
+    textmill_tokens_free(&out);
+    textmill_close(t);
+}
+
+Test(textmill_tokenizer, offsets_and_tokens_around_a_text)
+{
+    static const char text[] = "\xC3\xA9 moons";
+    static const uint64_t end = sizeof text - 1;
+    static const uint32_t ids[] = { 2, 1, 5, 6, 3 };
+    static const uint32_t characters[][2] = { { 0, 0 }, { 0, 1 }, { 2, 6 }, { 6, 7 }, { 0, 0 } };
+    static const uint32_t bytes[][2] = { { 0, 0 }, { 0, 2 }, { 3, 7 }, { 7, 8 }, { 0, 0 } };
+    struct textmill_tokenizer *t = open_it();
+    struct textmill_tokens out;
+    cr_assert_eq(textmill_encode(t, text, &end, 1, TEXTMILL_WRAP | TEXTMILL_OFFSETS_CHARACTERS, 1,
+                                 &out, NULL),
+                 0);
+    cr_assert_eq(out.ends[0], 5);
+    cr_expect_eq(memcmp(out.ids, ids, sizeof ids), 0);
+    cr_expect_eq(memcmp(out.offsets, characters, sizeof characters), 0);
+    textmill_tokens_free(&out);
+    cr_assert_eq(
+        textmill_encode(t, text, &end, 1, TEXTMILL_WRAP | TEXTMILL_OFFSETS_BYTES, 1, &out, NULL),
+        0);
+    cr_expect_eq(memcmp(out.offsets, bytes, sizeof bytes), 0);
+    textmill_tokens_free(&out);
+    textmill_close(t);
+}
+
+Test(textmill_tokenizer, errors_are_text)
+{
+    struct textmill_error why;
+    struct textmill_tokens out;
+    struct textmill_texts back;
+    static const uint64_t falls[] = { 3, 2 };
+    static const uint32_t bad_id = 8;
+    static const uint64_t one = 1, two = 2;
+    cr_expect_null(textmill_open("/nonexistent", NULL, &why));
+    cr_expect(strstr(why.text, "/nonexistent"), "%s", why.text);
+    cr_expect_null(textmill_open(path, "pattern=gpt9", &why));
+    cr_expect(strstr(why.text, "pattern is one of gpt2|"), "%s", why.text);
+    cr_expect_null(textmill_open(path, "rules", &why));
+    cr_expect(strstr(why.text, "no option 'rules'"), "%s", why.text);
+    struct textmill_tokenizer *t = textmill_open(path, "rules=google,case=cased", &why);
+    cr_assert(t, "%s", why.text);
+    cr_expect_eq(textmill_encode(t, "abc", falls, 2, 0, 1, &out, &why), -1);
+    cr_expect(strstr(why.text, "text 1 ends before"), "%s", why.text);
+    cr_expect_eq(textmill_encode(t, "a\xFF", &two, 1, TEXTMILL_STRICT, 1, &out, &why), -1);
+    cr_expect_str_eq(why.text, "text 0: byte 1 is not UTF-8 (0xFF)");
+    cr_expect_null(out.ids);
+    cr_expect_eq(textmill_decode(t, &bad_id, &one, 1, 0, 1, &back, &why), -1);
+    cr_expect(strstr(why.text, "text 0: id 8"), "%s", why.text);
+    cr_expect(textmill_find(t, "x", 1) == 7 && textmill_find(t, "y", 1) == -1);
+    cr_expect_eq(textmill_vocabulary_size(t), 8);
+    textmill_close(t);
+}
+
+enum { LINES = 20000, CALLERS = 4 };
+
+struct caller {
+    struct textmill_tokenizer *t;
+    const char *text;
+    const uint64_t *ends;
+    int threads;
+    struct textmill_tokens out;
+};
+
+static void *call(void *ctx)
+{
+    struct caller *c = ctx;
+    struct textmill_error why;
+    if (textmill_encode(c->t, c->text, c->ends, LINES, 0, c->threads, &c->out, &why) < 0)
+        cr_assert_fail("%s", why.text);
+    return NULL;
+}
+
+/* Several callers with 1 to 4 threads each get the same. */
+Test(textmill_tokenizer, threads_share_it)
+{
+    static const char line[] = "moons x moon s moonsx moons moons moons x x x moon ";
+    char *text = malloc(LINES * sizeof line);
+    uint64_t *ends = malloc(LINES * sizeof *ends), at = 0;
+    struct caller callers[CALLERS];
+    pthread_t ids[CALLERS];
+    struct textmill_tokenizer *t = open_it();
+    for (size_t i = 0; i < LINES; i++) {
+        size_t n = i * 7 % (sizeof line);
+        memcpy(text + at, line, n);
+        ends[i] = at += n;
+    }
+    for (int i = 0; i < CALLERS; i++) {
+        callers[i] = (struct caller){ .t = t, .text = text, .ends = ends, .threads = i + 1 };
+        pthread_create(&ids[i], NULL, call, &callers[i]);
+    }
+    for (int i = 0; i < CALLERS; i++) {
+        const struct textmill_tokens *a = &callers[0].out, *b = &callers[i].out;
+        pthread_join(ids[i], NULL);
+        cr_assert_eq(a->ends[LINES - 1], b->ends[LINES - 1]);
+        cr_expect_gt(a->ends[LINES - 1], LINES);
+        cr_expect_eq(memcmp(a->ends, b->ends, LINES * sizeof *ends), 0);
+        cr_expect_eq(memcmp(a->ids, b->ids, a->ends[LINES - 1] * sizeof *a->ids), 0);
+    }
+    for (int i = 0; i < CALLERS; i++)
+        textmill_tokens_free(&callers[i].out);
+    textmill_close(t);
+    free(text);
+    free(ends);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* Where memory runs out a call fails, in each thread of it, and the process lives on. */
+static int encode_without_memory(int threads)
+{
+    enum { BYTES = 64 << 20, TEXTS = 64 };
+    struct textmill_error why = { "" };
+    struct textmill_tokens out;
+    struct textmill_tokenizer *t = open_it();
+    char *text = malloc(BYTES);
+    uint64_t ends[TEXTS];
+    memset(text, 'x', BYTES);
+    for (size_t i = 0; i < BYTES; i += 2)
+        text[i] = ' ';
+    for (size_t i = 0; i < TEXTS; i++)
+        ends[i] = (i + 1) * (BYTES / TEXTS);
+    const struct rlimit most = { 160 << 20, 160 << 20 };
+    if (setrlimit(RLIMIT_AS, &most) < 0)
+        return 2;
+    if (textmill_encode(t, text, ends, TEXTS, 0, threads, &out, &why) == 0)
+        return 3;
+    if (!strstr(why.text, "out of memory"))
+        return 4;
+    free(text);
+    uint64_t end = 3;
+    return textmill_encode(t, " x ", &end, 1, 0, 1, &out, &why) == 0 && out.ids[0] == 7 ? 0 : 5;
+}
+
+Test(textmill_tokenizer, out_of_memory_is_an_error)
+{
+    for (int threads = 1; threads <= 4; threads += 3) {
+        int status;
+        pid_t child = fork();
+        if (!child)
+            _exit(encode_without_memory(threads));
+        cr_assert_eq(waitpid(child, &status, 0), child);
+        cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%d threads: status %x", threads,
+                  (unsigned)status);
+    }
+}
+#endif
