@@ -48,7 +48,7 @@ MAINS = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).c)
 FOLDERS = common unicode wikiprep tokenizer library tfrecord squad model train eval generate
 SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c $(f)/*/*.c))
 LIB = $(B)/libtextmill.a
-GENERATED = $(B)/gen/template_data.c $(B)/gen/language_data.c
+GENERATED = $(B)/gen/language_data.c
 LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(GENERATED:%.c=%.o)
 BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 

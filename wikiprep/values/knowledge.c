@@ -15,7 +15,7 @@ static int compare(const struct knowledge_row *r, const char *section, const cha
 /* The first row that is not before what is looked for. */
 static size_t lower_bound(const char *section, const char *lang, const char *key)
 {
-    size_t low = 0, high = knowledge_row_count;
+    size_t low = 0, high = knowledge_rows_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (compare(&knowledge_rows[middle], section, lang, key) < 0)
@@ -29,14 +29,14 @@ static size_t lower_bound(const char *section, const char *lang, const char *key
 const char *knowledge_find(const char *section, const char *lang, const char *key)
 {
     size_t i = lower_bound(section, lang, key);
-    int found = i < knowledge_row_count && !compare(&knowledge_rows[i], section, lang, key);
+    int found = i < knowledge_rows_count && !compare(&knowledge_rows[i], section, lang, key);
     return found ? knowledge_rows[i].value : NULL;
 }
 
 size_t knowledge_section(const char *section, const char *lang, const struct knowledge_row **rows)
 {
     size_t first = lower_bound(section, lang, NULL), end = first;
-    while (end < knowledge_row_count && !compare(&knowledge_rows[end], section, lang, NULL))
+    while (end < knowledge_rows_count && !compare(&knowledge_rows[end], section, lang, NULL))
         end++;
     *rows = knowledge_rows + first;
     return end - first;

@@ -24,6 +24,6 @@ size_t knowledge_section(const char *section, const char *lang, const struct kno
 /* ---- tables --------------------------------------------------------------------------------- */
 
 extern const struct knowledge_row knowledge_rows[]; /* sorted by section, language and key */
-extern const size_t knowledge_row_count;
+extern const size_t knowledge_rows_count;
 
 #endif

@@ -3,6 +3,7 @@
  *
  *     value in the base unit = (value - offset) * scale
  *
+ * The sections [units], [unit-pairs] and [unit-powers] of wikiprep/languages/common list them.
  * Units of one kind can be turned into one another; no kind is noted, since calls that are right do
  * not mix them.
  */
@@ -50,5 +51,12 @@ const struct unit_pair *unit_pair(const struct unit *large, const struct unit *s
 
 double measure_scale(const struct measure *m); /* the unit's, with the power */
 double measure_turn(double value, const struct measure *from, const struct measure *to);
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+extern const struct unit units[];
+extern const struct unit_pair unit_pairs[];
+extern const struct unit_power unit_powers[];
+extern const size_t units_count, unit_pairs_count, unit_powers_count;
 
 #endif

@@ -105,7 +105,7 @@ Test(knowledge, of_a_new_language)
 Test(knowledge, rows_are_sorted)
 {
     const struct knowledge_row *rows;
-    for (size_t i = 1; i < knowledge_row_count; i++) {
+    for (size_t i = 1; i < knowledge_rows_count; i++) {
         const struct knowledge_row *a = &knowledge_rows[i - 1], *b = &knowledge_rows[i];
         int order = strcmp(a->section, b->section);
         order = order ? order : strcmp(a->lang, b->lang);
