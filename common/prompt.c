@@ -1,5 +1,6 @@
 #include "common/prompt.h"
 
+#include <errno.h>
 #include <histedit.h>
 #include <locale.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/err.h"
 #include "common/file.h"
 #include "common/linked.h"
 #include "common/mem.h"
@@ -19,6 +21,7 @@ struct prompt {
     const char *ask;
     EditLine *edit; /* NULL: no terminal */
     History *history;
+    struct buf kept; /* the file of the history; empty: none */
     struct input in;
 };
 
@@ -36,6 +39,49 @@ static char *ask(EditLine *edit)
     el_get(edit, EL_CLIENTDATA, &p);
     return (char *)(size_t)p->ask;
 }
+
+/* ---- history -------------------------------------------------------------------------------- */
+
+/* Where programs keep their state, by the XDG Base Directory Specification. */
+static void history_path(struct buf *out, const char *program)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    if (state && *state == '/')
+        buf_addf(out, "%s/textmill/%s_history", state, program);
+    else if (home && *home)
+        buf_addf(out, "%s/.local/state/textmill/%s_history", home, program);
+}
+
+static int load_history(struct prompt *p)
+{
+    enum file_kind kind;
+    HistEvent event;
+    if (file_look(p->kept.data, &kind) < 0)
+        return -1;
+    if (kind != FILE_NONE && history(p->history, &event, H_LOAD, p->kept.data) < 0)
+        return err_set("'%s' is no history that can be read (remove it, or give --no-history)",
+                       p->kept.data);
+    return 0;
+}
+
+static int save_history(struct prompt *p)
+{
+    struct buf dir = BUF_INIT, temp = BUF_INIT;
+    HistEvent event;
+    buf_add(&dir, p->kept.data, (size_t)(strrchr(p->kept.data, '/') - p->kept.data));
+    buf_addf(&temp, "%s.tmp-%ld", p->kept.data, (long)getpid());
+    int result = file_mkdirs(dir.data);
+    if (!result && (history(p->history, &event, H_SAVE, temp.data) < 0 ||
+                    rename(temp.data, p->kept.data) < 0)) {
+        result = err_set("cannot write the history '%s': %s", p->kept.data, strerror(errno));
+        unlink(temp.data);
+    }
+    buf_release(&dir);
+    buf_release(&temp);
+    return result;
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
 
 static void open_terminal(struct prompt *p, const char *program)
 {
@@ -56,29 +102,45 @@ static void open_terminal(struct prompt *p, const char *program)
     el_source(p->edit, NULL); /* the user's ~/.editrc */
 }
 
-struct prompt *prompt_open(const char *program, const char *text)
+static void free_prompt(struct prompt *p)
+{
+    if (p->edit) {
+        history_end(p->history);
+        el_end(p->edit);
+    }
+    buf_release(&p->kept);
+    free(p);
+}
+
+struct prompt *prompt_open(const char *program, const char *text, int keep)
 {
     struct prompt *p = mem_zalloc(1, sizeof *p);
     p->ask = text;
+    buf_init(&p->kept);
     if (isatty(STDIN_FILENO))
         open_terminal(p, program);
-    if (!p->edit && input_open(&p->in, "-") < 0) {
-        free(p);
+    if (p->edit && keep)
+        history_path(&p->kept, program);
+    if (p->kept.len ? load_history(p) < 0 : !p->edit && input_open(&p->in, "-") < 0) {
+        free_prompt(p);
         return NULL;
     }
     return p;
 }
 
-void prompt_close(struct prompt *p)
+int prompt_close(struct prompt *p)
 {
-    if (p && p->edit) {
+    int result = 0;
+    if (!p)
+        return 0;
+    if (p->edit)
         fputc('\n', stderr); /* the shell's prompt begins a line */
-        history_end(p->history);
-        el_end(p->edit);
-    } else if (p) {
+    else
         input_close(&p->in);
-    }
-    free(p);
+    if (p->kept.len)
+        result = save_history(p);
+    free_prompt(p);
+    return result;
 }
 
 int prompt_interactive(const struct prompt *p)

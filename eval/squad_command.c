@@ -240,7 +240,7 @@ static int answer_one(struct answering *given, struct squad_text context, const 
 /* A question a line; at a terminal one that cannot be answered is no reason to stop. */
 static int answer_lines(struct answering *given, struct squad_text context)
 {
-    struct prompt *p = prompt_open("evaluate", "Question: ");
+    struct prompt *p = prompt_open("evaluate", "Question: ", 0);
     const char *line;
     size_t n, number = 0;
     int more;

@@ -20,7 +20,7 @@ struct generate {
     const char *model_dir, *vocab, *device;
     struct opt_list prompts, stops, biases;
     struct sampler_bias *bias_of; /* [biases.count] */
-    int json, precision, products, echo;
+    int json, precision, products, echo, history;
     int asking; /* prompts come from a terminal, and stand between the texts there */
     int64_t samples;
     struct generator g;
@@ -29,6 +29,7 @@ struct generate {
 static const struct generate defaults = {
     .device = "cpu",
     .echo = 1,
+    .history = 1,
     .samples = 1,
     .g = { .length = 128,
            .begin = 1,
@@ -51,6 +52,39 @@ static void print_news(struct generate *given, struct generation *one)
     }
 }
 
+static void add_token(struct buf *line, const struct generate *given, const struct logprob *p)
+{
+    struct buf text = BUF_INIT;
+    size_t n;
+    const char *bytes = tokenizer_token(given->g.tokenizer, p->id, &n);
+    if (bytes)
+        utf8_repair(&text, bytes, n);
+    buf_addf(line, "{\"id\": %u, \"text\": ", p->id);
+    js_quote(line, text.data, text.len);
+    buf_addf(line, ", \"logprob\": %.9g", p->logprob);
+    buf_release(&text);
+}
+
+/* Of each token, and of the most probable ones in its place. */
+static void add_logprobs(struct buf *line, const struct generate *given,
+                         const struct generation *one)
+{
+    size_t width = (size_t)given->g.alternatives + 1;
+    buf_adds(line, ", \"logprobs\": [");
+    for (size_t i = 0; i < one->logprob_count; i += width) {
+        buf_adds(line, i ? ", " : "");
+        add_token(line, given, &one->logprobs[i]);
+        buf_adds(line, ", \"top\": [");
+        for (size_t k = 1; k < width; k++) {
+            buf_adds(line, k > 1 ? ", " : "");
+            add_token(line, given, &one->logprobs[i + k]);
+            buf_addc(line, '}');
+        }
+        buf_adds(line, "]}");
+    }
+    buf_addc(line, ']');
+}
+
 static void print_json(struct generate *given, const struct generation *one, const char *prompt,
                        size_t n)
 {
@@ -64,7 +98,10 @@ static void print_json(struct generate *given, const struct generation *one, con
              finish_name(one->finish), given->g.prompt.count);
     for (size_t i = given->g.prompt.count; i < one->ids.count; i++)
         buf_addf(&line, "%s%u", i > given->g.prompt.count ? ", " : "", one->ids.data[i]);
-    buf_adds(&line, "]}\n");
+    buf_addc(&line, ']');
+    if (given->g.alternatives)
+        add_logprobs(&line, given, one);
+    buf_adds(&line, "}\n");
     fputs(line.data, stdout);
     fflush(stdout);
     buf_release(&line);
@@ -138,7 +175,7 @@ static int run_prompt(struct generate *given, const char *prompt, size_t n, uint
 
 static int run_lines(struct generate *given)
 {
-    struct prompt *p = prompt_open("generate", "Input: ");
+    struct prompt *p = prompt_open("generate", "Input: ", given->history);
     const char *line;
     size_t n;
     uint64_t number = 0;
@@ -157,7 +194,8 @@ static int run_lines(struct generate *given)
         }
         log_warn("%s", err_get()); /* ask again */
     }
-    prompt_close(p);
+    if (prompt_close(p) < 0)
+        log_warn("%s", err_get());
     return more;
 }
 
@@ -191,6 +229,8 @@ static int check_options(struct generate *given)
         return err_usage("--typical-p must be above 0");
     if (given->g.sampler.repetition_penalty <= 0)
         return err_usage("--repetition-penalty must be above 0");
+    if (given->g.alternatives && !given->json)
+        return err_usage("--logprobs needs --json");
     for (size_t i = 0; i < given->stops.count; i++)
         if (!*given->stops.items[i])
             return err_usage("--stop must not be empty");
@@ -209,10 +249,13 @@ static int parse_biases(struct generate *given)
     return 0;
 }
 
-/* The tokens of --logit-bias are in the vocabulary. */
-static int check_biases(const struct generate *given)
+/* The tokens of --logit-bias are in the vocabulary, and it has as many as --logprobs tells of. */
+static int check_tokens(const struct generate *given)
 {
     uint32_t known = tokenizer_size(given->g.tokenizer);
+    if (given->g.alternatives > known)
+        return err_set("--logprobs %lld: the vocabulary has only %u tokens",
+                       (long long)given->g.alternatives, known);
     for (size_t i = 0; i < given->biases.count; i++)
         if (given->bias_of[i].id >= known)
             return err_set("--logit-bias '%s': the vocabulary has only %u tokens",
@@ -230,7 +273,7 @@ static int run(int argc, char **argv, void *options_given)
     int result = generator_load(&given->g, given->model_dir, given->vocab, given->device,
                                 (int)tool_threads);
     if (!result)
-        result = check_biases(given);
+        result = check_tokens(given);
     uint64_t number = 0;
     if (!result) {
         ops_set_precision(given->g.ops, (enum ops_type)given->precision);
@@ -267,8 +310,15 @@ static const struct opt options[] = {
       "continue beyond the model's positions by dropping the oldest "
       "tokens",
       0, 0 },
+    { 0, "special", OPT_FLAG, AT(g.special), NULL,
+      "spellings of special tokens in a prompt, such as <|endoftext|>, are these tokens", 0, 0 },
     { 0, "echo", OPT_FLAG, AT(echo), NULL, "print the prompt before the generated text", 0, 0 },
     { 0, "json", OPT_FLAG, AT(json), NULL, "print JSON, one object per text", 0, 0 },
+    { 0, "logprobs", OPT_INT, AT(g.alternatives), "N",
+      "with --json: log probability of each token, and of the N likeliest in its place; 0: none", 0,
+      1e5 },
+    { 0, "history", OPT_FLAG, AT(history), NULL,
+      "keep the prompts typed at a terminal for the next run", 0, 0 },
     { 0, "device", OPT_TEXT, AT(device), "cpu|cuda[:N]",
       "where to compute: the CPU, or GPU number N", 0, 0 },
     { 0, "precision", OPT_CHOICE, AT(precision), OPS_PRECISION_WORDS,

@@ -17,6 +17,7 @@ static int load_model(struct generator *g, const char *dir, const char *device, 
         return -1;
     cache_init(&g->cache, &g->model, g->ops, g->blocks);
     g->prompt_logits = mem_zalloc((size_t)g->model.config.vocabulary, sizeof *g->prompt_logits);
+    g->raw = mem_zalloc((size_t)g->model.config.vocabulary, sizeof *g->raw);
     return 0;
 }
 
@@ -51,26 +52,54 @@ void generator_release(struct generator *g)
         tokenizer_free(g->tokenizer);
     ids_release(&g->prompt);
     free(g->prompt_logits);
+    free(g->raw);
 }
 
 /* ---- the prompt --------------------------------------------------------------------------- */
 
+/* Where the texts begins that a model of so many positions sees, of n tokens that came one by
+ * one. */
+static size_t slid_away(size_t n, size_t positions, size_t kept)
+{
+    size_t begin = 0;
+    while (n - begin > positions)
+        begin += positions + 1 - kept;
+    return begin;
+}
+
+static int64_t kept_positions(const struct generator *g)
+{
+    int64_t positions = g->model.config.positions;
+    return positions > 1 ? positions / 2 : 1;
+}
+
 static int encode_prompt(struct generator *g, const char *text, size_t n)
 {
     int64_t end_of_text = tokenizer_end_of_text(g->tokenizer);
+    enum tokenizer_special special = g->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY;
     g->prompt.count = 0;
     if (g->begin)
         tokenizer_begin_text(g->tokenizer, &g->prompt);
-    if (encoder_encode(g->encoder, text, n, TOKENIZER_ORDINARY, &g->prompt) < 0)
+    if (encoder_encode(g->encoder, text, n, special, &g->prompt) < 0)
         return err_in("prompt");
     if (!g->prompt.count && end_of_text < 0)
         return err_set("the prompt is empty, and the vocabulary has no end-of-text token");
     if (!g->prompt.count)
         ids_add(&g->prompt, (uint32_t)end_of_text);
-    if ((int64_t)g->prompt.count > g->model.config.positions)
-        return err_set("the prompt has %zu tokens, but the model has only %lld positions",
+    if ((int64_t)g->prompt.count > g->model.config.positions && !g->slide)
+        return err_set("the prompt has %zu tokens, but the model has only %lld positions (--slide "
+                       "drops the oldest)",
                        g->prompt.count, (long long)g->model.config.positions);
+    g->unseen = slid_away(g->prompt.count, (size_t)g->model.config.positions,
+                          (size_t)kept_positions(g));
     return 0;
+}
+
+static float *run_prompt(struct generator *g)
+{
+    cache_truncate(&g->cache, 0);
+    return cache_forward(&g->cache, g->prompt.data + g->unseen,
+                         (int64_t)(g->prompt.count - g->unseen));
 }
 
 int generator_prompt(struct generator *g, const char *text, size_t n)
@@ -78,8 +107,7 @@ int generator_prompt(struct generator *g, const char *text, size_t n)
     if (encode_prompt(g, text, n) < 0)
         return -1;
     double began = log_seconds();
-    cache_truncate(&g->cache, 0);
-    float *logits = cache_forward(&g->cache, g->prompt.data, (int64_t)g->prompt.count);
+    float *logits = run_prompt(g);
     if (!logits)
         return -1;
     memcpy(g->prompt_logits, logits, (size_t)g->model.config.vocabulary * sizeof *logits);
@@ -98,11 +126,10 @@ void generation_begin(struct generator *g, struct generation *one, uint64_t key)
     for (size_t i = 0; i < g->prompt.count; i++)
         ids_add(&one->ids, g->prompt.data[i]);
     if (g->prompt_lost) {
-        cache_truncate(&g->cache, 0);
-        cache_forward(&g->cache, g->prompt.data, (int64_t)g->prompt.count);
+        run_prompt(g);
         g->prompt_lost = 0;
     }
-    cache_truncate(&g->cache, (int64_t)g->prompt.count);
+    cache_truncate(&g->cache, (int64_t)(g->prompt.count - g->unseen));
     memcpy(g->cache.logits, g->prompt_logits,
            (size_t)g->model.config.vocabulary * sizeof *g->prompt_logits);
     one->logits = g->cache.logits;
@@ -112,14 +139,34 @@ void generation_release(struct generation *one)
 {
     ids_release(&one->ids);
     text_release(&one->text);
+    free(one->logprobs);
     *one = (struct generation){ 0 };
+}
+
+/* A model may have more ids than its tokenizer, to make their number round. */
+static int64_t choices(const struct generator *g)
+{
+    return tokenizer_size(g->tokenizer);
+}
+
+/* The row of log probabilities of the token that was chosen from these logits. */
+static void keep_logprobs(struct generator *g, struct generation *one, uint32_t id)
+{
+    int64_t V = g->model.config.vocabulary, n = g->alternatives;
+    size_t width = (size_t)n + 1;
+    mem_grow(one->logprobs, one->logprob_cap, one->logprob_count + width);
+    struct logprob *row = one->logprobs + one->logprob_count;
+    row[0] = (struct logprob){ id, g->raw[id] - logprobs_sum(g->raw, V) };
+    logprobs_top(row + 1, n, g->raw, V);
+    one->logprob_count += width;
 }
 
 /* The next token into the ids and the text, and whether it ends the generation. */
 static int choose(struct generator *g, struct generation *one)
 {
-    /* A model may have more ids than its tokenizer, to make their number round. */
-    int64_t V = tokenizer_size(g->tokenizer);
+    int64_t V = choices(g);
+    if (g->alternatives)
+        memcpy(g->raw, one->logits, (size_t)g->model.config.vocabulary * sizeof *g->raw);
     const struct sampler_text text = { one->ids.data, one->ids.count, g->prompt.count };
     uint32_t id = sampler_next(&g->sampler, one->logits, V, &text, &one->rng);
     if (!isfinite(one->logits[id]))
@@ -127,6 +174,8 @@ static int choose(struct generator *g, struct generation *one)
             "the model's logits are %f: its weights are damaged or its training diverged",
             one->logits[id]);
     ids_add(&one->ids, id);
+    if (g->alternatives)
+        keep_logprobs(g, one, id);
     if (id == tokenizer_end_of_text(g->tokenizer)) {
         one->finish = FINISH_END_OF_TEXT;
         return 0;
@@ -147,9 +196,9 @@ static int choose(struct generator *g, struct generation *one)
 /* The logits of what follows the last token. */
 static float *next_logits(struct generator *g, const struct generation *one)
 {
-    int64_t positions = g->model.config.positions, n = 1;
-    if (g->cache.past.used == positions) { /* sliding */
-        n = positions > 1 ? positions / 2 : 1;
+    int64_t n = 1;
+    if (g->cache.past.used == g->model.config.positions) { /* sliding */
+        n = kept_positions(g);
         cache_truncate(&g->cache, 0);
         g->prompt_lost = 1;
     }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "generate/cache.h"
+#include "generate/logprobs.h"
 #include "generate/sample.h"
 #include "generate/text.h"
 #include "model/folder.h"
@@ -26,8 +27,10 @@ struct generator {
     int64_t length;           /* tokens to make at most */
     const char *const *stops; /* texts that end a generation, borrowed; none is empty */
     size_t stop_count;
-    int begin; /* 1: the tokens with which the vocabulary begins a text stand before the prompt */
-    int slide; /* 1: go on when the positions are used up, see generation_step */
+    int begin;   /* 1: the tokens with which the vocabulary begins a text stand before the prompt */
+    int slide;   /* 1: go on when the positions are used up, see generation_step */
+    int special; /* 1: spellings of special tokens in a prompt are these tokens */
+    int64_t alternatives; /* log probabilities are kept of each token and so many others */
 
     struct tokenizer *tokenizer;
     struct encoder *encoder;
@@ -37,6 +40,8 @@ struct generator {
     struct cache cache;
 
     struct ids prompt;
+    size_t unseen;        /* tokens that the prompt begins with and that have slid away */
+    float *raw;           /* logits before they are changed, [V] */
     float *prompt_logits; /* of what follows the prompt, [V] */
     double prompt_seconds;
     int prompt_lost; /* the cache has forgotten it */
@@ -49,7 +54,8 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
 void generator_release(struct generator *g);
 
 /* Takes a prompt. One without tokens is the end-of-text token, after which a model begins a text.
- * -1 when it has more tokens than the model has positions. */
+ * -1 when it has more tokens than the model has positions; with `slide` the model sees what it
+ * would see of them if it had made them (generation_step). */
 int generator_prompt(struct generator *g, const char *text, size_t n);
 
 enum finish {
@@ -67,6 +73,11 @@ struct generation {
     struct rng rng;
     enum finish finish;
     float *logits; /* the cache's, or NULL at first */
+
+    /* With g->alternatives: for each new token one row of alternatives + 1: itself, and the most
+     * probable ones. */
+    struct logprob *logprobs;
+    size_t logprob_count, logprob_cap;
 };
 
 /* *one is zeroed or of an earlier use. `key` names the sequence of random numbers. */

@@ -137,6 +137,22 @@ def filtered(model, folder):
         expect(at + "tokens that are missing", [t for t in (probabilities > 1e-2).nonzero()[:, 0].tolist() if t not in seen], [])
 
 
+def logprobs(model, folder):
+    """Log probabilities of sampled tokens, and the ten most probable ones in the place of each."""
+    result = ours(folder, "--logprobs", "10", "--temperature", "1.5", "--repetition-penalty", "1.2", "--prompt", PROMPTS[2])[0]
+    prompt = encode(PROMPTS[2])
+    with torch.no_grad():
+        want = torch.log_softmax(model(torch.tensor([prompt + result["ids"]])).logits[0, len(prompt) - 1:-1].double(), -1)
+    most = 0.0
+    for row, place in zip(want, result["logprobs"]):
+        top = row.topk(10)
+        expect("the ten likeliest", [t["id"] for t in place["top"]], top.indices.tolist())
+        most = max([most, abs(place["logprob"] - row[place["id"]].item())]
+                   + [abs(t["logprob"] - p) for t, p in zip(place["top"], top.values.tolist())])
+    expect("tokens with log probabilities", [p["id"] for p in result["logprobs"]], result["ids"])
+    expect(f"log probabilities, which differ by {most:.2g}", most < 1e-4, True)
+
+
 def sampled(model, folder):
     """Every sampled token is one that the filters leave, and as probable on average as it should be."""
     filters = LogitsProcessorList([TemperatureLogitsWarper(0.7), TopKLogitsWarper(20), TopPLogitsWarper(0.8)])
@@ -166,6 +182,7 @@ with tempfile.TemporaryDirectory() as work:
     greedy(reference, work)
     count = penalized(reference, work)
     biased(reference, work)
+    logprobs(reference, work)
     filtered(reference, work)
     sampled(reference, work)
 print(f"generate: {len(PROMPTS) * 3 + count + 1} greedy continuations of {LENGTH} tokens, 20 samples and six filters "

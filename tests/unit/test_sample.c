@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "generate/logprobs.h"
 #include "generate/sample.h"
 
 enum { V = 1000 };
@@ -278,5 +279,29 @@ Test(sample, survives_what_is_no_number)
         cr_expect_lt(id, 4);
         cr_expect_eq(!isnan(logits[id]), k == 3);
         sampler_release(&s);
+    }
+}
+
+/* Beside all of the vocabulary sorted; equal ones by id. */
+Test(logprobs, top_equals_the_definition)
+{
+    static float logits[V];
+    static struct logprob top[V];
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        const int64_t n = seed % 4 ? 1 + (int64_t)seed * 50 : V;
+        double sum = 0;
+        random_logits(logits, seed);
+        for (int i = 0; i < V; i++)
+            sum += exp((double)(logits[i] = roundf(4 * logits[i]) / 4));
+        cr_expect_float_eq(logprobs_sum(logits, V), log(sum), 1e-9);
+        logprobs_top(top, n, logits, V);
+        for (int64_t k = 0; k < n; k++) {
+            int64_t before = 0;
+            for (int i = 0; i < V; i++)
+                before += logits[i] > logits[top[k].id] ||
+                          (logits[i] == logits[top[k].id] && i < (int)top[k].id);
+            cr_assert_eq(before, k);
+            cr_assert_float_eq(top[k].logprob, (double)logits[top[k].id] - log(sum), 1e-9);
+        }
     }
 }
