@@ -319,6 +319,7 @@ install: all $(SAMPLE) tokenizer-library ## into $(DESTDIR)$(PREFIX); PROGRAM_PR
 	install -m 644 library/textmill-tokenizer.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 library/textmill-tokenizer.3 $(INSTALLED_MAN)/man3
 	install -m 644 configs/*.yaml $(INSTALLED_SHARE)/configs
+	install -D -m 644 -t $(INSTALLED_SHARE)/configs/machines configs/machines/*.yaml
 	install -m 644 $(SAMPLE) $(INSTALLED_SHARE)
 	scripts/make-completions $(B)/bin '$(PROGRAM_PREFIX)' $(B)/completions
 	install -d $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/%)

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/usage.h"
 #include "model/folder.h"
+#include "train/cluster.h"
 #include "train/defaults.h"
 #include "train/reduce.h"
 
@@ -884,7 +885,38 @@ static void describe(const struct samples *s, const char *begins, struct buf *ou
         s->describe(s, begins, out);
 }
 
-void plan_print(const struct plan *p, struct buf *out)
+/* What a cluster would do (cluster.h), split as --on-paper says, or as this run is. */
+static int print_estimate(const struct plan *p, struct buf *out)
+{
+    const struct settings *s = p->settings;
+    struct cluster_machine machine;
+    struct cluster_estimate estimate;
+    struct cluster_split split = { .tensor1 = larger(s->tensor_parallel, 1),
+                                   .tensor2 = 1,
+                                   .pipeline = 1,
+                                   .interleave = 1,
+                                   .data = ranks_of(p),
+                                   .zero = s->zero };
+    const struct cluster_job job = { .layers = (double)p->model.config.layers,
+                                     .width = (double)p->model.config.width,
+                                     .parameters = (double)tensor_parameters(&p->model.tensors),
+                                     .flops_per_token = plan_flops_per_token(p),
+                                     .sequence_length = p->engine.T,
+                                     .micro_batch = p->engine.B,
+                                     .global_batch = plan_samples_per_step(p),
+                                     .bf16 = s->precision == OPS_BF16,
+                                     .recompute = p->engine.recompute == RECOMPUTE_LAYER };
+    if (!s->machine)
+        return 0;
+    if ((s->on_paper && cluster_split_parse(&split, s->on_paper) < 0) ||
+        cluster_machine_load(&machine, s->machine) < 0 ||
+        cluster_estimate(&estimate, &machine, &job, &split) < 0)
+        return -1;
+    cluster_print(&estimate, &machine, &split, out);
+    return 0;
+}
+
+int plan_print(const struct plan *p, struct buf *out)
 {
     print_model(p, out);
     print_steps(p, out);
@@ -904,4 +936,5 @@ void plan_print(const struct plan *p, struct buf *out)
         put_int(out, "validation_tokens", p->validation->tokens);
         describe(p->validation, "validation_", out);
     }
+    return print_estimate(p, out);
 }

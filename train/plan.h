@@ -76,6 +76,8 @@ struct settings {
     int on_divergence;                   /* enum divergence */
     const char *profile;
     int dry_run, list_presets; /* instead of training */
+    const char *machine,
+        *on_paper; /* with dry_run: see cluster.h; NULL: no estimate, the run's own split */
     struct opt_list more_data; /* --data by other names */
 };
 
@@ -111,8 +113,9 @@ int plan_check_device(const struct plan *p, const struct ops *o);
 
 void plan_release(struct plan *p);
 
-/* key=value lines: sizes, arithmetic, memory. */
-void plan_print(const struct plan *p, struct buf *out);
+/* key=value lines: sizes, arithmetic, memory; with --machine an estimate. -1 with an error: a
+ * machine file or a split that cannot be used. */
+int plan_print(const struct plan *p, struct buf *out);
 
 /* Samples of a global batch. */
 int64_t plan_samples_per_step(const struct plan *p);

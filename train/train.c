@@ -218,6 +218,10 @@ static const struct opt options[] = {
       0, 1e6 },
     { 0, "tensor-parallel", OPT_INT | OPT_OF_RUN, AT(tensor_parallel), "N",
       "ranks that share the heads and matrices of each layer; 0: 1", 0, 1e6 },
+    { 0, "machine", OPT_TEXT | OPT_OF_RUN, AT(machine), "FILE",
+      "with --dry-run: estimate the time of a step on a cluster of such machines", 0, 0 },
+    { 0, "on-paper", OPT_TEXT | OPT_OF_RUN, AT(on_paper), "SPLIT",
+      "with --machine: the ranks, as tensor=8,pipeline=8,interleave=12,data=4,zero=1", 0, 0 },
     { 0, "leaves", OPT_INT, AT(leaves), "N",
       "sum gradients in N fixed parts, so that any number of ranks "
       "that divides N gives the same bits; 0: as many as ranks",
@@ -424,12 +428,13 @@ static int train(struct plan *p, struct comm *ranks)
 static int print_plan(const struct plan *p)
 {
     struct buf out = BUF_INIT;
-    plan_print(p, &out);
-    if (log_level > 0)
+    int result = plan_print(p, &out);
+    if (!result && log_level > 0)
         program_print(&p->program, &out);
-    fputs(out.data, stdout);
+    if (!result)
+        fputs(out.data, stdout);
     buf_release(&out);
-    return 0;
+    return result;
 }
 
 /* The operands are data, and --train-file and --input-files are --data by other names. */
@@ -481,6 +486,10 @@ static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
         s->epochs = 0;
     if (!s->output && !s->dry_run)
         return err_usage("no output: give --output DIR");
+    if (s->machine && !s->dry_run)
+        return err_usage("--machine needs --dry-run");
+    if (s->on_paper && !s->machine)
+        return err_usage("--on-paper needs --machine");
     return ops_check_device(s->device) < 0 ? -1 : count_ranks(ranks, s);
 }
 

@@ -1,0 +1,272 @@
+#include "train/cluster.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/yaml.h"
+
+/* ---- machine files ------------------------------------------------------------------------------ */
+
+static int read_number(const struct yaml *y, const char *path, const char *key, double least,
+                       double *value)
+{
+    const char *text = yaml_get(y, key);
+    char *end;
+    if (!text)
+        return err_set("%s: '%s' is missing", path, key);
+    *value = strtod(text, &end);
+    if (end == text || *end || !(*value >= least) || *value > 1e30)
+        return err_set("%s: %s: '%s' is not a number of at least %g", path, key, text, least);
+    return 0;
+}
+
+int cluster_machine_load(struct cluster_machine *m, const char *path)
+{
+    const struct {
+        const char *key;
+        double *value, least;
+    } rows[] = {
+        { "flops.f32", &m->f32_flops, 1 },
+        { "flops.bf16", &m->bf16_flops, 1 },
+        { "reached", &m->reached, 1e-6 },
+        { "memory", &m->memory, 1 },
+        { "ranks-per-host", &m->ranks_per_host, 1 },
+        { "bandwidth.host", &m->host_bandwidth, 1 },
+        { "bandwidth.network", &m->network_bandwidth, 1 },
+        { "latency", &m->latency, 0 },
+    };
+    const size_t count = sizeof rows / sizeof *rows;
+    struct yaml y;
+    *m = (struct cluster_machine){ 0 };
+    if (yaml_load(&y, path) < 0)
+        return -1;
+    int result = 0;
+    for (size_t i = 0; i < count && !result; i++)
+        result = read_number(&y, path, rows[i].key, rows[i].least, rows[i].value);
+    for (size_t i = 0; i < y.count && !result; i++) {
+        size_t k = 0;
+        while (k < count && strcmp(y.items[i].key, rows[k].key) != 0)
+            k++;
+        if (k == count)
+            result = err_set("%s:%d: '%s' is not known in a machine file", path, y.items[i].line,
+                             y.items[i].key);
+    }
+    yaml_release(&y);
+    return result;
+}
+
+/* ---- splits ------------------------------------------------------------------------------------- */
+
+/* A number from `least` at *text, which moves on. */
+static int take_number(const char **text, int64_t least, int64_t *value)
+{
+    char *end;
+    if (**text < '0' || **text > '9')
+        return -1;
+    *value = strtoll(*text, &end, 10);
+    *text = end;
+    return *value >= least && *value <= 1000000 ? 0 : -1;
+}
+
+static int take_setting(struct cluster_split *s, const char **text)
+{
+    struct {
+        const char *key;
+        int64_t *value, least;
+    } rows[] = {
+        { "tensor=", &s->tensor1, 1 }, { "pipeline=", &s->pipeline, 1 },
+        { "data=", &s->data, 1 },      { "interleave=", &s->interleave, 1 },
+        { "zero=", &s->zero, 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t n = strlen(rows[i].key);
+        if (strncmp(*text, rows[i].key, n) != 0)
+            continue;
+        *text += n;
+        if (take_number(text, rows[i].least, rows[i].value) < 0)
+            return -1;
+        if (i)
+            return 0;
+        s->tensor2 = 1;
+        if (**text != 'x')
+            return 0;
+        ++*text;
+        return take_number(text, 1, &s->tensor2);
+    }
+    return -1;
+}
+
+int cluster_split_parse(struct cluster_split *s, const char *text)
+{
+    const char *p = text;
+    int result = take_setting(s, &p);
+    while (!result && *p == ',') {
+        p++;
+        result = take_setting(s, &p);
+    }
+    if (result < 0 || *p || s->zero > 3)
+        return err_usage("--on-paper '%s' is not tensor=N or tensor=AxB, pipeline=N, interleave=N, "
+                         "data=N and zero=STAGE with commas between them",
+                         text);
+    return 0;
+}
+
+/* ---- the estimate ------------------------------------------------------------------------------- */
+
+struct inputs {
+    const struct cluster_machine *m;
+    const struct cluster_job *job;
+    const struct cluster_split *split;
+    double word;          /* bytes of a weight, and of a number of the residual stream */
+    double micro_batches; /* of a data-parallel rank in a step */
+    double layers;        /* of a rank */
+};
+
+static int check(struct inputs *in)
+{
+    const struct cluster_split *s = in->split;
+    const int64_t samples = s->data * in->job->micro_batch;
+    if (in->job->global_batch % samples)
+        return err_set("global batch %" PRId64 " is not a multiple of %" PRId64
+                       " data-parallel ranks x micro-batch %" PRId64,
+                       in->job->global_batch, s->data, in->job->micro_batch);
+    if ((int64_t)in->job->layers % (s->pipeline * s->interleave))
+        return err_set("%g layers cannot be cut into %" PRId64 " stages x %" PRId64 " parts",
+                       in->job->layers, s->pipeline, s->interleave);
+    in->micro_batches = (double)(in->job->global_batch / samples);
+    in->layers = in->job->layers / (double)s->pipeline;
+    return 0;
+}
+
+static double share(int64_t group)
+{
+    return (double)(group - 1) / (double)group;
+}
+
+static void estimate_memory(const struct inputs *in, struct cluster_estimate *e)
+{
+    const struct cluster_split *s = in->split;
+    const struct cluster_job *job = in->job;
+    const double tensor = (double)(s->tensor1 * s->tensor2), data = (double)s->data;
+    const double own = job->parameters / (tensor * (double)s->pipeline);
+    e->weights = own * in->word / (s->zero > 2 ? data : 1);
+    e->gradients = own * 4 / (s->zero > 1 ? data : 1);
+    e->moments = own * (job->bf16 ? 12 : 8) / (s->zero ? data : 1);
+    /* A layer keeps 17 numbers a token and channel (Korthikanti et al., section 4), or with
+     * recomputation x alone, which is shared over the inner dimension only where there are two. */
+    const double x = (double)(job->sequence_length * job->micro_batch) * job->width * in->word;
+    const double whole = 17 * x / tensor;
+    const double kept = job->recompute ? x / (s->tensor2 > 1 ? (double)s->tensor2 : tensor) : whole;
+    const double flying = in->micro_batches < (double)s->pipeline ? in->micro_batches
+                                                                  : (double)s->pipeline;
+    e->activations = kept * in->layers * flying + whole;
+}
+
+/* The time of `n` operations of so many bytes together, in a group whose ranks are `apart` from
+ * each other. */
+static double seconds(const struct inputs *in, int64_t group, int64_t apart, double bytes, double n)
+{
+    if (group == 1)
+        return 0;
+    int inside = (double)(group * apart) <= in->m->ranks_per_host;
+    return bytes / (inside ? in->m->host_bandwidth : in->m->network_bandwidth) + n * in->m->latency;
+}
+
+/*
+ * Sums of x a layer. One dimension: after attention and after the MLP, forward and backward. Two
+ * dimensions, in channels C of what a rank of the other dimension has; a sum that is only wanted in
+ * parts counts half:
+ *
+ *     forward     QKV 3/2 and FC 4 over tensor2; OUT 1 and PROJ 1 over tensor1
+ *     backward    PROJ 4 and OUT 1/2 over tensor2; FC 1/2 and QKV 1/2 over tensor1
+ */
+static void estimate_tensor(const struct inputs *in, struct cluster_estimate *e)
+{
+    const struct cluster_split *s = in->split;
+    const int two = s->tensor2 > 1;
+    const double forward = in->job->recompute ? 2 : 1;
+    const double first = forward * 2 + (two ? 1 : 2), second = forward * 5.5 + 4.5;
+    const double tokens = (double)(in->job->global_batch * in->job->sequence_length) /
+                          (double)s->data;
+    const double x = 2 * tokens * in->job->width * in->word * in->layers;
+    const double bytes1 = x * first * share(s->tensor1) / (double)s->tensor2;
+    const double bytes2 = two ? x * second * share(s->tensor2) / (double)s->tensor1 : 0;
+    const double operations = (forward * 2 + 2) * in->layers * in->micro_batches;
+    e->tensor_bytes = bytes1 + bytes2;
+    e->tensor_seconds = seconds(in, s->tensor1, s->tensor2, bytes1, operations) +
+                        seconds(in, s->tensor2, 1, bytes2, operations);
+    e->pipeline_bytes = s->pipeline > 1
+                            ? 2 * tokens * in->job->width * in->word * (double)s->interleave /
+                                  (double)(s->tensor1 * s->tensor2)
+                            : 0;
+}
+
+static void estimate_data(const struct inputs *in, struct cluster_estimate *e)
+{
+    const struct cluster_split *s = in->split;
+    const int64_t apart = s->tensor1 * s->tensor2 * s->pipeline;
+    const double own = in->job->parameters / (double)apart;
+    const double transfers = s->zero > 2 ? 3 : 2;
+    e->data_bytes = own * in->word * transfers * share(s->data);
+    e->data_seconds = seconds(in, s->data, apart, e->data_bytes, transfers * in->layers);
+}
+
+static void estimate_step(const struct inputs *in, struct cluster_estimate *e)
+{
+    const struct cluster_split *s = in->split;
+    const double tokens = (double)(in->job->global_batch * in->job->sequence_length);
+    const double flops = tokens * in->job->flops_per_token;
+    const double speed = (double)e->ranks * (in->job->bf16 ? in->m->bf16_flops : in->m->f32_flops);
+    e->compute_seconds = flops / (speed * in->m->reached) * (in->job->recompute ? 4.0 / 3 : 1);
+    e->bubble = (double)(s->pipeline - 1) / ((double)s->interleave * in->micro_batches);
+    const double exposed = e->data_seconds - e->compute_seconds / 2;
+    e->step_seconds = (e->compute_seconds + e->tensor_seconds / 2) * (1 + e->bubble) +
+                      (exposed > 0 ? exposed : 0);
+    e->tokens_per_second = tokens / e->step_seconds;
+    e->mfu = flops / (speed * e->step_seconds);
+}
+
+int cluster_estimate(struct cluster_estimate *out, const struct cluster_machine *m,
+                     const struct cluster_job *job, const struct cluster_split *split)
+{
+    struct inputs in = { .m = m, .job = job, .split = split, .word = job->bf16 ? 2 : 4 };
+    *out = (struct cluster_estimate){ .ranks = split->data * split->pipeline * split->tensor1 *
+                                               split->tensor2 };
+    if (check(&in) < 0)
+        return -1;
+    estimate_memory(&in, out);
+    estimate_tensor(&in, out);
+    estimate_data(&in, out);
+    estimate_step(&in, out);
+    return 0;
+}
+
+void cluster_print(const struct cluster_estimate *e, const struct cluster_machine *m,
+                   const struct cluster_split *split, struct buf *out)
+{
+    const double memory = e->weights + e->gradients + e->moments + e->activations;
+    buf_addf(out, "estimate_ranks=%" PRId64 "\n", e->ranks);
+    buf_addf(out,
+             "estimate_split=tensor=%" PRId64 "x%" PRId64 ",pipeline=%" PRId64
+             ",interleave=%" PRId64 ",data=%" PRId64 ",zero=%" PRId64 "\n",
+             split->tensor1, split->tensor2, split->pipeline, split->interleave, split->data,
+             split->zero);
+    buf_addf(out,
+             "estimate_weights_bytes=%.0f\nestimate_gradients_bytes=%.0f\n"
+             "estimate_moments_bytes=%.0f\nestimate_activations_bytes=%.0f\n",
+             e->weights, e->gradients, e->moments, e->activations);
+    buf_addf(out, "estimate_memory_bytes=%.0f\nestimate_memory_share=%.3f\n", memory,
+             memory / m->memory);
+    buf_addf(out,
+             "estimate_tensor_bytes_per_step=%.0f\nestimate_pipeline_bytes_per_step=%.0f\n"
+             "estimate_data_bytes_per_step=%.0f\n",
+             e->tensor_bytes, e->pipeline_bytes, e->data_bytes);
+    buf_addf(out,
+             "estimate_compute_seconds=%.4g\nestimate_tensor_seconds=%.4g\n"
+             "estimate_data_seconds=%.4g\nestimate_bubble=%.4f\nestimate_step_seconds=%.4g\n",
+             e->compute_seconds, e->tensor_seconds, e->data_seconds, e->bubble, e->step_seconds);
+    buf_addf(out, "estimate_tokens_per_second=%.0f\nestimate_mfu=%.4f\n", e->tokens_per_second,
+             e->mfu);
+}
