@@ -12,9 +12,10 @@ enum {
     TAG_COLLECT,
     TILE = 1024,     /* floats that are added at a time: a stack of them stays in a cache */
     DEPTH = 32,      /* of a stack: more than the logarithm of any number of members */
-    PIECE = 1 << 18, /* floats that travel as one message, at most, */
+    FLIGHT = 4,      /* pieces on their way at a time */
+    PIECE = 1 << 17, /* floats that travel as one message, at most, */
     PIECE_LEAST = 1 << 12,
-    PIECES = 1 << 21,      /* and floats of room for those of all members */
+    PIECES = 1 << 20,      /* and floats of room for those of all members */
     GATHER_PIECE = 1 << 26 /* bytes */
 };
 
@@ -72,8 +73,8 @@ static void add_piece(enum reduce_op op, float *to, const float *const *in, cons
 
 /* ---- scatter ------------------------------------------------------------------------------------ */
 
-/* Piece p of share q is floats p * piece of it and those behind. Two pieces are on the way at a
- * time. */
+/* Piece p of share q is floats p * piece of it and those behind. FLIGHT pieces are on their way at
+ * a time. */
 struct scatter {
     struct link *l;
     const struct reduce_group *g;
@@ -100,15 +101,15 @@ static float *piece_at(const struct scatter *s, int q, int64_t p)
 
 static float *room_at(const struct scatter *s, int q, int64_t p)
 {
-    return s->room + ((p & 1) * s->g->size + q) * s->piece;
+    return s->room + (p % FLIGHT * s->g->size + q) * s->piece;
 }
 
 /* This member's piece p from all others, and theirs to them. */
 static int begin_piece(struct scatter *s, int64_t p)
 {
     const struct reduce_group *g = s->g;
-    struct link_request *in = s->incoming + (p & 1) * g->size;
-    struct link_request *out = s->outgoing + (p & 1) * g->size;
+    struct link_request *in = s->incoming + p % FLIGHT * g->size;
+    struct link_request *out = s->outgoing + p % FLIGHT * g->size;
     const int64_t mine = piece_size(s, g->rank, p);
     for (int q = 0; q < g->size; q++)
         if (q != g->rank && mine &&
@@ -129,12 +130,12 @@ static int finish_piece(struct scatter *s, int64_t p)
 {
     const struct reduce_group *g = s->g;
     const int64_t mine = piece_size(s, g->rank, p);
-    if (link_wait(s->l, s->incoming + (p & 1) * g->size, g->size) < 0)
+    if (link_wait(s->l, s->incoming + p % FLIGHT * g->size, g->size) < 0)
         return -1;
     for (int q = 0; q < g->size; q++)
         s->in[q] = q == g->rank ? piece_at(s, q, p) : room_at(s, q, p);
     add_piece(s->op, piece_at(s, g->rank, p), s->in, s->at, g->size, mine);
-    return link_wait(s->l, s->outgoing + (p & 1) * g->size, g->size);
+    return link_wait(s->l, s->outgoing + p % FLIGHT * g->size, g->size);
 }
 
 static int run_scatter(struct scatter *s)
@@ -144,12 +145,12 @@ static int run_scatter(struct scatter *s)
         longest = s->bounds[q + 1] - s->bounds[q] > longest ? s->bounds[q + 1] - s->bounds[q]
                                                             : longest;
     int64_t pieces = (longest + s->piece - 1) / s->piece;
-    int result = pieces ? begin_piece(s, 0) : 0;
-    for (int64_t p = 0; p < pieces && !result; p++) {
-        if (p + 1 < pieces)
-            result = begin_piece(s, p + 1);
-        if (!result)
-            result = finish_piece(s, p);
+    int result = 0;
+    for (int64_t p = 0; p < pieces + FLIGHT - 1 && !result; p++) {
+        if (p < pieces)
+            result = begin_piece(s, p);
+        if (!result && p >= FLIGHT - 1)
+            result = finish_piece(s, p - FLIGHT + 1);
     }
     return result;
 }
@@ -162,7 +163,7 @@ static int64_t piece_for(int size)
 
 uint64_t reduce_room_bytes(int size)
 {
-    return 2 * (uint64_t)size * (uint64_t)piece_for(size) * sizeof(float);
+    return FLIGHT * (uint64_t)size * (uint64_t)piece_for(size) * sizeof(float);
 }
 
 int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op op, float *x,
@@ -171,9 +172,9 @@ int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op 
     const size_t size = (size_t)g->size;
     const int64_t piece = piece_for(g->size);
     struct scatter s = { .l = l, .g = g, .op = op, .x = x, .bounds = bounds, .piece = piece };
-    s.room = mem_alloc(2 * size * (size_t)piece * sizeof *s.room);
-    s.incoming = mem_zalloc(2 * size, sizeof *s.incoming);
-    s.outgoing = mem_zalloc(2 * size, sizeof *s.outgoing);
+    s.room = mem_alloc(FLIGHT * size * (size_t)piece * sizeof *s.room);
+    s.incoming = mem_zalloc(FLIGHT * size, sizeof *s.incoming);
+    s.outgoing = mem_zalloc(FLIGHT * size, sizeof *s.outgoing);
     s.in = mem_zalloc(size, sizeof *s.in);
     s.at = mem_zalloc(size, sizeof *s.at);
     int result = run_scatter(&s);

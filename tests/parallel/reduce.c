@@ -38,7 +38,8 @@ static double by_tree(struct link *l, const struct reduce_group *g, float *x, co
 {
     MPI_Barrier(MPI_COMM_WORLD);
     double began = log_seconds();
-    if (reduce_scatter(l, g, x, bounds) < 0 || reduce_gather(l, g, x, bounds, sizeof *x) < 0) {
+    if (reduce_scatter(l, g, REDUCE_SUM, x, bounds) < 0 ||
+        reduce_gather(l, g, x, bounds, sizeof *x) < 0) {
         fprintf(stderr, "reduce: %s\n", err_get());
         exit(1);
     }
