@@ -17,6 +17,7 @@
 #include "tfrecord/layouts/indexmap.h"
 #include "tfrecord/layouts/intake.h"
 #include "tfrecord/layouts/windows.h"
+#include "tfrecord/publish/megatron_pair.h"
 #include "tfrecord/publish/stage.h"
 #include "tfrecord/read/dataset.h"
 
@@ -613,4 +614,81 @@ Test(stage, a_living_run_is_respected_and_a_dead_one_cleared)
     stage_close(&b, 0);
     stage_close(&a, 0);
     free(work);
+}
+
+/* ---- a Megatron pair ------------------------------------------------------------------------- */
+
+TestSuite(megatron_pair, .init = setup, .fini = teardown);
+
+static int refused;
+
+static int may_replace(const char *path)
+{
+    return refused ? err_set("not '%s'", path) : 0;
+}
+
+static void written(uint64_t documents)
+{
+    (void)documents;
+}
+
+static int write_pair(const char *stream, int append_eod, uint64_t *sequences)
+{
+    struct intake s;
+    struct buf prefix = BUF_INIT;
+    file_join(&prefix, dir, "pair");
+    struct megatron_pair p = { .prefix = prefix.data,
+                               .append_eod = append_eod,
+                               .provenance = "test",
+                               .may_replace = may_replace,
+                               .written = written };
+    cr_assert_eq(intake_open(&s, in_dir(stream)), 0, "%s", err_get());
+    int result = megatron_pair_write(&p, &s);
+    intake_close(&s);
+    buf_release(&prefix);
+    *sequences = p.sequences;
+    return result;
+}
+
+Test(megatron_pair, documents_are_sequences)
+{
+    uint32_t want[TOKENS + 1], ids[TOKENS];
+    struct megatron m;
+    struct buf prefix = BUF_INIT;
+    uint64_t sequences;
+    put_stream("stream");
+    join(want);
+    file_join(&prefix, dir, "pair");
+    for (int eod = 1; eod >= 0; eod--) {
+        cr_assert_eq(write_pair("stream", eod, &sequences), 0, "%s", err_get());
+        cr_assert_eq(megatron_open(&m, prefix.data), 0, "%s", err_get());
+        cr_expect(sequences == DOCUMENTS && m.sequences == DOCUMENTS && m.documents == DOCUMENTS);
+        cr_assert_eq(m.tokens, TOKENS - (eod ? 0 : DOCUMENTS));
+        cr_assert_eq(megatron_read(&m, 0, m.tokens, ids), 0);
+        for (size_t i = 0, k = 0; i < m.tokens; k++)
+            if (eod || want[k] != END)
+                cr_assert_eq(ids[i++], want[k]);
+        megatron_close(&m);
+    }
+    cr_expect(there("pair.manifest"));
+    buf_release(&prefix);
+}
+
+Test(megatron_pair, what_is_there_may_stay)
+{
+    uint64_t sequences;
+    put_stream("stream");
+    refused = 1;
+    cr_expect_eq(write_pair("stream", 1, &sequences), -1);
+    expect_error("not '");
+    cr_expect(!there("pair.bin") && !there("pair.idx") && !there("pair.manifest"));
+}
+
+Test(megatron_pair, no_documents)
+{
+    uint64_t sequences;
+    put_documents("stream", 100, 0, END);
+    cr_expect_eq(write_pair("stream", 1, &sequences), -1);
+    expect_error("no documents");
+    cr_expect(!there("pair.bin") && !there("pair.idx") && !there("pair.manifest"));
 }
