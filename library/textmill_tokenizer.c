@@ -187,7 +187,7 @@ static void give_encoder(struct textmill_tokenizer *t, struct encoder *e)
 /* Some texts that follow one another, and what became of them. */
 struct unit {
     uint64_t first, count;
-    struct ids ids, begins, ends;
+    struct placed placed;
     struct buf text;
     uint64_t replaced;
 };
@@ -240,9 +240,7 @@ static int make_units(struct job *j)
 static void release_units(struct job *j)
 {
     for (size_t i = 0; i < j->unit_count; i++) {
-        ids_release(&j->units[i].ids);
-        ids_release(&j->units[i].begins);
-        ids_release(&j->units[i].ends);
+        placed_release(&j->units[i].placed);
         buf_release(&j->units[i].text);
     }
     free(j->units);
@@ -305,53 +303,39 @@ static void sum_up(struct job *j)
 /* ---- encode -------------------------------------------------------------------------------- */
 
 enum { OFFSETS = TEXTMILL_OFFSETS_CHARACTERS | TEXTMILL_OFFSETS_BYTES };
-static const uint32_t INSIDE = 1u << 31; /* marks a text's own tokens; ids are below it */
 
-/* What one text gave, and where its parts go when special tokens are put around it. */
+/* What one text gave, before special tokens are put around it. */
 struct scratch {
-    struct ids ids, begins, ends, marks, wrapped, types;
+    struct placed one;
+    struct ids types;
 };
-
-static void scratch_release(struct scratch *s)
-{
-    struct ids *all[] = { &s->ids, &s->begins, &s->ends, &s->marks, &s->wrapped, &s->types };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        ids_release(all[i]);
-}
 
 /* Appends a text's tokens to the unit's, with special tokens around them. */
 static void wrap(const struct job *j, struct unit *u, struct scratch *s)
 {
-    s->marks.count = s->wrapped.count = s->types.count = 0;
-    for (size_t i = 0; i < s->ids.count; i++)
-        ids_add(&s->marks, INSIDE | (uint32_t)i);
-    tokenizer_assemble(j->t->t, &s->marks, NULL, &s->wrapped, &s->types);
-    for (size_t i = 0; i < s->wrapped.count; i++) {
-        uint32_t id = s->wrapped.data[i], at = id & ~INSIDE;
-        int inside = (id & INSIDE) != 0;
-        ids_add(&u->ids, inside ? s->ids.data[at] : id);
-        if (j->how & OFFSETS) {
-            ids_add(&u->begins, inside ? s->begins.data[at] : 0);
-            ids_add(&u->ends, inside ? s->ends.data[at] : 0);
-        }
-    }
+    s->types.count = 0;
+    if (j->how & OFFSETS)
+        tokenizer_assemble_places(j->t->t, &s->one, &u->placed);
+    else
+        tokenizer_assemble(j->t->t, &s->one.ids, NULL, &u->placed.ids, &s->types);
 }
 
 static int encode_one(const struct job *j, struct encoder *e, const char *text, size_t n,
-                      struct ids *ids, struct ids *begins, struct ids *ends)
+                      struct placed *out)
 {
+    enum tokenizer_special special = j->how & TEXTMILL_SPECIAL ? TOKENIZER_SPECIAL
+                                                               : TOKENIZER_ORDINARY;
     size_t good = j->how & (OFFSETS | TEXTMILL_STRICT) ? utf8_valid(text, n) : n;
-    size_t before = ids->count;
+    size_t before = out->ids.count;
     if (good < n)
         return err_set("byte %zu is not UTF-8 (0x%02X)", good, (unsigned char)text[good]);
     if (!(j->how & OFFSETS))
-        return encoder_encode(
-            e, text, n, j->how & TEXTMILL_SPECIAL ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY, ids);
-    if (encoder_encode_places(e, text, n, ids, begins, ends) < 0)
+        return encoder_encode(e, text, n, special, &out->ids);
+    if (encoder_encode_places(e, text, n, &out->ids, &out->begins, &out->ends) < 0)
         return -1;
     if (j->how & TEXTMILL_OFFSETS_BYTES)
-        encoder_places_in_bytes(text, n, begins->data + before, ends->data + before,
-                                ids->count - before);
+        encoder_places_in_bytes(text, n, out->begins.data + before, out->ends.data + before,
+                                out->ids.count - before);
     return 0;
 }
 
@@ -359,16 +343,14 @@ static int encode_text(const struct job *j, struct unit *u, struct encoder *e, s
                        uint64_t i)
 {
     const char *text = j->text + begin_of(j, i);
-    size_t n = j->ends[i] - begin_of(j, i), before = u->ids.count;
+    size_t n = j->ends[i] - begin_of(j, i), before = u->placed.ids.count;
     int wraps = (j->how & TEXTMILL_WRAP) != 0;
-    s->ids.count = s->begins.count = s->ends.count = 0;
-    int result = wraps ? encode_one(j, e, text, n, &s->ids, &s->begins, &s->ends)
-                       : encode_one(j, e, text, n, &u->ids, &u->begins, &u->ends);
-    if (result < 0)
+    placed_clear(&s->one);
+    if (encode_one(j, e, text, n, wraps ? &s->one : &u->placed) < 0)
         return err_in("text %" PRIu64, i);
     if (wraps)
         wrap(j, u, s);
-    j->made[i] = u->ids.count - before;
+    j->made[i] = u->placed.ids.count - before;
     return 0;
 }
 
@@ -381,7 +363,8 @@ static int encode_unit(struct job *j, struct unit *u)
     for (uint64_t i = 0; i < u->count && !result; i++)
         result = encode_text(j, u, e, &s, u->first + i);
     u->replaced = encoder_replaced(e) - before;
-    scratch_release(&s);
+    placed_release(&s.one);
+    ids_release(&s.types);
     give_encoder(j->t, e);
     return result;
 }
@@ -391,23 +374,23 @@ static void join_ids(struct job *j)
 {
     struct textmill_tokens *out = j->tokens;
     uint64_t all = j->texts ? j->made[j->texts - 1] : 0, at = 0;
-    int single = j->unit_count == 1 && j->units[0].ids.data;
-    uint32_t *ids = single ? j->units[0].ids.data : mem_alloc(all * sizeof *ids);
+    int single = j->unit_count == 1 && j->units[0].placed.ids.data;
+    uint32_t *ids = single ? j->units[0].placed.ids.data : mem_alloc(all * sizeof *ids);
     if (j->how & OFFSETS)
         out->offsets = mem_alloc(all * sizeof *out->offsets);
     for (size_t i = 0; i < j->unit_count; i++) {
         const struct unit *u = &j->units[i];
-        if (!single && u->ids.count)
-            memcpy(ids + at, u->ids.data, u->ids.count * sizeof *ids);
-        for (size_t k = 0; k < u->begins.count; k++) {
-            out->offsets[at + k][0] = u->begins.data[k];
-            out->offsets[at + k][1] = u->ends.data[k];
+        if (!single && u->placed.ids.count)
+            memcpy(ids + at, u->placed.ids.data, u->placed.ids.count * sizeof *ids);
+        for (size_t k = 0; k < u->placed.begins.count; k++) {
+            out->offsets[at + k][0] = u->placed.begins.data[k];
+            out->offsets[at + k][1] = u->placed.ends.data[k];
         }
-        at += u->ids.count;
+        at += u->placed.ids.count;
         out->replaced += u->replaced;
     }
     if (single)
-        j->units[0].ids = (struct ids){ 0 };
+        j->units[0].placed.ids = (struct ids){ 0 };
     out->ids = ids;
 }
 

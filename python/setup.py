@@ -21,7 +21,8 @@ class build_with_library(build_py):
     def run(self):
         super().run()
         folder = os.path.join(SOURCE, "build")
-        subprocess.check_call(["make", "-s", "-C", SOURCE, f"-j{min(os.cpu_count() or 1, 4)}", f"O={folder}", "tokenizer-library"])
+        subprocess.check_call(["make", "-s", "-C", SOURCE, f"-j{min(os.cpu_count() or 1, 4)}", "MODE=release", f"O={folder}",
+                               "tokenizer-library"])
         shutil.copy(os.path.join(folder, "release/lib", LIBRARY), os.path.join(self.build_lib, "textmill_tokenizer"))
 
 

@@ -61,6 +61,39 @@ static void print_ids(struct batch *b, const struct ids *ids)
     buf_addc(&b->out, '\n');
 }
 
+static void print_places(struct buf *out, const struct placed *p)
+{
+    buf_adds(out, "{\"ids\":[");
+    for (size_t i = 0; i < p->ids.count; i++)
+        buf_addf(out, i ? ",%" PRIu32 : "%" PRIu32, p->ids.data[i]);
+    buf_adds(out, "],\"offsets\":[");
+    for (size_t i = 0; i < p->ids.count; i++)
+        buf_addf(out, "%s[%" PRIu32 ",%" PRIu32 "]", i ? "," : "", p->begins.data[i],
+                 p->ends.data[i]);
+    buf_adds(out, "]}\n");
+}
+
+/* A line of JSON with the tokens and where they are. */
+static int encode_places(const struct encode_options *how, struct encoder *e, struct batch *b,
+                         const char *text, size_t n)
+{
+    struct placed own = { 0 }, wrapped = { 0 };
+    size_t good = utf8_valid(text, n);
+    int result = good < n ? err_set("byte %zu of its text is not UTF-8: it has no offsets", good)
+                          : encoder_encode_places(e, text, n, &own.ids, &own.begins, &own.ends);
+    if (!result) {
+        if (how->offsets == OFFSETS_BYTES)
+            encoder_places_in_bytes(text, n, own.begins.data, own.ends.data, own.ids.count);
+        if (how->wrap)
+            tokenizer_assemble_places(how->t, &own, &wrapped);
+        b->tokens += own.ids.count;
+        print_places(&b->out, how->wrap ? &wrapped : &own);
+    }
+    placed_release(&own);
+    placed_release(&wrapped);
+    return result;
+}
+
 static int encode(const struct encode_options *how, struct encoder *e, struct batch *b,
                   uint64_t number, const char *text, size_t n)
 {
@@ -103,7 +136,11 @@ int encode_document(const struct encode_options *how, struct encoder *e, struct 
                     uint64_t number, const char *text, size_t n)
 {
     uint64_t before = encoder_replaced(e), repaired = b->replaced;
-    if (check_text(how->mend, text, n, number) < 0 || encode(how, e, b, number, text, n) < 0)
+    if (check_text(how->mend, text, n, number) < 0)
+        return -1;
+    if (how->offsets)
+        return encode_places(how, e, b, text, n) < 0 ? err_in("document %" PRIu64, number) : 0;
+    if (encode(how, e, b, number, text, n) < 0)
         return -1;
     b->replaced += encoder_replaced(e) - before;
     if (mend_check(how->mend, b->replaced - repaired, n) < 0)

@@ -14,13 +14,18 @@
 #include "tokenizer/input/mend.h"
 #include "tokenizer/tokenizer.h"
 
+enum encode_offsets { OFFSETS_NONE, OFFSETS_BYTES, OFFSETS_CHARACTERS };
+
+#define ENCODE_OFFSETS "none|bytes|chars"
+
 struct encode_options {
     const struct tokenizer *t; /* borrowed */
     int width;                 /* bytes of an id in the stream: 2 or 4 */
     int special;               /* spellings of special tokens in the text become their ids */
     int as_ids;                /* a line of decimal ids, not a frame */
     int wrap;                  /* with as_ids: special tokens around the document */
-    enum mend_rule mend;       /* what becomes of bytes that are not UTF-8 */
+    enum encode_offsets offsets; /* with as_ids: the line is JSON, {"ids":[…],"offsets":[[…]…]} */
+    enum mend_rule mend;         /* what becomes of bytes that are not UTF-8 */
 };
 
 /* Appends document `number`, text[0..n), to b->out, and counts in b->tokens and b->replaced. With

@@ -283,6 +283,10 @@ static int encode_words(struct encoder *e, const char *text, size_t n, struct id
 {
     struct pieces p;
     size_t at = 0, failed;
+    for (int pass = 0; pass < 2; pass++)
+        if (e->t->added[pass].count && !e->t->added[pass].all_special)
+            return err_set("offsets are not known for vocabularies with added tokens that are not "
+                           "special");
     find_sources(e, text, n);
     words_begin(e->words, text, n);
     while (words_next(e->words, &p)) {

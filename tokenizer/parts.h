@@ -5,6 +5,7 @@
 #ifndef TEXTMILL_TOKENIZER_PARTS_H
 #define TEXTMILL_TOKENIZER_PARTS_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,13 @@
 #include "tokenizer/model/seams.h"
 #include "tokenizer/model/subword.h"
 #include "tokenizer/model/vocabulary.h"
+
+/* What is made when it is first wanted, by any thread. */
+struct tokenizer_lazy {
+    pthread_mutex_t lock;
+    int tried;
+    struct decoder_table *table; /* NULL: the decoder has none */
+};
 
 struct tokenizer {
     struct vocabulary v;
@@ -22,7 +30,8 @@ struct tokenizer {
     uint32_t *whole; /* tokens that are what their own bytes are encoded as, in order of id */
     size_t whole_count;
     struct added_set added[2]; /* what each pass over the text looks for */
-    uint8_t *joints;           /* WordPiece: of each token, enum joint */
+    struct tokenizer_lazy *lazy;
+    uint8_t *joints; /* WordPiece: of each token, enum joint */
 };
 
 #endif

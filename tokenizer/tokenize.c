@@ -21,7 +21,8 @@
 /* What the options of both commands say. */
 struct tokenize {
     const char *vocabulary_path, *output_path, *fields;
-    int format, special, pattern, as_ids, wrap, rules, letters, mend, missing, skip_special;
+    int format, special, pattern, as_ids, wrap, offsets, rules, letters, mend, missing,
+        skip_special;
 };
 
 static const struct tokenize defaults = { .output_path = "-" };
@@ -137,6 +138,10 @@ static int run_tokenize(int argc, char **argv, void *options)
         return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
     if (given->wrap && !given->as_ids)
         return err_usage("--wrap needs --ids: a token stream has no special tokens");
+    if (given->offsets && !given->as_ids)
+        return err_usage("--offsets needs --ids: a token stream has no offsets");
+    if (given->offsets && given->special)
+        return err_usage("--offsets cannot be used with --special");
     if (!strcmp(given->output_path, "-") && !given->as_ids && tool_binary_stdout() < 0)
         return -1;
     if (tool_may_replace(given->output_path, NULL, NULL) < 0)
@@ -155,6 +160,7 @@ static int run_tokenize(int argc, char **argv, void *options)
                                      .special = given->special,
                                      .as_ids = given->as_ids,
                                      .wrap = given->wrap,
+                                     .offsets = (enum encode_offsets)given->offsets,
                                      .mend = (enum mend_rule)given->mend };
     idle_init(&c.encoders);
     c.source = source_open(argv, argc, &source);
@@ -259,6 +265,8 @@ static const struct opt tokenize_options[] = {
     { 0, "wrap", OPT_FLAG, AT(wrap), NULL, "with --ids: put [CLS] and [SEP] around each document",
       0, 0 },
     { 0, "ids", OPT_FLAG, AT(as_ids), NULL, "write decimal ids, one line per document", 0, 0 },
+    { 0, "offsets", OPT_CHOICE, AT(offsets), ENCODE_OFFSETS,
+      "with --ids: write JSON lines with ids and where in the text each token is", 0, 0 },
     { 0 },
 };
 

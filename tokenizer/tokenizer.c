@@ -1,5 +1,6 @@
 #include "tokenizer/tokenizer.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +202,8 @@ static void find_joints(struct tokenizer *t)
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
 {
     struct tokenizer *t = mem_zalloc(1, sizeof *t);
+    t->lazy = mem_zalloc(1, sizeof *t->lazy);
+    pthread_mutex_init(&t->lazy->lock, NULL);
     t->v = *v;
     vocabulary_init(v);
     if (t->v.model == VOCABULARY_WORDPIECE && !t->v.general)
@@ -245,6 +248,9 @@ void tokenizer_free(struct tokenizer *t)
         return;
     added_release(&t->added[0]);
     added_release(&t->added[1]);
+    decoder_table_free(t->lazy->table);
+    pthread_mutex_destroy(&t->lazy->lock);
+    free(t->lazy);
     free(t->whole);
     free(t->joints);
     subword_free(t->subword);
@@ -386,33 +392,92 @@ static int decode_words(const struct tokenizer *t, const uint32_t *ids, size_t n
     return 0;
 }
 
-/* Through the steps of the vocabulary's decoder, which take names in the byte alphabet. */
+/* Appends the name of a token as the steps of a decoder take it, in the byte alphabet. */
+static void decoder_name(const struct tokenizer *t, uint32_t id, struct buf *name)
+{
+    const struct added_item *item = find_item(t, id);
+    if (item)
+        buf_add(name, item->text, item->len);
+    else
+        vocabulary_name(&t->v, id, name);
+}
+
+static struct decoder_table *make_table(const struct tokenizer *t)
+{
+    struct strings names = STRINGS_INIT;
+    struct buf name = BUF_INIT;
+    for (uint32_t id = 0; id < t->v.count; id++) {
+        buf_clear(&name);
+        if (t->v.tokens[id].kind != TOKEN_HOLE)
+            decoder_name(t, id, &name);
+        strings_add(&names, name.data, name.len);
+    }
+    struct decoder_table *table = decoder_table_new(t->v.decoder, &names);
+    strings_release(&names);
+    buf_release(&name);
+    return table;
+}
+
+/* The table of the decoder, made when it is first wanted; NULL: it has none. The lock is not held
+ * while it is made. */
+static const struct decoder_table *decoder_table(const struct tokenizer *t)
+{
+    struct tokenizer_lazy *lazy = t->lazy;
+    pthread_mutex_lock(&lazy->lock);
+    int tried = lazy->tried;
+    pthread_mutex_unlock(&lazy->lock);
+    if (tried)
+        return lazy->table;
+    struct decoder_table *made = make_table(t);
+    pthread_mutex_lock(&lazy->lock);
+    if (!lazy->tried) {
+        lazy->table = made;
+        lazy->tried = 1;
+        made = NULL;
+    }
+    pthread_mutex_unlock(&lazy->lock);
+    decoder_table_free(made);
+    return lazy->table;
+}
+
+/* Through the steps of the vocabulary's decoder. */
+static int decode_steps(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
+{
+    struct strings names = STRINGS_INIT;
+    struct buf name = BUF_INIT;
+    for (size_t i = 0; i < n; i++) {
+        buf_clear(&name);
+        decoder_name(t, ids[i], &name);
+        strings_add(&names, name.data, name.len);
+    }
+    int result = decoder_run(t->v.decoder, &names, out);
+    strings_release(&names);
+    buf_release(&name);
+    return result;
+}
+
 static int decode_names(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
                         struct buf *out)
 {
     const struct vocabulary *v = &t->v;
-    struct strings names = STRINGS_INIT;
-    struct buf name = BUF_INIT;
+    const struct decoder_table *table = decoder_table(t);
+    struct ids kept = { 0 };
     int result = 0;
-    for (size_t i = 0; i < n && !result; i++) {
-        size_t len;
-        const char *bytes = vocabulary_bytes(v, ids[i], &len);
-        if (!bytes)
-            result = bad_id(t, ids[i], i);
-        else if (!(skip && is_special(v, ids[i]))) {
-            const struct added_item *item = find_item(t, ids[i]);
-            buf_clear(&name);
-            if (item)
-                buf_add(&name, item->text, item->len);
-            else
-                vocabulary_name(v, ids[i], &name);
-            strings_add(&names, name.data, name.len);
-        }
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] >= v->count || v->tokens[ids[i]].kind == TOKEN_HOLE)
+            return bad_id(t, ids[i], i);
+    for (size_t i = 0; i < n && skip; i++)
+        if (!is_special(v, ids[i]))
+            ids_add(&kept, ids[i]);
+    if (skip) {
+        ids = kept.data;
+        n = kept.count;
     }
-    if (!result)
-        result = decoder_run(v->decoder, &names, out);
-    strings_release(&names);
-    buf_release(&name);
+    if (table)
+        decoder_table_run(table, ids, n, out);
+    else
+        result = decode_steps(t, ids, n, out);
+    ids_release(&kept);
     return result;
 }
 
@@ -470,4 +535,36 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
             ids_add(types, p->type);
         }
     }
+}
+
+void placed_clear(struct placed *p)
+{
+    p->ids.count = p->begins.count = p->ends.count = 0;
+}
+
+void placed_release(struct placed *p)
+{
+    ids_release(&p->ids);
+    ids_release(&p->begins);
+    ids_release(&p->ends);
+}
+
+void tokenizer_assemble_places(const struct tokenizer *t, const struct placed *a,
+                               struct placed *out)
+{
+    static const uint32_t inside = 1u << 31; /* marks the text's own tokens; ids are below it */
+    struct ids marks = { 0 }, wrapped = { 0 }, types = { 0 };
+    for (size_t i = 0; i < a->ids.count; i++)
+        ids_add(&marks, inside | (uint32_t)i);
+    tokenizer_assemble(t, &marks, NULL, &wrapped, &types);
+    for (size_t i = 0; i < wrapped.count; i++) {
+        uint32_t at = wrapped.data[i] & ~inside;
+        int own = (wrapped.data[i] & inside) != 0;
+        ids_add(&out->ids, own ? a->ids.data[at] : at);
+        ids_add(&out->begins, own ? a->begins.data[at] : 0);
+        ids_add(&out->ends, own ? a->ends.data[at] : 0);
+    }
+    ids_release(&marks);
+    ids_release(&wrapped);
+    ids_release(&types);
 }

@@ -98,6 +98,17 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
  */
 void tokenizer_begin_text(const struct tokenizer *t, struct ids *out);
 
+/* Tokens with their places. */
+struct placed {
+    struct ids ids, begins, ends;
+};
+void placed_clear(struct placed *p);
+void placed_release(struct placed *p);
+
+/* Appends a text's tokens as tokenizer_assemble does, at 0, 0 what is put around it. */
+void tokenizer_assemble_places(const struct tokenizer *t, const struct placed *a,
+                               struct placed *out);
+
 /* Hands the pieces of a text that would be encoded one by one to `put`, added tokens being text
  * like any other. -1: what `put` returned, or an error as above. */
 int encoder_pieces(struct encoder *e, const char *text, size_t n,

@@ -268,15 +268,25 @@ static int replace_pattern(const struct decoding *d, const char *text, size_t n,
     return got < 0 ? -1 : 0;
 }
 
+/* What is left of a text: [*begin, *end). */
+static void strip_range(const struct decoding *d, const char *text, size_t n, size_t *begin,
+                        size_t *end)
+{
+    size_t len = d->text.len;
+    *begin = 0;
+    *end = n;
+    for (int64_t i = 0; i < d->start && len && *end - *begin >= len; i++, *begin += len)
+        if (memcmp(text + *begin, d->text.data, len) != 0)
+            break;
+    for (int64_t i = 0; i < d->stop && len && *end - *begin >= len; i++, *end -= len)
+        if (memcmp(text + *end - len, d->text.data, len) != 0)
+            break;
+}
+
 static void strip(const struct decoding *d, const char *text, size_t n, struct buf *out)
 {
-    size_t begin = 0, end = n, len = d->text.len;
-    for (int64_t i = 0; i < d->start && len && end - begin >= len; i++, begin += len)
-        if (memcmp(text + begin, d->text.data, len) != 0)
-            break;
-    for (int64_t i = 0; i < d->stop && len && end - begin >= len; i++, end -= len)
-        if (memcmp(text + end - len, d->text.data, len) != 0)
-            break;
+    size_t begin, end;
+    strip_range(d, text, n, &begin, &end);
     buf_add(out, text + begin, end - begin);
 }
 
@@ -340,16 +350,27 @@ static int named_byte(const char *text, size_t n)
 }
 
 /* A row of bytes that is no text is U+FFFD for each. */
-static void put_bytes(struct buf *bytes, struct strings *to)
+static void put_row(struct buf *bytes, struct buf *out)
 {
-    if (!bytes->len)
-        return;
     int valid = utf8_valid(bytes->data, bytes->len) == bytes->len;
     if (valid)
-        strings_add(to, bytes->data, bytes->len);
+        buf_add(out, bytes->data, bytes->len);
     for (size_t i = 0; i < bytes->len && !valid; i++)
-        strings_add(to, "\xEF\xBF\xBD", 3);
+        buf_adds(out, "\xEF\xBF\xBD");
     buf_clear(bytes);
+}
+
+static void put_bytes(struct buf *bytes, struct strings *to)
+{
+    size_t count = utf8_valid(bytes->data, bytes->len) == bytes->len ? 1 : bytes->len;
+    size_t begin = to->text.len, n = bytes->len;
+    if (!n)
+        return;
+    put_row(bytes, &to->text);
+    for (size_t i = 1; i <= count; i++) {
+        mem_grow(to->ends, to->cap, to->count + 1);
+        to->ends[to->count++] = begin + (to->text.len - begin) / count * i;
+    }
 }
 
 static void fall_back(const struct strings *from, struct strings *to)
@@ -418,4 +439,189 @@ int decoder_run(const struct decoder *d, struct strings *names, struct buf *out)
         buf_add(out, names->text.data, names->text.len);
     strings_release(&next);
     return result;
+}
+
+/* ---- a table of tokens -------------------------------------------------------------------------- */
+
+enum { STEP = 16 }; /* bytes of a token that are copied at once */
+
+/* What a token becomes. */
+struct part {
+    uint32_t at;
+    uint16_t len;
+    int16_t byte; /* the byte that it stands for, -1 */
+};
+
+/* What tokens become at one place: at the begin, or behind others. */
+struct becomes {
+    struct buf text;
+    struct part *parts; /* by id */
+};
+
+struct decoder_table {
+    const struct decoder *d;
+    struct becomes first, inner;
+    int repairs;   /* the joined bytes are made valid UTF-8 */
+    size_t strips; /* steps from here on are DECODE_STRIP, of the joined text */
+};
+
+/* Whether the step looks at a string, and whether it is the first, alone. */
+static int is_alone(const struct decoding *d)
+{
+    return d->kind == DECODE_JOIN || d->kind == DECODE_WORDPIECE || d->kind == DECODE_METASPACE ||
+           d->kind == DECODE_REPLACE || d->kind == DECODE_STRIP;
+}
+
+static int is_at(const struct decoder *d, size_t i, enum decoder_kind kind)
+{
+    return i < d->count && d->items[i].kind == kind;
+}
+
+/* The name through the steps [0, steps), as string `place` of many; its text is `now`. */
+static int become(const struct decoder *d, size_t steps, size_t place, struct buf *now,
+                  struct buf *next)
+{
+    for (size_t k = 0; k < steps; k++) {
+        buf_clear(next);
+        if (decode_one(&d->items[k], now->data, now->len, place, place + 2, next) < 0)
+            return -1;
+        struct buf spare = *now;
+        *now = *next;
+        *next = spare;
+    }
+    return 0;
+}
+
+/* Appends a token's text. -1: it does not fit. */
+static int put_part(struct becomes *b, size_t id, const struct buf *text, int falls_back,
+                    int is_alphabet)
+{
+    size_t at = b->text.len;
+    if (!is_alphabet || alphabet_decode(&b->text, text->data, text->len) < 0)
+        buf_add(&b->text, text->data, text->len);
+    size_t n = b->text.len - at;
+    int byte = falls_back ? named_byte(text->data, text->len) : -1;
+    b->parts[id] = (struct part){ (uint32_t)at, (uint16_t)n, (int16_t)byte };
+    return n > UINT16_MAX || b->text.len > UINT32_MAX ? -1 : 0;
+}
+
+static int fill_becomes(struct becomes *b, const struct decoder_table *t,
+                        const struct strings *names, size_t steps, size_t place, int falls_back)
+{
+    struct buf now = BUF_INIT, next = BUF_INIT;
+    int result = 0;
+    b->parts = mem_zalloc(names->count + 1, sizeof *b->parts);
+    for (size_t i = 0, begin = 0; i < names->count && !result; begin = names->ends[i++]) {
+        buf_clear(&now);
+        buf_add(&now, names->text.data + begin, names->ends[i] - begin);
+        result = become(t->d, steps, place, &now, &next);
+        if (!result)
+            result = put_part(b, i, &now, falls_back, t->repairs);
+    }
+    buf_reserve(&b->text, STEP);
+    buf_release(&now);
+    buf_release(&next);
+    return result;
+}
+
+struct decoder_table *decoder_table_new(const struct decoder *d, struct strings *names)
+{
+    size_t alone = 0, at;
+    while (alone < d->count && is_alone(&d->items[alone]))
+        alone++;
+    int falls_back = is_at(d, alone, DECODE_BYTE_FALLBACK);
+    at = alone + (size_t)falls_back;
+    int repairs = is_at(d, at, DECODE_BYTE_LEVEL), joins = repairs || is_at(d, at, DECODE_FUSE);
+    at += (size_t)joins;
+    size_t strips = at;
+    while (joins && is_at(d, at, DECODE_STRIP))
+        at++;
+    if (at < d->count || (falls_back && repairs))
+        return NULL;
+    struct decoder_table *t = mem_zalloc(1, sizeof *t);
+    *t = (struct decoder_table){
+        .d = d, .first.text = BUF_INIT, .inner.text = BUF_INIT, .repairs = repairs, .strips = strips
+    };
+    if (fill_becomes(&t->first, t, names, alone, 0, falls_back) == 0 &&
+        fill_becomes(&t->inner, t, names, alone, 1, falls_back) == 0)
+        return t;
+    decoder_table_free(t);
+    return NULL;
+}
+
+void decoder_table_free(struct decoder_table *t)
+{
+    if (!t)
+        return;
+    buf_release(&t->first.text);
+    buf_release(&t->inner.text);
+    free(t->first.parts);
+    free(t->inner.parts);
+    free(t);
+}
+
+/* Room for all tokens, and to store short ones whole steps at a time. A byte's name is longer than
+ * U+FFFD. */
+static void reserve_parts(const struct decoder_table *t, const uint32_t *ids, size_t n,
+                          struct buf *out)
+{
+    size_t all = STEP;
+    for (size_t i = 0; i < n; i++)
+        all += (i ? &t->inner : &t->first)->parts[ids[i]].len;
+    buf_reserve(out, all);
+}
+
+/* Stores a token without a loop over its bytes where it is short. */
+static inline char *store_part(char *to, const struct becomes *b, const struct part *p)
+{
+    memcpy(to, b->text.data + p->at, STEP);
+    if (p->len > STEP)
+        memcpy(to, b->text.data + p->at, p->len);
+    return to + p->len;
+}
+
+/* Appends the parts behind one another. Rows of bytes are gathered, and put when they end. */
+static void put_parts(const struct decoder_table *t, const uint32_t *ids, size_t n, struct buf *out)
+{
+    struct buf row = BUF_INIT;
+    reserve_parts(t, ids, n, out);
+    char *to = out->data + out->len;
+    for (size_t i = 0; i < n; i++) {
+        const struct becomes *b = i ? &t->inner : &t->first;
+        const struct part *p = &b->parts[ids[i]];
+        if (__builtin_expect(p->byte >= 0 || row.len, 0)) {
+            out->len = (size_t)(to - out->data);
+            if (p->byte >= 0)
+                buf_addc(&row, p->byte);
+            if (row.len && (p->byte < 0 || i + 1 == n))
+                put_row(&row, out);
+            to = out->data + out->len;
+        }
+        if (p->byte < 0)
+            to = store_part(to, b, p);
+    }
+    buf_truncate(out, (size_t)(to - out->data));
+    buf_release(&row);
+}
+
+static void strip_joined(const struct decoding *d, struct buf *out, size_t at)
+{
+    char *text = out->data + at;
+    size_t begin, end;
+    strip_range(d, text, out->len - at, &begin, &end);
+    memmove(text, text + begin, end - begin);
+    buf_truncate(out, at + end - begin);
+}
+
+void decoder_table_run(const struct decoder_table *t, const uint32_t *ids, size_t n,
+                       struct buf *out)
+{
+    struct buf raw = BUF_INIT;
+    size_t begin = out->len;
+    put_parts(t, ids, n, t->repairs ? &raw : out);
+    if (t->repairs)
+        utf8_repair(out, raw.data, raw.len);
+    for (size_t i = t->strips; i < t->d->count; i++)
+        strip_joined(&t->d->items[i], out, begin);
+    buf_release(&raw);
 }

@@ -1,0 +1,46 @@
+"""tokenize --offsets against Hugging Face's tokenizers: where each token is, in characters and in bytes, with and without
+tokens around the text."""
+import json
+import os
+import random
+import subprocess
+import sys
+
+try:
+    import tokenizers
+except ImportError:
+    sys.exit(77)
+
+ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DATA = os.environ.get("DATA") or os.path.join(ROOT, "../shared/data")
+if not os.path.isdir(DATA):
+    sys.exit(77)
+
+
+def read(name):
+    with open(os.path.join(DATA, name), encoding="utf-8", newline="") as f:
+        return f.read()
+
+
+rng = random.Random(11)
+texts = read("text/multilingual.txt").split("\n")[:3000] + read("text/alice.txt").split("\n\n")
+texts += ["".join(chr(rng.choice([rng.randrange(32, 127), rng.randrange(0xA0, 0x3000), rng.randrange(0xE000, 0x110000)]))
+                  for _ in range(rng.randrange(30))) for _ in range(3000)]
+lines = "".join(json.dumps({"text": t}) + "\n" for t in texts).encode()
+checks = 0
+for name, wraps in [("gpt2", [False]), ("bert-base-uncased", [False, True]), ("bert-base-cased", [True])]:
+    path = os.path.join(DATA, f"tokenizers/{name}-tokenizer.json")
+    theirs = tokenizers.Tokenizer.from_file(path)
+    theirs.encode_special_tokens = True
+    for wrap in wraps:
+        expected = theirs.encode_batch(texts, add_special_tokens=wrap)
+        for unit in ["chars", "bytes"]:
+            out = subprocess.run(["tokenize", "-q", "--vocab", path, "--ids", "--offsets", unit, "--format", "jsonl",
+                                  *["--wrap"] * wrap], input=lines, stdout=subprocess.PIPE, check=True).stdout
+            ours = [json.loads(line) for line in out.decode().split("\n")[:-1]]
+            assert len(ours) == len(texts)
+            for text, a, b in zip(texts, ours, expected):
+                want = [list(o) if unit == "chars" else [len(text[:o[0]].encode()), len(text[:o[1]].encode())] for o in b.offsets]
+                assert a["ids"] == b.ids and a["offsets"] == want, (name, unit, text, a, want)
+            checks += 1
+print(f"offsets: {checks} comparisons of {len(texts)} texts")
