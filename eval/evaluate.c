@@ -28,7 +28,8 @@ static int load_model(struct evaluation *given)
     if (!given->subject.model_dir)
         return err_usage("no model: give --model DIR");
     if (scorer_init(&given->scorer, given->subject.model_dir, given->subject.device,
-                    (int)tool_threads, given->subject.batch_tokens) < 0 ||
+                    (int)tool_threads, stored_type(given->subject.weights),
+                    given->subject.batch_tokens) < 0 ||
         subject_check(&given->subject, &given->scorer.net) < 0)
         return -1;
     const struct model_config *c = &given->scorer.net.model.config;
@@ -327,6 +328,7 @@ static const struct opt wiki_options[] = {
       "tokens from the start of one window to the next; 0: as the rule has it", 0, 1e9 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
+    SUBJECT_WEIGHTS,
     SUBJECT_DEVICE,
     SUBJECT_PRODUCTS,
     { 0, "dry-run", OPT_FLAG, AT(dry_run), NULL, "only count tokens and words; needs no model", 0,
@@ -334,9 +336,9 @@ static const struct opt wiki_options[] = {
     SUBJECT_JSON,
     { 0 },
 };
-static const struct opt lmbd_options[] = { SUBJECT_MODEL,     SUBJECT_VOCAB,  SUBJECT_BATCH,
-                                           SUBJECT_PRECISION, SUBJECT_DEVICE, SUBJECT_PRODUCTS,
-                                           SUBJECT_JSON,      { 0 } };
+static const struct opt lmbd_options[] = { SUBJECT_MODEL,     SUBJECT_VOCAB,   SUBJECT_BATCH,
+                                           SUBJECT_PRECISION, SUBJECT_WEIGHTS, SUBJECT_DEVICE,
+                                           SUBJECT_PRODUCTS,  SUBJECT_JSON,    { 0 } };
 static const struct opt choice_options[] = {
     SUBJECT_MODEL,
     SUBJECT_VOCAB,
@@ -344,6 +346,7 @@ static const struct opt choice_options[] = {
       "keys that a question has; auto: as its first line has them", 0, 0 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
+    SUBJECT_WEIGHTS,
     SUBJECT_DEVICE,
     SUBJECT_PRODUCTS,
     SUBJECT_JSON,
@@ -356,6 +359,7 @@ static const struct opt shards_options[] = {
       9e15 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
+    SUBJECT_WEIGHTS,
     SUBJECT_DEVICE,
     SUBJECT_PRODUCTS,
     SUBJECT_JSON,

@@ -1,15 +1,15 @@
 #include "eval/network.h"
 
 int network_open(struct network *n, const char *dir, enum model_head head, const char *device,
-                 int threads, int64_t rows)
+                 int threads, enum ops_type weights, int64_t rows)
 {
     *n = (struct network){ .ops = ops_open(device, threads) };
-    if (!n->ops || folder_load(&n->model, n->ops, &n->blocks, dir, head, 0, NULL) < 0) {
+    if (!n->ops || parameters_load(&n->parameters, &n->model, n->ops, dir, head, weights) < 0) {
         ops_free(n->ops);
         *n = (struct network){ 0 };
         return -1;
     }
-    n->forward = (struct forward){ &n->model, n->ops, n->blocks };
+    n->forward = (struct forward){ &n->model, n->ops, n->parameters.blocks };
     const struct model_config *c = &n->model.config;
     n->rows = rows > c->positions ? rows : c->positions;
     return 0;
@@ -27,8 +27,7 @@ void network_close(struct network *n)
         return;
     inputs_release(&n->inputs, n->ops);
     free_room(n);
-    folder_free_blocks(&n->model, n->ops, n->blocks);
-    model_release(&n->model);
+    parameters_release(&n->parameters, &n->model, n->ops);
     ops_free(n->ops);
     *n = (struct network){ 0 };
 }

@@ -8,10 +8,11 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-int scorer_init(struct scorer *s, const char *dir, const char *device, int threads, int64_t rows)
+int scorer_init(struct scorer *s, const char *dir, const char *device, int threads,
+                enum ops_type weights, int64_t rows)
 {
     *s = (struct scorer){ 0 };
-    if (network_open(&s->net, dir, HEAD_NEXT, device, threads, rows) < 0)
+    if (network_open(&s->net, dir, HEAD_NEXT, device, threads, weights, rows) < 0)
         return -1;
     size_t n = (size_t)s->net.rows;
     s->ids = mem_zalloc(n, sizeof *s->ids);

@@ -39,7 +39,8 @@ struct scorer {
 };
 
 /* Loads the model folder `dir`. `rows` is raised to hold one window of full length. */
-int scorer_init(struct scorer *s, const char *dir, const char *device, int threads, int64_t rows);
+int scorer_init(struct scorer *s, const char *dir, const char *device, int threads,
+                enum ops_type weights, int64_t rows);
 void scorer_release(struct scorer *s); /* fine on a zeroed one */
 
 /* Fills the results of w[0..n), as many at a time as fit. Windows of like length side by side

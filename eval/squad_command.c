@@ -83,6 +83,7 @@ static const struct opt options[] = {
       -1e9, 1e9 },
     SUBJECT_BATCH,
     SUBJECT_PRECISION,
+    SUBJECT_WEIGHTS,
     SUBJECT_DEVICE,
     SUBJECT_PRODUCTS,
     { 0 },
@@ -144,7 +145,8 @@ static int load_squad_model(struct answering *given)
 {
     if (subject_load_tokenizer(&given->subject) < 0 ||
         squad_model_open(&given->squad_model, given->subject.model_dir, given->subject.device,
-                         (int)tool_threads, given->subject.batch_tokens) < 0 ||
+                         (int)tool_threads, stored_type(given->subject.weights),
+                         given->subject.batch_tokens) < 0 ||
         subject_check(&given->subject, &given->squad_model.net) < 0)
         return -1;
     int64_t positions = given->squad_model.net.model.config.positions;

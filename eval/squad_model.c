@@ -6,10 +6,10 @@
 #include "common/mem.h"
 
 int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
-                     int64_t rows)
+                     enum ops_type weights, int64_t rows)
 {
     *m = (struct squad_model){ 0 };
-    if (network_open(&m->net, dir, HEAD_QUESTIONS, device, threads, rows) < 0)
+    if (network_open(&m->net, dir, HEAD_QUESTIONS, device, threads, weights, rows) < 0)
         return -1;
     m->last = ops_buffer(m->net.ops, OPS_F32, 2 * m->net.rows);
     m->logits = mem_alloc(2 * (size_t)m->net.rows * sizeof *m->logits);

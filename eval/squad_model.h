@@ -24,7 +24,7 @@ struct squad_model {
 
 /* Loads the model folder `dir`. `rows`: tokens run at a time, raised to hold one window. */
 int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
-                     int64_t rows);
+                     enum ops_type weights, int64_t rows);
 void squad_model_close(struct squad_model *m); /* fine on a zeroed one */
 
 /* The windows of all questions, as for evaluation. Of the rules cls, sep and pad are set. */

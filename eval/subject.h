@@ -10,13 +10,14 @@
 
 #include "common/opt.h"
 #include "eval/network.h"
+#include "model/stored.h"
 #include "tokenizer/tokenizer.h"
 
 struct subject {
     /* options */
-    const char *model_dir, *vocab; /* vocab NULL: the tokenizer is in model folder */
-    const char *device;            /* as ops_open takes it */
-    int precision, products, json;
+    const char *model_dir, *vocab;          /* vocab NULL: the tokenizer is in model folder */
+    const char *device;                     /* as ops_open takes it */
+    int precision, products, weights, json; /* weights: stored_type's word */
     int64_t batch_tokens;
 
     struct tokenizer *tokenizer; /* after subject_load_tokenizer, as is the encoder */
@@ -47,6 +48,11 @@ struct subject {
     {                                                                                              \
         0, "precision", OPT_CHOICE, offsetof(struct subject, precision), OPS_PRECISION_WORDS,      \
             "precision of matrix products", 0, 0                                                   \
+    }
+#define SUBJECT_WEIGHTS                                                                            \
+    {                                                                                              \
+        0, "weights", OPT_CHOICE, offsetof(struct subject, weights), STORED_WORDS,                 \
+            "type in which the weights are kept in memory", 0, 0                                   \
     }
 #define SUBJECT_DEVICE                                                                             \
     {                                                                                              \

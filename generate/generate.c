@@ -13,6 +13,7 @@
 #include "common/utf8.h"
 #include "generate/generator.h"
 #include "model/ops.h"
+#include "model/stored.h"
 #include "unicode/unicode.h"
 
 /* What the options say, and the generator that they set up. */
@@ -20,7 +21,7 @@ struct generate {
     const char *model_dir, *vocab, *device;
     struct opt_list prompts, stops, biases;
     struct sampler_bias *bias_of; /* [biases.count] */
-    int json, precision, products, echo, history;
+    int json, precision, weights, products, echo, history;
     int asking; /* prompts come from a terminal, and stand between the texts there */
     int64_t samples;
     struct generator g;
@@ -271,7 +272,7 @@ static int run(int argc, char **argv, void *options_given)
     given->g.stops = given->stops.items;
     given->g.stop_count = given->stops.count;
     int result = generator_load(&given->g, given->model_dir, given->vocab, given->device,
-                                (int)tool_threads);
+                                (int)tool_threads, stored_type(given->weights));
     if (!result)
         result = check_tokens(given);
     uint64_t number = 0;
@@ -323,6 +324,8 @@ static const struct opt options[] = {
       "where to compute: the CPU, or GPU number N", 0, 0 },
     { 0, "precision", OPT_CHOICE, AT(precision), OPS_PRECISION_WORDS,
       "precision of the matrix products that process the prompt", 0, 0 },
+    { 0, "weights", OPT_CHOICE, AT(weights), STORED_WORDS,
+      "type in which the weights are kept in memory", 0, 0 },
     { 0, "products", OPT_CHOICE, AT(products), OPS_PRODUCTS_WORDS,
       "f32 matrix products: our own code or OpenBLAS", 0, 0 },
     { .help = "Choice of the next token:" },

@@ -10,23 +10,24 @@
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-static int load_model(struct generator *g, const char *dir, const char *device, int threads)
+static int load_model(struct generator *g, const char *dir, const char *device, int threads,
+                      enum ops_type weights)
 {
     g->ops = ops_open(device, threads);
-    if (!g->ops || folder_load(&g->model, g->ops, &g->blocks, dir, HEAD_NEXT, 0, NULL) < 0)
+    if (!g->ops || parameters_load(&g->parameters, &g->model, g->ops, dir, HEAD_NEXT, weights) < 0)
         return -1;
-    cache_init(&g->cache, &g->model, g->ops, g->blocks);
+    cache_init(&g->cache, &g->model, g->ops, g->parameters.blocks);
     g->prompt_logits = mem_zalloc((size_t)g->model.config.vocabulary, sizeof *g->prompt_logits);
     g->raw = mem_zalloc((size_t)g->model.config.vocabulary, sizeof *g->raw);
     return 0;
 }
 
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
-                   int threads)
+                   int threads, enum ops_type weights)
 {
     const char *from = vocab ? vocab : dir;
     g->tokenizer = tokenizer_load(from);
-    if (!g->tokenizer || load_model(g, dir, device, threads) < 0)
+    if (!g->tokenizer || load_model(g, dir, device, threads, weights) < 0)
         return -1;
     g->encoder = encoder_new(g->tokenizer);
     if (tokenizer_size(g->tokenizer) > g->model.config.vocabulary)
@@ -40,10 +41,7 @@ void generator_release(struct generator *g)
 {
     sampler_release(&g->sampler);
     cache_release(&g->cache);
-    if (g->blocks) {
-        folder_free_blocks(&g->model, g->ops, g->blocks);
-        model_release(&g->model);
-    }
+    parameters_release(&g->parameters, &g->model, g->ops);
     if (g->ops)
         ops_free(g->ops);
     if (g->encoder)

@@ -19,7 +19,7 @@
 #include "generate/logprobs.h"
 #include "generate/sample.h"
 #include "generate/text.h"
-#include "model/folder.h"
+#include "model/parameters.h"
 #include "tokenizer/tokenizer.h"
 
 struct generator {
@@ -36,7 +36,7 @@ struct generator {
     struct encoder *encoder;
     struct ops *ops;
     struct model model;
-    struct ops_array *blocks;
+    struct parameters parameters;
     struct cache cache;
 
     struct ids prompt;
@@ -47,10 +47,11 @@ struct generator {
     int prompt_lost; /* the cache has forgotten it */
 };
 
-/* Loads the model folder `dir`, and the tokenizer from `vocab` or, if NULL, from `dir`. The
+/* Loads the model folder `dir`, and the tokenizer from `vocab` or, if NULL, from `dir`; `weights`
+ * as parameters.h has them. The
  * members that the caller sets are left alone. */
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
-                   int threads);
+                   int threads, enum ops_type weights);
 void generator_release(struct generator *g);
 
 /* Takes a prompt. One without tokens is the end-of-text token, after which a model begins a text.

@@ -98,10 +98,10 @@ static int64_t embedding_offset(const struct model *m, int i)
 
 static struct ops_embedding tables(const struct model *m, struct ops_array w)
 {
-    return (struct ops_embedding){ .words = ops_part(w, embedding_offset(m, WORDS)),
-                                   .positions = ops_part(w, embedding_offset(m, POSITIONS)),
+    return (struct ops_embedding){ .words = block_tensor(m, w, embedding_row(m, WORDS)),
+                                   .positions = block_tensor(m, w, embedding_row(m, POSITIONS)),
                                    .types = m->config.types
-                                                ? ops_part(w, embedding_offset(m, TYPES))
+                                                ? block_tensor(m, w, embedding_row(m, TYPES))
                                                 : OPS_NONE,
                                    .C = m->config.width };
 }

@@ -99,12 +99,13 @@ static void transform_bwd(const struct model *m, struct ops *o, struct ops_array
 static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
                                      struct ops_array tied)
 {
-    int64_t bias = m->config.bare_head ? 0 : bert_head_offset(m, WORD_BIAS);
-    struct ops_array own = m->tied ? OPS_NONE : ops_part(w, bert_head_offset(m, words_end(m) - 1));
-    return (struct ops_decoder){ .table = m->tied ? tied : own,
-                                 .bias = m->config.bare_head ? OPS_NONE : ops_part(w, bias),
-                                 .V = m->config.vocabulary,
-                                 .C = m->config.width };
+    return (struct ops_decoder){
+        .table = m->tied ? block_tied(m, tied)
+                         : block_tensor(m, w, bert_head_row(m, words_end(m) - 1)),
+        .bias = m->config.bare_head ? OPS_NONE : block_tensor(m, w, bert_head_row(m, WORD_BIAS)),
+        .V = m->config.vocabulary,
+        .C = m->config.width
+    };
 }
 
 void bert_word_logits(const struct model *m, struct ops *o, struct ops_array logits,

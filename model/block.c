@@ -48,21 +48,36 @@ void block_add_norm(struct model *m, int block, const char *stem, int64_t layer,
         add(m, block, stem, ".bias", layer, (struct tensor){ .shape = { C } });
 }
 
+struct ops_array block_tensor(const struct model *m, struct ops_array w, size_t row)
+{
+    const struct tensor *t = &m->tensors.rows[row];
+    return w.type == OPS_LIST ? ops_listed(w, t->place) : ops_part(w, t->offset);
+}
+
+struct ops_array block_tied(const struct model *m, struct ops_array w)
+{
+    int64_t tensors = 0;
+    while (m->tensors.rows[tensors].block == 0)
+        tensors++;
+    return w.type == OPS_LIST ? ops_listed(w, tensors) : w;
+}
+
 struct ops_linear block_linear(const struct model *m, struct ops_array w, size_t row, int64_t N)
 {
     const struct tensor *map = &m->tensors.rows[row];
-    return (struct ops_linear){ .w = ops_part(w, map->offset),
-                                .bias = map->biased ? ops_part(w, map[1].offset) : OPS_NONE,
+    return (struct ops_linear){ .w = block_tensor(m, w, row),
+                                .bias = map->biased ? block_tensor(m, w, row + 1) : OPS_NONE,
                                 .N = N,
                                 .I = map->shape[0],
-                                .O = map->shape[1] };
+                                .O = map->shape[1],
+                                .turned = w.type == OPS_LIST };
 }
 
 struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row, int64_t N)
 {
     const struct tensor *gain = &m->tensors.rows[row];
-    return (struct ops_norm){ .gain = ops_part(w, gain->offset),
-                              .bias = gain->biased ? ops_part(w, gain[1].offset) : OPS_NONE,
+    return (struct ops_norm){ .gain = block_tensor(m, w, row),
+                              .bias = gain->biased ? block_tensor(m, w, row + 1) : OPS_NONE,
                               .N = N,
                               .C = m->config.width,
                               .epsilon = m->config.epsilon,
@@ -184,11 +199,10 @@ static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
                                      struct ops_array tied)
 {
     const struct model_config *c = &m->config;
-    return (struct ops_decoder){
-        .table = m->tied ? tied : ops_part(w, m->tensors.rows[m->decoder_table].offset),
-        .V = c->vocabulary,
-        .C = c->width
-    };
+    return (struct ops_decoder){ .table = m->tied ? block_tied(m, tied)
+                                                  : block_tensor(m, w, m->decoder_table),
+                                 .V = c->vocabulary,
+                                 .C = c->width };
 }
 
 static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out,

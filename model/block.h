@@ -22,6 +22,11 @@ void block_add_map(struct model *m, int block, const char *stem, int64_t layer, 
                    int64_t out, double std, int biased);
 void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int biased);
 
+/* Row `row` of the table in the parameters of its block: in an array of all of them, or a list. */
+struct ops_array block_tensor(const struct model *m, struct ops_array w, size_t row);
+/* The decoder's table in the parameters of the embedding, which it is tied to. */
+struct ops_array block_tied(const struct model *m, struct ops_array w);
+
 /* The map over N rows whose weights are row `row` of the table, and the norm whose gain it is; with
  * a bias, if they have one. w: the block's parameters. */
 struct ops_linear block_linear(const struct model *m, struct ops_array w, size_t row, int64_t N);

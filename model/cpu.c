@@ -35,6 +35,7 @@ static void cpu_close(struct ops *o)
 {
     ops_buffer_free(o, o->work.data, o->work.floats);
     ops_buffer_free(o, o->panels.data, o->panels.floats);
+    ops_buffer_free(o, o->operands.data, o->operands.floats);
     ops_buffer_free(o, o->angles.table.data, o->angles.table.floats);
     pool_free(o->pool);
 }

@@ -27,10 +27,11 @@ struct ops {
     OPS_COMMON
     struct pool *pool;
     const struct kernels *k;
-    int openblas;        /* f32 products are OpenBLAS's */
-    char name[128];      /* what describes it */
-    struct arena work;   /* the kernels' own */
-    struct arena panels; /* the matrix product's */
+    int openblas;          /* f32 products are OpenBLAS's */
+    char name[128];        /* what describes it */
+    struct arena work;     /* the kernels' own */
+    struct arena panels;   /* the matrix product's */
+    struct arena operands; /* of products with weights of f16 and in blocks */
     struct angles angles;
 };
 
@@ -60,6 +61,19 @@ static inline struct ops_array cpu_f32(const float *x)
 {
     return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };
 }
+
+/* Rows of a product for which f32 weights are streamed: each then has the bits that it has alone.
+ */
+enum { CPU_STREAMED = 32 };
+static inline int cpu_streams(const struct ops *o, int64_t rows)
+{
+    return rows <= (o->precision == OPS_BF16 ? KERNEL_ROWS : CPU_STREAMED);
+}
+
+/* y[N,O] = x[N,I] w^T of w[O,I], made by ops_weights or F32 or BF16, rows of y ldy apart. */
+void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                         const struct ops_linear *l);
+int cpu_in_blocks(struct ops_array w);
 
 /* OpenBLAS: -1 with an error when it cannot be opened; which kernels it has; a product in f32. */
 int cpu_openblas_open(void);

@@ -689,7 +689,7 @@ static void attend_head_streamed(void *ctx, int64_t index, int thread)
     const struct attention *a = ctx;
     int64_t column = index * a->HS, from = index / (a->NH / a->KV) * a->HS;
     float *scores = a->work + thread * a->work_floats, factor = plain_scale(a);
-    const float *keys = cpu_floats(a->keys) + from, *values = cpu_floats(a->values) + from;
+    const struct ops_array keys = ops_part(a->keys, from), values = ops_part(a->values, from);
     for (int64_t i = 0; i < a->N; i++) {
         int64_t n = a->past + i + 1;
         float *y = cpu_floats(a->y) + i * a->ldy + column;

@@ -131,12 +131,8 @@ static void run_chunks(struct ops *o, struct loss *l)
     for (l->first = 0; l->first < count; l->first += rows) {
         l->rows = count - l->first < rows ? count - l->first : rows;
         pool_for(o->pool, l->rows, cpu_row_grain(C), gather_rows, l);
-        ops_matmul(o, &(struct ops_matmul){ .C = { cpu_f32(l->logits), l->ld },
-                                            .A = { l->x_rows, C },
-                                            .B = { l->d->table, C, 1 },
-                                            .M = l->rows,
-                                            .N = V,
-                                            .K = C });
+        const struct ops_linear decoder = { l->d->table, OPS_NONE, l->rows, C, V, 1 };
+        cpu_multiply_turned(o, cpu_f32(l->logits), l->ld, l->x_rows, &decoder);
         pool_for(o->pool, l->rows, 1, cross_entropy_rows, l);
         if (!ops_is_none(l->dx))
             chunk_bwd(o, l);

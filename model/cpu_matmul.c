@@ -20,8 +20,8 @@
  *             for each step of K                              tile: its sums stay in registers
  *                 sums += a b                                 tile_step
  *
- * Products of few rows stream the matrix instead (stream_columns_part, stream_rows_part).
- * Oracle: plain loops in f64, multiply_plainly in tests/unit/test_ops.c.
+ * Products of few rows stream the matrix instead (stream_columns_part, and cpu_weights.c where it
+ * is stored transposed). Oracle: plain loops in f64, multiply_plainly in tests/unit/test_ops.c.
  */
 #include <assert.h>
 #include <sched.h>
@@ -40,12 +40,11 @@ enum {
     SLICE = 768,             /* most layers of panels that are multiplied at once */
     SHARED_FLOATS = 1 << 21, /* of panels that are shared, about */
     SHARED_LINES = 3072,     /* most rows or columns of them */
-    ROW_PANELS = 8,     /* of A in a piece: with the next one's rows they fit the second cache */
-    COLUMN_PANELS = 2,  /* of B */
-    PARTS_MAX = 4,      /* of the shared operand, for threads without a chunk */
-    SMALL = 1 << 16,    /* multiplications below which threads do not pay */
-    COLUMN_GRAIN = 64,  /* columns of a streamed product */
-    STREAM_GRAIN = 256, /* rows of the table in a streamed product of dots */
+    ROW_PANELS = 8,    /* of A in a piece: with the next one's rows they fit the second cache */
+    COLUMN_PANELS = 2, /* of B */
+    PARTS_MAX = 4,     /* of the shared operand, for threads without a chunk */
+    SMALL = 1 << 16,   /* multiplications below which threads do not pay */
+    COLUMN_GRAIN = 64, /* columns of a streamed product */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -345,24 +344,23 @@ void cpu_matmul(struct ops *o, const struct ops_matmul *s)
 struct streamed {
     const struct kernels *k;
     float *y;
-    const float *x, *w;
+    const float *x;
+    struct ops_array w;
     int64_t N, I, O;
 };
 
+/* All rows meet some columns before the next, which stay in the second cache meanwhile. */
 static void stream_columns_part(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const struct streamed *s = ctx;
-    s->k->stream_columns(s->y + begin, s->O, s->x, s->I, s->N, s->w + begin, s->O, s->I,
-                         end - begin);
-}
-
-static void stream_rows_part(void *ctx, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const struct streamed *s = ctx;
-    s->k->stream_rows(s->y + begin, s->O, s->x, s->I, s->N, s->w + begin * s->I, s->I, s->I,
-                      end - begin);
+    for (int64_t at = begin; at < end;) {
+        int64_t n = s->N > KERNEL_ROWS ? smaller(COLUMN_GRAIN, end - at) : end - at;
+        for (int64_t r = 0; r < s->N; r += KERNEL_ROWS)
+            s->k->stream_columns(s->y + r * s->O + at, s->O, s->x + r * s->I, s->I,
+                                 smaller(s->N - r, KERNEL_ROWS), ops_part(s->w, at), s->O, s->I, n);
+        at += n;
+    }
 }
 
 /* ---- linear maps ------------------------------------------------------------------------- */
@@ -389,16 +387,29 @@ static void begin_rows(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-static int are_f32(struct ops_array a, struct ops_array b, struct ops_array c)
+static void add_rows(void *ctx, int64_t begin, int64_t end, int thread)
 {
-    return a.type == OPS_F32 && b.type == OPS_F32 && c.type == OPS_F32;
+    (void)thread;
+    const struct beginning *b = ctx;
+    for (int64_t n = begin; n < end; n++) {
+        if (!ops_is_none(b->base))
+            b->k->add(ops_part(b->y, n * b->O), ops_part(b->base, n * b->O), b->O);
+        if (!ops_is_none(b->bias))
+            b->k->add(ops_part(b->y, n * b->O), b->bias, b->O);
+    }
 }
 
 /* y = base + x w + bias. */
 static void affine(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                    const struct ops_linear *l)
 {
-    if (l->N > KERNEL_ROWS || !are_f32(y, x, l->w)) {
+    struct beginning b = { o->k, y, base, l->bias, l->O };
+    if (l->turned) {
+        cpu_multiply_turned(o, y, l->O, x, l);
+        pool_for(o->pool, l->N, cpu_row_grain(l->O), add_rows, &b);
+        return;
+    }
+    if (!cpu_streams(o, l->N) || y.type != OPS_F32 || x.type != OPS_F32) {
         ops_matmul(o, &(struct ops_matmul){ .C = { y, l->O },
                                             .A = { x, l->I },
                                             .B = { l->w, l->O },
@@ -409,8 +420,7 @@ static void affine(struct ops *o, struct ops_array y, struct ops_array base, str
                                             .bias = l->bias });
         return;
     }
-    struct beginning b = { o->k, y, base, l->bias, l->O };
-    struct streamed s = { o->k, cpu_floats(y), cpu_floats(x), cpu_floats(l->w), l->N, l->I, l->O };
+    struct streamed s = { o->k, cpu_floats(y), cpu_floats(x), l->w, l->N, l->I, l->O };
     pool_for(o->pool, l->N, cpu_row_grain(l->O), begin_rows, &b);
     pool_for(o->pool, l->O, COLUMN_GRAIN, stream_columns_part, &s);
 }
@@ -439,6 +449,7 @@ void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient d
                     struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                     const struct ops_linear *l)
 {
+    assert(!l->turned);
     if (!ops_is_none(dx.to))
         ops_matmul(o, &(struct ops_matmul){ .C = { dx.to, l->I },
                                             .A = { dy, l->O },
@@ -494,29 +505,12 @@ void cpu_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, 
 
 /* ---- the decoder -------------------------------------------------------------------------- */
 
-static void add_bias(void *ctx, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const struct beginning *b = ctx;
-    for (int64_t n = begin; n < end; n++)
-        b->k->add(ops_part(b->y, n * b->O), b->bias, b->O);
-}
-
 void cpu_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
                 const struct ops_decoder *d)
 {
-    struct streamed s = { o->k, cpu_floats(logits), cpu_floats(x), cpu_floats(d->table), N, d->C,
-                          d->V };
+    const struct ops_linear l = { .w = d->table, .N = N, .I = d->C, .O = d->V, .turned = 1 };
     struct beginning b = { .k = o->k, .y = logits, .bias = d->bias, .O = d->V };
-    if (N <= KERNEL_ROWS && are_f32(logits, x, d->table))
-        pool_for(o->pool, d->V, STREAM_GRAIN, stream_rows_part, &s);
-    else
-        ops_matmul(o, &(struct ops_matmul){ .C = { logits, d->V },
-                                            .A = { x, d->C },
-                                            .B = { d->table, d->C, 1 },
-                                            .M = N,
-                                            .N = d->V,
-                                            .K = d->C });
+    cpu_multiply_turned(o, logits, d->V, x, &l);
     if (!ops_is_none(d->bias))
-        pool_for(o->pool, N, 1, add_bias, &b);
+        pool_for(o->pool, N, 1, add_rows, &b);
 }

@@ -26,6 +26,14 @@ int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, 
                      enum model_head head, uint64_t seed, int *made, const struct split *split);
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);
 
+/* Reads DIR as folder_load does, without initial values, and hands its tensors over one by one:
+ * first `begin` sees the model, then `take` the numbers of each row of its table, as files have
+ * them: where the row says `transposed`, that is [shape[1],shape[0]]. Either ends it by -1. */
+int folder_each(struct model *m, const char *dir, enum model_head head,
+                int (*begin)(void *ctx, const struct model *m),
+                int (*take)(void *ctx, const struct model *m, size_t row, const float *numbers),
+                void *ctx);
+
 /* Writes config.json and, last, model.safetensors into DIR, which is made if need be: F32 or BF16,
  * as the blocks are. end_of_text: its id, or -1; encoders have none. */
 int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,

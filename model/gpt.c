@@ -117,8 +117,8 @@ static struct layer layer_of(const struct model *m, struct ops_array w, int64_t 
 
 static struct ops_embedding tables(const struct model *m, struct ops_array w)
 {
-    return (struct ops_embedding){ .words = w,
-                                   .positions = ops_part(w, m->tensors.rows[WPE].offset),
+    return (struct ops_embedding){ .words = block_tensor(m, w, WTE),
+                                   .positions = block_tensor(m, w, WPE),
                                    .C = m->config.width };
 }
 

@@ -18,10 +18,12 @@
 #include "model/ops.h"
 
 enum {
-    KERNEL_LANES = 64, /* of a sum */
-    KERNEL_ROWS = 4,   /* most rows of the streaming products below */
-    KERNEL_GROUP = 4,  /* panels that lie side by side in the rows of multiply_rows */
-    KERNEL_AHEAD = 3,  /* regions that a product asks for */
+    KERNEL_LANES = 64,     /* of a sum */
+    KERNEL_ROWS = 4,       /* most rows of the streaming products below */
+    KERNEL_GROUP = 4,      /* panels that lie side by side in the rows of multiply_rows */
+    KERNEL_AHEAD = 3,      /* regions that a product asks for */
+    KERNEL_OUTPUTS = 16,   /* outputs of a group of weights in blocks */
+    KERNEL_BLOCK_ROWS = 4, /* rows that such a group meets at once */
 };
 
 /* A dropout mask as a kernel sees it: element i is kept when the i-th 32-bit number of the
@@ -99,6 +101,15 @@ struct kernel_products {
     void (*multiply_rows)(const struct kernel_product *p);
 };
 
+/* Rows rounded to blocks of 32 numbers: q * scale, with the sum of each block's q. [rows, blocks]
+ * of them. */
+struct kernel_blocks {
+    const int8_t *q;
+    const float *scales;
+    const int32_t *sums;
+    int64_t rows, blocks;
+};
+
 /* Layers of a panel with K steps of the sum. */
 static inline int64_t kernel_depth(const struct kernel_products *p, int64_t K)
 {
@@ -156,12 +167,25 @@ struct kernels {
     /* out[n] += sum of the rows of x[rows,ld]. */
     void (*column_sums)(float *out, struct ops_array x, int64_t ld, int64_t rows, int64_t n);
 
-    /* y[r,0..n) += sum over i of x[r,i] w[i,0..n), r < rows <= KERNEL_ROWS. */
+    /* y[r,0..n) += sum over i of x[r,i] w[i,0..n), r < rows <= KERNEL_ROWS; w is F32 or BF16. */
     void (*stream_columns)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
-                           const float *w, int64_t ldw, int64_t I, int64_t n);
-    /* y[r,v] = x[r,.] . w[v,.], r < rows <= KERNEL_ROWS, v < n. */
+                           struct ops_array w, int64_t ldw, int64_t I, int64_t n);
+    /* y[r,v] = x[r,.] . w[v,.], r < rows, v < n; w is F32, BF16 or F16. The bits of each are those
+     * of dot. */
     void (*stream_rows)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
-                        const float *w, int64_t ldw, int64_t C, int64_t n);
+                        struct ops_array w, int64_t ldw, int64_t C, int64_t n);
+
+    /* n numbers of an F16 array. */
+    void (*from_f16)(float *y, struct ops_array x, int64_t n);
+    /* A row of 32 * blocks numbers to blocks of 8 bits. */
+    void (*to_blocks)(int8_t *q, float *scales, int32_t *sums, struct ops_array x, int64_t blocks);
+    /* y[r,0..n) += the products of x's rows with a group of n <= KERNEL_OUTPUTS outputs: f16 scales
+     * [blocks][KERNEL_OUTPUTS], then for each block and each four (j) of its bytes (of 8 in Q8, in
+     * Q4 of 4, as stored.h has them) those of all outputs: [blocks][j][KERNEL_OUTPUTS][4]. */
+    void (*multiply_q8)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *group,
+                        int64_t n);
+    void (*multiply_q4)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *group,
+                        int64_t n);
 
     /* One step of the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022), in logarithms
      * of base 2: scores become 2^(score - max) after dropout, 0 where unseen; max and sum, a number

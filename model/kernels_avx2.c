@@ -1,10 +1,10 @@
 /* The kernels for x86-64 with AVX2 and FMA (2013 and later). */
 #if defined(__x86_64__)
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,prfchw"))),                  \
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c,bmi,bmi2,prfchw"))),             \
                              apply_to = function)
 #else
-#pragma GCC target("avx2,fma,bmi,bmi2,prfchw")
+#pragma GCC target("avx2,fma,f16c,bmi,bmi2,prfchw")
 #endif
 #define KERNELS      kernels_avx2
 #define KERNELS_NAME "AVX2 kernels"

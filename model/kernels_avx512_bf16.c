@@ -1,11 +1,13 @@
-/* The kernels for x86-64 with AVX-512 F, BW, DQ, VL and BF16 (2020 and later). */
+/* The kernels for x86-64 with AVX-512 F, BW, DQ, VL, VNNI and BF16 (2020 and later). */
 #if defined(__x86_64__)
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,prfchw,avx512f,avx512bw,"    \
-                                                   "avx512dq,avx512vl,avx512bf16"))),              \
-                             apply_to = function)
+#pragma clang attribute push(                                                                      \
+    __attribute__((target("avx2,fma,f16c,bmi,bmi2,prfchw,avx512f,avx512bw,"                        \
+                          "avx512dq,avx512vl,avx512vnni,avx512bf16"))),                            \
+    apply_to = function)
 #else
-#pragma GCC target("avx2,fma,bmi,bmi2,prfchw,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
+#pragma GCC target(                                                                                \
+    "avx2,fma,f16c,bmi,bmi2,prfchw,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")
 #pragma GCC target("prefer-vector-width=512")
 #endif
 #define KERNELS      kernels_avx512_bf16
@@ -14,6 +16,7 @@
 #define REGISTERS    32
 #define WIDTH        16
 #define HAS_BF16
+#define HAS_VNNI
 #include "model/kernels.inc"
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -103,7 +103,7 @@ static struct layer layer_of(const struct model *m, struct ops_array w, int64_t 
 static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
                           struct ops_array w, const struct inputs *in)
 {
-    const struct ops_embedding e = { .words = w, .C = m->config.width };
+    const struct ops_embedding e = { .words = block_tensor(m, w, WORDS), .C = m->config.width };
     ops_scratch_begin(o);
     split_embedding_fwd(m, o, x, &e, in);
     ops_dropout(o, x, x, in->N * e.C, block_embedding_dropout(m, in));

@@ -131,6 +131,11 @@ void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n)
         o->b->buffer_free(o, a, n);
 }
 
+int ops_on_host(const struct ops *o)
+{
+    return o->b == &ops_cpu;
+}
+
 struct ops_array ops_host_array(void *memory, enum ops_type type)
 {
     return (struct ops_array){ memory, type };

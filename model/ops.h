@@ -35,14 +35,29 @@ int ops_threads(const struct ops *o);
 const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
 /* What is free of the device's own memory; UINT64_MAX where arrays are in the host's. */
 uint64_t ops_free_bytes(const struct ops *o);
-const char *ops_kernels(void); /* the same, before there is a context */
+int ops_on_host(const struct ops *o); /* whether it computes on the CPU */
+const char *ops_kernels(void);        /* the same, before there is a context */
 
-/* Types of numbers. bf16 is the high half of a float's bits. */
-enum ops_type { OPS_F32, OPS_BF16, OPS_F64, OPS_U32, OPS_I32, OPS_I64, OPS_U8 };
+/* Types of numbers. bf16 is the high half of a float's bits. The last four are for parameters that
+ * only forward reads, on the host: f16 is IEEE 754's binary16, Q8 and Q4 are blocks of integers
+ * with a scale each (stored.h), and a LIST is an array of arrays, each of a type of its own. */
+enum ops_type {
+    OPS_F32,
+    OPS_BF16,
+    OPS_F64,
+    OPS_U32,
+    OPS_I32,
+    OPS_I64,
+    OPS_U8,
+    OPS_F16,
+    OPS_Q8,
+    OPS_Q4,
+    OPS_LIST,
+};
 #define OPS_PRECISION_WORDS "f32|bf16" /* the first two, in the order of the enum */
-static inline size_t ops_type_bytes(enum ops_type type)
+static inline size_t ops_type_bytes(enum ops_type type) /* of one number; of blocks there is none */
 {
-    static const unsigned char bytes[] = { 4, 2, 8, 4, 4, 8, 1 };
+    static const unsigned char bytes[] = { 4, 2, 8, 4, 4, 8, 1, 2, 0, 0, 0 };
     return bytes[type];
 }
 
@@ -93,6 +108,19 @@ void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n); /* fine on n
 
 /* The caller's memory as an array, if the back end computes in the host's. */
 struct ops_array ops_host_array(void *memory, enum ops_type type);
+
+/* The i-th array of a LIST, whose items are the caller's. */
+static inline struct ops_array ops_listed(struct ops_array list, int64_t i)
+{
+    return ((const struct ops_array *)(const void *)list.address)[i];
+}
+
+/* A matrix [O,I] as products read it, whose rows lie in memory as stored.h has them: a copy, freed
+ * by ops_weights_free, or of F32, BF16 and F16, where `keep` says that the rows will stay, these
+ * rows themselves. On the host alone. */
+struct ops_array ops_weights(struct ops *o, enum ops_type type, const void *rows, int64_t O,
+                             int64_t I, int keep);
+void ops_weights_free(struct ops *o, struct ops_array w, const void *rows);
 
 /* Scratch for the caller of the functions below; none of them uses it. ops_scratch_begin takes all
  * pieces back; ops_scratch hands out the next, aligned, not zeroed. Memory grows to what was
@@ -180,10 +208,12 @@ struct ops_matmul {
 void ops_matmul(struct ops *o, const struct ops_matmul *p);
 
 /* A linear map of N rows, y[N,O] = x[N,I] w[I,O] + bias[O]; bias may be none. Any N: for few rows
- * f32 weights are streamed. */
+ * weights are streamed, and each row has the bits that it has alone. With `turned` w is [O,I], made
+ * by ops_weights, and there is no backward. Products with Q8 and Q4 round x to blocks of 8 bits. */
 struct ops_linear {
     struct ops_array w, bias;
     int64_t N, I, O;
+    int turned;
 };
 void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l);
@@ -372,7 +402,8 @@ struct ops_scores {
     struct ops_array losses, correct;
 };
 
-/* logits[N,V] = x[N,C] table[V,C]^T + bias[V]; bias may be none. */
+/* logits[N,V] = x[N,C] table[V,C]^T + bias[V]; bias may be none. The table may be made by
+ * ops_weights. */
 struct ops_decoder {
     struct ops_array table, bias;
     int64_t V, C;

@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/js.h"
 #include "common/mem.h"
+#include "model/half.h"
 
 static const struct {
     const char *name;
@@ -209,29 +210,11 @@ const struct safetensor *safetensors_find(const struct safetensors *s, const cha
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-static float from_bits(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 static double from_double_bits(uint64_t bits)
 {
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
-}
-
-/* IEEE 754 binary16. Subnormal numbers are m * 2^-24. */
-static float from_half(uint32_t h)
-{
-    uint32_t sign = (h & 0x8000) << 16, exponent = h >> 10 & 31, m = h & 1023;
-    if (exponent == 0)
-        return from_bits(sign) + (sign ? -(float)m : (float)m) * 0x1p-24f;
-    if (exponent == 31)
-        return from_bits(sign | 0x7F800000 | m << 13);
-    return from_bits(sign | (exponent + 112) << 23 | m << 13);
 }
 
 /* The tensor's bytes in the order of its shape: in the file, or, if it is a view that leaves the
@@ -278,14 +261,14 @@ static int to_floats(float *out, const struct safetensor *t, const unsigned char
 {
     if (!strcmp(t->dtype, "F32")) {
         for (int64_t i = 0; i < t->elements; i++, p += 4)
-            out[i] = from_bits((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-                               (uint32_t)p[3] << 24);
+            out[i] = half_float((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+                                (uint32_t)p[3] << 24);
     } else if (!strcmp(t->dtype, "BF16")) {
         for (int64_t i = 0; i < t->elements; i++, p += 2)
-            out[i] = from_bits((uint32_t)p[0] << 16 | (uint32_t)p[1] << 24);
+            out[i] = half_float((uint32_t)p[0] << 16 | (uint32_t)p[1] << 24);
     } else if (!strcmp(t->dtype, "F16")) {
         for (int64_t i = 0; i < t->elements; i++, p += 2)
-            out[i] = from_half((uint32_t)p[0] | (uint32_t)p[1] << 8);
+            out[i] = half_read((uint32_t)p[0] | (uint32_t)p[1] << 8);
     } else if (!strcmp(t->dtype, "F64")) {
         for (int64_t i = 0; i < t->elements; i++, p += 8)
             out[i] = (float)from_double_bits(read_u64(p));

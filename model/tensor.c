@@ -45,6 +45,8 @@ void tensor_add(struct tensor_table *t, int block, const char *name, int64_t row
                             .maps = 1,
                             .block = block,
                             .offset = t->block_size[block] };
+    if (t->count > 1 && row[-1].block == block)
+        row->place = row[-1].place + 1;
     snprintf(row->name, sizeof row->name, "%s", name);
     if (is_bias(t))
         row[-1].biased = 1;

@@ -28,6 +28,7 @@ struct tensor {
     int transposed; /* 1: files hold the transpose, [shape[1],shape[0]] */
     int block;
     int64_t offset; /* in floats, from the start of the block */
+    int64_t place;  /* its number in the block */
 };
 
 struct tensor_table {

@@ -458,7 +458,8 @@ static double linear_loss(void *ctx)
 
 static struct ops_linear map_of(const struct linear *l, int bias)
 {
-    return (struct ops_linear){ f32(l->w.f), bias ? f32(l->bias.f) : OPS_NONE, l->N, l->I, l->O };
+    return (
+        struct ops_linear){ f32(l->w.f), bias ? f32(l->bias.f) : OPS_NONE, l->N, l->I, l->O, 0 };
 }
 
 static void check_linear_fwd(struct ops *o, struct linear *l)
@@ -533,7 +534,7 @@ static void linear_operands_in(struct ops *o)
     enum { N = 9, I = 19, O = 70 };
     struct numbers x = numbers(N * I, 1, 1), dy = numbers(N * O, 2, 1), w = numbers(I * O, 3, 1);
     struct numbers y[2], dx[2], dw[2];
-    const struct ops_linear map = { f32(w.f), OPS_NONE, N, I, O };
+    const struct ops_linear map = { f32(w.f), OPS_NONE, N, I, O, 0 };
     for (int made = 0; made < 2; made++) {
         enum ops_type type = made ? ops_operand(o) : OPS_F32;
         y[made] = numbers(N * O, 4, 1);

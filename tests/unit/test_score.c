@@ -10,6 +10,7 @@
 #include "eval/report.h"
 #include "eval/score.h"
 #include "eval/wiki.h"
+#include "model/folder.h"
 #include "tests/unit/arrays.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
@@ -53,7 +54,7 @@ static void make_model(void)
 static void setup(void)
 {
     make_model();
-    cr_assert_eq(scorer_init(&scorer, dir, "cpu", 2, 40), 0, "%s", err_get());
+    cr_assert_eq(scorer_init(&scorer, dir, "cpu", 2, OPS_F32, 40), 0, "%s", err_get());
 }
 
 static void teardown(void)

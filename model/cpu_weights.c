@@ -1,0 +1,254 @@
+/*
+ * cpu_weights.c - the host's back end: weights that only forward reads, of f16 and in blocks of
+ * integers (ops_weights), and products with them.
+ *
+ * In blocks the outputs lie in groups of KERNEL_OUTPUTS side by side, as multiply_q8 and
+ * multiply_q4 take them (kernels.h); behind the last output are zeros.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "model/cpu.h"
+#include "model/stored.h"
+
+enum {
+    OUTPUTS = KERNEL_OUTPUTS,
+    SCALE_BYTES = 2,
+    FOUR = 4,             /* bytes that an output has side by side */
+    CHUNK = 1024,         /* outputs of f16 that are f32 at one time */
+    ROWS_BYTES = 1 << 19, /* of rows in blocks that meet a thread's weights together */
+    COPY_GRAIN = 1 << 16, /* bytes of a copy that are worth a thread */
+};
+
+static int64_t pieces(int64_t n, int64_t size)
+{
+    return (n + size - 1) / size;
+}
+
+int cpu_in_blocks(struct ops_array w)
+{
+    return w.type == OPS_Q8 || w.type == OPS_Q4;
+}
+
+/* ---- weights ------------------------------------------------------------------------------ */
+
+struct placing {
+    char *to;
+    const char *rows;
+    enum ops_type type;
+    int64_t O, blocks;
+};
+
+static int64_t block_bytes(enum ops_type type) /* of an output's integers */
+{
+    return type == OPS_Q8 ? STORED_BLOCK : STORED_BLOCK / 2;
+}
+
+static int64_t group_bytes(enum ops_type type, int64_t blocks)
+{
+    return blocks * OUTPUTS * (SCALE_BYTES + block_bytes(type));
+}
+
+/* Output o of a group, whose blocks are a row of stored.h. */
+static void place_output(char *group, const char *row, int64_t o, enum ops_type type,
+                         int64_t blocks)
+{
+    const int64_t bytes = block_bytes(type);
+    char *integers = group + blocks * OUTPUTS * SCALE_BYTES;
+    for (int64_t b = 0; b < blocks; b++, row += SCALE_BYTES + bytes) {
+        memcpy(group + (b * OUTPUTS + o) * SCALE_BYTES, row, SCALE_BYTES);
+        for (int64_t j = 0; j < bytes; j += FOUR)
+            memcpy(integers + (b * bytes + j) * OUTPUTS + o * FOUR, row + SCALE_BYTES + j, FOUR);
+    }
+}
+
+static void place_groups(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct placing *p = ctx;
+    const int64_t row_bytes = p->blocks * (SCALE_BYTES + block_bytes(p->type));
+    for (int64_t g = begin; g < end; g++) {
+        char *group = p->to + g * group_bytes(p->type, p->blocks);
+        if (p->O - g * OUTPUTS < OUTPUTS)
+            memset(group, 0, (size_t)group_bytes(p->type, p->blocks));
+        for (int64_t o = 0; o < OUTPUTS && g * OUTPUTS + o < p->O; o++)
+            place_output(group, p->rows + (g * OUTPUTS + o) * row_bytes, o, p->type, p->blocks);
+    }
+}
+
+static void copy_bytes(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct placing *p = ctx;
+    memcpy(p->to + begin, p->rows + begin, (size_t)(end - begin));
+}
+
+struct ops_array ops_weights(struct ops *o, enum ops_type type, const void *rows, int64_t O,
+                             int64_t I, int keep)
+{
+    struct placing p = { .rows = rows, .type = type, .O = O, .blocks = I / STORED_BLOCK };
+    struct ops_array a = { .type = type };
+    int64_t groups = pieces(O, OUTPUTS), bytes = groups * group_bytes(type, p.blocks);
+    assert(o->b == &ops_cpu && stored_fits(type, I));
+    if (cpu_in_blocks(a)) {
+        a.address = p.to = mem_huge((size_t)bytes, 1);
+        pool_for(o->pool, groups, 1, place_groups, &p);
+    } else if (keep) {
+        a.address = (char *)(uintptr_t)rows;
+    } else {
+        bytes = (int64_t)stored_bytes(type, O * I);
+        a.address = p.to = mem_huge((size_t)bytes, 1);
+        pool_for(o->pool, bytes, COPY_GRAIN, copy_bytes, &p);
+    }
+    return a;
+}
+
+void ops_weights_free(struct ops *o, struct ops_array w, const void *rows)
+{
+    (void)o;
+    if (w.address != rows)
+        free(w.address);
+}
+
+/* ---- products with blocks ----------------------------------------------------------------- */
+
+struct blocked {
+    const struct kernels *k;
+    struct ops_array x, y;
+    const char *w;
+    enum ops_type type;
+    struct kernel_blocks rows;
+    int8_t *q;
+    float *scales;
+    int32_t *sums;
+    int64_t ldy, O;
+};
+
+static void rows_to_blocks(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct blocked *s = ctx;
+    const int64_t blocks = s->rows.blocks;
+    for (int64_t n = begin; n < end; n++)
+        s->k->to_blocks(s->q + n * blocks * STORED_BLOCK, s->scales + n * blocks,
+                        s->sums + n * blocks, ops_part(s->x, n * blocks * STORED_BLOCK), blocks);
+}
+
+/* Rows from `first` on. */
+static struct kernel_blocks rows_from(const struct kernel_blocks *x, int64_t first, int64_t rows)
+{
+    return (struct kernel_blocks){ x->q + first * x->blocks * STORED_BLOCK,
+                                   x->scales + first * x->blocks, x->sums + first * x->blocks, rows,
+                                   x->blocks };
+}
+
+/* As many rows at a time as stay in the second cache beside the weights that go by. */
+static void multiply_groups(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct blocked *s = ctx;
+    const int64_t row_bytes = s->rows.blocks * STORED_BLOCK,
+                  bytes = group_bytes(s->type, s->rows.blocks);
+    const int64_t most = ROWS_BYTES / row_bytes > KERNEL_BLOCK_ROWS
+                             ? ROWS_BYTES / row_bytes / KERNEL_BLOCK_ROWS * KERNEL_BLOCK_ROWS
+                             : KERNEL_BLOCK_ROWS;
+    for (int64_t first = 0; first < s->rows.rows; first += most) {
+        int64_t left = s->rows.rows - first;
+        struct kernel_blocks x = rows_from(&s->rows, first, left < most ? left : most);
+        for (int64_t g = begin; g < end; g++) {
+            int64_t n = s->O - g * OUTPUTS < OUTPUTS ? s->O - g * OUTPUTS : OUTPUTS;
+            float *y = cpu_floats(s->y) + first * s->ldy + g * OUTPUTS;
+            (s->type == OPS_Q8 ? s->k->multiply_q8 : s->k->multiply_q4)(y, s->ldy, &x,
+                                                                        s->w + g * bytes, n);
+        }
+    }
+}
+
+/* y[N,O] += x[N,I] w^T. */
+static void multiply_blocks(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                            const struct ops_linear *l)
+{
+    const int64_t blocks = l->I / STORED_BLOCK, all = l->N * blocks;
+    struct blocked s = { .k = o->k, .x = x, .y = y, .w = l->w.address, .type = l->w.type };
+    s.ldy = ldy;
+    s.O = l->O;
+    s.scales = cpu_at_least(o, &o->operands, all * (2 + STORED_BLOCK / (int64_t)sizeof(float)));
+    s.sums = (int32_t *)(void *)(s.scales + all);
+    s.q = (int8_t *)(void *)(s.scales + 2 * all);
+    s.rows = (struct kernel_blocks){ s.q, s.scales, s.sums, l->N, blocks };
+    assert(y.type == OPS_F32);
+    pool_for(o->pool, l->N, cpu_row_grain(l->I), rows_to_blocks, &s);
+    pool_for(o->pool, pieces(l->O, OUTPUTS), 1, multiply_groups, &s);
+}
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
+struct widening {
+    const struct kernels *k;
+    struct ops_array from;
+    float *to;
+};
+
+static void widen(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct widening *s = ctx;
+    s->k->from_f16(s->to + begin, ops_part(s->from, begin), end - begin);
+}
+
+/* Many rows: outputs of f16 become f32, some at a time. */
+static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                         const struct ops_linear *l)
+{
+    struct ops_linear some = *l;
+    struct widening s = { .k = o->k };
+    const int64_t chunk = l->O < CHUNK ? l->O : CHUNK;
+    s.to = cpu_at_least(o, &o->operands, chunk * l->I);
+    for (int64_t first = 0; first < l->O; first += chunk) {
+        some.O = l->O - first < chunk ? l->O - first : chunk;
+        some.w = cpu_f32(s.to);
+        s.from = ops_part(l->w, first * l->I);
+        pool_for(o->pool, some.O * l->I, COPY_GRAIN, widen, &s);
+        cpu_multiply_turned(o, ops_part(y, first), ldy, x, &some);
+    }
+}
+
+struct streamed {
+    const struct kernels *k;
+    float *y;
+    const float *x;
+    struct ops_array w;
+    int64_t N, I, ldy;
+};
+
+static void stream_outputs(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct streamed *s = ctx;
+    s->k->stream_rows(s->y + begin, s->ldy, s->x, s->I, s->N, ops_part(s->w, begin * s->I), s->I,
+                      s->I, end - begin);
+}
+
+void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                         const struct ops_linear *l)
+{
+    struct streamed s = { o->k, cpu_floats(y), cpu_floats(x), l->w, l->N, l->I, ldy };
+    if (cpu_in_blocks(l->w)) {
+        for (int64_t n = 0; n < l->N; n++)
+            memset(cpu_floats(y) + n * ldy, 0, (size_t)l->O * sizeof(float));
+        multiply_blocks(o, y, ldy, x, l);
+    } else if (cpu_streams(o, l->N) && x.type == OPS_F32 && y.type == OPS_F32) {
+        pool_for(o->pool, l->O, OUTPUTS, stream_outputs, &s);
+    } else if (l->w.type == OPS_F16) {
+        multiply_f16(o, y, ldy, x, l);
+    } else {
+        ops_matmul(o, &(struct ops_matmul){ .C = { y, ldy },
+                                            .A = { x, l->I },
+                                            .B = { l->w, l->I, 1 },
+                                            .M = l->N,
+                                            .N = l->O,
+                                            .K = l->I });
+    }
+}
