@@ -9,6 +9,7 @@ struct map {
     int f; /* enum ops_activation */
     float y_scale, x_scale;
     struct mask mask;
+    uint64_t first;
 };
 
 static inline int64_t blocks_of(int64_t n)
@@ -32,7 +33,8 @@ static inline struct map map_of(struct ops_array y, struct ops_array x, int64_t 
     m.n = n;
     m.f = 0;
     m.y_scale = m.x_scale = 1;
-    m.mask = mask_of((struct ops_dropout){ 0, 0 });
+    m.mask = mask_of((struct ops_dropout){ 0, 0, 0 });
+    m.first = 0;
     return m;
 }
 
@@ -272,7 +274,7 @@ KERNEL(residual, map, THREADS)
     struct eight x = get8(a.x, i, n);
     for (int j = 0; j < EACH && a.mask.threshold; j += 2) {
         float low, high;
-        mask_pair(a.mask, (uint64_t)(i + j), &low, &high);
+        mask_pair(a.mask, a.first + (uint64_t)(i + j), &low, &high);
         x.v[j] *= low;
         x.v[j + 1] *= high;
     }
@@ -296,7 +298,10 @@ EXTERN_C void cuda_residual(struct ops *o, struct ops_array y, struct ops_array 
 EXTERN_C void cuda_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
                            struct ops_dropout drop)
 {
-    cuda_residual(o, y, OPS_NONE, x, n, drop);
+    struct map m = map_of(y, x, n);
+    m.mask = mask_of(drop);
+    m.first = drop.first;
+    RUN(o, residual, m);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */

@@ -172,25 +172,26 @@ struct cache {
 
 /* Lays the cache out at `at`; returns its numbers, numbers[] (may be NULL) those of its parts. */
 static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct model_cache at,
-                       const struct model_config *c, int64_t N)
+                       const struct model *m, int64_t N)
 {
+    const struct model_config *c = &m->config;
     const int64_t A = attended_of(c);
     const struct cache_array arrays[] = {
-        { &k->qkv[0], CACHE_ATTENTION, A }, { &k->qkv[1], CACHE_ATTENTION, A },
-        { &k->qkv[2], CACHE_ATTENTION, A }, { &k->attended, CACHE_ATTENTION, A },
-        { &k->sum1, CACHE_REST, c->width }, { &k->inner, CACHE_REST, c->inner },
-        { &k->sum2, CACHE_REST, c->width }, { &k->lse, CACHE_SUMS, c->heads },
-        { &k->norm1.mean, CACHE_SUMS, 1 },  { &k->norm1.rstd, CACHE_SUMS, 1 },
-        { &k->norm2.mean, CACHE_SUMS, 1 },  { &k->norm2.rstd, CACHE_SUMS, 1 },
+        { &k->qkv[0], CACHE_ATTENTION, A, 0 }, { &k->qkv[1], CACHE_ATTENTION, A, 0 },
+        { &k->qkv[2], CACHE_ATTENTION, A, 0 }, { &k->attended, CACHE_ATTENTION, A, 0 },
+        { &k->sum1, CACHE_REST, c->width, 0 }, { &k->inner, CACHE_REST, c->inner, 0 },
+        { &k->sum2, CACHE_REST, c->width, 0 }, { &k->lse, CACHE_SUMS, c->heads, 0 },
+        { &k->norm1.mean, CACHE_SUMS, 1, 0 },  { &k->norm1.rstd, CACHE_SUMS, 1, 0 },
+        { &k->norm2.mean, CACHE_SUMS, 1, 0 },  { &k->norm2.rstd, CACHE_SUMS, 1, 0 },
     };
-    return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
+    return cache_lay_out(m, arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
 }
 
 static int64_t layer_cache(const struct model *m, int64_t B, int64_t T,
                            int64_t numbers[CACHE_PARTS])
 {
     struct cache unused;
-    return lay_out(&unused, numbers, (struct model_cache){ 0 }, &m->config, B * T);
+    return lay_out(&unused, numbers, (struct model_cache){ 0 }, m, B * T);
 }
 
 static struct ops_linear map_of(const struct model *m, struct ops_array w, int i, int64_t N)
@@ -231,7 +232,7 @@ static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, s
                           struct ops_array w, struct model_cache cache, const struct inputs *in)
 {
     struct cache k;
-    lay_out(&k, NULL, cache, &m->config, in->N);
+    lay_out(&k, NULL, cache, m, in->N);
     attend(m, o, layer, x, w, &k, in);
 }
 
@@ -246,7 +247,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     const struct ops_norm norm1 = norm_of(m, w, LN1, N), norm2 = norm_of(m, w, LN2, N);
     struct cache k;
     ops_scratch_begin(o);
-    lay_out(&k, NULL, block_cache(m, o, cache, N), c, N);
+    lay_out(&k, NULL, block_cache(m, o, cache, N), m, N);
     struct ops_array middle = ops_scratch(o, OPS_F32, N * C);
     struct ops_array active = ops_scratch(o, ops_operand(o), N * I);
 
@@ -289,7 +290,7 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
     ops_norm_fwd(o, g->middle, not_kept, k->sum1, &norm1);
     split_gradient_begin(m, o, g->dsum, N * C);
     block_linear_bwd(m, o, ops_added(g->dsum), dw, layer_row(m, FC), g->wide, g->middle, &fc);
-    split_gradient_end(m, o, g->dsum, N * C);
+    split_gradient_end(m, o, g->dsum, N, C);
 }
 
 /* From g->dsum, the gradient in the first norm's output, to dx, that in the layer's input. */
@@ -313,7 +314,7 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
         const struct ops_linear map = map_of(m, w, QUERY + i, N);
         block_linear_bwd(m, o, ops_added(dx), dw, layer_row(m, QUERY + i), d[i], x, &map);
     }
-    split_gradient_end(m, o, dx, N * C);
+    split_gradient_end(m, o, dx, N, C);
 }
 
 static int64_t widest(const struct model_config *c)
@@ -326,7 +327,7 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
                       struct model_cache cache, const struct inputs *in)
 {
     struct cache k;
-    lay_out(&k, NULL, cache, &m->config, in->N);
+    lay_out(&k, NULL, cache, m, in->N);
     const int64_t N = in->N, C = m->config.width;
     ops_scratch_begin(o);
     const struct gradients g = { .wide = ops_scratch(o, ops_operand(o), N * widest(&m->config)),

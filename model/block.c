@@ -96,21 +96,39 @@ void block_linear_bwd(const struct model *m, struct ops *o, struct ops_gradient 
     ops_linear_bwd(o, dx, block_gradient(m, dw, row), bias_gradient(m, dw, row), dy, x, l);
 }
 
+static void put_gradient(struct ops *o, struct ops_gradient d, struct ops_array from, int64_t n)
+{
+    if (!ops_is_none(d.to))
+        (d.add ? ops_add : ops_copy)(o, d.to, from, n);
+}
+
 void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
                     struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
                     struct ops_moments kept, const struct ops_norm *l)
 {
-    ops_norm_bwd(o, dx, block_gradient(m, dw, row), bias_gradient(m, dw, row), dy, x, kept, l);
+    struct ops_gradient dgain = block_gradient(m, dw, row), dbias = bias_gradient(m, dw, row);
+    if (!split_sequence(m)) {
+        ops_norm_bwd(o, dx, dgain, dbias, dy, x, kept, l);
+        return;
+    }
+    const int64_t n = ops_is_none(dbias.to) ? l->C : 2 * l->C;
+    struct ops_array parts = ops_scratch(o, OPS_F32, n);
+    struct ops_gradient bias = { n > l->C ? ops_part(parts, l->C) : OPS_NONE, 0 };
+    ops_norm_bwd(o, dx, ops_set(parts), bias, dy, x, kept, l);
+    split_sum_of_rows(m, o, parts, n);
+    put_gradient(o, dgain, parts, l->C);
+    put_gradient(o, dbias, bias.to, l->C);
 }
 
 /* ---- a layer's cache ---------------------------------------------------------------------- */
 
-int64_t cache_lay_out(const struct cache_array *arrays, int count, struct model_cache cache,
-                      int64_t numbers[CACHE_PARTS], int64_t N)
+int64_t cache_lay_out(const struct model *m, const struct cache_array *arrays, int count,
+                      struct model_cache cache, int64_t numbers[CACHE_PARTS], int64_t N)
 {
     int64_t sum[CACHE_PARTS] = { 0 }, total = 0;
     for (int i = 0; i < count; i++) {
-        int64_t size = (N * arrays[i].width + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
+        const int64_t rows = arrays[i].own ? split_most_rows(m, N) : N;
+        int64_t size = (rows * arrays[i].width + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
         *arrays[i].at = ops_part(cache.part[arrays[i].part], sum[arrays[i].part]);
         sum[arrays[i].part] += size;
         total += size;
@@ -133,7 +151,7 @@ static struct ops_dropout dropout(const struct inputs *in, double rate, int64_t 
                                   enum dropout_place place)
 {
     uint64_t key = rng_key(rng_key(in->key, (uint64_t)layer), (uint64_t)place);
-    return (struct ops_dropout){ key, in->training ? rate : 0 };
+    return (struct ops_dropout){ .key = key, .rate = in->training ? rate : 0 };
 }
 
 /* ---- attention ---------------------------------------------------------------------------- */
@@ -168,9 +186,17 @@ void block_attend(const struct model *m, struct ops *o, int64_t layer, struct op
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
+/* Of the rank's rows of the residual stream. */
+static struct ops_dropout of_rows(const struct model *m, const struct inputs *in,
+                                  struct ops_dropout drop)
+{
+    drop.first = (uint64_t)(split_rows(m, in->N).first * m->config.width);
+    return drop;
+}
+
 struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in)
 {
-    return dropout(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING);
+    return of_rows(m, in, dropout(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING));
 }
 
 struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in)
@@ -181,7 +207,7 @@ struct ops_dropout block_head_dropout(const struct model *m, const struct inputs
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in)
 {
-    return dropout(in, m->config.residual_dropout, layer, place);
+    return of_rows(m, in, dropout(in, m->config.residual_dropout, layer, place));
 }
 
 struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,
@@ -210,10 +236,10 @@ static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out
                      const struct inputs *in)
 {
     const struct ops_decoder d = decoder_of(m, w, tied);
-    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, in->N);
+    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, split_rows(m, in->N).count);
     ops_scratch_begin(o);
     struct ops_array normed = ops_scratch(o, ops_operand(o), in->N * norm.C);
-    ops_norm_fwd(o, normed, not_kept, x, &norm);
+    split_norm_fwd(m, o, normed, not_kept, x, &norm, in->N);
     split_loss_fwd(m, o, out, normed, &in->targets[0], &d);
 }
 
@@ -224,16 +250,18 @@ static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
 {
     const int64_t N = in->N, C = m->config.width;
     const struct ops_decoder d = decoder_of(m, w, tied);
-    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, N);
+    const struct split_part rows = split_rows(m, N);
+    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, rows.count);
     const struct ops_gradient dtable = m->tied ? dtied : block_gradient(m, dw, m->decoder_table);
     ops_scratch_begin(o);
     struct ops_array normed = ops_scratch(o, ops_operand(o), N * C);
     struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
     struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
-    ops_norm_fwd(o, normed, kept, x, &norm);
+    split_norm_fwd(m, o, normed, kept, x, &norm, N);
     split_loss_fwd_bwd(m, o, out, dnormed, dtable, no_gradient(), normed, N, scale, &in->targets[0],
                        &d);
-    block_norm_bwd(m, o, ops_set(dx), dw, m->decoder_norm, dnormed, x, kept, &norm);
+    block_norm_bwd(m, o, ops_set(dx), dw, m->decoder_norm, ops_part(dnormed, rows.first * C), x,
+                   kept, &norm);
 }
 
 static void head_logits(const struct model *m, struct ops *o, struct ops_array logits,

@@ -61,13 +61,14 @@ struct cache_array {
     struct ops_array *at;
     enum model_cache_part part;
     int64_t width;
+    int own; /* of the rank's rows of the residual stream alone */
 };
 
 /* Lays `count` arrays out, each in its part of the cache and there at a multiple of TENSOR_ALIGN
  * numbers; where the cache is of none it only counts. Returns their numbers, numbers[] (may be
  * NULL) those of each part. */
-int64_t cache_lay_out(const struct cache_array *arrays, int count, struct model_cache cache,
-                      int64_t numbers[CACHE_PARTS], int64_t N);
+int64_t cache_lay_out(const struct model *m, const struct cache_array *arrays, int count,
+                      struct model_cache cache, int64_t numbers[CACHE_PARTS], int64_t N);
 
 /* The cache that a layer's forward uses: the caller's, or in scratch when it has none. */
 struct model_cache block_cache(const struct model *m, struct ops *o, struct model_cache cache,

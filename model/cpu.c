@@ -177,6 +177,7 @@ struct map {
     struct ops_array y, x, dx, dy;
     enum ops_activation f;
     struct kernel_mask mask;
+    uint64_t first;
 };
 
 static void zero_part(void *ctx, int64_t begin, int64_t end, int thread)
@@ -313,13 +314,13 @@ static void dropout_part(void *ctx, int64_t begin, int64_t end, int thread)
     (void)thread;
     const struct map *m = ctx;
     m->k->dropout(ops_part(m->y, begin), OPS_NONE, ops_part(m->x, begin), end - begin, &m->mask,
-                  (uint64_t)begin);
+                  m->first + (uint64_t)begin);
 }
 
 static void cpu_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
                         struct ops_dropout drop)
 {
-    struct map m = { .k = o->k, .y = y, .x = x, .mask = cpu_mask(drop) };
+    struct map m = { .k = o->k, .y = y, .x = x, .mask = cpu_mask(drop), .first = drop.first };
     if (m.mask.threshold)
         pool_for(o->pool, n, GRAIN, dropout_part, &m);
     else

@@ -105,12 +105,13 @@ struct layer {
 
 static struct layer layer_of(const struct model *m, struct ops_array w, int64_t N)
 {
+    const int64_t n = split_rows(m, N).count;
     return (struct layer){ .qkv = block_linear(m, w, layer_row(QKV), N),
                            .out = block_linear(m, w, layer_row(OUT), N),
                            .fc = block_linear(m, w, layer_row(FC), N),
                            .proj = block_linear(m, w, layer_row(PROJ), N),
-                           .norm1 = block_norm(m, w, layer_row(LN1_GAIN), N),
-                           .norm2 = block_norm(m, w, layer_row(LN2_GAIN), N) };
+                           .norm1 = block_norm(m, w, layer_row(LN1_GAIN), n),
+                           .norm2 = block_norm(m, w, layer_row(LN2_GAIN), n) };
 }
 
 /* ---- embedding ---------------------------------------------------------------------------- */
@@ -128,7 +129,7 @@ static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array
     const struct ops_embedding e = tables(m, w);
     ops_scratch_begin(o);
     split_embedding_fwd(m, o, x, &e, in);
-    ops_dropout(o, x, x, in->N * e.C, block_embedding_dropout(m, in));
+    ops_dropout(o, x, x, split_rows(m, in->N).count * e.C, block_embedding_dropout(m, in));
 }
 
 static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradient dw,
@@ -140,7 +141,7 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
         ops_zero(o, d.positions, m->config.positions * d.C);
     if (!dw.add && m->config.untied)
         ops_zero(o, d.words, m->config.vocabulary * d.C);
-    ops_dropout(o, dx, dx, in->N * d.C, block_embedding_dropout(m, in));
+    ops_dropout(o, dx, dx, split_rows(m, in->N).count * d.C, block_embedding_dropout(m, in));
     ops_scratch_begin(o);
     split_embedding_bwd(m, o, &d, dx, in);
 }
@@ -160,27 +161,28 @@ struct cache {
 
 /* Lays the cache out at `at`; returns its numbers, numbers[] (may be NULL) those of its parts. */
 static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct model_cache at,
-                       const struct model_config *c, int64_t N)
+                       const struct model *m, int64_t N)
 {
+    const struct model_config *c = &m->config;
     const struct cache_array arrays[] = {
-        { &k->qkv, CACHE_ATTENTION, 3 * attended_of(c) },
-        { &k->attended, CACHE_ATTENTION, attended_of(c) },
-        { &k->middle, CACHE_REST, c->width },
-        { &k->inner, CACHE_REST, c->inner },
-        { &k->lse, CACHE_SUMS, c->heads },
-        { &k->norm1.mean, CACHE_SUMS, 1 },
-        { &k->norm1.rstd, CACHE_SUMS, 1 },
-        { &k->norm2.mean, CACHE_SUMS, 1 },
-        { &k->norm2.rstd, CACHE_SUMS, 1 },
+        { &k->qkv, CACHE_ATTENTION, 3 * attended_of(c), 0 },
+        { &k->attended, CACHE_ATTENTION, attended_of(c), 0 },
+        { &k->middle, CACHE_REST, c->width, 1 },
+        { &k->inner, CACHE_REST, c->inner, 0 },
+        { &k->lse, CACHE_SUMS, c->heads, 0 },
+        { &k->norm1.mean, CACHE_SUMS, 1, 1 },
+        { &k->norm1.rstd, CACHE_SUMS, 1, 1 },
+        { &k->norm2.mean, CACHE_SUMS, 1, 1 },
+        { &k->norm2.rstd, CACHE_SUMS, 1, 1 },
     };
-    return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
+    return cache_lay_out(m, arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
 }
 
 static int64_t layer_cache(const struct model *m, int64_t B, int64_t T,
                            int64_t numbers[CACHE_PARTS])
 {
     struct cache unused;
-    return lay_out(&unused, numbers, (struct model_cache){ 0 }, &m->config, B * T);
+    return lay_out(&unused, numbers, (struct model_cache){ 0 }, m, B * T);
 }
 
 static struct ops_attention attention_of(const struct model *m, int64_t layer,
@@ -200,7 +202,7 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
                    const struct inputs *in)
 {
     const struct ops_attention a = attention_of(m, layer, in);
-    ops_norm_fwd(o, normed, k->norm1, x, &l->norm1);
+    split_norm_fwd(m, o, normed, k->norm1, x, &l->norm1, in->N);
     ops_linear_fwd(o, k->qkv, normed, &l->qkv);
     block_attend(m, o, layer, k->attended, k->lse,
                  ops_side_by_side(k->qkv, attended_of(&m->config)), &a, in);
@@ -211,7 +213,7 @@ static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, s
 {
     const struct layer l = layer_of(m, w, in->N);
     struct cache k;
-    lay_out(&k, NULL, cache, &m->config, in->N);
+    lay_out(&k, NULL, cache, m, in->N);
     ops_scratch_begin(o);
     attend(m, o, layer, ops_scratch(o, ops_operand(o), in->N * m->config.width), x, &l, &k, in);
 }
@@ -225,7 +227,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     const struct layer l = layer_of(m, w, N);
     struct cache k;
     ops_scratch_begin(o);
-    lay_out(&k, NULL, block_cache(m, o, cache, N), c, N);
+    lay_out(&k, NULL, block_cache(m, o, cache, N), m, N);
     struct ops_array normed = ops_scratch(o, block_operand(o, in), N * (I > C ? I : C));
     struct ops_array active = normed; /* the one is done when the other begins */
 
@@ -233,7 +235,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     split_residual_fwd(m, o, k.middle, x, k.attended, &l.out,
                        block_residual_dropout(m, layer, PLACE_ATTENTION, in));
 
-    ops_norm_fwd(o, normed, k.norm2, k.middle, &l.norm2);
+    split_norm_fwd(m, o, normed, k.norm2, k.middle, &l.norm2, N);
     ops_linear_fwd(o, k.inner, normed, &l.fc);
     ops_activation_fwd(o, c->activation, active, k.inner, N * I);
     split_residual_fwd(m, o, y, k.middle, active, &l.proj,
@@ -253,17 +255,16 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
                     const struct gradients *g, const struct inputs *in)
 {
     const int64_t C = m->config.width, I = m->config.inner, n = in->N * I;
-    struct ops_array dy = branch_gradient(o, g->masked, dx, in->N * C,
-                                          block_residual_dropout(m, layer, PLACE_MLP, in));
+    struct ops_array dy = split_branch_gradient(m, o, g->masked, dx, in->N, C,
+                                                block_residual_dropout(m, layer, PLACE_MLP, in));
     struct ops_array active = active_array(o, k->inner, n);
     ops_linear_bwd(o, ops_set(g->wide), no_gradient(), no_gradient(), dy, active, &l->proj);
     ops_activation_bwd(o, m->config.activation, g->wide, active, g->wide, k->inner, n);
     block_linear_bwd(m, o, no_gradient(), dw, layer_row(PROJ), dy, active, &l->proj);
-    ops_norm_fwd(o, g->normed, not_kept, k->middle, &l->norm2);
+    split_norm_fwd(m, o, g->normed, not_kept, k->middle, &l->norm2, in->N);
     block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(FC), g->wide, g->normed, &l->fc);
-    split_gradient_end(m, o, g->narrow, in->N * C);
-    block_norm_bwd(m, o, ops_added(dx), dw, layer_row(LN2_GAIN), g->narrow, k->middle, k->norm2,
-                   &l->norm2);
+    struct ops_array d = split_gradient_end(m, o, g->narrow, in->N, C);
+    block_norm_bwd(m, o, ops_added(dx), dw, layer_row(LN2_GAIN), d, k->middle, k->norm2, &l->norm2);
 }
 
 static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
@@ -272,15 +273,15 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
 {
     const int64_t C = m->config.width, A = attended_of(&m->config);
     const struct ops_attention a = attention_of(m, layer, in);
-    struct ops_array dy = branch_gradient(o, g->masked, dx, in->N * C,
-                                          block_residual_dropout(m, layer, PLACE_ATTENTION, in));
+    struct ops_array dy = split_branch_gradient(
+        m, o, g->masked, dx, in->N, C, block_residual_dropout(m, layer, PLACE_ATTENTION, in));
     block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(OUT), dy, k->attended, &l->out);
     ops_attention_bwd(o, ops_side_by_side(g->wide, A), g->narrow, ops_side_by_side(k->qkv, A),
                       k->attended, k->lse, &a);
-    ops_norm_fwd(o, g->normed, not_kept, x, &l->norm1);
+    split_norm_fwd(m, o, g->normed, not_kept, x, &l->norm1, in->N);
     block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(QKV), g->wide, g->normed, &l->qkv);
-    split_gradient_end(m, o, g->narrow, in->N * C);
-    block_norm_bwd(m, o, ops_added(dx), dw, layer_row(LN1_GAIN), g->narrow, x, k->norm1, &l->norm1);
+    struct ops_array d = split_gradient_end(m, o, g->narrow, in->N, C);
+    block_norm_bwd(m, o, ops_added(dx), dw, layer_row(LN1_GAIN), d, x, k->norm1, &l->norm1);
 }
 
 static int64_t widest(const struct model_config *c)
@@ -304,7 +305,7 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
 {
     const struct layer l = layer_of(m, w, in->N);
     struct cache k;
-    lay_out(&k, NULL, cache, &m->config, in->N);
+    lay_out(&k, NULL, cache, m, in->N);
     struct gradients g = begin_backward(m, o, in->N);
     mlp_bwd(m, o, layer, dx, dw, &l, &k, &g, in);
     attention_bwd(m, o, layer, dx, dw, x, &l, &k, &g, in);

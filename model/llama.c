@@ -93,8 +93,8 @@ static struct layer layer_of(const struct model *m, struct ops_array w, int64_t 
         l.row[i] = row_of(m, i);
         l.map[i] = block_linear(m, w, l.row[i], N);
     }
-    l.norm1 = block_norm(m, w, l.row[NORM1], N);
-    l.norm2 = block_norm(m, w, l.row[NORM2], N);
+    l.norm1 = block_norm(m, w, l.row[NORM1], split_rows(m, N).count);
+    l.norm2 = block_norm(m, w, l.row[NORM2], split_rows(m, N).count);
     return l;
 }
 
@@ -106,7 +106,7 @@ static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array
     const struct ops_embedding e = { .words = block_tensor(m, w, WORDS), .C = m->config.width };
     ops_scratch_begin(o);
     split_embedding_fwd(m, o, x, &e, in);
-    ops_dropout(o, x, x, in->N * e.C, block_embedding_dropout(m, in));
+    ops_dropout(o, x, x, split_rows(m, in->N).count * e.C, block_embedding_dropout(m, in));
 }
 
 static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradient dw,
@@ -116,7 +116,7 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
     const struct ops_embedding d = { .words = dw.to, .C = m->config.width };
     if (!dw.add && !m->tied) /* else the head has made gradients of the table already */
         ops_zero(o, d.words, m->config.vocabulary * d.C);
-    ops_dropout(o, dx, dx, in->N * d.C, block_embedding_dropout(m, in));
+    ops_dropout(o, dx, dx, split_rows(m, in->N).count * d.C, block_embedding_dropout(m, in));
     ops_scratch_begin(o);
     split_embedding_bwd(m, o, &d, dx, in);
 }
@@ -135,24 +135,30 @@ struct cache {
 };
 
 static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct model_cache at,
-                       const struct model_config *c, int64_t N)
+                       const struct model *m, int64_t N)
 {
+    const struct model_config *c = &m->config;
     const struct cache_array arrays[] = {
-        { &k->q, CACHE_ATTENTION, queries_of(c) }, { &k->k, CACHE_ATTENTION, keys_of(c) },
-        { &k->v, CACHE_ATTENTION, keys_of(c) },    { &k->attended, CACHE_ATTENTION, queries_of(c) },
-        { &k->middle, CACHE_REST, c->width },      { &k->gate, CACHE_REST, c->inner },
-        { &k->up, CACHE_REST, c->inner },          { &k->lse, CACHE_SUMS, c->heads },
-        { &k->norm1.rstd, CACHE_SUMS, 1 },         { &k->norm2.rstd, CACHE_SUMS, 1 },
+        { &k->q, CACHE_ATTENTION, queries_of(c), 0 },
+        { &k->k, CACHE_ATTENTION, keys_of(c), 0 },
+        { &k->v, CACHE_ATTENTION, keys_of(c), 0 },
+        { &k->attended, CACHE_ATTENTION, queries_of(c), 0 },
+        { &k->middle, CACHE_REST, c->width, 1 },
+        { &k->gate, CACHE_REST, c->inner, 0 },
+        { &k->up, CACHE_REST, c->inner, 0 },
+        { &k->lse, CACHE_SUMS, c->heads, 0 },
+        { &k->norm1.rstd, CACHE_SUMS, 1, 1 },
+        { &k->norm2.rstd, CACHE_SUMS, 1, 1 },
     };
     *k = (struct cache){ 0 };
-    return cache_lay_out(arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
+    return cache_lay_out(m, arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
 }
 
 static int64_t layer_cache(const struct model *m, int64_t B, int64_t T,
                            int64_t numbers[CACHE_PARTS])
 {
     struct cache unused;
-    return lay_out(&unused, numbers, (struct model_cache){ 0 }, &m->config, B * T);
+    return lay_out(&unused, numbers, (struct model_cache){ 0 }, m, B * T);
 }
 
 static struct ops_qkv qkv_of(const struct model *m, struct ops_array q, struct ops_array k,
@@ -185,7 +191,7 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
 {
     const struct ops_attention a = block_attention(m, layer, in);
     const struct ops_qkv qkv = qkv_of(m, k->q, k->k, k->v);
-    ops_norm_fwd(o, normed, k->norm1, x, &l->norm1);
+    split_norm_fwd(m, o, normed, k->norm1, x, &l->norm1, in->N);
     ops_linear_fwd(o, k->q, normed, &l->map[QUERY]);
     ops_linear_fwd(o, k->k, normed, &l->map[KEY]);
     ops_linear_fwd(o, k->v, normed, &l->map[VALUE]);
@@ -198,7 +204,7 @@ static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, s
 {
     const struct layer l = layer_of(m, w, in->N);
     struct cache k;
-    lay_out(&k, NULL, cache, &m->config, in->N);
+    lay_out(&k, NULL, cache, m, in->N);
     ops_scratch_begin(o);
     attend(m, o, layer, ops_scratch(o, ops_operand(o), in->N * m->config.width), x, &l, &k, in);
 }
@@ -212,7 +218,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     const struct layer l = layer_of(m, w, N);
     struct cache k;
     ops_scratch_begin(o);
-    lay_out(&k, NULL, block_cache(m, o, cache, N), c, N);
+    lay_out(&k, NULL, block_cache(m, o, cache, N), m, N);
     struct ops_array normed = ops_scratch(o, block_operand(o, in), N * (I > C ? I : C));
     struct ops_array active = normed; /* the one is done when the other begins */
 
@@ -220,7 +226,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     split_residual_fwd(m, o, k.middle, x, k.attended, &l.map[OUT],
                        block_residual_dropout(m, layer, PLACE_ATTENTION, in));
 
-    ops_norm_fwd(o, normed, k.norm2, k.middle, &l.norm2);
+    split_norm_fwd(m, o, normed, k.norm2, k.middle, &l.norm2, N);
     ops_linear_fwd(o, k.gate, normed, &l.map[GATE]);
     ops_linear_fwd(o, k.up, normed, &l.map[UP]);
     ops_gated_fwd(o, c->activation, active, k.gate, k.up, N * I);
@@ -263,18 +269,17 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
                     const struct gradients *g, const struct inputs *in)
 {
     const int64_t n = in->N * m->config.inner;
-    struct ops_array dy = branch_gradient(o, g->masked, dx, in->N * m->config.width,
-                                          block_residual_dropout(m, layer, PLACE_MLP, in));
+    struct ops_array dy = split_branch_gradient(m, o, g->masked, dx, in->N, m->config.width,
+                                                block_residual_dropout(m, layer, PLACE_MLP, in));
     struct ops_array active = active_array(o, k->gate, n);
     ops_linear_bwd(o, ops_set(g->wide), no_gradient(), no_gradient(), dy, active, &l->map[DOWN]);
     ops_gated_bwd(o, m->config.activation, g->wide, g->wide2, active, g->wide, k->gate, k->up, n);
     block_linear_bwd(m, o, no_gradient(), dw, l->row[DOWN], dy, active, &l->map[DOWN]);
-    ops_norm_fwd(o, g->normed, not_kept, k->middle, &l->norm2);
+    split_norm_fwd(m, o, g->normed, not_kept, k->middle, &l->norm2, in->N);
     block_linear_bwd(m, o, ops_set(g->narrow), dw, l->row[GATE], g->wide, g->normed, &l->map[GATE]);
     block_linear_bwd(m, o, ops_added(g->narrow), dw, l->row[UP], g->wide2, g->normed, &l->map[UP]);
-    split_gradient_end(m, o, g->narrow, in->N * m->config.width);
-    block_norm_bwd(m, o, ops_added(dx), dw, l->row[NORM2], g->narrow, k->middle, k->norm2,
-                   &l->norm2);
+    struct ops_array d = split_gradient_end(m, o, g->narrow, in->N, m->config.width);
+    block_norm_bwd(m, o, ops_added(dx), dw, l->row[NORM2], d, k->middle, k->norm2, &l->norm2);
 }
 
 static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
@@ -286,17 +291,18 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
     const struct ops_array d[3] = { g->wide, ops_part(g->wide, N * Q),
                                     ops_part(g->wide, N * (Q + K)) };
     const struct ops_qkv dqkv = qkv_of(m, d[0], d[1], d[2]);
-    struct ops_array dy = branch_gradient(o, g->masked, dx, N * m->config.width,
-                                          block_residual_dropout(m, layer, PLACE_ATTENTION, in));
+    struct ops_array dy = split_branch_gradient(
+        m, o, g->masked, dx, N, m->config.width,
+        block_residual_dropout(m, layer, PLACE_ATTENTION, in));
     block_linear_bwd(m, o, ops_set(g->narrow), dw, l->row[OUT], dy, k->attended, &l->map[OUT]);
     ops_attention_bwd(o, dqkv, g->narrow, qkv_of(m, k->q, k->k, k->v), k->attended, k->lse, &a);
     rotate(m, o, dqkv, in, 1);
-    ops_norm_fwd(o, g->normed, not_kept, x, &l->norm1);
+    split_norm_fwd(m, o, g->normed, not_kept, x, &l->norm1, N);
     for (int i = 0; i < 3; i++)
         block_linear_bwd(m, o, i ? ops_added(g->narrow) : ops_set(g->narrow), dw, l->row[QUERY + i],
                          d[i], g->normed, &l->map[QUERY + i]);
-    split_gradient_end(m, o, g->narrow, N * m->config.width);
-    block_norm_bwd(m, o, ops_added(dx), dw, l->row[NORM1], g->narrow, x, k->norm1, &l->norm1);
+    struct ops_array dnormed = split_gradient_end(m, o, g->narrow, N, m->config.width);
+    block_norm_bwd(m, o, ops_added(dx), dw, l->row[NORM1], dnormed, x, k->norm1, &l->norm1);
 }
 
 static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
@@ -305,7 +311,7 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
 {
     const struct layer l = layer_of(m, w, in->N);
     struct cache k;
-    lay_out(&k, NULL, cache, &m->config, in->N);
+    lay_out(&k, NULL, cache, m, in->N);
     const struct gradients g = begin_backward(m, o, in->N);
     mlp_bwd(m, o, layer, dx, dw, &l, &k, &g, in);
     attention_bwd(m, o, layer, dx, dw, x, &l, &k, &g, in);

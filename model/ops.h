@@ -186,6 +186,7 @@ static inline struct ops_gradient ops_gradient_part(struct ops_gradient g, int64
 struct ops_dropout {
     uint64_t key;
     double rate;
+    uint64_t first; /* even: of ops_dropout, element i has the mask's number first + i */
 };
 
 /* ---- matrix products ---------------------------------------------------------------------- */

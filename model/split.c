@@ -36,6 +36,9 @@ int split_config(struct model_config *own, const struct model_config *config,
                  const struct split *split)
 {
     *own = *config;
+    if (split->sequence && (config->head != HEAD_NEXT || config->width % 2))
+        return err_set("rows of activations can be shared by the ranks of a decoder of even width "
+                       "alone");
     return divide(&own->heads, config->heads, split, "heads") < 0 ||
                    divide(&own->kv_heads, config->kv_heads, split, "heads of keys and values") <
                        0 ||
@@ -66,6 +69,46 @@ static void put_sum(const struct model *m, struct ops *o, struct ops_array x, st
     sum(m, o, part, n, what);
     if (x.type != OPS_F32)
         ops_copy(o, x, part, n);
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+struct split_part split_rows(const struct model *m, int64_t N)
+{
+    if (!split_sequence(m))
+        return (struct split_part){ 0, N };
+    return split_part(N, m->split->ranks, m->split->rank);
+}
+
+int64_t split_most_rows(const struct model *m, int64_t N)
+{
+    return split_sequence(m) ? (N + m->split->ranks - 1) / m->split->ranks : N;
+}
+
+/* The rank's rows of x[N,C]. */
+static struct ops_array own_rows(const struct model *m, struct ops_array x, int64_t N, int64_t C)
+{
+    return ops_part(x, split_rows(m, N).first * C);
+}
+
+static void gather(const struct model *m, struct ops *o, struct ops_array x, int64_t N, int64_t C,
+                   const char *what)
+{
+    m->split->gather(m->split->ctx, o, x, N, C, what);
+}
+
+/* The rank's rows of the sum of x[N,C], F32. */
+static struct ops_array scatter(const struct model *m, struct ops *o, struct ops_array x, int64_t N,
+                                int64_t C, const char *what)
+{
+    m->split->scatter(m->split->ctx, o, x, N, C, what);
+    return own_rows(m, x, N, C);
+}
+
+void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t n)
+{
+    if (split_sequence(m))
+        sum(m, o, x, n, "sum over rows");
 }
 
 /* What all ranks have as a whole stands in a sum once. */
@@ -101,13 +144,17 @@ void split_embedding_fwd(const struct model *m, struct ops *o, struct ops_array 
         ops_embedding_fwd(o, x, &in->tokens, e);
         return;
     }
-    struct ops_array part = summand(o, x, n);
+    struct ops_array part = split_sequence(m) ? ops_scratch(o, OPS_F32, n) : summand(o, x, n);
     ops_zero(o, part, n);
     add_rows(o, part, e->words, e->C, &in->words);
     add_rows(o, part, e->positions, e->C, &in->places_had);
     if (is_first(m))
         add_rows(o, part, e->types, e->C, &in->types);
-    put_sum(m, o, x, part, n, "sum of embeddings");
+    if (split_sequence(m))
+        ops_copy(o, x, scatter(m, o, part, in->N, e->C, "sum of embeddings"),
+                 split_rows(m, in->N).count * e->C);
+    else
+        put_sum(m, o, x, part, n, "sum of embeddings");
 }
 
 static void add_gradients(struct ops *o, struct ops_array table, struct ops_array dx, int64_t C,
@@ -129,12 +176,44 @@ void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_
         ops_embedding_bwd(o, d, dx, &in->tokens);
         return;
     }
+    if (split_sequence(m)) {
+        struct ops_array all = ops_scratch(o, OPS_F32, in->N * d->C);
+        ops_copy(o, own_rows(m, all, in->N, d->C), dx, split_rows(m, in->N).count * d->C);
+        gather(m, o, all, in->N, d->C, "gradients of embeddings");
+        dx = all;
+    }
     add_gradients(o, d->words, dx, d->C, &in->words);
     add_gradients(o, d->positions, dx, d->C, &in->places_had);
     add_gradients(o, d->types, dx, d->C, &in->types);
 }
 
 /* ---- layers ------------------------------------------------------------------------------- */
+
+void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
+                    struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
+                    int64_t N)
+{
+    ops_norm_fwd(o, own_rows(m, y, N, l->C), kept, x, l);
+    if (split_sequence(m))
+        gather(m, o, y, N, l->C, "normed rows");
+}
+
+/* As below, where each rank has the base of its own rows. */
+static void residual_of_rows(const struct model *m, struct ops *o, struct ops_array y,
+                             struct ops_array base, struct ops_array x, const struct ops_linear *l,
+                             struct ops_dropout drop)
+{
+    const int64_t n = split_rows(m, l->N).count * l->O;
+    struct ops_array part = ops_scratch(o, OPS_F32, l->N * l->O);
+    struct ops_linear own = *l;
+    if (!is_first(m))
+        own.bias = OPS_NONE;
+    ops_linear_fwd(o, part, x, &own);
+    part = scatter(m, o, part, l->N, l->O, "sum of a layer");
+    ops_dropout(o, part, part, n, drop);
+    ops_add(o, part, base, n);
+    ops_copy(o, y, part, n);
+}
 
 /* The first rank adds the base and the bias: a mask is the same for each part of a sum. */
 void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y,
@@ -144,6 +223,10 @@ void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y
     const int64_t n = l->N * l->O;
     if (!m->split) {
         ops_residual_fwd(o, y, base, x, l, drop);
+        return;
+    }
+    if (split_sequence(m)) {
+        residual_of_rows(m, o, y, base, x, l, drop);
         return;
     }
     struct ops_array part = summand(o, y, n);
@@ -164,14 +247,30 @@ void split_gradient_begin(const struct model *m, struct ops *o, struct ops_array
         ops_zero(o, dx, n);
 }
 
-void split_gradient_end(const struct model *m, struct ops *o, struct ops_array dx, int64_t n)
+struct ops_array split_gradient_end(const struct model *m, struct ops *o, struct ops_array dx,
+                                    int64_t N, int64_t C)
 {
     if (!m->split)
-        return;
-    struct ops_array part = summand(o, dx, n);
+        return dx;
+    if (split_sequence(m))
+        return scatter(m, o, dx, N, C, "sum of gradients");
+    struct ops_array part = summand(o, dx, N * C);
     if (dx.type != OPS_F32)
-        ops_copy(o, part, dx, n);
-    put_sum(m, o, dx, part, n, "sum of gradients");
+        ops_copy(o, part, dx, N * C);
+    put_sum(m, o, dx, part, N * C, "sum of gradients");
+    return dx;
+}
+
+struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
+                                       struct ops_array masked, struct ops_array dx, int64_t N,
+                                       int64_t C, struct ops_dropout drop)
+{
+    if (drop.rate == 0 && !split_sequence(m))
+        return dx;
+    ops_dropout(o, own_rows(m, masked, N, C), dx, split_rows(m, N).count * C, drop);
+    if (split_sequence(m))
+        gather(m, o, masked, N, C, "gradients of a branch");
+    return masked;
 }
 
 /* ---- loss --------------------------------------------------------------------------------- */

@@ -209,6 +209,29 @@ static struct comm_work *begin_whole(struct comm *c, enum comm_group group, enum
     return begin_array(c, group, kind, o, x, bounds, bounds, what);
 }
 
+/* The rows of x[N,C], shared as split_part says. */
+static void wait_rows(struct comm *c, enum work_kind kind, struct ops *o, struct ops_array x,
+                      int64_t N, int64_t C, const char *what)
+{
+    const int size = c->size[COMM_TENSOR];
+    int64_t *bounds = mem_zalloc((size_t)size + 1, sizeof *bounds);
+    for (int q = 0; q < size; q++)
+        bounds[q + 1] = bounds[q] + split_part(N, size, q).count * C;
+    comm_end(c, begin_array(c, COMM_TENSOR, kind, o, x, bounds, bounds, what));
+}
+
+static void split_scatter(void *ctx, struct ops *o, struct ops_array x, int64_t N, int64_t C,
+                          const char *what)
+{
+    wait_rows(ctx, WORK_SCATTER, o, x, N, C, what);
+}
+
+static void split_gather(void *ctx, struct ops *o, struct ops_array x, int64_t N, int64_t C,
+                         const char *what)
+{
+    wait_rows(ctx, WORK_GATHER, o, x, N, C, what);
+}
+
 struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
                                  struct ops_array x, int64_t n, const char *what)
 {
@@ -261,6 +284,8 @@ struct split comm_split(struct comm *c)
                            .rank = c->rank[COMM_TENSOR],
                            .sum = split_sum,
                            .most = split_most,
+                           .scatter = split_scatter,
+                           .gather = split_gather,
                            .ctx = c };
 }
 

@@ -39,7 +39,7 @@ void engine_rows(struct store_config *out, const struct engine_config *c, const 
                  const struct program *p)
 {
     out->program = p;
-    out->row[STORE_X] = out->row[STORE_DX] = c->B * c->T * m->config.width;
+    out->row[STORE_X] = out->row[STORE_DX] = split_most_rows(m, c->B * c->T) * m->config.width;
     m->layer_cache(m, c->B, c->T, &out->row[STORE_CACHE]);
 }
 

@@ -344,9 +344,12 @@ static int settle_architecture(struct plan *p)
 static int make_part(struct plan *p)
 {
     const struct settings *s = p->settings;
+    if (s->tensor_parallel <= 1 && s->sequence_parallel)
+        return err_set("sequence-parallel is given, but tensor-parallel is 1");
     if (s->tensor_parallel <= 1)
         return model_init(&p->own, &p->model.config);
     p->split = s->split.ranks ? s->split : (struct split){ .ranks = (int)s->tensor_parallel };
+    p->split.sequence = s->sequence_parallel;
     return model_init_split(&p->own, &p->model.config, &p->split);
 }
 
@@ -423,6 +426,10 @@ static int batch_arithmetic(struct plan *p)
                        " is not a multiple of micro-batch-size %" PRId64,
                        s->global_batch_size, s->micro_batch_size);
     p->engine.B = p->engine.most = s->micro_batch_size;
+    if (split_sequence(&p->own) && p->engine.B * p->engine.T < s->tensor_parallel)
+        return err_set("%" PRId64 " tokens of a micro-batch are too few for %" PRId64
+                       " tensor-parallel ranks",
+                       p->engine.B * p->engine.T, s->tensor_parallel);
     if (share_micro_batches(p, s->global_batch_size / s->micro_batch_size) < 0)
         return -1;
     const int64_t leaf = p->engine.A / p->engine.leaves;
@@ -859,24 +866,26 @@ static void print_communication(const struct plan *p, struct buf *out)
     buf_addf(out, "data_parallel_operations_per_step=%" PRId64 "\n", operations);
 }
 
-/* What a rank sends to those that share its layers, and as much comes back (split.h): sums of the
- * residual stream, or of gradients in it, and three numbers a label. */
+/* What a rank sends to those that share its layers, and as much comes back (split.h): gathers and
+ * scatters of a micro-batch's rows, a sum being both; and three numbers a label. */
 static void print_tensor_parallel(const struct plan *p, struct buf *out)
 {
     const struct model_config *c = &p->own.config;
-    const int encoder = c->head != HEAD_NEXT, again = p->engine.recompute == RECOMPUTE_LAYER;
-    const double ranks = (double)split_ranks(&p->own), others = 2 * (ranks - 1) / ranks;
-    const double N = (double)(p->engine.B * p->engine.T), C = (double)c->width;
+    const int encoder = c->head != HEAD_NEXT, sequence = split_sequence(&p->own);
+    const int64_t again = p->engine.recompute == RECOMPUTE_LAYER       ? 4
+                          : p->engine.recompute == RECOMPUTE_ATTENTION ? sequence
+                                                                       : 0;
+    const double ranks = (double)split_ranks(&p->own), C = (double)c->width;
+    const double N = (double)(p->engine.B * p->engine.T), others = 4 * (ranks - 1) / ranks;
     const double labels = encoder ? (double)(p->engine.B * p->settings->mask_tokens) : N;
-    const int64_t chunks = (int64_t)ceil(labels / (1024 * ranks));
-    const int64_t rows = 1 + encoder + c->layers * (again ? 6 : 4);
+    const int64_t rows = 2 + 2 * encoder + sequence + c->layers * (8 + 2 * sequence + again);
     if (!p->own.split)
         return;
     put_int(out, "tensor_parallel", (uint64_t)ranks);
+    if (sequence)
+        put_int(out, "sequence_parallel", 1);
     buf_addf(out, "tensor_parallel_bytes_per_step=%.0f\n",
-             (double)p->engine.A * others * 4 * ((double)rows * N * C + labels * (C + 3)));
-    buf_addf(out, "tensor_parallel_operations_per_step=%" PRId64 "\n",
-             p->engine.A * (rows + 3 * chunks + 1));
+             (double)p->engine.A * others * ((double)rows * N * C + 2 * labels * (C + 3)));
 }
 
 static void describe(const struct samples *s, const char *begins, struct buf *out)

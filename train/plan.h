@@ -71,6 +71,7 @@ struct settings {
                                           * among them; leaves of the sum over micro-batches */
     int64_t zero;                        /* stage */
     int64_t tensor_parallel;             /* ranks that share each layer; 0: 1 */
+    int sequence_parallel;               /* they share its rows, too */
     struct split split;                  /* these; without ranks the plan is on paper */
     double comm_timeout;                 /* seconds */
     int on_divergence;                   /* enum divergence */

@@ -218,6 +218,8 @@ static const struct opt options[] = {
       0, 1e6 },
     { 0, "tensor-parallel", OPT_INT | OPT_OF_RUN, AT(tensor_parallel), "N",
       "ranks that share the heads and matrices of each layer; 0: 1", 0, 1e6 },
+    { 0, "sequence-parallel", OPT_FLAG | OPT_OF_RUN, AT(sequence_parallel), NULL,
+      "tensor-parallel ranks share the activations between layers, too", 0, 0 },
     { 0, "machine", OPT_TEXT | OPT_OF_RUN, AT(machine), "FILE",
       "with --dry-run: estimate the time of a step on a cluster of such machines", 0, 0 },
     { 0, "on-paper", OPT_TEXT | OPT_OF_RUN, AT(on_paper), "SPLIT",

@@ -207,7 +207,7 @@ static void dropout(struct run *r)
     const int64_t n = 3001;
     const double rates[] = { 0.1, 0.5, 0 };
     struct ops_array x = numbers(r, r->type, n, 1), y = numbers(r, r->other, n, 1);
-    ops_dropout(r->o, y, x, n, (struct ops_dropout){ 77, rates[r->way] });
+    ops_dropout(r->o, y, x, n, (struct ops_dropout){ 77, rates[r->way], r->way ? 1000 : 0 });
     leave(r, "dropout", y, n, 0);
 }
 
@@ -347,7 +347,7 @@ static void linears(struct run *r)
     struct ops_array dx = numbers(r, r->type, N * I, 1), dbias = numbers(r, OPS_F32, O, 1);
     ops_linear_fwd(r->o, y, x, &l);
     leave(r, "linear_fwd", y, N * O, of_products());
-    ops_residual_fwd(r->o, z, base, x, &l, (struct ops_dropout){ 5, 0.25 * r->way });
+    ops_residual_fwd(r->o, z, base, x, &l, (struct ops_dropout){ 5, 0.25 * r->way, 0 });
     leave(r, "residual_fwd", z, N * O, of_products());
     ops_linear_bwd(r->o, (struct ops_gradient){ dx, r->way }, (struct ops_gradient){ dw, !r->way },
                    (struct ops_gradient){ dbias, r->way }, dy, x, &l);
@@ -380,7 +380,7 @@ static void attentions(struct run *r)
                                 cases[r->way].rows ? lengths : NULL };
     a.KV = cases[r->way].KV;
     a.causal = cases[r->way].causal;
-    a.drop = (struct ops_dropout){ 99, cases[r->way].rate };
+    a.drop = (struct ops_dropout){ 99, cases[r->way].rate, 0 };
     a.scale = r->way == 1 ? 0.2 : 0;
     a.first_head = r->way % 2 ? 2 : 0;
     a.all_heads = r->way % 2 ? a.NH + 3 : 0;

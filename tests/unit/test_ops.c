@@ -1078,7 +1078,7 @@ static double mask_at(struct ops_dropout d, uint64_t i)
 static void dropout_in(struct ops *o)
 {
     enum { N = 100003 };
-    struct ops_dropout d = { 77, 0.3 };
+    struct ops_dropout d = { 77, 0.3, 0 };
     struct numbers x = numbers(N, 1, 1), y = numbers(N, 2, 1);
     int64_t kept = 0;
     for (int64_t i = 0; i < N; i++) {
@@ -1088,7 +1088,7 @@ static void dropout_in(struct ops *o)
     cr_assert(llabs(kept - (int64_t)(0.7 * N)) < 1000, "%lld kept", (long long)kept);
     ops_dropout(o, f32(y.f), f32(x.f), N, d);
     check("dropout", y.f, y.d, N, 1e-6);
-    ops_dropout(o, f32(y.f), f32(x.f), N, (struct ops_dropout){ 77, 0 });
+    ops_dropout(o, f32(y.f), f32(x.f), N, (struct ops_dropout){ 77, 0, 0 });
     check("no dropout", y.f, x.d, N, 0);
     drop(&x);
     drop(&y);
@@ -1102,7 +1102,7 @@ Test(ops, dropout)
 static void residual_dropout_in(struct ops *o)
 {
     struct linear l = { .N = 33, .I = 12, .O = 41 };
-    struct ops_dropout d = { 5, 0.2 };
+    struct ops_dropout d = { 5, 0.2, 0 };
     l.x = numbers(l.N * l.I, 4, 1);
     l.w = numbers(l.I * l.O, 5, 1);
     l.bias = numbers(l.O, 6, 1);
@@ -1281,7 +1281,7 @@ static void attention_of(struct ops *o, struct attention_case a, int backward)
 
 static void attention_in(struct ops *o)
 {
-    struct ops_dropout some = { 3, 0.25 };
+    struct ops_dropout some = { 3, 0.25, 0 };
     attention_of(o, (struct attention_case){ .B = 1, .T = 1, .NH = 1, .HS = 4 }, 1);
     attention_of(o, (struct attention_case){ .B = 2, .T = 9, .NH = 2, .HS = 5 }, 1);
     attention_of(o, (struct attention_case){ .B = 2, .T = 9, .NH = 2, .HS = 5, .drop = some }, 1);
@@ -1396,7 +1396,7 @@ static void rows_query(double *y, const struct rows_case *a, int64_t b, int64_t 
                        int64_t h, int64_t t, double *p)
 {
     int64_t C = a->NH * a->HS, stride = (n + 1) / 2 * 2, at = first * C + h * a->HS;
-    struct ops_dropout drop = { rng_key(a->drop.key, (uint64_t)b), a->drop.rate };
+    struct ops_dropout drop = { rng_key(a->drop.key, (uint64_t)b), a->drop.rate, 0 };
     double sum = 0;
     for (int64_t k = 0; k < n; k++)
         sum += p[k] = exp(inner_product(a->q.d + at + t * C, a->k.d + at + k * C, a->HS) /
@@ -1471,7 +1471,7 @@ static void attention_rows_of(struct ops *o, struct rows_case a)
 static void attention_rows_in(struct ops *o)
 {
     const int64_t few[] = { 9, 1, 6 }, many[] = { 3, 531 }; /* many: several blocks of keys */
-    struct ops_dropout some = { 3, 0.25 };
+    struct ops_dropout some = { 3, 0.25, 0 };
     attention_rows_of(o, (struct rows_case){ .rows = { 3, 9, few }, .NH = 2, .HS = 5 });
     attention_rows_of(o,
                       (struct rows_case){ .rows = { 3, 9, few }, .NH = 2, .HS = 5, .drop = some });
@@ -1606,8 +1606,8 @@ static void grouped_of(struct ops *o, struct grouped g)
 static void grouped_in(struct ops *o)
 {
     grouped_of(o, (struct grouped){ 9, 4, 2, 6, 1, 0, { 0 } });
-    grouped_of(o, (struct grouped){ 37, 6, 1, 10, 1, 0, { 3, 0.25 } });
-    grouped_of(o, (struct grouped){ 37, 6, 3, 10, 0, 0, { 3, 0.25 } });
+    grouped_of(o, (struct grouped){ 37, 6, 1, 10, 1, 0, { 3, 0.25, 0 } });
+    grouped_of(o, (struct grouped){ 37, 6, 3, 10, 0, 0, { 3, 0.25, 0 } });
     grouped_of(o, (struct grouped){ 300, 3, 1, 16, 1, 0.1, { 0 } });
     grouped_of(o, (struct grouped){ 40, 2, 2, 8, 1, 0.2, { 0 } });
 }

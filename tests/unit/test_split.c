@@ -74,6 +74,7 @@ static void fill(struct net *n)
 
 struct run {
     const struct model_config *config;
+    int sequence;
     struct net *whole;              /* after its backward */
     double loss[MOST], worst[MOST]; /* of each rank: its loss, and the worst gradient */
     int64_t forward[MOST], all[MOST];
@@ -103,7 +104,8 @@ static void run_rank(void *ctx, struct comm *c)
     struct net n;
     comm_regroup(c, c->size[COMM_WORLD]);
     const int rank = c->rank[COMM_TENSOR];
-    const struct split split = comm_split(c);
+    struct split split = comm_split(c);
+    split.sequence = r->sequence;
     net_init_part(&n, r->config, &split, fill, 1);
     n.first = 1;
     net_forward(&n, 1);
@@ -116,15 +118,16 @@ static void run_rank(void *ctx, struct comm *c)
     net_release(&n);
 }
 
-/* embedding and head: how often the ranks meet in them, in forward and backward. */
-static void check(struct model_config c, int embedding, int head)
+/* How often the ranks meet in the embedding, in a layer's forward and backward, and in the head. */
+static void check_meetings(struct model_config c, int sequence, int embedding, int forward,
+                           int backward, int head)
 {
     struct net whole;
     net_init(&whole, &c, fill, 1);
     whole.first = 1;
     const double loss = net_backward(&whole, 0.3);
     for (int ranks = 2; ranks <= MOST; ranks *= 2) {
-        struct run r = { .config = &c, .whole = &whole };
+        struct run r = { .config = &c, .sequence = sequence, .whole = &whole };
         struct threads *w = threads_new(ranks);
         threads_run(w, run_rank, &r);
         threads_free(w);
@@ -132,27 +135,44 @@ static void check(struct model_config c, int embedding, int head)
             cr_assert_eq(r.loss[q], r.loss[0]);
             cr_assert_float_eq(r.loss[q], loss, 1e-6 * loss);
             cr_assert_lt(r.worst[q], 5e-6, "%g", r.worst[q]);
-            cr_assert_eq(r.forward[q], 1 + 2 * NET_LAYERS);
-            cr_assert_eq(r.all[q], embedding + 4 * NET_LAYERS + head);
+            cr_assert_eq(r.forward[q], 1 + forward * NET_LAYERS);
+            cr_assert_eq(r.all[q], embedding + (forward + backward) * NET_LAYERS + head);
         }
     }
     net_release(&whole);
+}
+
+static void check(struct model_config c, int embedding, int head)
+{
+    check_meetings(c, 0, embedding, 2, 2, head);
+}
+
+/* Sums become a scatter and a gather each; in a layer's backward the norms' outputs are gathered
+ * again, and the norms' gradients summed. */
+static void check_rows(struct model_config c)
+{
+    check_meetings(c, 1, 2, 4, 8, 6);
 }
 
 Test(split, gpt)
 {
     struct model_config c = gpt();
     check(c, 1, 4);
+    check_rows(c);
     c.untied = 1;
+    c.embedding_dropout = c.attention_dropout = c.residual_dropout = 0;
     check(c, 1, 4);
+    check_rows(c);
 }
 
 Test(split, llama)
 {
     struct model_config c = llama();
     check(c, 1, 4);
+    check_rows(c);
     c.untied = 1;
     check(c, 1, 4);
+    check_rows(c);
 }
 
 /* Its embedding is computed again in the backward. */
