@@ -1,12 +1,14 @@
 #include "common/kv.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
+#include "common/lines.h"
 #include "common/mem.h"
 
 void kv_release(struct kv *kv)
@@ -70,21 +72,17 @@ int kv_get_u64(const struct kv *kv, const char *key, uint64_t *value)
 
 int kv_parse(struct kv *kv, const char *text, size_t n)
 {
-    size_t line = 1;
-    for (size_t at = 0; at < n; line++) {
-        const char *start = text + at;
-        const char *lf = memchr(start, '\n', n - at);
-        size_t len = lf ? (size_t)(lf - start) : n - at;
-        at += len + 1;
-        if (!len)
+    struct lines l = LINES_OF(text, n);
+    while (lines_next(&l)) {
+        if (!l.len)
             continue;
-        if (memchr(start, '\0', len))
-            return err_set("line %zu has a NUL byte", line);
-        const char *eq = memchr(start, '=', len);
-        if (!eq || eq == start)
-            return err_set("line %zu is not key=value", line);
-        size_t klen = (size_t)(eq - start);
-        add(kv, mem_strndup(start, klen), mem_strndup(eq + 1, len - klen - 1));
+        if (memchr(l.line, '\0', l.len))
+            return err_set("line %" PRIu64 " has a NUL byte", l.number);
+        const char *eq = memchr(l.line, '=', l.len);
+        if (!eq || eq == l.line)
+            return err_set("line %" PRIu64 " is not key=value", l.number);
+        size_t klen = (size_t)(eq - l.line);
+        add(kv, mem_strndup(l.line, klen), mem_strndup(eq + 1, l.len - klen - 1));
     }
     return 0;
 }

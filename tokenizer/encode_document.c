@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/lines.h"
 #include "common/stream.h"
 #include "common/utf8.h"
 
@@ -38,11 +39,10 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
 static int encode_lines(const struct encode_options *how, struct encoder *e, struct batch *b,
                         const char *text, size_t n)
 {
-    for (size_t at = 0, next; at < n; at = next) {
-        const char *lf = memchr(text + at, '\n', n - at);
-        size_t len = lf ? (size_t)(lf - text) - at : n - at, before = b->ids.count;
-        next = at + len + 1;
-        if (encoder_encode(e, text + at, len, how->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY,
+    struct lines l = LINES_OF(text, n);
+    while (lines_next(&l)) {
+        size_t before = b->ids.count;
+        if (encoder_encode(e, l.line, l.len, how->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY,
                            &b->ids) < 0)
             return -1;
         if (b->ids.count > before)

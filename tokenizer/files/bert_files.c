@@ -4,6 +4,7 @@
 
 #include "common/err.h"
 #include "common/js.h"
+#include "common/lines.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/wordpiece.h"
 
@@ -58,21 +59,17 @@ void wordpiece_frame(struct vocabulary *v, int cased)
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
     int cased = 0;
-    int64_t id = 0;
-    for (size_t at = 0, next; at < n; at = next, id++) {
-        const char *line = text + at, *lf = memchr(line, '\n', n - at);
-        size_t len = lf ? (size_t)(lf - line) : n - at;
-        next = at + len + 1;
-        while (len && line[len - 1] == '\r')
-            len--;
-        if (!len)
-            return err_set("%s: line %" PRId64 " is empty: each line is a token", name, id + 1);
-        int special = is_role(line, len);
-        if (vocabulary_put(v, id, line, len, special ? TOKEN_ADDED : TOKEN_MODEL) < 0)
-            return err_in("%s: line %" PRId64, name, id + 1);
+    struct lines l = LINES_OF(text, n);
+    while (lines_next_text(&l)) {
+        int64_t id = (int64_t)l.number - 1;
+        if (!l.len)
+            return err_set("%s: line %" PRIu64 " is empty: each line is a token", name, l.number);
+        int special = is_role(l.line, l.len);
+        if (vocabulary_put(v, id, l.line, l.len, special ? TOKEN_ADDED : TOKEN_MODEL) < 0)
+            return err_in("%s: line %" PRIu64, name, l.number);
         if (special)
             vocabulary_add(v, &(struct added_token){ .id = (uint32_t)id, .special = 1 });
-        cased |= has_capitals(line, len);
+        cased |= has_capitals(l.line, l.len);
     }
     wordpiece_frame(v, cased);
     if (bert_roles(v) < 0)

@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
+#include "common/lines.h"
 #include "common/mem.h"
 #include "tokenizer/model/alphabet.h"
 
@@ -60,24 +61,20 @@ int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, s
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
     struct named_merge m = { .bytes = BUF_INIT };
-    uint64_t number = 0;
+    struct lines l = LINES_OF(text, n);
     int result = 0;
-    for (size_t at = 0, next; at < n && !result; at = next) {
-        const char *line = text + at, *lf = memchr(line, '\n', n - at);
-        size_t len = lf ? (size_t)(lf - line) : n - at;
-        next = at + len + 1;
-        number++;
-        while (len && line[len - 1] == '\r')
-            len--;
-        if (!len || (number == 1 && len >= 8 && !memcmp(line, "#version", 8)))
+    while (!result && lines_next_text(&l)) {
+        const char *line = l.line;
+        const size_t len = l.len;
+        if (!len || (l.number == 1 && len >= 8 && !memcmp(line, "#version", 8)))
             continue;
         const char *space = memchr(line, ' ', len);
         size_t left = space ? (size_t)(space - line) : 0;
         if (!left || left + 1 == len || memchr(space + 1, ' ', len - left - 1))
-            result = err_set("%s: line %" PRIu64 " is not a merge of two tokens", name, number);
+            result = err_set("%s: line %" PRIu64 " is not a merge of two tokens", name, l.number);
         else if (merge_left(v, &m, line, left) < 0 ||
                  merge_right(v, &m, space + 1, len - left - 1) < 0)
-            result = err_in("%s: line %" PRIu64, name, number);
+            result = err_in("%s: line %" PRIu64, name, l.number);
     }
     buf_release(&m.bytes);
     return result;
@@ -198,18 +195,11 @@ static int put_end_of_text(struct vocabulary *v)
 static int read_ranks(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
     struct buf bytes = BUF_INIT;
-    uint64_t number = 0;
+    struct lines l = LINES_OF(text, n);
     int result = 0;
-    for (size_t at = 0, next; at < n && !result; at = next) {
-        const char *line = text + at, *lf = memchr(line, '\n', n - at);
-        size_t len = lf ? (size_t)(lf - line) : n - at;
-        next = at + len + 1;
-        number++;
-        while (len && line[len - 1] == '\r')
-            len--;
-        if (len && put_rank(v, line, len, &bytes) < 0)
-            result = err_in("%s: line %" PRIu64, name, number);
-    }
+    while (!result && lines_next_text(&l))
+        if (l.len && put_rank(v, l.line, l.len, &bytes) < 0)
+            result = err_in("%s: line %" PRIu64, name, l.number);
     buf_release(&bytes);
     if (!result && !v->count)
         result = err_set("%s: no tokens", name);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "common/lines.h"
 #include "wikiprep/sentences/letter.h"
 #include "wikiprep/sentences/sentence_list.h"
 #include "wikiprep/sentences/sentence_mark.h"
@@ -459,15 +460,12 @@ void sentence_split(const struct sentence_model *m, struct buf *out, const char 
 
 void sentence_split_text(const struct sentence_model *m, struct buf *out, const char *s, size_t n)
 {
-    const char *end = s + n;
+    struct lines l = LINES_OF(s, n);
     buf_clear(out);
-    while (s < end) {
-        const char *lf = memchr(s, '\n', (size_t)(end - s));
-        const char *line_end = lf ? lf : end;
-        sentence_split(m, out, s, (size_t)(line_end - s));
+    while (lines_next(&l)) {
+        sentence_split(m, out, l.line, l.len);
         if (out->len > 1 && out->data[out->len - 2] != '\n')
             buf_addc(out, '\n');
-        s = line_end + 1;
     }
     buf_rtrim(out);
 }

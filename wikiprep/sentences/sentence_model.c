@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "common/lines.h"
 #include "common/mem.h"
 
 static const char FIRST_LINE[] = "textmill sentences 1";
@@ -200,18 +201,14 @@ static int add_line(struct sentence_model *m, const char *s, const char *end, co
 
 int sentence_model_parse(struct sentence_model *m, const char *s, size_t n, const char *name)
 {
-    const char *end = s + n;
-    for (size_t line = 1; s < end; line++) {
-        const char *lf = memchr(s, '\n', (size_t)(end - s));
-        const char *line_end = lf ? lf : end;
-        if (line > 1) {
-            if (add_line(m, s, line_end, name, line) < 0)
+    struct lines l = LINES_OF(s, n);
+    while (lines_next(&l)) {
+        if (l.number > 1) {
+            if (add_line(m, l.line, l.line + l.len, name, l.number) < 0)
                 return -1;
-        } else if ((size_t)(line_end - s) != strlen(FIRST_LINE) ||
-                   memcmp(s, FIRST_LINE, strlen(FIRST_LINE)) != 0)
+        } else if (l.len != strlen(FIRST_LINE) || memcmp(l.line, FIRST_LINE, l.len) != 0)
             return err_set("'%s' is not a sentence model: its first line is not '%s'", name,
                            FIRST_LINE);
-        s = line_end + 1;
     }
     return n ? 0 : err_set("'%s' is not a sentence model: it is empty", name);
 }

@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "common/lines.h"
 #include "common/mem.h"
 #include "wikiprep/sentences/letter.h"
 #include "wikiprep/sentences/sentence_model.h"
@@ -223,13 +224,9 @@ static void add_paragraph(struct sentence_trainer *t, const char *s, const char 
 
 void sentence_trainer_add(struct sentence_trainer *t, const char *s, size_t n)
 {
-    const char *end = s + n;
-    while (s < end) {
-        const char *lf = memchr(s, '\n', (size_t)(end - s));
-        const char *line_end = lf ? lf : end;
-        add_paragraph(t, s, line_end);
-        s = line_end + 1;
-    }
+    struct lines l = LINES_OF(s, n);
+    while (lines_next(&l))
+        add_paragraph(t, l.line, l.line + l.len);
 }
 
 /* ---- the table -------------------------------------------------------------------------------- */
