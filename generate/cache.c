@@ -58,12 +58,24 @@ void cache_truncate(struct cache *c, int64_t used)
     c->past.used = used;
 }
 
+/* The first `positions` of each layer. */
+static void copy_past(struct cache *c, const struct past *from, int64_t positions)
+{
+    struct ops *o = c->forward.ops;
+    const int64_t used = layer_numbers(c, positions);
+    const int64_t there = layer_numbers(c, from->room), here = layer_numbers(c, c->past.room);
+    for (int64_t l = 0; l < config_of(c)->layers && used; l++) {
+        ops_copy(o, ops_part(c->past.keys, l * here), ops_part(from->keys, l * there), used);
+        ops_copy(o, ops_part(c->past.values, l * here), ops_part(from->values, l * there), used);
+    }
+}
+
 /* Room for n positions in all; what is used stays. */
 static void reserve(struct cache *c, int64_t n)
 {
     struct ops *o = c->forward.ops;
     const struct past old = c->past;
-    const int64_t layers = config_of(c)->layers, used = layer_numbers(c, old.used);
+    const int64_t layers = config_of(c)->layers;
     struct past *p = &c->past;
     if (n <= old.room)
         return;
@@ -71,14 +83,19 @@ static void reserve(struct cache *c, int64_t n)
         p->room = p->room ? 2 * p->room : 64;
     if (p->room > config_of(c)->positions)
         p->room = config_of(c)->positions;
-    const int64_t from = layer_numbers(c, old.room), to = layer_numbers(c, p->room);
-    p->keys = ops_buffer(o, OPS_F32, layers * to);
-    p->values = ops_buffer(o, OPS_F32, layers * to);
-    for (int64_t l = 0; l < layers && used; l++) {
-        ops_copy(o, ops_part(p->keys, l * to), ops_part(old.keys, l * from), used);
-        ops_copy(o, ops_part(p->values, l * to), ops_part(old.values, l * from), used);
-    }
+    p->keys = ops_buffer(o, OPS_F32, layers * layer_numbers(c, p->room));
+    p->values = ops_buffer(o, OPS_F32, layers * layer_numbers(c, p->room));
+    copy_past(c, &old, old.used);
     free_past(c, &old);
+}
+
+void cache_copy(struct cache *to, const struct cache *from, int64_t positions)
+{
+    assert(positions >= 0 && positions <= from->past.used);
+    to->past.used = 0;
+    reserve(to, positions);
+    copy_past(to, &from->past, positions);
+    to->past.used = positions;
 }
 
 static void reserve_piece(struct cache *c, int64_t n)

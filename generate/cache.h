@@ -40,4 +40,7 @@ float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n);
 /* Forgets all positions from `used` on. */
 void cache_truncate(struct cache *c, int64_t used);
 
+/* Forgets all, and takes the first positions of another cache of the same model. */
+void cache_copy(struct cache *to, const struct cache *from, int64_t positions);
+
 #endif

@@ -11,6 +11,7 @@
 #include "common/prompt.h"
 #include "common/tool.h"
 #include "common/utf8.h"
+#include "generate/beams.h"
 #include "generate/generator.h"
 #include "model/ops.h"
 #include "model/stored.h"
@@ -25,6 +26,7 @@ struct generate {
     int asking; /* prompts come from a terminal, and stand between the texts there */
     int64_t samples;
     struct generator g;
+    struct beams beams;
 };
 
 static const struct generate defaults = {
@@ -39,6 +41,7 @@ static const struct generate defaults = {
                         .top_p = 1,
                         .typical_p = 1,
                         .repetition_penalty = 1 } },
+    .beams = { .width = 1, .length_penalty = 1 },
 };
 
 /* ---- output ------------------------------------------------------------------------------- */
@@ -86,8 +89,9 @@ static void add_logprobs(struct buf *line, const struct generate *given,
     buf_addc(line, ']');
 }
 
+/* score: of a text found by beam search. */
 static void print_json(struct generate *given, const struct generation *one, const char *prompt,
-                       size_t n)
+                       size_t n, const double *score)
 {
     struct buf line = BUF_INIT, valid = BUF_INIT;
     utf8_repair(&valid, prompt, n);
@@ -100,6 +104,8 @@ static void print_json(struct generate *given, const struct generation *one, con
     for (size_t i = given->g.prompt.count; i < one->ids.count; i++)
         buf_addf(&line, "%s%u", i > given->g.prompt.count ? ", " : "", one->ids.data[i]);
     buf_addc(&line, ']');
+    if (score)
+        buf_addf(&line, ", \"score\": %.9g", *score);
     if (given->g.alternatives)
         add_logprobs(&line, given, one);
     buf_adds(&line, "}\n");
@@ -146,7 +152,7 @@ static int run_sample(struct generate *given, struct generation *one, const char
             print_news(given, one);
     }
     if (given->json && !more)
-        print_json(given, one, prompt, n);
+        print_json(given, one, prompt, n, NULL);
     else if (!given->json)
         puts("");
     fflush(stdout);
@@ -155,12 +161,47 @@ static int run_sample(struct generate *given, struct generation *one, const char
     return more;
 }
 
+/* The best texts that a beam search finds. */
+static int run_beams(struct generate *given, const char *prompt, size_t n)
+{
+    struct generation one = { 0 };
+    double began = log_seconds();
+    int more = 1;
+    beams_begin(&given->beams, &given->g);
+    while (more > 0 && !prompt_interrupted)
+        more = beams_step(&given->beams);
+    int64_t count = given->beams.result_count ? given->beams.result_count : 1;
+    for (int64_t i = 0; i < given->samples && i < count && more >= 0; i++) {
+        double score = beams_take(&given->beams, i, &one);
+        if (given->json) {
+            print_json(given, &one, prompt, n, &score);
+        } else {
+            if (i)
+                puts("---");
+            fwrite(prompt, 1, given->echo ? n : 0, stdout);
+            print_news(given, &one);
+            puts("");
+        }
+        if (!i)
+            say_latency(given, &one, log_seconds() - began);
+    }
+    fflush(stdout);
+    generation_release(&one);
+    beams_release(&given->beams);
+    return more < 0 ? -1 : 0;
+}
+
 /* Prompt `number`, in all its samples, each with random numbers that depend on no other's. */
 static int run_prompt(struct generate *given, const char *prompt, size_t n, uint64_t number)
 {
     struct generation one = { 0 };
     uint64_t key = rng_key(rng_key(0, (uint64_t)tool_seed), number);
     int result = generator_prompt(&given->g, prompt, n);
+    if (!result && given->beams.width > 1) {
+        if (!given->json && number && !given->asking)
+            puts("---");
+        return run_beams(given, prompt, n);
+    }
     for (int64_t i = 0; i < given->samples && !result; i++) {
         if (!given->json && (i || (number && !given->asking)))
             puts("---");
@@ -218,6 +259,22 @@ static int run_operand(struct generate *given, const char *prompt, uint64_t numb
     return result;
 }
 
+/* What a beam search has no use for is refused. */
+static int check_beams(const struct generate *given)
+{
+    static const char *const useless[] = { "temperature", "top-k", "top-p", "min-p",
+                                           "typical-p",   "seed",  "slide", "logprobs" };
+    if (given->beams.width == 1)
+        return tool_given("length-penalty") ? err_usage("--length-penalty needs --beams") : 0;
+    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
+        if (tool_given(useless[i]))
+            return err_usage("--%s has no meaning with --beams", useless[i]);
+    if (given->samples > given->beams.width)
+        return err_usage("--samples %lld is more than the %lld texts that --beams keeps",
+                         (long long)given->samples, (long long)given->beams.width);
+    return 0;
+}
+
 static int check_options(struct generate *given)
 {
     if (ops_check_device(given->device) < 0)
@@ -235,7 +292,7 @@ static int check_options(struct generate *given)
     for (size_t i = 0; i < given->stops.count; i++)
         if (!*given->stops.items[i])
             return err_usage("--stop must not be empty");
-    return 0;
+    return check_beams(given);
 }
 
 static int parse_biases(struct generate *given)
@@ -307,6 +364,11 @@ static const struct opt options[] = {
     { 0, "stop", OPT_LIST, AT(stops), "TEXT", "stop before this text", 0, 0 },
     { 0, "begin", OPT_FLAG, AT(g.begin), NULL,
       "put the vocabulary's begin-of-text token, if it has one, before the prompt", 0, 0 },
+    { 0, "beams", OPT_INT, AT(beams.width), "N",
+      "beam search: keep the N most probable texts at each step; 1: choose token by token", 1,
+      1000 },
+    { 0, "length-penalty", OPT_REAL, AT(beams.length_penalty), "X",
+      "with --beams: divide a text's log probability by its tokens to the power of X", -100, 100 },
     { 0, "slide", OPT_FLAG, AT(g.slide), NULL,
       "continue beyond the model's positions by dropping the oldest "
       "tokens",

@@ -100,6 +100,15 @@ static float *run_prompt(struct generator *g)
                          (int64_t)(g->prompt.count - g->unseen));
 }
 
+/* In case that the cache has forgotten it. */
+static void restore_prompt(struct generator *g)
+{
+    if (g->prompt_lost)
+        run_prompt(g);
+    g->prompt_lost = 0;
+    cache_truncate(&g->cache, (int64_t)(g->prompt.count - g->unseen));
+}
+
 int generator_prompt(struct generator *g, const char *text, size_t n)
 {
     if (encode_prompt(g, text, n) < 0)
@@ -123,11 +132,7 @@ void generation_begin(struct generator *g, struct generation *one, uint64_t key)
     text_init(&one->text, g->stops, g->stop_count);
     for (size_t i = 0; i < g->prompt.count; i++)
         ids_add(&one->ids, g->prompt.data[i]);
-    if (g->prompt_lost) {
-        run_prompt(g);
-        g->prompt_lost = 0;
-    }
-    cache_truncate(&g->cache, (int64_t)(g->prompt.count - g->unseen));
+    restore_prompt(g);
     memcpy(g->cache.logits, g->prompt_logits,
            (size_t)g->model.config.vocabulary * sizeof *g->prompt_logits);
     one->logits = g->cache.logits;
@@ -141,8 +146,7 @@ void generation_release(struct generation *one)
     *one = (struct generation){ 0 };
 }
 
-/* A model may have more ids than its tokenizer, to make their number round. */
-static int64_t choices(const struct generator *g)
+int64_t generator_choices(const struct generator *g)
 {
     return tokenizer_size(g->tokenizer);
 }
@@ -154,15 +158,16 @@ static void keep_logprobs(struct generator *g, struct generation *one, uint32_t 
     size_t width = (size_t)n + 1;
     mem_grow(one->logprobs, one->logprob_cap, one->logprob_count + width);
     struct logprob *row = one->logprobs + one->logprob_count;
-    row[0] = (struct logprob){ id, g->raw[id] - logprobs_sum(g->raw, V) };
-    logprobs_top(row + 1, n, g->raw, V);
+    double sum = logprobs_sum(g->raw, V);
+    row[0] = (struct logprob){ id, g->raw[id] - sum };
+    logprobs_top(row + 1, n, g->raw, V, sum);
     one->logprob_count += width;
 }
 
 /* The next token into the ids and the text, and whether it ends the generation. */
 static int choose(struct generator *g, struct generation *one)
 {
-    int64_t V = choices(g);
+    int64_t V = generator_choices(g);
     if (g->alternatives)
         memcpy(g->raw, one->logits, (size_t)g->model.config.vocabulary * sizeof *g->raw);
     const struct sampler_text text = { one->ids.data, one->ids.count, g->prompt.count };

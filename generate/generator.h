@@ -59,6 +59,10 @@ void generator_release(struct generator *g);
  * would see of them if it had made them (generation_step). */
 int generator_prompt(struct generator *g, const char *text, size_t n);
 
+/* Ids from which a next token is chosen are below this. A model may have more ids than its
+ * tokenizer, to make their number round. */
+int64_t generator_choices(const struct generator *g);
+
 enum finish {
     FINISH_NOT,         /* goes on */
     FINISH_LENGTH,      /* as many tokens as were asked for */

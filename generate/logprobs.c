@@ -14,9 +14,8 @@ double logprobs_sum(const float *logits, int64_t V)
 }
 
 /* Insertion into the sorted out[0..have): few of many tokens come so far. */
-void logprobs_top(struct logprob *out, int64_t n, const float *logits, int64_t V)
+void logprobs_top(struct logprob *out, int64_t n, const float *logits, int64_t V, double sum)
 {
-    double sum = logprobs_sum(logits, V);
     for (int64_t i = 0, have = 0; i < V && n; i++) {
         double value = logits[i] - sum;
         int64_t at = have;

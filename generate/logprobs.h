@@ -17,7 +17,8 @@ struct logprob {
 /* log sum of exp(logits[0..V)). */
 double logprobs_sum(const float *logits, int64_t V);
 
-/* The n <= V most probable tokens, in falling order, of equal ones the lower id first. */
-void logprobs_top(struct logprob *out, int64_t n, const float *logits, int64_t V);
+/* The n <= V most probable tokens, in falling order, of equal ones the lower id first. sum: as
+ * logprobs_sum has it; 0 when the logits are log probabilities. */
+void logprobs_top(struct logprob *out, int64_t n, const float *logits, int64_t V, double sum);
 
 #endif

@@ -137,6 +137,41 @@ def filtered(model, folder):
         expect(at + "tokens that are missing", [t for t in (probabilities > 1e-2).nonzero()[:, 0].tolist() if t not in seen], [])
 
 
+def beams(folder):
+    """Beam search, in a vocabulary where the end of the text is probable: the same texts in the same order."""
+    torch.manual_seed(5)
+    end = 50256
+    config = GPT2Config(n_layer=2, n_embd=48, n_head=4, n_positions=256, initializer_range=0.3)
+    model = GPT2LMHeadModel(config).eval()
+    with torch.no_grad():
+        model.transformer.wte.weight[end] *= 3.5  # tied: its logits are large, too
+    model.save_pretrained(folder)
+    count = early = 0
+    for width, penalty, repetition, samples, length in ((2, 1.0, 1.0, 1, 30), (4, 1.0, 1.0, 4, 25), (5, 0.0, 1.0, 2, 25),
+                                                        (3, 2.0, 1.0, 3, 25), (4, -0.5, 1.2, 2, 25), (8, 1.5, 1.3, 8, 12)):
+        prompts = [p for prompt in PROMPTS[:3] for p in ("--prompt", prompt)]
+        results = ours(folder, "--beams", str(width), "--length-penalty", str(penalty), "--samples", str(samples),
+                       "--repetition-penalty", str(repetition), "--length", str(length), *prompts)
+        for i, prompt in enumerate(PROMPTS[:3]):
+            ids = torch.tensor([encode(prompt)])
+            with torch.no_grad():
+                want = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, num_beams=width,
+                                      length_penalty=penalty, repetition_penalty=repetition, max_new_tokens=length,
+                                      num_return_sequences=samples, pad_token_id=end, return_dict_in_generate=True,
+                                      output_scores=True)
+            for k in range(samples):
+                tokens = want.sequences[k, ids.shape[1]:].tolist()
+                tokens = tokens[:tokens.index(end) + 1] if end in tokens else tokens
+                got = results[i * samples + k]
+                at = f"{prompt!r}, {width} beams, length penalty {penalty}, text {k}"
+                expect(at, got["ids"], tokens)
+                expect(at + ": score", abs(got["score"] - want.sequences_scores[k].item()) < 1e-3, True)
+                early += tokens[-1] == end
+                count += 1
+    expect("texts that end early, and others", 0 < early < count, True)
+    return count
+
+
 def logprobs(model, folder):
     """Log probabilities of sampled tokens, and the ten most probable ones in the place of each."""
     result = ours(folder, "--logprobs", "10", "--temperature", "1.5", "--repetition-penalty", "1.2", "--prompt", PROMPTS[2])[0]
@@ -185,6 +220,7 @@ with tempfile.TemporaryDirectory() as work:
     logprobs(reference, work)
     filtered(reference, work)
     sampled(reference, work)
-print(f"generate: {len(PROMPTS) * 3 + count + 1} greedy continuations of {LENGTH} tokens, 20 samples and six filters "
-      f"compared, {failures} differ")
+    searched = beams(work)
+print(f"generate: {len(PROMPTS) * 3 + count + 1} greedy continuations of {LENGTH} tokens, 20 samples, six filters "
+      f"and {searched} texts of beam search compared, {failures} differ")
 sys.exit(failures != 0)

@@ -158,3 +158,31 @@ Test(cache, refuses_what_does_not_fit)
     cache_release(&c);
     drop(&f);
 }
+
+/* Copies go on as the original does, and apart from it. */
+Test(cache, a_copy_goes_on_alone)
+{
+    struct fixture f;
+    struct cache whole, copy;
+    make(&f, 2);
+    cache_init(&whole, &f.m, f.ops, f.blocks);
+    cache_init(&copy, &f.m, f.ops, f.blocks);
+    cr_assert(cache_forward(&copy, f.ids + 3, 7)); /* is forgotten */
+    cr_assert(cache_forward(&whole, f.ids, 20));
+    for (int64_t positions = 20; positions; positions -= 10) {
+        cache_copy(&copy, &whole, positions);
+        cr_expect_eq(copy.past.used, positions);
+        float *got = cache_forward(&copy, f.ids + positions, 5);
+        struct cache alone;
+        cache_init(&alone, &f.m, f.ops, f.blocks);
+        cr_assert(cache_forward(&alone, f.ids, positions));
+        float *want = cache_forward(&alone, f.ids + positions, 5);
+        cr_assert(got && want);
+        cr_expect(!memcmp(got, want, VOCABULARY * sizeof *got), "%ld positions", (long)positions);
+        cache_release(&alone);
+    }
+    cr_expect_eq(whole.past.used, 20);
+    cache_release(&whole);
+    cache_release(&copy);
+    drop(&f);
+}

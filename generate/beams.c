@@ -1,0 +1,259 @@
+#include "generate/beams.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+
+/* A beginning and a token behind it. */
+struct continuation {
+    int64_t parent;
+    uint32_t id;
+    double sum;
+    enum finish finish;
+};
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static void copy_ids(struct ids *to, const struct ids *from)
+{
+    to->count = 0;
+    for (size_t i = 0; i < from->count; i++)
+        ids_add(to, from->data[i]);
+}
+
+static struct cache *new_caches(const struct generator *g, int64_t n)
+{
+    struct cache *caches = mem_zalloc((size_t)n, sizeof *caches);
+    for (int64_t i = 0; i < n; i++)
+        cache_init(&caches[i], &g->model, g->ops, g->parameters.blocks);
+    return caches;
+}
+
+void beams_begin(struct beams *b, struct generator *g)
+{
+    const size_t width = (size_t)b->width;
+    b->g = g;
+    b->caches = new_caches(g, b->width);
+    b->spare = new_caches(g, b->width);
+    b->running = mem_zalloc(width, sizeof *b->running);
+    b->next = mem_zalloc(width, sizeof *b->next);
+    b->results = mem_zalloc(width, sizeof *b->results);
+    b->continuations = mem_zalloc(2 * width * width, sizeof *b->continuations);
+    b->top = mem_zalloc(2 * width, sizeof *b->top);
+    cache_copy(&b->caches[0], &g->cache, g->cache.past.used);
+    memcpy(b->caches[0].logits, g->prompt_logits,
+           (size_t)g->model.config.vocabulary * sizeof *g->prompt_logits);
+    b->running_count = 1;
+    b->result_count = 0;
+}
+
+void beams_release(struct beams *b)
+{
+    for (int64_t i = 0; i < b->width && b->caches; i++) {
+        cache_release(&b->caches[i]);
+        cache_release(&b->spare[i]);
+        ids_release(&b->running[i].ids);
+        ids_release(&b->next[i].ids);
+        ids_release(&b->results[i].ids);
+    }
+    free(b->caches);
+    free(b->spare);
+    free(b->running);
+    free(b->next);
+    free(b->results);
+    free(b->continuations);
+    free(b->top);
+    *b = (struct beams){ .width = b->width, .length_penalty = b->length_penalty };
+}
+
+/* ---- how a beam ends ------------------------------------------------------------------------ */
+
+static void add_text(struct text *text, const struct generator *g, uint32_t id)
+{
+    size_t n;
+    const char *bytes = tokenizer_token(g->tokenizer, id, &n);
+    if (bytes && (int64_t)id != tokenizer_end_of_text(g->tokenizer))
+        text_add(text, bytes, n);
+}
+
+static int meets_stop(const struct generator *g, const struct ids *ids, uint32_t id)
+{
+    struct text text;
+    if (!g->stop_count)
+        return 0;
+    text_init(&text, g->stops, g->stop_count);
+    for (size_t i = 0; i < ids->count; i++)
+        add_text(&text, g, ids->data[i]);
+    add_text(&text, g, id);
+    int stopped = text.stopped;
+    text_release(&text);
+    return stopped;
+}
+
+static enum finish finish_of(const struct beams *b, const struct continuation *c)
+{
+    const struct generator *g = b->g;
+    const struct ids *ids = &b->running[c->parent].ids;
+    if ((int64_t)c->id == tokenizer_end_of_text(g->tokenizer))
+        return FINISH_END_OF_TEXT;
+    if (meets_stop(g, ids, c->id))
+        return FINISH_STOP;
+    if ((int64_t)ids->count + 1 == g->length)
+        return FINISH_LENGTH;
+    return b->caches[c->parent].past.used == g->model.config.positions ? FINISH_POSITIONS
+                                                                       : FINISH_NOT;
+}
+
+/* ---- a step --------------------------------------------------------------------------------- */
+
+static int by_sum(const void *a, const void *b)
+{
+    const struct continuation *x = a, *y = b;
+    if (x->sum != y->sum)
+        return x->sum > y->sum ? -1 : 1;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    return x->id < y->id ? -1 : 1;
+}
+
+/* Of one beginning no more than 2 * width continuations are among the first 2 * width. */
+static int64_t extend(struct beams *b, int64_t parent, int64_t count)
+{
+    struct generator *g = b->g;
+    const struct beam *beam = &b->running[parent];
+    float *logits = b->caches[parent].logits;
+    int64_t V = generator_choices(g), n = 2 * b->width < V ? 2 * b->width : V;
+    struct ids text = { 0 };
+    double sum = logprobs_sum(logits, g->model.config.vocabulary);
+    if (!isfinite(sum))
+        return err_set("the model's logits are %f: its weights are damaged or its training "
+                       "diverged",
+                       sum);
+    for (int64_t i = 0; i < V; i++)
+        logits[i] = (float)(logits[i] - sum);
+    copy_ids(&text, &g->prompt);
+    for (size_t i = 0; i < beam->ids.count; i++)
+        ids_add(&text, beam->ids.data[i]);
+    sampler_adjust(&g->sampler, logits, V,
+                   &(struct sampler_text){ text.data, text.count, g->prompt.count });
+    logprobs_top(b->top, n, logits, V, 0);
+    for (int64_t i = 0; i < n; i++)
+        b->continuations[count++] = (struct continuation){ .parent = parent,
+                                                           .id = b->top[i].id,
+                                                           .sum = beam->sum + b->top[i].logprob };
+    ids_release(&text);
+    return count;
+}
+
+/* The best 2 * width continuations come first; returns how many there are. */
+static int64_t rank(struct beams *b)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < b->running_count && count >= 0; i++)
+        count = extend(b, i, count);
+    if (count < 0)
+        return -1;
+    qsort(b->continuations, (size_t)count, sizeof *b->continuations, by_sum);
+    if (count > 2 * b->width)
+        count = 2 * b->width;
+    for (int64_t i = 0; i < count; i++)
+        b->continuations[i].finish = finish_of(b, &b->continuations[i]);
+    return count;
+}
+
+static void continue_beam(struct beam *out, const struct beams *b, const struct continuation *c)
+{
+    copy_ids(&out->ids, &b->running[c->parent].ids);
+    ids_add(&out->ids, c->id);
+    out->sum = c->sum;
+    out->finish = c->finish;
+}
+
+/* In its place among the results, if it is one of the best. */
+static void add_result(struct beams *b, const struct continuation *c)
+{
+    double tokens = (double)b->running[c->parent].ids.count + 1;
+    double score = c->sum / pow(tokens, b->length_penalty);
+    int64_t at = b->result_count;
+    if (at == b->width && !(score > b->results[at - 1].score))
+        return;
+    b->result_count += at < b->width;
+    at = b->result_count - 1;
+    struct beam free_one = b->results[at];
+    for (; at && score > b->results[at - 1].score; at--)
+        b->results[at] = b->results[at - 1];
+    b->results[at] = free_one;
+    continue_beam(&b->results[at], b, c);
+    b->results[at].score = score;
+}
+
+/* Beam i of the next step follows running one `parent`, whose cache is copied. */
+static int follow(struct beams *b, int64_t i, const struct continuation *c)
+{
+    const struct cache *from = &b->caches[c->parent];
+    cache_copy(&b->spare[i], from, from->past.used);
+    continue_beam(&b->next[i], b, c);
+    return cache_forward(&b->spare[i], &c->id, 1) ? 0 : -1;
+}
+
+static int advance(struct beams *b, int64_t count)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < count && n < b->width; i++)
+        if (!b->continuations[i].finish && follow(b, n++, &b->continuations[i]) < 0)
+            return -1;
+    struct beam *beams = b->running;
+    struct cache *caches = b->caches;
+    b->running = b->next;
+    b->next = beams;
+    b->caches = b->spare;
+    b->spare = caches;
+    b->running_count = n;
+    return 0;
+}
+
+/* Whether the best beginning, the i-th continuation, may yet be among the results. */
+static int improvable(const struct beams *b, int64_t count)
+{
+    double tokens = (double)b->running[0].ids.count + 1;
+    for (int64_t i = 0; i < count; i++)
+        if (!b->continuations[i].finish)
+            return b->result_count < b->width ||
+                   b->continuations[i].sum / pow(tokens, b->length_penalty) >
+                       b->results[b->width - 1].score;
+    return 0;
+}
+
+int beams_step(struct beams *b)
+{
+    int64_t count = rank(b);
+    if (count < 0)
+        return -1;
+    for (int64_t i = 0; i < count && i < b->width; i++)
+        if (b->continuations[i].finish)
+            add_result(b, &b->continuations[i]);
+    if (!improvable(b, count))
+        return 0;
+    return advance(b, count) < 0 ? -1 : 1;
+}
+
+double beams_take(const struct beams *b, int64_t i, struct generation *one)
+{
+    const struct generator *g = b->g;
+    const int whole = i < b->result_count;
+    const struct beam *beam = whole ? &b->results[i] : &b->running[0];
+    generation_release(one);
+    text_init(&one->text, g->stops, g->stop_count);
+    copy_ids(&one->ids, &g->prompt);
+    for (size_t k = 0; k < beam->ids.count; k++) {
+        ids_add(&one->ids, beam->ids.data[k]);
+        add_text(&one->text, g, beam->ids.data[k]);
+    }
+    text_end(&one->text);
+    one->finish = whole ? beam->finish : FINISH_INTERRUPT;
+    return whole ? beam->score : beam->sum;
+}
