@@ -23,11 +23,20 @@
 #include "tfrecord/layouts/bert_shards.h"
 #include "tfrecord/layouts/indexmap.h"
 #include "tfrecord/layouts/intake.h"
+#include "tfrecord/publish/flat_file.h"
 #include "tfrecord/publish/megatron_pair.h"
 #include "tfrecord/publish/merge_sets.h"
 #include "tfrecord/publish/shard_folder.h"
 
-enum layout { LAYOUT_GPT, LAYOUT_BERT, LAYOUT_BERT_TF1, LAYOUT_BERT_PACKED, LAYOUT_MEGATRON };
+enum layout {
+    LAYOUT_GPT,
+    LAYOUT_BERT,
+    LAYOUT_BERT_TF1,
+    LAYOUT_BERT_PACKED,
+    LAYOUT_MEGATRON,
+    LAYOUT_NANOGPT,
+    LAYOUT_LLMC
+};
 enum remainder { REMAINDER_DROP, REMAINDER_PAD };
 
 /* What the options of writing say. */
@@ -57,7 +66,8 @@ static uint64_t seed_or(const struct tfwrite *given, uint64_t usual)
 
 /* ---- a folder of shards ------------------------------------------------------------------- */
 
-static const char *const layout_names[] = { "gpt", "bert", "bert-tf1", "bert-packed", "megatron" };
+static const char *const layout_names[] = { "gpt",      "bert",    "bert-tf1", "bert-packed",
+                                            "megatron", "nanogpt", "llmc" };
 
 static struct shard_folder make_folder(const struct tfwrite *given)
 {
@@ -151,6 +161,21 @@ static int run_megatron(const struct tfwrite *given, struct intake *s)
     return result;
 }
 
+/* ---- layouts nanogpt and llmc ------------------------------------------------------------- */
+
+static int run_flat(const struct tfwrite *given, struct intake *s)
+{
+    struct flat_file f = { .path = given->output,
+                           .kind = given->layout == LAYOUT_LLMC ? FLAT_LLMC : FLAT_NANOGPT,
+                           .written = progress_to };
+    if (tool_may_replace(given->output, NULL, NULL) < 0)
+        return -1;
+    progress_begin("documents", 0);
+    int result = flat_file_write(&f, s);
+    progress_end();
+    return result;
+}
+
 /* ---- commands ----------------------------------------------------------------------------- */
 
 static int check_options(const struct tfwrite *given)
@@ -161,7 +186,7 @@ static int check_options(const struct tfwrite *given)
     if (other)
         return err_usage("--%s cannot be used with --layout %s", other,
                          layout_names[given->layout]);
-    if (given->layout == LAYOUT_GPT || given->layout == LAYOUT_MEGATRON)
+    if (given->layout == LAYOUT_GPT || given->layout >= LAYOUT_MEGATRON)
         return 0;
     if (given->sequence_length < 5 || given->mask_tokens > given->sequence_length - 3)
         return err_usage("--sequence-length %" PRId64
@@ -182,9 +207,10 @@ static int run_write(int argc, char **argv, void *options)
     if (check_options(given) < 0 || (!strcmp(path, "-") && tool_binary_stdin() < 0) ||
         intake_open(&s, path) < 0)
         return -1;
-    int result = given->layout == LAYOUT_MEGATRON ? run_megatron(given, &s)
-                 : given->layout == LAYOUT_GPT    ? run_gpt(given, &s)
-                                                  : run_bert(given, &s);
+    int result = given->layout >= LAYOUT_NANOGPT    ? run_flat(given, &s)
+                 : given->layout == LAYOUT_MEGATRON ? run_megatron(given, &s)
+                 : given->layout == LAYOUT_GPT      ? run_gpt(given, &s)
+                                                    : run_bert(given, &s);
     tool_count("documents", s.documents);
     tool_count("tokens", s.tokens);
     intake_close(&s);
@@ -424,11 +450,11 @@ enum {
 static const struct opt write_options[] = {
     { 'o', "output", OPT_TEXT, AT(output), "DIR",
       "output folder for the shards; with --layout megatron a prefix "
-      "of file names",
+      "of file names, with nanogpt and llmc a file",
       0, 0 },
-    { 0, "layout", OPT_CHOICE, AT(layout), "gpt|bert|bert-tf1|bert-packed|megatron",
+    { 0, "layout", OPT_CHOICE, AT(layout), "gpt|bert|bert-tf1|bert-packed|megatron|nanogpt|llmc",
       "kind of records to write", 0, 0 },
-    { .help = "Layouts other than megatron:" },
+    { .help = "Layouts gpt, bert, bert-tf1, bert-packed:" },
     { 0, "resume", OPT_FLAG | FOR_SHARDS, AT(resume), NULL,
       "continue an interrupted run; the result is the same, byte for "
       "byte",

@@ -9,6 +9,7 @@
 #include "common/file.h"
 #include "common/mem.h"
 #include "tfrecord/formats/example.h"
+#include "tfrecord/formats/flat_tokens.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
@@ -21,13 +22,15 @@ typedef unsigned long long ull;
 
 static const char FEATURE[] = "input_ids";
 
-/* One TFRecord file or Megatron pair; sequences [first, first + count) of the data set. */
+/* One TFRecord file, or ids back to back: a Megatron pair or a flat file. Sequences [first, first +
+ * count) of the data set. */
 struct source {
     char *path;
     uint64_t first, count;
     struct record_file file; /* TFRecord */
     struct record_index index;
-    struct megatron megatron; /* prefix NULL: TFRecord */
+    struct megatron megatron; /* prefix NULL: none */
+    struct flat_tokens flat;  /* width 0: none */
 };
 
 struct dataset {
@@ -189,9 +192,28 @@ static int open_tfrecord(struct dataset *d, const char *path)
     return !result && s->count && d->length ? check_first(d, s) : result;
 }
 
-static uint64_t megatron_sequences(const struct dataset *d, const struct source *s)
+/* Whether a source has ids back to back. */
+static int is_run(const struct source *s)
 {
-    return s->megatron.tokens ? (s->megatron.tokens - 1) / (d->length - 1) : 0;
+    return s->megatron.prefix || s->flat.width;
+}
+
+static uint64_t run_sequences(const struct dataset *d, const struct source *s)
+{
+    uint64_t tokens = s->megatron.prefix ? s->megatron.tokens : s->flat.tokens;
+    return tokens ? (tokens - 1) / (d->length - 1) : 0;
+}
+
+static int open_flat(struct dataset *d, const char *path, enum flat_kind kind)
+{
+    if (!d->length)
+        return err_set("%s: has ids back to back, but TFRecord files are needed", path);
+    struct source *s = add_source(d, path);
+    if (flat_tokens_open(&s->flat, path, kind) < 0)
+        return -1;
+    s->count = run_sequences(d, s);
+    d->sequences += s->count;
+    return 0;
 }
 
 static int open_megatron(struct dataset *d, const char *prefix)
@@ -211,7 +233,7 @@ static int open_megatron(struct dataset *d, const char *prefix)
     buf_release(&path);
     if (result < 0 || there < 0)
         return -1;
-    s->count = megatron_sequences(d, s);
+    s->count = run_sequences(d, s);
     d->sequences += s->count;
     return 0;
 }
@@ -288,9 +310,15 @@ static int open_path(struct dataset *d, const char *path)
     d->duplication = 1;
     if (*path == '@')
         return open_list(d, path + 1);
+    static const char nanogpt[] = "nanogpt:";
     enum file_kind kind;
+    if (!strncmp(path, nanogpt, sizeof nanogpt - 1))
+        return open_flat(d, path + sizeof nanogpt - 1, FLAT_NANOGPT);
     if (file_look(path, &kind) < 0)
         return -1;
+    int llmc = kind == FILE_PLAIN && file_ends_with(path, ".bin") ? flat_tokens_is_llmc(path) : 0;
+    if (llmc)
+        return llmc < 0 ? -1 : open_flat(d, path, FLAT_LLMC);
     if (kind == FILE_FOLDER)
         return open_folder(d, path);
     if (!kind && strpbrk(path, "*?["))
@@ -370,6 +398,7 @@ void dataset_close(struct dataset *d)
         record_file_close(&s->file);
         index_release(&s->index);
         megatron_close(&s->megatron);
+        flat_tokens_close(&s->flat);
     }
     free(d->sources);
     free(d->tokenizer);
@@ -390,8 +419,8 @@ int dataset_set_length(struct dataset *d, uint32_t length)
     for (size_t i = 0; i < d->count; i++) {
         struct source *s = &d->sources[i];
         s->first = d->sequences;
-        if (s->megatron.prefix)
-            s->count = megatron_sequences(d, s);
+        if (is_run(s))
+            s->count = run_sequences(d, s);
         else if (s->count && check_first(d, s) < 0)
             return -1;
         d->sequences += s->count;
@@ -454,6 +483,9 @@ int dataset_where(const struct dataset *d, uint64_t i)
 {
     const struct source *s = find_source(d, i);
     i -= s->first;
+    if (s->flat.width)
+        return err_in("%s: sequence %llu at byte %llu", s->path, (ull)i,
+                      (ull)(s->flat.begin + i * (d->length - 1) * (uint64_t)s->flat.width));
     if (s->megatron.prefix)
         return err_in("%s.bin: sequence %llu at byte %llu", s->path, (ull)i,
                       (ull)i * (d->length - 1) * (ull)s->megatron.width);
@@ -467,7 +499,9 @@ int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids)
     uint64_t first = (i - s->first) * (d->length - 1);
     if (s->megatron.prefix && megatron_read(&s->megatron, first, d->length, ids) < 0)
         return -1; /* which names the token */
-    if (!s->megatron.prefix && check_length(d, read_record(s, i - s->first, d->length, ids)) < 0)
+    if (s->flat.width)
+        flat_tokens_read(&s->flat, first, d->length, ids);
+    if (!is_run(s) && check_length(d, read_record(s, i - s->first, d->length, ids)) < 0)
         return dataset_where(d, i);
     return d->vocabulary ? dataset_check(d, i, ids, d->vocabulary) : 0;
 }

@@ -2,11 +2,12 @@
  * dataset.h - sequences of equal length out of shards, by number: what train and evaluate read.
  *
  * Paths are TFRecord files (feature input_ids), folders of *.tfrecord, Megatron prefixes
- * (PREFIX.bin and PREFIX.idx, with or without the ending), shell patterns of these, or "@FILE": a
- * file that names such paths, one per line. TFRecord: one sequence a record, cut to `length`;
- * shorter ones are errors, and so are records of two lengths and rows of the bert layouts, which
- * have input_ids too. Megatron: all tokens end to end, sequence i being tokens [i*(length-1),
- * i*(length-1) + length), so that each begins with the last token of the one before.
+ * (PREFIX.bin and PREFIX.idx, with or without the ending), files of llm.c that end in .bin,
+ * "nanogpt:FILE", shell patterns of these, or "@FILE": a file that names such paths, one per line.
+ * TFRecord: one sequence a record, cut to `length`; shorter ones are errors, and so are records of
+ * two lengths and rows of the bert layouts, which have input_ids too. Megatron, llm.c and nanoGPT:
+ * all tokens end to end, sequence i being tokens [i*(length-1), i*(length-1) + length), so that
+ * each begins with the last token of the one before.
  *
  * Files are memory-mapped and found by index; nothing is read before it is asked for, and both
  * CRCs of a record are checked on every read. Compressed files are unpacked when they are opened

@@ -1,0 +1,98 @@
+#include "tfrecord/formats/flat_tokens.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/le.h"
+
+static const struct {
+    uint32_t magic, version;
+    int width;
+} heads[] = { { 20240520, 1, 2 }, { 20240801, 7, 4 } };
+
+enum { HEADS = sizeof heads / sizeof *heads, START_BYTES = 12 };
+
+/* The kind of head that begins with this number; HEADS if there is none. */
+static size_t find_head(uint32_t magic)
+{
+    size_t i = 0;
+    while (i < HEADS && heads[i].magic != magic)
+        i++;
+    return i;
+}
+
+int flat_tokens_is_llmc(const char *path)
+{
+    struct input in;
+    if (input_open(&in, path) < 0)
+        return -1;
+    int64_t n = input_peek(&in, START_BYTES);
+    int is = n >= START_BYTES &&
+             find_head(le_u32((const unsigned char *)in.data + in.begin)) < HEADS;
+    input_close(&in);
+    return n < 0 ? -1 : is;
+}
+
+static int read_head(struct flat_tokens *f, const char *path)
+{
+    const unsigned char *p = f->map.data;
+    size_t kind = f->map.bytes >= FLAT_HEAD_BYTES ? find_head(le_u32(p)) : (size_t)HEADS;
+    if (kind == HEADS)
+        return err_set("%s: is not a file of llm.c", path);
+    if (le_u32(p + 4) != heads[kind].version)
+        return err_set("%s: has version %" PRIu32 ", but version %" PRIu32 " is known", path,
+                       le_u32(p + 4), heads[kind].version);
+    f->width = heads[kind].width;
+    f->begin = FLAT_HEAD_BYTES;
+    f->tokens = le_u32(p + 8);
+    uint64_t bytes = f->map.bytes - FLAT_HEAD_BYTES;
+    return bytes == f->tokens * (uint64_t)f->width
+               ? 0
+               : err_set("%s: has %" PRIu64 " bytes of ids, but its header says %" PRIu64
+                         " ids of %d bytes",
+                         path, bytes, f->tokens, f->width);
+}
+
+static int read_bare(struct flat_tokens *f, const char *path)
+{
+    f->width = 2;
+    f->tokens = f->map.bytes / 2;
+    return f->map.bytes % 2 ? err_set("%s: has an odd size, so it is not a file of u16 ids", path)
+                            : 0;
+}
+
+int flat_tokens_open(struct flat_tokens *f, const char *path, enum flat_kind kind)
+{
+    *f = (struct flat_tokens){ 0 };
+    if (file_map(&f->map, path) < 0)
+        return -1;
+    int result = file_check_pointer(path, f->map.data, f->map.bytes);
+    if (!result)
+        result = kind == FLAT_LLMC ? read_head(f, path) : read_bare(f, path);
+    if (result < 0)
+        flat_tokens_close(f);
+    return result;
+}
+
+void flat_tokens_close(struct flat_tokens *f)
+{
+    file_unmap(&f->map);
+    *f = (struct flat_tokens){ 0 };
+}
+
+void flat_tokens_read(const struct flat_tokens *f, uint64_t first, size_t n, uint32_t *ids)
+{
+    const unsigned char *p = f->map.data + f->begin + first * (uint64_t)f->width;
+    for (size_t i = 0; i < n; i++)
+        ids[i] = f->width == 2 ? le_u16(p + 2 * i) : le_u32(p + 4 * i);
+}
+
+void flat_tokens_head(unsigned char head[FLAT_HEAD_BYTES], int width, uint64_t tokens)
+{
+    size_t kind = width == 2 ? 0 : 1;
+    memset(head, 0, FLAT_HEAD_BYTES);
+    le_put_u32(head, heads[kind].magic);
+    le_put_u32(head + 4, heads[kind].version);
+    le_put_u32(head + 8, (uint32_t)tokens);
+}

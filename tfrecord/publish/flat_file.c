@@ -1,0 +1,92 @@
+#include "tfrecord/publish/flat_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/le.h"
+
+static void put_id(struct buf *bytes, int width, uint32_t id)
+{
+    buf_reserve(bytes, 4);
+    if (width == 2)
+        le_put_u16(bytes->data + bytes->len, (uint16_t)id);
+    else
+        le_put_u32(bytes->data + bytes->len, id);
+    bytes->len += (size_t)width;
+}
+
+static int put_document(struct flat_file *f, const struct intake *s, int width, struct output *out,
+                        struct buf *bytes)
+{
+    const uint32_t end = (uint32_t)s->end_of_text;
+    buf_clear(bytes);
+    if (f->kind == FLAT_LLMC)
+        put_id(bytes, width, end);
+    for (size_t i = 0; i < s->count; i++)
+        put_id(bytes, width, s->ids[i]);
+    if (f->kind == FLAT_NANOGPT)
+        put_id(bytes, width, end);
+    f->tokens += s->count + 1;
+    return output_write(out, bytes->data, bytes->len);
+}
+
+/* The header says how many ids there are, which is known at the end. */
+static int put_head(const struct flat_file *f, int width, struct output *out)
+{
+    unsigned char head[FLAT_HEAD_BYTES];
+    if (f->tokens > INT32_MAX)
+        return err_set("%s: %" PRIu64 " ids are more than a file of llm.c can hold (%d)", f->path,
+                       f->tokens, INT32_MAX);
+    flat_tokens_head(head, width, f->tokens);
+    if (output_flush(out) < 0)
+        return -1;
+    ssize_t n = pwrite(out->fd, head, sizeof head, 0);
+    return n == (ssize_t)sizeof head
+               ? 0
+               : err_set("cannot write '%s': %s", f->path, strerror(n < 0 ? errno : ENOSPC));
+}
+
+static int write_all(struct flat_file *f, struct intake *s, int width, struct output *out)
+{
+    static const char nothing[FLAT_HEAD_BYTES];
+    struct buf bytes = BUF_INIT;
+    int got = 1, result = f->kind == FLAT_LLMC ? output_write(out, nothing, sizeof nothing) : 0;
+    while (!result && (got = intake_next(s)) > 0) {
+        result = put_document(f, s, width, out, &bytes);
+        f->written(s->documents);
+    }
+    if (got < 0)
+        result = -1;
+    if (!result && !s->documents)
+        result = err_set("%s: no documents", s->in.path);
+    if (!result && f->kind == FLAT_LLMC)
+        result = put_head(f, width, out);
+    buf_release(&bytes);
+    return result;
+}
+
+int flat_file_write(struct flat_file *f, struct intake *s)
+{
+    const int width = s->stream.vocabulary <= 1 << 16 ? 2 : 4;
+    struct output out;
+    enum file_kind kind;
+    if (intake_want_end_of_text(s, "this layout") < 0 || file_look(f->path, &kind) < 0)
+        return -1;
+    if (kind == FILE_FOLDER || kind == FILE_SPECIAL)
+        return err_set("cannot write '%s': not a regular file", f->path);
+    if (f->kind == FLAT_NANOGPT && width == 4)
+        return err_set("a vocabulary of %" PRIu64
+                       " ids does not fit the 16 bits of nanoGPT's files",
+                       (uint64_t)s->stream.vocabulary);
+    if (output_open(&out, f->path) < 0)
+        return -1;
+    if (write_all(f, s, width, &out) < 0) {
+        output_abandon(&out);
+        return -1;
+    }
+    return output_close(&out);
+}
