@@ -286,7 +286,8 @@ struct window {
     const struct layout *layout;
     const struct program *program;
     int blocks;
-    unsigned char *made; /* [blocks]: gradients that wait for their sum */
+    unsigned char *made; /* [blocks]: gradients that wait for their sum, */
+    int summed;          /* and those of the block whose sum began last; -1: none */
     unsigned char *in;   /* [2][blocks]: parameters and gradients that a phase has counted */
 };
 
@@ -312,18 +313,21 @@ static uint64_t phase_window(struct window *w, int64_t n)
         if (layout_is_gathered(w->layout, all[i]->kind) && !all[i]->own)
             sum += count_in(w, all[i]->kind, all[i]->number);
     for (int b = 0; b < w->blocks; b++)
-        sum += w->made[b] ? count_in(w, STORE_GRADIENTS, b) : 0;
+        sum += w->made[b] || b == w->summed ? count_in(w, STORE_GRADIENTS, b) : 0;
     return sum;
 }
 
 static uint64_t gathered_window(const struct layout *l, const struct program *p, int blocks)
 {
-    struct window w = { l, p, blocks, mem_zalloc((size_t)blocks, 1),
-                        mem_zalloc(2 * (size_t)blocks, 1) };
+    struct window w = { .layout = l, .program = p, .blocks = blocks, .summed = -1 };
     uint64_t most = 0;
+    w.made = mem_zalloc((size_t)blocks, 1);
+    w.in = mem_zalloc(2 * (size_t)blocks, 1);
     for (int64_t n = 0; n < p->count; n++) {
         const struct phase *f = &p->phases[n];
         uint64_t bytes = phase_window(&w, n);
+        w.summed = f->kind == PHASE_SUM && layout_is_gathered(l, STORE_GRADIENTS) ? f->block
+                                                                                  : w.summed;
         most = bytes > most ? bytes : most;
         for (int i = 0; i < f->count; i++)
             if (f->uses[i].kind == STORE_GRADIENTS && !f->uses[i].own)

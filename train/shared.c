@@ -186,11 +186,22 @@ static struct array *oldest(const struct shared *m, enum place place, uint64_t b
     return found;
 }
 
-/* Lets something go, first what costs least: what was read, of that size or any; with `all` a sum,
- * which is waited for, or what was expected. 0: there is nothing. */
+static int count_sums(const struct shared *m, uint64_t bytes)
+{
+    int count = 0;
+    for (struct slot *s = m->slots; s; s = s->next)
+        count += s->array >= 0 && m->arrays[s->array].place == SUMMED && s->bytes == bytes;
+    return count;
+}
+
+/* Lets something go, first what costs least: a sum that has had the time of another one; what was
+ * read, of that size or any; with `all` a sum, which is waited for, or what was expected. 0: there
+ * is nothing. */
 static int make_room(struct shared *m, uint64_t bytes, int all)
 {
-    struct array *a = oldest(m, IN, bytes);
+    struct array *a = count_sums(m, bytes) > 1 ? oldest(m, SUMMED, bytes) : NULL;
+    if (!a)
+        a = oldest(m, IN, bytes);
     if (!a && empty_slot(m, 0)) {
         free_slot(m, empty_slot(m, 0));
         return 1;
