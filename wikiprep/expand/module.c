@@ -55,13 +55,6 @@ static int nth(struct module_call *m, int n, struct span *value)
     return expand_parameter(m->x, m->caller, span_of(number), value);
 }
 
-static int yes(struct span s, int otherwise)
-{
-    if (span_in(s, "yes|y|true|1|on"))
-        return 1;
-    return span_in(s, "no|n|false|0|off") ? 0 : otherwise;
-}
-
 static void put_count(struct module_call *m, size_t n)
 {
     buf_addf(&m->x->out, "%zu", n);
@@ -123,7 +116,7 @@ static int string_find(struct module_call *m)
     int place = 1;
     struct span s = argument(m, "source", &place), target = argument(m, "target", &place);
     int64_t start = number_integer(argument(m, "start", &place));
-    if (!yes(argument(m, "plain", &place), 1))
+    if (!span_truth(argument(m, "plain", &place), 1))
         return 0;
     size_t begin = utf8_offset(s.s, s.n, start > 1 ? (size_t)start - 1 : 0);
     const char *at = s.n && target.n ? memmem(s.s + begin, s.n - begin, target.s, target.n) : NULL;
@@ -136,7 +129,7 @@ static int string_replace(struct module_call *m)
     int place = 1;
     struct span s = argument(m, "source", &place), what = argument(m, "pattern", &place);
     struct span with = argument(m, "replace", &place), count = argument(m, "count", &place);
-    if (!yes(argument(m, "plain", &place), 1))
+    if (!span_truth(argument(m, "plain", &place), 1))
         return 0;
     int64_t left = count.n ? number_integer(count) : -1;
     for (size_t i = 0; i < s.n;) {
@@ -167,7 +160,7 @@ static int string_count(struct module_call *m)
     int place = 1;
     size_t count = 0;
     struct span s = argument(m, "source", &place), what = argument(m, "pattern", &place);
-    if (!yes(argument(m, "plain", &place), 1))
+    if (!span_truth(argument(m, "plain", &place), 1))
         return 0;
     for (size_t i = 0; what.n && i + what.n <= s.n;)
         if (!memcmp(s.s + i, what.s, what.n))

@@ -57,5 +57,5 @@ struct span arguments_any(const struct arguments *a, const char *keys)
 
 int arguments_yes(const struct arguments *a, const char *key)
 {
-    return span_in(arguments_any(a, key), "yes|y|on|1|true");
+    return span_truth(arguments_any(a, key), 0);
 }

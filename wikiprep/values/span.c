@@ -41,6 +41,13 @@ int span_in(struct span s, const char *words)
     return 0;
 }
 
+int span_truth(struct span s, int otherwise)
+{
+    if (span_in(s, "yes|y|true|1|on"))
+        return 1;
+    return span_in(s, "no|n|false|0|off") ? 0 : otherwise;
+}
+
 int span_number(struct span s, int *value)
 {
     int v = 0;
