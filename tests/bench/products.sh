@@ -1,6 +1,7 @@
 #!/bin/bash
 # products.sh [ROUNDS [KERNELS...]]: one step of GPT-2 small in f32 with our own matrix products and with OpenBLAS's in
-# turn, for each of the kernels named (avx512-bf16 avx2), which OpenBLAS follows; medians over all steps.
+# turn, for each of the kernels named (avx512-bf16 avx2), which OpenBLAS follows; medians over all steps. With ONE_THREAD=1
+# the processor time of one thread, for a machine that others load; medians over the rounds.
 rounds=${1:-3}
 kernels=${*:2}
 cd "$(mktemp -d)" || exit 1
@@ -14,9 +15,13 @@ for TEXTMILL_KERNELS in ${kernels:-avx512-bf16 avx2}; do
         : >own && : >openblas
         for ((r = 0; r < rounds; r++)); do
             for products in own openblas; do
-                steps_ms "${options[@]}" --products $products >>"./$products"
+                if [ "${ONE_THREAD:-}" ]; then
+                    step_cpu_ms "$ROOT" "${options[@]}" --products $products >>"./$products"
+                else
+                    steps_ms "${options[@]}" --products $products >>"./$products"
+                fi
             done
         done
-        record "GPT-2 small step f32 B=$B T=$T, $TEXTMILL_KERNELS" ms "$(median <own)" OpenBLAS "$(median <openblas)"
+        record "GPT-2 small step f32 B=$B T=$T, $TEXTMILL_KERNELS${ONE_THREAD:+, one thread}" ms "$(median <own)" OpenBLAS "$(median <openblas)"
     done
 done

@@ -1,0 +1,81 @@
+#!/bin/bash
+# before.sh [ROUNDS [PART...]]: an earlier version's programs and these, in turn: GPT-2 small's evaluation, its steps in bf16
+# as a share of the peak of dot products, and what --dry-run plans for memory; one thread, processor time, medians.
+# BEFORE names the built tree of the earlier version; without it nothing is measured. PART: evaluation steps memory.
+rounds=${1:-3}
+parts=${*:2}
+[ -x "${BEFORE:-/}/bin/train" ] || { echo 'before: skipped, BEFORE names no built tree'; exit 0; }
+cd "$(mktemp -d)" || exit 1
+trap 'rm -rf "$PWD"' EXIT
+. "$ROOT/tests/bench/lib"
+earlier="textmill $(git -C "$BEFORE" rev-parse --short HEAD)"
+text=$DATA/wikitext/wikitext-2.valid.tokens
+
+# What 6 windows of text more take than 2, so that loading the model is not counted: tokens a second.
+evaluation() { # TREE PRECISION
+    local few many tokens
+    few=$(cpu_seconds evaluate_file "$1" "$2" few) && tokens=$(cat tokens) && many=$(cpu_seconds evaluate_file "$1" "$2" many)
+    awk -v n=$(($(cat tokens) - tokens)) -v s="$few $many" 'BEGIN { split(s, t, " "); print n / (t[2] - t[1]) }'
+}
+evaluate_file() {
+    "$1/bin/evaluate" wiki -q -t 1 --model model --vocab "$DATA/tokenizers/gpt2-tokenizer.json" --sequence-length 1024 \
+        --stride 1024 --precision "$2" --json "$3" | sed -nE 's/.*"tokens": *([0-9]+).*/\1/p' >tokens
+}
+evaluations() {
+    [ -f "$text" ] || { echo "before: no $text"; return; }
+    train "$ROOT/configs/gpt2-small.yaml" -q --data generated --vocabulary 50257 --sequence-length 64 --positions 1024 \
+        --micro-batch-size 1 --global-batch-size 1 --steps 1 -o model >/dev/null || exit 1
+    head -c 10000 "$text" >few
+    head -c 38000 "$text" >many
+    for precision in f32 bf16; do
+        : >a && : >b
+        for ((r = 0; r < rounds; r++)); do
+            evaluation "$ROOT" $precision >>a
+            evaluation "$BEFORE" $precision >>b
+        done
+        record "GPT-2 small evaluation $precision, one thread" tok/s "$(median <a)" "$earlier" "$(median <b)"
+    done
+}
+
+halves=(--precision bf16 --parameter-precision bf16 --state-precision bf16 --activation-precision bf16)
+
+# Operations of a step over its processor time, in % of the dot products' peak, measured just before and after.
+step_share() { # TREE B T
+    local options=(gpt2-small "${halves[@]}" --micro-batch-size "$2" --global-batch-size "$2" --sequence-length "$3") peak ms flops
+    flops=$(steps_of "${options[@]}" --dry-run | sed -n 's/^flops_per_step=//p')
+    peak=$(./peak bf16 1)
+    ms=$(step_cpu_ms "$1" "${options[@]}")
+    awk -v flops="$flops" -v ms="$ms" -v a="$peak" -v b="$(./peak bf16 1)" 'BEGIN { print flops / (1e4 * ms * (a > b ? a : b)) }'
+}
+steps() {
+    build peak || exit 1
+    for shape in '4 64' '1 1024'; do
+        read -r B T <<<"$shape"
+        : >a && : >b
+        for ((r = 0; r < rounds; r++)); do
+            step_share "$ROOT" "$B" "$T" >>a
+            step_share "$BEFORE" "$B" "$T" >>b
+        done
+        record "GPT-2 small step bf16 storage B=$B T=$T, one thread, of the dot products' peak" % "$(median <a)" "$earlier" "$(median <b)"
+    done
+}
+
+planned_mib() { # TREE PRESET OPTIONS...
+    "$1/bin/train" "$1/configs/$2.yaml" -q --data generated --dry-run "${@:3}" | sed -n 's/^memory_bytes=//p' | awk '{ print $1 / 2^20 }'
+}
+memory() {
+    for preset in gpt2-small bert-base-128; do
+        record "$preset, memory planned, f32" MiB "$(planned_mib "$ROOT" $preset)" "$earlier" "$(planned_mib "$BEFORE" $preset)"
+        record "$preset, memory planned, bf16 storage" MiB "$(planned_mib "$ROOT" $preset "${halves[@]}")" "$earlier" \
+            "$(planned_mib "$BEFORE" $preset "${halves[@]}")"
+    done
+}
+
+for part in ${parts:-evaluation steps memory}; do
+    case $part in
+    evaluation) evaluations ;;
+    steps) steps ;;
+    memory) memory ;;
+    *) echo "before: no part '$part'" && exit 2 ;;
+    esac
+done
