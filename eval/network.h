@@ -19,10 +19,8 @@ struct network {
     struct model model;
     struct parameters parameters;
     struct forward forward;
-    int64_t rows;          /* most tokens of a batch */
-    struct ops_array x, y; /* [room,C] */
-    int64_t room;          /* as many tokens as there were in the largest batch */
-    struct inputs inputs;  /* of the last batch */
+    int64_t rows;         /* most tokens of a batch */
+    struct inputs inputs; /* of the last batch */
 };
 
 /* Loads the model folder `dir`, whose model gets `head`, onto a device (ops_open), with

@@ -22,7 +22,7 @@ static int64_t layer_numbers(const struct cache *c, int64_t n)
 void cache_init(struct cache *c, const struct model *m, struct ops *o,
                 const struct ops_array *blocks)
 {
-    *c = (struct cache){ .forward = { m, o, blocks } };
+    *c = (struct cache){ .forward = { .model = m, .ops = o, .blocks = blocks } };
     c->last = ops_buffer(o, OPS_F32, m->config.vocabulary);
     c->logits = mem_alloc((size_t)m->config.vocabulary * sizeof *c->logits);
 }
@@ -34,20 +34,14 @@ static void free_past(struct cache *c, const struct past *p)
     ops_buffer_free(c->forward.ops, p->values, numbers);
 }
 
-static void free_piece(struct cache *c)
-{
-    ops_buffer_free(c->forward.ops, c->x, c->piece * config_of(c)->width);
-    ops_buffer_free(c->forward.ops, c->y, c->piece * config_of(c)->width);
-}
-
 void cache_release(struct cache *c)
 {
     if (!c->forward.ops)
         return;
     free_past(c, &c->past);
-    free_piece(c);
     inputs_release(&c->inputs, c->forward.ops);
     ops_buffer_free(c->forward.ops, c->last, config_of(c)->vocabulary);
+    forward_release(&c->forward);
     free(c->logits);
     *c = (struct cache){ 0 };
 }
@@ -98,16 +92,6 @@ void cache_copy(struct cache *to, const struct cache *from, int64_t positions)
     to->past.used = positions;
 }
 
-static void reserve_piece(struct cache *c, int64_t n)
-{
-    if (n <= c->piece)
-        return;
-    free_piece(c);
-    c->piece = n;
-    c->x = ops_buffer(c->forward.ops, OPS_F32, n * config_of(c)->width);
-    c->y = ops_buffer(c->forward.ops, OPS_F32, n * config_of(c)->width);
-}
-
 /* ---- forward ------------------------------------------------------------------------------ */
 
 static int check(const struct cache *c, const uint32_t *ids, int64_t n)
@@ -125,15 +109,14 @@ static int check(const struct cache *c, const uint32_t *ids, int64_t n)
 
 float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n)
 {
-    const struct forward *f = &c->forward;
+    struct forward *f = &c->forward;
     const struct model_config *k = config_of(c);
     assert(n >= 1);
     if (check(c, ids, n) < 0)
         return NULL;
     reserve(c, c->past.used + n);
-    reserve_piece(c, n);
     inputs_follow(&c->inputs, f->ops, &c->past, ids, n);
-    struct ops_array x = forward_layers(f, c->x, c->y, &c->inputs);
+    struct ops_array x = forward_layers(f, &c->inputs);
     c->past.used += n;
     forward_logits(f, c->last, ops_part(x, (n - 1) * k->width), 1);
     ops_download(f->ops, c->logits, c->last, k->vocabulary);

@@ -20,9 +20,7 @@
 struct cache {
     struct forward forward;
     struct past past;      /* past.used: positions filled */
-    struct inputs inputs;  /* a piece */
-    struct ops_array x, y; /* [piece,C] */
-    int64_t piece;         /* tokens that there is room for */
+    struct inputs inputs;  /* the last tokens taken */
     struct ops_array last; /* [V]: logits */
     float *logits;         /* [V]: the host's */
 };

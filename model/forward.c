@@ -1,9 +1,31 @@
 #include "model/forward.h"
 
-struct ops_array forward_layers(const struct forward *f, struct ops_array x, struct ops_array y,
-                                const struct inputs *in)
+void forward_release(struct forward *f)
+{
+    if (!f->ops)
+        return;
+    ops_buffer_free(f->ops, f->x, f->room * f->model->config.width);
+    ops_buffer_free(f->ops, f->y, f->room * f->model->config.width);
+    f->x = f->y = OPS_NONE;
+    f->room = 0;
+}
+
+/* Memory grows to the largest run: a model may have many more positions than a text has tokens. */
+static void reserve(struct forward *f, int64_t rows)
+{
+    if (rows <= f->room)
+        return;
+    forward_release(f);
+    f->room = rows;
+    f->x = ops_buffer(f->ops, OPS_F32, rows * f->model->config.width);
+    f->y = ops_buffer(f->ops, OPS_F32, rows * f->model->config.width);
+}
+
+struct ops_array forward_layers(struct forward *f, const struct inputs *in)
 {
     const struct model *m = f->model;
+    reserve(f, in->N);
+    struct ops_array x = f->x, y = f->y;
     m->embedding_fwd(m, f->ops, x, f->blocks[0], in);
     for (int l = 0; l < m->config.layers; l++) {
         m->layer_fwd(m, f->ops, l, y, x, f->blocks[l + 1], (struct model_cache){ 0 }, in);

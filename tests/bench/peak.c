@@ -1,7 +1,7 @@
 /* peak f32|bf16 [THREADS]: what this machine's arithmetic could reach on all cores, or so many, in
  * GFLOP/s: fused multiply-adds or, where the processor has them, dot products of bf16, on registers
- * alone; the best of a few tries. 0 where the processor has neither. With THREADS a second is one of
- * processor time, as if nothing else ran. */
+ * alone; the best of a few tries. 0 where the processor has neither. With THREADS a second is one
+ * of processor time, as if nothing else ran. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -34,21 +34,19 @@ static int logits(struct net *n, const char *ids_path, const char *out_path)
     if (file_read(ids_path, &ids) < 0)
         return -1;
     const struct model_config *c = &n->m.config;
-    int64_t T = (int64_t)ids.len / 4, V = c->vocabulary, C = c->width;
+    int64_t T = (int64_t)ids.len / 4, V = c->vocabulary;
     struct batch b = { .B = 1, .T = T, .ids = (const uint32_t *)(const void *)ids.data };
-    struct ops_array x = ops_buffer(n->o, OPS_F32, T * C), y = ops_buffer(n->o, OPS_F32, T * C);
     struct ops_array out = ops_buffer(n->o, OPS_F32, T * V);
     struct inputs in = { 0 };
     inputs_set(&in, n->o, &n->m, &b);
-    const struct forward f = { &n->m, n->o, n->w };
-    forward_logits(&f, out, forward_layers(&f, x, y, &in), T);
+    struct forward f = { .model = &n->m, .ops = n->o, .blocks = n->w };
+    forward_logits(&f, out, forward_layers(&f, &in), T);
     float *floats = ops_map(n->o, out, T * V);
     int failed = file_write(out_path, floats, (size_t)(T * V) * sizeof *floats);
     ops_unmap(n->o, out, T * V, floats);
     inputs_release(&in, n->o);
     ops_buffer_free(n->o, out, T * V);
-    ops_buffer_free(n->o, x, T * C);
-    ops_buffer_free(n->o, y, T * C);
+    forward_release(&f);
     buf_release(&ids);
     return failed;
 }
