@@ -2,7 +2,7 @@
 # [VOCABULARIES=DIR] tokenize.sh [ROUNDS]: encoding and decoding on one thread, ids in memory, processor time: ours and, in turn,
 # tiktoken (GPT-2's byte pairs), Hugging Face's tokenizers and TensorFlow Text's FastWordPiece (BERT's, from raw
 # text; from the Python that TEXTMILL_TF_PYTHON names); medians over the rounds. "Cold" is an encoder's first text,
-# "warm" the same text again. So it is with each tokenizer.json and .model in VOCABULARIES, beside gigatoken, Hugging
+# "warm" the same text again. So it is with each tokenizer.json and .model in VOCABULARIES (tests/peers/patterns.py DIR makes some), beside gigatoken, Hugging
 # Face's tokenizers and SentencePiece, on prose and on C. Then the programs, wall clock, loading of the vocabulary included, on lines of text:
 # tokenize with one thread and with two, beside tiktoken on the same lines, and two processes with half of them each;
 # from a file and from a pipe, with tfwrite behind it, and decode.
@@ -49,6 +49,7 @@ each_vocabulary() { # its file, text, the peer that knows only its kind
     local name=${1##*/}
     record "$name, $2, cold" MB/s "$(field ours cold)" gigatoken "$(field theirs-gigatoken encode)"
     record "$name, $2, warm" MB/s "$(field ours warm)" gigatoken "$(field theirs-gigatoken warm)"
+    record "$name, $2, decoding" MB/s "$(field ours decode)" gigatoken "$(field theirs-gigatoken decode)"
     record "$name, $2, cold" MB/s "$(field ours cold)" "$3" "$(field theirs encode)"
     record "$name, $2, decoding" MB/s "$(field ours decode)" "$3" "$(field theirs decode)"
 }
