@@ -98,8 +98,19 @@ static int take_setting(struct cluster_split *s, const char **text)
     return -1;
 }
 
-int cluster_split_parse(struct cluster_split *s, const char *text)
+static int check_ranks(struct cluster_split *s, const char *text, int64_t ranks)
 {
+    const int64_t others = s->tensor1 * s->tensor2 * s->pipeline;
+    if (!s->data && ranks % others == 0)
+        s->data = ranks / others;
+    return s->data * others == ranks
+               ? 0
+               : err_set("--on-paper '%s' cannot be a split of %" PRId64 " ranks", text, ranks);
+}
+
+int cluster_split_parse(struct cluster_split *s, const char *text, int64_t ranks)
+{
+    s->data = ranks ? 0 : s->data;
     const char *p = text;
     int result = take_setting(s, &p);
     while (!result && *p == ',') {
@@ -110,7 +121,7 @@ int cluster_split_parse(struct cluster_split *s, const char *text)
         return err_usage("--on-paper '%s' is not tensor=N or tensor=AxB, pipeline=N, interleave=N, "
                          "data=N and zero=STAGE with commas between them",
                          text);
-    return 0;
+    return ranks ? check_ranks(s, text, ranks) : 0;
 }
 
 /* ---- the estimate ------------------------------------------------------------------------------- */

@@ -43,8 +43,9 @@ struct cluster_split {
 };
 
 /* Reads "tensor=8,pipeline=8,interleave=12,data=4,zero=1" over what is in `s`; tensor=4x4 has two
- * dimensions. -1 with a usage error. */
-int cluster_split_parse(struct cluster_split *s, const char *text);
+ * dimensions. `ranks` is how many there are in all, and gives what is not said of data; 0: what the
+ * text says. -1 with an error. */
+int cluster_split_parse(struct cluster_split *s, const char *text, int64_t ranks);
 
 struct cluster_job {
     double layers, width, parameters, flops_per_token;

@@ -917,7 +917,7 @@ static int print_estimate(const struct plan *p, struct buf *out)
                                      .recompute = p->engine.recompute == RECOMPUTE_LAYER };
     if (!s->machine)
         return 0;
-    if ((s->on_paper && cluster_split_parse(&split, s->on_paper) < 0) ||
+    if ((s->on_paper && cluster_split_parse(&split, s->on_paper, s->ranks) < 0) ||
         cluster_machine_load(&machine, s->machine) < 0 ||
         cluster_estimate(&estimate, &machine, &job, &split) < 0)
         return -1;

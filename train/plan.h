@@ -77,6 +77,7 @@ struct settings {
     int on_divergence;                   /* enum divergence */
     const char *profile;
     int dry_run, list_presets; /* instead of training */
+    int64_t ranks;             /* with dry_run: how many; 0: not said */
     const char *machine,
         *on_paper; /* with dry_run: see cluster.h; NULL: no estimate, the run's own split */
     struct opt_list more_data; /* --data by other names */

@@ -220,6 +220,8 @@ static const struct opt options[] = {
       "ranks that share the heads and matrices of each layer; 0: 1", 0, 1e6 },
     { 0, "sequence-parallel", OPT_FLAG | OPT_OF_RUN, AT(sequence_parallel), NULL,
       "tensor-parallel ranks share the activations between layers, too", 0, 0 },
+    { 0, "ranks", OPT_INT | OPT_OF_RUN, AT(ranks), "N",
+      "with --dry-run: plan for so many ranks; 0: as the other options say", 0, 1e6 },
     { 0, "machine", OPT_TEXT | OPT_OF_RUN, AT(machine), "FILE",
       "with --dry-run: estimate the time of a step on a cluster of such machines", 0, 0 },
     { 0, "on-paper", OPT_TEXT | OPT_OF_RUN, AT(on_paper), "SPLIT",
@@ -337,6 +339,22 @@ static int other_ranks(const struct settings *s, int started, const char *how)
                    s->data_parallel, s->tensor_parallel, started, how);
 }
 
+/* --dry-run --ranks N: those that do not share layers learn from other samples. */
+static int plan_ranks(struct settings *s)
+{
+    if (!s->ranks || s->on_paper)
+        return 0;
+    if (s->ranks % s->tensor_parallel)
+        return err_set("ranks %" PRId64 " is not a multiple of tensor-parallel %" PRId64, s->ranks,
+                       s->tensor_parallel);
+    if (s->data_parallel && s->data_parallel * s->tensor_parallel != s->ranks)
+        return err_set("data-parallel x tensor-parallel is %" PRId64 " x %" PRId64
+                       ", but ranks is %" PRId64,
+                       s->data_parallel, s->tensor_parallel, s->ranks);
+    s->data_parallel = s->ranks / s->tensor_parallel;
+    return 0;
+}
+
 /* How many data-parallel ranks there are; with --dry-run, as many as are asked for. */
 static int count_ranks(struct comm *ranks, struct settings *s)
 {
@@ -345,7 +363,7 @@ static int count_ranks(struct comm *ranks, struct settings *s)
                                    : "ranks were started";
     s->tensor_parallel = s->tensor_parallel ? s->tensor_parallel : 1;
     if (s->dry_run && started == 1)
-        return 0;
+        return plan_ranks(s);
     if (started % s->tensor_parallel)
         return err_set("tensor-parallel is %" PRId64 ", but %d %s", s->tensor_parallel, started,
                        started == 1 ? how : "ranks were started, which is not a multiple of it");
@@ -488,8 +506,8 @@ static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
         s->epochs = 0;
     if (!s->output && !s->dry_run)
         return err_usage("no output: give --output DIR");
-    if (s->machine && !s->dry_run)
-        return err_usage("--machine needs --dry-run");
+    if ((s->machine || s->ranks) && !s->dry_run)
+        return err_usage("--%s needs --dry-run", s->machine ? "machine" : "ranks");
     if (s->on_paper && !s->machine)
         return err_usage("--on-paper needs --machine");
     return ops_check_device(s->device) < 0 ? -1 : count_ranks(ranks, s);
