@@ -175,7 +175,7 @@ static void close_whole(struct whole *w)
     ops_free(w->ops);
 }
 
-static void save_whole(const struct whole *w, struct buf *path)
+static void save_whole(struct whole *w, struct buf *path)
 {
     const struct checkpoint at = { .step = 12,
                                    .position = 345,

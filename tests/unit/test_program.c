@@ -46,6 +46,32 @@ Test(program, a_step_reads_as_it_should)
     program_release(&p);
 }
 
+/* All is shared; two leaves of a micro-batch. */
+Test(program, a_step_of_ranks_that_share_reads_as_it_should)
+{
+    struct program p;
+    program_step(
+        &p,
+        &(struct program_config){
+            .layers = 1, .micro = 2, .group = 1, .leaves = 2, .zero = 3, .tied = 1, .moments = 2 });
+    check_text(&p, "tests/data/programs/shared");
+    program_release(&p);
+}
+
+/* The ranks' micro-batches are all of them, each once; neighbouring leaves where they share. */
+Test(program, ranks_have_neighbouring_leaves)
+{
+    for (int zero = 0; zero <= 3; zero++) {
+        int seen[24] = { 0 };
+        for (int rank = 0; rank < 4; rank++)
+            for (int64_t m = 0; m < 6; m++)
+                seen[program_micro_batch(zero, 6, 3, 4, rank, m)]++;
+        for (int i = 0; i < 24; i++)
+            cr_assert_eq(seen[i], 1, "zero %d, micro-batch %d", zero, i);
+        cr_assert_eq(program_micro_batch(zero, 6, 3, 4, 1, 3), zero < 2 ? 9 : 11);
+    }
+}
+
 /* Of nine micro-batches in groups of two. */
 Test(program, parts_are_repeated)
 {
