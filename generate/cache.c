@@ -92,6 +92,32 @@ void cache_copy(struct cache *to, const struct cache *from, int64_t positions)
     to->past.used = positions;
 }
 
+int64_t cache_numbers(const struct cache *c, int64_t n)
+{
+    return config_of(c)->layers * layer_numbers(c, n);
+}
+
+void cache_get(const struct cache *c, float *keys, float *values)
+{
+    const int64_t used = layer_numbers(c, c->past.used), room = layer_numbers(c, c->past.room);
+    for (int64_t l = 0; l < config_of(c)->layers; l++) {
+        ops_download(c->forward.ops, keys + l * used, ops_part(c->past.keys, l * room), used);
+        ops_download(c->forward.ops, values + l * used, ops_part(c->past.values, l * room), used);
+    }
+}
+
+void cache_set(struct cache *c, int64_t n, const float *keys, const float *values)
+{
+    c->past.used = 0;
+    reserve(c, n);
+    const int64_t used = layer_numbers(c, n), room = layer_numbers(c, c->past.room);
+    for (int64_t l = 0; l < config_of(c)->layers; l++) {
+        ops_upload(c->forward.ops, ops_part(c->past.keys, l * room), keys + l * used, used);
+        ops_upload(c->forward.ops, ops_part(c->past.values, l * room), values + l * used, used);
+    }
+    c->past.used = n;
+}
+
 /* ---- forward ------------------------------------------------------------------------------ */
 
 static int check(const struct cache *c, const uint32_t *ids, int64_t n)

@@ -41,4 +41,10 @@ void cache_truncate(struct cache *c, int64_t used);
 /* Forgets all, and takes the first positions of another cache of the same model. */
 void cache_copy(struct cache *to, const struct cache *from, int64_t positions);
 
+/* Keys and values of all positions [L,used,KV*HS] in the host's memory; and n positions set to
+ * such. cache_numbers: how many numbers the keys of n positions are. */
+int64_t cache_numbers(const struct cache *c, int64_t n);
+void cache_get(const struct cache *c, float *keys, float *values);
+void cache_set(struct cache *c, int64_t n, const float *keys, const float *values);
+
 #endif

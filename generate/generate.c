@@ -13,13 +13,14 @@
 #include "common/utf8.h"
 #include "generate/beams.h"
 #include "generate/generator.h"
+#include "generate/prompt_cache.h"
 #include "model/ops.h"
 #include "model/stored.h"
 #include "unicode/unicode.h"
 
 /* What the options say, and the generator that they set up. */
 struct generate {
-    const char *model_dir, *vocab, *device;
+    const char *model_dir, *vocab, *device, *load_path, *save_path;
     struct opt_list prompts, stops, biases;
     struct sampler_bias *bias_of; /* [biases.count] */
     int json, precision, weights, products, echo, history;
@@ -197,6 +198,8 @@ static int run_prompt(struct generate *given, const char *prompt, size_t n, uint
     struct generation one = { 0 };
     uint64_t key = rng_key(rng_key(0, (uint64_t)tool_seed), number);
     int result = generator_prompt(&given->g, prompt, n);
+    if (!result && !number && given->save_path)
+        result = prompt_cache_save(&given->g, given->model_dir, given->save_path);
     if (!result && given->beams.width > 1) {
         if (!given->json && number && !given->asking)
             puts("---");
@@ -287,6 +290,8 @@ static int check_options(struct generate *given)
         return err_usage("--typical-p must be above 0");
     if (given->g.sampler.repetition_penalty <= 0)
         return err_usage("--repetition-penalty must be above 0");
+    if (given->save_path && tool_may_replace(given->save_path, NULL, NULL) < 0)
+        return -1;
     if (given->g.alternatives && !given->json)
         return err_usage("--logprobs needs --json");
     for (size_t i = 0; i < given->stops.count; i++)
@@ -338,6 +343,8 @@ static int run(int argc, char **argv, void *options_given)
         result = ops_set_products(given->g.ops, (enum ops_products)given->products);
         log_detail("%s", ops_describe(given->g.ops));
     }
+    if (!result && given->load_path)
+        result = prompt_cache_load(&given->g, given->model_dir, given->load_path);
     for (size_t i = 0; i < given->prompts.count && !result; i++)
         result = run_prompt(given, given->prompts.items[i], strlen(given->prompts.items[i]),
                             number++);
@@ -373,6 +380,10 @@ static const struct opt options[] = {
       "continue beyond the model's positions by dropping the oldest "
       "tokens",
       0, 0 },
+    { 0, "prompt-cache", OPT_TEXT, AT(load_path), "FILE",
+      "do not compute what a prompt begins with if it is in this file", 0, 0 },
+    { 0, "save-prompt-cache", OPT_TEXT, AT(save_path), "FILE",
+      "write what was computed of the first prompt into this file", 0, 0 },
     { 0, "special", OPT_FLAG, AT(g.special), NULL,
       "spellings of special tokens in a prompt, such as <|endoftext|>, are these tokens", 0, 0 },
     { 0, "echo", OPT_FLAG, AT(echo), NULL, "print the prompt before the generated text", 0, 0 },
@@ -424,7 +435,7 @@ static const struct tool_command generate = {
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,
-    .common = TOOL_THREADS | TOOL_SEED,
+    .common = TOOL_THREADS | TOOL_SEED | TOOL_FORCE,
     .max_args = -1,
     .run = run,
 };

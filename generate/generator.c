@@ -41,6 +41,8 @@ void generator_release(struct generator *g)
 {
     sampler_release(&g->sampler);
     cache_release(&g->cache);
+    cache_release(&g->saved);
+    ids_release(&g->saved_ids);
     parameters_release(&g->parameters, &g->model, g->ops);
     if (g->ops)
         ops_free(g->ops);
@@ -93,11 +95,24 @@ static int encode_prompt(struct generator *g, const char *text, size_t n)
     return 0;
 }
 
+/* Tokens that the prompt begins with and whose keys and values are saved; the last one is left, to
+ * have logits of. */
+static size_t saved_tokens(const struct generator *g)
+{
+    size_t n = 0;
+    while (!g->unseen && n < g->saved_ids.count && n + 1 < g->prompt.count &&
+           g->prompt.data[n] == g->saved_ids.data[n])
+        n++;
+    return n;
+}
+
 static float *run_prompt(struct generator *g)
 {
+    size_t saved = saved_tokens(g), begin = g->unseen + saved;
     cache_truncate(&g->cache, 0);
-    return cache_forward(&g->cache, g->prompt.data + g->unseen,
-                         (int64_t)(g->prompt.count - g->unseen));
+    if (saved)
+        cache_copy(&g->cache, &g->saved, (int64_t)saved);
+    return cache_forward(&g->cache, g->prompt.data + begin, (int64_t)(g->prompt.count - begin));
 }
 
 /* In case that the cache has forgotten it. */

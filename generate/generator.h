@@ -39,6 +39,9 @@ struct generator {
     struct parameters parameters;
     struct cache cache;
 
+    struct cache saved; /* the keys and values of these tokens (prompt_cache.h); zeroed: none */
+    struct ids saved_ids;
+
     struct ids prompt;
     size_t unseen;        /* tokens that the prompt begins with and that have slid away */
     float *raw;           /* logits before they are changed, [V] */

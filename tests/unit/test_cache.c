@@ -186,3 +186,31 @@ Test(cache, a_copy_goes_on_alone)
     cache_release(&copy);
     drop(&f);
 }
+
+/* Keys and values that went through the host's memory are the same, in a cache with other room. */
+Test(cache, set_to_what_was_got)
+{
+    struct fixture f;
+    struct cache from, to;
+    make_of(&f, "llama", 2);
+    cache_init(&from, &f.m, f.ops, f.blocks);
+    cache_init(&to, &f.m, f.ops, f.blocks);
+    cr_assert(cache_forward(&from, f.ids, 20));
+    cr_assert(cache_forward(&to, f.ids + 3, 35));
+    const int64_t n = cache_numbers(&from, 20);
+    cr_expect_eq(n, 3 * 20 * 8); /* layers, positions, one head of keys */
+    float *keys = calloc(2 * (size_t)n, sizeof *keys);
+    cache_get(&from, keys, keys + n);
+    cache_set(&to, 20, keys, keys + n);
+    cr_expect_eq(to.past.used, 20);
+    float *got = cache_forward(&to, f.ids + 20, 5), *want = cache_forward(&from, f.ids + 20, 5);
+    cr_assert(got && want);
+    cr_expect(!memcmp(got, want, VOCABULARY * sizeof *got));
+    keys[n / 2] += 1; /* they matter */
+    cache_set(&to, 20, keys, keys + n);
+    cr_expect(memcmp(cache_forward(&to, f.ids + 20, 5), want, VOCABULARY * sizeof *got));
+    free(keys);
+    cache_release(&from);
+    cache_release(&to);
+    drop(&f);
+}
