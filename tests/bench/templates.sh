@@ -4,6 +4,7 @@
 #     php maintenance/install.php --dbtype sqlite --dbpath FOLDER --lang ltg --pass PASSWORD \
 #         --with-extensions=Cite,ParserFunctions,Scribunto Vikipedeja admin
 #     php maintenance/importDump.php smallwiki.xml
+#     php maintenance/initSiteStats.php --update    (else there are 0 articles, and one call more differs)
 # and in LocalSettings.php $wgScribuntoDefaultEngine is luastandalone, $wgPFEnableStringFunctions true, and the addresses
 # are Wikipedia's: $wgServer //ltg.wikipedia.org, $wgCanonicalServer https://ltg.wikipedia.org, $wgScriptPath /w,
 # $wgArticlePath /wiki/$1. Calls that differ are told on standard error, MediaWiki's text first.
