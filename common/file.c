@@ -245,6 +245,13 @@ int file_map(struct file_map *map, const char *path)
     return 0;
 }
 
+void file_map_leave(const struct file_map *map, uint64_t first, uint64_t bytes)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = first / page * page;
+    if (bytes)
+        madvise((void *)(uintptr_t)(map->data + begin), first + bytes - begin, MADV_DONTNEED);
+}
+
 void file_unmap(struct file_map *map)
 {
     if (map->data)

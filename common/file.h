@@ -49,6 +49,8 @@ struct file_map {
 };
 int file_map(struct file_map *map, const char *path);
 void file_unmap(struct file_map *map);
+/* Bytes from `first` on leave memory; they come again when they are read. */
+void file_map_leave(const struct file_map *map, uint64_t first, uint64_t bytes);
 
 /* -1 with an error where the first bytes of a file are those of a git-lfs pointer. */
 int file_check_pointer(const char *path, const void *bytes, size_t n);

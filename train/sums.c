@@ -9,6 +9,19 @@
 #include "common/file.h"
 #include "model/safetensors.h"
 
+enum { PIECE = 1 << 24 }; /* bytes of a file that are in memory at a time */
+
+static uint32_t sum_bytes(const struct file_map *map, uint64_t first, uint64_t bytes)
+{
+    uint32_t crc = 0;
+    for (uint64_t i = 0; i < bytes; i += PIECE) {
+        const uint64_t n = bytes - i < PIECE ? bytes - i : PIECE;
+        crc = crc32c(crc, map->data + first + i, n);
+        file_map_leave(map, first + i, n);
+    }
+    return crc;
+}
+
 /* ---- adding --------------------------------------------------------------------------------------- */
 
 static int add_tensors(struct kv *state, const char *path, const char *name)
@@ -19,7 +32,7 @@ static int add_tensors(struct kv *state, const char *path, const char *name)
     for (size_t i = 0; i < s.count; i++) {
         const struct safetensor *t = &s.tensors[i];
         kv_addf(state, "tensor", "%s %" PRIu64 " %" PRIu64 " %08x %s", name, t->offset, t->bytes,
-                crc32c(0, s.map.data + t->offset, t->bytes), t->name);
+                sum_bytes(&s.map, t->offset, t->bytes), t->name);
     }
     safetensors_close(&s);
     return 0;
@@ -30,7 +43,7 @@ static int add_file(struct kv *state, const char *path, const char *name)
     struct file_map map;
     if (file_map(&map, path) < 0)
         return -1;
-    kv_addf(state, "file", "%s %" PRIu64 " %08x", name, map.bytes, crc32c(0, map.data, map.bytes));
+    kv_addf(state, "file", "%s %" PRIu64 " %08x", name, map.bytes, sum_bytes(&map, 0, map.bytes));
     file_unmap(&map);
     return file_ends_with(name, ".safetensors") ? add_tensors(state, path, name) : 0;
 }
@@ -101,7 +114,7 @@ static int find_damaged(struct sum *out, const struct kv *state, const struct su
         if (parse_sum(out, &state->pairs[i]) < 0)
             return -1;
         if (!strcmp(out->file, file->file) &&
-            (is_cut(out, map) || crc32c(0, map->data + out->offset, out->bytes) != out->crc))
+            (is_cut(out, map) || sum_bytes(map, out->offset, out->bytes) != out->crc))
             return 1;
     }
     return 0;
@@ -114,8 +127,8 @@ static int say_damage(const char *path, const struct sum *s, const struct file_m
         err_set("the file has %" PRIu64 " bytes and should have %s%" PRIu64, map->bytes,
                 s->tensor ? "at least " : "", s->offset + s->bytes);
     else
-        err_set("its checksum is %08x and should be %08x",
-                crc32c(0, map->data + s->offset, s->bytes), s->crc);
+        err_set("its checksum is %08x and should be %08x", sum_bytes(map, s->offset, s->bytes),
+                s->crc);
     if (s->tensor)
         err_in("tensor '%s' at byte %" PRIu64, s->tensor, s->offset);
     return err_in("'%s' is damaged", path);
@@ -124,7 +137,7 @@ static int say_damage(const char *path, const struct sum *s, const struct file_m
 static int check_file(const struct kv *state, const char *path, const struct sum *file,
                       const struct file_map *map)
 {
-    if (map->bytes == file->bytes && crc32c(0, map->data, map->bytes) == file->crc)
+    if (map->bytes == file->bytes && sum_bytes(map, 0, map->bytes) == file->crc)
         return 0;
     struct sum tensor;
     int found = find_damaged(&tensor, state, file, map);
