@@ -31,13 +31,15 @@ static const struct model_config shape = { .layers = L,
 
 struct run {
     enum optimizer_kind kind;
-    int ranks, zero;
+    int ranks, zero; /* data-parallel ones */
+    int tensor, sequence;
     uint64_t hash[MOST]; /* of each rank */
 };
 
 /* What one rank has. */
 struct rank {
-    struct model model;
+    struct model model, unsplit;
+    struct split split;
     struct program program;
     struct ops *ops;
     struct store store;
@@ -73,12 +75,17 @@ static void open_rank(struct rank *r, const struct run *run, struct comm *c)
                                        .momentum = 0.9,
                                        .weight_decay = 0.1,
                                        .clip = 1 } };
-    must(model_init(&r->model, &shape));
+    r->split = comm_split(c);
+    r->split.sequence = run->sequence;
+    must(model_init(&r->unsplit, &shape));
+    must(model_init_split(&r->model, &shape, run->tensor > 1 ? &r->split : NULL));
     r->moments = optimizer_moments(run->kind, &r->model.tensors);
     r->whole = optimizer_whole(run->kind, &r->model.tensors);
     struct store_config s = { .moments = r->moments,
                               .whole = r->whole,
                               .half_moments = 1,
+                              .split = r->model.split,
+                              .unsplit = &r->unsplit.tensors,
                               .ranks = run->zero ? run->ranks : 1,
                               .zero = run->zero,
                               .rank = c->rank[COMM_DATA] };
@@ -109,6 +116,7 @@ static void close_rank(struct rank *r)
     free(r->moments);
     free(r->whole);
     model_release(&r->model);
+    model_release(&r->unsplit);
     ops_free(r->ops);
 }
 
@@ -130,6 +138,7 @@ static void train_rank(void *ctx, struct comm *c)
     struct run *run = ctx;
     struct rank r;
     uint64_t hash = HASH_START;
+    comm_regroup(c, run->tensor);
     open_rank(&r, run, c);
     for (int64_t t = 0; t < UPDATES; t++) {
         struct step_batch batch;
@@ -140,34 +149,53 @@ static void train_rank(void *ctx, struct comm *c)
         hash = hash_more(hash, said, sizeof said);
         engine_update(&r.engine, &r.optimizer, said[1], 1e-2, t + 1);
     }
-    run->hash[c->rank[COMM_DATA]] = hash_weights(&r, hash);
+    run->hash[c->rank[COMM_WORLD]] = hash_weights(&r, hash);
     close_rank(&r);
+}
+
+/* 1 when each rank has what `want` says of its place in the tensor group, which is set where it is
+ * 0. */
+static int run_ranks(struct run run, uint64_t want[MOST])
+{
+    const int all = run.ranks * run.tensor;
+    struct threads *w = threads_new(all);
+    int equal = 1;
+    threads_run(w, train_rank, &run);
+    threads_free(w);
+    for (int q = 0; q < all; q++) {
+        uint64_t *own = &want[q % run.tensor];
+        *own = *own ? *own : run.hash[q];
+        equal &= run.hash[q] == *own;
+    }
+    printf("%s: optimizer %d, ranks %d, zero %d, tensor parallel %d%s\n", equal ? "ok" : "FAIL",
+           (int)run.kind, run.ranks, run.zero, run.tensor, run.sequence ? ", shared rows" : "");
+    return equal;
 }
 
 int main(void)
 {
     static const enum optimizer_kind kinds[] = { OPTIMIZER_ADAMW, OPTIMIZER_LAMB, OPTIMIZER_MUON };
-    int passed = 0, failed = 0;
+    int passed = 0, count = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        uint64_t want = 0;
-        for (int i = 0; i < 9; i++) { /* 1; 2 and 4 ranks, of all stages */
-            struct run run = { .kind = kinds[k],
-                               .ranks = i ? 2 << (i - 1) / 4 : 1,
-                               .zero = i ? (i - 1) % 4 : 0 };
-            struct threads *w = threads_new(run.ranks);
-            threads_run(w, train_rank, &run);
-            threads_free(w);
-            want = i ? want : run.hash[0];
-            int equal = 1;
-            for (int q = 0; q < run.ranks; q++)
-                equal &= run.hash[q] == want;
-            printf("%s: optimizer %d, ranks %d, zero %d\n", equal ? "ok" : "FAIL", (int)run.kind,
-                   run.ranks, run.zero);
-            passed += equal;
-            failed += !equal;
-        }
+        uint64_t want[MOST] = { 0 };
+        for (int i = 0; i < 9; i++, count++) /* 1; 2 and 4 ranks, of all stages */
+            passed += run_ranks((struct run){ .kind = kinds[k],
+                                              .ranks = i ? 2 << (i - 1) / 4 : 1,
+                                              .zero = i ? (i - 1) % 4 : 0,
+                                              .tensor = 1 },
+                                want);
     }
-    printf("ranks: %d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    for (int sequence = 0; sequence < 2; sequence++) {
+        uint64_t want[MOST] = { 0 };
+        for (int i = 0; i < 5; i++, count++) /* 1; 2 of all stages; two ranks each */
+            passed += run_ranks((struct run){ .kind = OPTIMIZER_ADAMW,
+                                              .ranks = i ? 2 : 1,
+                                              .zero = i ? i - 1 : 0,
+                                              .tensor = 2,
+                                              .sequence = sequence },
+                                want);
+    }
+    printf("ranks: %d passed, %d failed\n", passed, count - passed);
+    return passed != count;
 }
