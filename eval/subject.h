@@ -31,8 +31,8 @@ struct subject {
 
 #define SUBJECT_MODEL                                                                              \
     {                                                                                              \
-        'm', "model", OPT_TEXT, offsetof(struct subject, model_dir), "DIR", "the model's folder",  \
-            0, 0                                                                                   \
+        'm', "model", OPT_TEXT, offsetof(struct subject, model_dir), "DIR",                        \
+            "model folder or GGUF file", 0, 0                                                      \
     }
 #define SUBJECT_VOCAB                                                                              \
     {                                                                                              \

@@ -12,6 +12,7 @@
 #include "common/tool.h"
 #include "common/utf8.h"
 #include "generate/beams.h"
+#include "generate/export_command.h"
 #include "generate/generator.h"
 #include "generate/prompt_cache.h"
 #include "model/ops.h"
@@ -361,7 +362,7 @@ static int run(int argc, char **argv, void *options_given)
 
 #define AT(member) offsetof(struct generate, member)
 static const struct opt options[] = {
-    { 'm', "model", OPT_TEXT, AT(model_dir), "DIR", "model folder", 0, 0 },
+    { 'm', "model", OPT_TEXT, AT(model_dir), "DIR", "model folder, or a GGUF file", 0, 0 },
     { 0, "vocab", OPT_TEXT, AT(vocab), "PATH", "tokenizer, if it is not in the model folder", 0,
       0 },
     { 'p', "prompt", OPT_LIST, AT(prompts), "TEXT",
@@ -440,7 +441,7 @@ static const struct tool_command generate = {
     .run = run,
 };
 
-static const struct tool_command *const commands[] = { &generate, NULL };
+static const struct tool_command *const commands[] = { &generate, &export_command, NULL };
 
 /* Options of other programs. */
 static const char *foreign(const char *option)

@@ -37,6 +37,17 @@ struct config_key {
 };
 #define CONFIG_AT(name) offsetof(struct model_config, name)
 
+/* In GGUF files: the architecture's name, keys behind it ("NAME.block_count"; those that must be
+ * there have `absent` below 0, those that are left out at `absent` a `text`), names of tensors up
+ * to their last dot, {ours, theirs} with "%d" for the layer, up to {NULL}; and whether rows of
+ * queries and keys are in the order of pairs (gguf_model.h). */
+struct architecture_gguf {
+    const char *name;
+    const struct config_key *keys;
+    const char *const (*names)[2];
+    int paired;
+};
+
 struct architecture {
     const char *name;  /* config.json's model_type */
     const char *title; /* in reports */
@@ -62,6 +73,8 @@ struct architecture {
     /* Beginnings of names, or with a leading '.' ends, of tensors that the model does without;
      * up to NULL. */
     const char *const *passed_over;
+
+    const struct architecture_gguf *gguf; /* NULL: the format does not have it */
 
     /* Options of a training that not every architecture has, and this one has; up to NULL. */
     const char *const *settings;

@@ -375,6 +375,30 @@ static const char *const passed_over[] = {
     ".attn.masked_bias",     NULL
 };
 
+static const struct config_key gguf_keys[] = {
+    { "context_length", CONFIG_COUNT, CONFIG_AT(positions), -1, NULL },
+    { "embedding_length", CONFIG_COUNT, CONFIG_AT(width), -1, NULL },
+    { "block_count", CONFIG_COUNT, CONFIG_AT(layers), -1, NULL },
+    { "feed_forward_length", CONFIG_COUNT, CONFIG_AT(inner), -1, NULL },
+    { "attention.head_count", CONFIG_COUNT, CONFIG_AT(heads), -1, NULL },
+    { "attention.layer_norm_epsilon", CONFIG_REAL, CONFIG_AT(epsilon), -1, NULL },
+    { 0 },
+};
+static const char *const gguf_names[][2] = {
+    { "wte", "token_embd" },
+    { "wpe", "position_embd" },
+    { "h.%d.ln_1", "blk.%d.attn_norm" },
+    { "h.%d.attn.c_attn", "blk.%d.attn_qkv" },
+    { "h.%d.attn.c_proj", "blk.%d.attn_output" },
+    { "h.%d.ln_2", "blk.%d.ffn_norm" },
+    { "h.%d.mlp.c_fc", "blk.%d.ffn_up" },
+    { "h.%d.mlp.c_proj", "blk.%d.ffn_down" },
+    { "ln_f", "output_norm" },
+    { "lm_head", "output" },
+    { NULL, NULL },
+};
+static const struct architecture_gguf gguf = { "gpt2", gguf_keys, gguf_names, 0 };
+
 const struct architecture architecture_gpt2 = {
     .name = "gpt2",
     .title = "GPT",
@@ -387,6 +411,7 @@ const struct architecture architecture_gpt2 = {
     .bare = 1,
     .ties = ties,
     .passed_over = passed_over,
+    .gguf = &gguf,
     .activation = OPS_GELU_TANH,
     .settings = settings,
     .init = init,

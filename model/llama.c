@@ -473,6 +473,41 @@ static const char *const passed_over[] = { ".rotary_emb.inv_freq", "score.", "cl
                                            "qa_outputs.", NULL };
 static const char *const settings[] = { "kv-heads", "head-width", "rope-theta", "untied", NULL };
 
+static const struct config_key gguf_keys[] = {
+    { "vocab_size", CONFIG_COUNT, CONFIG_AT(vocabulary), 0, NULL },
+    { "context_length", CONFIG_COUNT, CONFIG_AT(positions), -1, NULL },
+    { "embedding_length", CONFIG_COUNT, CONFIG_AT(width), -1, NULL },
+    { "block_count", CONFIG_COUNT, CONFIG_AT(layers), -1, NULL },
+    { "feed_forward_length", CONFIG_COUNT, CONFIG_AT(inner), -1, NULL },
+    { "attention.head_count", CONFIG_COUNT, CONFIG_AT(heads), -1, NULL },
+    { "attention.head_count_kv", CONFIG_COUNT, CONFIG_AT(kv_heads), 0, NULL },
+    { "rope.dimension_count", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },
+    { "attention.key_length", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },
+    { "attention.value_length", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },
+    { "attention.layer_norm_rms_epsilon", CONFIG_REAL, CONFIG_AT(epsilon), -1, NULL },
+    { "rope.freq_base", CONFIG_REAL, CONFIG_AT(rope_theta), 10000, NULL },
+    { "rope.scaling.factor", CONFIG_REAL, CONFIG_AT(rope_stretch.factor), 0, "left out" },
+    { 0 },
+};
+static const char *const gguf_names[][2] = {
+    { "model.embed_tokens", "token_embd" },
+    { "model.layers.%d.input_layernorm", "blk.%d.attn_norm" },
+    { "model.layers.%d.self_attn.q_proj", "blk.%d.attn_q" },
+    { "model.layers.%d.self_attn.k_proj", "blk.%d.attn_k" },
+    { "model.layers.%d.self_attn.v_proj", "blk.%d.attn_v" },
+    { "model.layers.%d.self_attn.o_proj", "blk.%d.attn_output" },
+    { "model.layers.%d.post_attention_layernorm", "blk.%d.ffn_norm" },
+    { "model.layers.%d.mlp.gate_proj", "blk.%d.ffn_gate" },
+    { "model.layers.%d.mlp.up_proj", "blk.%d.ffn_up" },
+    { "model.layers.%d.mlp.down_proj", "blk.%d.ffn_down" },
+    { "model.norm", "output_norm" },
+    { "lm_head", "output" },
+    { NULL, NULL },
+};
+/* A Mistral model is a Llama there. */
+static const struct architecture_gguf llama_gguf = { "llama", gguf_keys, gguf_names, 1 };
+static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys, gguf_names, 0 };
+
 #define ROW                                                                                        \
     .print = print_rest, .prefix = "model.", .ties = ties, .passed_over = passed_over,             \
     .settings = settings, .gated = 1, .activation = OPS_SILU, .init = init
@@ -482,6 +517,7 @@ const struct architecture architecture_llama = { .name = "llama",
                                                  .classes = { [HEAD_NEXT] = "LlamaForCausalLM" },
                                                  .keys = llama_keys,
                                                  .read = read_rest,
+                                                 .gguf = &llama_gguf,
                                                  ROW };
 
 const struct architecture architecture_qwen2 = { .name = "qwen2",
@@ -489,6 +525,7 @@ const struct architecture architecture_qwen2 = { .name = "qwen2",
                                                  .classes = { [HEAD_NEXT] = "Qwen2ForCausalLM" },
                                                  .keys = qwen2_keys,
                                                  .read = read_qwen2,
+                                                 .gguf = &qwen2_gguf,
                                                  ROW };
 
 const struct architecture architecture_mistral = {
@@ -497,5 +534,6 @@ const struct architecture architecture_mistral = {
     .classes = { [HEAD_NEXT] = "MistralForCausalLM" },
     .keys = mistral_keys,
     .read = read_mistral,
+    .gguf = &llama_gguf,
     ROW
 };

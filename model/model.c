@@ -140,3 +140,14 @@ double model_flops_per_token(const struct model_config *c, int64_t T, double p)
         maps += p * (V * C + (c->bare_head ? 0 : C * C));
     return 6 * maps + attention;
 }
+
+int model_is_decoder(const struct model *m, size_t row)
+{
+    return m->config.head == HEAD_NEXT && row == (m->tied ? 0 : m->decoder_table);
+}
+
+int model_is_map(const struct model *m, size_t row)
+{
+    const struct tensor *t = &m->tensors.rows[row];
+    return t->rank == 2 && t->block > 0 && !model_is_decoder(m, row);
+}

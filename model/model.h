@@ -154,6 +154,11 @@ int model_init(struct model *m, const struct model_config *config);
 int model_init_split(struct model *m, const struct model_config *config, const struct split *split);
 void model_release(struct model *m);
 
+/* Whether a row of the table is a matrix of a linear map, [in,out]; whether it is the table that
+ * gives the logits of the next token. */
+int model_is_map(const struct model *m, size_t row);
+int model_is_decoder(const struct model *m, size_t row);
+
 /* The cache of a layer in one array of layer_cache numbers; of none in none. */
 struct model_cache model_cache_in(const struct model *m, struct ops_array array, int64_t B,
                                   int64_t T);

@@ -1,45 +1,34 @@
 #include "model/parameters.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "common/mem.h"
-#include "common/pool.h"
 #include "model/folder.h"
+#include "model/gguf_model.h"
 #include "model/stored.h"
 
 enum { FEW_OUTPUTS = 16, LINES = 16 /* outputs that are turned at once */ };
 
 /* ---- which are small ---------------------------------------------------------------------- */
 
-static int is_decoder(const struct model *m, size_t row)
-{
-    return m->config.head == HEAD_NEXT && row == (m->tied ? 0 : m->decoder_table);
-}
-
-/* Whether a row is a matrix of a linear map, [in,out]. */
-static int is_map(const struct model *m, size_t row)
-{
-    const struct tensor *t = &m->tensors.rows[row];
-    return t->rank == 2 && t->block > 0 && !is_decoder(m, row);
-}
-
 /* Inputs of a map or of the decoder. */
 static int64_t inputs_of(const struct model *m, size_t row)
 {
-    return m->tensors.rows[row].shape[is_map(m, row) ? 0 : 1];
+    return m->tensors.rows[row].shape[model_is_map(m, row) ? 0 : 1];
 }
 
 static int64_t outputs_of(const struct model *m, size_t row)
 {
-    return m->tensors.rows[row].shape[is_map(m, row) ? 1 : 0];
+    return m->tensors.rows[row].shape[model_is_map(m, row) ? 1 : 0];
 }
 
-/* The type in which a row's numbers are kept when `weights` are asked for. */
-static enum ops_type type_of(const struct model *m, size_t row, enum ops_type weights)
+enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type weights)
 {
-    int small = (is_map(m, row) && outputs_of(m, row) >= FEW_OUTPUTS) || is_decoder(m, row);
+    int small = (model_is_map(m, row) && outputs_of(m, row) >= FEW_OUTPUTS) ||
+                model_is_decoder(m, row);
     return small && stored_fits(weights, inputs_of(m, row)) ? weights : OPS_F32;
 }
 
@@ -75,6 +64,21 @@ static void make_rows(void *ctx, int64_t begin, int64_t end, int thread)
     free(lines);
 }
 
+char *parameters_rows(const struct model *m, size_t row, enum ops_type type, const float *numbers,
+                      struct pool *pool)
+{
+    const struct tensor *t = &m->tensors.rows[row];
+    struct making s = { .numbers = numbers, .type = type, .O = t->shape[0], .I = 1 };
+    if (t->rank == 2) {
+        s.O = outputs_of(m, row);
+        s.I = inputs_of(m, row);
+        s.turned = model_is_map(m, row) && !t->transposed;
+    }
+    s.rows = mem_alloc((size_t)s.O * stored_bytes(type, s.I));
+    pool_for(pool, s.O, LINES, make_rows, &s);
+    return s.rows;
+}
+
 /* What folder_each finds, on its way into the lists. */
 struct taking {
     struct parameters *p;
@@ -84,16 +88,11 @@ struct taking {
 };
 
 static struct ops_array matrix(const struct taking *k, const struct model *m, size_t row,
-                               const float *numbers)
+                               enum ops_type type, const float *numbers)
 {
-    struct making s = { .numbers = numbers, .type = type_of(m, row, k->weights) };
-    s.O = outputs_of(m, row);
-    s.I = inputs_of(m, row);
-    s.turned = is_map(m, row) && !m->tensors.rows[row].transposed;
-    s.rows = mem_alloc((size_t)s.O * stored_bytes(s.type, s.I));
-    pool_for(k->pool, s.O, LINES, make_rows, &s);
-    struct ops_array w = ops_weights(k->o, s.type, s.rows, s.O, s.I, 0);
-    free(s.rows);
+    char *rows = parameters_rows(m, row, type, numbers, k->pool);
+    struct ops_array w = ops_weights(k->o, type, rows, outputs_of(m, row), inputs_of(m, row), 0);
+    free(rows);
     return w;
 }
 
@@ -116,12 +115,12 @@ static int take(void *ctx, const struct model *m, size_t row, const float *numbe
     const struct taking *k = ctx;
     const struct tensor *t = &m->tensors.rows[row];
     struct ops_array *item = list_of(k->p, m, t->block) + t->place;
-    if (is_map(m, row) || (is_decoder(m, row) && !m->tied))
-        *item = matrix(k, m, row, numbers);
+    if (model_is_map(m, row) || (model_is_decoder(m, row) && !m->tied))
+        *item = matrix(k, m, row, parameters_type(m, row, k->weights), numbers);
     else
         *item = vector(k, numbers, tensor_elements(t));
-    if (is_decoder(m, row) && m->tied)
-        list_of(k->p, m, 1)[-1] = matrix(k, m, row, numbers);
+    if (model_is_decoder(m, row) && m->tied)
+        list_of(k->p, m, 1)[-1] = matrix(k, m, row, parameters_type(m, row, k->weights), numbers);
     return 0;
 }
 
@@ -131,6 +130,7 @@ static void make_lists(struct parameters *p, const struct model *m)
 {
     p->count = m->tensors.count + 1;
     p->items = mem_zalloc(p->count, sizeof *p->items);
+    p->kept = mem_zalloc(p->count, sizeof *p->kept);
     p->blocks = mem_zalloc((size_t)m->tensors.blocks, sizeof *p->blocks);
     for (int b = 0; b < m->tensors.blocks; b++)
         p->blocks[b] = ops_host_array(list_of(p, m, b), OPS_LIST);
@@ -143,17 +143,171 @@ static int begin(void *ctx, const struct model *m)
     return 0;
 }
 
+/* ---- a GGUF file -------------------------------------------------------------------------- */
+
+/* Looks for scales that are no numbers, in parts. */
+struct checking {
+    const char *rows;
+    enum ops_type type;
+    int64_t n; /* numbers of a row */
+    atomic_int bad;
+};
+
+static void check_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct checking *c = ctx;
+    const char *from = c->rows + (uint64_t)begin * stored_bytes(c->type, c->n);
+    if (stored_bad(c->type, from, (end - begin) * c->n) >= 0)
+        atomic_store(&c->bad, 1);
+}
+
+/* What the file has, in rows as they are: in blocks they are placed anew, else used where they are.
+ */
+static int use_rows(const struct taking *k, const struct model *m, size_t row,
+                    const struct gguf_tensor *t, size_t item)
+{
+    struct parameters *p = k->p;
+    const enum ops_type type = (enum ops_type)gguf_model_stored(t);
+    const int64_t O = outputs_of(m, row), I = inputs_of(m, row), HS = gguf_model_paired(m, row);
+    const char *rows = (const char *)p->file.map.data + t->offset;
+    const uint64_t bytes = stored_bytes(type, I);
+    struct checking c = { .rows = rows, .type = type, .n = I };
+    if (type == OPS_Q8 || type == OPS_Q4)
+        pool_for(k->pool, O, LINES, check_rows, &c);
+    if (c.bad)
+        return gguf_model_check(&p->file, t);
+    char *own = HS ? mem_alloc((size_t)O * bytes) : NULL;
+    if (own)
+        gguf_model_pair(own, rows, O, bytes, HS, 1);
+    p->items[item] = ops_weights(k->o, type, own ? own : rows, O, I, !own);
+    p->kept[item] = own ? NULL : rows;
+    free(own);
+    return 0;
+}
+
+/* In the order that files of other forms have: see folder_each. */
+static float *numbers_of(const struct taking *k, const struct model *m, size_t row,
+                         const struct gguf_tensor *t)
+{
+    const int64_t HS = gguf_model_paired(m, row), rows = t->shape[0];
+    float *x = mem_alloc((size_t)t->elements * sizeof *x);
+    if (gguf_model_numbers(&k->p->file, t, x) < 0) {
+        free(x);
+        return NULL;
+    }
+    if (HS) {
+        float *paired = x;
+        x = mem_alloc((size_t)t->elements * sizeof *x);
+        gguf_model_pair(x, paired, rows, (uint64_t)(t->elements / rows) * sizeof *x, HS, 1);
+        free(paired);
+    }
+    return x;
+}
+
+/* Of another type than the file's; matrices are [out,in] already. */
+static int convert_rows(const struct taking *k, const struct model *m, size_t row,
+                        const struct gguf_tensor *t, size_t item)
+{
+    enum ops_type weights = k->weights == STORED_AUTO ? OPS_F16 : k->weights;
+    struct making s = { .type = parameters_type(m, row, weights) };
+    float *x = numbers_of(k, m, row, t);
+    if (!x)
+        return -1;
+    s.numbers = x;
+    s.O = outputs_of(m, row);
+    s.I = inputs_of(m, row);
+    s.rows = mem_alloc((size_t)s.O * stored_bytes(s.type, s.I));
+    pool_for(k->pool, s.O, LINES, make_rows, &s);
+    k->p->items[item] = ops_weights(k->o, s.type, s.rows, s.O, s.I, 0);
+    free(s.rows);
+    free(x);
+    return 0;
+}
+
+static int use_matrix(const struct taking *k, const struct model *m, size_t row,
+                      const struct gguf_tensor *t, size_t item)
+{
+    const int stored = gguf_model_stored(t);
+    int same = stored >= 0 &&
+               (k->weights == STORED_AUTO || stored == (int)parameters_type(m, row, k->weights));
+    return same ? use_rows(k, m, row, t, item) : convert_rows(k, m, row, t, item);
+}
+
+/* Tables, norms and biases. */
+static int use_vector(const struct taking *k, const struct model *m, size_t row,
+                      const struct gguf_tensor *t, size_t item)
+{
+    struct parameters *p = k->p;
+    if (t->type == GGUF_TENSOR_F32 && !gguf_model_paired(m, row)) {
+        p->kept[item] = p->file.map.data + t->offset;
+        p->items[item] = ops_weights(k->o, OPS_F32, p->kept[item], 1, t->elements, 1);
+        return 0;
+    }
+    float *x = numbers_of(k, m, row, t);
+    if (x)
+        p->items[item] = vector(k, x, t->elements);
+    free(x);
+    return x ? 0 : -1;
+}
+
+static int use_tensor(const struct taking *k, const struct model *m, size_t row)
+{
+    struct parameters *p = k->p;
+    const struct tensor *wanted = &m->tensors.rows[row];
+    const struct gguf_tensor *t = gguf_model_tensor(&p->file, m, row);
+    const size_t item = (size_t)(list_of(p, m, wanted->block) - p->items) + (size_t)wanted->place;
+    const int decoder = model_is_decoder(m, row);
+    if (!t)
+        return -1;
+    if (model_is_map(m, row) || (decoder && !m->tied))
+        return use_matrix(k, m, row, t, item);
+    if (use_vector(k, m, row, t, item) < 0)
+        return -1;
+    if (!decoder)
+        return 0;
+    const struct gguf_tensor *own = gguf_tensor(&p->file, "output.weight");
+    if (own && (own->rank != 2 || own->shape[0] != t->shape[0] || own->shape[1] != t->shape[1]))
+        return err_set("%s: bad shape of tensor 'output.weight': not that of 'token_embd.weight'",
+                       p->file.path);
+    return use_matrix(k, m, row, own ? own : t, (size_t)(list_of(p, m, 1) - p->items) - 1);
+}
+
+static int load_gguf(struct taking *k, struct model *m, const char *path, enum model_head head)
+{
+    *m = (struct model){ 0 };
+    if (gguf_open(&k->p->file, path) < 0)
+        return -1;
+    if (gguf_model_read(m, &k->p->file, head) < 0)
+        return -1;
+    make_lists(k->p, m);
+    for (size_t i = 0; i < m->tensors.count; i++)
+        if (use_tensor(k, m, i) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- either ------------------------------------------------------------------------------- */
+
+static int load_small(struct parameters *p, struct model *m, struct ops *o, const char *dir,
+                      enum model_head head, enum ops_type weights)
+{
+    if (!ops_on_host(o))
+        return err_usage("only the CPU computes with small weights and GGUF files");
+    struct taking k = { p, o, pool_new(ops_threads(o)), weights };
+    int failed = gguf_is(dir) ? load_gguf(&k, m, dir, head)
+                              : folder_each(m, dir, head, begin, take, &k);
+    pool_free(k.pool);
+    return failed;
+}
+
 int parameters_load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
                     enum model_head head, enum ops_type weights)
 {
     *p = (struct parameters){ 0 };
-    if (weights == OPS_F32)
+    if (!gguf_is(dir) && (weights == OPS_F32 || weights == STORED_AUTO))
         return folder_load(m, o, &p->blocks, dir, head, 0, NULL);
-    if (!ops_on_host(o))
-        return err_usage("only the CPU computes with small weights: give --weights f32");
-    struct taking k = { p, o, pool_new(ops_threads(o)), weights };
-    int failed = folder_each(m, dir, head, begin, take, &k);
-    pool_free(k.pool);
+    int failed = load_small(p, m, o, dir, head, weights);
     if (failed)
         parameters_release(p, m, o);
     return failed;
@@ -161,15 +315,16 @@ int parameters_load(struct parameters *p, struct model *m, struct ops *o, const 
 
 void parameters_release(struct parameters *p, struct model *m, struct ops *o)
 {
-    if (p->items)
-        for (size_t i = 0; i < p->count; i++)
-            ops_weights_free(o, p->items[i], NULL);
+    for (size_t i = 0; i < p->count; i++)
+        ops_weights_free(o, p->items[i], p->kept[i]);
     if (p->items)
         free(p->blocks);
     else
         folder_free_blocks(m, o, p->blocks);
     free(p->items);
+    free(p->kept);
     if (p->blocks)
         model_release(m);
+    gguf_close(&p->file);
     *p = (struct parameters){ 0 };
 }

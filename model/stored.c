@@ -10,7 +10,9 @@ enum { HALF_BLOCK = STORED_BLOCK / 2, SCALES = 9 };
 
 enum ops_type stored_type(int word)
 {
-    static const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    static const enum ops_type types[] = {
+        STORED_AUTO, OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4
+    };
     return types[word];
 }
 

@@ -18,8 +18,10 @@
 
 enum { STORED_BLOCK = 32, STORED_Q8_BYTES = 34, STORED_Q4_BYTES = 18 };
 
-/* The words of --weights, in the order of stored_type. */
-#define STORED_WORDS "f32|bf16|f16|int8|int4"
+/* The words of --weights, in the order of stored_type. `auto` is STORED_AUTO: as a GGUF file has
+ * them, and of other files F32. */
+#define STORED_WORDS "auto|f32|bf16|f16|int8|int4"
+#define STORED_AUTO  OPS_LIST
 enum ops_type stored_type(int word);
 
 /* Bytes of a row of n numbers; rows of Q8 and Q4 are whole blocks. */

@@ -9,6 +9,7 @@
 #include "common/base64.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "common/gguf.h"
 #include "common/js.h"
 #include "common/lines.h"
 #include "common/mem.h"
@@ -274,6 +275,23 @@ static int is_vocab_txt(const struct buf *text)
     return at == end;
 }
 
+/* The tokenizer.json that a GGUF file holds. */
+static int load_gguf(struct vocabulary *v, const char *path)
+{
+    struct gguf g;
+    struct buf text = BUF_INIT;
+    if (gguf_open(&g, path) < 0)
+        return -1;
+    const struct gguf_key *k = gguf_find(&g, "tokenizer.huggingface.json");
+    int failed = k ? gguf_text(&g, k, &text)
+                   : err_set("%s: no key 'tokenizer.huggingface.json': give --vocab", path);
+    if (!failed)
+        failed = tokenizer_json_parse(v, text.data, text.len, path);
+    gguf_close(&g);
+    buf_release(&text);
+    return failed;
+}
+
 /* `path` is read by `read`, as one that the user gave or one that was found. */
 static int load_file(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
                      reader *read, struct buf *text)
@@ -283,6 +301,8 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
                        path);
     if (file_ends_with(path, "vocab.json"))
         return load_pair(v, path, text);
+    if (gguf_is(path))
+        return load_gguf(v, path);
     if (read_text(read, path, text) < 0)
         return -1;
     if (file_ends_with(path, ".json"))

@@ -1,0 +1,132 @@
+/*
+ * gguf.h - GGUF, the file of llama.cpp that holds a model with its tokenizer: keys with values, and
+ * tensors.
+ *
+ *     "GGUF", u32 version (2 or 3), u64 tensors, u64 keys
+ *     each key: its name, u32 type, its value
+ *     each tensor: its name, u32 rank, u64 sizes (the innermost first), u32 type, u64 offset
+ *     zeros up to a multiple of general.alignment (32 if it is not there), from where offsets count
+ *     data: each tensor at a multiple of that
+ *
+ * A name is its u64 length and its bytes; all numbers are little-endian. Format:
+ * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Checked by tests/unit/test_gguf.c,
+ * tests/fuzz/gguf.c and tests/peers/gguf_files.py.
+ */
+#ifndef TEXTMILL_COMMON_GGUF_H
+#define TEXTMILL_COMMON_GGUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/file.h"
+
+enum { GGUF_RANK = 4, GGUF_ALIGNMENT = 32 };
+
+/* Types of tensors that are known here, as the file numbers them; numbers in a block of each, and
+ * its bytes. */
+enum {
+    GGUF_TENSOR_F32 = 0,
+    GGUF_TENSOR_F16 = 1,
+    GGUF_TENSOR_Q4_0 = 2,
+    GGUF_TENSOR_Q8_0 = 8,
+    GGUF_TENSOR_Q4_K = 12,
+    GGUF_TENSOR_BF16 = 30
+};
+int gguf_block_numbers(uint32_t type);
+int gguf_block_bytes(uint32_t type);
+
+/* Types of values, as the file has them. */
+enum gguf_form {
+    GGUF_U8,
+    GGUF_I8,
+    GGUF_U16,
+    GGUF_I16,
+    GGUF_U32,
+    GGUF_I32,
+    GGUF_F32,
+    GGUF_BOOL,
+    GGUF_TEXT,
+    GGUF_LIST,
+    GGUF_U64,
+    GGUF_I64,
+    GGUF_F64,
+    GGUF_FORMS
+};
+
+struct gguf_key {
+    const char *name; /* n bytes of the file */
+    size_t n;
+    enum gguf_form form;
+    const unsigned char *value; /* in the file: of a text or a list behind its length */
+    uint64_t count;             /* bytes of a text, items of a list; else 1 */
+    enum gguf_form items;       /* of a list */
+};
+
+struct gguf_tensor {
+    char *name;
+    uint32_t type; /* one of the above */
+    int rank;
+    int64_t shape[GGUF_RANK]; /* the outermost first, as elsewhere here */
+    int64_t elements;
+    uint64_t offset, bytes; /* in the file */
+};
+
+struct gguf {
+    char *path;
+    struct file_map map;
+    struct gguf_key *keys;
+    struct gguf_tensor *tensors;
+    size_t key_count, key_cap, tensor_count, tensor_cap;
+};
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* Whether a path is one of such a file: it ends in ".gguf". */
+int gguf_is(const char *path);
+
+/* Maps the file and checks names, types, sizes and offsets. -1 with an error that names file and
+ * byte. */
+int gguf_open(struct gguf *g, const char *path);
+/* The same for bytes in memory (borrowed), which `name` stands for in errors. */
+int gguf_parse(struct gguf *g, const void *bytes, uint64_t n, const char *name);
+void gguf_close(struct gguf *g);
+
+const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NULL: none */
+/* Numbers and truth values of any form, texts: -1 with an error where the key has another form. */
+int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out);
+int gguf_text(const struct gguf *g, const struct gguf_key *k, struct buf *out);
+
+const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name);
+/* ---- writing ------------------------------------------------------------------------------ */
+
+/* Keys first, then tensors, then the data of these in their order, in as many pieces as it likes.
+ */
+struct gguf_writer {
+    struct output out;
+    struct buf keys, tensors;
+    uint64_t key_count, tensor_count, data_bytes, written;
+};
+
+void gguf_begin(struct gguf_writer *w);
+void gguf_add_u32(struct gguf_writer *w, const char *key, uint32_t x);
+void gguf_add_f32(struct gguf_writer *w, const char *key, float x);
+void gguf_add_bool(struct gguf_writer *w, const char *key, int x);
+void gguf_add_text(struct gguf_writer *w, const char *key, const char *s, size_t n);
+/* A list of `count` items, which stand in `items` as the file has them: numbers of that form, or
+ * texts that gguf_put_text has put there. */
+void gguf_add_list(struct gguf_writer *w, const char *key, enum gguf_form form, uint64_t count,
+                   const struct buf *items);
+void gguf_put_text(struct buf *out, const char *s, size_t n);
+void gguf_put_u32(struct buf *out, uint32_t x);
+
+/* Of whole blocks in each row of shape[rank - 1] numbers. */
+void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int rank,
+                     const int64_t *shape);
+int gguf_create(struct gguf_writer *w, const char *path); /* what was added so far */
+int gguf_write(struct gguf_writer *w, const void *data, uint64_t n);
+int gguf_end_tensor(struct gguf_writer *w); /* the next one begins at a multiple of the alignment */
+int gguf_finish(struct gguf_writer *w);     /* publishes the file */
+void gguf_abandon(struct gguf_writer *w);
+
+#endif

@@ -1,0 +1,11 @@
+/*
+ * export_command.h - `generate export`: a model folder and its tokenizer as a GGUF file.
+ */
+#ifndef TEXTMILL_GENERATE_EXPORT_COMMAND_H
+#define TEXTMILL_GENERATE_EXPORT_COMMAND_H
+
+#include "common/tool.h"
+
+extern const struct tool_command export_command;
+
+#endif

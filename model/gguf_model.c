@@ -1,0 +1,306 @@
+#include "model/gguf_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/le.h"
+#include "common/mem.h"
+#include "model/architecture.h"
+#include "model/half.h"
+#include "model/stored.h"
+
+enum { KEY_NAME = 96 };
+
+static const struct architecture_gguf *words_of(const struct model_config *c)
+{
+    return c->architecture->gguf;
+}
+
+/* ---- keys --------------------------------------------------------------------------------- */
+
+static void key_name(char out[KEY_NAME], const struct model_config *c, const char *name)
+{
+    snprintf(out, KEY_NAME, "%s.%s", words_of(c)->name, name);
+}
+
+static int read_key(struct model_config *c, const struct gguf *g, const struct config_key *k)
+{
+    char name[KEY_NAME];
+    double x = k->absent;
+    key_name(name, c, k->key);
+    const struct gguf_key *found = gguf_find(g, name);
+    if (!found && k->absent < 0)
+        return err_set("%s: no key '%s'", g->path, name);
+    if (!found && k > words_of(c)->keys && k[-1].member == k->member)
+        return 0; /* as the key before says */
+    if (found && gguf_real(g, found, &x) < 0)
+        return -1;
+    if (!(fabs(x) <= 1e15))
+        return err_set("%s: bad %s: %g", g->path, name, x);
+    int64_t count = (int64_t)x;
+    if (k->form == CONFIG_COUNT)
+        memcpy((char *)c + k->member, &count, sizeof count);
+    else
+        memcpy((char *)c + k->member, &x, sizeof x);
+    return 0;
+}
+
+static const struct architecture *row_of(const struct gguf *g, const struct buf *name,
+                                         enum model_head head)
+{
+    for (size_t i = 0; architecture_at(i); i++) {
+        const struct architecture *a = architecture_at(i);
+        if (a->gguf && a->classes[head] && !strcmp(a->gguf->name, name->data))
+            return a;
+    }
+    err_set("%s: unsupported general.architecture '%s'", g->path, name->data);
+    return NULL;
+}
+
+/* Keys by which the file would mean another computation than ours. */
+static int check_unknown(const struct gguf *g, const struct model_config *c)
+{
+    static const char *const refused[] = { "rope.scaling.type", "expert_count", "attention.scale",
+                                           "logit_scale", NULL };
+    char name[KEY_NAME];
+    struct buf text = BUF_INIT;
+    int failed = 0;
+    for (int i = 0; refused[i] && !failed; i++) {
+        key_name(name, c, refused[i]);
+        const struct gguf_key *k = gguf_find(g, name);
+        double x = 1;
+        if (!k)
+            continue;
+        if (k->form == GGUF_TEXT)
+            failed = gguf_text(g, k, &text);
+        else
+            failed = gguf_real(g, k, &x);
+        int fine = k->form == GGUF_TEXT ? !strcmp(text.data, "linear") || !strcmp(text.data, "none")
+                                        : x == 0;
+        if (!failed && !fine)
+            failed = err_set("%s: unsupported %s", g->path, name);
+    }
+    if (!failed && gguf_tensor(g, "rope_freqs.weight"))
+        failed = err_set("%s: unsupported tensor 'rope_freqs.weight'", g->path);
+    buf_release(&text);
+    return failed;
+}
+
+static int read_config(struct model_config *c, const struct gguf *g)
+{
+    for (const struct config_key *k = words_of(c)->keys; k->key; k++)
+        if (read_key(c, g, k) < 0)
+            return -1;
+    const struct gguf_tensor *words = gguf_tensor(g, "token_embd.weight");
+    if (!words)
+        return err_set("%s: no tensor 'token_embd.weight'", g->path);
+    c->vocabulary = words->shape[0];
+    c->activation = c->architecture->activation;
+    c->qkv_bias = gguf_tensor(g, "blk.0.attn_q.bias") != NULL;
+    c->out_bias = c->qkv_bias && gguf_tensor(g, "blk.0.attn_output.bias");
+    c->mlp_bias = gguf_tensor(g, "blk.0.ffn_gate.bias") != NULL;
+    return check_unknown(g, c);
+}
+
+/* Whether the decoder's table is one of its own: else it may be there as a copy of another type. */
+static int is_untied(const struct gguf *g)
+{
+    const struct gguf_key *k = gguf_find(g, "textmill.tied");
+    double tied = 0;
+    if (k && gguf_real(g, k, &tied) == 0 && tied)
+        return 0;
+    return gguf_tensor(g, "output.weight") != NULL;
+}
+
+int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)
+{
+    struct model_config c = { .head = head, .init_std = 0.02 };
+    struct buf name = BUF_INIT;
+    const struct gguf_key *k = gguf_find(g, "general.architecture");
+    int failed = k ? gguf_text(g, k, &name) : err_set("%s: no key 'general.architecture'", g->path);
+    if (!failed && !(c.architecture = row_of(g, &name, head)))
+        failed = -1;
+    buf_release(&name);
+    c.untied = is_untied(g);
+    if (failed || read_config(&c, g) < 0)
+        return -1;
+    return model_init(m, &c) < 0 ? err_in("%s", g->path) : 0;
+}
+
+/* What the format cannot say. */
+static int check_config(const struct model_config *c)
+{
+    const char *what = NULL;
+    if (!words_of(c))
+        return err_set("GGUF has no models of architecture '%s' with this head",
+                       c->architecture->name);
+    if (c->activation != c->architecture->activation)
+        what = "activation";
+    else if (c->unscaled || c->scale_by_layer)
+        what = "scale of attention";
+    else if (c->rope_stretch.original)
+        what = "rope_type 'llama3'";
+    return what ? err_set("GGUF's '%s' has no other %s", words_of(c)->name, what) : 0;
+}
+
+int gguf_model_keys(struct gguf_writer *w, const struct model *m)
+{
+    const struct model_config *c = &m->config;
+    char name[KEY_NAME];
+    if (check_config(c) < 0)
+        return -1;
+    gguf_add_text(w, "general.architecture", words_of(c)->name, strlen(words_of(c)->name));
+    for (const struct config_key *k = words_of(c)->keys; k->key; k++) {
+        int64_t count;
+        double real;
+        key_name(name, c, k->key);
+        memcpy(&count, (const char *)c + k->member, sizeof count);
+        memcpy(&real, (const char *)c + k->member, sizeof real);
+        if (k->form == CONFIG_COUNT)
+            gguf_add_u32(w, name, (uint32_t)count);
+        else if (real != k->absent || !k->text)
+            gguf_add_f32(w, name, (float)real);
+    }
+    if (c->rope_stretch.factor) {
+        key_name(name, c, "rope.scaling.type");
+        gguf_add_text(w, name, "linear", strlen("linear"));
+    }
+    gguf_add_bool(w, "textmill.tied", m->tied);
+    return 0;
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+/* Our names may have the layer's number, "%lld"; so do theirs, then. */
+void gguf_model_name(char out[TENSOR_NAME], const struct model *m, size_t row)
+{
+    const struct tensor *t = &m->tensors.rows[row];
+    const char *const(*names)[2] = words_of(&m->config)->names;
+    char stem[TENSOR_NAME], ours[TENSOR_NAME], theirs[TENSOR_NAME];
+    const char *end = strrchr(t->name, '.');
+    snprintf(stem, sizeof stem, "%.*s", (int)(end - t->name), t->name);
+    out[0] = 0;
+    for (; (*names)[0]; names++) {
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* they are the architectures' own */
+        snprintf(ours, sizeof ours, (*names)[0], t->block - 1);
+        snprintf(theirs, sizeof theirs, (*names)[1], t->block - 1);
+        if (!strcmp(stem, ours))
+            snprintf(out, TENSOR_NAME, "%.40s%.12s", theirs, end);
+    }
+}
+
+int64_t gguf_model_paired(const struct model *m, size_t row)
+{
+    const struct tensor *t = &m->tensors.rows[row];
+    int turned = strstr(t->name, ".q_proj.") || strstr(t->name, ".k_proj.");
+    return words_of(&m->config)->paired && turned ? m->config.head_width : 0;
+}
+
+void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, int64_t HS, int back)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t head = r / HS * HS, i = r % HS; /* row i of ours is row p of a head there */
+        int64_t p = i < HS / 2 ? 2 * i : 2 * (i - HS / 2) + 1;
+        int64_t source = back ? head + p : r, place = back ? r : head + p;
+        memcpy((char *)to + (uint64_t)place * bytes, (const char *)from + (uint64_t)source * bytes,
+               bytes);
+    }
+}
+
+const struct gguf_tensor *gguf_model_tensor(const struct gguf *g, const struct model *m, size_t row)
+{
+    const struct tensor *wanted = &m->tensors.rows[row];
+    char name[TENSOR_NAME];
+    gguf_model_name(name, m, row);
+    const struct gguf_tensor *t = gguf_tensor(g, name);
+    if (!t) {
+        err_set("%s: no tensor '%s'", g->path, name);
+        return NULL;
+    }
+    const int turned = model_is_map(m, row);
+    const int64_t rows = wanted->shape[turned], columns = wanted->shape[!turned];
+    if (wanted->rank == 1 ? t->rank == 1 && t->shape[0] == wanted->shape[0]
+                          : t->rank == 2 && t->shape[0] == rows && t->shape[1] == columns)
+        return t;
+    err_set("%s: bad shape of tensor '%s', whose data is at byte %llu: the keys say [%lld,%lld]",
+            g->path, name, (unsigned long long)t->offset,
+            (long long)(wanted->rank == 1 ? wanted->shape[0] : rows),
+            (long long)(wanted->rank == 1 ? 1 : columns));
+    return NULL;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+enum { K_PAIRS = 8, K_RUN = 32 };
+
+int gguf_model_stored(const struct gguf_tensor *t)
+{
+    switch (t->type) {
+    case GGUF_TENSOR_F32: return OPS_F32;
+    case GGUF_TENSOR_F16: return OPS_F16;
+    case GGUF_TENSOR_BF16: return OPS_BF16;
+    case GGUF_TENSOR_Q8_0: return OPS_Q8;
+    case GGUF_TENSOR_Q4_0: return OPS_Q4;
+    default: return -1;
+    }
+}
+
+/* Q4_K: f16 d and m; 8 pairs of a scale s and a minimum o, of 6 bits each, in 12 bytes; 128 bytes
+ * whose halves are q: of each 32 the low halves, then the high ones. x = d s q - m o. */
+static void read_k_block(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
+    const unsigned char *packed = in + 4, *q = in + 16;
+    for (int j = 0; j < K_PAIRS; j++) {
+        int s = packed[j % 4] & 63, o = packed[j % 4 + 4] & 63;
+        if (j >= 4) {
+            s = (packed[j + 4] & 15) | packed[j - 4] >> 6 << 4;
+            o = packed[j + 4] >> 4 | packed[j] >> 6 << 4;
+        }
+        for (int i = 0; i < K_RUN; i++) {
+            int both = q[j / 2 * K_RUN + i];
+            *out++ = d * (float)s * (float)(j % 2 ? both >> 4 : both & 15) - m * (float)o;
+        }
+    }
+}
+
+static int64_t bad_k_block(const unsigned char *data, int64_t blocks, int bytes)
+{
+    for (int64_t b = 0; b < blocks; b++)
+        if (!isfinite(half_read(le_u16(data + b * bytes))) ||
+            !isfinite(half_read(le_u16(data + b * bytes + 2))))
+            return b;
+    return -1;
+}
+
+int gguf_model_check(const struct gguf *g, const struct gguf_tensor *t)
+{
+    const int numbers = gguf_block_numbers(t->type), bytes = gguf_block_bytes(t->type);
+    const int stored = gguf_model_stored(t);
+    const unsigned char *data = g->map.data + t->offset;
+    int64_t bad = stored < 0 ? bad_k_block(data, t->elements / numbers, bytes)
+                             : stored_bad((enum ops_type)stored, data, t->elements);
+    if (bad < 0)
+        return 0;
+    if (stored >= 0)
+        bad /= numbers;
+    return err_set("%s: tensor '%s' holds what is no finite number, at byte %llu", g->path, t->name,
+                   (unsigned long long)(t->offset + (uint64_t)bad * (uint64_t)bytes));
+}
+
+int gguf_model_numbers(const struct gguf *g, const struct gguf_tensor *t, float *out)
+{
+    const int numbers = gguf_block_numbers(t->type), bytes = gguf_block_bytes(t->type);
+    const int stored = gguf_model_stored(t);
+    const unsigned char *data = g->map.data + t->offset;
+    if (gguf_model_check(g, t) < 0)
+        return -1;
+    if (stored >= 0)
+        stored_read((enum ops_type)stored, out, data, t->elements);
+    for (int64_t b = 0; b < t->elements / numbers && stored < 0; b++)
+        read_k_block(out + b * numbers, data + b * bytes);
+    return 0;
+}

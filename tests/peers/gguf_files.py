@@ -1,0 +1,103 @@
+"""GGUF files that generate export writes: gguf from PyPI reads every key and tensor, with the values of the
+folder's own tensors; and where llama-cpp-python is installed, it writes the same text, of a vocabulary learnt here."""
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    from gguf import GGUFReader
+    from gguf.quants import dequantize
+    from safetensors.numpy import load_file
+except ImportError:
+    sys.exit(77)
+
+LAYERS = {"ln_1": "attn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "ln_2": "ffn_norm",
+          "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
+WHOLE = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm"}
+STEPS = {"f32": 0, "bf16": 2 ** -8, "f16": 2 ** -11, "int8": 1 / 127, "int4": 1 / 7}
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
+
+
+def theirs(name):
+    stem, end = name.removeprefix("transformer.").rsplit(".", 1)
+    if stem in WHOLE:
+        return f"{WHOLE[stem]}.{end}"
+    _, layer, rest = stem.split(".", 2)
+    return f"blk.{layer}.{LAYERS[rest]}.{end}"
+
+
+def check(path, folder, weights):
+    reader = GGUFReader(path)
+    tensors = {t.name: t for t in reader.tensors}
+    for field in reader.fields.values():
+        field.contents()
+    for name, ours in load_file(os.path.join(folder, "model.safetensors")).items():
+        t = tensors[theirs(name)]
+        if "attn.c_" in name or "mlp.c_" in name:
+            ours = ours.T
+        found = dequantize(t.data, t.tensor_type).reshape(ours.shape)
+        error = np.abs(found - ours).max() / np.abs(ours).max()
+        assert error <= STEPS[weights] * 1.01, (weights, name, error)
+        assert weights == "f32" or ours.ndim == 1 or not name.endswith("c_fc.weight") or error > 0, name
+    tokens = reader.fields["tokenizer.ggml.tokens"].contents()
+    assert len(tokens) == tensors["token_embd.weight"].shape[1] and len(set(tokens)) == len(tokens)
+    print(f"gguf {weights}: {len(reader.fields)} keys and {len(tensors)} tensors as gguf reads them")
+
+
+def greedy(path, prompt, count):
+    import llama_cpp
+    defaults = llama_cpp.llama_cpp.llama_model_default_params
+
+    def plain():  # weights as the file has them: some builds' layouts for AMX crash in virtual machines
+        params = defaults()
+        params.use_extra_bufts = False
+        return params
+    llama_cpp.llama_cpp.llama_model_default_params = plain
+    model = llama_cpp.Llama(path, n_ctx=64, n_threads=2, verbose=False)
+    ids = model.tokenize(prompt.encode(), add_bos=False, special=False)
+    out = []
+    for token in model.generate(ids, temp=0.0, top_k=1, repeat_penalty=1.0):
+        if token == model.token_eos() or len(out) == count:
+            break
+        out.append(token)
+    return model.detokenize(out).decode()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        text = os.path.join(os.environ["ROOT"], "README.md")
+        run("tokenize", "train", "-q", "--vocab-size", "500", "--format", "text", "-o", "vocab", text)
+        stream = subprocess.Popen(["tokenize", "-q", "--vocab", "vocab", "--format", "text", text], stdout=subprocess.PIPE)
+        run("tfwrite", "-q", "--sequence-length", "32", "-o", "shards", stdin=stream.stdout)
+        stream.wait()
+        shape = "--layers 2 --width 64 --heads 2 --positions 64 --sequence-length 32 --micro-batch-size 8 --global-batch-size 8"
+        for architecture in ("gpt2", "llama"):
+            run("train", "-q", "--architecture", architecture, "--data", "shards", "--vocab", "vocab", *shape.split(),
+                "--steps", "250", "--learning-rate", "3e-3", "--warmup", "5", "--dropout", "0", "-o", architecture)
+            for weights in STEPS:
+                path = f"{architecture}-{weights}.gguf"
+                run("generate", "export", "-q", "--model", architecture, "--weights", weights, "-o", path)
+                if architecture == "gpt2":
+                    check(path, architecture, weights)
+                else:
+                    GGUFReader(path)
+                ours, own = (run("generate", "-q", "--no-echo", "--model", m, *more, "-T", "0", "-n", "24", "The text")
+                             for m, more in ((path, []), (architecture, ["--weights", weights])))
+                assert ours == own, (ours, own)
+                if not importlib.util.find_spec("llama_cpp"):
+                    continue
+                text = greedy(path, "The text", 24)
+                print(f"gguf {architecture} {weights}: llama.cpp writes",
+                      "the same text" if text == ours.removesuffix("\n") else repr(text))
+                # Products of small types are rounded otherwise there: texts may part.
+                assert text == ours.removesuffix("\n") or weights in ("int8", "int4"), (text, ours)
+
+
+main()

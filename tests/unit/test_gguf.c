@@ -1,0 +1,320 @@
+/* GGUF files: what is written is read, models compute the same from them, and what is wrong is
+ * refused by name and byte. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/gguf.h"
+#include "common/le.h"
+#include "common/mem.h"
+#include "common/rng.h"
+#include "model/architecture.h"
+#include "model/folder.h"
+#include "model/forward.h"
+#include "model/gguf_export.h"
+#include "model/gguf_model.h"
+#include "model/half.h"
+#include "model/parameters.h"
+#include "model/stored.h"
+#include "tests/unit/arrays.h"
+
+static char dir[] = "/tmp/gguf-XXXXXX";
+
+static void make_dir(void)
+{
+    cr_assert_not_null(mkdtemp(dir));
+}
+
+static void remove_dir(void)
+{
+    file_remove_tree(dir);
+}
+
+TestSuite(gguf, .init = make_dir, .fini = remove_dir);
+
+static const char *in_dir(const char *name)
+{
+    static char path[2][200];
+    static int which;
+    which = !which;
+    snprintf(path[which], sizeof path[which], "%s/%s", dir, name);
+    return path[which];
+}
+
+/* ---- models ------------------------------------------------------------------------------- */
+
+static const struct model_config gpt = { .architecture = &architecture_gpt2,
+                                         .layers = 2,
+                                         .width = 64,
+                                         .heads = 2,
+                                         .inner = 96,
+                                         .positions = 16,
+                                         .vocabulary = 77,
+                                         .epsilon = 1e-5,
+                                         .init_std = 0.1 };
+static const struct model_config llama = { .architecture = &architecture_llama,
+                                           .layers = 2,
+                                           .width = 64,
+                                           .heads = 4,
+                                           .kv_heads = 2,
+                                           .head_width = 16,
+                                           .inner = 96,
+                                           .positions = 16,
+                                           .vocabulary = 70,
+                                           .epsilon = 1e-5,
+                                           .init_std = 0.1,
+                                           .rope_theta = 5000,
+                                           .activation = OPS_SILU };
+
+static void save_folder(struct ops *o, const struct model_config *config)
+{
+    struct model m;
+    struct ops_array blocks[4];
+    struct rng r = { 5, 0 };
+    cr_assert_eq(model_init(&m, config), 0, "%s", err_get());
+    for (int b = 0; b < 4; b++)
+        blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
+    for (size_t i = 0; i < m.tensors.count; i++) {
+        const struct tensor *row = &m.tensors.rows[i];
+        float *x = floats(blocks[row->block]) + row->offset;
+        for (int64_t n = tensor_elements(row); n-- > 0;)
+            *x++ = (float)(0.1 * rng_normal(&r)) + (row->init == INIT_ONE);
+    }
+    cr_assert_eq(folder_save(&m, o, blocks, dir, 1), 0, "%s", err_get());
+    for (int b = 0; b < 4; b++)
+        ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
+    model_release(&m);
+}
+
+enum { T = 7 };
+
+/* Logits of all places of a text, as the model has them that stands at `path`. */
+static void logits_of(float *out, struct ops *o, const char *path, enum ops_type weights)
+{
+    struct parameters p;
+    struct model m;
+    struct inputs in = { 0 };
+    const uint32_t ids[T] = { 3, 1, 4, 1, 5, 9, 2 };
+    cr_assert_eq(parameters_load(&p, &m, o, path, HEAD_NEXT, weights), 0, "%s", err_get());
+    struct forward f = { .model = &m, .ops = o, .blocks = p.blocks };
+    struct batch b = { .B = 1, .T = T, .ids = ids };
+    inputs_set(&in, o, &m, &b);
+    forward_logits(&f, f32(out), forward_layers(&f, &in), T);
+    cr_assert_leq(m.config.vocabulary, 80);
+    inputs_release(&in, o);
+    forward_release(&f);
+    parameters_release(&p, &m, o);
+}
+
+static int add_nothing(void *ctx, struct gguf_writer *w, int64_t vocabulary)
+{
+    (void)ctx, (void)w, (void)vocabulary;
+    return 0;
+}
+
+/* From the file the logits have the bits that they have from the folder. */
+static void check_round_trip(const struct model_config *config)
+{
+    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    struct ops *o = ops_new(2);
+    float folder[T * 80] = { 0 }, file[T * 80] = { 0 }, plain[T * 80] = { 0 };
+    save_folder(o, config);
+    logits_of(plain, o, dir, OPS_F32);
+    for (int t = 0; t < 5; t++) {
+        const char *path = in_dir("model.gguf");
+        cr_assert_eq(gguf_export(dir, path, types[t], 2, add_nothing, NULL), 0, "%s", err_get());
+        logits_of(folder, o, dir, types[t]);
+        logits_of(file, o, path, STORED_AUTO);
+        double most = 0;
+        for (int i = 0; i < T * 80; i++) /* f32 maps are [in,out] in one, [out,in] in the other */
+            most = fmax(most, fabs(folder[i] - file[i]));
+        cr_assert(t ? most == 0 : most < 1e-5, "type %d: logits differ by %g", types[t], most);
+        most = 0;
+        for (int i = 0; i < T * 80; i++)
+            most = fmax(most, fabs(plain[i] - file[i]));
+        cr_assert((t == 0 || most > 0) && most < (t < 3 ? 0.02 : 1), "type %d: %g", types[t], most);
+        logits_of(file, o, path, OPS_Q8);
+        logits_of(folder, o, dir, OPS_Q8);
+        cr_assert(t || !memcmp(file, folder, sizeof file), "f32 made int8");
+    }
+    ops_free(o);
+}
+
+Test(gguf, gpt)
+{
+    check_round_trip(&gpt);
+}
+
+Test(gguf, llama)
+{
+    check_round_trip(&llama);
+}
+
+Test(gguf, untied_and_biased)
+{
+    struct model_config c = llama;
+    c.untied = c.qkv_bias = c.out_bias = c.mlp_bias = 1;
+    check_round_trip(&c);
+}
+
+Test(gguf, qwen2_and_stretched)
+{
+    struct model_config c = llama;
+    c.architecture = &architecture_qwen2;
+    c.rope_stretch.factor = 4;
+    check_round_trip(&c);
+}
+
+Test(gguf, what_the_format_cannot_say)
+{
+    struct model_config c = gpt;
+    struct ops *o = ops_new(1);
+    c.activation = OPS_GELU;
+    save_folder(o, &c);
+    cr_assert_eq(gguf_export(dir, in_dir("model.gguf"), OPS_F32, 1, add_nothing, NULL), -1);
+    cr_assert(strstr(err_get(), "GGUF's 'gpt2' has no other activation"), "%s", err_get());
+    cr_assert(access(in_dir("model.gguf"), F_OK) != 0);
+    ops_free(o);
+}
+
+/* ---- Q4_K --------------------------------------------------------------------------------- */
+
+/* Scales and minima of 6 bits packed as ggml's make_qkx blocks have them. */
+Test(gguf, q4_k)
+{
+    unsigned char file[24 + 8 + 1 + 4 + 8 + 4 + 8 + 64 + 144] = "GGUF";
+    unsigned char s[8], o[8], *block;
+    float x[256], out[256];
+    struct gguf g;
+    size_t at = 24;
+    file[4] = 3;
+    file[8] = 1;
+    file[at] = 1;
+    file[at + 8] = 'w';
+    file[at + 9] = 1;
+    le_put_u64(file + at + 13, 256);
+    le_put_u32(file + at + 21, GGUF_TENSOR_Q4_K);
+    at = 64;
+    block = file + at;
+    le_put_u16(block, half_make(0.5f));
+    le_put_u16(block + 2, half_make(0.25f));
+    for (int j = 0; j < 8; j++) {
+        s[j] = (unsigned char)(7 * j + 13);
+        o[j] = (unsigned char)(63 - 5 * j);
+    }
+    for (int j = 0; j < 4; j++) {
+        block[4 + j] = (unsigned char)(s[j] | (s[j + 4] >> 4) << 6);
+        block[8 + j] = (unsigned char)(o[j] | (o[j + 4] >> 4) << 6);
+        block[12 + j] = (unsigned char)((s[j + 4] & 15) | (o[j + 4] & 15) << 4);
+    }
+    for (int i = 0; i < 256; i++) {
+        int q = (i * 7 + i / 32) % 16, j = i / 32;
+        block[16 + j / 2 * 32 + i % 32] |= (unsigned char)(j % 2 ? q << 4 : q);
+        x[i] = 0.5f * (float)s[j] * (float)q - 0.25f * (float)o[j];
+    }
+    cr_assert_eq(gguf_parse(&g, file, 64 + 144, "w.gguf"), 0, "%s", err_get());
+    cr_assert_eq(gguf_model_numbers(&g, &g.tensors[0], out), 0);
+    for (int i = 0; i < 256; i++)
+        cr_assert_eq(out[i], x[i]);
+    block[1] = 0x7e; /* d is no number */
+    cr_assert_eq(gguf_model_numbers(&g, &g.tensors[0], out), -1);
+    cr_assert_str_eq(err_get(), "w.gguf: tensor 'w' holds what is no finite number, at byte 64");
+    g.map = (struct file_map){ 0 };
+    gguf_close(&g);
+}
+
+/* ---- what is wrong ------------------------------------------------------------------------ */
+
+static struct buf exported(struct ops *o, enum ops_type type)
+{
+    struct buf b = BUF_INIT;
+    const char *path = in_dir("model.gguf");
+    save_folder(o, &gpt);
+    cr_assert_eq(gguf_export(dir, path, type, 1, add_nothing, NULL), 0, "%s", err_get());
+    cr_assert_eq(file_read(path, &b), 0);
+    return b;
+}
+
+static size_t find(const struct buf *b, const char *word)
+{
+    for (size_t i = 0; i + strlen(word) < b->len; i++)
+        if (!memcmp(b->data + i, word, strlen(word)))
+            return i;
+    cr_assert_fail("no %s", word);
+    return 0;
+}
+
+/* Loads the file after `bytes` were written at `at`, which must be refused in these words. */
+static void refused(struct ops *o, const struct buf *whole, size_t at, const char *bytes, size_t n,
+                    const char *words)
+{
+    struct parameters p;
+    struct model m;
+    struct buf b = BUF_INIT;
+    const char *path = in_dir("bad.gguf");
+    buf_add(&b, whole->data, whole->len);
+    memcpy(b.data + at, bytes, n);
+    cr_assert_eq(file_write(path, b.data, b.len), 0);
+    cr_assert_eq(parameters_load(&p, &m, o, path, HEAD_NEXT, STORED_AUTO), -1, "no error: %s",
+                 words);
+    cr_assert(strstr(err_get(), "bad.gguf") && strstr(err_get(), words), "'%s' lacks '%s'",
+              err_get(), words);
+    buf_release(&b);
+}
+
+Test(gguf, refused_by_name_and_byte)
+{
+    struct ops *o = ops_new(1);
+    struct buf b = exported(o, OPS_Q8);
+    const char huge[8] = "\xff\xff\xff\xff\xff\xff\xff\x7f", nan[2] = "\xff\x7f";
+    size_t qkv = find(&b, "blk.0.attn_qkv.weight"), shape = qkv + 21 + 4, type = shape + 16;
+    refused(o, &b, 0, "GGML", 4, "not a GGUF file");
+    refused(o, &b, 4, "\1", 1, "unsupported version 1 of GGUF, at byte 4");
+    refused(o, &b, 8, huge, 8, "at byte");
+    refused(o, &b, 16, huge, 8, "at byte");
+    refused(o, &b, 24, huge, 8, "truncated");
+    refused(o, &b, find(&b, "gpt2.block_count") + 16, "\x0d", 1, "bad type 13 of a value, at byte");
+    refused(o, &b, find(&b, "gpt2.block_count"), "gpt3", 4, "no key 'gpt2.block_count'");
+    refused(o, &b, find(&b, "gpt2.block_count") + 20, "\7", 1,
+            "no tensor 'blk.2.attn_norm.weight'");
+    refused(o, &b, find(&b, "general.architecture") + 32, "gpt9", 4,
+            "unsupported general.architecture 'gpt9'");
+    refused(o, &b, shape + 8, "\x80", 1, "bad shape of tensor 'blk.0.attn_qkv.weight'");
+    refused(o, &b, shape, "\x41", 1, "rows of 65 numbers are no whole blocks of Q8_0");
+    refused(o, &b, shape, huge, 8, "bad shape of tensor 'blk.0.attn_qkv.weight', at byte");
+    refused(o, &b, type, "\x0a", 1, "tensor 'blk.0.attn_qkv.weight' is of type 10, at byte");
+    refused(o, &b, type + 4, "\1", 1, "of tensor 'blk.0.attn_qkv.weight': not a multiple of 32");
+    refused(o, &b, type + 4, huge, 8, "of tensor 'blk.0.attn_qkv.weight': not a multiple of 32");
+    refused(o, &b, type + 4, "\xe0\xff\xff\xff\xff\xff\xff\x7f", 8, "truncated: tensor 'blk.0");
+    refused(o, &b, type + 4, "\0\0\0\0\0\0\0\0", 8, "overlaps '");
+    refused(o, &b, qkv, "blk.7", 5, "no tensor 'blk.0.attn_qkv.weight'");
+    struct gguf g;
+    cr_assert_eq(gguf_parse(&g, b.data, b.len, "x"), 0);
+    size_t data = gguf_tensor(&g, "blk.1.ffn_up.weight")->offset + 34 * 5;
+    char words[100];
+    snprintf(words, sizeof words,
+             "tensor 'blk.1.ffn_up.weight' holds what is no finite number, at byte %zu", data);
+    refused(o, &b, data, nan, 2, words);
+    g.map = (struct file_map){ 0 };
+    gguf_close(&g);
+    buf_release(&b);
+    ops_free(o);
+}
+
+/* Cut anywhere, it is truncated. */
+Test(gguf, cut)
+{
+    struct ops *o = ops_new(1);
+    struct buf b = exported(o, OPS_F32);
+    struct gguf g;
+    for (size_t n = 0; n + 64 < b.len; n += n < 4000 ? 7 : 5003)
+        cr_assert_eq(gguf_parse(&g, b.data, n, "cut"), -1, "%zu bytes", n);
+    buf_release(&b);
+    ops_free(o);
+}
