@@ -1,6 +1,6 @@
 /*
- * classes.h - the character classes of regular expressions as Oniguruma has them, of Unicode 16,
- * for a library whose tables are older: general categories, and \w.
+ * classes.h - the character classes of Oniguruma's regular expressions, in Unicode 16: general
+ * categories and \w. For a regular expression library with older tables.
  */
 #ifndef TEXTMILL_UNICODE_CLASSES_H
 #define TEXTMILL_UNICODE_CLASSES_H
@@ -10,7 +10,7 @@
 
 #include "unicode/unicode.h"
 
-/* A set of code points: a bit each, of 8 KiB blocks of bytes. */
+/* A set of code points, one bit each. */
 struct classes_set {
     uint8_t bits[UNICODE_LIMIT / 8];
 };
@@ -20,10 +20,10 @@ static inline int classes_has(const struct classes_set *s, uint32_t c)
     return s->bits[c >> 3] >> (c & 7) & 1;
 }
 
-/* Fills the set with a category, "Lu", or with all that begin with a letter, "L". -1 (no error
- * set): there is none of that name. */
+/* Fills the set with the code points of a category, "Lu", or of all categories that begin with a
+ * letter, "L". Returns -1, without an error message, if the name is not known. */
 int classes_category(struct classes_set *s, const char *name, size_t n);
-void classes_word_set(struct classes_set *s, int in_brackets); /* \w; [\w] is smaller */
+void classes_word_set(struct classes_set *s, int in_brackets); /* \w, or the smaller [\w] */
 void classes_space_set(struct classes_set *s);                 /* White_Space */
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * letter_case.h - upper and lower case, one letter to one (Unicode standard, section 4.2).
+ * letter_case.h - upper and lower case, one code point to one (Unicode standard, section 4.2).
  *
- * Of Unicode 14, as Python 3.11 and MediaWiki's PHP have it: unicode/data/case.txt.
+ * Follows Unicode 14, as Python 3.11 and MediaWiki's PHP do: unicode/data/case.txt.
  */
 #ifndef TEXTMILL_UNICODE_LETTER_CASE_H
 #define TEXTMILL_UNICODE_LETTER_CASE_H
@@ -12,26 +12,30 @@
 #include "common/buf.h"
 #include "unicode/unicode.h"
 
-/* The other case of a code point, where that is one letter; else itself. */
+/* Return a code point in the other case, or the code point itself if that is not a single code
+ * point. */
 unsigned letter_case_upper(unsigned c);
 unsigned letter_case_lower(unsigned c);
 
-/* Lower case as Hugging Face's tokenizers have it, which know some newer letters. */
+/* Lower case as in Hugging Face's tokenizers, which know some newer letters. */
 unsigned letter_case_lower_new(unsigned c);
 
-/* The lower case of the capital I with a dot is two characters: the functions above leave it. */
+/* Capital I with a dot: its lower case is two characters, so the functions above do not change
+ * it. */
 enum { LETTER_CASE_DOTTED_I = 0x130 };
 
-/* As a title begins: Georgian, whose capitals are for whole words alone, stays as it is. */
+/* Returns a code point in the case that begins a title. Georgian letters do not change, because
+ * Georgian uses capitals only for whole words. */
 unsigned letter_case_title(unsigned c);
 
-/* Appends s[0..n) with each character changed by one of the functions above; letters whose other
- * case is several become all of them. Bytes that are not UTF-8 stay. */
+/* Appends s[0..n) with each character changed by one of the functions above. Letters whose upper or
+ * lower case is several characters are replaced by all of them. Invalid UTF-8 bytes are kept. */
 void letter_case_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned));
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* Every `step`-th letter of [first, last] and its other case lie `delta` apart. In rising order. */
+/* A run of letters: every `step`-th code point of [first, last] has its other case at a distance of
+ * `delta`. The tables are in rising order. */
 struct letter_case_run {
     uint32_t first, last, step;
     int32_t delta;

@@ -1,9 +1,9 @@
 /*
- * lower.h - Python's str.lower(), which the published SQuAD scores rest on.
+ * lower.h - Python's str.lower(), which the published SQuAD scores depend on.
  *
- * Full lower case mapping of Unicode (section 3.13): code points map one to one, but U+0130 to
- * two, and a capital sigma becomes the final form (U+03C2) after a cased letter with no cased
- * letter behind it, case-ignorable ones passed over. Of Unicode 14, as Python 3.11.
+ * The full lower case mapping of Unicode 14 (section 3.13), as in Python 3.11. Each code point maps
+ * to one, except U+0130, which maps to two. A capital sigma becomes the final form (U+03C2) if a
+ * cased letter precedes it and none follows it; case-ignorable characters between them are skipped.
  */
 #ifndef TEXTMILL_UNICODE_LOWER_H
 #define TEXTMILL_UNICODE_LOWER_H

@@ -1,12 +1,13 @@
 /*
- * unicode.h - what a character is: its general category, and the sets that it belongs to.
+ * unicode.h - the general category of a character, and the sets that it belongs to.
  *
- * Each fact is of the version of Unicode that the programs go by with which tokenizers are
- * compared: the tables of a regular expression library are of some other one (PCRE2 10.42: Unicode
- * 14, which knows 9,392 letters and digits less than 16). unicode/data/properties.txt says which
- * version is whose; scripts/make-unicode makes the tables of it.
+ * Each property has the Unicode version of the program that a tokenizer is compared with. The
+ * tables of a regular expression library have another version (PCRE2 10.42: Unicode 14, which has
+ * 9,392 letters and digits fewer than Unicode 16). unicode/data/properties.txt lists the versions;
+ * scripts/make-unicode generates the tables from it.
  *
- * Two stages: code point / 16 gives a block, and the block's 16 bytes give the records.
+ * The lookup has two stages: code point / 16 selects a block, and the block's 16 bytes are indices
+ * of records.
  */
 #ifndef TEXTMILL_UNICODE_UNICODE_H
 #define TEXTMILL_UNICODE_UNICODE_H
@@ -16,7 +17,7 @@
 
 enum { UNICODE_LIMIT = 0x110000 };
 
-/* General categories; UNICODE_CN is every code point without a character. */
+/* General categories. UNICODE_CN is for unassigned code points. */
 enum unicode_category {
     UNICODE_LU,
     UNICODE_LL,
@@ -49,23 +50,23 @@ enum unicode_category {
     UNICODE_CN,
 };
 
-/* Sets of characters, a bit each. Those of GOOGLE are for Google's reference of BERT, the others of
- * the first two lines for Hugging Face's tokenizers. */
+/* Sets of characters, one bit each. The GOOGLE sets follow Google's reference implementation of
+ * BERT; the sets before them follow Hugging Face's tokenizers. */
 enum {
     UNICODE_IS_SPACE = 1 << 0,       /* White_Space */
-    UNICODE_IS_PUNCTUATION = 1 << 1, /* BERT's */
+    UNICODE_IS_PUNCTUATION = 1 << 1, /* as BERT defines it */
     UNICODE_IS_NUMBER = 1 << 2,      /* N */
     UNICODE_IS_WORD = 1 << 3,        /* letters, marks, digits, connectors: \w */
     UNICODE_IS_MARK = 1 << 4,        /* M */
     UNICODE_IS_NON_SPACING = 1 << 5, /* Mn */
-    UNICODE_IS_CONTROL = 1 << 6,     /* C, as BertNormalizer has it */
+    UNICODE_IS_CONTROL = 1 << 6,     /* C, as in BertNormalizer */
     UNICODE_IS_GOOGLE_PUNCTUATION = 1 << 7,
     UNICODE_IS_GOOGLE_NON_SPACING = 1 << 8,
     UNICODE_IS_GOOGLE_CONTROL = 1 << 9,
     UNICODE_IS_CASED = 1 << 10,
     UNICODE_IS_CASE_IGNORABLE = 1 << 11,
     UNICODE_IS_REGEX_WORD = 1 << 12, /* Oniguruma's \w inside brackets */
-    UNICODE_IS_COMBINING = 1 << 13,  /* has a combining class, under either's tables */
+    UNICODE_IS_COMBINING = 1 << 13,  /* has a combining class in either table */
 };
 
 struct unicode_record {
@@ -83,7 +84,7 @@ static inline const struct unicode_record *unicode_of(uint32_t code_point)
            unicode_entries[unicode_blocks[code_point >> 4] * 16 + (code_point & 15)];
 }
 
-/* Whether it is in any of these sets. */
+/* Returns 1 if the code point is in any of these sets. */
 static inline int unicode_is(uint32_t code_point, unsigned sets)
 {
     return (unicode_of(code_point)->is & sets) != 0;
@@ -95,13 +96,14 @@ void unicode_each(unsigned sets, void (*take)(void *ctx, uint32_t code_point), v
 /* ---- the classes that GPT-2's pattern asks for ------------------------------------------------ */
 
 enum unicode_class {
-    UNICODE_OTHER,  /* neither of the below: punctuation, symbols, marks, controls */
+    UNICODE_OTHER,  /* none of the others: punctuation, symbols, marks, controls */
     UNICODE_LETTER, /* \p{L} */
     UNICODE_NUMBER, /* \p{N} */
     UNICODE_SPACE,  /* \p{White_Space} */
 };
 
-/* Two bits a code point, four code points a byte: 272 KiB, made at the first call. */
+/* Returns a table with two bits per code point, four code points per byte (272 KiB). The first call
+ * makes it. */
 const uint8_t *unicode_classes(void);
 
 static inline enum unicode_class unicode_class(const uint8_t *classes, uint32_t code_point)

@@ -1,27 +1,30 @@
 /*
- * whitespace.h - Unicode white space in UTF-8, as Python's str.isspace() and re's \s have it:
+ * whitespace.h - Unicode white space in UTF-8, as defined by Python's str.isspace() and \s of re:
  * U+0009-000D, 001C-0020, 0085, 00A0, 1680, 2000-200A, 2028, 2029, 202F, 205F, 3000.
  *
- * The published scores rest on str.strip() and str.split(), so word counts must follow them.
+ * The published scores are computed with str.strip() and str.split(), so word counts must match
+ * them.
  */
 #ifndef TEXTMILL_UNICODE_WHITESPACE_H
 #define TEXTMILL_UNICODE_WHITESPACE_H
 
 #include <stddef.h>
 
-/* A part of someone else's text. */
+/* A borrowed part of a text. */
 struct span {
     const char *s;
     size_t n;
 };
 
-/* Bytes of the white space that s[0..n) begins with, or ends with; 0 if it does not. */
+/* Return the length in bytes of the white space character at the start, or at the end, of s[0..n);
+ * 0 if there is none. */
 size_t whitespace_at(const char *s, size_t n);
 size_t whitespace_before(const char *s, size_t n);
 
 struct span whitespace_strip(const char *s, size_t n); /* str.strip() */
 
-/* str.split()[-1]: the last word of s[0..n), empty (at its end) if there is none. */
+/* Returns str.split()[-1], the last word of s[0..n). If there is none, the span is empty and lies
+ * at the end. */
 struct span whitespace_last_word(const char *s, size_t n);
 
 #endif

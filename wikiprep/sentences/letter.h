@@ -1,5 +1,5 @@
 /*
- * letter.h - the characters of UTF-8 text, as far as sentences need to know them.
+ * letter.h - characters of UTF-8 text, with the classes that sentence splitting needs.
  */
 #ifndef TEXTMILL_WIKIPREP_SENTENCES_LETTER_H
 #define TEXTMILL_WIKIPREP_SENTENCES_LETTER_H
@@ -10,29 +10,30 @@ enum letter_kind {
     LETTER_OTHER,
     LETTER_UPPER,
     LETTER_LOWER,
-    LETTER_CASELESS, /* of a script without case */
+    LETTER_CASELESS, /* letter of a script without case */
     LETTER_DIGIT,
     LETTER_SPACE,
-    LETTER_OPEN,     /* brackets and quotes that open, or may */
-    LETTER_CLOSE,    /* brackets and quotes that close, or may */
-    LETTER_QUOTE,    /* one that does either: " ' */
-    LETTER_DASH,     /* hyphens and dashes, and what else goes on: , : ; / */
-    LETTER_END,      /* . ! ? … and those of other scripts that have spaces behind them */
-    LETTER_FULL_END, /* 。 । ። and others that mean nothing but an end */
+    LETTER_OPEN,     /* bracket or quote that opens, or can open */
+    LETTER_CLOSE,    /* bracket or quote that closes, or can close */
+    LETTER_QUOTE,    /* quote that opens or closes: " ' */
+    LETTER_DASH,     /* hyphens, dashes and other signs inside a sentence: , : ; / */
+    LETTER_END,      /* . ! ? … and marks of other scripts that a space follows */
+    LETTER_FULL_END, /* 。 । ። and other marks that always end a sentence */
 };
 
 struct letter {
     unsigned code;
-    size_t len; /* bytes; 0 where there is no character */
+    size_t len; /* bytes; 0: no character */
     enum letter_kind kind;
 };
 
 extern const unsigned char letter_ascii_kinds[128];
 
-/* The character at s < end that begins with no ASCII byte. */
+/* Returns the character at s < end, whose first byte is not ASCII. */
 struct letter letter_beyond_ascii(const char *s, const char *end);
 
-/* The character at s, or before it; a byte that is no UTF-8 is one, of kind OTHER. */
+/* letter_at returns the character at s, and letter_before the character that ends at s. An invalid
+ * UTF-8 byte is a character of kind LETTER_OTHER. */
 static inline struct letter letter_at(const char *s, const char *end)
 {
     if (s >= end)
@@ -50,8 +51,8 @@ static inline int letter_is_alphabetic(enum letter_kind k)
     return k == LETTER_UPPER || k == LETTER_LOWER || k == LETTER_CASELESS;
 }
 
-/* Writes n bytes of UTF-8 in lower case to out, which has room for n, and returns how many there
- * are: Latin, Greek, Cyrillic and Armenian. */
+/* Converts s[0..n) to lower case: Latin, Greek, Cyrillic and Armenian letters. out has room for n
+ * bytes. Returns the number of bytes written. */
 size_t letter_lower(char *out, const char *s, size_t n);
 
 #endif

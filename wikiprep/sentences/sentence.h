@@ -31,11 +31,11 @@
 #include "common/buf.h"
 #include "wikiprep/sentences/sentence_model.h"
 
-/* Appends the sentences of one paragraph to out, each with LF. */
+/* Appends the sentences of one paragraph to out, each followed by LF. */
 void sentence_split(const struct sentence_model *m, struct buf *out, const char *s, size_t n);
 
-/* Replaces out: of each line of s, a paragraph, the sentences, one a line; a blank line between
- * paragraphs and no LF at the end. */
+/* Replaces the content of out with the sentences of s, one per line. Each line of s is a paragraph.
+ * A blank line separates paragraphs; there is no LF at the end. */
 void sentence_split_text(const struct sentence_model *m, struct buf *out, const char *s, size_t n);
 
 #endif

@@ -1,16 +1,17 @@
 /*
- * sentence_list.h - lists that were written into one paragraph: "1. Apples 2. Pears", "a) … b) …".
+ * sentence_list.h - lists written inside one paragraph: "1. Apples 2. Pears", "a) … b) …".
  *
- * An item is a number or a small letter with . or ) or .) behind it, perhaps a bullet before, then
- * a space and a capitalized word. The next item counts on, in the same form.
+ * An item has an optional bullet, a number or a small letter, then "." or ")" or ".)", a space and
+ * a capitalized word. The next item has the next number or letter in the same form.
  */
 #ifndef TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_LIST_H
 #define TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_LIST_H
 
-/* Where the item after the one at s begins; `end` when there is none, or none at s. */
+/* Returns the start of the item that follows the item at s, or `end` if there is no next item or no
+ * item at s. */
 const char *sentence_list_next(const char *s, const char *end);
 
-/* Is what stands in [s, end), in front of a period, an item's number or letter? */
+/* Returns 1 if [s, end), the text before a period, is the number or letter of a list item. */
 int sentence_list_is_number(const char *s, const char *end);
 
 #endif

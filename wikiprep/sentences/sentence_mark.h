@@ -16,30 +16,31 @@
 struct sentence_mark {
     const struct sentence_model *model; /* borrowed */
     const char *text, *end;             /* the paragraph */
-    const char *begin;                  /* of the sentence */
+    const char *begin;                  /* start of the sentence */
     const char *mark;
-    const char *after;   /* behind all that belongs to the mark */
-    const char *next;    /* behind the spaces after that */
-    int dots;            /* "...": 3; "…" counts as 3 */
-    int asks;            /* has a mark other than periods */
-    int spaced;          /* has spaces between its dots: ". . ." */
-    int full;            /* has a mark that needs no space behind it */
-    int quoted;          /* is closed by a quote, */
-    int bracketed;       /* by ")" or "）", */
-    int squared;         /* by "]", */
-    int noted;           /* by a reference mark: "[12]" */
-    const char *counted; /* `"` are counted up to here */
-    int open_quotes;     /* how many there are */
+    const char *after;   /* end of everything that belongs to the mark */
+    const char *next;    /* after the spaces that follow */
+    int dots;            /* number of periods; "…" counts as 3 */
+    int asks;            /* 1: contains a mark other than a period */
+    int spaced;          /* 1: spaces between the periods, ". . ." */
+    int full;            /* 1: contains a LETTER_FULL_END mark */
+    int quoted;          /* 1: followed by a closing quote */
+    int bracketed;       /* 1: followed by ")" or "）" */
+    int squared;         /* 1: followed by "]" */
+    int noted;           /* 1: followed by a reference mark, "[12]" */
+    const char *counted; /* end of the text whose `"` were counted */
+    int open_quotes;     /* number of `"` before `counted` */
 };
 
-/* Reads the mark at p->mark. The caller has set the model, the paragraph and the sentence's begin,
- * and all else to 0 before the paragraph's first mark. */
+/* Reads the mark at p->mark and sets the fields from `after` on. The caller has set the model, the
+ * paragraph and the start of the sentence. All other fields are 0 before the first mark of a
+ * paragraph. */
 void sentence_mark_read(struct sentence_mark *p);
 
-/* Skips the quotes and brackets that open at s, where a sentence may begin. */
+/* Returns the position after the opening quotes and brackets at s. */
 const char *sentence_mark_skip_open(const char *s, const char *end);
 
-/* Skips the spaces at s. */
+/* Returns the position after the spaces at s. */
 const char *sentence_mark_skip_spaces(const char *s, const char *end);
 
 #endif

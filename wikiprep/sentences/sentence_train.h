@@ -1,17 +1,19 @@
 /*
- * sentence_train.h - learns a language's table of sentence_model.h from text.
+ * sentence_train.h - learns the model of sentence_model.h for a language from text.
  *
- * After Kiss and Strunk (2006), in one pass. A word w that was seen C(w.) times with a period and
- * C(w) times in all is an abbreviation if
+ * Follows Kiss and Strunk (2006), in one pass. Let C(w.) be the number of times that word w occurs
+ * with a period, and C(w) its total number. w is an abbreviation if
  *
  *     2 log( P_abbr(C(w.), C(w)) / P_chance(C(w.), C(w)) )
  *         * e^-length * (periods + 1) * length^-(C(w) - C(w.))
  *
- * is at least 0.3, where P are binomial with p = 0.99, and p = the share of periods among all
- * words; length counts its letters, and periods those inside it (section 4.1). A word opens
- * sentences if it stands behind the ends of long words, which no abbreviations are, more often than
- * chance has it (section 4.3: a log-likelihood of 30), and is capitalized elsewhere seldom, against
- * its uses in small letters (the orthographic heuristic of section 4.2).
+ * is at least 0.3 (section 4.1). P_abbr is the binomial probability with p = 0.99, and P_chance
+ * with p = the share of words that have a period. length is the number of letters of w, and periods
+ * the number of periods inside it.
+ *
+ * A word opens sentences if it follows the ends of long words, which are not abbreviations, more
+ * often than by chance (section 4.3: a log-likelihood of 30), and if it is rarely capitalized
+ * elsewhere, compared with its uses in lower case (the orthographic heuristic of section 4.2).
  */
 #ifndef TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_TRAIN_H
 #define TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_TRAIN_H
@@ -25,14 +27,14 @@ struct sentence_trainer;
 struct sentence_trainer *sentence_trainer_new(void);
 void sentence_trainer_free(struct sentence_trainer *t);
 
-/* Reads text, a paragraph a line. */
+/* Learns from text with one paragraph per line. */
 void sentence_trainer_add(struct sentence_trainer *t, const char *s, size_t n);
 
-/* Appends the table. The same text makes the same table, whatever the pieces it came in. -1: there
- * was too little text to learn from. */
+/* Appends the learned model. It depends only on the text, not on how the text was divided into
+ * calls of sentence_trainer_add. Returns -1 with an error if there was too little text. */
 int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out);
 
-/* The same, to a file. */
+/* Writes the learned model to a file. Returns -1 with an error. */
 int sentence_trainer_write(const struct sentence_trainer *t, const char *path);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * disambiguation.h - pages that list what a title may mean.
+ * disambiguation.h - recognizes disambiguation pages: pages that list the meanings of a title.
  *
- * Known by the template that marks them, in the languages of the larger wikis, or by the switch
- * __DISAMBIG__ of the extension Disambiguator.
+ * A page is recognized by a template that marks such pages, in the languages of the larger wikis,
+ * or by the switch __DISAMBIG__ of the extension Disambiguator.
  */
 #ifndef TEXTMILL_WIKIPREP_SITE_DISAMBIGUATION_H
 #define TEXTMILL_WIKIPREP_SITE_DISAMBIGUATION_H
 
 #include <stddef.h>
 
-/* Whether the page with this wikitext is one. Time is linear in n. */
+/* Returns 1 if text[0..n) is the wikitext of a disambiguation page. Time is linear in n. */
 int disambiguation_page(const char *text, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * dump_page.h - a page of a dump, and the wiki that it is from.
+ * dump_page.h - a page of a dump, and the wiki of the dump.
  */
 #ifndef TEXTMILL_WIKIPREP_SITE_DUMP_PAGE_H
 #define TEXTMILL_WIKIPREP_SITE_DUMP_PAGE_H
@@ -10,13 +10,13 @@
 
 struct dump_namespace {
     int key;
-    char *name; /* in the wiki's language; "" for articles */
+    char *name; /* name in the wiki's language; "" for articles */
 };
 
 struct dump_site {
-    struct buf name, base, lang; /* sitename; the main page's address; xml:lang of the export */
-    struct buf date;             /* of the latest page, where library.h wrote the export; or "" */
-    int capital;                 /* titles begin with a capital letter */
+    struct buf name, base, lang; /* <sitename>, address of the main page, xml:lang of the export */
+    struct buf date; /* date of the latest page if library.h wrote the export, else "" */
+    int capital;     /* 1: titles begin with a capital letter */
     struct dump_namespace *namespaces;
     size_t count, cap;
 };
@@ -29,10 +29,10 @@ struct dump_site {
 
 struct dump_page {
     struct buf title, id, revid, timestamp, model, text;
-    struct buf target; /* of a redirect: the title that it leads to */
+    struct buf target; /* target title of a redirect */
     int ns;
     int redirect;
-    int too_long; /* the text was longer than the limit and is left out */
+    int too_long; /* 1: the text was over the limit and is missing */
 };
 
 #define DUMP_PAGE_INIT                                                                             \
@@ -42,22 +42,23 @@ struct dump_page {
 void dump_page_release(struct dump_page *p);
 void dump_page_clear(struct dump_page *p);
 
-/* Where <redirect> does not say it: whether the text is "#REDIRECT [[Target]]", in whatever
- * language. Fills in `target` where that is empty. */
+/* Returns 1 if the text is a redirect, "#REDIRECT [[Target]]", with the keyword in any language.
+ * Sets `target` from the text if it is empty. For pages without a <redirect> element. */
 int dump_page_redirects(struct dump_page *p, const struct dump_site *site);
 
-/* The namespace that `name` names in this wiki or, in any wiki, in English: 1 and *key, or 0.
- * Case, and '_' for a space, do not matter. */
+/* Finds the namespace with this name, in the wiki's language or in English. Returns 1 and sets
+ * *key, or returns 0. Ignores case, and '_' equals a space. */
 int dump_namespace(const struct dump_site *site, const char *name, size_t n, int *key);
 
-/* The namespace's name in this wiki, or in English; "" for articles and where it has none. */
+/* Returns the name of a namespace in this wiki, or its English name. Returns "" for articles and
+ * for unknown namespaces. */
 const char *dump_namespace_name(const struct dump_site *site, int key);
 
-/* A copy of its own; and the end of one. */
+/* dump_site_copy makes *to a deep copy. dump_site_release frees the contents of a site. */
 void dump_site_copy(struct dump_site *to, const struct dump_site *from);
 void dump_site_release(struct dump_site *site);
 
-/* The namespace of a title by its prefix. */
+/* Returns the namespace that the prefix of a title names, or 0. */
 int dump_namespace_of(const struct dump_site *site, const struct buf *title);
 
 #endif

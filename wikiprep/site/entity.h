@@ -1,16 +1,16 @@
 /*
- * entity.h - HTML character references: &eacute; &#233; &#xE9;
+ * entity.h - decodes HTML character references: &eacute; &#233; &#xE9;
  *
- * Names: all of HTML 4, and those of HTML 5 that stand for punctuation, for Latin and Cyrillic
- * letters and for common signs (html.spec.whatwg.org, "Named character references").
+ * Knows all names of HTML 4, and the names of HTML 5 for punctuation, Latin and Cyrillic letters
+ * and common symbols (html.spec.whatwg.org, "Named character references").
  */
 #ifndef TEXTMILL_WIKIPREP_SITE_ENTITY_H
 #define TEXTMILL_WIKIPREP_SITE_ENTITY_H
 
 #include <stddef.h>
 
-/* Reads the reference at s[0] == '&': its length with the ';' and *code_point, or 0 when there is
- * none that is known. As in MediaWiki the ';' is required. */
+/* Reads the reference at s[0] == '&' and sets *code_point. Returns its length with the ';', or 0 if
+ * it is not a known reference. The ';' is required, as in MediaWiki. */
 size_t entity_read(const char *s, size_t n, unsigned *code_point);
 
 #endif

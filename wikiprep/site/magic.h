@@ -1,10 +1,10 @@
 /*
- * magic.h - MediaWiki's magic words as wikis in other languages than English may write them:
- * in French {{NOMPAGE}} is {{PAGENAME}}, and {{#si: …}} is {{#if: …}}.
+ * magic.h - translates MediaWiki's magic words from the language of a wiki to English: in French
+ * {{NOMPAGE}} is {{PAGENAME}}, and {{#si: …}} is {{#if: …}}.
  *
- * For the larger languages, and the words that change what a text says; English is known
- * everywhere. Words in capitals are themselves alone, the names of functions in any case (as
- * MediaWiki has most).
+ * Covers the larger languages and the words that affect text. English words work in every wiki and
+ * are not listed. Names of variables (in capitals in English) match exactly; names of functions
+ * match in any case, as most do in MediaWiki.
  */
 #ifndef TEXTMILL_WIKIPREP_SITE_MAGIC_H
 #define TEXTMILL_WIKIPREP_SITE_MAGIC_H
@@ -13,11 +13,12 @@
 
 struct magic;
 
-/* The words of a language; those of none where it is not known. */
+/* Returns the words of a language; an empty set if the language is not known. */
 struct magic *magic_new(const char *lang);
 void magic_free(struct magic *m);
 
-/* The word in English ("PAGENAME", "lc", "#if"), or NULL. Safe for any number of threads. */
+/* Returns the English word ("PAGENAME", "lc", "#if"), or NULL. May be called by several threads at
+ * once. */
 const char *magic_find(const struct magic *m, const char *s, size_t n);
 
 #endif

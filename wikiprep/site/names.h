@@ -1,10 +1,10 @@
 /*
- * names.h - what the prefix of a link means: [[File:…]], [[Catégorie:…]], [[de:…]], [[wikt:…]].
+ * names.h - the meaning of link prefixes: [[File:…]], [[Catégorie:…]], [[de:…]], [[wikt:…]].
  *
- * Names of the File, Category and Media namespaces in the languages of the larger wikis are built
- * in, since old pages use aliases that <siteinfo> does not list, and copied text uses those of
- * another language. The wiki's own names are added and win. Also the codes of Wikipedia's
- * languages and the prefixes of its sister projects.
+ * The names of the File, Category and Media namespaces in the languages of the larger wikis are
+ * built in, because old pages use aliases that <siteinfo> does not list, and copied text uses names
+ * of another language. The wiki's own names are added and override them. The codes of Wikipedia's
+ * languages and the prefixes of its sister projects are also built in.
  */
 #ifndef TEXTMILL_WIKIPREP_SITE_NAMES_H
 #define TEXTMILL_WIKIPREP_SITE_NAMES_H
@@ -14,15 +14,15 @@
 #include "common/buf.h"
 
 enum names_kind {
-    NAMES_NONE, /* no prefix: part of the title, as in [[Star Trek: Picard]] */
-    NAMES_PAGE, /* a namespace whose links are shown */
+    NAMES_NONE, /* not a prefix but part of the title: [[Star Trek: Picard]] */
+    NAMES_PAGE, /* a namespace; its links are text */
     NAMES_FILE,
     NAMES_ALIAS, /* File in some language: a file if the rest looks like a file's name, since
                     [[Imagine: John Lennon]] is a film */
     NAMES_CATEGORY,
     NAMES_MEDIA,
     NAMES_LANGUAGE, /* the same page in another language */
-    NAMES_PROJECT,  /* a page elsewhere */
+    NAMES_PROJECT,  /* a page of another project */
 };
 
 struct names;
@@ -30,21 +30,23 @@ struct names;
 struct names *names_new(void);
 void names_free(struct names *names);
 
-/* Adds a name, or changes what it means. */
+/* Adds a name, or changes the kind of a known name. */
 void names_add(struct names *names, const char *name, enum names_kind kind);
 
-/* Whether titles begin with a capital letter; they do in a new one. */
+/* Whether titles begin with a capital letter. The default is 1. */
 void names_set_capital(struct names *names, int capital);
 int names_capital(const struct names *names);
 
-/* Thread-safe once nothing is added any more. */
+/* Returns the kind of a prefix, or NAMES_NONE. Thread-safe once no more names are added. */
 enum names_kind names_find(const struct names *names, const char *prefix, size_t n);
 
-/* Equal but for case, spaces around, and '_' for a space. */
+/* Returns 1 if the names are equal, ignoring case and surrounding spaces, with '_' equal to a
+ * space. */
 int names_equal(const char *a, size_t an, const char *b, size_t bn);
 
-/* Appends the title s[0..n) as MediaWiki stores it: '_' is a space, no spaces around or in a row,
- * and, if the wiki has it so, the first letter upper-case. */
+/* Appends the title s[0..n) in the form that MediaWiki stores: '_' becomes a space, runs of spaces
+ * become one, spaces at the ends are dropped, and the first letter becomes upper case if `capital`
+ * is set. */
 void names_add_title(struct buf *out, const char *s, size_t n, int capital);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * section.h - sections of a page by the names of their headings.
+ * section.h - lists of page sections, by heading.
  *
- * "default" in a list stands for the sections that hold no prose in the wiki's language: notes,
- * references, literature, links (in languages of the larger wikis; English elsewhere).
+ * The word "default" in a list stands for the sections without prose in the wiki's language: notes,
+ * references, literature, links. Languages without such a list use English.
  */
 #ifndef TEXTMILL_WIKIPREP_SITE_SECTION_H
 #define TEXTMILL_WIKIPREP_SITE_SECTION_H
@@ -13,11 +13,11 @@
 
 struct section_list;
 
-/* Of names with commas between, for a wiki in the language with this code. */
+/* Makes a list from comma-separated names, for a wiki in the language `lang`. */
 struct section_list *section_list_new(const char *names, const char *lang);
 void section_list_free(struct section_list *list);
 
-/* Whether the heading is in the list; case does not matter. Thread-safe. */
+/* Returns 1 if the heading is in the list, ignoring case. Thread-safe. */
 int section_listed(const struct section_list *list, const char *heading, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * site.h - one dump of those that are read: what its wiki is, and which of its pages are taken.
+ * site.h - the wiki of one input dump, and the selection of its pages.
  */
 #ifndef TEXTMILL_WIKIPREP_SITE_SITE_H
 #define TEXTMILL_WIKIPREP_SITE_SITE_H
@@ -10,36 +10,37 @@
 #include "wikiprep/site/names.h"
 #include "wikiprep/site/section.h"
 
-/* As the options say it; NULL and empty lists: no choice is made. */
+/* The selection that the options make. NULL and empty lists select everything. */
 struct site_choice {
-    const char *namespaces;                   /* numbers or names, commas between; NULL: all */
-    const char *sections, *unwanted_sections; /* headings, commas between */
-    struct opt_list categories;               /* names or "@FILE"s; '^' in front: not these */
-    const char *language;                     /* overrules the dump's; NULL: it does not */
-    int sentences;                            /* text is split into sentences: a model is wanted, */
-    const char *sentence_model;               /* with what this file says; NULL: with none */
+    const char *namespaces;                   /* numbers or names, comma-separated; NULL: all */
+    const char *sections, *unwanted_sections; /* headings, comma-separated */
+    struct opt_list categories;               /* names or "@FILE"s; '^' before a name excludes it */
+    const char *language;       /* language code instead of the dump's; NULL: the dump's */
+    int sentences;              /* 1: split text into sentences */
+    const char *sentence_model; /* file added to the sentence model; NULL: none */
 };
 
 struct site {
-    struct names *names;                    /* what prefixes mean */
-    char *lang;                             /* the code of its language */
-    char *base;                             /* what its pages' addresses begin with */
-    char *about;                            /* for the manifest */
-    struct section_list *wanted, *unwanted; /* NULL: all, none */
-    struct sentence_model *model;           /* NULL: none is wanted */
+    struct names *names;                    /* kinds of link prefixes */
+    char *lang;                             /* language code */
+    char *base;                             /* common start of its page addresses */
+    char *about;                            /* description for the manifest */
+    struct section_list *wanted, *unwanted; /* sections; NULL: keep all, exclude none */
+    struct sentence_model *model;           /* NULL: do not split into sentences */
 
-    int *namespaces; /* NULL: all */
+    int *namespaces; /* namespaces to keep; NULL: all */
     size_t namespace_count, namespaces_cap;
-    struct nameset *categories, *unwanted_categories; /* NULL: all, none */
+    struct nameset *categories, *unwanted_categories; /* NULL: keep all, exclude none */
 };
 
-/* The dump's site, once its first page was read; NULL where the choice names what is not there. */
+/* Makes the site of a dump whose first page was read. Returns NULL with an error if the choice
+ * names a missing namespace or an unreadable file. */
 struct site *site_new(const struct dump_site *dump, const struct site_choice *choice);
 void site_free(struct site *s);
 
 int site_takes_namespace(const struct site *s, int key);
 
-/* Whether a page is taken that is in these categories (a line each). */
+/* Returns 1 if a page in these categories is kept. `lines` has one category per line. */
 int site_takes_categories(const struct site *s, const char *lines);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * title.h - the name of a page, as MediaWiki reads one: "template:foo_bar#x" is "Foo bar" in
- * namespace 10.
+ * title.h - page titles as MediaWiki reads them: "template:foo_bar#x" is "Foo bar" in namespace 10.
  */
 #ifndef TEXTMILL_WIKIPREP_SITE_TITLE_H
 #define TEXTMILL_WIKIPREP_SITE_TITLE_H
@@ -12,8 +11,8 @@
 
 struct title {
     int ns;
-    int is_section;  /* it was "#section" alone: the page itself */
-    struct buf text; /* without the namespace; spaces, not '_'; first letter upper case */
+    int is_section;  /* 1 if the input was only "#section", which means the same page */
+    struct buf text; /* without namespace; no '_'; first letter as the wiki stores it */
 };
 
 #define TITLE_INIT                                                                                 \
@@ -21,14 +20,15 @@ struct title {
         0, 0, BUF_INIT                                                                             \
     }
 
-/* Reads s[0..n): 1, or 0 when it is no title of this wiki (empty, a sign that titles may not have,
- * a prefix of another wiki). Without a prefix the namespace is `ns`; a colon in front says 0. */
+/* Reads the title s[0..n) into *t. Returns 1, or 0 if it is not a title of this wiki: empty, or
+ * with a character or path that titles cannot have. A title without a prefix is in namespace `ns`;
+ * a leading colon means namespace 0. */
 int title_read(struct title *t, const struct dump_site *site, const char *s, size_t n, int ns);
 
-/* Appends the namespace's name in this wiki ("" for articles), and the whole title. */
-/* Whether pages of the namespace have subpages, by MediaWiki's defaults. */
+/* Returns 1 if pages of the namespace have subpages, by MediaWiki's defaults. */
 int title_has_subpages(int ns);
 
+/* Append the name of a namespace in this wiki ("" for articles), and a whole title. */
 void title_put_namespace(const struct dump_site *site, int ns, struct buf *out);
 void title_put(const struct dump_site *site, const struct title *t, struct buf *out);
 

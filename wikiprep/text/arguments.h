@@ -1,9 +1,10 @@
 /*
- * arguments.h - the arguments of a template call, by place and by name.
+ * arguments.h - the arguments of a template call, by position and by name.
  *
- * {{name| first | key = second |2=third}} has "first" at 1, "third" at 2 (the last wins) and
- * "second" by "key". Spaces around values are left out, as
- * span_trim does. Spans point into the call.
+ * In {{name| first | key = second |2=third}} argument 1 is "first", argument 2 is "third" and the
+ * argument "key" is "second". If a position is given twice, its last value counts; for a name, its
+ * last value that is not empty. Values are trimmed by span_trim. All spans point into the text of
+ * the call.
  */
 #ifndef TEXTMILL_WIKIPREP_TEXT_ARGUMENTS_H
 #define TEXTMILL_WIKIPREP_TEXT_ARGUMENTS_H
@@ -14,11 +15,11 @@
 #include "wikiprep/text/call.h"
 #include "wikiprep/values/span.h"
 
-enum { ARGUMENTS_PLACES = 200, ARGUMENTS_NAMES = 40 }; /* more are left out */
+enum { ARGUMENTS_PLACES = 200, ARGUMENTS_NAMES = 40 }; /* further arguments are ignored */
 
 struct arguments {
-    struct span at[ARGUMENTS_PLACES + 1]; /* at[1] is the first; only up to `count` */
-    int count;                            /* the last place that was given */
+    struct span at[ARGUMENTS_PLACES + 1]; /* positions 1 to count; at[0] is unused */
+    int count;                            /* highest position given */
     struct {
         struct span key, value;
     } named[ARGUMENTS_NAMES];
@@ -27,13 +28,14 @@ struct arguments {
 
 void arguments_read(struct arguments *a, const struct wikitext_call *call);
 
-/* Empty when it was not given. */
+/* Returns the argument at a position (from 1), or an empty span if it is not given. */
 struct span arguments_at(const struct arguments *a, int place);
 
-/* The first of these keys, with '|' between them, that has a value; "1" is the first place. */
+/* Returns the first value that is not empty among the keys, which are separated by '|'. A numeric
+ * key such as "1" names a position. Returns an empty span if there is none. */
 struct span arguments_any(const struct arguments *a, const char *keys);
 
-/* Whether the value says yes: "yes", "y", "on", "1", "true". */
+/* Returns 1 if the value of the argument is "yes", "y", "on", "1" or "true", else 0. */
 int arguments_yes(const struct arguments *a, const char *key);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * choice.h - whether a call is expanded (expand/expand.h) or rendered (template.h).
+ * choice.h - whether a template call is expanded (expand/expand.h) or rendered (template.h).
  */
 #ifndef TEXTMILL_WIKIPREP_TEXT_CHOICE_H
 #define TEXTMILL_WIKIPREP_TEXT_CHOICE_H
 
-/* How a call of the template is rendered without its page, if it is. */
+/* Expansion runs the template's own wikitext. Rendering uses the built-in rules of template.h
+ * instead. The value says when the built-in rules apply. */
 enum expand_choice {
-    EXPAND_ALONE, /* it is not */
-    EXPAND_FIRST, /* where expansion fails */
-    EXPAND_NOT,   /* always */
+    EXPAND_ALONE, /* never */
+    EXPAND_FIRST, /* if expansion fails */
+    EXPAND_NOT,   /* always; the template is not expanded */
 };
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * convert.h - {{convert|5|mi|km}}: "5 miles (8.0 km)".
  *
- * Figures in units and what they are in others, worded and rounded as English Wikipedia's template
- * does (en.wikipedia.org/wiki/Template:Convert/doc): without a precision the result is about as
- * exact as the input, with at least two significant figures; temperatures keep three of kelvins.
- * Known: values, fractions, exponents, ranges, two units in one (6 ft 1 in), several outputs,
- * abbr, adj, disp, order, sp, sigfig, round. Of a unit that is not known the value and the unit's
- * code are shown.
+ * Converts values between units, with the wording and rounding of English Wikipedia's template
+ * (en.wikipedia.org/wiki/Template:Convert/doc). If no precision is given, the result is about as
+ * precise as the input and has at least two significant digits. Temperatures keep three significant
+ * digits of the value in kelvins. Supported: values, fractions, exponents, ranges, two units in one
+ * value (6 ft 1 in), several outputs, and the options abbr, adj, disp, order, sp, sigfig and round.
+ * If the unit is not known, the value and the unit's code are shown.
  */
 #ifndef TEXTMILL_WIKIPREP_TEXT_CONVERT_H
 #define TEXTMILL_WIKIPREP_TEXT_CONVERT_H
@@ -14,7 +14,8 @@
 #include "common/buf.h"
 #include "wikiprep/text/arguments.h"
 
-/* Appends what is shown, and returns 1; 0 when there is no number. `abbreviated`: {{cvt}}. */
+/* Appends the text of the call and returns 1. Returns 0 if the call has no number. `abbreviated`:
+ * show units as symbols, as {{cvt}} does. */
 int convert_render(const struct arguments *a, int abbreviated, struct buf *out);
 
 #endif

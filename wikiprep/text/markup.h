@@ -1,12 +1,12 @@
 /*
- * markup.h - the first of two passes over wikitext: everything whose extent does not depend on
+ * markup.h - the first of two passes over wikitext: removes all markup that does not depend on
  * lines.
  *
- * Comments, templates, extension tags, HTML tags, links, character references and behaviour
- * switches are removed or replaced by what they show, in one walk with a stack of what is open
- * (MediaWiki's preprocessor does the same to build its tree: www.mediawiki.org/wiki/Preprocessor_
- * ABNF). The output is wikitext of lines, quotes, headings, lists and tables, for wikitext.c, with
- * the marks of values/marks.h in it.
+ * Removes comments, templates, extension tags, HTML tags, links, character references and behaviour
+ * switches, or replaces them by their text. It is one walk with a stack of open elements
+ * (MediaWiki's preprocessor builds its tree in the same way:
+ * www.mediawiki.org/wiki/Preprocessor_ABNF). The output contains only lines, quotes, headings,
+ * lists and tables as wikitext, and the marker bytes of values/marks.h. wikitext.c reads it.
  */
 #ifndef TEXTMILL_WIKIPREP_TEXT_MARKUP_H
 #define TEXTMILL_WIKIPREP_TEXT_MARKUP_H
@@ -18,17 +18,18 @@
 #include "wikiprep/text/call.h"
 #include "wikiprep/values/marks.h"
 
-/* The character that a byte below 0x20 stands for, or 0. */
+/* The character that a marker byte below 0x20 stands for, or 0 if it stands for none. */
 extern const char markup_plain[32];
 
 struct markup;
 
-/* `names` and `options` are borrowed. One thread at a time. */
+/* `names` and `options` are borrowed. A struct markup is for one thread at a time. */
 struct markup *markup_new(const struct names *names, const struct wikitext_options *options);
-void markup_set_names(struct markup *m, const struct names *names); /* borrowed */
+void markup_set_names(struct markup *m, const struct names *names); /* names is borrowed */
 void markup_free(struct markup *m);
 
-/* Replaces out. Time is linear in n, whatever the text. */
+/* Replaces the content of out with text[0..n) after the first pass. Time is linear in n for any
+ * text. */
 void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out);
 
 #endif

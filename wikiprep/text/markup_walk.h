@@ -1,9 +1,9 @@
 /*
- * markup_walk.h - what the parts of the walk over wikitext share: markup.c, markup_link.c,
- * markup_brace.c, markup_tag.c; not for others.
+ * markup_walk.h - declarations shared by markup.c, markup_link.c, markup_brace.c and markup_tag.c;
+ * private to them.
  *
- * A handler gets the place in the source where its character stands, puts out what it shows and
- * returns the place behind it.
+ * A handler gets the position of its character in the source, writes the output for it and returns
+ * the position after the markup it has read.
  */
 #ifndef TEXTMILL_WIKIPREP_TEXT_MARKUP_WALK_H
 #define TEXTMILL_WIKIPREP_TEXT_MARKUP_WALK_H
@@ -11,20 +11,21 @@
 #include "wikiprep/site/names.h"
 #include "wikiprep/text/markup.h"
 
-/* Links in links (files with captions); deeper ones lose their brackets: keeps the time linear. */
+/* The greatest depth of nested links (files with captions). Deeper links only lose their brackets.
+ * The limit keeps the time linear. */
 enum { MARKUP_LINKS_MAX = 64 };
 
 enum frame_kind { BRACES, LINK, URL, VARIANT };
 
 struct frame {
     enum frame_kind kind;
-    int piped;             /* LINK: past its first pipe */
-    enum names_kind names; /* LINK, once piped: what its prefix means */
-    size_t count;          /* BRACES: how many are open; URL: 2 for [[http://…]] */
-    size_t out;            /* where it begins in the output */
-    size_t source;         /* LINK: where its target begins in the source */
-    size_t pipe;           /* LINK: where its first pipe is in the source */
-    size_t pipes;          /* BRACES: how many pipes were recorded before it */
+    int piped;             /* LINK: its first pipe has been read */
+    enum names_kind names; /* LINK with piped set: kind of its prefix */
+    size_t count; /* BRACES: number of open braces; URL: number of brackets, 2 for [[http://…]] */
+    size_t out;   /* offset of its start in the output */
+    size_t source; /* LINK: offset of its target in the source */
+    size_t pipe;   /* LINK: offset of its first pipe in the source */
+    size_t pipes;  /* value of pipe_count when it was opened */
 };
 
 struct markup {
@@ -34,15 +35,15 @@ struct markup {
     struct buf *out;
     struct frame *stack;
     size_t depth, stack_cap;
-    size_t braces, links; /* frames that are braces, and that are not */
-    size_t *pipes;        /* where the pipes of open calls are in the output */
+    size_t braces, links; /* number of frames of kind BRACES, and of other kinds */
+    size_t *pipes;        /* output offsets of the pipes of open calls */
     size_t pipe_count, pipes_cap;
     struct wikitext_argument *arguments;
     size_t arguments_cap;
     struct buf rendered;
-    unsigned char *no_close; /* per tag: no closing tag is left in the text */
-    int no_comment_close;    /* and no "-->" */
-    int in_poem;             /* lines stay lines */
+    unsigned char *no_close; /* per tag: 1 if the rest of the text has no closing tag */
+    int no_comment_close;    /* 1 if the rest of the text has no "-->" */
+    int in_poem;             /* inside <poem>: keep line breaks */
 };
 
 /* ---- output -------------------------------------------------------------------------------- */
@@ -52,13 +53,14 @@ static inline void markup_put(struct markup *m, int c)
     buf_addc(m->out, c);
 }
 
-/* Text without markup: only character references mean something. A line's end is `line_end`. */
+/* Writes text that contains no markup; only character references are decoded. Each line feed is
+ * written as the byte `line_end`. */
 void markup_put_literal(struct markup *m, const char *s, const char *end, int line_end);
 
-/* A hole in place of what was put out since m->out->len was `from`. */
+/* Replaces the output from offset `from` on with MARKUP_HOLE. */
 void markup_drop(struct markup *m, size_t from);
 
-/* Removes a piece in the middle of the output. */
+/* Removes bytes [from, to) of the output. */
 void markup_cut(struct buf *out, size_t from, size_t to);
 
 /* ---- the stack ----------------------------------------------------------------------------- */
@@ -81,10 +83,11 @@ void markup_pop(struct markup *m);
 const char *markup_on_open_bracket(struct markup *m, const char *s);
 const char *markup_on_close_bracket(struct markup *m, const char *s);
 
-/* A pipe in the link on top. What is not shown stays in the output until the link is closed. */
+/* Handles the first pipe of the link on top of the stack. If the link's label is shown, its target
+ * is removed from the output. Otherwise the target stays in the output until the link is closed. */
 void markup_link_pipe(struct markup *m, const char *s);
 
-/* Whether a link to such a thing is text. */
+/* Returns 1 if the label of such a link is part of the text. */
 int markup_is_shown(enum names_kind kind);
 
 /* ---- markup_brace.c: {{…}}, {{{…}}} and -{…}- ---------------------------------------------- */
@@ -95,9 +98,9 @@ const char *markup_on_close_brace(struct markup *m, const char *s);
 /* ---- markup_tag.c: <…> --------------------------------------------------------------------- */
 
 const char *markup_on_tag(struct markup *m, const char *s);
-size_t markup_tag_count(void); /* for m->no_close */
+size_t markup_tag_count(void); /* the size of m->no_close */
 
-/* Behind the comments at s, if there are any. */
+/* Returns the position after the comments that begin at s, or s if there are none. */
 const char *markup_skip_comments(struct markup *m, const char *s);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * table.h - tables in what markup.h left: where they are, and their cells as text.
+ * table.h - tables in the output of markup.h: finds them, and writes their cells as text.
  *
  *     {| class="wikitable"
  *     |+ Planets                     Planets
@@ -15,7 +15,7 @@
 
 #include "common/buf.h"
 
-/* A table's extent in the text: [begin, end); end 0: it is not closed. */
+/* The bytes [begin, end) of a table in the text. end is 0 if the table is not closed. */
 struct table_extent {
     size_t begin, end;
 };
@@ -23,26 +23,30 @@ struct table_extent {
 struct table_extents {
     struct table_extent *items;
     size_t count, cap;
-    size_t *open; /* indices of those that are open, while they are looked for */
+    size_t *open; /* stack of indices of open tables, used by table_find */
     size_t open_count, open_cap;
-    size_t next; /* the first that the walk has not passed */
+    size_t next; /* index of the next table for table_at and table_in */
 };
 
-/* The tables of a text in wikitext's syntax ({| … |}) and in HTML's; both replaced. */
+/* Finds all tables in the text. Replaces *wiki with the tables in wikitext syntax ({| … |}) and
+ * *html with the HTML tables. */
 void table_find(const struct buf *text, struct table_extents *wiki, struct table_extents *html);
 void table_extents_release(struct table_extents *e);
 
-/* The table that begins at `at`, or NULL. Asked for in rising order. */
+/* Returns the table that begins at offset `at`, or NULL. Successive calls must pass rising
+ * offsets. */
 const struct table_extent *table_at(struct table_extents *e, size_t at);
 
-/* The first closed table that begins in [from, to), or NULL. Asked for in rising order. */
+/* Returns the first closed table that begins in [from, to), or NULL. Successive calls must pass
+ * rising offsets. */
 const struct table_extent *table_in(struct table_extents *e, size_t from, size_t to);
 
-/* Bytes that may stand in front of what a line begins with, markers of lists among them. */
+/* Returns the length of the indent at s: spaces, list markers and marker bytes before the first
+ * other character of the line. */
 size_t table_indent(const char *s, const char *end);
 
-/* Replaces `out` with the rows of the table s[0..n), and of those in it: a line each, with its LF,
- * and " | " between the cells that have text. */
+/* Replaces `out` with the rows of the table s[0..n) and of the tables inside it. Each row is a line
+ * that ends with LF. " | " separates the cells; cells without text are left out. */
 void table_flatten(struct buf *out, const char *s, size_t n);
 
 #endif

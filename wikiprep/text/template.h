@@ -1,11 +1,12 @@
 /*
- * template.h - what the templates show that carry text: {{lang|la|Roma}}, {{convert|5|mi|km}}.
+ * template.h - the text of templates that carry text: {{lang|la|Roma}}, {{convert|5|mi|km}}.
  *
- * The files in wikiprep/languages, one per language, say what each of them shows, as
- * MediaWiki does but for what plain text cannot: exponents are Unicode's superscripts (km²),
- * subscripts plain figures (H2O). The file "common" explains how they are written, and holds what
- * all wikis share; the wiki's own file comes first. Templates that are in neither file are dropped:
- * they show nothing inside a sentence, or stand beside it as boxes.
+ * The files in wikiprep/languages, one per language, define the output of each template. It is the
+ * output of MediaWiki, except where plain text cannot show it: exponents become superscript
+ * characters (km²), subscripts become ordinary digits (H2O). The file "common" explains the format
+ * of the files and holds the rules for all wikis. A rule of the wiki's own language wins over a
+ * rule in "common". Templates without a rule are removed: they have no text inside a sentence, or
+ * they are boxes beside the text.
  */
 #ifndef TEXTMILL_WIKIPREP_TEXT_TEMPLATE_H
 #define TEXTMILL_WIKIPREP_TEXT_TEMPLATE_H
@@ -13,11 +14,13 @@
 #include "wikiprep/text/call.h"
 #include "wikiprep/text/choice.h"
 
-/* An expand_options.choose; ctx is a struct template_page. */
+/* Chooses how a call of the template s[0..n) is handled. It is an expand_options.choose; ctx is a
+ * struct template_page. */
 enum expand_choice template_choose(void *ctx, const char *name, size_t n);
 
-/* A wikitext_render; ctx is a struct template_page. It shows each byte of the call at most once,
- * and adds a constant and a few bytes per argument, so that calls in calls stay linear. */
+/* Appends the text of a call. It is a wikitext_render; ctx is a struct template_page. It writes
+ * each byte of the call at most once, plus a constant number of bytes and a few per argument, so
+ * time stays linear for nested calls. */
 int template_render(void *ctx, const struct wikitext_call *call, struct buf *out);
 
 #endif

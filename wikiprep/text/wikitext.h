@@ -1,15 +1,15 @@
 /*
  * wikitext.h - the text of a wiki page, without its markup.
  *
- * Dropped: templates but for those that are rendered (template.h), tables unless they are wanted,
- * references, comments, files, categories, links to other languages, formulas, galleries and other
- * things that are not prose. Kept: paragraphs, headings (of sections that have text), list items,
- * the labels of links, the content of formatting tags. A paragraph, a heading, a list item is one
- * line. Where something was dropped from inside a sentence, spaces and punctuation are repaired:
- * "Paris ({{x}}, y)" is "Paris (y)"; other text stays as it is.
+ * Removed: templates, except those that are rendered (template.h); tables, unless options ask for
+ * them; references, comments, files, categories, links to other languages, formulas, galleries and
+ * other content that is not prose. Kept: paragraphs, headings of sections that have text, list
+ * items, link labels, and the content of formatting tags. Each paragraph, heading or list item is
+ * one line. Where something was removed from inside a sentence, spaces and punctuation are
+ * repaired: "Paris ({{x}}, y)" becomes "Paris (y)". Other text is unchanged.
  *
- * Markup that is not closed does not take the rest of the page with it: links end with their
- * paragraph, references, comments and templates with their line, tables at a blank line or heading.
+ * Markup that is not closed does not swallow the rest of the page: a link ends with its paragraph;
+ * a reference, comment or template ends with its line; a table ends at a blank line or heading.
  */
 #ifndef TEXTMILL_WIKIPREP_TEXT_WIKITEXT_H
 #define TEXTMILL_WIKIPREP_TEXT_WIKITEXT_H
@@ -21,21 +21,21 @@
 #include "wikiprep/site/section.h"
 #include "wikiprep/text/call.h"
 
-/* Working memory for one thread. `names` is borrowed; options are copied. */
+/* The state of one thread. `names` is borrowed; the options are copied. */
 struct wikitext;
 struct wikitext *wikitext_new(const struct names *names, const struct wikitext_options *options);
 void wikitext_free(struct wikitext *w);
 
-/* Another wiki's names from now on; borrowed. */
+/* Replaces the names, for pages of another wiki. `names` is borrowed. */
 void wikitext_set_names(struct wikitext *w, const struct names *names);
 
-/* Which sections to take, and to leave out, from now on; NULL: all, none; borrowed. Subsections go
- * with theirs. */
+/* Sets the sections to keep and to leave out, for all later pages. NULL: keep all, leave out none.
+ * The lists are borrowed. A section includes its subsections. */
 void wikitext_set_sections(struct wikitext *w, const struct section_list *wanted,
                            const struct section_list *unwanted);
 
-/* Replaces `out` with the lines, LF between them and none at the end. Never fails; time is linear
- * in n, whatever the text. Bytes that are no UTF-8 go through. */
+/* Replaces `out` with the lines of text, separated by LF, without a final LF. Never fails. Time is
+ * linear in n for any text. Invalid UTF-8 bytes are kept. */
 void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *out);
 
 #endif

@@ -10,15 +10,15 @@ enum calendar_kind {
     CALENDAR_MONTH,
     CALENDAR_MONTH_GENITIVE,
     CALENDAR_MONTH_SHORT,
-    CALENDAR_DAY, /* from Sunday */
+    CALENDAR_DAY, /* Sunday first */
     CALENDAR_DAY_SHORT,
     CALENDAR_KINDS
 };
 
-/* The name, counted from 0; in English where the language is not known. */
+/* Returns the name of month or day `index` (from 0), in English if the language is not known. */
 struct span calendar_name(const char *lang, enum calendar_kind kind, int index);
 
-/* Whether the language is known. */
+/* Returns 1 if the names in this language are known. */
 int calendar_has(const char *lang);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * figure.h - figures as {{convert}} reads and shows them: 1,500, 2.5×10⁶, 3+1⁄2, −40.
+ * figure.h - numbers in the notation of {{convert}}: 1,500, 2.5×10⁶, 3+1⁄2, −40.
  */
 #ifndef TEXTMILL_WIKIPREP_VALUES_FIGURE_H
 #define TEXTMILL_WIKIPREP_VALUES_FIGURE_H
@@ -7,22 +7,23 @@
 #include "common/buf.h"
 #include "wikiprep/values/span.h"
 
-enum { FIGURE_MAX = 32 }; /* characters of one that is read */
+enum { FIGURE_MAX = 32 }; /* maximum length of a number in the input */
 
 struct figure {
     double value;
-    int decimals;    /* digits behind the point, less the exponent; negative: zeros at the end */
-    int denominator; /* of a fraction; 0: none */
-    char text[FIGURE_MAX * 4]; /* as it is shown */
+    int decimals;    /* digits after the point minus the exponent; negative: trailing zeros */
+    int denominator; /* denominator of a fraction; 0: not a fraction */
+    char text[FIGURE_MAX * 4]; /* the number in output notation */
 };
 
-/* 1 when s is a figure. */
+/* Reads the number s into *x. Returns 0 if s is not a number. */
 int figure_read(struct span s, struct figure *x);
 
-/* Half away from zero; precision: digits behind the point, negative: in front of it. */
+/* Returns v rounded to `precision` digits after the point (negative: before it), halves away from
+ * zero. */
 double figure_round(double v, int precision);
 
-/* Appends v, rounded; large and small ones as 1.5×10⁹. */
+/* Appends v rounded by figure_round. Values from 1e9 on and below 1e-6 are written as 1.5×10⁹. */
 void figure_put(struct buf *out, double v, int precision);
 
 void figure_put_superscript(struct buf *out, int n);

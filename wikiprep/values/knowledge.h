@@ -1,10 +1,9 @@
 /*
- * knowledge.h - what is known of languages: the rows of the files in wikiprep/languages.
+ * knowledge.h - language data: the rows of the files in wikiprep/languages.
  *
- *     knowledge_find("calendar", "de", "days")   "Sonntag|Montag|...": lists have '|' between their
- * items
+ *     knowledge_find("calendar", "de", "days")     "Sonntag|Montag|...": '|' separates list items
  *
- * docs/languages.md says what the sections hold.
+ * docs/languages.md explains the sections.
  */
 #ifndef TEXTMILL_WIKIPREP_VALUES_KNOWLEDGE_H
 #define TEXTMILL_WIKIPREP_VALUES_KNOWLEDGE_H
@@ -12,13 +11,14 @@
 #include <stddef.h>
 
 struct knowledge_row {
-    const char *section, *lang, *key, *value; /* lang: "" for what holds in all languages */
+    const char *section, *lang, *key, *value; /* lang "" is for all languages */
 };
 
-/* The value, or NULL. */
+/* Returns the value of the row, or NULL if there is no such row. */
 const char *knowledge_find(const char *section, const char *lang, const char *key);
 
-/* The rows of a section in one language, or in all of them where lang is NULL: how many. */
+/* Sets *rows to the first row of a section in one language, or in all languages if lang is NULL.
+ * Returns the number of rows. */
 size_t knowledge_section(const char *section, const char *lang, const struct knowledge_row **rows);
 
 /* ---- tables --------------------------------------------------------------------------------- */

@@ -1,21 +1,23 @@
 /*
- * marks.h - bytes that stand for markup inside a text: XML, and so a dump, cannot contain them.
+ * marks.h - marker bytes: bytes that stand for markup inside a text. XML cannot contain them, so
+ * they never occur in a dump.
  *
- * text/markup.h writes them, text/wikitext.h reads them, and at the ends of a value they are space.
+ * text/markup.h writes them and text/wikitext.h reads them. At the ends of an argument's value they
+ * count as spaces.
  */
 #ifndef TEXTMILL_WIKIPREP_VALUES_MARKS_H
 #define TEXTMILL_WIKIPREP_VALUES_MARKS_H
 
 enum {
-    /* 0x01 to 0x08 and 0x0B, 0x0C: characters that must not be read as markup (markup_plain) */
-    MARKUP_HOLE = 0x0E,      /* something was dropped here: repair spaces and punctuation */
-    MARKUP_BREAK = 0x0F,     /* a new line, from a tag */
+    /* 0x01 to 0x08, 0x0B and 0x0C stand for characters that are text, not markup (markup_plain) */
+    MARKUP_HOLE = 0x0E,      /* something was removed here: repair spaces and punctuation */
+    MARKUP_BREAK = 0x0F,     /* a line break made by a tag */
     MARKUP_TABLE = 0x10,     /* <table> */
     MARKUP_TABLE_END = 0x11, /* </table> */
-    MARKUP_EMPTY = 0x12,     /* nothing, but it parts what stands beside it */
-    MARKUP_CELL = 0x13,      /* <td>, <th>, where tables are wanted; else a new line */
-    MARKUP_ROW = 0x14,       /* <tr>, <caption>: likewise */
-    MARKUP_ASIDE = 0x15,     /* before and after what says nothing by itself: "(in French)" */
+    MARKUP_EMPTY = 0x12,     /* nothing, but it separates the text before and after it */
+    MARKUP_CELL = 0x13,      /* <td>, <th> if tables are wanted, else MARKUP_BREAK */
+    MARKUP_ROW = 0x14,       /* <tr>, <caption> if tables are wanted, else MARKUP_BREAK */
+    MARKUP_ASIDE = 0x15,     /* begins and ends text that makes no line alone: "(in French)" */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * number.h - numbers as PHP has them, in which MediaWiki's parser functions reckon.
+ * number.h - numbers with the arithmetic rules of PHP, which MediaWiki's parser functions use.
  */
 #ifndef TEXTMILL_WIKIPREP_VALUES_NUMBER_H
 #define TEXTMILL_WIKIPREP_VALUES_NUMBER_H
@@ -11,37 +11,41 @@
 
 struct number {
     double value;
-    int is_integer; /* and fits 64 bits */
+    int is_integer; /* it is an integer that fits 64 bits */
 };
 
-/* Whether all of s is a number, spaces around it allowed: " -1.5e3". */
+/* Reads s as a number: " -1.5e3". Spaces around it are allowed. Returns 0 if s is not a number. */
 int number_read(struct span s, struct number *n);
 
-/* PHP's ==: as numbers where both are ("01" is "1.0"), else byte for byte. */
+/* Compares as PHP's == does: by value if both are numbers ("01" equals "1.0"), else byte by
+ * byte. */
 int number_equal(struct span a, struct span b);
 
-/* PHP's (int): the number s begins with, or 0. */
+/* Converts as PHP's (int) does: returns the integer part of the number at the beginning of s, or
+ * 0. */
 int64_t number_integer(struct span s);
 
-/* As text, with 14 significant digits: "0.33333333333333", "1.0E+25". */
+/* Appends n with 14 significant digits: "0.33333333333333", "1.0E+25". */
 void number_put(struct number n, struct buf *out);
 
-/* PHP's round(), half away from zero, to `digits` behind the point (negative: before it). */
+/* Rounds as PHP's round() does: to `digits` digits after the point (negative: before it), halves
+ * away from zero. */
 double number_round(double value, int digits);
 
-/* How a language writes numbers: signs between thousands and before decimals. */
+/* How a language writes numbers. */
 struct number_style {
     const char *group, *point;
-    const char *digits; /* ten, of equal length; NULL: those of ASCII */
-    int min_grouping;   /* digits that the first group must have */
-    int indian;         /* 12,34,567 */
+    const char *digits; /* ten digits of equal byte length; NULL: ASCII */
+    int min_grouping;   /* fewest digits before the first separator */
+    int indian;         /* 1: groups of two before the last three digits, 12,34,567 */
 };
 struct number_style number_style(const char *lang);
 
-/* s with its digits in the style, nothing else. */
+/* Appends s with its ASCII digits replaced by digits of the style. Adds no separators. */
 void number_put_digits(struct span s, const struct number_style *style, struct buf *out);
 
-/* {{formatnum:s}}: each number in s in the language's style; and back, to plain digits. */
+/* number_format appends s with each number in the language's style, as {{formatnum:s}} does.
+ * number_unformat turns such a number back into ASCII digits without separators. */
 void number_format(struct span s, const struct number_style *style, struct buf *out);
 void number_unformat(struct span s, const struct number_style *style, struct buf *out);
 

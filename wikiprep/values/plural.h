@@ -1,8 +1,8 @@
 /*
- * plural.h - which of its forms a language has for a number: 1 day, 2 days; 1 день, 2 дня, 5 дней.
+ * plural.h - plural forms: 1 day, 2 days; 1 день, 2 дня, 5 дней.
  *
- * The plural rules of the Unicode CLDR (unicode.org/reports/tr35/tr35-numbers.html), in the order
- * zero, one, two, few, many, other of those that the language has.
+ * Uses the plural rules of the Unicode CLDR (unicode.org/reports/tr35/tr35-numbers.html). A
+ * language has some of the forms zero, one, two, few, many, other; they are numbered in this order.
  */
 #ifndef TEXTMILL_WIKIPREP_VALUES_PLURAL_H
 #define TEXTMILL_WIKIPREP_VALUES_PLURAL_H
@@ -10,13 +10,13 @@
 #include <math.h>
 #include <stddef.h>
 
-/* The place of the form, from 0. Languages that are not known, and those of one form, have
- * English's two, as MediaWiki falls back. n >= 0. */
+/* Returns the index of the plural form for n >= 0, from 0. Languages without a rule get English's
+ * two forms, which is also MediaWiki's fallback. */
 int plural_form(const char *lang, double n);
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* A rule: the sections [plural] and [plural-rules] of wikiprep/languages. */
+/* A plural rule, from the sections [plural] and [plural-rules] of wikiprep/languages. */
 struct plural_rule {
     const char *name;
     int (*form)(double n);
@@ -25,7 +25,7 @@ struct plural_rule {
 extern const struct plural_rule plural_rules[];
 extern const size_t plural_rules_count;
 
-/* Whether n is a whole number from low to high. */
+/* Returns 1 if n is an integer from low to high. */
 static inline int plural_in(double n, double low, double high)
 {
     return n >= low && n <= high && n == floor(n);

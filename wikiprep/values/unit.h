@@ -1,11 +1,11 @@
 /*
- * unit.h - units of measurement, as {{convert}} names them.
+ * unit.h - units of measurement, with the names that {{convert}} gives them.
  *
  *     value in the base unit = (value - offset) * scale
  *
- * The sections [units], [unit-pairs] and [unit-powers] of wikiprep/languages/common list them.
- * Units of one kind can be turned into one another; no kind is noted, since calls that are right do
- * not mix them.
+ * The units are listed in the sections [units], [unit-pairs] and [unit-powers] of
+ * wikiprep/languages/common. The kind of quantity (length, mass) is not stored, so conversions
+ * between kinds are not rejected; correct calls never ask for them.
  */
 #ifndef TEXTMILL_WIKIPREP_VALUES_UNIT_H
 #define TEXTMILL_WIKIPREP_VALUES_UNIT_H
@@ -15,41 +15,42 @@
 enum { TEMPERATURE = 1, MORE_PRECISION = 2 };
 
 struct unit {
-    const char *codes;         /* '|' between */
-    const char *symbol, *name; /* British */
+    const char *codes;         /* separated by '|' */
+    const char *symbol, *name; /* British spelling */
     double scale;
-    const char *defaults; /* outputs, a space between; NULL: the value alone is shown */
+    const char *defaults; /* default outputs, space-separated; NULL: none */
     double offset;
     int flags;
 };
 
-/* Outputs in two units, "ftin": the larger holds `parts` of the smaller. */
+/* An output in two units, "ftin". One of the larger unit is `parts` of the smaller unit. */
 struct unit_pair {
     const char *codes, *large, *small;
     int parts;
 };
 
-/* {{convert|5|e6acre}}: millions of acres. */
+/* A power of ten before a unit: {{convert|5|e6acre}} means millions of acres. */
 struct unit_power {
     const char *prefix, *name;
     int exponent;
 };
 
-/* A unit as it is asked for. */
+/* A unit as a call names it, with its power of ten or its pair. */
 struct measure {
     const struct unit *unit;
     const struct unit_power *power;
-    const struct unit_pair *pair; /* then unit is the smaller of the two */
+    const struct unit_pair *pair; /* if set, unit is the smaller unit of the pair */
 };
 
-/* NULL, and 0, when the code is not known. */
+/* Finds a unit or a measure by its code. Returns NULL and 0, respectively, if the code is not
+ * known. */
 const struct unit *unit_find(struct span code);
 int measure_find(struct span code, struct measure *m);
 
-/* The pair of just these, or NULL. */
+/* Returns the pair of these two units, or NULL. */
 const struct unit_pair *unit_pair(const struct unit *large, const struct unit *small);
 
-double measure_scale(const struct measure *m); /* the unit's, with the power */
+double measure_scale(const struct measure *m); /* scale of the unit times the power of ten */
 double measure_turn(double value, const struct measure *from, const struct measure *to);
 
 /* ---- tables --------------------------------------------------------------------------------- */
