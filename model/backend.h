@@ -1,8 +1,9 @@
 /*
- * backend.h - what does the arithmetic of ops.h: a table of functions, one for each of its own.
+ * backend.h - the interface of a back end, which does the arithmetic of ops.h: a table of
+ * functions, one for each function of ops.h that has a back-end part.
  *
- * ops.c calls them with what it was given; each does what the function of its name in ops.h says.
- * cpu.c has the table of the host's processors, cuda/gpu.c that of a GPU, which is a plug-in.
+ * ops.c passes its arguments on to these functions. Each does what ops.h says of the function with
+ * the same name. cpu.c has the table of the CPU, cuda/gpu.c that of a GPU, which is a plug-in.
  */
 #ifndef TEXTMILL_MODEL_BACKEND_H
 #define TEXTMILL_MODEL_BACKEND_H
@@ -11,32 +12,35 @@
 
 enum { OPS_SCRATCH_BLOCKS = 64 };
 
-/* Pieces lie one behind the other; what does not fit gets a block of its own until all are taken
- * back, when one block of their sum replaces them. In bytes. */
+/* The caller's scratch memory. Pieces are taken from the last block, in order. A piece that does
+ * not fit gets a new block. ops_scratch_begin frees all pieces and replaces several blocks by one
+ * of their total size. */
 struct ops_scratch {
     struct {
         struct ops_array data; /* U8 */
         int64_t bytes;
     } blocks[OPS_SCRATCH_BLOCKS];
     int count;
-    int64_t used; /* of the last block */
+    int64_t used; /* bytes taken from the last block */
 };
 
-/* What struct ops begins with. Each back end defines the struct, with members of its own behind
+/* The first members of struct ops. Each back end defines the struct and adds its own members after
  * these. */
 #define OPS_COMMON                                                                                 \
     const struct ops_backend *b;                                                                   \
     int threads;                                                                                   \
     enum ops_type precision;                                                                       \
-    struct ops_scratch scratch; /* the caller's */
+    struct ops_scratch scratch; /* scratch for callers of ops.h */
 
-/* Goes up when the table below, OPS_COMMON or a struct of ops.h changes. */
+/* Version of the interface. Increase it when the table below, OPS_COMMON or a struct of ops.h
+ * changes. */
 enum { OPS_LAYOUT = 4 };
 
 /* clang-format off */
 struct ops_backend {
-    size_t context;               /* bytes of its struct ops, which are zeroed before open */
-    /* Device `number` of its kind. -1 with an error; close is not called then. */
+    size_t context;               /* bytes of the back end's struct ops, which is zeroed before
+                                   * `open` */
+    /* Opens device `number`. Returns 0, or -1 with an error; then close is not called. */
     int (*open)(struct ops *o, int number);
     void (*close)(struct ops *o);
     const char *(*describe)(const struct ops *o);

@@ -1,16 +1,18 @@
 /*
- * bert_head.h - the seam between BERT's encoder (bert.c) and its heads, each in its own file.
+ * bert_head.h - the interface between BERT's encoder (bert.c) and its heads, each in its own file.
  */
 #ifndef TEXTMILL_MODEL_BERT_HEAD_H
 #define TEXTMILL_MODEL_BERT_HEAD_H
 
 #include "model/block.h"
 
-/* Add a head to a model that has its encoder: its tensors as block L+1, its functions and parts. */
+/* Add a head to a model that already has its encoder: the head's tensors as block L+1, its
+ * functions and the parts of its loss. */
 void bert_pretraining_init(struct model *m);
 void bert_questions_init(struct model *m);
 
-/* The row of the head's i-th tensor in the table, and its place in the block. */
+/* Returns the row of the head's i-th tensor in the tensor table. bert_head_offset returns the
+ * tensor's offset in the head's block, in numbers. */
 size_t bert_head_row(const struct model *m, int i);
 
 static inline int64_t bert_head_offset(const struct model *m, int i)

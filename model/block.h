@@ -1,7 +1,7 @@
 /*
- * block.h - what the blocks of all architectures do alike: tensors added to the table, maps and
- * norms made of them and their gradients, a layer's cache laid out, attention with or without what
- * went before, and dropout at a place of the model with its way back into a residual branch.
+ * block.h - functions that the architectures share: adding tensors to the table, linear maps and
+ * norms with their gradients, the layout of a layer's cache, attention with or without cached keys
+ * and values, dropout, and the head of a decoder.
  */
 #ifndef TEXTMILL_MODEL_BLOCK_H
 #define TEXTMILL_MODEL_BLOCK_H
@@ -12,9 +12,10 @@
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
-/* Weight decay is for matrices and tables, not for vectors. `name` is a printf format, of `layer`.
- * A map is STEM.weight, [in,out] here and its transpose in files, and STEM.bias if it has one; a
- * norm STEM.weight and, but for RMSNorm, STEM.bias. */
+/* Add tensors of block `block` to the table. `name` or `stem` is a printf format for the layer's
+ * number `layer`. Weight decay applies to matrices and tables, not to vectors. A map adds
+ * STEM.weight, which is [in,out] in memory and transposed in files, and, if `biased`, STEM.bias. A
+ * norm adds STEM.weight and, if `biased` (RMSNorm is not), STEM.bias. */
 void block_add_table(struct model *m, int block, const char *name, int64_t rows);
 void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
                       enum tensor_init init);
@@ -22,17 +23,20 @@ void block_add_map(struct model *m, int block, const char *stem, int64_t layer, 
                    int64_t out, double std, int biased);
 void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int biased);
 
-/* Row `row` of the table in the parameters of its block: in an array of all of them, or a list. */
+/* Returns the tensor in row `row` of the table. w: the parameters of its block, as one array or as
+ * an OPS_LIST with one array for each tensor. */
 struct ops_array block_tensor(const struct model *m, struct ops_array w, size_t row);
-/* The decoder's table in the parameters of the embedding, which it is tied to. */
+/* Returns the decoder's table when it is tied to the embedding. w: the parameters of the embedding
+ * block. */
 struct ops_array block_tied(const struct model *m, struct ops_array w);
 
-/* The map over N rows whose weights are row `row` of the table, and the norm whose gain it is; with
- * a bias, if they have one. w: the block's parameters. */
+/* Return the linear map whose weights are in row `row` of the table, or the norm whose gain is
+ * there, with the bias if it has one, for N rows of activations. w: the parameters of the block. */
 struct ops_linear block_linear(const struct model *m, struct ops_array w, size_t row, int64_t N);
 struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row, int64_t N);
 
-/* The gradients in x and in the parameters: dw is the block's. */
+/* Compute the gradients with respect to x and to the parameters in row `row` and, for a bias, the
+ * row after it. dw: the gradients of the whole block. */
 void block_linear_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
                       struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
                       const struct ops_linear *l);
@@ -46,7 +50,7 @@ static inline struct ops_gradient block_gradient(const struct model *m, struct o
     return ops_gradient_part(dw, m->tensors.rows[row].offset);
 }
 
-/* No gradient is wanted. */
+/* Returns a target for a gradient that is not wanted. */
 static inline struct ops_gradient no_gradient(void)
 {
     return (struct ops_gradient){ 0 };
@@ -56,40 +60,45 @@ static const struct ops_moments not_kept = { 0 };
 
 /* ---- a layer's cache ---------------------------------------------------------------------- */
 
-/* An array of it, N rows of `width` numbers. */
+/* One array of a layer's cache: N rows of `width` numbers. */
 struct cache_array {
     struct ops_array *at;
     enum model_cache_part part;
     int64_t width;
-    int own; /* of the rank's rows of the residual stream alone */
+    int own; /* 1: only this rank's rows of the residual stream (split.h) */
 };
 
-/* Lays `count` arrays out, each in its part of the cache and there at a multiple of TENSOR_ALIGN
- * numbers; where the cache is of none it only counts. Returns their numbers, numbers[] (may be
- * NULL) those of each part. */
+/* Places `count` arrays in the cache, each in its part, at multiples of TENSOR_ALIGN numbers. If
+ * the cache is empty (all parts OPS_NONE), only counts. Returns the total of numbers. Sets
+ * numbers[], unless it is NULL, to the total of each part. */
 int64_t cache_lay_out(const struct model *m, const struct cache_array *arrays, int count,
                       struct model_cache cache, int64_t numbers[CACHE_PARTS], int64_t N);
 
-/* The cache that a layer's forward uses: the caller's, or in scratch when it has none. */
+/* Returns the cache for a layer's forward: the caller's, or one in scratch memory if the caller's
+ * is empty. */
 struct model_cache block_cache(const struct model *m, struct ops *o, struct model_cache cache,
                                int64_t N);
 
 /* ---- attention and activations ------------------------------------------------------------ */
 
-/* The heads of the config, scaled as usual, with the dropout of that layer's probabilities. */
+/* Returns the attention of a layer, with the config's heads, the default scale 1/sqrt(HS), and the
+ * dropout of the layer's attention probabilities. */
 struct ops_attention block_attention(const struct model *m, int64_t layer, const struct inputs *in);
-/* y[N,NH*HS]: over the rows themselves, or over these and those of in->past. */
+/* Sets y[N,NH*HS] to the attention of the N rows: over these rows alone or, if in->past is set,
+ * over its cached rows as well. lse may be OPS_NONE. */
 void block_attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
                   struct ops_array lse, struct ops_qkv x, const struct ops_attention *a,
                   const struct inputs *in);
 
-/* The type for what only products will read. Few rows stay f32: their weights are streamed. */
+/* Returns the type for activations that only matrix products read. Generation, with few rows, uses
+ * f32, because its products read the weights directly. */
 static inline enum ops_type block_operand(const struct ops *o, const struct inputs *in)
 {
     return in->past ? OPS_F32 : ops_operand(o);
 }
 
-/* Where backward leaves an activation's output: in the place of its input, if that can be. */
+/* Returns the array for an activation's output in the backward pass: x, the activation's input, if
+ * it has the type of operands; else scratch memory for n numbers. */
 static inline struct ops_array active_array(struct ops *o, struct ops_array x, int64_t n)
 {
     return x.type == ops_operand(o) ? x : ops_scratch(o, ops_operand(o), n);
@@ -97,23 +106,26 @@ static inline struct ops_array active_array(struct ops *o, struct ops_array x, i
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
-/* Where a mask is used; folded with the layer into its key. */
+/* Where a dropout mask is used. The place and the layer are folded into the mask's key. */
 enum dropout_place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP, PLACE_HEAD };
 
-/* The config's, of the embedding, of a residual branch, and of what the head reads. */
+/* Return the config's dropout for the embedding, for the input of the head, and for the end of a
+ * residual branch. The rate is 0 unless in->training is set. */
 struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in);
 struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in);
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in);
 
-/* The gradient that enters a residual branch of n numbers: dx itself where nothing was dropped. */
+/* Returns the gradient at the end of a residual branch of n numbers: dx if nothing was dropped;
+ * else `masked`, which is set to the masked dx. */
 struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,
                                  int64_t n, struct ops_dropout drop);
 
 /* ---- a decoder's head ---------------------------------------------------------------------- */
 
-/* Sets the head's functions: the norm of row `norm`, and a decoder whose table is the embedding's
- * or, if the config has them untied, row `table`. The embedding's table of words comes first. */
+/* Sets the functions of a next-token head: a norm with the gain in row `norm`, then a decoder. The
+ * decoder's table is the embedding's table of words, which must be the first tensor or, if
+ * config.untied is set, the tensor in row `table`. */
 void block_decoder_init(struct model *m, size_t norm, size_t table);
 
 #endif

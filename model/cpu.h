@@ -1,5 +1,5 @@
 /*
- * cpu.h - the host's struct ops, and what the files of its back end (cpu*.c) share.
+ * cpu.h - struct ops of the CPU back end, and the functions that its files (cpu*.c) share.
  */
 #ifndef TEXTMILL_MODEL_CPU_H
 #define TEXTMILL_MODEL_CPU_H
@@ -9,13 +9,13 @@
 #include "model/kernels.h"
 #include "model/ops.h"
 
-/* Memory that grows to what is needed, and is kept. */
+/* Memory that grows as needed and never shrinks. */
 struct arena {
     struct ops_array data; /* F32 */
     int64_t floats;
 };
 
-/* Cosines and sines of rotary positions, [places, 2, HS/2], as far as they were needed. */
+/* Table of cosines and sines of rotary positions, [places, 2, HS/2], for the places used so far. */
 struct angles {
     struct ops_stretch stretch;
     struct arena table;
@@ -27,11 +27,11 @@ struct ops {
     OPS_COMMON
     struct pool *pool;
     const struct kernels *k;
-    int openblas;          /* f32 products are OpenBLAS's */
-    char name[128];        /* what describes it */
-    struct arena work;     /* the kernels' own */
-    struct arena panels;   /* the matrix product's */
-    struct arena operands; /* of products with weights of f16 and in blocks */
+    int openblas;          /* 1: OpenBLAS computes large f32 products */
+    char name[128];        /* description for reports */
+    struct arena work;     /* scratch of the operations */
+    struct arena panels;   /* packed panels of matrix products */
+    struct arena operands; /* converted operands of products with f16, Q8 or Q4 weights */
     struct angles angles;
 };
 
@@ -40,19 +40,22 @@ static inline float *cpu_floats(struct ops_array a)
     return (float *)(void *)a.address;
 }
 
-/* The matrix products of the context's precision. */
+/* Returns the product kernels of the context's precision. */
 static inline const struct kernel_products *cpu_products(const struct ops *o)
 {
     return o->precision == OPS_BF16 ? &o->k->bf16 : &o->k->f32;
 }
 
-float *cpu_at_least(struct ops *o, struct arena *a, int64_t floats); /* a's data */
+float *cpu_at_least(struct ops *o, struct arena *a,
+                    int64_t floats); /* grows the arena to at least
+                                      * `floats`; returns its memory */
 
-/* The kernels' scratch, at least `floats`: grown once and kept. */
+/* Returns the scratch memory of the operations, at least `floats` floats. It grows and is never
+ * freed before the context. */
 float *cpu_work(struct ops *o, int64_t floats);
-float *cpu_panels(struct ops *o, int64_t floats); /* the same, for matrix products alone */
+float *cpu_panels(struct ops *o, int64_t floats); /* the same for the panels of matrix products */
 
-/* Rows of C numbers that make a piece of work worth a thread. */
+/* Returns how many rows of C numbers are enough work for one thread. */
 int64_t cpu_row_grain(int64_t C);
 
 struct kernel_mask cpu_mask(struct ops_dropout drop);
@@ -62,25 +65,29 @@ static inline struct ops_array cpu_f32(const float *x)
     return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };
 }
 
-/* Rows of a product for which f32 weights are streamed: each then has the bits that it has alone.
- */
+/* cpu_streams returns whether a product of so many rows reads its weights directly instead of
+ * packing them. Each row of the result then has the same bits as if it were computed alone.
+ * CPU_STREAMED is the largest number of rows for f32. */
 enum { CPU_STREAMED = 32 };
 static inline int cpu_streams(const struct ops *o, int64_t rows)
 {
     return rows <= (o->precision == OPS_BF16 ? KERNEL_ROWS : CPU_STREAMED);
 }
 
-/* y[N,O] = x[N,I] w^T of w[O,I], made by ops_weights or F32 or BF16, rows of y ldy apart. */
+/* Computes y[N,O] = x[N,I] w^T. l->w is [O,I], F32, BF16, or made by ops_weights. Rows of y are ldy
+ * numbers apart. */
 void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                          const struct ops_linear *l);
 int cpu_in_blocks(struct ops_array w);
 
-/* OpenBLAS: -1 with an error when it cannot be opened; which kernels it has; a product in f32. */
+/* OpenBLAS: cpu_openblas_open loads the library and returns -1 with an error if it cannot.
+ * cpu_openblas_core returns the name of the kernels in use. cpu_openblas_matmul computes a product
+ * in f32. */
 int cpu_openblas_open(void);
 const char *cpu_openblas_core(void);
 void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *p);
 
-/* Of the file that the name says. */
+/* The functions of the back end's table (backend.h). */
 void cpu_matmul(struct ops *o, const struct ops_matmul *p);
 void cpu_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l);
@@ -129,7 +136,8 @@ void cpu_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits
                    const struct ops_labels *l, const struct ops_rows *rows, int gradient,
                    double scale);
 
-double cpu_squares(struct ops *o, const float *x, int64_t n); /* f64, in a fixed order */
+double cpu_squares(struct ops *o, const float *x, int64_t n); /* sum of squares, added in f64 in a
+                                                               * fixed order */
 void cpu_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
                double x_scale, int64_t n);
 void cpu_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,

@@ -1,11 +1,9 @@
 /*
- * folder_names.h - what tensors are called in the files of a model folder, beside their names in
- * the tensor table.
+ * folder_names.h - finds tensors of a model folder by the names that files use for them.
  *
- * A name stands with or without the submodule that the tensor is of in the model with its heads
- * ("transformer.", "bert.", "model."), and in other spellings that the architecture knows: BERT's
- * norms have weight and bias or, as TensorFlow called them and the first converted models still do,
- * gamma and beta.
+ * In files a name may have the prefix of its submodule ("transformer.", "bert.", "model.") or lack
+ * it, and may have another ending that the architecture knows: the parameters of BERT's norms are
+ * called weight and bias or, in TensorFlow and in the first converted models, gamma and beta.
  */
 #ifndef TEXTMILL_MODEL_FOLDER_NAMES_H
 #define TEXTMILL_MODEL_FOLDER_NAMES_H
@@ -13,25 +11,26 @@
 #include "model/architecture.h"
 #include "model/weights.h"
 
-/* Room for a row's name in any spelling; longer ones are of no row. */
+/* Bytes for any spelling of a tensor's name. A longer name matches no row. */
 enum { FOLDER_NAME = 2 * TENSOR_NAME + 16 };
 
-/* What we write: as transformers does. */
+/* Sets `out` to the name that we write into files, which is the one transformers writes. */
 void folder_names_saved(char out[FOLDER_NAME], const struct model *m, const char *name);
 
-/* The tensor of the files that the table calls `name`, however they spell it; NULL: none. *file is
- * where it was found. */
+/* Finds the tensor of the table's row `name` in the files, under any of its spellings, and sets
+ * *file to the file that has it. Returns NULL if none has it. */
 const struct safetensor *folder_names_find(const struct model *m, const struct weights *set,
                                            const char *name, const struct safetensors **file);
 
-/* The row of the table that a file calls `name`; NULL: none. */
+/* Returns the table's row for the tensor that a file calls `name`; NULL if there is none. */
 const struct tensor *folder_names_row(const struct model *m, const char *name);
 
-/* The row's name that the model takes for a file's `name` as well; NULL if there is none. */
+/* Returns the name of the table's tensor that the file's tensor `name` is a copy of (tied weights);
+ * NULL if it is no copy. */
 const char *folder_names_tied_to(const struct model *m, const char *name);
 
-/* Whether a file's `name`, which no row has, is of no use to the model: buffers that it makes
- * itself, and heads for other tasks. */
+/* Returns whether the model ignores the file's tensor `name`, which is not in the table: a buffer
+ * that the model computes itself, or part of a head for another task. */
 int folder_names_passed_over(const struct model *m, const char *name);
 
 #endif

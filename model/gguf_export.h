@@ -1,9 +1,9 @@
 /*
- * gguf_export.h - a model folder as one GGUF file (gguf.h), with weights of a chosen type.
+ * gguf_export.h - writes a model folder as one GGUF file (gguf.h), with weights of a chosen type.
  *
- * Matrices are of the type that parameters.h would keep them in, with the same values; tables that
- * are looked up, norms and biases are F32. A table that is tied to the decoder is there twice if
- * the type is not F32: as token_embd.weight and as output.weight.
+ * Matrices are stored in the type and with the values that parameters.h would use in memory. Lookup
+ * tables, norms and biases are F32. If the decoder's table is tied to the embedding's and the type
+ * is not F32, the file has both: token_embd.weight and output.weight.
  */
 #ifndef TEXTMILL_MODEL_GGUF_EXPORT_H
 #define TEXTMILL_MODEL_GGUF_EXPORT_H
@@ -11,8 +11,9 @@
 #include "common/gguf.h"
 #include "model/ops.h"
 
-/* Writes the folder `dir`, of a decoder, to `path`. `add` adds the tokenizer's keys, given the
- * number of ids that the model has; -1: it has set an error. */
+/* Writes the decoder in the folder `dir` to the file `path`. Calls `add` to add the tokenizer's
+ * keys; `vocabulary` is the number of ids in the model; `add` returns 0, or -1 with an error.
+ * Returns 0, or -1 with an error. */
 int gguf_export(const char *dir, const char *path, enum ops_type weights, int threads,
                 int (*add)(void *ctx, struct gguf_writer *w, int64_t vocabulary), void *ctx);
 

@@ -1,5 +1,5 @@
 /*
- * half.h - IEEE 754's binary16, the numbers of 16 bits that files call f16, from and to floats.
+ * half.h - converts IEEE 754 binary16 numbers, which files call f16, to and from floats.
  */
 #ifndef TEXTMILL_MODEL_HALF_H
 #define TEXTMILL_MODEL_HALF_H
@@ -14,7 +14,7 @@ static inline float half_float(uint32_t bits)
     return x;
 }
 
-/* Subnormal numbers are m * 2^-24. */
+/* Converts from f16. Subnormal numbers are m * 2^-24. */
 static inline float half_read(uint32_t h)
 {
     uint32_t sign = (h & 0x8000) << 16, exponent = h >> 10 & 31, m = h & 1023;
@@ -25,7 +25,7 @@ static inline float half_read(uint32_t h)
     return half_float(sign | (exponent + 112) << 23 | m << 13);
 }
 
-/* The nearest, ties to even; what is larger than 65504 by more than half a step is infinite. */
+/* Converts to the nearest f16, ties to even. Values that round above 65504 become infinite. */
 static inline uint16_t half_make(float x)
 {
     uint32_t u;
