@@ -1,5 +1,5 @@
 /*
- * batch.h - documents in batches through a pipeline: what goes through the commands of tokenize.
+ * batch.h - batches of documents, the work items of the pipelines of tokenize.
  */
 #ifndef TEXTMILL_TOKENIZER_BATCH_H
 #define TEXTMILL_TOKENIZER_BATCH_H
@@ -12,29 +12,33 @@
 #include "tokenizer/input/source.h"
 #include "tokenizer/tokenizer.h"
 
-/* Some documents, and what becomes of them. */
+/* A batch of documents and the results for them. The caller of batch_read and the pipeline's
+ * worker fill in the fields that apply to their command. */
 struct batch {
     struct buf text;
     size_t *ends; /* document i is text[ends[i - 1]..ends[i]) */
     size_t count, ends_cap;
-    uint64_t first; /* document's number in the run, from 1 */
+    uint64_t first; /* number of the batch's first document in the run, counted from 1 */
     int sentences;
     struct buf out;
     uint64_t tokens;
-    uint64_t replaced; /* bytes that were no text */
+    uint64_t replaced; /* bytes that were not valid text and became U+FFFD */
     struct ids ids, wrapped, types, sentence_ends;
     struct buf repaired;
 };
 
-/* Fills a batch: 1, 0 at the end, -1. Documents with and without sentences do not mix: what the
- * first ones are is kept in *sentences_so_far, which is -1 at first. */
+/* Reads the next documents of `source` into a batch. Returns 1 if it holds any, 0 at the end of
+ * the input, -1 with an error. *sentences_so_far is -1 before the first document; it then records
+ * whether documents have sentences (1) or not (0). Input that mixes both kinds is an error. */
 int batch_read(struct batch *b, struct source *source, int *sentences_so_far);
 
-/* Runs `p`, which lacks its items, with batches for items. */
+/* Runs the pipeline `p` with batches as its items. The function allocates p->items and frees
+ * them. */
 int batch_run(struct pipeline *p, int threads);
 
-/* Things that belong to one thread at a time, made as wanted. A thread gets the one it had before,
- * if that is there: what it has in its processor's caches is of use then. */
+/* A pool of objects that one thread at a time uses, such as encoders. Callers create objects when
+ * the pool is empty. A thread preferably gets the object it used last, whose data may still be in
+ * that processor's caches. */
 struct idle {
     pthread_mutex_t lock;
     struct idle_item {
@@ -45,7 +49,7 @@ struct idle {
 };
 void idle_init(struct idle *i);
 void idle_release(struct idle *i, void (*release)(void *item));
-void *idle_take(struct idle *i); /* NULL: there is none */
+void *idle_take(struct idle *i); /* removes an object from the pool; NULL if the pool is empty */
 void idle_give(struct idle *i, void *item);
 
 #endif

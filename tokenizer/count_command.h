@@ -1,5 +1,5 @@
 /*
- * count_command.h - `tokenize count`: its options, and what it does.
+ * count_command.h - the command `tokenize count`.
  */
 #ifndef TEXTMILL_TOKENIZER_COUNT_COMMAND_H
 #define TEXTMILL_TOKENIZER_COUNT_COMMAND_H

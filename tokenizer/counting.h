@@ -12,40 +12,45 @@
 
 enum { UNITS_BYTES, UNITS_CHARACTERS };
 
-/* What both commands have options for. */
+/* The options that `tokenize count` and `tokenize train` share. */
 struct counting_options {
     int model, units, letters; /* enum vocabulary_model, UNITS_, enum tokenizer_case */
-    const char *from; /* text is cut as this vocabulary says, not as the three above; NULL */
+    const char *from; /* path of a vocabulary that decides how text is cut, instead of the three
+                         options above; NULL: none */
     int counted;      /* the input is files of counted words, not text */
     int format;       /* enum source_format */
     const char *fields;
     uint64_t memory_bytes;
-    const char *temporary_folder; /* NULL: the usual one */
+    const char *temporary_folder; /* NULL: $TMPDIR or /var/tmp */
 };
 
 #define COUNTING_MEMORY ((uint64_t)2 << 30) /* the default */
 
-/* Flags of options: what --from decides, and what only text as input needs. */
+/* Flags in the commands' option tables: COUNTING_NEW marks options that cannot be used with
+ * --from, COUNTING_TEXT marks options that need text as input. */
 enum { COUNTING_NEW = OPT_ONLY, COUNTING_TEXT = OPT_ONLY << 1 };
 
-/* -1 with a usage error if the options do not go together. */
+/* Checks that the options can be used together. Returns -1 with a usage error if not. */
 int counting_check(const struct counting_options *o);
 
-/* The vocabulary that cuts text: the one of --from, or one without tokens. NULL with an error. */
+/* Returns the tokenizer that cuts text into words: the vocabulary of --from, or a new one without
+ * tokens. The caller frees it. Returns NULL with an error. */
 struct tokenizer *counting_tokenizer(const struct counting_options *o);
 
-/* The tables of all threads. */
+/* The word counts, one table per thread that counted. */
 struct counting_tables {
     struct word_counts **tables;
     size_t count;
 };
 
-/* Counts the words of the operands into tables; counting_release frees them also after an error. */
+/* Counts the words of the files in argv, or adds up the files' counts if o->counted is set.
+ * Returns -1 with an error. The caller must call counting_release, also after an error. */
 int counting_run(const struct counting_options *o, struct counting_tables *out,
                  const struct tokenizer *t, int argc, char **argv);
 void counting_release(struct counting_tables *tables);
 
-/* How text is cut, as a line for word_file.h: files with equal lines may be added up. */
+/* Appends one line that says how text is cut into words. word_file.h stores this line in files of
+ * counts. Only the counts of files with equal lines may be added up. */
 void counting_rules(const struct counting_options *o, const struct tokenizer *t, struct buf *out);
 
 #endif

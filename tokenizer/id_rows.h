@@ -1,8 +1,9 @@
 /*
- * id_rows.h - documents as ids: those of a token stream, or lines of decimal ids.
+ * id_rows.h - reads documents as ids, from a token stream or from lines of decimal ids.
  *
- * Of a stream each id is in the vocabulary, which must be the one that the stream was made with.
- * Lines may have spaces, tabs and CR between and behind numbers below 2^32, and nothing else.
+ * In a token stream every id is in the vocabulary, because the stream must have been made with
+ * that vocabulary. Ids on lines are not checked against it: they may be any numbers below 2^32.
+ * Spaces, tabs and CR may stand between and after them.
  */
 #ifndef TEXTMILL_TOKENIZER_ID_ROWS_H
 #define TEXTMILL_TOKENIZER_ID_ROWS_H
@@ -17,21 +18,22 @@
 
 struct id_rows {
     struct input in;
-    int lines; /* not a stream */
+    int lines; /* the input is lines of decimal ids, not a token stream */
     struct stream_reader stream;
     struct ids line;
-    uint64_t number;     /* of documents so far */
-    const uint32_t *ids; /* the document, until the next */
+    uint64_t number;     /* number of documents read so far */
+    const uint32_t *ids; /* ids of the current document; valid until the next read */
     size_t count;
 };
 
-/* A file, "-" for stdin. -1, with nothing to close: it cannot be opened, is no token stream, or one
- * of another vocabulary. */
+/* Opens the file `path`; "-" is stdin. Returns -1 with an error, and nothing to close, if the file
+ * cannot be opened, is not a token stream, or was made with another vocabulary than `t`. */
 int id_rows_open(struct id_rows *r, const char *path, int lines, const struct tokenizer *t);
-int id_rows_next(struct id_rows *r); /* 1, 0 at the end, -1 */
+int id_rows_next(
+    struct id_rows *r); /* reads the next document; returns 1, 0 at the end, -1 on error */
 void id_rows_close(struct id_rows *r);
 
-/* Puts file and line, or document, in front of the error: -1. */
+/* Prefixes the current error with the file and the line or document number. Returns -1. */
 int id_rows_where(const struct id_rows *r);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * learn_command.h - `tokenize train`: its options, and what it does.
+ * learn_command.h - the command `tokenize train`.
  */
 #ifndef TEXTMILL_TOKENIZER_LEARN_COMMAND_H
 #define TEXTMILL_TOKENIZER_LEARN_COMMAND_H

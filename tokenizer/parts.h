@@ -1,5 +1,5 @@
 /*
- * parts.h - what a tokenizer is made of: for tokenizer.c, which loads it and decodes, and
+ * parts.h - the fields of struct tokenizer, shared by tokenizer.c (loading, decoding) and
  * encoder.c.
  */
 #ifndef TEXTMILL_TOKENIZER_PARTS_H
@@ -14,24 +14,26 @@
 #include "tokenizer/model/subword.h"
 #include "tokenizer/model/vocabulary.h"
 
-/* What is made when it is first wanted, by any thread. */
+/* Data that the first thread that needs it creates. */
 struct tokenizer_lazy {
     pthread_mutex_t lock;
     int tried;
-    struct decoder_table *table; /* NULL: the decoder has none */
+    struct decoder_table *table; /* NULL if not yet made, or if the decoder cannot use a table */
 };
 
 struct tokenizer {
     struct vocabulary v;
     struct subword *subword;
-    struct seams *seams;           /* NULL: pieces are not cut further */
-    struct normalizer *normalizer; /* NULL unless BERT's rules make the words */
+    struct seams *seams; /* NULL: pieces are not divided before encoding */
+    struct normalizer
+        *normalizer; /* cuts text into words by BERT's rules; NULL for other vocabularies */
     uint64_t checksum;
-    uint32_t *whole; /* tokens that are what their own bytes are encoded as, in order of id */
+    uint32_t *whole; /* ids, in ascending order, of tokens whose bytes encode to that one token */
     size_t whole_count;
-    struct added_set added[2]; /* what each pass over the text looks for */
+    struct added_set
+        added[2]; /* the added tokens that each of the two passes over the text looks for */
     struct tokenizer_lazy *lazy;
-    uint8_t *joints; /* WordPiece: of each token, enum joint */
+    uint8_t *joints; /* WordPiece: for each token its enum joint; else NULL */
 };
 
 #endif

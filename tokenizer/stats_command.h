@@ -1,5 +1,5 @@
 /*
- * stats_command.h - `tokenize stats`: its options, and what it does.
+ * stats_command.h - the command `tokenize stats`.
  */
 #ifndef TEXTMILL_TOKENIZER_STATS_COMMAND_H
 #define TEXTMILL_TOKENIZER_STATS_COMMAND_H

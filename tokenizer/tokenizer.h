@@ -1,5 +1,6 @@
 /*
- * tokenizer.h - text to token ids and back: the door to this folder for the other programs.
+ * tokenizer.h - converts text to token ids and back. Other programs use this folder through this
+ * header.
  *
  *     struct tokenizer *t = tokenizer_load("gpt2/");
  *     struct encoder *e = encoder_new(t);
@@ -7,8 +8,8 @@
  *     encoder_encode(e, text, n, TOKENIZER_ORDINARY, &ids);
  *     tokenizer_decode(t, ids.data, ids.count, &out);
  *
- * A tokenizer does not change once loaded and is shared by threads; an encoder holds the
- * scratch of one thread. The ids of a text depend on the text alone.
+ * A tokenizer does not change after loading, so threads may share it. An encoder holds the working
+ * memory of one thread. The ids of a text depend on nothing but the text and the vocabulary.
  */
 #ifndef TEXTMILL_TOKENIZER_TOKENIZER_H
 #define TEXTMILL_TOKENIZER_TOKENIZER_H
@@ -24,73 +25,82 @@ struct tokenizer;
 struct encoder;
 
 enum tokenizer_special {
-    TOKENIZER_ORDINARY, /* "<|endoftext|>" in the text is text */
-    TOKENIZER_SPECIAL,  /* the special tokens' spellings in the text become their ids */
+    TOKENIZER_ORDINARY, /* a special token's spelling in the text is encoded as ordinary text */
+    TOKENIZER_SPECIAL,  /* a special token's spelling in the text becomes its id */
 };
 
-/* `path`: a tokenizer.json, a .tiktoken file, a vocab.json with merges.txt beside it (also
- * NAME-vocab.json with NAME-merges.txt), BERT's vocab.txt, or a folder with one of these. NULL
- * with an error that names file and line or byte. */
+/* Loads a vocabulary. `path` is a tokenizer.json, a .tiktoken file, a SentencePiece .model file, a
+ * vocab.json with merges.txt in the same folder (or NAME-vocab.json with NAME-merges.txt), BERT's
+ * vocab.txt, or a folder with one of these. Returns NULL with an error that names the file and the
+ * line or byte. */
 struct tokenizer *tokenizer_load(const char *path);
 struct tokenizer *tokenizer_load_with(const char *path, const struct tokenizer_options *o);
 void tokenizer_free(struct tokenizer *t);
 
 struct vocabulary;
 
-/* The tokenizer that v describes; v is taken and left empty. NULL: a pattern of its normalizer
- * takes too much. */
+/* Makes a tokenizer from v. Takes over the contents of v and leaves it empty. Returns NULL with an
+ * error if a pattern of the normalizer needs too much memory or time. */
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v);
 
-/* And back: t is freed; v, which is not initialised, is the caller's. */
+/* Moves the vocabulary of t to *v, which need not be initialised, and frees t. The caller releases
+ * *v. */
 void tokenizer_into_vocabulary(struct tokenizer *t, struct vocabulary *v);
 
-/* Writes tokenizer.json, tokenizer_config.json and vocab.json, merges.txt, vocab.tiktoken, or for
- * WordPiece vocab.txt, into `dir`, so that Hugging Face's AutoTokenizer and tiktoken load it. */
+/* Writes the vocabulary files into the folder `dir`: tokenizer.json and tokenizer_config.json, and
+ * vocab.json, merges.txt and vocab.tiktoken, or vocab.txt for WordPiece. Hugging Face's
+ * AutoTokenizer and tiktoken can load them. Returns -1 with an error. */
 int tokenizer_save(const struct tokenizer *t, const char *dir);
 
-/* Appends the text of tokenizer.json alone, which holds the whole vocabulary. */
+/* Appends the text of a tokenizer.json. It describes the whole vocabulary. */
 void tokenizer_print(const struct tokenizer *t, struct buf *out);
 
-uint32_t tokenizer_size(const struct tokenizer *t);       /* ids are below this */
+uint32_t tokenizer_size(const struct tokenizer *t);       /* number of ids; all ids are below it */
 int64_t tokenizer_end_of_text(const struct tokenizer *t); /* -1: none */
-uint64_t tokenizer_checksum(const struct tokenizer *t);   /* of ids and their bytes */
-int tokenizer_tiles(const struct tokenizer *t);           /* tokens' bytes are those of the text */
+uint64_t tokenizer_checksum(const struct tokenizer *t);   /* over the bytes of all tokens, by id */
+int tokenizer_tiles(
+    const struct tokenizer *t); /* whether a text's tokens, joined, have exactly its bytes */
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role); /* -1: none */
 
-/* The bytes of a token, not NUL-ended; NULL if id is out of range or a hole. */
+/* Returns the bytes of a token, which are not NUL-terminated; *len is their number. Returns NULL
+ * if id is out of range or has no token. */
 const char *tokenizer_token(const struct tokenizer *t, uint32_t id, size_t *len);
-/* The id of exactly these bytes, -1 if none. */
+/* Returns the id of the token with exactly these bytes, -1 if there is none. */
 int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n);
 
-/* Appends the tokens' bytes, which need not be valid UTF-8; with WordPiece a space before each that
- * begins a word, as Hugging Face's decoder does. -1 on an id out of range. */
+/* Appends the text of n tokens, which need not be valid UTF-8. With WordPiece, a space is put
+ * before each token that begins a word, as Hugging Face's decoder does. Returns -1 with an error
+ * if an id is out of range. */
 int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out);
-/* The same without the special tokens. */
+/* Decodes like tokenizer_decode, but leaves out special tokens. */
 int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t n,
                           struct buf *out);
 
 struct encoder *encoder_new(const struct tokenizer *t); /* t borrowed */
 void encoder_free(struct encoder *e);
 
-/* Appends the ids of text[0..n). Invalid UTF-8 becomes U+FFFD per maximal subpart, as Python's
- * errors="replace" does. -1 with an error only when the text cannot be encoded (a vocabulary
- * without some byte). */
+/* Appends the ids of text[0..n). U+FFFD replaces each maximal subpart of invalid UTF-8, as with
+ * Python's errors="replace". Returns -1 with an error only if the text cannot be encoded, for
+ * example because the vocabulary lacks a byte. */
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out);
 
-/* The same of valid UTF-8 for BERT's words and byte-level BPE, and where each token stands: code
- * points [begins[i], ends[i]) of the text, as Hugging Face has them. Characters that the rules drop
- * at its sides are no part of it, nor are spaces, as far as the vocabulary's post-processor says
- * so; a character of several tokens is in all of them. */
+/* Appends the ids of text[0..n), and where each token is in the text: token i covers the code
+ * points [begins[i], ends[i]), as Hugging Face's tokenizers report them. The text must be valid
+ * UTF-8, and the vocabulary must use BERT's words or byte-level BPE. A token's range leaves out
+ * characters at its sides that normalization drops. It also leaves out spaces if the vocabulary's
+ * post-processor says so. A character that is split between tokens is in the range of each of
+ * them. Returns -1 with an error. */
 int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
                           struct ids *begins, struct ids *ends);
 
-/* Makes places in bytes of places in code points of the same text. */
+/* Converts `count` ranges in `text` from code points to bytes, in place. */
 void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,
                              size_t count);
 
-/* Appends a text's ids with the special tokens that the vocabulary puts around it, and the type of
- * each; b NULL: one text, else two. `a` and `b` are ids as encoder_encode gives them. */
+/* Appends the ids of one text (b is NULL) or of a pair of texts, with the special tokens that the
+ * vocabulary puts around them, and appends the type of each id to `types`. `a` and `b` are ids
+ * from encoder_encode. */
 void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,
                         struct ids *out, struct ids *types);
 
@@ -98,27 +108,29 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
  */
 void tokenizer_begin_text(const struct tokenizer *t, struct ids *out);
 
-/* Tokens with their places. */
+/* The ids of tokens and their ranges in the text. */
 struct placed {
     struct ids ids, begins, ends;
 };
 void placed_clear(struct placed *p);
 void placed_release(struct placed *p);
 
-/* Appends a text's tokens as tokenizer_assemble does, at 0, 0 what is put around it. */
+/* Appends the tokens `a` of a text with special tokens around them, like tokenizer_assemble. The
+ * special tokens get the range 0, 0. */
 void tokenizer_assemble_places(const struct tokenizer *t, const struct placed *a,
                                struct placed *out);
 
-/* Hands the pieces of a text that would be encoded one by one to `put`, added tokens being text
- * like any other. -1: what `put` returned, or an error as above. */
+/* Calls `put` with each piece of the text that would be encoded by itself. Added tokens in the
+ * text are treated as ordinary text. Returns -1 if `put` fails, or with an error as
+ * encoder_encode. */
 int encoder_pieces(struct encoder *e, const char *text, size_t n,
                    int (*put)(void *ctx, const char *piece, size_t n), void *ctx);
 
-/* How many bytes encoder_encode has replaced since the encoder was made. */
+/* Returns the number of bytes that the encoder has replaced since it was made. */
 uint64_t encoder_replaced(const struct encoder *e);
 
-/* Appends the text as encoder_encode reads it: with U+FFFD for what is not UTF-8. Returns how many
- * bytes it replaced. */
+/* Appends the text with U+FFFD in place of invalid UTF-8, as encoder_encode reads it. Returns the
+ * number of bytes replaced. */
 size_t encoder_repair(struct buf *out, const char *text, size_t n);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * added.h - added tokens, cut out of a text before anything else.
+ * added.h - finds added tokens, which are cut out of a text before any other step.
  *
- * The leftmost match counts, of those that begin there the longest. A match that is not taken (a
- * special token where none is asked for; a single word with letters or digits about it) hides what
- * lies inside it all the same, as with Hugging Face's tokenizers.
+ * The leftmost match is taken; among matches that begin at the same place, the longest. A match
+ * can be rejected: a special token when special tokens are not wanted, or a "single_word" token
+ * next to a letter or digit. A rejected match still hides any other matches inside it, as in
+ * Hugging Face's tokenizers.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_ADDED_H
 #define TEXTMILL_TOKENIZER_MODEL_ADDED_H
@@ -13,37 +14,38 @@
 
 #include "tokenizer/model/vocabulary.h"
 
-/* Those that are looked for in one pass over the text. */
+/* The added tokens that one pass over the text looks for. */
 struct added_set {
     struct added_item {
         struct added_token token;
-        size_t number; /* in order of added_put */
-        char *text;    /* as it stands in the text that this pass sees */
+        size_t number; /* position in the order of the added_put calls */
+        char *text;    /* spelling of the token in the text of this pass */
         size_t len;
     } * items;
     size_t count;
     int all_special;
-    unsigned char first[256];   /* whether one begins with the byte */
-    uint64_t pairs[65536 / 64]; /* a bit for each two bytes with which one may begin */
-    size_t ranges[256 + 1];     /* where those begin whose first byte is this one */
+    unsigned char first[256];   /* whether a token begins with this byte */
+    uint64_t pairs[65536 / 64]; /* bit set: a token may begin with these two bytes */
+    size_t ranges[256 + 1];     /* items ranges[b] to ranges[b + 1] - 1 begin with byte b */
 };
 
-/* Appends a token, unless its text is empty; the text is copied. */
+/* Adds a token, unless its text is empty. Copies the text. */
 void added_put(struct added_set *s, const struct added_token *token, const char *text, size_t n);
-void added_finish(struct added_set *s); /* behind the last added_put, before added_next */
+void added_finish(struct added_set *s); /* call after the last added_put and before added_next */
 void added_release(struct added_set *s);
 
-/* A walk over the matches in a text. Starts as zeroes but for text and n. */
+/* The state of a search through a text. Set text and n; all other fields begin as zero. */
 struct added_walk {
     const char *text;
     size_t n;
-    size_t at;         /* what is before was searched */
-    size_t done;       /* where the last match ended, with the spaces behind it */
-    size_t begin, end; /* the match */
+    size_t at;         /* the text before this offset was searched */
+    size_t done;       /* end of the last match and of the white space that it absorbs */
+    size_t begin, end; /* range of the current match */
     uint32_t id;
 };
 
-/* The next match: 1, or 0 when there is none. With `special` those count that are. */
+/* Finds the next match. Returns 1, or 0 if there is none. Special tokens match only if `special`
+ * is nonzero. */
 int added_next(const struct added_set *s, struct added_walk *w, int special);
 
 #endif

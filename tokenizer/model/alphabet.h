@@ -1,5 +1,6 @@
 /*
- * alphabet.h - the byte alphabet of GPT-2's files: each byte as a printable character.
+ * alphabet.h - the byte alphabet of GPT-2's files, which writes each byte as a printable
+ * character.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_ALPHABET_H
 #define TEXTMILL_TOKENIZER_MODEL_ALPHABET_H
@@ -10,10 +11,11 @@
 
 /* GPT-2's files write byte b as the character of code point b where that prints (33-126, 161-172,
  * 174-255) and the other 68 bytes, in order, as U+0100, U+0101, ... */
-enum { ALPHABET_LIMIT = 0x100 + 68 }; /* its code points are below */
+enum { ALPHABET_LIMIT = 0x100 + 68 }; /* all its code points are below this */
 unsigned alphabet_char(unsigned char byte);
 void alphabet_encode(struct buf *out, const char *bytes, size_t n); /* appends UTF-8 */
-/* Appends bytes; -1 (out unchanged, no error set) when a character stands for no byte. */
+/* Appends the bytes that `text` spells. Returns -1, with out unchanged and no error set, if a
+ * character of the text is not in the alphabet. */
 int alphabet_decode(struct buf *out, const char *text, size_t n);
 
 #endif

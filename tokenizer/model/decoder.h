@@ -1,8 +1,9 @@
 /*
- * decoder.h - the decoders of tokenizer.json: from the names of tokens to text, step by step.
+ * decoder.h - runs the decoders of tokenizer.json, which turn the names of tokens into text.
  *
- * Each step makes strings of strings, as Hugging Face's decoders do; in the end they are joined. A
- * vocabulary without one has a space between its tokens.
+ * A decoder is a list of steps. Each step turns a list of strings into another list of strings, as
+ * in Hugging Face's decoders. At the end the strings are joined. If the file has no decoder, a
+ * space is put between tokens.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_DECODER_H
 #define TEXTMILL_TOKENIZER_MODEL_DECODER_H
@@ -15,11 +16,12 @@
 struct js;
 struct decoder;
 
-/* NULL with an error: a decoder that is not supported. `value` may be null. */
+/* Makes a decoder from its JSON value, which may be null. Returns NULL with an error if the
+ * decoder is not supported. */
 struct decoder *decoder_new(const struct js *value);
 void decoder_free(struct decoder *d);
 
-/* Strings behind one another: string i is text.data[ends[i - 1]..ends[i]). */
+/* A list of strings in one buffer: string i is text.data[ends[i - 1]..ends[i]). */
 struct strings {
     struct buf text;
     size_t *ends, count, cap;
@@ -31,19 +33,22 @@ struct strings {
 void strings_release(struct strings *s);
 void strings_add(struct strings *s, const char *text, size_t n);
 
-/* Appends the text; what is in `names` is used up. -1: a pattern takes too much. */
+/* Decodes the tokens `names` and appends the text. The function overwrites `names`. Returns -1
+ * with an error if a pattern needs too much memory or time. */
 int decoder_run(const struct decoder *d, struct strings *names, struct buf *out);
 
-/* What each token becomes by itself, for decoders whose steps up to the joining of strings look at
- * one string and whether it is the first. Such decode a hundred times as fast. */
+/* The decoded text of each token. Such a table is possible if each step before the strings are
+ * joined looks at only one string and at whether it is the first. Decoding with a table is about a
+ * hundred times as fast. */
 struct decoder_table;
 
-/* `names`: of all ids, in order; used up. NULL: the decoder has other steps, or a pattern takes too
- * much. */
+/* Makes the table. `names` has the names of all ids, in order; the function overwrites it. Returns
+ * NULL if the decoder has other steps, or if a pattern needs too much memory or time. */
 struct decoder_table *decoder_table_new(const struct decoder *d, struct strings *names);
 void decoder_table_free(struct decoder_table *t);
 
-/* Appends the text of ids, which are below the number of names, as decoder_run does. */
+/* Appends the text of n ids, exactly as decoder_run does. All ids must be below the number of
+ * names. */
 void decoder_table_run(const struct decoder_table *t, const uint32_t *ids, size_t n,
                        struct buf *out);
 

@@ -1,10 +1,10 @@
 /*
- * pairs.h - which pairs of tokens merge: a table without collisions.
+ * pairs.h - a hash table without collisions that maps pairs of tokens to their merges.
  *
- * A pair has its slot by two hashes, s and g: slot s + shift[g], where the shifts were chosen,
- * group by group, so that no two pairs meet (Fox, Heath, Chen, Daoud, "Practical minimal perfect
- * hash functions for large databases", 1992). A look-up reads one shift and one slot and branches
- * nowhere.
+ * Two hashes, s and g, give the place of a pair: slot s + shift[g]. The shifts are chosen group by
+ * group so that no two pairs get the same slot (Fox, Heath, Chen, Daoud, "Practical minimal
+ * perfect hash functions for large databases", 1992). A look-up reads one shift and one slot and
+ * has no branches.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_PAIRS_H
 #define TEXTMILL_TOKENIZER_MODEL_PAIRS_H
@@ -19,23 +19,24 @@
 struct pair {
     uint32_t left, right;
     uint32_t rank; /* lower ones merge first */
-    uint32_t id;   /* what they merge to */
+    uint32_t id;   /* id of the merged token */
 };
 
 struct pairs {
-    struct pair *slots; /* free ones have rank PAIR_NONE */
+    struct pair *slots; /* an unused slot has rank PAIR_NONE */
     uint16_t *shifts;
     uint64_t seed;
     uint64_t slot_mask;
-    int group_shift; /* a group is the hash's bits from this one on */
+    int group_shift; /* the group g is the hash shifted right by this */
 };
 
-/* The rank of a merge is its place in the list; of the same pair twice, the last. */
+/* Builds the table. The rank of a merge is its index in the list. If a pair occurs twice, the last
+ * rank counts. */
 void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count);
 void pairs_release(struct pairs *p);
 
-/* The rank of a pair; *id becomes what it merges to, which says nothing where the rank is
- * PAIR_NONE. */
+/* Returns the rank of a pair, PAIR_NONE if it does not merge. Sets *id to the merged token; if the
+ * rank is PAIR_NONE, *id has no meaning. */
 static inline uint32_t pairs_find(const struct pairs *p, uint32_t left, uint32_t right,
                                   uint32_t *id)
 {

@@ -1,12 +1,12 @@
 /*
- * roles.h - what a vocabulary's special tokens are for, and how its files are read.
+ * roles.h - the roles of special tokens, and options for reading vocabulary files.
  *
- * The callers of tokenizer.h choose these, and everything below it knows them.
+ * Both the callers of tokenizer.h and the modules below it use these types.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_ROLES_H
 #define TEXTMILL_TOKENIZER_MODEL_ROLES_H
 
-/* What BERT's special tokens are for. */
+/* The roles of BERT's special tokens: [PAD], [UNK], [CLS], [SEP], [MASK]. */
 enum tokenizer_role {
     TOKENIZER_PAD,
     TOKENIZER_UNKNOWN,
@@ -16,15 +16,16 @@ enum tokenizer_role {
     TOKENIZER_ROLES,
 };
 
-/* How the encoding of a file of ranks splits text. */
+/* Which pattern splits text for a .tiktoken file, which does not name one. */
 #define TOKENIZER_PATTERNS "gpt2|cl100k|o200k|qwen"
 enum tokenizer_pattern { TOKENIZER_GPT2, TOKENIZER_CL100K, TOKENIZER_O200K, TOKENIZER_QWEN };
 
-/* How to read what a vocabulary does not say itself; google_rules and letters are for WordPiece,
- * pattern is for .tiktoken files. Zeroes: as found. */
+/* Options for properties that a vocabulary file does not state. google_rules and letters are for
+ * WordPiece; pattern is for .tiktoken files. If all are zero, the files decide. */
 struct tokenizer_options {
     int google_rules; /* Google's reference instead of Hugging Face's: see cut/normalize.h */
-    int drop_missing; /* leave out bytes that a byte-level vocabulary lacks: else an error */
+    int drop_missing; /* leave out bytes that a byte-level vocabulary lacks; otherwise they are an
+                         error */
     enum { TOKENIZER_CASE_AUTO, TOKENIZER_UNCASED, TOKENIZER_CASED } letters;
     enum tokenizer_pattern pattern;
 };

@@ -1,12 +1,14 @@
 /*
- * seams.h - places in a text over which no token reaches, for BPE over characters and Unigram.
+ * seams.h - finds places in a text that no token crosses, for BPE over characters and for Unigram.
  *
- * A merge joins two tokens to one whose characters are theirs, side by side. So where two
- * characters are side by side in no token that a merge makes, nothing is ever merged over the place
- * between them, and the text may be cut there: the ids are the same. A document without
- * pre-tokenization becomes words that way. So it is with Unigram's tokens. A row of unknown
- * characters may be one token, so that nothing is cut between two characters that have none;
- * without an unknown token they are left out, so that nothing is cut beside them.
+ * A merge joins two tokens into one that has the characters of both. If two characters are
+ * neighbours in no token of the model, no merge ever crosses the border between them. The text can
+ * be cut there without a change of the ids. In this way, a document without pre-tokenization is
+ * divided into short parts. The same holds for the tokens of Unigram.
+ *
+ * Unknown characters are an exception. A run of them may become one unknown token, so no cut is
+ * made between two unknown characters. If there is no unknown token, unknown characters are left
+ * out, so no cut is made next to one.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_SEAMS_H
 #define TEXTMILL_TOKENIZER_MODEL_SEAMS_H
@@ -17,13 +19,13 @@
 struct vocabulary;
 struct seams;
 
-/* NULL: texts of this vocabulary cannot be cut, as it has prefixes or suffixes, merges bytes or
- * the unknown token, or asks for whole pieces. */
+/* Returns NULL if this vocabulary's texts cannot be cut, because it has prefixes or suffixes, has
+ * merges of byte tokens or of the unknown token, or looks up whole pieces first. */
 struct seams *seams_new(const struct vocabulary *v);
 void seams_free(struct seams *s);
 
-/* Writes the ends of the next parts of text[at..n), valid UTF-8, at < n: how many, up to max. Some
- * seams may be missed. */
+/* Writes the ends of the next parts of text[at..n), which is valid UTF-8, with at < n. Returns the
+ * number of ends, at most max. May miss some possible cuts. */
 size_t seams_cut(const struct seams *s, const char *text, size_t n, size_t at, size_t *ends,
                  size_t max);
 

@@ -1,11 +1,12 @@
 /*
- * subword.h - the ids of one piece of text, whichever the model: byte-level BPE, BPE over
- * characters, WordPiece, Unigram or whole words.
+ * subword.h - encodes one piece of text with any model: byte-level BPE, BPE over characters,
+ * WordPiece, Unigram or whole words.
  *
- * BPE over characters begins with a token for each character: the vocabulary's prefix stands in
- * front of all but the first, its suffix behind the last. A character without a token is the
- * tokens <0x00> ... <0xFF> of its bytes, where the vocabulary falls back to these; or the unknown
- * token, one for a row of such characters where they are fused; or nothing, where there is none.
+ * BPE over characters begins with one token per character. The vocabulary's prefix is put before
+ * the name of each character but the first, its suffix after the last. A character without a token
+ * becomes the tokens <0x00> ... <0xFF> of its bytes if the vocabulary has byte fallback. Otherwise
+ * it becomes the unknown token, one for a whole run of such characters if fuse_unknown is set. If
+ * there is no unknown token, the character is left out.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_SUBWORD_H
 #define TEXTMILL_TOKENIZER_MODEL_SUBWORD_H
@@ -22,15 +23,15 @@ struct vocabulary;
 struct subword;
 
 struct subword *subword_new(const struct vocabulary *v); /* v borrowed */
-/* Bytes without a token are left out from now on (bpe_drop_missing). */
+/* From now on, leaves out bytes without a token (bpe_drop_missing). */
 void subword_drop_missing(struct subword *s);
 void subword_free(struct subword *s);
 
-/* Sets whole[id], of all ids, for tokens that are certain to be encoded as themselves; others may
- * be too. */
+/* Sets whole[id] to 1 if the token's bytes are certain to encode to that one token, else to 0.
+ * Other tokens may encode to themselves, too. */
 void subword_mark_whole(const struct subword *s, uint8_t *whole);
 
-/* One thread's memory. Starts as zeroes. */
+/* Working memory of one thread. Initialise it with zeroes. */
 struct subword_scratch {
     struct bpe_scratch bpe;
     struct unigram_scratch unigram;
@@ -39,12 +40,12 @@ struct subword_scratch {
 };
 void subword_scratch_release(struct subword_scratch *s);
 
-/* Appends the ids of piece[0..n), n > 0, which is valid UTF-8 unless the model is of bytes. -1 with
- * an error: a byte that has no token, or a piece of 4 GiB or more. */
+/* Appends the ids of piece[0..n), n > 0. The piece is valid UTF-8 unless the model is byte-level.
+ * Returns -1 with an error if a byte has no token or the piece has 4 GiB or more. */
 int subword_encode(const struct subword *s, struct subword_scratch *scratch, const char *piece,
                    size_t n, struct ids *out);
 
-/* The same of pieces in order; the ids of piece i end at out->data[ends[i]]. */
+/* Appends the ids of several pieces, in order. The ids of piece i end at out->data[ends[i]]. */
 int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
                        const struct pieces *p, struct ids *out, size_t *ends);
 

@@ -1,19 +1,20 @@
 /*
- * vocabulary.h - what a vocabulary file says, as plain data: between the files (files.h), the
- * learner (learn.h) and the tokenizer that is compiled from it.
+ * vocabulary.h - the contents of a vocabulary file as plain data. The files (files.h) and the
+ * learner (learn.h) produce it; the tokenizer is compiled from it.
  *
- *     tokens   id -> bytes; ids have no holes once vocabulary_check has passed
- *     merges   pairs of ids and what they become, in order of rank
- *     added    tokens that are cut out of the text before anything else
+ *     tokens   id -> bytes; every id has a token once vocabulary_check has passed
+ *     merges   pairs of ids and the id each pair becomes, in order of rank
+ *     added    tokens that are cut out of the text before any other step
  *     splitter how the text is cut into pieces
  *
- * tokenizer.json may say all of that in other ways: then there are steps, and a decoder.
+ * A tokenizer.json may describe normalization, cuts and decoding in other ways. Then `normalizer`
+ * and `pre_tokenizer` hold lists of steps, and there is a `decoder`.
  *
- * A WordPiece vocabulary has no merges and no splitter; instead
+ * A WordPiece vocabulary has no merges and no splitter. Instead it has
  *
  *     rules    how the text becomes words
- *     roles    the tokens that stand for something: [UNK], [CLS] ...
- *     single, pair  what is put around a text, and around two
+ *     roles    the ids of [UNK], [CLS] and the other special tokens
+ *     single, pair  the special tokens put around one text, and around two
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_VOCABULARY_H
 #define TEXTMILL_TOKENIZER_MODEL_VOCABULARY_H
@@ -28,46 +29,48 @@
 #include "tokenizer/model/merge.h"
 #include "tokenizer/model/roles.h"
 
-enum { AFFIX_MAX = 32 };           /* bytes of a prefix or suffix, and a NUL */
-enum { VOCABULARY_MAX = 1 << 24 }; /* ids; the word cache packs a count above them */
+enum { AFFIX_MAX = 32 }; /* bytes of a prefix or suffix, including the NUL */
+enum {
+    VOCABULARY_MAX = 1 << 24
+}; /* number of ids; the word cache packs a count into the bits above an id */
 
 enum token_kind { TOKEN_HOLE, TOKEN_MODEL, TOKEN_ADDED };
 
 struct vocabulary_token {
-    size_t at; /* its bytes are blob.data[at..at+len) */
+    size_t at; /* the token's bytes are blob.data[at..at+len) */
     uint32_t len;
     enum token_kind kind;
-    unsigned char in_model; /* it is not an added token alone */
+    unsigned char in_model; /* the model has this token; it may be an added token, too */
     unsigned char is_added;
 };
 
 struct vocabulary_slot {
-    uint32_t hash, id; /* of the token's bytes; UINT32_MAX: free */
+    uint32_t hash, id; /* hash of the token's bytes, and its id; id UINT32_MAX: the slot is free */
 };
 
-/* As in tokenizer.json. */
+/* An added token, with the properties that tokenizer.json gives it. */
 struct added_token {
     uint32_t id;
-    size_t at; /* its content is blob.data[at..at+len): the token's bytes, where it is no other's
-                  too */
+    size_t at; /* its spelling is blob.data[at..at+len). These are the bytes of token `id`, unless
+                  another token has the same bytes */
     uint32_t len;
     int special;        /* recognised only where the caller asks for special tokens */
-    int single_word;    /* not with letters, digits, marks or connectors at its sides */
-    int lstrip, rstrip; /* swallows white space before, behind */
-    int normalized;     /* looked for after the others, in the normalized text */
-    int literal;        /* its content is not normalized for that */
+    int single_word;    /* matches only if no letter, digit, mark or connector is beside it */
+    int lstrip, rstrip; /* also removes white space before it, after it */
+    int normalized;     /* searched for in the second pass, in the normalized text */
+    int literal;        /* its spelling is not normalized before that search */
 };
 
 enum vocabulary_model {
     VOCABULARY_BPE,
     VOCABULARY_WORDPIECE,
     VOCABULARY_UNIGRAM,
-    VOCABULARY_WORDLEVEL, /* a piece is a token, or unknown */
+    VOCABULARY_WORDLEVEL, /* each piece is one token, or unknown */
 };
 
-/* One part of what a text becomes with its special tokens about it. */
+/* One part of a template: a text, or a special token put around it. */
 struct template_part {
-    int64_t id; /* a token's, or one of the below */
+    int64_t id; /* id of a special token, or TEMPLATE_A or TEMPLATE_B for a text */
     uint32_t type;
 };
 enum { TEMPLATE_A = -1, TEMPLATE_B = -2, TEMPLATE_MAX = 16 };
@@ -80,7 +83,7 @@ struct template
 
 struct decoder;
 
-/* What a tokenizer.json says beside its model. */
+/* The parts of a tokenizer.json other than the model. */
 enum component { NORMALIZER, PRE_TOKENIZER, POST_PROCESSOR, DECODER, COMPONENTS };
 
 struct vocabulary {
@@ -93,7 +96,8 @@ struct vocabulary {
     uint64_t slot_mask;
     uint32_t slots_used;
 
-    double *scores; /* VOCABULARY_UNIGRAM: of each id, 0 for what the model has not; else NULL */
+    double *scores; /* VOCABULARY_UNIGRAM: score of each id, 0 for tokens that are not in the model;
+                       other models: NULL */
     size_t scores_cap;
     struct bpe_merge *merges;
     size_t merge_count, merges_cap;
@@ -101,25 +105,29 @@ struct vocabulary {
     size_t added_count, added_cap;
 
     struct splitter splitter;
-    int prefix_space;      /* a text that does not begin with a space gets one */
-    int trims_places;      /* the spaces at a token's sides are no part of its place */
-    int keeps_first_space; /* but for the first one of a text: it may have been put there */
-    int ignore_merges;     /* a piece that is a token is that token, whatever the merges say */
-    int byte_level;        /* tokens are of bytes; else of characters, and the below holds */
-    char prefix[AFFIX_MAX], suffix[AFFIX_MAX]; /* of tokens behind a piece's first; of its last */
-    int fuse_unknown, byte_fallback;           /* see subword.h */
-    int64_t end_of_text;                       /* -1: none */
+    int prefix_space;      /* a space is put before a text that does not begin with one */
+    int trims_places;      /* token ranges leave out spaces at a token's sides */
+    int keeps_first_space; /* except a single space at the beginning of a text, which may have been
+                              added by prefix_space */
+    int ignore_merges;     /* a piece whose bytes are a token becomes that token without merging */
+    int byte_level; /* tokens are byte strings; otherwise strings of characters, and the fields
+                       below apply */
+    char prefix[AFFIX_MAX],
+        suffix[AFFIX_MAX]; /* prefix of each token of a piece but the first; suffix of the last */
+    int fuse_unknown, byte_fallback; /* see subword.h */
+    int64_t end_of_text;             /* -1: none */
 
-    /* Where the text is changed before it is cut, or neither the splitter nor BERT's rules say how
-     * (steps_cut), these do. */
+    /* general: the `normalizer` and `pre_tokenizer` steps are used. steps_cut: the steps also cut
+     * the text, because neither the splitter nor BERT's rules can. */
     int general, steps_cut;
     struct steps normalizer, pre_tokenizer;
-    struct decoder *decoder; /* NULL: bytes as they are, or BERT's words */
-    char *json[COMPONENTS];  /* as the file has it; NULL: follows from the rest */
+    struct decoder *decoder; /* NULL: tokens are joined as bytes, or as BERT's words */
+    char *json[COMPONENTS];  /* JSON text of each component in the file; NULL: it follows from the
+                                other fields */
 
     struct bert_rules rules;
-    uint32_t max_chars;             /* of a word that is cut into pieces; longer ones are unknown */
-    int cleanup;                    /* decoding leaves out the space before some punctuation */
+    uint32_t max_chars; /* characters of a word; longer words become the unknown token */
+    int cleanup;        /* decoding leaves out the space before some punctuation */
     int64_t roles[TOKENIZER_ROLES]; /* ids; -1: none */
     struct template single, pair;
 };
@@ -127,33 +135,35 @@ struct vocabulary {
 void vocabulary_init(struct vocabulary *v);
 void vocabulary_release(struct vocabulary *v);
 
-/* -1: id out of bounds or taken, or a model token with the bytes of another. An added token may
- * repeat what the model has under the same id, or the bytes of a model token under its own: then
- * vocabulary_find gives the model's. */
+/* Adds a token with `id` and the bytes bytes[0..n). Returns -1 with an error if id is out of
+ * bounds or taken, or if a model token has the bytes of another model token. An added token may
+ * have the id and bytes of a model token, or the bytes of a model token with another id.
+ * vocabulary_find then returns the model's token. */
 int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n,
                    enum token_kind kind);
 int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n); /* -1: none */
 const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n);
-/* Appends how files spell it: in the byte alphabet where tokens are of bytes, but for added ones.
- */
+/* Appends the spelling of a token in files: in the byte alphabet if tokens are byte strings, but
+ * added tokens as they are. */
 void vocabulary_name(const struct vocabulary *v, uint32_t id, struct buf *out);
 void vocabulary_score(struct vocabulary *v, uint32_t id, double score);
 void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id);
 void vocabulary_add(struct vocabulary *v,
-                    const struct added_token *a); /* its content follows from id */
+                    const struct added_token *a); /* its spelling is taken from token a->id */
 
-/* The model's token of an id that an added token has too stands for other bytes than that one's. */
+/* Replaces the bytes of a model token whose id is also that of an added token with another
+ * spelling. */
 void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n);
 
-/* -1 if an id below count has no token. */
+/* Returns -1 with an error if an id below count has no token. */
 int vocabulary_check(const struct vocabulary *v);
 
-/* Derives the merges from the ids' order, as a file of ranks means it: each token of two bytes
- * or more is the merge of the two parts to which merging by lower ids reduces it. -1 when a token
- * does not reduce to two. */
+/* Derives the merges from the order of ids, as a .tiktoken file of ranks requires. Each token of
+ * two bytes or more is the merge of the two parts that remain when its bytes are merged with lower
+ * ids only. Returns -1 with an error if a token does not reduce to two parts. */
 int vocabulary_derive_merges(struct vocabulary *v);
 
-/* The id of each byte as a token of the model, -1 for none. */
+/* Sets byte_ids[b] to the id of the model's token that is byte b, or to -1 if there is none. */
 void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256]);
 
 #endif

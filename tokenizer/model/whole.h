@@ -1,12 +1,14 @@
 /*
- * whole.h - tokens that byte pair encoding makes of their own bytes, without encoding them.
+ * whole.h - finds, without encoding, tokens whose bytes byte pair encoding turns into that one
+ * token.
  *
- * Be x and y such tokens, and (x, y) a merge to z. Alone, x and y come about merge by merge, in
- * order of rank if each merge ranks behind those that made its parts; side by side they come about
- * just so, unless at some time the last token of x's bytes and the first of y's merge with one
- * another first. The pairs that meet at the border are found backwards, from (x, y): of the two
- * tokens the one made later gives way to its part next to the border. Where all these pairs merge
- * later than what ended them, or never, z is what its bytes become.
+ * Let x and y be such tokens, and let the pair (x, y) merge to z. Encoded alone, x and y are built
+ * merge by merge in order of rank, if each merge ranks after the merges that made its parts.
+ * Encoded side by side, they are built in the same way, unless at some moment the last token of
+ * x's bytes merges first with the first token of y's bytes. The function enumerates the pairs that
+ * meet at this border, backwards from (x, y): of the two tokens at the border, the one that was
+ * made later is replaced by its part next to the border. If each such pair merges never, or only
+ * after the merge that ended the pair, the bytes of z encode to z.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_WHOLE_H
 #define TEXTMILL_TOKENIZER_MODEL_WHOLE_H
@@ -18,8 +20,9 @@
 
 struct pairs;
 
-/* Sets whole[id], id below `ids`, for tokens of which that is certain; others may be so too.
- * own_ids[b] is the id of a token that is byte b, -1 for none; `pairs` are those of the merges. */
+/* Sets whole[id], for ids below `ids`, to whether it is certain that the token's bytes encode to
+ * that token. Other tokens may have this property, too. own_ids[b] is the id of a token that is
+ * byte b, or -1 for none. `pairs` is the table of the merges. */
 void whole_mark(uint8_t *whole, size_t ids, const int64_t own_ids[256], const struct pairs *pairs,
                 const struct bpe_merge *merges, size_t count);
 

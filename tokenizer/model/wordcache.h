@@ -1,14 +1,15 @@
 /*
- * wordcache.h - the ids of the pieces seen last: words come again.
+ * wordcache.h - a cache of the ids of recent pieces, because words occur again and again.
  *
- * A table of entries of 32 bytes, four to a bucket, the newer in front. An entry is a piece of less
- * than 16 bytes, zero-padded, its length in the last byte, and up to four ids. More ids stand in a
- * ring, where new records overwrite the oldest, and the entry says where; so does that of a longer
- * piece, which has a hash for bytes, and the bytes in the ring, behind the ids. Table and ring have
- * a fixed size; what is not found is encoded again, so that the ids do not depend on what is
- * remembered.
+ * The cache is a hash table with entries of 32 bytes, four to a bucket, the newest first. An entry
+ * holds a piece of less than 16 bytes, padded with zeroes, the piece's length in the last byte,
+ * and up to four ids. More ids, and the bytes of longer pieces, are stored in a ring buffer, where
+ * new records overwrite the oldest. The entry then holds the position in the ring. For a longer
+ * piece, it holds a hash instead of the bytes, and the ring holds the bytes after the ids. Table
+ * and ring have a fixed size. A piece that is not found is encoded again, so the ids do not depend
+ * on the state of the cache.
  *
- * Pieces are looked up some at a time, and those that are not found are encoded together.
+ * Pieces are looked up in groups, and those of a group that are not found are encoded together.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_WORDCACHE_H
 #define TEXTMILL_TOKENIZER_MODEL_WORDCACHE_H
@@ -20,18 +21,19 @@
 
 struct wordcache;
 
-/* Appends the ids of pieces that are not known, those of piece i up to out->data[ends[i]]; they
- * depend on the piece alone. -1: one of them cannot be encoded. */
+/* A function that encodes pieces: it appends their ids; those of piece i end at
+ * out->data[ends[i]]. The ids must depend on the piece alone. Returns -1 if a piece cannot be
+ * encoded. */
 typedef int wordcache_encode_fn(void *ctx, const struct pieces *p, struct ids *out, size_t *ends);
 
 struct wordcache *wordcache_new(wordcache_encode_fn *encode, void *ctx);
 void wordcache_free(struct wordcache *c);
 
-/* Makes the piece known, unless it has too many bytes or ids. */
+/* Adds a piece and its ids to the cache, unless it has too many bytes or ids. */
 void wordcache_put(struct wordcache *c, const char *piece, size_t n, const uint32_t *ids,
                    size_t count);
 
-/* Appends the ids of the pieces in order. -1: piece *failed cannot be encoded. */
+/* Appends the ids of the pieces, in order. Returns -1 if piece *failed cannot be encoded. */
 int wordcache_encode(struct wordcache *c, const struct pieces *p, struct ids *out, size_t *failed);
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * wordpiece.h - cuts a word into the pieces of a vocabulary: always the longest that fits, and
- * behind the first one those that begin with "##" (Devlin et al., "BERT", 2019). A word that
- * cannot be cut to its end, or has too many characters, is the unknown token.
+ * wordpiece.h - cuts a word into tokens: always the longest token that matches, and after the
+ * first one only tokens that begin with "##" (Devlin et al., "BERT", 2019). A word that cannot be
+ * cut completely, or that has too many characters, becomes the unknown token.
  *
- * In linear time: LinMaxMatch (Song, Salcianu, Song, Dopson, Zhou, "Fast WordPiece tokenization",
- * EMNLP 2021). The vocabulary is a trie; where no longer match is possible, a node has the pieces
- * that its string is certain to be cut into ("failure pops") and the node of what is left behind
- * them ("failure link"), so that no byte is read twice.
+ * The algorithm takes linear time: LinMaxMatch (Song, Salcianu, Song, Dopson, Zhou, "Fast
+ * WordPiece tokenization", EMNLP 2021). The vocabulary is a trie. Each node stores what to do if
+ * no longer match is possible: the tokens that its string is certain to be cut into ("failure
+ * pops"), and the node of the string that is left after them ("failure link"). So no byte is read
+ * twice.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_WORDPIECE_H
 #define TEXTMILL_TOKENIZER_MODEL_WORDPIECE_H
@@ -25,7 +26,7 @@ enum { WORDPIECE_PREFIX_BYTES = 2 };
 struct wordpiece *wordpiece_new(const struct vocabulary *v, uint32_t unknown, size_t max_chars);
 void wordpiece_free(struct wordpiece *w);
 
-/* Appends the ids of a word, which is not empty. */
+/* Appends the ids of a word of n > 0 bytes. */
 void wordpiece_encode(const struct wordpiece *w, const char *word, size_t n, struct ids *out);
 
 #endif
