@@ -6,7 +6,8 @@
 
 #include "common/buf.h"
 
-/* Appends the bytes; -1 for anything else (no error set), also for no characters at all. */
+/* Decodes s[0..n) and appends the bytes to `out`. Returns -1, without setting an error, if the text
+ * is empty or is not valid base64. */
 int base64_decode(struct buf *out, const char *s, size_t n);
 void base64_print(struct buf *out, const char *bytes, size_t n);
 

@@ -30,7 +30,7 @@ void buf_init(struct buf *b);
 void buf_release(struct buf *b); /* frees; b is empty and usable again */
 char *buf_detach(struct buf *b); /* the caller owns the string; b is empty */
 
-void buf_reserve(struct buf *b, size_t more); /* room for `more` bytes after len */
+void buf_reserve(struct buf *b, size_t more); /* makes room for `more` bytes after len */
 void buf_clear(struct buf *b);
 void buf_truncate(struct buf *b, size_t len); /* len <= b->len */
 
@@ -40,11 +40,11 @@ static inline void buf_addc(struct buf *b, int c);
 void buf_addu(struct buf *b, uint64_t n); /* in decimal */
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Where what[0..n) first begins in [s, end), or NULL; n >= 1. Faster than memmem where what[0] is
- * rare. */
+/* Returns the first occurrence of what[0..n) in [s, end), or NULL; n >= 1. Faster than memmem if
+ * the byte what[0] is rare in the text. */
 const char *bytes_find(const char *s, const char *end, const char *what, size_t n);
 
-int hex_digit(char c); /* its value, -1 for what is none */
+int hex_digit(char c); /* the digit's value, or -1 if c is no hexadecimal digit */
 
 /* Drops spaces, tabs, CR and LF at the end. */
 void buf_rtrim(struct buf *b);

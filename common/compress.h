@@ -1,10 +1,10 @@
 /*
- * compress.h - whole files packed as TensorFlow packs them: the records' framing is inside, and the
- * stream around it is gzip (RFC 1952), zlib (RFC 1950) or, which TensorFlow does not read,
- * Zstandard (RFC 8878).
+ * compress.h - compressed files as TensorFlow writes them: one compressed stream around all records
+ * of a file. The stream is gzip (RFC 1952), zlib (RFC 1950) or Zstandard (RFC 8878). TensorFlow
+ * does not read Zstandard.
  *
- * Which one a file is shows in its first bytes, and never in its name. Several streams end to end
- * are one, as those programs have it that pack them.
+ * A file's compression is recognised by its first bytes, never by its name. Several streams one
+ * after the other are read as one, as gzip and zstd do.
  */
 #ifndef TEXTMILL_COMMON_COMPRESS_H
 #define TEXTMILL_COMMON_COMPRESS_H
@@ -18,34 +18,37 @@ enum compression { COMPRESS_NONE, COMPRESS_GZIP, COMPRESS_ZLIB, COMPRESS_ZSTD };
 
 const char *compress_name(enum compression how); /* "none", "gzip", "zlib", "zstd" */
 
-/* What a file that begins with these bytes seems to be. */
+/* Guesses a file's compression from its first n bytes. */
 enum compression compress_recognise(const unsigned char *bytes, uint64_t n);
 
 /* ---- packing ------------------------------------------------------------------------------ */
 
 struct compress;
 
-/* At the usual level: 6 of zlib, 3 of Zstandard, with its checksum. `how` is not COMPRESS_NONE.
- * NULL when there is no memory for it. */
+/* Creates a compressor. `how` is not COMPRESS_NONE. The level is 6 for gzip and zlib, and 3 for
+ * Zstandard, which also writes its checksum. Returns NULL if memory runs out. */
 struct compress *compress_new(enum compression how);
 void compress_free(struct compress *c);
 
-/* Appends to `out` as much of the packed stream as there is after bytes[0..n). */
+/* Compresses bytes[0..n) and appends to `out` the part of the compressed stream that is ready. */
 void compress_add(struct compress *c, const void *bytes, size_t n, struct buf *out);
-void compress_end(struct compress *c, struct buf *out); /* the rest; nothing may follow */
+void compress_end(struct compress *c,
+                  struct buf *out); /* appends the rest of the stream; no call may follow */
 
 /* ---- unpacking ---------------------------------------------------------------------------- */
 
-/* Gives the unpacked bytes to `put` piece by piece; a piece is at most 256 KiB, so that memory does
- * not depend on what a stream claims. -1 when `put` failed or the stream is damaged or cut short;
- * then the error says so, with the byte of data[0..n), and what was given before is good as far as
- * can be told. */
+/* Unpacks data[0..n) and passes the bytes to `put` in pieces of at most 256 KiB, so memory does not
+ * depend on the size that a stream declares. Returns -1 if `put` failed, or if the stream is
+ * damaged or cut short. In the second case the error names the byte offset in data, and the bytes
+ * passed before are correct as far as can be checked. */
 int compress_unpack(enum compression how, const unsigned char *data, uint64_t n,
                     int (*put)(void *ctx, const void *bytes, size_t n), void *ctx);
 
-/* The same from bytes that come piece by piece: `give` hands out the next ones, which stay until it
- * is called again; 0 at the end, -1 with an error. compress_read: up to n bytes, 0 at the end, -1;
- * what came before an error was good as far as can be told. NULL when there is no memory. */
+/* Unpacks a stream whose bytes arrive in pieces. `give` sets *bytes to the next packed bytes, which
+ * stay valid until its next call; it returns their number, 0 at the end, or -1 with an error.
+ * compress_reader_new returns NULL if memory runs out. compress_read returns up to n unpacked
+ * bytes: their number, 0 at the end, or -1; bytes returned before an error are correct as far as
+ * can be checked. */
 struct compress_reader;
 struct compress_reader *compress_reader_new(enum compression how,
                                             int64_t (*give)(void *ctx, const void **bytes),
@@ -55,7 +58,7 @@ int64_t compress_read(struct compress_reader *r, void *bytes, size_t n);
 
 /* ---- checksums ---------------------------------------------------------------------------- */
 
-/* CRC-32 of bytes[0..n), as gzip and zip files have it (RFC 1952, section 8). */
+/* Returns the CRC-32 of bytes[0..n), as used in gzip and zip files (RFC 1952, section 8). */
 uint32_t compress_crc32(const void *bytes, uint64_t n);
 
 #endif

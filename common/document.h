@@ -1,7 +1,7 @@
 /*
- * document.h - the document stream: what wikiprep writes and tokenize reads.
+ * document.h - the document stream, which wikiprep writes and tokenize reads.
  *
- * WikiExtractor's format, so that other tools work on it:
+ * The format is WikiExtractor's, so other tools can read it:
  *
  *     <!-- textmill documents 1 sentences=0 -->
  *     <doc id="12" url="https://…?curid=12" title="Moon">
@@ -12,10 +12,10 @@
  *     </doc>
  *     <!-- end documents=1 -->
  *
- * Inside, & < > are written as entities (in attributes " too), so that the marks are
- * unambiguous. The first line promises the last: a stream that has the one and not the other is
- * torn. Files without either, such as WikiExtractor's own, are read as they are.
- * With sentences=1 each line is a sentence and a blank line ends a paragraph.
+ * In text, & < > are written as entities; in attributes also ". So tags are unambiguous. If the
+ * first line is present, the last line must be present, too; otherwise the stream is incomplete,
+ * which is an error. Files without both lines, such as WikiExtractor's own, are accepted. With
+ * sentences=1 each line is a sentence and a blank line ends a paragraph.
  */
 #ifndef TEXTMILL_COMMON_DOCUMENT_H
 #define TEXTMILL_COMMON_DOCUMENT_H
@@ -26,7 +26,7 @@
 #include "common/file.h"
 
 struct document {
-    struct buf id, url, title; /* as in the attributes, unescaped; empty when absent */
+    struct buf id, url, title; /* values of the attributes, unescaped; empty if absent */
     struct buf text;           /* the lines after the title and its blank line; no LF at the end */
 };
 
@@ -39,17 +39,18 @@ void document_release(struct document *d);
 /* ---- writing (each appends to `out`) ------------------------------------------------------ */
 
 void document_put_begin(struct buf *out, int sentences);
-void document_put(struct buf *out, const struct document *d); /* from <doc to </doc> */
+void document_put(struct buf *out,
+                  const struct document *d); /* one document, from <doc to </doc> */
 void document_put_end(struct buf *out, uint64_t documents);
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
 struct document_reader {
     struct input *in;   /* borrowed */
-    int promised;       /* the first line was there, so the last must be */
+    int promised;       /* 1: the first line was present, so the last line must be */
     int sentences;      /* from the first line */
     uint64_t documents; /* read so far */
-    uint64_t offset;    /* of the current document */
+    uint64_t offset;    /* byte offset of the current document */
 };
 
 void document_open(struct document_reader *r, struct input *in);

@@ -1,49 +1,53 @@
 /*
- * err.h - the error of the current thread, as a sentence.
+ * err.h - the error message of the current thread.
  *
- * A function that fails returns -1 (a constructor NULL) and leaves one line that says what
- * failed, and where: file, record, byte offset. Lower case, no full stop, the failure first:
+ * A function that fails returns -1 (a constructor returns NULL) and sets a one-line message. The
+ * message says what failed and where: file, record, byte offset. It is in lower case, has no full
+ * stop, and names the failure first:
  *
  *     return err_set("cannot open '%s': %s", path, strerror(errno));
  *
- * Only a main prints it. Each thread has its own line; pool.h carries a worker's to its caller.
+ * Only main programs print it. Each thread has its own message; pool.h copies a worker thread's
+ * message to the calling thread.
  */
 #ifndef TEXTMILL_COMMON_ERR_H
 #define TEXTMILL_COMMON_ERR_H
 
 #include <stddef.h>
 
-/* Replaces the thread's error. Returns -1, always. */
+/* Sets the thread's error message. Always returns -1. */
 int err_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Puts context in front of the thread's error: "<context>: <error>". Returns -1, always. */
+/* Puts context in front of the thread's error message: "<context>: <error>". Always returns -1. */
 int err_in(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The thread's error; "" when there was none. Valid until the next err_ call of the thread. */
+/* Returns the thread's error message, or "" if there was no error. Valid until the thread's next
+ * err_ call. */
 const char *err_get(void);
 
-/* A usage error: as err_set, but the main exits with status 2. */
+/* Sets a usage error: as err_set, but the main program exits with status 2. */
 int err_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* 1 when the thread's last error came from err_usage. */
+/* Returns 1 if the thread's last error was set by err_usage. */
 int err_is_usage(void);
 
-/* Makes a message fit for a terminal: control characters, which names in files may have, are
- * written as \x1b; what stands between quotes and is longer than 300 bytes loses its middle.
- * Everything printed on stderr goes through it (log.h). Cuts at `size`. */
+/* Copies a message in a form that is safe for a terminal. Control characters, which file names may
+ * contain, are written as \x1b. Text in quotes that is longer than 300 bytes is shortened in its
+ * middle. The result is cut at `size` bytes. Everything printed on stderr goes through this
+ * function (log.h). */
 void err_tame(char *out, size_t size, const char *text);
 
-/* What failed first is what to say, though clearing up after it may fail too:
+/* Saves and restores the error, because cleaning up after a failure may fail, too, and the first
+ * error is the one to report:
  *
  *     struct err why = err_keep();
  *     ... clear up ...
- *     return err_restore(&why);
- */
+ *     return err_restore(&why); */
 struct err {
     char text[1024];
     int usage;
 };
 struct err err_keep(void);
-int err_restore(const struct err *why); /* Returns -1, always. */
+int err_restore(const struct err *why); /* always returns -1 */
 
 #endif

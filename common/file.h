@@ -1,7 +1,9 @@
 /*
- * file.h - whole files, line input, memory maps, folders, and output that appears when complete.
+ * file.h - whole files, line input, memory maps, folders, and output files that appear only when
+ * they are complete.
  *
- * A path "-" is stdin or stdout where a function says so. Errors name the path.
+ * A path "-" means stdin or stdout where a function's comment says so. Error messages name the
+ * path.
  */
 #ifndef TEXTMILL_COMMON_FILE_H
 #define TEXTMILL_COMMON_FILE_H
@@ -13,15 +15,15 @@
 
 /* ---- whole files ------------------------------------------------------------------------ */
 
-/* Both append. file_read_any: a path that the user gave, perhaps a pipe; "-" is stdin. file_read: a
- * file that is found by its name; what is no regular file is an error, since a pipe without a
- * writer would be waited for without end. */
+/* Both append the file's bytes to `out`. file_read_any is for a path that the user gave: it may be
+ * a pipe, and "-" is stdin. file_read is for other files and accepts regular files only, because
+ * opening a pipe that has no writer would wait forever. */
 int file_read(const char *path, struct buf *out);
 int file_read_any(const char *path, struct buf *out);
 
-/* What stands at `path`, behind symbolic links: FILE_NONE where nothing does. -1 when the file
- * system cannot tell: an I/O error is not "nothing there", and the compiler warns of a caller that
- * does not look at the result. */
+/* Sets *kind to the kind of file at `path`, following symbolic links; FILE_NONE if nothing is
+ * there. Returns -1 if the file system reports an error: an I/O error does not mean that nothing is
+ * there. The compiler warns if a caller ignores the result. */
 enum file_kind { FILE_NONE, FILE_PLAIN, FILE_FOLDER, FILE_SPECIAL };
 int file_look(const char *path, enum file_kind *kind) __attribute__((warn_unused_result));
 
@@ -30,15 +32,15 @@ int file_mkdirs(const char *path);                                  /* as mkdir 
 void file_join(struct buf *out, const char *dir, const char *name); /* replaces out */
 int file_ends_with(const char *name, const char *suffix);
 
-/* Names in `dir` that end in `suffix` ("" for all), sorted by byte; hidden names left out.
- * file_names_free frees them; after an error there are none. */
+/* Lists the names in `dir` that end in `suffix` ("" for all), sorted by byte, without hidden files.
+ * The caller frees them with file_names_free; after an error the list is empty. */
 struct file_names {
     char **names;
     size_t count, cap;
 };
 int file_list(struct file_names *out, const char *dir, const char *suffix);
-/* Paths that match a pattern of the shell, in order; hidden names only where spelled out. None is
- * an error. */
+/* Lists the paths that match a shell pattern, sorted. Hidden files match only if the pattern spells
+ * out their dot. No match is an error. */
 int file_glob(struct file_names *out, const char *pattern);
 void file_names_free(struct file_names *names);
 
@@ -49,32 +51,37 @@ struct file_map {
 };
 int file_map(struct file_map *map, const char *path);
 void file_unmap(struct file_map *map);
-/* Bytes from `first` on leave memory; they come again when they are read. */
+/* Tells the system that the `bytes` bytes from `first` on need not stay in memory. They are read
+ * from the file again when accessed. */
 void file_map_leave(const struct file_map *map, uint64_t first, uint64_t bytes);
 
-/* -1 with an error where the first bytes of a file are those of a git-lfs pointer. */
+/* Returns -1 with an error if bytes[0..n), the start of the file `path`, are those of a git-lfs
+ * pointer. */
 int file_check_pointer(const char *path, const void *bytes, size_t n);
 
-/* The folder for temporary files: what TMPDIR says, else /var/tmp. */
+/* Returns the folder for temporary files: $TMPDIR if set, else /var/tmp. */
 const char *file_temporary_folder(void);
 
-/* A file without a name in `dir`, to write and to read: its descriptor, or -1. */
+/* Creates a file without a name in `dir`, for reading and writing. Returns its descriptor, or
+ * -1. */
 int file_nameless(const char *dir);
 
 /* ---- sequential input ------------------------------------------------------------------- */
 
-/* Buffered reading that knows its offset. Not for two threads at once. */
+/* A buffered input that knows its byte offset. Only one thread may use it at a time. */
 struct input {
     char *path; /* "<stdin>" for "-" */
     int fd;
-    /* Where the bytes come from if not from fd: up to n of them, 0 at the end, -1 with an error.
-     * `from` is borrowed. */
+    /* If not NULL, reads the bytes instead of fd: stores up to n bytes and returns their number, 0
+     * at the end, or -1 with an error. `from` is its borrowed argument. */
     int64_t (*pull)(void *from, void *bytes, size_t n);
     void *from;
-    size_t most; /* bytes of a line; a longer one is an error. Set by the caller; 0: any */
-    char *data;  /* bytes read and not yet given out are data[begin..end) */
+    /* maximum length of a line in bytes; a longer line is an error. Set by the caller; 0: no
+     * limit */
+    size_t most;
+    char *data; /* unread bytes of the buffer: data[begin..end) */
     size_t begin, end, cap;
-    uint64_t offset; /* of data[begin] in the input */
+    uint64_t offset; /* offset of data[begin] in the input */
     int eof;
 };
 int input_open(struct input *in, const char *path);
@@ -82,60 +89,65 @@ void input_open_pulled(struct input *in, const char *path,
                        int64_t (*pull)(void *from, void *bytes, size_t n), void *from);
 void input_close(struct input *in);
 
-/* At least `want` bytes at data+begin unless the input ends before: returns how many there
- * are, or -1. They stay where they are until the next input_ call. */
+/* Makes at least `want` bytes available at data+begin, unless the input ends before. Returns the
+ * number of bytes available there, or -1. They stay in place until the next input_ call. */
 int64_t input_peek(struct input *in, size_t want);
-void input_skip(struct input *in, size_t n); /* n <= bytes there */
+void input_skip(struct input *in, size_t n); /* skips n bytes; n <= bytes available */
 
-/* The next line without its LF (a CR stays): 1, 0 at the end, -1. Valid until the next call.
- * A last line without LF counts. Any length. */
+/* Reads the next line, without its LF but with a CR if it has one. Returns 1, 0 at the end, or -1.
+ * *line is valid until the next call. The last line may lack its LF. Lines may have any length up
+ * to `most`. */
 int input_line(struct input *in, char **line, size_t *len);
 
 /* ---- output under a temporary name --------------------------------------------------------- */
 
-/* Written to "<path>.tmp-<pid>" beside `path`, and renamed when output_close finds every write,
- * the flush and the fsync well; after output_abandon, or when the process dies, nothing stands
- * under `path`. "-" is stdout: no temporary, no rename, and output_close flushes it; likewise what
- * is no file, such as a device or a pipe. Behind a symbolic link the file it leads to is replaced.
- * Errors stick: after a failed write every call fails. */
+/* An output file. Its bytes go to "<path>.tmp-<pid>" in the same folder. output_close renames that
+ * file to `path` if every write, the flush and the fsync succeeded. After output_abandon, or if the
+ * process dies, nothing appears at `path`. "-" is stdout, which has no temporary file and is only
+ * flushed; the same holds for devices and pipes. If `path` is a symbolic link, the file it points
+ * to is replaced. After a failed write every further call fails. */
 struct output {
-    char *path, *temp; /* temp: NULL for stdout and devices */
+    char *path, *temp; /* temp is NULL for stdout and devices */
     int fd;
     char *data;
     size_t len;
-    uint64_t offset; /* bytes given to output_write so far */
-    size_t unsynced; /* written since the disk was last told to take it */
+    uint64_t offset; /* bytes passed to output_write so far */
+    size_t unsynced; /* bytes written since write-back was last started */
     int failed;      /* errno of the write that failed */
-    int lazy; /* set by the caller: no fsync at the close, since a whole tree is synced later */
+    /* set by the caller: output_close calls no fsync, because the caller syncs a whole folder
+     * later */
+    int lazy;
 };
 int output_open(struct output *out, const char *path);
 int output_write(struct output *out, const void *bytes, size_t n);
 int output_flush(struct output *out);
 int output_close(
-    struct output *out); /* flush, fsync, close, rename; frees. -1: nothing published */
+    /* Flushes, syncs, closes and renames the file, and frees the struct. -1: nothing was
+     * published. */
+    struct output *out);
 
-/* Several files that make one set: all are published, or none. Each is whole on the disk before the
- * first gets its name. */
+/* Closes several files that make one set: publishes all of them or none. Every file is synced to
+ * disk before the first one is renamed. */
 int output_close_all(struct output *outs, size_t count);
-void output_abandon(struct output *out); /* drop without publishing; fine on a zeroed struct */
+void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */
 
-/* For work that is taken up again: output_resume goes on after the first `bytes` bytes of the file
- * at `path`, which gets a temporary name; output_leave puts what was written so far under `path`,
- * unfinished as it is (fine on a zeroed struct). Neither is for a `path` that readers look at. */
+/* For work that is resumed later. output_resume continues after the first `bytes` bytes of the file
+ * at `path`, which gets a temporary name. output_leave stores the unfinished output at `path` (fine
+ * on a zeroed struct). Neither may be used for a `path` that readers look at. */
 int output_resume(struct output *out, const char *path, uint64_t bytes);
 void output_leave(struct output *out);
 
-/* Writes a small file whole, in the same way. */
+/* Writes a small file as one output: it appears at `path` only if it is complete. */
 int file_write(const char *path, const void *bytes, size_t n);
 
-/* fsync of the folder that holds `path`, so that a rename in it survives a power cut. */
+/* Syncs the folder that holds `path` to disk, so that a rename in it survives a power failure. */
 int file_sync_dir(const char *path);
 
-/* Swaps the names of two files or folders in one step: 1, 0 where the file system has no such step,
- * -1. */
+/* Swaps the names of two files or folders atomically. Returns 1, 0 if the file system cannot do
+ * that, or -1. */
 int file_swap(const char *a, const char *b);
 
-/* Removes a file, or a folder with all that is in it. Missing is fine. */
+/* Removes a file, or a folder with its content. A missing file is no error. */
 int file_remove_tree(const char *dir);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * gguf.h - GGUF, the file of llama.cpp that holds a model with its tokenizer: keys with values, and
+ * gguf.h - GGUF, llama.cpp's file format for a model with its tokenizer: keys with values, and
  * tensors.
  *
  *     "GGUF", u32 version (2 or 3), u64 tensors, u64 keys
@@ -23,8 +23,8 @@
 
 enum { GGUF_RANK = 4, GGUF_ALIGNMENT = 32 };
 
-/* Types of tensors that are known here, as the file numbers them; numbers in a block of each, and
- * its bytes. */
+/* The supported tensor types, with their numbers in the file. gguf_block_numbers returns the number
+ * of values in a block of such a type, gguf_block_bytes the block's bytes. */
 enum {
     GGUF_TENSOR_F32 = 0,
     GGUF_TENSOR_F16 = 1,
@@ -36,7 +36,7 @@ enum {
 int gguf_block_numbers(uint32_t type);
 int gguf_block_bytes(uint32_t type);
 
-/* Types of values, as the file has them. */
+/* Types of a key's value, numbered as in the file. */
 enum gguf_form {
     GGUF_U8,
     GGUF_I8,
@@ -55,19 +55,20 @@ enum gguf_form {
 };
 
 struct gguf_key {
-    const char *name; /* n bytes of the file */
+    const char *name; /* name[0..n) in the mapped file */
     size_t n;
     enum gguf_form form;
-    const unsigned char *value; /* in the file: of a text or a list behind its length */
-    uint64_t count;             /* bytes of a text, items of a list; else 1 */
-    enum gguf_form items;       /* of a list */
+    /* the value in the mapped file; for a text or a list, the bytes after its length field */
+    const unsigned char *value;
+    uint64_t count;       /* bytes of a text, items of a list, else 1 */
+    enum gguf_form items; /* type of a list's items */
 };
 
 struct gguf_tensor {
     char *name;
-    uint32_t type; /* one of the above */
+    uint32_t type; /* a GGUF_TENSOR_ value */
     int rank;
-    int64_t shape[GGUF_RANK]; /* the outermost first, as elsewhere here */
+    int64_t shape[GGUF_RANK]; /* outermost dimension first (the file has the innermost first) */
     int64_t elements;
     uint64_t offset, bytes; /* in the file */
 };
@@ -82,26 +83,27 @@ struct gguf {
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Whether a path is one of such a file: it ends in ".gguf". */
+/* Returns 1 if the path ends in ".gguf". */
 int gguf_is(const char *path);
 
-/* Maps the file and checks names, types, sizes and offsets. -1 with an error that names file and
- * byte. */
+/* Maps the file and checks names, types, sizes and offsets. Returns -1 with an error that names the
+ * file and the byte. */
 int gguf_open(struct gguf *g, const char *path);
-/* The same for bytes in memory (borrowed), which `name` stands for in errors. */
+/* Parses bytes in memory (borrowed) as gguf_open does. `name` stands for the path in errors. */
 int gguf_parse(struct gguf *g, const void *bytes, uint64_t n, const char *name);
 void gguf_close(struct gguf *g);
 
-const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NULL: none */
-/* Numbers and truth values of any form, texts: -1 with an error where the key has another form. */
+const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NULL if absent */
+/* gguf_real reads a number or a boolean of any type; gguf_text reads a text. Both return -1 with an
+ * error if the key's value has another type. */
 int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out);
 int gguf_text(const struct gguf *g, const struct gguf_key *k, struct buf *out);
 
 const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name);
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Keys first, then tensors, then the data of these in their order, in as many pieces as it likes.
- */
+/* Writes a file. Add all keys first, then declare all tensors, then write the tensors' data in the
+ * same order. The data of a tensor may be written in several pieces. */
 struct gguf_writer {
     struct output out;
     struct buf keys, tensors;
@@ -113,19 +115,20 @@ void gguf_add_u32(struct gguf_writer *w, const char *key, uint32_t x);
 void gguf_add_f32(struct gguf_writer *w, const char *key, float x);
 void gguf_add_bool(struct gguf_writer *w, const char *key, int x);
 void gguf_add_text(struct gguf_writer *w, const char *key, const char *s, size_t n);
-/* A list of `count` items, which stand in `items` as the file has them: numbers of that form, or
- * texts that gguf_put_text has put there. */
+/* Adds a list of `count` items. `items` holds them in the file's encoding: little-endian numbers of
+ * type `form`, or texts that gguf_put_text appended. */
 void gguf_add_list(struct gguf_writer *w, const char *key, enum gguf_form form, uint64_t count,
                    const struct buf *items);
 void gguf_put_text(struct buf *out, const char *s, size_t n);
 void gguf_put_u32(struct buf *out, uint32_t x);
 
-/* Of whole blocks in each row of shape[rank - 1] numbers. */
+/* Declares a tensor. Each row of shape[rank - 1] numbers must consist of whole blocks. */
 void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int rank,
                      const int64_t *shape);
-int gguf_create(struct gguf_writer *w, const char *path); /* what was added so far */
+int gguf_create(struct gguf_writer *w,
+                const char *path); /* opens the file; writes keys and tensor declarations */
 int gguf_write(struct gguf_writer *w, const void *data, uint64_t n);
-int gguf_end_tensor(struct gguf_writer *w); /* the next one begins at a multiple of the alignment */
+int gguf_end_tensor(struct gguf_writer *w); /* pads the data to the alignment */
 int gguf_finish(struct gguf_writer *w);     /* publishes the file */
 void gguf_abandon(struct gguf_writer *w);
 

@@ -1,10 +1,10 @@
 /*
- * hash.h - FNV-1a of 64 bits, for tables of strings and checksums of small things.
+ * hash.h - the 64-bit FNV-1a hash, for tables of strings and for checksums of short data.
  *
  *     h = 0xCBF29CE484222325; for each byte: h = (h ^ byte) * 0x100000001B3
  *
- * (Fowler, Noll, Vo: RFC 9923.) One multiplication a byte: right for names and words; long texts
- * want something faster. No defence against keys that were made to collide.
+ * (Fowler, Noll, Vo: RFC 9923.) It needs one multiplication per byte: good for names and words,
+ * slow for long texts. It gives no protection against keys that were chosen to collide.
  */
 #ifndef TEXTMILL_COMMON_HASH_H
 #define TEXTMILL_COMMON_HASH_H
@@ -14,7 +14,7 @@
 
 #define HASH_START UINT64_C(0xCBF29CE484222325)
 
-/* The hash of what h is the hash of, with these bytes behind it. */
+/* Continues a hash: returns the hash of the bytes already hashed into h followed by bytes[0..n). */
 static inline uint64_t hash_more(uint64_t h, const void *bytes, size_t n)
 {
     const unsigned char *p = bytes;
@@ -23,7 +23,7 @@ static inline uint64_t hash_more(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
-/* For tables whose size is a power of two: the low bits, with what the high ones know. */
+/* Mixes the high bits into the low bits, for tables that use only the low bits. */
 static inline uint64_t hash_fold(uint64_t h)
 {
     return h ^ h >> 29;

@@ -1,5 +1,5 @@
 /*
- * ids.h - a growable list of 32-bit numbers: ids of tokens, places in a text.
+ * ids.h - a growable list of 32-bit numbers: token ids, or positions in a text.
  */
 #ifndef TEXTMILL_COMMON_IDS_H
 #define TEXTMILL_COMMON_IDS_H

@@ -1,10 +1,11 @@
 /*
  * js.h - JSON, read through jansson (RFC 8259; duplicate keys are errors, \u0000 is allowed).
  *
- * A text with an integer beyond 64 bits (Hugging Face writes 1e30 as one) has reals for integers.
+ * If a text has an integer that does not fit 64 bits (Hugging Face writes 1e30 as an integer), all
+ * its integers are read as reals.
  *
- * Values belong to the tree and live until js_free of its root. A lookup that fails returns
- * NULL, and every accessor takes NULL, so that paths can be followed without checks between.
+ * Values belong to the tree and live until js_free of its root. A lookup that fails returns NULL,
+ * and every accessor accepts NULL, so lookups can be chained without checks.
  */
 #ifndef TEXTMILL_COMMON_JS_H
 #define TEXTMILL_COMMON_JS_H
@@ -16,16 +17,18 @@
 
 struct js;
 
-/* `name` stands in the error, with line and byte offset. Freed with js_free. */
+/* Parses text[0..n). Errors contain `name`, line and byte offset. The caller frees the tree with
+ * js_free. */
 struct js *js_parse(const char *text, size_t n, const char *name);
-struct js *js_load(const char *path); /* a regular file: file_read */
-/* A file that the user gave: file_read_any. Of a key that stands twice the last value counts, in
- * the first one's place: so Python reads. */
+struct js *js_load(const char *path); /* reads a regular file, as file_read does */
+/* Reads a file that the user gave, as file_read_any does. If a key occurs twice, the last value
+ * takes the place of the first, as in Python. */
 struct js *js_load_any(const char *path);
 void js_free(struct js *root);
 
-/* As js_parse, of a text without some parts, which are read otherwise (js_scan.h): [begin, end)
- * each, in rising order. Lines and offsets are those of the whole text. */
+/* Parses a text as js_parse does, but leaves out some parts, which the caller reads with js_scan.h.
+ * Each cut is the part [begin, end) of the text; cuts are in ascending order. Lines and offsets in
+ * errors are those of the whole text. */
 struct js_cut {
     size_t begin, end;
 };
@@ -34,7 +37,7 @@ struct js *js_parse_without(const char *text, size_t n, const struct js_cut *cut
 
 int js_is_object(const struct js *v);
 int js_is_array(const struct js *v);
-int js_is_null(const struct js *v); /* JSON null; not a missing value */
+int js_is_null(const struct js *v); /* 1 for JSON null, 0 for a missing value */
 
 const struct js *js_get(const struct js *object, const char *key);
 const struct js *js_at(const struct js *array, size_t i);
@@ -51,8 +54,8 @@ int js_real(const struct js *v, double *out);         /* 0, or -1 if no number *
 int js_int(const struct js *v, int64_t *out);         /* 0, or -1 if no integer */
 int js_bool(const struct js *v, int *out);            /* 0, or -1 if neither true nor false */
 
-int js_text_is(const struct js *v, const char *word); /* whether it is this string */
-/* A member that is true or false, or what it is otherwise. */
+int js_text_is(const struct js *v, const char *word); /* 1 if v is the string `word` */
+/* Returns a member that is true or false as 1 or 0; `otherwise` if it is missing or no boolean. */
 int js_flag(const struct js *object, const char *key, int otherwise);
 
 /* Appends the value as JSON text, in one line. */

@@ -1,14 +1,14 @@
 /*
- * js_scan.h - JSON read from front to back, without a tree: for the long and regular parts of a
- * file.
+ * js_scan.h - reads JSON from front to back without building a tree, for the long and regular parts
+ * of a file.
  *
  *     js_scan_mark(&s, '{');
  *     for (size_t i = 0; (more = js_scan_next(&s, '}', i)) > 0; i++)
  *         if (js_scan_key(&s, &key, &len) < 0 || js_scan_int(&s, &value) < 0)
  *             return -1;
  *
- * As strict as js.h (RFC 8259) with what is read, but for two things that the caller sees to: that
- * the text is UTF-8, and that no key stands twice. Errors name byte and line.
+ * It is as strict as js.h (RFC 8259), with two exceptions that the caller must check: the text must
+ * be UTF-8, and no key may occur twice. Errors name byte and line.
  */
 #ifndef TEXTMILL_COMMON_JS_SCAN_H
 #define TEXTMILL_COMMON_JS_SCAN_H
@@ -20,36 +20,38 @@
 
 struct js_scan {
     const char *text; /* borrowed */
-    size_t n, at;     /* its bytes; the next one's place */
-    struct buf plain; /* a string without its escapes */
+    size_t n, at;     /* length of the text; position of the next byte */
+    struct buf plain; /* working memory: a string after unescaping */
 };
 
 void js_scan_init(struct js_scan *s, const char *text, size_t n);
 void js_scan_release(struct js_scan *s);
 
-/* The first byte behind white space, -1 at the text's end. */
+/* Skips white space and returns the next byte without consuming it, or -1 at the text's end. */
 int js_scan_peek(struct js_scan *s);
 
-/* Steps over a mark, such as '{'. */
+/* Skips white space and consumes a punctuation character, such as '{'. Any other byte is an
+ * error. */
 int js_scan_mark(struct js_scan *s, char mark);
 
-/* Behind an opening mark and `items` items: 1 where another follows, at s->at; 0 behind `close`;
- * -1. */
+/* Called after an opening bracket and `items` items. Returns 1 if another item follows, which then
+ * begins at s->at; 0 if `close` was consumed; -1 on an error. */
 int js_scan_next(struct js_scan *s, char close, size_t items);
 
-/* A string, not NUL-ended: a part of the text, or s->plain, until the next one is read. */
+/* Reads a string, which is not NUL-terminated. *out points into the text or into s->plain, and is
+ * valid until the next string is read. */
 int js_scan_text(struct js_scan *s, const char **out, size_t *len);
 
-/* A member's name, and the colon behind it. */
+/* Reads a member's name and the colon after it. */
 int js_scan_key(struct js_scan *s, const char **out, size_t *len);
 
-/* A number of 64 bits without fraction and exponent. */
+/* Reads a 64-bit integer: a number without fraction and exponent. */
 int js_scan_int(struct js_scan *s, int64_t *out);
 
-/* Steps over a value. Only where it ends is certain then, not that it is one. */
+/* Skips a value. It only finds the value's end; it does not check that the value is valid. */
 int js_scan_skip(struct js_scan *s);
 
-/* Sets the error for bad JSON at a byte of the text; -1. */
+/* Sets the error for bad JSON at byte `at` of the text. Returns -1. */
 int js_scan_error(const struct js_scan *s, size_t at, const char *what);
 
 #endif

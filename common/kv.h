@@ -1,8 +1,8 @@
 /*
- * kv.h - key=value lines: what stream headers, manifests and shard lists are written in.
+ * kv.h - key=value lines: the format of stream headers, manifests and shard lists.
  *
- * One pair a line; a key may occur more than once (pg= lines). Keys have no '=' and no line
- * end; values no line end; neither a NUL. Order is kept.
+ * Each line has one pair. A key may occur more than once (pg= lines). Keys contain no '=', no line
+ * end and no NUL; values contain no line end and no NUL. The order is kept.
  */
 #ifndef TEXTMILL_COMMON_KV_H
 #define TEXTMILL_COMMON_KV_H
@@ -32,10 +32,10 @@ void kv_addf(struct kv *kv, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void kv_add_all(struct kv *kv, const struct kv *more);
 
-const char *kv_get(const struct kv *kv, const char *key);              /* the first, or NULL */
+const char *kv_get(const struct kv *kv, const char *key); /* the first value of the key, or NULL */
 int kv_get_u64(const struct kv *kv, const char *key, uint64_t *value); /* -1: absent or no number */
 
-/* Parses text[0..n); -1 with an error that names the line. */
+/* Parses text[0..n). Returns -1 with an error that names the line. */
 int kv_parse(struct kv *kv, const char *text, size_t n);
 void kv_print(const struct kv *kv, struct buf *out);
 

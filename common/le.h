@@ -1,5 +1,6 @@
 /*
- * le.h - little-endian numbers at any address: all binary formats here are little-endian.
+ * le.h - reads and writes little-endian numbers at any address. All binary formats of this project
+ * are little-endian.
  */
 #ifndef TEXTMILL_COMMON_LE_H
 #define TEXTMILL_COMMON_LE_H

@@ -5,8 +5,8 @@
  *     while (lines_next(&l))
  *         ... l.line[0..l.len), number l.number
  *
- * A line ends with LF, which is not part of it; the last one may end with the text. An empty text
- * has no line.
+ * A line ends with LF, which is not part of it. The last line may lack its LF. An empty text has no
+ * lines.
  */
 #ifndef TEXTMILL_COMMON_LINES_H
 #define TEXTMILL_COMMON_LINES_H
@@ -16,7 +16,7 @@
 #include <string.h>
 
 struct lines {
-    const char *at, *end; /* what has not been read yet */
+    const char *at, *end; /* the rest of the text, not read yet */
     const char *line;
     size_t len;
     uint64_t number; /* from 1 */
@@ -40,7 +40,7 @@ static inline int lines_next(struct lines *l)
     return 1;
 }
 
-/* The same without the CRs at the line's end. */
+/* As lines_next, but also drops CRs at the line's end. */
 static inline int lines_next_text(struct lines *l)
 {
     if (!lines_next(l))

@@ -1,7 +1,8 @@
 /*
- * linked.h - the libraries that a program is linked with, for --version -v.
+ * linked.h - the list of libraries that a program is linked with, for --version -v.
  *
- * A module that wraps a library says so at its end, and no program lists them:
+ * A module that wraps a library registers it at the end of its source file, so no program needs a
+ * list:
  *
  *     LINKED_LIBRARY(zlib, "zlib", zlibVersion())
  */
@@ -14,10 +15,10 @@ struct linked_library {
     struct linked_library *next;
 };
 
-/* The first one, in order of names; NULL: none. */
+/* Returns the first library in alphabetical order, or NULL if there are none. */
 const struct linked_library *linked_libraries(void);
 
-/* Before main only. `library` is borrowed for good. */
+/* Registers a library; called only before main. `library` is borrowed forever. */
 void linked_add(struct linked_library *library);
 
 #define LINKED_LIBRARY(id, called, version_)                                                       \

@@ -1,44 +1,48 @@
 /*
- * log.h - what a program says on stderr: messages, and progress.
+ * log.h - messages and progress on stderr.
  *
- * For mains and the loops that they own; library code neither prints nor exits.
+ * For main programs and their loops only; library code neither prints nor exits.
  */
 #ifndef TEXTMILL_COMMON_LOG_H
 #define TEXTMILL_COMMON_LOG_H
 
 #include <stdint.h>
 
-/* -1 with -q (errors only), 0, 1 and more with -v. Set before threads start. */
+/* Verbosity: -1 with -q (errors only), 0 by default, 1 and more with -v. Set before threads
+ * start. */
 extern int log_level;
 
-/* 1: progress even if stderr is no terminal; 0: never; -1 (default): if it is one. */
+/* Whether to show progress. 1: always; 0: never; -1 (default): only if stderr is a terminal. */
 extern int log_progress;
 
-void log_name(const char *program); /* goes in front of each line; borrowed */
+void log_name(const char *program); /* put in front of each line; borrowed */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* An error after which the program cannot go on: says it and exits with 1. The one exception to
- * "library code neither prints nor exits": for want of memory or threads (mem.h, pool.h). */
+/* Prints an error and exits with status 1. Library code calls it only when memory or threads run
+ * out (mem.h, pool.h), as the one exception to "library code neither prints nor exits". */
 void log_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* "1,234,567", "12.3 MiB" and a time into the caller's buffer of 32 bytes, which is returned. */
+/* Format a number as "1,234,567", a size as "12.3 MiB" and a time as "5:02" or "1:05:02" into the
+ * caller's buffer of 32 bytes. They return this buffer. */
 char *log_count(char text[32], uint64_t n);
 char *log_bytes(char text[32], uint64_t bytes);
-char *log_time(char text[32], double seconds); /* "5:02" or "1:05:02" */
+char *log_time(char text[32], double seconds);
 
 double log_seconds(void); /* wall clock, monotonic */
 
-/* A line on a terminal, after the first second, a few times a second: count, rate, and when
- * `total` is known, share and time left. SIGUSR1 prints it at any time, wherever stderr goes
- * (tool.h catches the signal). One progress at a time. */
+/* Shows a progress line on a terminal, after the first second, a few times a second. It shows count
+ * and rate; if `total` is known, also percentage and remaining time. SIGUSR1 prints it at any time,
+ * even if stderr is no terminal (tool.h catches the signal). Only one progress line exists at a
+ * time. */
 void progress_begin(const char *unit, uint64_t total); /* total 0: unknown; unit borrowed */
 void progress_to(uint64_t done);                       /* cheap; from one thread at a time */
 void progress_end(void);                               /* clears the line */
 
-/* The same with a line of the caller's own: where progress_due says 1, one is to be shown now. */
+/* For a progress line that the caller writes itself: if progress_due returns 1, the caller should
+ * show its line now with progress_line. */
 int progress_due(void);
 void progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void progress_request(void); /* signal-safe: print at the next progress_to */

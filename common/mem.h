@@ -1,9 +1,9 @@
 /*
- * mem.h - memory that is there or the program ends.
+ * mem.h - memory allocation that ends the program if memory runs out.
  *
- * Out of memory is not an error that callers handle: these functions print one line and exit
- * with status 1, unless mem_escape says otherwise. A size that came from a file is checked against
- * the file before it gets here.
+ * Callers do not handle running out of memory: these functions print one line and exit with status
+ * 1, unless mem_escape was called. Before a size from a file is passed to them, it must be checked
+ * against the file.
  */
 #ifndef TEXTMILL_COMMON_MEM_H
 #define TEXTMILL_COMMON_MEM_H
@@ -15,17 +15,17 @@ void *mem_alloc(size_t bytes);                        /* malloc; 0 bytes are fin
 void *mem_zalloc(size_t count, size_t size);          /* calloc, overflow checked */
 void *mem_resize(void *p, size_t count, size_t size); /* realloc, overflow checked */
 void *mem_aligned(size_t count, size_t size);         /* 64-byte aligned, uninitialised; free() */
-void *mem_huge(size_t count, size_t size);            /* the same, on huge pages if there are any */
+void *mem_huge(size_t count, size_t size); /* as mem_aligned, on huge pages if available */
 char *mem_strdup(const char *s);
 
-/* For a library in someone else's program: where memory runs out in this thread, control goes to
- * `to`, which setjmp has set, once, and nothing is printed. What was allocated stays allocated.
- * NULL: none. */
+/* For a library in another program: if memory runs out in this thread, the functions print nothing
+ * and jump to *to, which setjmp has set. The jump happens once. Memory allocated before is not
+ * freed. NULL: no jump any more. */
 void mem_escape(jmp_buf *to);
 
 char *mem_strndup(const char *s, size_t n); /* n bytes and a NUL */
 
-/* Grows *array so that `need` elements fit; capacity at least doubles. */
+/* Grows the array so that `need` elements fit. The capacity at least doubles. */
 #define mem_grow(array, capacity, need)                                                            \
     do {                                                                                           \
         if ((size_t)(need) > (size_t)(capacity)) {                                                 \
