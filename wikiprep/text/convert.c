@@ -13,7 +13,8 @@ enum { VALUES_MAX = 4, OUTPUTS_MAX = 4, NAME_MAX_BYTES = 96 };
 
 /* ---- rounding -------------------------------------------------------------------------------- */
 
-/* Digits behind the point (negative: in front) for a result that nobody said how to round. */
+/* Returns the number of digits after the point (negative: before it) for a result without a
+ * requested precision. */
 static int default_precision(const struct figure *in, const struct measure *from, double result,
                              const struct measure *to, int compound)
 {
@@ -44,7 +45,7 @@ static int default_precision(const struct figure *in, const struct measure *from
 
 static const struct range {
     const char *words, *text, *adjective;
-    int each; /* the unit stands behind each value when it is abbreviated */
+    int each; /* 1: a symbol follows each value */
 } ranges[] = {
     { "to", " to ", " to ", 0 },
     { "-|–|\x0C", "–", "–", 0 },
@@ -64,13 +65,13 @@ struct conversion {
     struct figure in[VALUES_MAX];
     const struct range *between[VALUES_MAX];
     int values;
-    int compound; /* {{convert|6|ft|1|in}}: in[0] is all of it in the small unit */
+    int compound; /* {{convert|6|ft|1|in}}: in[0] is the sum in the small unit */
     char compound_text[FIGURE_MAX * 8];
     struct measure from, to[OUTPUTS_MAX];
     int outputs;
     int has_precision, precision, sigfig, nearest;
     int adjective, american, flip;
-    int in_symbol, out_symbol, bare; /* bare: numbers alone */
+    int in_symbol, out_symbol, bare; /* bare: numbers without units */
 };
 
 static const struct range *find_range(struct span s)
@@ -102,7 +103,8 @@ static int ends_with(const char *s, size_t n, const char *end)
     return n >= k && !memcmp(s + n - k, end, k);
 }
 
-/* "miles per hour", "square feet", "inches of mercury", "degrees Celsius". */
+/* Appends the plural of a unit's name: "miles per hour", "square feet", "inches of mercury",
+ * "degrees Celsius". */
 static void add_plural(struct buf *out, const char *name, int american)
 {
     const char *rest = strstr(name, " per ");
@@ -130,7 +132,7 @@ static void add_plural(struct buf *out, const char *name, int american)
         add_us(out, rest, strlen(rest), american);
 }
 
-/* The unit behind a value, with what parts it from the value. */
+/* Appends the unit of a value, with the separator before it. */
 static void add_unit(struct buf *out, const struct conversion *c, const struct measure *m,
                      int symbol, double value, int adjective)
 {
@@ -180,7 +182,7 @@ static int precision_of(const struct conversion *c, const double *results, int v
     return precision;
 }
 
-/* "6 ft 1 in" */
+/* Appends a value in a pair of units: "6 ft 1 in". `small` is the value in the smaller unit. */
 static void add_pair(struct buf *out, const struct conversion *c, const struct measure *to,
                      double small, int precision, int symbol)
 {
@@ -196,7 +198,7 @@ static void add_pair(struct buf *out, const struct conversion *c, const struct m
     add_unit(out, c, to, symbol, v - whole * to->pair->parts, 0);
 }
 
-/* One output: all the values in one unit. */
+/* Appends one output: all values, converted to one unit. */
 static void add_output(struct buf *out, const struct conversion *c, const struct measure *to,
                        int symbol, int adjective)
 {
@@ -245,7 +247,8 @@ static void add_input(struct buf *out, const struct conversion *c, int symbol, i
 
 /* ---- reading the call ------------------------------------------------------------------------ */
 
-/* {{convert|6|ft|1|in|…}}: returns the place behind it, or 0. */
+/* Reads the rest of a value in two units, {{convert|6|ft|1|in|…}}; `place` is the position of the
+ * first unit. Returns the position after the value, or 0 if there is only one unit. */
 static int read_compound(struct conversion *c, const struct arguments *a, int place)
 {
     struct figure small;
@@ -272,7 +275,8 @@ static int read_compound(struct conversion *c, const struct arguments *a, int pl
     return place + 3;
 }
 
-/* "ft m" is two outputs; a pair, with or without a space, is one. */
+/* Reads the output units: "ft m" is two outputs, a pair such as "ft in" is one. Returns 0 on an
+ * unknown unit. */
 static int read_outputs(struct conversion *c, struct span s)
 {
     struct measure m;
@@ -297,7 +301,7 @@ static int read_outputs(struct conversion *c, struct span s)
     return c->outputs > 0;
 }
 
-/* Values and the words between them; returns the place of the unit, or 0. */
+/* Reads the values and the words between them. Returns the position of the unit, or 0. */
 static int read_values(struct conversion *c, const struct arguments *a)
 {
     int place = 1;
@@ -312,7 +316,8 @@ static int read_values(struct conversion *c, const struct arguments *a)
     return 0;
 }
 
-/* {{convert|10-20|km}} */
+/* Splits a range in the first argument, {{convert|10-20|km}}, into three arguments. Returns 0 if it
+ * is not a range. */
 static int split_range(struct arguments *a)
 {
     struct span s = arguments_at(a, 1);
@@ -359,7 +364,7 @@ static void read_precision(struct conversion *c, struct span s)
     c->precision = (int)n.value;
 }
 
-/* The value and what stands behind it, where the unit is not known. */
+/* Shows the value and the next argument, for an unknown unit. Returns 0 if there is no value. */
 static int render_unknown(const struct arguments *a, struct buf *out)
 {
     struct conversion c = { 0 };
@@ -435,7 +440,7 @@ int convert_render(const struct arguments *given, int abbreviated, struct buf *o
         return render_unknown(&a, out);
     int after = c.values == 1 ? read_compound(&c, &a, place) : 0;
     place = after ? after : place + 1;
-    if (c.from.unit->flags & TEMPERATURE) /* always symbols, unless it is said */
+    if (c.from.unit->flags & TEMPERATURE) /* temperatures always have symbols */
         c.in_symbol = c.out_symbol = 1;
     struct span to = arguments_at(&a, place);
     if (read_outputs(&c, to))

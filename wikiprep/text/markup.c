@@ -10,13 +10,14 @@
 #include "wikiprep/site/entity.h"
 #include "wikiprep/text/markup_walk.h"
 
-/* Characters that mean something to the second pass, and their stand-ins. */
+/* Characters with a meaning in the second pass, by the byte that stands for each as plain text. */
 const char markup_plain[32] = { [1] = '\'', [2] = '=', [3] = '*', [4] = '#',  [5] = ':',
                                 [6] = ';',  [7] = '|', [8] = '{', [11] = '}', [12] = '-' };
 
 /* ---- output ------------------------------------------------------------------------------ */
 
-/* A character that is text whatever it looks like. */
+/* Writes a decoded character as text: if it has a meaning in the second pass, writes its
+ * stand-in. */
 static void put_plain(struct markup *m, unsigned c)
 {
     static const char stand_in[128] = { ['\''] = 1, ['='] = 2, ['*'] = 3, ['#'] = 4,  [':'] = 5,
@@ -29,7 +30,6 @@ static void put_plain(struct markup *m, unsigned c)
         utf8_add(m->out, c);
 }
 
-/* Text without markup: only character references mean something. */
 void markup_put_literal(struct markup *m, const char *s, const char *end, int line_end)
 {
     while (s < end) {
@@ -53,7 +53,6 @@ void markup_drop(struct markup *m, size_t from)
     markup_put(m, MARKUP_HOLE);
 }
 
-/* Removes a piece in the middle of the output. */
 void markup_cut(struct buf *out, size_t from, size_t to)
 {
     memmove(out->data + from, out->data + to, out->len - to);
@@ -96,14 +95,17 @@ static const char *on_pipe(struct markup *m, const char *s)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* A file's link that was not closed takes the rest of its first line. */
+/* Removes the output from `from` to the end of its line: the start of a file link that was not
+ * closed. */
 static void cut_line(struct buf *out, size_t from)
 {
     const char *lf = memchr(out->data + from, '\n', out->len - from);
     markup_cut(out, from, lf ? (size_t)(lf - out->data) : out->len);
 }
 
-/* At a line's end addresses and targets end, at a paragraph's labels, at a heading files. */
+/* Closes frames at the end of a line; `next` is the start of the next line. External links and the
+ * targets of links end with their line, the labels of links with their paragraph, and links to
+ * files before a heading. */
 static void end_line(struct markup *m, const char *next)
 {
     int heading = next < m->end && *next == '=';
@@ -132,7 +134,7 @@ static const char *on_line_end(struct markup *m, const char *s)
     return s + 1;
 }
 
-/* ---- the rest ---------------------------------------------------------------------------- */
+/* ---- references, behaviour switches, the end --------------------------------------------- */
 
 static const char *on_reference_mark(struct markup *m, const char *s)
 {
@@ -145,7 +147,8 @@ static const char *on_reference_mark(struct markup *m, const char *s)
     return s + (n ? n : 1);
 }
 
-/* __NOTOC__ and its kin in all languages: capitals, or letters that are not ASCII. */
+/* Handles '_'. Removes a behaviour switch such as __NOTOC__, in any language: a word of capitals or
+ * non-ASCII letters. In lower case only five known English switches are removed. */
 static const char *on_underscore(struct markup *m, const char *s)
 {
     enum { SWITCH_MAX = 64 };
@@ -178,12 +181,13 @@ literal:
     return p;
 }
 
-/* What was still open when the page ended. Calls that were not closed end with their line, or at
- * a single closing brace in it ("{{citation needed}"); files with their line. */
+/* Handles the frames that are still open at the end of the page. Removes the text of unclosed
+ * calls, up to a single closing brace in their line ("{{citation needed}") or up to the end of that
+ * line, and of unclosed file links, up to the end of their line. */
 static void finish(struct markup *m)
 {
     struct buf *out = m->out;
-    size_t kept = 0, next = 0; /* [next, ...) comes after out[0..kept) */
+    size_t kept = 0, next = 0; /* out[0..kept) is final; out[next..) follows it */
     for (size_t i = 0; i < m->depth; i++) {
         const struct frame *f = &m->stack[i];
         int is_file = f->kind == LINK && f->piped && !markup_is_shown(f->names);
@@ -209,7 +213,7 @@ typedef const char *(*handler)(struct markup *m, const char *s);
 static const char *on_control(struct markup *m, const char *s)
 {
     (void)m;
-    return s + 1; /* no character of a wiki */
+    return s + 1; /* wikis cannot contain these characters */
 }
 
 static const handler handlers[256] = {

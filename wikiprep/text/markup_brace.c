@@ -5,7 +5,7 @@
 
 #include "common/mem.h"
 
-enum { RENDER_MAX = 40 }; /* calls in calls: keeps the time linear. 40 is MediaWiki's */
+enum { RENDER_MAX = 40 }; /* deepest rendered call, as in MediaWiki; keeps the time linear */
 
 /* ---- language variants: -{ zh-hans:one; zh-hant:two }- ------------------------------------- */
 
@@ -23,12 +23,13 @@ static int is_variant_code(const char *s, size_t n)
     return 0;
 }
 
-/* The first variant's text, without its code; flags in front of a pipe say what is shown. */
+/* Closes the variant on top of the stack and keeps the text of its first alternative, without the
+ * code. The flags H, T and - before a pipe mean that nothing is shown. */
 static void close_variant(struct markup *m)
 {
     struct frame f = *markup_top(m);
     markup_pop(m);
-    char *s = m->out->data + f.out + 2; /* behind "-{" */
+    char *s = m->out->data + f.out + 2; /* after "-{" */
     size_t n = m->out->len - f.out - 2;
     char *pipe = memchr(s, '|', n);
     int hidden = pipe && (memchr(s, 'H', (size_t)(pipe - s)) ||
@@ -53,7 +54,8 @@ static void close_variant(struct markup *m)
 
 /* ---- braces ------------------------------------------------------------------------------ */
 
-/* Asks for what the call in the output from `from` on shows, and puts it there. */
+/* Renders the call in the output from `from` on, and replaces it with its text. Its pipes are
+ * m->pipes[first_pipe..pipe_count). */
 static void render(struct markup *m, size_t from, size_t first_pipe)
 {
     size_t count = m->pipe_count - first_pipe;
@@ -75,7 +77,8 @@ static void render(struct markup *m, size_t from, size_t first_pipe)
     }
 }
 
-/* {{!}} is the pipe that parts no arguments, but a link's target from its label. */
+/* Replaces {{!}} with a pipe. The pipe does not separate arguments of a call, but it ends the
+ * target of a link. */
 static void put_pipe(struct markup *m, size_t from)
 {
     buf_truncate(m->out, from);
@@ -90,7 +93,8 @@ static int is_pipe(const struct markup *m, size_t from)
     return m->out->len == from + 1 && m->out->data[from] == '!';
 }
 
-/* Closes two or three of the braces on top: a call or a parameter. */
+/* Closes two braces (a call) or three (a parameter) of the frame on top. Returns the number of
+ * closed braces. */
 static size_t close_braces(struct markup *m, size_t closing)
 {
     struct frame *f = markup_top(m);
@@ -98,7 +102,7 @@ static size_t close_braces(struct markup *m, size_t closing)
     size_t matched = both >= 3 ? 3 : 2;
     f->count -= matched;
     size_t from = f->out;
-    if (f->count == 1) { /* a single brace in front */
+    if (f->count == 1) { /* one brace before it is left: plain text */
         markup_pop(m);
         f = NULL;
     }
@@ -146,11 +150,11 @@ const char *markup_on_close_brace(struct markup *m, const char *s)
     }
     while (n >= 2 && m->braces) {
         while (!markup_top_is(m, BRACES))
-            markup_pop(m); /* links that were not closed inside */
+            markup_pop(m); /* unclosed links inside the call */
         n -= close_braces(m, n);
     }
     int ends_table = m->out->len && m->out->data[m->out->len - 1] == '|';
     if (n == 1 || (n && ends_table))
         markup_put(m, '}');
-    return after; /* what is left of more closes nothing */
+    return after; /* surplus closing braces are dropped */
 }

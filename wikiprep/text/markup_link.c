@@ -24,7 +24,8 @@ static int looks_like_file(const char *s, size_t n)
     return 0;
 }
 
-/* What a link's target s[0..n) leads to. A leading colon makes any link one that is shown. */
+/* Returns the kind of page that a link's target s[0..n) leads to. A leading colon makes any link a
+ * shown one. */
 static enum names_kind classify(const struct markup *m, const char *s, size_t n)
 {
     while (n && (*s == ' ' || *s == MARKUP_HOLE || *s == MARKUP_EMPTY))
@@ -51,7 +52,8 @@ static int is_blank(const char *s, size_t n)
     return 1;
 }
 
-/* A target as it is shown: without the colon in front, prefixes of other wikis, and '#'. */
+/* Edits the target in the output from `from` on as it is shown: without the leading colon, prefixes
+ * of other wikis, and '#'. */
 static void show_target(struct markup *m, size_t from)
 {
     char *s = m->out->data + from;
@@ -71,8 +73,8 @@ static void show_target(struct markup *m, size_t from)
         markup_drop(m, from); /* [[ ]] */
 }
 
-/* The label of [[a:b (c)|]] is "b": without prefix, and without what tells titles apart. Also for
- * links whose label was a template and is gone. */
+/* Writes the label of a link with an empty label, [[a:b (c)|]]: "b", without the prefix and the
+ * disambiguating parentheses. Also for labels that were a template and have been removed. */
 static void show_trick(struct markup *m, const struct frame *f)
 {
     const char *s = m->text + f->source;
@@ -93,7 +95,6 @@ static void show_trick(struct markup *m, const struct frame *f)
     markup_put_literal(m, s, s + n, ' ');
 }
 
-/* A pipe in the link on top. What is not shown stays in the output until the link is closed. */
 void markup_link_pipe(struct markup *m, const char *s)
 {
     struct frame *f = markup_top(m);
@@ -106,7 +107,7 @@ void markup_link_pipe(struct markup *m, const char *s)
         markup_put(m, '|');
 }
 
-/* Of "Category:Moons|Moon" the name, as a line. */
+/* Adds the name in "Category:Moons|Moon" to the page's categories, as a line. */
 static void add_category(struct markup *m, size_t from)
 {
     struct buf *to = m->options->categories;
@@ -150,7 +151,7 @@ static int is_address(const char *s, const char *end)
     char begin[URL_NAME_MAX] = { 0 };
     size_t n = (size_t)(end - s) < sizeof begin - 1 ? (size_t)(end - s) : sizeof begin - 1;
     if (!n || (*s != '/' && !memchr(s, ':', n)))
-        return 0; /* most links */
+        return 0; /* the usual case */
     memcpy(begin, s, n);
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
         if (!strncasecmp(begin, schemes[i], strlen(schemes[i])))
@@ -158,7 +159,8 @@ static int is_address(const char *s, const char *end)
     return 0;
 }
 
-/* The address at s itself is put out, and dropped with the bracket when that is closed. */
+/* Opens an external link and writes its address. The address is removed from the output when the
+ * bracket is closed. */
 static const char *open_url(struct markup *m, const char *s, size_t brackets)
 {
     markup_push(m, URL)->count = brackets;
@@ -196,7 +198,7 @@ const char *markup_on_open_bracket(struct markup *m, const char *s)
         markup_put(m, '[');
         return s + 1;
     }
-    if (s + 2 < m->end && s[2] == '[') { /* the inner two of three make the link */
+    if (s + 2 < m->end && s[2] == '[') { /* of three brackets, the inner two begin the link */
         markup_put(m, '[');
         return s + 1;
     }

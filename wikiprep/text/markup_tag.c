@@ -10,22 +10,22 @@
 /* ---- tags -------------------------------------------------------------------------------- */
 
 enum tag_kind {
-    STRIP,   /* formatting: its content is text */
-    BLOCK,   /* as STRIP, on lines of its own */
-    DROP,    /* content is no wikitext, or no prose: formulas, music, maps, lists of pictures */
-    FORMULA, /* DROP, unless formulas are wanted */
-    CODE,    /* DROP, unless it is inline, where it is part of a sentence */
-    LITERAL, /* content is text without markup */
-    PRE,     /* as LITERAL, on lines of its own */
-    POEM,    /* as BLOCK, and each line of it is a line */
+    STRIP,   /* formatting: the tag is removed, its content is kept */
+    BLOCK,   /* as STRIP; the content is on its own lines */
+    DROP,    /* removed with its content, which is no prose: music, maps, lists of pictures */
+    FORMULA, /* as DROP, unless formulas are wanted */
+    CODE,    /* as DROP, unless it is inline, as part of a sentence */
+    LITERAL, /* the content is text without markup */
+    PRE,     /* as LITERAL; the content is on its own lines */
+    POEM,    /* as BLOCK; its line breaks are kept */
     REF,
     TABLE,
-    ROW, /* of a table, or its caption */
+    ROW, /* row or caption of a table */
     CELL,
 };
 
-/* HTML that MediaWiki lets through, its own tags, and those of the common extensions; sorted.
- * Any other <word> is text, as it is for MediaWiki. */
+/* The HTML tags that MediaWiki allows, its own tags, and those of common extensions; sorted. Any
+ * other <word> is text, as in MediaWiki. */
 /* clang-format off */
 static const struct tag {
     const char *name;
@@ -74,7 +74,7 @@ static int compare_tag(const void *key, const void *item)
     return strcmp(key, ((const struct tag *)item)->name);
 }
 
-/* The tag whose name begins at s; *after is the byte behind the name. */
+/* Returns the tag whose name begins at s, or NULL. *after is set to the byte after the name. */
 static const struct tag *find_tag(const struct markup *m, const char *s, const char **after)
 {
     char name[TAG_NAME_MAX + 1];
@@ -96,7 +96,8 @@ static int is_comment(const struct markup *m, const char *s)
     return m->end - s >= 4 && !memcmp(s, "<!--", 4);
 }
 
-/* Behind the comment that begins at s. One that is not closed ends with its line. */
+/* Returns the position after the comment that begins at s. A comment that is not closed ends with
+ * its line. */
 static const char *skip_comment(struct markup *m, const char *s)
 {
     const char *close = m->no_comment_close ? NULL : bytes_find(s + 4, m->end, "-->", 3);
@@ -114,7 +115,7 @@ const char *markup_skip_comments(struct markup *m, const char *s)
     return s;
 }
 
-/* A comment that has its lines to itself takes them with it. */
+/* Handles a comment. If it fills its lines alone, the lines are removed with it. */
 static const char *on_comment(struct markup *m, const char *s)
 {
     const char *after = skip_comment(m, s);
@@ -133,7 +134,8 @@ static const char *on_comment(struct markup *m, const char *s)
 
 /* ---- tags in the text -------------------------------------------------------------------- */
 
-/* The next </name>: its '<', and *after behind its '>'. NULL when there is none. */
+/* Returns the '<' of the next closing tag </name>, and sets *after to the position after its '>'.
+ * Returns NULL if there is none. */
 static const char *find_close(struct markup *m, const char *s, const struct tag *tag,
                               const char **after)
 {
@@ -157,8 +159,8 @@ static const char *find_close(struct markup *m, const char *s, const struct tag 
     return NULL;
 }
 
-/* Behind the reference that was opened before s. One that is not closed before the next begins,
- * or before a heading, ends with its line. */
+/* Returns the position after the reference that was opened before s. A reference that is not closed
+ * before the next one begins, or before a heading, ends with its line. */
 static const char *skip_reference(struct markup *m, const char *s)
 {
     const char *from = s, *stop = m->end, *lf;
@@ -201,7 +203,7 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
     return after;
 }
 
-/* A whole tag; s is behind its '>'. */
+/* Handles a complete tag; s is the position after its '>'. */
 static const char *on_whole_tag(struct markup *m, const char *s, const struct tag *tag, int closing,
                                 int empty, const char *attributes)
 {
@@ -224,7 +226,8 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     }
 }
 
-/* "a <b and c> d" is no tag, although <b> is one. */
+/* Returns 0 if a one-letter tag name is rather text, as in "a <b and c> d": words without '='
+ * follow it. */
 static int is_tag(const struct tag *tag, const char *attributes, const char *gt)
 {
     if (tag->name[1])
@@ -234,8 +237,8 @@ static int is_tag(const struct tag *tag, const char *attributes, const char *gt)
     return attributes == gt || memchr(attributes, '=', (size_t)(gt - attributes));
 }
 
-/* Where the tag that begins before s ends: at '>', but for those of comments and references in it.
- * At '<', or the text's end, it is none. */
+/* Returns the '>' that ends the tag, or another byte if the tag does not end: a '<' or the end of
+ * the text. A '>' inside a comment or reference does not count. */
 static const char *tag_end(struct markup *m, const char *s)
 {
     while (s < m->end && *s != '>') {
@@ -271,7 +274,7 @@ const char *markup_on_tag(struct markup *m, const char *s)
         return s + 1;
     }
     if (!whole)
-        return tag->kind == REF ? gt : attributes; /* "<br" without an end is dropped */
+        return tag->kind == REF ? gt : attributes; /* "<br" without '>' is removed */
     return on_whole_tag(m, gt + 1, tag, closing, gt[-1] == '/', attributes);
 }
 

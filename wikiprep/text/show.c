@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_MAX_BYTES = 96 }; /* of a language and a name; longer ones have no row */
+enum { KEY_MAX_BYTES = 96 }; /* length of "LANG:NAME"; no row is longer */
 
 static int compare_entry(const void *key, const void *item)
 {

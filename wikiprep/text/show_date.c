@@ -24,7 +24,8 @@ static int month_of(struct span s)
     return 0;
 }
 
-/* "4 July 1776", "July 4, 1776", "July 1776", "1776"; 0 when there is no year. */
+/* Appends a date, "4 July 1776", "July 4, 1776", "July 1776" or "1776". Arguments from `from` on
+ * are the year, month and day. Returns 0 if there is no year. */
 static int put_date(const struct call *c, int from, struct buf *out)
 {
     int year, day = 0, month = month_of(call_at(c, from + 1));
@@ -51,8 +52,9 @@ int show_date(const struct call *c, const char *text, int n, struct buf *out)
     return put_date(c, 1, out) || show_span(call_at(c, 1), out);
 }
 
-/* Whole years from one date to another, each three places: year, month, day. 0 when a year is
- * missing or they are in the wrong order. */
+/* Sets *years to the whole years between two dates. `birth` and `end` are the positions of their
+ * years; month and day follow. Returns 0 if a year is missing or the dates are in the wrong
+ * order. */
 static int years_between(const struct call *c, int birth, int end, int *years)
 {
     int y0, y1, d0, d1;
@@ -64,7 +66,8 @@ static int years_between(const struct call *c, int birth, int end, int *years)
     return *years >= 0;
 }
 
-/* A date of death, and one of birth behind it, from which the age follows. */
+/* Shows a date of death (arguments 1 to 3), and the age if a date of birth follows (arguments 4 to
+ * 6). */
 int show_date_and_age(const struct call *c, const char *text, int n, struct buf *out)
 {
     int age;
@@ -75,8 +78,8 @@ int show_date_and_age(const struct call *c, const char *text, int n, struct buf 
     return 1;
 }
 
-/* {{age|1969|7|20|2009|7|19}}: "39"; without a second date, on the day of the page's revision.
- * `text` stands behind the number: " ans". */
+/* {{age|1969|7|20|2009|7|19}}: "39". Without a second date it is the age on the date of the page's
+ * revision. `text` is appended to the number: " ans". */
 int show_age(const struct call *c, const char *text, int n, struct buf *out)
 {
     int y, m, d, age;
@@ -154,7 +157,6 @@ int show_marriage(const struct call *c, const char *text, int n, struct buf *out
     return 1;
 }
 
-/* The month that s is in the language of the page, or its number: 0 to 11; -1 when it is none. */
 int show_month_of(const struct call *c, struct span s)
 {
     static const enum calendar_kind kinds[] = { CALENDAR_MONTH, CALENDAR_MONTH_GENITIVE };
@@ -170,7 +172,8 @@ int show_month_of(const struct call *c, struct span s)
     return -1;
 }
 
-/* The parts of "2000-01-31", or of year, month, day, in the order of the day first. */
+/* Reads a date into part[]: day, month, year. The date is "2000-01-31", or three arguments with the
+ * year first or the day first. */
 static void read_day(const struct call *c, struct span part[3])
 {
     int first;
@@ -191,8 +194,9 @@ static void read_day(const struct call *c, struct span part[3])
     }
 }
 
-/* {{date|1|janvier|2000}}, {{date|2000-01-01}}. `text` stands between the parts, " de " in Spanish;
- * ". | " is ". " behind the day and " " behind the month. */
+/* {{date|1|janvier|2000}}, {{date|2000-01-01}}. `text` is the separator between the parts, " de "
+ * in Spanish. If it contains '|', the part before it follows the day and the part after it follows
+ * the month: ". | ". */
 int show_day(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)n;
@@ -200,7 +204,7 @@ int show_day(const struct call *c, const char *text, int n, struct buf *out)
     const char *bar = strchr(text, '|');
     read_day(c, part);
     int month = show_month_of(c, part[1]);
-    if (month < 0) /* all in one */
+    if (month < 0) /* the arguments have no separate month */
         return show_join_from(c, 1, " ", out);
     while (part[0].n && *part[0].s == '0')
         part[0] = (struct span){ part[0].s + 1, part[0].n - 1 };

@@ -1,4 +1,4 @@
-/* Renderers of foreign words and of pronunciation for show.h. */
+/* Renderers of foreign words and of pronunciations for show.h. */
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/text/show.h"
 
@@ -15,7 +15,8 @@ static int put_language(const struct call *c, const char *code, size_t n, struct
     return language != NULL;
 }
 
-/* "Russian: водка, romanized: vodka, lit. 'little water'"; from is the place of the text. */
+/* Appends "Russian: водка, romanized: vodka, lit. 'little water'". `from` is the position of the
+ * text; the transliteration and the translation follow. */
 static int put_named(const struct call *c, const char *code, size_t code_len, int from,
                      struct buf *out)
 {
@@ -65,7 +66,7 @@ int show_nihongo(const struct call *c, const char *text, int n, struct buf *out)
     struct span extra2 = call_at(c, 5).n ? call_at(c, 5) : call_any(c, "extra2");
     int from = 2, lead = arguments_yes(&c->a, "lead");
     struct span inside[] = { call_at(c, 2), call_at(c, 3), extra };
-    if (!first.n) { /* the reading stands in its place */
+    if (!first.n) { /* without an English name, the reading comes first */
         first = call_at(c, 3);
         inside[1].n = 0;
         from = 0;
@@ -138,11 +139,12 @@ int show_chinese(const struct call *c, const char *text, int n, struct buf *out)
 
 /* ---- pronunciation ------------------------------------------------------------------------- */
 
-/* "German pronunciation: [ˈbɛʁliːn]"; place: of the sound, with how it is introduced behind it. */
+/* Appends "German pronunciation: [ˈbɛʁliːn]". `place` is the position of the sound; the next
+ * argument selects the introduction. */
 static int put_pronounced(const struct call *c, struct span code, int place, struct buf *out)
 {
     struct span sound = call_at(c, place), how = call_at(c, place + 1);
-    int has_how = c->a.count > place; /* an empty one leaves all introduction out */
+    int has_how = c->a.count > place; /* an empty argument means no introduction */
     if (!sound.n)
         return 0;
     if (span_is(how, "pron"))
@@ -174,7 +176,7 @@ int show_ipa_family(const struct call *c, const char *text, int n, struct buf *o
     return put_pronounced(c, c->star, 1, out);
 }
 
-/* Japanese Wikipedia's {{IPA}} adds brackets, its {{ipa}} slashes. */
+/* Japanese Wikipedia's {{IPA}} adds brackets, and its {{ipa}} adds slashes. */
 int show_ipa_ja(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
@@ -188,7 +190,8 @@ int show_ipa_ja(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-/* What stands for a word in a table of pairs, or NULL. Case tells sounds apart. */
+/* Returns the output for a word in a table of pairs, or NULL. Case matters, because it
+ * distinguishes sounds. */
 static const char *shown_for(struct span word, const char *const pairs[][2], size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -197,7 +200,7 @@ static const char *shown_for(struct span word, const char *const pairs[][2], siz
     return NULL;
 }
 
-/* {{IPAc-en|lang|ˈ|æ|l|_|US}}: labels, and sounds, some of them written as in X-SAMPA. */
+/* {{IPAc-en|lang|ˈ|æ|l|_|US}}: labels, then sounds, some of them in the notation of X-SAMPA. */
 int show_ipac(const struct call *c, const char *text, int n, struct buf *out)
 {
     static const char *const labels[][2] = {

@@ -1,5 +1,4 @@
-/* What the patterns in wikiprep/languages show; the file "common" there explains
- * them. */
+/* Renders the patterns of wikiprep/languages; the file "common" there explains their syntax. */
 #include <string.h>
 
 #include "unicode/letter_case.h"
@@ -8,12 +7,12 @@
 #include "wikiprep/text/show.h"
 #include "wikiprep/values/calendar.h"
 
-/* One pattern being shown. No byte of the call is shown more than once, so that calls in calls stay
- * linear whatever a pattern says. */
+/* A pattern that is being rendered. No byte of the call is written more than once, so time stays
+ * linear for nested calls, whatever the pattern. */
 struct run {
     const struct call *c;
     struct buf *out;
-    size_t left; /* bytes of the call that may still be shown */
+    size_t left; /* bytes of the call that may still be written */
 };
 
 static size_t call_bytes(const struct wikitext_call *source)
@@ -41,7 +40,7 @@ static int put_language(struct run *r, struct span s)
     return name != NULL;
 }
 
-/* "1987": "1980" */
+/* Appends the decade of a year: "1980" for "1987". */
 static int put_decade(struct run *r, struct span s)
 {
     int year;
@@ -59,7 +58,8 @@ static int is_capitals(struct span s)
     return s.n > 0;
 }
 
-/* What the row of a country's code shows, "USA = United States"; else s itself. */
+/* Appends the text of a country's code, "USA = United States", or s itself if there is no such
+ * row. */
 static int put_country(struct run *r, struct span s)
 {
     char code[8] = "";
@@ -71,7 +71,7 @@ static int put_country(struct run *r, struct span s)
     return show_span(span_of(e->text), r->out);
 }
 
-/* What follows "!", up to "}". */
+/* Appends s, changed as `how` says: the word after "!" in "${...!how}". */
 static int put_changed(struct run *r, struct span s, struct span how)
 {
     if (span_is(how, "number"))
@@ -95,7 +95,8 @@ static int put_changed(struct run *r, struct span s, struct span how)
     return s.n > 0;
 }
 
-/* Of "a=x,b=y,*=z" what stands behind s; 0 when s is not there. */
+/* Appends the value of s in the map "a=x,b=y,*=z"; "*" matches any s. Returns 0 if s is not in the
+ * map. */
 static int put_mapped(struct run *r, struct span s, struct span map)
 {
     for (const char *p = map.s, *end = map.s + map.n; p < end;) {
@@ -113,7 +114,7 @@ static int put_mapped(struct run *r, struct span s, struct span map)
     return 0;
 }
 
-/* The value of the first of `keys` that is given. */
+/* Returns the value of the first key in `keys` that is given. */
 static struct span value_of(const struct call *c, struct span keys)
 {
     char text[64];
@@ -128,8 +129,8 @@ static struct span value_of(const struct call *c, struct span keys)
     return call_any(c, text);
 }
 
-/* The arguments from a place on, each changed as what follows a "!" says, the rest of `between`
- * between them. */
+/* Appends all arguments from position `from` on. `between` is the separator; a "!how" at its end
+ * names the change to make to each argument (put_changed). */
 static int put_all(struct run *r, int from, struct span between)
 {
     const size_t begin = r->out->len;
@@ -149,7 +150,8 @@ static int put_all(struct run *r, int from, struct span between)
     return r->out->len > begin;
 }
 
-/* keys, and what is to be done with their value: sign is '!', ':', '+' or 0, the rest behind it. */
+/* Appends the value of `keys`. sign is '!' (change it), ':' (map it), '+' (all arguments from it
+ * on) or 0; `rest` is the text after the sign. Returns 0 if nothing was written. */
 static int put_value(struct run *r, struct span keys, char sign, struct span rest)
 {
     int from;
@@ -164,7 +166,8 @@ static int put_value(struct run *r, struct span keys, char sign, struct span res
     return sign == '!' ? put_changed(r, s, rest) : show_span(s, r->out);
 }
 
-/* p is behind '$'. Returns where the argument's name ends; *given: whether it shows something. */
+/* Appends the argument whose name begins at p, after '$'. Returns the end of the name. *given is
+ * set to 1 if something was written. */
 static const char *put_argument(struct run *r, const char *p, int *given)
 {
     if (!strncmp(p, "title", 5)) {
@@ -191,8 +194,8 @@ static void put_sign(struct run *r, char c)
 
 static const char *put_choice(struct run *r, const char *p);
 
-/* A pattern up to its end or one of `stops`; *all: whether all arguments directly in it are given.
- */
+/* Appends a pattern up to its end or to one of `stops`. *all is set to 1 if all arguments directly
+ * in it are given. */
 static const char *put_sequence(struct run *r, const char *p, const char *stops, int *all)
 {
     *all = 1;
@@ -217,7 +220,8 @@ static const char *put_sequence(struct run *r, const char *p, const char *stops,
     return p;
 }
 
-/* "a|b]": the first of which all arguments are given. Returns what follows. */
+/* Appends the first alternative of "a|b]" whose arguments are all given. Returns the position after
+ * "]". */
 static const char *put_choice(struct run *r, const char *p)
 {
     for (int done = 0;; p++) {

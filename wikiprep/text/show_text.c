@@ -11,7 +11,7 @@
 #include "wikiprep/text/convert.h"
 #include "wikiprep/text/markup.h"
 
-/* ---- the simple ones ----------------------------------------------------------------------- */
+/* ---- simple renderers ---------------------------------------------------------------------- */
 
 int show_span(struct span s, struct buf *out)
 {
@@ -19,7 +19,7 @@ int show_span(struct span s, struct buf *out)
     return s.n > 0;
 }
 
-/* The n-th argument, unless one by a name in `text` is given. */
+/* Shows the first argument that `text` names, else the n-th argument. */
 int show_nth(const struct call *c, const char *text, int n, struct buf *out)
 {
     struct span s = call_any(c, text);
@@ -148,7 +148,8 @@ int show_music(const struct call *c, const char *text, int n, struct buf *out)
 
 /* ---- places, ships ------------------------------------------------------------------------- */
 
-/* One of latitude and longitude: 46|12|N is 46°12′N, 46.2|N is 46.2°N. Returns the next place. */
+/* Appends a latitude or longitude: 46|12|N is 46°12′N, 46.2|N is 46.2°N. Returns the position of
+ * the next argument, or 0. */
 static int put_angle(const struct call *c, int from, const char *letters, struct buf *out)
 {
     static const char *const signs[] = { "°", "′", "″" };
@@ -198,9 +199,9 @@ int show_coord(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-/* What is asked for by the argument behind the name and the id: 1 the id, 2 no id, 3 no prefix, 6
- * the name alone. `prefix`: in the call ({{ship|USS|Hornet|CV-12}}); else it is the template's
- * name. */
+/* Shows a ship. The argument after the name and the id selects the parts: 1 the id, 2 no id, 3 no
+ * prefix, 6 the name alone. The prefix is the first argument if has_prefix is set
+ * ({{ship|USS|Hornet|CV-12}}), else the template's name. */
 static int put_ship(const struct call *c, int has_prefix, struct buf *out)
 {
     int from = has_prefix ? 2 : 1, format = 0;
@@ -242,7 +243,7 @@ int show_ship_of_type(const struct call *c, const char *text, int n, struct buf 
 
 /* ---- quotations, notes --------------------------------------------------------------------- */
 
-/* A paragraph of its own, and who said it: "— Author, Source". */
+/* Shows a quotation as a separate paragraph, with its source: "— Author, Source". */
 int show_quote(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
@@ -270,7 +271,7 @@ int show_quote(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-/* "Main article: Moon" by option: a paragraph of its own. */
+/* "Main article: Moon" as a separate paragraph, if hatnotes are wanted. */
 int show_hatnote(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)n;
@@ -296,10 +297,10 @@ int show_convert(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
     int english = !strcmp(c->page->lang, "en") || !strcmp(c->page->lang, "simple");
-    return convert_render(&c->a, !english, out); /* names of units are English */
+    return convert_render(&c->a, !english, out); /* unit names exist only in English */
 }
 
-/* The same with units as signs: "5 km". */
+/* {{cvt}}: as {{convert}}, with symbols of units: "5 km". */
 int show_cvt(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;

@@ -6,7 +6,7 @@
 #include "common/mem.h"
 #include "wikiprep/text/markup.h"
 
-/* ---- where they are ------------------------------------------------------------------------ */
+/* ---- finding tables ------------------------------------------------------------------------ */
 
 static void open_extent(struct table_extents *e, size_t at)
 {
@@ -87,18 +87,18 @@ const struct table_extent *table_in(struct table_extents *e, size_t from, size_t
     return e->next < e->count && e->items[e->next].begin < to ? &e->items[e->next] : NULL;
 }
 
-/* ---- their cells --------------------------------------------------------------------------- */
+/* ---- cells --------------------------------------------------------------------------------- */
 
 static const char between[] = " | ";
 
 struct flat {
     struct buf *out;
-    size_t row, cell; /* where the row and the cell at hand begin */
-    int depth;        /* of tables in wikitext's syntax */
+    size_t row, cell; /* offsets of the current row and cell in out */
+    int depth;        /* nesting depth of tables in wikitext syntax */
     int in_caption;
 };
 
-/* Whether the cell at hand has text: more than spaces, quotes and what was dropped. */
+/* Returns 1 if the current cell has text: more than spaces, quotes and marker bytes. */
 static int has_text(const struct flat *f)
 {
     const unsigned char *s = (const unsigned char *)f->out->data + f->cell;
@@ -131,7 +131,7 @@ static void end_row(struct flat *f)
     f->in_caption = 0;
 }
 
-/* Text of a cell; HTML's cells and rows in it part. */
+/* Writes the text of a cell. Cells, rows and tables in HTML inside it begin new cells and rows. */
 static void put_text(struct flat *f, const char *s, const char *end)
 {
     for (; s < end; s++) {
@@ -146,14 +146,14 @@ static void put_text(struct flat *f, const char *s, const char *end)
     }
 }
 
-/* Behind a cell's attributes, which end with a pipe. */
+/* Returns the position after a cell's attributes, which end with a pipe. */
 static const char *skip_attributes(const char *s, const char *end)
 {
     const char *pipe = memchr(s, '|', (size_t)(end - s));
     return pipe ? pipe + 1 : s;
 }
 
-/* The cells of one line, behind its first sign. */
+/* Writes the cells of one line; s is after its first '|' or '!'. */
 static void put_cells(struct flat *f, const char *s, const char *end, int header)
 {
     if (f->in_caption)
@@ -171,7 +171,7 @@ static void put_cells(struct flat *f, const char *s, const char *end, int header
     }
 }
 
-/* A line that goes on with the cell at hand, perhaps as an item of a list in it. */
+/* Writes a line that continues the current cell. A list item is separated by "; ". */
 static void put_more(struct flat *f, const char *s, const char *end)
 {
     const char *item = s;

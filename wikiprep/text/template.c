@@ -17,7 +17,8 @@ static unsigned codepoint_same(unsigned c)
     return c;
 }
 
-/* Each letter changed, one space between words, without "Template:". 0 when it is too long. */
+/* Normalizes a template name: applies `change` to each character, makes runs of spaces one space
+ * and drops "Template:". Returns the length, or 0 if the name is too long. */
 static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n, unsigned (*change)(unsigned))
 {
     struct span name = span_trim(s, n);
@@ -38,7 +39,8 @@ static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n, unsigned (
     return len;
 }
 
-/* The row that fits among those with a '*' in their name; *star is what it stands for. */
+/* Returns the row with a '*' that matches the name, or NULL. *star is set to the text that the '*'
+ * matches. */
 static const struct show_entry *find_starred(const char *lang, const char *name, size_t len,
                                              struct span *star)
 {
@@ -55,16 +57,17 @@ static const struct show_entry *find_starred(const char *lang, const char *name,
     return NULL;
 }
 
-/* The row of exactly this name; the wiki's own come before those of all. */
+/* Returns the row with exactly this name, first from the wiki's own language, then from the rows
+ * for all wikis. */
 static const struct show_entry *find_exact(const char *lang, const char *name)
 {
     const struct show_entry *e = *lang ? show_find(lang, name) : NULL;
     return e ? e : show_find("", name);
 }
 
-/* The row for a call of s on this wiki; NULL when there is none. Sets `name` to the name as the row
- * has it, and `star` to what the row's '*' stands for, in `name`. A name with capitals, "USA",
- * comes before one in lower case. */
+/* Returns the row for a call of template s, or NULL. Sets `name` to the name in the form of the
+ * row, and *star to the part of `name` that matches the row's '*'. A name in capitals, "USA", is
+ * looked up first as it is and then in lower case. */
 static const struct show_entry *find_row(const struct template_page *page, const char *s, size_t n,
                                          char name[NAME_MAX_BYTES], struct span *star)
 {

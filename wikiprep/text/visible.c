@@ -16,11 +16,11 @@ static const char hidden_classes[] = "error|metadata|noprint|noexcerpt|nomobile|
 
 struct tag {
     struct span name, attributes;
-    const char *after; /* behind '>' */
+    const char *after; /* after '>' */
     int closing, empty;
 };
 
-/* The tag at s == '<': 0 when there is none. */
+/* Reads the tag at s == '<'. Returns 0 if there is no tag. */
 static int read_tag(const char *s, const char *end, struct tag *t)
 {
     const char *p = s + 1;
@@ -43,7 +43,7 @@ static int read_tag(const char *s, const char *end, struct tag *t)
     return 1;
 }
 
-/* The value of the attribute with this name; empty when there is none. */
+/* Returns the value of the attribute with this name, or an empty span. */
 static struct span attribute(struct span all, const char *name)
 {
     size_t len = strlen(name);
@@ -101,7 +101,8 @@ static int is_hidden(const struct tag *t)
 
 /* ---- text ----------------------------------------------------------------------------------------- */
 
-/* Behind the end of the element that t begins; NULL when it is not closed. */
+/* Returns the position after the end of the element that tag t begins, or NULL if it is not
+ * closed. */
 static const char *element_end(const struct tag *t, const char *end)
 {
     int depth = 1;
@@ -135,7 +136,7 @@ void visible_filter(struct buf *text)
         }
         memmove(out, kept, (size_t)(s - kept));
         out += s - kept;
-        memcpy(out, hole, sizeof hole - 1); /* an element is longer */
+        memcpy(out, hole, sizeof hole - 1); /* the element is longer than this */
         out += sizeof hole - 1;
         kept = s = after;
     }

@@ -13,17 +13,17 @@ enum { LEVELS = 6 };
 struct wikitext {
     struct wikitext_options options;
     struct markup *markup;
-    struct buf marked;               /* what the first pass left */
-    struct buf line;                 /* the paragraph at hand, over the lines that make it */
-    struct buf written;              /* and the lines that it became */
-    struct buf headings[LEVELS + 1]; /* of sections that have no text yet */
+    struct buf marked;  /* output of the first pass */
+    struct buf line;    /* source of the current paragraph, which may have several lines */
+    struct buf written; /* output lines of the current paragraph */
+    struct buf headings[LEVELS + 1]; /* by level: headings still without text */
     struct table_extents tables, html_tables;
-    struct buf rows; /* of the table at hand */
+    struct buf rows; /* rows of the current table */
     struct buf *out;
     const struct section_list *wanted, *unwanted;
-    int wanted_level;    /* of the heading of the section that is wanted; 0: in none */
-    int unwanted_level;  /* likewise */
-    int in_broken_table; /* 1: in one that is not closed; 2: behind a blank line in it */
+    int wanted_level;    /* heading level of the wanted section; 0: outside */
+    int unwanted_level;  /* heading level of the unwanted section; 0: outside */
+    int in_broken_table; /* 1: in an unclosed table; 2: after a blank line in it */
 };
 
 struct wikitext *wikitext_new(const struct names *names, const struct wikitext_options *options)
@@ -78,9 +78,9 @@ static size_t quotes_at(const char *s, const char *end)
     return n;
 }
 
-/* MediaWiki's doQuotes: when both italics and bolds are odd in number, one ''' was meant as an
- * apostrophe and ''. Which: one behind a word of one letter, else behind a longer word, else
- * behind a space. Returns its place, or NULL. */
+/* Returns the ''' that stands for an apostrophe and '', or NULL. As in MediaWiki's doQuotes, there
+ * is one if the numbers of italic and bold marks are both odd. It is the first one after a word of
+ * one letter, else after a longer word, else after a space. */
 static const char *find_apostrophe(const char *s, const char *end)
 {
     const char *after_letter = NULL, *after_word = NULL, *after_space = NULL;
@@ -108,7 +108,7 @@ static const char *find_apostrophe(const char *s, const char *end)
     return after_letter ? after_letter : after_word ? after_word : after_space;
 }
 
-/* Appends a line of the source to the paragraph, without its quotes. */
+/* Appends a line of the source without its quote marks. */
 static void add_without_quotes(struct buf *out, const char *s, const char *end)
 {
     if (!bytes_find(s, end, "''", 2)) {
@@ -122,7 +122,7 @@ static void add_without_quotes(struct buf *out, const char *s, const char *end)
             quote = end;
         buf_add(out, s, (size_t)(quote - s));
         size_t n = quotes_at(quote, end);
-        int kept = n == 1 || n == 4 || n > 5; /* MediaWiki keeps n - 5; more than one is no text */
+        int kept = n == 1 || n == 4 || n > 5; /* MediaWiki keeps n - 5; here at most one */
         if (apostrophe && apostrophe >= quote && apostrophe < quote + n)
             kept = 1;
         if (kept)
@@ -136,10 +136,10 @@ static void add_without_quotes(struct buf *out, const char *s, const char *end)
 struct writer {
     struct buf *out;
     size_t begin; /* of the line */
-    int space;    /* a space is due before the next character */
-    int hole;     /* something was dropped just before */
+    int space;    /* 1: write a space before the next character */
+    int hole;     /* 1: a MARKUP_HOLE came just before */
     int in_aside; /* between MARKUP_ASIDEs */
-    int says;     /* the line says something before `judged` */
+    int says;     /* 1: the line has a letter or digit before `judged` */
     size_t judged;
 };
 
@@ -192,8 +192,8 @@ static void drop_commas(struct writer *w)
         buf_truncate(w->out, w->out->len - (size_t)n);
 }
 
-/* The character at s follows a hole. Returns how many bytes of it are to be left out, after
- * repairing what stands before the hole. */
+/* Repairs spaces and punctuation around a hole, before the character at s is written. Returns the
+ * number of bytes at s to leave out. */
 static int repair(struct writer *w, const char *s, const char *end)
 {
     int n;
@@ -204,7 +204,7 @@ static int repair(struct writer *w, const char *s, const char *end)
             w->space = w->hole = 0;
             return 0;
         }
-        buf_truncate(w->out, w->out->len - (size_t)open); /* "(…)" goes, and may leave a hole */
+        buf_truncate(w->out, w->out->len - (size_t)open); /* remove the empty "()" */
         w->space = w->out->len > w->begin && w->out->data[w->out->len - 1] == ' ';
         trim(w);
         return n;
@@ -230,7 +230,7 @@ static int repair(struct writer *w, const char *s, const char *end)
     return 0;
 }
 
-/* A line without a letter or digit says nothing. */
+/* Returns 1 if the text contains a letter or digit. Other lines are not written. */
 static int says_something(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -241,7 +241,7 @@ static int says_something(const char *s, size_t n)
     return 0;
 }
 
-/* What has been written since the last time is an aside, or is judged. */
+/* Looks for a letter or digit in the output since the last call, unless it is an aside. */
 static void judge(struct writer *w)
 {
     size_t from = w->judged < w->begin ? w->begin : w->judged;
@@ -271,7 +271,7 @@ static int is_plain(char c)
 
 typedef unsigned char row __attribute__((vector_size(16)));
 
-/* Whether 16 bytes are plain, or spaces before such; a 17th is read. */
+/* Returns 1 if each of 16 bytes is plain, or is a space before a plain byte. Reads a 17th byte. */
 static int are_plain(const char *s)
 {
     row a, b;
@@ -285,8 +285,8 @@ static int are_plain(const char *s)
     return (both[0] & both[1]) == UINT64_MAX;
 }
 
-/* Bytes that need no look: everything but controls, the lead byte of U+00A0, and spaces that other
- * such bytes follow. */
+/* Returns the length of the run at s that can be copied unchanged. It has no control bytes, no lead
+ * byte of U+00A0, and no space before such a byte or another space. */
 static size_t plain_run(const char *s, const char *end)
 {
     const char *p = s;
@@ -307,7 +307,7 @@ static const char *write_one(struct writer *w, const char *s, const char *end)
     if (w->space && w->out->len > w->begin)
         buf_addc(w->out, ' ');
     w->space = 0;
-    size_t n = plain_run(s, end); /* begins with no space */
+    size_t n = plain_run(s, end); /* s is not a space here */
     if (n) {
         buf_add(w->out, s, n);
         return s + n;
@@ -317,7 +317,8 @@ static const char *write_one(struct writer *w, const char *s, const char *end)
     return s + 1;
 }
 
-/* Spaces collapsed, holes repaired, stand-ins resolved; each line that says something, with LF. */
+/* Writes the lines of a paragraph: collapses spaces, repairs holes, replaces stand-ins by their
+ * characters. Each line that has a letter or digit is written, with LF. */
 static void write_lines(struct buf *out, const char *s, const char *end)
 {
     struct writer w = { .out = out, .begin = out->len, .judged = out->len };
@@ -348,7 +349,7 @@ static void write_lines(struct buf *out, const char *s, const char *end)
 
 /* ---- paragraphs and headings --------------------------------------------------------------- */
 
-/* Ends the paragraph at hand. Headings that waited for text come in front of it. */
+/* Ends the current paragraph and writes it, after the headings that still have no text. */
 static void end_paragraph(struct wikitext *w)
 {
     if (!w->line.len)
@@ -365,7 +366,8 @@ static void end_paragraph(struct wikitext *w)
     buf_add(w->out, w->written.data, w->written.len);
 }
 
-/* Chinese and Japanese have no spaces, so a line end between them is nothing. */
+/* Returns 1 for a character of Chinese or Japanese. A line end between two of them is not a
+ * space. */
 static int is_wide(const char *s)
 {
     unsigned char c = (unsigned char)*s;
@@ -384,7 +386,7 @@ static void add_text(struct wikitext *w, const char *s, const char *end)
     add_without_quotes(&w->line, s, end);
 }
 
-/* A line of its own. */
+/* Writes s as a separate line. */
 static void add_line(struct wikitext *w, const char *s, const char *end)
 {
     end_paragraph(w);
@@ -410,7 +412,7 @@ static int is_left_out(const struct wikitext *w)
     return w->unwanted_level || (w->wanted && !w->wanted_level);
 }
 
-/* A section begins with the heading s[0..n). */
+/* Begins a section with the heading s[0..n). */
 static void begin_section(struct wikitext *w, int level, const char *s, size_t n)
 {
     if (level <= w->unwanted_level || !w->unwanted_level)
@@ -419,7 +421,7 @@ static void begin_section(struct wikitext *w, int level, const char *s, size_t n
         w->wanted_level = section_listed(w->wanted, s, n) ? level : 0;
 }
 
-/* The text in front of the first heading is a section by the name of "lead". */
+/* Begins a page. The text before the first heading is the section "lead". */
 static void begin_page(struct wikitext *w)
 {
     w->wanted_level = w->unwanted_level = 0;
@@ -470,7 +472,8 @@ static void add_list_item(struct wikitext *w, const char *s, const char *end)
 
 /* ---- lines of the source ------------------------------------------------------------------- */
 
-/* In a table that is not closed: 1 when the line belongs to it. */
+/* Returns 1 if the line belongs to the unclosed table. A heading ends the table, and so does a line
+ * after a blank line that does not begin with '|' or '!'. */
 static int in_broken_table(struct wikitext *w, const char *s, const char *end)
 {
     if (s == end) {
@@ -482,7 +485,7 @@ static int in_broken_table(struct wikitext *w, const char *s, const char *end)
     return w->in_broken_table;
 }
 
-/* One line, or what a table left of it (at_start: its beginning is there). */
+/* Handles a line, or the part of it outside a table. at_start: s is the start of the line. */
 static void on_line(struct wikitext *w, const char *s, const char *end, int at_start)
 {
     const char *p = s;
@@ -499,7 +502,7 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
         add_heading(w, p, end);
     } else if (strchr("*#:;", *p)) {
         add_list_item(w, p, end);
-    } else if (*p == '|') { /* a row of a table whose beginning a template wrote */
+    } else if (*p == '|') { /* a row of a table that a template began */
         end_paragraph(w);
     } else if (*p == ' ') {
         add_line(w, s, end);
@@ -519,7 +522,7 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
     }
 }
 
-/* A closed table: its rows, a line each, if they are wanted. */
+/* Writes the rows of a closed table, one per line, if tables are wanted. */
 static void on_table(struct wikitext *w, const struct table_extent *table)
 {
     end_paragraph(w);
@@ -530,7 +533,8 @@ static void on_table(struct wikitext *w, const struct table_extent *table)
         add_line(w, s, lf);
 }
 
-/* A line up to its end or to an HTML table in it; returns where the walk goes on. */
+/* Handles a line up to its end or to an HTML table in it. Returns the position where the walk
+ * continues. */
 static const char *on_piece(struct wikitext *w, const char *s, const char *end, int *at_start)
 {
     const char *base = w->marked.data;
