@@ -1,14 +1,14 @@
 /*
- * kernels.h - the inner loops of ops.h, for one thread, on rows and ranges.
+ * kernels.h - the inner loops of ops.h on the CPU: they run on one thread, on rows or ranges.
  *
- * kernels.inc is written once, in vectors of WIDTH floats, and compiled for each instruction set
- * by kernels_avx512_bf16.c, kernels_avx512.c, kernels_avx2.c, kernels_neon.c and kernels_plain.c;
- * kernels_choose picks at run time.
- * Sums run over KERNEL_LANES fixed lanes whatever WIDTH is, and the lanes are added as a tree,
- * so that instruction sets differ by the rounding of a fused multiply-add and no more.
+ * kernels.inc is written once, in vectors of WIDTH floats, and compiled for each instruction set by
+ * kernels_avx512_bf16.c, kernels_avx512.c, kernels_avx2.c, kernels_neon.c and kernels_plain.c;
+ * kernels_choose selects one at run time. Every sum uses KERNEL_LANES partial sums, whatever WIDTH
+ * is, and adds them as a tree. Results of instruction sets therefore differ only by the rounding of
+ * fused multiply-adds.
  *
- * Nothing here allocates, starts threads, or needs alignment. Lengths may be any. Arrays are F32 or
- * BF16, pointers to floats and halves are what they say.
+ * These functions allocate nothing and start no threads. Arrays need no alignment and may have any
+ * length. Arrays are F32 or BF16; a pointer to float or uint16_t has that type only.
  */
 #ifndef TEXTMILL_MODEL_KERNELS_H
 #define TEXTMILL_MODEL_KERNELS_H
@@ -18,91 +18,96 @@
 #include "model/ops.h"
 
 enum {
-    KERNEL_LANES = 64,     /* of a sum */
-    KERNEL_ROWS = 4,       /* most rows of the streaming products below */
-    KERNEL_GROUP = 4,      /* panels that lie side by side in the rows of multiply_rows */
-    KERNEL_AHEAD = 3,      /* regions that a product asks for */
-    KERNEL_OUTPUTS = 16,   /* outputs of a group of weights in blocks */
-    KERNEL_BLOCK_ROWS = 4, /* rows that such a group meets at once */
+    KERNEL_LANES = 64,     /* partial sums of a sum */
+    KERNEL_ROWS = 4,       /* most rows of stream_columns */
+    KERNEL_GROUP = 4,      /* panels that lie side by side in A of multiply_rows */
+    KERNEL_AHEAD = 3,      /* regions that a product prefetches */
+    KERNEL_OUTPUTS = 16,   /* outputs in a group of Q8 or Q4 weights */
+    KERNEL_BLOCK_ROWS = 4, /* rows multiplied by such a group at once */
 };
 
-/* A dropout mask as a kernel sees it: element i is kept when the i-th 32-bit number of the
- * sequence `key` is at least `threshold`, and then multiplied by `scale`. Two numbers come from
- * one rng_at, the low half first; `first`, the index of a range's first element, is even. */
+/* A dropout mask as the kernels use it. Element i is kept if the i-th 32-bit number of the sequence
+ * `key` is at least `threshold`; kept elements are multiplied by `scale`. One 64-bit number of
+ * rng_at gives two of them, the low half first. The parameter `first` of a kernel, the index of its
+ * range's first element, is even. */
 struct kernel_mask {
     uint64_t key;
-    uint32_t threshold; /* 0: keep all, scale is 1 */
+    uint32_t threshold; /* 0: keep all; scale is then 1 */
     float scale;
 };
 
-/* A panel of attention scores before they are scaled: keys x tile_columns queries, so that all
- * about a query happens in its lane. Query l sees the first visible + l keys. Element (key k,
- * query l) of the dropout mask has the index first + l*stride + k; first and stride are even. */
+/* A panel of attention scores in the forward pass, before scaling: one row for each key and
+ * tile_columns columns, one for each query, so each query has its own vector lane. Query l sees the
+ * first visible + l keys. In the dropout mask, (key k, query l) has the index first + l*stride + k;
+ * first and stride are even. */
 struct kernel_scores {
     int64_t keys, visible;
-    float scale; /* to logarithms of base 2 */
+    float scale; /* factor of the scores, which also converts them to base-2 logarithms */
     struct kernel_mask mask;
     uint64_t first, stride;
-    int steps;    /* of the products */
-    float *panel; /* where what the scores become is left, as pack_columns would leave it */
+    int steps;    /* steps of kernel_products: 1 for f32, 2 for bf16 */
+    float *panel; /* output: the probabilities, in the layout of pack_columns */
 };
 
-/* The same in the backward: queries x tile_columns keys, so that all about a key happens in its
- * lane. Query r sees the first visible + r of `keys`. Element (query r, key l) of the dropout mask
- * has the index first + r*stride + l. */
+/* A panel of attention scores in the backward pass: one row for each query and tile_columns
+ * columns, one for each key, so each key has its own vector lane. Query r sees the first visible +
+ * r of `keys`. In the dropout mask, (query r, key l) has the index first + r*stride + l. */
 struct kernel_scores_bwd {
     int64_t queries, keys, visible;
     float scale;
     struct kernel_mask mask;
     uint64_t first, stride;
-    const float *lse;  /* of the queries: the logarithms, base 2, of their sums */
-    const float *dots; /* likewise: the sums of P dP over the keys */
+    const float *lse;  /* [queries] base-2 logarithm of the softmax's sum */
+    const float *dots; /* [queries] sum of P dP over the keys */
     int steps;
-    float *P, *dS; /* panels, as pack_columns would leave them */
-    float *rows;   /* dS as multiply_rows takes it */
+    float *P, *dS; /* outputs, in the layout of pack_columns */
+    float *rows;   /* output: dS again, in the layout of A in multiply_rows */
 };
 
-/* Memory that will be read or written soon: rows of so many bytes, ld bytes apart. */
+/* Memory to prefetch, because it is read or written soon: `rows` rows of `bytes` bytes, whose
+ * starts are ld bytes apart. */
 struct kernel_ahead {
     const char *at;
     int64_t rows, bytes, ld;
     int writes;
 };
 
-/* C[M,N] = base + bias + A[M,K] B[K,N] from panels: those of B have `depth` layers, of A
- * a_depth >= depth. Meanwhile it asks for what is ahead. */
+/* A product C[M,N] = base + bias + A[M,K] B[K,N] of packed panels. Panels of B have `depth` layers,
+ * panels of A a_depth >= depth. The product also prefetches the memory in `ahead`. */
 struct kernel_product {
     struct ops_array C;
-    struct ops_array base; /* rows ld_base apart, and may be C; none: 0 */
-    struct ops_array bias; /* [N], of each row; none: 0 */
+    struct ops_array base; /* rows are ld_base apart; may be C; OPS_NONE: 0 */
+    struct ops_array bias; /* [N], added to each row; OPS_NONE: 0 */
     int64_t ldc, ld_base;
     const float *A, *B;
     int64_t a_depth, M, N, depth;
     struct kernel_ahead ahead[KERNEL_AHEAD];
 };
 
-/* Matrix products from panels (Goto, van de Geijn 2008), in one precision. A lies in panels of
- * tile_rows rows, B in panels of tile_columns columns. A panel is a pile of layers of so many
- * floats, each `steps` steps of the sum over K: one step in f32, in bf16 two, as the low and the
- * high half of the float's bits. Zeros stand where the matrix has ended. */
+/* Matrix products of packed panels (Goto, van de Geijn 2008) in one precision. A is packed in
+ * panels of tile_rows rows, B in panels of tile_columns columns. A panel is a sequence of layers. A
+ * layer has one float for each row or column of the panel. It holds `steps` consecutive values of
+ * k, the index of the sum: one in f32; in bf16 two, in the low and the high half of the float's
+ * bits. Missing rows, columns and values of k are zero. */
 struct kernel_products {
     int tile_rows, tile_columns, steps;
-    /* Panels of A[M,K], or of A stored transposed as [K,M], times alpha, which is 1 for BF16. */
+    /* Packs A[M,K], or A stored transposed as [K,M], times alpha. alpha is 1 for BF16. */
     void (*pack_rows)(float *panels, struct ops_array A, int64_t ld, int transposed, int64_t M,
                       int64_t K, float alpha);
-    /* Panels of B[K,N], or of B stored transposed as [N,K]; not transposed, the sums of its
-     * columns, before they are rounded here, are added to sums[N], unless that is NULL. */
+    /* Packs B[K,N], or B stored transposed as [N,K]. If B is not transposed and sums is not NULL,
+     * adds the sums of B's columns, of the values before any rounding to bf16, to sums[N]. */
     void (*pack_columns)(float *panels, float *sums, struct ops_array B, int64_t ld, int transposed,
                          int64_t N, int64_t K);
-    /* The sum over K has one order, whatever M and N are. */
+    /* Computes the product. The sum over K has the same order for all M and N. */
     void (*multiply)(const struct kernel_product *p);
-    /* The same where A is no panels but stands row by row, a_depth = KERNEL_GROUP * tile_columns /
-     * steps layers apart. Rows are read up to a multiple of tile_rows. */
+    /* Computes the product with an A that is not packed: row i begins a_depth = KERNEL_GROUP *
+     * tile_columns / steps floats after row i-1, and a float holds `steps` values of k. Reads rows
+     * up to the next multiple of tile_rows. */
     void (*multiply_rows)(const struct kernel_product *p);
 };
 
-/* Rows rounded to blocks of 32 numbers: q * scale, with the sum of each block's q. [rows, blocks]
- * of them. */
+/* Rows of numbers, rounded to blocks of 32 8-bit integers: number i of a block is q[i] * scale.
+ * `sums` has the sum of each block's q. scales and sums are [rows, blocks]. */
 struct kernel_blocks {
     const int8_t *q;
     const float *scales;
@@ -110,7 +115,7 @@ struct kernel_blocks {
     int64_t rows, blocks;
 };
 
-/* Layers of a panel with K steps of the sum. */
+/* Returns the layers of a panel for a sum over K. */
 static inline int64_t kernel_depth(const struct kernel_products *p, int64_t K)
 {
     return (K + p->steps - 1) / p->steps;
@@ -120,8 +125,8 @@ struct kernels {
     const char *name; /* "AVX2 kernels" */
     const char *word; /* "avx2" */
 
-    /* f32 products, and products of numbers rounded to bf16 while they are packed (to nearest,
-     * ties to even), with sums in f32. Panels are of equal size in both. */
+    /* Products in f32, and products whose operands are rounded to bf16 (to nearest, ties to even)
+     * when they are packed, with sums in f32. Panels have the same size in both. */
     struct kernel_products f32, bf16;
 
     /* ---- rows and elements */
@@ -129,39 +134,44 @@ struct kernels {
     void (*add)(struct ops_array y, struct ops_array x, int64_t n); /* y += x */
     void (*sum)(struct ops_array y, struct ops_array a, struct ops_array b,
                 int64_t n);                                          /* y = a + b */
-    void (*copy)(struct ops_array y, struct ops_array x, int64_t n); /* y = x, to the nearest */
+    void (*copy)(struct ops_array y, struct ops_array x, int64_t n); /* y = x, rounded to nearest */
     void (*scale)(float *y, float factor, int64_t n);                /* y *= factor */
     float (*dot)(const float *x, const float *y, int64_t n);
     double (*sum_squares)(const float *x, int64_t n);
     void (*adamw)(float *w, float *m, float *v, const float *gradient, int64_t n,
                   const struct ops_adamw *h);
 
-    /* Rounded stochastically (struct ops_state); first is a multiple of 4. */
+    /* y[n] = x, rounded stochastically (struct ops_state). first: index of the first element, a
+     * multiple of 4. */
     void (*round_bf16)(uint16_t *y, const float *x, int64_t n, uint64_t key, uint64_t first);
 
-    /* By activation: y = f(x); dx = dy f'(x) and y = f(x). */
+    /* One function for each activation f: forward y = f(x); backward dx = dy f'(x), and y = f(x).
+     */
     void (*activation_fwd[OPS_ACTIVATIONS])(struct ops_array y, struct ops_array x, int64_t n);
     void (*activation_bwd[OPS_ACTIVATIONS])(struct ops_array dx, struct ops_array y,
                                             struct ops_array dy, struct ops_array x, int64_t n);
 
-    /* By activation: y = f(gate) up; dgate = dy up f'(gate), dup = dy f(gate), y = f(gate) up. */
+    /* One function for each activation f: forward y = f(gate) up; backward dgate = dy up f'(gate),
+     * dup = dy f(gate), and y = f(gate) up. */
     void (*gated_fwd[OPS_ACTIVATIONS])(struct ops_array y, struct ops_array gate,
                                        struct ops_array up, int64_t n);
     void (*gated_bwd[OPS_ACTIVATIONS])(struct ops_array dgate, struct ops_array dup,
                                        struct ops_array y, struct ops_array dy,
                                        struct ops_array gate, struct ops_array up, int64_t n);
 
-    /* One head of one row: pairs i and i + half are turned by angles of these cosines and sines. */
+    /* Rotates one head of one row: turns each pair of numbers i and i + half by an angle, given by
+     * its cosine and sine. */
     void (*rotate)(struct ops_array x, const float *cosines, const float *sines, int64_t half);
 
-    /* y = base + mask * x; base may be none (zero) or y, x may be y. */
+    /* y = base + mask * x. base may be OPS_NONE (zero) or y; x may be y. */
     void (*dropout)(struct ops_array y, struct ops_array base, struct ops_array x, int64_t n,
                     const struct kernel_mask *mask, uint64_t first);
 
-    /* One row; mean and rstd are set. */
+    /* Normalises one row. Sets *mean and *rstd. */
     void (*norm_fwd)(struct ops_array y, float *mean, float *rstd, struct ops_array x,
                      const struct ops_norm *l);
-    /* One row: dx is set or added to. dgain and dbias [C] are added to; RMSNorm has no dbias. */
+    /* Computes the gradients of one row. Sets dx, or adds to it. Adds to dgain[C] and dbias[C];
+     * RMSNorm does not use dbias. */
     void (*norm_bwd)(struct ops_gradient dx, float *dgain, float *dbias, struct ops_array dy,
                      struct ops_array x, float mean, float rstd, const struct ops_norm *l);
     /* out[n] += sum of the rows of x[rows,ld]. */
@@ -175,56 +185,61 @@ struct kernels {
     void (*stream_rows)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
                         struct ops_array w, int64_t ldw, int64_t C, int64_t n);
 
-    /* n numbers of an F16 array. */
+    /* Converts n numbers of an F16 array to floats. */
     void (*from_f16)(float *y, struct ops_array x, int64_t n);
-    /* A row of 32 * blocks numbers to blocks of 8 bits. */
+    /* Converts a row of 32 * blocks numbers to blocks of 8-bit integers (struct kernel_blocks). */
     void (*to_blocks)(int8_t *q, float *scales, int32_t *sums, struct ops_array x, int64_t blocks);
-    /* y[r,0..n) += the products of x's rows with a group of n <= KERNEL_OUTPUTS outputs: f16 scales
-     * [blocks][KERNEL_OUTPUTS], then for each block and each four (j) of its bytes (of 8 in Q8, in
-     * Q4 of 4, as stored.h has them) those of all outputs: [blocks][j][KERNEL_OUTPUTS][4]. */
+    /* y[r,0..n) += the products of the rows of x with a group of n <= KERNEL_OUTPUTS outputs. A
+     * group begins with f16 scales, [blocks][KERNEL_OUTPUTS]. Then come the weights,
+     * [blocks][j][KERNEL_OUTPUTS][4]: for each block, the j-th four bytes of each output; j < 8 in
+     * Q8 and j < 4 in Q4 (block formats: stored.h). */
     void (*multiply_q8)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *group,
                         int64_t n);
     void (*multiply_q4)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *group,
                         int64_t n);
 
-    /* One step of the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022), in logarithms
-     * of base 2: scores become 2^(score - max) after dropout, 0 where unseen; max and sum, a number
-     * a query, are the running maximum and (undropped) sum. y[HS] rows of a panel, what was found
-     * so far, shrink to the new maximum. The panel may be the scores, if steps is 1. */
+    /* Does one step of the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022), in base-2
+     * logarithms, and writes 2^(score - max), with dropout, to s->panel; a key that the query does
+     * not see gets 0. max and sum, one number for each query, are the running maximum and the
+     * running sum without dropout. The HS rows of the panel y, the result so far, are rescaled to
+     * the new maximum. s->panel may be `scores` if steps is 1. */
     void (*softmax_panel)(float *scores, float *max, float *sum, float *y, int64_t HS,
                           const struct kernel_scores *s);
-    /* From scores and dP, the gradient in dropout(P): P = dropout(2^(score - lse)), 0 where unseen,
-     * and dS = P * (mask * dP - dots), P undropped, the gradient in the scaled scores. */
+    /* Computes, from the scores and dP, the gradient with respect to dropout(P): P =
+     * dropout(2^(score - lse)), 0 for keys that the query does not see, and dS = P * (mask * dP -
+     * dots) with the P before dropout, the gradient with respect to the scaled scores. */
     void (*softmax_rows_bwd)(const float *scores, const float *dP,
                              const struct kernel_scores_bwd *s);
-    /* y[l,i] = panel[i,l] * factors[l] for `rows` queries l; factors may be NULL. */
+    /* Transposes a panel: y[l,i] = panel[i,l] * factors[l] for `rows` queries l and i < HS. factors
+     * may be NULL. */
     void (*unpack)(struct ops_array y, int64_t ldy, const float *panel, const float *factors,
                    int64_t rows, int64_t HS);
-    /* dots[r] = factor * (x[r,.] . y[r,.]), rows of n numbers, ld apart. */
+    /* dots[r] = factor * (x[r,.] . y[r,.]). Rows have n numbers and are ld apart. */
     void (*row_dots)(float *dots, struct ops_array x, struct ops_array y, int64_t ld, float factor,
                      int64_t rows, int64_t n);
-    /* One query: scores[n] become probabilities. */
+    /* Replaces the scores[n] of one query by their softmax. */
     void (*softmax)(float *scores, int64_t n);
 
-    /* One row of logits: returns -log softmax[label]; *correct is 1 where no logit is above the
-     * label's. d, if not none, is set to scale * (softmax - onehot): it may begin where the logits
-     * do, which are destroyed. */
+    /* Computes the loss of one row of logits. Returns -log softmax[label]. Sets *correct to 1 if no
+     * logit is above the label's, else 0. If d is not OPS_NONE, sets it to scale * (softmax -
+     * onehot) and destroys the logits; d may begin at the same address. */
     double (*cross_entropy)(float *logits, unsigned char *correct, int64_t V, int64_t label,
                             struct ops_array d, float scale);
 
     float (*largest)(const float *x, int64_t n);
-    /* x[n] becomes exp(x - most); returns the sum. */
+    /* Replaces x[n] by exp(x - most). Returns the sum. */
     float (*exponentials)(float *x, float most, int64_t n);
 };
 
 extern const struct kernels kernels_avx512_bf16, kernels_avx512, kernels_avx2, kernels_neon,
     kernels_plain;
 
-/* The i-th set of kernels that this processor runs, the fastest first; NULL after the last one. */
+/* Returns the i-th set of kernels that this processor can run, the fastest first; NULL after the
+ * last. */
 const struct kernels *kernels_set(int i);
 
-/* The fastest, or those whose word the environment variable TEXTMILL_KERNELS holds; NULL with an
- * error if this processor does not run them. */
+/* Returns the fastest kernels, or those that the environment variable TEXTMILL_KERNELS names by
+ * their `word`; NULL with an error if this processor cannot run them. */
 const struct kernels *kernels_choose(void);
 
 #endif

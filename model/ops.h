@@ -1,18 +1,18 @@
 /*
- * ops.h - the only door to arithmetic: a compute context, its arrays, and what is computed with
- * them.
+ * ops.h - all arithmetic of the models: a compute context, its arrays, and the operations on them.
  *
- * A back end (backend.h) does the work, and keeps the arrays where it can compute with them, which
- * need not be the host's memory. Outside of back ends nobody dereferences an array: parts of it are
- * named by ops_part, numbers go in and out by ops_upload, ops_download and ops_map. `make lint`
+ * A back end (backend.h) does the work. It keeps arrays in memory where it can compute with them,
+ * which may not be the host's. Only back ends may dereference an array. Other code uses ops_part
+ * for parts of it, and ops_upload, ops_download and ops_map to move numbers in and out. `make lint`
  * checks that.
  *
- * Dimensions: B sequences, T positions, N rows (of tokens), C channels, NH heads of HS channels,
- * V vocabulary, I and O inputs and outputs of a linear map. All matrices are row-major.
+ * Dimensions: B sequences, T positions, N rows (of tokens), C channels, NH heads of HS channels, V
+ * vocabulary, I and O inputs and outputs of a linear map. All matrices are row-major.
  *
- * Arguments stand in the order outputs, inputs, parameters, dimensions. d<x> is the gradient in x.
- * The same inputs give the same bits on processors of one kind, with any number of threads.
- * Functions may return before the work is done; what the host reads is complete.
+ * The order of arguments is: outputs, inputs, parameters, dimensions. d<x> is the gradient with
+ * respect to x. The same inputs give the same bits on processors of one kind, with any number of
+ * threads. Functions may return before the work is done; functions that give numbers to the host
+ * wait for it.
  */
 #ifndef TEXTMILL_MODEL_OPS_H
 #define TEXTMILL_MODEL_OPS_H
@@ -24,23 +24,24 @@
 
 struct ops; /* threads, scratch memory, and the kernels chosen for this processor */
 
-/* On device "cpu", or "cuda" or "cuda:N", GPU number N, for which the plug-in must be there
- * (plugin.h); "emulated:N" runs its kernels on the host, with threads in order N (0, 1, 2), for
- * tests. NULL with an error. */
+/* Opens a context on a device: "cpu"; "cuda" or "cuda:N", GPU number N, which needs the plug-in
+ * (plugin.h); or "emulated:N", for tests: the GPU's kernels run on the host, with their threads in
+ * order N (0, 1, 2). Returns NULL with an error. Free with ops_free. */
 struct ops *ops_open(const char *device, int threads);
-struct ops *ops_new(int threads);         /* on the CPU */
-int ops_check_device(const char *device); /* -1 with a usage error when it is none of these */
+struct ops *ops_new(int threads);         /* the same as ops_open("cpu", threads) */
+int ops_check_device(const char *device); /* -1 with a usage error if the name is not valid */
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
 const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
-/* What is free of the device's own memory; UINT64_MAX where arrays are in the host's. */
+/* Returns the free bytes of the device's own memory; UINT64_MAX if arrays are in the host's. */
 uint64_t ops_free_bytes(const struct ops *o);
-int ops_on_host(const struct ops *o); /* whether it computes on the CPU */
-const char *ops_kernels(void);        /* the same, before there is a context */
+int ops_on_host(const struct ops *o); /* 1 if the context computes on the CPU */
+const char *ops_kernels(void);        /* describes the CPU's kernels without a context */
 
-/* Types of numbers. bf16 is the high half of a float's bits. The last four are for parameters that
- * only forward reads, on the host: f16 is IEEE 754's binary16, Q8 and Q4 are blocks of integers
- * with a scale each (stored.h), and a LIST is an array of arrays, each of a type of its own. */
+/* Types of numbers. bf16 is the high half of a float's bits. The last four are only for parameters
+ * of models that run forward on the host: F16 is IEEE 754's binary16; Q8 and Q4 are blocks of
+ * integers with one scale for each block (stored.h); a LIST is an array of arrays, each with its
+ * own type. */
 enum ops_type {
     OPS_F32,
     OPS_BF16,
@@ -55,38 +56,39 @@ enum ops_type {
     OPS_LIST,
 };
 #define OPS_PRECISION_WORDS "f32|bf16" /* the first two, in the order of the enum */
-static inline size_t ops_type_bytes(enum ops_type type) /* of one number; of blocks there is none */
+static inline size_t ops_type_bytes(enum ops_type type) /* of one number; 0 for blocks and lists */
 {
     static const unsigned char bytes[] = { 4, 2, 8, 4, 4, 8, 1, 2, 0, 0, 0 };
     return bytes[type];
 }
 
-/* The precision of matrix products, attention's among them. Operands of either type are taken in
- * either precision. With OPS_BF16 they are rounded to bf16 (8 bits of significand, to nearest, ties
- * to even) on their way into the product, and sums are f32: twice as fast where the processor has
- * AVX-512 BF16, and slower where it has not. Products of so few rows that memory bounds them
- * stay f32. */
+/* Sets the precision of matrix products, including those of attention. Operands of either type work
+ * in either precision. With OPS_BF16, operands are rounded to bf16 (8 bits of significand, to
+ * nearest, ties to even) and sums are f32: twice as fast on processors with AVX-512 BF16, slower on
+ * others. Products of few rows, whose speed memory limits, stay f32. */
 void ops_set_precision(struct ops *o, enum ops_type precision); /* f32 at first */
-/* The type for what only products will read: what they would round it to. */
+/* Returns the type for arrays that only matrix products read: the type to which products would
+ * round them. */
 enum ops_type ops_operand(const struct ops *o);
 
-/* Whose f32 products of large matrices: our own, or OpenBLAS's, if that is installed; at first our
- * own where there are kernels for this processor. -1 with an error when OpenBLAS is not there. */
+/* Selects who computes f32 products of large matrices: our own kernels, or OpenBLAS if it is
+ * installed. AUTO, the default, uses OpenBLAS only if there are no kernels for this processor.
+ * Returns -1 with an error if OpenBLAS is asked for and not installed. */
 enum ops_products { OPS_PRODUCTS_AUTO, OPS_PRODUCTS_OWN, OPS_PRODUCTS_OPENBLAS };
 #define OPS_PRODUCTS_WORDS "auto|own|openblas" /* in the order of the enum */
 int ops_set_products(struct ops *o, enum ops_products products);
 
 /* ---- arrays ------------------------------------------------------------------------------- */
 
-/* Numbers of one type, passed by value; a part of it is an array. Where a type is not given below,
- * an array of activations or parameters is F32 or BF16, and sums and gradients of parameters are
- * F32. */
+/* An array of numbers of one type. It is passed by value and owns nothing; a part of an array is an
+ * array. Unless a comment gives the type, activations and parameters are F32 or BF16, and sums and
+ * gradients of parameters are F32. */
 struct ops_array {
-    char *address; /* for the back end alone */
+    char *address; /* only the back end may use it */
     enum ops_type type;
 };
 
-/* Where there may be none. */
+/* No array, for optional arguments. */
 #define OPS_NONE ((struct ops_array){ 0 })
 
 static inline int ops_is_none(struct ops_array a)
@@ -94,7 +96,7 @@ static inline int ops_is_none(struct ops_array a)
     return !a.address;
 }
 
-/* From element `first` on; of none it is none. */
+/* Returns the part of the array from element `first` on; OPS_NONE for OPS_NONE. */
 static inline struct ops_array ops_part(struct ops_array a, int64_t first)
 {
     if (a.address)
@@ -102,66 +104,71 @@ static inline struct ops_array ops_part(struct ops_array a, int64_t first)
     return a;
 }
 
-/* Zeroed, aligned to 64 bytes; in host memory touched in parallel by the context's threads. */
+/* Allocates n zeroed elements, aligned to 64 bytes. The context's threads zero host memory in
+ * parallel. Free with ops_buffer_free, with the same n. */
 struct ops_array ops_buffer(struct ops *o, enum ops_type type, int64_t n);
 void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n); /* fine on none */
 
-/* The caller's memory as an array, if the back end computes in the host's. */
+/* Wraps the caller's memory as an array. Only for back ends that compute in the host's memory. */
 struct ops_array ops_host_array(void *memory, enum ops_type type);
 
-/* The i-th array of a LIST, whose items are the caller's. */
+/* Returns the i-th array of a LIST. The list's items belong to the caller. */
 static inline struct ops_array ops_listed(struct ops_array list, int64_t i)
 {
     return ((const struct ops_array *)(const void *)list.address)[i];
 }
 
-/* A matrix [O,I] as products read it, whose rows lie in memory as stored.h has them: a copy, freed
- * by ops_weights_free, or of F32, BF16 and F16, where `keep` says that the rows will stay, these
- * rows themselves. On the host alone. */
+/* Returns a matrix [O,I] in the layout that products read. `rows` are its rows in the layout of
+ * stored.h. The result is a copy, or `rows` itself if the type is F32, BF16 or F16 and `keep` says
+ * that the rows stay valid. Free with ops_weights_free, with the same rows. CPU only. */
 struct ops_array ops_weights(struct ops *o, enum ops_type type, const void *rows, int64_t O,
                              int64_t I, int keep);
 void ops_weights_free(struct ops *o, struct ops_array w, const void *rows);
 
-/* Scratch for the caller of the functions below; none of them uses it. ops_scratch_begin takes all
- * pieces back; ops_scratch hands out the next, aligned, not zeroed. Memory grows to what was
- * needed at once, and is kept. */
+/* Scratch memory for the callers of the functions below, which do not use it themselves.
+ * ops_scratch_begin frees all pieces. ops_scratch returns the next piece, aligned and not zeroed.
+ * The memory grows to the largest amount in use at once and is reused. */
 void ops_scratch_begin(struct ops *o);
 struct ops_array ops_scratch(struct ops *o, enum ops_type type, int64_t n);
 
-/* Copies of n elements; when they return both ends may be used. */
+/* Copy n elements between the host's memory and an array. Both are free for use when the function
+ * returns. */
 void ops_upload(struct ops *o, struct ops_array to, const void *from, int64_t n);
 void ops_download(struct ops *o, void *to, struct ops_array from, int64_t n);
 
-/* The array's elements in the host's memory until ops_unmap, which brings changes back. Where the
- * array is there already, nothing is copied. */
+/* Returns the array's n elements in host memory, until ops_unmap, which writes changes back.
+ * Nothing is copied if the array is already in host memory. */
 void *ops_map(struct ops *o, struct ops_array a, int64_t n);
-/* The same for an array all of which will be written: what stands there need not be seen. */
+/* Does the same for an array that the caller will overwrite completely: its old elements are not
+ * copied. */
 void *ops_fill(struct ops *o, struct ops_array a, int64_t n);
 void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped);
 
-/* Memory of the host (U8, zeroed) that the device copies from and to while it computes; the
- * functions above take it, too. */
+/* Allocates host memory (U8, zeroed) that the device can copy from and to while it computes. The
+ * functions above accept such an array. */
 struct ops_array ops_host_buffer(struct ops *o, int64_t bytes);
 void ops_host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes); /* fine on none */
 
-/* Work is done in the order of the calls, but for moves, which have queues of their own. A mark is
- * a place in the order of a queue's work, the last that it was set to; what is called for a queue
- * after ops_after waits for it there. A zeroed mark is none. */
+/* Work runs in the order of the calls, except copies by ops_move, which have their own queues.
+ * ops_mark records the current end of queue q in *m, which keeps only the last record. After
+ * ops_after, later calls for queue q wait until the work before the mark is done. A zeroed mark
+ * makes nothing wait. */
 enum ops_queue { OPS_COMPUTE, OPS_IN, OPS_OUT };
 struct ops_mark {
-    void *event; /* for the back end alone */
+    void *event; /* only the back end may use it */
 };
 void ops_mark(struct ops *o, enum ops_queue q, struct ops_mark *m);
 void ops_mark_free(struct ops *o, struct ops_mark *m);
 void ops_after(struct ops *o, enum ops_queue q, const struct ops_mark *m);
-/* A copy between the host's buffers and the device's, of n bytes; not in OPS_COMPUTE. */
+/* Copies n bytes between an array of ops_host_buffer and a device array, in queue q, which is not
+ * OPS_COMPUTE. */
 void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
               int64_t n);
 void ops_finish(struct ops *o); /* waits for all queues */
 
-/* Where a gradient goes: it is added to what stands there, or set. */
+/* Where a gradient is written: `add` 1 adds it to the array, 0 overwrites the array. */
 struct ops_gradient {
-    struct ops_array to; /* none: it is not wanted */
+    struct ops_array to; /* OPS_NONE: the gradient is not computed */
     int add;
 };
 
@@ -180,37 +187,39 @@ static inline struct ops_gradient ops_gradient_part(struct ops_gradient g, int64
     return (struct ops_gradient){ ops_part(g.to, first), g.add };
 }
 
-/* A dropout mask: element i is kept with probability 1 - rate and then divided by it, as the
- * counter-based sequence `key` says (rng.h): equal for any number of threads, and when it is
- * made again. rate 0 is none. */
+/* A dropout mask. Element i is kept with probability 1 - rate and divided by that; the
+ * counter-based sequence `key` decides (rng.h). The mask is the same for any number of threads and
+ * each time it is computed. rate 0: no dropout. */
 struct ops_dropout {
     uint64_t key;
     double rate;
-    uint64_t first; /* even: of ops_dropout, element i has the mask's number first + i */
+    uint64_t first; /* for ops_dropout: element i uses number first + i of the mask; even */
 };
 
 /* ---- matrix products ---------------------------------------------------------------------- */
 
-/* A stored matrix, rows ld elements apart, taken as it is or transposed. */
+/* A matrix in memory, used as it is or transposed. Its rows are ld elements apart. */
 struct ops_matrix {
     struct ops_array x;
     int64_t ld;
     int transposed;
 };
 
-/* C[M,N] = base[M,N] + bias[N] + A[M,K] B[K,N]. All threads share the work. */
+/* Computes C[M,N] = base[M,N] + bias[N] + A[M,K] B[K,N] with all threads. */
 struct ops_matmul {
     struct ops_matrix C, A, B; /* C is not transposed */
     int64_t M, N, K;
-    struct ops_array base; /* rows as C's; C itself, so that the product is added; none: 0 */
-    struct ops_array bias; /* none: 0 */
-    struct ops_array sums; /* [N] += the sums of the columns of B, not transposed then; or none */
+    struct ops_array base; /* rows are as far apart as C's; may be C, to add to it; OPS_NONE: 0 */
+    struct ops_array bias; /* OPS_NONE: 0 */
+    struct ops_array
+        sums; /* [N] += the sums of B's columns; B must not be transposed; or OPS_NONE */
 };
 void ops_matmul(struct ops *o, const struct ops_matmul *p);
 
-/* A linear map of N rows, y[N,O] = x[N,I] w[I,O] + bias[O]; bias may be none. Any N: for few rows
- * weights are streamed, and each row has the bits that it has alone. With `turned` w is [O,I], made
- * by ops_weights, and there is no backward. Products with Q8 and Q4 round x to blocks of 8 bits. */
+/* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. With few rows,
+ * the product reads the weights directly, and each row has the same bits as if computed alone.
+ * `turned` 1: w is [O,I], made by ops_weights, and there is no backward. Products with Q8 and Q4
+ * weights round x to blocks of 8-bit integers. */
 struct ops_linear {
     struct ops_array w, bias;
     int64_t N, I, O;
@@ -218,36 +227,37 @@ struct ops_linear {
 };
 void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l);
-/* dx = dy w^T, dw = x^T dy, dbias = the column sums of dy: those that are wanted. */
+/* Computes the gradients that are wanted: dx = dy w^T, dw = x^T dy, dbias = the sums of dy's
+ * columns. */
 void ops_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
                     struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                     const struct ops_linear *l);
 
-/* y[N,O] = base[N,O] + dropout(x w + bias): the end of a residual branch. y is not base. Its
- * backward is ops_dropout, then ops_linear_bwd. */
+/* Computes y[N,O] = base[N,O] + dropout(x w + bias), the end of a residual branch. y must not be
+ * base. Its backward is ops_dropout, then ops_linear_bwd. */
 void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                       const struct ops_linear *l, struct ops_dropout drop);
 
 /* ---- embedding ---------------------------------------------------------------------------- */
 
-/* N tokens. Token n stands at place places[n] of its sequence, or, where there are none, at
- * first + n mod T. */
+/* N tokens. The position of token n in its sequence is places[n] or, if `places` is OPS_NONE, first
+ * + n mod T. */
 struct ops_tokens {
     int64_t N, T, first;
     struct ops_array ids;      /* U32 */
-    struct ops_array places;   /* U32, or none */
-    struct ops_array segments; /* U32, or none: all 0 */
+    struct ops_array places;   /* U32, or OPS_NONE */
+    struct ops_array segments; /* U32, or OPS_NONE: all 0 */
 };
 
-/* Tables of rows of C; positions and types may be none. */
+/* Embedding tables with rows of C numbers. positions and types may be OPS_NONE. */
 struct ops_embedding {
     struct ops_array words, positions, types;
     int64_t C;
 };
-/* x[n] = words[id] + positions[place] + types[segment]; ids are below the table's rows. */
+/* Computes x[n] = words[id] + positions[place] + types[segment]. Ids must be valid rows. */
 void ops_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                        const struct ops_embedding *e);
-/* Added to tables of gradients, F32. */
+/* Adds the gradients from dx to the tables d, which are F32. */
 void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
                        const struct ops_tokens *t);
 
@@ -261,7 +271,8 @@ struct ops_norm {
     double epsilon;
     int rms;
 };
-/* What is kept of it for backward, F32 [N]; none: not kept. RMSNorm has no mean. */
+/* The moments of a norm's rows that backward needs, F32 [N]; OPS_NONE: not kept. RMSNorm has no
+ * mean. */
 struct ops_moments {
     struct ops_array mean, rstd;
 };
@@ -271,21 +282,22 @@ void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dga
                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                   struct ops_moments kept, const struct ops_norm *l);
 
-/* GELU in its tanh form (Hendrycks and Gimpel 2016), and as it is defined, x times the normal
- * distribution at x, to f32's precision; max(x, 0); x / (1 + exp(-x)). */
+/* Activations: GELU in its tanh form (Hendrycks and Gimpel 2016); exact GELU, x times the normal
+ * distribution function of x, to f32's precision; ReLU, max(x, 0); SiLU, x / (1 + exp(-x)). */
 enum ops_activation { OPS_GELU_TANH, OPS_GELU, OPS_RELU, OPS_SILU, OPS_ACTIVATIONS };
-/* y may be x. */
+/* Computes y = f(x). y may be x. */
 void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
                         struct ops_array x, int64_t n);
-/* dx = dy * f'(x) and, for what reads f's output, y = f(x) again. dx may be dy, y may be x. */
+/* Computes dx = dy * f'(x), and y = f(x) again for the backward of the next operation. dx may be
+ * dy, y may be x. */
 void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
                         struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n);
 
-/* A gated unit, y = f(gate) * up: with OPS_SILU SwiGLU (Shazeer 2020). */
+/* Computes a gated unit, y = f(gate) * up. With OPS_SILU it is SwiGLU (Shazeer 2020). */
 void ops_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
                    struct ops_array up, int64_t n);
-/* dgate = dy * up * f'(gate), dup = dy * f(gate), and y again. Each may be an input, of its type.
- */
+/* Computes dgate = dy * up * f'(gate), dup = dy * f(gate), and y again. Each output may be an input
+ * of the same type. */
 void ops_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
                    struct ops_array dup, struct ops_array y, struct ops_array dy,
                    struct ops_array gate, struct ops_array up, int64_t n);
@@ -296,18 +308,18 @@ void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t 
 
 void ops_tanh_fwd(struct ops *o, struct ops_array x, int64_t n); /* in place, F32 */
 void ops_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y,
-                  int64_t n); /* F32:
-                               * d *= 1-y^2 */
+                  int64_t n); /* F32: d *= 1-y^2 */
 
 void ops_zero(struct ops *o, struct ops_array x, int64_t n);
 void ops_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n); /* y += x */
-/* y = x, which may be y; from F32 to BF16 the nearest, ties to even. */
+/* y = x. x may be y. From F32 to BF16, rounds to nearest, ties to even. */
 void ops_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
 /* y = y_scale*y + x_scale*x, F32 */
 void ops_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
                double x_scale, int64_t n);
 
-/* y[i] = x[rows[i]], rows of C; and y[rows[i]] += x[i], where no row stands twice. rows: I64. */
+/* Gather: y[i] = x[rows[i]]. Scatter: y[rows[i]] += x[i], where no row may occur twice. Rows of x
+ * and y have C numbers. rows: I64 [n]. */
 void ops_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
                      int64_t n, int64_t C);
 void ops_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
@@ -315,126 +327,133 @@ void ops_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, str
 
 /* ---- attention ---------------------------------------------------------------------------- */
 
-/* B sequences of up to T tokens, of which only the real ones are rows: those of sequence b
- * follow those of b-1. */
+/* B sequences of up to T tokens. Only real tokens have a row; the rows of sequence b follow those
+ * of sequence b-1. */
 struct ops_rows {
     int64_t B, T;
-    const int64_t *lengths; /* [B], each from 1 to T; NULL: all are T. The host's */
+    const int64_t *lengths; /* [B] in host memory, each from 1 to T; NULL: all are T */
 };
 int64_t ops_rows_of(const struct ops_rows *rows, int64_t b);
 int64_t ops_rows_count(const struct ops_rows *rows);
 
-/* How frequencies change for longer texts than the model first learned: they are divided by
- * `factor`; 0: 1. With `original`, the length first learned, only those of long waves are: a wave
- * that fits more than `high` times into it stays, one that fits less than `low` times is stretched
- * by the factor, and between these the share changes evenly (Llama 3.1; Hugging Face's "llama3").
- */
+/* Changes rotary frequencies for texts longer than the model was trained on. `factor`: divides the
+ * frequencies; 0: 1. `original`: the length of the training texts; if it is set, only long waves
+ * change: a wave that fits more than `high` times into `original` stays, one that fits less than
+ * `low` times is divided by the factor, and between these the change is interpolated linearly
+ * (Llama 3.1; Hugging Face's "llama3"). */
 struct ops_stretch {
     double factor, low, high, original;
 };
-/* Rotary positions (Su et al. 2021), in place: in each of `heads` heads of HS numbers in a row of
- * x, rows ld apart, the pair of numbers i and i + HS/2 is turned by the angle place / base^(2i/HS)
- * (Hugging Face's order of the halves), or back. Each direction is the backward of the other. */
+/* Rotary positions (Su et al. 2021), in place. A row of x has `heads` heads of HS numbers; rows are
+ * ld apart. In each head, the pair of numbers i and i + HS/2 (Hugging Face's order) is turned by
+ * the angle place / base^(2i/HS), or by its negative if `back` is 1. One direction is the backward
+ * of the other. */
 struct ops_rotary {
     int64_t heads, HS, ld; /* HS is even */
     double base;
     struct ops_stretch stretch;
     int back;
 };
-/* The angle between one place and the next of pair i. For back ends. */
+/* Returns the angle of pair i between one place and the next. For back ends. */
 double ops_rotary_frequency(const struct ops_rotary *r, int64_t i);
 void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                 const struct ops_rotary *r);
 
-/* Per head y = dropout(softmax(scale q k^T)) v: each position over itself and those before it, or
- * over all of its sequence (Vaswani et al. 2017). In blocks with an online softmax, so that memory
- * grows with T and not with T^2; lse[N*NH], F32, the log of each softmax's sum, is all that
- * backward needs beside q, k, v and y (Dao et al. 2022). Both ways, the masks of a sequence depend
- * on its number and not on the others' lengths. With fewer heads of keys and values than of
- * queries, neighbouring heads of queries share one (Ainslie et al. 2023). */
+/* Attention. For each head y = dropout(softmax(scale q k^T)) v, where a position attends to itself
+ * and earlier positions (causal) or to its whole sequence (Vaswani et al. 2017). Computed in blocks
+ * with an online softmax, so memory grows with T and not with T^2. Backward needs q, k, v, y and
+ * lse[N*NH], F32, the log of each softmax's sum (Dao et al. 2022). The mask of a sequence does not
+ * depend on the lengths of others. With fewer heads of keys and values than of queries,
+ * neighbouring query heads share one (Ainslie et al. 2023). */
 struct ops_attention {
-    struct ops_rows rows; /* causal: without lengths */
+    struct ops_rows rows; /* without lengths if causal */
     int64_t NH, HS;
-    int64_t KV; /* heads of keys and values, which divides NH; 0: NH */
-    /* The masks are those of heads first_head, first_head + 1, ... of so many; 0: of NH. */
+    int64_t KV; /* heads of keys and values; divides NH; 0: NH */
+    /* The dropout masks are those of heads first_head, first_head + 1, ... out of all_heads;
+     * all_heads 0: NH. */
     int64_t first_head, all_heads;
     double scale; /* 0: 1/sqrt(HS) */
     int causal;
     struct ops_dropout drop;
 };
 
-/* Queries, keys and values, or the gradients in them: rows of NH*HS and of KV*HS numbers, ldq and
- * ldk apart. */
+/* Queries, keys and values, or their gradients: rows of NH*HS and of KV*HS numbers, ldq and ldk
+ * apart. */
 struct ops_qkv {
     struct ops_array q, k, v;
     int64_t ldq, ldk;
 };
 
-/* Side by side in the rows of qkv[N,3C]. */
+/* Returns queries, keys and values that lie side by side in the rows of qkv[N,3C]. */
 static inline struct ops_qkv ops_side_by_side(struct ops_array qkv, int64_t C)
 {
     return (struct ops_qkv){ qkv, ops_part(qkv, C), ops_part(qkv, 2 * C), 3 * C, 3 * C };
 }
 
-/* y[N,NH*HS]; lse may be none. */
+/* Computes y[N,NH*HS]. lse may be OPS_NONE. */
 void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
                        const struct ops_attention *a);
 void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
                        struct ops_array y, struct ops_array lse, const struct ops_attention *a);
 
-/* Causal attention of a->rows.T new positions of one sequence over `past` cached ones and
- * themselves. The new keys and values are appended to keys[.,KV*HS] and values at row `past`. */
+/* Computes causal attention of a->rows.T new positions of one sequence over themselves and `past`
+ * cached positions. Writes the new keys and values to keys[.,KV*HS] and values from row `past` on.
+ */
 void ops_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
                           struct ops_array values, struct ops_qkv x, int64_t past,
                           const struct ops_attention *a);
 
 /* ---- losses ------------------------------------------------------------------------------- */
 
-/* n labels, I32; label i is of row rows[i] (I64) of what is scored, or of row i where there are
- * none. */
+/* n labels (I32). Label i belongs to row rows[i] (I64) of the scored array, or to row i if `rows`
+ * is OPS_NONE. */
 struct ops_labels {
     int64_t n;
     struct ops_array rows, labels;
 };
 
-/* losses[n], F32: -log softmax(logits)[label] in nats. correct[n], U8 or none: 1 where no logit is
- * above the label's. */
+/* losses[n], F32: -log softmax(logits)[label] in nats. correct[n], U8 or OPS_NONE: 1 if no logit is
+ * above the label's, else 0. */
 struct ops_scores {
     struct ops_array losses, correct;
 };
 
-/* logits[N,V] = x[N,C] table[V,C]^T + bias[V]; bias may be none. The table may be made by
- * ops_weights. */
+/* A decoder: logits[N,V] = x[N,C] table[V,C]^T + bias[V]. bias may be OPS_NONE. The table may be
+ * from ops_weights. */
 struct ops_decoder {
     struct ops_array table, bias;
     int64_t V, C;
 };
 void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
                 const struct ops_decoder *d);
-/* Labels are at least 0. Logits exist for a chunk of rows at a time. */
+/* Sets the scores of labels, which must be at least 0. Computes logits for a chunk of rows at a
+ * time. */
 void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
                   const struct ops_labels *l, const struct ops_decoder *d);
-/* The same, and the gradients of scale * (sum of losses). dx[N,C] is set, 0 where no label is. */
+/* Does the same and computes the gradients of scale * (sum of losses). Sets dx[N,C], to 0 in rows
+ * without a label. */
 void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
                       struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
                       int64_t N, double scale, const struct ops_labels *l,
                       const struct ops_decoder *d);
 
-/* Of logits[n,V], F32, that are there already, which are destroyed. A label below 0 has loss 0.
- * With gradient they become the gradients of scale * sum. l has no rows. */
+/* Sets the scores for given logits[n,V], F32. A label below 0 has loss 0. With `gradient` the
+ * logits become the gradients of scale * (sum of losses), else they are destroyed. l->rows must be
+ * OPS_NONE. */
 void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
                        const struct ops_labels *l, int gradient, double scale);
 
-/* The same where the columns of the logits are shared: these are columns `first` to first + V - 1
- * of logits[n,.], F32, and each column is somewhere. The first function sets most[n], the largest
- * logit of each row. With the largest of all columns in its place, the second one sets sums[n], of
- * exp(logit - most), and wanted[n], the label's logit, or 0 where it is not among these columns;
- * the logits become exp(logit - most). With sums over all columns in their places, the third one
- * sets the scores and, with gradient, makes the logits those of scale * (sum of losses). */
+/* Cross entropy when ranks share the columns of the logits: this rank has columns `first` to first
+ * + V - 1 of logits[n,.], F32. First, ops_columns_most sets most[n] to the largest logit of each
+ * row. The caller replaces it by the largest over all ranks. Then ops_columns_sums sets sums[n] to
+ * the sum of exp(logit - most) and wanted[n] to the label's logit, or 0 if another rank has it; the
+ * logits become exp(logit - most). The caller sums both over all ranks. Last, ops_columns_loss sets
+ * the scores and, with `gradient`, replaces the logits by the gradients of scale * (sum of losses).
+ */
 struct ops_columns {
     struct ops_array logits;
     int64_t n, V, first;
-    struct ops_array labels;             /* I32, of all columns; at least 0 */
+    struct ops_array labels;             /* I32 [n], columns of the whole logits; at least 0 */
     struct ops_array most, sums, wanted; /* F32 [n] */
 };
 void ops_columns_most(struct ops *o, const struct ops_columns *c);
@@ -442,36 +461,38 @@ void ops_columns_sums(struct ops *o, const struct ops_columns *c);
 void ops_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
                       int gradient, double scale);
 
-/* Sequence b's softmax goes over its rows: of logits[N,2], F32, column `side` is used and, with
- * gradient, replaced. A label outside the sequence has loss 0. */
+/* Cross entropy over the tokens of a sequence: the softmax of sequence b is over its rows of column
+ * `side` of logits[N,2], F32. With `gradient` the column is replaced by its gradients. A label
+ * outside the sequence has loss 0. */
 void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
                    const struct ops_labels *l, const struct ops_rows *rows, int gradient,
                    double scale);
 
 /* ---- sums that stay where the arrays are -------------------------------------------------- */
 
-/* sum, F64, = the sum of x^2, and += the sum of x (F32 or U8): in f64, in a fixed order. */
+/* ops_sum_squares sets sum (F64) to the sum of x^2. ops_add_sum adds the sum of x (F32 or U8) to
+ * it. Both add in f64, in a fixed order. */
 void ops_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 
 /* ---- the optimizer's part ----------------------------------------------------------------- */
 
-/* An array of state as it is kept. BF16 is rounded stochastically, up or down with a mean of what
- * is rounded: element i takes the bits from 16 (i mod 4) on of rng_at(key, i/4), equal for any
- * number of threads. What is bf16 already stays as it is. */
+/* One array of the optimizer's state. New values for BF16 arrays are rounded stochastically, up or
+ * down, so that the mean is the exact value. Element i uses 16 bits of rng_at(key, i/4), from bit
+ * 16 (i mod 4) on, so the result does not depend on the number of threads. A value that bf16 can
+ * represent does not change. */
 struct ops_state {
-    struct ops_array at; /* none: not kept */
+    struct ops_array at; /* OPS_NONE: this array does not exist */
     uint64_t key;
 };
 enum { OPS_W, OPS_M, OPS_V, OPS_STATES };
 
-/* y (BF16) = x so rounded; i counts from `first`, a multiple of 4. */
+/* y (BF16) = x, rounded stochastically. i counts from `first`, a multiple of 4. */
 void ops_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
 
-/* AdamW in one pass (Loshchilov and Hutter 2019): with g = gradient_scale * gradient,
- * m = beta1*m + (1-beta1)*g, v = beta2*v + (1-beta2)*g^2,
- * w -= rate * (m*m_correction / (sqrt(v*v_correction) + epsilon) + decay*w).
- * bf16 is f32 in the update alone, so that memory is passed over once. */
+/* AdamW in one pass over memory (Loshchilov and Hutter 2019). With g = gradient_scale * gradient: m
+ * = beta1*m + (1-beta1)*g, v = beta2*v + (1-beta2)*g^2, w -= rate * (m*m_correction /
+ * (sqrt(v*v_correction) + epsilon) + decay*w). BF16 state is converted to f32 for the update. */
 struct ops_adamw {
     double rate, beta1, beta2, epsilon, decay, gradient_scale;
     double m_correction, v_correction; /* 1/(1-beta^t), or 1 without bias correction */
@@ -479,23 +500,23 @@ struct ops_adamw {
 void ops_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
                int64_t n, const struct ops_adamw *h);
 
-/* The state of the following is F32. */
+/* The functions below take F32 state only. */
 
-/* Adam with weight decay as a part of the gradient, g = gradient_scale * gradient + decay*w
- * (Kingma and Ba 2015); else as ops_adamw. */
+/* Adam with weight decay as part of the gradient: g = gradient_scale * gradient + decay*w (Kingma
+ * and Ba 2015). Otherwise as ops_adamw. */
 void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
               struct ops_array gradient, int64_t n, const struct ops_adamw *h);
 
-/* LAMB (You et al. 2020) for w[R,C]: moments as ops_adamw, x = m*m_correction /
- * (sqrt(v*v_correction) + epsilon) + decay*w, and w -= rate * min(|w|, cap)/|x| * x, the norms
- * being those of each of `parts` equal shares of the columns; the ratio is 1 where a norm is 0. The
- * gradient is overwritten with x. */
+/* LAMB (You et al. 2020) for a matrix w[R,C]. Moments as in ops_adamw; x = m*m_correction /
+ * (sqrt(v*v_correction) + epsilon) + decay*w; w -= rate * min(|w|, cap)/|x| * x. The columns are
+ * divided into `parts` equal shares, and each share has its own norms |w| and |x|. If a norm is 0,
+ * the ratio is 1. The gradient is overwritten with x. */
 enum { OPS_LAMB_PARTS = 3 };
 struct ops_lamb {
     struct ops_adamw adam;
     int64_t R, C;
     int parts;
-    double cap; /* INFINITY: none */
+    double cap; /* INFINITY: no limit */
 };
 void ops_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
               struct ops_array gradient, const struct ops_lamb *h);
@@ -508,18 +529,18 @@ void ops_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, st
                        struct ops_array gradient, int64_t n, const struct ops_adamw *h,
                        double share);
 
-/* With g = gradient_scale * gradient + decay*w: a = momentum*a + g, w -= rate * a; without a
- * (none), w -= rate * g. */
+/* SGD. With g = gradient_scale * gradient + decay*w: a = momentum*a + g, w -= rate * a. If a is
+ * OPS_NONE: w -= rate * g. */
 struct ops_sgd {
     double rate, momentum, decay, gradient_scale;
 };
 void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
              int64_t n, const struct ops_sgd *h);
 
-/* Muon (Jordan 2024) for a matrix w[R,C]: a = momentum*a + g, X = the g + momentum*a of Nesterov
- * made nearly orthogonal by five steps of a Newton-Schulz iteration, and
- * w -= rate * (0.2 sqrt(max(R,C)) X + decay*w): updates as large as AdamW's (Liu et al. 2025),
- * so that its rates serve. The gradient is destroyed. */
+/* Muon (Jordan 2024) for a matrix w[R,C]: a = momentum*a + g; X is the Nesterov update g +
+ * momentum*a, made nearly orthogonal by five steps of a Newton-Schulz iteration; w -= rate * (0.2
+ * sqrt(max(R,C)) X + decay*w). The factor makes updates as large as AdamW's, so that AdamW's rates
+ * can be used (Liu et al. 2025). The gradient is destroyed. */
 void ops_muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
               int64_t R, int64_t C, const struct ops_sgd *h);
 
