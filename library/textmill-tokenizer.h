@@ -74,10 +74,9 @@ enum {
     TEXTMILL_SPECIAL = 1, /* spellings of special tokens, such as <|endoftext|>, become their ids */
     TEXTMILL_WRAP = 2,    /* put the vocabulary's special tokens, such as [CLS], around each text */
     TEXTMILL_STRICT =
-        4, /* bytes that are not UTF-8 are an error; without this flag, U+FFFD replaces them */
-    TEXTMILL_OFFSETS_CHARACTERS =
-        8,                       /* report the range of each token in its text, in code points */
-    TEXTMILL_OFFSETS_BYTES = 16, /* or in bytes; neither is possible with TEXTMILL_SPECIAL */
+        4, /* bytes that are not UTF-8 are an error; by default U+FFFD replaces them */
+    TEXTMILL_OFFSETS_CHARACTERS = 8, /* report each token's range in its text, in code points */
+    TEXTMILL_OFFSETS_BYTES = 16,     /* or in bytes; neither is possible with TEXTMILL_SPECIAL */
 };
 
 struct textmill_tokens {

@@ -29,8 +29,8 @@ struct id_rows {
 /* Opens the file `path`; "-" is stdin. Returns -1 with an error, and nothing to close, if the file
  * cannot be opened, is not a token stream, or was made with another vocabulary than `t`. */
 int id_rows_open(struct id_rows *r, const char *path, int lines, const struct tokenizer *t);
-int id_rows_next(
-    struct id_rows *r); /* reads the next document; returns 1, 0 at the end, -1 on error */
+/* Reads the next document. Returns 1, 0 at the end, -1 with an error. */
+int id_rows_next(struct id_rows *r);
 void id_rows_close(struct id_rows *r);
 
 /* Prefixes the current error with the file and the line or document number. Returns -1. */

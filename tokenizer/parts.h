@@ -24,14 +24,12 @@ struct tokenizer_lazy {
 struct tokenizer {
     struct vocabulary v;
     struct subword *subword;
-    struct seams *seams; /* NULL: pieces are not divided before encoding */
-    struct normalizer
-        *normalizer; /* cuts text into words by BERT's rules; NULL for other vocabularies */
+    struct seams *seams;           /* NULL: pieces are not divided before encoding */
+    struct normalizer *normalizer; /* cuts words by BERT's rules; NULL for other vocabularies */
     uint64_t checksum;
     uint32_t *whole; /* ids, in ascending order, of tokens whose bytes encode to that one token */
     size_t whole_count;
-    struct added_set
-        added[2]; /* the added tokens that each of the two passes over the text looks for */
+    struct added_set added[2]; /* the added tokens that each pass over the text looks for */
     struct tokenizer_lazy *lazy;
     uint8_t *joints; /* WordPiece: for each token its enum joint; else NULL */
 };

@@ -58,8 +58,7 @@ void tokenizer_print(const struct tokenizer *t, struct buf *out);
 uint32_t tokenizer_size(const struct tokenizer *t);       /* number of ids; all ids are below it */
 int64_t tokenizer_end_of_text(const struct tokenizer *t); /* -1: none */
 uint64_t tokenizer_checksum(const struct tokenizer *t);   /* over the bytes of all tokens, by id */
-int tokenizer_tiles(
-    const struct tokenizer *t); /* whether a text's tokens, joined, have exactly its bytes */
+int tokenizer_tiles(const struct tokenizer *t);           /* joined tokens have the text's bytes */
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role); /* -1: none */
 
 /* Returns the bytes of a token, which are not NUL-terminated; *len is their number. Returns NULL

@@ -25,35 +25,40 @@
 enum {
     AUTOMATON_STATES = 16,
     AUTOMATON_CLASSES = 32,
-    AUTOMATON_CUT = 32, /* beside a class: a piece begins at the character in any case */
+    AUTOMATON_CUT = 32, /* flag of a class: a piece must begin at this character */
     AUTOMATON_SYMBOLS = 128,
     AUTOMATON_BLOCK = 64,   /* code points */
-    AUTOMATON_BEGIN = 0x10, /* beside a state of `forward`: a piece begins at the character */
+    AUTOMATON_BEGIN = 0x10, /* flag of a state in `forward`: a piece begins at this character */
     AUTOMATON_STATE = 0x0F,
 };
 
 struct automaton {
-    /* What becomes of a state of the way back, the row being the character's class; and the symbol
-     * of class and state behind the character, which is the row of the way forth. */
+    /* The backward automaton: back[class][state] is the state before a character of this class, if
+     * `state` is the one after it. symbols[class][state] is the symbol for this pair. A symbol is
+     * a row of `forward`: forward[symbol][state] is the next state of the forward automaton. */
     _Alignas(64) uint8_t back[2 * AUTOMATON_CLASSES][AUTOMATON_STATES];
     _Alignas(64) uint8_t symbols[2 * AUTOMATON_CLASSES][AUTOMATON_STATES];
     _Alignas(64) uint8_t forward[2 * AUTOMATON_SYMBOLS][AUTOMATON_STATES];
     int back_count, forward_count, symbol_count;
-    uint8_t back_end;   /* the state at the end of a text */
-    uint8_t start;      /* the state of the way forth at its begin */
-    uint8_t tail;       /* class of a character's bytes behind its first */
-    uint8_t bytes[256]; /* classes of ASCII; of all other bytes, the tail's */
-    int of_bytes;       /* what is cut is bytes, each the character that bytes[] knows it as */
-    int covers;         /* each text is nothing but matches */
-    int skips_ascii;    /* no match has ASCII in it */
+    uint8_t back_end;   /* backward state at the end of a text */
+    uint8_t start;      /* forward state at the beginning of a text */
+    uint8_t tail;       /* class of the bytes of a character after its first */
+    uint8_t bytes[256]; /* class of each ASCII byte; all other bytes have the class `tail` */
+    int of_bytes;       /* the automaton cuts bytes; each byte counts as a character with the class
+                           bytes[byte] */
+    int covers;         /* the matches of the pattern cover every text completely */
+    int skips_ascii;    /* no match contains an ASCII character */
     uint16_t blocks[0x110000 / AUTOMATON_BLOCK];
-    uint8_t (*rows)[AUTOMATON_BLOCK]; /* classes of the code points of a block */
+    uint8_t (*rows)[AUTOMATON_BLOCK]; /* row of `rows` for each block; a row has the classes of the
+                                         block's code points */
     size_t row_count;
 };
 
-/* NULL (no error set): the pattern has what pattern.h does not read, or too many states. */
+/* Compiles a pattern. Returns NULL, without an error set, if pattern.h cannot read the pattern or
+ * it needs too many states. */
 struct automaton *automaton_new(const char *pattern, size_t n, charset_property_fn *theirs);
-/* The automaton cuts bytes from now on, each as if it were a character of its own. */
+/* Makes the automaton cut bytes instead of characters: byte b is treated as the code point
+ * points[b]. */
 void automaton_of_bytes(struct automaton *a, const uint32_t points[256]);
 void automaton_free(struct automaton *a);
 

@@ -1,10 +1,11 @@
 /*
- * charsmap.h - SentencePiece's precompiled map of characters: what texts become, as rules that it
- * compiled from a table such as NFKC's.
+ * charsmap.h - applies SentencePiece's precompiled character map, which replaces strings by
+ * others, for example according to NFKC.
  *
- * The map is a size in four bytes, a double-array trie of so many bytes, and texts that end with
- * NUL. The trie is Darts-clone's: units of 32 bits, little-endian, with a label, the offset of the
- * children and whether one of these is the value, which is where the text begins.
+ * The map consists of the trie's size in four bytes, a double-array trie of that size, and
+ * NUL-terminated texts. The trie has the format of Darts-clone: 32-bit little-endian units with a
+ * label, the offset of the children, and a flag whether one child holds a value. The value is the
+ * position of the replacement text.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_CHARSMAP_H
 #define TEXTMILL_TOKENIZER_CUT_CHARSMAP_H
@@ -15,15 +16,18 @@
 
 struct charsmap;
 
-struct charsmap *charsmap_new(const char *bytes, size_t n); /* copied; NULL with an error */
+/* copies bytes[0..n); returns NULL with an error */
+struct charsmap *charsmap_new(const char *bytes, size_t n);
 void charsmap_free(struct charsmap *m);
 
-/* Appends text[0..n), valid UTF-8, after the map: SentencePiece replaces the longest text that the
- * map has at each place. */
+/* Appends text[0..n), valid UTF-8, with all replacements made. At each place the longest string
+ * that is in the map is replaced, as SentencePiece does. */
 void charsmap_longest(const struct charsmap *m, struct buf *out, const char *text, size_t n);
 
-/* The same as Hugging Face's tokenizers do it: by grapheme clusters. One of less than 6 bytes
- * becomes what the map has for the shortest start of it; else its characters do, one by one. */
+/* Appends text[0..n) with replacements as Hugging Face's tokenizers make them, by grapheme
+ * clusters. `cluster` matches one cluster. A cluster of less than 6 bytes is replaced by the value
+ * of its shortest prefix in the map, if it has one. Otherwise each character of the cluster is
+ * replaced by itself. Returns -1 with an error if the pattern cannot be matched. */
 struct regex;
 struct regex_scratch;
 int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,

@@ -1,8 +1,8 @@
 /*
- * classmasks.h - the classes of characters that are not ASCII, 64 bytes of text at a step, as bit
+ * classmasks.h - classifies the characters that are not ASCII, 64 bytes of text at a time, as bit
  * masks.
  *
- * AVX-512 or plain C, whichever the processor has.
+ * Uses AVX-512 or plain C, depending on the processor.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_CLASSMASKS_H
 #define TEXTMILL_TOKENIZER_CUT_CLASSMASKS_H
@@ -10,13 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bit i of a mask is about byte i: the first byte of a character that is one. */
+/* Bit i of a mask is set if byte i is the first byte of a character of that class. */
 struct class_masks {
     uint64_t letters, numbers, spaces;
 };
 
-/* Adds the characters of block[0..64) that begin at `leads`, in valid UTF-8, the last one of which
- * may end behind the block. `classes` are unicode.h's. */
+/* Sets the bits of the characters in block[0..64) whose first bytes are given by the mask `leads`.
+ * The text is valid UTF-8; the last character may end after the block. `classes` is the table of
+ * unicode.h. */
 void classmasks_add(struct class_masks *m, const uint8_t *classes, const unsigned char *block,
                     uint64_t leads);
 

@@ -1,13 +1,14 @@
 /*
- * dialect.h - patterns of Ruby's dialect, as Oniguruma reads them, in that of PCRE2.
+ * dialect.h - translates patterns from Oniguruma's syntax (the Ruby dialect) to that of PCRE2.
  *
- * \s is the 25 code points of White_Space; \d, \w, \b and general categories as \p{Lu} go by the
- * tables of Oniguruma's Unicode 16, whatever PCRE2's are: what those lack is written behind them.
- * Out of brackets \w and \b take six characters more for letters, as Oniguruma does: superscript
- * digits and fractions of Latin-1. \h is a hexadecimal digit, \uHHHH a character. ^ and $ match at
- * line ends. A class with && or with classes inside it becomes the ranges that it is. Scripts, as
- * \p{Han}, are as old as PCRE2. What the two read differently otherwise is an error: (?m), an
- * interval with a + behind it, && or brackets in a class that charset.h does not read.
+ * \s is the 25 code points of White_Space. \d, \w, \b and general categories such as \p{Lu} follow
+ * the Unicode 16 tables of Oniguruma, whatever the version of PCRE2: code points that PCRE2's
+ * class lacks are listed after it. Outside of brackets, \w and \b also count six characters as
+ * letters, as Oniguruma does: superscript digits and fractions of Latin-1. \h is a hexadecimal
+ * digit, \uHHHH a character. ^ and $ match at line ends. A class with && or with inner classes is
+ * written out as ranges. Scripts, such as \p{Han}, have PCRE2's Unicode version. Syntax that the
+ * two read differently is otherwise an error: (?m), an interval followed by +, and && or brackets
+ * in a class that charset.h cannot read.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_DIALECT_H
 #define TEXTMILL_TOKENIZER_CUT_DIALECT_H
@@ -17,8 +18,9 @@
 #include "common/buf.h"
 #include "tokenizer/cut/charset.h"
 
-/* Appends the pattern for PCRE2, whose classes are `theirs`; one function in the whole program,
- * since what it says is kept. -1: the pattern has what is not supported. */
+/* Appends the pattern in PCRE2's syntax. `theirs` returns PCRE2's classes. Its results are cached
+ * for the life of the process, so all calls must pass the same function. Returns -1 with an error
+ * if the pattern uses something that is not supported. */
 int dialect_translate(struct buf *out, const char *pattern, size_t n, charset_property_fn *theirs);
 
 #endif

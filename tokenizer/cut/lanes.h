@@ -1,12 +1,12 @@
 /*
- * lanes.h - an automaton on 64 parts of a text at once, one in each lane of a vector.
+ * lanes.h - runs an automaton on 64 parts of a text at once, one in each lane of a vector.
  *
- * A part is 64 bytes. Each lane begins some bytes outside its part in some state, since nearly all
- * states come to the same after a few characters. Whether they did is seen in the end, where each
- * part must have begun as its neighbour ended; if not, nothing is said, and the text has to go
- * byte by byte.
+ * A part is 64 bytes. Each lane begins some bytes outside its part, in an arbitrary state, because
+ * nearly all states become equal after a few characters. At the end it is checked: each part must
+ * have begun in the state in which the neighbouring part ended. If not, the function fails and the
+ * text must be processed byte by byte.
  *
- * For processors with AVX-512, and automata with few symbols.
+ * This needs a processor with AVX-512 and an automaton with few symbols.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_LANES_H
 #define TEXTMILL_TOKENIZER_CUT_LANES_H
@@ -18,17 +18,18 @@ struct automaton;
 
 enum { LANES = 64, LANES_BYTES = LANES * 64, LANES_OUTSIDE = 16 };
 
-/* A text on its way. Starts as zeroes; one thread's memory. */
+/* Working memory of one thread. Initialise it with zeroes. */
 struct lanes_block;
 struct lanes {
-    struct lanes_block *blocks; /* of 4096 bytes */
+    struct lanes_block *blocks; /* one for each 4096 bytes of text */
     size_t cap;
 };
 void lanes_release(struct lanes *l);
 
-/* Fills marks[0..64 * count) for the classes of so many blocks, behind which there are 16 more
- * bytes: bits where pieces begin. `behind` is the automaton's state behind the blocks; the first
- * class has AUTOMATON_CUT. 0, or -1 (no error set). */
+/* Computes where pieces begin, as bits in marks[0..64 * count). `classes` has the classes of
+ * `count` blocks and of 16 more bytes. The first class has AUTOMATON_CUT. `behind` is the backward
+ * state after the blocks. Returns 0, or -1 without an error set if the result could not be
+ * computed. */
 int lanes_go(struct lanes *l, const struct automaton *a, const uint8_t *classes, size_t count,
              uint8_t behind, uint64_t *marks);
 

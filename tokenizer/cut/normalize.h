@@ -1,15 +1,17 @@
 /*
- * normalize.h - BERT's words: the text is cleaned and lower-cased, and cut at white space and
- * punctuation, in one pass.
+ * normalize.h - cuts text into BERT's words: cleans it, converts it to lower case, and cuts it at
+ * white space and punctuation, in one pass.
  *
- * Hugging Face's rules, character by character: what is a control or private (general category
- * "Other", but for TAB LF CR) goes; a Chinese character is a word of its own; with strip_accents
- * the character is decomposed (NFD) and its non-spacing marks go; with lowercase what is left
- * becomes lower case; then white space ends a word, and each punctuation is one.
+ * Hugging Face's rules, for each character: Control and private characters (general category
+ * "Other", except TAB LF CR) are dropped. A Chinese character is a word by itself. With
+ * strip_accents, the character is decomposed (NFD) and its non-spacing marks are dropped. With
+ * lowercase, the remaining characters become lower case. Then white space ends a word, and each
+ * punctuation character is a word.
  *
- * Google's reference (tokenization.py) differs: tables of Unicode 14 where Hugging Face's are of
- * about version 8; private characters stay; lower case comes first, and a sigma that ends a word
- * is a final one; Chinese characters from U+2B820 on stand apart too, not only from U+2B920.
+ * Google's reference (tokenization.py) differs: It uses tables of Unicode 14; Hugging Face's are
+ * of about version 8. It keeps private characters. It converts to lower case first, and a sigma at
+ * the end of a word becomes a final sigma. Chinese characters from U+2B820 on are words, not only
+ * those from U+2B920 on.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_NORMALIZE_H
 #define TEXTMILL_TOKENIZER_CUT_NORMALIZE_H
@@ -21,26 +23,26 @@
 #include "tokenizer/cut/pieces.h"
 
 struct bert_rules {
-    int clean_text, chinese_chars, strip_accents, lowercase; /* as BertNormalizer names them */
-    int google;                                              /* the reference's rules */
+    int clean_text, chinese_chars, strip_accents, lowercase; /* the options of BertNormalizer */
+    int google; /* use the rules of Google's reference */
 };
 
 struct normalizer;
 struct normalizer *normalizer_new(const struct bert_rules *rules);
 void normalizer_free(struct normalizer *n);
 
-/* A walk over the words of one text; belongs to one thread and may be used again. */
+/* An iteration over the words of one text. It belongs to one thread and can be reused for other
+ * texts. */
 struct words;
 struct words *words_new(const struct normalizer *n); /* n borrowed */
 void words_free(struct words *w);
 void words_begin(struct words *w, const char *text, size_t n); /* valid UTF-8, borrowed */
 
-/* The next words: good until the next call, and at least 64 more bytes may be read behind each. Any
- * number of calls before the last may give none. */
+/* Returns some of the next words in *p. They are valid until the next call. At least 64 more bytes
+ * may be read after each word. A call may return 1 with no words before the end of the text. */
 int words_next(struct words *w, struct pieces *p); /* 1, 0 at the end of the text */
 
-/* Hugging Face's BertNormalizer, step by step: appends the normalized text. Which steps are done
- * `rules` says. */
+/* Appends the text normalized as by Hugging Face's BertNormalizer. `rules` selects the steps. */
 void normalize_text(struct buf *out, const char *text, size_t n, const struct bert_rules *rules);
 
 #endif

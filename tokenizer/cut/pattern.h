@@ -1,15 +1,15 @@
 /*
- * pattern.h - a regular expression as a program of characters, forks and looks ahead, in
- * Oniguruma's dialect.
+ * pattern.h - compiles a regular expression in Oniguruma's syntax to a program of characters,
+ * forks and lookaheads.
  *
- * Reads what the patterns of tokenizers are made of: characters and classes (charset.h), groups,
- * (?i:...), alternatives, repetition, greedy, lazy or possessive, and at most one character of
- * lookahead: (?!\S), (?=x), $ and \z. What else there is, such as lookbehind, back references or
- * possessive groups, is left to PCRE2 (regex.h).
+ * It reads the syntax that tokenizers use: characters and classes (charset.h), groups, (?i:...),
+ * alternatives, repetition (greedy, lazy or possessive), and lookahead of at most one character:
+ * (?!\S), (?=x), $ and \z. Patterns with other syntax, such as lookbehind, back references or
+ * possessive groups, are left to PCRE2 (regex.h).
  *
- * A match is what backtracking finds: of two branches of a fork the first one that leads to a
- * match. Possessive repetition of one class is the greedy one with "no other such character
- * follows" behind it.
+ * A match is defined by backtracking: at a fork, the first branch that leads to a match is taken.
+ * A possessive repetition of one class becomes a greedy one, followed by the condition that no
+ * other such character follows.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_PATTERN_H
 #define TEXTMILL_TOKENIZER_CUT_PATTERN_H
@@ -23,9 +23,10 @@ enum { PATTERN_SETS = 60, PATTERN_STEPS = 256 };
 
 enum pattern_op {
     PATTERN_MATCH,
-    PATTERN_TAKE, /* a character of the set; then `next` */
-    PATTERN_LOOK, /* a character of the set follows, or the end of the text if at_end; `next` */
-    PATTERN_FORK, /* `next`, or else `other` */
+    PATTERN_TAKE, /* reads a character of the set; continues at `next` */
+    PATTERN_LOOK, /* requires that a character of the set follows, or, if at_end, the end of the
+                     text; continues at `next` */
+    PATTERN_FORK, /* tries `next` first, then `other` */
 };
 
 struct pattern_step {
@@ -37,12 +38,12 @@ struct pattern_step {
 struct pattern {
     struct pattern_step steps[PATTERN_STEPS];
     int count, start;
-    struct classes_set *sets[PATTERN_SETS]; /* all different */
+    struct classes_set *sets[PATTERN_SETS]; /* no two are equal */
     int set_count;
 };
 
-/* NULL (no error set): the pattern has what is not read here, or is none, or matches the empty
- * string. */
+/* Compiles a pattern. Returns NULL, without an error set, if it uses syntax that is not supported,
+ * is malformed, is too long, or matches the empty string. */
 struct pattern *pattern_new(const char *text, size_t n, charset_property_fn *theirs);
 void pattern_free(struct pattern *e);
 

@@ -1,13 +1,13 @@
 /*
- * pieces.h - what a text is cut into before its tokens are found.
+ * pieces.h - the pieces that a text is cut into before they are encoded.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_PIECES_H
 #define TEXTMILL_TOKENIZER_CUT_PIECES_H
 
 #include <stddef.h>
 
-/* Piece i is text[begins[i]..ends[i]), not empty. Of text[0..readable) every byte may be read, also
- * those that belong to no piece. */
+/* Pieces of a text. Piece i is text[begins[i]..ends[i]) and is not empty. All bytes of
+ * text[0..readable) may be read, including bytes that belong to no piece. */
 struct pieces {
     const char *text;
     size_t readable;

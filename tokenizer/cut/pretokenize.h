@@ -1,13 +1,13 @@
 /*
- * pretokenize.h - cuts a text into the pieces inside which byte pairs may merge.
+ * pretokenize.h - cuts a text into pieces. Merges happen only inside a piece.
  *
- * A splitter is a list of rules; each cuts the pieces of the one before. GPT-2's pattern
+ * A splitter is a list of rules. Each rule cuts the pieces of the rule before it. GPT-2's pattern
  *
  *     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
  *
- * has a scanner of its own, which goes by the classes of unicode.h. Other patterns are compiled to
- * automata (automaton.h) if all rules can be, else they go through regex.h. The pieces tile the
- * text: what lies between two matches is a piece too.
+ * has its own scanner, based on the classes of unicode.h. Other patterns are compiled to automata
+ * (automaton.h). If that is not possible for one of the rules, all rules use regex.h. The pieces
+ * cover the text: the text between two matches is a piece, too.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_PRETOKENIZE_H
 #define TEXTMILL_TOKENIZER_CUT_PRETOKENIZE_H
@@ -20,8 +20,8 @@ struct regex;
 
 enum split_kind {
     SPLIT_GPT2,    /* the pattern above */
-    SPLIT_PATTERN, /* a regular expression; its matches and what is between them */
-    SPLIT_STRING,  /* these very bytes, and what is between them */
+    SPLIT_PATTERN, /* a regular expression; cuts at the borders of its matches */
+    SPLIT_STRING,  /* a string; cuts at the borders of its occurrences */
 };
 
 extern const char gpt2_pattern[];
@@ -37,32 +37,34 @@ enum { SPLIT_RULES_MAX = 8 };
 
 struct splitter {
     struct split_rule rules[SPLIT_RULES_MAX];
-    struct automaton *automata[SPLIT_RULES_MAX]; /* NULL: the rule has none */
+    struct automaton *automata[SPLIT_RULES_MAX]; /* NULL: the rule has no automaton */
     int count;
 };
 
-/* A pattern equal to GPT-2's becomes SPLIT_GPT2. -1: a bad pattern, or too many rules. */
+/* Adds a rule. A pattern equal to GPT-2's becomes SPLIT_GPT2. Returns -1 with an error for a bad
+ * pattern or too many rules. */
 int splitter_add(struct splitter *s, enum split_kind kind, const char *text, size_t n);
 
-/* The rule that was added last cuts bytes, each as if it were a character of its own, which
- * points[] names. -1 (no error set): not known how. */
+/* Makes the rule that was added last cut bytes; byte b counts as the character points[b]. Returns
+ * -1, without an error set, if a rule has no automaton. */
 int splitter_of_bytes(struct splitter *s, const uint32_t points[256]);
 
-/* Whether the rule that was added last is certain to match all of each text. */
+/* Returns whether the matches of the rule that was added last are certain to cover every text. */
 int splitter_covers(const struct splitter *s);
 
 void splitter_release(struct splitter *s);
-int splitter_is_gpt2(const struct splitter *s); /* that pattern and nothing else */
-int splitter_scans(const struct splitter *s);   /* all rules have automata */
+int splitter_is_gpt2(const struct splitter *s); /* whether GPT-2's pattern is the only rule */
+int splitter_scans(const struct splitter *s);   /* whether all rules have automata */
 
-/* A walk over the pieces of one text; belongs to one thread and may be used again. */
+/* An iteration over the pieces of one text. It belongs to one thread and can be reused for other
+ * texts. */
 struct split;
 struct split *split_new(const struct splitter *s); /* s borrowed */
 void split_free(struct split *s);
 void split_begin(struct split *s, const char *text, size_t n); /* valid UTF-8, borrowed */
 
-/* Writes the ends of the next pieces: how many, 0 at the end of the text, -1. The first piece
- * begins at 0, each other where the one before ends. */
+/* Writes the ends of the next pieces. Returns their number, at most max; 0 at the end of the text;
+ * -1 with an error. The first piece begins at 0, every other piece at the end of the one before. */
 int split_next(struct split *s, size_t *ends, int max);
 
 #endif

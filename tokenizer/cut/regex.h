@@ -1,8 +1,9 @@
 /*
- * regex.h - the regular expressions of tokenizer.json, through PCRE2 (compiled to machine code
- * where it can).
+ * regex.h - the regular expressions of tokenizer.json, matched by PCRE2 (with just-in-time
+ * compilation if available).
  *
- * They are written for Oniguruma in Ruby's dialect, and mean the same here: see dialect.h.
+ * The patterns are written in Oniguruma's Ruby syntax. dialect.h translates them without changing
+ * their meaning.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_REGEX_H
 #define TEXTMILL_TOKENIZER_CUT_REGEX_H
@@ -10,23 +11,24 @@
 #include <stddef.h>
 
 struct regex;
-struct regex_scratch; /* one thread's */
+struct regex_scratch; /* working memory of one thread */
 
-/* NULL with an error that names the offset in the pattern, or says that the pattern matches the
- * empty string, which splits nothing. */
+/* Compiles a pattern. Returns NULL with an error that names the offset in the pattern, or says
+ * that the pattern matches the empty string and so cannot split. */
 struct regex *regex_new(const char *pattern, size_t n);
 void regex_free(struct regex *re);
 
 struct regex_scratch *regex_scratch_new(void);
 void regex_scratch_free(struct regex_scratch *s);
 
-/* The first match in text[0..n) that begins at or after `from`: 1, 0, or -1 when the search
- * takes too much memory or time. `text` is valid UTF-8. */
+/* Finds the first match in text[0..n) that begins at or after `from`. `text` is valid UTF-8.
+ * Returns 1, 0 if there is none, or -1 with an error if the search needs too much memory or
+ * time. */
 int regex_find(const struct regex *re, struct regex_scratch *s, const char *text, size_t n,
                size_t from, size_t *begin, size_t *end);
 
-/* Fills `s` with the code points that PCRE2 has in a class, which is given as it stands in
- * brackets. -1 (no error set): it knows no such class. */
+/* Fills `s` with the code points that PCRE2 has in the class `base`, written as inside brackets.
+ * Returns -1, without an error set, if PCRE2 does not know the class. */
 struct classes_set;
 int regex_class(struct classes_set *s, const char *base);
 

@@ -1,9 +1,10 @@
 /*
- * scan.h - cuts a text by automata (automaton.h): each cuts the pieces of the one before.
+ * scan.h - cuts a text with automata (automaton.h). Each automaton cuts the pieces of the one
+ * before it.
  *
- * The text goes in chunks that end where a piece of the first automaton begins, so that what is
- * behind changes nothing. Until such an end and the state of the way back are known, a chunk
- * grows: a text is read once, whatever its pieces are like.
+ * The text is processed in chunks. A chunk ends where a piece of the first automaton begins, so
+ * the text after it cannot change the result. A chunk grows until such an end is found and the
+ * backward state there is known. So the text is read about once, whatever its pieces are.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_SCAN_H
 #define TEXTMILL_TOKENIZER_CUT_SCAN_H
@@ -11,13 +12,14 @@
 #include <stddef.h>
 
 struct automaton;
-struct scan; /* one thread's walk over the pieces of a text */
+struct scan; /* one thread's iteration over the pieces of a text */
 
 struct scan *scan_new(const struct automaton *const *automata, int count); /* borrowed; count > 0 */
 void scan_free(struct scan *s);
 void scan_begin(struct scan *s, const char *text, size_t n); /* valid UTF-8, borrowed */
 
-/* Writes the ends of the next pieces: how many, 0 at the end of the text. */
+/* Writes the ends of the next pieces. Returns their number, at most max; 0 at the end of the
+ * text. */
 int scan_next(struct scan *s, size_t *ends, int max);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * steps.h - the normalizers and pre-tokenizers of tokenizer.json, step by step, in any order.
+ * steps.h - the normalizers and pre-tokenizers of tokenizer.json, applied step by step, in any
+ * combination.
  *
- * The usual ones have faster ways: GPT-2's pattern and lists of patterns (pretokenize.h), BERT's
- * words (normalize.h). This is for all others. A normalizer's step makes a text of a text. A
- * pre-tokenizer's step cuts the pieces that the one before made; some change their texts too.
- * A piece that becomes empty is none.
+ * Frequent combinations have faster implementations: GPT-2's pattern and lists of patterns
+ * (pretokenize.h), and BERT's words (normalize.h). This module handles all others. A step of a
+ * normalizer turns a text into another text. A step of a pre-tokenizer cuts the pieces that the
+ * step before it made; some steps also change the text of the pieces. Empty pieces are dropped.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_STEPS_H
 #define TEXTMILL_TOKENIZER_CUT_STEPS_H
@@ -29,45 +30,46 @@ enum step_kind {
     STEP_LOWERCASE,
     STEP_STRIP_ACCENTS,
     STEP_NMT,
-    STEP_STRIP,   /* white space at the left, at the right */
-    STEP_REPLACE, /* what the pattern matches, by the content */
-    STEP_PREPEND, /* the content, unless the text is empty */
+    STEP_STRIP,   /* removes white space at the left end, the right end, or both */
+    STEP_REPLACE, /* replaces each match of the pattern by the content */
+    STEP_PREPEND, /* puts the content before the text, unless the text is empty */
     STEP_BERT,
-    STEP_PRECOMPILED, /* a map of characters, by clusters that the regex finds, or the longest */
+    STEP_PRECOMPILED, /* applies a character map: to the clusters that the regex finds, or without a
+                         regex to the longest strings */
     /* pre-tokenizers */
-    STEP_SPLIT,      /* at a pattern's matches */
-    STEP_CHARACTERS, /* at characters with some of the bits of forms.h, each a match */
-    STEP_RUNS,       /* at rows of such characters, each row a match */
+    STEP_SPLIT,      /* cuts at the matches of a pattern */
+    STEP_CHARACTERS, /* each character with one of the bits of forms.h is a match */
+    STEP_RUNS,       /* each run of such characters is a match */
     STEP_WHITESPACE, /* \w+|[^\w\s]+ */
-    STEP_METASPACE,  /* spaces become another character, and begin a piece */
-    STEP_BYTE_LEVEL, /* a space in front; GPT-2's pattern */
+    STEP_METASPACE,  /* replaces spaces by another character, which begins a piece */
+    STEP_BYTE_LEVEL, /* puts a space in front of the text; cuts by GPT-2's pattern */
 };
 
-/* What becomes of a match. */
+/* How to cut at a match; the names are those of Hugging Face's tokenizers. */
 enum step_behavior {
     STEP_REMOVED,
     STEP_ISOLATED,
     STEP_MERGED_WITH_PREVIOUS,
     STEP_MERGED_WITH_NEXT,
-    STEP_CONTIGUOUS, /* neighbours of a kind are one piece */
+    STEP_CONTIGUOUS, /* neighbouring matches become one piece, and so do neighbouring non-matches */
 };
 
 enum step_scheme { STEP_NEVER, STEP_FIRST, STEP_ALWAYS };
 
 struct step {
     enum step_kind kind;
-    struct regex *regex; /* the pattern, or else */
-    char *text;          /* this string */
+    struct regex *regex; /* the pattern is either a regular expression */
+    char *text;          /* or this string */
     size_t len;
-    char *content; /* of STEP_REPLACE, STEP_PREPEND; STEP_METASPACE's character */
+    char *content; /* content of STEP_REPLACE, STEP_PREPEND; the character of STEP_METASPACE */
     size_t content_len;
     int left, right;         /* of STEP_STRIP */
     struct bert_rules rules; /* of STEP_BERT */
     struct charsmap *map;    /* of STEP_PRECOMPILED */
     enum step_behavior behavior;
-    int invert;              /* what is between the matches is the match */
+    int invert;              /* matches and the text between them exchange their roles */
     unsigned bits;           /* of STEP_CHARACTERS, STEP_RUNS */
-    enum step_scheme scheme; /* whether a piece gets a space in front */
+    enum step_scheme scheme; /* when a piece gets a space in front */
     int split;               /* STEP_METASPACE cuts; STEP_BYTE_LEVEL uses the pattern */
 };
 
@@ -78,26 +80,29 @@ struct steps {
 
 void steps_release(struct steps *s);
 
-/* Append the steps of a JSON value of tokenizer.json; null has none. -1: one that is not supported.
- * *byte_level is set by ByteLevel, behind which no step may come. */
+/* Append the steps of a JSON value of tokenizer.json; null has no steps. Return -1 with an error
+ * if a step is not supported. A ByteLevel pre-tokenizer sets *byte_level, and no step may follow
+ * it. */
 int steps_read_normalizer(struct steps *s, const struct js *value);
 int steps_read_pre_tokenizer(struct steps *s, const struct js *value, int *byte_level);
 
-/* One thread's memory. */
+/* The working memory of one thread. */
 struct stepper;
 struct stepper *stepper_new(const struct steps *normalizer,
                             const struct steps *cuts); /* borrowed */
 void stepper_free(struct stepper *s);
 
-/* Whether the text is certain to stay as it is; if not, it may all the same. */
+/* Returns 1 if normalization is certain not to change the text. If it returns 0, the text may or
+ * may not change. */
 int stepper_leaves(struct stepper *s, const char *text, size_t n);
 
-/* Appends the normalized text. *lost becomes 1 where the first of it was dropped. -1: a pattern
- * takes too much. */
+/* Appends the normalized text. Sets *lost to 1 if the first character of the text was dropped,
+ * else to 0. Returns -1 with an error if a pattern needs too much memory or time. */
 int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost);
 
-/* Cuts a normalized text into pieces, which are good until the next call. `first`: it is the begin
- * of a text of which nothing was dropped. */
+/* Cuts a normalized text into pieces, which stay valid until the next call. `first`: the text
+ * is the beginning of a document, and normalization dropped nothing there. Returns -1 with an
+ * error. */
 int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct pieces *p);
 
 #endif

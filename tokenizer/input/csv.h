@@ -1,10 +1,10 @@
 /*
- * csv.h - tables with commas between the cells, as RFC 4180 has them.
+ * csv.h - reads tables in CSV format (RFC 4180).
  *
- * A cell in quotes may hold commas, line ends, and quotes that are doubled. Lines end with LF or CR
- * LF. Blank lines between records are skipped; a byte order mark in front of the first is, too.
- * What is ambiguous is an error: a quote inside a cell without quotes, anything between a closing
- * quote and the next comma, and a quote that is never closed.
+ * A quoted cell may hold commas, line ends, and doubled quotes. Lines end with LF or CR LF. Blank
+ * lines between records are skipped, and so is a byte order mark at the beginning. Ambiguous input
+ * is an error: a quote inside an unquoted cell, anything between a closing quote and the next
+ * comma, and a quote that is never closed.
  */
 #ifndef TEXTMILL_TOKENIZER_INPUT_CSV_H
 #define TEXTMILL_TOKENIZER_INPUT_CSV_H
@@ -17,8 +17,8 @@
 
 struct csv {
     struct input *in;      /* borrowed */
-    uint64_t line, record; /* the line that was read last; where the record began; from 1 */
-    struct buf cells;      /* behind one another */
+    uint64_t line, record; /* numbers, from 1, of the last line read and the record's first line */
+    struct buf cells;      /* the texts of the record's cells, concatenated */
     size_t *ends;          /* cell i is cells[ends[i - 1]..ends[i]) */
     size_t count, cap;
 };
@@ -26,10 +26,12 @@ struct csv {
 void csv_open(struct csv *c, struct input *in);
 void csv_close(struct csv *c);
 
-/* The next record: 1, 0 at the end, -1 with the file and its line. */
+/* Reads the next record. Returns 1, 0 at the end, or -1 with an error that names the file and the
+ * line. */
 int csv_read(struct csv *c);
 
-/* A cell of the record, not NUL-ended, until the next call of csv_read. i < count. */
+/* Returns cell i of the record, i < c->count, which is not NUL-terminated, and sets *len. The
+ * bytes stay valid until the next call of csv_read. */
 const char *csv_cell(const struct csv *c, size_t i, size_t *len);
 
 #endif

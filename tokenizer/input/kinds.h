@@ -1,23 +1,24 @@
 /*
- * kinds.h - files that are not text to be tokenized, told by how they begin.
+ * kinds.h - recognises, by their first bytes, files that should not be tokenized as text.
  *
- * Most are told by magic numbers that no text has. JSON and tables are text, and are told where it
- * is safe: a JSON array of objects, a JSON object over several lines, a file that is called .tsv,
- * and a first line of column names with tabs between them, one of them `text`.
+ * Most are recognised by magic numbers that never occur in text. JSON and tables are text
+ * themselves. They are recognised only in clear cases: a JSON array of objects, a JSON object over
+ * several lines, a file named .tsv, and a first line with tab-separated column names, one of them
+ * `text`.
  */
 #ifndef TEXTMILL_TOKENIZER_INPUT_KINDS_H
 #define TEXTMILL_TOKENIZER_INPUT_KINDS_H
 
 #include <stddef.h>
 
-enum { KINDS_LOOK = 512 }; /* bytes of a file that are looked at */
+enum { KINDS_LOOK = 512 }; /* number of bytes of a file that the functions need */
 
-/* What the file called `path` is that begins with text[0..n), such as "a PDF file"; NULL: it may be
- * text. */
+/* Returns a description, such as "a PDF file", of the file `path`, which begins with text[0..n).
+ * Returns NULL if the file may be text. */
 const char *kinds_recognise(const char *path, const char *text, size_t n);
 
-/* Whether text[0..n) begins with a line of at least two column names, one of them `text`: letters,
- * digits and _ between separators, perhaps in quotes. */
+/* Returns whether text[0..n) begins with a line of at least two column names, one of them `text`.
+ * Names consist of letters, digits and _; they may be quoted. */
 int kinds_is_table(const char *text, size_t n, char separator);
 
 #endif

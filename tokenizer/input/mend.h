@@ -1,5 +1,6 @@
 /*
- * mend.h - what becomes of bytes that are no text: not UTF-8, or half of a surrogate pair in JSON.
+ * mend.h - handles bytes that are not valid text: bytes that are not UTF-8, and lone surrogates in
+ * JSON.
  */
 #ifndef TEXTMILL_TOKENIZER_INPUT_MEND_H
 #define TEXTMILL_TOKENIZER_INPUT_MEND_H
@@ -10,19 +11,20 @@
 #include "common/buf.h"
 
 enum mend_rule {
-    MEND_FEW,  /* U+FFFD stands for them, as long as they are few: else it is no text at all */
-    MEND_ALL,  /* U+FFFD stands for them */
-    MEND_NONE, /* they are an error */
+    MEND_FEW,  /* replace them with U+FFFD if they are few; if they are many, the document is not
+                  text, which is an error */
+    MEND_ALL,  /* replace them with U+FFFD */
+    MEND_NONE, /* report an error */
 };
 
 #define MEND_RULES "few|replace|error"
 
-/* Whether so many bytes of a document of n may be replaced: 0, or -1 with an error. Few are up to
- * 100 bytes, or up to one in a hundred. */
+/* Checks whether `replaced` bytes of a document of n bytes may be replaced. Returns 0, or -1 with
+ * an error. "Few" means up to 100 bytes, or up to one percent. */
 int mend_check(enum mend_rule rule, uint64_t replaced, size_t n);
 
-/* Appends a JSON text with U+FFFD for what is not UTF-8 and for the escapes of lone surrogates.
- * Returns how many of its bytes were replaced. */
+/* Appends a JSON text. U+FFFD replaces invalid UTF-8 and the escapes of lone surrogates. Returns
+ * the number of bytes replaced. */
 uint64_t mend_json(struct buf *out, const char *text, size_t n);
 
 #endif

@@ -1,15 +1,17 @@
 /*
- * packed.h - an input that may be compressed: gzip, Zstandard, bzip2, xz or lz4.
+ * packed.h - opens an input that may be compressed with gzip, Zstandard, bzip2, xz or lz4.
  *
- * The format is told by the first bytes, and never by the name. Streams end to end are one.
- * Checksums are compared; a stream that is damaged or cut short is an error with its byte.
+ * The format is recognised by the first bytes, never by the name. Several compressed streams, one
+ * after the other, are read as one. Checksums are verified. A damaged or truncated stream is an
+ * error that names the byte.
  */
 #ifndef TEXTMILL_TOKENIZER_INPUT_PACKED_H
 #define TEXTMILL_TOKENIZER_INPUT_PACKED_H
 
 #include "common/file.h"
 
-/* What stands between the file and its unpacked bytes; stays where it is while `in` is open. */
+/* The decompressor between a file and its unpacked bytes. It must not move in memory while `in` is
+ * open. */
 struct packed {
     int is_packed;
     struct input file;
@@ -17,12 +19,12 @@ struct packed {
     struct archived *archived;
 };
 
-/* Opens `in` for the unpacked bytes of a file; "-" is stdin. Its path is the file's. -1: an error,
- * and nothing is open. */
+/* Opens `in` to read the unpacked bytes of the file `path`; "-" is stdin. `in` has the same path.
+ * Returns -1 with an error and nothing to close. */
 int packed_open(struct packed *p, struct input *in, const char *path);
 void packed_close(struct packed *p, struct input *in);
 
-/* The length of a name without the ending that a packed file has, such as ".gz". */
+/* Returns the length of a file name without a suffix such as ".gz". */
 size_t packed_name(const char *path);
 
 #endif

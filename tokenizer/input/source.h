@@ -1,18 +1,18 @@
 /*
- * source.h - the texts that tokenize reads: files, folders and stdin as one row of documents.
+ * source.h - reads texts from files, folders and stdin as one sequence of documents.
  *
  *     documents   the document stream of wikiprep, or files of WikiExtractor (common/document.h)
- *     jsonl       a line is a document: a JSON object with a string "text", or with those that
- *                 `fields` names; blank lines are skipped
- *     csv         a record is a document: its column "text", or those that `fields` names; the
- *                 first record names the columns
- *     text        a file is one document, with every byte of it
- *     lines       a line is one document, without its line end (LF or CR LF)
- *     sentences   a line is a sentence, and a blank line stands between documents
+ *     jsonl       each line is a document: a JSON object with a string "text", or with the strings
+ *                 that `fields` names; blank lines are skipped
+ *     csv         each record is a document: its column "text", or the columns that `fields` names;
+ *                 the first record holds the column names
+ *     text        each file is one document, with all its bytes
+ *     lines       each line is one document, without its line end (LF or CR LF)
+ *     sentences   each line is a sentence, and a blank line separates documents
  *
- * A folder stands for all files in it and in its folders, in order of their names; a path with *, ?
- * or [ that is no file's name stands for the paths that match it, in order. Files may be packed
- * (packed.h).
+ * A folder stands for all files in it and in its subfolders, in order of their names. A path with
+ * *, ? or [ that is not the name of a file stands for the paths that match it, in order. Files may
+ * be compressed (packed.h).
  */
 #ifndef TEXTMILL_TOKENIZER_INPUT_SOURCE_H
 #define TEXTMILL_TOKENIZER_INPUT_SOURCE_H
@@ -24,8 +24,8 @@
 #include "tokenizer/input/mend.h"
 
 enum source_format {
-    SOURCE_AUTO, /* per file, by how it begins: <doc or wikiprep's mark; {"; column names; else
-                  * text, unless it is of a kind that kinds.h knows */
+    SOURCE_AUTO, /* recognised per file, by its beginning: "<doc" or wikiprep's mark; {"; column
+                    names; otherwise text, unless kinds.h recognises another kind */
     SOURCE_DOCUMENTS,
     SOURCE_JSONL,
     SOURCE_TEXT,
@@ -43,28 +43,32 @@ enum source_format {
 
 struct source;
 
-/* How to read. Zeroes: as found. */
+/* Options for reading. If all are zero, each file's format is recognised. */
 struct source_options {
     enum source_format format;
-    const char *fields;  /* of JSON or columns, with commas between them; an inner one of JSON as
-                          * "outer.inner". Their strings have a blank line between them. NULL:
-                          * "text" */
-    int text_by_line;    /* a file of text is not one document but one a line, with its line end */
-    enum mend_rule mend; /* what bytes of JSON are that are no text; in other forms they stay */
-    size_t most;         /* bytes of a document from a packed file: a small file can unpack to any
-                          * length. 0: 1 GiB */
+    const char *fields; /* comma-separated names of JSON fields or columns; outer.inner names a
+                           field of an inner JSON object. The values are joined with a blank line
+                           between them. NULL: "text" */
+    int text_by_line;   /* each line of a text file is a document of its own, including its line end
+                         */
+    enum mend_rule mend; /* how to treat invalid bytes in JSON; other formats keep them */
+    size_t most; /* maximum size in bytes of a document from a compressed file, because a small file
+                    can unpack to any length. 0: 1 GiB */
 };
 
-/* No paths: stdin. NULL with an error when a folder cannot be read. */
+/* Opens the files in `paths`, or stdin if count is 0. Returns NULL with an error, for example if a
+ * folder cannot be read. */
 struct source *source_open(char *const *paths, int count, const struct source_options *o);
 void source_close(struct source *s);
 
-/* Appends the next document's text: 1, 0 at the end, -1. *sentences: its lines are sentences and
- * blank lines end paragraphs; at the end whether any file, perhaps an empty one, had such. */
+/* Appends the text of the next document. Returns 1, 0 at the end of the input, -1 with an error.
+ * Sets *sentences to whether the document's lines are sentences and its blank lines end
+ * paragraphs; at the end of the input, to whether any file, even an empty one, had that format. */
 int source_read(struct source *s, struct buf *text, int *sentences);
 
-uint64_t source_replaced(const struct source *s); /* bytes of JSON, so far */
-uint64_t source_returns(const struct source *s);  /* lines that ended with CR LF, so far */
-uint64_t source_empty(const struct source *s);    /* records of tables without any text, so far */
+uint64_t source_replaced(const struct source *s); /* bytes of JSON replaced so far */
+uint64_t source_returns(const struct source *s);  /* number of lines that ended with CR LF so far */
+/* number of table records without any text so far */
+uint64_t source_empty(const struct source *s);
 
 #endif

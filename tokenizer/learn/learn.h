@@ -1,18 +1,19 @@
 /*
  * learn.h - learns the tokens of a vocabulary from words and their counts.
  *
- * Each word is a row of units: bytes, or characters. The most frequent pair of neighbouring tokens
- * becomes a token, over and over (Sennrich et al. 2016). The result is the one that Hugging Face's
- * BpeTrainer gives, merge by merge: of pairs that are equally frequent the one with the smallest
- * (left id, right id) comes first; ids go to the special tokens, then to the alphabet in the
- * order of its characters' code points, then to the merges. It depends on the words and the
- * options alone, neither on the words' order nor on threads.
+ * Each word is a sequence of units: bytes or characters. Again and again, the most frequent pair
+ * of neighbouring tokens becomes a new token (Sennrich et al. 2016). The result is equal, merge by
+ * merge, to that of Hugging Face's BpeTrainer: among equally frequent pairs, the one with the
+ * smallest (left id, right id) is merged first. The first ids go to the special tokens, the next
+ * to the alphabet in order of code points, the rest to the merges. The result depends only on the
+ * words, their counts and the options, not on the order of the words or the number of threads.
  *
- * WordPiece is learned the same way, as Hugging Face's WordPieceTrainer does: a character behind
- * the first of its word begins with "##". There the ids of these, which decide between equally
- * frequent pairs, depend on the order of a hash table and differ from run to run. Here they
- * follow the alphabet in the order of their code points, those that occur. So do, behind them,
- * characters at the end of a word where the vocabulary has a suffix for these.
+ * WordPiece is learned in the same way, as by Hugging Face's WordPieceTrainer: each character of a
+ * word but the first begins with "##". In WordPieceTrainer, the ids of these units depend on the
+ * order of a hash table and differ between runs, and they decide between equally frequent pairs.
+ * Here, these units follow the alphabet in order of their code points, if they occur. If the
+ * vocabulary has a suffix for the last character of a word, the units with the suffix come after
+ * them in the same order.
  */
 #ifndef TEXTMILL_TOKENIZER_LEARN_LEARN_H
 #define TEXTMILL_TOKENIZER_LEARN_LEARN_H
@@ -24,20 +25,20 @@
 #include "tokenizer/model/vocabulary.h"
 
 struct learn_options {
-    uint32_t vocabulary_size; /* of everything */
-    uint64_t min_frequency;   /* of a pair, to be merged */
+    uint32_t vocabulary_size; /* number of all tokens, including special tokens */
+    uint64_t min_frequency;   /* a pair that occurs less often is not merged */
     const char **special;     /* these get the first ids */
     size_t special_count;
     int all_bytes;         /* the alphabet has all 256 bytes, not only those that occur */
-    const char *initial;   /* characters that it has in any case; NULL: none */
+    const char *initial;   /* characters that are always in the alphabet; NULL: none */
     size_t alphabet_limit; /* at most so many units, the most frequent ones; 0: all */
 };
 
-/* Adds tokens and merges to `v`, which says by its model and byte_level what a unit is. Tokens and
- * merges that it has already keep their ids: the words are cut by them, and what is learned comes
- * behind, as if it had been learned in one go. May end with less than vocabulary_size, when
- * no pair occurs min_frequency times. -1: a size too small for what must be there, or a special
- * token that is learned as well. */
+/* Adds tokens and merges to `v`. v->model and v->byte_level determine the units. If `v` already
+ * has tokens and merges, they keep their ids; the words are cut by them first, and new tokens get
+ * later ids, as if all had been learned in one run. The result has less than vocabulary_size
+ * tokens if too few pairs occur min_frequency times. Returns -1 with an error if vocabulary_size
+ * is too small for the required tokens, or if a special token is also learned. */
 int learn(struct vocabulary *v, const struct counted_words *words, const struct learn_options *o);
 
 #endif

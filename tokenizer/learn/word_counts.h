@@ -1,16 +1,17 @@
 /*
- * word_counts.h - the different words of a corpus and how often each occurs, in bounded memory.
+ * word_counts.h - counts the different words of a corpus, in bounded memory.
  *
- * Words are counted in a hash table, one a thread. A table that reaches its limit is sorted and
- * written to a file, a run, and starts anew; at the end the runs of all threads are merged. What
- * comes out does not depend on the limit, nor on how the texts fell to the threads.
+ * Each thread counts words in its own hash table. A table that reaches its memory limit is sorted,
+ * written to a file (a run), and emptied. At the end, the runs of all threads are merged. The
+ * result depends neither on the limit nor on which thread counted which text.
  *
- * A run is rows in order of their words' bytes, each word once:
+ * A run is a sequence of rows, sorted by the bytes of the words; each word occurs once. A row is
  *
  *     length of the word, count    two LEB128 numbers
  *     the word
  *
- * Runs have no name: they lie in a folder of the caller's choice and are gone with the process.
+ * Runs are unnamed files in a folder that the caller chooses. They disappear when the process
+ * ends.
  */
 #ifndef TEXTMILL_TOKENIZER_LEARN_WORD_COUNTS_H
 #define TEXTMILL_TOKENIZER_LEARN_WORD_COUNTS_H
@@ -21,9 +22,9 @@
 #include "common/buf.h"
 
 struct counted_word {
-    size_t at; /* bytes.data[at..at+len) */
+    size_t at; /* the word is bytes.data[at..at+len) */
     uint32_t len;
-    uint32_t hash; /* of the table that counted it */
+    uint32_t hash; /* hash in the table that counted the word */
     uint64_t count;
 };
 
@@ -39,36 +40,39 @@ struct counted_words {
     }
 void counted_words_release(struct counted_words *l);
 
-/* One thread's table. */
+/* The hash table and the runs of one thread. */
 struct word_counts;
 
-/* `limit_bytes` bounds its memory, beside 64 KiB for each run that is merged; 0: no bound.
- * Runs go to `folder`, which is borrowed. */
+/* Makes a table. `limit_bytes` limits its memory, except for 64 KiB for each run during merging;
+ * 0: no limit. Runs go into `folder`, which is borrowed. */
 struct word_counts *word_counts_new(size_t limit_bytes, const char *folder);
-void word_counts_free(struct word_counts *w); /* NULL is fine */
+void word_counts_free(struct word_counts *w); /* does nothing if w is NULL */
 
-/* Counts a word of any bytes, `count` times. -1: a run cannot be written. */
+/* Adds `count` to the count of a word, which may be any bytes. Returns -1 with an error if a run
+ * cannot be written. */
 int word_counts_add(struct word_counts *w, const char *word, size_t n, uint64_t count);
 
-/* All words of some tables together that occur `least` times or more, into `out`, which is empty.
- * The tables are empty afterwards. Where none was written to a file the order is any, else that
- * of the bytes. */
+/* Adds the counts of several tables, and puts the words that occur at least `least` times into
+ * `out`, which must be empty. Empties the tables. If no table has runs, the words are in no
+ * particular order; otherwise they are sorted by their bytes. Returns -1 with an error. */
 int word_counts_join(struct counted_words *out, struct word_counts **tables, size_t count,
                      uint64_t least);
 
-/* Hands all words of some tables together to `put`, in order of their bytes. The tables are empty
- * afterwards. -1: `put` failed, or a run cannot be read or written. */
+/* Adds the counts of several tables, and calls `put` for each word, in order of the words' bytes.
+ * Empties the tables. Returns -1 if `put` fails, or with an error if a run cannot be read or
+ * written. */
 typedef int word_put(void *ctx, const char *word, size_t n, uint64_t count);
 int word_counts_each(struct word_counts **tables, size_t count, word_put *put, void *ctx);
 
-/* A row as bytes: appends one, and reads the two numbers in front of a word. word_row_get returns
- * how many bytes they take, 0 if p[0..n) does not begin with two numbers. */
+/* word_row_put appends a row. word_row_get reads the two numbers at the beginning of a row. It
+ * returns the number of bytes that they take, or 0 if p[0..n) does not begin with two numbers. */
 enum { WORD_ROW_HEAD_MAX = 20 };
 void word_row_put(struct buf *out, const char *word, size_t n, uint64_t count);
 size_t word_row_get(const char *p, size_t n, uint64_t *len, uint64_t *count);
 
-/* Reads a run of `bytes` bytes from a file's start and hands each row to `put`. -1: it cannot be
- * read, or is not a run; `name` stands in errors. */
+/* Reads a run of `bytes` bytes from the start of a file and calls `put` for each row. Returns -1
+ * if `put` fails, or with an error that contains `name` if the file cannot be read or is not a
+ * run. */
 int word_run_read(int fd, const char *name, word_put *put, void *ctx);
 
 #endif

@@ -29,10 +29,8 @@
 #include "tokenizer/model/merge.h"
 #include "tokenizer/model/roles.h"
 
-enum { AFFIX_MAX = 32 }; /* bytes of a prefix or suffix, including the NUL */
-enum {
-    VOCABULARY_MAX = 1 << 24
-}; /* number of ids; the word cache packs a count into the bits above an id */
+enum { AFFIX_MAX = 32 };           /* bytes of a prefix or suffix, including the NUL */
+enum { VOCABULARY_MAX = 1 << 24 }; /* number of ids; wordcache.c uses the bits above an id */
 
 enum token_kind { TOKEN_HOLE, TOKEN_MODEL, TOKEN_ADDED };
 
@@ -112,8 +110,8 @@ struct vocabulary {
     int ignore_merges;     /* a piece whose bytes are a token becomes that token without merging */
     int byte_level; /* tokens are byte strings; otherwise strings of characters, and the fields
                        below apply */
-    char prefix[AFFIX_MAX],
-        suffix[AFFIX_MAX]; /* prefix of each token of a piece but the first; suffix of the last */
+    /* prefix of each token of a piece but the first; suffix of the last */
+    char prefix[AFFIX_MAX], suffix[AFFIX_MAX];
     int fuse_unknown, byte_fallback; /* see subword.h */
     int64_t end_of_text;             /* -1: none */
 
