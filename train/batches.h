@@ -1,16 +1,18 @@
 /*
- * batches.h - which samples each step learns from.
+ * batches.h - the samples of each training step.
  *
- * Training samples are numbered 0, 1, 2, ... for ever. Number k is sample
- * permutation(seed, epoch)(k mod n) of a data set of n (samples.h), in epoch k / n: every epoch
- * uses each once, in its own order, and batches run on across the end of an epoch. The
- * permutation is a swap-or-not shuffle of [0, n) (Hoang, Morris, Rogaway, "An enciphering scheme
- * based on a card shuffle", 2012), so any sample is found without a table, and a position in the
- * data is one number. Samples that are made have no end, and are taken as they are numbered.
+ * Training samples are numbered 0, 1, 2, ... without end. With a data set of n samples
+ * (samples.h), training sample k is sample permutation(seed, epoch)(k mod n), where epoch is
+ * k / n rounded down. So every epoch uses each sample once, in an order of its own, and one batch
+ * may hold samples of two epochs. The permutation is a swap-or-not shuffle of [0, n) (Hoang,
+ * Morris, Rogaway, "An enciphering scheme based on a card shuffle", 2012). It needs no table, so a
+ * single number, the position, says where a run is in its data. Generated samples have no end: they
+ * are used in the order of their numbers.
  *
- * With A micro-batches a step, R data-parallel ranks and micro-batches of B samples, row r of
- * micro-batch m on rank q is number position + (q A + m) B + r: ranks have neighbouring
- * micro-batches, or where they share gradients neighbouring leaves (program_micro_batch).
+ * A step has A micro-batches on each of R data-parallel ranks, and B samples in each micro-batch.
+ * Row r of micro-batch m on rank q is training sample position + (q A + m) B + r. So each rank has
+ * consecutive micro-batches. Where ranks share gradients, each rank has consecutive micro-batches
+ * within a leaf instead (program_micro_batch).
  */
 #ifndef TEXTMILL_TRAIN_BATCHES_H
 #define TEXTMILL_TRAIN_BATCHES_H
@@ -19,34 +21,36 @@
 
 #include "train/samples.h"
 
-/* Changes whenever the same position means another sample. 1 was a Feistel network. */
+/* Number of the order of samples. It is raised whenever a position comes to mean another sample.
+ * Order 1 was a Feistel network. */
 enum { BATCHES_ORDER = 2 };
 
 struct batches_config {
     const struct samples *samples; /* borrowed */
     uint64_t seed;
-    int64_t B, T, A;  /* samples of a micro-batch, tokens of a sequence, micro-batches a step on
-                       * this rank */
-    int rank, ranks;  /* data parallel */
-    int zero, leaves; /* what they share, and the leaves of each (program.h) */
+    int64_t B, T,
+        A; /* samples per micro-batch; tokens per sequence; micro-batches per step on this rank */
+    int rank, ranks;  /* this rank's number in the data-parallel group; the size of that group */
+    int zero, leaves; /* ZeRO stage; leaves per rank (program.h) */
 };
 
 /* The micro-batches of one step. */
 struct step_batch {
-    struct batch *micro; /* [A], without what the engine adds: key, training, first, next_weight */
-    int64_t tokens;      /* in all, without padding */
+    struct batch *micro; /* [A]; key, training, first and next_weight are not set */
+    int64_t tokens;      /* tokens in all micro-batches, without padding */
 };
 
 struct batches;
 
-/* Starts reading at sample `position`; a thread reads one step ahead. */
+/* Starts a thread that reads one step ahead, from training sample `position` on. */
 struct batches *batches_new(const struct batches_config *config, uint64_t position);
 void batches_free(struct batches *b);
 
-/* The next step's; valid until the next call. -1 with file, record and offset. */
+/* Sets *out to the micro-batches of the next step. They are valid until the next call. Returns -1
+ * with an error that names the file, the record and its offset. */
 int batches_next(struct batches *b, struct step_batch *out);
 
-/* The place of i in a pseudo-random permutation of [0, n), i < n. */
+/* Returns the place of i in a pseudo-random permutation of [0, n) that `key` selects. i < n. */
 uint64_t batches_permute(uint64_t key, uint64_t i, uint64_t n);
 
 #endif

@@ -1,21 +1,24 @@
 /*
- * cluster.h - how long a step would take on a cluster, and what a rank would hold and send: an
- * estimate.
+ * cluster.h - estimates the time of a training step on a cluster, and the bytes that a rank holds
+ * and sends.
  *
- * Ranks are ((data * pipeline + p) * tensor1 + t1) * tensor2 + t2: the groups of tensor2 lie
- * closest together. The estimate is of a training that also shares the residual stream over the
- * tensor group (sequence parallelism, Korthikanti et al. 2022), and tiles attention:
+ * Ranks are numbered ((data * pipeline + p) * tensor1 + t1) * tensor2 + t2, so the ranks of a
+ * tensor2 group are neighbours. The estimate assumes a training that also splits the residual
+ * stream over the tensor group (sequence parallelism, Korthikanti et al. 2022) and tiles attention:
  *
- *     compute   flops / (ranks * flops of a rank * the share that is reached), 4/3 of it with
- * recomputed layers tensor    4 all-reduces of x a layer in one dimension (Shoeybi et al. 2019), 2
- * more with recomputed layers; in two dimensions see cluster.c. Half of their time is hidden. data
- * gradients are scattered and weights gathered, once a step; with ZeRO 3 weights twice. Hidden
- * behind half of the computing. bubble    (pipeline - 1) / (interleave * micro-batches) (Narayanan
- * et al. 2021) step      (compute + tensor / 2) (1 + bubble) + what of data is not hidden
+ *     compute   flops / (ranks * flops of a rank * fraction reached); 4/3 of it when layers are
+ *               recomputed
+ *     tensor    one dimension: 4 all-reduces of x per layer (Shoeybi et al. 2019), and 2 more when
+ *               layers are recomputed; two dimensions: see cluster.c. Half of the time is hidden
+ *               behind computing.
+ *     data      gradients are scattered and weights are gathered once per step; weights twice with
+ *               ZeRO 3. Hidden behind up to half of the computing.
+ *     bubble    (pipeline - 1) / (interleave * micro-batches) (Narayanan et al. 2021)
+ *     step      (compute + tensor / 2) (1 + bubble) + the part of `data` that is not hidden
  *
- * A transfer of n bytes in a group of g is taken as n (g - 1) / g bytes a rank, twice for an
- * all-reduce, at the speed of a host if the group lies in one, else of the network. Transfers of
- * the pipeline are taken as hidden.
+ * A transfer of n bytes in a group of g ranks counts n (g - 1) / g bytes per rank, and an
+ * all-reduce counts twice that. The speed is that of the host if the group lies in one host, else
+ * that of the network. Transfers of the pipeline count as hidden.
  */
 #ifndef TEXTMILL_TRAIN_CLUSTER_H
 #define TEXTMILL_TRAIN_CLUSTER_H
@@ -24,51 +27,53 @@
 
 #include "common/buf.h"
 
-/* A machine file, in YAML: see configs/machines. */
+/* The contents of a machine file (YAML; examples are in configs/machines). */
 struct cluster_machine {
-    double f32_flops, bf16_flops; /* of a rank, a second */
-    double reached;               /* share of them that a step's products reach */
-    double memory;                /* bytes of a rank */
+    double f32_flops, bf16_flops; /* of one rank, per second */
+    double reached; /* fraction of these flops that the matrix products of a step reach */
+    double memory;  /* bytes of a rank */
     double ranks_per_host;
-    double host_bandwidth,
-        network_bandwidth; /* bytes a second that a rank sends within its host, and to others */
-    double latency;        /* seconds of an operation between ranks */
+    double host_bandwidth, network_bandwidth; /* bytes per second that a rank sends to ranks of its
+                                               * host, and of other hosts */
+    double latency;                           /* seconds per operation between ranks */
 };
 
-/* -1 with an error that names the file, and the key. */
+/* Reads a machine file. Returns -1 with an error that names the file and the key. */
 int cluster_machine_load(struct cluster_machine *m, const char *path);
 
 struct cluster_split {
     int64_t tensor1, tensor2, pipeline, interleave, data, zero;
 };
 
-/* Reads "tensor=8,pipeline=8,interleave=12,data=4,zero=1" over what is in `s`; tensor=4x4 has two
- * dimensions. `ranks` is how many there are in all, and gives what is not said of data; 0: what the
- * text says. -1 with an error. */
+/* Reads a text like "tensor=8,pipeline=8,interleave=12,data=4,zero=1" into *s; settings that the
+ * text does not name keep their values. tensor=4x4 has two dimensions. If `ranks`, the number of
+ * all ranks, is not 0, the product must be that number, and `data` follows from it unless the text
+ * sets it. Returns -1 with an error. */
 int cluster_split_parse(struct cluster_split *s, const char *text, int64_t ranks);
 
 struct cluster_job {
     double layers, width, parameters, flops_per_token;
     int64_t sequence_length, micro_batch, global_batch;
-    int bf16; /* weights and activations in bf16 with f32 copies in the optimizer's state, else all
-                 in f32 */
-    int recompute; /* layers are computed again in the backward pass */
+    int bf16; /* 1: weights and activations in bf16, with f32 copies in the optimizer's state; 0:
+               * all in f32 */
+    int recompute; /* 1: layers are recomputed in the backward pass */
 };
 
 struct cluster_estimate {
     int64_t ranks;
     double weights, gradients, moments, activations; /* bytes of a rank */
-    double tensor_bytes, pipeline_bytes, data_bytes; /* that a rank sends in a step */
+    double tensor_bytes, pipeline_bytes, data_bytes; /* sent by a rank per step */
     double compute_seconds, tensor_seconds, data_seconds, bubble, step_seconds;
     double tokens_per_second,
-        mfu; /* mfu: of the flops of all ranks, without what is computed again */
+        mfu; /* mfu: fraction of the flops of all ranks, without those of recomputation */
 };
 
-/* -1 with an error if the numbers do not divide. */
+/* Computes the estimate. Returns -1 with an error if the batch or the layers cannot be divided
+ * evenly. */
 int cluster_estimate(struct cluster_estimate *out, const struct cluster_machine *m,
                      const struct cluster_job *job, const struct cluster_split *split);
 
-/* Lines estimate_KEY=VALUE. */
+/* Appends lines estimate_KEY=VALUE to `out`. */
 void cluster_print(const struct cluster_estimate *e, const struct cluster_machine *m,
                    const struct cluster_split *split, struct buf *out);
 

@@ -1,19 +1,19 @@
 /*
- * comm.h - the other processes (ranks) of a run, as training sees them.
+ * comm.h - communication with the other processes (ranks) of a training run.
  *
- * Ranks stand in groups. Data parallel ranks have equal weights and learn from other samples;
- * tensor parallel ranks share each layer of the same weights (model/split.h) and learn from the
- * same samples. In a run of one process each group has one member, and every operation here does
- * nothing.
+ * Ranks form groups. Data-parallel ranks have equal weights and learn from different samples.
+ * Tensor-parallel ranks share each layer of the same weights (model/split.h) and learn from the
+ * same samples. In a run of one process each group has one member, and no operation sends anything.
  *
- * Operations on large arrays are begun, and ended when the result is needed; a thread of their own
- * does them meanwhile, one after the other. All members of a group must begin the same operations
- * in the same order. What they are is named for the trace and for the report about a rank that does
- * not come. Sums have one order (reduce.h) and leave the same bits on every member.
+ * An operation on a large array is begun first and ended when its result is needed. In between, a
+ * separate thread carries out the operations one after the other. All members of a group must begin
+ * the same operations in the same order. The name of an operation is for the trace and for the
+ * error about a rank that does not respond. Sums are added in a fixed order (reduce.h), so all
+ * members get the same bits.
  *
  * When a rank has died, or waits longer than the time limit, no rank can go on: the error is
- * printed and the processes of all ranks end with status 1. So no function here fails in the middle
- * of a run.
+ * printed and the processes of all ranks end with status 1. So the operations here return no
+ * errors.
  */
 #ifndef TEXTMILL_TRAIN_COMM_H
 #define TEXTMILL_TRAIN_COMM_H
@@ -25,49 +25,50 @@
 #include "model/split.h"
 #include "train/transport.h"
 
-/* Rank r of the world is number r % tensor of its tensor group, and r / tensor of its data group.
- */
+/* Rank r of the world has number r % tensor in its tensor group and number r / tensor in its data
+ * group, where `tensor` is the size of a tensor group. */
 enum comm_group { COMM_WORLD, COMM_DATA, COMM_TENSOR, COMM_GROUPS };
 
 struct comm_counts {
-    int64_t operations; /* on large arrays */
-    uint64_t bytes;     /* sent by this rank in them */
-    double seconds;     /* that they took */
-    double waited;      /* of these, in comm_end */
+    int64_t operations; /* operations on large arrays */
+    uint64_t bytes;     /* bytes that this rank sent in them */
+    double seconds;     /* seconds that they took */
+    double waited;      /* seconds of waiting for them in comm_end */
 };
 
 struct comm {
-    int rank[COMM_GROUPS]; /* of this process in the group */
+    int rank[COMM_GROUPS]; /* number of this process in each group */
     int size[COMM_GROUPS];
     struct comm_counts counts[COMM_GROUPS];
-    struct comm_thread *thread; /* NULL: one process */
+    struct comm_thread *thread; /* NULL in a run of one process */
 };
 
 struct comm_config {
     const struct transport *transport;
-    void *context; /* of its open */
+    void *context; /* context for transport->open */
     double timeout_seconds;
     const volatile int *stop; /* borrowed; not 0 when this process was told to end. NULL: never */
 
-    /* Instead of printing the error and ending all processes; NULL: not. The operation and all
-     * later ones then do nothing. */
+    /* Called instead of printing the error. After a failure, operations do nothing. NULL: the error
+     * is printed. */
     void (*failed)(void *ctx, const char *error);
     void *failed_ctx;
 };
 
 /* ---- life cycle --------------------------------------------------------------------------- */
 
-void comm_init(struct comm *c); /* a run of one process */
+void comm_init(struct comm *c); /* sets up a run of one process */
 
-/* How many ranks the launcher (mpirun, srun) says that it has started; 1 without one. */
+/* Returns the number of ranks that the launcher (mpirun, srun) started; 1 without a launcher. */
 int comm_launched(void);
 
-/* Joins the ranks of the transport; all of them stand in the data group, in their order. */
+/* Joins the other ranks through the transport. All ranks are then in one data group, in the order
+ * of their numbers. Returns -1 with an error. */
 int comm_open(struct comm *c, const struct comm_config *config);
-/* Forms the groups again, with so many ranks in a tensor group, which divide the world's. Nothing
- * may be begun. */
+/* Forms the groups again, with `tensor` ranks in each tensor group. `tensor` must divide the number
+ * of ranks. No operation may be in progress. */
 void comm_regroup(struct comm *c, int tensor);
-/* Leaves when all ranks have come here. */
+/* Leaves the run. Returns when all ranks have called it. */
 void comm_close(struct comm *c);
 
 int comm_is_first(const struct comm *c); /* 1 in the process that logs and saves */
@@ -75,38 +76,40 @@ const char *comm_host(const struct comm *c, int rank);
 
 /* ---- large arrays ------------------------------------------------------------------------- */
 
-/* An operation that was begun. Its array is nobody's until comm_end. */
+/* An operation in progress. Its array must not be used until comm_end. */
 struct comm_work;
 
-/* x[n], F32, becomes the sum over the group. NULL where there is nothing to do. */
+/* Begins to replace x[n], F32, by its sum over the group. Returns NULL if there is nothing to
+ * do. */
 struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
                                  struct ops_array x, int64_t n, const char *what);
-/* As comm_sum_begin, of this rank's share alone (reduce.h); the rest of x means nothing afterwards.
- * bounds [size+1] is borrowed until the end, as below. */
+/* Begins a sum like comm_sum_begin, of which this rank gets only its share (reduce.h); the rest of
+ * x is undefined afterwards. bounds [size+1] is borrowed until comm_end. */
 struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, struct ops *o,
                                      struct ops_array x, const int64_t *bounds, const char *what);
-/* x, of any type, gets each share from its rank. */
+/* Begins to copy each share of x, of any type, from the rank that has it. `bounds` as above. */
 struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struct ops *o,
                                     struct ops_array x, const int64_t *bounds, const char *what);
-void comm_end(struct comm *c, struct comm_work *work); /* fine on NULL */
+void comm_end(struct comm *c, struct comm_work *work); /* waits for the end; does nothing on NULL */
 
-/* The tensor group as a model's functions see it; c is borrowed. They wait for each operation. */
+/* Returns the tensor group's operations for the functions of a model. They borrow c and wait for
+ * the end of each operation. */
 struct split comm_split(struct comm *c);
 
-/* ---- small things ------------------------------------------------------------------------- */
+/* ---- small values ------------------------------------------------------------------------- */
 
-/* all[size][bytes]: `mine` of each member. */
+/* Fills all[size][bytes] with the `mine` of each member, in the order of their numbers. */
 void comm_collect(struct comm *c, enum comm_group group, void *all, const void *mine, size_t bytes,
                   const char *what);
-/* The sum by rank, from 0 on. */
+/* Returns the sum of x over the group, added in the order of the ranks. */
 double comm_sum_real(struct comm *c, enum comm_group group, double x);
-/* -1 when `result` is below 0 on any rank of the world. Then each rank has the error of the first
- * of those that failed, with its name in front unless all ranks failed. */
+/* Returns -1 on all ranks when `result` is below 0 on any rank of the world. Each rank then has the
+ * error of the first rank that failed, with that rank's name in front unless all ranks failed. */
 int comm_agree(struct comm *c, int result);
-/* The largest on any rank of the world. */
+/* Returns the largest x of all ranks of the world. */
 int comm_most(struct comm *c, int x);
 
-/* The first rank of the world that has another value of it than rank 0; 0: none. */
+/* Returns the first rank of the world whose value differs from rank 0's, or 0 if all are equal. */
 int comm_differs(struct comm *c, uint64_t value);
 
 #endif

@@ -1,25 +1,26 @@
 /*
- * foreign.h - configuration files of other programs, in this one's words.
+ * foreign.h - translates configuration files of other programs into the options of this one.
  *
- * Read as they are: config.json of GPT-2 and BERT models as the Hugging Face ecosystem writes
- * them, and the JSON configurations of BERT trainers on TensorFlow 1, whose own defaults fill in
- * what such a file (task "pretraining") leaves open. Names and words are translated, a table of
- * rates by step becomes the custom schedule, and micro-batches times accumulation times replicas
- * the global batch. Keys that say nothing about a training are left out. Keys that only an
- * accelerator has a use for are warned of in a .json file, which was written for one, and are an
- * error anywhere else; either says why there is no such thing here. Another form of model than
- * those of model.h is an error in any file.
+ * Two kinds are read: the config.json of GPT-2 and BERT models in the form of the Hugging Face
+ * ecosystem, and the JSON configurations of BERT trainers on TensorFlow 1. For the latter (task
+ * "pretraining"), settings that the file does not have get the defaults of those trainers. Keys and
+ * values are translated. A table of rates by step becomes the custom schedule. The global batch is
+ * the product of micro-batch, accumulation count and replicas. Keys without influence on training
+ * are left out. Keys that only concern an accelerator cause a warning in a .json file and an error
+ * in any other file; both give the reason. A kind of model that model.h does not have is an error
+ * in any file.
  */
 #ifndef TEXTMILL_TRAIN_FOREIGN_H
 #define TEXTMILL_TRAIN_FOREIGN_H
 
 #include "common/yaml.h"
 
-/* Translates the items in place; `path` for messages. */
-/* What an option of these trainers is called here, or why there is none: the end of an error; NULL
- * for a name that they do not have. Valid until the next call. */
+/* Returns the end of an error message for an option name of those trainers: the name of the option
+ * here, or the reason why there is none. Returns NULL for an unknown name. The text is valid until
+ * the next call. */
 const char *foreign_option(const char *name);
 
+/* Translates the items of y in place. `path` is for messages. Returns -1 with an error. */
 int foreign_translate(struct yaml *y, const char *path);
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * link.h - messages between ranks, and waiting for them no longer than a time limit.
+ * link.h - messages between ranks, with a time limit for waiting.
  *
- * Each rank has a name for the operation that it is in. A rank that waits too long asks all others
- * what they are doing, and fails with a report that names the ranks it waits for, their hosts, and
- * what those ranks do. So every rank must answer questions while it waits (link_wait does) and
- * while it has nothing to do (link_serve).
+ * Each rank keeps a name for its current operation. A rank that has waited too long asks all other
+ * ranks for their operations. It then fails with a report that names the ranks that it waits for,
+ * their hosts, and their operations. So each rank must answer questions while it waits (link_wait
+ * does this) and while it has no operation (link_serve).
  *
- * Used by one thread. Functions return -1 with an error when the transport fails or time is up.
+ * A link is used by one thread. Functions return -1 with an error when the transport fails or the
+ * time limit is reached.
  */
 #ifndef TEXTMILL_TRAIN_LINK_H
 #define TEXTMILL_TRAIN_LINK_H
@@ -19,13 +20,13 @@
 enum {
     LINK_NAME = 64,
     LINK_TAGS = TRANSPORT_TAGS - 16
-}; /* tags below LINK_TAGS are the caller's */
+}; /* the caller may use tags below LINK_TAGS */
 
-/* What a rank is doing; sent as it is to ranks that ask. */
+/* The current operation of a rank. The struct is sent as it is to ranks that ask. */
 struct link_status {
-    char what[LINK_NAME]; /* the operation that it is in or, if `idle`, that it finished last */
-    int64_t number;       /* of the operation, from 1 */
-    int64_t idle;         /* between operations: it computes */
+    char what[LINK_NAME]; /* name of the current operation or, if `idle`, of the last one */
+    int64_t number;       /* number of that operation, from 1 */
+    int64_t idle;         /* 1: the rank is between operations and computes */
 };
 
 struct link {
@@ -35,16 +36,17 @@ struct link {
     double timeout; /* seconds; 0: none */
     struct link_status status;
     char (*hosts)[LINK_NAME]; /* [size] */
-    const volatile int *stop; /* borrowed; not 0: the process was told to end. NULL: never */
-    int stop_said;            /* the report about that was made */
-    double served;            /* clock of the last look for questions */
+    const volatile int *stop; /* borrowed; not 0 when this process was told to end. NULL: never */
+    int stop_said;            /* 1: the message about that was printed */
+    double served;            /* time of the last link_serve */
 };
 
-/* context: as transport->open. */
+/* Opens the transport (`context` is passed to transport->open) and exchanges the names of the
+ * hosts. */
 int link_open(struct link *l, const struct transport *t, void *context, double timeout);
 void link_close(struct link *l);
 
-/* From here on the rank is in the next operation, or between two. */
+/* Start and end the next operation of this rank, with the name `what`. */
 void link_begin(struct link *l, const char *what);
 void link_finish(struct link *l);
 
@@ -52,14 +54,15 @@ struct link_request {
     void *handle; /* NULL: done */
     int peer;
 };
+/* Begin to send or receive `bytes` bytes. `data` must stay valid until link_wait returns. */
 int link_send(struct link *l, struct link_request *r, int to, int tag, const void *data,
               size_t bytes);
 int link_receive(struct link *l, struct link_request *r, int from, int tag, void *data,
                  size_t bytes);
-/* Until all are done. */
+/* Waits until all n requests are done. */
 int link_wait(struct link *l, struct link_request *requests, int n);
 
-/* Answers the questions of other ranks that have come. */
+/* Answers all questions of other ranks that have arrived. */
 int link_serve(struct link *l);
 
 #endif

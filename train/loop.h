@@ -1,5 +1,5 @@
 /*
- * loop.h - the training run: steps, validation, log lines, checkpoints, and the files of OUT.
+ * loop.h - runs a training: steps, validation, log lines, checkpoints, and the files in OUT.
  *
  *     OUT/config.yaml                    the configuration in force
  *     OUT/metrics.jsonl                  metrics.h
@@ -8,10 +8,10 @@
  *     OUT/report.html                    page.h
  *     OUT/checkpoints/step-000100/       checkpoint.h
  *     OUT/config.json model.safetensors  the finished model, with the tokenizer's files:
- *                                        written when the last step is done, and not before
+ *                                        written only after the last step
  *
- * SIGINT, SIGTERM and SIGHUP, to any of the ranks, let the step end, save a checkpoint and return;
- * a second one kills.
+ * After SIGINT, SIGTERM or SIGHUP to any rank, the run finishes its step, saves a checkpoint and
+ * returns. A second signal kills the process.
  */
 #ifndef TEXTMILL_TRAIN_LOOP_H
 #define TEXTMILL_TRAIN_LOOP_H
@@ -22,17 +22,19 @@
 #include "train/plan.h"
 
 struct loop_result {
-    int64_t steps; /* done by this run */
+    int64_t steps; /* done by this run, without the runs that it resumes */
     uint64_t tokens;
 };
 
-/* `config`: the text of config.yaml, without `resume`. `flags`: of an option, OPT_FIXED and the
- * others: they say whether a run that is resumed may have another value. Every rank of `c` calls
- * it; the first one alone logs and writes. All return the same result. */
+/* Runs the training of plan p. `config` is the text of config.yaml, without `resume`. `flags`
+ * returns the flags of an option (OPT_FIXED and others), which say whether a resumed run may change
+ * its value. Every rank of `c` must call it; only the first one logs and writes. All ranks return
+ * the same value. -1 with an error. */
 int loop_run(struct plan *p, const char *config, unsigned (*flags)(const char *option), int threads,
              struct comm *c, struct loop_result *result);
 
-/* The signal that ends the run after this step; 0: none yet. */
+/* Returns a pointer to the number of the signal that ends the run after the current step; 0 if no
+ * signal has come. */
 const volatile int *loop_stop_signal(void);
 
 #endif

@@ -1,10 +1,13 @@
 /*
- * loss_scale.h - what the loss is multiplied by before its gradients are taken, and these divided
- * by in the update, so that small ones do not vanish where numbers have few exponents.
+ * loss_scale.h - the loss scale: the factor on the loss before its gradients are computed.
  *
- * A static scale stays. An automatic one begins at 65536, is halved when a gradient overflows (that
- * update is left out), and doubled after `window` updates without (Micikevicius et al. 2018). With
- * f32 sums it changes nothing, and a power of 2 not one bit.
+ * The update divides the gradients by the same factor. So small gradients do not become 0 in number
+ * formats with few exponents.
+ *
+ * A static scale never changes. An automatic one begins at 65536. It is halved when a gradient
+ * overflows (and that update is left out), and doubled after `window` updates without overflow
+ * (Micikevicius et al. 2018). With f32 sums the scale is not needed; a power of 2 then does not
+ * change any bit of the result.
  */
 #ifndef TEXTMILL_TRAIN_LOSS_SCALE_H
 #define TEXTMILL_TRAIN_LOSS_SCALE_H
@@ -14,16 +17,18 @@
 struct loss_scale {
     double scale;
     int automatic;
-    int64_t window, good; /* updates since the scale has changed */
+    int64_t window,
+        good; /* window: updates until the scale is doubled; good: updates since it last changed */
 };
 
-/* From "auto" or a number above 0. -1 with an error. */
+/* Sets *s from `text`, "auto" or a number above 0. Returns -1 with an error. */
 int loss_scale_parse(struct loss_scale *s, const char *text, int64_t window);
 
-/* An update was taken. */
+/* Counts an update that was done, and doubles an automatic scale when it is time. */
 void loss_scale_passed(struct loss_scale *s);
 
-/* Gradients are not finite: 1 when a smaller scale may mend that, and is set. */
+/* Call it when gradients are not finite. Halves an automatic scale and returns 1, or returns 0 if
+ * the scale is static or already at most 1. */
 int loss_scale_overflowed(struct loss_scale *s);
 
 #endif

@@ -1,51 +1,57 @@
 /*
- * mapped.h - arrays in a memory-mapped file: in memory while they are used, else on the disk.
+ * mapped.h - arrays in a memory-mapped file, which are in memory only while they are used.
  *
- * The file lies in a folder of the user's choice, has no name there (it goes with the process,
- * however that ends), and all of its room is reserved at the start. An array that is expected is
- * read by a thread meanwhile; one that is released is written by another and then leaves memory
- * and the page cache, unless it is to stay; what is dropped leaves without being written.
- * What is resident stays within a budget, if what is used at once does: nothing is read ahead
- * beyond it, and who fetches waits for what is leaving.
+ * The file is in a folder that the user chooses. It has no name there, so it disappears with the
+ * process, however that ends. All of its space is reserved at the start. A reader thread reads
+ * arrays ahead (mapped_expect). A writer thread writes released arrays to the file and then removes
+ * them from memory and from the page cache, unless they are to stay. Dropped arrays are removed
+ * without being written. The resident arrays stay within a budget, if the arrays in use at one time
+ * do: nothing is read ahead beyond the budget, and a fetch waits until leaving arrays have made
+ * room.
  */
 #ifndef TEXTMILL_TRAIN_MAPPED_H
 #define TEXTMILL_TRAIN_MAPPED_H
 
 #include <stdint.h>
 
-/* To read; to change; to make anew: what the array held may be lost, and is zero then. */
+/* How an array is used: read only; changed; or written anew, so that its old contents may be lost
+ * (the array may be zero). */
 enum mapped_use { MAPPED_READ, MAPPED_WRITE, MAPPED_MAKE };
 
-/* At the last release: it leaves memory; it stays, since a fetch follows soon; or its numbers are
- * of no use any more, and it leaves without being written: the next fetch makes it. */
+/* What happens at the last release: the array leaves memory; it stays, because a fetch follows
+ * soon; or its contents are not needed any more, so it leaves without being written, and the next
+ * fetch must be MAPPED_MAKE. */
 enum mapped_then { MAPPED_LEAVES, MAPPED_STAYS, MAPPED_DROPPED };
 
 struct mapped;
 
-/* What an array takes in the file, and in memory while it is there: whole pages. */
+/* Returns the bytes of an array of `bytes` bytes in the file and in memory: whole pages. */
 uint64_t mapped_bytes(uint64_t bytes);
 
-/* `count` arrays of so many bytes, zero, in a file in folder `dir`. NULL with an error. */
+/* Makes `count` arrays in a file in folder `dir`; array i has bytes[i] bytes, all zero. Returns
+ * NULL with an error. */
 struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uint64_t budget_bytes);
 void mapped_free(struct mapped *m);
 
-/* Array i in memory, until as many releases. With MAPPED_READ nobody writes into it. */
+/* Returns array i in memory. It stays there until it was released as often as it was fetched. An
+ * array that was fetched with MAPPED_READ must not be changed. */
 void *mapped_fetch(struct mapped *m, int i, enum mapped_use use);
 void mapped_release(struct mapped *m, int i, enum mapped_then then);
 
-/* A fetch will follow: reads ahead, where the budget has room, and keeps what is leaving. */
+/* Says that a fetch will follow: begins to read the array if the budget has room, and keeps an
+ * array that is leaving. */
 void mapped_expect(struct mapped *m, int i, enum mapped_use use);
 
-/* Where array i is. Without a fetch pages come when they are touched, outside the budget, and
- * stay until its next release. */
+/* Returns the address of array i. Without a fetch, its pages are loaded when they are touched,
+ * outside the budget, and stay until the next release of the array. */
 void *mapped_data(const struct mapped *m, int i);
 
-/* -1 with an error when something could not be written so far. */
+/* Returns -1 with an error if any write has failed so far. */
 int mapped_check(struct mapped *m);
 
 struct mapped_traffic {
     uint64_t read_bytes, written_bytes;
-    double waited_seconds; /* of fetches, for the disk */
+    double waited_seconds; /* time that fetches waited for the disk */
 };
 struct mapped_traffic mapped_traffic(struct mapped *m);
 

@@ -1,12 +1,12 @@
 /*
- * offload.h - arrays in the host's memory that a GPU computes with: a window in the GPU's memory
- * holds those in use.
+ * offload.h - arrays in the host's memory that a GPU computes with, through a window in the GPU's
+ * memory that holds the arrays in use.
  *
- * The functions are mapped.h's, with the GPU's memory in the place of the host's and the host's in
- * the place of the file: an array that is expected is copied in meanwhile, one that was changed is
- * copied out when it is released, what is dropped is not. Copies have queues of their own, so that
- * the arithmetic waits for what it needs alone. What is in the window stays there until another
- * array needs its room.
+ * The functions are those of mapped.h; the GPU's memory takes the place of the host's memory, and
+ * the host's memory takes the place of the file. An expected array is copied into the window ahead
+ * of its use. A changed array is copied out when it is released, unless it is dropped. Copies have
+ * queues of their own, so the arithmetic waits only for the copies that it needs. An array stays in
+ * the window until another array needs its room.
  */
 #ifndef TEXTMILL_TRAIN_OFFLOAD_H
 #define TEXTMILL_TRAIN_OFFLOAD_H
@@ -16,16 +16,19 @@
 
 struct offload;
 
-/* `count` arrays of so many bytes, zero, and a window of at most window_bytes. */
+/* Makes `count` arrays, all zero; array i has bytes[i] bytes. The window takes at most
+ * window_bytes. */
 struct offload *offload_new(struct ops *o, const uint64_t *bytes, int count, uint64_t window_bytes);
 void offload_free(struct offload *m); /* fine on NULL */
 
-/* Array i in the GPU's memory (U8), until as many releases. */
+/* Returns array i in the GPU's memory (U8). It stays there until it was released as often as it was
+ * fetched. */
 struct ops_array offload_fetch(struct offload *m, int i, enum mapped_use use);
 void offload_release(struct offload *m, int i, enum mapped_then then);
 void offload_expect(struct offload *m, int i, enum mapped_use use);
 
-/* Array i in the host's memory, for use between steps; ops.h's copies and ops_map take it. */
+/* Returns array i in the host's memory, for use between steps with the copy functions of ops.h and
+ * with ops_map. */
 struct ops_array offload_data(const struct offload *m, int i);
 
 struct mapped_traffic offload_traffic(const struct offload *m); /* no waiting is measured */

@@ -1,34 +1,34 @@
 /*
- * optimizer.h - the update of all parameters, after clipping by the global norm.
+ * optimizer.h - updates all parameters, after clipping the gradients by their global norm.
  *
  * With g the mean gradient over the labels of the global batch, update t = 1, 2, ... does
  *
  *     norm = sqrt(sum of g^2 over all parameters)   (engine.h)
- *     g   <- g * clip / max(norm, clip)             (clip 0: not at all)
+ *     g   <- g * clip / max(norm, clip)             (clip 0: no clipping)
  *
  * and then, where m and v are the moments m <- beta1 m + (1-beta1) g and
  * v <- beta2 v + (1-beta2) g^2, and step = M / (sqrt(V) + epsilon) of M = m/(1-beta1^t) and
  * V = v/(1-beta2^t), or of m and v as they are without bias correction:
  *
  *     adamw     w <- w - rate (step + decay w)              (Loshchilov and Hutter 2019)
- *     adam      the same without decay; g has + decay w     (Kingma and Ba 2015)
- *     lamb      x = step + decay w; w <- w - rate min(|w|, cap)/|x| x (You et al. 2020); the ratio
- *               is of the tensor, or of its thirds where it holds queries, keys and values side by
- *               side and that is asked for; and 1 where a norm is 0
- *     nvlamb    lamb of g / max(norm, 1), whatever clip is
+ *     adam      the same, but decay w is added to g instead (Kingma and Ba 2015)
+ *     lamb      x = step + decay w; w <- w - rate min(|w|, cap)/|x| x (You et al. 2020). The norms
+ *               are those of the whole tensor. With lamb_thirds, a tensor of queries, keys and
+ *               values has a ratio for each of the three. The ratio is 1 if a norm is 0
+ *     nvlamb    lamb with g / max(norm, 1), that is, with clip at most 1
  *     sgd       w <- w - rate (g + decay w)
  *     momentum  a <- momentum a + g + decay w; w <- w - rate a
- *     schedule-free  (Defazio et al. 2024) keeps z in place of m, and in w the point y between z
- *               and the mean x of the z so far, where gradients are taken:
+ *     schedule-free  (Defazio et al. 2024) keeps z in place of m. w holds y, the point at which
+ *               gradients are computed: it lies between z and x, the mean of all z so far:
  *               z <- z - rate d, d = g / (sqrt(V) + epsilon) + decay y; x <- (1-c) x + c z with
  *               c = rate^2 / (sum of rate^2 so far); y = (1-beta1) z + beta1 x. x is the model.
  *     muon      for the layers' matrices, ops_muon (Jordan 2024); adamw for the rest
  *
  * decay is weight_decay for the tensors that the tensor table marks (matrices) and 0 for the
- * others (biases, norms), or weight_decay for all. Moments are kept only where the update has
- * them. Where the store keeps parameters or moments as bf16 they are f32 in the update and then
- * rounded stochastically, by random numbers of (seed, t, tensor, array, place): there is no other
- * copy of the weights. Checked in
+ * others (biases, norms); with decay_all it is weight_decay for all. Moments are kept only for the
+ * updates that use them. Parameters and moments that the store keeps as bf16 are converted to f32
+ * for the update and then rounded stochastically, with random numbers that depend on (seed, t,
+ * tensor, array, place). There is no f32 copy of the weights. Checked in
  * tests/unit/test_optimizer.c and, against PyTorch, in tests/peers/train.py.
  */
 #ifndef TEXTMILL_TRAIN_OPTIMIZER_H
@@ -56,55 +56,57 @@ struct optimizer {
     enum optimizer_kind kind;
     int bias_correction;
     double beta1, beta2, epsilon, momentum, weight_decay, clip;
-    int decay_all;   /* biases and norms too */
+    int decay_all;   /* 1: biases and norms decay, too */
     double lamb_cap; /* 0: none */
     int lamb_thirds;
     uint64_t seed; /* of rounding */
 
-    double loss_scale;   /* that the gradients are too large by; 0: 1 */
-    double rate_squares; /* of schedule-free: their sum so far */
+    double loss_scale;   /* factor by which the gradients are too large; 0: 1 */
+    double rate_squares; /* schedule-free: sum of rate^2 so far */
 };
 
-/* How many moments it keeps of each tensor; [rows], the caller's to free. */
+/* Returns the number of moments that the optimizer keeps of each tensor, [rows]. The caller frees
+ * it. */
 unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_table *t);
 
-/* The tensors that an update takes as a whole, for norms of them or as matrices; [rows], the
- * caller's to free. */
+/* Returns for each tensor whether the update needs the whole tensor, for its norm or as a matrix,
+ * [rows]. The caller frees it. */
 unsigned char *optimizer_whole(enum optimizer_kind kind, const struct tensor_table *t);
 
-/* The first tensor, in the order of the table, that `kind` has numbers in, of this rank's share,
- * that are not finite; NULL: none. */
+/* Returns the first tensor, in the order of the table, whose array of `kind` has a value in this
+ * rank's share that is not finite, or NULL if there is none. */
 const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind);
 
-/* What clipping (and nvlamb) multiplies the gradients by. */
+/* Returns the factor on the gradients that clipping needs (for nvlamb: at most 1 / norm). */
 double optimizer_clip_factor(const struct optimizer *a, double norm);
 
-/* What the blocks of one update have in common. */
+/* The values that all blocks of one update use. */
 struct optimizer_update {
     const struct optimizer *optimizer;
     struct store *store;
-    struct ops_adamw h; /* without decay */
-    int first;          /* schedule-free: its z begins where the weights are */
-    double share;       /* schedule-free's c */
+    struct ops_adamw h; /* decay is set for each tensor */
+    int first;          /* schedule-free: this is the first update, so z is set to the weights */
+    double share;       /* schedule-free: c */
     uint64_t key;       /* of rounding */
 };
 
-/* Begins update number `t` (from 1), by gradients of that norm; borrows `a` and the store. */
+/* Begins update number `t` (from 1) with gradients of norm `norm`. Borrows `a` and `s`. */
 void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct store *s, double norm,
                      double rate, int64_t t);
 
-/* Updates a block's parameters and moments, state[OPS_W, OPS_M, OPS_V], by its gradients g, which
- * are used up: of all of them this rank's share (layout.h). */
+/* Updates this rank's share (layout.h) of a block's parameters and moments, state[OPS_W, OPS_M,
+ * OPS_V], by its gradients g. The gradients are undefined afterwards. */
 void optimizer_update_block(const struct optimizer_update *u, int block,
                             const struct ops_array state[OPS_STATES], struct ops_array g);
 
-/* Schedule-free alone, and nothing of the others: parameters become the model x, with the point y
- * kept in the gradients; and y again. Of both, what is in this rank's share. */
+/* With a schedule-free optimizer, optimizer_to_model turns this rank's share of the parameters into
+ * the model x and keeps the point y in the gradients; optimizer_from_model restores y. With other
+ * optimizers both do nothing. */
 void optimizer_to_model(const struct optimizer *a, struct store *s);
 void optimizer_from_model(const struct optimizer *a, struct store *s);
 
-/* Floats of scratch that an update takes beside the store, where that keeps `halves` of parameters
- * and the two moments as bf16. */
+/* Returns the number of floats of scratch memory that an update needs. `halves` is the number of
+ * arrays kept as bf16 among parameters and the two moments. */
 int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t, int halves);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * page.h - report.html: the run on one page, for people.
+ * page.h - report.html: a page for people about the run.
  *
- * Self-contained HTML with inline SVG: a summary, the curves of loss, learning rate, gradient
- * norm and throughput, and the configuration. Curves of many points are thinned to the least
- * and the greatest value of each stretch, so that no spike is lost.
+ * Self-contained HTML with inline SVG: a summary, the curves of loss, learning rate, gradient norm
+ * and throughput, and the configuration. A curve with many points is cut into intervals; only the
+ * least and the greatest value of each interval are drawn, so no spike is lost.
  */
 #ifndef TEXTMILL_TRAIN_PAGE_H
 #define TEXTMILL_TRAIN_PAGE_H
@@ -15,14 +15,14 @@
 struct page {
     const char *title;
     const char *config; /* YAML, as written to config.yaml */
-    int64_t steps;      /* of the whole training */
+    int64_t steps;      /* steps of the whole training */
     int64_t parameters;
     double flops_per_token;
     const char *machine; /* ops_describe */
-    uint64_t peak_bytes; /* of memory; 0: not known */
+    uint64_t peak_bytes; /* greatest use of memory; 0: not known */
 };
 
-/* -1 with an error. With no points nothing is written. */
+/* Writes the page. Writes nothing if m has no points. Returns -1 with an error. */
 int page_write(const char *path, const struct page *p, const struct metrics *m);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * program.h - what a training step does, as a list that is compiled once.
+ * program.h - the phases of a training step, compiled once into a list.
  *
  * A step learns from A micro-batches, in groups of G. Within a group every micro-batch goes through
- * one phase before the next begins:
+ * one phase before the next phase begins:
  *
  *     embedding forward            x[0]
  *     layer 0 .. L-1 forward       x[l+1] from x[l]
@@ -10,32 +10,33 @@
  *     layer L-1 .. 0 backward      dx in place; with recomputation the layer's forward again
  *     embedding backward
  *
- * Micro-batches are summed in an order that does not depend on how many ranks share a step: they
- * stand in leaves of equal size; within a leaf gradients are added one after the other, and leaves
- * are added as a binary tree, neighbours first, as ranks are (reduce.h). A stack of gradients holds
- * the sums that wait: array s (L+2) + b is that of slot s and block b, and slot 0 gets the whole.
- * Groups do not reach beyond a leaf.
+ * The gradients of micro-batches are added in an order that does not depend on the number of ranks.
+ * The micro-batches are divided into leaves of equal size. Within a leaf, gradients are added one
+ * after the other. The sums of leaves are added as a binary tree, neighbours first, and so are
+ * those of ranks (reduce.h). Sums that wait for their partner lie in a stack of gradients: array s
+ * (L+2) + b is that of slot s and block b. Slot 0 receives the final sum. A group never contains
+ * micro-batches of two leaves.
  *
- * With the last group of all, a block's gradients are summed over the ranks as soon as they are
- * complete. The update of block after block follows.
+ * In the last group of the step, the gradients of a block are summed over the ranks as soon as they
+ * are complete. Then the blocks are updated, one after the other.
  *
- * Ranks may share what they keep of a training (Rajbhandari et al. 2020, "ZeRO"): from stage 1 on
- * the optimizer's state, from 2 on the gradients, at 3 the parameters. Then a rank updates its
- * share of each block alone. Gradients that are shared are summed over the ranks leaf by leaf, each
- * rank keeps the sums of its share, and the tree over leaves goes on with those: leaf k of every
- * rank is summed before leaf k+1, so the leaves of the ranks take turns (program_micro_batch).
- * Parameters that are not shared are gathered after the update.
+ * Ranks may share the state of a training (Rajbhandari et al. 2020, "ZeRO"): from stage 1 on the
+ * optimizer's moments, from stage 2 on the gradients, at stage 3 the parameters. Each rank then
+ * updates only its share of each block. Shared gradients are summed over the ranks after each leaf.
+ * Each rank keeps the sums of its share, and the tree over leaves goes on with those. Leaf k of
+ * every rank is summed before leaf k+1, so the leaves are numbered round the ranks
+ * (program_micro_batch). Parameters that are not shared are gathered after the update.
  *
  * An entry of the list is one phase of one micro-batch, with the arrays that it uses. The engine
- * runs the list; what else has to know the order of a step reads it: the store, which fetches ahead
- * and lets go, the memory plan, the file's traffic, and the trace.
+ * executes the list. All other code that needs the order of a step reads the same list: the store,
+ * which fetches arrays ahead and releases them, the memory plan, the file's traffic, and the trace.
  *
- * A block's arrays are fetched once per phase of a group, so G is how often a weight that comes
- * from the file is used; G = 1 is the usual loop over micro-batches.
+ * A block's arrays are fetched once per phase of a group, so each weight that comes from the file
+ * is used G times. G = 1 is the usual loop over micro-batches.
  *
- * Activations: x has (L+1) G rows, dx has G rows. What layers keep between forward and backward is
- * L G caches, in parts (model.h); a part that is recomputed has one row. Row l G + i is that of
- * layer l and micro-batch i of the group.
+ * Activations: x has (L+1) G rows, dx has G rows. The values that layers keep between forward and
+ * backward are L G caches, each in parts (model.h). A part that is recomputed has one row. Row l G
+ * + i is that of layer l and micro-batch i of the group.
  */
 #ifndef TEXTMILL_TRAIN_PROGRAM_H
 #define TEXTMILL_TRAIN_PROGRAM_H
@@ -56,7 +57,7 @@ enum store_kind {
     STORE_DX,
     STORE_CACHE, /* the first of CACHE_PARTS kinds */
     STORE_KINDS = STORE_CACHE + CACHE_PARTS,
-    STORE_BLOCKS = STORE_X, /* kinds of arrays that are blocks' */
+    STORE_BLOCKS = STORE_X, /* kinds below this one have an array per block */
 };
 
 enum phase_kind {
@@ -64,30 +65,30 @@ enum phase_kind {
     PHASE_EMBEDDING_FORWARD,
     PHASE_LAYER_FORWARD,
     PHASE_HEAD,            /* forward and backward */
-    PHASE_ATTENTION_AGAIN, /* recomputation: what attention made, */
-    PHASE_LAYER_AGAIN,     /* or the layer's whole forward */
+    PHASE_ATTENTION_AGAIN, /* recomputes the values of attention */
+    PHASE_LAYER_AGAIN,     /* recomputes the layer's whole forward pass */
     PHASE_LAYER_BACKWARD,
     PHASE_EMBEDDING_BACKWARD,
-    PHASE_MERGE, /* two sums of leaves become one */
-    PHASE_SUM,   /* the block's gradients are complete: their sum over the ranks, and its squares */
+    PHASE_MERGE, /* adds two sums of leaves */
+    PHASE_SUM,   /* sums the block's complete gradients over the ranks */
     PHASE_UPDATE,
-    PHASE_GATHER,           /* of the parameters that the other ranks have updated */
-    PHASE_LAYER_EVALUATION, /* evaluation: a layer's forward that keeps nothing, */
-    PHASE_HEAD_EVALUATION,  /* and the head's */
+    PHASE_GATHER,           /* gets the parameters that the other ranks updated */
+    PHASE_LAYER_EVALUATION, /* forward pass of a layer that keeps nothing */
+    PHASE_HEAD_EVALUATION,  /* forward pass of the head */
     PHASE_KINDS
 };
 const char *phase_name(enum phase_kind kind);
 
-/* What an array is to a phase. */
+/* The purpose of an array in a phase. */
 enum use_role {
     USE_NONE,
     USE_W,    /* the block's parameters */
     USE_TIED, /* the embedding's parameters, in the head */
     USE_DW,   /* the block's gradients */
     USE_DTIED,
-    USE_MERGED, /* gradients that are added to the others, and not needed any more */
+    USE_MERGED, /* gradients that are added to USE_DW and then dropped */
     USE_SUM,    /* gradients summed over leaves and ranks */
-    USE_M,      /* moments */
+    USE_M,      /* first moments, second moments */
     USE_V,
     USE_X, /* the input rows */
     USE_Y, /* the output rows */
@@ -102,8 +103,8 @@ enum use_role {
 struct use {
     unsigned char role, kind; /* enum use_role, enum store_kind */
     unsigned char mode;       /* enum mapped_use */
-    unsigned char then;       /* enum mapped_then: by when and how the array is used next */
-    unsigned char own;        /* this rank's share of the array alone */
+    unsigned char then;       /* enum mapped_then: what happens to the array after the phase */
+    unsigned char own;        /* 1: only this rank's share of the array is used */
     int number;
 };
 
@@ -111,71 +112,74 @@ enum { PHASE_USES = 7, PROGRAM_TOGETHER = 8 * PHASE_USES };
 
 struct phase {
     enum phase_kind kind;
-    int block;     /* 0: embedding, 1 to L: layers, L+1: head */
-    int layer;     /* -1: not a layer's */
-    int merges;    /* of PHASE_SUM, where gradients are shared: so many of the sums of leaves that
-                    * wait become one with this leaf's */
-    int micro;     /* of the group; -1: none */
-    int add;       /* gradients are added to; 0: they are set, by the leaf's first micro-batch */
-    int run;       /* phases of one run do the same work, on micro-batch after micro-batch */
-    int64_t turns; /* how often the phase comes */
-    int ahead;     /* so many of the next entries are expected while this one runs; */
-    int next;      /* and the block's arrays of the entry that is so many further */
+    int block;  /* 0: embedding, 1 to L: layers, L+1: head */
+    int layer;  /* -1: the block is not a layer */
+    int merges; /* PHASE_SUM with shared gradients: number of waiting sums of leaves that are added
+                 * to this leaf's sum, one by one */
+    int micro;  /* number in the group; -1: none */
+    int add;    /* 1: gradients are added to the old ones; 0: they are set (first micro-batch of a
+                 * leaf) */
+    int run;    /* number of the run: its phases do the same work on successive micro-batches */
+    int64_t turns; /* how often the phase is executed in a step */
+    int ahead;     /* while this entry runs, the arrays of this many next entries are read ahead, */
+    int next;      /* and the block's arrays of the entry at this distance */
     int count;
     struct use uses[PHASE_USES];
 };
 
-/* How often a step moves an array between memory and the file, if it is kept there. */
+/* How often a step moves an array between memory and the file, if the array is kept in the file. */
 struct moves {
     int64_t reads, writes;
 };
 
-/* What backward makes again: nothing; what attention made (queries, keys, values and what the
- * heads found: nearly half of what a layer keeps, for a twelfth more arithmetic); or all. */
+/* What the backward pass recomputes: nothing; the values of attention (queries, keys, values and
+ * the output of the heads: nearly half of a layer's cache, for a twelfth more arithmetic); or the
+ * whole layer. */
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_ATTENTION, RECOMPUTE_LAYER };
 #define RECOMPUTE_WORDS "none|attention|layer" /* in the order of the enum */
 
 struct program_config {
     int layers;
     int64_t micro, group; /* micro-batches of a step, and of a group: A and G */
-    int leaves;           /* in a step; divides A; 0: 1 */
+    int leaves;           /* leaves per step; divides A; 0: 1 */
     enum recompute recompute;
-    int zero;    /* what the ranks share: stage 0 to 3 */
-    int tied;    /* the head reads the embedding's parameters and makes gradients of them */
-    int moments; /* that the optimizer keeps: 0 to 2 */
+    int zero;    /* ZeRO stage, 0 to 3 */
+    int tied;    /* 1: the head uses the embedding's parameters and computes gradients of them */
+    int moments; /* moments that the optimizer keeps: 0 to 2 */
 };
 
-/* A stretch of the list that comes one or more times: of each leaf the first group, those between,
- * and the last; the update. */
+/* A section of the list that is executed `turns` times. The sections are the first group of each
+ * leaf, its middle groups, and its last group; and the update. */
 struct program_part {
     int64_t first, end; /* phases */
     int64_t turns;
 };
 
 struct program {
-    struct phase *phases; /* [count]; those of a part once */
+    struct phase *phases; /* [count]; the phases of a part are stored once */
     int64_t count;
     struct program_part *parts; /* [part_count]; the update is the last */
     int part_count;
     int zero;
-    int arrays[STORE_KINDS];          /* how many of each kind are used */
+    int arrays[STORE_KINDS];          /* number of arrays of each kind */
     struct moves *moves[STORE_KINDS]; /* [arrays] */
 };
 
-/* A training step; an evaluation of one micro-batch, which is one part. */
+/* Make the program of a training step, and that of the evaluation of one micro-batch (one part). */
 void program_step(struct program *p, const struct program_config *c);
 void program_evaluation(struct program *p, int layers, int tied);
 void program_release(struct program *p); /* fine on a zeroed struct */
 
-/* All that is to be in memory while phase n runs, each array once: what it uses, in the order of
- * phase.uses, and then what is expected. After the last phase comes the first, of the next step.
- * Returns how many. */
+/* Sets `all` to the arrays that should be in memory while phase n runs, each array once: first
+ * those that it uses, in the order of phase.uses, then those that are read ahead. The last phase is
+ * followed by the first phase of the next step. Returns their number. */
 int program_together(const struct program *p, int64_t n, const struct use *all[PROGRAM_TOGETHER]);
 
-/* The number, among those of all ranks, of micro-batch m of a step (of A) on rank `rank`. */
+/* Returns the number, among the micro-batches of all ranks, of micro-batch m (of A) of rank
+ * `rank`. */
 int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m);
 
-/* The list as text, a line per phase. */
+/* Appends the list as text, one line per phase. */
 void program_print(const struct program *p, struct buf *out);
 
 #endif

@@ -1,18 +1,19 @@
 /*
- * reduce.h - sums over ranks whose bits do not depend on how many ranks there are, and gathers.
+ * reduce.h - sums and gathers over ranks. The bits of a sum do not depend on the number of ranks.
  *
- * Floating-point addition is not associative, so the order of a sum is fixed here: a binary tree
- * over the members of a group, neighbours first. Of members 0 to 3 it is (0 + 1) + (2 + 3). When
- * each member brings a sum over neighbours made by the same tree (reduce_merges), the whole is one
- * tree over what all members have, however many members share it.
+ * Floating-point addition is not associative, so the order of a sum is fixed: a binary tree over
+ * the members of a group, neighbours first. For members 0 to 3 it is (0 + 1) + (2 + 3). Each member
+ * may itself contribute a sum over neighbours made by the same tree (reduce_merges). Then the whole
+ * sum is one tree over the items of all members, and the division among members does not change it.
  *
- * An array is cut into shares, one a member: share q is elements bounds[q] to bounds[q+1]. A
- * scatter leaves member q with the sum in share q, a gather gives each member all shares; both move
- * (size-1)/size of the array, which is the least there can be (Thakur, Rabenseifner, Gropp 2005,
- * "Optimization of collective communication operations in MPICH", section 4). In pieces, so that a
- * piece is added while the next one travels.
+ * An array is cut into one share for each member: share q is elements bounds[q] to bounds[q+1] - 1.
+ * After a scatter, member q has the sum in share q. After a gather, each member has all shares.
+ * Both send (size-1)/size of the array, which is the minimum (Thakur, Rabenseifner, Gropp 2005,
+ * "Optimization of collective communication operations in MPICH", section 4). Arrays are sent in
+ * pieces, so that one piece is added while the next one is on its way.
  *
- * Functions return -1 as link.h's. Checked by tests/unit/test_comm.c and tests/parallel/run.
+ * Functions return -1 with an error, as those of link.h do. Tested by tests/unit/test_comm.c and
+ * tests/parallel/run.
  */
 #ifndef TEXTMILL_TRAIN_REDUCE_H
 #define TEXTMILL_TRAIN_REDUCE_H
@@ -23,27 +24,29 @@
 
 struct reduce_group {
     int size, rank;     /* this process is member `rank` */
-    const int *members; /* [size]: their numbers in the link */
+    const int *members; /* [size]: numbers of the members in the link */
 };
 
-/* How many times the last two of a stack of sums are added after item k (from 0) was pushed, for
- * one binary tree over all items; `last`: no item follows. */
+/* Items are pushed on a stack of sums to add them as one binary tree. Returns how many times the
+ * last two sums of the stack are added after item k (from 0) was pushed. `last`: no item
+ * follows. */
 int reduce_merges(int64_t k, int last);
 
 enum reduce_op { REDUCE_SUM, REDUCE_MAX };
 
-/* What a scatter takes for itself. */
+/* Returns the bytes of memory that a scatter in a group of `size` members allocates. */
 uint64_t reduce_room_bytes(int size);
 
-/* Share `rank` of x becomes the sum, or the maximum; the other shares are as they were. */
+/* Replaces share `rank` of x by its sum or maximum over the members. The other shares do not
+ * change. */
 int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op op, float *x,
                    const int64_t *bounds);
 
-/* Each share, `unit` bytes an element, is taken from its member. */
+/* Copies each share of x from its member. An element has `unit` bytes. */
 int reduce_gather(struct link *l, const struct reduce_group *g, void *x, const int64_t *bounds,
                   size_t unit);
 
-/* all[size][bytes]: `mine` of each member. */
+/* Fills all[size][bytes] with the `mine` of each member, in the order of their numbers. */
 int reduce_collect(struct link *l, const struct reduce_group *g, void *all, const void *mine,
                    size_t bytes);
 

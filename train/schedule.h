@@ -3,7 +3,7 @@
  *
  * With T updates, w of them warm-up, peak P and floor F, update t = 0 .. T-1 has the rate
  *
- *     t <  w   P (t+1) / w                            the first update already moves
+ *     t <  w   P (t+1) / w                            the first rate is above 0
  *     t >= w   constant     P
  *              linear       F + (P-F) (1 - u)            u = (t-w) / (T-w), in [0, 1)
  *              cosine       F + (P-F) (1 + cos(pi u))/2  (Loshchilov and Hutter 2017)
@@ -12,7 +12,7 @@
  *              wsd          P, and in the last c updates F + (P-F) (T-t) / c: warm-up, stable,
  *                           decay (Hu et al. 2024)
  *
- *     custom   a table of steps and rates: the rate at the greatest step <= t, for all t
+ *     custom   the rate of the table entry with the greatest step <= t, for all t (no warm-up)
  */
 #ifndef TEXTMILL_TRAIN_SCHEDULE_H
 #define TEXTMILL_TRAIN_SCHEDULE_H
@@ -49,19 +49,22 @@ struct schedule {
     size_t count;
 };
 
-/* `warmup` below 1 is a share of the steps, else a number of them. -1 with an error when it is
- * neither, or is longer than the training, or the floor is above the peak. */
+/* Sets up a schedule. `warmup` below 1 is a fraction of the steps, else a number of steps. Returns
+ * -1 with an error when it is neither, when it is longer than the training, or when the floor is
+ * above the peak. */
 int schedule_init(struct schedule *s, enum schedule_kind kind, double peak, double floor,
                   int64_t steps, double warmup);
 void schedule_release(struct schedule *s); /* fine on a zeroed struct */
 
-/* Sets the cooldown, as a share below 1 or a number of steps; it ends where warm-up begins, at
- * the latest. */
+/* Sets the cooldown, a fraction of the steps below 1 or a number of steps. Returns -1 with an error
+ * when warm-up and cooldown together are longer than the training. */
 int schedule_set_cooldown(struct schedule *s, double cooldown);
 
-/* Sets the table from texts "STEP:RATE", steps rising from 0. */
+/* Sets the table of a custom schedule from texts "STEP:RATE". Steps must rise, from 0. Returns -1
+ * with an error. */
 int schedule_set_points(struct schedule *s, const char *const *texts, size_t count);
 
+/* Returns the learning rate of update t (from 0). */
 double schedule_rate(const struct schedule *s, int64_t t);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * shared.h - arrays that ranks share: each rank keeps its share, and the whole array is in a window
- * while it is used.
+ * shared.h - arrays that ranks share: each rank keeps only its share, and the whole array is in a
+ * window of memory while it is used.
  *
- * The functions are mapped.h's, with the other ranks in the place of the disk. An array that is
- * read is gathered from the shares of all ranks, and one that is expected is gathered meanwhile; it
- * stays in the window until its room is needed. An array that is made anew stays until shared_sum:
- * then its sum over the ranks begins, and the window forgets it when that ends.
+ * The functions are those of mapped.h; the other ranks take the place of the disk. An array that is
+ * read is gathered from the shares of all ranks. The gather of an expected array goes on in the
+ * background. A gathered array stays in the window until its room is needed. An array that is made
+ * anew stays until shared_sum begins its sum over the ranks; when that ends, it leaves the window.
  *
- * All ranks call the same functions for the same arrays in the same order. What the window does
- * depends on nothing else, so that the ranks' operations meet.
+ * All ranks must call the same functions for the same arrays in the same order. The state of the
+ * window depends only on these calls, so all ranks begin the same operations in the same order.
  */
 #ifndef TEXTMILL_TRAIN_SHARED_H
 #define TEXTMILL_TRAIN_SHARED_H
@@ -21,30 +21,33 @@
 
 struct shared;
 
-/* A window of so many bytes. */
+/* Makes an empty window of at most window_bytes. */
 struct shared *shared_new(struct ops *o, uint64_t window_bytes);
 void shared_free(struct shared *m); /* fine on NULL */
 
-/* Adds an array: this rank's share, which is borrowed as are bounds [ranks+1] (reduce.h), and a
- * name that says what it is: "gradients" of block 5. Returns its number, from 0 on. */
+/* Adds an array and returns its number, from 0 on. `own` is this rank's share; it is borrowed, and
+ * so is bounds [ranks+1] (reduce.h). `name` and `block` name the array in messages, such as
+ * "gradients" of block 5. */
 int shared_add(struct shared *m, struct ops_array own, const int64_t *bounds, const char *name,
                int block);
 
-/* The ranks; borrowed. Before the first fetch. */
+/* Sets the ranks, which are borrowed. Call it before the first fetch. */
 void shared_join(struct shared *m, struct comm *c);
 
-/* The whole array, until as many releases. MAPPED_WRITE: it was made, and not summed since. */
+/* Returns the whole array. It stays in the window until it was released as often as it was fetched.
+ * MAPPED_WRITE is allowed only for an array that was made and not summed since. */
 struct ops_array shared_fetch(struct shared *m, int i, enum mapped_use use);
 void shared_release(struct shared *m, int i);
 void shared_expect(struct shared *m, int i, enum mapped_use use);
 
-/* This rank's share will change: what the window has of the array is of no use. */
+/* Removes an array from the window, because this rank's share of it will change. */
 void shared_forget(struct shared *m, int i);
 
-/* Begins the sum of array i, which was made, over the ranks. This rank's share of it goes to its
- * share of array `to`; as often as `merges` says that share is then added to the one of the array
- * `stride` numbers before, which takes its place. */
+/* Begins the sum of array i, which was made anew, over the ranks. This rank's share of the sum is
+ * stored in its share of array `to`. Then, `merges` times, that share is added to the share of the
+ * array `stride` numbers before, which is the next to be added. */
 void shared_sum(struct shared *m, int i, int to, int stride, int merges);
+/* Waits until all sums have ended. */
 void shared_end_sums(struct shared *m);
 
 #endif

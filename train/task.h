@@ -1,6 +1,6 @@
 /*
- * task.h - what can be trained: a model with its head, the samples that it learns from, and how
- * both are found in files. All else in train/ is the same for every task.
+ * task.h - the kinds of training. A task has a kind of head, a kind of samples, and the functions
+ * that open both. All other code in train/ is the same for every task.
  */
 #ifndef TEXTMILL_TRAIN_TASK_H
 #define TEXTMILL_TRAIN_TASK_H
@@ -13,19 +13,20 @@ enum task_kind { TASK_GPT, TASK_BERT, TASK_SQUAD };
 
 struct task {
     const char *name;    /* the word of TASK_WORDS */
-    const char *purpose; /* behind the architecture's name, in the report; NULL: none */
+    const char *purpose; /* text after the architecture's name in the report; NULL: none */
     enum model_head head;
-    int64_t length; /* tokens of a sequence when nothing says how many */
-    double masked;  /* words of made sequences that are masked, as a share of their length */
+    int64_t length; /* default tokens per sequence */
+    double masked;  /* fraction of the tokens of generated sequences that are masked */
 
-    /* Samples from files, or made from the seed (samples.h). NULL with an error. */
+    /* Open samples from files, or make them from the seed (samples.h). Return NULL with an
+     * error. */
     struct samples *(*open)(const struct samples_config *c, const struct opt_list *paths,
                             const char *what);
     struct samples *(*make)(const struct samples_config *c);
 };
 
 const struct task *task_of(enum task_kind kind);
-/* The first task whose head models of that architecture can have. */
+/* Returns the first task whose head that architecture can have, or NULL. */
 const struct task *task_for(const struct architecture *a);
 
 #endif

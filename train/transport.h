@@ -1,9 +1,9 @@
 /*
- * transport.h - what carries bytes between the ranks of a run: a table of functions.
+ * transport.h - a table of functions that send bytes between the ranks of a run.
  *
- * link.c is the only caller. The table of MPI is in a plug-in (mpi/mpi.c); tests have one whose
- * ranks are threads (tests/unit/threads.c). Messages from one rank to another with one tag arrive
- * in the order sent. All calls come from the thread that called `open`.
+ * Only link.c calls them. The table for MPI is in a plug-in (mpi/mpi.c); tests have a table whose
+ * ranks are threads (tests/unit/threads.c). Messages from one rank to another with the same tag
+ * arrive in the order in which they were sent. All calls come from the thread that called `open`.
  */
 #ifndef TEXTMILL_TRAIN_TRANSPORT_H
 #define TEXTMILL_TRAIN_TRANSPORT_H
@@ -11,29 +11,32 @@
 #include <stddef.h>
 
 enum {
-    TRANSPORT_LAYOUT = 1,  /* of this table; it grows when the table changes (common/plugin.h) */
+    TRANSPORT_LAYOUT =
+        1, /* version of this table, raised when the table changes (common/plugin.h) */
     TRANSPORT_TAGS = 32767 /* tags are below this */
 };
 
 struct transport {
     const char *name; /* "MPI" */
 
-    /* Joins the run; context is the caller's. NULL, with a sentence in `error`. */
+    /* Joins the run and sets *rank and *size. `context` comes from the caller. Returns NULL with a
+     * message in `error`. */
     void *(*open)(void *context, int *rank, int *size, char *error, size_t room);
-    /* Leaves it: returns when all ranks have called it. */
+    /* Leaves the run. Returns when all ranks have called it. */
     void (*close)(void *world);
-    /* Ends the processes of all ranks, this one too, with status 1. (Where ranks are threads it
-     * returns, and all other calls fail from then on.) */
+    /* Ends the processes of all ranks, including this one, with status 1. If ranks are threads, it
+     * returns, and all later calls fail. */
     void (*end_all)(void *world);
 
-    /* Begin to send or to receive so many bytes, which stay the caller's until `test` says that it
-     * is done. -1: failed. */
+    /* Begin to send or to receive `bytes` bytes. `data` must stay valid until `test` returns 1.
+     * Return -1 on failure. */
     int (*send)(void *world, void **request, int to, int tag, const void *data, size_t bytes);
     int (*receive)(void *world, void **request, int from, int tag, void *data, size_t bytes);
     int (*test)(void *world,
-                void *request); /* 1: done, and the request is gone; 0: not yet; -1: failed */
+                void *request); /* 1: done, the request is freed; 0: not yet; -1: failed */
 
-    /* Whether a message with that tag waits to be received: 1 and from whom, 0, or -1. */
+    /* Looks for a message with that tag. Returns 1 and sets *from, 0 if there is none, -1 on
+     * failure. */
     int (*probe)(void *world, int tag, int *from);
 
     const char *(*error)(void *world); /* why the last call failed */
