@@ -1,5 +1,5 @@
 /*
- * expand_command.h - `wikiprep expand`: its options, and what it does.
+ * expand_command.h - the subcommand `wikiprep expand`.
  */
 #ifndef TEXTMILL_WIKIPREP_EXPAND_COMMAND_H
 #define TEXTMILL_WIKIPREP_EXPAND_COMMAND_H

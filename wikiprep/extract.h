@@ -1,14 +1,13 @@
 /*
- * extract.h - what becomes of one page: its text as it is written, or the reason why it is left
- * out.
+ * extract.h - converts one page to its output text, or says why the page is left out.
  *
  *     struct extract *x = extract_new(&how);
  *     if (extract_page(x, site, &page) == EXTRACT_WRITTEN)
  *         sink_write(&sink, &x->bytes);
  *
- * Templates are expanded or rendered, markup is removed, sections and categories are chosen, and
- * the text is split into sentences and put into the form that was asked for. The result depends on
- * the page, its wiki and `how` alone.
+ * Templates are expanded or rendered, markup is removed, and sections and categories are filtered.
+ * The text is then split into sentences, if asked for, and written in the chosen output form. The
+ * result depends only on the page, its wiki and `how`.
  */
 #ifndef TEXTMILL_WIKIPREP_EXTRACT_H
 #define TEXTMILL_WIKIPREP_EXTRACT_H
@@ -23,49 +22,50 @@
 struct library;
 
 enum extract_form {
-    EXTRACT_DOCUMENTS, /* document.h's */
-    EXTRACT_JSON,      /* page_json.h's */
+    EXTRACT_DOCUMENTS, /* the format of document.h */
+    EXTRACT_JSON,      /* the format of page_json.h */
     EXTRACT_TEXT,      /* the text alone */
 };
 
-/* How pages become text. Zeroes: documents of prose alone, without lists and headings. */
+/* Options of the conversion. A struct of zeros gives documents of running text only, without lists
+ * and headings. */
 struct extract_options {
     int lists, headings, hatnotes;
     int formulas, tables; /* as in struct wikitext_options */
-    int sentences;        /* one a line, by the site's model */
-    int classic;          /* exactly WikiExtractor's text */
+    int sentences;        /* write one sentence per line; the site's model splits them */
+    int classic;          /* write exactly the text that WikiExtractor writes */
     int filter_disambiguation, filter_categories;
-    int64_t min_length; /* characters; shorter texts are left out */
+    int64_t min_length; /* in characters; pages with shorter text are left out */
     enum extract_form form;
-    struct page_json_layout layout; /* of EXTRACT_JSON */
-    struct library *library;        /* expands templates; NULL: they are only rendered; borrowed */
+    struct page_json_layout layout; /* for EXTRACT_JSON */
+    struct library *library;        /* borrowed; NULL: render templates, do not expand */
 };
 
-/* Why a page is left out. */
+/* The result of one page: written, or the reason why it was left out. */
 enum extract_result {
     EXTRACT_WRITTEN,
     EXTRACT_NO_TEXT,
     EXTRACT_TOO_SHORT,
     EXTRACT_DISAMBIGUATION,
-    EXTRACT_CATEGORY, /* it is in a category that is not wanted, or in none that is */
+    EXTRACT_CATEGORY, /* in an unwanted category, or in no wanted one */
     EXTRACT_RESULTS,
 };
 
-/* One thread's memory. */
+/* Working memory of one thread, and the result of its last page. */
 struct extract {
-    struct buf bytes; /* the page as it is written; empty where it is left out */
-    int is_cut;       /* the expansion of its templates came to a bound (expand.h) */
+    struct buf bytes; /* output bytes of the page; empty if left out */
+    int is_cut;       /* template expansion reached a limit (expand.h) */
 
     const struct extract_options *how;
-    struct wikitext *cleaner;       /* NULL: neither its text nor its categories are wanted */
-    struct classic *classic;        /* NULL: the cleaner's text is wanted */
+    struct wikitext *cleaner;       /* NULL: not needed for the text or the categories */
+    struct classic *classic;        /* NULL: the text comes from `cleaner` */
     struct expander *expander;      /* NULL: templates are not expanded */
-    struct template_page templates; /* what the cleaner's templates know of the page */
+    struct template_page templates; /* page data for template rendering */
     struct document document;
-    struct buf expanded, text, categories; /* categories: a line each */
+    struct buf expanded, text, categories; /* categories: one per line */
 };
 
-struct extract *extract_new(const struct extract_options *how); /* borrowed */
+struct extract *extract_new(const struct extract_options *how); /* `how` is borrowed */
 void extract_free(struct extract *x);
 
 enum extract_result extract_page(struct extract *x, const struct site *site,

@@ -1,5 +1,5 @@
 /*
- * sentences_command.h - `wikiprep sentences`: its options, and what it does.
+ * sentences_command.h - the subcommand `wikiprep sentences`.
  */
 #ifndef TEXTMILL_WIKIPREP_SENTENCES_COMMAND_H
 #define TEXTMILL_WIKIPREP_SENTENCES_COMMAND_H

@@ -1,5 +1,6 @@
 /*
- * classic_lines.h - spaces, punctuation and lines of what is left of a page: for classic.c.
+ * classic_lines.h - cleans up spaces, punctuation and lines after the markup is gone; for
+ * classic.c.
  */
 #ifndef TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_LINES_H
 #define TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_LINES_H
@@ -8,19 +9,20 @@
 
 #include "common/buf.h"
 
-/* Bytes of the space at s < end, or 0: ASCII's and the common ones of Unicode. */
+/* Returns the length in bytes of the space character at s < end, or 0 if it is none. Knows ASCII's
+ * spaces and the common ones of Unicode. */
 size_t classic_space(const char *s, const char *end);
 int classic_space_before(const char *begin, const char *s);
 const char *classic_trim_end(const char *s, const char *end);
 
-/* & < > as entities, and " with `quotes`. */
+/* Appends s with & < > as entities, and also " if `quotes` is set. */
 void classic_put_escaped(struct buf *out, const char *s, size_t n, int quotes);
 
-/* Spaces in a row, spaces beside punctuation, lines without letters, too many dots or commas; `out`
- * is replaced, and `text` used up. */
+/* Collapses repeated spaces, removes spaces next to punctuation, repeated dots or commas, and lines
+ * without letters. Replaces `out` and destroys `text`. */
 void classic_tidy(struct buf *text, struct buf *out);
 
-/* Headings that have text, and the lines that count, with & < > as entities. */
+/* Writes the lines to keep, and the headings that have text, with & < > as entities. */
 void classic_write_lines(const struct buf *text, struct buf *out);
 
 #endif

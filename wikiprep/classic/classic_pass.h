@@ -1,5 +1,5 @@
 /*
- * classic_pass.h - the passes of classic.c over a page's text; not for others.
+ * classic_pass.h - the passes of classic.c over the text of a page; not for others.
  */
 #ifndef TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_PASS_H
 #define TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_PASS_H
@@ -7,23 +7,23 @@
 #include "wikiprep/classic/classic.h"
 #include "wikiprep/classic/classic_spans.h"
 
-/* Passes over the whole text, each from `text` into `next`, which then change places. */
+/* State of the cleaner. A pass reads the whole of `text`, writes `next`, and then swaps the two. */
 struct classic {
     struct buf text, next;
     const char *title;
     struct ranges spans;
-    struct range *braces; /* open calls: where they begin, and how many braces are open */
+    struct range *braces; /* open calls: start, and number of open braces */
     size_t brace_count, braces_cap;
-    size_t *links; /* where links begin that are open */
+    size_t *links; /* starts of open links */
     size_t links_cap;
 };
 
-/* classic.c: what passes are made of */
-void classic_passed(struct classic *c);                       /* `next` is the text now */
-void classic_keep(struct classic *c, size_t from, size_t to); /* text[from, to) goes to `next` */
+/* classic.c: helpers of the passes */
+void classic_passed(struct classic *c); /* ends a pass: swaps `text` and `next` */
+void classic_keep(struct classic *c, size_t from, size_t to); /* copies text[from, to) to `next` */
 
 /* classic.c: whole passes */
-void classic_drop_spans(struct classic *c); /* those of c->spans */
+void classic_drop_spans(struct classic *c); /* drops the spans in c->spans */
 void classic_replace(struct classic *c, const char *what, const char *with);
 
 /* classic_links.c: {{…}}, [address label], [[…]] */
@@ -32,17 +32,18 @@ void classic_replace_addresses(struct classic *c);
 void classic_replace_links(struct classic *c);
 
 /* classic_tags.c */
-/* Tags that part (`names` ends with NULL): what they part is not to run together. `quotes`: their
- * attributes may have a '>' in quotes. */
+/* Replaces each separating tag with the character `with`, so that the text on its two sides stays
+ * apart. `names` ends with NULL. `quotes`: attribute values in quotes may contain '>'. */
 void classic_replace_breaks(struct classic *c, const char *const *names, int quotes, char with);
 
-/* Comments, empty tags, and the tags whose content stays. */
+/* Drops comments, empty tags, and the tags of elements whose content is kept. */
 void classic_drop_tags(struct classic *c);
 
-/* Elements that go with their content, and closing tags of those that are not open. */
+/* Drops elements with their content, and closing tags without an opening tag. */
 void classic_drop_elements(struct classic *c);
 
-/* <syntaxhighlight …>x</syntaxhighlight> is x, in which nothing is a tag. */
+/* Replaces <syntaxhighlight …>x</syntaxhighlight> with x, and protects tags in x from later passes.
+ */
 void classic_protect_code(struct classic *c);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * classic_spans.h - what a search finds in a text, and dropping it: for classic.c.
+ * classic_spans.h - finds spans in a text and drops them; for classic.c.
  */
 #ifndef TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_SPANS_H
 #define TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_SPANS_H
@@ -8,28 +8,32 @@
 
 #include "common/buf.h"
 
-enum { SPAN_TAG_MAX = 1 << 12 }; /* bytes; a longer tag is none: keeps the time linear */
+/* In bytes. A longer tag is not recognised, which keeps the time linear. */
+enum { SPAN_TAG_MAX = 1 << 12 };
 
 /* text[begin, end) */
 struct range {
     size_t begin, end;
 };
 
-/* The first span at or after `from` that looks like `what`: 1, or 0 when there is none. */
+/* Finds the first span at or after `from` that matches `what`. Returns 1 and sets *found, or 0 if
+ * there is none. */
 typedef int (*span_finder)(const struct buf *text, size_t from, const char *what,
                            struct range *found);
 
 int span_find_text(const struct buf *text, size_t from, const char *what, struct range *found);
 
-/* <what …> but for <what …/>, and </what>; case and spaces in front do not matter. */
+/* span_find_open finds <what …> but not <what …/>; span_find_close finds </what>. Case and spaces
+ * before the name are ignored. */
 int span_find_open(const struct buf *text, size_t from, const char *what, struct range *found);
 int span_find_close(const struct buf *text, size_t from, const char *what, struct range *found);
 
-/* Of a tag whose name ends at `at`: where its '>' is, which is not in quotes; 0: nowhere near. */
+/* Returns the position of the '>' that ends the tag, ignoring any '>' in quotes. `at` is the end of
+ * the tag's name. Returns 0 if there is none within SPAN_TAG_MAX bytes. */
 size_t span_tag_end(const struct buf *text, size_t at);
 
-/* Whether the tag `name` begins at text[at] == '<', perhaps as </name>: where its name ends, or 0.
- */
+/* Returns the end of the name if the tag <name>, or </name> with `closing`, begins at text[at] ==
+ * '<', else 0. `spaces`: spaces may come before the name. */
 size_t span_tag(const struct buf *text, size_t at, const char *name, int closing, int spaces);
 
 struct ranges {
@@ -39,12 +43,12 @@ struct ranges {
 
 void spans_add(struct ranges *s, size_t begin, size_t end);
 
-/* Replaces `out` with the text but for the spans, in rising order; of those that overlap the first
- * counts. */
+/* Replaces `out` with the text without the spans, which must be in rising order. Of overlapping
+ * spans the first is used. */
 void spans_drop(const struct ranges *s, const struct buf *text, struct buf *out);
 
-/* The spans from each opening that is not in another to the closing that belongs to it. What is not
- * balanced may take what is before it, too. Replaces `out`. */
+/* Replaces `out` with the outermost spans, each from an opening match to its matching closing
+ * match. If openings and closings are not balanced, a span may also include text before it. */
 void spans_nested(struct ranges *out, const struct buf *text, span_finder open, const char *opening,
                   span_finder close, const char *closing);
 

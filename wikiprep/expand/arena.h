@@ -1,5 +1,5 @@
 /*
- * arena.h - memory that is given back all at once, such as that of one page.
+ * arena.h - an arena allocator: blocks are allocated one by one and freed all at once.
  */
 #ifndef TEXTMILL_WIKIPREP_EXPAND_ARENA_H
 #define TEXTMILL_WIKIPREP_EXPAND_ARENA_H
@@ -7,13 +7,13 @@
 #include <stddef.h>
 
 struct arena {
-    struct arena_chunk *chunk; /* the one in use, which leads to those before it */
+    struct arena_chunk *chunk; /* current chunk; links to the earlier chunks */
 };
 
-/* Begin with a zeroed struct. */
-void *arena_take(struct arena *a, size_t bytes);            /* aligned, not cleared */
-char *arena_copy(struct arena *a, const char *s, size_t n); /* with a NUL behind */
-void arena_reset(struct arena *a);   /* all that was taken is gone; keeps the first chunk */
-void arena_release(struct arena *a); /* frees */
+/* A zeroed struct is an empty arena. */
+void *arena_take(struct arena *a, size_t bytes);            /* aligned to 16 bytes, not cleared */
+char *arena_copy(struct arena *a, const char *s, size_t n); /* adds a NUL */
+void arena_reset(struct arena *a);                          /* frees all blocks; keeps one chunk */
+void arena_release(struct arena *a);                        /* frees all memory */
 
 #endif

@@ -1,17 +1,19 @@
 /*
- * expand.h - wikitext with its templates expanded, as MediaWiki does it.
+ * expand.h - expands the templates in wikitext, as MediaWiki does.
  *
- * Calls of templates are replaced by their pages, with arguments and defaults; parser functions
- * ({{#if:…}}, {{lc:…}}) and magic words ({{PAGENAME}}) by what they give. Dates are the library's,
- * so that the same input gives the same text on any day. Left as calls, for template.h to render:
- * those of templates that the library does not have, or that need a Lua module which is not
- * known, if there is a rendering. Others are dropped.
+ * A template call is replaced by the template's page, with arguments and defaults filled in. A
+ * parser function ({{#if:…}}, {{lc:…}}) or magic word ({{PAGENAME}}) is replaced by its value. The
+ * current date is the library's date, so the same input gives the same text on any day.
  *
- * References and comments are dropped first; other tags that hold no wikitext pass untouched.
+ * A call is left in the text, for template.h to render, if a rendering exists and the template is
+ * not in the library or needs an unknown Lua module. Without a rendering, such a call is dropped.
  *
- * MediaWiki's bounds hold for a page: depth, loops, and the size of what is included. What is
- * beyond them is dropped. One more bounds the work, and so time and memory: some tenths of a second
- * and 64 MiB. What was expanded up to there is kept; later calls are left as they stand.
+ * References and comments are dropped first. Other tags that hold no wikitext are copied unchanged.
+ *
+ * MediaWiki's limits per page apply: call depth, loops, and total size of included text. Text
+ * beyond them is dropped. One further limit bounds the work per page, and so time (some tenths of a
+ * second) and memory (64 MiB). Text expanded before that limit is kept; later calls are left
+ * unexpanded.
  */
 #ifndef TEXTMILL_WIKIPREP_EXPAND_EXPAND_H
 #define TEXTMILL_WIKIPREP_EXPAND_EXPAND_H
@@ -23,17 +25,18 @@
 #include "wikiprep/text/choice.h"
 
 struct expand_page {
-    const char *title; /* with its namespace */
+    const char *title; /* including the namespace */
     int ns;
-    const char *id, *revid, *timestamp; /* "" where they are not known */
+    const char *id, *revid, *timestamp; /* "" if unknown */
 };
 
-/* What to say where expand_text returns 1. */
+/* Warning for the user when expand_text returns 1. */
 #define EXPAND_CUT                                                                                 \
     "its templates exceed the limits on size and work; the text expanded before is kept"
 
 struct expand_options {
-    enum expand_choice (*choose)(void *ctx, const char *name, size_t n); /* NULL: EXPAND_ALONE */
+    /* Returns how to treat a call of the named template. NULL: EXPAND_ALONE for all. */
+    enum expand_choice (*choose)(void *ctx, const char *name, size_t n);
     void *ctx;
 };
 
@@ -42,8 +45,8 @@ struct expander;
 struct expander *expander_new(struct library *library, const struct expand_options *options);
 void expander_free(struct expander *x);
 
-/* Replaces `out` by the text of the page, expanded. Never fails. 1: the page went beyond a bound,
- * and something was dropped or left as a call; else 0. */
+/* Replaces `out` with the expanded text of the page. Returns 1 if the page exceeded a limit and
+ * something was dropped or left as a call, else 0. Never fails. */
 int expand_text(struct expander *x, const struct expand_page *page, const char *text, size_t n,
                 struct buf *out);
 

@@ -1,17 +1,17 @@
 /*
- * expand_state.h - what expand.c shares with the parser functions; not for others.
+ * expand_state.h - internal state shared by expand.c and the parser functions; not for others.
  *
- * Everything expands to the end of x->out, which works as a stack: who wants a text as a value
- * notes x->out.len, expands, looks, and truncates.
+ * All expansion appends to x->out, which is used as a stack. To get a text as a value, note
+ * x->out.len, expand, read the new bytes, and truncate to the noted length.
  *
- * What functions must not touch (content of <nowiki>, a call that is left) is kept aside. A mark
- * stands for it in x->out: 0x01, six digits, 0x01. A page cannot make a mark: the byte is dropped
- * from its source, from what functions decode, and where a function cut a mark. A forged one would
- * be harmless: what is kept holds no marks itself.
+ * Text that parser functions must not change (content of <nowiki>, calls left unexpanded) is stored
+ * in x->kept. In x->out a mark replaces it: 0x01, six digits, 0x01. A page cannot forge a mark:
+ * byte 0x01 is dropped from its source, from the output of decoding functions, and where a function
+ * cut a mark in two. A forged mark would be harmless anyway, because stored text contains no marks.
  *
- * The work for a page is bounded, and with it time and memory: each byte that is written or kept
- * is paid for first (expand_pay). A memo (library.h) costs what it cost when it was made. So a
- * page is cut at the same place whatever was expanded before it.
+ * The work per page is limited, which limits time and memory: each byte written or stored is
+ * counted first (expand_pay). Using a memo (library.h) counts as much work as computing it did. So
+ * a page is cut at the same place, whatever pages were expanded before it.
  */
 #ifndef TEXTMILL_WIKIPREP_EXPAND_EXPAND_STATE_H
 #define TEXTMILL_WIKIPREP_EXPAND_EXPAND_STATE_H
@@ -23,31 +23,33 @@
 enum { MARK = PREPROCESS_DROPPED, MARK_BYTES = 8 };
 
 enum {
-    DEPTH_MAX = 100,           /* expansions in expansions, and templates in templates */
-    INCLUDED_MAX = 2048 << 10, /* bytes of templates a page */
-    WORK_MAX = 48 << 20,       /* a page: bytes that are written and kept, and for each */
-    WORK_NODE = 16,            /* node that is visited, */
-    WORK_CALL = 128,           /* call, */
-    WORK_MARK = 32,            /* and mark */
+    DEPTH_MAX = 100,           /* nesting of expansions, and of template calls */
+    INCLUDED_MAX = 2048 << 10, /* bytes of included templates per page */
+    /* Work limit of a page, in bytes written or stored. Nodes, calls and marks count as the numbers
+     * of bytes below. */
+    WORK_MAX = 48 << 20,
+    WORK_NODE = 16,  /* per visited node */
+    WORK_CALL = 128, /* per call */
+    WORK_MARK = 32,  /* per mark */
 };
 
 struct argument {
     struct span name;
     const struct node *part;
-    struct argument *next; /* with the same hash */
-    int is_known;          /* it was asked for: */
+    struct argument *next; /* next with the same hash */
+    int is_known;          /* `value` was computed */
     struct span value;
 };
 
-/* A template that is being expanded, or the page. */
+/* One template call that is being expanded, or the page itself. */
 struct frame {
-    const struct frame *caller; /* whose nodes the arguments are; NULL: the page */
+    const struct frame *caller; /* the arguments are nodes of its tree; NULL: this is the page */
     const struct tree *caller_tree;
-    struct library_page *page; /* NULL: the page */
-    struct argument **slots;   /* a power of two; NULL without arguments */
+    struct library_page *page; /* the template; NULL: this is the page */
+    struct argument **slots;   /* hash table, its size a power of two; NULL without arguments */
     size_t slot_count, argument_count;
     int depth;
-    uint64_t within; /* bits of this page and its callers */
+    uint64_t within; /* library_page.bit of this template and its callers */
 };
 
 struct expander {
@@ -56,128 +58,134 @@ struct expander {
     const struct magic *magic;
     struct expand_options options;
     struct preprocessor *preprocessor;
-    struct arena arena; /* of the page */
+    struct arena arena; /* memory that lasts as long as the page */
     struct buf out;
-    struct tree tree; /* the page's */
+    struct tree tree; /* syntax tree of the page */
     const struct expand_page *page;
-    struct title title;   /* the page's */
-    struct title scratch; /* for functions */
+    struct title title;   /* title of the page */
+    struct title scratch; /* scratch title for functions */
 
-    struct span *kept; /* what marks stand for */
+    struct span *kept; /* the texts that marks stand for, by number */
     size_t kept_count, kept_cap;
 
-    const struct frame *failed; /* the frame that is to be left as a call, or NULL */
-    int depth;                  /* of expansions in expansions */
+    const struct frame *failed; /* the call being given up and left unexpanded, or NULL */
+    int depth;                  /* current nesting of expansions */
     int deepest;
-    uint64_t work;          /* that was done for the page, up to WORK_MAX */
-    int is_spent;           /* no more may be done: the rest of the page's calls are left */
-    int is_cut;             /* a bound forbade something */
-    size_t included;        /* bytes of templates so far */
-    uint64_t within;        /* bits of templates since this was last cleared */
-    uint64_t special;       /* counts what depends on the page or its place */
-    unsigned script_errors; /* of the page; each has a number */
+    uint64_t work;   /* work done for the page, up to WORK_MAX */
+    int is_spent;    /* the work limit is used up: later calls are left unexpanded */
+    int is_cut;      /* a limit was exceeded */
+    size_t included; /* bytes of included templates so far */
+    uint64_t within; /* library_page.bit of templates since it was last cleared */
+    /* Counts events that make a result unfit for a memo, such as a dependence on the page. */
+    uint64_t special;
+    unsigned script_errors; /* script errors on the page; numbers the next one */
 };
 
 /* A call of a function: {{name:first|second|…}}. */
 struct function_call {
     const struct frame *frame;
     const struct tree *tree;
-    struct span first;         /* what stands behind the colon, expanded and trimmed */
-    const struct node **parts; /* the others: parts[1] is the second */
-    int count;                 /* with the first */
+    struct span first;         /* text after the colon, expanded and trimmed */
+    const struct node **parts; /* further arguments: parts[1] is the second */
+    int count;                 /* number of arguments, including the first */
 };
 
-/* ---- expanding to the end of x->out --------------------------------------------------------- */
+/* ---- expansion: results are appended to x->out ---------------------------------------------- */
 
-/* A list of nodes, and a whole part, with its name if it has one. */
+/* Expand a list of nodes that starts at `node`, or a whole part including its name. */
 void expand_nodes(struct expander *x, const struct frame *f, const struct tree *t, uint32_t node);
 void expand_part(struct expander *x, const struct frame *f, const struct tree *t,
                  const struct node *part);
 
-/* {{…}}: expand_call.c. */
+/* Expands a call {{…}}. In expand_call.c. */
 void expand_call(struct expander *x, const struct frame *f, const struct tree *t,
                  const struct node *call);
 
-/* Takes what was expanded since `mark` off the stack, into the arena. */
+/* Moves the bytes of x->out from `mark` on into the arena and returns them. */
 struct span expand_take(struct expander *x, size_t mark);
 
-/* A list of nodes as a value: without copying where they are one text. */
+/* Returns the expansion of a list of nodes. A single text node is returned without a copy. */
 struct span expand_nodes_value(struct expander *x, const struct frame *f, const struct tree *t,
                                uint32_t node);
 
-/* The argument of a function, counted from 0, trimmed; nothing when it was not given. */
+/* Expands argument i (from 0) of a function, trimmed. Appends nothing if it was not given. */
 void expand_argument(struct expander *x, const struct function_call *c, int i);
 
-/* The same as a value, in the arena. */
+/* Returns what expand_argument appends, in the arena. */
 struct span expand_value(struct expander *x, const struct function_call *c, int i);
 
-/* And not trimmed. */
+/* Returns the expansion of argument i >= 1 untrimmed, in the arena. */
 struct span expand_part_value(struct expander *x, const struct function_call *c, int i);
 
-/* Leaves of x->out from `mark` on what is not space at its ends; the length. */
+/* Trims space at both ends of the bytes of x->out from `mark` on. Returns their new length. */
 size_t expand_trim(struct expander *x, size_t mark);
 
-/* Pays for some work: 1, or 0 when the page's is spent. And spends it all. */
+/* Counts `work` against the page's limit. Returns 1, or 0 if the limit is used up. expand_stop
+ * marks the limit as used up. */
 int expand_pay(struct expander *x, uint64_t work);
 void expand_stop(struct expander *x);
 
-/* Memory that lasts as long as the page, paid for; NULL when the page's work is spent. */
+/* Returns memory that lasts as long as the page, counted as work; NULL if the work limit is used
+ * up. */
 void *expand_memory(struct expander *x, size_t bytes);
 
-/* A copy in such memory; nothing when the page's work is spent. */
+/* Returns a copy of s in such memory; empty if the work limit is used up. */
 struct span expand_copy(struct expander *x, struct span s);
 
-/* Appends, unless the page's work is spent. */
+/* Append s, unless the work limit is used up. */
 void expand_put(struct expander *x, struct span s);
 void expand_puts(struct expander *x, const char *s);
 
-/* Puts a mark: for s, which is not copied and has no marks that count; for the text on x->out
- * since `mark`, whose marks are resolved; for something that was dropped. */
+/* Append a mark. expand_keep: for s, which is not copied and must not rely on marks inside it.
+ * expand_keep_expanded: for the bytes of x->out from `mark` on, with their marks resolved.
+ * expand_hole: for something that was dropped. */
 void expand_keep(struct expander *x, struct span s);
 void expand_keep_expanded(struct expander *x, size_t mark);
 void expand_hole(struct expander *x);
 
-/* The first mark in s; nothing, at its end, where there is none. */
+/* Returns the first mark in s; an empty span at the end of s if there is none. */
 struct span expand_next_mark(const struct expander *x, struct span s);
 
-/* s without marks, in the arena unless it has none. */
+/* Returns s without its marks. The result is in the arena, or s itself if it has no marks. */
 struct span expand_without_marks(struct expander *x, struct span s);
 
-/* Drops pieces of marks that were cut from x->out, from `from` on. */
+/* Removes fragments of marks, left by functions that cut text, from x->out starting at `from`. */
 void expand_mend_marks(struct expander *x, size_t from);
 
-/* Appends s to `out` with its marks resolved: 1, or 0 when `out` would be longer than `room` bytes
- * and the rest of s was dropped. */
+/* Appends s to `out` and replaces its marks with the texts they stand for. Returns 1, or 0 if `out`
+ * would exceed `room` bytes; the rest of s is then dropped. */
 int expand_put_back(const struct expander *x, struct span s, size_t room, struct buf *out);
 
-/* Appends s as text of HTML. */
+/* Appends s, escaped as HTML text. */
 void expand_put_html(struct expander *x, struct span s);
 
-/* What the function may not show, as MediaWiki has it: "<strong class="error">…</strong>". */
+/* Appends an error message as MediaWiki formats it: "<strong class="error">…</strong>". */
 void expand_error(struct expander *x, const char *why);
 
-/* A call that cannot be expanded: the innermost template around it that has a rendering is given
- * up for that. Where none has, it shows a hole. */
+/* Handles a call that cannot be expanded. Gives up the innermost enclosing template that has a
+ * rendering; if there is none, appends a hole (expand_hole). */
 void expand_fail(struct expander *x, const struct frame *f);
 
-/* The same but for the hole: whether a template is given up. */
+/* Gives up the innermost enclosing template that has a rendering. Returns whether there was one. */
 int expand_give_up(struct expander *x, const struct frame *f);
 
-/* Gives f the arguments that begin with a node of its caller_tree. */
+/* Sets the arguments of f from the list of parts that starts at node `first` of its caller_tree. */
 void expand_set_arguments(struct expander *x, struct frame *f, uint32_t first);
 
-/* A template's argument of f by its name, as a value: 1, or 0 when it was not given. */
+/* Sets *value to the expanded argument `name` of the template call f. Returns 1, or 0 if it was not
+ * given. */
 int expand_parameter(struct expander *x, const struct frame *f, struct span name,
                      struct span *value);
 
 /* ---- functions and magic words -------------------------------------------------------------- */
 
-/* {{NAME}}: 1 when there is such a word. */
+/* Appends the value of the magic word {{NAME}}. Returns 1, or 0 if there is no such word. */
 int function_variable(struct expander *x, struct span name);
 
-/* {{name:…}}: 1 when there is such a function and it gave something. */
+/* Runs the parser function {{name:…}}. Returns 1, or 0 if there is no such function or it does not
+ * handle this call. */
 int function_run(struct expander *x, struct span name, const struct function_call *c);
 
-struct span span_space_trim(struct span s); /* PHP's trim */
+struct span span_space_trim(struct span s); /* trims the characters that PHP's trim() removes */
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * functions.h - the parser functions, as function.c's table has them; not for others.
+ * functions.h - the parser functions that the table in function.c lists; not for others.
  *
- * Each appends what the call shows and returns 1, or 0 when it is none of its calls after all.
+ * Each function appends the call's result and returns 1, or returns 0 if it does not handle this
+ * call. `which` selects a variant of the function.
  */
 #ifndef TEXTMILL_WIKIPREP_EXPAND_FUNCTIONS_H
 #define TEXTMILL_WIKIPREP_EXPAND_FUNCTIONS_H
@@ -10,7 +11,7 @@
 
 typedef int (*parser_function)(struct expander *x, const struct function_call *c, int which);
 
-/* function_logic.c: those that choose */
+/* function_logic.c: conditions and expressions */
 int function_if(struct expander *x, const struct function_call *c, int which);
 int function_ifeq(struct expander *x, const struct function_call *c, int which);
 int function_iferror(struct expander *x, const struct function_call *c, int which);
@@ -19,7 +20,7 @@ int function_ifexpr(struct expander *x, const struct function_call *c, int which
 int function_expr(struct expander *x, const struct function_call *c, int which);
 int function_switch(struct expander *x, const struct function_call *c, int which);
 
-/* function_text.c: those that change texts */
+/* function_text.c: functions that change texts */
 enum { TEXT_LOWER, TEXT_UPPER, TEXT_LOWER_FIRST, TEXT_UPPER_FIRST };
 enum { PAD_LEFT, PAD_RIGHT };
 int function_case(struct expander *x, const struct function_call *c, int which);
@@ -40,8 +41,13 @@ int function_urldecode(struct expander *x, const struct function_call *c, int wh
 int function_urlencode(struct expander *x, const struct function_call *c, int which);
 int function_anchorencode(struct expander *x, const struct function_call *c, int which);
 
-/* function_page.c: those about pages, titles and the wiki */
-enum { URL_LOCAL, URL_FULL, URL_CANONICAL, URL_HTML = 4 /* escaped: fullurle */ };
+/* function_page.c: functions about pages, titles and the wiki */
+enum {
+    URL_LOCAL,
+    URL_FULL,
+    URL_CANONICAL,
+    URL_HTML = 4 /* flag: escape for HTML, as fullurle does */
+};
 int function_title(struct expander *x, const struct function_call *c, int which);
 int function_ns(struct expander *x, const struct function_call *c, int which);
 int function_url(struct expander *x, const struct function_call *c, int which);
@@ -61,7 +67,7 @@ int function_time(struct expander *x, const struct function_call *c, int which);
 /* module.c */
 int function_invoke(struct expander *x, const struct function_call *c, int which);
 
-/* What {{PAGENAME}} and its kin tell of a title. */
+/* The part of a title that {{PAGENAME}} and similar magic words give. */
 enum title_part {
     TITLE_PAGE,
     TITLE_FULL,
@@ -74,21 +80,23 @@ enum title_part {
     TITLE_NAMESPACE_NUMBER,
     TITLE_TALK_SPACE,
     TITLE_SUBJECT_SPACE,
-    TITLE_ENCODED = 16, /* a flag: as in an address */
+    TITLE_ENCODED = 16, /* flag: encode for a URL */
 };
 void function_put_title(struct expander *x, const struct title *t, int part);
 
-/* Appends s with character references for what could be markup, as MediaWiki writes titles. */
+/* Appends s with character references for characters that could be markup, as MediaWiki does in
+ * titles. */
 void function_put_escaped(struct expander *x, struct span s);
 
-/* Appends s as it stands in an address: "%C3%A9"; `style`: what a space becomes. */
+/* Appends s percent-encoded for a URL ("%C3%A9"). `style` decides how a space is encoded. */
 enum url_style { URL_QUERY, URL_WIKI, URL_PATH };
 void function_put_encoded(struct expander *x, struct span s, enum url_style style);
 
-/* And back: "%C3%A9" and '+'. */
+/* Appends s with percent-encoding and '+' decoded. */
 void function_put_decoded(struct expander *x, struct span s);
 
-/* {{CURRENTYEAR}} and its kin: a format of function_time.c, of the library's date. */
+/* Appends `timestamp` (the library's date for {{CURRENTYEAR}} and similar words) in a format of
+ * function_time.c. */
 void function_put_time(struct expander *x, const char *format, const char *timestamp);
 
 #endif

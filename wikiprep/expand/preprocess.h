@@ -1,17 +1,17 @@
 /*
- * preprocess.h - wikitext as a tree of calls and parameters.
+ * preprocess.h - parses wikitext into a tree of calls and parameters.
  *
  *     {{name|first|key=second}}   a call: its name is a part, and so is each argument
  *     {{{name|default}}}          a parameter
- *     <ref>…</ref>                a tag whose content is no wikitext for its surroundings
+ *     <ref>…</ref>                a tag whose content is not wikitext of the enclosing page
  *
- * What MediaWiki's preprocessor does (www.mediawiki.org/wiki/Preprocessor_ABNF): the longest of
- * the braces that match, innermost first; links and headings are looked at only because braces do
- * not close over their ends. Comments are left out, and of pages and templates what <noinclude>,
- * <includeonly> and <onlyinclude> hide. What is not closed is text, and so is what comes behind
- * MediaWiki's bound of a million nodes.
+ * It follows MediaWiki's preprocessor (www.mediawiki.org/wiki/Preprocessor_ABNF). Braces match
+ * innermost first, and the longest possible match is taken. Links and headings are recognised only
+ * because braces cannot match across their ends. Comments are removed, and so is text that
+ * <noinclude>, <includeonly> and <onlyinclude> hide in the chosen mode. An unclosed element is
+ * text, and so is everything after MediaWiki's limit of a million nodes.
  *
- * A tree says where things are in its source and holds no text itself.
+ * A tree stores positions in its source, not the text itself.
  */
 #ifndef TEXTMILL_WIKIPREP_EXPAND_PREPROCESS_H
 #define TEXTMILL_WIKIPREP_EXPAND_PREPROCESS_H
@@ -19,21 +19,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PREPROCESS_DROPPED = 0x01 }; /* this byte, which XML cannot contain, is in no text node */
+enum { PREPROCESS_DROPPED = 0x01 }; /* XML cannot contain this byte; no text node has it */
 
 enum node_kind {
     NODE_TEXT,      /* source[begin..end) */
-    NODE_CALL,      /* children: parts, the first is the name */
-    NODE_PARAMETER, /* likewise */
-    NODE_PART,      /* children: its nodes; of one with '=' those behind it */
-    NODE_TAG,       /* source[begin..end), from '<' to '>'; child: a text node, the content */
+    NODE_CALL,      /* children: parts; the first is the name */
+    NODE_PARAMETER, /* as for NODE_CALL */
+    /* The children are the part's nodes; with NODE_NAMED only those after '='. */
+    NODE_PART,
+    /* source[begin..end) from '<' to '>'. The child is a text node with the content. */
+    NODE_TAG,
 };
 
 enum {
-    NODE_LINE_START = 1, /* CALL: begins a line */
-    NODE_NAMED = 2,      /* PART: has '='; `begin` is the first node before it, if any */
+    NODE_LINE_START = 1, /* CALL: it begins a line */
+    NODE_NAMED = 2,      /* PART: has '='; `begin` is the first node of the name, or 0 */
     NODE_REFERENCE = 4,  /* TAG: <ref> */
-    NODE_POEM = 8,       /* TAG: <poem>, whose content is wikitext after all */
+    NODE_POEM = 8,       /* TAG: <poem>; its content is wikitext */
 };
 
 struct node {
@@ -44,24 +46,24 @@ struct node {
 
 struct tree {
     const char *source; /* borrowed */
-    struct node *nodes; /* nodes[0] is a part: the whole text */
+    struct node *nodes; /* nodes[0] is a part that holds the whole text */
     size_t count, cap;
-    int is_cut; /* it had too many: the rest is one text */
+    int is_cut; /* over the node limit: the rest is one text node */
 };
 
 enum preprocess_mode {
     PREPROCESS_PAGE,     /* a page that is shown */
-    PREPROCESS_INCLUDED, /* a page that another calls */
+    PREPROCESS_INCLUDED, /* a page included by another */
 };
 
-/* Working memory for one thread. `variants`: the wiki is in a language with several scripts, in
- * which
- * -{ … }- says how a word is written in each. */
+/* Working memory for one thread. `variants` is true if the wiki's language has several scripts; the
+ * markup -{ … }- then gives the spelling of a word in each script. */
 struct preprocessor;
 struct preprocessor *preprocessor_new(int variants);
 void preprocessor_free(struct preprocessor *p);
 
-/* Replaces the tree's nodes; source[0..n) is borrowed by it, n < 4 GiB. Time is linear in n. */
+/* Parses source[0..n) into `tree` and replaces its nodes. The tree borrows `source`; n < 4 GiB.
+ * Time is linear in n. */
 void preprocess(struct preprocessor *p, struct tree *tree, const char *source, size_t n,
                 enum preprocess_mode mode);
 

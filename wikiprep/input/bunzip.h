@@ -1,21 +1,22 @@
 /*
- * bunzip.h - bzip2 on all cores, as a stream of bytes.
+ * bunzip.h - decompresses bzip2 on all cores, as a stream of bytes.
  *
- * A bzip2 file is a sequence of streams, and a stream one of blocks that begin at any bit:
+ * A bzip2 file is a sequence of streams. A stream holds blocks, which may begin at any bit:
  *
- *     "BZh" level  block*  end-of-stream magic, checksum, zero bits up to a byte
+ *     "BZh" level  block*  end-of-stream marker, checksum, zero bits up to a byte
  *
- * Nothing says where blocks begin but their magic number (bzblock.h). The packed bytes are cut
- * before every magic (bzpiece.h), and the pieces are decoded side by side in the hope that each is
- * a block. They are then taken in order: a block counts when it begins where the one before it
- * ended. Where a magic turns out to be data, the pieces around it are joined and decoded again. So
- * streams of one block and of thousands are equally fast, and no data can mislead.
+ * Only a 48-bit marker shows where a block begins (bzblock.h), and the same bits can occur inside
+ * compressed data. The file is cut into pieces before every marker (bzpiece.h), and several threads
+ * decode the pieces as if each were a block. The reader takes the pieces in order and accepts a
+ * block only if it begins where the one before it ended. If a marker was only data, its pieces are
+ * joined and decoded again. So files of one stream and of thousands are equally fast, and no data
+ * can cause a wrong result.
  *
- * All CRCs are checked before a byte is given out. Zero bytes between and behind streams are
- * skipped; anything else there is an error where blocks follow it, and else left. After whatever
- * error, what came before it was good, and reading may go on with the next block that is whole.
+ * All CRCs are checked before any byte is returned. Zero bytes between and after streams are
+ * skipped. Other bytes there are an error if blocks follow, and are ignored otherwise. Data
+ * returned before an error is correct, and reading may resume at the next undamaged block.
  *
- * Memory: per thread some 15 MB; at most 50 MB, whatever the file says.
+ * Memory: about 15 MB per thread, and at most 50 MB, whatever the file contains.
  */
 #ifndef TEXTMILL_WIKIPREP_INPUT_BUNZIP_H
 #define TEXTMILL_WIKIPREP_INPUT_BUNZIP_H
@@ -25,46 +26,52 @@
 
 struct bunzip;
 
-/* Whether n bytes of a file's beginning (14 are enough) are those of a bzip2 stream. */
+/* Returns whether the n first bytes of a file begin a bzip2 stream. 14 bytes are enough. */
 int bunzip_recognises(const void *bytes, size_t n);
 
-/* `pull` gives up to n more packed bytes: how many, 0 at the end, -1 with the error set. It is
- * called by any thread, one at a time. `name` (borrowed) is for errors. `threads` may work on it:
- * the one that calls bunzip_read, and those that help it, which read ahead. */
+/* Creates a decompressor. `pull` stores up to n more compressed bytes in `bytes` and returns their
+ * number, 0 at the end, or -1 with the error set. Any thread may call it, but only one at a time.
+ * `name` (borrowed) is used in error messages. Up to `threads` threads may work on it: the caller
+ * of bunzip_read, and helpers that decode ahead. */
 struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *bytes, size_t n),
                           void *ctx, int threads);
-void bunzip_free(struct bunzip *b); /* once nobody helps any more */
+void bunzip_free(struct bunzip *b); /* no other thread may still help */
 
-/* Unpacks a block ahead, by any thread at any time: 1, or 0 when there is nothing to do now. */
+/* Decodes one block ahead. Any thread may call it at any time. Returns 1, or 0 if there is nothing
+ * to do now. */
 int bunzip_help(struct bunzip *b);
 
-/* Starts threads of its own that help: threads - 1. Once, for those who have no others. */
+/* Starts threads - 1 helper threads, for a caller without its own. To be called at most once. */
 void bunzip_start_helpers(struct bunzip *b);
 
-/* `place` tells errors where in the file the pulled byte `offset` is, where those are not the same.
- */
+/* Sets the function that converts an offset in the pulled bytes to an offset in the file, for error
+ * messages. Needed only if the two differ. */
 void bunzip_set_places(struct bunzip *b, uint64_t (*place)(void *ctx, uint64_t offset));
 
-/* For a beginning in mid-file, before the first read: goes to the first block. */
+/* Skips to the first block in the input. For input that begins in the middle of a file; to be
+ * called before the first read. */
 void bunzip_start_at_block(struct bunzip *b);
 
-/* Sets a mark at a byte of the packed ones; bunzip_given_to_mark is how many bytes the blocks have
- * that begin before it: UINT64_MAX until one behind it is reached. */
+/* bunzip_set_mark sets a mark at an offset in the compressed bytes. bunzip_given_to_mark returns
+ * the decompressed size of the blocks that begin before it, or UINT64_MAX until reading has reached
+ * a block that begins at or after it. */
 void bunzip_set_mark(struct bunzip *b, uint64_t packed);
 uint64_t bunzip_given_to_mark(const struct bunzip *b);
 
-/* Up to n bytes: how many, 0 at the end, -1. */
+/* Reads up to n decompressed bytes. Returns their number, 0 at the end, or -1 with the error set.
+ */
 int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n);
 
-/* After an error: goes on at the next block that is whole, in whatever stream; 0 when there is
- * none. What was lost before it cannot be told, nor can that stream's checksum; the block's own is
- * right. Between two magics lies a block or none, so that damage is passed in linear time. */
+/* After an error: continues at the next undamaged block, in any stream. Returns 1, or 0 if there is
+ * none. The amount of lost data is unknown, and the checksum of that stream is not checked; the CRC
+ * of each block still is. Each marker is tried as the start of one block that ends at the next
+ * marker, so skipping damage takes linear time. */
 int bunzip_resume(struct bunzip *b);
 
-/* At the end: the byte where something begins that is no bzip2 and was left; 0: there is none. */
+/* At the end: returns the offset of ignored data after the last stream; 0 if there is none. */
 uint64_t bunzip_trailing(const struct bunzip *b);
 
-/* Packed bytes that were used so far. */
+/* Returns the number of compressed bytes used so far. */
 uint64_t bunzip_packed(const struct bunzip *b);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * bzbits.h - the bits of a bzip2 block, the highest of a byte first.
+ * bzbits.h - a bit reader for bzip2 blocks; the highest bit of a byte comes first.
  */
 #ifndef TEXTMILL_WIKIPREP_INPUT_BZBITS_H
 #define TEXTMILL_WIKIPREP_INPUT_BZBITS_H
@@ -8,12 +8,12 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The next bits stand at the top of `bits`, at least `held` of them. */
+/* Reader state. The next bits are the highest bits of `bits`; at least `held` of them are valid. */
 struct bzbits {
-    const uint8_t *next, *end; /* the next byte to take in; behind the last */
+    const uint8_t *next, *end; /* next byte to load; end of the bytes */
     uint64_t bits;
     unsigned held;
-    uint64_t taken; /* bytes of zeros taken in behind the end */
+    uint64_t taken; /* zero bytes loaded after the end */
 };
 
 static inline uint64_t bzbits_load(const uint8_t *p)
@@ -26,8 +26,8 @@ static inline uint64_t bzbits_load(const uint8_t *p)
     return v;
 }
 
-/* 56 bits or more. Zeros follow the end of the bytes, and bzbits_position goes on. Up to 8 bytes
- * behind the end are read. */
+/* Loads bytes until at least 56 bits are held. After the end of the bytes it supplies zeros, and
+ * bzbits_position keeps counting. It may read up to 8 bytes past the end. */
 static inline void bzbits_refill(struct bzbits *b)
 {
     if (__builtin_expect(b->next >= b->end, 0)) {
@@ -40,7 +40,8 @@ static inline void bzbits_refill(struct bzbits *b)
     b->held |= 56;
 }
 
-static inline unsigned bzbits_take(struct bzbits *b, unsigned n) /* n in 1..32, after a refill */
+static inline unsigned bzbits_take(struct bzbits *b,
+                                   unsigned n) /* n in 1..32; call bzbits_refill first */
 {
     unsigned v = (unsigned)(b->bits >> (64 - n));
     b->bits <<= n;
@@ -54,7 +55,7 @@ static inline unsigned bzbits_get(struct bzbits *b, unsigned n)
     return bzbits_take(b, n);
 }
 
-/* Where the next bit is, counted from the first of `origin`. */
+/* Returns the position of the next bit, counted from the first bit of `origin`. */
 static inline uint64_t bzbits_position(const struct bzbits *b, const uint8_t *origin)
 {
     return (uint64_t)(b->next - origin + (ptrdiff_t)b->taken) * 8 - b->held;

@@ -1,16 +1,17 @@
 /*
  * bzchain.h - the inverse of the Burrows-Wheeler transform (Burrows and Wheeler 1994).
  *
- * Given are the last column L of the sorted rotations of a text, and the row of the rotation that
- * is the text itself. Sorting L stably gives the first column, and so a permutation of the rows:
+ * The input is the last column L of the sorted rotations of a text, and the row of the rotation
+ * that is the text itself. A stable sort of L gives the first column, and so a permutation of the
+ * rows:
  *
  *     next[row] = the row of L that holds the byte which the first column has at `row`
  *     text      = L[r1], L[r2], ... with r1 = next[first row], r(i+1) = next[ri]
  *
- * Following `next` is a chain of reads from all over 3.6 MB, each waiting for the one before. So
- * the cycle is cut at rows at equal distances, which lie anywhere in the text. The segments between
- * the cuts are followed side by side, BZCHAIN_LANES at a time, and are put in order afterwards: the
- * processor waits for many reads at once, within a single block.
+ * Following `next` reads random places in 3.6 MB, and each read depends on the one before. To avoid
+ * waiting for each read, the cycle is cut at rows at equal distances, which are arbitrary positions
+ * in the text. BZCHAIN_LANES segments between the cuts are followed at the same time and are put in
+ * order afterwards, so that the processor waits for many reads at once within a single block.
  */
 #ifndef TEXTMILL_WIKIPREP_INPUT_BZCHAIN_H
 #define TEXTMILL_WIKIPREP_INPUT_BZCHAIN_H
@@ -19,26 +20,27 @@
 #include <stdint.h>
 
 enum {
-    BZCHAIN_MAX = 900000, /* bytes of a text */
+    BZCHAIN_MAX = 900000, /* maximum size of a text in bytes */
     BZCHAIN_LANES = 24
 };
 
-/* Memory for one thread: 3.6 MB, and BZCHAIN_LANES x 0.9 MB of which a lane uses as much as it
- * follows. */
+/* Allocates the memory of one thread: 3.6 MB, and 0.9 MB of address space per lane, of which a lane
+ * touches only as much as the segments that it follows. */
 struct bzchain *bzchain_new(void);
 void bzchain_free(struct bzchain *c);
 
-/* A last column. */
+/* The last column of the sorted rotations. */
 struct bzchain_column {
     const uint8_t *bytes;
-    size_t n;                      /* 1 to BZCHAIN_MAX */
-    const uint32_t *occurs;        /* how often each of 256 bytes is in it */
-    size_t middle;                 /* any place, best the middle: both sides are sorted at once */
-    const uint32_t *occurs_before; /* how often each byte is in front of that */
+    size_t n;               /* 1 to BZCHAIN_MAX */
+    const uint32_t *occurs; /* number of occurrences of each byte value */
+    /* A position in the column. Both sides of it are sorted at once, so the middle is fastest. */
+    size_t middle;
+    const uint32_t *occurs_before; /* occurrences of each byte value before `middle` */
 };
 
-/* text[0..n) from its last column and the row `first` < n. Columns that no text has (more than one
- * cycle) give some bytes. */
+/* Restores text[0..n) from its last column and the row `first` < n of the text. If the column is
+ * not that of any text (more than one cycle), the output bytes are arbitrary. */
 void bzchain_invert(struct bzchain *c, const struct bzchain_column *column, uint32_t first,
                     uint8_t *text);
 

@@ -1,9 +1,9 @@
 /*
- * bzpiece.h - a bzip2 file, cut before every magic number.
+ * bzpiece.h - cuts a bzip2 file into pieces before every block or end-of-stream marker.
  *
- * Blocks begin at any bit, and nothing says where but their magic (bzblock.h). A piece holds the
- * bits from one magic to the next, and is a block as a rule; now and then the next magic is data,
- * and the piece wants the one behind it, too.
+ * Blocks begin at any bit, and only a marker shows where (bzblock.h). A piece holds the bits from
+ * one marker to the next. Normally it is one block. Rarely the next marker is only data inside the
+ * block; the block then continues in the following piece.
  *
  *     struct bzcutter c = { .pull = ..., .ctx = ... };
  *     struct bzpiece p = { 0 };
@@ -12,7 +12,7 @@
  *     bzpiece_release(&p);
  *     bzcutter_release(&c);
  *
- * Bits are counted from the file's first, the highest of a byte first.
+ * Bit positions count from the first bit of the file, the highest bit of a byte first.
  */
 #ifndef TEXTMILL_WIKIPREP_INPUT_BZPIECE_H
 #define TEXTMILL_WIKIPREP_INPUT_BZPIECE_H
@@ -23,51 +23,53 @@
 #include "wikiprep/input/bzblock.h"
 
 enum bzpiece_kind {
-    BZPIECE_PLAIN, /* begins with no magic: the file's first bytes, and the rest of what is too long
-                    */
-    BZPIECE_BLOCK, /* with a block's */
-    BZPIECE_END    /* with that of a stream's end */
+    /* Begins with no marker: the start of the file, or the rest of an overlong piece. */
+    BZPIECE_PLAIN,
+    BZPIECE_BLOCK, /* begins with a block marker */
+    BZPIECE_END    /* begins with an end-of-stream marker */
 };
 
-/* Bits [begin, end) of the file. Reused by the next bzpiece_cut. */
+/* Bits [begin, end) of the file. bzpiece_cut reuses its memory for the next piece. */
 struct bzpiece {
     enum bzpiece_kind kind;
     uint64_t begin, end;
-    uint8_t *packed; /* the bytes that hold them, BZBLOCK_SPARE zeros behind */
+    uint8_t *packed; /* the bytes that contain these bits, then BZBLOCK_SPARE zeros */
     size_t cap;
-    struct bzblock block; /* over these bits, to be decoded */
-    int done;             /* the caller's: nobody works on it any more */
+    struct bzblock block; /* the block in these bits, for bzblock_decode */
+    int done;             /* for the caller: no thread works on it any more */
 };
 
 struct bzcutter {
-    /* Gives up to n more packed bytes: how many, 0 at the end, -1 with the error set. */
+    /* Stores up to n more compressed bytes. Returns their number, 0 at the end, or -1 with the
+     * error set. */
     int64_t (*pull)(void *ctx, void *bytes, size_t n);
     void *ctx;
 
     uint8_t *data; /* bytes [offset, offset + len) of the file */
     size_t len, cap;
     uint64_t offset;
-    uint64_t begin; /* bit of the file where the next piece begins, of this kind */
+    uint64_t begin; /* bit position of the next piece */
     enum bzpiece_kind kind;
     int ended;
-    char *error; /* of a failed pull, which ends the file; or NULL */
+    char *error; /* error of a failed pull, which ends the input; or NULL */
 };
 
-/* The next piece, of 4 MiB at most: 1, or 0 when there are no more. */
+/* Cuts the next piece, of at most 4 MiB. Returns 1, or 0 if there are no more. */
 int bzpiece_cut(struct bzcutter *c, struct bzpiece *p);
 void bzcutter_release(struct bzcutter *c);
 
-/* Adds the piece that follows p in the file. */
+/* Appends the piece that follows p in the file to p. */
 void bzpiece_join(struct bzpiece *p, const struct bzpiece *next);
 
-/* Makes p->block the block in bits [begin, end) of the file, to be decoded; as cut and joined, it
- * is the whole piece. */
+/* Sets p->block to bits [begin, end) of the file, for decoding. After bzpiece_cut and bzpiece_join
+ * it covers the whole piece. */
 void bzpiece_set_block(struct bzpiece *p, uint64_t begin, uint64_t end);
 
-/* The first magic at or behind a bit: where, or UINT64_MAX when there is none in the piece. */
+/* Finds the first marker at or after bit `from`. Returns its bit position, or UINT64_MAX if the
+ * piece has none. *magic is set to the marker found. */
 uint64_t bzpiece_find(const struct bzpiece *p, uint64_t from, uint64_t *magic);
 
-/* Where packed[0] stands in the file. */
+/* Returns the offset of packed[0] in the file, in bytes. */
 static inline uint64_t bzpiece_offset(const struct bzpiece *p)
 {
     return p->begin / 8;

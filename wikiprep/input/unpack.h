@@ -1,9 +1,9 @@
 /*
- * unpack.h - a compressed file as a stream of bytes.
+ * unpack.h - reads a compressed file as a stream of bytes.
  *
- * The format is recognised by content, never by name: plain, bzip2, gzip, xz, lzma, zstd, lz4,
- * and archives that hold one file (7z, zip, tar). bzip2, which dumps are published in, goes
- * through bunzip.h, on all cores; the rest through libarchive.
+ * The format is recognised by content, never by name: plain, bzip2, gzip, xz, lzma, zstd, lz4, and
+ * archives that hold one file (7z, zip, tar). bzip2, the usual format of dumps, is decoded by
+ * bunzip.h on all cores; the other formats by libarchive.
  */
 #ifndef TEXTMILL_WIKIPREP_INPUT_UNPACK_H
 #define TEXTMILL_WIKIPREP_INPUT_UNPACK_H
@@ -13,42 +13,45 @@
 
 struct unpack;
 
-/* "-" is stdin; NULL with the error set. `threads` may work on it: the one that calls unpack_read,
- * and those that help it. */
+/* Opens a file ("-": stdin). Returns NULL with the error set. Up to `threads` threads may work on
+ * it: the caller of unpack_read, and its helpers. */
 struct unpack *unpack_open(const char *path, int threads);
-void unpack_close(struct unpack *u); /* once nobody helps any more */
+void unpack_close(struct unpack *u); /* no other thread may still help */
 
-/* Unpacks ahead, by any thread at any time: 1, or 0 when there is nothing to do now. */
+/* Decompresses ahead. Any thread may call it at any time. Returns 1, or 0 if there is nothing to do
+ * now. */
 int unpack_help(struct unpack *u);
 
-/* Starts threads of its own that help, for those who have no others. */
+/* Starts helper threads, for a caller without its own. */
 void unpack_start_helpers(struct unpack *u);
 
-/* Some streams of a bzip2 file, as if it were those alone: bytes [begin, end), in rising order, of
- * whole streams. `ranges` is borrowed. */
+/* Opens some streams of a bzip2 file as if the file held only these. Each range [begin, end) covers
+ * whole streams; the ranges are in rising order. `ranges` is borrowed. */
 struct unpack_range {
     uint64_t begin, end;
 };
 struct unpack *unpack_open_ranges(const char *path, const struct unpack_range *ranges, size_t count,
                                   int threads);
 
-/* What bytes [begin, ...) of a plain or bzip2 file hold: of bzip2 from the first block on that
- * begins there. unpack_part_end: how many bytes those have that begin before `end`; UINT64_MAX
- * until reading has come there. */
+/* unpack_open_part opens a plain or bzip2 file from byte `begin` on; in bzip2, from the first block
+ * that begins there or later. unpack_part_end returns the decompressed size of the data that begins
+ * before byte `end`, or UINT64_MAX until reading has reached it. */
 struct unpack *unpack_open_part(const char *path, uint64_t begin, uint64_t end, int threads);
 uint64_t unpack_part_end(const struct unpack *u);
 
-/* Up to n bytes: how many, 0 at the end, -1. What came before an error was good. */
+/* Reads up to n bytes. Returns their number, 0 at the end, or -1 with the error set. Bytes returned
+ * before an error are correct. */
 int64_t unpack_read(struct unpack *u, void *bytes, size_t n);
 
-/* After an error: 1 when the next bytes are those behind the damage, as of bzip2 they may be; 0
- * when there are none. */
+/* After an error: returns 1 if reading can continue after the damage, which is possible only in
+ * bzip2; else 0. */
 int unpack_resume(struct unpack *u);
 
-/* At the end: the byte where something begins that is no bzip2 and was left; 0: there is none. */
+/* At the end: returns the offset of ignored data after the last bzip2 stream; 0 if there is none.
+ */
 uint64_t unpack_trailing(const struct unpack *u);
 
-/* Bytes of the packed file that were read so far: for progress. */
+/* Returns the number of compressed bytes read so far, for progress reports. */
 uint64_t unpack_packed(const struct unpack *u);
 
 #endif

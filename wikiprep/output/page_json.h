@@ -1,15 +1,15 @@
 /*
- * page_json.h - a page as a JSON object, one a line.
+ * page_json.h - writes a page as a JSON object on one line.
  *
  *     {"id": "12", "revid": "345", "url": "https://…?curid=12", "title": "Moon", "text": "…"}
  *
- * These are WikiExtractor's fields, ids as strings as there; "redirect" comes with pages that lead
- * to another, and others by choice:
+ * These are WikiExtractor's fields; as there, ids are strings. Redirect pages also have "redirect".
+ * Other fields are optional:
  *
  *     timestamp   of the revision, as in the dump: "2026-01-01T00:00:00Z"
- *     namespace   a number: 0 is articles
+ *     namespace   a number: 0 for articles
  *     categories  names in the order of the page's source: ["Moons", "Selene"]
- *     redirect    the title that the page leads to
+ *     redirect    the title of the redirect's target
  */
 #ifndef TEXTMILL_WIKIPREP_OUTPUT_PAGE_JSON_H
 #define TEXTMILL_WIKIPREP_OUTPUT_PAGE_JSON_H
@@ -27,12 +27,13 @@ struct page_json_layout {
     int count;
 };
 
-/* Reads a list of fields with commas between, each at most once: -1 where one is not known. */
+/* Parses a comma-separated list of field names, each at most once. Returns 0, or -1 with the error
+ * set if a name is unknown. */
 int page_json_layout_parse(struct page_json_layout *layout, const char *list);
 
 int page_json_has_categories(const struct page_json_layout *layout);
 
-/* Appends the object, with its LF. `categories`: a line each. */
+/* Appends the object and an LF. `categories` holds one category per line. */
 void page_json_put(struct buf *out, const struct page_json_layout *layout, const struct document *d,
                    const struct dump_page *page, const char *categories);
 

@@ -1,14 +1,13 @@
 /*
- * sink.h - where documents go: a stream, or WikiExtractor's tree of files.
+ * sink.h - the destination of documents: stdout, or WikiExtractor's tree of files.
  *
  *     DIR/AA/wiki_00 … AA/wiki_99, AB/wiki_00 … ZZ/wiki_99, AAA/wiki_00 …
- *     DIR/manifest     key=value: what the tree holds; there only when it is whole
+ *     DIR/manifest     key=value: describes the tree; present only if the tree is complete
  *
- * A file is closed before the document that would make it larger than the limit; a document is
- * never split. The tree is written as DIR.tmp-<pid> and renamed when it is whole, so that a run
- * that fails leaves nothing under DIR. A tree that an earlier run wrote is replaced in one step,
- * where the file system can swap two names; any other folder that is not empty is left alone, and
- * that is an error.
+ * A document is never split. A file is closed before a document that would make it larger than the
+ * limit. The tree is written to DIR.tmp-<pid> and renamed when it is complete, so a failed run
+ * leaves nothing under DIR. A tree from an earlier run is replaced in one step, if the file system
+ * can swap two names. Any other folder that is not empty is left unchanged, and sink_open fails.
  */
 #ifndef TEXTMILL_WIKIPREP_OUTPUT_SINK_H
 #define TEXTMILL_WIKIPREP_OUTPUT_SINK_H
@@ -23,35 +22,38 @@
 enum sink_format {
     SINK_DOCUMENTS,
     SINK_JSON,
-    SINK_CLASSIC /* documents without the stream's first and last line */
+    SINK_CLASSIC /* documents without the first and last line of the stream */
 };
 
 struct sink {
     enum sink_format format;
-    int sentences;        /* the documents' lines are sentences */
+    int sentences;        /* each line of a document is a sentence */
     char *dir, *temp;     /* NULL for a stream */
-    int lock;             /* descriptor of the folder `temp`: a sign of life */
-    uint64_t limit_bytes; /* of a file; 0: one document a file */
-    struct output out;    /* the file at hand */
+    int lock;             /* descriptor of the locked folder `temp`: shows that this run is alive */
+    uint64_t limit_bytes; /* size limit of a file; 0: one document per file */
+    struct output out;    /* the current file */
     int is_open;
-    uint64_t in_file; /* documents in it */
+    uint64_t in_file; /* documents in the current file */
     uint64_t files, documents, bytes;
     struct buf piece;
 };
 
-/* To be called before one looks what stands at `dir`: 1 when a killed run had moved a finished tree
- * away to replace it, and the tree is in its place again; else 0, or -1. */
+/* Restores a finished tree that a killed run had moved away while replacing it. Call it before
+ * checking whether `dir` exists. Returns 1 if a tree was restored, 0 if there was nothing to do, or
+ * -1. */
 int sink_recover(const char *dir);
 
-/* `dir` NULL: stdout, on which nothing appears before the first document or the end. */
+/* Opens the sink. dir == NULL means stdout; nothing is written there before the first document or
+ * the end. */
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
               int sentences);
 
-/* Writes a document: bytes that were made on any thread. */
+/* Writes one document. Its bytes may come from any thread. */
 int sink_write(struct sink *s, const struct buf *document);
 
-/* Publishes; `more` lines go into the manifest. -1: nothing was published. */
+/* Completes the output and renames the tree to its final name. The lines `more` are added to the
+ * manifest. Returns -1 if nothing was published. */
 int sink_close(struct sink *s, const struct kv *more);
-void sink_abandon(struct sink *s); /* fine on a zeroed struct, and after sink_close */
+void sink_abandon(struct sink *s); /* allowed on a zeroed struct, and after sink_close */
 
 #endif
