@@ -11,7 +11,7 @@
 #include "common/js.h"
 #include "common/mem.h"
 
-/* Where the reader stands, for errors. */
+/* The current position in the file, for error messages. */
 struct place {
     const char *name;
     size_t article, paragraph, question, answer;
@@ -34,7 +34,7 @@ static int bad(const struct place *p, enum depth depth, const char *what)
     return -1;
 }
 
-/* ---- where an answer stands ----------------------------------------------------------------- */
+/* ---- positions of answers ------------------------------------------------------------------- */
 
 static int is_continuation(char c)
 {
@@ -50,7 +50,7 @@ size_t squad_bytes(const char *s, size_t n, uint64_t points)
     return i;
 }
 
-/* The byte before which `units` UTF-16 units stand; n if that is in the middle of a pair. */
+/* Returns the byte offset after `units` UTF-16 units, or n if that is inside a surrogate pair. */
 static size_t utf16_bytes(const char *s, size_t n, uint64_t units)
 {
     uint64_t seen = 0;
@@ -77,7 +77,8 @@ static int stands_at(struct squad_text context, struct squad_text text, size_t a
     return at <= context.n && text.n <= context.n - at && !memcmp(context.s + at, text.s, text.n);
 }
 
-/* The occurrence nearest to byte `wanted`, the earlier of two; context.n + 1 if there is none. */
+/* Returns the offset of the occurrence nearest to byte `wanted` (of two, the earlier), or context.n
+ * + 1 if there is none. */
 static size_t nearest(struct squad_text context, struct squad_text text, size_t wanted)
 {
     size_t best = context.n + 1, best_distance = SIZE_MAX;
@@ -86,14 +87,15 @@ static size_t nearest(struct squad_text context, struct squad_text text, size_t 
         size_t at = (size_t)(p++ - context.s);
         size_t distance = at > wanted ? at - wanted : wanted - at;
         if (distance >= best_distance)
-            break; /* they move away */
+            break; /* later ones are farther away */
         best = at;
         best_distance = distance;
     }
     return best;
 }
 
-/* `start` is answer_start, or negative if it is missing. */
+/* Sets the position and the fit of an answer. `start` is answer_start, or negative if it is
+ * missing. */
 static void locate(struct squad_answer *a, struct squad_text context, int64_t start)
 {
     struct squad_text text = a->text;
@@ -120,9 +122,9 @@ static void locate(struct squad_answer *a, struct squad_text context, int64_t st
     a->end = a->begin + points(text.s, text.n);
 }
 
-/* ---- the tree ------------------------------------------------------------------------------- */
+/* ---- the JSON tree -------------------------------------------------------------------------- */
 
-/* object[key] as a text; -1 with an error if there is none. */
+/* Sets *out to the text object[key]. Returns -1 with an error if there is none. */
 static int get_text(struct squad_text *out, const struct js *object, const char *key,
                     const struct place *p, enum depth depth)
 {
@@ -134,7 +136,8 @@ static int get_text(struct squad_text *out, const struct js *object, const char 
     return bad(p, depth, what);
 }
 
-/* object[key] as an array, *count its length. */
+/* Returns the array object[key] and sets *count to its length. Returns NULL with an error if there
+ * is none. */
 static const struct js *get_array(size_t *count, const struct js *object, const char *key,
                                   const struct place *p, enum depth depth)
 {

@@ -17,7 +17,8 @@ static void tokens_release(struct squad_tokens *t)
 
 /* ---- windows of a question ------------------------------------------------------------------ */
 
-/* The least room for context tokens with which windows move on. */
+/* Returns the smallest number of context tokens per window with which the next window begins
+ * later. */
 static uint32_t least_room(const struct squad_window_rules *r)
 {
     return r->google ? 1 : r->stride + 1;
@@ -34,7 +35,8 @@ static int check_rules(const struct squad_window_rules *r)
     return 0;
 }
 
-/* Whether the row of a question, cut as it is, has room for its context. */
+/* Checks that the row of a question, after cutting, has room for its context. Returns -1 with an
+ * error. */
 static int check_room(const struct squad_windows *w, size_t q)
 {
     const struct squad_window_rules *r = &w->rules;
@@ -57,7 +59,7 @@ static void cut_question(struct squad_windows *w, struct squad_tokens *question)
     w->cut_questions++;
 }
 
-/* Sets where the answer stands in the window, whose context tokens begin at `offset` in the row. */
+/* Sets the answer's position in the window, whose context tokens begin at `offset` in the row. */
 static void place_answer(struct squad_window *window, const struct squad_tokens *context,
                          const struct squad_answer *a, uint32_t offset)
 {

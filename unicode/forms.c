@@ -19,10 +19,10 @@ enum {
     T_COUNT = 28,
 };
 
-/* ---- the tables, unpacked ------------------------------------------------------------------------ */
+/* ---- unpacking the tables ------------------------------------------------------------------------ */
 
 struct decomposition {
-    uint32_t from, at, len; /* parts points[at..at + len) */
+    uint32_t from, at, len; /* `from` becomes points[at..at + len) */
 };
 struct composite {
     uint32_t first, second, whole;
@@ -66,7 +66,8 @@ static uint32_t next_point(const char **s)
     return c;
 }
 
-/* The entry at *s for the code point `from`: how many code points it is for. */
+/* Unpacks the entry at *s for the code point `from` on. Returns the number of code points that the
+ * entry covers. */
 static uint32_t unpack_entry(struct table *t, const char **s, uint32_t from)
 {
     uint32_t parts[FORMS_PARTS_MAX];
@@ -173,8 +174,8 @@ static int class_of(uint32_t c)
     return unicode_of(c)->combining;
 }
 
-/* Marks in the order of their classes, equal ones as they stand: sorting by insertion would take a
- * row of marks the square of its length, so a long row is merged. */
+/* Sorts marks by combining class, stably. Short runs use insertion sort; its time is quadratic, so
+ * long runs use merge sort. `room` has n elements. */
 static void sort_marks(uint32_t *marks, size_t n, uint32_t *room)
 {
     if (n < 16) {
@@ -212,7 +213,7 @@ static void order_marks(struct points *p)
     free(room);
 }
 
-/* The character that the two make, 0 for none. */
+/* Returns the composition of two characters, or 0. */
 static uint32_t compose_pair(uint32_t first, uint32_t second)
 {
     uint32_t l = first - JAMO_L, v = second - JAMO_V, syllable = first - FORMS_HANGUL,
@@ -227,12 +228,12 @@ static uint32_t compose_pair(uint32_t first, uint32_t second)
     return c ? c->whole : 0;
 }
 
-/* Each character joins the last one before it that begins a row, unless one between them has the
- * same class or none. */
+/* Composes the characters of p in place. Each character is joined with the last starter (class 0)
+ * before it, unless a character between them has the same or a higher class. */
 static void compose(struct points *p)
 {
     size_t kept = 0, starter = SIZE_MAX;
-    int last_class = -1; /* of what was kept behind the starter; -1: nothing was */
+    int last_class = -1; /* class of the last character kept after the starter; -1: none */
     for (size_t i = 0; i < p->count; i++) {
         uint32_t c = p->data[i], joined = 0;
         int class = class_of(c);
@@ -250,10 +251,10 @@ static void compose(struct points *p)
     p->count = kept;
 }
 
-/* ---- what stays as it is ---------------------------------------------------------------------- */
+/* ---- text that does not change ---------------------------------------------------------------- */
 
 enum { FORMS = FORM_NFKC + 1 };
-static uint8_t unstable[UNICODE_LIMIT]; /* a bit for each form */
+static uint8_t unstable[UNICODE_LIMIT]; /* bit per form: 1 if it may change */
 static pthread_once_t stable_once = PTHREAD_ONCE_INIT;
 
 static void put_unstable(uint32_t first, uint32_t last, unsigned bits)
@@ -262,7 +263,7 @@ static void put_unstable(uint32_t first, uint32_t last, unsigned bits)
         unstable[c] |= (uint8_t)bits;
 }
 
-/* Characters that the form changes where they stand alone. */
+/* Marks the characters that a form changes when they stand alone. */
 static void put_changing(const struct table *t, int compatibly)
 {
     for (size_t i = 0; i < t->count; i++) {
@@ -284,7 +285,8 @@ static void put_combining(void *ctx, uint32_t c)
         unstable[c] = *(const uint8_t *)ctx;
 }
 
-/* Marks may change places, and the second ones of pairs may join the first. */
+/* Fills `unstable`. It includes combining marks, which may be reordered, and characters that may be
+ * joined with the character before them. */
 static void make_unstable(void)
 {
     uint8_t all = (1 << FORMS) - 1;
@@ -307,7 +309,7 @@ size_t forms_stable(const char *text, size_t n, enum form form)
     uint64_t word;
     pthread_once(&stable_once, make_unstable);
     while (i < n) {
-        for (; n - i >= 8; i += 8) { /* of ASCII all is stable */
+        for (; n - i >= 8; i += 8) { /* ASCII never changes */
             memcpy(&word, text + i, 8);
             if (word & 0x8080808080808080u)
                 break;
@@ -320,7 +322,7 @@ size_t forms_stable(const char *text, size_t n, enum form form)
     return i;
 }
 
-/* A row of characters that may change, with the one in front of them. */
+/* Returns the length of the first character and of the characters after it that may change. */
 static size_t changing_row(const char *text, size_t n, enum form form)
 {
     size_t i = 0, len;
@@ -356,7 +358,7 @@ void forms_normalize(struct buf *out, const char *text, size_t n, enum form form
             break;
         }
         while (stable && ((unsigned char)text[i + --stable] & 0xC0) == 0x80)
-            ; /* what follows may join the last one */
+            ; /* the last stable character may be joined with the next one */
         buf_add(out, text + i, stable);
         i += stable;
         size_t row = changing_row(text + i, n - i, form);

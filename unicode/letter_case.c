@@ -43,7 +43,7 @@ unsigned letter_case_title(unsigned c)
     return c >= 0x10D0 && c <= 0x10FF ? c : letter_case_upper(c);
 }
 
-/* Letters whose other case is more than one. */
+/* Returns the other case of a letter that becomes several characters, or NULL for other letters. */
 static const char *special(unsigned c, unsigned (*change)(unsigned))
 {
     static const struct {
@@ -66,7 +66,7 @@ void letter_case_put(struct buf *out, const char *s, size_t n, unsigned (*change
         unsigned c;
         len = utf8_read(s + i, n - i, &c);
         if (len == 1 && c >= 0x80)
-            buf_addc(out, (int)c); /* no UTF-8 */
+            buf_addc(out, (int)c); /* not valid UTF-8 */
         else if (c >= 0x80 && special(c, change))
             buf_adds(out, special(c, change));
         else

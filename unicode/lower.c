@@ -6,7 +6,7 @@
 
 enum { COMBINING_DOT = 0x307, CAPITAL_SIGMA = 0x3A3, SIGMA = 0x3C3, FINAL_SIGMA = 0x3C2 };
 
-/* Whether the nearest letter before s[at] that counts is cased. */
+/* Returns 1 if the nearest character before s[at] that is not case-ignorable is cased. */
 static int cased_before(const char *s, size_t at)
 {
     while (at) {

@@ -11,7 +11,7 @@ static const struct unicode_record *record_at(size_t block, size_t i)
 
 void unicode_each(unsigned sets, void (*take)(void *ctx, uint32_t code_point), void *ctx)
 {
-    int barren = -1; /* a block in which there is none: long rows of blocks are one */
+    int barren = -1; /* last block without a match: equal blocks often follow each other */
     for (size_t b = 0; b < BLOCKS; b++) {
         if (unicode_blocks[b] == barren)
             continue;
@@ -27,7 +27,7 @@ void unicode_each(unsigned sets, void (*take)(void *ctx, uint32_t code_point), v
     }
 }
 
-static uint32_t table[BLOCKS]; /* a block's 16 classes */
+static uint32_t table[BLOCKS]; /* by block: the classes of its 16 code points */
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
 
 static enum unicode_class class_of(const struct unicode_record *r)

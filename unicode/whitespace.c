@@ -1,6 +1,6 @@
 #include "unicode/whitespace.h"
 
-/* Whether the three bytes are one of the white spaces that UTF-8 writes so. */
+/* Returns 1 if the three bytes at p are a white space character. */
 static int is_wide(const unsigned char *p)
 {
     if (p[0] == 0xE1)

@@ -17,8 +17,7 @@ const unsigned char letter_ascii_kinds[128] = {
     ['a' ... 'z'] = LETTER_LOWER,
 };
 
-/* The lower case of a letter of an alphabet that has case; the letter itself where it is lower
- * case; 0 for what is no such letter. */
+/* Returns the lower case of a letter with case, or 0 for other characters. */
 static unsigned lower_of(unsigned c)
 {
     if (c < 0x80)
@@ -27,13 +26,13 @@ static unsigned lower_of(unsigned c)
         return c <= 0x40F ? c + 0x50 : c <= 0x42F ? c + 0x20 : c;
     if (c >= 0xC0 && c <= 0xFF)
         return c == 0xD7 || c == 0xF7 ? 0 : c <= 0xDE ? c + 0x20 : c;
-    if (c == 0x130 || c == 0x178) /* of Turkish; Y with two dots */
+    if (c == 0x130 || c == 0x178) /* Turkish dotted I; Y with two dots */
         return c == 0x130 ? 'i' : 0xFF;
-    if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E)) /* pairs that begin odd */
+    if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E)) /* pairs with an odd upper case */
         return c & 1 ? c + 1 : c;
-    if (c >= 0x180 && c <= 0x2AF) { /* of Vietnamese, Romanian, Azerbaijani and others */
+    if (c >= 0x180 && c <= 0x2AF) { /* Vietnamese, Romanian, Azerbaijani and others */
         unsigned lower = letter_case_lower(c);
-        return lower < 0x800 ? lower : c; /* in no more bytes */
+        return lower < 0x800 ? lower : c; /* the result must not take more bytes */
     }
     if ((c >= 0x100 && c <= 0x17F) || (c >= 0x460 && c <= 0x481) || (c >= 0x48A && c <= 0x52F) ||
         (c >= 0x1E00 && c <= 0x1EFF))
@@ -51,7 +50,7 @@ static unsigned lower_of(unsigned c)
     return 0;
 }
 
-/* Of the marks beyond ASCII; OTHER for what is none. */
+/* Returns the kind of a mark beyond ASCII, or LETTER_OTHER. */
 static enum letter_kind mark_kind(unsigned c)
 {
     switch (c) {
@@ -126,7 +125,7 @@ static enum letter_kind kind_of(unsigned c)
     if (lower)
         return lower == c ? LETTER_LOWER : LETTER_UPPER;
     if (c > 0x3040 && c < 0xFF00)
-        return LETTER_CASELESS; /* Chinese, Japanese, Korean and what is alike */
+        return LETTER_CASELESS; /* Chinese, Japanese, Korean and others */
     enum letter_kind kind = mark_kind(c);
     if (kind == LETTER_OTHER && ((c >= 0x5BE && c < 0x2000) || c >= 0x10000))
         return LETTER_CASELESS;

@@ -8,8 +8,8 @@
 #include "wikiprep/sentences/sentence_mark.h"
 
 enum {
-    SEGMENT_MAX = 3,    /* letters between the periods of an abbreviation: "Ph.D." */
-    WHOLE_WORD_MIN = 4, /* letters of a word that is sure to be no abbreviation */
+    SEGMENT_MAX = 3,    /* most letters between periods in an abbreviation: "Ph.D." */
+    WHOLE_WORD_MIN = 4, /* fewest letters of a word that cannot be an abbreviation */
 };
 
 /* ---- words ---------------------------------------------------------------------------------- */
@@ -18,11 +18,11 @@ struct word {
     const char *s;
     size_t n;
     int letters, digits, periods;
-    int longest; /* run of letters between periods */
+    int longest; /* longest run of letters */
     struct letter before;
 };
 
-/* The word in front of s, with its inner periods. */
+/* Returns the word that ends at s: letters, digits and periods. */
 static struct word word_before(const char *begin, const char *s)
 {
     struct word w = { .s = s };
@@ -46,7 +46,7 @@ static struct word word_before(const char *begin, const char *s)
     return w;
 }
 
-/* The word at s: letters, with apostrophes between them. */
+/* Returns the length of the word at s: letters, with apostrophes between them. */
 static size_t word_at(const char *s, const char *end)
 {
     const char *p = s;
@@ -69,7 +69,7 @@ static unsigned kinds_of(const struct sentence_model *m, const char *s, size_t n
     return sentence_model_word(m, lower, letter_lower(lower, s, n));
 }
 
-/* Does the capitalized word at s open sentences, rather than being a name? */
+/* Returns 1 if the model says that the capitalized word at s begins sentences. */
 static int is_opener(const struct sentence_model *m, const char *s, const char *end)
 {
     size_t n = word_at(s, end);
@@ -83,7 +83,7 @@ static int is_opener(const struct sentence_model *m, const char *s, const char *
     return 0;
 }
 
-/* Does the model know the two words as one? */
+/* Returns 1 if the model has w and the word at s as a pair. */
 static int is_pair(const struct sentence_model *m, const struct word *w, const char *s,
                    const char *end)
 {
@@ -114,7 +114,7 @@ static int is_roman(const char *s, size_t n)
     return n > 0;
 }
 
-/* A number behind an abbreviation: digits, or a Roman one; "I" alone is a word if it goes on. */
+/* Returns 1 if a number is at s: digits or a Roman number. "I" with a space after it is a word. */
 static int is_number(const char *s, const char *end)
 {
     size_t n = word_at(s, end);
@@ -128,7 +128,8 @@ static int is_capitalized(const struct sentence_mark *p, const struct word *w)
     return letter_at(w->s, p->end).kind == LETTER_UPPER;
 }
 
-/* Does the word end in a vowel? Abbreviations seldom do, for words are cut off in front of one. */
+/* Returns 1 if the word ends in a vowel. Abbreviations seldom do, because words are shortened
+ * before a vowel. */
 static int ends_in_vowel(const struct word *w)
 {
     static const char vowels[] = "aeiouyàáâãäåæèéêëìíîïòóôõöøùúûüýÿāăąēėęěīıōőœūůűąę"
@@ -142,10 +143,12 @@ static int ends_in_vowel(const struct word *w)
     return strstr(vowels, lower + n - last.len) != NULL;
 }
 
-/* Is the word w before a period no abbreviation? The word at s follows it, in lower case. */
+/* Returns 1 if the word w before a period is not an abbreviation. The word at s, in lower case,
+ * follows the period. */
 static int is_whole(const struct sentence_mark *p, const struct word *w, const char *s)
 {
-    if (!w->n) /* "(…)."; in tokenized text a period with a space before it ends no abbreviation */
+    if (!w->n) /* no word: "(…).", or a period after a space in tokenized text, which ends no
+                  abbreviation */
         return w->before.kind == LETTER_CLOSE || w->before.kind == LETTER_QUOTE ||
                (w->before.kind == LETTER_SPACE && is_opener(p->model, s, p->end));
     if (w->letters < 2 || w->digits || w->periods)
@@ -163,7 +166,8 @@ static int is_whole(const struct sentence_mark *p, const struct word *w, const c
 
 enum verdict { GOES_ON, ENDS, ASK_NEXT };
 
-/* Abbreviations of one letter are known as they are written: "v." is one, "V." an initial. */
+/* Decides for a single letter before a period. Its case matters: "v." is an abbreviation, "V." an
+ * initial. */
 static enum verdict judge_letter(const struct sentence_mark *p, const struct word *w,
                                  const char *next)
 {
@@ -172,18 +176,18 @@ static enum verdict judge_letter(const struct sentence_mark *p, const struct wor
     unsigned kinds = sentence_model_word(p->model, w->s, w->n);
     if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
         return GOES_ON;
-    int small = letter_at(w->s, w->s + w->n).kind == LETTER_LOWER; /* a unit or a variable */
+    int small = letter_at(w->s, w->s + w->n).kind == LETTER_LOWER; /* a unit or variable */
     return small && !(kinds & SENTENCE_ABBREVIATION) ? ENDS : ASK_NEXT;
 }
 
-/* What the word in front of a period says. */
+/* Decides from the word w before a period whether the sentence ends. */
 static enum verdict judge_word(const struct sentence_mark *p, const struct word *w,
                                const char *next)
 {
     if (w->letters == 1 && !w->periods && !w->digits && letter_at(w->s, p->end).len == w->n)
         return judge_letter(p, w, next);
     unsigned kinds = kinds_of(p->model, w->s, w->n);
-    if (is_capitals(w)) /* "MS" is no title, "TP" is where the model lists it so */
+    if (is_capitals(w)) /* "MS" is a title only if listed as "MS" */
         kinds = (kinds & ~(unsigned)SENTENCE_TITLE) | sentence_model_word(p->model, w->s, w->n);
     if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
         return GOES_ON;
@@ -197,7 +201,7 @@ static enum verdict judge_word(const struct sentence_mark *p, const struct word 
     return kinds & SENTENCE_ABBREVIATION ? ASK_NEXT : ENDS;
 }
 
-/* "end.Next": a space that is missing, between a plain word and an opener. */
+/* Returns 1 for "end.Next", a missing space between a plain lower-case word and an opener. */
 static int lacks_space(const struct sentence_mark *p)
 {
     if (p->dots != 1 || p->asks || p->after != p->mark + 1)
@@ -213,12 +217,13 @@ static int lacks_space(const struct sentence_mark *p)
            is_opener(p->model, p->after, p->end);
 }
 
-/* A particle in Japanese goes on behind a quotation, 「はい。」と言った。, and behind a name. */
+/* Returns 1 if a Japanese particle follows the mark: it continues the sentence after a quotation,
+ * 「はい。」と言った。, or a name. */
 static int is_particle(const struct sentence_mark *p)
 {
     static const unsigned particles[] = { 0x306E, 0x3092, 0x3068, 0x304C,
                                           0x306F, 0x306B, 0x3067, 0x3082 };
-    enum { OF_NAMES = 2 }; /* no word begins with these */
+    enum { OF_NAMES = 2 }; /* the first two, which begin no word */
     size_t count = p->quoted ? sizeof particles / sizeof *particles : OF_NAMES;
     unsigned c = letter_at(p->after, p->end).code;
     for (size_t i = 0; i < count; i++)
@@ -239,8 +244,8 @@ static int asks_without_space(const struct sentence_mark *p)
            !is_particle(p) && letter_at(p->after, p->end).kind != LETTER_DASH;
 }
 
-/* Does a mark other than a period end a sentence, in front of the capitalized word or number at s?
- * A dash may stand between them. */
+/* Returns 1 if a mark other than a period ends a sentence before the capitalized word or number at
+ * s. dashed: a dash is between them. */
 static int question_ends(const struct sentence_mark *p, const char *s, int dashed)
 {
     struct word w = word_before(p->begin, p->mark);
@@ -250,8 +255,9 @@ static int question_ends(const struct sentence_mark *p, const char *s, int dashe
     return !(name || title) || is_opener(p->model, s, p->end);
 }
 
-/* The same for an ellipsis. It ends a sentence if it is joined to a word in lower case; in titles,
- * and where it stands for words, the next word decides. */
+/* Returns 1 if an ellipsis ends a sentence before the word or number at s. It does directly after a
+ * word in lower case. In titles, and where the ellipsis replaces words, it does only before an
+ * opener. */
 static int ellipsis_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)
 {
     struct word w = word_before(p->begin, p->mark);
@@ -259,11 +265,11 @@ static int ellipsis_ends(const struct sentence_mark *p, const char *s, enum lett
     int joined = w.letters > 1 || (!w.n && w.before.kind == LETTER_CLOSE);
     if (joined && !title && !p->spaced)
         return 1;
-    int is_i = *s == 'I' && word_at(s, p->end) == 1; /* always capitalized: tells little */
+    int is_i = *s == 'I' && word_at(s, p->end) == 1; /* "I" is always capitalized */
     return next != LETTER_DIGIT && !(is_i && p->spaced) && is_opener(p->model, s, p->end);
 }
 
-/* Does the period end a sentence, in front of the capitalized word or number at s? */
+/* Returns 1 if a period ends a sentence before the capitalized word or number at s. */
 static int period_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)
 {
     struct word w = word_before(p->begin, p->mark);
@@ -276,7 +282,7 @@ static int period_ends(const struct sentence_mark *p, const char *s, enum letter
            !is_pair(p->model, &w, s, p->end);
 }
 
-/* Skips dashes and the spaces behind them. */
+/* Returns the position after the dashes at s and the spaces after them. */
 static const char *skip_dash(const char *s, const char *end)
 {
     for (struct letter c;
@@ -285,8 +291,8 @@ static const char *skip_dash(const char *s, const char *end)
     return sentence_mark_skip_spaces(s, end);
 }
 
-/* Is the word at s, behind a dash, a place or an initial? Bibliographies have "Titel. – Wien:
- * Gerold" and "Название. — М. : Наука". */
+/* Returns 1 if the word at s, after a dash, is a place or an initial, as in bibliographies: "Titel.
+ * – Wien: Gerold", "Название. — М. : Наука". */
 static int is_imprint(const char *s, const char *end)
 {
     size_t n = word_at(s, end);
@@ -295,8 +301,8 @@ static int is_imprint(const char *s, const char *end)
     return initial || (after < end && *after == ':');
 }
 
-/* Does a sentence begin in lower case at p->next? Behind a single "!", which ends many names and
- * titles, it does not. */
+/* Returns 1 if a sentence begins at p->next with a lower-case letter. It does not after a single
+ * "!", which ends many names and titles. */
 static int begins_small(const struct sentence_mark *p)
 {
     struct word w = word_before(p->begin, p->mark);
@@ -310,7 +316,8 @@ static int begins_small(const struct sentence_mark *p)
     return p->after - p->mark > 1 || (*p->mark != '!' && is_opener(p->model, p->next, p->end));
 }
 
-/* The end of a number of few digits at s; with `many`, of several: "2,3" or "4–6". NULL: none. */
+/* Returns the end of the number at s, which has at most DIGITS_MAX digits, or NULL. With `many`,
+ * reads several numbers: "2,3" or "4–6". */
 static const char *number_end(const char *s, const char *end, int many)
 {
     enum { DIGITS_MAX = 3 };
@@ -325,15 +332,16 @@ static const char *number_end(const char *s, const char *end, int many)
     return more ? more : s;
 }
 
-/* Is the word too long for an abbreviation, or known? */
+/* Returns 1 if the word is too long for an abbreviation, or is a known opener. */
 static int is_plain_word(const struct sentence_mark *p, const struct word *w)
 {
     return w->letters > 1 && !w->digits && !w->periods &&
            (w->letters >= WHOLE_WORD_MIN || kinds_of(p->model, w->s, w->n) & SENTENCE_OPENER);
 }
 
-/* Takes the note that books print as a bare number between a sentence and a capitalized opener:
- * "… of their rights. 4 Even though …", or in papers "… of their rights.2,3 Even though …". */
+/* Adds to the mark a note that is printed as a bare number between a sentence and a capitalized
+ * opener: "… of their rights. 4 Even though …", or in papers "… of their rights.2,3 Even though
+ * …". */
 static void take_number(struct sentence_mark *p)
 {
     int joined = p->after == p->next;
@@ -350,8 +358,8 @@ static void take_number(struct sentence_mark *p)
     p->next = next;
 }
 
-/* Does the mark end a sentence? At s follows a capital, a digit, a letter without case or a sign.
- */
+/* Returns 1 if the mark ends a sentence. At s is an upper-case letter, a digit, a letter without
+ * case or a symbol. */
 static int ends_before(const struct sentence_mark *p, const char *s, enum letter_kind next,
                        int dashed)
 {
@@ -367,8 +375,8 @@ static int ends_before(const struct sentence_mark *p, const char *s, enum letter
     return p->quoted || p->dots != 3 || ellipsis_ends(p, s, next);
 }
 
-/* In scripts without case nothing marks the words that report speech. They follow a quotation that
- * the sentence began with: “好。”他说。 */
+/* Returns 1 if the words after a quotation report speech, in a script without case, as in
+ * “好。”他说。 The sentence must begin with the quotation. */
 static int reports_speech(const struct sentence_mark *p)
 {
     const char *s = sentence_mark_skip_spaces(p->begin, p->end);
@@ -414,11 +422,11 @@ static void add_sentence(struct buf *out, const char *s, const char *end)
     buf_addc(out, '\n');
 }
 
-/* Is the character at s a mark that may end a sentence in this language? */
+/* Returns 1 if the character at s may end a sentence in this language. */
 static int is_mark(const struct sentence_model *m, const char *s, struct letter c, const char *end)
 {
     if (sentence_model_pauses(m, c.code))
-        return letter_at(s + c.len, end).code == c.code; /* "..." is none */
+        return letter_at(s + c.len, end).code == c.code; /* "..." is not a pause */
     return c.kind == LETTER_END || c.kind == LETTER_FULL_END || sentence_model_ends(m, c.code);
 }
 

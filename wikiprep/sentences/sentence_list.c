@@ -9,7 +9,7 @@ enum { DIGITS_MAX = 3 };
 struct item {
     unsigned bullet; /* 0: none */
     int is_letter;
-    unsigned number;   /* of the letter: its code */
+    unsigned number;   /* the number, or the code of the letter */
     const char *close; /* . ) .) */
     int close_bytes;
 };
@@ -24,7 +24,7 @@ static const char *skip_spaces(const char *s, const char *end)
 static const char *read_bullet(const char *s, const char *end, unsigned *bullet)
 {
     struct letter c = letter_at(s, end);
-    *bullet = c.code == 0x2022 || c.code == 0x2043 ? c.code : 0; /* a bullet, a hyphen bullet */
+    *bullet = c.code == 0x2022 || c.code == 0x2043 ? c.code : 0; /* bullet, hyphen bullet */
     return *bullet ? skip_spaces(s + c.len, end) : s;
 }
 

@@ -4,7 +4,7 @@
 
 enum {
     NOTE_MAX_BYTES = 48, /* "[citation needed]" */
-    OPENING_MAX = 4,     /* quotes and brackets in front of a word */
+    OPENING_MAX = 4,     /* most quotes and brackets before a word */
 };
 
 const char *sentence_mark_skip_spaces(const char *s, const char *end)
@@ -16,7 +16,7 @@ const char *sentence_mark_skip_spaces(const char *s, const char *end)
 
 /* ---- quotes and brackets -------------------------------------------------------------------- */
 
-/* Quotes that open in one language and close in another. */
+/* Returns 1 for quotes that open in one language and close in another. */
 static int is_two_faced(unsigned c)
 {
     return c == 0xAB || c == 0xBB || c == 0x2018 || c == 0x2019 || c == 0x201C || c == 0x201D ||
@@ -35,7 +35,7 @@ static int is_alone(const char *s, const char *end)
     return !c.len || c.kind == LETTER_SPACE;
 }
 
-/* Does c, right behind a mark, close a quotation? `after` is what follows it. */
+/* Returns 1 if c, directly after a mark, closes a quotation. `after` is the position after c. */
 static int closes(struct letter c, const char *after, const char *end)
 {
     if (c.kind == LETTER_CLOSE || c.kind == LETTER_QUOTE)
@@ -44,7 +44,7 @@ static int closes(struct letter c, const char *after, const char *end)
            !begins_word(after, end);
 }
 
-/* Is the `"` at s one that closes? */
+/* Returns 1 if the `"` at s is a closing quote. */
 static int closes_pair(struct sentence_mark *p, const char *s)
 {
     while ((p->counted = memchr(p->counted, '"', (size_t)(s - p->counted)))) {
@@ -72,7 +72,7 @@ const char *sentence_mark_skip_open(const char *s, const char *end)
 
 /* ---- reference marks ------------------------------------------------------------------------ */
 
-/* "[12]", "[citation needed]": its bytes. */
+/* Returns the length of the note at s, "[12]" or "[citation needed]", or 0. */
 static size_t note_bytes(const char *s, const char *end)
 {
     size_t max = end - s < NOTE_MAX_BYTES ? (size_t)(end - s) : NOTE_MAX_BYTES;
@@ -80,8 +80,9 @@ static size_t note_bytes(const char *s, const char *end)
     return close ? (size_t)(close + 1 - s) : 0;
 }
 
-/* Behind a space "[The]" and "[...]" may begin a sentence; a note has a number, "[12]", "[note 3]",
- * or is one small letter or a complaint: "[b]", "[citation needed]". */
+/* Returns the length of a note that follows a space, or 0. It ends in a digit ("[12]", "[note 3]"),
+ * is one lower-case letter ("[b]"), or ends in " needed]". Other brackets after a space, "[The]"
+ * and "[...]", may begin a sentence. */
 static size_t spaced_note_bytes(const char *s, const char *end)
 {
     size_t n = note_bytes(s, end);
@@ -95,7 +96,8 @@ static size_t spaced_note_bytes(const char *s, const char *end)
 
 /* ---- the mark ------------------------------------------------------------------------------- */
 
-/* " . . ." goes on: a period with a space before and none of a word behind. */
+/* Returns 2 for " ." in a spaced ellipsis " . . ."; 0 if a word follows the period directly, or for
+ * anything else. */
 static size_t spaced_dot(const char *s, const char *end)
 {
     if (end - s < 2 || s[0] != ' ' || s[1] != '.')
@@ -108,8 +110,8 @@ static int has_closed(const struct sentence_mark *p)
     return p->quoted || p->bracketed || p->squared || p->noted;
 }
 
-/* Takes what closes behind a space: "Oui. » Puis", "text. [12] Then". Returns its bytes, with the
- * space. */
+/* Adds to the mark a closing quote, bracket or note after a space: "Oui. » Puis", "text. [12]
+ * Then". Returns the number of bytes, with the space, or 0. */
 static size_t take_spaced(struct sentence_mark *p, const char *space)
 {
     const char *s = sentence_mark_skip_spaces(space, p->end);
@@ -128,8 +130,8 @@ static size_t take_spaced(struct sentence_mark *p, const char *space)
     return (size_t)(s - space) + (note ? note : c.len);
 }
 
-/* Takes the character at s, or what begins there. Returns its bytes; 0 if it does not belong to the
- * mark. */
+/* Adds the character or note at s to the mark. Returns its length, or 0 if it does not belong to
+ * the mark. */
 static size_t take(struct sentence_mark *p, const char *s)
 {
     struct letter c = letter_at(s, p->end);

@@ -14,18 +14,18 @@
 static const char FIRST_LINE[] = "textmill sentences 1";
 
 struct slot {
-    uint32_t place; /* of the word in `words`, plus one; 0: empty */
+    uint32_t place; /* 1 + offset of the word in `words`; 0: empty */
     uint16_t len;
     uint16_t kinds;
 };
 
 struct sentence_model {
-    struct buf words; /* end to end */
+    struct buf words; /* the words, without separators */
     struct slot *slots;
     size_t count, cap; /* cap: a power of two */
     int ordinals;
-    unsigned char ends[128], pauses[128]; /* marks of the language's own, by ASCII character */
-    unsigned char first_bytes[256];       /* of all marks that end sentences */
+    unsigned char ends[128], pauses[128]; /* 1: the ASCII character is a mark of the language */
+    unsigned char first_bytes[256];       /* 1: first byte of a mark that ends sentences */
 };
 
 /* The first bytes of the marks that letter.h knows: LETTER_END and LETTER_FULL_END. */
@@ -101,7 +101,8 @@ const unsigned char *sentence_model_first_bytes(const struct sentence_model *m)
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* The next word of a line; 0 at its end. */
+/* Reads the next word of a line into *word and moves *s after it. Returns its length, or 0 at the
+ * end of the line. */
 static size_t next_word(const char **s, const char *end, const char **word)
 {
     while (*s < end && (**s == ' ' || **s == '\t' || **s == '\r'))
@@ -223,8 +224,7 @@ int sentence_model_read(struct sentence_model *m, const char *path)
     return result;
 }
 
-/* ---- built in ---------------------------------------------------------------------------------
- */
+/* ---- built-in models ----------------------------------------------------------------------- */
 
 static void add_built_in(struct sentence_model *m, const char *lang, size_t n)
 {
@@ -232,7 +232,7 @@ static void add_built_in(struct sentence_model *m, const char *lang, size_t n)
         const struct sentence_data *d = &sentence_data[i];
         if (strlen(d->lang) == n && !memcmp(d->lang, lang, n))
             sentence_model_parse(m, d->text, strlen(d->text),
-                                 d->lang); /* right: the tests see to it */
+                                 d->lang); /* cannot fail: tests parse all built-in models */
     }
 }
 

@@ -14,42 +14,44 @@
 #include "wikiprep/sentences/letter.h"
 #include "wikiprep/sentences/sentence_model.h"
 
-/* Kiss and Strunk's thresholds, and ours. */
+/* ABBREVIATION_* and OPENER_SCORE are the values of Kiss and Strunk. The other limits are our
+ * own. */
 #define ABBREVIATION_SCORE  0.3
 #define OPENER_SCORE        30.0
-#define ABBREVIATION_CHANCE 0.99 /* of a period behind an abbreviation */
-#define ELSEWHERE_MAX                                                                              \
-    0.05 /* an opener's uses capitalized in mid-sentence, by those in small letters */
-#define NUMBERED_MIN 0.5 /* share of periods with a number behind, of one that numbers follow */
-#define ORDINAL_MIN  0.2 /* share of small numbers with a period that a small letter follows */
+#define ABBREVIATION_CHANCE 0.99 /* probability of a period after an abbreviation */
+#define ELSEWHERE_MAX       0.05 /* opener: most capitalized uses in mid-sentence per lower-case use */
+#define NUMBERED_MIN        0.5 /* number word: least share of its periods before a number */
+#define ORDINAL_MIN         0.2 /* ordinals: least share of "12." before a lower-case word */
 
 enum {
-    SEEN_MIN = 5,        /* times that a word must be seen in a part, to be listed for it */
-    PLAIN_MIN = 5,       /* letters of words that are taken for no abbreviations */
-    WORDS_MIN = 1000,    /* of text to learn from */
-    LINE_BYTES = 96,     /* of the table */
-    TYPES_MAX = 1 << 22, /* words in the table; then those seen once are forgotten */
+    SEEN_MIN = 5,        /* fewest occurrences in a role, to be listed for it */
+    PLAIN_MIN = 5,       /* fewest letters of words that cannot be abbreviations */
+    WORDS_MIN = 1000,    /* fewest words to learn from */
+    LINE_BYTES = 96,     /* longest line of the model */
+    TYPES_MAX = 1 << 22, /* most words in the table; beyond it, words seen once are dropped */
 };
 
 struct type {
-    uint32_t place; /* in `words`, plus one; 0: empty */
+    uint32_t place; /* 1 + offset in `words`; 0: empty */
     uint16_t len;
-    uint32_t count, periods; /* in all; with a period behind */
-    uint32_t numbered;       /* of those, with a number behind that */
-    uint32_t begins;         /* capitalized, behind the end of a plain word */
-    uint32_t elsewhere;      /* capitalized, behind no mark at all */
+    uint32_t count, periods; /* occurrences; those with a period */
+    uint32_t numbered;       /* those with a period and then a number */
+    uint32_t begins;         /* capitalized, after a plain word with a period */
+    uint32_t elsewhere;      /* capitalized, with no mark before it */
     uint32_t small;          /* not capitalized */
 };
 
-/* What the word before was. */
+/* The position of a word, given by the word before it: at the start of a paragraph, after a word
+ * without a mark, after a plain word with a period, after another mark, after a small number with a
+ * period. */
 enum before { AT_BEGIN, MIDDLE, ENDED, MARKED, SMALL_NUMBER };
 
 struct sentence_trainer {
     struct buf words;
     struct type *types;
     size_t type_count, cap;  /* cap: a power of two */
-    uint64_t count, periods; /* of words */
-    uint64_t ends;           /* of plain words with a period */
+    uint64_t count, periods; /* words; words with a period */
+    uint64_t ends;           /* plain words with a period */
     uint64_t ordinals, small_numbers;
 };
 
@@ -64,7 +66,7 @@ static struct type *find(const struct sentence_trainer *t, const char *word, siz
     return &t->types[i];
 }
 
-/* Moves the words seen at least `min` times to a table of twice the size that they need. */
+/* Moves the words seen at least `min` times to a new table, which is at most a quarter full. */
 static void rebuild(struct sentence_trainer *t, uint32_t min)
 {
     struct sentence_trainer old = *t;
@@ -89,7 +91,7 @@ static void rebuild(struct sentence_trainer *t, uint32_t min)
     free(old.types);
 }
 
-/* The word in lower case, counted; NULL for one that is too long. */
+/* Counts the word in lower case and returns its entry, or NULL if the word is too long. */
 static struct type *count(struct sentence_trainer *t, const char *word, size_t n)
 {
     char lower[SENTENCE_WORD_MAX_BYTES];
@@ -130,15 +132,16 @@ void sentence_trainer_free(struct sentence_trainer *t)
 
 struct token {
     const char *s;
-    size_t n; /* without the period behind it */
+    size_t n; /* without the period after it */
     int letters, digits, periods;
     enum letter_kind first;
-    int period;         /* behind it */
-    unsigned separator; /* the mark behind that; 0 where there is a space */
+    int period;         /* 1: a period follows */
+    unsigned separator; /* the mark after the word and period; 0: a space */
     const char *after;
 };
 
-/* The next word, number or other run of characters between spaces, quotes and marks. */
+/* Reads the next token: a word or number, with the period and the mark after it. Returns 0 at the
+ * end. */
 static int read_token(const char *s, const char *end, struct token *k)
 {
     struct letter c;
@@ -171,7 +174,7 @@ static int read_token(const char *s, const char *end, struct token *k)
     return 1;
 }
 
-/* What is remembered of a word when the next is read. */
+/* Returns the position of the word after k. */
 static enum before judge(const struct token *k)
 {
     if (k->separator)
@@ -187,16 +190,16 @@ static enum before judge(const struct token *k)
 static void count_number(struct sentence_trainer *t, const char *word, size_t n)
 {
     struct type *type = find(t, word, n);
-    if (type->place) /* else it was forgotten */
+    if (type->place) /* else rebuild() dropped it */
         type->numbered++;
 }
 
 static void add_paragraph(struct sentence_trainer *t, const char *s, const char *end)
 {
     enum before before = AT_BEGIN;
-    int period = 0; /* behind the word before, and a space */
+    int period = 0; /* 1: the last word has a period and then a space */
     char last[SENTENCE_WORD_MAX_BYTES];
-    size_t last_len = 0; /* that word, if it has letters */
+    size_t last_len = 0; /* length of the last word in `last`; 0: not a word */
     for (struct token k; read_token(s, end, &k); s = k.after) {
         int upper = k.first == LETTER_UPPER;
         if (period && last_len && k.first == LETTER_DIGIT)
@@ -229,14 +232,14 @@ void sentence_trainer_add(struct sentence_trainer *t, const char *s, size_t n)
         add_paragraph(t, l.line, l.line + l.len);
 }
 
-/* ---- the table -------------------------------------------------------------------------------- */
+/* ---- the learned model ------------------------------------------------------------------------ */
 
 static const char *word_of(const struct sentence_trainer *t, const struct type *type)
 {
     return t->words.data + type->place - 1;
 }
 
-/* log of p^hits * (1-p)^(n-hits) */
+/* Returns log(p^hits * (1-p)^(n-hits)). */
 static double log_binomial(double hits, double n, double p)
 {
     if (p <= 0)
@@ -268,7 +271,8 @@ static int is_numbered(const struct type *type)
     return type->numbered >= SEEN_MIN && type->numbered >= NUMBERED_MIN * type->periods;
 }
 
-/* Dunning's ratio, of a word behind the ends of sentences against its share of all words. */
+/* Returns 1 if the word opens sentences. Compares its share after ends of sentences with its share
+ * of all words by Dunning's log-likelihood ratio. */
 static int is_opener(const struct sentence_trainer *t, const struct type *type)
 {
     double begins = type->begins, ends = (double)t->ends, n = type->count, all = (double)t->count;
@@ -296,11 +300,11 @@ static unsigned kind_of(const struct sentence_trainer *t, const struct type *typ
     return is_numbered(type) ? SENTENCE_NUMBER : is_opener(t, type) ? SENTENCE_OPENER : 0;
 }
 
-/* Lines of the words of one kind. */
+/* Appends lines with the words of one kind, each beginning with the keyword `name`. */
 static void put_words(const struct sentence_trainer *t, struct buf *out, const struct type **types,
                       size_t n, const char *name, unsigned kind)
 {
-    size_t begin = 0; /* of the line */
+    size_t begin = 0; /* start of the line */
     for (size_t i = 0; i < n; i++) {
         if (kind_of(t, types[i]) != kind)
             continue;

@@ -97,7 +97,7 @@ void dump_site_release(struct dump_site *site)
     *site = DUMP_SITE_INIT;
 }
 
-/* Exports before 0.6 do not say <ns>. */
+/* For exports before version 0.6, which have no <ns> element. */
 int dump_namespace_of(const struct dump_site *site, const struct buf *title)
 {
     const char *colon = memchr(title->data, ':', title->len);
@@ -109,7 +109,8 @@ int dump_namespace_of(const struct dump_site *site, const struct buf *title)
 
 /* ---- redirects --------------------------------------------------------------------------- */
 
-/* "#REDIRECT [[Target]]" in whatever language: '#', one word, perhaps a colon, a link. */
+/* Returns 1 if the text is "#REDIRECT [[Target]]" with the keyword in any language: '#', one word,
+ * an optional colon, a link. */
 static int is_redirect_text(const struct buf *text)
 {
     const char *s = text->data + strspn(text->data, " \t\r\n");
@@ -123,7 +124,7 @@ static int is_redirect_text(const struct buf *text)
     return word > 1 && s[-1] == '#' && after[0] == '[' && after[1] == '[';
 }
 
-/* Where the redirect leads, when <redirect> did not say: the first link of the text. */
+/* Sets the target of a redirect without a <redirect> element to the first link of the text. */
 static void find_target(struct dump_page *p, int capital)
 {
     const char *open = strstr(p->text.data, "[[");

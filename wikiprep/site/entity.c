@@ -6,7 +6,7 @@
 
 enum { NAME_MAX_BYTES = 14 };
 
-/* Sorted by byte. */
+/* Sorted in byte order. */
 /* clang-format off */
 static const struct named {
     char name[NAME_MAX_BYTES + 1];

@@ -20,11 +20,11 @@ struct word {
 };
 
 struct magic {
-    struct word *words; /* open addressing; cap is a power of two, or 0 */
+    struct word *words; /* hash table with open addressing; cap is a power of two, or 0 */
     size_t cap;
 };
 
-/* Into out, with its NUL: 1, or 0 when it is too long. */
+/* Writes s in lower case to out, with a NUL. Returns 0 if it is empty or too long. */
 static int fold(char out[WORD_MAX_BYTES], const char *s, size_t n)
 {
     size_t len = 0;

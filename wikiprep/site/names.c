@@ -9,7 +9,7 @@
 #include "unicode/letter_case.h"
 #include "wikiprep/values/knowledge.h"
 
-enum { NAME_MAX_BYTES = 96 }; /* a longer prefix is no namespace */
+enum { NAME_MAX_BYTES = 96 }; /* no namespace name is longer */
 
 struct entry {
     char *key; /* folded; NULL: free */
@@ -17,14 +17,15 @@ struct entry {
 };
 
 struct names {
-    struct entry *entries; /* open addressing; cap is a power of two */
+    struct entry *entries; /* hash table with open addressing; cap is a power of two */
     size_t count, cap;
     int capital;
 };
 
 /* ---- folding ----------------------------------------------------------------------------- */
 
-/* Into out, with its NUL; 0 when the name is empty or too long. */
+/* Writes the normalized name to out, with a NUL: lower case, single spaces, '_' as a space. Returns
+ * its length, or 0 if the name is empty or too long. */
 static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
 {
     size_t len = 0;
@@ -40,7 +41,7 @@ static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
         if (used > 1 || c < 0x80)
             len += utf8_encode(out + len, letter_case_lower(c));
         else
-            out[len++] = (char)c; /* no UTF-8 */
+            out[len++] = (char)c; /* not valid UTF-8 */
     }
     if (len && out[len - 1] == ' ')
         len--;
@@ -135,7 +136,7 @@ static void add_all(struct names *names, const char *list, enum names_kind kind)
     }
 }
 
-/* The prefixes of all languages' files; what comes later wins. */
+/* Adds the prefixes of all languages. A later addition of the same name wins. */
 static void add_built_in(struct names *names)
 {
     static const struct {

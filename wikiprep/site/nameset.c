@@ -10,7 +10,8 @@
 struct nameset {
     char **names;
     size_t count, names_cap;
-    size_t *places; /* open addressing: 1 + the place in `names`, or 0; cap is a power of two */
+    size_t *places; /* hash table with open addressing: 1 + index in `names`, or 0; cap is a power
+                       of two */
     size_t cap;
 };
 
@@ -33,7 +34,7 @@ void nameset_free(struct nameset *set)
     free(set);
 }
 
-/* Where the name is, or would be. */
+/* Returns the slot of the name, or the free slot for it. */
 static size_t *find(const struct nameset *set, const char *name, size_t n)
 {
     size_t mask = set->cap - 1, i = hash_bytes(name, n) & mask;

@@ -9,10 +9,10 @@
 #include "wikiprep/values/knowledge.h"
 
 struct section_list {
-    char *names; /* with commas between */
+    char *names; /* comma-separated */
 };
 
-/* With '|' between them. */
+/* Returns the names of the default sections, separated by '|'. */
 static const char *default_names(const char *lang)
 {
     if (!strcmp(lang, "nb") || !strcmp(lang, "nn"))

@@ -78,9 +78,9 @@ int site_takes_categories(const struct site *s, const char *lines)
     return takes;
 }
 
-/* ---- life -------------------------------------------------------------------------------- */
+/* ---- creation and release ---------------------------------------------------------------- */
 
-/* For one line of a manifest. */
+/* Returns a description of the dump for one line of the manifest, owned by the caller. */
 static char *describe(const struct dump_site *dump, const char *lang)
 {
     struct buf about = BUF_INIT;

@@ -9,7 +9,7 @@
 
 enum { TITLE_MAX_BYTES = 255 };
 
-/* Spaces that MediaWiki takes for '_', as code points; U+200E and its kin are dropped. */
+/* Returns 1 for code points that MediaWiki treats as a space in titles. */
 static int is_blank(unsigned c)
 {
     return c == ' ' || c == '_' || c == 0xA0 || c == 0x1680 || c == 0x180E ||
@@ -22,8 +22,8 @@ static int is_hidden(unsigned c)
     return c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E);
 }
 
-/* Appends the title's characters, references resolved, one space between words. 0: a sign that
- * no title has. */
+/* Appends the title's characters: decodes character references, drops direction marks and makes
+ * runs of spaces one space. Returns 0 if a character is not allowed in titles. */
 static int clean(struct buf *out, const char *s, size_t n)
 {
     size_t begin = out->len;
@@ -46,7 +46,8 @@ static int clean(struct buf *out, const char *s, size_t n)
     return 1;
 }
 
-/* "%41" that is left would be read as what they stand for. */
+/* Returns 1 if the title contains a percent code such as "%41", which would be decoded in an
+ * address. */
 static int has_code(const struct buf *text)
 {
     for (const char *s = text->data; (s = strchr(s, '%')); s++)
@@ -55,7 +56,7 @@ static int has_code(const struct buf *text)
     return 0;
 }
 
-/* "./x", "a/../b": what a browser would make another path of. */
+/* Returns 1 for "./x" and "a/../b", which browsers rewrite in an address. */
 static int has_dots(const struct buf *text)
 {
     const char *s = text->data;
@@ -125,7 +126,7 @@ int title_read(struct title *t, const struct dump_site *site, const char *s, siz
 
 int title_has_subpages(int ns)
 {
-    return ns > 0 && ns != 6 && ns != 14; /* not articles, files and categories */
+    return ns > 0 && ns != 6 && ns != 14; /* not articles, files, categories */
 }
 
 void title_put_namespace(const struct dump_site *site, int ns, struct buf *out)

@@ -1,5 +1,5 @@
 /*
- * The names are those that MediaWiki shows for {{#time:F}} and its kin.
+ * The names are those that MediaWiki shows for {{#time:F}} and the other name codes.
  */
 #include "wikiprep/values/calendar.h"
 

@@ -77,8 +77,8 @@ struct machine {
     struct number values[STACK_MAX + 1];
     enum operator waiting[STACK_MAX + 1];
     int value_count, waiting_count;
-    int wants_operator; /* an operand came last */
-    struct buf *out;    /* of the error */
+    int wants_operator; /* 1: the last token was an operand */
+    struct buf *out;    /* for the error message */
 };
 
 static int fail(struct machine *m, const char *what, const char *name)
@@ -87,7 +87,7 @@ static int fail(struct machine *m, const char *what, const char *name)
     return -1;
 }
 
-/* The same for what is no error of syntax. */
+/* Reports an error in a value. Its message has no "Expression error: ". */
 static int fail_value(struct machine *m, const char *what, const char *name, const char *why)
 {
     buf_addf(m->out, "%s%s%s.", what, name, why);
@@ -125,7 +125,7 @@ static int push_operator(struct machine *m, enum operator op)
 
 /* ---- operations --------------------------------------------------------------------------- */
 
-/* PHP's (int): modulo 2^64 where it is too large. */
+/* Converts as PHP's (int) does: values that are too large are taken modulo 2^64. */
 static int64_t to_integer(double v)
 {
     if (!isfinite(v))
@@ -178,7 +178,7 @@ static int apply_one(struct machine *m, enum operator op, struct number *a)
     return 0;
 }
 
-/* Of two whole numbers of PHP's int most results are one too. */
+/* Returns 1 if v, the result of an operation on two integers, is an integer in PHP. */
 static int fits_integer(double v)
 {
     return fabs(v) < 9e15 && v == trunc(v);
@@ -263,7 +263,8 @@ static int starts(struct span s, const char *word)
     return s.n >= strlen(word) && !memcmp(s.s, word, strlen(word));
 }
 
-/* Other signs for operators, as HTML and typographers write them: their length, and *as. */
+/* Returns the length of an operator at s in another spelling, HTML or typographic, or 0. *as is set
+ * to the usual spelling. */
 static size_t respelled(struct span s, const char **as)
 {
     static const char *const signs[][2] = {
@@ -335,7 +336,8 @@ static int on_close(struct machine *m)
     return 0;
 }
 
-/* One sign, or two: how many bytes, or -1. */
+/* Handles an operator or bracket of one or two characters. Returns its length, or -1 on an
+ * error. */
 static int on_sign(struct machine *m, struct span s)
 {
     static const struct {
@@ -370,7 +372,7 @@ static int on_number(struct machine *m, struct span s, size_t n)
     if (m->wants_operator)
         return fail(m, "Unexpected number", "");
     size_t used = 0, points = 0;
-    for (size_t i = 0; i < n && used + 1 < sizeof text; i++) { /* a second point ends it */
+    for (size_t i = 0; i < n && used + 1 < sizeof text; i++) { /* a second point ends the number */
         points += s.s[i] == '.';
         if (points > 1)
             break;

@@ -8,7 +8,7 @@
 
 enum { POWER_MAX = 99 };
 
-/* Appends digits with commas; what is behind the point as it is. */
+/* Appends digits with commas between thousands. The part after the point is copied unchanged. */
 static void put_grouped(struct buf *out, const char *digits)
 {
     size_t n = strspn(digits, "0123456789");
@@ -29,7 +29,8 @@ void figure_put_superscript(struct buf *out, int n)
         buf_adds(out, *s == '-' ? "⁻" : digits[*s - '0']);
 }
 
-/* The digits of s without signs and commas into plain; 1 when it is a number. */
+/* Copies s without its sign and commas to plain, and sets *negative. Returns 0 if it cannot be a
+ * number. */
 static int read_digits(struct span s, char plain[FIGURE_MAX], int *negative)
 {
     size_t n = 0;

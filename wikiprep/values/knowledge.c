@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* How a row stands to what is looked for; a part that is NULL is not compared. */
+/* Compares a row with a section, language and key. NULL parts are not compared. */
 static int compare(const struct knowledge_row *r, const char *section, const char *lang,
                    const char *key)
 {
@@ -12,7 +12,7 @@ static int compare(const struct knowledge_row *r, const char *section, const cha
     return order || !key ? order : strcmp(r->key, key);
 }
 
-/* The first row that is not before what is looked for. */
+/* Returns the index of the first row that is not less than the given section, language and key. */
 static size_t lower_bound(const char *section, const char *lang, const char *key)
 {
     size_t low = 0, high = knowledge_rows_count;

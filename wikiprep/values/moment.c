@@ -12,13 +12,13 @@ int64_t moment_days(int64_t year, int64_t month)
     month -= 1;
     year += month >= 0 ? month / 12 : -((11 - month) / 12);
     month = (month % 12 + 12) % 12;
-    int64_t y = month < 2 ? year - 1 : year, m = (month + 10) % 12; /* years from March */
+    int64_t y = month < 2 ? year - 1 : year, m = (month + 10) % 12; /* years begin in March */
     int64_t era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
     int64_t of_year = (153 * m + 2) / 5;
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-/* Since the beginning of 1970. */
+/* Returns the seconds since 1970-01-01. */
 static int64_t seconds_of(const struct moment *m)
 {
     int64_t days = moment_days(m->year, m->month) + m->day - 1;
@@ -58,8 +58,8 @@ struct formatter {
     const struct moment *m;
     const char *lang;
     struct number_style style;
-    int64_t days;                  /* since 1970 */
-    int raw_once, raw, roman_once; /* how the next number is written; or all */
+    int64_t days;                  /* days since 1970-01-01 */
+    int raw_once, raw, roman_once; /* raw: ASCII digits; _once: next number only */
     struct buf *out;
 };
 
@@ -100,7 +100,7 @@ static int day_of_year(const struct formatter *f)
     return (int)(f->days - moment_days(f->m->year, 1));
 }
 
-/* ISO 8601's week, and the year that it belongs to. */
+/* Returns the ISO 8601 week number, and sets *year to the year that the week belongs to. */
 static int week(const struct formatter *f, int64_t *year)
 {
     int from_monday = (moment_weekday(f->days) + 6) % 7;
@@ -161,7 +161,7 @@ static void put_time_code(struct formatter *f, char code)
     }
 }
 
-/* Codes of two letters, "x" in front: how many bytes they took. */
+/* Writes the code "x" followed by one or two letters. Returns the length of the code. */
 static size_t put_x_code(struct formatter *f, struct span s)
 {
     switch (s.n > 1 ? s.s[1] : '\0') {
@@ -179,7 +179,7 @@ static size_t put_x_code(struct formatter *f, struct span s)
             put_number(f, f->m->year - 1911, 1);
         return s.n > 2 ? 3 : 2;
     case '\0': buf_addc(f->out, 'x'); return 1;
-    default: buf_addc(f->out, s.s[1]); break; /* none */
+    default: buf_addc(f->out, s.s[1]); break; /* not a code */
     }
     return 2;
 }

@@ -8,12 +8,12 @@ enum { UNSET = -1 };
 
 struct reader {
     const char *s, *end;
-    struct moment m; /* what was said; UNSET where nothing was */
+    struct moment m; /* parts read so far; UNSET: not given */
     int has_year, has_date, has_time, keeps_time;
-    int64_t years, months, days, seconds; /* to be added */
+    int64_t years, months, days, seconds; /* relative parts */
     int weekday, weekday_step;
-    int edge;     /* 1: first day of the month, 2: last */
-    int64_t zone; /* seconds east */
+    int edge;     /* 1: first day of the month; 2: last day */
+    int64_t zone; /* seconds east of UTC */
 };
 
 static const char *const month_names[] = { "january",   "february", "march",    "april",
@@ -22,7 +22,8 @@ static const char *const month_names[] = { "january",   "february", "march",    
 static const char *const day_names[] = { "sunday",   "monday", "tuesday", "wednesday",
                                          "thursday", "friday", "saturday" };
 
-/* The name or its first three letters; "sept" and its kin too. */
+/* Returns the index of the name that s[0..n) is or abbreviates to three letters (also "sept",
+ * "tues", "thurs"), or -1. */
 static int find_name(const char *const *names, int count, const char *s, size_t n)
 {
     for (int i = 0; i < count; i++)
@@ -32,7 +33,7 @@ static int find_name(const char *const *names, int count, const char *s, size_t 
     return -1;
 }
 
-/* A month by its name or as "IV", from 1; 0: none. */
+/* Returns the month (1 to 12) for a name or a Roman number such as "IV", or 0. */
 static int find_month(const char *s, size_t n)
 {
     static const char *const romans[] = { "i",   "ii",   "iii", "iv", "v",  "vi",
@@ -64,7 +65,8 @@ static int is_digit_at(const struct reader *r, const char *s)
     return s < r->end && *s >= '0' && *s <= '9';
 }
 
-/* A number of at most `max` digits: how many, and r->s behind them. */
+/* Reads a number of at most `max` digits into *v and moves r->s after it. Returns the number of
+ * digits. */
 static size_t take(struct reader *r, size_t max, int64_t *v)
 {
     size_t n = digits(r, r->s);
@@ -98,7 +100,7 @@ static int64_t whole_year(int64_t year, size_t digits_given)
     return digits_given > 2 ? year : year < 70 ? 2000 + year : 1900 + year;
 }
 
-/* "14:30", "14:30:05.5", "2:30 pm"; the hour is read. */
+/* Reads the rest of a time, "14:30", "14:30:05.5" or "2:30 pm"; the hour has been read. */
 static int read_time(struct reader *r, int64_t hour)
 {
     int64_t minute = 0, second = 0, fraction;
@@ -134,7 +136,8 @@ static int read_time(struct reader *r, int64_t hour)
     return r->has_time = 1;
 }
 
-/* Behind a day and a month, and one of these signs: a year, if there is one. */
+/* Reads a year after a day and month; at least one of `signs` must come before it. Returns UNSET if
+ * there is no year. */
 static int64_t read_year_behind(struct reader *r, const char *signs)
 {
     const char *before = r->s;
@@ -159,7 +162,8 @@ static void skip_ordinal(struct reader *r)
         }
 }
 
-/* "April 9, 2011", "April 2011", "April 9", "April"; the month is read. */
+/* Reads the rest of "April 9, 2011", "April 2011", "April 9" or "April"; the month has been
+ * read. */
 static int read_month_first(struct reader *r, int month)
 {
     int64_t day, year;
@@ -183,7 +187,7 @@ static int read_month_first(struct reader *r, int month)
     return set_date(r, UNSET, month, 0);
 }
 
-/* A year of four digits was read, and '-' or '/' follows. */
+/* Reads the rest of a date after a year of four digits; r->s is at '-' or '/'. */
 static int read_year_first(struct reader *r, int64_t year)
 {
     int64_t month = 0, day = 1;
@@ -204,7 +208,7 @@ static int read_year_first(struct reader *r, int64_t year)
     return set_date(r, year, month, day);
 }
 
-/* "09.04.11" is a time, if it can be one. */
+/* Reads "09.04.11" as a time. Returns 0 if it cannot be a time. */
 static int read_time_with_points(struct reader *r, int64_t hour)
 {
     int64_t minute, second;
@@ -221,7 +225,8 @@ static int read_time_with_points(struct reader *r, int64_t hour)
     return 0;
 }
 
-/* A number of one or two digits was read, and a sign and another number follow. */
+/* Reads the rest of a date that begins with one or two digits; r->s is at a separator, and a digit
+ * follows it. */
 static int read_short_date(struct reader *r, int64_t first)
 {
     if (*r->s == '.' && read_time_with_points(r, first))
@@ -263,7 +268,8 @@ static int read_digits_only(struct reader *r, size_t n)
     return r->has_time = hour < 25 && minute < 60 && second < 61;
 }
 
-/* "2011 April"; a time, "2011", where none was said before; a year. */
+/* Handles a number of four digits: a year if a month follows ("2011 April"), else a time ("2011" is
+ * 20:11) if none was read before, else a year. */
 static int read_four_digits(struct reader *r, int64_t v)
 {
     const char *before = r->s;
@@ -318,7 +324,8 @@ static int read_digits(struct reader *r)
     return word == 2 && (r->s[word - 1] | 0x20) == 'm' ? read_time(r, v) : 0;
 }
 
-/* `count` of the unit at r->s. */
+/* Reads the unit at r->s and adds `count` of it. The unit may be a weekday. Returns 0 if there is
+ * no unit. */
 static int add_unit(struct reader *r, int64_t count)
 {
     static const struct {
@@ -404,12 +411,12 @@ static int read_relative_word(struct reader *r, const char *s, size_t n)
     return (step || word_is(s, n, "this") || edge) && add_unit(r, edge == 1 ? 1 : step);
 }
 
-/* A zone by its name. */
+/* Sets the time zone from its name. Returns 0 if the name is not known. */
 static int read_zone(struct reader *r, const char *s, size_t n)
 {
     static const struct {
         const char *name;
-        int minutes; /* east */
+        int minutes; /* minutes east of UTC */
     } zones[] = { { "utc", 0 },    { "gmt", 0 },    { "z", 0 },      { "wet", 0 },
                   { "est", -300 }, { "edt", -240 }, { "cst", -360 }, { "cdt", -300 },
                   { "mst", -420 }, { "mdt", -360 }, { "pst", -480 }, { "pdt", -420 },
@@ -491,7 +498,7 @@ static int read_all(struct reader *r)
     }
 }
 
-/* Adds what is relative. */
+/* Applies the relative parts, the weekday and the time zone to r->m. */
 static void finish(struct reader *r)
 {
     struct moment *m = &r->m;

@@ -18,7 +18,8 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The length of the number at s, without spaces; 0 when there is none. */
+/* Returns the length of the number at the start of s, or 0. *is_integer is set to 1 if it has no
+ * point and no exponent. */
 static size_t number_length(struct span s, int *is_integer)
 {
     size_t i = 0, digits = 0;
@@ -86,7 +87,7 @@ int number_read(struct span s, struct number *n)
     return 1;
 }
 
-/* A number that fits 64 bits. */
+/* Returns the value of an integer that fits 64 bits. */
 static int64_t exact(struct span s)
 {
     char text[NUMBER_MAX_BYTES];
@@ -96,7 +97,7 @@ static int64_t exact(struct span s)
     return strtoll(text, NULL, 10);
 }
 
-/* Whether a number is written as a whole one: "12", not "12.0". */
+/* Returns 1 if a number is written as an integer: "12", not "12.0". */
 static int is_whole(struct span s)
 {
     return !memchr(s.s, '.', s.n) && !memchr(s.s, 'e', s.n) && !memchr(s.s, 'E', s.n);
@@ -112,7 +113,7 @@ int number_equal(struct span a, struct span b)
     if (x.is_integer && y.is_integer)
         return exact(a) == exact(b);
     if ((is_whole(a) && !x.is_integer) || (is_whole(b) && !y.is_integer))
-        return 0; /* beyond 64 bits they are texts */
+        return 0; /* integers over 64 bits are equal only as text */
     return x.value == y.value && isfinite(x.value);
 }
 
@@ -145,7 +146,7 @@ void number_put(struct number n, struct buf *out)
     char *end = e;
     while (end > digits + 1 && (end[-1] == '0' || end[-1] == '.'))
         end--;
-    int count = (int)(end - digits) - (end > digits + 1); /* significant ones */
+    int count = (int)(end - digits) - (end > digits + 1); /* number of significant digits */
     if (digits[1] == '.')
         memmove(digits + 1, digits + 2, (size_t)(end - digits));
     if (text[0] == '-')
@@ -163,7 +164,7 @@ void number_put(struct number n, struct buf *out)
     }
 }
 
-/* A value that is about as near to a half as a double can be counts as one. */
+/* Rounds to an integer, halves away from zero. */
 static double round_half_up(double v)
 {
     return v >= 0 ? floor(v + 0.5) : ceil(v - 0.5);
@@ -178,7 +179,7 @@ double number_round(double value, int digits)
     int magnitude = 14 - (int)floor(log10(fabs(value)));
     double power = pow(10, abs(digits)), scaled;
     if (magnitude > digits && magnitude - 15 < digits) {
-        double fine = pow(10, abs(magnitude)); /* first to 15 significant digits */
+        double fine = pow(10, abs(magnitude)); /* first round to 15 significant digits */
         scaled = round_half_up(magnitude >= 0 ? value * fine : value / fine);
         int less = digits - magnitude < -308 ? -308 : digits - magnitude;
         scaled /= pow(10, abs(less));
@@ -200,7 +201,7 @@ double number_round(double value, int digits)
 
 #define NBSP "\xC2\xA0"
 
-/* Ways of writing 1234567.5 in MediaWiki, by the names that wikiprep/languages gives them. */
+/* Number formats of MediaWiki, with the names that wikiprep/languages uses. */
 static const struct named_style {
     const char *name, *group, *point;
     int min_grouping, indian;
@@ -256,7 +257,7 @@ void number_put_digits(struct span s, const struct number_style *style, struct b
             buf_addc(out, s.s[i]);
 }
 
-/* s[0..n) are the digits before the point. */
+/* Appends the digits before the point, s[0..n), in groups. */
 static void put_grouped(const char *s, size_t n, const struct number_style *style, struct buf *out)
 {
     int grouped = n >= 3 + (size_t)style->min_grouping;
@@ -269,7 +270,7 @@ static void put_grouped(const char *s, size_t n, const struct number_style *styl
     }
 }
 
-/* The number at s, if one begins there: its length. */
+/* Returns the length of the number without exponent at s, or 0. */
 static size_t plain_number(struct span s)
 {
     size_t i = *s.s == '-', digits = i;
@@ -285,7 +286,7 @@ static size_t plain_number(struct span s)
     return has_digits ? i : 0;
 }
 
-/* s begins with a plain number of n bytes. */
+/* Appends the number s[0..n), which has no exponent, in the style. */
 static void format_plain(struct span s, size_t n, const struct number_style *style, struct buf *out)
 {
     size_t i = *s.s == '-', whole = 0;
@@ -301,7 +302,7 @@ static void format_plain(struct span s, size_t n, const struct number_style *sty
             put_digit(s.s[i], style, out);
 }
 
-/* A number with an exponent as a plain one. */
+/* Appends a number with an exponent as a number without one. */
 static void write_out(struct span s, struct buf *out)
 {
     struct number n;
@@ -347,7 +348,7 @@ void number_format(struct span s, const struct number_style *style, struct buf *
     buf_release(&plain);
 }
 
-/* The digit of the style at s, or -1. */
+/* Returns the value of the style's digit at s, or -1. */
 static int digit_at(struct span s, const struct number_style *style)
 {
     size_t n = style->digits ? strlen(style->digits) / 10 : 0;
