@@ -52,7 +52,7 @@ struct squad_question {
     struct squad_text text;
     size_t paragraph;
     size_t answer, answers; /* index of the first answer, number of answers */
-    int impossible;         /* "is_impossible" */
+    int impossible;         /* value of "is_impossible" */
     size_t same_id;         /* index of the first question with the same id, or its own index */
 };
 
@@ -66,7 +66,7 @@ struct squad {
     struct squad_question *questions;
     struct squad_answer *answers;
     size_t paragraph_count, question_count, answer_count;
-    size_t unanswerable;  /* questions without answers */
+    size_t unanswerable;  /* number of questions without answers */
     int marks_impossible; /* 1: "is_impossible" occurs, so the file is SQuAD 2.0 */
     /* counts of faults */
     size_t repeated_ids, empty_paragraphs, fits[SQUAD_FITS];

@@ -6,7 +6,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-enum { MARKS = 3 }; /* [CLS] [SEP] [SEP] */
+enum { MARKS = 3 }; /* special tokens of a row: [CLS] [SEP] [SEP] */
 
 static void tokens_release(struct squad_tokens *t)
 {

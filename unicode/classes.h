@@ -24,6 +24,6 @@ static inline int classes_has(const struct classes_set *s, uint32_t c)
  * letter, "L". Returns -1, without an error message, if the name is not known. */
 int classes_category(struct classes_set *s, const char *name, size_t n);
 void classes_word_set(struct classes_set *s, int in_brackets); /* \w, or the smaller [\w] */
-void classes_space_set(struct classes_set *s);                 /* White_Space */
+void classes_space_set(struct classes_set *s);                 /* White_Space characters */
 
 #endif

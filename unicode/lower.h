@@ -12,7 +12,7 @@
 
 #include "common/buf.h"
 
-/* Appends s[0..n), valid UTF-8, in lower case. */
+/* Appends s[0..n) in lower case. s is valid UTF-8. */
 void lower_add(struct buf *out, const char *s, size_t n);
 
 #endif

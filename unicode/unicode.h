@@ -53,13 +53,13 @@ enum unicode_category {
 /* Sets of characters, one bit each. The GOOGLE sets follow Google's reference implementation of
  * BERT; the sets before them follow Hugging Face's tokenizers. */
 enum {
-    UNICODE_IS_SPACE = 1 << 0,       /* White_Space */
+    UNICODE_IS_SPACE = 1 << 0,       /* White_Space characters */
     UNICODE_IS_PUNCTUATION = 1 << 1, /* as BERT defines it */
-    UNICODE_IS_NUMBER = 1 << 2,      /* N */
+    UNICODE_IS_NUMBER = 1 << 2,      /* category N */
     UNICODE_IS_WORD = 1 << 3,        /* letters, marks, digits, connectors: \w */
-    UNICODE_IS_MARK = 1 << 4,        /* M */
-    UNICODE_IS_NON_SPACING = 1 << 5, /* Mn */
-    UNICODE_IS_CONTROL = 1 << 6,     /* C, as in BertNormalizer */
+    UNICODE_IS_MARK = 1 << 4,        /* category M */
+    UNICODE_IS_NON_SPACING = 1 << 5, /* category Mn */
+    UNICODE_IS_CONTROL = 1 << 6,     /* category C, as in BertNormalizer */
     UNICODE_IS_GOOGLE_PUNCTUATION = 1 << 7,
     UNICODE_IS_GOOGLE_NON_SPACING = 1 << 8,
     UNICODE_IS_GOOGLE_CONTROL = 1 << 9,
@@ -70,7 +70,7 @@ enum {
 };
 
 struct unicode_record {
-    uint8_t category, combining, google_combining; /* the canonical combining classes */
+    uint8_t category, combining, google_combining; /* canonical combining classes */
     uint16_t is;
 };
 

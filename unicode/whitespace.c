@@ -32,7 +32,7 @@ size_t whitespace_at(const char *s, size_t n)
 
 size_t whitespace_before(const char *s, size_t n)
 {
-    /* The first byte of a character occurs nowhere inside another, so looking back is safe. */
+    /* A first byte of a character is never inside another character, so looking back is safe. */
     for (size_t width = 1; width <= 3 && width <= n; width++)
         if (whitespace_at(s + n - width, width) == width)
             return width;

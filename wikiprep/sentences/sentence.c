@@ -237,7 +237,7 @@ static int is_chinese_or_kana(unsigned c)
     return c >= 0x3040 && c <= 0x9FFF;
 }
 
-/* Chinese and Japanese need no space behind "!" and "?". */
+/* Returns 1 for "!" or "?" in Chinese or Japanese text, which needs no space after it. */
 static int asks_without_space(const struct sentence_mark *p)
 {
     return p->asks && is_chinese_or_kana(letter_before(p->begin, p->mark).code) &&

@@ -1,27 +1,27 @@
 /*
  * sentence.h - splits paragraphs into sentences.
  *
- * The splitter looks at each mark that may end a sentence, the word before it and the word behind
- * it; it takes linear time. A sentence ends at
+ * The splitter looks at each mark that may end a sentence, at the word before the mark and at the
+ * word after it. Time is linear. A sentence ends at
  *
- *     . ! ? …    if a space follows, and then something that can begin a sentence
- *     。！？।։።  always
+ *     . ! ? …    if a space and then a possible beginning of a sentence follow
+ *     。！？።։።  always
  *
- * with the quotes, brackets and reference marks ("[12]") that follow. A capital letter, a number
- * and a letter of a script without case can begin a sentence, with quotes and brackets before it; a
- * capital letter also with a dash before it, as in dialogues.
+ * together with the quotes, brackets and reference marks ("[12]") that follow the mark. A sentence
+ * can begin with a capital letter, a number or a letter of a script without case, and with quotes
+ * and brackets before it. Before a capital letter it can also have a dash, as in dialogues.
  *
- * A period does not end a sentence after an abbreviation that something always follows ("Dr.",
- * "e.g."), in a number or in an address. After an abbreviation that may end a sentence ("etc.",
- * "U.S.", an initial) and after an ellipsis in a title ("I Am... Anna") the next word decides: a
- * sentence begins if that is an opener, a word that is seldom capitalized elsewhere ("The",
- * "However").
+ * A period does not end a sentence after an abbreviation that is always followed by another word
+ * ("Dr.", "e.g."), in a number or in an address. After an abbreviation that may end a sentence
+ * ("etc.", "U.S.", an initial), and after an ellipsis in a title ("I Am... Anna"), the next word
+ * decides: the sentence ends if that word is an opener, which is a word that is rarely capitalized
+ * elsewhere ("The", "However").
  *
- * A lower-case word begins a sentence only if the word before the period is hardly an abbreviation:
- * it is an opener, or it ends in a vowel, or an opener follows it.
+ * A lower-case word begins a sentence only if the word before the period is probably not an
+ * abbreviation: that word is an opener, or it ends in a vowel, or an opener follows it.
  *
- * The words come from a model (sentence_model.h); the method is Kiss and Strunk's: "Unsupervised
- * Multilingual Sentence Boundary Detection", Computational Linguistics 32, 2006.
+ * The words come from a model (sentence_model.h). The method is that of Kiss and Strunk:
+ * "Unsupervised Multilingual Sentence Boundary Detection", Computational Linguistics 32, 2006.
  */
 #ifndef TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_H
 #define TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_H

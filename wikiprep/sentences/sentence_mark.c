@@ -64,7 +64,7 @@ const char *sentence_mark_skip_open(const char *s, const char *end)
         if (!opens)
             break;
         s += c.len;
-        if (c.kind == LETTER_QUOTE || is_two_faced(c.code)) /* French, or tokenized */
+        if (c.kind == LETTER_QUOTE || is_two_faced(c.code)) /* spaces: French, tokenized text */
             s = sentence_mark_skip_spaces(s, end);
     }
     return s;

@@ -2,10 +2,10 @@
  * sentence_mark.h - a mark that may end a sentence, with the marks, quotes, brackets and reference
  * marks that belong to it: `.`, `?!"`, `. [12]`.
  *
- * Quotes that look alike on both sides, and those that open in one language and close in another
- * (English “a”, German „a“, French « a », Danish »a«), are told apart by the spaces around them. A
- * `"` with a space on both sides, as in tokenized text, closes if an odd number stand before it in
- * the paragraph.
+ * Some quotes look the same at both ends, and some open in one language and close in another
+ * (English “a”, German „a“, French « a », Danish »a«). The spaces around them decide whether they
+ * open or close. A `"` with a space on both sides, as in tokenized text, closes if the number of
+ * `"` before it in the paragraph is odd.
  */
 #ifndef TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_MARK_H
 #define TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_MARK_H

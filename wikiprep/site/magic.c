@@ -13,7 +13,7 @@
 enum { WORD_MAX_BYTES = 96 };
 
 struct word {
-    char *folded; /* NULL: free */
+    char *folded; /* in lower case; NULL: free slot */
     const char *word;
     size_t n;
     char *english;

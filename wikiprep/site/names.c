@@ -12,7 +12,7 @@
 enum { NAME_MAX_BYTES = 96 }; /* no namespace name is longer */
 
 struct entry {
-    char *key; /* folded; NULL: free */
+    char *key; /* normalized name; NULL: free slot */
     enum names_kind kind;
 };
 

@@ -17,8 +17,8 @@ enum names_kind {
     NAMES_NONE, /* not a prefix but part of the title: [[Star Trek: Picard]] */
     NAMES_PAGE, /* a namespace; its links are text */
     NAMES_FILE,
-    NAMES_ALIAS, /* File in some language: a file if the rest looks like a file's name, since
-                    [[Imagine: John Lennon]] is a film */
+    NAMES_ALIAS, /* "File" in another language: a file only if the rest looks like a file name
+                    ([[Imagine: John Lennon]] is a film) */
     NAMES_CATEGORY,
     NAMES_MEDIA,
     NAMES_LANGUAGE, /* the same page in another language */

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#define SECTION_LEAD "lead" /* the text in front of the first heading */
+#define SECTION_LEAD "lead" /* name of the text before the first heading */
 
 struct section_list;
 

@@ -78,8 +78,8 @@ int show_date_and_age(const struct call *c, const char *text, int n, struct buf 
     return 1;
 }
 
-/* {{age|1969|7|20|2009|7|19}}: "39". Without a second date it is the age on the date of the page's
- * revision. `text` is appended to the number: " ans". */
+/* Shows {{age|1969|7|20|2009|7|19}} as "39". Without a second date it is the age on the date of the
+ * page's revision. `text` is appended to the number: " ans". */
 int show_age(const struct call *c, const char *text, int n, struct buf *out)
 {
     int y, m, d, age;
@@ -101,7 +101,7 @@ int show_age(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-/* {{as of|2011|4|1|lc=y}} */
+/* Shows {{as of|2011|4|1|lc=y}} as "as of 1 April 2011". */
 int show_as_of(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
@@ -194,9 +194,9 @@ static void read_day(const struct call *c, struct span part[3])
     }
 }
 
-/* {{date|1|janvier|2000}}, {{date|2000-01-01}}. `text` is the separator between the parts, " de "
- * in Spanish. If it contains '|', the part before it follows the day and the part after it follows
- * the month: ". | ". */
+/* Shows {{date|1|janvier|2000}} or {{date|2000-01-01}}. `text` is the separator between the parts,
+ * " de " in Spanish. If it contains '|', the part before it follows the day and the part after it
+ * follows the month: ". | ". */
 int show_day(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)n;

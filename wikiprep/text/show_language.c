@@ -50,14 +50,14 @@ int show_langx(const struct call *c, const char *text, int n, struct buf *out)
     return put_named(c, code.s, code.n, 2, out);
 }
 
-/* {{lang-ru|водка}} */
+/* Shows {{lang-ru|водка}} as "Russian: водка". */
 int show_lang_family(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
     return put_named(c, c->star.s, c->star.n, 1, out);
 }
 
-/* "English (漢字, rōmaji, more) and more" */
+/* Shows {{nihongo}} as "English (漢字, rōmaji, more) and more". */
 int show_nihongo(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
@@ -93,7 +93,7 @@ int show_nihongo(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-/* "rōmaji (漢字, English)" */
+/* Shows {{nihongo3}} as "rōmaji (漢字, English)". */
 int show_nihongo3(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
@@ -110,7 +110,8 @@ int show_nihongo3(const struct call *c, const char *text, int n, struct buf *out
     return 1;
 }
 
-/* {{zh|s=北京|t=北京|p=Běijīng}} */
+/* Shows {{zh|s=北京|t=北京|p=Běijīng}} as "simplified Chinese: 北京; traditional Chinese: 北京;
+ * ...". */
 int show_chinese(const struct call *c, const char *text, int n, struct buf *out)
 {
     static const char *const parts[][2] = {
@@ -169,14 +170,15 @@ int show_ipa(const struct call *c, const char *text, int n, struct buf *out)
     return put_pronounced(c, call_at(c, 1), 2, out);
 }
 
-/* {{IPA-de|bɛʁ}} */
+/* Shows {{IPA-de|bɛʁ}}: the language is in the template's name. */
 int show_ipa_family(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
     return put_pronounced(c, c->star, 1, out);
 }
 
-/* Japanese Wikipedia's {{IPA}} adds brackets, and its {{ipa}} adds slashes. */
+/* Shows the sound in brackets for {{IPA}} and in slashes for {{ipa}}, as Japanese Wikipedia
+ * does. */
 int show_ipa_ja(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
@@ -200,7 +202,8 @@ static const char *shown_for(struct span word, const char *const pairs[][2], siz
     return NULL;
 }
 
-/* {{IPAc-en|lang|ˈ|æ|l|_|US}}: labels, then sounds, some of them in the notation of X-SAMPA. */
+/* Shows {{IPAc-en|lang|ˈ|æ|l|_|US}}: labels, then sounds, some of them in the notation of
+ * X-SAMPA. */
 int show_ipac(const struct call *c, const char *text, int n, struct buf *out)
 {
     static const char *const labels[][2] = {
@@ -243,7 +246,7 @@ int show_ipac(const struct call *c, const char *text, int n, struct buf *out)
     return sounding;
 }
 
-/* "AL-ə-bam-ə" */
+/* Shows {{respell|AL|ə|bam|ə}} as "AL-ə-bam-ə". */
 int show_respell(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;

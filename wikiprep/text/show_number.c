@@ -21,7 +21,7 @@ void show_superscript(struct span s, struct buf *out)
     }
 }
 
-/* "1⁄2", "3+1⁄2"; `text` is the fraction sign. */
+/* Shows a fraction: "1⁄2", "3+1⁄2". `text` is the fraction sign. */
 int show_fraction(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)n;
@@ -48,7 +48,7 @@ void show_grouped_span(const struct call *c, struct span s, struct buf *out)
     number_format(s, &style, out);
 }
 
-/* {{val|6.241|(7)|e=18|u=C}}. Numbers of five or more characters get separators. */
+/* Shows {{val|6.241|(7)|e=18|u=C}}. Numbers of five or more characters get separators. */
 int show_val(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;

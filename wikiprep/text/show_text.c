@@ -35,7 +35,7 @@ int show_last(const struct call *c, const char *text, int n, struct buf *out)
     return count && show_span(call_at(c, count < n ? count : count > 3 ? 3 : count), out);
 }
 
-/* The n-th argument, on a line of its own. */
+/* Shows the n-th argument on a separate line, if it is given. */
 int show_line(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text;
@@ -227,14 +227,14 @@ static int put_ship(const struct call *c, int has_prefix, struct buf *out)
     return 1;
 }
 
-/* {{USS|Hornet|CV-12|6}} */
+/* Shows {{USS|Hornet|CV-12|6}}: the prefix is the template's name. */
 int show_ship(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
     return put_ship(c, 0, out);
 }
 
-/* {{ship|USS|Hornet|CV-12|6}} */
+/* Shows {{ship|USS|Hornet|CV-12|6}}: the prefix is the first argument. */
 int show_ship_of_type(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
@@ -271,7 +271,7 @@ int show_quote(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-/* "Main article: Moon" as a separate paragraph, if hatnotes are wanted. */
+/* Shows a note such as "Main article: Moon" as a separate paragraph, if hatnotes are wanted. */
 int show_hatnote(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)n;
@@ -300,7 +300,7 @@ int show_convert(const struct call *c, const char *text, int n, struct buf *out)
     return convert_render(&c->a, !english, out); /* unit names exist only in English */
 }
 
-/* {{cvt}}: as {{convert}}, with symbols of units: "5 km". */
+/* Shows {{cvt}}: as {{convert}}, with symbols of units, "5 km". */
 int show_cvt(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;

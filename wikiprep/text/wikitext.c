@@ -135,10 +135,10 @@ static void add_without_quotes(struct buf *out, const char *s, const char *end)
 
 struct writer {
     struct buf *out;
-    size_t begin; /* of the line */
+    size_t begin; /* offset of the line in out */
     int space;    /* 1: write a space before the next character */
     int hole;     /* 1: a MARKUP_HOLE came just before */
-    int in_aside; /* between MARKUP_ASIDEs */
+    int in_aside; /* 1: between two MARKUP_ASIDE */
     int says;     /* 1: the line has a letter or digit before `judged` */
     size_t judged;
 };
@@ -449,7 +449,7 @@ static void add_heading(struct wikitext *w, const char *s, const char *end)
         buf_clear(heading);
 }
 
-/* "; term : definition" reads "term: definition". */
+/* Writes a list item. "; term : definition" becomes "term: definition". */
 static void add_list_item(struct wikitext *w, const char *s, const char *end)
 {
     int is_term = 0;
@@ -512,7 +512,7 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
             p++;
         if (p < end)
             add_text(w, p, end);
-    } else if (end - p >= 2 && p[0] == '=' && p[1] == '=') { /* a heading that is not closed */
+    } else if (end - p >= 2 && p[0] == '=' && p[1] == '=') { /* an unclosed heading is text */
         while (p < end && (*p == '=' || *p == ' '))
             p++;
         if (p < end)
