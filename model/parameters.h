@@ -1,12 +1,13 @@
 /*
- * parameters.h - a model and its parameters, loaded to be run forward alone: evaluation and
- * generation.
+ * parameters.h - a model with its parameters loaded for forward passes only (evaluation,
+ * generation).
  *
- * Of type F32 each block is one array, as training has it. Of another type each block is a LIST of
- * its tensors (ops.h): matrices of linear maps and the decoder's table are of that type and lie as
- * products read them; tables that are looked up, norms and biases are F32. Matrices whose rows are
- * no whole blocks of Q8 and Q4, and maps to few outputs, are F32, too. A table that is tied to the
- * decoder is there twice: for lookups as F32, and, last in the list of its block, for the decoder.
+ * With weights of type F32 each block is one array, as in training. With another type each block is
+ * a LIST of its tensors (ops.h): matrices of linear maps and the decoder's table have that type and
+ * the layout that products read; lookup tables, norms and biases are F32. A matrix is also F32 if
+ * its rows cannot be divided into whole blocks of Q8 or Q4, or if it has few outputs. A table that
+ * is tied to the decoder is stored twice: as F32 for lookups, and, last in the list of its block,
+ * for the decoder.
  */
 #ifndef TEXTMILL_MODEL_PARAMETERS_H
 #define TEXTMILL_MODEL_PARAMETERS_H
@@ -17,23 +18,24 @@
 
 struct parameters {
     struct ops_array *blocks; /* [model.tensors.blocks] */
-    struct ops_array *items;  /* of the lists; NULL: there are none */
-    const void **kept;        /* [count]: where an item is a part of the file */
+    struct ops_array *items;  /* items of the lists; NULL: no lists */
+    const void **kept;        /* [count]: the data of each item that points into the file */
     size_t count;
-    struct gguf file; /* which is mapped as long as it is used */
+    struct gguf file; /* mapped until parameters_release */
 };
 
-/* Loads the model folder `dir` with `head`, as folder_load does, or a GGUF file, whose f32, f16 and
- * bf16 are used where they are mapped if `weights` is their type or STORED_AUTO. */
+/* Loads the model folder `dir` with `head`, as folder_load does, or a GGUF file. `weights`: the
+ * type of the weights. A GGUF file's f32, f16 and bf16 weights are used in the mapped file, without
+ * a copy, if `weights` is their type or STORED_AUTO. Returns 0, or -1 with an error. */
 int parameters_load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
                     enum model_head head, enum ops_type weights);
-/* And the model; fine on zeroed ones. */
+/* Frees the parameters and the model. Both may be zeroed structs. */
 void parameters_release(struct parameters *p, struct model *m, struct ops *o);
 
-/* The type in which a row's numbers are kept when `weights` are asked for. */
+/* Returns the type in which the tensor of a row is kept when `weights` is asked for. */
 enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type weights);
-/* A row of the table as stored.h has rows, matrices [out,in]; from numbers as files have them
- * (folder_each). The caller's to free. */
+/* Converts the tensor of a row from the layout of files (folder_each) to the layout of stored.h;
+ * matrices become [out,in]. The caller frees the result. */
 char *parameters_rows(const struct model *m, size_t row, enum ops_type type, const float *numbers,
                       struct pool *pool);
 

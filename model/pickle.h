@@ -1,20 +1,20 @@
 /*
- * pickle.h - the list of tensors in what torch.save writes, read without executing anything.
+ * pickle.h - reads the list of tensors in a file of torch.save, without executing anything.
  *
- * Python's pickle is a program for a machine with a stack, which may name any function and call it.
- * A dictionary of tensors takes few of its instructions and five names: collections.OrderedDict,
- * torch's _rebuild_tensor_v2 and _rebuild_parameter, and the class of a storage, torch.FloatStorage
- * and others of that ending. These are understood, not called; any other instruction or name, and
- * any other use of these, is an error that tells the byte.
+ * Python's pickle is a program for a stack machine, which can call any function by its name. A
+ * dictionary of tensors needs few instructions and five names: collections.OrderedDict, torch's
+ * _rebuild_tensor_v2 and _rebuild_parameter, and the class of a storage, such as
+ * torch.FloatStorage. This reader interprets these and calls nothing. Any other instruction or
+ * name, and any other use of these names, is an error that gives the position of the byte.
  *
  *     OrderedDict:        ()                                                  {}
  *     _rebuild_tensor_v2: (storage, offset, shape, strides, gradient, hooks)  a view of a storage
  *     _rebuild_parameter: (tensor, gradient, hooks)                           the tensor
- *     persistent id:      ("storage", class, key, location, elements)         the storage; before
- *                         torch 1.6 with None behind
+ *     persistent id:      ("storage", class, key, location, elements)         the storage; followed
+ *                         by None before torch 1.6
  *
- * Instructions: https://docs.python.org/3/library/pickletools.html; protocol 2, which is torch's
- * own. Checked by tests/unit/test_torch.c, tests/fuzz/pickle.c and tests/peers/folders.py.
+ * Instructions: https://docs.python.org/3/library/pickletools.html; protocol 2, which torch uses.
+ * Checked by tests/unit/test_torch.c, tests/fuzz/pickle.c and tests/peers/folders.py.
  */
 #ifndef TEXTMILL_MODEL_PICKLE_H
 #define TEXTMILL_MODEL_PICKLE_H
@@ -26,17 +26,17 @@ enum { PICKLE_RANK = 8 };
 
 struct pickle_tensor {
     char *name;
-    char *type; /* the storage's class, "FloatStorage" */
-    char *key;  /* the storage's own name */
+    char *type; /* the storage's class, for example "FloatStorage" */
+    char *key;  /* the storage's name */
     int64_t storage_elements;
-    int64_t offset; /* this and strides: in elements; none is below 0 */
+    int64_t offset; /* offset and strides are in elements and at least 0 */
     int rank;
     int64_t shape[PICKLE_RANK], stride[PICKLE_RANK];
-    uint64_t at; /* byte of the pickle where it was made */
+    uint64_t at; /* position of the byte in the pickle that made the tensor */
 };
 
-/* What a pickle makes: a dictionary of tensors; a list of texts; or a dictionary that says how the
- * numbers are stored. */
+/* The value that a pickle makes: a dictionary of tensors; a list of texts; or a dictionary that
+ * describes the machine's number format. */
 enum pickle_content { PICKLE_TENSORS, PICKLE_TEXTS, PICKLE_SYSTEM };
 
 struct pickle {
@@ -44,13 +44,14 @@ struct pickle {
     size_t count, cap;
     char **texts; /* in the list's order */
     size_t text_count, text_cap;
-    int little_endian; /* the dictionary says so */
-    uint64_t bytes;    /* its length */
+    int little_endian; /* 1 if PICKLE_SYSTEM says that numbers are little-endian */
+    uint64_t bytes;    /* length of the pickle */
 };
 
-/* bytes[n] is a pickle; `name` stands in errors. After an error nothing is to be freed. */
+/* Reads a dictionary of tensors from bytes[n], which must hold one pickle. Error messages begin
+ * with `name`. Returns 0, or -1 with an error; then there is nothing to free. */
 int pickle_read(struct pickle *p, const void *bytes, uint64_t n, const char *name);
-/* The same of one that is followed by other bytes, and whose content is as given. */
+/* Reads a pickle of the given content, which other bytes may follow; p->bytes is its length. */
 int pickle_read_first(struct pickle *p, enum pickle_content content, const void *bytes, uint64_t n,
                       const char *name);
 void pickle_free(struct pickle *p);

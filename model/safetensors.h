@@ -1,15 +1,14 @@
 /*
- * safetensors.h - Hugging Face's file of named tensors.
+ * safetensors.h - reads and writes Hugging Face's file format for named tensors.
  *
  *     u64 n, little-endian; n bytes of JSON; data
  *
  *     {"__metadata__":{"format":"pt"},
  *      "wte.weight":{"dtype":"F32","shape":[50257,768],"data_offsets":[0,154389504]}, ...}
  *
- * Offsets count from the end of the header. The tensors must cover the data exactly: no hole, no
- * overlap, nothing behind the last. Format:
- * https://github.com/huggingface/safetensors. Checked by tests/unit/test_safetensors.c,
- * tests/fuzz/safetensors.c and tests/peers/model.py.
+ * Offsets count from the end of the header. The tensors must cover the data exactly: without holes,
+ * overlaps, or bytes after the last. Format: https://github.com/huggingface/safetensors. Checked by
+ * tests/unit/test_safetensors.c, tests/fuzz/safetensors.c and tests/peers/model.py.
  */
 #ifndef TEXTMILL_MODEL_SAFETENSORS_H
 #define TEXTMILL_MODEL_SAFETENSORS_H
@@ -27,8 +26,8 @@ struct safetensor {
     int rank;
     int64_t shape[SAFETENSORS_RANK];
     int64_t elements;
-    uint64_t offset, bytes; /* in the file; of a strided one, bytes are of its elements alone */
-    int strided;            /* 1: the numbers stand by the strides, in elements (torch.h) */
+    uint64_t offset, bytes; /* in the file; for a strided tensor, bytes counts only its elements */
+    int strided;            /* 1: elements lie at the strides below, in elements (torch.h) */
     int64_t stride[SAFETENSORS_RANK];
 };
 
@@ -37,15 +36,16 @@ struct safetensor {
 struct safetensors {
     char *path;
     struct file_map map;
-    struct safetensor *tensors; /* by offset; torch's by name */
+    struct safetensor *tensors; /* sorted by offset; from torch.h, by name */
     size_t count, cap;
 };
 
-/* Maps the file and checks all of its header. -1 with an error that names file and tensor. */
+/* Maps the file and checks its whole header. Returns 0, or -1 with an error that names the file and
+ * the tensor. */
 int safetensors_open(struct safetensors *s, const char *path);
-/* The same for bytes in memory (borrowed), which `name` stands for in errors. */
+/* Does the same for bytes in memory, which are borrowed. Error messages begin with `name`. */
 int safetensors_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name);
-/* Both by another reader, which fills in the tensors from path and map. */
+/* Do the same for another format: `read` fills in s->tensors from s->path and s->map. */
 int safetensors_open_by(struct safetensors *s, const char *path,
                         int (*read)(struct safetensors *s));
 int safetensors_parse_by(struct safetensors *s, const void *bytes, uint64_t n, const char *name,
@@ -54,25 +54,28 @@ void safetensors_close(struct safetensors *s);
 
 const struct safetensor *safetensors_find(const struct safetensors *s, const char *name);
 
-/* out[elements] from F64, F32, F16 or BF16. -1 with an error when it is of another type. */
+/* Reads a tensor of type F64, F32, F16 or BF16 into out[elements]. Returns 0, or -1 with an error
+ * if it has another type. */
 int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out);
 
-/* 1 when two tensors have the same bytes. */
+/* Returns 1 if two tensors have the same bytes, else 0. */
 int safetensors_same(const struct safetensors *s, const struct safetensor *t,
                      const struct safetensors *other_s, const struct safetensor *other);
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* The header first, then the data of all tensors in order, in as many pieces as it likes. */
+/* Writes a file: first the header, then the data of all tensors in order, in any number of pieces.
+ */
 struct safetensors_writer {
     struct output out;
     uint64_t expected; /* bytes of the whole file */
 };
 
-/* Of each tensor name, rank, shape and dtype (F32 or BF16; NULL: F32) are read. */
+/* Creates the file and writes its header from each tensor's name, rank, shape and dtype (F32 or
+ * BF16; NULL: F32). */
 int safetensors_create(struct safetensors_writer *w, const char *path,
                        const struct safetensor *tensors, size_t count);
-/* n numbers of so many bytes each, the dtype's: floats 4, halves 2. */
+/* Writes n numbers of `bytes` bytes each, as the dtype has: 4 for F32, 2 for BF16. */
 int safetensors_write(struct safetensors_writer *w, const void *data, int64_t n, size_t bytes);
 int safetensors_finish(struct safetensors_writer *w); /* publishes the file */
 void safetensors_abandon(struct safetensors_writer *w);

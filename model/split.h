@@ -1,39 +1,41 @@
 /*
- * split.h - a model whose layers are shared by several ranks: tensor parallel in one dimension
- * (Shoeybi et al. 2019, "Megatron-LM", section 3).
+ * split.h - a model whose layers are divided among several ranks: one-dimensional tensor
+ * parallelism (Shoeybi et al. 2019, "Megatron-LM", section 3).
  *
- * Each rank has some of the heads and some of the MLP's inner channels: columns of the maps into
- * them, and the rows of the maps out of them. It has some rows of the tables of words and
- * positions, and the same of a decoder. Everything else, and the residual stream, each rank has as
- * a whole. So the maps out of heads and MLP, and the gradients of the maps into them, give a part
- * of a sum on each rank, and these are summed over the ranks: once in the embedding, four times a
- * layer with its backward, and four times in the head (the largest logit, the sum of exponentials,
- * the label's logit, the gradient).
+ * Each rank has some of the heads and some of the MLP's inner channels: the columns of the matrices
+ * before them, and the rows of the matrices after them. It has some rows of the tables of words and
+ * positions, and of the decoder's table. Every rank has everything else, and the residual stream,
+ * whole. The outputs of the matrices after heads and MLP, and the gradients of the inputs of the
+ * matrices before them, are partial sums on each rank and must be summed over the ranks: once in
+ * the embedding, four times in a layer with its backward, and four times in the head (the largest
+ * logit, the sum of exponentials, the label's logit, the gradient).
  *
- * With `sequence` also the residual stream and the norms are shared (Korthikanti et al. 2022,
- * "Reducing activation recomputation"): each rank has some rows of them, gathers all rows in front
- * of the maps whose columns are shared, and behind those whose rows are shared gets the sums of its
- * own rows. Activations take that much less memory; the same bytes travel, and those of the norms'
- * outputs once more in the backward. Of decoders alone.
+ * With `sequence` the residual stream and the norms are divided as well (Korthikanti et al. 2022,
+ * "Reducing activation recomputation"): each rank has some of their rows. It gathers all rows
+ * before matrices whose columns are divided; after matrices whose rows are divided, it receives the
+ * sums of its own rows. Activations then take less memory. The traffic stays the same, except that
+ * the norms' outputs are sent once more in the backward. Only for decoders.
  *
- * A model of one rank calls the same functions, which then are those of ops.h and no more.
+ * A model of one rank calls the same functions, which then only call those of ops.h.
  *
- * The ranks must call the same functions in the same order. Checked by tests/unit/test_split.c.
+ * All ranks must call the same functions in the same order. Checked by tests/unit/test_split.c.
  */
 #ifndef TEXTMILL_MODEL_SPLIT_H
 #define TEXTMILL_MODEL_SPLIT_H
 
 #include "model/model.h"
 
-/* The ranks, and what they do together; members of struct model as `split`. */
+/* The ranks and their communication; struct model refers to it as `split`. */
 struct split {
     int ranks, rank;
     int sequence;
-    /* x[n], F32, becomes its sum, or its maximum, over the ranks: the same bits on each. */
+    /* Replace x[n], F32, by its sum or its maximum over the ranks, with the same bits on each.
+     * `what` names the data for reports. */
     void (*sum)(void *ctx, struct ops *o, struct ops_array x, int64_t n, const char *what);
     void (*most)(void *ctx, struct ops *o, struct ops_array x, int64_t n, const char *what);
-    /* Of the rows of x[N,C], shared as split_part says: each rank's get their sums, F32; each rank
-     * gets the others' from them, of any type. */
+    /* Exchange rows of x[N,C], which are divided as split_part says. scatter (F32): each rank's own
+     * rows become the sums over the ranks. gather (any type): each rank receives the rows of the
+     * others. */
     void (*scatter)(void *ctx, struct ops *o, struct ops_array x, int64_t N, int64_t C,
                     const char *what);
     void (*gather)(void *ctx, struct ops *o, struct ops_array x, int64_t N, int64_t C,
@@ -51,58 +53,63 @@ static inline int split_sequence(const struct model *m)
     return m->split && m->split->sequence;
 }
 
-/* Of n things in a row, those of a rank: from `first` on. */
+/* A rank's share of n consecutive items: `count` items from `first` on. */
 struct split_part {
     int64_t first, count;
 };
 struct split_part split_part(int64_t n, int ranks, int rank);
 
-/* The rank's own part of the config: its heads, its channels of the MLP, its rows of the tables. -1
- * with an error when the ranks do not divide them. split NULL: *own is the config. */
+/* Sets *own to the rank's part of the config: its heads, its MLP channels, its rows of the tables.
+ * Returns -1 with an error if the config cannot be divided among the ranks. */
 int split_config(struct model_config *own, const struct model_config *config,
                  const struct split *split);
 
-/* ---- the steps of a model where ranks meet ------------------------------------------------ */
+/* ---- the steps of a model where ranks communicate ----------------------------------------- */
 
-/* Below, N rows are those of in->N, of which the rank has all or, with `sequence`, n rows of the
- * residual stream: */
+/* Below, N is in->N, the number of all rows, and n the number of the rank's rows of the residual
+ * stream: with `sequence` some of them, else N. split_rows returns the rank's rows. */
 struct split_part split_rows(const struct model *m, int64_t N);
-int64_t split_most_rows(const struct model *m, int64_t N); /* the most that n is for N or less */
+int64_t split_most_rows(const struct model *m, int64_t N); /* the largest n of any rank, for up to N
+                                                            * rows */
 
-/* x[n,C] = the sums of rows of the tables (ops_embedding_fwd), whose own rows the rank has; types
- * it has as a whole. ops_scratch_begin comes before. */
+/* Sets x[n,C] to the embeddings (ops_embedding_fwd). e: the rank's rows of the tables of words and
+ * positions, and the whole table of types. Call ops_scratch_begin first. */
 void split_embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
                          const struct ops_embedding *e, const struct inputs *in);
-/* Added to the rank's own tables of gradients, from dx[n,C]. */
+/* Adds the gradients from dx[n,C] to the rank's tables d. */
 void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_embedding *d,
                          struct ops_array dx, const struct inputs *in);
 
-/* y[N,C] = the norm of x[n,C], of which kept[n] is kept; l: of n rows. */
+/* Sets all rows of y[N,C] to the norm of x[n,C] over all ranks, and kept[n] to the moments of the
+ * rank's rows. l->N is n. */
 void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
                     struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
                     int64_t N);
 
-/* ops_residual_fwd of a map whose rows are shared: y[n,C], base[n,C]. */
+/* Does ops_residual_fwd with a matrix whose rows are divided among the ranks: y[n,C], base[n,C]. */
 void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y,
                         struct ops_array base, struct ops_array x, const struct ops_linear *l,
                         struct ops_dropout drop);
 
-/* Gradients from maps whose columns are shared are about to be added to dx[N,C]. */
+/* Call before gradients from matrices whose columns are divided are added to dx, of n numbers: sets
+ * dx to 0 on all ranks but the first. */
 void split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx, int64_t n);
-/* dx[N,C] has them, added or set: they become whole. Returns the rank's rows of it, [n,C]. */
+/* Call after these gradients are in dx[N,C]: sums dx over the ranks. Returns the rank's rows of it,
+ * [n,C]. */
 struct ops_array split_gradient_end(const struct model *m, struct ops *o, struct ops_array dx,
                                     int64_t N, int64_t C);
 
-/* The gradient dy[N,C] that enters a residual branch, from that in its output, dx[n,C]: dx itself
- * where nothing was dropped and the rows are not shared, else in masked[N,C], F32. */
+/* Returns the gradient [N,C] at the end of a residual branch, from dx[n,C], the gradient of its
+ * output. Returns dx itself if nothing was dropped and the rows are not divided, else masked[N,C],
+ * F32. */
 struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
                                        struct ops_array masked, struct ops_array dx, int64_t N,
                                        int64_t C, struct ops_dropout drop);
 
-/* x[n], F32, the rank's part of a sum over the rows that ranks share, becomes the sum. */
+/* With `sequence`, replaces x[n], F32, a sum over the rank's rows, by the sum over all rows. */
 void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t n);
 
-/* ops_loss_fwd and ops_loss_fwd_bwd with a decoder whose rows are shared. */
+/* Do ops_loss_fwd and ops_loss_fwd_bwd with a decoder whose rows are divided among the ranks. */
 void split_loss_fwd(const struct model *m, struct ops *o, struct ops_scores out, struct ops_array x,
                     const struct ops_labels *l, const struct ops_decoder *d);
 void split_loss_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
@@ -112,20 +119,19 @@ void split_loss_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores 
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
-/* Where the part of a tensor that a rank has lies in the whole one: `runs` runs of `count`
- * elements. Run i begins at element i * count of the part and at element i * stride + first of the
- * whole. */
+/* Where a rank's part of a tensor lies in the whole tensor: `runs` runs of `count` elements. Run i
+ * begins at element i * count of the part and at element i * stride + first of the whole. */
 struct split_runs {
     int64_t runs, count, stride, first;
 };
-/* Of another rank of the split, too. whole and own are the same row of the tables of a model of one
- * rank and of this rank's. */
+/* Returns the runs of `rank`, which may be another rank than this one. whole and own: the same row
+ * in the tensor table of the whole model and in that of this rank. */
 struct split_runs split_runs(const struct tensor *whole, const struct tensor *own, int ranks,
                              int rank);
-int64_t split_elements(const struct split_runs *r); /* of the part */
+int64_t split_elements(const struct split_runs *r); /* elements of the part */
 int split_is_shared(const struct tensor *whole, const struct tensor *own);
 
-/* Elements of `bytes` bytes each. */
+/* Copy a part out of the whole tensor, or into it. Elements have `bytes` bytes. */
 void split_cut(void *part, const void *whole, const struct split_runs *r, size_t bytes);
 void split_join(void *whole, const void *part, const struct split_runs *r, size_t bytes);
 

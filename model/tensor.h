@@ -1,10 +1,11 @@
 /*
- * tensor.h - the tensor table: what a model is made of, one row a tensor.
+ * tensor.h - the tensor table: the tensors of a model, one row each.
  *
- * Sizes, offsets, checkpoint layout, decay mask, parallel shards and the memory plan all derive
- * from it. Rows are grouped in blocks (0 the embedding, 1..L the layers, L+1 the head); all
- * layers have equal rows, so that one layer's memory serves another. Within a block tensors
- * follow each other in row order, each at a multiple of TENSOR_ALIGN floats.
+ * Sizes, offsets, the layout of checkpoints, the choice of tensors with weight decay, parallel
+ * shards and the memory plan all derive from the table. Rows are grouped in blocks: 0 the
+ * embedding, 1..L the layers, L+1 the head. All layers have equal rows, so that memory for one
+ * layer fits every other. Within a block, tensors follow each other in row order, each at a
+ * multiple of TENSOR_ALIGN floats.
  */
 #ifndef TEXTMILL_MODEL_TENSOR_H
 #define TEXTMILL_MODEL_TENSOR_H
@@ -17,41 +18,44 @@ enum { TENSOR_ALIGN = 16, TENSOR_RANK = 2, TENSOR_NAME = 64 };
 enum tensor_init { INIT_ZERO, INIT_ONE, INIT_NORMAL };
 
 struct tensor {
-    char name[TENSOR_NAME]; /* as in Hugging Face's model.safetensors */
+    char name[TENSOR_NAME]; /* the name in Hugging Face's model.safetensors */
     int rank;
     int64_t shape[TENSOR_RANK]; /* row-major */
     enum tensor_init init;
-    float std;      /* of INIT_NORMAL */
+    float std;      /* standard deviation for INIT_NORMAL */
     int decay;      /* 1: weight decay applies */
-    int maps;       /* side by side in the columns: 3 of queries, keys and values; else 1 */
-    int biased;     /* 1: the next row is its bias: of the same name, but for its end ".bias" */
+    int maps;       /* number of matrices side by side in the columns: 3 for queries, keys and
+                     * values; else 1 */
+    int biased;     /* 1: the next row is its bias, with the same name except for the end ".bias" */
     int transposed; /* 1: files hold the transpose, [shape[1],shape[0]] */
     int block;
     int64_t offset; /* in floats, from the start of the block */
-    int64_t place;  /* its number in the block */
+    int64_t place;  /* index of the tensor in its block */
 };
 
 struct tensor_table {
     struct tensor *rows;
     size_t count, cap;
     int blocks;
-    int64_t *block_size; /* floats a block, padding included; [blocks] */
+    int64_t *block_size; /* [blocks] floats in each block, with padding */
 };
 
-/* Begins the next block, which may stay empty; fine if it has begun. */
+/* Begins the next block, which may stay empty. Does nothing if the block has begun. */
 void tensor_block(struct tensor_table *t, int block);
 
-/* Adds a row to the last block or the next; shape[1] is 0 for rank 1. */
+/* Adds a row to the last block or the next one. columns is 0 for a tensor of rank 1. */
 void tensor_add(struct tensor_table *t, int block, const char *name, int64_t rows, int64_t columns,
                 enum tensor_init init, float std, int decay);
 void tensor_release(struct tensor_table *t);
 
 int64_t tensor_elements(const struct tensor *row);
-int64_t tensor_parameters(const struct tensor_table *t); /* exact count, without padding */
-const struct tensor *tensor_find(const struct tensor_table *t, const char *name); /* or NULL */
+int64_t tensor_parameters(
+    const struct tensor_table *t); /* numbers in all tensors, without padding */
+const struct tensor *tensor_find(const struct tensor_table *t,
+                                 const char *name); /* NULL if there is none */
 
-/* Initial values of one tensor into out[tensor_elements], from the seed and the tensor's name
- * alone: no order of initialisation, no number of threads matters. */
+/* Fills out[tensor_elements] with a tensor's initial values. They depend only on the seed and the
+ * tensor's name, not on the order of calls or the number of threads. */
 void tensor_initialise(const struct tensor *row, uint64_t seed, float *out);
 
 #endif

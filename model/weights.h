@@ -1,10 +1,10 @@
 /*
- * weights.h - the files of a model folder that hold its tensors: the first of these that is there,
+ * weights.h - opens the files of a model folder that hold its tensors: the first one that exists of
  *
  *     model.safetensors
- *     model.safetensors.index.json    says which file holds which tensor, {"weight_map":{...}}
- *     pytorch_model.bin               as torch.save writes it (torch.h)
- *     pytorch_model.bin.index.json    the same of several
+ *     model.safetensors.index.json    names the file of each tensor, {"weight_map":{...}}
+ *     pytorch_model.bin               written by torch.save (torch.h)
+ *     pytorch_model.bin.index.json    names the file of each tensor, as above
  */
 #ifndef TEXTMILL_MODEL_WEIGHTS_H
 #define TEXTMILL_MODEL_WEIGHTS_H
@@ -16,11 +16,12 @@ struct weights {
     size_t count, cap;
 };
 
-/* -1 with an error that names the file, and, where there is none of them, what is there instead. */
+/* Returns 0, or -1 with an error that names the file. If none of the files exists, the error names
+ * a related file that does. */
 int weights_open(struct weights *w, const char *dir);
 void weights_close(struct weights *w);
 
-/* Looks in all files; *file is where it was found. */
+/* Finds a tensor in any of the files and sets *file to the file. Returns NULL if there is none. */
 const struct safetensor *weights_find(const struct weights *w, const char *name,
                                       const struct safetensors **file);
 

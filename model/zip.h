@@ -1,10 +1,9 @@
 /*
- * zip.h - the entries of a zip archive in memory that are stored, not compressed: where each one's
- * bytes stand.
+ * zip.h - finds the uncompressed entries of a zip archive in memory.
  *
- * The directory at the archive's end counts; of what stands in front of an entry's bytes only its
- * length does. Archives and entries beyond 4 GiB (zip64) are read. Format: PKWARE's APPNOTE.TXT
- * 6.3.9. Checked by tests/unit/test_torch.c and tests/fuzz/torch.c.
+ * Names, sizes and checksums come from the directory at the archive's end; of the header before an
+ * entry's bytes only its length is used. Archives and entries beyond 4 GiB (zip64) are supported.
+ * Format: PKWARE's APPNOTE.TXT 6.3.9. Checked by tests/unit/test_torch.c and tests/fuzz/torch.c.
  */
 #ifndef TEXTMILL_MODEL_ZIP_H
 #define TEXTMILL_MODEL_ZIP_H
@@ -23,14 +22,16 @@ struct zip {
     size_t count, cap;
 };
 
-/* `name` stands in errors. A directory that is torn, entries that are compressed, encrypted, or not
- * within the archive are errors that name the entry and the byte; nothing is to be closed then. */
+/* Reads the directory of an archive bytes[n], which is borrowed. Error messages begin with `name`.
+ * Returns 0, or -1 with an error that names the entry and the byte if the directory is damaged or
+ * an entry is compressed, encrypted or outside the archive; then there is nothing to close. */
 int zip_open(struct zip *z, const void *bytes, uint64_t n, const char *name);
 void zip_close(struct zip *z); /* fine on a zeroed struct */
 
 const struct zip_entry *zip_find(const struct zip *z, const char *name); /* NULL: none */
 
-/* Compares the sum of an entry's bytes with its checksum. `bytes`, `name`: as zip_open had them. */
+/* Verifies the checksum of an entry's bytes. `bytes`, `name`: as for zip_open. Returns 0, or -1
+ * with an error. */
 int zip_check(const struct zip_entry *e, const void *bytes, const char *name);
 
 #endif
