@@ -73,8 +73,7 @@ TEXTMILL_API int64_t textmill_end_of_text(const struct textmill_tokenizer *t);
 enum {
     TEXTMILL_SPECIAL = 1, /* spellings of special tokens, such as <|endoftext|>, become their ids */
     TEXTMILL_WRAP = 2,    /* put the vocabulary's special tokens, such as [CLS], around each text */
-    TEXTMILL_STRICT =
-        4, /* bytes that are not UTF-8 are an error; by default U+FFFD replaces them */
+    TEXTMILL_STRICT = 4,  /* bytes that are not UTF-8 are an error, not replaced by U+FFFD */
     TEXTMILL_OFFSETS_CHARACTERS = 8, /* report each token's range in its text, in code points */
     TEXTMILL_OFFSETS_BYTES = 16,     /* or in bytes; neither is possible with TEXTMILL_SPECIAL */
 };

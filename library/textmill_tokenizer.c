@@ -19,13 +19,13 @@ enum { ENCODERS = 64, UNIT_BYTES = 1 << 18, THREADS_MOST = 1024 };
 struct textmill_tokenizer {
     struct tokenizer *t;
     pthread_mutex_t lock;
-    struct encoder *idle[ENCODERS]; /* not in use, the one used last at the end */
+    struct encoder *idle[ENCODERS]; /* not in use; the one used last is at the end */
     size_t idle_count;
 };
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
-/* Runs `work`, which fails where memory runs out, and does not end the program. */
+/* Runs `work`. If memory runs out, returns -1 with an error instead of ending the program. */
 static int guarded(int (*work)(void *ctx), void *ctx)
 {
     jmp_buf here;
@@ -46,7 +46,7 @@ static int say_why(struct textmill_error *why)
 
 /* ---- a vocabulary -------------------------------------------------------------------------- */
 
-/* The number of a word in "one|two|three", or -1. */
+/* Returns the index of a word in "one|two|three", or -1. */
 static int choice(const char *words, const char *word, size_t n)
 {
     for (int i = 0;; i++) {
@@ -59,7 +59,7 @@ static int choice(const char *words, const char *word, size_t n)
     }
 }
 
-/* One name=value. */
+/* Sets one option, given as name=value. */
 static int set_option(struct tokenizer_options *o, const char *text, size_t n)
 {
     static const char *const names[] = { "pattern", "missing", "rules", "case" };
@@ -184,7 +184,7 @@ static void give_encoder(struct textmill_tokenizer *t, struct encoder *e)
 
 /* ---- a batch over threads -------------------------------------------------------------------- */
 
-/* Some texts that follow one another, and what became of them. */
+/* A unit of work: consecutive texts, and the results for them. */
 struct unit {
     uint64_t first, count;
     struct placed placed;
@@ -198,13 +198,13 @@ struct job {
     const uint32_t *ids;
     const uint64_t *ends;
     uint64_t texts;
-    size_t bytes_each; /* of what `ends` counts */
+    size_t bytes_each; /* size of the elements that `ends` counts */
     unsigned how;
     int threads;
     int (*work)(struct job *job, struct unit *u);
-    struct textmill_tokens *tokens; /* the result, or */
-    struct textmill_texts *decoded; /* that one */
-    uint64_t *made;                 /* of each text: how much, and at last where it ends */
+    struct textmill_tokens *tokens; /* the result of textmill_encode, or */
+    struct textmill_texts *decoded; /* that of textmill_decode */
+    uint64_t *made;                 /* result length of each text; in the end, where it ends */
     struct unit *units;
     size_t unit_count;
     atomic_size_t next;
@@ -271,12 +271,13 @@ static void *work_units(void *ctx)
             j->why = err_keep();
         }
         pthread_mutex_unlock(&j->lock);
-        break; /* the units before are taken, and the first error counts */
+        break; /* only the first error counts, and other threads process the units before this one
+                */
     }
     return NULL;
 }
 
-/* All units; with fewer threads where no more can be started. */
+/* Processes all units. Uses fewer threads if the system cannot start more. */
 static int run_units(struct job *j)
 {
     pthread_t ids[THREADS_MOST];
@@ -304,13 +305,13 @@ static void sum_up(struct job *j)
 
 enum { OFFSETS = TEXTMILL_OFFSETS_CHARACTERS | TEXTMILL_OFFSETS_BYTES };
 
-/* What one text gave, before special tokens are put around it. */
+/* The tokens of one text, before special tokens are put around it. */
 struct scratch {
     struct placed one;
     struct ids types;
 };
 
-/* Appends a text's tokens to the unit's, with special tokens around them. */
+/* Appends the tokens of a text to those of the unit, with special tokens around them. */
 static void wrap(const struct job *j, struct unit *u, struct scratch *s)
 {
     s->types.count = 0;
@@ -369,7 +370,7 @@ static int encode_unit(struct job *j, struct unit *u)
     return result;
 }
 
-/* The units' ids behind one another; those of a single one as they are. */
+/* Concatenates the units' ids. The ids of a single unit are taken over without a copy. */
 static void join_ids(struct job *j)
 {
     struct textmill_tokens *out = j->tokens;

@@ -8,7 +8,7 @@
 enum {
     BATCH_BYTES = 1 << 20,
     BATCH_DOCUMENTS = 1 << 14
-}; /* small ones: threads wait for one another */
+}; /* both are small, because threads wait for the last batch */
 
 static void batch_free(struct batch *b)
 {
@@ -41,7 +41,8 @@ int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
         int sentences, got = source_read(source, &b->text, &sentences);
         if (got < 0)
             return -1;
-        if (!got && *sentences_so_far < 0) /* no document, but perhaps a stream of them */
+        /* no document at all, but the files still tell whether they have sentences */
+        if (!got && *sentences_so_far < 0)
             *sentences_so_far = sentences;
         if (!got)
             break;

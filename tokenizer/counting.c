@@ -36,7 +36,7 @@ int counting_check(const struct counting_options *o)
     return 0;
 }
 
-/* A vocabulary without tokens, that says how text is cut. */
+/* Makes a vocabulary without tokens that defines how text is cut. */
 static int frame(const struct counting_options *o, struct vocabulary *v)
 {
     vocabulary_init(v);
@@ -83,7 +83,7 @@ void counting_rules(const struct counting_options *o, const struct tokenizer *t,
 
 /* ---- texts --------------------------------------------------------------------------------- */
 
-/* One thread's. */
+/* The objects of one thread. */
 struct counter {
     struct encoder *encoder;
     struct word_counts *words;
@@ -93,7 +93,7 @@ struct counting {
     const struct counting_options *o;
     const struct tokenizer *t;
     struct source *source;
-    int sentences; /* not used, but not to be mixed */
+    int sentences; /* for batch_read, which it resets for every batch */
     uint64_t documents;
     struct idle counters;
 };

@@ -9,8 +9,9 @@
 #include "common/stream.h"
 #include "common/utf8.h"
 
-/* Where sentences end: behind the first token that reaches past the line end, or line ends, behind
- * a sentence. The tokens' bytes are those of the text, but for a space in front of it. */
+/* Finds the token at which each sentence ends: the first that reaches the end of the sentence's
+ * line end or line ends. The bytes of all tokens equal the text, except for a possible space in
+ * front. */
 static int find_sentences(const struct tokenizer *t, struct batch *b, const char *text, size_t n)
 {
     size_t reached = 0, all = 0, token = 0, len;
@@ -34,8 +35,8 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
     return 0;
 }
 
-/* With WordPiece no token crosses a line end, so each line is encoded by itself. A sentence without
- * any token is none, as in the reference's instances. */
+/* Encodes each line by itself, because with WordPiece no token crosses a line end. A sentence
+ * without tokens is dropped, as in the reference implementation. */
 static int encode_lines(const struct encode_options *how, struct encoder *e, struct batch *b,
                         const char *text, size_t n)
 {
@@ -73,7 +74,7 @@ static void print_places(struct buf *out, const struct placed *p)
     buf_adds(out, "]}\n");
 }
 
-/* A line of JSON with the tokens and where they are. */
+/* Writes one line of JSON with the tokens and their ranges in the text. */
 static int encode_places(const struct encode_options *how, struct encoder *e, struct batch *b,
                          const char *text, size_t n)
 {
@@ -123,7 +124,7 @@ static int encode(const struct encode_options *how, struct encoder *e, struct ba
                         b->sentence_ends.data, b->sentence_ends.count);
 }
 
-/* --invalid error: refuses what is not UTF-8, and says where it is. */
+/* For --invalid error: reports the first byte that is not UTF-8. */
 static int check_text(enum mend_rule mend, const char *text, size_t n, uint64_t number)
 {
     size_t good = mend == MEND_NONE ? utf8_valid(text, n) : n;

@@ -15,20 +15,20 @@
 #include "tokenizer/parts.h"
 #include "tokenizer/tokenizer.h"
 
-enum { WORDS_MAX = 1 << 30 }; /* bytes of a text of BERT's */
+enum { WORDS_MAX = 1 << 30 }; /* limit of a text's bytes for WordPiece */
 
 struct encoder {
     const struct tokenizer *t;
-    struct split *split; /* one or the other */
+    struct split *split; /* either this or `words` is used, unless steps cut the text */
     struct words *words;
     struct stepper *stepper;
-    struct words *letters; /* for places: the walk over one character, made when wanted */
+    struct words *letters; /* for ranges: the words of one character; made on demand */
     struct ids sources;
     struct subword_scratch scratch;
     struct wordcache *cache;
     struct buf repaired, prefixed, normalized;
     uint64_t replaced;   /* bytes that were not UTF-8 */
-    struct pieces tiles; /* that follow one another */
+    struct pieces tiles; /* pieces without gaps between them */
     size_t bounds[1024];
 };
 
@@ -51,7 +51,8 @@ struct encoder *encoder_new(const struct tokenizer *t)
     else
         e->split = split_new(&t->v.splitter);
     e->cache = wordcache_new(encode_unknown, e);
-    for (size_t i = t->whole_count; i--;) { /* the frequent ones, whose ids are low, come last */
+    /* from high ids to low: frequent tokens have low ids and must stay in the cache */
+    for (size_t i = t->whole_count; i--;) {
         size_t len;
         const char *bytes = vocabulary_bytes(&t->v, t->whole[i], &len);
         wordcache_put(e->cache, bytes, len, &t->whole[i], 1);
@@ -90,7 +91,8 @@ static const char *with_prefix_space(struct encoder *e, const char *text, size_t
     return e->prefixed.data;
 }
 
-/* A walk over the pieces of a normalized text without added tokens. `first`: as for stepper_cut. */
+/* Begins an iteration over the pieces of a normalized text without added tokens. `first` is as for
+ * stepper_cut. */
 static int cut_begin(struct encoder *e, const char *text, size_t n, int first)
 {
     if (e->t->v.steps_cut)
@@ -108,7 +110,7 @@ static int cut_begin(struct encoder *e, const char *text, size_t n, int first)
     return 0;
 }
 
-/* 1, 0 at the end, -1. */
+/* Sets *p to the next pieces. Returns 1, 0 at the end, -1 with an error. */
 static int cut_next(struct encoder *e, struct pieces *p)
 {
     enum { MAX = sizeof e->bounds / sizeof *e->bounds - 1 };
@@ -134,7 +136,7 @@ static int encode_pieces(struct encoder *e, const struct pieces *p, struct ids *
                : 0;
 }
 
-/* The same of pieces that are cut into smaller ones first. */
+/* Encodes pieces, after cutting them into smaller parts (seams.h). */
 static int encode_parts(struct encoder *e, const struct pieces *p, struct ids *out)
 {
     enum { MAX = sizeof e->bounds / sizeof *e->bounds };
@@ -158,7 +160,7 @@ static int encode_parts(struct encoder *e, const struct pieces *p, struct ids *o
     return encode_pieces(e, &parts, out);
 }
 
-/* Text without added tokens. */
+/* Encodes normalized text without added tokens. */
 static int encode_plain(struct encoder *e, const char *text, size_t n, int first, struct ids *out)
 {
     struct pieces p;
@@ -168,7 +170,8 @@ static int encode_plain(struct encoder *e, const char *text, size_t n, int first
     return got;
 }
 
-/* The text that the second pass sees: e->normalized, or the text itself. */
+/* Normalizes the text for the second pass, into e->normalized, unless it needs no change. Clears
+ * *first if the first character was dropped. */
 static int normalize(struct encoder *e, const char **text, size_t *n, int *first)
 {
     int lost;
@@ -183,7 +186,8 @@ static int normalize(struct encoder *e, const char **text, size_t *n, int *first
     return 0;
 }
 
-/* Cuts the added tokens of one pass out of the text, and hands what is between to the next. */
+/* Finds the added tokens of one pass in the text, and passes the text between them to the next
+ * pass. Pass 2 encodes. */
 static int encode_pass(struct encoder *e, const char *text, size_t n,
                        enum tokenizer_special special, int pass, int first, struct ids *out)
 {
@@ -204,7 +208,7 @@ static int encode_pass(struct encoder *e, const char *text, size_t n,
                : 0;
 }
 
-/* Makes the text valid UTF-8; -1: it is too long. */
+/* Replaces invalid UTF-8 in the text. Returns -1 with an error if the text is too long. */
 static int check_text(struct encoder *e, const char **text, size_t *n)
 {
     if (utf8_valid(*text, *n) != *n) {
@@ -241,8 +245,9 @@ int encoder_pieces(struct encoder *e, const char *text, size_t n,
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-/* Of each byte of the text's words, the code point that it came from: what a character becomes
- * has the same length alone as among others. */
+/* Sets e->sources: for each byte of the text's words, the code point of the text that it came
+ * from. This works because a character normalizes to the same number of bytes alone as among
+ * others. */
 static void find_sources(struct encoder *e, const char *text, size_t n)
 {
     struct pieces p;
@@ -261,13 +266,14 @@ static void find_sources(struct encoder *e, const char *text, size_t n)
     }
 }
 
-/* The places of a word's tokens; its n bytes came from sources[0..n). */
+/* Appends the ranges of a word's tokens. The word's n bytes came from the code points
+ * sources[0..n). */
 static void put_places(const struct encoder *e, const uint32_t *ids, size_t count, size_t n,
                        const uint32_t *sources, struct ids *begins, struct ids *ends)
 {
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t len = n; /* of the unknown token, which is all of its word */
+        size_t len = n; /* the unknown token covers the whole word */
         if (ids[i] != (uint32_t)tokenizer_role(e->t, TOKENIZER_UNKNOWN)) {
             tokenizer_token(e->t, ids[i], &len);
             len -= i ? strlen(wordpiece_prefix) : 0;
@@ -311,9 +317,10 @@ static size_t count_spaces(const char *bytes, size_t n, int from_the_end)
     return i;
 }
 
-/* The place of a token of n bytes of the text, before which `points` characters begin, as Hugging
- * Face's ByteLevel has it: a character's parts are in all of it, a space that was put in front of
- * the text is in its first character, and the spaces at a token's sides may be left out. */
+/* Appends the range of a token that covers n bytes at `text`; `points` characters begin before
+ * them. The range is the one that Hugging Face's ByteLevel reports: A token that is part of a
+ * character has the range of the whole character. A space that was added before the text belongs
+ * to the first character. Spaces at a token's sides may be left out. */
 static void put_place(const struct encoder *e, uint32_t id, uint32_t points, const char *text,
                       size_t n, struct ids *begins, struct ids *ends)
 {
@@ -335,7 +342,7 @@ static void put_place(const struct encoder *e, uint32_t id, uint32_t points, con
     ids_add(ends, end);
 }
 
-/* Tokens that tile the text. */
+/* Encodes a text whose tokens, joined, have exactly its bytes, and appends their ranges. */
 static int encode_tiles(struct encoder *e, const char *text, size_t n, struct ids *out,
                         struct ids *begins, struct ids *ends)
 {

@@ -85,7 +85,7 @@ static const char *unknown_name(const struct learning *given)
     return given->unknown_token ? given->unknown_token : bert_role_names[TOKENIZER_UNKNOWN];
 }
 
-/* `usual`: the special tokens of BPE, when none are given. */
+/* Returns the options for learning. `usual` has BPE's default special tokens. */
 static struct learn_options options_for(const struct learning *given, const struct vocabulary *v,
                                         const char **usual)
 {
@@ -95,7 +95,7 @@ static struct learn_options options_for(const struct learning *given, const stru
         .min_frequency = (uint64_t)given->min_frequency,
         .special = given->special_tokens.items,
         .special_count = given->special_tokens.count,
-        .all_bytes = given->alphabet != ALPHABET_SEEN, /* of tokens of bytes */
+        .all_bytes = given->alphabet != ALPHABET_SEEN, /* only used for tokens of bytes */
         .initial = given->initial_alphabet,
         .alphabet_limit = (size_t)given->alphabet_limit,
     };
@@ -114,7 +114,7 @@ static int64_t find_special(const struct vocabulary *v, const char *name)
     return id >= 0 && v->tokens[id].kind == TOKEN_ADDED ? id : -1;
 }
 
-/* What of the tokens has a meaning. */
+/* Sets the ids of the tokens with a special role. */
 static int name_roles(const struct learning *given, struct vocabulary *v)
 {
     if (v->model != VOCABULARY_WORDPIECE) {

@@ -45,17 +45,17 @@ static const struct opt options[] = {
     { 0 },
 };
 
-enum { LENGTHS = 40 }; /* of documents, in powers of two: 0, 1, 2-3, 4-7, ... */
+enum { LENGTHS = 40 }; /* classes of document lengths, by powers of two: 0, 1, 2-3, 4-7, ... */
 
 struct stats {
     const struct counted *given;
     const struct tokenizer *t;
     struct source *source;
-    int sentences; /* not used, but not to be mixed */
+    int sentences; /* for batch_read, which it resets for every batch */
     struct idle encoders;
     uint64_t documents, bytes, characters, words, tokens, longest;
     uint64_t lengths[LENGTHS];
-    uint64_t *uses; /* of each id */
+    uint64_t *uses; /* number of occurrences of each id */
 };
 
 static int stats_read(void *ctx, void *item)
@@ -65,7 +65,8 @@ static int stats_read(void *ctx, void *item)
     return batch_read(item, s->source, &s->sentences);
 }
 
-/* The documents' ids go to b->ids, behind one another; where each ends, to b->sentence_ends. */
+/* Encodes the documents of a batch into b->ids. Stores the end of each document's ids in
+ * b->sentence_ends. */
 static int stats_work(void *ctx, void *item)
 {
     struct stats *s = ctx;
@@ -85,7 +86,7 @@ static int stats_work(void *ctx, void *item)
     return result;
 }
 
-/* Characters, and words: what stands between white space. */
+/* Counts characters, and words, which are separated by white space. */
 static void count_text(struct stats *s, const char *text, size_t n)
 {
     const uint8_t *classes = unicode_classes();
@@ -136,7 +137,8 @@ static int stats_write(void *ctx, void *item)
     return 0;
 }
 
-/* ---- ids for input: the text is what they decode to -------------------------------------------- */
+/* ---- the input is ids: counts the text that they decode to
+ * --------------------------------------- */
 
 static int count_row(struct stats *s, const struct id_rows *rows, struct buf *text)
 {
@@ -179,7 +181,8 @@ static int count_files(struct stats *s, int argc, char **argv)
     return result;
 }
 
-/* ---- what there is to say ------------------------------------------------------------------------ */
+/* ---- output
+ * ----------------------------------------------------------------------------------- */
 
 static void put_ratio(struct buf *out, const char *name, uint64_t a, uint64_t b)
 {

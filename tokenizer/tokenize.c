@@ -18,7 +18,7 @@
 #include "tokenizer/tokenizer.h"
 #include "unicode/unicode.h"
 
-/* What the options of both commands say. */
+/* The options of both commands. */
 struct tokenize {
     const char *vocabulary_path, *output_path, *fields;
     int format, special, pattern, as_ids, wrap, offsets, rules, letters, mend, missing,
@@ -35,8 +35,8 @@ struct encoding {
     struct encode_options how;
     struct output out;
     struct stream_writer writer;
-    int sentences; /* -1: no document yet */
-    int begun;     /* the header is written */
+    int sentences; /* whether documents have sentences; -1: no document was read yet */
+    int begun;     /* the header has been written */
     uint64_t read, documents;
     struct idle encoders;
 };
@@ -309,7 +309,7 @@ static const struct tool_command *const commands[] = {
     &tokenize, &learn_command, &count_command, &stats_command, &decode, NULL,
 };
 
-/* Options of other programs. */
+/* Returns a hint for an option that other programs have. */
 static const char *foreign(const char *option)
 {
     static const struct opt_foreign table[] = {

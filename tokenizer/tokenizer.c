@@ -24,7 +24,7 @@ enum {
 
 /* ---- the tokenizer --------------------------------------------------------------------------- */
 
-/* Of length, in 4 bytes from the lowest, and bytes of each token. */
+/* Hashes all tokens: the length of each (4 bytes, little-endian), then its bytes. */
 static uint64_t checksum(const struct vocabulary *v)
 {
     uint64_t h = HASH_START;
@@ -38,8 +38,8 @@ static uint64_t checksum(const struct vocabulary *v)
     return h;
 }
 
-/* Pass 0 looks for the tokens that are not "normalized", pass 1 for the others, as they are after
- * normalization. */
+/* Fills t->added. Pass 0 looks for the tokens that are not "normalized". Pass 1 looks for the
+ * others, in the spelling that they have after normalization. */
 static int collect_added(struct tokenizer *t)
 {
     struct stepper *s = stepper_new(&t->v.normalizer, &t->v.pre_tokenizer);
@@ -62,7 +62,8 @@ static int collect_added(struct tokenizer *t)
     return result;
 }
 
-/* The added token of an id as decoding has it, which is what is looked for; NULL. */
+/* Returns the added token with this id, with the spelling that is searched for, which decoding
+ * also uses. NULL if there is none. */
 static const struct added_item *find_item(const struct tokenizer *t, uint32_t id)
 {
     for (int pass = 0; pass < 2 && t->v.tokens[id].is_added; pass++)
@@ -72,8 +73,9 @@ static const struct added_item *find_item(const struct tokenizer *t, uint32_t id
     return NULL;
 }
 
-/* Whether decoding by bytes gives what Hugging Face's decoder makes of the name: that takes it
- * after normalization, and its characters for bytes where it has only such as are. */
+/* Returns whether the token's bytes equal the result of Hugging Face's decoder. That decoder uses
+ * the normalized spelling, and translates it from the byte alphabet if all its characters are in
+ * it. */
 static int decodes_to_its_bytes(const struct vocabulary *v, const struct added_item *item)
 {
     struct buf want = BUF_INIT;
@@ -86,7 +88,7 @@ static int decodes_to_its_bytes(const struct vocabulary *v, const struct added_i
     return same;
 }
 
-/* Names that decode to others than their bytes need a decoder of steps. */
+/* Adds a decoder of steps if some added token decodes to other bytes than its own. */
 static int settle_decoder(struct tokenizer *t)
 {
     static const char *const ways[] = {
@@ -107,13 +109,15 @@ static int settle_decoder(struct tokenizer *t)
     return t->v.decoder ? 0 : -1;
 }
 
-/* Marks those of the tokens `ids`, whose bytes are the pieces, that are encoded as themselves. */
+/* Sets whole[id] for each token of `ids` that encodes to itself. The pieces are the tokens'
+ * bytes. */
 static void mark_whole(const struct tokenizer *t, struct subword_scratch *scratch, struct pieces p,
                        const uint32_t *ids, uint8_t *whole)
 {
     struct ids got = { 0 };
     size_t ends[WHOLE_TOGETHER];
-    if (subword_encode_all(t->subword, scratch, &p, &got, ends) < 0) { /* one of them has no ids */
+    /* one of the tokens cannot be encoded: try them one by one */
+    if (subword_encode_all(t->subword, scratch, &p, &got, ends) < 0) {
         for (size_t i = 0; i < p.count && p.count > 1; i++) {
             struct pieces one = { p.text, p.readable, p.begins + i, p.ends + i, 1 };
             mark_whole(t, scratch, one, ids + i, whole);
@@ -132,7 +136,8 @@ static int is_piece(const struct vocabulary *v, const struct vocabulary_token *t
            (v->byte_level || utf8_valid(v->blob.data + token->at, token->len) == token->len);
 }
 
-/* Most words of a text are tokens: an encoder knows them from the start. */
+/* Finds the tokens that encode to themselves. Encoders put them into their caches at the start,
+ * because most words of a text are tokens. */
 static void find_whole(struct tokenizer *t)
 {
     const struct vocabulary *v = &t->v;
@@ -165,9 +170,9 @@ static void find_whole(struct tokenizer *t)
 
 /* How Hugging Face's WordPiece decoder joins a token to the one before it. */
 enum joint {
-    JOINT_SPACE,     /* with a space between them */
-    JOINT_NONE,      /* without */
-    JOINT_CONTINUES, /* without, and without its "##" */
+    JOINT_SPACE,     /* a space is put between them */
+    JOINT_NONE,      /* nothing is put between them */
+    JOINT_CONTINUES, /* nothing is put between them, and the token's "##" is left out */
 };
 
 static int begins(const char *text, size_t n, const char *with)
@@ -175,7 +180,7 @@ static int begins(const char *text, size_t n, const char *with)
     return n >= strlen(with) && !memcmp(text, with, strlen(with));
 }
 
-/* What cleaning up puts no space before. */
+/* Returns whether the clean-up of Hugging Face's decoder puts no space before this token. */
 static int closes_up(const char *bytes, size_t n)
 {
     static const char *const closing[] = { ".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re" };
@@ -328,8 +333,8 @@ static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
                    t->v.count);
 }
 
-/* Room for the text of tokens and as many spaces, and to store short tokens whole steps at a time.
- */
+/* Checks the ids and reserves room for the tokens' text, one space per token, and STEP more bytes
+ * for put_token. */
 static int reserve_text(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {
     const struct vocabulary *v = &t->v;
@@ -343,7 +348,8 @@ static int reserve_text(const struct tokenizer *t, const uint32_t *ids, size_t n
     return 0;
 }
 
-/* Stores a token from its byte `from` on; a short one without a loop over its bytes. */
+/* Stores a token's bytes from offset `from` on, and returns the end. A short token is copied with
+ * one fixed-size copy. */
 static inline char *put_token(char *to, const struct vocabulary *v,
                               const struct vocabulary_token *token, size_t from)
 {
@@ -356,7 +362,7 @@ static inline char *put_token(char *to, const struct vocabulary *v,
     return to + n;
 }
 
-/* The bytes of tokens behind one another. */
+/* Appends the bytes of the tokens. */
 static int decode_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {
     if (reserve_text(t, ids, n, out) < 0)
@@ -369,7 +375,8 @@ static int decode_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n
     return 0;
 }
 
-/* Words with a space between them, as Hugging Face's WordPiece decoder writes them. */
+/* Appends words with a space between them, as Hugging Face's WordPiece decoder does. `skip`: leave
+ * out special tokens. */
 static int decode_words(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
                         struct buf *out)
 {
@@ -392,7 +399,7 @@ static int decode_words(const struct tokenizer *t, const uint32_t *ids, size_t n
     return 0;
 }
 
-/* Appends the name of a token as the steps of a decoder take it, in the byte alphabet. */
+/* Appends the name of a token for the decoder's steps, in the byte alphabet. */
 static void decoder_name(const struct tokenizer *t, uint32_t id, struct buf *name)
 {
     const struct added_item *item = find_item(t, id);
@@ -418,8 +425,8 @@ static struct decoder_table *make_table(const struct tokenizer *t)
     return table;
 }
 
-/* The table of the decoder, made when it is first wanted; NULL: it has none. The lock is not held
- * while it is made. */
+/* Returns the decoder's table, or NULL if it cannot have one. Makes the table at the first call.
+ * The lock is not held while the table is made. */
 static const struct decoder_table *decoder_table(const struct tokenizer *t)
 {
     struct tokenizer_lazy *lazy = t->lazy;
@@ -440,7 +447,7 @@ static const struct decoder_table *decoder_table(const struct tokenizer *t)
     return lazy->table;
 }
 
-/* Through the steps of the vocabulary's decoder. */
+/* Decodes by running the steps of the vocabulary's decoder. */
 static int decode_steps(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {
     struct strings names = STRINGS_INIT;

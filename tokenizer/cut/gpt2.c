@@ -19,7 +19,7 @@ void gpt2_begin(struct gpt2 *g, const char *text, size_t n)
     };
 }
 
-/* Tails get the class of what they belong to. */
+/* Gives the bytes after a character's first byte the class of the first byte. */
 static inline uint64_t with_tails(uint64_t bits, uint64_t tails)
 {
     enum { TAILS_MAX = 3 };
@@ -28,8 +28,8 @@ static inline uint64_t with_tails(uint64_t bits, uint64_t tails)
     return bits;
 }
 
-/* What is not ASCII; all bytes of a character have its class, also if it began in the last block.
- */
+/* Adds the characters that are not ASCII. All bytes of a character get its class, also if it began
+ * in the block before. */
 static inline void add_characters(const struct gpt2 *g, struct class_masks *c,
                                   const unsigned char *block, const struct ascii_masks *m)
 {
@@ -54,7 +54,7 @@ static inline int is_space_next(const struct gpt2 *g, size_t at)
     return at >= g->n || unicode_class(g->classes, utf8_get(g->text + at, &len)) == UNICODE_SPACE;
 }
 
-/* "'s" and its like at text[i]: its bytes, else 0. */
+/* Returns the number of bytes of a contraction such as "'s" at text[i], or 0. */
 static inline size_t contraction(const struct gpt2 *g, size_t i)
 {
     size_t left = g->n - i;
@@ -64,8 +64,8 @@ static inline size_t contraction(const struct gpt2 *g, size_t i)
     return (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
 }
 
-/* A piece that begins with a quote may be a contraction: then its letters begin none, but what
- * follows them does. */
+/* Corrects the beginnings for contractions. If a piece that begins with a quote is a contraction,
+ * no piece begins at its letters, but one begins after it. */
 static uint64_t cut_contractions(struct gpt2 *g, uint64_t begins, uint64_t quotes)
 {
     begins = (begins & ~g->drop) | g->add;
@@ -83,7 +83,7 @@ static uint64_t cut_contractions(struct gpt2 *g, uint64_t begins, uint64_t quote
     return begins;
 }
 
-/* The bytes of `bits` that are a character's last become its first. */
+/* Moves each set bit from the last byte of a character to its first byte. */
 static uint64_t leads_of(uint64_t bits, uint64_t tails)
 {
     while (bits & tails)
@@ -91,7 +91,7 @@ static uint64_t leads_of(uint64_t bits, uint64_t tails)
     return bits;
 }
 
-/* Where pieces begin in the next block, to which the walk moves on. */
+/* Computes where pieces begin in the next block, and makes it the current block. */
 static inline void next_block(struct gpt2 *g)
 {
     unsigned char padded[ASCII_BLOCK];
@@ -127,7 +127,7 @@ static inline void next_block(struct gpt2 *g)
     if (left < ASCII_BLOCK)
         g->begins &= ((uint64_t)1 << left) - 1;
     if (!g->block)
-        g->begins &= ~(uint64_t)1; /* where no piece ends */
+        g->begins &= ~(uint64_t)1; /* no piece ends at the beginning of the text */
 }
 
 int gpt2_next(struct gpt2 *g, size_t *ends, int max)

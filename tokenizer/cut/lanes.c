@@ -12,12 +12,12 @@
 
 enum {
     PART = LANES_BYTES / LANES,
-    ROW = 2 * LANES, /* so that a row has neighbours at its sides */
+    ROW = 2 * LANES, /* a row of 64 bytes has bytes before and after it in memory */
     SYMBOLS_MAX = 32,
 };
 
-/* Row j has byte j of each part: its class, its symbol. At the sides of a row are the bytes of
- * other rows that are neither class nor symbol, or those behind the last part. */
+/* Row j has the classes, or symbols, of byte j of each part. The bytes beside a row are those of
+ * the rows next to it, or bytes after the last part; their values are not used as results. */
 struct lanes_block {
     _Alignas(64) uint8_t before[LANES];
     uint8_t symbols[PART][ROW];
@@ -36,7 +36,7 @@ void lanes_release(struct lanes *l)
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 
-/* Stores eight groups of 8 bytes, those of rows j, j + 1, j + 16, j + 17 ... */
+/* Stores eight groups of 8 bytes, which belong to rows j, j + 1, j + 16, j + 17 ... */
 ALWAYS void put_groups(uint8_t (*rows)[ROW], int j, int lane, __m512i groups)
 {
     for (int i = 0; i < 4; i++) {
@@ -49,7 +49,7 @@ ALWAYS void put_groups(uint8_t (*rows)[ROW], int j, int lane, __m512i groups)
     }
 }
 
-/* Puts byte j of eight parts side by side, for each j. */
+/* For each j, stores byte j of eight parts side by side in row j. */
 ALWAYS void transpose_8(uint8_t (*rows)[ROW], const uint8_t *parts, int lane)
 {
     __m512i a[8], b[8];
@@ -72,7 +72,7 @@ ALWAYS void transpose_8(uint8_t (*rows)[ROW], const uint8_t *parts, int lane)
     }
 }
 
-/* Row j of a matrix of bits becomes column j. */
+/* Transposes a matrix of 64 x 64 bits. */
 static void transpose_bits(uint64_t *m)
 {
     uint64_t mask = 0x00000000FFFFFFFFu;
@@ -99,7 +99,8 @@ ALWAYS struct table load_table(const uint8_t (*rows)[AUTOMATON_STATES], int wide
     return t;
 }
 
-/* What the table has for rows and states below 16; `low` has their places in the first half. */
+/* Looks up 64 entries of a table. `low` has the positions in its first 16 rows; lanes in `second`
+ * use the second 16 rows. */
 ALWAYS __m512i look_up(const struct table *t, int wide, __m512i low, __mmask64 second)
 {
     __mmask64 upper = _mm512_movepi8_mask(low);
@@ -120,7 +121,7 @@ ALWAYS __m512i places(__m512i rows, __m512i states)
     return _mm512_or_si512(shifted, states);
 }
 
-/* Whether lane k + 1 of `first` is lane k of `last`. */
+/* Returns whether lane k + 1 of `first` equals lane k of `last`, for all k. */
 ALWAYS int meet(__m512i first, __m512i last)
 {
     uint8_t lanes[LANES + 1];
@@ -130,7 +131,9 @@ ALWAYS int meet(__m512i first, __m512i last)
     return (same | (uint64_t)1 << (LANES - 1)) == UINT64_MAX;
 }
 
-/* *behind becomes the state in front of the block. */
+/* Runs the backward automaton over a block. *behind is the state after the block; the function
+ * replaces it by the state before the block. Returns -1 if the states at the borders of the parts
+ * differ. */
 ALWAYS int go_back(struct lanes_block *l, const struct automaton *a, uint8_t *behind, int wide)
 {
     const struct table back = load_table(a->back, wide), symbols = load_table(a->symbols, wide);
@@ -156,7 +159,9 @@ ALWAYS int go_back(struct lanes_block *l, const struct automaton *a, uint8_t *be
     return meet(state, last) ? 0 : -1;
 }
 
-/* *before, the state in front of the block, becomes the one behind it. */
+/* Runs the forward automaton over a block. *before is the state before the block; the function
+ * replaces it by the state after the block. Returns -1 if the states at the borders of the parts
+ * differ. */
 ALWAYS int go_forth(struct lanes_block *l, const struct automaton *a, uint8_t *before,
                     uint64_t *marks, int wide)
 {

@@ -21,7 +21,7 @@ void added_put(struct added_set *s, const struct added_token *token, const char 
     s->count++;
 }
 
-/* By their texts; the same text twice in order of added_put. */
+/* Compares items by their texts. Items with equal texts are in the order of added_put. */
 static int compare(const void *a, const void *b)
 {
     const struct added_item *x = a, *y = b;
@@ -64,8 +64,8 @@ void added_release(struct added_set *s)
     *s = (struct added_set){ 0 };
 }
 
-/* Of items[from..to), which have the same `depth` bytes and more, the first one whose next byte is
- * `byte` or higher. */
+/* Returns the first item of items[from..to) whose byte at index `depth` is `byte` or higher. All
+ * these items share their first `depth` bytes and are longer. */
 static size_t lower_bound(const struct added_set *s, size_t from, size_t to, size_t depth,
                           unsigned byte)
 {
@@ -79,14 +79,14 @@ static size_t lower_bound(const struct added_set *s, size_t from, size_t to, siz
     return from;
 }
 
-/* The longest one that stands at w->at, or NULL. */
+/* Returns the longest item that matches at w->at, or NULL. */
 static const struct added_item *find_at(const struct added_set *s, const struct added_walk *w)
 {
     const struct added_item *best = NULL;
     const unsigned char *text = (const unsigned char *)w->text + w->at;
     size_t n = w->n - w->at, from = s->ranges[text[0]], to = s->ranges[text[0] + 1];
     for (size_t depth = 1; from < to; depth++) {
-        if (s->items[from].len == depth) /* in front of the longer ones */
+        if (s->items[from].len == depth) /* shorter items come first */
             best = &s->items[from];
         while (from < to && s->items[from].len == depth)
             from++;
@@ -135,7 +135,7 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi"))) static size_t skip_avx512
 }
 #endif
 
-/* How many bytes at p[0..n) come before the first where a token may begin. */
+/* Returns the number of bytes of text[0..n) before the first place where a token may begin. */
 static size_t skip(const struct added_set *s, const char *text, size_t n)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -146,7 +146,7 @@ static size_t skip(const struct added_set *s, const char *text, size_t n)
     return skip_plain(s, p, n);
 }
 
-/* Where the character before `at` begins; at > 0. */
+/* Returns where the character before `at` begins; at > 0. */
 static size_t before(const struct added_walk *w, size_t at)
 {
     for (at--; at && ((unsigned char)w->text[at] & 0xC0) == 0x80;)

@@ -26,7 +26,7 @@ static int alphabet_byte(unsigned c)
         return prints(c) ? (int)c : -1;
     if (c >= ALPHABET_LIMIT)
         return -1;
-    unsigned k = c - FIRST_SHIFTED; /* the k-th that does not print: 0-32, 127-160, 173 */
+    unsigned k = c - FIRST_SHIFTED; /* its index among bytes that do not print */
     return (int)(k <= 32 ? k : k <= 66 ? 127 + (k - 33) : 173);
 }
 
@@ -48,7 +48,7 @@ int alphabet_decode(struct buf *out, const char *text, size_t n)
             byte = alphabet_byte(c);
         else if (c >= 0xC2 && c < 0xE0 && i + 1 < n && (p[i + 1] & 0xC0) == 0x80)
             byte = alphabet_byte((c & 0x1F) << 6 | (p[++i] & 0x3Fu));
-        if (byte < 0) { /* longer characters are behind the alphabet's end */
+        if (byte < 0) { /* longer characters are not in the alphabet */
             buf_truncate(out, out->len);
             return -1;
         }

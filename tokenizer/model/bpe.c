@@ -20,7 +20,7 @@ enum { SHORT_PIECE = 62, SCRATCH_KEPT = 1 << 20 }; /* tokens; elements */
 struct bpe {
     int64_t byte_ids[256];
     int complete; /* every byte has an id */
-    int drop;     /* leave out those that have none */
+    int drop;     /* leave out bytes without an id */
     struct pairs pairs;
     struct starts *starts;
 };
@@ -59,15 +59,16 @@ void bpe_mark_whole(const struct bpe *b, uint8_t *whole, size_t ids, const int64
 
 /* ---- short pieces -------------------------------------------------------------------------- */
 
-/* A short piece: places 1 to n, of which those in `alive` have tokens; a token's place is its first
- * byte's. Places 0 and n + 1 have tokens that merge with nothing, so that no place is at an edge.
- */
+/* A short piece being merged. Tokens are at places 1 to n; bit p of `alive` is set if place p
+ * still holds a token. A token's place is that of its first byte. Places 0 and n + 1 hold tokens
+ * that merge with nothing, so every place has neighbours. */
 enum { PLACES = SHORT_PIECE + 2, LANES = 16, TOGETHER = 8 };
 
 struct bpe_short {
-    uint32_t ranks[PLACES]; /* of the token's pair with the next one; up to a whole row of lanes */
+    uint32_t ranks[PLACES]; /* rank of the pair of this token and the next; filled up to a whole row
+                               of lanes */
     uint32_t ids[PLACES];
-    uint32_t merged[PLACES]; /* what the pair merges to, if it does */
+    uint32_t merged[PLACES]; /* id that the pair merges to, if it does */
     uint64_t alive;
     size_t n;
 };
@@ -82,7 +83,7 @@ static inline int place_before(uint64_t alive, int place)
     return 63 - __builtin_clzll(alive & (((uint64_t)1 << place) - 1));
 }
 
-/* The tokens are s->ids[1..n]. */
+/* Initialises a short piece whose tokens are in s->ids[1..n]. */
 static void short_begin(const struct pairs *pairs, struct bpe_short *s, size_t n)
 {
     size_t row = n < LANES ? LANES : PLACES;
@@ -99,13 +100,13 @@ static uint64_t short_tokens(const struct bpe_short *s)
     return s->alive & (((uint64_t)1 << s->n) - 1) << 1;
 }
 
-/* What a merge changes of the ranks; that at `gone` is none. */
+/* The ranks that a merge changes: at `place`, at `before`, and at `gone`, which becomes NONE. */
 struct merged {
     int place, gone, before;
     uint32_t rank, rank_before;
 };
 
-/* The pair at a place becomes a token; without `merges`, where no pair does, all stays as it is. */
+/* Merges the pair at `place`. If `merges` is 0, changes nothing. */
 __attribute__((always_inline)) static inline struct merged merge_at(const struct pairs *pairs,
                                                                     struct bpe_short *s, int place,
                                                                     int merges)
@@ -150,8 +151,8 @@ AVX512 static inline __m512i with_rank(__m512i ranks, int base, int place, uint3
     return _mm512_mask_set1_epi32(ranks, lane, (int)rank);
 }
 
-/* One merge, with a place a lane, of `rows` registers; whether there was one to be done, without a
- * branch on it. */
+/* Does one merge, with one place per lane in `rows` registers. Returns whether a pair was merged.
+ * Does not branch on that. */
 AVX512 __attribute__((always_inline)) static inline int merge_least(const struct pairs *pairs,
                                                                     struct bpe_short *s, int rows)
 {
@@ -177,8 +178,9 @@ AVX512 __attribute__((always_inline)) static inline int merge_least(const struct
     return merges;
 }
 
-/* Those of one row take turns: a merge waits for what the one before it looked up, but not for
- * other pieces' merges. */
+/* Merges pieces. Pieces that fit into one register are merged alternately, one merge each, because
+ * a merge must wait for the look-up of the merge before it in the same piece, but not for those of
+ * other pieces. */
 AVX512 static void merge_avx512(const struct pairs *pairs, struct bpe_short *s, size_t count)
 {
     struct bpe_short *small[TOGETHER];
@@ -221,7 +223,7 @@ static void merge_all(const struct pairs *pairs, struct bpe_short *s, size_t cou
         merge_plain(pairs, &s[i]);
 }
 
-/* Appends a merged piece's tokens; out->data has room for PLACES. */
+/* Appends the tokens of a merged piece. out->data needs room for PLACES more ids. */
 static void append(const struct bpe_short *s, struct ids *out)
 {
 #if defined(__x86_64__)
@@ -304,8 +306,8 @@ static void set_rank(const struct bpe *b, struct bpe_scratch *s, uint32_t at)
         heap_push(s, s->ranks[at], at);
 }
 
-/* The tokens are a list by prev and next; a token's place is its first byte's. An entry of the
- * heap is stale when the rank at its place has changed since. */
+/* Merges the pairs of a long piece. Its tokens are a list linked by prev and next. A token's place
+ * is that of its first byte. A heap entry is stale if the rank at its place has changed since. */
 static void merge_long(const struct bpe *b, struct bpe_scratch *s)
 {
     while (s->heap_count) {
@@ -325,7 +327,7 @@ static void merge_long(const struct bpe *b, struct bpe_scratch *s)
     }
 }
 
-/* s->ids[0..n) are the tokens. */
+/* Merges the tokens s->ids[0..n) and appends the result. */
 static void encode_long(const struct bpe *b, struct bpe_scratch *s, size_t n, struct ids *out)
 {
     mem_grow(s->heap, s->heap_cap, n);
@@ -355,8 +357,7 @@ static struct bpe_short *shorts_of(struct bpe_scratch *s)
     return s->shorts;
 }
 
-/* Merges the short pieces that wait, and appends their ids; ends[i] is where those of piece i end.
- */
+/* Merges the waiting short pieces and appends their ids. The ids of piece i end at ends[i]. */
 static void merge_waiting(const struct bpe *b, struct bpe_scratch *s, size_t count, struct ids *out,
                           size_t *ends)
 {
@@ -397,8 +398,8 @@ static size_t known_prefix(const struct bpe *b, const unsigned char *piece, size
     return i;
 }
 
-/* The piece, or what is left of it in s->known without the bytes that have no token; NULL with an
- * error. */
+/* Checks a piece. Returns the piece itself, or a copy in s->known without the bytes that have no
+ * token. Returns NULL with an error. */
 static const unsigned char *check_piece(const struct bpe *b, struct bpe_scratch *s,
                                         const unsigned char *piece, size_t *n)
 {
@@ -424,7 +425,8 @@ static const unsigned char *check_piece(const struct bpe *b, struct bpe_scratch 
     return s->known;
 }
 
-/* Puts a piece's first tokens into `to`, if they are few, else into s->ids: how many there are. */
+/* Stores the tokens with which a piece begins in `to` if they are few, else in s->ids. Returns
+ * their number. */
 static size_t begin_piece(const struct bpe *b, struct bpe_scratch *s, struct bpe_short *to,
                           const unsigned char *piece, size_t n)
 {
@@ -446,7 +448,7 @@ int bpe_encode_all(const struct bpe *b, struct bpe_scratch *s, const struct piec
         size_t n = p->ends[i] - p->begins[i];
         if (!(piece = check_piece(b, s, piece, &n)))
             return -1;
-        if (!n) { /* none of its bytes is known */
+        if (!n) { /* no byte of the piece has a token */
             merge_waiting(b, s, waiting, out, ends + i - waiting);
             waiting = 0;
             ends[i] = out->count;

@@ -28,10 +28,10 @@ enum decoder_kind {
 struct decoding {
     enum decoder_kind kind;
     struct regex *regex;
-    struct buf text, content; /* what is looked for, and what comes instead */
-    int keep_first;           /* DECODE_METASPACE: the first string's spaces stay */
+    struct buf text, content; /* the string to search for, and its replacement */
+    int keep_first;           /* DECODE_METASPACE: keep the spaces of the first string */
     int cleanup;
-    int64_t start, stop; /* DECODE_STRIP: at most so many */
+    int64_t start, stop; /* DECODE_STRIP: largest number of occurrences removed at each end */
 };
 
 struct decoder {
@@ -74,8 +74,8 @@ void decoder_free(struct decoder *d)
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-/* A string into `out`; where it is missing, what it is otherwise. -1: it is missing and must not.
- */
+/* Reads a string into `out`, or `otherwise` if it is missing. Returns -1 with an error if it is
+ * missing and `otherwise` is NULL. */
 static int read_text(struct buf *out, const struct js *object, const char *key,
                      const char *otherwise)
 {
@@ -200,8 +200,8 @@ static void replace_all(struct buf *out, const char *text, size_t n, const char 
     buf_add(out, text, (size_t)(end - text));
 }
 
-/* BERT's rules of spacing: no space in front of . ? ! , and n't, 'm, 's, 've, 're, and others.
- * Appends. */
+/* Appends the text without the spaces that BERT's rules remove: before . ? ! , and n't, 'm, 's,
+ * 've, 're, and others. */
 static void clean_up_spaces(struct buf *out, const char *text, size_t n)
 {
     static const char *const pairs[][2] = {
@@ -268,7 +268,7 @@ static int replace_pattern(const struct decoding *d, const char *text, size_t n,
     return got < 0 ? -1 : 0;
 }
 
-/* What is left of a text: [*begin, *end). */
+/* Sets [*begin, *end) to the part of the text that remains after stripping. */
 static void strip_range(const struct decoding *d, const char *text, size_t n, size_t *begin,
                         size_t *end)
 {
@@ -290,7 +290,7 @@ static void strip(const struct decoding *d, const char *text, size_t n, struct b
     buf_add(out, text + begin, end - begin);
 }
 
-/* What becomes of string i of `count`. */
+/* Appends the result of a step for string i of `count`. */
 static int decode_one(const struct decoding *d, const char *text, size_t n, size_t i, size_t count,
                       struct buf *out)
 {
@@ -321,7 +321,8 @@ static int decode_one(const struct decoding *d, const char *text, size_t n, size
 
 /* ---- all strings -------------------------------------------------------------------------------- */
 
-/* All strings as one; those of the byte alphabet as their bytes. */
+/* Joins all strings into one. DECODE_BYTE_LEVEL translates strings in the byte alphabet to
+ * bytes. */
 static void fuse(const struct decoding *d, const struct strings *from, struct strings *to)
 {
     struct buf bytes = BUF_INIT;
@@ -340,7 +341,7 @@ static void fuse(const struct decoding *d, const struct strings *from, struct st
     buf_release(&bytes);
 }
 
-/* The byte that <0xXX> stands for, -1. */
+/* Returns the byte that the name <0xXX> stands for, or -1. */
 static int named_byte(const char *text, size_t n)
 {
     if (n != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
@@ -349,7 +350,7 @@ static int named_byte(const char *text, size_t n)
     return high < 0 || low < 0 ? -1 : high << 4 | low;
 }
 
-/* A row of bytes that is no text is U+FFFD for each. */
+/* Appends a run of bytes; if it is not valid UTF-8, appends one U+FFFD for each byte. */
 static void put_row(struct buf *bytes, struct buf *out)
 {
     int valid = utf8_valid(bytes->data, bytes->len) == bytes->len;
@@ -445,14 +446,14 @@ int decoder_run(const struct decoder *d, struct strings *names, struct buf *out)
 
 enum { STEP = 16 }; /* bytes of a token that are copied at once */
 
-/* What a token becomes. */
+/* The decoded text of a token: its offset and length in struct becomes. */
 struct part {
     uint32_t at;
     uint16_t len;
-    int16_t byte; /* the byte that it stands for, -1 */
+    int16_t byte; /* the byte that a byte token stands for, or -1 */
 };
 
-/* What tokens become at one place: at the begin, or behind others. */
+/* The decoded texts of all tokens at one position: at the beginning, or later. */
 struct becomes {
     struct buf text;
     struct part *parts; /* by id */
@@ -465,7 +466,8 @@ struct decoder_table {
     size_t strips; /* steps from here on are DECODE_STRIP, of the joined text */
 };
 
-/* Whether the step looks at a string, and whether it is the first, alone. */
+/* Returns whether the step's result for a string depends only on the string and on whether it is
+ * the first. */
 static int is_alone(const struct decoding *d)
 {
     return d->kind == DECODE_JOIN || d->kind == DECODE_WORDPIECE || d->kind == DECODE_METASPACE ||
@@ -477,7 +479,8 @@ static int is_at(const struct decoder *d, size_t i, enum decoder_kind kind)
     return i < d->count && d->items[i].kind == kind;
 }
 
-/* The name through the steps [0, steps), as string `place` of many; its text is `now`. */
+/* Applies the steps [0, steps) to a name, which is in `now`, as the string with index `place` of
+ * several. The result is in `now`. */
 static int become(const struct decoder *d, size_t steps, size_t place, struct buf *now,
                   struct buf *next)
 {
@@ -492,7 +495,7 @@ static int become(const struct decoder *d, size_t steps, size_t place, struct bu
     return 0;
 }
 
-/* Appends a token's text. -1: it does not fit. */
+/* Stores the decoded text of a token. Returns -1 if it is too long for the table. */
 static int put_part(struct becomes *b, size_t id, const struct buf *text, int falls_back,
                     int is_alphabet)
 {
@@ -560,8 +563,8 @@ void decoder_table_free(struct decoder_table *t)
     free(t);
 }
 
-/* Room for all tokens, and to store short ones whole steps at a time. A byte's name is longer than
- * U+FFFD. */
+/* Reserves room for all tokens, and STEP more bytes for store_part. A byte token's name is longer
+ * than U+FFFD, so replacements fit. */
 static void reserve_parts(const struct decoder_table *t, const uint32_t *ids, size_t n,
                           struct buf *out)
 {
@@ -571,7 +574,8 @@ static void reserve_parts(const struct decoder_table *t, const uint32_t *ids, si
     buf_reserve(out, all);
 }
 
-/* Stores a token without a loop over its bytes where it is short. */
+/* Stores the text of a token and returns its end. A short text is copied with one fixed-size
+ * copy. */
 static inline char *store_part(char *to, const struct becomes *b, const struct part *p)
 {
     memcpy(to, b->text.data + p->at, STEP);
@@ -580,7 +584,7 @@ static inline char *store_part(char *to, const struct becomes *b, const struct p
     return to + p->len;
 }
 
-/* Appends the parts behind one another. Rows of bytes are gathered, and put when they end. */
+/* Appends the texts of the tokens. Runs of byte tokens are collected and appended when they end. */
 static void put_parts(const struct decoder_table *t, const uint32_t *ids, size_t n, struct buf *out)
 {
     struct buf row = BUF_INIT;

@@ -7,10 +7,10 @@
 
 enum { SHIFTS = 1 << 16 };
 
-/* The merges of one group stand together: list[first[g]..first[g + 1]). */
+/* The merges, ordered by group. Group g is list[first[g]..first[g + 1]). */
 struct groups {
     struct pair *list;
-    uint32_t *first, *by_size; /* the groups, large ones first */
+    uint32_t *first, *by_size; /* group numbers, the largest groups first */
     size_t count;
 };
 
@@ -44,7 +44,7 @@ static void fill_groups(struct groups *g, const struct pairs *p, const struct bp
     }
 }
 
-/* Of a pair that a group has twice, the last; returns how many are left. */
+/* Keeps only the last of equal pairs in a group. Returns the number of pairs left. */
 static size_t drop_doubles(struct pair *list, size_t n)
 {
     size_t kept = 0;
@@ -75,7 +75,8 @@ static void order_groups(struct groups *g)
                 g->by_size[at++] = (uint32_t)i;
 }
 
-/* Puts a group's pairs where all find a free slot: 1, or 0 where there is no such place. */
+/* Finds a shift with which all pairs of a group get free slots, and stores the pairs. Returns 1,
+ * or 0 if there is no such shift. */
 static int place_group(struct pairs *p, const struct pair *list, size_t n, uint16_t *shift)
 {
     for (uint32_t s = 0; s < SHIFTS; s++) {

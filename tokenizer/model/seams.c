@@ -9,12 +9,12 @@
 
 enum { BITS_LOG_MIN = 16, BITS_PER_PAIR = 8 };
 
-/* A bit for each pair of characters by its hash, set for those inside of tokens; and one for each
- * character that is a token. */
+/* `bits` is a hash set of the pairs of characters that are neighbours inside a token; `known` has
+ * a bit for each character that is a token. */
 struct seams {
     uint64_t *bits;
     int shift;
-    int needed; /* of two characters, how many are known where the text is cut */
+    int needed; /* a cut needs so many known characters at its sides: 1 or 2 */
     uint64_t known[UNICODE_LIMIT / 64];
 };
 
@@ -39,8 +39,8 @@ static int is_byte_name(const char *bytes, size_t n)
     return n == 6 && bytes[0] == '<' && bytes[1] == '0' && bytes[2] == 'x' && bytes[5] == '>';
 }
 
-/* Whether merges join tokens that stand for other characters than their own: those of bytes, and
- * the unknown token. */
+/* Returns whether some merge joins byte tokens or the unknown token, which stand for other
+ * characters than those of their names. */
 static int merges_others(const struct vocabulary *v)
 {
     for (size_t i = 0; i < v->merge_count; i++) {
@@ -71,7 +71,7 @@ static void put_token(struct seams *s, const char *bytes, size_t n)
     }
 }
 
-/* Tokens that come of merges, and those that begin as characters; of Unigram all. */
+/* Only tokens of the model can be made by merges or begin as characters. */
 struct seams *seams_new(const struct vocabulary *v)
 {
     int log = BITS_LOG_MIN;
@@ -84,7 +84,8 @@ struct seams *seams_new(const struct vocabulary *v)
     struct seams *s = mem_zalloc(1, sizeof *s);
     s->bits = mem_zalloc(((size_t)1 << log) / 64, sizeof *s->bits);
     s->shift = 64 - log;
-    s->needed = v->roles[TOKENIZER_UNKNOWN] < 0 ? 2 : 1; /* what is left out lets its sides merge */
+    /* an unknown character is left out, so its neighbours may merge */
+    s->needed = v->roles[TOKENIZER_UNKNOWN] < 0 ? 2 : 1;
     for (uint32_t id = 0; id < v->count; id++) {
         const char *bytes = vocabulary_bytes(v, id, &n);
         if (bytes && v->tokens[id].in_model && utf8_valid(bytes, n) == n)

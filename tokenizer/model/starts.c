@@ -10,14 +10,13 @@
 
 enum { LEAD = 0xC0, TAIL = 0x80, LEADS = 64, TAILS = 64, LEAD_OF_3 = 0xE0, LEAD_OF_4 = 0xF0 };
 
-/* A character's first two bytes, and what the third makes of them. */
+/* The first two bytes of a character, and the tokens they may become with the third. */
 struct start {
-    uint32_t id;     /* what they merge to for certain, or NONE */
-    uint32_t thirds; /* place of the row of third bytes, 0 for an empty one */
+    uint32_t id;     /* the token they certainly merge to, or NONE */
+    uint32_t thirds; /* index in thirds[] of the row for the third byte; 0 is an empty row */
 };
 
-/* What may stand in front of a character: after a character that is no space, or anything at all.
- */
+/* The text that may precede a character: another character that is no space, or anything. */
 enum front { AFTER_CHARACTER, AFTER_ANYTHING, FRONTS };
 
 struct starts {
@@ -29,15 +28,17 @@ struct starts {
 
 /* ---- the bounds -------------------------------------------------------------------------------- */
 
-/* What a token begins or ends with, as a set. */
+/* Kinds of bytes that a token may begin or end with, as a set. */
 enum { SPACE = 1, OTHER_ASCII = 2, TAIL_BYTE = 4, LEAD_BYTE = 8 };
 
-/* Least ranks of merges with a token, by its id; NONE: there are none. */
+/* Lower bounds for the ranks of the merges that a token takes part in, by its id. NONE: no such
+ * merge. */
 struct bounds {
     size_t ids;
     uint8_t *begins, *ends;   /* the sets */
-    uint32_t *front[FRONTS];  /* with what ends like that in front of it */
-    uint32_t *tail, *no_tail; /* with what begins with a tail, or with none, behind it */
+    uint32_t *front[FRONTS];  /* of merges with a token before it, by how that token ends */
+    uint32_t *tail, *no_tail; /* of merges with a token after it that begins with a tail byte, or
+                                 with another byte */
 };
 
 static uint8_t kind_of(unsigned byte)
@@ -60,8 +61,8 @@ static uint32_t *new_bounds(size_t ids)
     return memset(mem_alloc(ids * sizeof(uint32_t)), 0xFF, ids * sizeof(uint32_t));
 }
 
-/* Merges need not stand behind those that make their tokens: goes over them until nothing changes.
- */
+/* Computes the sets of all tokens. Repeats until nothing changes, because a merge may come before
+ * the merges that make its parts. */
 static void find_sets(struct bounds *b, const struct bpe_merge *merges, size_t count)
 {
     for (int changed = 1; changed;) {
@@ -120,7 +121,7 @@ static void bounds_release(struct bounds *b)
     free(b->no_tail);
 }
 
-/* What x and y merge to for certain, or NONE. */
+/* Returns the token that x and y certainly merge to, or NONE. */
 static uint32_t merge_of(const struct bounds *b, const struct pairs *pairs, enum front front,
                          uint32_t x, uint32_t y, int tail_follows)
 {
@@ -157,7 +158,7 @@ static struct start make_start(struct starts *s, const struct bounds *b, const s
     return start;
 }
 
-/* Whether each byte has a token, and one of its own. */
+/* Returns whether all bytes have tokens, each a different one. */
 static int bytes_differ(const int64_t byte_ids[256])
 {
     for (int i = 0; i < 256; i++)
@@ -180,7 +181,7 @@ struct starts *starts_new(const int64_t byte_ids[256], const struct pairs *pairs
     if (!bytes_differ(byte_ids))
         return s;
     bounds_init(&b, s, merges, count);
-    add_thirds(s); /* the empty one */
+    add_thirds(s); /* row 0 is the empty row */
     for (int front = 0; front < FRONTS; front++)
         for (unsigned lead = 0; lead < LEADS; lead++)
             for (unsigned tail = 0; tail < TAILS; tail++)

@@ -16,11 +16,11 @@ enum { CHARACTERS = 0x10000 };
 
 struct subword {
     const struct vocabulary *v;
-    struct bpe *bpe; /* one or the other */
+    struct bpe *bpe; /* at most one of these three is not NULL */
     struct wordpiece *wordpiece;
     struct unigram *unigram;
     int64_t fallback[256]; /* ids of <0x00> ... <0xFF>, -1 for none */
-    uint32_t *characters;  /* ids of those below CHARACTERS, NO_ID for none; NULL: not kept */
+    uint32_t *characters;  /* ids of those below CHARACTERS, or NO_ID; NULL: no table */
 };
 
 static int64_t find_token(const struct vocabulary *v, const char *bytes, size_t n)
@@ -100,7 +100,7 @@ void subword_scratch_release(struct subword_scratch *s)
     buf_release(&s->name);
 }
 
-/* Whether pieces are nothing but their bytes, merged. */
+/* Returns whether encoding only merges the bytes of a piece. */
 static int merges_bytes(const struct subword *s)
 {
     return s->bpe && s->v->byte_level && !s->v->ignore_merges;
@@ -109,7 +109,7 @@ static int merges_bytes(const struct subword *s)
 void subword_mark_whole(const struct subword *s, uint8_t *whole)
 {
     const struct vocabulary *v = s->v;
-    int64_t own_ids[256]; /* for some bytes the model may have the unknown token */
+    int64_t own_ids[256]; /* -1, not the unknown token, for missing bytes */
     memset(whole, 0, v->count);
     vocabulary_byte_ids(v, own_ids);
     if (merges_bytes(s))
@@ -118,7 +118,7 @@ void subword_mark_whole(const struct subword *s, uint8_t *whole)
 
 /* ---- BPE over characters ---------------------------------------------------------------------- */
 
-/* Adds the tokens of the bytes, if all have one. */
+/* Appends the byte tokens of `name`. Returns 0 and appends nothing if one of them is missing. */
 static int fall_back(const struct subword *s, const struct buf *name, struct ids *ids)
 {
     for (size_t i = 0; i < name->len; i++)
@@ -129,8 +129,9 @@ static int fall_back(const struct subword *s, const struct buf *name, struct ids
     return 1;
 }
 
-/* The piece's characters as tokens. An unknown one waits until it is known whether the next is
- * fused with it; tokens of bytes do not wait for it, as in Hugging Face's BPE. */
+/* Puts the tokens of the piece's characters into scratch->ids. An unknown token is held back until
+ * it is known whether the next character is unknown, too, and fused with it. Byte tokens do not
+ * flush it, as in Hugging Face's BPE. */
 static void put_characters(const struct subword *s, struct subword_scratch *scratch,
                            const char *piece, size_t n)
 {
@@ -201,7 +202,7 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
     if (v->byte_level)
         return bpe_encode(s->bpe, &scratch->bpe, piece, n, out);
     put_characters(s, scratch, piece, n);
-    if (!scratch->ids.count) /* none is known, and there is no token for that */
+    if (!scratch->ids.count) /* no character is known, and there is no unknown token */
         return 0;
     return bpe_encode_ids(s->bpe, &scratch->bpe, scratch->ids.data, scratch->ids.count, out);
 }

@@ -15,7 +15,7 @@
 enum { SCRATCH_KEPT = 1 << 20 };
 static const double unknown_penalty = 10;
 
-/* The tokens as a trie: the nodes' children by node and byte in a hash table. */
+/* An edge of the trie of tokens. A hash table stores the edges by node and byte. */
 struct edge {
     uint64_t from; /* node << 8 | byte; UINT64_MAX: free */
     uint32_t to;
@@ -25,16 +25,17 @@ struct unigram {
     const struct vocabulary *v;
     struct edge *edges;
     uint64_t mask;
-    uint32_t *ids; /* of the nodes; NONE: no token ends there */
+    uint32_t *ids; /* id of the token that ends at each node; NONE: none */
     uint32_t node_count;
     double unknown_score;
     int64_t fallback[256]; /* ids of <0x00> ... <0xFF>, -1 for none */
 };
 
-/* The best way to a place: its score, and the last token and where that begins. */
+/* The best segmentation that ends at a place: its score, and the id and the begin of its last
+ * token. */
 struct unigram_best {
     double score;
-    uint32_t id, begin; /* NONE: there is no way yet */
+    uint32_t id, begin; /* begin NONE: no segmentation yet */
 };
 
 /* ---- the trie --------------------------------------------------------------------------------- */
@@ -122,7 +123,8 @@ static void offer(struct unigram_best *best, double score, uint32_t id, size_t b
         *best = (struct unigram_best){ score, id, (uint32_t)begin };
 }
 
-/* Offers what begins at a character of `len` bytes to the places where it ends. */
+/* Extends the best segmentation that ends at `at` by each token that begins there. `len` is the
+ * length of the first character. */
 static void extend(const struct unigram *u, struct unigram_best *best, const unsigned char *piece,
                    size_t n, size_t at, size_t len)
 {
@@ -143,7 +145,7 @@ static void extend(const struct unigram *u, struct unigram_best *best, const uns
               (uint32_t)u->v->roles[TOKENIZER_UNKNOWN], at);
 }
 
-/* A row of unknown characters, which may be a token all the same. */
+/* Appends the ids of a run of unknown characters. The run as a whole may be a token. */
 static int put_unknown(const struct unigram *u, const char *text, size_t n, struct ids *out)
 {
     int64_t id = vocabulary_find(u->v, text, n);
@@ -166,8 +168,8 @@ static int put_unknown(const struct unigram *u, const char *text, size_t n, stru
     return 0;
 }
 
-/* Turns the way back from the end into one from the begin: best[at] becomes the token that begins
- * there, and `begin` where it ends. */
+/* Reverses the links of the best segmentation. Afterwards best[at] has the token that begins at
+ * `at`, and its `begin` is where that token ends. */
 static void turn(struct unigram_best *best, size_t n)
 {
     uint32_t end = (uint32_t)n;

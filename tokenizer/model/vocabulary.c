@@ -50,7 +50,7 @@ static uint32_t hash_of(const char *bytes, size_t n)
     return (uint32_t)hash_bytes(bytes, n);
 }
 
-/* The slot that holds these bytes, or the free one where they belong. */
+/* Returns the slot with these bytes, or the free slot where they belong. */
 static struct vocabulary_slot *find_slot(const struct vocabulary *v, const char *bytes, size_t n,
                                          uint32_t hash)
 {
@@ -83,7 +83,7 @@ static void grow_slots(struct vocabulary *v)
     free(old);
 }
 
-/* As find_slot, with room for another token. */
+/* Like find_slot, but first makes room for another token. */
 static struct vocabulary_slot *take_slot(struct vocabulary *v, const char *bytes, size_t n,
                                          uint32_t hash)
 {
@@ -92,7 +92,7 @@ static struct vocabulary_slot *take_slot(struct vocabulary *v, const char *bytes
     return find_slot(v, bytes, n, hash);
 }
 
-/* A slot's bytes are those of token `id` from now on. */
+/* Makes a slot refer to token `id`. */
 static void fill_slot(struct vocabulary *v, struct vocabulary_slot *slot, uint32_t hash,
                       uint32_t id)
 {
@@ -114,7 +114,7 @@ const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n)
     return v->blob.data + v->tokens[id].at;
 }
 
-/* Room for ids below `count`; the new ones are holes. */
+/* Makes room for ids below `count`. New ids have no token. */
 static void grow_tokens(struct vocabulary *v, uint32_t count)
 {
     mem_grow(v->tokens, v->tokens_cap, count);

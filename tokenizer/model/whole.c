@@ -5,15 +5,15 @@
 #include "common/mem.h"
 #include "tokenizer/model/pairs.h"
 
-/* How a token came about; of those that are not known to, `turn` is 0. */
+/* How a token is made. Tokens for which this is unknown have turn 0. */
 struct making {
     uint32_t left, right;
-    uint32_t turn; /* bytes 1, what the merge of rank r makes r + 2 */
+    uint32_t turn; /* 1 for a byte; r + 2 for the token made by the merge of rank r */
 };
 
 enum { BYTE_TURN = 1, FIRST_TURN };
 
-/* Whether nothing merges over the border between x and y before both are there. */
+/* Returns whether no merge crosses the border between x and y before both are complete. */
 static int border_holds(const struct making *made, const struct pairs *pairs, uint32_t x,
                         uint32_t y)
 {

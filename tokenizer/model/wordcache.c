@@ -15,20 +15,21 @@ enum {
     PIECE_IDS_MAX = 255,
     COUNT_SHIFT = 24,
     ID_MASK = (1 << COUNT_SHIFT) - 1,
-    ELSEWHERE = 255, /* as a count: the ids stand in the ring */
-    FEW_IDS = 8,     /* these are copied at once, whether there are so many or not */
+    ELSEWHERE = 255, /* value of the count if the ids are in the ring */
+    FEW_IDS = 8,     /* so many ids are always copied, even if there are fewer */
     PROBES = 32,
-    MANY_MISSED = 3, /* of these: as many in the next ones are worth looking for */
+    MANY_MISSED = 3, /* misses in a group: the next group encodes its misses at once */
 };
 
 struct word {
     uint64_t key[KEY_BYTES / 8];
     union {
-        uint32_t ids[INLINE_IDS]; /* their number above the first */
+        uint32_t ids[INLINE_IDS]; /* the count is in the bits above the first id */
         struct {
-            uint32_t elsewhere; /* with the true number below */
+            uint32_t elsewhere; /* ELSEWHERE as count, and the real count below it */
             uint32_t spare;
-            uint64_t place; /* units written to the ring before its ids, then its bytes */
+            uint64_t place; /* position in the ring (units written before) of the ids and then the
+                               bytes */
         };
     };
 };
@@ -36,7 +37,7 @@ struct word {
 struct wordcache {
     struct word (*buckets)[WAYS];
     uint32_t *ring;
-    uint64_t written; /* units, all told; of them the last RING_UNITS are there */
+    uint64_t written; /* units written in total; the ring has the last RING_UNITS of them */
     wordcache_encode_fn *encode;
     void *ctx;
     struct ids fresh; /* of the pieces that were encoded last */
@@ -70,7 +71,8 @@ struct key {
 };
 
 #define LAST_BYTE_SHIFT (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 56 : 0)
-static const uint64_t long_mark = (uint64_t)0xFF << LAST_BYTE_SHIFT; /* no short piece's length */
+/* not the length of a short piece */
+static const uint64_t long_mark = (uint64_t)0xFF << LAST_BYTE_SHIFT;
 
 static inline struct key short_key(const char *piece, size_t n, size_t readable)
 {
@@ -78,7 +80,7 @@ static inline struct key short_key(const char *piece, size_t n, size_t readable)
         255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
     };
     struct key k = { 0, 0 }, mask;
-    if (readable >= KEY_BYTES) { /* no loop over n, which the processor could not foresee */
+    if (readable >= KEY_BYTES) { /* a loop over n would cause branch mispredictions */
         memcpy(&k, piece, sizeof k);
         memcpy(&mask, ones_then_zeroes + KEY_BYTES - n, sizeof mask);
         k.low &= mask.low;
@@ -116,7 +118,7 @@ static inline int has_key(const struct word *w, struct key k)
 
 /* ---- words ------------------------------------------------------------------------------------ */
 
-/* The place of a key's entry in its bucket; WAYS: it has none. */
+/* Returns the index of a key's entry in its bucket; WAYS if there is none. */
 static inline int find_way(const struct word *bucket, struct key k)
 {
     return __builtin_ctz((unsigned)(has_key(&bucket[0], k) | has_key(&bucket[1], k) << 1 |
@@ -124,14 +126,14 @@ static inline int find_way(const struct word *bucket, struct key k)
                                     1 << WAYS));
 }
 
-/* Entries 0 to n-1 of a bucket move on by one, over entry n. */
+/* Moves entries 0 to n - 1 of a bucket by one place, overwriting entry n. */
 static inline void push_down(struct word *bucket, int n)
 {
     for (int i = n; i > 0; i--)
         bucket[i] = bucket[i - 1];
 }
 
-/* Room in the ring for a record in one piece. */
+/* Reserves contiguous space for a record in the ring. Returns its position. */
 static uint64_t ring_take(struct wordcache *c, size_t units)
 {
     if (c->written % RING_UNITS + units > RING_UNITS)
@@ -169,7 +171,7 @@ void wordcache_put(struct wordcache *c, const char *piece, size_t n, const uint3
     put_word(c, bucket_of(c, k), k, piece, n, ids, count);
 }
 
-/* Whether n bytes are the same; n >= KEY_BYTES. */
+/* Returns whether a[0..n) and b[0..n) are equal; n >= KEY_BYTES. */
 static inline int same_bytes(const char *a, const char *b, size_t n)
 {
     typedef uint64_t two __attribute__((vector_size(KEY_BYTES)));
@@ -185,8 +187,8 @@ static inline int same_bytes(const char *a, const char *b, size_t n)
     return !(differ[0] | differ[1]);
 }
 
-/* Stores all ids that an entry has room for; the next piece's go over those that are none. Returns
- * their number, or ELSEWHERE. */
+/* Stores all INLINE_IDS ids of an entry; the caller overwrites the surplus. Returns their number,
+ * or ELSEWHERE. */
 static inline size_t emit(uint32_t *to, const struct word *w)
 {
     typedef uint32_t inline_ids __attribute__((vector_size(INLINE_IDS * sizeof(uint32_t))));
@@ -198,7 +200,8 @@ static inline size_t emit(uint32_t *to, const struct word *w)
     return w->ids[0] >> COUNT_SHIFT;
 }
 
-/* The same for ids that stand in the ring: 0 if they are overwritten or another piece's. */
+/* Stores the ids of an entry whose ids are in the ring. Returns their number, or 0 if they have
+ * been overwritten or belong to another piece. */
 static inline size_t emit_record(uint32_t *to, const struct wordcache *c, const struct word *w,
                                  const char *piece, size_t n)
 {
@@ -220,17 +223,18 @@ struct probe {
     struct word *bucket;
 };
 
-/* Some pieces on their way: their buckets are asked for before any is read. */
+/* A group of pieces being looked up. All their buckets are prefetched before the first is read. */
 struct group {
     struct wordcache *c;
     const struct pieces *p;
     size_t first, count; /* pieces of p */
-    size_t missed;       /* of them were not found */
-    int together;        /* once one is not found, to encode all such at once */
+    size_t missed;       /* number of pieces not found */
+    int together;        /* at the first miss, encode all missing pieces of the group together */
     struct probe probes[PROBES];
 };
 
-/* `p` by value: what is stored here cannot change it. */
+/* Computes the key of a piece and prefetches its bucket. `p` is passed by value so that the
+ * compiler knows that the stores do not change it. */
 static inline void probe_begin(struct group *g, struct pieces p, size_t i)
 {
     size_t begin = p.begins[g->first + i], n = p.ends[g->first + i] - begin;
@@ -241,8 +245,8 @@ static inline void probe_begin(struct group *g, struct pieces p, size_t i)
     g->probes[i] = (struct probe){ key, bucket };
 }
 
-/* Makes all pieces known that are not, from one on. What cannot be encoded fails when it is its
- * turn. */
+/* Encodes all missing pieces of the group from index `from` on, and adds them to the cache. If one
+ * cannot be encoded, the error is reported later, when that piece is encoded by itself. */
 static void fill(struct group *g, size_t from)
 {
     struct wordcache *c = g->c;
@@ -250,7 +254,7 @@ static void fill(struct group *g, size_t from)
     size_t begins[PROBES], ends[PROBES], ids_ends[PROBES];
     struct pieces missing = { g->p->text, g->p->readable, begins, ends, 0 };
     g->together = 0;
-    for (size_t i = from; i < g->count; i++) { /* without a branch that nothing foretells */
+    for (size_t i = from; i < g->count; i++) { /* without an unpredictable branch */
         size_t at = missing.count;
         probes[at] = &g->probes[i];
         begins[at] = g->p->begins[g->first + i];

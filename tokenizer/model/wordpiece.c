@@ -11,12 +11,13 @@
 const char wordpiece_prefix[] = "##";
 enum { PREFIX_BYTES = WORDPIECE_PREFIX_BYTES, ROOT = 0 };
 
-/* A trie in one array: the child of node u by byte c is cells[cells[u].base + c], if its parent is
- * u (Aoe's double array). A cell's place is its node's number. */
+/* A cell of the trie, which is one array (Aoe's double array). The child of node u by byte c is
+ * cells[cells[u].base + c], if the parent of that cell is u. A node's number is the index of its
+ * cell. */
 struct cell {
     uint32_t base, parent; /* parent NONE: free, or the root */
     uint32_t link;         /* failure link, NONE for none */
-    uint32_t pops;         /* first of the failure pops, which are behind one another in a pool */
+    uint32_t pops;         /* index in the pool of the first of the node's failure pops */
     uint32_t pop_count;
     uint32_t id; /* of the token that ends here, NONE for none */
 };
@@ -24,7 +25,8 @@ struct cell {
 struct wordpiece {
     struct cell *cells;
     size_t count, cap;     /* cells; behind the last node there are 256 free ones */
-    size_t search_from[2]; /* while it is built: where to look for room for one child, for more */
+    size_t search_from[2]; /* during construction: where to search for room for one child, for
+                              several */
     uint32_t *pool;
     size_t pool_count, pool_cap;
     uint32_t suffix; /* the node of "##" */
@@ -40,7 +42,7 @@ static inline uint32_t child(const struct wordpiece *w, uint32_t u, unsigned cha
     return w->cells[v].parent == u && v != ROOT ? v : NONE;
 }
 
-/* Tokens in order of their bytes: those below a node are neighbours. */
+/* A token as a key. Keys are sorted by their bytes, so the tokens below a node are adjacent. */
 struct key {
     const unsigned char *bytes;
     uint32_t len, id;
@@ -65,8 +67,8 @@ static int is_free(const struct wordpiece *w, size_t cell)
     return cell != ROOT && w->cells[cell].parent == NONE;
 }
 
-/* A base that has room for all children: the first one, but where it took long to find one, the
- * crowded place is not searched again. */
+/* Finds a base with free cells for all children. Takes the first one; but after a long search,
+ * later searches begin behind that crowded region. */
 static uint32_t find_base(struct wordpiece *w, const unsigned char *bytes, int count)
 {
     enum { LONG_SEARCH = 64 };
@@ -85,12 +87,13 @@ static uint32_t find_base(struct wordpiece *w, const unsigned char *bytes, int c
     }
 }
 
-/* A node whose string is that of keys[begin..end) up to `depth`. */
+/* A node of the trie. Its string is the first `depth` bytes of keys[begin..end). */
 struct span {
     uint32_t node, begin, end, depth;
 };
 
-/* Makes the children of a node, in order of their bytes, and puts them at the end of the queue. */
+/* Makes the children of a node, in order of their bytes, and appends them to the queue. Returns
+ * the new length of the queue. */
 static size_t make_children(struct wordpiece *w, const struct key *keys, struct span s,
                             struct span *queue, size_t queued)
 {
@@ -144,7 +147,7 @@ static void pop_copy(struct wordpiece *w, uint32_t from)
     w->pool_count += count;
 }
 
-/* Algorithm 2 of the paper, for node v, which is u's child by `byte`. */
+/* Computes the link and the pops of node v, the child of u by `byte` (algorithm 2 of the paper). */
 static void link_node(struct wordpiece *w, uint32_t u, unsigned char byte, uint32_t v)
 {
     struct cell *cell = &w->cells[v];
@@ -165,7 +168,8 @@ static void link_node(struct wordpiece *w, uint32_t u, unsigned char byte, uint3
     cell->pop_count = (uint32_t)w->pool_count - cell->pops;
 }
 
-/* Level by level from both roots: a link leads to a node that is nearer to its root. */
+/* Computes all links, level by level from both roots, because a link leads to a node nearer to its
+ * root. */
 static void link_nodes(struct wordpiece *w)
 {
     uint32_t *queue = mem_alloc(w->count * sizeof *queue);
@@ -219,7 +223,7 @@ void wordpiece_free(struct wordpiece *w)
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-/* Takes the failure pops of u, and its link; NONE: the word cannot be cut. */
+/* Appends the failure pops of u and returns its failure link. NONE: the word cannot be cut. */
 static inline uint32_t pop(const struct wordpiece *w, uint32_t u, struct ids *out)
 {
     const struct cell *cell = &w->cells[u];
@@ -236,8 +240,9 @@ static int is_too_long(const struct wordpiece *w, const char *word, size_t n)
     return chars > w->max_chars;
 }
 
-/* Returns 0 where the word cannot be cut. A word that is just "##" is a token of its own or
- * none: there the automaton is at the root of the suffixes without having read one. */
+/* Cuts a word and appends the ids. Returns 0 if the word cannot be cut. The word "##" is handled
+ * first, because after it the automaton is at the root of the suffixes although no suffix was
+ * read. */
 static int match(const struct wordpiece *w, const char *word, size_t n, struct ids *out)
 {
     uint32_t u = ROOT;
