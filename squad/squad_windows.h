@@ -6,17 +6,19 @@
  *
  * A context that does not fit in one row is cut into windows, by one of two conventions:
  *   - Hugging Face: neighbouring windows share `stride` tokens. The question is cut to
- * question_tokens only if it leaves room for `stride` context tokens or fewer.
+ *     question_tokens only if it leaves room for `stride` context tokens or fewer.
  *   - Google: a window begins `stride` tokens after the previous one. The question is always cut to
  *     question_tokens. A token in several windows is scored only in the window with the most
- * context around it: the largest min(tokens left of it, tokens right of it) + 0.01 * count; of
- * equal windows, the first. In both, the last window is the first one that reaches the end of the
- * context. A context without tokens has one empty window.
+ *     context around it: the largest min(tokens left of it, tokens right of it) + 0.01 * count; of
+ *     equal windows, the first.
  *
- * The answer begins with the last token that begins at or before it, and ends with the first token
- * that ends at or after its end. The positions are 0, the position of [CLS], if the window does not
- * hold the whole answer or the question has no answer. If there are several answers, the first one
- * is used.
+ * In both, the last window is the first one that reaches the end of the context. A context without
+ * tokens has one empty window.
+ *
+ * In a window, the answer's first token is the last token that begins at or before the answer, and
+ * its last token is the first one that ends at or after the answer's end. The positions are 0, the
+ * position of [CLS], if the window does not hold the whole answer or the question has no answer. If
+ * there are several answers, the first one is used.
  *
  * This folder knows no tokenizer, so the caller passes a function that returns tokens. Token
  * positions are code points of the text, so an answer is a slice of the original text.
