@@ -121,10 +121,9 @@ struct output {
 int output_open(struct output *out, const char *path);
 int output_write(struct output *out, const void *bytes, size_t n);
 int output_flush(struct output *out);
-int output_close(
-    /* Flushes, syncs, closes and renames the file, and frees the struct. -1: nothing was
-     * published. */
-    struct output *out);
+/* Flushes, syncs, closes and renames the file, and frees the struct. Returns -1 if nothing was
+ * published. */
+int output_close(struct output *out);
 
 /* Closes several files that make one set: publishes all of them or none. Every file is synced to
  * disk before the first one is renamed. */

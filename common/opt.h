@@ -1,5 +1,6 @@
 /*
- * opt.h - one option table feeds the command line, the configuration file, help and bounds.
+ * opt.h - options: one table defines the command line, the configuration file, the help text and
+ * the bounds.
  *
  *     struct given {
  *         const char *output;
@@ -14,9 +15,9 @@
  *     struct given given = defaults;
  *     opts_add(&opts, options, &given);
  *
- * The default is what the struct holds before parsing; help prints it. In a configuration
- * file the key is the option's name, with '_' or '-'; sections only group keys for the reader.
- * Numbers take K, M, G: powers of 1000 for OPT_INT, of 1024 for OPT_SIZE.
+ * An option's default is the value in the struct before parsing; help prints it. In a configuration
+ * file, the key is the option's name, with '_' or '-'; sections only group keys for the reader.
+ * Numbers may end in K, M or G: powers of 1000 for OPT_INT, of 1024 for OPT_SIZE.
  */
 #ifndef TEXTMILL_COMMON_OPT_H
 #define TEXTMILL_COMMON_OPT_H
@@ -27,7 +28,7 @@
 #include "common/buf.h"
 #include "common/yaml.h"
 
-#define OPT_WORD INT64_MAX /* the value of an OPT_INT that is given as a word */
+#define OPT_WORD INT64_MAX /* value of an OPT_INT that was given as a word, see `arg` */
 
 enum opt_type {
     OPT_FLAG,   /* int: --name is 1, --no-name 0; in a file true or false */
@@ -39,16 +40,16 @@ enum opt_type {
     OPT_LIST,   /* struct opt_list: may be given more than once; in a file a list */
 };
 
-/* Flags of an option's type: when its value counts. */
+/* Flags of an option's type: for which runs its value counts. */
 enum {
-    OPT_FIXED = 16,       /* a run that is resumed must have the same value */
-    OPT_FREE = 32,        /* a run that is resumed may have another value; without these two flags
-                           * it may, too, but is told */
+    OPT_FIXED = 16, /* a resumed run must have the same value */
+    OPT_FREE = 32, /* a resumed run may have another value; without these two flags it may, too, but
+                      the user is told */
     OPT_OF_HOST = 64,     /* the ranks of one run may have different values */
-    OPT_OF_RUN = 128,     /* says how this one run is started: not kept with what it makes */
-    OPT_NO_SETTING = 256, /* not in a configuration, such as --help */
-    OPT_ONLY = 1 << 16    /* this bit and those above it: a program's own, of what an option is
-                           * for; see opts_misplaced */
+    OPT_OF_RUN = 128,     /* says how this one run is started; not stored with the run's output */
+    OPT_NO_SETTING = 256, /* not allowed in a configuration file; for example --help */
+    OPT_ONLY = 1 << 16    /* this bit and the higher ones are defined by each program: the purposes
+                             that an option is for; see opts_misplaced */
 };
 
 struct opt_list {
@@ -59,74 +60,78 @@ struct opt_list {
 void opt_list_add(struct opt_list *list, const char *value); /* borrowed */
 
 struct opt {
-    char letter;      /* 0: none */
-    const char *name; /* NULL with help: a heading; NULL without: the table's end */
-    unsigned type;    /* an opt_type, perhaps with flags: OPT_INT | OPT_FIXED */
-    size_t at;        /* where the value is in the struct that the options fill: offsetof */
-    const char *arg;  /* what stands for the value in help; the words of OPT_CHOICE; "N|all": an
-                       * OPT_INT also takes the word, which is OPT_WORD; of a heading
-                       * OPT_MORE: the options below it are shown by --help-all alone */
+    char letter; /* 0: none */
+    const char *
+        name; /* NULL with `help` set: the row is a heading; NULL without `help`: the table's end */
+    unsigned type;   /* an opt_type, perhaps with flags: OPT_INT | OPT_FIXED */
+    size_t at;       /* offset of the value in the struct that the options fill (offsetof) */
+    const char *arg; /* In help, the placeholder of the value. OPT_CHOICE: the allowed words.
+                        OPT_INT: with "N|all", the word "all" is allowed, too, and gives OPT_WORD.
+                        Heading: OPT_MORE means that only --help-all shows the options below it. */
     const char *help;
-    double min, max; /* bounds of a number; both 0: none */
+    double min, max; /* bounds of a number; both 0: no bounds */
 };
 
 #define OPT_MORE "more"
 
-/* An option and its value. */
+/* An option and the place of its value. */
 struct opt_bound {
     const struct opt *row; /* borrowed */
     void *to;
-    int given; /* on the command line */
+    int given; /* 1: given on the command line */
 };
 
-/* Tables in use. */
+/* All option tables in use. */
 struct opts {
     struct opt_bound *table; /* in the order of help */
     size_t count;
-    const char *(*foreign)(const char *name); /* see struct tool; NULL: none */
-    char **kept;                              /* strings that came from files */
+    const char *(*foreign)(const char *name); /* see struct tool; may be NULL */
+    char **kept;                              /* strings read from configuration files; owned */
     size_t kept_count, kept_cap;
 };
 
-/* What options of other programs are called here, by their names; ends with a name NULL. */
+/* Maps an option name of another program to a hint what to use here. The table ends with name
+ * NULL. */
 struct opt_foreign {
     const char *name, *say;
 };
-/* What to say of such an option, or NULL; '_' counts as '-'. */
+/* Returns the hint for an option of another program, or NULL. '_' and '-' are equal. */
 const char *opt_foreign(const struct opt_foreign *table, const char *name);
 
 void opts_init(struct opts *o);
 void opts_add(struct opts *o, const struct opt *table, void *values); /* both borrowed */
 void opts_release(struct opts *o);
 
-/* Parses argv[0..argc) (no program name), moves operands to its front, returns how many there
- * are, or -1 with a usage error. "--" ends options; "-" is an operand. */
+/* Parses argv[0..argc), which has no program name. Moves the operands to the front of argv and
+ * returns their number, or -1 with a usage error. "--" ends the options; "-" is an operand. */
 int opts_parse(struct opts *o, int argc, char **argv);
 
-/* Sets one option as a configuration file would; `where` goes in front of an error. An option
- * that was given on the command line keeps its value. */
+/* Sets one option as a configuration file would. `where` is put in front of errors. An option that
+ * was given on the command line keeps its value. */
 int opts_set(struct opts *o, const char *key, const char *value, const char *where);
 
-/* Sets all keys of a file. Unknown keys are errors that name the nearest option. */
+/* Sets the options from all keys of a configuration file. An unknown key is an error that names the
+ * most similar option. */
 int opts_load(struct opts *o, const struct yaml *y, const char *path);
 
-/* 1 when the option was given on the command line. */
+/* Returns 1 if the option was given on the command line. */
 int opts_given(const struct opts *o, const char *name);
 
-/* The flags of an option; 0 where there is no such option. */
+/* Returns the flags of an option, or 0 if there is no such option. */
 unsigned opts_flags(const struct opts *o, const char *name);
 
-/* The name of the first option that was given on the command line and is for something, but not
- * for this, a bit from OPT_ONLY on; or NULL. */
+/* Returns the first option given on the command line that has purposes (bits from OPT_ONLY on), but
+ * not the purpose `bit`; or NULL. */
 const char *opts_misplaced(const struct opts *o, unsigned bit);
 
-/* Lines of at most 80 columns. opts_wrap: text that begins at a column, broken at blanks and behind
- * '|', further lines indented. */
-/* Without `all` the options below a heading with OPT_MORE are left out. Returns how many were. */
+/* Both append text in lines of at most 80 columns. opts_help appends the help of all options;
+ * without `all` it leaves out the options below headings with OPT_MORE. It returns the number of
+ * options left out. opts_wrap appends text that starts at column `column`; it breaks lines at
+ * blanks and after '|', and indents further lines by `indent`. */
 size_t opts_help(const struct opts *o, int all, struct buf *out);
 void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text);
 
-/* The values in force, as YAML, without options that have one of the flags. */
+/* Appends the current values as YAML, without the options that have one of the flags `without`. */
 void opts_print(const struct opts *o, unsigned without, struct buf *out);
 
 #endif

@@ -1,21 +1,21 @@
 /*
- * plugin.h - a part of the program that is a library of its own, opened when it is asked for,
- * because it needs what few machines have.
+ * plugin.h - opens plug-ins: parts of the program in separate libraries, for features that few
+ * machines support.
  *
- * Plug-in NAME is the file libtextmill-NAME.so in ../lib/textmill, seen from the folder of the
- * running program. It defines textmill_plugin. It may call the program's functions that the
- * Makefile names in PLUGIN_CALLS.
+ * Plug-in NAME is the file libtextmill-NAME.so in ../lib/textmill, relative to the folder of the
+ * running program. It defines the symbol textmill_plugin. It may call those functions of the
+ * program that the Makefile names in PLUGIN_CALLS.
  */
 #ifndef TEXTMILL_COMMON_PLUGIN_H
 #define TEXTMILL_COMMON_PLUGIN_H
 
 struct plugin {
-    unsigned layout;   /* of the table: program and plug-in must agree on it */
-    const void *table; /* of functions */
+    unsigned layout;   /* layout number of the table; program and plug-in must have the same */
+    const void *table; /* table of functions */
 };
 
-/* The table of a plug-in, which stays open until the program ends. NULL with an error when it is
- * not installed, needs a library that is not there, or was built for another layout. */
+/* Opens a plug-in, which stays open until the program ends, and returns its table. Returns NULL
+ * with an error if it is not installed, needs a missing library, or has another layout number. */
 const void *plugin_open(const char *name, unsigned layout);
 
 #endif

@@ -1,19 +1,19 @@
 /*
- * preset.h - configuration files that come with the programs, by name, from wherever they run.
+ * preset.h - finds configuration files that are installed with the programs, by name.
  *
- * They are in ../share/textmill/configs, seen from the folder of the running program: installed
- * there, or by a link that the build makes to the source. The first line of a preset is
- * "# NAME: what it is".
+ * They are in ../share/textmill/configs, relative to the folder of the running program. In a build
+ * folder, this is a link to the source. The first line of a preset is "# NAME: description".
  */
 #ifndef TEXTMILL_COMMON_PRESET_H
 #define TEXTMILL_COMMON_PRESET_H
 
 #include "common/buf.h"
 
-/* 1 and the path of the file NAME.yaml, 0 when there is none or NAME has a slash or a dot; -1. */
+/* Sets *path to the file of preset NAME, NAME.yaml. Returns 1; 0 if there is no such file or NAME
+ * has a slash or a dot; -1 on an error. */
 int preset_find(struct buf *path, const char *name);
 
-/* Appends a line "NAME  what it is" for each preset, sorted by name. -1 with an error. */
+/* Appends a line "NAME description" for each preset, sorted by name. Returns -1 with an error. */
 int preset_list(struct buf *out);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * prompt.h - lines of input: from a person at a terminal, with editing and history, or from a
- * pipe or file on stdin.
+ * prompt.h - reads lines of input: at a terminal with editing and history, else from a pipe or file
+ * on stdin.
  *
- * At a terminal Ctrl-C is caught from prompt_open on: while a line is read it ends the input,
- * as Ctrl-D does; at other times it sets prompt_interrupted, for the work in hand to look at.
+ * At a terminal, Ctrl-C is caught from prompt_open on. While a line is being read, it ends the
+ * input, as Ctrl-D does. At other times it sets prompt_interrupted, which the running work must
+ * check.
  */
 #ifndef TEXTMILL_COMMON_PROMPT_H
 #define TEXTMILL_COMMON_PROMPT_H
@@ -13,17 +14,18 @@
 
 struct prompt;
 
-/* `ask` stands in front of the line at a terminal (on stderr: stdout is for results); `program` is
- * the name by which ~/.editrc knows it. Both borrowed.
+/* Opens a prompt. `ask` is printed in front of the line at a terminal (on stderr, since stdout is
+ * for results). `program` is the program's name in ~/.editrc. Both are borrowed.
  *
- * keep: at a terminal the history begins with what was typed in earlier runs, and prompt_close
- * writes it to $XDG_STATE_HOME/textmill/PROGRAM_history (without XDG_STATE_HOME: ~/.local/state),
- * which others cannot read. NULL with an error that names the file when it is no history. */
+ * keep: at a terminal, the history of earlier runs is loaded, and prompt_close writes it to
+ * $XDG_STATE_HOME/textmill/PROGRAM_history (without XDG_STATE_HOME: ~/.local/state), readable by
+ * its owner only. Returns NULL with an error that names the file if it is no history file. */
 struct prompt *prompt_open(const char *program, const char *ask, int keep);
-int prompt_close(struct prompt *p);             /* -1: the history was not written */
-int prompt_interactive(const struct prompt *p); /* 1: a terminal */
+int prompt_close(struct prompt *p);             /* -1: the history could not be written */
+int prompt_interactive(const struct prompt *p); /* 1: input is a terminal */
 
-/* The next line without its line end, valid until the next call: 1, 0 at the end, -1. */
+/* Reads the next line, without its line end. *line is valid until the next call. Returns 1, 0 at
+ * the end, or -1. */
 int prompt_read(struct prompt *p, const char **line, size_t *n);
 
 extern volatile sig_atomic_t prompt_interrupted; /* set by Ctrl-C; the reader clears it */

@@ -1,12 +1,12 @@
 /*
  * rng.h - random numbers, in two kinds.
  *
- * Counter-based: rng_at(key, i) is the i-th number of the sequence that `key` names; no state,
- * so any thread can make any number at any time (dropout masks, weights). Keys come from
- * rng_key, which folds in whatever tells one place from another: (seed, step, layer, ...).
+ * Counter-based: rng_at(key, i) is the i-th number of the sequence that `key` selects. There is no
+ * state, so any thread can compute any number at any time (dropout masks, weights). Keys come from
+ * rng_key, which combines the numbers that identify a use: (seed, step, layer, ...).
  *
- * Sequential: struct rng walks a counter-based sequence (shuffles, sampling). Its whole state
- * is two numbers, which is what a checkpoint saves.
+ * Sequential: struct rng steps through a counter-based sequence (shuffles, sampling). Its whole
+ * state is two numbers, which a checkpoint saves.
  *
  * The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom
  * number generators", OOPSLA 2014), over a Weyl sequence.
@@ -24,7 +24,7 @@ static inline uint64_t rng_mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* Folds one more number into a key. Start from rng_key(0, seed). */
+/* Combines a key with one more number into a new key. The first call is rng_key(0, seed). */
 static inline uint64_t rng_key(uint64_t key, uint64_t part)
 {
     return rng_mix(key * 0x9E3779B97F4A7C15u + rng_mix(part + 0x632BE59BD9B4E019u));
@@ -35,8 +35,8 @@ static inline uint64_t rng_at(uint64_t key, uint64_t i)
     return rng_mix(key + (i + 1) * 0x9E3779B97F4A7C15u);
 }
 
-/* The key of the sequence that begins with the i-th number of `key`'s:
- * rng_at(rng_from(key, i), j) is rng_at(key, i + j). */
+/* Returns the key of the sequence that starts at the i-th number of key's sequence:
+ * rng_at(rng_from(key, i), j) equals rng_at(key, i + j). */
 static inline uint64_t rng_from(uint64_t key, uint64_t i)
 {
     return key + i * 0x9E3779B97F4A7C15u;
@@ -51,13 +51,13 @@ static inline uint64_t rng_next(struct rng *r)
     return rng_at(r->key, r->count++);
 }
 
-/* In [0, 1), 53 bits. */
+/* Returns a random number in [0, 1) with 53 random bits. */
 static inline double rng_real(struct rng *r)
 {
     return (double)(rng_next(r) >> 11) * 0x1p-53;
 }
 
-/* In [0, n), n > 0, without bias (rejection). */
+/* Returns a random integer in [0, n), n > 0, without bias (by rejection). */
 static inline uint64_t rng_below(struct rng *r, uint64_t n)
 {
     uint64_t limit = -n % n; /* 2^64 mod n */
@@ -68,7 +68,7 @@ static inline uint64_t rng_below(struct rng *r, uint64_t n)
     return x % n;
 }
 
-/* Standard normal from two numbers of the sequence (Box and Muller 1958). */
+/* Returns a standard normal number, from two numbers of the sequence (Box and Muller 1958). */
 static inline double rng_normal(struct rng *r)
 {
     double u = 1.0 - rng_real(r); /* (0, 1] */

@@ -1,10 +1,11 @@
 /*
- * stream.h - the token stream: what tokenize writes and tfwrite reads.
+ * stream.h - the token stream, which tokenize writes and tfwrite reads.
  *
- * A sequence of frames: 8 lower-case hex digits of payload length, 8 of a checksum, then the
- * payload. The checksum is the CRC32C of the frame's number (u64: the header is 0, documents count
- * from 1, the tokenizer has all bits set), the length (u32) and the payload, so that a changed,
- * lost or moved frame is found. The first frame is a key=value header (kv.h):
+ * A stream is a sequence of frames: the payload's length as 8 lower-case hex digits, a checksum as
+ * 8 digits, then the payload. The checksum is the CRC32C of the frame's number (u64), the length
+ * (u32) and the payload, so changed, lost and moved frames are found. The header has number 0,
+ * documents count from 1, and the tokenizer's frame has a number with all bits set. The first frame
+ * is a key=value header (kv.h):
  *
  *     textmill=tokens 2       kind and version of the stream
  *     dtype=u16               u16 or u32, width of an id
@@ -16,12 +17,14 @@
  *     tokenizer=tokenizer.json  the second frame is the vocabulary as such a file; may be absent
  *     pg=tokenize …           one line a tool, in the order they ran
  *
- * So a data set can keep the vocabulary that made it. Each further frame is one document: u32 S;
- * u32 ends[S], the token index after each sentence (S = 0 without sentences); then the ids, all
- * little-endian. A frame of length zero is the end mark. What stops before it is torn: the maker
- * died, and the stream is an error, not a shorter data set.
+ * The tokenizer frame lets a data set keep the vocabulary that made it. Each further frame is one
+ * document: u32 S; u32 ends[S], the token index after each sentence (S = 0 without sentences); then
+ * the ids. All numbers are little-endian. A frame of length zero is the end mark. A stream without
+ * an end mark is incomplete, because its writer died; reading it is an error, so that it is not
+ * taken for a shorter data set.
  *
- * Version 1 has no checksums: its payloads follow their lengths. It is read, and no longer written.
+ * Version 1 has no checksums: the payload follows its length. It is still read, but no longer
+ * written.
  */
 #ifndef TEXTMILL_COMMON_STREAM_H
 #define TEXTMILL_COMMON_STREAM_H
@@ -33,49 +36,49 @@
 #include "common/file.h"
 #include "common/kv.h"
 
-enum { STREAM_FRAME_MAX = 1 << 30 }; /* bytes of a payload; longer ones are refused */
+enum { STREAM_FRAME_MAX = 1 << 30 }; /* most bytes of a payload; a longer one is an error */
 
 struct stream_writer {
     struct output *out; /* borrowed */
-    int width;          /* bytes an id: 2 or 4 */
-    uint64_t documents; /* written with stream_write */
+    int width;          /* bytes per id: 2 or 4 */
+    uint64_t documents; /* documents written with stream_write */
     struct buf frame;
 };
 
-/* `header` holds the lines above but for the first and tokenizer=; dtype decides the width.
- * `tokenizer` is the text of tokenizer.json; NULL: none. */
+/* Starts a stream. `header` has the header lines above, except the first line and tokenizer=; its
+ * dtype decides the width. `tokenizer` is the text of tokenizer.json; NULL: none. */
 int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header,
                  const struct buf *tokenizer);
 int stream_write(struct stream_writer *w, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences);
-/* Writes the end mark after so many documents; does not close `out`. */
+/* Writes the end mark after `documents` documents. Does not close `out`. */
 int stream_end(struct stream_writer *w, uint64_t documents);
 void stream_writer_release(struct stream_writer *w);
 
-/* Appends document `number`, from 1, as a frame to `frame`, for those who make frames on several
- * threads; write them in order with output_write. */
+/* Appends document `number` (from 1) to `frame` as a frame. This is for callers that make frames on
+ * several threads; they write the frames in order with output_write. */
 int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences);
 
 struct stream_document {
-    uint32_t *ids, *sentence_ends; /* the reader's, until the next call */
+    uint32_t *ids, *sentence_ends; /* owned by the reader; valid until the next call */
     size_t count, sentences;
 };
 
 struct stream_reader {
     struct input *in; /* borrowed */
     struct kv header;
-    struct buf tokenizer; /* text of tokenizer.json; empty: the stream has none */
+    struct buf tokenizer; /* text of tokenizer.json; empty if the stream has none */
     int width;
-    int unchecked;       /* version 1 */
-    uint64_t vocabulary; /* ids are checked against it */
-    uint64_t documents;  /* read so far */
+    int unchecked;       /* 1: version 1, which has no checksums */
+    uint64_t vocabulary; /* number of ids; each id must be below it */
+    uint64_t documents;  /* documents read so far */
     struct stream_document document;
     size_t ids_cap, ends_cap;
 };
 
 int stream_open(struct stream_reader *r, struct input *in); /* reads and checks the header */
-int stream_read(struct stream_reader *r); /* 1 (r->document), 0 at the end mark, -1 */
+int stream_read(struct stream_reader *r); /* 1: r->document is set; 0 at the end mark; -1 */
 void stream_reader_release(struct stream_reader *r);
 
 #endif

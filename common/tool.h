@@ -1,12 +1,13 @@
 /*
- * tool.h - what all programs share: commands, common options, help, exit status, the last line.
+ * tool.h - common parts of all programs: commands, common options, help, exit status, the summary
+ * line.
  *
  *     int main(int argc, char **argv) { return tool_main(&tool, argc, argv); }
  *
- * Exit status: 0 done, 1 failed, 2 wrong usage. stdout carries results only; the last line on
- * stderr says what was done, wall and processor time and peak memory (not with -q).
+ * Exit status: 0 done, 1 failed, 2 wrong usage. stdout carries results only. The last line on
+ * stderr is a summary: what was done, wall and processor time and peak memory (not with -q).
  *
- * A program that is installed with a prefix to its name calls itself so in messages and help.
+ * A program that is installed under a name with a prefix uses that name in messages and help.
  */
 #ifndef TEXTMILL_COMMON_TOOL_H
 #define TEXTMILL_COMMON_TOOL_H
@@ -15,79 +16,85 @@
 
 #include "common/opt.h"
 
-/* The common options a command takes, beside -h -V -v -q. */
+/* The common options of a command, in addition to -h -V -v -q. */
 enum {
-    TOOL_THREADS = 1,         /* -t/--threads */
-    TOOL_SEED = 2,            /* --seed */
-    TOOL_CONFIG = 4,          /* -c/--config, --set, --print-config */
-    TOOL_PROGRESS = 8,        /* --progress, --no-progress */
-    TOOL_FORCE = 32,          /* --force: see tool_may_replace */
-    TOOL_CONFIG_OPERAND = 16, /* a first operand that ends in .yaml, .yml or .json, or names a
-                               * preset (preset.h), is a configuration: read before --set, and not
-                               * passed on */
+    TOOL_THREADS = 1,  /* -t/--threads */
+    TOOL_SEED = 2,     /* --seed */
+    TOOL_CONFIG = 4,   /* -c/--config, --set, --print-config */
+    TOOL_PROGRESS = 8, /* --progress, --no-progress */
+    TOOL_FORCE = 32,   /* --force: see tool_may_replace */
+    TOOL_CONFIG_OPERAND =
+        16, /* a first operand that ends in .yaml, .yml or .json, or names a preset (preset.h), is
+               read as a configuration before --set, and not passed to the command */
 };
 
 struct tool_command {
     const char *name;    /* NULL: the program itself */
-    const char *args;    /* operands as in usage: "[FILE...]" */
+    const char *args;    /* operands as shown in the usage line: "[FILE...]" */
     const char *summary; /* one sentence */
     const struct opt *options;
-    const void *defaults;   /* the struct that the options fill, as it is before */
-    size_t size;            /* its bytes */
-    unsigned common;        /* TOOL_ bits */
-    int min_args, max_args; /* operands; max -1: any number */
+    const void
+        *defaults;   /* default values: the initial content of the struct that the options fill */
+    size_t size;     /* bytes of that struct */
+    unsigned common; /* TOOL_ bits */
+    int min_args, max_args; /* number of operands; max_args -1: any number */
 
-    /* 0, or -1 with the error set. `given`: a copy of the defaults with what the options say. */
+    /* Runs the command. Returns 0, or -1 with the error set. `given` is a copy of the defaults with
+     * the given options applied. */
     int (*run)(int argc, char **argv, void *given);
 };
 
 struct tool {
     const char *name;
-    const char *examples;                       /* shown at the end of --help; may be NULL */
-    const struct tool_command *const *commands; /* ends with NULL; the one without name first */
+    const char *examples; /* shown at the end of --help; may be NULL */
+    const struct tool_command *const
+        *commands; /* ends with NULL; a command without name comes first */
     const char *(*foreign)(
-        const char *option);             /* what another program's option is called here:
-                                          * goes into the error; NULL where none or unknown */
-    const char *(*version_detail)(void); /* one more line for -V -v; may be NULL */
+        /* Returns a hint for an option of another program, which is added to the error message;
+         * NULL if there is none. */
+        const char *option);
+    const char *(*version_detail)(void); /* text of one more line for -V -v; may be NULL */
 
-    /* Turns foreign keys of a configuration file into options; may be NULL. --set comes here, too.
-     */
+    /* Turns another program's configuration keys into options of this one; may be NULL. --set goes
+     * through it, too. */
     int (*translate)(struct yaml *y, const char *path);
 };
 
 int tool_main(const struct tool *t, int argc, char **argv);
 
-/* In force once run is called. */
-extern int64_t tool_threads; /* default: the processors there are */
+/* Values of the common options; set before `run` is called. */
+extern int64_t tool_threads; /* default: the number of processors */
 extern int64_t tool_seed;    /* default 1234 */
 extern int tool_force;       /* --force */
 
-/* Finished output is replaced with --force only: -1 with an error where something stands in the
- * way, to be asked before the work. The file `path` ("-", devices and pipes are never in the way),
- * or with `mark` the folder `path`, in which a file of that name tells that it is finished: `what`,
- * "vocabulary". */
+/* Checks whether output may be written; a program calls it before its work. Finished output is
+ * replaced with --force only: returns -1 with an error if finished output exists. Without `mark`,
+ * the output is the file `path` ("-", devices and pipes are always allowed). With `mark`, it is the
+ * folder `path`, which is finished if it has a file of that name. `what` names the output in the
+ * error: "vocabulary". */
 int tool_may_replace(const char *path, const char *mark, const char *what);
 
-/* Applies a configuration file, for options not given on the command line. Its "base" names one
- * or several files to apply before it, which it may contradict; a section whose name begins with a
- * dot is left out: a place for what others share by YAML's anchors. */
+/* Applies a configuration file to the options not given on the command line. Its key "base" names
+ * one or several files to apply before it; the file's own values take precedence. Sections whose
+ * name begins with a dot are ignored; they hold values that others share with YAML anchors. */
 int tool_load_config(const char *path);
 
-/* The options in force, as YAML, without those that have one of the flags of opt.h. */
+/* Appends the current options as YAML, except those that have one of the flags `without`
+ * (opt.h). */
 void tool_print_config(unsigned without, struct buf *out);
 int tool_given(const char *option);
 unsigned tool_flags(const char *option);  /* as opts_flags */
 const char *tool_misplaced(unsigned bit); /* as opts_misplaced */
-int tool_configured(void);                /* by a file or by --set */
+int tool_configured(void);                /* 1: a configuration file or --set was given */
 
-/* Adds to a counter of the last line; at most 12 names, borrowed. */
+/* Adds to a counter of the summary line. At most 12 names; borrowed. */
 void tool_count(const char *name, uint64_t n);
 
-/* "program version command-line", for pg= lines; without the options that no result depends on:
- * output, threads, messages, --force and --resume. */
+/* Returns "program version command-line" for pg= lines, without the options that do not affect the
+ * result: output, threads, messages, --force and --resume. */
 const char *tool_provenance(void);
 
-/* Refuses binary from or to a terminal: -1 with a usage error. */
+/* Return -1 with a usage error if stdin or stdout, which carries binary data, is a terminal. */
 int tool_binary_stdin(void);
 int tool_binary_stdout(void);
 

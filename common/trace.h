@@ -1,12 +1,13 @@
 /*
- * trace.h - where the time goes: named spans of work, summed by name and kept as a trace.
+ * trace.h - measures where time is spent: named spans of work, summed by name and stored as a
+ * trace.
  *
- * While tracing is off, which it is until trace_start, a span costs one test. Spans of a thread
- * nest; what a span costs itself is its time without that of the spans inside. Arithmetic and
- * bytes are the algorithm's: each number read or written once, whatever caches do.
+ * Tracing is off until trace_start; then a span costs one test. Spans of a thread nest. A span's
+ * own time is its time without the spans inside it. The arithmetic and bytes of a span are those of
+ * the algorithm: each number read or written once, whatever caches do.
  *
- * The file is JSON in the Trace Event Format ("X" events, microseconds), which chrome://tracing
- * and ui.perfetto.dev open. Only the first million spans are kept; the sums have all.
+ * The file is JSON in the Trace Event Format ("X" events, microseconds), which chrome://tracing and
+ * ui.perfetto.dev open. The file has the first million spans only; the sums include all spans.
  */
 #ifndef TEXTMILL_COMMON_TRACE_H
 #define TEXTMILL_COMMON_TRACE_H
@@ -16,13 +17,14 @@
 
 struct trace_span {
     struct trace_span *outer;
-    const char *name, *kind; /* kind: "kernel", "phase", "disk"; NULL: tracing was off */
-    int64_t number;          /* of a layer; -1: none */
-    double began, inside;    /* inside: seconds of the spans in it */
+    const char *name,
+        *kind;      /* kind: "kernel", "phase", "disk"; NULL: tracing was off when the span began */
+    int64_t number; /* number of the layer; -1: none */
+    double began, inside; /* start time; seconds spent in the spans inside */
     double flops, bytes;
 };
 
-/* From here to the end of the block is a span; kind_ and name_ are string literals. */
+/* Makes the rest of the enclosing block a span. kind_ and name_ are string literals. */
 #define TRACE(kind_, name_, number_, flops_, bytes_)                                               \
     struct trace_span trace_span __attribute__((cleanup(trace_leave))) = { .kind = NULL };         \
     if (trace_on)                                                                                  \
@@ -34,7 +36,7 @@ struct trace_span {
 extern int trace_on; /* set before threads start */
 
 void trace_start(void);
-void trace_stop(void); /* spans that end later are not seen; frees all */
+void trace_stop(void); /* stops tracing and frees all data; spans that end later are ignored */
 void trace_enter(struct trace_span *s, const char *kind, const char *name, int64_t number,
                  double flops, double bytes);
 void trace_leave(struct trace_span *s);
@@ -42,14 +44,15 @@ void trace_leave(struct trace_span *s);
 struct trace_sum {
     const char *name, *kind;
     int64_t count;
-    double seconds, own; /* own: without the spans inside */
+    double seconds, own; /* own: seconds without the spans inside */
     double flops, bytes;
 };
-/* By name, the longest of their own first; *count is set; valid until the next call of this file's.
- */
+/* Returns the sums by name, the largest own time first, and sets *count. Valid until the next call
+ * of a function of this file. */
 const struct trace_sum *trace_sums(size_t *count);
 
-/* Writes the trace; `notes`, the members of a JSON object ("\"a\": 1"), go with it. */
+/* Writes the trace to a file. `notes` are members of a JSON object ("\"a\": 1") that are added to
+ * it. */
 int trace_write(const char *path, const char *notes);
 
 #endif

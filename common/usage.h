@@ -1,20 +1,21 @@
 /*
- * usage.h - what the process has taken so far, and what there is to take.
+ * usage.h - the resources that the process has used, and the memory available to it.
  */
 #ifndef TEXTMILL_COMMON_USAGE_H
 #define TEXTMILL_COMMON_USAGE_H
 
 #include <stdint.h>
 
-double usage_cpu_seconds(void);  /* of all threads, in user and kernel */
-uint64_t usage_peak_bytes(void); /* the most memory that was resident */
+double usage_cpu_seconds(void);  /* processor time of all threads, user and kernel */
+uint64_t usage_peak_bytes(void); /* peak resident memory */
 
-/* Memory that this process may have: the machine's, or what its control groups leave of it. */
+/* Returns the memory that this process may use: the machine's memory, or less if its control groups
+ * limit it. */
 uint64_t usage_machine_bytes(void);
 
-/* The least limit of the groups that `membership` names, as /proc/self/cgroup does, and of those
- * around them, down to `root`, as /sys/fs/cgroup: cgroups of version 2 and of version 1.
- * UINT64_MAX: none. */
+/* Returns the smallest memory limit of the control groups listed in the file `membership`
+ * (/proc/self/cgroup) and of their parent groups. `root` is the folder of the control group file
+ * system (/sys/fs/cgroup). Supports versions 1 and 2. UINT64_MAX: no limit. */
 uint64_t usage_group_bytes(const char *membership, const char *root);
 
 #endif

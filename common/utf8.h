@@ -1,5 +1,5 @@
 /*
- * utf8.h - UTF-8: reads characters, finds what is none, and replaces it.
+ * utf8.h - UTF-8: reads characters, finds invalid bytes and replaces them.
  */
 #ifndef TEXTMILL_COMMON_UTF8_H
 #define TEXTMILL_COMMON_UTF8_H
@@ -9,7 +9,7 @@
 
 #include "common/buf.h"
 
-/* The code point at p, in valid UTF-8; *len becomes its bytes. */
+/* Returns the code point at p, which must be valid UTF-8. Sets *len to its length in bytes. */
 static inline uint32_t utf8_get(const unsigned char *p, size_t *len)
 {
     uint32_t c = p[0];
@@ -29,8 +29,9 @@ static inline uint32_t utf8_get(const unsigned char *p, size_t *len)
     return (c & 0x07) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
 }
 
-/* Reads the character at s, n > 0, of any bytes: its length. A byte that begins none counts as one
- * and is its own code point. Overlong forms and surrogates are read as they stand. */
+/* Reads the character at the start of s[0..n), n > 0, which may be any bytes. Sets *c and returns
+ * the character's length. A byte that does not start a complete character counts as a character of
+ * length 1 whose code point is the byte. Overlong forms and surrogates are accepted. */
 static inline size_t utf8_read(const char *s, size_t n, unsigned *c)
 {
     unsigned first = (unsigned char)*s;
@@ -50,20 +51,24 @@ static inline size_t utf8_read(const char *s, size_t n, unsigned *c)
     return len;
 }
 
-/* Writes a code point, U+FFFD for what is no scalar value: the number of bytes, 1 to 4. */
+/* Writes a code point as UTF-8; U+FFFD if it is no Unicode scalar value. Returns the number of
+ * bytes, 1 to 4. */
 size_t utf8_encode(char *out, unsigned code_point);
 void utf8_add(struct buf *out, unsigned code_point); /* appends it */
 
 size_t utf8_count(const char *text, size_t n); /* characters that begin in text[0..n) */
 
-/* Where the character after `count` of them begins, as utf8_read counts. */
+/* Returns the byte offset of the character after the first `count` ones, counted as utf8_read
+ * does. */
 size_t utf8_offset(const char *s, size_t n, size_t count);
 
-/* How many bytes from the start are valid UTF-8 (RFC 3629: no surrogates, nothing overlong). */
+/* Returns the length of the longest valid prefix in bytes (RFC 3629: no surrogates, no overlong
+ * forms). */
 size_t utf8_valid(const char *text, size_t n);
 
-/* Appends text[0..n) with U+FFFD for each maximal subpart of what is not UTF-8 (Unicode
- * standard, section 3.9; Python's errors="replace"). Returns how many bytes were replaced. */
+/* Appends text[0..n) to `out` and replaces each maximal subpart of an ill-formed sequence by
+ * U+FFFD (Unicode standard, section 3.9; Python's errors="replace"). Returns the number of bytes
+ * replaced. */
 size_t utf8_repair(struct buf *out, const char *text, size_t n);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * yaml.h - a YAML configuration as a flat list of key = value.
  *
- * Read through libyaml: mappings of scalars, sections (a mapping in a mapping; its keys are
- * "section.key"), sequences of scalars and of such sequences (all values joined by ","), anchors,
- * aliases and merge keys ("<<"). Every value remembers its line, for errors. Duplicate keys are
- * errors.
+ * Read with libyaml. Supported are mappings of scalars; sections (a mapping in a mapping, whose
+ * keys become "section.key"); sequences of scalars and of such sequences (all values joined by
+ * ","); anchors, aliases and merge keys ("<<"). Every value keeps its line number for errors.
+ * Duplicate keys are errors.
  */
 #ifndef TEXTMILL_COMMON_YAML_H
 #define TEXTMILL_COMMON_YAML_H
