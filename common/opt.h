@@ -43,13 +43,15 @@ enum opt_type {
 /* Flags of an option's type: for which runs its value counts. */
 enum {
     OPT_FIXED = 16, /* a resumed run must have the same value */
-    OPT_FREE = 32, /* a resumed run may have another value; without these two flags it may, too, but
-                      the user is told */
+    /* a resumed run may have another value; without these two flags it may, too, but the user is
+     * told */
+    OPT_FREE = 32,
     OPT_OF_HOST = 64,     /* the ranks of one run may have different values */
     OPT_OF_RUN = 128,     /* says how this one run is started; not stored with the run's output */
     OPT_NO_SETTING = 256, /* not allowed in a configuration file; for example --help */
-    OPT_ONLY = 1 << 16    /* this bit and the higher ones are defined by each program: the purposes
-                             that an option is for; see opts_misplaced */
+    /* this bit and the higher ones are defined by each program: the purposes that an option is for;
+     * see opts_misplaced */
+    OPT_ONLY = 1 << 16
 };
 
 struct opt_list {
@@ -61,13 +63,14 @@ void opt_list_add(struct opt_list *list, const char *value); /* borrowed */
 
 struct opt {
     char letter; /* 0: none */
-    const char *
-        name; /* NULL with `help` set: the row is a heading; NULL without `help`: the table's end */
-    unsigned type;   /* an opt_type, perhaps with flags: OPT_INT | OPT_FIXED */
-    size_t at;       /* offset of the value in the struct that the options fill (offsetof) */
-    const char *arg; /* In help, the placeholder of the value. OPT_CHOICE: the allowed words.
-                        OPT_INT: with "N|all", the word "all" is allowed, too, and gives OPT_WORD.
-                        Heading: OPT_MORE means that only --help-all shows the options below it. */
+    /* NULL with `help` set: the row is a heading; NULL without `help`: the table's end */
+    const char *name;
+    unsigned type; /* an opt_type, perhaps with flags: OPT_INT | OPT_FIXED */
+    size_t at;     /* offset of the value in the struct that the options fill (offsetof) */
+    /* The placeholder of the value in help. OPT_CHOICE: the allowed words. OPT_INT: with "N|all",
+     * the word "all" is allowed, too, and gives OPT_WORD. Heading: OPT_MORE means that only
+     * --help-all shows the options below it. */
+    const char *arg;
     const char *help;
     double min, max; /* bounds of a number; both 0: no bounds */
 };

@@ -23,9 +23,9 @@ enum {
     TOOL_CONFIG = 4,   /* -c/--config, --set, --print-config */
     TOOL_PROGRESS = 8, /* --progress, --no-progress */
     TOOL_FORCE = 32,   /* --force: see tool_may_replace */
-    TOOL_CONFIG_OPERAND =
-        16, /* a first operand that ends in .yaml, .yml or .json, or names a preset (preset.h), is
-               read as a configuration before --set, and not passed to the command */
+    /* a first operand that ends in .yaml, .yml or .json, or names a preset (preset.h), is read as a
+     * configuration before --set, and not passed to the command */
+    TOOL_CONFIG_OPERAND = 16,
 };
 
 struct tool_command {
@@ -33,10 +33,9 @@ struct tool_command {
     const char *args;    /* operands as shown in the usage line: "[FILE...]" */
     const char *summary; /* one sentence */
     const struct opt *options;
-    const void
-        *defaults;   /* default values: the initial content of the struct that the options fill */
-    size_t size;     /* bytes of that struct */
-    unsigned common; /* TOOL_ bits */
+    const void *defaults;   /* default values: initial content of the struct that options fill */
+    size_t size;            /* bytes of that struct */
+    unsigned common;        /* TOOL_ bits */
     int min_args, max_args; /* number of operands; max_args -1: any number */
 
     /* Runs the command. Returns 0, or -1 with the error set. `given` is a copy of the defaults with
@@ -47,12 +46,11 @@ struct tool_command {
 struct tool {
     const char *name;
     const char *examples; /* shown at the end of --help; may be NULL */
-    const struct tool_command *const
-        *commands; /* ends with NULL; a command without name comes first */
-    const char *(*foreign)(
-        /* Returns a hint for an option of another program, which is added to the error message;
-         * NULL if there is none. */
-        const char *option);
+    /* ends with NULL; a command without name comes first */
+    const struct tool_command *const *commands;
+    /* Returns a hint for an option of another program, which is added to the error message; NULL if
+     * there is none. */
+    const char *(*foreign)(const char *option);
     const char *(*version_detail)(void); /* text of one more line for -V -v; may be NULL */
 
     /* Turns another program's configuration keys into options of this one; may be NULL. --set goes
