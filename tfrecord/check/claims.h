@@ -1,10 +1,12 @@
 /*
- * claims.h - whether files are what their manifest says of them, beyond names, sizes and checksums.
+ * claims.h - checks that the content of files agrees with their manifest, beyond names, sizes and
+ * checksums.
  *
- * Looked at are: layout, sequence_length, mask_tokens; records, sequences, tokens,
- * stride and remainder, efficiency and packing_factor; vocabulary (each id is below it), its
- * checksum's form, end_of_text; of a Megatron pair also documents. What files do not show (seed,
- * group, the documents of shards, provenance) only the manifest's own checksum protects.
+ * Checked are: layout, sequence_length, mask_tokens; records, sequences, tokens, stride and
+ * remainder, efficiency and packing_factor; vocabulary (each id must be below it), the form of its
+ * checksum, end_of_text; for a Megatron pair also documents. Values that the files do not show
+ * (seed, group, the documents of shards, provenance) are protected by the manifest's own checksum
+ * only.
  */
 #ifndef TEXTMILL_TFRECORD_CHECK_CLAIMS_H
 #define TEXTMILL_TFRECORD_CHECK_CLAIMS_H
@@ -12,11 +14,11 @@
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
 
-/* The manifest of a folder of shards; reads all records, whose framing must be right. -1 with an
- * error that names `path`, the manifest's, or a record. */
+/* Checks the manifest of a folder of shards. Reads all records, whose framing must be valid.
+ * Returns -1 with an error that names the record, or `path`, the path of the manifest. */
 int claims_check_shards(const struct manifest *m, const char *path, const char *dir);
 
-/* The manifest of a Megatron pair; reads all tokens. */
+/* Checks the manifest of a Megatron pair. Reads all tokens. */
 int claims_check_pair(const struct manifest *m, const char *path, const struct megatron *pair);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * repair.h - the good records of a damaged TFRecord file.
+ * repair.h - saves the valid records of a damaged TFRecord file.
  */
 #ifndef TEXTMILL_TFRECORD_CHECK_REPAIR_H
 #define TEXTMILL_TFRECORD_CHECK_REPAIR_H
@@ -8,18 +8,20 @@
 
 #include "common/file.h"
 
-/* Goes through a file's records, past the bad ones. */
+/* The result of a repair. */
 struct repair {
-    uint64_t good, bad;  /* records; a stretch in which no record begins counts as one */
-    uint64_t lost_bytes; /* of the bad */
-    void (*told)(const char *error); /* of each bad one: names file, record and offset; or NULL */
+    uint64_t good, bad;  /* number of valid and of bad records; a range of bytes without a record's
+                            start counts as one bad record */
+    uint64_t lost_bytes; /* bytes of the bad records */
+    void (*told)(const char *error); /* called for each bad record with an error that names file,
+                                        record and offset; may be NULL */
 };
 
-/* Writes the good records of `path` to `to`, which may be the same, and the index beside it. What
- * was compressed is not any more. */
+/* Writes the valid records of the file `path` to the file `to`, which may be the same, and writes
+ * its index. The output is not compressed, even if the input was. */
 int repair_file(struct repair *r, const char *path, const char *to);
 
-/* The same without writing: what repair_file would say. */
+/* Counts valid and bad records as repair_file does, without writing. */
 void repair_count(struct repair *r, const struct file_map *map, const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * verify.h - is a file of this folder's formats whole, and does it say what its index and its
- * manifest say?
+ * verify.h - checks that TFRecord files and Megatron pairs are undamaged and agree with their index
+ * and manifest.
  */
 #ifndef TEXTMILL_TFRECORD_CHECK_VERIFY_H
 #define TEXTMILL_TFRECORD_CHECK_VERIFY_H
@@ -9,14 +9,14 @@
 
 struct verify {
     void (*good)(const char *line); /* "<file>: ok, …" */
-    void (*bad)(const char *error); /* names file, record and byte offset */
+    void (*bad)(const char *error); /* the error, which names file, record and byte offset */
     uint64_t files, failed, bytes;
 };
 
-/* `path` is a TFRecord file: all CRCs, the index beside it if there is one, and the manifest
- * beside it if that lists it. Or a Megatron pair: the whole of .idx against .bin, and its
- * manifest. Or a folder: all that is in it, and that its manifest's files are there; then its
- * folder `validation` in the same way. */
+/* Verifies `path`. For a TFRecord file: all CRCs, the index beside it if there is one, and the
+ * manifest beside it if it lists the file. For a Megatron pair: all of .idx against .bin, and its
+ * manifest. For a folder: all files in it, and that all files listed in its manifest exist; then
+ * its folder `validation` in the same way. */
 void verify_path(struct verify *v, const char *path);
 
 #endif

@@ -6,11 +6,11 @@
  *     Feature  { one of 1: BytesList, 2: FloatList, 3: Int64List }
  *     a list   { 1: the values, repeated; numbers packed into one field, or each in its own }
  *
- * Written: names in byte order, numbers packed, so that equal features give equal bytes.
- * Read: fields in any order, packed or not or both, unknown fields skipped; of two features with
- * one name the last counts, as in any protocol buffer map. A Feature with lists of two kinds is
- * an error, and so is what is malformed.
- * Wire format: https://protobuf.dev/programming-guides/encoding/
+ * The writer puts names in byte order and packs numbers, so equal features give equal bytes. The
+ * reader accepts fields in any order, packed, unpacked or both, and skips unknown fields. If two
+ * features have the same name, the last one counts, as in any protocol buffer map. A Feature with
+ * lists of two kinds is an error, and so is malformed data. Wire format:
+ * https://protobuf.dev/programming-guides/encoding/
  */
 #ifndef TEXTMILL_TFRECORD_FORMATS_EXAMPLE_H
 #define TEXTMILL_TFRECORD_FORMATS_EXAMPLE_H
@@ -20,7 +20,7 @@
 
 #include "common/buf.h"
 
-/* The numbers of Feature's fields. */
+/* Kinds of values; the numbers are those of Feature's fields. */
 enum feature_kind { FEATURE_NONE, FEATURE_BYTES, FEATURE_FLOATS, FEATURE_INTS };
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -31,20 +31,20 @@ struct feature_text {
 };
 
 struct feature {
-    const char *name; /* no two alike */
+    const char *name; /* names must differ */
     enum feature_kind kind;
     const void *values; /* struct feature_text, float or int64_t; NULL for FEATURE_NONE */
     size_t count;
 };
 
-/* Appends the message. The features may come in any order. */
+/* Appends the features as an Example message. They may be in any order. */
 void example_encode(struct buf *out, const struct feature *features, size_t n);
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* A feature where it stands in the record; nothing is copied. */
+/* A feature in the record's memory; nothing is copied. */
 struct feature_view {
-    const char *name; /* not NUL-ended */
+    const char *name; /* not NUL-terminated */
     size_t name_len;
     enum feature_kind kind;
     const unsigned char *data, *end; /* the Feature message */
@@ -59,20 +59,20 @@ struct example_reader {
 void example_open(struct example_reader *r, const void *data, size_t n);
 int example_next(struct example_reader *r, struct feature_view *f); /* 1, 0 at the end, -1 */
 
-/* The feature of that name: 1, 0 if there is none, -1. */
+/* Finds the feature called `name`. Returns 1, 0 if there is none, or -1. */
 int example_find(const void *data, size_t n, const char *name, struct feature_view *f);
 
-/* Walks a feature's values, with the function of its kind (f->kind), a piece at a time. */
+/* Reads a feature's values in pieces, with the function for its kind (f->kind). */
 struct feature_reader {
     const unsigned char *p, *end;       /* rest of the Feature */
     const unsigned char *list, *last;   /* rest of the list in it */
-    const unsigned char *run, *run_end; /* rest of the packed values, or of the one value */
+    const unsigned char *run, *run_end; /* rest of the packed values, or of the single value */
     enum feature_kind kind;
 };
 
 void feature_open(struct feature_reader *r, const struct feature_view *f);
 
-/* Up to `max` values (max > 0): how many, 0 at the end, -1. */
+/* Read up to `max` values, max > 0. They return the number read, 0 at the end, or -1. */
 int64_t feature_ints(struct feature_reader *r, int64_t *values, size_t max);
 int64_t feature_floats(struct feature_reader *r, float *values, size_t max);
 int feature_bytes(struct feature_reader *r, struct feature_text *value); /* 1, 0, -1 */

@@ -1,9 +1,9 @@
 /*
- * index.h - where the records of a TFRecord file are.
+ * index.h - the positions of the records in a TFRecord file.
  *
- * An index file has a line a record, "<offset> <bytes>", bytes being the whole record with its
- * 16 bytes of framing: what tfrecord2idx writes and its readers want. X.tfrecord has X.index
- * beside it; of other names NAME.index.
+ * An index file has one line per record, "<offset> <bytes>". `bytes` is the size of the whole
+ * record, including its 16 bytes of framing. tfrecord2idx writes this format. The index of
+ * X.tfrecord is X.index; the index of any other NAME is NAME.index.
  */
 #ifndef TEXTMILL_TFRECORD_FORMATS_INDEX_H
 #define TEXTMILL_TFRECORD_FORMATS_INDEX_H
@@ -15,16 +15,18 @@
 #include "common/file.h"
 
 /*
- * In memory a record takes one to two bytes, as a rule: of each 64 the first one's place is kept,
- * and of all their size, as the excess over the least of them in as many bytes as the largest
- * excess needs (Goldstein, Ramakrishnan and Shaft, "Compressing relations and indexes", 1998).
+ * In memory a record usually takes one or two bytes. Records are grouped in blocks of 64. For each
+ * block the offset of its first record is stored, and for each record its size minus the smallest
+ * size in the block, in as many bytes as the largest such difference needs (Goldstein, Ramakrishnan
+ * and Shaft, "Compressing relations and indexes", 1998).
  */
 enum { INDEX_BLOCK = 64 };
 
 struct index_block {
-    uint64_t offset;    /* of the first record's frame */
-    uint64_t least, at; /* the least size; where the excesses begin */
-    int width;          /* bytes of an excess, 0 to 8 */
+    uint64_t offset; /* byte offset of the first record's frame */
+    uint64_t least,
+        at; /* the smallest record size; position in `excesses` of the block's first difference */
+    int width; /* bytes per difference, 0 to 8 */
 };
 
 struct record_index {
@@ -32,29 +34,30 @@ struct record_index {
     struct index_block *blocks;
     unsigned char *excesses;
     size_t block_cap, excess_bytes, excess_cap;
-    uint64_t last[INDEX_BLOCK]; /* sizes of the block that is not full */
+    uint64_t last[INDEX_BLOCK]; /* record sizes of the last block, until it is full */
 };
 
 void index_release(struct record_index *index);
 
-/* Where record i's frame begins, i < count. */
+/* Returns the byte offset of record i's frame, i < count. */
 uint64_t index_at(const struct record_index *index, uint64_t i);
 
-/* The index file's name for `path`; replaces out. */
+/* Sets `out` to the name of the index file of the TFRecord file `path`. */
 void index_path(struct buf *out, const char *path);
 
-/* Appends a record's line. */
+/* Appends the index line of a record. */
 void index_line(struct buf *out, uint64_t offset, uint64_t bytes);
 
-/* Finds the records from the file itself: -1 naming the record that is torn or damaged.
- * With `data` the data's CRCs are checked too; without, only lengths are read. */
+/* Builds the index from the TFRecord file. If `data` is 1, the CRCs of the records' data are
+ * checked, too; if 0, only the lengths are read. Returns -1 with an error that names the record
+ * that is incomplete or damaged. */
 int index_scan(struct record_index *index, const struct file_map *map, const char *path, int data);
 
-/* Writes the index file `to` of a file of `bytes` bytes. */
+/* Writes the index file `to` of a TFRecord file of `bytes` bytes. */
 int index_write(const struct record_index *index, uint64_t bytes, const char *to);
 
-/* Reads an index file: -1 when it is absent, or does not cover a file of `bytes` bytes record
- * after record; then the error names the line. */
+/* Reads an index file. Returns -1 if the file is missing, or if its records do not cover a file of
+ * `bytes` bytes without gaps; in the second case the error names the line. */
 int index_load(struct record_index *index, const char *path, uint64_t bytes);
 
 #endif

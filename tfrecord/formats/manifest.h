@@ -1,5 +1,5 @@
 /*
- * manifest.h - what a run of tfwrite wrote: key=value lines beside the files.
+ * manifest.h - the manifest: key=value lines that describe the files that a run of tfwrite wrote.
  *
  *     textmill=shards 2
  *     layout=gpt
@@ -14,10 +14,10 @@
  *     pg=tokenize …               one line a tool, in the order they ran
  *     crc32c=77a1e0f2             of all lines above
  *
- * Version 1 has no such last line; it is read, and no longer written.
+ * Version 1 has no crc32c line at its end. It is still read, but no longer written.
  *
- * It is called `manifest` in a folder of shards and PREFIX.manifest beside a Megatron pair. It
- * appears last: where it stands, the files that it lists are complete.
+ * Its file is called `manifest` in a folder of shards and PREFIX.manifest beside a Megatron pair.
+ * It is written last: if it exists, the files that it lists are complete.
  */
 #ifndef TEXTMILL_TFRECORD_FORMATS_MANIFEST_H
 #define TEXTMILL_TFRECORD_FORMATS_MANIFEST_H
@@ -30,34 +30,36 @@
 #include "common/kv.h"
 
 struct manifest_shard {
-    char *name; /* in the manifest's folder */
+    char *name; /* file name, in the manifest's folder */
     uint64_t records, bytes;
     uint32_t crc; /* CRC32C of the whole file */
 };
 
 struct manifest {
-    struct kv kv;                  /* all lines but the first and the checksum */
-    struct manifest_shard *shards; /* all files that are listed */
+    struct kv kv;                  /* all lines except the first and the checksum */
+    struct manifest_shard *shards; /* all listed files */
     size_t count, cap;
-    uint64_t records, vocabulary, checksum; /* 0 when not said */
-    const char *tokenizer; /* name of the shard that is the vocabulary's tokenizer.json; or NULL */
+    uint64_t records, vocabulary, checksum; /* 0 if missing */
+    /* name of the listed file that is the vocabulary's tokenizer.json, or NULL */
+    const char *tokenizer;
 };
 
-/* 1, 0 when there is no such file, -1 when it is no manifest. */
+/* Reads a manifest. Returns 1, 0 if there is no such file, or -1 if it is no valid manifest. */
 int manifest_load(struct manifest *m, const char *path);
 void manifest_release(struct manifest *m);
-/* The file NAME beside `path`, in the same folder; replaces out. */
+/* Sets `out` to the path of the file NAME in the folder of `path`. */
 void manifest_file(struct buf *out, const char *path, const char *name);
 
 const struct manifest_shard *manifest_find(const struct manifest *m, const char *name);
 
-/* Whether the folder `dir` has each file that is listed, and each of `files`, names of files in it,
- * is listed. */
+/* Checks that the folder `dir` has every file that the manifest lists, and that the manifest lists
+ * every one of `files`, which are names of files in `dir`. */
 int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files);
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* A file that a manifest will list: counted and summed while it is written. */
+/* A file that a manifest will list. Its bytes are counted and its CRC is computed while it is
+ * written. */
 struct shard {
     struct output out;
     char *name; /* NULL: not open */
@@ -67,21 +69,23 @@ struct shard {
 
 int shard_open(struct shard *s, const char *dir, const char *name);
 
-/* Goes on with a file of an interrupted run, after so many records and bytes with this CRC32C. */
+/* Continues a file of an interrupted run after its first `records` records and `bytes` bytes, whose
+ * CRC32C is `crc`. */
 int shard_resume(struct shard *s, const char *dir, const char *name, uint64_t records,
                  uint64_t bytes, uint32_t crc);
 
-int shard_write(struct shard *s, const void *bytes, size_t n); /* records are the caller's count */
+int shard_write(struct shard *s, const void *bytes, size_t n); /* the caller counts `records` */
 int shard_close(struct shard *s);                              /* publishes within `dir` */
-void shard_release(struct shard *s);                           /* drops what is not closed */
+void shard_release(struct shard *s);                           /* drops a file that is not closed */
 
 void manifest_add_shard(struct kv *kv, const struct shard *s);
 
-/* Writes DIR/NAME, the text of a tokenizer.json, and lists it; an empty text is none. */
+/* Writes `text`, a tokenizer.json, to DIR/NAME and adds it to the manifest. If the text is empty,
+ * does nothing. */
 int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name,
                            const struct buf *text);
 
-/* `kv` is all lines but the first and the last, which are put about them. */
+/* Writes the manifest. `kv` has all lines except the first and the last, which are added. */
 int manifest_write(const struct kv *kv, const char *path);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * megatron.h - Megatron-LM's memory-mapped data sets.
  *
- * PREFIX.bin holds token ids back to back; PREFIX.idx says where sequences and documents are:
+ * PREFIX.bin holds consecutive token ids. PREFIX.idx holds the positions of sequences and
+ * documents:
  *
  *      0  "MMIDIDX" 00 00
  *      9  u64 version, 1
@@ -13,8 +14,9 @@
  *         i64 documents[D]   first sequence of each document; the first entry 0, the last S
  *         i8  modes[S]       multimodal data only
  *
- * Written as Megatron's preprocess_data does, byte for byte: u16 for vocabularies under 65,500
- * ids, else i32; a document is one sequence, or one a sentence; nothing is shuffled.
+ * Files are written exactly as Megatron's preprocess_data writes them: u16 for vocabularies under
+ * 65,500 ids, else i32; a document is one sequence, or one sequence per sentence; nothing is
+ * shuffled.
  */
 #ifndef TEXTMILL_TFRECORD_FORMATS_MEGATRON_H
 #define TEXTMILL_TFRECORD_FORMATS_MEGATRON_H
@@ -26,8 +28,9 @@
 #include "common/file.h"
 #include "tfrecord/formats/manifest.h"
 
-/* 1 when `path` names such a pair: PREFIX.idx, PREFIX.bin, or PREFIX where PREFIX.idx exists;
- * `prefix` is replaced. Else 0; -1 when the file system cannot tell. */
+/* Checks whether `path` names a Megatron pair: PREFIX.idx, PREFIX.bin, or PREFIX where PREFIX.idx
+ * exists. If so, sets `prefix` and returns 1. Else returns 0, or -1 if the file system reports an
+ * error. */
 int megatron_prefix(struct buf *prefix, const char *path);
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -35,33 +38,35 @@ int megatron_prefix(struct buf *prefix, const char *path);
 struct megatron {
     char *prefix;
     struct file_map idx, bin;
-    int dtype, width; /* width in bytes */
+    int dtype, width; /* width: bytes per id */
     uint64_t sequences, documents, tokens;
-    int modes;                                              /* the index has modes */
-    const unsigned char *sizes, *pointers, *document_index; /* in idx, not aligned */
+    int modes;                                              /* 1: the index has modes */
+    const unsigned char *sizes, *pointers, *document_index; /* arrays in idx, not aligned */
 };
 
-/* Maps the pair and checks all of the index against .bin: sequences must lie end to end and
- * fill it, documents must follow one another. */
+/* Maps the pair and checks the whole index against .bin: the sequences must be consecutive and fill
+ * .bin, and the documents must be in ascending order. */
 int megatron_open(struct megatron *m, const char *prefix);
 void megatron_close(struct megatron *m);
 
-/* The same without .bin: for what only asks where sequences are. */
+/* As megatron_open, without .bin; for callers that need only the positions of sequences. */
 int megatron_open_index(struct megatron *m, const char *prefix);
 
-/* Tokens of all documents end to end, [first, first + n), which must exist. -1 when an id is
- * negative or over 32 bits. Safe from several threads. */
+/* Reads tokens [first, first + n) of all documents concatenated; they must exist. Returns -1 if an
+ * id is negative or needs more than 32 bits. Several threads may call it at once. */
 int megatron_read(const struct megatron *m, uint64_t first, size_t n, uint32_t *ids);
 
-/* Tokens of sequence i and the place of its first. */
+/* Returns the number of tokens of sequence i and sets *first to the position of its first token. */
 uint32_t megatron_sequence(const struct megatron *m, uint64_t i, uint64_t *first);
 
-/* The first sequence of document i; i may be `documents`, where the last one ends. */
+/* Returns the first sequence of document i. For i = `documents`, returns the end of the last
+ * document. */
 uint64_t megatron_document(const struct megatron *m, uint64_t i);
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Holds 4 bytes a sequence and 8 a document until the end: .idx wants the sizes first. */
+/* A writer. It holds 4 bytes per sequence and 8 per document in memory until the end, because .idx
+ * begins with the sizes. */
 struct megatron_writer {
     struct shard bin, idx;
     int dtype, width;
@@ -74,17 +79,18 @@ struct megatron_writer {
 /* Writes <name>.bin and <name>.idx in the folder `dir`. */
 int megatron_create(struct megatron_writer *w, const char *dir, const char *name,
                     uint64_t vocabulary);
-int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n); /* one sequence */
+int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n); /* adds a sequence */
 
-/* The same with ids of the type that another pair has; then only megatron_add_raw may add, which
- * takes the bytes of n ids. megatron_check_type: -1 when a pair has another type. */
+/* megatron_create_as creates a pair with the id type of the pair `like`. Only megatron_add_raw,
+ * which takes the bytes of n ids, may add sequences to it. megatron_check_type returns -1 if the
+ * pair m has another id type. */
 int megatron_create_as(struct megatron_writer *w, const char *dir, const char *name,
                        const struct megatron *like);
 int megatron_check_type(const struct megatron_writer *w, const struct megatron *m);
 int megatron_add_raw(struct megatron_writer *w, const void *bytes, size_t n);
 
 void megatron_end_document(struct megatron_writer *w);
-int megatron_finish(struct megatron_writer *w); /* writes .idx, publishes both within `dir` */
+int megatron_finish(struct megatron_writer *w); /* writes .idx and publishes both files in `dir` */
 void megatron_release(struct megatron_writer *w);
 
 #endif

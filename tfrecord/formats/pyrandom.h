@@ -1,10 +1,10 @@
 /*
- * pyrandom.h - the random numbers of Python, number for number: data sets that others made with
- * a seed can be made again.
+ * pyrandom.h - reproduces Python's random numbers exactly, so data sets that other programs made
+ * with a seed can be made again.
  *
- * Both of Python's generators are the Mersenne Twister (Matsumoto and Nishimura, "Mersenne
- * Twister: a 623-dimensionally equidistributed uniform pseudorandom number generator", 1998) and
- * differ in how they seed it and how they draw below a bound:
+ * The generators of Python and NumPy are both the Mersenne Twister (Matsumoto and Nishimura,
+ * "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudorandom number generator",
+ * 1998). They differ in seeding and in how they draw a number below n:
  *
  *   - random.Random: seeded by an array, the 32-bit words of the seed; below n: the top
  *     bits(n) bits of a draw, until they are less than n;
@@ -25,21 +25,22 @@ struct pyrandom {
 };
 
 void pyrandom_seed(struct pyrandom *r, uint64_t seed); /* random.Random(seed) */
-uint32_t pyrandom_u32(struct pyrandom *r);             /* the generator's own draw */
+uint32_t pyrandom_u32(struct pyrandom *r);             /* one 32-bit number of the generator */
 
-/* Random.random(): in [0, 1), 53 bits of two draws. */
+/* As Random.random(): returns a number in [0, 1) with 53 bits, from two draws. */
 double pyrandom_real(struct pyrandom *r);
 
-/* Random.randrange(n), n in [1, 2^32]. Random.randint(a, b) is a + pyrandom_below(r, b - a + 1). */
+/* As Random.randrange(n), n in [1, 2^32]. Random.randint(a, b) is a + pyrandom_below(r, b - a +
+ * 1). */
 uint64_t pyrandom_below(struct pyrandom *r, uint64_t n);
 
-/* Random.shuffle, of fewer than 2^32 things. */
+/* As Random.shuffle, for fewer than 2^32 elements. */
 void pyrandom_shuffle(struct pyrandom *r, uint32_t *order, size_t n);
 
-/* RandomState(seed), whose seeds have 32 bits. */
+/* As RandomState(seed); these seeds have 32 bits. */
 void pyrandom_seed_numpy(struct pyrandom *r, uint32_t seed);
 
-/* A number in [0, n), n in [1, 2^64 - 1], as RandomState.shuffle draws it. */
+/* Returns a number in [0, n), n in [1, 2^64 - 1], drawn as RandomState.shuffle does. */
 uint64_t pyrandom_below_numpy(struct pyrandom *r, uint64_t n);
 void pyrandom_shuffle_numpy(struct pyrandom *r, uint32_t *order, size_t n);
 

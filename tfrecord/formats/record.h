@@ -1,15 +1,15 @@
 /*
  * record.h - TFRecord framing.
  *
- * A file is records back to back, each of them
+ * A file is a sequence of records. Each record is
  *
  *     u64 length | u32 masked CRC32C of the 8 length bytes | data | u32 masked CRC32C of data
  *
- * little-endian. Reading is over a mapped file (record_file.h); both CRCs are checked before data
- * is believed, and a length is never more than the file has, whatever it says.
+ * All numbers are little-endian. Records are read from a mapped file (record_file.h). Both CRCs are
+ * checked before data is used, and a length that exceeds the file is an error.
  *
- * Errors say what is wrong with the record; the caller, who counts, puts file, record and byte
- * offset in front (record_where).
+ * Errors say what is wrong with the record. The caller knows its number and adds file, record and
+ * byte offset (record_where).
  */
 #ifndef TEXTMILL_TFRECORD_FORMATS_RECORD_H
 #define TEXTMILL_TFRECORD_FORMATS_RECORD_H
@@ -25,7 +25,7 @@ enum { RECORD_HEAD_BYTES = 12, RECORD_FRAME_BYTES = 16 };
 struct record {
     const unsigned char *data; /* in the map */
     uint64_t bytes;            /* of data */
-    uint64_t offset;           /* of the frame in the file; the next is at record_end */
+    uint64_t offset;           /* of the frame in the file; the next frame is at record_end */
 };
 
 static inline uint64_t record_end(const struct record *r)
@@ -33,14 +33,16 @@ static inline uint64_t record_end(const struct record *r)
     return r->offset + r->bytes + RECORD_FRAME_BYTES;
 }
 
-/* The record whose frame begins at `offset`: 1, 0 when the file ends there, -1. */
+/* Reads the record whose frame begins at `offset`. Returns 1, 0 if the file ends there, or -1. */
 int record_read(const struct file_map *map, uint64_t offset, struct record *r);
 
-/* The same without reading the data: its CRC is not checked. For finding where records are. */
+/* As record_read, but does not read the data or check its CRC; for finding the positions of
+ * records. */
 int record_skim(const struct file_map *map, uint64_t offset, struct record *r);
 
-/* Where to go on after the record at `offset` that record_read refused: at its end, if only its
- * data is damaged, else where the next good record begins, or at the end of the file. */
+/* Returns the offset to continue at after record_read refused the record at `offset`. If only the
+ * data is damaged, this is the record's end; else the start of the next valid record, or the end of
+ * the file. */
 uint64_t record_after(const struct file_map *map, uint64_t offset);
 
 /* Appends data[0..n) as one framed record. */

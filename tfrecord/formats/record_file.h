@@ -1,9 +1,9 @@
 /*
- * record_file.h - a TFRecord file to read records from (record.h), compressed or not.
+ * record_file.h - opens a TFRecord file for reading records (record.h), compressed or not.
  *
- * A plain file is mapped as it is. A compressed one has no places to go to, so it is unpacked when
- * it is opened, into memory if it is small and else into a temporary file (spill.h): offsets of its
- * records are offsets in what was unpacked, and memory does not depend on its size.
+ * A plain file is mapped. A compressed file allows no random access, so it is unpacked when it is
+ * opened: into memory if it is small, else into a temporary file (spill.h). The offsets of its
+ * records are offsets in the unpacked data. Memory use does not depend on its size.
  */
 #ifndef TEXTMILL_TFRECORD_FORMATS_RECORD_FILE_H
 #define TEXTMILL_TFRECORD_FORMATS_RECORD_FILE_H
@@ -15,18 +15,19 @@ struct spill;
 
 struct record_file {
     struct file_map packed;  /* the file itself */
-    enum compression how;    /* by its content */
-    struct spill *unpacked;  /* NULL: plain */
-    struct file_map records; /* what records are read from: `packed`, or what was in it */
+    enum compression how;    /* compression, found from the content */
+    struct spill *unpacked;  /* unpacked data; NULL: plain file */
+    struct file_map records; /* bytes to read records from: `packed` or the unpacked data */
 };
 
-/* -1 when the file cannot be read, is a git-lfs pointer, or is a compressed stream that is damaged
- * or cut short; then the error names the record that the damage is in. */
+/* Opens a file. Returns -1 if it cannot be read, is a git-lfs pointer, or is a compressed stream
+ * that is damaged or cut short. In the last case the error names the record that contains the
+ * damage. */
 int record_file_open(struct record_file *f, const char *path);
 void record_file_close(struct record_file *f);
 
-/* The same for those who want what is left: 1, or 0 when a compressed stream is damaged; then
- * `records` is what came before, and the error says what is wrong. */
+/* As record_file_open, but accepts a damaged compressed stream. Returns 1, or 0 for a damaged
+ * stream; then `records` is the data before the damage, and the error is set. */
 int record_file_salvage(struct record_file *f, const char *path);
 
 #endif

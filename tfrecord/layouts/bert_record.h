@@ -1,6 +1,7 @@
 /*
- * bert_record.h - instances as tf.Examples, in three layouts. With sequence length S, M masked
- * tokens and K sequences a row, all of type int64 but where a float is said:
+ * bert_record.h - encodes instances as tf.Examples, in three layouts. S is the sequence length, M
+ * the number of masked tokens, K the number of sequences per row. Values are int64 unless "float"
+ * is noted:
  *
  * bert          input_ids, input_mask (1: a token), segment_ids [S]; masked_lm_positions,
  *               masked_lm_ids, masked_lm_weights (float, 1 or 0) [M]; next_sentence_labels [1],
@@ -16,8 +17,8 @@
  *               the row), packed_masked_lm_ids, packed_masked_lm_mask (float, k) [M+K-1];
  *               packed_next_sentence_labels, packed_next_sentence_mask (float, 1 or 0) [K]
  *
- * What is empty is [PAD], position 384 in input_position, and 0 elsewhere. bert-tf1 leaves out
- * unmasked tokens that are [PAD] themselves.
+ * Unused places hold [PAD] in ids, position 384 in input_position, and 0 elsewhere. bert-tf1 leaves
+ * out unmasked tokens that are [PAD] themselves.
  */
 #ifndef TEXTMILL_TFRECORD_LAYOUTS_BERT_RECORD_H
 #define TEXTMILL_TFRECORD_LAYOUTS_BERT_RECORD_H
@@ -35,7 +36,7 @@ const char *bert_layout_name(enum bert_layout layout); /* "bert-tf1" */
 struct bert_record {
     enum bert_layout layout;
     uint32_t sequence_length, mask_tokens, pad;
-    int64_t *ints[6]; /* working memory for the features; floats too */
+    int64_t *ints[6]; /* working memory for the features, as are `floats` */
     float *floats[2];
 };
 
@@ -43,7 +44,8 @@ void bert_record_init(struct bert_record *r, enum bert_layout layout, uint32_t s
                       uint32_t mask_tokens, uint32_t pad);
 void bert_record_release(struct bert_record *r);
 
-/* Replaces `message`: one instance, or in the packed layout those of a pack. */
+/* Replaces `message` by the record of `row`: one instance, or all instances of a row in the packed
+ * layout. */
 void bert_record_encode(struct bert_record *r, const struct instances *all,
                         const struct packing_row *row, struct buf *message);
 

@@ -1,6 +1,6 @@
 /*
- * intake.h - the documents of a token stream, as a layout wants them: those without tokens left
- * out, and end-of-text taken off their ends, so that the layout can put exactly one there.
+ * intake.h - reads the documents of a token stream for the layouts. It skips documents without
+ * tokens, and removes end-of-text from their ends, so that a layout can add exactly one.
  */
 #ifndef TEXTMILL_TFRECORD_LAYOUTS_INTAKE_H
 #define TEXTMILL_TFRECORD_LAYOUTS_INTAKE_H
@@ -16,24 +16,26 @@ struct intake {
     struct input in;
     struct stream_reader stream;
     int64_t end_of_text; /* -1: the vocabulary has none */
-    uint32_t *ids;       /* of the document, the stream's; there is room for one more */
+    uint32_t *ids; /* ids of the document, owned by the stream; there is room for one more id */
     size_t count;
-    const uint32_t *sentence_ends; /* as they came: they may lie beyond `count` */
+    const uint32_t *sentence_ends; /* ends as in the stream; they may be greater than `count` */
     size_t sentences;
-    uint64_t documents, tokens; /* given out so far */
+    uint64_t documents, tokens; /* returned so far */
 };
 
 int intake_open(struct intake *s, const char *path); /* "-" is stdin */
 void intake_close(struct intake *s);
 
-/* The next document: 1, 0 when the stream ended as it should, -1. */
+/* Reads the next document. Returns 1, 0 at the regular end of the stream, or -1. */
 int intake_next(struct intake *s);
 
-/* -1 when there is no end-of-text; `who` wants it. */
+/* Returns -1 with an error if the vocabulary has no end-of-text. `who` names the layout that needs
+ * it. */
 int intake_want_end_of_text(const struct intake *s, const char *who);
 
-/* Adds to a manifest what the stream's header says of the vocabulary; and, to stand last, who
- * made the stream and, with `self`, the data. */
+/* intake_describe adds the vocabulary's lines of the stream's header to a manifest.
+ * intake_provenance adds the programs that made the stream (pg= lines), and with `self` this
+ * program; these lines come last. */
 void intake_describe(const struct intake *s, struct kv *manifest);
 void intake_provenance(const struct intake *s, struct kv *manifest, const char *self);
 

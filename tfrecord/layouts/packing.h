@@ -1,10 +1,11 @@
 /*
- * packing.h - sequences of different length put together in rows of equal length.
+ * packing.h - packs sequences of different lengths into rows of equal length.
  *
- * Longest first, each goes to the row in which the least room is left that still takes it (best
- * fit decreasing, over a histogram of the room left: Krell et al., "Efficient Sequence Packing
- * without Cross-contamination", 2021, shortest-pack-first's counterpart). It needs no solver and
- * comes as near to full rows as non-negative least squares do.
+ * Sequences are taken longest first. Each goes to the row with the least free space that is still
+ * enough (best fit decreasing, over a histogram of the free space; Krell et al., "Efficient
+ * Sequence Packing without Cross-contamination", 2021, describe the opposite order,
+ * shortest-pack-first). It needs no solver and fills rows about as well as their non-negative least
+ * squares method.
  */
 #ifndef TEXTMILL_TFRECORD_LAYOUTS_PACKING_H
 #define TEXTMILL_TFRECORD_LAYOUTS_PACKING_H
@@ -14,16 +15,17 @@
 
 #include "tfrecord/layouts/instances.h"
 
-enum { PACKING_MAX = 3 }; /* sequences a row, at most */
+enum { PACKING_MAX = 3 }; /* most sequences per row */
 
 struct packing_row {
     uint32_t count;
-    uint32_t members[PACKING_MAX]; /* instances, by number */
+    uint32_t members[PACKING_MAX]; /* indices of instances */
 };
 
-/* Rows of `length` tokens with at most `most` sequences each and `masked` masked tokens in all;
- * each instance is in one. `rows` has room for as many rows as there are instances; returns how
- * many are made. The same for the same instances. */
+/* Packs the instances into rows of `length` tokens. Each row has at most `most` sequences and at
+ * most `masked` masked tokens in all. Each instance is in exactly one row. `rows` must have room
+ * for all->count rows; returns the number of rows made. The result depends only on the
+ * arguments. */
 size_t packing_make(const struct instances *all, uint32_t length, uint32_t masked, uint32_t most,
                     struct packing_row *rows);
 

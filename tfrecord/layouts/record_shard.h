@@ -1,6 +1,5 @@
 /*
- * record_shard.h - one TFRecord file of a data set, with its index beside it unless it is
- * compressed.
+ * record_shard.h - writes one TFRecord file of a data set, and its index if it is not compressed.
  */
 #ifndef TEXTMILL_TFRECORD_LAYOUTS_RECORD_SHARD_H
 #define TEXTMILL_TFRECORD_LAYOUTS_RECORD_SHARD_H
@@ -14,37 +13,37 @@
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/record_file.h"
 
-/* The shards of a data set: where they are, how many, and how they are written. */
+/* The shards of a data set: their folder, their number, and how they are written. */
 struct shard_set {
     const char *dir;
     uint32_t count;
     enum compression compression;
-    int resume; /* go on with files that stand in `dir`; leave them there after an error */
+    int resume; /* 1: continue with the files in `dir`, and leave them there after an error */
 };
 
 struct record_shard {
     struct shard data;
-    struct output index;       /* not open when compressed */
+    struct output index;       /* not open if compressed */
     struct compress *compress; /* NULL: plain */
     int resume;
-    struct record_file old; /* what was there: */
-    int whole;              /* a compressed file that is complete; */
-    uint64_t kept_bytes;    /* the good records, unpacked, */
-    uint64_t compared;      /* and how many bytes of them were put again */
+    struct record_file old; /* with `resume`: the file of the earlier run */
+    int whole;              /* 1: `old` is a complete compressed file */
+    uint64_t kept_bytes;    /* bytes of the valid records in `old`, unpacked */
+    uint64_t compared;      /* bytes of these that were compared with this run's records */
     struct buf frame, packed, line;
 };
 
-/* Opens data-<number>-of-<count>.tfrecord in the set's folder. With `resume` the file there may be
- * cut short anywhere: its good records are kept, up to the first bad one. Of a compressed file all
- * are kept, or it is made anew. */
+/* Opens data-<number>-of-<count>.tfrecord in the set's folder. With `resume`, an existing file may
+ * be cut short anywhere: its records up to the first bad one are kept. A compressed file is kept
+ * only if it is complete; else it is written again. */
 int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number);
 
-/* Puts the next record, or its frame (record.h). Where one is kept it must be the same: -1 if it is
- * not. */
+/* Write the next record, or its frame (record.h). If the file has kept records at this position,
+ * nothing is written, and the record must equal the kept one: otherwise they return -1. */
 int record_shard_put(struct record_shard *s, const void *message, size_t n);
 int record_shard_put_frame(struct record_shard *s, const void *frame, size_t n);
 
-int record_shard_close(struct record_shard *s); /* publishes both within the folder */
+int record_shard_close(struct record_shard *s); /* publishes the file and its index */
 void record_shard_release(struct record_shard *s);
 
 #endif

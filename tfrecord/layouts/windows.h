@@ -1,19 +1,22 @@
 /*
- * windows.h - the gpt layout: a stream of documents cut into records of equal length, as it comes.
+ * windows.h - the gpt layout: a stream of documents, concatenated and cut into records of equal
+ * length.
  *
- * Documents stand end to end, one end-of-text after each. With sequence length N and stride S,
- * window i is tokens [i*S, i*S + N + 1): N to read and, one to the right, N to predict. A last
- * piece shorter than N + 1 that holds labels which no window has is dropped, or filled up with
- * end-of-text. A window becomes a tf.Example with the feature input_ids; record i goes to shard i
- * modulo the number of shards.
+ * Documents are concatenated, each followed by one end-of-text. With sequence length N and stride
+ * S, window i is tokens [i*S, i*S + N + 1): N inputs and N labels, which are the inputs shifted by
+ * one. A last piece shorter than N + 1 that holds labels of no other window is dropped, or filled
+ * up with end-of-text. A window becomes a tf.Example with the feature input_ids. Record i goes to
+ * shard i modulo the number of shards.
  *
- * Documents are taken in groups. Of each the seed chooses those that are held out, and shuffles
- * the others and then the windows that they complete, which may begin with tokens of the group
- * before. So memory does not grow with the stream, and records are written while it still comes.
- * Threads take a group each; the bytes do not depend on them.
+ * Documents are processed in groups. In each group, the seed selects the documents that are held
+ * out for validation. The other documents are shuffled, and so are the windows that the group
+ * completes; a window may begin with tokens of the group before. So memory does not grow with the
+ * stream, and records are written before it ends. Each thread processes one group at a time; the
+ * output does not depend on the number of threads.
  *
- * Or all documents are one group, WINDOWS_ALL: their tokens wait in a spill (common/spill.h) until
- * the stream has ended. Windows are then cut in random order, and threads take some of them each.
+ * With WINDOWS_ALL, all documents form one group. Their tokens are held in a spill (common/spill.h)
+ * until the stream has ended. Windows are then cut in random order, and each thread cuts some of
+ * them.
  */
 #ifndef TEXTMILL_TFRECORD_LAYOUTS_WINDOWS_H
 #define TEXTMILL_TFRECORD_LAYOUTS_WINDOWS_H
@@ -24,43 +27,49 @@
 #include "common/kv.h"
 #include "tfrecord/layouts/intake.h"
 
-enum { WINDOWS_GROUP = 1 << 20 }; /* tokens: a few megabytes, which stay in the processor's cache */
+enum {
+    WINDOWS_GROUP = 1 << 20
+}; /* tokens of a group: a few megabytes, which fit in the processor's cache */
 
-#define WINDOWS_ALL UINT64_MAX /* documents of a group: all of the stream */
+#define WINDOWS_ALL UINT64_MAX /* value of `group`: all documents of the stream */
 
 struct windows {
     uint32_t sequence_length; /* N */
     uint64_t stride;          /* S */
-    int pad;                  /* fill up the last piece */
-    int keep_order;           /* no shuffle */
-    uint64_t group;           /* documents; 0: those of WINDOWS_GROUP tokens; or WINDOWS_ALL */
-    double validation; /* at least this share of the tokens is held out, and a record; 0: none */
+    int pad;                  /* 1: fill up the last piece */
+    int keep_order;           /* 1: do not shuffle */
+    uint64_t
+        group; /* documents per group; 0: as many as have WINDOWS_GROUP tokens; or WINDOWS_ALL */
+    /* at least this share of the tokens, and at least one record, is held out; 0: none */
+    double validation;
     int64_t end_of_text;
     uint64_t seed;
-    uint32_t shards; /* at most; each has at least one record */
+    uint32_t shards; /* most shards to write; each has at least one record */
     enum compression compression;
-    int allow_empty; /* a part may have no record, and then no shard */
-    int resume; /* go on with shards that are in the folders: what is there is held to this run */
+    int allow_empty; /* 1: a part may have no records, and then has no shards */
+    /* 1: continue with the shards in the folders; an error if their records differ from this
+     * run's */
+    int resume;
     int threads;
-    void (*written)(uint64_t records); /* told now and then, by one thread at a time */
+    void (*written)(uint64_t records); /* called now and then, by one thread at a time */
 };
 
-/* What is made of the documents: those to train with, and those that are held out. */
+/* The two parts of the output: training data, and data held out for validation. */
 enum { WINDOWS_TRAIN, WINDOWS_HELD, WINDOWS_PARTS };
 
 struct windows_part {
-    const char *dir;                     /* exists */
-    uint64_t documents, tokens, records; /* the result: end-of-text counts */
-    struct kv files;                     /* lines of the shards, for the manifest */
+    const char *dir;                     /* output folder, which must exist */
+    uint64_t documents, tokens, records; /* results; tokens include end-of-text */
+    struct kv files;                     /* the shards' lines for the manifest */
 };
 
-/* Records that so many tokens give. */
+/* Returns the number of records that `tokens` tokens give. */
 uint64_t windows_count(const struct windows *w, uint64_t tokens);
 
-/* Writes data-00000-of-0000N.tfrecord and so on, an index beside each that is not compressed, into
- * the folders of the parts. Holds about 12 bytes a token of a group, for each thread and two more.
- * With WINDOWS_ALL it holds 24 bytes a document and 8 a record, and the spill has 4 bytes a token.
- * -1 also when a part has no record, unless that is allowed. */
+/* Writes data-00000-of-0000N.tfrecord and so on into the folders of the parts, each with its index
+ * if it is not compressed. For each thread, and twice more, it holds about 12 bytes per token of a
+ * group. With WINDOWS_ALL it holds 24 bytes per document and 8 per record, and the spill has 4
+ * bytes per token. Returns -1 also if a part has no records, unless that is allowed. */
 int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts);
 
 #endif

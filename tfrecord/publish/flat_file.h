@@ -1,6 +1,6 @@
 /*
- * flat_file.h - a token stream made into one file of ids for nanoGPT or llm.c (flat_tokens.h),
- * which appears when it is complete. Documents keep their order.
+ * flat_file.h - writes a token stream as one file of ids for nanoGPT or llm.c (flat_tokens.h). The
+ * file appears only when it is complete. Documents keep their order.
  */
 #ifndef TEXTMILL_TFRECORD_PUBLISH_FLAT_FILE_H
 #define TEXTMILL_TFRECORD_PUBLISH_FLAT_FILE_H
@@ -11,13 +11,13 @@
 struct flat_file {
     const char *path;
     enum flat_kind kind;
-    void (*written)(uint64_t documents); /* told now and then */
+    void (*written)(uint64_t documents); /* called now and then */
 
-    uint64_t tokens; /* the result: end-of-text counts */
+    uint64_t tokens; /* result; includes end-of-text */
 };
 
-/* -1 also for a vocabulary that does not fit the ids, without end-of-text, or for more ids than a
- * header can say; then there is no file. */
+/* Writes the file. Returns -1 also if the vocabulary does not fit the id type, has no end-of-text,
+ * or if there are more ids than the header can count; then no file appears. */
 int flat_file_write(struct flat_file *f, struct intake *s);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * megatron_pair.h - a token stream made into a Megatron pair, which appears when it is complete.
+ * megatron_pair.h - writes a token stream as a Megatron pair, which appears only when it is
+ * complete.
  *
  *     PREFIX.bin, PREFIX.idx      the documents: see megatron.h
  *     PREFIX.tokenizer.json       the vocabulary, if the stream carries it
@@ -13,19 +14,20 @@
 #include "tfrecord/layouts/intake.h"
 
 struct megatron_pair {
-    const char *prefix;                   /* folder and first part of the names; no folder itself */
-    int append_eod;                       /* each document ends with end-of-text */
-    const char *provenance;               /* of this program, for the manifest */
-    int (*may_replace)(const char *path); /* asked for each file, once no other run works there: -1
-                                           * with an error to leave all as it is */
-    void (*written)(uint64_t documents);  /* told now and then */
+    const char *prefix;     /* folder and start of the file names; must not name a folder */
+    int append_eod;         /* 1: end each document with end-of-text */
+    const char *provenance; /* this program's pg= line for the manifest */
+    /* Called for each output file, after other runs have been excluded. Returns -1 with an error
+     * if the file may not be replaced; then nothing changes. */
+    int (*may_replace)(const char *path);
+    void (*written)(uint64_t documents); /* called now and then */
 
-    uint64_t sequences; /* made: the result */
+    uint64_t sequences; /* result: number of sequences */
 };
 
-/* Writes the pair, in place of one that stands there. A sentence is a sequence; without sentences
- * a document is one. -1 also when there is no document, or no end-of-text that is to be appended;
- * then there are no files. */
+/* Writes the pair and replaces an existing one. A sentence is a sequence; without sentences a
+ * document is one. Returns -1 also if there is no document, or if end-of-text is wanted and the
+ * vocabulary has none; then no files appear. */
 int megatron_pair_write(struct megatron_pair *p, struct intake *s);
 
 #endif

@@ -1,17 +1,15 @@
 /*
- * merge_sets.h - several finished data sets made into one.
+ * merge_sets.h - merges several finished data sets into one.
  *
- * Record i of the new set is record i of the old ones, one set after the other in the order given.
- * Reading the new set is therefore the same as reading the list of the old ones: training shuffles
- * by the number of a record alone.
+ * The records of the new set are the records of the old sets in the order given. Training shuffles
+ * by record number only, so the new set gives the same results as the list of the old ones.
  *
- * The manifest has the lines that all sets have in common; how many documents, tokens, sequences
- * and records there are is added up. It has one line for each set, and those of programs (pg=) once
- * each:
+ * The new manifest has the lines that all sets have in common, and the sums of their documents,
+ * tokens, sequences and records. It also has one line per set, and each distinct pg= line once:
  *
  *     set=documents=52 tokens=5244 records=81
  *
- * So it depends on what is in the sets, not on where they were.
+ * So the manifest depends on the content of the sets, not on their paths.
  */
 #ifndef TEXTMILL_TFRECORD_PUBLISH_MERGE_SETS_H
 #define TEXTMILL_TFRECORD_PUBLISH_MERGE_SETS_H
@@ -21,22 +19,22 @@
 #include "tfrecord/publish/shard_folder.h"
 
 struct merge_sets {
-    const char *output;                   /* a folder, or the prefix of a pair */
-    int force;                            /* replace a finished set */
-    uint32_t shards;                      /* of a folder, at most; each has at least one record */
-    const char *provenance;               /* of this program */
-    int (*may_replace)(const char *path); /* of a pair: see pair_files.h */
+    const char *output;     /* a folder, or the prefix of a pair */
+    int force;              /* 1: replace a finished set */
+    uint32_t shards;        /* most shards of a folder; each has at least one record */
+    const char *provenance; /* this program's pg= line */
+    int (*may_replace)(const char *path); /* for pairs: see pair_files.h */
     struct shard_watch watch;
     void (*written)(uint64_t records);
 };
 
-/* Folders of one layout and one way of making, with or without a validation part. -1 with an error
- * that names the set and the line in which it differs from the first. *records: how many there are,
- * without validation. */
+/* Merges folders of the same layout and recipe, all with or all without a validation part. Returns
+ * -1 with an error that names the set, and the line in which it differs from the first set.
+ * *records is set to the number of records, without validation. */
 int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count, uint64_t *records);
 
-/* Megatron pairs of one type of ids. Those of other programs have no manifest: then the new one
- * says nothing of the vocabulary. *records: sequences. */
+/* Merges Megatron pairs of the same id type. Pairs made by other programs have no manifest; then
+ * the new manifest does not describe the vocabulary. *records is set to the number of sequences. */
 int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, uint64_t *records);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * pair_files.h - a Megatron pair with its manifest and vocabulary, which appear together when they
- * are complete.
+ * pair_files.h - publishes a Megatron pair with its manifest and vocabulary. The files appear
+ * together when they are complete.
  *
  *     PREFIX.bin, PREFIX.idx, PREFIX.tokenizer.json, and last PREFIX.manifest
  */
@@ -13,16 +13,18 @@
 
 struct pair_files {
     const char *prefix; /* borrowed */
-    const char *name;   /* its last part; the files of the work folder begin with it */
-    struct stage stage; /* stage.work is the folder to write the two files in */
+    const char *
+        name; /* last part of the prefix; the names of the files in the work folder begin with it */
+    struct stage stage; /* stage.work is the folder to write .bin and .idx in */
 };
 
-/* -1: the prefix names a folder, or its folder cannot be written to. `may_replace` is asked for
- * each file, once no other run works there: -1 with an error to leave all as it is. */
+/* Opens the work folder. Returns -1 if the prefix names a folder, or its folder is not writable.
+ * `may_replace` is called for each output file, after other runs have been excluded; it returns -1
+ * with an error if the file may not be replaced, and then nothing changes. */
 int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)(const char *path));
 
-/* Writes the vocabulary, if there is one, and the manifest, and publishes all four. The manifest
- * has the lines of `kv`, then of `pg`. */
+/* Writes the vocabulary, if there is one, and the manifest, and publishes all four files. The
+ * manifest has the lines of `kv`, then those of `pg`. */
 int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *tokenizer,
                        const struct kv *pg);
 

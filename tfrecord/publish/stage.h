@@ -1,18 +1,19 @@
 /*
  * stage.h - a set of files that appears together or not at all.
  *
- * While a run works, its files are in a work folder inside the output folder, so that moving
- * them costs nothing and a full or read-only disk shows early:
+ * A run writes its files into a work folder inside the output folder. So moving them is cheap, and
+ * a full or read-only disk is noticed early:
  *
  *     DIR/tfwrite.tmp-4711/data-00000-of-00004.tfrecord …
  *
- * stage_publish moves what the manifest lists, then the manifest: where a manifest stands, all
- * is there. A run that is killed leaves its work folder and perhaps files that no manifest in
- * DIR lists; the next run finds the folder unlocked (flock: the lock dies with its process),
- * removes both, and starts over.
+ * stage_publish moves the files that the manifest lists, then the manifest. So where a manifest
+ * exists, all its files exist. A killed run leaves its work folder, and perhaps files in DIR that
+ * no manifest in DIR lists. The next run finds that the work folder is not locked (flock: the lock
+ * ends with its process), removes both, and starts over.
  *
- * Or goes on: a `plan` in the work folder, key=value lines, says what the run wanted to make. One
- * with the same plan may take up the files that it left there, complete or not.
+ * With stage_resume the next run continues instead. The file `plan` in the work folder, key=value
+ * lines, says what the run was to make. A run with the same plan may reuse the files left there,
+ * complete or not.
  */
 #ifndef TEXTMILL_TFRECORD_PUBLISH_STAGE_H
 #define TEXTMILL_TFRECORD_PUBLISH_STAGE_H
@@ -24,40 +25,42 @@
 
 struct stage {
     char *dir;  /* the output folder */
-    char *work; /* the folder in it */
+    char *work; /* the work folder in it */
     int lock;   /* descriptor of the work folder, locked */
-    int made;   /* `dir` did not exist before */
-    int resume; /* from stage_resume */
+    int made;   /* 1: `dir` did not exist before */
+    int resume; /* 1: opened by stage_resume */
 };
 
-/* Makes `dir` and the work folder "<name>.tmp-<pid>" in it, after clearing away those of runs
- * that died. -1 when a living run works there under the same name. */
+/* Creates `dir` and the work folder "<name>.tmp-<pid>" in it, and removes the work folders of dead
+ * runs. Returns -1 if a living run works there under the same name. */
 int stage_open(struct stage *s, const char *dir, const char *name);
 
-/* The same for TFRecord shards, but goes on in the work folder of a run that died and had begun
- * one, if there is such a run; shards of it that were published already, or are under temporary
- * names, are under their own names in the work folder again. After an error it stays, once it has
+/* As stage_open, for TFRecord shards, but continues in the work folder of a dead run if it had
+ * begun a shard. All its shards are moved back into the work folder under their own names, also
+ * those already published or under temporary names. After an error the work folder stays if it has
  * shards. */
 int stage_resume(struct stage *s, const char *dir, const char *name);
 
-/* Says what is to be made in <work>/<folder>, which exists: before its first file. -1 where an
- * earlier run's plan differs; the error names what in. */
+/* Stores the plan of <work>/<folder>, which exists, before its first file is written. Returns -1 if
+ * an earlier run's plan differs; the error names the difference. */
 int stage_plan(struct stage *s, const char *folder, const struct kv *plan);
 
-/* Moves the files listed in <work>/<folder>/<manifest> to <dir>/<folder>, with the index files
- * of TFRecords, and then the manifest; files of the manifest that stood there before go first.
- * `folder` is "" for the output folder itself. After an error nothing new stands there. */
+/* Moves the files listed in <work>/<folder>/<manifest> to <dir>/<folder>, with the index files of
+ * TFRecords, and then the manifest. If <dir>/<folder> already has a manifest, its files are removed
+ * first. `folder` is "" for the output folder itself. After an error none of the new files are
+ * there. */
 int stage_publish(struct stage *s, const char *folder, const char *manifest);
 
-/* Removes the files that `dir`/`manifest` lists, and it. Fine when there is none. */
+/* Removes the manifest `dir`/`manifest` and the files that it lists. A missing manifest is no
+ * error. */
 int stage_forget(const char *dir, const char *manifest);
 
-/* For readers of a folder without a manifest: -1 when a work folder in it tells that the files
- * beside it are not all there yet, or never will be. */
+/* For readers of a folder without a manifest. Returns -1 if a work folder in it shows that the
+ * files beside it are incomplete. */
 int stage_check_finished(const char *dir);
 
-/* Removes the work folder, unless it is to be taken up again; after an error also `dir`, if
- * stage_open made it and it is empty. */
+/* Removes the work folder, unless it is kept for resuming. After an error also removes `dir`, if
+ * stage_open created it and it is empty. */
 void stage_close(struct stage *s, int failed);
 
 #endif
