@@ -24,8 +24,9 @@ enum { INDEX_BLOCK = 64 };
 
 struct index_block {
     uint64_t offset; /* byte offset of the first record's frame */
-    uint64_t least,
-        at; /* the smallest record size; position in `excesses` of the block's first difference */
+    /* `least`: the smallest record size; `at`: position in `excesses` of the block's first
+     * difference */
+    uint64_t least, at;
     int width; /* bytes per difference, 0 to 8 */
 };
 

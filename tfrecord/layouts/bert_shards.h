@@ -33,8 +33,8 @@ struct bert_shards {
     void (*written)(uint64_t records); /* called now and then, by one thread at a time */
 
     uint64_t documents, records, sequences, tokens; /* results: numbers written */
-    uint64_t
-        single; /* result: documents of one sentence, whose B always comes from another document */
+    /* result: documents of one sentence, whose B always comes from another document */
+    uint64_t single;
 };
 
 /* Returns the share of places in the rows that hold a token. Packing increases it. */

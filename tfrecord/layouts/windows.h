@@ -38,8 +38,8 @@ struct windows {
     uint64_t stride;          /* S */
     int pad;                  /* 1: fill up the last piece */
     int keep_order;           /* 1: do not shuffle */
-    uint64_t
-        group; /* documents per group; 0: as many as have WINDOWS_GROUP tokens; or WINDOWS_ALL */
+    /* documents per group; 0: as many as have WINDOWS_GROUP tokens; or WINDOWS_ALL */
+    uint64_t group;
     /* at least this share of the tokens, and at least one record, is held out; 0: none */
     double validation;
     int64_t end_of_text;

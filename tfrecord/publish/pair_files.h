@@ -13,8 +13,8 @@
 
 struct pair_files {
     const char *prefix; /* borrowed */
-    const char *
-        name; /* last part of the prefix; the names of the files in the work folder begin with it */
+    /* last part of the prefix; the names of the files in the work folder begin with it */
+    const char *name;
     struct stage stage; /* stage.work is the folder to write .bin and .idx in */
 };
 

@@ -5,10 +5,10 @@
  * Paths are TFRecord files (feature input_ids), folders of *.tfrecord, Megatron prefixes
  * (PREFIX.bin and PREFIX.idx, with or without the ending), files of llm.c that end in .bin,
  * "nanogpt:FILE", shell patterns of these, or "@FILE": a file that names such paths, one per line.
- * TFRecord: one sequence a record, cut to `length`; shorter ones are errors, and so are records of
- * two lengths and rows of the bert layouts, which have input_ids too. Megatron, llm.c and nanoGPT:
- * all tokens end to end, sequence i being tokens [i*(length-1), i*(length-1) + length), so that
- * each begins with the last token of the one before.
+ * A TFRecord holds one sequence, which is cut to `length`. Shorter records are errors, and so are
+ * records of different lengths and records of the bert layouts, which have input_ids, too. The
+ * tokens of Megatron, llm.c and nanoGPT files are concatenated; sequence i is tokens [i*(length-1),
+ * i*(length-1) + length), so each sequence begins with the last token of the one before.
  *
  * Files are memory-mapped. Records are found by index and read only on request; both CRCs of a
  * record are checked on every read. Compressed files are unpacked when they are opened
