@@ -55,7 +55,7 @@ void extract_free(struct extract *x)
     free(x);
 }
 
-/* The page's wikitext, with its templates expanded if they are. */
+/* Returns the page's wikitext, with its templates expanded if there is an expander. */
 static const struct buf *expand(struct extract *x, const struct dump_page *p)
 {
     const struct expand_page page = { p->title.data, p->ns, p->id.data, p->revid.data,
@@ -67,7 +67,7 @@ static const struct buf *expand(struct extract *x, const struct dump_page *p)
     return &x->expanded;
 }
 
-/* Fills the cleaner's text, which may be the document's, and the categories. */
+/* Runs the cleaner. Fills *text, which may be the document's text, and x->categories. */
 static void clean(struct extract *x, const struct site *site, const struct buf *source,
                   struct buf *text)
 {
@@ -78,7 +78,7 @@ static void clean(struct extract *x, const struct site *site, const struct buf *
     wikitext_clean(x->cleaner, source->data, source->len, text);
 }
 
-/* The page's text into the document. */
+/* Extracts the page's text into x->document. */
 static enum extract_result extract_text(struct extract *x, const struct site *site,
                                         const struct dump_page *p)
 {

@@ -23,7 +23,8 @@ static const struct opt options[] = {
     { 0 },
 };
 
-/* Each line of the file to the trainer, or its sentences and a blank line to `out`. */
+/* Reads a file line by line. Adds each line to the trainer, or, without one, writes the line's
+ * sentences and a blank line to `out`. */
 static int read_paragraphs(const char *path, const struct sentence_model *m,
                            struct sentence_trainer *t, struct output *out)
 {

@@ -1,8 +1,9 @@
 /*
- * wikiprep.c - from a Wikipedia dump to text.
+ * wikiprep.c - converts a Wikipedia dump to text.
  *
- * A pipeline: one thread at a time reads the dump, all clean pages, one at a time writes; in the
- * order of the dump, so that the output does not depend on the number of threads.
+ * The work is a pipeline. One thread at a time reads the dump, all threads clean pages, and one
+ * thread at a time writes. Pages are written in the order of the dump, so the output does not
+ * depend on the number of threads.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -30,7 +31,7 @@
 
 enum { ITEMS_A_THREAD = 8 };
 
-/* What the options say. */
+/* The values of the command-line options. */
 struct wikiprep {
     const char *output_dir, *train_path, *field_list, *index_path, *templates_path, *save_path;
     const char *part_text;
@@ -139,7 +140,7 @@ static const struct opt options[] = {
     { 0 },
 };
 
-/* A page on its way. */
+/* A page in the pipeline. */
 struct item {
     struct dump_page page;
     const struct site *site;
@@ -151,25 +152,26 @@ struct run {
     const struct wikiprep *given;
     char **paths;
     int path_count, next_path;
-    struct dump *dump;        /* the one being read */
-    pthread_rwlock_t helping; /* held to write while another takes its place */
-    const struct site *site;  /* its site, once a page was read */
-    struct site **sites;      /* those of the dumps so far */
+    struct dump *dump;        /* the dump being read */
+    pthread_rwlock_t helping; /* write-locked while `dump` is replaced */
+    const struct site *site;  /* site of `dump`; NULL before its first page */
+    struct site **sites;      /* sites of all dumps so far */
     size_t site_count, sites_cap;
     struct library *library;    /* NULL: templates are not expanded */
     struct pages *wanted_pages; /* NULL: all */
     struct sink sink;
     struct sentence_trainer *trainer;                      /* NULL: text is written to the sink */
-    uint64_t pages, documents, too_long, bytes, xml_bytes; /* for the last line */
+    uint64_t pages, documents, too_long, bytes, xml_bytes; /* for the final report */
     uint64_t damages, pages_cut, expansions_cut;
-    uint64_t not_asked, other_namespaces, other_models, redirects; /* pages left out unread */
+    uint64_t not_asked, other_namespaces, other_models,
+        redirects; /* pages left out before extraction */
     uint64_t left_out[EXTRACT_RESULTS];
-    uint64_t packed_before; /* bytes of the dumps that are done */
+    uint64_t packed_before; /* compressed bytes of the finished dumps */
 };
 
 /* ---- read --------------------------------------------------------------------------------- */
 
-/* Once no thread helps with the one before. */
+/* Replaces r->dump, once no thread helps with the old one, and closes the old one. */
 static void set_dump(struct run *r, struct dump *dump)
 {
     pthread_rwlock_wrlock(&r->helping);
@@ -223,7 +225,7 @@ static int leave_out(uint64_t *count)
     return 0;
 }
 
-/* 1, 0, or -1 when the run is to stop. */
+/* Returns 1 if the page is to be extracted, 0 if not, or -1 if the run must stop. */
 static int is_wanted(struct run *r, const struct dump_page *p)
 {
     if (r->wanted_pages && !pages_take(r->wanted_pages, p->id.data, p->title.data))
@@ -244,7 +246,7 @@ static int is_wanted(struct run *r, const struct dump_page *p)
     return !p->redirect || r->given->redirects ? 1 : leave_out(&r->redirects);
 }
 
-/* Learns from the site what its pages need; called when its first page is there. */
+/* Creates the site of the current dump. To be called when the first page of the dump was read. */
 static int add_site(struct run *r)
 {
     struct site *site = site_new(dump_site(r->dump), &r->given->choice);
@@ -256,8 +258,9 @@ static int add_site(struct run *r)
     return 0;
 }
 
-/* Of a damaged dump a stream gets all that can be read; a tree, or what is learned, must be whole.
- */
+/* Handles damage in the dump. If the output is a stream, skips the damage and returns 0. Returns -1
+ * if reading cannot resume, or for --strict, a tree of files or training: these outputs must be
+ * complete. */
 static int pass_damage(struct run *r)
 {
     if (r->given->strict || r->given->output_dir || r->trainer || !dump_resume(r->dump))
@@ -295,7 +298,7 @@ static int read_page(void *ctx, void *slot)
     }
 }
 
-/* Another thread unpacks ahead. */
+/* Decompresses ahead, on a thread that does not read. */
 static int unpack_ahead(void *ctx)
 {
     struct run *r = ctx;
@@ -376,7 +379,7 @@ static int run_pipeline(struct run *r)
     return result;
 }
 
-/* Bytes of all inputs, or 0 when one does not say. */
+/* Returns the size of all inputs in bytes, or 0 if one is not a regular file. */
 static uint64_t input_bytes(int argc, char **argv)
 {
     uint64_t sum = 0;
@@ -431,14 +434,14 @@ static int read_library(struct run *r)
     return r->library ? 0 : -1;
 }
 
-/* WikiExtractor's text has no choices. */
+/* Rejects options that --wikiextractor does not allow. */
 static int check_wikiextractor(const struct wikiprep *given)
 {
     const char *choice = given->how.classic ? tool_misplaced(0) : NULL;
     return choice ? err_usage("--wikiextractor cannot be used with --%s", choice) : 0;
 }
 
-/* Finished output that is in the way. */
+/* Checks that existing output may be replaced. */
 static int check_output(const struct wikiprep *given)
 {
     int recovered = given->output_dir ? sink_recover(given->output_dir) : 0;
@@ -582,7 +585,7 @@ static const struct tool_command wikiprep = {
 static const struct tool_command *const commands[] = { &wikiprep, &expand_command,
                                                        &sentences_command, NULL };
 
-/* Options of other programs. */
+/* Returns a hint for an option of a similar program, or NULL. */
 static const char *foreign(const char *option)
 {
     static const struct opt_foreign table[] = {

@@ -5,7 +5,7 @@
 
 #include "common/utf8.h"
 
-enum { LEVELS = 64 }; /* of headings; more '=' are as many */
+enum { LEVELS = 64 }; /* maximum level of a heading */
 
 /* ---- characters ---------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ size_t classic_space(const char *s, const char *end)
     return is_typographic ? 3 : 0;
 }
 
-/* Bytes of the character that ends before s. */
+/* Returns the length in bytes of the character that ends before s. */
 static size_t character_before(const char *begin, const char *s)
 {
     size_t n = 1;
@@ -49,8 +49,8 @@ const char *classic_trim_end(const char *s, const char *end)
     return end;
 }
 
-/* Code points beyond ASCII that are no letters or digits: the blocks of punctuation and symbols,
- * but for the superscripts, circled numbers and the like in them. */
+/* Ranges of code points beyond ASCII that are neither letters nor digits: the blocks of punctuation
+ * and symbols, without superscripts, circled numbers and similar characters. */
 static const unsigned marks[][2] = {
     { 0x80, 0xA9 },     { 0xAB, 0xB1 },     { 0xB4, 0xB4 },       { 0xB6, 0xB8 },
     { 0xBB, 0xBB },     { 0xBF, 0xBF },     { 0xD7, 0xD7 },       { 0xF7, 0xF7 },
@@ -62,7 +62,8 @@ static const unsigned marks[][2] = {
     { 0xFF5B, 0xFF65 }, { 0xFFE0, 0xFFFD }, { 0x1F000, 0x1F0FF }, { 0x1F10D, 0x1FBEF },
 };
 
-/* Whether the character at s is a letter, a digit or '_'; *n its bytes. */
+/* Returns whether the character at s is a letter, a digit or '_'. Sets *n to its length in bytes.
+ */
 static int is_word(const char *s, const char *end, size_t *n)
 {
     unsigned c;
@@ -100,7 +101,7 @@ void classic_put_escaped(struct buf *out, const char *s, size_t n, int quotes)
 
 /* ---- tidying ------------------------------------------------------------------------------- */
 
-/* Spaces and tabs become one space, more than three dots become three. */
+/* Copies the text. Runs of spaces and tabs become one space, more than three dots become three. */
 static void put_squeezed(struct buf *out, const struct buf *text)
 {
     const char *s = text->data, *end = s + text->len, *done = s;
@@ -131,7 +132,7 @@ static int opens_before(const char *begin, const char *s)
     return s > begin && (strchr("[(", s[-1]) || (s - begin >= 2 && !memcmp(s - 2, "«", 2)));
 }
 
-/* No space before what closes, nor behind what opens. */
+/* Copies the text without spaces before closing punctuation or after opening punctuation. */
 static void put_closed_up(struct buf *out, const struct buf *text)
 {
     const char *s = text->data, *end = s + text->len, *done = s;
@@ -143,7 +144,7 @@ static void put_closed_up(struct buf *out, const struct buf *text)
     buf_add(out, done, (size_t)(end - done));
 }
 
-/* A line without letters goes, and with it the end of the one before. */
+/* Copies the text without lines that have no letters, and without the line end before them. */
 static void put_lines_with_words(struct buf *out, const struct buf *text)
 {
     const char *s = text->data, *end = s + text->len, *done = s;
@@ -161,7 +162,7 @@ static void put_lines_with_words(struct buf *out, const struct buf *text)
     buf_add(out, done, (size_t)(end - done));
 }
 
-/* One comma of two, and none before a full stop. */
+/* Copies the text with each pair of commas replaced by one. */
 static void put_fewer_commas(struct buf *out, const struct buf *text)
 {
     const char *s = text->data, *end = s + text->len, *done = s;
@@ -205,9 +206,9 @@ struct heading {
 
 struct lines {
     struct buf *out;
-    struct heading headings[LEVELS + 1]; /* of sections that have no text yet */
-    int waiting;                         /* there are any */
-    int begun;                           /* a line is written */
+    struct heading headings[LEVELS + 1]; /* headings of sections without text so far, by level */
+    int waiting;                         /* some headings are pending */
+    int begun;                           /* a line was written */
 };
 
 static void put_line(struct lines *l, const char *s, size_t n)
@@ -225,7 +226,7 @@ static void put_title(struct lines *l, const char *s, size_t n)
         buf_addc(l->out, '.');
 }
 
-/* "== Title ==", whatever comes behind: 1 when the line is one. */
+/* Parses a line that begins with "== Title ==". Returns 1 if it is a heading, else 0. */
 static int add_heading(struct lines *l, const char *s, const char *end)
 {
     size_t most = strspn(s, "=");
@@ -257,7 +258,8 @@ static void put_headings(struct lines *l)
     l->waiting = 0;
 }
 
-/* Tables' remains, what is in parentheses as a whole, and lines of dots and dashes. */
+/* Returns whether the line is a remnant of a table, is entirely in parentheses, or has only dots
+ * and dashes. */
 static int is_remains(const char *s, const char *end)
 {
     const char *p = s;

@@ -107,7 +107,8 @@ void spans_drop(const struct ranges *s, const struct buf *text, struct buf *out)
     buf_add(out, text->data + at, text->len - at);
 }
 
-/* The closings that belong to what is still open; *end becomes the last of them. */
+/* Finds the closing matches of the `nest` spans that are still open. Sets *end to the last one
+ * found. */
 static void close_all(const struct buf *text, span_finder close, const char *closing, size_t nest,
                       struct range *end)
 {
@@ -131,13 +132,13 @@ void spans_nested(struct ranges *out, const struct buf *text, span_finder open, 
             spans_add(out, start.begin, end.end);
             return;
         }
-        int is_new = 0; /* next opens a span of its own */
+        int is_new = 0; /* `next` begins a new span */
         while (more && !is_new && end.end < next.begin) {
             if (nest) {
                 size_t last = end.end;
                 nest--;
                 more = close(text, end.end, closing, &end);
-                if (!more) { /* not balanced: from the first opening on */
+                if (!more) { /* not balanced: one span from the first opening on */
                     size_t begin = out->count ? out->items[0].begin : start.begin;
                     out->count = 0;
                     spans_add(out, begin, last);

@@ -8,7 +8,7 @@
 #include "common/mem.h"
 #include "wikiprep/expand/expand_state.h"
 
-/* Bytes that a page may grow by: MediaWiki's bounds for templates, and for what is kept aside. */
+/* Maximum growth of a page in bytes: MediaWiki's limit on included templates, plus stored texts. */
 enum { MORE_MAX = INCLUDED_MAX + 5000000 };
 
 /* ---- the stack ------------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static struct argument *find_argument(const struct frame *f, struct span name)
     return a;
 }
 
-/* The last of those with the same name counts. */
+/* Sets an argument. A later argument replaces an earlier one with the same name. */
 static void set_argument(struct expander *x, struct frame *f, struct span name,
                          const struct node *part)
 {
@@ -152,19 +152,20 @@ static void expand_tag(struct expander *x, const struct frame *f, const struct t
     }
 }
 
-/* Whether another node may be visited. Those of the page itself are free: all of it is shown. */
+/* Returns whether another node may be visited. Nodes of the page itself cost no work, because all
+ * of them are shown. */
 static int may_visit(struct expander *x)
 {
     if (x->failed || !x->depth)
         return !x->failed;
     if (x->depth <= DEPTH_MAX)
         return expand_pay(x, WORK_NODE);
-    x->special++; /* what is cut short is no memo */
+    x->special++; /* a truncated result must not become a memo */
     x->is_cut = 1;
     return 0;
 }
 
-/* A node of the page when the work for it is spent: as it stands. */
+/* Writes a node of the page itself unexpanded: text, or any node when the work limit is used up. */
 static void leave_node(struct expander *x, const struct tree *t, const struct node *n)
 {
     struct span whole = { t->source + n->begin, n->end - n->begin };
@@ -236,7 +237,7 @@ int expand_text(struct expander *x, const struct expand_page *page, const char *
     }
     preprocess(x->preprocessor, &x->tree, text, n, PREPROCESS_PAGE);
     x->is_cut = x->tree.is_cut;
-    x->depth = -1; /* the page itself is no expansion */
+    x->depth = -1; /* expand_nodes counts the page itself, too; its depth is 0 */
     expand_nodes(x, &f, &x->tree, x->tree.nodes[0].child);
     if (!expand_put_back(x, from(x, 0), n + MORE_MAX, out))
         x->is_cut = 1;
@@ -246,7 +247,7 @@ int expand_text(struct expander *x, const struct expand_page *page, const char *
     return x->is_cut;
 }
 
-/* Whether the language is written in several scripts, between which MediaWiki converts. */
+/* Returns whether the language has several scripts, between which MediaWiki converts. */
 static int has_variants(const struct dump_site *site)
 {
     struct span code = { site->lang.data, site->lang.len };

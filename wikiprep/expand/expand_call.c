@@ -7,12 +7,13 @@
 #include "wikiprep/expand/expand_state.h"
 #include "wikiprep/expand/functions.h"
 
-enum { GROWTH_MAX = 6 }; /* bytes that a function makes of one: '"' becomes "&quot;" */
+enum { GROWTH_MAX = 6 }; /* most output bytes per input byte: '"' becomes "&quot;" */
 
-/* ---- calls that are left ----------------------------------------------------------------------
+/* ---- calls left unexpanded --------------------------------------------------------------------
  */
 
-/* Pipes of s outside of links become {{!}}, so that they part no arguments. */
+/* Replaces pipes outside links by {{!}} in x->out from `begin` on, so that they do not separate
+ * arguments. */
 static void put_argument_text(struct expander *x, size_t begin)
 {
     struct span s = { x->out.data + begin, x->out.len - begin };
@@ -33,7 +34,7 @@ static void put_argument_text(struct expander *x, size_t begin)
     }
 }
 
-/* The call with its arguments expanded, kept aside. */
+/* Appends a mark for the unexpanded call, with its arguments expanded. */
 static void leave_call(struct expander *x, const struct frame *f, const struct tree *t,
                        struct span name, uint32_t first)
 {
@@ -100,7 +101,8 @@ static int is_within(const struct frame *f, const struct library_page *page)
     return 0;
 }
 
-/* The page's memo, if it may be used here: nothing that a bound forbids, and no loop. */
+/* Returns the page's memo if it may be used here: no limit would be exceeded, and no template in it
+ * is already being expanded. Otherwise returns NULL. */
 static const struct library_memo *usable_memo(const struct expander *x, const struct frame *f)
 {
     const struct library_memo *m = atomic_load_explicit(&f->page->memo, memory_order_acquire);
@@ -135,7 +137,7 @@ static void expand_page(struct expander *x, struct frame *f)
     x->deepest = x->depth;
     const struct tree *t = library_tree(f->page, x->preprocessor);
     if (t->is_cut)
-        x->is_cut = 1, x->special++; /* what is cut short is no memo */
+        x->is_cut = 1, x->special++; /* a truncated result must not become a memo */
     expand_nodes(x, f, t, t->nodes[0].child);
     if (!f->argument_count && x->special == special && !x->failed)
         library_remember(x->library, f->page,
@@ -150,7 +152,8 @@ static void expand_page(struct expander *x, struct frame *f)
         x->deepest = deepest;
 }
 
-/* `page` is called by itself; NULL: too deep. */
+/* Appends MediaWiki's error for a template that calls itself (`page`), or, if page is NULL, for
+ * calls nested too deeply. */
 static void put_loop_error(struct expander *x, const struct library_page *page)
 {
     x->special++;
@@ -167,8 +170,9 @@ static void put_loop_error(struct expander *x, const struct library_page *page)
     expand_puts(x, "</span>");
 }
 
-/* The text of a template, since `mark`; of calls in calls each counts. The one with which the page
- * has enough is the last, unless it is too long by itself. */
+/* Adds the size of a template's text (x->out from `mark` on) to the page's total. Text of nested
+ * calls counts at each level. If the total exceeds the limit, expansion stops after this template.
+ * A text that exceeds the limit by itself is dropped. */
 static void count_included(struct expander *x, size_t mark)
 {
     size_t n = x->out.len - mark;
@@ -181,7 +185,7 @@ static void count_included(struct expander *x, size_t mark)
         expand_stop(x);
 }
 
-/* Where the bounds on depth or loops forbid it, an error is shown. */
+/* Expands a call of `page`. Appends an error message if it is nested too deeply or is a loop. */
 static void call_page(struct expander *x, const struct frame *f, const struct tree *t,
                       const struct node *call, struct library_page *page)
 {
@@ -209,7 +213,8 @@ static void call_page(struct expander *x, const struct frame *f, const struct tr
     count_included(x, mark);
 }
 
-/* "{{/Sub}}" and "{{../Beside}}" mean pages by their way from the one that is shown. */
+/* Resolves the relative names "{{/Sub}}" and "{{../Beside}}" against the title of the page. Returns
+ * other names unchanged. */
 static struct span absolute(struct expander *x, struct span name)
 {
     size_t up = 0;
@@ -240,10 +245,10 @@ static struct span absolute(struct expander *x, struct span name)
         expand_put(x, rest);
     }
     struct span full = expand_take(x, mark);
-    return up ? name : full; /* there is nothing above the top */
+    return up ? name : full; /* too many "../" */
 }
 
-/* The call as it stands, but for what is inside it. */
+/* Appends the call itself as text, with its arguments expanded. */
 static void put_call(struct expander *x, const struct frame *f, const struct tree *t,
                      struct span name, uint32_t first)
 {
@@ -256,7 +261,7 @@ static void put_call(struct expander *x, const struct frame *f, const struct tre
     expand_puts(x, "}}");
 }
 
-/* {{msgnw:page}}: the page's source, not as markup. */
+/* Expands {{msgnw:page}}: appends the page's source, escaped so that it is not markup. */
 static void call_source(struct expander *x, const struct frame *f, struct span name)
 {
     struct library_page *page = NULL;
@@ -289,7 +294,7 @@ static void call_template(struct expander *x, const struct frame *f, const struc
         leave_call(x, f, t, expand_copy(x, known), first);
     } else if (readable) {
         expand_fail(x, f);
-    } else { /* no call after all */
+    } else { /* not a valid call */
         put_call(x, f, t, spaced, first);
     }
 }
@@ -297,7 +302,8 @@ static void call_template(struct expander *x, const struct frame *f, const struc
 /* ---- calls of functions -----------------------------------------------------------------------
  */
 
-/* What the function gives goes to the end of x->out, whole marks alone. 0: it is no function. */
+/* Runs a parser function and appends its result, without fragments of marks. Returns 0 if `name` is
+ * not a function call. */
 static int call_function(struct expander *x, const struct frame *f, const struct tree *t,
                          const struct node *call, struct span name)
 {
@@ -383,7 +389,7 @@ void expand_call(struct expander *x, const struct frame *f, const struct tree *t
         expand_hole(x);
         return;
     }
-    if (has_prefix(name, "subst:")) { /* is done when a page is saved, not later */
+    if (has_prefix(name, "subst:")) { /* substituted when a page is saved, not when it is shown */
         put_call(x, f, t, spaced, part->next);
         return;
     }

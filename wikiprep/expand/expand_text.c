@@ -1,5 +1,4 @@
-/* The output of expand.h as a stack of texts, the marks of what is kept aside, and what work costs.
- */
+/* Helpers of expand.h: the output stack, the marks for stored texts, and the count of work. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +25,7 @@ struct span span_space_trim(struct span s)
 
 void expand_stop(struct expander *x)
 {
-    x->special++; /* what is cut short is no memo */
+    x->special++; /* a truncated result must not become a memo */
     x->is_spent = x->is_cut = 1;
 }
 
@@ -92,7 +91,7 @@ void expand_hole(struct expander *x)
     expand_keep(x, (struct span){ "", 0 });
 }
 
-/* The mark at s, if it is one: what it stands for. */
+/* Returns the text that the mark at s stands for, or NULL if there is no mark at s. */
 static const struct span *mark_at(const struct expander *x, const char *s, size_t n)
 {
     size_t i = 0;

@@ -13,7 +13,7 @@
 
 enum {
     HELD_MAX = 16 << 20,   /* bytes of templates in memory */
-    OTHERS_MAX = 16 << 20, /* bytes of pages that are not made to be called */
+    OTHERS_MAX = 16 << 20, /* bytes of pages without include tags that are kept */
     REDIRECTS_MAX = 2,
     PAGE_MAX_BYTES = 8 << 20, /* MediaWiki's own limit is 2 MiB */
     MEMOS_MAX_BYTES = 64 << 20,
@@ -28,13 +28,13 @@ struct library {
     struct spill texts;
     struct library_page *pages;
     size_t count, cap;
-    uint32_t *slots; /* of a hash table of pages: index + 1; a power of two */
+    uint32_t *slots; /* hash table of pages: index + 1; its size is a power of two */
     size_t slot_count;
     uint64_t *known; /* hashes of the titles of all pages, sorted */
     size_t known_count, known_cap;
     uint64_t articles;
     uint64_t trailing;
-    uint64_t other_bytes; /* of kept pages that are not made to be called */
+    uint64_t other_bytes; /* bytes of pages without include tags, kept or not */
     _Atomic uint64_t memo_bytes;
 };
 
@@ -45,7 +45,7 @@ static uint64_t hash(int ns, const char *s, size_t n)
 
 /* ---- pages as they are read -------------------------------------------------------------- */
 
-/* The title without its namespace. */
+/* Returns the page's title without its namespace. */
 static struct title own_title(const struct library *l, const struct dump_page *p)
 {
     struct title t = TITLE_INIT;
@@ -60,7 +60,8 @@ static struct title own_title(const struct library *l, const struct dump_page *p
     return t;
 }
 
-/* Whether the page is made to be called: a template, or one that says what of it is included. */
+/* Returns whether the page is meant to be called: a template, a module, or a page with include
+ * tags. */
 static int is_callable(const struct dump_page *p)
 {
     static const char *const marks[] = { "<onlyinclude>", "<includeonly>", "<noinclude>" };
@@ -76,7 +77,8 @@ static int is_callable(const struct dump_page *p)
     return 0;
 }
 
-/* A few others are kept: all of a small wiki. */
+/* Returns whether to keep the page. Callable pages are kept; other pages only up to OTHERS_MAX
+ * bytes, which covers a small wiki completely. */
 static int is_kept(struct library *l, const struct dump_page *p)
 {
     if (is_callable(p))
@@ -115,7 +117,7 @@ static int add_page(struct library *l, const struct dump_page *p)
     return result;
 }
 
-/* ---- saving: an export of the pages that are kept ----------------------------------------- */
+/* ---- saving: an export of the callable pages ----------------------------------------------- */
 
 static int write_escaped(struct output *out, struct buf *b, const char *s)
 {
@@ -159,7 +161,7 @@ static int save_begin(struct output *out, const struct dump_site *site)
     return bad ? -1 : write_element(out, "</namespaces>\n</siteinfo>\n", "", "");
 }
 
-/* The date is known now. */
+/* Writes the end of the export, with the date, which is known only after the last page. */
 static int save_end(struct output *out, const char *date)
 {
     return write_element(out, "<siteinfo>\n<date>", date, "</date>\n</siteinfo>\n</mediawiki>\n");
@@ -195,7 +197,7 @@ static void insert(struct library *l, size_t index)
     while (l->slots[i]) {
         const struct library_page *other = &l->pages[l->slots[i] - 1];
         if (other->ns == page->ns && !strcmp(other->title, page->title))
-            break; /* the later page counts */
+            break; /* the later page replaces it */
         i = (i + 1) & mask;
     }
     l->slots[i] = (uint32_t)index + 1;
@@ -219,7 +221,8 @@ static int finish(struct library *l)
     return 0;
 }
 
-/* What the export says of its wiki, once that was read; `out` NULL: nothing is saved. */
+/* Stores the site data of the export, to be called after the first page was read. Writes the head
+ * of the saved export, unless `out` is NULL. */
 static int take_site(struct library *l, const struct dump *d, const char *language,
                      struct output *out)
 {
@@ -231,7 +234,7 @@ static int take_site(struct library *l, const struct dump *d, const char *langua
     return out ? save_begin(out, &l->site) : 0;
 }
 
-/* One page of the export. */
+/* Stores one page of the export. */
 static int take_page(struct library *l, const struct dump *d, const struct dump_page *page,
                      struct output *out)
 {
@@ -349,7 +352,8 @@ static struct library_page *find(const struct library *l, const struct title *t)
     return NULL;
 }
 
-/* "#REDIRECT [[Target]]" in any language: its target; 0 when the page is none. */
+/* Sets *to to the target of "#REDIRECT [[Target]]", in any language. Returns 0 if the page is not a
+ * redirect. */
 static int redirect_target(const struct library *l, const struct library_page *page,
                            struct title *to)
 {

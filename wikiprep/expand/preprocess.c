@@ -8,7 +8,7 @@
 
 #include "common/mem.h"
 
-/* Tags whose content is left alone. */
+/* Tags whose content is not parsed. */
 static const char *const tag_names[] = {
     "ref",          "nowiki",         "pre",
     "math",         "references",     "gallery",
@@ -25,31 +25,31 @@ enum {
     TAG_REF = 0,
     TAG_POEM = 6,
     TAG_COUNT = sizeof tag_names / sizeof *tag_names,
-    /* Tags that say what is shown where; they may lack their end. */
+    /* Tags that select the text to show or to include. Their end tag may be missing. */
     TAG_NOINCLUDE = TAG_COUNT,
     TAG_INCLUDEONLY,
     TAG_ONLYINCLUDE,
     TAG_ALL,
     TAG_NAME_MAX = 16,
     HEADING_MAX = 6,
-    NODES_MAX = 1000000, /* that are made, with the parts of what is open */
+    NODES_MAX = 1000000, /* limit on nodes plus parts of open elements */
 };
 
-/* A list of nodes that is being made: one part of what is open. */
+/* A list of nodes under construction: one part of an open element. */
 struct part {
-    uint32_t head, tail;           /* of the nodes; behind '=' once there is one */
-    uint32_t name_head, name_tail; /* before it */
-    uint32_t equals;               /* where it is in the source */
-    uint32_t pipe;                 /* where the part begins: its pipe */
+    uint32_t head, tail;           /* first and last node; only those after '=', if there is one */
+    uint32_t name_head, name_tail; /* first and last node before '=' */
+    uint32_t equals;               /* position of '=' in the source */
+    uint32_t pipe;                 /* position of the pipe that begins the part */
     uint8_t has_equals;
 };
 
-/* Something open. */
+/* An element that is not closed yet. */
 struct open {
     char sign; /* '{', '[', '-' for "-{", '\n' for a heading */
     uint8_t line_start;
-    uint32_t count; /* of its signs that are not closed yet */
-    uint32_t start; /* where they begin */
+    uint32_t count; /* number of its opening signs not yet matched */
+    uint32_t start; /* position of the first sign */
     size_t first_part;
 };
 
@@ -60,12 +60,13 @@ struct preprocessor {
     enum preprocess_mode mode;
     struct open *stack;
     size_t depth, stack_cap;
-    struct part *parts; /* of the page, then of all that is open */
+    struct part *parts; /* the part of the page, then the parts of all open elements */
     size_t part_count, parts_cap;
-    int variants; /* "-{" means something */
+    int variants; /* "-{" is markup */
     int no_more_gt, no_comment_close, fake_line_start;
-    int find_only; /* 1: up to the next <onlyinclude> nothing counts; 0: in one; -1: there is none
-                    */
+    /* 1: text up to the next <onlyinclude> is skipped. 0: inside <onlyinclude>. -1: the page does
+     * not use it. */
+    int find_only;
     uint8_t no_close[TAG_ALL];
 };
 
@@ -122,7 +123,8 @@ static void add_node(struct preprocessor *p, uint32_t node)
     append_list(p, part(p), node, node);
 }
 
-/* ---- what is open ------------------------------------------------------------------------ */
+/* ---- open elements ----------------------------------------------------------------------------
+ */
 
 static struct open *top(struct preprocessor *p)
 {
@@ -137,8 +139,8 @@ static void push(struct preprocessor *p, struct open o)
     push_part(p, o.start);
 }
 
-/* Removes the top element, whose nodes go as text and children to what it stands in: the first
- * `count` of its signs in front, pipes between its parts. */
+/* Removes the top element and appends its content to the enclosing part: the first `signs` of its
+ * opening signs as text, then the nodes of its parts, with pipes between the parts. */
 static void break_top(struct preprocessor *p, uint32_t signs)
 {
     struct open o = *top(p);
@@ -172,7 +174,7 @@ static size_t spaces_before(const struct preprocessor *p, size_t at)
     return n;
 }
 
-/* A line begins at p->i (behind its '\n', if it is not the text's first). */
+/* Handles the start of a line at p->i, after its '\n' unless it is the first line of the text. */
 static void on_line_start(struct preprocessor *p)
 {
     size_t count = 0;
@@ -181,7 +183,7 @@ static void on_line_start(struct preprocessor *p)
     const struct open *o = top(p);
     int named = o && o->sign == '{' && p->part_count - o->first_part > 1 && !part(p)->has_equals;
     if (!count || (count == 1 && named))
-        return; /* it looks like key=value */
+        return; /* not a heading, or an argument key=value */
     push(p, (struct open){ .sign = '\n', .start = (uint32_t)p->i, .count = (uint32_t)count });
     add_text(p, p->i, p->i + count);
     p->i += count;
@@ -213,7 +215,8 @@ static int find_tag(const struct preprocessor *p, size_t at)
     return -1;
 }
 
-/* The end tag of `tag` behind `at`: where it begins, and *after; 0 when there is none. */
+/* Finds the end tag of `tag` after `at`. Returns its start and sets *after to its end; 0 if there
+ * is none. */
 static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *after)
 {
     const char *name = name_of(tag);
@@ -235,7 +238,7 @@ static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *aft
     return 0;
 }
 
-/* Where the comment that begins at `at` ends. One that is not closed ends with its line. */
+/* Returns the end of the comment that begins at `at`. An unclosed comment ends with its line. */
 static size_t comment_end(struct preprocessor *p, size_t at)
 {
     const char *s = p->s + at;
@@ -247,7 +250,7 @@ static size_t comment_end(struct preprocessor *p, size_t at)
     return lf ? (size_t)(lf - p->s) : p->n;
 }
 
-/* Comments that have lines to themselves take them with them, blanks and all. */
+/* Skips a comment. If only comments and blanks are on its line, the whole line is dropped. */
 static void on_comment(struct preprocessor *p)
 {
     const char *s = p->s;
@@ -284,7 +287,7 @@ static void add_tag(struct preprocessor *p, int tag, size_t begin, size_t inner,
     add_node(p, node);
 }
 
-/* A tag whose name is known begins at p->i. */
+/* Handles a known tag at p->i. */
 static void on_known_tag(struct preprocessor *p, int tag, int closing)
 {
     int included = p->mode == PREPROCESS_INCLUDED;
@@ -301,7 +304,7 @@ static void on_known_tag(struct preprocessor *p, int tag, int closing)
     }
     size_t open_end = (size_t)(gt - p->s) + 1, inner_end = open_end;
     p->i = open_end;
-    if (is_mark) /* the tag alone */
+    if (is_mark) /* only the tag is dropped */
         return;
     int hidden = tag == (included ? TAG_NOINCLUDE : TAG_INCLUDEONLY);
     if (gt[-1] != '/') {
@@ -358,7 +361,8 @@ static void on_open(struct preprocessor *p)
     p->i += count;
 }
 
-/* Makes a call or a parameter of the parts of the top element, and returns it; they are gone. */
+/* Makes a call or a parameter from the parts of the top element, removes these parts, and returns
+ * the new node. */
 static uint32_t close_parts(struct preprocessor *p, enum node_kind kind, size_t end)
 {
     const struct open *o = top(p);
@@ -400,7 +404,8 @@ static void close_braces(struct preprocessor *p, size_t matched)
     add_node(p, call);
 }
 
-/* The inner two brackets are closed: all is text, and outer ones stay open. */
+/* Closes the inner two brackets of the top element. A link becomes text; outer brackets stay open.
+ */
 static void close_link(struct preprocessor *p)
 {
     struct open o = *top(p);
@@ -436,7 +441,8 @@ static void on_close(struct preprocessor *p)
     }
 }
 
-/* "-{zh-hans:one;zh-hant:two}-" is text as well; braces and pipes inside belong to it. */
+/* Handles "-{" and "}-". Text such as "-{zh-hans:one;zh-hant:two}-" stays text, but braces and
+ * pipes in it belong to it. Returns 0 if neither sign is at p->i. */
 static int on_variant(struct preprocessor *p)
 {
     const char *s = p->s + p->i;
@@ -466,7 +472,7 @@ static void on_equals(struct preprocessor *p)
 
 /* ---- the walk ---------------------------------------------------------------------------- */
 
-/* Signs that may mean something; which do depends on what is open. */
+/* Bytes that may be markup, depending on the open elements. */
 static const uint8_t special[256] = {
     [PREPROCESS_DROPPED] = 1,
     ['['] = 1,
@@ -480,7 +486,7 @@ static const uint8_t special[256] = {
     ['\n'] = 1,
 };
 
-/* Moves over text that needs no look. */
+/* Appends the text up to the next special byte. */
 static void skip_text(struct preprocessor *p)
 {
     size_t i = p->i;
@@ -523,7 +529,7 @@ static void on_sign(struct preprocessor *p)
     }
 }
 
-/* Moves behind the next <onlyinclude>: 0 when there is none. */
+/* Moves p->i after the next <onlyinclude>. Returns 0 if there is none. */
 static int find_only(struct preprocessor *p)
 {
     static const char mark[] = "<onlyinclude>";

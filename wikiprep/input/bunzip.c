@@ -11,7 +11,7 @@
 #include "wikiprep/input/bzpiece.h"
 #include "wikiprep/input/bzrun.h"
 
-enum { PIECES_A_THREAD = 4 }; /* that may be unpacked ahead, for threads beside the first */
+enum { PIECES_A_THREAD = 4 }; /* pieces decoded ahead, for each thread after the first */
 
 int bunzip_recognises(const void *bytes, size_t n)
 {
@@ -28,40 +28,42 @@ int bunzip_recognises(const void *bytes, size_t n)
 
 struct bunzip {
     const char *name;
-    uint64_t (*place_of)(void *ctx, uint64_t offset); /* NULL: offsets are the file's */
+    uint64_t (*place_of)(
+        void *ctx,
+        uint64_t offset); /* converts pulled offsets to file offsets; NULL: they are equal */
     struct bzcutter cutter;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int threads;
-    pthread_t *helpers; /* of its own */
+    pthread_t *helpers; /* threads started by bunzip_start_helpers */
     int helper_count, quit;
-    struct bzblock_tables **spare; /* tables that no thread uses, at most one a thread */
+    struct bzblock_tables **spare; /* unused tables, at most one per thread */
     int spare_count;
     struct bzpiece *ring;            /* piece i is ring[i mod ring_count] */
-    uint64_t ring_count, taken, cut; /* pieces taken in order; cut off the file */
+    uint64_t ring_count, taken, cut; /* pieces taken by the reader; pieces cut */
     int cutting, ended;
 
-    /* Of the reader alone: */
-    struct bzpiece piece; /* the one at hand */
-    uint64_t at;          /* bit of the file: all before was understood */
-    int in_stream, level; /* behind a stream's header, and before its end */
-    int resumed;          /* in the middle of the stream: its checksum cannot be told */
-    uint32_t checksum;    /* of the stream's blocks */
-    size_t place, run;    /* in the block's bytes: the next; the next count of a run */
-    unsigned repeat;      /* of the byte before `place`, still to come */
-    int giving;           /* a block is being given out */
-    char *error;          /* to be reported when it is */
-    uint64_t damage;      /* the bit that it names */
-    uint64_t next;        /* the whole block behind it, where it was searched for */
+    /* Used only by the reader: */
+    struct bzpiece piece; /* the current piece */
+    uint64_t at;          /* bit position in the file up to which all is read */
+    int in_stream, level; /* after a stream's header and before its end */
+    int resumed;          /* started inside the stream, so its checksum is not checked */
+    uint32_t checksum;    /* combined checksum of the stream's blocks */
+    size_t place, run;    /* indices in the block: next byte, next run count */
+    unsigned repeat;      /* how often to repeat the last byte of the run */
+    int giving;           /* a block is being returned */
+    char *error;          /* error to report, or NULL */
+    uint64_t damage;      /* bit position of the error */
+    uint64_t next;        /* next undamaged block, if is_searched */
     int is_searched;
-    int starting; /* in mid-file: the first block is to be found */
+    int starting; /* the first block must still be found */
     uint64_t mark, given_to_mark;
-    uint64_t trailing; /* byte behind the last stream where something else begins */
+    uint64_t trailing; /* offset of ignored data after the last stream */
     uint64_t given;
 };
 
-/* With the lock held, as await_piece: a thread can cut a piece and decode it. Little is wanted
- * behind the mark: a piece is decoded there when the reader waits for it, and not ahead. */
+/* Returns whether a thread can cut and decode a piece now. Called with the lock held. Pieces that
+ * begin after the mark are not decoded ahead, only when the reader waits for them (`wanted`). */
 static int has_job(const struct bunzip *b, int wanted)
 {
     return !b->ended && !b->cutting && b->cut - b->taken < b->ring_count &&
@@ -81,7 +83,7 @@ static void give_tables(struct bunzip *b, struct bzblock_tables *tables)
         bzblock_tables_free(tables);
 }
 
-/* Decodes a block, without the lock. */
+/* Decodes a block. To be called without the lock held. */
 static void decode(struct bunzip *b, struct bzblock *block)
 {
     pthread_mutex_lock(&b->lock);
@@ -140,7 +142,8 @@ int bunzip_help(struct bunzip *b)
     return can;
 }
 
-/* The next piece, when it is done: NULL when there is none. Whoever waits, works. */
+/* Waits for the next piece and returns it decoded; NULL if there are no more. A waiting thread
+ * works on other pieces. Called with the lock held. */
 static struct bzpiece *await_piece(struct bunzip *b)
 {
     struct bzpiece *next = &b->ring[b->taken % b->ring_count];
@@ -169,12 +172,12 @@ static int fail_at(struct bunzip *b, uint64_t bit, const char *why)
 
 static int fail_cut_short(struct bunzip *b)
 {
-    if (b->cutter.error) /* it was not the end: reading failed */
+    if (b->cutter.error) /* reading failed, before the end of the file */
         return err_set("%s", b->cutter.error);
     return fail_at(b, b->piece.end, "truncated bzip2 input");
 }
 
-/* Makes the next piece the one at hand: 1, 0 at the end of the file. */
+/* Makes the next piece the current one. Returns 1, or 0 at the end of the file. */
 static int next_piece(struct bunzip *b)
 {
     pthread_mutex_lock(&b->lock);
@@ -190,7 +193,7 @@ static int next_piece(struct bunzip *b)
     return next != NULL;
 }
 
-/* Joins the next piece to the one at hand: 1, 0 at the end of the file. */
+/* Joins the next piece to the current one. Returns 1, or 0 at the end of the file. */
 static int join_piece(struct bunzip *b)
 {
     pthread_mutex_lock(&b->lock);
@@ -204,7 +207,7 @@ static int join_piece(struct bunzip *b)
     return next != NULL;
 }
 
-/* Whether n more bits are there, joining pieces where a magic was data. */
+/* Returns whether n more bits are available. Joins further pieces if needed. */
 static int has_bits(struct bunzip *b, uint64_t n)
 {
     while (b->piece.end - b->at < n)
@@ -220,7 +223,8 @@ static uint32_t get(struct bunzip *b, int n)
     return v;
 }
 
-/* Whether the block whose magic is at a bit of the piece at hand is whole, up to the next magic. */
+/* Returns whether the block whose marker is at bit `at` of the current piece is undamaged, if it
+ * ends at the next marker. */
 static int is_whole(struct bunzip *b, uint64_t at)
 {
     struct bzpiece *p = &b->piece;
@@ -231,7 +235,8 @@ static int is_whole(struct bunzip *b, uint64_t at)
     return block->state == BZBLOCK_GOOD;
 }
 
-/* The first whole block at or behind a bit of the piece at hand: UINT64_MAX when there is none. */
+/* Returns the position of the first undamaged block at or after bit `from` in the current piece;
+ * UINT64_MAX if there is none. */
 static uint64_t whole_block(struct bunzip *b, uint64_t from)
 {
     for (uint64_t at, magic;; from = at + 1) {
@@ -241,8 +246,8 @@ static uint64_t whole_block(struct bunzip *b, uint64_t from)
     }
 }
 
-/* The first whole block behind the damage, in this piece or a later one; UINT64_MAX: there is none.
- */
+/* Returns the position of the first undamaged block after the damage, in this piece or a later one;
+ * UINT64_MAX if there is none. */
 static uint64_t find_block(struct bunzip *b)
 {
     const struct bzpiece *p = &b->piece;
@@ -253,7 +258,8 @@ static uint64_t find_block(struct bunzip *b)
     return at;
 }
 
-/* Behind a stream stands what is none: an error, unless no block follows. Then it is the end. */
+/* Handles other data after a stream. Returns -1 with the error set if a block follows, or 0 for the
+ * end of the input if not. */
 static int end_or_fail(struct bunzip *b, uint64_t begin)
 {
     fail_at(b, begin, "neither a bzip2 stream nor the end of the file");
@@ -266,7 +272,8 @@ static int end_or_fail(struct bunzip *b, uint64_t begin)
     return 0;
 }
 
-/* Between streams, at a byte: skips zeros and reads a header. 1, 0 at the end of the file, -1. */
+/* Skips zero bytes between streams and reads a stream header. Returns 1, 0 at the end of the file,
+ * or -1 with the error set. */
 static int read_header(struct bunzip *b)
 {
     uint64_t begin;
@@ -307,8 +314,9 @@ static int end_stream(struct bunzip *b)
     return 0;
 }
 
-/* Decodes the block that begins at b->at, if that was not done, with as many pieces as it needs: a
- * magic was data. Joins ever more at once, so that a file full of them cannot take forever. */
+/* Decodes the block that begins at b->at, unless a helper did. If it continues after the current
+ * piece because a marker was data, joins more pieces. The joined size at least doubles each time,
+ * so a file full of false markers cannot take forever. */
 static int decode_here(struct bunzip *b)
 {
     struct bzpiece *p = &b->piece;
@@ -332,7 +340,7 @@ static int decode_here(struct bunzip *b)
     }
 }
 
-/* Makes the block that begins at b->at ready to be given out. */
+/* Prepares the block that begins at b->at for reading. */
 static int take_block(struct bunzip *b)
 {
     struct bzblock *block = &b->piece.block;
@@ -354,8 +362,8 @@ static int take_block(struct bunzip *b)
     return 0;
 }
 
-/* The first block at or behind a bit of the piece at hand, which is decoded: a magic may be data.
- * 1, 0 when there is none, -1. */
+/* Moves b->at to the first good block in the current piece and decodes it, since a marker may be
+ * data. Returns 1, 0 if there is none, or -1 with the error set. */
 static int start_in_piece(struct bunzip *b)
 {
     uint64_t magic;
@@ -371,8 +379,8 @@ static int start_in_piece(struct bunzip *b)
     return 0;
 }
 
-/* The same in the whole file. A damaged block is passed over: where a part of a file begins, the
- * part before it comes to that block, too. */
+/* Moves to the first good block in the input. Skips a damaged block: if this is a part of a file,
+ * the part before it reads that block as well. */
 static int start(struct bunzip *b)
 {
     int found = 0;
@@ -380,11 +388,11 @@ static int start(struct bunzip *b)
         found = start_in_piece(b);
     b->starting = !found;
     b->in_stream = b->resumed = 1;
-    b->level = BZBLOCK_MAX / 100000; /* whatever its stream's is */
+    b->level = BZBLOCK_MAX / 100000; /* the stream's level is unknown: allow the largest */
     return found || !b->cutter.error ? found : fail_cut_short(b);
 }
 
-/* Goes on to the next block: 1, 0 at the end of the file, -1. */
+/* Moves to the next block. Returns 1, 0 at the end of the file, or -1 with the error set. */
 static int next_block(struct bunzip *b)
 {
     int started = b->starting ? start(b) : 1;
@@ -408,7 +416,7 @@ static int next_block(struct bunzip *b)
     }
 }
 
-/* Gives out bytes of the block at hand, runs expanded. */
+/* Copies bytes of the current block to `out`, with runs expanded. Returns their number. */
 static size_t give(struct bunzip *b, uint8_t *out, size_t room)
 {
     const struct bzblock *block = &b->piece.block;
@@ -470,7 +478,7 @@ int bunzip_resume(struct bunzip *b)
         return 0;
     b->at = at;
     b->in_stream = b->resumed = 1;
-    b->level = BZBLOCK_MAX / 100000; /* whatever its stream's is */
+    b->level = BZBLOCK_MAX / 100000; /* the stream's level is unknown: allow the largest */
     free(b->error);
     b->error = NULL;
     return 1;

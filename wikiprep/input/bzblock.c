@@ -15,10 +15,11 @@ uint32_t bzblock_bits(const uint8_t *packed, uint64_t at, int n)
     return (uint32_t)(bzbits_load(packed + at / 8) << (at & 7) >> (64 - n));
 }
 
-/* ---- magic -------------------------------------------------------------------------------- */
+/* ---- finding markers ---------------------------------------------------------------------- */
 
-/* A magic that begins s bits into a byte fills the two bytes behind that byte with known values:
- * bit s (8 + s for a stream's end) of second[x] & third[y] says that x and y may be those. */
+/* Filters for candidate positions of a marker. A marker that begins s bits into a byte determines
+ * the two bytes after that byte. Bit s of second[x] & third[y] (bit 8 + s for the end-of-stream
+ * marker) is set if x and y can be these two bytes. */
 static uint16_t second[256], third[256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -27,7 +28,7 @@ static void make_tables(void)
     const uint64_t magics[2] = { BZBLOCK_BEGIN, BZBLOCK_STREAM_END };
     for (int m = 0; m < 2; m++)
         for (int s = 0; s < 8; s++) {
-            uint64_t bytes = magics[m] << 16 >> s; /* as it stands in eight bytes */
+            uint64_t bytes = magics[m] << 16 >> s; /* shifted by s bits, in eight bytes */
             second[bytes >> 48 & 255] |= (uint16_t)(1 << (8 * m + s));
             third[bytes >> 40 & 255] |= (uint16_t)(1 << (8 * m + s));
         }
@@ -79,7 +80,7 @@ static int bad(struct bzblock *b, const char *why)
     return -1;
 }
 
-/* The bytes that occur, in order. */
+/* Reads which byte values occur, in ascending order. */
 static int read_alphabet(struct bzblock *b, struct bzbits *in, struct bzcolumn *c)
 {
     c->used = 0;
@@ -94,8 +95,8 @@ static int read_alphabet(struct bzblock *b, struct bzbits *in, struct bzcolumn *
     return c->used ? 0 : bad(b, "damaged bzip2 block: it has no bytes");
 }
 
-/* Which code each group uses, as places in a move-to-front list, in unary. Groups that no block can
- * fill are read and forgotten, as bzip2 does. */
+/* Reads the code of each group: positions in a move-to-front list, in unary. Reads and ignores
+ * groups beyond those that a block can use, as bzip2 does. */
 static int read_choices(struct bzblock *b, struct bzbits *in, struct bzcolumn *c, unsigned codes)
 {
     uint8_t list[BZCOLUMN_CODES] = { 0, 1, 2, 3, 4, 5 };
@@ -115,7 +116,7 @@ static int read_choices(struct bzblock *b, struct bzbits *in, struct bzcolumn *c
     return 0;
 }
 
-/* The lengths of its words, each as the difference to the one before. */
+/* Reads the lengths of a code's words, each coded as the difference to the one before. */
 static int read_code(struct bzblock *b, struct bzbits *in, struct bzcode *c, int symbols)
 {
     uint8_t lengths[BZCODE_SYMBOLS];
@@ -151,10 +152,10 @@ static int read_codes(struct bzblock *b, struct bzbits *in, struct bzcolumn *c)
 
 /* ---- a block ------------------------------------------------------------------------------ */
 
-/* All of a block but the order of its bytes. Returns the row of its text, or -1. */
+/* Reads a block up to its last column. Returns the row of the original text, or -1. */
 static int64_t read_block(struct bzblock *b, struct bzbits *in, struct bzcolumn *c)
 {
-    bzbits_get(in, 24); /* the magic was found already */
+    bzbits_get(in, 24); /* skip the marker */
     bzbits_get(in, 24);
     b->crc = bzbits_get(in, 32);
     if (bzbits_get(in, 1))
@@ -203,7 +204,7 @@ void bzblock_decode(struct bzblock_tables *t, struct bzblock *b)
     b->count = 0;
     int64_t row = read_block(b, &in, c);
     b->after = bzbits_position(&in, b->packed);
-    if (b->after > b->end) /* what was read behind the end decides nothing */
+    if (b->after > b->end) /* a result that used bits after the end is ignored */
         b->state = BZBLOCK_CUT;
     if (b->state != BZBLOCK_GOOD)
         return;

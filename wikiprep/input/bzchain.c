@@ -7,7 +7,8 @@
 
 enum {
     CUTS = 1024,
-    LANE_BYTES = BZCHAIN_MAX + 64 * 7 /* no power of two between lanes: they share no cache sets */
+    LANE_BYTES = BZCHAIN_MAX +
+                 64 * 7 /* not a power of two, so that lanes use different cache sets */
 };
 
 static const uint32_t CUT = UINT32_C(1) << 31;
@@ -15,24 +16,24 @@ static const uint32_t CUT = UINT32_C(1) << 31;
 struct segment {
     const uint8_t *bytes;
     size_t length;
-    uint32_t next; /* the row where it ends, and the next segment begins */
+    uint32_t next; /* row at which the next segment begins */
 };
 
 struct bzchain {
-    /* Per row: the next row << 8 | its byte in the last column; CUT where a segment begins. Row n
-     * leads to itself. */
+    /* For each row: the next row << 8 | its byte in the last column. CUT is set if a segment begins
+     * at the row. Row n is its own successor. */
     uint32_t *next;
-    uint8_t *lanes; /* LANE_BYTES each */
+    uint8_t *lanes; /* output buffers of LANE_BYTES per lane */
     struct segment segments[CUTS + 1];
 
     /* While segments are followed: */
-    uint32_t rows_a_cut, first; /* segments begin at the multiples of rows_a_cut, and at `first` */
-    uint32_t regular, count;    /* segments: those at the multiples, and all */
+    uint32_t rows_a_cut, first; /* segments begin at multiples of rows_a_cut, and at `first` */
+    uint32_t regular, count;    /* number of segments at multiples, and of all segments */
     uint32_t begun;
-    int busy; /* lanes that follow one */
+    int busy; /* number of lanes that follow a segment */
     struct {
         struct segment *at;
-        size_t from; /* place in the lane's bytes where it began */
+        size_t from; /* offset in the lane's buffer where the segment begins */
     } lane[BZCHAIN_LANES];
 };
 
@@ -53,11 +54,12 @@ void bzchain_free(struct bzchain *c)
     free(c);
 }
 
-/* Equal bytes wait for each other's places, so that two parts of the column go side by side. */
+/* Sorts the column. Two parts of it are sorted at the same time, because each write for a byte
+ * value must wait for the write before it with the same value. */
 static void sort_column(uint32_t *next, const struct bzchain_column *column)
 {
     const uint8_t *bytes = column->bytes;
-    uint32_t low[256], high[256], sum = 0; /* where the next such byte of each part goes */
+    uint32_t low[256], high[256], sum = 0; /* next row for each byte value, per part */
     for (int b = 0; b < 256; b++) {
         low[b] = sum;
         high[b] = sum + column->occurs_before[b];
@@ -74,7 +76,7 @@ static void sort_column(uint32_t *next, const struct bzchain_column *column)
         next[high[bytes[j]]++] = j << 8 | bytes[j];
 }
 
-/* The segment that begins at a row with a CUT. */
+/* Returns the index of the segment that begins at a row marked with CUT. */
 static uint32_t segment_at(const struct bzchain *c, uint32_t row)
 {
     return row % c->rows_a_cut ? c->regular : row / c->rows_a_cut;
@@ -93,7 +95,8 @@ static void cut_cycle(struct bzchain *c, size_t n, uint32_t first)
     c->begun = 0;
 }
 
-/* Gives a lane the next segment, whose bytes begin at its byte `from`: its first entry. */
+/* Starts the next segment in a lane, whose output begins at byte `from` of the lane's buffer.
+ * Returns the segment's first entry of c->next, or that of row n if no segment is left. */
 static uint32_t begin_segment(struct bzchain *c, int lane, size_t from, size_t n)
 {
     if (c->begun == c->count) {
@@ -106,7 +109,8 @@ static uint32_t begin_segment(struct bzchain *c, int lane, size_t from, size_t n
     return c->next[id < c->regular ? id * c->rows_a_cut : c->first] & ~CUT;
 }
 
-/* A lane has come to a row where the next segment begins. */
+/* Ends the segment of a lane that reached a row where another segment begins, and starts the next
+ * one. */
 static uint32_t end_segment(struct bzchain *c, int lane, uint32_t row, size_t to, size_t n)
 {
     struct segment *s = c->lane[lane].at;
@@ -116,7 +120,7 @@ static uint32_t end_segment(struct bzchain *c, int lane, uint32_t row, size_t to
     return begin_segment(c, lane, to, n);
 }
 
-/* A lane without a segment goes round at row n until all are done. */
+/* Follows all segments. A lane without a segment stays at row n until all lanes are done. */
 static void follow_segments(struct bzchain *c, size_t n)
 {
     const uint32_t *next = c->next;

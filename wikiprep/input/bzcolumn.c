@@ -9,23 +9,24 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
-    AT_ONCE = 5,    /* words of up to BZCODE_FAST bits after one refill; divides BZCOLUMN_GROUP */
-    SHIFT_MAX = 24, /* digits of a run's length: more are longer than any block */
-    SPARE = 64      /* bytes that may be written behind the column */
+    AT_ONCE = 5,    /* words of up to BZCODE_FAST bits decoded per refill; divides BZCOLUMN_GROUP */
+    SHIFT_MAX = 24, /* maximum digits of a run length; no block has a longer run */
+    SPARE = 64      /* bytes after the column that may be overwritten */
 };
 
 /* ---- tokens -------------------------------------------------------------------------------- */
 
-/* A token is a place | the length of the run behind it << 8. The last one may get more digits. */
+/* Tokens of a group. A token is a position | (length of the run after it << 8). Later digits may
+ * still extend the run of the last token. */
 struct tokens {
     uint64_t token[BZCOLUMN_GROUP + 1];
-    int count;      /* without the last one */
-    unsigned shift; /* where the last one's next digit goes */
+    int count;      /* number of complete tokens; excludes the last */
+    unsigned shift; /* bit position of the last token's next digit */
 };
 
 enum found { ALL, END, NO_WORD, TOO_LONG };
 
-/* Reads a group's symbols: adds tokens behind the one at hand. */
+/* Reads the symbols of a group and appends tokens after the current one. */
 INLINE enum found read_group(struct bzbits *input, const struct bzcode *code, unsigned end_mark,
                              struct tokens *t)
 {
@@ -55,7 +56,7 @@ INLINE enum found read_group(struct bzbits *input, const struct bzcode *code, un
             }
             in.bits <<= word & BZCODE_LENGTH;
             sum += word;
-            /* A place begins a token, a digit adds to the one at hand. */
+            /* A position begins a new token. A digit is added to the current one. */
             unsigned is_place = word / BZCODE_PLACE & 1;
             uint64_t keep = (uint64_t)is_place - 1;
             shift &= (unsigned)keep;
@@ -64,7 +65,7 @@ INLINE enum found read_group(struct bzbits *input, const struct bzcode *code, un
             to += is_place;
             *to = now;
         }
-        in.held -= sum % BZCODE_PLACE; /* the lengths: five are less */
+        in.held -= sum % BZCODE_PLACE; /* sum of the code lengths; five words cannot overflow it */
         if (__builtin_expect(shift > 8 + SHIFT_MAX, 0))
             found = TOO_LONG;
     }
@@ -76,13 +77,14 @@ INLINE enum found read_group(struct bzbits *input, const struct bzcode *code, un
 
 /* ---- move to front ------------------------------------------------------------------------- */
 
-/* The list: `near` has its first bytes, as many as the path likes; `far` follows. */
+/* The move-to-front list. Its first bytes are in `near` (8 or 16 of them); the others follow in
+ * `far`. */
 struct list {
-    uint8_t spare[16]; /* in front of far: may be read and written */
+    uint8_t spare[16]; /* scratch bytes before `far` */
     uint8_t far[256 + 16];
 };
 
-/* Moves far[n] to the front of far, and `in` there instead: returns what was far[n]. */
+/* Removes far[n], inserts `in` at the front of far, and returns the removed byte. */
 INLINE uint8_t from_far(struct list *l, unsigned n, uint8_t in)
 {
     uint8_t byte = l->far[n];
@@ -95,7 +97,8 @@ INLINE uint8_t from_far(struct list *l, unsigned n, uint8_t in)
     return byte;
 }
 
-/* Writes tokens: where the column goes on, or NULL when it is longer than up to `end`. */
+/* Writes the bytes of the tokens to `out`. Returns the new end of the column, or NULL if it would
+ * pass `end`. */
 typedef uint8_t *put_tokens(uint8_t near[16], struct list *l, const uint64_t *token, int count,
                             uint8_t *out, const uint8_t *end, uint32_t *occurs);
 
@@ -142,8 +145,8 @@ static void set_middle(struct bzcolumn *c, const uint8_t *out)
     memcpy(c->before, c->occurs, sizeof c->before);
 }
 
-/* The run in front of the first place belongs to a token of its own, which leaves the list as it is
- * and writes a byte too many. */
+/* Reads the whole column. A run before the first position becomes a run of an initial token for
+ * position 0. That token leaves the list unchanged and writes one extra byte before the column. */
 INLINE const char *read_column(struct bzcolumn *c, struct bzbits *in, int near_count,
                                put_tokens *put)
 {
@@ -188,7 +191,7 @@ const char *bzcolumn_read_portable(struct bzcolumn *c, struct bzbits *in)
 #ifdef __x86_64__
 #define AVX2 __attribute__((target("avx2,bmi,bmi2")))
 
-/* turn[p] moves the byte at place p to the front. */
+/* turn[p] is the shuffle that moves the byte at position p to the front. */
 #define BELOW(p, i) ((i) == 0 ? (p) : (i) <= (p) ? (i)-1 : (i))
 #define TURN(p)                                                                                    \
     {                                                                                              \

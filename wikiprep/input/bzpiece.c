@@ -27,7 +27,7 @@ void bzpiece_set_block(struct bzpiece *p, uint64_t begin, uint64_t end)
     p->block.end = end - 8 * bzpiece_offset(p);
 }
 
-/* Puts bytes from the piece's byte `at` on, which end it. */
+/* Writes n bytes into the piece at byte `at`; they become its last bytes. */
 static void put(struct bzpiece *p, size_t at, const uint8_t *bytes, size_t n)
 {
     mem_grow(p->packed, p->cap, at + n + BZBLOCK_SPARE);
@@ -60,7 +60,8 @@ void bzpiece_release(struct bzpiece *p)
 
 /* ---- cutting ------------------------------------------------------------------------------ */
 
-/* Reads on: 0 at the end. A failed read ends the file, and is remembered. */
+/* Reads more input. Returns 0 at the end. A failed read also ends the input; its error is kept in
+ * c->error. */
 static int pull_more(struct bzcutter *c)
 {
     size_t used = (size_t)(c->begin / 8 - c->offset);
@@ -82,8 +83,8 @@ static int pull_more(struct bzcutter *c)
     return 1;
 }
 
-/* Looks for the next magic behind bit `from` of the file, reading as far as a piece may reach:
- * UINT64_MAX when there is none. */
+/* Finds the next marker at or after bit `from` of the file, as far as a piece may extend. Returns
+ * UINT64_MAX if there is none. */
 static uint64_t find_magic(struct bzcutter *c, uint64_t from, enum bzpiece_kind *kind)
 {
     for (;;) {
@@ -105,14 +106,14 @@ int bzpiece_cut(struct bzcutter *c, struct bzpiece *p)
 {
     enum bzpiece_kind next = BZPIECE_PLAIN;
     uint64_t end = find_magic(c, c->begin + (c->kind != BZPIECE_PLAIN), &next);
-    if (end == c->begin) { /* plain, and no bytes of it */
+    if (end == c->begin) { /* skip an empty plain piece */
         c->kind = next;
         end = find_magic(c, c->begin + 1, &next);
     }
     if (end == UINT64_MAX) {
         next = BZPIECE_PLAIN;
         end = 8 * (c->offset + c->len);
-        if (!c->ended) /* a magic may have begun */
+        if (!c->ended) /* the last bits may begin a marker */
             end -= 48;
     }
     if (end == c->begin)

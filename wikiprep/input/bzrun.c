@@ -19,7 +19,7 @@ static row load(const uint8_t *p)
     return r;
 }
 
-/* Whether any of 16 bytes is equal to the next three. */
+/* Returns whether any of the 16 bytes at p equals the three bytes after it. */
 static int has_run(const uint8_t *p)
 {
     row a = load(p), b = load(p + 1), c = load(p + 2), d = load(p + 3);
@@ -63,9 +63,9 @@ static uint32_t (*engine)(uint32_t crc, const uint8_t *p, size_t n) = by_table;
 #ifdef __x86_64__
 #define PCLMUL __attribute__((target("pclmul,ssse3")))
 
-/* Bytes as a polynomial, the first with the highest powers. A row of 16 bytes is moved up by 512 or
- * 128 powers: its halves are multiplied with what x^(64 + powers) and x^powers are modulo the
- * polynomial. */
+/* Bytes are read as a polynomial whose first bits have the highest powers. To multiply a row of 16
+ * bytes by x^512 or x^128, its two halves are multiplied by x^(64 + power) and x^power modulo the
+ * CRC polynomial. */
 static uint64_t move_512[2], move_128[2];
 
 static uint64_t power_of_x(unsigned n)
@@ -92,7 +92,8 @@ PCLMUL static __m128i move_row(__m128i r, __m128i powers)
                          _mm_clmulepi64_si128(r, powers, 0x00));
 }
 
-/* Four rows go side by side, and become one at the end, which has the same remainder. */
+/* Returns the CRC, computed with carry-less multiplication. Four rows are processed at a time and
+ * are combined at the end into one row with the same remainder. */
 PCLMUL static uint32_t by_rows(uint32_t crc, const uint8_t *p, size_t n)
 {
     if (n < 64)
@@ -114,7 +115,7 @@ PCLMUL static uint32_t by_rows(uint32_t crc, const uint8_t *p, size_t n)
 }
 #endif
 
-/* Before main, so that threads find the tables complete. */
+/* Runs before main, so that threads find the tables complete. */
 __attribute__((constructor)) static void prepare(void)
 {
     for (uint32_t i = 0; i < 256; i++) {

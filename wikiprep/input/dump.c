@@ -21,30 +21,30 @@ LINKED_LIBRARY(xml, "libxml2", LIBXML_DOTTED_VERSION)
 enum {
     CHUNK = 1 << 16,
     ENTITIES_MAX = 1000,
-    ENTITY_MAX = 1000,    /* bytes of what one stands for */
-    SILENCE_MAX = 1 << 26 /* bytes that may pass without an event: one tag or comment */
+    ENTITY_MAX = 1000,    /* maximum bytes of an entity's text */
+    SILENCE_MAX = 1 << 26 /* maximum bytes of a tag or comment */
 };
 
 struct dump {
     char *path;
-    struct unpack *in; /* NULL: it is a part */
+    struct unpack *in; /* NULL: `part` is read instead */
     struct part *part;
-    struct unpack_range *ranges; /* NULL: all of it */
-    struct export export;        /* what the parser's events make */
+    struct unpack_range *ranges; /* NULL: the whole dump */
+    struct export export;        /* builds pages from the parser's events */
     xmlParserCtxtPtr xml;
     uint64_t fed;     /* bytes of XML read */
     uint64_t silence; /* bytes given to the parser since its last event */
     int ended;
-    char *error; /* to be reported when the pages are given out */
+    char *error; /* error to report after the pages before it were read */
     struct entity **entities;
     size_t entity_count, entities_cap;
 
-    /* For going on behind damage: */
-    enum { FATAL, BAD_XML, HOLE } damage; /* what the error is; a HOLE is where bytes are missing */
-    int is_foreign;                       /* in another encoding than UTF-8 */
-    struct buf rest;                      /* bytes for the parser, once more: [used, len) */
+    /* For resuming after damage: */
+    enum { FATAL, BAD_XML, HOLE } damage; /* kind of the error; HOLE: bytes are missing */
+    int is_foreign;                       /* the encoding is not UTF-8 */
+    struct buf rest;                      /* bytes to parse again: [used, len) */
     size_t used;
-    int64_t origin; /* XML offset of what the parser got first */
+    int64_t origin; /* XML offset of the parser's first byte */
     uint64_t pages_cut;
 };
 
@@ -58,13 +58,13 @@ static int resume_input(struct dump *d)
     return d->part ? part_resume(d->part) : unpack_resume(d->in);
 }
 
-/* XML offset behind what the parser was given. */
+/* Returns the XML offset after the bytes given to the parser. */
 static uint64_t given(const struct dump *d)
 {
     return d->fed - (d->rest.len - d->used);
 }
 
-/* Bytes that the parser did not come to are kept: those that it was given last. */
+/* Keeps the bytes that the parser was given last and did not parse. */
 static void keep_rest(struct dump *d)
 {
     const xmlParserInput *in = d->xml->input;
@@ -78,7 +78,7 @@ static void keep_rest(struct dump *d)
     d->used = 0;
 }
 
-/* Ends the parse; the thread's error is kept for when the pages before it are given out. */
+/* Stops parsing. Keeps the thread's error, to report it after the pages before it were read. */
 static void stop(struct dump *d)
 {
     if (d->ended)
@@ -99,8 +99,8 @@ static void where(const struct dump *d, struct buf *out)
 
 /* ---- parser events ----------------------------------------------------------------------- */
 
-/* libxml2 has five pointers an attribute: the first is its name, the last two are its value's ends.
- */
+/* Attributes from libxml2: five pointers each. The first is the name; the last two are the start
+ * and end of the value. */
 struct attributes {
     const xmlChar **pointers;
     int count;
@@ -152,8 +152,9 @@ static void on_text(void *ctx, const xmlChar *text, int n)
 
 /* ---- entities ---------------------------------------------------------------------------- */
 
-/* A document type may declare entities that stand for text. Those that contain markup or other
- * entities, with which little XML can say very much, are not taken; nor are files. */
+/* An entity that a document type declares for plain text. Entities that contain markup or other
+ * entities are ignored, because a little XML could expand to a huge text; so are external entities.
+ */
 struct entity {
     xmlEntity xml;
     xmlChar *name, *content;
@@ -172,7 +173,7 @@ static void on_entity(void *ctx, const xmlChar *name, int type, const xmlChar *i
     d->entities[d->entity_count++] = e;
     e->name = xmlStrdup(name);
     e->content = xmlStrdup(content);
-    /* as one of XML's own, which the parser takes for plain text */
+    /* declared as a predefined entity, which the parser treats as plain text */
     e->xml = (xmlEntity){ .type = XML_ENTITY_DECL,
                           .etype = XML_INTERNAL_PREDEFINED_ENTITY,
                           .name = e->name,
@@ -200,7 +201,7 @@ static void free_entities(struct dump *d)
     free(d->entities);
 }
 
-/* The parser lets one pass that an external subset might declare. */
+/* Reports an undeclared entity. The parser accepts it if an external subset might declare it. */
 static void on_unknown_entity(void *ctx, const xmlChar *name)
 {
     struct dump *d = ctx;
@@ -349,7 +350,7 @@ uint64_t dump_pages_cut(const struct dump *d)
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-/* Names the usual things that are no dump, before the parser would call them bad XML. */
+/* Reports common inputs that are not dumps, before the parser would report bad XML. */
 static int check_first(const struct dump *d, const char *s, size_t n)
 {
     if (!n)
@@ -371,7 +372,7 @@ static int check_first(const struct dump *d, const char *s, size_t n)
     return 0;
 }
 
-/* Looks at what the parser made of the last bytes: -1 when it is stuck. */
+/* Checks the parser's state after the last bytes. Returns -1 with the error set if it failed. */
 static int check_parser(struct dump *d)
 {
     if (d->error)
@@ -386,7 +387,7 @@ static int check_parser(struct dump *d)
         buf_rtrim(&why);
         for (char *lf = why.data; (lf = strchr(lf, '\n'));)
             *lf = ' ';
-        long at = xmlByteConsumed(d->xml); /* 0 when the parser gave up its input */
+        long at = xmlByteConsumed(d->xml); /* 0 if the parser dropped its input */
         struct buf line = BUF_INIT;
         if (e && !d->origin)
             buf_addf(&line, " (line %d)", e->line);
@@ -403,10 +404,10 @@ static int check_parser(struct dump *d)
     return result;
 }
 
-/* The end of the bytes: is it also the end of the XML? */
+/* Checks that the XML is complete at the end of the input. */
 static int check_end(struct dump *d)
 {
-    static const char close[] = "</mediawiki>"; /* it stands in a stream of its own */
+    static const char close[] = "</mediawiki>"; /* in a multistream dump, it has its own stream */
     struct buf in = BUF_INIT;
     where(d, &in);
     int is_part = (d->ranges || (d->part && part_is_cut(d->part))) &&
@@ -425,7 +426,7 @@ static int check_end(struct dump *d)
     return result;
 }
 
-/* Reading the file failed, or it is none to read. */
+/* Ends the parse because the file could not be read or is not a dump. */
 static void fail(struct dump *d, int is_damaged)
 {
     struct buf why = BUF_INIT;
@@ -434,7 +435,7 @@ static void fail(struct dump *d, int is_damaged)
     d->error = buf_detach(&why);
     d->damage = is_damaged && !d->is_foreign ? HOLE : FATAL;
     if (d->fed)
-        xmlParseChunk(d->xml, NULL, 0, 1); /* pages that it holds back */
+        xmlParseChunk(d->xml, NULL, 0, 1); /* flush pages that the parser still holds */
     d->ended = 1;
 }
 
@@ -449,7 +450,7 @@ static void silence_thread(void)
     xmlSetGenericErrorFunc(NULL, on_message);
 }
 
-/* Gives the parser one more piece: what it was given before, or new bytes. */
+/* Gives the parser one more piece: bytes to parse again, or new bytes. */
 static void feed(struct dump *d)
 {
     char fresh[CHUNK];
@@ -488,14 +489,14 @@ int dump_read(struct dump *d, struct dump_page *page)
     return 1;
 }
 
-/* ---- going on behind damage -------------------------------------------------------------- */
+/* ---- resuming after damage ---------------------------------------------------------------- */
 
-/* Drops bytes in front of the next page: 1, 0 when there is none, -1 when reading failed. Tells
- * whether a page's end was among them. */
+/* Drops bytes before the next page. Returns 1, 0 if there is no page, or -1 if reading failed. Sets
+ * *has_end if the dropped bytes contain the end of a page. */
 static int skip_to_page(struct dump *d, int *has_end)
 {
     static const char end[] = "</page>";
-    const size_t tail = sizeof end - 2; /* a tag that is not whole */
+    const size_t tail = sizeof end - 2; /* a tag may be incomplete */
     struct buf *rest = &d->rest;
     for (;;) {
         const char *s = rest->data + d->used;
@@ -519,7 +520,7 @@ static int skip_to_page(struct dump *d, int *has_end)
     }
 }
 
-/* A parser that begins with the rest, inside an element as a dump's. */
+/* Creates a new parser for the remaining bytes, and opens a root element for it. */
 static void restart(struct dump *d)
 {
     static const char root[] = "<mediawiki>";
@@ -543,7 +544,7 @@ int dump_resume(struct dump *d)
         buf_clear(&d->rest);
         d->used = 0;
     } else if (!in_page && d->used < d->rest.len) {
-        d->used++; /* the error may stand at a page's tag */
+        d->used++; /* the error may be at a page's tag */
     }
     int got = skip_to_page(d, &has_end);
     char *next_error = got < 0 ? mem_strdup(err_get()) : NULL;

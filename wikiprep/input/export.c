@@ -7,7 +7,7 @@
 
 enum { FIELD_MAX = 1 << 16 /* bytes of a title, an id, ... */ };
 
-/* ---- the part of the schema that matters ------------------------------------------------- */
+/* ---- the elements that are used ---------------------------------------------------------- */
 
 enum place {
     ROOT,
@@ -160,7 +160,7 @@ static void begin_place(struct export *x, export_attribute attribute, const void
         break;
     case NAMESPACE:
         value = attribute(ctx, "key", &n);
-        x->namespace_key = value ? (int)strtol(value, NULL, 10) : 0; /* a quote ends it */
+        x->namespace_key = value ? (int)strtol(value, NULL, 10) : 0; /* the value ends at a quote */
         break;
     case REDIRECT:
         x->has_redirect = 1;

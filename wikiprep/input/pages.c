@@ -14,10 +14,10 @@
 
 enum { READ = 1 << 16, LINE_MAX_BYTES = 1 << 16 };
 
-/* What was asked for: keys are ids, and titles with a colon in front. */
+/* The requested pages. Keys are ids, and titles with a colon before them. */
 struct pages {
     struct nameset *keys;
-    char *found; /* per key */
+    char *found; /* per key: the page was found */
     struct buf key;
 };
 
@@ -64,7 +64,7 @@ void pages_free(struct pages *p)
     free(p);
 }
 
-/* Marks the page in `found` by both its names: whether it was asked for. */
+/* Marks the page in `found` by id and by title. Returns whether it was asked for. */
 static int mark(const struct pages *p, char *found, struct buf *key, const char *id, size_t id_len,
                 const char *title, size_t title_len)
 {
@@ -117,11 +117,11 @@ struct index {
     const struct pages *pages;
     char *found;
     struct buf line, title, key;
-    uint64_t lines, bytes; /* before the line at hand */
-    uint64_t offset;       /* of the line at hand: never falls */
+    uint64_t lines, bytes; /* before the current line */
+    uint64_t offset;       /* of the current line; never decreases */
     struct unpack_range *ranges;
     size_t count, cap;
-    int open; /* the last range waits for its end: the next stream's begin */
+    int open; /* the end of the last range is not known yet */
 };
 
 static void add_range(struct index *x, uint64_t begin)
@@ -139,7 +139,7 @@ static int bad_line(const struct index *x, const char *why)
                    why);
 }
 
-/* Titles are as in the dump's XML. */
+/* Copies a title with its XML entities replaced. */
 static void unescape(struct buf *out, const char *s)
 {
     buf_clear(out);

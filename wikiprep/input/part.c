@@ -13,16 +13,16 @@
 enum {
     CHUNK = 1 << 16,
     HEAD_MAX = 1 << 22,
-    TAG = 6 /* bytes of "<page" and the one behind it */
+    TAG = 6 /* bytes of "<page" and the byte after it */
 };
 
 struct part {
-    struct unpack *in; /* the range, and what is behind it */
+    struct unpack *in; /* the file from the start of the range on */
     enum { HEAD, SKIPPING, READING, DONE } state;
     int is_cut;
-    struct buf head, text; /* of which bytes [used, len) wait */
+    struct buf head, text; /* unread bytes are [used, len) */
     size_t head_used, used;
-    uint64_t at; /* offset of text.data[used] in what `in` gives */
+    uint64_t at; /* offset of text.data[used] in the decompressed data of `in` */
 };
 
 size_t part_find_page(const char *s, size_t n)
@@ -37,7 +37,8 @@ size_t part_find_page(const char *s, size_t n)
 
 /* ---- the head ----------------------------------------------------------------------------- */
 
-/* Where the head in s[0..n) ends: behind </siteinfo>, or at the first page; 0: further on. */
+/* Returns the end of the head in s[0..n): after </siteinfo>, or at the first page; 0 if it is not
+ * in s. */
 static size_t head_end(const char *s, size_t n)
 {
     static const char close[] = "</siteinfo>";
@@ -124,7 +125,7 @@ static void skip(struct part *p, size_t n)
     p->at += n;
 }
 
-/* More text behind what waits: how much, 0 at the end, -1. */
+/* Reads more text after the unread bytes. Returns its size, 0 at the end, or -1. */
 static int64_t more(struct part *p)
 {
     size_t left = waiting(p);
@@ -145,7 +146,7 @@ static void end(struct part *p)
     p->is_cut = 1;
 }
 
-/* Goes to the part's first page: 1, or 0 when there is none; -1. */
+/* Moves to the first page of the part. Returns 1, 0 if there is none, or -1. */
 static int skip_to_page(struct part *p)
 {
     int64_t got = 1;
@@ -164,8 +165,8 @@ static int skip_to_page(struct part *p)
     return 0;
 }
 
-/* How many of the bytes that wait are the part's. Behind its end it is what a page still has, and
- * a tag that is not whole waits for its rest. */
+/* Returns how many of the unread bytes belong to the part. After the part's range these are the
+ * rest of its last page. A tag that may be incomplete is left unread. */
 static size_t own(struct part *p, int ended)
 {
     uint64_t stop = unpack_part_end(p->in);

@@ -16,7 +16,7 @@
 
 enum { BLOCK = 1 << 16, TAR_BLOCK = 512, MAGIC_BYTES = 10 };
 
-/* Bytes that were read to recognise a format: [begin, end) wait to be used. */
+/* Bytes read ahead to recognise a format. Bytes [begin, end) are not used yet. */
 struct ahead {
     unsigned char *bytes;
     size_t begin, end;
@@ -26,15 +26,15 @@ struct ahead {
 struct unpack {
     char *name; /* for errors */
     int fd;
-    struct bunzip *bunzip;        /* when the file is bzip2 */
-    struct compress_reader *gzip; /* when it is gzip */
-    struct archived *archive;     /* when it is neither, or holds a tar archive */
+    struct bunzip *bunzip;        /* if the file is bzip2 */
+    struct compress_reader *gzip; /* if it is gzip */
+    struct archived *archive;     /* if it is neither, or holds a tar archive */
     struct ahead packed, plain;
     uint64_t got;                      /* bytes read from the file */
     const struct unpack_range *ranges; /* NULL: the whole file */
-    size_t range, range_count;         /* the range at hand */
-    uint64_t at;                       /* how far in it */
-    struct unpack_range part;          /* of a file that is read from `begin` on */
+    size_t range, range_count;         /* the current range */
+    uint64_t at;                       /* offset in the current range */
+    struct unpack_range part;          /* the part, for unpack_open_part */
 };
 
 static size_t take_ahead(struct ahead *a, void *bytes, size_t n)
@@ -46,7 +46,8 @@ static size_t take_ahead(struct ahead *a, void *bytes, size_t n)
     return n;
 }
 
-/* All that waits; `got` bytes, or -1, were read anew where nothing did. */
+/* Returns all unused bytes of `a`. If there were none, `got` bytes (-1: an error) were just read
+ * into it. */
 static int64_t hand_out(struct ahead *a, int64_t got, const void **bytes)
 {
     if (got < 0)
@@ -94,7 +95,7 @@ static int64_t read_ranges(void *ctx, void *bytes, size_t n)
     return got;
 }
 
-/* Where in the file the ranges' byte `offset` is. */
+/* Converts `offset` in the concatenated ranges to an offset in the file. */
 static uint64_t place_in_ranges(void *ctx, uint64_t offset)
 {
     const struct unpack *u = ctx;
@@ -142,7 +143,8 @@ static int64_t pull_plain(struct unpack *u, void *bytes, size_t n)
     return there ? (int64_t)there : read_inside(u, bytes, n);
 }
 
-/* Whether the unpacked bytes begin as a tar archive does. An error there comes again. */
+/* Returns whether the decompressed bytes begin with a tar header. A read error is ignored, because
+ * the next read reports it again. */
 static int holds_tar(struct unpack *u)
 {
     struct ahead *a = &u->plain;
@@ -160,7 +162,7 @@ static int64_t give_plain(void *ctx, const void **bytes)
 
 /* ---- libarchive ----------------------------------------------------------------------------- */
 
-/* A 7z archive's list of files stands at its end. */
+/* Seeks in the file. Needed for 7z, whose list of files is at the end. */
 static int64_t seek_packed(void *ctx, int64_t offset, int whence)
 {
     struct unpack *u = ctx;
@@ -182,7 +184,7 @@ static int open_archive(struct unpack *u)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* Looks at the first bytes of the file, and at the first unpacked ones. */
+/* Recognises the format from the first bytes of the file, and from the first decompressed bytes. */
 static int recognise(struct unpack *u, int threads)
 {
     struct ahead *a = &u->packed;
@@ -230,7 +232,7 @@ struct unpack *unpack_open(const char *path, int threads)
     return u;
 }
 
-/* Does a stream begin where each range does? */
+/* Checks that a bzip2 stream begins at the start of each range. */
 static int check_ranges(struct unpack *u)
 {
     for (size_t i = 0; i < u->range_count; i++) {
@@ -269,7 +271,7 @@ static uint64_t place_in_part(void *ctx, uint64_t offset)
     return u->part.begin + offset;
 }
 
-/* Goes to the part of a file that was recognised: its first bytes were read. */
+/* Moves to the part of a file whose format is known already. */
 static int start_part(struct unpack *u, int threads)
 {
     int packed = u->bunzip != NULL, is_tar = packed && u->archive;

@@ -20,7 +20,7 @@ static const char MANIFEST[] = "manifest";
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-/* "AA", "AB", ... "ZZ", "AAA", ...: WikiExtractor's order, and what comes after its last. */
+/* Writes the name of folder n: "AA", "AB", ... "ZZ" as in WikiExtractor, then "AAA", ... */
 static void folder_name(char name[16], uint64_t n)
 {
     int letters = 2;
@@ -35,8 +35,9 @@ static void folder_name(char name[16], uint64_t n)
         name[i] = (char)('A' + n % 26);
 }
 
-/* Marks part the documents' stream from other text; WikiExtractor's files have none, but its
- * lines are no sentences either. */
+/* Returns whether files get begin and end marks. Marks distinguish a stream of documents from other
+ * text. WikiExtractor's files have none; but its lines are not sentences, so sentences need the
+ * marks. */
 static int has_marks(const struct sink *s)
 {
     return s->format == SINK_DOCUMENTS && (!s->dir || s->sentences);
@@ -58,7 +59,7 @@ static int begin_file(struct sink *s)
         buf_release(&path);
         if (result < 0)
             return -1;
-        s->out.lazy = 1; /* one sync for the whole tree, when it is whole */
+        s->out.lazy = 1; /* one sync for the whole tree, when it is complete */
         s->files++;
     } else if (output_open(&s->out, "-") < 0) {
         return -1;
@@ -100,7 +101,7 @@ int sink_write(struct sink *s, const struct buf *document)
 
 /* ---- the tree ---------------------------------------------------------------------------- */
 
-/* A folder in the way is fine when it is empty or a tree of ours. */
+/* Checks that `dir` does not exist, is an empty folder, or is a tree that wikiprep wrote. */
 static int check_target(const char *dir)
 {
     enum file_kind kind;
@@ -140,7 +141,7 @@ static char *without_slashes(const char *dir)
     return mem_strndup(dir, n);
 }
 
-/* The name of a tree that is being replaced, where that takes two steps. */
+/* Sets *out to the temporary name of the old tree, if replacing takes two steps. */
 static void aside_name(struct buf *out, const char *dir)
 {
     buf_clear(out);
@@ -217,8 +218,8 @@ static int sync_tree(const struct sink *s)
     return failed ? err_set("cannot sync '%s': %s", s->temp, strerror(why)) : 0;
 }
 
-/* Where a file system cannot swap two names: a kill between the two steps leaves the old tree under
- * a name that sink_recover knows. */
+/* Replaces the old tree on a file system that cannot swap two names. If the process is killed
+ * between the two steps, sink_recover finds the old tree under its temporary name. */
 static int replace_in_two_steps(const struct sink *s)
 {
     struct buf aside = BUF_INIT;
@@ -235,7 +236,7 @@ static int replace_in_two_steps(const struct sink *s)
     return result;
 }
 
-/* Puts the tree in its place; one that was there is removed afterwards. */
+/* Renames the tree to its final name and removes the old tree, if any. */
 static int publish(struct sink *s)
 {
     enum file_kind there;
@@ -279,8 +280,8 @@ int sink_close(struct sink *s, const struct kv *more)
     return result;
 }
 
-/* The error that led here is the caller's: it outlives the clearing up. What was written to a
- * stream cannot be taken back, and whole documents are worth having; the end mark is missing. */
+/* Keeps the caller's error during the cleanup. Documents already written to a stream stay there,
+ * without the end mark. */
 void sink_abandon(struct sink *s)
 {
     struct err why = err_keep();
