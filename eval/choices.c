@@ -47,7 +47,7 @@ void choices_release(struct choices_question *q)
     *q = (struct choices_question){ 0 };
 }
 
-/* A member that must be text, appended to `out`. */
+/* Appends the string member `key` to `out`. Returns -1 with an error if there is no such string. */
 static int take_text(struct buf *out, const struct js *object, const char *key, const char *name)
 {
     size_t n;
@@ -72,7 +72,8 @@ static int take_endings(struct choices_question *q, const struct js *texts, cons
     return 0;
 }
 
-/* The number of the right choice: a number or its digits, of which the first is `first`. */
+/* Sets q->right from a member that is a number or its digits. `first` is the number of the first
+ * choice. */
 static int take_label(struct choices_question *q, const struct js *object, const char *key,
                       int64_t first, const char *name)
 {
@@ -92,7 +93,7 @@ static int take_label(struct choices_question *q, const struct js *object, const
     return 0;
 }
 
-/* All choices stand after the same context. */
+/* Gives all choices the same context. */
 static void set_contexts(struct choices_question *q, const struct buf *context)
 {
     for (size_t i = 0; i < q->count; i++)
@@ -108,7 +109,8 @@ static int parse_plain(struct choices_question *q, struct buf *context, const st
                : take_label(q, root, "label", 0, name);
 }
 
-/* Python's str.capitalize(): the first character's title case, the others' lower case. */
+/* Appends s[0..n) as Python's str.capitalize() returns it: the first character in title case, the
+ * others in lower case. */
 static void capitalize(struct buf *out, const char *s, size_t n)
 {
     struct buf lower = BUF_INIT, first = BUF_INIT;
@@ -121,7 +123,7 @@ static void capitalize(struct buf *out, const char *s, size_t n)
     buf_release(&first);
 }
 
-/* Puts `to` for each `from`, from the left, without overlap. */
+/* Replaces each `from` by `to`, from left to right, without overlap. */
 static void replace(struct buf *text, const char *from, const char *to)
 {
     struct buf out = BUF_INIT;
@@ -136,7 +138,7 @@ static void replace(struct buf *text, const char *from, const char *to)
     *text = out;
 }
 
-/* Drops what stands in brackets on one line. */
+/* Removes each pair of brackets and the text in it, if both brackets are on one line. */
 static void drop_brackets(struct buf *text)
 {
     size_t kept = 0, i = 0;
@@ -152,7 +154,7 @@ static void drop_brackets(struct buf *text)
     buf_truncate(text, kept);
 }
 
-/* Marks that HellaSwag has of its source, WikiHow. */
+/* Removes white space at both ends and the marks that HellaSwag's source, WikiHow, left. */
 static void clean(struct buf *text)
 {
     struct span inner = whitespace_strip(text->data, text->len);
@@ -252,7 +254,7 @@ static int parse_winogrande(struct choices_question *q, struct buf *sentence, co
     return take_label(q, root, "answer", 1, name);
 }
 
-/* The form of an object, by the keys that only one form has. */
+/* Returns the form of an object, recognised by the keys that only one form has. */
 static enum choices_form form_of(const struct js *root)
 {
     static const struct {
@@ -309,26 +311,26 @@ int choices_parse(struct choices_question *q, enum choices_form *form, const cha
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* Questions scored at a time: enough that windows of like length run side by side. */
+/* Questions scored at a time: enough to batch windows of similar length together. */
 enum { GROUP = 64 };
 
 struct entry {
     struct window w;
-    size_t at;     /* of its tokens in ids */
-    size_t option; /* which one of the group's */
+    size_t at;     /* index of its first token in ids */
+    size_t option; /* index of the option in the group */
     size_t characters;
 };
 
 struct group {
-    struct ids ids; /* of all windows, end to end */
+    struct ids ids; /* the tokens of all windows, one after another */
     struct entry *entries;
     size_t count, cap;
     struct window *windows;
     size_t windows_cap;
-    double *scores; /* of the options: log p, and by character */
+    double *scores; /* [2 * count]: the options' log p, then log p per character */
     size_t scores_cap;
     struct {
-        size_t first, count, right; /* its options */
+        size_t first, count, right; /* indices of its options */
     } questions[GROUP];
     size_t questions_count;
     const struct tokenizer *tokenizer;
@@ -344,7 +346,7 @@ static void release_group(struct group *g)
     free(g);
 }
 
-/* Appends the ids of context and ending; *from is where those of the ending begin. */
+/* Appends the ids of context and ending. *from is set to the index of the ending's first id. */
 static int encode_option(struct group *g, const struct choices_option *o, size_t *from)
 {
     struct ids context = { 0 };
@@ -460,7 +462,7 @@ static int score_group(struct choices_score *score, struct scorer *s, struct gro
 
 /* ---- a file --------------------------------------------------------------------------------- */
 
-/* Blank lines are passed over. */
+/* Adds the question of one line to the group. Blank lines are skipped. */
 static int read_question(struct choices_score *score, struct group *g, struct choices_question *q,
                          int64_t positions, const char *line, size_t n, const char *name)
 {

@@ -1,8 +1,8 @@
 /*
- * choices.h - multiple choice by likelihood: of several endings the model finds one most probable.
+ * choices.h - multiple choice by likelihood: the model chooses the most probable ending.
  *
- * Input: JSON lines of one of these forms, as Hugging Face's data sets have them; AUTO takes the
- * form that the first line has. {x} is the text of the key x.
+ * Input: JSON lines in one of these forms, which are those of Hugging Face's data sets. AUTO
+ * detects the form from the first line. {x} is the text of the key x.
  *
  *     form        keys                                   before a choice        the choices
  *     plain       context, choices [..], label           {context}              choices
@@ -13,23 +13,23 @@
  *     arc         question, choices {text [..],          Question: {question}   choices.text
  *                 label [..]}, answerKey                 Answer:
  *     winogrande  sentence with a "_", option1,          the sentence up to     the sentence
- *                 option2, answer                        "_", and the option    behind "_"
+ *                 option2, answer                        "_", and the option    after "_"
  *
- * A label is the number of the right choice, from 0, as a number or as text; WinoGrande's counts
- * from 1, and ARC's is one of choices.label. A blank stands before a choice. HellaSwag's texts are
- * cleaned: ctx_b as Python's capitalize() leaves it, " [title]" a full stop, other brackets gone,
- * two blanks one.
+ * A label is the index of the right choice, counted from 0, as a number or as text. WinoGrande
+ * counts from 1, and ARC's answerKey is one of the strings in choices.label. One space is put
+ * before each choice. HellaSwag's texts are cleaned: ctx_b is changed by Python's capitalize(), "
+ * [title]" becomes ". ", other text in brackets is removed, and two spaces become one.
  *
- * Context and choice are encoded together, and the tokens behind the context's own are the
- * choice's; white space at the context's end belongs to the choice. Without a context the model
- * begins after the token that begins a text (framed.h). What is longer than the model loses its
- * beginning.
+ * Context and choice are encoded together. The tokens after those of the context alone belong to
+ * the choice; so does white space at the end of the context. If the context is empty, the token
+ * that begins a text (framed.h) takes its place. A sequence longer than the model's positions is
+ * cut at its beginning.
  *
  *     acc       the right choice has the largest sum of log p
  *     acc_norm  it has the largest sum of log p / characters of the choice
  *
- * The first of equal ones counts. Forms and rules are those of lm-evaluation-harness, whose figures
- * these are.
+ * Of choices with equal scores the first counts. Forms and rules are those of
+ * lm-evaluation-harness, so that the scores can be compared.
  */
 #ifndef TEXTMILL_EVAL_CHOICES_H
 #define TEXTMILL_EVAL_CHOICES_H
@@ -53,29 +53,32 @@ enum choices_form {
 struct choices_score {
     enum choices_form form;
     uint64_t questions;
-    uint64_t right, right_norm; /* right_norm: not of WinoGrande, whose endings are equal */
+    uint64_t right,
+        right_norm; /* right_norm: equal to right for WinoGrande, whose endings are equal */
 };
 
-/* Reads `path` ("-": stdin) to its end. -1 with file and line for what is no such question. */
+/* Reads `path` ("-": stdin) to its end and scores its questions. Returns -1, with file and line in
+ * the error, if a line is not a question of the given form. */
 int choices_score(struct choices_score *score, struct scorer *s, const struct tokenizer *t,
                   struct encoder *e, const char *path, enum choices_form form,
                   void (*progress)(uint64_t done));
 
 const char *choices_form_name(enum choices_form form);
 
-/* One line of the file. */
+/* One choice of a question. */
 struct choices_option {
-    struct buf context, ending; /* the ending with the blank before it */
-    size_t characters;          /* of the choice */
+    struct buf context, ending; /* the ending begins with a space */
+    size_t characters;          /* length of the choice, without the space */
 };
 struct choices_question {
-    struct choices_option *options; /* [count]; those behind are kept for later questions */
+    struct choices_option
+        *options; /* [count]; `made` of them have buffers, which later questions reuse */
     size_t count, made, cap;
     size_t right;
 };
 
-/* Reads a line into *q (zeroed or of an earlier use). *form AUTO is set to the line's form. `name`
- * stands in errors. */
+/* Parses a line into *q, which is zeroed or was used before. If *form is AUTO, it is set to the
+ * line's form. `name` names the line in errors. */
 int choices_parse(struct choices_question *q, enum choices_form *form, const char *line, size_t n,
                   const char *name);
 void choices_release(struct choices_question *q);

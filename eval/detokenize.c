@@ -9,7 +9,8 @@ struct rule {
     const char *from, *to;
 };
 
-/* str.replace(): from the left, without overlap. `spare` is scratch. */
+/* Replaces rule->from by rule->to, from left to right without overlap, like Python's
+ * str.replace(). `spare` is scratch. */
 static void replace(struct buf *text, struct buf *spare, const struct rule *rule)
 {
     size_t width = strlen(rule->from);
@@ -32,7 +33,7 @@ static void replace_all(struct buf *text, struct buf *spare, const struct rule *
         replace(text, spare, rules);
 }
 
-/* Drops the white space just inside each opener and the next closer. */
+/* Removes the white space after each opener and before the next closer. */
 static void tighten(struct buf *text, struct buf *spare, char open, char close)
 {
     const char *at = text->data, *end = text->data + text->len, *left, *right;

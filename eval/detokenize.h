@@ -1,19 +1,19 @@
 /*
  * detokenize.h - undoes the word tokenization of WikiText and of the Penn Treebank, so that a
- * model that learned ordinary text can be asked for its probability.
+ * model trained on ordinary text can score it.
  *
- * The rules and their order are those with which the published GPT-2 scores were made
- * (Megatron-LM's zero-shot detokenizers). Two of their properties look like slips and are kept,
- * for the scores rest on them: quotes pair off over the whole text, apostrophes included, and
- * " N " becomes " 1 ". A third, a pattern for decades ("' 90s") written with slashes around it,
- * matched nothing and is left out.
+ * The rules and their order are those of Megatron-LM's zero-shot detokenizers, with which the
+ * published GPT-2 scores were made. Two of them look like mistakes but are kept, because the scores
+ * depend on them: quotes (and apostrophes) are paired over the whole text, and " N " becomes " 1 ".
+ * A third mistake is left out: the pattern for decades ("' 90s") is written with slashes around it
+ * and never matches.
  *
- * WikiText, each rule over the whole text before the next:
+ * WikiText (each rule is applied to the whole text before the next one):
  *      1. "s '" -> "s'"
- *      2. " @-@ " -> "-", and so for , and .
- *      3. " : " -> ": ", and so for ; . ! ? ,
- *      4. ( x ) -> (x), and so for [], {}, "" and '': an opener and the next closer lose the
- *         white space inside them, be it on other lines
+ *      2. " @-@ " -> "-"; the same for , and .
+ *      3. " : " -> ": "; the same for ; . ! ? ,
+ *      4. ( x ) -> (x); the same for [], {}, "" and '': white space after an opener and before
+ *         the next closer is removed, also if they are on different lines
  *      5. "= = = =" -> "====", "= = =" -> "===", "= =" -> "=="
  *      6. " ° " -> "°"
  *      7. " \n" -> "\n", "\n " -> "\n"
@@ -22,7 +22,7 @@
  * Treebank: " '" -> "'", " \n" -> "\n", "\n " -> "\n", " n't" -> "n't", " N " -> "1 ",
  *      "$ 1" -> "$1", "# 1" -> "#1".
  *
- * Time is linear in the text. Bytes that are no UTF-8 pass through.
+ * Time is linear in the text. Bytes that are not valid UTF-8 are copied.
  */
 #ifndef TEXTMILL_EVAL_DETOKENIZE_H
 #define TEXTMILL_EVAL_DETOKENIZE_H

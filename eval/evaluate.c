@@ -1,4 +1,4 @@
-/* evaluate - how well a model predicts: texts, last words, choices, training data, SQuAD. */
+/* evaluate - measures a model: text, last words, multiple choice, training data, SQuAD. */
 #include <math.h>
 
 #include "common/err.h"
@@ -12,7 +12,7 @@
 #include "eval/subject.h"
 #include "eval/wiki.h"
 
-/* What the options of a command say, and what scores. */
+/* The options of a command, and the scorer. */
 struct evaluation {
     struct subject subject;
     int dry_run, detokenizer, rule, form;
@@ -22,7 +22,7 @@ struct evaluation {
 
 static const struct evaluation defaults = { .subject = SUBJECT_DEFAULTS };
 
-/* Loads the model; sets the length to all it can see unless it was given. */
+/* Loads the model. Sets the sequence length to the model's positions unless it was given. */
 static int load_model(struct evaluation *given)
 {
     if (!given->subject.model_dir)
@@ -52,7 +52,7 @@ static double share(uint64_t part, uint64_t all)
     return (double)part / (double)all;
 }
 
-/* Standard error of a share: each one right or wrong. */
+/* Returns the standard error of the share part / all, for items that are right or wrong. */
 static double share_error(uint64_t part, uint64_t all)
 {
     return score_error((double)part, (double)part, all);
@@ -60,7 +60,8 @@ static double share_error(uint64_t part, uint64_t all)
 
 /* ---- wiki --------------------------------------------------------------------------------- */
 
-/* The strides of the rules' owners, or less where the windows are shorter. */
+/* Checks the stride. If none was given, sets the stride of the rule's authors, or the sequence
+ * length if that is shorter. */
 static int check_stride(struct evaluation *given)
 {
     int64_t usual = given->rule == WIKI_STRIDED ? 512 : 32;
@@ -74,7 +75,8 @@ static int check_stride(struct evaluation *given)
                            (long long)given->stride, (long long)given->length);
 }
 
-/* Beyond exp(700) a double ends. */
+/* Returns exp(loss), with loss limited to 700, so that a double can hold it; 20 for the rule
+ * `megatron`. */
 static double perplexity(struct evaluation *given, double loss)
 {
     return given->rule == WIKI_MEGATRON ? score_perplexity(loss) : exp(loss < 700 ? loss : 700);
@@ -426,7 +428,7 @@ static const struct tool_command *const commands[] = {
     &shards_command, &squad_command, NULL,
 };
 
-/* Options of other programs. */
+/* Returns the advice for an option of a similar program, or NULL. */
 static const char *foreign(const char *option)
 {
     static const struct opt_foreign table[] = {

@@ -1,18 +1,20 @@
 /*
- * framed.h - a text's tokens as Hugging Face's tokenizers give them: with the special tokens that
- * the vocabulary puts around a text (Llama's <s>; GPT-2 has none).
+ * framed.h - encodes a text like Hugging Face's tokenizers: with the special tokens that the
+ * vocabulary puts around a text (Llama: <s>; GPT-2: none).
  */
 #ifndef TEXTMILL_EVAL_FRAMED_H
 #define TEXTMILL_EVAL_FRAMED_H
 
 #include "tokenizer/tokenizer.h"
 
-/* Appends the ids of text[0..n). -1 when it cannot be encoded. */
+/* Appends the ids of text[0..n) and of the special tokens around it. Returns -1 if the text cannot
+ * be encoded. */
 int framed_encode(const struct tokenizer *t, struct encoder *e, const char *text, size_t n,
                   struct ids *out);
 
-/* The token that a model sees before a text's first one: the first of those that the vocabulary
- * puts there, else end-of-text. -1 with an error when there is neither. */
+/* Returns the token that stands before a text's first token: the first special token that the
+ * vocabulary puts before a text, or else end-of-text. Returns -1 with an error if there is
+ * neither. */
 int64_t framed_start(const struct tokenizer *t);
 
 #endif

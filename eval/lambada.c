@@ -9,16 +9,16 @@
 #include "common/mem.h"
 #include "unicode/whitespace.h"
 
-/* Passages scored at a time: enough that windows of like length run side by side. */
+/* Passages scored at a time: enough to batch windows of similar length together. */
 enum { GROUP = 256 };
 
 enum rule { RULE_WORD = 1, RULE_TOKEN = 2, RULE_BOTH = 3 };
 
 struct group {
-    struct ids ids; /* of all windows, end to end */
+    struct ids ids; /* the tokens of all windows, one after another */
     struct entry {
         struct window w;
-        size_t at; /* of its tokens in ids */
+        size_t at; /* index of its first token in ids */
         enum rule rule;
     } entries[2 * GROUP];
     size_t count, passages;
@@ -37,7 +37,8 @@ int lambada_parse(const char *line, size_t n, const char *name, struct buf *text
     return s ? 0 : err_set("%s: the object has no string \"text\"", name);
 }
 
-/* ids[begin..end) of the group become a window, cut at its beginning to what the model holds. */
+/* Adds ids[begin..end) of the group as a window. A window longer than the model's positions is cut
+ * at its beginning. */
 static int add_window(struct group *g, size_t begin, size_t end, int64_t scored, int64_t positions,
                       enum rule rule)
 {
@@ -53,8 +54,8 @@ static int add_window(struct group *g, size_t begin, size_t end, int64_t scored,
     return 0;
 }
 
-/* Appends the tokens of `context`, of " word" and of the passage whole; split and whole are
- * where the second and the third begin. */
+/* Appends the tokens of `context`, then those of " word", then those of the whole passage. *split
+ * and *whole are set to the indices where the second and the third part begin. */
 static int encode_passage(struct group *g, struct encoder *e, struct span text, struct span context,
                           struct span word, size_t *split, size_t *whole)
 {
@@ -72,8 +73,8 @@ static int encode_passage(struct group *g, struct encoder *e, struct span text, 
     return result;
 }
 
-/* The windows of one passage: one when both rules see the same tokens, as mostly, else two.
- * 1 when added, 0 when there is no context, -1. */
+/* Adds the windows of one passage: one window if both rules see the same tokens (the usual case),
+ * or else two. Returns 1, 0 if the passage has no context, or -1. */
 static int add_passage(struct group *g, struct encoder *e, struct span passage, int64_t positions)
 {
     struct span text = whitespace_strip(passage.s, passage.n);
@@ -131,7 +132,7 @@ static int score_group(struct lambada_score *score, struct scorer *s, struct gro
     return 0;
 }
 
-/* Blank lines are passed over. */
+/* Adds the passage of one line to the group. Blank lines are skipped. */
 static int read_passage(struct lambada_score *score, struct group *g, struct encoder *e,
                         int64_t positions, const char *line, size_t n, const char *name)
 {

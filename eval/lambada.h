@@ -3,13 +3,15 @@
  *
  * Input: JSON lines, each an object whose "text" is a passage.
  *
- *   word  W is the last word (between white space), the context what stands before it, stripped.
- *         The labels are the tokens of " W". Right if each label is the model's first choice
- *         after the context and the labels before it. This is the published rule.
- *   token The label is the last token of the whole passage: usually a part of a word, so easier.
+ *   word  W is the last word (separated by white space). The context is the text before it, without
+ *         white space at its ends. The labels are the tokens of " W". The passage is right if each
+ *         label is the model's most probable token after the context and the labels before it.
+ *         This is the published rule.
+ *   token The label is the last token of the whole passage. It is usually only a part of a word,
+ *         so this rule is easier.
  *
- * A passage longer than the model is cut at its beginning. One without context (a single word)
- * is counted apart and not scored.
+ * A passage longer than the model's positions is cut at its beginning. A passage without context
+ * (a single word) is counted as skipped and not scored.
  */
 #ifndef TEXTMILL_EVAL_LAMBADA_H
 #define TEXTMILL_EVAL_LAMBADA_H
@@ -23,18 +25,19 @@
 struct lambada_score {
     uint64_t passages;    /* scored */
     uint64_t skipped;     /* without context */
-    uint64_t words_right; /* rule `word` */
+    uint64_t words_right; /* passages right by the rule `word` */
     uint64_t tokens_right;
-    uint64_t word_tokens; /* labels of rule `word` */
-    double word_nll;      /* nats, of all last words */
-    double word_squares;  /* sum of their losses squared */
+    uint64_t word_tokens; /* labels of the rule `word` */
+    double word_nll;      /* sum of the losses of the last words, in nats */
+    double word_squares;  /* sum of the squares of these losses */
 };
 
-/* Reads `path` ("-": stdin) to its end. -1 with file and line for bad JSON and missing text. */
+/* Reads `path` ("-": stdin) to its end and scores its passages. Returns -1, with file and line in
+ * the error, for bad JSON or a missing "text". */
 int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder *e,
                   const char *path, void (*progress)(uint64_t done));
 
-/* The "text" of one line, appended to `text`. `name` stands in errors. */
+/* Appends the "text" of one line to `text`. `name` names the line in errors. */
 int lambada_parse(const char *line, size_t n, const char *name, struct buf *text);
 
 #endif

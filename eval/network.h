@@ -1,5 +1,5 @@
 /*
- * network.h - a model loaded from its folder, to be run forward over batches.
+ * network.h - a model loaded from its folder, which runs forward over batches.
  *
  *     struct network n;
  *     network_open(&n, "model", HEAD_NEXT, "cpu", threads, OPS_F32, 4096);
@@ -19,19 +19,19 @@ struct network {
     struct model model;
     struct parameters parameters;
     struct forward forward;
-    int64_t rows;         /* most tokens of a batch */
-    struct inputs inputs; /* of the last batch */
+    int64_t rows;         /* the most tokens in a batch */
+    struct inputs inputs; /* the last batch on the device */
 };
 
-/* Loads the model folder `dir`, whose model gets `head`, onto a device (ops_open), with
- * `weights` as parameters.h has them. `rows` is raised
- * to hold one sequence of full length. */
+/* Loads the model folder `dir` onto a device (ops_open). The model gets the head `head`. `weights`
+ * is the type of the stored weights (parameters.h). `rows` is the most tokens in a batch; it is
+ * raised to hold at least one sequence of full length. */
 int network_open(struct network *n, const char *dir, enum model_head head, const char *device,
                  int threads, enum ops_type weights, int64_t rows);
-void network_close(struct network *n); /* fine on a zeroed one */
+void network_close(struct network *n); /* does nothing for a zeroed one */
 
-/* The output of the last layer [rows of b,C], valid until the next run. b has at most `rows` real
- * tokens, and no more than the model has positions in a sequence. */
+/* Runs a batch and returns the output of the last layer [rows of b,C], valid until the next run. b
+ * must have at most n->rows real tokens, and sequences no longer than the model's positions. */
 struct ops_array network_run(struct network *n, const struct batch *b);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * report.h - a result: key=value lines, or a JSON object on one line.
+ * report.h - formats results as key=value lines, or as a JSON object on one line.
  *
- * In a line a value's line ends stand as blanks; JSON has them as they are.
+ * In key=value lines, line ends within a value become spaces. JSON keeps them.
  */
 #ifndef TEXTMILL_EVAL_REPORT_H
 #define TEXTMILL_EVAL_REPORT_H
@@ -22,17 +22,19 @@ struct report {
 void report_text(struct report *r, const char *key, const char *value);
 void report_text_n(struct report *r, const char *key, const char *value, size_t n);
 void report_count(struct report *r, const char *key, uint64_t value);
-void report_real(struct report *r, const char *key, double value);  /* 6 significant digits */
-void report_exact(struct report *r, const char *key, double value); /* as many as tell it apart */
+void report_real(struct report *r, const char *key,
+                 double value); /* 6 significant digits; all digits in JSON */
+void report_exact(struct report *r, const char *key, double value); /* as report_digits */
 
-/* Appends the fewest digits that tell a finite number apart from all others. */
+/* Appends a finite number with the fewest digits (15 to 17) that read back as the same number. */
 void report_digits(struct buf *out, double value);
 
-/* The finished text, ending in a line end; valid until report_release. */
+/* Ends the report and returns its text, which ends in a line end and is valid until
+ * report_release. */
 const char *report_end(struct report *r);
 
-/* Prints the finished text to stdout, an empty line between two reports of key=value lines, and
- * releases the report. */
+/* Ends the report, prints it to stdout and releases it. Reports of key=value lines are separated
+ * by an empty line. */
 int report_print(struct report *r);
 void report_release(struct report *r);
 

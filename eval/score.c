@@ -50,7 +50,8 @@ static int check(const struct scorer *s, const struct window *w)
     return 0;
 }
 
-/* w[0..B) as rows of T: what the model sees, and the label of each place that is scored. */
+/* Writes w[0..B) as rows of length T: the input tokens, and the labels of the scored positions
+ * (MODEL_IGNORE elsewhere). */
 static void fill(struct scorer *s, const struct window *w, size_t B, int64_t T)
 {
     memset(s->ids, 0, B * (size_t)T * sizeof *s->ids);
@@ -64,7 +65,7 @@ static void fill(struct scorer *s, const struct window *w, size_t B, int64_t T)
     }
 }
 
-/* Its scores begin at `first`. */
+/* Sets the results of one window, whose scores begin at index `first`. */
 static void collect(const struct scorer *s, struct window *w, int64_t first)
 {
     w->loss = w->squares = 0;
@@ -77,7 +78,7 @@ static void collect(const struct scorer *s, struct window *w, int64_t first)
     w->last_right = s->right[first + w->scored - 1];
 }
 
-/* Windows that fit side by side. */
+/* Runs w[0..B), which fit into one batch, with rows of length T. */
 static void run(struct scorer *s, struct window *w, size_t B, int64_t T)
 {
     struct batch batch = { .B = (int64_t)B, .T = T, .ids = s->ids, .labels = s->labels };

@@ -1,15 +1,15 @@
 /*
- * score.h - how probable a model finds given tokens: the one computation behind every score.
+ * score.h - computes the probability that a model gives to tokens; all scores are based on it.
  *
- * A window is a piece of text in tokens. The model sees t[0..i) and is asked for t[i]; of the
- * targets t[1..count) the last `scored` count, the others are context only.
+ * A window is a piece of text, as tokens t[0..count). The model sees t[0..i) and predicts t[i]. The
+ * last `scored` of the targets t[1..count) are scored; the others are context only.
  *
  *     loss  = - sum over scored i of log p(t[i] | t[0..i))          in nats
- *     squares = sum of their squares
- *     right = how many scored t[i] are the model's first choice
+ *     squares = sum of the squares of these losses
+ *     right = number of scored t[i] that are the model's most probable token
  *
- * Windows are run side by side, padded at the end to the longest: attention looks back only, so
- * padding changes nothing.
+ * Several windows run as one batch, padded at the end to the longest one. Attention is causal, so
+ * padding does not change the results.
  */
 #ifndef TEXTMILL_EVAL_SCORE_H
 #define TEXTMILL_EVAL_SCORE_H
@@ -26,32 +26,34 @@ struct window {
 
     double loss, squares; /* results of score_windows */
     int64_t right;
-    int last_right; /* 1: the last target is the first choice */
+    int last_right; /* 1: the last target is the model's most probable token */
 };
 
 struct scorer {
-    struct network net; /* net.rows, the tokens run at a time, bounds the memory */
-    uint32_t *ids;      /* this and the following [net.rows] */
+    struct network net; /* net.rows, the most tokens in a batch, bounds the memory */
+    uint32_t *ids;      /* this and the following arrays: [net.rows] */
     int32_t *labels;
-    struct ops_scores scores; /* of what is scored, */
-    float *losses;            /* and the host's copies */
+    struct ops_scores scores; /* results for the scored tokens, on the device, */
+    float *losses;            /* and their copies in host memory */
     unsigned char *right;
 };
 
-/* Loads the model folder `dir`. `rows` is raised to hold one window of full length. */
+/* Loads the model folder `dir`. `rows` is the most tokens in a batch; it is raised to hold one
+ * window of full length. */
 int scorer_init(struct scorer *s, const char *dir, const char *device, int threads,
                 enum ops_type weights, int64_t rows);
-void scorer_release(struct scorer *s); /* fine on a zeroed one */
+void scorer_release(struct scorer *s); /* does nothing for a zeroed one */
 
-/* Fills the results of w[0..n), as many at a time as fit. Windows of like length side by side
- * waste least. -1 when a token is not in the model's vocabulary, or a window too long. */
+/* Fills the results of w[0..n), in batches as large as fit. The least padding is needed when
+ * windows of similar length are next to each other. Returns -1 if a token is not in the model's
+ * vocabulary, a window is too long, or a loss is not finite. */
 int score_windows(struct scorer *s, struct window *w, size_t n);
 
-/* exp(min(20, loss)): no perplexity is shown above e^20, where the digits mean nothing. */
+/* Returns exp(min(20, loss)). A perplexity above e^20 is not meaningful. */
 double score_perplexity(double loss);
 
-/* Standard error of the mean of n numbers drawn independently, from their sum and that of their
- * squares: the sample's deviation / sqrt(n). 0 of fewer than two. */
+/* Returns the standard error of the mean of n independent numbers, from their sum and the sum of
+ * their squares: the sample's standard deviation / sqrt(n). Returns 0 for n < 2. */
 double score_error(double sum, double squares, uint64_t n);
 
 #endif

@@ -9,7 +9,7 @@ int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d
                  uint64_t sequences, void (*progress)(uint64_t done))
 {
     uint64_t vocabulary = (uint64_t)s->net.model.config.vocabulary;
-    uint64_t group = (uint64_t)(s->net.rows / length); /* sequences side by side */
+    uint64_t group = (uint64_t)(s->net.rows / length); /* sequences in a batch */
     uint32_t *ids = mem_zalloc(group * (uint64_t)(length + 1), sizeof *ids);
     struct window *w = mem_zalloc(group, sizeof *w);
     int result = 0;

@@ -1,6 +1,6 @@
 /*
- * shards.h - loss over training data as train reads it: sequences out of TFRecord or Megatron
- * files, each token predicted from those before it in its sequence.
+ * shards.h - loss over training data in the form that `train` reads: sequences from TFRecord or
+ * Megatron files. Each token is predicted from the tokens before it in its sequence.
  */
 #ifndef TEXTMILL_EVAL_SHARDS_H
 #define TEXTMILL_EVAL_SHARDS_H
@@ -12,12 +12,12 @@
 
 struct shards_score {
     uint64_t sequences, targets;
-    double nll;     /* nats, all targets */
-    double squares; /* sum of their losses squared */
+    double nll;     /* sum of the losses of all targets, in nats */
+    double squares; /* sum of the squares of these losses */
     uint64_t right;
 };
 
-/* The first `sequences` of d, whose length is `length` + 1. */
+/* Scores the first `sequences` sequences of d, which have length + 1 tokens each. */
 int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d, int64_t length,
                  uint64_t sequences, void (*progress)(uint64_t done));
 

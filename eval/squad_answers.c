@@ -14,9 +14,9 @@ enum { NO_ANSWER = UINT32_MAX };
 
 struct candidate {
     double start, end;      /* logits */
-    uint32_t first, last;   /* tokens of the context; first NO_ANSWER: none, and the text is "" */
-    size_t order;           /* of equal scores the earlier stands first */
-    struct squad_text text; /* a slice of the context, [from, to) in code points */
+    uint32_t first, last;   /* range of context tokens; first is NO_ANSWER for the candidate "" */
+    size_t order;           /* order of creation; breaks ties of scores */
+    struct squad_text text; /* a slice of the context: code points [from, to) */
     uint32_t from, to;
     double probability;
 };
@@ -24,7 +24,7 @@ struct candidate {
 struct candidates {
     struct candidate *items;
     size_t count, cap;
-    struct candidate none; /* no answer */
+    struct candidate none; /* the candidate "no answer" */
 };
 
 static void add_candidate(struct candidates *c, struct candidate item)
@@ -43,7 +43,8 @@ static int by_score(const void *a, const void *b)
 
 /* ---- candidates of a window ----------------------------------------------------------------- */
 
-/* The positions of the `wanted` largest of x[0..n), largest first. Returns how many there are. */
+/* Writes the positions of the `wanted` largest of x[0..n), largest first. Returns the number of
+ * positions written. */
 static uint32_t best_positions(uint32_t *best, uint32_t wanted, const float *x, uint32_t n)
 {
     uint32_t count = 0;
@@ -143,7 +144,7 @@ static int is_seen(const struct candidates *c, size_t kept, struct squad_text te
     return 0;
 }
 
-/* In front of the others. */
+/* Inserts the answer "empty", with logits 0, before the other candidates. */
 static void put_filler(struct candidates *c)
 {
     add_candidate(c, c->none);
@@ -162,7 +163,8 @@ static void softmax(struct candidates *c)
         c->items[i].probability = exp(c->items[i].start + c->items[i].end - top) / sum;
 }
 
-/* Keeps the best in order, with their texts, and in any case no answer if that may be one. */
+/* Sorts the candidates, keeps the n_best ones and sets their texts and probabilities. By the rules
+ * of 2.0 "no answer" is always kept. */
 static void keep_best(struct candidates *c, const struct squad_answer_rules *rules,
                       const struct squad_windows *w, size_t question)
 {
@@ -188,7 +190,7 @@ static void keep_best(struct candidates *c, const struct squad_answer_rules *rul
     softmax(c);
 }
 
-/* The candidates of a question; to be freed. */
+/* Finds the candidates of a question. The caller frees c->items. */
 static int find(struct candidates *c, const struct squad_answer_rules *rules,
                 const struct squad_windows *w, size_t question, const float *starts,
                 const float *ends)
@@ -202,7 +204,7 @@ static int find(struct candidates *c, const struct squad_answer_rules *rules,
     return 0;
 }
 
-/* The first with text: there is one, keep_best sees to it. */
+/* Returns the first candidate with text. keep_best makes sure that there is one. */
 static const struct candidate *best_text(const struct candidates *c)
 {
     const struct candidate *best = c->items;

@@ -1,19 +1,22 @@
 /*
- * squad_answers.h - from a model's logits to answers: predictions.json, nbest_predictions.json
+ * squad_answers.h - turns a model's logits into answers: predictions.json, nbest_predictions.json
  * and, for SQuAD 2.0, null_odds.json.
  *
- * A candidate is a start and an end in one window: both among the n_best of their kind there
- * (the first of equal ones), both in the context, the end not before the start, at most
- * max_tokens long; by Google's custom its start has the most context in this window. It scores
- * the sum of its two logits. Its text is the slice of the context from where its first token
- * begins to where its last one ends, as it is written.
+ * A candidate is a start token and an end token in one window. The start is among the n_best
+ * largest start logits of the window, the end among the n_best largest end logits (of equal logits
+ * the first counts). Both are in the context, the end is not before the start, and the candidate
+ * has at most max_tokens tokens. By Google's rules, no other window has more context around the
+ * start token. The candidate's score is the sum of its two logits. Its text is the unchanged part
+ * of the context from the beginning of its first token to the end of its last one.
  *
- * The n_best candidates of all windows (Google: of those that differ in text) share a softmax.
- * The first is the prediction, or "empty" (logits 0, as both customs have it) if there is none.
+ * The probabilities are a softmax over the n_best candidates of all windows (Google: only the first
+ * of candidates with equal text counts). The best candidate is the prediction. If none has text,
+ * the prediction is "empty", with logits 0, by both sets of rules.
  *
- * 2.0: no answer, the empty text, is a candidate too. It scores the sum of [CLS]'s two logits in
- * the window where that is least, and stays among the n best in any case. The null odds are its
- * score less that of the best candidate with text; above null_threshold the prediction is "".
+ * 2.0: "no answer", the empty text, is a candidate too. Its score is the sum of [CLS]'s two logits,
+ * in the window where this sum is smallest. It is always kept among the n best. The null odds are
+ * its score minus the score of the best candidate with text. If they are above null_threshold, the
+ * prediction is "".
  */
 #ifndef TEXTMILL_EVAL_SQUAD_ANSWERS_H
 #define TEXTMILL_EVAL_SQUAD_ANSWERS_H
@@ -27,7 +30,7 @@ struct squad_answer_rules {
     double null_threshold; /* usually 0 */
 };
 
-/* The texts of the three files. */
+/* The contents of the three files. */
 struct squad_answers {
     struct squad_answer_rules rules;
     struct buf predictions, n_best, null_odds;
@@ -36,22 +39,24 @@ struct squad_answers {
 void squad_answers_init(struct squad_answers *a, const struct squad_answer_rules *rules);
 void squad_answers_release(struct squad_answers *a);
 
-/* Adds the answer to a question that has windows. starts, ends: rules.length logits of each of
- * them, one behind the other; those of padding are not looked at. A question whose id occurred
- * before adds nothing. -1 if a logit is no finite number. */
+/* Adds the answer to a question. starts, ends: rules.length logits of each of the question's
+ * windows, one window after another; logits of padding are not read. A question whose id occurred
+ * before adds nothing. Returns -1 if a logit is not finite. */
 int squad_answers_add(struct squad_answers *a, const struct squad_windows *w, size_t question,
                       const float *starts, const float *ends);
 
-/* No more answers: the texts are whole. */
+/* Completes the three contents. Call it after the last answer. */
 void squad_answers_end(struct squad_answers *a);
 
-/* Writes the files into a folder, which is made; predictions.json last. */
+/* Writes the files into the folder `dir`, which is created if needed. predictions.json is written
+ * last. */
 int squad_answers_save(const struct squad_answers *a, const char *dir);
 
-/* One answer, for those who want no files. */
+/* One answer, for callers that need no files. */
 struct squad_best {
-    struct squad_text text; /* a slice of the context; "": there is none, and the next four are 0 */
-    uint32_t begin, end;    /* code points of the context */
+    struct squad_text
+        text; /* a slice of the context; "" means no answer, and the next four fields are 0 */
+    uint32_t begin, end; /* range in the context, in code points */
     double score, probability;
     double null_odds;
 };

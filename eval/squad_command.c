@@ -16,7 +16,7 @@
 
 enum { RULES_AUTO, RULES_1_1, RULES_2_0 };
 
-/* What the options say, and the model that they name. */
+/* The options of the command, and the model that they name. */
 struct answering {
     struct subject subject;
     const char *squad_file; /* the operand, or dev_path; NULL: --ask */
@@ -104,7 +104,7 @@ static int score_predictions(struct answering *given, struct squad_score *score,
     return result;
 }
 
-/* Begins the report of all that concerns the data; `w`: or NULL. */
+/* Begins a report with the data's counts, and the windows' if w is not NULL. */
 static struct report begin_report(struct answering *given, const struct squad *s,
                                   const struct squad_windows *w)
 {
@@ -129,7 +129,7 @@ static int print_score(struct answering *given, const struct squad *s,
     return report_print(&r);
 }
 
-/* Answers that were given before. */
+/* Scores the answers of an existing predictions file. */
 static int score_file(struct answering *given, const struct squad *s, int v2)
 {
     struct js *predictions = js_load_any(given->predictions_path);
@@ -176,7 +176,8 @@ static struct squad_answer_rules answer_rules(struct answering *given, int v2)
                                         given->null_threshold };
 }
 
-/* Of data without any answer there is no score. */
+/* Reports the scores of the answers. By the rules of 1.1, data without any answers has no
+ * scores. */
 static int report_answers(struct answering *given, const struct squad *s,
                           const struct squad_windows *w, int v2, const struct squad_answers *a)
 {
@@ -203,7 +204,7 @@ static int answer_questions(struct answering *given, const struct squad *s, int 
     int result = squad_model_answer(&a, &given->squad_model, &w, progress_to);
     progress_end();
     squad_answers_end(&a);
-    if (!result) /* the files last: a report that cannot be written leaves none */
+    if (!result) /* the files are written last: if the report cannot be printed, there are none */
         result = report_answers(given, s, &w, v2, &a);
     if (!result)
         result = squad_answers_save(&a, given->output_dir);
@@ -239,7 +240,8 @@ static int answer_one(struct answering *given, struct squad_text context, const 
     return result;
 }
 
-/* A question a line; at a terminal one that cannot be answered is no reason to stop. */
+/* Answers one question per line. At a terminal, a question that cannot be answered does not end
+ * the program. */
 static int answer_lines(struct answering *given, struct squad_text context)
 {
     struct prompt *p = prompt_open("evaluate", "Question: ", 0);
@@ -281,7 +283,8 @@ static int run_ask(struct answering *given)
 
 /* ---- a file of questions ---------------------------------------------------------------- */
 
-/* The rules 1.1 want an answer to each question, unless there are none at all. */
+/* Scores or answers the questions of a file. The rules of 1.1 need an answer to each question, or
+ * no answers at all. */
 static int run_squad_file(struct answering *given, const struct squad *s)
 {
     int v2 = given->rules == RULES_2_0 || (given->rules == RULES_AUTO && s->marks_impossible);

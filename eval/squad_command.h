@@ -1,5 +1,5 @@
 /*
- * squad_command.h - `evaluate squad`: its options, and what it does.
+ * squad_command.h - the command `evaluate squad`.
  */
 #ifndef TEXTMILL_EVAL_SQUAD_COMMAND_H
 #define TEXTMILL_EVAL_SQUAD_COMMAND_H

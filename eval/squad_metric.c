@@ -26,7 +26,8 @@ static void remove_punctuation(struct buf *b)
     buf_truncate(b, kept);
 }
 
-/* Bytes of the word characters (letters and numbers; '_' is gone by now) that s begins with. */
+/* Returns the length in bytes of the word at the beginning of s[0..n): letters and numbers ('_'
+ * has been removed before). */
 static size_t word_length(const char *s, size_t n)
 {
     const uint8_t *classes = unicode_classes();
@@ -80,7 +81,7 @@ static int by_text(const void *a, const void *b)
     return order ? order : (p->n > q->n) - (p->n < q->n);
 }
 
-/* The words of a normalised text, sorted; to be freed. */
+/* Returns the words of a normalised text, sorted, and sets *count. The caller frees them. */
 static struct span *sorted_words(const char *s, size_t n, size_t *count)
 {
     struct span *words = NULL;
@@ -125,7 +126,7 @@ struct raw {
     double no_answer;
 };
 
-/* Of two normalised texts; keeps the best. */
+/* Compares two normalised texts and raises r->exact and r->f1 if this pair is better. */
 static void compare(struct raw *r, const struct buf *gold, const struct buf *prediction, int v2)
 {
     double exact = gold->len == prediction->len && !memcmp(gold->data, prediction->data, gold->len);
@@ -158,7 +159,8 @@ static void compare_all(struct raw *r, const struct squad *s, const struct squad
     buf_release(&gold);
 }
 
-/* Fills in r; a question without prediction leaves it 0. */
+/* Scores the prediction for a question into *r. Without a prediction exact and f1 are 0. Returns
+ * -1 if the prediction is not a string. */
 static int score_question(struct raw *r, const struct squad *s, const struct squad_question *q,
                           const struct js *predictions, const char *name, int v2)
 {
@@ -227,7 +229,8 @@ int squad_score_v1(struct squad_score *score, const struct squad *s, const struc
 
 enum which { ALL, HAS_ANSWER, NO_ANSWER };
 
-/* What the questions of a kind score if those above the threshold are taken as unanswered. */
+/* Returns the scores of the questions of a kind, with those whose no-answer probability is above
+ * the threshold taken as unanswered. */
 static struct squad_figures figures(const struct raw *raw, size_t n, double threshold,
                                     enum which which)
 {
@@ -250,7 +253,8 @@ static struct squad_figures figures(const struct raw *raw, size_t n, double thre
 
 struct ranked {
     double no_answer;
-    size_t position; /* in the file of probabilities: sorting keeps this order */
+    size_t position; /* place in the file of probabilities; breaks ties, as the script's stable sort
+                        does */
     const struct raw *raw;
 };
 
@@ -262,7 +266,8 @@ static int by_probability(const void *a, const void *b)
     return (p->position > q->position) - (p->position < q->position);
 }
 
-/* Starts from no answer at all, and answers the questions from the surest on. */
+/* Finds the threshold with the best score. It starts with no question answered and then answers
+ * the questions in order of rising no-answer probability. */
 static struct squad_threshold best_threshold(const struct ranked *ranked, size_t n,
                                              size_t unanswerable, int f1)
 {
@@ -291,7 +296,8 @@ static int by_position_id(const void *a, const void *b)
     return strcmp(((const struct position *)a)->id, ((const struct position *)b)->id);
 }
 
-/* The ids of an object in order of name, with their places in the file; to be freed. */
+/* Returns the ids of an object with their places in the file, sorted by id. The caller frees
+ * them. */
 static struct position *positions(const struct js *object)
 {
     size_t n = 0;
@@ -326,7 +332,8 @@ static void best_thresholds(struct squad_score *score, const struct squad *s, co
     free(ranked);
 }
 
-/* raw[i] of each question whose id is its first; repeated ids take the place of the first. */
+/* Scores all questions. Questions with the same id share the entry raw[] of the first one, and the
+ * last one sets it. */
 static int score_all(struct raw *raw, const struct squad *s, const struct js *predictions,
                      const char *name, const struct js *no_answer)
 {

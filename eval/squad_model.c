@@ -14,7 +14,7 @@ int squad_model_open(struct squad_model *m, const char *dir, const char *device,
     m->last = ops_buffer(m->net.ops, OPS_F32, 2 * m->net.rows);
     m->logits = mem_alloc(2 * (size_t)m->net.rows * sizeof *m->logits);
     int64_t types = m->net.model.config.types;
-    if (types != 1) /* without any, the model does not tell them apart by type */
+    if (types != 1) /* a model with 0 types is accepted: it does not use types */
         return 0;
     squad_model_close(m);
     return err_set(
@@ -51,7 +51,8 @@ int squad_model_windows(struct squad_windows *w, const struct squad *s,
     return result;
 }
 
-/* Takes windows from `first` on as long as they fit; returns the first that did not. */
+/* Fills the batch with windows from `first` on while they fit. Returns the index of the first
+ * window that is not in the batch. */
 static size_t fill(struct squad_model *m, const struct squad_windows *w, size_t first, size_t end)
 {
     const size_t T = w->rules.length;
@@ -70,8 +71,9 @@ static size_t fill(struct squad_model *m, const struct squad_windows *w, size_t 
     return i;
 }
 
-/* Logits of windows [first, first + count): rules.length of each, one behind the other; those of
- * padding are left as they are. Ids are in the model's vocabulary, rows not longer than it sees. */
+/* Computes the logits of windows [first, first + count): rules.length floats per window, one
+ * window after another. The entries of padding are not written. Ids must be in the model's
+ * vocabulary, and windows no longer than its positions. */
 static void run_windows(struct squad_model *m, const struct squad_windows *w, size_t first,
                         size_t count, float *starts, float *ends)
 {
@@ -98,7 +100,8 @@ static void run_windows(struct squad_model *m, const struct squad_windows *w, si
 
 enum { GROUP_BATCHES = 16 };
 
-/* Questions from `q` on whose windows fill some batches; returns the one behind them. */
+/* Groups the questions from `q` on so that their windows fill some batches. Returns the index
+ * after the group's last question. */
 static size_t group_of(const struct squad_model *m, const struct squad_windows *w, size_t q)
 {
     int64_t tokens = 0;

@@ -1,7 +1,9 @@
 /*
- * squad_model.h - a BERT with the head for questions, run over windows (squad/squad_windows.h).
+ * squad_model.h - runs a BERT with the question answering head over windows
+ * (squad/squad_windows.h).
  *
- * Windows run side by side, their real tokens one behind the other: padding costs nothing.
+ * Only the real tokens of a batch's windows are run, packed one after another: padding costs no
+ * time.
  */
 #ifndef TEXTMILL_EVAL_SQUAD_MODEL_H
 #define TEXTMILL_EVAL_SQUAD_MODEL_H
@@ -14,28 +16,30 @@
 
 struct squad_model {
     struct network net;
-    /* of a batch, reused */
+    /* one batch; memory is reused */
     uint32_t *ids, *segments; /* [windows,T] */
     int64_t *lengths;         /* [windows] */
     size_t ids_cap, segments_cap, lengths_cap;
-    struct ops_array last; /* [net.rows,2], */
-    float *logits;         /* and the host's copy */
+    struct ops_array last; /* [net.rows,2]: logits on the device, */
+    float *logits;         /* and their copy in host memory */
 };
 
-/* Loads the model folder `dir`. `rows`: tokens run at a time, raised to hold one window. */
+/* Loads the model folder `dir`. `rows` is the most tokens in a batch; it is raised to hold one
+ * window. */
 int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
                      enum ops_type weights, int64_t rows);
-void squad_model_close(struct squad_model *m); /* fine on a zeroed one */
+void squad_model_close(struct squad_model *m); /* does nothing for a zeroed one */
 
-/* The windows of all questions, as for evaluation. Of the rules cls, sep and pad are set. */
+/* Makes the windows of all questions, for evaluation. The rules' cls, sep and pad are set from
+ * t. */
 int squad_model_windows(struct squad_windows *w, const struct squad *s,
                         const struct squad_window_rules *rules, const struct tokenizer *t);
 
-/* Answers all questions. `progress` is called with the windows done so far. */
+/* Answers all questions. `progress` is called with the number of windows done so far. */
 int squad_model_answer(struct squad_answers *a, struct squad_model *m,
                        const struct squad_windows *w, void (*progress)(uint64_t done));
 
-/* The answer to question 0. */
+/* Answers question 0 only. */
 int squad_model_best(struct squad_best *best, struct squad_model *m,
                      const struct squad_answer_rules *rules, const struct squad_windows *w);
 

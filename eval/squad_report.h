@@ -1,5 +1,5 @@
 /*
- * squad_report.h - what evaluate squad prints: what is in the data, and what answers score.
+ * squad_report.h - the output of `evaluate squad`: counts of the data and scores of the answers.
  */
 #ifndef TEXTMILL_EVAL_SQUAD_REPORT_H
 #define TEXTMILL_EVAL_SQUAD_REPORT_H
@@ -11,10 +11,11 @@
 void squad_report_data(struct report *r, const char *path, const struct squad *s);
 void squad_report_windows(struct report *r, const struct squad_windows *w);
 
-/* v2: by the rules of 2.0; thresholds: best_exact and best_f1 are known too. */
+/* Appends the scores. v2: they follow the rules of 2.0. thresholds: best_exact and best_f1 are
+ * set. */
 void squad_report_score(struct report *r, const struct squad_score *score, int v2, int thresholds);
 
-/* A question and its answer; odds: how much more no answer scores, too. */
+/* Appends a question and its answer. odds: the null odds are appended, too. */
 void squad_report_best(struct report *r, struct squad_text question, const struct squad_best *best,
                        int odds);
 

@@ -1,6 +1,6 @@
 /*
- * subject.h - what evaluate examines: the model and the tokenizer that the options name. All
- * commands share these options: the struct that a command's options fill begins with a subject.
+ * subject.h - the model and the tokenizer that `evaluate` examines, and the options that name them.
+ * All commands share these options: each command's options struct begins with a struct subject.
  */
 #ifndef TEXTMILL_EVAL_SUBJECT_H
 #define TEXTMILL_EVAL_SUBJECT_H
@@ -15,12 +15,12 @@
 
 struct subject {
     /* options */
-    const char *model_dir, *vocab;          /* vocab NULL: the tokenizer is in model folder */
+    const char *model_dir, *vocab;          /* vocab NULL: the tokenizer is in the model folder */
     const char *device;                     /* as ops_open takes it */
-    int precision, products, weights, json; /* weights: stored_type's word */
+    int precision, products, weights, json; /* weights: a word for stored_type */
     int64_t batch_tokens;
 
-    struct tokenizer *tokenizer; /* after subject_load_tokenizer, as is the encoder */
+    struct tokenizer *tokenizer; /* set by subject_load_tokenizer, as is the encoder */
     struct encoder *encoder;
 };
 
@@ -72,7 +72,8 @@ struct subject {
 
 int subject_load_tokenizer(struct subject *s);
 
-/* Sets how a loaded model computes; -1 when it does not know all the tokenizer's tokens. */
+/* Sets the precision and the matrix product code of a loaded model. Returns -1 if the tokenizer
+ * has more tokens than the model's vocabulary. */
 int subject_check(const struct subject *s, struct network *n);
 
 void subject_release(struct subject *s);

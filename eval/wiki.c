@@ -25,7 +25,7 @@ uint64_t wiki_words(const char *s, size_t n)
 uint64_t wiki_pieces(const char *s, size_t n)
 {
     uint64_t pieces = 1;
-    int inside = 0; /* a run of white space */
+    int inside = 0; /* 1: the last character was white space */
     for (size_t i = 0, width; i < n; i += width ? width : 1) {
         width = whitespace_at(s + i, n - i);
         pieces += width && !inside;
@@ -41,7 +41,8 @@ double wiki_token_ratio(const struct wiki_text *text)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* What Hugging Face's data set has for each line, with two line ends between two of them. */
+/* Replaces the text by the rows of Hugging Face's data set (blank lines are empty), joined by two
+ * line ends. */
 static void join_lines(struct buf *text)
 {
     struct buf joined = BUF_INIT;
@@ -74,7 +75,7 @@ struct reading {
     enum wiki_detokenizer detokenizer;
     const struct tokenizer *tokenizer;
     struct encoder *encoder;
-    int64_t start; /* the rule `words`: the token before a page */
+    int64_t start; /* for the rule `words`: the token before a page */
     struct buf page;
 };
 
@@ -105,7 +106,7 @@ static int add_page(struct wiki_text *text, struct reading *r, const char *s, si
     return 0;
 }
 
-/* Whether a line is a page's title: " = Title = ", but not " = = Section = = ". */
+/* Returns 1 if a line is a page's title: " = Title = ", but not " = = Section = = ". */
 static int is_title(const char *s, size_t n)
 {
     struct span line = whitespace_strip(s, n);
@@ -113,7 +114,8 @@ static int is_title(const char *s, size_t n)
            memcmp(line.s, "= =", 3) && memcmp(line.s + line.n - 3, "= =", 3);
 }
 
-/* Pages as lm-evaluation-harness's data set has them: without the line end before the next. */
+/* Adds the pages of s[0..n), as lm-evaluation-harness's data set has them: without the line end
+ * before the next page. */
 static int add_pages(struct wiki_text *text, struct reading *r, const char *s, size_t n)
 {
     size_t begin = 0, at = 0;
@@ -179,13 +181,14 @@ void wiki_release(struct wiki_text *text)
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* Where scoring is: the tokens of pages[page] before `done` are scored, or are no targets. */
+/* The position of scoring: the tokens of pages[page] before `done` have been scored or are not
+ * targets. */
 struct place {
     size_t page;
     int64_t done;
 };
 
-/* What a window adds: its loss times weight / w.scored. */
+/* A window and its weight. It adds its loss times weight / w.scored to the result. */
 struct piece {
     struct window w;
     double weight;
@@ -197,7 +200,8 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The window at p, of tokens [begin, end) of the page's n, and how many tokens `done` moves on. */
+/* Returns the window at p, which has tokens [begin, end) of the page's n. *fresh is set to the
+ * number of tokens by which p->done moves on. */
 static struct piece window_at(const struct wiki_text *text, const struct place *p,
                               enum wiki_rule rule, int64_t length, int64_t stride, int64_t *fresh)
 {
@@ -221,11 +225,12 @@ static struct piece window_at(const struct wiki_text *text, const struct place *
                            .page = p->page };
 }
 
-/* The next window that adds something: 1, 0 behind the last. */
+/* Finds the next window with a weight above 0 and moves p behind it. Returns 1, or 0 if there is
+ * none. */
 static int next_piece(struct piece *out, struct place *p, const struct wiki_text *text,
                       enum wiki_rule rule, int64_t length, int64_t stride)
 {
-    int64_t first = rule == WIKI_STRIDED ? 0 : 1; /* the target that needs no token before it */
+    int64_t first = rule == WIKI_STRIDED ? 0 : 1; /* the first target of a page */
     for (; p->page < text->count; p->page++, p->done = first) {
         const struct wiki_page *page = &text->pages[p->page];
         int64_t n = (int64_t)(page->end - page->begin), fresh;
@@ -264,7 +269,7 @@ int wiki_score(struct wiki_score *score, struct scorer *s, struct wiki_text *tex
                enum wiki_rule rule, int64_t length, int64_t stride, void (*progress)(uint64_t done))
 {
     enum { GROUP = 64 };
-    int64_t group = least(s->net.rows / length, GROUP); /* windows side by side */
+    int64_t group = least(s->net.rows / length, GROUP); /* windows in a batch */
     struct place p = { 0, rule == WIKI_STRIDED ? 0 : 1 };
     struct piece pieces[GROUP];
     *score = (struct wiki_score){ 0 };
